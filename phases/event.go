@@ -1,0 +1,63 @@
+package phases
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// EventType says what an event records.
+type EventType string
+
+const (
+	EventHook    EventType = "hook"    // one turn of one hook
+	EventVerdict EventType = "verdict" // the combined answer of one invocation
+	EventFailure EventType = "failure" // the kernel could not even run the chain
+	EventLatch   EventType = "latch"   // a session was latched or cleared
+	EventGap     EventType = "gap"     // events of this process could not be stored; see Output
+	EventNotice  EventType = "notice"  // an operator's act: unsafe mode, reload, policy change
+)
+
+// Event is one record of the log. Everything in it is already redacted;
+// originals are present only as keyed digests. Seq is given by the store.
+type Event struct {
+	Seq            int64          `json:"seq"`
+	ID             string         `json:"id"` // UUIDv7
+	Type           EventType      `json:"type"`
+	Time           time.Time      `json:"time"`
+	Invocation     string         `json:"invocation,omitzero"`
+	Phase          Phase          `json:"phase,omitzero"`
+	Runtime        string         `json:"runtime,omitzero"`
+	Session        string         `json:"session,omitzero"`
+	Agent          string         `json:"agent,omitzero"`
+	Run            string         `json:"run,omitzero"`
+	User           string         `json:"user,omitzero"`
+	Tool           string         `json:"tool,omitzero"`
+	Binding        string         `json:"binding,omitzero"`
+	HookDigest     string         `json:"hook_digest,omitzero"`
+	HookVersion    string         `json:"hook_version,omitzero"`
+	Tier           Tier           `json:"tier,omitzero"`
+	Signer         string         `json:"signer,omitzero"`
+	Mode           Mode           `json:"mode,omitzero"`
+	Pass           Pass           `json:"pass,omitzero"`
+	PolicyRevision string         `json:"policy_revision,omitzero"`
+	Enforced       Enforced       `json:"enforced,omitzero"`
+	Decision       string         `json:"decision,omitzero"` // a Decision, or a HookDecision for hook events
+	Reason         string         `json:"reason,omitzero"`
+	Kind           Kind           `json:"kind,omitzero"`
+	DecidedBy      string         `json:"decided_by,omitzero"`
+	Input          jsontext.Value `json:"input,omitzero"`         // redacted
+	Output         jsontext.Value `json:"output,omitzero"`        // redacted: effects, or the final action
+	InputDigest    string         `json:"input_digest,omitzero"`  // hmac-sha256:<hex> of the original
+	OutputDigest   string         `json:"output_digest,omitzero"` // likewise
+	Masked         []string       `json:"masked,omitzero"`        // "/input/…" and "/output/…" pointers that were covered
+	Changed        []string       `json:"changed,omitzero"`
+	Detail         string         `json:"detail,omitzero"` // for operators: a failure's cause, redacted and escaped
+	Logs           []string       `json:"logs,omitzero"`   // what the hook logged, redacted
+	Notes          []string       `json:"notes,omitzero"`
+	Fuel           int64          `json:"fuel,omitzero"`
+	MemoryPeak     int64          `json:"memory_peak,omitzero"` // bytes
+	Hostcalls      int            `json:"hostcalls,omitzero"`
+	DurationUS     int64          `json:"duration_us,omitzero"`
+	Traceparent    string         `json:"traceparent,omitzero"`
+}
