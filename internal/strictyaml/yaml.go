@@ -1,0 +1,299 @@
+// Package strictyaml decides whether a YAML file written by a person is
+// unambiguous, and turns it into JSON so that one strict decoder serves every
+// format: unknown members, duplicate keys, anchors, aliases, tags, odd numbers
+// and second documents are refused with the line they stand on.
+//
+// It never fills in defaults and never guesses a type that JSON would not have.
+package strictyaml
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"go.yaml.in/yaml/v4"
+)
+
+// MaxSize is the largest file accepted, in bytes.
+const MaxSize = 4 << 20
+
+const maxDepth = 64
+
+// ErrInvalid is the class of every error of this package.
+var ErrInvalid = errors.New("invalid document")
+
+// Error says what is wrong and where. Line and Column count from 1; they are 0
+// when the place is not known.
+type Error struct {
+	Line, Column int
+	Pointer      string // RFC 6901, into the document
+	Reason       string
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Line > 0 {
+		fmt.Fprintf(&b, "line %d", e.Line)
+		if e.Column > 0 {
+			fmt.Fprintf(&b, ", column %d", e.Column)
+		}
+		b.WriteString(": ")
+	}
+	if e.Pointer != "" {
+		b.WriteString(e.Pointer + ": ")
+	}
+	b.WriteString(e.Reason)
+	return b.String()
+}
+
+// Is reports that the error is an ErrInvalid.
+func (e *Error) Is(target error) bool { return target == ErrInvalid }
+
+// Document is a YAML document as JSON, with the lines of its members.
+type Document struct {
+	JSON  jsontext.Value
+	lines map[string][2]int // JSON Pointer -> line, column
+}
+
+// Parse turns one YAML document into JSON. An empty file is the JSON null.
+func Parse(src []byte) (*Document, error) {
+	if len(src) > MaxSize {
+		return nil, &Error{Reason: fmt.Sprintf("larger than %d bytes", MaxSize)}
+	}
+	if !utf8.Valid(src) {
+		return nil, &Error{Line: badLine(src), Reason: "not valid UTF-8"}
+	}
+	loader, err := yaml.NewLoader(bytes.NewReader(src))
+	if err != nil {
+		return nil, &Error{Reason: err.Error()}
+	}
+	var root, second yaml.Node
+	switch err := loader.Load(&root); {
+	case err == io.EOF:
+		return &Document{JSON: jsontext.Value("null"), lines: map[string][2]int{}}, nil
+	case err != nil:
+		return nil, yamlError(err)
+	}
+	if err := loader.Load(&second); err == nil {
+		return nil, &Error{Line: second.Line, Reason: "a second document: only one is allowed"}
+	} else if err != io.EOF {
+		return nil, yamlError(err)
+	}
+	d := &Document{lines: map[string][2]int{}}
+	var out bytes.Buffer
+	n := &root
+	if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {
+		n = n.Content[0]
+	}
+	if err := d.node(&out, n, "", 0); err != nil {
+		return nil, err
+	}
+	d.JSON = out.Bytes()
+	return d, nil
+}
+
+// Decode decodes the document strictly into v: unknown members and wrong types
+// are refused with the line they stand on.
+func (d *Document) Decode(v any) error {
+	err := json.Unmarshal(d.JSON, v, json.RejectUnknownMembers(true))
+	if err == nil {
+		return nil
+	}
+	var sem *json.SemanticError
+	if errors.As(err, &sem) {
+		ptr := string(sem.JSONPointer)
+		reason := "wrong type"
+		switch {
+		case errors.Is(err, json.ErrUnknownName):
+			reason = "unknown member"
+		case sem.Err != nil:
+			reason = sem.Err.Error()
+		case sem.GoType != nil:
+			reason = fmt.Sprintf("wrong type: %s does not fit here", kindName(sem.JSONKind))
+		}
+		return d.Errorf(ptr, "%s", reason)
+	}
+	return &Error{Reason: err.Error()}
+}
+
+// Errorf returns an error at the member that the pointer names, or at its
+// nearest ancestor that has a line.
+func (d *Document) Errorf(pointer, format string, args ...any) error {
+	e := &Error{Pointer: pointer, Reason: fmt.Sprintf(format, args...)}
+	for p := pointer; ; {
+		if at, ok := d.lines[p]; ok {
+			e.Line, e.Column = at[0], at[1]
+			return e
+		}
+		i := strings.LastIndexByte(p, '/')
+		if i < 0 {
+			return e
+		}
+		p = p[:i]
+	}
+}
+
+// Unmarshal parses and decodes in one step.
+func Unmarshal(src []byte, v any) error {
+	d, err := Parse(src)
+	if err != nil {
+		return err
+	}
+	return d.Decode(v)
+}
+
+func (d *Document) node(out *bytes.Buffer, n *yaml.Node, ptr string, depth int) error {
+	d.lines[ptr] = [2]int{n.Line, n.Column}
+	if depth > maxDepth {
+		return d.Errorf(ptr, "nested deeper than %d", maxDepth)
+	}
+	if n.Anchor != "" || n.Kind == yaml.AliasNode {
+		return d.Errorf(ptr, "anchors and aliases are not allowed: write the value out")
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		return d.mapping(out, n, ptr, depth)
+	case yaml.SequenceNode:
+		out.WriteByte('[')
+		for i, c := range n.Content {
+			if i > 0 {
+				out.WriteByte(',')
+			}
+			if err := d.node(out, c, ptr+"/"+strconv.Itoa(i), depth+1); err != nil {
+				return err
+			}
+		}
+		out.WriteByte(']')
+		return nil
+	case yaml.ScalarNode:
+		return d.scalar(out, n, ptr)
+	}
+	return d.Errorf(ptr, "unexpected YAML construct")
+}
+
+func (d *Document) mapping(out *bytes.Buffer, n *yaml.Node, ptr string, depth int) error {
+	if tag := n.ShortTag(); tag != "!!map" {
+		return d.Errorf(ptr, "tag %s is not allowed", tag)
+	}
+	seen := map[string]bool{}
+	out.WriteByte('{')
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := n.Content[i]
+		if k.Kind != yaml.ScalarNode || k.Anchor != "" {
+			return d.Errorf(ptr, "a key must be a plain text")
+		}
+		member := ptr + "/" + escape.Replace(k.Value)
+		d.lines[member] = [2]int{k.Line, k.Column}
+		if tag := k.ShortTag(); tag != "!!str" {
+			return d.Errorf(member, "a key must be a text: put %q in quotes", k.Value)
+		}
+		if seen[k.Value] {
+			return d.Errorf(member, "duplicate key")
+		}
+		seen[k.Value] = true
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		if err := writeString(out, k.Value); err != nil {
+			return d.Errorf(member, "%v", err)
+		}
+		out.WriteByte(':')
+		if err := d.node(out, n.Content[i+1], member, depth+1); err != nil {
+			return err
+		}
+		d.lines[member] = [2]int{k.Line, k.Column}
+	}
+	out.WriteByte('}')
+	return nil
+}
+
+func (d *Document) scalar(out *bytes.Buffer, n *yaml.Node, ptr string) error {
+	switch tag := n.ShortTag(); tag {
+	case "!!str", "!!timestamp":
+		if err := writeString(out, n.Value); err != nil {
+			return d.Errorf(ptr, "%v", err)
+		}
+	case "!!null":
+		out.WriteString("null")
+	case "!!bool":
+		if n.Value != "true" && n.Value != "false" {
+			return d.Errorf(ptr, "write true or false, not %s", n.Value)
+		}
+		out.WriteString(n.Value)
+	case "!!int":
+		if _, err := strconv.ParseInt(n.Value, 10, 64); err != nil || (len(n.Value) > 1 && n.Value[0] == '0') || n.Value[0] == '+' {
+			return d.Errorf(ptr, "write whole numbers in plain decimal, not %s", n.Value)
+		}
+		out.WriteString(n.Value)
+	case "!!float":
+		f, err := strconv.ParseFloat(n.Value, 64)
+		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+			return d.Errorf(ptr, "not a number that JSON can hold: %s", n.Value)
+		}
+		b, err := json.Marshal(f)
+		if err != nil {
+			return d.Errorf(ptr, "%v", err)
+		}
+		out.Write(b)
+	default:
+		return d.Errorf(ptr, "tag %s is not allowed", tag)
+	}
+	return nil
+}
+
+var escape = strings.NewReplacer("~", "~0", "/", "~1")
+
+func writeString(out *bytes.Buffer, s string) error {
+	b, err := jsontext.AppendQuote(out.AvailableBuffer(), s)
+	if err != nil {
+		return err
+	}
+	out.Write(b)
+	return nil
+}
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "a boolean"
+	case '"':
+		return "a text"
+	case '0':
+		return "a number"
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	}
+	return "this value"
+}
+
+// yamlError keeps the library's line, which stands in its text, and its reason.
+func yamlError(err error) error {
+	msg := strings.TrimPrefix(err.Error(), "yaml: ")
+	return &Error{Reason: "not YAML: " + msg}
+}
+
+func badLine(src []byte) int {
+	line := 1
+	for len(src) > 0 {
+		r, n := utf8.DecodeRune(src)
+		if r == utf8.RuneError && n <= 1 {
+			break
+		}
+		if r == '\n' {
+			line++
+		}
+		src = src[n:]
+	}
+	return line
+}
