@@ -1,0 +1,14 @@
+// Package sandbox runs hooks. It decides whether a module file may be loaded at
+// all, what it can reach while it runs (exactly the hostcalls that it imports),
+// how much fuel, time and memory one invocation gets, and which of few kinds a
+// failure is. Everything that a guest says is untrusted here.
+//
+// It never decides what an action means, which capability a hook holds or what a
+// hostcall answers (see package hostcalls), never opens files, sockets or clocks
+// on behalf of a guest, and never lets text that a guest or the engine made reach
+// a person unescaped. It is the only importer of the WebAssembly engine.
+//
+// An [Engine] is opened once per process, a [Module] is loaded once per file and
+// set of limits, and every [Module.Run] gets a fresh instance. All three are safe
+// for concurrent use.
+package sandbox
