@@ -1,0 +1,149 @@
+// Takes terminal control sequences (colours, cursor moves, titles, links) out of tool results.
+//
+// A result may be text or any JSON. Both go through the same scanner: in JSON the escape character stands as \u001b,
+// so the source of the document can be cleaned without taking it apart. Member names are left alone.
+#include "belay.h"
+
+typedef struct {
+  belay_text in;
+  bool json;   // in is JSON source, not text
+  uint32_t at; // next byte
+} scanner;
+
+enum { ESC = 0x1b, BEL = 0x07, ST = 0x9c, CSI = 0x9b, OSC = 0x9d, END = 0xffff };
+
+// The character at s->at and the number of bytes that it takes. END where the string (or the text) ends. Characters
+// beyond U+00FF are told apart from nothing here, so one byte of them is as good as another.
+static uint32_t peek(const scanner *s, uint32_t *len) {
+  const char *p = s->in.p + s->at;
+  uint32_t left = s->in.n - s->at;
+  *len = 1;
+  if (left == 0) return END;
+  unsigned char c = (unsigned char)p[0];
+  if (c == 0xc2 && left > 1) return *len = 2, (unsigned char)p[1];
+  if (!s->json) return c < 0x80 ? c : 0x100;
+  if (c == '"') return END;
+  if (c != '\\' || left < 2) return c < 0x80 ? c : 0x100;
+  *len = 2;
+  if (p[1] != 'u' || left < 6) return p[1] == '\\' || p[1] == '/' || p[1] == '"' ? (unsigned char)p[1] : ' ';
+  *len = 6;
+  uint32_t u = 0;
+  for (int i = 2; i < 6; i++) u = u * 16 + (uint32_t)(p[i] <= '9' ? p[i] - '0' : (p[i] | 32) - 'a' + 10);
+  return u;
+}
+
+static uint32_t take(scanner *s) {
+  uint32_t len, c = peek(s, &len);
+  if (c != END) s->at += len;
+  return c;
+}
+
+static bool next_is(const scanner *s, uint32_t low, uint32_t high) {
+  uint32_t len, c = peek(s, &len);
+  return c >= low && c <= high;
+}
+
+// After ESC [ : parameters, intermediates, one final byte. A broken sequence ends before the first byte that cannot
+// belong to it, so that no ordinary text is lost.
+static void skip_csi(scanner *s) {
+  while (next_is(s, 0x30, 0x3f)) take(s);
+  while (next_is(s, 0x20, 0x2f)) take(s);
+  if (next_is(s, 0x40, 0x7e)) take(s);
+}
+
+// After ESC ] (and ESC P, X, ^, _): all up to BEL or the string terminator. One that never ends hides the rest on a
+// terminal as well; only its introducer goes, because the rest may matter to the reader.
+static void skip_string(scanner *s) {
+  scanner start = *s;
+  for (;;) {
+    uint32_t c = take(s);
+    if (c == BEL || c == ST) return;
+    if (c == ESC && next_is(s, '\\', '\\')) {
+      take(s);
+      return;
+    }
+    if (c == END || c == '\n') {
+      *s = start;
+      return;
+    }
+  }
+}
+
+static void skip_escape(scanner *s) {
+  if (next_is(s, '[', '[')) {
+    take(s);
+    skip_csi(s);
+  } else if (next_is(s, ']', ']') || next_is(s, 'P', 'P') || next_is(s, 'X', 'X') || next_is(s, '^', '_')) {
+    take(s);
+    skip_string(s);
+  } else {
+    while (next_is(s, 0x20, 0x2f)) take(s);
+    if (next_is(s, 0x30, 0x7e)) take(s);
+  }
+}
+
+// Copies one run of characters to out, without sequences. Reports whether it left something out.
+static bool clean(scanner *s, belay_buf *out) {
+  bool changed = false;
+  uint32_t from = s->at;
+  for (;;) {
+    uint32_t len, c = peek(s, &len);
+    if (c != END && c != ESC && c != CSI && c != OSC) {
+      s->at += len;
+      continue;
+    }
+    belay_put_bytes(out, s->in.p + from, s->at - from);
+    if (c == END) return changed;
+    s->at += len;
+    if (c == ESC) skip_escape(s);
+    else if (c == CSI) skip_csi(s);
+    else skip_string(s);
+    changed = true;
+    from = s->at;
+  }
+}
+
+// Whether the string that ends before i is a member's name.
+static bool is_name(belay_text t, uint32_t i) {
+  while (i < t.n && (t.p[i] == ' ' || t.p[i] == '\n' || t.p[i] == '\t' || t.p[i] == '\r')) i++;
+  return i < t.n && t.p[i] == ':';
+}
+
+static bool clean_json(belay_text in, belay_buf *out) {
+  bool changed = false;
+  uint32_t from = 0, i = 0;
+  while (i < in.n) {
+    if (in.p[i] != '"') {
+      i++;
+      continue;
+    }
+    uint32_t end = belay_json_skip(in, i);
+    if (is_name(in, end)) {
+      i = end;
+      continue;
+    }
+    i++;
+    belay_put_bytes(out, in.p + from, i - from);
+    scanner s = {.in = {in.p, end}, .json = true, .at = i};
+    changed |= clean(&s, out);
+    from = s.at;
+    i = end;
+  }
+  belay_put_bytes(out, in.p + from, in.n - from);
+  return changed;
+}
+
+BELAY_PHASE(post_tool) {
+  belay_text path = BELAY_T("/result");
+  int32_t kind = belay_input_kind(path);
+  belay_text in = belay_input_get(path);
+  if (!belay_some(in)) return BELAY_OK;
+  belay_buf out = {0};
+  if (kind == BELAY_STRING) {
+    scanner s = {.in = in};
+    if (clean(&s, &out)) belay_rewrite_text(path, belay_done(&out));
+  } else if (clean_json(in, &out)) {
+    belay_rewrite_json(path, belay_done(&out));
+  }
+  return BELAY_OK;
+}
