@@ -1,0 +1,33 @@
+package tiers
+
+import "errors"
+
+// Classes of errors, for errors.Is.
+var (
+	ErrManifest   = errors.New("manifest not valid")         // the manifest is malformed or contradicts itself
+	ErrCapability = errors.New("capability not valid")       // a capability's text is malformed
+	ErrConfig     = errors.New("configuration not accepted") // a binding's configuration does not fit the manifest's schema
+)
+
+// Error says what is wrong with a manifest, a capability or a configuration.
+// Field names the member (a JSON Pointer, or empty); Text is for people.
+type Error struct {
+	Class error
+	Field string
+	Text  string
+	Cause error
+}
+
+func (e *Error) Error() string {
+	s := e.Class.Error() + ": "
+	if e.Field != "" {
+		s += e.Field + ": "
+	}
+	return s + e.Text
+}
+
+// Is reports the class.
+func (e *Error) Is(target error) bool { return target == e.Class }
+
+// Unwrap returns the cause, if any.
+func (e *Error) Unwrap() error { return e.Cause }

@@ -1,0 +1,108 @@
+package tiers
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+const maxSchema = 32 << 10
+
+// noFetch is the loader of config schemas: a schema comes from the module file,
+// so a reference to anything outside it would let a module make the host read
+// files or the network.
+type noFetch struct{}
+
+func (noFetch) Load(url string) (any, error) {
+	return nil, errors.New("a schema may only refer to itself")
+}
+
+func (m *Manifest) compileSchema() (*jsonschema.Schema, error) {
+	if len(m.ConfigSchema) > maxSchema {
+		return nil, fmt.Errorf("larger than %d bytes", maxSchema)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(m.ConfigSchema))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noFetch{})
+	c.DefaultDraft(jsonschema.Draft2020)
+	if err := c.AddResource("belay:config", doc); err != nil {
+		return nil, err
+	}
+	return c.Compile("belay:config")
+}
+
+func (m *Manifest) checkSchema() error {
+	if len(m.ConfigSchema) == 0 {
+		return nil
+	}
+	if _, err := m.compileSchema(); err != nil {
+		return manifestError("/config_schema", "not a usable JSON Schema: "+firstLine(err), err)
+	}
+	return nil
+}
+
+// ValidateConfig checks a binding's configuration against the manifest's
+// schema. A hook without a schema accepts only the empty object. Errors are of
+// class ErrConfig and name the members at fault.
+func (m *Manifest) ValidateConfig(config jsontext.Value) error {
+	if len(m.ConfigSchema) == 0 {
+		if s := strings.TrimSpace(string(config)); s != "" && s != "{}" && s != "null" {
+			return &Error{Class: ErrConfig, Text: "this hook takes no configuration"}
+		}
+		return nil
+	}
+	if len(config) == 0 {
+		config = jsontext.Value("{}")
+	}
+	if !config.IsValid() {
+		return &Error{Class: ErrConfig, Text: "not JSON"}
+	}
+	schema, err := m.compileSchema()
+	if err != nil {
+		return &Error{Class: ErrConfig, Text: "the hook's schema cannot be used", Cause: err}
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(config))
+	if err != nil {
+		return &Error{Class: ErrConfig, Text: "not JSON", Cause: err}
+	}
+	if err := schema.Validate(doc); err != nil {
+		return &Error{Class: ErrConfig, Text: explain(err), Cause: err}
+	}
+	return nil
+}
+
+// explain lists the leaves of a validation error, one line each.
+func explain(err error) string {
+	var v *jsonschema.ValidationError
+	if !errors.As(err, &v) {
+		return firstLine(err)
+	}
+	var lines []string
+	var walk func(v *jsonschema.ValidationError)
+	walk = func(v *jsonschema.ValidationError) {
+		if len(v.Causes) == 0 && len(lines) < 8 {
+			text := firstLine(v)
+			if i := strings.LastIndex(text, "': "); i >= 0 {
+				text = text[i+3:]
+			}
+			lines = append(lines, fmt.Sprintf("/%s: %s", strings.Join(v.InstanceLocation, "/"), text))
+		}
+		for _, c := range v.Causes {
+			walk(c)
+		}
+	}
+	walk(v)
+	return strings.Join(lines, "; ")
+}
+
+func firstLine(err error) string {
+	s, _, _ := strings.Cut(err.Error(), "\n")
+	return clip(s)
+}
