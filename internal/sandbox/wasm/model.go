@@ -110,12 +110,12 @@ type FuncFacts struct {
 	Ifs         uint32 // if
 	Edges       uint32 // br, br_if, return, and every entry of br_table
 	BrTable     uint32 // entries of br_table, defaults included
+	Jumps       uint32 // br, br_if, br_table, return, unreachable
 	Calls       uint32 // call
 	Indirect    uint32 // call_indirect
 	LocalSets   uint32 // local.set and local.tee
 	Bulk        uint32 // memory.{init,copy,fill}, table.{init,copy,fill,grow}, memory.grow
 	SIMD        uint32 // instructions with prefix 0xFD
-	Floats      uint32 // scalar or lane-wise float instructions whose NaN bits are not fixed
 	LabelWork   uint64 // sum over labels of (locals set inside + arity) * edges^2, saturating
 	EdgeParams  uint64 // sum over edges of the operands that they carry, saturating
 	TableWrites uint32 // table.set, table.init, table.copy, table.grow, table.fill

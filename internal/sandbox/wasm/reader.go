@@ -234,9 +234,14 @@ func (r *Reader) labels(in *Instr) error {
 }
 
 func (r *Reader) memArg(in *Instr) (err error) {
-	if in.Align, err = r.u32(); err == nil {
-		in.Offset, err = r.u32()
+	at := r.pos
+	if in.Align, err = r.u32(); err != nil {
+		return err
 	}
+	if in.Align >= 32 {
+		return newError(ErrMalformed, at, "malformed memory flags %d", in.Align)
+	}
+	in.Offset, err = r.u32()
 	return err
 }
 
