@@ -1,0 +1,75 @@
+# Two commands matter: `make run` shows belay at work, `make test` proves it.
+# Everything else is for people who change belay. `make help` lists all.
+
+GO        ?= go
+BIN       := bin
+SESSION   := harness/testdata/sessions/claude-code.jsonl
+FUZZTIME  ?= 30s
+BENCHTIME ?= 300ms
+LINT      := $(BIN)/golangci-lint
+LINT_VERSION := v2.5.0
+
+export CGO_ENABLED ?= 0
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test test-go test-sdk test-examples test-race test-spec test-bombs fuzz bench lint setup examples fmt clean
+
+help: ## this list
+	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
+
+build: $(BIN)/belay ## the binary, bin/belay
+
+.PHONY: $(BIN)/belay
+$(BIN)/belay:
+	@mkdir -p $(BIN)
+	$(GO) build -trimpath -o $@ ./cmd/belay
+
+run: build ## a recorded Claude Code session through all eight phases (needs only Go)
+	@$(BIN)/belay demo
+
+test: setup ## everything that must hold; installs its tools first
+	@$(MAKE) --no-print-directory test-go test-sdk test-examples
+
+test-go:
+	$(GO) vet ./...
+	$(GO) test -timeout 14m ./...
+
+test-sdk: ## the SDKs' own tests, natively
+	scripts/test-sdk
+
+test-examples: ## rebuild the prebuilt hooks and compare them with the lock
+	scripts/build-examples --check
+
+test-race: ## the packages that share state, under the race detector (cgo)
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./kernel/... ./internal/store/... ./internal/audit/... .
+
+test-spec: ## the whole WebAssembly spec test suite, instrumented and not
+	BELAY_SPEC=full $(GO) test -timeout 60m -run 'Spec|FuzzCases' -v ./internal/sandbox/...
+
+test-bombs: ## measure wazero's compile time against our estimate
+	BELAY_BOMBS=1 $(GO) test -timeout 30m -run Bomb -v ./internal/sandbox/...
+
+fuzz: ## every fuzz target for FUZZTIME (default 30s) each
+	FUZZTIME=$(FUZZTIME) scripts/fuzz
+
+bench: build ## benchmarks, as ratios from one run
+	BENCHTIME=$(BENCHTIME) scripts/bench
+
+lint: $(LINT) ## golangci-lint with depguard, pinned
+	$(LINT) run ./...
+
+$(LINT):
+	@mkdir -p $(BIN)
+	GOBIN=$(abspath $(BIN)) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+
+setup: ## the tools that the tests build hooks with (Debian packages, npm)
+	@scripts/setup
+
+examples: setup ## rebuild the prebuilt example hooks and their lock
+	scripts/build-examples
+
+fmt: ## gofmt
+	gofmt -l -w $$(git ls-files '*.go')
+
+clean: ## remove what was built
+	rm -rf $(BIN) dist

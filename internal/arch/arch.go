@@ -1,0 +1,135 @@
+// Package arch decides whether the packages of belay import each other only
+// in the direction that the architecture allows (docs/ARCHITECTURE.md), and
+// whether each outside library is imported in its one place. It reads import
+// lists only; it never builds or runs anything.
+package arch
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Module is the module's path; the packages below are written without it.
+const Module = "github.com/belay-hooks/belay"
+
+// root is how the rules call the package at the module's root.
+const root = "(root)"
+
+// layers says for every package, or tree of packages (ending in /...), which of
+// belay's own packages it may import. A package that no rule names may not exist.
+func layers() map[string][]string {
+	lower := []string{"phases", "tiers", "leases", "hostcalls", "kernel", "internal/strictyaml"}
+	assembled := append([]string{root, "internal/config", "internal/builtin", "internal/hookbuild"}, lower...)
+	return map[string][]string{
+		"phases":               nil,
+		"internal/strictyaml":  nil,
+		"internal/arch":        nil,
+		"examples-wasm":        nil,
+		"tiers":                {"phases", "internal/strictyaml"},
+		"tiers/sigstore":       {"phases", "tiers"},
+		"leases":               {"phases", "tiers"},
+		"internal/redact":      {"phases"},
+		"hostcalls":            {"phases", "tiers", "leases", "internal/redact"},
+		"internal/sandbox":     {"phases", "tiers", "hostcalls", "internal/sandbox/..."},
+		"internal/sandbox/...": {"internal/sandbox/..."},
+		"internal/audit":       {"phases", "internal/redact"},
+		"internal/approvals":   {"phases", "tiers"},
+		"kernel":               {"phases", "tiers", "leases", "hostcalls", "internal/sandbox", "internal/redact", "internal/audit", "internal/approvals"},
+		"internal/config":      {"phases", "tiers", "internal/strictyaml"},
+		"internal/telemetry":   {"phases", "kernel"},
+		"internal/store/...":   {"phases", "kernel", "internal/store/..."},
+		"internal/builtin":     {"phases", "tiers", "examples-wasm"},
+		"internal/hookbuild":   {"phases", "tiers", "internal/strictyaml"},
+		root:                   append([]string{"internal/sandbox", "internal/redact", "internal/audit", "internal/config", "internal/store/...", "internal/builtin", "internal/telemetry"}, lower...),
+		"harness":              assembled,
+		"harness/...":          append([]string{"harness", "harness/..."}, assembled...),
+		"adapters":             {"phases"},
+		"adapters/...":         {"phases", "adapters"},
+		"internal/server":      append([]string{"adapters", "adapters/..."}, assembled...),
+		"internal/cli":         append([]string{"adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/sandbox", "internal/redact", "internal/hookbuild"}, assembled...),
+		"cmd/...":              {"internal/cli"},
+	}
+}
+
+// homes says where an outside library may be imported (tests apart).
+func homes() map[string][]string {
+	return map[string][]string{
+		"github.com/tetratelabs/wazero": {"internal/sandbox", "internal/sandbox/..."},
+		"github.com/sigstore":           {"tiers/sigstore"},
+		"database/sql":                  {"internal/store/..."},
+		"github.com/ncruces/go-sqlite3": {"internal/store/sqlite"},
+		"github.com/spf13/cobra":        {"internal/cli", "cmd/..."},
+		"mvdan.cc/sh":                   {"hostcalls"},
+		"go.yaml.in/yaml":               {"internal/strictyaml", "internal/config"},
+		"encoding/json":                 {"cmd/..."}, // takes the last of duplicate names: a bypass
+		"reflect":                       {},
+	}
+}
+
+// Package is one package with what it imports.
+type Package struct {
+	ImportPath string
+	Imports    []string
+}
+
+// Check returns one sentence for every import that breaks a rule, sorted.
+func Check(pkgs []Package) []string {
+	var bad []string
+	rules, places := layers(), homes()
+	for _, p := range pkgs {
+		from := short(p.ImportPath)
+		rule, known := lookup(rules, from)
+		if !known {
+			bad = append(bad, fmt.Sprintf("%s: no rule names this package; add it to internal/arch with what it may import", from))
+			continue
+		}
+		for _, imp := range p.Imports {
+			if imp == Module || strings.HasPrefix(imp, Module+"/") {
+				if to := short(imp); !within(rule, to) {
+					bad = append(bad, fmt.Sprintf("%s imports %s: this arrow is not allowed", from, to))
+				}
+				continue
+			}
+			for lib, in := range places {
+				if (imp == lib || strings.HasPrefix(imp, lib+"/")) && !within(in, from) {
+					bad = append(bad, fmt.Sprintf("%s imports %s, which belongs to %s only", from, imp, strings.Join(in, ", ")))
+				}
+			}
+		}
+	}
+	sort.Strings(bad)
+	return bad
+}
+
+func short(path string) string {
+	if path == Module {
+		return root
+	}
+	return strings.TrimPrefix(path, Module+"/")
+}
+
+// lookup finds the rule for the package itself, else for the nearest tree.
+func lookup(rules map[string][]string, pkg string) ([]string, bool) {
+	if r, ok := rules[pkg]; ok {
+		return r, true
+	}
+	for p := pkg; ; {
+		i := strings.LastIndexByte(p, '/')
+		if i < 0 {
+			return nil, false
+		}
+		p = p[:i]
+		if r, ok := rules[p+"/..."]; ok {
+			return r, true
+		}
+	}
+}
+
+func within(allowed []string, pkg string) bool {
+	return slices.ContainsFunc(allowed, func(a string) bool {
+		tree, isTree := strings.CutSuffix(a, "/...")
+		return a == pkg || isTree && strings.HasPrefix(pkg, tree+"/")
+	})
+}

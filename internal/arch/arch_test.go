@@ -1,0 +1,87 @@
+package arch_test
+
+import (
+	"bufio"
+	"bytes"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/belay-hooks/belay/internal/arch"
+)
+
+func TestArrows(t *testing.T) {
+	pkgs := list(t)
+	if len(pkgs) < 10 {
+		t.Fatalf("only %d packages were found: the check would prove nothing", len(pkgs))
+	}
+	for _, s := range arch.Check(pkgs) {
+		t.Error(s)
+	}
+}
+
+// The check must be able to fail: each of these breaks one arrow.
+func TestBrokenArrowsAreFound(t *testing.T) {
+	for _, c := range []struct{ from, imports string }{
+		{"phases", arch.Module + "/tiers"},
+		{"tiers", arch.Module + "/hostcalls"},
+		{"hostcalls", arch.Module + "/internal/sandbox"},
+		{"internal/sandbox/wasm", arch.Module + "/hostcalls"},
+		{"internal/sandbox", arch.Module + "/kernel"},
+		{"internal/redact", arch.Module + "/hostcalls"},
+		{"kernel", arch.Module + "/internal/store/sqlite"},
+		{"kernel", arch.Module},
+		{"adapters/claude-code", arch.Module + "/internal/cli"},
+		{"cmd/belay", arch.Module + "/kernel"},
+		{"kernel", "github.com/tetratelabs/wazero"},
+		{"hostcalls", "github.com/tetratelabs/wazero/api"},
+		{"kernel", "database/sql"},
+		{"tiers", "github.com/sigstore/sigstore/pkg/signature"},
+		{"phases", "encoding/json"},
+		{"somewhere/new", "fmt"},
+	} {
+		got := arch.Check([]arch.Package{{ImportPath: arch.Module + "/" + c.from, Imports: []string{c.imports}}})
+		if len(got) != 1 {
+			t.Errorf("%s importing %s: got %d findings %q, want 1", c.from, c.imports, len(got), got)
+		}
+	}
+	fine := []arch.Package{
+		{ImportPath: arch.Module + "/kernel", Imports: []string{arch.Module + "/phases", "context"}},
+		{ImportPath: arch.Module, Imports: []string{arch.Module + "/internal/store/sqlite"}},
+		{ImportPath: arch.Module + "/internal/sandbox/meter", Imports: []string{arch.Module + "/internal/sandbox/wasm"}},
+	}
+	if got := arch.Check(fine); len(got) != 0 {
+		t.Errorf("allowed arrows are refused: %q", got)
+	}
+}
+
+func TestEveryPackageSaysWhatItDecides(t *testing.T) {
+	cmd := exec.Command("go", "list", "-f", "{{.ImportPath}}\t{{.Doc}}", "./...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		path, doc, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if doc == "" {
+			t.Errorf("%s has no package comment", path)
+		}
+	}
+}
+
+func list(t *testing.T) []arch.Package {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-f", "{{.ImportPath}}{{range .Imports}} {{.}}{{end}}", "./...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pkgs []arch.Package
+	for s := bufio.NewScanner(bytes.NewReader(out)); s.Scan(); {
+		f := strings.Fields(s.Text())
+		pkgs = append(pkgs, arch.Package{ImportPath: f[0], Imports: f[1:]})
+	}
+	return pkgs
+}
