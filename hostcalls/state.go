@@ -1,0 +1,3 @@
+package hostcalls
+
+type stateView struct{}
