@@ -1,0 +1,263 @@
+package meter
+
+import (
+	"errors"
+	"io"
+
+	"github.com/belay-hooks/belay/internal/sandbox/wasm"
+)
+
+// eventKind is what the emitter has to do at a place in a body.
+type eventKind uint8
+
+const (
+	evNothing eventKind = iota // a canonicalisation that turned out to be needless
+	evRegion                   // charge cost; check makes it a place to yield
+	evBytes                    // charge by the byte count on top of the stack
+	evElems                    // charge by the element count on top, at most arg (0: no bound)
+	evGrow                     // memory.grow: charge, and note a refusal
+	evCall                     // call or call_indirect: spill before, reload after
+	evIndex                    // instruction whose function index moves
+	evReturn                   // return becomes a branch out of the wrapping block
+	evNaN                      // make the value on top canonical
+)
+
+// event is a place in a body at which the emitter does more than copy. It replaces the
+// bytes [at, end); most events replace none.
+type event struct {
+	kind    eventKind
+	check   bool     // evRegion
+	shape   nanShape // evNaN
+	op      wasm.Op  // evCall, evIndex
+	at, end int32
+	arg     uint32 // function index, bound of evElems, branch depth of evReturn
+	cost    int64  // evRegion
+}
+
+// label is an open block. entryDead says that the block itself is behind an
+// unconditional branch; targeted, that live code branches to its label.
+type label struct {
+	op        wasm.Op
+	entryDead bool
+	targeted  bool
+}
+
+// analysis is what one walk over a body finds. Its slices are reused for the next body.
+type analysis struct {
+	events []event
+	labels []label
+	flow   flow
+	in     wasm.Instr
+
+	regionAt  int  // index of the region that collects costs
+	dead      bool // behind an unconditional branch
+	calls     bool // has a live call or call_indirect
+	unchecked bool // has a region that charges without a check
+	scratch   bool // needs an i32 temporary
+	nans      [nanF64x2 + 1]bool
+
+	wrap     bool // live code returns, or branches to the body's own label
+	deadEnd  bool // the end of the body is reached by branches only
+	locals   uint64
+	tableMax []uint32
+}
+
+// index spaces that a body may use.
+type spaces struct {
+	locals, globals, funcs uint64
+}
+
+// walk analyses one body. Errors are only possible on a module that wasm.Parse would
+// refuse: the pass must never be what makes such a module valid, so it looks again at
+// every index space that it extends.
+func (a *analysis) walk(body []byte, sp spaces, entry int64) error {
+	a.events, a.labels = a.events[:0], append(a.labels[:0], label{op: wasm.OpBlock})
+	a.flow.reset()
+	a.dead, a.calls, a.unchecked, a.scratch, a.wrap, a.deadEnd = false, false, false, false, false, false
+	a.nans = [len(a.nans)]bool{}
+	a.locals = sp.locals
+	a.region(0, entry, true)
+
+	r := wasm.NewReader(body)
+	for {
+		if err := r.Next(&a.in); err != nil {
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			return err
+		}
+		if len(a.labels) == 0 {
+			return errors.New("instructions behind the end of the body")
+		}
+		if err := a.indices(sp); err != nil {
+			return err
+		}
+		a.step()
+	}
+	if len(a.labels) != 0 {
+		return errors.New("body without its end")
+	}
+	return nil
+}
+
+func (a *analysis) indices(sp spaces) error {
+	switch a.in.Op {
+	case wasm.OpLocalGet, wasm.OpLocalSet, wasm.OpLocalTee:
+		if uint64(a.in.Index) >= sp.locals {
+			return errors.New("local index out of range")
+		}
+	case wasm.OpGlobalGet, wasm.OpGlobalSet:
+		if uint64(a.in.Index) >= sp.globals {
+			return errors.New("global index out of range")
+		}
+	case wasm.OpCall, wasm.OpRefFunc:
+		if uint64(a.in.Index) >= sp.funcs {
+			return errors.New("function index out of range")
+		}
+	case wasm.OpBr, wasm.OpBrIf:
+		if uint64(a.in.Index) >= uint64(len(a.labels)) {
+			return errors.New("label out of range")
+		}
+	case wasm.OpBrTable:
+		for _, l := range a.in.Labels {
+			if uint64(l) >= uint64(len(a.labels)) {
+				return errors.New("label out of range")
+			}
+		}
+	case wasm.OpTableGrow:
+		if uint64(a.in.Index) >= uint64(len(a.tableMax)) {
+			return errors.New("table index out of range")
+		}
+	}
+	return nil
+}
+
+// region starts a new region at an offset of the body.
+func (a *analysis) region(at int, cost int64, check bool) {
+	a.regionAt = len(a.events)
+	a.events = append(a.events, event{kind: evRegion, at: int32(at), end: int32(at), cost: cost, check: check})
+	a.flow.reset()
+}
+
+func (a *analysis) event(k eventKind, at, end int, arg uint32) {
+	a.events = append(a.events, event{kind: k, op: a.in.Op, at: int32(at), end: int32(end), arg: arg})
+}
+
+func (a *analysis) target(depth uint32) { a.labels[len(a.labels)-1-int(depth)].targeted = true }
+
+func (a *analysis) step() {
+	in := &a.in
+	switch in.Op {
+	case wasm.OpBlock, wasm.OpLoop, wasm.OpIf:
+		a.labels = append(a.labels, label{op: in.Op, entryDead: a.dead})
+	case wasm.OpElse:
+		a.labels[len(a.labels)-1].op = wasm.OpElse
+	case wasm.OpEnd:
+		a.end()
+		return
+	}
+	if in.Op == wasm.OpElse {
+		if a.dead = a.labels[len(a.labels)-1].entryDead; !a.dead {
+			a.region(in.End, 0, false)
+		}
+		return
+	}
+	if a.dead {
+		if in.Op == wasm.OpCall || in.Op == wasm.OpRefFunc {
+			a.event(evIndex, in.Start, in.End, in.Index)
+		}
+		return
+	}
+	a.charge(cost(in.Op))
+	a.live()
+}
+
+// charge adds to the running region.
+func (a *analysis) charge(c int64) {
+	e := &a.events[a.regionAt]
+	e.cost += c
+	if !e.check && e.cost > 0 {
+		a.unchecked = true
+	}
+}
+
+func (a *analysis) end() {
+	l := a.labels[len(a.labels)-1]
+	a.labels = a.labels[:len(a.labels)-1]
+	if len(a.labels) == 0 {
+		a.wrap, a.deadEnd = l.targeted, a.dead
+		return
+	}
+	wasDead := a.dead
+	if a.dead = l.entryDead; a.dead {
+		return
+	}
+	// A loop's label is its start: its end is reached only from above.
+	joins := l.targeted && l.op != wasm.OpLoop || l.op == wasm.OpIf || l.op == wasm.OpElse
+	if joins || wasDead {
+		a.region(a.in.End, 0, false)
+	}
+	a.flow.reset()
+}
+
+// live handles an instruction that can be reached, apart from else and end.
+func (a *analysis) live() {
+	in := &a.in
+	switch in.Op {
+	case wasm.OpBlock:
+		a.flow.reset()
+	case wasm.OpLoop:
+		a.region(in.End, costLoopRound, true)
+	case wasm.OpIf:
+		a.region(in.End, 0, false)
+	case wasm.OpBrIf:
+		a.target(in.Index)
+		a.region(in.End, 0, false)
+	case wasm.OpBr:
+		a.target(in.Index)
+		a.dead = true
+	case wasm.OpBrTable:
+		for _, l := range in.Labels {
+			a.target(l)
+		}
+		a.dead = true
+	case wasm.OpReturn:
+		a.target(uint32(len(a.labels) - 1))
+		a.event(evReturn, in.Start, in.End, uint32(len(a.labels)-1))
+		a.dead = true
+	case wasm.OpUnreachable:
+		a.dead = true
+	case wasm.OpCall, wasm.OpCallIndirect:
+		a.event(evCall, in.Start, in.End, in.Index)
+		a.calls = true
+		a.flow.reset()
+	default:
+		a.plain()
+	}
+}
+
+func (a *analysis) plain() {
+	in := &a.in
+	switch in.Op {
+	case wasm.OpRefFunc:
+		a.event(evIndex, in.Start, in.End, in.Index)
+	case wasm.OpMemoryCopy, wasm.OpMemoryFill, wasm.OpMemoryInit:
+		a.event(evBytes, in.Start, in.Start, 0)
+		a.scratch = true
+	case wasm.OpTableCopy, wasm.OpTableFill, wasm.OpTableInit:
+		a.event(evElems, in.Start, in.Start, 0)
+		a.scratch = true
+	case wasm.OpTableGrow:
+		a.event(evElems, in.Start, in.Start, a.tableMax[in.Index])
+		a.scratch = true
+	case wasm.OpMemoryGrow:
+		a.event(evGrow, in.Start, in.End, 0)
+		a.scratch = true
+	}
+	a.flow.step(in.Op, a.events)
+	if shape := produces(in.Op); shape != nanNone {
+		a.flow.result(len(a.events), shape)
+		a.events = append(a.events, event{kind: evNaN, shape: shape, at: int32(in.End), end: int32(in.End)})
+		a.nans[shape] = true
+	}
+}
