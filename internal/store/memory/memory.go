@@ -1,0 +1,281 @@
+// Package memory is a store that lives and dies with the process. It decides
+// nothing beyond the contract of kernel.Store, and it never touches a disk: what
+// it acknowledges is as durable as the process, which is enough for tests and
+// for embedders that keep their own record.
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+type stateKey struct{ namespace, key string }
+
+type run struct {
+	state kernel.RunState
+	used  time.Time
+}
+
+// Store is a kernel.Store in memory. It is safe for concurrent use.
+type Store struct {
+	mu      sync.Mutex
+	closed  bool
+	bodies  [][]byte // encoded events: a caller can neither keep nor change what is stored
+	ids     map[string]bool
+	runs    map[phases.RunKey]run
+	state   map[stateKey]kernel.StateValue
+	latches map[kernel.SessionKey]kernel.Latch
+}
+
+// New returns an empty store.
+func New() *Store {
+	return &Store{
+		ids:     map[string]bool{},
+		runs:    map[phases.RunKey]run{},
+		state:   map[stateKey]kernel.StateValue{},
+		latches: map[kernel.SessionKey]kernel.Latch{},
+	}
+}
+
+// enter checks that work can begin. Preconditions: s.mu is held.
+func (s *Store) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", kernel.ErrUnavailable, err)
+	}
+	if s.closed {
+		return fmt.Errorf("%w: closed", kernel.ErrUnavailable)
+	}
+	return nil
+}
+
+// RunState implements kernel.Store.
+func (s *Store) RunState(ctx context.Context, key phases.RunKey, now time.Time) (kernel.RunState, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(ctx); err != nil {
+		return kernel.RunState{}, err
+	}
+	r := s.runs[key]
+	if now.Sub(r.used) > kernel.MetadataTTL {
+		return kernel.RunState{Version: r.state.Version}, nil
+	}
+	return cloneRun(r.state), nil
+}
+
+func cloneRun(r kernel.RunState) kernel.RunState {
+	out := kernel.RunState{Version: r.Version, Retries: maps.Clone(r.Retries)}
+	if r.Metadata != nil {
+		out.Metadata = make(phases.Metadata, len(r.Metadata))
+		for k, e := range r.Metadata {
+			e.Value = slices.Clone(e.Value)
+			out.Metadata[k] = e
+		}
+	}
+	return out
+}
+
+// HookState implements kernel.Store.
+func (s *Store) HookState(ctx context.Context, namespace, key string) (kernel.StateValue, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(ctx); err != nil {
+		return kernel.StateValue{}, err
+	}
+	v := s.state[stateKey{namespace, key}]
+	v.Value = slices.Clone(v.Value)
+	return v, nil
+}
+
+// StateUsage implements kernel.Store.
+func (s *Store) StateUsage(ctx context.Context, namespace string) (kernel.StateUsage, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var u kernel.StateUsage
+	if err := s.enter(ctx); err != nil {
+		return u, err
+	}
+	for k, v := range s.state {
+		if k.namespace == namespace {
+			u.Keys++
+			u.Bytes += int64(len(k.key) + len(v.Value))
+		}
+	}
+	return u, nil
+}
+
+// Latch implements kernel.Store.
+func (s *Store) Latch(ctx context.Context, key kernel.SessionKey) (*kernel.Latch, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	if l, ok := s.latches[key]; ok {
+		return &l, nil
+	}
+	return nil, nil
+}
+
+// Latches implements kernel.Store.
+func (s *Store) Latches(ctx context.Context) ([]kernel.Latch, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	out := slices.Collect(maps.Values(s.latches))
+	slices.SortFunc(out, func(a, b kernel.Latch) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Runtime, b.Runtime), cmp.Compare(a.Session, b.Session))
+	})
+	return out, nil
+}
+
+// Commit implements kernel.Store.
+func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(ctx); err != nil {
+		return kernel.Receipt{}, err
+	}
+	if err := s.check(&b); err != nil {
+		return kernel.Receipt{}, err
+	}
+	// Everything that can fail comes before anything is changed.
+	bodies := make([][]byte, len(b.Events))
+	batchIDs := map[string]bool{}
+	for i := range b.Events {
+		e := b.Events[i]
+		e.Seq = int64(len(s.bodies) + i + 1)
+		e.Time = e.Time.UTC()
+		if s.ids[e.ID] || batchIDs[e.ID] || e.ID == "" {
+			return kernel.Receipt{}, fmt.Errorf("%w: event id %q is empty or taken", kernel.ErrUnavailable, e.ID)
+		}
+		batchIDs[e.ID] = true
+		body, err := json.Marshal(&e, json.Deterministic(true))
+		if err != nil {
+			return kernel.Receipt{}, fmt.Errorf("%w: encode event: %w", kernel.ErrUnavailable, err)
+		}
+		bodies[i] = body
+	}
+	s.apply(&b)
+	maps.Copy(s.ids, batchIDs)
+	var rec kernel.Receipt
+	if len(bodies) > 0 {
+		rec = kernel.Receipt{First: int64(len(s.bodies)) + 1, Last: int64(len(s.bodies) + len(bodies))}
+		s.bodies = append(s.bodies, bodies...)
+	}
+	return rec, nil
+}
+
+// check compares what the batch was computed from. Preconditions: s.mu is held.
+func (s *Store) check(b *kernel.Batch) error {
+	if b.Unlatched != nil {
+		if _, ok := s.latches[*b.Unlatched]; ok {
+			return fmt.Errorf("%w: session latched", kernel.ErrConflict)
+		}
+	}
+	if b.ClearLatch != nil {
+		if _, ok := s.latches[*b.ClearLatch]; !ok {
+			return fmt.Errorf("%w: no such latch", kernel.ErrConflict)
+		}
+	}
+	if b.Run != nil && s.runs[b.Run.Key].state.Version != b.Run.Version {
+		return fmt.Errorf("%w: run metadata", kernel.ErrConflict)
+	}
+	for _, r := range b.StateReads {
+		if s.state[stateKey{r.Namespace, r.Key}].Version != r.Version {
+			return fmt.Errorf("%w: hook state", kernel.ErrConflict)
+		}
+	}
+	return nil
+}
+
+// apply changes everything but the events. Preconditions: s.mu is held.
+func (s *Store) apply(b *kernel.Batch) {
+	if b.Run != nil {
+		st := cloneRun(kernel.RunState{Version: b.Run.Version + 1, Metadata: b.Run.Metadata, Retries: b.Run.Retries})
+		s.runs[b.Run.Key] = run{state: st, used: b.Now}
+	}
+	if b.TouchRun != nil {
+		// An expired run stays expired: using it must not bring its contents back.
+		if r, ok := s.runs[*b.TouchRun]; ok && b.Now.After(r.used) && b.Now.Sub(r.used) <= kernel.MetadataTTL {
+			r.used = b.Now
+			s.runs[*b.TouchRun] = r
+		}
+	}
+	for _, w := range b.StateWrites {
+		k := stateKey{w.Namespace, w.Key}
+		s.state[k] = kernel.StateValue{Value: slices.Clone(w.Value), Version: s.state[k].Version + 1}
+	}
+	if b.ClearLatch != nil {
+		delete(s.latches, *b.ClearLatch)
+	}
+	if b.Latch != nil {
+		if _, ok := s.latches[b.Latch.SessionKey]; !ok {
+			l := *b.Latch
+			l.Since = l.Since.UTC().Round(0)
+			s.latches[l.SessionKey] = l
+		}
+	}
+}
+
+// Events implements kernel.Store.
+func (s *Store) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	var out []phases.Event
+	limit := q.EffectiveLimit()
+	for i := range s.bodies {
+		if q.Newest {
+			i = len(s.bodies) - 1 - i
+		}
+		var e phases.Event
+		if err := json.Unmarshal(s.bodies[i], &e); err != nil {
+			return nil, fmt.Errorf("%w: decode event %d: %w", kernel.ErrUnavailable, i+1, err)
+		}
+		if q.Match(&e) {
+			if out = append(out, e); len(out) == limit {
+				break
+			}
+		}
+	}
+	if q.Newest {
+		slices.Reverse(out)
+	}
+	return out, nil
+}
+
+// Prune implements kernel.Store.
+func (s *Store) Prune(ctx context.Context, now time.Time) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(ctx); err != nil {
+		return 0, err
+	}
+	n := len(s.runs)
+	maps.DeleteFunc(s.runs, func(_ phases.RunKey, r run) bool { return now.Sub(r.used) > kernel.MetadataTTL })
+	return n - len(s.runs), nil
+}
+
+// Close implements kernel.Store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+var _ kernel.Store = (*Store)(nil)

@@ -1,0 +1,28 @@
+// Package sqlite is the embedded default store: one SQLite database that
+// several processes may share. It decides how the contract of kernel.Store is
+// kept on a disk, and it never acknowledges a batch before SQLite has synced it.
+//
+// # How a commit becomes durable
+//
+// The journal is a write-ahead log with synchronous=FULL, so that a commit is
+// on the disk when SQLite says so. Each process has one writer goroutine: it
+// takes what is waiting, up to maxGroup batches, and writes it in one
+// transaction (BEGIN IMMEDIATE), one savepoint for each batch, so that a batch
+// that conflicts is undone alone and everybody shares the cost of one sync.
+// Sequence numbers are read inside that transaction; processes that share the
+// file wait for each other there, at most busyTimeout.
+//
+// # After a failed write
+//
+// A sync that failed once tells nothing about what reached the disk, and
+// trying it again may falsely succeed. So after any error of the disk the writer
+// refuses everything until it has opened the database anew and moved the
+// whole write-ahead log into the database file with a sync of its own.
+//
+// # Why the native interface and an own list of migrations
+//
+// The driver's native connections give prepared statements that stay with their
+// connection, savepoints and checkpoints without a pool in between; the
+// migration tools that we know want database/sql and would bring it in for a
+// numbered list of a few statements (see migrate.go).
+package sqlite

@@ -1,0 +1,52 @@
+package sqlite
+
+import (
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+)
+
+// fileURI names the database for SQLite. modeof makes the log files that it
+// creates later as private as the database.
+func fileURI(path, vfs string) string {
+	q := url.Values{"modeof": {path}}
+	if vfs != "" {
+		q = url.Values{"vfs": {vfs}}
+	}
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}).String()
+}
+
+// createFiles makes the database and its two companions before SQLite does,
+// which would give them the mode of the umask, and makes their names durable.
+// Files that are there already must be private, too.
+func createFiles(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		f, err := os.OpenFile(path+suffix, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return err
+		}
+		err = errors.Join(private(f), f.Close())
+		// Another process that closes last removes the companions meanwhile.
+		if err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
+			return err
+		}
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+func private(f *os.File) error {
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if fi.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	return f.Chmod(0o600)
+}

@@ -1,0 +1,139 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// applicationID marks our databases ("bely"), so that another program's file is never migrated.
+const applicationID = 0x62656c79
+
+// migrations turn version i of the schema into version i+1. A published one is
+// never changed: databases of every earlier version must come out the same.
+var migrations = [...]string{
+	// Columns beside body are copies for filters; body is the record.
+	`CREATE TABLE events (
+		seq        INTEGER PRIMARY KEY,
+		id         TEXT NOT NULL UNIQUE,
+		type       TEXT NOT NULL,
+		time_ns    INTEGER NOT NULL,
+		phase      TEXT NOT NULL,
+		runtime    TEXT NOT NULL,
+		session    TEXT NOT NULL,
+		agent      TEXT NOT NULL,
+		invocation TEXT NOT NULL,
+		binding    TEXT NOT NULL,
+		decision   TEXT NOT NULL,
+		kind       TEXT NOT NULL,
+		body       BLOB NOT NULL
+	) STRICT;
+	CREATE INDEX events_invocation ON events (invocation);
+	CREATE INDEX events_session ON events (session, seq);
+	CREATE TABLE runs (
+		runtime  TEXT NOT NULL,
+		session  TEXT NOT NULL,
+		run      TEXT NOT NULL,
+		version  INTEGER NOT NULL,
+		used_ns  INTEGER NOT NULL,
+		metadata BLOB NOT NULL,
+		retries  BLOB NOT NULL,
+		PRIMARY KEY (runtime, session, run)
+	) STRICT, WITHOUT ROWID;
+	CREATE INDEX runs_used ON runs (used_ns);
+	CREATE TABLE state (
+		namespace TEXT NOT NULL,
+		key       TEXT NOT NULL,
+		version   INTEGER NOT NULL,
+		value     BLOB NOT NULL,
+		PRIMARY KEY (namespace, key)
+	) STRICT, WITHOUT ROWID;
+	CREATE TABLE latches (
+		runtime  TEXT NOT NULL,
+		session  TEXT NOT NULL,
+		since_ns INTEGER NOT NULL,
+		body     BLOB NOT NULL,
+		PRIMARY KEY (runtime, session)
+	) STRICT, WITHOUT ROWID;`,
+}
+
+// errForeign: the file is a database, but not one that this program may write.
+var errForeign = errors.New("not a database of this program")
+
+// migrate brings the schema to the newest version. Several processes may try
+// at the same time: one waits for the other and then finds nothing to do.
+func migrate(c *sqlite3.Conn, readOnly bool) error {
+	version, err := schemaVersion(c)
+	if err != nil {
+		return err
+	}
+	if version == len(migrations) {
+		return nil
+	}
+	if version > len(migrations) {
+		return fmt.Errorf("%w: schema version %d was written by a newer belay, this one knows %d", errForeign, version, len(migrations))
+	}
+	if readOnly {
+		return fmt.Errorf("%w: schema version %d, wanted %d, and the database is opened for reading only", errForeign, version, len(migrations))
+	}
+	return migrateLocked(c)
+}
+
+func migrateLocked(c *sqlite3.Conn) (err error) {
+	tx, err := c.BeginImmediate()
+	if err != nil {
+		return err
+	}
+	defer tx.End(&err)
+	version, err := schemaVersion(c) // again, now that nobody else can write
+	if err != nil {
+		return err
+	}
+	if version > len(migrations) {
+		return fmt.Errorf("%w: schema version %d was written by a newer belay", errForeign, version)
+	}
+	for ; version < len(migrations); version++ {
+		if err = c.Exec(migrations[version]); err != nil {
+			return fmt.Errorf("migration %d: %w", version+1, err)
+		}
+	}
+	return c.Exec("PRAGMA application_id = " + strconv.Itoa(applicationID) +
+		"; PRAGMA user_version = " + strconv.Itoa(version))
+}
+
+// schemaVersion returns 0 for an empty database and an error for a foreign one.
+func schemaVersion(c *sqlite3.Conn) (int, error) {
+	app, err := queryInt(c, "PRAGMA application_id")
+	if err != nil {
+		return 0, err
+	}
+	version, err := queryInt(c, "PRAGMA user_version")
+	if err != nil {
+		return 0, err
+	}
+	tables, err := queryInt(c, "SELECT count(*) FROM sqlite_schema")
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case app == applicationID:
+		return int(version), nil
+	case app == 0 && version == 0 && tables == 0:
+		return 0, nil
+	}
+	return 0, fmt.Errorf("%w: application id %#x", errForeign, app)
+}
+
+func queryInt(c *sqlite3.Conn, sql string) (int64, error) {
+	stmt, _, err := c.Prepare(sql)
+	if err != nil {
+		return 0, err
+	}
+	defer stmt.Close()
+	if !stmt.Step() {
+		return 0, errors.Join(stmt.Err(), errors.New("no row from "+sql))
+	}
+	return stmt.ColumnInt64(0), nil
+}

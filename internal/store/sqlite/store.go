@@ -1,0 +1,251 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+const (
+	busyTimeout = 5 * time.Second // how long a write waits for other processes
+	maxGroup    = 64              // batches in one transaction
+	maxReaders  = 4               // connections that only read
+)
+
+// Options are the ways to open a database. The zero value is the usual one.
+type Options struct {
+	ReadOnly bool   // no migration, no writer: every Commit answers ErrUnavailable
+	VFS      string // name of a registered file system layer; for fault tests
+}
+
+// Store is a kernel.Store in a SQLite database. It is safe for concurrent use,
+// and several processes may have the same database open.
+type Store struct {
+	path     string
+	vfs      string
+	readOnly bool
+
+	readers chan *conn // idle connections; nil stands for one not opened yet
+
+	requests chan *request
+	writer   sync.WaitGroup
+
+	mu     sync.RWMutex // guards closed, and the closing of requests
+	closed bool
+}
+
+// Open opens the database at path, creates it (mode 0600) when it is missing,
+// and brings its schema up to date. The error is kernel.ErrUnavailable for
+// errors.Is, with the cause.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, unavailable("open", err)
+	}
+	s := &Store{path: abs, vfs: o.VFS, readOnly: o.ReadOnly, readers: make(chan *conn, maxReaders), requests: make(chan *request, maxGroup)}
+	if !o.ReadOnly && o.VFS == "" {
+		if err := createFiles(abs); err != nil {
+			return nil, unavailable("create", err)
+		}
+	}
+	c, err := s.open(ctx)
+	if err != nil {
+		return nil, unavailable("open", err)
+	}
+	for range maxReaders {
+		s.readers <- nil
+	}
+	if o.ReadOnly {
+		<-s.readers
+		s.readers <- c
+		return s, nil
+	}
+	s.writer.Add(1)
+	go func() {
+		defer s.writer.Done()
+		(&writer{store: s, conn: c}).run()
+	}()
+	return s, nil
+}
+
+// open returns a checked connection. Several processes that create the same
+// database at once may find it locked for a moment in ways that SQLite's own
+// timeout does not cover, so that opening is tried for busyTimeout.
+func (s *Store) open(ctx context.Context) (*conn, error) {
+	deadline := time.Now().Add(busyTimeout)
+	for {
+		c, err := openConn(s.path, s.vfs, s.readOnly)
+		if err == nil {
+			if err = migrate(c.Conn, s.readOnly); err == nil {
+				return c, nil
+			}
+			c.close()
+		}
+		if !errors.Is(err, sqlite3.BUSY) || time.Now().After(deadline) {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func unavailable(op string, err error) error {
+	if errors.Is(err, kernel.ErrUnavailable) || errors.Is(err, kernel.ErrConflict) {
+		return err
+	}
+	return fmt.Errorf("sqlite store: %s: %w: %w", op, kernel.ErrUnavailable, err)
+}
+
+// read runs f on a connection that nobody else uses.
+func (s *Store) read(ctx context.Context, op string, f func(*conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return unavailable(op, err)
+	}
+	var c *conn
+	var ok bool
+	select {
+	case c, ok = <-s.readers:
+	case <-ctx.Done():
+		return unavailable(op, ctx.Err())
+	}
+	if !ok {
+		return unavailable(op, errClosed)
+	}
+	if c == nil {
+		var err error
+		if c, err = openConn(s.path, s.vfs, s.readOnly); err != nil {
+			s.putReader(nil)
+			return unavailable(op, err)
+		}
+	}
+	err := f(c)
+	if err != nil && !errors.Is(err, sqlite3.BUSY) {
+		c.close() // whatever went wrong, the next reader starts anew
+		c = nil
+	}
+	s.putReader(c)
+	if err != nil {
+		return unavailable(op, err)
+	}
+	return nil
+}
+
+// putReader gives a connection back, or closes it when the store is closed.
+func (s *Store) putReader(c *conn) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		if c != nil {
+			c.close()
+		}
+		return
+	}
+	s.readers <- c // never waits: as many places as connections
+}
+
+var errClosed = errors.New("closed")
+
+// Close implements kernel.Store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	close(s.requests)
+	close(s.readers)
+	s.mu.Unlock()
+	s.writer.Wait()
+	var errs []error
+	for c := range s.readers {
+		if c != nil {
+			errs = append(errs, c.close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// RunState implements kernel.Store.
+func (s *Store) RunState(ctx context.Context, key phases.RunKey, now time.Time) (kernel.RunState, error) {
+	var out kernel.RunState
+	err := s.read(ctx, "read run", func(c *conn) error {
+		return c.query("SELECT version, used_ns, metadata, retries FROM runs WHERE runtime=? AND session=? AND run=?",
+			func(st *sqlite3.Stmt) error {
+				out.Version = st.ColumnInt64(0)
+				if now.Sub(time.Unix(0, st.ColumnInt64(1))) > kernel.MetadataTTL {
+					return nil
+				}
+				if err := json.Unmarshal(st.ColumnBlob(2, nil), &out.Metadata); err != nil {
+					return err
+				}
+				return json.Unmarshal(st.ColumnBlob(3, nil), &out.Retries)
+			}, key.Runtime, key.Session, key.Run)
+	})
+	return out, err
+}
+
+// HookState implements kernel.Store.
+func (s *Store) HookState(ctx context.Context, namespace, key string) (kernel.StateValue, error) {
+	var out kernel.StateValue
+	err := s.read(ctx, "read state", func(c *conn) error {
+		return c.query("SELECT version, value FROM state WHERE namespace=? AND key=?", func(st *sqlite3.Stmt) error {
+			out = kernel.StateValue{Version: st.ColumnInt64(0), Value: st.ColumnBlob(1, nil)}
+			return nil
+		}, namespace, key)
+	})
+	return out, err
+}
+
+// StateUsage implements kernel.Store.
+func (s *Store) StateUsage(ctx context.Context, namespace string) (kernel.StateUsage, error) {
+	var out kernel.StateUsage
+	err := s.read(ctx, "read state usage", func(c *conn) error {
+		return c.query("SELECT count(*), coalesce(sum(octet_length(key) + octet_length(value)), 0) FROM state WHERE namespace=?",
+			func(st *sqlite3.Stmt) error {
+				out = kernel.StateUsage{Keys: st.ColumnInt(0), Bytes: st.ColumnInt64(1)}
+				return nil
+			}, namespace)
+	})
+	return out, err
+}
+
+// Latch implements kernel.Store.
+func (s *Store) Latch(ctx context.Context, key kernel.SessionKey) (*kernel.Latch, error) {
+	var out *kernel.Latch
+	err := s.read(ctx, "read latch", func(c *conn) error {
+		return c.query("SELECT body FROM latches WHERE runtime=? AND session=?", func(st *sqlite3.Stmt) error {
+			out = new(kernel.Latch)
+			return json.Unmarshal(st.ColumnBlob(0, nil), out)
+		}, key.Runtime, key.Session)
+	})
+	return out, err
+}
+
+// Latches implements kernel.Store.
+func (s *Store) Latches(ctx context.Context) ([]kernel.Latch, error) {
+	var out []kernel.Latch
+	err := s.read(ctx, "read latches", func(c *conn) error {
+		return c.query("SELECT body FROM latches ORDER BY since_ns, runtime, session", func(st *sqlite3.Stmt) error {
+			var l kernel.Latch
+			err := json.Unmarshal(st.ColumnBlob(0, nil), &l)
+			out = append(out, l)
+			return err
+		})
+	})
+	return out, err
+}
+
+var _ kernel.Store = (*Store)(nil)

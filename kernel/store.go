@@ -1,0 +1,190 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// MetadataTTL is how long the metadata of a run outlives its last use.
+const MetadataTTL = 24 * time.Hour
+
+// Classes of store errors, for errors.Is.
+var (
+	// ErrConflict: something that the batch was computed from has changed since
+	// it was read. Nothing was written. The caller may run the invocation again.
+	ErrConflict = errors.New("the state it was computed from has changed")
+
+	// ErrUnavailable: the store cannot read or write now. Nothing of a batch
+	// that was refused with it may be treated as recorded.
+	ErrUnavailable = errors.New("the store is not available")
+)
+
+// Store keeps what outlives an invocation: events, metadata of runs, state of
+// hooks, latches. Implementations are safe for concurrent use, and several
+// processes may share one where the implementation says so.
+//
+// Every error is ErrConflict (Commit only) or ErrUnavailable for errors.Is; any
+// other error is treated as ErrUnavailable.
+type Store interface {
+	// RunState returns what is carried along the run. Contents that were last
+	// used more than MetadataTTL before now come back empty, with their version.
+	RunState(ctx context.Context, key phases.RunKey, now time.Time) (RunState, error)
+
+	// HookState returns one value of a hook's state; Version 0 means absent.
+	HookState(ctx context.Context, namespace, key string) (StateValue, error)
+
+	// StateUsage returns how much a namespace holds.
+	StateUsage(ctx context.Context, namespace string) (StateUsage, error)
+
+	// Latch returns the latch of the session, or nil.
+	Latch(ctx context.Context, key SessionKey) (*Latch, error)
+
+	// Latches returns all latches, oldest first.
+	Latches(ctx context.Context) ([]Latch, error)
+
+	// Commit writes the batch in one transaction, all or nothing, and returns
+	// only when it is durable. Sequence numbers are given in the order of
+	// Batch.Events, without gaps, after every earlier commit's.
+	//
+	// ctx is obeyed until the writing has begun, not after: an answer that
+	// would leave open whether the batch was written is never given.
+	Commit(ctx context.Context, b Batch) (Receipt, error)
+
+	// Events returns events in order of their sequence numbers.
+	Events(ctx context.Context, q EventQuery) ([]phases.Event, error)
+
+	// Prune drops the contents of runs last used more than MetadataTTL before
+	// now, and returns how many runs it dropped.
+	Prune(ctx context.Context, now time.Time) (int, error)
+
+	// Close releases the store. Commits that were accepted before are finished.
+	Close() error
+}
+
+// RunState is what is carried along a run: the metadata that hooks annotate and how
+// often each binding's retry was used. Version 0 means that nothing is stored.
+type RunState struct {
+	Version  int64
+	Metadata phases.Metadata
+	Retries  map[string]int // by binding name
+}
+
+// StateValue is one value of a hook's state. Versions of a key only grow.
+type StateValue struct {
+	Value   []byte
+	Version int64
+}
+
+// StateUsage is how much a namespace holds.
+type StateUsage struct {
+	Keys  int
+	Bytes int64 // keys and values
+}
+
+// StateRead says that a value was read at a version; the commit checks that it still holds.
+type StateRead struct {
+	Namespace, Key string
+	Version        int64
+}
+
+// StateWrite sets a value and raises the version of its key by one.
+type StateWrite struct {
+	Namespace, Key string
+	Value          []byte
+}
+
+// RunWrite replaces what is carried along a run, if Version is still the stored one.
+type RunWrite struct {
+	Key      phases.RunKey
+	Version  int64 // as read; 0 when nothing was stored
+	Metadata phases.Metadata
+	Retries  map[string]int
+}
+
+// SessionKey names a session of a runtime.
+type SessionKey struct {
+	Runtime string `json:"runtime"`
+	Session string `json:"session"`
+}
+
+// Latch stands for a block that came where nothing could be blocked: until an
+// operator clears it, every blockable event of the session is denied.
+type Latch struct {
+	SessionKey
+	Reason     string      `json:"reason"`
+	Kind       phases.Kind `json:"kind"`
+	DecidedBy  string      `json:"decided_by"`
+	Invocation string      `json:"invocation"` // the invocation that could not be blocked
+	Since      time.Time   `json:"since"`
+}
+
+// Batch is everything that one commit writes.
+type Batch struct {
+	Now         time.Time      // the kernel's clock; marks runs as used
+	Events      []phases.Event // Seq is ignored on the way in
+	Run         *RunWrite      // nil: metadata unchanged
+	TouchRun    *phases.RunKey // marks the run as used without changing it
+	StateReads  []StateRead
+	StateWrites []StateWrite
+	Unlatched   *SessionKey // the batch holds only while this session is not latched
+	Latch       *Latch      // set, unless the session is latched already: the first reason stays
+	ClearLatch  *SessionKey // ErrConflict when there is none
+}
+
+// Receipt acknowledges a durable batch. First and Last are 0 when it had no events.
+type Receipt struct {
+	First, Last int64 // sequence numbers, inclusive
+}
+
+// EventQuery selects events; zero members select everything.
+type EventQuery struct {
+	After      int64 // only events with a larger sequence number
+	Before     int64 // only events with a smaller sequence number; 0 means no bound
+	Since      time.Time
+	Until      time.Time // exclusive
+	ID         string
+	Type       phases.EventType
+	Phase      phases.Phase
+	Runtime    string
+	Session    string
+	Agent      string
+	Invocation string
+	Binding    string
+	Decision   string
+	Kind       phases.Kind
+	Newest     bool // the last Limit events instead of the first; ascending all the same
+	Limit      int  // 0 means DefaultEventLimit; at most MaxEventLimit
+}
+
+// Limits of one query.
+const (
+	DefaultEventLimit = 100
+	MaxEventLimit     = 10_000
+)
+
+// EffectiveLimit returns the number of events that the query asks for at most.
+func (q *EventQuery) EffectiveLimit() int {
+	switch {
+	case q.Limit <= 0:
+		return DefaultEventLimit
+	case q.Limit > MaxEventLimit:
+		return MaxEventLimit
+	}
+	return q.Limit
+}
+
+// Match reports whether the event is selected, apart from Limit and Newest.
+// It is the meaning of the query, which stores may compute in their own way.
+func (q *EventQuery) Match(e *phases.Event) bool {
+	eq := func(want, got string) bool { return want == "" || want == got }
+	return e.Seq > q.After && (q.Before == 0 || e.Seq < q.Before) &&
+		(q.Since.IsZero() || !e.Time.Before(q.Since)) &&
+		(q.Until.IsZero() || e.Time.Before(q.Until)) &&
+		eq(q.ID, e.ID) && eq(string(q.Type), string(e.Type)) && eq(string(q.Phase), string(e.Phase)) &&
+		eq(q.Runtime, e.Runtime) && eq(q.Session, e.Session) && eq(q.Agent, e.Agent) &&
+		eq(q.Invocation, e.Invocation) && eq(q.Binding, e.Binding) &&
+		eq(q.Decision, e.Decision) && eq(string(q.Kind), string(e.Kind))
+}
