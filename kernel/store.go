@@ -72,7 +72,8 @@ type RunState struct {
 	Retries  map[string]int // by binding name
 }
 
-// StateValue is one value of a hook's state. Versions of a key only grow.
+// StateValue is one value of a hook's state. Versions are positive and never come
+// back for a key, not even when it was removed and written again.
 type StateValue struct {
 	Value   []byte
 	Version int64
@@ -90,10 +91,11 @@ type StateRead struct {
 	Version        int64
 }
 
-// StateWrite sets a value and raises the version of its key by one.
+// StateWrite sets or removes a value.
 type StateWrite struct {
 	Namespace, Key string
 	Value          []byte
+	Delete         bool
 }
 
 // RunWrite replaces what is carried along a run, if Version is still the stored one.

@@ -34,6 +34,7 @@ type Store struct {
 	ids     map[string]bool
 	runs    map[phases.RunKey]run
 	state   map[stateKey]kernel.StateValue
+	version int64 // the last one given to a value
 	latches map[kernel.SessionKey]kernel.Latch
 }
 
@@ -215,7 +216,12 @@ func (s *Store) apply(b *kernel.Batch) {
 	}
 	for _, w := range b.StateWrites {
 		k := stateKey{w.Namespace, w.Key}
-		s.state[k] = kernel.StateValue{Value: slices.Clone(w.Value), Version: s.state[k].Version + 1}
+		if w.Delete {
+			delete(s.state, k)
+			continue
+		}
+		s.version++
+		s.state[k] = kernel.StateValue{Value: slices.Clone(w.Value), Version: s.version}
 	}
 	if b.ClearLatch != nil {
 		delete(s.latches, *b.ClearLatch)

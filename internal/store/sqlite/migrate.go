@@ -50,6 +50,9 @@ var migrations = [...]string{
 		value     BLOB NOT NULL,
 		PRIMARY KEY (namespace, key)
 	) STRICT, WITHOUT ROWID;
+	-- The last version given to a value: one for all, so that none ever comes back.
+	CREATE TABLE state_version (version INTEGER NOT NULL) STRICT;
+	INSERT INTO state_version VALUES (0);
 	CREATE TABLE latches (
 		runtime  TEXT NOT NULL,
 		session  TEXT NOT NULL,

@@ -237,9 +237,7 @@ func writeBatch(c *conn, b *kernel.Batch, last int64) error {
 		return err
 	}
 	for _, sw := range b.StateWrites {
-		err := c.exec(`INSERT INTO state (namespace, key, version, value) VALUES (?, ?, 1, ?)
-			ON CONFLICT DO UPDATE SET version = version + 1, value = excluded.value`, sw.Namespace, sw.Key, sw.Value)
-		if err != nil {
+		if err := writeState(c, sw); err != nil {
 			return err
 		}
 	}
@@ -283,6 +281,17 @@ func check(c *conn, b *kernel.Batch) error {
 		}
 	}
 	return nil
+}
+
+func writeState(c *conn, w kernel.StateWrite) error {
+	if w.Delete {
+		return c.exec("DELETE FROM state WHERE namespace=? AND key=?", w.Namespace, w.Key)
+	}
+	if err := c.exec("UPDATE state_version SET version = version + 1"); err != nil {
+		return err
+	}
+	return c.exec(`INSERT INTO state (namespace, key, version, value) VALUES (?, ?, (SELECT version FROM state_version), ?)
+		ON CONFLICT DO UPDATE SET version = excluded.version, value = excluded.value`, w.Namespace, w.Key, w.Value)
 }
 
 func writeRun(c *conn, b *kernel.Batch) error {
