@@ -1,0 +1,307 @@
+//! What the host can tell about shell text, paths, patterns and secrets.
+//!
+//! A guard treats each of these as "cannot tell", and asks or blocks: an error, [`Shell::ok`] false,
+//! [`Shell::truncated`], an entry in [`Shell::unknown`], a command without a name, and a word that matters with
+//! [`Word::known`] false.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use crate::errors::Errno;
+use crate::json::{object, Value};
+use crate::raw;
+use crate::reads::{input, last_reply};
+
+fn replied(code: i32) -> Result<Value, Errno> {
+    Errno::check(code)?;
+    Value::parse(&last_reply()?).ok_or(Errno::Invalid)
+}
+
+/// What `shell_parse` found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shell {
+    /// The text is shell and was walked to the end.
+    pub ok: bool,
+    /// What is wrong when it is not.
+    pub error: String,
+    /// Every command that would run, wrappers and what they wrap.
+    pub commands: Vec<Command>,
+    /// What would run but is not known statically.
+    pub unknown: Vec<Unknown>,
+    /// There is more than is told here.
+    pub truncated: bool,
+}
+
+/// One simple command that would run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Command {
+    /// Last path element of the command word; "" when it is not known.
+    pub name: String,
+    /// The command word and its arguments after expansion.
+    pub words: Vec<Word>,
+    /// Its source text, cut.
+    pub raw: String,
+    /// NAME=value before it.
+    pub assigns: Vec<(String, Word)>,
+    /// Its redirections.
+    pub redirects: Vec<Redirect>,
+    /// The command whose output it reads.
+    pub stdin_from: Option<usize>,
+    /// Wrappers round it, outermost first.
+    pub via: Vec<String>,
+    /// Constructs round it: "substitution", "background", "function:NAME"...
+    pub context: Vec<String>,
+    /// Where it runs, after a `cd` in the text.
+    pub cwd: Option<Word>,
+    /// It runs on another host or in a container.
+    pub remote: bool,
+    /// It calls a function that is already running.
+    pub recursive: bool,
+    /// More arguments follow that are not known.
+    pub args_open: bool,
+}
+
+/// A word after quote removal and expansion.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Word {
+    /// Its text; parts that are not known stand as their source text.
+    pub text: String,
+    /// `text` is exactly what the command gets, apart from `~` and patterns.
+    pub known: bool,
+    /// It has a pattern that the shell would expand.
+    pub glob: bool,
+    /// It begins with `~` or `$HOME`, both written `~`.
+    pub tilde: bool,
+}
+
+/// A redirection.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Redirect {
+    /// The operator, such as `>`.
+    pub op: String,
+    /// The descriptor.
+    pub fd: i64,
+    /// The file, descriptor or text.
+    pub target: Word,
+}
+
+/// Something that would run and is not known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Unknown {
+    /// "name", "code", "script" or "limit".
+    pub what: String,
+    /// Its source text, cut.
+    pub raw: String,
+}
+
+impl Command {
+    /// The arguments, without the command word.
+    pub fn args(&self) -> &[Word] {
+        self.words.get(1..).unwrap_or(&[])
+    }
+
+    /// Whether an argument before `--` is one of the long options, or a bundle of short ones that holds `short`.
+    pub fn has_flag(&self, short: char, long: &[&str]) -> bool {
+        self.args().iter().map(|w| w.text.as_str()).take_while(|w| *w != "--").any(|w| match w.strip_prefix("--") {
+            Some(name) => long.contains(&name.split('=').next().unwrap_or("")),
+            None => w.len() > 1 && w.starts_with('-') && w[1..].contains(short),
+        })
+    }
+
+    /// The words as one line.
+    pub fn line(&self) -> String {
+        let mut s = String::new();
+        for (i, w) in self.words.iter().enumerate() {
+            if i > 0 {
+                s.push(' ');
+            }
+            s.push_str(&w.text);
+        }
+        s
+    }
+}
+
+fn word(v: &Value) -> Word {
+    Word { text: v.text("text").to_string(), known: v.is_true("known"), glob: v.is_true("glob"), tilde: v.is_true("tilde") }
+}
+
+fn texts(v: &[Value]) -> Vec<String> {
+    v.iter().filter_map(Value::as_text).map(ToString::to_string).collect()
+}
+
+fn command(v: &Value) -> Command {
+    Command {
+        name: v.text("name").to_string(),
+        words: v.list("words").iter().map(word).collect(),
+        raw: v.text("raw").to_string(),
+        assigns: v
+            .list("assigns")
+            .iter()
+            .map(|a| (a.text("name").to_string(), a.get("value").map(word).unwrap_or_default()))
+            .collect(),
+        redirects: v
+            .list("redirects")
+            .iter()
+            .map(|r| Redirect {
+                op: r.text("op").to_string(),
+                fd: r.int("fd").unwrap_or(-1),
+                target: r.get("target").map(word).unwrap_or_default(),
+            })
+            .collect(),
+        stdin_from: v.int("stdin_from").and_then(|n| usize::try_from(n).ok()),
+        via: texts(v.list("via")),
+        context: texts(v.list("context")),
+        cwd: v.get("cwd").map(word),
+        remote: v.is_true("remote"),
+        recursive: v.is_true("recursive"),
+        args_open: v.is_true("args_open"),
+    }
+}
+
+/// Every command that a shell text would run. At most 64 KiB of text.
+pub fn shell_parse(text: &str) -> Result<Shell, Errno> {
+    let v = replied(unsafe { raw::shell_parse(text.as_ptr(), text.len() as u32) })?;
+    Ok(Shell {
+        ok: v.is_true("ok"),
+        error: v.text("error").to_string(),
+        commands: v.list("commands").iter().map(command).collect(),
+        unknown: v
+            .list("unknown")
+            .iter()
+            .map(|u| Unknown { what: u.text("what").to_string(), raw: u.text("raw").to_string() })
+            .collect(),
+        truncated: v.is_true("truncated"),
+    })
+}
+
+/// The command line of a tool call: `/args/command` or `/args/cmd`, as a string, or as an array of words, which are
+/// quoted and joined. `None` when there is nothing of the kind, or something else stands there.
+pub fn input_command() -> Option<String> {
+    for path in ["/args/command", "/args/cmd"] {
+        match input::value(path) {
+            None => continue,
+            Some(Value::Text(s)) => return Some(s),
+            Some(Value::Array(words)) if !words.is_empty() => {
+                let mut line = String::new();
+                for w in &words {
+                    if !line.is_empty() {
+                        line.push(' ');
+                    }
+                    line.push('\'');
+                    line.push_str(&w.as_text()?.replace('\'', "'\\''"));
+                    line.push('\'');
+                }
+                return Some(line);
+            }
+            Some(_) => return None,
+        }
+    }
+    None
+}
+
+/// One path in the forms that a rule can be written against.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Path {
+    /// As a file system would take it: absolute where the directory is known, cleaned.
+    pub path: String,
+    /// With symbolic links followed, as far as they may be looked at; "" otherwise.
+    pub resolved: String,
+    /// Every form for comparing. A rule should look at all of them.
+    pub keys: Vec<String>,
+    /// "resolved", "partial", "absent", "unknown" or "loop".
+    pub links: String,
+    /// Spellings that hide something, such as "percent" or "invisible".
+    pub notes: Vec<String>,
+}
+
+/// Resolves up to 64 paths; relative ones against `cwd`, or the invocation's working directory.
+pub fn path_resolve(paths: &[&str], cwd: Option<&str>) -> Result<Vec<Path>, Errno> {
+    let mut request = object().with("paths", paths.to_vec());
+    if let Some(dir) = cwd {
+        request = request.with("cwd", dir);
+    }
+    let request = request.to_json();
+    let v = replied(unsafe { raw::path_resolve(request.as_ptr(), request.len() as u32) })?;
+    Ok(v.list("results")
+        .iter()
+        .map(|r| Path {
+            path: r.text("path").to_string(),
+            resolved: r.text("resolved").to_string(),
+            keys: texts(r.list("keys")),
+            links: r.text("links").to_string(),
+            notes: texts(r.list("notes")),
+        })
+        .collect())
+}
+
+/// The syntax of patterns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Syntax {
+    /// RE2, unanchored.
+    Re2,
+    /// `*`, `**`, `?`, `[class]`, `{a,b}` against the whole text; `/` separates.
+    Glob,
+}
+
+/// The first match of a pattern in a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Match {
+    /// Index in texts.
+    pub text: usize,
+    /// Index in patterns.
+    pub pattern: usize,
+    /// Byte offsets in the text.
+    pub start: usize,
+    /// See `start`.
+    pub end: usize,
+}
+
+fn index(v: &Value, name: &str) -> usize {
+    v.int(name).and_then(|n| usize::try_from(n).ok()).unwrap_or(0)
+}
+
+/// Which patterns match which texts; at most 64 of each.
+pub fn pattern_match<P: AsRef<str>, T: AsRef<str>>(
+    syntax: Syntax,
+    patterns: &[P],
+    texts: &[T],
+) -> Result<Vec<Match>, Errno> {
+    let request = object()
+        .with("kind", if syntax == Syntax::Re2 { "re2" } else { "glob" })
+        .with("patterns", patterns.iter().map(|p| p.as_ref()).collect::<Vec<&str>>())
+        .with("texts", texts.iter().map(|t| t.as_ref()).collect::<Vec<&str>>())
+        .to_json();
+    let v = replied(unsafe { raw::pattern_match(request.as_ptr(), request.len() as u32) })?;
+    Ok(v.list("matches")
+        .iter()
+        .map(|m| Match {
+            text: index(m, "text"),
+            pattern: index(m, "pattern"),
+            start: index(m, "start"),
+            end: index(m, "end"),
+        })
+        .collect())
+}
+
+/// A secret in a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Secret {
+    /// Such as "github_token" or "private_key".
+    pub kind: String,
+    /// Byte offsets in the text.
+    pub start: usize,
+    /// See `start`.
+    pub end: usize,
+}
+
+/// Kinds and places of the secrets in a text of at most 256 KiB, by place, not overlapping. The second value tells
+/// that there are more.
+pub fn find_secrets(text: &str) -> Result<(Vec<Secret>, bool), Errno> {
+    let v = replied(unsafe { raw::find_secrets(text.as_ptr(), text.len() as u32) })?;
+    let secrets = v
+        .list("secrets")
+        .iter()
+        .map(|s| Secret { kind: s.text("kind").to_string(), start: index(s, "start"), end: index(s, "end") })
+        .collect();
+    Ok((secrets, v.is_true("truncated")))
+}

@@ -1,0 +1,123 @@
+use belay_hook::testing::{Effect, Host};
+use belay_hook::{self as hook, analysis, config, input, json::Value, Artifact, Kind, Level, Scopes};
+
+#[test]
+fn reads() {
+    let doc = r#"{"tool":"exec","args":{"a/b":[1,2.50,{"x":"\u00e9\n\ud83d\ude00"}],"big":123456789012345678901234567890},"on":true,"nil":null}"#;
+    let got = Host::new(doc).config(r#"{"max":3,"on":false}"#).run(|| {
+        assert_eq!(input::text("/tool").as_deref(), Some("exec"));
+        assert_eq!(input::text("/on"), None);
+        assert_eq!(input::get("/on").as_deref(), Some("true"));
+        assert_eq!(input::kind("/nil"), Some(Kind::Null));
+        assert!(!input::has("/none"));
+        assert_eq!(input::get("/args/a~1b/1").as_deref(), Some("2.50"));
+        assert_eq!(input::text("/args/a~1b/2/x").as_deref(), Some("é\n😀"));
+        assert_eq!(input::int("/args/big"), None);
+        assert_eq!(input::keys("/args"), ["a/b", "big"]);
+        assert_eq!(input::keys("/tool"), Vec::<String>::new());
+        assert_eq!(input::len("/args/a~1b"), 3);
+        assert_eq!(config::int("/max"), Some(3));
+        assert_eq!(config::bool("/on"), Some(false));
+        assert_eq!(hook::pointer(&["args", "a/b", "~"]), "/args/a~1b/~0");
+        assert_eq!(input::value(""), Value::parse(doc));
+    });
+    assert_eq!(got.status, 0);
+}
+
+#[test]
+fn effects() {
+    let got = Host::new("{}").run(|| {
+        hook::log(Level::Warn, "careful");
+        hook::request_approval("push \"it\"?", Some(60));
+        hook::rewrite("/args/n", "1");
+        hook::rewrite_text("/args/t", "x");
+        hook::remove("/args/r");
+        hook::redact("/args/p", "password");
+        hook::annotate_text("class", "hard");
+        hook::clamp_scopes(Scopes { fs_read: Some(vec!["/w/**".into()]), net: Some(vec![]), ..Scopes::default() });
+        hook::retry("again", 2);
+        hook::put_artifact(Artifact { name: "r", media_type: "text/plain", text: "\u{1}", meta: Value::Null });
+    });
+    assert_eq!(
+        got.effects,
+        [
+            Effect::Other("request_approval", r#"{"reason":"push \"it\"?","ttl_s":60}"#.into()),
+            Effect::Rewrite("/args/n".into(), "1".into()),
+            Effect::RewriteText("/args/t".into(), "x".into()),
+            Effect::Remove("/args/r".into()),
+            Effect::Redact("/args/p".into(), "password".into()),
+            Effect::Annotate("class".into(), r#""hard""#.into()),
+            Effect::Other("clamp_scopes", r#"{"fs_read":["/w/**"],"net":[]}"#.into()),
+            Effect::Other("retry", r#"{"instruction":"again","max":2}"#.into()),
+            Effect::Other("put_artifact", r#"{"name":"r","media_type":"text/plain","text":"\u0001"}"#.into()),
+        ]
+    );
+    assert_eq!(got.logs, [(2, "careful".to_string())]);
+}
+
+#[test]
+fn a_failure_drops_effects() {
+    let got = Host::new("{}").run(|| -> hook::Result {
+        hook::block("stop");
+        analysis::shell_parse("ls")?;
+        Ok(())
+    });
+    assert_eq!((got.status, got.effects.len(), got.failed.as_deref()), (1, 0, Some("not offered by this host")));
+}
+
+#[test]
+fn shell() {
+    let reply = r#"{"ok":true,"dialect":"bash","commands":[{"name":"rm","words":[{"text":"rm","known":true},{"text":"-rf","known":true},
+        {"text":"~","known":true,"tilde":true}],"raw":"rm -rf ~","pipe":0,"stdin_from":-1,"via":["sudo"],"parent":0,
+        "redirects":[{"op":">","fd":1,"target":{"text":"/x","known":true}}]}],"unknown":[{"what":"code","raw":"$X","command":-1}],"truncated":false}"#;
+    Host::new("{}").reply("shell_parse", reply).run(|| {
+        let s = analysis::shell_parse("sudo rm -rf ~").unwrap();
+        assert!(s.ok && !s.truncated);
+        let c = &s.commands[0];
+        assert_eq!((c.name.as_str(), c.line().as_str(), c.stdin_from), ("rm", "rm -rf ~", None));
+        assert!(c.has_flag('r', &["recursive"]) && c.has_flag('f', &[]) && !c.has_flag('v', &["verbose"]));
+        assert!(c.args()[1].tilde && c.redirects[0].target.text == "/x");
+        assert_eq!(s.unknown[0].what, "code");
+    });
+}
+
+#[test]
+fn commands() {
+    for (args, want) in [
+        (r#"{"command":"ls -l"}"#, Some("ls -l")),
+        (r#"{"cmd":"ls"}"#, Some("ls")),
+        (r#"{"command":["bash","-lc","echo it's"]}"#, Some(r"'bash' '-lc' 'echo it'\''s'")),
+        (r#"{"command":["ls",1]}"#, None),
+        (r#"{"command":{}}"#, None),
+        (r#"{"command":[]}"#, None),
+        (r#"{}"#, None),
+    ] {
+        Host::new(&format!(r#"{{"args":{args}}}"#)).run(|| {
+            assert_eq!(analysis::input_command().as_deref(), want, "{args}");
+        });
+    }
+}
+
+#[test]
+fn state() {
+    let got = Host::new("{}").state("n", b"1").run(|| -> hook::Result {
+        let n: u32 = String::from_utf8(hook::state_get("n")?).unwrap().parse().unwrap();
+        hook::state_put("n", (n + 1).to_string().as_bytes())?;
+        assert_eq!(hook::state_get("none"), Err(hook::Errno::Absent));
+        Ok(())
+    });
+    assert_eq!(got.state["n"], b"2");
+}
+
+#[test]
+fn json_is_strict() {
+    for bad in ["", "{", "[1,]", "01", "1.", "\"\\x\"", "\"\n\"", "\"\\ud800\"", "nul", "1 2", "{\"a\" 1}", "\"\\u00g0\""] {
+        assert_eq!(Value::parse(bad), None, "{bad}");
+    }
+    assert_eq!(Value::parse(&"[".repeat(100_000)), None);
+    let ok = r#"{"a":[1,-2.5e+10,"\"\\\u0001",{}],"b":[]}"#;
+    assert_eq!(Value::parse(ok).unwrap().to_json(), ok);
+}
+
+fn nothing() {}
+hook::export!(pre_tool => nothing, audit => nothing);
