@@ -1,0 +1,173 @@
+//! Puts a long result of a tool aside as an artifact, and leaves a capsule in its place: how long it was, its first and
+//! last lines, and the lines between them that speak of errors.
+
+use belay_hook as hook;
+use hook::json::{object, Value};
+use hook::{config, input, Artifact, Kind};
+
+hook::export!(post_tool => post_tool);
+
+/// Artifacts and their texts are bounded by the host: 64 effects, 256 KiB each with all its JSON.
+const MAX_CAPSULES: usize = 8;
+const MAX_ARTIFACT: usize = 240 << 10;
+
+fn post_tool() -> hook::Result {
+    let max = config::int("/max_bytes").unwrap_or(8192).max(256) as usize;
+    match input::kind("/result") {
+        Some(Kind::Text) => {
+            let text = input::text("/result").unwrap_or_default();
+            if text.len() > max {
+                encapsulate("/result", "result", &text, max);
+            }
+        }
+        // Results with parts, such as {"stdout": ..., "stderr": ...}: each long part by itself.
+        Some(Kind::Object | Kind::Array) => {
+            let value = input::value("/result").ok_or("the result cannot be read")?;
+            let mut found = Vec::new();
+            long_texts(&value, "/result", "result", max, &mut found);
+            // The longest first, in case there are too many.
+            found.sort_by_key(|(_, _, text)| core::cmp::Reverse(text.len()));
+            for (path, name, text) in found.into_iter().take(MAX_CAPSULES) {
+                encapsulate(&path, &name, text, max);
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn long_texts<'a>(v: &'a Value, path: &str, name: &str, max: usize, found: &mut Vec<(String, String, &'a str)>) {
+    match v {
+        Value::Text(text) if text.len() > max => found.push((path.to_string(), name.to_string(), text)),
+        Value::Array(items) => {
+            for (i, item) in items.iter().enumerate() {
+                long_texts(item, &format!("{}/{}", path, i), &format!("{}-{}", name, i), max, found);
+            }
+        }
+        Value::Object(members) => {
+            for (member, item) in members {
+                let path = format!("{}{}", path, hook::pointer(&[member]));
+                let safe: String = member.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(40).collect();
+                long_texts(item, &path, &format!("{}-{}", name, safe), max, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn encapsulate(path: &str, name: &str, text: &str, max: usize) {
+    let kept = fitting(text, MAX_ARTIFACT);
+    let name = format!("{}.txt", name);
+    let meta = object()
+        .with("tool", input::text("/tool").unwrap_or_default())
+        .with("bytes", text.len() as i64)
+        .with("truncated", kept.len() < text.len());
+    hook::put_artifact(Artifact { name: &name, media_type: "text/plain; charset=utf-8", text: kept, meta });
+    hook::rewrite_text(path, &capsule(text, &name, max));
+}
+
+/// The longest beginning of a text that takes at most `max` bytes as a JSON string.
+fn fitting(text: &str, max: usize) -> &str {
+    let mut size = 0;
+    for (i, c) in text.char_indices() {
+        size += match c {
+            '"' | '\\' | '\n' | '\r' | '\t' => 2,
+            c if c < ' ' => 6,
+            c => c.len_utf8(),
+        };
+        if size > max {
+            return &text[..i];
+        }
+    }
+    text
+}
+
+/// A part of a line that is not longer than `max` bytes.
+fn clip(line: &str, max: usize) -> String {
+    if line.len() <= max {
+        return line.to_string();
+    }
+    let mut at = max;
+    while !line.is_char_boundary(at) {
+        at -= 1;
+    }
+    format!("{}…", &line[..at])
+}
+
+const SIGNS: [&str; 8] = ["error", "fail", "panic", "fatal", "exception", "traceback", "warning", "denied"];
+
+/// About half the room for the beginning and the end, the rest for telling lines between.
+fn capsule(text: &str, name: &str, max: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let room = max / 4;
+    let mut head = Vec::new();
+    let mut used = 0;
+    for line in &lines {
+        let line = clip(line, 200);
+        used += line.len() + 1;
+        if used > room {
+            break;
+        }
+        head.push(line);
+    }
+    let mut tail = Vec::new();
+    used = 0;
+    for line in lines[head.len()..].iter().rev() {
+        let line = clip(line, 200);
+        used += line.len() + 1;
+        if used > room {
+            break;
+        }
+        tail.push(line);
+    }
+    tail.reverse();
+    let between = &lines[head.len()..lines.len() - tail.len()];
+    let mut out = format!("[{} bytes in {} lines; all of it is in the artifact {}]\n", text.len(), lines.len(), name);
+    out.push_str(&head.join("\n"));
+    out.push_str(&format!("\n[… {} lines left out", between.len()));
+    let mut told = String::new();
+    for (i, line) in between.iter().enumerate() {
+        let low = line.to_ascii_lowercase();
+        if SIGNS.iter().any(|s| low.contains(s)) {
+            let line = format!("{}: {}\n", head.len() + i + 1, clip(line, 160));
+            if told.len() + line.len() > room {
+                break;
+            }
+            told.push_str(&line);
+        }
+    }
+    out.push_str(if told.is_empty() { "]\n" } else { "; among them, with their numbers:]\n" });
+    out.push_str(&told);
+    if !told.is_empty() {
+        out.push_str("[…]\n");
+    }
+    out.push_str(&tail.join("\n"));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capsule_is_short_and_tells_errors() {
+        let mut text: String = (1..2000).map(|i| format!("line {i} of the log\n")).collect();
+        text.insert_str(text.len() / 2, "ERROR: no such table\n");
+        let c = capsule(&text, "result.txt", 2048);
+        assert!(c.len() < 2048, "{}", c.len());
+        assert!(c.starts_with("[") && c.contains("\nline 1 of") && c.ends_with("line 1999 of the log"), "{c}");
+        assert!(c.contains("ERROR: no such table"), "{c}");
+    }
+
+    #[test]
+    fn one_endless_line() {
+        let c = capsule(&"é".repeat(100_000), "result.txt", 4096);
+        assert!(c.len() < 4096 && c.contains("200000 bytes in 1 lines"), "{c}");
+    }
+
+    #[test]
+    fn artifacts_fit() {
+        assert_eq!(fitting("a\nb\u{1}c", 9), "a\nb");
+        assert_eq!(fitting("abc", 9), "abc");
+    }
+}
