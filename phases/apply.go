@@ -1,0 +1,418 @@
+package phases
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ApplyEffect checks one effect of a hook and returns the action as it stands
+// after it: changed by a rewrite or a redaction, else the same. Legality comes
+// first (the phase's Rules, the pass, the actor's grants), then form, then
+// the result, which must still decode strictly as the phase's action, be no
+// larger than MaxInputBytes, and keep what is fixed: places outside of the
+// phase's rewritable ones, entries of arrays that may only lose some, credential headers.
+//
+// Effects on other things than the action (annotate, clamp, …) are checked by
+// themselves only; Annotate and Chain.Add check them against what is there.
+//
+// Every error is an *EffectError: ErrDenied, ErrInvalid, ErrTooLarge, or
+// ErrUnstable for a mutator that in the validate pass would change something.
+func ApplyEffect(p Phase, pass Pass, action jsontext.Value, by Actor, e Effect) (jsontext.Value, error) {
+	rules := RulesFor(p)
+	if e.Kind == EffectBlock && rules.Block {
+		return action, nil // never refused, whatever else is wrong
+	}
+	if !rules.Legal(e.Kind) {
+		return nil, effectError(ErrDenied, e, "not legal in the phase %s", p)
+	}
+	if !by.granted(e.Kind) {
+		return nil, effectError(ErrDenied, e, "not granted")
+	}
+	if err := checkPass(p, pass, by, e); err != nil {
+		return nil, err
+	}
+	if effectSize(e) > MaxEffectBytes {
+		return nil, effectError(ErrTooLarge, e, "larger than %d bytes", MaxEffectBytes)
+	}
+	var out jsontext.Value
+	var err error
+	switch e.Kind {
+	case EffectRewrite:
+		out, err = applyRewrite(rules, action, by, e)
+	case EffectRedact:
+		out, err = applyRedact(rules, action, e)
+	default:
+		return action, checkEffect(by, e)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(out) > MaxInputBytes {
+		return nil, effectError(ErrTooLarge, e, "the action would be larger than %d bytes", MaxInputBytes)
+	}
+	if pass == PassValidate && !Same(action, out) {
+		return nil, effectError(ErrUnstable, e, "the action was already judged in another form")
+	}
+	return out, nil
+}
+
+// checkPass refuses what a hook may not do in its turn: validators judge, and
+// only mutators change.
+func checkPass(p Phase, pass Pass, by Actor, e Effect) error {
+	changes := e.Kind == EffectRewrite || e.Kind == EffectRedact || e.Kind == EffectClamp
+	switch pass {
+	case PassMutate, PassValidate, PassObserve:
+		if p == Audit {
+			return effectError(ErrDenied, e, "the audit phase has its own pass")
+		}
+		if changes && !by.Mutator && pass != PassObserve {
+			return effectError(ErrDenied, e, "a validator may not change the action or its scopes")
+		}
+		return nil
+	case PassAudit:
+		if p != Audit {
+			return effectError(ErrDenied, e, "the audit pass belongs to the audit phase")
+		}
+		return nil
+	}
+	return effectError(ErrDenied, e, "unknown pass")
+}
+
+func effectSize(e Effect) int {
+	n := len(e.Path) + len(e.Value) + len(e.Label) + len(e.Key) + len(e.Text)
+	if e.Scopes != nil {
+		e.Scopes.each(*e.Scopes, func(_ string, _ ScopeKind, s, _ Scope) {
+			for _, p := range s {
+				n += len(p)
+			}
+		})
+	}
+	return n
+}
+
+func applyRewrite(rules Rules, action jsontext.Value, by Actor, e Effect) (jsontext.Value, error) {
+	if err := CheckPointer(e.Path); err != nil {
+		return nil, invalid(e, err)
+	}
+	rule, ok := rules.rewriteRule(e.Path)
+	if !ok {
+		return nil, effectError(ErrDenied, e, "the phase %s does not permit a rewrite here", rules.Phase)
+	}
+	if !by.mayRewrite(rule, e.Path) {
+		return nil, effectError(ErrDenied, e, "not granted")
+	}
+	if e.Remove && e.Value != nil {
+		return nil, effectError(ErrInvalid, e, "a removal with a value")
+	}
+	if !e.Remove {
+		if err := checkEffectValue(e); err != nil {
+			return nil, err
+		}
+	}
+	return withoutCredentials(rules.Phase, action, e, func(action jsontext.Value) (jsontext.Value, error) {
+		var out jsontext.Value
+		var err error
+		if e.Remove {
+			out, err = Remove(action, e.Path)
+		} else {
+			out, err = Set(action, e.Path, e.Value)
+		}
+		if err != nil {
+			return nil, invalid(e, err)
+		}
+		if err := checkResult(rules.Phase, out, e); err != nil {
+			return nil, err
+		}
+		if rule.Subset {
+			if err := checkSubset(action, out, rule, e); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	})
+}
+
+func applyRedact(rules Rules, action jsontext.Value, e Effect) (jsontext.Value, error) {
+	if err := CheckPointer(e.Path); err != nil {
+		return nil, invalid(e, err)
+	}
+	if !rules.redactable(e.Path) {
+		return nil, effectError(ErrDenied, e, "the phase %s does not permit a redaction here", rules.Phase)
+	}
+	return withoutCredentials(rules.Phase, action, e, func(action jsontext.Value) (jsontext.Value, error) {
+		v, found, err := Find(action, e.Path)
+		if err != nil {
+			return nil, invalid(e, err)
+		}
+		if !found {
+			return nil, effectError(ErrInvalid, e, "there is nothing to redact")
+		}
+		out, err := Set(action, e.Path, redactValue(v, quote("[redacted:"+safeLabel(e.Label)+"]")))
+		if err != nil {
+			return nil, invalid(e, err)
+		}
+		if err := checkResult(rules.Phase, out, e); err != nil {
+			return nil, err
+		}
+		return out, nil
+	})
+}
+
+// redactValue returns the mask in place of a plain value, and in place of every
+// string inside an object or array. Names stay: they are what a reader needs to
+// see what was there.
+func redactValue(v jsontext.Value, mask []byte) jsontext.Value {
+	if k := kindOf(v); k != '{' && k != '[' {
+		return mask
+	}
+	out := make([]byte, 0, len(v))
+	from := 0
+	for i := 0; i < len(v); i++ {
+		if v[i] != '"' {
+			continue
+		}
+		end, _ := skipString(v, i)
+		if next := skipSpace(v, end); next >= len(v) || v[next] != ':' { // not a name
+			out = append(append(out, v[from:i]...), mask...)
+			from = end
+		}
+		i = end - 1
+	}
+	return append(out, v[from:]...)
+}
+
+// withoutCredentials runs change on the action as hooks see it, without the
+// credential headers, and puts them back: they are neither shown nor settable
+// nor removable.
+func withoutCredentials(p Phase, action jsontext.Value, e Effect, change func(jsontext.Value) (jsontext.Value, error)) (jsontext.Value, error) {
+	if p != PreSend || !Covers("/headers", e.Path) {
+		return change(action)
+	}
+	shown, hidden, err := hideCredentials(p, action)
+	if err != nil {
+		return nil, invalid(e, err)
+	}
+	if e.Path != "/headers" {
+		if name, _ := splitToken(e.Path[len("/headers"):]); IsCredentialHeader(name) {
+			return nil, effectError(ErrDenied, e, "credential headers cannot be changed")
+		}
+		return change(action)
+	}
+	out, err := change(shown)
+	if err != nil {
+		return nil, err
+	}
+	if _, set, err := hideCredentials(p, out); err != nil || len(set) > 0 {
+		return nil, effectError(ErrDenied, e, "credential headers cannot be changed")
+	}
+	if out, err = restoreCredentials(out, hidden); err != nil {
+		return nil, invalid(e, err)
+	}
+	return out, nil
+}
+
+// checkSubset checks that an array only lost entries, in the order that it had.
+func checkSubset(before, after jsontext.Value, rule RewriteRule, e Effect) error {
+	old, had := Get(before, rule.Pointer)
+	now, has := Get(after, rule.Pointer)
+	if !had {
+		if has && kindOf(now) == '[' && string(trim(now)) != "[]" {
+			return effectError(ErrInvalid, e, "entries may only be dropped, and there were none")
+		}
+		return nil
+	}
+	if !has { // absent can mean "all" to a runtime
+		return effectError(ErrInvalid, e, "entries may only be dropped: write the empty array instead of removing it")
+	}
+	var list []jsontext.Value
+	walk(old, 0, func(m member) bool {
+		list = append(list, jsontext.Value(old[m.value.start:m.value.end]))
+		return true
+	})
+	next, subset := 0, true
+	walk(now, 0, func(m member) bool {
+		for next < len(list) && !Same(list[next], jsontext.Value(now[m.value.start:m.value.end])) {
+			next++
+		}
+		subset = next < len(list)
+		next++
+		return subset
+	})
+	if !subset {
+		return effectError(ErrInvalid, e, "entries may only be dropped, not added, changed or reordered")
+	}
+	return nil
+}
+
+// checkResult refuses an action that no longer has its phase's form.
+func checkResult(p Phase, out jsontext.Value, e Effect) error {
+	if _, at := depthOf(out, MaxInputDepth); at >= 0 {
+		return effectError(ErrTooLarge, e, "objects and arrays would nest deeper than %d", MaxInputDepth)
+	}
+	if _, err := DecodeAction(p, out); err != nil {
+		return invalid(e, err)
+	}
+	return nil
+}
+
+// checkEffectValue refuses a value that is not strict JSON.
+func checkEffectValue(e Effect) error {
+	if err := checkJSON(e.Value, Limits{MaxBytes: MaxEffectBytes}); err != nil {
+		return invalid(e, err)
+	}
+	return nil
+}
+
+// invalid wraps an error about a pointer or a document.
+func invalid(e Effect, err error) error {
+	reason := "not valid"
+	var d *DecodeError
+	var p *PointerError
+	switch {
+	case errors.As(err, &d):
+		reason = d.Reason
+		if d.Pointer != "" {
+			reason += " at " + strconv.Quote(cut(d.Pointer, 200))
+		}
+	case errors.As(err, &p):
+		reason = p.Reason
+	}
+	return effectError(ErrInvalid, e, "%s", reason)
+}
+
+// checkEffect checks the form of an effect that does not touch the action.
+func checkEffect(by Actor, e Effect) error {
+	switch e.Kind {
+	case EffectAsk:
+		if e.Value == nil {
+			return nil
+		}
+		if err := checkEffectValue(e); err != nil {
+			return err
+		}
+		if kindOf(e.Value) != '{' {
+			return effectError(ErrInvalid, e, "not an object")
+		}
+		return nil
+	case EffectClamp:
+		if e.Scopes == nil {
+			return effectError(ErrInvalid, e, "no scopes given")
+		}
+		if err := e.Scopes.Validate(); err != nil {
+			return effectError(ErrInvalid, e, "%v", err)
+		}
+		return nil
+	case EffectAnnotate:
+		_, err := Annotate(nil, by, e)
+		return err
+	case EffectContext:
+		if SafeText(e.Text, MaxContextBytes) == "" {
+			return effectError(ErrInvalid, e, "no text given")
+		}
+		return nil
+	case EffectRetry:
+		_, err := decodeRetry(by, e)
+		return err
+	case EffectReply:
+		_, err := decodeReply(by, e)
+		return err
+	case EffectArtifact:
+		_, err := decodeArtifact(by, e)
+		return err
+	case EffectGrant:
+		if by.Tier != Trusted {
+			return effectError(ErrDenied, e, "only a trusted hook may grant")
+		}
+		return nil
+	}
+	return effectError(ErrInvalid, e, "unknown kind of effect")
+}
+
+func decodeRetry(by Actor, e Effect) (Retry, error) {
+	var v struct {
+		Instruction string `json:"instruction"`
+		Max         int    `json:"max"`
+	}
+	v.Max = 1
+	if err := decodeValue(e, &v); err != nil {
+		return Retry{}, err
+	}
+	text := SafeText(v.Instruction, MaxReasonBytes)
+	if text == "" || v.Max < 1 || v.Max > MaxRetries {
+		return Retry{}, effectError(ErrInvalid, e, "wants an instruction and a max from 1 to %d", MaxRetries)
+	}
+	return Retry{Instruction: text, Max: v.Max, Hook: by.Hook}, nil
+}
+
+func decodeReply(by Actor, e Effect) (Reply, error) {
+	var v struct {
+		Text string `json:"text"`
+	}
+	if err := decodeValue(e, &v); err != nil {
+		return Reply{}, err
+	}
+	text := SafeText(v.Text, MaxEffectBytes)
+	if text == "" {
+		return Reply{}, effectError(ErrInvalid, e, "no text given")
+	}
+	return Reply{Text: text, Hook: by.Hook}, nil
+}
+
+func decodeArtifact(by Actor, e Effect) (Artifact, error) {
+	var v struct {
+		Name      string         `json:"name"`
+		MediaType string         `json:"media_type"`
+		Text      string         `json:"text"`
+		Data      []byte         `json:"data_base64"`
+		Meta      jsontext.Value `json:"meta"`
+	}
+	if err := decodeValue(e, &v); err != nil {
+		return Artifact{}, err
+	}
+	if v.MediaType == "" {
+		v.MediaType = "text/plain"
+	}
+	if v.Name == "" || checkID(v.Name, MaxArtifactName) != "" || checkID(v.MediaType, MaxMediaTypeBytes) != "" {
+		return Artifact{}, effectError(ErrInvalid, e, "wants a name and a media type without control characters")
+	}
+	if (v.Text == "") == (v.Data == nil) {
+		return Artifact{}, effectError(ErrInvalid, e, "wants either text or data_base64")
+	}
+	if v.Meta != nil && kindOf(v.Meta) != '{' {
+		return Artifact{}, effectError(ErrInvalid, e, "meta is not an object")
+	}
+	return Artifact{Name: v.Name, MediaType: v.MediaType, Text: v.Text, Data: v.Data, Meta: v.Meta, Hook: by.Hook}, nil
+}
+
+// decodeValue decodes an effect's document strictly.
+func decodeValue(e Effect, v any) error {
+	if err := checkEffectValue(e); err != nil {
+		return err
+	}
+	if kindOf(e.Value) != '{' {
+		return effectError(ErrInvalid, e, "not an object")
+	}
+	if err := json.Unmarshal(e.Value, v, strict()); err != nil {
+		return invalid(e, decodeError(e.Value, err))
+	}
+	return nil
+}
+
+// labelled returns a hook's context so that nobody takes it for a person's words.
+func labelled(by Actor, text string) string {
+	text = SafeText(text, MaxContextBytes)
+	for from := 0; ; { // what looks like another hook's label is not one
+		i := strings.Index(strings.ToLower(text[from:]), "[belay")
+		if i < 0 {
+			break
+		}
+		text = text[:from+i] + "(" + text[from+i+1:]
+		from += i
+	}
+	return SafeText(fmt.Sprintf("[belay hook %s] %s", SafeLine(by.Hook, MaxIDBytes), text), MaxContextBytes)
+}

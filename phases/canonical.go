@@ -1,0 +1,177 @@
+package phases
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Canonical returns raw in the canonical form of RFC 8785: no white space,
+// members sorted by UTF-16 code units, strings in their shortest spelling,
+// numbers as a double prints in ECMAScript.
+//
+// One deviation, because digests bind approvals to actions: a number that a
+// double cannot carry (more digits than it keeps, or out of its range) keeps its
+// exact decimal value, written as DIGITSeEXPONENT, instead of being rounded to the
+// same text as its neighbours. RFC 7493 tells senders to avoid such numbers;
+// for documents without them the form is exactly that of RFC 8785.
+//
+// The error is a *DecodeError: raw is not strict JSON.
+func Canonical(raw jsontext.Value) (jsontext.Value, error) {
+	if err := checkJSON(raw, Limits{MaxBytes: math.MaxInt, MaxDepth: maxCanonicalDepth}); err != nil {
+		return nil, err
+	}
+	if err := checkNumbers(raw); err != nil {
+		return nil, err
+	}
+	v := raw.Clone()
+	// Numbers are treated here, so the library keeps them as they stand.
+	err := v.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
+	if err != nil {
+		return nil, decodeError(raw, err)
+	}
+	return canonicalNumbers(v), nil
+}
+
+// maxCanonicalDepth is what jsontext itself can nest, with room to spare.
+const maxCanonicalDepth = 9000
+
+// Digest returns "sha256:" and the hexadecimal SHA-256 of the canonical form.
+func Digest(raw jsontext.Value) (string, error) {
+	c, err := Canonical(raw)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(c)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// ActionDigest returns the digest of what an invocation's action does: the
+// canonical action without call_id and duration_ms, which differ from call to
+// call, and without the credential headers, which no record may depend on.
+func ActionDigest(inv Invocation) (string, error) {
+	action, _, err := hideCredentials(inv.Phase, inv.Action)
+	if err != nil {
+		return "", err
+	}
+	for _, ptr := range []string{"/call_id", "/duration_ms"} {
+		if _, ok := Get(action, ptr); ok {
+			if action, err = Remove(action, ptr); err != nil {
+				return "", err
+			}
+		}
+	}
+	return Digest(action)
+}
+
+// Same reports whether two values have the same canonical form.
+func Same(a, b jsontext.Value) bool {
+	if string(a) == string(b) {
+		return true
+	}
+	ca, errA := Canonical(a)
+	cb, errB := Canonical(b)
+	return errA == nil && errB == nil && string(ca) == string(cb)
+}
+
+// canonicalNumbers rewrites the numbers of compact JSON in their canonical spelling.
+func canonicalNumbers(v []byte) jsontext.Value {
+	out := make([]byte, 0, len(v))
+	for i := 0; i < len(v); {
+		switch c := v[i]; {
+		case c == '"':
+			end, _ := skipString(v, i)
+			out = append(out, v[i:end]...)
+			i = end
+		case c == '-' || (c >= '0' && c <= '9'):
+			end, _ := skipValue(v, i)
+			out = appendNumber(out, string(v[i:end]))
+			i = end
+		default:
+			out = append(out, c)
+			i++
+		}
+	}
+	return out
+}
+
+// appendNumber appends the canonical spelling of a JSON number.
+func appendNumber(dst []byte, src string) []byte {
+	exact := decimalOf(src)
+	if exact.digits == "0" {
+		return append(dst, '0') // RFC 8785: also for -0
+	}
+	f, err := strconv.ParseFloat(src, 64)
+	if err == nil && !math.IsInf(f, 0) {
+		es := jsontext.AppendFloat(nil, f, 64)
+		if decimalOf(string(es)) == exact {
+			return append(dst, es...)
+		}
+		// More digits than a double keeps: RFC 8785 would round. Only such
+		// numbers take the other form, so no two values share a spelling.
+	}
+	if exact.negative {
+		dst = append(dst, '-')
+	}
+	return append(append(append(dst, exact.digits...), 'e'), exact.exponent...)
+}
+
+// decimal is the exact value of a JSON number: digits without zeros at either
+// end, times ten to the exponent.
+type decimal struct {
+	negative bool
+	digits   string
+	exponent string
+}
+
+func decimalOf(src string) decimal {
+	var d decimal
+	src, d.negative = strings.CutPrefix(src, "-")
+	mantissa, exp := src, ""
+	if i := strings.IndexAny(src, "eE"); i >= 0 {
+		mantissa, exp = src[:i], src[i+1:]
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	if digits == "" {
+		return decimal{digits: "0", exponent: "0"}
+	}
+	d.digits = strings.TrimRight(digits, "0")
+	shift := int64(len(digits)-len(d.digits)) - int64(len(fraction))
+	d.exponent = addExponent(exp, shift)
+	return d
+}
+
+// addExponent adds a small number to a decimal exponent, which checkNumbers has bounded.
+func addExponent(exp string, n int64) string {
+	e, _ := strconv.ParseInt(strings.TrimPrefix(exp, "+"), 10, 64) // "" is 0
+	return strconv.FormatInt(e+n, 10)
+}
+
+// maxExponentDigits bounds exponents so that sums of them fit 64 bits.
+const maxExponentDigits = 17
+
+// checkNumbers refuses numbers whose exponent has no use but to make trouble.
+func checkNumbers(v []byte) error {
+	for i := 0; i < len(v); {
+		switch c := v[i]; {
+		case c == '"':
+			i, _ = skipString(v, i)
+		case c == '-' || (c >= '0' && c <= '9'):
+			end, _ := skipValue(v, i)
+			if e := strings.IndexAny(string(v[i:end]), "eE"); e >= 0 {
+				if len(strings.TrimLeft(string(v[i+e+1:end]), "+-0")) > maxExponentDigits {
+					return newDecodeError(v, "", i, "a number has an exponent beyond any use")
+				}
+			}
+			i = end
+		default:
+			i++
+		}
+	}
+	return nil
+}

@@ -1,0 +1,413 @@
+package phases
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Turn is what one hook did when it was called once.
+type Turn struct {
+	By       Actor
+	Pass     Pass
+	Effects  []Effect
+	Fault    *Fault // set: the turn failed and its effects do not count
+	FailText string // what the hook gave to fail, shown after the fault's own text
+}
+
+// TurnResult tells what a turn amounted to.
+type TurnResult struct {
+	Decision  HookDecision // empty when Discarded
+	Reason    string       // of a block, an ask, a grant or a failure; safe to show
+	Kind      Kind         // policy for a block or an ask, the failure's kind for an error
+	Stop      bool         // the chain has ended: call no further enforcing hook
+	Changed   bool         // the action or the scopes differ from before
+	Discarded bool         // the chain had ended before: nothing of the turn counts
+	Notes     []string
+}
+
+// Chain combines the turns of one invocation in the order in which they count.
+// It is a state machine without I/O: the kernel asks it what the next hook sees
+// (View, Metadata), runs the hook, and adds the turn. Not safe for concurrent use.
+type Chain struct {
+	inv      Invocation // as it came in, normalised
+	state    chainState
+	revision int
+	stopped  bool
+	decision Decision
+	reason   string
+	kind     Kind
+	by       string
+	asks     []AskRef
+	reply    *Reply
+	retries  []Retry
+	grant    *Grant
+	notes    []string
+	contexts []string
+	things   []Artifact
+}
+
+// chainState is what a turn changes as a transaction.
+type chainState struct {
+	action   jsontext.Value
+	scopes   Scopes
+	metadata Metadata
+}
+
+// AskRef is one hook's wish that a person decides.
+type AskRef struct {
+	Hook         string
+	Digest       string
+	ConfigDigest string
+	Reason       string
+	Document     jsontext.Value // what the hook gave to request_approval, or nil
+}
+
+// NewChain starts a chain. The invocation's scopes are cut to the ceiling, its tool
+// name normalised (see Normalize). md is the run's bag and is not changed. The
+// error is a *DecodeError for the invocation or a *ScopeError for the ceiling.
+func NewChain(inv Invocation, md Metadata, ceiling Scopes) (*Chain, error) {
+	inv, err := Normalize(inv)
+	if err != nil {
+		return nil, err
+	}
+	if err := inv.Validate(); err != nil {
+		return nil, err
+	}
+	if err := ceiling.Validate(); err != nil {
+		return nil, err
+	}
+	return &Chain{
+		inv:      inv,
+		state:    chainState{action: inv.Action, scopes: inv.Scopes.Intersect(ceiling), metadata: md},
+		decision: Allow,
+	}, nil
+}
+
+// View returns the invocation as the next hook sees it: the action as changed
+// and the scopes as clamped so far.
+func (c *Chain) View() Invocation {
+	inv := c.inv
+	inv.Action, inv.Scopes = c.state.action, c.state.scopes
+	return inv
+}
+
+// Metadata returns the run's bag as annotated so far.
+func (c *Chain) Metadata() Metadata { return maps.Clone(c.state.metadata) }
+
+// Revision counts the turns that changed the action or its scopes. A mutator
+// whose turn was followed by a higher revision than it left behind has not
+// judged what will run, and is called again in the validate pass.
+func (c *Chain) Revision() int { return c.revision }
+
+// Stopped reports whether the chain has ended: a hook blocked or failed.
+func (c *Chain) Stopped() bool { return c.stopped }
+
+// Asking returns the hooks that want a person to decide, in order.
+func (c *Chain) Asking() []AskRef { return slices.Clone(c.asks) }
+
+// Retries returns all wishes for a retry in order; the verdict carries the first.
+func (c *Chain) Retries() []Retry { return slices.Clone(c.retries) }
+
+// Add counts one turn. Effects of a turn are a transaction: all of them are
+// applied, or, when one is refused or the turn failed, none, and the chain ends
+// in a block of the failure's kind. A block ends it too: the first reason stays,
+// and of what the hook asked for after it only annotations and redactions are
+// kept, for the record. Turns after the end are discarded. A turn of an observing
+// binding is checked alike, but changes nothing and ends nothing.
+func (c *Chain) Add(t Turn) TurnResult {
+	if t.By.observes() || t.Pass == PassObserve {
+		return c.observe(t)
+	}
+	if c.stopped {
+		return TurnResult{Stop: true, Discarded: true, Notes: []string{"discarded: the chain had ended"}}
+	}
+	if t.Fault != nil {
+		return c.fail(t, t.Fault, t.FailText)
+	}
+	p := &pending{chain: c, turn: t, state: c.state}
+	if f := p.run(); f != nil {
+		return c.fail(t, f, "")
+	}
+	return c.commit(t, p)
+}
+
+// CheckScopes ends the chain in a block if the action as it stands is outside
+// of the scopes as they stand, or if that cannot be told and they were narrowed. It is for runtimes that do
+// not enforce scopes, after the last hook. See the function CheckScopes.
+func (c *Chain) CheckScopes() TurnResult {
+	if c.stopped {
+		return TurnResult{Stop: true, Discarded: true}
+	}
+	err := CheckScopes(c.inv, c.state.action, c.state.scopes)
+	if err == nil {
+		return TurnResult{Decision: HookNone}
+	}
+	f := faultOf(err)
+	c.block(kernelName, f.Text, f.Kind)
+	return TurnResult{Decision: HookBlock, Reason: f.Text, Kind: f.Kind, Stop: true}
+}
+
+// Fail ends the chain in a block that no hook decided, such as a store that is
+// down or a required hook that did not run. by is a binding's name or "belay".
+func (c *Chain) Fail(by string, f *Fault) TurnResult {
+	if c.stopped {
+		return TurnResult{Stop: true, Discarded: true}
+	}
+	return c.fail(Turn{By: Actor{Hook: by}}, f, "")
+}
+
+// fail ends the chain: a hook that failed has not agreed.
+func (c *Chain) fail(t Turn, f *Fault, text string) TurnResult {
+	reason := SafeText(f.Text, MaxReasonBytes)
+	if text = SafeText(text, MaxFailBytes); text != "" {
+		reason = SafeText(reason+": "+text, MaxReasonBytes)
+	}
+	kind := f.Kind
+	if kind == "" || kind == KindPolicy {
+		kind = KindProtocol // a failure never passes for a decision
+	}
+	c.block(t.By.Hook, reason, kind)
+	return TurnResult{Decision: HookError, Reason: reason, Kind: kind, Stop: true}
+}
+
+func (c *Chain) block(by, reason string, kind Kind) {
+	if by == "" {
+		by = kernelName
+	}
+	c.stopped, c.decision, c.by, c.reason, c.kind = true, Block, by, reason, kind
+}
+
+// kernelName stands in DecidedBy when no hook decided.
+const kernelName = "belay"
+
+// commit takes over what a turn that succeeded asked for.
+func (c *Chain) commit(t Turn, p *pending) TurnResult {
+	r := TurnResult{Decision: HookNone, Notes: p.notes}
+	r.Changed = !Same(c.state.action, p.state.action) || !c.state.scopes.Equal(p.state.scopes)
+	if r.Changed || p.added {
+		r.Decision = HookTransform
+	}
+	c.state = p.state
+	if r.Changed {
+		c.revision++
+	}
+	c.contexts = append(c.contexts, p.contexts...)
+	c.things = append(c.things, p.artifacts...)
+	c.retries = append(c.retries, p.retries...)
+	c.notes = append(c.notes, p.notes...)
+	if c.reply == nil {
+		c.reply = p.reply
+	}
+	if p.grant != nil {
+		r.Decision, r.Reason = HookGrant, p.grant.Reason
+		if c.grant == nil {
+			c.grant = p.grant
+		}
+	}
+	if p.ask != nil {
+		r.Decision, r.Reason, r.Kind = HookAsk, p.ask.Reason, KindPolicy
+		if c.decision == Allow {
+			c.decision, c.by, c.reason, c.kind = Ask, t.By.Hook, p.ask.Reason, KindPolicy
+		}
+		c.asks = append(c.asks, *p.ask)
+	}
+	if p.blocked {
+		r.Decision, r.Reason, r.Kind, r.Stop = HookBlock, p.reason, KindPolicy, true
+		c.block(t.By.Hook, p.reason, KindPolicy)
+	}
+	return r
+}
+
+// observe reports what a turn would have done.
+func (c *Chain) observe(t Turn) TurnResult {
+	if t.Fault != nil {
+		return TurnResult{Decision: HookError, Reason: SafeText(t.Fault.Text, MaxReasonBytes), Kind: t.Fault.Kind, Stop: c.stopped}
+	}
+	shadow := *c
+	shadow.stopped, shadow.decision, shadow.asks, shadow.notes = false, Allow, nil, nil
+	shadow.contexts, shadow.things, shadow.retries = nil, nil, nil
+	t.By.Mode, t.Pass = Enforce, PassMutate
+	if c.inv.Phase == Audit {
+		t.Pass = PassAudit
+	}
+	r := shadow.Add(t)
+	r.Stop = c.stopped
+	return r
+}
+
+// pending is a turn on its way.
+type pending struct {
+	chain     *Chain
+	turn      Turn
+	state     chainState
+	added     bool // something was added to the verdict
+	blocked   bool
+	reason    string
+	ask       *AskRef
+	grant     *Grant
+	reply     *Reply
+	retries   []Retry
+	contexts  []string
+	artifacts []Artifact
+	notes     []string
+}
+
+// run applies all effects, or returns why none of them counts.
+func (p *pending) run() *Fault {
+	count, size := 0, 0
+	for _, e := range p.turn.Effects {
+		if e.Kind != EffectBlock {
+			count++
+			size += effectSize(e)
+		}
+		if count > MaxEffects || size > MaxEffectsBytes {
+			return NewFault(KindOutput, "a hook asked for too much in one turn", effectError(ErrTooLarge, e, "effects beyond the limit"))
+		}
+		if p.blocked && e.Kind != EffectAnnotate && e.Kind != EffectRedact {
+			p.notes = append(p.notes, fmt.Sprintf("%s after block dropped", SafeLine(string(e.Kind), 32)))
+			continue
+		}
+		if err := p.apply(e); err != nil {
+			return faultOf(err)
+		}
+	}
+	return nil
+}
+
+func faultOf(err error) *Fault {
+	if f, ok := err.(interface{ Fault() *Fault }); ok {
+		return f.Fault()
+	}
+	return NewFault(KindOutput, "a hook asked for something that it may not do", err)
+}
+
+func (p *pending) apply(e Effect) error {
+	c, t := p.chain, p.turn
+	action, err := ApplyEffect(c.inv.Phase, t.Pass, p.state.action, t.By, e)
+	if err != nil {
+		return err
+	}
+	p.state.action = action
+	switch e.Kind {
+	case EffectBlock:
+		p.blocked, p.reason = true, SafeText(e.Text, MaxReasonBytes)
+	case EffectAsk:
+		if p.ask == nil {
+			p.ask = &AskRef{
+				Hook: t.By.Hook, Digest: t.By.Digest, ConfigDigest: t.By.ConfigDigest,
+				Reason: SafeText(e.Text, MaxReasonBytes), Document: e.Value,
+			}
+		}
+	case EffectClamp:
+		scopes := p.state.scopes.Intersect(*e.Scopes)
+		if t.Pass == PassValidate && !scopes.Equal(p.state.scopes) {
+			return effectError(ErrUnstable, e, "the scopes were already judged in another form")
+		}
+		p.state.scopes = scopes
+	case EffectAnnotate:
+		if p.state.metadata, err = Annotate(p.state.metadata, t.By, e); err != nil {
+			return err
+		}
+		p.added = true
+	case EffectContext:
+		p.contexts, p.added = append(p.contexts, labelled(t.By, e.Text)), true
+	case EffectRetry:
+		r, err := decodeRetry(t.By, e)
+		if err != nil {
+			return err
+		}
+		p.retries, p.added = append(p.retries, r), true
+	case EffectReply:
+		r, err := decodeReply(t.By, e)
+		if err != nil {
+			return err
+		}
+		if p.reply == nil {
+			p.reply = &r
+		}
+		p.added = true
+	case EffectArtifact:
+		a, err := decodeArtifact(t.By, e)
+		if err != nil {
+			return err
+		}
+		p.artifacts, p.added = append(p.artifacts, a), true
+	case EffectGrant:
+		if p.grant == nil {
+			p.grant = &Grant{Reason: SafeText(e.Text, MaxReasonBytes), Hook: t.By.Hook}
+		}
+	}
+	return nil
+}
+
+// Result returns the verdict so far. ID, phase, decision and everything that
+// turns add up to are set; approvals, masks, policy, enforcement, hook reports
+// and events are the kernel's to fill in. A block carries no reply, retry or
+// grant and an ask no grant: nobody may act on a leftover of a chain that said no.
+func (c *Chain) Result() Verdict {
+	v := Verdict{
+		ID: c.inv.ID, Phase: c.inv.Phase, Decision: c.decision, Reason: c.reason, Kind: c.kind, DecidedBy: c.by,
+		Action: c.state.action, Changed: Diff(c.inv.Action, c.state.action), Scopes: c.state.scopes,
+		Metadata: maps.Clone(c.state.metadata), Contexts: slices.Clone(c.contexts), Artifacts: slices.Clone(c.things),
+		Masked: []string{}, Hooks: []HookReport{}, Notes: slices.Clone(c.notes),
+	}
+	if v.Metadata == nil {
+		v.Metadata = Metadata{}
+	}
+	if v.Contexts == nil {
+		v.Contexts = []string{}
+	}
+	if v.Artifacts == nil {
+		v.Artifacts = []Artifact{}
+	}
+	var dropped []string
+	if c.reply != nil {
+		if v.Decision == Block {
+			dropped = append(dropped, "reply")
+		} else {
+			v.Reply = c.reply
+		}
+	}
+	if len(c.retries) > 0 {
+		if v.Decision == Block {
+			dropped = append(dropped, "retry")
+		} else {
+			r := c.retries[0]
+			v.Retry = &r
+		}
+	}
+	if c.grant != nil {
+		if v.Decision != Allow {
+			dropped = append(dropped, "grant")
+		} else {
+			v.Grant = c.grant
+		}
+	}
+	if len(dropped) > 0 {
+		v.Notes = append(v.Notes, fmt.Sprintf("%s dropped: the decision is %s", strings.Join(dropped, ", "), v.Decision))
+	}
+	digest, err := ActionDigest(c.View())
+	if err != nil { // no digest, no binding of a verdict to what runs
+		v.Decision, v.Kind, v.DecidedBy = Block, KindProtocol, kernelName
+		v.Reason = "the action has no canonical form"
+		v.Reply, v.Retry, v.Grant = nil, nil, nil
+	}
+	v.ActionDigest = digest
+	return v
+}
+
+// Combine folds turns into a verdict: NewChain, Add for each, Result.
+func Combine(inv Invocation, md Metadata, ceiling Scopes, turns []Turn) (Verdict, error) {
+	c, err := NewChain(inv, md, ceiling)
+	if err != nil {
+		return Verdict{}, err
+	}
+	for _, t := range turns {
+		c.Add(t)
+	}
+	return c.Result(), nil
+}

@@ -1,0 +1,150 @@
+package phases
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+func newByteReader(b []byte) io.Reader { return bytes.NewReader(b) }
+
+func phaseNames() string {
+	names := make([]string, 0, 8)
+	for _, p := range Phases() {
+		names = append(names, string(p))
+	}
+	return strings.Join(names, ", ")
+}
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "a boolean"
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case '{', '}':
+		return "an object"
+	case '[', ']':
+		return "an array"
+	}
+	return "something else"
+}
+
+func typeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "a boolean"
+	case reflect.Int, reflect.Int64:
+		return "an integer"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	default:
+		return "an object"
+	}
+}
+
+// checkID returns why s is no id of at most max bytes, or "".
+func checkID(s string, max int) string {
+	if len(s) > max {
+		return fmt.Sprintf("longer than %d bytes", max)
+	}
+	if hasControl(s) {
+		return "has control or invisible characters"
+	}
+	return ""
+}
+
+// isUUIDv7 reports whether s is a version 7 UUID (RFC 9562) in its usual lower-case form.
+func isUUIDv7(s string) bool {
+	if len(s) != 36 || s[14] != '7' || !strings.ContainsRune("89ab", rune(s[19])) {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		if i == 8 || i == 13 || i == 18 || i == 23 {
+			if s[i] != '-' {
+				return false
+			}
+		} else if !isLowerHex(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isTraceparent checks the W3C Trace Context header: version 00 exactly, later
+// versions only in the part that they share with it.
+func isTraceparent(s string) bool {
+	if len(s) < 55 || len(s) > MaxIDBytes || s[2] != '-' || s[35] != '-' || s[52] != '-' {
+		return false
+	}
+	for _, part := range []string{s[:2], s[3:35], s[36:52], s[53:55]} {
+		for i := 0; i < len(part); i++ {
+			if !isLowerHex(part[i]) {
+				return false
+			}
+		}
+	}
+	if s[:2] == "ff" || strings.Trim(s[3:35], "0") == "" || strings.Trim(s[36:52], "0") == "" {
+		return false
+	}
+	if len(s) > 55 && (s[:2] == "00" || s[55] != '-' || hasControl(s)) {
+		return false
+	}
+	return true
+}
+
+func isLowerHex(c byte) bool { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') }
+
+// checkKey returns why s is no metadata key, or "": letters, digits and ._:-
+// only, so that a key needs no escaping in a pointer and cannot look like anything else.
+func checkKey(s string) string {
+	if s == "" {
+		return "an empty metadata key"
+	}
+	if len(s) > MaxKeyBytes {
+		return fmt.Sprintf("a metadata key longer than %d bytes", MaxKeyBytes)
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("._:-", c) >= 0) {
+			return "a metadata key with other characters than letters, digits and ._:-"
+		}
+	}
+	return ""
+}
+
+// checkCallerMetadata bounds what a caller sends like what hooks write.
+func checkCallerMetadata(md map[string]jsontext.Value) error {
+	if len(md) > MaxMetadataKeys {
+		return &DecodeError{Pointer: "/metadata", Offset: -1, Reason: fmt.Sprintf("more than %d metadata keys", MaxMetadataKeys)}
+	}
+	size := 0
+	for _, key := range slices.Sorted(maps.Keys(md)) {
+		value := md[key]
+		if reason := checkKey(key); reason != "" {
+			return &DecodeError{Pointer: "/metadata", Offset: -1, Reason: reason}
+		}
+		if err := checkJSON(value, Limits{}); err != nil {
+			return under(err, Join("/metadata", key))
+		}
+		size += len(key) + len(value)
+	}
+	if size > MaxMetadataBytes {
+		return &DecodeError{Pointer: "/metadata", Offset: -1, Reason: fmt.Sprintf("more than %d bytes of metadata", MaxMetadataBytes)}
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package phases
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const timeFormat = time.RFC3339Nano
+
+// Document builds the input document that a hook sees. It is flat: the members
+// of the action stand at the root beside the members of the envelope (phase, id,
+// runtime, session, agent, run, user, cwd, time, scopes, metadata), so that the
+// pointer which a hook reads is the pointer which it rewrites. Members of the
+// action keep their source bytes. Empty members of the envelope are left out;
+// scopes always has its four members, in normal form.
+//
+// Metadata of earlier hooks is at /metadata/KEY/value (beside hook and tier),
+// the caller's at /metadata/caller/KEY. Credential headers of pre_send are not
+// in the document (see IsCredentialHeader).
+func Document(inv Invocation, md Metadata) (jsontext.Value, error) {
+	action, _, err := hideCredentials(inv.Phase, inv.Action)
+	if err != nil {
+		return nil, err
+	}
+	var d documentWriter
+	d.b = make([]byte, 0, len(action)+512)
+	d.text("phase", string(inv.Phase))
+	d.text("id", inv.ID)
+	d.text("runtime", inv.Runtime)
+	d.text("session", inv.Session)
+	d.text("agent", inv.Agent)
+	d.text("run", inv.Run)
+	d.text("user", inv.User)
+	d.text("cwd", inv.CWD)
+	if !inv.Time.IsZero() {
+		d.text("time", inv.Time.UTC().Format(timeFormat))
+	}
+	walk(action, skipSpace(action, 0), func(m member) bool {
+		d.member(action[m.name.start:m.name.end], action[m.value.start:m.value.end])
+		return true
+	})
+	scopes, err := json.Marshal(inv.Scopes.Normalize())
+	if err != nil {
+		return nil, err
+	}
+	d.raw("scopes", scopes)
+	d.raw("metadata", metadataDocument(inv.Metadata, md))
+	return d.bytes(), nil
+}
+
+// metadataDocument merges the caller's metadata and the run's bag.
+func metadataDocument(caller map[string]jsontext.Value, md Metadata) []byte {
+	var d, c documentWriter
+	for _, key := range slices.Sorted(maps.Keys(caller)) {
+		c.raw(key, trim(caller[key]))
+	}
+	d.raw(callerKey, c.bytes())
+	for _, key := range slices.Sorted(maps.Keys(md)) {
+		if key == callerKey {
+			continue // reserved; Annotate refuses it
+		}
+		var e documentWriter
+		e.raw("value", trim(md[key].Value))
+		e.text("hook", md[key].Hook)
+		e.text("tier", string(md[key].Tier))
+		d.raw(key, e.bytes())
+	}
+	return d.bytes()
+}
+
+// documentWriter builds an object out of raw values, which keep their bytes.
+type documentWriter struct{ b []byte }
+
+func (d *documentWriter) member(quotedName, value []byte) {
+	if d.b = append(d.b, ','); len(d.b) == 1 {
+		d.b[0] = '{'
+	}
+	d.b = append(append(append(d.b, quotedName...), ':'), value...)
+}
+
+func (d *documentWriter) raw(name string, value []byte) { d.member(quote(name), value) }
+
+// text adds a string unless it is empty.
+func (d *documentWriter) text(name, s string) {
+	if s != "" {
+		d.member(quote(name), quote(s))
+	}
+}
+
+func (d *documentWriter) bytes() []byte {
+	if len(d.b) == 0 {
+		return []byte("{}")
+	}
+	return append(d.b, '}')
+}

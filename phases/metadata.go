@@ -1,0 +1,65 @@
+package phases
+
+import (
+	"fmt"
+	"maps"
+)
+
+// callerKey is where the caller's own metadata stands in the input document.
+const callerKey = "caller"
+
+// Annotate returns the bag with the effect's entry written. md is not changed.
+// The error is an *EffectError: a bad key, the reserved key "caller" or a value that a
+// hook of a higher tier wrote (ErrDenied), no strict JSON (ErrInvalid), more
+// than MaxMetadataKeys or MaxMetadataBytes (ErrTooLarge).
+func Annotate(md Metadata, by Actor, e Effect) (Metadata, error) {
+	if reason := checkKey(e.Key); reason != "" {
+		return nil, effectError(ErrInvalid, e, "%s", reason)
+	}
+	if e.Key == callerKey {
+		return nil, effectError(ErrDenied, e, "the key %q belongs to the caller", callerKey)
+	}
+	if old, ok := md[e.Key]; ok && old.Tier.Rank() > by.Tier.Rank() {
+		return nil, effectError(ErrDenied, e, "a hook of a higher tier wrote this key")
+	}
+	if err := checkEffectValue(e); err != nil {
+		return nil, err
+	}
+	out := maps.Clone(md)
+	if out == nil {
+		out = Metadata{}
+	}
+	out[e.Key] = Entry{Value: trim(e.Value), Hook: by.Hook, Tier: by.Tier}
+	if len(out) > MaxMetadataKeys {
+		return nil, effectError(ErrTooLarge, e, "more than %d metadata keys", MaxMetadataKeys)
+	}
+	if out.Size() > MaxMetadataBytes {
+		return nil, effectError(ErrTooLarge, e, "more than %d bytes of metadata", MaxMetadataBytes)
+	}
+	return out, nil
+}
+
+// Size returns the bytes that count towards MaxMetadataBytes.
+func (m Metadata) Size() int {
+	n := 0
+	for k, e := range m {
+		n += len(k) + len(e.Value) + len(e.Hook) + len(e.Tier)
+	}
+	return n
+}
+
+// Validate checks a bag that was stored or replayed. The error is a *DecodeError.
+func (m Metadata) Validate() error {
+	if len(m) > MaxMetadataKeys || m.Size() > MaxMetadataBytes {
+		return &DecodeError{Offset: -1, Reason: fmt.Sprintf("metadata beyond %d keys or %d bytes", MaxMetadataKeys, MaxMetadataBytes)}
+	}
+	for k, e := range m {
+		if reason := checkKey(k); reason != "" || k == callerKey {
+			return &DecodeError{Pointer: Join("", k), Offset: -1, Reason: "not a metadata key"}
+		}
+		if err := checkJSON(e.Value, Limits{}); err != nil {
+			return under(err, Join("", k, "value"))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package phases
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Tool names
+//
+// Every runtime names its tools in its own way; hooks, matchers and scopes speak
+// of normalised names: the words of KnownTools, mcp:SERVER:TOOL for tools of MCP
+// servers (so that the scope patterns mcp:* and mcp:SERVER:* work), and for all
+// others the runtime's own name as it is.
+
+// toolAliases lists for each known tool the names that runtimes give it, in
+// lower case with _ for - and without separators (see foldTool).
+func toolAliases() map[string][]string {
+	return map[string][]string{
+		"exec":             {"bash", "shell", "sh", "execcommand", "runshellcommand", "localshell", "runterminalcmd", "runcommand", "terminal", "unifiedexec", "containerexec", "shellcommand", "runterminalcommand", "powershell", "executecommand"},
+		"process":          {"bashoutput", "killshell", "killbash", "writestdin", "taskoutput", "taskstop"},
+		"read":             {"readfile", "viewfile", "view", "cat", "readmanyfiles", "readtextfile", "viewimage", "notebookread"},
+		"write":            {"writefile", "createfile", "writetextfile", "savefile"},
+		"edit":             {"multiedit", "editfile", "replace", "strreplace", "strreplaceeditor", "strreplacebasededittool", "notebookedit", "searchreplace", "multieditfile", "smartedit"},
+		"apply_patch":      {"patch"},
+		"grep":             {"searchfilecontent", "grepsearch", "codebasesearch", "ripgrep", "search", "grepfiles"},
+		"glob":             {"findfiles", "filesearch", "globsearch"},
+		"list":             {"ls", "listdirectory", "listdir", "listfiles", "readfolder"},
+		"lsp":              {},
+		"web_fetch":        {"fetch", "fetchurl", "browserfetch", "urlfetch"},
+		"web_search":       {"googlewebsearch", "websearchpreview"},
+		"memory_search":    {},
+		"memory_get":       {},
+		"memory_save":      {"savememory"},
+		"todo":             {"todowrite", "todoread", "updateplan", "writetodos", "taskcreate", "taskupdate", "tasklist", "taskget"},
+		"plan":             {"exitplanmode", "enterplanmode"},
+		"ask_user":         {"askuserquestion", "requestuserinput", "question"},
+		"skill":            {"slashcommand", "activateskill"},
+		"tool_search":      {},
+		"sessions_spawn":   {"agent", "task", "spawnagent", "delegatetoagent", "subagent", "delegate"},
+		"sessions_list":    {},
+		"sessions_history": {},
+		"sessions_send":    {"sendmessage", "sendinput"},
+		"session_status":   {},
+		"browser":          {},
+		"canvas":           {},
+		"cron":             {"croncreate", "crondelete", "cronlist"},
+		"gateway":          {},
+		"message":          {},
+		"nodes":            {},
+		"agents_list":      {},
+		"image":            {"imagegeneration", "generateimage"},
+		"tts":              {},
+	}
+}
+
+// KnownTools returns the normalised names, sorted. The slice is the caller's.
+func KnownTools() []string {
+	var out []string
+	for name := range toolAliases() {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// foldTool maps spellings of one name together: Bash, run_shell_command, apply-patch, multiEdit.
+func foldTool(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		case r == '_' || r == '-' || r == '.' || r == ' ':
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// toolIndex maps folded names to normalised ones.
+func toolIndex() map[string]string {
+	index := map[string]string{}
+	for name, aliases := range toolAliases() {
+		index[foldTool(name)] = name
+		for _, a := range aliases {
+			index[a] = name
+		}
+	}
+	return index
+}
+
+// NormalizeTool returns the name under which hooks know a runtime's tool, and
+// whether it is one that belay knows (an entry of KnownTools, or a tool of an MCP
+// server). A name that is already normalised stays as it is, so that
+// normalising twice is the same as once. An unknown tool keeps its own name.
+//
+// The runtime decides only where runtimes disagree: OpenCode's "patch" is
+// apply_patch everywhere, but "task" of openclaw is no spawn.
+func NormalizeTool(runtime, native string) (name string, known bool) {
+	if server, tool, ok := splitMCP(native); ok {
+		return MCPToolName(server, tool), true
+	}
+	if runtime == "openclaw" && foldTool(native) == "task" {
+		return native, false
+	}
+	if name, ok := knownToolIndex[foldTool(native)]; ok {
+		return name, true
+	}
+	return native, false
+}
+
+// knownToolIndex is written once, here, and only read.
+var knownToolIndex = toolIndex()
+
+// MCPToolName returns the normalised name of an MCP server's tool:
+// mcp:SERVER:TOOL, with a colon inside either as %3A and % as %25.
+func MCPToolName(server, tool string) string {
+	return "mcp:" + mcpEscape(server) + ":" + mcpEscape(tool)
+}
+
+func mcpEscape(s string) string {
+	return strings.NewReplacer("%", "%25", ":", "%3A", "*", "%2A", " ", "%20").Replace(s)
+}
+
+// splitMCP reads the form mcp__SERVER__TOOL; the server ends at the first double underscore.
+func splitMCP(native string) (server, tool string, ok bool) {
+	rest, ok := strings.CutPrefix(native, "mcp__")
+	if !ok {
+		return "", "", false
+	}
+	server, tool, ok = strings.Cut(rest, "__")
+	return server, tool, ok && server != "" && tool != ""
+}
+
+// Normalize returns the invocation with the normalised tool name in the action
+// of pre_tool and post_tool, the runtime's own beside it as native_tool, and for
+// a spawn the child's tools. An MCP tool's name comes from the mcp member when there is one: it
+// cannot be confused with another. Everything else keeps its bytes; an
+// invocation that is already normalised is returned as it is. The error is a *DecodeError.
+func Normalize(inv Invocation) (Invocation, error) {
+	if inv.Phase != PreTool && inv.Phase != PostTool {
+		return inv, nil
+	}
+	tool, ok := GetString(inv.Action, "/tool")
+	if !ok {
+		return inv, nil // decoding will say what is wrong
+	}
+	name := inv.Tool()
+	if name == tool {
+		return inv, nil
+	}
+	action, err := Set(inv.Action, "/tool", quote(name))
+	if err != nil {
+		return inv, &DecodeError{Pointer: "/action/tool", Offset: -1, Reason: "not valid"}
+	}
+	if _, ok := Get(action, "/native_tool"); !ok {
+		if action, err = Set(action, "/native_tool", quote(tool)); err != nil {
+			return inv, &DecodeError{Pointer: "/action/native_tool", Offset: -1, Reason: "not valid"}
+		}
+	}
+	inv.Action = action
+	return inv, nil
+}
+
+// Tool returns the normalised name of the tool that the invocation is about,
+// for matching: of pre_tool and post_tool; "" in other phases.
+func (inv *Invocation) Tool() string {
+	if inv.Phase != PreTool && inv.Phase != PostTool {
+		return ""
+	}
+	if server, ok := GetString(inv.Action, "/mcp/server"); ok {
+		if tool, ok := GetString(inv.Action, "/mcp/tool"); ok {
+			return MCPToolName(server, tool)
+		}
+	}
+	tool, _ := GetString(inv.Action, "/tool")
+	name, _ := NormalizeTool(inv.Runtime, tool)
+	return name
+}
+
+// toolNames returns the names of pre_send's tools or a child's tools.
+func toolNames(list jsontext.Value) []string {
+	var out []string
+	for _, e := range elements(list) {
+		if name, ok := toolEntryName(e); ok {
+			out = append(out, name)
+		}
+	}
+	return out
+}
