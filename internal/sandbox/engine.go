@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"context"
 	"log/slog"
+	"sync"
 
 	"github.com/belay-hooks/belay/hostcalls"
 )
@@ -9,15 +11,15 @@ import (
 // Options configure an [Engine]. The zero value works: the compiler where the
 // platform has one, no cache, the whole table of hostcalls.
 type Options struct {
-	// CacheDir is where compiled code is kept between processes; made with mode
-	// 0700 when absent. Empty: no cache. It is refused when others can write to it.
+	// CacheDir is where compiled code is kept between processes; made with mode 0700
+	// when absent. Empty: no cache. It is refused when others have any access to it.
 	CacheDir string
-	// CacheKey authenticates what is in CacheDir, at least 16 bytes of secret.
+	// CacheKey authenticates what is in CacheDir: a secret of at least 16 bytes.
 	// Whoever can write to the directory and knows the key can run native code in
 	// this process.
 	CacheKey []byte
 	// Interpreter runs modules on the engine's interpreter: 40 times slower, same
-	// fuel, same results. No cache.
+	// fuel, same results, no cache.
 	Interpreter bool
 	// Logger gets what operators should know (a garbled cache entry, say); nil
 	// discards it.
@@ -26,12 +28,86 @@ type Options struct {
 	Table []hostcalls.Call
 }
 
-// Class says who answers for a module; it picks the ceiling of its compile estimate.
-type Class int
+// Engine loads modules. It is safe for concurrent use.
+type Engine struct {
+	host        hostModules
+	interpreter bool
+	cache       *codeCache // nil: none
+	log         *slog.Logger
 
-const (
-	// AdHoc is what an agent proposes or somebody tries out: an estimate of at most 1 s.
-	AdHoc Class = iota
-	// Installed is what an operator has bound: at most 6 s, once, and needs a manifest.
-	Installed
-)
+	// compiling has one place: compiling is the most expensive thing that a file can
+	// ask for, and two at once would add up in memory.
+	compiling chan struct{}
+
+	mu      sync.Mutex
+	closed  bool
+	modules map[*Module]struct{}
+}
+
+// Open checks the options and the cache directory. The error says what to change.
+func Open(opts Options) (*Engine, error) {
+	e := &Engine{
+		interpreter: opts.Interpreter,
+		log:         opts.Logger,
+		compiling:   make(chan struct{}, 1),
+		modules:     map[*Module]struct{}{},
+	}
+	if e.log == nil {
+		e.log = slog.New(slog.DiscardHandler)
+	}
+	table := opts.Table
+	if table == nil {
+		table = hostcalls.Table()
+	}
+	var err error
+	if e.host, err = newHostModules(table); err != nil {
+		return nil, err
+	}
+	if opts.CacheDir != "" && !opts.Interpreter {
+		if e.cache, err = openCache(opts.CacheDir, opts.CacheKey, e.log); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// Close unloads all modules, waiting for their runs to end.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	e.closed = true
+	open := make([]*Module, 0, len(e.modules))
+	for m := range e.modules {
+		open = append(open, m)
+	}
+	e.mu.Unlock()
+	for _, m := range open {
+		m.Close()
+	}
+	return nil
+}
+
+// add registers a loaded module, unless the engine was closed in the meantime.
+func (e *Engine) add(m *Module) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.closed {
+		e.modules[m] = struct{}{}
+	}
+	return !e.closed
+}
+
+func (e *Engine) remove(m *Module) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.modules, m)
+}
+
+// compileSlot waits for its turn to compile; done gives the turn back.
+func (e *Engine) compileSlot(ctx context.Context) (done func(), err error) {
+	select {
+	case e.compiling <- struct{}{}:
+		return func() { <-e.compiling }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}

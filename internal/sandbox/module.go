@@ -1,42 +1,234 @@
 package sandbox
 
-import "github.com/belay-hooks/belay/phases"
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
 
-// Declared is what the manifest says about a module; the module has to agree.
-type Declared struct {
-	// Capabilities are the names of declared capabilities, with or without parameter.
-	// An import that needs one that is not among them is refused.
-	Capabilities []string
-	// Phases are the phases declared; they must equal the exported ones.
-	Phases []phases.Phase
-	// Mutates are the phases in which the hook says that it changes the action.
-	Mutates []phases.Phase
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/belay-hooks/belay/internal/sandbox/meter"
+	"github.com/belay-hooks/belay/internal/sandbox/wasm"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Module is a loaded module. It is safe for concurrent use: runs share nothing
+// but code.
+type Module struct {
+	engine  *Engine
+	info    Info
+	names   funcNames
+	metered meter.Output // without its code once that is compiled
+	imports []wasm.Import
+
+	runtime   wazero.Runtime
+	cache     wazero.CompilationCache // of this module alone, or nil
+	instances instances
+
+	// mu guards what follows. runs counts runs under way; idle is signalled when it
+	// falls to zero.
+	mu     sync.Mutex
+	idle   sync.Cond
+	runs   int
+	closed bool
 }
 
-// LoadOptions are how one module is to be loaded.
-type LoadOptions struct {
-	Class Class
-	// MemoryCap is the most memory an instance may have, in bytes, rounded down to
-	// pages of 64 KiB; 0 means 16 MiB. At most 1 GiB.
-	MemoryCap int64
-	// Declared is what the manifest says; nil derives it from the module itself,
-	// which only AdHoc modules may.
-	Declared *Declared
+func newModule(e *Engine, p *parsed, metered meter.Output) *Module {
+	m := &Module{engine: e, info: p.info, names: newFuncNames(p.module), metered: metered, imports: p.module.Imports}
+	m.info.Manifest = slices.Clone(p.info.Manifest)
+	m.idle.L = &m.mu
+	return m
 }
 
-// Info is what can be known about a file without compiling or running it.
-type Info struct {
-	Digest   string         // sha256:<hex> of the file
-	Size     int            // bytes of the file
-	Manifest []byte         // contents of the custom section belay.manifest; nil without one
-	Phases   []phases.Phase // exported phases, in canonical order
-	Imports  []string       // names imported from belay_v1, sorted, each once
-	// Capabilities are what the imports need, sorted, without parameters.
-	Capabilities []string
-	WASI         bool  // imports the WASI stub
-	Initialize   bool  // exports _initialize
-	Start        bool  // has a start section
-	EstimateNS   int64 // estimated time to compile, in nanoseconds; saturates
-	Functions    int   // functions that the module defines
-	MemoryMin    int64 // bytes of memory it starts with
+// Info returns what is known about the module. Slices in it are not to be changed.
+func (m *Module) Info() Info { return m.info }
+
+// CostTable is the version of the fuel table that the module is metered with.
+// Figures of different versions cannot be compared.
+func (m *Module) CostTable() int { return m.metered.CostTable }
+
+// MemoryCap is the most memory that an instance can have, in bytes: the cap, or
+// less when the module itself says so.
+func (m *Module) MemoryCap() int64 { return int64(m.metered.MemoryPages) * pageSize }
+
+// Close unloads the module when the runs under way have ended. Later runs fail.
+func (m *Module) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for m.runs > 0 {
+		m.closed = true
+		m.idle.Wait()
+	}
+	if m.closed = true; m.instances == nil {
+		return
+	}
+	m.instances.close()
+	m.instances = nil
+	m.engine.remove(m)
+	m.closeRuntime()
+}
+
+// closeRuntime frees the engine's part. Errors would only tell of modules that
+// cannot be closed twice.
+func (m *Module) closeRuntime() {
+	if m.runtime != nil {
+		_ = m.runtime.Close(context.Background())
+	}
+	if m.cache != nil {
+		_ = m.cache.Close(context.Background())
+	}
+}
+
+// enter counts a run in; false when the module is closed.
+func (m *Module) enter() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return false
+	}
+	m.runs++
+	return true
+}
+
+func (m *Module) leave() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.runs--; m.runs == 0 {
+		m.idle.Broadcast()
+	}
+}
+
+// config is the engine's configuration, the same for every module of a process:
+// the engine's cache key covers neither features nor the memory limit.
+func (e *Engine) config() wazero.RuntimeConfig {
+	c := wazero.NewRuntimeConfig()
+	if e.interpreter {
+		c = wazero.NewRuntimeConfigInterpreter()
+	}
+	return c.WithCoreFeatures(api.CoreFeaturesV2).
+		WithMemoryLimitPages(maxMemory / pageSize).
+		WithCloseOnContextDone(false).
+		WithDebugInfoEnabled(false).
+		WithCustomSections(false)
+}
+
+// compile builds the module's own runtime: with one for all, type ids of modules
+// long gone would pile up in it. Errors are *LoadError.
+func (m *Module) compile(ctx context.Context) error {
+	done, err := m.engine.compileSlot(ctx)
+	if err != nil {
+		return loadError(StageCompile, ErrCanceled, "the caller gave up", err)
+	}
+	result := make(chan error, 1)
+	go func() {
+		defer done()
+		result <- m.compileNow()
+	}()
+	select {
+	case err = <-result:
+	case <-ctx.Done():
+		go func() {
+			<-result
+			m.closeRuntime()
+		}()
+		return loadError(StageCompile, ErrCanceled, "the caller gave up", context.Cause(ctx))
+	}
+	if err != nil {
+		m.closeRuntime()
+		return loadError(StageCompile, ErrCompile, "the engine refused the metered module", err)
+	}
+	return nil
+}
+
+// compileNow compiles by way of the cache when there is one. Its context is
+// nobody's: half a compilation must not be left in the cache.
+func (m *Module) compileNow() error {
+	code := m.metered.Wasm
+	m.metered.Wasm = nil
+	if m.engine.cache != nil {
+		err := m.engine.cache.compile(m, code)
+		if err == nil {
+			return nil
+		}
+		m.engine.log.Warn("code cache not used", "module", m.info.Digest, "error", escape(err.Error(), maxReason))
+		m.closeRuntime()
+		m.runtime, m.cache = nil, nil
+	}
+	return m.compileWith(nil, code)
+}
+
+// compileWith makes the runtime and compiles code in it, with one worker: a
+// panic of the engine's compiler can be recovered from only on this goroutine.
+func (m *Module) compileWith(cache wazero.CompilationCache, code []byte) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the compiler panicked: %v", p)
+		}
+	}()
+	ctx := context.Background()
+	config := m.engine.config()
+	if cache != nil {
+		config = config.WithCompilationCache(cache)
+	}
+	m.runtime, m.cache = wazero.NewRuntimeWithConfig(ctx, config), cache
+	if err := m.hostModules(ctx); err != nil {
+		return err
+	}
+	compiled, err := m.runtime.CompileModule(ctx, code)
+	if err != nil {
+		return err
+	}
+	m.instances = newFreshInstances(m.runtime, compiled, uint64(m.MemoryCap()))
+	return nil
+}
+
+// hostModules instantiates what the module imports, and no more.
+func (m *Module) hostModules(ctx context.Context) error {
+	wanted := map[string]map[string]*hostFunc{meter.ImportModule: meterFunctions()}
+	for i := range m.imports {
+		im := &m.imports[i]
+		if wanted[im.Module] == nil {
+			wanted[im.Module] = map[string]*hostFunc{}
+		}
+		wanted[im.Module][im.Name] = m.engine.host[im.Module][im.Name]
+	}
+	for name, funcs := range wanted {
+		b := m.runtime.NewHostModuleBuilder(name)
+		for export, f := range funcs {
+			b.NewFunctionBuilder().WithGoModuleFunction(f.fn, apiTypes(f.sig.Params), apiTypes(f.sig.Results)).Export(export)
+		}
+		if _, err := b.Instantiate(ctx); err != nil {
+			return err
+		}
+	}
+	m.imports = nil
+	return nil
+}
+
+func apiTypes(ts []wasm.ValType) []api.ValueType {
+	out := make([]api.ValueType, len(ts))
+	for i, t := range ts {
+		out[i] = api.ValueType(t)
+	}
+	return out
+}
+
+// meterFunctions are the imports that the metering pass adds.
+func meterFunctions() map[string]*hostFunc {
+	i64 := []wasm.ValType{wasm.I64}
+	return map[string]*hostFunc{
+		meter.ImportYield: {
+			sig: wasm.FuncType{Params: i64, Results: i64},
+			fn: api.GoModuleFunc(func(ctx context.Context, _ api.Module, stack []uint64) {
+				stack[0] = uint64(invocationOf(ctx).refill(int64(stack[0])))
+			}),
+		},
+		meter.ImportStack: {
+			fn: api.GoModuleFunc(func(ctx context.Context, _ api.Module, _ []uint64) {
+				invocationOf(ctx).endf(phases.KindMemory, textStack, "stack budget spent")
+			}),
+		},
+	}
 }

@@ -1,9 +1,12 @@
 package sandbox
 
 import (
+	"context"
+	"fmt"
 	"time"
 
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/sandbox/meter"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -12,29 +15,163 @@ const (
 	DefaultFuel    int64 = 100 << 20
 	DefaultSlice   int64 = 1 << 20
 	DefaultTimeout       = 250 * time.Millisecond
-	// CallTimeout is what one call of the group calls may take; that time is not
-	// counted against the deadline.
+	// CallTimeout is what one counted hostcall may take; that time is not counted
+	// against the deadline.
 	CallTimeout = 30 * time.Second
 )
 
 // RunRequest is one turn of one hook.
 type RunRequest struct {
 	Phase   phases.Phase
-	Session *hostcalls.Session // answers the hostcalls; used by this run only
-	Fuel    int64              // budget for start, _initialize and the phase; 0 means DefaultFuel
+	Session *hostcalls.Session // answers the hostcalls; of this run only
+	Fuel    int64              // budget for start, _initialize and the phase together; 0 means DefaultFuel
 	Slice   int64              // fuel between two looks at the deadline; 0 means DefaultSlice
-	// Timeout is how long the guest may run, hostcalls of the group calls not counted;
-	// 0 means DefaultTimeout, < 0 none.
+	// Timeout is how long the guest may run, counted hostcalls excluded: 0 means
+	// DefaultTimeout, < 0 none (for exact replay).
 	Timeout time.Duration
 }
 
-// Report tells what one run took. It is complete also when the run failed.
-// Everything but Duration is the same for the same module, input and answers,
-// unless the run ended at a deadline.
+// Report tells what one run took. It is filled in also when the run failed.
+// Everything but Duration is the same for the same module, input and answers of
+// the host, whatever the engine and the slice, unless the run ended at a deadline.
 type Report struct {
 	Fuel       int64
 	MemoryPeak int64 // bytes of guest memory
-	Hostcalls  int   // calls of belay_v1 functions
+	Hostcalls  int   // calls of belay_v1 functions, refused ones included
 	Duration   time.Duration
-	ReturnCode int32 // what the phase function returned
+	ReturnCode int32 // what the phase function returned; 0 when it did not
+}
+
+// Run calls the phase's export on a fresh instance. A nil error means that the
+// export returned 0 and that no effect was refused: the session's effects may be
+// committed. Every other end is a *phases.Fault, and nothing of the session's
+// effects counts:
+//
+//	trap      the module trapped or aborted
+//	fuel      the budget is spent
+//	deadline  the timeout passed, or ctx ended
+//	memory    trapped after memory.grow was refused at the cap; calls nested too
+//	          deeply; the host has no memory left
+//	output    an effect was refused, the export returned another value than 0, or
+//	          the guest called proc_exit
+//	hostcall  a bad pointer, a call that is not allowed during start or
+//	          _initialize, a handler that failed
+//	load      the module does not serve the phase or is closed
+//
+// Its text is a fixed sentence; its cause is a *Detail. Safe for concurrent use,
+// each run with a session of its own.
+func (m *Module) Run(ctx context.Context, req RunRequest) (Report, error) {
+	var rep Report
+	if !m.enter() {
+		return rep, phases.NewFault(phases.KindLoad, textClosed, ErrClosed)
+	}
+	defer m.leave()
+	if !m.serves(req.Phase) {
+		return rep, phases.NewFault(phases.KindLoad, textNoPhase, &Detail{Reason: "no export for the phase"})
+	}
+	from := time.Now()
+	inv := newInvocation(ctx, m, &req, from)
+	f := inv.run(req.Phase, &rep)
+	inv.close()
+	rep.Hostcalls = req.Session.Hostcalls()
+	rep.Duration = time.Since(from)
+	if f != nil {
+		return rep, f
+	}
+	return rep, nil
+}
+
+func (m *Module) serves(p phases.Phase) bool {
+	for _, have := range m.info.Phases {
+		if have == p {
+			return true
+		}
+	}
+	return false
+}
+
+func newInvocation(ctx context.Context, m *Module, req *RunRequest, now time.Time) *invocation {
+	inv := &invocation{ctx: ctx, module: m, session: req.Session}
+	inv.account = meter.Account{Limit: req.Fuel, Slice: req.Slice}
+	if req.Fuel == 0 {
+		inv.account.Limit = DefaultFuel
+	}
+	if req.Slice == 0 {
+		inv.account.Slice = DefaultSlice
+	}
+	switch {
+	case req.Timeout == 0:
+		inv.deadline = now.Add(DefaultTimeout)
+	case req.Timeout > 0:
+		inv.deadline = now.Add(req.Timeout)
+	}
+	return inv
+}
+
+// run acquires an instance, brings it to the state after initialisation, calls
+// the phase, and says how it ended.
+func (inv *invocation) run(p phases.Phase, rep *Report) *phases.Fault {
+	if why := inv.late(); why != nil {
+		return phases.NewFault(phases.KindDeadline, textDeadline, &Detail{Reason: "too late to start", Err: why})
+	}
+	ctx := inv.callContext()
+	inst, err := inv.module.instances.acquire(ctx)
+	if err != nil {
+		return phases.FaultOf(err)
+	}
+	inv.inst = inst
+	code, f := inv.call(ctx, p)
+	used, over := inv.account.Settle(inst.fuelLeft())
+	rep.Fuel, rep.MemoryPeak, rep.ReturnCode = used, inst.peak(), code
+	inv.module.instances.release(inst, f == nil)
+	switch {
+	case f != nil:
+		return f
+	case over != nil:
+		return phases.NewFault(phases.KindFuel, textFuel, &Detail{Reason: "spent at the last stretch", Err: over})
+	case inv.session.Poison() != nil:
+		return inv.session.Poison()
+	case code != 0:
+		return phases.NewFault(phases.KindOutput, textFailed,
+			&Detail{Reason: fmt.Sprintf("%s returned %d", p, code), Fail: escape(inv.session.FailText(), maxFail)})
+	}
+	return nil
+}
+
+// call runs start and _initialize, unless the instance comes with them done, and
+// then the phase. One budget covers all three.
+func (inv *invocation) call(ctx context.Context, p phases.Phase) (int32, *phases.Fault) {
+	if !inv.inst.ready {
+		inv.init = true
+		inv.session.BeginInit()
+		for _, name := range [...]string{meter.ExportStart, exportInitialize} {
+			if _, f := inv.callExport(ctx, name); f != nil {
+				return 0, f
+			}
+		}
+		inv.session.EndInit()
+		inv.init = false
+		inv.inst.ready = true
+	}
+	return inv.callExport(ctx, string(p))
+}
+
+// callExport calls an export without parameters; one that is not there is fine,
+// since what must be there was checked when the module was loaded.
+func (inv *invocation) callExport(ctx context.Context, name string) (code int32, f *phases.Fault) {
+	fn := inv.inst.module.ExportedFunction(name)
+	if fn == nil {
+		return 0, nil
+	}
+	defer func() {
+		// The engine recovers by itself; what gets here is a defect of its own.
+		if p := recover(); p != nil {
+			code, f = 0, inv.fault(fmt.Errorf("panic: %v", p))
+		}
+	}()
+	var stack [1]uint64
+	if err := fn.CallWithStack(ctx, stack[:]); err != nil {
+		return 0, inv.fault(err)
+	}
+	return int32(low32(stack[0])), nil
 }

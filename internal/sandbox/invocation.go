@@ -1,0 +1,143 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/sandbox/meter"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// invocation is the state of one run. Host functions find it in the context of
+// the call, never in the instance: one compiled host module serves all runs.
+type invocation struct {
+	ctx      context.Context // the caller's
+	module   *Module
+	session  *hostcalls.Session
+	account  meter.Account
+	inst     *instance
+	deadline time.Time // zero: none
+	init     bool      // start or _initialize is running
+	stdio    [2]lineBuffer
+
+	// hookCtx carries the deadline to handlers; remade when the deadline moves.
+	hookCtx context.Context
+	cancel  context.CancelFunc
+
+	// ended is the fault with which the host ended the guest. It is kept here, too,
+	// so that nothing depends on how the engine wraps a panic.
+	ended *phases.Fault
+}
+
+type invocationKey struct{}
+
+func (inv *invocation) callContext() context.Context {
+	return context.WithValue(inv.ctx, invocationKey{}, inv)
+}
+
+func invocationOf(ctx context.Context) *invocation {
+	inv, _ := ctx.Value(invocationKey{}).(*invocation)
+	if inv == nil {
+		// Only a call into the instance that did not come from Run could get here.
+		panic(phases.NewFault(phases.KindHostcall, textHostcall, errors.New("call outside of a run")))
+	}
+	return inv
+}
+
+// end ends the guest. It does not return.
+func (inv *invocation) end(f *phases.Fault) {
+	if inv.ended == nil {
+		inv.ended = f
+	}
+	panic(inv.ended)
+}
+
+func (inv *invocation) endf(k phases.Kind, text, why string) {
+	inv.end(phases.NewFault(k, text, &Detail{Reason: why}))
+}
+
+// refill is the body of the yield import and of every charge that leaves the
+// counter below zero. It is the only place where a guest gives way: the
+// scheduler and the garbage collector get their turn, and the deadline is kept.
+func (inv *invocation) refill(left int64) int64 {
+	next, err := inv.account.Refill(left)
+	if err != nil {
+		inv.inst.setFuel(next)
+		inv.end(phases.NewFault(phases.KindFuel, textFuel, err))
+	}
+	runtime.Gosched()
+	if why := inv.late(); why != nil {
+		inv.inst.setFuel(next)
+		inv.end(phases.NewFault(phases.KindDeadline, textDeadline, why))
+	}
+	return next
+}
+
+// late says why the run must stop now, or nil.
+func (inv *invocation) late() error {
+	if err := inv.ctx.Err(); err != nil {
+		return context.Cause(inv.ctx)
+	}
+	if !inv.deadline.IsZero() && !time.Now().Before(inv.deadline) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// charge takes n from the guest's counter during a hostcall; the metering pass
+// reloads it when the call returns.
+func (inv *invocation) charge(n int64) {
+	left := inv.inst.fuelLeft()
+	if n = min(max(n, 0), 1<<56); left-n >= 0 {
+		inv.inst.setFuel(left - n)
+		return
+	}
+	inv.inst.setFuel(inv.refill(left - n))
+}
+
+// handlerContext is the context for handlers that count against the deadline.
+func (inv *invocation) handlerContext() context.Context {
+	if inv.hookCtx == nil {
+		inv.hookCtx, inv.cancel = inv.ctx, func() {}
+		if !inv.deadline.IsZero() {
+			inv.hookCtx, inv.cancel = context.WithDeadline(inv.ctx, inv.deadline)
+		}
+	}
+	return inv.hookCtx
+}
+
+// outside runs f, a call that reaches beyond the host, and moves the deadline on
+// by what it took.
+func (inv *invocation) outside(f func(context.Context)) {
+	ctx, cancel := context.WithTimeout(inv.ctx, CallTimeout)
+	defer cancel()
+	from := time.Now()
+	f(ctx)
+	if inv.deadline.IsZero() {
+		return
+	}
+	inv.deadline = inv.deadline.Add(time.Since(from))
+	if inv.cancel != nil {
+		inv.cancel()
+		inv.hookCtx, inv.cancel = nil, nil
+	}
+}
+
+// close gives back what the run holds besides its instance.
+func (inv *invocation) close() {
+	if inv.cancel != nil {
+		inv.cancel()
+	}
+	for fd := range inv.stdio {
+		inv.stdio[fd].flush(inv.session, fd+1)
+	}
+}
+
+// memory is the guest's memory as it is now. Slices of it must not outlive the
+// host function that asked.
+func (inv *invocation) memory() api.Memory { return inv.inst.memory }

@@ -1,0 +1,115 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/sandbox/meter"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Class says who answers for a module; it picks the ceiling of its compile estimate.
+type Class int
+
+const (
+	// AdHoc is what an agent proposes or somebody tries out: an estimate of at most 1 s.
+	AdHoc Class = iota
+	// Installed is what an operator has bound: at most 6 s, once, and needs a manifest.
+	Installed
+)
+
+func (c Class) ceiling() time.Duration {
+	if c == Installed {
+		return 6 * time.Second
+	}
+	return time.Second
+}
+
+// Declared is what the manifest says about a module; the module has to agree.
+type Declared struct {
+	// Capabilities are declared capabilities, with or without parameter. An import
+	// that needs one that is not among them is refused.
+	Capabilities []string
+	// Phases are the phases declared; they must equal the exported ones.
+	Phases []phases.Phase
+	// Mutates are the phases in which the hook says that it changes the action.
+	Mutates []phases.Phase
+}
+
+// DefaultMemoryCap is the memory cap of a module for which nobody said otherwise.
+const DefaultMemoryCap int64 = 16 << 20
+
+// LoadOptions are how one module is to be loaded.
+type LoadOptions struct {
+	Class Class
+	// MemoryCap is the most memory an instance may have, in bytes, rounded down to
+	// pages of 64 KiB: 0 means DefaultMemoryCap; at most 1 GiB.
+	MemoryCap int64
+	// Declared is what the manifest says; nil takes the module's own imports and
+	// exports as declared, which only AdHoc modules may.
+	Declared *Declared
+}
+
+// Load makes a module ready to run: it parses, bounds, type-checks, links,
+// meters and compiles the file, or takes the compiled form from the cache. One
+// module is compiled at a time; others wait. When ctx ends, Load returns at once;
+// a compilation under way is not interrupted (the engine cannot do that and stay
+// inside a recover) but its result is dropped.
+//
+// Errors are *LoadError. Safe for concurrent use; the file is not kept.
+func (e *Engine) Load(ctx context.Context, file []byte, opts LoadOptions) (*Module, error) {
+	p, err := e.parse(file)
+	if err != nil {
+		return nil, err
+	}
+	if opts.MemoryCap == 0 {
+		opts.MemoryCap = DefaultMemoryCap
+	}
+	if opts.MemoryCap < pageSize || opts.MemoryCap > maxMemory {
+		return nil, loadError(StageEstimate, ErrTooCostly, fmt.Sprintf("a memory cap of %d bytes is not between 64 KiB and 1 GiB", opts.MemoryCap), nil)
+	}
+	if err := e.admit(p, &opts); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, loadError(StageCompile, ErrCanceled, "the caller gave up", context.Cause(ctx))
+	}
+	metered, err := meter.Instrument(p.module, meter.Options{MemoryPages: uint32(opts.MemoryCap / pageSize)})
+	if err != nil {
+		// The memory is checked in admit; what is left are reserved names.
+		return nil, loadError(StageMeter, ErrModule, err.Error(), err)
+	}
+	m := newModule(e, p, metered)
+	if err := m.compile(ctx); err != nil {
+		return nil, err
+	}
+	if !e.add(m) {
+		m.Close()
+		return nil, loadError(StageCompile, ErrClosed, "the engine is closed", nil)
+	}
+	return m, nil
+}
+
+// admit makes every check that comes before the module costs anything.
+func (e *Engine) admit(p *parsed, opts *LoadOptions) error {
+	info := &p.info
+	if limit := opts.Class.ceiling(); info.EstimateNS > int64(limit) {
+		return loadError(StageEstimate, ErrTooCostly,
+			fmt.Sprintf("compiling would take up to %v, the limit is %v", time.Duration(info.EstimateNS).Round(time.Millisecond), limit), nil)
+	}
+	if info.MemoryMin > opts.MemoryCap {
+		return loadError(StageEstimate, ErrTooCostly,
+			fmt.Sprintf("the module starts with %d bytes of memory, the cap is %d", info.MemoryMin, opts.MemoryCap), nil)
+	}
+	if err := e.host.link(p.module); err != nil {
+		return err
+	}
+	if opts.Class == Installed && (opts.Declared == nil || info.Manifest == nil) {
+		return loadError(StageDeclared, ErrDeclared, "the module has no manifest; build it with belay hook build, or add one with belay hook pack", nil)
+	}
+	if opts.Declared == nil {
+		return nil
+	}
+	return checkDeclared(info, opts.Declared)
+}

@@ -1,0 +1,6 @@
+;; Blocks in _initialize.
+(module
+  (import "belay_v1" "block" (func $block (param i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (func (export "_initialize") (drop (call $block (i32.const 0) (i32.const 0))))
+  (func (export "pre_tool") (result i32) (i32.const 0)))
