@@ -1,0 +1,229 @@
+package hook
+
+// Shell is what ShellParse found. A guard treats each of these as "cannot tell",
+// and asks or blocks: an error, OK false, Truncated true, an entry in Unknown, a
+// command without a name, and a word that matters with Known false.
+type Shell struct {
+	OK        bool   // the text is shell and was walked to the end
+	Error     string // what is wrong when it is not
+	Commands  []Command
+	Unknown   []Unknown // what would run but is not known statically
+	Truncated bool      // there is more than is told here
+}
+
+// Command is one simple command that would run.
+type Command struct {
+	Name      string // last path element of the command word; "" when it is not known
+	Words     []Word // the command word and its arguments after expansion
+	Raw       string // its source text, cut
+	Redirects []Redirect
+	StdinFrom int      // index of the command whose output it reads, or -1
+	Via       []string // wrappers round it, outermost first
+	Context   []string // constructs round it: substitution, background, function:NAME...
+	CWD       string   // where it runs, after a cd in the text; "" when that is where the text was started
+	Remote    bool     // it runs on another host or in a container
+	Recursive bool     // it calls a function that is already running
+	ArgsOpen  bool     // more arguments follow that are not known
+}
+
+// Word is a word after quote removal and expansion.
+type Word struct {
+	Text  string // parts that are not known stand as their source text
+	Known bool   // Text is exactly what the command gets, apart from ~ and patterns
+	Glob  bool   // it has a pattern that the shell would expand
+	Tilde bool   // it begins with ~ or $HOME, both written ~
+}
+
+// Redirect is a redirection.
+type Redirect struct {
+	Op     string
+	FD     int64
+	Target Word
+}
+
+// Unknown is something that would run and is not known.
+type Unknown struct {
+	What string // name, code, script or limit
+	Raw  string // its source text, cut
+}
+
+// Line returns the words as one line.
+func (c Command) Line() string {
+	var b []byte
+	for i, w := range c.Words {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = append(b, w.Text...)
+	}
+	return string(b)
+}
+
+func parsedReply(code int32) (Value, error) {
+	if err := check(code); err != nil {
+		return Value{}, err
+	}
+	s, err := lastReply()
+	if err != nil {
+		return Value{}, err
+	}
+	v, ok := ParseJSON(s)
+	if !ok {
+		return Value{}, Invalid
+	}
+	return v, nil
+}
+
+// ShellParse tells every command that a shell text of at most 64 KiB would run.
+func ShellParse(text string) (Shell, error) {
+	v, err := parsedReply(rawShellParse(text))
+	if err != nil {
+		return Shell{}, err
+	}
+	s := Shell{OK: v.Get("ok").True(), Error: v.Get("error").Text(), Truncated: v.Get("truncated").True()}
+	for _, c := range v.Get("commands").Items() {
+		s.Commands = append(s.Commands, readCommand(c))
+	}
+	for _, u := range v.Get("unknown").Items() {
+		s.Unknown = append(s.Unknown, Unknown{What: u.Get("what").Text(), Raw: u.Get("raw").Text()})
+	}
+	return s, nil
+}
+
+func readCommand(v Value) Command {
+	c := Command{
+		Name: v.Get("name").Text(), Raw: v.Get("raw").Text(), StdinFrom: -1,
+		Via: v.Get("via").Texts(), Context: v.Get("context").Texts(), CWD: v.Get("cwd").Get("text").Text(),
+		Remote: v.Get("remote").True(), Recursive: v.Get("recursive").True(), ArgsOpen: v.Get("args_open").True(),
+	}
+	if n, ok := v.Get("stdin_from").Int(); ok && n >= 0 {
+		c.StdinFrom = int(n)
+	}
+	for _, w := range v.Get("words").Items() {
+		c.Words = append(c.Words, readWord(w))
+	}
+	for _, r := range v.Get("redirects").Items() {
+		fd, _ := r.Get("fd").Int()
+		c.Redirects = append(c.Redirects, Redirect{Op: r.Get("op").Text(), FD: fd, Target: readWord(r.Get("target"))})
+	}
+	return c
+}
+
+func readWord(v Value) Word {
+	return Word{Text: v.Get("text").Text(), Known: v.Get("known").True(), Glob: v.Get("glob").True(), Tilde: v.Get("tilde").True()}
+}
+
+// InputCommand returns the command line of a tool call: /args/command or
+// /args/cmd, as a string, or as an array of words, which are quoted and joined.
+// ok is false when there is nothing of the kind, or something else stands there.
+func InputCommand() (line string, ok bool) {
+	for _, path := range []string{"/args/command", "/args/cmd"} {
+		v := InputValue(path)
+		switch v.Kind() {
+		case None:
+			continue
+		case String:
+			return v.Text(), true
+		}
+		if len(v.Items()) == 0 || len(v.Texts()) != len(v.Items()) || v.Kind() != Array {
+			return "", false
+		}
+		var b []byte
+		for i, w := range v.Texts() {
+			if i > 0 {
+				b = append(b, ' ')
+			}
+			b = append(b, '\'')
+			for j := 0; j < len(w); j++ {
+				if w[j] == '\'' {
+					b = append(b, `'\'`...)
+				}
+				b = append(b, w[j])
+			}
+			b = append(b, '\'')
+		}
+		return string(b), true
+	}
+	return "", false
+}
+
+// Path is one path in the forms that a rule can be written against.
+type Path struct {
+	Path     string   // as a file system would take it: absolute where the directory is known, cleaned
+	Resolved string   // with symbolic links followed, as far as they may be looked at; "" otherwise
+	Keys     []string // every form for comparing; a rule should look at all of them
+	Links    string   // resolved, partial, absent, unknown or loop
+	Notes    []string // spellings that hide something, such as percent or invisible
+}
+
+// PathResolve resolves up to 64 paths; relative ones against cwd, or the
+// invocation's working directory when that is "".
+func PathResolve(cwd string, paths ...string) ([]Path, error) {
+	var w Writer
+	w.Begin('{').Key("paths").Texts(paths)
+	if cwd != "" {
+		w.Key("cwd").Text(cwd)
+	}
+	v, err := parsedReply(rawPathResolve(w.End('}').String()))
+	if err != nil {
+		return nil, err
+	}
+	var out []Path
+	for _, r := range v.Get("results").Items() {
+		out = append(out, Path{
+			Path: r.Get("path").Text(), Resolved: r.Get("resolved").Text(), Keys: r.Get("keys").Texts(),
+			Links: r.Get("links").Text(), Notes: r.Get("notes").Texts(),
+		})
+	}
+	return out, nil
+}
+
+// Match is the first match of a pattern in a text.
+type Match struct {
+	Text, Pattern int // indexes
+	Start, End    int // byte offsets in the text
+}
+
+// MatchRE2 tells which RE2 patterns, unanchored, match which texts; at most 64 of each.
+func MatchRE2(patterns, texts []string) ([]Match, error) { return match("re2", patterns, texts) }
+
+// MatchGlob tells which glob patterns match which whole texts; at most 64 of each.
+func MatchGlob(patterns, texts []string) ([]Match, error) { return match("glob", patterns, texts) }
+
+func match(kind string, patterns, texts []string) ([]Match, error) {
+	var w Writer
+	w.Begin('{').Key("kind").Text(kind).Key("patterns").Texts(patterns).Key("texts").Texts(texts).End('}')
+	v, err := parsedReply(rawPatternMatch(w.String()))
+	if err != nil {
+		return nil, err
+	}
+	var out []Match
+	for _, m := range v.Get("matches").Items() {
+		out = append(out, Match{Text: index(m, "text"), Pattern: index(m, "pattern"), Start: index(m, "start"), End: index(m, "end")})
+	}
+	return out, nil
+}
+
+func index(v Value, name string) int {
+	n, _ := v.Get(name).Int()
+	return int(n)
+}
+
+// Secret is a secret in a text.
+type Secret struct {
+	Kind       string // such as github_token or private_key
+	Start, End int    // byte offsets in the text
+}
+
+// FindSecrets tells kinds and places of the secrets in a text of at most
+// 256 KiB, by place, not overlapping; more tells that the list was cut.
+func FindSecrets(text string) (list []Secret, more bool, err error) {
+	v, err := parsedReply(rawFindSecrets(text))
+	if err != nil {
+		return nil, false, err
+	}
+	for _, s := range v.Get("secrets").Items() {
+		list = append(list, Secret{Kind: s.Get("kind").Text(), Start: index(s, "start"), End: index(s, "end")})
+	}
+	return list, v.Get("truncated").True(), nil
+}

@@ -1,0 +1,3 @@
+module github.com/belay-hooks/belay/hooks-sdk/go
+
+go 1.23

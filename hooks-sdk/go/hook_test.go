@@ -1,0 +1,173 @@
+package hook_test
+
+import (
+	"strings"
+	"testing"
+
+	hook "github.com/belay-hooks/belay/hooks-sdk/go"
+	"github.com/belay-hooks/belay/hooks-sdk/go/hooktest"
+)
+
+func TestReads(t *testing.T) {
+	const doc = `{"tool":"exec","args":{"a/b":[1,2.50,{"x":"\u00e9\n\ud83d\ude00"}],"big":1234567890123456789012},"on":true,"nil":null}`
+	eq := func(got, want any) {
+		t.Helper()
+		if got != want {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+	got := hooktest.New(doc).Config(`{"max":3,"on":false,"list":["a"]}`).Run(func() int32 {
+		eq(hook.Text("/tool"), "exec")
+		eq(hook.Text("/on"), "")
+		eq(hook.IsTrue("/on"), true)
+		eq(hook.KindOf("/nil"), hook.Null)
+		eq(hook.Has("/none"), false)
+		s, ok := hook.Get("/args/a~1b/1")
+		eq(s, "2.50")
+		eq(ok, true)
+		eq(hook.Text("/args/a~1b/2/x"), "é\n😀")
+		_, ok = hook.Int("/args/big")
+		eq(ok, false)
+		eq(strings.Join(hook.Keys("/args"), " "), "a/b big")
+		eq(len(hook.Keys("/tool")), 0)
+		eq(hook.Len("/args/a~1b"), 3)
+		eq(hook.ConfigInt("/max", 1), int64(3))
+		eq(hook.ConfigBool("/on", true), false)
+		eq(hook.ConfigLen("/list"), 1)
+		eq(hook.ConfigText("/none", "x"), "x")
+		eq(hook.Pointer("args", "a/b", "~"), "/args/a~1b/~0")
+		eq(hook.Input(), doc)
+		eq(hook.InputValue("/args").Get("a/b").Items()[2].Get("x").Text(), "é\n😀")
+		return hook.OK
+	})
+	eq(got.Status, hook.OK)
+}
+
+func TestEffects(t *testing.T) {
+	got := hooktest.New("{}").Run(func() int32 {
+		hook.Ask("push \"it\"?", 60)
+		hook.RewriteJSON("/args/n", "1")
+		hook.RewriteText("/args/t", "x")
+		hook.Remove("/args/r")
+		hook.Redact("/args/p", "password")
+		hook.AnnotateText("class", "hard")
+		hook.ClampScopes(hook.Scopes{FSRead: []string{"/w/**"}, Net: []string{}})
+		hook.Retry("again", 2)
+		hook.PutArtifact(hook.Artifact{Name: "r", MediaType: "text/plain", Text: "\x01", Meta: `{"n":1}`})
+		return hook.OK
+	})
+	want := []hooktest.Effect{
+		{Call: "request_approval", Value: `{"reason":"push \"it\"?","ttl_s":60}`},
+		{Call: "rewrite", Path: "/args/n", Value: "1", Kind: "json"},
+		{Call: "rewrite", Path: "/args/t", Value: "x", Kind: "text"},
+		{Call: "rewrite", Path: "/args/r", Kind: "remove"},
+		{Call: "redact", Path: "/args/p", Value: "password"},
+		{Call: "annotate", Path: "class", Value: `"hard"`},
+		{Call: "clamp_scopes", Value: `{"fs_read":["/w/**"],"net":[]}`},
+		{Call: "retry", Value: `{"instruction":"again","max":2}`},
+		{Call: "put_artifact", Value: `{"name":"r","media_type":"text/plain","text":"\u0001","meta":{"n":1}}`},
+	}
+	if len(got.Effects) != len(want) {
+		t.Fatalf("%+v", got.Effects)
+	}
+	for i := range want {
+		if got.Effects[i] != want[i] {
+			t.Errorf("got %+v, want %+v", got.Effects[i], want[i])
+		}
+	}
+}
+
+func TestFailureDropsEffects(t *testing.T) {
+	got := hooktest.New("{}").Run(func() int32 {
+		hook.Block("stop")
+		if _, err := hook.ShellParse("ls"); err != nil {
+			return hook.FailError(err)
+		}
+		return hook.OK
+	})
+	if got.Status == 0 || got.Blocked != "" || got.Failed != "not offered by this host" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestShellParse(t *testing.T) {
+	const reply = `{"ok":true,"commands":[{"name":"rm","words":[{"text":"rm","known":true},{"text":"~","known":true,"tilde":true}],
+		"stdin_from":-1,"via":["sudo"],"redirects":[{"op":">","fd":1,"target":{"text":"/x","known":true}}]}],
+		"unknown":[{"what":"code","raw":"$X","command":-1}],"truncated":false}`
+	hooktest.New("{}").Reply("shell_parse", reply).Run(func() int32 {
+		s, err := hook.ShellParse("sudo rm ~ >/x; $X")
+		if err != nil || !s.OK || s.Truncated || len(s.Commands) != 1 || len(s.Unknown) != 1 {
+			t.Fatalf("%+v %v", s, err)
+		}
+		c := s.Commands[0]
+		if c.Line() != "rm ~" || c.StdinFrom != -1 || !c.Words[1].Tilde || c.Redirects[0].Target.Text != "/x" || c.Via[0] != "sudo" {
+			t.Errorf("%+v", c)
+		}
+		return hook.OK
+	})
+}
+
+func TestInputCommand(t *testing.T) {
+	for _, c := range []struct {
+		args, want string
+		ok         bool
+	}{
+		{`{"command":"ls -l"}`, "ls -l", true},
+		{`{"cmd":"ls"}`, "ls", true},
+		{`{"command":["bash","-lc","echo it's"]}`, `'bash' '-lc' 'echo it'\''s'`, true},
+		{`{"command":["ls",1]}`, "", false},
+		{`{"command":{}}`, "", false},
+		{`{"command":[]}`, "", false},
+		{`{}`, "", false},
+	} {
+		hooktest.New(`{"args":` + c.args + `}`).Run(func() int32 {
+			if got, ok := hook.InputCommand(); got != c.want || ok != c.ok {
+				t.Errorf("%s: got %q %v", c.args, got, ok)
+			}
+			return hook.OK
+		})
+	}
+}
+
+func TestState(t *testing.T) {
+	got := hooktest.New("{}").State("n", "1").Run(func() int32 {
+		s, _ := hook.StateGet("n")
+		if err := hook.StatePut("n", s+"2"); err != nil {
+			t.Error(err)
+		}
+		if _, err := hook.StateGet("none"); err != hook.Absent {
+			t.Error(err)
+		}
+		return hook.OK
+	})
+	if got.State["n"] != "12" {
+		t.Errorf("%+v", got.State)
+	}
+}
+
+func TestParseJSONIsStrict(t *testing.T) {
+	for _, bad := range []string{
+		"", "{", "[1,]", "01", "1.", `"\x"`, "\"\n\"", `"\ud800"`, `"\udc00"`, "nul", "1 2", `{"a" 1}`, `"\u00g0"`,
+		strings.Repeat("[", 100_000),
+	} {
+		if v, ok := hook.ParseJSON(bad); ok {
+			t.Errorf("%.40q was read as %+v", bad, v)
+		}
+	}
+	v, ok := hook.ParseJSON(` {"a":[1,-2.5e+10,"\"\\\u0001",{}],"b":[]} `)
+	if !ok || v.Get("a").Items()[2].Text() != "\"\\\x01" || v.Get("b").Kind() != hook.Array || v.Get("c").Kind() != hook.None {
+		t.Errorf("%+v %v", v, ok)
+	}
+}
+
+func TestIntegers(t *testing.T) {
+	for _, n := range []int64{0, -1, 7, 1<<62 + 5, -1 << 63, 999999999999999999} {
+		s := hook.FormatInt(n)
+		if back, ok := hook.ParseInt(s); ok && back != n {
+			t.Errorf("%d became %q and %d", n, s, back)
+		}
+	}
+	if _, ok := hook.ParseInt("1e3"); ok {
+		t.Error("1e3 is no integer here")
+	}
+}
