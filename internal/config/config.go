@@ -1,0 +1,286 @@
+// Package config decides what belay.yaml says: which hooks are bound to which
+// phases with which capabilities, what must have run, and what an action may
+// touch at most. It decodes strictly, checks the file against itself, and edits
+// it in place so that an operator's comments survive.
+//
+// It never opens a module: whether a binding's module exists, fits its digest
+// and may hold what it is given is decided where it is loaded.
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/internal/strictyaml"
+	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// Version is the only version of the format.
+const Version = "belay/v1"
+
+// FileName is the name of the configuration in the state directory.
+const FileName = "belay.yaml"
+
+// TrustedPriority is the least priority that is reserved for trusted bindings.
+const TrustedPriority = 100
+
+// ErrConfig is the class of every error of this package.
+var ErrConfig = errors.New("configuration not valid")
+
+// Error says what is wrong with the configuration and where. It is of class
+// ErrConfig.
+type Error struct {
+	Line    int    // from 1; 0 when not known
+	Pointer string // RFC 6901, into the file
+	Reason  string
+	Cause   error
+}
+
+func (e *Error) Error() string {
+	s := FileName
+	if e.Line > 0 {
+		s += fmt.Sprintf(":%d", e.Line)
+	}
+	s += ": "
+	if e.Pointer != "" {
+		s += e.Pointer + ": "
+	}
+	return s + e.Reason
+}
+
+// Is reports that the error is an ErrConfig.
+func (e *Error) Is(target error) bool { return target == ErrConfig }
+
+// Unwrap returns the cause, if any.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// File is belay.yaml.
+type File struct {
+	Version string        `json:"version"`
+	Hooks   []Binding     `json:"hooks,omitzero"`
+	Require []Require     `json:"require,omitzero"`
+	Scopes  phases.Scopes `json:"scopes,omitzero"` // the most that any action may touch
+	Redact  Redact        `json:"redact,omitzero"`
+	Limits  Limits        `json:"limits,omitzero"`
+}
+
+// Binding installs one hook.
+type Binding struct {
+	Name         string         `json:"name"`              // unique; what verdicts and events call the hook
+	Module       string         `json:"module"`            // builtin:NAME, sha256:HEX of an installed file, or the path of a file
+	Digest       string         `json:"digest,omitzero"`   // sha256:HEX; needed with a path
+	Phases       []phases.Phase `json:"phases,omitzero"`   // default: all that the hook serves
+	Priority     int            `json:"priority,omitzero"` // -1000…1000; ≥ 100 for trusted hooks only
+	Match        *tiers.Match   `json:"match,omitzero"`    // default: the manifest's
+	Config       jsontext.Value `json:"config,omitzero"`
+	Capabilities []string       `json:"capabilities"` // what the operator allows; an empty list allows nothing beyond reading the input
+	Budget       tiers.Budget   `json:"budget,omitzero"`
+	Mode         phases.Mode    `json:"mode,omitzero"` // default: enforce
+	Disabled     bool           `json:"disabled,omitzero"`
+}
+
+// Require blocks an action of the phases (and, in tool phases, of the tools)
+// unless every named binding has run.
+type Require struct {
+	Phases []phases.Phase `json:"phases"`
+	Tools  string         `json:"tools,omitzero"` // RE2, unanchored; empty means all
+	Hooks  []string       `json:"hooks"`
+}
+
+// Redact adds to what is always covered in events.
+type Redact struct {
+	Masks []string `json:"masks,omitzero"` // JSON Pointers into the action; * stands for one element
+	Keys  []string `json:"keys,omitzero"`  // member names whose values are secret
+}
+
+// Limits bound a whole chain.
+type Limits struct {
+	ChainMS int64 `json:"chain_ms,omitzero"` // default 2000, at most 60000
+}
+
+var (
+	bindingName = regexp.MustCompile(`\A[a-z0-9][a-z0-9._-]{0,63}\z`)
+	digestForm  = regexp.MustCompile(`\Asha256:[0-9a-f]{64}\z`)
+)
+
+// Parse decodes and checks the file. Errors are of class ErrConfig with a line.
+func Parse(src []byte) (*File, error) {
+	doc, err := strictyaml.Parse(src)
+	if err != nil {
+		return nil, wrap(err)
+	}
+	f := new(File)
+	if err := doc.Decode(f); err != nil {
+		return nil, wrap(err)
+	}
+	if err := f.validate(doc); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Revision names the exact text of a configuration: sha256:HEX.
+func Revision(src []byte) string {
+	sum := sha256.Sum256(src)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Enabled returns the bindings that count, in the order of the file.
+func (f *File) Enabled() []Binding {
+	return slices.DeleteFunc(slices.Clone(f.Hooks), func(b Binding) bool { return b.Disabled })
+}
+
+type checker struct {
+	doc *strictyaml.Document
+}
+
+func (c checker) errorf(ptr, format string, args ...any) error {
+	return wrap(c.doc.Errorf(ptr, format, args...))
+}
+
+func (f *File) validate(doc *strictyaml.Document) error {
+	c := checker{doc}
+	if f.Version != Version {
+		return c.errorf("/version", "must be %s", Version)
+	}
+	names := map[string]bool{}
+	for i := range f.Hooks {
+		if err := f.Hooks[i].validate(c, fmt.Sprintf("/hooks/%d", i), names); err != nil {
+			return err
+		}
+	}
+	for i, r := range f.Require {
+		if err := r.validate(c, fmt.Sprintf("/require/%d", i), names); err != nil {
+			return err
+		}
+	}
+	if err := f.Scopes.Validate(); err != nil {
+		return c.errorf("/scopes", "%v", err)
+	}
+	for i, m := range f.Redact.Masks {
+		if !strings.HasPrefix(m, "/") {
+			return c.errorf(fmt.Sprintf("/redact/masks/%d", i), "a mask is a JSON Pointer such as /args/token")
+		}
+	}
+	for i, k := range f.Redact.Keys {
+		if k == "" || len(k) > 128 {
+			return c.errorf(fmt.Sprintf("/redact/keys/%d", i), "a key is a member's name of at most 128 bytes")
+		}
+	}
+	if f.Limits.ChainMS < 0 || f.Limits.ChainMS > 60_000 {
+		return c.errorf("/limits/chain_ms", "must be between 1 and 60000")
+	}
+	return nil
+}
+
+func (b *Binding) validate(c checker, at string, names map[string]bool) error {
+	switch {
+	case !bindingName.MatchString(b.Name):
+		return c.errorf(at+"/name", "a name is lower-case letters, digits, - . _, at most 64 bytes")
+	case names[b.Name]:
+		return c.errorf(at+"/name", "%q is bound twice", b.Name)
+	}
+	names[b.Name] = true
+	if err := b.validateModule(c, at); err != nil {
+		return err
+	}
+	for i, p := range b.Phases {
+		if !p.Valid() {
+			return c.errorf(fmt.Sprintf("%s/phases/%d", at, i), "%q is not a phase", string(p))
+		}
+		if slices.Contains(b.Phases[:i], p) {
+			return c.errorf(fmt.Sprintf("%s/phases/%d", at, i), "listed twice")
+		}
+	}
+	if b.Phases != nil && len(b.Phases) == 0 {
+		return c.errorf(at+"/phases", "lists no phase: leave it out for all that the hook serves, or set disabled: true")
+	}
+	if b.Priority < -1000 || b.Priority > 1000 {
+		return c.errorf(at+"/priority", "must be between -1000 and 1000")
+	}
+	if b.Capabilities == nil {
+		return c.errorf(at+"/capabilities", "is missing: list what the hook may do ([] for nothing)")
+	}
+	for i, s := range b.Capabilities {
+		if _, err := tiers.ParseCapability(s); err != nil {
+			return c.errorf(fmt.Sprintf("%s/capabilities/%d", at, i), "%v", err)
+		}
+	}
+	if b.Match != nil {
+		if err := b.Match.Validate(at + "/match"); err != nil {
+			return c.errorf(at+"/match", "%v", err)
+		}
+	}
+	if len(b.Config) > 0 && b.Config.Kind() != '{' {
+		return c.errorf(at+"/config", "must be a mapping")
+	}
+	if b.Budget.Fuel < 0 || b.Budget.DeadlineMS < 0 || b.Budget.MemoryMiB < 0 {
+		return c.errorf(at+"/budget", "cannot be negative")
+	}
+	switch b.Mode {
+	case "", phases.Enforce, phases.Observe:
+	default:
+		return c.errorf(at+"/mode", "must be enforce or observe")
+	}
+	return nil
+}
+
+func (b *Binding) validateModule(c checker, at string) error {
+	if b.Digest != "" && !digestForm.MatchString(b.Digest) {
+		return c.errorf(at+"/digest", "has the form sha256: and 64 hexadecimal digits")
+	}
+	switch name, builtin := strings.CutPrefix(b.Module, "builtin:"); {
+	case builtin:
+		if !bindingName.MatchString(name) {
+			return c.errorf(at+"/module", "builtin: is followed by a hook's name")
+		}
+	case strings.HasPrefix(b.Module, "sha256:"):
+		if !digestForm.MatchString(b.Module) {
+			return c.errorf(at+"/module", "has the form sha256: and 64 hexadecimal digits")
+		}
+		if b.Digest != "" && b.Digest != b.Module {
+			return c.errorf(at+"/digest", "contradicts module")
+		}
+	case b.Module == "":
+		return c.errorf(at+"/module", "is missing: builtin:NAME, sha256:HEX or a file")
+	case b.Digest == "":
+		return c.errorf(at+"/digest", "is missing: a hook from a file is pinned by its digest (`belay hook inspect %s` prints it)", b.Module)
+	}
+	return nil
+}
+
+func (r *Require) validate(c checker, at string, names map[string]bool) error {
+	if len(r.Phases) == 0 || len(r.Hooks) == 0 {
+		return c.errorf(at, "needs phases and hooks")
+	}
+	for i, p := range r.Phases {
+		if !p.Valid() || p == phases.Audit {
+			return c.errorf(fmt.Sprintf("%s/phases/%d", at, i), "%q is not a phase that can be blocked", string(p))
+		}
+	}
+	for i, h := range r.Hooks {
+		if !names[h] {
+			return c.errorf(fmt.Sprintf("%s/hooks/%d", at, i), "no hook is bound as %q", h)
+		}
+	}
+	if _, err := regexp.Compile(r.Tools); err != nil {
+		return c.errorf(at+"/tools", "not an RE2 pattern")
+	}
+	return nil
+}
+
+func wrap(err error) error {
+	var e *strictyaml.Error
+	if errors.As(err, &e) {
+		return &Error{Line: e.Line, Pointer: e.Pointer, Reason: e.Reason, Cause: err}
+	}
+	return &Error{Reason: err.Error(), Cause: err}
+}
