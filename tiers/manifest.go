@@ -218,12 +218,14 @@ func (m *Manifest) validateLists() error {
 	return nil
 }
 
-// Validate compiles the patterns. at is the pointer of the match in its document.
+// Validate compiles the patterns: one on tools that matches no known tool is
+// refused unless Any is set. at is the pointer of the match in its document.
 func (m *Match) Validate(at string) error {
-	for name, p := range map[string]string{"tools": m.Tools, "agents": m.Agents} {
-		if _, err := regexp.Compile(p); err != nil {
-			return manifestError(at+"/"+name, "not an RE2 pattern", err)
-		}
+	if _, err := phases.CompileMatcher(m.Tools, m.Any); err != nil {
+		return manifestError(at+"/tools", err.Error(), err)
+	}
+	if _, err := phases.CompileNameMatcher(m.Agents); err != nil {
+		return manifestError(at+"/agents", err.Error(), err)
 	}
 	for i, r := range m.Runtimes {
 		if err := plainText(fmt.Sprintf("%s/runtimes/%d", at, i), r, 64); err != nil {

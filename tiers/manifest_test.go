@@ -56,6 +56,7 @@ func TestManifestRefuses(t *testing.T) {
 		{"bad capability", `rewrite:/args`, `rewrite:args`, "/capabilities/1/name"},
 		{"capability twice", `rewrite:/args`, `block`, "listed twice"},
 		{"bad pattern", `^exec$`, `(`, "/match/tools"},
+		{"pattern without a tool", `^exec$`, `^exce$`, "no known tool"},
 		{"broken schema", `"type":"object"`, `"type":"objekt"`, "/config_schema"},
 		{"schema that fetches", `"type":"object"`, `"$ref":"file:///etc/passwd"`, "/config_schema"},
 		{"truncated", `"additionalProperties":false}}`, ``, "not JSON"},

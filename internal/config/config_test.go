@@ -64,7 +64,7 @@ func TestParseRefusesWithTheLine(t *testing.T) {
 		{"upper-case digest", "sha256:aaaa", "sha256:AAAA", "64 hexadecimal digits"},
 		{"no capabilities", `    capabilities: ["rewrite:/args"]` + "\n", "", "list what the hook may do"},
 		{"bad capability", "rewrite:/args", "rewrite:args", "JSON Pointer"},
-		{"bad pattern", `"^exec$"}`, `"("}`, "RE2"},
+		{"bad pattern", `"^exec$"}`, `"("}`, "match"},
 		{"bad mode", "observe", "watch", "enforce or observe"},
 		{"priority out of range", "100 #", "5000 #", "between -1000 and 1000"},
 		{"config not a mapping", "{limit: 3}", "[3]", "must be a mapping"},
