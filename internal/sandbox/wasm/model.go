@@ -113,14 +113,30 @@ type FuncFacts struct {
 	Jumps       uint32 // br, br_if, br_table, return, unreachable
 	Calls       uint32 // call
 	Indirect    uint32 // call_indirect
+	LocalGets   uint32 // local.get
 	LocalSets   uint32 // local.set and local.tee
+	Copies      uint32 // those inside of loops that may store another local's value as it is
+	LoopDepth   uint32 // greatest nesting of loops
+	MemOps      uint32 // loads and stores, SIMD ones included
 	Bulk        uint32 // memory.{init,copy,fill}, table.{init,copy,fill,grow}, memory.grow
 	SIMD        uint32 // instructions with prefix 0xFD
-	LabelWork   uint64 // sum over labels of (locals set inside + arity) * edges^2, saturating
-	EdgeParams  uint64 // sum over edges of the operands that they carry, saturating
 	TableWrites uint32 // table.set, table.init, table.copy, table.grow, table.fill
 	Drops       uint32 // data.drop, elem.drop
 	MemoryGrow  uint32 // memory.grow
+
+	Joins JoinFacts
+}
+
+// JoinFacts are sums over the places where control flow joins: loop heads, ends of if,
+// ends of blocks that something branches to. The edges into such a place are its branches
+// and the way in without one; the end of the body is not counted. A straight run is a
+// sequence of basic blocks without a join. All sums saturate.
+type JoinFacts struct {
+	Edges      uint64 // edges
+	Operands   uint64 // edges times operands that each carries
+	OperandsSq uint64 // edges times the square of the operands that each carries
+	EdgeRuns   uint64 // over the edges, the length of the straight run before the edge
+	GetRuns    uint64 // over local.get, the length of the straight run before it
 }
 
 // RefNull stands for ref.null in Elem.Init.

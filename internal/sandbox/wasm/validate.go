@@ -20,7 +20,9 @@ type validator struct {
 	base   int  // height of the innermost block, as in ctrl
 	dead   bool // unreachable, as in ctrl
 	facts  *FuncFacts
-	sets   uint32
+	run    uint32 // basic blocks since the last join
+	loops  uint32 // open loops
+	plain  bool   // the last instruction made no new value
 	in     Instr
 
 	single [128]ValType // single[t:t+1] is the list of just t
@@ -34,7 +36,8 @@ type frame struct {
 	params  []ValType
 	results []ValType
 	edges   uint32 // branches to its label
-	sets    uint32 // local.set and local.tee before it
+	run     uint32 // straight run where it was opened
+	runs    uint64 // sum of the straight runs before those branches
 }
 
 // label is the types that a branch to the block carries.
@@ -76,7 +79,7 @@ func (v *validator) body(f *Func) error {
 		}
 	}
 	f.Facts = FuncFacts{Locals: uint32(len(v.locals))}
-	v.facts, v.sets = &f.Facts, 0
+	v.facts, v.run, v.loops, v.plain = &f.Facts, 0, 0, false
 	for _, l := range v.locals {
 		v.facts.LocalSlots += l.Slots()
 	}
@@ -104,7 +107,6 @@ func (v *validator) body(f *Func) error {
 	if r.Pos() != len(f.Body) {
 		return newError(ErrMalformed, r.Pos(), "instructions after the end of the body: end of code expected")
 	}
-	v.facts.LocalSets = v.sets
 	return nil
 }
 
@@ -128,6 +130,7 @@ func (v *validator) fixed(inf *OpInfo) error {
 	if inf.Sig.Out != 0 {
 		v.push(inf.Sig.Out)
 	}
+	v.plain = false
 	if v.in.Op >= 0xfd00 {
 		v.facts.SIMD++
 	}
@@ -138,6 +141,7 @@ func (v *validator) fixedImm(inf *OpInfo) error {
 	in := &v.in
 	switch inf.Imm {
 	case ImmMemArg, ImmMemArgLane:
+		v.facts.MemOps++
 		if v.m.Memory == nil {
 			return v.invalid("unknown memory 0")
 		}
@@ -276,7 +280,7 @@ func (v *validator) open(op Op, params, results []ValType) error {
 	if len(v.ctrl) >= v.lim.Nesting {
 		return newError(ErrLimit, v.in.Start, "blocks nested deeper than %d", v.lim.Nesting)
 	}
-	v.ctrl = append(v.ctrl, frame{op: op, height: len(v.opds), params: params, results: results, sets: v.sets})
+	v.ctrl = append(v.ctrl, frame{op: op, height: len(v.opds), params: params, results: results, run: v.run})
 	v.base, v.dead = len(v.opds), false
 	v.facts.MaxNesting = max(v.facts.MaxNesting, uint32(len(v.ctrl)))
 	v.pushAll(params)
@@ -303,7 +307,7 @@ func (v *validator) close() error {
 	if f.op == OpIf && !sameTypes(f.params, f.results) {
 		return v.invalid("type mismatch: if without else must have the same parameters and results")
 	}
-	v.facts.LabelWork = satAdd(v.facts.LabelWork, v.labelWork(f))
+	v.join(f)
 	results := f.results
 	v.ctrl = v.ctrl[:len(v.ctrl)-1]
 	if n := len(v.ctrl); n > 0 {
@@ -315,9 +319,32 @@ func (v *validator) close() error {
 	return nil
 }
 
-func (v *validator) labelWork(f *frame) uint64 {
-	m := min(uint64(v.sets-f.sets), uint64(len(v.locals))) + uint64(len(f.label()))
-	return satMul(m, satMul(uint64(f.edges), uint64(f.edges)))
+// join counts the place where f ends (or, for a loop, began) and sets the straight run
+// of what follows.
+func (v *validator) join(f *frame) {
+	edges := uint64(f.edges)
+	v.run++
+	switch {
+	case len(v.ctrl) == 1:
+		return // the end of the body
+	case f.op == OpLoop:
+		v.loops--
+		edges, f.runs = edges+1, f.runs+uint64(f.run)
+	case f.op == OpBlock && edges == 0:
+		return
+	case f.op == OpBlock:
+		edges, f.runs = edges+1, f.runs+uint64(v.run)
+	default: // if, with or without else: the end of both sides
+		edges, f.runs = edges+2, f.runs+uint64(v.run)+uint64(f.run)+1
+	}
+	if f.op != OpLoop {
+		v.run = 0
+	}
+	j, arity := &v.facts.Joins, uint64(len(f.label()))
+	j.Edges = satAdd(j.Edges, edges)
+	j.Operands = satAdd(j.Operands, satMul(arity, edges))
+	j.OperandsSq = satAdd(j.OperandsSq, satMul(arity*arity, edges))
+	j.EdgeRuns = satAdd(j.EdgeRuns, f.runs)
 }
 
 // kill marks the rest of the block as unreachable.
@@ -334,10 +361,9 @@ func (v *validator) branch(depth uint32) ([]ValType, error) {
 	}
 	f := &v.ctrl[len(v.ctrl)-1-int(depth)]
 	f.edges++
-	ts := f.label()
+	f.runs += uint64(v.run) + 1
 	v.facts.Edges++
-	v.facts.EdgeParams += uint64(len(ts))
-	return ts, nil
+	return f.label(), nil
 }
 
 func satAdd(a, b uint64) uint64 {

@@ -6,6 +6,9 @@ func (v *validator) special() error {
 	switch in.Op {
 	case OpLocalGet, OpLocalSet, OpLocalTee:
 		return v.local()
+	}
+	v.plain = in.Op != OpGlobalGet && in.Op != OpCall && in.Op != OpCallIndirect
+	switch in.Op {
 	case OpGlobalGet, OpGlobalSet:
 		return v.global()
 	case OpBlock, OpLoop, OpIf, OpElse, OpEnd:
@@ -31,8 +34,14 @@ func (v *validator) local() error {
 		return v.invalid("unknown local %d", in.Index)
 	}
 	t := v.locals[in.Index]
-	if in.Op != OpLocalGet {
-		v.sets++
+	if in.Op == OpLocalGet {
+		v.facts.LocalGets++
+		v.facts.Joins.GetRuns += uint64(v.run) + 1
+	} else {
+		v.facts.LocalSets++
+		if v.plain && v.loops > 0 {
+			v.facts.Copies++
+		}
 		if err := v.pop(t); err != nil {
 			return err
 		}
@@ -40,6 +49,7 @@ func (v *validator) local() error {
 	if in.Op != OpLocalSet {
 		v.push(t)
 	}
+	v.plain = true
 	return nil
 }
 
@@ -83,13 +93,17 @@ func (v *validator) structure() error {
 		if _, err := v.leave(); err != nil {
 			return err
 		}
-		f.op, f.dead, v.dead = OpElse, false, false
+		// The end of the first side is an edge to where both sides meet.
+		f.runs += uint64(v.run)
+		f.op, f.dead, v.dead, v.run = OpElse, false, false, f.run+1
 		v.pushAll(f.params)
 		return nil
 	case OpEnd:
 		return v.close()
 	case OpLoop:
 		v.facts.Loops++
+		v.loops++
+		v.facts.LoopDepth = max(v.facts.LoopDepth, v.loops)
 	case OpIf:
 		v.facts.Ifs++
 		if err := v.pop(I32); err != nil {
@@ -104,7 +118,16 @@ func (v *validator) structure() error {
 	if err := v.popAll(params); err != nil {
 		return err
 	}
-	return v.open(v.in.Op, params, results)
+	if err := v.open(v.in.Op, params, results); err != nil {
+		return err
+	}
+	switch v.in.Op {
+	case OpLoop:
+		v.run = 0
+	case OpIf:
+		v.run++
+	}
+	return nil
 }
 
 func (v *validator) jump() error {
@@ -123,6 +146,7 @@ func (v *validator) jump() error {
 			return err
 		}
 		ts, err := v.branch(v.in.Index)
+		v.run++
 		if err != nil || v.top(ts) {
 			return err
 		}

@@ -1,0 +1,140 @@
+package wasm_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/belay-hooks/belay/internal/sandbox/meter"
+	"github.com/belay-hooks/belay/internal/sandbox/wasm"
+)
+
+// TestBombsCompile measures what the engine needs for the greatest member of every
+// family of bombs that a ceiling lets through, and compares with the estimate. It takes
+// minutes and a quiet machine, so it runs only with BELAY_BOMBS set: to the ceiling in
+// milliseconds, or "1" for the ceiling of modules that nobody has reviewed. BELAY_SLACK
+// is how much slower this machine is than that of the fit (default 1.5).
+func TestBombsCompile(t *testing.T) {
+	if file := os.Getenv("BELAY_BOMB_FILE"); file != "" {
+		compileChild(t, file)
+		return
+	}
+	mode := os.Getenv("BELAY_BOMBS")
+	if mode == "" {
+		t.Skip("long: set BELAY_BOMBS=1 (make test-bombs)")
+	}
+	ceiling := uint64(1e9)
+	if ms, err := strconv.ParseUint(mode, 10, 32); err == nil && ms > 1 {
+		ceiling = ms * 1e6
+	}
+	slack := 1.5
+	if s, err := strconv.ParseFloat(os.Getenv("BELAY_SLACK"), 64); err == nil {
+		slack = s
+	}
+	dir := t.TempDir()
+	base := measure(t, dir, mustEncode(t, one(0, (&body{}).end())))
+	for _, b := range bombs {
+		if only := os.Getenv("BELAY_BOMB"); !strings.Contains(b.name, only) {
+			continue
+		}
+		t.Run(b.name, func(t *testing.T) {
+			n, cost := greatest(t, b, ceiling)
+			file := mustEncode(t, b.build(n))
+			plain := measure(t, dir, file)
+			got := measure(t, dir, metered(t, file))
+			got.cpu, got.rss = max(got.cpu, plain.cpu), max(got.rss, plain.rss)
+			cpu, rss := got.cpu-base.cpu, got.rss-base.rss
+			t.Logf("n %d, %d bytes: estimate %d ms %d MB, measured %d ms (%d unmetered) %d MB (%d): ratio %.2f %.2f", n, len(file),
+				cost.Nanos/1e6, cost.Bytes>>20, cpu.Milliseconds(), (plain.cpu - base.cpu).Milliseconds(),
+				rss>>20, (plain.rss-base.rss)>>20, float64(cpu)/float64(cost.Nanos), float64(rss)/float64(cost.Bytes))
+			// Below 20 ms the difference of two processes is noise.
+			if allowed := slack*float64(cost.Nanos) + 20e6; float64(cpu) > allowed {
+				t.Errorf("measured %v, estimated %v", cpu, time.Duration(cost.Nanos))
+			}
+			if ceiling <= 1e9 && rss > 256<<20 {
+				t.Errorf("%d MB", rss>>20)
+			}
+		})
+	}
+}
+
+// greatest finds the greatest n that parses and whose estimate is within the ceiling.
+func greatest(t *testing.T, b bomb, ceiling uint64) (int, wasm.Cost) {
+	t.Helper()
+	cost := func(n int) (wasm.Cost, bool) {
+		m, err := wasm.Parse(mustEncode(t, b.build(n)), bombLimits())
+		if err != nil {
+			return wasm.Cost{}, false
+		}
+		c := wasm.Estimate(m)
+		return c, c.Nanos <= ceiling
+	}
+	n := sort.Search(b.max, func(i int) bool { _, ok := cost(i + 1); return !ok })
+	n = max(n, 1)
+	c, _ := cost(n)
+	return n, c
+}
+
+// metered is the module as the sandbox compiles it.
+func metered(t *testing.T, file []byte) []byte {
+	t.Helper()
+	m, err := wasm.Parse(file, bombLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := meter.Instrument(m, meter.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Wasm
+}
+
+type usage struct {
+	cpu time.Duration
+	rss int64
+}
+
+// measure compiles file in a process of its own and gives what that process used.
+func measure(t *testing.T, dir string, file []byte) usage {
+	t.Helper()
+	name := filepath.Join(dir, "bomb.wasm")
+	if err := os.WriteFile(name, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestBombsCompile$")
+	c.Env = append(os.Environ(), "BELAY_BOMB_FILE="+name)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Errorf("compile: %v\n%s", err, out)
+	}
+	ru, ok := c.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		t.Skip("no resource usage on this system")
+	}
+	return usage{cpu: c.ProcessState.UserTime() + c.ProcessState.SystemTime(), rss: ru.Maxrss << 10}
+}
+
+func compileChild(t *testing.T, name string) {
+	file, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2))
+	if _, err := r.CompileModule(ctx, file); err != nil {
+		t.Fatal(fmt.Errorf("refused by the engine: %w", err))
+	}
+}
