@@ -11,9 +11,11 @@ var (
 	nullary                  = sig(nil, nil)
 )
 
-// spin counts its argument down in a loop of six units a round.
+func locals(n uint32, t wasm.ValType) []wasm.LocalRun { return []wasm.LocalRun{{Count: n, Type: t}} }
+
+// spin counts its argument down.
 func spin(t testing.TB) []byte {
-	return one(t, sig(ty(i64), ty(i64)), []wasm.LocalRun{{Count: 1, Type: i64}},
+	return one(t, sig(ty(i64), ty(i64)), locals(1, i64),
 		blk(wasm.OpLoop),
 		get(0), i64c(1), o(wasm.OpI64Sub), tee(0), o(wasm.OpI64Eqz), o(wasm.OpI32Eqz), brIf(0),
 		o(end),
@@ -28,22 +30,79 @@ func fib(t testing.TB) []byte {
 		o(wasm.OpI32Add))
 }
 
+// divLate divides 100 by n, n-1, n-2 … in a loop, and so traps after n+1 rounds.
+func divLate(t testing.TB) []byte {
+	return one(t, sig(ty(i32), nil), nil,
+		blk(wasm.OpLoop),
+		i32c(100), get(0), o(wasm.OpI32DivU), o(wasm.OpDrop),
+		get(0), i32c(1), o(wasm.OpI32Sub), set(0), br(0),
+		o(end))
+}
+
+// hostCharges calls a host function that costs its argument, five times.
+func hostCharges(t testing.TB) []byte {
+	var m mod
+	h := m.hostCharge()
+	m.export("f", m.fn(sig(ty(i32), ty(i32)), locals(1, i32),
+		blk(wasm.OpLoop),
+		get(0), call(h),
+		get(1), i32c(1), o(wasm.OpI32Add), tee(1), i32c(5), o(wasm.OpI32LtU), brIf(0),
+		o(end),
+		get(1)))
+	return m.bytes(t)
+}
+
+// pair gives two results, by return from inside of a block or from the end, and picks
+// among three labels on the way, one of them the function's own.
+func pair(t testing.TB) []byte {
+	var m mod
+	p := m.fn(sig(ty(i32), ty(i32, i64)), nil,
+		blk(wasm.OpBlock), blk(wasm.OpBlock),
+		i32c(7), i64c(70),
+		get(0), i32c(3), o(wasm.OpI32Eq), brIf(2),
+		o(wasm.OpDrop), o(wasm.OpDrop),
+		get(0), brTable(0, 1, 0),
+		o(end),
+		i32c(1), i64c(10), o(wasm.OpReturn),
+		o(end),
+		i32c(2), i64c(20))
+	// 1000*i32 + i64
+	m.export("f", m.fn(sig(ty(i32), ty(i64)), locals(1, i64),
+		get(0), call(p), set(1), o(wasm.OpI64ExtendI32U), i64c(1000), o(wasm.OpI64Mul), get(1), o(wasm.OpI64Add)))
+	return m.bytes(t)
+}
+
+// The figures are CostTableV1: a change of any of them needs a new version.
 func TestFuelIsTheSameEverywhere(t *testing.T) {
+	bench := benchGuest(t)
+	const plenty = 1 << 30
 	for _, c := range []struct {
-		name  string
-		file  []byte
-		limit int64
-		args  []uint64
-		want  outcome
+		name   string
+		file   []byte
+		export string
+		limit  int64
+		arg    uint64
+		want   outcome
 	}{
-		{"spin", spin(t), 1 << 20, []uint64{1000}, outcome{}},
-		{"spin out of fuel", spin(t), 5000, []uint64{1000}, outcome{}},
-		{"fib", fib(t), 1 << 20, []uint64{15}, outcome{}},
-		{"fib out of fuel", fib(t), 9999, []uint64{15}, outcome{}},
+		{"spin", spin(t), "f", plenty, 1000, outcome{results: "[0]", used: 8003}},
+		{"spin out of fuel", spin(t), "f", 5000, 1000, outcome{results: "[]", fault: "fuel", used: 5002}},
+		{"fib", fib(t), "f", plenty, 15, outcome{results: "[610]", used: 32546}},
+		{"fib out of fuel", fib(t), "f", 9999, 15, outcome{results: "[]", fault: "fuel", used: 10023}},
+		{"trap in a loop", divLate(t), "f", plenty, 1000, outcome{fault: "integer divide by zero", results: "[]", used: 15017}},
+		{"host charges", hostCharges(t), "f", plenty, 1000, outcome{results: "[5]", used: 5078}},
+		{"host charges out of fuel", hostCharges(t), "f", 2500, 1000, outcome{results: "[]", fault: "fuel", used: 3047}},
+		{"C sieve", bench, "sieve", plenty, 1, outcome{results: "[1028]", used: 368635}},
+		{"C hook", bench, "hook", plenty, 2, outcome{results: "[3327438884]", used: 99033}},
+		{"C floats", bench, "floats", plenty, 2, outcome{results: "[730]", used: 28908}},
+		{"C hook out of fuel", bench, "hook", 12345, 2, outcome{results: "[]", fault: "fuel", used: 12360}},
+		{"pair by return", pair(t), "f", plenty, 0, outcome{results: "[1010]", used: 32}},
+		{"pair by the end", pair(t), "f", plenty, 1, outcome{results: "[2020]", used: 31}},
+		{"pair by branch", pair(t), "f", plenty, 3, outcome{results: "[7070]", used: 23}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := everywhere(t, instrument(t, c.file, Options{}), "f", c.limit, c.args...)
-			t.Logf("%+v", got)
+			if got := everywhere(t, instrument(t, c.file, Options{}), c.export, c.limit, c.arg); got != c.want {
+				t.Errorf("got  %+v\nwant %+v", got, c.want)
+			}
 		})
 	}
 }

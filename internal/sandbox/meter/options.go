@@ -27,9 +27,10 @@ const (
 	// DefaultCalls is below PortableCalls with room to spare, and divides DefaultSlots well.
 	DefaultCalls = 1_920
 	// PortableCalls is the deepest nesting that wazero's interpreter has frames for
-	// (2,000, one of them for the host function at the bottom). Beyond it the interpreter
-	// ends the guest with an overflow of its own, where the compiler goes on.
-	PortableCalls = 1_999
+	// (2,000, of which the call that is one too many and the host function that ends it
+	// take two). Beyond it the interpreter ends the guest with an overflow of its own,
+	// where the compiler goes on.
+	PortableCalls = 1_998
 
 	maxMemoryPages = 65_536
 	maxTableElems  = 1 << 24
@@ -101,9 +102,7 @@ func newStackUnits(o Options) stackUnits {
 // of is what one call of a function with so many slots takes; more than the budget is
 // cut to one over it, which can never be paid.
 func (u stackUnits) of(slots uint64) int32 {
-	if slots > u.budget {
-		slots = u.budget
-	}
+	slots = min(slots, u.budget+1)
 	return int32(min(max(slots*u.slot, u.call), u.budget+1))
 }
 
