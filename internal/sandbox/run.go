@@ -69,6 +69,9 @@ func (m *Module) Run(ctx context.Context, req RunRequest) (Report, error) {
 	if !m.serves(req.Phase) {
 		return rep, phases.NewFault(phases.KindLoad, textNoPhase, &Detail{Reason: "no export for the phase"})
 	}
+	if req.Session == nil || req.Fuel < 0 || req.Slice < 0 {
+		return rep, phases.NewFault(phases.KindProtocol, textHostcall, &Detail{Reason: "run without a session or with a negative budget"})
+	}
 	from := time.Now()
 	inv := newInvocation(ctx, m, &req, from)
 	f := inv.run(req.Phase, &rep)
