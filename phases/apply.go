@@ -407,12 +407,14 @@ func decodeValue(e Effect, v any) error {
 func labelled(by Actor, text string) string {
 	text = SafeText(text, MaxContextBytes)
 	for from := 0; ; { // what looks like another hook's label is not one
-		i := strings.Index(strings.ToLower(text[from:]), "[belay")
+		i := strings.IndexByte(text[from:], '[')
 		if i < 0 {
 			break
 		}
-		text = text[:from+i] + "(" + text[from+i+1:]
-		from += i
+		from += i + 1
+		if rest := text[from:]; len(rest) >= 5 && strings.EqualFold(rest[:5], "belay") {
+			text = text[:from-1] + "(" + rest
+		}
 	}
 	return SafeText(fmt.Sprintf("[belay hook %s] %s", SafeLine(by.Hook, MaxIDBytes), text), MaxContextBytes)
 }

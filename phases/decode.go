@@ -64,7 +64,9 @@ func DecodeInvocationLimits(b []byte, lim Limits) (Invocation, error) {
 		if err := t.UnmarshalText([]byte(w.Time)); err != nil {
 			return refuse("/time", "the time is not RFC 3339")
 		}
-		inv.Time = t.UTC()
+		if inv.Time = t.UTC(); inv.Time.IsZero() { // which would mean that none was given
+			return refuse("/time", "the time is not between the years 1970 and 2200")
+		}
 	} else if _, ok := Get(b, "/time"); ok {
 		return refuse("/time", "the time is not RFC 3339")
 	}
