@@ -22,7 +22,7 @@ type universe struct {
 
 func universes() []universe {
 	var paths, pathPatterns []string
-	for _, p := range []string{"/", "/a", "/b", "/ab", "/z", "/a/a", "/a/b", "/a/z", "/a/ab", "/a/b/c", "/a/b/z", "/b/a", "/b/z", "/z/z", "/a/a/z", "/ab/z"} {
+	for _, p := range []string{"/", "/a", "/b", "/ab", "/z", "/a/a", "/a/b", "/a/z", "/a/ab", "/a/b/c", "/a/b/c/z", "/a/b/z", "/b/a", "/b/z", "/z/z", "/a/a/z", "/ab/z"} {
 		paths = append(paths, p)
 	}
 	for _, p := range []string{"/a", "/b", "/ab", "/a/a", "/a/b", "/a/b/c"} {
