@@ -1,0 +1,147 @@
+// Package adapters holds the contract between belay and the agent runtimes. An
+// adapter decides how one event of a runtime reads as invocations, and how
+// verdicts read as that runtime's own answer. It never decides whether an action
+// may go on, never does I/O, and never lets something pass that it cannot
+// express: such a decision becomes a block, and where the event has no block the
+// answer asks for a latch of the session.
+package adapters
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Options are what the caller knows beside the payload. The zero value is useful.
+type Options struct {
+	// Event is the event that the caller was registered for, when its command line
+	// or address says so. A payload that names another one is refused, and failures
+	// are answered in the form of this event even when the payload cannot be read.
+	Event string
+	// User, Scopes and Traceparent go into every invocation.
+	User        string
+	Scopes      phases.Scopes
+	Traceparent string
+	// MaxBytes is the largest payload; 0 means DefaultMaxBytes. Each invocation is
+	// held to phases.MaxInputBytes besides.
+	MaxBytes int
+}
+
+// DefaultMaxBytes is the largest payload by default: an invocation may have
+// phases.MaxInputBytes, and a payload carries it once more in escaped form at most.
+const DefaultMaxBytes = 2 * phases.MaxInputBytes
+
+// Limit returns the payload limit in bytes.
+func (o Options) Limit() int {
+	if o.MaxBytes > 0 {
+		return o.MaxBytes
+	}
+	return DefaultMaxBytes
+}
+
+// Step is one invocation of the kernel for an event.
+type Step struct {
+	Invocation phases.Invocation
+	// Blockable says that the runtime can be kept from going on. Where it is
+	// false, a block has to latch the session instead.
+	Blockable bool
+	// NativeAsk says that the runtime can ask the person itself. A verdict `ask`
+	// without an approval is then handed to it (enforced: delegated); everywhere
+	// else an ask needs an approval and is answered with a block until it is given.
+	NativeAsk bool
+	// CarriesScopes says that clamped scopes reach the runtime's tools. Where it
+	// is false the kernel must check the final action against the effective
+	// scopes itself, and block what it cannot tell.
+	CarriesScopes bool
+}
+
+// Event is one decoded event.
+type Event struct {
+	Name    string         // the runtime's own name
+	Session string         //
+	Payload jsontext.Value // the whole payload: strict JSON, one object
+	Steps   []Step         // in order, as they are before any verdict; never empty
+	Options Options        // as given to Decode
+}
+
+// Answer is what the runtime gets.
+type Answer struct {
+	Stdout []byte // complete JSON or empty
+	Stderr string // non-empty whenever Exit is not 0
+	Exit   int    // 0 or 2, never anything else
+	// Latch is a reason when the answer alone does not keep the runtime from going
+	// on: the caller latches the session with it before the answer is released.
+	Latch string
+	// Notes tell an operator what the runtime could not be given, though nothing
+	// was let through by it.
+	Notes []string
+}
+
+// HTTP returns status code and body for runtimes that ask over HTTP. Only a 2xx
+// with JSON decides there; an answer without JSON is an error of the server,
+// which the registration has to treat as a block.
+func (a Answer) HTTP() (status int, contentType string, body []byte) {
+	if len(a.Stdout) > 0 {
+		return 200, "application/json", a.Stdout
+	}
+	if a.Exit == 0 {
+		return 200, "application/json", []byte("{}")
+	}
+	return 500, "text/plain; charset=utf-8", []byte(a.Stderr)
+}
+
+// Adapter translates one runtime. Implementations have no state and are safe
+// for concurrent use.
+type Adapter interface {
+	// Runtime returns the name that invocations carry, such as "claude-code".
+	Runtime() string
+	// Decode reads one payload. Every error is a *PayloadError or a
+	// *phases.DecodeError, and must be answered with Failure.
+	Decode(payload []byte, opts Options) (Event, error)
+	// Next returns the step that follows after the verdicts so far, with the
+	// changes that earlier steps made, or more = false when the event is decided.
+	Next(ev Event, verdicts []phases.Verdict) (step Step, more bool, err error)
+	// Encode turns the verdicts into the runtime's answer. Missing, foreign or
+	// invalid verdicts give the answer of Failure; it never panics on purpose.
+	Encode(ev Event, verdicts []phases.Verdict) Answer
+	// Failure returns the event's block form for anything that went wrong. It
+	// works on any bytes as payload, down to none.
+	Failure(payload []byte, opts Options, cause error) Answer
+}
+
+// Invoke asks the kernel about one step. The verdict must be on record when it returns.
+type Invoke func(ctx context.Context, step Step) (phases.Verdict, error)
+
+// Run answers one payload from beginning to end. Whatever happens on the way, a
+// panic included, gives an answer in the event's block form. err tells the
+// caller's log about the failure; the answer is valid in any case.
+func Run(ctx context.Context, a Adapter, payload []byte, opts Options, invoke Invoke) (answer Answer, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("adapters: %s: panic: %v", a.Runtime(), r)
+			answer = a.Failure(payload, opts, phases.NewFault(phases.KindProtocol, "belay failed inside its adapter", err))
+		}
+	}()
+	ev, err := a.Decode(payload, opts)
+	if err != nil {
+		return a.Failure(payload, opts, err), err
+	}
+	var verdicts []phases.Verdict
+	for {
+		step, more, err := a.Next(ev, verdicts)
+		if err != nil {
+			return a.Failure(payload, opts, err), err
+		}
+		if !more {
+			return a.Encode(ev, verdicts), nil
+		}
+		v, err := invoke(ctx, step)
+		if err != nil {
+			return a.Failure(payload, opts, err), err
+		}
+		verdicts = append(verdicts, v)
+	}
+}

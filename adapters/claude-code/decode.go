@@ -1,0 +1,247 @@
+package claudecode
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/adapters"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// mainAgent is the agent's name outside of subagents.
+const mainAgent = "main"
+
+// maxExtraBytes bounds what is kept of members that the adapter does not know.
+// The rest is named in /metadata/caller/omitted.
+const maxExtraBytes = 32 << 10
+
+// Decode reads one payload of Claude Code, as it arrives on stdin or as the body
+// of an HTTP hook. It refuses what is not strict JSON, unknown events, and events
+// in which a member that says what is about to happen is missing or has another
+// type. Members that it does not know are kept for hooks, not refused.
+func (Adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
+	p, err := parse(b, opts.Limit())
+	if err != nil {
+		return adapters.Event{}, err
+	}
+	p.event = p.name("hook_event_name")
+	if p.err != nil {
+		return adapters.Event{}, p.err
+	}
+	info, ok := events[p.event]
+	if !ok {
+		return adapters.Event{}, &adapters.PayloadError{
+			Class: adapters.ErrUnknownEvent, Event: p.event, Member: "/hook_event_name", Reason: "belay does not know this event",
+		}
+	}
+	if opts.Event != "" && opts.Event != p.event {
+		return adapters.Event{}, &adapters.PayloadError{
+			Class: adapters.ErrPayload, Event: p.event, Member: "/hook_event_name",
+			Reason: "this is not the event that belay was registered for",
+		}
+	}
+	ev := adapters.Event{Name: p.event, Payload: jsontext.Value(b).Clone(), Options: opts}
+	base := phases.Invocation{
+		Phase: info.phase, Runtime: Runtime, User: opts.User, Scopes: opts.Scopes, Traceparent: opts.Traceparent,
+		Session: p.name("session_id"), CWD: p.name("cwd"), Run: p.optStr("prompt_id"), Agent: agentOf(p),
+	}
+	ev.Session = base.Session
+	actions := p.actions(info, base.Agent)
+	if p.err != nil {
+		return adapters.Event{}, p.err
+	}
+	base.Metadata = p.metadata()
+	for _, a := range actions {
+		inv := base
+		inv.Phase, inv.Action = a.phase, a.raw
+		if err := inv.Validate(); err != nil {
+			return adapters.Event{}, err
+		}
+		ev.Steps = append(ev.Steps, adapters.Step{
+			Invocation: inv,
+			Blockable:  blockable(p, info),
+			NativeAsk:  p.event == "PreToolUse" || p.event == "PermissionRequest",
+		})
+	}
+	return ev, nil
+}
+
+// agentOf names who acts: main, or TYPE/ID for a subagent. A type without an id
+// is what the main thread was started as.
+func agentOf(p *payload) string {
+	id, kind := p.optStr("agent_id"), p.optStr("agent_type")
+	switch {
+	case id == "":
+		return mainAgent
+	case kind == "":
+		return id
+	}
+	return kind + "/" + id
+}
+
+// blockable reports whether this very event can be blocked.
+func blockable(p *payload, info eventInfo) bool {
+	switch info.form {
+	case formNone, formToolError:
+		return false
+	case formOutput: // nothing to put in the place of an output without text
+		v, _ := p.find("tool_response")
+		return hasText(v)
+	}
+	if p.event == "ConfigChange" { // settings that an administrator manages cannot be refused
+		return p.optStr("source") != "policy_settings"
+	}
+	return true
+}
+
+// metadata keeps the event's name and the members that no action holds.
+func (p *payload) metadata() map[string]jsontext.Value {
+	md := map[string]jsontext.Value{"event": quote(p.event)}
+	var kept object
+	var omitted []byte
+	size := 0
+	for _, m := range p.unused() {
+		if size+len(m.name)+len(m.value) > maxExtraBytes {
+			if len(omitted) < phases.MaxPathBytes {
+				omitted = append(append(omitted, ','), quote(phases.SafeLine(m.name, 64))...)
+			}
+			continue
+		}
+		size += len(m.name) + len(m.value)
+		kept.raw(m.name, m.value)
+	}
+	if size > 0 {
+		md["payload"] = kept.value()
+	}
+	if len(omitted) > 0 {
+		omitted[0] = '['
+		md["omitted"] = append(omitted, ']')
+	}
+	return md
+}
+
+// action is the payload of one step.
+type action struct {
+	phase phases.Phase
+	raw   jsontext.Value
+}
+
+// actions builds the event's actions in the order in which they are asked.
+func (p *payload) actions(info eventInfo, agent string) []action {
+	one := func(raw jsontext.Value) []action { return []action{{info.phase, raw}} }
+	switch p.event {
+	case "SessionStart":
+		p.name("source")
+		p.unread("source")
+		return one(new(object).str("kind", "session_start").value())
+	case "UserPromptSubmit":
+		return one(new(object).str("kind", "message").str("text", p.str("prompt")).value())
+	case "UserPromptExpansion":
+		return one(new(object).str("kind", "command").str("text", p.str("prompt")).
+			str("command", p.name("command_name")).opt("args", p.optStr("command_args")).value())
+	case "Elicitation":
+		return one(p.elicitation())
+	case "ElicitationResult":
+		return one(p.elicitationResult())
+	case "Stop", "SubagentStop":
+		p.boolean("stop_hook_active")
+		p.unread("stop_hook_active")
+		return one(new(object).str("kind", "final").str("text", p.optStr("last_assistant_message")).value())
+	case "PreToolUse", "PermissionRequest":
+		tool, args := p.name("tool_name"), p.container("tool_input", '{')
+		if p.err != nil {
+			return nil
+		}
+		out := one(toolAction(tool, p.optStr("tool_use_id"), args).value())
+		if p.event == "PreToolUse" && isSpawn(tool) {
+			raw, err := spawnAction(agent, args)
+			if err != nil {
+				p.err = err
+				return nil
+			}
+			out = append(out, action{phases.Spawn, raw})
+		}
+		return out
+	case "PostToolUse":
+		o := toolAction(p.name("tool_name"), p.optStr("tool_use_id"), p.container("tool_input", '{'))
+		o.raw("result", p.required("tool_response"))
+		return one(p.duration(o).value())
+	case "PostToolUseFailure":
+		o := toolAction(p.name("tool_name"), p.optStr("tool_use_id"), p.container("tool_input", '{'))
+		o.str("result", p.str("error")).boolean("is_error", true)
+		return one(p.duration(o).value())
+	case "PostToolBatch":
+		return p.batch()
+	case "SubagentStart":
+		p.name("agent_id")
+		return one(new(object).raw("child", new(object).str("agent", p.name("agent_type")).value()).value())
+	}
+	if info.phase == phases.Audit {
+		data := new(object)
+		for _, m := range p.members {
+			m.used = true
+			data.raw(m.name, m.value)
+		}
+		return one(new(object).str("kind", p.event).raw("data", data.value()).value())
+	}
+	return one(p.transition(info))
+}
+
+// unread gives a member that was only checked back to the metadata.
+func (p *payload) unread(name string) {
+	for _, m := range p.members {
+		if m.name == name {
+			m.used = false
+		}
+	}
+}
+
+// duration adds how long the tool ran, when it is told.
+func (p *payload) duration(o *object) *object {
+	if v := p.optNumber("duration_ms"); v != nil {
+		o.raw("duration_ms", v)
+	}
+	return o
+}
+
+// transition builds the action of a change of state. Everything that the event
+// has beside the envelope stands in data.
+func (p *payload) transition(info eventInfo) jsontext.Value {
+	var from, to string
+	switch p.event {
+	case "PreCompact":
+		to = p.name("trigger")
+	case "PreModelSwitch":
+		from, to = p.optStr("from_model"), p.name("to_model")
+	case "ConfigChange":
+		to = p.name("source")
+	case "WorktreeCreate":
+		to = p.name("name")
+	case "TaskCreated":
+		p.name("task_id")
+		to = "created"
+	case "TaskCompleted":
+		p.name("task_id")
+		from, to = "created", "completed"
+	case "TeammateIdle":
+		p.name("teammate_name")
+		from, to = "working", "idle"
+	}
+	data := new(object)
+	for _, m := range p.members {
+		if !envelopeMember(m.name) {
+			m.used = true
+			data.raw(m.name, m.value)
+		}
+	}
+	return new(object).str("machine", info.machine).opt("from", from).str("to", to).raw("data", data.value()).value()
+}
+
+// envelopeMember names what every event has beside its own members.
+func envelopeMember(name string) bool {
+	switch name {
+	case "session_id", "transcript_path", "cwd", "prompt_id", "permission_mode", "hook_event_name",
+		"agent_id", "agent_type", "effort":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,82 @@
+package claudecode
+
+import (
+	"slices"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// form says in which way an event is blocked.
+type form int
+
+const (
+	formNone       form = iota // cannot be blocked: only observed
+	formToolDeny               // hookSpecificOutput.permissionDecision deny (PreToolUse, PreModelSwitch)
+	formPermission             // hookSpecificOutput.decision.behavior deny (PermissionRequest)
+	formDecision               // decision block + reason
+	formStop                   // continue false + stopReason; decision block and exit 2 mean "go on" here
+	formOutput                 // the tool's output is replaced (PostToolUse)
+	formToolError              // the error stays visible; continue false ends the run (PostToolUseFailure)
+	formDecline                // hookSpecificOutput.action decline
+	formPath                   // no path is answered, exit 2 (WorktreeCreate)
+)
+
+// eventInfo describes one event of Claude Code.
+type eventInfo struct {
+	phase   phases.Phase
+	form    form
+	context bool   // hookSpecificOutput.additionalContext reaches the model
+	machine string // of a state transition
+}
+
+// eventTable returns all events. Names and phases are those of
+// testdata/phase-map.json; a test compares them.
+func eventTable() map[string]eventInfo {
+	t := map[string]eventInfo{
+		"SessionStart":        {phase: phases.PrePlan, form: formNone, context: true},
+		"UserPromptSubmit":    {phase: phases.PrePlan, form: formDecision, context: true},
+		"UserPromptExpansion": {phase: phases.PrePlan, form: formDecision, context: true},
+		"Elicitation":         {phase: phases.PreSend, form: formDecline},
+		"ElicitationResult":   {phase: phases.PreSend, form: formDecline},
+		"Stop":                {phase: phases.PostReceive, form: formStop},
+		"SubagentStop":        {phase: phases.PostReceive, form: formStop},
+		"PreToolUse":          {phase: phases.PreTool, form: formToolDeny, context: true},
+		"PermissionRequest":   {phase: phases.PreTool, form: formPermission},
+		"PostToolUse":         {phase: phases.PostTool, form: formOutput, context: true},
+		"PostToolUseFailure":  {phase: phases.PostTool, form: formToolError, context: true},
+		"PostToolBatch":       {phase: phases.PostTool, form: formDecision, context: true},
+		"PreCompact":          {phase: phases.StateTransition, form: formDecision, machine: "compaction"},
+		"PreModelSwitch":      {phase: phases.StateTransition, form: formToolDeny, machine: "model"},
+		"ConfigChange":        {phase: phases.StateTransition, form: formDecision, machine: "config"},
+		"WorktreeCreate":      {phase: phases.StateTransition, form: formPath, machine: "worktree"},
+		"TaskCreated":         {phase: phases.StateTransition, form: formDecision, machine: "task"},
+		"TaskCompleted":       {phase: phases.StateTransition, form: formStop, machine: "task"},
+		"TeammateIdle":        {phase: phases.StateTransition, form: formStop, machine: "teammate"},
+		"SubagentStart":       {phase: phases.Spawn, form: formNone, context: true},
+	}
+	for _, name := range []string{
+		"CwdChanged", "DirectoryAdded", "FileChanged", "InstructionsLoaded", "MessageDisplay", "Notification",
+		"PermissionDenied", "PostCompact", "PostModelSwitch", "SessionEnd", "Setup", "StopFailure", "WorktreeRemove",
+	} {
+		t[name] = eventInfo{phase: phases.Audit, form: formNone}
+	}
+	return t
+}
+
+// events is written once, here, and only read.
+var events = eventTable()
+
+// Events returns the names of all events that the adapter knows, sorted. The
+// slice is the caller's.
+func Events() []string {
+	out := make([]string, 0, len(events))
+	for name := range events {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// isSpawn reports whether the tool starts a child agent. Task is the name that
+// older versions gave to Agent.
+func isSpawn(tool string) bool { return tool == "Agent" || tool == "Task" }

@@ -1,0 +1,76 @@
+package claudecode
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/adapters"
+)
+
+// refusal is the answer when the event is blocked by a decision.
+func (o *outcome) refusal(event string, info eventInfo, p *payload) adapters.Answer {
+	response, _ := p.find("tool_response")
+	tool, _ := p.find("tool_name")
+	ans := blockForm(event, info, o.reason, response, tool)
+	if event == "ConfigChange" && p.optStr("source") == "policy_settings" {
+		ans.Latch = o.reason
+	}
+	if o.latched {
+		ans.Latch = ""
+	}
+	ans.Notes = o.notes
+	return ans
+}
+
+// blockForm is the one place where a block is written down. For forms whose exit
+// status 2 would mean something else the status stays 0; Failure raises it where
+// 2 blocks as well.
+func blockForm(event string, info eventInfo, reason string, response, tool jsontext.Value) adapters.Answer {
+	specific := new(object).str("hookEventName", event)
+	wrap := func(o *object) adapters.Answer {
+		return adapters.Answer{Stdout: new(object).raw("hookSpecificOutput", o.value()).value()}
+	}
+	switch info.form {
+	case formToolDeny:
+		return wrap(specific.str("permissionDecision", "deny").str("permissionDecisionReason", reason))
+	case formPermission:
+		decision := new(object).str("behavior", "deny").str("message", reason).boolean("interrupt", false)
+		return wrap(specific.raw("decision", decision.value()))
+	case formDecision:
+		return adapters.Answer{Stdout: new(object).str("decision", "block").str("reason", reason).value()}
+	case formDecline:
+		return wrap(specific.str("action", "decline"))
+	case formStop:
+		return adapters.Answer{Stdout: stop(reason)}
+	case formOutput:
+		if hasText(response) {
+			return wrap(specific.raw(outputName(tool), hide(response, reason)))
+		}
+		return adapters.Answer{Stdout: stop(reason), Latch: reason} // nothing that a text could stand in for
+	case formToolError:
+		return adapters.Answer{Stdout: stop(reason), Latch: reason}
+	case formPath: // an answer without a path is a failure there, whatever else it says
+		return adapters.Answer{Stderr: reason, Exit: 2}
+	}
+	return adapters.Answer{Stdout: new(object).str("systemMessage", reason).value(), Latch: reason}
+}
+
+// stop ends the run.
+func stop(reason string) jsontext.Value {
+	return new(object).boolean("continue", false).str("stopReason", reason).value()
+}
+
+// outputMember is the member that replaces the output of the payload's tool.
+func outputMember(p *payload) string {
+	tool, _ := p.find("tool_name")
+	return outputName(tool)
+}
+
+// outputName: tools of MCP servers have a member of their own; each of the two
+// is ignored for the tools of the other kind.
+func outputName(tool jsontext.Value) string {
+	name, _ := stringOf(tool)
+	if _, _, ok := mcpTool(name); ok {
+		return "updatedMCPToolOutput"
+	}
+	return "updatedToolOutput"
+}
