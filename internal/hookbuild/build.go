@@ -1,0 +1,144 @@
+package hookbuild
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// ManifestFile is the manifest's source beside a hook's source.
+const ManifestFile = "belay.yaml"
+
+// Options say how to build. The zero value is right for an author's own hook.
+type Options struct {
+	Output     string // file to write; DIR/NAME.wasm when empty
+	Language   string // one of Known; found by looking at the directory when empty
+	WorkDir    string // where compilers keep what they can use again; DIR/build when empty
+	StandardGo bool   // Go only: do not use TinyGo even if it is there
+}
+
+// Result is a module that was built.
+type Result struct {
+	Path      string // the file written
+	Digest    string // sha256:<hex> of it
+	Size      int    // bytes
+	Toolchain string // the compilers with their versions, as they name themselves
+	Name      string // from the manifest
+	Language  string
+}
+
+// Build compiles the hook in dir, packs its manifest into the module and writes
+// the file, all or nothing. It runs one compiler at a time and obeys ctx; it is
+// safe for concurrent use on different directories.
+func Build(ctx context.Context, dir string, o Options) (Result, error) {
+	module, m, r, err := compile(ctx, dir, o)
+	if err != nil {
+		return Result{}, err
+	}
+	if r.Path == "" {
+		r.Path = filepath.Join(dir, path.Base(m.Name)+".wasm")
+	}
+	if err := renameio.WriteFile(r.Path, module, 0o644, renameio.IgnoreUmask()); err != nil {
+		return Result{}, failure(ErrWrite, err, "%s could not be written: %v", r.Path, reason(err))
+	}
+	return r, nil
+}
+
+func compile(ctx context.Context, dir string, o Options) ([]byte, *tiers.Manifest, Result, error) {
+	fail := func(err error) ([]byte, *tiers.Manifest, Result, error) { return nil, nil, Result{}, err }
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return fail(failure(ErrSource, err, "%s: %v", dir, reason(err)))
+	}
+	m, err := readManifest(dir)
+	if err != nil {
+		return fail(err)
+	}
+	manifest, err := m.Encode()
+	if err != nil {
+		return fail(failure(ErrSource, err, "%s: %v", ManifestFile, err))
+	}
+	if o.Language == "" {
+		if o.Language, err = Detect(dir); err != nil {
+			return fail(err)
+		}
+	}
+	lang, ok := languages()[o.Language]
+	if !ok {
+		return fail(failure(ErrSource, nil, "%q is not a language that hooks can be built from; known are %s", clip(o.Language), strings.Join(Known(), ", ")))
+	}
+	if o.WorkDir == "" {
+		o.WorkDir = filepath.Join(dir, "build")
+	}
+	if err := os.MkdirAll(o.WorkDir, 0o755); err != nil {
+		return fail(failure(ErrWrite, err, "%s could not be made: %v", o.WorkDir, reason(err)))
+	}
+	j := &job{dir: dir, work: o.WorkDir, opts: o}
+	raw, err := lang.compile(ctx, j)
+	if err != nil {
+		return fail(err)
+	}
+	module, err := Pack(raw, manifest)
+	if err != nil {
+		return fail(err)
+	}
+	sum := sha256.Sum256(module)
+	return module, m, Result{
+		Path: o.Output, Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: len(module),
+		Toolchain: strings.Join(j.tools, "; "), Name: m.Name, Language: o.Language,
+	}, nil
+}
+
+func readManifest(dir string) (*tiers.Manifest, error) {
+	src, err := os.ReadFile(filepath.Join(dir, ManifestFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, failure(ErrSource, err, "%s has no %s; `belay hook new` makes one, and it says who the hook is and what it may do", dir, ManifestFile)
+	}
+	if err != nil {
+		return nil, failure(ErrSource, err, "%s cannot be read: %v", ManifestFile, reason(err))
+	}
+	m, err := tiers.ParseManifestSource(src)
+	if err != nil {
+		return nil, failure(ErrSource, err, "%s: %v", ManifestFile, err)
+	}
+	return m, nil
+}
+
+// Detect says which language the hook in dir is written in.
+func Detect(dir string) (string, error) {
+	var found []string
+	for _, name := range Known() {
+		for _, pattern := range languages()[name].marks {
+			if files, _ := filepath.Glob(filepath.Join(dir, pattern)); len(files) > 0 {
+				found = append(found, name)
+				break
+			}
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", failure(ErrSource, nil, "%s holds no source that hooks can be built from: go.mod, Cargo.toml, hook.c, hook.wat or asconfig.json", dir)
+	}
+	return "", failure(ErrSource, nil, "%s holds sources in several languages (%s); keep one, or name it", dir, strings.Join(found, ", "))
+}
+
+// reason is the cause of a file error without the path, which the text has.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

@@ -1,0 +1,96 @@
+package hookbuild
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// job is one run of a compiler.
+type job struct {
+	dir, work string // absolute
+	opts      Options
+	tools     []string // versions of what was used
+}
+
+// find returns the path of the first of the programs that is there, or "".
+func find(programs ...string) string {
+	for _, p := range programs {
+		if at, err := exec.LookPath(p); err == nil {
+			return at
+		}
+	}
+	return ""
+}
+
+// env adds settings to the environment; later ones win.
+func env(settings ...string) []string { return append(os.Environ(), settings...) }
+
+// run starts a program in the hook's directory. What it says is the error's
+// text: authors need to see it as their compiler wrote it.
+func (j *job) run(ctx context.Context, environ []string, program string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Env = j.dir, environ
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, failure(ErrCompile, ctx.Err(), "building was interrupted")
+		}
+		text := strings.TrimSpace(said.String() + "\n" + textOf(out.Bytes()))
+		if text == "" {
+			text = err.Error()
+		}
+		return nil, failure(ErrCompile, err, "%s refused the source:\n%s", filepath.Base(program), text)
+	}
+	return out.Bytes(), nil
+}
+
+// textOf drops machine-readable lines: they go with what was said for people.
+func textOf(out []byte) string {
+	var lines []string
+	for line := range strings.Lines(string(out)) {
+		if !strings.HasPrefix(line, "{") {
+			lines = append(lines, strings.TrimRight(line, "\n"))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// version notes the first line of what a program says about itself.
+func (j *job) version(ctx context.Context, label, program string, args ...string) {
+	out, err := exec.CommandContext(ctx, program, args...).Output()
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if err != nil || line == "" {
+		line = "unknown version"
+	}
+	if label != "" {
+		line = label + " " + line
+	}
+	j.tools = append(j.tools, line)
+}
+
+// output is where the compiler writes.
+func (j *job) output() string { return filepath.Join(j.work, "module.wasm") }
+
+func (j *job) read() ([]byte, error) {
+	b, err := os.ReadFile(j.output())
+	if err != nil {
+		return nil, failure(ErrCompile, err, "the compiler wrote no module: %v", reason(err))
+	}
+	return b, nil
+}
+
+func (j *job) glob(patterns ...string) []string {
+	var out []string
+	for _, p := range patterns {
+		files, _ := filepath.Glob(filepath.Join(j.dir, p))
+		for _, f := range files {
+			out = append(out, filepath.Base(f)) // relative, so that no path of this machine gets into a module
+		}
+	}
+	return out
+}

@@ -1,0 +1,37 @@
+package hookbuild
+
+import "context"
+
+func missingGo() string {
+	if find("tinygo", "go") == "" {
+		return "neither tinygo nor go is there; go 1.24 or newer is enough, TinyGo makes much smaller modules"
+	}
+	return ""
+}
+
+func compileGo(ctx context.Context, j *job) ([]byte, error) {
+	if m := missingGo(); m != "" {
+		return nil, failure(ErrTool, nil, "%s", m)
+	}
+	if tiny := find("tinygo"); tiny != "" && !j.opts.StandardGo {
+		j.version(ctx, "", tiny, "version")
+		_, err := j.run(ctx, env("GOWORK=off"), tiny,
+			"build", "-target=wasm-unknown", "-opt=2", "-no-debug", "-o", j.output(), ".")
+		if err != nil {
+			return nil, err
+		}
+		return j.read()
+	}
+	program := find("go")
+	if program == "" {
+		return nil, failure(ErrTool, nil, "go is missing; it is at https://go.dev/dl")
+	}
+	j.version(ctx, "", program, "version")
+	// c-shared makes a reactor: _initialize and the exports, no _start.
+	_, err := j.run(ctx, env("GOOS=wasip1", "GOARCH=wasm", "GOWORK=off", "CGO_ENABLED=0"), program,
+		"build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-ldflags=-s -w", "-o", j.output(), ".")
+	if err != nil {
+		return nil, err
+	}
+	return j.read()
+}

@@ -1,0 +1,104 @@
+package hookbuild
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+const rustTarget = "wasm32-unknown-unknown"
+
+// rustToolchain returns a cargo and a rustc that have the WebAssembly target.
+// The pair on PATH comes first; the distribution's own may have the target when a
+// newer one that stands before it has not.
+func rustToolchain() (cargo, rustc string) {
+	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/bin", "/usr/local/bin") {
+		c, r := filepath.Join(dir, "cargo"), filepath.Join(dir, "rustc")
+		if find(c) != "" && find(r) != "" && hasTarget(r) {
+			return c, r
+		}
+	}
+	return "", ""
+}
+
+func hasTarget(rustc string) bool {
+	out, err := exec.Command(rustc, "--print", "target-libdir", "--target", rustTarget).Output()
+	if err != nil {
+		return false
+	}
+	libs, _ := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "libcore-*.rlib"))
+	return len(libs) > 0
+}
+
+func missingRust() string {
+	if _, rustc := rustToolchain(); rustc != "" {
+		return ""
+	}
+	if find("cargo") == "" {
+		return "cargo and rustc are missing; on Debian: apt install cargo rustc libstd-rust-dev-wasm32 lld"
+	}
+	return "rustc has no target " + rustTarget + "; `rustup target add " + rustTarget +
+		"`, or on Debian: apt install cargo rustc libstd-rust-dev-wasm32 lld"
+}
+
+func compileRust(ctx context.Context, j *job) ([]byte, error) {
+	if m := missingRust(); m != "" {
+		return nil, failure(ErrTool, nil, "%s", m)
+	}
+	cargo, rustc := rustToolchain()
+	j.version(ctx, "", rustc, "--version")
+	j.version(ctx, "", cargo, "--version")
+	if ld := find("wasm-ld"); ld != "" {
+		j.version(ctx, "", ld, "--version")
+	}
+	target := filepath.Join(j.work, "cargo")
+	flags := []string{
+		"-Clink-arg=-zstack-size=65536", // the default of 1 MiB is zeroed for every invocation
+		"--remap-path-prefix=" + filepath.Dir(j.dir) + "=/src",
+	}
+	environ := env("RUSTC="+rustc, "CARGO_TARGET_DIR="+target, "CARGO_ENCODED_RUSTFLAGS="+strings.Join(flags, "\x1f"))
+	out, err := j.run(ctx, environ, cargo, "build", "--release", "--quiet", "--target", rustTarget, "--message-format=json-render-diagnostics")
+	if err != nil {
+		return nil, err
+	}
+	file, err := builtModule(out)
+	if err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, failure(ErrCompile, err, "the module that cargo names cannot be read: %v", reason(err))
+	}
+	return b, nil
+}
+
+// builtModule finds the module among cargo's messages, one JSON object per line.
+func builtModule(messages []byte) (string, error) {
+	var found []string
+	lines := bufio.NewScanner(bytes.NewReader(messages))
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var m struct {
+			Reason    string   `json:"reason"`
+			Filenames []string `json:"filenames"`
+		}
+		if json.Unmarshal(lines.Bytes(), &m) != nil || m.Reason != "compiler-artifact" {
+			continue
+		}
+		for _, f := range m.Filenames {
+			if strings.HasSuffix(f, ".wasm") {
+				found = append(found, f)
+			}
+		}
+	}
+	if len(found) != 1 {
+		return "", failure(ErrSource, nil, `cargo made %d modules, not one; Cargo.toml needs [lib] crate-type = ["cdylib"]`, len(found))
+	}
+	return found[0], nil
+}

@@ -1,0 +1,143 @@
+package hookbuild
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// LockFile stands beside the directories of prebuilt hooks.
+const LockFile = "digests.lock"
+
+// Lock records how prebuilt modules came about, so that anybody with the same
+// compilers can build them again and compare, and anybody without can see that
+// the module belongs to the source.
+type Lock struct {
+	Format  int            `json:"format"` // 1
+	Modules []LockedModule `json:"modules"`
+}
+
+// LockedModule is one prebuilt module.
+type LockedModule struct {
+	Name      string `json:"name"`      // the directory's name
+	Language  string `json:"language"`  // see Known
+	File      string `json:"file"`      // relative to the lock, with slashes
+	Digest    string `json:"digest"`    // sha256:<hex> of the module file
+	Size      int    `json:"size"`      // bytes
+	Source    string `json:"source"`    // sha256:<hex> of what it was built from (see SourceDigest)
+	Toolchain string `json:"toolchain"` // Result.Toolchain
+}
+
+// ReadLock decodes a lock strictly.
+func ReadLock(b []byte) (Lock, error) {
+	var l Lock
+	if err := json.Unmarshal(b, &l, json.RejectUnknownMembers(true)); err != nil {
+		return Lock{}, failure(ErrSource, err, "%s: %v", LockFile, err)
+	}
+	if l.Format != 1 {
+		return Lock{}, failure(ErrSource, nil, "%s has format %d; this program knows 1", LockFile, l.Format)
+	}
+	return l, nil
+}
+
+// Encode returns the lock as text: sorted by name, the same bytes for the same lock.
+func (l Lock) Encode() ([]byte, error) {
+	sort.Slice(l.Modules, func(i, k int) bool { return l.Modules[i].Name < l.Modules[k].Name })
+	b, err := json.Marshal(l, json.Deterministic(true), jsontext.WithIndent("  "))
+	if err != nil {
+		return nil, failure(ErrWrite, err, "%s cannot be written: %v", LockFile, err)
+	}
+	return append(b, '\n'), nil
+}
+
+// SourceDigest returns the SHA-256 over the files that the module of dir is
+// built from: names and contents, sorted. Cases, READMEs, tests, built modules and
+// what compilers keep do not count. The SDK counts for C and Rust, which find it in the
+// same tree.
+func SourceDigest(dir, lang string) (string, error) {
+	lines := []string{}
+	add := func(name string, content []byte) {
+		sum := sha256.Sum256(content)
+		lines = append(lines, fmt.Sprintf("%x  %s\n", sum, name))
+	}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			switch name {
+			case "cases", "target", "build", "node_modules":
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if name == "README.md" || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".wasm") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		add(filepath.ToSlash(rel), b)
+		return err
+	})
+	if err != nil {
+		return "", failure(ErrSource, err, "%s cannot be read: %v", dir, reason(err))
+	}
+	if lang == "c" || lang == "rust" {
+		for name, content := range sdk(lang) {
+			if !strings.HasSuffix(name, ".md") && !strings.HasPrefix(name, "src/testing/") {
+				add("sdk/"+name, content)
+			}
+		}
+	}
+	sort.Strings(lines)
+	sum := sha256.Sum256([]byte(strings.Join(lines, "")))
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// Drift is a prebuilt module that is not what its source says.
+type Drift struct {
+	Name, Text string
+}
+
+// CheckLocked compares the modules of a lock in root with their digests and
+// sources, without building anything.
+func CheckLocked(root string, l Lock) ([]Drift, error) {
+	var out []Drift
+	for _, m := range l.Modules {
+		drift := func(format string, args ...any) {
+			out = append(out, Drift{m.Name, fmt.Sprintf(format, args...)})
+		}
+		file, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(m.File)))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			drift("%s is missing", m.File)
+			continue
+		case err != nil:
+			return nil, failure(ErrSource, err, "%s cannot be read: %v", m.File, reason(err))
+		}
+		if sum := sha256.Sum256(file); "sha256:"+hex.EncodeToString(sum[:]) != m.Digest {
+			drift("%s is not the module that was locked", m.File)
+		}
+		source, err := SourceDigest(filepath.Join(root, m.Name), m.Language)
+		if err != nil {
+			return nil, err
+		}
+		if source != m.Source {
+			drift("the source has changed since %s was built", m.File)
+		}
+	}
+	return out, nil
+}
