@@ -79,3 +79,10 @@ func withCustom(t testing.TB, file []byte, keep ...wasm.Custom) []byte {
 	t.Helper()
 	return encode(t, reparse(t, file), keep...)
 }
+
+// withManifest adds a manifest section; what is in it is not the sandbox's business.
+func withManifest(t testing.TB, file []byte) []byte {
+	t.Helper()
+	m := reparse(t, file)
+	return encode(t, m, wasm.Custom{Name: wasm.ManifestSection, Payload: []byte("{}")})
+}

@@ -34,9 +34,10 @@ import (
 // enough to put the first file back; against him only the key's owner, another
 // uid, would help.
 type codeCache struct {
-	dir string
-	key []byte
-	log *slog.Logger
+	dir     string
+	key     []byte
+	version string // of the engine
+	log     *slog.Logger
 }
 
 var errCache = errors.New("code cache")
@@ -64,7 +65,7 @@ func engineVersion() string {
 
 // openCache checks the directory. The result is nil, without an error, when the
 // engine's version is not known.
-func openCache(dir string, key []byte, log *slog.Logger) (*codeCache, error) {
+func openCache(dir string, key []byte, version string, log *slog.Logger) (*codeCache, error) {
 	if len(key) < minCacheKey {
 		return nil, fmt.Errorf("%w: the key must have %d bytes at least", errCache, minCacheKey)
 	}
@@ -74,11 +75,11 @@ func openCache(dir string, key []byte, log *slog.Logger) (*codeCache, error) {
 	if err := private(dir); err != nil {
 		return nil, err
 	}
-	if engineVersion() == "dev" {
+	if version == "dev" {
 		log.Warn("code cache is off: the engine's version is not known")
 		return nil, nil
 	}
-	c := &codeCache{dir: dir, key: bytes.Clone(key), log: log}
+	c := &codeCache{dir: dir, key: bytes.Clone(key), version: version, log: log}
 	c.prune(maxCacheModules, maxCacheBytes)
 	return c, nil
 }
@@ -136,7 +137,7 @@ func (c *codeCache) compile(m *Module, code []byte) (err error) {
 // and the engine's key leaves out is in the metered code or here.
 func (c *codeCache) name(code []byte) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "belay code 1\x00%s\x00%s\x00%s\x00%s\x00%d\x00", engineVersion(), runtime.GOARCH, runtime.GOOS, runtime.Version(), maxMemory)
+	fmt.Fprintf(h, "belay code 1\x00%s\x00%s\x00%s\x00%s\x00%d\x00", c.version, runtime.GOARCH, runtime.GOOS, runtime.Version(), maxMemory)
 	h.Write(code)
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }

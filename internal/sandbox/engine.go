@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -26,6 +27,10 @@ type Options struct {
 	Logger *slog.Logger
 	// Table is what guests can import from module belay_v1; nil means hostcalls.Table().
 	Table []hostcalls.Call
+
+	// engineVersion stands in for engineVersion() in test binaries, which carry no list
+	// of dependencies.
+	engineVersion string
 }
 
 // Engine loads modules. It is safe for concurrent use.
@@ -64,7 +69,7 @@ func Open(opts Options) (*Engine, error) {
 		return nil, err
 	}
 	if opts.CacheDir != "" && !opts.Interpreter {
-		if e.cache, err = openCache(opts.CacheDir, opts.CacheKey, e.log); err != nil {
+		if e.cache, err = openCache(opts.CacheDir, opts.CacheKey, cmp.Or(opts.engineVersion, engineVersion()), e.log); err != nil {
 			return nil, err
 		}
 	}

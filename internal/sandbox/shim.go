@@ -130,6 +130,9 @@ func (inv *invocation) do(c *hostcalls.Call, args *hostcalls.Args) hostcalls.Res
 		inv.outside(run)
 	} else {
 		run(inv.handlerContext())
+		if why := inv.late(); why != nil && err == nil {
+			err = why
+		}
 	}
 	if err == nil {
 		return res

@@ -1,0 +1,3 @@
+module gohook
+
+go 1.23
