@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/phases"
 )
 
 // StateReader reads the state of one hook, as it stood before this turn.
@@ -37,20 +39,20 @@ type StateWrite struct {
 // The reply is JSON. An Errno as error is answered to the guest, any other error
 // ends the turn with kind hostcall.
 type ToolRunner interface {
-	RunTool(ctx context.Context, actor Actor, request jsontext.Value) (reply jsontext.Value, err error)
+	RunTool(ctx context.Context, actor phases.Actor, request jsontext.Value) (reply jsontext.Value, err error)
 }
 
 // LeaseLedger answers the lease calls. Errors as for ToolRunner.
 type LeaseLedger interface {
-	Request(ctx context.Context, actor Actor, request jsontext.Value) (jsontext.Value, error)
-	Check(ctx context.Context, actor Actor, request jsontext.Value) (jsontext.Value, error)
-	Mint(ctx context.Context, actor Actor, request jsontext.Value) (jsontext.Value, error)
-	Revoke(ctx context.Context, actor Actor, request jsontext.Value) (jsontext.Value, error)
+	Request(ctx context.Context, actor phases.Actor, request jsontext.Value) (jsontext.Value, error)
+	Check(ctx context.Context, actor phases.Actor, request jsontext.Value) (jsontext.Value, error)
+	Mint(ctx context.Context, actor phases.Actor, request jsontext.Value) (jsontext.Value, error)
+	Revoke(ctx context.Context, actor phases.Actor, request jsontext.Value) (jsontext.Value, error)
 }
 
 // HTTPDoer sends the request of http_request. Errors as for ToolRunner.
 type HTTPDoer interface {
-	DoHTTP(ctx context.Context, actor Actor, request jsontext.Value) (reply jsontext.Value, err error)
+	DoHTTP(ctx context.Context, actor phases.Actor, request jsontext.Value) (reply jsontext.Value, err error)
 }
 
 // Error makes an Errno an error, for the ports.

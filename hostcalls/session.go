@@ -21,8 +21,8 @@ type SessionConfig struct {
 	Input    jsontext.Value // the flat document that input_* shows: the action's members beside the envelope's
 	Action   jsontext.Value // the action alone: what effects apply to
 	Config   jsontext.Value // the binding's configuration; null when empty
-	Actor    Actor
-	Granted  []string // capabilities: declared ∩ allowed ∩ ceiling of the tier
+	Actor    phases.Actor   // who asks; Rewrite and Grants are set from Granted
+	Granted  []string       // capabilities: declared ∩ allowed ∩ ceiling of the tier
 	Limits   Limits
 	Time     time.Time // the invocation's time
 	Seed     [32]byte  // of the invocation's random stream for this turn
@@ -79,6 +79,11 @@ func NewSession(cfg SessionConfig) (*Session, error) {
 	if s.grants, err = ParseGrants(cfg.Granted); err != nil {
 		return nil, phases.NewFault(phases.KindLoad, "a granted capability is not valid", err)
 	}
+	s.cfg.Actor.Rewrite, s.cfg.Actor.Grants = phases.GrantsOf(cfg.Granted)
+	s.effects.action = cfg.Action
+	if !cfg.Action.IsValid() {
+		return nil, phases.NewFault(phases.KindProtocol, "the action is not valid", errDocument)
+	}
 	if s.input, err = newDocument(cfg.Input, s.limits.Input); err != nil {
 		return nil, phases.NewFault(phases.KindProtocol, "the input document is not valid", err)
 	}
@@ -127,7 +132,7 @@ func (s *Session) Do(ctx context.Context, c *Call, a *Args) (res Result, err err
 		}
 		return Result{}, err
 	}
-	if res.Code < 0 {
+	if res.Code < 0 && c.Result == ResultI32 {
 		r := s.refuse(c, Errno(res.Code), "refused by its rules")
 		r.Fuel = res.Fuel
 		return r, nil
@@ -189,7 +194,7 @@ func (s *Session) Effects() []phases.Effect {
 }
 
 // Notes returns remarks for the record, such as effects dropped after a block.
-func (s *Session) Notes() []string { return s.effects.notes }
+func (s *Session) Notes() []string { return s.effects.notes() }
 
 // FailText returns the last text given to fail, valid UTF-8, at most MaxFail bytes.
 func (s *Session) FailText() string { return s.failText }

@@ -1,3 +1,142 @@
 package hostcalls
 
-type stateView struct{}
+import (
+	"context"
+	"slices"
+	"sort"
+	"unicode/utf8"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// stateView is what a turn knows of its hook's state: the entries it has looked
+// at, with their versions, and its own writes on top. A hook sees its own
+// writes, unlike its effects: state is its notebook, and a counter that has to
+// remember what it just wrote is how counters go wrong.
+type stateView struct {
+	entries     map[string]*stateEntry
+	usageKnown  bool
+	keys, bytes int // of the whole namespace, own writes included
+}
+
+type stateEntry struct {
+	version int64
+	before  []byte // as the store has it; nil when version is 0
+	value   []byte // as the turn sees it; nil when absent
+	written bool
+}
+
+// entry looks at a key once; later looks answer from memory, so that a turn sees
+// one consistent value. Quota: MaxStateKeys different keys per turn.
+func (s *Session) entry(ctx context.Context, key string) (*stateEntry, Errno, error) {
+	if s.state.entries == nil {
+		s.state.entries = map[string]*stateEntry{}
+	}
+	if e := s.state.entries[key]; e != nil {
+		return e, 0, nil
+	}
+	if len(s.state.entries) >= MaxStateKeys {
+		return nil, Budget, nil
+	}
+	value, version, err := s.cfg.State.Get(ctx, key)
+	if err != nil {
+		return nil, 0, phases.NewFault(phases.KindStore, "the hook's state could not be read", err)
+	}
+	e := &stateEntry{version: version}
+	if version != 0 {
+		e.before = append([]byte{}, value...)
+		e.value = e.before
+	}
+	s.state.entries[key] = e
+	return e, 0, nil
+}
+
+func validStateKey(key []byte) bool { return len(key) > 0 && utf8.Valid(key) }
+
+func stateGet(ctx context.Context, s *Session, a *Args) (Result, error) {
+	switch {
+	case !validStateKey(a.In[0]):
+		return Result{Code: int64(Invalid)}, nil
+	case s.cfg.State == nil:
+		return Result{Code: int64(Unavailable)}, nil
+	}
+	e, no, err := s.entry(ctx, string(a.In[0]))
+	if err != nil || no != 0 {
+		return Result{Code: int64(no)}, err
+	}
+	if e.value == nil {
+		return Result{Code: int64(Absent)}, nil
+	}
+	return Result{Out: e.value}, nil
+}
+
+func statePut(ctx context.Context, s *Session, a *Args) (Result, error) {
+	switch {
+	case !validStateKey(a.In[0]):
+		return Result{Code: int64(Invalid)}, nil
+	case s.cfg.State == nil:
+		return Result{Code: int64(Unavailable)}, nil
+	}
+	key, value := string(a.In[0]), a.In[1]
+	e, no, err := s.entry(ctx, key)
+	if err != nil || no != 0 {
+		return Result{Code: int64(no)}, err
+	}
+	if !s.state.usageKnown {
+		if s.state.keys, s.state.bytes, err = s.cfg.State.Usage(ctx); err != nil {
+			return Result{}, phases.NewFault(phases.KindStore, "the hook's state could not be read", err)
+		}
+		s.state.usageKnown = true
+	}
+	keys, size := s.state.keys, s.state.bytes
+	if e.value != nil {
+		keys, size = keys-1, size-len(key)-len(e.value)
+	}
+	if len(value) > 0 {
+		keys, size = keys+1, size+len(key)+len(value)
+	}
+	// Removing and shrinking stay possible when a namespace is over its quota.
+	if (keys > MaxStateKeys && keys > s.state.keys) || (size > MaxState && size > s.state.bytes) {
+		return Result{Code: int64(Budget)}, nil
+	}
+	s.state.keys, s.state.bytes = keys, size
+	e.written = true
+	e.value = nil
+	if len(value) > 0 {
+		e.value = append([]byte{}, value...)
+	}
+	return Result{}, nil
+}
+
+// StateReads returns every key that the turn has looked at, sorted. Keys that
+// were only written are among them: the quota made the turn look.
+func (s *Session) StateReads() []StateRead {
+	var out []StateRead
+	for k, e := range s.state.entries {
+		out = append(out, StateRead{Key: k, Version: e.version})
+	}
+	slices.SortFunc(out, func(a, b StateRead) int {
+		if a.Key < b.Key {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// StateWrites returns what the turn wants to change, sorted by key; writes that
+// change nothing are left out. The caller takes them only when the export
+// returned 0 and Poison is nil.
+func (s *Session) StateWrites() []StateWrite {
+	if s.poison != nil {
+		return nil
+	}
+	var out []StateWrite
+	for k, e := range s.state.entries {
+		if e.written && (string(e.value) != string(e.before) || (e.value == nil) != (e.before == nil)) {
+			out = append(out, StateWrite{Key: k, Value: e.value, Delete: e.value == nil, Version: e.version})
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Key < out[j].Key })
+	return out
+}

@@ -71,38 +71,35 @@ func freeCalls() []Call {
 }
 
 func effectCalls() []Call {
-	live := but(phases.Audit)
 	cost := Cost{Base: 1000, PerIn: 2}
 	whole := [2]int{MaxEffect}
 	rows := []Call{
-		{Name: "block", Params: in(1), Phases: live, MaxIn: [2]int{MaxReason}, Cuts: true, Handle: effectBlock,
+		{Name: "block", Params: in(1), MaxIn: [2]int{MaxReason}, Cuts: true, Handle: effectBlock,
 			Doc: "stops the action; the first reason stays"},
 		{Name: "request_approval", Params: in(1), MaxIn: whole, Handle: effectAsk,
-			Phases: []phases.Phase{phases.PrePlan, phases.PreSend, phases.PreTool, phases.StateTransition, phases.Spawn},
-			Doc:    `asks a person: {"reason": text, "ttl_s"?: seconds, "details"?: object}`},
-		{Name: "rewrite", Params: []Param{ParamIn, ParamIn, ParamI32}, Phases: live, MaxIn: [2]int{MaxPath, MaxEffect}, Handle: effectRewrite,
+			Doc: `asks a person: {"reason": text, "ttl_s"?: seconds, "details"?: object}`},
+		{Name: "rewrite", Params: []Param{ParamIn, ParamIn, ParamI32}, MaxIn: [2]int{MaxPath, MaxEffect}, Handle: effectRewrite,
 			Doc: "replaces, adds (kind 0 JSON, 1 text) or removes (kind 2) the value at a JSON Pointer"},
 		{Name: "redact", Params: in(2), MaxIn: [2]int{MaxPath, MaxLabel}, Handle: effectRedact,
 			Doc: "replaces the value at a JSON Pointer by a labelled placeholder, in the action and in the record"},
 		{Name: "clamp_scopes", Params: in(1), MaxIn: whole, Handle: effectClamp,
-			Phases: []phases.Phase{phases.PreTool, phases.StateTransition, phases.Spawn},
-			Doc:    `narrows what the action may touch: {"fs_read"?, "fs_write"?, "net"?, "tools"?: array of patterns}`},
-		{Name: "annotate", Params: in(2), Phases: live, MaxIn: [2]int{MaxPath, MaxEffect}, Handle: effectAnnotate,
+			Doc: `narrows what the action may touch: {"fs_read"?, "fs_write"?, "net"?, "tools"?: array of patterns}`},
+		{Name: "annotate", Params: in(2), MaxIn: [2]int{MaxPath, MaxEffect}, Handle: effectAnnotate,
 			Doc: "puts a JSON value into the run's metadata, for later hooks and phases"},
-		{Name: "add_context", Params: in(1), Phases: live, MaxIn: [2]int{MaxContext}, Handle: effectContext,
+		{Name: "add_context", Params: in(1), MaxIn: [2]int{MaxContext}, Handle: effectContext,
 			Doc: "text for the agent, labelled with the hook's name; at most 4 KiB"},
-		{Name: "retry", Params: in(1), Phases: []phases.Phase{phases.PostReceive}, MaxIn: whole, Handle: effectRetry,
-			Doc: `sends the agent on: {"instruction": text, "max": 1 to 16 times in a run}`},
-		{Name: "reply", Params: in(1), Phases: []phases.Phase{phases.PrePlan, phases.PreSend}, MaxIn: whole, Handle: effectReply,
+		{Name: "retry", Params: in(1), MaxIn: whole, Handle: effectRetry,
+			Doc: `sends the agent on: {"instruction": text, "max": 1 to 10 times in a run}`},
+		{Name: "reply", Params: in(1), MaxIn: whole, Handle: effectReply,
 			Doc: `answers instead of the model: {"text": text}`},
 		{Name: "put_artifact", Params: in(1), MaxIn: whole, Handle: effectArtifact,
-			Phases: []phases.Phase{phases.PrePlan, phases.PostReceive, phases.PostTool, phases.StateTransition},
-			Doc:    `leaves a document beside the verdict: {"name", "media_type", "text" or "data_base64", "meta"?: object}`},
-		{Name: "grant", Params: in(1), LeastTier: phases.Trusted, Phases: []phases.Phase{phases.PreTool}, MaxIn: [2]int{MaxReason}, Handle: effectGrant,
+			Doc: `leaves a document beside the verdict: {"name", "media_type", "text" or "data_base64", "meta"?: object}`},
+		{Name: "grant", Params: in(1), LeastTier: phases.Trusted, MaxIn: [2]int{MaxReason}, Handle: effectGrant,
 			Doc: "spares the agent its own permission prompt"},
 	}
 	for i := range rows {
 		rows[i].Group, rows[i].Cost = GroupEffects, cost
+		rows[i].Phases = legal(func(r phases.Rules) bool { return r.Legal(effectKind(rows[i].Name)) })
 	}
 	return gated(rows)
 }
@@ -125,8 +122,9 @@ func analysisCalls() []Call {
 }
 
 func callCalls() []Call {
-	act := []phases.Phase{phases.PrePlan, phases.PostReceive, phases.PreTool, phases.PostTool, phases.StateTransition, phases.Spawn}
-	live := but(phases.Audit)
+	act := legal(func(r phases.Rules) bool { return r.Calls })
+	http := legal(func(r phases.Rules) bool { return r.HTTP })
+	state := legal(func(r phases.Rules) bool { return r.State })
 	big := Cost{Base: 100_000, PerIn: 5}
 	whole := [2]int{MaxEffect}
 	rows := []Call{
@@ -140,12 +138,12 @@ func callCalls() []Call {
 			Doc: "makes a lease"},
 		{Name: "revoke_lease", Params: in(1), LeastTier: phases.Trusted, Phases: act, Cost: big, MaxIn: whole, Counted: true, Replies: true, Handle: leaseRevoke,
 			Doc: "revokes leases by id or prefix"},
-		{Name: "http_request", Params: in(1), LeastTier: phases.Trusted, Phases: live, Cost: big, MaxIn: whole, Counted: true, Replies: true, Handle: httpRequest,
+		{Name: "http_request", Params: in(1), LeastTier: phases.Trusted, Phases: http, Cost: big, MaxIn: whole, Counted: true, Replies: true, Handle: httpRequest,
 			Doc: "sends a request to an allowed host and replies its answer"},
-		{Name: "state_get", Params: []Param{ParamIn, ParamOut}, Phases: live, Cost: Cost{Base: 5_000, PerIn: 1, PerOut: 1},
-			MaxIn: [2]int{MaxStateKey}, Counted: true, Handle: stateGet,
-			Doc: "the bytes that this hook keeps under a key, its own writes of this turn included; answers their length"},
-		{Name: "state_put", Params: in(2), Phases: live, Cost: Cost{Base: 5_000, PerIn: 2},
+		{Name: "state_get", Params: []Param{ParamIn, ParamOut}, Phases: state, Cost: Cost{Base: 5_000, PerIn: 1, PerOut: 1},
+			MaxIn: [2]int{MaxStateKey}, Handle: stateGet,
+			Doc: "the bytes that this hook keeps under a key, its own writes of this turn included; answers their length; 64 different keys a turn"},
+		{Name: "state_put", Params: in(2), Phases: state, Cost: Cost{Base: 5_000, PerIn: 2},
 			MaxIn: [2]int{MaxStateKey, MaxStateVal}, Counted: true, Handle: statePut,
 			Doc: "keeps bytes under a key, once the verdict is on record; empty bytes remove the key"},
 		{Name: "time_now", Result: ResultI64, Cost: Cost{Base: 100}, Handle: timeNow,
@@ -170,12 +168,23 @@ func gated(rows []Call) []Call {
 	return rows
 }
 
-func but(not phases.Phase) []phases.Phase {
+// legal returns the phases whose rules permit something.
+func legal(permits func(phases.Rules) bool) []phases.Phase {
 	var out []phases.Phase
 	for _, p := range phases.Phases() {
-		if p != not {
+		if permits(phases.RulesFor(p)) {
 			out = append(out, p)
 		}
 	}
 	return out
+}
+
+// effectKind returns the kind of effect that the call of the name asks for.
+func effectKind(name string) phases.EffectKind {
+	for _, k := range phases.EffectKinds() {
+		if k.Capability() == name {
+			return k
+		}
+	}
+	return ""
 }

@@ -1,0 +1,31 @@
+package hostcalls
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/hostcalls/shell"
+)
+
+// shellStepFuel is charged for each step of the shell walker.
+const shellStepFuel = 500
+
+func shellParse(_ context.Context, s *Session, a *Args) (Result, error) {
+	if !utf8.Valid(a.In[0]) {
+		return Result{Code: int64(Invalid)}, nil
+	}
+	reply, steps := shell.Parse(string(a.In[0]))
+	return s.answer(reply, int64(steps)*shellStepFuel)
+}
+
+// answer puts a document into the reply buffer.
+func (s *Session) answer(doc any, fuel int64) (Result, error) {
+	out, err := json.Marshal(doc)
+	if err != nil {
+		return Result{}, err
+	}
+	s.reply = out
+	return Result{Fuel: fuel}, nil
+}

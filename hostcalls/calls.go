@@ -1,0 +1,71 @@
+package hostcalls
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// port is the shape of every call that somebody else carries out.
+type port func(ctx context.Context, actor phases.Actor, request jsontext.Value) (jsontext.Value, error)
+
+// ask hands a request to its port. Without one, or in an observing turn, the
+// call is not available; then the observed wish is kept for the record.
+func (s *Session) ask(ctx context.Context, name string, p port, a *Args) (Result, error) {
+	request := jsontext.Value(a.In[0])
+	if !request.IsValid() || request.Kind() != '{' {
+		return Result{Code: int64(Invalid)}, nil
+	}
+	if s.cfg.Observe {
+		s.wishes = append(s.wishes, Wish{Call: name, Request: request})
+		return Result{Code: int64(Unavailable)}, nil
+	}
+	if p == nil {
+		return Result{Code: int64(Unavailable)}, nil
+	}
+	reply, err := p(ctx, s.cfg.Actor, request)
+	return s.portResult(name, reply, err)
+}
+
+func toolCall(ctx context.Context, s *Session, a *Args) (Result, error) {
+	var p port
+	if s.cfg.Tools != nil {
+		p = s.cfg.Tools.RunTool
+	}
+	return s.ask(ctx, "request_tool_call", p, a)
+}
+
+// lease asks the ledger, if there is one.
+func (s *Session) lease(ctx context.Context, name string, method func(LeaseLedger) port, a *Args) (Result, error) {
+	var p port
+	if s.cfg.Leases != nil {
+		p = method(s.cfg.Leases)
+	}
+	return s.ask(ctx, name, p, a)
+}
+
+func leaseRequest(ctx context.Context, s *Session, a *Args) (Result, error) {
+	return s.lease(ctx, "request_lease", func(l LeaseLedger) port { return l.Request }, a)
+}
+
+func leaseCheck(ctx context.Context, s *Session, a *Args) (Result, error) {
+	return s.lease(ctx, "check_lease", func(l LeaseLedger) port { return l.Check }, a)
+}
+
+func leaseMint(ctx context.Context, s *Session, a *Args) (Result, error) {
+	return s.lease(ctx, "mint_lease", func(l LeaseLedger) port { return l.Mint }, a)
+}
+
+func leaseRevoke(ctx context.Context, s *Session, a *Args) (Result, error) {
+	return s.lease(ctx, "revoke_lease", func(l LeaseLedger) port { return l.Revoke }, a)
+}
+
+func httpRequest(ctx context.Context, s *Session, a *Args) (Result, error) {
+	var p port
+	if s.cfg.HTTP != nil {
+		p = s.cfg.HTTP.DoHTTP
+	}
+	return s.ask(ctx, "http_request", p, a)
+}

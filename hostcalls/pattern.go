@@ -1,0 +1,150 @@
+package hostcalls
+
+import (
+	"context"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+const (
+	maxPatterns     = 64
+	maxPatternTexts = 64
+	maxPattern      = 1 << 10 // bytes of one pattern
+	maxRegexpSize   = 4_000   // instructions of one compiled expression
+	maxPatternWork  = 8 << 20 // sum over all pairs of instructions × bytes of text
+	maxGlobText     = 4 << 10 // bytes of a text that globs are matched against
+	maxGlobStars    = 8       // * and ** in one glob
+	maxGlobAlts     = 16      // alternatives of all braces of one glob, multiplied
+)
+
+func patternMatch(ctx context.Context, s *Session, a *Args) (Result, error) {
+	var req PatternRequest
+	if err := strictObject(a.In[0], &req); err != nil {
+		return Result{Code: int64(Invalid)}, nil
+	}
+	if len(req.Patterns) > maxPatterns || len(req.Texts) > maxPatternTexts {
+		return Result{Code: int64(TooLarge)}, nil
+	}
+	var match []matcher
+	work := 0
+	for _, p := range req.Patterns {
+		m, e := newMatcher(req.Kind, p, req.IgnoreCase)
+		if e != 0 {
+			return Result{Code: int64(e), Fuel: int64(work)}, nil
+		}
+		match = append(match, m)
+		work += 20 * m.size
+		for _, t := range req.Texts {
+			if req.Kind == "glob" && len(t) > maxGlobText {
+				return Result{Code: int64(TooLarge)}, nil
+			}
+			if work += m.size * (len(t) + 1); work > maxPatternWork {
+				return Result{Code: int64(TooLarge), Fuel: int64(work)}, nil
+			}
+		}
+	}
+	reply := PatternReply{Matches: []PatternMatch{}}
+	for ti, t := range req.Texts {
+		if ctx.Err() != nil {
+			return Result{}, ctx.Err()
+		}
+		for pi, m := range match {
+			if start, end, ok := m.find(t); ok {
+				reply.Any = true
+				reply.Matches = append(reply.Matches, PatternMatch{Text: ti, Pattern: pi, Start: start, End: end})
+			}
+		}
+	}
+	return s.answer(reply, 4*int64(work))
+}
+
+// matcher is one compiled pattern; size stands for what a byte of text costs.
+type matcher struct {
+	size int
+	find func(text string) (start, end int, ok bool)
+}
+
+func newMatcher(kind, pattern string, fold bool) (matcher, Errno) {
+	if len(pattern) > maxPattern {
+		return matcher{}, TooLarge
+	}
+	switch kind {
+	case "re2":
+		return newRegexp(pattern, fold)
+	case "glob":
+		return newGlob(pattern, fold)
+	}
+	return matcher{}, Invalid
+}
+
+func newRegexp(pattern string, fold bool) (matcher, Errno) {
+	flags := syntax.Perl
+	if fold {
+		pattern = "(?i:" + pattern + ")"
+	}
+	tree, err := syntax.Parse(pattern, flags)
+	if err != nil {
+		return matcher{}, Invalid
+	}
+	size := regexpSize(tree) // before Compile, which expands repetitions
+	if size > maxRegexpSize {
+		return matcher{}, TooLarge
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return matcher{}, Invalid
+	}
+	return matcher{size: size, find: func(text string) (int, int, bool) {
+		at := re.FindStringIndex(text)
+		if at == nil {
+			return 0, 0, false
+		}
+		return at[0], at[1], true
+	}}, 0
+}
+
+// regexpSize is about the number of instructions of the compiled expression.
+func regexpSize(re *syntax.Regexp) int {
+	n := 1 + len(re.Rune)/2
+	for _, sub := range re.Sub {
+		if n += regexpSize(sub); n > maxRegexpSize {
+			return n
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		times := max(re.Max, re.Min+1, 1)
+		n *= times
+	}
+	return n
+}
+
+func newGlob(pattern string, fold bool) (matcher, Errno) {
+	if !doublestar.ValidatePattern(pattern) {
+		return matcher{}, Invalid
+	}
+	stars, alts := strings.Count(pattern, "*"), 1
+	for i := 0; i < len(pattern); i++ { // an upper bound: all commas count in each other
+		if pattern[i] == '{' {
+			alts *= 1 + strings.Count(pattern[i:], ",")
+		}
+		if alts > maxGlobAlts {
+			return matcher{}, TooLarge
+		}
+	}
+	if stars-strings.Count(pattern, "**") > maxGlobStars {
+		return matcher{}, TooLarge
+	}
+	if fold {
+		pattern = strings.ToLower(pattern)
+	}
+	return matcher{size: 4 * alts * (stars + 1), find: func(text string) (int, int, bool) {
+		if fold {
+			text = strings.ToLower(text)
+		}
+		ok, err := doublestar.Match(pattern, text)
+		return 0, len(text), ok && err == nil
+	}}, 0
+}

@@ -1,0 +1,25 @@
+package hostcalls
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"github.com/belay-hooks/belay/internal/redact"
+)
+
+const maxSecrets = 256
+
+func findSecrets(_ context.Context, s *Session, a *Args) (Result, error) {
+	if !utf8.Valid(a.In[0]) {
+		return Result{Code: int64(Invalid)}, nil
+	}
+	reply := SecretsReply{Secrets: []SecretPlace{}}
+	for _, f := range redact.Find(string(a.In[0])) {
+		if len(reply.Secrets) == maxSecrets {
+			reply.Truncated = true
+			break
+		}
+		reply.Secrets = append(reply.Secrets, SecretPlace{Kind: f.Kind, Start: f.Start, End: f.End})
+	}
+	return s.answer(reply, 0)
+}

@@ -1,0 +1,369 @@
+package shell
+
+import (
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+var errNotKnown = errors.New("not known")
+
+// fields expands words as arguments: braces, parameters, splitting, quotes.
+// open tells that there may be more or fewer words than these.
+func (w *walker) fields(e *env, words []*syntax.Word) (out []Word, open bool) {
+	for _, word := range words {
+		got, o := w.field(e, word)
+		out, open = append(out, got...), open || o
+	}
+	return out, open
+}
+
+func (w *walker) field(e *env, word *syntax.Word) (out []Word, open bool) {
+	word = &syntax.Word{Parts: append([]syntax.WordPart(nil), word.Parts...)}
+	if hasBrace(word) && syntax.SplitBraces(word) {
+		if braceCount(word) > maxBraces {
+			return []Word{{Text: w.raw(word)}}, true
+		}
+		n := 0
+		for part, err := range expand.BracesSeq(nil, word) {
+			if n++; err != nil || n > maxBraces {
+				return []Word{{Text: w.raw(word)}}, true
+			}
+			got, o := w.plain(e, part)
+			out, open = append(out, got...), open || o
+		}
+		return out, open
+	}
+	return w.plain(e, word)
+}
+
+// plain expands a word without braces.
+func (w *walker) plain(e *env, word *syntax.Word) ([]Word, bool) {
+	u := w.uses(e, word)
+	tilde := startsAtHome(word)
+	if u.known {
+		if got, err := expand.Fields(w.config(e), word); err == nil {
+			var out []Word
+			for i, s := range got {
+				out = append(out, w.word(s, true, u.glob, tilde && i == 0))
+			}
+			return out, false
+		}
+	}
+	t, _ := w.partial(e, word)
+	return []Word{w.word(t, false, u.glob, tilde)}, u.splits
+}
+
+// literal expands a word where no splitting happens: assignments, redirections, here-documents.
+func (w *walker) literal(e *env, word *syntax.Word) Word {
+	if word == nil {
+		return Word{Known: true}
+	}
+	u := w.uses(e, word)
+	tilde := startsAtHome(word)
+	if u.known {
+		if s, err := expand.Literal(w.config(e), word); err == nil {
+			return w.word(s, true, u.glob, tilde)
+		}
+	}
+	t, _ := w.partial(e, word)
+	return w.word(t, false, u.glob, tilde)
+}
+
+func (w *walker) document(e *env, word *syntax.Word) Word {
+	if u := w.uses(e, word); u.known {
+		if s, err := expand.Document(w.config(e), word); err == nil {
+			return w.word(s, true, false, false)
+		}
+	}
+	t, _ := w.partial(e, word)
+	return w.word(t, false, false, false)
+}
+
+// word makes the told form, within the limits.
+func (w *walker) word(s string, known, glob, tilde bool) Word {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) > MaxWordText {
+		w.reply.Truncated = true
+		s, known = strings.ToValidUTF8(s[:MaxWordText], ""), false
+	}
+	return Word{Text: s, Known: known, Glob: glob && strings.ContainsAny(s, "*?["), Tilde: tilde && strings.HasPrefix(s, "~")}
+}
+
+// partial renders a word of which something is not known: known parts expanded,
+// the others as their source. tail is what is known for certain at the end.
+func (w *walker) partial(e *env, word *syntax.Word) (all, tail string) {
+	var b strings.Builder
+	mark := 0
+	var part func(parts []syntax.WordPart)
+	part = func(parts []syntax.WordPart) {
+		for _, p := range parts {
+			if b.Len() > MaxWordText {
+				return
+			}
+			one := &syntax.Word{Parts: []syntax.WordPart{p}}
+			if w.uses(e, one).known {
+				if s, err := expand.Literal(w.config(e), one); err == nil {
+					b.WriteString(s)
+					continue
+				}
+			}
+			if q, ok := p.(*syntax.DblQuoted); ok {
+				part(q.Parts)
+				continue
+			}
+			b.WriteString(w.raw(p))
+			mark = b.Len()
+		}
+	}
+	part(word.Parts)
+	all = b.String()
+	return all, all[min(mark, len(all)):]
+}
+
+func (w *walker) config(e *env) *expand.Config {
+	return &expand.Config{
+		Env: e,
+		CmdSubst: func(out io.Writer, cs *syntax.CmdSubst) error {
+			s, ok := w.output(e.clone(), cs.Stmts, nil, 0)
+			if !ok {
+				return errNotKnown
+			}
+			_, err := io.WriteString(out, s)
+			return err
+		},
+		ProcSubst: func(*syntax.ProcSubst) (string, error) { return "", errNotKnown },
+	}
+}
+
+// usage is what an expansion of a word would need.
+type usage struct {
+	known  bool // everything is at hand, and the result is small
+	glob   bool // unquoted pattern characters
+	splits bool // something unknown stands outside of quotes
+}
+
+func (w *walker) uses(e *env, word *syntax.Word) usage {
+	u := usage{known: true}
+	size := 0
+	var node func(n syntax.Node, quoted, arith bool)
+	name := func(n string, arith bool) {
+		v, ok := e.vars[n]
+		if !ok || !v.known {
+			u.known = false
+			return
+		}
+		if size += v.size(); arith && !isInt(v.v.Str) {
+			u.known = false
+		}
+		if v.glob {
+			u.glob = true
+		}
+	}
+	node = func(root syntax.Node, quoted, arith bool) {
+		syntax.Walk(root, func(n syntax.Node) bool {
+			if !w.step() {
+				u.known = false
+				return false
+			}
+			switch n := n.(type) {
+			case *syntax.Lit:
+				size += len(n.Value)
+				if arith && syntax.ValidName(n.Value) {
+					name(n.Value, true)
+				}
+				if !quoted && hasGlob(n.Value) {
+					u.glob = true
+				}
+			case *syntax.SglQuoted:
+				size += len(n.Value)
+			case *syntax.DblQuoted:
+				for _, p := range n.Parts {
+					node(p, true, arith)
+				}
+				return false
+			case *syntax.ExtGlob:
+				u.known, u.glob = false, true
+				return false
+			case *syntax.ProcSubst:
+				u.known = false
+				return false
+			case *syntax.CmdSubst:
+				if s, ok := w.output(e.clone(), n.Stmts, nil, 0); !ok {
+					u.known, u.splits = false, u.splits || !quoted
+				} else {
+					size += len(s)
+					if !quoted && hasGlob(s) {
+						u.glob = true
+					}
+				}
+				return false
+			case *syntax.ArithmExp:
+				node(n.X, true, true)
+				return false
+			case *syntax.BinaryArithm:
+				if n.Op == syntax.Pow || n.Op == syntax.Shl || n.Op >= syntax.Assgn && n.Op <= syntax.ShrAssgn {
+					u.known = false
+				}
+			case *syntax.UnaryArithm:
+				if n.Op == syntax.Inc || n.Op == syntax.Dec {
+					u.known = false
+				}
+			case *syntax.ParamExp:
+				was := u.known
+				w.param(e, n, &u, &size, name)
+				if n.Index != nil {
+					if word, ok := n.Index.(*syntax.Word); !ok || (word.Lit() != "@" && word.Lit() != "*") {
+						node(n.Index, true, true)
+					}
+				}
+				if n.Slice != nil {
+					for _, x := range []syntax.ArithmExpr{n.Slice.Offset, n.Slice.Length} {
+						if x != nil {
+							node(x, true, true)
+						}
+					}
+				}
+				if n.Repl != nil {
+					node(n.Repl.Orig, true, arith)
+					if n.Repl.With != nil {
+						before := size
+						node(n.Repl.With, true, arith)
+						size += (size - before + 1) * (before + 1)
+					}
+				}
+				if n.Exp != nil && n.Exp.Word != nil {
+					node(n.Exp.Word, quoted, arith)
+				}
+				if !quoted {
+					u.splits = u.splits || was && !u.known
+					if v := e.vars[paramName(n)]; v.known && hasGlob(v.v.Str) {
+						u.glob = true
+					}
+				}
+				return false
+			}
+			return true
+		})
+	}
+	node(word, false, false)
+	if size > MaxWordText {
+		u.known = false
+	}
+	return u
+}
+
+func (w *walker) param(e *env, n *syntax.ParamExp, u *usage, size *int, name func(string, bool)) {
+	p := paramName(n)
+	if n.Excl || n.Names != 0 || n.Width || n.IsSet || n.NestedParam != nil || n.Flags != nil || len(n.Modifiers) > 0 || p == "" {
+		u.known = false
+		return
+	}
+	name(p, false)
+	plain := n.Exp == nil && n.Slice == nil && n.Repl == nil && !n.Length
+	if (p == "HOME" || p == "PWD") && !plain && e.vars[p].v.Str == map[string]string{"HOME": "~", "PWD": "."}[p] {
+		u.known = false // the stand-ins must not be taken apart
+	}
+	if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+		u.known = false
+	}
+	if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps {
+		u.known = false
+	}
+}
+
+func paramName(n *syntax.ParamExp) string {
+	if n.Param == nil {
+		return ""
+	}
+	return n.Param.Value
+}
+
+func isInt(s string) bool {
+	if len(s) > 18 {
+		return false
+	}
+	_, err := strconv.ParseInt(s, 10, 64)
+	return err == nil && (len(s) == 1 || s[0] != '0')
+}
+
+// hasGlob reports pattern characters that no backslash escapes.
+func hasGlob(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '*', '?', '[':
+			return true
+		}
+	}
+	return false
+}
+
+func hasBrace(word *syntax.Word) bool {
+	for _, p := range word.Parts {
+		if l, ok := p.(*syntax.Lit); ok && strings.Contains(l.Value, "{") {
+			return true
+		}
+	}
+	return false
+}
+
+// braceCount is an upper bound of how many words the braces give.
+func braceCount(word *syntax.Word) int {
+	n := 1
+	for _, p := range word.Parts {
+		b, ok := p.(*syntax.BraceExp)
+		if !ok {
+			continue
+		}
+		here := 0
+		if b.Sequence {
+			here = maxBraces + 1
+			if len(b.Elems) >= 2 {
+				from, err1 := strconv.Atoi(b.Elems[0].Lit())
+				to, err2 := strconv.Atoi(b.Elems[1].Lit())
+				if l := b.Elems[0].Lit() + b.Elems[1].Lit(); err1 != nil && err2 != nil && len(l) == 2 {
+					from, to, err1, err2 = int(l[0]), int(l[1]), nil, nil
+				}
+				if err1 == nil && err2 == nil && max(from, to)-min(from, to) < maxBraces && max(from, to)-min(from, to) >= 0 {
+					here = max(from, to) - min(from, to) + 1
+				}
+			}
+		} else {
+			for _, el := range b.Elems {
+				here += braceCount(el)
+			}
+		}
+		if n *= max(here, 1); n > maxBraces {
+			return n
+		}
+	}
+	return n
+}
+
+// startsAtHome reports a word that begins with an unquoted ~ or with $HOME.
+func startsAtHome(word *syntax.Word) bool {
+	if len(word.Parts) == 0 {
+		return false
+	}
+	switch p := word.Parts[0].(type) {
+	case *syntax.Lit:
+		return strings.HasPrefix(p.Value, "~")
+	case *syntax.ParamExp:
+		return paramName(p) == "HOME"
+	case *syntax.DblQuoted:
+		if len(p.Parts) > 0 {
+			if q, ok := p.Parts[0].(*syntax.ParamExp); ok {
+				return paramName(q) == "HOME"
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,71 @@
+package shell
+
+import "errors"
+
+// Limits of one Parse. Reaching one sets Truncated, or fails the text where
+// nothing could be told at all.
+const (
+	MaxText     = 64 << 10 // bytes of text
+	MaxNesting  = 60       // brackets, substitutions and keywords within each other
+	MaxDepth    = 8        // texts within texts: sh -c inside of ssh inside of …
+	MaxCommands = 512      // commands told
+	MaxUnknown  = 64       // unknowns told
+	MaxWordText = 8 << 10  // bytes of one word after expansion
+	MaxRaw      = 512      // bytes of source text quoted
+	maxSteps    = 20_000   // nodes walked, inner texts included
+	maxWords    = 4_096    // words of all commands told
+	maxTold     = 512 << 10
+	maxVars     = 256
+	maxUnroll   = 16
+	maxBraces   = 64
+)
+
+var (
+	errTooLong = errors.New("the text is longer than 64 KiB")
+	errNested  = errors.New("the text nests too deeply")
+)
+
+// prescan refuses, in one pass, what the parser must not see: its time grows
+// with the square of the depth of nested parentheses, and its stack with the
+// depth of anything. Quotes are not understood here, so that a text which holds
+// many opening brackets as data is refused too; that errs on the safe side.
+func prescan(text string) error {
+	if len(text) > MaxText {
+		return errTooLong
+	}
+	depth, most, ticks := 0, 0, 0
+	word := 0
+	open, closed := 0, 0
+	for i := 0; i <= len(text); i++ {
+		c := byte(' ')
+		if i < len(text) {
+			c = text[i]
+		}
+		switch c {
+		case '(', '{', '[':
+			if depth++; depth > most {
+				most = depth
+			}
+		case ')', '}', ']':
+			depth = max(depth-1, 0)
+		case '`':
+			ticks++
+		case '!':
+			open++ // "! ! ! cmd" nests
+		}
+		if c >= 'a' && c <= 'z' {
+			continue
+		}
+		switch text[word:min(i, len(text))] {
+		case "if", "while", "until", "for", "case", "select", "function", "time", "coproc", "elif":
+			open++
+		case "fi", "done", "esac":
+			closed++
+		}
+		word = i + 1
+	}
+	if most > MaxNesting || ticks > 1024 || open-closed > 256 || open > 2048 {
+		return errNested
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package shell
+
+import (
+	"maps"
+	"slices"
+
+	"mvdan.cc/sh/v3/expand"
+)
+
+// variable is what is known of a shell variable.
+type variable struct {
+	known bool
+	glob  bool // holds the text of a pattern that the shell would have expanded
+	v     expand.Variable
+}
+
+// env is the state of one shell as far as it is known. Subshells get a clone.
+type env struct {
+	vars map[string]variable
+	cwd  *Word // nil: where the text was started
+}
+
+func newEnv() *env {
+	e := &env{vars: map[string]variable{}}
+	e.set("HOME", text("~"))
+	e.set("PWD", text("."))
+	return e
+}
+
+func (e *env) clone() *env { return &env{vars: maps.Clone(e.vars), cwd: e.cwd} }
+
+func text(s string) variable {
+	return variable{known: true, v: expand.Variable{Set: true, Kind: expand.String, Str: s}}
+}
+
+func list(l []string) variable {
+	return variable{known: true, v: expand.Variable{Set: true, Kind: expand.Indexed, List: l}}
+}
+
+func (e *env) set(name string, v variable) { e.vars[name] = v }
+
+func (e *env) forget(name string) { e.vars[name] = variable{} }
+
+// setParams gives the shell positional parameters; nil args make them unknown.
+func (e *env) setParams(args []string, known bool) {
+	for _, n := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "@", "*", "#"} {
+		delete(e.vars, n)
+	}
+	if !known {
+		return
+	}
+	for i, a := range args {
+		if i < 9 {
+			e.set(string(rune('1'+i)), text(a))
+		}
+	}
+	for i := len(args); i < 9; i++ {
+		e.set(string(rune('1'+i)), variable{known: true, v: expand.Variable{}})
+	}
+	e.set("@", list(args))
+	e.set("*", list(args))
+	e.set("#", text(itoa(len(args))))
+}
+
+// join keeps what two branches agree on.
+func (e *env) join(other *env) {
+	for name, v := range e.vars {
+		o, ok := other.vars[name]
+		if !ok || !same(v, o) {
+			e.forget(name)
+		}
+	}
+	for name := range other.vars {
+		if _, ok := e.vars[name]; !ok {
+			e.forget(name)
+		}
+	}
+	if (e.cwd == nil) != (other.cwd == nil) || e.cwd != nil && *e.cwd != *other.cwd {
+		e.cwd = &Word{Text: "?", Known: false}
+		e.forget("PWD")
+	}
+}
+
+func same(a, b variable) bool {
+	return a.known == b.known && a.glob == b.glob && a.v.Kind == b.v.Kind && a.v.Str == b.v.Str &&
+		a.v.Set == b.v.Set && slices.Equal(a.v.List, b.v.List) && maps.Equal(a.v.Map, b.v.Map)
+}
+
+// size is an upper bound of the bytes that a variable expands to.
+func (v variable) size() int {
+	n := len(v.v.Str)
+	for _, s := range v.v.List {
+		n += len(s) + 1
+	}
+	for _, s := range v.v.Map {
+		n += len(s) + 1
+	}
+	return n
+}
+
+// Get and Each make an env an expand.Environ.
+func (e *env) Get(name string) expand.Variable {
+	if len(name) > 5 && name[:5] == "HOME " {
+		return text("~" + name[5:]).v // ~user stays as it is; no look-up on this machine
+	}
+	if v, ok := e.vars[name]; ok && v.known {
+		return v.v
+	}
+	return expand.Variable{}
+}
+
+// Each is not used by expansion.
+func (e *env) Each(func(string, expand.Variable) bool) {}

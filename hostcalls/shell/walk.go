@@ -1,0 +1,604 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// walker runs through a text as a shell would, without running anything.
+type walker struct {
+	reply Reply
+	src   string // the text that positions refer to
+	steps int
+	words int
+	told  int
+	depth int // texts within texts
+	level int // statements within statements
+	pipes int
+	funcs map[string]*function
+	order []*function
+}
+
+type function struct {
+	name    string
+	body    *syntax.Stmt
+	src     string
+	called  bool
+	running bool
+}
+
+// ctx is what surrounds a command.
+type ctx struct {
+	via       []string
+	context   []string
+	parent    int
+	pipe      int
+	stdinFrom int
+	stdin     *Word
+	redirs    []Redirect // of the constructs round it
+	remote    bool
+	assigns   []Assign
+}
+
+func (c ctx) in(what string) ctx {
+	c.context = append(slices.Clip(c.context), what)
+	return c
+}
+
+func (w *walker) step() bool {
+	w.steps++
+	if w.steps >= maxSteps {
+		w.reply.Truncated = true
+		return false
+	}
+	return true
+}
+
+// raw is the source text of a node.
+func (w *walker) raw(n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from < 0 || to > len(w.src) || from >= to {
+		return ""
+	}
+	return cutRaw(w.src[from:to])
+}
+
+func cutRaw(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) > MaxRaw {
+		s = strings.ToValidUTF8(s[:MaxRaw], "")
+	}
+	return s
+}
+
+func (w *walker) unknown(what, raw string, command int) {
+	if len(w.reply.Unknown) >= MaxUnknown {
+		w.reply.Truncated = true
+		return
+	}
+	w.reply.Unknown = append(w.reply.Unknown, Unknown{What: what, Raw: cutRaw(raw), Command: command})
+}
+
+func (w *walker) stmts(e *env, list []*syntax.Stmt, c ctx) {
+	for _, s := range list {
+		w.stmt(e, s, c)
+	}
+}
+
+func (w *walker) stmt(e *env, s *syntax.Stmt, c ctx) {
+	if s == nil || !w.step() {
+		return
+	}
+	if w.level++; w.level > 200 {
+		w.reply.Truncated = true
+		w.level--
+		return
+	}
+	defer func() { w.level-- }()
+	if s.Background || s.Coprocess || s.Disown {
+		c = c.in("background")
+		e = e.clone()
+	}
+	redirs := w.redirects(e, s.Redirs, &c)
+	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
+		w.call(e, s, call, redirs, c)
+		return
+	}
+	if s.Cmd == nil {
+		if len(redirs) > 0 {
+			w.run(e, []Word{{Text: ":", Known: true}}, nil, redirs, c, w.raw(s))
+		}
+		return
+	}
+	c.redirs = append(slices.Clip(c.redirs), redirs...)
+	w.command(e, s.Cmd, c)
+}
+
+// redirects expands redirections; one of standard input changes c.
+func (w *walker) redirects(e *env, list []*syntax.Redirect, c *ctx) (out []Redirect) {
+	for _, r := range list {
+		if r.Word != nil {
+			w.substitutions(e, r.Word, *c)
+		}
+		fd := 0
+		switch r.Op {
+		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.DplOut, syntax.RdrAll, syntax.AppAll:
+			fd = 1
+		}
+		if r.N != nil {
+			fd = 0
+			for _, d := range r.N.Value {
+				if d < '0' || d > '9' || fd > 1000 {
+					fd = -1
+					break
+				}
+				fd = fd*10 + int(d-'0')
+			}
+		}
+		red := Redirect{Op: r.Op.String(), FD: fd}
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			if r.Hdoc != nil {
+				w.substitutions(e, r.Hdoc, *c)
+				if quotedDelimiter(r.Word) {
+					red.Target = w.word(w.rawAll(r.Hdoc), true, false, false)
+				} else {
+					red.Target = w.document(e, r.Hdoc)
+				}
+			} else {
+				red.Target = Word{Known: true}
+			}
+		case syntax.WordHdoc:
+			red.Target = w.literal(e, r.Word)
+			red.Target.Text += "\n"
+			red.Target.Glob, red.Target.Tilde = false, false
+		default:
+			red.Target = w.literal(e, r.Word)
+		}
+		if fd == 0 && strings.HasPrefix(red.Op, "<") {
+			c.stdin, c.stdinFrom = nil, -1
+			if strings.HasPrefix(red.Op, "<<") {
+				t := red.Target
+				c.stdin = &t
+			}
+		}
+		out = append(out, red)
+	}
+	return out
+}
+
+// rawAll is the whole source of a node, for quoted here-documents.
+func (w *walker) rawAll(n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from < 0 || to > len(w.src) || from >= to {
+		return ""
+	}
+	return w.src[from:to]
+}
+
+func quotedDelimiter(word *syntax.Word) bool {
+	for _, p := range word.Parts {
+		l, ok := p.(*syntax.Lit)
+		if !ok || strings.Contains(l.Value, "\\") {
+			return true
+		}
+	}
+	return false
+}
+
+// substitutions walks the command and process substitutions in a word.
+func (w *walker) substitutions(e *env, n syntax.Node, c ctx) {
+	c.stdin, c.stdinFrom, c.pipe = nil, -1, 0
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			w.stmts(e.clone(), n.Stmts, c.in("substitution"))
+			return false
+		case *syntax.ProcSubst:
+			w.stmts(e.clone(), n.Stmts, c.in("process_substitution"))
+			return false
+		}
+		return true
+	})
+}
+
+// command walks everything that is not a simple command.
+func (w *walker) command(e *env, cmd syntax.Command, c ctx) {
+	switch x := cmd.(type) {
+	case *syntax.Block:
+		w.stmts(e, x.Stmts, c)
+	case *syntax.Subshell:
+		w.stmts(e.clone(), x.Stmts, c.in("subshell"))
+	case *syntax.BinaryCmd:
+		w.binary(e, x, c)
+	case *syntax.IfClause:
+		w.ifClause(e, x, c)
+	case *syntax.WhileClause:
+		w.while(e, x, c)
+	case *syntax.ForClause:
+		w.forClause(e, x, c)
+	case *syntax.CaseClause:
+		w.substitutions(e, x.Word, c)
+		before := e.clone()
+		for _, item := range x.Items {
+			branch := before.clone()
+			for _, p := range item.Patterns {
+				w.substitutions(branch, p, c)
+			}
+			w.stmts(branch, item.Stmts, c.in("condition"))
+			e.join(branch)
+		}
+	case *syntax.FuncDecl:
+		w.define(x)
+	case *syntax.TimeClause:
+		w.stmt(e, x.Stmt, c)
+	case *syntax.CoprocClause:
+		w.stmt(e.clone(), x.Stmt, c.in("background"))
+	case *syntax.DeclClause:
+		w.declare(e, x, c)
+	default: // arithmetic, [[ ]], let: nothing runs but substitutions; what they assign is not followed
+		w.substitutions(e, cmd, c)
+		w.forgetAssigned(e, cmd)
+	}
+}
+
+func (w *walker) binary(e *env, x *syntax.BinaryCmd, c ctx) {
+	if x.Op != syntax.Pipe && x.Op != syntax.PipeAll {
+		w.stmt(e, x.X, c)
+		right := e.clone()
+		w.stmt(right, x.Y, c)
+		if x.Op == syntax.AndStmt && len(x.Y.Redirs) == 0 && isPlainAssign(x.X) {
+			*e = *right // an assignment does not fail
+			return
+		}
+		e.join(right)
+		return
+	}
+	var parts []*syntax.Stmt
+	for s := (&syntax.Stmt{Cmd: x}); ; {
+		b, ok := s.Cmd.(*syntax.BinaryCmd)
+		if !ok || b.Op != syntax.Pipe && b.Op != syntax.PipeAll || len(s.Redirs) > 0 || s.Negated {
+			parts = append(parts, s)
+			break
+		}
+		parts = append(parts, b.Y)
+		s = b.X
+	}
+	slices.Reverse(parts)
+	w.pipes++
+	c.pipe = w.pipes
+	stdin := c.stdin
+	for i, s := range parts {
+		before := len(w.reply.Commands)
+		w.stmt(e.clone(), s, c)
+		if i+1 == len(parts) {
+			break
+		}
+		c.stdin, c.stdinFrom = nil, -1
+		if n := len(w.reply.Commands); n > before {
+			c.stdinFrom = w.lastAtLevel(before, n)
+		}
+		var text *string
+		if stdin != nil && stdin.Known {
+			text = &stdin.Text
+		}
+		stdin = nil
+		if out, ok := w.output(e.clone(), []*syntax.Stmt{s}, text, 0); ok {
+			t := w.word(out, true, false, false)
+			c.stdin, stdin = &t, &t
+		}
+	}
+}
+
+// lastAtLevel is the last of commands[from:to] that was not handed on by another of them.
+func (w *walker) lastAtLevel(from, to int) int {
+	for i := to - 1; i > from; i-- {
+		if w.reply.Commands[i].Parent < from && !slices.Contains(w.reply.Commands[i].Context, "substitution") {
+			return i
+		}
+	}
+	return from
+}
+
+func isPlainAssign(s *syntax.Stmt) bool {
+	c, ok := s.Cmd.(*syntax.CallExpr)
+	return ok && len(c.Args) == 0 && len(c.Assigns) > 0
+}
+
+func (w *walker) ifClause(e *env, x *syntax.IfClause, c ctx) {
+	w.stmts(e, x.Cond, c)
+	then := e.clone()
+	w.stmts(then, x.Then, c.in("condition"))
+	if x.Else != nil {
+		if len(x.Else.Cond) > 0 {
+			w.ifClause(e, x.Else, c.in("condition"))
+		} else {
+			w.stmts(e, x.Else.Then, c.in("condition"))
+		}
+	}
+	e.join(then)
+}
+
+func (w *walker) while(e *env, x *syntax.WhileClause, c ctx) {
+	c = c.in("loop")
+	if name, lines, ok := readLoop(x, c); ok {
+		for _, line := range lines {
+			e.set(name, text(line))
+			w.stmts(e, x.Do, c)
+		}
+		e.forget(name)
+		return
+	}
+	for _, s := range append(slices.Clone(x.Cond), x.Do...) {
+		w.forgetAssigned(e, s)
+	}
+	w.stmts(e, x.Cond, c)
+	body := e.clone()
+	w.stmts(body, x.Do, c)
+	e.join(body)
+}
+
+// readLoop recognises `while read -r X; do …; done` over a known text.
+func readLoop(x *syntax.WhileClause, c ctx) (string, []string, bool) {
+	if x.Until || len(x.Cond) != 1 || c.stdin == nil || !c.stdin.Known {
+		return "", nil, false
+	}
+	call, ok := x.Cond[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) < 2 || call.Args[0].Lit() != "read" {
+		return "", nil, false
+	}
+	name := call.Args[len(call.Args)-1].Lit()
+	for _, a := range call.Args[1 : len(call.Args)-1] {
+		if a.Lit() != "-r" {
+			return "", nil, false
+		}
+	}
+	lines := strings.Split(strings.TrimSuffix(c.stdin.Text, "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.Trim(lines[i], " \t")
+	}
+	return name, lines, syntax.ValidName(name) && len(lines) <= maxUnroll
+}
+
+func (w *walker) forClause(e *env, x *syntax.ForClause, c ctx) {
+	c = c.in("loop")
+	iter, ok := x.Loop.(*syntax.WordIter)
+	if !ok {
+		w.substitutions(e, x.Loop, c)
+		w.forgetAssigned(e, x)
+		w.stmts(e, x.Do, c)
+		return
+	}
+	name := iter.Name.Value
+	var items []Word
+	open := !iter.InPos.IsValid()
+	for _, item := range iter.Items {
+		w.substitutions(e, item, c)
+	}
+	if !open {
+		items, open = w.fields(e, iter.Items)
+	}
+	known := !open && !x.Select && len(items) <= maxUnroll
+	for _, item := range items {
+		known = known && item.Known
+	}
+	for _, s := range x.Do {
+		w.forgetAssigned(e, s)
+	}
+	if !known {
+		e.forget(name)
+		w.stmts(e, x.Do, c)
+		return
+	}
+	for _, item := range items {
+		v := text(item.Text)
+		v.glob = item.Glob
+		e.set(name, v)
+		w.stmts(e, x.Do, c)
+	}
+}
+
+// forgetAssigned makes every variable unknown that the node assigns anywhere.
+func (w *walker) forgetAssigned(e *env, n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if !w.step() {
+			return false
+		}
+		switch n := n.(type) {
+		case *syntax.Assign:
+			if n.Name != nil {
+				e.forget(n.Name.Value)
+			}
+		case *syntax.WordIter:
+			e.forget(n.Name.Value)
+		case *syntax.CallExpr:
+			if len(n.Args) > 1 {
+				switch n.Args[0].Lit() {
+				case "read", "mapfile", "readarray", "getopts", "unset", "printf", "let", "export":
+					for _, a := range n.Args[1:] {
+						if l := a.Lit(); syntax.ValidName(l) {
+							e.forget(l)
+						}
+					}
+				case "cd", "pushd", "popd":
+					e.cwd = &Word{Text: "?"}
+					e.forget("PWD")
+				case "set", "shift":
+					e.setParams(nil, false)
+				}
+			}
+		case *syntax.BinaryArithm:
+			if l, ok := n.X.(*syntax.Word); ok && n.Op >= syntax.Assgn {
+				e.forget(l.Lit())
+			}
+		case *syntax.UnaryArithm:
+			if l, ok := n.X.(*syntax.Word); ok {
+				e.forget(l.Lit())
+			}
+		}
+		return true
+	})
+}
+
+func (w *walker) define(x *syntax.FuncDecl) {
+	if x.Name == nil {
+		w.reply.Truncated = true
+		return
+	}
+	if len(w.order) >= 64 {
+		w.reply.Truncated = true
+		return
+	}
+	f := &function{name: x.Name.Value, body: x.Body, src: w.src}
+	w.funcs[f.name] = f
+	w.order = append(w.order, f)
+	if !slices.Contains(w.reply.Functions, f.name) {
+		w.reply.Functions = append(w.reply.Functions, f.name)
+	}
+}
+
+// uncalled walks functions that nothing called: something outside may.
+func (w *walker) uncalled() {
+	for i := 0; i < len(w.order); i++ {
+		if f := w.order[i]; !f.called {
+			f.called = true
+			w.body(newEnvUnknownParams(), f, ctx{parent: -1, stdinFrom: -1}.in("uncalled:"+f.name))
+		}
+	}
+}
+
+func newEnvUnknownParams() *env {
+	e := newEnv()
+	e.cwd = &Word{Text: "?"}
+	e.forget("PWD")
+	return e
+}
+
+func (w *walker) body(e *env, f *function, c ctx) {
+	if f.running || w.depth >= MaxDepth {
+		return
+	}
+	src := w.src
+	f.running, w.src = true, f.src
+	w.depth++
+	w.stmt(e, f.body, c)
+	w.depth--
+	f.running, w.src = false, src
+}
+
+// call walks a simple command of the text.
+func (w *walker) call(e *env, s *syntax.Stmt, x *syntax.CallExpr, redirs []Redirect, c ctx) {
+	for _, a := range x.Args {
+		w.substitutions(e, a, c)
+	}
+	var assigns []Assign
+	for _, a := range x.Assigns {
+		w.substitutions(e, a, c)
+		if len(x.Args) == 0 {
+			w.assign(e, a)
+		} else if a.Name != nil {
+			assigns = append(assigns, Assign{Name: a.Name.Value, Value: w.literal(e, a.Value)})
+		}
+	}
+	if len(x.Args) == 0 {
+		if len(redirs) > 0 {
+			w.run(e, []Word{{Text: ":", Known: true}}, nil, redirs, c, w.raw(s))
+		}
+		return
+	}
+	words, open := w.fields(e, x.Args)
+	if len(words) == 0 {
+		if open {
+			words = []Word{{Text: w.raw(x.Args[0])}}
+		} else {
+			return // expands to nothing at all
+		}
+	}
+	if !words[0].Known {
+		// The last path element may be certain all the same: $BIN/rm.
+		if _, tail := w.partial(e, x.Args[0]); strings.Contains(tail, "/") {
+			w.runNamed(e, path.Base(tail), words, assigns, redirs, c, w.raw(s), open)
+			return
+		}
+	}
+	w.runNamed(e, nameOf(words[0]), words, assigns, redirs, c, w.raw(s), open)
+}
+
+func nameOf(word Word) string {
+	if !word.Known || word.Glob || word.Text == "" {
+		return ""
+	}
+	if i := strings.LastIndexByte(word.Text, '/'); i >= 0 {
+		return word.Text[i+1:]
+	}
+	return word.Text
+}
+
+func (w *walker) assign(e *env, a *syntax.Assign) {
+	if a.Name == nil {
+		return
+	}
+	name := a.Name.Value
+	old := e.vars[name]
+	switch {
+	case len(e.vars) >= maxVars:
+		w.reply.Truncated = true
+		e.forget(name)
+	case a.Index != nil:
+		e.forget(name)
+	case a.Array != nil:
+		var items []string
+		known := !a.Append || old.known
+		glob := false
+		if a.Append {
+			items = append(items, old.v.List...)
+		}
+		for _, el := range a.Array.Elems {
+			if el.Index != nil || el.Value == nil {
+				known = false
+				break
+			}
+			got, open := w.field(e, el.Value)
+			known = known && !open
+			for _, g := range got {
+				items, known, glob = append(items, g.Text), known && g.Known, glob || g.Glob
+			}
+		}
+		v := list(items)
+		v.known, v.glob = known, glob
+		if v.size() > MaxWordText {
+			v.known = false
+		}
+		e.set(name, v)
+	case a.Naked:
+	default:
+		value := w.literal(e, a.Value)
+		if a.Append {
+			value.Text = old.v.Str + value.Text
+			value.Known = value.Known && old.known
+		}
+		v := text(value.Text)
+		v.known, v.glob = value.Known && len(value.Text) <= MaxWordText, value.Glob
+		e.set(name, v)
+	}
+}
+
+func (w *walker) declare(e *env, x *syntax.DeclClause, c ctx) {
+	words := []Word{{Text: x.Variant.Value, Known: true}}
+	for _, a := range x.Args {
+		w.substitutions(e, a, c)
+		if a.Name != nil && !a.Naked {
+			w.assign(e, a)
+			v := e.vars[a.Name.Value]
+			words = append(words, Word{Text: a.Name.Value + "=" + v.v.Str, Known: v.known})
+		} else if a.Value != nil {
+			words = append(words, w.literal(e, a.Value))
+		} else if a.Name != nil {
+			words = append(words, Word{Text: a.Name.Value, Known: true})
+		}
+	}
+	w.run(e, words, nil, nil, c, w.raw(x))
+}

@@ -1,0 +1,176 @@
+package redact
+
+import "strings"
+
+// findNamed looks for values whose name says that they are secret: KEY=value,
+// key: value, "key": "value", key = 'value', headers, --key value, and a few
+// words of configuration languages.
+func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
+	for i := 0; i < len(s); i++ {
+		if s[i] != '=' && s[i] != ':' && s[i] != ' ' && s[i] != '>' {
+			continue
+		}
+		name, from := nameBefore(s, i)
+		if name == "" {
+			continue
+		}
+		kind, str := nameKind(name)
+		if d.names[flat(name)] {
+			kind, str = "named", strong
+		}
+		if str == none {
+			continue
+		}
+		at := i + 1
+		if s[i] == ' ' {
+			// "--password value", "PASSWORD 'value'", "login x password y", "_authToken value"
+			flag := from >= 2 && s[from-2:from] == "--"
+			word := str == strong && (name == "password" || name == "PASSWORD" || name == "passwd") && netrcOrSQL(s, from, at)
+			if !flag && !word && name != "_authToken" {
+				continue
+			}
+		}
+		if s[i] == '>' && !(i > 0 && s[i-1] == '=') && !strings.Contains(s[max(0, from-1):i], "\"") && !(from > 0 && s[from-1] == '<') {
+			continue
+		}
+		vFrom, vTo, quoted := valueAt(s, at)
+		if vFrom == vTo {
+			continue
+		}
+		d.value(s, kind, str, name, vFrom, vTo, quoted, add)
+	}
+}
+
+// value checks one named value and adds what of it is secret.
+func (d *detector) value(s, kind string, str strength, name string, from, to int, quoted bool, add func(string, int, int)) {
+	v := s[from:to]
+	if kind == "credential" || kind == "token" || kind == "cookie" {
+		if rest, ok := authScheme(v); ok {
+			from += len(v) - len(rest)
+			v, str = rest, strong
+			if credible(v, weak, true) || len(v) >= 16 && credible(v, strong, true) {
+				add(kind, from, to)
+			}
+			return
+		}
+	}
+	if kind == "cookie" {
+		for _, c := range strings.Split(v, ";") { // name=value; name=value
+			n, val, ok := strings.Cut(c, "=")
+			if ok && len(val) >= 16 && credible(val, weak, true) {
+				at := from + strings.Index(v, c) + len(n) + 1
+				add("cookie", at, at+len(val))
+			}
+		}
+		return
+	}
+	if credible(v, str, quoted) && !(str == strong && !quoted && codeWord(s, from, to, name)) {
+		add(kind, from, to)
+	}
+}
+
+// authScheme takes the scheme off the value of an authorization header.
+func authScheme(v string) (string, bool) {
+	for _, scheme := range []string{"bearer ", "basic ", "token ", "apikey ", "digest ", "negotiate ", "bot "} {
+		if len(v) > len(scheme) && strings.EqualFold(v[:len(scheme)], scheme) {
+			return strings.TrimLeft(v[len(scheme):], " "), true
+		}
+	}
+	return v, false
+}
+
+// codeWord reports an unquoted value that reads like code or prose: a type, a
+// variable, a word of a sentence.
+func codeWord(s string, from, to int, name string) bool {
+	v := s[from:to]
+	plain := true
+	for i := 0; i < len(v); i++ {
+		if !inClass(v[i], "w_.") {
+			plain = false
+			break
+		}
+	}
+	hasDigit := strings.ContainsAny(v, "0123456789")
+	if plain && !hasDigit && strings.ToUpper(name) != name {
+		return true
+	}
+	return plain && !hasDigit && len(v) < 8
+}
+
+// nameBefore returns the name that ends before s[i], with quotes and blanks
+// between skipped, and where it begins.
+func nameBefore(s string, i int) (string, int) {
+	end := i
+	for end > 0 && (s[end-1] == ' ' || s[end-1] == '\t') && i-end < 16 && s[i] != ' ' {
+		end--
+	}
+	for end > 0 && (s[end-1] == '"' || s[end-1] == '\'' || s[end-1] == '\\' || s[end-1] == ']' || s[end-1] == '=') && i-end < 20 && s[i] != ' ' {
+		end--
+	}
+	from := end
+	for from > 0 && end-from < 80 && inClass(s[from-1], "w_-.") {
+		from--
+	}
+	for from < end && (s[from] == '-' || s[from] == '.') {
+		from++
+	}
+	return s[from:end], from
+}
+
+// valueAt returns the value that begins at or after i, without its quotes.
+func valueAt(s string, i int) (from, to int, quoted bool) {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '=' || s[i] == '>') {
+		i++
+	}
+	for i < len(s) && s[i] == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\'' || s[i+1] == '\\') {
+		i++
+	}
+	if i < len(s) && (s[i] == '"' || s[i] == '\'' || s[i] == '`') {
+		q := s[i]
+		from = i + 1
+		for to = from; to < len(s) && s[to] != q && s[to] != '\n' && to-from < 64<<10; to++ {
+			if s[to] == '\\' && to+1 < len(s) {
+				if s[to+1] == q { // \" ends a value that is itself inside of a string
+					break
+				}
+				to++
+			}
+		}
+		to = min(to, len(s))
+		return from, to, true
+	}
+	from, to = i, i
+	scheme := len(s)-i > 6 && func() bool { _, ok := authScheme(s[i:min(len(s), i+16)]); return ok }()
+	blanks := 0
+	for to < len(s) && !strings.ContainsRune("\r\n\"'`<>,\\", rune(s[to])) {
+		if s[to] == ' ' || s[to] == '\t' {
+			if !scheme || blanks > 0 {
+				break
+			}
+			blanks++
+		}
+		if s[to] == ';' && to+1 < len(s) && s[to+1] == ' ' || s[to] == ';' && !strings.Contains(s[from:to], "=") {
+			break
+		}
+		if s[to] == '&' || s[to] == ')' && !strings.Contains(s[from:to], "(") {
+			break
+		}
+		to++
+	}
+	for to > from && strings.IndexByte(".;:", s[to-1]) >= 0 {
+		to--
+	}
+	return from, to, false
+}
+
+// netrcOrSQL reports the word password where a language puts the value after it.
+func netrcOrSQL(s string, from, at int) bool {
+	line := strings.ToLower(s[max(0, strings.LastIndexByte(s[:from], '\n')+1, from-200):from])
+	if strings.Contains(line, "machine ") || strings.Contains(line, "login ") {
+		return true
+	}
+	for at < len(s) && s[at] == ' ' {
+		at++
+	}
+	return at < len(s) && s[at] == '\'' && (strings.Contains(line, "role") || strings.Contains(line, "user") || strings.Contains(line, "encrypted") || strings.Contains(line, "alter") || strings.Contains(line, "with"))
+}

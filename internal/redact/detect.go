@@ -1,0 +1,128 @@
+package redact
+
+import (
+	"slices"
+	"strings"
+)
+
+// detector looks through one text.
+type detector struct {
+	names map[string]bool
+	depth int
+}
+
+// maxLayers is how many layers of encoding are opened.
+const maxLayers = 3
+
+func (d *detector) find(s string) []Finding {
+	if len(s) < 6 || len(s) > MaxText {
+		return nil
+	}
+	var found []Finding
+	d.plain(s, func(kind string, from, to int) { found = append(found, Finding{kind, from, to}) })
+	if v, ok := unwrapped(s); ok {
+		d.plain(v.text, func(kind string, from, to int) {
+			from, to = v.place(from, to)
+			found = append(found, Finding{kind, from, to})
+		})
+		if d.depth < maxLayers {
+			d.encoded(v.text, func(kind string, from, to int) {
+				from, to = v.place(from, to)
+				found = append(found, Finding{kind, from, to})
+			})
+		}
+	}
+	if d.depth < maxLayers {
+		d.encoded(s, func(kind string, from, to int) { found = append(found, Finding{kind, from, to}) })
+	}
+	return d.merge(s, found)
+}
+
+// plain looks for secrets as they stand.
+func (d *detector) plain(s string, add func(kind string, from, to int)) {
+	findTokens(s, add)
+	findPEM(s, add)
+	findJWT(s, add)
+	findURLs(s, add)
+	findFlags(s, add)
+	d.findNamed(s, add)
+	d.kubernetes(s, add)
+}
+
+// merge sorts findings, joins those that overlap, and drops what lies in a
+// placeholder, so that redacting twice changes nothing.
+func (d *detector) merge(s string, found []Finding) []Finding {
+	slices.SortStableFunc(found, func(a, b Finding) int {
+		if a.Start != b.Start {
+			return a.Start - b.Start
+		}
+		return b.End - a.End
+	})
+	var out []Finding
+	marks := placeholders(s)
+	for _, f := range found {
+		if f.Start >= f.End || f.End > len(s) || overlaps(marks, f) {
+			continue
+		}
+		if n := len(out); n > 0 && f.Start < out[n-1].End {
+			out[n-1].End = max(out[n-1].End, f.End)
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func placeholders(s string) []Finding {
+	var out []Finding
+	for at := 0; ; {
+		i := strings.Index(s[at:], "[redacted:")
+		if i < 0 {
+			return out
+		}
+		at += i
+		n := placeholderAt(s[at:])
+		if n > 0 {
+			out = append(out, Finding{Start: at, End: at + n})
+		}
+		at += max(n, 1)
+	}
+}
+
+func overlaps(marks []Finding, f Finding) bool {
+	for _, m := range marks {
+		if f.Start < m.End && m.Start < f.End {
+			return true
+		}
+	}
+	return false
+}
+
+// kubernetes covers the data of a Secret written as YAML: every value below data
+// or stringData.
+func (d *detector) kubernetes(s string, add func(kind string, from, to int)) {
+	if !strings.Contains(s, "kind: Secret") {
+		return
+	}
+	inData, indent := false, 0
+	at := 0
+	for _, line := range strings.SplitAfter(s, "\n") {
+		body := strings.TrimRight(line, "\r\n")
+		trimmed := strings.TrimLeft(body, " ")
+		in := len(body) - len(trimmed)
+		switch {
+		case trimmed == "data:" || trimmed == "stringData:":
+			inData, indent = true, in
+		case inData && trimmed != "" && in <= indent:
+			inData = false
+		case inData:
+			if name, v, ok := strings.Cut(trimmed, ": "); ok && len(v) >= 4 {
+				from := at + in + len(name) + 2
+				if credible(v, strong, true) {
+					add("kubernetes_secret", from, from+len(v))
+				}
+			}
+		}
+		at += len(line)
+	}
+}

@@ -1,0 +1,176 @@
+package redact
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// findPEM covers private keys: the body between the markers, to the end of the
+// text or of what looks like a body when the end is cut off.
+func findPEM(s string, add func(kind string, from, to int)) {
+	for at := 0; ; {
+		i := strings.Index(s[at:], "PRIVATE KEY")
+		if i < 0 {
+			return
+		}
+		i += at
+		at = i + len("PRIVATE KEY")
+		begin := strings.LastIndex(s[max(0, i-40):i], "BEGIN ")
+		if begin < 0 {
+			continue
+		}
+		from := at
+		if strings.HasPrefix(s[from:], " BLOCK") {
+			from += len(" BLOCK")
+		}
+		for from < len(s) && s[from] == '-' {
+			from++
+		}
+		to := len(s)
+		if end := strings.Index(s[from:], "-----END"); end >= 0 {
+			to = from + end
+		} else {
+			to = pemBody(s, from)
+		}
+		body := s[from:to]
+		if n := strings.Count(body, "BEGIN "); n > 0 {
+			to = from + strings.Index(body, "BEGIN ")
+		}
+		letters := 0
+		for k := from; k < to; k++ {
+			if inClass(s[k], "w+/") {
+				letters++
+			}
+		}
+		if letters >= 16 {
+			add("private_key", from, to)
+		}
+		at = max(to, at)
+	}
+}
+
+// pemBody returns where a body that has no end marker stops looking like one.
+func pemBody(s string, from int) int {
+	to := from
+	for to < len(s) {
+		end := strings.IndexByte(s[to:], '\n')
+		if end < 0 {
+			end = len(s) - to
+		} else {
+			end++
+		}
+		line := strings.TrimSpace(s[to : to+end])
+		if strings.Count(line, " ") > 1 && !strings.Contains(line, ":") {
+			return to
+		}
+		to += end
+	}
+	return to
+}
+
+// findJWT covers JSON Web Tokens: three parts of base64url, the first of which
+// is an object with an algorithm.
+func findJWT(s string, add func(kind string, from, to int)) {
+	for at := 0; ; {
+		i := strings.Index(s[at:], "eyJ")
+		if i < 0 {
+			return
+		}
+		from := at + i
+		at = from + 3
+		if from > 0 && inClass(s[from-1], "w_") && !afterEscape(s, from) {
+			continue
+		}
+		to, dots, head := from, 0, 0
+		for to < len(s) && inClass(s[to], "w-_.=") {
+			if s[to] == '.' {
+				if dots++; dots == 1 {
+					head = to
+				}
+			}
+			to++
+		}
+		at = to
+		if dots < 1 || head-from < 10 || to-head < 10 {
+			continue
+		}
+		if raw, err := base64.RawURLEncoding.DecodeString(s[from:head]); err == nil && strings.Contains(string(raw), `"alg"`) {
+			add("jwt", from, to)
+		}
+	}
+}
+
+// findURLs covers passwords in URLs, and signatures and tokens in paths.
+func findURLs(s string, add func(kind string, from, to int)) {
+	for at := 0; ; {
+		i := strings.Index(s[at:], "://")
+		if i < 0 {
+			break
+		}
+		start := at + i + 3
+		at = start
+		end := start
+		for end < len(s) && end-start < 1024 && !strings.ContainsRune(" \t\r\n\"'<>`\\", rune(s[end])) {
+			end++
+		}
+		host := end
+		if slash := strings.IndexAny(s[start:end], "/?#"); slash >= 0 && strings.IndexByte(s[start:start+slash], '@') >= 0 {
+			host = start + slash
+		}
+		sign := strings.LastIndexByte(s[start:host], '@')
+		if sign < 0 {
+			continue
+		}
+		user, pass, ok := strings.Cut(s[start:start+sign], ":")
+		if !ok {
+			if len(user) >= 20 && credible(user, weak, true) { // token@host
+				add("url_password", start, start+sign)
+			}
+			continue
+		}
+		if len(pass) < 3 || !credible(pass, strong, true) || strings.EqualFold(user, pass) {
+			continue
+		}
+		add("url_password", start+len(user)+1, start+sign)
+	}
+	for at := 0; ; { // Telegram: bot<digits>:<35 characters>
+		i := strings.IndexByte(s[at:], ':')
+		if i < 0 {
+			return
+		}
+		colon := at + i
+		at = colon + 1
+		from := colon
+		for from > 0 && inClass(s[from-1], "d") {
+			from--
+		}
+		to := colon + 1
+		for to < len(s) && inClass(s[to], "w-_") {
+			to++
+		}
+		if n := colon - from; n >= 8 && n <= 10 && to-colon-1 >= 33 && to-colon-1 <= 36 && s[colon+1] == 'A' {
+			add("telegram_token", from, to)
+		}
+	}
+}
+
+// findFlags covers credentials of command-line clients: curl -u user:password.
+func findFlags(s string, add func(kind string, from, to int)) {
+	for _, flag := range []string{"-u ", "--user ", "--user=", "--proxy-user ", "-u"} {
+		if flag == "-u" || !strings.Contains(s, "curl") && !strings.Contains(s, "http") {
+			continue
+		}
+		for at := 0; ; {
+			i := strings.Index(s[at:], flag)
+			if i < 0 {
+				break
+			}
+			at += i + len(flag)
+			from, to, _ := valueAt(s, at)
+			user, pass, ok := strings.Cut(s[from:to], ":")
+			if ok && credible(pass, strong, true) && !strings.HasPrefix(pass, "//") {
+				add("password", from+len(user)+1, to)
+			}
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// view is a text with something taken out or decoded, and where each of its
+// bytes came from.
+type view struct {
+	text string
+	from []int32 // from[i] is where byte i of text begins in the original
+	to   []int32 // to[i] is where it ends
+}
+
+// place maps a range of the view to the original.
+func (v *view) place(from, to int) (int, int) {
+	return int(v.from[from]), int(v.to[to-1])
+}
+
+// unwrapped returns the text without what splits or hides a secret: invisible
+// characters, line continuations, joined string literals, escapes of JSON and of
+// URLs. ok is false when there is nothing of the kind.
+func unwrapped(s string) (view, bool) {
+	if !strings.ContainsAny(s, "\\%+") && ascii(s) && !strings.Contains(s, "\" \"") && !strings.Contains(s, "..") {
+		return view{}, false
+	}
+	v := view{}
+	var b strings.Builder
+	emit := func(t string, from, to int) {
+		for range len(t) {
+			v.from = append(v.from, int32(from))
+			v.to = append(v.to, int32(to))
+		}
+		b.WriteString(t)
+	}
+	for i := 0; i < len(s); {
+		if n := joint(s, i); n > 0 {
+			i += n
+			continue
+		}
+		c := s[i]
+		switch {
+		case c == '\\' && i+5 < len(s) && s[i+1] == 'u':
+			if r, ok := hex4(s[i+2 : i+6]); ok {
+				if !hidden(r) {
+					emit(string(r), i, i+6)
+				}
+				i += 6
+				continue
+			}
+			emit(s[i:i+1], i, i+1)
+			i++
+		case c == '\\' && i+3 < len(s) && s[i+1] == 'x':
+			if b, err := hex.DecodeString(s[i+2 : i+4]); err == nil && b[0] < 0x80 {
+				emit(string(rune(b[0])), i, i+4)
+				i += 4
+				continue
+			}
+			emit(s[i:i+1], i, i+1)
+			i++
+		case c == '\\' && i+1 < len(s):
+			n := 1
+			for i+n < len(s) && s[i+n] == '\\' {
+				n++
+			}
+			if i+n >= len(s) {
+				i += n
+				continue
+			}
+			t := s[i+n]
+			switch t {
+			case 'n', 'r', 't':
+				emit("\n", i, i+n+1)
+			case '\n':
+			case '\r':
+				if i+n+1 < len(s) && s[i+n+1] == '\n' {
+					n++
+				}
+			case '"', '\'', '/':
+				emit(string(t), i, i+n+1)
+			default:
+				i += n
+				continue
+			}
+			i += n + 1
+		case c == '%' && i+2 < len(s):
+			if d, err := hex.DecodeString(s[i+1 : i+3]); err == nil && d[0] >= 0x20 && d[0] < 0x7f {
+				emit(string(rune(d[0])), i, i+3)
+				i += 3
+				continue
+			}
+			emit("%", i, i+1)
+			i++
+		case c < utf8.RuneSelf:
+			emit(s[i:i+1], i, i+1)
+			i++
+		default:
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if !hidden(r) {
+				if r >= 0xff01 && r <= 0xff5e { // full-width forms
+					emit(string(r-0xfee0), i, i+n)
+				} else {
+					emit(s[i:i+n], i, i+n)
+				}
+			}
+			i += n
+		}
+	}
+	v.text = b.String()
+	return v, v.text != s
+}
+
+// joint returns the length of what joins two string literals at i: " + ", ' . ',
+// adjacent literals, with blanks and line ends; or a continued line.
+func joint(s string, i int) int {
+	q := s[i]
+	if q != '"' && q != '\'' && q != '`' {
+		return 0
+	}
+	k := i + 1
+	skip := func() {
+		for k < len(s) && k-i < 200 && strings.IndexByte(" \t\r\n\\", s[k]) >= 0 {
+			k++
+		}
+	}
+	skip()
+	op := false
+	switch {
+	case k < len(s) && (s[k] == '+' || s[k] == '.' || s[k] == '&'):
+		op = true
+		k++
+		if k < len(s) && s[k-1] == '.' && s[k] == '.' {
+			k++
+		}
+	case k == i+1:
+		if k < len(s) && s[k] == q && i > 0 && inClass(s[i-1], "w") && k+1 < len(s) && inClass(s[k+1], "w") { // 'a''b'
+			return 2
+		}
+		return 0
+	}
+	skip()
+	if k < len(s) && (s[k] == '"' || s[k] == '\'' || s[k] == '`') && (op || s[k] == q) && k+1 < len(s) && inClass(s[k+1], "w-_+/=.") && i > 0 && inClass(s[i-1], "w-_+/=.") {
+		return k + 1 - i
+	}
+	return 0
+}
+
+func hex4(s string) (rune, bool) {
+	b, err := hex.DecodeString(s)
+	if err != nil {
+		return 0, false
+	}
+	return rune(b[0])<<8 | rune(b[1]), true
+}
+
+func ascii(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func hidden(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == '\u034f' || r == '\u180e' || r >= '\ufe00' && r <= '\ufe0f' || r == '\u115f' || r == '\u3164'
+}
+
+// encoded opens runs of base64 and hexadecimal digits and looks inside. A run in
+// which there is a secret is one as a whole.
+func (d *detector) encoded(s string, add func(kind string, from, to int)) {
+	for i := 0; i < len(s); {
+		if !inClass(s[i], "w+/-_") {
+			i++
+			continue
+		}
+		from, to := i, i
+		isHex := true
+		for to < len(s) && inClass(s[to], "w+/-_") {
+			isHex = isHex && inClass(s[to], "h")
+			to++
+		}
+		end := to
+		for end < len(s) && s[end] == '=' && end-to < 2 {
+			end++
+		}
+		i = max(end, i+1)
+		// a line-wrapped body goes on with the next line
+		for end == to && (to-from)%76 == 0 && to-from >= 76 && end+1 < len(s) && s[end] == '\n' && inClass(s[end+1], "w+/") {
+			next := end + 1
+			for next < len(s) && inClass(s[next], "w+/") {
+				next++
+			}
+			to, end, i = next, next, next
+			isHex = false
+			for end < len(s) && s[end] == '=' && end-to < 2 {
+				end++
+				i = end
+			}
+			break
+		}
+		if to-from < 16 || to-from > 256<<10 {
+			continue
+		}
+		if from >= 7 && s[from-7:from] == "base64," && mediaURL(s, from) {
+			continue
+		}
+		if isHex && (to-from)%2 == 0 {
+			if raw, err := hex.DecodeString(s[from:to]); err == nil && d.holds(raw) {
+				add("encoded", from, to)
+				continue
+			}
+		}
+		body := strings.Map(func(r rune) rune {
+			switch r {
+			case '-':
+				return '+'
+			case '_':
+				return '/'
+			case '\n', '\r':
+				return -1
+			}
+			return r
+		}, s[from:to])
+		body = body[:len(body)-boolInt(len(body)%4 == 1)]
+		raw, err := base64.RawStdEncoding.DecodeString(body)
+		if err == nil && d.holds(raw) {
+			add("encoded", from, end)
+		}
+	}
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// mediaURL reports an inline image or font.
+func mediaURL(s string, at int) bool {
+	head := s[max(0, at-64):at]
+	i := strings.LastIndex(head, "data:")
+	return i >= 0 && (strings.HasPrefix(head[i+5:], "image/") || strings.HasPrefix(head[i+5:], "font/") || strings.HasPrefix(head[i+5:], "audio/") || strings.HasPrefix(head[i+5:], "video/"))
+}
+
+// holds reports whether decoded bytes are text with a secret in it.
+func (d *detector) holds(raw []byte) bool {
+	if len(raw) < 12 || !utf8.Valid(raw) {
+		return false
+	}
+	for _, c := range raw {
+		if c < 0x20 && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	inner := detector{names: d.names, depth: d.depth + 1}
+	return len(inner.find(string(raw))) > 0
+}

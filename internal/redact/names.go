@@ -1,0 +1,174 @@
+package redact
+
+import "strings"
+
+// flat is a name without case and separators.
+func flat(name string) string {
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		switch c := name[i]; {
+		case c >= 'A' && c <= 'Z':
+			b.WriteByte(c | 32)
+		case c == '-' || c == '_' || c == '.' || c == ' ':
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// parts splits a name into lower-case words at separators and at changes of case.
+func parts(name string) []string {
+	var out []string
+	start := 0
+	flush := func(i int) {
+		if i > start {
+			out = append(out, strings.ToLower(name[start:i]))
+		}
+		start = i
+	}
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		upper := c >= 'A' && c <= 'Z'
+		switch {
+		case c == '-' || c == '_' || c == '.' || c == ' ' || c == '/' || c == ':':
+			flush(i)
+			start = i + 1
+		case upper && i > start && (name[i-1] >= 'a' && name[i-1] <= 'z' || name[i-1] >= '0' && name[i-1] <= '9'),
+			upper && i > start && i+1 < len(name) && name[i+1] >= 'a' && name[i+1] <= 'z' && name[i-1] >= 'A' && name[i-1] <= 'Z':
+			flush(i)
+		}
+	}
+	flush(len(name))
+	return out
+}
+
+// strength says how much a name alone proves about its value.
+type strength int
+
+const (
+	none   strength = iota
+	weak            // the value must look like a secret: token, key, auth
+	strong          // nearly any value is one: password
+)
+
+// nameKind tells what a value of the name is.
+func nameKind(name string) (string, strength) {
+	w := parts(name)
+	if len(w) == 0 || len(name) > 128 {
+		return "", none
+	}
+	last := w[len(w)-1]
+	prev := ""
+	if len(w) > 1 {
+		prev = w[len(w)-2]
+	}
+	switch last {
+	case "password", "passwd", "passphrase", "pwd", "passwort", "contrasena", "userpass", "userpassword", "rootpassword", "pgpassword", "sshpass", "dbpass", "dbpassword":
+		return "password", strong
+	case "pass", "pw", "psk":
+		return "password", strong
+	case "secret", "secrets":
+		return "secret", strong
+	case "apikey", "apitoken", "authtoken", "accesstoken", "secretkey", "privatekey", "clientsecret", "secretaccesskey", "refreshtoken", "bearertoken", "accesskey", "sessiontoken", "authkey":
+		return last, weak
+	case "token", "jwt", "pat", "bearer":
+		switch prev {
+		case "stop", "pad", "eos", "bos", "unk", "mask", "sep", "next", "page", "continuation", "max", "min", "cancel", "cancellation", "start", "end", "special", "sync", "last", "first", "image":
+			return "", none
+		}
+		return "token", weak
+	case "key":
+		switch prev {
+		case "api", "secret", "private", "access", "auth", "master", "signing", "encryption", "account", "shared", "storage", "service", "deploy", "license", "admin", "app", "sas", "integration", "client":
+			return prev + "_key", weak
+		}
+		return "", none
+	case "authorization", "auth", "credential", "credentials", "cred", "creds":
+		return "credential", weak
+	case "cookie", "cookies":
+		return "cookie", weak
+	case "sig", "signature", "sas":
+		return "signature", weak
+	case "salt", "pepper", "otp", "totp", "mnemonic", "seed", "pin":
+		if last == "mnemonic" || last == "otp" && prev != "" {
+			return last, weak
+		}
+		return "", none
+	case "session", "sid", "sessionid":
+		return "session", weak
+	}
+	if last == "id" && prev == "session" {
+		return "", none
+	}
+	if last == "base" && strings.Contains(strings.ToLower(name), "secret_key_base") {
+		return "secret", strong
+	}
+	if n := flat(name); strings.HasSuffix(n, "password") || strings.HasSuffix(n, "passwd") {
+		return "password", strong
+	} else if strings.HasSuffix(n, "apikey") || strings.HasSuffix(n, "secretkey") || strings.HasSuffix(n, "authtoken") || strings.HasSuffix(n, "accesstoken") {
+		return "api_key", weak
+	}
+	return "", none
+}
+
+// credible reports whether a value of a secret name is one: not a placeholder,
+// not a reference to where the secret is, not a word of a type or a program.
+func credible(v string, s strength, quoted bool) bool {
+	if s == none || len(v) < 4 || len(v) > 64<<10 || placeholderAt(v) == len(v) {
+		return false
+	}
+	low := strings.ToLower(v)
+	switch {
+	case strings.HasPrefix(v, "$"), strings.HasPrefix(v, "<") && strings.HasSuffix(v, ">"), strings.Contains(v, "{{"), strings.Contains(v, "${"),
+		strings.HasPrefix(v, "%") && strings.HasSuffix(v, "%"), strings.HasPrefix(v, "[") && strings.HasSuffix(v, "]"),
+		strings.HasPrefix(v, "/run/secrets/"), strings.HasPrefix(v, "/var/run/secrets"), strings.HasPrefix(v, "file:"), strings.HasPrefix(v, "vault:"),
+		strings.HasPrefix(v, "arn:"), strings.HasPrefix(v, "projects/"), strings.HasPrefix(v, "op://"), strings.HasPrefix(v, "ref+"), strings.HasPrefix(v, "ssm:"):
+		return false
+	}
+	for _, word := range []string{"example", "placeholder", "changeme", "change_me", "change-me", "redacted", "your-", "your_", "yourpass", "yourtoken", "yourkey", "yoursecret",
+		"xxxx", "****", "....", "todo", "dummy", "not-a-real", "notreal", "replace", "<", "insert"} {
+		if strings.Contains(low, word) {
+			return false
+		}
+	}
+	switch low {
+	case "null", "none", "nil", "true", "false", "undefined", "string", "password", "passwd", "secret", "token", "test", "pass", "admin", "user", "root", "default",
+		"empty", "bearer", "basic", "required", "optional", "hidden", "masked", "unknown", "value", "text", "bool", "char", "str", "number", "object", "mypassword", "hunter2?",
+		"foobar", "yes", "auto", "inherit", "always", "never", "disabled", "enabled", "read", "write", "postgres", "mysql", "letmein?", "username", "fixme":
+		return false
+	}
+	if !quoted && strings.ContainsAny(v, "()[]{}") && !strings.ContainsAny(v, "!@#^&") {
+		return false // a call or an index
+	}
+	if strings.HasPrefix(low, "process.env") || strings.HasPrefix(low, "os.") || strings.HasPrefix(low, "env.") || strings.HasPrefix(low, "secrets.") || strings.HasPrefix(low, "config.") || strings.HasPrefix(low, "var.") || strings.HasPrefix(low, "self.") || strings.HasPrefix(low, "this.") || strings.HasPrefix(low, "req.") || strings.HasPrefix(low, "data.") {
+		return false
+	}
+	digits, letters, upper, lower, other := 0, 0, 0, 0, 0
+	for i := 0; i < len(v); i++ {
+		switch c := v[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+		case c >= 'A' && c <= 'Z':
+			upper, letters = upper+1, letters+1
+		case c >= 'a' && c <= 'z':
+			lower, letters = lower+1, letters+1
+		default:
+			other++
+		}
+	}
+	if strings.ContainsAny(v, " \t\n") && s != strong {
+		return false
+	}
+	if s == strong {
+		if strings.Count(v, " ") > 6 {
+			return false // a sentence
+		}
+		return len(v) >= 6 || digits > 0
+	}
+	if dull(v) || len(v) < 8 {
+		return false
+	}
+	mixed := upper > 0 && lower > 0
+	return digits > 0 && letters > 0 && len(v) >= 10 || mixed && len(v) >= 16 && other == 0 || len(v) >= 24 && mixed || digits >= 10 && letters == 0 && len(v) >= 16
+}

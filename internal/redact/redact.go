@@ -1,0 +1,148 @@
+package redact
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// MinKey is the least length of a Config's Key, in bytes.
+const MinKey = 16
+
+// MaxText is the longest text that is looked through, in bytes; a longer one is
+// covered as a whole.
+const MaxText = 4 << 20
+
+// ErrConfig is the class of errors about a Config, ErrInput that of errors about
+// what is to be redacted.
+var (
+	ErrConfig = errors.New("redact: bad configuration")
+	ErrInput  = errors.New("redact: bad input")
+)
+
+// Error is this package's error. Text holds nothing of what was to be redacted.
+type Error struct {
+	Class error
+	Text  string
+}
+
+// Error returns the text.
+func (e *Error) Error() string { return e.Text }
+
+// Unwrap returns the class.
+func (e *Error) Unwrap() error { return e.Class }
+
+// Config says what to cover besides what the detector finds.
+type Config struct {
+	// Key is what placeholders are keyed with, so that equal secrets have equal
+	// placeholders and nobody without the key can test a guess. At least MinKey bytes.
+	Key []byte
+	// Masks are JSON Pointers (RFC 6901) into documents given to JSON; a token "*"
+	// stands for every member or element. What they name is covered whole.
+	Masks []string
+	// KeyNames are further names of secret values, compared without case and
+	// without - _ . and blanks.
+	KeyNames []string
+}
+
+// Redactor covers secrets.
+type Redactor struct {
+	key   []byte
+	masks [][]string
+	names map[string]bool
+}
+
+// New checks the configuration. Errors are of class ErrConfig.
+func New(c Config) (*Redactor, error) {
+	if len(c.Key) < MinKey {
+		return nil, &Error{ErrConfig, fmt.Sprintf("the redaction key is shorter than %d bytes", MinKey)}
+	}
+	r := &Redactor{key: append([]byte{}, c.Key...), names: map[string]bool{}}
+	for _, m := range c.Masks {
+		if err := phases.CheckPointer(m); err != nil || m == "" {
+			return nil, &Error{ErrConfig, fmt.Sprintf("mask %q is not a JSON Pointer below the document", m)}
+		}
+		var tokens []string
+		for _, t := range strings.Split(m[1:], "/") {
+			tokens = append(tokens, strings.ReplaceAll(strings.ReplaceAll(t, "~1", "/"), "~0", "~"))
+		}
+		r.masks = append(r.masks, tokens)
+	}
+	for _, n := range c.KeyNames {
+		if flat(n) == "" {
+			return nil, &Error{ErrConfig, "an empty key name"}
+		}
+		r.names[flat(n)] = true
+	}
+	return r, nil
+}
+
+// Finding is one place of a text: bytes Start to End.
+type Finding struct {
+	Kind  string // such as github_token, private_key, password; [a-z0-9_]
+	Start int
+	End   int
+}
+
+// Find returns the secrets of a text, by place and without overlaps.
+func Find(text string) []Finding {
+	d := detector{}
+	return d.find(text)
+}
+
+// Text covers the secrets of a text. Findings are places in the original.
+func (r *Redactor) Text(s string) (string, []Finding) {
+	if len(s) > MaxText {
+		return r.placeholder("too_long", s), []Finding{{Kind: "too_long", Start: 0, End: len(s)}}
+	}
+	d := detector{names: r.names}
+	found := d.find(s)
+	if len(found) == 0 {
+		return s, nil
+	}
+	var b strings.Builder
+	at := 0
+	for _, f := range found {
+		b.WriteString(s[at:f.Start])
+		b.WriteString(r.placeholder(f.Kind, s[f.Start:f.End]))
+		at = f.End
+	}
+	b.WriteString(s[at:])
+	return b.String(), found
+}
+
+// placeholder is what stands for a secret: its kind, and 8 hexadecimal digits of
+// a keyed digest.
+func (r *Redactor) placeholder(kind, secret string) string {
+	m := hmac.New(sha256.New, r.key)
+	m.Write([]byte(secret))
+	return "[redacted:" + kind + ":" + hex.EncodeToString(m.Sum(nil)[:4]) + "]"
+}
+
+// placeholderAt returns the length of a placeholder at the start of s, or 0:
+// [redacted:KIND:HASH8], or [redacted:LABEL] as a hook's redaction leaves it.
+func placeholderAt(s string) int {
+	const head = "[redacted:"
+	if !strings.HasPrefix(s, head) {
+		return 0
+	}
+	end := strings.IndexByte(s[:min(len(s), 128)], ']')
+	if end < 0 {
+		return 0
+	}
+	kind, hash, has := strings.Cut(s[len(head):end], ":")
+	for _, c := range kind {
+		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-') || len(kind) > 24 {
+			return 0
+		}
+	}
+	if has && (len(hash) != 8 || strings.Trim(hash, "0123456789abcdef") != "") {
+		return 0
+	}
+	return end + 1
+}
