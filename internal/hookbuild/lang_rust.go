@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -57,12 +58,20 @@ func compileRust(ctx context.Context, j *job) ([]byte, error) {
 	if ld := find("wasm-ld"); ld != "" {
 		j.version(ctx, "", ld, "--version")
 	}
-	target := filepath.Join(j.work, "cargo")
-	flags := []string{
-		"-Clink-arg=-zstack-size=65536", // the default of 1 MiB is zeroed for every invocation
-		"--remap-path-prefix=" + filepath.Dir(j.dir) + "=/src",
+	environ := env("RUSTC="+rustc, "CARGO_TARGET_DIR="+filepath.Join(j.work, "cargo"))
+	flags, err := j.remapped(ctx, environ, cargo)
+	if err != nil {
+		return nil, err
 	}
-	environ := env("RUSTC="+rustc, "CARGO_TARGET_DIR="+target, "CARGO_ENCODED_RUSTFLAGS="+strings.Join(flags, "\x1f"))
+	flags = append(flags, "-Clink-arg=-zstack-size=65536") // the default of 1 MiB is zeroed for every invocation
+	environ = append(environ, "CARGO_ENCODED_RUSTFLAGS="+strings.Join(flags, "\x1f"))
+	if runtime.GOOS != "windows" {
+		wrapper := filepath.Join(j.work, "rustc-wrapper")
+		if err := os.WriteFile(wrapper, []byte(rustcWrapper), 0o755); err != nil {
+			return nil, failure(ErrWrite, err, "%s could not be written: %v", wrapper, reason(err))
+		}
+		environ = append(environ, "RUSTC_WRAPPER="+wrapper)
+	}
 	out, err := j.run(ctx, environ, cargo, "build", "--release", "--quiet", "--target", rustTarget, "--message-format=json-render-diagnostics")
 	if err != nil {
 		return nil, err
@@ -76,6 +85,43 @@ func compileRust(ctx context.Context, j *job) ([]byte, error) {
 		return nil, failure(ErrCompile, err, "the module that cargo names cannot be read: %v", reason(err))
 	}
 	return b, nil
+}
+
+// rustcWrapper makes builds independent of where the source lies: cargo hashes
+// absolute paths into the metadata of each crate, which decides symbol names and
+// with them the order of functions in the module.
+const rustcWrapper = `#!/bin/sh
+rustc=$1
+shift
+for arg; do
+	shift
+	case $arg in metadata=*) arg=metadata=$CARGO_PKG_NAME-$CARGO_PKG_VERSION ;; esac
+	set -- "$@" "$arg"
+done
+exec "$rustc" "$@"
+`
+
+// remapped returns flags that replace the directories of all packages by their
+// names: panics carry source paths, and no path of this machine may get into a module.
+func (j *job) remapped(ctx context.Context, environ []string, cargo string) ([]string, error) {
+	out, err := j.run(ctx, environ, cargo, "metadata", "--format-version", "1", "--quiet")
+	if err != nil {
+		return nil, err
+	}
+	var meta struct {
+		Packages []struct {
+			Name         string `json:"name"`
+			ManifestPath string `json:"manifest_path"`
+		} `json:"packages"`
+	}
+	if err := json.Unmarshal(out, &meta); err != nil {
+		return nil, failure(ErrCompile, err, "cargo described the packages in a form that is not known: %v", err)
+	}
+	var flags []string
+	for _, p := range meta.Packages {
+		flags = append(flags, "--remap-path-prefix="+filepath.Dir(p.ManifestPath)+"=/"+p.Name)
+	}
+	return flags, nil
 }
 
 // builtModule finds the module among cargo's messages, one JSON object per line.
