@@ -1,0 +1,100 @@
+// Package builtin decides which hooks come with the binary. They count as
+// trusted because their digests are compiled in (from the lock beside their
+// sources), not because a key signed them; an embedded module whose bytes do not
+// fit its digest is refused like any other.
+//
+// It never reads the file system.
+package builtin
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sort"
+
+	"github.com/go-json-experiment/json"
+
+	exampleswasm "github.com/belay-hooks/belay/examples-wasm"
+)
+
+// Errors, for errors.Is.
+var (
+	ErrUnknown = errors.New("no such built-in hook")
+	ErrDigest  = errors.New("an embedded module does not fit its digest")
+)
+
+// Hook is one embedded hook.
+type Hook struct {
+	Name   string
+	Digest string // sha256:<hex> of Module
+	Module []byte // must not be changed
+}
+
+// Set is the embedded hooks. It is not changed after Load and safe for
+// concurrent use.
+type Set struct {
+	byName   map[string]Hook
+	byDigest map[string]string
+}
+
+// lock is the part of digests.lock that matters here; its other members serve
+// whoever builds the modules again.
+type lock struct {
+	Modules []struct {
+		Name   string `json:"name"`
+		File   string `json:"file"`
+		Digest string `json:"digest"`
+	} `json:"modules"`
+}
+
+// Load reads and checks what is embedded.
+func Load() (*Set, error) {
+	src, err := exampleswasm.Read("digests.lock")
+	if err != nil {
+		return nil, fmt.Errorf("builtin: %w", err)
+	}
+	var l lock
+	if err := json.Unmarshal(src, &l); err != nil {
+		return nil, fmt.Errorf("builtin: digests.lock: %w", err)
+	}
+	s := &Set{byName: map[string]Hook{}, byDigest: map[string]string{}}
+	for _, m := range l.Modules {
+		b, err := exampleswasm.Read(m.File)
+		if err != nil {
+			return nil, fmt.Errorf("builtin: %s: %w", m.Name, err)
+		}
+		sum := sha256.Sum256(b)
+		if got := "sha256:" + hex.EncodeToString(sum[:]); got != m.Digest {
+			return nil, fmt.Errorf("builtin: %s: %w: it is %s, the lock says %s", m.Name, ErrDigest, got, m.Digest)
+		}
+		s.byName[m.Name] = Hook{Name: m.Name, Digest: m.Digest, Module: b}
+		s.byDigest[m.Digest] = m.Name
+	}
+	return s, nil
+}
+
+// Get returns the hook with the name. The error is ErrUnknown.
+func (s *Set) Get(name string) (Hook, error) {
+	h, ok := s.byName[name]
+	if !ok {
+		return Hook{}, fmt.Errorf("%w: %q", ErrUnknown, name)
+	}
+	return h, nil
+}
+
+// Trusted reports whether a file with the digest is one of the embedded hooks.
+func (s *Set) Trusted(digest string) bool {
+	_, ok := s.byDigest[digest]
+	return ok
+}
+
+// Hooks returns all embedded hooks, sorted by name.
+func (s *Set) Hooks() []Hook {
+	out := make([]Hook, 0, len(s.byName))
+	for _, h := range s.byName {
+		out = append(out, h)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out
+}
