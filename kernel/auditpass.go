@@ -1,0 +1,150 @@
+package kernel
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// auditInput bounds the document of an audit hook: the record and the envelope round it.
+const auditInput = phases.MaxInputBytes + 256<<10
+
+// auditPass shows the record, which the kernel has covered already, to the audit
+// hooks, one after the other, and takes over what they cover further. In an
+// invocation of phase audit the record that they see is the event that the
+// runtime reported. An error means that the record may not be stored as it is;
+// it is a *phases.Fault. The turns are returned in any case.
+func (c *chain) auditPass(ctx context.Context, v *phases.Verdict, rec *audit.Record) ([]audit.Turn, error) {
+	inv := c.i.inv
+	inv.Phase, inv.Metadata = phases.Audit, nil // what the caller sent is covered inside the record only
+	var hooks, observers []*binding
+	for _, b := range c.i.snap.bindings {
+		switch {
+		case !b.matches(&inv):
+		case b.fault != nil && b.phases == nil && c.words.Stopped():
+			// It could not be loaded and has blocked the action already.
+		case b.mode == phases.Observe:
+			observers = append(observers, b)
+		default:
+			hooks = append(hooks, b)
+		}
+	}
+	if len(hooks)+len(observers) == 0 {
+		return nil, nil
+	}
+	action, err := auditAction(&c.i.inv, rec)
+	if err != nil {
+		return nil, err
+	}
+	inv.Action = action
+	words, err := phases.NewChain(inv, nil, phases.Scopes{})
+	if err != nil {
+		return nil, phases.NewFault(phases.KindAudit, "the record could not be shown to the audit hooks", err)
+	}
+	a := &auditing{chain: c, words: words, left: c.i.snap.budget}
+	for _, b := range hooks {
+		if err := a.turn(ctx, b); err != nil {
+			return a.turns, err
+		}
+	}
+	if err := a.apply(&c.i.inv, v, rec); err != nil {
+		return a.turns, err
+	}
+	a.left = c.i.snap.budget
+	for _, b := range observers {
+		_ = a.turn(ctx, b) // failures of observing hooks never block
+	}
+	return a.turns, nil
+}
+
+// auditAction builds the action of the audit phase.
+func auditAction(inv *phases.Invocation, rec *audit.Record) (jsontext.Value, error) {
+	a := phases.AuditAction{Kind: "verdict"}
+	if inv.Phase == phases.Audit {
+		covered, ok := phases.Get(rec.Verdict.Input, "/action")
+		if !ok {
+			return nil, phases.NewFault(phases.KindAudit, "the record holds no action", nil)
+		}
+		return covered, nil
+	}
+	data, err := rec.Document()
+	if err != nil {
+		return nil, err
+	}
+	a.Data = data
+	return json.Marshal(&a)
+}
+
+// auditing is the audit pass of one attempt. It is used by one goroutine.
+type auditing struct {
+	chain *chain
+	words *phases.Chain
+	left  time.Duration
+	masks []string // what enforcing hooks have covered, relative to /data
+	turns []audit.Turn
+}
+
+// turn runs one audit hook. The error is a *phases.Fault of kind audit: an
+// enforcing hook has failed, and nobody knows what it would have covered.
+func (a *auditing) turn(ctx context.Context, b *binding) error {
+	view := a.words.View()
+	doc, err := phases.Document(view, nil)
+	var r turnResult
+	if err != nil {
+		r.fault = phases.NewFault(phases.KindProtocol, "the input of a hook could not be built", err)
+	} else {
+		r = a.chain.callOn(ctx, b, phases.PassAudit, a.left, view, doc, hostcalls.Limits{Input: auditInput})
+	}
+	a.left -= r.outcome.Duration
+	t := phases.Turn{By: b.actor(phases.Audit), Pass: phases.PassAudit, Effects: r.outcome.Effects, Fault: r.fault, FailText: r.outcome.FailText}
+	res := a.words.Add(t)
+	if res.Decision != phases.HookError && b.mode != phases.Observe {
+		for _, e := range r.outcome.Effects {
+			a.masks = append(a.masks, strings.TrimPrefix(e.Path, "/data"))
+		}
+	}
+	var notes []string
+	if b.loaded != nil {
+		notes = append(notes, b.loaded.Notes...)
+	}
+	notes = append(append(notes, r.outcome.Notes...), res.Notes...)
+	rep := a.chain.report(b, phases.PassAudit, r, res, notes)
+	a.turns = append(a.turns, auditTurn(b, rep, r))
+	if res.Decision == phases.HookError && b.mode != phases.Observe {
+		return phases.NewFault(phases.KindAudit, "an audit hook failed: "+res.Reason, r.fault)
+	}
+	return nil
+}
+
+// apply takes over what the enforcing hooks have covered.
+func (a *auditing) apply(inv *phases.Invocation, v *phases.Verdict, rec *audit.Record) error {
+	if len(a.masks) == 0 {
+		return nil
+	}
+	final := a.words.View().Action
+	if inv.Phase != phases.Audit {
+		data, _ := phases.Get(final, "/data")
+		return rec.Apply(data, a.masks)
+	}
+	input, err := phases.Set(rec.Verdict.Input, "/action", final)
+	if err != nil {
+		return phases.NewFault(phases.KindAudit, "what the audit hooks covered could not be recorded", err)
+	}
+	rec.Verdict.Input = input
+	v.Action = final
+	for _, m := range a.masks {
+		v.Changed = append(v.Changed, "/data"+m)
+		rec.Verdict.Masked = append(rec.Verdict.Masked, "/input/action/data"+m)
+	}
+	slices.Sort(v.Changed)
+	v.Changed = slices.Compact(v.Changed)
+	return nil
+}

@@ -1,0 +1,428 @@
+package kernel
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// chain is one attempt at an invocation. It is used by one goroutine; only
+// ahead (the running ahead of validators) starts others, which touch nothing but
+// their own result.
+type chain struct {
+	i       *invocation
+	words   *phases.Chain
+	latched *Latch
+
+	left     time.Duration // what the enforcing hooks may still take
+	leftObs  time.Duration // what the observing hooks may still take
+	judged   map[*binding]int
+	acted    map[string]bool // bindings whose turn counted
+	fault    *phases.Fault   // the failure that blocked, if one did
+	reports  []phases.HookReport
+	turns    []audit.Turn
+	notes    []string
+	retries  map[string]int
+	retried  bool
+	stateNow map[stateKey]bool // keys that this attempt has read
+
+	stateReads  []StateRead
+	stateWrites []StateWrite
+}
+
+type stateKey struct{ namespace, key string }
+
+func (i *invocation) newChain(md phases.Metadata) (*chain, error) {
+	inv := i.inv
+	if inv.Phase == phases.Spawn && i.o.ParentScopes != nil {
+		if err := i.o.ParentScopes.Validate(); err != nil {
+			return nil, err
+		}
+	}
+	ceiling := i.snap.ceiling
+	if inv.Phase == phases.Spawn && i.o.ParentScopes != nil {
+		ceiling = ceiling.Intersect(*i.o.ParentScopes)
+	}
+	words, err := phases.NewChain(inv, md, ceiling)
+	if err != nil {
+		return nil, err
+	}
+	c := &chain{i: i, words: words, left: i.snap.budget, leftObs: i.snap.budget,
+		judged: map[*binding]int{}, acted: map[string]bool{}, stateNow: map[stateKey]bool{}}
+	if i.k.o.UnsafeFailOpen {
+		c.notes = append(c.notes, "UNSAFE: fail-open is on, hooks that fail do not block")
+	}
+	return c, nil
+}
+
+// run takes the invocation through both passes and the observing hooks. In the
+// audit phase nothing is decided here: audit hooks see the record.
+func (c *chain) run(ctx context.Context) {
+	if c.i.inv.Phase == phases.Audit {
+		return
+	}
+	var mutators, validators, observers []*binding
+	view := c.words.View()
+	for _, b := range c.i.snap.bindings {
+		switch {
+		case !b.matches(&view):
+		case b.mode == phases.Observe:
+			observers = append(observers, b)
+		case b.mutates(c.i.inv.Phase):
+			mutators = append(mutators, b)
+			validators = append(validators, b)
+		default:
+			validators = append(validators, b)
+		}
+	}
+	for _, b := range mutators {
+		if c.words.Stopped() {
+			break
+		}
+		c.count(b, phases.PassMutate, c.turn(ctx, b, phases.PassMutate, c.left))
+		c.judged[b] = c.words.Revision()
+	}
+	if !c.words.Stopped() {
+		// A mutator has judged what will run unless the action changed after its turn.
+		validators = slices.DeleteFunc(validators, func(b *binding) bool {
+			return b.mutates(c.i.inv.Phase) && (!b.judges || c.judged[b] == c.words.Revision())
+		})
+		c.validate(ctx, validators)
+	}
+	if !c.words.Stopped() {
+		c.require()
+	}
+	for _, b := range observers {
+		c.count(b, phases.PassObserve, c.turn(ctx, b, phases.PassObserve, c.leftObs))
+	}
+}
+
+// validate counts the validators in order. They all see the action and the
+// metadata as the mutators left them, never each other's annotations, so that
+// running some of them ahead changes nothing but the time it takes.
+func (c *chain) validate(ctx context.Context, list []*binding) {
+	ahead, cancel := context.WithCancel(ctx)
+	defer cancel()
+	results := c.ahead(ahead, list)
+	md := c.words.Metadata()
+	for n, b := range list {
+		var r turnResult
+		if results != nil && results[n] != nil {
+			r = <-results[n]
+		} else {
+			r = c.turnWith(ctx, b, phases.PassValidate, c.left, md)
+		}
+		c.count(b, phases.PassValidate, r)
+		if c.words.Stopped() {
+			return
+		}
+	}
+}
+
+// ahead starts the validators that reach nothing outside of the sandbox, as many
+// at once as there are processors. A result is dropped unless its turn comes.
+func (c *chain) ahead(ctx context.Context, list []*binding) []chan turnResult {
+	var can []int
+	for n, b := range list {
+		if b.ahead && b.fault == nil {
+			can = append(can, n)
+		}
+	}
+	if c.i.k.o.Sequential || len(can) < 2 || runtime.GOMAXPROCS(0) < 2 {
+		return nil
+	}
+	results := make([]chan turnResult, len(list))
+	md, left := c.words.Metadata(), c.left
+	view := c.words.View()
+	next := make(chan int, len(can))
+	for _, n := range can {
+		results[n] = make(chan turnResult, 1)
+		next <- n
+	}
+	close(next)
+	for range min(runtime.GOMAXPROCS(0), len(can)) {
+		go func() {
+			for n := range next {
+				if ctx.Err() != nil {
+					return // nobody waits for what is left
+				}
+				results[n] <- c.call(ctx, list[n], phases.PassValidate, left, view, md)
+			}
+		}()
+	}
+	return results
+}
+
+// turnResult is one turn that has run but does not count yet.
+type turnResult struct {
+	input   []byte
+	outcome Outcome
+	fault   *phases.Fault
+	trust   bool
+	start   time.Time
+}
+
+func (c *chain) turn(ctx context.Context, b *binding, pass phases.Pass, left time.Duration) turnResult {
+	return c.turnWith(ctx, b, pass, left, c.words.Metadata())
+}
+
+func (c *chain) turnWith(ctx context.Context, b *binding, pass phases.Pass, left time.Duration, md phases.Metadata) turnResult {
+	return c.call(ctx, b, pass, left, c.words.View(), md)
+}
+
+// call runs one turn. It reads the chain's constants only: it may run ahead.
+func (c *chain) call(ctx context.Context, b *binding, pass phases.Pass, left time.Duration, view phases.Invocation, md phases.Metadata) turnResult {
+	doc, err := phases.Document(view, md)
+	if err != nil {
+		return turnResult{fault: phases.NewFault(phases.KindProtocol, "the input of a hook could not be built", err)}
+	}
+	return c.callOn(ctx, b, pass, left, view, doc, hostcalls.Limits{})
+}
+
+func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left time.Duration, view phases.Invocation, doc []byte, limits hostcalls.Limits) (r turnResult) {
+	r.input = doc
+	if b.fault != nil {
+		r.fault, r.trust = b.fault, b.trust
+		return r
+	}
+	if left <= 0 {
+		r.fault = phases.NewFault(phases.KindDeadline, "the hooks before it have used up the chain's time", nil)
+		return r
+	}
+	observe := b.mode == phases.Observe
+	turn := Turn{
+		Fuel: b.fuel, Timeout: min(b.timeout, left),
+		Session: hostcalls.SessionConfig{
+			Phase: view.Phase, Pass: pass, Input: doc, Action: view.Action, Config: b.spec.Config,
+			Actor: b.actor(view.Phase), Granted: b.loaded.Capabilities, Limits: limits,
+			Time: c.i.inv.Time, Seed: c.i.turnSeed(b.spec.Name, pass), Home: c.i.k.o.Home, CWD: view.CWD, Scopes: view.Scopes,
+			Observe: observe, State: &stateReader{store: c.i.k.o.Store, namespace: namespace(b)},
+			Tools: c.i.k.o.Tools, Files: c.i.k.o.Files,
+		},
+	}
+	start := time.Now()
+	defer func() {
+		if p := recover(); p != nil {
+			r.fault = phases.NewFault(phases.KindTrap, "the hook could not be run", fmt.Errorf("panic: %v", p))
+		}
+		if r.outcome.Duration == 0 {
+			r.outcome.Duration = time.Since(start)
+		}
+	}()
+	out, err := b.loaded.Hook.Run(ctx, turn)
+	r.outcome = out
+	if err != nil {
+		if r.fault = phases.FaultOf(err); r.fault == nil {
+			r.fault = phases.NewFault(phases.KindTrap, "the hook could not be run", err)
+		}
+	}
+	return r
+}
+
+// turnSeed gives every turn a stream of its own, so that what one hook draws does
+// not depend on who ran before it.
+func (i *invocation) turnSeed(name string, pass phases.Pass) [32]byte {
+	h := sha256.New()
+	h.Write([]byte("belay turn\x00"))
+	h.Write(i.seed[:])
+	h.Write([]byte(string(pass) + "\x00" + name))
+	return [32]byte(h.Sum(nil))
+}
+
+func namespace(b *binding) string {
+	if b.mode == phases.Observe {
+		return "observe:" + b.spec.Name // a shadow: what it writes is never read by enforcing hooks
+	}
+	return b.spec.Name
+}
+
+// count adds a turn to the chain, its report, its event and its state.
+func (c *chain) count(b *binding, pass phases.Pass, r turnResult) {
+	left := &c.left
+	if pass == phases.PassObserve {
+		left = &c.leftObs
+	}
+	if *left <= 0 && r.fault == nil {
+		// It ran ahead in time that the hooks before it have used up.
+		r = turnResult{input: r.input, fault: phases.NewFault(phases.KindDeadline, "the hooks before it have used up the chain's time", nil)}
+	}
+	*left -= r.outcome.Duration
+	t := phases.Turn{By: b.actor(c.i.inv.Phase), Pass: pass, Effects: r.outcome.Effects, Fault: r.fault, FailText: r.outcome.FailText}
+	res, open := c.add(b, t, r.trust)
+	var notes []string
+	if b.loaded != nil {
+		notes = append(notes, b.loaded.Notes...)
+	}
+	notes = append(append(notes, r.outcome.Notes...), res.Notes...)
+	if open {
+		notes = append(notes, "UNSAFE: the hook failed and counts as one without an opinion")
+		c.notes = append(c.notes, "UNSAFE: "+b.spec.Name+" failed and did not block")
+	}
+	for _, w := range r.outcome.Wishes {
+		notes = append(notes, "observed only: would have called "+w.Call)
+	}
+	rep := c.report(b, pass, r, res, notes)
+	c.reports = append(c.reports, rep)
+	c.turns = append(c.turns, auditTurn(b, rep, r))
+	if rep.Decision == phases.HookError {
+		if pass != phases.PassObserve && !open {
+			c.fault = r.fault
+			if c.fault == nil { // the turn itself succeeded, its effects were refused
+				c.fault = phases.NewFault(res.Kind, res.Reason, nil)
+			}
+		}
+		return
+	}
+	c.acted[b.spec.Name] = true
+	c.takeState(b, &r.outcome)
+}
+
+func (c *chain) report(b *binding, pass phases.Pass, r turnResult, res phases.TurnResult, notes []string) phases.HookReport {
+	rep := phases.HookReport{
+		Hook: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Pass: pass, Decision: res.Decision, Reason: res.Reason,
+		Effects: r.outcome.Effects, Fuel: r.outcome.Fuel, MemoryPeak: r.outcome.MemoryPeak,
+		Hostcalls: r.outcome.Hostcalls, DurationUS: r.outcome.Duration.Microseconds(), Notes: notes,
+	}
+	if b.loaded != nil {
+		rep.Version = b.loaded.Version
+	}
+	if res.Decision == phases.HookError {
+		rep.Kind = res.Kind
+		rep.Effects = nil // none of them counts
+	}
+	if rep.Effects == nil {
+		rep.Effects = []phases.Effect{}
+	}
+	return rep
+}
+
+func auditTurn(b *binding, rep phases.HookReport, r turnResult) audit.Turn {
+	t := audit.Turn{Report: rep, Input: r.input, Detail: r.outcome.Detail}
+	if b.loaded != nil {
+		t.Signer = b.loaded.Signer
+	}
+	if t.Detail == "" && r.fault != nil && r.fault.Cause != nil {
+		t.Detail = r.fault.Cause.Error()
+	}
+	for _, l := range r.outcome.Logs {
+		t.Logs = append(t.Logs, logLevel(l.Level)+": "+l.Text)
+	}
+	if n := r.outcome.LogsDropped; n > 0 {
+		t.Logs = append(t.Logs, fmt.Sprintf("(%d entries were cut or dropped)", n))
+	}
+	return t
+}
+
+func logLevel(l int) string {
+	names := [...]string{"debug", "info", "warn", "error"}
+	return names[min(max(l, 0), len(names)-1)]
+}
+
+// add counts the turn, unless it failed and failures are let pass: then the
+// chain stays as it was.
+func (c *chain) add(b *binding, t phases.Turn, trust bool) (res phases.TurnResult, open bool) {
+	if !c.i.k.o.UnsafeFailOpen || trust || b.mode == phases.Observe {
+		return c.words.Add(t), false
+	}
+	before := *c.words
+	res = c.words.Add(t)
+	if res.Decision != phases.HookError || !mayPass(res.Kind) {
+		return res, false
+	}
+	*c.words = before
+	res.Stop = before.Stopped()
+	return res, true
+}
+
+// mayPass says which failures UnsafeFailOpen lets pass: those of a hook itself.
+func mayPass(k phases.Kind) bool {
+	return k != phases.KindAudit && k != phases.KindStore
+}
+
+// require blocks when a hook that the operator wants to have run did not.
+func (c *chain) require() {
+	for _, r := range c.i.snap.require {
+		view := c.words.View()
+		if !slices.Contains(r.phases, view.Phase) {
+			continue
+		}
+		if (view.Phase == phases.PreTool || view.Phase == phases.PostTool) && !r.tools.Match(view.Tool()) {
+			continue
+		}
+		for _, name := range r.hooks {
+			if !c.acted[name] {
+				f := phases.NewFault(phases.KindLoad, "a required hook did not run: "+name, nil)
+				c.words.Fail(kernelName, f)
+				c.fault = f
+				return
+			}
+		}
+	}
+}
+
+// verdict returns what the chain came to, and the failure that blocked it, if any.
+func (c *chain) verdict(run RunState) (phases.Verdict, error) {
+	v := c.words.Result()
+	v.PolicyRevision = c.i.snap.revision
+	v.Notes = append(slices.Clone(c.notes), v.Notes...)
+	if c.reports != nil {
+		v.Hooks = c.reports
+	}
+	if l := c.latched; l != nil {
+		blockVerdict(&v, l.Kind, l.DecidedBy, l.Reason)
+		v.Enforced = phases.EnforcedLatched
+		return v, nil
+	}
+	if v.Decision != phases.Block && c.i.o.ScopesLost && !v.Scopes.Contains(c.i.inv.Scopes) {
+		if err := phases.CheckScopes(c.i.inv, v.Action, v.Scopes); err != nil {
+			f := faultOf(err, phases.KindPolicy, "the action is outside of its scopes")
+			blockVerdict(&v, f.Kind, kernelName, f.Text)
+		}
+	}
+	c.pickRetry(&v, run)
+	if c.fault != nil && v.Decision == phases.Block {
+		return v, c.fault
+	}
+	return v, nil
+}
+
+// pickRetry takes the first wish for a retry that the run has not used up.
+func (c *chain) pickRetry(v *phases.Verdict, run RunState) {
+	c.retries = run.Retries
+	if v.Retry == nil {
+		return
+	}
+	v.Retry = nil
+	for _, r := range c.words.Retries() {
+		if run.Retries[r.Hook] >= r.Max {
+			v.Notes = append(v.Notes, "retry of "+r.Hook+" used up in this run")
+			continue
+		}
+		v.Retry = &r
+		c.retries = maps.Clone(run.Retries)
+		if c.retries == nil {
+			c.retries = map[string]int{}
+		}
+		c.retries[r.Hook]++
+		c.retried = true
+		return
+	}
+}
+
+func faultOf(err error, kind phases.Kind, text string) *phases.Fault {
+	if f, ok := err.(interface{ Fault() *phases.Fault }); ok {
+		return f.Fault()
+	}
+	if f := phases.FaultOf(err); f != nil {
+		return f
+	}
+	return phases.NewFault(kind, text, err)
+}

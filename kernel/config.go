@@ -1,0 +1,122 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// Defaults of budgets.
+const (
+	DefaultFuel        int64 = 100 << 20
+	DefaultHookTimeout       = 250 * time.Millisecond
+	DefaultChainBudget       = 2 * time.Second
+	MaxHookTimeout           = 30 * time.Second
+)
+
+// TrustedPriority is the least priority that only trusted bindings can have.
+const TrustedPriority = 100
+
+// ErrTrust marks load failures that say something about trust, such as a file
+// with another digest than the one that was pinned: they block even where
+// UnsafeFailOpen lets other failures pass.
+var ErrTrust = errors.New("the module is not the one that was trusted")
+
+// Config is what an operator has configured. It must not be changed after it
+// was handed to Open or Reload.
+type Config struct {
+	Revision string // names the exact configuration; recorded with every verdict
+	Bindings []BindingSpec
+	Require  []Require
+	Ceiling  phases.Scopes // the most that any action may touch
+
+	// ChainBudget bounds what the hooks of one invocation may take together; 0
+	// means DefaultChainBudget. Observing hooks have the same budget once more.
+	ChainBudget time.Duration
+}
+
+// BindingSpec is one installed hook as the operator wrote it.
+type BindingSpec struct {
+	Name     string
+	Module   string // what the Loader understands
+	Digest   string // sha256:<hex> that the file must have; "" when Module says it
+	Phases   []phases.Phase
+	Priority int
+	Match    *tiers.Match // nil means the manifest's
+	Config   jsontext.Value
+	Allowed  []string // capabilities; nil means everything that the manifest declares
+	Budget   tiers.Budget
+	Mode     phases.Mode // "" means enforce
+}
+
+// Require blocks an action of the phases (in tool phases: of the tools) unless every
+// named binding has run and counted.
+type Require struct {
+	Phases []phases.Phase
+	Tools  string // RE2; "" means all
+	Hooks  []string
+}
+
+// Loader turns a binding into something that runs. It verifies what it loads.
+type Loader interface {
+	// Load is called once for each binding when a configuration is taken into
+	// use. An error is a *phases.Fault with a text that is safe to show; the
+	// binding then blocks its phases instead of being left out. Errors about
+	// trust are ErrTrust for errors.Is.
+	Load(ctx context.Context, spec BindingSpec) (*Loaded, error)
+}
+
+// Loaded is a hook that is ready to run, and what is known about it.
+type Loaded struct {
+	Hook         Hook
+	Digest       string // sha256:<hex> of the file
+	Version      string
+	Tier         phases.Tier
+	Signer       string
+	Phases       []phases.Phase // that it serves
+	Mutates      []phases.Phase // in which it changes the action
+	Imports      []string       // calls that it can make
+	Capabilities []string       // granted: declared ∩ allowed ∩ ceiling of the tier
+	Match        tiers.Match    // default of the manifest
+	Budget       tiers.Budget   // wanted by the manifest
+	Notes        []string       // for the operator; shown with every verdict
+	Close        func() error   // when the configuration is no longer used; may be nil
+}
+
+// Hook runs turns. It is safe for concurrent use.
+type Hook interface {
+	// Run calls the hook once. The outcome is complete also beside an error, as
+	// far as the turn got. The error is a *phases.Fault; anything else counts as
+	// kind trap. Run obeys ctx.
+	Run(ctx context.Context, t Turn) (Outcome, error)
+}
+
+// Turn is one call of one hook.
+type Turn struct {
+	Session hostcalls.SessionConfig // what it may see and do
+	Fuel    int64
+	Timeout time.Duration // without calls that reach beyond the host
+}
+
+// Outcome is what one call came to.
+type Outcome struct {
+	Effects     []phases.Effect
+	StateReads  []hostcalls.StateRead
+	StateWrites []hostcalls.StateWrite
+	Wishes      []hostcalls.Wish
+	Logs        []hostcalls.LogEntry
+	LogsDropped int
+	Notes       []string
+	FailText    string // what the hook gave to fail
+	Detail      string // cause of a failure, for operators
+	Fuel        int64
+	MemoryPeak  int64 // bytes
+	Hostcalls   int
+	Duration    time.Duration
+}

@@ -1,0 +1,308 @@
+package kernel
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// maxAttempts is how often an invocation runs when what it had read was changed meanwhile.
+const maxAttempts = 4
+
+// kernelName stands for the kernel itself in DecidedBy.
+const kernelName = "belay"
+
+// invocation is one invocation on its way through the kernel. It is used by one
+// goroutine, apart from what passes.go says.
+type invocation struct {
+	k       *Kernel
+	snap    *snapshot
+	o       InvokeOptions
+	inv     phases.Invocation // as it came in
+	seed    [32]byte
+	now     time.Time // the kernel's clock at the beginning
+	session SessionKey
+	carries bool // metadata is kept: the session has a name
+}
+
+// Invoke decides one invocation; see InvokeWith.
+func (k *Kernel) Invoke(ctx context.Context, inv phases.Invocation) (phases.Verdict, error) {
+	return k.InvokeWith(ctx, inv, InvokeOptions{})
+}
+
+// InvokeWith decides one invocation and returns when the answer is on record.
+//
+// The verdict is always complete and is all that a caller has to act on. A
+// non-nil error stands only beside a block, when something failed: it is a
+// *phases.Fault for errors.As, ErrUnavailable or ErrConflict for errors.Is when
+// the store was the reason, ErrClosed after Close.
+func (k *Kernel) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeOptions) (v phases.Verdict, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			fault := phases.NewFault(phases.KindProtocol, "the kernel failed", fmt.Errorf("panic: %v", p))
+			k.o.Logger.LogAttrs(ctx, slog.LevelError, "panic in the kernel", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			v, err = k.refuseAfterPanic(ctx, Refusal{Invocation: inv, Raw: inv.Action, Fault: fault, Unblockable: o.Unblockable})
+		}
+	}()
+	snap := k.snapshot()
+	if snap == nil {
+		fault := phases.NewFault(phases.KindLoad, "the kernel is closed", ErrClosed)
+		return k.unrecorded(ctx, Refusal{Invocation: inv, Fault: fault, Unblockable: o.Unblockable})
+	}
+	defer snap.release()
+	i := &invocation{k: k, snap: snap, o: o, now: k.o.Clock.Now()}
+	if err := inv.Validate(); err != nil {
+		return k.Refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
+			Fault: phases.NewFault(phases.KindProtocol, "the invocation is not valid: "+err.Error(), err)})
+	}
+	if inv.ID == "" {
+		inv.ID = k.o.NewID(i.now)
+	}
+	if inv.Time.IsZero() {
+		inv.Time = i.now
+	}
+	inv.Time = inv.Time.UTC().Round(0)
+	if inv.Phase == phases.Audit {
+		i.o.Unblockable = true // it has happened already
+	}
+	if o.Seed != nil {
+		i.seed = *o.Seed
+	} else {
+		rand.Read(i.seed[:]) // never fails: the runtime ends the process instead
+	}
+	i.inv = inv
+	i.session = SessionKey{Runtime: inv.Runtime, Session: inv.Session}
+	i.carries = inv.Session != ""
+	return i.decide(ctx)
+}
+
+// decide runs the invocation until its record is written.
+func (i *invocation) decide(ctx context.Context) (phases.Verdict, error) {
+	for attempt := 1; ; attempt++ {
+		v, err := i.attempt(ctx, attempt)
+		if err == nil || !errors.Is(err, ErrConflict) {
+			return v, err
+		}
+		if attempt == maxAttempts {
+			return i.refuse(ctx, phases.NewFault(phases.KindStore, "what the decision rests on kept changing", err))
+		}
+	}
+}
+
+// attempt runs the chain once and commits what came of it. ErrConflict means
+// that nothing was written and nothing may be released.
+func (i *invocation) attempt(ctx context.Context, n int) (phases.Verdict, error) {
+	if n == 1 {
+		i.k.conflicts.RLock()
+		defer i.k.conflicts.RUnlock()
+	} else {
+		i.k.conflicts.Lock()
+		defer i.k.conflicts.Unlock()
+	}
+	if err := i.k.recoverGap(ctx, i.snap.revision); err != nil {
+		return i.unrecorded(ctx, phases.NewFault(phases.KindStore, "the store cannot write", err))
+	}
+	run, latch, err := i.read(context.WithoutCancel(ctx))
+	if err != nil {
+		return i.unrecorded(ctx, phases.NewFault(phases.KindStore, "the store could not be read", err))
+	}
+	c, err := i.newChain(run.Metadata)
+	if err != nil {
+		return i.refuse(ctx, phases.NewFault(phases.KindProtocol, "the invocation is not valid", err))
+	}
+	if latch != nil && !i.o.Unblockable {
+		c.latched = latch
+	} else {
+		c.run(ctx)
+	}
+	return i.finish(ctx, c, run)
+}
+
+// read fetches what the chain depends on.
+func (i *invocation) read(ctx context.Context) (RunState, *Latch, error) {
+	var run RunState
+	latch, err := i.k.o.Store.Latch(ctx, i.session)
+	if err == nil && i.carries {
+		run, err = i.k.o.Store.RunState(ctx, i.inv.RunKey(), i.now)
+	}
+	if err == nil {
+		err = run.Metadata.Validate()
+	}
+	return run, latch, err
+}
+
+// finish turns a chain that has ended into a verdict that is on record.
+func (i *invocation) finish(ctx context.Context, c *chain, run RunState) (phases.Verdict, error) {
+	v, rf := c.verdict(run)
+	i.settle(&v)
+	w, err := i.wrote(run, &v, c)
+	if err != nil {
+		blockVerdict(&v, phases.KindAudit, kernelName, "the metadata could not be redacted")
+		i.settle(&v)
+		rf = phases.NewFault(phases.KindAudit, v.Reason, err)
+	}
+	at := i.k.o.Clock.Now()
+	rec, events, auditErr := i.record(ctx, c, &v, w, run, at)
+	if auditErr != nil {
+		rf = auditErr
+	}
+	b := Batch{Now: at, Events: events, StateReads: c.stateReads, StateWrites: c.stateWrites}
+	if i.carries {
+		key := i.inv.RunKey()
+		switch {
+		case w != nil:
+			b.Run = &RunWrite{Key: key, Version: run.Version, Metadata: v.Metadata, Retries: c.retries}
+		case run.Version > 0:
+			b.TouchRun = &key
+		}
+	}
+	if !i.o.Unblockable && c.latched == nil {
+		b.Unlatched = &i.session
+	}
+	if i.o.Unblockable && v.Decision == phases.Block {
+		i.k.latch(&b, &rec.Verdict)
+	}
+	receipt, err := i.k.commit(ctx, b)
+	if errors.Is(err, ErrConflict) {
+		return v, err
+	}
+	if err != nil {
+		return i.unrecorded(ctx, phases.NewFault(phases.KindStore, "the record could not be written", err))
+	}
+	v.Event = &phases.EventRef{Seq: receipt.First + int64(len(rec.Hooks)), ID: rec.Verdict.ID}
+	if rf != nil {
+		return v, rf
+	}
+	return v, nil
+}
+
+// settle says how the verdict takes effect, and makes a block of a decision that
+// cannot be carried out where the event happened.
+func (i *invocation) settle(v *phases.Verdict) {
+	if i.o.Unblockable && v.Decision == phases.Ask {
+		blockVerdict(v, v.Kind, v.DecidedBy, v.Reason)
+		v.Notes = append(v.Notes, "nobody can be asked about this event: treated as a block")
+	}
+	switch {
+	case v.Enforced == phases.EnforcedLatched:
+	case v.Decision == phases.Block && i.o.Unblockable:
+		v.Enforced = phases.EnforcedLatched
+	case i.inv.Phase == phases.Audit:
+		v.Enforced = phases.EnforcedNone
+	case v.Decision == phases.Ask && i.o.Delegated:
+		v.Enforced = phases.EnforcedDelegated
+	default:
+		v.Enforced = phases.EnforcedDirect
+	}
+}
+
+// wrote returns the metadata that the chain wrote, covered as it will be stored,
+// or nil when there is nothing to store. The verdict's metadata becomes the
+// covered one: what the run carries from now on.
+func (i *invocation) wrote(run RunState, v *phases.Verdict, c *chain) (phases.Metadata, error) {
+	wrote := phases.Metadata{}
+	for key, e := range v.Metadata {
+		old, ok := run.Metadata[key]
+		if ok && string(old.Value) == string(e.Value) && old.Hook == e.Hook && old.Tier == e.Tier {
+			continue
+		}
+		covered, masked, err := i.k.o.Redactor.JSON(e.Value)
+		if err != nil {
+			v.Metadata = run.Metadata
+			return nil, err
+		}
+		if len(masked) > 0 {
+			e.Value = covered
+			v.Metadata[key] = e
+			v.Notes = append(v.Notes, "metadata "+key+": secrets are covered")
+		}
+		wrote[key] = e
+	}
+	if len(wrote) == 0 && !c.retried {
+		return nil, nil
+	}
+	if !i.carries {
+		v.Notes = append(v.Notes, "metadata is not carried along: the invocation names no session")
+	}
+	return wrote, nil
+}
+
+// record builds the events and lets the audit hooks cover more. With a fault the
+// verdict has become a block, and the events hold digests only.
+func (i *invocation) record(ctx context.Context, c *chain, v *phases.Verdict, wrote phases.Metadata, run RunState, at time.Time) (audit.Record, []phases.Event, error) {
+	ai := &audit.Invocation{Invocation: i.inv, Tool: i.inv.Tool(), PolicyRevision: i.snap.revision, Carried: run.Metadata}
+	build := func() (audit.Record, error) {
+		for n := range c.turns {
+			c.turns[n].ID = i.k.o.NewID(at)
+		}
+		return i.k.audit.Build(ai, v, wrote, c.turns, i.k.o.NewID(at), at)
+	}
+	rec, err := build()
+	var turns []audit.Turn
+	if err == nil {
+		turns, err = c.auditPass(ctx, v, &rec)
+	}
+	if err != nil {
+		// The record says from here on that it was blocked, and holds digests only.
+		f := phases.FaultOf(err)
+		if f == nil || f.Kind != phases.KindAudit {
+			f = phases.NewFault(phases.KindAudit, "the audit phase failed", err)
+		}
+		blockVerdict(v, phases.KindAudit, auditor(turns), f.Text)
+		i.settle(v)
+		i.k.o.Logger.LogAttrs(ctx, slog.LevelError, "audit failed: the action is blocked", slog.String("invocation", i.inv.ID), slog.String("phase", string(i.inv.Phase)))
+		rec, _ = build()
+		rec.DigestsOnly()
+		rec.Verdict.Reason = f.Text // fixed text
+		err = f
+	}
+	v.Masked = slices.Clone(rec.Verdict.Masked)
+	if v.Masked == nil {
+		v.Masked = []string{}
+	}
+	rec.Verdict.Notes = append(rec.Verdict.Notes, "seed "+hex.EncodeToString(i.seed[:]))
+	events := rec.Events()
+	for n := range turns {
+		turns[n].ID = i.k.o.NewID(at)
+		e, terr := i.k.audit.Turn(ai, &turns[n], at)
+		_ = terr // the event holds digests only then
+		events = append(events, e)
+		v.Hooks = append(v.Hooks, turns[n].Report)
+	}
+	return rec, events, err
+}
+
+// refuse records that the invocation could not be decided.
+func (i *invocation) refuse(ctx context.Context, f *phases.Fault) (phases.Verdict, error) {
+	return i.k.Refuse(ctx, Refusal{Invocation: i.inv, Raw: i.inv.Action, Fault: f, Unblockable: i.o.Unblockable})
+}
+
+// unrecorded answers when there is no record.
+func (i *invocation) unrecorded(ctx context.Context, f *phases.Fault) (phases.Verdict, error) {
+	return i.k.unrecorded(ctx, Refusal{Invocation: i.inv, Fault: f, Unblockable: i.o.Unblockable})
+}
+
+// auditor names the audit hook that failed.
+func auditor(turns []audit.Turn) string {
+	for _, t := range turns {
+		if t.Report.Decision == phases.HookError {
+			return t.Report.Hook
+		}
+	}
+	return kernelName
+}
+
+// blockVerdict makes a block of the verdict; nobody may act on a leftover.
+func blockVerdict(v *phases.Verdict, kind phases.Kind, by, reason string) {
+	v.Decision, v.Kind, v.DecidedBy, v.Reason = phases.Block, kind, by, reason
+	v.Reply, v.Retry, v.Grant, v.Approval = nil, nil, nil, nil
+}

@@ -1,0 +1,190 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// ErrClosed: the kernel has been closed.
+var ErrClosed = errors.New("kernel: closed")
+
+// Kernel decides invocations. It is safe for concurrent use.
+type Kernel struct {
+	o     Options
+	audit audit.Builder
+	spool *spool
+
+	current atomic.Pointer[snapshot]
+
+	// reloading keeps one Reload or Close at a time.
+	reloading sync.Mutex
+	closed    bool
+
+	// conflicts keeps invocations that run again, after what they had read was
+	// changed, from losing the race over and over: they run alone, all others share.
+	conflicts sync.RWMutex
+
+	unhealthy atomic.Pointer[Health]
+}
+
+// Health says whether the kernel can do its work.
+type Health struct {
+	OK     bool
+	Reason string // why not; safe to show
+}
+
+// Open returns a kernel with the configuration in use. A hook that cannot be
+// loaded is no error here: it blocks its phases. The error is ErrConfig or
+// ErrUnavailable for errors.Is.
+//
+// The kernel does not close the store.
+func Open(ctx context.Context, cfg *Config, o Options) (*Kernel, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if cfg == nil {
+		return nil, fmt.Errorf("%w: no configuration", ErrConfig)
+	}
+	k := &Kernel{o: o, audit: audit.Builder{Redactor: o.Redactor, Digester: o.Digester}, spool: newSpool(o.SpoolPath)}
+	snap, err := newSnapshot(ctx, cfg, o.Loader)
+	if err != nil {
+		return nil, err
+	}
+	k.current.Store(snap)
+	k.logLoad(ctx, snap)
+	if o.UnsafeFailOpen {
+		if err := k.notice(ctx, snap, "unsafe fail-open: hooks that fail count as hooks without an opinion"); err != nil {
+			return nil, errors.Join(err, snap.release())
+		}
+		o.Logger.LogAttrs(ctx, slog.LevelWarn, "UNSAFE: fail-open is on, hooks that fail do not block")
+	}
+	return k, nil
+}
+
+// Reload takes another configuration into use. Invocations that have begun
+// finish with the one before, whose modules are closed after them. With an error,
+// ErrConfig or ErrUnavailable for errors.Is, nothing has changed.
+func (k *Kernel) Reload(ctx context.Context, cfg *Config) error {
+	k.reloading.Lock()
+	defer k.reloading.Unlock()
+	if k.closed {
+		return ErrClosed
+	}
+	if cfg == nil {
+		return fmt.Errorf("%w: no configuration", ErrConfig)
+	}
+	snap, err := newSnapshot(ctx, cfg, k.o.Loader)
+	if err != nil {
+		return err
+	}
+	if err := k.notice(ctx, snap, "configuration in use: "+snap.revision); err != nil {
+		return errors.Join(err, snap.release())
+	}
+	old := k.current.Swap(snap)
+	k.logLoad(ctx, snap)
+	if err := old.release(); err != nil {
+		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "closing modules of the configuration before", slog.Any("error", err))
+	}
+	return nil
+}
+
+// Close waits for nothing: invocations that have begun finish, later ones are
+// blocked with ErrClosed.
+func (k *Kernel) Close() error {
+	k.reloading.Lock()
+	defer k.reloading.Unlock()
+	if k.closed {
+		return nil
+	}
+	k.closed = true
+	return k.current.Swap(nil).release()
+}
+
+// Health says whether the last commit worked.
+func (k *Kernel) Health() Health {
+	if h := k.unhealthy.Load(); h != nil {
+		return *h
+	}
+	return Health{OK: true}
+}
+
+// Revision names the configuration in use; "" after Close.
+func (k *Kernel) Revision() string {
+	if s := k.current.Load(); s != nil {
+		return s.revision
+	}
+	return ""
+}
+
+// HookStatus says how a binding stands in the configuration in use.
+type HookStatus struct {
+	Name     string         `json:"name"`
+	Digest   string         `json:"digest"`
+	Version  string         `json:"version,omitzero"`
+	Tier     phases.Tier    `json:"tier"`
+	Mode     phases.Mode    `json:"mode"`
+	Priority int            `json:"priority"`
+	Phases   []phases.Phase `json:"phases"` // null: all, because the hook could not be loaded
+	Mutates  []phases.Phase `json:"mutates,omitzero"`
+	Held     []string       `json:"capabilities"`
+	Failure  string         `json:"failure,omitzero"` // why it could not be loaded; safe to show
+	Detail   string         `json:"detail,omitzero"`  // the cause, for operators
+}
+
+// Hooks lists the bindings in the order in which they run.
+func (k *Kernel) Hooks() []HookStatus {
+	s := k.current.Load()
+	if s == nil {
+		return nil
+	}
+	out := make([]HookStatus, 0, len(s.bindings))
+	for _, b := range s.bindings {
+		h := HookStatus{Name: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Priority: b.spec.Priority, Phases: b.phases}
+		if b.loaded != nil {
+			h.Version, h.Mutates, h.Held = b.loaded.Version, b.loaded.Mutates, b.loaded.Capabilities
+		}
+		if b.fault != nil {
+			h.Failure = b.fault.Text
+			if b.fault.Cause != nil {
+				h.Detail = phases.SafeText(b.fault.Cause.Error(), 1<<10)
+			}
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+func (k *Kernel) logLoad(ctx context.Context, s *snapshot) {
+	for _, b := range s.bindings {
+		if b.fault != nil {
+			k.o.Logger.LogAttrs(ctx, slog.LevelError, "hook not loaded: its phases are blocked", slog.String("hook", b.spec.Name), slog.Any("error", b.fault.Cause))
+		}
+	}
+}
+
+// notice records something that an operator did.
+func (k *Kernel) notice(ctx context.Context, s *snapshot, text string) error {
+	now := k.o.Clock.Now()
+	_, err := k.o.Store.Commit(ctx, Batch{Now: now, Events: []phases.Event{{
+		ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: s.revision, Reason: phases.SafeText(text, phases.MaxReasonBytes),
+	}}})
+	return err
+}
+
+// snapshot returns the configuration in use with one more user, or nil after Close.
+func (k *Kernel) snapshot() *snapshot {
+	for {
+		s := k.current.Load()
+		if s == nil || s.acquire() {
+			return s
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package kernel
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/gofrs/uuid/v5"
+
+	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Redactor covers secrets in what is stored: JSON returns a copy of a value with
+// secrets covered and pointers to them, Text does the same for text. An error
+// means that nothing of the original may be stored. Safe for concurrent use.
+type Redactor = audit.Redactor
+
+// Digester makes the keyed digests that stand in events for originals.
+type Digester = audit.Digester
+
+// Clock tells the time. Safe for concurrent use.
+type Clock interface {
+	Now() time.Time
+}
+
+// ToolRunner runs a tool for request_tool_call. Nil in Options means that the
+// call answers "unavailable".
+type ToolRunner = hostcalls.ToolRunner
+
+// FileSystem is what path_resolve may learn of the host's files. Nil in Options
+// means that symbolic links are not looked at.
+type FileSystem = hostcalls.FileSystem
+
+// Verifier says how far a module file is trusted. It is asked on every load.
+// The error is a *phases.Fault; anything else counts as kind load. A file without
+// any proof is not an error: it is Sandboxed.
+type Verifier interface {
+	Verify(ctx context.Context, digest string, module []byte) (Proof, error)
+}
+
+// Proof is the outcome of a verification.
+type Proof struct {
+	Tier   phases.Tier
+	Signer string // who signed, in a form for records; "" for nobody
+}
+
+// Options are what a kernel is made of. Store, Loader and Redactor are needed.
+type Options struct {
+	Store    Store
+	Loader   Loader
+	Redactor Redactor
+
+	// Digester makes keyed digests. Nil means keys that live as long as the
+	// process: digests of two processes cannot be compared.
+	Digester Digester
+
+	Clock  Clock        // nil means the system's
+	Logger *slog.Logger // nil discards
+	Tools  ToolRunner
+	Files  FileSystem
+	Home   string // what ~ means to path_resolve; "" means unknown
+
+	// NewID makes the ids of invocations and events: UUIDv7. Nil means random ones.
+	NewID func(at time.Time) string
+
+	// SpoolPath is where failures are noted while the store cannot write, so that a
+	// later process reports the gap. "" keeps notes in memory only.
+	SpoolPath string
+
+	// Sequential keeps validators from running ahead in parallel. Verdict and
+	// events are the same either way.
+	Sequential bool
+
+	// UnsafeFailOpen makes a hook that fails count as one without an opinion.
+	// For local debugging only: it is announced in every verdict's notes, in the
+	// log, and by an event of its own. Failures of decoding, store, audit and
+	// trust still block.
+	UnsafeFailOpen bool
+}
+
+// InvokeOptions are what a caller says about one invocation beyond the wire form.
+type InvokeOptions struct {
+	// Unblockable: the runtime cannot stop this event. A verdict other than allow
+	// latches the session instead. Invocations of phase audit are always so.
+	Unblockable bool
+
+	// Delegated: the runtime asks the person itself, so that an ask is recorded
+	// as delegated instead of direct.
+	Delegated bool
+
+	// ScopesLost: whoever runs the action never hears of the verdict's scopes.
+	// The kernel then checks the final action itself when scopes were narrowed,
+	// and blocks where it cannot tell. Otherwise the caller holds the action to
+	// Verdict.Scopes, as it does to the rest of the verdict.
+	ScopesLost bool
+
+	// ParentScopes is what the parent of a spawned agent may touch, when the
+	// caller knows it: the child's scopes are cut to it.
+	ParentScopes *phases.Scopes
+
+	// Seed is the seed of the invocation's random streams; nil means a fresh one.
+	// It is recorded, so that the invocation can be run again.
+	Seed *[32]byte
+}
+
+type systemClock struct{}
+
+func (systemClock) Now() time.Time { return time.Now() }
+
+var errOptions = errors.New("kernel: Store, Loader and Redactor are needed")
+
+// withDefaults checks the options and fills in what may be left out.
+func (o Options) withDefaults() (Options, error) {
+	if o.Store == nil || o.Loader == nil || o.Redactor == nil {
+		return o, errOptions
+	}
+	if o.Clock == nil {
+		o.Clock = systemClock{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.NewID == nil {
+		o.NewID = newUUID
+	}
+	if o.Digester == nil {
+		keys := audit.Keys{}
+		for _, u := range audit.Uses() {
+			keys[u] = make([]byte, 32)
+			rand.Read(keys[u]) // never fails: the runtime ends the process instead
+		}
+		o.Digester = keys
+	}
+	return o, nil
+}
+
+// newUUID returns a UUIDv7 of the time.
+func newUUID(at time.Time) string {
+	id, err := uuid.NewV7AtTime(at)
+	if err != nil { // the source of random numbers does not fail; if it did, no id may repeat
+		panic(err)
+	}
+	return id.String()
+}

@@ -1,0 +1,160 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// commitTimeout bounds a commit, whatever the caller's context says: a decision
+// that was taken is recorded also when nobody waits for it any more.
+const commitTimeout = 15 * time.Second
+
+// Refusal is an action that is blocked before any hook could be asked.
+type Refusal struct {
+	Invocation  phases.Invocation // as far as it is known; nothing in it needs to be valid
+	Raw         []byte            // what came in; recorded as a keyed digest only
+	Fault       *phases.Fault     // why
+	Unblockable bool              // see InvokeOptions
+}
+
+// Refuse records that an action was blocked because it could not be decided,
+// such as a payload that does not decode, and answers the block. The error is
+// the fault, or the one with which the store failed.
+func (k *Kernel) Refuse(ctx context.Context, r Refusal) (phases.Verdict, error) {
+	r.Fault = orFault(r.Fault)
+	now := k.o.Clock.Now()
+	inv := k.namesOnly(r.Invocation, now)
+	v := k.blocked(inv, r)
+	e := k.audit.Failure(&audit.Invocation{Invocation: inv, PolicyRevision: k.Revision()}, &v, r.Raw, k.o.NewID(now), now)
+	b := Batch{Now: now, Events: []phases.Event{e}}
+	if r.Unblockable {
+		k.latch(&b, &e)
+	}
+	if err := k.recoverGap(ctx, e.PolicyRevision); err != nil {
+		return k.unrecorded(ctx, Refusal{Invocation: inv, Unblockable: r.Unblockable, Fault: phases.NewFault(phases.KindStore, "the store cannot write", err)})
+	}
+	receipt, err := k.commit(ctx, b)
+	if err != nil {
+		return k.unrecorded(ctx, Refusal{Invocation: inv, Unblockable: r.Unblockable, Fault: phases.NewFault(phases.KindStore, "the record could not be written", err)})
+	}
+	v.Event = &phases.EventRef{Seq: receipt.First, ID: e.ID}
+	return v, r.Fault
+}
+
+func orFault(f *phases.Fault) *phases.Fault {
+	if f == nil || f.Kind == "" || f.Kind == phases.KindPolicy {
+		return phases.NewFault(phases.KindProtocol, "the action could not be decided", f)
+	}
+	return f
+}
+
+// refuseAfterPanic is Refuse for a kernel that has just failed: if that fails,
+// too, there is still a block.
+func (k *Kernel) refuseAfterPanic(ctx context.Context, r Refusal) (v phases.Verdict, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			v, err = k.blocked(r.Invocation, r), r.Fault
+		}
+	}()
+	return k.Refuse(ctx, r)
+}
+
+// unrecorded answers a block that is not on record: the store is down. It goes
+// to the log and to the spool instead, from which a gap event is made later.
+func (k *Kernel) unrecorded(ctx context.Context, r Refusal) (phases.Verdict, error) {
+	inv := k.namesOnly(r.Invocation, k.o.Clock.Now())
+	v := k.blocked(inv, r)
+	k.o.Logger.LogAttrs(ctx, slog.LevelError, "blocked without a record",
+		slog.String("invocation", v.ID), slog.String("phase", string(inv.Phase)), slog.String("runtime", inv.Runtime),
+		slog.String("session", inv.Session), slog.String("reason", r.Fault.Text), slog.Any("cause", r.Fault.Cause))
+	if !errors.Is(r.Fault, ErrClosed) {
+		k.unhealthy.Store(&Health{Reason: r.Fault.Text})
+	}
+	k.spool.add(spoolEntry{
+		Time: k.o.Clock.Now().UTC(), Invocation: v.ID, Phase: inv.Phase, Runtime: inv.Runtime, Session: inv.Session,
+		Kind: r.Fault.Kind, Reason: r.Fault.Text, Unblockable: r.Unblockable,
+	})
+	return v, r.Fault
+}
+
+// namesOnly keeps what names an invocation, made safe: it may not have been valid.
+func (k *Kernel) namesOnly(inv phases.Invocation, now time.Time) phases.Invocation {
+	name := func(s string, max int) string { return phases.SafeLine(s, max) }
+	out := phases.Invocation{
+		ID: name(inv.ID, 36), Runtime: name(inv.Runtime, phases.MaxRuntimeBytes), Session: name(inv.Session, phases.MaxIDBytes),
+		Agent: name(inv.Agent, phases.MaxIDBytes), Run: name(inv.Run, phases.MaxIDBytes), User: name(inv.User, phases.MaxIDBytes),
+	}
+	if inv.Phase.Valid() {
+		out.Phase = inv.Phase
+	}
+	if len(out.ID) != 36 || strings.Trim(out.ID, "0123456789abcdef-") != "" {
+		out.ID = k.o.NewID(now)
+	}
+	return out
+}
+
+// blocked returns a complete verdict that says no.
+func (k *Kernel) blocked(inv phases.Invocation, r Refusal) phases.Verdict {
+	v := phases.Verdict{
+		ID: inv.ID, Phase: inv.Phase, Decision: phases.Block, Reason: phases.SafeText(r.Fault.Text, phases.MaxReasonBytes),
+		Kind: r.Fault.Kind, DecidedBy: kernelName, Changed: []string{}, Metadata: phases.Metadata{}, Contexts: []string{},
+		Artifacts: []phases.Artifact{}, Masked: []string{}, Hooks: []phases.HookReport{},
+		PolicyRevision: k.Revision(), Enforced: phases.EnforcedDirect,
+	}
+	if r.Unblockable {
+		v.Enforced = phases.EnforcedLatched
+	}
+	return v
+}
+
+// commit writes the batch and keeps the kernel's health.
+func (k *Kernel) commit(ctx context.Context, b Batch) (Receipt, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	defer cancel()
+	r, err := k.o.Store.Commit(ctx, b)
+	switch {
+	case err == nil:
+		k.unhealthy.Store(nil)
+	case !errors.Is(err, ErrConflict) && !errors.Is(err, ErrUnavailable):
+		err = errors.Join(ErrUnavailable, err)
+	}
+	return r, err
+}
+
+// latch adds a latch for the session of a verdict that could not be carried out.
+func (k *Kernel) latch(b *Batch, verdict *phases.Event) {
+	b.Latch = &Latch{
+		SessionKey: SessionKey{Runtime: verdict.Runtime, Session: verdict.Session}, Reason: verdict.Reason, Kind: verdict.Kind,
+		DecidedBy: verdict.DecidedBy, Invocation: verdict.Invocation, Since: b.Now,
+	}
+	e := *verdict
+	b.Events = append(b.Events, phases.Event{
+		ID: k.o.NewID(b.Now), Type: phases.EventLatch, Time: b.Now, Invocation: e.Invocation, Phase: e.Phase, Runtime: e.Runtime,
+		Session: e.Session, Agent: e.Agent, PolicyRevision: e.PolicyRevision, Decision: "latched", Reason: e.Reason, Kind: e.Kind, DecidedBy: e.DecidedBy,
+	})
+}
+
+// Latches returns the sessions that are latched, oldest first. The error is ErrUnavailable.
+func (k *Kernel) Latches(ctx context.Context) ([]Latch, error) { return k.o.Store.Latches(ctx) }
+
+// ClearLatch lets a session go on and records who decided that. The error is
+// ErrConflict when the session is not latched, or ErrUnavailable.
+func (k *Kernel) ClearLatch(ctx context.Context, key SessionKey, by string) error {
+	now := k.o.Clock.Now()
+	_, err := k.commit(ctx, Batch{Now: now, ClearLatch: &key, Events: []phases.Event{{
+		ID: k.o.NewID(now), Type: phases.EventLatch, Time: now, Runtime: key.Runtime, Session: key.Session,
+		User: phases.SafeLine(by, phases.MaxIDBytes), PolicyRevision: k.Revision(), Decision: "cleared",
+	}}})
+	return err
+}
+
+// Events returns what is on record. The error is ErrUnavailable.
+func (k *Kernel) Events(ctx context.Context, q EventQuery) ([]phases.Event, error) {
+	return k.o.Store.Events(ctx, q)
+}

@@ -1,0 +1,253 @@
+package kernel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// ErrConfig is the class of configurations that cannot be taken into use at all.
+var ErrConfig = errors.New("kernel: configuration not usable")
+
+// snapshot is one configuration with everything in it loaded. It does not change.
+type snapshot struct {
+	revision string
+	bindings []*binding // in the order in which they run
+	require  []require
+	ceiling  phases.Scopes
+	budget   time.Duration
+
+	// users counts invocations that run with the snapshot, so that modules are
+	// closed after the last one. It begins with one for being the current one.
+	mu      sync.Mutex
+	users   int
+	closers []func() error
+}
+
+// binding is one hook, ready to run or known to have failed.
+type binding struct {
+	spec     BindingSpec
+	index    int
+	mode     phases.Mode
+	loaded   *Loaded       // nil when fault is set
+	fault    *phases.Fault // why it could not be loaded
+	trust    bool          // fault is about trust
+	tier     phases.Tier
+	digest   string
+	phases   []phases.Phase // nil: every phase (a hook that could not be loaded)
+	tools    *phases.Matcher
+	agents   *phases.Matcher
+	runtimes []string
+	fuel     int64
+	timeout  time.Duration
+	config   string // digest of the configuration
+	ahead    bool   // imports nothing from the calls group: may run ahead
+	judges   bool   // can block or ask
+	rewrite  []string
+	grants   map[phases.EffectKind]bool
+}
+
+type require struct {
+	phases []phases.Phase
+	tools  *phases.Matcher
+	hooks  []string
+}
+
+// newSnapshot loads everything that the configuration names. A hook that cannot
+// be loaded is kept as one that fails; only a configuration that contradicts
+// itself is an error.
+func newSnapshot(ctx context.Context, cfg *Config, loader Loader) (*snapshot, error) {
+	s := &snapshot{revision: cfg.Revision, ceiling: cfg.Ceiling, budget: cfg.ChainBudget, users: 1}
+	if s.budget <= 0 {
+		s.budget = DefaultChainBudget
+	}
+	if err := cfg.Ceiling.Validate(); err != nil {
+		return nil, fmt.Errorf("%w: scopes: %w", ErrConfig, err)
+	}
+	names := map[string]bool{}
+	for i := range cfg.Bindings {
+		spec := cfg.Bindings[i]
+		if spec.Name == "" || names[spec.Name] {
+			return nil, fmt.Errorf("%w: binding %d: the name %q is empty or taken", ErrConfig, i, spec.Name)
+		}
+		names[spec.Name] = true
+	}
+	for _, r := range cfg.Require {
+		q := require{phases: r.Phases, hooks: r.Hooks}
+		var err error
+		if q.tools, err = phases.CompileMatcher(r.Tools, true); err != nil {
+			return nil, fmt.Errorf("%w: require: %w", ErrConfig, err)
+		}
+		s.require = append(s.require, q)
+	}
+	for i := range cfg.Bindings {
+		b := load(ctx, cfg.Bindings[i], i, loader)
+		s.bindings = append(s.bindings, b)
+		if b.loaded != nil && b.loaded.Close != nil {
+			s.closers = append(s.closers, b.loaded.Close)
+		}
+	}
+	slices.SortStableFunc(s.bindings, func(a, b *binding) int {
+		return cmp.Or(cmp.Compare(b.spec.Priority, a.spec.Priority), cmp.Compare(trustedFirst(a), trustedFirst(b)), cmp.Compare(a.index, b.index))
+	})
+	return s, nil
+}
+
+func trustedFirst(b *binding) int {
+	if b.tier == phases.Trusted {
+		return 0
+	}
+	return 1
+}
+
+func load(ctx context.Context, spec BindingSpec, index int, loader Loader) *binding {
+	b := &binding{spec: spec, index: index, mode: cmp.Or(spec.Mode, phases.Enforce), tier: phases.Sandboxed, digest: spec.Digest}
+	b.phases = slices.Clone(spec.Phases)
+	fail := func(text string, err error) *binding {
+		f := phases.FaultOf(err)
+		if f == nil || f.Kind == "" || f.Kind == phases.KindPolicy {
+			f = phases.NewFault(phases.KindLoad, text, err)
+		}
+		b.fault, b.trust = f, errors.Is(err, ErrTrust)
+		if b.loaded != nil && b.loaded.Close != nil {
+			b.loaded.Close()
+		}
+		b.loaded = nil
+		return b
+	}
+	b.setMatch(spec.Match) // also for a hook that fails: it blocks what it would have seen
+	l, err := safeLoad(ctx, loader, spec)
+	if err != nil {
+		return fail("a hook could not be loaded", err)
+	}
+	b.loaded, b.digest, b.tier = l, l.Digest, l.Tier
+	if spec.Priority >= TrustedPriority && l.Tier != phases.Trusted {
+		return fail(fmt.Sprintf("a hook has a priority of %d or more, which only trusted hooks may have", TrustedPriority), ErrTrust)
+	}
+	if len(b.phases) == 0 {
+		b.phases = slices.Clone(l.Phases)
+	}
+	for _, p := range b.phases {
+		if !slices.Contains(l.Phases, p) {
+			return fail("a hook is bound to a phase that it does not serve", fmt.Errorf("%s: %s", spec.Name, p))
+		}
+	}
+	if spec.Match == nil {
+		b.setMatch(&l.Match)
+	}
+	if b.fault != nil {
+		return fail(b.fault.Text, b.fault)
+	}
+	if spec.Config != nil {
+		if b.config, err = phases.Digest(spec.Config); err != nil {
+			return fail("a hook's configuration is not valid", err)
+		}
+	}
+	b.fuel = cmp.Or(spec.Budget.Fuel, l.Budget.Fuel, DefaultFuel)
+	b.timeout = time.Duration(cmp.Or(spec.Budget.DeadlineMS, l.Budget.DeadlineMS)) * time.Millisecond
+	if b.timeout <= 0 {
+		b.timeout = DefaultHookTimeout
+	}
+	b.timeout = min(b.timeout, MaxHookTimeout)
+	b.rewrite, b.grants = phases.GrantsOf(l.Capabilities)
+	b.judges = slices.Contains(l.Imports, "block") || slices.Contains(l.Imports, "request_approval")
+	b.ahead = true
+	for _, name := range l.Imports {
+		if c, ok := hostcalls.Lookup(name); !ok || c.Group == hostcalls.GroupCalls {
+			b.ahead = false
+		}
+	}
+	return b
+}
+
+func safeLoad(ctx context.Context, loader Loader, spec BindingSpec) (l *Loaded, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			l, err = nil, fmt.Errorf("panic: %v", p)
+		}
+	}()
+	l, err = loader.Load(ctx, spec)
+	if err == nil && (l == nil || l.Hook == nil) {
+		err = errors.New("the loader answered nothing")
+	}
+	return l, err
+}
+
+// setMatch compiles the matchers. When one is not valid the hook fails, and
+// everything that could not be compiled matches everything.
+func (b *binding) setMatch(m *tiers.Match) {
+	all, _ := phases.CompileNameMatcher("")
+	b.tools, b.agents, b.runtimes = all, all, nil
+	if m == nil {
+		return
+	}
+	b.runtimes = m.Runtimes
+	tools, errTools := phases.CompileMatcher(m.Tools, m.Any)
+	agents, errAgents := phases.CompileNameMatcher(m.Agents)
+	if err := errors.Join(errTools, errAgents); err != nil {
+		b.fault = phases.NewFault(phases.KindLoad, "a hook's matcher is not valid", err)
+		return
+	}
+	b.tools, b.agents = tools, agents
+}
+
+// matches reports whether the hook is asked about the invocation. A matcher on
+// tools counts only where the action is about a tool.
+func (b *binding) matches(inv *phases.Invocation) bool {
+	if b.phases != nil && !slices.Contains(b.phases, inv.Phase) {
+		return false
+	}
+	if len(b.runtimes) > 0 && !slices.Contains(b.runtimes, inv.Runtime) {
+		return false
+	}
+	if !b.agents.Match(inv.Agent) {
+		return false
+	}
+	return inv.Phase != phases.PreTool && inv.Phase != phases.PostTool || b.tools.Match(inv.Tool())
+}
+
+func (b *binding) mutates(p phases.Phase) bool {
+	return b.loaded != nil && slices.Contains(b.loaded.Mutates, p)
+}
+
+func (b *binding) actor(p phases.Phase) phases.Actor {
+	return phases.Actor{
+		Hook: b.spec.Name, Digest: b.digest, ConfigDigest: b.config, Tier: b.tier, Mode: b.mode,
+		Mutator: b.mutates(p), Rewrite: b.rewrite, Grants: b.grants,
+	}
+}
+
+// acquire counts a user; false means that the snapshot is closed already.
+func (s *snapshot) acquire() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users == 0 {
+		return false
+	}
+	s.users++
+	return true
+}
+
+// release gives the snapshot back and closes its modules after the last user.
+func (s *snapshot) release() error {
+	s.mu.Lock()
+	s.users--
+	last := s.users == 0
+	s.mu.Unlock()
+	if !last {
+		return nil
+	}
+	var errs []error
+	for _, c := range s.closers {
+		errs = append(errs, c())
+	}
+	return errors.Join(errs...)
+}
