@@ -127,16 +127,19 @@ type FuncFacts struct {
 	Joins JoinFacts
 }
 
-// JoinFacts are sums over the places where control flow joins: loop heads, ends of if,
-// ends of blocks that something branches to. The edges into such a place are its branches
-// and the way in without one; the end of the body is not counted. A straight run is a
-// sequence of basic blocks without a join. All sums saturate.
+// JoinFacts are sums over the control flow of a function, for the estimate. Control flow
+// joins at loop heads, ends of if, and ends of blocks that something branches to; the
+// edges into a join are its branches and the ways in without one. A straight run is a
+// sequence of basic blocks without a join.
 type JoinFacts struct {
-	Edges      uint64 // edges
-	Operands   uint64 // edges times operands that each carries
+	Edges      uint64 // edges into joins, the end of the body not counted
+	Operands   uint64 // edges times operands that each carries, the end of the body counted
 	OperandsSq uint64 // edges times the square of the operands that each carries
-	EdgeRuns   uint64 // over the edges, the length of the straight run before the edge
+	EdgeRuns   uint64 // over those edges, the length of the straight run before the edge
 	GetRuns    uint64 // over local.get, the length of the straight run before it
+	Bounds     uint64 // over blocks and edges, the memory accesses that come before in any case
+	Depths     uint64 // over blocks and edges, the basic blocks that come before in any case
+	Heads      uint64 // over blocks, the loop heads that come before in any case
 }
 
 // RefNull stands for ref.null in Elem.Init.

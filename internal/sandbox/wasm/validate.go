@@ -20,7 +20,7 @@ type validator struct {
 	base   int  // height of the innermost block, as in ctrl
 	dead   bool // unreachable, as in ctrl
 	facts  *FuncFacts
-	run    uint32 // basic blocks since the last join
+	at     path   // how the current place is reached
 	loops  uint32 // open loops
 	plain  bool   // the last instruction made no new value
 	in     Instr
@@ -35,9 +35,10 @@ type frame struct {
 	height  int
 	params  []ValType
 	results []ValType
-	edges   uint32 // branches to its label
-	run     uint32 // straight run where it was opened
-	runs    uint64 // sum of the straight runs before those branches
+	edges   uint32 // edges to its label so far
+	runs    uint64 // sum of the straight runs before those edges
+	start   path   // where it was opened
+	meet    path   // what all of those edges have in common, at most
 }
 
 // label is the types that a branch to the block carries.
@@ -79,7 +80,7 @@ func (v *validator) body(f *Func) error {
 		}
 	}
 	f.Facts = FuncFacts{Locals: uint32(len(v.locals))}
-	v.facts, v.run, v.loops, v.plain = &f.Facts, 0, 0, false
+	v.facts, v.at, v.loops, v.plain = &f.Facts, path{}, 0, false
 	for _, l := range v.locals {
 		v.facts.LocalSlots += l.Slots()
 	}
@@ -142,6 +143,7 @@ func (v *validator) fixedImm(inf *OpInfo) error {
 	switch inf.Imm {
 	case ImmMemArg, ImmMemArgLane:
 		v.facts.MemOps++
+		v.at.known++
 		if v.m.Memory == nil {
 			return v.invalid("unknown memory 0")
 		}
@@ -167,13 +169,13 @@ func (v *validator) fixedImm(inf *OpInfo) error {
 		}
 		switch in.Op {
 		case OpMemoryInit:
-			v.facts.Bulk++
+			v.bulk()
 			return v.data(in.Index)
 		case OpMemoryGrow:
 			v.facts.MemoryGrow++
-			v.facts.Bulk++
+			v.bulk()
 		case OpMemoryCopy, OpMemoryFill:
-			v.facts.Bulk++
+			v.bulk()
 		}
 	case ImmData:
 		v.facts.Drops++
@@ -280,7 +282,7 @@ func (v *validator) open(op Op, params, results []ValType) error {
 	if len(v.ctrl) >= v.lim.Nesting {
 		return newError(ErrLimit, v.in.Start, "blocks nested deeper than %d", v.lim.Nesting)
 	}
-	v.ctrl = append(v.ctrl, frame{op: op, height: len(v.opds), params: params, results: results, run: v.run})
+	v.ctrl = append(v.ctrl, frame{op: op, height: len(v.opds), params: params, results: results, start: v.at})
 	v.base, v.dead = len(v.opds), false
 	v.facts.MaxNesting = max(v.facts.MaxNesting, uint32(len(v.ctrl)))
 	v.pushAll(params)
@@ -307,7 +309,7 @@ func (v *validator) close() error {
 	if f.op == OpIf && !sameTypes(f.params, f.results) {
 		return v.invalid("type mismatch: if without else must have the same parameters and results")
 	}
-	v.join(f)
+	v.join(f, v.dead)
 	results := f.results
 	v.ctrl = v.ctrl[:len(v.ctrl)-1]
 	if n := len(v.ctrl); n > 0 {
@@ -317,34 +319,6 @@ func (v *validator) close() error {
 	}
 	v.pushAll(results)
 	return nil
-}
-
-// join counts the place where f ends (or, for a loop, began) and sets the straight run
-// of what follows.
-func (v *validator) join(f *frame) {
-	edges := uint64(f.edges)
-	v.run++
-	switch {
-	case len(v.ctrl) == 1:
-		return // the end of the body
-	case f.op == OpLoop:
-		v.loops--
-		edges, f.runs = edges+1, f.runs+uint64(f.run)
-	case f.op == OpBlock && edges == 0:
-		return
-	case f.op == OpBlock:
-		edges, f.runs = edges+1, f.runs+uint64(v.run)
-	default: // if, with or without else: the end of both sides
-		edges, f.runs = edges+2, f.runs+uint64(v.run)+uint64(f.run)+1
-	}
-	if f.op != OpLoop {
-		v.run = 0
-	}
-	j, arity := &v.facts.Joins, uint64(len(f.label()))
-	j.Edges = satAdd(j.Edges, edges)
-	j.Operands = satAdd(j.Operands, satMul(arity, edges))
-	j.OperandsSq = satAdd(j.OperandsSq, satMul(arity*arity, edges))
-	j.EdgeRuns = satAdd(j.EdgeRuns, f.runs)
 }
 
 // kill marks the rest of the block as unreachable.
@@ -360,8 +334,7 @@ func (v *validator) branch(depth uint32) ([]ValType, error) {
 		return nil, v.invalid("unknown label %d", depth)
 	}
 	f := &v.ctrl[len(v.ctrl)-1-int(depth)]
-	f.edges++
-	f.runs += uint64(v.run) + 1
+	v.edge(f)
 	v.facts.Edges++
 	return f.label(), nil
 }

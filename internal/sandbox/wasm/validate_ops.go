@@ -36,7 +36,7 @@ func (v *validator) local() error {
 	t := v.locals[in.Index]
 	if in.Op == OpLocalGet {
 		v.facts.LocalGets++
-		v.facts.Joins.GetRuns += uint64(v.run) + 1
+		v.facts.Joins.GetRuns += uint64(v.at.run) + 1
 	} else {
 		v.facts.LocalSets++
 		if v.plain && v.loops > 0 {
@@ -93,9 +93,11 @@ func (v *validator) structure() error {
 		if _, err := v.leave(); err != nil {
 			return err
 		}
-		// The end of the first side is an edge to where both sides meet.
-		f.runs += uint64(v.run)
-		f.op, f.dead, v.dead, v.run = OpElse, false, false, f.run+1
+		if !v.dead {
+			v.edge(f) // the end of the first side leads to where both sides meet
+		}
+		f.op, f.dead, v.dead, v.at = OpElse, false, false, f.start
+		v.step()
 		v.pushAll(f.params)
 		return nil
 	case OpEnd:
@@ -123,9 +125,9 @@ func (v *validator) structure() error {
 	}
 	switch v.in.Op {
 	case OpLoop:
-		v.run = 0
+		v.head()
 	case OpIf:
-		v.run++
+		v.step()
 	}
 	return nil
 }
@@ -146,7 +148,7 @@ func (v *validator) jump() error {
 			return err
 		}
 		ts, err := v.branch(v.in.Index)
-		v.run++
+		v.step()
 		if err != nil || v.top(ts) {
 			return err
 		}
@@ -344,17 +346,17 @@ func (v *validator) table() error {
 		v.push(I32)
 	case OpTableGrow:
 		v.facts.TableWrites++
-		v.facts.Bulk++
+		v.bulk()
 		if err = v.popAll([]ValType{t, I32}); err == nil {
 			v.push(I32)
 		}
 	case OpTableFill:
 		v.facts.TableWrites++
-		v.facts.Bulk++
+		v.bulk()
 		err = v.popAll([]ValType{I32, t, I32})
 	case OpTableInit:
 		v.facts.TableWrites++
-		v.facts.Bulk++
+		v.bulk()
 		if uint64(in.Index) >= uint64(len(v.m.Elems)) {
 			return v.invalid("unknown element segment %d", in.Index)
 		}
@@ -364,7 +366,7 @@ func (v *validator) table() error {
 		err = v.popAll([]ValType{I32, I32, I32})
 	case OpTableCopy:
 		v.facts.TableWrites++
-		v.facts.Bulk++
+		v.bulk()
 		if uint64(in.Index2) >= uint64(len(v.m.Tables)) {
 			return v.invalid("unknown table %d", in.Index2)
 		}
