@@ -59,7 +59,7 @@ func session(t testing.TB, p phases.Phase, action string) *hostcalls.Session {
 		Phase: p, Pass: phases.PassMutate,
 		Input:   jsontext.Value(strings.TrimSuffix(action, "}") + `,"phase":"` + string(p) + `"}`),
 		Action:  jsontext.Value(action),
-		Actor:   hostcalls.Actor{Hook: "test", Tier: phases.Sandboxed},
+		Actor:   phases.Actor{Hook: "test", Tier: phases.Sandboxed, Mutator: true},
 		Granted: granted,
 		Time:    testTime,
 		Seed:    [32]byte{1}, InitSeed: [32]byte{2},
