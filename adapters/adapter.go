@@ -75,6 +75,8 @@ type Answer struct {
 	// Latch is a reason when the answer alone does not keep the runtime from going
 	// on: the caller latches the session with it before the answer is released.
 	Latch string
+	// Session is the session that Latch is about; "" when the payload did not tell.
+	Session string
 	// Notes tell an operator what the runtime could not be given, though nothing
 	// was let through by it.
 	Notes []string

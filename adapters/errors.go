@@ -49,12 +49,15 @@ func SafeReason(err error) string {
 		return phases.SafeText(f.Error(), phases.MaxReasonBytes)
 	}
 	var p *PayloadError
-	if errors.As(err, &p) {
+	if errors.As(err, &p) && p.Class == ErrVerdicts {
+		return phases.SafeText("no decision could be made: "+p.Error(), phases.MaxReasonBytes)
+	}
+	if p != nil {
 		return phases.SafeText("the event was refused: "+p.Error(), phases.MaxReasonBytes)
 	}
 	var d *phases.DecodeError
 	if errors.As(err, &d) {
 		return phases.SafeText("the event was refused: "+d.Error(), phases.MaxReasonBytes)
 	}
-	return "belay could not decide"
+	return "no decision could be made"
 }

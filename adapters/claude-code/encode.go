@@ -23,10 +23,14 @@ func (a Adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.A
 	if !o.block {
 		o.express(ev.Name, info, p)
 	}
+	var ans adapters.Answer
 	if o.block {
-		return o.refusal(ev.Name, info, p)
+		ans = o.refusal(ev.Name, info, p)
+	} else {
+		ans = o.permission(ev.Name, info, p)
 	}
-	return o.permission(ev.Name, info, p)
+	ans.Session = ev.Session
+	return ans
 }
 
 // express turns into a block what the event's answer has no words for.
@@ -34,25 +38,25 @@ func (o *outcome) express(event string, info eventInfo, p *payload) {
 	switch event {
 	case "PreToolUse", "PermissionRequest":
 		if !o.only(0, "/args") || (len(o.changed) > 1 && !o.only(1, "/child/prompt")) {
-			o.stop("belay: a hook changed something of this call that Claude Code cannot carry")
+			o.stop("a hook changed something of this call that Claude Code cannot carry")
 			return
 		}
 		if event == "PermissionRequest" && !o.grant && len(o.changed[0]) > 0 {
 			if o.ask {
-				o.stop("belay: a hook changed this call, which Claude Code cannot show when it asks: " + o.reason)
+				o.stop("a hook changed this call, which Claude Code cannot show when it asks: " + o.reason)
 			} else {
-				o.stop("belay: a hook changed this call, which Claude Code takes here only together with a permission that no hook gave")
+				o.stop("a hook changed this call, which Claude Code takes here only together with a permission that no hook gave")
 			}
 		}
 	case "PostToolUse":
 		o.keepResult(0)
 	case "WorktreeCreate":
 		if !o.only(0, "/data/worktreePath") {
-			o.stop("belay: a hook changed something that Claude Code cannot carry here")
+			o.stop("a hook changed something that Claude Code cannot carry here")
 		}
 	case "ElicitationResult":
 		if !o.only(0, "/messages/0/content") {
-			o.stop("belay: a hook changed something that Claude Code cannot carry here")
+			o.stop("a hook changed something that Claude Code cannot carry here")
 		}
 	default:
 		for i := range o.changed {
@@ -62,7 +66,7 @@ func (o *outcome) express(event string, info eventInfo, p *payload) {
 			if info.phase == phases.Audit || (info.phase == phases.PostTool && o.only(i, "/args")) {
 				continue // redactions of the record
 			}
-			o.stop("belay: a hook changed the " + subject(info.phase) + ", which Claude Code cannot carry here")
+			o.stop("a hook changed the " + subject(info.phase) + ", which Claude Code cannot carry here")
 			return
 		}
 	}
@@ -98,7 +102,7 @@ func (o *outcome) permission(event string, info eventInfo, p *payload) adapters.
 			specific.str("permissionDecision", "allow").str("permissionDecisionReason", o.reason)
 		}
 		if args, changed, err := o.finalArgs(); err != nil {
-			o.stop("belay: the final arguments cannot be written down")
+			o.stop("the final arguments cannot be written down")
 			return o.refusal(event, info, p)
 		} else if changed {
 			specific.raw("updatedInput", args)
@@ -117,7 +121,7 @@ func (o *outcome) permission(event string, info eventInfo, p *payload) adapters.
 			original, _ := p.find("tool_response")
 			final, _ := phases.Get(o.finals[0], "/result")
 			if !sameShape(original, final) {
-				o.stop("belay: a hook gave this output another shape, which Claude Code would ignore")
+				o.stop("a hook gave this output another shape, which Claude Code would ignore")
 				return o.refusal(event, info, p)
 			}
 			specific.raw(outputMember(p), final)
@@ -128,7 +132,7 @@ func (o *outcome) permission(event string, info eventInfo, p *payload) adapters.
 			final, _ := phases.Get(o.finals[0], "/messages/0/content")
 			content, err := unparts(original, final)
 			if err != nil {
-				o.stop("belay: a hook gave the answer another form")
+				o.stop("a hook gave the answer another form")
 				return o.refusal(event, info, p)
 			}
 			specific.str("action", p.optStr("action")).raw("content", content)
@@ -136,7 +140,7 @@ func (o *outcome) permission(event string, info eventInfo, p *payload) adapters.
 	case "WorktreeCreate":
 		path, ok := phases.GetString(o.finals[0], "/data/worktreePath")
 		if !ok || path == "" {
-			o.stop("belay: no hook named a path, and belay itself makes no worktrees")
+			o.stop("no hook named a path, and belay itself makes no worktrees")
 			return o.refusal(event, info, p)
 		}
 		specific.str("worktreePath", path)
@@ -191,7 +195,7 @@ func (o *outcome) keepResult(i int) {
 		case phases.Covers("/result", c):
 			kept = append(kept, c)
 		default:
-			o.stop("belay: a hook changed something of this call that Claude Code cannot carry")
+			o.stop("a hook changed something of this call that Claude Code cannot carry")
 		}
 	}
 	o.changed[i] = kept

@@ -15,7 +15,7 @@ import (
 // what blocks most. Where both count, JSON and exit 2 say the same, so that
 // neither a truncated stdout nor a lost status lets anything through.
 func (Adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.Answer {
-	reason := named("", "", adapters.SafeReason(cause), "belay could not decide")
+	reason := named("", "", adapters.SafeReason(cause), "no decision could be made")
 	seen := peek(b)
 	event := opts.Event
 	if event == "" {
@@ -23,13 +23,13 @@ func (Adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.An
 	}
 	info, known := events[event]
 	if !known {
-		return adapters.Answer{Stderr: reason, Exit: 2, Latch: reason}
+		return adapters.Answer{Stderr: reason, Exit: 2, Latch: reason, Session: seen.session}
 	}
 	ans := blockForm(event, info, reason, seen.response, seen.tool)
 	if seen.policySettings && event == "ConfigChange" {
 		ans.Latch = reason
 	}
-	ans.Stderr = reason
+	ans.Stderr, ans.Session = reason, seen.session
 	switch info.form {
 	case formStop, formOutput, formToolError: // exit 2 means go on, or leaves the output readable
 	default:
@@ -45,10 +45,6 @@ type glimpse struct {
 	policySettings bool
 	tool, response jsontext.Value
 }
-
-// Session returns the session that a payload names, as far as it can be read,
-// for the latch that a failure asks for; "" when it cannot.
-func Session(payload []byte) string { return peek(payload).session }
 
 // peek reads top-level members up to the first fault. An event that is named
 // twice is no event.

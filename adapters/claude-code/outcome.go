@@ -22,7 +22,6 @@ type outcome struct {
 	retry    string
 	finals   []jsontext.Value // final action of each step
 	changed  [][]string       // pointers that really differ, of each step
-	origins  []jsontext.Value
 	notes    []string
 }
 
@@ -36,7 +35,7 @@ func weigh(ev adapters.Event, verdicts []phases.Verdict) (*outcome, error) {
 	for i := range verdicts {
 		v := &verdicts[i]
 		if v.Decision == phases.Block {
-			o.stop(blockReason(v))
+			o.end(blockReason(v))
 			o.latched = v.Enforced == phases.EnforcedLatched
 			return o, nil
 		}
@@ -69,7 +68,7 @@ func (o *outcome) add(ev adapters.Event, step adapters.Step, v *phases.Verdict) 
 	if err := phases.CheckAction(inv.Phase, v.Action); err != nil {
 		return err
 	}
-	o.finals, o.origins = append(o.finals, v.Action), append(o.origins, inv.Action)
+	o.finals = append(o.finals, v.Action)
 	o.changed = append(o.changed, phases.Diff(inv.Action, v.Action))
 	o.contexts = append(o.contexts, v.Contexts...)
 	if v.Decision == phases.Ask {
@@ -82,7 +81,9 @@ func (o *outcome) add(ev adapters.Event, step adapters.Step, v *phases.Verdict) 
 			o.stop("a person has to decide, and Claude Code cannot ask here: " + askReason(v))
 			return nil
 		}
-		o.ask = true
+		if !o.ask {
+			o.ask, o.reason = true, ""
+		}
 		o.reason = join(o.reason, askReason(v))
 	}
 	if v.Grant != nil {
@@ -95,7 +96,7 @@ func (o *outcome) add(ev adapters.Event, step adapters.Step, v *phases.Verdict) 
 		}
 	}
 	if v.Reply != nil {
-		o.stop(named("", v.Reply.Hook, v.Reply.Text, "answered without the model"))
+		o.end(named("", v.Reply.Hook, v.Reply.Text, "answered without the model"))
 		return nil
 	}
 	if v.Retry != nil {
@@ -129,8 +130,11 @@ func clamped(v *phases.Verdict) bool {
 	})
 }
 
-// stop makes the outcome a block. The first reason stays.
-func (o *outcome) stop(reason string) {
+// stop makes the outcome a block for a reason of the adapter's own.
+func (o *outcome) stop(reason string) { o.end("belay: " + reason) }
+
+// end makes the outcome a block. The first reason stays.
+func (o *outcome) end(reason string) {
 	if o.block {
 		return
 	}
@@ -171,7 +175,7 @@ func named(kind, by, text, otherwise string) string {
 }
 
 func join(a, b string) string {
-	if a == "" {
+	if a == "" || a == b {
 		return b
 	}
 	return a + "; " + b
