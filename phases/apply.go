@@ -47,12 +47,12 @@ func ApplyEffect(p Phase, pass Pass, action jsontext.Value, by Actor, e Effect) 
 	case EffectRedact:
 		out, err = applyRedact(rules, action, e)
 	default:
-		return action, checkEffect(by, e)
+		out, err = action, checkEffect(by, e)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if len(out) > MaxInputBytes {
+	if len(out) > MaxInputBytes && len(out) > len(action) {
 		return nil, effectError(ErrTooLarge, e, "the action would be larger than %d bytes", MaxInputBytes)
 	}
 	if pass == PassValidate && !Same(action, out) {
@@ -84,7 +84,10 @@ func checkPass(p Phase, pass Pass, by Actor, e Effect) error {
 }
 
 func effectSize(e Effect) int {
-	n := len(e.Path) + len(e.Value) + len(e.Label) + len(e.Key) + len(e.Text)
+	n := len(e.Path) + len(e.Value) + len(e.Label) + len(e.Key)
+	if e.Kind != EffectAsk || e.Value == nil { // an ask's document holds its text already
+		n += len(e.Text)
+	}
 	if e.Scopes != nil {
 		e.Scopes.each(*e.Scopes, func(_ string, _ ScopeKind, s, _ Scope) {
 			for _, p := range s {
