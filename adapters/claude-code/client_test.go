@@ -191,7 +191,7 @@ func fits(original, replacement any) bool {
 
 func isShapeWord(s string) bool {
 	switch s {
-	case "text", "image", "create", "update", "notebook", "pdf", "resource":
+	case "text", "image", "create", "update", "notebook", "pdf", "resource", "async_launched":
 		return true
 	}
 	return false
