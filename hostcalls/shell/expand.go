@@ -3,6 +3,7 @@ package shell
 import (
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,15 +26,16 @@ func (w *walker) fields(e *env, words []*syntax.Word) (out []Word, open bool) {
 }
 
 func (w *walker) field(e *env, word *syntax.Word) (out []Word, open bool) {
-	word = &syntax.Word{Parts: append([]syntax.WordPart(nil), word.Parts...)}
+	source := w.raw(word)
+	word = &syntax.Word{Parts: slices.Clone(word.Parts)} // SplitBraces changes it
 	if hasBrace(word) && syntax.SplitBraces(word) {
 		if braceCount(word) > maxBraces {
-			return []Word{{Text: w.raw(word)}}, true
+			return []Word{{Text: source}}, true
 		}
 		n := 0
 		for part, err := range expand.BracesSeq(nil, word) {
 			if n++; err != nil || n > maxBraces {
-				return []Word{{Text: w.raw(word)}}, true
+				return []Word{{Text: source}}, true
 			}
 			got, o := w.plain(e, part)
 			out, open = append(out, got...), open || o
@@ -93,7 +95,7 @@ func (w *walker) word(s string, known, glob, tilde bool) Word {
 		w.reply.Truncated = true
 		s, known = strings.ToValidUTF8(s[:MaxWordText], ""), false
 	}
-	return Word{Text: s, Known: known, Glob: glob && strings.ContainsAny(s, "*?["), Tilde: tilde && strings.HasPrefix(s, "~")}
+	return Word{Text: s, Known: known, Glob: glob && strings.ContainsAny(s, "*?["), Tilde: tilde && strings.HasPrefix(s, "~") || strings.HasPrefix(s, homeMark)}
 }
 
 // partial renders a word of which something is not known: known parts expanded,
@@ -267,8 +269,8 @@ func (w *walker) param(e *env, n *syntax.ParamExp, u *usage, size *int, name fun
 	}
 	name(p, false)
 	plain := n.Exp == nil && n.Slice == nil && n.Repl == nil && !n.Length
-	if (p == "HOME" || p == "PWD") && !plain && e.vars[p].v.Str == map[string]string{"HOME": "~", "PWD": "."}[p] {
-		u.known = false // the stand-ins must not be taken apart
+	if v := e.vars[p].v; !plain && (marked(v.Str) || slices.ContainsFunc(v.List, marked)) {
+		u.known = false // the marks must not be taken apart
 	}
 	if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
 		u.known = false

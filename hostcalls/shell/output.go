@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -42,7 +43,7 @@ func (w *walker) stmtOutput(e *env, s *syntax.Stmt, stdin *string, depth int) (s
 				t = w.literal(e, r.Word)
 				t.Text += "\n"
 			} else if quotedDelimiter(r.Word) {
-				t = Word{Text: w.rawAll(r.Hdoc), Known: true}
+				t = Word{Text: verbatim(r.Hdoc), Known: true}
 			} else {
 				t = w.document(e, r.Hdoc)
 			}
@@ -91,11 +92,6 @@ func (w *walker) stmtOutput(e *env, s *syntax.Stmt, stdin *string, depth int) (s
 			return "", false
 		}
 		args := texts(words)
-		for _, word := range words {
-			if word.Tilde && words[0].Text != "cd" {
-				return "", false // the stand-in must not become text
-			}
-		}
 		return w.program(e, nameOf(words[0]), args[1:], words[1:], stdin)
 	}
 	return "", false
@@ -108,13 +104,23 @@ func (w *walker) program(e *env, name string, args []string, words []Word, stdin
 		in = *stdin
 	}
 	switch name {
+	case ":", "true", "cd", "pwd", "echo", "printf", "which", "cat", "tee":
+	default:
+		if marked(in) || slices.ContainsFunc(args, marked) {
+			return "", false
+		}
+	}
+	switch name {
 	case ":", "true":
 		return "", true
 	case "cd":
 		w.chdir(e, words, false)
 		return "", e.cwd != nil && e.cwd.Known
 	case "pwd":
-		if e.cwd == nil || !e.cwd.Known || e.cwd.Tilde {
+		if e.cwd == nil {
+			return hereMark + "\n", true
+		}
+		if !e.cwd.Known {
 			return "", false
 		}
 		return e.cwd.Text + "\n", true

@@ -20,6 +20,7 @@ func Parse(text string) (reply Reply, steps int) {
 			steps = maxSteps
 		}
 	}()
+	text = strings.NewReplacer(homeMark, "\uFFFD", hereMark, "\uFFFD").Replace(text)
 	f, dialect, err := w.read(text)
 	if err != nil {
 		return failed(err.Error()), w.steps

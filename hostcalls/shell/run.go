@@ -23,8 +23,8 @@ func (w *walker) runNamed(e *env, name string, words []Word, assigns []Assign, r
 		f = nil
 	}
 	i, ok := w.tell(Command{
-		Name: name, Words: words, Raw: raw, Assigns: append(slices.Clip(c.assigns), assigns...),
-		Redirects: append(slices.Clip(c.redirs), redirs...), Pipe: c.pipe, StdinFrom: c.stdinFrom, Stdin: c.stdin,
+		Name: name, Words: words, Raw: raw, Assigns: slices.Concat(c.assigns, assigns),
+		Redirects: slices.Concat(c.redirs, redirs), Pipe: c.pipe, StdinFrom: c.stdinFrom, Stdin: c.stdin,
 		Via: c.via, Parent: c.parent, Context: c.context, CWD: e.cwd, Remote: c.remote, ArgsOpen: open,
 		Function: f != nil, Recursive: f != nil && f.running,
 	})
@@ -64,6 +64,22 @@ func (w *walker) runNamed(e *env, name string, words []Word, assigns []Assign, r
 
 // tell adds a command to the reply, within the limits.
 func (w *walker) tell(cmd Command) (int, bool) {
+	cmd.Words = slices.Clone(cmd.Words)
+	for i := range cmd.Words {
+		cmd.Words[i] = unmark(cmd.Words[i])
+	}
+	for i := range cmd.Redirects { // the slice is ours: run made it
+		cmd.Redirects[i].Target = unmark(cmd.Redirects[i].Target)
+	}
+	for i := range cmd.Assigns {
+		cmd.Assigns[i].Value = unmark(cmd.Assigns[i].Value)
+	}
+	for _, p := range []**Word{&cmd.Stdin, &cmd.CWD} {
+		if *p != nil {
+			word := unmark(**p)
+			*p = &word
+		}
+	}
 	size := len(cmd.Raw) + 64
 	for _, word := range cmd.Words {
 		size += len(word.Text)
@@ -231,14 +247,14 @@ func (w *walker) chdir(e *env, args []Word, open bool) {
 	for len(args) > 0 && len(args[0].Text) > 1 && args[0].Text[0] == '-' {
 		args = args[1:]
 	}
-	to := Word{Text: "~", Known: true, Tilde: true}
+	to := Word{Text: homeMark, Known: true, Tilde: true}
 	if len(args) > 0 {
 		to = args[0]
 	}
 	switch {
 	case open || !to.Known || to.Glob || to.Text == "-" || len(args) > 1:
 		to = Word{Text: to.Text}
-	case strings.HasPrefix(to.Text, "/") || to.Tilde:
+	case strings.HasPrefix(to.Text, "/") || to.Tilde || strings.HasPrefix(to.Text, hereMark):
 	case e.cwd != nil:
 		to = Word{Text: strings.TrimSuffix(e.cwd.Text, "/") + "/" + to.Text, Known: e.cwd.Known, Tilde: e.cwd.Tilde}
 	}

@@ -3,6 +3,7 @@ package shell
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/expand"
 )
@@ -20,11 +21,39 @@ type env struct {
 	cwd  *Word // nil: where the text was started
 }
 
+// homeMark and hereMark stand for the home directory and for the directory where
+// the text was started, while a text is walked: characters that no shell
+// treats specially, so that they survive quoting and inner texts. They become ~
+// and . when a command is told; a text that has them itself loses them first.
+const (
+	homeMark = "\U0010FFF0"
+	hereMark = "\U0010FFF1"
+)
+
 func newEnv() *env {
 	e := &env{vars: map[string]variable{}}
-	e.set("HOME", text("~"))
-	e.set("PWD", text("."))
+	e.set("HOME", text(homeMark))
+	e.set("PWD", text(hereMark))
 	return e
+}
+
+// marked reports text that must not be taken apart.
+func marked(s string) bool {
+	return strings.Contains(s, homeMark) || strings.Contains(s, hereMark)
+}
+
+// unmark gives a word its told form.
+func unmark(word Word) Word {
+	if !marked(word.Text) {
+		return word
+	}
+	word.Tilde = word.Tilde || strings.HasPrefix(word.Text, homeMark)
+	word.Text = unmarkText(word.Text)
+	return word
+}
+
+func unmarkText(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, homeMark, "~"), hereMark, ".")
 }
 
 func (e *env) clone() *env { return &env{vars: maps.Clone(e.vars), cwd: e.cwd} }

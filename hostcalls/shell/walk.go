@@ -49,11 +49,11 @@ func (c ctx) in(what string) ctx {
 }
 
 func (w *walker) step() bool {
-	w.steps++
 	if w.steps >= maxSteps {
 		w.reply.Truncated = true
 		return false
 	}
+	w.steps++
 	return true
 }
 
@@ -144,7 +144,7 @@ func (w *walker) redirects(e *env, list []*syntax.Redirect, c *ctx) (out []Redir
 			if r.Hdoc != nil {
 				w.substitutions(e, r.Hdoc, *c)
 				if quotedDelimiter(r.Word) {
-					red.Target = w.word(w.rawAll(r.Hdoc), true, false, false)
+					red.Target = w.word(verbatim(r.Hdoc), true, false, false)
 				} else {
 					red.Target = w.document(e, r.Hdoc)
 				}
@@ -170,13 +170,15 @@ func (w *walker) redirects(e *env, list []*syntax.Redirect, c *ctx) (out []Redir
 	return out
 }
 
-// rawAll is the whole source of a node, for quoted here-documents.
-func (w *walker) rawAll(n syntax.Node) string {
-	from, to := int(n.Pos().Offset()), int(n.End().Offset())
-	if from < 0 || to > len(w.src) || from >= to {
-		return ""
+// verbatim is the text of a here-document with a quoted delimiter.
+func verbatim(word *syntax.Word) string {
+	var b strings.Builder
+	for _, p := range word.Parts {
+		if l, ok := p.(*syntax.Lit); ok {
+			b.WriteString(l.Value)
+		}
 	}
-	return w.src[from:to]
+	return b.String()
 }
 
 func quotedDelimiter(word *syntax.Word) bool {

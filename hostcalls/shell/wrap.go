@@ -150,6 +150,10 @@ func (w *walker) wrapped(e *env, name string, spec wrapper, args []Word, open bo
 	c.remote = c.remote || spec.remote
 	skip := spec.skip
 	var shellMode bool
+	if name == "xargs" || name == "gxargs" {
+		args, open = w.xargs(args, open, c)
+		spec.open = open
+	}
 	for len(args) > 0 {
 		a := args[0].Text
 		switch {
@@ -228,6 +232,49 @@ func (w *walker) wrapped(e *env, name string, spec wrapper, args []Word, open bo
 	if open || spec.open && name == "parallel" {
 		w.unknown("code", raw, i)
 	}
+}
+
+// xargs puts the words of a known input into the command; open when they are not
+// known, or quoting or options make them doubtful.
+func (w *walker) xargs(args []Word, open bool, c ctx) ([]Word, bool) {
+	if c.stdin == nil || !c.stdin.Known || strings.ContainsAny(c.stdin.Text, "\\\"'") || open {
+		return args, true
+	}
+	replace := ""
+	for k, a := range args {
+		switch {
+		case a.Text == "-I" && k+1 < len(args):
+			replace = args[k+1].Text
+		case strings.HasPrefix(a.Text, "-I"):
+			replace = a.Text[2:]
+		case a.Text == "-i":
+			replace = "{}"
+		case a.Text == "-0" || strings.HasPrefix(a.Text, "-d") || strings.HasPrefix(a.Text, "-a") || strings.HasPrefix(a.Text, "-E"):
+			return args, true
+		}
+		if !strings.HasPrefix(a.Text, "-") && (k == 0 || args[k-1].Text != "-I") {
+			break
+		}
+	}
+	if replace == "" {
+		fields := strings.Fields(c.stdin.Text)
+		out := slices.Clone(args)
+		for _, f := range fields {
+			out = append(out, w.word(f, true, false, false))
+		}
+		return out, len(fields) > 256
+	}
+	line := strings.TrimSpace(c.stdin.Text)
+	if strings.Contains(line, "\n") { // one command a line: the lines together stand for each
+		return args, true
+	}
+	out := slices.Clone(args)
+	for k := range out {
+		if k > 0 && !(out[k-1].Text == "-I" && out[k].Text == replace) {
+			out[k] = w.word(strings.ReplaceAll(out[k].Text, replace, line), out[k].Known, out[k].Glob, out[k].Tilde)
+		}
+	}
+	return out, false
 }
 
 // rest walks what is left after a wrapper's options.
@@ -425,6 +472,7 @@ func (w *walker) container(e *env, name string, args []Word, open bool, c ctx, r
 	verb := args[at].Text
 	args = args[at+1:]
 	c.remote = true
+	e = newEnvUnknownParams()
 	label := name + " " + verb
 	if name == "kubectl" || name == "oc" || name == "lxc" || name == "incus" {
 		if at := slices.IndexFunc(args, func(a Word) bool { return a.Text == "--" }); at >= 0 {

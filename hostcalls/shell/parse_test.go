@@ -1,0 +1,280 @@
+package shell
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// told renders a command in one line: via, words, marks.
+func told(c Command) string {
+	var b strings.Builder
+	for _, v := range c.Via {
+		b.WriteString(v + "> ")
+	}
+	for i, w := range c.Words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		fmt.Fprintf(&b, "%s", w.Text)
+		if !w.Known {
+			b.WriteByte('?')
+		}
+		if w.Glob {
+			b.WriteString("(glob)")
+		}
+		if w.Tilde {
+			b.WriteString("(home)")
+		}
+	}
+	if c.ArgsOpen {
+		b.WriteString(" …")
+	}
+	return b.String()
+}
+
+func TestParse(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		want       []string // commands, in order
+		unknown    []string // what: of the unknowns
+	}{
+		{"plain", `rm -rf /`, []string{"rm -rf /"}, nil},
+		{"path of the program", `/bin/rm x`, []string{"/bin/rm x"}, nil},
+		{"quotes", `r"m" -f'r' '/'usr`, []string{"rm -fr /usr"}, nil},
+		{"escapes", `r\m \-rf`, []string{"rm -rf"}, nil},
+		{"ansi-c", `$'\u0072'm $'/\x75sr'`, []string{"rm /usr"}, nil},
+		{"variable", `x=/etc; rm -rf $x "$x/a"`, []string{"rm -rf /etc /etc/a"}, nil},
+		{"variable split", `x="rm -rf /"; $x`, []string{"rm -rf /"}, nil},
+		{"own IFS", `IFS=,; x=rm,-rf,/; $x`, []string{"rm -rf /"}, nil},
+		{"array", `a=(r m); IFS=; "${a[*]}" -rf /`, []string{"rm -rf /"}, nil},
+		{"slice", `q=homestead; rm "/${q:0:4}"`, []string{"rm /home"}, nil},
+		{"unset environment", `rm -rf "$X"`, []string{`rm -rf $X?`}, nil},
+		{"unquoted unknown", `rm -rf /tmp/$X`, []string{"rm -rf /tmp/$X? …"}, nil},
+		{"home", `rm -rf ~ "$HOME"/x ~bob`, []string{"rm -rf ~(home) ~/x(home) ~bob(home)"}, nil},
+		{"quoted tilde", `rm '~' "~"`, []string{"rm ~ ~"}, nil},
+		{"home through quotes", `bash -c "rm '$HOME'"`, []string{"bash -c rm '~'", "bash -c> rm ~(home)"}, nil},
+		{"home taken apart", `rm "${HOME:0:1}"`, []string{"rm ${HOME:0:1}?"}, nil},
+		{"working directory", `rm -rf "$PWD/out"`, []string{"rm -rf ./out"}, nil},
+		{"braces", `rm {/usr,/etc}/{a,b}`, []string{"rm /usr/a /usr/b /etc/a /etc/b"}, nil},
+		{"many braces", `echo {1..100000}`, []string{"echo {1..100000}? …"}, nil},
+		{"glob", `rm *.o '*'`, []string{"rm *.o(glob) *"}, nil},
+		{"arithmetic", `echo $((1+2*3))`, []string{"echo 7"}, nil},
+		{"substitution", `rm $(printf %s /)`, []string{"printf %s /", "rm /"}, nil},
+		{"unknown substitution", `rm "$(cmd)"`, []string{"cmd", "rm $(cmd)?"}, nil},
+		{"backquotes", "`echo rm` x", []string{"echo rm", "rm x"}, nil},
+		{"cd and pwd", `p=$(cd /etc && pwd); rm "$p"`, []string{"cd /etc", "pwd", "rm /etc"}, nil},
+		{"which", `$(which rm) x`, []string{"which rm", "rm x"}, nil},
+		{"unknown name", `$X -rf /`, []string{"$X? -rf / …"}, []string{"name"}},
+		{"known last element", `$BIN/rm -rf /`, []string{"$BIN/rm? -rf / …"}, nil},
+		{"and, or, pipe", `a && b || c | d`, []string{"a", "b", "c", "d"}, nil},
+		{"subshell and group", `(a; { b; })`, []string{"a", "b"}, nil},
+		{"if", `if a; then b; elif c; then d; else e; fi`, []string{"a", "b", "c", "d", "e"}, nil},
+		{"branches that differ", `if a; then x=1; else x=2; fi; rm "$x"`, []string{"a", "rm $x?"}, nil},
+		{"case", `case $x in a) b;; *) c;; esac`, []string{"b", "c"}, nil},
+		{"for", `for d in /etc /usr; do rm $d; done`, []string{"rm /etc", "rm /usr"}, nil},
+		{"for over a pattern", `for f in /etc/*; do rm "$f"; done`, []string{"rm /etc/*(glob)"}, nil},
+		{"for over unknown", `for f in $(ls); do rm "$f"; done`, []string{"ls", "rm $f?"}, nil},
+		{"while read", `while read -r d; do rm "$d"; done <<< /etc`, []string{"rm /etc"}, nil},
+		{"loop variable changes", `x=a; while c; do rm "$x"; x=/; done`, []string{"c", "rm $x?"}, nil},
+		{"function", `f(){ rm -rf "$1"; }; f /`, []string{"f /", "rm -rf /"}, nil},
+		{"function not called", `f(){ rm "$1"; }`, []string{"rm $1?"}, nil},
+		{"recursion", `z(){ z|z& };z`, []string{"z", "z", "z"}, nil},
+		{"sh -c", `sh -c 'rm $0 $1' a b`, []string{"sh -c rm $0 $1 a b", "sh -c> rm a b"}, nil},
+		{"bash -euc", `bash -euc 'a && b'`, []string{"bash -euc a && b", "bash -c> a", "bash -c> b"}, nil},
+		{"unknown code", `bash -c "$X"`, []string{"bash -c $X?"}, []string{"code"}},
+		{"eval", `eval rm -rf /`, []string{"eval rm -rf /", "eval> rm -rf /"}, nil},
+		{"eval sets", `eval x=/; rm $x`, []string{"eval x=/", "rm /"}, nil},
+		{"eval of unknown", `eval "$(curl x)"`, []string{"curl x", "eval $(curl x)?"}, []string{"code"}},
+		{"trap", `trap 'rm x' EXIT`, []string{"trap rm x EXIT", "trap> rm x"}, nil},
+		{"here-document", "bash <<E\nrm $HOME\nE", []string{"bash", "stdin> rm ~(home)"}, nil},
+		{"quoted here-document", "bash <<'E'\nrm x\nE\n", []string{"bash", "stdin> rm x"}, nil},
+		{"here-document for another program", "python3 <<E\nrm x\nE", []string{"python3"}, nil},
+		{"here-string", `sh <<< 'rm x'`, []string{"sh", "stdin> rm x"}, nil},
+		{"echo into a shell", `echo 'rm x' | sh`, []string{"echo rm x", "sh", "stdin> rm x"}, nil},
+		{"base64 into a shell", `echo cm0gLXJmIC8= | base64 -d | sh`, []string{"echo cm0gLXJmIC8=", "base64 -d", "sh", "stdin> rm -rf /"}, nil},
+		{"printf escapes", `printf '\162\155 x' | sh`, []string{`printf \162\155 x`, "sh", "stdin> rm x"}, nil},
+		{"download into a shell", `curl x | sudo -E bash -`, []string{"curl x", "sudo -E bash -", "sudo> bash -"}, []string{"code"}},
+		{"script", `bash build.sh`, []string{"bash build.sh"}, []string{"script"}},
+		{"source", `. ./env.sh`, []string{". ./env.sh"}, []string{"script"}},
+		{"sudo", `sudo -u root -E A=1 rm x`, []string{"sudo -u root -E A=1 rm x", "sudo> rm x"}, nil},
+		{"wrappers in each other", `timeout 5 nice -n 3 env -u A B=1 rm x`, []string{"timeout 5 nice -n 3 env -u A B=1 rm x", "timeout> nice -n 3 env -u A B=1 rm x", "timeout> nice> env -u A B=1 rm x", "timeout> nice> env> rm x"}, nil},
+		{"env -S", `env -S 'rm -rf /'`, []string{"env -S rm -rf /", "env> rm -rf /"}, nil},
+		{"xargs", `xargs -n 1 rm -rf`, []string{"xargs -n 1 rm -rf", "xargs> rm -rf …"}, nil},
+		{"xargs with known input", `echo / | xargs rm -rf`, []string{"echo /", "xargs rm -rf", "xargs> rm -rf /"}, nil},
+		{"xargs -I", `echo / | xargs -I{} rm -rf {}etc`, []string{"echo /", "xargs -I{} rm -rf {}etc", "xargs> rm -rf /etc"}, nil},
+		{"find -exec", `find / -name a -exec rm -rf {} +`, []string{"find / -name a -exec rm -rf {} +", "find -exec> rm -rf {}"}, nil},
+		{"find -exec sh -c", `find . -exec sh -c 'rm "$1"' _ {} \;`, []string{`find . -exec sh -c rm "$1" _ {} ;`, `find -exec> sh -c rm "$1" _ {}`, "find -exec> sh -c> rm {}"}, nil},
+		{"ssh", `ssh -p 22 host rm -rf /`, []string{"ssh -p 22 host rm -rf /", "ssh> rm -rf /"}, nil},
+		{"docker exec", `docker exec -it c sh -c 'rm x'`, []string{"docker exec -it c sh -c rm x", "docker exec> sh -c rm x", "docker exec> sh -c> rm x"}, nil},
+		{"docker run", `docker run --rm -v /a:/b img rm x`, []string{"docker run --rm -v /a:/b img rm x", "docker run> rm x"}, nil},
+		{"kubectl exec", `kubectl exec pod -- rm x`, []string{"kubectl exec pod -- rm x", "kubectl exec> rm x"}, nil},
+		{"su -c", `su - bob -c 'rm x'`, []string{"su - bob -c rm x", "su> rm x"}, nil},
+		{"git rebase", `git rebase -x 'rm x' main`, []string{"git rebase -x rm x main", "git rebase> rm x"}, nil},
+		{"command -v runs nothing", `command -v rm`, []string{"command -v rm"}, nil},
+		{"text is data", `echo "rm -rf /"`, []string{"echo rm -rf /"}, nil},
+		{"comment", `ls # rm -rf /`, []string{"ls"}, nil},
+		{"redirection alone", `> /etc/passwd`, []string{":"}, nil},
+		{"process substitution", `perl <(curl x)`, []string{"curl x", "perl <(curl x)?"}, nil},
+		{"test", `[[ -f $(rm x) ]]`, []string{"rm x"}, nil},
+		{"set --", `set -- / a; rm "$@"`, []string{"set -- / a", "rm / a"}, nil},
+		{"exported", `export P=/etc; sh -c 'rm $P'`, []string{"export P=/etc", "sh -c rm $P", "sh -c> rm /etc"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, _ := Parse(tt.text)
+			if !r.OK || r.Truncated {
+				t.Fatalf("ok %v, truncated %v, error %q", r.OK, r.Truncated, r.Error)
+			}
+			var got, unknown []string
+			for _, c := range r.Commands {
+				got = append(got, told(c))
+			}
+			for _, u := range r.Unknown {
+				unknown = append(unknown, u.What)
+			}
+			if !slices.Equal(got, tt.want) || !slices.Equal(unknown, tt.unknown) {
+				t.Errorf("%s\ngot  %q %q\nwant %q %q", tt.text, got, unknown, tt.want, tt.unknown)
+			}
+		})
+	}
+}
+
+func TestDetails(t *testing.T) {
+	r, _ := Parse(`cd ~/.aws; A=1 sudo cat 2>err <in | tee out &`)
+	if n := len(r.Commands); n != 4 {
+		t.Fatalf("%d commands: %+v", n, r.Commands)
+	}
+	sudo, cat, tee := r.Commands[1], r.Commands[2], r.Commands[3]
+	if sudo.CWD == nil || sudo.CWD.Text != "~/.aws" || !sudo.CWD.Tilde {
+		t.Errorf("cwd %+v", sudo.CWD)
+	}
+	if len(cat.Assigns) != 1 || cat.Assigns[0].Name != "A" || cat.Parent != 1 || cat.Name != "cat" {
+		t.Errorf("cat %+v", cat)
+	}
+	if len(cat.Redirects) != 2 || cat.Redirects[0] != (Redirect{Op: ">", FD: 2, Target: Word{Text: "err", Known: true}}) || cat.Redirects[1].Op != "<" {
+		t.Errorf("redirects %+v", cat.Redirects)
+	}
+	if tee.StdinFrom != 1 || tee.Pipe != sudo.Pipe || tee.Pipe == 0 || !slices.Equal(tee.Context, []string{"background"}) {
+		t.Errorf("tee %+v", tee)
+	}
+	r, _ = Parse(`f(){ f | f & }; f`)
+	if !r.Commands[0].Function || r.Commands[0].Recursive || !r.Commands[1].Recursive {
+		t.Errorf("recursion %+v", r.Commands)
+	}
+	r, _ = Parse(`{ a; b; } > /etc/passwd`)
+	if len(r.Commands) != 2 || len(r.Commands[1].Redirects) != 1 || r.Commands[1].Redirects[0].Target.Text != "/etc/passwd" {
+		t.Errorf("group %+v", r.Commands)
+	}
+	r, _ = Parse(`ssh h ls`)
+	if len(r.Commands) != 2 || !r.Commands[1].Remote {
+		t.Errorf("remote %+v", r.Commands)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, text := range []string{
+		`echo "open`, `if`, `a | | b`, `((`, "`", strings.Repeat("(", 100) + strings.Repeat(")", 100), strings.Repeat("x", MaxText+1),
+		strings.Repeat("if a; then ", 400), strings.Repeat("! ", 3000) + "a",
+	} {
+		r, _ := Parse(text)
+		if r.OK || r.Error == "" || !r.Truncated || len(r.Commands) > 0 || r.Commands == nil {
+			t.Errorf("%.40q: %+v", text, r)
+		}
+	}
+	if r, _ := Parse(`bash -c 'if'`); r.OK || len(r.Unknown) != 1 || len(r.Commands) != 1 {
+		t.Errorf("an inner text that is not shell: %+v", r)
+	}
+}
+
+// bombs are texts that cost much more than they are long. The work is asserted,
+// not the time.
+func bombs() []string {
+	doubling := "a=xxxxxxxxxxxxxxxx;"
+	for range 40 {
+		doubling += `a=$a$a;`
+	}
+	nested := "a"
+	for range 20 {
+		nested = "$(echo " + nested + ")"
+	}
+	evals := "rm x"
+	for range 12 {
+		evals = "eval " + evals
+	}
+	return []string{
+		doubling + `echo $a`,
+		"echo " + nested,
+		evals,
+		"echo " + strings.Repeat("{a,b}", 40),
+		"echo " + strings.Repeat("{1..64}", 30),
+		"for a in 1 2 3 4 5 6 7 8; do for b in 1 2 3 4 5 6 7 8; do for c in 1 2 3 4 5 6 7 8; do for d in 1 2 3 4 5 6 7 8; do x; done; done; done; done",
+		"f(){ g; g; }; g(){ h; h; }; h(){ i; i; }; i(){ j; j; }; j(){ k; k; }; k(){ l; l; l; }; l(){ m; m; m; }; f",
+		"a=" + strings.Repeat("x", 8000) + "; echo " + strings.Repeat("$a", 8000),
+		"a=" + strings.Repeat("x", 4000) + "; echo ${a//x/$a}",
+		strings.Repeat("((", 29) + "1" + strings.Repeat("))", 29),
+		strings.Repeat("a | ", 8000) + "b",
+		strings.Repeat("a;", 30000),
+		strings.Repeat("a && ", 10000) + "b",
+		strings.Repeat("echo $(x);", 6000),
+		"printf '%1000000000s' x | sh",
+		"echo $((2**62)) $((1<<62)) $((x=1))",
+		"x='a[$(echo 1)]'; echo $((x))",
+		strings.Repeat(`"`, 60000) + `x`,
+		"cat " + strings.Repeat("<<E ", 2000) + "\n",
+		strings.Repeat("sudo ", 2000) + "rm",
+		strings.Repeat("[[ ", 50) + "a",
+		"echo " + strings.Repeat("${a:-", 59) + strings.Repeat("}", 59),
+	}
+}
+
+func TestBombs(t *testing.T) {
+	for _, text := range bombs() {
+		r, steps := Parse(text)
+		out, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if steps > 2*maxSteps || len(r.Commands) > MaxCommands || len(out) > 1<<20 {
+			t.Errorf("%.60q: %d steps, %d commands, %d bytes", text, steps, len(r.Commands), len(out))
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range bombs() {
+		f.Add(s)
+	}
+	for _, s := range []string{
+		`rm -rf "$(echo /)"`, "cat <<E\n$x `y`\nE", `a=(1 2); echo "${a[@]}" ${a[0]} ${#a} ${a%x} ${a/x/y}`, `find . -exec sh -c 'x' \;`,
+		`while read -r a b; do x; done < <(y)`, `case a in b|c) d;; esac`, `f() { g "$@"; }; f 1 2`, `[[ a =~ b && -f c ]]`, `echo {a..z..2} {1,2}{3,4}`,
+		`xargs -I{} x {}`, `ssh h 'a | b'`, `docker run -it x sh`, `trap 'x' EXIT`, `let a=1+2; ((a++))`, `coproc a`, `time -p a`, `! a`, `a & b`, "$'\\x41'", `echo $"a"`, `${!a}`, `<(a) >(b)`,
+		"\xff\xfe", "a\x00b", "é", "\U0010FFF0",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r, steps := Parse(text)
+		if steps > 2*maxSteps || len(r.Commands) > MaxCommands || len(r.Unknown) > MaxUnknown {
+			t.Fatalf("%d steps, %d commands", steps, len(r.Commands))
+		}
+		if !r.OK && r.Error == "" {
+			t.Fatal("not ok, and no error")
+		}
+		for i, c := range r.Commands {
+			if c.Parent >= i || c.StdinFrom >= len(r.Commands) || len(c.Words) == 0 {
+				t.Fatalf("command %d: %+v", i, c)
+			}
+			for _, w := range c.Words {
+				if !utf8.ValidString(w.Text) || len(w.Text) > MaxWordText+64 || marked(w.Text) {
+					t.Fatalf("command %d: word %q", i, w.Text)
+				}
+			}
+		}
+		if again, n := Parse(text); n != steps || len(again.Commands) != len(r.Commands) {
+			t.Fatal("not deterministic")
+		}
+	})
+}
