@@ -80,9 +80,9 @@ func TestBombsCompile(t *testing.T) {
 	}
 }
 
-// TestGoGuestCompile is the other side: what belay's users really install must be
+// TestBombsGoGuest is the other side: what belay's users really install must be
 // estimated below the ceiling, and not too far from the truth. Opt-in like the bombs.
-func TestGoGuestCompile(t *testing.T) {
+func TestBombsGoGuest(t *testing.T) {
 	if os.Getenv("BELAY_BOMBS") == "" {
 		t.Skip("long: set BELAY_BOMBS=1 (make test-bombs)")
 	}

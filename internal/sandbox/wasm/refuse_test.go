@@ -1,0 +1,179 @@
+package wasm_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/belay-hooks/belay/internal/sandbox/wasm"
+)
+
+// inBody is a file with one function ()->() of that body, one memory and one table.
+func inBody(code ...byte) []byte {
+	return withBody(append(append([]byte{0}, code...), 0x0b))
+}
+
+func withBody(b []byte) []byte {
+	contents := append(wasm.AppendU32([]byte{1}, uint32(len(b))), b...)
+	return file(section(1, 1, 0x60, 0, 0), section(3, 1, 0), section(4, 1, 0x70, 0, 1), section(5, 1, 0, 1), section(10, contents...))
+}
+
+// TestRefusedFeatures is what other versions of the language have: each refused, as
+// unsupported, by a text that names the feature.
+func TestRefusedFeatures(t *testing.T) {
+	types := section(1, 1, 0x60, 0, 0)
+	for _, tc := range []struct {
+		name, text string
+		file       []byte
+	}{
+		{"atomics", "threads", inBody(0xfe, 0x03, 0)},
+		{"tail call", "tail calls", inBody(0x12, 0)},
+		{"indirect tail call", "tail calls", inBody(0x13, 0, 0)},
+		{"call_ref", "function references", inBody(0x14, 0)},
+		{"br_on_null", "function references", inBody(0xd0, 0x70, 0xd5, 0)},
+		{"try", "exception", inBody(0x06, 0x40, 0x0b)},
+		{"throw", "exception", inBody(0x08, 0)},
+		{"try_table", "exception", inBody(0x1f, 0x40, 0, 0x0b)},
+		{"struct.new", "garbage", inBody(0xfb, 0, 0)},
+		{"ref.eq", "garbage", inBody(0xd3)},
+		{"relaxed SIMD", "relaxed SIMD", inBody(0xfd, 0x80, 0x02)},
+		{"tag section", "exception", file(types, section(13, 0))},
+		{"tag import", "exception", file(types, section(2, 1, 1, 'a', 1, 'b', 4, 0, 0))},
+		{"tag export", "exception", file(types, section(7, 1, 1, 'a', 4, 0))},
+		{"struct type", "garbage", file(section(1, 1, 0x5f, 0, 0))},
+		{"typed reference", "typed references", file(section(1, 1, 0x60, 1, 0x64, 0x70, 0))},
+		{"shared memory", "threads", file(section(5, 1, 3, 1, 1))},
+		{"64-bit memory", "64-bit", file(section(5, 1, 4, 1))},
+		{"64-bit table", "64-bit", file(section(4, 1, 0x70, 4, 1))},
+		{"two memories", "multiple memories", file(section(5, 2, 0, 1, 0, 1))},
+		{"table initialiser", "initialiser", file(section(4, 1, 0x40, 0, 0x70, 0, 1, 0xd0, 0x70, 0x0b))},
+		{"memory import", "only functions", file(types, section(2, 1, 1, 'a', 1, 'b', 2, 0, 1))},
+		{"table import", "only functions", file(types, section(2, 1, 1, 'a', 1, 'b', 1, 0x70, 0, 1))},
+		{"global import", "only functions", file(types, section(2, 1, 1, 'a', 1, 'b', 3, 0x7f, 0))},
+	} {
+		_, err := wasm.Parse(tc.file, wasm.RelaxedLimits())
+		if !errors.Is(err, wasm.ErrUnsupported) || !strings.Contains(err.Error(), tc.text) {
+			t.Errorf("%s: %v, want unsupported with %q", tc.name, err, tc.text)
+		}
+	}
+}
+
+// TestRefusedBytes is what is wrong in any version.
+func TestRefusedBytes(t *testing.T) {
+	types := section(1, 1, 0x60, 0, 0)
+	for _, tc := range []struct {
+		name  string
+		class error
+		text  string
+		file  []byte
+	}{
+		{"empty", wasm.ErrMalformed, "not a WebAssembly binary", nil},
+		{"text", wasm.ErrMalformed, "text format", []byte(" (module)")},
+		{"version", wasm.ErrMalformed, "version", []byte("\x00asm\x02\x00\x00\x00")},
+		{"component", wasm.ErrComponent, "wasm32-wasip1", []byte("\x00asm\x0d\x00\x01\x00")},
+		{"unknown section", wasm.ErrMalformed, "section number 14", file(section(14))},
+		{"out of order", wasm.ErrMalformed, "out of order", file(section(3, 0), types)},
+		{"twice", wasm.ErrMalformed, "repeated", file(types, types)},
+		{"data count after code", wasm.ErrMalformed, "out of order", file(section(10, 0), section(12, 0))},
+		{"section too long", wasm.ErrMalformed, "passes the end", append(file(), 1, 9, 0)},
+		{"bytes left in a section", wasm.ErrMalformed, "too many", file(section(1, 0, 0))},
+		{"bytes left in the file", wasm.ErrMalformed, "unexpected end", append(file(types), 1)},
+		{"LEB of six bytes", wasm.ErrMalformed, "integer", file(section(1, 0x80, 0x80, 0x80, 0x80, 0x80, 0))},
+		{"LEB with high bits", wasm.ErrMalformed, "integer", file(section(1, 0x80, 0x80, 0x80, 0x80, 0x10))},
+		{"no code", wasm.ErrMalformed, "without a code section", file(types, section(3, 1, 0))},
+		{"code without functions", wasm.ErrMalformed, "inconsistent", file(types, section(10, 1, 2, 0, 0x0b))},
+		{"export name not UTF-8", wasm.ErrMalformed, "UTF-8", file(section(7, 1, 1, 0xff, 0, 0))},
+		{"surrogate in a name", wasm.ErrMalformed, "UTF-8", file(section(0, 3, 0xed, 0xa0, 0x80))},
+		{"body without end", wasm.ErrMalformed, "end is missing", withBody([]byte{0, 0x01})},
+		{"body after end", wasm.ErrMalformed, "after the end", withBody([]byte{0, 0x0b, 0x01})},
+		{"else without if", wasm.ErrMalformed, "else", inBody(0x05)},
+		{"unknown opcode", wasm.ErrMalformed, "opcode", inBody(0x27)},
+		{"unknown misc opcode", wasm.ErrMalformed, "opcode", inBody(0xfc, 18)},
+		{"gap in SIMD", wasm.ErrMalformed, "opcode", inBody(0xfd, 0x9a, 0x01)},
+		{"memory index", wasm.ErrMalformed, "zero byte", inBody(0x3f, 1, 0x1a)},
+		{"data.drop without count", wasm.ErrMalformed, "data count", inBody(0xfc, 9, 0)},
+		{"operand missing", wasm.ErrInvalid, "empty", inBody(0x1a)},
+		{"operand left", wasm.ErrInvalid, "too many at the end", inBody(0x41, 0)},
+		{"wrong operand", wasm.ErrInvalid, "i64", inBody(0x42, 0, 0x45, 0x1a)},
+		{"dead code is typed", wasm.ErrInvalid, "type mismatch", inBody(0x00, 0x42, 0, 0x45, 0x1a)},
+		{"unknown local", wasm.ErrInvalid, "unknown local 0", inBody(0x20, 0, 0x1a)},
+		{"unknown label", wasm.ErrInvalid, "unknown label 1", inBody(0x0c, 1)},
+		{"unknown function", wasm.ErrInvalid, "unknown function 1", inBody(0x10, 1)},
+		{"unknown type", wasm.ErrInvalid, "unknown type 1", inBody(0x41, 0, 0x11, 1, 0)},
+		{"undeclared function reference", wasm.ErrInvalid, "undeclared", inBody(0xd2, 0, 0x1a)},
+		{"alignment", wasm.ErrInvalid, "alignment", inBody(0x41, 0, 0x28, 3, 0, 0x1a)},
+		{"lane", wasm.ErrInvalid, "lane", inBody(0xfd, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xfd, 21, 16, 0x1a)},
+		{"extended constant", wasm.ErrInvalid, "extended constant", file(section(6, 1, 0x7f, 0, 0x41, 1, 0x41, 1, 0x6a, 0x0b))},
+		{"global in a constant", wasm.ErrInvalid, "imported globals", file(section(6, 1, 0x7f, 0, 0x23, 0, 0x0b))},
+		{"type out of range", wasm.ErrInvalid, "unknown type", file(types, section(3, 1, 1))},
+	} {
+		_, err := wasm.Parse(tc.file, wasm.RelaxedLimits())
+		if !errors.Is(err, tc.class) || !strings.Contains(err.Error(), tc.text) {
+			t.Errorf("%s: %v, want %v with %q", tc.name, err, tc.class, tc.text)
+		}
+	}
+}
+
+// TestTruncated cuts a module with everything in it at every place, and flips every
+// byte: no panic, and no prefix of a module is a module (but for those that end between
+// two sections).
+func TestTruncated(t *testing.T) {
+	m := kitchenSink()
+	b := mustEncode(t, m)
+	lim := wasm.RelaxedLimits()
+	if _, err := wasm.Parse(b, lim); err != nil {
+		t.Fatal(err)
+	}
+	accepted := 0
+	for i := range b {
+		if _, err := wasm.Parse(b[:i], lim); err == nil {
+			accepted++
+		}
+	}
+	if accepted > 12 {
+		t.Errorf("%d prefixes accepted, there are 12 sections", accepted)
+	}
+	compile := engine(t)
+	for i := range b {
+		for _, x := range []byte{0x01, 0x80, 0xff} {
+			c := append([]byte(nil), b...)
+			c[i] ^= x
+			if m, err := wasm.Parse(c, lim); err == nil {
+				roundTrip(t, "mutant", m, lim, compile)
+				if err := compile(c); err != nil {
+					t.Errorf("byte %d ^ %#x: accepted, the engine says %v", i, x, err)
+				}
+			}
+		}
+	}
+}
+
+// TestErrorText holds what a guest can smuggle into an error's text to escaped, short names.
+func TestErrorText(t *testing.T) {
+	evil := "\x1b[31m\u202e\"\n" + strings.Repeat("é", 120)
+	for _, m := range []*wasm.Module{
+		{Exports: []wasm.Export{{Name: evil}}},
+		{Types: []wasm.FuncType{{}}, Funcs: []wasm.Func{fn(0, (&body{}).end())}, Exports: []wasm.Export{{Name: evil}, {Name: evil}}},
+		{Customs: []wasm.Custom{{Name: "belay." + evil[:90]}}},
+		{Exports: []wasm.Export{{Name: "__belay_" + evil[:90]}}},
+	} {
+		_, err := wasm.Parse(encodeAll(t, m), wasm.RelaxedLimits())
+		if err == nil {
+			t.Fatal("accepted")
+		}
+		s := err.Error()
+		if len(s) > 320 || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r >= 0x7f }) {
+			t.Errorf("%d bytes: %q", len(s), s)
+		}
+		var e *wasm.Error
+		if !errors.As(err, &e) || e.Section == "" {
+			t.Errorf("no place in %#v", err)
+		}
+	}
+	_, err := wasm.Parse(inBody(0x41, 0, 0x45), wasm.RelaxedLimits())
+	var e *wasm.Error
+	if !errors.As(err, &e) || e.Func != 0 || e.Section != "code" || e.Offset != len(inBody(0x41, 0, 0x45))-1 {
+		t.Errorf("place: %#v", e)
+	}
+}
