@@ -28,7 +28,7 @@ func ApplyEffect(p Phase, pass Pass, action jsontext.Value, by Actor, e Effect) 
 		return action, nil // never refused, whatever else is wrong
 	}
 	if !rules.Legal(e.Kind) {
-		return nil, effectError(ErrDenied, e, "not legal in the phase %s", p)
+		return nil, effectError(ErrDenied, e, "not legal in the phase %s", SafeLine(string(p), 32))
 	}
 	if !by.granted(e.Kind) {
 		return nil, effectError(ErrDenied, e, "not granted")

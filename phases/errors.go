@@ -58,9 +58,9 @@ type EffectError struct {
 // Error returns effect, path and reason in one line.
 func (e *EffectError) Error() string {
 	if e.Path != "" {
-		return fmt.Sprintf("%s %q: %s", e.Kind, cut(e.Path, 200), e.Reason)
+		return fmt.Sprintf("%s %q: %s", SafeLine(string(e.Kind), 32), cut(e.Path, 200), e.Reason)
 	}
-	return string(e.Kind) + ": " + e.Reason
+	return SafeLine(string(e.Kind), 32) + ": " + e.Reason
 }
 
 // Is reports the class; an unstable action is a kind of denial.

@@ -1,0 +1,285 @@
+package phases
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+)
+
+func TestNormalizeTool(t *testing.T) {
+	for _, c := range []struct{ runtime, native, want string }{
+		{"claude-code", "Bash", "exec"}, {"codex", "exec_command", "exec"}, {"codex", "shell", "exec"}, {"openclaw", "bash", "exec"},
+		{"gemini-cli", "run_shell_command", "exec"}, {"cursor", "Shell", "exec"}, {"cursor", "run_terminal_cmd", "exec"},
+		{"claude-code", "BashOutput", "process"}, {"codex", "write_stdin", "process"},
+		{"openclaw", "apply-patch", "apply_patch"}, {"codex", "apply_patch", "apply_patch"}, {"opencode", "patch", "apply_patch"},
+		{"claude-code", "Read", "read"}, {"gemini-cli", "read_file", "read"}, {"claude-code", "Write", "write"}, {"gemini-cli", "write_file", "write"},
+		{"claude-code", "Edit", "edit"}, {"claude-code", "MultiEdit", "edit"}, {"opencode", "multiedit", "edit"}, {"gemini-cli", "replace", "edit"},
+		{"claude-code", "NotebookEdit", "edit"}, {"claude-code", "Grep", "grep"}, {"gemini-cli", "search_file_content", "grep"},
+		{"claude-code", "Glob", "glob"}, {"claude-code", "LS", "list"}, {"gemini-cli", "list_directory", "list"},
+		{"claude-code", "WebFetch", "web_fetch"}, {"opencode", "webfetch", "web_fetch"}, {"claude-code", "WebSearch", "web_search"}, {"gemini-cli", "google_web_search", "web_search"},
+		{"claude-code", "Agent", "sessions_spawn"}, {"claude-code", "Task", "sessions_spawn"}, {"opencode", "task", "sessions_spawn"}, {"codex", "spawn_agent", "sessions_spawn"},
+		{"openclaw", "sessions_spawn", "sessions_spawn"}, {"claude-code", "TodoWrite", "todo"}, {"codex", "update_plan", "todo"},
+		{"claude-code", "mcp__github__create_issue", "mcp:github:create_issue"}, {"claude-code", "mcp__a__b__c", "mcp:a:b__c"},
+		{"claude-code", "mcp__a:b__c", "mcp:a%3Ab:c"},
+	} {
+		if got, known := NormalizeTool(c.runtime, c.native); got != c.want || !known {
+			t.Errorf("NormalizeTool(%s, %s) = %s, %v; want %s", c.runtime, c.native, got, known, c.want)
+		}
+	}
+	for _, native := range []string{"", "my_tool", "mcp__", "mcp____x", "mcp__a__", "execx", "ехес"} {
+		if got, known := NormalizeTool("custom", native); got != native || known {
+			t.Errorf("NormalizeTool(%q) = %q, %v", native, got, known)
+		}
+	}
+	for _, name := range KnownTools() {
+		if got, known := NormalizeTool("custom", name); got != name || !known {
+			t.Errorf("the known name %s becomes %s, %v", name, got, known)
+		}
+		if checkToolName(name) != "" {
+			t.Errorf("%s is not good in a scope", name)
+		}
+	}
+}
+
+func TestToolAliasesAreUnambiguous(t *testing.T) {
+	owner := map[string]string{}
+	for name, aliases := range toolAliases() {
+		for _, a := range append([]string{foldTool(name)}, aliases...) {
+			if foldTool(a) != a {
+				t.Errorf("alias %s of %s is never looked up", a, name)
+			}
+			if o, ok := owner[a]; ok && o != name {
+				t.Errorf("%s is %s and %s", a, o, name)
+			}
+			owner[a] = name
+		}
+	}
+}
+
+func TestNormalizeTwiceIsOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		runtime := rapid.SampledFrom([]string{"claude-code", "openclaw", "x"}).Draw(t, "runtime")
+		native := rapid.OneOf(rapid.SampledFrom([]string{"Bash", "mcp__a__b", "mcp:a:b", "Task", "own"}), rapid.StringN(1, 20, 40)).Draw(t, "native")
+		inv := Invocation{Phase: PreTool, Runtime: runtime, Action: jsontext.Value(`{"tool":` + string(quote(native)) + `,"args":{}}`)}
+		once, err := Normalize(inv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		twice, err := Normalize(once)
+		if err != nil || string(twice.Action) != string(once.Action) {
+			t.Fatalf("%s, then %s, %v", once.Action, twice.Action, err)
+		}
+		if got, _ := GetString(once.Action, "/tool"); got != inv.Tool() || got != once.Tool() {
+			t.Fatalf("tool %q, %q before, %q after", got, inv.Tool(), once.Tool())
+		}
+	})
+}
+
+func TestNormalizeKeepsTheNativeName(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{`{"tool":"Bash","args":{ }}`, `{"tool":"exec","args":{ },"native_tool":"Bash"}`},
+		{`{"tool":"bash","native_tool":"Bash","args":{}}`, `{"tool":"exec","native_tool":"Bash","args":{}}`},
+		{`{"tool":"exec","args":{}}`, `{"tool":"exec","args":{}}`},
+		{`{"tool":"read","args":{},"mcp":{"server":"s","tool":"t"}}`, `{"tool":"mcp:s:t","args":{},"mcp":{"server":"s","tool":"t"},"native_tool":"read"}`},
+	} {
+		got, err := Normalize(Invocation{Phase: PreTool, Action: jsontext.Value(c.in)})
+		if err != nil || string(got.Action) != c.want {
+			t.Errorf("Normalize(%s) = %s, %v; want %s", c.in, got.Action, err, c.want)
+		}
+	}
+	// A hook sees the normalised name even if nobody normalised before.
+	inv := sampleInvocation(PreTool)
+	inv.Action = jsontext.Value(`{"tool":"Bash","args":{}}`)
+	c, err := NewChain(inv, nil, Scopes{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	view := c.View()
+	if s, _ := GetString(view.Action, "/tool"); s != "exec" || len(c.Result().Changed) != 0 {
+		t.Errorf("tool = %q, changed %q", s, c.Result().Changed)
+	}
+}
+
+func TestMatcher(t *testing.T) {
+	for _, c := range []struct {
+		pattern, name string
+		any, want     bool
+	}{
+		{"", "whatever", false, true}, {"*", "whatever", false, true}, {".*", "exec", false, true},
+		{"exec", "exec", false, true}, {"exec", "read", false, false}, {"^read$", "read", false, true},
+		{"read", "notread", false, true}, // not anchored
+		{"^(read|write|edit)$", "edit", false, true}, {"^(read|write|edit)$", "edits", false, false},
+		{"mcp:github:", "mcp:github:x", false, true}, {"^mcp:", "mcp:a:b", false, true}, {"^mcp:", "exec", false, false},
+		{"my_tool", "my_tool", true, true},
+	} {
+		m, err := CompileMatcher(c.pattern, c.any)
+		if err != nil {
+			t.Errorf("%q: %v", c.pattern, err)
+			continue
+		}
+		if got := m.Match(c.name); got != c.want || m.String() != c.pattern {
+			t.Errorf("%q on %q: %v", c.pattern, c.name, got)
+		}
+	}
+	for _, p := range []string{"exce", "Bash", "my_tool", "^exec $", "(", "a(?!b)", `(a)\1`, strings.Repeat("a", MaxMatcherBytes+1), "xmcp:"} {
+		_, err := CompileMatcher(p, false)
+		if !errors.Is(err, ErrMatcher) {
+			t.Errorf("%q: %v", p, err)
+		}
+		if p == "exce" && !strings.Contains(err.Error(), "exec, ") {
+			t.Errorf("the known names are missing: %v", err)
+		}
+	}
+	var zero Matcher
+	if zero.Match("") || zero.Match("exec") {
+		t.Error("the zero matcher matches")
+	}
+	if _, err := CompileNameMatcher("anything"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCheckScopes(t *testing.T) {
+	project := Scopes{FSRead: Scope{"/p/**"}, FSWrite: Scope{"/p/src/**"}, Net: Scope{"*.example:443"}}
+	for name, c := range map[string]struct {
+		caller, scopes Scopes
+		action         string
+		outside        string // scope, or "" for inside
+	}{
+		"exec unrestricted":            {Scopes{}, Scopes{}, `{"tool":"exec","args":{"command":"x"}}`, ""},
+		"exec as the caller had it":    {project, project, `{"tool":"exec","args":{"command":"x"}}`, ""},
+		"exec narrowed":                {Scopes{}, project, `{"tool":"exec","args":{"command":"x"}}`, "fs_read"},
+		"exec with less net":           {Scopes{}, Scopes{Net: Scope{}}, `{"tool":"exec","args":{"command":"x"}}`, "net"},
+		"exec under its own name":      {Scopes{}, project, `{"tool":"Bash","args":{"command":"x"}}`, "fs_read"},
+		"unknown tool narrowed":        {Scopes{}, project, `{"tool":"my_tool","args":{}}`, "fs_read"},
+		"mcp tool narrowed":            {Scopes{}, project, `{"tool":"read","args":{"path":"/p/a"},"mcp":{"server":"s","tool":"read"}}`, "fs_read"},
+		"tool in scope":                {Scopes{}, Scopes{Tools: Scope{"read"}}, `{"tool":"Read","args":{"file_path":"/p/a"}}`, ""},
+		"tool not in scope":            {Scopes{}, Scopes{Tools: Scope{"read"}}, `{"tool":"todo","args":{}}`, "tools"},
+		"mcp tool in scope":            {Scopes{}, Scopes{Tools: Scope{"mcp:s:*"}}, `{"tool":"x","args":{},"mcp":{"server":"s","tool":"t"}}`, ""},
+		"todo narrowed":                {Scopes{}, project, `{"tool":"todo","args":{}}`, ""},
+		"read inside":                  {Scopes{}, project, `{"tool":"read","args":{"file_path":"/p/a"}}`, ""},
+		"read relative":                {Scopes{}, project, `{"tool":"read","args":{"path":"./a//b"}}`, ""},
+		"read outside":                 {Scopes{}, project, `{"tool":"read","args":{"path":"/etc/passwd"}}`, "fs_read"},
+		"read outside, same scopes":    {project, project, `{"tool":"read","args":{"path":"/etc/passwd"}}`, "fs_read"},
+		"read beside":                  {Scopes{}, project, `{"tool":"read","args":{"path":"/p2"}}`, "fs_read"},
+		"read with dots":               {Scopes{}, project, `{"tool":"read","args":{"path":"/p/x/../a"}}`, "fs_read"},
+		"read home":                    {Scopes{}, project, `{"tool":"read","args":{"path":"~/a"}}`, "fs_read"},
+		"read without a path":          {Scopes{}, project, `{"tool":"read","args":{"what":"/p/a"}}`, "fs_read"},
+		"read one of two outside":      {Scopes{}, project, `{"tool":"read","args":{"paths":["/p/a","/etc/x"]}}`, "fs_read"},
+		"read other spelling":          {Scopes{}, project, `{"tool":"read","args":{"filePath":"/p/a","absolute_path":"/etc/x"}}`, "fs_read"},
+		"write inside":                 {Scopes{}, project, `{"tool":"write","args":{"path":"/p/src/a","content":"/etc/x"}}`, ""},
+		"write where it may only read": {Scopes{}, project, `{"tool":"write","args":{"path":"/p/a","content":""}}`, "fs_write"},
+		"edit":                         {Scopes{}, project, `{"tool":"MultiEdit","args":{"file_path":"/p/src/a","edits":[]}}`, ""},
+		"file text is no path":         {Scopes{}, project, `{"tool":"write","args":{"path":"/p/src/a","file_text":"/etc/x"}}`, ""},
+		"patch inside":                 {Scopes{}, project, `{"tool":"apply_patch","args":{"input":"*** Begin Patch\n*** Update File: src/a\n@@\n-x\n+y\n*** End Patch"}}`, ""},
+		"patch outside":                {Scopes{}, project, `{"tool":"apply_patch","args":{"input":"*** Begin Patch\n*** Update File: src/a\n*** Move to: /p/b\n*** End Patch"}}`, "fs_write"},
+		"patch of another form":        {Scopes{}, project, `{"tool":"apply_patch","args":{"input":"--- a\n+++ b\n"}}`, "fs_write"},
+		"patch with an odd header":     {Scopes{}, project, `{"tool":"apply_patch","args":{"input":"*** Begin Patch\n*** Update File: src/a\n*** Link File: /etc/x\n"}}`, "fs_write"},
+		"grep in the cwd":              {Scopes{}, project, `{"tool":"grep","args":{"pattern":"x"}}`, ""},
+		"grep outside":                 {Scopes{}, project, `{"tool":"grep","args":{"pattern":"x","path":"/"}}`, "fs_read"},
+		"grep above":                   {Scopes{}, Scopes{FSRead: Scope{"/p"}}, `{"tool":"grep","args":{"pattern":"x","path":"/p"}}`, "fs_read"},
+		"glob absolute":                {Scopes{}, project, `{"tool":"glob","args":{"pattern":"/etc/*"}}`, "fs_read"},
+		"glob up":                      {Scopes{}, project, `{"tool":"glob","args":{"pattern":"../*"}}`, "fs_read"},
+		"fetch inside":                 {Scopes{}, project, `{"tool":"web_fetch","args":{"url":"https://a.example/x"}}`, ""},
+		"fetch other port":             {Scopes{}, project, `{"tool":"web_fetch","args":{"url":"http://a.example/x"}}`, "net"},
+		"fetch other host":             {Scopes{}, project, `{"tool":"web_fetch","args":{"url":"https://a.example@evil.test/x"}}`, "net"},
+		"fetch address":                {Scopes{}, project, `{"tool":"web_fetch","args":{"url":"https://2130706433/x"}}`, "net"},
+		"fetch no URL":                 {Scopes{}, project, `{"tool":"web_fetch","args":{"prompt":"https://a.example"}}`, "net"},
+		"fetch backslash":              {Scopes{}, project, `{"tool":"web_fetch","args":{"url":"https://a.example\\@evil.test/"}}`, "net"},
+		"fetch anything":               {Scopes{}, Scopes{}, `{"tool":"web_fetch","args":{"url":"http://localhost:8080/"}}`, ""},
+		"web search narrowed":          {Scopes{}, project, `{"tool":"web_search","args":{"query":"x"}}`, "net"},
+		"web search, files narrowed":   {Scopes{}, Scopes{FSRead: Scope{}}, `{"tool":"web_search","args":{"query":"x"}}`, ""},
+	} {
+		inv := Invocation{Phase: PreTool, CWD: "/p", Scopes: c.caller, Action: jsontext.Value(c.action)}
+		if err := CheckAction(PreTool, inv.Action); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		err := CheckScopes(inv, inv.Action, c.scopes)
+		var o *OutsideError
+		if errors.As(err, &o) != (c.outside != "") || o != nil && (o.Scope != c.outside || !errors.Is(err, ErrOutside)) {
+			t.Errorf("%s: %v, want %q", name, err, c.outside)
+		}
+	}
+}
+
+func TestCheckScopesOfOtherPhases(t *testing.T) {
+	narrow := Scopes{FSWrite: Scope{}}
+	for _, c := range []struct {
+		phase   Phase
+		action  string
+		scopes  Scopes
+		outside string
+	}{
+		{Spawn, `{"child":{"agent":"a","tools":["Read","exec"]}}`, Scopes{Tools: Scope{"read", "exec"}}, ""},
+		{Spawn, `{"child":{"agent":"a","tools":["Read","Write"]}}`, Scopes{Tools: Scope{"read", "exec"}}, "tools"},
+		{Spawn, `{"child":{"agent":"a"}}`, Scopes{Tools: Scope{"read"}}, "tools"},
+		{Spawn, `{"child":{"agent":"a","tools":[]}}`, Scopes{Tools: Scope{"read"}}, ""},
+		{Spawn, `{"child":{"agent":"a"}}`, Scopes{}, ""},
+		{Spawn, `{"child":{"agent":"a","tools":[]}}`, narrow, "fs_write"},
+		{StateTransition, `{"machine":"stage"}`, narrow, "fs_write"},
+		{StateTransition, `{"machine":"stage"}`, Scopes{}, ""},
+		{PostTool, `{"tool":"exec","result":1}`, narrow, ""},
+	} {
+		inv := Invocation{Phase: c.phase, Action: jsontext.Value(c.action)}
+		err := CheckScopes(inv, inv.Action, c.scopes)
+		var o *OutsideError
+		if errors.As(err, &o) != (c.outside != "") || o != nil && o.Scope != c.outside {
+			t.Errorf("%s %s: %v, want %q", c.phase, c.action, err, c.outside)
+		}
+	}
+	c, _ := NewChain(sampleInvocation(PreTool), nil, Scopes{FSWrite: Scope{}})
+	if r := c.CheckScopes(); r.Decision != HookBlock || c.Result().DecidedBy != "belay" || c.Result().Kind != KindPolicy {
+		t.Errorf("%+v, %+v", r, c.Result())
+	}
+}
+
+func TestDocumentHasNoCollisions(t *testing.T) {
+	envelope := []string{"phase", "id", "runtime", "session", "agent", "run", "user", "cwd", "time", "scopes", "metadata"}
+	for _, p := range Phases() {
+		inv := sampleInvocation(p)
+		doc, err := Document(inv, Metadata{"k": {Value: jsontext.Value("1"), Hook: "h", Tier: Sandboxed}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := checkJSON(doc, Limits{}); err != nil {
+			t.Fatalf("%s: %v\n%s", p, err, doc)
+		}
+		var names []string
+		walk(inv.Action, 0, func(m member) bool {
+			name, _ := unquote(inv.Action[m.name.start:m.name.end])
+			names = append(names, name)
+			return true
+		})
+		for _, n := range names {
+			if slices.Contains(envelope, n) {
+				t.Errorf("%s: %s is in the action and in the envelope", p, n)
+			}
+			want, _ := Get(inv.Action, Join("", n))
+			if got, _ := Get(doc, Join("", n)); string(got) != string(want) && n != "headers" {
+				t.Errorf("%s: /%s = %s, want %s", p, n, got, want)
+			}
+		}
+	}
+}
+
+func TestSafeText(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		max  int
+		want string
+	}{
+		{"plain", 10, "plain"}, {"a\nb\tc", 10, "a\nb\tc"}, {"a\r\x00\x1b[1mb\u0085\u2028c\u200b\ufeff", 20, "a[1mbc"},
+		{"a\xffb", 10, "a\uFFFDb"}, {"ééé", 3, "é"}, {"ééé", 4, "éé"}, {"x", 0, ""},
+	} {
+		if got := SafeText(c.in, c.max); got != c.want {
+			t.Errorf("SafeText(%q, %d) = %q, want %q", c.in, c.max, got, c.want)
+		}
+	}
+	if got := SafeLine("a\r\nb\tc\u202e", 20); got != "a  b c" {
+		t.Errorf("SafeLine = %q", got)
+	}
+}
