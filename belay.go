@@ -1,0 +1,323 @@
+// Package belay is the way in for programs that host hooks: it wires
+// configuration, keys, redaction, the sandbox, the store and the kernel from one
+// state directory. It decides which module file a binding means and how far that
+// file is trusted; what an action comes to is decided by package kernel.
+//
+// It never decides on its own that an action may go on: without a configuration
+// it does not open, and whatever fails later comes back as a block.
+//
+// # Usage
+//
+//	b, err := belay.Open(ctx, dir, belay.Options{})
+//	if err != nil { … }
+//	defer b.Close()
+//	v, err := b.Invoke(ctx, phases.Invocation{Phase: phases.PreTool, …})
+//	if v.Decision != phases.Allow { … } // also whenever err is not nil
+//	run(v.Action)                       // the action as the hooks left it
+//
+// A caller acts on the whole verdict: it runs Verdict.Action, not what it asked
+// about, and holds it to Verdict.Scopes.
+package belay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/internal/store/sqlite"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Classes of errors, for errors.Is.
+var (
+	// ErrNoConfig: the state directory has no belay.yaml and no hook was given.
+	ErrNoConfig = errors.New("there is no belay.yaml and no hook was given")
+	// ErrConfig: belay.yaml is there and cannot be used.
+	ErrConfig = errors.New("belay.yaml cannot be used")
+	// ErrState: the state directory cannot be used.
+	ErrState = errors.New("the state directory cannot be used")
+	// ErrNoHooks: it was opened without hooks, to look at records.
+	ErrNoHooks = errors.New("opened without hooks")
+)
+
+// InvokeOptions are what a caller says about one invocation beyond its wire form.
+type InvokeOptions = kernel.InvokeOptions
+
+// Options are the ways to open a state directory. The zero value is the usual one.
+type Options struct {
+	// Hooks are added to those of belay.yaml for as long as this Belay is open.
+	// They count as sandboxed, whatever they are.
+	Hooks []AdHocHook
+
+	// SlowCompile gives hooks of Hooks that have a manifest the compile budget of
+	// installed ones (6 s instead of 1 s), which standard Go needs.
+	SlowCompile bool
+
+	// NoHooks opens the records only: no module is compiled, a configuration that
+	// cannot be used is no error, and every invocation is blocked.
+	NoHooks bool
+
+	// UnsafeFailOpen: see kernel.Options. For local debugging only.
+	UnsafeFailOpen bool
+
+	Logger   *slog.Logger      // nil discards
+	Clock    kernel.Clock      // nil means the system's
+	Store    kernel.Store      // nil means belay.db in the state directory; closed with the Belay only when nil
+	Tools    kernel.ToolRunner // nil: request_tool_call answers "unavailable"
+	Verifier kernel.Verifier   // nil: only hooks that come with the binary are trusted
+}
+
+// AdHocHook is a hook that is not installed. A module without a manifest gets
+// one derived from its exports and imports, with a note in the verdict.
+type AdHocHook struct {
+	Name     string         // "" means the file's name; made unique
+	Path     string         // of the module file, unless Module is set
+	Module   []byte         // must not be changed afterwards
+	Priority int            // below 100
+	Config   jsontext.Value // nil means none
+}
+
+// Belay is an open state directory. It is safe for concurrent use.
+type Belay struct {
+	dir     string
+	o       Options
+	log     *slog.Logger
+	keys    *keyring
+	engine  *sandbox.Engine
+	builtin *builtin.Set
+	store   kernel.Store
+	kernel  *kernel.Kernel
+	redact  *redactor
+	adhoc   []adHoc
+
+	mu   sync.Mutex // guards what Reload changes
+	file *config.File
+	rev  string
+	bad  error // why belay.yaml cannot be used; only with NoHooks
+}
+
+// Open opens the state directory and makes what is missing in it: the directory
+// itself (mode 0700), keys and the database. Errors are ErrNoConfig, ErrConfig,
+// ErrState or kernel.ErrUnavailable for errors.Is. A hook that cannot be loaded
+// is not an error: it blocks its phases and shows in Bindings.
+func Open(ctx context.Context, dir string, o Options) (*Belay, error) {
+	b := &Belay{o: o, log: o.Logger}
+	if b.log == nil {
+		b.log = slog.New(slog.DiscardHandler)
+	}
+	ok := false
+	defer func() {
+		if !ok {
+			b.Close()
+		}
+	}()
+	if err := b.prepare(dir); err != nil {
+		return nil, err
+	}
+	if err := b.readConfig(); err != nil {
+		return nil, err
+	}
+	if err := b.readAdHoc(); err != nil {
+		return nil, err
+	}
+	if err := b.open(ctx); err != nil {
+		return nil, err
+	}
+	ok = true
+	return b, nil
+}
+
+func stateError(text string, err error) error {
+	return fmt.Errorf("%w: %s: %w", ErrState, text, err)
+}
+
+// prepare makes the directory and finds the keys.
+func (b *Belay) prepare(dir string) error {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return stateError("path", err)
+	}
+	b.dir = abs
+	if err := os.MkdirAll(abs, 0o700); err != nil {
+		return stateError("create", err)
+	}
+	fi, err := os.Stat(abs)
+	if err != nil {
+		return stateError("look at it", err)
+	}
+	if fi.Mode().Perm()&0o022 != 0 {
+		return stateError("permissions", fmt.Errorf("others can write to %s: chmod go-w it", abs))
+	}
+	if b.keys, err = openKeys(filepath.Join(abs, "keys")); err != nil {
+		return stateError("keys", err)
+	}
+	if b.builtin, err = builtin.Load(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// readConfig reads belay.yaml. Preconditions: nobody else uses b, or b.mu is held.
+func (b *Belay) readConfig() error {
+	b.file, b.rev, b.bad = &config.File{Version: config.Version}, "", nil
+	path := filepath.Join(b.dir, config.FileName)
+	src, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		b.rev = config.Revision(nil)
+		if len(b.o.Hooks) == 0 {
+			b.bad = fmt.Errorf("%w (looked for %s)", ErrNoConfig, path)
+		}
+	case err != nil:
+		b.bad = fmt.Errorf("%w: %w", ErrConfig, err)
+	default:
+		b.rev = config.Revision(src)
+		f, err := config.Parse(src)
+		if err != nil {
+			b.bad = fmt.Errorf("%w: %w", ErrConfig, err)
+			break
+		}
+		b.file = f
+	}
+	if b.bad != nil && !b.o.NoHooks {
+		return b.bad
+	}
+	return nil
+}
+
+// open wires everything.
+func (b *Belay) open(ctx context.Context) error {
+	var err error
+	if b.redact, err = newRedactor(b.keys, b.file); err != nil {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	b.engine, err = sandbox.Open(sandbox.Options{CacheDir: filepath.Join(b.dir, "cache"), CacheKey: b.keys.cache, Logger: b.log})
+	if err != nil {
+		return stateError("cache", err)
+	}
+	b.store = b.o.Store
+	if b.store == nil {
+		if b.store, err = sqlite.Open(ctx, filepath.Join(b.dir, "belay.db"), sqlite.Options{}); err != nil {
+			return err
+		}
+	}
+	home, _ := os.UserHomeDir()
+	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
+		Store: b.store, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, Clock: b.o.Clock, Logger: b.log,
+		Tools: b.o.Tools, Files: osFiles{}, Home: home, SpoolPath: filepath.Join(b.dir, "spool.jsonl"), UnsafeFailOpen: b.o.UnsafeFailOpen,
+	})
+	return err
+}
+
+// kernelConfig turns belay.yaml and the hooks given at Open into what the kernel runs.
+func (b *Belay) kernelConfig() *kernel.Config {
+	if b.o.NoHooks {
+		return &kernel.Config{Revision: b.rev}
+	}
+	cfg := &kernel.Config{Revision: b.rev, Ceiling: b.file.Scopes, ChainBudget: time.Duration(b.file.Limits.ChainMS) * time.Millisecond}
+	for _, c := range b.file.Enabled() {
+		cfg.Bindings = append(cfg.Bindings, specOf(c))
+	}
+	for _, a := range b.adhoc {
+		cfg.Bindings = append(cfg.Bindings, a.spec)
+	}
+	for _, r := range b.file.Require {
+		cfg.Require = append(cfg.Require, kernel.Require{Phases: r.Phases, Tools: r.Tools, Hooks: r.Hooks})
+	}
+	return cfg
+}
+
+func specOf(c config.Binding) kernel.BindingSpec {
+	return kernel.BindingSpec{
+		Name: c.Name, Module: c.Module, Digest: c.Digest, Phases: c.Phases, Priority: c.Priority, Match: c.Match,
+		Config: c.Config, Allowed: c.Capabilities, Budget: c.Budget, Mode: c.Mode,
+	}
+}
+
+// Invoke decides one invocation; see kernel.Kernel.InvokeWith.
+func (b *Belay) Invoke(ctx context.Context, inv phases.Invocation) (phases.Verdict, error) {
+	return b.InvokeWith(ctx, inv, InvokeOptions{})
+}
+
+// InvokeWith decides one invocation and returns when the answer is on record.
+// The verdict is always complete; an error stands only beside a block.
+func (b *Belay) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeOptions) (phases.Verdict, error) {
+	if b.o.NoHooks {
+		return b.Refuse(ctx, kernel.Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
+			Fault: phases.NewFault(phases.KindLoad, "belay was opened without hooks", ErrNoHooks)})
+	}
+	return b.kernel.InvokeWith(ctx, inv, o)
+}
+
+// Refuse records and answers a block for what could not be decided, such as a
+// payload that does not decode.
+func (b *Belay) Refuse(ctx context.Context, r kernel.Refusal) (phases.Verdict, error) {
+	return b.kernel.Refuse(ctx, r)
+}
+
+// Reload reads belay.yaml again and takes it into use. With an error, ErrConfig
+// or kernel.ErrUnavailable for errors.Is, everything stays as it was.
+func (b *Belay) Reload(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	file, rev, bad := b.file, b.rev, b.bad
+	err := b.readConfig()
+	var r *redactor
+	if err == nil {
+		r, err = newRedactor(b.keys, b.file)
+	}
+	if err == nil {
+		err = b.kernel.Reload(ctx, b.kernelConfig())
+	}
+	if err != nil {
+		b.file, b.rev, b.bad = file, rev, bad
+		return err
+	}
+	b.redact.take(r)
+	return nil
+}
+
+// Events returns what is on record, in order. The error is kernel.ErrUnavailable.
+func (b *Belay) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
+	return b.kernel.Events(ctx, q)
+}
+
+// Latches returns the sessions that are latched, oldest first.
+func (b *Belay) Latches(ctx context.Context) ([]kernel.Latch, error) { return b.kernel.Latches(ctx) }
+
+// ClearLatch lets a latched session go on and records that. The error is
+// kernel.ErrConflict when the session is not latched, or kernel.ErrUnavailable.
+func (b *Belay) ClearLatch(ctx context.Context, key kernel.SessionKey) error {
+	return b.kernel.ClearLatch(ctx, key, "uid "+strconv.Itoa(os.Getuid()))
+}
+
+// Close releases everything. Invocations that have begun finish first.
+func (b *Belay) Close() error {
+	var errs []error
+	if b.kernel != nil {
+		errs = append(errs, b.kernel.Close())
+	}
+	if b.engine != nil {
+		errs = append(errs, b.engine.Close())
+	}
+	if b.store != nil && b.o.Store == nil {
+		errs = append(errs, b.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+var _ kernel.Digester = audit.Keys(nil)

@@ -1,0 +1,75 @@
+package belay
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// moduleHook runs turns in the sandbox.
+type moduleHook struct {
+	module   *sandbox.Module
+	initSeed [32]byte
+}
+
+// initSeed is the seed of what a module draws before its phase begins: the same
+// for every invocation, so that an image taken after that can be used for all.
+func initSeed(sum [sha256.Size]byte) [32]byte {
+	return sha256.Sum256(append([]byte("belay init"), sum[:]...))
+}
+
+// Run implements kernel.Hook.
+func (h *moduleHook) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error) {
+	cfg := t.Session
+	cfg.InitSeed = h.initSeed
+	s, err := hostcalls.NewSession(cfg)
+	if err != nil {
+		return kernel.Outcome{}, err
+	}
+	rep, err := h.module.Run(ctx, sandbox.RunRequest{Phase: cfg.Phase, Session: s, Fuel: t.Fuel, Timeout: t.Timeout})
+	out := kernel.Outcome{
+		StateReads: s.StateReads(), Wishes: s.Wishes(), Logs: s.Logs(), LogsDropped: s.LogsDropped(), Notes: s.Notes(),
+		FailText: s.FailText(), Fuel: rep.Fuel, MemoryPeak: rep.MemoryPeak, Hostcalls: rep.Hostcalls, Duration: rep.Duration,
+	}
+	if err == nil {
+		out.Effects, out.StateWrites = s.Effects(), s.StateWrites()
+		return out, nil
+	}
+	if f := phases.FaultOf(err); f != nil && f.Cause != nil {
+		out.Detail = f.Cause.Error()
+	}
+	return out, err
+}
+
+// osFiles answers path_resolve from the host's own files.
+type osFiles struct{}
+
+// Readlink implements kernel.FileSystem.
+func (osFiles) Readlink(ctx context.Context, path string) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	target, err := os.Readlink(path)
+	switch {
+	case err == nil:
+		return target, nil
+	case errors.Is(err, syscall.EINVAL):
+		return "", hostcalls.ErrNotLink
+	case errors.Is(err, syscall.ENOTDIR):
+		return "", fs.ErrNotExist
+	}
+	return "", err
+}
+
+var (
+	_ kernel.Hook       = (*moduleHook)(nil)
+	_ kernel.FileSystem = osFiles{}
+)

@@ -1,0 +1,93 @@
+package belay
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/belay-hooks/belay/internal/audit"
+)
+
+const keySize = 32
+
+// keyring is the secrets of a state directory, one for each use.
+type keyring struct {
+	digests audit.Keys
+	redact  []byte // placeholders of covered secrets
+	cache   []byte // authenticates compiled code
+}
+
+// openKeys reads the keys and makes those that are missing.
+func openKeys(dir string) (*keyring, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	k := &keyring{digests: audit.Keys{}}
+	var err error
+	for _, u := range audit.Uses() {
+		if k.digests[u], err = key(dir, string(u)); err != nil {
+			return nil, err
+		}
+	}
+	if k.redact, err = key(dir, "redact"); err != nil {
+		return nil, err
+	}
+	if k.cache, err = key(dir, "cache"); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// key reads the key of a use, or makes it. Processes that start together agree
+// on one: a whole file is linked into place, and only the first link succeeds.
+func key(dir, use string) ([]byte, error) {
+	path := filepath.Join(dir, use+".key")
+	b, err := readKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return b, err
+	}
+	tmp, err := os.CreateTemp(dir, ".new-*") // mode 0600
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(tmp.Name())
+	fresh := make([]byte, keySize)
+	rand.Read(fresh) // never fails: the runtime ends the process instead
+	_, err = tmp.Write(fresh)
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return nil, err
+	}
+	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return nil, err
+	}
+	return readKey(path)
+}
+
+// readKey refuses keys that others can read: they are no secrets any more.
+func readKey(path string) ([]byte, error) {
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !fi.Mode().IsRegular() || fi.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s must be a regular file that only its owner can read (chmod 600)", path)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(b) != keySize {
+		return nil, fmt.Errorf("%s has %d bytes instead of %d; restore it, or move it away to begin with a new key", path, len(b), keySize)
+	}
+	return b, nil
+}

@@ -1,0 +1,160 @@
+package belay
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Status says whether belay can do its work.
+type Status struct {
+	Dir      string         `json:"dir"`
+	Revision string         `json:"revision"` // of the configuration in use
+	Engine   string         `json:"engine"`   // compiler or interpreter
+	LastSeq  int64          `json:"last_seq"` // number of the newest event
+	Healthy  bool           `json:"healthy"`
+	Problems []string       `json:"problems"`
+	Latches  []kernel.Latch `json:"latches"`
+}
+
+// Status tries the store, also for writing, and lists what is wrong. The error
+// is kernel.ErrUnavailable: not even that could be found out.
+func (b *Belay) Status(ctx context.Context) (Status, error) {
+	b.mu.Lock()
+	s := Status{Dir: b.dir, Revision: b.rev, Engine: "interpreter", Healthy: true, Problems: []string{}, Latches: []kernel.Latch{}}
+	bad := b.bad
+	b.mu.Unlock()
+	if compiled() {
+		s.Engine = "compiler"
+	}
+	problem := func(text string) {
+		s.Healthy = false
+		s.Problems = append(s.Problems, text)
+	}
+	if bad != nil {
+		problem(bad.Error())
+	}
+	if h := b.kernel.Health(); !h.OK {
+		problem(h.Reason)
+	}
+	if _, err := b.store.Commit(ctx, kernel.Batch{Now: time.Now()}); err != nil {
+		problem("the store cannot write: " + err.Error())
+	}
+	newest, err := b.Events(ctx, kernel.EventQuery{Newest: true, Limit: 1})
+	if err != nil {
+		return s, err
+	}
+	if len(newest) > 0 {
+		s.LastSeq = newest[0].Seq
+	}
+	latches, err := b.Latches(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.Latches = append(s.Latches, latches...)
+	return s, nil
+}
+
+// compiled reports whether the sandbox has a compiler for this platform.
+func compiled() bool {
+	switch runtime.GOOS {
+	case "linux", "darwin", "freebsd", "netbsd", "windows":
+		return runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64"
+	}
+	return false
+}
+
+// BindingStatus says how a binding stands.
+type BindingStatus struct {
+	Name         string         `json:"name"`
+	Module       string         `json:"module"`
+	Digest       string         `json:"digest,omitzero"`
+	Version      string         `json:"version,omitzero"`
+	Tier         phases.Tier    `json:"tier,omitzero"`
+	Signer       string         `json:"signer,omitzero"`
+	Mode         phases.Mode    `json:"mode"`
+	Priority     int            `json:"priority"`
+	Phases       []phases.Phase `json:"phases"`
+	Mutates      []phases.Phase `json:"mutates,omitzero"`
+	Capabilities []string       `json:"capabilities"` // that it really holds
+	Disabled     bool           `json:"disabled,omitzero"`
+	Problem      string         `json:"problem,omitzero"` // why it blocks its phases
+}
+
+// Bindings lists what is bound in the order in which hooks are asked, disabled
+// ones last. After opening with NoHooks it says what is known without compiling.
+func (b *Belay) Bindings() []BindingStatus {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	modules := map[string]string{}
+	for _, h := range b.file.Hooks {
+		modules[h.Name] = h.Module
+	}
+	out := []BindingStatus{}
+	if b.o.NoHooks {
+		out = append(out, b.examined()...)
+	} else {
+		for _, h := range b.kernel.Hooks() {
+			s := BindingStatus{Name: h.Name, Module: modules[h.Name], Digest: h.Digest, Version: h.Version, Tier: h.Tier, Mode: h.Mode,
+				Priority: h.Priority, Phases: h.Phases, Mutates: h.Mutates, Capabilities: h.Held, Problem: h.Failure}
+			if h.Failure != "" && h.Detail != "" {
+				s.Problem += " (" + h.Detail + ")"
+			}
+			out = append(out, s)
+		}
+	}
+	for _, h := range b.file.Hooks {
+		if h.Disabled {
+			out = append(out, BindingStatus{Name: h.Name, Module: h.Module, Digest: h.Digest, Mode: orEnforce(h.Mode), Priority: h.Priority, Phases: h.Phases, Disabled: true})
+		}
+	}
+	return out
+}
+
+func orEnforce(m phases.Mode) phases.Mode {
+	if m == "" {
+		return phases.Enforce
+	}
+	return m
+}
+
+// examined looks at every binding without compiling it. Preconditions: b.mu is held.
+func (b *Belay) examined() []BindingStatus {
+	cfg := &kernel.Config{}
+	for _, h := range b.file.Enabled() {
+		cfg.Bindings = append(cfg.Bindings, specOf(h))
+	}
+	hooks, err := kernel.Examine(cfg, func(spec kernel.BindingSpec) (*kernel.Loaded, error) {
+		c, err := (&loader{b}).examine(context.Background(), spec)
+		if err != nil {
+			return nil, loadFault(spec.Name, err)
+		}
+		caps, err := held(c, spec)
+		if err != nil {
+			return nil, loadFault(spec.Name, err)
+		}
+		return &kernel.Loaded{Hook: notCompiled{}, Digest: c.info.Digest, Version: c.manifest.Version, Tier: c.tier, Signer: c.signer,
+			Phases: c.info.Phases, Mutates: c.manifest.Mutates, Imports: c.info.Imports, Capabilities: caps, Match: c.manifest.Match}, nil
+	})
+	if err != nil {
+		return []BindingStatus{{Name: "?", Problem: err.Error()}}
+	}
+	var out []BindingStatus
+	for _, h := range hooks {
+		out = append(out, BindingStatus{Name: h.Name, Digest: h.Digest, Version: h.Version, Tier: h.Tier, Mode: h.Mode,
+			Priority: h.Priority, Phases: h.Phases, Mutates: h.Mutates, Capabilities: h.Held, Problem: h.Failure})
+	}
+	return out
+}
+
+// notCompiled stands for a hook that was looked at only.
+type notCompiled struct{}
+
+// Run implements kernel.Hook: it never answers.
+func (notCompiled) Run(context.Context, kernel.Turn) (kernel.Outcome, error) {
+	return kernel.Outcome{}, errors.New("not compiled")
+}
