@@ -11,12 +11,19 @@ static int rank(belay_text level) {
   return -1;
 }
 
-BELAY_PHASE(pre_send) {
+// The class of this run's message. Any hook may annotate: where the operator names the classifier, the word of no other
+// counts. What the runtime itself says counts only if the operator wants it.
+static belay_text class_of_run(void) {
   belay_text class = belay_input_text(BELAY_T("/metadata/class/value"));
-  if (!belay_some(class)) return BELAY_OK;
-  // Any hook may annotate. Where the operator names the classifier, the word of no other counts.
   belay_text from = belay_config_text(BELAY_T("/classifier"));
-  if (belay_some(from) && !belay_eq(from, belay_input_text(BELAY_T("/metadata/class/hook")))) return BELAY_OK;
+  if (belay_some(class) && (!belay_some(from) || belay_eq(from, belay_input_text(BELAY_T("/metadata/class/hook"))))) return class;
+  if (belay_config_bool(BELAY_T("/caller"), false)) return belay_input_text(BELAY_T("/metadata/caller/class"));
+  return (belay_text){NULL, 0};
+}
+
+BELAY_PHASE(pre_send) {
+  belay_text class = class_of_run();
+  if (!belay_some(class)) return BELAY_OK;
 
   belay_text want = belay_config_text(belay_child(BELAY_T("/levels"), class));
   if (!belay_some(want) && belay_config_kind(BELAY_T("/levels")) == BELAY_ABSENT && belay_eq(class, BELAY_T("hard")))

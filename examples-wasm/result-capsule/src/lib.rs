@@ -100,10 +100,11 @@ const SIGNS: [&str; 8] = ["error", "fail", "panic", "fatal", "exception", "trace
 fn capsule(text: &str, name: &str, max: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let room = max / 4;
+    let width = room.min(200) - 4; // a clipped line ends in … and a line break
     let mut head = Vec::new();
     let mut used = 0;
     for line in &lines {
-        let line = clip(line, 200);
+        let line = clip(line, width);
         used += line.len() + 1;
         if used > room {
             break;
@@ -113,7 +114,7 @@ fn capsule(text: &str, name: &str, max: usize) -> String {
     let mut tail = Vec::new();
     used = 0;
     for line in lines[head.len()..].iter().rev() {
-        let line = clip(line, 200);
+        let line = clip(line, width);
         used += line.len() + 1;
         if used > room {
             break;
@@ -124,12 +125,16 @@ fn capsule(text: &str, name: &str, max: usize) -> String {
     let between = &lines[head.len()..lines.len() - tail.len()];
     let mut out = format!("[{} bytes in {} lines; all of it is in the artifact {}]\n", text.len(), lines.len(), name);
     out.push_str(&head.join("\n"));
+    if between.is_empty() {
+        // Only parts of long lines are missing.
+        return format!("{}\n[…]\n{}", out, tail.join("\n"));
+    }
     out.push_str(&format!("\n[… {} lines left out", between.len()));
     let mut told = String::new();
     for (i, line) in between.iter().enumerate() {
         let low = line.to_ascii_lowercase();
         if SIGNS.iter().any(|s| low.contains(s)) {
-            let line = format!("{}: {}\n", head.len() + i + 1, clip(line, 160));
+            let line = format!("{}: {}\n", head.len() + i + 1, clip(line, width.min(160) - 8));
             if told.len() + line.len() > room {
                 break;
             }
