@@ -67,6 +67,9 @@ func eventSQL(q *kernel.EventQuery) (string, []any) {
 			add(f.cond, f.value)
 		}
 	}
+	if q.Except != "" {
+		add("type <> ?", string(q.Except))
+	}
 	order := " ORDER BY seq LIMIT ?"
 	if q.Newest {
 		order = " ORDER BY seq DESC LIMIT ?"

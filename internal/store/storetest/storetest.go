@@ -144,7 +144,7 @@ func queries(t *testing.T, s kernel.Store) {
 	events := all(t, s)
 	for _, q := range []kernel.EventQuery{
 		{}, {After: 40}, {Before: 5}, {After: 10, Before: 20}, {Since: T0.Add(3 * time.Minute)}, {Until: T0.Add(3 * time.Minute)},
-		{ID: "e7"}, {Type: "hook"}, {Phase: "spawn"}, {Runtime: "r2"}, {Session: "s3"}, {Agent: "a2"}, {Invocation: "i2"}, {Binding: "b2"},
+		{ID: "e7"}, {Type: "hook"}, {Except: "hook"}, {Phase: "spawn"}, {Runtime: "r2"}, {Session: "s3"}, {Agent: "a2"}, {Invocation: "i2"}, {Binding: "b2"},
 		{Decision: "allow"}, {Kind: "trap"}, {Session: "nobody"}, {Session: "s1", Phase: "audit", Kind: "policy"},
 	} {
 		for _, newest := range []bool{false, true} {
