@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/sandbox/wasm"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -194,6 +195,38 @@ func TestInitialisation(t *testing.T) {
 	}
 	if o := run(t, m, RunRequest{Phase: phases.PreTool, Fuel: fuel}, lsAction); o.Kind != "" {
 		t.Errorf("the exact budget is not enough: %q %s", o.Kind, o.Cause)
+	}
+}
+
+// The last stretch of a function has no check behind it: what it costs counts all
+// the same, and a budget that is one short fails when the guest has returned.
+func TestLastStretch(t *testing.T) {
+	file := reparse(t, caller(t, "pre_tool", false))
+	var body []byte
+	emit := func(op wasm.Op, v uint64) {
+		body = wasm.AppendInstr(body, &wasm.Instr{Op: op, Bits: v, Block: wasm.BlockEmpty})
+	}
+	emit(wasm.OpBlock, 0)
+	emit(wasm.OpI32Const, 0)
+	emit(wasm.OpBrIf, 0)
+	emit(wasm.OpEnd, 0)
+	for range 50 {
+		emit(wasm.OpI32Const, 1)
+		emit(wasm.OpDrop, 0)
+	}
+	emit(wasm.OpI32Const, 0)
+	emit(wasm.OpEnd, 0)
+	file.Funcs[0].Body = body
+	m := load(t, open(t, Options{}), encode(t, file))
+	whole := run(t, m, RunRequest{Phase: phases.PreTool}, lsAction)
+	if whole.Kind != "" || whole.Report.Fuel < 100 {
+		t.Fatalf("%+v", whole)
+	}
+	for less, want := range map[int64]phases.Kind{0: "", 1: phases.KindFuel, 50: phases.KindFuel} {
+		o := run(t, m, RunRequest{Phase: phases.PreTool, Fuel: whole.Report.Fuel - less}, lsAction)
+		if o.Kind != want || o.Report.Fuel != whole.Report.Fuel {
+			t.Errorf("%d less: %q, used %d of %d", less, o.Kind, o.Report.Fuel, whole.Report.Fuel)
+		}
 	}
 }
 

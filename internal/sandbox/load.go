@@ -63,12 +63,6 @@ func (e *Engine) Load(ctx context.Context, file []byte, opts LoadOptions) (*Modu
 	if err != nil {
 		return nil, err
 	}
-	if opts.MemoryCap == 0 {
-		opts.MemoryCap = DefaultMemoryCap
-	}
-	if opts.MemoryCap < pageSize || opts.MemoryCap > maxMemory {
-		return nil, loadError(StageEstimate, ErrTooCostly, fmt.Sprintf("a memory cap of %d bytes is not between 64 KiB and 1 GiB", opts.MemoryCap), nil)
-	}
 	if err := e.admit(p, &opts); err != nil {
 		return nil, err
 	}
@@ -91,8 +85,26 @@ func (e *Engine) Load(ctx context.Context, file []byte, opts LoadOptions) (*Modu
 	return m, nil
 }
 
-// admit makes every check that comes before the module costs anything.
+// Check makes every check of Load that comes before the module is metered, and so
+// says whether Load would refuse it, at a fraction of the cost. Errors are
+// *LoadError. Safe for concurrent use.
+func (e *Engine) Check(file []byte, opts LoadOptions) error {
+	p, err := e.parse(file)
+	if err != nil {
+		return err
+	}
+	return e.admit(p, &opts)
+}
+
+// admit makes every check that comes before the module costs anything, and fills
+// in the defaults of opts.
 func (e *Engine) admit(p *parsed, opts *LoadOptions) error {
+	if opts.MemoryCap == 0 {
+		opts.MemoryCap = DefaultMemoryCap
+	}
+	if opts.MemoryCap < pageSize || opts.MemoryCap > maxMemory {
+		return loadError(StageEstimate, ErrTooCostly, fmt.Sprintf("a memory cap of %d bytes is not between 64 KiB and 1 GiB", opts.MemoryCap), nil)
+	}
 	info := &p.info
 	if limit := opts.Class.ceiling(); info.EstimateNS > int64(limit) {
 		return loadError(StageEstimate, ErrTooCostly,

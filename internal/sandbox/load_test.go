@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -77,6 +78,9 @@ func TestLoadRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := e.Load(context.Background(), c.file, c.opts)
+			if err2 := e.Check(c.file, c.opts); fmt.Sprint(err2) != fmt.Sprint(err) {
+				t.Errorf("Check says %v", err2)
+			}
 			var le *LoadError
 			if m != nil || !errors.As(err, &le) {
 				t.Fatalf("loaded: %v", err)
@@ -144,6 +148,9 @@ func TestDeclared(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := withCustom(t, caller(t, c.phase, false, c.calls...), manifest)
+			if err := e.Check(file, LoadOptions{Class: Installed, Declared: &c.d}); (err == nil) != (c.text == "") {
+				t.Errorf("Check says %v", err)
+			}
 			m, err := e.Load(context.Background(), file, LoadOptions{Class: Installed, Declared: &c.d})
 			switch {
 			case c.text == "" && err != nil:
