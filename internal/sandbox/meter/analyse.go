@@ -32,12 +32,16 @@ type event struct {
 	at, end int32
 	arg     uint32 // function index, bound of evElems, branch depth of evReturn
 	cost    int64  // evRegion
+	head    int32  // evRegion: the region that heads its level
+	taken   int64  // evRegion, of a head: what it pays for others
 }
 
 // label is an open block. entryDead says that the block itself is behind an
-// unconditional branch; targeted, that live code branches to its label.
+// unconditional branch; targeted, that live code branches to its label. head is the
+// region at the start of the innermost loop around its code, or of the function.
 type label struct {
 	op        wasm.Op
+	head      int32
 	entryDead bool
 	targeted  bool
 }
@@ -97,7 +101,28 @@ func (a *analysis) walk(body []byte, sp spaces, entry int64) error {
 	if len(a.labels) != 0 {
 		return errors.New("body without its end")
 	}
+	a.merge()
 	return nil
+}
+
+// merge lets the head of a level pay for small regions of that level: a region runs once
+// at most between two runs of its head. What is saved is the time of the charges, most
+// of them a single subtraction, but in the tightest of loops.
+func (a *analysis) merge() {
+	for i := range a.events {
+		e := &a.events[i]
+		if e.kind != evRegion || e.check || e.cost == 0 {
+			continue
+		}
+		h := &a.events[e.head]
+		if e.cost <= costMergeRegion && h.taken+e.cost <= costMergeHead {
+			h.taken += e.cost
+			h.cost += e.cost
+			e.cost = 0
+			continue
+		}
+		a.unchecked = true
+	}
 }
 
 func (a *analysis) indices(sp spaces) error {
@@ -135,7 +160,11 @@ func (a *analysis) indices(sp spaces) error {
 // region starts a new region at an offset of the body.
 func (a *analysis) region(at int, cost int64, check bool) {
 	a.regionAt = len(a.events)
-	a.events = append(a.events, event{kind: evRegion, at: int32(at), end: int32(at), cost: cost, check: check})
+	if check {
+		a.labels[len(a.labels)-1].head = int32(a.regionAt)
+	}
+	head := a.labels[len(a.labels)-1].head
+	a.events = append(a.events, event{kind: evRegion, at: int32(at), end: int32(at), cost: cost, check: check, head: head})
 	a.flow.reset()
 }
 
@@ -149,7 +178,7 @@ func (a *analysis) step() {
 	in := &a.in
 	switch in.Op {
 	case wasm.OpBlock, wasm.OpLoop, wasm.OpIf:
-		a.labels = append(a.labels, label{op: in.Op, entryDead: a.dead})
+		a.labels = append(a.labels, label{op: in.Op, head: a.labels[len(a.labels)-1].head, entryDead: a.dead})
 	case wasm.OpElse:
 		a.labels[len(a.labels)-1].op = wasm.OpElse
 	case wasm.OpEnd:
@@ -174,11 +203,7 @@ func (a *analysis) step() {
 
 // charge adds to the running region.
 func (a *analysis) charge(c int64) {
-	e := &a.events[a.regionAt]
-	e.cost += c
-	if !e.check && e.cost > 0 {
-		a.unchecked = true
-	}
+	a.events[a.regionAt].cost += c
 }
 
 func (a *analysis) end() {
@@ -192,9 +217,8 @@ func (a *analysis) end() {
 	if a.dead = l.entryDead; a.dead {
 		return
 	}
-	// A loop's label is its start: its end is reached only from above.
-	joins := l.targeted && l.op != wasm.OpLoop || l.op == wasm.OpIf || l.op == wasm.OpElse
-	if joins || wasDead {
+	// A loop's end is reached only from above, but what follows it is of another level.
+	if l.targeted || l.op != wasm.OpBlock || wasDead {
 		a.region(a.in.End, 0, false)
 	}
 	a.flow.reset()

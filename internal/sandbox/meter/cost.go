@@ -28,10 +28,12 @@ import "github.com/belay-hooks/belay/internal/sandbox/wasm"
 //	memory.grow                   64 + 4,096 per page, at most the memory's maximum
 //
 // Static costs are charged when a region is entered: a stretch of code that starts at the
-// function's start, a loop's start, a branch of an if, the end of a block that something
-// branches to, or behind a br_if. What depends on an operand is charged just before the
-// instruction. Code behind an unconditional branch costs nothing. Host functions charge
-// for themselves.
+// function's start, a loop's start or end, a branch of an if, the end of a block that
+// something branches to, or behind a br_if. A region of at most 12 units is paid for
+// where its level starts, at the head of the innermost loop around it or of the function,
+// whether or not it is then reached; in the order of the code, and up to 64 units for
+// each head. What depends on an operand is charged just before the instruction. Code
+// behind an unconditional branch costs nothing. Host functions charge for themselves.
 const CostTableV1 = 1
 
 const (
@@ -40,6 +42,8 @@ const (
 	costLoopRound   = 1
 	costBytesShift  = 4  // memory.copy, fill, init
 	costPageShift   = 12 // memory.grow
+	costMergeRegion = 12
+	costMergeHead   = 64
 )
 
 // cost is the static cost of one instruction.

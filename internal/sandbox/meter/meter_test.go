@@ -85,19 +85,19 @@ func TestFuelIsTheSameEverywhere(t *testing.T) {
 		want   outcome
 	}{
 		{"spin", spin(t), "f", plenty, 1000, outcome{results: "[0]", used: 8003}},
-		{"spin out of fuel", spin(t), "f", 5000, 1000, outcome{results: "[]", fault: "fuel", used: 5002}},
-		{"fib", fib(t), "f", plenty, 15, outcome{results: "[610]", used: 32546}},
-		{"fib out of fuel", fib(t), "f", 9999, 15, outcome{results: "[]", fault: "fuel", used: 10023}},
+		{"spin out of fuel", spin(t), "f", 5000, 1000, outcome{results: "[]", fault: "fuel", used: 5003}},
+		{"fib", fib(t), "f", plenty, 15, outcome{results: "[610]", used: 34518}},
+		{"fib out of fuel", fib(t), "f", 9999, 15, outcome{results: "[]", fault: "fuel", used: 10024}},
 		{"trap in a loop", divLate(t), "f", plenty, 1000, outcome{fault: "integer divide by zero", results: "[]", used: 15017}},
 		{"host charges", hostCharges(t), "f", plenty, 1000, outcome{results: "[5]", used: 5078}},
-		{"host charges out of fuel", hostCharges(t), "f", 2500, 1000, outcome{results: "[]", fault: "fuel", used: 3047}},
-		{"C sieve", bench, "sieve", plenty, 1, outcome{results: "[1028]", used: 368635}},
-		{"C hook", bench, "hook", plenty, 2, outcome{results: "[3327438884]", used: 99033}},
-		{"C floats", bench, "floats", plenty, 2, outcome{results: "[730]", used: 28908}},
-		{"C hook out of fuel", bench, "hook", 12345, 2, outcome{results: "[]", fault: "fuel", used: 12360}},
-		{"pair by return", pair(t), "f", plenty, 0, outcome{results: "[1010]", used: 32}},
-		{"pair by the end", pair(t), "f", plenty, 1, outcome{results: "[2020]", used: 31}},
-		{"pair by branch", pair(t), "f", plenty, 3, outcome{results: "[7070]", used: 23}},
+		{"host charges out of fuel", hostCharges(t), "f", 2500, 1000, outcome{results: "[]", fault: "fuel", used: 3048}},
+		{"C sieve", bench, "sieve", plenty, 1, outcome{results: "[1028]", used: 456438}},
+		{"C hook", bench, "hook", plenty, 2, outcome{results: "[3327438884]", used: 118398}},
+		{"C floats", bench, "floats", plenty, 2, outcome{results: "[730]", used: 30374}},
+		{"C hook out of fuel", bench, "hook", 12345, 2, outcome{results: "[]", fault: "fuel", used: 12386}},
+		{"pair by return", pair(t), "f", plenty, 0, outcome{results: "[1010]", used: 34}},
+		{"pair by the end", pair(t), "f", plenty, 1, outcome{results: "[2020]", used: 34}},
+		{"pair by branch", pair(t), "f", plenty, 3, outcome{results: "[7070]", used: 34}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := everywhere(t, instrument(t, c.file, Options{}), c.export, c.limit, c.arg); got != c.want {
