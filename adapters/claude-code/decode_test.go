@@ -37,6 +37,9 @@ func TestPhaseMap(t *testing.T) {
 			got = string(st.Invocation.Phase)
 			list = append(list, got)
 		}
+		if s.event == "PostToolBatch" { // the map's one phase, once for each call
+			list = slices.Compact(list)
+		}
 		if len(list) > 1 {
 			got = list
 		}

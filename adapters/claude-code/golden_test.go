@@ -27,11 +27,12 @@ type sample struct {
 }
 
 // samples returns every payload of testdata/events (written examples, whose
-// input is the payload) and testdata/captured (as a running client sent it).
+// input is the payload), testdata/captured (as a running client sent it) and
+// testdata/variants (the first two, changed where an event has a second face).
 func samples(t testing.TB) []sample {
 	t.Helper()
 	var out []sample
-	for _, dir := range []string{"events", "captured"} {
+	for _, dir := range []string{"events", "captured", "variants"} {
 		files, err := filepath.Glob(filepath.Join("testdata", dir, "*.json"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no payloads in testdata/%s: %v", dir, err)
