@@ -7,7 +7,7 @@ SESSION   := harness/testdata/sessions/claude-code.jsonl
 FUZZTIME  ?= 30s
 BENCHTIME ?= 300ms
 LINT      := $(BIN)/golangci-lint
-LINT_VERSION := v2.5.0
+LINT_VERSION := v2.13.2
 
 export CGO_ENABLED ?= 0
 

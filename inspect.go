@@ -1,0 +1,118 @@
+package belay
+
+import (
+	"context"
+
+	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// HookInfo is what a module file says and may do, found without running it.
+type HookInfo struct {
+	Digest       string             `json:"digest"` // sha256:<hex> of the file
+	Size         int                `json:"size"`   // bytes
+	Tier         phases.Tier        `json:"tier"`
+	Why          string             `json:"why"` // why this tier
+	Manifest     *tiers.Manifest    `json:"manifest"`
+	Derived      bool               `json:"derived"` // there was no manifest: it was read off the module
+	Phases       []phases.Phase     `json:"phases"`
+	Imports      []string           `json:"imports"` // from belay_v1
+	Others       []string           `json:"others"`  // from elsewhere
+	Capabilities []CapabilityStatus `json:"capabilities"`
+	EstimateMS   float64            `json:"compile_estimate_ms"`
+	MemoryMin    int64              `json:"memory_min"` // bytes
+	Functions    int                `json:"functions"`
+	Problems     []string           `json:"problems"` // why it would be refused
+}
+
+// CapabilityStatus says what becomes of one capability that a hook asks for.
+type CapabilityStatus struct {
+	Name    string   `json:"name"`
+	Reason  string   `json:"reason"` // the author's
+	Granted []string `json:"granted"`
+	Why     string   `json:"why"` // the host's
+}
+
+// InspectHook looks at a module file with the eyes of the host: what it exports
+// and imports, what its manifest says, whether they agree, its tier, and which
+// capabilities it would hold if the operator allowed what is in allowed (nil:
+// everything that the manifest declares). It never compiles or runs the module.
+// The error is one of sandbox parsing; whatever else would have the file refused
+// is listed in Problems. Safe for concurrent use.
+func InspectHook(ctx context.Context, file []byte, allowed []string) (HookInfo, error) {
+	engine, err := sandbox.Open(sandbox.Options{})
+	if err != nil {
+		return HookInfo{}, err
+	}
+	defer engine.Close()
+	mod, err := engine.Inspect(file)
+	if err != nil {
+		return HookInfo{}, err
+	}
+	info := HookInfo{
+		Digest: mod.Digest, Size: mod.Size, Tier: phases.Sandboxed, Why: "unsigned",
+		Phases: mod.Phases, Imports: orEmpty(mod.Imports), Others: orEmpty(mod.Others),
+		EstimateMS: float64(mod.EstimateNS) / 1e6, MemoryMin: mod.MemoryMin, Functions: mod.Functions,
+		Capabilities: []CapabilityStatus{}, Problems: []string{},
+	}
+	hooks, err := builtin.Load()
+	if err != nil {
+		return HookInfo{}, err
+	}
+	if hooks.Trusted(mod.Digest) {
+		info.Tier, info.Why = phases.Trusted, "its digest is compiled into this binary"
+	}
+	switch {
+	case mod.Manifest == nil:
+		info.Manifest, info.Derived = derive(&mod), true
+		info.Problems = append(info.Problems, "it has no manifest, so that it can be tried but not installed")
+	default:
+		if info.Manifest, err = tiers.DecodeManifest(mod.Manifest); err != nil {
+			info.Problems = append(info.Problems, err.Error())
+			return info, nil
+		}
+		if err := engine.Check(file, sandbox.LoadOptions{Class: sandbox.Installed, MemoryCap: memoryCap(&mod, info.Manifest, 0), Declared: declaredBy(info.Manifest)}); err != nil {
+			info.Problems = append(info.Problems, err.Error())
+		}
+	}
+	grants, err := grantsFor(info.Manifest, allowed, info.Tier)
+	if err != nil {
+		return info, err
+	}
+	for i, g := range grants {
+		c := CapabilityStatus{Name: g.Capability.String(), Reason: info.Manifest.Capabilities[i].Reason, Granted: []string{}, Why: g.Why}
+		for _, h := range g.Granted {
+			c.Granted = append(c.Granted, h.String())
+		}
+		info.Capabilities = append(info.Capabilities, c)
+	}
+	return info, nil
+}
+
+// grantsFor cuts what the manifest declares to what the operator allows and the
+// tier may hold; allowed nil allows everything declared.
+func grantsFor(m *tiers.Manifest, allowed []string, tier phases.Tier) ([]tiers.Grant, error) {
+	if allowed == nil {
+		for _, w := range m.Capabilities {
+			allowed = append(allowed, w.Name)
+		}
+	}
+	caps := make([]tiers.Capability, 0, len(allowed))
+	for _, s := range allowed {
+		c, err := tiers.ParseCapability(s)
+		if err != nil {
+			return nil, err
+		}
+		caps = append(caps, c)
+	}
+	return tiers.Effective(m, caps, tier), nil
+}
+
+func orEmpty(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}

@@ -1,0 +1,187 @@
+package belay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/renameio/v2"
+
+	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// ErrRefused is the class of errors about a hook that cannot be installed.
+var ErrRefused = errors.New("the hook was refused")
+
+// InstallRequest is what an operator says when installing a hook.
+type InstallRequest struct {
+	File     []byte // the module; or
+	Module   string // builtin:NAME
+	Name     string // of the binding; default: the last part of the manifest's name
+	Phases   []phases.Phase
+	Priority int
+	Tools    string // RE2; default: the manifest's
+	AnyTool  bool
+	Allow    []string // capabilities; nil allows all that the manifest declares
+	Config   jsontext.Value
+	Mode     phases.Mode
+}
+
+// InstallHook checks a module, compiles it once, keeps it under its digest in
+// dir and binds it in belay.yaml. The file and the configuration are written
+// atomically and last, so that a hook that is refused leaves nothing behind.
+// Errors are ErrRefused, ErrNoConfig, or of the file system.
+func InstallHook(ctx context.Context, dir string, r InstallRequest) (kernel.BindingSpec, HookInfo, error) {
+	var none kernel.BindingSpec
+	configFile := filepath.Join(dir, config.FileName)
+	src, err := os.ReadFile(configFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return none, HookInfo{}, ErrNoConfig
+	} else if err != nil {
+		return none, HookInfo{}, err
+	}
+	file, err := r.file()
+	if err != nil {
+		return none, HookInfo{}, err
+	}
+	info, err := InspectHook(ctx, file, r.Allow)
+	if err != nil {
+		return none, info, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	if len(info.Problems) > 0 {
+		return none, info, fmt.Errorf("%w: %s", ErrRefused, strings.Join(info.Problems, "; "))
+	}
+	b, err := r.binding(&info)
+	if err != nil {
+		return none, info, err
+	}
+	edited, err := config.AddBinding(src, b)
+	if err != nil {
+		return none, info, err
+	}
+	if err := compileOnce(ctx, dir, file, info.Manifest); err != nil {
+		return none, info, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	if r.Module == "" {
+		if err := keepBlob(dir, info.Digest, file); err != nil {
+			return none, info, err
+		}
+	}
+	if err := renameio.WriteFile(configFile, edited, 0o600); err != nil {
+		return none, info, err
+	}
+	return specOf(b), info, nil
+}
+
+func (r *InstallRequest) file() ([]byte, error) {
+	name, ok := strings.CutPrefix(r.Module, "builtin:")
+	if !ok {
+		return r.File, nil
+	}
+	hooks, err := builtin.Load()
+	if err != nil {
+		return nil, err
+	}
+	h, err := hooks.Get(name)
+	if err != nil {
+		var names []string
+		for _, h := range hooks.Hooks() {
+			names = append(names, h.Name)
+		}
+		return nil, fmt.Errorf("%w: %w; there are %s", ErrRefused, err, strings.Join(names, ", "))
+	}
+	return h.Module, nil
+}
+
+// binding makes the entry of belay.yaml. Capabilities are written out even when
+// all are allowed: what a later version of the hook asks for is not allowed by
+// an older decision.
+func (r *InstallRequest) binding(info *HookInfo) (config.Binding, error) {
+	m := info.Manifest
+	b := config.Binding{
+		Name: r.Name, Module: r.Module, Phases: r.Phases, Priority: r.Priority,
+		Config: r.Config, Capabilities: r.Allow, Mode: r.Mode,
+	}
+	if b.Name == "" {
+		b.Name = path.Base(m.Name)
+	}
+	if b.Module == "" {
+		b.Module = info.Digest
+	}
+	if b.Capabilities == nil {
+		b.Capabilities = []string{}
+		for _, w := range m.Capabilities {
+			b.Capabilities = append(b.Capabilities, w.Name)
+		}
+	}
+	if r.Tools != "" {
+		b.Match = &tiers.Match{Tools: r.Tools, Agents: m.Match.Agents, Runtimes: m.Match.Runtimes, Any: r.AnyTool}
+	}
+	if b.Mode == phases.Enforce {
+		b.Mode = "" // the default is not written out
+	}
+	if err := m.ValidateConfig(r.Config); err != nil {
+		return b, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	for _, p := range r.Phases {
+		if !slices.Contains(m.Phases, p) {
+			return b, fmt.Errorf("%w: it does not serve the phase %q", ErrRefused, p)
+		}
+	}
+	if r.Priority >= kernel.TrustedPriority && info.Tier != phases.Trusted {
+		return b, fmt.Errorf("%w: priorities from %d on are for trusted hooks, and this one is %s", ErrRefused, kernel.TrustedPriority, info.Tier)
+	}
+	return b, nil
+}
+
+// compileOnce proves that the hook loads, and leaves its code in the cache.
+func compileOnce(ctx context.Context, dir string, file []byte, m *tiers.Manifest) error {
+	keys, err := openKeys(filepath.Join(dir, "keys"))
+	if err != nil {
+		return stateError("keys", err)
+	}
+	engine, err := sandbox.Open(sandbox.Options{CacheDir: filepath.Join(dir, "cache"), CacheKey: keys.cache})
+	if err != nil {
+		return stateError("cache", err)
+	}
+	defer engine.Close()
+	mod, err := engine.Inspect(file)
+	if err != nil {
+		return err
+	}
+	module, err := engine.Load(ctx, file, sandbox.LoadOptions{Class: sandbox.Installed, MemoryCap: memoryCap(&mod, m, 0), Declared: declaredBy(m)})
+	if err != nil {
+		return err
+	}
+	module.Close()
+	return nil
+}
+
+// keepBlob writes the file under its digest, unless it is there.
+func keepBlob(dir, digest string, file []byte) error {
+	blobs := filepath.Join(dir, "blobs", "sha256")
+	if err := os.MkdirAll(blobs, 0o700); err != nil {
+		return stateError("blobs", err)
+	}
+	path := filepath.Join(blobs, strings.TrimPrefix(digest, "sha256:"))
+	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, file) {
+		return nil
+	}
+	if err := renameio.WriteFile(path, file, 0o600); err != nil {
+		return stateError("blobs", err)
+	}
+	return nil
+}
