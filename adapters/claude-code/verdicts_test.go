@@ -128,6 +128,14 @@ func verdictCases(t testing.TB, ev adapters.Event) []verdictCase {
 			}
 			return v
 		})
+		add("grant_ask", func(_ int, inv phases.Invocation) phases.Verdict {
+			v := allow(inv)
+			v.Decision, v.DecidedBy, v.Reason = phases.Ask, "ask-push", "confirm the push"
+			if inv.Phase == phases.PreTool {
+				v.Grant = grant
+			}
+			return v
+		})
 		add("grant_rewrite", func(i int, inv phases.Invocation) phases.Verdict {
 			if i > 0 {
 				return allow(inv)
