@@ -119,6 +119,9 @@ func (c *codeCache) compile(m *Module, code []byte) (err error) {
 			err = errors.Join(err, os.RemoveAll(dir))
 		}
 	}()
+	if err := private(dir); err != nil {
+		return err
+	}
 	before, err := c.check(dir)
 	if err != nil {
 		return err
@@ -151,9 +154,31 @@ func (s sealed) same(path string, now os.FileInfo) bool {
 	return was != nil && os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
 }
 
-// entries lists the engine's files in a module's directory.
+// entries lists what the engine could read in a module's directory: everything in
+// its own directories, and those themselves when they are not directories.
 func entries(dir string) ([]string, error) {
-	return filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
+	var out []string
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range list {
+		path := filepath.Join(dir, d.Name())
+		switch {
+		case !strings.HasPrefix(d.Name(), "wazero-"):
+		case !d.IsDir():
+			out = append(out, path) // a link, say: check deletes it
+		default:
+			files, err := os.ReadDir(path)
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range files {
+				out = append(out, filepath.Join(path, f.Name()))
+			}
+		}
+	}
+	return out, nil
 }
 
 // check verifies every file that the engine could read and deletes what is wrong.

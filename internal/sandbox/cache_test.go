@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -38,14 +40,14 @@ func warm(t *testing.T, dir string, key []byte, name string) (log string, hit bo
 func stamps(t *testing.T, dir string) map[string]os.FileInfo {
 	t.Helper()
 	out := map[string]os.FileInfo{}
-	paths, err := filepath.Glob(filepath.Join(dir, "*", "wazero-*", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range paths {
-		if out[p], err = os.Stat(p); err != nil {
-			t.Fatal(err)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && !d.IsDir() && strings.HasPrefix(filepath.Base(filepath.Dir(path)), "wazero-") {
+			out[path], err = os.Stat(path)
 		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
 	}
 	return out
 }
@@ -60,7 +62,8 @@ func entry(t *testing.T, dir string) string {
 	return ""
 }
 
-func cacheDir(t *testing.T) string { return filepath.Join(t.TempDir(), "cache") }
+// The name has characters that mean something in patterns.
+func cacheDir(t *testing.T) string { return filepath.Join(t.TempDir(), "[cache] *?") }
 
 // The second process takes the code from the cache; the directory is nobody
 // else's.

@@ -59,6 +59,9 @@ func (h hostModules) link(m *wasm.Module) error {
 			return err
 		}
 	}
+	if err := segmentsFit(m); err != nil {
+		return err
+	}
 	if e, ok := m.FindExport(exportMemory); !ok || e.Kind != wasm.ExternMemory {
 		return loadError(StageLink, ErrExport, `the module does not export its memory as "memory"`, nil)
 	}
@@ -84,6 +87,25 @@ func (h hostModules) link(m *wasm.Module) error {
 			text += "; it is a command, build it as a reactor (-mexec-model=reactor, -buildmode=c-shared)"
 		}
 		return loadError(StageLink, ErrExport, text, nil)
+	}
+	return nil
+}
+
+// segmentsFit refuses active segments that lie outside of what the module starts
+// with. By the language such a module traps when it is instantiated; the engine
+// leaves elements away without a word and goes on.
+func segmentsFit(m *wasm.Module) error {
+	for i := range m.Datas {
+		d := &m.Datas[i]
+		if d.Mode == wasm.SegActive && (m.Memory == nil || uint64(uint32(d.Offset.Bits))+uint64(len(d.Init)) > uint64(m.Memory.Min)*pageSize) {
+			return loadError(StageLink, ErrModule, fmt.Sprintf("data segment %d lies outside of the memory", i), nil)
+		}
+	}
+	for i := range m.Elems {
+		e := &m.Elems[i]
+		if e.Mode == wasm.SegActive && (int(e.Table) >= len(m.Tables) || uint64(uint32(e.Offset.Bits))+uint64(len(e.Init)) > uint64(m.Tables[e.Table].Min)) {
+			return loadError(StageLink, ErrModule, fmt.Sprintf("element segment %d lies outside of its table", i), nil)
+		}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -70,11 +71,21 @@ func TestLoadRefuses(t *testing.T) {
 			m.Exports = append(m.Exports, wasm.Export{Name: "_initialize", Kind: wasm.ExternFunc, Index: 0})
 		}), LoadOptions{}, StageLink, ErrExport, "_initialize must have the signature ()->()"},
 		"memory over the cap": {change(func(m *wasm.Module) { m.Memory.Min = 17 }), mib, StageEstimate, ErrTooCostly, "the cap is 1048576"},
-		"memory of 4 GiB":     {change(func(m *wasm.Module) { m.Memory.Min = 65536 }), LoadOptions{}, StageParse, ErrModule, ""},
-		"bad cap":             {minimal, LoadOptions{MemoryCap: 2 << 30}, StageEstimate, ErrTooCostly, "between"},
-		"negative cap":        {minimal, LoadOptions{MemoryCap: -1}, StageEstimate, ErrTooCostly, "between"},
-		"bomb":                {bomb(t), LoadOptions{}, StageEstimate, ErrTooCostly, "the limit is 1s"},
-		"no manifest":         {minimal, LoadOptions{Class: Installed, Declared: &Declared{}}, StageDeclared, ErrDeclared, "no manifest"},
+		"data outside": {change(func(m *wasm.Module) {
+			m.Datas = []wasm.Data{{Offset: wasm.ConstExpr{Op: wasm.OpI32Const, Bits: 65535}, Init: []byte("xx")}}
+		}), LoadOptions{}, StageLink, ErrModule, "data segment 0"},
+		"data at the very end": {change(func(m *wasm.Module) {
+			m.Datas = []wasm.Data{{Offset: wasm.ConstExpr{Op: wasm.OpI32Const, Bits: math.MaxUint64}, Init: nil}}
+		}), LoadOptions{}, StageLink, ErrModule, "data segment 0"},
+		"elements outside": {change(func(m *wasm.Module) {
+			m.Tables = []wasm.Table{{Type: wasm.FuncRef, Size: wasm.Size{Min: 1}}}
+			m.Elems = []wasm.Elem{{Type: wasm.FuncRef, Offset: wasm.ConstExpr{Op: wasm.OpI32Const, Bits: 1}, Init: []uint32{0}}}
+		}), LoadOptions{}, StageLink, ErrModule, "element segment 0"},
+		"memory of 4 GiB": {change(func(m *wasm.Module) { m.Memory.Min = 65536 }), LoadOptions{}, StageParse, ErrModule, ""},
+		"bad cap":         {minimal, LoadOptions{MemoryCap: 2 << 30}, StageEstimate, ErrTooCostly, "between"},
+		"negative cap":    {minimal, LoadOptions{MemoryCap: -1}, StageEstimate, ErrTooCostly, "between"},
+		"bomb":            {bomb(t), LoadOptions{}, StageEstimate, ErrTooCostly, "the limit is 1s"},
+		"no manifest":     {minimal, LoadOptions{Class: Installed, Declared: &Declared{}}, StageDeclared, ErrDeclared, "no manifest"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := e.Load(context.Background(), c.file, c.opts)
