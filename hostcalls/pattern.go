@@ -28,6 +28,9 @@ func patternMatch(ctx context.Context, s *Session, a *Args) (Result, error) {
 	if len(req.Patterns) > maxPatterns || len(req.Texts) > maxPatternTexts {
 		return Result{Code: int64(TooLarge)}, nil
 	}
+	if req.Kind != "re2" && req.Kind != "glob" {
+		return Result{Code: int64(Invalid)}, nil
+	}
 	var match []matcher
 	work := 0
 	for _, p := range req.Patterns {
@@ -71,23 +74,19 @@ func newMatcher(kind, pattern string, fold bool) (matcher, Errno) {
 	if len(pattern) > maxPattern {
 		return matcher{}, TooLarge
 	}
-	switch kind {
-	case "re2":
-		return newRegexp(pattern, fold)
-	case "glob":
+	if kind == "glob" {
 		return newGlob(pattern, fold)
 	}
-	return matcher{}, Invalid
+	return newRegexp(pattern, fold)
 }
 
 func newRegexp(pattern string, fold bool) (matcher, Errno) {
-	flags := syntax.Perl
-	if fold {
-		pattern = "(?i:" + pattern + ")"
-	}
-	tree, err := syntax.Parse(pattern, flags)
+	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return matcher{}, Invalid
+	}
+	if fold {
+		pattern = "(?i:" + pattern + ")" // it parses by itself, so it cannot leave the group
 	}
 	size := regexpSize(tree) // before Compile, which expands repetitions
 	if size > maxRegexpSize {
