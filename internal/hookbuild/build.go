@@ -2,8 +2,6 @@ package hookbuild
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -92,9 +90,8 @@ func compile(ctx context.Context, dir string, o Options) ([]byte, *tiers.Manifes
 	if err != nil {
 		return fail(err)
 	}
-	sum := sha256.Sum256(module)
 	return module, m, Result{
-		Path: o.Output, Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: len(module),
+		Path: o.Output, Digest: digestOf(module), Size: len(module),
 		Toolchain: strings.Join(j.tools, "; "), Name: m.Name, Language: o.Language,
 	}, nil
 }

@@ -103,8 +103,12 @@ func SourceDigest(dir, lang string) (string, error) {
 		}
 	}
 	sort.Strings(lines)
-	sum := sha256.Sum256([]byte(strings.Join(lines, "")))
-	return "sha256:" + hex.EncodeToString(sum[:]), nil
+	return digestOf(strings.Join(lines, "")), nil
+}
+
+func digestOf[T string | []byte](b T) string {
+	sum := sha256.Sum256([]byte(b))
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // Drift is a prebuilt module that is not what its source says.
@@ -128,7 +132,7 @@ func CheckLocked(root string, l Lock) ([]Drift, error) {
 		case err != nil:
 			return nil, failure(ErrSource, err, "%s cannot be read: %v", m.File, reason(err))
 		}
-		if sum := sha256.Sum256(file); "sha256:"+hex.EncodeToString(sum[:]) != m.Digest {
+		if digestOf(file) != m.Digest {
 			drift("%s is not the module that was locked", m.File)
 		}
 		source, err := SourceDigest(filepath.Join(root, m.Name), m.Language)
