@@ -6,14 +6,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Invocation is one call of the kernel for one phase (DESIGN: "wire forms").
+// Invocation is one call of the kernel for one phase. DecodeInvocation and
+// EncodeInvocation are its wire form; Validate is for one that was built in Go.
 //
 // Action is the phase's payload as the caller's own bytes: a hook that asks for
 // a raw value gets the source bytes, and a rewrite touches only what it names.
 // It has been checked against the phase's typed form (see DecodeAction).
 type Invocation struct {
 	ID          string // UUIDv7; the kernel makes one when it is empty
-	Phase       Phase  //
+	Phase       Phase
 	Runtime     string // the agent runtime's name, such as "claude-code"; ≤ 64 bytes
 	Session     string // ≤ 256 bytes
 	Agent       string // ≤ 256 bytes

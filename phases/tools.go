@@ -134,10 +134,10 @@ func splitMCP(native string) (server, tool string, ok bool) {
 }
 
 // Normalize returns the invocation with the normalised tool name in the action
-// of pre_tool and post_tool, the runtime's own beside it as native_tool, and for
-// a spawn the child's tools. An MCP tool's name comes from the mcp member when there is one: it
-// cannot be confused with another. Everything else keeps its bytes; an
-// invocation that is already normalised is returned as it is. The error is a *DecodeError.
+// of pre_tool and post_tool, and the runtime's own beside it as native_tool. An
+// MCP tool's name comes from the mcp member when there is one: it cannot be
+// confused with another. Everything else keeps its bytes; an invocation that is
+// already normalised is returned as it is. The error is a *DecodeError.
 func Normalize(inv Invocation) (Invocation, error) {
 	if inv.Phase != PreTool && inv.Phase != PostTool {
 		return inv, nil
