@@ -92,7 +92,7 @@ func TestFuelIsTheSameEverywhere(t *testing.T) {
 		{"host charges", hostCharges(t), "f", plenty, 1000, outcome{results: "[5]", used: 5078}},
 		{"host charges out of fuel", hostCharges(t), "f", 2500, 1000, outcome{results: "[]", fault: "fuel", used: 3048}},
 		{"C sieve", bench, "sieve", plenty, 1, outcome{results: "[1028]", used: 456438}},
-		{"C hook", bench, "hook", plenty, 2, outcome{results: "[3327438884]", used: 118398}},
+		{"C hook", bench, "hook", plenty, 2, outcome{results: "[3327438884]", used: 115776}},
 		{"C floats", bench, "floats", plenty, 2, outcome{results: "[730]", used: 30374}},
 		{"C hook out of fuel", bench, "hook", 12345, 2, outcome{results: "[]", fault: "fuel", used: 12386}},
 		{"pair by return", pair(t), "f", plenty, 0, outcome{results: "[1010]", used: 34}},

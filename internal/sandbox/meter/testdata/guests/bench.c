@@ -118,7 +118,8 @@ static const char *const words[] = {"rm -rf", "mkfs", "dd if=", "shutdown", "cur
 
 __attribute__((noinline)) static u32 find(const u8 *s, u32 n, const char *w) {
 	for (u32 i = 0; i < n; i++) {
-		u32 k = 0;
+		if (s[i] != (u8)w[0]) continue;
+		u32 k = 1;
 		while (w[k] && i + k < n && s[i + k] == (u8)w[k]) k++;
 		if (!w[k]) return i;
 	}
