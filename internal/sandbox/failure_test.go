@@ -113,6 +113,9 @@ func TestFailures(t *testing.T) {
 		{"init_effect", phases.PreTool, phases.KindHostcall, "block during start or _initialize"},
 		{"init_order", phases.PreTool, "", ""},
 		{"wasi", phases.PreTool, "", ""},
+		{"guard", phases.PreTool, "", ""},
+		{"loops", phases.PrePlan, phases.KindFuel, "fuel"},
+		{"loops", phases.PreSend, "", ""},
 	} {
 		t.Run(fmt.Sprintf("%s/%s", c.guest, c.phase), func(t *testing.T) {
 			t.Parallel()
