@@ -210,7 +210,7 @@ func withoutCredentials(p Phase, action jsontext.Value, e Effect, change func(js
 	if err != nil {
 		return nil, err
 	}
-	if _, set, err := hideCredentials(p, out); err != nil || len(set) > 0 {
+	if _, set, err := hideCredentials(p, out); err != nil || set != nil {
 		return nil, effectError(ErrDenied, e, "credential headers cannot be changed")
 	}
 	if out, err = restoreCredentials(out, hidden); err != nil {
@@ -400,7 +400,7 @@ func decodeValue(e Effect, v any) error {
 	if kindOf(e.Value) != '{' {
 		return effectError(ErrInvalid, e, "not an object")
 	}
-	if err := json.Unmarshal(e.Value, v, strict()); err != nil {
+	if err := json.Unmarshal(e.Value, v, strictOptions); err != nil {
 		return invalid(e, decodeError(e.Value, err))
 	}
 	return nil

@@ -366,3 +366,31 @@ func TestGrantsOf(t *testing.T) {
 		t.Errorf("nothing = %q", rewrite)
 	}
 }
+
+// A hostile caller's many credential headers must not cost more than their size.
+func TestManyCredentialHeaders(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"provider":"p","headers":{"a":"1"`)
+	for i := range 40_000 {
+		fmt.Fprintf(&b, `,"token-%d":"x"`, i)
+	}
+	b.WriteString(`}}`)
+	inv := Invocation{Phase: PreSend, Action: jsontext.Value(b.String())}
+	doc, err := Document(inv, nil)
+	if err != nil || strings.Contains(string(doc), "token") {
+		t.Fatalf("%d bytes, %v", len(doc), err)
+	}
+	out, err := ApplyEffect(PreSend, PassMutate, inv.Action, almighty(), Effect{Kind: EffectRewrite, Path: "/headers", Remove: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, hidden, _ := hideCredentials(PreSend, out); len(elementsOf(hidden)) != 40_000 {
+		t.Errorf("%d credentials left", len(elementsOf(hidden)))
+	}
+}
+
+func elementsOf(object jsontext.Value) []string {
+	var names []string
+	walk(object, 0, func(m member) bool { names = append(names, string(object[m.name.start:m.name.end])); return true })
+	return names
+}

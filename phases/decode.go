@@ -49,7 +49,7 @@ func DecodeInvocationLimits(b []byte, lim Limits) (Invocation, error) {
 		return Invocation{}, err
 	}
 	var w wireInvocation
-	if err := json.Unmarshal(b, &w, strict()); err != nil {
+	if err := json.Unmarshal(b, &w, strictOptions); err != nil {
 		return Invocation{}, decodeError(b, err)
 	}
 	refuse := func(ptr, format string, args ...any) (Invocation, error) {
@@ -152,20 +152,18 @@ func under(err error, ptr string) error {
 	return &DecodeError{Pointer: ptr + d.Pointer, Offset: -1, Reason: d.Reason}
 }
 
-// strict are the options for every typed document: exact names, no unknown
-// members, and no null where a value is wanted, since "absent" and "null" would
-// else be two spellings with one meaning, and for scopes with a dangerous one.
-func strict() json.Options {
-	return json.JoinOptions(
-		json.RejectUnknownMembers(true),
-		json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v any) error {
-			if _, raw := v.(*jsontext.Value); !raw && dec.PeekKind() == 'n' {
-				return errNull
-			}
-			return errors.ErrUnsupported
-		})),
-	)
-}
+// strictOptions are for every typed document: exact names, no unknown members,
+// and no null where a value is wanted, since "absent" and "null" would else be
+// two spellings with one meaning, and for scopes with a dangerous one. Never written.
+var strictOptions = json.JoinOptions(
+	json.RejectUnknownMembers(true),
+	json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v any) error {
+		if _, raw := v.(*jsontext.Value); !raw && dec.PeekKind() == 'n' {
+			return errNull
+		}
+		return errors.ErrUnsupported
+	})),
+)
 
 var errNull = errors.New("null is not allowed here")
 

@@ -45,7 +45,7 @@ func DecodeAction(p Phase, raw jsontext.Value) (Action, error) {
 	if kindOf(raw) != '{' {
 		return nil, newDecodeError(raw, "", 0, "the action is not an object")
 	}
-	if err := json.Unmarshal(raw, a, strict()); err != nil {
+	if err := json.Unmarshal(raw, a, strictOptions); err != nil {
 		return nil, decodeError(raw, err)
 	}
 	c := actionCheck{raw: raw}

@@ -12,7 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-func newByteReader(b []byte) io.Reader { return bytes.NewReader(b) }
+// newByteReader returns b in the form that the decoder reads without copying.
+func newByteReader(b []byte) io.Reader { return bytes.NewBuffer(b) }
 
 func phaseNames() string {
 	names := make([]string, 0, 8)

@@ -152,6 +152,9 @@ func (s Scope) Contains(k ScopeKind, o Scope) bool {
 
 // Equal reports whether both allow the same.
 func (s Scope) Equal(k ScopeKind, o Scope) bool {
+	if (s == nil) == (o == nil) && slices.Equal(s, o) {
+		return true
+	}
 	return slices.Equal(s.Normalize(k), o.Normalize(k))
 }
 

@@ -110,7 +110,7 @@ func NormalizeTool(runtime, native string) (name string, known bool) {
 	return native, false
 }
 
-// knownToolIndex is written once, here, and only read.
+// knownToolIndex is never written.
 var knownToolIndex = toolIndex()
 
 // MCPToolName returns the normalised name of an MCP server's tool:
