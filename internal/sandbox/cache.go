@@ -194,7 +194,7 @@ func (c *codeCache) check(dir string) (sealed, error) {
 			good[path] = st
 			continue
 		}
-		c.log.Warn("code cache entry deleted", "entry", escape(filepath.Base(path), maxFunction), "error", escape(fmt.Sprint(err), maxReason))
+		c.log.Warn("code cache entry deleted", slog.String("entry", escape(filepath.Base(path), maxFunction)), slog.String("error", escape(fmt.Sprint(err), maxReason)))
 		if err := os.RemoveAll(path); err != nil {
 			return nil, err
 		}

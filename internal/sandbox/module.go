@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -152,7 +153,7 @@ func (m *Module) compileNow() error {
 		if err == nil {
 			return nil
 		}
-		m.engine.log.Warn("code cache not used", "module", m.info.Digest, "error", escape(err.Error(), maxReason))
+		m.engine.log.Warn("code cache not used", slog.String("module", m.info.Digest), slog.String("error", escape(err.Error(), maxReason)))
 		m.closeRuntime()
 		m.runtime, m.cache = nil, nil
 	}
