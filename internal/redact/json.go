@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"io"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,11 +21,11 @@ const maxDepth = 256
 // Errors are of class ErrInput: not strict JSON, or nested too deep. The caller
 // must not store the document then, only its digest.
 func (r *Redactor) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
-	w := jsonWalk{r: r, dec: jsontext.NewDecoder(bytes.NewReader(raw)), raw: raw}
-	if err := w.value("", w.start(), none, ""); err != nil {
+	w := jsonWalk{r: r, dec: jsontext.NewDecoder(bytes.NewReader(raw))}
+	if err := w.value("", r.masks, none, ""); err != nil {
 		return nil, nil, &Error{ErrInput, "the document is not JSON that can be redacted"}
 	}
-	if _, err := w.dec.ReadToken(); err == nil {
+	if _, err := w.dec.ReadToken(); err != io.EOF {
 		return nil, nil, &Error{ErrInput, "there is more after the document"}
 	}
 	out := jsontext.Value(w.out)
@@ -38,13 +39,10 @@ func (r *Redactor) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
 type jsonWalk struct {
 	r      *Redactor
 	dec    *jsontext.Decoder
-	raw    []byte
 	out    []byte
 	masked []string
 	depth  int
 }
-
-func (w *jsonWalk) start() [][]string { return w.r.masks }
 
 // below returns the masks that go on below a member or element.
 func below(masks [][]string, token string) (rest [][]string, here bool) {
@@ -132,9 +130,6 @@ func (w *jsonWalk) container(ptr string, masks [][]string, str strength, kind st
 			w.out = append(w.out, ',')
 		}
 		token, childStr, childKind := strconv.Itoa(i), str, kind
-		if str == weak && !object {
-			childStr, childKind = str, kind
-		}
 		if object {
 			raw, err := w.dec.ReadValue()
 			if err != nil {

@@ -64,7 +64,7 @@ func nameKind(name string) (string, strength) {
 		prev = w[len(w)-2]
 	}
 	switch last {
-	case "password", "passwd", "passphrase", "pwd", "passwort", "contrasena", "userpass", "userpassword", "rootpassword", "pgpassword", "sshpass", "dbpass", "dbpassword":
+	case "password", "passwords", "passwd", "passphrase", "pwd", "passwort", "contrasena", "userpass", "userpassword", "rootpassword", "pgpassword", "sshpass", "dbpass", "dbpassword":
 		return "password", strong
 	case "pass", "pw", "psk":
 		return "password", strong
@@ -72,7 +72,7 @@ func nameKind(name string) (string, strength) {
 		return "secret", strong
 	case "apikey", "apitoken", "authtoken", "accesstoken", "secretkey", "privatekey", "clientsecret", "secretaccesskey", "refreshtoken", "bearertoken", "accesskey", "sessiontoken", "authkey":
 		return last, weak
-	case "token", "jwt", "pat", "bearer":
+	case "token", "tokens", "jwt", "pat", "bearer":
 		switch prev {
 		case "stop", "pad", "eos", "bos", "unk", "mask", "sep", "next", "page", "continuation", "max", "min", "cancel", "cancellation", "start", "end", "special", "sync", "last", "first", "image":
 			return "", none
