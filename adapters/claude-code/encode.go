@@ -30,6 +30,15 @@ func (a Adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.A
 		ans = o.permission(ev.Name, info, p)
 	}
 	ans.Session = ev.Session
+	return oneLine(ans)
+}
+
+// oneLine takes the line breaks of the payload's own formatting out of the answer.
+func oneLine(ans adapters.Answer) adapters.Answer {
+	v := jsontext.Value(ans.Stdout)
+	if len(v) > 0 && v.Compact() == nil {
+		ans.Stdout = v
+	}
 	return ans
 }
 

@@ -35,7 +35,7 @@ func (Adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.An
 	default:
 		ans.Exit = 2
 	}
-	return ans
+	return oneLine(ans)
 }
 
 // glimpse is what can be told about a payload that may be anything.

@@ -166,6 +166,9 @@ func checkAnswer(t testing.TB, name string, ans adapters.Answer) {
 	if len(ans.Stdout) > 0 && (!jsontext.Value(ans.Stdout).IsValid() || !bytes.HasPrefix(ans.Stdout, []byte("{"))) {
 		t.Errorf("%s: stdout is not a JSON object: %s", name, ans.Stdout)
 	}
+	if bytes.ContainsAny(ans.Stdout, "\r\n") {
+		t.Errorf("%s: stdout has more than one line: %s", name, ans.Stdout)
+	}
 	if len(ans.Stdout) == 0 && ans.Exit == 0 {
 		t.Errorf("%s: exit 0 without JSON", name)
 	}
