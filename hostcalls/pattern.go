@@ -17,7 +17,7 @@ const (
 	maxPatternWork  = 8 << 20 // sum over all pairs of instructions × bytes of text
 	maxGlobText     = 4 << 10 // bytes of a text that globs are matched against
 	maxGlobStars    = 8       // * and ** in one glob
-	maxGlobAlts     = 16      // alternatives of all braces of one glob, multiplied
+	maxGlobAlts     = 64      // alternatives of all braces of one glob, multiplied
 )
 
 func patternMatch(ctx context.Context, s *Session, a *Args) (Result, error) {
@@ -125,9 +125,10 @@ func newGlob(pattern string, fold bool) (matcher, Errno) {
 		return matcher{}, Invalid
 	}
 	stars, alts := strings.Count(pattern, "*"), 1
-	for i := 0; i < len(pattern); i++ { // an upper bound: all commas count in each other
+	for i := 0; i < len(pattern); i++ { // an upper bound: nested braces count as if they were apart
 		if pattern[i] == '{' {
-			alts *= 1 + strings.Count(pattern[i:], ",")
+			inner, _, _ := strings.Cut(pattern[i:], "}")
+			alts *= 1 + strings.Count(inner, ",")
 		}
 		if alts > maxGlobAlts {
 			return matcher{}, TooLarge

@@ -11,7 +11,7 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 			continue
 		}
 		name, from := nameBefore(s, i)
-		if name == "" {
+		if name == "" || s[i] == ' ' && !(from >= 2 && s[from-2:from] == "--") && !valueFollows(name) {
 			continue
 		}
 		kind, str := nameKind(name)
@@ -25,8 +25,7 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		if s[i] == ' ' {
 			// "--password value", "PASSWORD 'value'", "login x password y", "_authToken value"
 			flag := from >= 2 && s[from-2:from] == "--"
-			word := str == strong && (name == "password" || name == "PASSWORD" || name == "passwd") && netrcOrSQL(s, from, at)
-			if !flag && !word && name != "_authToken" {
+			if !flag && name != "_authToken" && !netrcOrSQL(s, from, at) {
 				continue
 			}
 		}
@@ -161,6 +160,11 @@ func valueAt(s string, i int) (from, to int, quoted bool) {
 		to--
 	}
 	return from, to, false
+}
+
+// valueFollows reports the names after which a blank may stand before the value.
+func valueFollows(name string) bool {
+	return name == "password" || name == "PASSWORD" || name == "passwd" || name == "_authToken"
 }
 
 // netrcOrSQL reports the word password where a language puts the value after it.

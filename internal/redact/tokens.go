@@ -42,6 +42,9 @@ func inClass(c byte, classes string) bool {
 	return false
 }
 
+// known is read only.
+var known = tokens()
+
 // tokens lists forms that their issuers document. Lengths are a little below
 // the real ones, so that a cut-off token is found too.
 func tokens() []token {
@@ -157,7 +160,7 @@ func tokens() []token {
 // findTokens looks for every form. Prefixes are searched one by one: strings.Index
 // runs at memory speed, and there are about a hundred.
 func findTokens(s string, add func(kind string, from, to int)) {
-	for _, t := range tokens() {
+	for _, t := range known {
 		for at := 0; ; {
 			i := strings.Index(s[at:], t.prefix)
 			if i < 0 {
@@ -204,12 +207,16 @@ func dull(s string) bool {
 	if len(s) == 0 {
 		return true
 	}
-	seen := map[byte]bool{}
+	var seen [256]bool
+	kinds := 0
 	for i := 0; i < len(s); i++ {
-		seen[s[i]|32] = true
+		if c := s[i] | 32; !seen[c] {
+			seen[c] = true
+			kinds++
+		}
 	}
 	low := strings.ToLower(s)
-	return len(seen) < 4 || len(s) >= 16 && len(seen) < 6 || strings.Contains(low, "example") || strings.Contains(low, "xxxxxx") ||
+	return kinds < 4 || len(s) >= 16 && kinds < 6 || strings.Contains(low, "example") || strings.Contains(low, "xxxxxx") ||
 		strings.Contains(low, "your_") || strings.Contains(low, "your-") || strings.Contains(low, "placeholder") ||
 		strings.Contains(low, "abcdefghij") || strings.Contains(low, "1234567890abcdef")
 }
