@@ -1,0 +1,19 @@
+// Command belay is a hook host for AI agents; `belay --help` lists what it does.
+// This file only connects the process to package cli.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/belay-hooks/belay/internal/cli"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := new(cli.App).Main(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// App is where the commands read, write and look for their surroundings. The
+// zero value of a member means the process's own; tests set what they need.
+type App struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Getenv   func(string) string
+	Getwd    func() (string, error)
+	Terminal bool // Out is a terminal: colour and progress are welcome
+
+	state string // --state
+}
+
+// Main runs one command line (without the program's name) and returns the exit
+// status of DESIGN: 0 ok, 1 error, 2 usage, 3 blocked, 4 pending approval, 5
+// differences found. It never panics.
+func (a *App) Main(ctx context.Context, args []string) (code int) {
+	a.defaults()
+	if rt := runtimeOf(args); rt != "" {
+		// An agent runtime is waiting: whatever goes wrong from here on has to come
+		// out as that runtime's own way of saying no.
+		return a.mainRuntime(ctx, rt, args)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(a.Err, "belay: internal error: %v\n", p)
+			fmt.Fprintf(a.Err, "  This is a bug; please report it with what you did. Nothing was allowed.\n%s", debug.Stack())
+			code = ExitError
+		}
+	}()
+	return a.report(a.execute(ctx, args))
+}
+
+func (a *App) execute(ctx context.Context, args []string) error {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	return root.ExecuteContext(ctx)
+}
+
+// report prints an error once and turns it into an exit status.
+func (a *App) report(err error) int {
+	if err == nil {
+		return ExitOK
+	}
+	var e *exitError
+	if errors.As(err, &e) {
+		if e.text != "" {
+			fmt.Fprintf(a.Err, "belay: %s\n", e.text)
+		}
+		if e.hint != "" {
+			fmt.Fprintf(a.Err, "  %s\n", e.hint)
+		}
+		return e.code
+	}
+	fmt.Fprintf(a.Err, "belay: %s\n", safe(err.Error()))
+	return ExitError
+}
+
+func (a *App) defaults() {
+	if a.In == nil {
+		a.In = os.Stdin
+	}
+	if a.Out == nil {
+		a.Out = os.Stdout
+	}
+	if a.Err == nil {
+		a.Err = os.Stderr
+	}
+	if a.Getenv == nil {
+		a.Getenv = os.Getenv
+	}
+	if a.Getwd == nil {
+		a.Getwd = os.Getwd
+	}
+	if f, ok := a.Out.(*os.File); ok && !a.Terminal {
+		a.Terminal = isTerminal(f)
+	}
+}
+
+func (a *App) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "belay",
+		Short: "A hook host for AI agents",
+		Long: `belay runs hooks for AI agents: WebAssembly modules in a sandbox that see what an
+agent is about to do and answer go on, go on with these changes, ask, or stop.
+
+  belay init                      set up a state directory with a first configuration
+  belay eval < invocation.json    ask once what the hooks say
+  belay events tail               see what was decided and why
+  belay demo                      watch a recorded session pass through all eight phases`,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+	}
+	root.SetVersionTemplate("belay {{.Version}}\n")
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.PersistentFlags().StringVar(&a.state, "state", "", "state directory (default $BELAY_HOME, then the XDG state directory)")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError(err.Error(), "`"+cmd.CommandPath()+" --help` lists the flags.")
+	})
+	root.AddCommand(a.initCmd(), a.evalCmd(), a.hookCmd(), a.eventsCmd(), a.statusCmd(), a.doctorCmd(), a.latchCmd(), a.demoCmd())
+	return root
+}
+
+// stateDir returns the state directory, absolute; it need not exist.
+func (a *App) stateDir() (string, error) {
+	dir := a.state
+	if dir == "" {
+		dir = a.Getenv("BELAY_HOME")
+	}
+	if dir == "" {
+		if x := a.Getenv("XDG_STATE_HOME"); filepath.IsAbs(x) {
+			dir = filepath.Join(x, "belay")
+		}
+	}
+	if dir == "" {
+		home := a.Getenv("HOME")
+		if home == "" {
+			return "", failure("there is no home directory to keep the state in", "Give one with --state DIR or $BELAY_HOME.")
+		}
+		dir = filepath.Join(home, ".local", "state", "belay")
+	}
+	if !filepath.IsAbs(dir) {
+		wd, err := a.Getwd()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(wd, dir)
+	}
+	return dir, nil
+}
+
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}

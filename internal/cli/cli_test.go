@@ -1,0 +1,61 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/belay-hooks/belay/internal/cli"
+)
+
+// Commands of the scripts: "belay" is the program itself; "xbelay" ends with
+// status 0 and says the real one on standard error as "exit N", so that a script
+// can tell 3 from 1.
+func TestMain(m *testing.M) {
+	run := func() int { return new(cli.App).Main(context.Background(), os.Args[1:]) }
+	testscript.Main(m, map[string]func(){
+		"belay": func() { os.Exit(run()) },
+		"xbelay": func() {
+			code := run()
+			fmt.Fprintf(os.Stderr, "exit %d\n", code)
+		},
+	})
+}
+
+func TestScripts(t *testing.T) {
+	examples, err := filepath.Abs("../../examples-wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Hooks in Go are built with the module and build caches of whoever runs the test.
+	keep := []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY", "CARGO_HOME", "RUSTUP_HOME"}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("EXAMPLES", examples)
+			env.Setenv("BELAY_HOME", filepath.Join(env.WorkDir, "state"))
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			for _, k := range keep {
+				if v, ok := os.LookupEnv(k); ok {
+					env.Setenv(k, v)
+				}
+			}
+			if os.Getenv("GOCACHE") == "" {
+				if dir, err := os.UserCacheDir(); err == nil {
+					env.Setenv("GOCACHE", filepath.Join(dir, "go-build"))
+				}
+			}
+			if os.Getenv("GOPATH") == "" {
+				if home, err := os.UserHomeDir(); err == nil {
+					env.Setenv("GOPATH", filepath.Join(home, "go"))
+				}
+			}
+			return os.MkdirAll(filepath.Join(env.WorkDir, "home"), 0o700)
+		},
+	})
+}

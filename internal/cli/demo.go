@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/harness"
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/phases"
+)
+
+type demoOptions struct {
+	json bool
+}
+
+func (a *App) demoCmd() *cobra.Command {
+	var o demoOptions
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch a recorded Claude Code session pass through all eight phases",
+		Long: `demo plays a recorded session of Claude Code, and of the model gateway beside it,
+through the built-in hooks with a real store, and prints what each hook decided.
+Without --state it works in a new temporary directory and says where.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.demo(cmd.Context(), o) },
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "one verdict a line, as JSON")
+	return cmd
+}
+
+func (a *App) demo(ctx context.Context, o demoOptions) error {
+	dir := a.state
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "belay-demo-"); err != nil {
+			return failureBy(err, "Give a directory with --state.")
+		}
+	} else {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return failureBy(err, "")
+		}
+		if _, err := os.Lstat(filepath.Join(dir, config.FileName)); err == nil {
+			return failure(safe(dir)+" holds a configuration already", "Give a new directory: the demo brings its own.")
+		}
+	}
+	session, settings := harness.DemoSession()
+	if err := os.WriteFile(filepath.Join(dir, config.FileName), settings, 0o600); err != nil {
+		return failureBy(err, "")
+	}
+	host, err := a.openState(ctx, dir, belay.Options{})
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+
+	out := bufio.NewWriter(a.Out)
+	defer out.Flush()
+	sum := demoSummary{phases: map[phases.Phase]bool{}, decisions: map[phases.Decision]int{}}
+	t := newTable("PHASE", "WHAT / HOOK", "DECISION", "EFFECT", "FUEL", "TIME").alignRight(4, 5)
+	p := a.palette()
+	err = play(ctx, host, bytes.NewReader(session), func(line played) error {
+		for _, v := range line.verdicts {
+			sum.add(v)
+			if o.json {
+				b, err := encodeJSON(v, false)
+				if err != nil {
+					return err
+				}
+				out.Write(append(b, '\n'))
+				continue
+			}
+			demoRows(t, p, line.title, v)
+		}
+		return nil
+	})
+	if err != nil {
+		return failureBy(err, "")
+	}
+	if o.json {
+		return nil
+	}
+	t.print(out, p)
+	sum.print(out, p)
+	fmt.Fprintf(out, "\nThe events are in %s. To see them:\n  belay events tail --state %s\n  belay events show 1 --state %s\n", safe(dir), safe(dir), safe(dir))
+	return nil
+}
+
+// demoRows prints one row for the verdict and one for each hook with an opinion.
+func demoRows(t *table, p palette, title string, v phases.Verdict) {
+	var fuel, us int64
+	for _, h := range v.Hooks {
+		fuel += h.Fuel
+		us += h.DurationUS
+	}
+	decision := p.decision(string(v.Decision))
+	if v.Enforced == phases.EnforcedLatched {
+		decision += " (latched)"
+	}
+	reason := ""
+	if v.Decision != phases.Allow {
+		reason = oneLine(v.Reason, 64)
+	}
+	t.row(p.bold(string(v.Phase)), p.bold(oneLine(title, 44)), decision, reason, count(fuel), micros(us))
+	for _, h := range v.Hooks {
+		if h.Decision == phases.HookNone {
+			continue
+		}
+		t.row("", "  "+safe(h.Hook), p.decision(string(h.Decision)), demoEffects(h), count(h.Fuel), micros(h.DurationUS))
+	}
+}
+
+func demoEffects(h phases.HookReport) string {
+	var parts []string
+	for _, e := range h.Effects {
+		var s string
+		switch e.Kind {
+		case phases.EffectRewrite, phases.EffectRedact:
+			s = string(e.Kind) + " " + e.Path
+			if e.Label != "" {
+				s += " (" + e.Label + ")"
+			}
+		case phases.EffectAnnotate:
+			s = "annotate " + e.Key + "=" + string(e.Value)
+		case phases.EffectClamp:
+			s = "clamp scopes"
+		case phases.EffectBlock, phases.EffectAsk, phases.EffectContext, phases.EffectGrant:
+			s = string(e.Kind)
+			if e.Kind == phases.EffectContext {
+				s += ": " + e.Text
+			}
+		default:
+			s = string(e.Kind)
+		}
+		parts = append(parts, oneLine(s, 56))
+	}
+	if len(parts) > 3 {
+		parts = append(parts[:3], fmt.Sprintf("… %d more", len(parts)-3))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// demoSummary counts what the session showed.
+type demoSummary struct {
+	verdicts, hooks int
+	phases          map[phases.Phase]bool
+	decisions       map[phases.Decision]int
+}
+
+func (s *demoSummary) add(v phases.Verdict) {
+	s.verdicts++
+	s.hooks += len(v.Hooks)
+	s.phases[v.Phase] = true
+	s.decisions[v.Decision]++
+}
+
+func (s *demoSummary) print(w *bufio.Writer, p palette) {
+	fmt.Fprintf(w, "\n%d verdicts in %d phases by %d hook turns: %d allowed, %d asked, %d blocked.\n",
+		s.verdicts, len(s.phases), s.hooks, s.decisions[phases.Allow], s.decisions[phases.Ask], s.decisions[phases.Block])
+}

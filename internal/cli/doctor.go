@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/hookbuild"
+)
+
+// finding is one line of `belay doctor`.
+type finding struct {
+	Check  string `json:"check"`
+	Status string `json:"status"` // ok, warn, fail
+	Text   string `json:"text"`
+	Advice string `json:"advice,omitzero"`
+}
+
+func (a *App) doctorCmd() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what is wrong, and say what to do about it",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.doctor(cmd.Context(), asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *App) doctor(ctx context.Context, asJSON bool) error {
+	dir, err := a.stateDir()
+	if err != nil {
+		return err
+	}
+	found := a.examine(ctx, dir)
+	failed := false
+	for _, f := range found {
+		failed = failed || f.Status == "fail"
+	}
+	if asJSON {
+		if err := a.printJSON(found); err != nil {
+			return err
+		}
+	} else {
+		a.printFindings(found)
+	}
+	if failed {
+		return exitWith(ExitError)
+	}
+	return nil
+}
+
+func (a *App) printFindings(found []finding) {
+	p := a.palette()
+	mark := map[string]string{"ok": p.green("ok  "), "warn": p.yellow("warn"), "fail": p.red("FAIL")}
+	for _, f := range found {
+		fmt.Fprintf(a.Out, "%s  %-14s %s\n", mark[f.Status], f.Check, safe(f.Text))
+		if f.Advice != "" {
+			fmt.Fprintf(a.Out, "      %-14s %s\n", "", p.faint(safe(f.Advice)))
+		}
+	}
+}
+
+func (a *App) examine(ctx context.Context, dir string) []finding {
+	var out []finding
+	ok := func(check, text string) { out = append(out, finding{Check: check, Status: "ok", Text: text}) }
+	warn := func(check, text, advice string) {
+		out = append(out, finding{Check: check, Status: "warn", Text: text, Advice: advice})
+	}
+	fail := func(check, text, advice string) {
+		out = append(out, finding{Check: check, Status: "fail", Text: text, Advice: advice})
+	}
+
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		fail("state", dir+" does not exist", "`belay init` makes it.")
+		return out
+	case err != nil:
+		fail("state", err.Error(), "")
+		return out
+	case info.Mode().Perm()&0o077 != 0:
+		fail("state", fmt.Sprintf("%s can be opened by others (%v)", dir, info.Mode().Perm()), "chmod 700 "+dir)
+	default:
+		ok("state", dir)
+	}
+	for _, name := range []string{"keys", "belay.db", "cache"} {
+		if in, err := os.Stat(filepath.Join(dir, name)); err == nil && in.Mode().Perm()&0o077 != 0 {
+			fail("permissions", fmt.Sprintf("%s can be opened by others (%v)", name, in.Mode().Perm()), "chmod go-rwx "+filepath.Join(dir, name))
+		}
+	}
+
+	src, err := os.ReadFile(filepath.Join(dir, config.FileName))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		fail("configuration", "there is no "+config.FileName, "`belay init` writes a first one.")
+		return out
+	case err != nil:
+		fail("configuration", err.Error(), "")
+		return out
+	}
+	if _, err := config.Parse(src); err != nil {
+		fail("configuration", err.Error(), "Until it is mended every action is blocked.")
+		return out
+	}
+	ok("configuration", config.Revision(src))
+
+	host, err := belay.Open(ctx, dir, belay.Options{Logger: a.logger()})
+	if err != nil {
+		fail("kernel", err.Error(), "Every action is blocked.")
+		return out
+	}
+	defer host.Close()
+	st, err := host.Status(ctx)
+	if err != nil {
+		fail("kernel", err.Error(), "")
+		return out
+	}
+	if st.Healthy {
+		ok("store", fmt.Sprintf("%s events", count(st.LastSeq)))
+	}
+	for _, pr := range st.Problems {
+		fail("kernel", pr, "")
+	}
+	if st.Engine == "compiler" {
+		ok("engine", "compiler, "+runtime.GOARCH)
+	} else {
+		warn("engine", "interpreter: about 40 times slower", "The compiler exists for amd64 and arm64.")
+	}
+	ready := 0
+	for _, b := range host.Bindings() {
+		switch {
+		case b.Disabled:
+		case b.Problem != "":
+			fail("hook", b.Name+": "+b.Problem, "Its phases are blocked until it is mended, removed or disabled.")
+		default:
+			ready++
+		}
+	}
+	ok("hooks", fmt.Sprintf("%d ready", ready))
+	for _, l := range st.Latches {
+		warn("latch", fmt.Sprintf("session %s of %s: %s", l.Session, l.Runtime, oneLine(l.Reason, 100)), fmt.Sprintf("belay latch clear %s %s", l.Runtime, l.Session))
+	}
+	warn("approvals", "no queue: an ask is shown by the agent runtime itself where it can, and is a block where it cannot", "")
+	for _, lang := range hookbuild.Languages() {
+		if missing := hookbuild.Missing(lang); missing != "" {
+			warn("build", lang+" hooks cannot be built here: "+missing, "Only needed to write hooks in "+lang+".")
+		} else {
+			ok("build", lang)
+		}
+	}
+	return out
+}

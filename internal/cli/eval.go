@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// evalOptions are the flags of `belay eval`.
+type evalOptions struct {
+	file       string   // -f
+	hooks      []string // --hook FILE[,priority=N][,config=FILE]
+	lines      bool
+	runtime    string
+	event      string // --event
+	verdict    bool   // --verdict: our form even with --runtime
+	unsafeOpen bool
+	slow       bool // --slow-compile
+}
+
+func (a *App) evalCmd() *cobra.Command {
+	var o evalOptions
+	cmd := &cobra.Command{
+		Use:   "eval [flags] < invocation.json",
+		Short: "Ask the hooks about one action, or about one a line",
+		Long: `eval reads an invocation as JSON, runs the chain of hooks on it, records the event
+and prints the verdict. It exits 0 when the action may go on (perhaps changed), 3 when
+it is blocked, 4 when a person has to be asked, 1 on an error and 2 on wrong usage.
+
+With --runtime it takes that agent runtime's own payload and answers in that
+runtime's own form: its JSON, its exit status, its way of saying no.`,
+		Example: `  belay eval < pre_tool.json
+  belay eval --hook guard.wasm,priority=50,config=guard.json -f pre_tool.json
+  belay eval --lines < session.jsonl > verdicts.jsonl
+  belay eval --runtime claude-code --event PreToolUse.json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.eval(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.file, "file", "f", "", "read the invocation from this file instead of standard input")
+	f.StringArrayVar(&o.hooks, "hook", nil, "add an unsigned hook for this call only: FILE.wasm[,priority=N][,config=FILE]")
+	f.BoolVar(&o.lines, "lines", false, "read one invocation a line and answer one verdict a line")
+	f.StringVar(&o.runtime, "runtime", "", "take and give the form of an agent runtime: claude-code")
+	f.StringVar(&o.event, "event", "", "with --runtime: the runtime's payload (default standard input)")
+	f.BoolVar(&o.verdict, "verdict", false, "with --runtime: print belay's verdict instead of the runtime's answer")
+	f.BoolVar(&o.slow, "slow-compile", false, "accept hooks that take up to 6 s to compile, as standard Go does (default: 1 s)")
+	f.BoolVar(&o.unsafeOpen, "unsafe-fail-open", false, "UNSAFE, for debugging: a hook that fails counts as no opinion")
+	return cmd
+}
+
+func (a *App) eval(ctx context.Context, o evalOptions) error {
+	switch {
+	case o.lines && o.runtime != "":
+		return usageError("--lines and --runtime do not go together", "")
+	case o.event != "" && o.runtime == "":
+		return usageError("--event needs --runtime", "")
+	case o.file != "" && o.event != "":
+		return usageError("give the payload by --event or by -f, not both", "")
+	}
+	if o.runtime != "" {
+		return a.evalRuntime(ctx, o)
+	}
+	host, err := a.openForEval(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	if o.lines {
+		in, closeIn, err := a.open(o.file)
+		if err != nil {
+			return err
+		}
+		defer closeIn()
+		return a.evalLines(ctx, host, in)
+	}
+	src, err := a.readInput(o.file)
+	if err != nil {
+		return err
+	}
+	inv, err := phases.DecodeInvocation(src)
+	if err != nil {
+		f := phases.NewFault(phases.KindProtocol, "the invocation is not valid", err)
+		host.Refuse(ctx, kernel.Refusal{Raw: src, Fault: f}) // on record, as everything that is refused
+		return failure("the invocation is not valid: "+safe(err.Error()), "The action counts as blocked. README.md shows the form.")
+	}
+	v, err := host.Invoke(ctx, inv)
+	if err := a.printJSON(v); err != nil {
+		return err
+	}
+	return a.afterVerdict(v, err)
+}
+
+// afterVerdict says on standard error what a verdict alone does not, and turns
+// the decision into an exit status. A failure that blocked is a block, not an error:
+// the caller has a complete verdict.
+func (a *App) afterVerdict(v phases.Verdict, err error) error {
+	for _, n := range v.Notes {
+		fmt.Fprintf(a.Err, "belay: note: %s\n", safe(n))
+	}
+	return exitWith(exitOf(v))
+}
+
+func exitOf(v phases.Verdict) int {
+	switch v.Decision {
+	case phases.Allow:
+		return ExitOK
+	case phases.Ask:
+		return ExitPending
+	}
+	return ExitBlocked
+}
+
+func (a *App) openForEval(ctx context.Context, o evalOptions) (*belay.Belay, error) {
+	dir, err := a.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	var hooks []belay.AdHocHook
+	for _, spec := range o.hooks {
+		h, err := parseHook(spec)
+		if err != nil {
+			return nil, err
+		}
+		hooks = append(hooks, h)
+	}
+	return a.openState(ctx, dir, belay.Options{Hooks: hooks, SlowCompile: o.slow, UnsafeFailOpen: o.unsafeOpen})
+}
+
+// openState opens the state directory and says what to do when that fails.
+func (a *App) openState(ctx context.Context, dir string, o belay.Options) (*belay.Belay, error) {
+	o.Logger = a.logger()
+	host, err := belay.Open(ctx, dir, o)
+	switch {
+	case err == nil:
+		return host, nil
+	case errors.Is(err, belay.ErrNoConfig):
+		return nil, failureBy(err, "`belay init` writes a first configuration; `--hook FILE.wasm` tries a hook without one.")
+	}
+	return nil, failureBy(err, "")
+}
+
+// parseHook parses FILE.wasm[,priority=N][,config=FILE].
+func parseHook(spec string) (belay.AdHocHook, error) {
+	parts := strings.Split(spec, ",")
+	h := belay.AdHocHook{Path: parts[0]}
+	bad := func(text string) (belay.AdHocHook, error) {
+		return h, usageError(fmt.Sprintf("--hook %s: %s", safe(spec), text), "The form is FILE.wasm[,priority=N][,config=FILE].")
+	}
+	if h.Path == "" {
+		return bad("no file is named")
+	}
+	for _, p := range parts[1:] {
+		key, value, _ := strings.Cut(p, "=")
+		switch key {
+		case "priority":
+			n, err := strconv.Atoi(value)
+			if err != nil {
+				return bad("priority takes a whole number")
+			}
+			h.Priority = n
+		case "config":
+			b, err := os.ReadFile(value)
+			if err != nil {
+				return h, failureBy(err, "")
+			}
+			h.Config = b
+		default:
+			return bad(fmt.Sprintf("%q is not known", safe(key)))
+		}
+	}
+	h.Name = strings.TrimSuffix(filepath.Base(h.Path), ".wasm")
+	return h, nil
+}
+
+// maxInput bounds what is read of one document; the decoder has its own limit
+// and names it, so this one only keeps memory in check.
+const maxInput = 4 << 20
+
+func (a *App) open(file string) (io.Reader, func(), error) {
+	if file == "" || file == "-" {
+		return a.In, func() {}, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, nil, failureBy(err, "")
+	}
+	return f, func() { f.Close() }, nil
+}
+
+func (a *App) readInput(file string) ([]byte, error) {
+	in, closeIn, err := a.open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer closeIn()
+	b, err := io.ReadAll(io.LimitReader(in, maxInput))
+	if err != nil {
+		return nil, failureBy(err, "")
+	}
+	if len(bytes.TrimSpace(b)) == 0 {
+		return nil, failure("standard input is empty: an invocation was expected", "Pipe one in, or name a file with -f.")
+	}
+	return b, nil
+}
+
+// printJSON writes one value: indented for a person, on one line for a program.
+func (a *App) printJSON(v any) error {
+	b, err := encodeJSON(v, a.Terminal)
+	if err != nil {
+		return err
+	}
+	_, err = a.Out.Write(append(b, '\n'))
+	return err
+}
+
+func encodeJSON(v any, indent bool) ([]byte, error) {
+	opts := []json.Options{json.Deterministic(true)}
+	if indent {
+		opts = append(opts, jsontext.WithIndent("  "))
+	}
+	return json.Marshal(v, opts...)
+}
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError(fmt.Sprintf("%s takes no argument, and %q was given", cmd.CommandPath(), safe(args[0])), "`"+cmd.CommandPath()+" --help` shows how it is used.")
+	}
+	return nil
+}

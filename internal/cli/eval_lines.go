@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// lineError is what a line gets that held no invocation.
+type lineError struct {
+	Line     int             `json:"line"`
+	Decision phases.Decision `json:"decision"` // always block: the caller must not go on
+	Kind     phases.Kind     `json:"kind"`
+	Error    string          `json:"error"`
+}
+
+// evalLines answers one verdict a line, in order. A bad line gets an error
+// object with its number, and the lines after it are still read.
+func (a *App) evalLines(ctx context.Context, host *belay.Belay, in io.Reader) error {
+	out := bufio.NewWriter(a.Out)
+	r := bufio.NewReaderSize(in, 64<<10)
+	bad := 0
+	for n := 1; ; n++ {
+		line, err := readLine(r)
+		if err == io.EOF && len(line) == 0 {
+			break
+		}
+		if err != nil && err != io.EOF && !errors.Is(err, errLongLine) {
+			return failureBy(err, "")
+		}
+		var answer any
+		if inv, derr := decodeLine(line, err); derr != nil {
+			bad++
+			answer = lineError{Line: n, Decision: phases.Block, Kind: phases.KindProtocol, Error: safe(derr.Error())}
+		} else if v, ierr := host.Invoke(ctx, inv); v.Decision == "" {
+			bad++
+			answer = lineError{Line: n, Decision: phases.Block, Kind: phases.KindLoad, Error: safe(fmt.Sprint(ierr))}
+		} else {
+			answer = v
+		}
+		b, jerr := encodeJSON(answer, false)
+		if jerr != nil {
+			return jerr
+		}
+		out.Write(append(b, '\n'))
+		// One line in, one line out: a caller that talks to a pipe waits for its answer.
+		if err := out.Flush(); err != nil {
+			return err
+		}
+	}
+	if bad > 0 {
+		return failure(fmt.Sprintf("%d of the lines got no verdict", bad), "Their error objects name the line and the place.")
+	}
+	return nil
+}
+
+var errLongLine = errors.New("the line is longer than an invocation may be")
+
+func decodeLine(line []byte, err error) (phases.Invocation, error) {
+	if errors.Is(err, errLongLine) {
+		return phases.Invocation{}, err
+	}
+	return phases.DecodeInvocation(line)
+}
+
+// readLine returns the next line without its end. A line over maxInput is read to
+// its end and thrown away, with errLongLine.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	long := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line)+len(part) > maxInput {
+			long, line = true, nil
+		}
+		if !long {
+			line = append(line, part...)
+		}
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if long {
+			return nil, errLongLine
+		}
+		if n := len(line); n > 0 && line[n-1] == '\n' {
+			line = line[:n-1]
+			if len(line) == 0 {
+				return []byte{' '}, nil // an empty line is a bad line, not the end
+			}
+			return line, nil
+		}
+		return line, err
+	}
+}

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay/internal/hookbuild"
+)
+
+func (a *App) hookCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "hook",
+		Short: "Write, build, look at and install hooks",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.hookNewCmd(), a.hookBuildCmd(), a.hookInspectCmd(), a.hookInstallCmd(),
+		a.hookListCmd(), a.hookEnableCmd(), a.hookDisableCmd(), a.hookRemoveCmd())
+	return cmd
+}
+
+// oneArg returns an argument check that says what is missing.
+func oneArg(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usageError(fmt.Sprintf("%s takes %s", cmd.CommandPath(), what), "`"+cmd.CommandPath()+" --help` shows how it is used.")
+		}
+		return nil
+	}
+}
+
+type hookNewOptions struct {
+	lang string
+	dir  string
+}
+
+func (a *App) hookNewCmd() *cobra.Command {
+	var o hookNewOptions
+	cmd := &cobra.Command{
+		Use:   "new NAME --lang go|rust|c|wat",
+		Short: "Start a new hook: source, manifest, cases, SDK",
+		Example: `  belay hook new no-friday-deploys --lang rust
+  cd no-friday-deploys && belay hook build`,
+		Args: oneArg("the name of the new hook"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.hookNew(args[0], o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.lang, "lang", "", "language: "+strings.Join(hookbuild.Languages(), ", "))
+	f.StringVar(&o.dir, "dir", "", "directory to make (default ./NAME)")
+	return cmd
+}
+
+func (a *App) hookNew(name string, o hookNewOptions) error {
+	if o.lang == "" {
+		return usageError("which language?", "Give one with --lang: "+strings.Join(hookbuild.Languages(), ", ")+".")
+	}
+	dir := o.dir
+	if dir == "" {
+		dir = name
+	}
+	if err := hookbuild.New(dir, name, o.lang); err != nil {
+		return failureBy(err, "")
+	}
+	fmt.Fprintf(a.Out, "%s is a new %s hook. Next:\n", safe(dir), safe(o.lang))
+	fmt.Fprintf(a.Out, "  cd %s\n  belay hook build\n  belay eval --hook %s.wasm < invocation.json\n", safe(dir), safe(name))
+	if missing := hookbuild.Missing(o.lang); missing != "" {
+		fmt.Fprintf(a.Err, "belay: note: to build it here: %s\n", safe(missing))
+	}
+	return nil
+}
+
+type hookBuildOptions struct {
+	out  string
+	json bool
+}
+
+func (a *App) hookBuildCmd() *cobra.Command {
+	var o hookBuildOptions
+	cmd := &cobra.Command{
+		Use:   "build [DIR]",
+		Short: "Compile a hook and pack its manifest into the module",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageError("hook build takes one directory", "")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := "."
+			if len(args) == 1 {
+				dir = args[0]
+			}
+			return a.hookBuild(cmd.Context(), dir, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.out, "output", "o", "", "file to write (default DIR/NAME.wasm)")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *App) hookBuild(ctx context.Context, dir string, o hookBuildOptions) error {
+	if a.Terminal && !o.json {
+		fmt.Fprintf(a.Err, "building %s …\n", safe(dir))
+	}
+	res, err := hookbuild.Build(ctx, dir, hookbuild.Options{Output: o.out})
+	if err != nil {
+		return failureBy(err, "")
+	}
+	// What was built is looked at with the eyes of the sandbox at once: an author
+	// should not have to install a hook to learn that it will be refused.
+	info, err := inspectFile(ctx, res.Path)
+	if err != nil {
+		return failureBy(err, "The module was built as "+res.Path+", but belay would refuse it.")
+	}
+	if o.json {
+		return a.printJSON(map[string]any{"path": res.Path, "digest": res.Digest, "size": res.Size, "toolchain": res.Toolchain, "hook": info})
+	}
+	fmt.Fprintf(a.Out, "%s  %s  %s\n  built with %s\n", safe(relative(res.Path)), bytesText(int64(res.Size)), res.Digest, safe(res.Toolchain))
+	return nil
+}
+
+func relative(path string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if r, err := filepath.Rel(wd, path); err == nil && !strings.HasPrefix(r, "..") {
+		return r
+	}
+	return path
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/strictyaml"
+	"github.com/belay-hooks/belay/phases"
+)
+
+type hookInstallOptions struct {
+	name     string
+	phases   []string
+	priority int
+	tools    string
+	any      bool
+	allow    []string
+	config   string
+	observe  bool
+	json     bool
+}
+
+func (a *App) hookInstallCmd() *cobra.Command {
+	var o hookInstallOptions
+	cmd := &cobra.Command{
+		Use:   "install FILE.wasm|builtin:NAME",
+		Short: "Bind a hook: keep its file by digest and write it into belay.yaml",
+		Long: `install checks the module, compiles it once, keeps the file under its digest in the
+state directory and appends a binding to belay.yaml with the capabilities that you
+allow. Without --allow these are all that the manifest asks for; they are printed.`,
+		Example: `  belay hook install guard.wasm --priority 50
+  belay hook install guard.wasm --name guard --allow block,shell_parse --config guard.json
+  belay hook install builtin:stage-gate --observe`,
+		Args: oneArg("a module file, or builtin: and a name"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.hookInstall(cmd.Context(), args[0], o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.name, "name", "", "name of the binding (default: the hook's own)")
+	f.StringSliceVar(&o.phases, "phase", nil, "phases to bind (default: all that the hook serves)")
+	f.IntVar(&o.priority, "priority", 0, "higher runs first; 100 and more are for trusted hooks")
+	f.StringVar(&o.tools, "tools", "", "only for tools that this RE2 pattern matches (default: the manifest's)")
+	f.BoolVar(&o.any, "any-tool", false, "the pattern may match no tool that belay knows")
+	f.StringSliceVar(&o.allow, "allow", nil, "capabilities to allow (default: all that the manifest asks for)")
+	f.StringVar(&o.config, "config", "", "file with the hook's configuration, JSON or YAML")
+	f.BoolVar(&o.observe, "observe", false, "only watch what it would decide")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions) error {
+	dir, err := a.stateDir()
+	if err != nil {
+		return err
+	}
+	req := belay.InstallRequest{Name: o.name, Priority: o.priority, Allow: o.allow, Tools: o.tools, AnyTool: o.any, Mode: phases.Enforce}
+	if o.observe {
+		req.Mode = phases.Observe
+	}
+	for _, p := range o.phases {
+		req.Phases = append(req.Phases, phases.Phase(p))
+	}
+	if o.config != "" {
+		if req.Config, err = readConfig(o.config); err != nil {
+			return failureBy(err, "")
+		}
+	}
+	if isBuiltin(what) {
+		req.Module = what
+	} else if req.File, err = readModule(what); err != nil {
+		return failureBy(err, "")
+	}
+	b, info, err := belay.InstallHook(ctx, dir, req)
+	if err != nil {
+		return failureBy(err, "`belay hook inspect` shows what a hook asks for and what stands against it.")
+	}
+	if o.json {
+		return a.printJSON(map[string]any{"binding": b, "hook": info})
+	}
+	fmt.Fprintf(a.Out, "%s is bound (%s, %s).\n\n", safe(b.Name), info.Tier, b.Mode)
+	a.describeHook(info)
+	fmt.Fprintf(a.Out, "\nIt may: %v\n", b.Allowed)
+	return nil
+}
+
+func isBuiltin(s string) bool { return len(s) > 8 && s[:8] == "builtin:" }
+
+func readConfig(path string) (jsontext.Value, error) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := strictyaml.Parse(src) // JSON is YAML
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return doc.JSON, nil
+}
+
+func (a *App) hookListCmd() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the bound hooks in the order in which they are asked",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := a.stateDir()
+			if err != nil {
+				return err
+			}
+			host, err := a.openState(cmd.Context(), dir, belay.Options{})
+			if err != nil {
+				return err
+			}
+			defer host.Close()
+			return a.printBindings(host, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *App) hookEnableCmd() *cobra.Command {
+	return a.hookEditCmd("enable NAME", "Let a disabled hook run again", "is enabled", func(src []byte, name string) ([]byte, error) {
+		return config.SetDisabled(src, name, false)
+	})
+}
+
+func (a *App) hookDisableCmd() *cobra.Command {
+	return a.hookEditCmd("disable NAME", "Keep a hook bound but stop asking it", "is disabled", func(src []byte, name string) ([]byte, error) {
+		return config.SetDisabled(src, name, true)
+	})
+}
+
+func (a *App) hookRemoveCmd() *cobra.Command {
+	return a.hookEditCmd("remove NAME", "Take a hook out of belay.yaml", "is removed", config.RemoveBinding)
+}
+
+func (a *App) hookEditCmd(use, short, done string, edit func(src []byte, name string) ([]byte, error)) *cobra.Command {
+	return &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  oneArg("the name of a binding"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.editConfig(func(src []byte) ([]byte, error) { return edit(src, args[0]) }); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.Out, "%s %s.\n", safe(args[0]), done)
+			return nil
+		},
+	}
+}
+
+// editConfig replaces belay.yaml as a whole, or leaves it as it was.
+func (a *App) editConfig(edit func([]byte) ([]byte, error)) error {
+	dir, err := a.stateDir()
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, config.FileName)
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return failureBy(err, "`belay init` writes a first configuration.")
+	}
+	out, err := edit(src)
+	if err != nil {
+		return failureBy(err, "`belay hook list` shows what is bound. Nothing was changed.")
+	}
+	if err := renameio.WriteFile(file, out, 0o600); err != nil {
+		return failureBy(err, "Nothing was changed.")
+	}
+	return nil
+}

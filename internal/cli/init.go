@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/config"
+)
+
+type initOptions struct {
+	empty bool
+}
+
+func (a *App) initCmd() *cobra.Command {
+	var o initOptions
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Set up the state directory with a first configuration",
+		Long: `init makes the state directory and writes belay.yaml with the built-in hooks that
+suit most people: dangerous commands are blocked, a push asks first, secrets and
+terminal codes are taken out of results. An existing belay.yaml is left alone.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.init(cmd.Context(), o) },
+	}
+	cmd.Flags().BoolVar(&o.empty, "empty", false, "bind no hooks")
+	return cmd
+}
+
+func (a *App) init(ctx context.Context, o initOptions) error {
+	dir, err := a.stateDir()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return failureBy(err, "")
+	}
+	file := filepath.Join(dir, config.FileName)
+	if _, err := os.Lstat(file); err == nil {
+		return failure(safe(file)+" exists already", "Edit it, or give another directory with --state.")
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return failureBy(err, "")
+	}
+	text := starter
+	if o.empty {
+		text = config.Empty
+	}
+	if err := renameio.WriteFile(file, []byte(text), 0o600); err != nil {
+		return failureBy(err, "")
+	}
+	// Opening it makes the keys and the database, and proves that every hook loads.
+	host, err := a.openState(ctx, dir, belay.Options{})
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	fmt.Fprintf(a.Out, "belay is set up in %s\n\n", safe(dir))
+	if err := a.printBindings(host, false); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Out, "\nNext:\n  edit %s\n  belay hook list\n  belay eval < invocation.json\n", safe(file))
+	return nil
+}
+
+// starter is the configuration that `belay init` writes.
+const starter = `# belay.yaml: which hooks run, when, and what they may do.
+# A hook gets only the capabilities listed here; ` + "`belay hook inspect`" + ` prints what it asks for.
+version: belay/v1
+
+hooks:
+  # Dangerous commands: deleting system trees, writing to disks, running what the network sends.
+  # It asks where it cannot be told beforehand what would run; config: {unknown: block} is stricter.
+  - name: command-block
+    module: builtin:command-block
+    priority: 100
+    match: {tools: "^exec$"}
+    capabilities: [block, request_approval, shell_parse, pattern_match]
+
+  # A push is asked about first.
+  - name: ask-push
+    module: builtin:ask-push
+    priority: 50
+    match: {tools: "^exec$"}
+    capabilities: [request_approval, block, shell_parse]
+
+  # Terminal codes are taken out of results, so that they cannot hide text.
+  - name: strip-ansi
+    module: builtin:strip-ansi
+    capabilities: ["rewrite:/result"]
+
+  # Secrets in messages and results are covered before a model sees them.
+  - name: redact-secret
+    module: builtin:redact-secret
+    capabilities: [find_secrets, "rewrite:/text", "rewrite:/system", "rewrite:/messages", "rewrite:/result"]
+`

@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/adapters"
+	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// runtimes returns the adapters by the name that --runtime takes.
+func runtimes() map[string]adapters.Adapter {
+	return map[string]adapters.Adapter{claudecode.Runtime: claudecode.Adapter{}}
+}
+
+func adapterFor(name string) (adapters.Adapter, error) {
+	ad, ok := runtimes()[name]
+	if !ok {
+		return nil, usageError(fmt.Sprintf("--runtime: %q is not known", safe(name)), "Known: "+strings.Join(runtimeNames(), ", ")+".")
+	}
+	return ad, nil
+}
+
+func runtimeNames() []string {
+	var names []string
+	for n := range runtimes() {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// runtimeOf looks for `eval … --runtime NAME` before any flag is parsed, since a
+// flag that does not parse must be answered in that runtime's form, too. With
+// --verdict the answer is in belay's own form, and so are its failures.
+func runtimeOf(args []string) string {
+	if !slices.Contains(args, "eval") || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+		return ""
+	}
+	name := ""
+	for i, s := range args {
+		if v, ok := strings.CutPrefix(s, "--runtime="); ok {
+			name = v
+		} else if s == "--runtime" && i+1 < len(args) {
+			name = args[i+1]
+		} else if s == "--verdict" || s == "--verdict=true" {
+			return ""
+		}
+	}
+	return name
+}
+
+// runtimeCall is what happened in `eval --runtime`, kept so that a failure at any
+// point can still be answered in the event's own form.
+type runtimeCall struct {
+	payload []byte
+	answer  *adapters.Answer
+}
+
+// mainRuntime answers an agent runtime: a decision is complete JSON with exit 0,
+// every failure is the event's block form, and the exit status is 0 or 2.
+func (a *App) mainRuntime(ctx context.Context, name string, args []string) (code int) {
+	ad, err := adapterFor(name)
+	if err != nil {
+		a.report(err)
+		return ExitUsage // 2 with text on standard error is what most runtimes take for a block
+	}
+	call := &runtimeCall{}
+	defer func() {
+		if p := recover(); p != nil {
+			cause := phases.NewFault(phases.KindProtocol, "belay failed", fmt.Errorf("panic: %v", p))
+			fmt.Fprintf(a.Err, "belay: internal error: %v\n", p)
+			code = a.writeAnswer(ad.Failure(call.payload, adapters.Options{}, cause))
+		}
+	}()
+	// The answer is all that may stand on standard output; whatever else a command
+	// would print there (help, say) goes to standard error.
+	out := a.Out
+	a.Out = a.Err
+	err = a.execute(context.WithValue(ctx, callKey{}, call), args)
+	a.Out = out
+	if err == nil && call.answer != nil {
+		return a.writeAnswer(*call.answer)
+	}
+	if err == nil {
+		err = phases.NewFault(phases.KindLoad, "belay was not asked to decide anything", nil)
+	}
+	fmt.Fprintf(a.Err, "belay: %s\n", safe(err.Error()))
+	if call.payload == nil {
+		call.payload = a.salvage(args)
+	}
+	if phases.FaultOf(err) == nil {
+		err = phases.NewFault(phases.KindLoad, "belay could not be started", err)
+	}
+	return a.writeAnswer(ad.Failure(call.payload, adapters.Options{}, err))
+}
+
+type callKey struct{}
+
+// salvage reads the payload for a failure that came before it was read: the
+// event's name in it picks the form of the answer.
+func (a *App) salvage(args []string) []byte {
+	file := ""
+	for i, s := range args {
+		if v, ok := strings.CutPrefix(s, "--event="); ok {
+			file = v
+		} else if s == "--event" && i+1 < len(args) {
+			file = args[i+1]
+		}
+	}
+	in, closeIn, err := a.open(file)
+	if err != nil {
+		return nil
+	}
+	defer closeIn()
+	if f, ok := in.(*os.File); ok && isTerminal(f) {
+		return nil
+	}
+	b, err := io.ReadAll(io.LimitReader(in, maxInput))
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// writeAnswer gives the runtime its answer. If even that fails the exit status
+// must not read as a decision.
+func (a *App) writeAnswer(ans adapters.Answer) int {
+	if ans.Stderr != "" {
+		fmt.Fprintln(a.Err, strings.TrimRight(ans.Stderr, "\n"))
+	}
+	if len(ans.Stdout) > 0 {
+		if _, err := a.Out.Write(append(bytes.TrimRight(ans.Stdout, "\n"), '\n')); err != nil {
+			fmt.Fprintln(a.Err, "belay: the answer could not be written")
+			return ExitUsage
+		}
+	}
+	return ans.Exit
+}
+
+// evalRuntime answers one payload of a runtime.
+func (a *App) evalRuntime(ctx context.Context, o evalOptions) error {
+	ad, err := adapterFor(o.runtime)
+	if err != nil {
+		return err
+	}
+	call, _ := ctx.Value(callKey{}).(*runtimeCall)
+	if call == nil {
+		call = &runtimeCall{}
+	}
+	file := o.event
+	if file == "" {
+		file = o.file
+	}
+	if call.payload, err = a.readInput(file); err != nil {
+		return err
+	}
+	host, err := a.openForEval(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	opts := adapters.Options{User: a.Getenv("USER")}
+	var verdicts []phases.Verdict
+	answer, runErr := adapters.Run(ctx, ad, call.payload, opts, func(ctx context.Context, s adapters.Step) (phases.Verdict, error) {
+		v, err := invokeStep(ctx, host, s)
+		if err == nil {
+			verdicts = append(verdicts, v)
+		}
+		return v, err
+	})
+	if runErr != nil && len(verdicts) == 0 {
+		// Nothing reached the kernel: the refusal still belongs on record.
+		f := phases.FaultOf(runErr)
+		if f == nil {
+			f = phases.NewFault(phases.KindProtocol, "the runtime's payload could not be read", runErr)
+		}
+		inv := phases.Invocation{Runtime: ad.Runtime(), Session: answer.Session}
+		if v, _ := host.Refuse(ctx, kernel.Refusal{Invocation: inv, Raw: call.payload, Fault: f, Unblockable: answer.Latch != ""}); o.verdict {
+			verdicts = append(verdicts, v)
+		}
+	} else if answer.Latch != "" {
+		f := phases.NewFault(phases.KindProtocol, answer.Latch, runErr)
+		if v, _ := host.Refuse(ctx, kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: answer.Session}, Fault: f, Unblockable: true}); v.Event == nil {
+			return phases.NewFault(phases.KindStore, "the session could not be latched", nil)
+		}
+	}
+	for _, n := range answer.Notes {
+		fmt.Fprintf(a.Err, "belay: note: %s\n", safe(n))
+	}
+	if !o.verdict {
+		call.answer = &answer
+		return nil
+	}
+	code := ExitOK
+	for _, v := range verdicts {
+		if err := a.printJSON(v); err != nil {
+			return err
+		}
+		code = max(code, severity(v))
+	}
+	return exitWith(fromSeverity(code))
+}
+
+// invokeStep asks the kernel about one step, with what the runtime can and cannot do.
+func invokeStep(ctx context.Context, host *belay.Belay, s adapters.Step) (phases.Verdict, error) {
+	v, err := host.InvokeWith(ctx, s.Invocation, kernel.InvokeOptions{
+		Unblockable: !s.Blockable,
+		Delegated:   s.NativeAsk,
+		ScopesLost:  !s.CarriesScopes,
+	})
+	if v.Decision == "" {
+		return v, err
+	}
+	return v, nil // a failure that blocked is a verdict like any other
+}
+
+// severity orders decisions for the exit status of several steps: block, ask, allow.
+func severity(v phases.Verdict) int {
+	switch v.Decision {
+	case phases.Allow:
+		return 0
+	case phases.Ask:
+		return 1
+	}
+	return 2
+}
+
+func fromSeverity(n int) int { return []int{ExitOK, ExitPending, ExitBlocked}[n] }

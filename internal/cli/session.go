@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/adapters"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// recorded is one line of a recorded session: a runtime's own payload, or an
+// invocation in the wire form.
+type recorded struct {
+	Title      string         `json:"title,omitzero"`
+	Runtime    string         `json:"runtime,omitzero"`
+	Event      jsontext.Value `json:"event,omitzero"`
+	Invocation jsontext.Value `json:"invocation,omitzero"`
+}
+
+// played is one line with what the kernel and, for a runtime's payload, the
+// adapter answered.
+type played struct {
+	title    string
+	verdicts []phases.Verdict
+	answer   *adapters.Answer
+}
+
+// play runs a recorded session line by line.
+func play(ctx context.Context, host *belay.Belay, src io.Reader, each func(played) error) error {
+	r := bufio.NewReaderSize(src, 64<<10)
+	for n := 1; ; n++ {
+		line, err := readLine(r)
+		if err == io.EOF && len(line) == 0 {
+			return nil
+		}
+		if err != nil && err != io.EOF {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		var rec recorded
+		if err := json.Unmarshal(line, &rec, json.RejectUnknownMembers(true)); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		p, err := playLine(ctx, host, rec)
+		if err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		if err := each(p); err != nil {
+			return err
+		}
+	}
+}
+
+func playLine(ctx context.Context, host *belay.Belay, rec recorded) (played, error) {
+	p := played{title: rec.Title}
+	if rec.Invocation != nil {
+		inv, err := phases.DecodeInvocation(rec.Invocation)
+		if err != nil {
+			return p, err
+		}
+		v, err := host.Invoke(ctx, inv)
+		if v.Decision == "" {
+			return p, err
+		}
+		p.verdicts = append(p.verdicts, v)
+		return p, nil
+	}
+	ad, err := adapterFor(rec.Runtime)
+	if err != nil {
+		return p, err
+	}
+	answer, err := adapters.Run(ctx, ad, rec.Event, adapters.Options{}, func(ctx context.Context, s adapters.Step) (phases.Verdict, error) {
+		v, err := invokeStep(ctx, host, s)
+		if err == nil {
+			p.verdicts = append(p.verdicts, v)
+		}
+		return v, err
+	})
+	p.answer = &answer
+	return p, err
+}
