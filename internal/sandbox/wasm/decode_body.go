@@ -188,13 +188,9 @@ func (p *parser) function(v *validator, f *Func) error {
 
 func (p *parser) datas() error {
 	p.needRefs()
-	at := p.pos
 	n, err := p.count("data segments", p.lim.DataSegments, 2)
 	if err != nil {
 		return err
-	}
-	if p.seen[secDataCount] && uint64(p.dataCount) != uint64(n) {
-		return p.failAt(at, ErrMalformed, "data count and data section have inconsistent lengths: %d and %d", p.dataCount, n)
 	}
 	p.m.Datas = make([]Data, 0, n)
 	for range n {

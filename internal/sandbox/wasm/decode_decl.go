@@ -267,12 +267,9 @@ func (p *parser) start() error {
 }
 
 func (p *parser) countOfData() (err error) {
-	at := p.pos
+	// Not compared with the limit: the data section is, and finish compares both.
 	if p.dataCount, err = p.u32(); err != nil {
 		return err
-	}
-	if uint64(p.dataCount) > uint64(p.lim.DataSegments) {
-		return p.failAt(at, ErrLimit, "%d data segments, the limit is %d", p.dataCount, p.lim.DataSegments)
 	}
 	p.m.DataCount = true
 	return nil
