@@ -26,6 +26,7 @@ func layers() map[string][]string {
 		"phases":                 nil,
 		"internal/strictyaml":    nil,
 		"internal/arch":          nil,
+		"hooks-sdk/abi":          nil,
 		"examples-wasm":          nil,
 		"tiers":                  {"phases", "internal/strictyaml"},
 		"tiers/sigstore":         {"phases", "tiers"},
