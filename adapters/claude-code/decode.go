@@ -45,6 +45,7 @@ func (Adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 		Session: p.name("session_id"), CWD: p.name("cwd"), Run: p.optStr("prompt_id"), Agent: agentOf(p),
 	}
 	ev.Session = base.Session
+	native := asksPerson(p)
 	actions := p.actions(info, base.Agent)
 	if p.err != nil {
 		return adapters.Event{}, p.err
@@ -59,10 +60,24 @@ func (Adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 		ev.Steps = append(ev.Steps, adapters.Step{
 			Invocation: inv,
 			Blockable:  blockable(p, info),
-			NativeAsk:  p.event == "PreToolUse" || p.event == "PermissionRequest",
+			NativeAsk:  native,
 		})
 	}
 	return ev, nil
+}
+
+// asksPerson reports whether Claude Code puts a question to the person. Before a
+// tool it does so in the modes where it asks by itself. In the others a classifier
+// may decide (auto), or nobody wants to be asked (bypassPermissions, dontAsk),
+// and what becomes of a hook's question there was not measured. PermissionRequest
+// tells that a question is about to be put.
+func asksPerson(p *payload) bool {
+	if p.event == "PermissionRequest" {
+		return true
+	}
+	mode := p.optStr("permission_mode")
+	p.unread("permission_mode")
+	return p.event == "PreToolUse" && (mode == "default" || mode == "acceptEdits" || mode == "plan")
 }
 
 // agentOf names who acts: main, or TYPE/ID for a subagent. A type without an id

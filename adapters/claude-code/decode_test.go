@@ -184,6 +184,38 @@ func TestAgentNames(t *testing.T) {
 	}
 }
 
+// TestNativeAsk: only the modes in which Claude Code asks a person by itself count.
+func TestNativeAsk(t *testing.T) {
+	a := claudecode.Adapter{}
+	for mode, want := range map[string]bool{
+		`"default"`: true, `"acceptEdits"`: true, `"plan"`: true, `"auto"`: false, `"bypassPermissions"`: false, `"dontAsk"`: false,
+		`"new"`: false, `null`: false, ``: false,
+	} {
+		ev, err := a.Decode(with(t, payloadOf(t, "events.PreToolUse"), "permission_mode", mode), adapters.Options{})
+		if err != nil || ev.Steps[0].NativeAsk != want {
+			t.Errorf("%s: %v, %v", mode, ev.Steps, err)
+		}
+	}
+}
+
+// TestDocs: the page names each event with its phase.
+func TestDocs(t *testing.T) {
+	page := string(readFile(t, "../../docs/runtimes/claude-code.md"))
+	for _, s := range samples(t) {
+		for _, st := range decode(t, s).Steps {
+			phase := st.Invocation.Phase
+			found := phase == phases.Audit && strings.Contains(page, "| all others | audit |")
+			for line := range strings.Lines(page) {
+				cells := strings.Split(line, "|")
+				found = found || (len(cells) > 3 && strings.Contains(cells[1], s.event) && strings.Contains(cells[2], string(phase)))
+			}
+			if !found {
+				t.Errorf("docs/runtimes/claude-code.md does not say that %s is %s", s.event, phase)
+			}
+		}
+	}
+}
+
 // TestSpawnDepth: a subagent's child is at least two deep.
 func TestSpawnDepth(t *testing.T) {
 	a, b := claudecode.Adapter{}, payloadOf(t, "captured.PreToolUse.Agent")
