@@ -25,7 +25,7 @@ func setArg(name, value string) Effect {
 	return Effect{Kind: EffectRewrite, Path: Join("/args", name), Value: jsontext.Value(value)}
 }
 func clampTo(paths ...string) Effect {
-	return Effect{Kind: EffectClamp, Scopes: &Scopes{FSRead: Scope(paths)}}
+	return Effect{Kind: EffectClamp, Scopes: &Scopes{FSRead: append(Scope{}, paths...)}} // never nil: that would be no clamp
 }
 func replyWith(s string) Effect {
 	return Effect{Kind: EffectReply, Value: jsontext.Value(fmt.Sprintf(`{"text":%q}`, s))}
