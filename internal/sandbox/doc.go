@@ -8,6 +8,10 @@
 // on behalf of a guest, and never lets text that a guest or the engine made reach
 // a person unescaped. It is the only importer of the WebAssembly engine.
 //
+// Guest memory is mapped outside of the Go heap: neither its statistics nor
+// GOMEMLIMIT see it. What is in use is at most the number of runs under way times
+// their memory caps, and who starts runs bounds that number.
+//
 // An [Engine] is opened once per process, a [Module] is loaded once per file and
 // set of limits, and every [Module.Run] gets a fresh instance. All three are safe
 // for concurrent use.

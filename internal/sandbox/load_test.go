@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -213,6 +214,16 @@ func TestLoadContext(t *testing.T) {
 	if _, err := e.Load(ctx, guest(t, "guard"), LoadOptions{}); !errors.Is(err, ErrCanceled) || !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+	// One at a time: while another module is being compiled this one waits, no longer
+	// than its caller wants.
+	e.compiling <- struct{}{}
+	ctx, cancel = context.WithTimeout(context.Background(), 5*time.Millisecond)
+	defer cancel()
+	if _, err := e.Load(ctx, guest(t, "guard"), LoadOptions{}); !errors.Is(err, ErrCanceled) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	<-e.compiling
+
 	file := guest(t, "traps")
 	m := load(t, e, file)
 	clear(file)

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -68,5 +69,31 @@ func TestHostMemory(t *testing.T) {
 	}
 	if grew := residentKB(t, "VmSize") - before; grew > 10*DefaultMemoryCap>>10 {
 		t.Errorf("50 runs left %d KiB of address space behind", grew)
+	}
+}
+
+// Loading and unloading leaves nothing behind: no code, no address space.
+func TestUnloading(t *testing.T) {
+	e := open(t, Options{})
+	var before int64
+	for i := range 120 {
+		if i == 20 { // pools and the runtime's own tables are filled by now
+			runtime.GC()
+			debug.FreeOSMemory()
+			before = residentKB(t, "VmRSS")
+		}
+		m := load(t, e, guest(t, "guard"))
+		run(t, m, RunRequest{Phase: phases.PreTool}, lsAction)
+		m.Close()
+	}
+	runtime.GC() // finalizers free the code
+	debug.FreeOSMemory()
+	if grew := residentKB(t, "VmRSS") - before; grew > 4<<10 {
+		t.Errorf("100 modules left %d KiB behind", grew)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.modules) != 0 {
+		t.Errorf("the engine still knows %d modules", len(e.modules))
 	}
 }
