@@ -269,6 +269,7 @@ func TestEffectsRefused(t *testing.T) {
 		{"removal with a value", nil, Invalid, "rewrite", []any{"/args/command", "x", 2}},
 		{"args no longer an object", nil, Invalid, "rewrite", []any{"/args", "x", 1}},
 		{"too large", nil, TooLarge, "rewrite", []any{"/args/command", strings.Repeat("x", MaxEffect+1), 1}},
+		{"large with its blanks", nil, TooLarge, "rewrite", []any{"/args/command", "1" + strings.Repeat(" ", MaxEffect-1), 0}},
 		{"large after quoting", nil, TooLarge, "rewrite", []any{"/args/command", strings.Repeat("\x01", MaxEffect-100), 1}},
 		{"long path", nil, TooLarge, "redact", []any{"/" + strings.Repeat("x", MaxPath), "l"}},
 		{"nothing to redact", nil, Invalid, "redact", []any{"/args/nope", "l"}},

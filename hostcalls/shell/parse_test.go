@@ -184,6 +184,18 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%.40q: %+v", text, r)
 		}
 	}
+	if r, _ := Parse(strings.Repeat("( ", MaxNesting+1) + "a" + strings.Repeat(" )", MaxNesting+1)); r.Error != errNested.Error() {
+		t.Errorf("nesting: %+v", r)
+	}
+	if r, _ := Parse(strings.Repeat("( ", MaxNesting) + "a" + strings.Repeat(" )", MaxNesting)); !r.OK || len(r.Commands) != 1 {
+		t.Errorf("nesting at the limit: %+v", r)
+	}
+	if r, _ := Parse(strings.Repeat("eval ", MaxDepth) + "a"); r.Truncated || len(r.Unknown) != 0 {
+		t.Errorf("texts at the limit: %+v", r.Unknown)
+	}
+	if r, _ := Parse(strings.Repeat("eval ", MaxDepth+1) + "a"); !r.Truncated || len(r.Unknown) != 1 || r.Unknown[0].What != "limit" {
+		t.Errorf("texts beyond the limit: %+v", r.Unknown)
+	}
 	if r, _ := Parse(`bash -c 'if'`); r.OK || len(r.Unknown) != 1 || len(r.Commands) != 1 {
 		t.Errorf("an inner text that is not shell: %+v", r)
 	}

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
@@ -44,8 +45,9 @@ func TestPlaceholders(t *testing.T) {
 		t.Error("the placeholder does not depend on the key")
 	}
 	// A text cannot hide a secret by dressing it as a placeholder.
-	for _, s := range []string{"[redacted:" + ghKey + "]", "[redacted:x:" + awsKey + "]", "[redacted: " + ghKey} {
-		if out, _ := r.Text(s); strings.Contains(out, ghKey) || strings.Contains(out, awsKey) {
+	hexKey := hex.EncodeToString([]byte(ghKey))
+	for _, s := range []string{"[redacted:" + ghKey + "]", "[redacted:x:" + awsKey + "]", "[redacted: " + ghKey, "[redacted:x:" + hexKey + "]", "[redacted:" + hexKey + "]"} {
+		if out, _ := r.Text(s); strings.Contains(out, ghKey) || strings.Contains(out, awsKey) || strings.Contains(out, hexKey) {
 			t.Errorf("%q survives as %q", s, out)
 		}
 	}
