@@ -29,10 +29,11 @@ import (
 //	DIR/<module>/<entry>.seal                           written here
 //	DIR/<module>.lock                                   taken while either is used
 //
-// Someone with the same uid who replaces a file between the check and the
-// engine's reading is found out afterwards (see sealed.same) unless he is quick
-// enough to put the first file back; against him only the key's owner, another
-// uid, would help.
+// Someone with the same uid who changes a file between the check and the engine's
+// reading is found out afterwards, before any of the code runs (see sealed.same).
+// What is left is the moment between the engine's writing a new file and its being
+// sealed: the engine does not hand out what it writes. Who can use that moment has
+// this process's uid, and mostly other ways into it.
 type codeCache struct {
 	dir     string
 	key     []byte
@@ -151,7 +152,7 @@ type sealed map[string]os.FileInfo
 // same says whether a file is still the one that was checked.
 func (s sealed) same(path string, now os.FileInfo) bool {
 	was := s[path]
-	return was != nil && os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
+	return was != nil && os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime()) && sameChangeTime(was, now)
 }
 
 // entries lists what the engine could read in a module's directory: everything in

@@ -168,14 +168,24 @@ func TestCacheReplacedInUse(t *testing.T) {
 	if err := c.seal(moduleDir(path), good); err != nil {
 		t.Fatal(err)
 	}
+	// Changed in place and changed back, times and all; then replaced by a copy.
 	b := read(t, path)
-	remove(t, path)
-	write(t, path, b)
-	if err := os.Chtimes(path, time.Time{}, good[path].ModTime().Add(time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.seal(moduleDir(path), good); err == nil {
-		t.Error("a replaced file passed")
+	for name, change := range map[string]func(){
+		"in place": func() { write(t, path, make([]byte, len(b))); write(t, path, b) },
+		"swapped":  func() { remove(t, path); write(t, path, b) },
+	} {
+		good, err := c.check(moduleDir(path))
+		if err != nil || len(good) != 1 {
+			t.Fatal(good, err)
+		}
+		time.Sleep(15 * time.Millisecond) // a tick of the file system's clock
+		change()
+		if err := os.Chtimes(path, time.Time{}, good[path].ModTime()); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.seal(moduleDir(path), good); err == nil {
+			t.Errorf("%s: a changed file passed", name)
+		}
 	}
 }
 

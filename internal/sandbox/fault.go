@@ -82,7 +82,7 @@ func escape(s string, limit int) string {
 }
 
 // Reasons with which the engine stops a guest. They are matched by text, since
-// the engine keeps their values to itself; whatever is not here is "trap".
+// the engine keeps their values to itself.
 var trapReasons = [...]string{
 	"unreachable", "out of bounds memory access", "invalid table access",
 	"indirect call type mismatch", "integer divide by zero", "integer overflow",
@@ -100,7 +100,7 @@ func trapReason(err error) string {
 			}
 		}
 	}
-	return "trap"
+	return "engine error: " + escape(err.Error(), maxReason-len("engine error: "))
 }
 
 // fault turns what a call into the guest returned into one typed fault.
