@@ -37,6 +37,7 @@ import (
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -77,6 +78,7 @@ type Options struct {
 	Logger   *slog.Logger      // nil discards
 	Clock    kernel.Clock      // nil means the system's
 	Store    kernel.Store      // nil means belay.db in the state directory; closed with the Belay only when nil
+	InMemory bool              // with a nil Store: records and state live in memory only, for tests of hooks
 	Tools    kernel.ToolRunner // nil: request_tool_call answers "unavailable"
 	Verifier kernel.Verifier   // nil: only hooks that come with the binary are trusted
 }
@@ -210,6 +212,9 @@ func (b *Belay) open(ctx context.Context) error {
 		return stateError("cache", err)
 	}
 	b.store = b.o.Store
+	if b.store == nil && b.o.InMemory {
+		b.store = memory.New()
+	}
 	if b.store == nil {
 		if b.store, err = sqlite.Open(ctx, filepath.Join(b.dir, "belay.db"), sqlite.Options{}); err != nil {
 			return err

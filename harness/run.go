@@ -6,7 +6,6 @@ import (
 	"log/slog"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -35,7 +34,7 @@ func (r *Runner) Run(ctx context.Context, c Case) (Result, error) {
 	host, err := belay.Open(ctx, r.Dir, belay.Options{
 		Hooks:       []belay.AdHocHook{{Name: r.Name, Module: r.Module, Config: c.Config}},
 		SlowCompile: true,
-		Store:       memory.New(),
+		InMemory:    true,
 		Logger:      r.Logger,
 	})
 	if err != nil {

@@ -32,7 +32,8 @@ func layers() map[string][]string {
 		"tiers/sigstore":         {"phases", "tiers"},
 		"leases":                 {"phases", "tiers"},
 		"internal/redact":        {"phases"},
-		"hostcalls":              {"phases", "tiers", "leases", "internal/redact"},
+		"hostcalls":              {"phases", "tiers", "leases", "internal/redact", "hostcalls/..."},
+		"hostcalls/...":          {"phases"},
 		"internal/sandbox":       {"phases", "tiers", "hostcalls", "internal/sandbox/..."},
 		"internal/sandbox/...":   {"internal/sandbox/..."},
 		"internal/audit":         {"phases", "internal/redact"},
@@ -63,10 +64,9 @@ func homes() map[string][]string {
 		"database/sql":                  {"internal/store/..."},
 		"github.com/ncruces/go-sqlite3": {"internal/store/sqlite"},
 		"github.com/spf13/cobra":        {"internal/cli", "cmd/..."},
-		"mvdan.cc/sh":                   {"hostcalls"},
+		"mvdan.cc/sh":                   {"hostcalls/shell"},
 		"go.yaml.in/yaml":               {"internal/strictyaml", "internal/config"},
 		"encoding/json":                 {"cmd/..."}, // takes the last of duplicate names: a bypass
-		"reflect":                       {},
 	}
 }
 

@@ -27,6 +27,7 @@ type evalOptions struct {
 	lines      bool
 	runtime    string
 	event      string // --event
+	forEvent   string // --for
 	verdict    bool   // --verdict: our form even with --runtime
 	unsafeOpen bool
 	slow       bool // --slow-compile
@@ -56,6 +57,7 @@ runtime's own form: its JSON, its exit status, its way of saying no.`,
 	f.BoolVar(&o.lines, "lines", false, "read one invocation a line and answer one verdict a line")
 	f.StringVar(&o.runtime, "runtime", "", "take and give the form of an agent runtime: claude-code")
 	f.StringVar(&o.event, "event", "", "with --runtime: the runtime's payload (default standard input)")
+	f.StringVar(&o.forEvent, "for", "", "with --runtime: the event that this command is registered for; another one is refused")
 	f.BoolVar(&o.verdict, "verdict", false, "with --runtime: print belay's verdict instead of the runtime's answer")
 	f.BoolVar(&o.slow, "slow-compile", false, "accept hooks that take up to 6 s to compile, as standard Go does (default: 1 s)")
 	f.BoolVar(&o.unsafeOpen, "unsafe-fail-open", false, "UNSAFE, for debugging: a hook that fails counts as no opinion")
@@ -66,8 +68,8 @@ func (a *App) eval(ctx context.Context, o evalOptions) error {
 	switch {
 	case o.lines && o.runtime != "":
 		return usageError("--lines and --runtime do not go together", "")
-	case o.event != "" && o.runtime == "":
-		return usageError("--event needs --runtime", "")
+	case (o.event != "" || o.forEvent != "" || o.verdict) && o.runtime == "":
+		return usageError("--event, --for and --verdict need --runtime", "")
 	case o.file != "" && o.event != "":
 		return usageError("give the payload by --event or by -f, not both", "")
 	}

@@ -45,23 +45,30 @@ func runtimeOf(args []string) string {
 	if !slices.Contains(args, "eval") || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
 		return ""
 	}
-	name := ""
+	if slices.Contains(args, "--verdict") || slices.Contains(args, "--verdict=true") {
+		return ""
+	}
+	return valueOf(args, "--runtime")
+}
+
+// valueOf finds a flag's value by hand, for when flags may not parse.
+func valueOf(args []string, flag string) string {
+	value := ""
 	for i, s := range args {
-		if v, ok := strings.CutPrefix(s, "--runtime="); ok {
-			name = v
-		} else if s == "--runtime" && i+1 < len(args) {
-			name = args[i+1]
-		} else if s == "--verdict" || s == "--verdict=true" {
-			return ""
+		if v, ok := strings.CutPrefix(s, flag+"="); ok {
+			value = v
+		} else if s == flag && i+1 < len(args) {
+			value = args[i+1]
 		}
 	}
-	return name
+	return value
 }
 
 // runtimeCall is what happened in `eval --runtime`, kept so that a failure at any
 // point can still be answered in the event's own form.
 type runtimeCall struct {
 	payload []byte
+	opts    adapters.Options
 	answer  *adapters.Answer
 }
 
@@ -73,12 +80,12 @@ func (a *App) mainRuntime(ctx context.Context, name string, args []string) (code
 		a.report(err)
 		return ExitUsage // 2 with text on standard error is what most runtimes take for a block
 	}
-	call := &runtimeCall{}
+	call := &runtimeCall{opts: adapters.Options{Event: valueOf(args, "--for")}}
 	defer func() {
 		if p := recover(); p != nil {
 			cause := phases.NewFault(phases.KindProtocol, "belay failed", fmt.Errorf("panic: %v", p))
 			fmt.Fprintf(a.Err, "belay: internal error: %v\n", p)
-			code = a.writeAnswer(ad.Failure(call.payload, adapters.Options{}, cause))
+			code = a.writeAnswer(ad.Failure(call.payload, call.opts, cause))
 		}
 	}()
 	// The answer is all that may stand on standard output; whatever else a command
@@ -100,7 +107,7 @@ func (a *App) mainRuntime(ctx context.Context, name string, args []string) (code
 	if phases.FaultOf(err) == nil {
 		err = phases.NewFault(phases.KindLoad, "belay could not be started", err)
 	}
-	return a.writeAnswer(ad.Failure(call.payload, adapters.Options{}, err))
+	return a.writeAnswer(ad.Failure(call.payload, call.opts, err))
 }
 
 type callKey struct{}
@@ -108,15 +115,7 @@ type callKey struct{}
 // salvage reads the payload for a failure that came before it was read: the
 // event's name in it picks the form of the answer.
 func (a *App) salvage(args []string) []byte {
-	file := ""
-	for i, s := range args {
-		if v, ok := strings.CutPrefix(s, "--event="); ok {
-			file = v
-		} else if s == "--event" && i+1 < len(args) {
-			file = args[i+1]
-		}
-	}
-	in, closeIn, err := a.open(file)
+	in, closeIn, err := a.open(valueOf(args, "--event"))
 	if err != nil {
 		return nil
 	}
@@ -168,7 +167,8 @@ func (a *App) evalRuntime(ctx context.Context, o evalOptions) error {
 		return err
 	}
 	defer host.Close()
-	opts := adapters.Options{User: a.Getenv("USER")}
+	opts := adapters.Options{User: a.Getenv("USER"), Event: o.forEvent}
+	call.opts = opts
 	var verdicts []phases.Verdict
 	answer, runErr := adapters.Run(ctx, ad, call.payload, opts, func(ctx context.Context, s adapters.Step) (phases.Verdict, error) {
 		v, err := invokeStep(ctx, host, s)

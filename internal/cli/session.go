@@ -12,6 +12,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
+	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -24,12 +25,10 @@ type recorded struct {
 	Invocation jsontext.Value `json:"invocation,omitzero"`
 }
 
-// played is one line with what the kernel and, for a runtime's payload, the
-// adapter answered.
+// played is one line with what the kernel answered.
 type played struct {
 	title    string
 	verdicts []phases.Verdict
-	answer   *adapters.Answer
 }
 
 // play runs a recorded session line by line.
@@ -85,6 +84,12 @@ func playLine(ctx context.Context, host *belay.Belay, rec recorded) (played, err
 		}
 		return v, err
 	})
-	p.answer = &answer
+	if answer.Latch != "" {
+		// As for a live runtime: the answer alone would not hold the session.
+		f := phases.NewFault(phases.KindProtocol, answer.Latch, err)
+		if v, _ := host.Refuse(ctx, kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: answer.Session}, Fault: f, Unblockable: true}); v.Event == nil {
+			return p, fmt.Errorf("session %q could not be latched", answer.Session)
+		}
+	}
 	return p, err
 }
