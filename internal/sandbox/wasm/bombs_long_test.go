@@ -15,6 +15,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/belay-hooks/belay/internal/sandbox/meter"
 	"github.com/belay-hooks/belay/internal/sandbox/wasm"
@@ -162,7 +163,7 @@ func compileChild(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := context.Background()
+	ctx := experimental.WithCompilationWorkers(context.Background(), 2) // as the sandbox does
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2))
 	if _, err := r.CompileModule(ctx, file); err != nil {
 		t.Fatal(fmt.Errorf("refused by the engine: %w", err))
