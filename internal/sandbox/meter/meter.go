@@ -9,7 +9,8 @@ import (
 
 // Instrument writes the metered form of a module that wasm.Parse has accepted. m is not
 // changed; the result shares nothing with it or with its file. Time and memory grow
-// with the size of the file: no more than some forty bytes come out for one that went in.
+// with the size of the file. Metered code over 64 MiB is refused with ErrLimit: compilers
+// emit 1.2 to 1.5 bytes for one, a hostile module could ask for fifty.
 // Errors are of type *Error, of one of the classes ErrReserved, ErrLimit, ErrModel and
 // ErrOptions. Safe for concurrent use.
 func Instrument(m *wasm.Module, opts Options) (Output, error) {
@@ -23,6 +24,9 @@ func Instrument(m *wasm.Module, opts Options) (Output, error) {
 	}
 	return p.result, nil
 }
+
+// maxCode bounds the metered bodies, in bytes: eight times the largest file.
+const maxCode = 64 << 20
 
 // pass is one run over one module.
 type pass struct {
@@ -236,7 +240,9 @@ func (p *pass) functions() error {
 		if err := p.function(uint32(i), a, e); err != nil {
 			return &Error{Class: ErrModel, Func: len(p.in.Imports) + i, Msg: err.Error(), Cause: err}
 		}
-		ends[i] = len(e.out)
+		if ends[i] = len(e.out); ends[i] > maxCode {
+			return refuse(ErrLimit, -1, "metered code is over %d bytes", maxCode)
+		}
 	}
 	start := 0
 	for i, end := range ends {

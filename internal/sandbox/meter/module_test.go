@@ -131,6 +131,33 @@ func TestCapsAndOptions(t *testing.T) {
 	}
 }
 
+// A module can ask for much more metered code than it has itself, but not without bound.
+func TestMeteredCodeIsBounded(t *testing.T) {
+	grows := func(funcs int) Output {
+		var m mod
+		m.memory(1)
+		is := []ins{i32c(0)}
+		for range 60_000 {
+			is = append(is, o(wasm.OpMemoryGrow))
+		}
+		for range funcs {
+			m.fn(sig(nil, ty(i32)), nil, is...)
+		}
+		out, err := Instrument(parse(t, m.bytes(t)), Options{})
+		if err != nil && !errors.Is(err, ErrLimit) {
+			t.Fatal(err)
+		}
+		return out
+	}
+	out := grows(1)
+	if ratio := float64(out.SizeOut) / float64(out.SizeIn); ratio < 10 || ratio > 50 {
+		t.Errorf("the worst instruction grows by a factor of %.0f", ratio)
+	}
+	if out := grows(20); out.Wasm != nil {
+		t.Errorf("%d bytes from %d", out.SizeOut, out.SizeIn)
+	}
+}
+
 // The cost of every instruction of the language, as version 1 has it.
 func TestCostTable(t *testing.T) {
 	var b strings.Builder
