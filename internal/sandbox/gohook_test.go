@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,6 +48,10 @@ func TestStandardGo(t *testing.T) {
 	file := withManifest(t, goGuest(t))
 	declared := &Declared{Phases: []phases.Phase{phases.PreTool, phases.PrePlan, phases.PreSend, phases.PostTool, phases.Audit}}
 	e := map[bool]*Engine{false: open(t, Options{}), true: open(t, Options{Interpreter: true})}
+	// It is too large to be tried out just so; an operator may install it.
+	if err := e[false].Check(file, LoadOptions{Class: AdHoc, MemoryCap: 32 << 20, Declared: declared}); !errors.Is(err, ErrTooCostly) {
+		t.Error(err)
+	}
 	mods := map[bool]*Module{}
 	for interpreter, e := range e {
 		m, err := e.Load(t.Context(), file, LoadOptions{Class: Installed, MemoryCap: 32 << 20, Declared: declared})
