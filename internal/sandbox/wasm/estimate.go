@@ -60,7 +60,7 @@ const (
 	bytesPerFuncByte = 850
 	bytesPerIndirect = 10_000
 	bytesPerBulk     = 30_000
-	bytesPerBound    = 20
+	bytesPerBound    = 24
 	bytesPerLoopLive = 4
 	bytesPerMove     = 1_000
 	bytesPerLive     = 16
