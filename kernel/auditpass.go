@@ -29,8 +29,8 @@ func (c *chain) auditPass(ctx context.Context, v *phases.Verdict, rec *audit.Rec
 	for _, b := range c.i.snap.bindings {
 		switch {
 		case !b.matches(&inv):
-		case b.fault != nil && b.phases == nil && c.words.Stopped():
-			// It could not be loaded and has blocked the action already.
+		case c.i.inv.Phase != phases.Audit && b.fault != nil && b.phases == nil && (c.words.Stopped() || b.mode == phases.Observe):
+			// It could not be loaded: it has blocked the action already, or been reported.
 		case b.mode == phases.Observe:
 			observers = append(observers, b)
 		default:

@@ -145,6 +145,24 @@ func (k *Kernel) Hooks() []HookStatus {
 	if s == nil {
 		return nil
 	}
+	return s.status()
+}
+
+// Examine says how the bindings of a configuration would stand, without taking
+// it into use: look is asked in place of a Loader. The error is ErrConfig.
+func Examine(cfg *Config, look func(BindingSpec) (*Loaded, error)) ([]HookStatus, error) {
+	s, err := newSnapshot(context.Background(), cfg, loaderFunc(look))
+	if err != nil {
+		return nil, err
+	}
+	return s.status(), nil
+}
+
+type loaderFunc func(BindingSpec) (*Loaded, error)
+
+func (f loaderFunc) Load(_ context.Context, spec BindingSpec) (*Loaded, error) { return f(spec) }
+
+func (s *snapshot) status() []HookStatus {
 	out := make([]HookStatus, 0, len(s.bindings))
 	for _, b := range s.bindings {
 		h := HookStatus{Name: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Priority: b.spec.Priority, Phases: b.phases}

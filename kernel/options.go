@@ -22,6 +22,9 @@ type Redactor = audit.Redactor
 // Digester makes the keyed digests that stand in events for originals.
 type Digester = audit.Digester
 
+// Use says what a keyed digest is for.
+type Use = audit.Use
+
 // Clock tells the time. Safe for concurrent use.
 type Clock interface {
 	Now() time.Time

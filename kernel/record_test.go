@@ -1,0 +1,433 @@
+package kernel_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/belay-hooks/belay/internal/store/memory"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+var unblockable = kernel.InvokeOptions{Unblockable: true}
+
+func TestLatch(t *testing.T) {
+	for name, run := range map[string]func(kernel.Turn) (kernel.Outcome, error){
+		"block": effects(block("stop here")), "ask": effects(ask("stop here")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, []hook{{name: "b", phases: []phases.Phase{phases.PrePlan}, caps: []string{"block", "request_approval"}, run: run}, {name: "quiet"}})
+			v := h.invoke(t, invocation(phases.PrePlan), unblockable)
+			if v.Decision != phases.Block || v.Enforced != phases.EnforcedLatched {
+				t.Fatalf("verdict %+v", v)
+			}
+			h.calls.take()
+			for range 2 {
+				v = h.invoke(t, invocation(phases.PreTool))
+				if v.Decision != phases.Block || v.Reason != "stop here" || v.DecidedBy != "b" || v.Kind != phases.KindPolicy || v.Enforced != phases.EnforcedLatched {
+					t.Fatalf("a later event: %+v", v)
+				}
+			}
+			if c := h.calls.take(); len(c) != 0 {
+				t.Errorf("hooks ran for a latched session: %v", c)
+			}
+			// Others go on, and so do events of the session that cannot be blocked.
+			inv := invocation(phases.PreTool)
+			inv.Session = "s-2"
+			if v = h.invoke(t, inv); v.Decision != phases.Allow {
+				t.Errorf("another session: %+v", v)
+			}
+			if v = h.invoke(t, invocation(phases.PreTool), unblockable); v.Decision != phases.Allow {
+				t.Errorf("an unblockable event: %+v", v)
+			}
+			key := kernel.SessionKey{Runtime: "custom", Session: "s-1"}
+			if err := h.ClearLatch(t.Context(), key, "op"); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.ClearLatch(t.Context(), key, "op"); !errors.Is(err, kernel.ErrConflict) {
+				t.Errorf("clearing twice: %v, want ErrConflict", err)
+			}
+			if v = h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Allow {
+				t.Errorf("after clearing: %+v", v)
+			}
+			es := h.events(t, kernel.EventQuery{Type: phases.EventLatch})
+			if len(es) != 2 || es[0].Decision != "latched" || es[0].Reason != "stop here" || es[1].Decision != "cleared" || es[1].User != "op" {
+				t.Errorf("latch events %+v", es)
+			}
+		})
+	}
+}
+
+func TestFailureLatches(t *testing.T) {
+	h := newHost(t, []hook{{name: "bad", phases: []phases.Phase{phases.PrePlan}, run: failing(phases.KindFuel)}})
+	h.fails(t, invocation(phases.PrePlan), phases.KindFuel, unblockable)
+	if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Block || v.Kind != phases.KindFuel {
+		t.Errorf("verdict %+v", v)
+	}
+	// What does not even decode latches, too, under the names that it claims.
+	h = newHost(t, nil)
+	inv := invocation(phases.PrePlan)
+	inv.Action = []byte(`{"kind":"nonsense"}`)
+	v := h.fails(t, inv, phases.KindProtocol, unblockable)
+	if v.Enforced != phases.EnforcedLatched {
+		t.Errorf("enforced %s", v.Enforced)
+	}
+	if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Block || v.Enforced != phases.EnforcedLatched {
+		t.Errorf("verdict %+v", v)
+	}
+}
+
+// latcher latches the session between what an invocation reads and its commit.
+type latcher struct {
+	kernel.Store
+	once sync.Once
+}
+
+func (l *latcher) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
+	l.once.Do(func() {
+		l.Store.Commit(ctx, kernel.Batch{Now: b.Now, Latch: &kernel.Latch{
+			SessionKey: kernel.SessionKey{Runtime: "custom", Session: "s-1"}, Reason: "meanwhile", Kind: phases.KindPolicy, DecidedBy: "x", Since: b.Now}})
+	})
+	return l.Store.Commit(ctx, b)
+}
+
+func TestLatchedMeanwhile(t *testing.T) {
+	h := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.Store = &latcher{Store: o.Store} })
+	if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Block || v.Reason != "meanwhile" {
+		t.Errorf("verdict %+v", v)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	h := newHost(t, nil)
+	for name, change := range map[string]func(*phases.Invocation){
+		"unknown phase":  func(i *phases.Invocation) { i.Phase = "lunch" },
+		"bad id":         func(i *phases.Invocation) { i.ID = "not-a-uuid" },
+		"bad action":     func(i *phases.Invocation) { i.Action = []byte(`{"tool":`) },
+		"unknown member": func(i *phases.Invocation) { i.Action = []byte(`{"tool":"exec","args":{},"sneaky":1}`) },
+		"control":        func(i *phases.Invocation) { i.Session = "a\nb" },
+		"bad scope":      func(i *phases.Invocation) { i.Scopes.Net = phases.Scope{"a b"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inv := invocation(phases.PreTool)
+			change(&inv)
+			v := h.fails(t, inv, phases.KindProtocol)
+			es := h.events(t, kernel.EventQuery{Newest: true})
+			e := es[len(es)-1]
+			if e.Type != phases.EventFailure || e.ID != v.Event.ID || e.Input != nil || e.InputDigest == "" || strings.ContainsAny(e.Session, "\n") {
+				t.Errorf("event %+v", e)
+			}
+		})
+	}
+	v, err := h.Refuse(t.Context(), kernel.Refusal{Raw: []byte("garbage"), Fault: nil})
+	if err == nil || v.Decision != phases.Block || v.Kind != phases.KindProtocol || v.Event == nil {
+		t.Errorf("Refuse: %+v, %v", v, err)
+	}
+}
+
+// flaky is a store that fails, or panics, while it is told to.
+type flaky struct {
+	kernel.Store
+	mu     sync.Mutex
+	reads  bool
+	writes bool
+	panics bool
+}
+
+func (f *flaky) set(reads, writes, panics bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reads, f.writes, f.panics = reads, writes, panics
+}
+
+func (f *flaky) state() (reads, writes, panics bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.reads, f.writes, f.panics
+}
+
+func (f *flaky) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
+	_, writes, panics := f.state()
+	if panics {
+		panic("store")
+	}
+	if writes {
+		return kernel.Receipt{}, errors.New("disk full") // not even of the right class
+	}
+	return f.Store.Commit(ctx, b)
+}
+
+func (f *flaky) Latch(ctx context.Context, k kernel.SessionKey) (*kernel.Latch, error) {
+	if reads, _, _ := f.state(); reads {
+		return nil, kernel.ErrUnavailable
+	}
+	return f.Store.Latch(ctx, k)
+}
+
+func TestStoreFailures(t *testing.T) {
+	for name, set := range map[string][3]bool{"reads": {true, false, false}, "writes": {false, true, false}, "panics": {false, false, true}} {
+		for _, spooled := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				f := &flaky{Store: memory.New()}
+				dir := t.TempDir()
+				h := newHost(t, []hook{{name: "a"}}, func(_ *kernel.Config, o *kernel.Options) {
+					o.Store = f
+					if spooled {
+						o.SpoolPath = filepath.Join(dir, "spool.jsonl")
+					}
+				})
+				f.set(set[0], set[1], set[2])
+				for range 3 {
+					v, err := h.Invoke(t.Context(), invocation(phases.PreTool))
+					checkComplete(t, v)
+					if v.Decision != phases.Block || v.Event != nil || err == nil {
+						t.Fatalf("released without a record: %+v, %v", v, err)
+					}
+					if !set[2] && (v.Kind != phases.KindStore || h.Health().OK || !errors.Is(err, kernel.ErrUnavailable)) {
+						t.Errorf("%+v, %v, health %+v", v, err, h.Health())
+					}
+				}
+				h.InvokeWith(t.Context(), invocation(phases.PrePlan), unblockable)
+				f.set(false, false, false)
+				if set[2] {
+					return
+				}
+				// The latch that is owed comes before anything is let through.
+				v := h.invoke(t, invocation(phases.PreTool))
+				if v.Decision != phases.Block || v.Enforced != phases.EnforcedLatched || !h.Health().OK {
+					t.Errorf("after recovery: %+v, health %+v", v, h.Health())
+				}
+				gaps := h.events(t, kernel.EventQuery{Type: phases.EventGap})
+				if len(gaps) != 1 || !strings.Contains(string(gaps[0].Output), `"blocked":4`) {
+					t.Errorf("gaps %+v", gaps)
+				}
+				if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 0 {
+					t.Errorf("left in the spool: %v", left)
+				}
+				h.invoke(t, invocation(phases.PrePlan), unblockable)
+				if gaps = h.events(t, kernel.EventQuery{Type: phases.EventGap}); len(gaps) != 1 {
+					t.Errorf("the gap was reported again: %+v", gaps)
+				}
+			})
+		}
+	}
+}
+
+// A process that ended while the store was down leaves its spool to the next one.
+func TestSpoolOutlivesTheProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "spool.jsonl")
+	f := &flaky{Store: memory.New()}
+	use := func(_ *kernel.Config, o *kernel.Options) { o.Store, o.SpoolPath = f, path }
+	h := newHost(t, nil, use)
+	f.set(false, true, false)
+	for range 2000 { // far beyond what the spool takes
+		h.Invoke(t.Context(), invocation(phases.PreTool))
+	}
+	fi, err := os.Stat(path)
+	if err != nil || fi.Size() > 300<<10 || fi.Mode().Perm() != 0o600 {
+		t.Fatalf("spool: %v, %v", fi, err)
+	}
+	f.set(false, false, false)
+	next := newHost(t, nil, use)
+	next.invoke(t, invocation(phases.PreTool))
+	gaps := next.events(t, kernel.EventQuery{Type: phases.EventGap})
+	if len(gaps) != 1 {
+		t.Fatalf("gaps %+v", gaps)
+	}
+	ids, _ := phases.Get(gaps[0].Output, "/invocations")
+	if strings.Count(string(ids), ",") != 63 {
+		t.Errorf("invocations %s", ids)
+	}
+}
+
+func TestPanicsInTheKernel(t *testing.T) {
+	h := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.Redactor = panicking{} })
+	v := h.fails(t, invocation(phases.PreTool), phases.KindProtocol)
+	if v.Event == nil {
+		t.Error("a panic left no record")
+	}
+}
+
+type panicking struct{ fakeRedactor }
+
+func (panicking) JSON(jsontext.Value) (jsontext.Value, []string, error) { panic("redactor") }
+
+func TestCallersContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	seen := make(chan error, 1)
+	h := newHost(t, []hook{{name: "a"}})
+	h.loader.hooks[0].run = func(kernel.Turn) (kernel.Outcome, error) {
+		seen <- ctx.Err()
+		return kernel.Outcome{}, phases.NewFault(phases.KindDeadline, "late", ctx.Err())
+	}
+	v, err := h.Invoke(ctx, invocation(phases.PreTool))
+	_ = <-seen
+	if v.Decision != phases.Block || v.Event == nil || err == nil {
+		t.Errorf("a caller that gave up: %+v, %v; want a recorded block", v, err)
+	}
+}
+
+func TestReloadAndClose(t *testing.T) {
+	started, release := make(chan bool), make(chan bool)
+	h := newHost(t, []hook{{name: "old", run: func(kernel.Turn) (kernel.Outcome, error) {
+		started <- true
+		<-release
+		return kernel.Outcome{}, nil
+	}}})
+	done := make(chan phases.Verdict)
+	go func() {
+		v, _ := h.Invoke(context.Background(), invocation(phases.PreTool))
+		done <- v
+	}()
+	<-started
+	h.loader.hooks = append(h.loader.hooks, hook{name: "new"})
+	cfg := configOf(h.loader.hooks[1:])
+	cfg.Revision = "rev-2"
+	if err := h.Reload(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if c := h.loader.closed.take(); len(c) != 0 {
+		t.Errorf("closed in use: %v", c)
+	}
+	v := h.invoke(t, invocation(phases.PreTool))
+	if v.PolicyRevision != "rev-2" || v.Hooks[0].Hook != "new" {
+		t.Errorf("after Reload: %+v", v)
+	}
+	release <- true
+	if v = <-done; v.PolicyRevision != "rev-1" || v.Hooks[0].Hook != "old" {
+		t.Errorf("begun before Reload: %+v", v)
+	}
+	wantOrder(t, h.loader.closed.take(), "old")
+	if err := h.Reload(t.Context(), &kernel.Config{Bindings: []kernel.BindingSpec{{}}}); !errors.Is(err, kernel.ErrConfig) {
+		t.Errorf("Reload of nonsense: %v", err)
+	}
+	if v = h.invoke(t, invocation(phases.PreTool)); v.PolicyRevision != "rev-2" {
+		t.Errorf("after a Reload that failed: %+v", v)
+	}
+	if es := h.events(t, kernel.EventQuery{Type: phases.EventNotice}); len(es) != 1 || es[0].PolicyRevision != "rev-2" {
+		t.Errorf("notices %+v", es)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantOrder(t, h.loader.closed.take(), "new")
+	v, err := h.Invoke(t.Context(), invocation(phases.PreTool))
+	if v.Decision != phases.Block || !errors.Is(err, kernel.ErrClosed) {
+		t.Errorf("after Close: %+v, %v", v, err)
+	}
+	if err := h.Reload(t.Context(), cfg); !errors.Is(err, kernel.ErrClosed) {
+		t.Errorf("Reload after Close: %v", err)
+	}
+}
+
+// plain drops what may differ between two runs of the same invocation.
+var plain = cmp.Options{
+	cmpopts.IgnoreFields(phases.HookReport{}, "DurationUS"), cmpopts.IgnoreFields(phases.Verdict{}, "Event"),
+	cmpopts.IgnoreFields(phases.Event{}, "ID", "DurationUS"), cmpopts.EquateEmpty(),
+}
+
+// The same chain gives the same verdict and the same events whatever ran in parallel.
+func TestParallelEqualsSequential(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var hooks []hook
+		n := rapid.IntRange(1, 12).Draw(rt, "hooks")
+		for i := range n {
+			h := hook{
+				name: string(rune('a' + i)), priority: rapid.IntRange(-1, 1).Draw(rt, "priority"),
+				caps: []string{"block", "request_approval", "annotate", "rewrite", "add_context", "state_get", "state_put"},
+			}
+			var list []phases.Effect
+			for range rapid.IntRange(0, 2).Draw(rt, "effects") {
+				list = append(list, rapid.SampledFrom([]phases.Effect{
+					ask("ask " + h.name), annotate("k", `"`+h.name+`"`), annotate("k"+h.name, "1"),
+					{Kind: phases.EffectContext, Text: "context " + h.name}, rewrite("/args/x", `"`+h.name+`"`), rewrite("/args/y", `1`),
+				}).Draw(rt, "effect"))
+			}
+			switch rapid.IntRange(0, 9).Draw(rt, "end") {
+			case 0:
+				list = append(list, block("block "+h.name))
+			case 1:
+				h.run = failing(phases.KindTrap)
+			case 2:
+				h.run = counting(list...)
+				h.imports = []string{"state_get", "state_put"}
+			}
+			if h.run == nil {
+				// What a hook does depends on what it sees.
+				h.run = func(tu kernel.Turn) (kernel.Outcome, error) {
+					out := kernel.Outcome{Effects: list, Fuel: int64(len(tu.Session.Input)), Notes: []string{string(tu.Session.Seed[:4])}}
+					out.Notes = nil
+					if _, ok := phases.Get(tu.Session.Input, "/metadata/kb"); ok {
+						out.Effects = append([]phases.Effect{ask("saw kb")}, list...)
+					}
+					return out, nil
+				}
+			}
+			if rapid.IntRange(0, 2).Draw(rt, "mutates") == 0 {
+				h.mutates = preTool
+				h.imports = append(h.imports, "rewrite", "block")
+			}
+			if rapid.IntRange(0, 5).Draw(rt, "observe") == 0 {
+				h.mode = phases.Observe
+			}
+			hooks = append(hooks, h)
+		}
+		inv := invocation(phases.PreTool)
+		inv.ID = "01890a5d-ac96-774b-bcce-b302099a8057"
+		seed := [32]byte{1, 2, 3}
+		run := func(sequential bool) (phases.Verdict, string, []phases.Event) {
+			h, err := tryHost(t, hooks, func(_ *kernel.Config, o *kernel.Options) {
+				o.Sequential = sequential
+				o.Digester = digester{}
+			})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			v, err := h.InvokeWith(t.Context(), inv, kernel.InvokeOptions{Seed: &seed})
+			text := ""
+			if err != nil {
+				text = err.Error()
+			}
+			es, _ := h.store.Events(t.Context(), kernel.EventQuery{})
+			return v, text, es
+		}
+		v1, err1, es1 := run(true)
+		v2, err2, es2 := run(false)
+		if diff := cmp.Diff(v1, v2, plain); diff != "" {
+			rt.Errorf("verdicts differ (-sequential +parallel):\n%s", diff)
+		}
+		if diff := cmp.Diff(es1, es2, plain); diff != "" {
+			rt.Errorf("events differ (-sequential +parallel):\n%s", diff)
+		}
+		if err1 != err2 {
+			rt.Errorf("errors differ: %q, %q", err1, err2)
+		}
+		blocked := false
+		for _, h := range v1.Hooks {
+			if blocked && h.Mode != phases.Observe {
+				rt.Errorf("%s counted after the chain had ended", h.Hook)
+			}
+			if h.Mode != phases.Observe && (h.Decision == phases.HookBlock || h.Decision == phases.HookError) {
+				blocked = true
+			}
+		}
+		if blocked != (v1.Decision == phases.Block) {
+			rt.Errorf("decision %s, hooks %+v", v1.Decision, v1.Hooks)
+		}
+	})
+}
+
+type digester struct{}
+
+func (digester) Digest(u kernel.Use, original []byte) string { return string(u) + ":" + string(original) }
