@@ -57,11 +57,11 @@ const RUN: [&str; 16] = [
     "sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "python", "python3", "perl", "ruby", "node", "php", "lua", "deno",
     "source",
 ];
-const STOP: [&str; 7] = ["shutdown", "reboot", "halt", "poweroff", "wipefs", "blkdiscard", "mkswap"];
+const STOP: [&str; 4] = ["shutdown", "reboot", "halt", "poweroff"];
 
 fn judge(shell: &Shell, c: &Command) -> Option<String> {
     let name = c.name.as_str();
-    if STOP.contains(&name) || name == "mkfs" || name.starts_with("mkfs.") {
+    if STOP.contains(&name) {
         return Some(format!("{} is not for agents", name));
     }
     for r in &c.redirects {
@@ -75,11 +75,17 @@ fn judge(shell: &Shell, c: &Command) -> Option<String> {
     if let Some(what) = disk_argument(c) {
         return Some(format!("{} would write to the disk {}", name, what));
     }
+    if let Some(what) = overwritten(c).find(|p| is_protected_file(p)) {
+        return Some(format!("{} would write {}", name, what));
+    }
     if c.recursive && c.context.iter().any(|x| x == "background") {
         return Some("a function that starts itself in the background never ends".into());
     }
     if RUN.contains(&name) && from_network(shell, c) {
         return Some(format!("{} would run text from the network", name));
+    }
+    if FETCH.contains(&name) && runs_substituted(shell, c) {
+        return Some(format!("what {} fetches would be run", name));
     }
     deletes(c)
 }
@@ -108,6 +114,15 @@ fn from_network(shell: &Shell, c: &Command) -> bool {
     false
 }
 
+/// Whether what a command prints becomes part of a text that is run: eval "$(...)", bash <(...).
+fn runs_substituted(shell: &Shell, c: &Command) -> bool {
+    let inside = |what: &str| c.context.iter().any(|x| x == what);
+    if inside("process_substitution") {
+        return shell.commands.iter().any(|r| (RUN.contains(&r.name.as_str()) || r.name == ".") && r.args().iter().any(|w| !w.known));
+    }
+    inside("substitution") && shell.unknown.iter().any(|u| u.what == "code" || u.what == "name")
+}
+
 fn is_disk(path: &str) -> bool {
     let dev = match path.strip_prefix("/dev/") {
         Some(dev) => dev,
@@ -123,16 +138,31 @@ fn is_protected_file(path: &str) -> bool {
         || path.starts_with("/etc/pam.d/")
 }
 
-fn disk_argument(c: &Command) -> Option<&str> {
+/// The files that a command writes over, of those that are told by its arguments.
+fn overwritten(c: &Command) -> Box<dyn Iterator<Item = &str> + '_> {
+    let args = || c.args().iter().map(|w| w.text.as_str()).filter(|t| !t.starts_with('-'));
     match c.name.as_str() {
-        "dd" => c.args().iter().filter_map(|w| w.text.strip_prefix("of=")).find(|p| is_disk(p)),
-        "tee" | "shred" | "sgdisk" | "parted" | "sfdisk" => {
-            let listing = c.has_flag('l', &["list", "dump", "print"]);
-            c.args().iter().map(|w| w.text.as_str()).find(|p| is_disk(p) && !listing)
-        }
-        "cp" | "mv" => c.args().last().map(|w| w.text.as_str()).filter(|p| is_disk(p)),
-        _ => None,
+        "dd" => Box::new(args().filter_map(|t| t.strip_prefix("of="))),
+        "tee" | "sponge" | "truncate" | "shred" => Box::new(args()),
+        "sed" if c.has_flag('i', &["in-place"]) => Box::new(args()),
+        "cp" | "mv" | "ln" | "install" => Box::new(args().last().into_iter()),
+        _ => Box::new(core::iter::empty()),
     }
+}
+
+/// Programs that change a disk whose name is among their arguments.
+fn disk_argument(c: &Command) -> Option<&str> {
+    let all = || c.args().iter().map(|w| w.text.as_str());
+    let name = c.name.as_str();
+    let formats = name == "mkfs" || name.starts_with("mkfs.") || name.starts_with("newfs") || name.starts_with("mke2fs");
+    if formats || ["mkswap", "wipefs", "blkdiscard"].contains(&name) {
+        return all().find(|p| is_disk(p));
+    }
+    if ["fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "parted"].contains(&name) {
+        let looks = c.has_flag('l', &["list"]) || c.has_flag('d', &["dump"]) || c.has_flag('p', &["print"]) || all().any(|w| w == "print");
+        return all().find(|p| is_disk(p) && !looks);
+    }
+    overwritten(c).find(|p| is_disk(p))
 }
 
 fn deletes(c: &Command) -> Option<String> {
@@ -141,7 +171,7 @@ fn deletes(c: &Command) -> Option<String> {
     match c.name.as_str() {
         "rm" | "shred" | "srm" => {
             let deep = c.has_flag('r', &["recursive"]) || c.has_flag('R', &[]);
-            targets().find(|w| (deep && wide(c, w)) || critical(w) || everything(w)).map(|w| says(w, "delete"))
+            targets().find(|w| ((deep || w.glob) && wide(c, w)) || critical(w) || everything(w)).map(|w| says(w, "delete"))
         }
         "mv" => targets().take(targets().count().saturating_sub(1)).find(|w| wide(c, w)).map(|w| says(w, "move away")),
         "chmod" | "chown" | "chgrp" if c.has_flag('R', &["recursive"]) => {
@@ -152,11 +182,15 @@ fn deletes(c: &Command) -> Option<String> {
             let acts = c.args().iter().any(|w| w.text == "-delete")
                 || c.args().windows(2).any(|w| {
                     matches!(w[0].text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir")
-                        && matches!(w[1].text.rsplit('/').next(), Some("rm" | "shred" | "unlink"))
+                        && matches!(w[1].text.rsplit('/').next(), Some("rm" | "shred" | "unlink" | "chmod" | "chown"))
                 });
             let mut places = c.args().iter().take_while(|w| !w.text.starts_with(&['-', '(', '!'][..]));
             if acts {
-                places.find(|w| wide(c, w)).map(|w| says(w, "delete below"))
+                let here = Word { text: ".".into(), known: true, ..Word::default() };
+                if places.clone().next().is_none() && c.cwd.is_some() && wide(c, &here) {
+                    return Some("find would change all that is there".into());
+                }
+                places.find(|w| !clean(c, w).is_empty() && wide(c, w)).map(|w| says(w, "change what is below"))
             } else {
                 None
             }
@@ -189,17 +223,25 @@ const TREES: [&str; 24] = [
     "/srv", "/sys", "/usr", "/var", "/var/lib", "/usr/lib", "/Users", "/System", "/Library", "/Applications",
 ];
 
-/// A system tree, the home directory, or all that is in one of them or in the current directory's parents.
+/// A system tree, the home directory, the directory above this one, or all that is in one of them.
 fn wide(c: &Command, w: &Word) -> bool {
     let path = clean(c, w);
-    let dir = match path.rsplit_once('/') {
-        Some(("", last)) if w.glob && all(last) => "/",
-        Some((dir, last)) if w.glob && all(last) => dir,
-        _ => path.as_str(),
-    };
+    // A pattern for everything stands for the directory that it is in.
+    let mut dir = path.as_str();
+    if w.glob {
+        if let Some(at) = path.split('/').position(all) {
+            let end = path.split('/').take(at).map(|p| p.len() + 1).sum::<usize>();
+            dir = if end == 1 { "/" } else { &path[..end.saturating_sub(1)] };
+            if end == 0 {
+                return false; // in the current directory: see everything()
+            }
+        }
+    }
+    let home = w.tilde || c.cwd.as_ref().map_or(false, |d| d.tilde && !w.text.starts_with('/'));
     TREES.contains(&dir)
-        || (w.tilde && !dir.contains('/'))
-        || dir.trim_start_matches("../").trim_start_matches("..").is_empty() && !w.text.is_empty()
+        || (home && dir == "~")
+        || (!dir.is_empty() && dir.split('/').all(|p| p == ".."))
+        || (dir.is_empty() && w.text.starts_with('.'))
         || dir.strip_prefix("/home/").or_else(|| dir.strip_prefix("/Users/")).map_or(false, |user| !user.contains('/'))
 }
 
@@ -257,4 +299,70 @@ fn doubt(shell: &Shell) -> Option<String> {
             None
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(text: &str) -> Word {
+        Word { text: text.into(), known: true, glob: text.contains('*'), tilde: text.starts_with('~') }
+    }
+
+    fn command(line: &str) -> Command {
+        let words: Vec<Word> = line.split(' ').map(word).collect();
+        Command { name: words[0].text.clone(), words, ..Command::default() }
+    }
+
+    #[test]
+    fn wide_places() {
+        for (path, cwd, want) in [
+            ("/", None, true),
+            ("//usr/./", None, true),
+            ("/usr/**/*", None, true),
+            ("/usr/local/../../etc", None, true),
+            ("/home/dev", None, true),
+            ("/home/*/cache", None, true),
+            ("~", None, true),
+            ("~/", None, true),
+            ("~/*", None, true),
+            ("..", None, true),
+            ("../../*", None, true),
+            ("*", Some("/usr"), true),
+            (".", Some("~"), true),
+            ("etc", Some("/"), true),
+            ("~/project/build", None, false),
+            ("/tmp/*", None, false),
+            ("/var/log/app/*.log", None, false),
+            ("build", None, false),
+            ("../build", None, false),
+            ("*", None, false),
+            ("/home/dev/project", None, false),
+        ] {
+            let mut c = command("rm x");
+            c.cwd = cwd.map(word);
+            assert_eq!(wide(&c, &word(path)), want, "{path} in {cwd:?}");
+        }
+    }
+
+    #[test]
+    fn disks_and_files() {
+        for (line, want) in [
+            ("mkfs.ext4 -F /dev/sdb1", true),
+            ("mkfs.vfat -C boot.img 65536", false),
+            ("fdisk -l /dev/sda", false),
+            ("fdisk /dev/vdb", true),
+            ("sponge /dev/mmcblk1", true),
+            ("cp -f new /etc/shadow", true),
+            ("cp /etc/passwd copy", false),
+            ("tee -a /etc/sudoers.d/x", true),
+            ("dd if=/dev/sda of=disk.img", false),
+            ("find . / -delete", true),
+            ("find ./ -name x -delete", false),
+            ("find . -delete", false),
+            ("rm -rf .", true),
+        ] {
+            assert_eq!(judge(&Shell::default(), &command(line)).is_some(), want, "{line}");
+        }
+    }
 }
