@@ -1,0 +1,69 @@
+package shell
+
+import "mvdan.cc/sh/v3/syntax"
+
+func (w *walker) assign(e *env, a *syntax.Assign) {
+	if a.Name == nil {
+		return
+	}
+	name := a.Name.Value
+	old := e.vars[name]
+	switch {
+	case len(e.vars) >= maxVars:
+		w.reply.Truncated = true
+		e.forget(name)
+	case a.Index != nil:
+		e.forget(name)
+	case a.Array != nil:
+		var items []string
+		known := !a.Append || old.known
+		glob := false
+		if a.Append {
+			items = append(items, old.v.List...)
+		}
+		for _, el := range a.Array.Elems {
+			if el.Index != nil || el.Value == nil {
+				known = false
+				break
+			}
+			got, open := w.field(e, el.Value)
+			known = known && !open
+			for _, g := range got {
+				items, known, glob = append(items, g.Text), known && g.Known, glob || g.Glob
+			}
+		}
+		v := list(items)
+		v.known, v.glob = known, glob
+		if v.size() > MaxWordText {
+			v.known = false
+		}
+		e.set(name, v)
+	case a.Naked:
+	default:
+		value := w.literal(e, a.Value)
+		if a.Append {
+			value.Text = old.v.Str + value.Text
+			value.Known = value.Known && old.known
+		}
+		v := text(value.Text)
+		v.known, v.glob = value.Known && len(value.Text) <= MaxWordText, value.Glob
+		e.set(name, v)
+	}
+}
+
+func (w *walker) declare(e *env, x *syntax.DeclClause, c ctx) {
+	words := []Word{{Text: x.Variant.Value, Known: true}}
+	for _, a := range x.Args {
+		w.substitutions(e, a, c)
+		if a.Name != nil && !a.Naked {
+			w.assign(e, a)
+			v := e.vars[a.Name.Value]
+			words = append(words, Word{Text: a.Name.Value + "=" + v.v.Str, Known: v.known})
+		} else if a.Value != nil {
+			words = append(words, w.literal(e, a.Value))
+		} else if a.Name != nil {
+			words = append(words, Word{Text: a.Name.Value, Known: true})
+		}
+	}
+	w.run(e, words, nil, nil, c, w.raw(x))
+}

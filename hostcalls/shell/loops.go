@@ -1,0 +1,129 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+func (w *walker) while(e *env, x *syntax.WhileClause, c ctx) {
+	c = c.in("loop")
+	if name, lines, ok := readLoop(x, c); ok {
+		for _, line := range lines {
+			e.set(name, text(line))
+			w.stmts(e, x.Do, c)
+		}
+		e.forget(name)
+		return
+	}
+	for _, s := range append(slices.Clone(x.Cond), x.Do...) {
+		w.forgetAssigned(e, s)
+	}
+	w.stmts(e, x.Cond, c)
+	body := e.clone()
+	w.stmts(body, x.Do, c)
+	e.join(body)
+}
+
+// readLoop recognises `while read -r X; do …; done` over a known text.
+func readLoop(x *syntax.WhileClause, c ctx) (string, []string, bool) {
+	if x.Until || len(x.Cond) != 1 || c.stdin == nil || !c.stdin.Known {
+		return "", nil, false
+	}
+	call, ok := x.Cond[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) < 2 || call.Args[0].Lit() != "read" {
+		return "", nil, false
+	}
+	name := call.Args[len(call.Args)-1].Lit()
+	for _, a := range call.Args[1 : len(call.Args)-1] {
+		if a.Lit() != "-r" {
+			return "", nil, false
+		}
+	}
+	lines := strings.Split(strings.TrimSuffix(c.stdin.Text, "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.Trim(lines[i], " \t")
+	}
+	return name, lines, syntax.ValidName(name) && len(lines) <= maxUnroll
+}
+
+func (w *walker) forClause(e *env, x *syntax.ForClause, c ctx) {
+	c = c.in("loop")
+	iter, ok := x.Loop.(*syntax.WordIter)
+	if !ok {
+		w.substitutions(e, x.Loop, c)
+		w.forgetAssigned(e, x)
+		w.stmts(e, x.Do, c)
+		return
+	}
+	name := iter.Name.Value
+	var items []Word
+	open := !iter.InPos.IsValid()
+	for _, item := range iter.Items {
+		w.substitutions(e, item, c)
+	}
+	if !open {
+		items, open = w.fields(e, iter.Items)
+	}
+	known := !open && !x.Select && len(items) <= maxUnroll
+	for _, item := range items {
+		known = known && item.Known
+	}
+	for _, s := range x.Do {
+		w.forgetAssigned(e, s)
+	}
+	if !known {
+		e.forget(name)
+		w.stmts(e, x.Do, c)
+		return
+	}
+	for _, item := range items {
+		v := text(item.Text)
+		v.glob = item.Glob
+		e.set(name, v)
+		w.stmts(e, x.Do, c)
+	}
+}
+
+// forgetAssigned makes every variable unknown that the node assigns anywhere.
+func (w *walker) forgetAssigned(e *env, n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if !w.step() {
+			return false
+		}
+		switch n := n.(type) {
+		case *syntax.Assign:
+			if n.Name != nil {
+				e.forget(n.Name.Value)
+			}
+		case *syntax.WordIter:
+			e.forget(n.Name.Value)
+		case *syntax.CallExpr:
+			if len(n.Args) > 1 {
+				switch n.Args[0].Lit() {
+				case "read", "mapfile", "readarray", "getopts", "unset", "printf", "let", "export":
+					for _, a := range n.Args[1:] {
+						if l := a.Lit(); syntax.ValidName(l) {
+							e.forget(l)
+						}
+					}
+				case "cd", "pushd", "popd":
+					e.cwd = &Word{Text: "?"}
+					e.forget("PWD")
+				case "set", "shift":
+					e.setParams(nil, false)
+				}
+			}
+		case *syntax.BinaryArithm:
+			if l, ok := n.X.(*syntax.Word); ok && n.Op >= syntax.Assgn {
+				e.forget(l.Lit())
+			}
+		case *syntax.UnaryArithm:
+			if l, ok := n.X.(*syntax.Word); ok {
+				e.forget(l.Lit())
+			}
+		}
+		return true
+	})
+}
