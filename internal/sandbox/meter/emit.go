@@ -39,6 +39,10 @@ type emitter struct {
 	body  []byte
 	t     temps
 	dirty bool // the fuel global is older than the local
+
+	// careful spills whether or not it is needed. Tests compare: leaving a spill out must
+	// not change what anything costs.
+	careful bool
 }
 
 func (e *emitter) op(o wasm.Op)            { e.out = append(e.out, byte(o)) }
@@ -53,7 +57,7 @@ func (e *emitter) block(o wasm.Op, b wasm.BlockType) {
 
 // spill stores the counter where calls, the host and the caller look for it.
 func (e *emitter) spill() {
-	if e.dirty {
+	if e.dirty || e.careful {
 		e.opU(wasm.OpLocalGet, e.t.fuel)
 		e.opU(wasm.OpGlobalSet, e.fuel)
 		e.dirty = false

@@ -363,6 +363,38 @@ func asWritten(m *wasm.Module, file []byte, r *runtime, out *Output, plain api.M
 	return n, ""
 }
 
+// spillsEverywhere wants the same outcomes from a module that spills at every chance.
+func spillsEverywhere(t testing.TB, m *wasm.Module, opts Options, r *runtime, limit int64) string {
+	t.Helper()
+	var is [2]*instance
+	for k := range is {
+		p := &pass{in: m, opts: opts.withDefaults(), units: newStackUnits(opts.withDefaults()), careful: k == 1}
+		if err := p.run(); err != nil {
+			return err.Error()
+		}
+		i, err := r.instantiate(&p.result)
+		if err != nil {
+			return err.Error()
+		}
+		is[k] = i
+	}
+	for _, x := range m.Exports {
+		if x.Kind != wasm.ExternFunc {
+			continue
+		}
+		var args []uint64
+		for _, p := range m.FuncType(x.Index).Params {
+			args = append(args, make([]uint64, p.Slots())...)
+		}
+		a, _ := is[0].invoke(x.Name, Account{Limit: limit}, args...)
+		b, _ := is[1].invoke(x.Name, Account{Limit: limit}, args...)
+		if a != b {
+			return fmt.Sprintf("%s: %+v, spilling always %+v", x.Name, a, b)
+		}
+	}
+	return ""
+}
+
 // checkProgram wants a random program to be accepted, to do the same on both engines,
 // and to do what it does unmetered.
 func checkProgram(t testing.TB, seed uint64, r *runtime) (calls, same int) {
@@ -379,10 +411,13 @@ func checkProgram(t testing.TB, seed uint64, r *runtime) (calls, same int) {
 	if why != "" {
 		t.Errorf("seed %d: %s", seed, why)
 	}
+	opts := Options{MemoryPages: 300, TableElems: 1 << 16}
+	if why := spillsEverywhere(t, m, opts, r, limit); why != "" {
+		t.Errorf("seed %d: %s", seed, why)
+	}
 	if g.floats {
 		return calls, 0
 	}
-	opts := Options{MemoryPages: 300, TableElems: 1 << 16}
 	out := instrument(t, file, opts)
 	// The plain module needs the same cap.
 	capped := *m

@@ -36,6 +36,8 @@ type pass struct {
 	out    wasm.Module
 	at     layout
 	result Output
+
+	careful bool // see emitter
 }
 
 func (p *pass) run() error {
@@ -233,7 +235,7 @@ func (p *pass) functions() error {
 	for i, t := range p.out.Tables {
 		a.tableMax[i] = t.Max
 	}
-	e := &emitter{layout: p.at, out: make([]byte, 0, p.in.Facts.CodeSize*2)}
+	e := &emitter{layout: p.at, careful: p.careful, out: make([]byte, 0, p.in.Facts.CodeSize*2)}
 	p.out.Funcs = make([]wasm.Func, len(p.in.Funcs))
 	ends := make([]int, len(p.in.Funcs))
 	for i := range p.in.Funcs {

@@ -72,6 +72,20 @@ func pair(t testing.TB) []byte {
 	return m.bytes(t)
 }
 
+// late charges on a way that passes a call by and meets it again: what was charged must
+// not be forgotten where the two join.
+func late(t testing.TB) []byte {
+	var m mod
+	h := m.hostCharge()
+	is := []ins{blk(wasm.OpBlock), get(0), brIf(0)}
+	for range 10 {
+		is = append(is, i32c(1), o(wasm.OpDrop))
+	}
+	is = append(is, get(0), o(wasm.OpI32Eqz), brIf(0), i32c(0), call(h), o(end))
+	m.export("f", m.fn(sig(ty(i32), nil), nil, is...))
+	return m.bytes(t)
+}
+
 // The figures are CostTableV1: a change of any of them needs a new version.
 func TestFuelIsTheSameEverywhere(t *testing.T) {
 	bench := benchGuest(t)
@@ -95,6 +109,7 @@ func TestFuelIsTheSameEverywhere(t *testing.T) {
 		{"C hook", bench, "hook", plenty, 2, outcome{results: "[3327438884]", used: 115776}},
 		{"C floats", bench, "floats", plenty, 2, outcome{results: "[730]", used: 30374}},
 		{"C hook out of fuel", bench, "hook", 12345, 2, outcome{results: "[]", fault: "fuel", used: 12386}},
+		{"join behind a call", late(t), "f", plenty, 0, outcome{results: "[]", used: 2 + 2 + 23 + 7}},
 		{"pair by return", pair(t), "f", plenty, 0, outcome{results: "[1010]", used: 34}},
 		{"pair by the end", pair(t), "f", plenty, 1, outcome{results: "[2020]", used: 34}},
 		{"pair by branch", pair(t), "f", plenty, 3, outcome{results: "[7070]", used: 34}},

@@ -104,6 +104,17 @@ func TestReservedNames(t *testing.T) {
 }
 
 func TestCapsAndOptions(t *testing.T) {
+	var big mod
+	big.memory(1)
+	big.Memory.Max, big.Memory.HasMax = 60_000, true
+	big.Tables = []wasm.Table{{Type: wasm.FuncRef, Size: wasm.Size{Min: 1, Max: 1 << 30, HasMax: true}}, {Type: wasm.FuncRef}}
+	p := &pass{in: parse(t, big.bytes(t)), opts: Options{MemoryPages: 20, TableElems: 30}.withDefaults(), units: newStackUnits(Options{}.withDefaults())}
+	if err := p.run(); err != nil {
+		t.Fatal(err)
+	}
+	if p.out.Memory.Max != 20 || p.result.MemoryPages != 20 || p.out.Tables[0].Max != 30 || p.out.Tables[1].Max != 30 || !p.out.Tables[1].HasMax {
+		t.Errorf("declared maxima are not cut: %+v, %+v", p.out.Memory, p.out.Tables)
+	}
 	var m mod
 	m.memory(17)
 	m.Tables = []wasm.Table{{Type: wasm.FuncRef, Size: wasm.Size{Min: 100}}}
