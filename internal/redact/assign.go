@@ -15,6 +15,12 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 			continue
 		}
 		kind, str := nameKind(name)
+		if len(name) == 5 && strings.EqualFold(name, "value") {
+			if name = pairedName(s, from); name == "" {
+				continue
+			}
+			kind, str = nameKind(name)
+		}
 		if d.names[flat(name)] {
 			kind, str = "named", strong
 		}
@@ -38,6 +44,26 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		}
 		d.value(s, kind, str, name, vFrom, vTo, quoted, add)
 	}
+}
+
+// pairedName returns the name that the value at s[at:] belongs to in a list of
+// pairs: name: X, value: Y.
+func pairedName(s string, at int) string {
+	head := s[max(0, at-120):at]
+	i := max(strings.LastIndex(head, "name"), strings.LastIndex(head, "Name"), strings.LastIndex(head, "key"), strings.LastIndex(head, "Key"))
+	if i < 0 {
+		return ""
+	}
+	rest := strings.TrimLeft(head[i:], "nameNkyKEY")
+	rest = strings.TrimLeft(rest, " \t=:\"'\\")
+	end := 0
+	for end < len(rest) && inClass(rest[end], "w_-.") {
+		end++
+	}
+	if strings.Count(rest[end:], "\n") > 1 {
+		return ""
+	}
+	return rest[:end]
 }
 
 // value checks one named value and adds what of it is secret.

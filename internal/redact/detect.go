@@ -42,6 +42,7 @@ func (d *detector) find(s string) []Finding {
 func (d *detector) plain(s string, add func(kind string, from, to int)) {
 	findTokens(s, add)
 	findPEM(s, add)
+	findPuTTY(s, add)
 	findJWT(s, add)
 	findURLs(s, add)
 	findFlags(s, add)

@@ -49,6 +49,25 @@ func findPEM(s string, add func(kind string, from, to int)) {
 	}
 }
 
+// findPuTTY covers the private part of a PuTTY key file.
+func findPuTTY(s string, add func(kind string, from, to int)) {
+	i := strings.Index(s, "Private-Lines:")
+	if i < 0 {
+		return
+	}
+	from := i + len("Private-Lines:")
+	if nl := strings.IndexByte(s[from:], '\n'); nl >= 0 {
+		from += nl + 1
+	}
+	to := len(s)
+	if end := strings.Index(s[from:], "Private-MAC"); end >= 0 {
+		to = from + end
+	}
+	if to-from >= 16 {
+		add("private_key", from, to)
+	}
+}
+
 // pemBody returns where a body that has no end marker stops looking like one.
 func pemBody(s string, from int) int {
 	to := from
@@ -156,8 +175,23 @@ func findURLs(s string, add func(kind string, from, to int)) {
 
 // findFlags covers credentials of command-line clients: curl -u user:password.
 func findFlags(s string, add func(kind string, from, to int)) {
-	for _, flag := range []string{"-u ", "--user ", "--user=", "--proxy-user ", "-u"} {
-		if flag == "-u" || !strings.Contains(s, "curl") && !strings.Contains(s, "http") {
+	for _, f := range []struct{ program, flag string }{
+		{"mysql", " -p"}, {"mysqldump", " -p"}, {"mariadb", " -p"}, {"sshpass", " -p"}, {"redis-cli", " -a "}, {"ldapsearch", " -w "}, {"mongosh", " -p "},
+	} {
+		i := strings.Index(s, f.program)
+		if i < 0 {
+			continue
+		}
+		line, _, _ := strings.Cut(s[i:], "\n")
+		if k := strings.Index(line, f.flag); k >= 0 {
+			from, to, _ := valueAt(s, i+k+len(f.flag))
+			if v := s[from:to]; from < i+len(line) && v != "" && !strings.HasPrefix(v, "-") && credible(v, strong, true) && strings.ContainsAny(v, "0123456789!@#%^&") {
+				add("password", from, to)
+			}
+		}
+	}
+	for _, flag := range []string{"-u ", "--user ", "--user=", "--proxy-user "} {
+		if !strings.Contains(s, "curl") && !strings.Contains(s, "http") {
 			continue
 		}
 		for at := 0; ; {

@@ -152,6 +152,9 @@ func (w *jsonWalk) container(ptr string, masks [][]string, str strength, kind st
 			if childKind, childStr = nameKind(token); w.r.names[flat(token)] {
 				childKind, childStr = "named", strong
 			}
+			if secret.name != "" && flat(token) == "value" {
+				childKind, childStr = nameKind(secret.name)
+			}
 			if secret.data(token) {
 				childKind, childStr = "kubernetes_secret", strong
 			} else if str != none && kind == "kubernetes_secret" {
@@ -198,12 +201,21 @@ func (w *jsonWalk) whole(ptr string) error {
 	return nil
 }
 
-// secretObject notices a Kubernetes Secret: {"kind":"Secret","data":{…}}.
-type secretObject struct{ kind bool }
+// secretObject notices a Kubernetes Secret, {"kind":"Secret","data":{…}}, and
+// pairs, {"name":"API_TOKEN","value":"…"}, when the telling member comes first.
+type secretObject struct {
+	kind bool
+	name string
+}
 
 func (o *secretObject) see(name string, value []byte) {
 	if name == "kind" && string(value) == `"Secret"` {
 		o.kind = true
+	}
+	if n := flat(name); n == "name" || n == "key" {
+		if text, err := jsontext.AppendUnquote(nil, value); err == nil {
+			o.name = string(text)
+		}
 	}
 }
 

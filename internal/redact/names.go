@@ -123,7 +123,7 @@ func credible(v string, s strength, quoted bool) bool {
 	case strings.HasPrefix(v, "$"), strings.HasPrefix(v, "<") && strings.HasSuffix(v, ">"), strings.Contains(v, "{{"), strings.Contains(v, "${"),
 		strings.HasPrefix(v, "%") && strings.HasSuffix(v, "%"), strings.HasPrefix(v, "[") && strings.HasSuffix(v, "]"),
 		strings.HasPrefix(v, "/run/secrets/"), strings.HasPrefix(v, "/var/run/secrets"), strings.HasPrefix(v, "file:"), strings.HasPrefix(v, "vault:"),
-		strings.HasPrefix(v, "arn:"), strings.HasPrefix(v, "projects/"), strings.HasPrefix(v, "op://"), strings.HasPrefix(v, "ref+"), strings.HasPrefix(v, "ssm:"):
+		strings.HasPrefix(v, "arn:"), strings.HasPrefix(v, "AWS4-HMAC"), strings.HasPrefix(v, "projects/"), strings.HasPrefix(v, "op://"), strings.HasPrefix(v, "ref+"), strings.HasPrefix(v, "ssm:"):
 		return false
 	}
 	for _, word := range []string{"example", "placeholder", "changeme", "change_me", "change-me", "redacted", "your-", "your_", "yourpass", "yourtoken", "yourkey", "yoursecret",
@@ -164,7 +164,7 @@ func credible(v string, s strength, quoted bool) bool {
 		if strings.Count(v, " ") > 6 {
 			return false // a sentence
 		}
-		return len(v) >= 6 || digits > 0
+		return len(v) >= 6 || digits > 0 && letters+other > 0
 	}
 	if dull(v) || len(v) < 8 {
 		return false

@@ -74,6 +74,7 @@ func TestJSON(t *testing.T) {
 		{"mask", `{"m":[{"x":1,"y":2},{"x":[3]}],"whole":{"deep":"x"}}`, `"y":2`, []string{"/m/0/x", "/m/1/x", "/whole"}},
 		{"member name", `{"` + ghKey + `":1}`, `{"[redacted:github_token:`, nil},
 		{"kubernetes", `{"kind":"Secret","data":{"a":"aGVsbG8gd29ybGQ="}}`, `[redacted:kubernetes_secret:`, []string{"/data/a"}},
+		{"pair", `[{"name":"API_TOKEN","value":"Hj8kLm2nPq4rSt6v"},{"name":"port","value":"Hj8kLm2nPq4rSt6v"}]`, `"name":"port","value":"Hj8k`, []string{"/0/value"}},
 		{"slash in a name", `{"a/b~c":"` + awsKey + `"}`, `"a/b~c":`, []string{"/a~1b~0c"}},
 		{"array of secrets", `{"passwords":["x","hunter22"],"tokens":["q8Zr2LmX0pTvW4aa",7]}`, `"x"`, []string{"/passwords/1", "/tokens/0"}},
 		{"text alone", `"` + awsKey + `"`, `"[redacted:aws_key_id:`, []string{""}},
@@ -126,6 +127,17 @@ func TestForms(t *testing.T) {
 	r := testRedactor(t)
 	for _, tt := range []struct{ text, secret string }{
 		{"mysql://root:S3cretPw99@db/x", "S3cretPw99"},
+		{"mysql -u root -pS3cretRoot77 app", "S3cretRoot77"},
+		{"sshpass -p 'Tr0ub4dor33' ssh host", "Tr0ub4dor33"},
+		{"redis-cli -a R3disPass99 ping", "R3disPass99"},
+		{"<add key=\"ApiSecret\" value=\"Hj8kLm2nPq4rSt\"/>", "Hj8kLm2nPq4rSt"},
+		{"  - name: DB_PASSWORD\n    value: Hj8kLm2nPq4r\n", "Hj8kLm2nPq4r"},
+		{`{"name":"API_TOKEN","value":"Hj8kLm2nPq4rSt6v"}`, "Hj8kLm2nPq4rSt6v"},
+		{"PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 1\nAAABAQCq8Zr2LmX0pTvW4Yb\nPrivate-MAC: 1a2b", "AAABAQCq8Zr2LmX0pTvW4Yb"},
+		{"Server=tcp:db;User Id=sa;Password=Qw3rty99Zx;Encrypt=yes", "Qw3rty99Zx"},
+		{"<password>Hj8kLm2nPq</password>", "Hj8kLm2nPq"},
+		{"x-api-key: a8f5f167f44f4964e6c998dee827110c", "a8f5f167f44f4964e6c998dee827110c"},
+		{"url=https%3A%2F%2Fuser%3AP4ssw0rd99%40host%2Fx", "P4ssw0rd99"},
 		{"Authorization: Basic dXNlcjpodW50ZXIyMg==", "dXNlcjpodW50ZXIyMg"},
 		{"set-cookie: sid=Zk29fjQ81mXnB7rTq0Lp; Path=/", "Zk29fjQ81mXnB7rTq0Lp"},
 		{"DB_PASSWORD=correct-horse-9", "correct-horse-9"},
@@ -145,6 +157,8 @@ func TestForms(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
+		"tests pass: 1042", "pass: 12 fail: 3", "Authorization: AWS4-HMAC-SHA256 Credential", "mysql -p app", "mkdir -p path99", "name: widget\nvalue: abc123def456\n",
+		"etag: \"5d41402abc4b2a76b9719d911017c592\"", "DB_PASSWORD_FILE=/run/secrets/db", "private_key_path: /etc/ssl/key.pem", "secrets: inherit", "X-Request-Id: 8f3a1b9c2d4e5f60718293a4b5c6d7e8",
 		"the password must have 8 characters", "token := lexer.Next()", "func parseToken(token string) error", "password: string;", "api_key: str = None",
 		"see https://example.com/a:b@c?x=1", "git@github.com:acme/x.git", "time 12:30:45 key=value", "secret = os.Getenv(\"S\")", "if password == other {",
 		"sk-learn and sk-ant", "user:pass", "\"key\": \"name\"", "primary_key=id", "Bearer token required", "sha256:cb315f9ca5c24141c9d4e543c2585a2d79b0982e6eb32902f5cc39239491b80e",
