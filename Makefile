@@ -38,7 +38,7 @@ test-sdk: ## the SDKs' own tests, natively
 	scripts/test-sdk
 
 test-examples: ## rebuild the prebuilt hooks and compare them with the lock
-	scripts/build-examples --check
+	scripts/build-examples -check
 
 test-race: ## the packages that share state, under the race detector (cgo)
 	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./kernel/... ./internal/store/... ./internal/audit/... .
