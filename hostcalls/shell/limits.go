@@ -1,23 +1,28 @@
 package shell
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // Limits of one Parse. Reaching one sets Truncated, or fails the text where
 // nothing could be told at all.
 const (
-	MaxText     = 64 << 10 // bytes of text
-	MaxNesting  = 60       // brackets, substitutions and keywords within each other
-	MaxDepth    = 8        // texts within texts: sh -c inside of ssh inside of …
-	MaxCommands = 512      // commands told
-	MaxUnknown  = 64       // unknowns told
-	MaxWordText = 8 << 10  // bytes of one word after expansion
-	MaxRaw      = 512      // bytes of source text quoted
-	maxSteps    = 20_000   // nodes walked, inner texts included
-	maxWords    = 4_096    // words of all commands told
-	maxTold     = 512 << 10
-	maxVars     = 256
-	maxUnroll   = 16
-	maxBraces   = 64
+	MaxText       = 64 << 10 // bytes of text
+	MaxNesting    = 60       // ( within each other: subshells, substitutions, arithmetic
+	MaxDepth      = 8        // texts within texts: sh -c inside of ssh inside of …
+	MaxCommands   = 512      // commands told
+	MaxUnknown    = 64       // unknowns told
+	MaxWordText   = 8 << 10  // bytes of one word after expansion
+	MaxRaw        = 512      // bytes of source text quoted
+	maxBraceDepth = 200      // { within each other
+	maxIndexDepth = 500      // [ within each other; often data, such as colour codes
+	maxSteps      = 20_000   // nodes walked, inner texts included
+	maxWords      = 4_096    // words of all commands told
+	maxTold       = 512 << 10
+	maxVars       = 256
+	maxUnroll     = 16
+	maxBraces     = 64
 )
 
 var (
@@ -33,7 +38,8 @@ func prescan(text string) error {
 	if len(text) > MaxText {
 		return errTooLong
 	}
-	depth, most, ticks := 0, 0, 0
+	var depth, most [3]int // ( { [
+	ticks := 0
 	word := 0
 	open, closed := 0, 0
 	for i := 0; i <= len(text); i++ {
@@ -43,11 +49,12 @@ func prescan(text string) error {
 		}
 		switch c {
 		case '(', '{', '[':
-			if depth++; depth > most {
-				most = depth
-			}
+			k := strings.IndexByte("({[", c)
+			depth[k]++
+			most[k] = max(most[k], depth[k])
 		case ')', '}', ']':
-			depth = max(depth-1, 0)
+			k := strings.IndexByte(")}]", c)
+			depth[k] = max(depth[k]-1, 0)
 		case '`':
 			ticks++
 		case '!':
@@ -64,7 +71,7 @@ func prescan(text string) error {
 		}
 		word = i + 1
 	}
-	if most > MaxNesting || ticks > 1024 || open-closed > 256 || open > 2048 {
+	if most[0] > MaxNesting || most[1] > maxBraceDepth || most[2] > maxIndexDepth || ticks > 1024 || open-closed > 256 || open > 2048 {
 		return errNested
 	}
 	return nil

@@ -190,6 +190,14 @@ func TestRefused(t *testing.T) {
 	if r, _ := Parse(strings.Repeat("( ", MaxNesting) + "a" + strings.Repeat(" )", MaxNesting)); !r.OK || len(r.Commands) != 1 {
 		t.Errorf("nesting at the limit: %+v", r)
 	}
+	if r, _ := Parse("printf '" + strings.Repeat(`\033[1m`, 100) + "'"); !r.OK || len(r.Commands) != 1 {
+		t.Errorf("colour codes: %+v", r.Error)
+	}
+	for _, unit := range []string{"{ ", "${a:-", "a[", "$(", "<("} {
+		if r, _ := Parse("echo " + strings.Repeat(unit, 1000)); r.Error != errNested.Error() {
+			t.Errorf("%q nested: %q", unit, r.Error)
+		}
+	}
 	if r, _ := Parse(strings.Repeat("eval ", MaxDepth) + "a"); r.Truncated || len(r.Unknown) != 0 {
 		t.Errorf("texts at the limit: %+v", r.Unknown)
 	}
