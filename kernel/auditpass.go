@@ -119,7 +119,11 @@ func (a *auditing) turn(ctx context.Context, b *binding) error {
 	rep := a.chain.report(b, phases.PassAudit, r, res, notes)
 	a.turns = append(a.turns, auditTurn(b, rep, r))
 	if res.Decision == phases.HookError && b.mode != phases.Observe {
-		return phases.NewFault(phases.KindAudit, "an audit hook failed: "+res.Reason, r.fault)
+		f := phases.NewFault(phases.KindAudit, "an audit hook failed: "+res.Reason, nil)
+		if r.fault != nil { // a nil *Fault is no nil error
+			f.Cause = r.fault
+		}
+		return f
 	}
 	return nil
 }

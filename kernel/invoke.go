@@ -113,7 +113,7 @@ func (i *invocation) attempt(ctx context.Context, n int) (phases.Verdict, error)
 	}
 	run, latch, err := i.read(context.WithoutCancel(ctx))
 	if err != nil {
-		return i.unrecorded(ctx, phases.NewFault(phases.KindStore, "the store could not be read", err))
+		return i.refuse(ctx, phases.NewFault(phases.KindStore, "the store could not be read", err))
 	}
 	c, err := i.newChain(run.Metadata)
 	if err != nil {

@@ -48,8 +48,11 @@ func (k *Kernel) Refuse(ctx context.Context, r Refusal) (phases.Verdict, error) 
 }
 
 func orFault(f *phases.Fault) *phases.Fault {
-	if f == nil || f.Kind == "" || f.Kind == phases.KindPolicy {
-		return phases.NewFault(phases.KindProtocol, "the action could not be decided", f)
+	switch {
+	case f == nil:
+		return phases.NewFault(phases.KindProtocol, "the action could not be decided", nil)
+	case f.Kind == "" || f.Kind == phases.KindPolicy: // a failure never passes for a decision
+		return phases.NewFault(phases.KindProtocol, f.Text, f)
 	}
 	return f
 }

@@ -98,11 +98,15 @@ func (s *spool) take() (entries []spoolEntry, dropped int, done func()) {
 	var files []string
 	if s.path != "" {
 		// Taking the file away first keeps other processes from adding to what is
-		// about to be reported. What another one has taken and not finished is
-		// reported again: twice is better than never.
-		claim := fmt.Sprintf("%s.%d-%d", s.path, os.Getpid(), time.Now().UnixNano())
-		os.Rename(s.path, claim) // fails when there is none
-		files, _ = filepath.Glob(s.path + ".*")
+		// about to be reported. What was taken and not finished is reported first,
+		// by whoever comes next: twice is better than never, and one file is
+		// enough while the store stays down.
+		if files, _ = filepath.Glob(s.path + ".*"); len(files) == 0 {
+			claim := fmt.Sprintf("%s.%d-%d", s.path, os.Getpid(), time.Now().UnixNano())
+			if os.Rename(s.path, claim) == nil {
+				files = []string{claim}
+			}
+		}
 		for _, f := range files {
 			e, d := readSpool(f)
 			entries, dropped = append(entries, e...), dropped+d
@@ -112,6 +116,10 @@ func (s *spool) take() (entries []spoolEntry, dropped int, done func()) {
 		s.memory, s.dropped, s.waiting = nil, 0, false
 		for _, f := range files {
 			os.Remove(f)
+		}
+		if s.path != "" {
+			_, err := os.Lstat(s.path)
+			s.waiting = err == nil
 		}
 	}
 }
@@ -155,7 +163,20 @@ func (k *Kernel) recoverGap(ctx context.Context, revision string) error {
 	if !s.waiting {
 		return nil
 	}
-	entries, dropped, done := s.take()
+	for range 2 { // what was taken before, and what came after it
+		if !s.waiting {
+			break
+		}
+		if err := k.report(ctx, revision); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report puts one load of the spool on record. Preconditions: k.spool.mu is held.
+func (k *Kernel) report(ctx context.Context, revision string) error {
+	entries, dropped, done := k.spool.take()
 	if len(entries)+dropped == 0 {
 		done()
 		return nil
