@@ -2,14 +2,11 @@ package hookbuild
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/belay-hooks/belay/tiers"
 )
 
 // Every template is whole: a manifest that decodes, cases, a README without
@@ -86,45 +83,5 @@ func TestNewRefuses(t *testing.T) {
 	hidden, _ := filepath.Glob(filepath.Join(full, ".*"))
 	if err != nil || len(left)+len(hidden) != 1 {
 		t.Errorf("something was left behind: %q %q", left, hidden)
-	}
-}
-
-// A new hook builds as it is, and twice to the same bytes.
-func TestTemplatesBuild(t *testing.T) {
-	for _, lang := range Languages() {
-		t.Run(lang, func(t *testing.T) {
-			if m := Missing(lang); m != "" {
-				t.Skip(m)
-			}
-			var digests []string
-			for _, place := range []string{"one", "two"} {
-				dir := filepath.Join(t.TempDir(), place, "guard")
-				if err := New(dir, "guard", lang); err != nil {
-					t.Fatal(err)
-				}
-				r, err := Build(context.Background(), dir, Options{StandardGo: true})
-				if err != nil {
-					t.Fatal(err)
-				}
-				b, err := os.ReadFile(filepath.Join(dir, "guard.wasm"))
-				if err != nil || len(b) != r.Size || r.Language != lang || r.Toolchain == "" {
-					t.Fatalf("%+v %v", r, err)
-				}
-				i := bytes.Index(b, []byte(tiers.ManifestSection))
-				if i < 0 {
-					t.Fatal("no manifest")
-				}
-				if m, err := tiers.DecodeManifest(b[i+len(tiers.ManifestSection):]); err != nil || m.Name != "guard" {
-					t.Errorf("%+v %v", m, err)
-				}
-				digests = append(digests, r.Digest)
-				if lang == "go" || testing.Short() {
-					return // Go's linker is known to be reproducible, and slow
-				}
-			}
-			if digests[0] != digests[1] {
-				t.Errorf("the place decides the module: %q", digests)
-			}
-		})
 	}
 }
