@@ -197,6 +197,60 @@ var bombs = []bomb{
 			b.load(0).op(wasm.OpF32ConvertI32S).load(4).op(wasm.OpF32ConvertI32S, wasm.OpF32Min, wasm.OpI32TruncSatF32S).ix(wasm.OpLocalSet, 0)
 		})
 	}},
+	{"float adds, n bytes", 8 << 20, func(n int) *wasm.Module {
+		m := inBodies(n, 0, func(b *body) {
+			b.i32(0).ix(wasm.OpLocalGet, 0).ix(wasm.OpLocalGet, 1)
+			b.rep(100, func(int) { b.ix(wasm.OpLocalGet, 0).op(wasm.OpF64Add) })
+			b.op(wasm.OpF64Mul).ix(wasm.OpLocalTee, 0).op(wasm.OpF64Store)
+		})
+		for i := range m.Funcs {
+			m.Funcs[i].Locals = []wasm.LocalRun{{Count: 2, Type: wasm.F64}}
+		}
+		return m
+	}},
+	{"float ceil, n bytes", 8 << 20, func(n int) *wasm.Module {
+		m := inBodies(n, 0, func(b *body) {
+			b.i32(0).ix(wasm.OpLocalGet, 0)
+			b.rep(100, func(int) { b.op(wasm.OpF32Ceil, wasm.OpF32Sqrt) })
+			b.ix(wasm.OpLocalTee, 0).op(wasm.OpF32Store)
+		})
+		for i := range m.Funcs {
+			m.Funcs[i].Locals = []wasm.LocalRun{{Count: 2, Type: wasm.F32}}
+		}
+		return m
+	}},
+	{"lane-wise float ceil, n bytes", 8 << 20, func(n int) *wasm.Module {
+		m := inBodies(n, 0, func(b *body) {
+			b.i32(0).ix(wasm.OpLocalGet, 0)
+			b.rep(100, func(int) { b.op(wasm.OpF32x4Ceil, wasm.OpF64x2Sqrt) })
+			b.ix(wasm.OpLocalTee, 0).op(wasm.OpV128Store)
+		})
+		for i := range m.Funcs {
+			m.Funcs[i].Locals = []wasm.LocalRun{{Count: 2, Type: wasm.V128}}
+		}
+		return m
+	}},
+	{"lanes, n bytes", 8 << 20, func(n int) *wasm.Module {
+		m := inBodies(n, 0, func(b *body) {
+			b.i32(0).ix(wasm.OpLocalGet, 0)
+			b.rep(50, func(i int) {
+				b.ix(wasm.OpLocalGet, 0).in(wasm.Instr{Op: wasm.OpI8x16ExtractLaneS, Lane: uint8(i % 16)})
+				b.in(wasm.Instr{Op: wasm.OpI8x16ReplaceLane, Lane: uint8(i % 15)}).op(wasm.OpI8x16Popcnt, wasm.OpI8x16Abs)
+			})
+			b.ix(wasm.OpLocalTee, 0).op(wasm.OpV128Store)
+		})
+		for i := range m.Funcs {
+			m.Funcs[i].Locals = []wasm.LocalRun{{Count: 2, Type: wasm.V128}}
+		}
+		return m
+	}},
+	{"i32 unary, n bytes", 8 << 20, func(n int) *wasm.Module {
+		return inBodies(n, 1, func(b *body) {
+			b.ix(wasm.OpLocalGet, 0)
+			b.rep(100, func(int) { b.op(wasm.OpI32Clz, wasm.OpI32Popcnt, wasm.OpI32Ctz, wasm.OpI32Eqz) })
+			b.ix(wasm.OpLocalSet, 0)
+		})
+	}},
 	{"calls, n bytes", 8 << 20, func(n int) *wasm.Module {
 		return inBodies(n, 0, func(b *body) { b.ix(wasm.OpCall, 0) })
 	}},

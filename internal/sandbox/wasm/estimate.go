@@ -46,6 +46,7 @@ const (
 	nsPerIndirect = 28_000
 	nsPerBulk     = 40_000
 	nsPerHigh     = 8_000
+	nsPerSIMD     = 1_200
 	nsPerPhi      = 1
 	nsPerMove     = 1_000
 	nsPerLookup   = 15
@@ -60,6 +61,7 @@ const (
 	bytesPerFuncByte = 850
 	bytesPerIndirect = 10_000
 	bytesPerBulk     = 30_000
+	bytesPerSIMD     = 1_200
 	bytesPerBound    = 24
 	bytesPerLoopLive = 4
 	bytesPerMove     = 1_000
@@ -136,6 +138,7 @@ func estimateFunc(f *Func) (ns, bytes uint64) {
 	n.add(nsPerIndirect, uint64(x.Indirect))
 	n.add(nsPerBulk, uint64(x.Bulk))
 	n.add(nsPerHigh, uint64(x.MaxHeight))
+	n.add(nsPerSIMD, uint64(x.SIMD)) // the pass makes their NaNs canonical
 	n.add(nsPerPhi, uint64(phis), rounds)
 	n.add(nsPerMove, moves)
 	// A local's value is searched backwards, block by block, up to a join.
@@ -152,6 +155,7 @@ func estimateFunc(f *Func) (ns, bytes uint64) {
 	b.add(bytesPerFuncByte, size)
 	b.add(bytesPerIndirect, uint64(x.Indirect))
 	b.add(bytesPerBulk, uint64(x.Bulk))
+	b.add(bytesPerSIMD, uint64(x.SIMD))
 	b.add(bytesPerBound, j.Bounds)
 	b.add(bytesPerLoopLive, heads, alive)
 	b.add(bytesPerMove, moves)

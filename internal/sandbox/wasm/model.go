@@ -66,16 +66,7 @@ type FuncType struct {
 
 // Equal compares two signatures by structure.
 func (t *FuncType) Equal(u *FuncType) bool {
-	return string(valBytes(t.Params)) == string(valBytes(u.Params)) &&
-		string(valBytes(t.Results)) == string(valBytes(u.Results))
-}
-
-func valBytes(ts []ValType) []byte {
-	b := make([]byte, len(ts))
-	for i, t := range ts {
-		b[i] = byte(t)
-	}
-	return b
+	return sameTypes(t.Params, u.Params) && sameTypes(t.Results, u.Results)
 }
 
 // Import is an imported function; nothing else can be imported.
