@@ -80,7 +80,11 @@ func templateFiles(name, lang string) (map[string][]byte, error) {
 	if crate != "" && crate[0] >= '0' && crate[0] <= '9' {
 		crate = "hook-" + crate // cargo takes no leading digit
 	}
-	words := strings.NewReplacer("HOOK_NAME", name, "HOOK_FILE", path.Base(name), "CRATE_NAME", crate, "LANGUAGE", title[0], "SOURCES", source)
+	slow := ""
+	if lang == "go" {
+		slow = "--slow-compile " // the runtime of standard Go is more than eval compiles unasked
+	}
+	words := strings.NewReplacer("EVAL_FLAGS", slow, "HOOK_NAME", name, "HOOK_FILE", path.Base(name), "CRATE_NAME", crate, "LANGUAGE", title[0], "SOURCES", source)
 	out := map[string][]byte{}
 	for _, from := range []string{"common", lang} {
 		err := fs.WalkDir(templates, "templates/"+from, func(p string, d fs.DirEntry, err error) error {

@@ -40,7 +40,7 @@ func TestTemplates(t *testing.T) {
 					t.Errorf("%s kept its ending", path)
 				}
 				b, err := os.ReadFile(path)
-				for _, place := range []string{"HOOK_NAME", "HOOK_FILE", "CRATE_NAME", "LANGUAGE", "SOURCES"} {
+				for _, place := range []string{"HOOK_NAME", "HOOK_FILE", "CRATE_NAME", "LANGUAGE", "SOURCES", "EVAL_FLAGS"} {
 					if bytes.Contains(b, []byte(place)) {
 						t.Errorf("%s still has %s", path, place)
 					}
