@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -217,7 +218,7 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 			r.outcome.Duration = time.Since(start)
 		}
 	}()
-	out, err := b.loaded.Hook.Run(ctx, turn)
+	out, err := b.loaded.Hook.Run(context.WithValue(ctx, turnKey{}, c.i.k), turn)
 	r.outcome = out
 	if err != nil {
 		if r.fault = phases.FaultOf(err); r.fault == nil {
@@ -238,10 +239,11 @@ func (i *invocation) turnSeed(name string, pass phases.Pass) [32]byte {
 }
 
 func namespace(b *binding) string {
+	ns := cmp.Or(b.spec.State, b.spec.Name)
 	if b.mode == phases.Observe {
-		return "observe:" + b.spec.Name // a shadow: what it writes is never read by enforcing hooks
+		return "observe:" + ns // a shadow: what it writes is never read by enforcing hooks
 	}
-	return b.spec.Name
+	return ns
 }
 
 // count adds a turn to the chain, its report, its event and its state.

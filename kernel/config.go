@@ -53,6 +53,7 @@ type BindingSpec struct {
 	Allowed  []string // capabilities; nil means everything that the manifest declares
 	Budget   tiers.Budget
 	Mode     phases.Mode // "" means enforce
+	State    string      // namespace of its state; "" means Name
 }
 
 // Require blocks an action of the phases (in tool phases: of the tools) unless every

@@ -101,10 +101,13 @@ func (i *invocation) decide(ctx context.Context) (phases.Verdict, error) {
 // attempt runs the chain once and commits what came of it. ErrConflict means
 // that nothing was written and nothing may be released.
 func (i *invocation) attempt(ctx context.Context, n int) (phases.Verdict, error) {
-	if n == 1 {
+	switch {
+	case insideTurn(ctx, i.k):
+		// The invocation that it belongs to holds the lock, one way or the other.
+	case n == 1:
 		i.k.conflicts.RLock()
 		defer i.k.conflicts.RUnlock()
-	} else {
+	default:
 		i.k.conflicts.Lock()
 		defer i.k.conflicts.Unlock()
 	}
@@ -125,6 +128,16 @@ func (i *invocation) attempt(ctx context.Context, n int) (phases.Verdict, error)
 		c.run(ctx)
 	}
 	return i.finish(ctx, c, run)
+}
+
+// turnKey marks the context of a hook's turn with the kernel that runs it, so
+// that an invocation made on behalf of the hook (by a ToolRunner) does not wait
+// for the lock that the hook's own invocation holds.
+type turnKey struct{}
+
+func insideTurn(ctx context.Context, k *Kernel) bool {
+	outer, _ := ctx.Value(turnKey{}).(*Kernel)
+	return outer == k
 }
 
 // read fetches what the chain depends on.
@@ -269,7 +282,7 @@ func (i *invocation) record(ctx context.Context, c *chain, v *phases.Verdict, wr
 	if v.Masked == nil {
 		v.Masked = []string{}
 	}
-	rec.Verdict.Notes = append(rec.Verdict.Notes, "seed "+hex.EncodeToString(i.seed[:]))
+	rec.Verdict.Seed = hex.EncodeToString(i.seed[:])
 	events := rec.Events()
 	for n := range turns {
 		turns[n].ID = i.k.o.NewID(at)

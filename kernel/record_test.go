@@ -264,6 +264,44 @@ func TestSpoolOutlivesTheProcess(t *testing.T) {
 	}
 }
 
+// A hook's own invocation, made while it runs, waits for nobody: not even when
+// another invocation wants to run alone.
+func TestInvocationInsideATurn(t *testing.T) {
+	var h *host
+	inner := make(chan phases.Verdict, 1)
+	h = newHost(t, []hook{{name: "outer", phases: []phases.Phase{phases.PrePlan}}, {name: "c", run: counting()}},
+		func(_ *kernel.Config, o *kernel.Options) {
+			o.Store = &meddler{o.Store, 2} // makes the inner one run alone
+			o.Loader = &nesting{o.Loader, func(ctx context.Context) {
+				v, _ := h.Invoke(ctx, invocation(phases.PreTool))
+				inner <- v
+			}}
+		})
+	if v := h.invoke(t, invocation(phases.PrePlan)); v.Decision != phases.Allow {
+		t.Errorf("outer: %+v", v)
+	}
+	if v := <-inner; v.Decision != phases.Allow || h.counter(t, "c") != "101" {
+		t.Errorf("inner: %+v", v)
+	}
+}
+
+// nesting makes the hook named outer do something with the context of its turn.
+type nesting struct {
+	kernel.Loader
+	do func(context.Context)
+}
+
+func (n *nesting) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loaded, error) {
+	l, err := n.Loader.Load(ctx, spec)
+	if err == nil && spec.Name == "outer" {
+		l.Hook = hookFunc(func(ctx context.Context, _ kernel.Turn) (kernel.Outcome, error) {
+			n.do(ctx)
+			return kernel.Outcome{}, nil
+		})
+	}
+	return l, err
+}
+
 func TestPanicsInTheKernel(t *testing.T) {
 	h := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.Redactor = panicking{} })
 	v := h.fails(t, invocation(phases.PreTool), phases.KindProtocol)

@@ -60,4 +60,5 @@ type Event struct {
 	Hostcalls      int            `json:"hostcalls,omitzero"`
 	DurationUS     int64          `json:"duration_us,omitzero"`
 	Traceparent    string         `json:"traceparent,omitzero"`
+	Seed           string         `json:"seed,omitzero"` // of the invocation's random streams, hexadecimal; verdict events only
 }

@@ -246,11 +246,11 @@ func shallow(doc []byte) bool {
 }
 
 // Failure makes the event of an invocation that could not even be decoded or
-// whose chain could not be run. Its text is fixed, so that nothing needs covering.
+// whose chain could not be run: its reason, and a digest of what came in.
 func (b *Builder) Failure(inv *Invocation, v *phases.Verdict, raw []byte, id string, at time.Time) phases.Event {
 	e := b.envelope(inv, id, phases.EventFailure, at)
 	e.Decision, e.Kind, e.DecidedBy, e.Enforced = string(v.Decision), v.Kind, v.DecidedBy, v.Enforced
-	e.Reason = phases.SafeText(v.Reason, maxReason)
+	e.Reason = (&cover{b: b, e: &e}).text(v.Reason, maxReason)
 	e.InputDigest = b.Digester.Digest(UseInput, raw)
 	return e
 }
