@@ -60,14 +60,17 @@
 // # How it works
 //
 // The counter lives in a local, where a compiler can keep it in a register. Every region
-// of straight-line code pays its cost on entry. Function entries and loop heads check the
+// of straight-line code pays its cost on entry, the smallest ones at the head of their
+// loop or function. Function entries and loop heads check the
 // counter, as do instructions whose cost depends on an operand; so between two checks
 // runs at most what one function holds, once. A check also stores the counter in the
 // global; other charges are stored before calls and at the function's end.
 //
 // Calls pay from a second counter, in units that divide both a slot of 8 bytes and the
 // least share of one call, so that 131,072 slots and 1,920 calls (the defaults) are exact
-// bounds at once. A function that calls nothing only compares.
+// bounds at once. A function that calls nothing only compares. The bound on calls is what
+// it is because wazero's interpreter has frames for 2,000 ([PortableCalls]): a guest must
+// stop at the same call on both engines.
 //
 // A NaN that arithmetic gives is made canonical at once, unless the one instruction that
 // consumes it cannot tell NaNs apart; see nan.go for the list and for why pmin, pmax and
