@@ -352,25 +352,40 @@ func TestAdHocHooksAreUntrusted(t *testing.T) {
 	}
 }
 
+// twice is a module without a manifest that counts its calls in a byte of state
+// and fails from the third on.
+func twice() []byte {
+	return []byte("\x00asm\x01\x00\x00\x00" +
+		"\x01\x0d\x02\x60\x04\x7f\x7f\x7f\x7f\x01\x7f\x60\x00\x01\x7f" + // types: four i32 to one, none to one
+		"\x02\x2b\x02\x08belay_v1\x09state_get\x00\x00\x08belay_v1\x09state_put\x00\x00" +
+		"\x03\x02\x01\x01\x05\x03\x01\x00\x01" + // one function, one page
+		"\x07\x15\x02\x06memory\x02\x00\x08pre_tool\x00\x02" +
+		"\x0a\x2f\x01\x2d\x00" +
+		"\x41\x00\x41\x01\x41\x10\x41\x01\x10\x00\x1a" + // state_get("n", 16, 1)
+		"\x41\x10\x41\x10\x2d\x00\x00\x41\x01\x6a\x3a\x00\x00" + // byte at 16 += 1
+		"\x41\x00\x41\x01\x41\x10\x41\x01\x10\x01\x1a" + // state_put("n", 16, 1)
+		"\x41\x10\x2d\x00\x00\x41\x02\x4b\x0b" + // byte at 16 > 2
+		"\x0b\x07\x01\x00\x41\x00\x0b\x01n")
+}
+
 func TestStateAndAuditOfRealHooks(t *testing.T) {
 	dir := state(t, `version: belay/v1
 hooks:
-  - name: limit
-    module: builtin:counter-limit
-    capabilities: [block, state_get, state_put, time_now]
-    config: {limits: {exec: 2}}
   - name: private
     module: builtin:audit-redact
     capabilities: [redact]
     config: {paths: [/data/input/cwd]}
 `)
-	b := open(t, dir, belay.Options{})
 	inv := exec("ls")
 	inv.CWD = "/home/bob"
-	for i, want := range []phases.Decision{phases.Allow, phases.Allow, phases.Block} {
-		v := invoke(t, b, inv)
-		if v.Decision != want {
-			t.Errorf("call %d: %s (%s), want %s", i+1, v.Decision, v.Reason, want)
+	for i, want := range []phases.Decision{phases.Allow, phases.Allow, phases.Block, phases.Block} {
+		b := open(t, dir, belay.Options{Hooks: []belay.AdHocHook{{Name: "twice", Module: twice()}}})
+		v, err := b.Invoke(t.Context(), inv)
+		if v.Decision != want || (want == phases.Block) != (v.Kind == phases.KindOutput) || (want == phases.Block) != (err != nil) {
+			t.Errorf("call %d: %s %s (%s), %v, want %s", i+1, v.Decision, v.Kind, v.Reason, err, want)
+		}
+		if notes := strings.Join(v.Hooks[0].Notes, " "); !strings.Contains(notes, "no manifest") {
+			t.Errorf("notes %q", notes)
 		}
 		es, err := b.Events(t.Context(), kernel.EventQuery{Invocation: v.ID})
 		if err != nil || len(es) != 3 || bytes.Contains(es[1].Input, []byte("bob")) || es[2].Pass != phases.PassAudit {
