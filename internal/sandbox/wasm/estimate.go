@@ -58,7 +58,7 @@ const (
 	bytesBase        = 40 << 20
 	bytesPerByte     = 100
 	bytesPerLocal    = 10
-	bytesPerFuncByte = 850
+	bytesPerFuncByte = 950
 	bytesPerIndirect = 10_000
 	bytesPerBulk     = 30_000
 	bytesPerSIMD     = 1_200
