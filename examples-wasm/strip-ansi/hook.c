@@ -87,6 +87,12 @@ static bool clean(scanner *s, belay_buf *out) {
   bool changed = false;
   uint32_t from = s->at;
   for (;;) {
+    // Nearly all bytes can neither begin a sequence nor end a string.
+    while (s->at < s->in.n) {
+      char c = s->in.p[s->at];
+      if (c == ESC || c == (char)0xc2 || (s->json && (c == '"' || c == '\\'))) break;
+      s->at++;
+    }
     uint32_t len, c = peek(s, &len);
     if (c != END && c != ESC && c != CSI && c != OSC) {
       s->at += len;
@@ -133,6 +139,13 @@ static bool clean_json(belay_text in, belay_buf *out) {
   return changed;
 }
 
+// One effect may have 256 KiB. A longer result stays as it is: colours are no reason to withhold it.
+static bool fits(const belay_buf *out) {
+  if (out->n <= 255u << 10) return true;
+  belay_log(BELAY_LOG_WARN, BELAY_T("the result is too long to be replaced, so its control sequences stay"));
+  return false;
+}
+
 BELAY_PHASE(post_tool) {
   belay_text path = BELAY_T("/result");
   int32_t kind = belay_input_kind(path);
@@ -141,8 +154,8 @@ BELAY_PHASE(post_tool) {
   belay_buf out = {0};
   if (kind == BELAY_STRING) {
     scanner s = {.in = in};
-    if (clean(&s, &out)) belay_rewrite_text(path, belay_done(&out));
-  } else if (clean_json(in, &out)) {
+    if (clean(&s, &out) && fits(&out)) belay_rewrite_text(path, belay_done(&out));
+  } else if (clean_json(in, &out) && fits(&out)) {
     belay_rewrite_json(path, belay_done(&out));
   }
   return BELAY_OK;

@@ -31,8 +31,9 @@ fn pre_plan() -> hook::Result {
 fn configured(classes: &[hook::json::Value], text: &str) -> Result<Option<String>, hook::Fail> {
     // A pattern that would match at the end of a very long message is not worth its fuel.
     let head: String = text.chars().take(4000).collect();
+    let length = text.chars().count();
     for class in classes {
-        if text.chars().count() < class.int("min_chars").map_or(0, |n| n as usize) {
+        if length < class.int("min_chars").map_or(0, |n| n as usize) {
             continue;
         }
         let patterns: Vec<&str> = class.list("patterns").iter().filter_map(|p| p.as_text()).collect();
@@ -51,6 +52,9 @@ const HARD: [&str; 24] = [
 const EASY: [&str; 8] = ["hi", "hello", "thanks", "thank you", "ok", "yes", "no", "continue"];
 
 fn built_in(text: &str) -> &'static str {
+    if text.len() > 4000 {
+        return "hard";
+    }
     let low = text.to_lowercase();
     let bare = low.trim_matches(|c: char| !c.is_alphanumeric());
     if EASY.contains(&bare) {
@@ -58,7 +62,7 @@ fn built_in(text: &str) -> &'static str {
     }
     // One sign may be chance in a long message; two, or one in a short message, are not.
     let signs = HARD.iter().filter(|w| low.contains(*w)).count();
-    if signs > 1 || (signs == 1 && low.len() < 600) || low.len() > 4000 {
+    if signs > 1 || (signs == 1 && low.len() < 600) {
         "hard"
     } else {
         "normal"

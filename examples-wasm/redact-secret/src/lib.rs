@@ -27,6 +27,8 @@ fn post_tool() -> hook::Result {
 
 /// A turn may have 64 effects. Beyond this many changed texts a document is replaced as a whole.
 const MAX_SINGLE: usize = 24;
+/// One effect may have 256 KiB, with its path. What cannot be cleaned is stopped: the hook fails, with a reason.
+const MAX_EFFECT: usize = 254 << 10;
 
 fn clean(roots: &[&str]) -> hook::Result {
     for root in roots {
@@ -37,10 +39,17 @@ fn clean(roots: &[&str]) -> hook::Result {
         let mut changed = Vec::new();
         walk(&mut value, &mut String::from(*root), "", &mut changed)?;
         if changed.len() > MAX_SINGLE {
-            hook::rewrite(root, &value.to_json());
+            let json = value.to_json();
+            if json.len() > MAX_EFFECT {
+                return Err("a document holds secrets and is too long to take them out".into());
+            }
+            hook::rewrite(root, &json);
             continue;
         }
         for (path, text) in changed {
+            if text.len() > MAX_EFFECT {
+                return Err("a text holds a secret and is too long to take it out".into());
+            }
             hook::rewrite_text(&path, &text);
         }
     }

@@ -96,6 +96,15 @@ fn clip(line: &str, max: usize) -> String {
 
 const SIGNS: [&str; 8] = ["error", "fail", "panic", "fatal", "exception", "traceback", "warning", "denied"];
 
+/// Whether a line speaks of trouble. One pass: results can be long, and fuel is counted.
+fn telling(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    bytes.iter().enumerate().any(|(i, b)| {
+        matches!(b | 0x20, b'e' | b'f' | b'p' | b't' | b'w' | b'd')
+            && SIGNS.iter().any(|s| bytes.get(i..i + s.len()).map_or(false, |part| part.eq_ignore_ascii_case(s.as_bytes())))
+    })
+}
+
 /// About half the room for the beginning and the end, the rest for telling lines between.
 fn capsule(text: &str, name: &str, max: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
@@ -132,8 +141,7 @@ fn capsule(text: &str, name: &str, max: usize) -> String {
     out.push_str(&format!("\n[… {} lines left out", between.len()));
     let mut told = String::new();
     for (i, line) in between.iter().enumerate() {
-        let low = line.to_ascii_lowercase();
-        if SIGNS.iter().any(|s| low.contains(s)) {
+        if telling(line) {
             let line = format!("{}: {}\n", head.len() + i + 1, clip(line, width.min(160) - 8));
             if told.len() + line.len() > room {
                 break;

@@ -348,13 +348,11 @@ impl Reader<'_> {
         let mut out = String::new();
         let mut from = self.at;
         loop {
-            let c = *self.s.get(self.at)?;
-            if c != b'"' && c != b'\\' {
-                if c < 0x20 {
-                    return None;
-                }
-                self.at += 1;
-                continue;
+            // Long strings are mostly plain bytes.
+            self.at += self.s[self.at..].iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20)?;
+            let c = self.s[self.at];
+            if c < 0x20 {
+                return None;
             }
             out.push_str(&self.text[from..self.at]);
             self.at += 1;
