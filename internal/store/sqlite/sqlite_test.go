@@ -106,7 +106,9 @@ func allIDs(t *testing.T, s kernel.Store) map[string]bool {
 }
 
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) kernel.Store { return open(t, filepath.Join(t.TempDir(), "belay.db"), sqlite.Options{}) })
+	storetest.Run(t, func(t *testing.T) kernel.Store {
+		return open(t, filepath.Join(t.TempDir(), "belay.db"), sqlite.Options{})
+	})
 }
 
 // A process that is killed while it writes loses nothing that was acknowledged.
