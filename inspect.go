@@ -64,11 +64,10 @@ func InspectHook(ctx context.Context, file []byte, allowed []string) (HookInfo, 
 	if hooks.Trusted(mod.Digest) {
 		info.Tier, info.Why = phases.Trusted, "its digest is compiled into this binary"
 	}
-	switch {
-	case mod.Manifest == nil:
+	if mod.Manifest == nil {
 		info.Manifest, info.Derived = derive(&mod), true
 		info.Problems = append(info.Problems, "it has no manifest, so that it can be tried but not installed")
-	default:
+	} else {
 		if info.Manifest, err = tiers.DecodeManifest(mod.Manifest); err != nil {
 			info.Problems = append(info.Problems, err.Error())
 			return info, nil

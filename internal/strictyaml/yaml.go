@@ -76,14 +76,14 @@ func Parse(src []byte) (*Document, error) {
 	}
 	var root, second yaml.Node
 	switch err := loader.Load(&root); {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return &Document{JSON: jsontext.Value("null"), lines: map[string][2]int{}}, nil
 	case err != nil:
 		return nil, yamlError(err)
 	}
 	if err := loader.Load(&second); err == nil {
 		return nil, &Error{Line: second.Line, Reason: "a second document: only one is allowed"}
-	} else if err != io.EOF {
+	} else if !errors.Is(err, io.EOF) {
 		return nil, yamlError(err)
 	}
 	d := &Document{lines: map[string][2]int{}}
