@@ -50,8 +50,10 @@ func layers() map[string][]string {
 		"harness/...":            append([]string{"harness", "harness/..."}, assembled...),
 		"adapters":               {"phases"},
 		"adapters/...":           {"phases", "adapters"},
-		"internal/server":        append([]string{"adapters", "adapters/..."}, assembled...),
-		"internal/cli":           append([]string{"adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/sandbox", "internal/redact", "internal/hookbuild"}, assembled...),
+		"client":                 {"phases"},
+		"internal/ask":           {"phases", "kernel", "adapters"},
+		"internal/server":        append([]string{"adapters", "adapters/...", "client", "internal/ask"}, assembled...),
+		"internal/cli":           append([]string{"adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/sandbox", "internal/redact", "internal/hookbuild"}, assembled...),
 		"cmd/...":                {"internal/cli"},
 	}
 }

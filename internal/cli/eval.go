@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/internal/ask"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -93,23 +93,22 @@ func (a *App) eval(ctx context.Context, o evalOptions) error {
 	if err != nil {
 		return err
 	}
-	inv, err := phases.DecodeInvocation(src)
-	if err != nil {
-		f := phases.NewFault(phases.KindProtocol, "the invocation is not valid", err)
-		host.Refuse(ctx, kernel.Refusal{Raw: src, Fault: f}) // on record, as everything that is refused
-		return failure("the invocation is not valid: "+safe(err.Error()), "The action counts as blocked. README.md shows the form.")
+	v, err := ask.Wire(ctx, host, src)
+	if d := new(phases.DecodeError); errors.As(err, &d) {
+		return failure("the invocation is not valid: "+safe(d.Error()), "The action counts as blocked. README.md shows the form.")
+	} else if err != nil {
+		return failureBy(err, "The action counts as blocked.")
 	}
-	v, err := host.Invoke(ctx, inv)
 	if err := a.printJSON(v); err != nil {
 		return err
 	}
-	return a.afterVerdict(v, err)
+	return a.afterVerdict(v)
 }
 
 // afterVerdict says on standard error what a verdict alone does not, and turns
 // the decision into an exit status. A failure that blocked is a block, not an error:
 // the caller has a complete verdict.
-func (a *App) afterVerdict(v phases.Verdict, err error) error {
+func (a *App) afterVerdict(v phases.Verdict) error {
 	for _, n := range v.Notes {
 		fmt.Fprintf(a.Err, "belay: note: %s\n", safe(n))
 	}

@@ -9,10 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
-	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/internal/ask"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -169,58 +168,22 @@ func (a *App) evalRuntime(ctx context.Context, o evalOptions) error {
 	defer host.Close()
 	opts := adapters.Options{User: a.Getenv("USER"), Event: o.forEvent}
 	call.opts = opts
-	var verdicts []phases.Verdict
-	answer, runErr := adapters.Run(ctx, ad, call.payload, opts, func(ctx context.Context, s adapters.Step) (phases.Verdict, error) {
-		v, err := invokeStep(ctx, host, s)
-		if err == nil {
-			verdicts = append(verdicts, v)
-		}
-		return v, err
-	})
-	if runErr != nil && len(verdicts) == 0 {
-		// Nothing reached the kernel: the refusal still belongs on record.
-		f := phases.FaultOf(runErr)
-		if f == nil {
-			f = phases.NewFault(phases.KindProtocol, "the runtime's payload could not be read", runErr)
-		}
-		inv := phases.Invocation{Runtime: ad.Runtime(), Session: answer.Session}
-		if v, _ := host.Refuse(ctx, kernel.Refusal{Invocation: inv, Raw: call.payload, Fault: f, Unblockable: answer.Latch != ""}); o.verdict {
-			verdicts = append(verdicts, v)
-		}
-	} else if answer.Latch != "" {
-		f := phases.NewFault(phases.KindProtocol, answer.Latch, runErr)
-		if v, _ := host.Refuse(ctx, kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: answer.Session}, Fault: f, Unblockable: true}); v.Event == nil {
-			return phases.NewFault(phases.KindStore, "the session could not be latched", nil)
-		}
-	}
-	for _, n := range answer.Notes {
+	out := ask.Runtime(ctx, host, ad, call.payload, opts)
+	for _, n := range out.Answer.Notes {
 		fmt.Fprintf(a.Err, "belay: note: %s\n", safe(n))
 	}
 	if !o.verdict {
-		call.answer = &answer
+		call.answer = &out.Answer
 		return nil
 	}
 	code := ExitOK
-	for _, v := range verdicts {
+	for _, v := range out.Verdicts {
 		if err := a.printJSON(v); err != nil {
 			return err
 		}
 		code = max(code, severity(v))
 	}
 	return exitWith(fromSeverity(code))
-}
-
-// invokeStep asks the kernel about one step, with what the runtime can and cannot do.
-func invokeStep(ctx context.Context, host *belay.Belay, s adapters.Step) (phases.Verdict, error) {
-	v, err := host.InvokeWith(ctx, s.Invocation, kernel.InvokeOptions{
-		Unblockable: !s.Blockable,
-		Delegated:   s.NativeAsk,
-		ScopesLost:  !s.CarriesScopes,
-	})
-	if v.Decision == "" {
-		return v, err
-	}
-	return v, nil // a failure that blocked is a verdict like any other
 }
 
 // severity orders decisions for the exit status of several steps: block, ask, allow.

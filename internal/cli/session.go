@@ -12,7 +12,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
-	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/internal/ask"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -77,19 +77,7 @@ func playLine(ctx context.Context, host *belay.Belay, rec recorded) (played, err
 	if err != nil {
 		return p, err
 	}
-	answer, err := adapters.Run(ctx, ad, rec.Event, adapters.Options{}, func(ctx context.Context, s adapters.Step) (phases.Verdict, error) {
-		v, err := invokeStep(ctx, host, s)
-		if err == nil {
-			p.verdicts = append(p.verdicts, v)
-		}
-		return v, err
-	})
-	if answer.Latch != "" {
-		// As for a live runtime: the answer alone would not hold the session.
-		f := phases.NewFault(phases.KindProtocol, answer.Latch, err)
-		if v, _ := host.Refuse(ctx, kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: answer.Session}, Fault: f, Unblockable: true}); v.Event == nil {
-			return p, fmt.Errorf("session %q could not be latched", answer.Session)
-		}
-	}
-	return p, err
+	out := ask.Runtime(ctx, host, ad, rec.Event, adapters.Options{})
+	p.verdicts = out.Verdicts
+	return p, out.Err
 }

@@ -1,0 +1,59 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const maxTokenBytes = 256
+
+// ErrToken: there is no usable token for a role.
+var ErrToken = errors.New("client: no usable token")
+
+// TokenPath returns where a state directory keeps the token of a role.
+func TokenPath(dir string, r Role) string {
+	return filepath.Join(dir, "keys", string(r)+".token")
+}
+
+// ReadToken reads the token of a role in a state directory. The error is ErrToken,
+// and also fs.ErrNotExist when there is none. A file that others can read is refused.
+func ReadToken(dir string, r Role) (string, error) {
+	path := TokenPath(dir, r)
+	fi, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%w: %s: %w", ErrToken, path, fs.ErrNotExist)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrToken, err)
+	}
+	if !fi.Mode().IsRegular() || fi.Mode().Perm()&0o077 != 0 {
+		return "", fmt.Errorf("%w: %s must be a regular file that only its owner can read (chmod 600)", ErrToken, path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrToken, err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxTokenBytes+1))
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrToken, err)
+	}
+	t := strings.TrimSuffix(string(b), "\n")
+	if len(b) > maxTokenBytes || !plausible(t) {
+		return "", fmt.Errorf("%w: %s holds no token", ErrToken, path)
+	}
+	return t, nil
+}
+
+// plausible reports whether t can stand in a header and is long enough not to be guessed.
+func plausible(t string) bool {
+	if len(t) < 32 || len(t) > maxTokenBytes {
+		return false
+	}
+	return strings.Trim(t, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+}

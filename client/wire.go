@@ -1,0 +1,169 @@
+package client
+
+import (
+	"time"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// SocketName is the name of the daemon's socket in its state directory, LockName
+// that of the file which it keeps locked while it runs.
+const (
+	SocketName = "belay.sock"
+	LockName   = "belay.lock"
+)
+
+// AnswerType is the media type in which a caller of /adapters/RUNTIME gets the
+// whole Answer instead of what the runtime reads over HTTP.
+const AnswerType = "application/vnd.belay.answer+json"
+
+// Role is what a credential is good for. Roles do not contain each other.
+type Role string
+
+const (
+	RoleInvoke Role = "invoke" // ask about actions; what an agent runtime's configuration holds
+	RoleReview Role = "review" // read what is on record
+	RoleAdmin  Role = "admin"  // the same, and change how the daemon runs
+)
+
+// Roles returns all roles. The slice is the caller's.
+func Roles() []Role { return []Role{RoleInvoke, RoleReview, RoleAdmin} }
+
+// Status says whether belay can do its work.
+type Status struct {
+	Dir      string   `json:"dir"`
+	Revision string   `json:"revision"` // of the configuration in use
+	Engine   string   `json:"engine"`   // compiler or interpreter
+	LastSeq  int64    `json:"last_seq"` // number of the newest event
+	Healthy  bool     `json:"healthy"`
+	Problems []string `json:"problems"`
+	Latches  []Latch  `json:"latches"`
+	Daemon   *Daemon  `json:"daemon,omitzero"`
+}
+
+// Daemon is what a daemon says about itself.
+type Daemon struct {
+	PID        int       `json:"pid"`
+	Version    string    `json:"version"`
+	Since      time.Time `json:"since"`
+	Listen     string    `json:"listen,omitzero"` // address of the loopback listener
+	Running    int       `json:"running"`         // invocations being decided
+	Waiting    int       `json:"waiting"`         // invocations waiting for their turn
+	Decided    int64     `json:"decided"`         // invocations since the start
+	Overloaded int64     `json:"overloaded"`      // refused because too many were waiting
+}
+
+// Hook says how a binding stands.
+type Hook struct {
+	Name         string         `json:"name"`
+	Module       string         `json:"module"`
+	Digest       string         `json:"digest,omitzero"`
+	Version      string         `json:"version,omitzero"`
+	Tier         phases.Tier    `json:"tier,omitzero"`
+	Signer       string         `json:"signer,omitzero"`
+	Mode         phases.Mode    `json:"mode"`
+	Priority     int            `json:"priority"`
+	Phases       []phases.Phase `json:"phases"`
+	Mutates      []phases.Phase `json:"mutates,omitzero"`
+	Capabilities []string       `json:"capabilities"` // that it really holds
+	Disabled     bool           `json:"disabled,omitzero"`
+	Problem      string         `json:"problem,omitzero"` // why it blocks its phases
+}
+
+// Session names a session of a runtime.
+type Session struct {
+	Runtime string `json:"runtime"`
+	Session string `json:"session"`
+}
+
+// Latch is a session in which everything that can be blocked is.
+type Latch struct {
+	Runtime    string      `json:"runtime"`
+	Session    string      `json:"session"`
+	Reason     string      `json:"reason"`
+	Kind       phases.Kind `json:"kind"`
+	DecidedBy  string      `json:"decided_by"`
+	Invocation string      `json:"invocation"` // the invocation that could not be blocked
+	Since      time.Time   `json:"since"`
+}
+
+// Query selects events; zero members select everything.
+type Query struct {
+	After      int64 // only events with a larger sequence number
+	Before     int64 // only events with a smaller sequence number; 0 means no bound
+	Since      time.Time
+	Until      time.Time // exclusive
+	ID         string
+	Type       phases.EventType
+	Except     phases.EventType // all but this type
+	Phase      phases.Phase
+	Runtime    string
+	Session    string
+	Agent      string
+	Invocation string
+	Binding    string
+	Decision   string
+	Kind       phases.Kind
+	Newest     bool // the last Limit events instead of the first; ascending all the same
+	Limit      int  // 0 means 100; at most 10 000
+}
+
+// Answer is what a runtime's payload comes to, for a caller that the runtime
+// started as a command: it writes Stdout and Stderr and ends with Exit.
+type Answer struct {
+	Stdout   string           `json:"stdout"`
+	Stderr   string           `json:"stderr"`
+	Exit     int              `json:"exit"` // 0 or 2
+	Notes    []string         `json:"notes"`
+	Verdicts []phases.Verdict `json:"verdicts"`
+}
+
+// Health is what /healthz answers.
+type Health struct {
+	OK bool `json:"ok"`
+}
+
+// Reloaded is what a reload came to.
+type Reloaded struct {
+	Revision string `json:"revision"` // of the configuration that is in use now
+}
+
+// List is the envelope of listings; a member that the request did not ask for is absent.
+type List struct {
+	Events  []phases.Event `json:"events,omitzero"`
+	Hooks   []Hook         `json:"hooks,omitzero"`
+	Latches []Latch        `json:"latches,omitzero"`
+}
+
+// Problem is the envelope of every answer that is not a success.
+type Problem struct {
+	Error ProblemBody `json:"error"`
+	// Event is the record of the refusal, when there is one.
+	Event *phases.EventRef `json:"event,omitzero"`
+}
+
+// ProblemBody says what went wrong. Message is safe to show.
+type ProblemBody struct {
+	Code     string          `json:"code"` // stable; see Code* constants
+	Message  string          `json:"message"`
+	Hint     string          `json:"hint,omitzero"`
+	Pointer  string          `json:"pointer,omitzero"`  // JSON Pointer into the request's body
+	Decision phases.Decision `json:"decision,omitzero"` // block, where an action was asked about
+}
+
+// Codes of problems. They are few and stable.
+const (
+	CodeInvocation = "invalid_invocation" // 400
+	CodeRequest    = "invalid_request"    // 400
+	CodeToken      = "unauthenticated"    // 401
+	CodeRole       = "wrong_role"         // 403
+	CodeForbidden  = "forbidden"          // 403: by the look of the connection
+	CodeNotFound   = "not_found"          // 404
+	CodeMethod     = "method_not_allowed" // 405
+	CodeConfig     = "invalid_config"     // 409
+	CodeTooLarge   = "too_large"          // 413
+	CodeMediaType  = "media_type"         // 415
+	CodeInternal   = "internal"           // 500
+	CodeOverloaded = "overloaded"         // 503
+	CodeStore      = "store"              // 503
+)

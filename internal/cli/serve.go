@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"os/user"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/server"
+)
+
+type serveOptions struct {
+	listen     string
+	log        string
+	running    int
+	queue      int
+	unsafeOpen bool
+}
+
+func (a *App) serveCmd() *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Answer agents from a daemon: a unix socket, and a loopback port if asked to",
+		Long: `serve keeps the hooks loaded and answers on the socket belay.sock in the state
+directory; the other commands use it while it runs. With --listen it also answers
+HTTP on a loopback address, for runtimes that cannot use a socket; there every
+request needs a token, which the state directory keeps in keys/invoke.token.
+
+It stays in the foreground. SIGHUP, or a changed belay.yaml, loads the configuration
+anew; SIGTERM or Ctrl-C refuses what comes, finishes what has begun, and ends.`,
+		Example: `  belay serve
+  belay serve --listen 127.0.0.1:4170 --log json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.serve(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "listen", "", "also listen on this loopback address, 127.0.0.1:PORT or [::1]:PORT")
+	f.StringVar(&o.log, "log", "text", "form of the log on standard error: text or json")
+	f.IntVar(&o.running, "max-running", 0, "actions decided at once (default 4 for each CPU, at least 8)")
+	f.IntVar(&o.queue, "max-waiting", 0, "actions that may wait for their turn (default 128)")
+	f.BoolVar(&o.unsafeOpen, "unsafe-fail-open", false, "UNSAFE, for debugging: a hook that fails counts as no opinion")
+	return cmd
+}
+
+func (a *App) serve(ctx context.Context, o serveOptions) error {
+	log, err := a.serveLogger(o.log)
+	if err != nil {
+		return err
+	}
+	if o.running < 0 || o.queue < 0 {
+		return usageError("--max-running and --max-waiting cannot be negative", "")
+	}
+	dir, err := a.stateDir()
+	if err != nil {
+		return err
+	}
+	restrictUmask() // nothing that the daemon makes is for others
+	host, err := a.openState(ctx, dir, belay.Options{Logger: log, UnsafeFailOpen: o.unsafeOpen})
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	s, err := server.Open(host, server.Options{
+		Dir: dir, Listen: o.listen, Runtimes: runtimes(), Version: version(), User: userName(), Logger: log, Running: o.running, Queue: o.queue,
+	})
+	switch {
+	case errors.Is(err, server.ErrAddress):
+		return usageError(safe(err.Error()), "belay answers this machine only. To reach it from elsewhere, forward the port with something that knows who connects, such as ssh -L.")
+	case errors.Is(err, server.ErrRunning):
+		return failureBy(err, "`belay status` shows it.")
+	case err != nil:
+		return failureBy(err, "")
+	}
+	fmt.Fprintf(a.Err, "belay: serving %s on %s\n", safe(dir), safe(s.Socket()))
+	if addr := s.Addr(); addr != "" {
+		fmt.Fprintf(a.Err, "belay: and on http://%s; the token for runtimes is in %s\n", addr, safe(client.TokenPath(dir, client.RoleInvoke)))
+	}
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, hangup)
+	defer signal.Stop(hup)
+	stopped := make(chan struct{})
+	defer close(stopped)
+	notify := a.notifier()
+	go func() {
+		for {
+			select {
+			case <-stopped:
+				return
+			case <-hup:
+				notify("RELOADING=1")
+				_ = s.Reload(ctx) // logged, and in the status
+				notify("READY=1")
+			}
+		}
+	}()
+	notify("READY=1")
+	err = s.Serve(ctx)
+	notify("STOPPING=1")
+	if err != nil {
+		return failureBy(err, "")
+	}
+	fmt.Fprintln(a.Err, "belay: stopped")
+	return nil
+}
+
+const hangup = syscall.SIGHUP
+
+func (a *App) serveLogger(form string) (*slog.Logger, error) {
+	o := &slog.HandlerOptions{Level: slog.LevelInfo}
+	if a.Getenv("BELAY_DEBUG") != "" {
+		o.Level = slog.LevelDebug
+	}
+	switch form {
+	case "text":
+		return slog.New(slog.NewTextHandler(a.Err, o)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(a.Err, o)), nil
+	}
+	return nil, usageError("--log takes text or json", "")
+}
+
+// userName is whose agents the daemon answers: those of the user who runs it.
+func userName() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.Username
+}

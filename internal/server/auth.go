@@ -1,0 +1,75 @@
+package server
+
+import (
+	"mime"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/belay-hooks/belay/client"
+)
+
+// stranger says why a request is refused by the look of it, or "". A web page can
+// make a browser send requests to a loopback address, under a name of its own
+// choosing too; it can neither leave out Origin and Sec-Fetch-Site nor forge Host.
+// There is no page of belay's own, so that no origin is a good one.
+func (s *Server) stranger(r *http.Request) string {
+	p := peerOf(r.Context())
+	switch {
+	case p.unix && p.uid != os.Geteuid():
+		return "this socket serves one user, and the caller is another"
+	case !p.unix && !slices.Contains(s.hosts, strings.ToLower(r.Host)):
+		return "the request is for another host"
+	case len(r.Header.Values("Origin")) > 0:
+		return "requests from web pages are not served"
+	}
+	for _, v := range r.Header.Values("Sec-Fetch-Site") {
+		if v != "none" {
+			return "requests from web pages are not served"
+		}
+	}
+	return ""
+}
+
+// rolesOf says what the caller may do. The owner's uid on the socket is good for
+// invoke only: agents have it as well. ok is false when a token was sent and is
+// not a valid one; it never counts as none.
+func (s *Server) rolesOf(r *http.Request) (roles []client.Role, ok bool) {
+	if peerOf(r.Context()).unix {
+		roles = append(roles, client.RoleInvoke)
+	}
+	sent := r.Header.Values("Authorization")
+	switch len(sent) {
+	case 0:
+		return roles, true
+	case 1:
+	default:
+		return nil, false
+	}
+	scheme, token, _ := strings.Cut(sent[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return nil, false
+	}
+	role, ok := s.tokens.Load().roleOf(token)
+	if !ok {
+		return nil, false
+	}
+	return append(roles, role), true
+}
+
+// notJSON says why the body is not taken for JSON, or "". A form or a plain text,
+// which web pages can send without asking, is never read.
+func notJSON(r *http.Request) string {
+	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return "compressed bodies are not taken"
+	}
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" {
+		return "the body must be application/json"
+	}
+	if c, given := params["charset"]; given && !strings.EqualFold(c, "utf-8") {
+		return "the body must be in UTF-8"
+	}
+	return ""
+}

@@ -1,0 +1,143 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/belay-hooks/belay/adapters"
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/phases"
+)
+
+var errBody = errors.New("the body did not come")
+
+// readBody reads at most max bytes and one more, so that the reader sees that
+// there are too many. The rest is read and thrown away.
+func readBody(w http.ResponseWriter, r *http.Request, max int) ([]byte, error) {
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(bodyTime))
+	b, err := io.ReadAll(io.LimitReader(r.Body, int64(max)+1))
+	if err != nil {
+		return b, errors.Join(errBody, err)
+	}
+	if len(b) > max {
+		closeBody(r.Body)
+	}
+	_ = rc.SetReadDeadline(time.Time{})
+	return b, nil
+}
+
+// deciding is the context of a decision: what has begun is decided and recorded
+// also when the caller has gone, so that a lost connection changes no record.
+func deciding(r *http.Request) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(r.Context()), decideTime)
+}
+
+func overloaded() *phases.Fault {
+	return phases.NewFault(phases.KindDeadline, "too many actions are waiting to be decided", nil)
+}
+
+// invoke answers POST /v1/invoke.
+func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
+	if r.URL.RawQuery != "" {
+		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: "no parameters are taken here", Decision: phases.Block})
+		return
+	}
+	src, err := readBody(w, r, phases.MaxInputBytes)
+	if err != nil {
+		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: errBody.Error(), Decision: phases.Block})
+		return
+	}
+	ctx, cancel := deciding(r)
+	defer cancel()
+	defer s.news.tell()
+	leave, ok := s.gate.enter(ctx)
+	if !ok {
+		v := ask.Refuse(ctx, s.host, src, overloaded())
+		w.Header().Set("Retry-After", "1")
+		s.write(w, r, http.StatusServiceUnavailable, client.Problem{Event: v.Event,
+			Error: client.ProblemBody{Code: client.CodeOverloaded, Message: v.Reason, Decision: phases.Block}})
+		return
+	}
+	v, err := ask.Wire(ctx, s.host, src)
+	leave()
+	if err != nil {
+		p := client.Problem{Event: v.Event, Error: client.ProblemBody{Code: client.CodeInvocation, Message: "the invocation is not valid", Decision: phases.Block}}
+		if d := new(phases.DecodeError); errors.As(err, &d) {
+			p.Error.Message, p.Error.Pointer = "the invocation is not valid: "+d.Error(), d.Pointer
+		}
+		status := http.StatusBadRequest
+		if len(src) > phases.MaxInputBytes {
+			status, p.Error.Code = http.StatusRequestEntityTooLarge, client.CodeTooLarge
+		}
+		s.write(w, r, status, p)
+		return
+	}
+	s.log.LogAttrs(ctx, slog.LevelDebug, "decided", slog.String("invocation", v.ID), slog.String("phase", string(v.Phase)), slog.String("decision", string(v.Decision)))
+	s.write(w, r, http.StatusOK, v)
+}
+
+// adapter answers POST /adapters/RUNTIME, as `belay eval --runtime` does. Whatever
+// goes wrong once the runtime is known is that runtime's own way of saying no,
+// with a status that it reads.
+func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
+	ad, ok := s.o.Runtimes[r.PathValue("runtime")]
+	if !ok {
+		s.problem(w, r, http.StatusNotFound, client.ProblemBody{Code: client.CodeNotFound, Message: "this runtime is not known", Decision: phases.Block})
+		return
+	}
+	opts := adapters.Options{User: s.o.User}
+	query, badQuery := r.URL.Query(), false
+	for name, values := range query {
+		badQuery = badQuery || name != "event" || len(values) != 1
+	}
+	opts.Event = query.Get("event")
+	payload, bodyErr := readBody(w, r, opts.Limit())
+
+	ctx, cancel := deciding(r)
+	defer cancel()
+	defer s.news.tell()
+	refuse := func(f *phases.Fault) ask.Answered {
+		return ask.RefuseRuntime(ctx, s.host, ad, payload, opts, f)
+	}
+	var out ask.Answered
+	switch leave, ok := s.gate.enter(ctx); {
+	case !ok:
+		out = refuse(overloaded())
+	case badQuery || r.URL.RawQuery != "" && opts.Event == "":
+		out = refuse(phases.NewFault(phases.KindProtocol, "the address that the hook is registered with has parameters that belay does not know", nil))
+		leave()
+	case bodyErr != nil:
+		out = refuse(phases.NewFault(phases.KindProtocol, errBody.Error(), bodyErr))
+		leave()
+	default:
+		out = ask.Runtime(ctx, s.host, ad, payload, opts)
+		leave()
+	}
+	if out.Err != nil {
+		s.log.LogAttrs(ctx, slog.LevelWarn, "a runtime's event could not be decided", slog.String("runtime", ad.Runtime()), slog.Any("error", out.Err))
+	}
+	for _, n := range out.Answer.Notes {
+		s.log.LogAttrs(ctx, slog.LevelInfo, "note", slog.String("runtime", ad.Runtime()), slog.String("note", n))
+	}
+	if strings.TrimSpace(r.Header.Get("Accept")) == client.AnswerType {
+		a := client.Answer{Stdout: string(out.Answer.Stdout), Stderr: out.Answer.Stderr, Exit: out.Answer.Exit, Notes: out.Answer.Notes, Verdicts: out.Verdicts}
+		if a.Notes == nil {
+			a.Notes = []string{}
+		}
+		s.write(w, r, http.StatusOK, a)
+		return
+	}
+	status, contentType, body := out.Answer.HTTP()
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}

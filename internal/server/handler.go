@@ -1,0 +1,143 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// route is one thing that can be asked for.
+type route struct {
+	method, path string
+	roles        []client.Role // any of them; nil: everybody who got as far as this
+	body         bool          // takes a JSON document
+	handle       http.HandlerFunc
+}
+
+// table returns all routes. What stands here is what openapi.json documents.
+func (s *Server) table() []route {
+	invoke := []client.Role{client.RoleInvoke}
+	read := []client.Role{client.RoleReview, client.RoleAdmin}
+	admin := []client.Role{client.RoleAdmin}
+	return []route{
+		{"GET", "/healthz", nil, false, s.healthz},
+		{"GET", "/v1/openapi.json", nil, false, s.openAPI},
+		{"POST", "/v1/invoke", invoke, true, s.invoke},
+		{"POST", "/adapters/{runtime}", invoke, true, s.adapter},
+		{"GET", "/v1/hooks", read, false, s.hooks},
+		{"GET", "/v1/events", read, false, s.events},
+		{"GET", "/v1/status", read, false, s.status},
+		{"GET", "/v1/latches", read, false, s.latches},
+		{"POST", "/v1/latches/clear", admin, true, s.clearLatch},
+		{"POST", "/v1/reload", admin, false, s.reload},
+	}
+}
+
+// handler puts the checks in front of the routes: first what the connection and
+// the request look like, then who asks, then the body.
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	methods := map[string][]string{}
+	for _, r := range s.routes {
+		mux.HandleFunc(r.method+" "+r.path, s.guarded(r))
+		methods[r.path] = append(methods[r.path], r.method)
+	}
+	for path, allowed := range methods {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			s.problem(w, r, http.StatusMethodNotAllowed, client.ProblemBody{Code: client.CodeMethod, Message: "this is asked for with " + strings.Join(allowed, " or ")})
+		})
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.problem(w, r, http.StatusNotFound, client.ProblemBody{Code: client.CodeNotFound, Message: "there is nothing here", Hint: "GET /v1/openapi.json lists what there is."})
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer s.recovered(w, r)
+		h := w.Header()
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(headerTime + bodyTime + decideTime + writeTime))
+		if why := s.stranger(r); why != "" {
+			s.log.LogAttrs(r.Context(), slog.LevelWarn, "request refused", slog.String("why", why), slog.String("host", r.Host),
+				slog.String("origin", r.Header.Get("Origin")), slog.Int("uid", peerOf(r.Context()).uid))
+			s.problem(w, r, http.StatusForbidden, client.ProblemBody{Code: client.CodeForbidden, Message: why})
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// recovered answers for a handler that failed: with an error, never with a verdict.
+func (s *Server) recovered(w http.ResponseWriter, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	s.log.LogAttrs(r.Context(), slog.LevelError, "internal error", slog.String("path", r.URL.Path), slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
+	s.problem(w, r, http.StatusInternalServerError, client.ProblemBody{Code: client.CodeInternal, Message: "belay failed", Decision: phases.Block})
+}
+
+// guarded lets through who has one of the route's roles and sends what it takes.
+func (s *Server) guarded(rt route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if rt.roles != nil {
+			roles, ok := s.rolesOf(r)
+			if !ok || len(roles) == 0 {
+				w.Header().Set("WWW-Authenticate", `Bearer realm="belay"`)
+				s.log.LogAttrs(r.Context(), slog.LevelWarn, "request without a valid token", slog.String("path", rt.path), slog.Bool("unix", peerOf(r.Context()).unix))
+				s.problem(w, r, http.StatusUnauthorized, client.ProblemBody{Code: client.CodeToken, Message: "this takes a valid token: " + oneOf(rt.roles), Hint: "Send it as `Authorization: Bearer TOKEN`. The state directory keeps tokens in keys/ROLE.token."})
+				return
+			}
+			if !slices.ContainsFunc(roles, func(have client.Role) bool { return slices.Contains(rt.roles, have) }) {
+				s.log.LogAttrs(r.Context(), slog.LevelWarn, "request with the wrong role", slog.String("path", rt.path))
+				s.problem(w, r, http.StatusForbidden, client.ProblemBody{Code: client.CodeRole, Message: "this takes the role " + oneOf(rt.roles)})
+				return
+			}
+		}
+		if rt.body {
+			if why := notJSON(r); why != "" {
+				s.problem(w, r, http.StatusUnsupportedMediaType, client.ProblemBody{Code: client.CodeMediaType, Message: why})
+				return
+			}
+		}
+		rt.handle(w, r)
+	}
+}
+
+func oneOf(roles []client.Role) string {
+	s := make([]string, len(roles))
+	for i, r := range roles {
+		s[i] = string(r)
+	}
+	return strings.Join(s, " or ")
+}
+
+// write sends a document. Its encoding cannot fail for values of this package;
+// if it did, the caller must not take a part of it for an answer.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, v any) {
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		s.log.LogAttrs(r.Context(), slog.LevelError, "an answer could not be written down", slog.Any("error", err))
+		status, b = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"the answer could not be written down"}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(b, '\n'))
+}
+
+func (s *Server) problem(w http.ResponseWriter, r *http.Request, status int, p client.ProblemBody) {
+	s.write(w, r, status, client.Problem{Error: p})
+}

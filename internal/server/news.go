@@ -1,0 +1,43 @@
+package server
+
+import "sync"
+
+// news tells those who follow the log that there may be something new in it. It
+// carries no events: everybody reads the log at his own pace, so that a slow
+// reader costs nothing. Safe for concurrent use.
+type news struct {
+	mu    sync.Mutex
+	next  chan struct{}
+	over  chan struct{}
+	ended bool
+}
+
+func newNews() *news { return &news{next: make(chan struct{}), over: make(chan struct{})} }
+
+// tell wakes everybody who waits.
+func (n *news) tell() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	close(n.next)
+	n.next = make(chan struct{})
+}
+
+// wait returns a channel that is closed by the next tell. It is taken before the
+// log is read, so that nothing falls in between.
+func (n *news) wait() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.next
+}
+
+// end makes done's channel close: no more news from here.
+func (n *news) end() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.ended {
+		n.ended = true
+		close(n.over)
+	}
+}
+
+func (n *news) done() <-chan struct{} { return n.over }

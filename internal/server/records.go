@@ -1,0 +1,144 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// healthCache keeps callers without a token from making the store write more than
+// once in a while.
+type healthCache struct {
+	mu sync.Mutex
+	at time.Time
+	ok bool
+}
+
+const healthFor = time.Second
+
+// healthz says whether the store can write, and nothing else: it takes no token.
+func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
+	h := &s.health
+	h.mu.Lock()
+	if time.Since(h.at) > healthFor {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), writeTime)
+		st, err := s.host.Status(ctx)
+		cancel()
+		h.ok, h.at = err == nil && st.Healthy, time.Now()
+	}
+	ok := h.ok
+	h.mu.Unlock()
+	status := http.StatusOK
+	if !ok {
+		status = http.StatusServiceUnavailable
+	}
+	s.write(w, r, status, client.Health{OK: ok})
+}
+
+// unavailable answers for a store that does not.
+func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) {
+	s.log.LogAttrs(r.Context(), slog.LevelError, "the store does not answer", slog.Any("error", err))
+	s.problem(w, r, http.StatusServiceUnavailable, client.ProblemBody{Code: client.CodeStore, Message: "the store is not available"})
+}
+
+func (s *Server) status(w http.ResponseWriter, r *http.Request) {
+	st, err := s.host.Status(r.Context())
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	out := client.Status{Dir: st.Dir, Revision: st.Revision, Engine: st.Engine, LastSeq: st.LastSeq, Healthy: st.Healthy, Problems: st.Problems, Latches: latches(st.Latches)}
+	if bad := s.badConfig.Load(); bad != nil {
+		out.Problems = append(out.Problems, *bad+" (the configuration before stays in use)")
+	}
+	g := s.gate
+	out.Daemon = &client.Daemon{PID: os.Getpid(), Version: s.o.Version, Since: s.since.UTC(), Listen: s.Addr(),
+		Running: len(g.slots), Waiting: int(g.waiting.Load()), Decided: g.decided.Load(), Overloaded: g.refused.Load()}
+	s.write(w, r, http.StatusOK, out)
+}
+
+func (s *Server) hooks(w http.ResponseWriter, r *http.Request) {
+	list := []client.Hook{}
+	for _, b := range s.host.Bindings() {
+		list = append(list, hookOf(b))
+	}
+	s.write(w, r, http.StatusOK, struct {
+		Hooks []client.Hook `json:"hooks"`
+	}{list})
+}
+
+// hookOf compiles only while both types have the same members.
+func hookOf(b belay.BindingStatus) client.Hook { return client.Hook(b) }
+
+func latches(ls []kernel.Latch) []client.Latch {
+	out := []client.Latch{}
+	for _, l := range ls {
+		out = append(out, client.Latch{Runtime: l.Runtime, Session: l.Session, Reason: l.Reason, Kind: l.Kind, DecidedBy: l.DecidedBy, Invocation: l.Invocation, Since: l.Since})
+	}
+	return out
+}
+
+func (s *Server) latches(w http.ResponseWriter, r *http.Request) {
+	ls, err := s.host.Latches(r.Context())
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	s.write(w, r, http.StatusOK, struct {
+		Latches []client.Latch `json:"latches"`
+	}{latches(ls)})
+}
+
+const maxSmallBody = 4 << 10
+
+func (s *Server) clearLatch(w http.ResponseWriter, r *http.Request) {
+	var key client.Session
+	src, err := readBody(w, r, maxSmallBody)
+	if err == nil && len(src) > maxSmallBody {
+		s.problem(w, r, http.StatusRequestEntityTooLarge, client.ProblemBody{Code: client.CodeTooLarge, Message: "the body is too large"})
+		return
+	}
+	if err == nil {
+		err = json.Unmarshal(src, &key, json.RejectUnknownMembers(true))
+	}
+	if err != nil || key.Runtime == "" || len(key.Runtime) > phases.MaxRuntimeBytes || len(key.Session) > phases.MaxIDBytes {
+		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: `the body must be {"runtime": "…", "session": "…"}`})
+		return
+	}
+	defer s.news.tell()
+	switch err := s.host.ClearLatch(r.Context(), kernel.SessionKey{Runtime: key.Runtime, Session: key.Session}); {
+	case errors.Is(err, kernel.ErrConflict):
+		s.problem(w, r, http.StatusNotFound, client.ProblemBody{Code: client.CodeNotFound, Message: "the session is not latched"})
+	case err != nil:
+		s.unavailable(w, r, err)
+	default:
+		s.log.LogAttrs(r.Context(), slog.LevelInfo, "a latch was cleared", slog.String("runtime", key.Runtime), slog.String("session", key.Session))
+		s.write(w, r, http.StatusOK, key)
+	}
+}
+
+func (s *Server) reload(w http.ResponseWriter, r *http.Request) {
+	defer s.news.tell()
+	if err := s.Reload(context.WithoutCancel(r.Context())); err != nil {
+		// The role may see what `belay status` prints: what is wrong in its own file.
+		s.problem(w, r, http.StatusConflict, client.ProblemBody{Code: client.CodeConfig, Message: phases.SafeText(err.Error(), 4<<10), Hint: "The configuration before stays in use."})
+		return
+	}
+	st, err := s.host.Status(r.Context())
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	s.write(w, r, http.StatusOK, client.Reloaded{Revision: st.Revision})
+}

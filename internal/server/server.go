@@ -1,0 +1,300 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/adapters"
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Classes of errors, for errors.Is.
+var (
+	// ErrRunning: another daemon serves the state directory.
+	ErrRunning = errors.New("a daemon serves this state directory already")
+	// ErrAddress: the address to listen on is not a loopback address with a port.
+	ErrAddress = errors.New("not a loopback address")
+	// ErrState: the state directory is not fit for a socket.
+	ErrState = errors.New("the state directory cannot be served")
+)
+
+// Host is what is served; *belay.Belay is one. Safe for concurrent use.
+type Host interface {
+	ask.Host
+	Reload(ctx context.Context) error
+	Status(ctx context.Context) (belay.Status, error)
+	Bindings() []belay.BindingStatus
+	Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error)
+	Latches(ctx context.Context) ([]kernel.Latch, error)
+	ClearLatch(ctx context.Context, key kernel.SessionKey) error
+}
+
+// Options are the ways to serve. Dir is needed; zero members take the defaults.
+type Options struct {
+	Dir      string                      // the state directory that Host has open
+	Listen   string                      // IP:PORT of a loopback address besides the socket; "" means none; port 0 picks one
+	Runtimes map[string]adapters.Adapter // by the name in /adapters/NAME
+	Version  string                      // of the program
+	User     string                      // whose agents these are; goes into the invocations of runtimes
+	Logger   *slog.Logger                // nil discards
+
+	Running  int           // invocations decided at once; default 4 for each CPU, at least 8
+	Queue    int           // invocations that may wait for their turn; default 128
+	Patience time.Duration // how long they may; default 5 s
+	Conns    int           // connections on each listener; default 512
+	Streams  int           // clients that follow the events; default 32
+	Drain    time.Duration // how long a stop waits for what has begun; default 20 s
+	Watch    time.Duration // how often belay.yaml is looked at; default 1 s, negative never
+}
+
+func (o Options) withDefaults() Options {
+	o.Running = cmp.Or(o.Running, max(8, 4*runtime.GOMAXPROCS(0)))
+	o.Queue = cmp.Or(o.Queue, 128)
+	o.Patience = cmp.Or(o.Patience, 5*time.Second)
+	o.Conns = cmp.Or(o.Conns, 512)
+	o.Streams = cmp.Or(o.Streams, 32)
+	o.Drain = cmp.Or(o.Drain, 20*time.Second)
+	o.Watch = cmp.Or(o.Watch, time.Second)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// How long one part of a request may take.
+const (
+	headerTime = 5 * time.Second
+	bodyTime   = 15 * time.Second
+	decideTime = 60 * time.Second // above the chain's own deadlines, which are the ones that count
+	writeTime  = 10 * time.Second
+	idleTime   = 2 * time.Minute
+
+	maxHeader = 16 << 10 // bytes
+)
+
+// Server serves one state directory. Safe for concurrent use.
+type Server struct {
+	host   Host
+	o      Options
+	log    *slog.Logger
+	locked *os.File
+	socket string // path
+	unix   net.Listener
+	tcp    net.Listener // nil without Options.Listen
+	hosts  []string     // what a Host header may say on tcp
+	http   *http.Server
+	gate   *gate
+	news   *news
+	health healthCache
+	since  time.Time
+
+	tokens  atomic.Pointer[tokens]
+	streams atomic.Int64
+	routes  []route
+
+	// reloading keeps one reload at a time.
+	reloading sync.Mutex
+	badConfig atomic.Pointer[string] // why belay.yaml is not the one in use; nil when it is
+}
+
+// Open takes the state directory and its addresses. Nothing is answered before
+// Serve. Errors are ErrRunning, ErrAddress, ErrState or those of the system.
+// The caller closes the host after Serve has returned.
+func Open(host Host, o Options) (*Server, error) {
+	s := &Server{host: host, o: o.withDefaults(), since: time.Now(), news: newNews()}
+	s.log = s.o.Logger
+	s.gate = newGate(s.o.Running, s.o.Queue, s.o.Patience)
+	s.routes = s.table()
+	if err := s.open(); err != nil {
+		s.release()
+		return nil, err
+	}
+	s.http = &http.Server{
+		Handler:           s.handler(),
+		ReadHeaderTimeout: headerTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    maxHeader,
+		ConnContext:       connContext,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	s.http.RegisterOnShutdown(s.news.end)
+	return s, nil
+}
+
+func (s *Server) open() error {
+	dir, err := filepath.Abs(s.o.Dir)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrState, err)
+	}
+	fi, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrState, err)
+	}
+	switch {
+	case !fi.IsDir() || !ownedByUs(fi):
+		return fmt.Errorf("%w: %s must be a directory of the user who serves it", ErrState, dir)
+	case fi.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%w: others can look into %s: chmod 700 it", ErrState, dir)
+	}
+	listen := s.o.Listen
+	if listen != "" {
+		if listen, err = loopback(listen); err != nil {
+			return err
+		}
+	}
+	if s.locked, err = lock(dir); err != nil {
+		return err
+	}
+	t, err := openTokens(dir)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrState, err)
+	}
+	s.tokens.Store(&t)
+	s.socket = filepath.Join(dir, client.SocketName)
+	if s.unix, err = listenUnix(s.socket); err != nil {
+		return err
+	}
+	s.unix = &limited{Listener: s.unix, slots: make(chan struct{}, s.o.Conns)}
+	if listen != "" {
+		l, err := net.Listen("tcp", listen)
+		if err != nil {
+			return fmt.Errorf("listen on %s: %w", listen, err)
+		}
+		s.tcp = &limited{Listener: l, slots: make(chan struct{}, s.o.Conns)}
+		s.hosts = hostsOf(l.Addr().String())
+	}
+	return nil
+}
+
+// release gives back what open took. The socket goes first: who finds none works
+// on the state directly, which is safe, since the log can be shared.
+func (s *Server) release() {
+	if s.unix != nil {
+		_ = os.Remove(s.socket)
+		_ = s.unix.Close()
+	}
+	if s.tcp != nil {
+		_ = s.tcp.Close()
+	}
+	if s.locked != nil {
+		_ = s.locked.Close() // the file stays: removing it would let two hold a lock each
+	}
+}
+
+// Socket returns the path of the unix socket.
+func (s *Server) Socket() string { return s.socket }
+
+// Addr returns the address of the loopback listener, or "".
+func (s *Server) Addr() string {
+	if s.tcp == nil {
+		return ""
+	}
+	return s.tcp.Addr().String()
+}
+
+// Serve answers until ctx ends. Then it refuses new connections, lets what has
+// begun finish within Options.Drain, and returns nil; any other error is a
+// listener that failed. It can be called once.
+func (s *Server) Serve(ctx context.Context) error {
+	defer s.release()
+	watching, stopWatching := context.WithCancel(ctx)
+	defer stopWatching()
+	go s.watch(watching)
+	failed := make(chan error, 2)
+	for _, l := range []net.Listener{s.unix, s.tcp} {
+		if l == nil {
+			continue
+		}
+		go func() { failed <- s.http.Serve(l) }()
+	}
+	select {
+	case err := <-failed:
+		_ = s.http.Close()
+		return fmt.Errorf("server: %w", err)
+	case <-ctx.Done():
+	}
+	s.log.LogAttrs(ctx, slog.LevelInfo, "stopping", slog.Int("running", len(s.gate.slots)))
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.Drain)
+	defer cancel()
+	if err := s.http.Shutdown(drain); err != nil {
+		s.log.LogAttrs(ctx, slog.LevelWarn, "requests were cut off", slog.Any("error", err))
+		_ = s.http.Close()
+	}
+	return nil
+}
+
+// Reload takes belay.yaml and the tokens into use as they are now. With an error
+// everything stays as it was, and the status says so. Requests that have begun
+// finish with what was in use before.
+func (s *Server) Reload(ctx context.Context) error {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	err := s.host.Reload(ctx)
+	if err == nil {
+		var t tokens
+		if t, err = openTokens(s.o.Dir); err == nil {
+			s.tokens.Store(&t)
+		}
+	}
+	if err != nil {
+		text := err.Error()
+		s.badConfig.Store(&text)
+		s.log.LogAttrs(ctx, slog.LevelError, "not reloaded: the configuration before stays in use", slog.Any("error", err))
+		return err
+	}
+	s.badConfig.Store(nil)
+	s.log.LogAttrs(ctx, slog.LevelInfo, "reloaded")
+	return nil
+}
+
+// watch reloads when belay.yaml has become another file.
+func (s *Server) watch(ctx context.Context) {
+	if s.o.Watch < 0 {
+		return
+	}
+	path := filepath.Join(s.o.Dir, config.FileName)
+	seen := glance(path)
+	tick := time.NewTicker(s.o.Watch)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if now := glance(path); now != seen {
+			seen = now
+			_ = s.Reload(ctx) // logged, and in the status
+		}
+	}
+}
+
+// glance tells files apart without reading them.
+func glance(path string) string {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return "none"
+	}
+	return fmt.Sprintf("%d %d %v", fi.Size(), fi.ModTime().UnixNano(), fileID(fi))
+}
+
+// closeBody reads what is left of a request, so that a caller who is still
+// sending hears the answer instead of a broken connection.
+func closeBody(b io.Reader) { _, _ = io.CopyN(io.Discard, b, 16<<20) }
