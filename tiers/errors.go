@@ -2,15 +2,16 @@ package tiers
 
 import "errors"
 
-// Classes of errors, for errors.Is.
+// Classes of errors, for errors.Is. A Code is a class too.
 var (
 	ErrManifest   = errors.New("manifest not valid")         // the manifest is malformed or contradicts itself
 	ErrCapability = errors.New("capability not valid")       // a capability's text is malformed
 	ErrConfig     = errors.New("configuration not accepted") // a binding's configuration does not fit the manifest's schema
 )
 
-// Error says what is wrong with a manifest, a capability or a configuration.
-// Field names the member (a JSON Pointer, or empty); Text is for people.
+// Error says what is wrong with a manifest, a capability, a configuration or a
+// hook's signatures. Field names the member (a JSON Pointer, or empty); Text is
+// for people, and safe to show.
 type Error struct {
 	Class error
 	Field string
