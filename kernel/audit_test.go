@@ -76,6 +76,7 @@ func TestAuditHooksSeeTheRedactedRecordOnce(t *testing.T) {
 	})
 	inv := invocation(phases.PreTool)
 	inv.Action = []byte(`{"tool":"exec","args":{"command":"echo SECRET Bob"}}`)
+	inv.Metadata = map[string]jsontext.Value{"x": jsontext.Value(`"SECRET"`)}
 	v := h.invoke(t, inv)
 	if v.Decision != phases.Block || v.Reason != "because of Bob" {
 		t.Errorf("verdict %+v", v)

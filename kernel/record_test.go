@@ -236,6 +236,26 @@ func TestStoreFailures(t *testing.T) {
 	}
 }
 
+// Also what cannot be decided puts the gap on record first.
+func TestRefusalReportsTheGap(t *testing.T) {
+	f := &flaky{Store: memory.New()}
+	h := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.Store = f })
+	f.set(false, true, false)
+	h.InvokeWith(t.Context(), invocation(phases.PrePlan), unblockable)
+	f.set(false, false, false)
+	bad := kernel.Refusal{Invocation: invocation(phases.PreTool), Fault: phases.NewFault(phases.KindProtocol, "garbage", nil)}
+	if v, _ := h.Refuse(t.Context(), bad); v.Event == nil {
+		t.Fatalf("verdict %+v", v)
+	}
+	var types []phases.EventType
+	for _, e := range h.events(t, kernel.EventQuery{}) {
+		types = append(types, e.Type)
+	}
+	if diff := cmp.Diff([]phases.EventType{phases.EventLatch, phases.EventGap, phases.EventFailure}, types); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A process that ended while the store was down leaves its spool to the next one.
 func TestSpoolOutlivesTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "spool.jsonl")
@@ -319,7 +339,7 @@ func TestCallersContext(t *testing.T) {
 	cancel()
 	h := newHost(t, []hook{{name: "a", run: failing(phases.KindDeadline)}})
 	v, err := h.Invoke(ctx, invocation(phases.PreTool))
-	if v.Decision != phases.Block || v.Event == nil || err == nil {
+	if v.DecidedBy != "a" || v.Kind != phases.KindDeadline || v.Event == nil || err == nil {
 		t.Errorf("a caller that gave up: %+v, %v; want a recorded block", v, err)
 	}
 }
