@@ -1,7 +1,6 @@
 package wasm_test
 
 import (
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,7 +21,7 @@ var goGuest = sync.OnceValues(func() ([]byte, error) {
 	c := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, "./testdata/goguest")
 	c.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
 	if msg, err := c.CombinedOutput(); err != nil {
-		_, _ = io.WriteString(os.Stderr, string(msg))
+		_, _ = os.Stderr.Write(msg)
 		return nil, err
 	}
 	return os.ReadFile(out)

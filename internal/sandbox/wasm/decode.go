@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -256,10 +257,9 @@ func (p *parser) valType() (ValType, error) {
 	if t := ValType(c); t.Valid() {
 		return t, nil
 	}
-	if c >= 0x63 && c <= 0x78 && c != 0x77 && c != 0x78 {
-		return 0, p.failAt(p.pos-1, ErrUnsupported, "typed references (value type %#02x)", c)
-	}
-	return 0, p.failAt(p.pos-1, ErrMalformed, "value type %#02x is unknown", c)
+	e := unknownType(c, p.pos-1)
+	e.Section = p.sec
+	return 0, e
 }
 
 func (p *parser) refType() (ValType, error) {
@@ -358,7 +358,7 @@ func (p *parser) next(r *Reader, in *Instr, base int) error {
 	if err == nil {
 		return nil
 	}
-	if e, ok := err.(*Error); ok {
+	if e := (*Error)(nil); errors.As(err, &e) {
 		e.Section, e.Offset = p.sec, e.Offset+base
 		return e
 	}

@@ -1,5 +1,7 @@
 package wasm
 
+import "errors"
+
 // The sections with contents: elements, code, data.
 
 func (p *parser) elems() error {
@@ -122,7 +124,7 @@ func (p *parser) code() error {
 	for i := range p.m.Funcs {
 		f := &p.m.Funcs[i]
 		if err := p.function(v, f); err != nil {
-			if e, ok := err.(*Error); ok {
+			if e := (*Error)(nil); errors.As(err, &e) {
 				e.Func = len(p.m.Imports) + i
 			}
 			return err

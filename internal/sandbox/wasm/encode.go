@@ -1,6 +1,9 @@
 package wasm
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
 // Encode writes a module from its model, canonically, with no custom sections apart
 // from keep. Bodies are decoded and re-encoded instruction by instruction; an error
@@ -264,7 +267,7 @@ func (e *encoder) code(m *Module) error {
 		r := NewReader(f.Body)
 		for {
 			err := r.Next(&in)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {

@@ -72,6 +72,11 @@ func (r *Reader) Next(in *Instr) error {
 		if err != nil {
 			return err
 		}
+		// The language allows padding here, too, but wazero takes the first byte of a SIMD
+		// number for the whole: padded, one instruction could pass for another.
+		if n := r.pos - in.Start - 1; op == 0xfd && n > 1 && sub < 1<<(7*(n-1)) {
+			return newError(ErrUnsupported, in.Start, "padded opcode number")
+		}
 		if sub > 0xff || op != 0xfc && op != 0xfd {
 			return unknownOp(op, sub, in.Start)
 		}
@@ -149,7 +154,7 @@ func (r *Reader) immediates(in *Instr, inf *OpInfo) (err error) {
 		var c byte
 		if c, err = r.byte(); err == nil {
 			if in.Type = ValType(c); !in.Type.IsRef() {
-				err = newError(ErrMalformed, r.pos-1, "reference type %#02x is unknown", c)
+				err = unknownType(c, r.pos-1)
 			}
 		}
 	}
@@ -205,8 +210,10 @@ func (r *Reader) blockType() (BlockType, error) {
 	if st != lebOK {
 		return 0, newError(ErrMalformed, r.pos, "block type: %v", st)
 	}
-	// The short forms are single bytes, not integers: no padding for them.
-	if t := BlockType(v); t < 0 && t != BlockEmpty && (v < -64 || !ValType(v+128).Valid()) || v < 0 && n != 1 {
+	if v < 0 && n == 1 && v != int64(BlockEmpty) && !ValType(v+128).Valid() {
+		return 0, unknownType(byte(v)&0x7f, r.pos)
+	}
+	if v < 0 && n != 1 { // the short forms are single bytes, not integers: no padding
 		return 0, newError(ErrMalformed, r.pos, "block type is unknown")
 	}
 	r.pos += n
@@ -257,11 +264,19 @@ func (r *Reader) types(in *Instr) error {
 	in.Types = in.Types[:0]
 	for i, c := range b {
 		if !ValType(c).Valid() {
-			return newError(ErrMalformed, r.pos-len(b)+i, "value type %#02x is unknown", c)
+			return unknownType(c, r.pos-len(b)+i)
 		}
 		in.Types = append(in.Types, ValType(c))
 	}
 	return nil
+}
+
+// unknownType names the proposal that a type's byte belongs to, where it is a known one.
+func unknownType(c byte, off int) *Error {
+	if c >= 0x63 && c <= 0x76 {
+		return newError(ErrUnsupported, off, "typed references (type %#02x)", c)
+	}
+	return newError(ErrMalformed, off, "type %#02x is unknown", c)
 }
 
 // unknownOp names the proposal that an opcode belongs to, where it is a known one.

@@ -1,6 +1,9 @@
 package wasm
 
-import "math"
+import (
+	"errors"
+	"math"
+)
 
 // validator checks function bodies with the algorithm of the specification's appendix
 // (an operand stack of types and a stack of open blocks). One is used for all bodies of
@@ -63,8 +66,8 @@ func (v *validator) function(f *Func, base int) error {
 	if err == nil {
 		return nil
 	}
-	e, ok := err.(*Error)
-	if !ok {
+	var e *Error
+	if !errors.As(err, &e) {
 		e = newError(ErrMalformed, len(f.Body), "unexpected end of the body: end is missing")
 	}
 	e.Section, e.Offset = sectionNames[secCode], e.Offset+base
