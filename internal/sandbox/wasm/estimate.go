@@ -44,7 +44,7 @@ const (
 	nsPerEntry    = 3_000
 	nsPerCall     = 3_000
 	nsPerIndirect = 28_000
-	nsPerBulk     = 40_000
+	nsPerBulk     = 60_000
 	nsPerHigh     = 8_000
 	nsPerSIMD     = 1_200
 	nsPerPhi      = 1

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/tetratelabs/wazero"
@@ -95,7 +96,8 @@ func FuzzBody(f *testing.F) {
 		switch {
 		case err == nil && theirs != nil:
 			t.Errorf("accepted; the engine says %v", theirs)
-		case err != nil && theirs == nil && !errors.Is(err, wasm.ErrLimit) && !errors.Is(err, wasm.ErrUnsupported):
+		case err != nil && theirs == nil && !errors.Is(err, wasm.ErrLimit) && !errors.Is(err, wasm.ErrUnsupported) &&
+			!strings.Contains(err.Error(), "opcode 0xfd"): // of SIMD numbers the engine reads only the first byte
 			t.Errorf("%v; the engine accepts it", err)
 		}
 		if err != nil {
