@@ -49,7 +49,7 @@ func SafeReason(err error) string {
 		return phases.SafeText(f.Error(), phases.MaxReasonBytes)
 	}
 	var p *PayloadError
-	if errors.As(err, &p) && p.Class == ErrVerdicts {
+	if errors.As(err, &p) && !p.Is(ErrPayload) {
 		return phases.SafeText("no decision could be made: "+p.Error(), phases.MaxReasonBytes)
 	}
 	if p != nil {

@@ -234,7 +234,7 @@ func checkSubset(before, after jsontext.Value, rule RewriteRule, e Effect) error
 	}
 	var list []jsontext.Value
 	walk(old, 0, func(m member) bool {
-		list = append(list, jsontext.Value(old[m.value.start:m.value.end]))
+		list = append(list, old[m.value.start:m.value.end])
 		return true
 	})
 	next, subset := 0, true

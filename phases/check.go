@@ -271,7 +271,7 @@ func pathArguments(args jsontext.Value) []string {
 	var out []string
 	walk(args, skipSpace(args, 0), func(m member) bool {
 		name, _ := unquote(args[m.name.start:m.name.end])
-		v := jsontext.Value(args[m.value.start:m.value.end])
+		v := args[m.value.start:m.value.end]
 		if !isPathArgument(name) {
 			return true
 		}
@@ -310,7 +310,7 @@ func patchedFiles(args jsontext.Value) ([]string, bool) {
 	var out []string
 	texts := 0
 	walk(args, skipSpace(args, 0), func(m member) bool {
-		text, ok := GetString(jsontext.Value(args[m.value.start:m.value.end]), "")
+		text, ok := GetString(args[m.value.start:m.value.end], "")
 		if ok && strings.Contains(text, "***") {
 			texts++
 			out = append(out, patchHeaders(text)...)

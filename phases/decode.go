@@ -178,7 +178,7 @@ func checkJSON(b []byte, lim Limits) error {
 	}
 	dec := jsontext.NewDecoder(newByteReader(b))
 	if _, err := dec.ReadValue(); err != nil {
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return newDecodeError(b, "", len(b), "the document is empty")
 		}
 		return decodeError(b, err)

@@ -65,7 +65,7 @@ func parse(b []byte, limit int) (*payload, error) {
 	if _, err := dec.ReadToken(); err != nil { // the closing brace
 		return refuse(adapters.ErrPayload, "%s", syntaxReason(err))
 	}
-	if _, err := dec.ReadToken(); err != io.EOF {
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return refuse(adapters.ErrPayload, "there is something after the JSON object")
 	}
 	return p, nil

@@ -77,7 +77,7 @@ func isContainer(name string) bool {
 }
 
 // container walks what runs inside of one: exec, run.
-func (w *walker) container(e *env, name string, args []Word, open bool, c ctx, raw string, i int) {
+func (w *walker) container(name string, args []Word, open bool, c ctx, raw string, i int) {
 	const takes = "eutwvplhmacnfiNH"
 	at := slices.IndexFunc(args, func(a Word) bool {
 		return a.Text == "exec" || a.Text == "run" || a.Text == "enter" || a.Text == "debug"
@@ -88,7 +88,7 @@ func (w *walker) container(e *env, name string, args []Word, open bool, c ctx, r
 	verb := args[at].Text
 	args = args[at+1:]
 	c.remote = true
-	e = newEnvUnknownParams()
+	e := newEnvUnknownParams()
 	label := name + " " + verb
 	if name == "kubectl" || name == "oc" || name == "lxc" || name == "incus" {
 		if at := slices.IndexFunc(args, func(a Word) bool { return a.Text == "--" }); at >= 0 {

@@ -19,7 +19,7 @@ func (w *walker) unwrap(e *env, name string, words []Word, open bool, c ctx, raw
 		w.git(e, args, c, raw, i)
 		return
 	case isContainer(name):
-		w.container(e, name, args, open, c, raw, i)
+		w.container(name, args, open, c, raw, i)
 		return
 	case name == "at" || name == "batch":
 		w.stdinCode(e, name, c, i, raw)

@@ -72,7 +72,7 @@ func (d *detector) value(s, kind string, str strength, name string, from, to int
 	if kind == "credential" || kind == "token" || kind == "cookie" {
 		if rest, ok := authScheme(v); ok {
 			from += len(v) - len(rest)
-			v, str = rest, strong
+			v = rest
 			if credible(v, weak, true) || len(v) >= 16 && credible(v, strong, true) {
 				add(kind, from, to)
 			}

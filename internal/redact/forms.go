@@ -26,11 +26,9 @@ func findPEM(s string, add func(kind string, from, to int)) {
 		for from < len(s) && s[from] == '-' {
 			from++
 		}
-		to := len(s)
+		to := pemBody(s, from) // cut off
 		if end := strings.Index(s[from:], "-----END"); end >= 0 {
 			to = from + end
-		} else {
-			to = pemBody(s, from)
 		}
 		body := s[from:to]
 		if n := strings.Count(body, "BEGIN "); n > 0 {

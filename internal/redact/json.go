@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"strconv"
 
@@ -25,7 +26,7 @@ func (r *Redactor) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
 	if err := w.value("", r.masks, none, ""); err != nil {
 		return nil, nil, &Error{ErrInput, "the document is not JSON that can be redacted"}
 	}
-	if _, err := w.dec.ReadToken(); err != io.EOF {
+	if _, err := w.dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, nil, &Error{ErrInput, "there is more after the document"}
 	}
 	out := jsontext.Value(w.out)

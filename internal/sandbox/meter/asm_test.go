@@ -14,7 +14,6 @@ func o(op wasm.Op) ins                         { return ins{Op: op} }
 func x(op wasm.Op, i uint32) ins               { return ins{Op: op, Index: i} }
 func i32c(v int32) ins                         { return ins{Op: wasm.OpI32Const, Bits: uint64(int64(v))} }
 func i64c(v int64) ins                         { return ins{Op: wasm.OpI64Const, Bits: uint64(v)} }
-func f64c(bits uint64) ins                     { return ins{Op: wasm.OpF64Const, Bits: bits} }
 func get(i uint32) ins                         { return x(wasm.OpLocalGet, i) }
 func set(i uint32) ins                         { return x(wasm.OpLocalSet, i) }
 func tee(i uint32) ins                         { return x(wasm.OpLocalTee, i) }
@@ -23,9 +22,7 @@ func br(i uint32) ins                          { return x(wasm.OpBr, i) }
 func brIf(i uint32) ins                        { return x(wasm.OpBrIf, i) }
 func brTable(l ...uint32) ins                  { return ins{Op: wasm.OpBrTable, Labels: l} }
 func blk(op wasm.Op, t ...any) ins             { return ins{Op: op, Block: blockType(t)} }
-func lanes(op wasm.Op, i uint8) ins            { return ins{Op: op, Lane: i} }
 func mem(op wasm.Op, off uint32) ins           { return ins{Op: op, Offset: off} }
-func v128c(lo, hi uint64) ins                  { return ins{Op: wasm.OpV128Const, Bits: lo, BitsHi: hi} }
 func sig(in, out []wasm.ValType) wasm.FuncType { return wasm.FuncType{Params: in, Results: out} }
 func ty(t ...wasm.ValType) []wasm.ValType      { return t }
 
