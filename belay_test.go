@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -347,6 +348,15 @@ func TestAdHocHooksAreUntrusted(t *testing.T) {
 	if v, _ := b.Invoke(t.Context(), exec("ls")); v.Decision != phases.Block || v.Kind != phases.KindLoad {
 		t.Errorf("a priority of the trusted: %+v", v)
 	}
+	// Its state is kept apart from that of an installed hook of the same name.
+	store := memory.New()
+	b = open(t, t.TempDir(), belay.Options{Store: store, Hooks: []belay.AdHocHook{{Name: "twice", Module: twice()}}})
+	invoke(t, b, exec("ls"))
+	for namespace, want := range map[string]string{"twice": "", "adhoc:twice": "\x01"} {
+		if st, err := store.HookState(t.Context(), namespace, "n"); err != nil || string(st.Value) != want {
+			t.Errorf("state of %s: %q, %v", namespace, st.Value, err)
+		}
+	}
 	if _, err := belay.Open(t.Context(), t.TempDir(), belay.Options{Hooks: []belay.AdHocHook{{Path: "no/such/file.wasm"}}}); err == nil {
 		t.Error("a hook that is not there was accepted")
 	}
@@ -392,4 +402,30 @@ hooks:
 			t.Errorf("events %+v, %v", es, err)
 		}
 	}
+}
+
+func BenchmarkInvoke(b *testing.B) {
+	dir := b.TempDir()
+	host, err := belay.Open(b.Context(), dir, belay.Options{Hooks: []belay.AdHocHook{{Path: example("command-block")}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer host.Close()
+	b.Run("sequential", func(b *testing.B) {
+		for b.Loop() {
+			if v, err := host.Invoke(b.Context(), exec("ls -la")); err != nil || v.Decision != phases.Allow {
+				b.Fatal(err, v)
+			}
+		}
+	})
+	b.Run("parallel", func(b *testing.B) {
+		b.SetParallelism(16)
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if v, err := host.Invoke(context.Background(), exec("ls -la")); err != nil || v.Decision != phases.Allow {
+					b.Error(err, v)
+				}
+			}
+		})
+	})
 }
