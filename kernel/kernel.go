@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/phases"
@@ -32,6 +33,7 @@ type Kernel struct {
 	conflicts sync.RWMutex
 
 	unhealthy atomic.Pointer[Health]
+	pruned    atomic.Pointer[time.Time] // when expired runs were last dropped
 }
 
 // Health says whether the kernel can do its work.

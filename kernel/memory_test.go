@@ -41,8 +41,8 @@ func TestMetadataIsCarriedAlongTheRun(t *testing.T) {
 	h.clock.add(kernel.MetadataTTL + 1)
 	h.invoke(t, invocation(phases.PreSend))
 	wantOrder(t, seen, "high [redacted]|from the caller", "|from the caller", "|from the caller", "|")
-	if n, err := h.store.Prune(t.Context(), h.clock.Now()); err != nil || n != 1 {
-		t.Errorf("Prune: %d, %v", n, err)
+	if r, err := h.store.RunState(t.Context(), phases.RunKey{Runtime: "custom", Session: "s-1", Run: "r-1"}, h.clock.Now()); err != nil || r.Version != 0 {
+		t.Errorf("what has expired was not dropped: %+v, %v", r, err)
 	}
 }
 

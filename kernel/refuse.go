@@ -124,10 +124,25 @@ func (k *Kernel) commit(ctx context.Context, b Batch) (Receipt, error) {
 	switch {
 	case err == nil:
 		k.unhealthy.Store(nil)
+		k.prune(ctx, b.Now)
 	case !errors.Is(err, ErrConflict) && !errors.Is(err, ErrUnavailable):
 		err = errors.Join(ErrUnavailable, err)
 	}
 	return r, err
+}
+
+// pruneEvery is how often contents of runs that have expired are dropped. They
+// are not shown any more in any case.
+const pruneEvery = time.Hour
+
+func (k *Kernel) prune(ctx context.Context, now time.Time) {
+	last := k.pruned.Load()
+	if last != nil && now.Sub(*last) < pruneEvery || !k.pruned.CompareAndSwap(last, &now) {
+		return
+	}
+	if _, err := k.o.Store.Prune(ctx, now); err != nil {
+		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "expired metadata could not be dropped", slog.Any("error", err))
+	}
 }
 
 // latch adds a latch for the session of a verdict that could not be carried out.
