@@ -63,12 +63,9 @@ func limitOf(tool string) int64 {
 	return hook.ConfigInt("/limits/*", -1)
 }
 
-func key(tool string) string {
-	if len(tool) > 200 {
-		tool = tool[:200]
-	}
-	return "uses/" + tool
-}
+// key of at most 256 bytes: a longer name is refused by the host, and the hook
+// fails.
+func key(tool string) string { return "uses/" + tool }
 
 // load returns the uses whose window is still open.
 func load(tool string, after int64) ([]use, error) {

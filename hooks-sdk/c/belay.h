@@ -346,7 +346,8 @@ static inline uint32_t belay_json_skip(belay_text t, uint32_t i) {
       if (depth == 0 && (c == ',' || c == ':')) return i;
       i++;
     } else {
-      while (i < t.n && t.p[i] != ',' && t.p[i] != ']' && t.p[i] != '}' && t.p[i] > ' ') i++;
+      do i++; /* at least one byte, whatever it is: what is no JSON must end, too */
+      while (i < t.n && t.p[i] != ',' && t.p[i] != ']' && t.p[i] != '}' && t.p[i] != '"' && t.p[i] > ' ');
       if (depth == 0) return i;
     }
   }

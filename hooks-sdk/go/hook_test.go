@@ -1,8 +1,10 @@
 package hook_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	hook "github.com/belay-hooks/belay/hooks-sdk/go"
 	"github.com/belay-hooks/belay/hooks-sdk/go/hooktest"
@@ -170,4 +172,38 @@ func TestIntegers(t *testing.T) {
 	if _, ok := hook.ParseInt("1e3"); ok {
 		t.Error("1e3 is no integer here")
 	}
+}
+
+// What ParseJSON takes is JSON; what is JSON it takes, but for escapes of half a
+// surrogate pair and for nesting beyond its limit.
+func FuzzParseJSON(f *testing.F) {
+	for _, s := range []string{`{"a":[1,-0.5e+3,"\u00e9\ud83d\ude00"],"b":null}`, `"\ud800"`, `[[[[]]]]`, ` true `, `{"a":1,"a":2}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		_, ok := hook.ParseJSON(s)
+		valid := json.Valid([]byte(s))
+		if ok && !valid {
+			t.Errorf("%q is not JSON", s)
+		}
+		if !ok && valid && !strings.Contains(s, `\u`) && strings.Count(s, "[")+strings.Count(s, "{") < 200 {
+			t.Errorf("%q is JSON", s)
+		}
+	})
+}
+
+func FuzzWriterText(f *testing.F) {
+	f.Add("é\n\"\\\x00😀")
+	f.Fuzz(func(t *testing.T, s string) {
+		if !utf8.ValidString(s) {
+			t.Skip("text is UTF-8")
+		}
+		var w hook.Writer
+		out := w.Text(s).String()
+		v, ok := hook.ParseJSON(out)
+		var std string
+		if err := json.Unmarshal([]byte(out), &std); !ok || v.Text() != s || err != nil || std != s {
+			t.Errorf("%q became %s, %q and %q (%v)", s, out, v.Text(), std, err)
+		}
+	})
 }

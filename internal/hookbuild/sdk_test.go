@@ -34,7 +34,7 @@ func sdkFiles(t *testing.T) *txtar.Archive {
 				}
 				return nil
 			}
-			if strings.HasSuffix(name, "_test.go") || name == "Cargo.lock" || name == ".gitignore" {
+			if strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "_test.c") || name == "Cargo.lock" || name == ".gitignore" {
 				return nil
 			}
 			b, err := os.ReadFile(path)

@@ -1,0 +1,113 @@
+/*
+ * Native tests of the helpers in belay.h that need no host:
+ *   cc -std=c11 -g -O1 -fsanitize=address,undefined -Wall -Wextra -o t belay_test.c && ./t
+ */
+#include "belay.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Every piece has its own end, so that the sanitizer sees one byte too many. */
+void *belay_alloc(uint32_t n) {
+  void *p = malloc(n ? n : 1);
+  if (!p) abort();
+  return p;
+}
+
+static int failures;
+
+static void same(const char *what, belay_text got, const char *want) {
+  if (got.p && got.n == strlen(want) && memcmp(got.p, want, got.n) == 0) return;
+  printf("%s: got \"%.*s\", want \"%s\"\n", what, (int)got.n, got.p ? got.p : "(none)", want);
+  failures++;
+}
+
+static void number(const char *what, int64_t got, int64_t want) {
+  if (got == want) return;
+  printf("%s: got %lld, want %lld\n", what, (long long)got, (long long)want);
+  failures++;
+}
+
+static belay_text T(const char *s) { return (belay_text){s, (uint32_t)strlen(s)}; }
+
+static void examples(void) {
+  same("plain", belay_json_text(T("\"abc\"")), "abc");
+  same("escapes", belay_json_text(T("\"a\\n\\\"\\\\\\/\\u00e9\\ud83d\\ude00\\t\"")), "a\n\"\\/\xc3\xa9\xf0\x9f\x98\x80\t");
+  number("no string", belay_some(belay_json_text(T("12"))), 0);
+  number("half a string", belay_some(belay_json_text(T("\"12"))), 0);
+
+  belay_text doc = T(" {\"a\" : [1, \"]\\\"\", {\"b\":{}}], \"c\":-2.5e1, \"a\\/b\": null} ");
+  doc.p++, doc.n--;
+  same("array", belay_json_member(doc, T("a")), "[1, \"]\\\"\", {\"b\":{}}]");
+  same("number", belay_json_member(doc, T("c")), "-2.5e1");
+  same("escaped name", belay_json_member(doc, T("a/b")), "null");
+  number("absent member", belay_some(belay_json_member(doc, T("x"))), 0);
+  int count = 0;
+  for (belay_json_each e = belay_json_in(belay_json_member(doc, T("a"))); belay_json_next(&e);) count++;
+  number("elements", count, 3);
+
+  number("int", belay_int(T("-42"), 7), -42);
+  number("no int", belay_int(T("4.2"), 7), 7);
+  number("empty", belay_int(T(""), 7), 7);
+  number("sign alone", belay_int(T("-"), 7), 7);
+  number("too long", belay_int(T("99999999999999999999"), 7), 7);
+
+  belay_buf b = {0};
+  belay_put_string(&b, (belay_text){"a\"\\\n\t\0\x1f\xc3\xa9", 9});
+  same("put_string", belay_done(&b), "\"a\\\"\\\\\\n\\t\\u0000\\u001f\xc3\xa9\"");
+  belay_buf n = {0};
+  belay_put_int(&n, INT64_MIN);
+  belay_put_char(&n, ' ');
+  belay_put_int(&n, 0);
+  same("put_int", belay_done(&n), "-9223372036854775808 0");
+  same("pointer", belay_at(belay_child(T("/args"), T("a/b~c")), 12), "/args/a~1b~0c/12");
+  number("find", belay_find(T("abcabd"), T("abd")), 3);
+  number("find nothing", belay_find(T("ab"), T("abc")), -1);
+  number("prefix", belay_has_prefix(T("ab"), T("abc")), 0);
+}
+
+static uint64_t seed = 88172645463325252u;
+static uint32_t draw(uint32_t n) {
+  seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+  return (uint32_t)(seed >> 11) % n;
+}
+
+static uint64_t seen; /* so that every byte handed out is read */
+static void touch(belay_text t) {
+  for (uint32_t i = 0; i < t.n; i++) seen += (unsigned char)t.p[i];
+}
+
+static void walk(belay_text raw, int depth) {
+  if (depth == 50) return;
+  for (belay_json_each e = belay_json_in(raw); belay_json_next(&e);) {
+    touch(e.key);
+    touch(belay_json_text(e.value));
+    touch(belay_json_member(e.value, T("a")));
+    walk(e.value, depth + 1);
+  }
+}
+
+/* On anything that is no JSON the walkers end, and stay inside. */
+static void garbage(void) {
+  static const char alphabet[] = "{}[]\",:\\u0a19dDfn t1\"\"\\";
+  for (int round = 0; round < 200000; round++) {
+    uint32_t n = draw(40);
+    char *p = belay_alloc(n);
+    for (uint32_t i = 0; i < n; i++) p[i] = draw(10) ? alphabet[draw(sizeof alphabet - 1)] : (char)draw(256);
+    belay_text t = {p, n};
+    walk(t, 0);
+    touch(belay_json_text(t));
+    for (uint32_t i = 0; i < n; i++)
+      if (belay_json_skip(t, i) > n) number("skip beyond the end", 1, 0);
+    seen += (uint64_t)belay_int(t, 5);
+    free(p);
+  }
+}
+
+int main(void) {
+  examples();
+  garbage();
+  printf("%s (%llu)\n", failures ? "FAIL" : "ok", (unsigned long long)seen);
+  return failures != 0;
+}
