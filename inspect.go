@@ -22,6 +22,7 @@ type HookInfo struct {
 	Others       []string           `json:"others"`  // from elsewhere
 	Capabilities []CapabilityStatus `json:"capabilities"`
 	EstimateMS   float64            `json:"compile_estimate_ms"`
+	EstimateMiB  float64            `json:"compile_estimate_mib"`
 	MemoryMin    int64              `json:"memory_min"` // bytes
 	Functions    int                `json:"functions"`
 	Problems     []string           `json:"problems"` // why it would be refused
@@ -54,7 +55,7 @@ func InspectHook(ctx context.Context, file []byte, allowed []string) (HookInfo, 
 	info := HookInfo{
 		Digest: mod.Digest, Size: mod.Size, Tier: phases.Sandboxed, Why: "unsigned",
 		Phases: mod.Phases, Imports: orEmpty(mod.Imports), Others: orEmpty(mod.Others),
-		EstimateMS: float64(mod.EstimateNS) / 1e6, MemoryMin: mod.MemoryMin, Functions: mod.Functions,
+		EstimateMS: float64(mod.EstimateNS) / 1e6, EstimateMiB: float64(mod.EstimateBytes) / (1 << 20), MemoryMin: mod.MemoryMin, Functions: mod.Functions,
 		Capabilities: []CapabilityStatus{}, Problems: []string{},
 	}
 	hooks, err := builtin.Load()

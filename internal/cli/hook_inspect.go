@@ -86,7 +86,7 @@ func (a *App) describeHook(info belay.HookInfo) {
 	}
 	field("digest", info.Digest)
 	field("size", fmt.Sprintf("%s, %s functions, starts with %s of memory", bytesText(int64(info.Size)), count(int64(info.Functions)), bytesText(info.MemoryMin)))
-	field("compile", fmt.Sprintf("at most %.0f ms by estimate", info.EstimateMS))
+	field("compile", fmt.Sprintf("at most %.0f ms and %.0f MiB by estimate", info.EstimateMS, info.EstimateMiB))
 	field("tier", string(info.Tier)+": "+info.Why)
 	field("phases", phaseList(info.Phases))
 	if m := info.Manifest; m != nil {

@@ -25,9 +25,11 @@ type Info struct {
 	Initialize   bool  // exports _initialize
 	Start        bool  // has a start section
 	EstimateNS   int64 // estimated time to compile, in nanoseconds; saturates
-	Functions    int   // functions that the module defines
-	MemoryMin    int64 // bytes of memory it starts with
-	SIMD         bool  // uses vector instructions
+	// EstimateBytes is the estimated memory to compile; saturates.
+	EstimateBytes int64
+	Functions     int   // functions that the module defines
+	MemoryMin     int64 // bytes of memory it starts with
+	SIMD          bool  // uses vector instructions
 }
 
 // maxMemory is the greatest memory cap; also the limit that the engine is told,
@@ -37,6 +39,7 @@ const maxMemory = 1 << 30
 // parsed is a file that the parser has accepted.
 type parsed struct {
 	module *wasm.Module
+	cost   wasm.Cost
 	info   Info
 }
 
@@ -63,13 +66,15 @@ func (e *Engine) parse(file []byte) (*parsed, error) {
 		return nil, loadError(StageParse, ErrModule, err.Error(), err)
 	}
 	sum := sha256.Sum256(file)
-	p := &parsed{module: m, info: Info{
-		Digest:     "sha256:" + hex.EncodeToString(sum[:]),
-		Size:       len(file),
-		EstimateNS: int64(min(wasm.Estimate(m).Nanos, math.MaxInt64)),
-		Functions:  len(m.Funcs),
-		Start:      m.HasStart,
-		SIMD:       m.Facts.SIMD,
+	cost := wasm.Estimate(m)
+	p := &parsed{module: m, cost: cost, info: Info{
+		Digest:        "sha256:" + hex.EncodeToString(sum[:]),
+		Size:          len(file),
+		EstimateNS:    int64(min(cost.Nanos, math.MaxInt64)),
+		EstimateBytes: int64(min(cost.Bytes, math.MaxInt64)),
+		Functions:     len(m.Funcs),
+		Start:         m.HasStart,
+		SIMD:          m.Facts.SIMD,
 	}}
 	if m.Memory != nil {
 		p.info.MemoryMin = int64(m.Memory.Min) * pageSize

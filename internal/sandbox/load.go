@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/internal/sandbox/meter"
+	"github.com/belay-hooks/belay/internal/sandbox/wasm"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -19,11 +20,11 @@ const (
 	Installed
 )
 
-func (c Class) ceiling() time.Duration {
+func (c Class) budget() wasm.Budget {
 	if c == Installed {
-		return 6 * time.Second
+		return wasm.InstalledBudget()
 	}
-	return time.Second
+	return wasm.UnreviewedBudget()
 }
 
 // Declared is what the manifest says about a module; the module has to agree.
@@ -106,9 +107,10 @@ func (e *Engine) admit(p *parsed, opts *LoadOptions) error {
 		return loadError(StageEstimate, ErrTooCostly, fmt.Sprintf("a memory cap of %d bytes is not between 64 KiB and 1 GiB", opts.MemoryCap), nil)
 	}
 	info := &p.info
-	if limit := opts.Class.ceiling(); info.EstimateNS > int64(limit) {
+	if limit := opts.Class.budget(); uint64(info.EstimateNS) > limit.Nanos || uint64(info.EstimateBytes) > limit.Bytes {
 		return loadError(StageEstimate, ErrTooCostly,
-			fmt.Sprintf("compiling would take up to %v, the limit is %v", time.Duration(info.EstimateNS).Round(time.Millisecond), limit), nil)
+			fmt.Sprintf("compiling would take up to %v and %d MiB, the limits are %v and %d MiB", time.Duration(info.EstimateNS).Round(time.Millisecond),
+				info.EstimateBytes>>20, time.Duration(limit.Nanos), limit.Bytes>>20), p.cost.Within(limit))
 	}
 	if info.MemoryMin > opts.MemoryCap {
 		return loadError(StageEstimate, ErrTooCostly,

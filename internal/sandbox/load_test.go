@@ -85,7 +85,7 @@ func TestLoadRefuses(t *testing.T) {
 		"memory of 4 GiB": {change(func(m *wasm.Module) { m.Memory.Min = 65536 }), LoadOptions{}, StageParse, ErrModule, ""},
 		"bad cap":         {minimal, LoadOptions{MemoryCap: 2 << 30}, StageEstimate, ErrTooCostly, "between"},
 		"negative cap":    {minimal, LoadOptions{MemoryCap: -1}, StageEstimate, ErrTooCostly, "between"},
-		"bomb":            {bomb(t), LoadOptions{}, StageEstimate, ErrTooCostly, "the limit is 1s"},
+		"bomb":            {bomb(t), LoadOptions{}, StageEstimate, ErrTooCostly, "the limits are 1s and 256 MiB"},
 		"no manifest":     {minimal, LoadOptions{Class: Installed, Declared: &Declared{}}, StageDeclared, ErrDeclared, "no manifest"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestInspect(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	want := Info{
-		Digest: got.Digest, EstimateNS: got.EstimateNS,
+		Digest: got.Digest, EstimateNS: got.EstimateNS, EstimateBytes: got.EstimateBytes,
 		Size: len(file), Manifest: []byte(`{"name":"x"}`), Phases: []phases.Phase{phases.Audit},
 		Imports: []string{"log", `nothing\u{a}like it`, "redact"}, Others: []string{wasiModule + ".fd_write"},
 		Capabilities: []string{"redact"}, WASI: true, Functions: 1, MemoryMin: pageSize,
