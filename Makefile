@@ -12,7 +12,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-go test-sdk test-examples test-race test-spec test-bombs fuzz bench lint setup examples fmt clean
+.PHONY: help build run test test-go test-sdk test-examples test-race test-spec test-bombs test-claude fuzz bench lint setup examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ test-spec: ## the whole WebAssembly spec test suite, instrumented and not
 
 test-bombs: ## measure wazero's compile time against our estimate
 	BELAY_BOMBS=1 $(GO) test -timeout 30m -run Bomb -v ./internal/sandbox/...
+
+test-claude: ## the real Claude Code (from npm) against the daemon, on loopback
+	scripts/test-claude
 
 fuzz: ## every fuzz target for FUZZTIME (default 30s) each
 	FUZZTIME=$(FUZZTIME) scripts/fuzz
