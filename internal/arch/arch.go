@@ -29,6 +29,7 @@ func layers() map[string][]string {
 		"hooks-sdk/abi":          nil,
 		"examples-wasm":          nil,
 		"tiers":                  {"phases", "internal/strictyaml"},
+		"internal/oci":           {"phases"},
 		"tiers/sigstore":         {"phases", "tiers"},
 		"leases":                 {"phases", "tiers"},
 		"internal/redact":        {"phases"},
@@ -63,6 +64,7 @@ func homes() map[string][]string {
 	return map[string][]string{
 		"github.com/tetratelabs/wazero": {"internal/sandbox", "internal/sandbox/..."},
 		"github.com/sigstore":           {"tiers/sigstore"},
+		"oras.land/oras-go":             {"internal/oci"},
 		"database/sql":                  {"internal/store/..."},
 		"github.com/ncruces/go-sqlite3": {"internal/store/sqlite"},
 		"github.com/spf13/cobra":        {"internal/cli", "cmd/..."},
