@@ -1,0 +1,49 @@
+package sigstore
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// addManifest lets statements be about an OCI manifest, when that manifest binds
+// exactly this file: one layer, with the file's digest and size. It returns a fact
+// only when the manifest cannot be used.
+func (a *artifact) addManifest(e tiers.Evidence) *tiers.Fact {
+	var m struct {
+		SchemaVersion int    `json:"schemaVersion"`
+		MediaType     string `json:"mediaType"`
+		Layers        []struct {
+			MediaType string `json:"mediaType"`
+			Digest    string `json:"digest"`
+			Size      int64  `json:"size"`
+		} `json:"layers"`
+	}
+	fail := func(text string, err error) *tiers.Fact { f := broken(e, text, err); return &f }
+	if len(e.Data) > tiers.MaxEvidence {
+		return fail(fmt.Sprintf("larger than %d bytes", tiers.MaxEvidence), nil)
+	}
+	if err := json.Unmarshal(e.Data, &m); err != nil {
+		return fail("not an OCI manifest", err)
+	}
+	switch {
+	case m.SchemaVersion != 2 || m.MediaType != "application/vnd.oci.image.manifest.v1+json":
+		return fail("not an OCI image manifest", nil)
+	case len(m.Layers) != 1:
+		return fail(fmt.Sprintf("the OCI manifest has %d layers, a hook has one", len(m.Layers)), nil)
+	case m.Layers[0].Digest != "sha256:"+hex.EncodeToString(a.digest[:]) || m.Layers[0].Size != int64(len(a.file)):
+		f := problem(tiers.Fact{Source: e.Name, Kind: e.Kind}, tiers.SignatureInvalid, "the OCI manifest is about another file", nil)
+		return &f
+	}
+	a.subjects[sha256.Sum256(e.Data)] = true
+	return nil
+}
+
+// strictJSON reports whether b is one JSON value in UTF-8 without duplicate names:
+// readers that disagree about what a document says are a way round a check.
+func strictJSON(b []byte) bool { return jsontext.Value(b).IsValid() }

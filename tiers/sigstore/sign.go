@@ -1,0 +1,143 @@
+package sigstore
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
+	"github.com/sigstore/sigstore-go/pkg/bundle"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+	"github.com/sigstore/sigstore/pkg/signature"
+	"github.com/sigstore/sigstore/pkg/signature/kms"
+
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// Classes of errors, for errors.Is.
+var (
+	ErrKey      = errors.New("the key cannot be used")
+	ErrPassword = errors.New("the password does not open the key")
+)
+
+// Password is asked for the password of a key, at most once. Nil means that there
+// is nobody to ask.
+type Password func() ([]byte, error)
+
+// Signer signs with one private key, which may be elsewhere.
+type Signer struct {
+	key tiers.Key
+	s   signature.SignerVerifier
+}
+
+// Key is the public half.
+func (s *Signer) Key() tiers.Key { return s.key }
+
+// PublicPEM is the public half as a file.
+func (s *Signer) PublicPEM() ([]byte, error) { return publicPEM(s.key.Public) }
+
+// IsKMS reports whether the text names a key in a key management service
+// (NAME://…) and not a file.
+func IsKMS(ref string) bool { return strings.Contains(ref, "://") }
+
+// OpenKMS opens a key in a key management service, through the program
+// sigstore-kms-NAME on the PATH. The error is ErrKey.
+func OpenKMS(ctx context.Context, ref string) (*Signer, error) {
+	sv, err := kms.Get(ctx, ref, crypto.SHA256)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKey, err)
+	}
+	return newSigner(sv)
+}
+
+// OpenKey reads a private key in PEM: cosign's encrypted form, PKCS #8 (encrypted
+// or not), PKCS #1 or SEC 1. Errors are ErrKey or ErrPassword.
+func OpenKey(src []byte, ask Password) (*Signer, error) {
+	if len(src) > tiers.MaxKeyFile {
+		return nil, fmt.Errorf("%w: a key file of more than 64 KiB", ErrKey)
+	}
+	block, _ := pem.Decode(src)
+	if block == nil {
+		return nil, fmt.Errorf("%w: not a private key in PEM", ErrKey)
+	}
+	encrypted := strings.Contains(block.Type, "ENCRYPTED") || x509.IsEncryptedPEMBlock(block) //nolint:staticcheck // only asked, to say so
+	priv, err := cryptoutils.UnmarshalPEMToPrivateKey(src, func(bool) ([]byte, error) {
+		if ask == nil {
+			return nil, errors.New("the key is encrypted and there is no password")
+		}
+		return ask()
+	})
+	switch {
+	case err != nil && encrypted:
+		return nil, fmt.Errorf("%w: %w", ErrPassword, err)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrKey, err)
+	}
+	// The default of each kind of key: SHA-384 for P-384, and so on; a fixed hash
+	// would make signatures that other tools refuse.
+	sv, err := signature.LoadDefaultSignerVerifier(priv)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKey, err)
+	}
+	return newSigner(sv)
+}
+
+func newSigner(sv signature.SignerVerifier) (*Signer, error) {
+	pub, err := sv.PublicKey()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKey, err)
+	}
+	k, err := tiers.NewKey(pub)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKey, err)
+	}
+	return &Signer{key: k, s: sv}, nil
+}
+
+// SignFile signs the file and returns a Sigstore bundle v0.3 with a message
+// signature. What is returned has been verified with the public half.
+func (s *Signer) SignFile(file []byte) ([]byte, error) {
+	sig, err := s.s.SignMessage(bytes.NewReader(file))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKey, err)
+	}
+	digest := sha256.Sum256(file)
+	b, err := bundle.NewBundle(&protobundle.Bundle{
+		MediaType: mediaTypeBundle,
+		VerificationMaterial: &protobundle.VerificationMaterial{
+			Content: &protobundle.VerificationMaterial_PublicKey{PublicKey: &protocommon.PublicKeyIdentifier{Hint: s.key.ID}},
+		},
+		Content: &protobundle.Bundle_MessageSignature{MessageSignature: &protocommon.MessageSignature{
+			MessageDigest: &protocommon.HashOutput{Algorithm: protocommon.HashAlgorithm_SHA2_256, Digest: digest[:]},
+			Signature:     sig,
+		}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	out, err := b.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	v := jsontext.Value(out)
+	if err := v.Compact(); err != nil { // the library's white space is random
+		return nil, err
+	}
+	check := &Verifier{keys: []tiers.Key{s.key}}
+	for _, f := range check.Facts(file, []tiers.Evidence{{Kind: tiers.EvidenceBundle, Data: v}}) {
+		if f.Problem != nil {
+			return nil, fmt.Errorf("%w: what it signed does not verify: %w", ErrKey, f.Problem)
+		}
+	}
+	return append(v, '\n'), nil
+}
+
+func publicPEM(pub crypto.PublicKey) ([]byte, error) { return cryptoutils.MarshalPublicKeyToPEM(pub) }

@@ -1,0 +1,1 @@
+MEUCIQDdMetzutAGoYOHOunkOE8b4AFrOtUwANhkpuLPqb1KdwIgQ8Zz+tjmX+ISsIVfctqv0IwOwiD8fEIsH6PkVtJT9Ao=

@@ -1,0 +1,1 @@
+MEQCIFvDdfRs5+/QgVVKVOSXaDSUQSOKlPg/J3sev3fOYG/vAiAsu8uzXXC4ykbU3taU0vfAS4sjrx0Mqs0p61+jIul5Rg==

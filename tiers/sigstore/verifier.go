@@ -1,0 +1,143 @@
+package sigstore
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sync"
+
+	"github.com/sigstore/sigstore-go/pkg/root"
+
+	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// Verifier looks at evidence with the keys and the trusted root of one policy. It
+// is safe for concurrent use.
+type Verifier struct {
+	keys         []tiers.Key
+	requirements []tiers.Assurance
+	root         func() ([]byte, error)
+
+	// The root is parsed when the first certificate is looked at: hosts without
+	// keyless rules never pay for it.
+	once     sync.Once
+	material root.TrustedMaterial
+	rootErr  *tiers.Error
+}
+
+// New returns a verifier for the policy. Nothing is parsed yet.
+func New(p *tiers.Policy) *Verifier {
+	return &Verifier{keys: p.Keys(), requirements: p.Requirements(), root: p.Root}
+}
+
+// artifact is the file that evidence has to be about.
+type artifact struct {
+	file     []byte
+	digest   [sha256.Size]byte
+	subjects map[[sha256.Size]byte]bool // what a statement may be about: the file, or a manifest that holds it
+}
+
+// Facts looks at every piece of evidence about the file and says what it found,
+// one fact for each signature and one for each piece that cannot be used.
+func (v *Verifier) Facts(file []byte, evidence []tiers.Evidence) []tiers.Fact {
+	a := &artifact{file: file, digest: sha256.Sum256(file)}
+	a.subjects = map[[sha256.Size]byte]bool{a.digest: true}
+	var facts []tiers.Fact
+	if len(evidence) > tiers.MaxEvidenceList {
+		for _, e := range evidence[tiers.MaxEvidenceList:] {
+			facts = append(facts, broken(e, fmt.Sprintf("more than %d pieces of evidence: this one was not looked at", tiers.MaxEvidenceList), nil))
+		}
+		evidence = evidence[:tiers.MaxEvidenceList]
+	}
+	for _, e := range evidence {
+		if e.Kind == tiers.EvidenceManifest {
+			if f := a.addManifest(e); f != nil {
+				facts = append(facts, *f)
+			}
+		}
+	}
+	for _, e := range evidence {
+		if e.Kind != tiers.EvidenceManifest {
+			facts = append(facts, v.fact(a, e))
+		}
+	}
+	return facts
+}
+
+// fact looks at one piece. A library that panics on hostile input must not take
+// the host with it, nor let the piece count.
+func (v *Verifier) fact(a *artifact, e tiers.Evidence) (f tiers.Fact) {
+	defer func() {
+		if p := recover(); p != nil {
+			f = broken(e, "it cannot be read", fmt.Errorf("panic: %v", p))
+		}
+	}()
+	switch {
+	case len(e.Data) > tiers.MaxEvidence:
+		return broken(e, fmt.Sprintf("larger than %d bytes", tiers.MaxEvidence), nil)
+	case e.Kind == tiers.EvidenceBundle:
+		return v.bundle(a, e)
+	case e.Kind == tiers.EvidenceSignature:
+		return v.detached(a, e)
+	}
+	return broken(e, "evidence of a kind that is not known", nil)
+}
+
+func broken(e tiers.Evidence, text string, cause error) tiers.Fact {
+	return problem(tiers.Fact{Source: e.Name, Kind: e.Kind}, tiers.BundleMalformed, text, cause)
+}
+
+func problem(f tiers.Fact, code tiers.Code, text string, cause error) tiers.Fact {
+	f.Problem = &tiers.Error{Class: code, Text: phases.SafeLine(text, 400), Cause: cause}
+	return f
+}
+
+// trusted returns the parsed root.
+func (v *Verifier) trusted() (root.TrustedMaterial, *tiers.Error) {
+	v.once.Do(func() {
+		b, err := v.root()
+		if err != nil {
+			e, ok := err.(*tiers.Error)
+			if !ok {
+				e = &tiers.Error{Class: tiers.RootMissing, Text: "the trusted root cannot be read", Cause: err}
+			}
+			v.rootErr = e
+			return
+		}
+		m, err := parseRoot(b)
+		if err != nil {
+			v.rootErr = &tiers.Error{Class: tiers.RootMissing, Text: "the trusted root cannot be read: " + phases.SafeLine(err.Error(), 200), Cause: err}
+			return
+		}
+		v.material = m
+	})
+	return v.material, v.rootErr
+}
+
+func parseRoot(b []byte) (m root.TrustedMaterial, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	if len(b) > tiers.MaxRoot {
+		return nil, fmt.Errorf("larger than %d bytes", tiers.MaxRoot)
+	}
+	if !strictJSON(b) {
+		return nil, fmt.Errorf("not JSON without duplicate names")
+	}
+	return root.NewTrustedRootFromJSON(b)
+}
+
+// CheckRoot says whether b is a trusted root that can be used.
+func CheckRoot(b []byte) error {
+	_, err := parseRoot(b)
+	return err
+}
+
+func equalHex(hexDigest string, sum []byte) bool {
+	b, err := hex.DecodeString(hexDigest)
+	return err == nil && bytes.Equal(b, sum)
+}
