@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -67,7 +68,11 @@ func (a *App) hookNew(name string, o hookNewOptions) error {
 		return failureBy(err, "")
 	}
 	fmt.Fprintf(a.Out, "%s is a new %s hook. Next:\n", safe(dir), safe(o.lang))
-	fmt.Fprintf(a.Out, "  cd %s\n  belay hook build\n  belay eval --hook %s.wasm < invocation.json\n", safe(dir), safe(name))
+	slow := ""
+	if o.lang == "go" {
+		slow = "--slow-compile " // standard Go's runtime takes longer to compile than eval allows unasked
+	}
+	fmt.Fprintf(a.Out, "  cd %s\n  belay hook build\n  belay eval %s--hook %s.wasm < invocation.json\n", safe(dir), slow, safe(path.Base(name)))
 	if missing := hookbuild.Missing(o.lang); missing != "" {
 		fmt.Fprintf(a.Err, "belay: note: to build it here: %s\n", safe(missing))
 	}
