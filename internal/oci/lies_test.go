@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -128,7 +132,11 @@ func TestLies(t *testing.T) {
 		{"layers in other letters", func(t *testing.T, f *fake) {
 			f.manifest = bytes.Replace(f.manifest, []byte(`"layers":`), []byte(`"Layers":`), 1)
 			f.digest = f.addManifest(f.manifest)
-		}, ErrLayout, "0 layers"},
+		}, ErrMalformed, "JSON"},
+		{"another list of layers in other letters", func(t *testing.T, f *fake) {
+			f.manifest = bytes.Replace(f.manifest, []byte(`"layers":`), []byte(`"Layers":[],"layers":`), 1)
+			f.digest = f.addManifest(f.manifest)
+		}, ErrMalformed, "JSON"},
 		{"sha512", change(func(f *fake, m *Manifest) { m.Layers[0].Digest = "sha512:" + strings.Repeat("0", 128) }), ErrMalformed, "digest"},
 		{"a path as digest", change(func(f *fake, m *Manifest) { m.Layers[0].Digest = "sha256:../../../etc/passwd" }), ErrMalformed, "digest"},
 		{"a negative size", change(func(f *fake, m *Manifest) { m.Layers[0].Size = -1 }), ErrMalformed, "negative"},
@@ -286,12 +294,23 @@ func TestPlainHTTPOnlyForThisMachine(t *testing.T) {
 	_, err = pull(Options{ForceTLS: true}, f.pinned())
 	wantClass(t, err, ErrUnavailable, "HTTPS")
 
-	tls := httptest.NewTLSServer(f)
+	tls := httptest.NewUnstartedServer(f)
+	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
+	tls.StartTLS()
 	defer tls.Close()
 	ref := f.pinned()
 	ref.Host = tls.Listener.Addr().String()
 	_, err = pull(Options{ForceTLS: true}, ref)
 	wantClass(t, err, ErrUnavailable, "certificate")
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: tls.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = pull(Options{ForceTLS: true, CAFile: ca}, ref); err != nil {
+		t.Error(err)
+	}
+	_, err = pull(Options{CAFile: dockerConfig(t)}, ref)
+	wantClass(t, err, ErrConfig, "no certificate")
 }
 
 func TestGuardKnowsSchemes(t *testing.T) {

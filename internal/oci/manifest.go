@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -42,15 +44,30 @@ func Digest(b []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// decodeManifest reads any image manifest. Duplicate names and invalid UTF-8 are
-// refused by the decoder, names are compared exactly: no two readers can take
-// different layers out of one document.
+// decode refuses what another reader could understand in another way: duplicate
+// names, invalid UTF-8, and names that are ours but for the case of their letters
+// (the standard library, which signing tools use, takes "Layers" for "layers").
+// It reads twice, exactly and leniently; both must come out the same.
+func decode[T any](b []byte, exact, lenient *T) error {
+	if err := json.Unmarshal(b, exact); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, lenient, json.MatchCaseInsensitiveNames(true)); err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(exact, lenient) {
+		return errors.New("a name is written in other letters")
+	}
+	return nil
+}
+
+// decodeManifest reads any image manifest.
 func decodeManifest(b []byte) (*Manifest, error) {
 	if len(b) > MaxManifest {
 		return nil, fail(ErrTooLarge, fmt.Sprintf("a manifest may have %d bytes", MaxManifest))
 	}
 	var m Manifest
-	if err := json.Unmarshal(b, &m); err != nil {
+	if err := decode(b, &m, new(Manifest)); err != nil {
 		return nil, &Error{Class: ErrMalformed, Text: "the manifest is not the JSON of one", Cause: err}
 	}
 	if m.SchemaVersion != 2 {
@@ -158,7 +175,7 @@ func decodeIndex(b []byte) ([]Descriptor, error) {
 		return nil, fail(ErrTooLarge, fmt.Sprintf("a list of referrers may have %d bytes", MaxManifest))
 	}
 	var x index
-	if err := json.Unmarshal(b, &x); err != nil {
+	if err := decode(b, &x, new(index)); err != nil {
 		return nil, &Error{Class: ErrMalformed, Text: "the list of referrers is not the JSON of an index", Cause: err}
 	}
 	if x.SchemaVersion != 2 {
