@@ -3,28 +3,10 @@ package hostcalls
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers"
 )
-
-// Capability is the right to make one call: the call's name, with an optional
-// parameter that narrows it. In text, `name` or `name:parameter`.
-//
-// Only rewrite takes a parameter so far: a JSON Pointer relative to the action,
-// below which (or exactly there) the hook may rewrite.
-type Capability struct {
-	Name  string
-	Param string
-}
-
-// String returns the text form.
-func (c Capability) String() string {
-	if c.Param == "" {
-		return c.Name
-	}
-	return c.Name + ":" + c.Param
-}
 
 // Known returns the names of all capabilities, sorted. The slice is the caller's.
 func Known() []string {
@@ -48,27 +30,20 @@ func LeastTier(name string) (phases.Tier, bool) {
 	return c.LeastTier, true
 }
 
-// ParseCapability reads the text form. Every error is errors.Is(err, ErrCapability).
-func ParseCapability(s string) (Capability, error) {
-	name, param, has := strings.Cut(s, ":")
-	if _, ok := LeastTier(name); !ok {
-		if c, free := Lookup(name); free && c.Capability == "" {
-			return Capability{}, capabilityError(s, "every hook may call it, it is no capability")
-		}
-		return Capability{}, capabilityError(s, "no such capability")
+// ParseCapability reads the text form (see tiers.ParseCapability) and knows which
+// calls there are. Every error is errors.Is(err, ErrCapability).
+func ParseCapability(s string) (tiers.Capability, error) {
+	c, err := tiers.ParseCapability(s)
+	if err != nil {
+		return tiers.Capability{}, capabilityError(s, "it is malformed")
 	}
-	c := Capability{Name: name, Param: param}
-	switch {
-	case !has:
+	if _, ok := LeastTier(c.Name); ok {
 		return c, nil
-	case name != "rewrite":
-		return Capability{}, capabilityError(s, "takes no parameter")
-	case len(param) > MaxPath:
-		return Capability{}, capabilityError(s, "the pointer is too long")
-	case param == "" || !validPointer(param):
-		return Capability{}, capabilityError(s, "the parameter must be a JSON Pointer such as /args")
 	}
-	return c, nil
+	if _, free := Lookup(c.Name); free {
+		return tiers.Capability{}, capabilityError(s, "every hook may call it, it is no capability")
+	}
+	return tiers.Capability{}, capabilityError(s, "no such capability")
 }
 
 // ErrCapability is the class of malformed or unknown capabilities.
@@ -128,16 +103,3 @@ func (g Grants) Has(name string) bool { return g.names[name] }
 // granted, sorted; [""] means everything that the phase permits, none means that
 // rewrite is not granted. The slice is the caller's.
 func (g Grants) RewritePrefixes() []string { return slices.Clone(g.prefixes) }
-
-// validPointer reports whether s is an RFC 6901 pointer ("" included).
-func validPointer(s string) bool {
-	if s != "" && s[0] != '/' {
-		return false
-	}
-	for i := 0; i < len(s); i++ {
-		if s[i] == '~' && (i+1 == len(s) || s[i+1] != '0' && s[i+1] != '1') {
-			return false
-		}
-	}
-	return strings.ToValidUTF8(s, "") == s
-}

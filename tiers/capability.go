@@ -5,12 +5,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/belay-hooks/belay/phases"
 )
 
 // Capability is a power by name: the name of a hostcall, with a parameter where
-// the power can be narrowed (rewrite:/args, http_request:api.example).
+// the power can be narrowed (rewrite:/args: a JSON Pointer prefix).
 type Capability struct {
 	Name  string
 	Param string // empty means the whole of it
@@ -30,11 +31,11 @@ func ParseCapability(s string) (Capability, error) {
 		return bad("a capability is named as its hostcall, in lower case")
 	case has && param == "":
 		return bad("nothing stands after the colon")
-	case len(param) > 256 || strings.ContainsFunc(param, isControl):
+	case len(param) > 256 || !utf8.ValidString(param) || strings.ContainsFunc(param, isControl):
 		return bad("the parameter is too long or holds control characters")
 	case has && name == "rewrite" && !validPointer(param):
 		return bad("rewrite takes a JSON Pointer prefix such as rewrite:/args")
-	case has && name != "rewrite" && name != "http_request":
+	case has && name != "rewrite":
 		return bad("this capability takes no parameter")
 	}
 	return c, nil

@@ -75,7 +75,7 @@ func TestCompilerErrors(t *testing.T) {
 	} {
 		t.Run(lang, func(t *testing.T) {
 			if m := Missing(lang); m != "" {
-				t.Skip(m)
+				t.Fatalf("%s; scripts/setup installs it", m)
 			}
 			dir := t.TempDir()
 			write(t, dir, files)
@@ -93,7 +93,7 @@ func TestCompilerErrors(t *testing.T) {
 
 func TestBuildObeysItsContext(t *testing.T) {
 	if m := Missing("c"); m != "" {
-		t.Skip(m)
+		t.Fatalf("%s; scripts/setup installs it", m)
 	}
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"belay.yaml": testSource, "hook.c": "#include \"belay.h\"\nBELAY_PHASE(pre_tool) { return BELAY_OK; }\n"})
