@@ -145,6 +145,7 @@ func TestLies(t *testing.T) {
 		{"a gzipped layer", change(func(f *fake, m *Manifest) { m.Layers[0].MediaType = "application/wasm+gzip" }), ErrLayout, "wasm+gzip"},
 		{"a layer from elsewhere", change(func(f *fake, m *Manifest) { m.Layers[0].URLs = []string{"https://evil.example/x"} }), ErrLayout, "elsewhere"},
 		{"an empty layer", change(func(f *fake, m *Manifest) { m.Layers[0].Size = 0 }), ErrLayout, "empty"},
+		{"no media type in the document", change(func(f *fake, m *Manifest) { m.MediaType = "" }), ErrLayout, "mediaType"},
 		{"a subject", change(func(f *fake, m *Manifest) { m.Subject = &m.Config }), ErrLayout, "attached"},
 		{"no wasm", change(func(f *fake, m *Manifest) {
 			text := []byte("#!/bin/sh")

@@ -118,6 +118,8 @@ func ModuleLayer(manifest []byte) (Descriptor, error) {
 
 func (m *Manifest) module() (Descriptor, error) {
 	switch {
+	case m.MediaType == "":
+		return Descriptor{}, fail(ErrLayout, "it does not say its mediaType: the same bytes could be read as something else")
 	case m.Subject != nil:
 		return Descriptor{}, fail(ErrLayout, "it is attached to something else, it is no hook itself")
 	case m.Config.MediaType != MediaTypeWasmConfig:
