@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -76,7 +76,7 @@ func (a *App) eval(ctx context.Context, o evalOptions) error {
 	if o.runtime != "" {
 		return a.evalRuntime(ctx, o)
 	}
-	host, err := a.openForEval(ctx, o)
+	host, err := a.openAsker(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -93,9 +93,11 @@ func (a *App) eval(ctx context.Context, o evalOptions) error {
 	if err != nil {
 		return err
 	}
-	v, err := ask.Wire(ctx, host, src)
+	v, err := host.Wire(ctx, src)
 	if d := new(phases.DecodeError); errors.As(err, &d) {
 		return failure("the invocation is not valid: "+safe(d.Error()), "The action counts as blocked. README.md shows the form.")
+	} else if p := new(client.Error); errors.As(err, &p) && p.Code == client.CodeInvocation {
+		return failureBy(err, "The action counts as blocked. README.md shows the form.")
 	} else if err != nil {
 		return failureBy(err, "The action counts as blocked.")
 	}

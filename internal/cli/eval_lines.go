@@ -2,12 +2,15 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
-	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/ask"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -21,7 +24,7 @@ type lineError struct {
 
 // evalLines answers one verdict a line, in order. A bad line gets an error
 // object with its number, and the lines after it are still read.
-func (a *App) evalLines(ctx context.Context, host *belay.Belay, in io.Reader) error {
+func (a *App) evalLines(ctx context.Context, host asker, in io.Reader) error {
 	out := bufio.NewWriter(a.Out)
 	r := bufio.NewReaderSize(in, 64<<10)
 	bad := 0
@@ -34,12 +37,12 @@ func (a *App) evalLines(ctx context.Context, host *belay.Belay, in io.Reader) er
 			return failureBy(err, "")
 		}
 		var answer any
-		if inv, derr := decodeLine(line, err); derr != nil {
+		if errors.Is(err, errLongLine) {
+			line = bytes.Repeat([]byte{' '}, phases.MaxInputBytes+1) // refused for its size, and on record
+		}
+		if v, err := host.Wire(ctx, line); err != nil {
 			bad++
-			answer = lineError{Line: n, Decision: phases.Block, Kind: phases.KindProtocol, Error: safe(derr.Error())}
-		} else if v, ierr := host.Invoke(ctx, inv); v.Decision == "" {
-			bad++
-			answer = lineError{Line: n, Decision: phases.Block, Kind: phases.KindLoad, Error: safe(fmt.Sprint(ierr))}
+			answer = lineError{Line: n, Decision: phases.Block, Kind: phases.KindProtocol, Error: safe(lineProblem(err))}
 		} else {
 			answer = v
 		}
@@ -61,11 +64,15 @@ func (a *App) evalLines(ctx context.Context, host *belay.Belay, in io.Reader) er
 
 var errLongLine = errors.New("the line is longer than an invocation may be")
 
-func decodeLine(line []byte, err error) (phases.Invocation, error) {
-	if errors.Is(err, errLongLine) {
-		return phases.Invocation{}, err
+// lineProblem is what was wrong with a line, said in the same words whoever looked at it.
+func lineProblem(err error) string {
+	if d := new(phases.DecodeError); errors.As(err, &d) {
+		return d.Error()
 	}
-	return phases.DecodeInvocation(line)
+	if p := new(client.Error); errors.As(err, &p) {
+		return strings.TrimPrefix(p.Message, ask.ErrInvocation.Error()+": ")
+	}
+	return err.Error()
 }
 
 // readLine returns the next line without its end. A line over maxInput is read to

@@ -9,8 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -53,18 +52,18 @@ func (a *App) eventsTail(ctx context.Context, o eventsTailOptions) error {
 	if o.n < 0 {
 		return usageError("--lines cannot be negative", "")
 	}
-	host, err := a.openReadOnly(ctx)
+	src, err := a.openRecords(ctx)
 	if err != nil {
 		return err
 	}
-	defer host.Close()
-	q := kernel.EventQuery{Limit: o.n, Newest: true}
+	defer src.Close()
+	q := client.Query{Limit: o.n, Newest: true}
 	if !o.all {
 		q.Except = phases.EventHook
 	}
-	events, err := host.Events(ctx, q)
+	events, err := src.Events(ctx, q)
 	if err != nil {
-		return failureBy(err, "")
+		return recordsFailure(err)
 	}
 	if len(events) == 0 && !o.follow {
 		if !o.json {
@@ -83,13 +82,20 @@ func (a *App) eventsTail(ctx context.Context, o eventsTailOptions) error {
 		if !o.follow {
 			return nil
 		}
+		if f, ok := src.(follower); ok {
+			q.Newest, q.Limit, q.After = false, 0, last
+			if err := f.Follow(ctx, q, func(e phases.Event) error { return a.printEvent(e, o.json) }); err != nil {
+				return recordsFailure(err)
+			}
+			return nil
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(o.poll):
 		}
 		q.Newest, q.Limit, q.After = false, 1000, last
-		if events, err = host.Events(ctx, q); err != nil {
+		if events, err = src.Events(ctx, q); err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -173,20 +179,20 @@ func (a *App) eventsShowCmd() *cobra.Command {
 }
 
 func (a *App) eventsShow(ctx context.Context, ref string, o eventsShowOptions) error {
-	host, err := a.openReadOnly(ctx)
+	src, err := a.openRecords(ctx)
 	if err != nil {
 		return err
 	}
-	defer host.Close()
-	q := kernel.EventQuery{Limit: 1}
+	defer src.Close()
+	q := client.Query{Limit: 1}
 	if seq, err := strconv.ParseInt(ref, 10, 64); err == nil {
 		q.After, q.Before = seq-1, seq+1
 	} else {
 		q.ID = ref
 	}
-	events, err := host.Events(ctx, q)
+	events, err := src.Events(ctx, q)
 	if err != nil {
-		return failureBy(err, "")
+		return recordsFailure(err)
 	}
 	if len(events) == 0 {
 		return failure(fmt.Sprintf("there is no event %q", safe(ref)), "`belay events tail` lists the newest.")
@@ -197,7 +203,7 @@ func (a *App) eventsShow(ctx context.Context, ref string, o eventsShowOptions) e
 	}
 	a.describeEvent(e)
 	if e.Type == phases.EventVerdict && e.Invocation != "" {
-		return a.describeTurns(ctx, host, e)
+		return a.describeTurns(ctx, src, e)
 	}
 	return nil
 }
@@ -253,10 +259,10 @@ func (a *App) describeEvent(e phases.Event) {
 }
 
 // describeTurns lists the hooks that ran for the verdict.
-func (a *App) describeTurns(ctx context.Context, host *belay.Belay, e phases.Event) error {
-	turns, err := host.Events(ctx, kernel.EventQuery{Invocation: e.Invocation, Type: phases.EventHook, Limit: 1000})
+func (a *App) describeTurns(ctx context.Context, src records, e phases.Event) error {
+	turns, err := src.Events(ctx, client.Query{Invocation: e.Invocation, Type: phases.EventHook, Limit: 1000})
 	if err != nil {
-		return failureBy(err, "")
+		return recordsFailure(err)
 	}
 	if len(turns) == 0 {
 		return nil

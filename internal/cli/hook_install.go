@@ -81,6 +81,9 @@ func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions
 	if err != nil {
 		return failureBy(err, "`belay hook inspect` shows what a hook asks for and what stands against it.")
 	}
+	if err := a.tellDaemon(ctx); err != nil {
+		return err
+	}
 	if o.json {
 		return a.printJSON(map[string]any{"binding": b, "hook": info})
 	}
@@ -111,20 +114,36 @@ func (a *App) hookListCmd() *cobra.Command {
 		Short: "List the bound hooks in the order in which they are asked",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := a.stateDir()
-			if err != nil {
-				return err
-			}
-			host, err := a.openState(cmd.Context(), dir, belay.Options{})
-			if err != nil {
-				return err
-			}
-			defer host.Close()
-			return a.printBindings(host, asJSON)
+			return a.hookList(cmd.Context(), asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+func (a *App) hookList(ctx context.Context, asJSON bool) error {
+	c, err := a.daemon()
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		defer c.Close()
+		hooks, err := c.Hooks(ctx)
+		if err != nil {
+			return recordsFailure(err)
+		}
+		return a.printBindings(hooks, asJSON)
+	}
+	dir, err := a.stateDir()
+	if err != nil {
+		return err
+	}
+	host, err := a.openState(ctx, dir, belay.Options{}) // with hooks: whether they load is part of the answer
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	return a.printBindings(hooksOf(host), asJSON)
 }
 
 func (a *App) hookEnableCmd() *cobra.Command {
@@ -150,6 +169,9 @@ func (a *App) hookEditCmd(use, short, done string, edit func(src []byte, name st
 		Args:  oneArg("the name of a binding"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.editConfig(func(src []byte) ([]byte, error) { return edit(src, args[0]) }); err != nil {
+				return err
+			}
+			if err := a.tellDaemon(cmd.Context()); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.Out, "%s %s.\n", safe(args[0]), done)

@@ -62,7 +62,7 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 	}
 	defer host.Close()
 	fmt.Fprintf(a.Out, "belay is set up in %s\n\n", safe(dir))
-	if err := a.printBindings(host, false); err != nil {
+	if err := a.printBindings(hooksOf(host), false); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Out, "\nNext:\n  edit %s\n  belay hook list\n  belay eval < invocation.json\n", safe(file))

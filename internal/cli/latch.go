@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -38,7 +39,7 @@ cannot block. Every later action of the session is denied until an operator clea
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.latchClear(cmd.Context(), kernel.SessionKey{Runtime: args[0], Session: args[1]})
+			return a.latchClear(cmd.Context(), client.Session{Runtime: args[0], Session: args[1]})
 		},
 	}
 	cmd.AddCommand(list, clearCmd)
@@ -46,19 +47,16 @@ cannot block. Every later action of the session is denied until an operator clea
 }
 
 func (a *App) latchList(ctx context.Context, asJSON bool) error {
-	host, err := a.openReadOnly(ctx)
+	src, err := a.openRecords(ctx)
 	if err != nil {
 		return err
 	}
-	defer host.Close()
-	latches, err := host.Latches(ctx)
+	defer src.Close()
+	latches, err := src.Latches(ctx)
 	if err != nil {
-		return failureBy(err, "")
+		return recordsFailure(err)
 	}
 	if asJSON {
-		if latches == nil {
-			latches = []kernel.Latch{}
-		}
 		return a.printJSON(latches)
 	}
 	if len(latches) == 0 {
@@ -73,21 +71,18 @@ func (a *App) latchList(ctx context.Context, asJSON bool) error {
 	return nil
 }
 
-func (a *App) latchClear(ctx context.Context, key kernel.SessionKey) error {
-	dir, err := a.stateDir()
+func (a *App) latchClear(ctx context.Context, key client.Session) error {
+	src, err := a.openRecords(ctx)
 	if err != nil {
 		return err
 	}
-	host, err := a.openState(ctx, dir, readOptions())
-	if err != nil {
-		return err
-	}
-	defer host.Close()
-	switch err := host.ClearLatch(ctx, key); {
-	case errors.Is(err, kernel.ErrConflict):
+	defer src.Close()
+	var refused *client.Error
+	switch err := src.ClearLatch(ctx, key); {
+	case errors.Is(err, kernel.ErrConflict), errors.As(err, &refused) && refused.Code == client.CodeNotFound:
 		return failure(fmt.Sprintf("session %q of %q is not latched", safe(key.Session), safe(key.Runtime)), "`belay latch list` prints the ones that are.")
 	case err != nil:
-		return failureBy(err, "")
+		return recordsFailure(err)
 	}
 	fmt.Fprintf(a.Err, "Session %s of %s may go on. The clearing is on record.\n", safe(key.Session), safe(key.Runtime))
 	return nil

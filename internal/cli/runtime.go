@@ -11,7 +11,6 @@ import (
 
 	"github.com/belay-hooks/belay/adapters"
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
-	"github.com/belay-hooks/belay/internal/ask"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -161,14 +160,14 @@ func (a *App) evalRuntime(ctx context.Context, o evalOptions) error {
 	if call.payload, err = a.readInput(file); err != nil {
 		return err
 	}
-	host, err := a.openForEval(ctx, o)
+	host, err := a.openAsker(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer host.Close()
 	opts := adapters.Options{User: a.Getenv("USER"), Event: o.forEvent}
 	call.opts = opts
-	out := ask.Runtime(ctx, host, ad, call.payload, opts)
+	out := host.Runtime(ctx, ad, call.payload, opts)
 	for _, n := range out.Answer.Notes {
 		fmt.Fprintf(a.Err, "belay: note: %s\n", safe(n))
 	}

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -26,14 +27,14 @@ func (a *App) statusCmd() *cobra.Command {
 }
 
 func (a *App) status(ctx context.Context, asJSON bool) error {
-	host, err := a.openReadOnly(ctx)
+	src, err := a.openRecords(ctx)
 	if err != nil {
 		return err
 	}
-	defer host.Close()
-	st, err := host.Status(ctx)
+	defer src.Close()
+	st, err := src.Status(ctx)
 	if err != nil {
-		return failureBy(err, "")
+		return recordsFailure(err)
 	}
 	if asJSON {
 		return a.printJSON(st)
@@ -45,12 +46,17 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	}
 	fmt.Fprintf(a.Out, "%s\n\n", health)
 	fmt.Fprintf(a.Out, "state    %s\nconfig   %s\nevents   %s\nengine   %s\n", safe(st.Dir), st.Revision, count(st.LastSeq), st.Engine)
+	fmt.Fprintf(a.Out, "daemon   %s\n", daemonLine(st.Daemon))
 	for _, pr := range st.Problems {
 		fmt.Fprintf(a.Out, "%s  %s\n", p.red("problem"), safe(pr))
 	}
-	if st.Healthy || len(host.Bindings()) > 0 {
+	hooks, err := src.Hooks(ctx)
+	if err != nil {
+		return recordsFailure(err)
+	}
+	if st.Healthy || len(hooks) > 0 {
 		fmt.Fprintln(a.Out)
-		if err := a.printBindings(host, false); err != nil {
+		if err := a.printBindings(hooks, false); err != nil {
 			return err
 		}
 	}
@@ -64,12 +70,8 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 }
 
 // printBindings lists what is bound, in the order in which hooks are asked.
-func (a *App) printBindings(host *belay.Belay, asJSON bool) error {
-	bindings := host.Bindings()
+func (a *App) printBindings(bindings []client.Hook, asJSON bool) error {
 	if asJSON {
-		if bindings == nil {
-			bindings = []belay.BindingStatus{}
-		}
 		return a.printJSON(bindings)
 	}
 	if len(bindings) == 0 {
@@ -100,16 +102,15 @@ func phaseList(ps []phases.Phase) string {
 	return strings.Join(s, " ")
 }
 
-// readOptions opens a state directory without its hooks: for commands that look
-// at the record, which must work while a hook is broken.
-func readOptions() belay.Options { return belay.Options{NoHooks: true} }
-
-func (a *App) openReadOnly(ctx context.Context) (*belay.Belay, error) {
-	dir, err := a.stateDir()
-	if err != nil {
-		return nil, err
+func daemonLine(d *client.Daemon) string {
+	if d == nil {
+		return "not running"
 	}
-	return a.openState(ctx, dir, readOptions())
+	s := fmt.Sprintf("running, process %d", d.PID)
+	if d.Listen != "" {
+		s += ", http://" + safe(d.Listen)
+	}
+	return s + fmt.Sprintf(", %s decided since %s", count(d.Decided), d.Since.Local().Format(time.DateTime))
 }
 
 func (a *App) logger() *slog.Logger {

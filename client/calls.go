@@ -1,0 +1,185 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+var readers = []Role{RoleReview, RoleAdmin}
+
+// Invoke has one invocation decided and returns when the answer is on record. The
+// verdict always says what is decided: with an error, which is ErrSick or
+// ErrRefused, it is a block.
+func (c *Client) Invoke(ctx context.Context, inv phases.Invocation) (phases.Verdict, error) {
+	src, err := phases.EncodeInvocation(inv)
+	if err != nil {
+		return blocked(inv, "the invocation is not valid"), err
+	}
+	v, err := c.InvokeJSON(ctx, src)
+	if err != nil {
+		b := blocked(inv, v.Reason)
+		b.Event = v.Event
+		return b, err
+	}
+	if inv.ID != "" && v.ID != inv.ID || v.Phase != inv.Phase {
+		return blocked(inv, "belay answered something that was not asked"), fmt.Errorf("%w: it answered for another invocation", ErrSick)
+	}
+	return v, nil
+}
+
+// InvokeJSON is Invoke for an invocation that is in the wire form already.
+func (c *Client) InvokeJSON(ctx context.Context, src []byte) (phases.Verdict, error) {
+	var v phases.Verdict
+	if src == nil {
+		src = []byte{}
+	}
+	err := c.call(ctx, request{method: http.MethodPost, path: "/v1/invoke", body: src, roles: []Role{RoleInvoke}}, &v)
+	if err == nil && !decides(&v) {
+		err = fmt.Errorf("%w: its verdict is not complete", ErrSick)
+	}
+	if err == nil {
+		return v, nil
+	}
+	b := blocked(phases.Invocation{}, "belay could not be asked")
+	if p := new(Error); errors.As(err, &p) {
+		b.Reason, b.Event = p.Message, p.Event
+	}
+	return b, err
+}
+
+// decides reports whether a verdict can be acted on: nothing but a block stands
+// without a record.
+func decides(v *phases.Verdict) bool {
+	switch v.Decision {
+	case phases.Block:
+		return true
+	case phases.Allow, phases.Ask:
+		return v.Event != nil && v.ID != "" && v.Phase.Valid() && len(v.Action) > 0
+	}
+	return false
+}
+
+func blocked(inv phases.Invocation, reason string) phases.Verdict {
+	return phases.Verdict{
+		ID: inv.ID, Phase: inv.Phase, Decision: phases.Block, Reason: reason, Kind: phases.KindProtocol, DecidedBy: "belay",
+		Changed: []string{}, Metadata: phases.Metadata{}, Contexts: []string{}, Artifacts: []phases.Artifact{}, Masked: []string{},
+		Hooks: []phases.HookReport{}, Enforced: phases.EnforcedDirect,
+	}
+}
+
+// Ask brings a runtime's own payload and returns that runtime's own answer. event
+// is the event that the caller was registered for, or "".
+func (c *Client) Ask(ctx context.Context, runtime, event string, payload []byte) (Answer, error) {
+	q := request{method: http.MethodPost, path: "/adapters/" + url.PathEscape(runtime), body: payload, roles: []Role{RoleInvoke}, accept: AnswerType}
+	if event != "" {
+		q.query = url.Values{"event": {event}}
+	}
+	if q.body == nil {
+		q.body = []byte{}
+	}
+	var a Answer
+	err := c.call(ctx, q, &a)
+	if err == nil && (a.Exit != 0 && a.Exit != 2 || a.Exit == 2 && a.Stderr == "") {
+		err = fmt.Errorf("%w: its answer is none that a runtime reads", ErrSick)
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	return a, nil
+}
+
+// Healthy reports whether the daemon can write its records. The error is ErrSick.
+func (c *Client) Healthy(ctx context.Context) (bool, error) {
+	var h Health
+	err := c.call(ctx, request{method: http.MethodGet, path: "/healthz"}, &h)
+	return err == nil && h.OK, err
+}
+
+// Status says whether belay can do its work.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var s Status
+	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/status", roles: readers}, &s)
+	return s, err
+}
+
+// Hooks lists what is bound in the order in which hooks are asked.
+func (c *Client) Hooks(ctx context.Context) ([]Hook, error) {
+	var l List
+	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/hooks", roles: readers}, &l)
+	return l.Hooks, err
+}
+
+// Latches returns the sessions that are latched, oldest first.
+func (c *Client) Latches(ctx context.Context) ([]Latch, error) {
+	var l List
+	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/latches", roles: readers}, &l)
+	return l.Latches, err
+}
+
+// ClearLatch lets a latched session go on, and that is recorded. It takes RoleAdmin.
+func (c *Client) ClearLatch(ctx context.Context, s Session) error {
+	body := mustJSON(s)
+	return c.call(ctx, request{method: http.MethodPost, path: "/v1/latches/clear", body: body, roles: []Role{RoleAdmin}}, &s)
+}
+
+// Reload has the daemon take its configuration into use anew. It takes RoleAdmin.
+// When that fails, the one before stays in use.
+func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
+	var r Reloaded
+	err := c.call(ctx, request{method: http.MethodPost, path: "/v1/reload", roles: []Role{RoleAdmin}}, &r)
+	return r, err
+}
+
+// Events returns what is on record, in order.
+func (c *Client) Events(ctx context.Context, q Query) ([]phases.Event, error) {
+	var l List
+	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/events", query: q.values(), roles: readers}, &l)
+	return l.Events, err
+}
+
+// values writes the query down as parameters.
+func (q Query) values() url.Values {
+	v := url.Values{}
+	text := func(name, s string) {
+		if s != "" {
+			v.Set(name, s)
+		}
+	}
+	number := func(name string, n int64) {
+		if n != 0 {
+			v.Set(name, strconv.FormatInt(n, 10))
+		}
+	}
+	instant := func(name string, t time.Time) {
+		if !t.IsZero() {
+			v.Set(name, t.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	number("after", q.After)
+	number("before", q.Before)
+	number("limit", int64(q.Limit))
+	instant("since", q.Since)
+	instant("until", q.Until)
+	text("id", q.ID)
+	text("type", string(q.Type))
+	text("except", string(q.Except))
+	text("phase", string(q.Phase))
+	text("runtime", q.Runtime)
+	text("session", q.Session)
+	text("agent", q.Agent)
+	text("invocation", q.Invocation)
+	text("binding", q.Binding)
+	text("decision", q.Decision)
+	text("kind", string(q.Kind))
+	if q.Newest {
+		v.Set("newest", "true")
+	}
+	return v
+}

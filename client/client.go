@@ -1,0 +1,233 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Classes of errors, for errors.Is.
+var (
+	// ErrNotRunning: no daemon serves the state directory. It is never returned
+	// when one is there and does not answer as it should.
+	ErrNotRunning = errors.New("client: no daemon serves this state directory")
+	// ErrSick: there is a daemon, and it does not answer, or not as it should.
+	ErrSick = errors.New("client: the daemon does not answer as it should")
+	// ErrRefused: the daemon has answered with a problem; see Error.
+	ErrRefused = errors.New("client: the daemon has refused")
+)
+
+// Error is a problem that the daemon has answered with: ErrRefused for errors.Is.
+type Error struct {
+	Status int // of HTTP
+	ProblemBody
+	Event *phases.EventRef // the record of a refused action, when there is one
+}
+
+// Error returns the daemon's message.
+func (e *Error) Error() string { return e.Message }
+
+// Is reports the class ErrRefused.
+func (e *Error) Is(target error) bool { return target == ErrRefused }
+
+// Options are the ways to reach a daemon. Socket or URL is needed.
+type Options struct {
+	Socket string          // path of its unix socket
+	URL    string          // of its loopback listener, such as http://127.0.0.1:4170
+	Tokens map[Role]string // on a socket RoleInvoke needs none
+
+	// Timeout bounds every request but a stream; 0 means 90 s, which is above what
+	// the daemon allows itself.
+	Timeout time.Duration
+}
+
+// Client is a connection to a daemon. It is safe for concurrent use.
+type Client struct {
+	base    string
+	tokens  map[Role]string
+	timeout time.Duration
+	http    *http.Client
+}
+
+const (
+	dialTime    = 5 * time.Second
+	defaultTime = 90 * time.Second
+	maxAnswer   = 64 << 20 // bytes
+)
+
+// New returns a client without looking whether anybody is there.
+func New(o Options) (*Client, error) {
+	c := &Client{tokens: o.Tokens, timeout: o.Timeout, base: "http://belay"}
+	if c.timeout == 0 {
+		c.timeout = defaultTime
+	}
+	t := &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second, DisableCompression: true}
+	dialer := &net.Dialer{Timeout: dialTime}
+	switch {
+	case o.Socket != "" && o.URL == "":
+		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", o.Socket)
+		}
+	case o.URL != "" && o.Socket == "":
+		u, err := url.Parse(o.URL)
+		if err != nil || u.Scheme != "http" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+			return nil, errors.New("client: the URL must be http://ADDRESS:PORT")
+		}
+		if ip := net.ParseIP(u.Hostname()); ip == nil || !ip.IsLoopback() {
+			return nil, errors.New("client: the URL must name a loopback address: tokens are sent in the clear")
+		}
+		t.DialContext, c.base = dialer.DialContext, "http://"+u.Host
+	default:
+		return nil, errors.New("client: give a socket or a URL")
+	}
+	c.http = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return c, nil
+}
+
+// Dial returns a client of the daemon that serves the state directory, with those
+// of its tokens that the caller can read. The error is ErrNotRunning when there is
+// certainly none: no socket, or one that a daemon has left behind.
+func Dial(dir string) (*Client, error) {
+	socket := filepath.Join(dir, SocketName)
+	if err := probe(dir, socket); err != nil {
+		return nil, err
+	}
+	tokens := map[Role]string{}
+	for _, r := range Roles() {
+		if t, err := ReadToken(dir, r); err == nil {
+			tokens[r] = t
+		}
+	}
+	return New(Options{Socket: socket, Tokens: tokens})
+}
+
+// probe tells a daemon that is there from a socket that nobody listens on.
+func probe(dir, socket string) error {
+	c, err := net.DialTimeout("unix", socket, dialTime)
+	switch {
+	case err == nil:
+		return c.Close()
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %s", ErrNotRunning, dir)
+	case errors.Is(err, syscall.ECONNREFUSED) && !held(filepath.Join(dir, LockName)):
+		return fmt.Errorf("%w: %s", ErrNotRunning, dir)
+	case errors.Is(err, syscall.EINVAL) && len(socket) > 100: // no socket can have such a path
+		if _, serr := os.Lstat(socket); errors.Is(serr, fs.ErrNotExist) {
+			return fmt.Errorf("%w: %s", ErrNotRunning, dir)
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrSick, err)
+}
+
+// SetToken gives the client the token of a role. It is not safe while requests run.
+func (c *Client) SetToken(r Role, token string) {
+	if c.tokens == nil {
+		c.tokens = map[Role]string{}
+	}
+	c.tokens[r] = token
+}
+
+// Close releases the connections.
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}
+
+// request is one question.
+type request struct {
+	method, path string
+	query        url.Values
+	body         []byte
+	roles        []Role // which credential to send: the first there is
+	accept       string
+}
+
+func (c *Client) send(ctx context.Context, q request) (*http.Response, error) {
+	u := c.base + q.path
+	if len(q.query) > 0 {
+		u += "?" + q.query.Encode()
+	}
+	var body io.Reader
+	if q.body != nil {
+		body = bytes.NewReader(q.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, q.method, u, body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSick, err)
+	}
+	if q.body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if q.accept != "" {
+		req.Header.Set("Accept", q.accept)
+	}
+	for _, r := range q.roles {
+		if t := c.tokens[r]; t != "" {
+			req.Header.Set("Authorization", "Bearer "+t)
+			break
+		}
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSick, err)
+	}
+	return resp, nil
+}
+
+// call sends a request and decodes the answer into out, which must be a pointer.
+func (c *Client) call(ctx context.Context, q request, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	resp, err := c.send(ctx, q)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrSick, err)
+	}
+	if len(b) > maxAnswer {
+		return fmt.Errorf("%w: its answer is larger than %d bytes", ErrSick, maxAnswer)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return refusal(resp, b)
+	}
+	if !isJSON(resp) {
+		return fmt.Errorf("%w: its answer is not JSON", ErrSick)
+	}
+	if err := json.Unmarshal(b, out, jsontext.AllowDuplicateNames(false)); err != nil {
+		return fmt.Errorf("%w: its answer cannot be read: %w", ErrSick, err)
+	}
+	return nil
+}
+
+func isJSON(resp *http.Response) bool {
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	return strings.TrimSpace(kind) == "application/json"
+}
+
+// refusal reads a problem; whatever is none is a daemon that is not well.
+func refusal(resp *http.Response, b []byte) error {
+	var p Problem
+	if !isJSON(resp) || json.Unmarshal(b, &p) != nil || p.Error.Code == "" {
+		return fmt.Errorf("%w: it answered with status %d", ErrSick, resp.StatusCode)
+	}
+	return &Error{Status: resp.StatusCode, ProblemBody: p.Error, Event: p.Event}
+}

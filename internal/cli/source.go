@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/adapters"
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Commands talk to the daemon while one serves the state directory, and otherwise
+// open the directory themselves; what they print is the same. A daemon that is
+// there and does not answer is an error: going round it could decide by another
+// configuration than the one that is in force.
+
+// records is where listings come from.
+type records interface {
+	Status(ctx context.Context) (client.Status, error)
+	Hooks(ctx context.Context) ([]client.Hook, error)
+	Events(ctx context.Context, q client.Query) ([]phases.Event, error)
+	Latches(ctx context.Context) ([]client.Latch, error)
+	ClearLatch(ctx context.Context, s client.Session) error
+	Close() error
+}
+
+// follower is a source that says by itself when there is something new.
+type follower interface {
+	Follow(ctx context.Context, q client.Query, each func(phases.Event) error) error
+}
+
+// asker is whom actions are brought to.
+type asker interface {
+	// Wire has an invocation in the wire form decided. With a
+	// *phases.DecodeError or *client.Error there is no verdict to print.
+	Wire(ctx context.Context, src []byte) (phases.Verdict, error)
+	Runtime(ctx context.Context, ad adapters.Adapter, payload []byte, o adapters.Options) ask.Answered
+	Close() error
+}
+
+// daemon returns a client of the daemon, or nil when none serves the directory.
+func (a *App) daemon() (*client.Client, error) {
+	dir, err := a.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.Dial(dir)
+	switch {
+	case errors.Is(err, client.ErrNotRunning):
+		return nil, nil
+	case err != nil:
+		return nil, failureBy(err, "A daemon serves "+safe(dir)+". Stop it, or find out what is wrong with it; belay does not go round it.")
+	}
+	// Tokens that were moved out of the state directory come by the environment.
+	for role, name := range map[client.Role]string{client.RoleReview: "BELAY_REVIEW_TOKEN", client.RoleAdmin: "BELAY_ADMIN_TOKEN"} {
+		if t := a.Getenv(name); t != "" {
+			c.SetToken(role, t)
+		}
+	}
+	return c, nil
+}
+
+// openRecords opens the record, of the daemon or of the directory without its
+// hooks: it must be there to look at while a hook is broken.
+func (a *App) openRecords(ctx context.Context) (records, error) {
+	c, err := a.daemon()
+	if err != nil {
+		return nil, err
+	}
+	if c != nil {
+		return c, nil
+	}
+	dir, err := a.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	host, err := a.openState(ctx, dir, belay.Options{NoHooks: true})
+	if err != nil {
+		return nil, err
+	}
+	return localRecords{host}, nil
+}
+
+// recordsFailure says what to do about an error of a source.
+func recordsFailure(err error) error {
+	var p *client.Error
+	if !errors.As(err, &p) {
+		return failureBy(err, "")
+	}
+	hint := p.Hint
+	switch p.Code {
+	case client.CodeToken:
+		hint = "The daemon takes this with a token only: keys/ROLE.token in the state directory, or $BELAY_REVIEW_TOKEN and $BELAY_ADMIN_TOKEN."
+	case client.CodeRole:
+		hint = "The token is one of another role."
+	}
+	return failureBy(err, hint)
+}
+
+// localRecords is a state directory that this process has open.
+type localRecords struct{ host *belay.Belay }
+
+func (l localRecords) Close() error { return l.host.Close() }
+
+func (l localRecords) Status(ctx context.Context) (client.Status, error) {
+	st, err := l.host.Status(ctx)
+	return client.Status{Dir: st.Dir, Revision: st.Revision, Engine: st.Engine, LastSeq: st.LastSeq, Healthy: st.Healthy, Problems: st.Problems, Latches: latchesOf(st.Latches)}, err
+}
+
+func (l localRecords) Hooks(context.Context) ([]client.Hook, error) { return hooksOf(l.host), nil }
+
+func (l localRecords) Events(ctx context.Context, q client.Query) ([]phases.Event, error) {
+	return l.host.Events(ctx, kernel.EventQuery(q))
+}
+
+func (l localRecords) Latches(ctx context.Context) ([]client.Latch, error) {
+	ls, err := l.host.Latches(ctx)
+	return latchesOf(ls), err
+}
+
+func (l localRecords) ClearLatch(ctx context.Context, s client.Session) error {
+	return l.host.ClearLatch(ctx, kernel.SessionKey(s))
+}
+
+func hooksOf(host *belay.Belay) []client.Hook {
+	out := []client.Hook{}
+	for _, b := range host.Bindings() {
+		out = append(out, client.Hook(b))
+	}
+	return out
+}
+
+func latchesOf(ls []kernel.Latch) []client.Latch {
+	out := []client.Latch{}
+	for _, l := range ls {
+		out = append(out, client.Latch{Runtime: l.Runtime, Session: l.Session, Reason: l.Reason, Kind: l.Kind, DecidedBy: l.DecidedBy, Invocation: l.Invocation, Since: l.Since})
+	}
+	return out
+}
+
+// openAsker opens what decides: the daemon, unless the command brings hooks or
+// modes of its own, which only this process can have.
+func (a *App) openAsker(ctx context.Context, o evalOptions) (asker, error) {
+	if len(o.hooks) == 0 && !o.unsafeOpen && !o.slow {
+		c, err := a.daemon()
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			return daemonAsker{c}, nil
+		}
+	}
+	host, err := a.openForEval(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return localAsker{host}, nil
+}
+
+type localAsker struct{ host *belay.Belay }
+
+func (l localAsker) Close() error { return l.host.Close() }
+
+func (l localAsker) Wire(ctx context.Context, src []byte) (phases.Verdict, error) {
+	return ask.Wire(ctx, l.host, src)
+}
+
+func (l localAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []byte, o adapters.Options) ask.Answered {
+	return ask.Runtime(ctx, l.host, ad, payload, o)
+}
+
+// runtimePatience is how long a runtime's command waits for the daemon: below the
+// time after which runtimes give up on a hook and go on.
+const runtimePatience = 25 * time.Second
+
+type daemonAsker struct{ *client.Client }
+
+func (d daemonAsker) Wire(ctx context.Context, src []byte) (phases.Verdict, error) {
+	return d.InvokeJSON(ctx, src)
+}
+
+func (d daemonAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []byte, o adapters.Options) ask.Answered {
+	ctx, cancel := context.WithTimeout(ctx, runtimePatience)
+	defer cancel()
+	a, err := d.Ask(ctx, ad.Runtime(), o.Event, payload)
+	if err != nil {
+		f := phases.NewFault(phases.KindLoad, "the daemon could not be asked", err)
+		return ask.Answered{Answer: ad.Failure(payload, o, f), Err: f}
+	}
+	return ask.Answered{Answer: adapters.Answer{Stdout: []byte(a.Stdout), Stderr: a.Stderr, Exit: a.Exit, Notes: a.Notes}, Verdicts: a.Verdicts}
+}
+
+var (
+	_ records  = (*client.Client)(nil)
+	_ follower = (*client.Client)(nil)
+)
