@@ -20,6 +20,7 @@
 package belay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,12 @@ type Options struct {
 	Store    kernel.Store      // nil means belay.db in the state directory; closed with the Belay only when nil
 	InMemory bool              // with a nil Store: records and state live in memory only, for tests of hooks
 	Tools    kernel.ToolRunner // nil: request_tool_call answers "unavailable"
-	Verifier kernel.Verifier   // nil: only hooks that come with the binary are trusted
+	Verifier kernel.Verifier   // nil: trust.yaml in the state directory decides who is trusted
+
+	// TrustPoll is how often trust.yaml is looked at while the Belay is open, so
+	// that a revoked hook stops being trusted: 0 means every second. With a Verifier
+	// of your own it is never looked at.
+	TrustPoll time.Duration
 }
 
 // AdHocHook is a hook that is not installed. A module without a manifest gets
@@ -105,6 +111,8 @@ type Belay struct {
 	kernel  *kernel.Kernel
 	redact  *redactor
 	adhoc   []adHoc
+	trust   *trust
+	stop    func() // ends the watch over the trust policy; nil when there is none
 
 	mu   sync.Mutex // guards what Reload changes
 	file *config.File
@@ -139,8 +147,22 @@ func Open(ctx context.Context, dir string, o Options) (*Belay, error) {
 	if err := b.open(ctx); err != nil {
 		return nil, err
 	}
+	if !o.NoHooks && o.Verifier == nil {
+		b.startWatch()
+	}
 	ok = true
 	return b, nil
+}
+
+// startWatch looks at the trust policy until Close.
+func (b *Belay) startWatch() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	b.stop = func() { cancel(); <-done }
+	go func() {
+		defer close(done)
+		b.watch(ctx, cmp.Or(b.o.TrustPoll, trustPoll))
+	}()
 }
 
 func stateError(text string, err error) error {
@@ -170,6 +192,7 @@ func (b *Belay) prepare(dir string) error {
 	if b.builtin, err = builtin.Load(); err != nil {
 		return err
 	}
+	b.trust = newTrust(abs, b.o.Clock)
 	return nil
 }
 
@@ -216,9 +239,11 @@ func (b *Belay) open(ctx context.Context) error {
 		b.store = memory.New()
 	}
 	if b.store == nil {
-		if b.store, err = sqlite.Open(ctx, filepath.Join(b.dir, "belay.db"), sqlite.Options{}); err != nil {
-			return err
+		db, err := sqlite.Open(ctx, filepath.Join(b.dir, "belay.db"), sqlite.Options{})
+		if err != nil {
+			return err // and b.store stays nil: a nil *sqlite.Store in it would be closed
 		}
+		b.store = db
 	}
 	home, _ := os.UserHomeDir()
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
@@ -248,7 +273,7 @@ func (b *Belay) kernelConfig() *kernel.Config {
 
 func specOf(c config.Binding) kernel.BindingSpec {
 	return kernel.BindingSpec{
-		Name: c.Name, Module: c.Module, Digest: c.Digest, Phases: c.Phases, Priority: c.Priority, Match: c.Match,
+		Name: c.Name, Module: c.Module, Digest: c.Digest, Phases: c.Phases, Priority: c.Priority, Tier: c.Tier, Match: c.Match,
 		Config: c.Config, Allowed: c.Capabilities, Budget: c.Budget, Mode: c.Mode,
 	}
 }
@@ -274,9 +299,10 @@ func (b *Belay) Refuse(ctx context.Context, r kernel.Refusal) (phases.Verdict, e
 	return b.kernel.Refuse(ctx, r)
 }
 
-// Reload reads belay.yaml again and takes it into use. With an error, ErrConfig
+// Reload reads belay.yaml and trust.yaml again and takes them into use. With an error, ErrConfig
 // or kernel.ErrUnavailable for errors.Is, everything stays as it was.
 func (b *Belay) Reload(ctx context.Context) error {
+	b.trust.refresh()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	file, rev, bad := b.file, b.rev, b.bad
@@ -313,6 +339,10 @@ func (b *Belay) ClearLatch(ctx context.Context, key kernel.SessionKey) error {
 // Close releases everything. Invocations that have begun finish first.
 func (b *Belay) Close() error {
 	var errs []error
+	if b.stop != nil {
+		b.stop() // a reload that has begun ends first: it uses what is closed below
+		b.stop = nil
+	}
 	if b.kernel != nil {
 		errs = append(errs, b.kernel.Close())
 	}

@@ -148,20 +148,13 @@ func (l *loader) examine(ctx context.Context, spec kernel.BindingSpec) (*candida
 	switch {
 	case adhoc && !(l.b.o.SlowCompile && c.info.Manifest != nil):
 		c.class = sandbox.AdHoc
-	case adhoc:
 	case l.b.builtin.Trusted(digest):
-		c.tier, c.signer = phases.Trusted, "builtin"
-	case l.b.o.Verifier != nil:
-		proof, err := l.b.o.Verifier.Verify(ctx, digest, file)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", kernel.ErrTrust, err)
-		}
-		if proof.Tier.Rank() > 0 {
-			c.tier, c.signer = proof.Tier, proof.Signer
+		if !adhoc {
+			c.tier, c.signer = phases.Trusted, "builtin"
 		}
 	}
-	if c.tier == phases.Proposed {
-		return nil, fmt.Errorf("%w: a proposed hook never runs on live actions", kernel.ErrTrust)
+	if err := l.verify(ctx, spec, digest, c); err != nil {
+		return nil, err
 	}
 	if c.info.Manifest == nil {
 		if !adhoc {
@@ -221,11 +214,25 @@ func (l *loader) read(spec kernel.BindingSpec) (file []byte, digest string, err 
 	if digest == "" {
 		return nil, "", errors.New("no digest is pinned")
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(l.b.dir, path)
-	}
-	file, err = readModule(path)
+	file, err = readModule(inDir(l.b.dir, path))
 	return file, digest, err
+}
+
+// modulePath returns the file that a binding names, or "" when it names none.
+func modulePath(dir, module string) string {
+	for _, scheme := range []string{adHocScheme, "builtin:", "sha256:"} {
+		if strings.HasPrefix(module, scheme) {
+			return ""
+		}
+	}
+	return inDir(dir, module)
+}
+
+func inDir(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 // derive makes a manifest for a module that has none.

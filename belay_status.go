@@ -99,7 +99,7 @@ func (b *Belay) Bindings() []BindingStatus {
 		out = append(out, b.examined()...)
 	} else {
 		for _, h := range b.kernel.Hooks() {
-			s := BindingStatus{Name: h.Name, Module: modules[h.Name], Digest: h.Digest, Version: h.Version, Tier: h.Tier, Mode: h.Mode,
+			s := BindingStatus{Name: h.Name, Module: modules[h.Name], Digest: h.Digest, Version: h.Version, Tier: h.Tier, Signer: h.Signer, Mode: h.Mode,
 				Priority: h.Priority, Phases: h.Phases, Mutates: h.Mutates, Capabilities: h.Held, Problem: h.Failure}
 			if h.Failure != "" && h.Detail != "" {
 				s.Problem += " (" + h.Detail + ")"
@@ -145,7 +145,7 @@ func (b *Belay) examined() []BindingStatus {
 	}
 	var out []BindingStatus
 	for _, h := range hooks {
-		out = append(out, BindingStatus{Name: h.Name, Digest: h.Digest, Version: h.Version, Tier: h.Tier, Mode: h.Mode,
+		out = append(out, BindingStatus{Name: h.Name, Digest: h.Digest, Version: h.Version, Tier: h.Tier, Signer: h.Signer, Mode: h.Mode,
 			Priority: h.Priority, Phases: h.Phases, Mutates: h.Mutates, Capabilities: h.Held, Problem: h.Failure})
 	}
 	return out

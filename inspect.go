@@ -14,7 +14,8 @@ type HookInfo struct {
 	Digest       string             `json:"digest"` // sha256:<hex> of the file
 	Size         int                `json:"size"`   // bytes
 	Tier         phases.Tier        `json:"tier"`
-	Why          string             `json:"why"` // why this tier
+	Why          string             `json:"why"`            // why this tier
+	Trust        *tiers.Decision    `json:"trust,omitzero"` // with InspectHookIn: rule by rule, signature by signature
 	Manifest     *tiers.Manifest    `json:"manifest"`
 	Derived      bool               `json:"derived"` // there was no manifest: it was read off the module
 	Phases       []phases.Phase     `json:"phases"`
@@ -43,6 +44,17 @@ type CapabilityStatus struct {
 // The error is one of sandbox parsing; whatever else would have the file refused
 // is listed in Problems. Safe for concurrent use.
 func InspectHook(ctx context.Context, file []byte, allowed []string) (HookInfo, error) {
+	return inspect(file, allowed, nil)
+}
+
+// InspectHookIn is InspectHook with the eyes of the trust policy in dir: the tier
+// is what the evidence comes to, and what a hook of that tier is refused for is
+// among the problems.
+func InspectHookIn(ctx context.Context, dir string, file []byte, evidence []tiers.Evidence, allowed []string) (HookInfo, error) {
+	return inspect(file, allowed, func() (tiers.Decision, error) { return TrustDecision(dir, file, evidence) })
+}
+
+func inspect(file []byte, allowed []string, decide func() (tiers.Decision, error)) (HookInfo, error) {
 	engine, err := sandbox.Open(sandbox.Options{})
 	if err != nil {
 		return HookInfo{}, err
@@ -64,6 +76,9 @@ func InspectHook(ctx context.Context, file []byte, allowed []string) (HookInfo, 
 	}
 	if hooks.Trusted(mod.Digest) {
 		info.Tier, info.Why = phases.Trusted, "its digest is compiled into this binary"
+	}
+	if decide != nil {
+		info.judge(decide)
 	}
 	if mod.Manifest == nil {
 		info.Manifest, info.Derived = derive(&mod), true
@@ -89,6 +104,27 @@ func InspectHook(ctx context.Context, file []byte, allowed []string) (HookInfo, 
 		info.Capabilities = append(info.Capabilities, c)
 	}
 	return info, nil
+}
+
+// judge takes the decision about the file over, and lists what it is refused for.
+func (info *HookInfo) judge(decide func() (tiers.Decision, error)) {
+	d, err := decide()
+	if err != nil {
+		info.Why = err.Error()
+		info.Problems = append(info.Problems, err.Error())
+		return
+	}
+	info.Tier, info.Why, info.Trust = d.Tier, d.Why, &d
+	if d.Code != "" {
+		info.Why = string(d.Code) + ": " + d.Why
+	}
+	if d.Code == tiers.Revoked {
+		info.Problems = append(info.Problems, d.Why+"; a revoked hook does not run in any tier")
+	}
+	if power := floorImport(info.Imports); power != "" && d.Tier != phases.Trusted {
+		info.Problems = append(info.Problems, notTrusted("it imports "+power+", which only trusted hooks may hold", d.Tier, d.Err()).Error()+
+			". Have it signed by somebody whom trust.yaml trusts (`belay trust add-key`, `belay hook sign`), or build it without that import")
+	}
 }
 
 // grantsFor cuts what the manifest declares to what the operator allows and the

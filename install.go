@@ -28,9 +28,10 @@ var ErrRefused = errors.New("the hook was refused")
 
 // InstallRequest is what an operator says when installing a hook.
 type InstallRequest struct {
-	File     []byte // the module; or
-	Module   string // builtin:NAME
-	Name     string // of the binding; default: the last part of the manifest's name
+	File     []byte           // the module; or
+	Module   string           // builtin:NAME
+	Evidence []tiers.Evidence // what vouches for File; kept beside it
+	Name     string           // of the binding; default: the last part of the manifest's name
 	Phases   []phases.Phase
 	Priority int
 	Tools    string // RE2; default: the manifest's
@@ -38,6 +39,7 @@ type InstallRequest struct {
 	Allow    []string // capabilities; nil allows all that the manifest declares
 	Config   jsontext.Value
 	Mode     phases.Mode
+	Tier     phases.Tier // trusted: refused unless it is, and blocking its phases when it is not any more
 }
 
 // InstallHook checks a module, compiles it once, keeps it under its digest in
@@ -57,7 +59,7 @@ func InstallHook(ctx context.Context, dir string, r InstallRequest) (kernel.Bind
 	if err != nil {
 		return none, HookInfo{}, err
 	}
-	info, err := InspectHook(ctx, file, r.Allow)
+	info, err := InspectHookIn(ctx, dir, file, r.Evidence, r.Allow)
 	if err != nil {
 		return none, info, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
@@ -77,6 +79,9 @@ func InstallHook(ctx context.Context, dir string, r InstallRequest) (kernel.Bind
 	}
 	if r.Module == "" {
 		if err := keepBlob(dir, info.Digest, file); err != nil {
+			return none, info, err
+		}
+		if err := keepEvidence(dir, info.Digest, r.Evidence); err != nil {
 			return none, info, err
 		}
 	}
@@ -113,7 +118,7 @@ func (r *InstallRequest) binding(info *HookInfo) (config.Binding, error) {
 	m := info.Manifest
 	b := config.Binding{
 		Name: r.Name, Module: r.Module, Phases: r.Phases, Priority: r.Priority,
-		Config: r.Config, Capabilities: r.Allow, Mode: r.Mode,
+		Config: r.Config, Capabilities: r.Allow, Mode: r.Mode, Tier: r.Tier,
 	}
 	if b.Name == "" {
 		b.Name = path.Base(m.Name)
@@ -142,7 +147,10 @@ func (r *InstallRequest) binding(info *HookInfo) (config.Binding, error) {
 		}
 	}
 	if r.Priority >= kernel.TrustedPriority && info.Tier != phases.Trusted {
-		return b, fmt.Errorf("%w: priorities from %d on are for trusted hooks, and this one is %s", ErrRefused, kernel.TrustedPriority, info.Tier)
+		return b, fmt.Errorf("%w: priorities from %d on are for trusted hooks, and this one is %s (%s)", ErrRefused, kernel.TrustedPriority, info.Tier, info.Why)
+	}
+	if r.Tier == phases.Trusted && info.Tier != phases.Trusted {
+		return b, fmt.Errorf("%w: it is to be bound as trusted, and it is %s (%s)", ErrRefused, info.Tier, info.Why)
 	}
 	return b, nil
 }

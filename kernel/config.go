@@ -48,6 +48,7 @@ type BindingSpec struct {
 	Digest   string // sha256:<hex> that the file must have; "" when Module says it
 	Phases   []phases.Phase
 	Priority int
+	Tier     phases.Tier  // that the hook must have at least; "" means any
 	Match    *tiers.Match // nil means the manifest's
 	Config   jsontext.Value
 	Allowed  []string // capabilities; nil means everything that the manifest declares

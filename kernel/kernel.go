@@ -132,6 +132,7 @@ type HookStatus struct {
 	Digest   string         `json:"digest"`
 	Version  string         `json:"version,omitzero"`
 	Tier     phases.Tier    `json:"tier"`
+	Signer   string         `json:"signer,omitzero"`
 	Mode     phases.Mode    `json:"mode"`
 	Priority int            `json:"priority"`
 	Phases   []phases.Phase `json:"phases"` // null: all, because the hook could not be loaded
@@ -169,7 +170,7 @@ func (s *snapshot) status() []HookStatus {
 	for _, b := range s.bindings {
 		h := HookStatus{Name: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Priority: b.spec.Priority, Phases: b.phases}
 		if b.loaded != nil {
-			h.Version, h.Mutates, h.Held = b.loaded.Version, b.loaded.Mutates, b.loaded.Capabilities
+			h.Version, h.Signer, h.Mutates, h.Held = b.loaded.Version, b.loaded.Signer, b.loaded.Mutates, b.loaded.Capabilities
 		}
 		if b.fault != nil {
 			h.Failure = b.fault.Text

@@ -48,7 +48,9 @@ type Verifier interface {
 // Proof is the outcome of a verification.
 type Proof struct {
 	Tier   phases.Tier
-	Signer string // who signed, in a form for records; "" for nobody
+	Signer string   // who signed, in a form for records; "" for nobody
+	Why    error    // why it is not trusted, with a text that is safe to show; nil when it is
+	Notes  []string // for the operator; shown with every verdict
 }
 
 // Options are what a kernel is made of. Store, Loader and Redactor are needed.

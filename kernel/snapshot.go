@@ -132,6 +132,9 @@ func load(ctx context.Context, spec BindingSpec, index int, loader Loader) *bind
 	if spec.Priority >= TrustedPriority && l.Tier != phases.Trusted {
 		return fail(fmt.Sprintf("a hook has a priority of %d or more, which only trusted hooks may have", TrustedPriority), ErrTrust)
 	}
+	if spec.Tier.Rank() > l.Tier.Rank() {
+		return fail("a hook is bound as "+string(spec.Tier)+" and is not", ErrTrust)
+	}
 	if len(b.phases) == 0 {
 		b.phases = slices.Clone(l.Phases)
 	}

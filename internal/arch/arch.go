@@ -21,6 +21,7 @@ const root = "(root)"
 // belay's own packages it may import. A package that no rule names may not exist.
 func layers() map[string][]string {
 	lower := []string{"phases", "tiers", "leases", "hostcalls", "kernel", "internal/strictyaml"}
+	signing := "tiers/sigstore" // heavy: only those who verify and sign
 	assembled := append([]string{root, "internal/config", "internal/builtin", "internal/hookbuild"}, lower...)
 	return map[string][]string{
 		"phases":                 nil,
@@ -45,8 +46,8 @@ func layers() map[string][]string {
 		"internal/store/...":     {"phases", "kernel", "internal/store/..."},
 		"internal/builtin":       {"phases", "tiers", "examples-wasm"},
 		"internal/hookbuild":     {"phases", "tiers", "internal/strictyaml"},
-		"internal/hookbuild/...": {"internal/hookbuild"},
-		root:                     append([]string{"internal/sandbox", "internal/redact", "internal/audit", "internal/config", "internal/store/...", "internal/builtin", "internal/telemetry"}, lower...),
+		"internal/hookbuild/...": {"internal/hookbuild", "harness"},
+		root:                     append([]string{signing, "internal/sandbox", "internal/redact", "internal/audit", "internal/config", "internal/store/...", "internal/builtin", "internal/telemetry"}, lower...),
 		"harness":                assembled,
 		"harness/...":            append([]string{"harness", "harness/..."}, assembled...),
 		"adapters":               {"phases"},
@@ -54,7 +55,7 @@ func layers() map[string][]string {
 		"client":                 {"phases"},
 		"internal/ask":           {"phases", "kernel", "adapters"},
 		"internal/server":        append([]string{"adapters", "adapters/...", "client", "internal/ask"}, assembled...),
-		"internal/cli":           append([]string{"adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/sandbox", "internal/redact", "internal/hookbuild"}, assembled...),
+		"internal/cli":           append([]string{signing, "adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/sandbox", "internal/redact", "internal/hookbuild"}, assembled...),
 		"cmd/...":                {"internal/cli"},
 	}
 }

@@ -79,6 +79,7 @@ type Binding struct {
 	Digest       string         `json:"digest,omitzero"`   // sha256:HEX; needed with a path
 	Phases       []phases.Phase `json:"phases,omitzero"`   // default: all that the hook serves
 	Priority     int            `json:"priority,omitzero"` // -1000…1000; ≥ 100 for trusted hooks only
+	Tier         phases.Tier    `json:"tier,omitzero"`     // trusted: the hook must be, or it blocks its phases; default: whatever it is
 	Match        *tiers.Match   `json:"match,omitzero"`    // default: the manifest's
 	Config       jsontext.Value `json:"config,omitzero"`
 	Capabilities []string       `json:"capabilities"` // what the operator allows; an empty list allows nothing beyond reading the input
@@ -205,6 +206,9 @@ func (b *Binding) validate(c checker, at string, names map[string]bool) error {
 	}
 	if b.Priority < -1000 || b.Priority > 1000 {
 		return c.errorf(at+"/priority", "must be between -1000 and 1000")
+	}
+	if b.Tier != "" && b.Tier != phases.Trusted {
+		return c.errorf(at+"/tier", "a binding can demand trusted, and nothing else")
 	}
 	if b.Capabilities == nil {
 		return c.errorf(at+"/capabilities", "is missing: list what the hook may do ([] for nothing)")

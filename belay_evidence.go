@@ -1,0 +1,128 @@
+package belay
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// evidenceSuffix is what stands after a file's name in the names of its evidence:
+// FILE.sigstore.json, FILE.2.sigstore.json, FILE.sig, FILE.manifest.json.
+var evidenceSuffix = regexp.MustCompile(`\A(?:\.[0-9]{1,3})?\.(sigstore\.json|sig|manifest\.json)\z`)
+
+var evidenceKinds = map[string]tiers.EvidenceKind{
+	"sigstore.json": tiers.EvidenceBundle, "sig": tiers.EvidenceSignature, "manifest.json": tiers.EvidenceManifest,
+}
+
+// ReadEvidence reads the evidence that lies beside a module file: each piece once,
+// so that what is kept is what was looked at. No evidence is no error.
+func ReadEvidence(path string) ([]tiers.Evidence, error) { return readEvidence(path) }
+
+func readEvidence(path string) ([]tiers.Evidence, error) {
+	dir, base := filepath.Split(path)
+	entries, err := os.ReadDir(filepath.Clean(dir + "."))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	var out []tiers.Evidence
+	for _, e := range entries {
+		suffix, ok := strings.CutPrefix(e.Name(), base)
+		if !ok {
+			continue
+		}
+		kind := evidenceSuffix.FindStringSubmatch(suffix)
+		if kind == nil {
+			continue
+		}
+		if len(out) > tiers.MaxEvidenceList {
+			break // one more than are looked at, so that somebody says so
+		}
+		data, err := readPiece(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, tiers.Evidence{Kind: evidenceKinds[kind[1]], Name: e.Name(), Data: data})
+	}
+	return out, nil
+}
+
+// readPiece reads one byte more than is accepted, which then says so, and does not
+// touch what is not a regular file.
+func readPiece(path string) ([]byte, error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !fi.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, tiers.MaxEvidence+1))
+}
+
+// keepEvidence writes evidence beside the blob. What is there stays: a second
+// installation can bring the signature that the first lacked.
+func keepEvidence(dir, digest string, evidence []tiers.Evidence) error {
+	path := blobPath(dir, digest)
+	have, err := readEvidence(path)
+	if err != nil {
+		return stateError("evidence", err)
+	}
+	for _, e := range evidence {
+		same := func(h tiers.Evidence) bool { return h.Kind == e.Kind && bytes.Equal(h.Data, e.Data) }
+		if slices.ContainsFunc(have, same) || len(e.Data) > tiers.MaxEvidence {
+			continue
+		}
+		if len(have) >= tiers.MaxEvidenceList {
+			return stateError("evidence", fmt.Errorf("more than %d pieces for %s", tiers.MaxEvidenceList, digest))
+		}
+		name := freeName(path, e.Kind, have)
+		if err := renameio.WriteFile(name, e.Data, 0o600); err != nil {
+			return stateError("evidence", err)
+		}
+		have = append(have, tiers.Evidence{Kind: e.Kind, Name: filepath.Base(name), Data: e.Data})
+	}
+	return nil
+}
+
+func freeName(path string, kind tiers.EvidenceKind, have []tiers.Evidence) string {
+	suffix := ""
+	for s, k := range evidenceKinds {
+		if k == kind {
+			suffix = s
+		}
+	}
+	name := path + "." + suffix
+	for n := 1; slices.ContainsFunc(have, func(h tiers.Evidence) bool { return h.Name == filepath.Base(name) }); n++ {
+		name = fmt.Sprintf("%s.%d.%s", path, n, suffix)
+	}
+	return name
+}
+
+func blobPath(dir, digest string) string {
+	return filepath.Join(dir, "blobs", "sha256", strings.TrimPrefix(digest, "sha256:"))
+}
+
+func digestOf(file []byte) string {
+	sum := sha256.Sum256(file)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,252 @@
+package belay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers"
+	"github.com/belay-hooks/belay/tiers/sigstore"
+)
+
+const (
+	trustPoll    = time.Second // how often an open Belay looks whether trust.yaml changed
+	maxDecisions = 1024        // remembered
+)
+
+// trust is the operator's trust policy and what was decided by it. It is the
+// kernel.Verifier of a Belay that was not given another one, and safe for
+// concurrent use.
+type trust struct {
+	dir string
+	now func() time.Time
+
+	mu       sync.Mutex // guards what follows
+	policy   *tiers.Policy
+	verifier *sigstore.Verifier
+	bad      error     // trust.yaml cannot be used; of class tiers.PolicyUnusable
+	until    time.Time // a window of the policy opens or closes; zero: never
+	made     map[string]tiers.Decision
+}
+
+func newTrust(dir string, clock kernel.Clock) *trust {
+	t := &trust{dir: dir, now: time.Now}
+	if clock != nil {
+		t.now = clock.Now
+	}
+	t.refresh()
+	return t
+}
+
+// refresh reads trust.yaml again and reports whether decisions may have changed.
+func (t *trust) refresh() bool {
+	policy, err := readPolicy(filepath.Join(t.dir, tiers.PolicyFile))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	same := t.policy != nil && errorText(t.bad) == errorText(err) && t.policy.Digest() == policy.Digest()
+	if same && (t.until.IsZero() || now.Before(t.until)) {
+		return false
+	}
+	t.policy, t.bad, t.until = policy, err, policy.NextChange(now)
+	t.verifier, t.made = sigstore.New(policy), map[string]tiers.Decision{}
+	return true
+}
+
+// readPolicy reads a trust policy and what it names. With an error the policy
+// trusts nobody. A file that is not there is a policy that trusts nobody.
+func readPolicy(path string) (*tiers.Policy, error) {
+	src, err := readSmall(path, tiers.MaxPolicy)
+	if errors.Is(err, fs.ErrNotExist) {
+		return tiers.NoPolicy(), nil
+	}
+	if err != nil {
+		return tiers.NoPolicy(), &tiers.Error{Class: tiers.PolicyUnusable, Text: tiers.PolicyFile + " cannot be read", Cause: err}
+	}
+	p, err := tiers.ParsePolicy(src, func(name string, limit int64) ([]byte, error) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(filepath.Dir(path), name)
+		}
+		return readSmall(name, limit)
+	})
+	if err != nil {
+		return tiers.NoPolicy(), err
+	}
+	return p, nil
+}
+
+// decide says how far a file is trusted with that evidence. The error is of class
+// tiers.PolicyUnusable: then nothing is known, not even what is denied.
+func (t *trust) decide(digest string, file []byte, m *tiers.Manifest, evidence []tiers.Evidence) (tiers.Decision, error) {
+	t.mu.Lock()
+	policy, verifier, bad := t.policy, t.verifier, t.bad
+	key := digest + " " + policy.Digest() + " " + tiers.EvidenceDigest(evidence)
+	d, known := t.made[key]
+	t.mu.Unlock()
+	if bad != nil {
+		return tiers.Decision{}, bad
+	}
+	now := t.now()
+	if known && (d.Until.IsZero() || now.Before(d.Until)) {
+		return d, nil
+	}
+	d = policy.Evaluate(digest, m, verifier.Facts(file, evidence), now)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.policy == policy { // else it was decided by a policy that no longer holds
+		if len(t.made) >= maxDecisions {
+			clear(t.made)
+		}
+		t.made[key] = d
+	}
+	return d, nil
+}
+
+// prove turns a decision into what the loader acts on. A revoked file has no tier
+// to fall back to: it does not run at all.
+func (t *trust) prove(digest string, file []byte, m *tiers.Manifest, evidence []tiers.Evidence) (kernel.Proof, error) {
+	d, err := t.decide(digest, file, m, evidence)
+	if err != nil {
+		return kernel.Proof{}, err
+	}
+	if d.Code == tiers.Revoked {
+		return kernel.Proof{}, d.Err()
+	}
+	p := kernel.Proof{Tier: d.Tier, Signer: strings.Join(d.Signers, ", "), Why: d.Err()}
+	for _, e := range d.Evidence {
+		if e.Code != "" {
+			p.Notes = append(p.Notes, fmt.Sprintf("evidence %s does not count (%s): %s", e.Source, e.Code, e.Why))
+		}
+	}
+	return p, nil
+}
+
+// Verify implements kernel.Verifier with the evidence that is kept with the file.
+func (t *trust) Verify(_ context.Context, digest string, module []byte) (kernel.Proof, error) {
+	evidence, err := readEvidence(blobPath(t.dir, digest))
+	if err != nil {
+		return kernel.Proof{}, err
+	}
+	return t.prove(digest, module, manifestIn(module), evidence)
+}
+
+// manifestIn returns the manifest of a module, or nil.
+func manifestIn(module []byte) *tiers.Manifest {
+	engine, err := sandbox.Open(sandbox.Options{})
+	if err != nil {
+		return nil
+	}
+	defer engine.Close()
+	info, err := engine.Inspect(module)
+	if err != nil || info.Manifest == nil {
+		return nil
+	}
+	m, err := tiers.DecodeManifest(info.Manifest)
+	if err != nil {
+		return nil
+	}
+	return m
+}
+
+// watch looks every second whether the policy changed, and takes it into use.
+func (b *Belay) watch(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	pending := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if b.trust.refresh() {
+			pending = true
+		}
+		if !pending {
+			continue
+		}
+		b.mu.Lock()
+		err := b.kernel.Reload(ctx, b.kernelConfig())
+		b.mu.Unlock()
+		switch {
+		case ctx.Err() != nil || errors.Is(err, kernel.ErrClosed):
+			return
+		case err != nil:
+			// What runs is judged by the policy before; a store that cannot write
+			// blocks everything anyway. It is tried again at the next tick.
+			b.log.LogAttrs(ctx, slog.LevelError, "the trust policy changed and could not be taken into use", slog.Any("error", err))
+		default:
+			pending = false
+			b.log.LogAttrs(ctx, slog.LevelInfo, "the trust policy changed: every hook was verified again")
+		}
+	}
+}
+
+// TrustDecision says how far a file with that evidence is trusted by the policy in
+// dir. The error is of class tiers.PolicyUnusable, or of the file's parsing.
+func TrustDecision(dir string, file []byte, evidence []tiers.Evidence) (tiers.Decision, error) {
+	return decisionBy(newTrust(dir, nil), file, evidence)
+}
+
+func decisionBy(t *trust, file []byte, evidence []tiers.Evidence) (tiers.Decision, error) {
+	digest := digestOf(file)
+	hooks, err := builtin.Load()
+	if err != nil {
+		return tiers.Decision{}, err
+	}
+	if hooks.Trusted(digest) {
+		return tiers.Decision{Tier: phases.Trusted, Why: "its digest is compiled into this binary", Signers: []string{"builtin"}, Rules: []tiers.RuleOutcome{}, Evidence: []tiers.EvidenceOutcome{}}, nil
+	}
+	return t.decide(digest, file, manifestIn(file), evidence)
+}
+
+// TrustPolicy reads the trust policy in dir; one that is not there trusts nobody.
+// The error is of class tiers.PolicyUnusable.
+func TrustPolicy(dir string) (*tiers.Policy, error) {
+	return readPolicy(filepath.Join(dir, tiers.PolicyFile))
+}
+
+// readSmall reads a regular file of at most limit bytes: a pipe would hang.
+func readSmall(path string, limit int64) ([]byte, error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !fi.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(b)) > limit {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, limit)
+	}
+	return b, nil
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+var _ kernel.Verifier = (*trust)(nil)

@@ -1,0 +1,119 @@
+package belay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// verify finds out how far the candidate is trusted, and refuses it where the
+// binding relies on more. Errors are kernel.ErrTrust for errors.Is.
+//
+// What is only ever given to trusted hooks is never silently taken away: a hook
+// that was trusted and is not any more would run on without the power that it was
+// bound for, and nobody would know.
+func (l *loader) verify(ctx context.Context, spec kernel.BindingSpec, digest string, c *candidate) error {
+	adhoc := strings.HasPrefix(spec.Module, adHocScheme)
+	proof, err := l.proof(ctx, spec, digest, c)
+	if err != nil {
+		return fmt.Errorf("%w: %w", kernel.ErrTrust, err)
+	}
+	if !adhoc && c.tier != phases.Trusted && proof.Tier.Rank() > 0 {
+		c.tier, c.signer = proof.Tier, proof.Signer
+	}
+	c.notes = append(c.notes, proof.Notes...)
+	if c.tier == phases.Proposed {
+		return fmt.Errorf("%w: a proposed hook never runs on live actions", kernel.ErrTrust)
+	}
+	if c.tier == phases.Trusted || adhoc {
+		return nil
+	}
+	reason := ""
+	switch power := floorImport(c.info.Imports); {
+	case spec.Tier == phases.Trusted:
+		reason = "it is bound as trusted"
+	case spec.Priority >= kernel.TrustedPriority:
+		reason = fmt.Sprintf("it has a priority of %d or more, which only trusted hooks may have", kernel.TrustedPriority)
+	case power != "":
+		reason = "it imports " + power + ", which only trusted hooks may hold"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: %w", kernel.ErrTrust, notTrusted(reason, c.tier, proof.Why))
+}
+
+// proof asks the verifier. Hooks that come with the binary, and those that are
+// given by hand, are only held against the deny list.
+func (l *loader) proof(ctx context.Context, spec kernel.BindingSpec, digest string, c *candidate) (kernel.Proof, error) {
+	adhoc := strings.HasPrefix(spec.Module, adHocScheme)
+	if l.b.o.Verifier != nil {
+		if adhoc || c.tier == phases.Trusted {
+			return kernel.Proof{}, nil
+		}
+		return l.b.o.Verifier.Verify(ctx, digest, c.file)
+	}
+	if adhoc {
+		return l.b.trust.prove(digest, c.file, nil, nil)
+	}
+	if c.tier == phases.Trusted {
+		return kernel.Proof{}, l.b.trust.denied(digest)
+	}
+	evidence, err := readEvidence(blobPath(l.b.dir, digest))
+	if err != nil {
+		return kernel.Proof{}, err
+	}
+	if path := modulePath(l.b.dir, spec.Module); path != "" {
+		beside, err := readEvidence(path)
+		if err != nil {
+			return kernel.Proof{}, err
+		}
+		evidence = append(evidence, beside...)
+	}
+	var m *tiers.Manifest
+	if c.info.Manifest != nil {
+		if m, err = tiers.DecodeManifest(c.info.Manifest); err != nil {
+			return kernel.Proof{}, err
+		}
+	}
+	return l.b.trust.prove(digest, c.file, m, evidence)
+}
+
+// denied returns an error of class tiers.Revoked when the file is on the deny
+// list. A hook that comes with the binary does not depend on trust.yaml otherwise.
+func (t *trust) denied(digest string) error {
+	t.mu.Lock()
+	policy := t.policy
+	t.mu.Unlock()
+	if d := policy.Evaluate(digest, nil, nil, t.now()); d.Code == tiers.Revoked {
+		return d.Err()
+	}
+	return nil
+}
+
+// floorImport returns the first import that no tier below trusted may hold, or "".
+func floorImport(imports []string) string {
+	i := slices.IndexFunc(imports, func(name string) bool {
+		return !tiers.Ceiling(phases.Sandboxed, tiers.Capability{Name: name})
+	})
+	if i < 0 {
+		return ""
+	}
+	return imports[i]
+}
+
+// notTrusted is the error about a hook that would have to be trusted. Its class is
+// the code of what is wrong with its signatures.
+func notTrusted(reason string, tier phases.Tier, why error) error {
+	e := &tiers.Error{Class: tiers.Unsigned, Text: reason + ", and it is " + string(tier), Cause: why}
+	var te *tiers.Error
+	if errors.As(why, &te) {
+		e.Class, e.Text = te.Class, e.Text+" ("+te.Text+")"
+	}
+	return e
+}
