@@ -145,7 +145,9 @@ func (a *App) openForEval(ctx context.Context, o evalOptions) (*belay.Belay, err
 
 // openState opens the state directory and says what to do when that fails.
 func (a *App) openState(ctx context.Context, dir string, o belay.Options) (*belay.Belay, error) {
-	o.Logger = a.logger()
+	if o.Logger == nil {
+		o.Logger = a.logger()
+	}
 	host, err := belay.Open(ctx, dir, o)
 	switch {
 	case err == nil:

@@ -63,6 +63,8 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	restrictUmask() // nothing that the daemon makes is for others
 	host, err := a.openState(ctx, dir, belay.Options{Logger: log, UnsafeFailOpen: o.unsafeOpen})
 	if err != nil {

@@ -92,11 +92,8 @@ func recordsFailure(err error) error {
 		return failureBy(err, "")
 	}
 	hint := p.Hint
-	switch p.Code {
-	case client.CodeToken:
-		hint = "The daemon takes this with a token only: keys/ROLE.token in the state directory, or $BELAY_REVIEW_TOKEN and $BELAY_ADMIN_TOKEN."
-	case client.CodeRole:
-		hint = "The token is one of another role."
+	if p.Code == client.CodeToken || p.Code == client.CodeRole {
+		hint = "The token is read from keys/ROLE.token in the state directory, or from $BELAY_REVIEW_TOKEN or $BELAY_ADMIN_TOKEN."
 	}
 	return failureBy(err, hint)
 }
