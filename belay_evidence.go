@@ -79,29 +79,47 @@ func readPiece(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, tiers.MaxEvidence+1))
 }
 
-// keepEvidence writes evidence beside the blob. What is there stays: a second
-// installation can bring the signature that the first lacked.
+// keepEvidence writes evidence beside the blob.
 func keepEvidence(dir, digest string, evidence []tiers.Evidence) error {
-	path := blobPath(dir, digest)
-	have, err := readEvidence(path)
-	if err != nil {
+	if _, err := writeEvidence(blobPath(dir, digest), evidence, 0o600); err != nil {
 		return stateError("evidence", err)
 	}
+	return nil
+}
+
+// WriteEvidence writes evidence beside a module file and returns the names (without
+// directories) of the files that hold it. What is there stays: a second pull or
+// installation can bring the signature that the first lacked.
+func WriteEvidence(path string, evidence []tiers.Evidence) ([]string, error) {
+	return writeEvidence(path, evidence, 0o644)
+}
+
+func writeEvidence(path string, evidence []tiers.Evidence, mode fs.FileMode) ([]string, error) {
+	have, err := readEvidence(path)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{}
 	for _, e := range evidence {
+		if len(e.Data) > tiers.MaxEvidence {
+			continue
+		}
 		same := func(h tiers.Evidence) bool { return h.Kind == e.Kind && bytes.Equal(h.Data, e.Data) }
-		if slices.ContainsFunc(have, same) || len(e.Data) > tiers.MaxEvidence {
+		if i := slices.IndexFunc(have, same); i >= 0 {
+			names = append(names, have[i].Name)
 			continue
 		}
 		if len(have) >= tiers.MaxEvidenceList {
-			return stateError("evidence", fmt.Errorf("more than %d pieces for %s", tiers.MaxEvidenceList, digest))
+			return names, fmt.Errorf("more than %d pieces of evidence for %s", tiers.MaxEvidenceList, filepath.Base(path))
 		}
 		name := freeName(path, e.Kind, have)
-		if err := renameio.WriteFile(name, e.Data, 0o600); err != nil {
-			return stateError("evidence", err)
+		if err := renameio.WriteFile(name, e.Data, mode); err != nil {
+			return names, err
 		}
+		names = append(names, filepath.Base(name))
 		have = append(have, tiers.Evidence{Kind: e.Kind, Name: filepath.Base(name), Data: e.Data})
 	}
-	return nil
+	return names, nil
 }
 
 func freeName(path string, kind tiers.EvidenceKind, have []tiers.Evidence) string {

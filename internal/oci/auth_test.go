@@ -89,6 +89,9 @@ func TestTokens(t *testing.T) {
 	var asked []string
 	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.Header.Get("Authorization")+" "+r.URL.Query().Get("scope"))
+		if enc := r.Header.Get("Accept-Encoding"); strings.Contains(enc, "gzip") {
+			t.Errorf("compression was asked for: %q", enc)
+		}
 		fmt.Fprint(w, `{"token":"the-token"}`)
 	}))
 	defer tokens.Close()
@@ -106,6 +109,11 @@ func TestTokens(t *testing.T) {
 	if _, err = pull(o, f.pinned()); err == nil || len(asked) != 0 {
 		t.Fatalf("error %v, credentials went to another host: %q", err, asked)
 	}
+
+	// Inside somebody's network: refused before any name or address is looked at.
+	f.lie = challenge(`Bearer realm="https://10.0.0.1/token"`, bearer)
+	_, err = pull(o, f.pinned())
+	wantClass(t, err, ErrTokenHost, "10.0.0.1")
 
 	f.lie = challenge(`Bearer realm="`+tokens.URL+`/token",service="s"`, bearer)
 	o.TokenHosts = []string{tokens.Listener.Addr().String()}
@@ -135,6 +143,24 @@ func TestTokens(t *testing.T) {
 		if _, err := pull(o, f.pinned()); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// net/http sends the header on to subdomains of the first host, we do not.
+func TestSubdomainsGetNoCredentials(t *testing.T) {
+	g := newGuard(nil, "registry.example", false, nil, []string{"cdn.registry.example"})
+	first := httptest.NewRequest(http.MethodGet, "https://registry.example/v2/", nil)
+	next := httptest.NewRequest(http.MethodGet, "https://cdn.registry.example/blob", nil)
+	next.Header.Set("Authorization", "Basic c2VjcmV0")
+	if err := g.checkRedirect(next, []*http.Request{first}); err != nil {
+		t.Fatal(err)
+	}
+	if h := next.Header.Get("Authorization"); h != "" {
+		t.Errorf("%q goes on to the blob host", h)
+	}
+	next.Header.Set("Authorization", "Basic c2VjcmV0")
+	if _, err := g.RoundTrip(next); err == nil {
+		t.Error("a request with credentials left for the blob host")
 	}
 }
 

@@ -212,6 +212,34 @@ func TestEndlessBody(t *testing.T) {
 	}
 }
 
+// What is announced as too large is not even begun to be read.
+func TestAnnouncedSizeIsEnough(t *testing.T) {
+	f := newFake(t)
+	f.lie = func(w http.ResponseWriter, r *http.Request) bool {
+		if !is(r, "manifests", f.digest) {
+			return false
+		}
+		w.Header().Set("Content-Type", MediaTypeManifest)
+		w.Header().Set("Content-Length", fmt.Sprint(MaxManifest+1))
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		return true
+	}
+	_, err := pull(Options{Timeout: 5 * time.Second}, f.pinned())
+	wantClass(t, err, ErrTooLarge, "1048576")
+}
+
+// The last limit is below those who read answers without one of their own.
+func TestCapped(t *testing.T) {
+	n, err := io.Copy(io.Discard, &capped{ReadCloser: io.NopCloser(zeros{}), left: 1000})
+	if e := fail(ErrTooLarge, ""); !errors.Is(err, e.Class) || n > 1001 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	if n, err = io.Copy(io.Discard, &capped{ReadCloser: io.NopCloser(io.LimitReader(zeros{}, 1000)), left: 1000}); n != 1000 || err != nil {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
@@ -285,7 +313,11 @@ func TestPlainHTTPOnlyForThisMachine(t *testing.T) {
 		t.Fatalf("plain %v, base %q, error %v", s.plain, s.base, err)
 	}
 	// localhost that a resolver gives another address.
-	_, err = dialer(true)(context.Background(), "tcp", "192.0.2.1:80")
+	if s, err = New(Options{}).open(Reference{Host: "localhost:5000", Repo: repo, Tag: "x"}); err != nil || !s.plain {
+		t.Fatalf("plain %v, error %v", s.plain, err)
+	}
+	dial := s.client.Client.Transport.(*guard).next.(*http.Transport).DialContext
+	_, err = dial(context.Background(), "tcp", "192.0.2.1:80")
 	var e *Error
 	if !errors.As(err, &e) || e.Class != ErrPlainHTTP {
 		t.Fatalf("%v, want %v", err, ErrPlainHTTP)
@@ -320,9 +352,16 @@ func TestGuardKnowsSchemes(t *testing.T) {
 		"https://registry.example/v2/": true, "https://REGISTRY.example:443/v2/": true, "https://auth.example/token": true,
 		"http://registry.example/v2/": false, "https://registry.example:8443/v2/": false, "http://auth.example/token": false,
 		"https://evil.registry.example/": false, "https://registry.example.evil/": false,
+		"http://registry.example:443/v2/": false, "http://auth.example:443/token": false,
 	} {
 		req := httptest.NewRequest(http.MethodGet, url, nil)
 		if got := g.mayAsk(req.URL); got != want {
+			t.Errorf("%s: %v, want %v", url, got, want)
+		}
+	}
+	g = newGuard(nil, "registry.example", false, nil, []string{"cdn.example"})
+	for url, want := range map[string]bool{"https://cdn.example/x": true, "https://cdn.example:443/x": true, "http://cdn.example:443/x": false, "https://cdn.example:8443/x": false} {
+		if got := g.mayServe(httptest.NewRequest(http.MethodGet, url, nil).URL); got != want {
 			t.Errorf("%s: %v, want %v", url, got, want)
 		}
 	}
