@@ -21,6 +21,7 @@ func (a *App) hookCmd() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.hookNewCmd(), a.hookBuildCmd(), a.hookInspectCmd(), a.hookInstallCmd(),
+		a.hookPushCmd(), a.hookPullCmd(),
 		a.hookListCmd(), a.hookEnableCmd(), a.hookDisableCmd(), a.hookRemoveCmd())
 	return cmd
 }

@@ -17,6 +17,7 @@ import (
 )
 
 type hookInstallOptions struct {
+	registryOptions
 	name     string
 	phases   []string
 	priority int
@@ -31,18 +32,22 @@ type hookInstallOptions struct {
 func (a *App) hookInstallCmd() *cobra.Command {
 	var o hookInstallOptions
 	cmd := &cobra.Command{
-		Use:   "install FILE.wasm|builtin:NAME",
+		Use:   "install FILE.wasm|builtin:NAME|oci://HOST/REPO@sha256:…",
 		Short: "Bind a hook: keep its file by digest and write it into belay.yaml",
 		Long: `install checks the module, compiles it once, keeps the file under its digest in the
 state directory and appends a binding to belay.yaml with the capabilities that you
-allow. Without --allow these are all that the manifest asks for; they are printed.`,
+allow. Without --allow these are all that the manifest asks for; they are printed.
+From a registry, hooks are installed by digest only; given a tag, install says which
+digest it stands for and does nothing.`,
 		Example: `  belay hook install guard.wasm --priority 50
   belay hook install guard.wasm --name guard --allow block,shell_parse --config guard.json
-  belay hook install builtin:stage-gate --observe`,
-		Args: oneArg("a module file, or builtin: and a name"),
+  belay hook install builtin:stage-gate --observe
+  belay hook install oci://ghcr.io/acme/hooks/guard@sha256:…`,
+		Args: oneArg("a module file, builtin: and a name, or oci://HOST/REPO@sha256:…"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.hookInstall(cmd.Context(), args[0], o) },
 	}
 	f := cmd.Flags()
+	o.registryOptions.flags(f)
 	f.StringVar(&o.name, "name", "", "name of the binding (default: the hook's own)")
 	f.StringSliceVar(&o.phases, "phase", nil, "phases to bind (default: all that the hook serves)")
 	f.IntVar(&o.priority, "priority", 0, "higher runs first; 100 and more are for trusted hooks")
@@ -74,6 +79,12 @@ func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions
 	}
 	if isBuiltin(what) {
 		req.Module = what
+	} else if isRegistry(what) {
+		p, err := a.fetchToInstall(ctx, what, o.registryOptions, o.json)
+		if err != nil {
+			return err
+		}
+		req.File, req.Evidence = p.Module, evidenceOf(p)
 	} else if req.File, err = readModule(what); err != nil {
 		return failureBy(err, "")
 	}

@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/oci"
+	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+type hookPullOptions struct {
+	registryOptions
+	out   string
+	force bool
+	json  bool
+}
+
+func (a *App) hookPullCmd() *cobra.Command {
+	var o hookPullOptions
+	cmd := &cobra.Command{
+		Use:   "pull oci://HOST/REPO:TAG|@sha256:…",
+		Short: "Get a hook and its signatures out of an OCI registry",
+		Long: `pull writes the module to a file and what vouches for it beside that file, where
+verify, install and push find it. A tag is looked up once; what it stood for is printed
+by digest. Every size is limited and every digest computed anew. Nothing is installed.`,
+		Example: `  belay hook pull oci://ghcr.io/acme/hooks/guard:1.0
+  belay hook pull oci://ghcr.io/acme/hooks/guard@sha256:… -o guard.wasm`,
+		Args: oneArg("a reference that begins with oci://"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.hookPull(cmd.Context(), args[0], o) },
+	}
+	f := cmd.Flags()
+	o.flags(f)
+	f.StringVarP(&o.out, "output", "o", "", "file to write (default: the last part of the repository, with .wasm)")
+	f.BoolVar(&o.force, "force", false, "replace another file of that name")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *App) hookPull(ctx context.Context, target string, o hookPullOptions) error {
+	ref, err := parseRegistry(target)
+	if err != nil {
+		return err
+	}
+	if ref.Tag == "" && ref.Digest == "" {
+		return usageError("which one? "+ref.String()+" has neither a tag nor a digest", "Add :TAG or @sha256:… to it.")
+	}
+	dir, err := a.stateDir()
+	if err != nil {
+		return err
+	}
+	path := o.out
+	if path == "" {
+		path = ref.Name() + ".wasm"
+	}
+	client, done, err := a.registry(o.registryOptions, o.json)
+	if err != nil {
+		return err
+	}
+	p, err := client.Pull(ctx, ref)
+	done()
+	if err != nil {
+		return registryFailure(err, ref)
+	}
+	evidence := evidenceOf(p)
+	info, err := belay.InspectHookIn(ctx, dir, p.Module, evidence, nil)
+	if err != nil {
+		return failureBy(fmt.Errorf("%s: %w", p.Ref, err), "Nothing was written.")
+	}
+	if info.Trust != nil && info.Trust.Code == tiers.Revoked {
+		return failureBy(fmt.Errorf("%s: %w", p.Ref, info.Trust.Err()), "Nothing was written.")
+	}
+	if err := writePulled(path, p.Module, o.force); err != nil {
+		return err
+	}
+	files, err := belay.WriteEvidence(path, evidence)
+	if err != nil {
+		return failureBy(err, "The module was written, its signatures were not.")
+	}
+	a.tellSkipped(p)
+	if o.json {
+		return a.printJSON(map[string]any{
+			"ref": p.Ref.String(), "file": path, "digest": p.Digest, "manifest_digest": p.ManifestDigest, "size": len(p.Module),
+			"evidence": p.Evidence, "evidence_files": files, "skipped": p.Skipped, "tier": info.Tier, "why": info.Why,
+		})
+	}
+	a.describePulled(path, p, files, info)
+	return nil
+}
+
+func (a *App) describePulled(path string, p *oci.Pulled, files []string, info belay.HookInfo) {
+	pal := a.palette()
+	fmt.Fprintf(a.Out, "%s  %s  %s\n", safe(path), bytesText(int64(len(p.Module))), p.Digest)
+	fmt.Fprintf(a.Out, "  from %s\n", p.Ref)
+	for _, f := range files {
+		fmt.Fprintf(a.Out, "  %s\n", safe(filepath.Join(filepath.Dir(path), f)))
+	}
+	if len(files) == 0 {
+		fmt.Fprintln(a.Out, "  no signature is attached to it")
+	}
+	tier := string(info.Tier)
+	if info.Tier == phases.Trusted {
+		tier = pal.green(tier)
+	}
+	fmt.Fprintf(a.Out, "  %s: %s\n", tier, safe(info.Why))
+	if len(info.Problems) > 0 {
+		fmt.Fprintf(a.Out, "  %s %s\n", pal.yellow("would be refused by install:"), safe(strings.Join(info.Problems, "; ")))
+	}
+}
+
+// writePulled writes the file as a whole, and never over another one unasked.
+func writePulled(path string, module []byte, force bool) error {
+	have, err := readModule(path)
+	switch {
+	case err == nil && bytes.Equal(have, module):
+		return nil
+	case err == nil && !force:
+		return failure(safe(path)+" is there and is another file", "Nothing was written. -o names another place, --force replaces it.")
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return failureBy(err, "Nothing was written.")
+	}
+	if err := renameio.WriteFile(path, module, os.FileMode(0o644)); err != nil {
+		return failureBy(err, "")
+	}
+	return nil
+}
+
+// fetchToInstall gets what `hook install oci://…` installs. Only a digest will do:
+// what a tag stands for can change between looking at it and installing it, and
+// nobody would see that it did.
+func (a *App) fetchToInstall(ctx context.Context, target string, o registryOptions, quiet bool) (*oci.Pulled, error) {
+	ref, err := parseRegistry(target)
+	if err != nil {
+		return nil, err
+	}
+	client, done, err := a.registry(o, quiet)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if ref.Digest == "" {
+		if ref.Tag == "" {
+			return nil, usageError("which one? "+ref.String()+" has neither a tag nor a digest", "Add @sha256:… to it.")
+		}
+		pinned, err := client.Resolve(ctx, ref)
+		done()
+		if err != nil {
+			return nil, registryFailure(err, ref)
+		}
+		return nil, usageError("a tag can be moved to another hook at any time; hooks are installed by digest",
+			"It stands for this one now: belay hook install "+pinned.String())
+	}
+	p, err := client.Pull(ctx, ref)
+	done()
+	if err != nil {
+		return nil, registryFailure(err, ref)
+	}
+	a.tellSkipped(p)
+	return p, nil
+}
