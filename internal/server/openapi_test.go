@@ -1,0 +1,139 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/phases"
+)
+
+type document struct {
+	OpenAPI string
+	Paths   map[string]map[string]struct {
+		OperationID string
+		Security    []map[string][]string
+		RequestBody any
+		Responses   map[string]any
+	}
+	Components struct {
+		SecuritySchemes map[string]any
+		Schemas         map[string]struct {
+			Properties map[string]any
+			Required   []string
+		}
+	}
+}
+
+func readDocument(t *testing.T) document {
+	t.Helper()
+	var d document
+	if err := json.Unmarshal(OpenAPI(), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// Every route is documented, with its roles, and nothing else is.
+func TestDocumentHasTheRoutes(t *testing.T) {
+	d := readDocument(t)
+	if d.OpenAPI != "3.1.0" {
+		t.Errorf("version %q", d.OpenAPI)
+	}
+	routes := map[string]route{}
+	for _, r := range new(Server).table() {
+		routes[r.method+" "+r.path] = r
+	}
+	ids := map[string]bool{}
+	for path, methods := range d.Paths {
+		for method, op := range methods {
+			name := strings.ToUpper(method) + " " + path
+			r, known := routes[name]
+			if !known {
+				t.Errorf("%s is documented and does not exist", name)
+				continue
+			}
+			delete(routes, name)
+			var roles []client.Role
+			for _, s := range op.Security {
+				for scheme := range s {
+					if _, ok := d.Components.SecuritySchemes[scheme]; !ok {
+						t.Errorf("%s: no such scheme: %s", name, scheme)
+					}
+					roles = append(roles, client.Role(strings.TrimSuffix(scheme, "Token")))
+				}
+			}
+			if !slices.Equal(roles, r.roles) {
+				t.Errorf("%s: documented for %v, open to %v", name, roles, r.roles)
+			}
+			if (op.RequestBody != nil) != r.body {
+				t.Errorf("%s: body documented %v, taken %v", name, op.RequestBody != nil, r.body)
+			}
+			if op.OperationID == "" || ids[op.OperationID] || op.Responses["200"] == nil {
+				t.Errorf("%s: operationId %q", name, op.OperationID)
+			}
+			ids[op.OperationID] = true
+		}
+	}
+	for name := range routes {
+		t.Errorf("%s is not documented", name)
+	}
+}
+
+// The schemas have the members of the types that are sent.
+func TestDocumentHasTheMembers(t *testing.T) {
+	d := readDocument(t)
+	for name, v := range map[string]any{
+		"Verdict": phases.Verdict{}, "HookReport": phases.HookReport{}, "EventRef": phases.EventRef{}, "Event": phases.Event{},
+		"Hook": client.Hook{}, "Latch": client.Latch{}, "Session": client.Session{}, "Daemon": client.Daemon{}, "Status": client.Status{},
+		"Health": client.Health{}, "Reloaded": client.Reloaded{}, "Answer": client.Answer{}, "Problem": client.Problem{}, "ProblemBody": client.ProblemBody{},
+	} {
+		have := map[string]bool{}
+		for f := range fieldsOf(reflect.TypeOf(v)) {
+			have[f] = true
+			if _, ok := d.Components.Schemas[name].Properties[f]; !ok && name != "HookReport" {
+				t.Errorf("%s.%s is not documented", name, f)
+			}
+		}
+		for f := range d.Components.Schemas[name].Properties {
+			if !have[f] {
+				t.Errorf("%s.%s is documented and does not exist", name, f)
+			}
+		}
+	}
+	var codes struct {
+		Components struct {
+			Schemas struct {
+				ProblemBody struct {
+					Properties struct{ Code struct{ Enum []string } }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(OpenAPI(), &codes); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{client.CodeInvocation, client.CodeRequest, client.CodeToken, client.CodeRole, client.CodeForbidden, client.CodeNotFound, client.CodeMethod,
+		client.CodeConfig, client.CodeTooLarge, client.CodeMediaType, client.CodeInternal, client.CodeOverloaded, client.CodeStore}
+	if got := codes.Components.Schemas.ProblemBody.Properties.Code.Enum; !slices.Equal(got, want) {
+		t.Errorf("codes: %q, want %q", got, want)
+	}
+	if bytes.Contains(OpenAPI(), []byte("TODO")) {
+		t.Error("unfinished")
+	}
+}
+
+func fieldsOf(t reflect.Type) map[string]bool {
+	out := map[string]bool{}
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			out[name] = true
+		}
+	}
+	return out
+}
