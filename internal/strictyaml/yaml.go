@@ -228,7 +228,8 @@ func (d *Document) scalar(out *bytes.Buffer, n *yaml.Node, ptr string) error {
 		}
 		out.WriteString(n.Value)
 	case "!!int":
-		if _, err := strconv.ParseInt(n.Value, 10, 64); err != nil || (len(n.Value) > 1 && n.Value[0] == '0') || n.Value[0] == '+' {
+		digits := strings.TrimPrefix(n.Value, "-")
+		if _, err := strconv.ParseInt(n.Value, 10, 64); err != nil || (len(digits) > 1 && digits[0] == '0') || digits[0] == '+' {
 			return d.Errorf(ptr, "write whole numbers in plain decimal, not %s", n.Value)
 		}
 		out.WriteString(n.Value)
