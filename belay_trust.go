@@ -75,16 +75,16 @@ func readPolicy(path string) (*tiers.Policy, error) {
 	if err != nil {
 		return tiers.NoPolicy(), &tiers.Error{Class: tiers.PolicyUnusable, Text: tiers.PolicyFile + " cannot be read", Cause: err}
 	}
-	p, err := tiers.ParsePolicy(src, func(name string, limit int64) ([]byte, error) {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(filepath.Dir(path), name)
-		}
-		return readSmall(name, limit)
-	})
+	p, err := parsePolicy(filepath.Dir(path), src)
 	if err != nil {
 		return tiers.NoPolicy(), err
 	}
 	return p, nil
+}
+
+// parsePolicy parses a policy whose files lie in dir.
+func parsePolicy(dir string, src []byte) (*tiers.Policy, error) {
+	return tiers.ParsePolicy(src, func(name string, limit int64) ([]byte, error) { return readSmall(inDir(dir, name), limit) })
 }
 
 // decide says how far a file is trusted with that evidence. The error is of class

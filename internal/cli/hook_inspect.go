@@ -54,7 +54,15 @@ func (a *App) hookInspect(ctx context.Context, path string, asJSON bool) error {
 	if err != nil {
 		return failureBy(err, "")
 	}
-	info, err := belay.InspectHook(ctx, file, nil)
+	dir, err := a.stateDir()
+	if err != nil {
+		return err
+	}
+	evidence, err := belay.ReadEvidence(path)
+	if err != nil {
+		return failureBy(err, "")
+	}
+	info, err := belay.InspectHookIn(ctx, dir, file, evidence, nil)
 	if err != nil {
 		return failureBy(fmt.Errorf("%s: %w", path, err), "")
 	}
@@ -87,7 +95,20 @@ func (a *App) describeHook(info belay.HookInfo) {
 	field("digest", info.Digest)
 	field("size", fmt.Sprintf("%s, %s functions, starts with %s of memory", bytesText(int64(info.Size)), count(int64(info.Functions)), bytesText(info.MemoryMin)))
 	field("compile", fmt.Sprintf("at most %.0f ms and %.0f MiB by estimate", info.EstimateMS, info.EstimateMiB))
-	field("tier", string(info.Tier)+": "+info.Why)
+	field("tier", string(info.Tier)+": "+oneLine(info.Why, 300))
+	if t := info.Trust; t != nil {
+		for _, s := range t.Signers {
+			field("signed by", safe(s))
+		}
+		for _, r := range t.Rules {
+			field("rule", safe(r.Rule)+": "+oneLine(r.Why, 200))
+		}
+		for _, e := range t.Evidence {
+			if e.Code != "" {
+				field("evidence", safe(e.Source)+" does not count, "+string(e.Code)+": "+oneLine(e.Why, 200))
+			}
+		}
+	}
 	field("phases", phaseList(info.Phases))
 	if m := info.Manifest; m != nil {
 		field("mutates", phaseList(m.Mutates))

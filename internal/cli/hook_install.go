@@ -26,6 +26,7 @@ type hookInstallOptions struct {
 	allow    []string
 	config   string
 	observe  bool
+	trusted  bool
 	json     bool
 }
 
@@ -55,6 +56,7 @@ digest it stands for and does nothing.`,
 	f.BoolVar(&o.any, "any-tool", false, "the pattern may match no tool that belay knows")
 	f.StringSliceVar(&o.allow, "allow", nil, "capabilities to allow (default: all that the manifest asks for)")
 	f.StringVar(&o.config, "config", "", "file with the hook's configuration, JSON or YAML")
+	f.BoolVar(&o.trusted, "trusted", false, "refuse it unless it is trusted, and block its phases when it is not any more")
 	f.BoolVar(&o.observe, "observe", false, "only watch what it would decide")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
@@ -66,6 +68,9 @@ func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions
 		return err
 	}
 	req := belay.InstallRequest{Name: o.name, Priority: o.priority, Allow: o.allow, Tools: o.tools, AnyTool: o.any, Mode: phases.Enforce}
+	if o.trusted {
+		req.Tier = phases.Trusted
+	}
 	if o.observe {
 		req.Mode = phases.Observe
 	}
@@ -86,6 +91,8 @@ func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions
 		}
 		req.File, req.Evidence = p.Module, evidenceOf(p)
 	} else if req.File, err = readModule(what); err != nil {
+		return failureBy(err, "")
+	} else if req.Evidence, err = belay.ReadEvidence(what); err != nil {
 		return failureBy(err, "")
 	}
 	b, info, err := belay.InstallHook(ctx, dir, req)

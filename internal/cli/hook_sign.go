@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/tiers"
+	"github.com/belay-hooks/belay/tiers/sigstore"
+)
+
+type hookSignOptions struct {
+	key    string
+	output string
+	json   bool
+}
+
+func (a *App) hookSignCmd() *cobra.Command {
+	var o hookSignOptions
+	cmd := &cobra.Command{
+		Use:   "sign --key FILE|KMS FILE.wasm",
+		Short: "Sign a hook: write a Sigstore bundle beside it",
+		Long: `sign writes a Sigstore bundle (v0.3) beside the module: FILE.wasm.sigstore.json, or the
+next free FILE.wasm.<n>.sigstore.json when there is one already. The key is a file
+(cosign's encrypted keys, PKCS #8, PKCS #1, SEC 1) or a key in a key management
+service, NAME://…, through the program sigstore-kms-NAME on the PATH. The password is
+asked for on the terminal, or taken from $BELAY_KEY_PASSWORD or $COSIGN_PASSWORD.
+
+` + "`cosign verify-blob --key KEY.pub --bundle FILE.wasm.sigstore.json --insecure-ignore-tlog FILE.wasm`" + ` accepts what it writes.`,
+		Example: `  belay trust generate-key release
+  belay hook sign --key release.key guard.wasm`,
+		Args: oneArg("one module file"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.hookSign(cmd.Context(), args[0], o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.key, "key", "", "private key: a file, or NAME://… in a key management service")
+	f.StringVarP(&o.output, "output", "o", "", "bundle to write (default beside the module)")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *App) hookSign(ctx context.Context, path string, o hookSignOptions) error {
+	if o.key == "" {
+		return usageError("hook sign needs a key", "Give one with --key; `belay trust generate-key NAME` makes one.")
+	}
+	file, err := readModule(path)
+	if err != nil {
+		return failureBy(err, "")
+	}
+	// What is signed is vouched for: not what belay itself would refuse to load.
+	info, err := belay.InspectHook(ctx, file, nil)
+	if err != nil {
+		return failureBy(fmt.Errorf("%s: %w", path, err), "Nothing was signed.")
+	}
+	signer, err := a.openSigner(ctx, o.key)
+	if err != nil {
+		return err
+	}
+	bundle, err := signer.SignFile(file)
+	if err != nil {
+		return failureBy(err, "Nothing was written.")
+	}
+	out, err := writeBundle(path, o.output, bundle)
+	if err != nil {
+		return failureBy(err, "")
+	}
+	if o.json {
+		return a.printJSON(map[string]any{"bundle": out, "digest": info.Digest, "key": signer.Key().ID, "kind": signer.Key().Kind})
+	}
+	fmt.Fprintf(a.Out, "%s\n  signs   %s\n  key     %s (%s)\n", safe(out), info.Digest, signer.Key().ID, signer.Key().Kind)
+	return nil
+}
+
+func (a *App) openSigner(ctx context.Context, ref string) (*sigstore.Signer, error) {
+	if sigstore.IsKMS(ref) {
+		s, err := sigstore.OpenKMS(ctx, ref)
+		if err != nil {
+			return nil, failureBy(err, "A key management service is reached through the program sigstore-kms-NAME on the PATH.")
+		}
+		return s, nil
+	}
+	src, err := readLimited(ref, tiers.MaxKeyFile)
+	if err != nil {
+		return nil, failureBy(err, "")
+	}
+	s, err := sigstore.OpenKey(src, a.keyPassword(ref, false))
+	switch {
+	case errors.Is(err, sigstore.ErrPassword):
+		return nil, failureBy(err, "The password is asked for on the terminal, or taken from $BELAY_KEY_PASSWORD or $COSIGN_PASSWORD.")
+	case err != nil:
+		return nil, failureBy(fmt.Errorf("%s: %w", ref, err), "--key takes the private half, such as release.key.")
+	}
+	return s, nil
+}
+
+// writeBundle writes to a name that is free: another signature is never lost.
+func writeBundle(module, output string, bundle []byte) (string, error) {
+	if output != "" {
+		return output, writeNew(output, bundle, 0o644)
+	}
+	name := module + ".sigstore.json"
+	for n := 1; ; n++ {
+		err := writeNew(name, bundle, 0o644)
+		if !errors.Is(err, fs.ErrExist) || n > tiers.MaxEvidenceList {
+			return name, err
+		}
+		name = fmt.Sprintf("%s.%d.sigstore.json", module, n)
+	}
+}
+
+// writeNew writes a file that must not exist yet.
+func writeNew(path string, b []byte, mode fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		os.Remove(path)
+	}
+	return err
+}
