@@ -118,6 +118,7 @@ func (a *auditing) turn(ctx context.Context, b *binding) error {
 	notes = append(append(notes, r.outcome.Notes...), res.Notes...)
 	rep := a.chain.report(b, phases.PassAudit, r, res, notes)
 	a.turns = append(a.turns, auditTurn(b, rep, r))
+	a.chain.i.seen.hookDone(r.start, &a.turns[len(a.turns)-1].Report)
 	if res.Decision == phases.HookError && b.mode != phases.Observe {
 		f := phases.NewFault(phases.KindAudit, "an audit hook failed: "+res.Reason, nil)
 		if r.fault != nil { // a nil *Fault is no nil error

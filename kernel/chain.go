@@ -168,7 +168,7 @@ type turnResult struct {
 	outcome Outcome
 	fault   *phases.Fault
 	trust   bool
-	start   time.Time
+	start   time.Time // zero when its input could not even be built
 }
 
 func (c *chain) turn(ctx context.Context, b *binding, pass phases.Pass, left time.Duration) turnResult {
@@ -189,7 +189,7 @@ func (c *chain) call(ctx context.Context, b *binding, pass phases.Pass, left tim
 }
 
 func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left time.Duration, view phases.Invocation, doc []byte, limits hostcalls.Limits) (r turnResult) {
-	r.input = doc
+	r.input, r.start = doc, time.Now()
 	if b.fault != nil {
 		r.fault, r.trust = b.fault, b.trust
 		return r
@@ -209,13 +209,12 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 			Tools: c.i.k.o.Tools, Files: c.i.k.o.Files,
 		},
 	}
-	start := time.Now()
 	defer func() {
 		if p := recover(); p != nil {
 			r.fault = phases.NewFault(phases.KindTrap, "the hook could not be run", fmt.Errorf("panic: %v", p))
 		}
 		if r.outcome.Duration == 0 {
-			r.outcome.Duration = time.Since(start)
+			r.outcome.Duration = time.Since(r.start)
 		}
 	}()
 	out, err := b.loaded.Hook.Run(context.WithValue(ctx, turnKey{}, c.i.k), turn)
@@ -254,7 +253,7 @@ func (c *chain) count(b *binding, pass phases.Pass, r turnResult) {
 	}
 	if *left <= 0 && r.fault == nil {
 		// It ran ahead in time that the hooks before it have used up.
-		r = turnResult{input: r.input, fault: phases.NewFault(phases.KindDeadline, "the hooks before it have used up the chain's time", nil)}
+		r = turnResult{input: r.input, start: r.start, fault: phases.NewFault(phases.KindDeadline, "the hooks before it have used up the chain's time", nil)}
 	}
 	*left -= r.outcome.Duration
 	t := phases.Turn{By: b.actor(c.i.inv.Phase), Pass: pass, Effects: r.outcome.Effects, Fault: r.fault, FailText: r.outcome.FailText}
@@ -273,6 +272,7 @@ func (c *chain) count(b *binding, pass phases.Pass, r turnResult) {
 	}
 	rep := c.report(b, pass, r, res, notes)
 	c.reports = append(c.reports, rep)
+	c.i.seen.hookDone(r.start, &c.reports[len(c.reports)-1])
 	c.turns = append(c.turns, auditTurn(b, rep, r))
 	if rep.Decision == phases.HookError {
 		if pass != phases.PassObserve && !open {

@@ -27,6 +27,7 @@ type invocation struct {
 	k       *Kernel
 	snap    *snapshot
 	o       InvokeOptions
+	seen    observed
 	inv     phases.Invocation // as it came in
 	seed    [32]byte
 	now     time.Time // the kernel's clock at the beginning
@@ -45,7 +46,17 @@ func (k *Kernel) Invoke(ctx context.Context, inv phases.Invocation) (phases.Verd
 // non-nil error stands only beside a block, when something failed: it is a
 // *phases.Fault for errors.As, ErrUnavailable or ErrConflict for errors.Is when
 // the store was the reason, ErrClosed after Close.
-func (k *Kernel) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeOptions) (v phases.Verdict, err error) {
+func (k *Kernel) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeOptions) (phases.Verdict, error) {
+	if k.o.Observer == nil {
+		return k.invoke(ctx, inv, o, observed{})
+	}
+	ctx, seen := k.observe(ctx, inv)
+	v, err := k.invoke(ctx, inv, o, seen)
+	seen.decided(&v, err)
+	return v, err
+}
+
+func (k *Kernel) invoke(ctx context.Context, inv phases.Invocation, o InvokeOptions, seen observed) (v phases.Verdict, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			fault := phases.NewFault(phases.KindProtocol, "the kernel failed", fmt.Errorf("panic: %v", p))
@@ -59,9 +70,9 @@ func (k *Kernel) InvokeWith(ctx context.Context, inv phases.Invocation, o Invoke
 		return k.unrecorded(ctx, Refusal{Invocation: inv, Fault: fault, Unblockable: o.Unblockable})
 	}
 	defer snap.release()
-	i := &invocation{k: k, snap: snap, o: o, now: k.o.Clock.Now()}
+	i := &invocation{k: k, snap: snap, o: o, seen: seen, now: k.o.Clock.Now()}
 	if err := inv.Validate(); err != nil {
-		return k.Refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
+		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
 			Fault: phases.NewFault(phases.KindProtocol, "the invocation is not valid: "+err.Error(), err)})
 	}
 	if inv.ID == "" {
@@ -296,7 +307,7 @@ func (i *invocation) record(ctx context.Context, c *chain, v *phases.Verdict, wr
 
 // refuse records that the invocation could not be decided.
 func (i *invocation) refuse(ctx context.Context, f *phases.Fault) (phases.Verdict, error) {
-	return i.k.Refuse(ctx, Refusal{Invocation: i.inv, Raw: i.inv.Action, Fault: f, Unblockable: i.o.Unblockable})
+	return i.k.refuse(ctx, Refusal{Invocation: i.inv, Raw: i.inv.Action, Fault: f, Unblockable: i.o.Unblockable})
 }
 
 // unrecorded answers when there is no record.

@@ -63,6 +63,8 @@ type Options struct {
 	// process: digests of two processes cannot be compared.
 	Digester Digester
 
+	Observer Observer // nil: nobody is told, and nothing is spent on telling
+
 	Clock  Clock        // nil means the system's
 	Logger *slog.Logger // nil discards
 	Tools  ToolRunner

@@ -27,6 +27,16 @@ type Refusal struct {
 // such as a payload that does not decode, and answers the block. The error is
 // the fault, or the one with which the store failed.
 func (k *Kernel) Refuse(ctx context.Context, r Refusal) (phases.Verdict, error) {
+	if k.o.Observer == nil {
+		return k.refuse(ctx, r)
+	}
+	ctx, seen := k.observe(ctx, r.Invocation)
+	v, err := k.refuse(ctx, r)
+	seen.decided(&v, err)
+	return v, err
+}
+
+func (k *Kernel) refuse(ctx context.Context, r Refusal) (phases.Verdict, error) {
 	r.Fault = orFault(r.Fault)
 	now := k.o.Clock.Now()
 	inv := k.namesOnly(r.Invocation, now)
@@ -65,7 +75,7 @@ func (k *Kernel) refuseAfterPanic(ctx context.Context, r Refusal) (v phases.Verd
 			v, err = k.blocked(r.Invocation, r), r.Fault
 		}
 	}()
-	return k.Refuse(ctx, r)
+	return k.refuse(ctx, r)
 }
 
 // unrecorded answers a block that is not on record: the store is down. It goes
