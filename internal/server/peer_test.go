@@ -17,10 +17,13 @@ import (
 const childEnv = "BELAY_TEST_SOCKET"
 
 // TestMain lets the test binary be a caller of its own: with childEnv it sends one
-// request to that socket and prints the status.
+// request to that socket and prints the status, with serveEnv it serves that directory.
 func TestMain(m *testing.M) {
 	if path := os.Getenv(childEnv); path != "" {
 		os.Exit(childCall(path, os.Getenv("BELAY_TEST_TOKEN")))
+	}
+	if dir := os.Getenv(serveEnv); dir != "" {
+		os.Exit(childServe(dir))
 	}
 	os.Exit(m.Run())
 }

@@ -1,0 +1,153 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/server"
+	"github.com/belay-hooks/belay/phases"
+)
+
+var errEnough = errors.New("enough")
+
+// Who follows gets every event once, in order, also after a break.
+func TestFollow(t *testing.T) {
+	d := startDaemon(t)
+	c := dial(t, d.dir)
+	go func() {
+		for i := range 30 {
+			if v, err := c.Invoke(context.Background(), invocation("s", "echo "+strconv.Itoa(i))); err != nil || v.Decision != phases.Allow {
+				t.Errorf("%s %v", v.Decision, err)
+			}
+		}
+	}()
+	var seqs []int64
+	q := client.Query{Type: phases.EventVerdict}
+	for len(seqs) < 30 {
+		n := 0
+		err := c.Follow(t.Context(), q, func(e phases.Event) error {
+			seqs = append(seqs, e.Seq)
+			q.After = e.Seq
+			if n++; n == 7 || len(seqs) == 30 {
+				return errEnough // a break in the connection
+			}
+			return nil
+		})
+		if !errors.Is(err, errEnough) {
+			t.Fatal(err)
+		}
+	}
+	for i := range seqs {
+		if i > 0 && seqs[i] <= seqs[i-1] {
+			t.Errorf("out of order or twice: %v", seqs)
+		}
+	}
+	all, err := c.Events(t.Context(), client.Query{Type: phases.EventVerdict})
+	if err != nil || len(all) != 30 {
+		t.Fatalf("%d, %v", len(all), err)
+	}
+	for i, e := range all {
+		if seqs[i] != e.Seq {
+			t.Fatalf("not every event came: %v", seqs)
+		}
+	}
+}
+
+func (d *daemon) follow(t *testing.T, path string, header map[string]string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://belay"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+d.token(t, client.RoleReview))
+	for k, v := range header {
+		req.Header.Set(k, v)
+	}
+	resp, err := d.overSocket().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+// nextID reads a stream up to the next event and returns its number.
+func nextID(t *testing.T, lines *bufio.Scanner) int64 {
+	t.Helper()
+	for lines.Scan() {
+		if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+			n, err := strconv.ParseInt(id, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Fatalf("the stream has ended: %v", lines.Err())
+	return 0
+}
+
+// Last-Event-ID goes on where the client stopped; without a place it begins now.
+func TestStreamBegins(t *testing.T) {
+	d := startDaemon(t)
+	c := dial(t, d.dir)
+	invoke := func() int64 {
+		v, err := c.Invoke(t.Context(), invocation("s", "ls"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Event.Seq
+	}
+	first, second := invoke(), invoke()
+	after := d.follow(t, "/v1/events?follow=true&type=verdict", map[string]string{"Last-Event-ID": strconv.FormatInt(first, 10)})
+	if got := nextID(t, bufio.NewScanner(after.Body)); got != second {
+		t.Errorf("after event %d came %d, want %d", first, got, second)
+	}
+	now := d.follow(t, "/v1/events?follow=true&type=verdict", nil)
+	lines := bufio.NewScanner(now.Body)
+	if !lines.Scan() { // the greeting: from here on it listens
+		t.Fatal(lines.Err())
+	}
+	third := invoke()
+	if got := nextID(t, lines); got != third {
+		t.Errorf("from now on came %d, want %d", got, third)
+	}
+}
+
+// Streams are few, and end with the daemon.
+func TestStreamsAreBounded(t *testing.T) {
+	d := startDaemon(t, withServer(func(o *server.Options) { o.Streams = 2 }))
+	one, two := d.follow(t, "/v1/events?follow=true", nil), d.follow(t, "/v1/events?follow=true", nil)
+	if one.StatusCode != 200 || two.StatusCode != 200 {
+		t.Fatal(one.Status, two.Status)
+	}
+	if three := d.follow(t, "/v1/events?follow=true", nil); three.StatusCode != 503 {
+		t.Errorf("a third stream: %s", three.Status)
+	}
+	one.Body.Close()
+	eventually(t, "room for another", func() bool {
+		resp := d.follow(t, "/v1/events?follow=true", nil)
+		defer resp.Body.Close()
+		return resp.StatusCode == 200
+	})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for s := bufio.NewScanner(two.Body); s.Scan(); {
+			continue
+		}
+	}()
+	d.stop(t)
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Error("a stream outlives the daemon")
+	}
+}
