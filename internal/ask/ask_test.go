@@ -1,0 +1,158 @@
+package ask_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/belay-hooks/belay/adapters"
+	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
+	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// host answers as it is told to and keeps what it was asked.
+type host struct {
+	invoke  func(phases.Invocation, kernel.InvokeOptions) (phases.Verdict, error)
+	lost    bool // refusals cannot be recorded
+	options []kernel.InvokeOptions
+	refused []kernel.Refusal
+}
+
+func (h *host) InvokeWith(_ context.Context, inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error) {
+	h.options = append(h.options, o)
+	return h.invoke(inv, o)
+}
+
+func (h *host) Refuse(_ context.Context, r kernel.Refusal) (phases.Verdict, error) {
+	h.refused = append(h.refused, r)
+	v := phases.Verdict{ID: "r", Decision: phases.Block, Reason: r.Fault.Text, Kind: r.Fault.Kind}
+	if h.lost {
+		return v, errors.New("no store")
+	}
+	v.Event = &phases.EventRef{Seq: 1, ID: "e"}
+	return v, r.Fault
+}
+
+func allow(inv phases.Invocation, _ kernel.InvokeOptions) (phases.Verdict, error) {
+	return phases.Verdict{ID: inv.ID, Phase: inv.Phase, Decision: phases.Allow, Action: inv.Action, Event: &phases.EventRef{Seq: 1, ID: "e"}}, nil
+}
+
+const wire = `{"phase":"pre_tool","runtime":"custom","session":"s","action":{"tool":"exec","call_id":"c","args":{"command":"ls"}}}`
+
+func event(name, more string) []byte {
+	return []byte(`{"session_id":"s-1","transcript_path":"/t","cwd":"/","permission_mode":"default","hook_event_name":"` + name + `"` + more + `}`)
+}
+
+func TestWire(t *testing.T) {
+	h := &host{invoke: allow}
+	if v, err := ask.Wire(t.Context(), h, []byte(wire)); err != nil || v.Decision != phases.Allow || len(h.refused) != 0 {
+		t.Fatalf("%+v %v", v, err)
+	}
+	v, err := ask.Wire(t.Context(), h, []byte(`{"phase":"pre_tool"}`))
+	var d *phases.DecodeError
+	if v.Decision != phases.Block || v.Event == nil || !errors.Is(err, ask.ErrInvocation) || !errors.As(err, &d) || len(h.refused) != 1 {
+		t.Errorf("no invocation: %+v %v, %d refusals", v, err, len(h.refused))
+	}
+	for name, f := range map[string]func(phases.Invocation, kernel.InvokeOptions) (phases.Verdict, error){
+		"panic":       func(phases.Invocation, kernel.InvokeOptions) (phases.Verdict, error) { panic("x") },
+		"no decision": func(phases.Invocation, kernel.InvokeOptions) (phases.Verdict, error) { return phases.Verdict{}, nil },
+		"an unknown decision": func(phases.Invocation, kernel.InvokeOptions) (phases.Verdict, error) {
+			return phases.Verdict{Decision: "yes"}, nil
+		},
+		"allow and an error": func(inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error) {
+			v, _ := allow(inv, o)
+			return v, errors.New("x")
+		},
+		"ask and an error": func(phases.Invocation, kernel.InvokeOptions) (phases.Verdict, error) {
+			return phases.Verdict{Decision: phases.Ask}, errors.New("x")
+		},
+	} {
+		for _, lost := range []bool{false, true} {
+			if v, err := ask.Wire(t.Context(), &host{invoke: f, lost: lost}, []byte(wire)); err != nil || v.Decision != phases.Block || v.Reason == "" {
+				t.Errorf("%s: %+v %v", name, v, err)
+			}
+		}
+	}
+}
+
+// What the runtime can and cannot do is passed on, and what could not be decided
+// is on record, with a latch where the answer alone holds nothing.
+func TestRuntime(t *testing.T) {
+	ad := claudecode.Adapter{}
+	bash := event("PreToolUse", `,"tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t"`)
+	h := &host{invoke: allow}
+	out := ask.Runtime(t.Context(), h, ad, bash, adapters.Options{})
+	if out.Err != nil || string(out.Answer.Stdout) != "{}" || len(out.Verdicts) != 1 || len(h.refused) != 0 {
+		t.Fatalf("%+v", out)
+	}
+	if o := h.options[0]; o.Unblockable || !o.Delegated || !o.ScopesLost {
+		t.Errorf("of a tool call: %+v", o)
+	}
+	h = &host{invoke: allow}
+	ask.Runtime(t.Context(), h, ad, event("SessionStart", `,"source":"startup"`), adapters.Options{})
+	if len(h.options) != 1 || !h.options[0].Unblockable {
+		t.Errorf("of a start: %+v", h.options)
+	}
+
+	for name, c := range map[string]struct {
+		payload []byte
+		event   string
+		says    string
+		latches bool
+	}{
+		"bytes":                   {[]byte("garbage"), "PreToolUse", "deny", false},
+		"bytes for no event":      {[]byte("garbage"), "", "", true},
+		"a start cut off":         {event("SessionStart", "")[:60], "SessionStart", "systemMessage", true},
+		"another event":           {bash, "Stop", `"continue":false`, false},
+		"an event nobody knows":   {event("Frobnicate", ""), "", "", true},
+		"a tool without its name": {event("PreToolUse", ""), "PreToolUse", "deny", false},
+	} {
+		h := &host{invoke: allow}
+		out := ask.Runtime(t.Context(), h, ad, c.payload, adapters.Options{Event: c.event})
+		if out.Err == nil || !strings.Contains(string(out.Answer.Stdout), c.says) || len(h.refused) != 1 || h.refused[0].Unblockable != c.latches {
+			t.Errorf("%s: %s, err %v, refusals %+v", name, out.Answer.Stdout, out.Err, h.refused)
+		}
+		if last := out.Verdicts[len(out.Verdicts)-1]; last.Decision != phases.Block {
+			t.Errorf("%s: %s", name, last.Decision)
+		}
+	}
+
+	// The host fails: block, whatever the event and however it fails.
+	for _, lost := range []bool{false, true} {
+		h := &host{lost: lost, invoke: func(phases.Invocation, kernel.InvokeOptions) (phases.Verdict, error) { panic("x") }}
+		if out := ask.Runtime(t.Context(), h, ad, bash, adapters.Options{Event: "PreToolUse"}); out.Err == nil || !strings.Contains(string(out.Answer.Stdout), "deny") || len(h.refused) != 1 {
+			t.Errorf("a panic: %s %v", out.Answer.Stdout, out.Err)
+		}
+	}
+
+	// A block that the event cannot carry latches; if not even that can be
+	// recorded, the answer is the strongest no there is.
+	policy := event("ConfigChange", `,"source":"policy_settings","file_path":"/x"`)
+	block := func(inv phases.Invocation, _ kernel.InvokeOptions) (phases.Verdict, error) {
+		v, _ := allow(inv, kernel.InvokeOptions{})
+		v.Decision, v.Reason, v.Kind, v.Enforced = phases.Block, "no", phases.KindPolicy, phases.EnforcedDirect
+		return v, nil
+	}
+	for _, lost := range []bool{false, true} {
+		h := &host{invoke: block, lost: lost}
+		out := ask.Runtime(t.Context(), h, ad, policy, adapters.Options{Event: "ConfigChange"})
+		if len(h.refused) != 1 || !h.refused[0].Unblockable || h.refused[0].Invocation.Session != "s-1" {
+			t.Errorf("lost %v: no latch: %+v", lost, h.refused)
+		}
+		if lost != (out.Err != nil) || lost != (out.Answer.Exit == 2) {
+			t.Errorf("lost %v: %+v", lost, out)
+		}
+	}
+}
+
+func TestRefuseRuntime(t *testing.T) {
+	h := &host{}
+	f := phases.NewFault(phases.KindDeadline, "too many", nil)
+	out := ask.RefuseRuntime(t.Context(), h, claudecode.Adapter{}, event("UserPromptSubmit", ""), adapters.Options{Event: "UserPromptSubmit"}, f)
+	if !strings.Contains(string(out.Answer.Stdout), `"decision":"block"`) || len(h.refused) != 1 || h.refused[0].Fault != f || h.refused[0].Invocation.Session != "s-1" {
+		t.Errorf("%s %+v", out.Answer.Stdout, h.refused)
+	}
+}
