@@ -17,7 +17,7 @@ import (
 func TestRegistryScripts(t *testing.T) {
 	for name, referrers := range map[string]bool{"referrers": true, "fallback": false} {
 		t.Run(name, func(t *testing.T) {
-			registryScripts(t, func(env *testscript.Env) string {
+			registryScripts(t, "registry", func(env *testscript.Env) string {
 				srv := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithReferrersSupport(referrers)))
 				env.Defer(srv.Close)
 				return srv.Listener.Addr().String()
@@ -32,16 +32,30 @@ func TestRealRegistryScripts(t *testing.T) {
 	if host == "" {
 		t.Skip("needs a registry: make test-registry")
 	}
-	registryScripts(t, func(*testscript.Env) string { return host })
+	registryScripts(t, "registry", func(*testscript.Env) string { return host })
 }
 
-func registryScripts(t *testing.T, start func(*testscript.Env) string) {
+// TestRealRegistryCosign has the real cosign sign in the real registry, and look at
+// what belay put into another one; $BELAY_COSIGN is the program.
+func TestRealRegistryCosign(t *testing.T) {
+	host, cosign := os.Getenv("BELAY_TEST_REGISTRY"), os.Getenv("BELAY_COSIGN")
+	if host == "" || cosign == "" {
+		t.Skip("needs a registry and cosign: BELAY_COSIGN=/path/to/cosign make test-registry")
+	}
+	registryScripts(t, "registry_cosign", func(env *testscript.Env) string {
+		env.Setenv("COSIGN", cosign)
+		env.Setenv("COSIGN_PASSWORD", "pw")
+		return host
+	})
+}
+
+func registryScripts(t *testing.T, dir string, start func(*testscript.Env) string) {
 	signed, err := filepath.Abs("../../tiers/sigstore/testdata/cosign")
 	if err != nil {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/registry",
+		Dir:                 filepath.Join("testdata", dir),
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SIGNED", signed)
