@@ -65,6 +65,9 @@ func verifyCertificate(material root.TrustedMaterial, c *content, want tiers.Ass
 // told apart by the words that it puts before its causes.
 func certificateProblem(err error) string {
 	text := err.Error()
+	if strings.Contains(text, "outside certificate validity") {
+		return "its certificate had expired when it signed, by the transparency log"
+	}
 	for _, s := range []struct{ prefix, says string }{
 		{"failed to verify log inclusion", "its entry in the transparency log is missing or does not hold"},
 		{"failed to verify timestamps", "nothing that is trusted proves when it was signed"},

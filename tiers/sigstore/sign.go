@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/sha256"
+	"crypto/sha512"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -109,14 +112,14 @@ func (s *Signer) SignFile(file []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKey, err)
 	}
-	digest := sha256.Sum256(file)
+	algorithm, digest := s.hash(file)
 	b, err := bundle.NewBundle(&protobundle.Bundle{
 		MediaType: mediaTypeBundle,
 		VerificationMaterial: &protobundle.VerificationMaterial{
 			Content: &protobundle.VerificationMaterial_PublicKey{PublicKey: &protocommon.PublicKeyIdentifier{Hint: s.key.ID}},
 		},
 		Content: &protobundle.Bundle_MessageSignature{MessageSignature: &protocommon.MessageSignature{
-			MessageDigest: &protocommon.HashOutput{Algorithm: protocommon.HashAlgorithm_SHA2_256, Digest: digest[:]},
+			MessageDigest: &protocommon.HashOutput{Algorithm: algorithm, Digest: digest},
 			Signature:     sig,
 		}},
 	})
@@ -138,6 +141,17 @@ func (s *Signer) SignFile(file []byte) ([]byte, error) {
 		}
 	}
 	return append(v, '\n'), nil
+}
+
+// hash returns the digest that the key's kind of signature is made over, as other
+// tools write it into bundles.
+func (s *Signer) hash(file []byte) (protocommon.HashAlgorithm, []byte) {
+	if k, ok := s.key.Public.(*ecdsa.PublicKey); ok && k.Curve == elliptic.P384() {
+		sum := sha512.Sum384(file)
+		return protocommon.HashAlgorithm_SHA2_384, sum[:]
+	}
+	sum := sha256.Sum256(file)
+	return protocommon.HashAlgorithm_SHA2_256, sum[:]
 }
 
 func publicPEM(pub crypto.PublicKey) ([]byte, error) { return cryptoutils.MarshalPublicKeyToPEM(pub) }
