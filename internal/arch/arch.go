@@ -55,7 +55,7 @@ func layers() map[string][]string {
 		"client":                 {"phases"},
 		"internal/ask":           {"phases", "kernel", "adapters"},
 		"internal/server":        append([]string{"adapters", "adapters/...", "client", "internal/ask"}, assembled...),
-		"internal/cli":           append([]string{signing, "adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/sandbox", "internal/redact", "internal/hookbuild"}, assembled...),
+		"internal/cli":           append([]string{signing, "adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/telemetry", "internal/sandbox", "internal/redact", "internal/hookbuild"}, assembled...),
 		"cmd/...":                {"internal/cli"},
 	}
 }
@@ -66,6 +66,8 @@ func homes() map[string][]string {
 		"github.com/tetratelabs/wazero": {"internal/sandbox", "internal/sandbox/..."},
 		"github.com/sigstore":           {"tiers/sigstore"},
 		"oras.land/oras-go":             {"internal/oci"},
+		"go.opentelemetry.io":           {"internal/telemetry"},
+		"github.com/go-logr/logr":       {"internal/telemetry"},
 		"database/sql":                  {"internal/store/..."},
 		"github.com/ncruces/go-sqlite3": {"internal/store/sqlite"},
 		"github.com/spf13/cobra":        {"internal/cli", "cmd/..."},

@@ -21,7 +21,8 @@ type App struct {
 	Getwd    func() (string, error)
 	Terminal bool // Out is a terminal: colour and progress are welcome
 
-	state string // --state
+	state string   // --state
+	last  []func() // what is done when the answer has been written
 }
 
 // Main runs one command line (without the program's name) and returns the exit
@@ -29,6 +30,12 @@ type App struct {
 // differences found. It never panics.
 func (a *App) Main(ctx context.Context, args []string) (code int) {
 	a.defaults()
+	defer func() {
+		for _, f := range a.last {
+			f()
+		}
+		a.last = nil
+	}()
 	if rt := runtimeOf(args); rt != "" {
 		// An agent runtime is waiting: whatever goes wrong from here on has to come
 		// out as that runtime's own way of saying no.

@@ -140,7 +140,8 @@ func (a *App) openForEval(ctx context.Context, o evalOptions) (*belay.Belay, err
 		}
 		hooks = append(hooks, h)
 	}
-	return a.openState(ctx, dir, belay.Options{Hooks: hooks, SlowCompile: o.slow, UnsafeFailOpen: o.unsafeOpen})
+	tel := a.telemetry(ctx, a.logger(), flushEval)
+	return a.openState(ctx, dir, belay.Options{Hooks: hooks, SlowCompile: o.slow, UnsafeFailOpen: o.unsafeOpen, Observer: tel.Observer()})
 }
 
 // openState opens the state directory and says what to do when that fails.

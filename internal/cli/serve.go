@@ -66,7 +66,8 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	restrictUmask() // nothing that the daemon makes is for others
-	host, err := a.openState(ctx, dir, belay.Options{Logger: log, UnsafeFailOpen: o.unsafeOpen})
+	tel := a.telemetry(ctx, log, flushServe)
+	host, err := a.openState(ctx, dir, belay.Options{Logger: log, UnsafeFailOpen: o.unsafeOpen, Observer: tel.Observer()})
 	if err != nil {
 		return err
 	}
@@ -105,8 +106,11 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 		}
 	}()
 	notify("READY=1")
+	go func() {
+		<-ctx.Done()
+		notify("STOPPING=1") // when it begins to stop, not when it has
+	}()
 	err = s.Serve(ctx)
-	notify("STOPPING=1")
 	if err != nil {
 		return failureBy(err, "")
 	}

@@ -1,0 +1,71 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// meters are the instruments. Their attributes take few values: phases, decisions,
+// kinds, and names of bindings, which the operator gives. Nothing that a caller
+// names is among them, since a caller could name something else every time.
+type meters struct {
+	running   metric.Int64UpDownCounter
+	decisions metric.Int64Counter
+	failures  metric.Int64Counter
+	latency   metric.Float64Histogram
+	turns     metric.Int64Counter
+	turnTime  metric.Float64Histogram
+	fuel      metric.Int64Histogram
+	memory    metric.Int64Histogram
+}
+
+func newMeters(m metric.Meter) (*meters, error) {
+	var s meters
+	var errs [8]error
+	s.running, errs[0] = m.Int64UpDownCounter("belay.invocations.running", metric.WithUnit("{invocation}"), metric.WithDescription("Invocations being decided."))
+	s.decisions, errs[1] = m.Int64Counter("belay.decisions", metric.WithUnit("{decision}"), metric.WithDescription("Verdicts, by phase, decision and how they take effect."))
+	s.failures, errs[2] = m.Int64Counter("belay.failures", metric.WithUnit("{failure}"), metric.WithDescription("Verdicts that a failure made, by phase and kind."))
+	s.latency, errs[3] = m.Float64Histogram("belay.invocation.duration", metric.WithUnit("s"), metric.WithDescription("Time from the question to the answer on record."),
+		metric.WithExplicitBucketBoundaries(.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5))
+	s.turns, errs[4] = m.Int64Counter("belay.hook.turns", metric.WithUnit("{turn}"), metric.WithDescription("Turns of hooks, by hook, pass, decision and kind of failure."))
+	s.turnTime, errs[5] = m.Float64Histogram("belay.hook.duration", metric.WithUnit("s"), metric.WithDescription("Time of one turn of a hook."),
+		metric.WithExplicitBucketBoundaries(.00001, .000025, .00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25))
+	s.fuel, errs[6] = m.Int64Histogram("belay.hook.fuel", metric.WithUnit("{fuel}"), metric.WithDescription("Fuel that one turn of a hook has used."),
+		metric.WithExplicitBucketBoundaries(1e3, 1e4, 1e5, 1e6, 1e7, 1e8))
+	s.memory, errs[7] = m.Int64Histogram("belay.hook.memory", metric.WithUnit("By"), metric.WithDescription("Peak of a hook's memory in one turn."),
+		metric.WithExplicitBucketBoundaries(64<<10, 256<<10, 1<<20, 4<<20, 16<<20, 64<<20))
+	return &s, errors.Join(errs[:]...)
+}
+
+func (m *meters) started(ctx context.Context, phase string) {
+	m.running.Add(ctx, 1, metric.WithAttributes(attribute.String("phase", phase)))
+}
+
+func (m *meters) hook(ctx context.Context, phase string, r *phases.HookReport) {
+	hook, at := attribute.String("hook", name(r.Hook)), attribute.String("phase", phase)
+	attrs := []attribute.KeyValue{hook, at, attribute.String("pass", string(r.Pass)), attribute.String("decision", string(r.Decision))}
+	if r.Decision == phases.HookError {
+		attrs = append(attrs, attribute.String("kind", string(r.Kind)))
+	}
+	m.turns.Add(ctx, 1, metric.WithAttributes(attrs...))
+	each := metric.WithAttributeSet(attribute.NewSet(hook, at))
+	m.turnTime.Record(ctx, (time.Duration(r.DurationUS) * time.Microsecond).Seconds(), each)
+	m.fuel.Record(ctx, r.Fuel, each)
+	m.memory.Record(ctx, r.MemoryPeak, each)
+}
+
+func (m *meters) decided(ctx context.Context, phase string, v *phases.Verdict, took time.Duration) {
+	at, decision := attribute.String("phase", phase), attribute.String("decision", string(v.Decision))
+	m.running.Add(ctx, -1, metric.WithAttributes(at))
+	m.decisions.Add(ctx, 1, metric.WithAttributes(at, decision, attribute.String("enforced", string(v.Enforced))))
+	m.latency.Record(ctx, took.Seconds(), metric.WithAttributes(at, decision))
+	if v.Kind != "" && v.Kind != phases.KindPolicy {
+		m.failures.Add(ctx, 1, metric.WithAttributes(at, attribute.String("kind", string(v.Kind))))
+	}
+}
