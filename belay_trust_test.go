@@ -1,0 +1,245 @@
+package belay_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+func signedFixture(name string) string {
+	return filepath.Join("tiers", "sigstore", "testdata", "cosign", name)
+}
+
+func readFile(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// trustState is a state directory whose policy trusts the key c0, with a hook
+// installed that c0 signed.
+func trustState(t *testing.T, r belay.InstallRequest) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	writeFile(t, filepath.Join(dir, config.FileName), config.Empty)
+	writePolicy(t, dir, "")
+	if r.File == nil {
+		r.File = readFile(t, signedFixture("guard.wasm"))
+		r.Evidence = []tiers.Evidence{{Kind: tiers.EvidenceBundle, Name: "guard.wasm.sigstore.json", Data: readFile(t, signedFixture("guard.c0.sigstore.json"))}}
+	}
+	if _, _, err := belay.InstallHook(t.Context(), dir, r); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func writePolicy(t *testing.T, dir, deny string) {
+	t.Helper()
+	key := strings.ReplaceAll(string(readFile(t, signedFixture("c0.pub"))), "\n", "\n        ")
+	writeFile(t, filepath.Join(dir, tiers.PolicyFile), "version: belay/v1\nrules:\n- name: release\n  allOf:\n  - publicKey:\n      pem: |\n        "+key+"\n"+deny)
+}
+
+// A revoked hook stops being trusted on a running belay, and its action is blocked.
+func TestRevokedWhileRunning(t *testing.T) {
+	key, err := tiers.ParseKey(readFile(t, signedFixture("c0.pub")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, deny := range map[string]string{
+		"the file":            "deny: {digests: ['sha256:6e33aa72a6be274e0c22a03bca171026c5d27c5acbe4a991d4044fd522ab8094']}\n",
+		"the key":             "deny: {keys: ['" + key.ID + "']}\n",
+		"a broken policy":     "deny: {everything: true}\n",
+		"the rule is limited": "  limits: {minimumVersion: 2.0.0}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := trustState(t, belay.InstallRequest{Priority: 150})
+			b := open(t, dir, belay.Options{TrustPoll: 10 * time.Millisecond})
+			v, err := b.Invoke(t.Context(), exec("ls"))
+			if err != nil || len(v.Hooks) != 1 || v.Hooks[0].Tier != phases.Trusted || v.Kind != phases.KindPolicy {
+				t.Fatalf("before: %+v, %v", v, err)
+			}
+			writePolicy(t, dir, deny)
+			for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+				v, err = b.Invoke(t.Context(), exec("ls"))
+				if v.Kind == phases.KindLoad {
+					break
+				}
+				if time.Since(start) > 5*time.Second {
+					t.Fatalf("still %s by %s after 5 s, %v", v.Decision, v.Kind, err)
+				}
+			}
+			if v.Decision != phases.Block || len(v.Hooks) > 0 && v.Hooks[0].Tier == phases.Trusted {
+				t.Errorf("after: %+v", v)
+			}
+			if s := b.Bindings()[0]; s.Problem == "" || s.Tier == phases.Trusted {
+				t.Errorf("%+v", s)
+			}
+			// Taken back, it runs again.
+			writePolicy(t, dir, "")
+			for start := time.Now(); v.Kind != phases.KindPolicy; time.Sleep(5 * time.Millisecond) {
+				if v, err = b.Invoke(t.Context(), exec("ls")); time.Since(start) > 5*time.Second {
+					t.Fatalf("not back after 5 s: %+v, %v", v, err)
+				}
+			}
+		})
+	}
+}
+
+// A key's window closes while belay runs: nobody edits anything.
+func TestWindowClosesWhileRunning(t *testing.T) {
+	dir := trustState(t, belay.InstallRequest{Tier: phases.Trusted})
+	b := open(t, dir, belay.Options{TrustPoll: 10 * time.Millisecond})
+	path := filepath.Join(dir, tiers.PolicyFile)
+	src := string(readFile(t, path))
+	writeFile(t, path, src+"\n    notAfter: "+time.Now().Add(time.Second).UTC().Format(time.RFC3339Nano)+"\n")
+	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		v, _ := b.Invoke(t.Context(), exec("ls"))
+		if v.Kind == phases.KindLoad && strings.Contains(v.Reason, "bound as trusted") {
+			break
+		}
+		if time.Since(start) > 6*time.Second {
+			t.Fatalf("still %s: %s", v.Kind, v.Reason)
+		}
+	}
+}
+
+// What a binding relies on decides whether a hook that lost its signature may run on.
+func TestSignatureLost(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		r      belay.InstallRequest
+		blocks bool
+	}{
+		{"nothing relied on it", belay.InstallRequest{}, false},
+		{"high priority", belay.InstallRequest{Priority: 100}, true},
+		{"bound as trusted", belay.InstallRequest{Tier: phases.Trusted}, true},
+		{"a power of trusted hooks", belay.InstallRequest{File: readFile(t, signedFixture("minter.wasm")), Evidence: []tiers.Evidence{
+			{Kind: tiers.EvidenceBundle, Name: "b", Data: readFile(t, signedFixture("minter.c0.sigstore.json"))}}}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := trustState(t, c.r)
+			if s := open(t, dir, belay.Options{}).Bindings()[0]; s.Tier != phases.Trusted || s.Problem != "" || !strings.HasPrefix(s.Signer, "key:") {
+				t.Fatalf("%+v", s)
+			}
+			stripped, err := filepath.Glob(filepath.Join(dir, "blobs", "sha256", "*.sigstore.json"))
+			if err != nil || len(stripped) != 1 {
+				t.Fatalf("%v %v", stripped, err)
+			}
+			if err := os.Remove(stripped[0]); err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range []belay.Options{{}, {NoHooks: true}} {
+				s := open(t, dir, o).Bindings()[0]
+				if (s.Problem != "") != c.blocks || s.Tier == phases.Trusted {
+					t.Errorf("without hooks %v: %+v", o.NoHooks, s)
+				}
+				if c.blocks && !strings.Contains(s.Problem, "nothing vouches for it") {
+					t.Errorf("the problem does not say why: %s", s.Problem)
+				}
+			}
+			v, _ := open(t, dir, belay.Options{}).Invoke(t.Context(), exec("ls"))
+			if (v.Kind == phases.KindLoad) != c.blocks {
+				t.Errorf("%s (%s)", v.Decision, v.Kind)
+			}
+		})
+	}
+}
+
+// UnsafeFailOpen lets no failure of trust pass.
+func TestRevokedBlocksEvenFailOpen(t *testing.T) {
+	dir := trustState(t, belay.InstallRequest{})
+	writePolicy(t, dir, "deny: {digests: ['sha256:6e33aa72a6be274e0c22a03bca171026c5d27c5acbe4a991d4044fd522ab8094']}\n")
+	v, _ := open(t, dir, belay.Options{UnsafeFailOpen: true}).Invoke(t.Context(), exec("ls"))
+	if v.Decision != phases.Block || v.Kind != phases.KindLoad {
+		t.Errorf("%s %s", v.Decision, v.Kind)
+	}
+	// Nor may it be given by hand.
+	v, _ = open(t, dir, belay.Options{Hooks: []belay.AdHocHook{{Path: signedFixture("guard.wasm"), Name: "by-hand"}}}).Invoke(t.Context(), exec("ls"))
+	for _, h := range v.Hooks {
+		if h.Hook == "by-hand" && h.Decision != "error" {
+			t.Errorf("%+v", h)
+		}
+	}
+}
+
+func TestInstallByTrust(t *testing.T) {
+	guard := readFile(t, signedFixture("guard.wasm"))
+	good := tiers.Evidence{Kind: tiers.EvidenceBundle, Name: "a", Data: readFile(t, signedFixture("guard.c0.sigstore.json"))}
+	for _, c := range []struct {
+		name, deny string
+		evidence   []tiers.Evidence
+		priority   int
+		want       string
+	}{
+		{"signed", "", []tiers.Evidence{good}, 100, ""},
+		{"unsigned with a high priority", "", nil, 100, "unsigned"},
+		{"unsigned", "", nil, 0, ""},
+		{"denied", "deny: {digests: ['sha256:6e33aa72a6be274e0c22a03bca171026c5d27c5acbe4a991d4044fd522ab8094']}\n", []tiers.Evidence{good}, 0, "deny list"},
+		{"policy that cannot be used", "x: y\n", []tiers.Evidence{good}, 0, "unknown member"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			writeFile(t, filepath.Join(dir, config.FileName), config.Empty)
+			writePolicy(t, dir, c.deny)
+			_, _, err := belay.InstallHook(t.Context(), dir, belay.InstallRequest{File: guard, Evidence: c.evidence, Priority: c.priority})
+			if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, belay.ErrRefused) || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestEvidenceIsKept(t *testing.T) {
+	dir := trustState(t, belay.InstallRequest{Name: "one"})
+	more := []tiers.Evidence{
+		{Kind: tiers.EvidenceBundle, Name: "the same again", Data: readFile(t, signedFixture("guard.c0.sigstore.json"))},
+		{Kind: tiers.EvidenceBundle, Name: "another", Data: readFile(t, signedFixture("guard.c1.sigstore.json"))},
+		{Kind: tiers.EvidenceSignature, Name: "x.sig", Data: readFile(t, signedFixture("guard.c1.sig"))},
+		{Kind: tiers.EvidenceManifest, Name: "m", Data: []byte("{}")},
+	}
+	if _, _, err := belay.InstallHook(t.Context(), dir, belay.InstallRequest{Name: "two", File: readFile(t, signedFixture("guard.wasm")), Evidence: more}); err != nil {
+		t.Fatal(err)
+	}
+	blob := filepath.Join(dir, "blobs", "sha256", "6e33aa72a6be274e0c22a03bca171026c5d27c5acbe4a991d4044fd522ab8094")
+	for _, suffix := range []string{"", ".sigstore.json", ".1.sigstore.json", ".sig", ".manifest.json"} {
+		if _, err := os.Stat(blob + suffix); err != nil {
+			t.Error(err)
+		}
+	}
+	got, err := belay.ReadEvidence(blob)
+	if err != nil || len(got) != 4 {
+		t.Errorf("%d pieces, %v", len(got), err)
+	}
+	// What merely looks like evidence of the file is not read.
+	writeFile(t, blob+"x.sigstore.json", "{}")
+	writeFile(t, blob+".sigstore.json.bak", "{}")
+	if got, err := belay.ReadEvidence(blob); err != nil || len(got) != 4 {
+		t.Errorf("%d pieces, %v", len(got), err)
+	}
+	var many []tiers.Evidence
+	for i := range tiers.MaxEvidenceList + 1 {
+		many = append(many, tiers.Evidence{Kind: tiers.EvidenceBundle, Data: fmt.Appendf(nil, "%d", i)})
+	}
+	if _, _, err := belay.InstallHook(t.Context(), dir, belay.InstallRequest{Name: "three", File: readFile(t, signedFixture("guard.wasm")), Evidence: many}); err == nil {
+		t.Error("more evidence was kept than is ever looked at")
+	}
+}
