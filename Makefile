@@ -44,7 +44,7 @@ test-registry: ## push and pull with a real registry on loopback, which it insta
 	scripts/test-registry
 
 test-race: ## the packages that share state, under the race detector (cgo)
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./kernel/... ./internal/store/... ./internal/audit/... .
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./kernel/... ./internal/store/... ./internal/audit/... ./internal/ask ./internal/server ./client .
 
 test-spec: ## the whole WebAssembly spec test suite, instrumented and not
 	BELAY_SPEC=full $(GO) test -timeout 60m -run 'Spec|FuzzCases' -v ./internal/sandbox/...

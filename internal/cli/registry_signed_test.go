@@ -157,3 +157,22 @@ func TestSignedInTheRegistry(t *testing.T) {
 		})
 	}
 }
+
+func TestTransfersAreShownOnATerminal(t *testing.T) {
+	srv := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer srv.Close()
+	ref := "oci://" + srv.Listener.Addr().String() + "/guard:1.0"
+	for _, terminal := range []bool{true, false} {
+		var out, said bytes.Buffer
+		app := &cli.App{In: strings.NewReader(""), Out: &out, Err: &said, Terminal: terminal, Getenv: func(string) string { return "" }}
+		if code := app.Main(context.Background(), []string{"hook", "push", "../../tiers/sigstore/testdata/cosign/guard.wasm", ref}); code != cli.ExitOK {
+			t.Fatalf("exit %d: %s", code, said.String())
+		}
+		if got := strings.Contains(said.String(), "module 259 B of 259 B"); got != terminal {
+			t.Errorf("terminal %v: %q", terminal, said.String())
+		}
+		if terminal && !strings.HasSuffix(said.String(), "\r\x1b[K") {
+			t.Errorf("the line stays: %q", said.String())
+		}
+	}
+}
