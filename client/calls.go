@@ -174,6 +174,7 @@ func (q Query) values() url.Values {
 	text("runtime", q.Runtime)
 	text("session", q.Session)
 	text("agent", q.Agent)
+	text("tool", q.Tool)
 	text("invocation", q.Invocation)
 	text("binding", q.Binding)
 	text("decision", q.Decision)

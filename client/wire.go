@@ -100,6 +100,7 @@ type Query struct {
 	Runtime    string
 	Session    string
 	Agent      string
+	Tool       string
 	Invocation string
 	Binding    string
 	Decision   string

@@ -154,6 +154,7 @@ type EventQuery struct {
 	Runtime    string
 	Session    string
 	Agent      string
+	Tool       string
 	Invocation string
 	Binding    string
 	Decision   string
@@ -187,7 +188,7 @@ func (q *EventQuery) Match(e *phases.Event) bool {
 		(q.Since.IsZero() || !e.Time.Before(q.Since)) &&
 		(q.Until.IsZero() || e.Time.Before(q.Until)) &&
 		eq(q.ID, e.ID) && eq(string(q.Type), string(e.Type)) && (q.Except == "" || q.Except != e.Type) && eq(string(q.Phase), string(e.Phase)) &&
-		eq(q.Runtime, e.Runtime) && eq(q.Session, e.Session) && eq(q.Agent, e.Agent) &&
+		eq(q.Runtime, e.Runtime) && eq(q.Session, e.Session) && eq(q.Agent, e.Agent) && eq(q.Tool, e.Tool) &&
 		eq(q.Invocation, e.Invocation) && eq(q.Binding, e.Binding) &&
 		eq(q.Decision, e.Decision) && eq(string(q.Kind), string(e.Kind))
 }

@@ -69,7 +69,7 @@ func parameter(q *kernel.EventQuery, follow *bool, name, v string) (err error) {
 	case "kind":
 		q.Kind = phases.Kind(v)
 	default:
-		text := map[string]*string{"id": &q.ID, "runtime": &q.Runtime, "session": &q.Session, "agent": &q.Agent,
+		text := map[string]*string{"id": &q.ID, "runtime": &q.Runtime, "session": &q.Session, "agent": &q.Agent, "tool": &q.Tool,
 			"invocation": &q.Invocation, "binding": &q.Binding, "decision": &q.Decision}
 		p, known := text[name]
 		if !known {

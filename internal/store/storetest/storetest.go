@@ -136,6 +136,7 @@ func queries(t *testing.T, s kernel.Store) {
 		e.Type = phases.EventType(pick(i, "hook", "verdict"))
 		e.Phase = phases.Phase(pick(i/2, "pre_tool", "spawn", "audit"))
 		e.Runtime, e.Session, e.Agent = pick(i/3, "r1", "r2"), pick(i/4, "s1", "s2", "s3"), pick(i/5, "a1", "a2")
+		e.Tool = pick(i/2, "exec", "read", `mcp__"x"'; --`, "")
 		e.Invocation, e.Binding = pick(i/6, "i1", "i2"), pick(i/7, "b1", "b2")
 		e.Decision, e.Kind = pick(i, "block", "allow", "none"), phases.Kind(pick(i/2, "policy", "trap"))
 		b.Events = append(b.Events, e)
@@ -144,7 +145,7 @@ func queries(t *testing.T, s kernel.Store) {
 	events := all(t, s)
 	for _, q := range []kernel.EventQuery{
 		{}, {After: 40}, {Before: 5}, {After: 10, Before: 20}, {Since: T0.Add(3 * time.Minute)}, {Until: T0.Add(3 * time.Minute)},
-		{ID: "e7"}, {Type: "hook"}, {Except: "hook"}, {Phase: "spawn"}, {Runtime: "r2"}, {Session: "s3"}, {Agent: "a2"}, {Invocation: "i2"}, {Binding: "b2"},
+		{ID: "e7"}, {Type: "hook"}, {Except: "hook"}, {Phase: "spawn"}, {Runtime: "r2"}, {Session: "s3"}, {Agent: "a2"}, {Tool: "exec"}, {Tool: `mcp__"x"'; --`}, {Invocation: "i2"}, {Binding: "b2"},
 		{Decision: "allow"}, {Kind: "trap"}, {Session: "nobody"}, {Session: "s1", Phase: "audit", Kind: "policy"},
 	} {
 		for _, newest := range []bool{false, true} {
