@@ -146,6 +146,27 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// Whatever name the challenge handler comes up with, only the registry's is looked up.
+func TestCredentialsAreTheRegistrysOwn(t *testing.T) {
+	find, err := New(Options{AuthFile: dockerConfig(t, "registry.example", "other.example")}).credentials(Reference{Host: "registry.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]string{"registry.example": "me", "other.example": "", "registry.example:8443": ""} {
+		if cred, err := find(t.Context(), host); err != nil || cred.Username != want {
+			t.Errorf("%s: %q (%v), want %q", host, cred.Username, err, want)
+		}
+	}
+	// Docker Hub is known by one name and reached by another.
+	find, err = New(Options{AuthFile: dockerConfig(t, "https://index.docker.io/v1/")}).credentials(Reference{Host: "docker.io"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cred, err := find(t.Context(), "registry-1.docker.io"); err != nil || cred.Username != "me" {
+		t.Errorf("Docker Hub: %q (%v)", cred.Username, err)
+	}
+}
+
 // net/http sends the header on to subdomains of the first host, we do not.
 func TestSubdomainsGetNoCredentials(t *testing.T) {
 	g := newGuard(nil, "registry.example", false, nil, []string{"cdn.registry.example"})

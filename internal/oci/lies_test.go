@@ -35,6 +35,33 @@ func TestHonestRegistry(t *testing.T) {
 	}
 }
 
+// A tag is asked for once: what it stands for a moment later is of no account.
+func TestTagIsResolvedOnce(t *testing.T) {
+	f := newFake(t)
+	f.attach(t, bundle("x"))
+	other, _, _ := Pack(module("moved"))
+	asked := 0
+	f.lie = func(w http.ResponseWriter, r *http.Request) bool {
+		if !is(r, "manifests", "1.0") {
+			return false
+		}
+		asked++
+		f.document(w, MediaTypeManifest, f.manifest)
+		f.manifests["1.0"] = other
+		return true
+	}
+	p, err := pull(Options{}, f.tag())
+	if err != nil || p.Ref != f.pinned() || asked != 1 {
+		t.Errorf("%v (%v), asked %d times", p, err, asked)
+	}
+	// With a digest the tag beside it is not looked at.
+	ref := f.pinned()
+	ref.Tag = "1.0"
+	if p, err = pull(Options{}, ref); err != nil || p.Ref != f.pinned() || asked != 1 {
+		t.Errorf("%v (%v), asked %d times", p, err, asked)
+	}
+}
+
 // Each lie of a registry about the manifest or the module has an error of its own.
 func TestLies(t *testing.T) {
 	layer := func(f *fake) string { return Digest(f.module) }
@@ -316,8 +343,11 @@ func TestPlainHTTPOnlyForThisMachine(t *testing.T) {
 	if s, err = New(Options{}).open(Reference{Host: "localhost:5000", Repo: repo, Tag: "x"}); err != nil || !s.plain {
 		t.Fatalf("plain %v, error %v", s.plain, err)
 	}
-	dial := s.client.Client.Transport.(*guard).next.(*http.Transport).DialContext
-	_, err = dial(context.Background(), "tcp", "192.0.2.1:80")
+	tr := s.client.Client.Transport.(*guard).next.(*http.Transport)
+	if tr.Proxy != nil {
+		t.Error("what is meant for this machine can go to a proxy")
+	}
+	_, err = tr.DialContext(context.Background(), "tcp", "192.0.2.1:80")
 	var e *Error
 	if !errors.As(err, &e) || e.Class != ErrPlainHTTP {
 		t.Fatalf("%v, want %v", err, ErrPlainHTTP)
