@@ -55,7 +55,7 @@ func layers() map[string][]string {
 		"client":                 {"phases"},
 		"internal/ask":           {"phases", "kernel", "adapters"},
 		"internal/server":        append([]string{"adapters", "adapters/...", "client", "internal/ask"}, assembled...),
-		"internal/cli":           append([]string{signing, "adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/telemetry", "internal/sandbox", "internal/redact", "internal/hookbuild"}, assembled...),
+		"internal/cli":           append([]string{signing, "adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/telemetry", "internal/sandbox", "internal/redact", "internal/hookbuild", "internal/oci"}, assembled...),
 		"cmd/...":                {"internal/cli"},
 	}
 }
