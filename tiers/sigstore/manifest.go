@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"reflect"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,19 +12,21 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
+type ociManifest struct {
+	SchemaVersion int    `json:"schemaVersion"`
+	MediaType     string `json:"mediaType"`
+	Layers        []struct {
+		MediaType string `json:"mediaType"`
+		Digest    string `json:"digest"`
+		Size      int64  `json:"size"`
+	} `json:"layers"`
+}
+
 // addManifest lets statements be about an OCI manifest, when that manifest binds
 // exactly this file: one layer, with the file's digest and size. It returns a fact
 // only when the manifest cannot be used.
 func (a *artifact) addManifest(e tiers.Evidence) *tiers.Fact {
-	var m struct {
-		SchemaVersion int    `json:"schemaVersion"`
-		MediaType     string `json:"mediaType"`
-		Layers        []struct {
-			MediaType string `json:"mediaType"`
-			Digest    string `json:"digest"`
-			Size      int64  `json:"size"`
-		} `json:"layers"`
-	}
+	var m, folded ociManifest
 	fail := func(text string, err error) *tiers.Fact { f := broken(e, text, err); return &f }
 	if len(e.Data) > tiers.MaxEvidence {
 		return fail(fmt.Sprintf("larger than %d bytes", tiers.MaxEvidence), nil)
@@ -31,11 +34,18 @@ func (a *artifact) addManifest(e tiers.Evidence) *tiers.Fact {
 	if err := json.Unmarshal(e.Data, &m); err != nil {
 		return fail("not an OCI manifest", err)
 	}
+	// Who signs looks at the manifest with tools that take "Layers" for "layers": a
+	// document that says two things must not be read as only one of them here.
+	if err := json.Unmarshal(e.Data, &folded, json.MatchCaseInsensitiveNames(true)); err != nil || !reflect.DeepEqual(m, folded) {
+		return fail("a name in the OCI manifest is written in other letters", err)
+	}
 	switch {
 	case m.SchemaVersion != 2 || m.MediaType != "application/vnd.oci.image.manifest.v1+json":
 		return fail("not an OCI image manifest", nil)
 	case len(m.Layers) != 1:
 		return fail(fmt.Sprintf("the OCI manifest has %d layers, a hook has one", len(m.Layers)), nil)
+	case m.Layers[0].MediaType != "application/wasm":
+		return fail("the OCI manifest's layer is no WebAssembly module: who signed it signed something else", nil)
 	case m.Layers[0].Digest != "sha256:"+hex.EncodeToString(a.digest[:]) || m.Layers[0].Size != int64(len(a.file)):
 		f := problem(tiers.Fact{Source: e.Name, Kind: e.Kind}, tiers.SignatureInvalid, "the OCI manifest is about another file", nil)
 		return &f

@@ -480,4 +480,21 @@ func FuzzEvidence(f *testing.F) {
 	})
 }
 
-var certificateSeed = []byte(`{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json","verificationMaterial":{"certificate":{"rawBytes":"MIIB"}},"messageSignature":{"messageDigest":{"algorithm":"SHA2_256","digest":"bjOqcqa+J04MIqA7yhcQJsXSfFrL5KmR0EBE/VIquAk="},"signature":"MEUC"}}`)
+var certificateSeed = []byte(`{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json","verificationMaterial":{"certificate":{"rawBytes":"MIIB"}},"messageSignature":{"messageDigest":{"algorithm":"SHA2_256","digest":"bjOqcqa+J04MIqA7yhcQJsXSfFrL5KmR1ARP1SKrgJQ="},"signature":"MEUC"}}`)
+
+// Hosts without a keyless rule, and hooks without a certificate, never pay for the
+// trusted root.
+func TestTrustedRootIsReadLast(t *testing.T) {
+	asked := 0
+	v := &Verifier{keys: []tiers.Key{publicKey(t, "c0.pub")}, root: func() ([]byte, error) { asked++; return nil, errors.New("none") }}
+	file := fixture(t, "guard.wasm")
+	v.Facts(file, []tiers.Evidence{bundleOf(fixture(t, "guard.c0.sigstore.json")), detachedOf(fixture(t, "guard.c0.sig")), bundleOf(certificateSeed)})
+	if asked != 0 {
+		t.Errorf("the root was read %d times", asked)
+	}
+	v.requirements = []tiers.Assurance{{Log: true}}
+	v.Facts(file, []tiers.Evidence{bundleOf(certificateSeed), bundleOf(certificateSeed)})
+	if asked != 1 {
+		t.Errorf("the root was read %d times, want once", asked)
+	}
+}
