@@ -101,7 +101,7 @@ func readAll(resp *http.Response, limit int64, progress func(int64)) ([]byte, er
 	if resp.ContentLength > limit {
 		return nil, tooLarge()
 	}
-	var r io.Reader = io.LimitReader(resp.Body, limit+1)
+	r := io.LimitReader(resp.Body, limit+1)
 	if progress != nil {
 		r = &counting{r: r, tell: progress}
 	}

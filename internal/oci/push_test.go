@@ -41,7 +41,7 @@ func TestManifestIsStable(t *testing.T) {
 
 func realistic(t *testing.T, referrers bool, wrap func(http.Handler) http.Handler) (Reference, *httptest.Server) {
 	t.Helper()
-	var h http.Handler = registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithReferrersSupport(referrers))
+	h := registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithReferrersSupport(referrers))
 	if wrap != nil {
 		h = wrap(h)
 	}
