@@ -180,7 +180,8 @@ func TestSubdomainsGetNoCredentials(t *testing.T) {
 		t.Errorf("%q goes on to the blob host", h)
 	}
 	next.Header.Set("Authorization", "Basic c2VjcmV0")
-	if _, err := g.RoundTrip(next); err == nil {
+	if resp, err := g.RoundTrip(next); err == nil {
+		resp.Body.Close()
 		t.Error("a request with credentials left for the blob host")
 	}
 }

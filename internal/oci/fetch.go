@@ -77,9 +77,8 @@ func (s *session) blob(ctx context.Context, d Descriptor, step string) ([]byte, 
 			return fail(ErrSize, fmt.Sprintf("the manifest says %d bytes, the answer is announced with %d", d.Size, n))
 		}
 		body, err = readAll(resp, d.Size, func(done int64) { s.progress(step, done, d.Size) })
-		var e *Error
 		switch {
-		case errors.As(err, &e) && e.Class == ErrTooLarge:
+		case errors.Is(err, ErrTooLarge):
 			return fail(ErrSize, fmt.Sprintf("the manifest says %d bytes, and the answer goes on", d.Size))
 		case err != nil:
 			return err
