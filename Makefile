@@ -28,7 +28,7 @@ run: build ## a recorded Claude Code session through all eight phases (needs onl
 	@$(BIN)/belay demo
 
 test: setup ## everything that must hold; installs its tools first
-	@$(MAKE) --no-print-directory test-go test-sdk test-examples
+	@$(MAKE) --no-print-directory test-go test-sdk test-examples test-registry
 
 test-go:
 	$(GO) vet ./...
