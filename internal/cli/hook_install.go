@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -105,7 +106,7 @@ func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions
 	if o.json {
 		return a.printJSON(map[string]any{"binding": b, "hook": info})
 	}
-	fmt.Fprintf(a.Out, "%s is bound (%s, %s).\n\n", safe(b.Name), info.Tier, b.Mode)
+	fmt.Fprintf(a.Out, "%s is bound (%s, %s).\n\n", safe(b.Name), info.Tier, cmp.Or(b.Mode, phases.Enforce))
 	a.describeHook(info)
 	fmt.Fprintf(a.Out, "\nIt may: %v\n", b.Allowed)
 	return nil
