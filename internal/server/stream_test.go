@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,6 +58,52 @@ func TestFollow(t *testing.T) {
 		if seqs[i] != e.Seq {
 			t.Fatalf("not every event came: %v", seqs)
 		}
+	}
+	// The same from the beginning, in few large pieces.
+	var again []int64
+	err = c.Follow(t.Context(), client.Query{}, func(e phases.Event) error {
+		again = append(again, e.Seq)
+		switch {
+		case e.Seq > seqs[29]:
+			return errEnough
+		case e.Seq == seqs[29]: // one more, which must be the next to come
+			_, err := c.Invoke(t.Context(), invocation("s", "ls"))
+			return err
+		}
+		return nil
+	})
+	if !errors.Is(err, errEnough) {
+		t.Fatal(err)
+	}
+	for i, seq := range again {
+		if seq != int64(i+1) {
+			t.Fatalf("from the beginning: %v", again)
+		}
+	}
+}
+
+// The server understands every filter that the client can write down.
+func TestEveryFilter(t *testing.T) {
+	d := startDaemon(t)
+	q := client.Query{Type: phases.EventVerdict, Except: phases.EventHook, Phase: phases.PreTool, Kind: phases.KindPolicy}
+	v := reflect.ValueOf(&q).Elem()
+	for i := range v.NumField() {
+		switch f := v.Field(i); {
+		case f.Type() == reflect.TypeOf(time.Time{}):
+			f.Set(reflect.ValueOf(time.Now()))
+		case f.Kind() == reflect.String && f.IsZero():
+			f.SetString("x")
+		case f.CanInt():
+			f.SetInt(7)
+		case f.Kind() == reflect.Bool:
+			f.SetBool(true)
+		}
+		if v.Field(i).IsZero() {
+			t.Errorf("%s is not set: the test does not know its kind", v.Type().Field(i).Name)
+		}
+	}
+	if list, err := dial(t, d.dir).Events(t.Context(), q); err != nil || len(list) != 0 {
+		t.Errorf("%v, %v", list, err)
 	}
 }
 
@@ -123,7 +170,7 @@ func TestStreamBegins(t *testing.T) {
 
 // Streams are few, and end with the daemon.
 func TestStreamsAreBounded(t *testing.T) {
-	d := startDaemon(t, withServer(func(o *server.Options) { o.Streams = 2 }))
+	d := startDaemon(t, withServer(func(o *server.Options) { o.Streams, o.Drain = 2, time.Hour }))
 	one, two := d.follow(t, "/v1/events?follow=true", nil), d.follow(t, "/v1/events?follow=true", nil)
 	if one.StatusCode != 200 || two.StatusCode != 200 {
 		t.Fatal(one.Status, two.Status)
