@@ -12,7 +12,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-go test-sdk test-examples test-registry test-race test-spec test-bombs test-claude fuzz bench lint setup examples fmt clean
+.PHONY: help build run test test-go test-sdk test-examples test-registry test-cosign test-race test-spec test-bombs test-claude fuzz bench lint setup examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ test-examples: ## rebuild the prebuilt hooks and compare them with the lock
 
 test-registry: ## push and pull with a real registry on loopback, which it installs and starts
 	scripts/test-registry
+
+test-cosign: ## the real cosign: belay verifies what it signed, and it verifies what belay signed (builds cosign once, 7 CPU minutes)
+	scripts/test-cosign
 
 test-race: ## the packages that share state, under the race detector (cgo)
 	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./kernel/... ./internal/store/... ./internal/audit/... ./internal/ask ./internal/server ./client .
