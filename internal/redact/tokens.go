@@ -49,6 +49,9 @@ var known = tokens()
 // the real ones, so that a cut-off token is found too.
 func tokens() []token {
 	return []token{
+		{kind: "belay_token", prefix: "belay_invoke_", chars: "w-_", min: 30},
+		{kind: "belay_token", prefix: "belay_review_", chars: "w-_", min: 30},
+		{kind: "belay_token", prefix: "belay_admin_", chars: "w-_", min: 30},
 		{kind: "aws_key_id", prefix: "AKIA", chars: "u", min: 16, max: 16},
 		{kind: "aws_key_id", prefix: "ASIA", chars: "u", min: 16, max: 16},
 		{kind: "aws_key_id", prefix: "ABIA", chars: "u", min: 16, max: 16},

@@ -197,6 +197,21 @@ func TestSocketMode(t *testing.T) {
 	}
 }
 
+// A token that an agent has got hold of and uses in a command does not go into the record.
+func TestTokensAreNotRecorded(t *testing.T) {
+	d := startDaemon(t)
+	for _, r := range client.Roles() {
+		token := d.token(t, r)
+		if resp, body := d.do(t, call{method: "POST", path: "/v1/invoke", body: asking("curl -d " + token + " x")}); resp.StatusCode != 200 {
+			t.Fatal(resp.StatusCode, body)
+		}
+		_, body := d.do(t, call{method: "GET", path: "/v1/events", header: bearer(d.token(t, client.RoleReview))})
+		if strings.Contains(body, token) || !strings.Contains(body, "curl -d ") {
+			t.Errorf("the token of %s stands in the record: %s", r, body)
+		}
+	}
+}
+
 // Tokens: the daemon keeps hashes, takes what it finds, and gives out new ones
 // only where there are none.
 func TestTokens(t *testing.T) {

@@ -24,6 +24,8 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/server"
+	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -273,6 +275,53 @@ func TestClaudeDaemonGoneNothingRuns(t *testing.T) {
 	}
 	if c.model.asked == 0 {
 		t.Fatalf("the conversation never came to the command:\n%s", c.out)
+	}
+}
+
+// holdTools is a host that does not come back from tool calls until it is let go.
+type holdTools struct {
+	server.Host
+	began, letGo chan struct{}
+}
+
+func (h *holdTools) InvokeWith(ctx context.Context, inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error) {
+	if inv.Phase == phases.PreTool {
+		select {
+		case h.began <- struct{}{}:
+		default: // asked again
+		}
+		<-h.letGo
+	}
+	return h.Host.InvokeWith(ctx, inv, o)
+}
+
+// The daemon dies with the question on its table.
+func TestClaudeDaemonDiesWhileAskedNothingRuns(t *testing.T) {
+	h := &holdTools{began: make(chan struct{}, 1), letGo: make(chan struct{})}
+	d := startDaemon(t, withListener, withConfig(guardConfig), withServer(func(o *server.Options) { o.Drain = time.Millisecond }),
+		withHost(func(inner server.Host) server.Host { h.Host = inner; return h }))
+	go func() {
+		<-h.began
+		d.stop(t)
+		close(h.letGo)
+	}()
+	c := runClaude(t, d, d.token(t, client.RoleInvoke), "echo ran > ran.txt", nil)
+	if c.wrote("ran.txt") {
+		t.Fatalf("a command ran although nobody had answered:\n%s", c.out)
+	}
+	<-h.letGo
+}
+
+// The daemon never answers: the client's own time is up.
+func TestClaudeDaemonHangsNothingRuns(t *testing.T) {
+	h := &holdTools{began: make(chan struct{}, 1), letGo: make(chan struct{})}
+	d := startDaemon(t, withListener, withConfig(guardConfig), withHost(func(inner server.Host) server.Host { h.Host = inner; return h }))
+	defer close(h.letGo)
+	settings := bytes.ReplaceAll(documentedSettings(t, d.server.Addr()), []byte(`"timeout": 30, "onFailure"`), []byte(`"timeout": 2, "onFailure"`))
+	c := runClaudeWith(t, d, settings, d.token(t, client.RoleInvoke), "echo ran > ran.txt", nil)
+	<-h.began
+	if c.wrote("ran.txt") {
+		t.Fatalf("a command ran although nobody had answered:\n%s", c.out)
 	}
 }
 
