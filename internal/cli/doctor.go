@@ -114,6 +114,8 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	}
 	ok("configuration", config.Revision(src))
 
+	a.examineDaemon(ctx, dir, ok, warn, fail)
+
 	host, err := belay.Open(ctx, dir, belay.Options{Logger: a.logger()})
 	if err != nil {
 		fail("kernel", err.Error(), "Every action is blocked.")

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/belay-hooks/belay/client"
+)
+
+// examineDaemon looks whether a daemon answers, and where its credentials lie.
+func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text string), warn, fail func(check, text, advice string)) {
+	c, err := client.Dial(dir)
+	switch {
+	case errors.Is(err, client.ErrNotRunning):
+		ok("daemon", "not running: commands work on the state directory themselves")
+	case err != nil:
+		fail("daemon", err.Error(), "Commands do not go round a daemon that is there. Stop it, or find out what is wrong with it.")
+	default:
+		defer c.Close()
+		if healthy, err := c.Healthy(ctx); !healthy {
+			text := "it cannot write its records"
+			if err != nil {
+				text = err.Error()
+			}
+			fail("daemon", text, "Every action is blocked.")
+		} else {
+			ok("daemon", "answers")
+		}
+	}
+	for _, r := range client.Roles() {
+		_, err := client.ReadToken(dir, r)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			fail("token", err.Error(), "")
+		case r == client.RoleAdmin:
+			warn("token", fmt.Sprintf("agents of this user can read the token of the role %s", r),
+				"Move "+client.TokenPath(dir, r)+" out of their reach; docs/SERVE.md says how to give it then.")
+		}
+	}
+}
