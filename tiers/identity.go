@@ -64,12 +64,13 @@ func (s *Subject) matches(subject string) bool {
 // not the owner of https://host/acme-evil.
 func underURL(prefix, subject string) bool {
 	u, err := url.Parse(subject)
-	if err != nil || u.User != nil || !plainPath(u.EscapedPath()) {
+	if err != nil || !plainPath(u.EscapedPath()) {
 		return false
 	}
 	if subject == prefix {
 		return true
 	}
+	// The slash also ends the host: https://host@evil.example is below nothing.
 	if !strings.HasSuffix(prefix, "/") {
 		prefix += "/"
 	}

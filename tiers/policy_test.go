@@ -244,6 +244,26 @@ func TestPolicyDigest(t *testing.T) {
 	if b := policy(t, k, strings.Replace(src, "equal: x", "equal: y", 1)); a.Digest() == b.Digest() {
 		t.Error("another subject keeps the digest")
 	}
+	otherRoot := func(name string, limit int64) ([]byte, error) {
+		if name == "root.json" {
+			return []byte("{} "), nil
+		}
+		return k.read(name, limit)
+	}
+	if b, err := tiers.ParsePolicy([]byte("version: belay/v1\n"+src), otherRoot); err != nil || a.Digest() == b.Digest() {
+		t.Errorf("another trusted root keeps the digest, %v", err)
+	}
+	noRoot := func(name string, limit int64) ([]byte, error) {
+		if name == "root.json" {
+			return nil, fs.ErrNotExist
+		}
+		return k.read(name, limit)
+	}
+	if b, err := tiers.ParsePolicy([]byte("version: belay/v1\n"+src), noRoot); err != nil || a.Digest() == b.Digest() {
+		t.Errorf("a root that went missing keeps the digest, %v", err)
+	} else if _, err := b.Root(); !errors.Is(err, tiers.RootMissing) {
+		t.Errorf("a root that went missing: %v", err)
+	}
 	if b := policy(t, k, src+"deny: {digests: ['"+someFile+"']}\n"); a.Digest() == b.Digest() {
 		t.Error("a deny list keeps the digest")
 	}
@@ -314,7 +334,6 @@ func TestDuplicatesAndOrderDoNotMatter(t *testing.T) {
 		a := p.Evaluate(someFile, nil, facts, now)
 		again := rapid.Permutation(append(slices.Clone(facts), facts...)).Draw(rt, "again")
 		b := p.Evaluate(someFile, nil, again, now)
-		a.Evidence, b.Evidence = nil, nil
 		if d := cmp.Diff(a, b, cmp.AllowUnexported(tiers.Decision{})); d != "" {
 			rt.Fatal(d)
 		}
@@ -374,6 +393,59 @@ func TestThresholdIsExact(t *testing.T) {
 			free |= 1 << i
 		}
 		if want := fill(0, free, 0); got != want {
+			rt.Fatalf("trusted %v, want %v\n%s have %v", got, want, src, have)
+		}
+	})
+}
+
+// Seats that overlap: one that takes anybody must not take the only signer of
+// another. Every assignment is tried and compared.
+func TestOverlappingSeatsAreExact(t *testing.T) {
+	people := []string{"a", "b", "c", "d"}
+	rapid.Check(t, func(rt *rapid.T) {
+		draw := func(label string, low, high int) [][]string {
+			return rapid.SliceOfN(rapid.SliceOfNDistinct(rapid.SampledFrom(people), 1, 4, rapid.ID[string]), low, high).Draw(rt, label)
+		}
+		all, some := draw("all", 0, 3), draw("any", 1, 3)
+		minimum := rapid.IntRange(1, len(some)).Draw(rt, "min")
+		have := rapid.SliceOfDistinct(rapid.SampledFrom(people), rapid.ID[string]).Draw(rt, "have")
+		seats := func(list [][]string) string {
+			var s []string
+			for _, who := range list {
+				s = append(s, "{keyless: {issuer: 'https://i.example', subject: {regex: '"+strings.Join(who, "|")+"'}}}")
+			}
+			return "[" + strings.Join(s, ", ") + "]"
+		}
+		src := "rules:\n- name: r\n"
+		if len(all) > 0 {
+			src += "  allOf: " + seats(all) + "\n"
+		}
+		src += fmt.Sprintf("  anyOf: {minimumMatches: %d, signers: %s}\n", minimum, seats(some))
+		var facts []tiers.Fact
+		for _, who := range have {
+			facts = append(facts, byIdentity("https://i.example", who, now))
+		}
+		got := policy(t, testKeys{}, src).Evaluate(someFile, nil, facts, now).Tier == phases.Trusted
+
+		var fill func(seat int, free []string, counted int) bool
+		fill = func(seat int, free []string, counted int) bool {
+			if seat == len(all)+len(some) {
+				return counted >= minimum
+			}
+			who, add := []string(nil), 0
+			if seat < len(all) {
+				who = all[seat]
+			} else {
+				who, add = some[seat-len(all)], 1
+			}
+			for i, p := range free {
+				if slices.Contains(who, p) && fill(seat+1, slices.Delete(slices.Clone(free), i, i+1), counted+add) {
+					return true
+				}
+			}
+			return add == 1 && fill(seat+1, free, counted)
+		}
+		if want := fill(0, have, 0); got != want {
 			rt.Fatalf("trusted %v, want %v\n%s have %v", got, want, src, have)
 		}
 	})

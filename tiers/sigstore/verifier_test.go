@@ -169,7 +169,7 @@ func TestWhoSigned(t *testing.T) {
 		{"bundle of another file", both, bundleOf(fixture(t, "minter.c0.sigstore.json")), tiers.SignatureInvalid, "another file"},
 		{"not JSON", both, bundleOf([]byte("{")), tiers.BundleMalformed, "not a Sigstore bundle"},
 		{"empty", both, bundleOf(nil), tiers.BundleMalformed, ""},
-		{"duplicate name", both, bundleOf(bytes.Replace(good, []byte(`{"mediaType"`), []byte(`{"mediaType":"x","mediaType"`), 1)), tiers.BundleMalformed, "duplicate"},
+		{"duplicate name", both, bundleOf(bytes.Replace(good, []byte(`{"mediaType"`), []byte(`{"mediaType":"x","mediaType"`), 1)), tiers.BundleMalformed, "without duplicate names"},
 		{"unknown member", both, bundleOf(bytes.Replace(good, []byte(`{"mediaType"`), []byte(`{"x":1,"mediaType"`), 1)), tiers.BundleMalformed, ""},
 		{"older bundle", both, bundleOf(bytes.Replace(good, []byte(`bundle.v0.3+json`), []byte(`bundle+json;version=0.2`), 1)), tiers.BundleMalformed, "media type"},
 		{"newer bundle", both, bundleOf(bytes.Replace(good, []byte(`v0.3`), []byte(`v0.4`), 1)), tiers.BundleMalformed, ""},
