@@ -43,6 +43,7 @@ func layers() map[string][]string {
 		"kernel":                 {"phases", "tiers", "leases", "hostcalls", "internal/sandbox", "internal/redact", "internal/audit", "internal/approvals"},
 		"internal/config":        {"phases", "tiers", "internal/strictyaml"},
 		"internal/telemetry":     {"phases", "kernel"},
+		"internal/export":        {"phases"},
 		"internal/store/...":     {"phases", "kernel", "internal/store/..."},
 		"internal/builtin":       {"phases", "tiers", "examples-wasm"},
 		"internal/hookbuild":     {"phases", "tiers", "internal/strictyaml"},
@@ -55,7 +56,7 @@ func layers() map[string][]string {
 		"client":                 {"phases"},
 		"internal/ask":           {"phases", "kernel", "adapters"},
 		"internal/server":        append([]string{"adapters", "adapters/...", "client", "internal/ask"}, assembled...),
-		"internal/cli":           append([]string{signing, "adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/telemetry", "internal/sandbox", "internal/redact", "internal/hookbuild", "internal/oci"}, assembled...),
+		"internal/cli":           append([]string{signing, "adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/telemetry", "internal/export", "internal/sandbox", "internal/redact", "internal/hookbuild", "internal/oci"}, assembled...),
 		"cmd/...":                {"internal/cli"},
 	}
 }

@@ -3,13 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/export"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -20,14 +19,14 @@ func (a *App) eventsCmd() *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.eventsTailCmd(), a.eventsShowCmd())
+	cmd.AddCommand(a.eventsTailCmd(), a.eventsQueryCmd(), a.eventsShowCmd(), a.eventsExportCmd())
 	return cmd
 }
 
 type eventsTailOptions struct {
+	eventFilter
 	n      int
 	follow bool
-	all    bool
 	json   bool
 	poll   time.Duration
 }
@@ -41,37 +40,46 @@ func (a *App) eventsTailCmd() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, args []string) error { return a.eventsTail(cmd.Context(), o) },
 	}
 	f := cmd.Flags()
-	f.IntVarP(&o.n, "lines", "n", 20, "how many events to start with")
+	f.IntVarP(&o.n, "lines", "n", 20, "how many events to start with; with --follow also 0")
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on printing new events until interrupted")
 	f.BoolVar(&o.all, "all", false, "also the turns of single hooks")
 	f.BoolVar(&o.json, "json", false, "one JSON object a line")
+	o.flags(f)
 	return cmd
 }
 
 func (a *App) eventsTail(ctx context.Context, o eventsTailOptions) error {
-	if o.n < 0 {
-		return usageError("--lines cannot be negative", "")
+	if err := checkLimit("--lines", o.n); err != nil && !(o.n == 0 && o.follow) {
+		return err
+	}
+	q, err := o.query(time.Now())
+	if err != nil {
+		return err
 	}
 	src, err := a.openRecords(ctx)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	q := client.Query{Limit: o.n, Newest: true}
-	if !o.all {
-		q.Except = phases.EventHook
-	}
+	q.Limit, q.Newest = max(1, o.n), true
 	events, err := src.Events(ctx, q)
 	if err != nil {
 		return recordsFailure(err)
 	}
+	var last int64
+	if o.n == 0 && len(events) > 0 {
+		last, events = events[0].Seq, nil
+	}
 	if len(events) == 0 && !o.follow {
 		if !o.json {
-			fmt.Fprintln(a.Err, "No events yet. `belay eval` records one for every verdict.")
+			text := "No events yet. `belay eval` records one for every verdict."
+			if o.eventFilter != (eventFilter{all: o.all}) {
+				text = "No event matches."
+			}
+			fmt.Fprintln(a.Err, text)
 		}
 		return nil
 	}
-	var last int64
 	for {
 		for _, e := range events {
 			if err := a.printEvent(e, o.json); err != nil {
@@ -106,9 +114,9 @@ func (a *App) eventsTail(ctx context.Context, o eventsTailOptions) error {
 
 func (a *App) printEvent(e phases.Event, asJSON bool) error {
 	if asJSON {
-		b, err := encodeJSON(e, false)
+		b, err := export.JSON(&e)
 		if err != nil {
-			return err
+			return failureBy(err, "")
 		}
 		_, err = a.Out.Write(append(b, '\n'))
 		return err
@@ -117,169 +125,55 @@ func (a *App) printEvent(e phases.Event, asJSON bool) error {
 	return err
 }
 
-// eventLine is one event at a glance: when, what, decision, by whom, why.
+// eventLine is one event at a glance: when, where, the decision, about what, by
+// whom and why, and what has become of the action.
 func (a *App) eventLine(e phases.Event) string {
 	p := a.palette()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %6d  ", p.faint(e.Time.Local().Format("15:04:05.000")), e.Seq)
-	what := string(e.Phase)
+	where := string(e.Phase)
 	if e.Type != phases.EventVerdict {
-		what = strings.TrimSpace(string(e.Type) + " " + what)
+		where = strings.TrimSpace(string(e.Type) + " " + where)
 	}
-	fmt.Fprintf(&b, "%-16s ", what)
-	decision := e.Decision
+	fmt.Fprintf(&b, "%-16s ", oneLine(where, 32))
+	decision := oneLine(e.Decision, 12)
 	if decision == "" {
 		decision = "-"
 	}
-	b.WriteString(p.decision(decision) + strings.Repeat(" ", max(0, 10-len(decision))))
+	b.WriteString(p.decision(decision) + strings.Repeat(" ", max(0, 9-len(decision))))
 	var parts []string
-	if e.Tool != "" {
-		parts = append(parts, safe(e.Tool))
+	add := func(s string) {
+		if s != "" {
+			parts = append(parts, s)
+		}
 	}
-	if by := e.DecidedBy; by != "" {
-		parts = append(parts, "by "+safe(by))
-	} else if e.Binding != "" {
-		parts = append(parts, safe(e.Binding))
+	by := e.DecidedBy
+	if e.Type == phases.EventHook {
+		by = ""
+		add(oneLine(e.Binding, 40))
+	} else {
+		add(oneLine(glance(&e), 60))
 	}
 	if e.Kind != "" && e.Kind != phases.KindPolicy {
-		parts = append(parts, p.red(string(e.Kind)))
+		add(p.red(oneLine(string(e.Kind), 12)))
 	}
 	if e.Enforced == phases.EnforcedLatched {
-		parts = append(parts, p.yellow("latched"))
+		add(p.yellow("latched"))
 	}
-	if len(e.Changed) > 0 {
-		parts = append(parts, "changed "+safe(strings.Join(e.Changed, " ")))
+	reason := oneLine(e.Reason, 100)
+	if by = oneLine(by, 40); by != "" {
+		by = "by " + by
+		if reason != "" {
+			by += ": "
+		}
 	}
-	if e.Reason != "" {
-		parts = append(parts, oneLine(e.Reason, 100))
+	add(by + reason)
+	for _, s := range became(&e) {
+		add(p.paint("36", oneLine(s, 110)))
+	}
+	if e.Type == phases.EventVerdict && e.DurationUS > 0 {
+		add(p.faint(micros(e.DurationUS)))
 	}
 	b.WriteString(strings.Join(parts, "  "))
 	return strings.TrimRight(b.String(), " ")
-}
-
-type eventsShowOptions struct {
-	json bool
-}
-
-func (a *App) eventsShowCmd() *cobra.Command {
-	var o eventsShowOptions
-	cmd := &cobra.Command{
-		Use:   "show SEQ|ID",
-		Short: "Print one event in full, with the turns of its hooks",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError("events show takes the number or the id of one event", "`belay events tail` lists the newest.")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.eventsShow(cmd.Context(), args[0], o) },
-	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print the event as JSON")
-	return cmd
-}
-
-func (a *App) eventsShow(ctx context.Context, ref string, o eventsShowOptions) error {
-	src, err := a.openRecords(ctx)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	q := client.Query{Limit: 1}
-	if seq, err := strconv.ParseInt(ref, 10, 64); err == nil {
-		q.After, q.Before = seq-1, seq+1
-	} else {
-		q.ID = ref
-	}
-	events, err := src.Events(ctx, q)
-	if err != nil {
-		return recordsFailure(err)
-	}
-	if len(events) == 0 {
-		return failure(fmt.Sprintf("there is no event %q", safe(ref)), "`belay events tail` lists the newest.")
-	}
-	e := events[0]
-	if o.json {
-		return a.printJSON(e)
-	}
-	a.describeEvent(e)
-	if e.Type == phases.EventVerdict && e.Invocation != "" {
-		return a.describeTurns(ctx, src, e)
-	}
-	return nil
-}
-
-func (a *App) describeEvent(e phases.Event) {
-	p := a.palette()
-	field := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(a.Out, "%s%s %s\n", p.faint(name), strings.Repeat(" ", max(0, 11-len(name))), value)
-		}
-	}
-	field("event", fmt.Sprintf("%d  %s", e.Seq, e.ID))
-	field("time", e.Time.Local().Format(time.RFC3339Nano))
-	field("type", string(e.Type))
-	field("phase", string(e.Phase))
-	decision := p.decision(e.Decision)
-	if e.DecidedBy != "" {
-		decision += "  by " + safe(e.DecidedBy)
-	}
-	if e.Kind != "" {
-		decision += "  (" + string(e.Kind) + ")"
-	}
-	field("decision", decision)
-	field("enforced", string(e.Enforced))
-	field("reason", safe(e.Reason))
-	field("detail", safe(e.Detail))
-	field("tool", safe(e.Tool))
-	who := ""
-	for _, s := range []string{e.Runtime, e.Session, e.Agent, e.Run, e.User} {
-		if s != "" {
-			who += " / " + safe(s)
-		}
-	}
-	field("caller", strings.TrimPrefix(who, " / "))
-	field("hook", strings.TrimSpace(safe(e.Binding)+" "+safe(e.HookVersion)+" "+string(e.Tier)))
-	field("digest", e.HookDigest)
-	field("policy", e.PolicyRevision)
-	field("input", pretty(e.Input))
-	field("output", pretty(e.Output))
-	field("changed", safe(strings.Join(e.Changed, " ")))
-	field("masked", safe(strings.Join(e.Masked, " ")))
-	field("in digest", e.InputDigest)
-	field("out digest", e.OutputDigest)
-	for _, l := range e.Logs {
-		field("log", oneLine(l, 400))
-	}
-	for _, n := range e.Notes {
-		field("note", oneLine(n, 400))
-	}
-	if e.Fuel > 0 || e.DurationUS > 0 {
-		field("cost", fmt.Sprintf("%s fuel, %s memory, %d hostcalls, %s", count(e.Fuel), bytesText(e.MemoryPeak), e.Hostcalls, micros(e.DurationUS)))
-	}
-}
-
-// describeTurns lists the hooks that ran for the verdict.
-func (a *App) describeTurns(ctx context.Context, src records, e phases.Event) error {
-	turns, err := src.Events(ctx, client.Query{Invocation: e.Invocation, Type: phases.EventHook, Limit: 1000})
-	if err != nil {
-		return recordsFailure(err)
-	}
-	if len(turns) == 0 {
-		return nil
-	}
-	p := a.palette()
-	t := newTable("SEQ", "HOOK", "TIER", "PASS", "DECISION", "FUEL", "TIME", "REASON").alignRight(0, 5, 6)
-	for _, h := range turns {
-		t.row(fmt.Sprint(h.Seq), safe(h.Binding), string(h.Tier), string(h.Pass), p.decision(h.Decision), count(h.Fuel), micros(h.DurationUS), oneLine(h.Reason, 60))
-	}
-	fmt.Fprintln(a.Out)
-	t.print(a.Out, p)
-	return nil
-}
-
-func pretty(v []byte) string {
-	if len(v) == 0 {
-		return ""
-	}
-	return safe(strings.ReplaceAll(indentJSON(v), "\n", "\n             "))
 }

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/export"
+)
+
+// exportPage is how many events are read at once: a payload can be large.
+const exportPage = 200
+
+type eventsExportOptions struct {
+	eventFilter
+	format string
+	output string
+	after  int64
+}
+
+func (a *App) eventsExportCmd() *cobra.Command {
+	var o eventsExportOptions
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write events for other programs: JSON lines, OTLP logs, CEF",
+		Long: `export writes all events that match the flags and are on record when it starts,
+oldest first, turns of hooks included. With --output the file appears when it is
+complete, and not at all otherwise. To go on from an earlier export, give the
+number of its last event to --after.`,
+		Example: `  belay events export --format jsonl --output events.jsonl
+  belay events export --format cef --since 24h
+  belay events export --format otlp --after 4711`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.eventsExport(cmd.Context(), o) },
+	}
+	o.all = true
+	o.flags(cmd.Flags())
+	cmd.Flags().StringVar(&o.format, "format", string(export.JSONL), "jsonl, otlp (OTLP/JSON logs, one request a line) or cef")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "file to write (default: standard output)")
+	cmd.Flags().Int64Var(&o.after, "after", 0, "only events with a larger number")
+	return cmd
+}
+
+func (a *App) eventsExport(ctx context.Context, o eventsExportOptions) error {
+	q, err := o.query(time.Now())
+	if err != nil {
+		return err
+	}
+	if o.after < 0 {
+		return usageError("--after cannot be negative", "")
+	}
+	if _, err := export.New(export.Format(o.format), io.Discard, ""); err != nil {
+		return usageError(fmt.Sprintf("--format: there is no format %q", safe(o.format)), "The formats are "+joined(export.Formats())+".")
+	}
+	src, err := a.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	q.After = o.after
+	if o.output == "" {
+		_, err := a.exportTo(ctx, a.Out, src, q, o.format)
+		return err
+	}
+	f, err := renameio.NewPendingFile(o.output, renameio.WithPermissions(0o600), renameio.WithExistingPermissions())
+	if err != nil {
+		return failureBy(err, "")
+	}
+	defer f.Cleanup()
+	n, err := a.exportTo(ctx, f, src, q, o.format)
+	if err != nil {
+		return err
+	}
+	if err := f.CloseAtomicallyReplace(); err != nil {
+		return failureBy(err, "")
+	}
+	fmt.Fprintf(a.Err, "%s events are in %s.\n", count(n), safe(o.output))
+	return nil
+}
+
+// exportTo writes what is on record now, and returns how many events that were.
+func (a *App) exportTo(ctx context.Context, to io.Writer, src records, q client.Query, format string) (n int64, err error) {
+	newest, err := src.Events(ctx, client.Query{Newest: true, Limit: 1})
+	if err != nil {
+		return 0, recordsFailure(err)
+	}
+	if len(newest) == 0 {
+		return 0, nil
+	}
+	out := bufio.NewWriter(to)
+	w, err := export.New(export.Format(format), out, version())
+	if err != nil {
+		return 0, failureBy(err, "")
+	}
+	q.Before, q.Limit = newest[0].Seq+1, exportPage
+	for {
+		events, err := src.Events(ctx, q)
+		if err != nil {
+			return n, recordsFailure(err)
+		}
+		if err := w.Write(events); err != nil {
+			return n, failureBy(err, "")
+		}
+		n += int64(len(events))
+		if len(events) < exportPage {
+			break
+		}
+		q.After = events[len(events)-1].Seq
+	}
+	if err := out.Flush(); err != nil {
+		return n, failureBy(err, "")
+	}
+	return n, nil
+}

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// eventFilter are the flags by which events are picked.
+type eventFilter struct {
+	since, until                                    string
+	typ, phase, decision, kind                      string
+	hook, tool, agent, session, runtime, invocation string
+	all                                             bool
+}
+
+func (o *eventFilter) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.since, "since", "", "not before this time: RFC 3339, a date, or how long ago (90m, 2h, 7d)")
+	f.StringVar(&o.until, "until", "", "before this time, in the same forms")
+	f.StringVar(&o.phase, "phase", "", "of this phase, such as pre_tool")
+	f.StringVar(&o.decision, "decision", "", "with this decision: allow, ask, block; of hooks also none, transform, grant, error")
+	f.StringVar(&o.kind, "kind", "", "decided by a policy, or blocked by this kind of failure")
+	f.StringVar(&o.hook, "hook", "", "turns of this hook, by the name of its binding")
+	f.StringVar(&o.tool, "tool", "", "about this tool, by its normalised name, such as exec")
+	f.StringVar(&o.agent, "agent", "", "of this agent")
+	f.StringVar(&o.session, "session", "", "of this session")
+	f.StringVar(&o.runtime, "runtime", "", "of this agent runtime")
+	f.StringVar(&o.invocation, "invocation", "", "of the invocation with this id")
+	f.StringVar(&o.typ, "type", "", "of this type: "+joined(eventTypes()))
+}
+
+// joined lists what a flag may say.
+func joined[T ~string](list []T) string {
+	out := make([]string, len(list))
+	for i, w := range list {
+		out[i] = string(w)
+	}
+	return strings.Join(out, ", ")
+}
+
+func eventTypes() []phases.EventType {
+	return []phases.EventType{phases.EventVerdict, phases.EventHook, phases.EventFailure, phases.EventLatch, phases.EventGap, phases.EventNotice}
+}
+
+func eventDecisions() []string {
+	return []string{"allow", "ask", "block", "none", "transform", "grant", "error", "latched", "cleared"}
+}
+
+func eventKinds() []phases.Kind {
+	return []phases.Kind{phases.KindPolicy, phases.KindTrap, phases.KindFuel, phases.KindDeadline, phases.KindMemory, phases.KindOutput,
+		phases.KindHostcall, phases.KindProtocol, phases.KindLoad, phases.KindAudit, phases.KindStore}
+}
+
+// query turns the flags into a query without a limit. Turns of hooks are left out
+// unless something asks for them.
+func (o *eventFilter) query(now time.Time) (q client.Query, err error) {
+	q = client.Query{
+		Type: phases.EventType(o.typ), Phase: phases.Phase(o.phase), Decision: o.decision, Kind: phases.Kind(o.kind), Binding: o.hook,
+		Tool: o.tool, Agent: o.agent, Session: o.session, Runtime: o.runtime, Invocation: o.invocation,
+	}
+	switch {
+	case o.phase != "" && !q.Phase.Valid():
+		return q, usageError(fmt.Sprintf("--phase: there is no phase %q", safe(o.phase)), "The phases are "+joined(phases.Phases())+".")
+	case o.decision != "" && !slices.Contains(eventDecisions(), o.decision):
+		return q, usageError(fmt.Sprintf("--decision: there is no decision %q", safe(o.decision)), "The decisions are "+joined(eventDecisions())+".")
+	case o.kind != "" && !slices.Contains(eventKinds(), q.Kind):
+		return q, usageError(fmt.Sprintf("--kind: there is no kind %q", safe(o.kind)), "The kinds are "+joined(eventKinds())+".")
+	case o.typ != "" && !slices.Contains(eventTypes(), q.Type):
+		return q, usageError(fmt.Sprintf("--type: there is no type %q", safe(o.typ)), "The types are "+joined(eventTypes())+".")
+	}
+	if q.Since, err = instant("--since", o.since, now); err != nil {
+		return q, err
+	}
+	if q.Until, err = instant("--until", o.until, now); err != nil {
+		return q, err
+	}
+	if !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until) {
+		return q, usageError("--since must be before --until", "")
+	}
+	if !o.all && q.Type == "" && q.Binding == "" {
+		q.Except = phases.EventHook
+	}
+	return q, nil
+}
+
+// maxAgo keeps what is counted in days and weeks inside of what a duration holds.
+const maxAgo = 100 * 366 * 24 * time.Hour
+
+// instant reads a time that is given as such, or as how long ago it was.
+func instant(flag, s string, now time.Time) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
+		return t, nil
+	}
+	for _, form := range []string{time.DateOnly, time.DateTime, "2006-01-02 15:04"} {
+		if t, err := time.ParseInLocation(form, s, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	if d, ok := ago(s); ok {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, usageError(fmt.Sprintf("%s: %q is no time", flag, safe(s)), "Times look like 2026-03-01T12:00:00Z, 2026-03-01 or 2h (two hours ago); 7d and 2w are days and weeks.")
+}
+
+func ago(s string) (time.Duration, bool) {
+	for unit, each := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
+		if n, ok := strings.CutSuffix(s, unit); ok {
+			v, err := strconv.ParseUint(n, 10, 16)
+			if err != nil || time.Duration(v) > maxAgo/each {
+				return 0, false
+			}
+			return time.Duration(v) * each, true
+		}
+	}
+	d, err := time.ParseDuration(s)
+	return d, err == nil && d >= 0 && d <= maxAgo
+}
+
+// checkLimit refuses what no source answers.
+func checkLimit(name string, n int) error {
+	if n < 1 || n > kernel.MaxEventLimit {
+		return usageError(fmt.Sprintf("%s must be between 1 and %d", name, kernel.MaxEventLimit), "`belay events export` writes them all.")
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/export"
+	"github.com/belay-hooks/belay/phases"
+)
+
+type eventsShowOptions struct {
+	json bool
+}
+
+func (a *App) eventsShowCmd() *cobra.Command {
+	var o eventsShowOptions
+	cmd := &cobra.Command{
+		Use:   "show SEQ|ID",
+		Short: "Print one event in full: what changed, and the turns of its hooks",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError("events show takes the number or the id of one event", "`belay events tail` lists the newest.")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.eventsShow(cmd.Context(), args[0], o) },
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print the event as JSON")
+	return cmd
+}
+
+func (a *App) eventsShow(ctx context.Context, ref string, o eventsShowOptions) error {
+	src, err := a.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	q := client.Query{Limit: 1}
+	if seq, err := strconv.ParseInt(ref, 10, 64); err == nil && seq > 0 {
+		q.After, q.Before = seq-1, seq+1
+	} else {
+		q.ID = ref
+	}
+	events, err := src.Events(ctx, q)
+	if err != nil {
+		return recordsFailure(err)
+	}
+	if len(events) == 0 {
+		return failure(fmt.Sprintf("there is no event %q", safe(ref)), "`belay events tail` lists the newest.")
+	}
+	e := events[0]
+	if o.json {
+		b, err := export.JSON(&e)
+		if err != nil {
+			return failureBy(err, "")
+		}
+		if a.Terminal {
+			b = []byte(indentJSON(b))
+		}
+		_, err = a.Out.Write(append(b, '\n'))
+		return err
+	}
+	a.describeEvent(e)
+	if e.Type == phases.EventVerdict && e.Invocation != "" {
+		return a.describeTurns(ctx, src, e)
+	}
+	return nil
+}
+
+const fieldWidth = 12
+
+// field prints a name and a value, which is made safe. A value of several lines is
+// set in, so that no line of it can be taken for a field.
+func (a *App) field(name, value string) {
+	if value != "" {
+		a.rawField(name, safe(value))
+	}
+}
+
+func (a *App) rawField(name, value string) {
+	pad := strings.Repeat(" ", fieldWidth)
+	fmt.Fprintf(a.Out, "%s%s%s\n", a.palette().faint(name), pad[:max(1, fieldWidth-len(name))], strings.ReplaceAll(value, "\n", "\n"+pad))
+}
+
+func (a *App) describeEvent(e phases.Event) {
+	p := a.palette()
+	a.field("event", fmt.Sprintf("%d  %s", e.Seq, e.ID))
+	a.field("time", e.Time.Local().Format(time.RFC3339Nano))
+	a.field("type", string(e.Type))
+	a.field("phase", string(e.Phase))
+	if e.Decision != "" {
+		decision := p.decision(oneLine(e.Decision, 40))
+		if e.DecidedBy != "" {
+			decision += "  by " + oneLine(e.DecidedBy, 100)
+		}
+		if e.Kind != "" {
+			decision += "  (" + oneLine(string(e.Kind), 40) + ")"
+		}
+		a.rawField("decision", decision)
+	}
+	a.field("enforced", string(e.Enforced))
+	a.field("reason", e.Reason)
+	a.field("detail", e.Detail)
+	a.field("tool", e.Tool)
+	var who []string
+	for _, s := range []string{e.Runtime, e.Session, e.Agent, e.Run, e.User} {
+		if s != "" {
+			who = append(who, s)
+		}
+	}
+	a.field("caller", strings.Join(who, " / "))
+	a.field("invocation", e.Invocation)
+	a.field("trace", e.Traceparent)
+	a.field("hook", strings.TrimSpace(e.Binding+" "+e.HookVersion+" "+string(e.Tier)))
+	a.field("digest", e.HookDigest)
+	a.field("signer", e.Signer)
+	a.field("policy", e.PolicyRevision)
+	a.describeChanges(&e)
+	if len(e.Input) > 0 {
+		a.field("input", indentJSON(e.Input))
+	}
+	if len(e.Output) > 0 {
+		a.field("output", indentJSON(e.Output))
+	}
+	a.field("masked", strings.Join(e.Masked, " "))
+	a.field("in digest", e.InputDigest)
+	a.field("out digest", e.OutputDigest)
+	for _, l := range e.Logs {
+		a.field("log", oneLine(l, 400))
+	}
+	for _, n := range e.Notes {
+		a.field("note", oneLine(n, 400))
+	}
+	if e.Fuel > 0 || e.DurationUS > 0 {
+		a.field("cost", fmt.Sprintf("%s fuel, %s memory, %d hostcalls, %s", count(e.Fuel), bytesText(e.MemoryPeak), e.Hostcalls, micros(e.DurationUS)))
+	}
+}
+
+// describeChanges shows every changed member of the action before and after.
+func (a *App) describeChanges(e *phases.Event) {
+	p := a.palette()
+	for _, ptr := range e.Changed {
+		at := ptr
+		if at == "" {
+			at = "the whole action"
+		}
+		before, after, ok := change(e, ptr)
+		if !ok {
+			a.field("changed", at+" (the values are not stored)")
+			continue
+		}
+		a.field("changed", at)
+		for _, l := range nearChanges(diffLines(valueLines(before), valueLines(after)), 2) {
+			line := string(l.op) + " " + strings.ReplaceAll(safe(l.text), "\n", " ")
+			switch l.op {
+			case '-':
+				line = p.red(line)
+			case '+':
+				line = p.green(line)
+			default:
+				line = p.faint(line)
+			}
+			fmt.Fprintf(a.Out, "%s%s\n", strings.Repeat(" ", fieldWidth), strings.TrimRight(line, " "))
+		}
+	}
+}
+
+// valueLines is a value as lines to compare: a text of several lines as they are,
+// everything else as indented JSON. An absent value has none.
+func valueLines(v jsontext.Value) []string {
+	if v == nil {
+		return nil
+	}
+	if text := plainValue(v); v.Kind() == '"' && strings.Contains(strings.TrimSuffix(text, "\n"), "\n") {
+		return strings.Split(text, "\n")
+	}
+	return strings.Split(indentJSON(v), "\n")
+}
+
+// describeTurns lists the hooks that ran for the verdict.
+func (a *App) describeTurns(ctx context.Context, src records, e phases.Event) error {
+	turns, err := src.Events(ctx, client.Query{Invocation: e.Invocation, Type: phases.EventHook, Limit: 1000})
+	if err != nil {
+		return recordsFailure(err)
+	}
+	if len(turns) == 0 {
+		return nil
+	}
+	p := a.palette()
+	t := newTable("SEQ", "HOOK", "TIER", "PASS", "DECISION", "FUEL", "TIME", "REASON").alignRight(0, 5, 6)
+	for _, h := range turns {
+		t.row(fmt.Sprint(h.Seq), oneLine(h.Binding, 40), oneLine(string(h.Tier), 12), oneLine(string(h.Pass), 12), p.decision(oneLine(h.Decision, 12)),
+			count(h.Fuel), micros(h.DurationUS), oneLine(h.Reason, 60))
+	}
+	fmt.Fprintln(a.Out)
+	t.print(a.Out, p)
+	return nil
+}
