@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -27,7 +26,7 @@ func (c *Client) Follow(ctx context.Context, q Query, each func(phases.Event) er
 	values.Del("limit")
 	values.Set("after", strconv.FormatInt(q.After, 10))
 	values.Set("follow", "true")
-	resp, err := c.send(ctx, request{method: http.MethodGet, path: "/v1/events", query: url.Values(values), roles: readers, accept: "text/event-stream"})
+	resp, err := c.send(ctx, request{method: http.MethodGet, path: "/v1/events", query: values, roles: readers, accept: "text/event-stream"})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil

@@ -12,7 +12,7 @@ import (
 
 const maxTokenBytes = 256
 
-// ErrToken: there is no usable token for a role.
+// ErrToken says that there is no usable token for a role.
 var ErrToken = errors.New("client: no usable token")
 
 // TokenPath returns where a state directory keeps the token of a role.

@@ -9,7 +9,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// ErrInvocation: what came in is no invocation. The refusal is on record, unless
+// ErrInvocation says that what came in is no invocation. The refusal is on record, unless
 // the verdict beside the error has no Event.
 var ErrInvocation = errors.New("the invocation is not valid")
 

@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"bytes"
-	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -16,7 +15,7 @@ import (
 )
 
 // documented checks an answer against what openapi.json says about it.
-func documented(t *testing.T, method, path string, resp *http.Response, body string) {
+func documented(t *testing.T, method, path string, resp reply, body string) {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(server.OpenAPI()))
 	if err != nil {

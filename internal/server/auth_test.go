@@ -174,6 +174,29 @@ func TestAddressesThatAreNotLoopback(t *testing.T) {
 	}
 }
 
+// On the loopback address, where every local user can connect, a connection is
+// kept only for those who have shown a token.
+func TestStrangersKeepNoConnection(t *testing.T) {
+	d := startDaemon(t, withListener)
+	for _, c := range []struct {
+		call call
+		kept bool
+	}{
+		{call{method: "POST", path: "/v1/invoke", body: asking("ls"), header: bearer(d.token(t, client.RoleInvoke))}, true},
+		{call{method: "POST", path: "/v1/invoke", body: asking("ls")}, false},
+		{call{method: "POST", path: "/v1/invoke", body: asking("ls"), header: bearer("x")}, false},
+		{call{method: "GET", path: "/v1/status", header: bearer(d.token(t, client.RoleInvoke))}, false},
+		{call{method: "GET", path: "/healthz"}, false},
+		{call{method: "GET", path: "/healthz", host: "evil.example"}, false},
+		{call{method: "GET", path: "/nothing"}, false},
+	} {
+		c.call.tcp = true
+		if resp, _ := d.do(t, c.call); resp.Close == c.kept {
+			t.Errorf("%s %s: status %d, closed %v", c.call.method, c.call.path, resp.StatusCode, resp.Close)
+		}
+	}
+}
+
 // The socket is for its owner whatever the umask, and the state directory must be.
 func TestSocketMode(t *testing.T) {
 	old := umask(0)
@@ -189,6 +212,25 @@ func TestSocketMode(t *testing.T) {
 		}
 	}
 	d.stop(t)
+	long := filepath.Join(d.dir, strings.Repeat("x", 100))
+	if err := os.Mkdir(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(long, "keys"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Open(d.host, server.Options{Dir: long}); !errors.Is(err, server.ErrState) {
+		t.Errorf("a path that no socket can have: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(d.dir, "belay.sock"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Open(d.host, server.Options{Dir: d.dir}); !errors.Is(err, server.ErrState) {
+		t.Errorf("a file in the way is no socket to replace: %v", err)
+	}
+	if b, err := os.ReadFile(filepath.Join(d.dir, "belay.sock")); string(b) != "mine" {
+		t.Errorf("the file in the way is gone: %v", err)
+	}
 	if err := os.Chmod(d.dir, 0o711); err != nil {
 		t.Fatal(err)
 	}

@@ -221,7 +221,7 @@ func documentedSettings(t *testing.T, addr string) []byte {
 
 func (d *daemon) events(t *testing.T) []phases.Event {
 	t.Helper()
-	list, err := d.host.Events(t.Context(), eventQuery())
+	list, err := d.host.Events(t.Context(), kernel.EventQuery{Limit: kernel.MaxEventLimit})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,6 +276,10 @@ func TestClaudeDaemonGoneNothingRuns(t *testing.T) {
 	if c.model.asked == 0 {
 		t.Fatalf("the conversation never came to the command:\n%s", c.out)
 	}
+}
+
+func withHook(h belay.AdHocHook) option {
+	return func(s *setup) { s.belay.Hooks = append(s.belay.Hooks, h) }
 }
 
 // holdTools is a host that does not come back from tool calls until it is let go.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -67,6 +68,11 @@ func (s *Server) handler() http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(headerTime + bodyTime + decideTime + writeTime))
+		// Every local user can connect to the loopback address. Whoever has shown no
+		// token yet keeps no connection, so that nobody can take all of them.
+		if !peerOf(r.Context()).unix {
+			h.Set("Connection", "close")
+		}
 		if why := s.stranger(r); why != "" {
 			s.log.LogAttrs(r.Context(), slog.LevelWarn, "request refused", slog.String("why", why), slog.String("host", r.Host),
 				slog.String("origin", r.Header.Get("Origin")), slog.Int("uid", peerOf(r.Context()).uid))
@@ -83,7 +89,7 @@ func (s *Server) recovered(w http.ResponseWriter, r *http.Request) {
 	if p == nil {
 		return
 	}
-	if p == http.ErrAbortHandler {
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(p)
 	}
 	s.log.LogAttrs(r.Context(), slog.LevelError, "internal error", slog.String("path", r.URL.Path), slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
@@ -106,6 +112,7 @@ func (s *Server) guarded(rt route) http.HandlerFunc {
 				s.problem(w, r, http.StatusForbidden, client.ProblemBody{Code: client.CodeRole, Message: "this takes the role " + oneOf(rt.roles)})
 				return
 			}
+			w.Header().Del("Connection")
 		}
 		if rt.body {
 			if why := notJSON(r); why != "" {

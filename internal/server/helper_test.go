@@ -18,7 +18,6 @@ import (
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/server"
-	"github.com/belay-hooks/belay/kernel"
 )
 
 // guardConfig binds the command guard: `… | sh` from the network is blocked.
@@ -75,9 +74,6 @@ type option func(*setup)
 
 func withListener(s *setup)         { s.server.Listen = "127.0.0.1:0" }
 func withConfig(text string) option { return func(s *setup) { s.config = text } }
-func withHook(h belay.AdHocHook) option {
-	return func(s *setup) { s.belay.Hooks = append(s.belay.Hooks, h) }
-}
 func withServer(change func(*server.Options)) option {
 	return func(s *setup) { change(&s.server) }
 }
@@ -149,8 +145,6 @@ func (d *daemon) token(t *testing.T, r client.Role) string {
 	return token
 }
 
-func eventQuery() kernel.EventQuery { return kernel.EventQuery{Limit: kernel.MaxEventLimit} }
-
 // overSocket is an HTTP client that always ends up at the daemon's socket.
 func (d *daemon) overSocket() *http.Client { return socketClient(d.server.Socket()) }
 
@@ -169,8 +163,15 @@ type call struct {
 	host         string
 }
 
+// reply is what came back besides the body.
+type reply struct {
+	StatusCode int
+	Header     http.Header
+	Close      bool // the connection is not kept
+}
+
 // do sends a request and returns what came back.
-func (d *daemon) do(t *testing.T, c call) (*http.Response, string) {
+func (d *daemon) do(t *testing.T, c call) (reply, string) {
 	t.Helper()
 	base, hc := "http://belay", d.overSocket()
 	if c.tcp {
@@ -207,7 +208,7 @@ func (d *daemon) do(t *testing.T, c call) (*http.Response, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resp, string(b)
+	return reply{resp.StatusCode, resp.Header, resp.Close}, string(b)
 }
 
 func bearer(token string) map[string]string {

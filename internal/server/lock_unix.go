@@ -52,7 +52,7 @@ func ownedByUs(fi os.FileInfo) bool {
 // fileID tells a file from another that took its name.
 func fileID(fi os.FileInfo) uint64 {
 	if sys, ok := fi.Sys().(*syscall.Stat_t); ok {
-		return uint64(sys.Ino)
+		return sys.Ino
 	}
 	return 0
 }

@@ -39,6 +39,7 @@ func childCall(path, token string) int {
 		fmt.Println("error", err)
 		return 0
 	}
+	defer resp.Body.Close()
 	b, _ := io.ReadAll(resp.Body)
 	fmt.Println(resp.StatusCode, string(b))
 	return 0

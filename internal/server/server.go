@@ -246,12 +246,9 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) Reload(ctx context.Context) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
-	err := s.host.Reload(ctx)
+	t, err := openTokens(s.o.Dir)
 	if err == nil {
-		var t tokens
-		if t, err = openTokens(s.o.Dir); err == nil {
-			s.tokens.Store(&t)
-		}
+		err = s.host.Reload(ctx)
 	}
 	if err != nil {
 		text := err.Error()
@@ -259,6 +256,7 @@ func (s *Server) Reload(ctx context.Context) error {
 		s.log.LogAttrs(ctx, slog.LevelError, "not reloaded: the configuration before stays in use", slog.Any("error", err))
 		return err
 	}
+	s.tokens.Store(&t)
 	s.badConfig.Store(nil)
 	s.log.LogAttrs(ctx, slog.LevelInfo, "reloaded")
 	return nil

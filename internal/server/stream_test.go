@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -107,7 +108,13 @@ func TestEveryFilter(t *testing.T) {
 	}
 }
 
-func (d *daemon) follow(t *testing.T, path string, header map[string]string) *http.Response {
+// stream is an answer that goes on.
+type stream struct {
+	status int
+	body   io.ReadCloser // closed at the end of the test at the latest
+}
+
+func (d *daemon) follow(t *testing.T, path string, header map[string]string) stream {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://belay"+path, nil)
 	if err != nil {
@@ -122,7 +129,7 @@ func (d *daemon) follow(t *testing.T, path string, header map[string]string) *ht
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { resp.Body.Close() })
-	return resp
+	return stream{resp.StatusCode, resp.Body}
 }
 
 // nextID reads a stream up to the next event and returns its number.
@@ -154,11 +161,11 @@ func TestStreamBegins(t *testing.T) {
 	}
 	first, second := invoke(), invoke()
 	after := d.follow(t, "/v1/events?follow=true&type=verdict", map[string]string{"Last-Event-ID": strconv.FormatInt(first, 10)})
-	if got := nextID(t, bufio.NewScanner(after.Body)); got != second {
+	if got := nextID(t, bufio.NewScanner(after.body)); got != second {
 		t.Errorf("after event %d came %d, want %d", first, got, second)
 	}
 	now := d.follow(t, "/v1/events?follow=true&type=verdict", nil)
-	lines := bufio.NewScanner(now.Body)
+	lines := bufio.NewScanner(now.body)
 	if !lines.Scan() { // the greeting: from here on it listens
 		t.Fatal(lines.Err())
 	}
@@ -172,22 +179,22 @@ func TestStreamBegins(t *testing.T) {
 func TestStreamsAreBounded(t *testing.T) {
 	d := startDaemon(t, withServer(func(o *server.Options) { o.Streams, o.Drain = 2, time.Hour }))
 	one, two := d.follow(t, "/v1/events?follow=true", nil), d.follow(t, "/v1/events?follow=true", nil)
-	if one.StatusCode != 200 || two.StatusCode != 200 {
-		t.Fatal(one.Status, two.Status)
+	if one.status != 200 || two.status != 200 {
+		t.Fatal(one.status, two.status)
 	}
-	if three := d.follow(t, "/v1/events?follow=true", nil); three.StatusCode != 503 {
-		t.Errorf("a third stream: %s", three.Status)
+	if three := d.follow(t, "/v1/events?follow=true", nil); three.status != 503 {
+		t.Errorf("a third stream: %d", three.status)
 	}
-	one.Body.Close()
+	one.body.Close()
 	eventually(t, "room for another", func() bool {
 		resp := d.follow(t, "/v1/events?follow=true", nil)
-		defer resp.Body.Close()
-		return resp.StatusCode == 200
+		defer resp.body.Close()
+		return resp.status == 200
 	})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for s := bufio.NewScanner(two.Body); s.Scan(); {
+		for s := bufio.NewScanner(two.body); s.Scan(); {
 			continue
 		}
 	}()
