@@ -172,12 +172,35 @@ func TestRevokedBlocksEvenFailOpen(t *testing.T) {
 	if v.Decision != phases.Block || v.Kind != phases.KindLoad {
 		t.Errorf("%s %s", v.Decision, v.Kind)
 	}
-	// Nor may it be given by hand.
-	v, _ = open(t, dir, belay.Options{Hooks: []belay.AdHocHook{{Path: signedFixture("guard.wasm"), Name: "by-hand"}}}).Invoke(t.Context(), exec("ls"))
-	for _, h := range v.Hooks {
-		if h.Hook == "by-hand" && h.Decision != "error" {
-			t.Errorf("%+v", h)
-		}
+}
+
+// The deny list holds for hooks that are given by hand, and for those that come
+// with the binary.
+func TestDeniedWithoutSignatures(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, config.FileName), config.Empty)
+	byHand := belay.Options{Hooks: []belay.AdHocHook{{Path: signedFixture("guard.wasm"), Name: "by-hand"}}}
+	if s := open(t, dir, byHand).Bindings()[0]; s.Problem != "" || s.Tier != phases.Sandboxed {
+		t.Fatalf("%+v", s)
+	}
+	writePolicy(t, dir, "deny: {digests: ['sha256:6e33aa72a6be274e0c22a03bca171026c5d27c5acbe4a991d4044fd522ab8094']}\n")
+	if s := open(t, dir, byHand).Bindings()[0]; !strings.Contains(s.Problem, "deny list") {
+		t.Errorf("%+v", s)
+	}
+
+	writeFile(t, filepath.Join(dir, config.FileName), "version: belay/v1\nhooks:\n- {name: a, module: 'builtin:command-block', capabilities: [], priority: 100, tier: trusted}\n")
+	s := open(t, dir, belay.Options{}).Bindings()[0]
+	if s.Problem != "" || s.Tier != phases.Trusted {
+		t.Fatalf("%+v", s)
+	}
+	writePolicy(t, dir, "deny: {digests: ['"+s.Digest+"']}\n")
+	if s := open(t, dir, belay.Options{}).Bindings()[0]; !strings.Contains(s.Problem, "deny list") {
+		t.Errorf("%+v", s)
+	}
+	// What comes with the binary does not depend on trust.yaml otherwise.
+	writePolicy(t, dir, "x: y\n")
+	if s := open(t, dir, belay.Options{}).Bindings()[0]; s.Problem != "" || s.Tier != phases.Trusted {
+		t.Errorf("%+v", s)
 	}
 }
 

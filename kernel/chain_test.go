@@ -275,6 +275,7 @@ func TestLoadFailures(t *testing.T) {
 	})
 	for name, bad := range map[string]hook{
 		"priority of the trusted": {name: "x", priority: 100},
+		"tier that is demanded":   {name: "x", spec: func(s *kernel.BindingSpec) { s.Tier = phases.Trusted }},
 		"phase not served":        {name: "x", spec: func(s *kernel.BindingSpec) { s.Phases = []phases.Phase{phases.PreTool, phases.Spawn} }},
 		"bad matcher":             {name: "x", spec: func(s *kernel.BindingSpec) { s.Match = &tiers.Match{Tools: "("} }},
 		"matcher of nothing":      {name: "x", spec: func(s *kernel.BindingSpec) { s.Match = &tiers.Match{Tools: "^exce$"} }},
