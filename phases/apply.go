@@ -155,7 +155,12 @@ func applyRedact(rules Rules, action jsontext.Value, e Effect) (jsontext.Value, 
 		if !found {
 			return nil, effectError(ErrInvalid, e, "there is nothing to redact")
 		}
-		out, err := Set(action, e.Path, redactValue(v, quote("[redacted:"+safeLabel(e.Label)+"]")))
+		room := max(MaxInputBytes, len(action)) - (len(action) - len(v))
+		masked, ok := redactValue(v, quote("[redacted:"+safeLabel(e.Label)+"]"), room)
+		if !ok {
+			return nil, effectError(ErrTooLarge, e, "the action would be larger than %d bytes", MaxInputBytes)
+		}
+		out, err := Set(action, e.Path, masked)
 		if err != nil {
 			return nil, invalid(e, err)
 		}
@@ -168,10 +173,11 @@ func applyRedact(rules Rules, action jsontext.Value, e Effect) (jsontext.Value, 
 
 // redactValue returns the mask in place of a plain value, and in place of every
 // string inside an object or array. Names stay: they are what a reader needs to
-// see what was there.
-func redactValue(v jsontext.Value, mask []byte) jsontext.Value {
+// see what was there. It stops with false where the result would be larger than
+// room: a mask can be thirty times as long as the empty strings that it covers.
+func redactValue(v jsontext.Value, mask []byte, room int) (jsontext.Value, bool) {
 	if k := kindOf(v); k != '{' && k != '[' {
-		return mask
+		return mask, true
 	}
 	out := make([]byte, 0, len(v))
 	from := 0
@@ -181,12 +187,15 @@ func redactValue(v jsontext.Value, mask []byte) jsontext.Value {
 		}
 		end, _ := skipString(v, i)
 		if next := skipSpace(v, end); next >= len(v) || v[next] != ':' { // not a name
+			if len(out)+i-from+len(mask) > room {
+				return nil, false
+			}
 			out = append(append(out, v[from:i]...), mask...)
 			from = end
 		}
 		i = end - 1
 	}
-	return append(out, v[from:]...)
+	return append(out, v[from:]...), true
 }
 
 // withoutCredentials runs change on the action as hooks see it, without the
@@ -232,24 +241,42 @@ func checkSubset(before, after jsontext.Value, rule RewriteRule, e Effect) error
 	if !has { // absent can mean "all" to a runtime
 		return effectError(ErrInvalid, e, "entries may only be dropped: write the empty array instead of removing it")
 	}
-	var list []jsontext.Value
-	walk(old, 0, func(m member) bool {
-		list = append(list, old[m.value.start:m.value.end])
-		return true
-	})
+	list, err := canonicalElements(old)
+	if err != nil {
+		return invalid(e, err)
+	}
+	kept, err := canonicalElements(now)
+	if err != nil {
+		return invalid(e, err)
+	}
 	next, subset := 0, true
-	walk(now, 0, func(m member) bool {
-		for next < len(list) && !Same(list[next], jsontext.Value(now[m.value.start:m.value.end])) {
+	for _, entry := range kept {
+		for next < len(list) && list[next] != entry {
 			next++
 		}
-		subset = next < len(list)
+		if subset = next < len(list); !subset {
+			break
+		}
 		next++
-		return subset
-	})
+	}
 	if !subset {
 		return effectError(ErrInvalid, e, "entries may only be dropped, not added, changed or reordered")
 	}
 	return nil
+}
+
+// canonicalElements returns the canonical form of each element: once each, since
+// both the number and the length of entries can be large.
+func canonicalElements(array jsontext.Value) ([]string, error) {
+	var out []string
+	for _, v := range elements(array) {
+		c, err := Canonical(v)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, string(c))
+	}
+	return out, nil
 }
 
 // checkResult refuses an action that no longer has its phase's form.
