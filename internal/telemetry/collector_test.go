@@ -28,7 +28,7 @@ type collector struct {
 	service string
 }
 
-func newCollector(t *testing.T) *collector {
+func newCollector(t testing.TB) *collector {
 	c := &collector{metrics: map[string]*metrics.Metric{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/traces", func(w http.ResponseWriter, r *http.Request) {
@@ -66,7 +66,7 @@ func newCollector(t *testing.T) *collector {
 }
 
 // receive decodes a request; with true, c.mu is held.
-func (c *collector) receive(t *testing.T, w http.ResponseWriter, r *http.Request, into proto.Message) bool {
+func (c *collector) receive(t testing.TB, w http.ResponseWriter, r *http.Request, into proto.Message) bool {
 	if got := r.Header.Get("Content-Type"); got != "application/x-protobuf" {
 		t.Errorf("a request of type %q", got)
 	}
