@@ -127,7 +127,7 @@ func (t *trust) prove(digest string, file []byte, m *tiers.Manifest, evidence []
 	p := kernel.Proof{Tier: d.Tier, Signer: strings.Join(d.Signers, ", "), Why: d.Err()}
 	for _, e := range d.Evidence {
 		if e.Code != "" {
-			p.Notes = append(p.Notes, fmt.Sprintf("evidence %s does not count (%s): %s", e.Source, e.Code, e.Why))
+			p.Notes = append(p.Notes, fmt.Sprintf("evidence %s does not count (%s): %s", e.Source, string(e.Code), e.Why))
 		}
 	}
 	return p, nil
@@ -207,6 +207,9 @@ func decisionBy(t *trust, file []byte, evidence []tiers.Evidence) (tiers.Decisio
 		return tiers.Decision{}, err
 	}
 	if hooks.Trusted(digest) {
+		if t.denied(digest) != nil {
+			return t.decide(digest, file, nil, nil)
+		}
 		return tiers.Decision{Tier: phases.Trusted, Why: "its digest is compiled into this binary", Signers: []string{"builtin"}, Rules: []tiers.RuleOutcome{}, Evidence: []tiers.EvidenceOutcome{}}, nil
 	}
 	return t.decide(digest, file, manifestIn(file), evidence)
