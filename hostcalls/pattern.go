@@ -4,7 +4,9 @@ import (
 	"context"
 	"regexp"
 	"regexp/syntax"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -15,6 +17,7 @@ const (
 	maxPattern      = 1 << 10 // bytes of one pattern
 	maxRegexpSize   = 4_000   // instructions of one compiled expression
 	maxPatternWork  = 8 << 20 // sum over all pairs of instructions × bytes of text
+	maxClassWork    = 8 << 20 // sum over all patterns of classWork
 	maxGlobText     = 4 << 10 // bytes of a text that globs are matched against
 	maxGlobStars    = 8       // * and ** in one glob
 	maxGlobAlts     = 64      // alternatives of all braces of one glob, multiplied
@@ -32,36 +35,92 @@ func patternMatch(ctx context.Context, s *Session, a *Args) (Result, error) {
 		return Result{Code: int64(Invalid)}, nil
 	}
 	var match []matcher
-	work := 0
+	work, classes := 0, 0
 	for _, p := range req.Patterns {
+		if ctx.Err() != nil {
+			return Result{}, ctx.Err()
+		}
+		if req.Kind == "re2" {
+			if classes += classWork(p, req.IgnoreCase); classes > maxClassWork {
+				return Result{Code: int64(TooLarge), Fuel: int64(work)}, nil
+			}
+		}
 		m, e := newMatcher(req.Kind, p, req.IgnoreCase)
 		if e != 0 {
-			return Result{Code: int64(e), Fuel: int64(work)}, nil
+			return Result{Code: int64(e), Fuel: int64(work) + int64(classes)}, nil
 		}
 		match = append(match, m)
 		work += 20 * m.size
 		for _, t := range req.Texts {
 			if req.Kind == "glob" && len(t) > maxGlobText {
-				return Result{Code: int64(TooLarge)}, nil
+				return Result{Code: int64(TooLarge), Fuel: int64(work)}, nil
 			}
 			if work += m.size * (len(t) + 1); work > maxPatternWork {
-				return Result{Code: int64(TooLarge), Fuel: int64(work)}, nil
+				return Result{Code: int64(TooLarge), Fuel: int64(work) + int64(classes)}, nil
 			}
 		}
 	}
 	reply := PatternReply{Matches: []PatternMatch{}}
 	for ti, t := range req.Texts {
-		if ctx.Err() != nil {
-			return Result{}, ctx.Err()
-		}
 		for pi, m := range match {
+			if ctx.Err() != nil {
+				return Result{}, ctx.Err()
+			}
 			if start, end, ok := m.find(t); ok {
 				reply.Any = true
 				reply.Matches = append(reply.Matches, PatternMatch{Text: ti, Pattern: pi, Start: start, End: end})
 			}
 		}
 	}
-	return s.answer(reply, 4*int64(work))
+	return s.answer(reply, 4*int64(work)+int64(classes))
+}
+
+// Costs of reading character classes, in nanoseconds. They are found before the
+// expression is read: the reader expands a class before anyone can see how large
+// it is, and the expanded form may be small again ([\pL\pL…], (?i)[B-\x{1E942}…]).
+const (
+	classTable = 50_000  // a Unicode class
+	classRune  = 16      // a character of a range, where letter case is folded
+	lastFold   = 0x1e943 // no character beyond has another case
+)
+
+// classWork is an upper bound of what the classes of an expression cost to read.
+func classWork(pattern string, fold bool) int {
+	fold = fold || strings.Contains(pattern, "(?")
+	work := 0
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			if i++; i < len(pattern) && (pattern[i] == 'p' || pattern[i] == 'P') {
+				work += classTable
+			}
+		case '-':
+			if fold {
+				work += classRune * min(rangeEnd(pattern[i+1:]), lastFold)
+			}
+		}
+	}
+	return work
+}
+
+// rangeEnd is the character that a range ends with, or more.
+func rangeEnd(rest string) int {
+	if len(rest) < 2 || rest[0] != '\\' {
+		r, _ := utf8.DecodeRuneInString(rest)
+		return int(r)
+	}
+	if rest[1] != 'x' {
+		return 0o777
+	}
+	digits, _, braced := strings.Cut(strings.TrimPrefix(rest[2:], "{"), "}")
+	if !strings.HasPrefix(rest[2:], "{") || !braced {
+		return 0xff
+	}
+	n, err := strconv.ParseUint(digits, 16, 31)
+	if err != nil {
+		return lastFold
+	}
+	return int(n)
 }
 
 // matcher is one compiled pattern; size stands for what a byte of text costs.

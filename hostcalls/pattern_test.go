@@ -1,0 +1,71 @@
+package hostcalls
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+)
+
+func patternRequest(t *testing.T, req PatternRequest) string {
+	t.Helper()
+	raw, err := json.Marshal(req)
+	if err != nil || len(raw) > MaxRequest {
+		t.Fatalf("%d bytes, %v", len(raw), err)
+	}
+	return string(raw)
+}
+
+// What an expression costs is known before it is read: a class of a few bytes
+// can take a millisecond, and a call has room for ten thousand.
+func TestPatternClassesAreBounded(t *testing.T) {
+	u := newTurn(t, nil)
+	many := func(p string, n int) []string {
+		var out []string
+		for range n {
+			out = append(out, p)
+		}
+		return out
+	}
+	for _, req := range []PatternRequest{
+		{Patterns: many("["+strings.Repeat(`\pL`, 240)+"]", 50)},
+		{Patterns: many("["+strings.Repeat(`\PL`, 240)+"]", 50)},
+		{Patterns: many("["+strings.Repeat("B-\U0001E942", 60)+"]", 60), IgnoreCase: true},
+		{Patterns: many("(?i)["+strings.Repeat(`B-\x{1E942}`, 60)+"]", 60)},
+		{Patterns: many("(?si)["+strings.Repeat("B-\U0001E942", 60)+"]", 60)},
+		{Patterns: many(`a[\\-\x{1E942}!-\x{01E942}`+strings.Repeat("B-\U0001E942", 60)+"]", 8), IgnoreCase: true},
+	} {
+		req.Kind, req.Texts = "re2", []string{"a"}
+		u.code(TooLarge, "pattern_match", patternRequest(t, req))
+	}
+	for _, req := range []PatternRequest{
+		{Patterns: []string{`^[а-яё]+$`, `(?i)[a-z0-9_.-]+`, `[\p{Greek}\pL]+`}, IgnoreCase: true},
+		{Patterns: many("["+strings.Repeat("B-\U0001E942", 60)+"]", 60)}, // without folding a range is one entry
+	} {
+		req.Kind, req.Texts = "re2", []string{"ПРИВЕТ"}
+		if r := u.do("pattern_match", patternRequest(t, req)); r.Code <= 0 {
+			t.Errorf("%q: %d", req.Patterns, r.Code)
+		}
+	}
+	dear := u.do("pattern_match", patternRequest(t, PatternRequest{Kind: "re2", Patterns: []string{"[" + strings.Repeat(`\pL`, 100) + "]"}}))
+	if dear.Fuel < 100*classTable {
+		t.Errorf("100 Unicode classes cost %d", dear.Fuel)
+	}
+}
+
+// A deadline is seen between two expressions and between two matches.
+func TestPatternMatchObeysContext(t *testing.T) {
+	u := newTurn(t, nil)
+	call, _ := Lookup("pattern_match")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, req := range []PatternRequest{
+		{Kind: "re2", Patterns: []string{"a", "b"}},
+		{Kind: "glob", Patterns: []string{"a"}, Texts: []string{"a"}},
+	} {
+		if _, err := u.Do(ctx, &call, &Args{In: [2][]byte{[]byte(patternRequest(t, req))}}); err == nil {
+			t.Errorf("%+v: no error", req)
+		}
+	}
+}
