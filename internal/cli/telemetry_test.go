@@ -1,7 +1,10 @@
 package cli_test
 
 import (
+	"bufio"
 	"bytes"
+	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,7 +14,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/cli"
+	"github.com/belay-hooks/belay/phases"
 )
 
 const oneCall = `{"phase":"pre_tool","action":{"tool":"exec","args":{"command":"echo hush-hush"}},"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`
@@ -85,4 +90,78 @@ func TestVariablesThatCannotBeFollowedDoNotStopAnswers(t *testing.T) {
 	if !strings.Contains(errs, "no telemetry") {
 		t.Errorf("nothing was said: %q", errs)
 	}
+}
+
+func TestTheDaemonExportsUntilItsEnd(t *testing.T) {
+	var mu sync.Mutex
+	got := map[string][]byte{}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var b bytes.Buffer
+		_, _ = b.ReadFrom(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		got[r.URL.Path] = append(got[r.URL.Path], b.Bytes()...)
+	}))
+	defer srv.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", srv.URL)
+	dir := shortDir(t)
+	env := func(name string) string {
+		if name == "BELAY_HOME" {
+			return dir
+		}
+		return os.Getenv(name)
+	}
+	if code := (&cli.App{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Getenv: env}).Main(t.Context(), []string{"init"}); code != 0 {
+		t.Fatalf("init: exit %d", code)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	said, says := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		code := (&cli.App{In: strings.NewReader(""), Out: io.Discard, Err: says, Getenv: env}).Main(ctx, []string{"serve"})
+		says.Close()
+		ended <- code
+	}()
+	lines := bufio.NewScanner(said)
+	serving := false
+	for !serving && lines.Scan() {
+		serving = strings.Contains(lines.Text(), "serving")
+	}
+	if !serving {
+		t.Fatalf("the daemon did not start: exit %d", <-ended)
+	}
+	go func() { _, _ = io.Copy(io.Discard, said) }()
+	c, err := client.Dial(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if v, err := c.InvokeJSON(t.Context(), []byte(oneCall)); err != nil || v.Decision != phases.Allow {
+		t.Fatalf("%s, %v", v.Decision, err)
+	}
+	stop()
+	if code := <-ended; code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if !bytes.Contains(got["/v1/traces"], []byte("belay pre_tool")) {
+		t.Errorf("traces: %q", got["/v1/traces"])
+	}
+	for _, name := range []string{"belay.decisions", "belay.queue.waiting"} {
+		if !bytes.Contains(got["/v1/metrics"], []byte(name)) {
+			t.Errorf("no %s in the metrics: %q", name, got["/v1/metrics"])
+		}
+	}
+}
+
+// shortDir is a directory whose path leaves room for a socket's name.
+func shortDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }

@@ -53,7 +53,9 @@ func sample() []phases.Event {
 		}),
 		with(3, phases.EventVerdict, func(e *phases.Event) { e.Decision, e.Enforced, e.Traceparent = "allow", phases.EnforcedDirect, "" }),
 		with(4, phases.EventVerdict, func(e *phases.Event) { e.Decision, e.Enforced = "ask", phases.EnforcedDelegated }),
-		with(5, phases.EventFailure, func(e *phases.Event) { e.Decision, e.Kind, e.Reason = "block", phases.KindStore, "the store cannot write" }),
+		with(5, phases.EventFailure, func(e *phases.Event) {
+			e.Decision, e.Kind, e.Reason = "block", phases.KindStore, "the store cannot write"
+		}),
 		with(6, phases.EventLatch, func(e *phases.Event) { e.Decision, e.Reason = "latched", "too late to block" }),
 		with(7, phases.EventLatch, func(e *phases.Event) { e.Decision, e.User = "cleared", "uid 1000" }),
 		with(8, phases.EventGap, func(e *phases.Event) { e.Reason = "3 events could not be stored" }),

@@ -68,6 +68,12 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	s.write(w, r, http.StatusOK, out)
 }
 
+// Load says how many callers wait for their turn now, and how many were turned
+// away since the start because too many did. For metrics; it never blocks.
+func (s *Server) Load() (waiting, refused int64) {
+	return s.gate.waiting.Load(), s.gate.refused.Load()
+}
+
 func (s *Server) hooks(w http.ResponseWriter, r *http.Request) {
 	list := []client.Hook{}
 	for _, b := range s.host.Bindings() {

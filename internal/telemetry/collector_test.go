@@ -158,6 +158,9 @@ func (c *collector) points(t *testing.T, name string, by ...string) map[string]i
 	for _, p := range m.GetSum().GetDataPoints() {
 		out[key(p.Attributes)] += p.GetAsInt()
 	}
+	for _, p := range m.GetGauge().GetDataPoints() {
+		out[key(p.Attributes)] += p.GetAsInt()
+	}
 	for _, p := range m.GetHistogram().GetDataPoints() {
 		out[key(p.Attributes)] += int64(p.Count)
 	}

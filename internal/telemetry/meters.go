@@ -69,3 +69,25 @@ func (m *meters) decided(ctx context.Context, phase string, v *phases.Verdict, t
 		m.failures.Add(ctx, 1, metric.WithAttributes(at, attribute.String("kind", string(v.Kind))))
 	}
 }
+
+// WatchQueue measures the queue in front of the kernel: load says how many callers
+// wait now, and how many were turned away so far. It is called whenever metrics
+// are collected, until Shutdown. Nothing is measured when there are no metrics.
+func (t *Telemetry) WatchQueue(load func() (waiting, refused int64)) error {
+	if t == nil || t.metrics == nil {
+		return nil
+	}
+	m := t.metrics.Meter(scope)
+	waiting, err1 := m.Int64ObservableGauge("belay.queue.waiting", metric.WithUnit("{invocation}"), metric.WithDescription("Invocations that wait for their turn."))
+	refused, err2 := m.Int64ObservableCounter("belay.queue.refused", metric.WithUnit("{invocation}"), metric.WithDescription("Invocations that were turned away because too many waited, or one for too long."))
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	_, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		w, r := load()
+		o.ObserveInt64(waiting, w)
+		o.ObserveInt64(refused, r)
+		return nil
+	}, waiting, refused)
+	return err
+}

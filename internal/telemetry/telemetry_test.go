@@ -308,3 +308,21 @@ func TestACollectorThatIsNotThereIsSaidOnce(t *testing.T) {
 		t.Errorf("it was said %d times", n)
 	}
 }
+
+func TestTheQueueIsMeasured(t *testing.T) {
+	c := newCollector(t)
+	tel := start(t, c.URL)
+	if err := tel.WatchQueue(func() (int64, int64) { return 3, 17 }); err != nil {
+		t.Fatal(err)
+	}
+	flush(t, tel)
+	for name, want := range map[string]int64{"belay.queue.waiting": 3, "belay.queue.refused": 17} {
+		if got := c.points(t, name)[""]; got != want {
+			t.Errorf("%s is %d, not %d", name, got, want)
+		}
+	}
+	var none *Telemetry
+	if err := none.WatchQueue(nil); err != nil {
+		t.Error(err)
+	}
+}
