@@ -249,7 +249,7 @@ func (b *Belay) open(ctx context.Context) error {
 	home, _ := os.UserHomeDir()
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
 		Store: b.store, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, Observer: b.o.Observer, Clock: b.o.Clock, Logger: b.log,
-		Tools: b.o.Tools, Files: osFiles{}, Home: home, SpoolPath: filepath.Join(b.dir, "spool.jsonl"), UnsafeFailOpen: b.o.UnsafeFailOpen,
+		Tools: b.o.Tools, Files: osFiles{}, Home: home, SpoolPath: filepath.Join(b.dir, spoolName), UnsafeFailOpen: b.o.UnsafeFailOpen,
 	})
 	return err
 }
@@ -299,6 +299,19 @@ func (b *Belay) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeO
 func (b *Belay) Refuse(ctx context.Context, r kernel.Refusal) (phases.Verdict, error) {
 	return b.kernel.Refuse(ctx, r)
 }
+
+// Spool leaves a note that an action was blocked although dir could not be
+// opened: the next Open that can write puts it on record and sets the latch that it
+// asks for. The error is ErrState; there is nothing else that a caller could do then.
+func Spool(dir string, r kernel.Refusal) error {
+	if err := kernel.Spool(filepath.Join(dir, spoolName), r, time.Now()); err != nil {
+		return stateError("spool", err)
+	}
+	return nil
+}
+
+// spoolName is the file for what could not be recorded.
+const spoolName = "spool.jsonl"
 
 // Reload reads belay.yaml and trust.yaml again and takes them into use. With an error, ErrConfig
 // or kernel.ErrUnavailable for errors.Is, everything stays as it was.

@@ -71,6 +71,18 @@ func (s *spool) add(e spoolEntry) {
 	s.memory = append(s.memory, e)
 }
 
+// Spool leaves a note in the spool file at path of an action that was blocked
+// while no kernel could be opened; the next kernel with that SpoolPath puts it on
+// record, with the latch if it asks for one. Only names and the fault's own text are kept.
+func Spool(path string, r Refusal, now time.Time) error {
+	r.Fault = orFault(r.Fault)
+	return newSpool(path).append(spoolEntry{
+		Time: now.UTC(), Invocation: phases.SafeLine(r.Invocation.ID, 36), Runtime: phases.SafeLine(r.Invocation.Runtime, phases.MaxRuntimeBytes),
+		Session: phases.SafeLine(r.Invocation.Session, phases.MaxIDBytes), Kind: r.Fault.Kind,
+		Reason: phases.SafeText(r.Fault.Text, phases.MaxReasonBytes), Unblockable: r.Unblockable,
+	})
+}
+
 // append writes one line; the file is as bounded as the memory.
 func (s *spool) append(e spoolEntry) error {
 	line, err := json.Marshal(&e)

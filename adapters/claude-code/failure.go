@@ -30,6 +30,7 @@ func (Adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.An
 		ans.Latch = reason
 	}
 	ans.Stderr, ans.Session = reason, seen.session
+	ans.GoesOnAt2 = info.form == formStop
 	switch info.form {
 	case formStop, formOutput, formToolError: // exit 2 means go on, or leaves the output readable
 	default:

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -20,6 +21,9 @@ type App struct {
 	Getenv   func(string) string
 	Getwd    func() (string, error)
 	Terminal bool // Out is a terminal: colour and progress are welcome
+
+	// Patience is how long `eval --runtime` waits for its payload; 0 means 10 s.
+	Patience time.Duration
 
 	state string   // --state
 	last  []func() // what is done when the answer has been written
@@ -36,7 +40,7 @@ func (a *App) Main(ctx context.Context, args []string) (code int) {
 		}
 		a.last = nil
 	}()
-	if rt := runtimeOf(args); rt != "" {
+	if rt, asked := runtimeOf(args); asked {
 		// An agent runtime is waiting: whatever goes wrong from here on has to come
 		// out as that runtime's own way of saying no.
 		return a.mainRuntime(ctx, rt, args)

@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -26,6 +24,7 @@ type evalOptions struct {
 	hooks      []string // --hook FILE[,priority=N][,config=FILE]
 	lines      bool
 	runtime    string
+	runtimeSet bool   // it was given, if only as ""
 	event      string // --event
 	forEvent   string // --for
 	verdict    bool   // --verdict: our form even with --runtime
@@ -49,7 +48,10 @@ runtime's own form: its JSON, its exit status, its way of saying no.`,
   belay eval --lines < session.jsonl > verdicts.jsonl
   belay eval --runtime claude-code --event PreToolUse.json`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.eval(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.runtimeSet = cmd.Flags().Changed("runtime")
+			return a.eval(cmd.Context(), o)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.file, "file", "f", "", "read the invocation from this file instead of standard input")
@@ -66,6 +68,9 @@ runtime's own form: its JSON, its exit status, its way of saying no.`,
 
 func (a *App) eval(ctx context.Context, o evalOptions) error {
 	switch {
+	case o.runtimeSet && o.runtime == "":
+		_, err := adapterFor(o.runtime)
+		return err
 	case o.lines && o.runtime != "":
 		return usageError("--lines and --runtime do not go together", "")
 	case (o.event != "" || o.forEvent != "" || o.verdict) && o.runtime == "":
@@ -82,14 +87,14 @@ func (a *App) eval(ctx context.Context, o evalOptions) error {
 	}
 	defer host.Close()
 	if o.lines {
-		in, closeIn, err := a.open(o.file)
+		in, closeIn, err := a.open(ctx, o.file)
 		if err != nil {
 			return err
 		}
 		defer closeIn()
 		return a.evalLines(ctx, host, in)
 	}
-	src, err := a.readInput(o.file)
+	src, err := a.readInput(ctx, o.file)
 	if err != nil {
 		return err
 	}
@@ -156,7 +161,7 @@ func (a *App) openState(ctx context.Context, dir string, o belay.Options) (*bela
 	case errors.Is(err, belay.ErrNoConfig):
 		return nil, failureBy(err, "`belay init` writes a first configuration; `--hook FILE.wasm` tries a hook without one.")
 	}
-	return nil, failureBy(err, "")
+	return nil, failureBy(err, "`belay doctor` says what is wrong and what to do about it.")
 }
 
 // parseHook parses FILE.wasm[,priority=N][,config=FILE].
@@ -190,37 +195,6 @@ func parseHook(spec string) (belay.AdHocHook, error) {
 	}
 	h.Name = strings.TrimSuffix(filepath.Base(h.Path), ".wasm")
 	return h, nil
-}
-
-// maxInput bounds what is read of one document; the decoder has its own limit
-// and names it, so this one only keeps memory in check.
-const maxInput = 4 << 20
-
-func (a *App) open(file string) (io.Reader, func(), error) {
-	if file == "" || file == "-" {
-		return a.In, func() {}, nil
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, nil, failureBy(err, "")
-	}
-	return f, func() { f.Close() }, nil
-}
-
-func (a *App) readInput(file string) ([]byte, error) {
-	in, closeIn, err := a.open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer closeIn()
-	b, err := io.ReadAll(io.LimitReader(in, maxInput))
-	if err != nil {
-		return nil, failureBy(err, "")
-	}
-	if len(bytes.TrimSpace(b)) == 0 {
-		return nil, failure("standard input is empty: an invocation was expected", "Pipe one in, or name a file with -f.")
-	}
-	return b, nil
 }
 
 // printJSON writes one value: indented for a person, on one line for a program.

@@ -2,15 +2,24 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
+	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
+	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -39,33 +48,39 @@ func runtimeNames() []string {
 // runtimeOf looks for `eval … --runtime NAME` before any flag is parsed, since a
 // flag that does not parse must be answered in that runtime's form, too. With
 // --verdict the answer is in belay's own form, and so are its failures.
-func runtimeOf(args []string) string {
+func runtimeOf(args []string) (name string, asked bool) {
 	if !slices.Contains(args, "eval") || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
-		return ""
+		return "", false
 	}
 	if slices.Contains(args, "--verdict") || slices.Contains(args, "--verdict=true") {
-		return ""
+		return "", false
 	}
-	return valueOf(args, "--runtime")
+	return lookup(args, "--runtime")
 }
 
 // valueOf finds a flag's value by hand, for when flags may not parse.
 func valueOf(args []string, flag string) string {
-	value := ""
+	value, _ := lookup(args, flag)
+	return value
+}
+
+// lookup is valueOf for flags where "" is not the same as none.
+func lookup(args []string, flag string) (value string, given bool) {
 	for i, s := range args {
 		if v, ok := strings.CutPrefix(s, flag+"="); ok {
-			value = v
+			value, given = v, true
 		} else if s == flag && i+1 < len(args) {
-			value = args[i+1]
+			value, given = args[i+1], true
 		}
 	}
-	return value
+	return value, given
 }
 
 // runtimeCall is what happened in `eval --runtime`, kept so that a failure at any
 // point can still be answered in the event's own form.
 type runtimeCall struct {
 	payload []byte
+	read    bool // reading was tried
 	opts    adapters.Options
 	answer  *adapters.Answer
 }
@@ -78,12 +93,17 @@ func (a *App) mainRuntime(ctx context.Context, name string, args []string) (code
 		a.report(err)
 		return ExitUsage // 2 with text on standard error is what most runtimes take for a block
 	}
+	// The answer may find nobody who reads it any more. That must not end the process
+	// by a signal, which runtimes take for a hook that has no opinion.
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	defer signal.Stop(pipe)
 	call := &runtimeCall{opts: adapters.Options{Event: valueOf(args, "--for")}}
 	defer func() {
 		if p := recover(); p != nil {
 			cause := phases.NewFault(phases.KindProtocol, "belay failed", fmt.Errorf("panic: %v", p))
 			fmt.Fprintf(a.Err, "belay: internal error: %v\n", p)
-			code = a.writeAnswer(ad.Failure(call.payload, call.opts, cause))
+			code = a.writeAnswer(ad, call, ad.Failure(call.payload, call.opts, cause))
 		}
 	}()
 	// The answer is all that may stand on standard output; whatever else a command
@@ -93,54 +113,113 @@ func (a *App) mainRuntime(ctx context.Context, name string, args []string) (code
 	err = a.execute(context.WithValue(ctx, callKey{}, call), args)
 	a.Out = out
 	if err == nil && call.answer != nil {
-		return a.writeAnswer(*call.answer)
+		return a.writeAnswer(ad, call, *call.answer)
 	}
 	if err == nil {
 		err = phases.NewFault(phases.KindLoad, "belay was not asked to decide anything", nil)
 	}
-	fmt.Fprintf(a.Err, "belay: %s\n", safe(err.Error()))
-	if call.payload == nil {
-		call.payload = a.salvage(args)
+	a.report(err)
+	if call.payload == nil && !call.read {
+		call.payload = a.salvage(ctx, args)
 	}
-	if phases.FaultOf(err) == nil {
-		err = phases.NewFault(phases.KindLoad, "belay could not be started", err)
+	return a.writeAnswer(ad, call, a.refuseRuntime(ctx, ad, call, args, startFault(err)))
+}
+
+// startFault is the failure of a belay that did not come as far as deciding.
+func startFault(err error) *phases.Fault {
+	if f := phases.FaultOf(err); f != nil {
+		return f
 	}
-	return a.writeAnswer(ad.Failure(call.payload, call.opts, err))
+	if errors.Is(err, kernel.ErrUnavailable) {
+		return phases.NewFault(phases.KindStore, "the store cannot be opened", err)
+	}
+	return phases.NewFault(phases.KindLoad, "belay could not be started", err)
+}
+
+// refuseRuntime answers a payload that nothing could be asked about, and leaves a
+// record of that, with the latch that holds the session where the answer does not:
+// in the store if there is one, else in its spool.
+func (a *App) refuseRuntime(ctx context.Context, ad adapters.Adapter, call *runtimeCall, args []string, f *phases.Fault) adapters.Answer {
+	answer := ad.Failure(call.payload, call.opts, f)
+	if a.state == "" {
+		a.state = valueOf(args, "--state") // the flags may not have been parsed
+	}
+	dir, err := a.stateDir()
+	if err != nil {
+		return answer
+	}
+	if _, err := os.Stat(filepath.Join(dir, "keys")); err != nil {
+		return answer // nobody has set belay up there
+	}
+	ctx = context.WithoutCancel(ctx)
+	if !errors.Is(f, kernel.ErrUnavailable) {
+		host, err := belay.Open(ctx, dir, belay.Options{NoHooks: true, Logger: a.logger()})
+		if err == nil {
+			defer host.Close()
+			return ask.RefuseRuntime(ctx, host, ad, call.payload, call.opts, f).Answer
+		}
+	}
+	belay.Spool(dir, kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: answer.Session}, Fault: f, Unblockable: answer.Latch != ""})
+	return answer
 }
 
 type callKey struct{}
 
 // salvage reads the payload for a failure that came before it was read: the
 // event's name in it picks the form of the answer.
-func (a *App) salvage(args []string) []byte {
-	in, closeIn, err := a.open(valueOf(args, "--event"))
-	if err != nil {
+func (a *App) salvage(ctx context.Context, args []string) []byte {
+	if f, ok := a.In.(*os.File); ok && isTerminal(f) {
 		return nil
 	}
-	defer closeIn()
-	if f, ok := in.(*os.File); ok && isTerminal(f) {
-		return nil
-	}
-	b, err := io.ReadAll(io.LimitReader(in, maxInput))
+	ctx, cancel := context.WithTimeout(ctx, a.patience())
+	defer cancel()
+	file := valueOf(args, "--event")
+	b, err := a.readInput(ctx, file)
 	if err != nil {
 		return nil
 	}
 	return b
 }
 
-// writeAnswer gives the runtime its answer. If even that fails the exit status
-// must not read as a decision.
-func (a *App) writeAnswer(ans adapters.Answer) int {
+func (a *App) patience() time.Duration { return cmp.Or(a.Patience, payloadPatience) }
+
+// writeAnswer gives the runtime its answer. If even that fails, or if nobody can
+// see it, the exit status must not read as a decision to go on.
+func (a *App) writeAnswer(ad adapters.Adapter, call *runtimeCall, ans adapters.Answer) int {
 	if ans.Stderr != "" {
 		fmt.Fprintln(a.Err, strings.TrimRight(ans.Stderr, "\n"))
 	}
 	if len(ans.Stdout) > 0 {
-		if _, err := a.Out.Write(append(bytes.TrimRight(ans.Stdout, "\n"), '\n')); err != nil {
-			fmt.Fprintln(a.Err, "belay: the answer could not be written")
+		var err error
+		if nowhere(a.Out) {
+			err = errors.New("standard output is closed")
+		} else {
+			_, err = a.Out.Write(append(bytes.TrimRight(ans.Stdout, "\n"), '\n'))
+		}
+		if err != nil {
+			fmt.Fprintf(a.Err, "belay: the answer could not be written: %s\n", safe(err.Error()))
+			if ad.Failure(call.payload, call.opts, err).GoesOnAt2 {
+				return ExitOK
+			}
 			return ExitUsage
 		}
 	}
 	return ans.Exit
+}
+
+// nowhere tells whether what is written to w is lost: the language's runtime opens
+// the null device in place of a standard output that was closed.
+func nowhere(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	out, err := f.Stat()
+	if err != nil {
+		return false // writing will fail by itself
+	}
+	null, err := os.Stat(os.DevNull)
+	return err == nil && os.SameFile(out, null)
 }
 
 // evalRuntime answers one payload of a runtime.
@@ -157,7 +236,12 @@ func (a *App) evalRuntime(ctx context.Context, o evalOptions) error {
 	if file == "" {
 		file = o.file
 	}
-	if call.payload, err = a.readInput(file); err != nil {
+	opts := adapters.Options{User: a.Getenv("USER"), Event: o.forEvent}
+	call.opts, call.read = opts, true
+	reading, cancel := context.WithTimeout(ctx, a.patience())
+	call.payload, err = a.readInput(reading, file)
+	cancel()
+	if err != nil {
 		return err
 	}
 	host, err := a.openAsker(ctx, o)
@@ -165,8 +249,6 @@ func (a *App) evalRuntime(ctx context.Context, o evalOptions) error {
 		return err
 	}
 	defer host.Close()
-	opts := adapters.Options{User: a.Getenv("USER"), Event: o.forEvent}
-	call.opts = opts
 	out := host.Runtime(ctx, ad, call.payload, opts)
 	for _, n := range out.Answer.Notes {
 		fmt.Fprintf(a.Err, "belay: note: %s\n", safe(n))
