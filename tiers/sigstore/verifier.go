@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -99,8 +100,8 @@ func (v *Verifier) trusted() (root.TrustedMaterial, *tiers.Error) {
 	v.once.Do(func() {
 		b, err := v.root()
 		if err != nil {
-			e, ok := err.(*tiers.Error)
-			if !ok {
+			var e *tiers.Error
+			if !errors.As(err, &e) {
 				e = &tiers.Error{Class: tiers.RootMissing, Text: "the trusted root cannot be read", Cause: err}
 			}
 			v.rootErr = e
