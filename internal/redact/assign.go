@@ -15,6 +15,9 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 			continue
 		}
 		kind, str := nameKind(name)
+		if s[i] == ' ' && len(name) == 2 && strings.EqualFold(name, "by") {
+			kind, str = "password", strong
+		}
 		if len(name) == 5 && strings.EqualFold(name, "value") {
 			if name = pairedName(s, from); name == "" {
 				continue
@@ -96,9 +99,9 @@ func (d *detector) value(s, kind string, str strength, name string, from, to int
 
 // authScheme takes the scheme off the value of an authorization header.
 func authScheme(v string) (string, bool) {
-	for _, scheme := range []string{"bearer ", "basic ", "token ", "apikey ", "digest ", "negotiate ", "bot "} {
+	for _, scheme := range []string{"bearer ", "basic ", "token token=", "token ", "apikey ", "digest ", "negotiate ", "bot ", "ssws ", "geniekey ", "key ", "sso-key ", "apitoken ", "oauth ", "jwt ", "splunk "} {
 		if len(v) > len(scheme) && strings.EqualFold(v[:len(scheme)], scheme) {
-			return strings.TrimLeft(v[len(scheme):], " "), true
+			return strings.TrimLeft(v[len(scheme):], " \""), true
 		}
 	}
 	return v, false
@@ -190,17 +193,20 @@ func valueAt(s string, i int) (from, to int, quoted bool) {
 
 // valueFollows reports the names after which a blank may stand before the value.
 func valueFollows(name string) bool {
-	return name == "password" || name == "PASSWORD" || name == "passwd" || name == "_authToken"
+	return len(name) == 2 && strings.EqualFold(name, "by") || name == "password" || name == "PASSWORD" || name == "passwd" || name == "_authToken"
 }
 
 // netrcOrSQL reports the word password where a language puts the value after it.
 func netrcOrSQL(s string, from, at int) bool {
 	line := strings.ToLower(s[max(0, strings.LastIndexByte(s[:from], '\n')+1, from-200):from])
+	if entry := strings.ToLower(s[max(0, from-200):from]); strings.TrimSpace(line) == "" && (strings.Contains(entry, "machine ") || strings.Contains(entry, "login ")) {
+		return true
+	}
 	if strings.Contains(line, "machine ") || strings.Contains(line, "login ") {
 		return true
 	}
 	for at < len(s) && s[at] == ' ' {
 		at++
 	}
-	return at < len(s) && s[at] == '\'' && (strings.Contains(line, "role") || strings.Contains(line, "user") || strings.Contains(line, "encrypted") || strings.Contains(line, "alter") || strings.Contains(line, "with"))
+	return at < len(s) && s[at] == '\'' && (strings.Contains(line, "role") || strings.Contains(line, "user") || strings.Contains(line, "encrypted") || strings.HasSuffix(line, "identified ") || strings.Contains(line, "alter") || strings.Contains(line, "with"))
 }

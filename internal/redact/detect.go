@@ -8,6 +8,7 @@ import (
 // detector looks through one text.
 type detector struct {
 	names map[string]bool
+	exact *exactSet
 	depth int
 }
 
@@ -33,6 +34,7 @@ func (d *detector) find(s string) []Finding {
 		}
 	}
 	if d.depth < maxLayers {
+		d.dumped(s, func(kind string, from, to int) { found = append(found, Finding{kind, from, to}) })
 		d.encoded(s, func(kind string, from, to int) { found = append(found, Finding{kind, from, to}) })
 	}
 	return d.merge(s, found)
@@ -40,7 +42,13 @@ func (d *detector) find(s string) []Finding {
 
 // plain looks for secrets as they stand.
 func (d *detector) plain(s string, add func(kind string, from, to int)) {
+	if d.exact != nil {
+		d.exact.find(s, add)
+	}
 	findTokens(s, add)
+	findTelling(s, add)
+	findProse(s, add)
+	findPiped(s, add)
 	findPEM(s, add)
 	findPuTTY(s, add)
 	findJWT(s, add)
@@ -103,6 +111,7 @@ func overlaps(marks []Finding, f Finding) bool {
 // or stringData.
 func (d *detector) kubernetes(s string, add func(kind string, from, to int)) {
 	if !strings.Contains(s, "kind: Secret") {
+		kubernetesJSON(s, add)
 		return
 	}
 	inData, indent := false, 0
@@ -125,5 +134,50 @@ func (d *detector) kubernetes(s string, add func(kind string, from, to int)) {
 			}
 		}
 		at += len(line)
+	}
+}
+
+// kubernetesJSON is the same for a Secret written as JSON inside of a text.
+func kubernetesJSON(s string, add func(kind string, from, to int)) {
+	i := strings.Index(s, `"Secret"`)
+	if i < 0 || !strings.HasSuffix(strings.TrimRight(s[:i], ": \t"), `"kind"`) {
+		return
+	}
+	for _, member := range []string{`"data"`, `"stringData"`} {
+		at := strings.Index(s, member)
+		if at < 0 {
+			continue
+		}
+		at += len(member)
+		end := strings.IndexByte(s[at:], '}')
+		if end < 0 {
+			end = len(s) - at
+		}
+		end += at
+		for at < end { // "name": "value", …
+			colon := strings.IndexByte(s[at:end], ':')
+			if colon < 0 {
+				break
+			}
+			at += colon + 1
+			for at < end && (s[at] == ' ' || s[at] == '{') {
+				at++
+			}
+			if at >= end || s[at] != '"' {
+				continue
+			}
+			from := at + 1
+			n := strings.IndexByte(s[from:end], '"')
+			if n < 0 {
+				break
+			}
+			if credible(s[from:from+n], strong, true) && s[from+n:min(len(s), from+n+2)] != `":` {
+				add("kubernetes_secret", from, from+n)
+			}
+			at = from + n + 1
+			if at < len(s) && s[at] == ':' {
+				at = from + n
+			}
+		}
 	}
 }

@@ -23,7 +23,7 @@ const maxDepth = 256
 // must not store the document then, only its digest.
 func (r *Redactor) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
 	w := jsonWalk{r: r, dec: jsontext.NewDecoder(bytes.NewReader(raw))}
-	if err := w.value("", r.masks, none, ""); err != nil {
+	if err := w.value("", r.masks, r.allow, r.strict, none, ""); err != nil {
 		return nil, nil, &Error{ErrInput, "the document is not JSON that can be redacted"}
 	}
 	if _, err := w.dec.ReadToken(); !errors.Is(err, io.EOF) {
@@ -61,10 +61,10 @@ func below(masks [][]string, token string) (rest [][]string, here bool) {
 var errDeep = &Error{ErrInput, "nested too deep"}
 
 // value copies one value. str and kind say what its name tells about it.
-func (w *jsonWalk) value(ptr string, masks [][]string, str strength, kind string) error {
+func (w *jsonWalk) value(ptr string, masks, allow [][]string, strict bool, str strength, kind string) error {
 	switch w.dec.PeekKind() {
 	case '{', '[':
-		return w.container(ptr, masks, str, kind)
+		return w.container(ptr, masks, allow, strict, str, kind)
 	case '"':
 		raw, err := w.dec.ReadValue()
 		if err != nil {
@@ -85,7 +85,11 @@ func (w *jsonWalk) value(ptr string, masks [][]string, str strength, kind string
 				return nil
 			}
 		}
-		if out, found := w.r.Text(s); found != nil {
+		if strict && !plainValue(s) && !wholly(s) {
+			w.mask(ptr, w.r.placeholder("text", s))
+			return nil
+		}
+		if out, found := w.r.cover(s); found != nil {
 			w.mask(ptr, out)
 			return nil
 		}
@@ -114,7 +118,7 @@ func (w *jsonWalk) mask(ptr, text string) {
 	w.masked = append(w.masked, ptr)
 }
 
-func (w *jsonWalk) container(ptr string, masks [][]string, str strength, kind string) error {
+func (w *jsonWalk) container(ptr string, masks, allow [][]string, strict bool, str strength, kind string) error {
 	if w.depth++; w.depth > maxDepth {
 		return errDeep
 	}
@@ -141,7 +145,7 @@ func (w *jsonWalk) container(ptr string, masks [][]string, str strength, kind st
 				return err
 			}
 			token = string(name)
-			if shown, found := w.r.Text(token); found != nil {
+			if shown, found := w.r.cover(token); found != nil {
 				q, _ := jsontext.AppendQuote(nil, shown)
 				w.out = append(w.out, q...)
 				w.masked = append(w.masked, phases.Join(ptr, shown))
@@ -170,8 +174,9 @@ func (w *jsonWalk) container(ptr string, masks [][]string, str strength, kind st
 			}
 			continue
 		}
+		allowed, open := below(allow, token)
 		from := len(w.out)
-		if err := w.value(at, rest, childStr, childKind); err != nil {
+		if err := w.value(at, rest, allowed, strict && !open, childStr, childKind); err != nil {
 			return err
 		}
 		if object {

@@ -25,7 +25,7 @@ func (v *view) place(from, to int) (int, int) {
 // characters, line continuations, joined string literals, escapes of JSON and of
 // URLs. ok is false when there is nothing of the kind.
 func unwrapped(s string) (view, bool) {
-	if !strings.ContainsAny(s, "\\%+") && ascii(s) && !strings.Contains(s, "\" \"") && !strings.Contains(s, "..") {
+	if !wrapped(s) {
 		return view{}, false
 	}
 	v := view{}
@@ -75,9 +75,8 @@ func unwrapped(s string) (view, bool) {
 			switch t {
 			case 'n', 'r', 't':
 				emit("\n", i, i+n+1)
-			case '\n':
-			case '\r':
-				if i+n+1 < len(s) && s[i+n+1] == '\n' {
+			case '\n', '\r': // a continued line, which may be indented
+				for i+n+1 < len(s) && strings.IndexByte("\n \t", s[i+n+1]) >= 0 {
 					n++
 				}
 			case '"', '\'', '/':
@@ -87,6 +86,8 @@ func unwrapped(s string) (view, bool) {
 				continue
 			}
 			i += n + 1
+		case c == '=' && softBreak(s, i) > 0:
+			i += softBreak(s, i)
 		case c == '%' && i+2 < len(s):
 			if d, err := hex.DecodeString(s[i+1 : i+3]); err == nil && d[0] >= 0x20 && d[0] < 0x7f {
 				emit(string(rune(d[0])), i, i+3)
@@ -114,6 +115,33 @@ func unwrapped(s string) (view, bool) {
 	return v, v.text != s
 }
 
+// wrapped reports whether there is anything to take out or decode.
+func wrapped(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' || c == '%' || c >= utf8.RuneSelf:
+			return true
+		case c == '=' && softBreak(s, i) > 0:
+			return true
+		case (c == '"' || c == '\'' || c == '`') && joint(s, i) > 0:
+			return true
+		}
+	}
+	return false
+}
+
+// softBreak returns the length of a soft line break of quoted-printable text.
+func softBreak(s string, i int) int {
+	n := 1
+	if i+n < len(s) && s[i+n] == '\r' {
+		n++
+	}
+	if i == 0 || !inClass(s[i-1], "w-_+/") || i+n+1 >= len(s) || s[i+n] != '\n' || !inClass(s[i+n+1], "w-_+/") {
+		return 0
+	}
+	return n + 1
+}
+
 // joint returns the length of what joins two string literals at i: " + ", ' . ',
 // adjacent literals, with blanks and line ends; or a continued line.
 func joint(s string, i int) int {
@@ -130,10 +158,10 @@ func joint(s string, i int) int {
 	skip()
 	op := false
 	switch {
-	case k < len(s) && (s[k] == '+' || s[k] == '.' || s[k] == '&'):
+	case k < len(s) && (s[k] == '+' || s[k] == '.' || s[k] == '&' || s[k] == '|' || s[k] == '~'):
 		op = true
 		k++
-		if k < len(s) && s[k-1] == '.' && s[k] == '.' {
+		if k < len(s) && s[k] == s[k-1] {
 			k++
 		}
 	case k == i+1:
@@ -176,6 +204,10 @@ func (d *detector) encoded(s string, add func(kind string, from, to int)) {
 	for i := 0; i < len(s); {
 		if !inClass(s[i], "w+/-_") {
 			i++
+			continue
+		}
+		if s[i] == '0' && i+1 < len(s) && s[i+1] == 'x' {
+			i += 2
 			continue
 		}
 		from, to := i, i
@@ -234,6 +266,27 @@ func (d *detector) encoded(s string, add func(kind string, from, to int)) {
 	}
 }
 
+// dumped opens bytes written as pairs of hexadecimal digits with one character
+// between: 67 68 70, 67:68:70.
+func (d *detector) dumped(s string, add func(kind string, from, to int)) {
+	for i := 0; i+5 < len(s); i++ {
+		sep := s[i+2]
+		if (sep != ' ' && sep != ':' && sep != '-' && sep != ',') || !inClass(s[i], "h") || !inClass(s[i+1], "h") || i > 0 && word[s[i-1]] {
+			continue
+		}
+		to := i + 2
+		for to+2 < len(s) && s[to] == sep && inClass(s[to+1], "h") && inClass(s[to+2], "h") {
+			to += 3
+		}
+		if to-i >= 12*3-1 && (to == len(s) || !word[s[to]]) {
+			if raw, err := hex.DecodeString(strings.ReplaceAll(s[i:to], string(sep), "")); err == nil && d.holds(raw) {
+				add("encoded", i, to)
+			}
+		}
+		i = to
+	}
+}
+
 func boolInt(b bool) int {
 	if b {
 		return 1
@@ -258,6 +311,6 @@ func (d *detector) holds(raw []byte) bool {
 			return false
 		}
 	}
-	inner := detector{names: d.names, depth: d.depth + 1}
+	inner := detector{names: d.names, exact: d.exact, depth: d.depth + 1}
 	return len(inner.find(string(raw))) > 0
 }

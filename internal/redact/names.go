@@ -112,6 +112,12 @@ func nameKind(name string) (string, strength) {
 	return "", none
 }
 
+// yamlTag reports a tag that says where the value comes from: !vault, !Ref x.
+func yamlTag(v string) bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(v, "!"), " ")
+	return v[0] == '!' && name != "" && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz/") == "" && len(name) <= 12
+}
+
 // credible reports whether a value of a secret name is one: not a placeholder,
 // not a reference to where the secret is, not a word of a type or a program.
 func credible(v string, s strength, quoted bool) bool {
@@ -120,7 +126,7 @@ func credible(v string, s strength, quoted bool) bool {
 	}
 	low := strings.ToLower(v)
 	switch {
-	case strings.HasPrefix(v, "$"), strings.HasPrefix(v, "<") && strings.HasSuffix(v, ">"), strings.Contains(v, "{{"), strings.Contains(v, "${"),
+	case strings.HasPrefix(v, "$"), yamlTag(v), strings.HasPrefix(v, "<") && strings.HasSuffix(v, ">"), strings.Contains(v, "{{"), strings.Contains(v, "${"),
 		strings.HasPrefix(v, "%") && strings.HasSuffix(v, "%"), strings.HasPrefix(v, "[") && strings.HasSuffix(v, "]"),
 		strings.HasPrefix(v, "/run/secrets/"), strings.HasPrefix(v, "/var/run/secrets"), strings.HasPrefix(v, "file:"), strings.HasPrefix(v, "vault:"),
 		strings.HasPrefix(v, "arn:"), strings.HasPrefix(v, "AWS4-HMAC"), strings.HasPrefix(v, "projects/"), strings.HasPrefix(v, "op://"), strings.HasPrefix(v, "ref+"), strings.HasPrefix(v, "ssm:"):

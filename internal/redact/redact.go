@@ -48,13 +48,24 @@ type Config struct {
 	// KeyNames are further names of secret values, compared without case and
 	// without - _ . and blanks.
 	KeyNames []string
+	// Exact are secrets known in full, such as the host's own tokens: covered
+	// wherever they stand, also encoded. At least MinExact bytes each, at most MaxExact.
+	Exact []string
+	// Profile is Standard when empty.
+	Profile Profile
+	// Allow are JSON Pointers, as Masks, to strings that profile Strict leaves to
+	// the detector instead of hashing them; what lies below is meant, too.
+	Allow []string
 }
 
 // Redactor covers secrets.
 type Redactor struct {
-	key   []byte
-	masks [][]string
-	names map[string]bool
+	key    []byte
+	masks  [][]string
+	names  map[string]bool
+	exact  *exactSet
+	strict bool
+	allow  [][]string
 }
 
 // New checks the configuration. Errors are of class ErrConfig.
@@ -63,16 +74,29 @@ func New(c Config) (*Redactor, error) {
 		return nil, &Error{ErrConfig, fmt.Sprintf("the redaction key is shorter than %d bytes", MinKey)}
 	}
 	r := &Redactor{key: append([]byte{}, c.Key...), names: map[string]bool{}}
-	for _, m := range c.Masks {
-		if err := phases.CheckPointer(m); err != nil || m == "" {
-			return nil, &Error{ErrConfig, fmt.Sprintf("mask %q is not a JSON Pointer below the document", m)}
-		}
-		var tokens []string
-		for _, t := range strings.Split(m[1:], "/") {
-			tokens = append(tokens, strings.ReplaceAll(strings.ReplaceAll(t, "~1", "/"), "~0", "~"))
-		}
-		r.masks = append(r.masks, tokens)
+	var err error
+	if r.masks, err = pointers(c.Masks, "mask"); err != nil {
+		return nil, err
 	}
+	if r.allow, err = pointers(c.Allow, "allowed place"); err != nil {
+		return nil, err
+	}
+	switch c.Profile {
+	case "", Standard:
+	case Strict:
+		r.strict = true
+	default:
+		return nil, &Error{ErrConfig, fmt.Sprintf("there is no profile %q", string(c.Profile))}
+	}
+	if len(c.Exact) > MaxExact {
+		return nil, &Error{ErrConfig, fmt.Sprintf("more than %d exact secrets", MaxExact)}
+	}
+	for _, s := range c.Exact {
+		if len(s) < MinExact {
+			return nil, &Error{ErrConfig, fmt.Sprintf("an exact secret is shorter than %d bytes", MinExact)}
+		}
+	}
+	r.exact = newExactSet(c.Exact)
 	for _, n := range c.KeyNames {
 		if flat(n) == "" {
 			return nil, &Error{ErrConfig, "an empty key name"}
@@ -80,6 +104,21 @@ func New(c Config) (*Redactor, error) {
 		r.names[flat(n)] = true
 	}
 	return r, nil
+}
+
+func pointers(list []string, what string) ([][]string, error) {
+	var out [][]string
+	for _, m := range list {
+		if err := phases.CheckPointer(m); err != nil || m == "" {
+			return nil, &Error{ErrConfig, fmt.Sprintf("%s %q is not a JSON Pointer below the document", what, m)}
+		}
+		var tokens []string
+		for _, t := range strings.Split(m[1:], "/") {
+			tokens = append(tokens, strings.ReplaceAll(strings.ReplaceAll(t, "~1", "/"), "~0", "~"))
+		}
+		out = append(out, tokens)
+	}
+	return out, nil
 }
 
 // Finding is one place of a text: bytes Start to End.
@@ -95,12 +134,21 @@ func Find(text string) []Finding {
 	return d.find(text)
 }
 
-// Text covers the secrets of a text. Findings are places in the original.
+// Text covers the secrets of a text. Findings are places in the original. With
+// profile Strict the whole text is one, unless it is harmless by its form.
 func (r *Redactor) Text(s string) (string, []Finding) {
+	if r.strict && !plainValue(s) && !wholly(s) {
+		return r.placeholder("text", s), []Finding{{Kind: "text", Start: 0, End: len(s)}}
+	}
+	return r.cover(s)
+}
+
+// cover is what the detector finds, whatever the profile.
+func (r *Redactor) cover(s string) (string, []Finding) {
 	if len(s) > MaxText {
 		return r.placeholder("too_long", s), []Finding{{Kind: "too_long", Start: 0, End: len(s)}}
 	}
-	d := detector{names: r.names}
+	d := detector{names: r.names, exact: r.exact}
 	found := d.find(s)
 	if len(found) == 0 {
 		return s, nil

@@ -10,6 +10,7 @@ type token struct {
 	min    int    // least length of what follows
 	max    int    // greatest; 0: no limit
 	inner  bool   // may stand inside of a word
+	mixed  bool   // what follows has upper case, lower case and digits: the prefix alone says little
 }
 
 // Classes of characters: w letters and digits, h hexadecimal, u upper case and
@@ -156,47 +157,217 @@ func tokens() []token {
 		{kind: "square_token", prefix: "sq0atp-", chars: "w-_", min: 20},
 		{kind: "square_secret", prefix: "sq0csp-", chars: "w-_", min: 20},
 		{kind: "age_key", prefix: "AGE-SECRET-KEY-1", chars: "u", min: 20},
+		{kind: "gitlab_token", prefix: "gloas-", chars: "w-_", min: 16},
+		{kind: "gitlab_token", prefix: "glagent-", chars: "w-_", min: 16},
+		{kind: "gitlab_token", prefix: "glimt-", chars: "w-_", min: 16},
+		{kind: "gitlab_token", prefix: "glffct-", chars: "w-_", min: 16},
+		{kind: "alibaba_key_id", prefix: "LTAI", chars: "w", min: 12, max: 26},
+		{kind: "tencent_key_id", prefix: "AKID", chars: "w", min: 32, max: 36, mixed: true},
+		{kind: "aws_bedrock_key", prefix: "ABSK", chars: "w+/=", min: 60},
+		{kind: "amazon_mws_token", prefix: "amzn.mws.", chars: "h-", min: 30},
+		{kind: "amazon_secret", prefix: "amzn1.oa2-cs.v1.", chars: "h", min: 32},
+		{kind: "heroku_key", prefix: "HRKU-", chars: "w-_", min: 30},
+		{kind: "netlify_token", prefix: "nfp_", chars: "w", min: 30},
+		{kind: "sourcegraph_token", prefix: "sgp_", chars: "w_", min: 36},
+		{kind: "brevo_key", prefix: "xkeysib-", chars: "w-", min: 40},
+		{kind: "brevo_key", prefix: "xsmtpsib-", chars: "w-", min: 40},
+		{kind: "dynatrace_token", prefix: "dt0", chars: "w.", min: 80},
+		{kind: "nvidia_key", prefix: "nvapi-", chars: "w-_", min: 40},
+		{kind: "langsmith_key", prefix: "lsv2_", chars: "w_", min: 36},
+		{kind: "bitbucket_token", prefix: "ATBB", chars: "w", min: 28, max: 40, mixed: true},
+		{kind: "bitbucket_token", prefix: "BBDC-", chars: "w+/", min: 36},
+		{kind: "trello_token", prefix: "ATTA", chars: "w", min: 60},
+		{kind: "docker_swarm_token", prefix: "SWMTKN-", chars: "w-", min: 50},
+		{kind: "onepassword_token", prefix: "ops_eyJ", chars: "w-_+/=", min: 60},
+		{kind: "pinecone_key", prefix: "pcsk_", chars: "w_", min: 40},
+		{kind: "openai_key", prefix: "sess-", chars: "w", min: 40},
+		{kind: "facebook_token", prefix: "EAA", chars: "w", min: 80, mixed: true},
+		{kind: "instagram_token", prefix: "IGQV", chars: "w-_", min: 80},
+		{kind: "twitter_token", prefix: "AAAAAAAAAAAAAAAAAAAA", chars: "w%", min: 60},
+		{kind: "yandex_token", prefix: "y0_", chars: "w-_", min: 40},
+		{kind: "yandex_key", prefix: "AQVN", chars: "w-_", min: 34},
+		{kind: "yandex_token", prefix: "t1.", chars: "w-_.=", min: 80},
+		{kind: "dropbox_token", prefix: "sl.", chars: "w-_", min: 80},
+		{kind: "easypost_key", prefix: "EZAK", chars: "w", min: 50},
+		{kind: "easypost_key", prefix: "EZTK", chars: "w", min: 50},
+		{kind: "flutterwave_key", prefix: "FLWSECK", chars: "w-_", min: 12},
+		{kind: "render_key", prefix: "rnd_", chars: "w", min: 26, mixed: true},
+		{kind: "typeform_token", prefix: "tfp_", chars: "w-_.=", min: 40},
+		{kind: "posthog_key", prefix: "phx_", chars: "w", min: 30},
+		{kind: "fireworks_key", prefix: "fw_", chars: "w", min: 20, max: 32, mixed: true},
+		{kind: "together_key", prefix: "tgp_v1_", chars: "w-_", min: 30},
+		{kind: "cerebras_key", prefix: "csk-", chars: "w", min: 40},
+		{kind: "tavily_key", prefix: "tvly-", chars: "w-_", min: 28},
+		{kind: "e2b_key", prefix: "e2b_", chars: "h", min: 36},
+		{kind: "runpod_key", prefix: "rpa_", chars: "w", min: 36},
+		{kind: "clojars_token", prefix: "CLOJARS_", chars: "w", min: 40},
+		{kind: "nuget_key", prefix: "oy2", chars: "w", min: 43, max: 43},
+		{kind: "jfrog_key", prefix: "AKCp", chars: "w", min: 60},
+		{kind: "jfrog_token", prefix: "cmVmdGtuOj", chars: "w", min: 50},
+		{kind: "readme_key", prefix: "rdme_", chars: "w", min: 60},
+		{kind: "adafruit_key", prefix: "aio_", chars: "w", min: 26, mixed: true},
+		{kind: "wakatime_key", prefix: "waka_", chars: "h-", min: 30},
+		{kind: "scaleway_key_id", prefix: "SCW", chars: "u", min: 17, max: 17},
+		{kind: "linear_token", prefix: "lin_oauth_", chars: "w", min: 30},
+		{kind: "planetscale_token", prefix: "pscale_oauth_", chars: "w-_.=", min: 20},
+		{kind: "braintree_token", prefix: "access_token$", chars: "w$", min: 40},
+		{kind: "mapbox_token", prefix: "sk.eyJ", chars: "w-_.", min: 40},
+		{kind: "artifactory_token", prefix: "eyJ2ZXIiOiIyIiwi", chars: "w-_.", min: 60},
+		{kind: "grafana_key", prefix: "eyJrIjoi", chars: "w=", min: 60},
+		{kind: "generic_secret", prefix: "secret-token:", chars: "w-_.~%", min: 16},
+		{kind: "vault_token", prefix: "s.", chars: "w", min: 24, max: 24, mixed: true},
+		{kind: "vault_token", prefix: "b.AAAAAQ", chars: "w-_", min: 60},
+		{kind: "teams_webhook", prefix: "webhook.office.com/webhookb2/", chars: "w/-@", min: 60},
+		{kind: "zapier_webhook", prefix: "hooks.zapier.com/hooks/catch/", chars: "w/", min: 12},
+		{kind: "firebase_key", prefix: "APA91b", chars: "w-_", min: 80},
 		{kind: "belay_lease", prefix: "blease_", chars: "w-_", min: 16},
 	}
 }
 
-// findTokens looks for every form. Prefixes are searched one by one: strings.Index
-// runs at memory speed, and there are about a hundred.
+// byHead lists the forms by the first two bytes of their prefix; read only.
+var byHead = heads()
+
+func heads() *[1 << 16][]token {
+	var t [1 << 16][]token
+	for _, f := range known {
+		h := int(f.prefix[0])<<8 | int(f.prefix[1])
+		t[h] = append(t[h], f)
+	}
+	return &t
+}
+
+// findTokens looks for every form in one pass: two bytes choose the few forms
+// that may begin there.
 func findTokens(s string, add func(kind string, from, to int)) {
-	for _, t := range known {
-		for at := 0; ; {
-			i := strings.Index(s[at:], t.prefix)
-			if i < 0 {
-				break
-			}
-			from := at + i
-			to := from + len(t.prefix)
-			at = to
-			if !t.inner && from > 0 && (inClass(s[from-1], "w_") || s[from-1] == '-' && t.prefix[0] != '.' && from > 1 && inClass(s[from-2], "w")) {
-				if !afterEscape(s, from) {
-					continue
-				}
-			}
-			start := to
-			for to < len(s) && inClass(s[to], t.chars) && (t.max == 0 || to-start < t.max) {
-				to++
-			}
-			if n := to - start; n < t.min || t.max > 0 && to < len(s) && inClass(s[to], t.chars) {
+	for i, done := 0, 0; i+8 < len(s); i++ {
+		forms := byHead[int(s[i])<<8|int(s[i+1])]
+		if len(forms) == 0 || i < done {
+			continue
+		}
+		begins := begins(s, i)
+		for k := range forms {
+			t := &forms[k]
+			if !begins && !t.inner || !strings.HasPrefix(s[i:], t.prefix) {
 				continue
 			}
-			if strings.IndexByte(t.chars, '.') >= 0 || strings.IndexByte(t.chars, '-') >= 0 {
-				to = start + len(strings.TrimRight(s[start:to], ".-"))
+			if from, to := t.match(s, i); to > 0 {
+				add(t.kind, from, to)
+				done = max(done, to)
 			}
-			for t.inner && from > 0 && inClass(s[from-1], "w") {
-				from--
-			}
-			if dull(s[start:to]) {
-				continue
-			}
-			add(t.kind, from, to)
-			at = to
 		}
 	}
+}
+
+// begins reports that a word may begin at s[i].
+func begins(s string, i int) bool {
+	if i == 0 {
+		return true
+	}
+	c := s[i-1]
+	if !word[c] && c != '_' && (c != '-' || s[i] == '.' || i < 2 || !word[s[i-2]]) {
+		return true
+	}
+	return afterEscape(s, i)
+}
+
+func (t *token) match(s string, from int) (int, int) {
+	start := from + len(t.prefix)
+	to := start
+	for to < len(s) && (t.max == 0 || to-start < t.max) && inClass(s[to], t.chars) {
+		to++
+	}
+	if to-start < t.min || t.max > 0 && to < len(s) && inClass(s[to], t.chars) {
+		return 0, 0
+	}
+	if strings.IndexByte(t.chars, '.') >= 0 || strings.IndexByte(t.chars, '-') >= 0 {
+		to = start + len(strings.TrimRight(s[start:to], ".-"))
+	}
+	for t.inner && from > 0 && word[s[from-1]] {
+		from--
+	}
+	if dull(s[start:to]) || t.mixed && !mixed(s[start:to]) {
+		return 0, 0
+	}
+	return from, to
+}
+
+// mixed reports upper case, lower case and digits.
+func mixed(s string) bool {
+	var upper, lower, digit bool
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		upper = upper || c >= 'A' && c <= 'Z'
+		lower = lower || c >= 'a' && c <= 'z'
+		digit = digit || c >= '0' && c <= '9'
+	}
+	return upper && lower && digit
+}
+
+// word marks letters and digits; read only.
+var word = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c >= '0' && c <= '9' || c|32 >= 'a' && c|32 <= 'z' && c < 128
+	}
+	return t
+}()
+
+// findTelling covers tokens of issuers that nobody has listed: short words
+// joined by _ or -, one of which says what it is (sk, pat, live, secret …), and
+// then a long body that no person would type.
+func findTelling(s string, add func(kind string, from, to int)) {
+	for i := 0; i < len(s); {
+		if !word[s[i]] {
+			i++
+			continue
+		}
+		from, last, telling := i, i, false
+		for i < len(s) && (word[s[i]] || s[i] == '_' || s[i] == '-') {
+			if s[i] == '_' || s[i] == '-' {
+				// The first long part ends the prefix.
+				if i-last <= 12 && !(i-last >= 8 && randomish(s[last:i])) {
+					if tellingWord(s[last:i]) && last-from <= 24 {
+						telling = true
+					}
+					last = i + 1
+				}
+			}
+			i++
+		}
+		if body := s[min(last, i):i]; telling && last > from && last-from <= 40 && len(body) >= 20 && randomish(body) && !dull(body) {
+			if !strings.HasPrefix(s[from:last], "pk_") && !strings.Contains(s[from:last], "_pk_") && !strings.Contains(s[from:last], "publi") {
+				add("token", from, i)
+			}
+		}
+	}
+}
+
+func tellingWord(w string) bool {
+	switch strings.ToLower(w) {
+	case "sk", "rk", "pat", "tok", "tkn", "token", "key", "apikey", "api", "secret", "live", "prod", "auth", "access", "admin", "svc", "cred", "pw", "oauth", "refresh", "private", "sec":
+		return true
+	}
+	return false
+}
+
+// randomish reports digits among letters in the way of a generated text: not one
+// number behind or before a word.
+func randomish(s string) bool {
+	changes, digit, upper, lower := 0, 0, 0, 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		d := c >= '0' && c <= '9'
+		if d {
+			digit++
+		} else if c >= 'a' && c <= 'z' {
+			lower++
+		} else if c >= 'A' && c <= 'Z' {
+			upper++
+		}
+		if i > 0 && d != (s[i-1] >= '0' && s[i-1] <= '9') {
+			changes++
+		}
+	}
+	return digit >= 2 && lower+upper >= 2 && changes >= 3
 }
 
 // afterEscape reports that what stands before i is the letter of an escape such as \n.

@@ -1,0 +1,113 @@
+package redact
+
+import "strings"
+
+// findProse covers what people write to each other: "the password is X", "API
+// key X". The value has to look generated, because sentences about secrets are
+// common.
+func findProse(s string, add func(kind string, from, to int)) {
+	for i := 1; i < len(s); i++ {
+		if s[i] != ' ' || !word[s[i-1]] {
+			continue
+		}
+		switch s[i-1] | 32 {
+		case 'd', 'y', 'n', 't', 'e', 's': // password, key, token, secret, passphrase, credentials
+		default:
+			continue
+		}
+		from := i
+		for from > 0 && i-from < 16 && word[s[from-1]] {
+			from--
+		}
+		kind := proseName(s[from:i], s[:from])
+		if kind == "" {
+			continue
+		}
+		at, linked := i+1, false
+		for _, link := range []string{"is now ", "is ", "was ", "to ", "for it is ", "= ", "-> ", "changed to ", "set to ", "(", "remains "} {
+			if strings.HasPrefix(s[at:], link) {
+				at, linked = at+len(link), true
+				break
+			}
+		}
+		for at < len(s) && (s[at] == ' ' || s[at] == ':') {
+			at++
+		}
+		vFrom, vTo, quoted := valueAt(s, at)
+		v := strings.TrimRight(s[vFrom:vTo], ".,!?)")
+		if len(v) < 8 || !credible(v, weak, quoted) || strings.Contains(v, "://") || strings.HasPrefix(v, "/") {
+			continue
+		}
+		if !linked && (len(v) < 16 || !randomish(v)) || linked && !strings.ContainsAny(v, "0123456789") {
+			continue
+		}
+		add(kind, vFrom, vFrom+len(v))
+	}
+}
+
+// proseName tells what a word, with what stands before it, names.
+func proseName(w, before string) string {
+	switch strings.ToLower(w) {
+	case "password", "passwd", "passphrase", "passwort", "pwd":
+		return "password"
+	case "secret":
+		return "secret"
+	case "token":
+		return "token"
+	case "apikey":
+		return "api_key"
+	case "key":
+		b := strings.ToLower(strings.TrimRight(before, " -_"))
+		for _, w := range []string{"api", "secret", "access", "private", "account", "signing", "encryption", "auth", "license", "master", "deploy"} {
+			if strings.HasSuffix(b, w) {
+				return "api_key"
+			}
+		}
+	}
+	return ""
+}
+
+// findPiped covers what is echoed into a program that asks for a password.
+func findPiped(s string, add func(kind string, from, to int)) {
+	for at := 0; ; {
+		i := strings.IndexByte(s[at:], '|')
+		if i < 0 {
+			return
+		}
+		at += i + 1
+		line, _, _ := strings.Cut(s[at:], "\n")
+		line, _, _ = strings.Cut(line, "|")
+		if !asksPassword(line) {
+			continue
+		}
+		begin := strings.LastIndexByte(s[:at], '\n') + 1
+		head := s[begin : at-1]
+		for _, program := range []string{"echo ", "printf "} {
+			k := strings.LastIndex(head, program)
+			if k < 0 {
+				continue
+			}
+			from := begin + k + len(program)
+			for strings.HasPrefix(s[from:], "-n ") || strings.HasPrefix(s[from:], "-e ") || strings.HasPrefix(s[from:], "'%s' ") || strings.HasPrefix(s[from:], "%s ") {
+				from += strings.IndexByte(s[from:], ' ') + 1
+			}
+			vFrom, vTo, _ := valueAt(s, from)
+			if v := s[vFrom:vTo]; vTo < at && credible(v, strong, true) {
+				add("password", vFrom, vTo)
+			}
+		}
+	}
+}
+
+func asksPassword(command string) bool {
+	f := strings.Fields(command)
+	if len(f) == 0 {
+		return false
+	}
+	for _, w := range f[1:] {
+		if w == "-S" && f[0] == "sudo" || strings.HasSuffix(w, "-stdin") && strings.HasPrefix(w, "--pass") || w == "--with-token" || w == "chpasswd" || w == "--passphrase-fd" {
+			return true
+		}
+	}
+	return f[0] == "chpasswd" || f[0] == "passwd"
+}
