@@ -34,7 +34,7 @@ trusted any more, and does not run either. To take it back, edit trust.yaml.`,
 	f.StringArrayVar(&o.files, "file", nil, "a module file")
 	f.StringArrayVar(&o.digests, "digest", nil, "sha256:… of a module file")
 	f.StringArrayVar(&o.keys, "key", nil, "a key's id, or the file of its public half")
-	f.StringArrayVar(&o.signatures, "signature", nil, "id of one signature, as `hook verify --json` prints it")
+	f.StringArrayVar(&o.signatures, "signature", nil, "id of one signature, as hook verify --json prints it")
 	f.StringVar(&o.subject, "identity", "", "a certificate's subject")
 	f.StringVar(&o.issuer, "issuer", "", "only of this identity provider (default: of any)")
 	return cmd
