@@ -192,6 +192,29 @@ func TestWhoSigned(t *testing.T) {
 	}
 }
 
+// One flipped bit anywhere in the file, its manifest section included, and nothing
+// that vouched for it does any more.
+func TestEveryByteOfTheFile(t *testing.T) {
+	file := fixture(t, "guard.wasm")
+	v := &Verifier{keys: []tiers.Key{publicKey(t, "c0.pub"), publicKey(t, "ed25519.pub")}}
+	evidence := []tiers.Evidence{bundleOf(fixture(t, "guard.c0.sigstore.json")), bundleOf(fixture(t, "guard.ed25519.sigstore.json")),
+		bundleOf(fixture(t, "guard.attest.sigstore.json")), detachedOf(fixture(t, "guard.c0.sig"))}
+	for i := range file {
+		changed := bytes.Clone(file)
+		changed[i] ^= 1
+		for _, f := range v.Facts(changed, evidence) {
+			if f.Problem == nil || f.Problem.Class != tiers.SignatureInvalid {
+				t.Fatalf("byte %d: %+v, problem %v", i, f, f.Problem)
+			}
+		}
+	}
+	for _, f := range v.Facts(file, evidence) {
+		if f.Problem != nil {
+			t.Errorf("unchanged: %v", f.Problem)
+		}
+	}
+}
+
 // One flipped bit anywhere in a bundle never leaves another signer, and where the
 // bundle still holds, it was a bit that means nothing.
 func TestEveryBitOfABundle(t *testing.T) {
