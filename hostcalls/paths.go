@@ -17,8 +17,12 @@ const (
 	maxPathText  = 4 << 10
 	maxLinks     = 40  // links followed for one path, as the kernel of most systems does
 	maxFileReads = 512 // different places looked at in one turn
+	maxElements  = 512 // elements of one path, those of links on the way included
 	pathFuel     = 20_000
 	fileReadFuel = 5_000
+	elementFuel  = 500
+	patternFuel  = 10 // for each pattern of the file scopes, for each element
+	pathByteFuel = 20 // for each byte of the answer: some characters are decomposed into eighteen
 )
 
 func pathResolve(ctx context.Context, s *Session, a *Args) (Result, error) {
@@ -34,14 +38,19 @@ func pathResolve(ctx context.Context, s *Session, a *Args) (Result, error) {
 		cwd = s.cfg.CWD
 	}
 	reply := PathReply{Results: []PathResult{}}
-	before := len(s.fileReads)
+	before, elements, size := len(s.fileReads), 0, 0
+	fuel := func() int64 {
+		perElement := int64(elementFuel + patternFuel*(len(s.cfg.Scopes.FSRead)+len(s.cfg.Scopes.FSWrite)))
+		return int64(len(reply.Results)+1)*pathFuel + int64(len(s.fileReads)-before)*fileReadFuel +
+			int64(elements)*perElement + int64(size)*pathByteFuel
+	}
 	for _, p := range req.Paths {
 		if len(p) > maxPathText {
-			return Result{Code: int64(TooLarge)}, nil
+			return Result{Code: int64(TooLarge), Fuel: fuel()}, nil
 		}
 		n := paths.Normalize(p, cwd, s.cfg.Home)
 		r := PathResult{Input: p, Path: n.Path, Key: n.Key, Keys: n.Keys, Absolute: n.Absolute, Notes: n.Notes}
-		r.Resolved, r.Links = s.follow(ctx, n.Path, n.Absolute)
+		r.Resolved, r.Links = s.follow(ctx, n.Path, n.Absolute, &elements)
 		if ctx.Err() != nil {
 			return Result{}, ctx.Err()
 		}
@@ -52,21 +61,34 @@ func pathResolve(ctx context.Context, s *Session, a *Args) (Result, error) {
 				}
 			}
 		}
+		// A name of bytes that are no text can be on a disk and behind file:, but not in JSON.
+		r.Path, r.Resolved = strings.ToValidUTF8(r.Path, "\uFFFD"), strings.ToValidUTF8(r.Resolved, "\uFFFD")
+		size += len(r.Path) + len(r.Resolved)
+		for _, k := range r.Keys {
+			size += len(k)
+		}
+		if size > s.limits.Reply {
+			return Result{Code: int64(TooLarge), Fuel: fuel()}, nil
+		}
 		reply.Results = append(reply.Results, r)
 	}
-	fuel := int64(len(req.Paths))*pathFuel + int64(len(s.fileReads)-before)*fileReadFuel
-	return s.answer(reply, fuel)
+	return s.answer(reply, fuel())
 }
 
 // follow resolves symbolic links, element by element, so that no element
-// outside of the file scopes is ever looked at.
-func (s *Session) follow(ctx context.Context, p string, absolute bool) (resolved, state string) {
+// outside of the file scopes is ever looked at. A path of too many elements ends
+// like one that turns in circles. elements counts the work.
+func (s *Session) follow(ctx context.Context, p string, absolute bool, elements *int) (resolved, state string) {
 	if s.cfg.Files == nil || !absolute {
 		return "", "unknown"
 	}
 	done, rest := "/", strings.Split(strings.Trim(p, "/"), "/")
 	state = "resolved"
-	for links := 0; len(rest) > 0; {
+	for links, n := 0, 0; len(rest) > 0; n++ {
+		if n == maxElements || ctx.Err() != nil {
+			return path.Join(append([]string{done}, rest...)...), "loop"
+		}
+		*elements++
 		name := rest[0]
 		rest = rest[1:]
 		switch name {
@@ -118,11 +140,17 @@ func inScope(scope phases.Scope, p string) bool {
 			return true
 		}
 		dir, tree := strings.CutSuffix(pattern, "/**")
-		if p == dir || tree && strings.HasPrefix(p, dir+"/") || strings.HasPrefix(dir, p+"/") {
+		if p == dir || tree && below(dir, p) || below(p, dir) {
 			return true
 		}
 	}
 	return false
+}
+
+// below reports whether p lies below dir; the root is "" or "/".
+func below(dir, p string) bool {
+	dir = strings.TrimSuffix(dir, "/")
+	return len(p) > len(dir) && p[len(dir)] == '/' && strings.HasPrefix(p, dir)
 }
 
 // readlink asks the file system once per place and turn, and records the answer.

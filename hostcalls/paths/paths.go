@@ -61,15 +61,18 @@ func Normalize(p, cwd, home string) Normal {
 
 	n.Key = key(p, cwd, home, true, note)
 	n.Keys = []string{n.Key}
-	for _, k := range []string{
-		strings.ToLower(n.Path),                              // exactly as written
-		key(p, cwd, home, false, func(string) {}),            // without percent-decoding
-		key(beforeNUL(p), cwd, home, true, func(string) {}),  // as a C program reads it
-		key(withoutNUL(p), cwd, home, true, func(string) {}), // as a program that drops NUL reads it
-	} {
+	also := func(k string) {
 		if !slices.Contains(n.Keys, k) {
 			n.Keys = append(n.Keys, k)
 		}
+	}
+	also(strings.ToLower(n.Path)) // exactly as written
+	if strings.Contains(p, "%") {
+		also(key(p, cwd, home, false, func(string) {})) // without percent-decoding
+	}
+	if strings.IndexByte(p, 0) >= 0 {
+		also(key(beforeNUL(p), cwd, home, true, func(string) {}))  // as a C program reads it
+		also(key(withoutNUL(p), cwd, home, true, func(string) {})) // as a program that drops NUL reads it
 	}
 	return n
 }
