@@ -14,8 +14,9 @@ import (
 	"github.com/belay-hooks/belay/internal/export"
 )
 
-// exportPage is how many events are read at once: a payload can be large.
-const exportPage = 200
+// exportPage is how many events are read at once: even if each is as large as a
+// record can be, the daemon's answer stays below what a client takes.
+const exportPage = 50
 
 type eventsExportOptions struct {
 	eventFilter
