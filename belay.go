@@ -228,7 +228,7 @@ func (b *Belay) readConfig() error {
 // open wires everything.
 func (b *Belay) open(ctx context.Context) error {
 	var err error
-	if b.redact, err = newRedactor(b.keys, b.file); err != nil {
+	if b.redact, err = newRedactor(b.dir, b.keys, b.file); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	b.engine, err = sandbox.Open(sandbox.Options{CacheDir: filepath.Join(b.dir, "cache"), CacheKey: b.keys.cache, Logger: b.log})
@@ -323,7 +323,7 @@ func (b *Belay) Reload(ctx context.Context) error {
 	err := b.readConfig()
 	var r *redactor
 	if err == nil {
-		r, err = newRedactor(b.keys, b.file)
+		r, err = newRedactor(b.dir, b.keys, b.file)
 	}
 	if err == nil {
 		err = b.kernel.Reload(ctx, b.kernelConfig())

@@ -1,6 +1,10 @@
 package belay
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -8,38 +12,121 @@ import (
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // redactor is the detector with the operator's masks. Reload swaps it.
 type redactor struct {
-	current atomic.Pointer[redact.Redactor]
+	current atomic.Pointer[redactors]
 }
 
-func newRedactor(keys *keyring, f *config.File) (*redactor, error) {
-	c := redact.Config{Key: keys.redact, KeyNames: f.Redact.Keys}
-	for _, m := range f.Redact.Masks {
-		c.Masks = append(c.Masks, "/action"+m) // records hold the action as a member
-	}
-	inner, err := redact.New(c)
+// redactors are the two that a configuration makes: one for actions on record,
+// and one for what hooks write and read again (reasons, metadata, state), which
+// profile strict leaves to the detector, for hashed it would be of no use.
+type redactors struct{ actions, rest *redact.Redactor }
+
+func newRedactor(dir string, keys *keyring, f *config.File) (*redactor, error) {
+	made, err := newRedactors(dir, keys.redact, f)
 	if err != nil {
 		return nil, err
 	}
 	r := new(redactor)
-	r.current.Store(inner)
+	r.current.Store(made)
 	return r, nil
+}
+
+func newRedactors(dir string, key []byte, f *config.File) (*redactors, error) {
+	exact, err := exactSecrets(dir, f.Redact.Secrets)
+	if err != nil {
+		return nil, err
+	}
+	c := redact.Config{Key: key, KeyNames: f.Redact.Keys, Exact: exact}
+	for _, m := range f.Redact.Masks {
+		c.Masks = append(c.Masks, "/action"+m) // records hold the action as a member
+	}
+	made := new(redactors)
+	if made.rest, err = redact.New(c); err != nil {
+		return nil, err
+	}
+	made.actions = made.rest
+	if f.Redact.Profile == string(redact.Strict) {
+		c.Profile = redact.Strict
+		c.Allow = []string{"/phase", "/id", "/runtime", "/session", "/agent", "/run", "/action/tool", "/effects/*/kind", "/effects/*/path", "/effects/*/label"} // what events say of themselves anyway
+		for _, p := range f.Redact.Allow {
+			c.Allow = append(c.Allow, "/action"+p)
+		}
+		if made.actions, err = redact.New(c); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
+// exactSecrets reads what the configuration names. One that cannot be read is an
+// error: it would not be covered.
+func exactSecrets(dir string, names []string) ([]string, error) {
+	var out []string
+	for i, n := range names {
+		kind, rest, _ := strings.Cut(n, ":")
+		value := os.Getenv(rest)
+		if kind == "file" {
+			raw, err := readSmall(inDir(dir, rest), 64<<10)
+			if err != nil {
+				return nil, fmt.Errorf("/redact/secrets/%d: %w", i, err)
+			}
+			value = strings.TrimRight(string(raw), "\r\n")
+		}
+		if len(value) < redact.MinExact {
+			return nil, fmt.Errorf("/redact/secrets/%d: %s has fewer than %d bytes", i, n, redact.MinExact)
+		}
+		out = append(out, value)
+	}
+	return out, nil
 }
 
 func (r *redactor) take(from *redactor) { r.current.Store(from.current.Load()) }
 
 // JSON implements kernel.Redactor.
 func (r *redactor) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
-	return r.current.Load().JSON(raw)
+	return r.current.Load().forDocument(raw).JSON(raw)
+}
+
+func (r *redactors) forDocument(raw jsontext.Value) *redact.Redactor {
+	for _, member := range []string{"/action", "/effects"} {
+		if _, ok := phases.Get(raw, member); ok {
+			return r.actions
+		}
+	}
+	return r.rest
 }
 
 // Text implements kernel.Redactor.
 func (r *redactor) Text(s string) (string, error) {
-	covered, _ := r.current.Load().Text(s)
+	covered, _ := r.current.Load().rest.Text(s)
 	return covered, nil
 }
 
 var _ kernel.Redactor = (*redactor)(nil)
+
+// Redactor returns what covers the secrets of actions in this state directory,
+// by its key and configuration. It opens and makes nothing else; the directory
+// must have been set up. Errors are ErrConfig or ErrState.
+func Redactor(dir string) (*redact.Redactor, error) {
+	key, err := readKey(filepath.Join(dir, "keys", "redact.key"))
+	if err != nil {
+		return nil, stateError("keys", err)
+	}
+	src, err := readSmall(filepath.Join(dir, config.FileName), 4<<20)
+	if err != nil {
+		return nil, stateError("config", err)
+	}
+	f, err := config.Parse(src)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	made, err := newRedactors(dir, key, f)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return made.actions, nil
+}

@@ -100,6 +100,11 @@ type Require struct {
 type Redact struct {
 	Masks []string `json:"masks,omitzero"` // JSON Pointers into the action; * stands for one element
 	Keys  []string `json:"keys,omitzero"`  // member names whose values are secret
+	// Secrets are covered wherever they stand: env:NAME or file:PATH, below the
+	// state directory unless absolute. The file names them, it never holds them.
+	Secrets []string `json:"secrets,omitzero"`
+	Profile string   `json:"profile,omitzero"` // standard (default), or strict: every string of an action is hashed
+	Allow   []string `json:"allow,omitzero"`   // JSON Pointers into the action that strict leaves readable
 }
 
 // Limits bound a whole chain.
@@ -170,6 +175,9 @@ func (f *File) validate(doc *strictyaml.Document) error {
 		if !strings.HasPrefix(m, "/") {
 			return c.errorf(fmt.Sprintf("/redact/masks/%d", i), "a mask is a JSON Pointer such as /args/token")
 		}
+	}
+	if err := f.Redact.validate(c); err != nil {
+		return err
 	}
 	for i, k := range f.Redact.Keys {
 		if k == "" || len(k) > 128 {
