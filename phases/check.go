@@ -1,7 +1,6 @@
 package phases
 
 import (
-	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -109,6 +108,7 @@ func CheckScopes(inv Invocation, action jsontext.Value, scopes Scopes) error {
 type scopeCheck struct {
 	inv    Invocation
 	scopes Scopes
+	moved  bool // an argument says what relative paths are relative to
 }
 
 // narrowed reports whether the chain took away something that the caller had.
@@ -137,15 +137,22 @@ func (c scopeCheck) unknown(why string, names ...string) error {
 }
 
 func (c scopeCheck) tool(tool string, args jsontext.Value) error {
+	c.moved = namesBase(args)
 	switch reachOf(tool) {
 	case reachNothing:
 		return nil
 	case reachRead:
-		return c.paths("fs_read", c.scopes.FSRead, pathArguments(args), false)
+		if err := c.paths("fs_read", c.scopes.FSRead, pathArguments(args), false); err != nil {
+			return err
+		}
+		return c.hints("fs_read", args, "")
 	case reachWrite:
-		return c.paths("fs_write", c.scopes.FSWrite, pathArguments(args), false)
+		if err := c.paths("fs_write", c.scopes.FSWrite, pathArguments(args), false); err != nil {
+			return err
+		}
+		return c.hints("fs_write", args, "")
 	case reachSearch:
-		return c.search(args)
+		return c.search(tool, args)
 	case reachPatch:
 		names, ok := patchedFiles(args)
 		if !ok {
@@ -190,10 +197,10 @@ func (c scopeCheck) paths(name string, scope Scope, list []string, subtree bool)
 }
 
 // resolve makes a path absolute and clean; false when that needs the file
-// system or a shell: "..", which symlinks turn elsewhere, ~, URLs, and
-// relative paths without a working directory.
+// system, a shell or another system's rules: "..", which symlinks turn elsewhere,
+// ~, variables, URLs, drives, and relative paths without a working directory.
 func (c scopeCheck) resolve(p string) (string, bool) {
-	if p == "" || p[0] == '~' || strings.Contains(p, "://") {
+	if p == "" || p[0] == '~' || p[0] == '$' || p[0] == '\\' || strings.Contains(p, "://") || hasScheme(p) {
 		return "", false
 	}
 	for part := range strings.SplitSeq(p, "/") {
@@ -202,7 +209,7 @@ func (c scopeCheck) resolve(p string) (string, bool) {
 		}
 	}
 	if p[0] != '/' {
-		if c.inv.CWD == "" {
+		if c.inv.CWD == "" || c.moved {
 			return "", false
 		}
 		p = c.inv.CWD + "/" + p
@@ -211,9 +218,15 @@ func (c scopeCheck) resolve(p string) (string, bool) {
 	return p, checkPath(p) == ""
 }
 
+// hasScheme reports file:/x and C:\x, which no file of here is called.
+func hasScheme(p string) bool {
+	return len(p) >= 5 && strings.EqualFold(p[:5], "file:") ||
+		len(p) >= 2 && p[1] == ':' && (p[0]|32 >= 'a' && p[0]|32 <= 'z')
+}
+
 // search checks the directory of a search, the working directory by default,
 // and patterns that lead out of it.
-func (c scopeCheck) search(args jsontext.Value) error {
+func (c scopeCheck) search(tool string, args jsontext.Value) error {
 	list := pathArguments(args)
 	if len(list) == 0 {
 		list = []string{"."}
@@ -221,15 +234,18 @@ func (c scopeCheck) search(args jsontext.Value) error {
 	if err := c.paths("fs_read", c.scopes.FSRead, list, true); err != nil {
 		return err
 	}
-	for _, ptr := range []string{"/pattern", "/glob", "/include", "/glob_pattern"} {
-		pattern, ok := GetString(args, ptr)
-		if !ok || ptr == "/pattern" && !looksLikeGlobOutside(pattern) {
+	return c.hints("fs_read", args, tool)
+}
+
+// hints looks at the arguments that are not known to name files: one that reads
+// like a path to somewhere else may be one.
+func (c scopeCheck) hints(name string, args jsontext.Value, tool string) error {
+	for _, a := range otherArguments(args) {
+		if isProse(a.name, name == "fs_write") || tool == "grep" && isRegexp(a.name) {
 			continue
 		}
-		if looksLikeGlobOutside(pattern) {
-			if err := c.unknown("a pattern may lead out of the directory that is searched", "fs_read"); err != nil {
-				return err
-			}
+		if looksLikeGlobOutside(a.value) || strings.Contains(a.value, "://") || hasScheme(a.value) {
+			return c.unknown("an argument may lead to another file or directory", name)
 		}
 	}
 	return nil
@@ -242,89 +258,14 @@ func looksLikeGlobOutside(p string) bool {
 	return strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || strings.Contains(p, "..")
 }
 
-// fetch checks the host of a URL.
-func (c scopeCheck) fetch(args jsontext.Value) error {
-	raw, ok := GetString(args, "/url")
-	if !ok {
-		return c.unknown("the arguments name no URL", "net")
-	}
-	u, err := url.Parse(strings.TrimSpace(raw))
-	if err != nil || u.Hostname() == "" {
-		return c.unknown("it cannot be told which host a URL names", "net")
-	}
-	port := map[string]int{"http": 80, "https": 443, "ws": 80, "wss": 443}[strings.ToLower(u.Scheme)]
-	if s := u.Port(); s != "" {
-		port, _ = parsePort(s)
-	}
-	if !c.scopes.Net.AllowsHost(u.Hostname(), port) {
-		if c.scopes.Net.Unrestricted(ScopeNet) {
-			return nil // odd hosts are in no scope, but here none was asked for
-		}
-		return &OutsideError{"net", "a host is not in scope"}
-	}
-	return nil
-}
-
-// pathArguments returns the strings among a file tool's arguments that name
-// files or directories, by the names that runtimes give such arguments.
-func pathArguments(args jsontext.Value) []string {
-	var out []string
-	walk(args, skipSpace(args, 0), func(m member) bool {
-		name, _ := unquote(args[m.name.start:m.name.end])
-		v := args[m.value.start:m.value.end]
-		if !isPathArgument(name) {
-			return true
-		}
-		if s, ok := GetString(v, ""); ok {
-			out = append(out, s)
-		}
-		for _, e := range elements(v) {
-			if s, ok := GetString(e, ""); ok {
-				out = append(out, s)
-			} else if s, ok := GetString(e, "/path"); ok {
-				out = append(out, s)
-			}
-		}
-		return true
-	})
-	return out
-}
-
-func isPathArgument(name string) bool {
-	n := foldTool(name)
-	for _, suffix := range []string{"text", "content", "contents", "type", "types", "pattern", "filter", "filtering", "limit", "options"} {
-		if strings.HasSuffix(n, suffix) {
-			return false
-		}
-	}
-	for _, part := range []string{"path", "file", "dir", "folder"} {
-		if strings.Contains(n, part) {
-			return true
-		}
-	}
-	return false
-}
-
-// patchedFiles returns the files that a patch in the *** Begin Patch form names.
-func patchedFiles(args jsontext.Value) ([]string, bool) {
-	var out []string
-	texts := 0
-	walk(args, skipSpace(args, 0), func(m member) bool {
-		text, ok := GetString(args[m.value.start:m.value.end], "")
-		if ok && strings.Contains(text, "***") {
-			texts++
-			out = append(out, patchHeaders(text)...)
-		}
-		return true
-	})
-	return out, texts == 1 && len(out) > 0
-}
-
 // patchHeaders returns the names in a patch's header lines. A line that looks
 // like a header of another kind becomes a name that resolves to nothing.
 func patchHeaders(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {
+		if strings.Contains(strings.TrimRight(line, "\r\n"), "\r") {
+			out = append(out, "") // some readers take a lone carriage return for the end of a line
+		}
 		header, ok := strings.CutPrefix(strings.TrimSpace(line), "***")
 		if !ok {
 			continue
