@@ -1,0 +1,52 @@
+package belay_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/belay-hooks/belay"
+)
+
+// What belay.yaml says about redaction is what the files of the state directory show.
+func TestRedactionOfAStateDirectory(t *testing.T) {
+	const known, private = "correct horse battery", "a private matter"
+	t.Setenv("BELAY_TEST_SECRET", known)
+	for _, strict := range []bool{false, true} {
+		config := "version: belay/v1\nredact:\n  secrets: [\"env:BELAY_TEST_SECRET\"]\n"
+		if strict {
+			config += "  profile: strict\n"
+		}
+		dir := state(t, config)
+		b := open(t, dir, belay.Options{})
+		invoke(t, b, exec("echo "+known+"; echo "+private))
+		b.Close()
+		all := ""
+		for _, f := range []string{"belay.db", "belay.db-wal"} {
+			raw, _ := os.ReadFile(filepath.Join(dir, f))
+			all += string(raw)
+		}
+		if strings.Contains(all, known) || !strings.Contains(all, "[redacted:") {
+			t.Errorf("strict %v: a configured secret is on disk", strict)
+		}
+		if strings.Contains(all, private) == strict {
+			t.Errorf("strict %v: private text on disk: %v", strict, !strict)
+		}
+		r, err := belay.Redactor(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, _ := r.Text(known); strings.Contains(out, known) {
+			t.Errorf("the directory's redactor does not know the secret")
+		}
+	}
+	if _, err := belay.Redactor(t.TempDir()); !errors.Is(err, belay.ErrState) {
+		t.Errorf("no directory: %v", err)
+	}
+	os.Unsetenv("BELAY_TEST_SECRET")
+	if _, err := belay.Open(t.Context(), state(t, "version: belay/v1\nredact:\n  secrets: [\"env:BELAY_TEST_SECRET\"]\n"), belay.Options{}); !errors.Is(err, belay.ErrConfig) {
+		t.Errorf("a secret that cannot be read: %v", err)
+	}
+}
