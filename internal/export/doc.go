@@ -35,7 +35,7 @@ const (
 // Formats returns all formats.
 func Formats() []Format { return []Format{JSONL, OTLP, CEF} }
 
-// ErrFormat: there is no such format.
+// ErrFormat means that there is no such format.
 var ErrFormat = errors.New("export: no such format")
 
 // Writer writes events in one format. It is used by one goroutine.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ErrVariables: an OTEL_* variable asks for something that is not done here.
+// ErrVariables means that an OTEL_* variable asks for something that is not done here.
 var ErrVariables = errors.New("telemetry: the OTEL_* variables cannot be followed")
 
 // Variables of the OpenTelemetry specification that switch telemetry on. What
