@@ -136,7 +136,7 @@ func nameBefore(s string, i int) (string, int) {
 		end--
 	}
 	from := end
-	for from > 0 && end-from < 80 && inClass(s[from-1], "w_-.") {
+	for from > 0 && end-from < 80 && nameByte[s[from-1]] {
 		from--
 	}
 	for from < end && (s[from] == '-' || s[from] == '.') {

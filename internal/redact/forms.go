@@ -173,6 +173,9 @@ func findURLs(s string, add func(kind string, from, to int)) {
 
 // findFlags covers credentials of command-line clients: curl -u user:password.
 func findFlags(s string, add func(kind string, from, to int)) {
+	if !strings.Contains(s, " -") {
+		return
+	}
 	for _, f := range []struct{ program, flag string }{
 		{"mysql", " -p"}, {"mysqldump", " -p"}, {"mariadb", " -p"}, {"sshpass", " -p"}, {"redis-cli", " -a "}, {"ldapsearch", " -w "}, {"mongosh", " -p "},
 	} {
@@ -188,10 +191,10 @@ func findFlags(s string, add func(kind string, from, to int)) {
 			}
 		}
 	}
+	if !strings.Contains(s, "curl") && !strings.Contains(s, "http") {
+		return
+	}
 	for _, flag := range []string{"-u ", "--user ", "--user=", "--proxy-user "} {
-		if !strings.Contains(s, "curl") && !strings.Contains(s, "http") {
-			continue
-		}
 		for at := 0; ; {
 			i := strings.Index(s[at:], flag)
 			if i < 0 {

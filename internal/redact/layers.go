@@ -202,7 +202,7 @@ func hidden(r rune) bool {
 // which there is a secret is one as a whole.
 func (d *detector) encoded(s string, add func(kind string, from, to int)) {
 	for i := 0; i < len(s); {
-		if !inClass(s[i], "w+/-_") {
+		if !baseByte[s[i]] {
 			i++
 			continue
 		}
@@ -212,8 +212,8 @@ func (d *detector) encoded(s string, add func(kind string, from, to int)) {
 		}
 		from, to := i, i
 		isHex := true
-		for to < len(s) && inClass(s[to], "w+/-_") {
-			isHex = isHex && inClass(s[to], "h")
+		for to < len(s) && baseByte[s[to]] {
+			isHex = isHex && hexByte[s[to]]
 			to++
 		}
 		end := to
@@ -271,7 +271,7 @@ func (d *detector) encoded(s string, add func(kind string, from, to int)) {
 func (d *detector) dumped(s string, add func(kind string, from, to int)) {
 	for i := 0; i+5 < len(s); i++ {
 		sep := s[i+2]
-		if (sep != ' ' && sep != ':' && sep != '-' && sep != ',') || !inClass(s[i], "h") || !inClass(s[i+1], "h") || i > 0 && word[s[i-1]] {
+		if (sep != ' ' && sep != ':' && sep != '-' && sep != ',') || !hexByte[s[i]] || !hexByte[s[i+1]] || i > 0 && word[s[i-1]] {
 			continue
 		}
 		to := i + 2

@@ -303,13 +303,21 @@ func mixed(s string) bool {
 	return upper && lower && digit
 }
 
-// word marks letters and digits; read only.
-var word = func() (t [256]bool) {
+// table is a class of inClass that is asked for often; read only.
+func table(classes string) (t [256]bool) {
 	for c := range t {
-		t[c] = c >= '0' && c <= '9' || c|32 >= 'a' && c|32 <= 'z' && c < 128
+		t[c] = inClass(byte(c), classes)
 	}
 	return t
-}()
+}
+
+// Read only.
+var (
+	word     = table("w")
+	nameByte = table("w_-.")
+	baseByte = table("w+/-_")
+	hexByte  = table("h")
+)
 
 // findTelling covers tokens of issuers that nobody has listed: short words
 // joined by _ or -, one of which says what it is (sk, pat, live, secret …), and
