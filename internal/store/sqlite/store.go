@@ -79,10 +79,13 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 
 // open returns a checked connection. Several processes that create the same
 // database at once may find it locked for a moment in ways that SQLite's own
-// timeout does not cover, so that opening is tried for busyTimeout.
+// timeout does not cover, so that opening is tried for busyTimeout. One that
+// closes last removes the log's files while another is about to map them, which
+// shows as an I/O error: that is tried again too, but not for long, since a disk
+// that really fails should be reported at once. Nothing has been written by then.
 func (s *Store) open(ctx context.Context) (*conn, error) {
 	deadline := time.Now().Add(busyTimeout)
-	for {
+	for ioErrors := 0; ; {
 		c, err := openConn(s.path, s.vfs, s.readOnly)
 		if err == nil {
 			if err = migrate(c.Conn, s.readOnly); err == nil {
@@ -90,7 +93,10 @@ func (s *Store) open(ctx context.Context) (*conn, error) {
 			}
 			c.close()
 		}
-		if !errors.Is(err, sqlite3.BUSY) || time.Now().After(deadline) {
+		switch {
+		case errors.Is(err, sqlite3.IOERR) && ioErrors < 20:
+			ioErrors++
+		case !errors.Is(err, sqlite3.BUSY) || time.Now().After(deadline):
 			return nil, err
 		}
 		select {
