@@ -54,6 +54,9 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 func pairedName(s string, at int) string {
 	head := s[max(0, at-120):at]
 	i := max(strings.LastIndex(head, "name"), strings.LastIndex(head, "Name"), strings.LastIndex(head, "key"), strings.LastIndex(head, "Key"))
+	if attr := max(strings.LastIndex(head, "key=\""), strings.LastIndex(head, "name=\"")); attr >= 0 {
+		i = attr // the word may stand in the name, too: key="ApiKey"
+	}
 	if i < 0 {
 		return ""
 	}

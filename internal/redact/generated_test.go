@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -70,5 +71,17 @@ func TestGeneratedCorpus(t *testing.T) {
 	t.Logf("secrets %d/%d, false positives %d/%d", hit, corpusSize, wrong, corpusSize)
 	if hit*100 < corpusSize*95 || wrong*100 > corpusSize {
 		t.Errorf("below the floor of 95 %%, or above the ceiling of 1 %%")
+	}
+}
+
+// No text makes the work grow faster than its length. A quadratic one would not
+// end within the time of a test.
+func TestBoundedWork(t *testing.T) {
+	r := testRedactor(t)
+	for _, piece := range []string{"|", "t1.", "sk-", "api key ", "\" \"", "'a'+'b'", "a=\n", "\\u0041", "00 ", "password ", "://", "eyJ", "PRIVATE KEY", "x_key_", "name value=", "kind: Secret\ndata:\n", `"kind":"Secret","data":{`, "[redacted:", "dt0", "echo a | sudo -S "} {
+		text := strings.Repeat(piece, (256<<10)/len(piece))
+		if out, _ := r.Text(text); len(out) == 0 {
+			t.Error(fmt.Sprintf("%q", piece))
+		}
 	}
 }

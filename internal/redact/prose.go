@@ -19,7 +19,7 @@ func findProse(s string, add func(kind string, from, to int)) {
 		for from > 0 && i-from < 16 && word[s[from-1]] {
 			from--
 		}
-		kind := proseName(s[from:i], s[:from])
+		kind := proseName(s[from:i], s[max(0, from-24):from])
 		if kind == "" {
 			continue
 		}
@@ -75,12 +75,13 @@ func findPiped(s string, add func(kind string, from, to int)) {
 			return
 		}
 		at += i + 1
-		line, _, _ := strings.Cut(s[at:], "\n")
+		line, _, _ := strings.Cut(s[at:min(len(s), at+256)], "\n")
 		line, _, _ = strings.Cut(line, "|")
 		if !asksPassword(line) {
 			continue
 		}
-		begin := strings.LastIndexByte(s[:at], '\n') + 1
+		begin := max(0, at-1024)
+		begin += strings.LastIndexByte(s[begin:at], '\n') + 1
 		head := s[begin : at-1]
 		for _, program := range []string{"echo ", "printf "} {
 			k := strings.LastIndex(head, program)

@@ -239,6 +239,7 @@ func heads() *[1 << 16][]token {
 // findTokens looks for every form in one pass: two bytes choose the few forms
 // that may begin there.
 func findTokens(s string, add func(kind string, from, to int)) {
+	var ends map[string][2]int // where the run of a class ends that was looked at last: many starts in one run cost no more than one
 	for i, done := 0, 0; i+8 < len(s); i++ {
 		forms := byHead[int(s[i])<<8|int(s[i+1])]
 		if len(forms) == 0 || i < done {
@@ -250,7 +251,10 @@ func findTokens(s string, add func(kind string, from, to int)) {
 			if !begins && !t.inner || !strings.HasPrefix(s[i:], t.prefix) {
 				continue
 			}
-			if from, to := t.match(s, i); to > 0 {
+			if ends == nil {
+				ends = map[string][2]int{}
+			}
+			if from, to := t.match(s, i, ends); to > 0 {
 				add(t.kind, from, to)
 				done = max(done, to)
 			}
@@ -270,11 +274,17 @@ func begins(s string, i int) bool {
 	return afterEscape(s, i)
 }
 
-func (t *token) match(s string, from int) (int, int) {
+func (t *token) match(s string, from int, ends map[string][2]int) (int, int) {
 	start := from + len(t.prefix)
 	to := start
+	if run := ends[t.chars]; t.max == 0 && run[0] <= start && run[1] > start {
+		to = run[1]
+	}
 	for to < len(s) && (t.max == 0 || to-start < t.max) && inClass(s[to], t.chars) {
 		to++
+	}
+	if t.max == 0 {
+		ends[t.chars] = [2]int{start, to}
 	}
 	if to-start < t.min || t.max > 0 && to < len(s) && inClass(s[to], t.chars) {
 		return 0, 0
@@ -285,7 +295,7 @@ func (t *token) match(s string, from int) (int, int) {
 	for t.inner && from > 0 && word[s[from-1]] {
 		from--
 	}
-	if dull(s[start:to]) || t.mixed && !mixed(s[start:to]) {
+	if head := s[start:min(to, start+512)]; dull(head) || t.mixed && !mixed(head) {
 		return 0, 0
 	}
 	return from, to
