@@ -2,7 +2,9 @@ package belay
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/phases"
@@ -140,6 +142,10 @@ func grantsFor(m *tiers.Manifest, allowed []string, tier phases.Tier) ([]tiers.G
 		c, err := tiers.ParseCapability(s)
 		if err != nil {
 			return nil, err
+		}
+		if _, known := hostcalls.Lookup(c.Name); !known {
+			// A slip of the pen would otherwise be a power that the hook silently lacks.
+			return nil, &tiers.Error{Class: tiers.ErrCapability, Text: fmt.Sprintf("%q is not a capability: no hostcall is named so", c.Name)}
 		}
 		caps = append(caps, c)
 	}

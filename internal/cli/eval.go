@@ -161,6 +161,9 @@ func (a *App) openState(ctx context.Context, dir string, o belay.Options) (*bela
 	case errors.Is(err, belay.ErrNoConfig):
 		return nil, failureBy(err, "`belay init` writes a first configuration; `--hook FILE.wasm` tries a hook without one.")
 	}
+	if errors.Is(err, belay.ErrConfig) {
+		return nil, failureBy(err, "Correct it in "+safe(dir)+"; every action is blocked until then.")
+	}
 	return nil, failureBy(err, "`belay doctor` says what is wrong and what to do about it.")
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,7 +98,9 @@ func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions
 		return failureBy(err, "")
 	}
 	b, info, err := belay.InstallHook(ctx, dir, req)
-	if err != nil {
+	if errors.Is(err, belay.ErrNoConfig) {
+		return failureBy(err, "`belay init` writes a first configuration, in which the hook can be bound.")
+	} else if err != nil {
 		return failureBy(err, "`belay hook inspect` shows what a hook asks for and what stands against it.")
 	}
 	if err := a.tellDaemon(ctx); err != nil {
