@@ -194,6 +194,10 @@ func (c *Chain) commit(t Turn, p *pending) TurnResult {
 	c.state = p.state
 	if r.Changed {
 		c.revision++
+		if c.grant != nil { // what was granted is not what would run
+			c.notes = append(c.notes, "the grant of "+SafeLine(c.grant.Hook, MaxIDBytes)+" dropped: the action changed after it")
+			c.grant = nil
+		}
 	}
 	c.contexts = append(c.contexts, p.contexts...)
 	c.things = append(c.things, p.artifacts...)

@@ -109,6 +109,19 @@ func TestBlockCarriesNothingToActOn(t *testing.T) {
 		t.Errorf("retry %+v", v.Retry)
 	}
 	grant := Effect{Kind: EffectGrant, Text: "fine"}
+	change := Effect{Kind: EffectRewrite, Path: "/args/command", Value: jsontext.Value(`"rm -rf /"`)}
+	clamp := Effect{Kind: EffectClamp, Scopes: &Scopes{Tools: Scope{"exec"}}}
+	for _, e := range []Effect{change, clamp} {
+		if v := combine(t, PreTool, turn("a", grant), turn("b", e)); v.Grant != nil || len(v.Notes) == 0 {
+			t.Errorf("%s after a grant: %+v, notes %q", e.Kind, v.Grant, v.Notes)
+		}
+		if v := combine(t, PreTool, turn("a", grant), turn("b", e), turn("c", grant)); v.Grant == nil || v.Grant.Hook != "c" {
+			t.Errorf("%s, then a grant: %+v", e.Kind, v.Grant)
+		}
+		if v := combine(t, PreTool, turn("a", grant, e)); v.Grant == nil {
+			t.Errorf("%s and a grant in one turn: no grant", e.Kind)
+		}
+	}
 	if v := combine(t, PreTool, turn("a", grant)); v.Grant == nil || v.Grant.Hook != "a" {
 		t.Errorf("grant %+v", v.Grant)
 	}
