@@ -54,10 +54,25 @@ func (c Capability) covers(d Capability) bool {
 	switch {
 	case c.Name != d.Name:
 		return false
+	case c.Name == "rewrite" && namedOnly(d.Param) && !namedOnly(c.Param):
+		return false
 	case c.Param == "" || c.Param == d.Param:
 		return true
 	case c.Name == "rewrite":
 		return d.Param != "" && strings.HasPrefix(d.Param, c.Param+"/")
+	}
+	return false
+}
+
+// namedOnly reports pointers that a phase permits to rewrite only where the grant
+// names them, such as /model: nothing wider includes them.
+func namedOnly(pointer string) bool {
+	for _, p := range phases.Phases() {
+		for _, rule := range phases.RulesFor(p).Rewrite {
+			if rule.Explicit && phases.Covers(rule.Pointer, pointer) {
+				return true
+			}
+		}
 	}
 	return false
 }

@@ -156,6 +156,8 @@ func TestEffective(t *testing.T) {
 		{"operator leaves one out", []string{"block", "annotate"}, []string{"annotate"}, phases.Sandboxed, []string{"annotate"}},
 		{"operator allows more than is wanted", []string{"block"}, []string{"block", "random"}, phases.Trusted, []string{"block"}},
 		{"narrower grant", []string{"rewrite"}, []string{"rewrite:/args", "rewrite:/text"}, phases.Sandboxed, []string{"rewrite:/args", "rewrite:/text"}},
+		{"the model is not among everything", []string{"rewrite:/model", "rewrite"}, []string{"rewrite"}, phases.Trusted, []string{"rewrite"}},
+		{"the model by name", []string{"rewrite:/model"}, []string{"rewrite", "rewrite:/model"}, phases.Sandboxed, []string{"rewrite:/model"}},
 		{"disjoint prefixes", []string{"rewrite:/args"}, []string{"rewrite:/argsx"}, phases.Sandboxed, nil},
 		{"floor for sandboxed", []string{"grant", "http_request", "mint_lease", "revoke_lease", "block"}, []string{"grant", "http_request", "mint_lease", "revoke_lease", "block"}, phases.Sandboxed, []string{"block"}},
 		{"trusted may hold them", []string{"grant"}, []string{"grant"}, phases.Trusted, []string{"grant"}},
