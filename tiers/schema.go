@@ -21,28 +21,34 @@ func (noFetch) Load(url string) (any, error) {
 	return nil, errors.New("a schema may only refer to itself")
 }
 
-func (m *Manifest) compileSchema() (*jsonschema.Schema, error) {
+// compileSchema also says how many parts the schema has, references written out.
+func (m *Manifest) compileSchema() (*jsonschema.Schema, int, error) {
 	if len(m.ConfigSchema) > maxSchema {
-		return nil, fmt.Errorf("larger than %d bytes", maxSchema)
+		return nil, 0, fmt.Errorf("larger than %d bytes", maxSchema)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(m.ConfigSchema))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
+	}
+	visits, err := schemaVisits(doc)
+	if err != nil {
+		return nil, 0, err
 	}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noFetch{})
 	c.DefaultDraft(jsonschema.Draft2020)
 	if err := c.AddResource("belay:config", doc); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return c.Compile("belay:config")
+	schema, err := c.Compile("belay:config")
+	return schema, visits, err
 }
 
 func (m *Manifest) checkSchema() error {
 	if len(m.ConfigSchema) == 0 {
 		return nil
 	}
-	if _, err := m.compileSchema(); err != nil {
+	if _, _, err := m.compileSchema(); err != nil {
 		return manifestError("/config_schema", "not a usable JSON Schema: "+firstLine(err), err)
 	}
 	return nil
@@ -64,13 +70,16 @@ func (m *Manifest) ValidateConfig(config jsontext.Value) error {
 	if !config.IsValid() {
 		return &Error{Class: ErrConfig, Text: "not JSON"}
 	}
-	schema, err := m.compileSchema()
+	schema, visits, err := m.compileSchema()
 	if err != nil {
 		return &Error{Class: ErrConfig, Text: "the hook's schema cannot be used", Cause: err}
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(config))
 	if err != nil {
 		return &Error{Class: ErrConfig, Text: "not JSON", Cause: err}
+	}
+	if valuesOf(doc)*visits > maxConfigWork {
+		return &Error{Class: ErrConfig, Text: "too large for a schema of so many parts"}
 	}
 	if err := schema.Validate(doc); err != nil {
 		return &Error{Class: ErrConfig, Text: explain(err), Cause: err}
