@@ -113,6 +113,7 @@ type Belay struct {
 	redact  *redactor
 	adhoc   []adHoc
 	trust   *trust
+	marks   *checkpointer
 	stop    func() // ends the watch over the trust policy; nil when there is none
 
 	mu   sync.Mutex // guards what Reload changes
@@ -246,9 +247,10 @@ func (b *Belay) open(ctx context.Context) error {
 		}
 		b.store = db
 	}
+	b.marks = newCheckpointer(b.store, b.keys.events, b.file.Events.Checkpoint, b.log)
 	home, _ := os.UserHomeDir()
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
-		Store: b.store, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, Observer: b.o.Observer, Clock: b.o.Clock, Logger: b.log,
+		Store: b.marks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, Observer: b.o.Observer, Clock: b.o.Clock, Logger: b.log,
 		Tools: b.o.Tools, Files: osFiles{}, Home: home, SpoolPath: filepath.Join(b.dir, spoolName), UnsafeFailOpen: b.o.UnsafeFailOpen,
 	})
 	return err
@@ -333,6 +335,7 @@ func (b *Belay) Reload(ctx context.Context) error {
 		return err
 	}
 	b.redact.take(r)
+	b.marks.use(b.file.Events.Checkpoint)
 	return nil
 }
 
@@ -359,6 +362,10 @@ func (b *Belay) Close() error {
 	}
 	if b.kernel != nil {
 		errs = append(errs, b.kernel.Close())
+	}
+	if b.marks != nil {
+		errs = append(errs, b.marks.finish()) // after the last commit
+		b.marks = nil
 	}
 	if b.engine != nil {
 		errs = append(errs, b.engine.Close())

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/eventlog"
 )
 
 const keySize = 32
@@ -18,6 +19,7 @@ type keyring struct {
 	digests audit.Keys
 	redact  []byte // placeholders of covered secrets
 	cache   []byte // authenticates compiled code
+	events  *eventlog.Key
 }
 
 // openKeys reads the keys and makes those that are missing.
@@ -36,6 +38,13 @@ func openKeys(dir string) (*keyring, error) {
 		return nil, err
 	}
 	if k.cache, err = key(dir, "cache"); err != nil {
+		return nil, err
+	}
+	seed, err := key(dir, "checkpoint")
+	if err != nil {
+		return nil, err
+	}
+	if k.events, err = eventlog.NewKey(seed); err != nil {
 		return nil, err
 	}
 	return k, nil

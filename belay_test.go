@@ -279,7 +279,7 @@ func TestStateDirectoryIsPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys, _ := filepath.Glob(filepath.Join(dir, "keys", "*"))
-	if len(keys) != 4 {
+	if len(keys) != 5 {
 		t.Errorf("keys %v", keys)
 	}
 	for _, damage := range []func(){

@@ -60,6 +60,9 @@ type Store interface {
 	// now, and returns how many runs it dropped.
 	Prune(ctx context.Context, now time.Time) (int, error)
 
+	// Log is the same events, provably complete.
+	Log
+
 	// Close releases the store. Commits that were accepted before are finished.
 	Close() error
 }

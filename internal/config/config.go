@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -70,6 +71,7 @@ type File struct {
 	Scopes  phases.Scopes `json:"scopes,omitzero"` // the most that any action may touch
 	Redact  Redact        `json:"redact,omitzero"`
 	Limits  Limits        `json:"limits,omitzero"`
+	Events  Events        `json:"events,omitzero"`
 }
 
 // Binding installs one hook.
@@ -110,6 +112,33 @@ type Redact struct {
 // Limits bound a whole chain.
 type Limits struct {
 	ChainMS int64 `json:"chain_ms,omitzero"` // default 2000, at most 60000
+}
+
+// Events says where signed checkpoints of the event log go beside the database.
+type Events struct {
+	Checkpoint Checkpoint `json:"checkpoint,omitzero"`
+}
+
+// Checkpoint is a second place for checkpoints, and how often they are signed.
+type Checkpoint struct {
+	File     string `json:"file,omitzero"`     // absolute; best where the agent cannot write
+	Every    int64  `json:"every,omitzero"`    // events, 1…1000000; default 1000
+	Seconds  int64  `json:"seconds,omitzero"`  // 1…86400; default 60
+	Required bool   `json:"required,omitzero"` // while the file cannot be written nothing is recorded, and so every action is blocked
+}
+
+func (p *Checkpoint) validate(c checker, at string) error {
+	switch {
+	case p.File != "" && !filepath.IsAbs(p.File):
+		return c.errorf(at+"/file", "must be an absolute path")
+	case p.Required && p.File == "":
+		return c.errorf(at+"/required", "needs a file")
+	case p.Every < 0 || p.Every > 1_000_000:
+		return c.errorf(at+"/every", "must be between 1 and 1000000 events")
+	case p.Seconds < 0 || p.Seconds > 86_400:
+		return c.errorf(at+"/seconds", "must be between 1 and 86400")
+	}
+	return nil
 }
 
 var (
@@ -187,7 +216,7 @@ func (f *File) validate(doc *strictyaml.Document) error {
 	if f.Limits.ChainMS < 0 || f.Limits.ChainMS > 60_000 {
 		return c.errorf("/limits/chain_ms", "must be between 1 and 60000")
 	}
-	return nil
+	return f.Events.Checkpoint.validate(c, "/events/checkpoint")
 }
 
 func (b *Binding) validate(c checker, at string, names map[string]bool) error {

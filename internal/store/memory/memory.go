@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -31,6 +32,8 @@ type Store struct {
 	mu      sync.Mutex
 	closed  bool
 	bodies  [][]byte // encoded events: a caller can neither keep nor change what is stored
+	tree    []tlog.Hash
+	notes   [][]byte // checkpoints
 	ids     map[string]bool
 	runs    map[phases.RunKey]run
 	state   map[stateKey]kernel.StateValue
@@ -168,12 +171,17 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 		}
 		bodies[i] = body
 	}
+	tree, err := s.grown(bodies)
+	if err != nil {
+		return kernel.Receipt{}, fmt.Errorf("%w: grow the tree: %w", kernel.ErrUnavailable, err)
+	}
 	s.apply(&b)
 	maps.Copy(s.ids, batchIDs)
 	var rec kernel.Receipt
 	if len(bodies) > 0 {
 		rec = kernel.Receipt{First: int64(len(s.bodies)) + 1, Last: int64(len(s.bodies) + len(bodies))}
 		s.bodies = append(s.bodies, bodies...)
+		s.tree = tree
 	}
 	return rec, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 
 	"github.com/belay-hooks/belay/internal/store/sqlite"
+	"github.com/belay-hooks/belay/internal/store/storetest"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -102,6 +103,7 @@ func TestDiskFaults(t *testing.T) {
 			if ids := allIDs(t, s); !ids["before"] || !ids["after"] {
 				t.Errorf("events %v", ids)
 			}
+			storetest.CheckLog(t, s)
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}

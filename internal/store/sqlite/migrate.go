@@ -60,7 +60,24 @@ var migrations = [...]string{
 		body     BLOB NOT NULL,
 		PRIMARY KEY (runtime, session)
 	) STRICT, WITHOUT ROWID;`,
+
+	// The Merkle tree over events.body; see tree.go.
+	`CREATE TABLE tree (
+		idx  INTEGER PRIMARY KEY,
+		hash BLOB NOT NULL
+	) STRICT;
+	CREATE TABLE tree_size (size INTEGER NOT NULL) STRICT;
+	INSERT INTO tree_size VALUES (0);
+	CREATE TABLE checkpoints (
+		id   INTEGER PRIMARY KEY,
+		size INTEGER NOT NULL,
+		note BLOB NOT NULL
+	) STRICT;`,
 }
+
+// treeVersion is the schema version that brought the tree: older databases get
+// one over the events that they hold then.
+const treeVersion = 2
 
 // errForeign: the file is a database, but not one that this program may write.
 var errForeign = errors.New("not a database of this program")
@@ -101,28 +118,32 @@ func migrateLocked(c *sqlite3.Conn) (err error) {
 		if err = c.Exec(migrations[version]); err != nil {
 			return fmt.Errorf("migration %d: %w", version+1, err)
 		}
+		if version+1 == treeVersion {
+			if err = plant(c); err != nil {
+				return fmt.Errorf("migration %d: %w", version+1, err)
+			}
+		}
 	}
 	return c.Exec("PRAGMA application_id = " + strconv.Itoa(applicationID) +
 		"; PRAGMA user_version = " + strconv.Itoa(version))
 }
 
 // schemaVersion returns 0 for an empty database and an error for a foreign one.
-func schemaVersion(c *sqlite3.Conn) (int, error) {
-	app, err := queryInt(c, "PRAGMA application_id")
+// It looks at everything in one statement: between two, another process may
+// finish making the database, which would look like a foreign one.
+func schemaVersion(c *sqlite3.Conn) (version int, err error) {
+	stmt, _, err := c.Prepare("SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version")
 	if err != nil {
 		return 0, err
 	}
-	version, err := queryInt(c, "PRAGMA user_version")
-	if err != nil {
-		return 0, err
+	defer func() { err = errors.Join(err, stmt.Close()) }()
+	if !stmt.Step() {
+		return 0, errors.Join(stmt.Err(), errors.New("the database does not say what it is"))
 	}
-	tables, err := queryInt(c, "SELECT count(*) FROM sqlite_schema")
-	if err != nil {
-		return 0, err
-	}
+	app, version, tables := stmt.ColumnInt64(0), stmt.ColumnInt(1), stmt.ColumnInt64(2)
 	switch {
 	case app == applicationID:
-		return int(version), nil
+		return version, nil
 	case app == 0 && version == 0 && tables == 0:
 		return 0, nil
 	}

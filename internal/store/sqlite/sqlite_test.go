@@ -143,6 +143,9 @@ func TestKilledWriter(t *testing.T) {
 			t.Errorf("event %s was acknowledged and is lost", id)
 		}
 	}
+	if n := storetest.CheckLog(t, s); n != int64(len(stored)) {
+		t.Errorf("%d leaves and %d events", n, len(stored))
+	}
 }
 
 // Several processes create and fill one database together.
@@ -162,8 +165,12 @@ func TestSeveralProcesses(t *testing.T) {
 			t.Errorf("a writer failed: %v", err)
 		}
 	}
-	if n := len(allIDs(t, open(t, path, sqlite.Options{}))); n != processes*each {
+	s := open(t, path, sqlite.Options{})
+	if n := len(allIDs(t, s)); n != processes*each {
 		t.Errorf("%d events, want %d", n, processes*each)
+	}
+	if n := storetest.CheckLog(t, s); n != processes*each {
+		t.Errorf("one tree of %d leaves, want %d", n, processes*each)
 	}
 }
 

@@ -18,6 +18,8 @@ import (
 type request struct {
 	batch kernel.Batch
 	prune time.Time // not zero: drop what was last used before this, ignore batch
+	note  []byte    // not nil: keep this checkpoint of noted leaves, ignore batch
+	noted int64
 
 	taken   atomic.Bool // set by whoever decides first: the writer, or a caller that gave up
 	receipt kernel.Receipt
@@ -182,14 +184,13 @@ func (w *writer) recover() error {
 // connection cannot be trusted and the whole transaction has to go.
 func (w *writer) apply(group []*request) error {
 	c := w.conn
-	var last int64
-	err := c.query("SELECT coalesce(max(seq), 0) FROM events", func(st *sqlite3.Stmt) error {
-		last = st.ColumnInt64(0)
-		return nil
-	})
+	// The size of the tree counts, not the newest event: a number is never given
+	// twice, not even when somebody has removed the tail of the events.
+	last, err := treeSize(c)
 	if err != nil {
 		return err
 	}
+	first := last
 	for _, r := range group {
 		r.receipt, r.pruned, r.err = kernel.Receipt{}, 0, nil
 		if err := c.exec("SAVEPOINT batch"); err != nil {
@@ -199,6 +200,8 @@ func (w *writer) apply(group []*request) error {
 		case !r.prune.IsZero():
 			r.err = c.exec("DELETE FROM runs WHERE used_ns < ?", r.prune)
 			r.pruned = int(c.Changes())
+		case r.note != nil:
+			r.err = c.exec("INSERT INTO checkpoints (size, note) VALUES (?, ?)", r.noted, r.note)
 		default:
 			r.err = writeBatch(c, &r.batch, last)
 		}
@@ -217,7 +220,10 @@ func (w *writer) apply(group []*request) error {
 			return err
 		}
 	}
-	return nil
+	if last == first {
+		return nil
+	}
+	return c.exec("UPDATE tree_size SET size = ?", last)
 }
 
 // fatal reports whether an error says something about the database rather than about the batch.
@@ -361,6 +367,9 @@ func writeEvent(c *conn, e phases.Event, seq int64) error {
 	body, err := json.Marshal(&e, json.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("encode event: %w", err)
+	}
+	if err := grow(c, seq-1, body); err != nil {
+		return err
 	}
 	return c.exec(`INSERT INTO events (seq, id, type, time_ns, phase, runtime, session, agent, invocation, binding, decision, kind, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -46,6 +46,8 @@ func Run(t *testing.T, open func(t *testing.T) kernel.Store) {
 		"odd text survives":         oddText,
 		"a latch needs no events":   latchAlone,
 		"conflict leaves no traces": conflictTraces,
+		"the log grows with events": logGrows,
+		"checkpoints":               checkpoints,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay"
+)
+
+func (a *App) eventsProveCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "prove SEQ",
+		Short: "Print a proof that one event is in the log",
+		Long: `prove prints the event with its path to the root of a checkpoint that is signed now.
+` + "`belay events verify --proof FILE --key KEY`" + ` checks it on any machine, without the database.`,
+		Example: `  belay events prove 17 > 17.proof`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError("events prove takes the number of one event", "`belay events tail` prints them.")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.eventsProve(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *App) eventsProve(ctx context.Context, arg string) error {
+	seq, err := strconv.ParseInt(arg, 10, 64)
+	if err != nil || seq < 1 {
+		return usageError("the number of an event is 1 or more", "`belay events tail` prints them.")
+	}
+	dir, err := a.stateDir()
+	if err != nil {
+		return err
+	}
+	host, err := a.openState(ctx, dir, belay.Options{NoHooks: true})
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	p, err := host.ProveEvent(ctx, seq)
+	if err != nil {
+		return failureBy(err, "`belay events verify` says whether the log is sound.")
+	}
+	return a.printJSON(p)
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay"
+)
+
+// maxProof bounds a proof file: an event and what belongs to it, in base64.
+const maxProof = 64 << 20
+
+type eventsVerifyOptions struct {
+	checkpoint, against, proof, key string
+	json                            bool
+}
+
+func (a *App) eventsVerifyCmd() *cobra.Command {
+	var o eventsVerifyOptions
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Prove that no event was changed, removed or moved",
+		Long: `verify computes the Merkle tree anew from the stored events and compares it with the
+stored tree and with every signed checkpoint, in the database and in the file that
+belay.yaml or --checkpoint names. It names the first event that is wrong, and says
+how many events no outside checkpoint covers yet: of those, whoever holds the
+database and the key could have changed any. Exit 5 when something is wrong.
+
+With --proof it checks a proof of ` + "`belay events prove`" + ` instead, without the database.`,
+		Example: `  belay events verify
+  belay events verify --checkpoint /mnt/worm/checkpoints --key "$(cat noted.key)"
+  belay events verify --against exported.jsonl
+  belay events verify --proof 17.proof --key "$(cat noted.key)"`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.eventsVerify(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.checkpoint, "checkpoint", "", "file of checkpoints from outside the database")
+	f.StringVar(&o.against, "against", "", "JSON lines of events that were exported earlier")
+	f.StringVar(&o.proof, "proof", "", "check this proof, without the database; needs --key")
+	f.StringVar(&o.key, "key", "", "verifier key, as `belay events key` printed it when it could be trusted")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *App) eventsVerify(ctx context.Context, o eventsVerifyOptions) error {
+	if o.proof != "" {
+		return a.verifyProof(o)
+	}
+	dir, err := a.stateDir()
+	if err != nil {
+		return err
+	}
+	host, err := a.openState(ctx, dir, belay.Options{NoHooks: true})
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	ev := belay.LogEvidence{Verifier: o.key, Checkpoints: o.checkpoint}
+	if o.against != "" {
+		f, err := os.Open(o.against)
+		if err != nil {
+			return failureBy(err, "")
+		}
+		defer f.Close()
+		ev.Copies = f
+	}
+	r, err := host.VerifyLog(ctx, ev)
+	if err != nil {
+		return failureBy(err, "The log could not be verified: nothing is known about it.")
+	}
+	if o.json {
+		if err := a.printJSON(r); err != nil {
+			return err
+		}
+	} else if r.Wrong == nil {
+		fmt.Fprintf(a.Out, "events verify: ok\n%d events, %d checkpoints in the store and %d outside; %d events are not covered by an outside checkpoint yet\n",
+			r.Events, r.Checkpoints, r.Outside, r.Uncovered)
+	} else {
+		fmt.Fprintf(a.Out, "events verify: WRONG: %s\n", oneLine(r.Wrong.Text, 400))
+	}
+	if r.Wrong != nil {
+		return exitWith(ExitDifferences)
+	}
+	return nil
+}
+
+func (a *App) verifyProof(o eventsVerifyOptions) error {
+	if o.checkpoint != "" || o.against != "" {
+		return usageError("--proof goes with --key only", "A proof carries its own checkpoint.")
+	}
+	if o.key == "" {
+		return usageError("--proof needs --key", "`belay events key` prints the key where the log is kept.")
+	}
+	src, err := readLimited(o.proof, maxProof)
+	if err != nil {
+		return failureBy(err, "")
+	}
+	event, err := belay.CheckProof(src, o.key)
+	if err != nil {
+		fmt.Fprintf(a.Out, "events verify: WRONG: %s\n", oneLine(err.Error(), 400))
+		return exitWith(ExitDifferences)
+	}
+	_, err = a.Out.Write(append(event, '\n'))
+	return err
+}
+
+func (a *App) eventsKeyCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "key",
+		Short: "Print the key that verifies checkpoints and proofs",
+		Long: `key prints the public half of the key that signs checkpoints of the event log. Note it
+where the agent cannot write, and give it to events verify --key.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := a.stateDir()
+			if err != nil {
+				return err
+			}
+			host, err := a.openState(cmd.Context(), dir, belay.Options{NoHooks: true})
+			if err != nil {
+				return err
+			}
+			defer host.Close()
+			_, err = fmt.Fprintln(a.Out, host.CheckpointKey())
+			return err
+		},
+	}
+}

@@ -1,0 +1,262 @@
+package eventlog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// page is how many events are read at once.
+const page = 256
+
+// Evidence is what a log is verified against.
+type Evidence struct {
+	Verifier string                            // of the checkpoints; needed
+	Outside  [][]byte                          // checkpoints from outside the store
+	Copies   func(seq int64) (tlog.Hash, bool) // leaf hashes of copies of events; nil: there are none
+}
+
+// Finding is one thing that is wrong.
+type Finding struct {
+	First int64  `json:"first"` // the event, or the first of those of which one or more are wrong; 0: not about an event
+	Last  int64  `json:"last"`
+	Text  string `json:"text"`
+}
+
+// Report is the outcome of a verification. The log is sound when Wrong is nil.
+type Report struct {
+	Events      int64    `json:"events"`      // in the log
+	Checkpoints int      `json:"checkpoints"` // that fit, in the store
+	Outside     int      `json:"outside"`     // that fit, from outside
+	Covered     int64    `json:"covered"`     // events up to this number are covered by an outside checkpoint
+	Uncovered   int64    `json:"uncovered"`   // events that no outside checkpoint covers yet
+	Wrong       *Finding `json:"wrong,omitzero"`
+}
+
+// Verify recomputes the log from the stored events and compares it with the
+// stored tree, with every checkpoint and with the copies. It stops at the first
+// event that is wrong. The error is ErrLog: then nothing is known.
+func Verify(ctx context.Context, log kernel.Log, ev Evidence) (Report, error) {
+	v := verifier{log: log, ev: ev}
+	err := v.run(ctx)
+	if v.report.Wrong == nil {
+		v.report.Wrong = v.unsigned
+	}
+	if err != nil {
+		return Report{}, fmt.Errorf("%w: %w", ErrLog, err)
+	}
+	v.report.Uncovered = max(0, v.report.Events-v.report.Covered)
+	return v.report, nil
+}
+
+type signed struct {
+	Checkpoint
+	outside bool
+}
+
+type verifier struct {
+	log      kernel.Log
+	ev       Evidence
+	report   Report
+	tree     frontier
+	marks    []signed // by size
+	unsigned *Finding // a checkpoint that does not verify; an event that is wrong says more
+	good     int64    // the largest size that a checkpoint has confirmed
+}
+
+func (v *verifier) wrong(first, last int64, format string, args ...any) {
+	if v.report.Wrong == nil {
+		v.report.Wrong = &Finding{First: first, Last: last, Text: fmt.Sprintf(format, args...)}
+	}
+}
+
+func (v *verifier) run(ctx context.Context) error {
+	// Checkpoints before the size, and the size before the events: what others
+	// append meanwhile is then beyond what is compared.
+	if err := v.collect(ctx); err != nil {
+		return err
+	}
+	size, err := v.log.LogSize(ctx)
+	if err != nil {
+		return err
+	}
+	v.report.Events = size
+	v.confirm()
+	for v.tree.size < size && v.report.Wrong == nil {
+		n := v.tree.size
+		leaves, err := v.log.LogLeaves(ctx, n, int(min(page, size-n)))
+		if err != nil {
+			return err
+		}
+		if len(leaves) == 0 {
+			v.wrong(n+1, n+1, "event %d is missing", n+1)
+			break
+		}
+		for _, l := range leaves {
+			if v.leaf(ctx, l); v.report.Wrong != nil {
+				break
+			}
+		}
+	}
+	if v.report.Wrong != nil {
+		return nil
+	}
+	return v.end(ctx, size)
+}
+
+// collect opens the checkpoints. One that does not verify is wrong itself; what
+// it was about is not known.
+func (v *verifier) collect(ctx context.Context) error {
+	inside, err := v.log.Checkpoints(ctx)
+	if err != nil {
+		return err
+	}
+	add := func(notes [][]byte, outside bool, where string) {
+		for i, n := range notes {
+			c, err := Open(n, v.ev.Verifier)
+			if err != nil {
+				if v.unsigned == nil {
+					v.unsigned = &Finding{Text: fmt.Sprintf("checkpoint %d %s: %v", i+1, where, err)}
+				}
+				continue
+			}
+			v.marks = append(v.marks, signed{c, outside})
+		}
+	}
+	add(v.ev.Outside, true, "from outside")
+	add(inside, false, "in the store")
+	slices.SortStableFunc(v.marks, func(a, b signed) int { return int(max(-1, min(1, a.Size-b.Size))) })
+	return nil
+}
+
+// leaf compares one event and adds it.
+func (v *verifier) leaf(ctx context.Context, l kernel.LogLeaf) {
+	n := v.tree.size
+	if l.Seq != n+1 {
+		v.wrong(n+1, n+1, "event %d is missing", n+1)
+		return
+	}
+	var e phases.Event
+	if err := json.Unmarshal(l.Body, &e); err != nil {
+		v.wrong(l.Seq, l.Seq, "event %d does not decode", l.Seq)
+		return
+	}
+	hashes := v.tree.add(tlog.RecordHash(l.Body))
+	if e.Seq != l.Seq {
+		v.wrong(l.Seq, l.Seq, "event %d says that it is event %d", l.Seq, e.Seq)
+		return
+	}
+	at := tlog.StoredHashIndex(0, n)
+	indexes := make([]int64, len(hashes))
+	for i := range indexes {
+		indexes[i] = at + int64(i)
+	}
+	stored, err := v.log.LogHashes(ctx, indexes)
+	switch {
+	case err != nil:
+		v.wrong(l.Seq, l.Seq, "event %d: its hashes in the tree cannot be read: %v", l.Seq, err)
+		return
+	case tlog.Hash(stored[0]) != hashes[0]:
+		v.wrong(l.Seq, l.Seq, "event %d is not the one that was recorded", l.Seq)
+		return
+	case !l.Copies:
+		v.wrong(l.Seq, l.Seq, "event %d is found under values that it does not have", l.Seq)
+		return
+	}
+	if v.ev.Copies != nil {
+		if h, ok := v.ev.Copies(l.Seq); ok && h != hashes[0] {
+			v.wrong(l.Seq, l.Seq, "event %d is not the one in the copy", l.Seq)
+			return
+		}
+	}
+	for i, h := range hashes {
+		if tlog.Hash(stored[i]) != h {
+			v.wrong(l.Seq+1-1<<i, l.Seq, "the tree over events %d to %d is not that of the events", l.Seq+1-1<<i, l.Seq)
+			return
+		}
+	}
+	v.confirm()
+}
+
+// confirm compares the checkpoints of the size that the tree has now.
+func (v *verifier) confirm() {
+	for len(v.marks) > 0 && v.marks[0].Size == v.tree.size {
+		m := v.marks[0]
+		v.marks = v.marks[1:]
+		if v.tree.root() != m.Root {
+			first := min(v.good+1, m.Size)
+			v.wrong(first, m.Size, "events %d to %d are not those of the checkpoint of %s: one or more were changed, with the tree", first, m.Size, m.Time.Format("2006-01-02 15:04:05Z"))
+			return
+		}
+		v.good = m.Size
+		if m.outside {
+			v.report.Outside++
+			v.report.Covered = m.Size
+		} else {
+			v.report.Checkpoints++
+		}
+	}
+}
+
+// end looks at what should be there and is not, and the other way round.
+func (v *verifier) end(ctx context.Context, size int64) error {
+	if len(v.marks) > 0 {
+		last := v.marks[len(v.marks)-1]
+		v.wrong(size+1, last.Size, "event %d is missing: a checkpoint of %s covers %d events, the log ends at %d",
+			size+1, last.Time.Format("2006-01-02 15:04:05Z"), last.Size, size)
+		return nil
+	}
+	if v.ev.Copies != nil {
+		if _, ok := v.ev.Copies(size + 1); ok {
+			v.wrong(size+1, size+1, "event %d is missing: there is a copy of it", size+1)
+			return nil
+		}
+	}
+	// Others may have appended since; then the tree has grown, too.
+	extra, err := v.log.LogLeaves(ctx, size, 1)
+	if err != nil || len(extra) == 0 {
+		return err
+	}
+	now, err := v.log.LogSize(ctx)
+	if err == nil && extra[0].Seq > now {
+		v.wrong(extra[0].Seq, extra[0].Seq, "event %d is not in the tree", extra[0].Seq)
+	}
+	return err
+}
+
+// frontier is a tree of which only the hashes that still grow are kept.
+type frontier struct {
+	size  int64
+	roots []tlog.Hash // of the perfect subtrees, largest first
+}
+
+// add adds a leaf and returns the hashes that it completes, lowest first.
+func (f *frontier) add(leaf tlog.Hash) []tlog.Hash {
+	out := []tlog.Hash{leaf}
+	for n := f.size; n&1 == 1; n >>= 1 {
+		last := len(f.roots) - 1
+		out = append(out, tlog.NodeHash(f.roots[last], out[len(out)-1]))
+		f.roots = f.roots[:last]
+	}
+	f.roots = append(f.roots, out[len(out)-1])
+	f.size++
+	return out
+}
+
+func (f *frontier) root() tlog.Hash {
+	if f.size == 0 {
+		h, _ := tlog.TreeHash(0, nil) // reads nothing
+		return h
+	}
+	h := f.roots[len(f.roots)-1]
+	for i := len(f.roots) - 2; i >= 0; i-- {
+		h = tlog.NodeHash(f.roots[i], h)
+	}
+	return h
+}

@@ -1,0 +1,97 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/belay-hooks/belay/kernel"
+)
+
+// grown returns the tree with the bodies as its next leaves. Preconditions: s.mu is held.
+func (s *Store) grown(bodies [][]byte) ([]tlog.Hash, error) {
+	tree := s.tree // what is appended to it does not show in s.tree
+	read := tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) { return pick(tree, indexes) })
+	for i, b := range bodies {
+		hashes, err := tlog.StoredHashes(int64(len(s.bodies)+i), b, read)
+		if err != nil {
+			return nil, err
+		}
+		tree = append(tree, hashes...)
+	}
+	return tree, nil
+}
+
+func pick[H ~[32]byte](tree []H, indexes []int64) ([]H, error) {
+	out := make([]H, len(indexes))
+	for i, x := range indexes {
+		if x < 0 || x >= int64(len(tree)) {
+			return nil, fmt.Errorf("%w: the tree has no hash %d", kernel.ErrUnavailable, x)
+		}
+		out[i] = tree[x]
+	}
+	return out, nil
+}
+
+// LogSize implements kernel.Store.
+func (s *Store) LogSize(ctx context.Context) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int64(len(s.bodies)), s.enter(ctx)
+}
+
+// LogLeaves implements kernel.Store.
+func (s *Store) LogLeaves(ctx context.Context, after int64, limit int) ([]kernel.LogLeaf, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	var out []kernel.LogLeaf
+	for i := max(after, 0); i < int64(len(s.bodies)) && len(out) < limit; i++ {
+		out = append(out, kernel.LogLeaf{Seq: i + 1, Body: slices.Clone(s.bodies[i]), Copies: true})
+	}
+	return out, nil
+}
+
+// LogHashes implements kernel.Store.
+func (s *Store) LogHashes(ctx context.Context, indexes []int64) ([][32]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	found, err := pick(s.tree, indexes)
+	out := make([][32]byte, len(found))
+	for i, h := range found {
+		out[i] = h
+	}
+	return out, err
+}
+
+// AddCheckpoint implements kernel.Store.
+func (s *Store) AddCheckpoint(ctx context.Context, size int64, note []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	s.notes = append(s.notes, slices.Clone(note))
+	return nil
+}
+
+// Checkpoints implements kernel.Store.
+func (s *Store) Checkpoints(ctx context.Context) ([][]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	out := make([][]byte, len(s.notes))
+	for i, n := range s.notes {
+		out[i] = slices.Clone(n)
+	}
+	return out, nil
+}

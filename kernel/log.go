@@ -1,0 +1,37 @@
+package kernel
+
+import "context"
+
+// Log shows the events of a store as an append-only Merkle log (RFC 6962 hashes,
+// numbered as in golang.org/x/mod/sumdb/tlog). Event number n is leaf n-1, and the
+// leaf is the event exactly as it is stored. The tree grows in the transaction
+// that stores the event. Every error is ErrUnavailable for errors.Is.
+type Log interface {
+	// LogSize returns how many leaves the tree has.
+	LogSize(ctx context.Context) (int64, error)
+
+	// LogLeaves returns what is stored with numbers larger than after, at most
+	// limit of them, in order of their numbers: whatever is there, and also what
+	// has no place in the tree. It judges nothing.
+	LogLeaves(ctx context.Context, after int64, limit int) ([]LogLeaf, error)
+
+	// LogHashes returns stored hashes of the tree by tlog index. One that is
+	// missing is an error.
+	LogHashes(ctx context.Context, indexes []int64) ([][32]byte, error)
+
+	// AddCheckpoint keeps a signed note about the first size leaves.
+	AddCheckpoint(ctx context.Context, size int64, note []byte) error
+
+	// Checkpoints returns the notes that AddCheckpoint was given, oldest first.
+	Checkpoints(ctx context.Context) ([][]byte, error)
+}
+
+// LogLeaf is an event as it is stored.
+type LogLeaf struct {
+	Seq  int64
+	Body []byte
+
+	// Copies says that what the store keeps beside the body, to find events by,
+	// is what the body says.
+	Copies bool
+}
