@@ -55,10 +55,27 @@ func ApplyEffect(p Phase, pass Pass, action jsontext.Value, by Actor, e Effect) 
 	if len(out) > MaxInputBytes && len(out) > len(action) {
 		return nil, effectError(ErrTooLarge, e, "the action would be larger than %d bytes", MaxInputBytes)
 	}
-	if pass == PassValidate && !Same(action, out) {
+	if pass == PassValidate && !unchanged(p, action, out, e) {
 		return nil, effectError(ErrUnstable, e, "the action was already judged in another form")
 	}
 	return out, nil
+}
+
+// unchanged reports whether an effect left the action as it was. Everything but
+// the value at its path has kept its bytes, so only that is compared; headers may
+// have been written in another order.
+func unchanged(p Phase, action, out jsontext.Value, e Effect) bool {
+	switch {
+	case string(action) == string(out):
+		return true
+	case e.Remove:
+		return false
+	case p == PreSend && Covers("/headers", e.Path):
+		return Same(action, out)
+	}
+	before, had := Get(action, e.Path)
+	after, has := Get(out, e.Path)
+	return had && has && Same(before, after)
 }
 
 // checkPass refuses what a hook may not do in its turn: validators judge, and

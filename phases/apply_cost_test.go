@@ -53,3 +53,38 @@ func TestSubsetComparesEachEntryOnce(t *testing.T) {
 		t.Errorf("%d bytes were allocated to find that out", n)
 	}
 }
+
+// A mutator that repeats itself in the validate pass is held to the value that it
+// names: the rest of the action has kept its bytes and is not put in order again.
+func TestValidatePassComparesWhatChanged(t *testing.T) {
+	var b strings.Builder
+	for i := range 60_000 {
+		fmt.Fprintf(&b, `"%x":0,`, i*7919%1_000_003)
+	}
+	action := jsontext.Value(`{"tool":"exec","args":{"x":{` + b.String() + `"z":10,"list":[1,1]}}}`)
+	by := Actor{Hook: "h", Tier: Sandboxed, Mutator: true, Rewrite: []string{""}, Grants: map[EffectKind]bool{EffectRedact: true}}
+	whole := allocated(func() { _, _ = DecodeAction(PreTool, action) })
+	for _, c := range []struct {
+		e    Effect
+		same bool
+	}{
+		{Effect{Kind: EffectRewrite, Path: "/args/x/z", Value: jsontext.Value("1e1")}, true},
+		{Effect{Kind: EffectRewrite, Path: "/args/x/z", Value: jsontext.Value("11")}, false},
+		{Effect{Kind: EffectRewrite, Path: "/args/x/z", Value: jsontext.Value("[10]")}, false},
+		{Effect{Kind: EffectRewrite, Path: "/args/x/list", Value: jsontext.Value("[1, 1.0]")}, true},
+		{Effect{Kind: EffectRewrite, Path: "/args/x/list/0", Remove: true}, false},
+		{Effect{Kind: EffectRewrite, Path: "/args/x/none", Remove: true}, true},
+		{Effect{Kind: EffectRewrite, Path: "/args/x/new", Value: jsontext.Value("1")}, false},
+		{Effect{Kind: EffectRewrite, Path: "/args/x", Value: jsontext.Value("{}")}, false},
+		{Effect{Kind: EffectRedact, Path: "/args/x/z", Label: "l"}, false},
+	} {
+		var err error
+		n := allocated(func() { _, err = ApplyEffect(PreTool, PassValidate, action, by, c.e) })
+		if c.same && err != nil || !c.same && !errors.Is(err, ErrUnstable) {
+			t.Errorf("%+v: %v", c.e, err)
+		}
+		if n > 2*whole+6<<20 {
+			t.Errorf("%+v: %d bytes were allocated, decoding takes %d", c.e, n, whole)
+		}
+	}
+}
