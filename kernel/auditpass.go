@@ -104,6 +104,11 @@ func (a *auditing) turn(ctx context.Context, b *binding) error {
 		r = a.chain.callOn(ctx, b, phases.PassAudit, a.left, view, doc, hostcalls.Limits{Input: auditInput})
 	}
 	a.left -= r.outcome.Duration
+	if r.fault != nil && b.mode != phases.Observe {
+		// It saw what it was there to cover, and its last words may quote it: from
+		// here on the record holds digests and what the kernel itself says.
+		r.outcome.FailText, r.outcome.Logs, r.outcome.LogsDropped = "", nil, 0
+	}
 	t := phases.Turn{By: b.actor(phases.Audit), Pass: phases.PassAudit, Effects: r.outcome.Effects, Fault: r.fault, FailText: r.outcome.FailText}
 	res := a.words.Add(t)
 	if res.Decision != phases.HookError && b.mode != phases.Observe {

@@ -180,7 +180,12 @@ func (c *chain) turnWith(ctx context.Context, b *binding, pass phases.Pass, left
 }
 
 // call runs one turn. It reads the chain's constants only: it may run ahead.
-func (c *chain) call(ctx context.Context, b *binding, pass phases.Pass, left time.Duration, view phases.Invocation, md phases.Metadata) turnResult {
+func (c *chain) call(ctx context.Context, b *binding, pass phases.Pass, left time.Duration, view phases.Invocation, md phases.Metadata) (r turnResult) {
+	defer func() {
+		if p := recover(); p != nil { // nobody else could when it runs ahead
+			r = turnResult{fault: phases.NewFault(phases.KindTrap, "the hook could not be run", fmt.Errorf("panic: %v", p))}
+		}
+	}()
 	doc, err := phases.Document(view, md)
 	if err != nil {
 		return turnResult{fault: phases.NewFault(phases.KindProtocol, "the input of a hook could not be built", err)}

@@ -1,0 +1,42 @@
+package kernel_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// TestAuditFailureRecordsNoWordsOfTheHook: after a failed audit there are digests
+// only. What the hook said when it failed may quote what it was to cover.
+func TestAuditFailureRecordsNoWordsOfTheHook(t *testing.T) {
+	for _, unblockable := range []bool{false, true} {
+		h := newHost(t, []hook{{name: "aud", phases: onAudit, caps: []string{"redact"}, run: func(kernel.Turn) (kernel.Outcome, error) {
+			return kernel.Outcome{FailText: "cannot cover: Bob and SECRET", Logs: []hostcalls.LogEntry{{Text: "Bob"}}}, phases.NewFault(phases.KindTrap, "the hook failed", nil)
+		}}})
+		inv := invocation(phases.PreTool)
+		inv.Session = "s"
+		v, err := h.InvokeWith(t.Context(), inv, kernel.InvokeOptions{Unblockable: unblockable})
+		if v.Decision != phases.Block || v.Kind != phases.KindAudit || err == nil {
+			t.Errorf("%+v, %v", v, err)
+		}
+		latches, err := h.Latches(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := json.Marshal(map[string]any{"events": h.events(t, kernel.EventQuery{}), "latches": latches})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(all), "Bob") || strings.Contains(string(all), "SECRET") {
+			t.Errorf("on record: %s", all)
+		}
+		if strings.Contains(v.Reason, "SECRET") {
+			t.Errorf("reason %q", v.Reason)
+		}
+	}
+}
