@@ -12,11 +12,14 @@ import (
 // shellStepFuel is charged for each step of the shell walker.
 const shellStepFuel = 500
 
-func shellParse(_ context.Context, s *Session, a *Args) (Result, error) {
+func shellParse(ctx context.Context, s *Session, a *Args) (Result, error) {
 	if !utf8.Valid(a.In[0]) {
 		return Result{Code: int64(Invalid)}, nil
 	}
-	reply, steps := shell.Parse(string(a.In[0]))
+	reply, steps := shell.ParseUntil(string(a.In[0]), func() bool { return ctx.Err() != nil })
+	if ctx.Err() != nil {
+		return Result{}, ctx.Err()
+	}
 	return s.answer(reply, int64(steps)*shellStepFuel)
 }
 

@@ -41,6 +41,16 @@ func TestShellParse(t *testing.T) {
 	}
 }
 
+func TestShellParseObeysContext(t *testing.T) {
+	u := newTurn(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	call, _ := Lookup("shell_parse")
+	if _, err := u.Do(ctx, &call, &Args{In: [2][]byte{[]byte("ls; ls; ls")}}); err == nil {
+		t.Error("no error")
+	}
+}
+
 func TestFindSecrets(t *testing.T) {
 	u := newTurn(t, nil)
 	text := "key AKIAAHS2TNQ3ASBS63W2 end"

@@ -31,7 +31,9 @@ func TestPathResolveIsBounded(t *testing.T) {
 		return append(s, "/w/**")
 	}
 	plain := files(func(string) (string, error) { return "", ErrNotLink })
-	u := newTurn(t, func(c *SessionConfig) { c.Files, c.Scopes = plain, phases.Scopes{FSRead: scopes(200), FSWrite: scopes(200)} })
+	u := newTurn(t, func(c *SessionConfig) {
+		c.Files, c.Scopes = plain, phases.Scopes{FSRead: scopes(200), FSWrite: scopes(200)}
+	})
 	few := u.do("path_resolve", pathRequest(t, "/w/a"))
 	r := u.do("path_resolve", pathRequest(t, "/w/"+long, "/"+long))
 	reply := decodeReply[PathReply](u)

@@ -17,6 +17,8 @@ const (
 	MaxRaw        = 512      // bytes of source text quoted
 	maxBraceDepth = 200      // { within each other
 	maxIndexDepth = 500      // [ within each other; often data, such as colour codes
+	maxBars       = 4_096    // | anywhere: pipelines nest as deep as they are long
+	stopEvery     = 32       // steps between two looks at the clock
 	maxSteps      = 20_000   // nodes walked, inner texts included
 	maxWords      = 4_096    // words of all commands told
 	maxTold       = 512 << 10
@@ -39,7 +41,7 @@ func prescan(text string) error {
 		return errTooLong
 	}
 	var depth, most [3]int // ( { [
-	ticks := 0
+	ticks, bars := 0, 0
 	word := 0
 	open, closed := 0, 0
 	for i := 0; i <= len(text); i++ {
@@ -57,6 +59,8 @@ func prescan(text string) error {
 			depth[k] = max(depth[k]-1, 0)
 		case '`':
 			ticks++
+		case '|':
+			bars++
 		case '!':
 			open++ // "! ! ! cmd" nests
 		}
@@ -71,7 +75,7 @@ func prescan(text string) error {
 		}
 		word = i + 1
 	}
-	if most[0] > MaxNesting || most[1] > maxBraceDepth || most[2] > maxIndexDepth || ticks > 1024 || open-closed > 256 || open > 2048 {
+	if most[0] > MaxNesting || most[1] > maxBraceDepth || most[2] > maxIndexDepth || ticks > 1024 || bars > maxBars || open-closed > 256 || open > 2048 {
 		return errNested
 	}
 	return nil

@@ -12,7 +12,13 @@ import (
 // read gives a Reply with OK false. Steps is the work done, for charging: at
 // most 20,000 and proportional to time.
 func Parse(text string) (reply Reply, steps int) {
-	w := &walker{funcs: map[string]*function{}}
+	return ParseUntil(text, nil)
+}
+
+// ParseUntil is Parse that gives up soon after stop says so; it is asked every few
+// steps, and what is returned then is of no use. Nil never stops.
+func ParseUntil(text string, stop func() bool) (reply Reply, steps int) {
+	w := &walker{funcs: map[string]*function{}, stop: stop}
 	w.reply = Reply{OK: true, Commands: []Command{}, Unknown: []Unknown{}}
 	defer func() {
 		if p := recover(); p != nil {

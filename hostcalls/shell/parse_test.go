@@ -301,3 +301,20 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A walk ends soon after it is told to, and a pipeline that would nest as deep
+// as it is long is not read at all.
+func TestParseStops(t *testing.T) {
+	text := strings.Repeat("(x);", 5000)
+	asked := 0
+	_, _ = ParseUntil(text, func() bool { asked++; return asked > 1 })
+	if asked < 2 || asked > 5 {
+		t.Errorf("asked %d times", asked)
+	}
+	if r, _ := Parse(strings.Repeat("a|", maxBars+1) + "a"); r.OK {
+		t.Error("a pipeline of thousands is read")
+	}
+	if r, _ := Parse(strings.Repeat("a|", 100) + "a"); !r.OK || len(r.Commands) != 101 {
+		t.Errorf("a long pipeline: %v %d", r.OK, len(r.Commands))
+	}
+}

@@ -11,6 +11,7 @@ import (
 // walker runs through a text as a shell would, without running anything.
 type walker struct {
 	reply Reply
+	stop  func() bool
 	src   string // the text that positions refer to
 	steps int
 	words int
@@ -51,6 +52,10 @@ func (c ctx) in(what string) ctx {
 func (w *walker) step() bool {
 	if w.steps >= maxSteps {
 		w.reply.Truncated = true
+		return false
+	}
+	if w.stop != nil && w.steps%stopEvery == 0 && w.stop() {
+		w.steps = maxSteps
 		return false
 	}
 	w.steps++
