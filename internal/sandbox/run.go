@@ -120,7 +120,11 @@ func (inv *invocation) run(p phases.Phase, rep *Report) *phases.Fault {
 	ctx := inv.callContext()
 	inst, err := inv.module.instances.acquire(ctx)
 	if err != nil {
-		return phases.FaultOf(err)
+		f := phases.FaultOf(err)
+		if f == nil { // never nothing: that would be a hook without objections
+			f = phases.NewFault(phases.KindTrap, textInstantiate, &Detail{Reason: "no instance", Err: err})
+		}
+		return f
 	}
 	inv.inst = inst
 	code, f := inv.call(ctx, p)
@@ -156,11 +160,13 @@ func (inv *invocation) call(ctx context.Context, p phases.Phase) (int32, *phases
 		inv.init = false
 		inv.inst.ready = true
 	}
+	if inv.inst.module.ExportedFunction(string(p)) == nil {
+		return 0, phases.NewFault(phases.KindLoad, textNoPhase, &Detail{Reason: "the metered module has no export for the phase"})
+	}
 	return inv.callExport(ctx, string(p))
 }
 
-// callExport calls an export without parameters; one that is not there is fine,
-// since what must be there was checked when the module was loaded.
+// callExport calls an export without parameters; one that is not there is fine.
 func (inv *invocation) callExport(ctx context.Context, name string) (code int32, f *phases.Fault) {
 	fn := inv.inst.module.ExportedFunction(name)
 	if fn == nil {
