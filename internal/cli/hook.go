@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,6 +65,9 @@ func (a *App) hookNew(name string, o hookNewOptions) error {
 	dir := o.dir
 	if dir == "" {
 		dir = name
+	}
+	if !slices.Contains(hookbuild.Languages(), o.lang) {
+		return usageError(fmt.Sprintf("there is no template for %q", safe(o.lang)), "There are "+strings.Join(hookbuild.Languages(), ", ")+".")
 	}
 	if err := hookbuild.New(dir, name, o.lang); err != nil {
 		return failureBy(err, "")

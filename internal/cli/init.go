@@ -65,7 +65,7 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 	if err := a.printBindings(hooksOf(host), false); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "\nNext:\n  edit %s\n  belay hook list\n  belay eval < invocation.json\n", safe(file))
+	fmt.Fprintf(a.Out, "\nNext:\n  edit %s\n  belay hook list\n  echo '{\"phase\":\"pre_tool\",\"action\":{\"tool\":\"exec\",\"args\":{\"command\":\"rm -rf /\"}}}' | belay eval\n", safe(file))
 	return nil
 }
 

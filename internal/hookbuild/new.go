@@ -121,7 +121,11 @@ func templateFiles(name, lang string) (map[string][]byte, error) {
 		out["sdk/"+file] = content
 	}
 	if _, err := tiers.ParseManifestSource(out[ManifestFile]); err != nil {
-		return nil, failure(ErrSource, err, "%q cannot be the name of a hook: %v", clip(name), err)
+		text := err.Error()
+		if _, after, found := strings.Cut(text, "/name: "); found {
+			text = after // where in the template it was found is of no use
+		}
+		return nil, failure(ErrSource, err, "%q cannot be the name of a hook: %s", clip(name), text)
 	}
 	return out, nil
 }
