@@ -1,0 +1,264 @@
+package sqlite_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3/vfs"
+
+	"github.com/belay-hooks/belay/internal/store/sqlite"
+	"github.com/belay-hooks/belay/internal/store/storetest"
+	"github.com/belay-hooks/belay/kernel"
+)
+
+// A crashDisk is the real file system that also models what a disk would hold
+// after a power cut: what was synced, and of the rest any part, torn or garbled.
+type crashDisk struct {
+	vfs.VFS
+	lies bool // a sync does nothing
+
+	mu    sync.Mutex
+	files map[string]*crashFile
+	rng   *rand.Rand
+	onOp  func() // called with mu held, after each write, truncation and sync
+}
+
+type crashFile struct {
+	durable []byte
+	pending []crashOp
+}
+
+type crashOp struct {
+	at   int64
+	data []byte // nil: truncate to at
+}
+
+func (o crashOp) apply(b []byte) []byte {
+	end := o.at + int64(len(o.data))
+	if o.data == nil {
+		if o.at < int64(len(b)) {
+			return b[:o.at]
+		}
+	}
+	if n := end - int64(len(b)); n > 0 {
+		b = append(b, make([]byte, n)...)
+	}
+	copy(b[o.at:], o.data)
+	return b
+}
+
+// image returns the files after a crash now. Preconditions: d.mu is held.
+func (d *crashDisk) image() map[string][]byte {
+	out := map[string][]byte{}
+	for name, f := range d.files {
+		b := append([]byte{}, f.durable...)
+		for _, o := range f.pending {
+			kept := crashOp{o.at, append([]byte(nil), o.data...)}
+			switch d.rng.IntN(4) {
+			case 0: // dropped
+				continue
+			case 1: // torn at a sector or anywhere
+				if n := len(kept.data); n > 1 {
+					kept.data = kept.data[:1+d.rng.IntN(n-1)]
+				}
+			case 2: // garbled
+				if n := len(kept.data); n > 0 {
+					for range 1 + d.rng.IntN(8) {
+						kept.data[d.rng.IntN(n)] ^= byte(1 + d.rng.IntN(255))
+					}
+				}
+			}
+			b = kept.apply(b)
+		}
+		out[name] = b
+	}
+	return out
+}
+
+func (d *crashDisk) record(name string, f func(*crashFile)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.files[name] == nil {
+		d.files[name] = &crashFile{}
+	}
+	f(d.files[name])
+	d.onOp()
+}
+
+func (d *crashDisk) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	f, out, err := d.VFS.(vfs.VFSFilename).OpenFilename(name, flags)
+	if f == nil {
+		return nil, out, err
+	}
+	return &crashHandle{File: f, disk: d, name: filepath.Base(name.String())}, out, err
+}
+
+func (d *crashDisk) Delete(name string, syncDir bool) error {
+	d.mu.Lock()
+	delete(d.files, filepath.Base(name))
+	d.mu.Unlock()
+	return d.VFS.Delete(name, syncDir)
+}
+
+type crashHandle struct {
+	vfs.File
+	disk *crashDisk
+	name string
+}
+
+func (f *crashHandle) SharedMemory() vfs.SharedMemory {
+	return f.File.(vfs.FileSharedMemory).SharedMemory()
+}
+
+func (f *crashHandle) WriteAt(b []byte, off int64) (int, error) {
+	n, err := f.File.WriteAt(b, off)
+	f.disk.record(f.name, func(c *crashFile) {
+		c.pending = append(c.pending, crashOp{off, append([]byte{}, b[:n]...)})
+	})
+	return n, err
+}
+
+func (f *crashHandle) Truncate(size int64) error {
+	err := f.File.Truncate(size)
+	f.disk.record(f.name, func(c *crashFile) { c.pending = append(c.pending, crashOp{at: size}) })
+	return err
+}
+
+func (f *crashHandle) Sync(vfs.SyncFlag) error {
+	f.disk.record(f.name, func(c *crashFile) {
+		if f.disk.lies {
+			return
+		}
+		for _, o := range c.pending {
+			c.durable = o.apply(c.durable)
+		}
+		c.pending = nil
+	})
+	return nil
+}
+
+// crash writes events until points images were checked, and returns what was
+// wrong with them.
+func crash(t *testing.T, points int, seed uint64, lies bool) (faults []string) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "belay.db")
+	if err := open(t, path, sqlite.Options{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	first, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &crashDisk{VFS: vfs.Find(""), lies: lies, rng: rand.New(rand.NewPCG(seed, 1)),
+		files: map[string]*crashFile{"belay.db": {durable: first}}}
+	var acked, tried sync.Map
+	checked := 0
+	d.onOp = func() {
+		if checked == points || d.rng.IntN(2) == 0 {
+			return
+		}
+		checked++
+		if f := checkImage(t, filepath.Join(dir, "after"), d.image(), &acked, &tried); f != "" {
+			faults = append(faults, fmt.Sprintf("crash point %d: %s", checked, f))
+		}
+	}
+	name := "crash-" + strconv.FormatBool(lies)
+	vfs.Register(name, d)
+	defer vfs.Unregister(name)
+	for i := 0; checked < points; {
+		s, err := sqlite.Open(t.Context(), path, sqlite.Options{VFS: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 8 {
+			i++
+			b := batch(fmt.Sprintf("e%d", i), fmt.Sprintf("f%d", i))
+			b.Events[0].Reason = strings.Repeat("x", i%7*300)
+			for _, e := range b.Events {
+				tried.Store(e.ID, true)
+			}
+			if _, err := s.Commit(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range b.Events {
+				acked.Store(e.ID, true)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return faults
+}
+
+// checkImage opens what a crash left and says what is wrong with it.
+func checkImage(t *testing.T, dir string, image map[string][]byte, acked, tried *sync.Map) string {
+	err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700))
+	for name, b := range image {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), b, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlite.Open(t.Context(), filepath.Join(dir, "belay.db"), sqlite.Options{})
+	if err != nil {
+		return "does not open: " + err.Error()
+	}
+	defer s.Close()
+	stored := map[string]bool{}
+	es, err := s.Events(t.Context(), kernel.EventQuery{Limit: kernel.MaxEventLimit})
+	if err != nil {
+		return "cannot be read: " + err.Error()
+	}
+	fault := ""
+	for _, e := range es {
+		stored[e.ID] = true
+		if _, ok := tried.Load(e.ID); !ok {
+			fault = "phantom " + e.ID
+		}
+	}
+	acked.Range(func(id, _ any) bool {
+		if !stored[id.(string)] {
+			fault = "lost " + id.(string)
+		}
+		return fault == ""
+	})
+	if size, err := s.LogSize(t.Context()); fault == "" && (err != nil || size != int64(len(es))) {
+		fault = fmt.Sprintf("%d leaves, %d events, %v", size, len(es), err)
+	}
+	if fault == "" && len(es)%64 == 0 {
+		storetest.CheckLog(t, s)
+	}
+	return fault
+}
+
+// No acknowledged event is lost and none appears that nobody wrote, wherever the
+// power is cut. BELAY_CRASH_POINTS sets how many places are tried.
+func TestCrashes(t *testing.T) {
+	const round = 500 // with a new database each, so that images stay small
+	points := 2000
+	if n, err := strconv.Atoi(os.Getenv("BELAY_CRASH_POINTS")); err == nil {
+		points = n
+	}
+	for seed := uint64(0); points > 0; seed++ {
+		n := min(round, points)
+		if faults := crash(t, n, seed, false); len(faults) > 0 {
+			t.Fatalf("round %d: %d of %d: %s", seed, len(faults), n, faults[0])
+		}
+		points -= n
+	}
+}
+
+// The checker would notice: on a disk whose syncs do nothing events are lost.
+func TestCrashesOfALyingDisk(t *testing.T) {
+	if faults := crash(t, 60, 0, true); !strings.Contains(strings.Join(faults, "\n"), ": lost ") {
+		t.Error("a disk that lies about syncs lost nothing: the test proves nothing")
+	}
+}
