@@ -57,6 +57,7 @@ func (w *walker) read(text string) (*syntax.File, string, error) {
 	}
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
 	if err == nil {
+		w.subscripts(f, text)
 		return f, "bash", nil
 	}
 	if f, posix := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(text), ""); posix == nil {

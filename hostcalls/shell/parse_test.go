@@ -318,3 +318,30 @@ func TestParseStops(t *testing.T) {
 		t.Errorf("a long pipeline: %v %d", r.OK, len(r.Commands))
 	}
 }
+
+// Bash runs what stands in the subscript of a value that it evaluates.
+func TestSubscriptsInValuesAreNotKnown(t *testing.T) {
+	for _, text := range []string{
+		"let 'a[$(rm -rf /)]=1'", "x='a[$(rm -rf /)]'; (( x ))", "x='a[$(rm)]'; [[ x -eq 1 ]]", "x='a[`rm`]'; echo $((x))",
+		"x='a[$(rm)]'; a[x]=1", "x='a[$(rm)]'; declare -i y=x", "test -v 'a[$(rm)]'", "printf -v 'a[$(rm)]' x", "unset 'a[$(rm)]'",
+		"declare 'a[$(rm)]=1'", "read 'a[$(rm)]' <<< 1", `x="a[\$(rm)]"; ((x))`, `x=$'a[\x24(rm)$]'; ((x))`,
+		"bash -c \"x='a[\\$(rm)]'; ((x))\"", "x='a[$(rm)]'; echo ${y:x}",
+	} {
+		r, _ := Parse(text)
+		found := false
+		for _, u := range r.Unknown {
+			found = found || u.What == "code"
+		}
+		if !found {
+			t.Errorf("%s: %+v", text, r.Unknown)
+		}
+	}
+	for _, text := range []string{
+		"awk '{print a[$1]}' f", "for f in *.txt; do echo \"${f%.*}\"; done", "if test \"$a\" -eq 1; then echo \"$(date)\"; fi",
+		"[[ $x == [ab]* ]] && echo $((1+2))", "a=(1 2); echo ${a[0]} $(ls)", "grep -E '[0-9]+' f | while read -r l; do echo $l; done",
+	} {
+		if r, _ := Parse(text); len(r.Unknown) != 0 {
+			t.Errorf("%s: %+v", text, r.Unknown)
+		}
+	}
+}
