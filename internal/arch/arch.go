@@ -28,6 +28,7 @@ func layers() map[string][]string {
 		"internal/strictyaml":    nil,
 		"internal/arch":          nil,
 		"hooks-sdk/abi":          nil,
+		"docs":                   nil,
 		"examples-wasm":          nil,
 		"tiers":                  {"phases", "internal/strictyaml"},
 		"internal/oci":           {"phases"},

@@ -58,7 +58,7 @@ func TestBrokenArrowsAreFound(t *testing.T) {
 }
 
 func TestEveryPackageSaysWhatItDecides(t *testing.T) {
-	cmd := exec.Command("go", "list", "-f", "{{.ImportPath}}\t{{.Doc}}", "./...")
+	cmd := exec.Command("go", "list", "-f", "{{if .GoFiles}}{{.ImportPath}}\t{{.Doc}}{{end}}", "./...")
 	cmd.Dir = "../.."
 	out, err := cmd.Output()
 	if err != nil {
@@ -66,7 +66,7 @@ func TestEveryPackageSaysWhatItDecides(t *testing.T) {
 	}
 	for line := range strings.Lines(string(out)) {
 		path, doc, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		if doc == "" {
+		if path != "" && doc == "" {
 			t.Errorf("%s has no package comment", path)
 		}
 	}

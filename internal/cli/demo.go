@@ -89,7 +89,13 @@ func (a *App) demo(ctx context.Context, o demoOptions) error {
 	}
 	t.print(out, p)
 	sum.print(out, p)
-	fmt.Fprintf(out, "\nThe events are in %s. To see them:\n  belay events tail --state %s\n  belay events show 1 --state %s\n", safe(dir), safe(dir), safe(dir))
+	report, err := host.VerifyLog(ctx, belay.LogEvidence{})
+	if err != nil {
+		return failureBy(err, "")
+	}
+	fmt.Fprintln(out)
+	defer printLogReport(out, report) // the last word, after where the events are
+	fmt.Fprintf(out, "The events are in %s. To see them:\n  belay events tail --state %s\n  belay events show 1 --state %s\n", safe(dir), safe(dir), safe(dir))
 	return nil
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -76,16 +77,22 @@ func (a *App) eventsVerify(ctx context.Context, o eventsVerifyOptions) error {
 		if err := a.printJSON(r); err != nil {
 			return err
 		}
-	} else if r.Wrong == nil {
-		fmt.Fprintf(a.Out, "events verify: ok\n%d events, %d checkpoints in the store and %d outside; %d events are not covered by an outside checkpoint yet\n",
-			r.Events, r.Checkpoints, r.Outside, r.Uncovered)
 	} else {
-		fmt.Fprintf(a.Out, "events verify: WRONG: %s\n", oneLine(r.Wrong.Text, 400))
+		printLogReport(a.Out, r)
 	}
 	if r.Wrong != nil {
 		return exitWith(ExitDifferences)
 	}
 	return nil
+}
+
+func printLogReport(w io.Writer, r belay.LogReport) {
+	if r.Wrong != nil {
+		fmt.Fprintf(w, "events verify: WRONG: %s\n", oneLine(r.Wrong.Text, 400))
+		return
+	}
+	fmt.Fprintf(w, "events verify: ok\n%d events, %d checkpoints in the store and %d outside; %d events are not covered by an outside checkpoint yet\n",
+		r.Events, r.Checkpoints, r.Outside, r.Uncovered)
 }
 
 func (a *App) verifyProof(o eventsVerifyOptions) error {

@@ -149,15 +149,3 @@ func schemaVersion(c *sqlite3.Conn) (version int, err error) {
 	}
 	return 0, fmt.Errorf("%w: application id %#x", errForeign, app)
 }
-
-func queryInt(c *sqlite3.Conn, sql string) (int64, error) {
-	stmt, _, err := c.Prepare(sql)
-	if err != nil {
-		return 0, err
-	}
-	defer stmt.Close()
-	if !stmt.Step() {
-		return 0, errors.Join(stmt.Err(), errors.New("no row from "+sql))
-	}
-	return stmt.ColumnInt64(0), nil
-}
