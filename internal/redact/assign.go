@@ -5,7 +5,13 @@ import "strings"
 // findNamed looks for values whose name says that they are secret: KEY=value,
 // key: value, "key": "value", key = 'value', headers, --key value, and a few
 // words of configuration languages.
+//
+// Values may overlap, since a value that is no secret can hold a name with one
+// that is. A text made of nothing but names would cost the square of its length:
+// when the values looked at add up to many times the text, the rest of it is
+// covered as a whole instead of being read.
 func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
+	work := 8*len(s) + 64<<10 // bytes of values
 	for i := 0; i < len(s); i++ {
 		if s[i] != '=' && s[i] != ':' && s[i] != ' ' && s[i] != '>' {
 			continue
@@ -44,6 +50,10 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		vFrom, vTo, quoted := valueAt(s, at)
 		if vFrom == vTo {
 			continue
+		}
+		if work -= vTo - vFrom; work < 0 {
+			add("unread", at, len(s))
+			return
 		}
 		d.value(s, kind, str, name, vFrom, vTo, quoted, add)
 	}
@@ -171,6 +181,7 @@ func valueAt(s string, i int) (from, to int, quoted bool) {
 		return from, to, true
 	}
 	from, to = i, i
+	equals, open := false, false
 	scheme := len(s)-i > 6 && func() bool { _, ok := authScheme(s[i:min(len(s), i+16)]); return ok }()
 	blanks := 0
 	for to < len(s) && !strings.ContainsRune("\r\n\"'`<>,\\", rune(s[to])) {
@@ -180,12 +191,13 @@ func valueAt(s string, i int) (from, to int, quoted bool) {
 			}
 			blanks++
 		}
-		if s[to] == ';' && to+1 < len(s) && s[to+1] == ' ' || s[to] == ';' && !strings.Contains(s[from:to], "=") {
+		if s[to] == ';' && (!equals || to+1 < len(s) && s[to+1] == ' ') {
 			break
 		}
-		if s[to] == '&' || s[to] == ')' && !strings.Contains(s[from:to], "(") {
+		if s[to] == '&' || s[to] == ')' && !open {
 			break
 		}
+		equals, open = equals || s[to] == '=', open || s[to] == '('
 		to++
 	}
 	for to > from && strings.IndexByte(".;:", s[to-1]) >= 0 {
@@ -201,8 +213,9 @@ func valueFollows(name string) bool {
 
 // netrcOrSQL reports the word password where a language puts the value after it.
 func netrcOrSQL(s string, from, at int) bool {
-	line := strings.ToLower(s[max(0, strings.LastIndexByte(s[:from], '\n')+1, from-200):from])
-	if entry := strings.ToLower(s[max(0, from-200):from]); strings.TrimSpace(line) == "" && (strings.Contains(entry, "machine ") || strings.Contains(entry, "login ")) {
+	entry := strings.ToLower(s[max(0, from-200):from])
+	line := entry[strings.LastIndexByte(entry, '\n')+1:]
+	if strings.TrimSpace(line) == "" && (strings.Contains(entry, "machine ") || strings.Contains(entry, "login ")) {
 		return true
 	}
 	if strings.Contains(line, "machine ") || strings.Contains(line, "login ") {

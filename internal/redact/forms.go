@@ -26,13 +26,15 @@ func findPEM(s string, add func(kind string, from, to int)) {
 		for from < len(s) && s[from] == '-' {
 			from++
 		}
-		to := pemBody(s, from) // cut off
-		if end := strings.Index(s[from:], "-----END"); end >= 0 {
-			to = from + end
+		// Nothing beyond the next beginning belongs to this key, so that a text of
+		// beginnings is read once and not once for each of them.
+		rest := s[from:]
+		if next := strings.Index(rest, "BEGIN "); next >= 0 {
+			rest = rest[:next]
 		}
-		body := s[from:to]
-		if n := strings.Count(body, "BEGIN "); n > 0 {
-			to = from + strings.Index(body, "BEGIN ")
+		to := from + pemBody(rest) // cut off
+		if end := strings.Index(rest, "-----END"); end >= 0 {
+			to = from + end
 		}
 		letters := 0
 		for k := from; k < to; k++ {
@@ -67,8 +69,7 @@ func findPuTTY(s string, add func(kind string, from, to int)) {
 }
 
 // pemBody returns where a body that has no end marker stops looking like one.
-func pemBody(s string, from int) int {
-	to := from
+func pemBody(s string) (to int) {
 	for to < len(s) {
 		end := strings.IndexByte(s[to:], '\n')
 		if end < 0 {

@@ -78,7 +78,8 @@ func TestGeneratedCorpus(t *testing.T) {
 // end within the time of a test.
 func TestBoundedWork(t *testing.T) {
 	r := testRedactor(t)
-	for _, piece := range []string{"|", "t1.", "sk-", "api key ", "\" \"", "'a'+'b'", "a=\n", "\\u0041", "00 ", "password ", "://", "eyJ", "PRIVATE KEY", "x_key_", "name value=", "kind: Secret\ndata:\n", `"kind":"Secret","data":{`, "[redacted:", "dt0", "echo a | sudo -S "} {
+	for _, piece := range []string{"|", "t1.", "sk-", "api key ", "\" \"", "'a'+'b'", "a=\n", "\\u0041", "00 ", "password ", "://", "eyJ", "PRIVATE KEY", "x_key_", "name value=", "kind: Secret\ndata:\n", `"kind":"Secret","data":{`, "[redacted:", "dt0", "echo a | sudo -S ",
+		"password=", "token=a", "pw=()", "secret=;", "password: ", "-----BEGIN RSA PRIVATE KEY-----", "machine x login y password "} {
 		text := strings.Repeat(piece, (256<<10)/len(piece))
 		if out, _ := r.Text(text); len(out) == 0 {
 			t.Error(fmt.Sprintf("%q", piece))
