@@ -106,7 +106,7 @@ func (c *checkpointer) run() {
 		case <-t.C:
 		}
 		if err := c.write(context.Background(), false); err != nil {
-			c.log.Error("a checkpoint of the event log could not be written", "error", err)
+			c.log.Error("a checkpoint of the event log could not be written", slog.Any("error", err))
 		}
 	}
 }
@@ -166,7 +166,7 @@ func (c *checkpointer) finish() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil && !c.set.Required {
-		c.log.Error("the last checkpoint of the event log could not be written", "error", err)
+		c.log.Error("the last checkpoint of the event log could not be written", slog.Any("error", err))
 		return nil
 	}
 	return err

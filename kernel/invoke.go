@@ -69,7 +69,11 @@ func (k *Kernel) invoke(ctx context.Context, inv phases.Invocation, o InvokeOpti
 		fault := phases.NewFault(phases.KindLoad, "the kernel is closed", ErrClosed)
 		return k.unrecorded(ctx, Refusal{Invocation: inv, Fault: fault, Unblockable: o.Unblockable})
 	}
-	defer snap.release()
+	defer func() {
+		if err := snap.release(); err != nil { // the last user of a configuration that was replaced
+			k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "a hook could not be closed", slog.Any("error", err))
+		}
+	}()
 	i := &invocation{k: k, snap: snap, o: o, seen: seen, now: k.o.Clock.Now()}
 	if err := inv.Validate(); err != nil {
 		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,

@@ -118,7 +118,7 @@ func load(ctx context.Context, spec BindingSpec, index int, loader Loader) *bind
 		}
 		b.fault, b.trust = f, errors.Is(err, ErrTrust)
 		if b.loaded != nil && b.loaded.Close != nil {
-			b.loaded.Close()
+			_ = b.loaded.Close() // it never ran
 		}
 		b.loaded = nil
 		return b

@@ -72,7 +72,7 @@ func (e *EffectError) Is(target error) bool {
 // effect that is refused poisons the turn (output), and an unstable action
 // breaks a rule of the chain (protocol).
 func (e *EffectError) Fault() *Fault {
-	if e.Class == ErrUnstable {
+	if errors.Is(e, ErrUnstable) {
 		return NewFault(KindProtocol, "the action is not stable: a hook wants to change it again after it was judged", e)
 	}
 	return NewFault(KindOutput, "a hook asked for something that it may not do", e)

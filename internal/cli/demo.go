@@ -74,7 +74,9 @@ func (a *App) demo(ctx context.Context, o demoOptions) error {
 				if err != nil {
 					return err
 				}
-				out.Write(append(b, '\n'))
+				if _, err := out.Write(append(b, '\n')); err != nil {
+					return err
+				}
 				continue
 			}
 			demoRows(t, p, line.title, v)

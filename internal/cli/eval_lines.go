@@ -30,10 +30,10 @@ func (a *App) evalLines(ctx context.Context, host asker, in io.Reader) error {
 	bad := 0
 	for n := 1; ; n++ {
 		line, err := readLine(r)
-		if err == io.EOF && len(line) == 0 {
+		if errors.Is(err, io.EOF) && len(line) == 0 {
 			break
 		}
-		if err != nil && err != io.EOF && !errors.Is(err, errLongLine) {
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errLongLine) {
 			return failureBy(err, "")
 		}
 		var answer any
@@ -50,7 +50,7 @@ func (a *App) evalLines(ctx context.Context, host asker, in io.Reader) error {
 		if jerr != nil {
 			return jerr
 		}
-		out.Write(append(b, '\n'))
+		_, _ = out.Write(append(b, '\n')) // Flush says it
 		// One line in, one line out: a caller that talks to a pipe waits for its answer.
 		if err := out.Flush(); err != nil {
 			return err
@@ -88,7 +88,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 		if !long {
 			line = append(line, part...)
 		}
-		if err == bufio.ErrBufferFull {
+		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		if long {

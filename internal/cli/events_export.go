@@ -73,7 +73,7 @@ func (a *App) eventsExport(ctx context.Context, o eventsExportOptions) error {
 	if err != nil {
 		return failureBy(err, "")
 	}
-	defer f.Cleanup()
+	defer func() { _ = f.Cleanup() }() // nothing to do once it has been put in place
 	n, err := a.exportTo(ctx, f, src, q, o.format)
 	if err != nil {
 		return err

@@ -136,7 +136,7 @@ func (f filter) run(in io.Reader) (int, error) {
 			fmt.Fprintf(f.w, "%d:%d: %s, %d bytes\n", line, column, p.Kind, p.End-p.Start)
 		}
 	default:
-		f.w.WriteString(out)
+		_, _ = f.w.WriteString(out) // Flush says it
 	}
 	return len(places), nil
 }
@@ -171,9 +171,9 @@ func (f filter) lines(in io.Reader) (int, error) {
 			if err != nil {
 				return found, err
 			}
-			f.w.Write(append(b, '\n'))
+			_, _ = f.w.Write(append(b, '\n')) // Flush says it
 		default:
-			f.w.Write(append(out, '\n'))
+			_, _ = f.w.Write(append(out, '\n'))
 		}
 	}
 	if err := s.Err(); errors.Is(err, bufio.ErrTooLong) {

@@ -159,7 +159,10 @@ func (a *App) refuseRuntime(ctx context.Context, ad adapters.Adapter, call *runt
 			return ask.RefuseRuntime(ctx, host, ad, call.payload, call.opts, f).Answer
 		}
 	}
-	belay.Spool(dir, kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: answer.Session}, Fault: f, Unblockable: answer.Latch != ""})
+	r := kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: answer.Session}, Fault: f, Unblockable: answer.Latch != ""}
+	if err := belay.Spool(dir, r); err != nil {
+		fmt.Fprintf(a.Err, "belay: this block is not on record: %s\n", safe(err.Error()))
+	}
 	return answer
 }
 

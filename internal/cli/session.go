@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -36,10 +37,10 @@ func play(ctx context.Context, host *belay.Belay, src io.Reader, each func(playe
 	r := bufio.NewReaderSize(src, 64<<10)
 	for n := 1; ; n++ {
 		line, err := readLine(r)
-		if err == io.EOF && len(line) == 0 {
+		if errors.Is(err, io.EOF) && len(line) == 0 {
 			return nil
 		}
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
 		if len(bytes.TrimSpace(line)) == 0 {

@@ -185,15 +185,6 @@ func hex4(s string) (rune, bool) {
 	return rune(b[0])<<8 | rune(b[1]), true
 }
 
-func ascii(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
 func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == '\u034f' || r == '\u180e' || r >= '\ufe00' && r <= '\ufe0f' || r == '\u115f' || r == '\u3164'
 }

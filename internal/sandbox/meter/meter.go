@@ -147,7 +147,7 @@ func (p *pass) globals() {
 		g.Init = p.constExpr(g.Init)
 		p.out.Globals = append(p.out.Globals, g)
 	}
-	budget := uint64(p.units.budget)
+	budget := p.units.budget
 	p.out.Globals = append(p.out.Globals,
 		wasm.Global{Type: wasm.I64, Mutable: true, Init: wasm.ConstExpr{Op: wasm.OpI64Const}},
 		wasm.Global{Type: wasm.I32, Mutable: true, Init: wasm.ConstExpr{Op: wasm.OpI32Const, Bits: budget}},

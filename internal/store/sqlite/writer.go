@@ -153,7 +153,7 @@ func (w *writer) transaction(group []*request) error {
 		return nil
 	}
 	if !w.conn.GetAutocommit() {
-		w.conn.Exec("ROLLBACK") // if this fails, closing the connection undoes it
+		_ = w.conn.Exec("ROLLBACK") // if this fails, closing the connection undoes it
 	}
 	if !errors.Is(err, sqlite3.BUSY) {
 		w.conn.close()
