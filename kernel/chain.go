@@ -112,7 +112,7 @@ func (c *chain) run(ctx context.Context) {
 func (c *chain) validate(ctx context.Context, list []*binding) {
 	ahead, cancel := context.WithCancel(ctx)
 	defer cancel()
-	results := c.ahead(ahead, list)
+	results := c.ahead(ctx, ahead, list)
 	md := c.words.Metadata()
 	for n, b := range list {
 		var r turnResult
@@ -129,8 +129,10 @@ func (c *chain) validate(ctx context.Context, list []*binding) {
 }
 
 // ahead starts the validators that reach nothing outside of the sandbox, as many
-// at once as there are processors. A result is dropped unless its turn comes.
-func (c *chain) ahead(ctx context.Context, list []*binding) []chan turnResult {
+// at once as there are processors. A result is dropped unless its turn comes. ctx,
+// derived from the caller's, ends when nobody waits for results any more; when the
+// caller's own ends, every turn still has to give one.
+func (c *chain) ahead(caller, ctx context.Context, list []*binding) []chan turnResult {
 	var can []int
 	for n, b := range list {
 		if b.ahead && b.fault == nil {
@@ -152,7 +154,7 @@ func (c *chain) ahead(ctx context.Context, list []*binding) []chan turnResult {
 	for range min(runtime.GOMAXPROCS(0), len(can)) {
 		go func() {
 			for n := range next {
-				if ctx.Err() != nil {
+				if ctx.Err() != nil && caller.Err() == nil {
 					return // nobody waits for what is left
 				}
 				results[n] <- c.call(ctx, list[n], phases.PassValidate, left, view, md)
