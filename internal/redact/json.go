@@ -154,9 +154,7 @@ func (w *jsonWalk) container(ptr string, masks, allow [][]string, strict bool, s
 				w.out = append(w.out, raw...)
 			}
 			w.out = append(w.out, ':')
-			if childKind, childStr = nameKind(token); w.r.names[flat(token)] {
-				childKind, childStr = "named", strong
-			}
+			childKind, childStr = nameKind(token)
 			if secret.name != "" && flat(token) == "value" {
 				childKind, childStr = nameKind(secret.name)
 			}
@@ -168,8 +166,8 @@ func (w *jsonWalk) container(ptr string, masks, allow [][]string, strict bool, s
 		}
 		at := phases.Join(ptr, token)
 		rest, here := below(masks, token)
-		if here {
-			if err := w.whole(at); err != nil {
+		if covers := coveredAs(here, object && w.r.names[flat(token)]); covers != "" {
+			if err := w.whole(at, covers); err != nil {
 				return err
 			}
 			continue
@@ -191,8 +189,20 @@ func (w *jsonWalk) container(ptr string, masks, allow [][]string, strict bool, s
 	return nil
 }
 
-// whole covers a value that a mask names.
-func (w *jsonWalk) whole(ptr string) error {
+// coveredAs says why a whole value is covered, whatever it looks like: a mask
+// stands on its place, or the operator has named its member; "" when neither.
+func coveredAs(masked, named bool) string {
+	switch {
+	case masked:
+		return "mask"
+	case named:
+		return "named"
+	}
+	return ""
+}
+
+// whole covers a value of any type.
+func (w *jsonWalk) whole(ptr, kind string) error {
 	raw, err := w.dec.ReadValue()
 	if err != nil {
 		return err
@@ -203,7 +213,7 @@ func (w *jsonWalk) whole(ptr string) error {
 			return nil
 		}
 	}
-	w.mask(ptr, w.r.placeholder("mask", string(raw)))
+	w.mask(ptr, w.r.placeholder(kind, string(raw)))
 	return nil
 }
 
