@@ -95,7 +95,7 @@ func (w *walker) word(s string, known, glob, tilde bool) Word {
 		w.reply.Truncated = true
 		s, known = strings.ToValidUTF8(s[:MaxWordText], ""), false
 	}
-	return Word{Text: s, Known: known, Glob: glob && strings.ContainsAny(s, "*?["), Tilde: tilde && strings.HasPrefix(s, "~") || strings.HasPrefix(s, homeMark)}
+	return Word{Text: s, Known: known, Glob: glob && expandable(s), Tilde: tilde && strings.HasPrefix(s, "~") || strings.HasPrefix(s, homeMark)}
 }
 
 // partial renders a word of which something is not known: known parts expanded,
@@ -293,6 +293,16 @@ func isInt(s string) bool {
 	}
 	_, err := strconv.ParseInt(s, 10, 64)
 	return err == nil && (len(s) == 1 || s[0] != '0')
+}
+
+// expandable reports text that the shell would try on file names. A bracket
+// counts only with its other half: the command [ is a name.
+func expandable(s string) bool {
+	if strings.ContainsAny(s, "*?") {
+		return true
+	}
+	open := strings.IndexByte(s, '[')
+	return open >= 0 && strings.IndexByte(s[open:], ']') > 0
 }
 
 // hasGlob reports pattern characters that no backslash escapes.

@@ -345,3 +345,23 @@ func TestSubscriptsInValuesAreNotKnown(t *testing.T) {
 		}
 	}
 }
+
+// The command [ is a name, not a pattern: a guard must not ask about every test.
+func TestBracketIsAName(t *testing.T) {
+	for text, names := range map[string][]string{
+		`[ -f x ] && echo y`:             {"[", "echo"},
+		`if [ "$a" -eq 1 ]; then ls; fi`: {"[", "ls"},
+		`r[m] -rf /`:                     {""},
+		`a=[; b=]; $a -f x $b`:           {"["},
+		`x='r[m]'; $x -rf /`:             {""},
+	} {
+		r, _ := Parse(text)
+		var got []string
+		for _, c := range r.Commands {
+			got = append(got, c.Name)
+		}
+		if !slices.Equal(got, names) {
+			t.Errorf("%s: names %q, want %q", text, got, names)
+		}
+	}
+}
