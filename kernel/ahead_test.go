@@ -15,6 +15,7 @@ import (
 // invocation would wait for them for good, and the kernel's lock with it.
 func TestCallerGoesAwayWhileHooksRunAhead(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	var hooks []hook
 	for n := range 64 { // more than there are processors
 		hooks = append(hooks, hook{name: fmt.Sprint("v", n), run: func(kernel.Turn) (kernel.Outcome, error) {
