@@ -80,6 +80,7 @@ type Options struct {
 	Clock    kernel.Clock      // nil means the system's
 	Store    kernel.Store      // nil means belay.db in the state directory; closed with the Belay only when nil
 	InMemory bool              // with a nil Store: records and state live in memory only, for tests of hooks
+	Recorder kernel.Recorder   // nil: nothing is recorded, which is how it should be unless somebody asked
 	Observer kernel.Observer   // nil: nobody is told what happens, for telemetry
 	Tools    kernel.ToolRunner // nil: request_tool_call answers "unavailable"
 	Verifier kernel.Verifier   // nil: trust.yaml in the state directory decides who is trusted
@@ -250,7 +251,7 @@ func (b *Belay) open(ctx context.Context) error {
 	b.marks = newCheckpointer(b.store, b.keys.events, b.file.Events.Checkpoint, b.log)
 	home, _ := os.UserHomeDir()
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
-		Store: b.marks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, Observer: b.o.Observer, Clock: b.o.Clock, Logger: b.log,
+		Store: b.marks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, Observer: b.o.Observer, Recorder: b.o.Recorder, Clock: b.o.Clock, Logger: b.log,
 		Tools: b.o.Tools, Files: osFiles{}, Home: home, SpoolPath: filepath.Join(b.dir, spoolName), UnsafeFailOpen: b.o.UnsafeFailOpen,
 	})
 	return err

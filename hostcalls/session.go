@@ -37,6 +37,8 @@ type SessionConfig struct {
 	Leases LeaseLedger
 	HTTP   HTTPDoer
 	Files  FileSystem // nil: symbolic links are not looked at
+
+	Tap Tap // nil: nobody looks on
 }
 
 // Session is one turn of one hook. It collects what the hook asks for and
@@ -109,8 +111,16 @@ func (s *Session) EndInit() { s.init = false }
 // runs its handler, and keeps the rule that an effect which is refused fails the
 // turn. It is the only way in for the sandbox. A non-nil error is a
 // *phases.Fault and ends the turn at once.
-func (s *Session) Do(ctx context.Context, c *Call, a *Args) (res Result, err error) {
+func (s *Session) Do(ctx context.Context, c *Call, a *Args) (Result, error) {
 	s.hostcalls++
+	res, err := s.do(ctx, c, a)
+	if s.cfg.Tap != nil {
+		s.cfg.Tap.Called(c, a, res, s.reply, err)
+	}
+	return res, err
+}
+
+func (s *Session) do(ctx context.Context, c *Call, a *Args) (res Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			res, err = Result{}, handlerFault(c.Name, fmt.Errorf("panic: %v", p))

@@ -124,6 +124,7 @@ func (a *auditing) turn(ctx context.Context, b *binding) error {
 	rep := a.chain.report(b, phases.PassAudit, r, res, notes)
 	a.turns = append(a.turns, auditTurn(b, rep, r))
 	a.chain.i.seen.hookDone(r.start, &a.turns[len(a.turns)-1].Report)
+	a.chain.i.tape.turn(b, phases.PassAudit, &r, &rep)
 	if res.Decision == phases.HookError && b.mode != phases.Observe {
 		f := phases.NewFault(phases.KindAudit, "an audit hook failed: "+res.Reason, nil)
 		if r.fault != nil { // a nil *Fault is no nil error

@@ -167,6 +167,9 @@ func (c *chain) ahead(caller, ctx context.Context, list []*binding) []chan turnR
 // turnResult is one turn that has run but does not count yet.
 type turnResult struct {
 	input   []byte
+	action  []byte
+	seed    [32]byte
+	trace   *hostcalls.Trace // when the invocation is recorded
 	outcome Outcome
 	fault   *phases.Fault
 	trust   bool
@@ -215,6 +218,10 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 			Observe: observe, State: &stateReader{store: c.i.k.o.Store, namespace: namespace(b)},
 			Tools: c.i.k.o.Tools, Files: c.i.k.o.Files,
 		},
+	}
+	if c.i.tape.on() {
+		r.action, r.seed, r.trace = view.Action, turn.Session.Seed, new(hostcalls.Trace)
+		turn.Session = turn.Session.Record(r.trace)
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -280,6 +287,7 @@ func (c *chain) count(b *binding, pass phases.Pass, r turnResult) {
 	rep := c.report(b, pass, r, res, notes)
 	c.reports = append(c.reports, rep)
 	c.i.seen.hookDone(r.start, &c.reports[len(c.reports)-1])
+	c.i.tape.turn(b, pass, &r, &rep)
 	c.turns = append(c.turns, auditTurn(b, rep, r))
 	if rep.Decision == phases.HookError {
 		if pass != phases.PassObserve && !open {

@@ -28,6 +28,7 @@ type invocation struct {
 	snap    *snapshot
 	o       InvokeOptions
 	seen    observed
+	tape    recording
 	inv     phases.Invocation // as it came in
 	seed    [32]byte
 	now     time.Time // the kernel's clock at the beginning
@@ -95,6 +96,7 @@ func (k *Kernel) invoke(ctx context.Context, inv phases.Invocation, o InvokeOpti
 		rand.Read(i.seed[:]) // never fails: the runtime ends the process instead
 	}
 	i.inv = inv
+	i.tape = k.startRecording(&i.inv)
 	i.session = SessionKey{Runtime: inv.Runtime, Session: inv.Session}
 	i.carries = inv.Session != ""
 	return i.decide(ctx)
@@ -133,6 +135,7 @@ func (i *invocation) attempt(ctx context.Context, n int) (phases.Verdict, error)
 	if err != nil {
 		return i.refuse(ctx, phases.NewFault(phases.KindStore, "the store could not be read", err))
 	}
+	i.tape.again()
 	c, err := i.newChain(run.Metadata)
 	if err != nil {
 		return i.refuse(ctx, phases.NewFault(phases.KindProtocol, "the invocation is not valid", err))
@@ -142,7 +145,7 @@ func (i *invocation) attempt(ctx context.Context, n int) (phases.Verdict, error)
 	} else {
 		c.run(ctx)
 	}
-	return i.finish(ctx, c, run)
+	return i.finish(ctx, c, run, latch)
 }
 
 // turnKey marks the context of a hook's turn with the kernel that runs it, so
@@ -169,8 +172,12 @@ func (i *invocation) read(ctx context.Context) (RunState, *Latch, error) {
 }
 
 // finish turns a chain that has ended into a verdict that is on record.
-func (i *invocation) finish(ctx context.Context, c *chain, run RunState) (phases.Verdict, error) {
+func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *Latch) (phases.Verdict, error) {
 	v, rf := c.verdict(run)
+	var chained phases.Verdict
+	if i.tape.on() {
+		chained = chainedVerdict(&v)
+	}
 	i.settle(&v)
 	w, err := i.wrote(run, &v, c)
 	if err != nil {
@@ -207,6 +214,7 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState) (phases
 		return i.unrecorded(ctx, phases.NewFault(phases.KindStore, "the record could not be written", err))
 	}
 	v.Event = &phases.EventRef{Seq: receipt.First + int64(len(rec.Hooks)), ID: rec.Verdict.ID}
+	i.tape.done(i, run, latch, chained, &v)
 	if rf != nil {
 		return v, rf
 	}

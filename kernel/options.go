@@ -64,6 +64,7 @@ type Options struct {
 	Digester Digester
 
 	Observer Observer // nil: nobody is told, and nothing is spent on telling
+	Recorder Recorder // nil: nothing is recorded, and nothing is spent on it
 
 	Clock  Clock        // nil means the system's
 	Logger *slog.Logger // nil discards

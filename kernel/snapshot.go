@@ -30,6 +30,10 @@ type snapshot struct {
 	mu      sync.Mutex
 	users   int
 	closers []func() error
+
+	required  []Require // as configured
+	describe  sync.Once
+	described *RecordedChain
 }
 
 // binding is one hook, ready to run or known to have failed.
@@ -65,7 +69,7 @@ type require struct {
 // be loaded is kept as one that fails; only a configuration that contradicts
 // itself is an error.
 func newSnapshot(ctx context.Context, cfg *Config, loader Loader) (*snapshot, error) {
-	s := &snapshot{revision: cfg.Revision, ceiling: cfg.Ceiling, budget: cfg.ChainBudget, users: 1}
+	s := &snapshot{revision: cfg.Revision, ceiling: cfg.Ceiling, budget: cfg.ChainBudget, users: 1, required: cfg.Require}
 	if s.budget <= 0 {
 		s.budget = DefaultChainBudget
 	}
