@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -57,8 +58,12 @@ type Store interface {
 	Events(ctx context.Context, q EventQuery) ([]phases.Event, error)
 
 	// Prune drops the contents of runs last used more than MetadataTTL before
-	// now, and returns how many runs it dropped.
+	// now, and returns how many runs it dropped. It also drops approvals that are
+	// Forgettable.
 	Prune(ctx context.Context, now time.Time) (int, error)
+
+	// Reader shows the queue of what people decide; Batch.Approvals changes it.
+	approvals.Reader
 
 	// Log is the same events, provably complete.
 	Log
@@ -134,10 +139,14 @@ type Batch struct {
 	TouchRun    *phases.RunKey // marks the run as used without changing it
 	StateReads  []StateRead
 	StateWrites []StateWrite
-	Unlatched   *SessionKey // the batch holds only while this session is not latched
-	Latch       *Latch      // set, unless the session is latched already: the first reason stays
-	ClearLatch  *SessionKey // ErrConflict when there is none
+	Unlatched   *SessionKey  // the batch holds only while this session is not latched
+	Latch       *Latch       // set, unless the session is latched already: the first reason stays
+	ClearLatch  *SessionKey  // ErrConflict when there is none
+	Approvals   []ApprovalOp // in order; ErrConflict when a step does not fit
 }
+
+// ApprovalOp is one step of one item in the queue.
+type ApprovalOp = approvals.Op
 
 // Receipt acknowledges a durable batch. First and Last are 0 when it had no events.
 type Receipt struct {

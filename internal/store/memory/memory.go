@@ -39,6 +39,7 @@ type Store struct {
 	state   map[stateKey]kernel.StateValue
 	version int64 // the last one given to a value
 	latches map[kernel.SessionKey]kernel.Latch
+	queue   queue
 }
 
 // New returns an empty store.
@@ -48,6 +49,7 @@ func New() *Store {
 		runs:    map[phases.RunKey]run{},
 		state:   map[stateKey]kernel.StateValue{},
 		latches: map[kernel.SessionKey]kernel.Latch{},
+		queue:   queue{},
 	}
 }
 
@@ -175,7 +177,12 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 	if err != nil {
 		return kernel.Receipt{}, fmt.Errorf("%w: grow the tree: %w", kernel.ErrUnavailable, err)
 	}
+	queue, err := s.queue.after(b.Approvals)
+	if err != nil {
+		return kernel.Receipt{}, err
+	}
 	s.apply(&b)
+	s.queue.take(queue)
 	maps.Copy(s.ids, batchIDs)
 	var rec kernel.Receipt
 	if len(bodies) > 0 {
@@ -279,6 +286,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time) (int, error) {
 	if err := s.enter(ctx); err != nil {
 		return 0, err
 	}
+	s.queue.prune(now)
 	n := len(s.runs)
 	maps.DeleteFunc(s.runs, func(_ phases.RunKey, r run) bool { return now.Sub(r.used) > kernel.MetadataTTL })
 	return n - len(s.runs), nil

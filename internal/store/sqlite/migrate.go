@@ -73,6 +73,8 @@ var migrations = [...]string{
 		size INTEGER NOT NULL,
 		note BLOB NOT NULL
 	) STRICT;`,
+
+	approvalsSchema,
 }
 
 // treeVersion is the schema version that brought the tree: older databases get

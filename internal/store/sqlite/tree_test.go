@@ -40,7 +40,7 @@ func filled(t *testing.T) string {
 // A database from before the tree gets one over the events that it holds.
 func TestOldDatabaseGetsTree(t *testing.T) {
 	path := filled(t)
-	change(t, path, "DROP TABLE tree; DROP TABLE tree_size; DROP TABLE checkpoints; PRAGMA user_version=1")
+	change(t, path, "DROP TABLE tree; DROP TABLE tree_size; DROP TABLE checkpoints; DROP TABLE approvals; PRAGMA user_version=1")
 	s := open(t, path, sqlite.Options{})
 	if n := storetest.CheckLog(t, s); n != 5 {
 		t.Errorf("%d leaves, want 5", n)
@@ -55,7 +55,7 @@ func TestOldDatabaseGetsTree(t *testing.T) {
 
 func TestOldDatabaseWithGapIsRefused(t *testing.T) {
 	path := filled(t)
-	change(t, path, "DROP TABLE tree; DROP TABLE tree_size; DROP TABLE checkpoints; DELETE FROM events WHERE seq=3; PRAGMA user_version=1")
+	change(t, path, "DROP TABLE tree; DROP TABLE tree_size; DROP TABLE checkpoints; DROP TABLE approvals; DELETE FROM events WHERE seq=3; PRAGMA user_version=1")
 	if s, err := sqlite.Open(t.Context(), path, sqlite.Options{}); err == nil {
 		s.Close()
 		t.Error("a tree was grown over a gap")

@@ -200,6 +200,9 @@ func (w *writer) apply(group []*request) error {
 		case !r.prune.IsZero():
 			r.err = c.exec("DELETE FROM runs WHERE used_ns < ?", r.prune)
 			r.pruned = int(c.Changes())
+			if r.err == nil {
+				r.err = pruneApprovals(c, r.prune.Add(kernel.MetadataTTL))
+			}
 		case r.note != nil:
 			r.err = c.exec("INSERT INTO checkpoints (size, note) VALUES (?, ?)", r.noted, r.note)
 		default:
@@ -248,6 +251,9 @@ func writeBatch(c *conn, b *kernel.Batch, last int64) error {
 		}
 	}
 	if err := writeLatch(c, b); err != nil {
+		return err
+	}
+	if err := writeApprovals(c, b.Approvals); err != nil {
 		return err
 	}
 	for i := range b.Events {

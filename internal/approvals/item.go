@@ -1,0 +1,194 @@
+package approvals
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Kind says what an item is about.
+type Kind string
+
+const (
+	KindAsk      Kind = "ask"      // hooks want a person to be asked about an action
+	KindProposal Kind = "proposal" // somebody proposes a hook
+	KindLease    Kind = "lease"    // a sandboxed hook wants a lease
+)
+
+// Kinds returns all kinds. The slice is the caller's.
+func Kinds() []Kind { return []Kind{KindAsk, KindProposal, KindLease} }
+
+// State is where an item stands.
+type State string
+
+const (
+	Pending    State = "pending"
+	Approved   State = "approved"   // and not used yet
+	Denied     State = "denied"     // by a person
+	Expired    State = "expired"    // nobody decided in time, or nobody used it in time
+	Superseded State = "superseded" // another item took its place
+	Consumed   State = "consumed"   // approved and used, once
+)
+
+// States returns all states. The slice is the caller's.
+func States() []State { return []State{Pending, Approved, Denied, Expired, Superseded, Consumed} }
+
+// Requester is who asked. Credential is what the host has seen for itself; the
+// other members are the caller's word.
+type Requester struct {
+	Credential string `json:"credential"`
+	Runtime    string `json:"runtime,omitzero"`
+	Session    string `json:"session,omitzero"`
+	Agent      string `json:"agent,omitzero"`
+}
+
+// Asking is a hook that wants a person to be asked.
+type Asking struct {
+	Hook   string `json:"hook"`
+	Digest string `json:"digest,omitzero"`
+	Reason string `json:"reason,omitzero"`
+}
+
+// Item is one question to a person. Everything in it is redacted already.
+type Item struct {
+	ID         string         `json:"id"` // UUIDv7
+	Kind       Kind           `json:"kind"`
+	Key        string         `json:"key"` // digest of what is asked: the same question has the same key
+	State      State          `json:"state"`
+	By         Requester      `json:"by"`
+	Created    time.Time      `json:"created"`
+	Expires    time.Time      `json:"expires"` // for deciding; what is undecided then is denied
+	Invocation string         `json:"invocation,omitzero"`
+	Phase      phases.Phase   `json:"phase,omitzero"`
+	Tool       string         `json:"tool,omitzero"`
+	Action     jsontext.Value `json:"action,omitzero"` // as it would run
+	Before     jsontext.Value `json:"before,omitzero"` // as it was asked about, when hooks have changed it
+	Scopes     *phases.Scopes `json:"scopes,omitzero"`
+	Reason     string         `json:"reason,omitzero"`
+	Hooks      []Asking       `json:"hooks,omitzero"`
+	Details    jsontext.Value `json:"details,omitzero"` // by kind: a proposal's binding, a lease's terms
+	Notes      []string       `json:"notes,omitzero"`
+	Decision   *Decision      `json:"decision,omitzero"`
+	Closed     time.Time      `json:"closed,omitzero"` // when it was decided against, used, or ran out
+}
+
+// Verdict is a person's answer.
+type Verdict string
+
+const (
+	Approve Verdict = "approved"
+	Deny    Verdict = "denied"
+)
+
+// Decision is a person's answer to one item. Until bounds what follows from it: an
+// approval can be used, and a denial answers the same question, before then.
+type Decision struct {
+	Verdict   Verdict   `json:"verdict"`
+	By        string    `json:"by"` // the reviewer's name in belay.yaml
+	Reason    string    `json:"reason,omitzero"`
+	At        time.Time `json:"at"`
+	Until     time.Time `json:"until"`
+	Content   string    `json:"content"`            // Item.Content as the person saw it
+	Key       string    `json:"key_id,omitzero"`    // of the reviewer's key; "" when it is not signed
+	Signature []byte    `json:"signature,omitzero"` // Ed25519, over Statement
+}
+
+// Limits of an item.
+const (
+	MaxReason  = phases.MaxReasonBytes // bytes of a person's reason
+	MaxDetails = 256 << 10             // bytes of Details
+)
+
+// Settings bound the queue. The zero value means the defaults.
+type Settings struct {
+	Timeout  time.Duration // how long an item waits to be decided, and an approval to be used
+	Quota    int           // undecided items of one agent
+	Unsigned bool          // decisions count without a reviewer's signature
+}
+
+// Defaults of Settings.
+const (
+	DefaultTimeout = 10 * time.Minute
+	MaxTimeout     = 24 * time.Hour
+	DefaultQuota   = 20
+	MaxQuota       = 1000
+
+	// Agents name themselves, so that one can pass for many: a credential has a
+	// quota of its own, this many times that of an agent.
+	CredentialFactor = 10
+)
+
+// WithDefaults fills in what is zero.
+func (s Settings) WithDefaults() Settings {
+	if s.Timeout <= 0 {
+		s.Timeout = DefaultTimeout
+	}
+	s.Timeout = min(s.Timeout, MaxTimeout)
+	if s.Quota <= 0 {
+		s.Quota = DefaultQuota
+	}
+	s.Quota = min(s.Quota, MaxQuota)
+	return s
+}
+
+// Classes of errors, for errors.Is.
+var (
+	ErrUnknown   = errors.New("there is no such approval")
+	ErrDecided   = errors.New("it is decided already")
+	ErrExpired   = errors.New("it has expired, which counts as denied")
+	ErrContent   = errors.New("the decision is about something else than what is in the queue")
+	ErrSignature = errors.New("the decision is not signed by a reviewer")
+	ErrQuota     = errors.New("too many questions of this agent wait for a person already")
+	ErrInvalid   = errors.New("the decision is not valid")
+)
+
+// At returns the item as it stands at a time: what has run out is expired, also
+// while nobody has written that down.
+func (it Item) At(now time.Time) Item {
+	switch {
+	case it.State == Pending && !now.Before(it.Expires):
+		it.State, it.Closed = Expired, it.Expires
+	case it.State == Approved && it.Decision != nil && !now.Before(it.Decision.Until):
+		it.State, it.Closed = Expired, it.Decision.Until
+	}
+	return it
+}
+
+// Holds reports whether a denial still answers the same question at a time.
+func (it *Item) Holds(now time.Time) bool {
+	return it.State == Denied && it.Decision != nil && now.Before(it.Decision.Until)
+}
+
+// Content returns the digest of everything in the item that does not change:
+// what a person saw, and signs for.
+func (it Item) Content() (string, error) {
+	it.State, it.Decision, it.Closed = "", nil, time.Time{}
+	it.Created, it.Expires = it.Created.UTC().Round(0), it.Expires.UTC().Round(0)
+	b, err := json.Marshal(&it, json.Deterministic(true))
+	if err != nil {
+		return "", fmt.Errorf("approvals: %w", err)
+	}
+	return phases.Digest(b)
+}
+
+// Clone returns a copy that shares nothing with the item.
+func (it Item) Clone() Item {
+	it.Action, it.Before, it.Details = slices.Clone(it.Action), slices.Clone(it.Before), slices.Clone(it.Details)
+	it.Hooks, it.Notes = slices.Clone(it.Hooks), slices.Clone(it.Notes)
+	if it.Scopes != nil {
+		s := *it.Scopes
+		it.Scopes = &s
+	}
+	if it.Decision != nil {
+		d := *it.Decision
+		d.Signature = slices.Clone(d.Signature)
+		it.Decision = &d
+	}
+	return it
+}

@@ -1,0 +1,136 @@
+package approvals
+
+import (
+	"context"
+	"time"
+)
+
+// Op is one step of one item, written in the transaction of the event that records
+// it. Exactly one of Create and Change is set.
+type Op struct {
+	Create *Item   // pending, or the step has failed: an item of its key is live, or the quota is used up
+	Quota  int     // with Create: undecided items of the kind that an agent may have, this one among them; a credential CredentialFactor times as many
+	Change *Change // the step has failed unless the item is in state From
+}
+
+// Change moves one item from a state to another.
+type Change struct {
+	ID       string
+	From, To State
+	Decision *Decision // with To approved or denied
+	At       time.Time // the time that counts for what has run out
+}
+
+// Legal reports whether a step is one that an item can take at all.
+func Legal(from, to State) bool {
+	switch from {
+	case Pending:
+		return to == Approved || to == Denied || to == Expired || to == Superseded
+	case Approved:
+		return to == Consumed || to == Expired || to == Superseded
+	}
+	return false
+}
+
+// Applies reports whether the change fits the item: its state, and time. It is
+// the meaning of a Change, which stores may compute in their own way.
+func (c *Change) Applies(it *Item) bool {
+	if it.State != c.From || !Legal(c.From, c.To) {
+		return false
+	}
+	over := it.At(c.At).State == Expired
+	switch c.To {
+	case Expired:
+		return over
+	case Superseded:
+		return true
+	}
+	return !over && (c.To != Approved && c.To != Denied || c.Decision != nil)
+}
+
+// Apply returns the item after the change. Preconditions: Applies.
+func (c *Change) Apply(it Item) Item {
+	it.State = c.To
+	if c.Decision != nil {
+		d := *c.Decision
+		it.Decision = &d
+	}
+	if c.To != Approved {
+		it.Closed = c.At.UTC().Round(0)
+	}
+	return it
+}
+
+// Query selects items; zero members select everything.
+type Query struct {
+	Kind     Kind
+	State    State
+	By       *Requester // exactly this one
+	Owner    string     // with this credential
+	Before   string     // only items with a smaller id: older ones
+	Limit    int        // 0 means DefaultLimit; at most MaxLimit
+	DueAt    time.Time  // only pending or approved items that have run out then
+	NotDueAt time.Time  // none of those
+}
+
+// Limits of one query.
+const (
+	DefaultLimit = 100
+	MaxLimit     = 1000
+)
+
+// EffectiveLimit returns the number of items that the query asks for at most.
+func (q *Query) EffectiveLimit() int {
+	switch {
+	case q.Limit <= 0:
+		return DefaultLimit
+	case q.Limit > MaxLimit:
+		return MaxLimit
+	}
+	return q.Limit
+}
+
+// Match reports whether the item is selected, apart from Limit.
+func (q *Query) Match(it *Item) bool {
+	due := func(at time.Time) bool {
+		return (it.State == Pending || it.State == Approved) && it.At(at).State == Expired
+	}
+	return (q.Kind == "" || q.Kind == it.Kind) && (q.State == "" || q.State == it.State) &&
+		(q.By == nil || *q.By == it.By) && (q.Owner == "" || q.Owner == it.By.Credential) && (q.Before == "" || it.ID < q.Before) &&
+		(q.DueAt.IsZero() || due(q.DueAt)) && (q.NotDueAt.IsZero() || !due(q.NotDueAt))
+}
+
+// Reader shows the queue. Items come as they are written down; see Item.At.
+// Implementations are safe for concurrent use.
+type Reader interface {
+	// Approval returns the item, or nil.
+	Approval(ctx context.Context, id string) (*Item, error)
+
+	// ApprovalByKey returns the newest item of the kind with the key, or nil.
+	ApprovalByKey(ctx context.Context, kind Kind, key string) (*Item, error)
+
+	// Approvals returns items, newest first.
+	Approvals(ctx context.Context, q Query) ([]Item, error)
+
+	// ApprovalUsage counts the undecided items of the kind at a time: of exactly
+	// this requester, and of everybody with its credential.
+	ApprovalUsage(ctx context.Context, kind Kind, by Requester, now time.Time) (Usage, error)
+}
+
+// Usage is how many items wait for a person.
+type Usage struct {
+	Agent, Credential int
+}
+
+// Full reports whether another item would be one too many.
+func (u Usage) Full(quota int) bool {
+	return u.Agent >= quota || u.Credential >= quota*CredentialFactor
+}
+
+// KeepClosed is how long an item is kept after its end. Its events stay.
+const KeepClosed = 30 * 24 * time.Hour
+
+// Forgettable reports whether the item has ended so long ago that it need not be kept.
+func (it *Item) Forgettable(now time.Time) bool {
+	return it.State != Pending && it.State != Approved && now.Sub(it.Closed) > KeepClosed
+}

@@ -1,0 +1,301 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// quota is what the tests allow one agent.
+const quota = 3
+
+// question returns an item; the same n is the same question in other words.
+func question(id string, n int) approvals.Item {
+	return approvals.Item{
+		ID: id, Kind: approvals.KindAsk, Key: fmt.Sprintf("key-%d", n), State: approvals.Pending,
+		By:      approvals.Requester{Credential: "uid 1000", Runtime: "r", Session: "s", Agent: "a"},
+		Created: T0, Expires: T0.Add(10 * time.Minute),
+	}
+}
+
+func create(it approvals.Item) kernel.Batch {
+	return kernel.Batch{Approvals: []approvals.Op{{Create: &it, Quota: quota}}}
+}
+
+func step(id string, from, to approvals.State, at time.Time) kernel.Batch {
+	ch := &approvals.Change{ID: id, From: from, To: to, At: at}
+	if to == approvals.Approved || to == approvals.Denied {
+		ch.Decision = &approvals.Decision{Verdict: approvals.Verdict(to), By: "dev", At: at, Until: at.Add(10 * time.Minute), Content: "sha256:0", Signature: []byte{1, 2}}
+	}
+	return kernel.Batch{Approvals: []approvals.Op{{Change: ch}}}
+}
+
+func stored(t *testing.T, s kernel.Store, id string) approvals.Item {
+	t.Helper()
+	it, err := s.Approval(t.Context(), id)
+	if err != nil || it == nil {
+		t.Fatalf("approval %s: %v, %v", id, it, err)
+	}
+	return *it
+}
+
+func listed(t *testing.T, s kernel.Store, q approvals.Query) string {
+	t.Helper()
+	list, err := s.Approvals(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, it := range list {
+		if !q.Match(&it) {
+			t.Errorf("%s is listed and does not match %+v", it.ID, q)
+		}
+		ids = append(ids, it.ID)
+	}
+	return strings.Join(ids, " ")
+}
+
+func approvalsRoundTrip(t *testing.T, s kernel.Store) {
+	it := question("1", 1)
+	it.Phase, it.Tool, it.Invocation, it.Reason = phases.PreTool, "exec", "i", "it pushes"
+	it.Action, it.Before = jsontext.Value(`{"tool":"exec","n":[1,2.50]}`), jsontext.Value(`{}`)
+	it.Hooks = []approvals.Asking{{Hook: "ask-push", Digest: "sha256:1", Reason: "a push"}}
+	it.Scopes, it.Details, it.Notes = &phases.Scopes{}, jsontext.Value(`{"x":null}`), []string{"n"}
+	want := it.Clone()
+	commit(t, s, create(it))
+	it.Action[2], it.Hooks[0].Hook = 'X', "X" // the caller's copies
+	if diff := cmp.Diff(want, stored(t, s, "1")); diff != "" {
+		t.Errorf("stored item differs (-want +got):\n%s", diff)
+	}
+	before, err1 := want.Content()
+	after, err2 := stored(t, s, "1").Content()
+	if err1 != nil || err2 != nil || before != after {
+		t.Errorf("the content has another digest: %s %s, %v %v", before, after, err1, err2)
+	}
+	got := stored(t, s, "1")
+	got.Action[2] = 'Y'
+	if string(stored(t, s, "1").Action) != string(want.Action) {
+		t.Error("a reader has changed what is stored")
+	}
+	commit(t, s, create(question("2", 2)))
+	other := question("3", 3)
+	other.By.Session, other.Kind = "s2", approvals.KindProposal
+	commit(t, s, create(other))
+	for want, q := range map[string]approvals.Query{
+		"3 2 1":  {},
+		"3 2":    {Limit: 2},
+		"2 1":    {Before: "3"},
+		"3":      {Kind: approvals.KindProposal},
+		" ":      {State: approvals.Denied},
+		"2 1 ":   {By: &it.By},
+		"3 2 1 ": {Owner: "uid 1000", NotDueAt: T0, State: approvals.Pending},
+	} {
+		if got := listed(t, s, q); got != strings.TrimSpace(want) {
+			t.Errorf("%+v lists %q, want %q", q, got, want)
+		}
+	}
+	if it, err := s.ApprovalByKey(t.Context(), approvals.KindAsk, "key-2"); err != nil || it == nil || it.ID != "2" {
+		t.Errorf("by key: %v, %v", it, err)
+	}
+	for _, k := range []approvals.Kind{approvals.KindProposal, "x"} {
+		if it, err := s.ApprovalByKey(t.Context(), k, "key-2"); err != nil || it != nil {
+			t.Errorf("by another kind's key: %v, %v", it, err)
+		}
+	}
+	if it, err := s.Approval(t.Context(), "nobody"); err != nil || it != nil {
+		t.Errorf("unknown id: %v, %v", it, err)
+	}
+}
+
+// Every pair of states is tried: what approvals.Legal forbids leaves no trace.
+func approvalSteps(t *testing.T, s kernel.Store) {
+	n := 0
+	late := T0.Add(time.Hour)
+	for _, from := range approvals.States() {
+		for _, to := range approvals.States() {
+			n++
+			id := fmt.Sprintf("%03d", n)
+			it := question(id, n)
+			it.By.Session = id
+			commit(t, s, create(it))
+			at := T0
+			switch from {
+			case approvals.Pending:
+			case approvals.Consumed:
+				commit(t, s, step(id, approvals.Pending, approvals.Approved, T0))
+				commit(t, s, step(id, approvals.Approved, from, T0))
+			case approvals.Expired:
+				commit(t, s, step(id, approvals.Pending, from, late))
+			default:
+				commit(t, s, step(id, approvals.Pending, from, T0))
+			}
+			if to == approvals.Expired {
+				at = late
+			}
+			b := step(id, from, to, at)
+			if !approvals.Legal(from, to) {
+				wantConflict(t, s, b)
+				if got := stored(t, s, id).State; got != from {
+					t.Errorf("%s → %s was refused and left %s", from, to, got)
+				}
+				continue
+			}
+			wantConflict(t, s, step("nobody", from, to, at))
+			commit(t, s, b)
+			if got := stored(t, s, id).State; got != to {
+				t.Errorf("%s → %s left %s", from, to, got)
+			}
+			wantConflict(t, s, b) // never twice
+		}
+	}
+	d := stored(t, s, "002").Decision
+	if d == nil || d.By != "dev" || len(d.Signature) != 2 {
+		t.Errorf("decision %+v", d)
+	}
+}
+
+func approvalsRunOut(t *testing.T, s kernel.Store) {
+	end := T0.Add(10 * time.Minute)
+	commit(t, s, create(question("1", 1)))
+	wantConflict(t, s, step("1", approvals.Pending, approvals.Expired, end.Add(-1)))
+	for _, to := range []approvals.State{approvals.Approved, approvals.Denied} {
+		wantConflict(t, s, step("1", approvals.Pending, to, end))
+	}
+	if got := listed(t, s, approvals.Query{DueAt: end}); got != "1" {
+		t.Errorf("due: %q", got)
+	}
+	if got := listed(t, s, approvals.Query{DueAt: end.Add(-1)}) + listed(t, s, approvals.Query{NotDueAt: end}); got != "" {
+		t.Errorf("due too early: %q", got)
+	}
+	// The same question can be asked again, in the same transaction that notes the end of the first.
+	it := question("2", 1)
+	it.Created, it.Expires = end, end.Add(10*time.Minute)
+	b := step("1", approvals.Pending, approvals.Expired, end)
+	b.Approvals = append(b.Approvals, approvals.Op{Create: &it, Quota: quota})
+	commit(t, s, b)
+	if got := stored(t, s, "1"); got.State != approvals.Expired || !got.Closed.Equal(end) {
+		t.Errorf("%+v", got)
+	}
+	// An approval that nobody used runs out as well.
+	commit(t, s, step("2", approvals.Pending, approvals.Approved, end))
+	over := end.Add(10 * time.Minute)
+	wantConflict(t, s, step("2", approvals.Approved, approvals.Consumed, over))
+	if got := listed(t, s, approvals.Query{DueAt: over}); got != "2" {
+		t.Errorf("due: %q", got)
+	}
+	commit(t, s, step("2", approvals.Approved, approvals.Consumed, over.Add(-1)))
+}
+
+func approvalQuota(t *testing.T, s kernel.Store) {
+	for n := range quota {
+		commit(t, s, create(question(fmt.Sprint("a", n), n)))
+	}
+	wantConflict(t, s, create(question("a9", 9)))
+	same := question("b", 0)
+	same.By.Session = "s2"
+	wantConflict(t, s, create(same)) // the same question, whoever asks
+	same.Key = "another"
+	commit(t, s, create(same)) // others are served
+	proposal := question("c", 10)
+	proposal.Kind = approvals.KindProposal
+	commit(t, s, create(proposal)) // kinds do not crowd each other out
+	u, err := s.ApprovalUsage(t.Context(), approvals.KindAsk, question("", 0).By, T0)
+	if err != nil || u != (approvals.Usage{Agent: quota, Credential: quota + 1}) {
+		t.Errorf("usage %+v, %v", u, err)
+	}
+	// What has run out does not count, also before that is written down.
+	u, err = s.ApprovalUsage(t.Context(), approvals.KindAsk, question("", 0).By, T0.Add(10*time.Minute))
+	if err != nil || u != (approvals.Usage{}) {
+		t.Errorf("usage %+v, %v", u, err)
+	}
+	commit(t, s, step("a0", approvals.Pending, approvals.Denied, T0))
+	commit(t, s, create(question("a9", 9)))
+	commit(t, s, step("a1", approvals.Pending, approvals.Approved, T0))
+	wantConflict(t, s, create(question("d", 1))) // approved and not used yet: the question is answered
+	// One credential that passes for many agents has a quota of its own.
+	for n := range quota * approvals.CredentialFactor {
+		it := question(fmt.Sprintf("f%03d", n), 100+n)
+		it.By = approvals.Requester{Credential: "flood", Session: fmt.Sprint(n)}
+		commit(t, s, create(it))
+	}
+	it := question("g", 99)
+	it.By = approvals.Requester{Credential: "flood", Session: "new"}
+	wantConflict(t, s, create(it))
+}
+
+// Of many who decide or use at the same time, one succeeds.
+func approvalsOnce(t *testing.T, s kernel.Store) {
+	commit(t, s, create(question("1", 1)))
+	for _, b := range []func() kernel.Batch{
+		func() kernel.Batch { return step("1", approvals.Pending, approvals.Approved, T0) },
+		func() kernel.Batch { return step("1", approvals.Approved, approvals.Consumed, T0) },
+	} {
+		var wg sync.WaitGroup
+		var won, lost atomic.Int64
+		for range 16 {
+			wg.Go(func() {
+				batch := b()
+				batch.Now = T0
+				switch _, err := s.Commit(t.Context(), batch); {
+				case err == nil:
+					won.Add(1)
+				case errors.Is(err, kernel.ErrConflict):
+					lost.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if won.Load() != 1 || lost.Load() != 15 {
+			t.Errorf("%d succeeded, %d lost", won.Load(), lost.Load())
+		}
+	}
+}
+
+func approvalConflicts(t *testing.T, s kernel.Store) {
+	commit(t, s, create(question("1", 1)))
+	b := create(question("2", 2))
+	b.Events = []phases.Event{event("e")}
+	b.StateWrites = []kernel.StateWrite{{Namespace: "n", Key: "k", Value: []byte("v")}}
+	b.Approvals = append(b.Approvals, step("1", approvals.Approved, approvals.Consumed, T0).Approvals...)
+	wantConflict(t, s, b)
+	v, err := s.HookState(t.Context(), "n", "k")
+	if err != nil || v.Version != 0 || len(all(t, s)) != 0 || listed(t, s, approvals.Query{}) != "1" {
+		t.Errorf("a conflict left traces: %v %v %q, %v", v, all(t, s), listed(t, s, approvals.Query{}), err)
+	}
+	b = create(question("3", 3))
+	b.StateReads = []kernel.StateRead{{Namespace: "n", Key: "k", Version: 7}}
+	wantConflict(t, s, b)
+	if got := listed(t, s, approvals.Query{}); got != "1" {
+		t.Errorf("listed: %q", got)
+	}
+}
+
+func approvalsForgotten(t *testing.T, s kernel.Store) {
+	commit(t, s, create(question("1", 1)))
+	commit(t, s, create(question("2", 2)))
+	commit(t, s, step("1", approvals.Pending, approvals.Denied, T0))
+	for _, c := range []struct {
+		after time.Duration
+		want  string
+	}{{approvals.KeepClosed, "2 1"}, {approvals.KeepClosed + 1, "2"}} {
+		if _, err := s.Prune(t.Context(), T0.Add(c.after)); err != nil {
+			t.Fatal(err)
+		}
+		if got := listed(t, s, approvals.Query{}); got != c.want {
+			t.Errorf("after %v: %q, want %q", c.after, got, c.want)
+		}
+	}
+}
