@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,31 +51,13 @@ func readEvidence(path string) ([]tiers.Evidence, error) {
 		if len(out) > tiers.MaxEvidenceList {
 			break // one more than are looked at, so that somebody says so
 		}
-		data, err := readPiece(filepath.Join(dir, e.Name()))
+		data, err := readStart(filepath.Join(dir, e.Name()), tiers.MaxEvidence+1) // one byte more than is accepted, which then says so
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, tiers.Evidence{Kind: evidenceKinds[kind[1]], Name: e.Name(), Data: data})
 	}
 	return out, nil
-}
-
-// readPiece reads one byte more than is accepted, which then says so, and does not
-// touch what is not a regular file.
-func readPiece(path string) ([]byte, error) {
-	fi, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !fi.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, tiers.MaxEvidence+1))
 }
 
 // keepEvidence writes evidence beside the blob.

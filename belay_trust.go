@@ -221,8 +221,20 @@ func TrustPolicy(dir string) (*tiers.Policy, error) {
 	return readPolicy(filepath.Join(dir, tiers.PolicyFile))
 }
 
-// readSmall reads a regular file of at most limit bytes: a pipe would hang.
+// readSmall reads a regular file of at most limit bytes.
 func readSmall(path string, limit int64) ([]byte, error) {
+	b, err := readStart(path, limit+1)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(b)) > limit {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, limit)
+	}
+	return b, nil
+}
+
+// readStart reads the first n bytes of a regular file: a pipe would hang.
+func readStart(path string, n int64) ([]byte, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -235,14 +247,7 @@ func readSmall(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(b)) > limit {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, limit)
-	}
-	return b, nil
+	return io.ReadAll(io.LimitReader(f, n))
 }
 
 func errorText(err error) string {

@@ -254,17 +254,7 @@ func EncodeInvocation(inv Invocation) ([]byte, error) {
 		return nil, err
 	}
 	var d documentWriter
-	d.text("phase", string(inv.Phase))
-	d.text("id", inv.ID)
-	d.text("runtime", inv.Runtime)
-	d.text("session", inv.Session)
-	d.text("agent", inv.Agent)
-	d.text("run", inv.Run)
-	d.text("user", inv.User)
-	d.text("cwd", inv.CWD)
-	if !inv.Time.IsZero() {
-		d.text("time", inv.Time.UTC().Format(timeFormat))
-	}
+	d.envelope(&inv)
 	d.text("traceparent", inv.Traceparent)
 	d.raw("action", trim(inv.Action))
 	if !inv.Scopes.isZero() {

@@ -28,17 +28,7 @@ func Document(inv Invocation, md Metadata) (jsontext.Value, error) {
 	}
 	var d documentWriter
 	d.b = make([]byte, 0, len(action)+512)
-	d.text("phase", string(inv.Phase))
-	d.text("id", inv.ID)
-	d.text("runtime", inv.Runtime)
-	d.text("session", inv.Session)
-	d.text("agent", inv.Agent)
-	d.text("run", inv.Run)
-	d.text("user", inv.User)
-	d.text("cwd", inv.CWD)
-	if !inv.Time.IsZero() {
-		d.text("time", inv.Time.UTC().Format(timeFormat))
-	}
+	d.envelope(&inv)
 	walk(action, skipSpace(action, 0), func(m member) bool {
 		d.member(action[m.name.start:m.name.end], action[m.value.start:m.value.end])
 		return true
@@ -88,6 +78,21 @@ func (d *documentWriter) raw(name string, value []byte) { d.member(quote(name), 
 func (d *documentWriter) text(name, s string) {
 	if s != "" {
 		d.member(quote(name), quote(s))
+	}
+}
+
+// envelope adds what every invocation says beside its action.
+func (d *documentWriter) envelope(inv *Invocation) {
+	d.text("phase", string(inv.Phase))
+	d.text("id", inv.ID)
+	d.text("runtime", inv.Runtime)
+	d.text("session", inv.Session)
+	d.text("agent", inv.Agent)
+	d.text("run", inv.Run)
+	d.text("user", inv.User)
+	d.text("cwd", inv.CWD)
+	if !inv.Time.IsZero() {
+		d.text("time", inv.Time.UTC().Format(timeFormat))
 	}
 }
 

@@ -9,17 +9,11 @@ import (
 // peerUID asks the system who is at the other end of a unix socket: whoever
 // connected, at the time of connecting.
 func peerUID(c *net.UnixConn) (uid int, err error) {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return -1, err
-	}
-	var cred *unix.Ucred
-	var sysErr error
-	if err := raw.Control(func(fd uintptr) { cred, sysErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
-		return -1, err
-	}
-	if sysErr != nil {
-		return -1, sysErr
-	}
-	return int(cred.Uid), nil
+	return askSocket(c, func(fd int) (uint32, error) {
+		cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+		if err != nil {
+			return 0, err
+		}
+		return cred.Uid, nil
+	})
 }
