@@ -1,6 +1,13 @@
 package kernel
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+// ErrDamaged is, beside ErrUnavailable, the class of errors of a stored tree that
+// does not even look like one.
+var ErrDamaged = errors.New("the stored tree is damaged")
 
 // Log shows the events of a store as an append-only Merkle log (RFC 6962 hashes,
 // numbered as in golang.org/x/mod/sumdb/tlog). Event number n is leaf n-1, and the

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -83,6 +84,10 @@ func (v *verifier) run(ctx context.Context) error {
 		return err
 	}
 	size, err := v.log.LogSize(ctx)
+	if errors.Is(err, kernel.ErrDamaged) {
+		v.wrong(0, 0, "the tree over the events is damaged: %v", err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -75,11 +75,15 @@ var migrations = [...]string{
 	) STRICT;`,
 
 	approvalsSchema,
+
+	tilesSchema,
 }
 
-// treeVersion is the schema version that brought the tree: older databases get
-// one over the events that they hold then.
-const treeVersion = 2
+// Schema versions that took more than statements.
+const (
+	treeVersion  = 2 // brought the tree: older databases get one over the events that they hold
+	tilesVersion = 4 // brought the form that it has now
+)
 
 // errForeign: the file is a database, but not one that this program may write.
 var errForeign = errors.New("not a database of this program")
@@ -116,12 +120,15 @@ func migrateLocked(c *sqlite3.Conn) (err error) {
 	if version > len(migrations) {
 		return fmt.Errorf("%w: schema version %d was written by a newer belay", errForeign, version)
 	}
-	for ; version < len(migrations); version++ {
+	for first := version; version < len(migrations); version++ {
 		if err = c.Exec(migrations[version]); err != nil {
 			return fmt.Errorf("migration %d: %w", version+1, err)
 		}
-		if version+1 == treeVersion {
-			if err = plant(c); err != nil {
+		if version+1 == tilesVersion {
+			if err = plant(c, first >= treeVersion); err == nil {
+				err = c.Exec("DROP TABLE tree; DROP TABLE tree_size")
+			}
+			if err != nil {
 				return fmt.Errorf("migration %d: %w", version+1, err)
 			}
 		}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ const (
 type Options struct {
 	ReadOnly bool   // no migration, no writer: every Commit answers ErrUnavailable
 	VFS      string // name of a registered file system layer; for fault tests
+	LogPages int    // pages after which the write-ahead log is moved in any case; 0 means 4,000
 }
 
 // Store is a kernel.Store in a SQLite database. It is safe for concurrent use,
@@ -33,6 +35,7 @@ type Store struct {
 	path     string
 	vfs      string
 	readOnly bool
+	logPages int
 
 	readers chan *conn // idle connections; nil stands for one not opened yet
 
@@ -51,7 +54,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, unavailable("open", err)
 	}
-	s := &Store{path: abs, vfs: o.VFS, readOnly: o.ReadOnly, readers: make(chan *conn, maxReaders), requests: make(chan *request, maxGroup)}
+	s := &Store{path: abs, vfs: o.VFS, readOnly: o.ReadOnly, logPages: cmp.Or(o.LogPages, busyLog), readers: make(chan *conn, maxReaders), requests: make(chan *request, maxGroup)}
 	if !o.ReadOnly && o.VFS == "" {
 		if err := createFiles(abs); err != nil {
 			return nil, unavailable("create", err)
@@ -72,7 +75,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	s.writer.Add(1)
 	go func() {
 		defer s.writer.Done()
-		(&writer{store: s, conn: c}).run()
+		w := &writer{store: s}
+		w.use(c)
+		w.run()
 	}()
 	return s, nil
 }

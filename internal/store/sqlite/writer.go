@@ -4,93 +4,43 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/belay-hooks/belay/kernel"
-	"github.com/belay-hooks/belay/phases"
 )
 
-// A request is one batch on its way through the writer, or a deletion of old runs.
-type request struct {
-	batch kernel.Batch
-	prune time.Time // not zero: drop what was last used before this, ignore batch
-	note  []byte    // not nil: keep this checkpoint of noted leaves, ignore batch
-	noted int64
-
-	taken   atomic.Bool // set by whoever decides first: the writer, or a caller that gave up
-	receipt kernel.Receipt
-	pruned  int
-	err     error
-	done    chan struct{}
-}
-
-// Commit implements kernel.Store.
-func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
-	r := &request{batch: b, done: make(chan struct{})}
-	if err := s.submit(ctx, r); err != nil {
-		return kernel.Receipt{}, unavailable("commit", err)
-	}
-	return r.receipt, nil
-}
-
-// Prune implements kernel.Store.
-func (s *Store) Prune(ctx context.Context, now time.Time) (int, error) {
-	r := &request{prune: now.Add(-kernel.MetadataTTL), done: make(chan struct{})}
-	if err := s.submit(ctx, r); err != nil {
-		return 0, unavailable("prune", err)
-	}
-	return r.pruned, nil
-}
-
-// submit hands the request to the writer and waits for its outcome.
-func (s *Store) submit(ctx context.Context, r *request) error {
-	if err := s.enqueue(ctx, r); err != nil {
-		return err
-	}
-	select {
-	case <-r.done:
-		return r.err
-	case <-ctx.Done():
-		if r.taken.CompareAndSwap(false, true) {
-			return ctx.Err() // the writer will skip it
-		}
-		<-r.done
-		return r.err
-	}
-}
-
-func (s *Store) enqueue(ctx context.Context, r *request) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	switch {
-	case s.closed:
-		return errClosed
-	case s.readOnly:
-		return errors.New("opened for reading only")
-	case ctx.Err() != nil:
-		return ctx.Err()
-	}
-	select {
-	case s.requests <- r:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+const (
+	// Pages of the write-ahead log after which it is moved into the database: when
+	// nothing has been asked for so long, and whoever waits. The larger it may become,
+	// the more often a page is in it, and is moved only once.
+	idleLog   = 1000
+	busyLog   = 4000
+	idleAfter = 20 * time.Millisecond
+)
 
 // writer is the only one in this process that writes. It runs in one goroutine.
 type writer struct {
 	store *Store
 	conn  *conn // nil after a failure of the disk, until recover succeeds
+	edge  *edge // as the last transaction left it; nil when that is not known
+
+	pages int // of the write-ahead log
+	moved int // pages when it was last moved, or begun to be
 }
 
 func (w *writer) run() {
 	group := make([]*request, 0, maxGroup)
-	for r := range w.store.requests {
+	for {
+		r, ok := w.next()
+		if !ok {
+			break
+		}
+		if r == nil {
+			w.checkpoint()
+			continue
+		}
 		group = append(group[:0], r)
 		// What has come in while the last sync was under way goes together;
 		// nobody waits for company that may never come.
@@ -107,9 +57,54 @@ func (w *writer) run() {
 			}
 		}
 		w.write(group)
+		if w.due(w.store.logPages) {
+			w.checkpoint()
+		}
 	}
 	if w.conn != nil {
 		w.conn.close()
+	}
+}
+
+// next waits for a request. It returns nil when there is time for the log.
+func (w *writer) next() (r *request, ok bool) {
+	if !w.due(min(idleLog, w.store.logPages)) {
+		r, ok = <-w.store.requests
+		return r, ok
+	}
+	t := time.NewTimer(idleAfter)
+	defer t.Stop()
+	select {
+	case r, ok = <-w.store.requests:
+		return r, ok
+	case <-t.C:
+		return nil, true
+	}
+}
+
+// use takes a connection into use. SQLite would move the log inside COMMIT, while
+// the callers wait, and would keep an error of that to itself.
+func (w *writer) use(c *conn) {
+	w.conn, w.edge, w.pages, w.moved = c, nil, 0, 0
+	c.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
+		if pages < w.moved {
+			w.moved = 0 // it was begun anew
+		}
+		w.pages = pages
+		return nil
+	})
+}
+
+// due reports whether the log has grown by so many pages since it was last moved.
+func (w *writer) due(pages int) bool { return w.conn != nil && w.pages-w.moved >= pages }
+
+// checkpoint moves the log into the database, as far as readers let it. After an
+// error it is not known what has reached the disk; see recover.
+func (w *writer) checkpoint() {
+	w.moved = w.pages
+	if _, _, err := w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE); err != nil && !errors.Is(err, sqlite3.BUSY) {
+		w.conn.close()
+		w.conn = nil
 	}
 }
 
@@ -124,7 +119,11 @@ func (w *writer) write(group []*request) {
 	if len(live) == 0 {
 		return
 	}
-	if err := w.transaction(live); err != nil {
+	err := w.transaction(live, false)
+	if errors.Is(err, errTogether) {
+		err = w.transaction(live, true)
+	}
+	if err != nil {
 		for _, r := range live {
 			r.receipt, r.err = kernel.Receipt{}, unavailable("commit", err)
 		}
@@ -136,27 +135,26 @@ func (w *writer) write(group []*request) {
 
 // transaction writes the group. A nil error means that the transaction is
 // durable and every request has its own outcome; otherwise nothing of it is.
-func (w *writer) transaction(group []*request) error {
+func (w *writer) transaction(group []*request, apart bool) error {
 	if w.conn == nil {
 		if err := w.recover(); err != nil {
 			return fmt.Errorf("the database failed and could not be opened anew: %w", err)
 		}
 	}
-	err := w.conn.Exec("BEGIN IMMEDIATE")
+	err := w.conn.exec("BEGIN IMMEDIATE")
 	if err == nil {
-		err = w.apply(group)
+		err = w.apply(group, apart)
 		if err == nil {
-			err = w.conn.Exec("COMMIT")
+			err = w.conn.exec("COMMIT")
 		}
 	}
 	if err == nil {
 		return nil
 	}
-	if !w.conn.GetAutocommit() {
-		_ = w.conn.Exec("ROLLBACK") // if this fails, closing the connection undoes it
-	}
-	if !errors.Is(err, sqlite3.BUSY) {
-		w.conn.close()
+	w.edge = nil
+	undone := w.conn.GetAutocommit() || w.conn.exec("ROLLBACK") == nil
+	if !undone || !errors.Is(err, sqlite3.BUSY) && !errors.Is(err, errTogether) {
+		w.conn.close() // which undoes it, if that was still to be done
 		w.conn = nil
 	}
 	return err
@@ -176,208 +174,87 @@ func (w *writer) recover() error {
 		c.close()
 		return err
 	}
-	w.conn = c
+	w.use(c)
 	return nil
 }
 
-// apply runs each request in its own savepoint. An error means that the
-// connection cannot be trusted and the whole transaction has to go.
-func (w *writer) apply(group []*request) error {
+// errTogether: the group cannot be written as it is, but perhaps without one of it.
+var errTogether = errors.New("a batch of the group cannot be written")
+
+// apply writes the group. A request that is refused before anything of it was
+// written, as most that conflict are, leaves the others alone. One that fails later
+// makes the answer errTogether; then apart gives each a savepoint. Any other
+// error means that the connection cannot be trusted.
+func (w *writer) apply(group []*request, apart bool) (err error) {
 	c := w.conn
 	// The size of the tree counts, not the newest event: a number is never given
 	// twice, not even when somebody has removed the tail of the events.
-	last, err := treeSize(c)
-	if err != nil {
+	if w.edge, err = w.edge.current(c); err != nil {
 		return err
 	}
-	first := last
 	for _, r := range group {
-		r.receipt, r.pruned, r.err = kernel.Receipt{}, 0, nil
-		if err := c.exec("SAVEPOINT batch"); err != nil {
-			return err
+		before := c.TotalChanges()
+		if apart {
+			err = w.savepoint(r)
+		} else {
+			r.err = w.one(r)
 		}
 		switch {
-		case !r.prune.IsZero():
-			r.err = c.exec("DELETE FROM runs WHERE used_ns < ?", r.prune)
-			r.pruned = int(c.Changes())
-			if r.err == nil {
-				r.err = pruneApprovals(c, r.prune.Add(kernel.MetadataTTL))
-			}
-		case r.note != nil:
-			r.err = c.exec("INSERT INTO checkpoints (size, note) VALUES (?, ?)", r.noted, r.note)
-		default:
-			r.err = writeBatch(c, &r.batch, last)
+		case err != nil:
+			return err
+		case r.err == nil || apart:
+		case fatal(r.err):
+			return r.err
+		case c.TotalChanges() != before:
+			return fmt.Errorf("%w: %w", errTogether, r.err)
 		}
-		if r.err != nil {
-			if fatal(r.err) {
-				return r.err
-			}
-			if err := c.Exec("ROLLBACK TO batch"); err != nil {
-				return err
-			}
-		} else if n := int64(len(r.batch.Events)); n > 0 {
-			r.receipt = kernel.Receipt{First: last + 1, Last: last + n}
-			last += n
+	}
+	return w.edge.write(c)
+}
+
+// savepoint writes one request, or leaves no trace of it.
+func (w *writer) savepoint(r *request) error {
+	c := w.conn
+	if err := c.exec("SAVEPOINT batch"); err != nil {
+		return err
+	}
+	before := w.edge.clone()
+	if r.err = w.one(r); r.err != nil {
+		if fatal(r.err) {
+			return r.err
 		}
-		if err := c.exec("RELEASE batch"); err != nil {
+		if err := c.exec("ROLLBACK TO batch"); err != nil {
+			return err
+		}
+		w.edge = before
+	}
+	return c.exec("RELEASE batch")
+}
+
+// one writes one request.
+func (w *writer) one(r *request) error {
+	r.receipt = kernel.Receipt{}
+	if r.work != nil {
+		return r.work(w.conn)
+	}
+	first := w.edge.size + 1
+	if err := writeBatch(w.conn, &r.batch); err != nil {
+		return err
+	}
+	for i := range r.bodies {
+		if err := writeEvent(w.conn, w.edge, &r.batch.Events[i], r.bodies[i]); err != nil {
 			return err
 		}
 	}
-	if last == first {
-		return nil
+	if w.edge.size >= first {
+		r.receipt = kernel.Receipt{First: first, Last: w.edge.size}
 	}
-	return c.exec("UPDATE tree_size SET size = ?", last)
+	return nil
 }
 
 // fatal reports whether an error says something about the database rather than about the batch.
 func fatal(err error) bool {
 	var se *sqlite3.Error
-	return errors.As(err, &se) && se.Code() != sqlite3.CONSTRAINT && se.Code() != sqlite3.TOOBIG
-}
-
-func conflict(what string) error { return fmt.Errorf("sqlite store: %w: %s", kernel.ErrConflict, what) }
-
-// writeBatch checks and writes one batch; last is the newest sequence number.
-func writeBatch(c *conn, b *kernel.Batch, last int64) error {
-	if err := check(c, b); err != nil {
-		return err
-	}
-	if err := writeRun(c, b); err != nil {
-		return err
-	}
-	for _, sw := range b.StateWrites {
-		if err := writeState(c, sw); err != nil {
-			return err
-		}
-	}
-	if err := writeLatch(c, b); err != nil {
-		return err
-	}
-	if err := writeApprovals(c, b.Approvals); err != nil {
-		return err
-	}
-	for i := range b.Events {
-		if err := writeEvent(c, b.Events[i], last+int64(i)+1); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// check compares what the batch was computed from with what is stored now.
-func check(c *conn, b *kernel.Batch) error {
-	if k := b.Unlatched; k != nil {
-		latched := false
-		err := c.query("SELECT 1 FROM latches WHERE runtime=? AND session=?", func(*sqlite3.Stmt) error {
-			latched = true
-			return nil
-		}, k.Runtime, k.Session)
-		if err != nil {
-			return err
-		}
-		if latched {
-			return conflict("session latched")
-		}
-	}
-	for _, r := range b.StateReads {
-		var version int64
-		err := c.query("SELECT version FROM state WHERE namespace=? AND key=?", func(st *sqlite3.Stmt) error {
-			version = st.ColumnInt64(0)
-			return nil
-		}, r.Namespace, r.Key)
-		if err != nil {
-			return err
-		}
-		if version != r.Version {
-			return conflict("hook state")
-		}
-	}
-	return nil
-}
-
-func writeState(c *conn, w kernel.StateWrite) error {
-	if w.Delete {
-		return c.exec("DELETE FROM state WHERE namespace=? AND key=?", w.Namespace, w.Key)
-	}
-	if err := c.exec("UPDATE state_version SET version = version + 1"); err != nil {
-		return err
-	}
-	return c.exec(`INSERT INTO state (namespace, key, version, value) VALUES (?, ?, (SELECT version FROM state_version), ?)
-		ON CONFLICT DO UPDATE SET version = excluded.version, value = excluded.value`, w.Namespace, w.Key, w.Value)
-}
-
-func writeRun(c *conn, b *kernel.Batch) error {
-	if r := b.Run; r != nil {
-		var version int64
-		err := c.query("SELECT version FROM runs WHERE runtime=? AND session=? AND run=?", func(st *sqlite3.Stmt) error {
-			version = st.ColumnInt64(0)
-			return nil
-		}, r.Key.Runtime, r.Key.Session, r.Key.Run)
-		if err != nil {
-			return err
-		}
-		if version != r.Version {
-			return conflict("run metadata")
-		}
-		metadata, err := json.Marshal(r.Metadata, json.Deterministic(true))
-		if err != nil {
-			return err
-		}
-		retries, err := json.Marshal(r.Retries, json.Deterministic(true))
-		if err != nil {
-			return err
-		}
-		err = c.exec(`INSERT INTO runs (runtime, session, run, version, used_ns, metadata, retries) VALUES (?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET version=excluded.version, used_ns=excluded.used_ns, metadata=excluded.metadata, retries=excluded.retries`,
-			r.Key.Runtime, r.Key.Session, r.Key.Run, version+1, b.Now, metadata, retries)
-		if err != nil {
-			return err
-		}
-	}
-	if k := b.TouchRun; k != nil {
-		// An expired run stays expired: using it must not bring its contents back.
-		return c.exec("UPDATE runs SET used_ns=? WHERE runtime=? AND session=? AND run=? AND used_ns<? AND used_ns>=?",
-			b.Now, k.Runtime, k.Session, k.Run, b.Now, b.Now.Add(-kernel.MetadataTTL))
-	}
-	return nil
-}
-
-func writeLatch(c *conn, b *kernel.Batch) error {
-	if k := b.ClearLatch; k != nil {
-		if err := c.exec("DELETE FROM latches WHERE runtime=? AND session=?", k.Runtime, k.Session); err != nil {
-			return err
-		}
-		if c.Changes() == 0 {
-			return conflict("no such latch")
-		}
-	}
-	if b.Latch != nil {
-		l := *b.Latch
-		l.Since = l.Since.UTC().Round(0)
-		body, err := json.Marshal(&l)
-		if err != nil {
-			return err
-		}
-		return c.exec("INSERT INTO latches (runtime, session, since_ns, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-			l.Runtime, l.Session, l.Since, body)
-	}
-	return nil
-}
-
-func writeEvent(c *conn, e phases.Event, seq int64) error {
-	if e.ID == "" {
-		return errors.New("event without an id")
-	}
-	e.Seq = seq
-	e.Time = e.Time.UTC()
-	body, err := json.Marshal(&e, json.Deterministic(true))
-	if err != nil {
-		return fmt.Errorf("encode event: %w", err)
-	}
-	if err := grow(c, seq-1, body); err != nil {
-		return err
-	}
-	return c.exec(`INSERT INTO events (seq, id, type, time_ns, phase, runtime, session, agent, invocation, binding, decision, kind, body)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		seq, e.ID, string(e.Type), e.Time, string(e.Phase), e.Runtime, e.Session, e.Agent, e.Invocation, e.Binding, e.Decision, string(e.Kind), body)
+	return errors.As(err, &se) && se.Code() != sqlite3.CONSTRAINT && se.Code() != sqlite3.TOOBIG ||
+		errors.Is(err, kernel.ErrDamaged)
 }

@@ -1,0 +1,131 @@
+package sqlite
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/belay-hooks/belay/kernel"
+)
+
+func conflict(what string) error { return fmt.Errorf("sqlite store: %w: %s", kernel.ErrConflict, what) }
+
+// writeBatch checks and writes one batch, but for its events.
+func writeBatch(c *conn, b *kernel.Batch) error {
+	if err := check(c, b); err != nil {
+		return err
+	}
+	if err := writeRun(c, b); err != nil {
+		return err
+	}
+	for _, sw := range b.StateWrites {
+		if err := writeState(c, sw); err != nil {
+			return err
+		}
+	}
+	if err := writeLatch(c, b); err != nil {
+		return err
+	}
+	return writeApprovals(c, b.Approvals)
+}
+
+// check compares what the batch was computed from with what is stored now.
+func check(c *conn, b *kernel.Batch) error {
+	if k := b.Unlatched; k != nil {
+		latched := false
+		err := c.query("SELECT 1 FROM latches WHERE runtime=? AND session=?", func(*sqlite3.Stmt) error {
+			latched = true
+			return nil
+		}, k.Runtime, k.Session)
+		if err != nil {
+			return err
+		}
+		if latched {
+			return conflict("session latched")
+		}
+	}
+	for _, r := range b.StateReads {
+		var version int64
+		err := c.query("SELECT version FROM state WHERE namespace=? AND key=?", func(st *sqlite3.Stmt) error {
+			version = st.ColumnInt64(0)
+			return nil
+		}, r.Namespace, r.Key)
+		if err != nil {
+			return err
+		}
+		if version != r.Version {
+			return conflict("hook state")
+		}
+	}
+	return nil
+}
+
+func writeState(c *conn, w kernel.StateWrite) error {
+	if w.Delete {
+		return c.exec("DELETE FROM state WHERE namespace=? AND key=?", w.Namespace, w.Key)
+	}
+	if err := c.exec("UPDATE state_version SET version = version + 1"); err != nil {
+		return err
+	}
+	return c.exec(`INSERT INTO state (namespace, key, version, value) VALUES (?, ?, (SELECT version FROM state_version), ?)
+		ON CONFLICT DO UPDATE SET version = excluded.version, value = excluded.value`, w.Namespace, w.Key, w.Value)
+}
+
+func writeRun(c *conn, b *kernel.Batch) error {
+	if r := b.Run; r != nil {
+		var version int64
+		err := c.query("SELECT version FROM runs WHERE runtime=? AND session=? AND run=?", func(st *sqlite3.Stmt) error {
+			version = st.ColumnInt64(0)
+			return nil
+		}, r.Key.Runtime, r.Key.Session, r.Key.Run)
+		if err != nil {
+			return err
+		}
+		if version != r.Version {
+			return conflict("run metadata")
+		}
+		metadata, err := json.Marshal(r.Metadata, json.Deterministic(true))
+		if err != nil {
+			return err
+		}
+		retries, err := json.Marshal(r.Retries, json.Deterministic(true))
+		if err != nil {
+			return err
+		}
+		err = c.exec(`INSERT INTO runs (runtime, session, run, version, used_ns, metadata, retries) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET version=excluded.version, used_ns=excluded.used_ns, metadata=excluded.metadata, retries=excluded.retries`,
+			r.Key.Runtime, r.Key.Session, r.Key.Run, version+1, b.Now, metadata, retries)
+		if err != nil {
+			return err
+		}
+	}
+	if k := b.TouchRun; k != nil {
+		// An expired run stays expired: using it must not bring its contents back.
+		return c.exec("UPDATE runs SET used_ns=? WHERE runtime=? AND session=? AND run=? AND used_ns<? AND used_ns>=?",
+			b.Now, k.Runtime, k.Session, k.Run, b.Now, b.Now.Add(-kernel.MetadataTTL))
+	}
+	return nil
+}
+
+func writeLatch(c *conn, b *kernel.Batch) error {
+	if k := b.ClearLatch; k != nil {
+		if err := c.exec("DELETE FROM latches WHERE runtime=? AND session=?", k.Runtime, k.Session); err != nil {
+			return err
+		}
+		if c.Changes() == 0 {
+			return conflict("no such latch")
+		}
+	}
+	if b.Latch != nil {
+		l := *b.Latch
+		l.Since = l.Since.UTC().Round(0)
+		body, err := json.Marshal(&l)
+		if err != nil {
+			return err
+		}
+		return c.exec("INSERT INTO latches (runtime, session, since_ns, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			l.Runtime, l.Session, l.Since, body)
+	}
+	return nil
+}

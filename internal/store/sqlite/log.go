@@ -1,0 +1,86 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json"
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// LogSize implements kernel.Store.
+func (s *Store) LogSize(ctx context.Context) (size int64, err error) {
+	err = s.read(ctx, "read the size of the log", func(c *conn) error {
+		size, _, err = treeSize(c)
+		return err
+	})
+	return size, err
+}
+
+// LogLeaves implements kernel.Store.
+func (s *Store) LogLeaves(ctx context.Context, after int64, limit int) ([]kernel.LogLeaf, error) {
+	var out []kernel.LogLeaf
+	err := s.read(ctx, "read the log", func(c *conn) error {
+		return c.query(`SELECT seq, body, id, type, time_ns, phase, runtime, session, agent, invocation, binding, decision, kind
+			FROM events WHERE seq > ? ORDER BY seq LIMIT ?`, func(st *sqlite3.Stmt) error {
+			l := kernel.LogLeaf{Seq: st.ColumnInt64(0), Body: st.ColumnBlob(1, nil)}
+			l.Copies = copied(st, l.Body)
+			out = append(out, l)
+			return ctx.Err()
+		}, after, limit)
+	})
+	return out, err
+}
+
+// copied reports whether the columns beside the body say what the body says.
+func copied(st *sqlite3.Stmt, body []byte) bool {
+	var e phases.Event
+	if json.Unmarshal(body, &e) != nil || e.Seq != st.ColumnInt64(0) || e.Time.UnixNano() != st.ColumnInt64(4) {
+		return false
+	}
+	for i, v := range map[int]string{2: e.ID, 3: string(e.Type), 5: string(e.Phase), 6: e.Runtime, 7: e.Session, 8: e.Agent,
+		9: e.Invocation, 10: e.Binding, 11: e.Decision, 12: string(e.Kind)} {
+		if st.ColumnText(i) != v {
+			return false
+		}
+	}
+	return true
+}
+
+// LogHashes implements kernel.Store.
+func (s *Store) LogHashes(ctx context.Context, indexes []int64) ([][32]byte, error) {
+	out := make([][32]byte, len(indexes))
+	err := s.read(ctx, "read the tree", func(c *conn) error {
+		found, err := readHashes(c)(indexes)
+		for i, h := range found {
+			out[i] = h
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// AddCheckpoint implements kernel.Store.
+func (s *Store) AddCheckpoint(ctx context.Context, size int64, note []byte) error {
+	note = append([]byte{}, note...)
+	return s.do(ctx, "add a checkpoint", func(c *conn) error {
+		return c.exec("INSERT INTO checkpoints (size, note) VALUES (?, ?)", size, note)
+	})
+}
+
+// Checkpoints implements kernel.Store.
+func (s *Store) Checkpoints(ctx context.Context) ([][]byte, error) {
+	var out [][]byte
+	err := s.read(ctx, "read checkpoints", func(c *conn) error {
+		return c.query("SELECT note FROM checkpoints ORDER BY id", func(st *sqlite3.Stmt) error {
+			out = append(out, st.ColumnBlob(0, nil))
+			return ctx.Err()
+		})
+	})
+	return out, err
+}
