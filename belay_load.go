@@ -116,6 +116,11 @@ func (l *loader) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loa
 	if err != nil {
 		return nil, loadFault(spec.Name, err)
 	}
+	return loadedOf(c, module, held), nil
+}
+
+// loadedOf is what the kernel is told about a hook that is ready to run.
+func loadedOf(c *candidate, module *sandbox.Module, held []string) *kernel.Loaded {
 	return &kernel.Loaded{
 		Hook: &moduleHook{module: module, initSeed: initSeed(c.sum)}, Digest: c.info.Digest, Version: c.manifest.Version,
 		Tier: c.tier, Signer: c.signer, Phases: c.info.Phases, Mutates: c.manifest.Mutates, Imports: c.info.Imports,
@@ -125,8 +130,10 @@ func (l *loader) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loa
 			Fuel:       min(c.manifest.Budget.Fuel, maxWantedFuel),
 			DeadlineMS: min(c.manifest.Budget.DeadlineMS, maxWantedDeadlineMS),
 		},
-	}, nil
+	}
 }
+
+const noteDerived = "the module has no manifest: phases and capabilities are taken from its exports and imports"
 
 // examine reads the module, checks its digest, and finds out who it is. Nothing
 // is compiled, so that it is also how Bindings tells what is wrong.
@@ -161,7 +168,7 @@ func (l *loader) examine(ctx context.Context, spec kernel.BindingSpec) (*candida
 			return nil, errors.New("the module has no manifest; build it with `belay hook build`, or add one with `belay hook pack`")
 		}
 		c.manifest = derive(&c.info)
-		c.notes = append(c.notes, "the module has no manifest: phases and capabilities are taken from its exports and imports")
+		c.notes = append(c.notes, noteDerived)
 		return c, nil
 	}
 	if c.manifest, err = tiers.DecodeManifest(c.info.Manifest); err != nil {

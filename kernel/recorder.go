@@ -73,6 +73,7 @@ type RecordedBinding struct {
 	Mutates  []phases.Phase
 	Imports  []string
 	Held     []string // capabilities
+	Allowed  []string // by the operator; nil: all that it declares
 	Match    tiers.Match
 	Config   []byte // JSON; nil: none
 	State    string // namespace; "" means Name
@@ -191,7 +192,7 @@ func (s *snapshot) recorded(k *Kernel) *RecordedChain {
 func (b *binding) recorded() RecordedBinding {
 	r := RecordedBinding{
 		Name: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Priority: b.spec.Priority, Phases: b.phases,
-		Config: b.spec.Config, State: b.spec.State, Fuel: b.fuel, Timeout: b.timeout, Budget: b.spec.Budget, Failure: b.fault, Trust: b.trust,
+		Config: b.spec.Config, State: b.spec.State, Allowed: b.spec.Allowed, Fuel: b.fuel, Timeout: b.timeout, Budget: b.spec.Budget, Failure: b.fault, Trust: b.trust,
 	}
 	if b.spec.Match != nil {
 		r.Match = *b.spec.Match

@@ -83,6 +83,12 @@ func (s *Set) Get(name string) (Hook, error) {
 	return h, nil
 }
 
+// ByDigest returns the hook whose module has the digest.
+func (s *Set) ByDigest(digest string) (Hook, bool) {
+	h, ok := s.byName[s.byDigest[digest]]
+	return h, ok
+}
+
 // Trusted reports whether a file with the digest is one of the embedded hooks.
 func (s *Set) Trusted(digest string) bool {
 	_, ok := s.byDigest[digest]

@@ -15,6 +15,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
+// CostTable is the version of the fuel table that modules are metered with.
+const CostTable = meter.CostTableV1
+
 // Module is a loaded module. It is safe for concurrent use: runs share nothing
 // but code.
 type Module struct {

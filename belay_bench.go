@@ -1,0 +1,222 @@
+package belay
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// CostTable is the version of the table by which fuel is counted. Fuel of different
+// versions cannot be compared.
+const CostTable = sandbox.CostTable
+
+// ErrNoModule: no file of the digest is at hand.
+var ErrNoModule = errors.New("there is no module of this digest")
+
+// BenchOptions are what a Bench is made of. The zero value works.
+type BenchOptions struct {
+	// Dir is a state directory: its keys, its compiled code and its installed
+	// modules are used, and nothing else of it. "" works without.
+	Dir    string
+	Logger *slog.Logger // nil discards
+}
+
+// Bench loads hooks outside of any configuration that is in force, for replays and
+// tests: through the same admission and into the same sandbox, without a store,
+// without records, and without anything that a hook could reach. It is safe for
+// concurrent use.
+type Bench struct {
+	b *Belay
+
+	mu      sync.Mutex
+	modules map[benchKey]*sandbox.Module
+}
+
+type benchKey struct {
+	sum    [sha256.Size]byte
+	memory int64
+}
+
+// OpenBench returns a bench, to be closed after everything that was loaded on it.
+func OpenBench(o BenchOptions) (*Bench, error) {
+	b := &Belay{log: o.Logger, file: &config.File{Version: config.Version}}
+	if b.log == nil {
+		b.log = slog.New(slog.DiscardHandler)
+	}
+	opts := sandbox.Options{Logger: b.log}
+	var err error
+	if o.Dir != "" {
+		if err = b.prepare(o.Dir); err != nil {
+			return nil, err
+		}
+		opts.CacheDir, opts.CacheKey = filepath.Join(b.dir, "cache"), b.keys.cache
+	} else if b.builtin, err = builtin.Load(); err != nil {
+		return nil, err
+	}
+	if b.engine, err = sandbox.Open(opts); err != nil {
+		return nil, stateError("cache", err)
+	}
+	return &Bench{b: b, modules: map[benchKey]*sandbox.Module{}}, nil
+}
+
+// Close releases the modules.
+func (b *Bench) Close() error { return b.b.engine.Close() }
+
+// BenchHook is a module and what it is given.
+type BenchHook struct {
+	Name      string // of the binding, for errors
+	Module    []byte
+	Tier      phases.Tier    // as which it runs; nobody is asked for proof
+	Allowed   []string       // capabilities; nil means everything that it declares
+	Config    jsontext.Value // checked against the manifest's schema
+	MemoryMiB int64          // 0 means what the manifest wants
+}
+
+// Load makes a hook ready to run. Errors are as those of kernel.Loader. What is
+// loaded stays loaded until the bench is closed: its Close is nil.
+func (b *Bench) Load(ctx context.Context, h BenchHook) (*kernel.Loaded, error) {
+	l, err := b.load(ctx, h)
+	if err != nil {
+		return nil, loadFault(h.Name, err)
+	}
+	return l, nil
+}
+
+func (b *Bench) load(ctx context.Context, h BenchHook) (*kernel.Loaded, error) {
+	c := &candidate{file: h.Module, sum: sha256.Sum256(h.Module), tier: h.Tier, class: sandbox.AdHoc}
+	var err error
+	if c.info, err = b.b.engine.Inspect(h.Module); err != nil {
+		return nil, err
+	}
+	if c.info.Manifest == nil {
+		c.manifest = derive(&c.info)
+		c.notes = append(c.notes, noteDerived)
+	} else {
+		if c.manifest, err = tiers.DecodeManifest(c.info.Manifest); err != nil {
+			return nil, err
+		}
+		if err := c.manifest.ValidateConfig(h.Config); err != nil {
+			return nil, err
+		}
+		c.class, c.declared = sandbox.Installed, declaredBy(c.manifest)
+	}
+	capabilities, err := held(c, kernel.BindingSpec{Allowed: h.Allowed})
+	if err != nil {
+		return nil, err
+	}
+	module, err := b.module(ctx, c, memoryCap(&c.info, c.manifest, h.MemoryMiB))
+	if err != nil {
+		return nil, err
+	}
+	l := loadedOf(c, module, capabilities)
+	l.Close = nil
+	return l, nil
+}
+
+// module loads a file once.
+func (b *Bench) module(ctx context.Context, c *candidate, memory int64) (*sandbox.Module, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := benchKey{c.sum, memory}
+	if m := b.modules[key]; m != nil {
+		return m, nil
+	}
+	m, err := b.b.engine.Load(ctx, c.file, sandbox.LoadOptions{Class: c.class, MemoryCap: memory, Declared: c.declared})
+	if err == nil {
+		b.modules[key] = m
+	}
+	return m, err
+}
+
+// Find returns the module of the digest (sha256:<hex>): one that comes with the
+// binary, or one that is installed or bound in the state directory. The error is
+// ErrNoModule.
+func (b *Bench) Find(digest string) ([]byte, error) {
+	if h, ok := b.b.builtin.ByDigest(digest); ok {
+		return h.Module, nil
+	}
+	if b.b.dir == "" || !strings.HasPrefix(digest, "sha256:") {
+		return nil, fmt.Errorf("%w: %s", ErrNoModule, digest)
+	}
+	paths := []string{blobPath(b.b.dir, digest)}
+	if src, err := os.ReadFile(filepath.Join(b.b.dir, config.FileName)); err == nil {
+		if f, err := config.Parse(src); err == nil {
+			for _, h := range f.Hooks {
+				if p := modulePath(b.b.dir, h.Module); p != "" {
+					paths = append(paths, p)
+				}
+			}
+		}
+	}
+	for _, p := range paths {
+		file, err := readModule(p)
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			return nil, err
+		}
+		if DigestOf(file) == digest {
+			return file, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %s", ErrNoModule, digest)
+}
+
+// DigestOf returns sha256:<hex> of a module file.
+func DigestOf(module []byte) string {
+	sum := sha256.Sum256(module)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// NameOf returns the name that the module's manifest gives it, and its version; ""
+// when it has none.
+func (b *Bench) NameOf(module []byte) (name, version string) {
+	info, err := b.b.engine.Inspect(module)
+	if err != nil || info.Manifest == nil {
+		return "", ""
+	}
+	m, err := tiers.DecodeManifest(info.Manifest)
+	if err != nil {
+		return "", ""
+	}
+	return m.Name, m.Version
+}
+
+// Policy reads a configuration as it stands in a file called belay.yaml, and says
+// how its hooks are loaded: as a belay whose state directory the file stands in
+// would, trust policy included. The error is ErrConfig.
+func (b *Bench) Policy(path string) (*kernel.Config, kernel.Loader, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	src, err := os.ReadFile(abs)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	f, err := config.Parse(src)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	dir := filepath.Dir(abs)
+	p := &Belay{dir: dir, log: b.b.log, engine: b.b.engine, builtin: b.b.builtin, trust: newTrust(dir, nil), file: f, rev: config.Revision(src)}
+	return p.kernelConfig(), &loader{p}, nil
+}
