@@ -64,7 +64,7 @@ type SecretsReply struct {
 
 // SecretPlace is one secret; Start and End are byte offsets in the text.
 type SecretPlace struct {
-	Kind  string `json:"kind"` // such as github_token, private_key, password
+	Kind  string `json:"kind"` // such as github-token, private-key, password
 	Start int    `json:"start"`
 	End   int    `json:"end"`
 }

@@ -99,7 +99,7 @@ const (
 	probeConfig = `{"n":3,"on":true,"t":"text"}`
 	probeReport = `{"text":"é\n\"\\\u0000😀/\t\u001b","long":5000,"absent":1,"not_text":1,"kinds":[2,1,0,4,5,3],"keys":["a/b","~","é"],` +
 		`"len":3,"int":-42,"fraction":-1,"pointer":"slash","raw":"[1,2.50, {\"x\":1}]","config":3,"config_default":7,"config_bool":1,` +
-		`"config_text":"text","shell":["sudo","rm","tee"],"word":"a b","shell_ok":1,"match":3,"secret":"github_token","path":"/w/x",` +
+		`"config_text":"text","shell":["sudo","rm","tee"],"word":"a b","shell_ok":1,"match":3,"secret":"github-token","path":"/w/x",` +
 		`"state":"before é","put":0,"state_after":"seen","time":1700000000000000007,"random":RANDOM}`
 )
 

@@ -211,7 +211,7 @@ func index(v Value, name string) int {
 
 // Secret is a secret in a text.
 type Secret struct {
-	Kind       string // such as github_token or private_key
+	Kind       string // such as github-token or private-key
 	Start, End int    // byte offsets in the text
 }
 

@@ -32,7 +32,7 @@ func (a *App) redactCmd() *cobra.Command {
 		Use:   "redact",
 		Short: "Cover the secrets in a text or in lines of JSON",
 		Long: `redact reads standard input and prints it with every secret covered, by the detector
-that covers events. A placeholder such as [redacted:github_token:3f9a52c1] says what
+that covers events. A placeholder such as [redacted:github-token:3f9a52c1] says what
 was there, and is the same for the same secret.
 
 Without --state, a key made for this call makes the placeholders. With --state, that

@@ -129,7 +129,7 @@ func (d *detector) kubernetes(s string, add func(kind string, from, to int)) {
 			if name, v, ok := strings.Cut(trimmed, ": "); ok && len(v) >= 4 {
 				from := at + in + len(name) + 2
 				if credible(v, strong, true) {
-					add("kubernetes_secret", from, from+len(v))
+					add("kubernetes-secret", from, from+len(v))
 				}
 			}
 		}
@@ -172,7 +172,7 @@ func kubernetesJSON(s string, add func(kind string, from, to int)) {
 				break
 			}
 			if credible(s[from:from+n], strong, true) && s[from+n:min(len(s), from+n+2)] != `":` {
-				add("kubernetes_secret", from, from+n)
+				add("kubernetes-secret", from, from+n)
 			}
 			at = from + n + 1
 			if at < len(s) && s[at] == ':' {

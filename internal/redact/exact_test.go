@@ -55,7 +55,7 @@ func TestStrict(t *testing.T) {
 			t.Errorf("%s survives: %s", gone, out)
 		}
 	}
-	for _, kept := range []string{`"tool":"exec"`, `"name":"a"`, `read me [redacted:aws_key_id:`, `"n":1`, "b5626f13-9aa7", "2026-01-02T03", `"e":""`} {
+	for _, kept := range []string{`"tool":"exec"`, `"name":"a"`, `read me [redacted:aws-access-key:`, `"n":1`, "b5626f13-9aa7", "2026-01-02T03", `"e":""`} {
 		if !strings.Contains(string(out), kept) {
 			t.Errorf("%s is gone: %s", kept, out)
 		}

@@ -43,7 +43,7 @@ func findPEM(s string, add func(kind string, from, to int)) {
 			}
 		}
 		if letters >= 16 {
-			add("private_key", from, to)
+			add("private-key", from, to)
 		}
 		at = max(to, at)
 	}
@@ -64,7 +64,7 @@ func findPuTTY(s string, add func(kind string, from, to int)) {
 		to = from + end
 	}
 	if to-from >= 16 {
-		add("private_key", from, to)
+		add("private-key", from, to)
 	}
 }
 
@@ -142,14 +142,14 @@ func findURLs(s string, add func(kind string, from, to int)) {
 		user, pass, ok := strings.Cut(s[start:start+sign], ":")
 		if !ok {
 			if len(user) >= 20 && credible(user, weak, true) { // token@host
-				add("url_password", start, start+sign)
+				add("url-password", start, start+sign)
 			}
 			continue
 		}
 		if len(pass) < 3 || !credible(pass, strong, true) || strings.EqualFold(user, pass) {
 			continue
 		}
-		add("url_password", start+len(user)+1, start+sign)
+		add("url-password", start+len(user)+1, start+sign)
 	}
 	for at := 0; ; { // Telegram: bot<digits>:<35 characters>
 		i := strings.IndexByte(s[at:], ':')
@@ -167,7 +167,7 @@ func findURLs(s string, add func(kind string, from, to int)) {
 			to++
 		}
 		if n := colon - from; n >= 8 && n <= 10 && to-colon-1 >= 33 && to-colon-1 <= 36 && s[colon+1] == 'A' {
-			add("telegram_token", from, to)
+			add("telegram-token", from, to)
 		}
 	}
 }

@@ -159,8 +159,8 @@ func (w *jsonWalk) container(ptr string, masks, allow [][]string, strict bool, s
 				childKind, childStr = nameKind(secret.name)
 			}
 			if secret.data(token) {
-				childKind, childStr = "kubernetes_secret", strong
-			} else if str != none && kind == "kubernetes_secret" {
+				childKind, childStr = "kubernetes-secret", strong
+			} else if str != none && kind == "kubernetes-secret" {
 				childKind, childStr = kind, str
 			}
 		}

@@ -81,7 +81,7 @@ func nameKind(name string) (string, strength) {
 	case "key":
 		switch prev {
 		case "api", "secret", "private", "access", "auth", "master", "signing", "encryption", "account", "shared", "storage", "service", "deploy", "license", "admin", "app", "sas", "integration", "client":
-			return prev + "_key", weak
+			return prev + "-key", weak
 		}
 		return "", none
 	case "authorization", "auth", "credential", "credentials", "cred", "creds":
@@ -107,7 +107,7 @@ func nameKind(name string) (string, strength) {
 	if n := flat(name); strings.HasSuffix(n, "password") || strings.HasSuffix(n, "passwd") {
 		return "password", strong
 	} else if strings.HasSuffix(n, "apikey") || strings.HasSuffix(n, "secretkey") || strings.HasSuffix(n, "authtoken") || strings.HasSuffix(n, "accesstoken") {
-		return "api_key", weak
+		return "api-key", weak
 	}
 	return "", none
 }

@@ -55,12 +55,12 @@ func proseName(w, before string) string {
 	case "token":
 		return "token"
 	case "apikey":
-		return "api_key"
+		return "api-key"
 	case "key":
 		b := strings.ToLower(strings.TrimRight(before, " -_"))
 		for _, w := range []string{"api", "secret", "access", "private", "account", "signing", "encryption", "auth", "license", "master", "deploy"} {
 			if strings.HasSuffix(b, w) {
-				return "api_key"
+				return "api-key"
 			}
 		}
 	}

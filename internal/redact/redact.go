@@ -123,7 +123,7 @@ func pointers(list []string, what string) ([][]string, error) {
 
 // Finding is one place of a text: bytes Start to End.
 type Finding struct {
-	Kind  string // such as github_token, private_key, password; [a-z0-9_]
+	Kind  string // such as github-token, private-key, password; [a-z0-9-]
 	Start int
 	End   int
 }
@@ -146,7 +146,7 @@ func (r *Redactor) Text(s string) (string, []Finding) {
 // cover is what the detector finds, whatever the profile.
 func (r *Redactor) cover(s string) (string, []Finding) {
 	if len(s) > MaxText {
-		return r.placeholder("too_long", s), []Finding{{Kind: "too_long", Start: 0, End: len(s)}}
+		return r.placeholder("too-long", s), []Finding{{Kind: "too-long", Start: 0, End: len(s)}}
 	}
 	d := detector{names: r.names, exact: r.exact}
 	found := d.find(s)

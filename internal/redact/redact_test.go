@@ -33,7 +33,7 @@ func TestNew(t *testing.T) {
 func TestPlaceholders(t *testing.T) {
 	r := testRedactor(t)
 	out, found := r.Text("a " + awsKey + " b " + ghKey + " c " + awsKey)
-	if len(found) != 3 || found[0].Kind != "aws_key_id" || found[1].Kind != "github_token" {
+	if len(found) != 3 || found[0].Kind != "aws-access-key" || found[1].Kind != "github-token" {
 		t.Fatalf("%+v", found)
 	}
 	words := strings.Fields(out)
@@ -63,8 +63,8 @@ func TestJSON(t *testing.T) {
 		masked          []string
 	}{
 		{"nothing", ` {"a": [1.50, true, null, "x\u0041"]} `, `{"a":[1.50,true,null,"x\u0041"]}`, nil},
-		{"token in a string", `{"a":{"b":["x ` + awsKey + `"]}}`, `"x [redacted:aws_key_id:`, []string{"/a/b/0"}},
-		{"escaped", `{"a":"\u0041KIAAHS2TNQ3ASBS63W2"}`, `[redacted:aws_key_id:`, []string{"/a"}},
+		{"token in a string", `{"a":{"b":["x ` + awsKey + `"]}}`, `"x [redacted:aws-access-key:`, []string{"/a/b/0"}},
+		{"escaped", `{"a":"\u0041KIAAHS2TNQ3ASBS63W2"}`, `[redacted:aws-access-key:`, []string{"/a"}},
 		{"name", `{"password":"hunter22","n":{"apiKey":"q8Zr2LmX0pTvW4"}}`, `[redacted:password:`, []string{"/password", "/n/apiKey"}},
 		{"number", `{"password":12345678}`, `"[redacted:password:`, []string{"/password"}},
 		{"reference", `{"password":"${DB_PASSWORD}","token":null,"secret":""}`, `"${DB_PASSWORD}"`, nil},
@@ -72,12 +72,12 @@ func TestJSON(t *testing.T) {
 		{"scheme stays", `{"authorization":"Bearer abcDEF0123456789xyz"}`, `"Bearer [redacted:credential:`, []string{"/authorization"}},
 		{"operator's name", `{"roomcode":"whatever"}`, `[redacted:named:`, []string{"/roomcode"}},
 		{"mask", `{"m":[{"x":1,"y":2},{"x":[3]}],"whole":{"deep":"x"}}`, `"y":2`, []string{"/m/0/x", "/m/1/x", "/whole"}},
-		{"member name", `{"` + ghKey + `":1}`, `{"[redacted:github_token:`, nil},
-		{"kubernetes", `{"kind":"Secret","data":{"a":"aGVsbG8gd29ybGQ="}}`, `[redacted:kubernetes_secret:`, []string{"/data/a"}},
+		{"member name", `{"` + ghKey + `":1}`, `{"[redacted:github-token:`, nil},
+		{"kubernetes", `{"kind":"Secret","data":{"a":"aGVsbG8gd29ybGQ="}}`, `[redacted:kubernetes-secret:`, []string{"/data/a"}},
 		{"pair", `[{"name":"API_TOKEN","value":"Hj8kLm2nPq4rSt6v"},{"name":"port","value":"Hj8kLm2nPq4rSt6v"}]`, `"name":"port","value":"Hj8k`, []string{"/0/value"}},
 		{"slash in a name", `{"a/b~c":"` + awsKey + `"}`, `"a/b~c":`, []string{"/a~1b~0c"}},
 		{"array of secrets", `{"passwords":["x","hunter22"],"tokens":["q8Zr2LmX0pTvW4aa",7]}`, `"x"`, []string{"/passwords/1", "/tokens/0"}},
-		{"text alone", `"` + awsKey + `"`, `"[redacted:aws_key_id:`, []string{""}},
+		{"text alone", `"` + awsKey + `"`, `"[redacted:aws-access-key:`, []string{""}},
 	} {
 		out, masked, err := r.JSON(jsontext.Value(tt.in))
 		if err != nil {

@@ -286,7 +286,7 @@ pub fn pattern_match<P: AsRef<str>, T: AsRef<str>>(
 /// A secret in a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Secret {
-    /// Such as "github_token" or "private_key".
+    /// Such as "github-token" or "private-key".
     pub kind: String,
     /// Byte offsets in the text.
     pub start: usize,
