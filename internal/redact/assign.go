@@ -13,18 +13,28 @@ import "strings"
 func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 	work := 8*len(s) + 64<<10 // bytes of values
 	for i := 0; i < len(s); i++ {
-		if s[i] != '=' && s[i] != ':' && s[i] != ' ' && s[i] != '>' {
+		if !separator[s[i]] || !apart(s, i) {
 			continue
 		}
 		name, from := nameBefore(s, i)
-		if name == "" || s[i] == ' ' && !(from >= 2 && s[from-2:from] == "--") && !valueFollows(name) {
+		flag := from >= 2 && s[from-1] == '-' && (s[from-2] == '-' || s[from-2] == ' ') && len(name) > 1
+		if name == "" || s[i] == ' ' && !flag && !valueFollows(name) {
 			continue
 		}
 		kind, str := nameKind(name)
+		if name == "key" && from > 0 && (s[from-1] == '?' || s[from-1] == '&') {
+			kind, str = "url-key", weakest
+		}
+		if flag && (name == "body" || name == "value" || name == "b") && setsSecret(s[max(0, from-160):from]) {
+			kind, str = "secret", strong
+		}
+		if s[i] == ',' || s[i] == '|' || s[i] == ' ' && !flag && str != none && strings.IndexByte(name, '_') > 0 {
+			str = min(str, weak) // lists and columns have names in them more often than secrets
+		}
 		if s[i] == ' ' && len(name) == 2 && strings.EqualFold(name, "by") {
 			kind, str = "password", strong
 		}
-		if len(name) == 5 && strings.EqualFold(name, "value") {
+		if len(name) == 5 && str == none && strings.EqualFold(name, "value") {
 			if name = pairedName(s, from); name == "" {
 				continue
 			}
@@ -39,8 +49,8 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		at := i + 1
 		if s[i] == ' ' {
 			// "--password value", "PASSWORD 'value'", "login x password y", "_authToken value"
-			flag := from >= 2 && s[from-2:from] == "--"
-			if !flag && name != "_authToken" && !netrcOrSQL(s, from, at) {
+			column := strings.IndexByte(name, '_') > 0
+			if !flag && !column && !lineOfConfig(name) && !netrcOrSQL(s, from, at) {
 				continue
 			}
 		}
@@ -48,7 +58,10 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 			continue
 		}
 		vFrom, vTo, quoted := valueAt(s, at)
-		if vFrom == vTo {
+		if vFrom == vTo || s[i] == ',' && !quoted {
+			continue
+		}
+		if s[i] == ' ' && !flag && strings.IndexByte(name, '_') > 0 && (vTo-vFrom < 16 || !randomish(s[vFrom:vTo])) {
 			continue
 		}
 		if work -= vTo - vFrom; work < 0 {
@@ -109,6 +122,9 @@ func (d *detector) value(s, kind string, str strength, name string, from, to int
 		}
 		return
 	}
+	if quoted && s[from-1] == '`' && strings.IndexByte(v, ' ') > 0 {
+		return // a command that prints the secret
+	}
 	if credible(v, str, quoted) && !(str == strong && !quoted && codeWord(s, from, to, name)) {
 		add(kind, from, to)
 	}
@@ -135,11 +151,24 @@ func codeWord(s string, from, to int, name string) bool {
 			break
 		}
 	}
+	if !plain {
+		return false
+	}
+	if name == "PASS" { // of a test's report
+		for _, w := range []string{"Test", "Benchmark", "Example", "Fuzz"} {
+			if strings.HasPrefix(v, w) {
+				return true
+			}
+		}
+	}
 	hasDigit := strings.ContainsAny(v, "0123456789")
-	if plain && !hasDigit && strings.ToUpper(name) != name {
+	if len(v) >= 10 && !identifier(v) {
+		return false
+	}
+	if !hasDigit && strings.ToUpper(name) != name {
 		return true
 	}
-	return plain && !hasDigit && len(v) < 8
+	return !hasDigit && len(v) < 8
 }
 
 // nameBefore returns the name that ends before s[i], with quotes and blanks
@@ -149,7 +178,7 @@ func nameBefore(s string, i int) (string, int) {
 	for end > 0 && (s[end-1] == ' ' || s[end-1] == '\t') && i-end < 16 && s[i] != ' ' {
 		end--
 	}
-	for end > 0 && (s[end-1] == '"' || s[end-1] == '\'' || s[end-1] == '\\' || s[end-1] == ']' || s[end-1] == '=') && i-end < 20 && s[i] != ' ' {
+	for end > 0 && (s[end-1] == '"' || s[end-1] == '\'' || s[end-1] == '`' || s[end-1] == '\\' || s[end-1] == ']' || s[end-1] == '=') && i-end < 20 && s[i] != ' ' {
 		end--
 	}
 	from := end
@@ -210,9 +239,45 @@ func valueAt(s string, i int) (from, to int, quoted bool) {
 	return from, to, false
 }
 
+// separator are the bytes that may stand between a name and its value; read only.
+var separator = func() (t [256]bool) {
+	for _, c := range []byte("=: >,|") {
+		t[c] = true
+	}
+	return t
+}()
+
+// apart reports that a comma or a bar stands behind a name and not just behind a
+// word: ("Authorization", "Bearer …"), | API_KEY | … |.
+func apart(s string, i int) bool {
+	switch s[i] {
+	case ',':
+		return i > 0 && (s[i-1] == '"' || s[i-1] == '\'')
+	case '|':
+		return i > 1 && (s[i-1] == ' ' || s[i-1] == '`') && (word[s[i-2]] || s[i-2] == '`')
+	}
+	return true
+}
+
+// setsSecret reports a command that stores what follows as a secret.
+func setsSecret(head string) bool {
+	line := head[strings.LastIndexByte(head, '\n')+1:]
+	return strings.Contains(line, "secret set ") || strings.Contains(line, "secrets set ") || strings.Contains(line, "secret create ") || strings.Contains(line, "variable set ")
+}
+
+// lineOfConfig reports names behind which configuration files have a blank.
+func lineOfConfig(name string) bool {
+	switch name {
+	case "_authToken", "requirepass", "masterauth", "rootpw", "bindpw":
+		return true
+	}
+	return false
+}
+
 // valueFollows reports the names after which a blank may stand before the value.
 func valueFollows(name string) bool {
-	return len(name) == 2 && strings.EqualFold(name, "by") || name == "password" || name == "PASSWORD" || name == "passwd" || name == "_authToken"
+	return len(name) == 2 && strings.EqualFold(name, "by") || name == "password" || name == "PASSWORD" || name == "passwd" ||
+		lineOfConfig(name) || strings.IndexByte(name, '_') > 0
 }
 
 // netrcOrSQL reports the word password where a language puts the value after it.

@@ -46,6 +46,7 @@ func (d *detector) plain(s string, add func(kind string, from, to int)) {
 		d.exact.find(s, add)
 	}
 	findTokens(s, add)
+	findShapes(s, add)
 	findTelling(s, add)
 	findProse(s, add)
 	findPiped(s, add)

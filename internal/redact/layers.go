@@ -89,7 +89,7 @@ func unwrapped(s string) (view, bool) {
 		case c == '=' && softBreak(s, i) > 0:
 			i += softBreak(s, i)
 		case c == '%' && i+2 < len(s):
-			if d, err := hex.DecodeString(s[i+1 : i+3]); err == nil && d[0] >= 0x20 && d[0] < 0x7f {
+			if d, err := hex.DecodeString(s[i+1 : i+3]); err == nil && (d[0] >= 0x20 && d[0] < 0x7f || d[0] == '\n' || d[0] == '\r' || d[0] == '\t') {
 				emit(string(rune(d[0])), i, i+3)
 				i += 3
 				continue
@@ -212,19 +212,14 @@ func (d *detector) encoded(s string, add func(kind string, from, to int)) {
 			end++
 		}
 		i = max(end, i+1)
-		// a line-wrapped body goes on with the next line
-		for end == to && (to-from)%76 == 0 && to-from >= 76 && end+1 < len(s) && s[end] == '\n' && inClass(s[end+1], "w+/") {
-			next := end + 1
-			for next < len(s) && inClass(s[next], "w+/") {
-				next++
-			}
-			to, end, i = next, next, next
-			isHex = false
-			for end < len(s) && s[end] == '=' && end-to < 2 {
-				end++
+		// A body of full lines goes on with the next line.
+		if width := to - from; end == to && width >= 48 && width <= 128 && width%4 == 0 {
+			if next := wrappedBody(s, to, width); next > to {
+				to = next
+				for end = to; end < len(s) && s[end] == '=' && end-to < 2; end++ {
+				}
 				i = end
 			}
-			break
 		}
 		if to-from < 16 || to-from > 256<<10 {
 			continue
@@ -232,29 +227,56 @@ func (d *detector) encoded(s string, add func(kind string, from, to int)) {
 		if from >= 7 && s[from-7:from] == "base64," && mediaURL(s, from) {
 			continue
 		}
-		if isHex && (to-from)%2 == 0 {
-			if raw, err := hex.DecodeString(s[from:to]); err == nil && d.holds(raw) {
-				add("encoded", from, to)
-				continue
-			}
-		}
 		body := strings.Map(func(r rune) rune {
 			switch r {
 			case '-':
 				return '+'
 			case '_':
 				return '/'
-			case '\n', '\r':
+			case '\n', '\r', ' ', '\t':
 				return -1
 			}
 			return r
 		}, s[from:to])
+		if isHex && len(body)%2 == 0 {
+			if raw, err := hex.DecodeString(body); err == nil && d.holds(raw) {
+				add("encoded", from, to)
+				continue
+			}
+		}
 		body = body[:len(body)-boolInt(len(body)%4 == 1)]
 		raw, err := base64.RawStdEncoding.DecodeString(body)
 		if err == nil && d.holds(raw) {
 			add("encoded", from, end)
 		}
 	}
+}
+
+// wrappedBody returns where a body ends whose first line ends at s[at:]: lines of
+// the same width follow, the last of which may be shorter.
+func wrappedBody(s string, at, width int) int {
+	for at < len(s) {
+		next := at
+		for next < len(s) && (s[next] == '\r' || s[next] == ' ') {
+			next++
+		}
+		if next >= len(s) || s[next] != '\n' {
+			return at
+		}
+		for next++; next < len(s) && (s[next] == ' ' || s[next] == '\t'); next++ {
+		}
+		n := 0
+		for next+n < len(s) && n <= width && baseByte[s[next+n]] {
+			n++
+		}
+		if n == 0 || n > width {
+			return at
+		}
+		if at = next + n; n < width {
+			return at
+		}
+	}
+	return at
 }
 
 // dumped opens bytes written as pairs of hexadecimal digits with one character

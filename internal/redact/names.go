@@ -47,15 +47,19 @@ func parts(name string) []string {
 type strength int
 
 const (
-	none   strength = iota
-	weak            // the value must look like a secret: token, key, auth
-	strong          // nearly any value is one: password
+	none    strength = iota
+	weakest          // the value must be long and look generated: code
+	weak             // the value must look like a secret: token, key, auth
+	strong           // nearly any value is one: password
 )
 
 // nameKind tells what a value of the name is.
 func nameKind(name string) (string, strength) {
+	if len(name) > 128 {
+		return "", none
+	}
 	w := parts(name)
-	if len(w) == 0 || len(name) > 128 {
+	if len(w) == 0 {
 		return "", none
 	}
 	last := w[len(w)-1]
@@ -64,23 +68,23 @@ func nameKind(name string) (string, strength) {
 		prev = w[len(w)-2]
 	}
 	switch last {
-	case "password", "passwords", "passwd", "passphrase", "pwd", "passwort", "contrasena", "userpass", "userpassword", "rootpassword", "pgpassword", "sshpass", "dbpass", "dbpassword":
-		return "password", strong
-	case "pass", "pw", "psk":
+	case "password", "passwords", "passwd", "passphrase", "pwd", "passwort", "contrasena", "pass", "pw", "psk",
+		"userpass", "rootpass", "adminpass", "dbpass", "sshpass", "smtppass", "bindpass", "storepass", "keypass", "requirepass", "masterauth", "rootpw", "bindpw":
 		return "password", strong
 	case "secret", "secrets":
 		return "secret", strong
-	case "apikey", "apitoken", "authtoken", "accesstoken", "secretkey", "privatekey", "clientsecret", "secretaccesskey", "refreshtoken", "bearertoken", "accesskey", "sessiontoken", "authkey":
-		return last, weak
 	case "token", "tokens", "jwt", "pat", "bearer":
-		switch prev {
-		case "stop", "pad", "eos", "bos", "unk", "mask", "sep", "next", "page", "continuation", "max", "min", "cancel", "cancellation", "start", "end", "special", "sync", "last", "first", "image":
+		if countedToken(prev) {
 			return "", none
 		}
 		return "token", weak
+	case "code":
+		if prev == "" {
+			return "code", weakest
+		}
+		return "", none
 	case "key":
-		switch prev {
-		case "api", "secret", "private", "access", "auth", "master", "signing", "encryption", "account", "shared", "storage", "service", "deploy", "license", "admin", "app", "sas", "integration", "client":
+		if telling := secretKey(prev); telling {
 			return prev + "-key", weak
 		}
 		return "", none
@@ -90,11 +94,13 @@ func nameKind(name string) (string, strength) {
 		return "cookie", weak
 	case "sig", "signature", "sas":
 		return "signature", weak
-	case "salt", "pepper", "otp", "totp", "mnemonic", "seed", "pin":
-		if last == "mnemonic" || last == "otp" && prev != "" {
-			return last, weak
+	case "mnemonic":
+		return last, weak
+	case "otp":
+		if prev == "" {
+			return "", none
 		}
-		return "", none
+		return last, weak
 	case "session", "sid", "sessionid":
 		return "session", weak
 	}
@@ -104,12 +110,47 @@ func nameKind(name string) (string, strength) {
 	if last == "base" && strings.Contains(strings.ToLower(name), "secret_key_base") {
 		return "secret", strong
 	}
-	if n := flat(name); strings.HasSuffix(n, "password") || strings.HasSuffix(n, "passwd") {
+	return runTogether(flat(name), last)
+}
+
+// secretKey reports a word that makes the word key behind it a secret one.
+func secretKey(w string) bool {
+	switch w {
+	case "api", "secret", "private", "access", "auth", "master", "signing", "encryption", "account", "shared", "storage", "service", "deploy", "license", "admin", "app", "sas", "integration", "client",
+		"subscription", "certificate", "function", "functions", "webhook", "encrypt", "decrypt", "decryption", "crypto", "aes", "hmac", "cipher", "jwt", "session", "cookie",
+		"vault", "unseal", "recovery", "preshared", "psk", "write", "ingest", "ingestion", "bot", "consumer", "data", "kms", "wallet", "validation":
+		return true
+	}
+	return false
+}
+
+// runTogether is nameKind for names without separators: apikey, identitytoken.
+func runTogether(n, last string) (string, strength) {
+	switch {
+	case strings.HasSuffix(n, "password"), strings.HasSuffix(n, "passwd"):
 		return "password", strong
-	} else if strings.HasSuffix(n, "apikey") || strings.HasSuffix(n, "secretkey") || strings.HasSuffix(n, "authtoken") || strings.HasSuffix(n, "accesstoken") {
-		return "api-key", weak
+	case strings.HasSuffix(n, "clientsecret"):
+		return "client-secret", weak
+	}
+	if head, ok := strings.CutSuffix(last, "token"); ok && !countedToken(head) {
+		return "token", weak
+	}
+	for _, word := range []string{"api", "secret", "access", "private", "auth", "signing", "encryption", "subscription"} {
+		if strings.HasSuffix(n, word+"key") {
+			return word + "-key", weak
+		}
 	}
 	return "", none
+}
+
+// countedToken reports a word before "token" that makes it a part of a text, a
+// place in a list or a number.
+func countedToken(w string) bool {
+	switch w {
+	case "stop", "pad", "eos", "bos", "unk", "mask", "sep", "next", "page", "continuation", "max", "min", "cancel", "cancellation", "start", "end", "special", "sync", "last", "first", "image":
+		return true
+	}
+	return false
 }
 
 // yamlTag reports a tag that says where the value comes from: !vault, !Ref x.
@@ -176,5 +217,43 @@ func credible(v string, s strength, quoted bool) bool {
 		return false
 	}
 	mixed := upper > 0 && lower > 0
-	return digits > 0 && letters > 0 && len(v) >= 10 || mixed && len(v) >= 16 && other == 0 || len(v) >= 24 && mixed || digits >= 10 && letters == 0 && len(v) >= 16
+	if s == weakest {
+		return len(v) >= 18 && randomish(v)
+	}
+	return digits > 0 && letters > 0 && len(v) >= 10 || mixed && len(v) >= 16 && other == 0 || len(v) >= 24 && mixed || mixed && len(v) >= 12 && !identifier(v) || digits >= 10 && letters == 0 && len(v) >= 16
 }
+
+// identifier reports letters that read like a name of a program: words in camel
+// case or in one case, most of them with a vowel. Letters that a generator drew
+// change their case too often for that.
+func identifier(v string) bool {
+	good, bad, pieces := 0, 0, 0
+	for i := 0; i < len(v); {
+		from := i
+		for i < len(v) && upperByte(v[i]) {
+			i++
+		}
+		if i-from > 1 && i < len(v) && lowerByte(v[i]) {
+			i-- // the last capital of HTTPServer begins the next word
+		}
+		if i == from || i-from == 1 {
+			for i < len(v) && lowerByte(v[i]) {
+				i++
+			}
+		}
+		if i == from { // _ . digits
+			i++
+			continue
+		}
+		pieces++
+		if n := i - from; n >= 3 && strings.ContainsAny(v[from:i], "aeiouyAEIOUY") || n == 2 && pieces == 1 {
+			good += n
+		} else {
+			bad += n
+		}
+	}
+	return bad*4 <= good
+}
+
+func upperByte(c byte) bool { return c >= 'A' && c <= 'Z' }
+func lowerByte(c byte) bool { return c >= 'a' && c <= 'z' }

@@ -30,15 +30,21 @@ func findProse(s string, add func(kind string, from, to int)) {
 				break
 			}
 		}
+		if !linked { // "password for the staging box: X"
+			if n := strings.IndexAny(s[at:min(len(s), at+64)], ":\n,.;=\"'`(<{"); n > 0 && s[at+n] == ':' && strings.HasPrefix(s[at:], "for ") && strings.HasPrefix(s[at+n:], ": ") {
+				at, linked = at+n+1, true
+			}
+		}
 		for at < len(s) && (s[at] == ' ' || s[at] == ':') {
 			at++
 		}
 		vFrom, vTo, quoted := valueAt(s, at)
-		v := strings.TrimRight(s[vFrom:vTo], ".,!?)")
+		v, _, _ := strings.Cut(s[vFrom:vTo], " ")
+		v = strings.TrimRight(v, ".,!?)")
 		if len(v) < 8 || !credible(v, weak, quoted) || strings.Contains(v, "://") || strings.HasPrefix(v, "/") {
 			continue
 		}
-		if !linked && (len(v) < 16 || !randomish(v)) || linked && !strings.ContainsAny(v, "0123456789") {
+		if !linked && (len(v) < 16 || !randomish(v)) || linked && !strings.ContainsAny(v, "0123456789") && identifier(v) {
 			continue
 		}
 		add(kind, vFrom, vFrom+len(v))

@@ -220,6 +220,21 @@ func tokens() []token {
 		{kind: "teams-webhook", prefix: "webhook.office.com/webhookb2/", chars: "w/-@", min: 60},
 		{kind: "zapier-webhook", prefix: "hooks.zapier.com/hooks/catch/", chars: "w/", min: 12},
 		{kind: "firebase-key", prefix: "APA91b", chars: "w-_", min: 80},
+		{kind: "sonar-token", prefix: "squ_", chars: "h", min: 36},
+		{kind: "sonar-token", prefix: "sqp_", chars: "h", min: 36},
+		{kind: "sonar-token", prefix: "sqa_", chars: "h", min: 36},
+		{kind: "contentful-token", prefix: "CFPAT-", chars: "w-_", min: 36},
+		{kind: "gitlab-token", prefix: "GR1348941", chars: "w-_", min: 16},
+		{kind: "gitlab-token", prefix: "glwt-", chars: "w-_", min: 16},
+		{kind: "supabase-key", prefix: "sb_secret_", chars: "w-_", min: 20},
+		{kind: "neon-password", prefix: "npg_", chars: "w", min: 10, mixed: true},
+		{kind: "razorpay-key", prefix: "rzp_live_", chars: "w", min: 14, max: 14},
+		{kind: "plaid-token", prefix: "access-production-", chars: "h-", min: 36, max: 36},
+		{kind: "plaid-token", prefix: "access-sandbox-", chars: "h-", min: 36, max: 36},
+		{kind: "plaid-token", prefix: "access-development-", chars: "h-", min: 36, max: 36},
+		{kind: "cloudflare-key", prefix: "v1.0-", chars: "h-", min: 100},
+		{kind: "sentry-token", prefix: "sntrya_", chars: "h", min: 30},
+		{kind: "grafana-token", prefix: "glb_", chars: "w+/=", min: 30},
 		{kind: "belay-lease", prefix: "blt_", chars: "w-_", min: 43, max: 43},
 	}
 }
@@ -295,7 +310,7 @@ func (t *token) match(s string, from int, ends map[string][2]int) (int, int) {
 	for t.inner && from > 0 && word[s[from-1]] {
 		from--
 	}
-	if head := s[start:min(to, start+512)]; dull(head) || t.mixed && !mixed(head) {
+	if head := s[start:min(to, start+512)]; dull(head) || t.mixed && !mixed(head) && identifier(head) {
 		return 0, 0
 	}
 	return from, to
@@ -338,23 +353,32 @@ func findTelling(s string, add func(kind string, from, to int)) {
 			i++
 			continue
 		}
-		from, last, telling := i, i, false
+		from, last, telling, tail := i, i, false, 0
 		for i < len(s) && (word[s[i]] || s[i] == '_' || s[i] == '-') {
 			if s[i] == '_' || s[i] == '-' {
 				// The first long part ends the prefix.
 				if i-last <= 12 && !(i-last >= 8 && randomish(s[last:i])) {
 					if tellingWord(s[last:i]) && last-from <= 24 {
-						telling = true
+						if telling = true; tail == 0 {
+							tail = i + 1
+						}
 					}
 					last = i + 1
 				}
 			}
 			i++
 		}
-		if body := s[min(last, i):i]; telling && last > from && last-from <= 40 && len(body) >= 20 && randomish(body) && !dull(body) {
-			if !strings.HasPrefix(s[from:last], "pk_") && !strings.Contains(s[from:last], "_pk_") && !strings.Contains(s[from:last], "publi") {
-				add("token", from, i)
-			}
+		if !telling || last <= from {
+			continue
+		}
+		body := s[min(last, i):i]
+		generated := last-from <= 40 && len(body) >= 20 && (randomish(body) || !identifier(body)) && !dull(body)
+		if !generated { // the body may have _ and - itself
+			body = s[tail:i]
+			generated = len(body) >= 24 && mixed(body) && !identifier(body) && !dull(body)
+		}
+		if prefix := s[from:last]; generated && !strings.HasPrefix(prefix, "pk_") && !strings.Contains(prefix, "_pk_") && !strings.Contains(prefix, "publi") {
+			add("token", from, i)
 		}
 	}
 }

@@ -1,0 +1,111 @@
+package redact
+
+import "strings"
+
+// programFlag is a flag of a program behind which a password stands.
+type programFlag struct {
+	program string
+	word    string // must stand in the command, too
+	flag    string
+	user    string // what separates the user from the password; "" when there is no user
+}
+
+// programFlags are from the programs' manuals; read only.
+var programFlags = []programFlag{
+	{program: "mysql", flag: " -p"}, {program: "mariadb", flag: " -p"}, {program: "sshpass", flag: " -p"}, {program: "redis-cli", flag: " -a "},
+	{program: "ldap", flag: " -w "}, {program: "mongo", flag: " -p "}, {program: "ssh-keygen", flag: " -N "}, {program: "ssh-keygen", flag: " -P "},
+	{program: " login", flag: " -p "}, {program: "unzip", flag: " -P "}, {program: "zip", flag: " -P "}, {program: "7z", flag: " -p"},
+	{program: "sqlcmd", flag: " -P "}, {program: "bcp", flag: " -P "}, {program: "ipmitool", flag: " -P "}, {program: "mosquitto_", flag: " -P "},
+	{program: "xfreerdp", flag: " /p:"}, {program: "smbclient", flag: " -U ", user: "%"}, {program: "rpcclient", flag: " -U ", user: "%"},
+	{program: "lftp", flag: " -u ", user: ","}, {program: "net use", flag: "/user:", user: " "}, {program: "htpasswd", word: " -", flag: "htpasswd ", user: " "},
+	{program: "CONNECT", word: "@", flag: "CONNECT ", user: "/"}, {program: "sqlplus", word: "@", flag: "sqlplus ", user: "/"},
+	{program: "ConvertTo-SecureString", word: "-AsPlainText", flag: "ConvertTo-SecureString "},
+}
+
+// findFlags covers credentials of command-line clients: curl -u user:password.
+func findFlags(s string, add func(kind string, from, to int)) {
+	for at := 0; at < len(s); {
+		end := strings.IndexByte(s[at:], '\n')
+		if end < 0 {
+			end = len(s) - at
+		}
+		if line := s[at : at+end]; strings.IndexByte(line, ' ') > 0 {
+			flagsOf(line, func(kind string, from, to int) { add(kind, at+from, at+to) })
+		}
+		at += end + 1
+	}
+}
+
+// flagsOf looks through one line.
+func flagsOf(line string, add func(kind string, from, to int)) {
+	for k := range programFlags {
+		f := &programFlags[k]
+		i := strings.Index(line, f.program)
+		if i < 0 || !strings.Contains(line[i:], f.word) {
+			continue
+		}
+		j := strings.Index(line[i:], f.flag)
+		if j < 0 {
+			continue
+		}
+		from, to, ok := f.value(line, i+j+len(f.flag))
+		if v := line[from:to]; ok && v != "" && v[0] != '-' && credible(v, strong, true) && (strings.ContainsAny(v, "0123456789!@#%^&*") || !identifier(v)) {
+			add("password", from, to)
+		}
+	}
+	if !strings.Contains(line, "curl") && !strings.Contains(line, "http") {
+		return
+	}
+	for _, flag := range []string{"-u ", "-u", "--user ", "--user=", "--proxy-user ", "-U "} {
+		for at := 0; ; {
+			i := strings.Index(line[at:], flag)
+			if i < 0 {
+				break
+			}
+			at += i + len(flag)
+			from, to, _ := valueAt(line, at)
+			user, pass, ok := strings.Cut(line[from:to], ":")
+			if ok && credible(pass, strong, true) && !strings.HasPrefix(pass, "//") {
+				add("password", from+len(user)+1, to)
+			}
+		}
+	}
+}
+
+// value returns the password that stands at or after line[at:].
+func (f *programFlag) value(line string, at int) (from, to int, ok bool) {
+	if f.program == "htpasswd" { // flags, then the file, then the user
+		words := 0
+		for at < len(line) && words < 1 {
+			if line[at] != '-' {
+				words++
+			}
+			n := strings.IndexByte(line[at:], ' ')
+			if n < 0 {
+				return at, at, false
+			}
+			at += n + 1
+		}
+	}
+	if f.user == " " {
+		n := strings.IndexByte(line[at:], ' ')
+		if n < 0 {
+			return at, at, false
+		}
+		at += n + 1
+	}
+	from, to, _ = valueAt(line, at)
+	if f.user != "" && f.user != " " {
+		i := strings.Index(line[from:], f.user)
+		if i < 0 || i > to-from && f.user != "," {
+			return from, from, false
+		}
+		from, to, _ = valueAt(line, from+i+1)
+	}
+	if f.word == "@" {
+		if i := strings.IndexByte(line[from:to], '@'); i >= 0 {
+			to = from + i
+		}
+	}
+	return from, to, true
+}

@@ -1,0 +1,122 @@
+package redact
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// findShapes covers tokens that begin with nothing fixed: what is fixed stands
+// inside of them.
+func findShapes(s string, add func(kind string, from, to int)) {
+	for i := 1; i+4 <= len(s); i++ {
+		switch s[i] {
+		case ':':
+			telegram(s, i, add)
+			pgpass(s, i, add)
+		case '~': // abc8Q~ and 31 to 34 characters: a client secret of Entra ID
+			if i < 5 || s[i-1] != 'Q' || !inClass(s[i-2], "d") {
+				continue
+			}
+			from, to := i-2, i+1
+			for from > i-5 && inClass(s[from-1], "w_~.-") {
+				from--
+			}
+			for to < len(s) && inClass(s[to], "w_~.-") {
+				to++
+			}
+			if from == i-5 && to-i > 31 && to-i <= 36 {
+				add("azure-client-secret", from, to)
+			}
+		case '-': // 32 hexadecimal digits, then -us21: Mailchimp
+			if i < 32 || s[i+1] != 'u' || s[i+2] != 's' || !inClass(s[i+3], "d") || i > 32 && word[s[i-33]] {
+				continue
+			}
+			if hexRun(s[i-32 : i]) {
+				to := i + 4
+				for to < len(s) && to < i+6 && inClass(s[to], "d") {
+					to++
+				}
+				add("mailchimp-key", i-32, to)
+			}
+		case '.':
+			discord(s, i, add)
+		}
+	}
+}
+
+func hexRun(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if !hexByte[s[i]] {
+			return false
+		}
+	}
+	return true
+}
+
+// telegram covers the token of a bot: 8 to 10 digits, a colon, AA and 33 more.
+func telegram(s string, colon int, add func(kind string, from, to int)) {
+	if s[colon+1] != 'A' || !inClass(s[colon-1], "d") {
+		return
+	}
+	from, to := colon, colon+1
+	for from > 0 && colon-from < 11 && inClass(s[from-1], "d") {
+		from--
+	}
+	for to < len(s) && to-colon < 38 && inClass(s[to], "w-_") {
+		to++
+	}
+	if n := colon - from; n >= 8 && n <= 10 && to-colon-1 >= 33 && to-colon-1 <= 36 {
+		add("telegram-token", from, to)
+	}
+}
+
+// discord covers the token of a bot: the bot's number in base64, a time and a
+// keyed digest, joined by dots. dot is the first of the two.
+func discord(s string, dot int, add func(kind string, from, to int)) {
+	if dot < 22 || dot+8 >= len(s) || s[dot+7] != '.' {
+		return
+	}
+	from, to := dot, dot+8
+	for from > 0 && dot-from < 30 && inClass(s[from-1], "w-_") {
+		from--
+	}
+	for to < len(s) && to-dot < 60 && inClass(s[to], "w-_") {
+		to++
+	}
+	if dot-from < 22 || dot-from > 28 || to-dot < 8+25 || to-dot > 8+45 {
+		return
+	}
+	id, err := base64.RawURLEncoding.DecodeString(s[from:dot])
+	if err == nil && strings.Trim(string(id), "0123456789") == "" {
+		add("discord-token", from, to)
+	}
+}
+
+// pgpass covers a line of libpq's password file, host:port:database:user:password.
+// colon is the first.
+func pgpass(s string, colon int, add func(kind string, from, to int)) {
+	at := colon + 1
+	for at < len(s) && at-colon < 7 && (inClass(s[at], "d") || s[at] == '*') {
+		at++
+	}
+	if at == colon+1 || at >= len(s) || s[at] != ':' || !(word[s[colon-1]] || s[colon-1] == '*') {
+		return
+	}
+	begin := max(0, colon-128)
+	begin += strings.LastIndexByte(s[begin:colon], '\n') + 1
+	if strings.ContainsAny(s[begin:colon], " \t:/\"'") {
+		return
+	}
+	end := min(len(s), at+512)
+	if n := strings.IndexByte(s[at:end], '\n'); n >= 0 {
+		end = at + n
+	}
+	fields := strings.SplitN(strings.TrimSuffix(s[at+1:end], "\r"), ":", 3)
+	if len(fields) != 3 || fields[0] == "" || fields[1] == "" || strings.ContainsAny(fields[0]+fields[1]+fields[2], " \t/\"'") || strings.Trim(fields[0], "0123456789") == "" {
+		return
+	}
+	if credible(fields[2], strong, true) {
+		from := at + 1 + len(fields[0]) + 1 + len(fields[1]) + 1
+		add("password", from, from+len(fields[2]))
+	}
+}
