@@ -22,8 +22,8 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 			continue
 		}
 		kind, str := nameKind(name)
-		if name == "key" && from > 0 && (s[from-1] == '?' || s[from-1] == '&') {
-			kind, str = "url-key", weakest
+		if str == none && from > 0 && (s[from-1] == '?' || s[from-1] == '&') {
+			kind, str = parameterKind(name)
 		}
 		if flag && (name == "body" || name == "value" || name == "b") && setsSecret(s[max(0, from-160):from]) {
 			kind, str = "secret", strong
@@ -257,6 +257,17 @@ func apart(s string, i int) bool {
 		return i > 1 && (s[i-1] == ' ' || s[i-1] == '`') && (word[s[i-2]] || s[i-2] == '`')
 	}
 	return true
+}
+
+// parameterKind tells what a parameter of a URL is whose name says nothing elsewhere.
+func parameterKind(name string) (string, strength) {
+	switch strings.ToLower(name) {
+	case "sig", "signature":
+		return "signature", weak
+	case "key", "code":
+		return "url-key", weakest
+	}
+	return "", none
 }
 
 // setsSecret reports a command that stores what follows as a secret.

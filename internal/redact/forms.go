@@ -140,6 +140,9 @@ func findURLs(s string, add func(kind string, from, to int)) {
 			continue
 		}
 		user, pass, ok := strings.Cut(s[start:start+sign], ":")
+		if strings.ContainsAny(user, "/@()[]") {
+			continue
+		}
 		if !ok {
 			if len(user) >= 20 && credible(user, weak, true) { // token@host
 				add("url-password", start, start+sign)

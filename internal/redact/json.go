@@ -80,7 +80,7 @@ func (w *jsonWalk) value(ptr string, masks, allow [][]string, strict bool, str s
 			return nil
 		}
 		if str != none {
-			if rest, ok := authScheme(s); ok && credible(rest, weak, true) {
+			if rest, ok := authScheme(s); ok && (credible(rest, weak, true) || len(rest) >= 16 && credible(rest, strong, true)) {
 				w.mask(ptr, s[:len(s)-len(rest)]+w.r.placeholder(kind, rest))
 				return nil
 			}

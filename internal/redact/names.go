@@ -78,11 +78,6 @@ func nameKind(name string) (string, strength) {
 			return "", none
 		}
 		return "token", weak
-	case "code":
-		if prev == "" {
-			return "code", weakest
-		}
-		return "", none
 	case "key":
 		if telling := secretKey(prev); telling {
 			return prev + "-key", weak
@@ -92,8 +87,13 @@ func nameKind(name string) (string, strength) {
 		return "credential", weak
 	case "cookie", "cookies":
 		return "cookie", weak
-	case "sig", "signature", "sas":
+	case "sas":
 		return "signature", weak
+	case "sig", "signature": // of a URL; others prove who wrote something and let nobody in
+		if prev == "amz" || prev == "goog" || prev == "access" || prev == "sas" {
+			return "signature", weak
+		}
+		return "", none
 	case "mnemonic":
 		return last, weak
 	case "otp":
@@ -127,7 +127,7 @@ func secretKey(w string) bool {
 // runTogether is nameKind for names without separators: apikey, identitytoken.
 func runTogether(n, last string) (string, strength) {
 	switch {
-	case strings.HasSuffix(n, "password"), strings.HasSuffix(n, "passwd"):
+	case strings.HasSuffix(n, "password"), strings.HasSuffix(n, "passwd") && n != "nopasswd":
 		return "password", strong
 	case strings.HasSuffix(n, "clientsecret"):
 		return "client-secret", weak
@@ -170,11 +170,12 @@ func credible(v string, s strength, quoted bool) bool {
 	case strings.HasPrefix(v, "$"), yamlTag(v), strings.HasPrefix(v, "<") && strings.HasSuffix(v, ">"), strings.Contains(v, "{{"), strings.Contains(v, "${"),
 		strings.HasPrefix(v, "%") && strings.HasSuffix(v, "%"), strings.HasPrefix(v, "[") && strings.HasSuffix(v, "]"),
 		strings.HasPrefix(v, "/run/secrets/"), strings.HasPrefix(v, "/var/run/secrets"), strings.HasPrefix(v, "file:"), strings.HasPrefix(v, "vault:"),
+		(v[0] == '/' || strings.HasPrefix(v, "~/") || strings.HasPrefix(v, "./")) && strings.Count(v, "/") > 1 && !randomish(v), // a path
 		strings.HasPrefix(v, "arn:"), strings.HasPrefix(v, "AWS4-HMAC"), strings.HasPrefix(v, "projects/"), strings.HasPrefix(v, "op://"), strings.HasPrefix(v, "ref+"), strings.HasPrefix(v, "ssm:"):
 		return false
 	}
 	for _, word := range []string{"example", "placeholder", "changeme", "change_me", "change-me", "redacted", "your-", "your_", "yourpass", "yourtoken", "yourkey", "yoursecret",
-		"xxxx", "****", "....", "todo", "dummy", "not-a-real", "notreal", "replace", "<", "insert"} {
+		"xxxx", "&lt;", "abcdefg", "****", "....", "todo", "dummy", "not-a-real", "notreal", "replace", "<", "insert"} {
 		if strings.Contains(low, word) {
 			return false
 		}
@@ -208,8 +209,8 @@ func credible(v string, s strength, quoted bool) bool {
 		return false
 	}
 	if s == strong {
-		if strings.Count(v, " ") > 6 {
-			return false // a sentence
+		if sentence(low) {
+			return false
 		}
 		return len(v) >= 6 || digits > 0 && letters+other > 0
 	}
@@ -220,7 +221,35 @@ func credible(v string, s strength, quoted bool) bool {
 	if s == weakest {
 		return len(v) >= 18 && randomish(v)
 	}
+	if strings.Contains(v, "://") || strings.ContainsAny(v, "[]{}()<>|") || len(v) < 40 && (digits == 0 || onlyNames(v)) && identifier(v) && !randomish(v) {
+		return false // a link, or the name of something: encryptionKey1024
+	}
 	return digits > 0 && letters > 0 && len(v) >= 10 || mixed && len(v) >= 16 && other == 0 || len(v) >= 24 && mixed || mixed && len(v) >= 12 && !identifier(v) || digits >= 10 && letters == 0 && len(v) >= 16
+}
+
+// onlyNames reports that nothing stands in v but names and what joins them.
+func onlyNames(v string) bool {
+	for i := 0; i < len(v); i++ {
+		if !nameByte[v[i]] {
+			return false
+		}
+	}
+	return true
+}
+
+// sentence reports words of a language and not a passphrase; low is in lower case.
+func sentence(low string) bool {
+	n := strings.Count(low, " ")
+	if n == 0 {
+		return false
+	}
+	for _, w := range strings.Fields(low) {
+		switch strings.Trim(w, ".,:;!?'\"") {
+		case "the", "your", "to", "is", "are", "for", "this", "that", "used", "must", "enter", "please", "password", "not", "of", "should", "has", "in", "with", "or", "new", "here":
+			return true
+		}
+	}
+	return n > 6
 }
 
 // identifier reports letters that read like a name of a program: words in camel
@@ -246,7 +275,7 @@ func identifier(v string) bool {
 			continue
 		}
 		pieces++
-		if n := i - from; n >= 3 && strings.ContainsAny(v[from:i], "aeiouyAEIOUY") || n == 2 && pieces == 1 {
+		if n := i - from; n >= 3 && strings.ContainsAny(v[from:i], "aeiouyAEIOU") || n == 2 && pieces == 1 {
 			good += n
 		} else {
 			bad += n

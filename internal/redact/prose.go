@@ -41,7 +41,11 @@ func findProse(s string, add func(kind string, from, to int)) {
 		vFrom, vTo, quoted := valueAt(s, at)
 		v, _, _ := strings.Cut(s[vFrom:vTo], " ")
 		v = strings.TrimRight(v, ".,!?)")
-		if len(v) < 8 || !credible(v, weak, quoted) || strings.Contains(v, "://") || strings.HasPrefix(v, "/") {
+		str := weak
+		if linked && kind == "password" && strings.ContainsAny(v, "0123456789") {
+			str = strong
+		}
+		if len(v) < 8 || !credible(v, str, quoted) || strings.Contains(v, "://") || strings.HasPrefix(v, "/") {
 			continue
 		}
 		if !linked && (len(v) < 16 || !randomish(v)) || linked && !strings.ContainsAny(v, "0123456789") && identifier(v) {

@@ -291,6 +291,9 @@ func begins(s string, i int) bool {
 
 func (t *token) match(s string, from int, ends map[string][2]int) (int, int) {
 	start := from + len(t.prefix)
+	if t.min >= 56 && from >= 16 && (s[from-1] == '/' || s[from-1] == '+') && !strings.ContainsAny(s[from-16:from], ".:-\n ") {
+		return 0, 0 // inside of a run of base64
+	}
 	to := start
 	if run := ends[t.chars]; t.max == 0 && run[0] <= start && run[1] > start {
 		to = run[1]
@@ -310,7 +313,7 @@ func (t *token) match(s string, from int, ends map[string][2]int) (int, int) {
 	for t.inner && from > 0 && word[s[from-1]] {
 		from--
 	}
-	if head := s[start:min(to, start+512)]; dull(head) || t.mixed && !mixed(head) && identifier(head) {
+	if head := s[start:min(to, start+512)]; dull(head) || t.mixed && (!mixed(head) || len(head) >= 20 && !randomish(head)) && identifier(head) {
 		return 0, 0
 	}
 	return from, to
