@@ -260,9 +260,12 @@ func (b *Belay) open(ctx context.Context) error {
 // kernelConfig turns belay.yaml and the hooks given at Open into what the kernel runs.
 func (b *Belay) kernelConfig() *kernel.Config {
 	if b.o.NoHooks {
-		return &kernel.Config{Revision: b.rev}
+		cfg := &kernel.Config{Revision: b.rev}
+		b.approvalConfig(cfg)
+		return cfg
 	}
 	cfg := &kernel.Config{Revision: b.rev, Ceiling: b.file.Scopes, ChainBudget: time.Duration(b.file.Limits.ChainMS) * time.Millisecond}
+	b.approvalConfig(cfg)
 	for _, c := range b.file.Enabled() {
 		cfg.Bindings = append(cfg.Bindings, specOf(c))
 	}
@@ -294,6 +297,7 @@ func (b *Belay) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeO
 		return b.Refuse(ctx, kernel.Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
 			Fault: phases.NewFault(phases.KindLoad, "belay was opened without hooks", ErrNoHooks)})
 	}
+	o.Credential = cmp.Or(o.Credential, ownCredential())
 	return b.kernel.InvokeWith(ctx, inv, o)
 }
 

@@ -39,6 +39,9 @@ type Config struct {
 	// ChainBudget bounds what the hooks of one invocation may take together; 0
 	// means DefaultChainBudget. Observing hooks have the same budget once more.
 	ChainBudget time.Duration
+
+	Approvals ApprovalSettings // the queue of what people decide
+	Reviewers []Reviewer       // whose decisions count
 }
 
 // BindingSpec is one installed hook as the operator wrote it.

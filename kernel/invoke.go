@@ -179,6 +179,13 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 		chained = chainedVerdict(&v)
 	}
 	i.settle(&v)
+	q, err := i.consult(ctx, c, &v)
+	if errors.Is(err, ErrConflict) {
+		return v, err
+	}
+	if err != nil {
+		rf = err
+	}
 	w, err := i.wrote(run, &v, c)
 	if err != nil {
 		blockVerdict(&v, phases.KindAudit, kernelName, "the metadata could not be redacted")
@@ -200,6 +207,7 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 			b.TouchRun = &key
 		}
 	}
+	q.into(&b, i.k, i, &v, &rec)
 	if !i.o.Unblockable && c.latched == nil {
 		b.Unlatched = &i.session
 	}

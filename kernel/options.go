@@ -110,6 +110,10 @@ type InvokeOptions struct {
 	// caller knows it: the child's scopes are cut to it.
 	ParentScopes *phases.Scopes
 
+	// Credential is what the host has seen of the caller, such as its uid: quotas
+	// and approvals are by it, since what an invocation says of itself is a claim.
+	Credential string
+
 	// Seed is the seed of the invocation's random streams; nil means a fresh one.
 	// It is recorded, so that the invocation can be run again.
 	Seed *[32]byte

@@ -3,12 +3,15 @@ package kernel_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
@@ -456,6 +459,8 @@ func TestParallelEqualsSequential(t *testing.T) {
 			h, err := tryHost(t, hooks, func(_ *kernel.Config, o *kernel.Options) {
 				o.Sequential = sequential
 				o.Digester = digester{}
+				var n atomic.Int64 // ids are in what an approval says, too
+				o.NewID = func(time.Time) string { return fmt.Sprintf("01890a5d-ac96-774b-8000-%012x", n.Add(1)) }
 			})
 			if err != nil {
 				rt.Fatal(err)

@@ -153,6 +153,9 @@ func (k *Kernel) prune(ctx context.Context, now time.Time) {
 	if _, err := k.o.Store.Prune(ctx, now); err != nil {
 		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "expired metadata could not be dropped", slog.Any("error", err))
 	}
+	if err := k.SweepApprovals(ctx); err != nil {
+		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "approvals that have run out could not be written down", slog.Any("error", err))
+	}
 }
 
 // latch adds a latch for the session of a verdict that could not be carried out.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -24,6 +25,9 @@ type snapshot struct {
 	require  []require
 	ceiling  phases.Scopes
 	budget   time.Duration
+
+	approvals approvals.Settings
+	authority approvals.Authority
 
 	// users counts invocations that run with the snapshot, so that modules are
 	// closed after the last one. It begins with one for being the current one.
@@ -70,6 +74,8 @@ type require struct {
 // itself is an error.
 func newSnapshot(ctx context.Context, cfg *Config, loader Loader) (*snapshot, error) {
 	s := &snapshot{revision: cfg.Revision, ceiling: cfg.Ceiling, budget: cfg.ChainBudget, users: 1, required: cfg.Require}
+	s.approvals = cfg.Approvals.WithDefaults()
+	s.authority = approvals.Authority{Reviewers: cfg.Reviewers, Unsigned: cfg.Approvals.Unsigned}
 	if s.budget <= 0 {
 		s.budget = DefaultChainBudget
 	}

@@ -16,6 +16,9 @@ const (
 	EventLatch   EventType = "latch"   // a session was latched or cleared
 	EventGap     EventType = "gap"     // events of this process could not be stored; see Output
 	EventNotice  EventType = "notice"  // an operator's act: unsafe mode, reload, policy change
+	// EventApproval: a question to a person was asked, decided, used up, or ran
+	// out; Decision says which, Output which item.
+	EventApproval EventType = "approval"
 )
 
 // Event is one record of the log. Everything in it is already redacted;

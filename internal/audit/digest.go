@@ -14,10 +14,12 @@ type Use string
 const (
 	UseInput  Use = "event-input"
 	UseOutput Use = "event-output"
+
+	UseApproval Use = "approval-key" // of questions to a person: the same question, the same key
 )
 
 // Uses returns every use.
-func Uses() []Use { return []Use{UseInput, UseOutput} }
+func Uses() []Use { return []Use{UseInput, UseOutput, UseApproval} }
 
 // Digester makes keyed digests of originals: equal values of one use have equal
 // digests, and nobody without the key can find the value by trying. It is safe for

@@ -72,6 +72,10 @@ type File struct {
 	Redact  Redact        `json:"redact,omitzero"`
 	Limits  Limits        `json:"limits,omitzero"`
 	Events  Events        `json:"events,omitzero"`
+
+	Approvals  Approvals  `json:"approvals,omitzero"`
+	Reviewers  []Reviewer `json:"reviewers,omitzero"`
+	SingleUser SingleUser `json:"single_user,omitzero"`
 }
 
 // Binding installs one hook.
@@ -215,6 +219,12 @@ func (f *File) validate(doc *strictyaml.Document) error {
 	}
 	if f.Limits.ChainMS < 0 || f.Limits.ChainMS > 60_000 {
 		return c.errorf("/limits/chain_ms", "must be between 1 and 60000")
+	}
+	if err := f.Approvals.validate(c, "/approvals"); err != nil {
+		return err
+	}
+	if err := validateReviewers(c, f.Reviewers); err != nil {
+		return err
 	}
 	return f.Events.Checkpoint.validate(c, "/events/checkpoint")
 }

@@ -62,6 +62,18 @@ func notBound(name string) error {
 }
 
 func edit(src []byte, change func(hooks *yaml.Node) error) ([]byte, error) {
+	return editFile(src, func(m *yaml.Node) error {
+		hooks, err := hooksNode(m)
+		if err != nil {
+			return err
+		}
+		return change(hooks)
+	})
+}
+
+// editFile changes the file's root, a mapping, and keeps comments. What comes out has
+// been parsed and checked.
+func editFile(src []byte, change func(m *yaml.Node) error) ([]byte, error) {
 	if _, err := Parse(src); err != nil {
 		return nil, err
 	}
@@ -69,11 +81,14 @@ func edit(src []byte, change func(hooks *yaml.Node) error) ([]byte, error) {
 	if err := yaml.Load(src, &root); err != nil {
 		return nil, &Error{Reason: "not YAML", Cause: err}
 	}
-	hooks, err := hooksNode(&root)
-	if err != nil {
-		return nil, err
+	m := &root
+	if m.Kind == yaml.DocumentNode && len(m.Content) == 1 {
+		m = m.Content[0]
 	}
-	if err := change(hooks); err != nil {
+	if m.Kind != yaml.MappingNode {
+		return nil, &Error{Reason: "not a mapping"}
+	}
+	if err := change(m); err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
@@ -95,14 +110,7 @@ func edit(src []byte, change func(hooks *yaml.Node) error) ([]byte, error) {
 
 // hooksNode returns the list under "hooks", adding it when it is missing. The
 // document has been parsed, so that its form is known.
-func hooksNode(root *yaml.Node) (*yaml.Node, error) {
-	m := root
-	if m.Kind == yaml.DocumentNode && len(m.Content) == 1 {
-		m = m.Content[0]
-	}
-	if m.Kind != yaml.MappingNode {
-		return nil, &Error{Reason: "not a mapping"}
-	}
+func hooksNode(m *yaml.Node) (*yaml.Node, error) {
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value != "hooks" {
 			continue

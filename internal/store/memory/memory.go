@@ -157,6 +157,10 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 		return kernel.Receipt{}, err
 	}
 	// Everything that can fail comes before anything is changed.
+	queue, err := s.queue.after(b.Approvals)
+	if err != nil {
+		return kernel.Receipt{}, err
+	}
 	bodies := make([][]byte, len(b.Events))
 	batchIDs := map[string]bool{}
 	for i := range b.Events {
@@ -176,10 +180,6 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 	tree, err := s.grown(bodies)
 	if err != nil {
 		return kernel.Receipt{}, fmt.Errorf("%w: grow the tree: %w", kernel.ErrUnavailable, err)
-	}
-	queue, err := s.queue.after(b.Approvals)
-	if err != nil {
-		return kernel.Receipt{}, err
 	}
 	s.apply(&b)
 	s.queue.take(queue)

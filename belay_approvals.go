@@ -1,0 +1,32 @@
+package belay
+
+import (
+	"context"
+	"os"
+	"strconv"
+
+	"github.com/belay-hooks/belay/kernel"
+)
+
+// approvalConfig says whose decisions count. Preconditions: as readConfig.
+func (b *Belay) approvalConfig(cfg *kernel.Config) {
+	cfg.Approvals, cfg.Reviewers = b.file.Approvals.Settings(), b.file.Authorities()
+}
+
+// ownCredential stands for whoever runs as this process does: all that is known of
+// a caller in the same process. An agent with a shell has it as well.
+func ownCredential() string { return UserCredential(os.Getuid()) }
+
+// UserCredential is the credential of a local user.
+func UserCredential(uid int) string { return "uid " + strconv.Itoa(uid) }
+
+// Approval returns an item of the queue as it stands now. Errors are
+// kernel.ErrApprovalUnknown or kernel.ErrUnavailable.
+func (b *Belay) Approval(ctx context.Context, id string) (kernel.Approval, error) {
+	return b.kernel.Approval(ctx, id)
+}
+
+// Approvals returns items of the queue, newest first. The error is kernel.ErrUnavailable.
+func (b *Belay) Approvals(ctx context.Context, q kernel.ApprovalQuery) ([]kernel.Approval, error) {
+	return b.kernel.Approvals(ctx, q)
+}

@@ -1,0 +1,105 @@
+package config
+
+import (
+	"fmt"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/belay-hooks/belay/internal/approvals"
+)
+
+// Approvals bound the queue of what people decide.
+type Approvals struct {
+	Timeout  string `json:"timeout,omitzero"`  // such as 10m: how long a question waits, and an approval can be used; 1s…24h; default 10m
+	Quota    int    `json:"quota,omitzero"`    // undecided questions of one agent, 1…1000; default 20
+	Unsigned bool   `json:"unsigned,omitzero"` // while there is no reviewer, decisions count without a signature: the agent can make them, too
+}
+
+// Reviewer is somebody whose decisions count.
+type Reviewer struct {
+	Name string `json:"name"`
+	Key  string `json:"key"` // ed25519:BASE64
+}
+
+// SingleUser are opt-ins for somebody who works alone.
+type SingleUser struct {
+	AutoAccept bool `json:"auto_accept,omitzero"` // proposed hooks that can only restrict are accepted without a person
+}
+
+func (a *Approvals) validate(c checker, at string) error {
+	if a.Timeout != "" {
+		if d, err := time.ParseDuration(a.Timeout); err != nil || d < time.Second || d > approvals.MaxTimeout {
+			return c.errorf(at+"/timeout", "is a duration such as 10m, from 1s to %v", approvals.MaxTimeout)
+		}
+	}
+	if a.Quota < 0 || a.Quota > approvals.MaxQuota {
+		return c.errorf(at+"/quota", "must be between 1 and %d", approvals.MaxQuota)
+	}
+	return nil
+}
+
+// Settings returns the bounds as the kernel takes them. Preconditions: the file was parsed.
+func (a *Approvals) Settings() approvals.Settings {
+	d, _ := time.ParseDuration(a.Timeout) // "" and 0 mean the default
+	return approvals.Settings{Timeout: d, Quota: a.Quota, Unsigned: a.Unsigned}
+}
+
+func validateReviewers(c checker, list []Reviewer) error {
+	names, keys := map[string]bool{}, map[string]bool{}
+	for i, r := range list {
+		at := fmt.Sprintf("/reviewers/%d", i)
+		if !bindingName.MatchString(r.Name) {
+			return c.errorf(at+"/name", "a name is lower-case letters, digits, - . _, at most 64 bytes")
+		}
+		if _, err := approvals.ParseReviewerKey(r.Key); err != nil {
+			return c.errorf(at+"/key", "%v", err)
+		}
+		if names[r.Name] || keys[r.Key] {
+			return c.errorf(at, "this name or key is listed twice")
+		}
+		names[r.Name], keys[r.Key] = true, true
+	}
+	return nil
+}
+
+// Authorities returns the reviewers as the kernel takes them. Preconditions: the file was parsed.
+func (f *File) Authorities() []approvals.Reviewer {
+	var out []approvals.Reviewer
+	for _, r := range f.Reviewers {
+		if k, err := approvals.ParseReviewerKey(r.Key); err == nil {
+			out = append(out, approvals.Reviewer{Name: r.Name, Key: k})
+		}
+	}
+	return out
+}
+
+// AddReviewer returns the file with the reviewer appended. Comments survive. The
+// result has been parsed and checked.
+func AddReviewer(src []byte, r Reviewer) ([]byte, error) {
+	return editFile(src, func(m *yaml.Node) error {
+		n, err := nodeOf(r)
+		if err != nil {
+			return err
+		}
+		list := sequence(m, "reviewers")
+		list.Content = append(list.Content, n)
+		return nil
+	})
+}
+
+// RemoveReviewer returns the file without the named reviewer.
+func RemoveReviewer(src []byte, name string) ([]byte, error) {
+	return editFile(src, func(m *yaml.Node) error {
+		list := sequence(m, "reviewers")
+		i := find(list, name)
+		if i < 0 {
+			return &Error{Reason: fmt.Sprintf("there is no reviewer %q", name)}
+		}
+		list.Content = append(list.Content[:i:i], list.Content[i+1:]...)
+		if len(list.Content) == 0 {
+			list.Style = yaml.FlowStyle
+		}
+		return nil
+	})
+}
