@@ -15,15 +15,16 @@ import (
 )
 
 type hookSignOptions struct {
-	key    string
-	output string
-	json   bool
+	key     string
+	keyless keylessOptions
+	output  string
+	json    bool
 }
 
 func (a *App) hookSignCmd() *cobra.Command {
 	var o hookSignOptions
 	cmd := &cobra.Command{
-		Use:   "sign --key FILE|KMS FILE.wasm",
+		Use:   "sign --key FILE|KMS | --identity-token TOKEN --fulcio-url URL --rekor-url URL  FILE.wasm",
 		Short: "Sign a hook: write a Sigstore bundle beside it",
 		Long: `sign writes a Sigstore bundle (v0.3) beside the module: FILE.wasm.sigstore.json, or the
 next free FILE.wasm.<n>.sigstore.json when there is one already. The key is a file
@@ -31,22 +32,35 @@ next free FILE.wasm.<n>.sigstore.json when there is one already. The key is a fi
 service, NAME://…, through the program sigstore-kms-NAME on the PATH. The password is
 asked for on the terminal, or taken from $BELAY_KEY_PASSWORD or $COSIGN_PASSWORD.
 
+Keyless, an identity token (OpenID Connect, for the audience sigstore) takes the place
+of the key: a certificate authority (Fulcio) names its owner for a key that exists for
+this one signature, and a transparency log (Rekor) and, if you name one, a timestamp
+authority prove when. belay has no addresses of its own for these: you say whom the
+token is shown to. All are https, or on this machine; redirects are not followed; all
+of it takes 30 s at most. What they answer is checked against what was signed before
+anything is written. Give the token as @FILE, on standard input (-), or in
+$SIGSTORE_ID_TOKEN: what stands on a command line, other programs can see.
+
 ` + "`cosign verify-blob --key KEY.pub --bundle FILE.wasm.sigstore.json --insecure-ignore-tlog FILE.wasm`" + ` accepts what it writes.`,
 		Example: `  belay trust generate-key release
-  belay hook sign --key release.key guard.wasm`,
+  belay hook sign --key release.key guard.wasm
+  belay hook sign --identity-token @token.jwt --fulcio-url https://fulcio.acme.example --rekor-url https://rekor.acme.example \
+      --timestamp-url https://tsa.acme.example/api/v1/timestamp --trusted-root trusted_root.json guard.wasm`,
 		Args: oneArg("one module file"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.hookSign(cmd.Context(), args[0], o) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.key, "key", "", "private key: a file, or NAME://… in a key management service")
+	o.keyless.add(f)
 	f.StringVarP(&o.output, "output", "o", "", "bundle to write (default beside the module)")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
 }
 
 func (a *App) hookSign(ctx context.Context, path string, o hookSignOptions) error {
-	if o.key == "" {
-		return usageError("hook sign needs a key", "Give one with --key; `belay trust generate-key NAME` makes one.")
+	keyless, err := a.keylessWanted(o)
+	if err != nil {
+		return err
 	}
 	file, err := readModule(path)
 	if err != nil {
@@ -56,6 +70,9 @@ func (a *App) hookSign(ctx context.Context, path string, o hookSignOptions) erro
 	info, err := belay.InspectHook(ctx, file, nil)
 	if err != nil {
 		return failureBy(fmt.Errorf("%s: %w", path, err), "Nothing was signed.")
+	}
+	if keyless != nil {
+		return a.signKeyless(ctx, path, file, info.Digest, *keyless, o)
 	}
 	signer, err := a.openSigner(ctx, o.key)
 	if err != nil {
