@@ -42,7 +42,12 @@ func newRedactors(dir string, key []byte, f *config.File) (*redactors, error) {
 	}
 	c := redact.Config{Key: key, KeyNames: f.Redact.Keys, Exact: exact}
 	for _, m := range f.Redact.Masks {
-		c.Masks = append(c.Masks, "/action"+m) // records hold the action as a member
+		place := "/action" + m.Path // records hold the action as a member
+		if m.How == config.MaskRemove {
+			c.Removals = append(c.Removals, place)
+		} else {
+			c.Masks = append(c.Masks, place)
+		}
 	}
 	made := new(redactors)
 	if made.rest, err = redact.New(c); err != nil {

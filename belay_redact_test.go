@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,5 +49,27 @@ func TestRedactionOfAStateDirectory(t *testing.T) {
 	os.Unsetenv("BELAY_TEST_SECRET")
 	if _, err := belay.Open(t.Context(), state(t, "version: belay/v1\nredact:\n  secrets: [\"env:BELAY_TEST_SECRET\"]\n"), belay.Options{}); !errors.Is(err, belay.ErrConfig) {
 		t.Errorf("a secret that cannot be read: %v", err)
+	}
+}
+
+// A mask that hashes leaves a placeholder on disk, one that removes leaves only
+// the pointer on the event.
+func TestMasksOfAStateDirectory(t *testing.T) {
+	for _, how := range []string{"hash", "remove"} {
+		dir := state(t, "version: belay/v1\nredact:\n  masks: [{path: /args/command, how: "+how+"}]\n")
+		b := open(t, dir, belay.Options{})
+		v := invoke(t, b, exec("echo a private matter"))
+		b.Close()
+		all := ""
+		for _, f := range []string{"belay.db", "belay.db-wal"} {
+			raw, _ := os.ReadFile(filepath.Join(dir, f))
+			all += string(raw)
+		}
+		if strings.Contains(all, "private matter") || !slices.Contains(v.Masked, "/input/action/args/command") {
+			t.Errorf("%s: on disk, or not listed: %q", how, v.Masked)
+		}
+		if strings.Contains(all, `"command":"[redacted:mask:`) != (how == "hash") {
+			t.Errorf("%s: a placeholder is where none belongs, or missing", how)
+		}
 	}
 }

@@ -22,7 +22,7 @@ const maxRedactInput = redact.MaxText
 
 type redactFlags struct {
 	json, report, check bool
-	masks               []string
+	masks, removals     []string
 	strict              bool
 }
 
@@ -53,13 +53,14 @@ is printed.`,
 	fl.BoolVar(&f.report, "report", false, "print kinds and places instead of the text")
 	fl.BoolVar(&f.check, "check", false, "print nothing; exit 5 when there is a secret")
 	fl.StringArrayVar(&f.masks, "mask", nil, "also cover what this JSON Pointer names (* for any element); not with --state")
+	fl.StringArrayVar(&f.removals, "remove", nil, "take out what this JSON Pointer names (an element becomes null); not with --state")
 	fl.BoolVar(&f.strict, "strict", false, "hash every string of the documents; not with --state")
 	return cmd
 }
 
 func (a *App) redact(f redactFlags) error {
-	if a.state != "" && (f.strict || len(f.masks) > 0) {
-		return usageError("--mask and --strict come from belay.yaml with --state", "Leave one of them away.")
+	if a.state != "" && (f.strict || len(f.masks)+len(f.removals) > 0) {
+		return usageError("--mask, --remove and --strict come from belay.yaml with --state", "Leave them away, or leave --state away.")
 	}
 	if f.report && f.check {
 		return usageError("--report and --check exclude each other", "")
@@ -93,7 +94,7 @@ func (a *App) redactor(f redactFlags) (*redact.Redactor, error) {
 	}
 	key := make([]byte, 32)
 	rand.Read(key) // never fails: the runtime ends the process instead
-	c := redact.Config{Key: key, Masks: f.masks}
+	c := redact.Config{Key: key, Masks: f.masks, Removals: f.removals}
 	if f.strict {
 		c.Profile = redact.Strict
 	}

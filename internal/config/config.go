@@ -104,8 +104,8 @@ type Require struct {
 
 // Redact adds to what is always covered in events.
 type Redact struct {
-	Masks []string `json:"masks,omitzero"` // JSON Pointers into the action; * stands for one element
-	Keys  []string `json:"keys,omitzero"`  // member names whose values are secret
+	Masks []Mask   `json:"masks,omitzero"`
+	Keys  []string `json:"keys,omitzero"` // member names whose values are secret
 	// Secrets are covered wherever they stand: env:NAME or file:PATH, below the
 	// state directory unless absolute. The file names them, it never holds them.
 	Secrets []string `json:"secrets,omitzero"`
@@ -204,18 +204,8 @@ func (f *File) validate(doc *strictyaml.Document) error {
 	if err := f.Scopes.Validate(); err != nil {
 		return c.errorf("/scopes", "%v", err)
 	}
-	for i, m := range f.Redact.Masks {
-		if !strings.HasPrefix(m, "/") {
-			return c.errorf(fmt.Sprintf("/redact/masks/%d", i), "a mask is a JSON Pointer such as /args/token")
-		}
-	}
 	if err := f.Redact.validate(c); err != nil {
 		return err
-	}
-	for i, k := range f.Redact.Keys {
-		if k == "" || len(k) > 128 {
-			return c.errorf(fmt.Sprintf("/redact/keys/%d", i), "a key is a member's name of at most 128 bytes")
-		}
 	}
 	if f.Limits.ChainMS < 0 || f.Limits.ChainMS > 60_000 {
 		return c.errorf("/limits/chain_ms", "must be between 1 and 60000")

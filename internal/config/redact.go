@@ -1,8 +1,12 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/phases"
 )
@@ -10,7 +14,56 @@ import (
 // maxSecrets bounds the list of secrets that are covered exactly.
 const maxSecrets = 1024
 
+// Mask names what of an action is never on record, and how it is kept off:
+// a JSON Pointer alone, or {path: POINTER, how: hash or remove}.
+type Mask struct {
+	Path string `json:"path"` // JSON Pointer into the action; * stands for one member or element
+	How  string `json:"how"`  // MaskHash or MaskRemove
+}
+
+// What a mask does: leave a placeholder with a keyed hash, or nothing.
+const (
+	MaskHash   = "hash"
+	MaskRemove = "remove"
+)
+
+// errMask is what a mask of another type is.
+var errMask = errors.New("a mask is a JSON Pointer such as /args/token, or {path: /args/token, how: remove}")
+
+// UnmarshalJSONFrom decodes either form.
+func (m *Mask) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	switch dec.PeekKind() {
+	case '"':
+		m.How = MaskHash
+		return json.UnmarshalDecode(dec, &m.Path)
+	case '{':
+		type plain Mask
+		p := plain{How: MaskHash}
+		if err := json.UnmarshalDecode(dec, &p); err != nil {
+			return err
+		}
+		*m = Mask(p)
+		return nil
+	}
+	return errMask
+}
+
+func (m *Mask) validate(c checker, at string) error {
+	if m.Path == "" || phases.CheckPointer(m.Path) != nil {
+		return c.errorf(at, "%v", errMask)
+	}
+	if m.How != MaskHash && m.How != MaskRemove {
+		return c.errorf(at+"/how", "must be %s or %s", MaskHash, MaskRemove)
+	}
+	return nil
+}
+
 func (r *Redact) validate(c checker) error {
+	for i := range r.Masks {
+		if err := r.Masks[i].validate(c, fmt.Sprintf("/redact/masks/%d", i)); err != nil {
+			return err
+		}
+	}
 	switch r.Profile {
 	case "", "standard", "strict":
 	default:
@@ -22,6 +75,11 @@ func (r *Redact) validate(c checker) error {
 	for i, p := range r.Allow {
 		if p == "" || phases.CheckPointer(p) != nil {
 			return c.errorf(fmt.Sprintf("/redact/allow/%d", i), "must be a JSON Pointer such as /args/command")
+		}
+	}
+	for i, k := range r.Keys {
+		if k == "" || len(k) > 128 {
+			return c.errorf(fmt.Sprintf("/redact/keys/%d", i), "a key is a member's name of at most 128 bytes")
 		}
 	}
 	if len(r.Secrets) > maxSecrets {

@@ -20,22 +20,22 @@ func (d *detector) find(s string) []Finding {
 		return nil
 	}
 	var found []Finding
-	d.plain(s, func(kind string, from, to int) { found = append(found, Finding{kind, from, to}) })
+	d.plain(s, func(kind string, from, to int) { found = append(found, Finding{Kind: kind, Start: from, End: to}) })
 	if v, ok := unwrapped(s); ok {
 		d.plain(v.text, func(kind string, from, to int) {
-			from, to = v.place(from, to)
-			found = append(found, Finding{kind, from, to})
+			a, b := v.place(from, to)
+			found = append(found, Finding{kind, a, b, v.text[from:to]})
 		})
 		if d.depth < maxLayers {
 			d.encoded(v.text, func(kind string, from, to int) {
 				from, to = v.place(from, to)
-				found = append(found, Finding{kind, from, to})
+				found = append(found, Finding{Kind: kind, Start: from, End: to})
 			})
 		}
 	}
 	if d.depth < maxLayers {
-		d.dumped(s, func(kind string, from, to int) { found = append(found, Finding{kind, from, to}) })
-		d.encoded(s, func(kind string, from, to int) { found = append(found, Finding{kind, from, to}) })
+		d.dumped(s, func(kind string, from, to int) { found = append(found, Finding{Kind: kind, Start: from, End: to}) })
+		d.encoded(s, func(kind string, from, to int) { found = append(found, Finding{Kind: kind, Start: from, End: to}) })
 	}
 	return d.merge(s, found)
 }
@@ -75,7 +75,13 @@ func (d *detector) merge(s string, found []Finding) []Finding {
 			continue
 		}
 		if n := len(out); n > 0 && f.Start < out[n-1].End {
-			out[n-1].End = max(out[n-1].End, f.End)
+			last := &out[n-1]
+			switch {
+			case f.Start == last.Start && f.End == last.End && last.secret == "" && f.secret != "":
+				last.Kind, last.secret = f.Kind, f.secret // the same place, read without its escapes
+			case f.End > last.End:
+				last.End, last.secret = f.End, ""
+			}
 			continue
 		}
 		out = append(out, f)

@@ -23,7 +23,7 @@ const maxDepth = 256
 // must not store the document then, only its digest.
 func (r *Redactor) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
 	w := jsonWalk{r: r, dec: jsontext.NewDecoder(bytes.NewReader(raw))}
-	if err := w.value("", r.masks, r.allow, r.strict, none, ""); err != nil {
+	if err := w.value("", rules{r.masks, r.removals, r.allow, r.strict}, none, ""); err != nil {
 		return nil, nil, &Error{ErrInput, "the document is not JSON that can be redacted"}
 	}
 	if _, err := w.dec.ReadToken(); !errors.Is(err, io.EOF) {
@@ -45,9 +45,27 @@ type jsonWalk struct {
 	depth  int
 }
 
-// below returns the masks that go on below a member or element.
-func below(masks [][]string, token string) (rest [][]string, here bool) {
-	for _, m := range masks {
+// rules are what the configuration says about a value and what is below it: the
+// rest of each pointer, and whether every string is hashed.
+type rules struct {
+	masks, removals, allow [][]string
+	strict                 bool
+}
+
+// below returns the rules for a member or element, and whether it is masked or
+// removed as a whole.
+func (r rules) below(token string) (next rules, masked, removed bool) {
+	var allowed bool
+	next.masks, masked = below(r.masks, token)
+	next.removals, removed = below(r.removals, token)
+	next.allow, allowed = below(r.allow, token)
+	next.strict = r.strict && !allowed
+	return next, masked, removed
+}
+
+// below returns the pointers that go on below a member or element.
+func below(pointers [][]string, token string) (rest [][]string, here bool) {
+	for _, m := range pointers {
 		if len(m) > 0 && (m[0] == "*" || m[0] == token) {
 			if len(m) == 1 {
 				here = true
@@ -61,10 +79,10 @@ func below(masks [][]string, token string) (rest [][]string, here bool) {
 var errDeep = &Error{ErrInput, "nested too deep"}
 
 // value copies one value. str and kind say what its name tells about it.
-func (w *jsonWalk) value(ptr string, masks, allow [][]string, strict bool, str strength, kind string) error {
+func (w *jsonWalk) value(ptr string, rules rules, str strength, kind string) error {
 	switch w.dec.PeekKind() {
 	case '{', '[':
-		return w.container(ptr, masks, allow, strict, str, kind)
+		return w.container(ptr, rules, str, kind)
 	case '"':
 		raw, err := w.dec.ReadValue()
 		if err != nil {
@@ -76,16 +94,16 @@ func (w *jsonWalk) value(ptr string, masks, allow [][]string, strict bool, str s
 		}
 		s := string(text)
 		if str != none && credible(s, str, true) && !wholly(s) {
-			w.mask(ptr, w.r.placeholder(kind, s))
+			w.mask(ptr, w.r.whole(kind, s))
 			return nil
 		}
 		if str != none {
 			if rest, ok := authScheme(s); ok && (credible(rest, weak, true) || len(rest) >= 16 && credible(rest, strong, true)) {
-				w.mask(ptr, s[:len(s)-len(rest)]+w.r.placeholder(kind, rest))
+				w.mask(ptr, s[:len(s)-len(rest)]+w.r.whole(kind, rest))
 				return nil
 			}
 		}
-		if strict && !plainValue(s) && !wholly(s) {
+		if rules.strict && !plainValue(s) && !wholly(s) {
 			w.mask(ptr, w.r.placeholder("text", s))
 			return nil
 		}
@@ -118,7 +136,7 @@ func (w *jsonWalk) mask(ptr, text string) {
 	w.masked = append(w.masked, ptr)
 }
 
-func (w *jsonWalk) container(ptr string, masks, allow [][]string, strict bool, str strength, kind string) error {
+func (w *jsonWalk) container(ptr string, rules rules, str strength, kind string) error {
 	if w.depth++; w.depth > maxDepth {
 		return errDeep
 	}
@@ -130,11 +148,9 @@ func (w *jsonWalk) container(ptr string, masks, allow [][]string, strict bool, s
 	object := open.Kind() == '{'
 	w.out = append(w.out, byte(open.Kind()))
 	var secret secretObject
+	first := true
 	for i := 0; w.dec.PeekKind() != '}' && w.dec.PeekKind() != ']'; i++ {
-		if i > 0 {
-			w.out = append(w.out, ',')
-		}
-		token, childStr, childKind := strconv.Itoa(i), str, kind
+		token, rawName := strconv.Itoa(i), jsontext.Value(nil)
 		if object {
 			raw, err := w.dec.ReadValue()
 			if err != nil {
@@ -144,41 +160,39 @@ func (w *jsonWalk) container(ptr string, masks, allow [][]string, strict bool, s
 			if err != nil {
 				return err
 			}
-			token = string(name)
-			if shown, found := w.r.cover(token); found != nil {
-				q, _ := jsontext.AppendQuote(nil, shown)
-				w.out = append(w.out, q...)
-				w.masked = append(w.masked, phases.Join(ptr, shown))
-				token = shown
-			} else {
-				w.out = append(w.out, raw...)
-			}
-			w.out = append(w.out, ':')
-			childKind, childStr = nameKind(token)
-			if secret.name != "" && flat(token) == "value" {
-				childKind, childStr = nameKind(secret.name)
-			}
-			if secret.data(token) {
-				childKind, childStr = "kubernetes-secret", strong
-			} else if str != none && kind == "kubernetes-secret" {
-				childKind, childStr = kind, str
-			}
+			token, rawName = string(name), raw.Clone()
 		}
-		at := phases.Join(ptr, token)
-		rest, here := below(masks, token)
-		if covers := coveredAs(here, object && w.r.names[flat(token)]); covers != "" {
-			if err := w.whole(at, covers); err != nil {
+		next, masked, removed := rules.below(token)
+		if removed && object {
+			if err := w.leaveOut(phases.Join(ptr, token)); err != nil {
 				return err
 			}
 			continue
 		}
-		allowed, open := below(allow, token)
-		from := len(w.out)
-		if err := w.value(at, rest, allowed, strict && !open, childStr, childKind); err != nil {
-			return err
+		if !first {
+			w.out = append(w.out, ',')
 		}
+		first = false
+		childStr, childKind := str, kind
+		named := object && w.r.names[flat(token)]
 		if object {
-			secret.see(token, w.out[from:])
+			token = w.name(ptr, token, rawName)
+			childKind, childStr = secret.childKind(token, kind, str)
+		}
+		at := phases.Join(ptr, token)
+		switch covers := coveredAs(masked, named); {
+		case removed:
+			err = w.void(at)
+		case covers != "":
+			err = w.whole(at, covers)
+		default:
+			from := len(w.out)
+			if err = w.value(at, next, childStr, childKind); err == nil && object {
+				secret.see(token, w.out[from:])
+			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	end, err := w.dec.ReadToken()
@@ -187,6 +201,38 @@ func (w *jsonWalk) container(ptr string, masks, allow [][]string, strict bool, s
 	}
 	w.out = append(w.out, byte(end.Kind()))
 	return nil
+}
+
+// name copies a member's name, covered where a secret stands in it, and returns
+// what was written.
+func (w *jsonWalk) name(ptr, name string, raw jsontext.Value) string {
+	shown, found := w.r.cover(name)
+	if found == nil {
+		w.out = append(append(w.out, raw...), ':')
+		return name
+	}
+	w.out, _ = jsontext.AppendQuote(w.out, shown)
+	w.out = append(w.out, ':')
+	w.masked = append(w.masked, phases.Join(ptr, shown))
+	return shown
+}
+
+// leaveOut skips a member that is removed; only its pointer stays. A secret in
+// its name does not.
+func (w *jsonWalk) leaveOut(ptr string) error {
+	shown, _ := w.r.cover(ptr)
+	w.masked = append(w.masked, shown)
+	return w.dec.SkipValue()
+}
+
+// void writes null for an element that is removed, so that the places of the
+// others stay what they were.
+func (w *jsonWalk) void(ptr string) error {
+	if w.dec.PeekKind() != 'n' {
+		w.masked = append(w.masked, ptr)
+	}
+	w.out = append(w.out, "null"...)
+	return w.dec.SkipValue()
 }
 
 // coveredAs says why a whole value is covered, whatever it looks like: a mask
@@ -207,13 +253,19 @@ func (w *jsonWalk) whole(ptr, kind string) error {
 	if err != nil {
 		return err
 	}
-	if raw.Kind() == '"' {
-		if text, err := jsontext.AppendUnquote(nil, raw); err == nil && wholly(string(text)) {
-			w.out = append(w.out, raw...)
-			return nil
-		}
+	if raw.Kind() != '"' {
+		w.mask(ptr, w.r.placeholder(kind, string(raw)))
+		return nil
 	}
-	w.mask(ptr, w.r.placeholder(kind, string(raw)))
+	text, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil {
+		return err
+	}
+	if s := string(text); wholly(s) {
+		w.out = append(w.out, raw...)
+	} else {
+		w.mask(ptr, w.r.whole(kind, s))
+	}
 	return nil
 }
 
@@ -233,6 +285,19 @@ func (o *secretObject) see(name string, value []byte) {
 			o.name = string(text)
 		}
 	}
+}
+
+// childKind tells what the value of a member is by its name and by what is above.
+func (o *secretObject) childKind(name, above string, str strength) (string, strength) {
+	switch {
+	case o.data(name):
+		return "kubernetes-secret", strong
+	case str != none && above == "kubernetes-secret":
+		return above, str
+	case o.name != "" && flat(name) == "value":
+		return nameKind(o.name)
+	}
+	return nameKind(name)
 }
 
 func (o *secretObject) data(name string) bool {

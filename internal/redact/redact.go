@@ -45,6 +45,10 @@ type Config struct {
 	// Masks are JSON Pointers (RFC 6901) into documents given to JSON; a token "*"
 	// stands for every member or element. What they name is covered whole.
 	Masks []string
+	// Removals are JSON Pointers, as Masks, to what is taken out: a member with its
+	// name, an element as null, so that the others keep their places. Where a mask
+	// names the same, the removal counts.
+	Removals []string
 	// KeyNames are further names of secret values, compared without case and
 	// without - _ . and blanks.
 	KeyNames []string
@@ -60,12 +64,13 @@ type Config struct {
 
 // Redactor covers secrets.
 type Redactor struct {
-	key    []byte
-	masks  [][]string
-	names  map[string]bool
-	exact  *exactSet
-	strict bool
-	allow  [][]string
+	key      []byte
+	masks    [][]string
+	removals [][]string
+	names    map[string]bool
+	exact    *exactSet
+	strict   bool
+	allow    [][]string
 }
 
 // New checks the configuration. Errors are of class ErrConfig.
@@ -76,6 +81,9 @@ func New(c Config) (*Redactor, error) {
 	r := &Redactor{key: append([]byte{}, c.Key...), names: map[string]bool{}}
 	var err error
 	if r.masks, err = pointers(c.Masks, "mask"); err != nil {
+		return nil, err
+	}
+	if r.removals, err = pointers(c.Removals, "removal"); err != nil {
 		return nil, err
 	}
 	if r.allow, err = pointers(c.Allow, "allowed place"); err != nil {
@@ -126,6 +134,16 @@ type Finding struct {
 	Kind  string // such as github-token, private-key, password; [a-z0-9-]
 	Start int
 	End   int
+
+	secret string // what it says without escapes, when that is another text
+}
+
+// in returns the secret that the finding names in its text.
+func (f *Finding) in(s string) string {
+	if f.secret != "" {
+		return f.secret
+	}
+	return s[f.Start:f.End]
 }
 
 // Find returns the secrets of a text, by place and without overlaps.
@@ -157,11 +175,21 @@ func (r *Redactor) cover(s string) (string, []Finding) {
 	at := 0
 	for _, f := range found {
 		b.WriteString(s[at:f.Start])
-		b.WriteString(r.placeholder(f.Kind, s[f.Start:f.End]))
+		b.WriteString(r.placeholder(f.Kind, f.in(s)))
 		at = f.End
 	}
 	b.WriteString(s[at:])
 	return b.String(), found
+}
+
+// whole covers a text of which the name or a mask says that it is secret. Where
+// the detector knows all of it, the detector's kind says more.
+func (r *Redactor) whole(kind, s string) string {
+	d := detector{names: r.names, exact: r.exact}
+	if f := d.find(s); len(f) == 1 && f[0].Start == 0 && f[0].End == len(s) {
+		return r.placeholder(f[0].Kind, f[0].in(s))
+	}
+	return r.placeholder(kind, s)
 }
 
 // placeholder is what stands for a secret: its kind, and 8 hexadecimal digits of

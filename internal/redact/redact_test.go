@@ -192,7 +192,7 @@ func check(t fataler, r *Redactor, s string) {
 			t.Fatalf("findings %+v in %q", found, s)
 		}
 		rest.WriteString(s[at:f.Start])
-		rest.WriteString(r.placeholder(f.Kind, s[f.Start:f.End]))
+		rest.WriteString(r.placeholder(f.Kind, f.in(s)))
 		at = f.End
 	}
 	rest.WriteString(s[at:])
