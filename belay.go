@@ -38,6 +38,7 @@ import (
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
@@ -79,7 +80,7 @@ type Options struct {
 	Logger   *slog.Logger      // nil discards
 	Clock    kernel.Clock      // nil means the system's
 	Store    kernel.Store      // nil means belay.db in the state directory; closed with the Belay only when nil
-	InMemory bool              // with a nil Store: records and state live in memory only, for tests of hooks
+	InMemory bool              // records and state live in memory only, or in a Store that says it is not durable; for tests of hooks
 	Recorder kernel.Recorder   // nil: nothing is recorded, which is how it should be unless somebody asked
 	Observer kernel.Observer   // nil: nobody is told what happens, for telemetry
 	Tools    kernel.ToolRunner // nil: request_tool_call answers "unavailable"
@@ -115,7 +116,10 @@ type Belay struct {
 	adhoc   []adHoc
 	trust   *trust
 	marks   *checkpointer
+	sinks   *sink.Set
 	stop    func() // ends the watch over the trust policy; nil when there is none
+
+	finished bool // by Close
 
 	mu   sync.Mutex // guards what Reload changes
 	file *config.File
@@ -248,10 +252,13 @@ func (b *Belay) open(ctx context.Context) error {
 		}
 		b.store = db
 	}
-	b.marks = newCheckpointer(b.store, b.keys.events, b.file.Events.Checkpoint, b.log)
+	b.marks = newCheckpointer(b.store, b.keys.events, b.file.Events, b.log)
+	if err := b.openSinks(); err != nil {
+		return err
+	}
 	home, _ := os.UserHomeDir()
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
-		Store: b.marks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, Observer: b.o.Observer, Recorder: b.o.Recorder, Clock: b.o.Clock, Logger: b.log,
+		Store: b.sinks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, Observer: b.o.Observer, Recorder: b.o.Recorder, Clock: b.o.Clock, Logger: b.log,
 		Tools: b.o.Tools, Files: osFiles{}, Home: home, SpoolPath: filepath.Join(b.dir, spoolName), UnsafeFailOpen: b.o.UnsafeFailOpen,
 	})
 	return err
@@ -329,6 +336,10 @@ func (b *Belay) Reload(ctx context.Context) error {
 	file, rev, bad := b.file, b.rev, b.bad
 	err := b.readConfig()
 	var r *redactor
+	var sinks []sink.Setting
+	if err == nil {
+		sinks, err = b.sinkSettings()
+	}
 	if err == nil {
 		r, err = newRedactor(b.dir, b.keys, b.file)
 	}
@@ -340,7 +351,8 @@ func (b *Belay) Reload(ctx context.Context) error {
 		return err
 	}
 	b.redact.take(r)
-	b.marks.use(b.file.Events.Checkpoint)
+	b.marks.use(b.file.Events)
+	b.sinks.Use(sinks)
 	return nil
 }
 
@@ -368,9 +380,12 @@ func (b *Belay) Close() error {
 	if b.kernel != nil {
 		errs = append(errs, b.kernel.Close())
 	}
-	if b.marks != nil {
-		errs = append(errs, b.marks.finish()) // after the last commit
-		b.marks = nil
+	if b.marks != nil && !b.finished { // after the last commit
+		if b.sinks != nil {
+			b.sinks.Finish()
+		}
+		errs = append(errs, b.marks.finish())
+		b.finished = true
 	}
 	if b.engine != nil {
 		errs = append(errs, b.engine.Close())

@@ -1,12 +1,15 @@
 package belay
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,46 +36,70 @@ type checkpointer struct {
 	done chan struct{}
 
 	mu      sync.Mutex
-	set     config.Checkpoint
+	set     config.Events
+	files   []markFile
 	pending int64 // events of this process since its last checkpoint
-	failed  error // why the last checkpoint could not be written; nil when it could
 
 	writing sync.Mutex // one checkpoint at a time
 }
 
-func newCheckpointer(s kernel.Store, key *eventlog.Key, set config.Checkpoint, log *slog.Logger) *checkpointer {
+// markFile is one file of checkpoints.
+type markFile struct {
+	config.MarkFile
+	failed error // why the last checkpoint could not be written; nil when it could
+}
+
+func newCheckpointer(s kernel.Store, key *eventlog.Key, set config.Events, log *slog.Logger) *checkpointer {
 	c := &checkpointer{Store: s, key: key, log: log, poke: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
 	c.use(set)
 	go c.run()
 	return c
 }
 
-// use takes other settings into use. A required file that cannot be opened
-// counts as failed from the start.
-func (c *checkpointer) use(set config.Checkpoint) {
-	var err error
-	if set.File != "" {
-		err = appendFile(set.File, nil)
+// use takes other settings into use. A file that cannot be opened counts as failed
+// from the start.
+func (c *checkpointer) use(set config.Events) {
+	var files []markFile
+	for _, f := range set.MarkFiles() {
+		files = append(files, markFile{f, appendFile(f.Path, nil)})
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.set, c.failed = set, err
+	c.set, c.files = set, files
 }
 
 func (c *checkpointer) every() (events int64, each time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return cmp.Or(c.set.Every, checkpointEvents), time.Duration(cmp.Or(c.set.Seconds, checkpointSeconds)) * time.Second
+	set := c.set.Checkpoint
+	return cmp.Or(set.Every, checkpointEvents), time.Duration(cmp.Or(set.Seconds, checkpointSeconds)) * time.Second
+}
+
+// state returns the files and how they stand.
+func (c *checkpointer) state() []markFile {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.files)
+}
+
+// blocked returns why nothing may go on record now: a required file that failed.
+func (c *checkpointer) blocked() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.files {
+		if f.Required && f.failed != nil {
+			return fmt.Errorf("the required checkpoint file %s: %w", f.Path, f.failed)
+		}
+	}
+	return nil
 }
 
 // Commit implements kernel.Store.
 func (c *checkpointer) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
-	c.mu.Lock()
-	blocked := c.set.Required && c.failed != nil
-	c.mu.Unlock()
-	if blocked {
-		if err := c.write(ctx, true); err != nil {
-			return kernel.Receipt{}, fmt.Errorf("%w: the required checkpoint file: %w", kernel.ErrUnavailable, err)
+	if c.blocked() != nil {
+		_ = c.write(ctx, true)
+		if err := c.blocked(); err != nil {
+			return kernel.Receipt{}, fmt.Errorf("%w: %w", kernel.ErrUnavailable, err)
 		}
 	}
 	r, err := c.Store.Commit(ctx, b)
@@ -111,51 +138,89 @@ func (c *checkpointer) run() {
 	}
 }
 
-// write signs a checkpoint and puts it into the file and the store. Without
-// events of its own since the last one it writes nothing, unless forced.
+// write signs a checkpoint and puts it into the store and the files. Without
+// events of its own since the last one it writes nothing, unless forced because a
+// file failed.
 func (c *checkpointer) write(ctx context.Context, force bool) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	c.mu.Lock()
-	pending, file, failed := c.pending, c.set.File, c.failed
+	pending, files := c.pending, slices.Clone(c.files)
 	c.mu.Unlock()
-	if pending == 0 && !(force && failed != nil) {
+	failed := slices.ContainsFunc(files, func(f markFile) bool { return f.failed != nil })
+	if pending == 0 && !(force && failed) {
 		return nil
 	}
-	err := c.mark(ctx, file)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.failed = err
-	if err == nil {
-		c.pending -= pending
-	}
-	return err
-}
-
-func (c *checkpointer) mark(ctx context.Context, file string) error {
 	mark, note, err := eventlog.Mark(ctx, c.Store, c.key, time.Now())
+	if err == nil {
+		err = c.Store.AddCheckpoint(ctx, mark.Size, note)
+	}
 	if err != nil {
 		return err
 	}
-	err = c.Store.AddCheckpoint(ctx, mark.Size, note)
-	if file != "" {
-		err = errors.Join(err, appendFile(file, append(note, '\n')))
+	for i := range files {
+		files[i].failed = appendFile(files[i].Path, append(note[:len(note):len(note)], '\n'))
+		if files[i].failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", files[i].Path, files[i].failed))
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	// A file that failed gets a checkpoint again with the next one: what it lacks is
+	// covered by that, too.
+	c.pending -= pending
+	for i, f := range c.files {
+		for _, tried := range files {
+			if tried.MarkFile == f.MarkFile {
+				c.files[i].failed = tried.failed
+			}
+		}
 	}
 	return err
 }
 
+// cutShort stands behind a checkpoint that a crash or a full disk cut short, so that
+// it is not taken for one that somebody has changed.
+const cutShort = "cut short"
+
 // appendFile appends durably; with nothing to append it finds out whether it could.
+// The file may allow nothing but appending.
 func appendFile(path string, b []byte) error {
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
 	if len(b) > 0 {
-		if _, err = f.Write(b); err == nil {
+		if err = endOf(f, &b); err == nil {
+			_, err = f.Write(b)
+		}
+		if err == nil {
 			err = f.Sync()
 		}
 	}
 	return errors.Join(err, f.Close())
+}
+
+// endOf puts a mark before b where the file ends in the middle of a checkpoint.
+func endOf(f *os.File, b *[]byte) error {
+	fi, err := f.Stat()
+	if err != nil || fi.Size() == 0 {
+		return err
+	}
+	end := make([]byte, 2)
+	if n, err := f.ReadAt(end, max(0, fi.Size()-2)); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	} else if string(end[:n]) != "\n\n" {
+		*b = append([]byte("\n"+cutShort+"\n\n"), *b...)
+	}
+	return nil
+}
+
+// splitMarks cuts a file of checkpoints into those that were written whole.
+func splitMarks(src []byte) [][]byte {
+	return slices.DeleteFunc(eventlog.Split(src), func(note []byte) bool {
+		return bytes.HasSuffix(bytes.TrimRight(note, "\n"), []byte("\n"+cutShort))
+	})
 }
 
 // finish signs the last checkpoint. Preconditions: nobody commits any more.
@@ -163,9 +228,7 @@ func (c *checkpointer) finish() error {
 	close(c.quit)
 	<-c.done
 	err := c.write(context.Background(), false)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err != nil && !c.set.Required {
+	if err != nil && c.blocked() == nil {
 		c.log.Error("the last checkpoint of the event log could not be written", slog.Any("error", err))
 		return nil
 	}

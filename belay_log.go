@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/belay-hooks/belay/internal/eventlog"
+	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -33,7 +34,8 @@ type LogEvidence struct {
 	// one that belay.yaml names, if any.
 	Checkpoints string
 
-	// Copies is JSON lines of events that were exported earlier; nil means none.
+	// Copies is JSON lines of events that were exported earlier; nil means the files
+	// of JSON lines that belay.yaml names, if any.
 	Copies io.Reader
 }
 
@@ -47,30 +49,106 @@ func (b *Belay) VerifyLog(ctx context.Context, ev LogEvidence) (LogReport, error
 	if e.Verifier == "" {
 		e.Verifier = b.CheckpointKey()
 	}
-	file := ev.Checkpoints
-	if file == "" {
-		b.mu.Lock()
-		file = b.file.Events.Checkpoint.File
-		b.mu.Unlock()
+	outside, err := b.outsideMarks(ev.Checkpoints)
+	if err != nil {
+		return LogReport{}, err
 	}
-	if file != "" {
-		src, err := os.ReadFile(file)
-		if err != nil && !(ev.Checkpoints == "" && errors.Is(err, fs.ErrNotExist)) {
-			return LogReport{}, fmt.Errorf("checkpoints: %w", err)
-		}
-		e.Outside = eventlog.Split(src)
-		if ev.Checkpoints != "" && len(e.Outside) == 0 {
-			return LogReport{}, fmt.Errorf("checkpoints: %s holds none", file)
-		}
-	}
+	e.Outside = outside
 	if ev.Copies != nil {
 		copies, err := readCopies(ev.Copies)
 		if err != nil {
 			return LogReport{}, err
 		}
 		e.Copies = func(seq int64) (tlog.Hash, bool) { h, ok := copies[seq]; return h, ok }
+		return eventlog.Verify(ctx, b.store, e)
 	}
-	return eventlog.Verify(ctx, b.store, e)
+	// They are opened before the size of the log is read: whatever is in them then is
+	// in the store as well, since the store comes first.
+	copies, err := b.openCopies()
+	if err != nil {
+		return LogReport{}, err
+	}
+	defer copies.close()
+	if len(copies.files) > 0 {
+		e.Copies = copies.hash
+	}
+	r, err := eventlog.Verify(ctx, b.store, e)
+	return r, errors.Join(err, copies.err)
+}
+
+// copies are the files of JSON lines that belay.yaml names.
+type copies struct {
+	files []*sink.Copy
+	err   error // the first that came up while they were read
+}
+
+func (b *Belay) openCopies() (*copies, error) {
+	b.mu.Lock()
+	files := b.file.Events.JSONL()
+	b.mu.Unlock()
+	c := &copies{}
+	for _, f := range files {
+		opened, err := sink.OpenCopy(f.Path)
+		if err != nil {
+			c.close()
+			return nil, fmt.Errorf("copies: %w", err)
+		}
+		c.files = append(c.files, opened)
+	}
+	return c, nil
+}
+
+// hash returns the leaf hash that the files say event seq has; one that no event
+// has when they do not say the same.
+func (c *copies) hash(seq int64) (h tlog.Hash, ok bool) {
+	for _, f := range c.files {
+		line, there, err := f.Line(seq)
+		if err != nil {
+			c.err = errors.Join(c.err, fmt.Errorf("copies: %w", err))
+			return h, false
+		}
+		if !there {
+			continue
+		}
+		this := tlog.RecordHash(line)
+		if ok && this != h {
+			return tlog.Hash{}, true
+		}
+		h, ok = this, true
+	}
+	return h, ok
+}
+
+func (c *copies) close() {
+	for _, f := range c.files {
+		f.Close()
+	}
+}
+
+// outsideMarks reads the checkpoints of a file, or else of all that belay.yaml names.
+func (b *Belay) outsideMarks(file string) ([][]byte, error) {
+	if file != "" {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("checkpoints: %w", err)
+		}
+		if out := splitMarks(src); len(out) > 0 {
+			return out, nil
+		}
+		return nil, fmt.Errorf("checkpoints: %s holds none", file)
+	}
+	b.mu.Lock()
+	files := b.file.Events.MarkFiles()
+	b.mu.Unlock()
+	var out [][]byte
+	for _, f := range files {
+		src, err := os.ReadFile(f.Path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("checkpoints: %w", err)
+		}
+		out = append(out, splitMarks(src)...)
+	}
+	return out, nil
 }
 
 // readCopies returns the leaf hashes of exported events: an event is stored in the

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"time"
 
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -16,33 +15,64 @@ type Status struct {
 	Revision string         `json:"revision"` // of the configuration in use
 	Engine   string         `json:"engine"`   // compiler or interpreter
 	LastSeq  int64          `json:"last_seq"` // number of the newest event
-	Healthy  bool           `json:"healthy"`
-	Problems []string       `json:"problems"`
+	Healthy  bool           `json:"healthy"`  // false: every action is blocked
+	Health   Health         `json:"health"`   // the same in three steps
+	Problems []string       `json:"problems"` // why it is not healthy
+	Warnings []string       `json:"warnings"` // why it is degraded
+	Sinks    []SinkStatus   `json:"sinks"`
 	Latches  []kernel.Latch `json:"latches"`
 }
 
-// Status tries the store, also for writing, and lists what is wrong. The error
-// is kernel.ErrUnavailable: not even that could be found out.
+// Health is how well belay can do its work.
+type Health string
+
+const (
+	HealthOK       Health = "ok"
+	HealthDegraded Health = "degraded" // actions are decided; a sink that is not durable fails
+	HealthFailing  Health = "failing"  // every action is blocked
+)
+
+// Status tries the store and every sink, also for writing, and lists what is wrong.
+// When they work again after a failure, that is put on record here at the latest.
+// The error is kernel.ErrUnavailable: not even that could be found out, and what is
+// known of the status stands beside it.
 func (b *Belay) Status(ctx context.Context) (Status, error) {
 	b.mu.Lock()
-	s := Status{Dir: b.dir, Revision: b.rev, Engine: "interpreter", Healthy: true, Problems: []string{}, Latches: []kernel.Latch{}}
+	s := Status{Dir: b.dir, Revision: b.rev, Engine: "interpreter", Healthy: true, Health: HealthOK, Problems: []string{}, Warnings: []string{}, Latches: []kernel.Latch{}}
 	bad := b.bad
 	b.mu.Unlock()
 	if compiled() {
 		s.Engine = "compiler"
 	}
 	problem := func(text string) {
-		s.Healthy = false
+		s.Healthy, s.Health = false, HealthFailing
 		s.Problems = append(s.Problems, text)
 	}
 	if bad != nil {
 		problem(bad.Error())
 	}
-	if h := b.kernel.Health(); !h.OK {
+	s.Sinks = b.Sinks(ctx)
+	for _, k := range s.Sinks {
+		switch {
+		case k.OK:
+		case k.Kind == "store":
+			problem("the store cannot write: " + k.Problem)
+		case k.Durable:
+			problem("the durable sink " + k.Path + " cannot be written: " + k.Problem)
+		default:
+			s.Warnings = append(s.Warnings, "the sink "+k.Path+" cannot be written: "+k.Problem)
+		}
+	}
+	if s.Healthy && bad == nil {
+		if err := b.kernel.Recover(ctx); err != nil {
+			problem("what was blocked without a record cannot be recorded: " + err.Error())
+		}
+	}
+	if h := b.kernel.Health(); !h.OK && s.Healthy {
 		problem(h.Reason)
 	}
-	if _, err := b.store.Commit(ctx, kernel.Batch{Now: time.Now()}); err != nil {
-		problem("the store cannot write: " + err.Error())
+	if s.Healthy && len(s.Warnings) > 0 {
+		s.Health = HealthDegraded
 	}
 	newest, err := b.Events(ctx, kernel.EventQuery{Newest: true, Limit: 1})
 	if err != nil {

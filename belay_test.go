@@ -350,7 +350,7 @@ func TestAdHocHooksAreUntrusted(t *testing.T) {
 	}
 	// Its state is kept apart from that of an installed hook of the same name.
 	store := memory.New()
-	b = open(t, t.TempDir(), belay.Options{Store: store, Hooks: []belay.AdHocHook{{Name: "twice", Module: twice()}}})
+	b = open(t, t.TempDir(), belay.Options{Store: store, InMemory: true, Hooks: []belay.AdHocHook{{Name: "twice", Module: twice()}}})
 	invoke(t, b, exec("ls"))
 	for namespace, want := range map[string]string{"twice": "", "adhoc:twice": "\x01"} {
 		if st, err := store.HookState(t.Context(), namespace, "n"); err != nil || string(st.Value) != want {

@@ -95,11 +95,15 @@ func (c *Client) Ask(ctx context.Context, runtime, event string, payload []byte)
 	return a, nil
 }
 
-// Healthy reports whether the daemon can write its records. The error is ErrSick.
-func (c *Client) Healthy(ctx context.Context) (bool, error) {
+// Health says whether the daemon can write its records. The error is ErrSick: it did
+// not say.
+func (c *Client) Health(ctx context.Context) (Health, error) {
 	var h Health
-	err := c.call(ctx, request{method: http.MethodGet, path: "/healthz"}, &h)
-	return err == nil && h.OK, err
+	err := c.call(ctx, request{method: http.MethodGet, path: "/healthz", also: http.StatusServiceUnavailable}, &h)
+	if err != nil {
+		return Health{}, err
+	}
+	return h, nil
 }
 
 // Status says whether belay can do its work.

@@ -35,10 +35,25 @@ type Status struct {
 	Revision string   `json:"revision"` // of the configuration in use
 	Engine   string   `json:"engine"`   // compiler or interpreter
 	LastSeq  int64    `json:"last_seq"` // number of the newest event
-	Healthy  bool     `json:"healthy"`
-	Problems []string `json:"problems"`
+	Healthy  bool     `json:"healthy"`  // false: every action is blocked
+	Health   string   `json:"health"`   // ok, degraded or failing
+	Problems []string `json:"problems"` // why it is not healthy
+	Warnings []string `json:"warnings"` // why it is degraded
+	Sinks    []Sink   `json:"sinks"`
 	Latches  []Latch  `json:"latches"`
 	Daemon   *Daemon  `json:"daemon,omitzero"`
+}
+
+// Sink says how one place for events or checkpoints stands.
+type Sink struct {
+	Kind    string    `json:"kind"` // store, jsonl or checkpoint
+	Path    string    `json:"path,omitzero"`
+	Durable bool      `json:"durable"` // while it fails every action is blocked
+	OK      bool      `json:"ok"`
+	Seq     int64     `json:"seq,omitzero"`     // the last event that is known to be in it
+	Trouble string    `json:"trouble,omitzero"` // why it is not OK, in a word
+	Problem string    `json:"problem,omitzero"` // the same, for operators
+	Since   time.Time `json:"since,omitzero"`
 }
 
 // Daemon is what a daemon says about itself.
@@ -119,9 +134,19 @@ type Answer struct {
 	Verdicts []phases.Verdict `json:"verdicts"`
 }
 
-// Health is what /healthz answers.
+// Health is what /healthz answers, to everybody: no path, no text.
 type Health struct {
-	OK bool `json:"ok"`
+	OK    bool         `json:"ok"`    // false, with status 503: every action is blocked
+	State string       `json:"state"` // ok, degraded or failing
+	Sinks []SinkHealth `json:"sinks"`
+}
+
+// SinkHealth is one place for events or checkpoints.
+type SinkHealth struct {
+	Kind    string `json:"kind"` // store, jsonl or checkpoint
+	Durable bool   `json:"durable"`
+	OK      bool   `json:"ok"`
+	Trouble string `json:"trouble,omitzero"` // disk_full, io_error, no_access, foreign, unavailable
 }
 
 // Reloaded is what a reload came to.

@@ -118,6 +118,21 @@ func (k *Kernel) Health() Health {
 	return Health{OK: true}
 }
 
+// Recover puts on record what was blocked without a record, if the store works
+// again; after it, Health is what it said. Invocations do the same before anything
+// else, so that this is for those who look while nothing happens. The error is
+// ErrUnavailable: it does not.
+func (k *Kernel) Recover(ctx context.Context) error {
+	if err := k.recoverGap(ctx, k.Revision()); err != nil {
+		return err
+	}
+	if k.unhealthy.Load() == nil {
+		return nil
+	}
+	_, err := k.commit(ctx, Batch{Now: k.o.Clock.Now()}) // another process has reported the gap
+	return err
+}
+
 // Revision names the configuration in use; "" after Close.
 func (k *Kernel) Revision() string {
 	if s := k.current.Load(); s != nil {

@@ -127,8 +127,17 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 		fail("kernel", err.Error(), "")
 		return out
 	}
-	if st.Healthy {
-		ok("store", fmt.Sprintf("%s events", count(st.LastSeq)))
+	for _, k := range st.Sinks {
+		switch {
+		case k.OK && k.Kind == "store":
+			ok("store", fmt.Sprintf("%s events", count(st.LastSeq)))
+		case k.OK:
+			ok("sink", k.Kind+" "+k.Path)
+		case k.Durable:
+			fail(checkOf(k), k.Path+": "+k.Problem, adviceFor(k))
+		default:
+			warn(checkOf(k), k.Path+": "+k.Problem, adviceFor(k))
+		}
 	}
 	for _, pr := range st.Problems {
 		fail("kernel", pr, "")
@@ -161,4 +170,25 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 		}
 	}
 	return out
+}
+
+func checkOf(k belay.SinkStatus) string {
+	if k.Kind == "store" {
+		return "store"
+	}
+	return "sink"
+}
+
+func adviceFor(k belay.SinkStatus) string {
+	effect := "Events go on record without it, and it is caught up when it works again."
+	if k.Durable {
+		effect = "Every action is blocked until it can be written; then belay goes on by itself."
+	}
+	switch k.Trouble {
+	case belay.DiskFull:
+		return "Free space. " + effect
+	case belay.Foreign:
+		return "Look at it before you move it away: docs/OPERATIONS.md says what it can mean. " + effect
+	}
+	return effect
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/belay-hooks/belay/client"
 )
@@ -19,13 +20,13 @@ func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text
 		fail("daemon", err.Error(), "Commands do not go round a daemon that is there. Stop it, or find out what is wrong with it.")
 	default:
 		defer c.Close()
-		if healthy, err := c.Healthy(ctx); !healthy {
-			text := "it cannot write its records"
-			if err != nil {
-				text = err.Error()
-			}
-			fail("daemon", text, "Every action is blocked.")
-		} else {
+		h, err := c.Health(ctx)
+		switch {
+		case err != nil:
+			fail("daemon", err.Error(), "Every action is blocked.")
+		case !h.OK:
+			fail("daemon", "it cannot write its records"+troubles(h), "Every action is blocked.")
+		default:
 			ok("daemon", "answers")
 		}
 	}
@@ -40,4 +41,18 @@ func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text
 				"Move "+client.TokenPath(dir, r)+" out of their reach; docs/SERVE.md says how to give it then.")
 		}
 	}
+}
+
+// troubles says which records, and why.
+func troubles(h client.Health) string {
+	var out []string
+	for _, k := range h.Sinks {
+		if !k.OK && k.Durable {
+			out = append(out, k.Kind+" "+strings.ReplaceAll(k.Trouble, "_", " "))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(out, ", ")
 }

@@ -105,7 +105,12 @@ func (l localRecords) Close() error { return l.host.Close() }
 
 func (l localRecords) Status(ctx context.Context) (client.Status, error) {
 	st, err := l.host.Status(ctx)
-	return client.Status{Dir: st.Dir, Revision: st.Revision, Engine: st.Engine, LastSeq: st.LastSeq, Healthy: st.Healthy, Problems: st.Problems, Latches: latchesOf(st.Latches)}, err
+	out := client.Status{Dir: st.Dir, Revision: st.Revision, Engine: st.Engine, LastSeq: st.LastSeq, Healthy: st.Healthy, Health: string(st.Health),
+		Problems: st.Problems, Warnings: st.Warnings, Sinks: []client.Sink{}, Latches: latchesOf(st.Latches)}
+	for _, k := range st.Sinks {
+		out.Sinks = append(out.Sinks, client.Sink{Kind: k.Kind, Path: k.Path, Durable: k.Durable, OK: k.OK, Seq: k.Seq, Trouble: string(k.Trouble), Problem: k.Problem, Since: k.Since})
+	}
+	return out, err
 }
 
 func (l localRecords) Hooks(context.Context) ([]client.Hook, error) { return hooksOf(l.host), nil }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -43,12 +44,20 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	health := p.green("ready")
 	if !st.Healthy {
 		health = p.red("NOT READY: every action is blocked")
+	} else if st.Health == string(belay.HealthDegraded) {
+		health = p.yellow("ready, degraded: a sink that is not durable fails")
 	}
 	fmt.Fprintf(a.Out, "%s\n\n", health)
 	fmt.Fprintf(a.Out, "state    %s\nconfig   %s\nevents   %s\nengine   %s\n", safe(st.Dir), st.Revision, count(st.LastSeq), st.Engine)
 	fmt.Fprintf(a.Out, "daemon   %s\n", daemonLine(st.Daemon))
+	for _, k := range st.Sinks {
+		a.printSink(k)
+	}
 	for _, pr := range st.Problems {
 		fmt.Fprintf(a.Out, "%s  %s\n", p.red("problem"), safe(pr))
+	}
+	for _, w := range st.Warnings {
+		fmt.Fprintf(a.Out, "%s  %s\n", p.yellow("warning"), safe(w))
 	}
 	hooks, err := src.Hooks(ctx)
 	if err != nil {
@@ -67,6 +76,24 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 		return exitWith(ExitError)
 	}
 	return nil
+}
+
+// printSink is one line of the status: where records go, and whether they arrive.
+func (a *App) printSink(k client.Sink) {
+	p := a.palette()
+	need, state := "durable", p.green("ok")
+	if !k.Durable {
+		need = "not durable"
+	}
+	switch {
+	case !k.OK && k.Durable:
+		state = p.red("FAILS: " + strings.ReplaceAll(k.Trouble, "_", " "))
+	case !k.OK:
+		state = p.yellow("fails: " + strings.ReplaceAll(k.Trouble, "_", " "))
+	case k.Seq > 0:
+		state += ", up to event " + count(k.Seq)
+	}
+	fmt.Fprintf(a.Out, "sink     %s %s, %s: %s\n", k.Kind, safe(k.Path), need, state)
 }
 
 // printBindings lists what is bound, in the order in which hooks are asked.

@@ -12,7 +12,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -118,33 +117,6 @@ type Limits struct {
 	ChainMS int64 `json:"chain_ms,omitzero"` // default 2000, at most 60000
 }
 
-// Events says where signed checkpoints of the event log go beside the database.
-type Events struct {
-	Checkpoint Checkpoint `json:"checkpoint,omitzero"`
-}
-
-// Checkpoint is a second place for checkpoints, and how often they are signed.
-type Checkpoint struct {
-	File     string `json:"file,omitzero"`     // absolute; best where the agent cannot write
-	Every    int64  `json:"every,omitzero"`    // events, 1…1000000; default 1000
-	Seconds  int64  `json:"seconds,omitzero"`  // 1…86400; default 60
-	Required bool   `json:"required,omitzero"` // while the file cannot be written nothing is recorded, and so every action is blocked
-}
-
-func (p *Checkpoint) validate(c checker, at string) error {
-	switch {
-	case p.File != "" && !filepath.IsAbs(p.File):
-		return c.errorf(at+"/file", "must be an absolute path")
-	case p.Required && p.File == "":
-		return c.errorf(at+"/required", "needs a file")
-	case p.Every < 0 || p.Every > 1_000_000:
-		return c.errorf(at+"/every", "must be between 1 and 1000000 events")
-	case p.Seconds < 0 || p.Seconds > 86_400:
-		return c.errorf(at+"/seconds", "must be between 1 and 86400")
-	}
-	return nil
-}
-
 var (
 	bindingName = regexp.MustCompile(`\A[a-z0-9][a-z0-9._-]{0,63}\z`)
 	digestForm  = regexp.MustCompile(`\Asha256:[0-9a-f]{64}\z`)
@@ -216,7 +188,7 @@ func (f *File) validate(doc *strictyaml.Document) error {
 	if err := validateReviewers(c, f.Reviewers); err != nil {
 		return err
 	}
-	return f.Events.Checkpoint.validate(c, "/events/checkpoint")
+	return f.Events.validate(c, "/events")
 }
 
 func (b *Binding) validate(c checker, at string, names map[string]bool) error {

@@ -20,14 +20,14 @@ import (
 // healthCache keeps callers without a token from making the store write more than
 // once in a while.
 type healthCache struct {
-	mu sync.Mutex
-	at time.Time
-	ok bool
+	mu  sync.Mutex
+	at  time.Time
+	now client.Health
 }
 
 const healthFor = time.Second
 
-// healthz says whether the store can write, and nothing else: it takes no token.
+// healthz says whether the records can be written, and nothing else: it takes no token.
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
 	h := &s.health
 	h.mu.Lock()
@@ -35,15 +35,26 @@ func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), writeTime)
 		st, err := s.host.Status(ctx)
 		cancel()
-		h.ok, h.at = err == nil && st.Healthy, time.Now()
+		h.now, h.at = healthOf(st, err), time.Now()
 	}
-	ok := h.ok
+	now := h.now
 	h.mu.Unlock()
 	status := http.StatusOK
-	if !ok {
+	if !now.OK {
 		status = http.StatusServiceUnavailable
 	}
-	s.write(w, r, status, client.Health{OK: ok})
+	s.write(w, r, status, now)
+}
+
+func healthOf(st belay.Status, err error) client.Health {
+	h := client.Health{OK: err == nil && st.Healthy, State: string(st.Health), Sinks: []client.SinkHealth{}}
+	if !h.OK {
+		h.State = string(belay.HealthFailing)
+	}
+	for _, k := range st.Sinks {
+		h.Sinks = append(h.Sinks, client.SinkHealth{Kind: k.Kind, Durable: k.Durable, OK: k.OK, Trouble: string(k.Trouble)})
+	}
+	return h
 }
 
 // unavailable answers for a store that does not.
@@ -58,7 +69,8 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, r, err)
 		return
 	}
-	out := client.Status{Dir: st.Dir, Revision: st.Revision, Engine: st.Engine, LastSeq: st.LastSeq, Healthy: st.Healthy, Problems: st.Problems, Latches: latches(st.Latches)}
+	out := client.Status{Dir: st.Dir, Revision: st.Revision, Engine: st.Engine, LastSeq: st.LastSeq, Healthy: st.Healthy, Health: string(st.Health),
+		Problems: st.Problems, Warnings: st.Warnings, Sinks: sinks(st.Sinks), Latches: latches(st.Latches)}
 	if bad := s.badConfig.Load(); bad != nil {
 		out.Problems = append(out.Problems, *bad+" (the configuration before stays in use)")
 	}
@@ -66,6 +78,14 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	out.Daemon = &client.Daemon{PID: os.Getpid(), Version: s.o.Version, Since: s.since.UTC(), Listen: s.Addr(),
 		Running: len(g.slots), Waiting: int(g.waiting.Load()), Decided: g.decided.Load(), Overloaded: g.refused.Load()}
 	s.write(w, r, http.StatusOK, out)
+}
+
+func sinks(list []belay.SinkStatus) []client.Sink {
+	out := []client.Sink{}
+	for _, k := range list {
+		out = append(out, client.Sink{Kind: k.Kind, Path: k.Path, Durable: k.Durable, OK: k.OK, Seq: k.Seq, Trouble: string(k.Trouble), Problem: k.Problem, Since: k.Since})
+	}
+	return out
 }
 
 // Load says how many callers wait for their turn now, and how many were turned
