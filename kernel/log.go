@@ -11,7 +11,8 @@ var ErrDamaged = errors.New("the stored tree is damaged")
 
 // Log shows the events of a store as an append-only Merkle log (RFC 6962 hashes,
 // numbered as in golang.org/x/mod/sumdb/tlog). Event number n is leaf n-1, and the
-// leaf is the event exactly as it is stored. The tree grows in the transaction
+// leaf is the event exactly as it is stored. The tree keeps the hashes of events whose
+// contents were removed. It grows in the transaction
 // that stores the event. Every error is ErrUnavailable for errors.Is.
 type Log interface {
 	// LogSize returns how many leaves the tree has.
@@ -31,6 +32,24 @@ type Log interface {
 
 	// Checkpoints returns the notes that AddCheckpoint was given, oldest first.
 	Checkpoints(ctx context.Context) ([][]byte, error)
+
+	// DropCheckpoints removes these notes.
+	DropCheckpoints(ctx context.Context, notes [][]byte) error
+
+	// LogCompacted returns how far the contents of events were given up, by Batch.Compact.
+	LogCompacted(ctx context.Context) (Compacted, error)
+
+	// LogRemove removes the contents of the oldest events that were given up, at most
+	// limit of them in one transaction, and returns how many are left to be removed.
+	// Their hashes stay.
+	LogRemove(ctx context.Context, limit int) (left int64, err error)
+}
+
+// Compacted says which events were given up. The zero value means none.
+type Compacted struct {
+	Through int64 // events 1 to Through
+	Event   int64 // the number of the event that announced it
+	Left    int64 // how many of them are not removed yet
 }
 
 // LogLeaf is an event as it is stored.

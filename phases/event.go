@@ -19,6 +19,10 @@ const (
 	// EventApproval: a question to a person was asked, decided, used up, or ran
 	// out; Decision says which, Output which item.
 	EventApproval EventType = "approval"
+
+	// EventCompaction announces that the contents of the oldest events are removed;
+	// Output holds the signed statement.
+	EventCompaction EventType = "compaction"
 )
 
 // Event is one record of the log. Everything in it is already redacted;

@@ -13,7 +13,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,6 +29,8 @@ var (
 	ErrCheckpoint = errors.New("checkpoint not valid")
 	// ErrProof: the proof does not prove that the event is in the log.
 	ErrProof = errors.New("proof not valid")
+	// ErrCompacted: the contents of the event were removed.
+	ErrCompacted = errors.New("the event was compacted")
 	// ErrLog: the log could not be read.
 	ErrLog = errors.New("the log could not be read")
 )
@@ -84,31 +85,11 @@ func (k *Key) Sign(c Checkpoint) ([]byte, error) {
 
 // Open checks the signature of a checkpoint. The error is ErrCheckpoint.
 func Open(signed []byte, verifier string) (Checkpoint, error) {
-	bad := func(err error) (Checkpoint, error) { return Checkpoint{}, fmt.Errorf("%w: %w", ErrCheckpoint, err) }
-	v, err := note.NewVerifier(verifier)
+	lines, err := open(signed, verifier, Origin, 4)
 	if err != nil {
-		return bad(fmt.Errorf("verifier key: %w", err))
+		return Checkpoint{}, err
 	}
-	n, err := note.Open(signed, note.VerifierList(v))
-	if err != nil {
-		return bad(err)
-	}
-	lines := strings.Split(strings.TrimSuffix(n.Text, "\n"), "\n")
-	if len(lines) != 4 || lines[0] != Origin {
-		return bad(errors.New("not a checkpoint of an event log"))
-	}
-	var c Checkpoint
-	if c.Size, err = strconv.ParseInt(lines[1], 10, 64); err != nil || c.Size < 0 || strconv.FormatInt(c.Size, 10) != lines[1] {
-		return bad(errors.New("no size"))
-	}
-	if c.Root, err = tlog.ParseHash(lines[2]); err != nil {
-		return bad(err)
-	}
-	at, ok := strings.CutPrefix(lines[3], "time ")
-	if c.Time, err = time.Parse(time.RFC3339, at); err != nil || !ok {
-		return bad(errors.New("no time"))
-	}
-	return c, nil
+	return parseCheckpoint(lines)
 }
 
 // Split cuts a file of checkpoints, one after the other, into its notes. What

@@ -60,7 +60,12 @@ func (l *loose) LogHashes(_ context.Context, indexes []int64) ([][32]byte, error
 }
 
 func (l *loose) AddCheckpoint(context.Context, int64, []byte) error { return nil }
-func (l *loose) Checkpoints(context.Context) ([][]byte, error)      { return nil, nil }
+func (l *loose) DropCheckpoints(context.Context, [][]byte) error    { return nil }
+func (l *loose) LogRemove(context.Context, int) (int64, error)      { return 0, nil }
+func (l *loose) LogCompacted(context.Context) (kernel.Compacted, error) {
+	return kernel.Compacted{}, nil
+}
+func (l *loose) Checkpoints(context.Context) ([][]byte, error) { return nil, nil }
 
 // replant makes the tree fit the leaves, as somebody would who covers tracks.
 func (l *loose) replant(t testing.TB) {

@@ -51,11 +51,19 @@ func hashes(ctx context.Context, log kernel.Log) tlog.HashReaderFunc {
 }
 
 // Prove makes the proof of event seq with a checkpoint signed now. The error is
-// ErrProof when there is no such event, else ErrLog.
+// ErrProof when there is no such event, ErrCompacted when its contents
+// are gone, else ErrLog.
 func Prove(ctx context.Context, log kernel.Log, key *Key, seq int64, now time.Time) (*Proof, error) {
 	leaves, err := log.LogLeaves(ctx, seq-1, 1)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLog, err)
+	}
+	done, err := log.LogCompacted(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrLog, err)
+	}
+	if seq >= 1 && seq <= done.Through-done.Left {
+		return nil, fmt.Errorf("%w: events 1 to %d were, as event %d says; only hashes are left of them", ErrCompacted, done.Through-done.Left, done.Event)
 	}
 	if seq < 1 || len(leaves) == 0 || leaves[0].Seq != seq {
 		return nil, fmt.Errorf("%w: there is no event %d", ErrProof, seq)

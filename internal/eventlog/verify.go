@@ -32,11 +32,13 @@ type Finding struct {
 
 // Report is the outcome of a verification. The log is sound when Wrong is nil.
 type Report struct {
-	Events      int64    `json:"events"`      // in the log
-	Checkpoints int      `json:"checkpoints"` // that fit, in the store
-	Outside     int      `json:"outside"`     // that fit, from outside
-	Covered     int64    `json:"covered"`     // events up to this number are covered by an outside checkpoint
-	Uncovered   int64    `json:"uncovered"`   // events that no outside checkpoint covers yet
+	Events      int64    `json:"events"`             // in the log
+	Compacted   int64    `json:"compacted"`          // events, the oldest, whose contents were removed: they cannot be checked, their hashes were
+	Announced   int64    `json:"announced,omitzero"` // the number of the event that announces the compaction
+	Checkpoints int      `json:"checkpoints"`        // that fit, in the store
+	Outside     int      `json:"outside"`            // that fit, from outside
+	Covered     int64    `json:"covered"`            // events up to this number are covered by an outside checkpoint
+	Uncovered   int64    `json:"uncovered"`          // events that no outside checkpoint covers yet
 	Wrong       *Finding `json:"wrong,omitzero"`
 }
 
@@ -69,6 +71,7 @@ type verifier struct {
 	marks    []signed // by size
 	unsigned *Finding // a checkpoint that does not verify; an event that is wrong says more
 	good     int64    // the largest size that a checkpoint has confirmed
+	given    int64    // the largest size that an announced compaction has given up
 }
 
 func (v *verifier) wrong(first, last int64, format string, args ...any) {
@@ -93,13 +96,23 @@ func (v *verifier) run(ctx context.Context) error {
 	}
 	v.report.Events = size
 	v.confirm()
+	if err := v.removed(ctx, size); err != nil {
+		return err
+	}
 	for v.tree.size < size && v.report.Wrong == nil {
 		n := v.tree.size
 		leaves, err := v.log.LogLeaves(ctx, n, int(min(page, size-n)))
 		if err != nil {
 			return err
 		}
-		if len(leaves) == 0 {
+		if len(leaves) == 0 || leaves[0].Seq != n+1 {
+			// A compaction may be under way.
+			if err := v.removed(ctx, size); err != nil || v.tree.size > n {
+				if err != nil {
+					return err
+				}
+				continue
+			}
 			v.wrong(n+1, n+1, "event %d is missing", n+1)
 			break
 		}
@@ -140,6 +153,81 @@ func (v *verifier) collect(ctx context.Context) error {
 	return nil
 }
 
+// removed goes over the events whose contents are not there any more. Whether they
+// may be missing is known when the rest has been read.
+func (v *verifier) removed(ctx context.Context, size int64) error {
+	first, err := v.log.LogLeaves(ctx, 0, 1)
+	if err != nil || len(first) == 0 {
+		return err // the first event is missing, which is found next
+	}
+	gone := min(first[0].Seq-1, size)
+	for v.tree.size < gone && v.report.Wrong == nil {
+		from := v.tree.size
+		stored, err := v.stored(ctx, from, min(gone, from+page))
+		if err != nil {
+			v.wrong(from+1, min(gone, from+page), "the contents of events %d to %d are gone, and their hashes cannot be read: %v", from+1, min(gone, from+page), err)
+			return nil
+		}
+		for v.tree.size < min(gone, from+page) && v.report.Wrong == nil {
+			seq := v.tree.size + 1
+			hashes := v.tree.add(stored[0])
+			v.compare(seq, hashes, stored[:len(hashes)])
+			stored = stored[len(hashes):]
+		}
+	}
+	v.report.Compacted = gone
+	return nil
+}
+
+// stored returns the stored hashes that leaves from to to-1 have brought.
+func (v *verifier) stored(ctx context.Context, from, to int64) ([]tlog.Hash, error) {
+	var indexes []int64
+	for x := tlog.StoredHashIndex(0, from); x < tlog.StoredHashIndex(0, to); x++ {
+		indexes = append(indexes, x)
+	}
+	return hashes(ctx, v.log)(indexes)
+}
+
+// compare holds what is stored against what follows from the events: the leaf
+// first, then the subtrees that it completes.
+func (v *verifier) compare(seq int64, hashes, stored []tlog.Hash) {
+	if stored[0] != hashes[0] {
+		v.wrong(seq, seq, "event %d is not the one that was recorded", seq)
+		return
+	}
+	if v.ev.Copies != nil {
+		if h, ok := v.ev.Copies(seq); ok && h != hashes[0] {
+			v.wrong(seq, seq, "event %d is not the one in the copy", seq)
+			return
+		}
+	}
+	for i, h := range hashes {
+		if stored[i] != h {
+			v.wrong(seq+1-1<<i, seq, "the tree over events %d to %d is not that of the events", seq+1-1<<i, seq)
+			return
+		}
+	}
+	v.confirm()
+}
+
+// announcement looks at an event that announces a compaction. The tree up to it has
+// been compared by then, so that the stored hashes can be used.
+func (v *verifier) announcement(ctx context.Context, l kernel.LogLeaf) {
+	s, err := announced(l.Body, v.ev.Verifier)
+	if err != nil {
+		v.wrong(l.Seq, l.Seq, "event %d announces a compaction, but: %v", l.Seq, err)
+		return
+	}
+	root, err := tlog.TreeHash(s.Size, hashes(ctx, v.log))
+	if err != nil || root != s.Root {
+		v.wrong(1, s.Size, "events 1 to %d are not those whose compaction event %d announces", s.Size, l.Seq)
+		return
+	}
+	if s.Size > v.given {
+		v.given, v.report.Announced = s.Size, l.Seq
+	}
+}
+
 // leaf compares one event and adds it.
 func (v *verifier) leaf(ctx context.Context, l kernel.LogLeaf) {
 	n := v.tree.size
@@ -157,36 +245,18 @@ func (v *verifier) leaf(ctx context.Context, l kernel.LogLeaf) {
 		v.wrong(l.Seq, l.Seq, "event %d says that it is event %d", l.Seq, e.Seq)
 		return
 	}
-	at := tlog.StoredHashIndex(0, n)
-	indexes := make([]int64, len(hashes))
-	for i := range indexes {
-		indexes[i] = at + int64(i)
-	}
-	stored, err := v.log.LogHashes(ctx, indexes)
+	stored, err := v.stored(ctx, n, n+1)
 	switch {
 	case err != nil:
 		v.wrong(l.Seq, l.Seq, "event %d: its hashes in the tree cannot be read: %v", l.Seq, err)
-		return
-	case tlog.Hash(stored[0]) != hashes[0]:
-		v.wrong(l.Seq, l.Seq, "event %d is not the one that was recorded", l.Seq)
-		return
-	case !l.Copies:
+	case !l.Copies && stored[0] == hashes[0]:
 		v.wrong(l.Seq, l.Seq, "event %d is found under values that it does not have", l.Seq)
-		return
+	default:
+		v.compare(l.Seq, hashes, stored)
 	}
-	if v.ev.Copies != nil {
-		if h, ok := v.ev.Copies(l.Seq); ok && h != hashes[0] {
-			v.wrong(l.Seq, l.Seq, "event %d is not the one in the copy", l.Seq)
-			return
-		}
+	if v.report.Wrong == nil && e.Type == phases.EventCompaction {
+		v.announcement(ctx, l)
 	}
-	for i, h := range hashes {
-		if tlog.Hash(stored[i]) != h {
-			v.wrong(l.Seq+1-1<<i, l.Seq, "the tree over events %d to %d is not that of the events", l.Seq+1-1<<i, l.Seq)
-			return
-		}
-	}
-	v.confirm()
 }
 
 // confirm compares the checkpoints of the size that the tree has now.
@@ -211,6 +281,13 @@ func (v *verifier) confirm() {
 
 // end looks at what should be there and is not, and the other way round.
 func (v *verifier) end(ctx context.Context, size int64) error {
+	if gone := v.report.Compacted; gone > v.given {
+		v.wrong(v.given+1, gone, "events %d to %d are missing, and nobody announced that", v.given+1, gone)
+		return nil
+	}
+	if v.report.Compacted == 0 {
+		v.report.Announced = 0 // and nothing was removed yet
+	}
 	if len(v.marks) > 0 {
 		last := v.marks[len(v.marks)-1]
 		v.wrong(size+1, last.Size, "event %d is missing: a checkpoint of %s covers %d events, the log ends at %d",

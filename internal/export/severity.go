@@ -22,7 +22,7 @@ func severityOf(e *phases.Event) severity {
 		return severity{8, 17, "ERROR"}
 	case e.Decision == string(phases.Block):
 		return severity{6, 13, "WARN"}
-	case e.Decision == string(phases.Ask), e.Type == phases.EventNotice, e.Type == phases.EventLatch:
+	case e.Decision == string(phases.Ask), e.Type == phases.EventNotice, e.Type == phases.EventCompaction, e.Type == phases.EventLatch:
 		return severity{4, 10, "INFO2"}
 	}
 	return severity{1, 9, "INFO"}

@@ -31,9 +31,10 @@ type run struct {
 type Store struct {
 	mu      sync.Mutex
 	closed  bool
-	bodies  [][]byte // encoded events: a caller can neither keep nor change what is stored
+	bodies  [][]byte // nil once it was removed; encoded events: a caller can neither keep nor change what is stored
 	tree    []tlog.Hash
 	notes   [][]byte // checkpoints
+	given   kernel.Compacted
 	ids     map[string]bool
 	runs    map[phases.RunKey]run
 	state   map[stateKey]kernel.StateValue
@@ -205,6 +206,9 @@ func (s *Store) check(b *kernel.Batch) error {
 			return fmt.Errorf("%w: no such latch", kernel.ErrConflict)
 		}
 	}
+	if b.Compact != 0 && (b.Compact <= s.given.Through || b.Compact > int64(len(s.bodies)) || len(b.Events) == 0) {
+		return fmt.Errorf("%w: compaction", kernel.ErrConflict)
+	}
 	if b.Run != nil && s.runs[b.Run.Key].state.Version != b.Run.Version {
 		return fmt.Errorf("%w: run metadata", kernel.ErrConflict)
 	}
@@ -218,6 +222,10 @@ func (s *Store) check(b *kernel.Batch) error {
 
 // apply changes everything but the events. Preconditions: s.mu is held.
 func (s *Store) apply(b *kernel.Batch) {
+	if b.Compact != 0 {
+		s.given.Through, s.given.Left = b.Compact, s.given.Left+b.Compact-s.given.Through
+		s.given.Event = int64(len(s.bodies)) + 1
+	}
 	if b.Run != nil {
 		st := cloneRun(kernel.RunState{Version: b.Run.Version + 1, Metadata: b.Run.Metadata, Retries: b.Run.Retries})
 		s.runs[b.Run.Key] = run{state: st, used: b.Now}
@@ -262,6 +270,9 @@ func (s *Store) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event
 	for i := range s.bodies {
 		if q.Newest {
 			i = len(s.bodies) - 1 - i
+		}
+		if s.bodies[i] == nil {
+			continue
 		}
 		var e phases.Event
 		if err := json.Unmarshal(s.bodies[i], &e); err != nil {

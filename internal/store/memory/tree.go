@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -50,7 +51,7 @@ func (s *Store) LogLeaves(ctx context.Context, after int64, limit int) ([]kernel
 		return nil, err
 	}
 	var out []kernel.LogLeaf
-	for i := max(after, 0); i < int64(len(s.bodies)) && len(out) < limit; i++ {
+	for i := max(after, s.given.Through-s.given.Left, 0); i < int64(len(s.bodies)) && len(out) < limit; i++ {
 		out = append(out, kernel.LogLeaf{Seq: i + 1, Body: slices.Clone(s.bodies[i]), Copies: true})
 	}
 	return out, nil
@@ -94,4 +95,38 @@ func (s *Store) Checkpoints(ctx context.Context) ([][]byte, error) {
 		out[i] = slices.Clone(n)
 	}
 	return out, nil
+}
+
+// DropCheckpoints implements kernel.Store.
+func (s *Store) DropCheckpoints(ctx context.Context, notes [][]byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	s.notes = slices.DeleteFunc(s.notes, func(n []byte) bool {
+		return slices.ContainsFunc(notes, func(drop []byte) bool { return bytes.Equal(n, drop) })
+	})
+	return nil
+}
+
+// LogCompacted implements kernel.Store.
+func (s *Store) LogCompacted(ctx context.Context) (kernel.Compacted, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.given, s.enter(ctx)
+}
+
+// LogRemove implements kernel.Store.
+func (s *Store) LogRemove(ctx context.Context, limit int) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(ctx); err != nil {
+		return 0, err
+	}
+	for range min(int64(limit), s.given.Left) {
+		s.bodies[s.given.Through-s.given.Left] = nil
+		s.given.Left--
+	}
+	return s.given.Left, nil
 }

@@ -35,7 +35,8 @@ func openConn(path, vfs string, readOnly bool) (*conn, error) {
 	// trusted_schema off: a database from elsewhere cannot make us run functions.
 	pragmas := "PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA synchronous=FULL;"
 	if !readOnly {
-		pragmas += "PRAGMA journal_mode=WAL;"
+		// secure_delete: what is removed is overwritten, not only forgotten.
+		pragmas += "PRAGMA journal_mode=WAL; PRAGMA secure_delete=ON;"
 	}
 	if err := c.Exec(pragmas); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3/vfs"
@@ -159,13 +160,14 @@ func crash(t *testing.T, points int, seed uint64, lies bool) (faults []string) {
 	d := &crashDisk{VFS: vfs.Find(""), lies: lies, rng: rand.New(rand.NewPCG(seed, 1)),
 		files: map[string]*crashFile{"belay.db": {durable: first}}}
 	var acked, tried sync.Map
+	var gone atomic.Int64
 	checked := 0
 	d.onOp = func() {
 		if checked == points || d.rng.IntN(2) == 0 {
 			return
 		}
 		checked++
-		if f := checkImage(t, filepath.Join(dir, "after"), d.image(), &acked, &tried); f != "" {
+		if f := checkImage(t, filepath.Join(dir, "after"), d.image(), &acked, &tried, gone.Load()); f != "" {
 			faults = append(faults, fmt.Sprintf("crash point %d: %s", checked, f))
 		}
 	}
@@ -185,13 +187,15 @@ func crash(t *testing.T, points int, seed uint64, lies bool) (faults []string) {
 			for _, e := range b.Events {
 				tried.Store(e.ID, true)
 			}
-			if _, err := s.Commit(t.Context(), b); err != nil {
+			r, err := s.Commit(t.Context(), b)
+			if err != nil {
 				t.Fatal(err)
 			}
-			for _, e := range b.Events {
-				acked.Store(e.ID, true)
+			for j, e := range b.Events {
+				acked.Store(e.ID, r.First+int64(j))
 			}
 		}
+		compactSome(t, s, i, &acked, &tried, &gone)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -199,8 +203,32 @@ func crash(t *testing.T, points int, seed uint64, lies bool) (faults []string) {
 	return faults
 }
 
+// compactSome gives up what is older than the last few events and removes a part
+// of it, so that the power goes in every state of a compaction.
+func compactSome(t *testing.T, s *sqlite.Store, i int, acked, tried *sync.Map, gone *atomic.Int64) {
+	through := int64(2*i - 10)
+	if through < 1 {
+		return
+	}
+	b := batch("compact" + strconv.FormatInt(through, 10))
+	b.Compact = through
+	tried.Store(b.Events[0].ID, true)
+	r, err := s.Commit(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	acked.Store(b.Events[0].ID, r.First)
+	for range 2 {
+		left, err := s.LogRemove(t.Context(), 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone.Store(through - left)
+	}
+}
+
 // checkImage opens what a crash left and says what is wrong with it.
-func checkImage(t *testing.T, dir string, image map[string][]byte, acked, tried *sync.Map) string {
+func checkImage(t *testing.T, dir string, image map[string][]byte, acked, tried *sync.Map, gone int64) string {
 	err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700))
 	for name, b := range image {
 		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), b, 0o600))
@@ -225,13 +253,25 @@ func checkImage(t *testing.T, dir string, image map[string][]byte, acked, tried 
 			fault = "phantom " + e.ID
 		}
 	}
-	acked.Range(func(id, _ any) bool {
-		if !stored[id.(string)] {
+	// Only what was announced, durably, may be missing, and only from the front.
+	done, err := s.LogCompacted(t.Context())
+	if err != nil {
+		return "the compaction cannot be read: " + err.Error()
+	}
+	removed := done.Through - done.Left
+	if removed < gone {
+		fault = fmt.Sprintf("%d events were removed, and %d are", gone, removed)
+	}
+	if removed > 0 && !stored["compact"+strconv.FormatInt(done.Through, 10)] {
+		fault = fmt.Sprintf("%d events are removed without an announcement", removed)
+	}
+	acked.Range(func(id, seq any) bool {
+		if !stored[id.(string)] && seq.(int64) > removed {
 			fault = "lost " + id.(string)
 		}
 		return fault == ""
 	})
-	if size, err := s.LogSize(t.Context()); fault == "" && (err != nil || size != int64(len(es))) {
+	if size, err := s.LogSize(t.Context()); fault == "" && (err != nil || size != removed+int64(len(es))) {
 		fault = fmt.Sprintf("%d leaves, %d events, %v", size, len(es), err)
 	}
 	if fault == "" && len(es)%64 == 0 {

@@ -77,6 +77,8 @@ var migrations = [...]string{
 	approvalsSchema,
 
 	tilesSchema,
+
+	compactionSchema,
 }
 
 // Schema versions that took more than statements.

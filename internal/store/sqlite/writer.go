@@ -241,6 +241,11 @@ func (w *writer) one(r *request) error {
 	if err := writeBatch(w.conn, &r.batch); err != nil {
 		return err
 	}
+	if r.batch.Compact != 0 {
+		if err := writeCompaction(w.conn, &r.batch, w.edge.size); err != nil {
+			return err
+		}
+	}
 	for i := range r.bodies {
 		if err := writeEvent(w.conn, w.edge, &r.batch.Events[i], r.bodies[i]); err != nil {
 			return err

@@ -29,6 +29,21 @@ func CheckLog(t *testing.T, s kernel.Store) int64 {
 		return out, nil
 	})
 	var n int64
+	done, err := s.LogCompacted(t.Context())
+	if err != nil {
+		t.Fatalf("LogCompacted: %v", err)
+	}
+	for ; n < done.Through-done.Left; n++ { // of these only the hashes are left
+		leaf, err := s.LogHashes(t.Context(), []int64{tlog.StoredHashIndex(0, n)})
+		if err != nil {
+			t.Fatalf("the hash of event %d, which was removed: %v", n+1, err)
+		}
+		h, err := tlog.StoredHashesForRecordHash(n, leaf[0], read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree = append(tree, h...)
+	}
 	for n < size {
 		leaves, err := s.LogLeaves(t.Context(), n, 100)
 		if err != nil || len(leaves) == 0 {
@@ -99,4 +114,84 @@ func checkpoints(t *testing.T, s kernel.Store) {
 	if diff := cmp.Diff([][]byte{[]byte("one\n"), []byte("two\n")}, got); err != nil || diff != "" {
 		t.Errorf("Checkpoints: %v\n%s", err, diff)
 	}
+}
+
+func dropsCheckpoints(t *testing.T, s kernel.Store) {
+	var notes [][]byte
+	for i := range 5 {
+		notes = append(notes, []byte("note "+strconv.Itoa(i)))
+		if err := s.AddCheckpoint(t.Context(), int64(i), notes[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.DropCheckpoints(t.Context(), [][]byte{notes[1], notes[3], []byte("another")}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Checkpoints(t.Context())
+	if diff := cmp.Diff([][]byte{notes[0], notes[2], notes[4]}, got); err != nil || diff != "" {
+		t.Errorf("Checkpoints: %v\n%s", err, diff)
+	}
+}
+
+// compacts: what was given up goes, oldest first; its place in the tree stays.
+func compacts(t *testing.T, s kernel.Store) {
+	for i := range 20 {
+		commit(t, s, kernel.Batch{Events: []phases.Event{event(strconv.Itoa(i))}})
+	}
+	want := func(through, event, left int64) {
+		t.Helper()
+		got, err := s.LogCompacted(t.Context())
+		if diff := cmp.Diff(kernel.Compacted{Through: through, Event: event, Left: left}, got); err != nil || diff != "" {
+			t.Errorf("LogCompacted: %v\n%s", err, diff)
+		}
+		CheckLog(t, s)
+	}
+	remove := func(limit int, left int64) {
+		t.Helper()
+		if got, err := s.LogRemove(t.Context(), limit); err != nil || got != left {
+			t.Errorf("LogRemove: %d, %v, want %d left", got, err, left)
+		}
+	}
+	stored := func(first, last int64) {
+		t.Helper()
+		es, err := s.Events(t.Context(), kernel.EventQuery{Limit: 100})
+		if err != nil || len(es) == 0 || es[0].Seq != first || es[len(es)-1].Seq != last || int64(len(es)) != last-first+1 {
+			t.Errorf("%d events, %v; want %d to %d", len(es), err, first, last)
+		}
+		if es, err := s.Events(t.Context(), kernel.EventQuery{Newest: true, Before: first}); err != nil || len(es) != 0 {
+			t.Errorf("before the first there are %d events, %v", len(es), err)
+		}
+		leaves, err := s.LogLeaves(t.Context(), 0, 1)
+		if err != nil || len(leaves) != 1 || leaves[0].Seq != first {
+			t.Errorf("the first leaf is %+v, %v", leaves, err)
+		}
+	}
+	want(0, 0, 0)
+	remove(5, 0)
+	say := func(id string) []phases.Event { return []phases.Event{event(id)} }
+	for _, through := range []int64{21, -1} {
+		wantConflict(t, s, kernel.Batch{Events: say("x"), Compact: through})
+	}
+	wantConflict(t, s, kernel.Batch{Compact: 3})
+	want(0, 0, 0)
+	commit(t, s, kernel.Batch{Events: say("first"), Compact: 10})
+	want(10, 21, 10)
+	stored(1, 21)
+	remove(4, 6)
+	want(10, 21, 6)
+	stored(5, 21)
+	wantConflict(t, s, kernel.Batch{Events: say("x"), Compact: 10})
+	wantConflict(t, s, kernel.Batch{Events: say("x"), Compact: 9})
+	commit(t, s, kernel.Batch{Events: say("second"), Compact: 21}) // with the first announcement
+	want(21, 22, 17)
+	remove(16, 1)
+	stored(21, 22)
+	remove(100, 0)
+	want(21, 22, 0)
+	stored(22, 22)
+	remove(100, 0)
+	if r := commit(t, s, kernel.Batch{Events: say("after")}); r.First != 23 {
+		t.Errorf("the next event is number %d", r.First)
+	}
+	want(21, 22, 0)
 }

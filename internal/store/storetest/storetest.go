@@ -47,6 +47,8 @@ func Run(t *testing.T, open func(t *testing.T) kernel.Store) {
 		"a latch needs no events":                latchAlone,
 		"conflict leaves no traces":              conflictTraces,
 		"the log grows with events":              logGrows,
+		"old events are compacted":               compacts,
+		"checkpoints are dropped":                dropsCheckpoints,
 		"checkpoints":                            checkpoints,
 		"approvals round trip":                   approvalsRoundTrip,
 		"approvals take legal steps":             approvalSteps,
