@@ -77,14 +77,14 @@ type Options struct {
 	// UnsafeFailOpen: see kernel.Options. For local debugging only.
 	UnsafeFailOpen bool
 
-	Logger   *slog.Logger      // nil discards
-	Clock    kernel.Clock      // nil means the system's
-	Store    kernel.Store      // nil means belay.db in the state directory; closed with the Belay only when nil
-	InMemory bool              // records and state live in memory only, or in a Store that says it is not durable; for tests of hooks
-	Recorder kernel.Recorder   // nil: nothing is recorded, which is how it should be unless somebody asked
-	Observer kernel.Observer   // nil: nobody is told what happens, for telemetry
-	Tools    kernel.ToolRunner // nil: request_tool_call answers "unavailable"
-	Verifier kernel.Verifier   // nil: trust.yaml in the state directory decides who is trusted
+	Logger   *slog.Logger        // nil discards
+	Clock    kernel.Clock        // nil means the system's
+	Store    kernel.Store        // nil means belay.db in the state directory; closed with the Belay only when nil
+	InMemory bool                // records and state live in memory only, or in a Store that says it is not durable; for tests of hooks
+	Recorder kernel.Recorder     // nil: nothing is recorded, which is how it should be unless somebody asked
+	Observer kernel.Observer     // nil: nobody is told what happens, for telemetry
+	Tools    kernel.ToolExecutor // nil: those of the MCP servers in belay.yaml
+	Verifier kernel.Verifier     // nil: trust.yaml in the state directory decides who is trusted
 
 	// TrustPoll is how often trust.yaml is looked at while the Belay is open, so
 	// that a revoked hook stops being trusted: 0 means every second. With a Verifier
@@ -259,7 +259,7 @@ func (b *Belay) open(ctx context.Context) error {
 	home, _ := os.UserHomeDir()
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
 		Store: b.sinks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, Observer: b.o.Observer, Recorder: b.o.Recorder, Clock: b.o.Clock, Logger: b.log,
-		Tools: b.o.Tools, Files: osFiles{}, Home: home, SpoolPath: filepath.Join(b.dir, spoolName), UnsafeFailOpen: b.o.UnsafeFailOpen,
+		Tools: b.o.Tools, IntentDir: b.intentDir(), Files: osFiles{}, Home: home, SpoolPath: filepath.Join(b.dir, spoolName), UnsafeFailOpen: b.o.UnsafeFailOpen,
 	})
 	return err
 }
@@ -322,6 +322,14 @@ func Spool(dir string, r kernel.Refusal) error {
 		return stateError("spool", err)
 	}
 	return nil
+}
+
+// intentDir is where calls that are under way are noted.
+func (b *Belay) intentDir() string {
+	if b.o.Store == nil && b.o.InMemory {
+		return "" // nobody could add to that record
+	}
+	return filepath.Join(b.dir, "intents")
 }
 
 // spoolName is the file for what could not be recorded.

@@ -79,6 +79,7 @@ type Args struct {
 	Long [2]bool   // the guest's argument was longer than MaxIn
 	I32  int32     // the plain number, when the signature has one
 	Cap  uint32    // capacity of the ParamOut range, length of the ParamFill range
+	Fuel int64     // what the guest has left; 0 when that is not known
 }
 
 // Result is a call's answer. Code is returned to the guest: an Errno when

@@ -25,8 +25,11 @@ func (s *Session) ask(ctx context.Context, name string, p port, a *Args) (Result
 	if p == nil {
 		return Result{Code: int64(Unavailable)}, nil
 	}
+	ctx, spent := withMeter(ctx, a.Fuel)
 	reply, err := p(ctx, s.cfg.Actor, request)
-	return s.portResult(name, reply, err)
+	res, err := s.portResult(name, reply, err)
+	res.Fuel += spent()
+	return res, err
 }
 
 func toolCall(ctx context.Context, s *Session, a *Args) (Result, error) {

@@ -36,8 +36,9 @@ type StateWrite struct {
 }
 
 // ToolRunner runs a tool through its own chain of hooks for request_tool_call.
-// The reply is JSON. An Errno as error is answered to the guest, any other error
-// ends the turn with kind hostcall.
+// The reply is JSON. An Errno as error, or a Refusal, is answered to the guest; a
+// *phases.Fault of kind store or audit ends the turn as it is, any other error with
+// kind hostcall.
 type ToolRunner interface {
 	RunTool(ctx context.Context, actor phases.Actor, request jsontext.Value) (reply jsontext.Value, err error)
 }
@@ -57,6 +58,18 @@ type HTTPDoer interface {
 
 // Error makes an Errno an error, for the ports.
 func (e Errno) Error() string { return "hostcall: " + e.String() }
+
+// Refusal is an Errno with a JSON document that explains it: a guest that was
+// answered the Errno finds the document in the reply buffer.
+type Refusal struct {
+	Errno Errno
+	Reply jsontext.Value
+}
+
+func (r *Refusal) Error() string { return r.Errno.Error() }
+
+// Unwrap returns the Errno.
+func (r *Refusal) Unwrap() error { return r.Errno }
 
 // FileSystem is what path_resolve may learn of the host's files: the targets of
 // symbolic links, nothing else. It is asked only for paths inside the

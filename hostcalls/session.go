@@ -266,10 +266,20 @@ func cutText(s string, n int) string {
 // anything else ends the turn.
 func (s *Session) portResult(name string, reply jsontext.Value, err error) (Result, error) {
 	var e Errno
+	var r *Refusal
 	switch {
+	case errors.As(err, &r) && r.Errno < 0:
+		if r.Reply.IsValid() && len(r.Reply) <= s.limits.Reply {
+			s.reply = r.Reply
+		}
+		return Result{Code: int64(r.Errno)}, nil
 	case errors.As(err, &e) && e < 0:
 		return Result{Code: int64(e)}, nil
 	case err != nil:
+		// Failures of the record stay what they are: no mode lets them pass.
+		if f := phases.FaultOf(err); f != nil && (f.Kind == phases.KindStore || f.Kind == phases.KindAudit) {
+			return Result{}, f
+		}
 		return Result{}, handlerFault(name, err)
 	case !reply.IsValid():
 		return Result{}, handlerFault(name, errors.New("the reply is not JSON"))

@@ -71,6 +71,7 @@ type PortAnswer struct {
 	Bytes   int   // of state_usage
 	Errno   Errno
 	Err     string
+	Fuel    int64 // that the port charged to the call; whoever replays the answer charges it again
 }
 
 // ValueOf makes the traced form of bytes.
@@ -164,13 +165,17 @@ func (c SessionConfig) Record(t *Trace) SessionConfig {
 }
 
 // ask traces a request to somebody who carries it out.
-func (t *Trace) ask(name string, request, reply jsontext.Value, err error) {
-	p := PortAnswer{Port: name, Request: bytes.Clone(request), Reply: bytes.Clone(reply)}
+func (t *Trace) ask(ctx context.Context, name string, request, reply jsontext.Value, err error) {
+	p := PortAnswer{Port: name, Request: bytes.Clone(request), Reply: bytes.Clone(reply), Fuel: Charged(ctx)}
 	if err != nil {
-		if !errors.As(err, &p.Errno) {
+		var r *Refusal
+		p.Reply = nil
+		switch {
+		case errors.As(err, &r):
+			p.Errno, p.Reply = r.Errno, bytes.Clone(r.Reply)
+		case !errors.As(err, &p.Errno):
 			p.Err = err.Error()
 		}
-		p.Reply = nil
 	}
 	t.add(p)
 }
@@ -206,7 +211,7 @@ type tracedTools struct {
 
 func (s tracedTools) RunTool(ctx context.Context, by phases.Actor, request jsontext.Value) (jsontext.Value, error) {
 	reply, err := s.port.RunTool(ctx, by, request)
-	s.t.ask("request_tool_call", request, reply, err)
+	s.t.ask(ctx, "request_tool_call", request, reply, err)
 	return reply, err
 }
 
@@ -217,7 +222,7 @@ type tracedHTTP struct {
 
 func (s tracedHTTP) DoHTTP(ctx context.Context, by phases.Actor, request jsontext.Value) (jsontext.Value, error) {
 	reply, err := s.port.DoHTTP(ctx, by, request)
-	s.t.ask("http_request", request, reply, err)
+	s.t.ask(ctx, "http_request", request, reply, err)
 	return reply, err
 }
 
@@ -228,25 +233,25 @@ type tracedLeases struct {
 
 func (s tracedLeases) Request(ctx context.Context, by phases.Actor, request jsontext.Value) (jsontext.Value, error) {
 	reply, err := s.port.Request(ctx, by, request)
-	s.t.ask("request_lease", request, reply, err)
+	s.t.ask(ctx, "request_lease", request, reply, err)
 	return reply, err
 }
 
 func (s tracedLeases) Check(ctx context.Context, by phases.Actor, request jsontext.Value) (jsontext.Value, error) {
 	reply, err := s.port.Check(ctx, by, request)
-	s.t.ask("check_lease", request, reply, err)
+	s.t.ask(ctx, "check_lease", request, reply, err)
 	return reply, err
 }
 
 func (s tracedLeases) Mint(ctx context.Context, by phases.Actor, request jsontext.Value) (jsontext.Value, error) {
 	reply, err := s.port.Mint(ctx, by, request)
-	s.t.ask("mint_lease", request, reply, err)
+	s.t.ask(ctx, "mint_lease", request, reply, err)
 	return reply, err
 }
 
 func (s tracedLeases) Revoke(ctx context.Context, by phases.Actor, request jsontext.Value) (jsontext.Value, error) {
 	reply, err := s.port.Revoke(ctx, by, request)
-	s.t.ask("revoke_lease", request, reply, err)
+	s.t.ask(ctx, "revoke_lease", request, reply, err)
 	return reply, err
 }
 

@@ -49,7 +49,7 @@ func (c *chain) auditPass(ctx context.Context, v *phases.Verdict, rec *audit.Rec
 	if err != nil {
 		return nil, phases.NewFault(phases.KindAudit, "the record could not be shown to the audit hooks", err)
 	}
-	a := &auditing{chain: c, words: words, left: c.i.snap.budget}
+	a := &auditing{chain: c, words: words, left: c.auditBudget()}
 	for _, b := range hooks {
 		if err := a.turn(ctx, b); err != nil {
 			return a.turns, err
@@ -58,7 +58,9 @@ func (c *chain) auditPass(ctx context.Context, v *phases.Verdict, rec *audit.Rec
 	if err := a.apply(&c.i.inv, v, rec); err != nil {
 		return a.turns, err
 	}
-	a.left = c.i.snap.budget
+	if !c.i.purse.nested() {
+		a.left = c.i.snap.budget
+	}
 	for _, b := range observers {
 		_ = a.turn(ctx, b) // failures of observing hooks never block
 	}
@@ -103,7 +105,8 @@ func (a *auditing) turn(ctx context.Context, b *binding) error {
 	} else {
 		r = a.chain.callOn(ctx, b, phases.PassAudit, a.left, view, doc, hostcalls.Limits{Input: auditInput})
 	}
-	a.left -= r.outcome.Duration
+	a.left -= r.took()
+	a.chain.i.purse.spend(r.took(), r.outcome.Fuel)
 	if r.fault != nil && b.mode != phases.Observe {
 		// It saw what it was there to cover, and its last words may quote it: from
 		// here on the record holds digests and what the kernel itself says.

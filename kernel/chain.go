@@ -61,7 +61,28 @@ func (i *invocation) newChain(md phases.Metadata) (*chain, error) {
 	if i.k.o.UnsafeFailOpen {
 		c.notes = append(c.notes, "UNSAFE: fail-open is on, hooks that fail do not block")
 	}
+	if i.purse.nested() {
+		c.left = min(c.left, i.purse.scope.left())
+		c.leftObs = c.left
+	}
 	return c, nil
+}
+
+// budget returns what a pass may take together. Hooks that run on behalf of another
+// hook's turn, of whatever pass, all live on what that turn has left.
+func (c *chain) budget(pass phases.Pass) *time.Duration {
+	if pass == phases.PassObserve && !c.i.purse.nested() {
+		return &c.leftObs
+	}
+	return &c.left
+}
+
+// auditBudget returns what the audit hooks may take.
+func (c *chain) auditBudget() time.Duration {
+	if c.i.purse.nested() {
+		return c.left
+	}
+	return c.i.snap.budget
 }
 
 // run takes the invocation through both passes and the observing hooks. In the
@@ -102,7 +123,7 @@ func (c *chain) run(ctx context.Context) {
 		c.require()
 	}
 	for _, b := range observers {
-		c.count(b, phases.PassObserve, c.turn(ctx, b, phases.PassObserve, c.leftObs))
+		c.count(b, phases.PassObserve, c.turn(ctx, b, phases.PassObserve, *c.budget(phases.PassObserve)))
 	}
 }
 
@@ -139,7 +160,7 @@ func (c *chain) ahead(caller, ctx context.Context, list []*binding) []chan turnR
 			can = append(can, n)
 		}
 	}
-	if c.i.k.o.Sequential || len(can) < 2 || runtime.GOMAXPROCS(0) < 2 {
+	if c.i.k.o.Sequential || c.i.purse.nested() || len(can) < 2 || runtime.GOMAXPROCS(0) < 2 {
 		return nil
 	}
 	results := make([]chan turnResult, len(list))
@@ -173,8 +194,12 @@ type turnResult struct {
 	outcome Outcome
 	fault   *phases.Fault
 	trust   bool
-	start   time.Time // zero when its input could not even be built
+	start   time.Time     // zero when its input could not even be built
+	nested  time.Duration // that hooks took which ran on its behalf
 }
+
+// took is what the turn counts against the chain's time.
+func (r *turnResult) took() time.Duration { return r.outcome.Duration - r.outcome.Waited + r.nested }
 
 func (c *chain) turn(ctx context.Context, b *binding, pass phases.Pass, left time.Duration) turnResult {
 	return c.turnWith(ctx, b, pass, left, c.words.Metadata())
@@ -208,16 +233,31 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 		r.fault = phases.NewFault(phases.KindDeadline, "the hooks before it have used up the chain's time", nil)
 		return r
 	}
+	fuel := b.fuel
+	if c.i.purse.nested() {
+		if n, ok := c.i.purse.fuel(); ok {
+			fuel = min(fuel, n)
+		}
+		if fuel <= 0 {
+			r.fault = phases.NewFault(phases.KindFuel, "the hooks before it have used up the fuel of the hook that asked", nil)
+			return r
+		}
+	}
 	observe := b.mode == phases.Observe
+	scope := &turnScope{k: c.i.k, snap: c.i.snap, depth: c.i.depth(), began: r.start, time: left}
+	calls := &turnCalls{i: c.i, b: b, pass: pass, view: view, scope: scope}
 	turn := Turn{
-		Fuel: b.fuel, Timeout: min(b.timeout, left),
+		Fuel: fuel, Timeout: min(b.timeout, left),
 		Session: hostcalls.SessionConfig{
 			Phase: view.Phase, Pass: pass, Input: doc, Action: view.Action, Config: b.spec.Config,
 			Actor: b.actor(view.Phase), Granted: b.loaded.Capabilities, Limits: limits,
 			Time: c.i.inv.Time, Seed: c.i.turnSeed(b.spec.Name, pass), Home: c.i.k.o.Home, CWD: view.CWD, Scopes: view.Scopes,
 			Observe: observe, State: &stateReader{store: c.i.k.o.Store, namespace: namespace(b)},
-			Tools: c.i.k.o.Tools, Files: c.i.k.o.Files,
+			HTTP: calls, Files: c.i.k.o.Files,
 		},
+	}
+	if c.i.k.o.Tools != nil {
+		turn.Session.Tools = calls
 	}
 	if c.i.tape.on() {
 		r.action, r.seed, r.trace = view.Action, turn.Session.Seed, new(hostcalls.Trace)
@@ -230,8 +270,10 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 		if r.outcome.Duration == 0 {
 			r.outcome.Duration = time.Since(r.start)
 		}
+		r.nested = scope.taken()
+		r.outcome.Notes = append(slices.Clone(r.outcome.Notes), calls.notes...)
 	}()
-	out, err := b.loaded.Hook.Run(context.WithValue(ctx, turnKey{}, c.i.k), turn)
+	out, err := b.loaded.Hook.Run(context.WithValue(ctx, turnKey{}, scope), turn)
 	r.outcome = out
 	if err != nil {
 		if r.fault = phases.FaultOf(err); r.fault == nil {
@@ -239,6 +281,14 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 		}
 	}
 	return r
+}
+
+// depth is how deep the invocation is nested: 0 for an event of a runtime.
+func (i *invocation) depth() int {
+	if !i.purse.nested() {
+		return 0
+	}
+	return i.purse.scope.depth + 1
 }
 
 // turnSeed gives every turn a stream of its own, so that what one hook draws does
@@ -261,15 +311,13 @@ func namespace(b *binding) string {
 
 // count adds a turn to the chain, its report, its event and its state.
 func (c *chain) count(b *binding, pass phases.Pass, r turnResult) {
-	left := &c.left
-	if pass == phases.PassObserve {
-		left = &c.leftObs
-	}
+	left := c.budget(pass)
 	if *left <= 0 && r.fault == nil {
 		// It ran ahead in time that the hooks before it have used up.
 		r = turnResult{input: r.input, start: r.start, fault: phases.NewFault(phases.KindDeadline, "the hooks before it have used up the chain's time", nil)}
 	}
-	*left -= r.outcome.Duration
+	*left -= r.took()
+	c.i.purse.spend(r.took(), r.outcome.Fuel)
 	t := phases.Turn{By: b.actor(c.i.inv.Phase), Pass: pass, Effects: r.outcome.Effects, Fault: r.fault, FailText: r.outcome.FailText}
 	res, open := c.add(b, t, r.trust)
 	var notes []string
@@ -407,6 +455,15 @@ func (c *chain) verdict(run RunState) (phases.Verdict, error) {
 		blockVerdict(&v, l.Kind, l.DecidedBy, l.Reason)
 		v.Enforced = phases.EnforcedLatched
 		return v, nil
+	}
+	if v.Decision != phases.Block && c.i.call != nil {
+		// Nobody but the kernel holds the tool to its scopes.
+		inv := c.i.inv
+		inv.Scopes = c.i.call.reach
+		if err := phases.CheckScopes(inv, v.Action, v.Scopes); err != nil {
+			f := faultOf(err, phases.KindPolicy, "the action is outside of its scopes")
+			blockVerdict(&v, f.Kind, kernelName, f.Text)
+		}
 	}
 	if v.Decision != phases.Block && c.i.o.ScopesLost && !v.Scopes.Contains(c.i.inv.Scopes) {
 		if err := phases.CheckScopes(c.i.inv, v.Action, v.Scopes); err != nil {

@@ -91,6 +91,7 @@ type Loaded struct {
 	Match        tiers.Match    // default of the manifest
 	Budget       tiers.Budget   // wanted by the manifest
 	Notes        []string       // for the operator; shown with every verdict
+	HTTP         HTTPCaller     // answers http_request; nil: no host is allowed
 	Close        func() error   // when the configuration is no longer used; may be nil
 }
 
@@ -124,4 +125,5 @@ type Outcome struct {
 	MemoryPeak  int64 // bytes
 	Hostcalls   int
 	Duration    time.Duration
+	Waited      time.Duration // of Duration, in calls that reach beyond the host: not counted against the chain's time
 }

@@ -32,6 +32,8 @@ type hook struct {
 	spec     func(*kernel.BindingSpec)
 	loadErr  error
 	run      func(kernel.Turn) (kernel.Outcome, error)
+	runCtx   func(context.Context, kernel.Turn) (kernel.Outcome, error) // instead of run
+	http     kernel.HTTPCaller
 }
 
 // calls remembers which turns were run, in order of their ends.
@@ -75,8 +77,12 @@ func (l *fakeLoader) Load(_ context.Context, spec kernel.BindingSpec) (*kernel.L
 		tier = phases.Sandboxed
 	}
 	return &kernel.Loaded{
-		Hook: hookFunc(func(_ context.Context, t kernel.Turn) (kernel.Outcome, error) {
+		HTTP: h.http,
+		Hook: hookFunc(func(ctx context.Context, t kernel.Turn) (kernel.Outcome, error) {
 			l.calls.add(h.name + "/" + string(t.Session.Pass))
+			if h.runCtx != nil {
+				return h.runCtx(ctx, t)
+			}
 			if h.run == nil {
 				return kernel.Outcome{Fuel: 1}, nil
 			}

@@ -34,6 +34,10 @@ type invocation struct {
 	now     time.Time // the kernel's clock at the beginning
 	session SessionKey
 	carries bool // metadata is kept: the session has a name
+
+	purse  purse     // of the hook on whose behalf it is made
+	call   *toolCall // that a pre_tool invocation lets pass or stops; nil for events of a runtime
+	memory memory    // of the calls that its hooks have made
 }
 
 // Invoke decides one invocation; see InvokeWith.
@@ -58,6 +62,15 @@ func (k *Kernel) InvokeWith(ctx context.Context, inv phases.Invocation, o Invoke
 }
 
 func (k *Kernel) invoke(ctx context.Context, inv phases.Invocation, o InvokeOptions, seen observed) (v phases.Verdict, err error) {
+	if _, ok := inv.Metadata[CallerKey]; ok && !o.OnBehalf {
+		err := errors.New("the metadata key " + CallerKey + " is the kernel's own")
+		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable, Fault: phases.NewFault(phases.KindProtocol, err.Error(), err)})
+	}
+	return k.invokeOn(ctx, inv, o, seen, nil)
+}
+
+// invokeOn decides an invocation; call is told when the tool call that it stands for may run.
+func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, o InvokeOptions, seen observed, call *toolCall) (v phases.Verdict, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			fault := phases.NewFault(phases.KindProtocol, "the kernel failed", fmt.Errorf("panic: %v", p))
@@ -65,7 +78,8 @@ func (k *Kernel) invoke(ctx context.Context, inv phases.Invocation, o InvokeOpti
 			v, err = k.refuseAfterPanic(ctx, Refusal{Invocation: inv, Raw: inv.Action, Fault: fault, Unblockable: o.Unblockable})
 		}
 	}()
-	snap := k.snapshot()
+	p := purseOf(ctx, k)
+	snap := k.snapshotFor(p)
 	if snap == nil {
 		fault := phases.NewFault(phases.KindLoad, "the kernel is closed", ErrClosed)
 		return k.unrecorded(ctx, Refusal{Invocation: inv, Fault: fault, Unblockable: o.Unblockable})
@@ -75,7 +89,7 @@ func (k *Kernel) invoke(ctx context.Context, inv phases.Invocation, o InvokeOpti
 			k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "a hook could not be closed", slog.Any("error", err))
 		}
 	}()
-	i := &invocation{k: k, snap: snap, o: o, seen: seen, now: k.o.Clock.Now()}
+	i := &invocation{k: k, snap: snap, o: o, seen: seen, now: k.o.Clock.Now(), purse: p, call: call}
 	if err := inv.Validate(); err != nil {
 		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
 			Fault: phases.NewFault(phases.KindProtocol, "the invocation is not valid: "+err.Error(), err)})
@@ -148,16 +162,6 @@ func (i *invocation) attempt(ctx context.Context, n int) (phases.Verdict, error)
 	return i.finish(ctx, c, run, latch)
 }
 
-// turnKey marks the context of a hook's turn with the kernel that runs it, so
-// that an invocation made on behalf of the hook (by a ToolRunner) does not wait
-// for the lock that the hook's own invocation holds.
-type turnKey struct{}
-
-func insideTurn(ctx context.Context, k *Kernel) bool {
-	outer, _ := ctx.Value(turnKey{}).(*Kernel)
-	return outer == k
-}
-
 // read fetches what the chain depends on.
 func (i *invocation) read(ctx context.Context) (RunState, *Latch, error) {
 	var run RunState
@@ -214,7 +218,17 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 	if i.o.Unblockable && v.Decision == phases.Block {
 		i.k.latch(&b, &rec.Verdict)
 	}
+	if i.call != nil && v.Decision == phases.Allow {
+		e, err := i.call.allowed(&rec, at)
+		if err != nil {
+			return i.unrecorded(ctx, phases.FaultOf(err))
+		}
+		b.Events = append(b.Events, e)
+	}
 	receipt, err := i.k.commit(ctx, b)
+	if err != nil && i.call != nil {
+		i.call.effort.drop()
+	}
 	if errors.Is(err, ErrConflict) {
 		return v, err
 	}

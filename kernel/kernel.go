@@ -22,6 +22,8 @@ type Kernel struct {
 	audit audit.Builder
 	spool *spool
 
+	journal journal
+
 	current atomic.Pointer[snapshot]
 
 	// reloading keeps one Reload or Close at a time.
@@ -55,13 +57,14 @@ func Open(ctx context.Context, cfg *Config, o Options) (*Kernel, error) {
 	if cfg == nil {
 		return nil, fmt.Errorf("%w: no configuration", ErrConfig)
 	}
-	k := &Kernel{o: o, audit: audit.Builder{Redactor: o.Redactor, Digester: o.Digester}, spool: newSpool(o.SpoolPath)}
+	k := &Kernel{o: o, audit: audit.Builder{Redactor: o.Redactor, Digester: o.Digester}, spool: newSpool(o.SpoolPath), journal: journal{o.IntentDir}}
 	snap, err := newSnapshot(ctx, cfg, o.Loader)
 	if err != nil {
 		return nil, err
 	}
 	k.current.Store(snap)
 	k.logLoad(ctx, snap)
+	k.recoverIntents(ctx)
 	if o.UnsafeFailOpen {
 		if err := k.notice(ctx, snap, "unsafe fail-open: hooks that fail count as hooks without an opinion"); err != nil {
 			return nil, errors.Join(err, snap.release())
@@ -213,6 +216,15 @@ func (k *Kernel) notice(ctx context.Context, s *snapshot, text string) error {
 		ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: s.revision, Reason: phases.SafeText(text, phases.MaxReasonBytes),
 	}}})
 	return err
+}
+
+// snapshotFor returns the configuration that an invocation runs under, with one
+// more user: that of the hook on whose behalf it is made, else the one in use.
+func (k *Kernel) snapshotFor(p purse) *snapshot {
+	if p.nested() && p.scope.snap.acquire() {
+		return p.scope.snap
+	}
+	return k.snapshot()
 }
 
 // snapshot returns the configuration in use with one more user, or nil after Close.

@@ -30,10 +30,6 @@ type Clock interface {
 	Now() time.Time
 }
 
-// ToolRunner runs a tool for request_tool_call. Nil in Options means that the
-// call answers "unavailable".
-type ToolRunner = hostcalls.ToolRunner
-
 // FileSystem is what path_resolve may learn of the host's files. Nil in Options
 // means that symbolic links are not looked at.
 type FileSystem = hostcalls.FileSystem
@@ -68,7 +64,7 @@ type Options struct {
 
 	Clock  Clock        // nil means the system's
 	Logger *slog.Logger // nil discards
-	Tools  ToolRunner
+	Tools  ToolExecutor // nil: request_tool_call answers "unavailable"
 	Files  FileSystem
 	Home   string // what ~ means to path_resolve; "" means unknown
 
@@ -78,6 +74,15 @@ type Options struct {
 	// SpoolPath is where failures are noted while the store cannot write, so that a
 	// later process reports the gap. "" keeps notes in memory only.
 	SpoolPath string
+
+	// IntentDir is where calls that are under way are noted, so that a later process
+	// records those whose process died before their outcome was known. "" notes
+	// nothing. Directory and files are made when needed.
+	IntentDir string
+
+	// RawToolResults shows hooks the results of the tools that they call as the chain
+	// of post_tool left them. Otherwise secrets are covered in them, as in the record.
+	RawToolResults bool
 
 	// Sequential keeps validators from running ahead in parallel. Verdict and
 	// events are the same either way.
@@ -113,6 +118,11 @@ type InvokeOptions struct {
 	// Credential is what the host has seen of the caller, such as its uid: quotas
 	// and approvals are by it, since what an invocation says of itself is a claim.
 	Credential string
+
+	// OnBehalf: the kernel itself made the invocation on behalf of a hook, as its
+	// metadata says under CallerKey. For whoever runs such an invocation again; from
+	// anybody else that key is refused.
+	OnBehalf bool
 
 	// Seed is the seed of the invocation's random streams; nil means a fresh one.
 	// It is recorded, so that the invocation can be run again.

@@ -16,6 +16,8 @@ const (
 	EventLatch   EventType = "latch"   // a session was latched or cleared
 	EventGap     EventType = "gap"     // events of this process could not be stored; see Output
 	EventNotice  EventType = "notice"  // an operator's act: unsafe mode, reload, policy change
+	EventIntent  EventType = "intent"  // something is about to happen outside of belay because a hook asked for it
+	EventOutcome EventType = "outcome" // what came of an intent: ok, error, timeout, crashed, or unknown
 	// EventApproval: a question to a person was asked, decided, used up, or ran
 	// out; Decision says which, Output which item.
 	EventApproval EventType = "approval"
@@ -66,6 +68,7 @@ type Event struct {
 	MemoryPeak     int64          `json:"memory_peak,omitzero"` // bytes
 	Hostcalls      int            `json:"hostcalls,omitzero"`
 	DurationUS     int64          `json:"duration_us,omitzero"`
+	Intent         string         `json:"intent,omitzero"` // the id of the intent's event; intent and outcome events only
 	Traceparent    string         `json:"traceparent,omitzero"`
 	Seed           string         `json:"seed,omitzero"` // of the invocation's random streams, hexadecimal; verdict events only
 }

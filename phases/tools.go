@@ -133,6 +133,22 @@ func splitMCP(native string) (server, tool string, ok bool) {
 	return server, tool, ok && server != "" && tool != ""
 }
 
+// SplitMCPTool returns server and tool of the name of an MCP server's tool, in the
+// form mcp__SERVER__TOOL or in the normalised one, mcp:SERVER:TOOL.
+func SplitMCPTool(name string) (server, tool string, ok bool) {
+	if server, tool, ok := splitMCP(name); ok {
+		return server, tool, true
+	}
+	rest, ok := strings.CutPrefix(name, "mcp:")
+	if !ok {
+		return "", "", false
+	}
+	server, tool, ok = strings.Cut(rest, ":")
+	unescape := strings.NewReplacer("%25", "%", "%3A", ":", "%2A", "*", "%20", " ")
+	server, tool = unescape.Replace(server), unescape.Replace(tool)
+	return server, tool, ok && server != "" && tool != "" && MCPToolName(server, tool) == name
+}
+
 // Normalize returns the invocation with the normalised tool name in the action
 // of pre_tool and post_tool, and the runtime's own beside it as native_tool. An
 // MCP tool's name comes from the mcp member when there is one: it cannot be

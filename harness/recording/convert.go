@@ -52,7 +52,7 @@ func RunOf(r *kernel.Recording, chain string) (Run, error) {
 	}
 	out := Run{
 		Chain: chain, Invocation: inv, Seed: hex.EncodeToString(r.Seed[:]),
-		Options: Options{Unblockable: r.Options.Unblockable, Delegated: r.Options.Delegated, ScopesLost: r.Options.ScopesLost, ParentScopes: r.Options.ParentScopes},
+		Options: Options{Unblockable: r.Options.Unblockable, Delegated: r.Options.Delegated, ScopesLost: r.Options.ScopesLost, OnBehalf: r.Options.OnBehalf, ParentScopes: r.Options.ParentScopes},
 		Carried: carriedOf(r.Run), Chained: VerdictOf(&r.Chained),
 	}
 	if v := r.Verdict; v != nil {
@@ -147,7 +147,7 @@ func (t *Turn) trace(tr *hostcalls.Trace) {
 		a := &tr.Answers[i]
 		t.Answers = append(t.Answers, Answer{
 			Port: a.Port, Request: whole(a.Request), Reply: whole(a.Reply), Version: a.Version, Keys: a.Keys, Bytes: a.Bytes,
-			Errno: int32(a.Errno), Error: strings.ToValidUTF8(a.Err, "\uFFFD"),
+			Errno: int32(a.Errno), Fuel: a.Fuel, Error: strings.ToValidUTF8(a.Err, "\uFFFD"),
 		})
 	}
 }

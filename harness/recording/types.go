@@ -107,6 +107,7 @@ type Options struct {
 	Unblockable  bool           `json:"unblockable,omitzero"`
 	Delegated    bool           `json:"delegated,omitzero"`
 	ScopesLost   bool           `json:"scopes_lost,omitzero"`
+	OnBehalf     bool           `json:"on_behalf,omitzero"` // a hook asked for it
 	ParentScopes *phases.Scopes `json:"parent_scopes,omitzero"`
 }
 
@@ -201,6 +202,7 @@ type Answer struct {
 	Keys    int    `json:"keys,omitzero"`
 	Bytes   int    `json:"bytes,omitzero"`
 	Errno   int32  `json:"errno,omitzero"`
+	Fuel    int64  `json:"fuel,omitzero"` // charged to the call
 	Error   string `json:"error,omitzero"`
 }
 

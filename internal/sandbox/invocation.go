@@ -21,8 +21,9 @@ type invocation struct {
 	session  *hostcalls.Session
 	account  meter.Account
 	inst     *instance
-	deadline time.Time // zero: none
-	init     bool      // start or _initialize is running
+	deadline time.Time     // zero: none
+	waited   time.Duration // in counted hostcalls
+	init     bool          // start or _initialize is running
 	stdio    [2]lineBuffer
 
 	// hookCtx carries the deadline to handlers; remade when the deadline moves.
@@ -118,10 +119,12 @@ func (inv *invocation) outside(f func(context.Context)) {
 	defer cancel()
 	from := time.Now()
 	f(ctx)
+	took := time.Since(from)
+	inv.waited += took
 	if inv.deadline.IsZero() {
 		return
 	}
-	inv.deadline = inv.deadline.Add(time.Since(from))
+	inv.deadline = inv.deadline.Add(took)
 	if inv.cancel != nil {
 		inv.cancel()
 		inv.hookCtx, inv.cancel = nil, nil

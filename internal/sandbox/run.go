@@ -32,14 +32,15 @@ type RunRequest struct {
 }
 
 // Report tells what one run took. It is filled in also when the run failed.
-// Everything but Duration is the same for the same module, input and answers of
+// Everything but Duration and Waited is the same for the same module, input and answers of
 // the host, whatever the engine and the slice, unless the run ended at a deadline.
 type Report struct {
 	Fuel       int64
 	MemoryPeak int64 // bytes of guest memory
 	Hostcalls  int   // calls of belay_v1 functions, refused ones included
 	Duration   time.Duration
-	ReturnCode int32 // what the phase function returned; 0 when it did not
+	Waited     time.Duration // of Duration, in counted hostcalls
+	ReturnCode int32         // what the phase function returned; 0 when it did not
 }
 
 // Run calls the phase's export on a fresh instance. A nil error means that the
@@ -77,7 +78,7 @@ func (m *Module) Run(ctx context.Context, req RunRequest) (Report, error) {
 	f := inv.run(req.Phase, &rep)
 	inv.close()
 	rep.Hostcalls = req.Session.Hostcalls()
-	rep.Duration = time.Since(from)
+	rep.Duration, rep.Waited = time.Since(from), inv.waited
 	if f != nil {
 		return rep, f
 	}

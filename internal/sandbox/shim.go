@@ -127,6 +127,7 @@ func (inv *invocation) do(c *hostcalls.Call, args *hostcalls.Args) hostcalls.Res
 	// Calls of this kind can wait for people and networks; the hook's own deadline
 	// is for its own work.
 	if c.Group == hostcalls.GroupCalls && c.Counted {
+		args.Fuel = max(inv.account.Limit-inv.account.Used(inv.inst.fuelLeft()), 1)
 		inv.outside(run)
 	} else {
 		run(inv.handlerContext())

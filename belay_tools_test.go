@@ -1,0 +1,126 @@
+package belay_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// toolFunc is an executor with one tool for everything.
+type toolFunc func(context.Context, kernel.ToolCall) (kernel.ToolResult, error)
+
+func (f toolFunc) Tools(context.Context) ([]kernel.ToolInfo, error) { return nil, nil }
+func (f toolFunc) Call(ctx context.Context, c kernel.ToolCall) (kernel.ToolResult, error) {
+	return f(ctx, c)
+}
+
+// calling is a real module that makes one call and notes what it was answered.
+func calling(call, request string) belay.AdHocHook {
+	return belay.AdHocHook{Name: "caller", Path: filepath.Join("testdata", "calls", call+".wasm"), Config: jsontext.Value(`{"request":` + request + `}`)}
+}
+
+// noted returns what the module was answered.
+func noted(v phases.Verdict) (code, reply string) {
+	return string(v.Metadata["code"].Value), string(v.Metadata["reply"].Value)
+}
+
+func TestToolCallFromAModule(t *testing.T) {
+	b := open(t, t.TempDir(), belay.Options{
+		Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"lookup","args":{"q":"x"}}`), {Path: example("command-block")}},
+		Tools: toolFunc(func(_ context.Context, c kernel.ToolCall) (kernel.ToolResult, error) {
+			return kernel.ToolResult{Result: jsontext.Value(`{"found":["` + c.Tool + `"],"api_key":"ghp_16C7e42F292c6912E7710c838347Ae178B4a"}`)}, nil
+		}),
+	})
+	v := invoke(t, b, exec("ls"))
+	code, reply := noted(v)
+	if code != "0" || !strings.Contains(reply, `"outcome":"ok"`) || !strings.Contains(reply, `{"found":["lookup"],"api_key":"[redacted`) || strings.Contains(reply, "16C7e42F292c") {
+		t.Errorf("code %s, reply %s", code, reply)
+	}
+	if i := slicesIndex(v.Hooks, "caller"); v.Hooks[i].Fuel < v.Hooks[slicesIndex(v.Hooks, "command-block")].Fuel {
+		t.Errorf("the hook that asked paid %d fuel", v.Hooks[i].Fuel)
+	}
+	// Nobody runs tools: the call is not available.
+	b = open(t, t.TempDir(), belay.Options{Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"lookup"}`)}})
+	if code, _ := noted(invoke(t, b, exec("ls"))); code != "-7" {
+		t.Errorf("code %s", code)
+	}
+}
+
+func slicesIndex(list []phases.HookReport, name string) int {
+	for i, r := range list {
+		if r.Hook == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// A process that is killed in the middle of a call leaves an intent; the next one
+// that opens the directory says that nobody knows what came of it.
+func TestKilledInTheMiddleOfACall(t *testing.T) {
+	if dir := os.Getenv("BELAY_TEST_KILLED"); dir != "" {
+		b, err := belay.Open(t.Context(), dir, belay.Options{
+			Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"lookup"}`)},
+			Tools: toolFunc(func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
+				os.Stdout.WriteString("running\n")
+				select {}
+			}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Invoke(t.Context(), exec("ls"))
+		return
+	}
+	dir := t.TempDir()
+	cmd := osexec.Command(os.Args[0], "-test.run=^TestKilledInTheMiddleOfACall$")
+	cmd.Env = append(os.Environ(), "BELAY_TEST_KILLED="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "running\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	outcomes := func() []phases.Event {
+		b := open(t, dir, belay.Options{NoHooks: true})
+		defer b.Close()
+		es, err := b.Events(t.Context(), kernel.EventQuery{Type: phases.EventOutcome})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return es
+	}
+	if es := outcomes(); len(es) != 0 {
+		t.Errorf("it still runs: %+v", es)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	io.Copy(io.Discard, out)
+	cmd.Wait()
+	for range 2 {
+		es := outcomes()
+		if len(es) != 1 || es[0].Decision != kernel.OutcomeUnknown || es[0].Tool != "lookup" || es[0].Intent == "" {
+			t.Fatalf("outcomes %+v", es)
+		}
+	}
+	b := open(t, dir, belay.Options{NoHooks: true})
+	if r, err := b.VerifyLog(t.Context(), belay.LogEvidence{}); err != nil || r.Wrong != nil {
+		t.Errorf("the log: %+v, %v", r, err)
+	}
+}

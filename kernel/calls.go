@@ -1,0 +1,121 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// turnCalls carries out what one turn of one hook asks for. It is used by one goroutine.
+type turnCalls struct {
+	i     *invocation
+	b     *binding
+	pass  phases.Pass
+	view  phases.Invocation
+	scope *turnScope
+	n     int
+	notes []string // for the hook's event
+}
+
+// RunTool implements hostcalls.ToolRunner.
+func (t *turnCalls) RunTool(ctx context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
+	return t.once(ctx, "request_tool_call", request, t.runTool)
+}
+
+// DoHTTP implements hostcalls.HTTPDoer.
+func (t *turnCalls) DoHTTP(ctx context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
+	return t.once(ctx, "http_request", request, t.doHTTP)
+}
+
+// once makes the call, unless an earlier run of the same invocation has made it.
+func (t *turnCalls) once(ctx context.Context, call string, request jsontext.Value,
+	do func(context.Context, jsontext.Value) (jsontext.Value, string, error)) (jsontext.Value, error) {
+	defer t.scope.wait()()
+	key := memoryKey{t.b.spec.Name, string(t.pass), t.n}
+	t.n++
+	if m, ok := t.i.memory[key]; ok && m.call == call && m.request == string(request) {
+		hostcalls.Charge(ctx, m.fuel)
+		t.note(m.note + ", made once")
+		return m.reply, m.err
+	}
+	// The context's meter may have been charged by nobody yet: a call is one meter.
+	reply, note, err := do(ctx, request)
+	t.note(note)
+	if t.i.memory == nil {
+		t.i.memory = memory{}
+	}
+	t.i.memory[key] = memoryEntry{call: call, request: string(request), reply: reply, err: err, fuel: hostcalls.Charged(ctx), note: note}
+	return reply, err
+}
+
+func (t *turnCalls) note(s string) {
+	t.notes = append(t.notes, phases.SafeLine(s, 512))
+}
+
+// asker names the hook for the record.
+func (t *turnCalls) asker() audit.Asker {
+	return audit.Asker{Binding: t.b.spec.Name, Digest: t.b.digest, Version: t.b.loaded.Version, Signer: t.b.loaded.Signer, Tier: t.b.tier}
+}
+
+// denied answers the errno with a document that explains it.
+func denied(e hostcalls.Errno, doc jsontext.Value) error {
+	return &hostcalls.Refusal{Errno: e, Reply: doc}
+}
+
+// doHTTP sends a request of the hook. It is gated by the binding's own list of hosts.
+func (t *turnCalls) doHTTP(ctx context.Context, request jsontext.Value) (jsontext.Value, string, error) {
+	if t.b.loaded.HTTP == nil {
+		return nil, "http_request: no hosts are allowed", hostcalls.Denied
+	}
+	call, err := t.b.loaded.HTTP.Prepare(request)
+	if err != nil {
+		return nil, "http_request: refused: " + err.Error(), err
+	}
+	action, err := phases.Set(jsontext.Value(`{"tool":"http_request","args":{}}`), "/args", call.Record)
+	if err != nil {
+		return nil, "http_request: refused", hostcalls.Invalid
+	}
+	k := t.i.k
+	inv := t.i.inv
+	e := &effort{k: k, by: t.asker(), id: k.o.NewID(k.o.Clock.Now()),
+		inv: audit.Invocation{Invocation: inv, Tool: "http_request", PolicyRevision: t.i.snap.revision}}
+	if err := e.begin(ctx, action); err != nil {
+		return nil, "http_request: not sent", err
+	}
+	from := time.Now()
+	res, err := send(ctx, call.Send)
+	outcome, reason := res.Outcome, res.Reason
+	if err != nil {
+		outcome, reason = OutcomeError, err.Error()
+	}
+	if serr := e.settle(ctx, outcome, reason, res.Reply, res.Summary, time.Since(from)); serr != nil {
+		return nil, e.String() + ": " + outcome, serr
+	}
+	return res.Reply, e.String() + ": " + outcome, err
+}
+
+// send keeps a panic of somebody else's code from leaving an intent without outcome.
+func send(ctx context.Context, f func(context.Context) (HTTPResult, error)) (res HTTPResult, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			res, err = HTTPResult{}, fmt.Errorf("panic: %v", p)
+		}
+	}()
+	res, err = f(ctx)
+	if err == nil && !res.Reply.IsValid() {
+		err = errors.New("the reply is not JSON")
+	}
+	return res, err
+}
+
+var (
+	_ hostcalls.ToolRunner = (*turnCalls)(nil)
+	_ hostcalls.HTTPDoer   = (*turnCalls)(nil)
+)

@@ -1,0 +1,131 @@
+package kernel
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/hostcalls"
+)
+
+// MaxToolDepth is how deep invocations that hooks ask for nest: a hook of the
+// fourth such invocation cannot call a tool any more.
+const MaxToolDepth = 4
+
+// turnKey marks the context of a hook's turn with its turnScope, so that an
+// invocation made on behalf of the hook belongs to the hook's own: it does not wait
+// for the lock that is held already, runs under the same configuration, and spends
+// the same budget.
+type turnKey struct{}
+
+// turnScope is what the turn of a hook lends to the invocations made on its behalf.
+type turnScope struct {
+	k     *Kernel
+	snap  *snapshot
+	depth int // of the invocation that the turn belongs to
+
+	mu      sync.Mutex
+	began   time.Time
+	time    time.Duration // that the chain had left when the turn began
+	waiting time.Time     // since when the turn waits for a call; zero when it does not
+	waited  time.Duration // in calls that have ended
+	nested  time.Duration // that hooks took which ran on behalf of this turn
+}
+
+// scopeOf returns the turn on whose behalf the context's work is done, or nil.
+func scopeOf(ctx context.Context, k *Kernel) *turnScope {
+	s, _ := ctx.Value(turnKey{}).(*turnScope)
+	if s == nil || s.k != k {
+		return nil
+	}
+	return s
+}
+
+func insideTurn(ctx context.Context, k *Kernel) bool { return scopeOf(ctx, k) != nil }
+
+// wait says that the turn waits for a call until done is called: that time is
+// not the hook's own.
+func (s *turnScope) wait() (done func()) {
+	s.mu.Lock()
+	s.waiting = time.Now()
+	s.mu.Unlock()
+	return func() {
+		s.mu.Lock()
+		s.waited += time.Since(s.waiting)
+		s.waiting = time.Time{}
+		s.mu.Unlock()
+	}
+}
+
+// left returns what hooks that run on behalf of the turn may still take.
+func (s *turnScope) left() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.waiting
+	if now.IsZero() {
+		now = time.Now()
+	}
+	return s.time - (now.Sub(s.began) - s.waited) - s.nested
+}
+
+// take spends time of the turn.
+func (s *turnScope) take(d time.Duration) {
+	s.mu.Lock()
+	s.nested += d
+	s.mu.Unlock()
+}
+
+func (s *turnScope) taken() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nested
+}
+
+// purse is the fuel and time of the turn on whose behalf an invocation is made.
+// The zero value belongs to an invocation that nobody asked for on behalf of a hook.
+type purse struct {
+	scope *turnScope
+	fuel  func() (int64, bool)
+	pay   func(int64)
+}
+
+func purseOf(ctx context.Context, k *Kernel) purse {
+	s := scopeOf(ctx, k)
+	if s == nil {
+		return purse{}
+	}
+	return purse{scope: s, fuel: func() (int64, bool) { return hostcalls.FuelLeft(ctx) }, pay: func(n int64) { hostcalls.Charge(ctx, n) }}
+}
+
+func (p purse) nested() bool { return p.scope != nil }
+
+// spend takes what a turn of a nested invocation took.
+func (p purse) spend(d time.Duration, fuel int64) {
+	if p.scope == nil {
+		return
+	}
+	p.scope.take(d)
+	p.pay(fuel)
+}
+
+// memory remembers what was answered to the calls of an invocation's turns. When the
+// invocation runs again, because what it had read was changed, a call that has been
+// made is not made a second time. It is used by one goroutine.
+type memory map[memoryKey]memoryEntry
+
+type memoryKey struct {
+	binding string
+	pass    string
+	n       int // of the turn's calls
+}
+
+type memoryEntry struct {
+	call    string
+	request string
+	reply   jsontext.Value
+	err     error
+	fuel    int64
+	note    string
+}
