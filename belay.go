@@ -49,6 +49,8 @@ import (
 var (
 	// ErrNoConfig: the state directory has no belay.yaml and no hook was given.
 	ErrNoConfig = errors.New("there is no belay.yaml and no hook was given")
+	// ErrUnknownHook: belay.yaml binds no hook of that name.
+	ErrUnknownHook = errors.New("there is no such hook")
 	// ErrConfig: belay.yaml is there and cannot be used.
 	ErrConfig = errors.New("belay.yaml cannot be used")
 	// ErrState: the state directory cannot be used.
@@ -267,11 +269,11 @@ func (b *Belay) open(ctx context.Context) error {
 // kernelConfig turns belay.yaml and the hooks given at Open into what the kernel runs.
 func (b *Belay) kernelConfig() *kernel.Config {
 	if b.o.NoHooks {
-		cfg := &kernel.Config{Revision: b.rev}
+		cfg := &kernel.Config{Revision: b.revision()}
 		b.approvalConfig(cfg)
 		return cfg
 	}
-	cfg := &kernel.Config{Revision: b.rev, Ceiling: b.file.Scopes, ChainBudget: time.Duration(b.file.Limits.ChainMS) * time.Millisecond}
+	cfg := &kernel.Config{Revision: b.revision(), Ceiling: b.file.Scopes, ChainBudget: time.Duration(b.file.Limits.ChainMS) * time.Millisecond}
 	b.approvalConfig(cfg)
 	for _, c := range b.file.Enabled() {
 		cfg.Bindings = append(cfg.Bindings, specOf(c))

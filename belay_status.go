@@ -12,7 +12,7 @@ import (
 // Status says whether belay can do its work.
 type Status struct {
 	Dir      string         `json:"dir"`
-	Revision string         `json:"revision"` // of the configuration in use
+	Revision string         `json:"revision"` // of configuration and trust policy in use, as in verdicts
 	Engine   string         `json:"engine"`   // compiler or interpreter
 	LastSeq  int64          `json:"last_seq"` // number of the newest event
 	Healthy  bool           `json:"healthy"`  // false: every action is blocked
@@ -38,7 +38,7 @@ const (
 // known of the status stands beside it.
 func (b *Belay) Status(ctx context.Context) (Status, error) {
 	b.mu.Lock()
-	s := Status{Dir: b.dir, Revision: b.rev, Engine: "interpreter", Healthy: true, Health: HealthOK, Problems: []string{}, Warnings: []string{}, Latches: []kernel.Latch{}}
+	s := Status{Dir: b.dir, Revision: b.revision(), Engine: "interpreter", Healthy: true, Health: HealthOK, Problems: []string{}, Warnings: []string{}, Latches: []kernel.Latch{}}
 	bad := b.bad
 	b.mu.Unlock()
 	if compiled() {

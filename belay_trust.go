@@ -65,6 +65,31 @@ func (t *trust) refresh() bool {
 	return true
 }
 
+// revision names the policy that decides: its digest, "unusable", or "" when there is
+// none and nobody is trusted.
+func (t *trust) revision() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.bad != nil:
+		return "unusable"
+	case t.policy.Digest() == tiers.NoPolicy().Digest():
+		return ""
+	}
+	return t.policy.Digest()
+}
+
+// revision names everything that an operator wrote and that decides: the text of
+// belay.yaml and, after a +, the trust policy, where there is one and it is used.
+func (b *Belay) revision() string {
+	if b.o.Verifier == nil {
+		if r := b.trust.revision(); r != "" {
+			return b.rev + "+" + r
+		}
+	}
+	return b.rev
+}
+
 // readPolicy reads a trust policy and what it names. With an error the policy
 // trusts nobody. A file that is not there is a policy that trusts nobody.
 func readPolicy(path string) (*tiers.Policy, error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -101,6 +102,54 @@ func TestRevokedWhileRunning(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The revision in verdicts and notices tells which trust policy decided.
+func TestRevisionNamesTheTrustPolicy(t *testing.T) {
+	dir := trustState(t, belay.InstallRequest{})
+	b := open(t, dir, belay.Options{TrustPoll: time.Hour})
+	revisions := map[string]bool{}
+	config := ""
+	for _, c := range []struct{ deny, suffix string }{
+		{"", "+sha256:"}, {"  limits: {minimumVersion: 2.0.0}\n", "+sha256:"}, {"deny: {everything: true}\n", "+unusable"}, {"none", ""},
+	} {
+		if c.deny == "none" {
+			if err := os.Remove(filepath.Join(dir, tiers.PolicyFile)); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			writePolicy(t, dir, c.deny)
+		}
+		if err := b.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		v, _ := b.Invoke(t.Context(), exec("ls")) // blocked or not is not what is asked here
+		st, err := b.Status(t.Context())
+		if err != nil || st.Revision != v.PolicyRevision {
+			t.Errorf("the status says %s, the verdict %s (%v)", st.Revision, v.PolicyRevision, err)
+		}
+		text, trust, found := strings.Cut(v.PolicyRevision, "+")
+		if config == "" {
+			config = text
+		}
+		if text != config || found != (c.suffix != "") || found && !strings.HasPrefix("+"+trust, c.suffix) {
+			t.Errorf("%q: %s", c.deny, v.PolicyRevision)
+		}
+		revisions[v.PolicyRevision] = true
+	}
+	if len(revisions) != 4 {
+		t.Errorf("four policies, %d revisions: %v", len(revisions), revisions)
+	}
+	notices, err := b.Events(t.Context(), kernel.EventQuery{Type: phases.EventNotice})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range notices {
+		delete(revisions, e.PolicyRevision)
+	}
+	if len(revisions) > 0 {
+		t.Errorf("no notice of %v", revisions)
 	}
 }
 

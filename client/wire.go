@@ -32,7 +32,7 @@ func Roles() []Role { return []Role{RoleInvoke, RoleReview, RoleAdmin} }
 // Status says whether belay can do its work.
 type Status struct {
 	Dir      string   `json:"dir"`
-	Revision string   `json:"revision"` // of the configuration in use
+	Revision string   `json:"revision"` // of configuration and trust policy in use, as in verdicts
 	Engine   string   `json:"engine"`   // compiler or interpreter
 	LastSeq  int64    `json:"last_seq"` // number of the newest event
 	Healthy  bool     `json:"healthy"`  // false: every action is blocked
@@ -151,7 +151,7 @@ type SinkHealth struct {
 
 // Reloaded is what a reload came to.
 type Reloaded struct {
-	Revision string `json:"revision"` // of the configuration that is in use now
+	Revision string `json:"revision"` // of configuration and trust policy that are in use now
 }
 
 // List is the envelope of listings; a member that the request did not ask for is absent.

@@ -45,8 +45,8 @@ type Verdict struct {
 	Artifacts      []Artifact     `json:"artifacts"`
 	Approval       *ApprovalRef   `json:"approval"`
 	Grant          *Grant         `json:"grant"`
-	Masked         []string       `json:"masked"` // pointers into the record that redaction covered
-	PolicyRevision string         `json:"policy_revision"`
+	Masked         []string       `json:"masked"`          // pointers into the record that redaction covered
+	PolicyRevision string         `json:"policy_revision"` // names what decided: sha256:<hex> of belay.yaml, and +sha256:<hex> of the trust policy where there is one
 	Enforced       Enforced       `json:"enforced"`
 	Hooks          []HookReport   `json:"hooks"`
 	Event          *EventRef      `json:"event"`

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -48,7 +49,8 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 		health = p.yellow("ready, degraded: a sink that is not durable fails")
 	}
 	fmt.Fprintf(a.Out, "%s\n\n", health)
-	fmt.Fprintf(a.Out, "state    %s\nconfig   %s\nevents   %s\nengine   %s\n", safe(st.Dir), st.Revision, count(st.LastSeq), st.Engine)
+	config, trust, _ := strings.Cut(st.Revision, "+")
+	fmt.Fprintf(a.Out, "state    %s\nconfig   %s\ntrust    %s\nevents   %s\nengine   %s\n", safe(st.Dir), safe(config), safe(cmp.Or(trust, "nobody")), count(st.LastSeq), st.Engine)
 	fmt.Fprintf(a.Out, "daemon   %s\n", daemonLine(st.Daemon))
 	for _, k := range st.Sinks {
 		a.printSink(k)
