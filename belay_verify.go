@@ -34,18 +34,25 @@ func (l *loader) verify(ctx context.Context, spec kernel.BindingSpec, digest str
 	if c.tier == phases.Trusted || adhoc {
 		return nil
 	}
-	reason := ""
-	switch power := floorImport(c.info.Imports); {
-	case spec.Tier == phases.Trusted:
-		reason = "it is bound as trusted"
-	case spec.Priority >= kernel.TrustedPriority:
-		reason = fmt.Sprintf("it has a priority of %d or more, which only trusted hooks may have", kernel.TrustedPriority)
-	case power != "":
+	reason := relies(spec)
+	if power := floorImport(c.info.Imports); reason == "" && power != "" {
 		reason = "it imports " + power + ", which only trusted hooks may hold"
-	default:
+	}
+	if reason == "" {
 		return nil
 	}
 	return fmt.Errorf("%w: %w", kernel.ErrTrust, notTrusted(reason, c.tier, proof.Why))
+}
+
+// relies says why a binding needs its hook to be trusted, or "".
+func relies(spec kernel.BindingSpec) string {
+	switch {
+	case spec.Tier == phases.Trusted:
+		return "it is bound as trusted"
+	case spec.Priority >= kernel.TrustedPriority:
+		return fmt.Sprintf("it has a priority of %d or more, which only trusted hooks may have", kernel.TrustedPriority)
+	}
+	return ""
 }
 
 // proof asks the verifier. Hooks that come with the binary, and those that are
@@ -64,16 +71,9 @@ func (l *loader) proof(ctx context.Context, spec kernel.BindingSpec, digest stri
 	if c.tier == phases.Trusted {
 		return kernel.Proof{}, l.b.trust.denied(digest)
 	}
-	evidence, err := readEvidence(blobPath(l.b.dir, digest))
+	evidence, err := l.kept(spec, digest)
 	if err != nil {
 		return kernel.Proof{}, err
-	}
-	if path := modulePath(l.b.dir, spec.Module); path != "" {
-		beside, err := readEvidence(path)
-		if err != nil {
-			return kernel.Proof{}, err
-		}
-		evidence = append(evidence, beside...)
 	}
 	var m *tiers.Manifest
 	if c.info.Manifest != nil {

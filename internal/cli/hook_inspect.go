@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -40,31 +42,29 @@ func inspectFile(ctx context.Context, path string) (belay.HookInfo, error) {
 func (a *App) hookInspectCmd() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "inspect FILE.wasm",
+		Use:   "inspect FILE.wasm|NAME",
 		Short: "See what a hook says, asks for and would get, without running it",
-		Args:  oneArg("one module file"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.hookInspect(cmd.Context(), args[0], asJSON) },
+		Long: `inspect looks at a module file, or at a bound hook by its name, with the trust policy of
+the state directory. For each capability that the manifest asks for it says what comes
+of it, and why: of a file as if everything were allowed, of a bound hook with what its
+binding in belay.yaml allows. The exit status is 1 when belay would refuse the hook.`,
+		Example: `  belay hook inspect guard.wasm
+  belay hook inspect guard`,
+		Args: oneArg("one module file, or the name of a bound hook"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.hookInspect(cmd.Context(), args[0], asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *App) hookInspect(ctx context.Context, path string, asJSON bool) error {
-	file, err := readModule(path)
-	if err != nil {
-		return failureBy(err, "")
-	}
+func (a *App) hookInspect(ctx context.Context, what string, asJSON bool) error {
 	dir, err := a.stateDir()
 	if err != nil {
 		return err
 	}
-	evidence, err := belay.ReadEvidence(path)
+	info, err := inspectFileOrBound(ctx, dir, what)
 	if err != nil {
-		return failureBy(err, "")
-	}
-	info, err := belay.InspectHookIn(ctx, dir, file, evidence, nil)
-	if err != nil {
-		return failureBy(fmt.Errorf("%s: %w", path, err), "")
+		return err
 	}
 	if asJSON {
 		if err := a.printJSON(info); err != nil {
@@ -77,6 +77,31 @@ func (a *App) hookInspect(ctx context.Context, path string, asJSON bool) error {
 		return exitWith(ExitError)
 	}
 	return nil
+}
+
+// inspectFileOrBound takes what for a name when there is no file that it names and it
+// could be one: files of modules end in .wasm or have a path.
+func inspectFileOrBound(ctx context.Context, dir, what string) (belay.HookInfo, error) {
+	file, err := readModule(what)
+	if errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(what, ".wasm") && !strings.ContainsRune(what, os.PathSeparator) {
+		info, err := belay.InspectBound(ctx, dir, what)
+		if err != nil {
+			return info, failureBy(err, "Give the file of a module, or the name of a bound hook; `belay hook list` lists these.")
+		}
+		return info, nil
+	}
+	if err != nil {
+		return belay.HookInfo{}, failureBy(err, "")
+	}
+	evidence, err := belay.ReadEvidence(what)
+	if err != nil {
+		return belay.HookInfo{}, failureBy(err, "")
+	}
+	info, err := belay.InspectHookIn(ctx, dir, file, evidence, nil)
+	if err != nil {
+		return info, failureBy(fmt.Errorf("%s: %w", what, err), "")
+	}
+	return info, nil
 }
 
 func (a *App) describeHook(info belay.HookInfo) {
