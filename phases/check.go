@@ -75,7 +75,14 @@ func reachOf(tool string) reach {
 // Paths are compared as they are written: symlinks and letter case are the
 // kernel's to resolve before. The error is an *OutsideError.
 func CheckScopes(inv Invocation, action jsontext.Value, scopes Scopes) error {
-	c := scopeCheck{inv: inv, scopes: scopes}
+	return CheckScopesFollowing(inv, action, scopes, nil)
+}
+
+// CheckScopesFollowing is CheckScopes with symbolic links followed: follow takes a
+// clean absolute path and returns where it leads, or false when that cannot be
+// told. What it returns is what is compared. Nil follows nothing.
+func CheckScopesFollowing(inv Invocation, action jsontext.Value, scopes Scopes, follow func(string) (string, bool)) error {
+	c := scopeCheck{inv: inv, scopes: scopes, follow: follow}
 	switch inv.Phase {
 	case PreTool:
 		final := inv
@@ -109,6 +116,16 @@ type scopeCheck struct {
 	inv    Invocation
 	scopes Scopes
 	moved  bool // an argument says what relative paths are relative to
+	follow func(string) (string, bool)
+}
+
+// Opaque reports whether it cannot be told from an action of the invocation's kind
+// what it touches: a command, an unknown tool, a child agent, a transition.
+func Opaque(inv Invocation) bool {
+	if inv.Phase != PreTool && inv.Phase != PostTool {
+		return true
+	}
+	return reachOf(inv.Tool()) == reachOpaque
 }
 
 // narrowed reports whether the chain took away something that the caller had.
@@ -174,6 +191,10 @@ func (c scopeCheck) paths(name string, scope Scope, list []string, subtree bool)
 	}
 	for _, p := range list {
 		clean, ok := c.resolve(p)
+		if ok && c.follow != nil {
+			clean, ok = c.follow(clean)
+			ok = ok && checkPath(clean) == ""
+		}
 		if !ok {
 			if err := c.unknown("it cannot be told which file a path names", name); err != nil {
 				return err
