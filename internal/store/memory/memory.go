@@ -17,6 +17,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -40,6 +41,7 @@ type Store struct {
 	state   map[stateKey]kernel.StateValue
 	version int64 // the last one given to a value
 	latches map[kernel.SessionKey]kernel.Latch
+	lease   leases.Table
 	queue   queue
 }
 
@@ -182,8 +184,14 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 	if err != nil {
 		return kernel.Receipt{}, fmt.Errorf("%w: grow the tree: %w", kernel.ErrUnavailable, err)
 	}
+	lent, err := s.lent(&b)
+	if err != nil {
+		return kernel.Receipt{}, err
+	}
 	s.apply(&b)
 	s.queue.take(queue)
+	s.lease = *lent
+	s.lease.Saw(b.Now)
 	maps.Copy(s.ids, batchIDs)
 	var rec kernel.Receipt
 	if len(bodies) > 0 {
@@ -298,6 +306,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time) (int, error) {
 		return 0, err
 	}
 	s.queue.prune(now)
+	s.lease.Prune(now.Add(-leases.Keep))
 	n := len(s.runs)
 	maps.DeleteFunc(s.runs, func(_ phases.RunKey, r run) bool { return now.Sub(r.used) > kernel.MetadataTTL })
 	return n - len(s.runs), nil

@@ -16,6 +16,9 @@ func writeBatch(c *conn, b *kernel.Batch) error {
 	if err := check(c, b); err != nil {
 		return err
 	}
+	if err := writeLeases(c, b.Leases); err != nil { // first: most that conflict have written nothing then
+		return err
+	}
 	if err := writeRun(c, b); err != nil {
 		return err
 	}
@@ -27,7 +30,10 @@ func writeBatch(c *conn, b *kernel.Batch) error {
 	if err := writeLatch(c, b); err != nil {
 		return err
 	}
-	return writeApprovals(c, b.Approvals)
+	if err := writeApprovals(c, b.Approvals); err != nil {
+		return err
+	}
+	return seen(c, b.Now)
 }
 
 // check compares what the batch was computed from with what is stored now.

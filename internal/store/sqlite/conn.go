@@ -12,6 +12,7 @@ import (
 type conn struct {
 	*sqlite3.Conn
 	stmts map[string]*sqlite3.Stmt
+	seen  int64 // the last time that was noted for leases; see seen
 }
 
 func openConn(path, vfs string, readOnly bool) (*conn, error) {

@@ -79,6 +79,8 @@ var migrations = [...]string{
 	tilesSchema,
 
 	compactionSchema,
+
+	leasesSchema,
 }
 
 // Schema versions that took more than statements.

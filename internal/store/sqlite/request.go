@@ -50,7 +50,10 @@ func (s *Store) Prune(ctx context.Context, now time.Time) (pruned int, err error
 		if err != nil {
 			return err
 		}
-		return pruneApprovals(c, now)
+		if err := pruneApprovals(c, now); err != nil {
+			return err
+		}
+		return pruneLeases(c, now)
 	})
 	if err != nil {
 		return 0, err

@@ -151,7 +151,7 @@ func (w *writer) transaction(group []*request, apart bool) error {
 	if err == nil {
 		return nil
 	}
-	w.edge = nil
+	w.edge, w.conn.seen = nil, 0
 	undone := w.conn.GetAutocommit() || w.conn.exec("ROLLBACK") == nil
 	if !undone || !errors.Is(err, sqlite3.BUSY) && !errors.Is(err, errTogether) {
 		w.conn.close() // which undoes it, if that was still to be done

@@ -57,6 +57,16 @@ func Run(t *testing.T, open func(t *testing.T) kernel.Store) {
 		"approvals are decided once":             approvalsOnce,
 		"approvals conflict as a whole":          approvalConflicts,
 		"approvals are forgotten":                approvalsForgotten,
+		"leases round trip":                      leasesRoundTrip,
+		"lease claims":                           leaseClaims,
+		"leases by holder":                       leasesByHolder,
+		"lease clocks":                           leaseClocks,
+		"lease trees":                            leaseTrees,
+		"lease mints":                            leaseMints,
+		"lease renewals":                         leaseRenewals,
+		"leases agree with the model":            leaseModel,
+		"leases are forgotten":                   leasesForgotten,
+		"leases under contention":                leasesContended,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)

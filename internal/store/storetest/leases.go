@@ -1,0 +1,420 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/leases"
+	"github.com/belay-hooks/belay/phases"
+)
+
+var coder = leases.Holder{Runtime: "r", Session: "s", Agent: "coder", Credential: "uid 1000"}
+
+const thisBoot = "boot-1"
+
+// at is a moment after T0 on both clocks.
+func at(d time.Duration) leases.Instant {
+	return leases.Instant{Wall: T0.Add(d), Boot: thisBoot, Since: time.Hour + d}
+}
+
+// Lease returns a lease of one minute from T0.
+func lease(id string, uses int64) leases.Lease {
+	l := leases.Lease{
+		ID: id, Holder: coder, Capability: "tool:exec", Scope: leases.Scope{Paths: phases.Scope{"/srv/**"}}.Normalize(),
+		NotBefore: T0, ExpiresAt: T0.Add(time.Minute), MaxTTLS: 120, MaxUses: uses, Issuer: leases.Issuer{Kind: leases.ByPerson, Person: "dev"},
+		State: leases.Active, Created: T0, Boot: thisBoot, BootFrom: time.Hour, BootUntil: time.Hour + time.Minute, Token: []byte("hash of " + id),
+	}
+	return l
+}
+
+func child(id, parent string, depth int, uses int64) leases.Lease {
+	l := lease(id, uses)
+	l.Parent, l.Depth = parent, depth
+	return l
+}
+
+func mint(l leases.Lease) leases.Op {
+	return leases.Op{Kind: leases.OpMint, At: at(0), Lease: l, Quota: 50}
+}
+
+func claim(id string, when leases.Instant) leases.Op {
+	return leases.Op{Kind: leases.OpClaim, At: when, ID: id, By: coder}
+}
+
+func revoke(id string) leases.Op { return leases.Op{Kind: leases.OpRevoke, At: at(0), ID: id} }
+
+func ops(list ...leases.Op) kernel.Batch { return kernel.Batch{Now: T0, Leases: list} }
+
+func leaseOf(t *testing.T, s kernel.Store, id string) leases.Lease {
+	t.Helper()
+	l, err := s.Lease(t.Context(), id)
+	if err != nil || l == nil {
+		t.Fatalf("lease %s: %v, %v", id, l, err)
+	}
+	return *l
+}
+
+func wantUses(t *testing.T, s kernel.Store, id string, uses int64, state leases.State) {
+	t.Helper()
+	if l := leaseOf(t, s, id); l.Uses != uses || l.State != state {
+		t.Errorf("lease %s: %d uses, %s; want %d, %s", id, l.Uses, l.State, uses, state)
+	}
+}
+
+func leasesRoundTrip(t *testing.T, s kernel.Store) {
+	want := lease("s/coder/one", 3)
+	want.Scope.Args = leases.Digests{"sha256:" + fmt.Sprintf("%064x", 7)}
+	commit(t, s, ops(mint(want)))
+	got := leaseOf(t, s, want.ID)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("by id: %s", diff)
+	}
+	byToken, err := s.LeaseByToken(t.Context(), want.Token)
+	if err != nil || byToken == nil || byToken.ID != want.ID {
+		t.Errorf("by token: %v, %v", byToken, err)
+	}
+	for _, miss := range []string{"s/coder", "s/coder/one/x", "", "hash of s/coder/one"} {
+		if l, err := s.Lease(t.Context(), miss); l != nil || err != nil {
+			t.Errorf("lease %q: %v, %v", miss, l, err)
+		}
+	}
+	if l, err := s.LeaseByToken(t.Context(), []byte{}); l != nil || err != nil {
+		t.Errorf("empty token: %v, %v", l, err)
+	}
+}
+
+func leaseClaims(t *testing.T, s kernel.Store) {
+	commit(t, s, ops(mint(lease("a", 2)), mint(lease("open", 1))))
+	commit(t, s, ops(claim("a", at(0))))
+	wantUses(t, s, "a", 1, leases.Active)
+	other := claim("a", at(0))
+	for name, change := range map[string]func(*leases.Holder){
+		"runtime": func(h *leases.Holder) { h.Runtime = "x" }, "session": func(h *leases.Holder) { h.Session = "x" },
+		"agent": func(h *leases.Holder) { h.Agent = "" }, "credential": func(h *leases.Holder) { h.Credential = "uid 1001" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			op := other
+			change(&op.By)
+			wantConflict(t, s, ops(op))
+		})
+	}
+	wantConflict(t, s, ops(claim("b", at(0))))
+	commit(t, s, ops(claim("a", at(0))))
+	wantUses(t, s, "a", 2, leases.Exhausted)
+	wantConflict(t, s, ops(claim("a", at(0))))
+
+	// All or nothing: the first claim of a batch goes with the last one, events too.
+	b := ops(claim("open", at(0)), claim("a", at(0)))
+	b.Events = []phases.Event{event("e-1")}
+	wantConflict(t, s, b)
+	wantUses(t, s, "open", 0, leases.Active)
+	if list, err := s.Events(t.Context(), kernel.EventQuery{}); err != nil || len(list) != 0 {
+		t.Errorf("events of a claim that did not hold: %v, %v", list, err)
+	}
+}
+
+func leasesByHolder(t *testing.T, s kernel.Store) {
+	long, anyone, other, done := lease("long", 1), lease("anyone", 1), lease("other", 1), lease("done", 1)
+	long.ExpiresAt, long.BootUntil = T0.Add(2*time.Minute), time.Hour+2*time.Minute
+	anyone.Holder.Credential, other.Holder.Agent = "", "else"
+	commit(t, s, ops(mint(long), mint(anyone), mint(other), mint(done), claim("done", at(0)), mint(lease("p", 5)), mint(child("p/c", "p", 1, 1)), revoke("p")))
+	held := func(h leases.Holder, when leases.Instant) string {
+		t.Helper()
+		list, err := s.HeldLeases(t.Context(), h, when)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := ""
+		for _, l := range list {
+			out += l.ID + " "
+		}
+		return out
+	}
+	if got := held(coder, at(0)); got != "anyone long " {
+		t.Errorf("held: %s", got)
+	}
+	if got := held(coder, at(time.Minute)); got != "long " {
+		t.Errorf("held after a minute: %s", got)
+	}
+	stranger := coder
+	stranger.Credential = "uid 2"
+	if got := held(stranger, at(0)); got != "anyone " {
+		t.Errorf("held by another credential: %s", got)
+	}
+	// A child is worth no more than what is above it.
+	commit(t, s, ops(mint(lease("q", 2)), mint(child("q/c", "q", 1, 2)), mint(child("q/c/d", "q/c", 2, 1))))
+	if got := held(coder, at(0)); got != "anyone q q/c q/c/d long " {
+		t.Errorf("held with children: %s", got)
+	}
+	commit(t, s, ops(claim("q", at(0)), claim("q", at(0))))
+	if got := held(coder, at(0)); got != "anyone long " {
+		t.Errorf("held when what is above is used up: %s", got)
+	}
+}
+
+func leaseClocks(t *testing.T, s kernel.Store) {
+	l := lease("a", 100)
+	l.NotBefore, l.BootFrom = T0.Add(10*time.Second), time.Hour+10*time.Second
+	commit(t, s, ops(mint(l)))
+	hour := func(d time.Duration, shift time.Duration) leases.Instant {
+		i := at(d)
+		i.Wall = i.Wall.Add(shift)
+		return i
+	}
+	reboot := func(d time.Duration) leases.Instant {
+		return leases.Instant{Wall: T0.Add(d), Boot: "boot-2", Since: time.Minute}
+	}
+	noBoot := func(d time.Duration) leases.Instant { return leases.Instant{Wall: T0.Add(d)} }
+	for name, c := range map[string]struct {
+		when leases.Instant
+		good bool
+	}{
+		"before":                         {at(9 * time.Second), false},
+		"begins":                         {at(10 * time.Second), true},
+		"last moment":                    {at(time.Minute - 1), true},
+		"end":                            {at(time.Minute), false},
+		"clock set back does not extend": {hour(time.Minute, -time.Hour), false},
+		"clock set forth does not end":   {hour(30*time.Second, time.Hour), true},
+		"clock set forth does not begin": {hour(time.Second, time.Hour), false},
+		"another boot goes by the wall":  {reboot(30 * time.Second), true},
+		"another boot, over":             {reboot(time.Minute), false},
+		"another boot, before":           {reboot(time.Second), false},
+		"no boot clock":                  {noBoot(30 * time.Second), true},
+		"no boot clock, over":            {noBoot(time.Minute), false},
+	} {
+		err := error(nil)
+		if _, err = s.Commit(t.Context(), ops(claim("a", c.when))); err != nil && !errors.Is(err, kernel.ErrConflict) {
+			t.Fatal(err)
+		}
+		if (err == nil) != c.good {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// The store has seen a later time: after a reboot the clock cannot go back behind it.
+	commit(t, s, kernel.Batch{Now: T0.Add(time.Hour)})
+	wantConflict(t, s, ops(claim("a", reboot(30*time.Second))))
+	if high, err := s.LeaseClock(t.Context()); err != nil || high.Before(T0.Add(time.Hour-time.Second)) {
+		t.Errorf("highest time %v, %v", high, err)
+	}
+	commit(t, s, ops(claim("a", at(30*time.Second)))) // on the same boot its own clock counts
+}
+
+func leaseTrees(t *testing.T, s kernel.Store) {
+	commit(t, s, ops(mint(lease("t", 10)), mint(child("t/a", "t", 1, 5)), mint(child("t/a/x", "t/a", 2, 2)), mint(child("t/b", "t", 1, 5)), mint(lease("t2", 1))))
+	commit(t, s, ops(claim("t/a/x", at(0))))
+	for id, n := range map[string]int64{"t": 1, "t/a": 1, "t/a/x": 1, "t/b": 0} {
+		wantUses(t, s, id, n, leases.Active)
+	}
+	// What the children may use together is what the parent may.
+	for range 5 {
+		commit(t, s, ops(claim("t/b", at(0))))
+	}
+	for range 4 {
+		commit(t, s, ops(claim("t", at(0))))
+	}
+	wantUses(t, s, "t", 10, leases.Exhausted)
+	wantConflict(t, s, ops(claim("t/a", at(0))))
+
+	commit(t, s, ops(mint(lease("u", 10)), mint(child("u/a", "u", 1, 5)), mint(child("u/a/x", "u/a", 2, 2)), mint(lease("u-2", 1))))
+	commit(t, s, ops(revoke("u/a")))
+	wantUses(t, s, "u/a/x", 0, leases.Revoked)
+	wantConflict(t, s, ops(claim("u/a/x", at(0))))
+	commit(t, s, ops(claim("u", at(0)), claim("u-2", at(0))))
+	commit(t, s, ops(mint(lease("v/1/a", 1)), mint(lease("v/1/b", 1)), mint(lease("v/10", 1))))
+	commit(t, s, ops(leases.Op{Kind: leases.OpRevokePrefix, At: at(0), ID: "v/1"}))
+	wantUses(t, s, "v/1/a", 0, leases.Revoked)
+	wantUses(t, s, "v/1/b", 0, leases.Revoked)
+	wantUses(t, s, "v/10", 0, leases.Active)
+	commit(t, s, ops(leases.Op{Kind: leases.OpRevokePrefix, At: at(0), ID: "nobody"}))
+	wantConflict(t, s, ops(revoke("nobody")))
+}
+
+func leaseMints(t *testing.T, s kernel.Store) {
+	commit(t, s, ops(mint(lease("a/b", 2)), mint(lease("gone", 2)), mint(lease("used", 1)), revoke("gone"), claim("used", at(0))))
+	for name, op := range map[string]leases.Op{
+		"taken":                     mint(lease("a/b", 1)),
+		"above another":             mint(lease("a", 1)),
+		"below another, no parent":  mint(lease("a/b/c", 1)),
+		"parent missing":            mint(child("n/c", "n", 1, 1)),
+		"parent revoked":            mint(child("gone/c", "gone", 1, 1)),
+		"parent used up":            mint(child("used/c", "used", 1, 1)),
+		"more uses than the parent": mint(child("a/b/c", "a/b", 1, 3)),
+	} {
+		t.Run(name, func(t *testing.T) { wantConflict(t, s, ops(op)) })
+	}
+	long := child("a/b/c", "a/b", 1, 1)
+	long.ExpiresAt = long.ExpiresAt.Add(1)
+	wantConflict(t, s, ops(mint(long)))
+	late := mint(child("a/b/c", "a/b", 1, 1))
+	late.At = at(time.Minute)
+	wantConflict(t, s, ops(late))
+	same := lease("c", 1)
+	same.Token = []byte("hash of a/b")
+	if _, err := s.Commit(t.Context(), ops(mint(same))); err == nil {
+		t.Error("a token was given twice")
+	}
+	quota := mint(lease("d", 1))
+	quota.Quota = 1
+	wantConflict(t, s, ops(quota))
+	quota.Quota = 2 // a/b lives; gone and used do not
+	commit(t, s, ops(quota))
+	quota.Lease, quota.Quota = lease("e", 1), 0
+	quota.Lease.Holder.Credential = "" // a person's, for whoever names the session: no quota to take from
+	commit(t, s, ops(quota))
+}
+
+func leaseRenewals(t *testing.T, s kernel.Store) {
+	commit(t, s, ops(mint(lease("a", 2)), mint(child("a/c", "a", 1, 1))))
+	renew := func(id string, when leases.Instant, until time.Duration) leases.Op {
+		return leases.Op{Kind: leases.OpRenew, At: when, ID: id, Until: T0.Add(until), Boot: thisBoot, BootUntil: time.Hour + until}
+	}
+	wantConflict(t, s, ops(renew("a/c", at(0), 90*time.Second)))
+	commit(t, s, ops(renew("a", at(0), 90*time.Second)))
+	commit(t, s, ops(renew("a/c", at(0), 90*time.Second), claim("a/c", at(80*time.Second))))
+	wantConflict(t, s, ops(renew("a", at(90*time.Second), 100*time.Second)))
+	wantConflict(t, s, ops(renew("b", at(0), 100*time.Second)))
+	commit(t, s, ops(revoke("a")))
+	wantConflict(t, s, ops(renew("a", at(0), 100*time.Second)))
+}
+
+// leaseModel takes random steps with the store and with leases.Table, which must
+// agree about every one of them and about what is left.
+func leaseModel(t *testing.T, s kernel.Store) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	model := &leases.Table{}
+	ids := []string{"a", "a/b", "a/b/c", "a/c", "b", "b/a", "c/a"}
+	for step := range 600 {
+		id := ids[r.IntN(len(ids))]
+		if r.IntN(20) == 0 {
+			ids = append(ids, fmt.Sprintf("a%d", step), fmt.Sprintf("a%d/b", step))
+		}
+		when := at(time.Duration(r.IntN(100)) * time.Second)
+		if r.IntN(3) == 0 {
+			when.Boot, when.Since = "boot-2", time.Duration(r.IntN(7200))*time.Second
+		}
+		var op leases.Op
+		switch k := r.IntN(10); {
+		case k < 4:
+			l := lease(id, int64(1+r.IntN(4)))
+			for _, p := range leases.Prefixes(id) {
+				if up := model.Lease(p); up != nil && r.IntN(8) > 0 {
+					l.Parent, l.Depth = p, up.Depth+1
+					break
+				}
+			}
+			l.Token = fmt.Appendf(nil, "token %d", step)
+			if d := time.Duration(r.IntN(60)) * time.Second; r.IntN(2) == 0 {
+				l.ExpiresAt, l.BootUntil = l.ExpiresAt.Add(d-30*time.Second), l.BootUntil+d-30*time.Second
+			}
+			op = mint(l)
+			op.At, op.Quota = when, 3+r.IntN(8)
+		case k < 8:
+			op = claim(id, when)
+		case k == 8:
+			d := time.Duration(50+r.IntN(60)) * time.Second
+			op = leases.Op{Kind: leases.OpRenew, At: when, ID: id, Until: T0.Add(d), Boot: thisBoot, BootUntil: time.Hour + d}
+		default:
+			op = leases.Op{Kind: []leases.OpKind{leases.OpRevoke, leases.OpRevokePrefix}[r.IntN(2)], At: when, ID: id}
+		}
+		now := T0
+		if r.IntN(200) == 0 {
+			now = T0.Add(time.Duration(r.IntN(60)) * time.Second)
+		}
+		_, err := s.Commit(t.Context(), kernel.Batch{Now: now, Leases: []leases.Op{op}})
+		want := model.Apply(&op)
+		if err == nil {
+			model.Saw(now)
+		}
+		if (err == nil) != (want == nil) || err != nil && !errors.Is(err, kernel.ErrConflict) {
+			t.Fatalf("step %d: %s %s: store %v, model %v", step, op.Kind, op.ID, err, want)
+		}
+		if model.High().After(T0) {
+			// The store may be a second behind: the same clock for both.
+			high, err := s.LeaseClock(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			model.SetHigh(high)
+		}
+		held, err := s.HeldLeases(t.Context(), coder, when)
+		if diff := cmp.Diff(model.Held(coder, when), held, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Fatalf("step %d: held: %v %s", step, err, diff)
+		}
+	}
+	for _, q := range []leases.Query{{}, {Prefix: "a"}, {State: leases.Active, At: at(55 * time.Second)}, {State: leases.Expired, At: at(55 * time.Second)}, {State: leases.Revoked}, {After: "a/b", Limit: 3}} {
+		list, err := s.Leases(t.Context(), q)
+		if diff := cmp.Diff(model.Leases(q), list, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Fatalf("%+v: %v %s", q, err, diff)
+		}
+	}
+}
+
+func leasesForgotten(t *testing.T, s kernel.Store) {
+	commit(t, s, ops(mint(lease("a", 1))))
+	if _, err := s.Prune(t.Context(), T0.Add(leases.Keep)); err != nil {
+		t.Fatal(err)
+	}
+	leaseOf(t, s, "a")
+	if _, err := s.Prune(t.Context(), T0.Add(leases.Keep+time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := s.Lease(t.Context(), "a"); l != nil || err != nil {
+		t.Errorf("after its time: %v, %v", l, err)
+	}
+}
+
+func leasesContended(t *testing.T, s kernel.Store) {
+	commit(t, s, ops(mint(lease("a", 150)), mint(child("a/c", "a", 1, 50))))
+	taken := Contend(t, s, 64, 10, "a", "a/c")
+	if taken["a"]+taken["a/c"] != 150 || taken["a/c"] > 50 {
+		t.Errorf("taken: %v of 150 and 50", taken)
+	}
+	wantUses(t, s, "a", 150, leases.Exhausted)
+}
+
+// Contend lets many goroutines claim the leases over and over, and returns how
+// many claims of each were acknowledged.
+func Contend(t *testing.T, s kernel.Store, goroutines, each int, ids ...string) map[string]int64 {
+	var mu sync.Mutex
+	taken := map[string]int64{}
+	var wg sync.WaitGroup
+	var bad atomic.Int64
+	for g := range goroutines {
+		wg.Go(func() {
+			for n := range each {
+				id := ids[(g+n)%len(ids)]
+				_, err := s.Commit(t.Context(), ops(claim(id, at(0))))
+				switch {
+				case err == nil:
+					mu.Lock()
+					taken[id]++
+					mu.Unlock()
+				case !errors.Is(err, kernel.ErrConflict):
+					bad.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := bad.Load(); n > 0 {
+		t.Errorf("%d claims ended in other errors than a conflict", n)
+	}
+	return taken
+}
+
+// MintContended puts a lease with that many uses in the store, for Contend.
+func MintContended(t *testing.T, s kernel.Store, id string, uses int64) {
+	t.Helper()
+	commit(t, s, ops(mint(lease(id, uses))))
+}
