@@ -124,12 +124,12 @@ func (l *links) Readlink(_ context.Context, p string) (string, error) {
 
 func TestPathResolve(t *testing.T) {
 	l := &links{targets: map[string]string{
-		"/work": "", "/work/a": "", "/work/link": "../etc", "/etc": "", "/etc/shadow": "", "/work/loop": "loop",
-		"/work/rel": "a/./b", "/work/a/b": "", "/work/abs": "/etc/shadow",
+		"/srv": "", "/srv/a": "", "/srv/link": "../etc", "/etc": "", "/etc/shadow": "", "/srv/loop": "loop",
+		"/srv/rel": "a/./b", "/srv/a/b": "", "/srv/abs": "/etc/shadow",
 	}}
 	cfg := func(c *SessionConfig) {
-		c.Files, c.CWD, c.Home = l, "/work", "/home/u"
-		c.Scopes = phases.Scopes{FSRead: phases.Scope{"/work/**"}, FSWrite: phases.Scope{}}
+		c.Files, c.CWD, c.Home = l, "/srv", "/home/u"
+		c.Scopes = phases.Scopes{FSRead: phases.Scope{"/srv/**"}, FSWrite: phases.Scope{}}
 	}
 	u := newTurn(t, cfg)
 	r := u.do("path_resolve", `{"paths":["a","link/shadow","abs","rel","loop","a/none/x","~/x","/etc/shadow"]}`)
@@ -138,15 +138,15 @@ func TestPathResolve(t *testing.T) {
 	for _, p := range reply.Results {
 		got = append(got, p.Resolved+" "+p.Links)
 	}
-	want := []string{"/work/a resolved", "/etc/shadow partial", "/etc/shadow partial", "/work/a/b resolved", "/work/loop loop", "/work/a/none/x absent", "/home/u/x partial", "/etc/shadow partial"}
+	want := []string{"/srv/a resolved", "/etc/shadow partial", "/etc/shadow partial", "/srv/a/b resolved", "/srv/loop loop", "/srv/a/none/x absent", "/home/u/x partial", "/etc/shadow partial"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if k := reply.Results[1]; !slices.Contains(k.Keys, "/etc/shadow") || !slices.Contains(k.Keys, "/work/link/shadow") {
+	if k := reply.Results[1]; !slices.Contains(k.Keys, "/etc/shadow") || !slices.Contains(k.Keys, "/srv/link/shadow") {
 		t.Errorf("keys of a link: %q", k.Keys)
 	}
 	for _, p := range l.asked {
-		if p != "/work" && !strings.HasPrefix(p, "/work/") {
+		if p != "/srv" && !strings.HasPrefix(p, "/srv/") {
 			t.Errorf("looked at %s, outside of the scopes", p)
 		}
 	}
@@ -167,7 +167,7 @@ func TestPathResolve(t *testing.T) {
 	}
 
 	without := newTurn(t, func(c *SessionConfig) { cfg(c); c.Files = nil })
-	without.do("path_resolve", `{"paths":["link"],"cwd":"/work"}`)
+	without.do("path_resolve", `{"paths":["link"],"cwd":"/srv"}`)
 	if r := decodeReply[PathReply](without).Results[0]; r.Links != "unknown" || r.Resolved != "" {
 		t.Errorf("without a file system: %+v", r)
 	}

@@ -12,13 +12,13 @@ import (
 )
 
 func TestNormalize(t *testing.T) {
-	const cwd, home = "/work/dir", "/home/dev"
+	const cwd, home = "/srv/dir", "/home/dev"
 	for _, tt := range []struct {
 		in, path, key string
 		notes         []string
 	}{
-		{"a.txt", "/work/dir/a.txt", "/work/dir/a.txt", nil},
-		{"./x//y/../Z", "/work/dir/x/Z", "/work/dir/x/z", nil},
+		{"a.txt", "/srv/dir/a.txt", "/srv/dir/a.txt", nil},
+		{"./x//y/../Z", "/srv/dir/x/Z", "/srv/dir/x/z", nil},
 		{"/etc/../etc/Shadow", "/etc/Shadow", "/etc/shadow", nil},
 		{"../../../../x", "/x", "/x", nil},
 		{"~", "/home/dev", "/home/dev", nil},
@@ -27,23 +27,23 @@ func TestNormalize(t *testing.T) {
 		{"~bob/x", "/home/bob/x", "/home/bob/x", []string{TildeUser}},
 		{"$HOME/x", "/home/dev/x", "/home/dev/x", []string{Variable}},
 		{"${HOME}/x", "/home/dev/x", "/home/dev/x", []string{Variable}},
-		{"$HOMEX/x", "/work/dir/$HOMEX/x", "/work/dir/$homex/x", []string{Variable}},
+		{"$HOMEX/x", "/srv/dir/$HOMEX/x", "/srv/dir/$homex/x", []string{Variable}},
 		{"file:///etc/passwd?x#y", "/etc/passwd", "/etc/passwd", []string{FileURL}},
 		{"FILE://host/etc/pass%77d", "/etc/passwd", "/etc/passwd", []string{FileURL, Percent}},
 		{"/etc/sh%61dow", "/etc/sh%61dow", "/etc/shadow", []string{Percent}},
 		{"/etc/sh%2561dow", "/etc/sh%2561dow", "/etc/shadow", []string{Percent}},
 		{"/etc/sha\u00addow", "/etc/sha\u00addow", "/etc/shadow", []string{Invisible}},
 		{"/etc/sha\u200bdow", "/etc/sha\u200bdow", "/etc/shadow", []string{Invisible}},
-		{"\uff0e\uff45nv", "/work/dir/\uff0e\uff45nv", "/work/dir/.env", []string{Unicode}},
-		{"a/.env\x00.txt", "/work/dir/a/.env\x00.txt", "/work/dir/a/.env", []string{NUL}},
-		{"C:\\Users\\dev\\.ENV.", "/work/dir/C:\\Users\\dev\\.ENV.", "/users/dev/.env", []string{Backslash, Drive, Dot}},
-		{`\\?\C:\x\y`, `/work/dir/\\?\C:\x\y`, "/x/y", []string{Backslash, Drive}},
-		{"a/site.pem::$DATA", "/work/dir/a/site.pem::$DATA", "/work/dir/a/site.pem", []string{Stream, Variable}},
-		{" /etc/shadow ", "/work/dir/ /etc/shadow ", "/etc/shadow", []string{Blank}},
+		{"\uff0e\uff45nv", "/srv/dir/\uff0e\uff45nv", "/srv/dir/.env", []string{Unicode}},
+		{"a/.env\x00.txt", "/srv/dir/a/.env\x00.txt", "/srv/dir/a/.env", []string{NUL}},
+		{"C:\\Users\\dev\\.ENV.", "/srv/dir/C:\\Users\\dev\\.ENV.", "/users/dev/.env", []string{Backslash, Drive, Dot}},
+		{`\\?\C:\x\y`, `/srv/dir/\\?\C:\x\y`, "/x/y", []string{Backslash, Drive}},
+		{"a/site.pem::$DATA", "/srv/dir/a/site.pem::$DATA", "/srv/dir/a/site.pem", []string{Stream, Variable}},
+		{" /etc/shadow ", "/srv/dir/ /etc/shadow ", "/etc/shadow", []string{Blank}},
 		{"/proc/7/root/etc/shadow", "/proc/7/root/etc/shadow", "/etc/shadow", []string{Proc}},
 		{"/proc/self/root/../etc/shadow", "/proc/self/etc/shadow", "/etc/shadow", []string{Proc}},
 		{"/proc/self/task/9/root/x", "/proc/self/task/9/root/x", "/x", []string{Proc}},
-		{"/proc/self/cwd/.env", "/proc/self/cwd/.env", "/work/dir/.env", []string{Proc}},
+		{"/proc/self/cwd/.env", "/proc/self/cwd/.env", "/srv/dir/.env", []string{Proc}},
 		{"/dev/fd/../environ", "/dev/environ", "/proc/self/environ", []string{Proc}},
 		{"/private/etc/passwd", "/private/etc/passwd", "/etc/passwd", nil},
 	} {
@@ -141,7 +141,7 @@ func FuzzNormalize(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, p string) {
-		n := Normalize(p, "/work", "/home/u")
+		n := Normalize(p, "/srv", "/home/u")
 		if len(n.Keys) == 0 || n.Keys[0] != n.Key || len(n.Keys) > 5 {
 			t.Fatalf("keys %q", n.Keys)
 		}

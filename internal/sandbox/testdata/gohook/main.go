@@ -1,4 +1,4 @@
-// A hook in standard Go, for the stub of WASI: it sleeps, reads clocks, prints,
+// Command gohook is a hook in standard Go, for the stub of WASI: it sleeps, reads clocks, prints,
 // uses maps and JSON, starts goroutines, and ends itself when told to.
 package main
 
