@@ -224,12 +224,12 @@ func (b *Binding) validate(c checker, at string, names map[string]bool) error {
 	}
 	for i, s := range b.Capabilities {
 		if _, err := tiers.ParseCapability(s); err != nil {
-			return c.errorf(fmt.Sprintf("%s/capabilities/%d", at, i), "%v", err)
+			return c.tiersError(fmt.Sprintf("%s/capabilities/%d", at, i), err)
 		}
 	}
 	if b.Match != nil {
 		if err := b.Match.Validate(at + "/match"); err != nil {
-			return c.errorf(at+"/match", "%v", err)
+			return c.tiersError(at+"/match", err)
 		}
 	}
 	if len(b.Config) > 0 && b.Config.Kind() != '{' {
@@ -244,6 +244,19 @@ func (b *Binding) validate(c checker, at string, names map[string]bool) error {
 		return c.errorf(at+"/mode", "must be enforce or observe")
 	}
 	return nil
+}
+
+// tiersError puts what package tiers says into the words of this file: its place and
+// its sentence, without its class, which speaks of manifests.
+func (c checker) tiersError(at string, err error) error {
+	var te *tiers.Error
+	if !errors.As(err, &te) {
+		return c.errorf(at, "%v", err)
+	}
+	if strings.HasPrefix(te.Field, at) {
+		at = te.Field
+	}
+	return c.errorf(at, "%s", te.Text)
 }
 
 func (b *Binding) validateModule(c checker, at string) error {

@@ -63,8 +63,9 @@ func TestParseRefusesWithTheLine(t *testing.T) {
 		{"short digest", "sha256:aaaa", "sha256:aa", "64 hexadecimal digits"},
 		{"upper-case digest", "sha256:aaaa", "sha256:AAAA", "64 hexadecimal digits"},
 		{"no capabilities", `    capabilities: ["rewrite:/args"]` + "\n", "", "list what the hook may do"},
-		{"bad capability", "rewrite:/args", "rewrite:args", "JSON Pointer"},
-		{"bad pattern", `"^exec$"}`, `"("}`, "match"},
+		{"bad capability", "rewrite:/args", "rewrite:args", `/capabilities/0: "rewrite:args": rewrite takes a JSON Pointer`},
+		{"bad pattern", `"^exec$"}`, `"("}`, "/match/tools: matcher"},
+		{"pattern of no tool", `"^exec$"}`, `"^exce$"}`, `/match/tools: matcher "^exce$": matches no known tool`},
 		{"bad mode", "observe", "watch", "enforce or observe"},
 		{"priority out of range", "100 #", "5000 #", "between -1000 and 1000"},
 		{"config not a mapping", "{limit: 3}", "[3]", "must be a mapping"},
@@ -81,6 +82,9 @@ func TestParseRefusesWithTheLine(t *testing.T) {
 			_, err := config.Parse([]byte(src))
 			if !errors.Is(err, config.ErrConfig) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want ErrConfig with %q", err, c.want)
+			}
+			if at := strings.Count(err.Error(), "/match/"); strings.Contains(err.Error(), "manifest") || strings.Contains(err.Error(), "not valid") || at > 1 {
+				t.Errorf("says it twice, or speaks of a manifest: %v", err)
 			}
 		})
 	}
