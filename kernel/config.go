@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -19,6 +20,12 @@ const (
 	DefaultChainBudget       = 2 * time.Second
 	MaxHookTimeout           = 30 * time.Second
 )
+
+// FuelOf is the fuel of a hook: what the operator gave, else what the manifest
+// wants, else the default.
+func FuelOf(operator, wanted tiers.Budget) int64 {
+	return cmp.Or(operator.Fuel, wanted.Fuel, DefaultFuel)
+}
 
 // TrustedPriority is the least priority that only trusted bindings can have.
 const TrustedPriority = 100

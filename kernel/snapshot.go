@@ -164,7 +164,7 @@ func load(ctx context.Context, spec BindingSpec, index int, loader Loader) *bind
 			return fail("a hook's configuration is not valid", err)
 		}
 	}
-	b.fuel = cmp.Or(spec.Budget.Fuel, l.Budget.Fuel, DefaultFuel)
+	b.fuel = FuelOf(spec.Budget, l.Budget)
 	b.timeout = time.Duration(cmp.Or(spec.Budget.DeadlineMS, l.Budget.DeadlineMS)) * time.Millisecond
 	if b.timeout <= 0 {
 		b.timeout = DefaultHookTimeout

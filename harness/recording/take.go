@@ -1,0 +1,41 @@
+package recording
+
+import (
+	"sync"
+
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Taker is a kernel.Recorder that writes every invocation at once. An error of the
+// destination is kept, and nothing is recorded after it.
+type Taker struct {
+	w  *Writer
+	mu sync.Mutex
+	// err is the first error.
+	err error
+}
+
+// NewTaker returns a recorder that writes to w, which stays the caller's.
+func NewTaker(w *Writer) *Taker { return &Taker{w: w} }
+
+// Wants implements kernel.Recorder.
+func (t *Taker) Wants(*phases.Invocation) bool { return t.Err() == nil }
+
+// Recorded implements kernel.Recorder.
+func (t *Taker) Recorded(r *kernel.Recording) {
+	if err := t.w.Record(r); err != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.err == nil {
+			t.err = err
+		}
+	}
+}
+
+// Err returns the first error.
+func (t *Taker) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}

@@ -1,0 +1,99 @@
+package replay_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/adapters"
+	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
+	"github.com/belay-hooks/belay/harness"
+	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// record plays lines as `belay demo` does and returns what was recorded.
+func record(t testing.TB, config, lines []byte, o belay.Options) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if config != nil {
+		if err := os.WriteFile(filepath.Join(dir, "belay.yaml"), config, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	w, err := recording.NewWriter(&out, recording.Header{Source: recording.SourceEval, CostTable: belay.CostTable})
+	if err != nil {
+		t.Fatal(err)
+	}
+	taker := recording.NewTaker(w)
+	o.InMemory, o.Recorder = true, taker
+	host, err := belay.Open(t.Context(), dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer host.Close()
+	for _, line := range bytes.Split(bytes.TrimSpace(lines), []byte("\n")) {
+		var l struct {
+			Title, Runtime    string
+			Event, Invocation jsontext.Value
+		}
+		if err := json.Unmarshal(line, &l, json.MatchCaseInsensitiveNames(true)); err != nil {
+			t.Fatal(err)
+		}
+		if l.Invocation == nil {
+			ask.Runtime(t.Context(), host, claudecode.Adapter{}, l.Event, adapters.Options{})
+			continue
+		}
+		inv, err := phases.DecodeInvocation(l.Invocation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := host.Invoke(t.Context(), inv); v.Decision == "" {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := taker.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func demo(t testing.TB) []byte {
+	lines, config := harness.DemoSession()
+	return record(t, config, lines, belay.Options{})
+}
+
+func bench(t testing.TB) *belay.Bench {
+	t.Helper()
+	b, err := belay.OpenBench(belay.BenchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+func replayAll(t testing.TB, src []byte, o replay.Options) ([]*replay.Result, error) {
+	t.Helper()
+	rd, err := recording.NewReader(bytes.NewReader(src), "test.rec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*replay.Result
+	err = replay.All(t.Context(), o, rd, func(r *replay.Result) error { out = append(out, r); return nil })
+	return out, err
+}
