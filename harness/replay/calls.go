@@ -71,10 +71,11 @@ func (c *calls) difference(where string, prefix bool) *Difference {
 		return &Difference{What: WhatExtra, Where: at(c.wrong), Want: "the turn ended", Got: c.restText(0)}
 	}
 	d := &Difference{What: WhatCall, Where: at(c.wrong), Want: callText(&c.want[c.wrong]), Got: c.restText(0)}
-	if !c.rest.Incomplete && len(c.rest.Calls) == len(c.want)-c.wrong && c.sameInAnotherOrder() {
-		d.What = WhatReordered
-	} else if len(c.rest.Calls) > 0 && d.Want == c.restText(0) {
+	switch {
+	case d.Want == d.Got: // the call is the same, what it was answered is not
 		d.Want, d.Got = d.Want+answerText(&c.want[c.wrong]), d.Got+c.restAnswer(0)
+	case !c.rest.Incomplete && len(c.rest.Calls) == len(c.want)-c.wrong && c.sameInAnotherOrder():
+		d.What = WhatReordered
 	}
 	return d
 }
