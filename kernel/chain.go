@@ -191,6 +191,8 @@ type turnResult struct {
 	action  []byte
 	seed    [32]byte
 	trace   *hostcalls.Trace // when the invocation is recorded
+	budget  int64            // fuel that it was given
+	said    []string         // notes of the hook's own session
 	outcome Outcome
 	fault   *phases.Fault
 	trust   bool
@@ -260,7 +262,7 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 		turn.Session.Tools = calls
 	}
 	if c.i.tape.on() {
-		r.action, r.seed, r.trace = view.Action, turn.Session.Seed, new(hostcalls.Trace)
+		r.budget, r.action, r.seed, r.trace = fuel, view.Action, turn.Session.Seed, new(hostcalls.Trace)
 		turn.Session = turn.Session.Record(r.trace)
 	}
 	defer func() {
@@ -271,6 +273,7 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 			r.outcome.Duration = time.Since(r.start)
 		}
 		r.nested = scope.taken()
+		r.said = r.outcome.Notes
 		r.outcome.Notes = append(slices.Clone(r.outcome.Notes), calls.notes...)
 	}()
 	out, err := b.loaded.Hook.Run(context.WithValue(ctx, turnKey{}, scope), turn)

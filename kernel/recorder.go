@@ -41,6 +41,10 @@ type Recording struct {
 	Latch      *Latch         // of the session, as it was read
 	Turns      []RecordedTurn // that counted, in the order in which they did
 
+	// Reach is what the tool can touch that the invocation stands for; nil for one that
+	// a runtime asked about. The kernel itself holds such a call to its scopes.
+	Reach *phases.Scopes
+
 	// Chained is what the hooks came to, before anything that is not theirs: how it
 	// is enforced, what audit covered, what the store said. Its Hooks are empty.
 	Chained phases.Verdict
@@ -95,6 +99,7 @@ type RecordedTurn struct {
 	Input   []byte // the document that it saw
 	Action  []byte // the action alone
 	Seed    [32]byte
+	Budget  int64            // fuel that it was given
 	Trace   *hostcalls.Trace // nil when the hook did not run
 	Outcome Outcome          // Duration apart, the same whenever it is run again
 	Fault   *phases.Fault    // why it failed by itself; nil when it did not
@@ -139,8 +144,9 @@ func (r *recording) turn(b *binding, pass phases.Pass, t *turnResult, rep *phase
 		return
 	}
 	rec := RecordedTurn{
-		Binding: b.spec.Name, Pass: pass, Input: t.input, Action: t.action, Seed: t.seed, Trace: t.trace, Outcome: t.outcome, Fault: t.fault, Report: *rep,
+		Binding: b.spec.Name, Pass: pass, Input: t.input, Action: t.action, Seed: t.seed, Budget: t.budget, Trace: t.trace, Outcome: t.outcome, Fault: t.fault, Report: *rep,
 	}
+	rec.Outcome.Notes = t.said // what the kernel says of its calls comes again with them
 	r.turns = append(r.turns, rec)
 }
 
@@ -151,10 +157,14 @@ func (r *recording) done(i *invocation, run RunState, latch *Latch, chained phas
 	}
 	defer r.guard()
 	o := i.o
-	o.Seed = nil
+	o.Seed, o.Credential = nil, ""
+	var reach *phases.Scopes
+	if i.call != nil {
+		reach = &i.call.reach
+	}
 	r.by.Recorded(&Recording{
 		Invocation: i.inv, Options: o, Seed: i.seed, Chain: i.snap.recorded(i.k), Run: run, Latch: latch,
-		Turns: r.turns, Chained: chained, Verdict: v,
+		Turns: r.turns, Reach: reach, Chained: chained, Verdict: v,
 	})
 }
 

@@ -53,7 +53,7 @@ func RunOf(r *kernel.Recording, chain string) (Run, error) {
 	out := Run{
 		Chain: chain, Invocation: inv, Seed: hex.EncodeToString(r.Seed[:]),
 		Options: Options{Unblockable: r.Options.Unblockable, Delegated: r.Options.Delegated, ScopesLost: r.Options.ScopesLost, OnBehalf: r.Options.OnBehalf, ParentScopes: r.Options.ParentScopes},
-		Carried: carriedOf(r.Run), Chained: VerdictOf(&r.Chained),
+		Carried: carriedOf(r.Run), Reach: r.Reach, Chained: VerdictOf(&r.Chained),
 	}
 	if v := r.Verdict; v != nil {
 		out.Final = Final{Decision: v.Decision, Kind: v.Kind, Reason: v.Reason, DecidedBy: v.DecidedBy, Enforced: v.Enforced}
@@ -123,7 +123,7 @@ func faultOf(f *phases.Fault) *Fault {
 
 // TurnOf describes one turn.
 func TurnOf(t *kernel.RecordedTurn) Turn {
-	out := Turn{Binding: t.Binding, Pass: t.Pass, Ran: t.Trace != nil, Outcome: OutcomeOf(&t.Outcome), Fault: faultOf(t.Fault),
+	out := Turn{Binding: t.Binding, Pass: t.Pass, Ran: t.Trace != nil, Budget: t.Budget, Outcome: OutcomeOf(&t.Outcome), Fault: faultOf(t.Fault),
 		Report: Report{Decision: t.Report.Decision, Reason: t.Report.Reason, Kind: t.Report.Kind, Notes: orNil(t.Report.Notes)}}
 	if t.Input != nil {
 		out.InputSHA256 = sum(t.Input)

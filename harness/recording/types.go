@@ -98,8 +98,10 @@ type Run struct {
 	Carried    Carried `json:"carried,omitzero"`
 	Latch      *Latch  `json:"latch,omitzero"`
 	Turns      []Turn  `json:"turns,omitzero"`
-	Chained    Verdict `json:"chained"` // what the hooks came to
-	Final      Final   `json:"final"`   // what was released
+	// Reach is what the tool can touch that a hook asked for.
+	Reach   *phases.Scopes `json:"reach,omitzero"`
+	Chained Verdict        `json:"chained"` // what the hooks came to
+	Final   Final          `json:"final"`   // what was released
 }
 
 // Options is kernel.InvokeOptions.
@@ -170,6 +172,7 @@ type Turn struct {
 	Action      Raw         `json:"action,omitzero"` // of audit turns
 	Seed        string      `json:"seed,omitzero"`   // of audit turns
 	Ran         bool        `json:"ran"`             // false: it could not be loaded, or there was no time left
+	Budget      int64       `json:"budget,omitzero"` // fuel that it was given
 	Ports       []string    `json:"ports,omitzero"`
 	Calls       []Call      `json:"calls,omitzero"`
 	Answers     []Answer    `json:"answers,omitzero"`

@@ -162,10 +162,11 @@ func (f files) Readlink(_ context.Context, path string) (string, error) {
 // asked answers what somebody else carries out.
 type asked struct{ *answers }
 
-func (s asked) ask(port string, request jsontext.Value) (jsontext.Value, error) {
+func (s asked) ask(ctx context.Context, port string, request jsontext.Value) (jsontext.Value, error) {
 	a := s.find(port, request)
 	switch {
 	case a != nil:
+		hostcalls.Charge(ctx, a.Fuel)
 		return a.Reply.Whole(), errorOf(a)
 	case s.inOrder:
 		return nil, errNotRecorded
@@ -173,36 +174,38 @@ func (s asked) ask(port string, request jsontext.Value) (jsontext.Value, error) 
 	return nil, hostcalls.Unavailable
 }
 
-func (s asked) RunTool(_ context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	return s.ask("request_tool_call", request)
+func (s asked) RunTool(ctx context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
+	return s.ask(ctx, "request_tool_call", request)
 }
 
-func (s asked) DoHTTP(_ context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	return s.ask("http_request", request)
+func (s asked) DoHTTP(ctx context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
+	return s.ask(ctx, "http_request", request)
 }
 
 type leases struct{ *answers }
 
-func (l leases) Request(_ context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	return asked(l).ask("request_lease", request)
+func (l leases) Request(ctx context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
+	return asked(l).ask(ctx, "request_lease", request)
 }
 
-func (l leases) Check(_ context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	return asked(l).ask("check_lease", request)
+func (l leases) Check(ctx context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
+	return asked(l).ask(ctx, "check_lease", request)
 }
 
-func (l leases) Mint(_ context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	return asked(l).ask("mint_lease", request)
+func (l leases) Mint(ctx context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
+	return asked(l).ask(ctx, "mint_lease", request)
 }
 
-func (l leases) Revoke(_ context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	return asked(l).ask("revoke_lease", request)
+func (l leases) Revoke(ctx context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
+	return asked(l).ask(ctx, "revoke_lease", request)
 }
 
 // errorOf is the error that a port gave. Its text is compared nowhere: the turn
 // ended with a fixed sentence.
 func errorOf(a *recording.Answer) error {
 	switch {
+	case a.Errno != 0 && a.Reply != nil:
+		return &hostcalls.Refusal{Errno: hostcalls.Errno(a.Errno), Reply: a.Reply.Whole()}
 	case a.Errno != 0:
 		return hostcalls.Errno(a.Errno)
 	case a.Error != "":

@@ -107,7 +107,7 @@ func (r *Replayer) Replay(ctx context.Context, run *recording.Run, chain *record
 	g.now = t
 	defer func() { g.now = nil }()
 	o := kernel.InvokeOptions{
-		Unblockable: run.Options.Unblockable, Delegated: run.Options.Delegated, ScopesLost: run.Options.ScopesLost, ParentScopes: run.Options.ParentScopes, Seed: &t.seed,
+		Unblockable: run.Options.Unblockable, Delegated: run.Options.Delegated, ScopesLost: run.Options.ScopesLost, OnBehalf: run.Options.OnBehalf, ParentScopes: run.Options.ParentScopes, Seed: &t.seed,
 	}
 	v, verr := g.kernel.InvokeWith(ctx, inv, o)
 	if err := ctx.Err(); err != nil {
@@ -119,6 +119,7 @@ func (r *Replayer) Replay(ctx context.Context, run *recording.Run, chain *record
 		return res, nil
 	}
 	res.Now = recording.VerdictOf(&t.got.Chained)
+	holdTool(t, run.Reach)
 	if chain == nil {
 		joinRedacted(res, r.o.Candidate)
 	}
@@ -135,6 +136,25 @@ func (r *Replayer) Replay(ctx context.Context, run *recording.Run, chain *record
 		compareBudgets(res)
 	}
 	return res, nil
+}
+
+// holdTool does what the kernel does beside the hooks for a tool that a hook asked
+// for: nobody else holds it to its scopes.
+func holdTool(t *turnTable, reach *phases.Scopes) {
+	if v := &t.got.Chained; reach != nil && v.Decision != phases.Block {
+		inv := t.inv
+		inv.Scopes = *reach
+		if err := phases.CheckScopes(inv, v.Action, v.Scopes); err != nil {
+			t.res.Now = recording.Verdict{
+				Decision: phases.Block, Kind: phases.KindPolicy, DecidedBy: "belay", Reason: "the action is outside of its scopes",
+				Action: v.Action, Changed: t.res.Now.Changed, Scopes: v.Scopes, Metadata: t.res.Now.Metadata, Contexts: t.res.Now.Contexts, Artifacts: t.res.Now.Artifacts, Notes: t.res.Now.Notes,
+			}
+			var outside interface{ Fault() *phases.Fault }
+			if errors.As(err, &outside) {
+				t.res.Now.Kind, t.res.Now.Reason = outside.Fault().Kind, outside.Fault().Text
+			}
+		}
+	}
 }
 
 // joinRedacted combines what the candidate says with what was decided without it: of

@@ -62,6 +62,9 @@ func (t *turnTable) run1(ctx context.Context, h *rigHook, turn kernel.Turn) (ker
 	if compare && rec.InputSHA256 != hexsum(turn.Session.Input) {
 		t.res.differ(WhatInput, at, "sha256:"+rec.InputSHA256, "sha256:"+hexsum(turn.Session.Input))
 	}
+	if rec != nil && rec.Budget > 0 && (compare || h.same) {
+		turn.Fuel = rec.Budget // on behalf of another hook it lives on what that one had left
+	}
 	out, err := t.call(ctx, h.inner, turn, rec, compare, at)
 	if rec != nil && cutShort(rec) && (compare || h.same) {
 		out.Effects, out.StateWrites = nil, nil
