@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/ncruces/go-sqlite3"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/belay-hooks/belay/internal/cli"
@@ -14,7 +15,7 @@ import (
 
 // Commands of the scripts: "belay" is the program itself; "xbelay" ends with
 // status 0 and says the real one on standard error as "exit N", so that a script
-// can tell 3 from 1.
+// can tell 3 from 1; "sql FILE TEXT…" does to a database what somebody else could.
 func TestMain(m *testing.M) {
 	run := func() int { return new(cli.App).Main(context.Background(), os.Args[1:]) }
 	testscript.Main(m, map[string]func(){
@@ -23,7 +24,39 @@ func TestMain(m *testing.M) {
 			code := run()
 			fmt.Fprintf(os.Stderr, "exit %d\n", code)
 		},
+		"sql": func() {
+			if err := runSQL(os.Args[1], os.Args[2:]); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		},
 	})
+}
+
+// runSQL runs statements, and prints how many rows they changed or what they answer.
+func runSQL(path string, texts []string) error {
+	c, err := sqlite3.Open(path)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for _, text := range texts {
+		stmt, _, err := c.Prepare(text)
+		if err != nil {
+			return err
+		}
+		for stmt.Step() {
+			for i := range stmt.ColumnCount() {
+				fmt.Print(stmt.ColumnText(i), " ")
+			}
+			fmt.Println()
+		}
+		if err := stmt.Close(); err != nil {
+			return err
+		}
+		fmt.Printf("changed %d\n", c.Changes())
+	}
+	return nil
 }
 
 func TestScripts(t *testing.T) {

@@ -88,7 +88,8 @@ func (a *App) eventsVerify(ctx context.Context, o eventsVerifyOptions) error {
 
 func printLogReport(w io.Writer, r belay.LogReport) {
 	if r.Wrong != nil {
-		fmt.Fprintf(w, "events verify: WRONG: %s\n", oneLine(r.Wrong.Text, 400))
+		fmt.Fprintf(w, "events verify: WRONG: %s\n%d events; %d are not covered by an outside checkpoint that was confirmed before that\n",
+			oneLine(r.Wrong.Text, 400), r.Events, r.Uncovered)
 		return
 	}
 	fmt.Fprintf(w, "events verify: ok\n%d events, %d checkpoints in the store and %d outside; %d events are not covered by an outside checkpoint yet\n",
