@@ -30,3 +30,17 @@ func (b *Belay) Approval(ctx context.Context, id string) (kernel.Approval, error
 func (b *Belay) Approvals(ctx context.Context, q kernel.ApprovalQuery) ([]kernel.Approval, error) {
 	return b.kernel.Approvals(ctx, q)
 }
+
+// SweepApprovals records which items have run out. The error is kernel.ErrUnavailable.
+func (b *Belay) SweepApprovals(ctx context.Context) error { return b.kernel.SweepApprovals(ctx) }
+
+// Protected reports whether deciding takes a reviewer's key, which an agent of the
+// same user does not have.
+func (b *Belay) Protected() bool { return b.kernel.Protected() }
+
+// Decide takes a person's decision. changed says that belay.yaml was written and
+// has to be taken into use. Errors are as of kernel.Kernel.DecideApproval.
+func (b *Belay) Decide(ctx context.Context, id string, d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error) {
+	it, err = b.kernel.DecideApproval(ctx, id, d)
+	return it, false, err
+}

@@ -159,6 +159,8 @@ type List struct {
 	Events  []phases.Event `json:"events,omitzero"`
 	Hooks   []Hook         `json:"hooks,omitzero"`
 	Latches []Latch        `json:"latches,omitzero"`
+
+	Approvals []Approval `json:"approvals,omitzero"`
 }
 
 // Problem is the envelope of every answer that is not a success.
@@ -187,6 +189,8 @@ const (
 	CodeNotFound   = "not_found"          // 404
 	CodeMethod     = "method_not_allowed" // 405
 	CodeConfig     = "invalid_config"     // 409
+	CodeConflict   = "conflict"           // 409: decided already, run out, or about something else
+	CodeSignature  = "not_signed"         // 403: not by a reviewer
 	CodeTooLarge   = "too_large"          // 413
 	CodeMediaType  = "media_type"         // 415
 	CodeInternal   = "internal"           // 500

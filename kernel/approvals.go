@@ -389,7 +389,11 @@ func (k *Kernel) Approval(ctx context.Context, id string) (Approval, error) {
 	if it == nil {
 		return Approval{}, ErrApprovalUnknown
 	}
-	return it.At(k.o.Clock.Now()), nil
+	st := it.At(k.o.Clock.Now())
+	if st.State != it.State {
+		_ = k.SweepApprovals(ctx) // what it says holds all the same
+	}
+	return st, nil
 }
 
 // Approvals returns items as they stand now, newest first, after writing down

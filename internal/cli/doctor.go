@@ -22,6 +22,7 @@ type finding struct {
 	Status string `json:"status"` // ok, warn, fail
 	Text   string `json:"text"`
 	Advice string `json:"advice,omitzero"`
+	Red    bool   `json:"red,omitzero"` // a warning that is not to be overlooked
 }
 
 func (a *App) doctorCmd() *cobra.Command {
@@ -63,7 +64,11 @@ func (a *App) printFindings(found []finding) {
 	p := a.palette()
 	mark := map[string]string{"ok": p.green("ok  "), "warn": p.yellow("warn"), "fail": p.red("FAIL")}
 	for _, f := range found {
-		fmt.Fprintf(a.Out, "%s  %-14s %s\n", mark[f.Status], f.Check, safe(f.Text))
+		text := safe(f.Text)
+		if f.Red {
+			text = p.red(text)
+		}
+		fmt.Fprintf(a.Out, "%s  %-14s %s\n", mark[f.Status], f.Check, text)
 		if f.Advice != "" {
 			fmt.Fprintf(a.Out, "      %-14s %s\n", "", p.faint(safe(f.Advice)))
 		}
@@ -161,7 +166,13 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	for _, l := range st.Latches {
 		warn("latch", fmt.Sprintf("session %s of %s: %s", l.Session, l.Runtime, oneLine(l.Reason, 100)), fmt.Sprintf("belay latch clear %s %s", l.Runtime, l.Session))
 	}
-	warn("approvals", "no queue: an ask is shown by the agent runtime itself where it can, and is a block where it cannot", "")
+	if _, f, err := a.readConfigFile(); err == nil {
+		if protected, text, advice := protection(f); protected {
+			ok("approvals", text)
+		} else {
+			out = append(out, finding{Check: "approvals", Status: "warn", Text: text, Advice: advice, Red: true})
+		}
+	}
 	for _, lang := range hookbuild.Languages() {
 		if missing := hookbuild.Missing(lang); missing != "" {
 			warn("build", lang+" hooks cannot be built here: "+missing, "Only needed to write hooks in "+lang+".")

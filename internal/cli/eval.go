@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -30,6 +31,7 @@ type evalOptions struct {
 	verdict    bool   // --verdict: our form even with --runtime
 	unsafeOpen bool
 	slow       bool // --slow-compile
+	wait       time.Duration
 }
 
 func (a *App) evalCmd() *cobra.Command {
@@ -62,6 +64,7 @@ runtime's own form: its JSON, its exit status, its way of saying no.`,
 	f.StringVar(&o.forEvent, "for", "", "with --runtime: the event that this command is registered for; another one is refused")
 	f.BoolVar(&o.verdict, "verdict", false, "with --runtime: print belay's verdict instead of the runtime's answer")
 	f.BoolVar(&o.slow, "slow-compile", false, "accept hooks that take up to 6 s to compile, as standard Go does (default: 1 s)")
+	f.DurationVar(&o.wait, "wait", 0, "wait so long for a person's decision when one is asked for, then ask again (up to 24h)")
 	f.BoolVar(&o.unsafeOpen, "unsafe-fail-open", false, "UNSAFE, for debugging: a hook that fails counts as no opinion")
 	return cmd
 }
@@ -71,6 +74,10 @@ func (a *App) eval(ctx context.Context, o evalOptions) error {
 	case o.runtimeSet && o.runtime == "":
 		_, err := adapterFor(o.runtime)
 		return err
+	case o.wait < 0 || o.wait > maxWait:
+		return usageError("--wait must be from 0s to 24h", "")
+	case o.wait > 0 && (o.lines || len(o.hooks) > 0 || o.unsafeOpen || o.slow):
+		return usageError("--wait goes with one invocation and the installed hooks", "")
 	case o.lines && o.runtime != "":
 		return usageError("--lines and --runtime do not go together", "")
 	case (o.event != "" || o.forEvent != "" || o.verdict) && o.runtime == "":
@@ -104,6 +111,9 @@ func (a *App) eval(ctx context.Context, o evalOptions) error {
 	} else if p := new(client.Error); errors.As(err, &p) && p.Code == client.CodeInvocation {
 		return failureBy(err, "The action counts as blocked. README.md shows the form.")
 	} else if err != nil {
+		return failureBy(err, "The action counts as blocked.")
+	}
+	if v, err = a.afterDecision(ctx, o, src, v); err != nil {
 		return failureBy(err, "The action counts as blocked.")
 	}
 	if err := a.printJSON(v); err != nil {

@@ -51,7 +51,8 @@ func eventTypes() []phases.EventType {
 }
 
 func eventDecisions() []string {
-	return []string{"allow", "ask", "block", "none", "transform", "grant", "error", "latched", "cleared"}
+	return []string{"allow", "ask", "block", "none", "transform", "grant", "error", "latched", "cleared",
+		"requested", "approved", "denied", "consumed", "expired", "superseded", "refused"}
 }
 
 func eventKinds() []phases.Kind {

@@ -253,6 +253,19 @@ func (a *App) evalRuntime(ctx context.Context, o evalOptions) error {
 	}
 	defer host.Close()
 	out := host.Runtime(ctx, ad, call.payload, opts)
+	for end, n := time.Now().Add(o.wait), 0; o.wait > 0 && n < maxQuestions; n++ {
+		id := waitsFor(out.Verdicts)
+		if id == "" || !a.decided(ctx, id, time.Until(end)) {
+			break
+		}
+		// The daemon may be another one by now, or gone.
+		again, err := a.openAsker(ctx, o)
+		if err != nil {
+			return err
+		}
+		out = again.Runtime(ctx, ad, call.payload, opts)
+		again.Close()
+	}
 	for _, n := range out.Answer.Notes {
 		fmt.Fprintf(a.Err, "belay: note: %s\n", safe(n))
 	}

@@ -66,7 +66,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 			Error: client.ProblemBody{Code: client.CodeOverloaded, Message: v.Reason, Decision: phases.Block}})
 		return
 	}
-	v, err := ask.Wire(ctx, s.host, src)
+	v, err := ask.Wire(ctx, s.hostFor(r), src)
 	leave()
 	if err != nil {
 		p := client.Problem{Event: v.Event, Error: client.ProblemBody{Code: client.CodeInvocation, Message: "the invocation is not valid", Decision: phases.Block}}
@@ -118,7 +118,7 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 		out = refuse(phases.NewFault(phases.KindProtocol, errBody.Error(), bodyErr))
 		leave()
 	default:
-		out = ask.Runtime(ctx, s.host, ad, payload, opts)
+		out = ask.Runtime(ctx, s.hostFor(r), ad, payload, opts)
 		leave()
 	}
 	if out.Err != nil {

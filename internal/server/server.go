@@ -44,6 +44,11 @@ type Host interface {
 	Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error)
 	Latches(ctx context.Context) ([]kernel.Latch, error)
 	ClearLatch(ctx context.Context, key kernel.SessionKey) error
+	Approval(ctx context.Context, id string) (kernel.Approval, error)
+	Approvals(ctx context.Context, q kernel.ApprovalQuery) ([]kernel.Approval, error)
+	SweepApprovals(ctx context.Context) error
+	// Decide may have changed belay.yaml when it says so: it is to be taken into use.
+	Decide(ctx context.Context, id string, d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error)
 }
 
 // Options are the ways to serve. Dir is needed; zero members take the defaults.
@@ -277,6 +282,7 @@ func (s *Server) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		_ = s.host.SweepApprovals(ctx) // so that the end of a question is on record when it comes
 		if now := glance(path); now != seen {
 			seen = now
 			_ = s.Reload(ctx) // logged, and in the status

@@ -64,6 +64,20 @@ func OpenKMS(ctx context.Context, ref string) (*Signer, error) {
 // OpenKey reads a private key in PEM: cosign's encrypted form, PKCS #8 (encrypted
 // or not), PKCS #1 or SEC 1. Errors are ErrKey or ErrPassword.
 func OpenKey(src []byte, ask Password) (*Signer, error) {
+	priv, err := openPrivate(src, ask)
+	if err != nil {
+		return nil, err
+	}
+	// The default of each kind of key: SHA-384 for P-384, and so on; a fixed hash
+	// would make signatures that other tools refuse.
+	sv, err := signature.LoadDefaultSignerVerifier(priv)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKey, err)
+	}
+	return newSigner(sv)
+}
+
+func openPrivate(src []byte, ask Password) (crypto.PrivateKey, error) {
 	if len(src) > tiers.MaxKeyFile {
 		return nil, fmt.Errorf("%w: a key file of more than 64 KiB", ErrKey)
 	}
@@ -84,13 +98,7 @@ func OpenKey(src []byte, ask Password) (*Signer, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrKey, err)
 	}
-	// The default of each kind of key: SHA-384 for P-384, and so on; a fixed hash
-	// would make signatures that other tools refuse.
-	sv, err := signature.LoadDefaultSignerVerifier(priv)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrKey, err)
-	}
-	return newSigner(sv)
+	return priv, nil
 }
 
 func newSigner(sv signature.SignerVerifier) (*Signer, error) {

@@ -1,0 +1,73 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/internal/approvals"
+)
+
+// Approval is one question to a person, Decision the answer.
+type (
+	Approval      = approvals.Item
+	Decision      = approvals.Decision
+	ApprovalKind  = approvals.Kind
+	ApprovalState = approvals.State
+)
+
+// MaxWait is how long one request waits for a decision at most.
+const MaxWait = 60 * time.Second
+
+// ApprovalQuery selects items of the queue; zero members select everything.
+type ApprovalQuery struct {
+	Kind   ApprovalKind
+	State  ApprovalState
+	Before string // only older ones than this id
+	Limit  int    // 0 means 100; at most 1000
+}
+
+// Approvals lists the queue, newest first. It takes RoleReview or RoleAdmin.
+func (c *Client) Approvals(ctx context.Context, q ApprovalQuery) ([]Approval, error) {
+	v := url.Values{}
+	for name, s := range map[string]string{"kind": string(q.Kind), "state": string(q.State), "before": q.Before} {
+		if s != "" {
+			v.Set(name, s)
+		}
+	}
+	if q.Limit != 0 {
+		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	var l List
+	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/approvals", query: v, roles: readers}, &l)
+	return l.Approvals, err
+}
+
+// Approval returns one item. With RoleReview or RoleAdmin it is complete; with
+// RoleInvoke only the caller's own are there, with their state and decision.
+// When wait is positive, at most MaxWait, it answers as soon as the item is
+// decided, and when wait is over at the latest.
+func (c *Client) Approval(ctx context.Context, id string, wait time.Duration) (Approval, error) {
+	q := request{method: http.MethodGet, path: "/v1/approvals/" + url.PathEscape(id), roles: []Role{RoleReview, RoleAdmin, RoleInvoke}}
+	if wait > 0 {
+		q.query = url.Values{"wait": {min(wait, MaxWait).Round(time.Millisecond).String()}}
+	}
+	var it Approval
+	err := c.call(ctx, q, &it)
+	return it, err
+}
+
+// Decide hands in a decision that a reviewer has signed. It takes RoleReview.
+func (c *Client) Decide(ctx context.Context, id string, d Decision) (Approval, error) {
+	var it Approval
+	body, err := json.Marshal(&d)
+	if err != nil {
+		return it, err
+	}
+	err = c.call(ctx, request{method: http.MethodPost, path: "/v1/approvals/" + url.PathEscape(id) + "/decide", body: body, roles: []Role{RoleReview}}, &it)
+	return it, err
+}

@@ -1,0 +1,313 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/phases"
+)
+
+func (a *App) approvalsCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "approvals",
+		Aliases: []string{"approval"},
+		Short:   "See and decide what waits for a person",
+		Long: `Hooks can ask for a person, agents can propose hooks, and sandboxed hooks can request
+leases: all of them wait here. Nothing goes on before somebody with a reviewer's key
+has approved exactly that; what nobody decides in time is denied.
+
+Without arguments, on a terminal, it shows the queue to look through and decide.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.approvalsList(cmd.Context(), approvalsListOptions{})
+		},
+	}
+	cmd.AddCommand(a.approvalsListCmd(), a.approvalsShowCmd(), a.approvalsDecideCmd(approvals.Approve), a.approvalsDecideCmd(approvals.Deny), a.approvalsWaitCmd(), a.approvalsWatchCmd())
+	return cmd
+}
+
+type approvalsListOptions struct {
+	all   bool
+	kind  string
+	state string
+	limit int
+	json  bool
+}
+
+func (a *App) approvalsListCmd() *cobra.Command {
+	var o approvalsListOptions
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List what waits for a person",
+		Example: `  belay approvals list
+  belay approvals list --all --kind proposal --json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.approvalsList(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.all, "all", false, "also what is decided, used or has run out")
+	f.StringVar(&o.kind, "kind", "", "only these: ask, proposal, lease")
+	f.StringVar(&o.state, "state", "", "only these: pending, approved, denied, expired, superseded, consumed")
+	f.IntVar(&o.limit, "limit", approvals.DefaultLimit, "how many at most, up to 1000")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (o *approvalsListOptions) query() (client.ApprovalQuery, error) {
+	q := client.ApprovalQuery{Kind: client.ApprovalKind(o.kind), State: client.ApprovalState(o.state), Limit: o.limit}
+	if q.State == "" && !o.all {
+		q.State = approvals.Pending
+	}
+	if o.limit < 0 || o.limit > approvals.MaxLimit {
+		return q, usageError(fmt.Sprintf("--limit must be from 1 to %d", approvals.MaxLimit), "")
+	}
+	if q.Kind != "" && !contains(approvals.Kinds(), q.Kind) {
+		return q, usageError("--kind: "+safe(o.kind)+" is not known", "Known: ask, proposal, lease.")
+	}
+	if q.State != "" && !contains(approvals.States(), q.State) {
+		return q, usageError("--state: "+safe(o.state)+" is not known", "Known: pending, approved, denied, expired, superseded, consumed.")
+	}
+	return q, nil
+}
+
+func contains[T comparable](list []T, v T) bool {
+	for _, x := range list {
+		if x == v {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *App) approvalsList(ctx context.Context, o approvalsListOptions) error {
+	query, err := o.query()
+	if err != nil {
+		return err
+	}
+	q, err := a.openQueue(ctx)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	list, err := q.Approvals(ctx, query)
+	if err != nil {
+		return approvalFailure(err)
+	}
+	if o.json {
+		if list == nil {
+			list = []client.Approval{}
+		}
+		return a.printJSON(list)
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(a.Err, "Nothing waits for a person.")
+		return nil
+	}
+	a.printApprovals(list)
+	return nil
+}
+
+func (a *App) printApprovals(list []client.Approval) {
+	t := newTable("ID", "KIND", "STATE", "WHO", "WHAT", "WHY")
+	for i := range list {
+		it := &list[i]
+		t.row(oneLine(it.ID, 40), oneLine(string(it.Kind), 10), a.stateText(it), oneLine(who(it), 30), oneLine(what(it), 50), oneLine(it.Reason, 50))
+	}
+	t.print(a.Out, a.palette())
+}
+
+// stateText says how an item stands, with the time that is left.
+func (a *App) stateText(it *client.Approval) string {
+	p := a.palette()
+	switch it.State {
+	case approvals.Pending:
+		return p.yellow("pending, " + left(it.Expires))
+	case approvals.Approved:
+		return p.green("approved")
+	case approvals.Denied:
+		return p.red("denied")
+	}
+	return p.faint(oneLine(string(it.State), 12))
+}
+
+func left(t time.Time) string {
+	d := time.Until(t)
+	switch {
+	case d <= 0:
+		return "no time left"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s left", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min left", int(d.Minutes()))
+	}
+	return fmt.Sprintf("%d h left", int(d.Hours()))
+}
+
+func who(it *client.Approval) string {
+	var parts []string
+	for _, s := range []string{it.By.Agent, it.By.Session, it.By.Runtime} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	if len(parts) == 0 {
+		return it.By.Credential
+	}
+	return strings.Join(parts, " / ")
+}
+
+// commandOf is the member of an action's arguments that says most.
+func commandOf(action jsontext.Value) string {
+	for _, name := range []string{"command", "file_path", "path", "url"} {
+		if v, ok := phases.Get(action, "/args/"+name); ok {
+			return plainValue(v)
+		}
+	}
+	return ""
+}
+
+// what says in a few words what is asked about.
+func what(it *client.Approval) string {
+	if it.Tool != "" {
+		if cmd := commandOf(it.Action); cmd != "" {
+			return it.Tool + ": " + cmd
+		}
+		return string(it.Phase) + " " + it.Tool
+	}
+	if it.Kind == approvals.KindProposal {
+		return "hook " + proposedName(it)
+	}
+	return string(it.Phase)
+}
+
+func (a *App) approvalsShowCmd() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one of them in full",
+		Args:  oneArg("the id of an approval, or its end"),
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.approvalsShow(cmd.Context(), args[0], asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *App) approvalsShow(ctx context.Context, id string, asJSON bool) error {
+	q, err := a.openQueue(ctx)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	it, err := findApproval(ctx, q, id)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.printJSON(it)
+	}
+	a.describeApproval(&it)
+	return nil
+}
+
+// findApproval takes an id, or an end of one that fits a single item.
+func findApproval(ctx context.Context, q queue, id string) (client.Approval, error) {
+	const whole = 36
+	if len(id) >= whole || len(id) < 4 {
+		it, err := q.Approval(ctx, id, 0)
+		if err != nil {
+			return it, approvalFailure(err)
+		}
+		return it, nil
+	}
+	list, err := q.Approvals(ctx, client.ApprovalQuery{Limit: approvals.MaxLimit})
+	if err != nil {
+		return client.Approval{}, approvalFailure(err)
+	}
+	var found []client.Approval
+	for _, it := range list {
+		if strings.HasSuffix(it.ID, id) {
+			found = append(found, it)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return client.Approval{}, failure("there is no approval with an id that ends in "+safe(id), "`belay approvals list --all` prints the ids of all that there are.")
+	}
+	return client.Approval{}, failure(fmt.Sprintf("%d approvals have ids that end in %s", len(found), safe(id)), "Give more of the id.")
+}
+
+// describeApproval prints everything that a person should see before deciding. All
+// of it came from outside at some time, so that all of it is made safe.
+func (a *App) describeApproval(it *client.Approval) {
+	p := a.palette()
+	a.field("approval", it.ID)
+	a.rawField("state", a.stateText(it))
+	a.field("kind", string(it.Kind))
+	a.field("asked by", who(it)+"  ("+it.By.Credential+")")
+	a.field("asked at", it.Created.Local().Format(time.DateTime))
+	a.field("until", it.Expires.Local().Format(time.DateTime)+"  (undecided then counts as denied)")
+	a.field("phase", string(it.Phase))
+	a.field("tool", it.Tool)
+	a.field("reason", it.Reason)
+	for _, h := range it.Hooks {
+		a.field("hook", oneLine(h.Hook, 64)+"  "+oneLine(h.Digest, 80)+"\n"+oneLine(h.Reason, 400))
+	}
+	if it.Before != nil && it.Action != nil {
+		a.field("action", "as it would run (+), and as the agent wanted it (-)")
+		a.printDiff(valueLines(it.Before), valueLines(it.Action))
+	} else if it.Action != nil {
+		a.field("action", indentJSON(it.Action))
+	}
+	if it.Scopes != nil && !reflect.ValueOf(*it.Scopes).IsZero() {
+		if b, err := encodeJSON(it.Scopes, true); err == nil {
+			a.field("scopes", string(b))
+		}
+	}
+	if it.Kind == approvals.KindProposal {
+		a.describeProposal(it)
+	} else if it.Details != nil {
+		a.field("details", indentJSON(it.Details))
+	}
+	for _, n := range it.Notes {
+		a.field("note", oneLine(n, 400))
+	}
+	if content, err := it.Content(); err == nil {
+		a.field("content", content+"  (what a decision is signed for)")
+	}
+	if d := it.Decision; d != nil {
+		text := string(d.Verdict) + " by " + oneLine(d.By, 64) + " at " + d.At.Local().Format(time.DateTime)
+		if d.Key == "" {
+			text += p.red("  not signed")
+		} else {
+			text += "  signed with " + oneLine(d.Key, 40)
+		}
+		a.rawField("decision", text)
+		a.field("because", d.Reason)
+		a.field("holds until", d.Until.Local().Format(time.DateTime))
+	}
+}
+
+// printDiff shows two texts line by line.
+func (a *App) printDiff(before, after []string) {
+	p := a.palette()
+	for _, l := range nearChanges(diffLines(before, after), 3) {
+		line := string(l.op) + " " + strings.ReplaceAll(safe(l.text), "\n", " ")
+		switch l.op {
+		case '-':
+			line = p.red(line)
+		case '+':
+			line = p.green(line)
+		}
+		fmt.Fprintf(a.Out, "%s%s\n", strings.Repeat(" ", fieldWidth), strings.TrimRight(line, " "))
+	}
+}

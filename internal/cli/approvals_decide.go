@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os/user"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/config"
+)
+
+type decideOptions struct {
+	reason, content, as, key string
+	json                     bool
+}
+
+func (a *App) approvalsDecideCmd(v approvals.Verdict) *cobra.Command {
+	var o decideOptions
+	verb, short, long := "approve", "Approve exactly this, once", `approve signs that exactly this may go on: an action with these arguments, by this agent
+in this session, once; or a hook with this digest and these capabilities. It shows what
+that is, then asks for the reviewer's passphrase on the terminal.`
+	if v == approvals.Deny {
+		verb, short, long = "deny", "Deny this, with a reason", `deny signs that this may not go on. The agent is given the reason, and for a while the
+same question is answered with it.`
+	}
+	cmd := &cobra.Command{
+		Use:   verb + " ID",
+		Short: short,
+		Long:  long,
+		Args:  oneArg("the id of an approval, or its end"),
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.approvalsDecide(cmd.Context(), args[0], v, o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.reason, "reason", "", "why; the agent is told")
+	f.StringVar(&o.content, "content", "", "decide only if the item still has this digest, as `approvals show` prints it")
+	f.StringVar(&o.as, "as", "", "name of the reviewer (default: the one whose key is here)")
+	f.StringVar(&o.key, "key", "", "file of the reviewer's key (default keys/NAME.reviewer.key in the state directory)")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *App) approvalsDecide(ctx context.Context, id string, v approvals.Verdict, o decideOptions) error {
+	q, err := a.openQueue(ctx)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	it, err := findApproval(ctx, q, id)
+	if err != nil {
+		return err
+	}
+	if it.State != approvals.Pending {
+		return failure("it is "+string(it.State)+" already", "Nothing was changed. `belay approvals show ID` says how it stands.")
+	}
+	content, err := it.Content()
+	if err != nil {
+		return failureBy(err, "")
+	}
+	if o.content != "" && o.content != content {
+		return failure("what is in the queue is not what you looked at: it has the digest "+content, "Nothing was decided. `belay approvals show ID` shows it.")
+	}
+	if !o.json {
+		a.describeApproval(&it)
+		fmt.Fprintln(a.Out)
+	}
+	d, err := a.signDecision(&it, v, o)
+	if err != nil {
+		return err
+	}
+	it, err = q.Decide(ctx, it.ID, d)
+	if err != nil {
+		return approvalFailure(err)
+	}
+	if o.json {
+		return a.printJSON(it)
+	}
+	fmt.Fprintf(a.Out, "%s by %s. The decision is on record.\n", verdictText(&it), safe(d.By))
+	return nil
+}
+
+func verdictText(it *client.Approval) string {
+	switch {
+	case it.Decision != nil && it.Decision.Verdict == approvals.Deny:
+		return "Denied"
+	case it.Kind == approvals.KindAsk:
+		return "Approved for the next time that the agent tries it, once, until " + it.Decision.Until.Local().Format(time.TimeOnly)
+	}
+	return "Approved"
+}
+
+// signDecision makes the decision about the item as it was shown. Where no
+// reviewer has a key and the operator has said that this is all right, nothing signs it.
+func (a *App) signDecision(it *client.Approval, v approvals.Verdict, o decideOptions) (client.Decision, error) {
+	dir, f, err := a.readConfigFile()
+	if err != nil {
+		return client.Decision{}, err
+	}
+	holds := f.Approvals.Settings().WithDefaults().Timeout
+	if len(f.Reviewers) == 0 && f.Approvals.Unsigned {
+		name := "somebody"
+		if u, err := user.Current(); err == nil {
+			name = u.Username
+		}
+		fmt.Fprintln(a.Err, a.palette().red("belay: unprotected: without a reviewer's key the agent can decide, too"))
+		return approvals.Draft(it, v, name, o.reason, time.Now(), holds)
+	}
+	name, key, err := a.reviewerKey(dir, f, o.as, o.key)
+	if err != nil {
+		return client.Decision{}, err
+	}
+	d, err := approvals.Draft(it, v, name, o.reason, time.Now(), holds)
+	if err == nil {
+		err = approvals.Sign(it, &d, key)
+	}
+	if err != nil {
+		return d, failureBy(err, "Nothing was decided.")
+	}
+	return d, nil
+}
+
+// protection says whether decisions take a key that agents do not hold.
+func protection(f *config.File) (ok bool, text, advice string) {
+	switch {
+	case len(f.Reviewers) > 0:
+		return true, fmt.Sprintf("decisions take the key of a reviewer (%d registered)", len(f.Reviewers)), ""
+	case f.Approvals.Unsigned:
+		return false, "unprotected: decisions count without a signature, so that an agent of this user can approve for itself", "`belay reviewer init` makes a key; then take approvals.unsigned out of belay.yaml."
+	}
+	return false, "unprotected: no reviewer has a key, so that nothing can be approved", "A person makes a key with `belay reviewer init`."
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/kernel"
+)
+
+// queue is where approvals are listed and decided: the daemon, or the state directory.
+type queue interface {
+	Approvals(ctx context.Context, q client.ApprovalQuery) ([]client.Approval, error)
+	Approval(ctx context.Context, id string, wait time.Duration) (client.Approval, error)
+	Decide(ctx context.Context, id string, d client.Decision) (client.Approval, error)
+	Close() error
+}
+
+func (a *App) openQueue(ctx context.Context) (queue, error) {
+	c, err := a.daemon()
+	if err != nil {
+		return nil, err
+	}
+	if c != nil {
+		return c, nil
+	}
+	dir, err := a.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	host, err := a.openState(ctx, dir, belay.Options{NoHooks: true})
+	if err != nil {
+		return nil, err
+	}
+	return localQueue{host}, nil
+}
+
+type localQueue struct{ host *belay.Belay }
+
+func (l localQueue) Close() error { return l.host.Close() }
+
+func (l localQueue) Approvals(ctx context.Context, q client.ApprovalQuery) ([]client.Approval, error) {
+	return l.host.Approvals(ctx, kernel.ApprovalQuery{Kind: q.Kind, State: q.State, Before: q.Before, Limit: q.Limit})
+}
+
+// localPoll is how often the database is looked at for a decision by another process.
+const localPoll = 250 * time.Millisecond
+
+func (l localQueue) Approval(ctx context.Context, id string, wait time.Duration) (client.Approval, error) {
+	end := time.Now().Add(min(wait, client.MaxWait))
+	for {
+		it, err := l.host.Approval(ctx, id)
+		if err != nil || it.State != approvals.Pending || !time.Now().Before(end) {
+			return it, err
+		}
+		select {
+		case <-ctx.Done():
+			return it, nil
+		case <-time.After(localPoll):
+		}
+	}
+}
+
+func (l localQueue) Decide(ctx context.Context, id string, d client.Decision) (client.Approval, error) {
+	it, _, err := l.host.Decide(ctx, id, d) // who comes next reads belay.yaml anew
+	return it, err
+}
+
+// approvalFailure says what to do about an error of the queue.
+func approvalFailure(err error) error {
+	var p *client.Error
+	switch {
+	case errors.As(err, &p) && p.Code == client.CodeNotFound, errors.Is(err, kernel.ErrApprovalUnknown):
+		return failureBy(err, "`belay approvals list --all` prints the ids of all that there are.")
+	case errors.As(err, &p) && p.Code == client.CodeSignature, errors.Is(err, kernel.ErrApprovalSignature):
+		return failureBy(err, "`belay reviewer list` shows whose decisions count.")
+	case errors.As(err, &p) && p.Code == client.CodeConflict, errors.Is(err, kernel.ErrApprovalDecided), errors.Is(err, kernel.ErrApprovalExpired), errors.Is(err, kernel.ErrApprovalContent):
+		return failureBy(err, "Nothing was changed. `belay approvals show ID` says how it stands.")
+	}
+	return recordsFailure(err)
+}
+
+// waitFor waits until the item is decided, or for so long. A daemon that is
+// restarted meanwhile is no reason to give up.
+func (a *App) waitFor(ctx context.Context, id string, patience time.Duration) (client.Approval, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	end := time.Now().Add(patience)
+	var last client.Approval
+	var failed error
+	for first := true; first || time.Now().Before(end) && ctx.Err() == nil; first = false {
+		it, err := a.waitOnce(ctx, id, max(0, time.Until(end)))
+		var p *client.Error
+		switch {
+		case err == nil && it.State != approvals.Pending:
+			return it, nil
+		case err == nil:
+			last, failed = it, nil
+			continue
+		case errors.As(err, &p) && p.Status < 500, errors.Is(err, kernel.ErrApprovalUnknown):
+			return it, err
+		}
+		failed = err
+		select {
+		case <-ctx.Done():
+		case <-time.After(localPoll):
+		}
+	}
+	if last.ID == "" {
+		return last, failed
+	}
+	return last, nil
+}
+
+func (a *App) waitOnce(ctx context.Context, id string, wait time.Duration) (client.Approval, error) {
+	q, err := a.openQueue(ctx)
+	if err != nil {
+		return client.Approval{}, err
+	}
+	defer q.Close()
+	return q.Approval(ctx, id, wait)
+}

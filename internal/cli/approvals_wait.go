@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// maxWait bounds how long a command waits for a person.
+const maxWait = 24 * time.Hour
+
+func (a *App) approvalsWaitCmd() *cobra.Command {
+	var patience time.Duration
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "wait ID",
+		Short: "Wait until it is decided",
+		Long: `wait returns when the item is decided: with 0 when it is approved, with 3 when it is
+denied or has run out, with 4 when the time is over and it still waits. It goes on
+waiting while a daemon is restarted.`,
+		Args: oneArg("the id of an approval"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.approvalsWait(cmd.Context(), args[0], patience, asJSON)
+		},
+	}
+	cmd.Flags().DurationVar(&patience, "timeout", 5*time.Minute, "how long to wait at most, up to 24h")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *App) approvalsWait(ctx context.Context, id string, patience time.Duration, asJSON bool) error {
+	if patience < 0 || patience > maxWait {
+		return usageError("--timeout must be from 0s to 24h", "")
+	}
+	it, err := a.waitFor(ctx, id, patience)
+	if err != nil {
+		return approvalFailure(err)
+	}
+	if asJSON {
+		if err := a.printJSON(it); err != nil {
+			return err
+		}
+	} else {
+		text := string(it.State)
+		if it.Decision != nil && it.Decision.Reason != "" {
+			text += ": " + it.Decision.Reason
+		}
+		fmt.Fprintln(a.Out, safe(text))
+	}
+	return exitWith(waitStatus(&it))
+}
+
+func waitStatus(it *client.Approval) int {
+	switch it.State {
+	case approvals.Approved, approvals.Consumed:
+		return ExitOK
+	case approvals.Pending:
+		return ExitPending
+	}
+	return ExitBlocked
+}
+
+func (a *App) approvalsWatchCmd() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Print what comes into the queue and what becomes of it, until interrupted",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.approvalsWatch(cmd.Context(), asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	return cmd
+}
+
+// watchEvery is how often the queue is looked at.
+const watchEvery = 500 * time.Millisecond
+
+func (a *App) approvalsWatch(ctx context.Context, asJSON bool) error {
+	q, err := a.openQueue(ctx)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	seen := map[string]approvals.State{}
+	for first := true; ; first = false {
+		list, err := q.Approvals(ctx, client.ApprovalQuery{Limit: approvals.MaxLimit})
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return approvalFailure(err)
+		}
+		now := make(map[string]approvals.State, len(list))
+		for i := len(list) - 1; i >= 0; i-- {
+			it := &list[i]
+			now[it.ID] = it.State
+			if seen[it.ID] == it.State || first && it.State != approvals.Pending {
+				continue
+			}
+			if asJSON {
+				b, err := encodeJSON(it, false)
+				if err != nil {
+					return failureBy(err, "")
+				}
+				fmt.Fprintf(a.Out, "%s\n", b)
+				continue
+			}
+			fmt.Fprintf(a.Out, "%s  %s  %s  %s  %s\n", time.Now().Format(time.TimeOnly), a.stateText(it), oneLine(it.ID, 40), oneLine(who(it), 30), oneLine(what(it), 80))
+		}
+		seen = now
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(watchEvery):
+		}
+	}
+}
+
+// maxQuestions is how many questions one call waits for, one after the other.
+const maxQuestions = 8
+
+// decided waits for a person, and reports whether it is worth asking again.
+func (a *App) decided(ctx context.Context, id string, patience time.Duration) bool {
+	if patience <= 0 {
+		return false
+	}
+	it, err := a.waitFor(ctx, id, patience)
+	switch {
+	case err != nil:
+		fmt.Fprintf(a.Err, "belay: approval %s could not be waited for: %s\n", safe(id), safe(err.Error()))
+		return false
+	case it.State == approvals.Pending:
+		fmt.Fprintf(a.Err, "belay: nobody has decided about approval %s yet\n", safe(id))
+		return false
+	case it.State == approvals.Approved || it.State == approvals.Denied:
+		return true
+	}
+	fmt.Fprintf(a.Err, "belay: approval %s is %s, which counts as denied\n", safe(id), safe(string(it.State)))
+	return false
+}
+
+// afterDecision waits as long as the caller wants for the person whom the verdict
+// waits for, and then asks the hooks again about the same invocation: that is
+// the verdict that counts, and is on record.
+func (a *App) afterDecision(ctx context.Context, o evalOptions, src []byte, v phases.Verdict) (phases.Verdict, error) {
+	for end, n := time.Now().Add(o.wait), 0; o.wait > 0 && n < maxQuestions; n++ {
+		id := waitsFor([]phases.Verdict{v})
+		if id == "" || !a.decided(ctx, id, time.Until(end)) {
+			break
+		}
+		host, err := a.openAsker(ctx, o)
+		if err != nil {
+			return v, err
+		}
+		v, err = host.Wire(ctx, src)
+		host.Close()
+		if err != nil {
+			return v, err
+		}
+	}
+	return v, nil
+}
+
+// waitsFor returns the first approval that the verdicts wait for.
+func waitsFor(list []phases.Verdict) string {
+	for _, v := range list {
+		if v.Decision == phases.Ask && v.Approval != nil {
+			return v.Approval.ID
+		}
+	}
+	return ""
+}

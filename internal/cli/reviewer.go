@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/tiers"
+	"github.com/belay-hooks/belay/tiers/sigstore"
+)
+
+// minPassphrase is the least length of a reviewer's passphrase, in characters: the
+// file can be read, and tried, by every process of the user.
+const minPassphrase = 12
+
+func (a *App) reviewerCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "reviewer",
+		Short: "Keys that sign decisions about approvals",
+		Long: `A reviewer's key signs what a person decides about asks, proposed hooks and leases.
+Its passphrase is asked for on the terminal each time and nowhere else, so that an
+agent that runs as the same user cannot decide in the person's place.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.reviewerInitCmd(), a.reviewerListCmd())
+	return cmd
+}
+
+func (a *App) reviewerInitCmd() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "init [NAME]",
+		Short: "Make a reviewer's key and register it",
+		Long: `init makes an Ed25519 key, encrypted with a passphrase that it asks for twice on the
+terminal, and registers the public half in belay.yaml. Decisions count only with its
+signature from then on. A second reviewer is not registered by this command: it
+prints the entry, and somebody who may change belay.yaml puts it there.`,
+		Example: `  belay reviewer init
+  belay reviewer init anna --out /media/stick/anna.key`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageError("reviewer init takes one name", "")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := "reviewer"
+			if len(args) == 1 {
+				name = args[0]
+			}
+			return a.reviewerInit(cmd.Context(), name, out)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "file for the private key (default keys/NAME.reviewer.key in the state directory)")
+	return cmd
+}
+
+func (a *App) reviewerInit(ctx context.Context, name, out string) error {
+	dir, f, err := a.readConfigFile()
+	if err != nil {
+		return err
+	}
+	for _, r := range f.Reviewers {
+		if r.Name == name {
+			return failure("there is a reviewer "+safe(name)+" already", "`belay reviewer list` shows them. Give another name.")
+		}
+	}
+	if _, err := config.AddReviewer([]byte(config.Empty), config.Reviewer{Name: name, Key: approvals.FormatReviewerKey(make(ed25519.PublicKey, ed25519.PublicKeySize))}); err != nil {
+		return failureBy(err, "A name is lower-case letters, digits, - . _")
+	}
+	if out == "" {
+		out = reviewerKeyFile(dir, name)
+	}
+	if _, err := os.Lstat(out); err == nil {
+		return failure(safe(out)+" exists already", "Give another file with --out, or move it away.")
+	}
+	pass, err := a.passphrase("Passphrase for the reviewer "+name+" (at least "+fmt.Sprint(minPassphrase)+" characters): ", true)
+	if err != nil {
+		return failureBy(err, "A person at a terminal makes this key; nothing was changed.")
+	}
+	private, public, err := sigstore.GenerateEd25519(pass)
+	if err != nil {
+		return failureBy(err, "Nothing was changed.")
+	}
+	if err := os.MkdirAll(filepath.Dir(out), 0o700); err != nil {
+		return failureBy(err, "")
+	}
+	if err := writeNew(out, private, 0o600); err != nil {
+		return failureBy(err, "Nothing was changed.")
+	}
+	entry := config.Reviewer{Name: name, Key: approvals.FormatReviewerKey(public)}
+	fmt.Fprintf(a.Out, "%s\n  holds the key %s of %s; without the passphrase it is of no use\n", safe(out), approvals.KeyID(public), name)
+	if len(f.Reviewers) > 0 {
+		fmt.Fprintf(a.Out, "\nThere is a reviewer already. To let this one decide, too, add to reviewers in belay.yaml:\n  - name: %s\n    key: %s\n", entry.Name, entry.Key)
+		return nil
+	}
+	if err := a.editConfig(func(src []byte) ([]byte, error) { return config.AddReviewer(src, entry) }); err != nil {
+		return err
+	}
+	if err := a.tellDaemon(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Out, "  registered in belay.yaml: only what it signs is decided from now on\n\nNext:\n  belay approvals list\n")
+	return nil
+}
+
+func reviewerKeyFile(dir, name string) string {
+	return filepath.Join(dir, "keys", name+".reviewer.key")
+}
+
+func (a *App) readConfigFile() (string, *config.File, error) {
+	dir, err := a.stateDir()
+	if err != nil {
+		return "", nil, err
+	}
+	src, err := os.ReadFile(filepath.Join(dir, config.FileName))
+	if err != nil {
+		return dir, nil, failureBy(err, "`belay init` writes a first configuration.")
+	}
+	f, err := config.Parse(src)
+	if err != nil {
+		return dir, nil, failureBy(err, "")
+	}
+	return dir, f, nil
+}
+
+// passphrase asks a person. There is no other way in: an environment variable or a
+// file is what an agent of the same user could read or set.
+func (a *App) passphrase(prompt string, fresh bool) ([]byte, error) {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return nil, errors.New("there is no terminal to ask for the passphrase")
+	}
+	defer tty.Close()
+	first, err := askOn(tty, prompt)
+	if err != nil || !fresh {
+		return first, err
+	}
+	if n := utf8.RuneCount(first); n < minPassphrase {
+		return nil, fmt.Errorf("the passphrase has %d characters, and at least %d are wanted", n, minPassphrase)
+	}
+	second, err := askOn(tty, "The same again: ")
+	if err != nil {
+		return nil, err
+	}
+	if string(first) != string(second) {
+		return nil, errors.New("the two differ")
+	}
+	return first, nil
+}
+
+// reviewerKey opens the key of a registered reviewer: the one named, or the one
+// whose file is here.
+func (a *App) reviewerKey(dir string, f *config.File, as, file string) (string, ed25519.PrivateKey, error) {
+	if len(f.Reviewers) == 0 {
+		return "", nil, failure("nobody can decide: no reviewer has a key", "A person makes one with `belay reviewer init`.")
+	}
+	name := as
+	for _, r := range f.Reviewers {
+		if as != "" || file != "" {
+			break
+		}
+		if _, err := os.Stat(reviewerKeyFile(dir, r.Name)); err == nil {
+			name = r.Name
+			break
+		}
+	}
+	if file == "" {
+		if name == "" {
+			return "", nil, failure("the key of no reviewer is here", "Give the file with --key.")
+		}
+		file = reviewerKeyFile(dir, name)
+	}
+	src, err := readLimited(file, tiers.MaxKeyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil, failureBy(err, "Give the file of the reviewer's key with --key.")
+	} else if err != nil {
+		return "", nil, failureBy(err, "")
+	}
+	key, err := sigstore.OpenEd25519(src, func() ([]byte, error) { return a.passphrase("Passphrase of the reviewer: ", false) })
+	if err != nil {
+		return "", nil, failureBy(err, "The passphrase is asked for on the terminal. Nothing was decided.")
+	}
+	public := approvals.FormatReviewerKey(key.Public().(ed25519.PublicKey))
+	for _, r := range f.Reviewers {
+		if r.Key == public && (as == "" || as == r.Name) {
+			return r.Name, key, nil
+		}
+	}
+	return "", nil, failure("this key is not registered in belay.yaml", "`belay reviewer list` shows the ones that are.")
+}
+
+func (a *App) reviewerListCmd() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List whose decisions count",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.reviewerList(asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *App) reviewerList(asJSON bool) error {
+	dir, f, err := a.readConfigFile()
+	if err != nil {
+		return err
+	}
+	type row struct {
+		Name  string `json:"name"`
+		Key   string `json:"key"`
+		KeyID string `json:"key_id"`
+		File  string `json:"file,omitzero"` // where the private key lies, when it is here
+	}
+	rows := []row{}
+	for _, r := range f.Authorities() {
+		file := reviewerKeyFile(dir, r.Name)
+		if _, err := os.Stat(file); err != nil {
+			file = ""
+		}
+		rows = append(rows, row{r.Name, approvals.FormatReviewerKey(r.Key), approvals.KeyID(r.Key), file})
+	}
+	if asJSON {
+		return a.printJSON(rows)
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(a.Err, "No reviewer has a key: nothing can be approved. `belay reviewer init` makes one.")
+		return nil
+	}
+	t := newTable("NAME", "KEY", "FILE")
+	for _, r := range rows {
+		t.row(safe(r.Name), r.KeyID, safe(r.File))
+	}
+	t.print(a.Out, a.palette())
+	return nil
+}

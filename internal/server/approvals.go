@@ -1,0 +1,232 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// credential is what the daemon has seen of a caller for itself.
+func credential(r *http.Request) string {
+	if p := peerOf(r.Context()); p.unix {
+		return belay.UserCredential(p.uid)
+	}
+	return "token " + string(client.RoleInvoke)
+}
+
+// hostFor is the host on behalf of a caller: what it asks is its own.
+func (s *Server) hostFor(r *http.Request) ask.Host {
+	return credited{s.host, credential(r)}
+}
+
+type credited struct {
+	ask.Host
+	credential string
+}
+
+func (c credited) InvokeWith(ctx context.Context, inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error) {
+	o.Credential = c.credential
+	return c.Host.InvokeWith(ctx, inv, o)
+}
+
+func (s *Server) approvals(w http.ResponseWriter, r *http.Request) {
+	q, err := approvalQuery(r.URL.RawQuery)
+	if err != nil {
+		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: err.Error()})
+		return
+	}
+	list, err := s.host.Approvals(r.Context(), q)
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	if list == nil {
+		list = []kernel.Approval{}
+	}
+	s.write(w, r, http.StatusOK, struct {
+		Approvals []client.Approval `json:"approvals"`
+	}{list})
+}
+
+func approvalQuery(raw string) (q kernel.ApprovalQuery, err error) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return q, errors.New("the parameters cannot be read")
+	}
+	for name, v := range values {
+		if len(v) != 1 || v[0] == "" {
+			return q, errors.New(name + " is given more than once, or empty")
+		}
+		switch name {
+		case "kind":
+			q.Kind = approvals.Kind(v[0])
+			if !slices.Contains(approvals.Kinds(), q.Kind) {
+				return q, errors.New("kind must be ask, proposal or lease")
+			}
+		case "state":
+			q.State = approvals.State(v[0])
+			if !slices.Contains(approvals.States(), q.State) {
+				return q, errors.New("there is no such state")
+			}
+		case "before":
+			q.Before = v[0]
+		case "limit":
+			if q.Limit, err = strconv.Atoi(v[0]); err != nil || q.Limit < 1 || q.Limit > approvals.MaxLimit {
+				return q, errors.New("limit must be a number from 1 to " + strconv.Itoa(approvals.MaxLimit))
+			}
+		default:
+			return q, errors.New("this parameter is not known: " + phases.SafeLine(name, 64))
+		}
+	}
+	return q, nil
+}
+
+// approval answers with one item, at once or when it is decided. Agents see their
+// own only, and of those what they need: another's is as unknown as none.
+func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
+	wait, err := waitOf(r.URL.RawQuery)
+	if err != nil {
+		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: err.Error()})
+		return
+	}
+	roles, _ := s.rolesOf(r)
+	all := slices.Contains(roles, client.RoleReview) || slices.Contains(roles, client.RoleAdmin)
+	look := func() (client.Approval, error) {
+		it, err := s.host.Approval(r.Context(), r.PathValue("id"))
+		switch {
+		case err != nil:
+			return it, err
+		case all:
+			return it, nil
+		case it.By.Credential != credential(r):
+			return it, kernel.ErrApprovalUnknown
+		}
+		return client.Approval{ID: it.ID, Kind: it.Kind, State: it.State, Key: it.Key, By: it.By, Created: it.Created, Expires: it.Expires, Decision: it.Decision, Closed: it.Closed}, nil
+	}
+	it, err := look()
+	if err == nil && wait > 0 && it.State == approvals.Pending {
+		if s.streams.Add(1) > int64(s.o.Streams) {
+			s.streams.Add(-1)
+			w.Header().Set("Retry-After", "1")
+			s.problem(w, r, http.StatusServiceUnavailable, client.ProblemBody{Code: client.CodeOverloaded, Message: "too many are waiting for a decision"})
+			return
+		}
+		it, err = s.await(r.Context(), look, wait)
+		s.streams.Add(-1)
+	}
+	switch {
+	case errors.Is(err, kernel.ErrApprovalUnknown):
+		s.problem(w, r, http.StatusNotFound, client.ProblemBody{Code: client.CodeNotFound, Message: err.Error()})
+	case err != nil:
+		s.unavailable(w, r, err)
+	default:
+		s.write(w, r, http.StatusOK, it)
+	}
+}
+
+// await looks again whenever something happens, until the item is decided, the
+// time is over, or the daemon stops: the caller then asks again.
+func (s *Server) await(ctx context.Context, look func() (client.Approval, error), wait time.Duration) (client.Approval, error) {
+	over := time.NewTimer(wait)
+	defer over.Stop()
+	poll := time.NewTicker(streamPoll)
+	defer poll.Stop()
+	for {
+		woken := s.news.wait()
+		it, err := look()
+		if err != nil || it.State != approvals.Pending {
+			return it, err
+		}
+		select {
+		case <-woken:
+		case <-poll.C:
+		case <-over.C:
+			return it, nil
+		case <-s.news.done():
+			return it, nil
+		case <-ctx.Done():
+			return it, nil
+		}
+	}
+}
+
+func waitOf(raw string) (time.Duration, error) {
+	if raw == "" {
+		return 0, nil
+	}
+	values, err := url.ParseQuery(raw)
+	if err != nil || len(values) != 1 || len(values["wait"]) != 1 {
+		return 0, errors.New("only wait is taken, once")
+	}
+	d, err := time.ParseDuration(values.Get("wait"))
+	if err != nil || d < 0 || d > client.MaxWait {
+		return 0, errors.New("wait is a duration such as 30s, up to " + client.MaxWait.String())
+	}
+	return d, nil
+}
+
+const maxDecision = 16 << 10
+
+// decide takes a decision that a reviewer has signed. The role alone decides
+// nothing: an agent may have found the token.
+func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
+	var d client.Decision
+	src, err := readBody(w, r, maxDecision)
+	if err == nil && len(src) > maxDecision {
+		s.problem(w, r, http.StatusRequestEntityTooLarge, client.ProblemBody{Code: client.CodeTooLarge, Message: "the body is too large"})
+		return
+	}
+	if err == nil {
+		err = json.Unmarshal(src, &d, json.RejectUnknownMembers(true))
+	}
+	if err != nil {
+		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: "the body is not a decision"})
+		return
+	}
+	ctx, cancel := deciding(r)
+	defer cancel()
+	defer s.news.tell()
+	it, changed, err := s.host.Decide(ctx, r.PathValue("id"), d)
+	if changed {
+		err = errors.Join(err, s.Reload(ctx))
+	}
+	if err != nil {
+		s.refuseDecision(w, r, err)
+		return
+	}
+	s.log.LogAttrs(ctx, slog.LevelInfo, "an approval was decided", slog.String("approval", it.ID), slog.String("verdict", string(d.Verdict)), slog.String("by", d.By))
+	s.write(w, r, http.StatusOK, it)
+}
+
+func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err error) {
+	p, status := client.ProblemBody{Code: client.CodeConflict, Message: phases.SafeText(err.Error(), 1<<10)}, http.StatusConflict
+	switch {
+	case errors.Is(err, kernel.ErrApprovalUnknown):
+		p.Code, status = client.CodeNotFound, http.StatusNotFound
+	case errors.Is(err, kernel.ErrApprovalSignature):
+		p.Code, status = client.CodeSignature, http.StatusForbidden
+	case errors.Is(err, kernel.ErrApprovalInvalid):
+		p.Code, status = client.CodeRequest, http.StatusBadRequest
+	case errors.Is(err, kernel.ErrApprovalDecided), errors.Is(err, kernel.ErrApprovalExpired), errors.Is(err, kernel.ErrApprovalContent):
+	case errors.Is(err, belay.ErrRefused), errors.Is(err, belay.ErrConfig), errors.Is(err, belay.ErrNoConfig):
+		p.Code = client.CodeConfig
+	default:
+		s.unavailable(w, r, err)
+		return
+	}
+	s.problem(w, r, status, p)
+}
