@@ -21,7 +21,7 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		if name == "" || s[i] == ' ' && !flag && !valueFollows(name) {
 			continue
 		}
-		kind, str := nameKind(name)
+		kind, str := d.nameKind(name)
 		if str == none && from > 0 && (s[from-1] == '?' || s[from-1] == '&') {
 			kind, str = parameterKind(name)
 		}
@@ -38,9 +38,9 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 			if name = pairedName(s, from); name == "" {
 				continue
 			}
-			kind, str = nameKind(name)
+			kind, str = d.nameKind(name)
 		}
-		if d.names[flat(name)] {
+		if len(d.names) > 0 && d.names[flat(name)] {
 			kind, str = "named", strong
 		}
 		if str == none {
@@ -240,12 +240,7 @@ func valueAt(s string, i int) (from, to int, quoted bool) {
 }
 
 // separator are the bytes that may stand between a name and its value; read only.
-var separator = func() (t [256]bool) {
-	for _, c := range []byte("=: >,|") {
-		t[c] = true
-	}
-	return t
-}()
+var separator = bytesOf("=: >,|")
 
 // apart reports that a comma or a bar stands behind a name and not just behind a
 // word: ("Authorization", "Bearer …"), | API_KEY | … |.

@@ -118,6 +118,16 @@ func findJWT(s string, add func(kind string, from, to int)) {
 	}
 }
 
+// urlEnd are the bytes at which a URL ends in a text; read only.
+var urlEnd = bytesOf(" \t\r\n\"'<>`\\")
+
+func bytesOf(list string) (t [256]bool) {
+	for i := 0; i < len(list); i++ {
+		t[list[i]] = true
+	}
+	return t
+}
+
 // findURLs covers passwords in URLs, and signatures and tokens in paths.
 func findURLs(s string, add func(kind string, from, to int)) {
 	for at := 0; ; {
@@ -127,8 +137,9 @@ func findURLs(s string, add func(kind string, from, to int)) {
 		}
 		start := at + i + 3
 		at = start
+		// The next :// begins another URL: a text of beginnings is read once.
 		end := start
-		for end < len(s) && end-start < 1024 && !strings.ContainsRune(" \t\r\n\"'<>`\\", rune(s[end])) {
+		for end < len(s) && end-start < 1024 && !urlEnd[s[end]] && !strings.HasPrefix(s[end:], "://") {
 			end++
 		}
 		host := end

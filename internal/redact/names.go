@@ -113,6 +113,27 @@ func nameKind(name string) (string, strength) {
 	return runTogether(flat(name), last)
 }
 
+// nameKind is the function of that name; the texts that agents handle repeat
+// their names, so the last few answers are kept.
+func (d *detector) nameKind(name string) (string, strength) {
+	if k, ok := d.kinds[name]; ok {
+		return k.kind, k.str
+	}
+	if d.kinds == nil || len(d.kinds) > 512 {
+		d.kinds = map[string]namedKind{}
+	}
+	var k namedKind
+	k.kind, k.str = nameKind(name)
+	d.kinds[name] = k
+	return k.kind, k.str
+}
+
+// namedKind is an answer of nameKind.
+type namedKind struct {
+	kind string
+	str  strength
+}
+
 // secretKey reports a word that makes the word key behind it a secret one.
 func secretKey(w string) bool {
 	switch w {
@@ -135,9 +156,11 @@ func runTogether(n, last string) (string, strength) {
 	if head, ok := strings.CutSuffix(last, "token"); ok && !countedToken(head) {
 		return "token", weak
 	}
-	for _, word := range []string{"api", "secret", "access", "private", "auth", "signing", "encryption", "subscription"} {
-		if strings.HasSuffix(n, word+"key") {
-			return word + "-key", weak
+	if head, ok := strings.CutSuffix(n, "key"); ok {
+		for _, word := range [...]string{"api", "secret", "access", "private", "auth", "signing", "encryption", "subscription"} {
+			if strings.HasSuffix(head, word) {
+				return word + "-key", weak
+			}
 		}
 	}
 	return "", none

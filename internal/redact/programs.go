@@ -24,39 +24,56 @@ var programFlags = []programFlag{
 
 // findFlags covers credentials of command-line clients: curl -u user:password.
 func findFlags(s string, add func(kind string, from, to int)) {
+	dash := strings.Contains(s, " -")
+	var flags []*programFlag // of the programs that are named at all
+	for k := range programFlags {
+		if f := &programFlags[k]; (dash || f.flag[1] != '-') && strings.Contains(s, f.program) {
+			flags = append(flags, f)
+		}
+	}
+	users := dash && (strings.Contains(s, "curl") || strings.Contains(s, "http"))
+	if flags == nil && !users {
+		return
+	}
 	for at := 0; at < len(s); {
 		end := strings.IndexByte(s[at:], '\n')
 		if end < 0 {
 			end = len(s) - at
 		}
-		if line := s[at : at+end]; strings.IndexByte(line, ' ') > 0 {
-			flagsOf(line, func(kind string, from, to int) { add(kind, at+from, at+to) })
+		line := s[at : at+end]
+		found := func(kind string, from, to int) { add(kind, at+from, at+to) }
+		for _, f := range flags {
+			f.find(line, found)
+		}
+		if users {
+			findUsers(line, found)
 		}
 		at += end + 1
 	}
 }
 
-// flagsOf looks through one line.
-func flagsOf(line string, add func(kind string, from, to int)) {
-	for k := range programFlags {
-		f := &programFlags[k]
-		i := strings.Index(line, f.program)
-		if i < 0 || !strings.Contains(line[i:], f.word) {
-			continue
-		}
-		j := strings.Index(line[i:], f.flag)
-		if j < 0 {
-			continue
-		}
-		from, to, ok := f.value(line, i+j+len(f.flag))
-		if v := line[from:to]; ok && v != "" && v[0] != '-' && credible(v, strong, true) && (strings.ContainsAny(v, "0123456789!@#%^&*") || !identifier(v)) {
-			add("password", from, to)
-		}
+// find looks through one line.
+func (f *programFlag) find(line string, add func(kind string, from, to int)) {
+	i := strings.Index(line, f.program)
+	if i < 0 || !strings.Contains(line[i:], f.word) {
+		return
 	}
+	j := strings.Index(line[i:], f.flag)
+	if j < 0 {
+		return
+	}
+	from, to, ok := f.value(line, i+j+len(f.flag))
+	if v := line[from:to]; ok && v != "" && v[0] != '-' && credible(v, strong, true) && (strings.ContainsAny(v, "0123456789!@#%^&*") || !identifier(v)) {
+		add("password", from, to)
+	}
+}
+
+// findUsers covers the password of -u user:password of an HTTP client.
+func findUsers(line string, add func(kind string, from, to int)) {
 	if !strings.Contains(line, "curl") && !strings.Contains(line, "http") {
 		return
 	}
-	for _, flag := range []string{"-u ", "-u", "--user ", "--user=", "--proxy-user ", "-U "} {
+	for _, flag := range [...]string{"-u", "--user ", "--user=", "--proxy-user ", "-U "} {
 		for at := 0; ; {
 			i := strings.Index(line[at:], flag)
 			if i < 0 {
@@ -68,6 +85,7 @@ func flagsOf(line string, add func(kind string, from, to int)) {
 			if ok && credible(pass, strong, true) && !strings.HasPrefix(pass, "//") {
 				add("password", from+len(user)+1, to)
 			}
+			at = max(at, to)
 		}
 	}
 }
