@@ -217,7 +217,7 @@ func valueAt(s string, i int) (from, to int, quoted bool) {
 	equals, open := false, false
 	scheme := len(s)-i > 6 && func() bool { _, ok := authScheme(s[i:min(len(s), i+16)]); return ok }()
 	blanks := 0
-	for to < len(s) && !strings.ContainsRune("\r\n\"'`<>,\\", rune(s[to])) {
+	for to < len(s) && !valueEnd[s[to]] {
 		if s[to] == ' ' || s[to] == '\t' {
 			if !scheme || blanks > 0 {
 				break
@@ -241,6 +241,9 @@ func valueAt(s string, i int) (from, to int, quoted bool) {
 
 // separator are the bytes that may stand between a name and its value; read only.
 var separator = bytesOf("=: >,|")
+
+// valueEnd are the bytes that end a value without quotes; read only.
+var valueEnd = bytesOf("\r\n\"'`<>,\\")
 
 // apart reports that a comma or a bar stands behind a name and not just behind a
 // word: ("Authorization", "Bearer …"), | API_KEY | … |.

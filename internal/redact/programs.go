@@ -24,14 +24,22 @@ var programFlags = []programFlag{
 
 // findFlags covers credentials of command-line clients: curl -u user:password.
 func findFlags(s string, add func(kind string, from, to int)) {
-	dash := strings.Contains(s, " -")
+	var letters [256]bool // of the flags in the text
+	for at := 0; ; {
+		i := strings.Index(s[at:], " -")
+		if i < 0 || at+i+2 >= len(s) {
+			break
+		}
+		at += i + 2
+		letters[s[at]] = true
+	}
 	var flags []*programFlag // of the programs that are named at all
 	for k := range programFlags {
-		if f := &programFlags[k]; (dash || f.flag[1] != '-') && strings.Contains(s, f.program) {
+		if f := &programFlags[k]; (f.flag[1] != '-' || letters[f.flag[2]]) && strings.Contains(s, f.program) {
 			flags = append(flags, f)
 		}
 	}
-	users := dash && (strings.Contains(s, "curl") || strings.Contains(s, "http"))
+	users := (letters['u'] || letters['U'] || letters['-']) && (strings.Contains(s, "curl") || strings.Contains(s, "http"))
 	if flags == nil && !users {
 		return
 	}

@@ -21,7 +21,7 @@ func findShapes(s string, add func(kind string, from, to int)) {
 			for from > i-5 && inClass(s[from-1], "w_~.-") {
 				from--
 			}
-			for to < len(s) && inClass(s[to], "w_~.-") {
+			for to < len(s) && to-i < 40 && inClass(s[to], "w_~.-") {
 				to++
 			}
 			if from == i-5 && to-i > 31 && to-i <= 36 {
