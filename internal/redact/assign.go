@@ -28,14 +28,20 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		if flag && (name == "body" || name == "value" || name == "b") && setsSecret(s[max(0, from-160):from]) {
 			kind, str = "secret", strong
 		}
-		if s[i] == ',' || s[i] == '|' || s[i] == ' ' && !flag && str != none && strings.IndexByte(name, '_') > 0 {
+		if s[i] == ':' && from > 0 && s[from-1] == ':' {
+			continue // a part of a longer name: arn:aws:…:secret:x
+		}
+		if s[i] == '(' && str == none && logsIn(name) {
+			kind, str = "credential", weak
+		}
+		if s[i] == ',' || s[i] == '(' || s[i] == '|' || s[i] == ' ' && !flag && str != none && strings.IndexByte(name, '_') > 0 {
 			str = min(str, weak) // lists and columns have names in them more often than secrets
 		}
 		if s[i] == ' ' && len(name) == 2 && strings.EqualFold(name, "by") {
 			kind, str = "password", strong
 		}
-		if len(name) == 5 && str == none && strings.EqualFold(name, "value") {
-			if name = pairedName(s, from); name == "" {
+		if str == none && (len(name) == 5 && strings.EqualFold(name, "value") || name == "default") {
+			if name = pairedName(s, from, name); name == "" {
 				continue
 			}
 			kind, str = d.nameKind(name)
@@ -58,7 +64,7 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 			continue
 		}
 		vFrom, vTo, quoted := valueAt(s, at)
-		if vFrom == vTo || s[i] == ',' && !quoted {
+		if vFrom == vTo || s[i] == ',' && !quoted || s[i] == '(' && !randomish(s[vFrom:vTo]) {
 			continue
 		}
 		if s[i] == ' ' && !flag && strings.IndexByte(name, '_') > 0 && (vTo-vFrom < 16 || !randomish(s[vFrom:vTo])) {
@@ -74,8 +80,16 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 
 // pairedName returns the name that the value at s[at:] belongs to in a list of
 // pairs: name: X, value: Y.
-func pairedName(s string, at int) string {
+func pairedName(s string, at int, member string) string {
 	head := s[max(0, at-120):at]
+	if member == "default" { // variable "db_password" {
+		_, rest, ok := strings.Cut(head, "variable \"")
+		if !ok || strings.Contains(rest, "}") {
+			return ""
+		}
+		name, _, _ := strings.Cut(rest, "\"")
+		return name
+	}
 	i := max(strings.LastIndex(head, "name"), strings.LastIndex(head, "Name"), strings.LastIndex(head, "key"), strings.LastIndex(head, "Key"))
 	if attr := max(strings.LastIndex(head, "key=\""), strings.LastIndex(head, "name=\"")); attr >= 0 {
 		i = attr // the word may stand in the name, too: key="ApiKey"
@@ -111,6 +125,9 @@ func (d *detector) value(s, kind string, str strength, name string, from, to int
 			}
 			return
 		}
+	}
+	if openAs(kind, v) {
+		return
 	}
 	if kind == "cookie" {
 		for _, c := range strings.Split(v, ";") { // name=value; name=value
@@ -196,6 +213,9 @@ func valueAt(s string, i int) (from, to int, quoted bool) {
 	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '=' || s[i] == '>') {
 		i++
 	}
+	if strings.HasPrefix(s[i:], "!!str ") { // a YAML tag
+		i += len("!!str ")
+	}
 	for i < len(s) && s[i] == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\'' || s[i+1] == '\\') {
 		i++
 	}
@@ -240,10 +260,10 @@ func valueAt(s string, i int) (from, to int, quoted bool) {
 }
 
 // separator are the bytes that may stand between a name and its value; read only.
-var separator = bytesOf("=: >,|")
+var separator = bytesOf("=: >,|(")
 
 // valueEnd are the bytes that end a value without quotes; read only.
-var valueEnd = bytesOf("\r\n\"'`<>,\\")
+var valueEnd = bytesOf("\r\n\"'`<>,\\|")
 
 // apart reports that a comma or a bar stands behind a name and not just behind a
 // word: ("Authorization", "Bearer …"), | API_KEY | … |.
@@ -251,6 +271,8 @@ func apart(s string, i int) bool {
 	switch s[i] {
 	case ',':
 		return i > 0 && (s[i-1] == '"' || s[i-1] == '\'')
+	case '(': // login("…")
+		return i > 0 && word[s[i-1]] && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\'')
 	case '|':
 		return i > 1 && (s[i-1] == ' ' || s[i-1] == '`') && (word[s[i-2]] || s[i-2] == '`')
 	}
@@ -266,6 +288,16 @@ func parameterKind(name string) (string, strength) {
 		return "url-key", weakest
 	}
 	return "", none
+}
+
+// logsIn reports the name of a function that takes a credential.
+func logsIn(name string) bool {
+	w := parts(name)
+	switch w[len(w)-1] {
+	case "login", "authenticate":
+		return true
+	}
+	return false
 }
 
 // setsSecret reports a command that stores what follows as a secret.

@@ -93,6 +93,9 @@ func (w *jsonWalk) value(ptr string, rules rules, str strength, kind string) err
 			return err
 		}
 		s := string(text)
+		if openAs(kind, s) {
+			str = none
+		}
 		if str != none && credible(s, str, true) && !wholly(s) {
 			w.mask(ptr, w.r.whole(kind, s))
 			return nil

@@ -79,8 +79,11 @@ func nameKind(name string) (string, strength) {
 		}
 		return "token", weak
 	case "key":
-		if telling := secretKey(prev); telling {
+		switch {
+		case secretKey(prev):
 			return prev + "-key", weak
+		case prev != "" && !openKey(prev):
+			return "key", weakest
 		}
 		return "", none
 	case "authorization", "auth", "credential", "credentials", "cred", "creds":
@@ -145,6 +148,18 @@ func secretKey(w string) bool {
 	return false
 }
 
+// openKey reports a word that makes the word key behind it no secret: it names a
+// place or a thing.
+func openKey(w string) bool {
+	switch w {
+	case "public", "pub", "publishable", "primary", "foreign", "cache", "sort", "partition", "row", "object", "s3", "route", "routing", "idempotency", "index", "hash", "range", "map",
+		"registry", "host", "group", "issue", "project", "translation", "i18n", "message", "event", "dedup", "dedupe", "lookup", "unique", "composite", "natural", "hot", "site", "restore",
+		"query", "json", "yaml", "config", "feature", "flag", "file", "build", "lock", "content", "image", "layer", "chunk", "asset", "version", "node", "peer", "user", "id", "known":
+		return true
+	}
+	return false
+}
+
 // runTogether is nameKind for names without separators: apikey, identitytoken.
 func runTogether(n, last string) (string, strength) {
 	switch {
@@ -193,7 +208,7 @@ func credible(v string, s strength, quoted bool) bool {
 	case strings.HasPrefix(v, "$"), yamlTag(v), strings.HasPrefix(v, "<") && strings.HasSuffix(v, ">"), strings.Contains(v, "{{"), strings.Contains(v, "${"),
 		strings.HasPrefix(v, "%") && strings.HasSuffix(v, "%"), strings.HasPrefix(v, "[") && strings.HasSuffix(v, "]"),
 		strings.HasPrefix(v, "/run/secrets/"), strings.HasPrefix(v, "/var/run/secrets"), strings.HasPrefix(v, "file:"), strings.HasPrefix(v, "vault:"),
-		(v[0] == '/' || strings.HasPrefix(v, "~/") || strings.HasPrefix(v, "./")) && strings.Count(v, "/") > 1 && !randomish(v), // a path
+		strings.HasPrefix(v, "~/"), strings.HasPrefix(v, "./"), v[0] == '/' && strings.Count(v, "/") > 1 && !randomish(v), // a path
 		strings.HasPrefix(v, "arn:"), strings.HasPrefix(v, "AWS4-HMAC"), strings.HasPrefix(v, "projects/"), strings.HasPrefix(v, "op://"), strings.HasPrefix(v, "ref+"), strings.HasPrefix(v, "ssm:"):
 		return false
 	}
@@ -242,12 +257,18 @@ func credible(v string, s strength, quoted bool) bool {
 	}
 	mixed := upper > 0 && lower > 0
 	if s == weakest {
-		return len(v) >= 18 && randomish(v)
+		return len(v) >= 18 && randomish(v) && !uuid36(v) && !strings.ContainsAny(v, ":,")
 	}
 	if strings.Contains(v, "://") || strings.ContainsAny(v, "[]{}()<>|") || len(v) < 40 && (digits == 0 || onlyNames(v)) && identifier(v) && !randomish(v) {
 		return false // a link, or the name of something: encryptionKey1024
 	}
 	return digits > 0 && letters > 0 && len(v) >= 10 || mixed && len(v) >= 16 && other == 0 || len(v) >= 24 && mixed || mixed && len(v) >= 12 && !identifier(v) || digits >= 10 && letters == 0 && len(v) >= 16
+}
+
+// openAs reports a value that its name would make secret and its form makes an
+// id or a digest.
+func openAs(kind, v string) bool {
+	return kind == "session" && uuid36(v) || kind == "key" && !(len(v) >= 32 && mixed(v))
 }
 
 // onlyNames reports that nothing stands in v but names and what joins them.

@@ -7,7 +7,7 @@ import "strings"
 // common.
 func findProse(s string, add func(kind string, from, to int)) {
 	for i := 1; i < len(s); i++ {
-		if s[i] != ' ' || !word[s[i-1]] {
+		if s[i] != ' ' && (s[i] != ':' || s[i-1]|32 != 'e' || i+1 >= len(s) || s[i+1] != ' ') || !word[s[i-1]] { // "recovery code: X"
 			continue
 		}
 		switch s[i-1] | 32 {
@@ -30,6 +30,9 @@ func findProse(s string, add func(kind string, from, to int)) {
 				break
 			}
 		}
+		if at+3 < len(s) && inClass(s[at], "d") && s[at+1] == ':' && s[at+2] == ' ' { // "unseal key 1: X"
+			at, linked = at+2, true
+		}
 		if !linked { // "password for the staging box: X"
 			if n := strings.IndexAny(s[at:min(len(s), at+64)], ":\n,.;=\"'`(<{"); n > 0 && s[at+n] == ':' && strings.HasPrefix(s[at:], "for ") && strings.HasPrefix(s[at+n:], ": ") {
 				at, linked = at+n+1, true
@@ -48,7 +51,7 @@ func findProse(s string, add func(kind string, from, to int)) {
 		if len(v) < 8 || !credible(v, str, quoted) || strings.Contains(v, "://") || strings.HasPrefix(v, "/") {
 			continue
 		}
-		if !linked && (len(v) < 16 || !randomish(v)) || linked && !strings.ContainsAny(v, "0123456789") && identifier(v) {
+		if !linked && (len(v) < 12 || len(v) < 16 && kind != "password" || !randomish(v) && identifier(v)) || linked && !strings.ContainsAny(v, "0123456789") && identifier(v) {
 			continue
 		}
 		add(kind, vFrom, vFrom+len(v))
@@ -66,9 +69,13 @@ func proseName(w, before string) string {
 		return "token"
 	case "apikey":
 		return "api-key"
+	case "code":
+		if b := strings.ToLower(strings.TrimRight(before, " ")); strings.HasSuffix(b, "recovery") || strings.HasSuffix(b, "backup") {
+			return "recovery-code"
+		}
 	case "key":
 		b := strings.ToLower(strings.TrimRight(before, " -_"))
-		for _, w := range []string{"api", "secret", "access", "private", "account", "signing", "encryption", "auth", "license", "master", "deploy"} {
+		for _, w := range []string{"api", "secret", "access", "private", "account", "signing", "encryption", "auth", "license", "master", "deploy", "unseal", "recovery", "root", "use", "bot"} {
 			if strings.HasSuffix(b, w) {
 				return "api-key"
 			}

@@ -33,6 +33,8 @@ func plainValue(s string) bool {
 	return false
 }
 
+func uuid36(s string) bool { return len(s) == 36 && uuid(s) }
+
 func uuid(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if dash := i == 8 || i == 13 || i == 18 || i == 23; dash != (s[i] == '-') || !dash && !inClass(s[i], "h") {
