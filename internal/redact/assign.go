@@ -21,7 +21,7 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		if name == "" || s[i] == ' ' && !flag && !valueFollows(name) {
 			continue
 		}
-		kind, str := d.nameKind(name)
+		kind, str := nameKind(name)
 		if str == none && from > 0 && (s[from-1] == '?' || s[from-1] == '&') {
 			kind, str = parameterKind(name)
 		}
@@ -44,7 +44,7 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 			if name = pairedName(s, from, name); name == "" {
 				continue
 			}
-			kind, str = d.nameKind(name)
+			kind, str = nameKind(name)
 		}
 		if len(d.names) > 0 && d.names[flat(name)] {
 			kind, str = "named", strong

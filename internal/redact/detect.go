@@ -10,7 +10,6 @@ type detector struct {
 	names map[string]bool
 	exact *exactSet
 	depth int
-	kinds map[string]namedKind
 }
 
 // maxLayers is how many layers of encoding are opened.

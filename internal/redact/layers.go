@@ -28,8 +28,9 @@ func unwrapped(s string) (view, bool) {
 	if !wrapped(s) {
 		return view{}, false
 	}
-	v := view{}
+	v := view{from: make([]int32, 0, len(s)), to: make([]int32, 0, len(s))}
 	var b strings.Builder
+	b.Grow(len(s))
 	emit := func(t string, from, to int) {
 		for range len(t) {
 			v.from = append(v.from, int32(from))
@@ -227,17 +228,10 @@ func (d *detector) encoded(s string, add func(kind string, from, to int)) {
 		if from >= 7 && s[from-7:from] == "base64," && mediaURL(s, from) {
 			continue
 		}
-		body := strings.Map(func(r rune) rune {
-			switch r {
-			case '-':
-				return '+'
-			case '_':
-				return '/'
-			case '\n', '\r', ' ', '\t':
-				return -1
-			}
-			return r
-		}, s[from:to])
+		body := s[from:to]
+		if strings.ContainsAny(body, "-_\n\r \t") {
+			body = strings.Map(standardBase64, body)
+		}
 		if isHex && len(body)%2 == 0 {
 			if raw, err := hex.DecodeString(body); err == nil && d.holds(raw) {
 				add("encoded", from, to)
@@ -250,6 +244,19 @@ func (d *detector) encoded(s string, add func(kind string, from, to int)) {
 			add("encoded", from, end)
 		}
 	}
+}
+
+// standardBase64 maps the URL-safe alphabet to the other one and drops line ends.
+func standardBase64(r rune) rune {
+	switch r {
+	case '-':
+		return '+'
+	case '_':
+		return '/'
+	case '\n', '\r', ' ', '\t':
+		return -1
+	}
+	return r
 }
 
 // wrappedBody returns where a body ends whose first line ends at s[at:]: lines of

@@ -55,7 +55,7 @@ const (
 
 // nameKind tells what a value of the name is.
 func nameKind(name string) (string, strength) {
-	if len(name) > 128 {
+	if len(name) > 128 || !tellingEnd(name) {
 		return "", none
 	}
 	w := parts(name)
@@ -116,25 +116,25 @@ func nameKind(name string) (string, strength) {
 	return runTogether(flat(name), last)
 }
 
-// nameKind is the function of that name; the texts that agents handle repeat
-// their names, so the last few answers are kept.
-func (d *detector) nameKind(name string) (string, strength) {
-	if k, ok := d.kinds[name]; ok {
-		return k.kind, k.str
+// tellingEnd reports whether a name may be one of nameKind's by its last letters:
+// nearly every name of a text is not.
+func tellingEnd(name string) bool {
+	n := len(name)
+	if n < 2 || !word[name[n-1]] {
+		return n >= 2
 	}
-	if d.kinds == nil || len(d.kinds) > 512 {
-		d.kinds = map[string]namedKind{}
+	if name[n-2]|32 == 'p' && name[n-1]|32 == 'w' {
+		return true
 	}
-	var k namedKind
-	k.kind, k.str = nameKind(name)
-	d.kinds[name] = k
-	return k.kind, k.str
-}
-
-// namedKind is an answer of nameKind.
-type namedKind struct {
-	kind string
-	str  strength
+	if n < 3 {
+		return false
+	}
+	switch string([]byte{name[n-3] | 32, name[n-2] | 32, name[n-1] | 32}) {
+	case "ord", "rds", "swd", "ase", "pwd", "ort", "ena", "ass", "psk", "uth", "ret", "ets", "ken", "ens", "jwt", "pat", "rer", "key",
+		"ion", "ial", "als", "red", "eds", "kie", "ies", "sas", "sig", "ure", "nic", "otp", "sid", "nid":
+		return true
+	}
+	return false
 }
 
 // secretKey reports a word that makes the word key behind it a secret one.
