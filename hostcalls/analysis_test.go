@@ -67,6 +67,17 @@ func TestFindSecrets(t *testing.T) {
 		t.Errorf("%d secrets, truncated %v", len(reply.Secrets), reply.Truncated)
 	}
 	u.code(Invalid, "find_secrets", "\xff")
+	// The whole detector answers: forms, names, layers, prose, own tokens.
+	for text, kind := range map[string]string{
+		"PASSWORD=hunter22x": "password", "the password is Tr0ub4dor99x": "password", "dump 414b494141485332544e51334153425336335732": "encoded",
+		"d: QUtJQUFIUzJUTlEzQVNCUzYzVzI=": "encoded", `{"a":"{\"t\":\"\\u0041KIAAHS2TNQ3ASBS63W2\"}"}`: "aws-access-key",
+		"blt_q8Zr2LmX0pTvW4aaq8Zr2LmX0pTvW4aaq8Zr2LmX0p1": "belay-lease", "postgres://u:S3cr3tzz9@h/db": "url-password",
+	} {
+		u.do("find_secrets", text)
+		if reply := decodeReply[SecretsReply](u); len(reply.Secrets) != 1 || reply.Secrets[0].Kind != kind {
+			t.Errorf("%q: %+v", text, reply)
+		}
+	}
 }
 
 func TestPatternMatch(t *testing.T) {

@@ -73,6 +73,15 @@ func unwrapped(s string) (view, bool) {
 				continue
 			}
 			t := s[i+n]
+			if t == 'u' && i+n+4 < len(s) { // escaped once more: JSON in JSON
+				if r, ok := hex4(s[i+n+1 : i+n+5]); ok {
+					if !hidden(r) {
+						emit(string(r), i, i+n+5)
+					}
+					i += n + 5
+					continue
+				}
+			}
 			switch t {
 			case 'n', 'r', 't':
 				emit("\n", i, i+n+1)
