@@ -18,6 +18,7 @@ const keySize = 32
 type keyring struct {
 	digests audit.Keys
 	redact  []byte // placeholders of covered secrets
+	lease   []byte // hashes tokens of leases
 	cache   []byte // authenticates compiled code
 	events  *eventlog.Key
 }
@@ -35,6 +36,9 @@ func openKeys(dir string) (*keyring, error) {
 		}
 	}
 	if k.redact, err = key(dir, "redact"); err != nil {
+		return nil, err
+	}
+	if k.lease, err = key(dir, "lease"); err != nil {
 		return nil, err
 	}
 	if k.cache, err = key(dir, "cache"); err != nil {

@@ -35,6 +35,7 @@ type chain struct {
 	retried  bool
 	stateNow map[stateKey]bool // keys that this attempt has read
 
+	lent        []staged // what turns that count have done with leases
 	stateReads  []StateRead
 	stateWrites []StateWrite
 }
@@ -198,6 +199,7 @@ type turnResult struct {
 	trust   bool
 	start   time.Time     // zero when its input could not even be built
 	nested  time.Duration // that hooks took which ran on its behalf
+	lent    []staged      // what it did with leases
 }
 
 // took is what the turn counts against the chain's time.
@@ -261,6 +263,11 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 	if c.i.k.o.Tools != nil {
 		turn.Session.Tools = calls
 	}
+	var ledger *turnLedger
+	if !b.ahead { // one that may run ahead has no such calls, and would read what others are about to change
+		ledger = c.ledger(b, &view)
+		turn.Session.Leases = ledger
+	}
 	if c.i.tape.on() {
 		r.budget, r.action, r.seed, r.trace = fuel, view.Action, turn.Session.Seed, new(hostcalls.Trace)
 		turn.Session = turn.Session.Record(r.trace)
@@ -278,6 +285,10 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 	}()
 	out, err := b.loaded.Hook.Run(context.WithValue(ctx, turnKey{}, scope), turn)
 	r.outcome = out
+	if ledger != nil {
+		r.lent = ledger.done
+		r.outcome.Notes = append(slices.Clone(r.outcome.Notes), ledger.notes...)
+	}
 	if err != nil {
 		if r.fault = phases.FaultOf(err); r.fault == nil {
 			r.fault = phases.NewFault(phases.KindTrap, "the hook could not be run", err)
@@ -351,6 +362,7 @@ func (c *chain) count(b *binding, pass phases.Pass, r turnResult) {
 	}
 	c.acted[b.spec.Name] = true
 	c.takeState(b, &r.outcome)
+	c.takeLeases(b, r.lent)
 }
 
 func (c *chain) report(b *binding, pass phases.Pass, r turnResult, res phases.TurnResult, notes []string) phases.HookReport {

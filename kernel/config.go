@@ -47,6 +47,10 @@ type Config struct {
 	// means DefaultChainBudget. Observing hooks have the same budget once more.
 	ChainBudget time.Duration
 
+	RequireLease []RequireLease // what takes a lease
+	LeaseRules   []LeaseRule    // answers to requests for leases, the first that fits
+	MaxLeaseTTL  time.Duration  // the longest lease that a hook may make; 0 means leases.DefaultMaxTTL
+
 	Approvals ApprovalSettings // the queue of what people decide
 	Reviewers []Reviewer       // whose decisions count
 }

@@ -190,6 +190,13 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 	if err != nil {
 		rf = err
 	}
+	lent, err := i.lend(context.WithoutCancel(ctx), c, &v)
+	if errors.Is(err, ErrConflict) {
+		return v, err
+	}
+	if err != nil {
+		rf = err
+	}
 	w, err := i.wrote(run, &v, c)
 	if err != nil {
 		blockVerdict(&v, phases.KindAudit, kernelName, "the metadata could not be redacted")
@@ -212,6 +219,9 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 		}
 	}
 	q.into(&b, i.k, i, &v, &rec)
+	if err := lent.into(&b, i, &v); err != nil {
+		return i.refuse(ctx, phases.NewFault(phases.KindAudit, "what is done with leases could not be redacted", err))
+	}
 	if !i.o.Unblockable && c.latched == nil {
 		b.Unlatched = &i.session
 	}

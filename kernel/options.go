@@ -11,6 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -84,6 +85,14 @@ type Options struct {
 	// of post_tool left them. Otherwise secrets are covered in them, as in the record.
 	RawToolResults bool
 
+	// LeaseKey hashes the tokens of leases: 32 bytes. Nil means one that lives as long
+	// as the process.
+	LeaseKey []byte
+
+	// Boot is a clock that nobody can set, for the ends of leases. Nil means the
+	// system's.
+	Boot BootClock
+
 	// Sequential keeps validators from running ahead in parallel. Verdict and
 	// events are the same either way.
 	Sequential bool
@@ -129,6 +138,12 @@ type InvokeOptions struct {
 	Seed *[32]byte
 }
 
+// BootClock names the boot of the machine and says how long ago it was; "" when
+// there is no such clock. Safe for concurrent use.
+type BootClock interface {
+	Boot() (id string, since time.Duration)
+}
+
 type systemClock struct{}
 
 func (systemClock) Now() time.Time { return time.Now() }
@@ -148,6 +163,13 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.NewID == nil {
 		o.NewID = newUUID
+	}
+	if o.Boot == nil {
+		o.Boot = leases.SystemClock{}
+	}
+	if o.LeaseKey == nil {
+		o.LeaseKey = make([]byte, 32)
+		rand.Read(o.LeaseKey) // never fails: the runtime ends the process instead
 	}
 	if o.Digester == nil {
 		keys := audit.Keys{}

@@ -26,6 +26,10 @@ type snapshot struct {
 	ceiling  phases.Scopes
 	budget   time.Duration
 
+	requireLease []RequireLease
+	leaseRules   []leaseRule
+	maxLease     time.Duration
+
 	approvals approvals.Settings
 	authority approvals.Authority
 
@@ -97,6 +101,9 @@ func newSnapshot(ctx context.Context, cfg *Config, loader Loader) (*snapshot, er
 			return nil, fmt.Errorf("%w: require: %w", ErrConfig, err)
 		}
 		s.require = append(s.require, q)
+	}
+	if err := s.setLeases(cfg); err != nil {
+		return nil, err
 	}
 	for i := range cfg.Bindings {
 		b := load(ctx, cfg.Bindings[i], i, loader)

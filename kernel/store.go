@@ -143,16 +143,16 @@ type Batch struct {
 	TouchRun    *phases.RunKey // marks the run as used without changing it
 	StateReads  []StateRead
 	StateWrites []StateWrite
-	Unlatched   *SessionKey  // the batch holds only while this session is not latched
-	Latch       *Latch       // set, unless the session is latched already: the first reason stays
-	ClearLatch  *SessionKey  // ErrConflict when there is none
+	Unlatched   *SessionKey // the batch holds only while this session is not latched
+	Latch       *Latch      // set, unless the session is latched already: the first reason stays
+	ClearLatch  *SessionKey // ErrConflict when there is none
 
 	// Compact gives up the contents of events 1 to this number; the batch's first
 	// event announces that. They are removed by Log.LogRemove. ErrConflict when
 	// there are not so many events, or as many were given up before. 0: none.
-	Compact int64
-	Approvals   []ApprovalOp // in order; ErrConflict when a step does not fit
-	Leases      []leases.Op  // in order; ErrConflict when what one rests on does not hold any more
+	Compact   int64
+	Approvals []ApprovalOp // in order; ErrConflict when a step does not fit
+	Leases    []leases.Op  // in order; ErrConflict when what one rests on does not hold any more
 }
 
 // ApprovalOp is one step of one item in the queue.

@@ -35,11 +35,21 @@ type Op struct {
 	ID string // also of Renew, Revoke, RevokePrefix
 	By Holder
 
+	// Owner bounds Revoke and RevokePrefix to leases of this credential, and those
+	// of none; "" means all. Runtime counts with it.
+	Owner   string
+	Runtime string
+
 	// Renew: the new end. Holds only if the lease and its parents are usable, and
 	// the parent lasts as long.
 	Until     time.Time
 	Boot      string
 	BootUntil time.Duration
+}
+
+// Reaches reports whether a Revoke or RevokePrefix may touch the lease.
+func (op *Op) Reaches(l *Lease) bool {
+	return op.Owner == "" || l.Holder.Runtime == op.Runtime && (l.Holder.Credential == "" || l.Holder.Credential == op.Owner)
 }
 
 // Store shows leases to a Ledger. Implementations are safe for concurrent use.

@@ -127,11 +127,11 @@ func (t *Table) Apply(op *Op) error {
 		l.ExpiresAt, l.Boot, l.BootUntil = op.Until.UTC().Round(0), op.Boot, op.BootUntil
 		t.rows[op.ID] = l
 	case OpRevoke, OpRevokePrefix:
-		if _, ok := t.rows[op.ID]; !ok && op.Kind == OpRevoke {
+		if l, ok := t.rows[op.ID]; op.Kind == OpRevoke && (!ok || !op.Reaches(&l)) {
 			return ErrStale
 		}
 		for id, l := range t.rows {
-			if (id == op.ID || Below(op.ID, id)) && l.State == Active {
+			if (id == op.ID || Below(op.ID, id)) && l.State == Active && op.Reaches(&l) {
 				l.State = Revoked
 				t.rows[id] = l
 			}

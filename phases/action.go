@@ -91,7 +91,8 @@ type Child struct {
 	Agent  string   `json:"agent"`
 	Prompt string   `json:"prompt,omitzero"`
 	Model  string   `json:"model,omitzero"`
-	Tools  []string `json:"tools,omitzero"` // a rewrite may only drop entries
+	Tools  []string `json:"tools,omitzero"`  // a rewrite may only drop entries
+	Leases []string `json:"leases,omitzero"` // ids of the parent's leases that are passed on, attenuated; none by default
 }
 
 // SpawnAction is a child agent about to start. The child's scopes are the

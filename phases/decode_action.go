@@ -236,6 +236,12 @@ func (c *actionCheck) spawn(a *SpawnAction) {
 	for i, t := range a.Child.Tools {
 		c.name(Join("/child/tools", fmt.Sprint(i)), t, MaxIDBytes, true)
 	}
+	if len(a.Child.Leases) > MaxChildLeases {
+		c.refuse("/child/leases", "more than %d leases", MaxChildLeases)
+	}
+	for i, l := range a.Child.Leases {
+		c.name(Join("/child/leases", fmt.Sprint(i)), l, MaxIDBytes, true)
+	}
 	if a.Depth < 0 {
 		c.refuse("/depth", "must not be negative")
 	}

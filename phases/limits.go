@@ -22,6 +22,7 @@ const (
 	MaxPatternBytes   = 4 << 10   // one scope pattern
 	MaxMatcherBytes   = 1 << 10   // one matcher
 	MaxRetries        = 10        // the largest "max" of a retry
+	MaxChildLeases    = 32        // leases passed on to a child agent
 	MaxArtifactName   = 256       // an artifact's name
 	MaxMediaTypeBytes = 128       // an artifact's media type
 )

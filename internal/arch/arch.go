@@ -43,7 +43,7 @@ func layers() map[string][]string {
 		"internal/audit":         {"phases", "internal/redact"},
 		"internal/approvals":     {"phases", "tiers"},
 		"kernel":                 {"phases", "tiers", "leases", "hostcalls", "internal/sandbox", "internal/redact", "internal/audit", "internal/approvals"},
-		"internal/config":        {"phases", "tiers", "internal/strictyaml", "internal/approvals"},
+		"internal/config":        {"phases", "tiers", "leases", "internal/strictyaml", "internal/approvals"},
 		"internal/telemetry":     {"phases", "kernel"},
 		"internal/export":        {"phases"},
 		"internal/eventlog":      {"phases", "kernel"},

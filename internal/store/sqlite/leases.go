@@ -114,7 +114,7 @@ func writeLeases(c *conn, ops []leases.Op) error {
 
 func revokeLeases(c *conn, op *leases.Op) error {
 	if op.Kind == leases.OpRevoke {
-		there, err := exists(c, "SELECT 1 FROM leases WHERE id = ?", op.ID)
+		there, err := exists(c, "SELECT 1 FROM leases WHERE id = ? AND (? = '' OR credential IN ('', ?) AND runtime = ?)", op.ID, op.Owner, op.Owner, op.Runtime)
 		if err != nil {
 			return err
 		}
@@ -123,7 +123,8 @@ func revokeLeases(c *conn, op *leases.Op) error {
 		}
 	}
 	from, to := below(op.ID)
-	return c.exec("UPDATE leases SET state = 'revoked' WHERE (id = ? OR id > ? AND id < ?) AND state = 'active'", op.ID, from, to)
+	return c.exec("UPDATE leases SET state = 'revoked' WHERE (id = ? OR id > ? AND id < ?) AND state = 'active' AND (? = '' OR credential IN ('', ?) AND runtime = ?)",
+		op.ID, from, to, op.Owner, op.Owner, op.Runtime)
 }
 
 func exists(c *conn, sql string, args ...any) (found bool, err error) {

@@ -1,0 +1,237 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/leases"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Request implements hostcalls.LeaseLedger: an operator's rule answers it, or a
+// person, or a trusted hook that mints a lease for it. The same request (of the
+// same hook, for the same holder) is the same question; once it is approved, the next
+// call gets the lease, whose time begins then.
+func (t *turnLedger) Request(ctx context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
+	var doc requestDocument
+	err := strictLease(request, &doc)
+	if err == nil {
+		err = doc.Check(leases.Rule{MaxTTL: leases.MaxLifetime})
+	}
+	if err == nil && (doc.Reason == "" || doc.ID != "") {
+		err = &leases.Error{Class: leases.ErrInvalid, Text: "a request has a reason, and no id"}
+	}
+	if err != nil {
+		return nil, refusal(err)
+	}
+	if doc.Parent != "" { // a parent that is somebody else's is no parent
+		who := t.c.i.holder()
+		if _, err := t.book.Get(ctx, doc.Parent, &who); err != nil {
+			return nil, refusal(err)
+		}
+	}
+	for n := range t.c.i.snap.leaseRules {
+		r := &t.c.i.snap.leaseRules[n]
+		if !r.fits(&doc.Request, t.view.Agent) {
+			continue
+		}
+		switch r.Decision {
+		case LeaseGrant:
+			s := staged{what: "minted", issuer: leases.Issuer{Kind: leases.ByRule, Hook: t.b.spec.Name, Digest: t.b.digest, Invocation: t.c.i.inv.ID},
+				notes: []string{"granted by " + ruleName(r.n)}}
+			v, err := t.makeWithin(ctx, doc.Request, s, leases.Rule{MaxTTL: r.MaxTTL})
+			return reply(v, err)
+		case LeaseDeny:
+			t.stage(staged{what: "refused", always: true, lease: t.wanted(&doc.Request), issuer: leases.Issuer{Kind: leases.ByRule}, notes: []string{"denied by " + ruleName(r.n)}})
+			return nil, refusal(&leases.Error{Class: leases.ErrWider, Text: "denied by the operator's rules"})
+		}
+		break
+	}
+	return t.ask(ctx, &doc)
+}
+
+func (t *turnLedger) makeWithin(ctx context.Context, r leases.Request, s staged, rule leases.Rule) (*LeaseView, error) {
+	m, err := t.book.Mint(ctx, r, t.c.i.holder(), s.issuer, rule)
+	if err != nil {
+		return nil, err
+	}
+	op := m.Op
+	s.op, s.lease = &op, op.Lease
+	t.stage(s)
+	return viewLease(&op.Lease, op.At, m.Token), nil
+}
+
+// wanted is a request in the form of a lease, for the record.
+func (t *turnLedger) wanted(r *leases.Request) leases.Lease {
+	return leases.Lease{Holder: t.c.i.holder(), Capability: r.Capability, Scope: *r.Scope, MaxTTLS: max(r.TTLS, r.MaxTTLS), MaxUses: max(r.MaxUses, 1), Parent: r.Parent}
+}
+
+// requestKey files the same request under the same key.
+func (t *turnLedger) requestKey(r *leases.Request) (string, error) {
+	who := t.c.i.holder()
+	norm := *r
+	scope := r.Scope.Normalize()
+	norm.Scope, norm.MaxUses = &scope, max(r.MaxUses, 1)
+	raw, err := json.Marshal(struct {
+		Holder leases.Holder  `json:"holder"`
+		Hook   string         `json:"hook"`
+		Digest string         `json:"digest"`
+		Lease  leases.Request `json:"lease"`
+	}{who, t.b.spec.Name, t.b.digest, norm}, json.Deterministic(true))
+	return t.c.i.k.approvalKey("lease\x00"+string(raw), who.Credential), err
+}
+
+// ask puts the request into the queue, or says what has come of it.
+func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Value, error) {
+	i := t.c.i
+	key, err := t.requestKey(&doc.Request)
+	if err != nil {
+		return nil, err
+	}
+	for n := range t.done { // asked in this very turn
+		for _, q := range t.done[n].question {
+			if q.Create != nil && q.Create.Key == key {
+				return pending(q.Create)
+			}
+			if t.done[n].key == key {
+				return nil, refusal(&leases.Error{Class: leases.ErrInvalid, Text: "asked for and given in this very turn"})
+			}
+		}
+	}
+	it, err := i.k.o.Store.ApprovalByKey(ctx, approvals.KindLease, key)
+	if err != nil {
+		return nil, err
+	}
+	s := staged{what: "requested", always: true, lease: t.wanted(&doc.Request), issuer: t.issuer()}
+	if it != nil {
+		switch st := it.At(i.now); {
+		case st.State == approvals.Pending:
+			return pending(it)
+		case st.State == approvals.Approved:
+			return t.approved(ctx, doc, it, key)
+		case st.Holds(i.now):
+			return nil, refusal(&leases.Error{Class: leases.ErrWider, Text: "a person has denied it"})
+		case st.State == approvals.Expired && it.State != approvals.Expired:
+			op, e := i.k.expireApproval(it, i.now, i.snap.revision)
+			s.question, s.events = append(s.question, op), append(s.events, e)
+		}
+	}
+	u, err := i.k.o.Store.ApprovalUsage(ctx, approvals.KindLease, i.requester(), i.now)
+	if err != nil {
+		return nil, err
+	}
+	if u.Full(i.snap.approvals.Quota) {
+		return nil, refusal(&leases.Error{Class: leases.ErrQuota, Text: approvals.ErrQuota.Error()})
+	}
+	fresh, err := t.question(doc, key)
+	if err != nil {
+		return nil, err
+	}
+	s.question = append(s.question, ApprovalOp{Create: fresh, Quota: i.snap.approvals.Quota})
+	s.events = append(s.events, i.k.approvalEvent(fresh, "requested", i.now, i.snap.revision))
+	t.stage(s)
+	return pending(fresh)
+}
+
+func pending(it *Approval) (jsontext.Value, error) {
+	doc, err := json.Marshal(pendingReply{Approval: it.ID, Expires: it.Expires})
+	if err != nil {
+		return nil, err
+	}
+	return nil, &hostcalls.Refusal{Errno: hostcalls.Pending, Reply: doc}
+}
+
+// question is what a person is shown of a request: redacted, like all that is stored.
+func (t *turnLedger) question(doc *requestDocument, key string) (*Approval, error) {
+	i := t.c.i
+	raw, err := json.Marshal(&doc.Request, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	terms, masked, err := i.k.o.Redactor.JSON(raw)
+	if err != nil {
+		return nil, err
+	}
+	reason, err := i.k.o.Redactor.Text(phases.SafeText(doc.Reason, phases.MaxReasonBytes))
+	if err != nil {
+		return nil, err
+	}
+	it := &Approval{
+		ID: i.k.o.NewID(i.now), Kind: approvals.KindLease, Key: key, State: approvals.Pending, By: i.requester(),
+		Created: i.now.UTC().Round(0), Expires: i.now.Add(i.snap.approvals.Timeout).UTC().Round(0),
+		Invocation: i.inv.ID, Phase: i.inv.Phase, Tool: i.inv.Tool(), Reason: reason, Details: terms,
+		Hooks: []approvals.Asking{{Hook: t.b.spec.Name, Digest: t.b.digest, Reason: reason}},
+	}
+	for _, m := range masked {
+		it.Notes = append(it.Notes, "covered: /details"+m)
+	}
+	return it, nil
+}
+
+// approved makes the lease that a person has approved. The approval is used up with it.
+func (t *turnLedger) approved(ctx context.Context, doc *requestDocument, it *Approval, key string) (jsontext.Value, error) {
+	i := t.c.i
+	op, e, err := i.k.useApproval(ctx, i.snap, it, i.now)
+	if err != nil {
+		return nil, err
+	}
+	s := staged{what: "minted", issuer: leases.Issuer{Kind: leases.ByPerson, Person: it.Decision.By, Hook: t.b.spec.Name, Digest: t.b.digest, Invocation: i.inv.ID},
+		key: key, question: []ApprovalOp{op}, events: []phases.Event{e}, notes: []string{"approval " + it.ID}}
+	return reply(t.makeWithin(ctx, doc.Request, s, leases.Rule{MaxTTL: leases.MaxLifetime}))
+}
+
+// waiting lists the requests of the invocation's credential that wait for a decision.
+func (t *turnLedger) waiting(ctx context.Context) ([]LeaseRequest, error) {
+	i := t.c.i
+	list, err := i.k.o.Store.Approvals(ctx, approvals.Query{Kind: approvals.KindLease, State: approvals.Pending, Owner: i.requester().Credential, NotDueAt: i.now})
+	out := []LeaseRequest{}
+	for n := range list {
+		it := &list[n]
+		if it.By.Runtime != i.inv.Runtime || it.By.Session != i.inv.Session {
+			continue
+		}
+		q := LeaseRequest{ID: it.ID, Reason: it.Reason, Expires: it.Expires}
+		if len(it.Hooks) > 0 {
+			q.Hook = it.Hooks[0].Hook
+		}
+		if json.Unmarshal(it.Details, &q.Lease) == nil { // what was covered in it may not decode
+			out = append(out, q)
+		}
+	}
+	return out, err
+}
+
+// asked returns a request that waits, and makes its holder the holder.
+func (t *turnLedger) asked(ctx context.Context, id string, holder *leases.Holder) (*Approval, *leases.Request, error) {
+	i := t.c.i
+	unknown := &leases.Error{Class: leases.ErrUnknown, Text: "no such request"}
+	it, err := i.k.o.Store.Approval(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if it == nil || it.Kind != approvals.KindLease || it.At(i.now).State != approvals.Pending ||
+		it.By.Credential != holder.Credential || it.By.Runtime != holder.Runtime || it.By.Session != i.inv.Session {
+		return nil, nil, unknown
+	}
+	var r leases.Request
+	if err := json.Unmarshal(it.Details, &r); err != nil || r.Scope == nil {
+		return nil, nil, errors.Join(unknown, err)
+	}
+	holder.Session, holder.Agent = it.By.Session, it.By.Agent
+	return it, &r, nil
+}
+
+// within says whether a lease that answers a request is contained in it.
+func within(r, asked *leases.Request) error {
+	have := leases.Lease{Capability: asked.Capability}
+	if r.Scope == nil || !have.CoversCapability(r.Capability) || !asked.Scope.Contains(*r.Scope) ||
+		max(r.TTLS, r.MaxTTLS) > max(asked.TTLS, asked.MaxTTLS) || max(r.MaxUses, 1) > max(asked.MaxUses, 1) {
+		return &leases.Error{Class: leases.ErrWider, Text: "more than was asked for"}
+	}
+	return nil
+}
