@@ -260,7 +260,7 @@ func (b *Belay) open(ctx context.Context) error {
 	}
 	home, _ := os.UserHomeDir()
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
-		Store: b.sinks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, Observer: b.o.Observer, Recorder: b.o.Recorder, Clock: b.o.Clock, Logger: b.log,
+		Store: b.sinks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, Observer: b.o.Observer, Recorder: b.o.Recorder, Clock: b.o.Clock, Logger: b.log,
 		Tools: b.o.Tools, IntentDir: b.intentDir(), Files: osFiles{}, Home: home, SpoolPath: filepath.Join(b.dir, spoolName), UnsafeFailOpen: b.o.UnsafeFailOpen,
 	})
 	return err
@@ -275,6 +275,7 @@ func (b *Belay) kernelConfig() *kernel.Config {
 	}
 	cfg := &kernel.Config{Revision: b.revision(), Ceiling: b.file.Scopes, ChainBudget: time.Duration(b.file.Limits.ChainMS) * time.Millisecond}
 	b.approvalConfig(cfg)
+	b.leaseConfig(cfg)
 	for _, c := range b.file.Enabled() {
 		cfg.Bindings = append(cfg.Bindings, specOf(c))
 	}

@@ -72,6 +72,10 @@ type File struct {
 	Limits  Limits        `json:"limits,omitzero"`
 	Events  Events        `json:"events,omitzero"`
 
+	RequireLease []RequireLease `json:"require_lease,omitzero"`
+	LeaseRules   []LeaseRule    `json:"lease_rules,omitzero"`
+	Leases       Leases         `json:"leases,omitzero"`
+
 	Approvals  Approvals  `json:"approvals,omitzero"`
 	Reviewers  []Reviewer `json:"reviewers,omitzero"`
 	SingleUser SingleUser `json:"single_user,omitzero"`
@@ -172,6 +176,9 @@ func (f *File) validate(doc *strictyaml.Document) error {
 		if err := r.validate(c, fmt.Sprintf("/require/%d", i), names); err != nil {
 			return err
 		}
+	}
+	if err := f.validateLeases(c); err != nil {
+		return err
 	}
 	if err := f.Scopes.Validate(); err != nil {
 		return c.errorf("/scopes", "%v", err)
