@@ -123,6 +123,8 @@ type Belay struct {
 
 	finished bool // by Close
 
+	compacting sync.Mutex // one compaction at a time
+
 	mu   sync.Mutex // guards what Reload changes
 	file *config.File
 	rev  string

@@ -12,13 +12,15 @@ import (
 // Status says whether belay can do its work.
 type Status struct {
 	Dir      string         `json:"dir"`
-	Revision string         `json:"revision"` // of configuration and trust policy in use, as in verdicts
-	Engine   string         `json:"engine"`   // compiler or interpreter
-	LastSeq  int64          `json:"last_seq"` // number of the newest event
-	Healthy  bool           `json:"healthy"`  // false: every action is blocked
-	Health   Health         `json:"health"`   // the same in three steps
-	Problems []string       `json:"problems"` // why it is not healthy
-	Warnings []string       `json:"warnings"` // why it is degraded
+	Revision string         `json:"revision"`              // of configuration and trust policy in use, as in verdicts
+	Engine   string         `json:"engine"`                // compiler or interpreter
+	LastSeq  int64          `json:"last_seq"`              // number of the newest event
+	Gone     int64          `json:"compacted,omitzero"`    // events 1 to this number have no contents any more
+	GoneBy   int64          `json:"compacted_by,omitzero"` // the event that announces that
+	Healthy  bool           `json:"healthy"`               // false: every action is blocked
+	Health   Health         `json:"health"`                // the same in three steps
+	Problems []string       `json:"problems"`              // why it is not healthy
+	Warnings []string       `json:"warnings"`              // why it is degraded
 	Sinks    []SinkStatus   `json:"sinks"`
 	Latches  []kernel.Latch `json:"latches"`
 }
@@ -80,6 +82,9 @@ func (b *Belay) Status(ctx context.Context) (Status, error) {
 	}
 	if len(newest) > 0 {
 		s.LastSeq = newest[0].Seq
+	}
+	if s.Gone, s.GoneBy, err = b.Compacted(ctx); err != nil {
+		return s, err
 	}
 	latches, err := b.Latches(ctx)
 	if err != nil {

@@ -133,6 +133,20 @@ func (c *Client) ClearLatch(ctx context.Context, s Session) error {
 	return c.call(ctx, request{method: http.MethodPost, path: "/v1/latches/clear", body: body, roles: []Role{RoleAdmin}}, &s)
 }
 
+// Compact removes the contents of old events, and that is recorded. It takes RoleAdmin.
+func (c *Client) Compact(ctx context.Context, o Compaction) (Compacted, error) {
+	var r Compacted
+	err := c.call(ctx, request{method: http.MethodPost, path: "/v1/events/compact", body: mustJSON(o), roles: []Role{RoleAdmin}}, &r)
+	return r, err
+}
+
+// Compacted says which events have no contents any more: 1 to through, as the event of
+// number event announces.
+func (c *Client) Compacted(ctx context.Context) (through, event int64, err error) {
+	s, err := c.Status(ctx)
+	return s.Gone, s.GoneBy, err
+}
+
 // Reload has the daemon take its configuration into use anew. It takes RoleAdmin.
 // When that fails, the one before stays in use.
 func (c *Client) Reload(ctx context.Context) (Reloaded, error) {

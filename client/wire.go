@@ -32,13 +32,15 @@ func Roles() []Role { return []Role{RoleInvoke, RoleReview, RoleAdmin} }
 // Status says whether belay can do its work.
 type Status struct {
 	Dir      string   `json:"dir"`
-	Revision string   `json:"revision"` // of configuration and trust policy in use, as in verdicts
-	Engine   string   `json:"engine"`   // compiler or interpreter
-	LastSeq  int64    `json:"last_seq"` // number of the newest event
-	Healthy  bool     `json:"healthy"`  // false: every action is blocked
-	Health   string   `json:"health"`   // ok, degraded or failing
-	Problems []string `json:"problems"` // why it is not healthy
-	Warnings []string `json:"warnings"` // why it is degraded
+	Revision string   `json:"revision"`              // of configuration and trust policy in use, as in verdicts
+	Engine   string   `json:"engine"`                // compiler or interpreter
+	LastSeq  int64    `json:"last_seq"`              // number of the newest event
+	Gone     int64    `json:"compacted,omitzero"`    // events 1 to this number have no contents any more
+	GoneBy   int64    `json:"compacted_by,omitzero"` // the event that announces that
+	Healthy  bool     `json:"healthy"`               // false: every action is blocked
+	Health   string   `json:"health"`                // ok, degraded or failing
+	Problems []string `json:"problems"`              // why it is not healthy
+	Warnings []string `json:"warnings"`              // why it is degraded
 	Sinks    []Sink   `json:"sinks"`
 	Latches  []Latch  `json:"latches"`
 	Daemon   *Daemon  `json:"daemon,omitzero"`
@@ -54,6 +56,23 @@ type Sink struct {
 	Trouble string    `json:"trouble,omitzero"` // why it is not OK, in a word
 	Problem string    `json:"problem,omitzero"` // the same, for operators
 	Since   time.Time `json:"since,omitzero"`
+}
+
+// Compaction says which events are given up: the contents of all before the first
+// one that is not older than Before.
+type Compaction struct {
+	Before time.Time `json:"before"`
+	Why    string    `json:"why,omitzero"` // one line, for the record
+	DryRun bool      `json:"dry_run,omitzero"`
+}
+
+// Compacted says what was given up.
+type Compacted struct {
+	Events      int64 `json:"events"`         // whose contents were, or would be, removed now
+	Through     int64 `json:"through"`        // events 1 to this number have, or would have, no contents
+	Event       int64 `json:"event,omitzero"` // the event that announces it
+	Checkpoints int   `json:"checkpoints"`    // of the store that were dropped: others cover the same events
+	DryRun      bool  `json:"dry_run,omitzero"`
 }
 
 // Daemon is what a daemon says about itself.
@@ -191,6 +210,7 @@ const (
 	CodeConfig     = "invalid_config"     // 409
 	CodeConflict   = "conflict"           // 409: decided already, run out, or about something else
 	CodeSignature  = "not_signed"         // 403: not by a reviewer
+	CodeLog        = "log"                // 409: the event log cannot be compacted as it is
 	CodeTooLarge   = "too_large"          // 413
 	CodeMediaType  = "media_type"         // 415
 	CodeInternal   = "internal"           // 500

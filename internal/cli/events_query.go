@@ -66,9 +66,12 @@ func (a *App) eventsQuery(ctx context.Context, o eventsQueryOptions) error {
 	}
 	if len(events) == 0 {
 		fmt.Fprintln(a.Err, "No event matches.")
-		return nil
+	} else {
+		a.printEvents(events)
 	}
-	a.printEvents(events)
+	if gone, _, err := src.Compacted(ctx); err == nil && len(events) < o.limit && q.After < gone {
+		fmt.Fprintf(a.Err, "Events 1 to %d were compacted: their contents are gone and were not searched.\n", gone)
+	}
 	if len(events) == o.limit {
 		fmt.Fprintf(a.Err, "These are the newest %s; there may be more. --limit shows more, `belay events export` writes them all.\n", count(int64(o.limit)))
 	}

@@ -53,6 +53,9 @@ func (a *App) eventsShow(ctx context.Context, ref string, o eventsShowOptions) e
 		return recordsFailure(err)
 	}
 	if len(events) == 0 {
+		if err := a.ifCompacted(ctx, src, q); err != nil {
+			return err
+		}
 		return failure(fmt.Sprintf("there is no event %q", safe(ref)), "`belay events tail` lists the newest.")
 	}
 	e := events[0]

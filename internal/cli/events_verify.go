@@ -92,7 +92,11 @@ func printLogReport(w io.Writer, r belay.LogReport) {
 			oneLine(r.Wrong.Text, 400), r.Events, r.Uncovered)
 		return
 	}
-	fmt.Fprintf(w, "events verify: ok\n%d events, %d checkpoints in the store and %d outside; %d events are not covered by an outside checkpoint yet\n",
+	fmt.Fprintf(w, "events verify: ok\n")
+	if r.Compacted > 0 {
+		fmt.Fprintf(w, "events 1 to %d are compacted, as event %d announces: their hashes were checked, their contents cannot be any more\n", r.Compacted, r.Announced)
+	}
+	fmt.Fprintf(w, "%d events, %d checkpoints in the store and %d outside; %d events are not covered by an outside checkpoint yet\n",
 		r.Events, r.Checkpoints, r.Outside, r.Uncovered)
 }
 

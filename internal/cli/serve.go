@@ -109,11 +109,18 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 		}
 	}()
 	notify("READY=1")
+	retained := make(chan struct{})
+	go func() {
+		defer close(retained)
+		host.Retain(ctx)
+	}()
 	go func() {
 		<-ctx.Done()
 		notify("STOPPING=1") // when it begins to stop, not when it has
 	}()
 	err = s.Serve(ctx)
+	stop()
+	<-retained // it uses what is closed next
 	if err != nil {
 		return failureBy(err, "")
 	}

@@ -25,6 +25,9 @@ type records interface {
 	Events(ctx context.Context, q client.Query) ([]phases.Event, error)
 	Latches(ctx context.Context) ([]client.Latch, error)
 	ClearLatch(ctx context.Context, s client.Session) error
+	Compact(ctx context.Context, o client.Compaction) (client.Compacted, error)
+	// Compacted says how many of the oldest events have no contents, and which event announces that.
+	Compacted(ctx context.Context) (through, event int64, err error)
 	Close() error
 }
 
@@ -105,7 +108,7 @@ func (l localRecords) Close() error { return l.host.Close() }
 
 func (l localRecords) Status(ctx context.Context) (client.Status, error) {
 	st, err := l.host.Status(ctx)
-	out := client.Status{Dir: st.Dir, Revision: st.Revision, Engine: st.Engine, LastSeq: st.LastSeq, Healthy: st.Healthy, Health: string(st.Health),
+	out := client.Status{Dir: st.Dir, Revision: st.Revision, Engine: st.Engine, LastSeq: st.LastSeq, Gone: st.Gone, GoneBy: st.GoneBy, Healthy: st.Healthy, Health: string(st.Health),
 		Problems: st.Problems, Warnings: st.Warnings, Sinks: []client.Sink{}, Latches: latchesOf(st.Latches)}
 	for _, k := range st.Sinks {
 		out.Sinks = append(out.Sinks, client.Sink{Kind: k.Kind, Path: k.Path, Durable: k.Durable, OK: k.OK, Seq: k.Seq, Trouble: string(k.Trouble), Problem: k.Problem, Since: k.Since})
@@ -126,6 +129,15 @@ func (l localRecords) Latches(ctx context.Context) ([]client.Latch, error) {
 
 func (l localRecords) ClearLatch(ctx context.Context, s client.Session) error {
 	return l.host.ClearLatch(ctx, kernel.SessionKey(s))
+}
+
+func (l localRecords) Compact(ctx context.Context, o client.Compaction) (client.Compacted, error) {
+	r, err := l.host.CompactLog(ctx, belay.CompactOptions{Before: o.Before, Why: o.Why, DryRun: o.DryRun})
+	return client.Compacted(r), err
+}
+
+func (l localRecords) Compacted(ctx context.Context) (through, event int64, err error) {
+	return l.host.Compacted(ctx)
 }
 
 func hooksOf(host *belay.Belay) []client.Hook {

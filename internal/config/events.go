@@ -11,6 +11,19 @@ import (
 type Events struct {
 	Sinks      []Sink     `json:"sinks,omitzero"`
 	Checkpoint Checkpoint `json:"checkpoint,omitzero"`
+	Retention  Retention  `json:"retention,omitzero"`
+}
+
+// Retention is how long the contents of events are kept. Without it: for ever.
+type Retention struct {
+	Days int `json:"days,omitzero"` // 1…36500; the daemon compacts what is older
+}
+
+func (r *Retention) validate(c checker, at string) error {
+	if r.Days < 0 || r.Days > 36_500 {
+		return c.errorf(at+"/days", "must be between 1 and 36500; leave it out to keep everything")
+	}
+	return nil
 }
 
 // Sink is one place for events or checkpoints: exactly one member is set. The store
@@ -105,6 +118,9 @@ const maxSinks = 8
 
 func (e *Events) validate(c checker, at string) error {
 	if err := e.Checkpoint.validate(c, at+"/checkpoint"); err != nil {
+		return err
+	}
+	if err := e.Retention.validate(c, at+"/retention"); err != nil {
 		return err
 	}
 	if len(e.Sinks) > maxSinks {

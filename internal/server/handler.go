@@ -42,6 +42,7 @@ func (s *Server) table() []route {
 		{"GET", "/v1/approvals", read, false, s.approvals},
 		{"GET", "/v1/approvals/{id}", []client.Role{client.RoleInvoke, client.RoleReview, client.RoleAdmin}, false, s.approval},
 		{"POST", "/v1/approvals/{id}/decide", []client.Role{client.RoleReview}, true, s.decide},
+		{"POST", "/v1/events/compact", admin, true, s.compact},
 		{"POST", "/v1/reload", admin, false, s.reload},
 	}
 }

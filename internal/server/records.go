@@ -69,7 +69,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, r, err)
 		return
 	}
-	out := client.Status{Dir: st.Dir, Revision: st.Revision, Engine: st.Engine, LastSeq: st.LastSeq, Healthy: st.Healthy, Health: string(st.Health),
+	out := client.Status{Dir: st.Dir, Revision: st.Revision, Engine: st.Engine, LastSeq: st.LastSeq, Gone: st.Gone, GoneBy: st.GoneBy, Healthy: st.Healthy, Health: string(st.Health),
 		Problems: st.Problems, Warnings: st.Warnings, Sinks: sinks(st.Sinks), Latches: latches(st.Latches)}
 	if bad := s.badConfig.Load(); bad != nil {
 		out.Problems = append(out.Problems, *bad+" (the configuration before stays in use)")

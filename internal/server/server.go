@@ -49,6 +49,7 @@ type Host interface {
 	SweepApprovals(ctx context.Context) error
 	// Decide may have changed belay.yaml when it says so: it is to be taken into use.
 	Decide(ctx context.Context, id string, d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error)
+	CompactLog(ctx context.Context, o belay.CompactOptions) (belay.CompactReport, error)
 }
 
 // Options are the ways to serve. Dir is needed; zero members take the defaults.

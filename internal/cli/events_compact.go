@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay/client"
+)
+
+type eventsCompactOptions struct {
+	before            string
+	keep              int
+	why               string
+	dryRun, yes, json bool
+}
+
+func (a *App) eventsCompactCmd() *cobra.Command {
+	var o eventsCompactOptions
+	cmd := &cobra.Command{
+		Use:   "compact {--before TIME | --keep DAYS}",
+		Short: "Remove the contents of old events; the log stays provable",
+		Long: `compact removes the contents of all events before the first one that is not older. It
+verifies the log first and removes nothing from one that is wrong. The removal is
+announced in the log by a statement that the checkpoint key signs, and the hashes of the
+events stay: events verify tells a compaction from a deletion, every checkpoint ever
+given out still counts, and copies that were exported before can still be compared.
+
+The contents themselves are gone for good. Export them first, if they may be asked for:
+  belay events export --until TIME --output old.jsonl`,
+		Example: `  belay events compact --keep 90 --dry-run
+  belay events export --until 90d --output old.jsonl && belay events compact --keep 90 --yes
+  belay events compact --before 2026-01-01 --why "one year is enough"`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.eventsCompact(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.before, "before", "", "remove what is older than this: RFC 3339, a date, or how long ago (90d)")
+	f.IntVar(&o.keep, "keep", 0, "remove what is older than so many days")
+	f.StringVar(&o.why, "why", "", "why, for the record")
+	f.BoolVar(&o.dryRun, "dry-run", false, "verify, and say what would be removed")
+	f.BoolVar(&o.yes, "yes", false, "do not ask")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (o *eventsCompactOptions) compaction(now time.Time) (client.Compaction, error) {
+	const hint = "Say --before TIME or --keep DAYS, not both."
+	c := client.Compaction{Why: o.why, DryRun: o.dryRun}
+	switch {
+	case (o.before == "") == (o.keep == 0):
+		return c, usageError("events compact takes how much to keep", hint)
+	case o.keep < 0 || o.keep > 36_500:
+		return c, usageError("--keep takes 1 to 36500 days", "")
+	case o.keep > 0:
+		c.Before = now.Add(-time.Duration(o.keep) * 24 * time.Hour)
+		return c, nil
+	}
+	var err error
+	c.Before, err = instant("--before", o.before, now)
+	return c, err
+}
+
+func (a *App) eventsCompact(ctx context.Context, o eventsCompactOptions) error {
+	c, err := o.compaction(time.Now())
+	if err != nil {
+		return err
+	}
+	src, err := a.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if !o.dryRun && !o.yes {
+		ask := c
+		ask.DryRun = true
+		would, err := src.Compact(ctx, ask)
+		if err != nil {
+			return recordsFailure(err)
+		}
+		if would.Events == 0 {
+			return a.printCompacted(would, o)
+		}
+		if err := a.confirm(fmt.Sprintf("The contents of %s events, up to number %d, would be gone for good.", count(would.Events), would.Through)); err != nil {
+			return err
+		}
+	}
+	r, err := src.Compact(ctx, c)
+	if err != nil {
+		return recordsFailure(err)
+	}
+	return a.printCompacted(r, o)
+}
+
+func (a *App) printCompacted(r client.Compacted, o eventsCompactOptions) error {
+	switch {
+	case o.json:
+		return a.printJSON(r)
+	case r.Events == 0:
+		fmt.Fprintln(a.Out, "No event is that old and has its contents: nothing was removed.")
+	case r.DryRun:
+		fmt.Fprintf(a.Out, "The contents of %s events, up to number %d, would be removed. The log is sound.\n", count(r.Events), r.Through)
+	default:
+		fmt.Fprintf(a.Out, "The contents of %s events, up to number %d, were removed. Event %d announces it.\n", count(r.Events), r.Through, r.Event)
+	}
+	return nil
+}
+
+// confirm asks a person; without one, it is a refusal.
+func (a *App) confirm(what string) error {
+	in, ok := a.In.(*os.File)
+	if !ok || !isTerminal(in) {
+		return failure(what+" Nobody is there to ask", "With --yes nobody is asked.")
+	}
+	fmt.Fprintf(a.Err, "%s\nType yes to go on: ", what)
+	answer, err := bufio.NewReader(io.LimitReader(in, 256)).ReadString('\n')
+	if err != nil || strings.TrimSpace(answer) != "yes" {
+		return failure("nothing was removed", "")
+	}
+	return nil
+}
+
+// ifCompacted says so when what was asked for by its number has no contents any more.
+func (a *App) ifCompacted(ctx context.Context, src records, q client.Query) error {
+	gone, by, err := src.Compacted(ctx)
+	if err != nil || gone == 0 || q.ID == "" && q.Before > gone+1 {
+		return nil
+	}
+	if q.ID != "" {
+		return failure(fmt.Sprintf("there is no event %q now, but events 1 to %d were compacted, and it may have been one of them", safe(q.ID), gone),
+			fmt.Sprintf("`belay events show %d` says when and why. What was exported before has it.", by))
+	}
+	return failure(fmt.Sprintf("event %d was compacted: its contents are gone, its hash is kept", q.Before-1),
+		fmt.Sprintf("`belay events show %d` says when and why. A copy that was exported before is checked with `belay events verify --against FILE`.", by))
+}

@@ -1,0 +1,48 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// compact removes the contents of old events. What has begun is not stopped when the
+// caller goes away.
+func (s *Server) compact(w http.ResponseWriter, r *http.Request) {
+	var in client.Compaction
+	src, err := readBody(w, r, maxSmallBody)
+	if err == nil && len(src) > maxSmallBody {
+		s.problem(w, r, http.StatusRequestEntityTooLarge, client.ProblemBody{Code: client.CodeTooLarge, Message: "the body is too large"})
+		return
+	}
+	if err == nil {
+		err = json.Unmarshal(src, &in, json.RejectUnknownMembers(true))
+	}
+	if err != nil || in.Before.IsZero() {
+		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: `the body must be {"before": TIME}, with "why" and "dry_run" if wanted`})
+		return
+	}
+	defer s.news.tell()
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the whole log is verified first
+	out, err := s.host.CompactLog(context.WithoutCancel(r.Context()), belay.CompactOptions{Before: in.Before, Why: in.Why, By: "admin of the daemon", DryRun: in.DryRun})
+	switch {
+	case errors.Is(err, belay.ErrLogWrong), errors.Is(err, belay.ErrSinkBehind), errors.Is(err, kernel.ErrConflict):
+		s.problem(w, r, http.StatusConflict, client.ProblemBody{Code: client.CodeLog, Message: phases.SafeText(err.Error(), 4<<10), Hint: "`belay events verify` and `belay status` say more."})
+	case err != nil:
+		s.unavailable(w, r, err)
+	default:
+		if !in.DryRun {
+			s.log.LogAttrs(r.Context(), slog.LevelInfo, "old events were compacted", slog.Int64("events", out.Events), slog.Int64("through", out.Through))
+		}
+		s.write(w, r, http.StatusOK, client.Compacted(out))
+	}
+}
