@@ -293,7 +293,7 @@ func (b *Belay) kernelConfig() *kernel.Config {
 func specOf(c config.Binding) kernel.BindingSpec {
 	return kernel.BindingSpec{
 		Name: c.Name, Module: c.Module, Digest: c.Digest, Phases: c.Phases, Priority: c.Priority, Tier: c.Tier, Match: c.Match,
-		Config: c.Config, Allowed: c.Capabilities, Budget: c.Budget, Mode: c.Mode,
+		Config: c.Config, Allowed: c.Capabilities, Budget: c.Budget, Mode: c.Mode, HTTP: c.HTTP,
 	}
 }
 

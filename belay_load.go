@@ -110,13 +110,19 @@ func (l *loader) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loa
 	if err != nil {
 		return nil, loadFault(spec.Name, err)
 	}
+	http, err := newHTTPCaller(spec.HTTP)
+	if err != nil {
+		return nil, loadFault(spec.Name, err)
+	}
 	module, err := l.b.engine.Load(ctx, c.file, sandbox.LoadOptions{
 		Class: c.class, MemoryCap: memoryCap(&c.info, c.manifest, spec.Budget.MemoryMiB), Declared: c.declared,
 	})
 	if err != nil {
 		return nil, loadFault(spec.Name, err)
 	}
-	return loadedOf(c, module, held), nil
+	loaded := loadedOf(c, module, held)
+	loaded.HTTP = http
+	return loaded, nil
 }
 
 // loadedOf is what the kernel is told about a hook that is ready to run.

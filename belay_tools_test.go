@@ -3,7 +3,11 @@ package belay_test
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -122,5 +126,94 @@ func TestKilledInTheMiddleOfACall(t *testing.T) {
 	b := open(t, dir, belay.Options{NoHooks: true})
 	if r, err := b.VerifyLog(t.Context(), belay.LogEvidence{}); err != nil || r.Wrong != nil {
 		t.Errorf("the log: %+v, %v", r, err)
+	}
+}
+
+// packed is a module with a manifest.
+func packed(t *testing.T, call string) string {
+	t.Helper()
+	m, err := os.ReadFile(filepath.Join("testdata", "calls", call+".wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "belay.manifest"
+	manifest := `{"name":"caller","version":"1.0.0","abi":1,"phases":["pre_tool"],"capabilities":[{"name":"annotate"},{"name":"` + call + `"}],"config_schema":{"type":"object"}}`
+	body := append([]byte{byte(len(name))}, name+manifest...)
+	m = append(m, 0, byte(len(body))|0x80, byte(len(body)>>7))
+	m = append(m, body...)
+	path := filepath.Join(t.TempDir(), call+".wasm")
+	write(t, path, string(m))
+	return path
+}
+
+// everybody trusts every file.
+type everybody struct{ tier phases.Tier }
+
+func (e everybody) Verify(context.Context, string, []byte) (kernel.Proof, error) {
+	return kernel.Proof{Tier: e.tier, Signer: "test"}, nil
+}
+
+func TestHTTPRequestFromAModule(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "hello "+r.Header.Get("Authorization"))
+	}))
+	defer s.Close()
+	path := packed(t, "http_request")
+	sum, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(sum))
+	yaml := func(http, url string) string {
+		return `version: belay/v1
+hooks:
+  - name: caller
+    module: ` + path + `
+    digest: ` + digest + `
+    capabilities: [annotate, http_request]
+    config: {request: {url: "` + url + `", headers: {Authorization: "Bearer hunter2hunter2"}}}
+` + http
+	}
+	allowed := "    http: {hosts: [\"" + s.URL + "\"]}\n"
+	for _, c := range []struct {
+		name, yaml string
+		tier       phases.Tier
+		code       string
+		intents    int
+	}{
+		{"trusted and listed", yaml(allowed, s.URL+"/"), phases.Trusted, "0", 1},
+		{"not listed", yaml(allowed, "https://other.example/"), phases.Trusted, "-2", 0},
+		{"no list", yaml("", s.URL+"/"), phases.Trusted, "-2", 0},
+		{"not trusted", yaml(allowed, s.URL+"/"), phases.Sandboxed, "", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := open(t, state(t, c.yaml), belay.Options{Verifier: everybody{c.tier}})
+			v, err := b.Invoke(t.Context(), exec("ls"))
+			if c.tier != phases.Trusted {
+				if v.Decision != phases.Block || v.Kind != phases.KindLoad {
+					t.Errorf("%+v, %v", v, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			code, reply := noted(v)
+			if code != c.code || c.code == "0" && !strings.Contains(reply, `"status":200`) {
+				t.Errorf("code %s, reply %s", code, reply)
+			}
+			es, err := b.Events(t.Context(), kernel.EventQuery{Tool: "http_request"})
+			if err != nil || len(es) != 2*c.intents {
+				t.Fatalf("events %+v, %v", es, err)
+			}
+			for _, e := range es {
+				if strings.Contains(string(e.Input)+string(e.Output), "hunter2") || e.Invocation != v.ID || e.Tier != phases.Trusted {
+					t.Errorf("on record: %+v", e)
+				}
+			}
+			if c.intents > 0 && (!strings.Contains(string(es[0].Input), s.URL) || es[1].Decision != "ok") {
+				t.Errorf("intent %s, outcome %+v", es[0].Input, es[1])
+			}
+		})
 	}
 }

@@ -68,6 +68,7 @@ type BindingSpec struct {
 	Allowed  []string // capabilities; nil means everything that the manifest declares
 	Budget   tiers.Budget
 	Mode     phases.Mode // "" means enforce
+	HTTP     any         // what the Loader makes a Loaded.HTTP of; nil means no host is allowed
 	State    string      // namespace of its state; "" means Name
 }
 

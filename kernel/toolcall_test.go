@@ -340,7 +340,7 @@ func TestToolCallsShareFuel(t *testing.T) {
 
 // The time of hooks counts once, that of tools not at all.
 func TestToolCallsShareTime(t *testing.T) {
-	const budget = 400 * time.Millisecond
+	const budget, first = time.Second, 300 * time.Millisecond
 	var got []answer
 	nap := func(d time.Duration) func(kernel.Turn) (kernel.Outcome, error) {
 		return func(kernel.Turn) (kernel.Outcome, error) { return kernel.Outcome{Duration: d}, nil }
@@ -348,7 +348,7 @@ func TestToolCallsShareTime(t *testing.T) {
 	for _, c := range []struct {
 		tool, hook time.Duration
 		code       int64
-	}{{50 * time.Millisecond, 150 * time.Millisecond, 1}, {0, 390 * time.Millisecond, int64(hostcalls.Denied)}} {
+	}{{200 * time.Millisecond, 150 * time.Millisecond, 1}, {0, 750 * time.Millisecond, int64(hostcalls.Denied)}} {
 		got = nil
 		var left time.Duration
 		asker := toolAsker(&got, probeCall)
@@ -361,22 +361,23 @@ func TestToolCallsShareTime(t *testing.T) {
 			return out, err
 		}
 		h := newHost(t, []hook{
+			{name: "first", priority: 60, run: onTool("exec", nap(first))},
 			asker,
 			{name: "slow", run: onTool("probe", nap(c.hook))},
 			{name: "next", run: onTool("probe", nap(20*time.Millisecond))},
-			{name: "last", priority: -5, run: onTool("exec", func(tu kernel.Turn) (kernel.Outcome, error) {
+			{name: "last", priority: -5, spec: func(s *kernel.BindingSpec) { s.Budget.DeadlineMS = 5000 }, run: onTool("exec", func(tu kernel.Turn) (kernel.Outcome, error) {
 				left = tu.Timeout
 				return kernel.Outcome{}, nil
 			})},
 		}, withTools(&tools{call: func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
 			time.Sleep(c.tool)
 			return kernel.ToolResult{Result: jsontext.Value("1")}, nil
-		}}), func(cfg *kernel.Config, _ *kernel.Options) { cfg.ChainBudget = budget })
+		}}), func(cfg *kernel.Config, o *kernel.Options) { cfg.ChainBudget, o.Sequential = budget, true })
 		_, err := h.InvokeWith(t.Context(), invocation(phases.PreTool), kernel.InvokeOptions{})
 		if len(got) != 1 || c.code < 0 && got[0].code != c.code || c.code > 0 && got[0].code <= 0 {
 			t.Fatalf("%+v, %v", got, err)
 		}
-		if c.code > 0 && (left > budget-c.hook || left < budget-c.hook-100*time.Millisecond) {
+		if c.code > 0 && (left > budget-first-c.hook || left < budget-first-c.hook-150*time.Millisecond) {
 			t.Errorf("after a tool of %v and hooks of %v, %v of %v were left", c.tool, c.hook, left, budget)
 		}
 		if c.code < 0 && !strings.Contains(got[0].reply, `"kind":"deadline"`) {

@@ -43,7 +43,9 @@ func layers() map[string][]string {
 		"internal/audit":         {"phases", "internal/redact"},
 		"internal/approvals":     {"phases", "tiers"},
 		"kernel":                 {"phases", "tiers", "leases", "hostcalls", "internal/sandbox", "internal/redact", "internal/audit", "internal/approvals"},
-		"internal/config":        {"phases", "tiers", "leases", "internal/strictyaml", "internal/approvals"},
+		"internal/httpcall":      {"phases", "hostcalls"},
+		"internal/mcptools":      {"phases", "kernel"},
+		"internal/config":        {"phases", "tiers", "leases", "internal/strictyaml", "internal/approvals", "internal/httpcall"},
 		"internal/telemetry":     {"phases", "kernel"},
 		"internal/export":        {"phases"},
 		"internal/eventlog":      {"phases", "kernel"},
@@ -52,7 +54,7 @@ func layers() map[string][]string {
 		"internal/builtin":       {"phases", "tiers", "examples-wasm"},
 		"internal/hookbuild":     {"phases", "tiers", "internal/strictyaml"},
 		"internal/hookbuild/...": {"internal/hookbuild", "harness"},
-		root:                     append([]string{signing, "internal/sandbox", "internal/redact", "internal/audit", "internal/config", "internal/store/...", "internal/builtin", "internal/telemetry", "internal/eventlog", "internal/sink", "internal/approvals"}, lower...),
+		root:                     append([]string{signing, "internal/sandbox", "internal/redact", "internal/audit", "internal/config", "internal/store/...", "internal/builtin", "internal/telemetry", "internal/eventlog", "internal/httpcall", "internal/mcptools", "internal/sink", "internal/approvals"}, lower...),
 		"harness":                append([]string{"harness/recording", "harness/replay", "harness/report"}, assembled...),
 		"harness/recording":      {"phases", "tiers", "hostcalls", "kernel"},
 		"harness/replay":         append([]string{"harness/recording", "internal/store/memory"}, assembled...),
@@ -71,19 +73,20 @@ func layers() map[string][]string {
 // homes says where an outside library may be imported (tests apart).
 func homes() map[string][]string {
 	return map[string][]string{
-		"github.com/tetratelabs/wazero": {"internal/sandbox", "internal/sandbox/..."},
-		"github.com/sigstore":           {"tiers/sigstore", "tiers/sigstore/..."},
-		"oras.land/oras-go":             {"internal/oci"},
-		"filippo.io/age":                {"harness/recording"},
-		"go.opentelemetry.io":           {"internal/telemetry"},
-		"github.com/go-logr/logr":       {"internal/telemetry"},
-		"golang.org/x/mod/sumdb":        {root, "internal/eventlog", "internal/store/..."},
-		"database/sql":                  {"internal/store/..."},
-		"github.com/ncruces/go-sqlite3": {"internal/store/sqlite"},
-		"github.com/spf13/cobra":        {"internal/cli", "cmd/..."},
-		"mvdan.cc/sh":                   {"hostcalls/shell"},
-		"go.yaml.in/yaml":               {"internal/strictyaml", "internal/config"},
-		"encoding/json":                 {"cmd/..."}, // takes the last of duplicate names: a bypass
+		"github.com/tetratelabs/wazero":          {"internal/sandbox", "internal/sandbox/..."},
+		"github.com/sigstore":                    {"tiers/sigstore", "tiers/sigstore/..."},
+		"oras.land/oras-go":                      {"internal/oci"},
+		"github.com/modelcontextprotocol/go-sdk": {"internal/mcptools"},
+		"filippo.io/age":                         {"harness/recording"},
+		"go.opentelemetry.io":                    {"internal/telemetry"},
+		"github.com/go-logr/logr":                {"internal/telemetry"},
+		"golang.org/x/mod/sumdb":                 {root, "internal/eventlog", "internal/store/..."},
+		"database/sql":                           {"internal/store/..."},
+		"github.com/ncruces/go-sqlite3":          {"internal/store/sqlite"},
+		"github.com/spf13/cobra":                 {"internal/cli", "cmd/..."},
+		"mvdan.cc/sh":                            {"hostcalls/shell"},
+		"go.yaml.in/yaml":                        {"internal/strictyaml", "internal/config"},
+		"encoding/json":                          {"cmd/..."}, // takes the last of duplicate names: a bypass
 	}
 }
 

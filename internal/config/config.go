@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/httpcall"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -93,6 +94,7 @@ type Binding struct {
 	Config       jsontext.Value `json:"config,omitzero"`
 	Capabilities []string       `json:"capabilities"` // what the operator allows; an empty list allows nothing beyond reading the input
 	Budget       tiers.Budget   `json:"budget,omitzero"`
+	HTTP         *httpcall.Spec `json:"http,omitzero"` // where http_request may go; default: nowhere
 	Mode         phases.Mode    `json:"mode,omitzero"` // default: enforce
 	Disabled     bool           `json:"disabled,omitzero"`
 }
@@ -244,6 +246,11 @@ func (b *Binding) validate(c checker, at string, names map[string]bool) error {
 	}
 	if b.Budget.Fuel < 0 || b.Budget.DeadlineMS < 0 || b.Budget.MemoryMiB < 0 {
 		return c.errorf(at+"/budget", "cannot be negative")
+	}
+	if b.HTTP != nil {
+		if err := b.validateHTTP(c, at+"/http"); err != nil {
+			return err
+		}
 	}
 	switch b.Mode {
 	case "", phases.Enforce, phases.Observe:
