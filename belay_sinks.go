@@ -156,6 +156,10 @@ func TroubleOf(err error) Trouble {
 
 func (s *SinkStatus) fail(err error) {
 	s.OK, s.Trouble = false, TroubleOf(err)
+	// The database calls it an I/O error when there is no space for its shared memory.
+	if s.Trouble == IOError && s.Path != "" && noSpace(filepath.Dir(s.Path)) {
+		s.Trouble = DiskFull
+	}
 	s.Problem = phases.SafeText(err.Error(), 1<<10)
 	if s.Trouble == DiskFull {
 		s.Problem = "the disk is full: " + s.Problem
