@@ -12,7 +12,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-go test-sdk test-examples test-registry test-cosign test-race test-spec test-bombs test-claude test-crash fuzz bench lint setup examples fmt clean
+.PHONY: help build run test test-go test-sdk test-examples test-registry test-cosign test-race test-spec test-bombs test-claude test-crash test-faults fuzz bench lint setup examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,11 @@ test-claude: ## the real Claude Code (from npm) against the daemon, on loopback
 
 test-crash: ## 100,000 power cuts under the real SQLite engine (about 6 minutes on an idle machine)
 	BELAY_CRASH_POINTS=100000 $(GO) test -timeout 120m -run TestCrashes -v ./internal/store/sqlite
+
+test-faults: ## the daemon killed 60 times under load, disks that fill up and fail, 20,000 crashes of a sink (about 5 minutes; any user)
+	BELAY_KILLS=60 $(GO) test -count=1 -timeout 30m -v -run 'TestKilledUnderLoad|TestFullDisk' ./internal/cli
+	$(GO) test -count=1 -timeout 30m -v -run TestDiskFails ./internal/server
+	$(GO) test -count=1 -timeout 30m -run TestCrashes ./internal/sink -args -rapid.checks=20000
 
 fuzz: ## every fuzz target for FUZZTIME (default 30s) each
 	FUZZTIME=$(FUZZTIME) scripts/fuzz
