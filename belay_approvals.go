@@ -37,10 +37,3 @@ func (b *Belay) SweepApprovals(ctx context.Context) error { return b.kernel.Swee
 // Protected reports whether deciding takes a reviewer's key, which an agent of the
 // same user does not have.
 func (b *Belay) Protected() bool { return b.kernel.Protected() }
-
-// Decide takes a person's decision. changed says that belay.yaml was written and
-// has to be taken into use. Errors are as of kernel.Kernel.DecideApproval.
-func (b *Belay) Decide(ctx context.Context, id string, d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error) {
-	it, err = b.kernel.DecideApproval(ctx, id, d)
-	return it, false, err
-}

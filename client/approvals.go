@@ -16,6 +16,7 @@ import (
 type (
 	Approval      = approvals.Item
 	Decision      = approvals.Decision
+	Proposal      = approvals.Proposal
 	ApprovalKind  = approvals.Kind
 	ApprovalState = approvals.State
 )
@@ -69,5 +70,16 @@ func (c *Client) Decide(ctx context.Context, id string, d Decision) (Approval, e
 		return it, err
 	}
 	err = c.call(ctx, request{method: http.MethodPost, path: "/v1/approvals/" + url.PathEscape(id) + "/decide", body: body, roles: []Role{RoleReview}}, &it)
+	return it, err
+}
+
+// Propose puts a hook into the queue. It takes RoleInvoke.
+func (c *Client) Propose(ctx context.Context, p Proposal) (Approval, error) {
+	var it Approval
+	body, err := json.Marshal(&p)
+	if err != nil {
+		return it, err
+	}
+	err = c.call(ctx, request{method: http.MethodPost, path: "/v1/proposals", body: body, roles: []Role{RoleInvoke}}, &it)
 	return it, err
 }

@@ -211,6 +211,7 @@ const (
 	CodeConflict   = "conflict"           // 409: decided already, run out, or about something else
 	CodeSignature  = "not_signed"         // 403: not by a reviewer
 	CodeLog        = "log"                // 409: the event log cannot be compacted as it is
+	CodeQuota      = "quota"              // 429: too many undecided questions
 	CodeTooLarge   = "too_large"          // 413
 	CodeMediaType  = "media_type"         // 415
 	CodeInternal   = "internal"           // 500

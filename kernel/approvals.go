@@ -220,9 +220,10 @@ func (k *Kernel) expireApproval(it *approvals.Item, now time.Time, revision stri
 // RequestApproval puts a question into the queue and records it. When the same
 // question (kind and key) is there already and has not run out, or was denied and
 // the denial still holds, that item is returned instead. The item's ID, State,
-// Created and Expires are set here; everything in it must be redacted. Errors are
-// ErrApprovalQuota or ErrUnavailable.
-func (k *Kernel) RequestApproval(ctx context.Context, it Approval) (Approval, error) {
+// Created and Expires are set here; everything in it must be redacted. A new item
+// supersedes those named, if they are pending. Errors are ErrApprovalQuota or
+// ErrUnavailable.
+func (k *Kernel) RequestApproval(ctx context.Context, it Approval, supersedes ...string) (Approval, error) {
 	s := k.snapshot()
 	if s == nil {
 		return it, ErrClosed
@@ -249,6 +250,11 @@ func (k *Kernel) RequestApproval(ctx context.Context, it Approval) (Approval, er
 		if err != nil {
 			return it, err
 		}
+		gone, err := k.supersede(ctx, &b, supersedes, s.revision)
+		if err != nil {
+			return it, err
+		}
+		u.Agent, u.Credential = u.Agent-gone, u.Credential-gone
 		if u.Full(s.approvals.Quota) {
 			return it, ErrApprovalQuota
 		}
@@ -261,6 +267,68 @@ func (k *Kernel) RequestApproval(ctx context.Context, it Approval) (Approval, er
 			return it, err
 		}
 	}
+}
+
+// supersede adds the steps that put pending items aside, and says how many there are.
+func (k *Kernel) supersede(ctx context.Context, b *Batch, ids []string, revision string) (n int, err error) {
+	for _, id := range ids {
+		old, err := k.o.Store.Approval(ctx, id)
+		if err != nil {
+			return n, err
+		}
+		if old == nil || old.At(b.Now).State != approvals.Pending {
+			continue
+		}
+		n++
+		b.Approvals = append(b.Approvals, ApprovalOp{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Superseded, At: b.Now}})
+		b.Events = append(b.Events, k.approvalEvent(old, string(approvals.Superseded), b.Now, revision))
+	}
+	return n, nil
+}
+
+// AcceptApproval approves a pending item without a person, because the operator has
+// said so beforehand, and records that. Such an approval never lets an action
+// pass: the kernel asks for a reviewer's signature then. Errors are as of DecideApproval.
+func (k *Kernel) AcceptApproval(ctx context.Context, id string, d ApprovalDecision) (Approval, error) {
+	it, err := k.o.Store.Approval(ctx, id)
+	if err != nil {
+		return Approval{}, err
+	}
+	if it == nil || it.Kind != approvals.KindProposal {
+		return Approval{}, ErrApprovalUnknown
+	}
+	now := k.o.Clock.Now()
+	ch := &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Approved, Decision: &d, At: now}
+	next := ch.Apply(*it)
+	return next, k.step(ctx, ch, &next, string(approvals.Approved), "")
+}
+
+// FinishAccepted is FinishApproval for an item that AcceptApproval has approved.
+func (k *Kernel) FinishAccepted(ctx context.Context, id, note string) error {
+	it, err := k.o.Store.Approval(ctx, id)
+	if err != nil {
+		return err
+	}
+	if it == nil || it.Kind != approvals.KindProposal {
+		return ErrApprovalUnknown
+	}
+	return k.step(ctx, &approvals.Change{ID: id, From: approvals.Approved, To: approvals.Consumed, At: k.o.Clock.Now()}, it, string(approvals.Consumed), note)
+}
+
+// step commits one step and its event.
+func (k *Kernel) step(ctx context.Context, ch *approvals.Change, it *approvals.Item, what, note string) error {
+	e := k.approvalEvent(it, what, ch.At, k.Revision())
+	if ch.To == approvals.Consumed {
+		e.ID = useID(it.ID)
+	}
+	if note != "" {
+		e.Notes = append(e.Notes, phases.SafeText(note, phases.MaxReasonBytes))
+	}
+	_, err := k.commit(ctx, Batch{Now: ch.At, Approvals: []ApprovalOp{{Change: ch}}, Events: []phases.Event{e}})
+	if errors.Is(err, ErrConflict) {
+		return ErrApprovalDecided
+	}
+	return err
 }
 
 // DecideApproval takes a person's decision, once, and records it. Errors are

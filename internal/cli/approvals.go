@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -190,17 +191,24 @@ func what(it *client.Approval) string {
 
 func (a *App) approvalsShowCmd() *cobra.Command {
 	var asJSON bool
+	events := previewEvents
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one of them in full",
 		Args:  oneArg("the id of an approval, or its end"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.approvalsShow(cmd.Context(), args[0], asJSON) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.approvalsShow(cmd.Context(), args[0], events, asJSON)
+		},
 	}
+	cmd.Flags().IntVar(&events, "preview", previewEvents, "of a proposed hook: how many recorded decisions to run it on, 0 to 1000")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *App) approvalsShow(ctx context.Context, id string, asJSON bool) error {
+func (a *App) approvalsShow(ctx context.Context, id string, events int, asJSON bool) error {
+	if events < 0 || events > belay.MaxPreviewEvents {
+		return usageError(fmt.Sprintf("--preview must be from 0 to %d", belay.MaxPreviewEvents), "")
+	}
 	q, err := a.openQueue(ctx)
 	if err != nil {
 		return err
@@ -210,8 +218,22 @@ func (a *App) approvalsShow(ctx context.Context, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	if it.Kind == approvals.KindProposal && it.State == approvals.Pending {
+		r, err := a.reviewOf(ctx, it, events)
+		switch {
+		case err != nil && r.Review == nil:
+			return failureBy(err, "It cannot be approved.")
+		case err != nil:
+			fmt.Fprintf(a.Err, "belay: %s\n", safe(err.Error()))
+		}
+		if asJSON {
+			return a.printJSON(r)
+		}
+		a.describeReview(&r)
+		return nil
+	}
 	if asJSON {
-		return a.printJSON(it)
+		return a.printJSON(review{Approval: it})
 	}
 	a.describeApproval(&it)
 	return nil
@@ -273,9 +295,7 @@ func (a *App) describeApproval(it *client.Approval) {
 			a.field("scopes", string(b))
 		}
 	}
-	if it.Kind == approvals.KindProposal {
-		a.describeProposal(it)
-	} else if it.Details != nil {
+	if it.Kind != approvals.KindProposal && it.Details != nil {
 		a.field("details", indentJSON(it.Details))
 	}
 	for _, n := range it.Notes {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/config"
@@ -16,6 +17,7 @@ import (
 type decideOptions struct {
 	reason, content, as, key string
 	json                     bool
+	events                   int
 }
 
 func (a *App) approvalsDecideCmd(v approvals.Verdict) *cobra.Command {
@@ -39,6 +41,7 @@ same question is answered with it.`
 	f.StringVar(&o.content, "content", "", "decide only if the item still has this digest, as `approvals show` prints it")
 	f.StringVar(&o.as, "as", "", "name of the reviewer (default: the one whose key is here)")
 	f.StringVar(&o.key, "key", "", "file of the reviewer's key (default keys/NAME.reviewer.key in the state directory)")
+	f.IntVar(&o.events, "preview", previewEvents, "of a proposed hook: how many recorded decisions to run it on first")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
 }
@@ -53,6 +56,9 @@ func (a *App) approvalsDecide(ctx context.Context, id string, v approvals.Verdic
 	if err != nil {
 		return err
 	}
+	if o.events < 0 || o.events > belay.MaxPreviewEvents {
+		return usageError(fmt.Sprintf("--preview must be from 0 to %d", belay.MaxPreviewEvents), "")
+	}
 	if it.State != approvals.Pending {
 		return failure("it is "+string(it.State)+" already", "Nothing was changed. `belay approvals show ID` says how it stands.")
 	}
@@ -63,8 +69,12 @@ func (a *App) approvalsDecide(ctx context.Context, id string, v approvals.Verdic
 	if o.content != "" && o.content != content {
 		return failure("what is in the queue is not what you looked at: it has the digest "+content, "Nothing was decided. `belay approvals show ID` shows it.")
 	}
-	if !o.json {
-		a.describeApproval(&it)
+	r, err := a.reviewOf(ctx, it, o.events)
+	switch {
+	case err != nil && v == approvals.Approve:
+		return failureBy(err, "Nothing was decided. `--preview 0` approves without a preview; a module that cannot be looked at can only be denied.")
+	case !o.json:
+		a.describeReview(&r)
 		fmt.Fprintln(a.Out)
 	}
 	d, err := a.signDecision(&it, v, o)
@@ -86,6 +96,8 @@ func verdictText(it *client.Approval) string {
 	switch {
 	case it.Decision != nil && it.Decision.Verdict == approvals.Deny:
 		return "Denied"
+	case it.Kind == approvals.KindProposal:
+		return "Approved and bound in belay.yaml as " + oneLine(proposedName(it), 64)
 	case it.Kind == approvals.KindAsk:
 		return "Approved for the next time that the agent tries it, once, until " + it.Decision.Until.Local().Format(time.TimeOnly)
 	}

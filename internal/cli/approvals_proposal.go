@@ -1,7 +1,13 @@
 package cli
 
 import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -11,7 +17,95 @@ func proposedName(it *client.Approval) string {
 	return name
 }
 
-// describeProposal prints what a proposed hook is and may do.
-func (a *App) describeProposal(it *client.Approval) {
-	a.field("details", indentJSON(it.Details))
+// review is a proposal as the host sees it, for the person who decides.
+type review struct {
+	Approval client.Approval `json:"approval"`
+	Review   *belay.Review   `json:"review,omitzero"`
+	Preview  *belay.Preview  `json:"preview,omitzero"`
+}
+
+// reviewOf looks at the bytes of a proposed hook and runs its preview. What cannot be
+// looked at cannot be approved either, and says why.
+func (a *App) reviewOf(ctx context.Context, it client.Approval, events int) (review, error) {
+	r := review{Approval: it}
+	if it.Kind != approvals.KindProposal {
+		return r, nil
+	}
+	dir, err := a.stateDir()
+	if err != nil {
+		return r, err
+	}
+	found, module, err := belay.ReviewProposal(ctx, dir, &it)
+	if err != nil {
+		return r, err
+	}
+	r.Review = &found
+	if events == 0 {
+		return r, nil
+	}
+	p, err := a.preview(ctx, found.Binding, module, min(events, belay.MaxPreviewEvents))
+	if err != nil {
+		return r, err
+	}
+	r.Preview = &p
+	return r, nil
+}
+
+// describeReview prints what the host has found out, then what the proposer says.
+func (a *App) describeReview(r *review) {
+	a.describeApproval(&r.Approval)
+	rv := r.Review
+	if rv == nil {
+		return
+	}
+	fmt.Fprintln(a.Out)
+	a.describeHook(rv.Hook)
+	power := "it can say no, ask a person and cut scopes, and nothing else"
+	if !rv.RestrictOnly {
+		power = a.palette().yellow("it can do more than restrict: see its capabilities")
+	}
+	a.rawField("power", power)
+	a.describeBinding(rv)
+	if n := rv.Nearest; n != nil {
+		a.field("compared", fmt.Sprintf("with %s %s, bound as %s", rv.Hook.Manifest.Name, n.Version, n.Binding))
+		a.change("imports", n.Imports)
+		a.change("may", n.Capabilities)
+		a.change("phases", n.Phases)
+	} else {
+		a.field("compared", "no hook of this name is bound")
+	}
+	if r.Preview != nil {
+		fmt.Fprintln(a.Out)
+		a.describePreview(r.Preview)
+	}
+	for _, f := range rv.Source {
+		fmt.Fprintln(a.Out)
+		a.field("source", f.Path+"  (the proposer's word: nothing proves that the module was built from it)")
+		for _, l := range strings.Split(safe(f.Text), "\n") {
+			fmt.Fprintf(a.Out, "  | %s\n", l)
+		}
+	}
+}
+
+// describeBinding prints what an approval would write into belay.yaml.
+func (a *App) describeBinding(rv *belay.Review) {
+	if b, err := encodeJSON(rv.Binding, true); err == nil {
+		a.field("binding", string(b)+"\nis what an approval adds to belay.yaml, as a sandboxed hook")
+	}
+	if m := rv.Hook.Manifest; m != nil {
+		a.field("budget", fmt.Sprintf("wants fuel %s, %d ms, %d MiB (0: the host's default)", count(m.Budget.Fuel), m.Budget.DeadlineMS, m.Budget.MemoryMiB))
+	}
+}
+
+func (a *App) change(name string, c belay.Changes) {
+	p := a.palette()
+	for _, s := range c.Added {
+		a.rawField(name, p.green("+ "+oneLine(s, 100)))
+	}
+	for _, s := range c.Removed {
+		a.rawField(name, p.red("- "+oneLine(s, 100)))
+	}
+	if len(c.Added)+len(c.Removed) == 0 {
+		a.field(name, "the same")
+	}
 }

@@ -21,7 +21,7 @@ func (a *App) hookCmd() *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.hookNewCmd(), a.hookBuildCmd(), a.hookInspectCmd(), a.hookSignCmd(), a.hookVerifyCmd(), a.hookInstallCmd(),
+	cmd.AddCommand(a.hookNewCmd(), a.hookBuildCmd(), a.hookInspectCmd(), a.hookSignCmd(), a.hookVerifyCmd(), a.hookInstallCmd(), a.hookProposeCmd(),
 		a.hookPushCmd(), a.hookPullCmd(),
 		a.hookListCmd(), a.hookEnableCmd(), a.hookDisableCmd(), a.hookRemoveCmd())
 	return cmd

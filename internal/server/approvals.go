@@ -115,7 +115,7 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 		case it.By.Credential != credential(r):
 			return it, kernel.ErrApprovalUnknown
 		}
-		return client.Approval{ID: it.ID, Kind: it.Kind, State: it.State, Key: it.Key, By: it.By, Created: it.Created, Expires: it.Expires, Decision: it.Decision, Closed: it.Closed}, nil
+		return toAgent(&it), nil
 	}
 	it, err := look()
 	if err == nil && wait > 0 && it.State == approvals.Pending {
@@ -229,4 +229,48 @@ func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err erro
 		return
 	}
 	s.problem(w, r, status, p)
+}
+
+// toAgent is what an agent sees of what it has asked.
+func toAgent(it *kernel.Approval) client.Approval {
+	return client.Approval{ID: it.ID, Kind: it.Kind, State: it.State, Key: it.Key, By: it.By, Created: it.Created, Expires: it.Expires, Decision: it.Decision, Closed: it.Closed}
+}
+
+// propose takes a hook into the queue. An agent may do that: nothing of it runs.
+func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
+	src, err := readBody(w, r, approvals.MaxProposalBody)
+	if err != nil || len(src) > approvals.MaxProposalBody {
+		s.problem(w, r, http.StatusRequestEntityTooLarge, client.ProblemBody{Code: client.CodeTooLarge, Message: "the proposal is too large, or did not come"})
+		return
+	}
+	p, err := approvals.DecodeProposal(src)
+	if err != nil {
+		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: phases.SafeText(err.Error(), 1<<10)})
+		return
+	}
+	ctx, cancel := deciding(r)
+	defer cancel()
+	defer s.news.tell()
+	leave, ok := s.gate.enter(ctx)
+	if !ok {
+		w.Header().Set("Retry-After", "1")
+		s.problem(w, r, http.StatusServiceUnavailable, client.ProblemBody{Code: client.CodeOverloaded, Message: "too many are waiting"})
+		return
+	}
+	it, changed, err := s.host.Propose(ctx, p, credential(r))
+	leave()
+	if changed {
+		err = errors.Join(err, s.Reload(ctx))
+	}
+	switch {
+	case errors.Is(err, kernel.ErrApprovalQuota):
+		s.problem(w, r, http.StatusTooManyRequests, client.ProblemBody{Code: client.CodeQuota, Message: err.Error(), Hint: "Wait until a person has decided about some of them."})
+	case errors.Is(err, belay.ErrRefused), errors.Is(err, belay.ErrConfig), errors.Is(err, belay.ErrNoConfig):
+		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: phases.SafeText(err.Error(), 4<<10)})
+	case err != nil:
+		s.unavailable(w, r, err)
+	default:
+		s.log.LogAttrs(ctx, slog.LevelInfo, "a hook was proposed", slog.String("approval", it.ID))
+		s.write(w, r, http.StatusOK, toAgent(&it))
+	}
 }

@@ -2,8 +2,10 @@ package server_test
 
 import (
 	"crypto/ed25519"
+	"encoding/base64"
 	"errors"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -213,5 +215,40 @@ func TestApprovalRequestsAreChecked(t *testing.T) {
 	}
 	if belay.UserCredential(7) != "uid 7" {
 		t.Error("credentials are in the keys of questions: another form is another question")
+	}
+}
+
+func TestProposalsAreChecked(t *testing.T) {
+	_, config := reviewer(t)
+	d := startDaemon(t, withConfig(config), withListener)
+	guard, err := os.ReadFile("../../examples-wasm/command-block/command-block.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	module := base64.StdEncoding.EncodeToString(guard)
+	for name, c := range map[string]struct {
+		call call
+		want int
+		says string
+	}{
+		"nothing":             {call{body: `{}`}, 400, "no module"},
+		"not JSON":            {call{body: `{`}, 400, "not strict JSON"},
+		"an unknown member":   {call{body: `{"module":"AA==","tier":"trusted"}`}, 400, "not a proposal"},
+		"a name twice":        {call{body: `{"module":"AA==","module":"AA=="}`}, 400, "not strict JSON"},
+		"bytes that are none": {call{body: `{"module":"AA=="}`}, 400, "refused"},
+		"a trusted priority":  {call{body: `{"module":"` + module + `","priority":100}`}, 400, "from -1000 to 99"},
+		"what comes with it":  {call{body: `{"module":"` + module + `"}`}, 400, "comes with belay"},
+		"too much source":     {call{body: `{"module":"AA==","source":[{"path":"a","text":"` + strings.Repeat("x", 200<<10) + `"}]}`}, 400, "source has more"},
+		"too much":            {call{body: `{"module":"` + strings.Repeat("A", 5<<20) + `"}`}, 413, client.CodeTooLarge},
+		"no token":            {call{tcp: true, body: `{"module":"AA=="}`}, 401, client.CodeToken},
+		"a reviewer's token":  {call{tcp: true, body: `{"module":"AA=="}`, header: bearer(d.token(t, client.RoleReview))}, 403, client.CodeRole},
+	} {
+		c.call.method, c.call.path = "POST", "/v1/proposals"
+		if r, body := d.do(t, c.call); r.StatusCode != c.want || !strings.Contains(body, c.says) {
+			t.Errorf("%s: %d %.300s, want %d %s", name, r.StatusCode, body, c.want, c.says)
+		}
+	}
+	if list, err := dial(t, d.dir).Approvals(t.Context(), client.ApprovalQuery{}); err != nil || len(list) != 0 {
+		t.Errorf("in the queue: %v, %v", list, err)
 	}
 }

@@ -39,6 +39,7 @@ func (s *Server) table() []route {
 		{"GET", "/v1/status", read, false, s.status},
 		{"GET", "/v1/latches", read, false, s.latches},
 		{"POST", "/v1/latches/clear", admin, true, s.clearLatch},
+		{"POST", "/v1/proposals", invoke, true, s.propose},
 		{"GET", "/v1/approvals", read, false, s.approvals},
 		{"GET", "/v1/approvals/{id}", []client.Role{client.RoleInvoke, client.RoleReview, client.RoleAdmin}, false, s.approval},
 		{"POST", "/v1/approvals/{id}/decide", []client.Role{client.RoleReview}, true, s.decide},

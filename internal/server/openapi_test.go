@@ -91,7 +91,7 @@ func TestDocumentHasTheMembers(t *testing.T) {
 		"Verdict": phases.Verdict{}, "HookReport": phases.HookReport{}, "EventRef": phases.EventRef{}, "Event": phases.Event{},
 		"Hook": client.Hook{}, "Latch": client.Latch{}, "Session": client.Session{}, "Daemon": client.Daemon{}, "Status": client.Status{},
 		"Health": client.Health{}, "Reloaded": client.Reloaded{}, "Compaction": client.Compaction{}, "Compacted": client.Compacted{}, "Answer": client.Answer{}, "Problem": client.Problem{}, "ProblemBody": client.ProblemBody{},
-		"Approval": client.Approval{}, "ApprovalDecision": client.Decision{},
+		"Approval": client.Approval{}, "ApprovalDecision": client.Decision{}, "Proposal": client.Proposal{},
 	} {
 		have := map[string]bool{}
 		for f := range fieldsOf(reflect.TypeOf(v)) {
@@ -119,7 +119,7 @@ func TestDocumentHasTheMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{client.CodeInvocation, client.CodeRequest, client.CodeToken, client.CodeRole, client.CodeForbidden, client.CodeNotFound, client.CodeMethod,
-		client.CodeConfig, client.CodeConflict, client.CodeSignature, client.CodeLog, client.CodeTooLarge, client.CodeMediaType, client.CodeInternal, client.CodeOverloaded, client.CodeStore}
+		client.CodeConfig, client.CodeConflict, client.CodeSignature, client.CodeLog, client.CodeQuota, client.CodeTooLarge, client.CodeMediaType, client.CodeInternal, client.CodeOverloaded, client.CodeStore}
 	if got := codes.Components.Schemas.ProblemBody.Properties.Code.Enum; !slices.Equal(got, want) {
 		t.Errorf("codes: %q, want %q", got, want)
 	}

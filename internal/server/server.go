@@ -19,6 +19,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/ask"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/kernel"
@@ -47,6 +48,7 @@ type Host interface {
 	Approval(ctx context.Context, id string) (kernel.Approval, error)
 	Approvals(ctx context.Context, q kernel.ApprovalQuery) ([]kernel.Approval, error)
 	SweepApprovals(ctx context.Context) error
+	Propose(ctx context.Context, p approvals.Proposal, credential string) (it kernel.Approval, changed bool, err error)
 	// Decide may have changed belay.yaml when it says so: it is to be taken into use.
 	Decide(ctx context.Context, id string, d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error)
 	CompactLog(ctx context.Context, o belay.CompactOptions) (belay.CompactReport, error)

@@ -1,0 +1,161 @@
+package belay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Preview is what a proposed hook would have said about what is on record. It ran
+// alone, on inputs as they are stored: redacted, so that what it would have seen in
+// what is covered is not known.
+type Preview struct {
+	Events   int           `json:"events"`  // that it was asked about
+	Skipped  int           `json:"skipped"` // of phases or tools that it does not serve, or without a stored input
+	Blocks   int           `json:"blocks"`
+	Asks     int           `json:"asks"`
+	Changes  int           `json:"changes"`
+	Failures int           `json:"failures"` // it trapped, ran out of budget or answered nonsense
+	FuelMax  int64         `json:"fuel_max"`
+	FuelSum  int64         `json:"fuel_sum"`
+	Failed   string        `json:"failed,omitzero"` // why it could not even be loaded
+	Flips    []PreviewFlip `json:"flips"`           // what would have come out differently, or failed; the newest first, at most MaxFlips
+}
+
+// PreviewFlip is one event that the hook would have changed.
+type PreviewFlip struct {
+	Seq    int64               `json:"seq"`
+	Phase  phases.Phase        `json:"phase"`
+	Tool   string              `json:"tool,omitzero"`
+	Was    string              `json:"was"`   // the decision on record
+	Would  phases.HookDecision `json:"would"` // the hook's own
+	Kind   phases.Kind         `json:"kind,omitzero"`
+	Reason string              `json:"reason,omitzero"`
+	Fuel   int64               `json:"fuel"`
+}
+
+// Bounds of a preview.
+const (
+	MaxPreviewEvents = 1000
+	MaxFlips         = 50
+)
+
+// PreviewTask is what a preview runs on.
+type PreviewTask struct {
+	Module  []byte         `json:"module"`
+	Binding config.Binding `json:"binding"`
+	Events  []phases.Event `json:"events"` // of type verdict
+}
+
+// RunPreview runs the hook on recorded inputs, in a state directory of its own that
+// is gone afterwards: nothing of it is on record anywhere, nothing is shared with
+// what runs. It is meant for a process of its own. An error says that nothing could
+// be found out.
+func RunPreview(ctx context.Context, t PreviewTask) (Preview, error) {
+	dir, err := os.MkdirTemp("", "belay-preview-")
+	if err != nil {
+		return Preview{}, err
+	}
+	defer os.RemoveAll(dir)
+	t.Binding.Mode, t.Binding.Disabled = "", false // what it would decide is what is asked
+	src, err := config.AddBinding([]byte(config.Empty), t.Binding)
+	if err != nil {
+		return Preview{}, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, config.FileName), src, 0o600); err != nil {
+		return Preview{}, err
+	}
+	if err := keepBlob(dir, t.Binding.Module, t.Module); err != nil {
+		return Preview{}, err
+	}
+	host, err := Open(ctx, dir, Options{InMemory: true})
+	if err != nil {
+		return Preview{}, err
+	}
+	defer host.Close()
+	p := Preview{Flips: []PreviewFlip{}}
+	for _, b := range host.Bindings() {
+		if b.Problem != "" {
+			p.Failed = phases.SafeText(b.Problem, phases.MaxReasonBytes)
+			return p, nil
+		}
+	}
+	for i := range t.Events {
+		if ctx.Err() != nil {
+			return p, ctx.Err()
+		}
+		p.add(ctx, host, &t.Events[i])
+	}
+	slices.Reverse(p.Flips)
+	p.Flips = p.Flips[:min(len(p.Flips), MaxFlips)]
+	return p, nil
+}
+
+// add runs the hook on one event.
+func (p *Preview) add(ctx context.Context, host *Belay, e *phases.Event) {
+	inv, err := recorded(e)
+	if err != nil || e.Phase == phases.Audit {
+		p.Skipped++
+		return
+	}
+	v, _ := host.Invoke(ctx, inv)
+	if len(v.Hooks) == 0 {
+		p.Skipped++
+		return
+	}
+	p.Events++
+	last := v.Hooks[len(v.Hooks)-1]
+	f := PreviewFlip{Seq: e.Seq, Phase: e.Phase, Tool: e.Tool, Was: e.Decision, Would: last.Decision, Kind: last.Kind, Reason: last.Reason}
+	for _, h := range v.Hooks {
+		f.Fuel += h.Fuel
+		if h.Decision == phases.HookTransform && f.Would == phases.HookNone {
+			f.Would = h.Decision // a mutator that was asked again, and had nothing to add
+		}
+	}
+	p.FuelSum, p.FuelMax = p.FuelSum+f.Fuel, max(p.FuelMax, f.Fuel)
+	flipped := true
+	switch f.Would {
+	case phases.HookBlock:
+		p.Blocks++
+		flipped = e.Decision != string(phases.Block)
+	case phases.HookAsk:
+		p.Asks++
+		flipped = e.Decision == string(phases.Allow)
+	case phases.HookTransform:
+		p.Changes++
+	case phases.HookError:
+		p.Failures++
+	default:
+		flipped = false
+	}
+	if flipped {
+		p.Flips = append(p.Flips, f)
+	}
+}
+
+// recorded is the invocation that a verdict's event is about, as far as it is stored.
+func recorded(e *phases.Event) (phases.Invocation, error) {
+	var in struct {
+		Action   jsontext.Value            `json:"action"`
+		CWD      string                    `json:"cwd"`
+		Scopes   phases.Scopes             `json:"scopes"`
+		Metadata map[string]jsontext.Value `json:"metadata"`
+	}
+	if e.Input == nil {
+		return phases.Invocation{}, errors.New("the input is not stored")
+	}
+	if err := json.Unmarshal(e.Input, &in); err != nil {
+		return phases.Invocation{}, fmt.Errorf("event %d: %w", e.Seq, err)
+	}
+	return phases.Invocation{Phase: e.Phase, Runtime: e.Runtime, Session: e.Session, Agent: e.Agent, Run: e.Run, User: e.User,
+		CWD: in.CWD, Action: in.Action, Scopes: in.Scopes, Metadata: in.Metadata, Time: e.Time}, nil
+}

@@ -1,0 +1,226 @@
+package belay
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/renameio/v2"
+
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// Review is what the host finds out about a proposed hook from its bytes, for the
+// person who decides. Nothing in it is the proposer's word but Source and the
+// manifest's texts.
+type Review struct {
+	Binding      config.Binding         `json:"binding"` // what an approval writes into belay.yaml
+	Hook         HookInfo               `json:"hook"`
+	RestrictOnly bool                   `json:"restrict_only"` // it can say no, ask and cut scopes, and nothing else
+	Nearest      *Nearest               `json:"nearest,omitzero"`
+	Source       []approvals.SourceFile `json:"source,omitzero"`
+}
+
+// Nearest is the hook of the same name that is bound already, and how the proposed one differs from it.
+type Nearest struct {
+	Binding      string  `json:"binding"`
+	Version      string  `json:"version"`
+	Digest       string  `json:"digest"`
+	Imports      Changes `json:"imports"`
+	Capabilities Changes `json:"capabilities"` // that it holds, and that the proposed one would
+	Phases       Changes `json:"phases"`
+}
+
+// Changes are what is added and what is gone.
+type Changes struct {
+	Added   []string `json:"added,omitzero"`
+	Removed []string `json:"removed,omitzero"`
+}
+
+func changes(old, now []string) (c Changes) {
+	for _, s := range now {
+		if !slices.Contains(old, s) {
+			c.Added = append(c.Added, s)
+		}
+	}
+	for _, s := range old {
+		if !slices.Contains(now, s) {
+			c.Removed = append(c.Removed, s)
+		}
+	}
+	return c
+}
+
+// ReviewProposal reads the bytes of a proposed hook and says what they are. It
+// works on the state directory alone, runs nothing, and believes nothing that is on
+// file: an entry that does not fit its module is ErrRefused.
+func ReviewProposal(ctx context.Context, dir string, it *kernel.Approval) (Review, []byte, error) {
+	d, err := it.Proposed()
+	if err != nil {
+		return Review{}, nil, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	var r Review
+	if err := json.Unmarshal(d.Binding, &r.Binding, json.RejectUnknownMembers(true)); err != nil {
+		return r, nil, fmt.Errorf("%w: its binding cannot be read: %w", ErrRefused, err)
+	}
+	b := &r.Binding
+	if b.Module != d.Digest || b.Digest != "" || b.Tier != "" || b.Priority >= config.TrustedPriority || b.Capabilities == nil {
+		return r, nil, fmt.Errorf("%w: its binding is not one of a proposal", ErrRefused)
+	}
+	file, err := readBlob(dir, d.Digest)
+	if err != nil {
+		return r, nil, err
+	}
+	if r.Hook, err = InspectHookIn(ctx, dir, file, nil, b.Capabilities); err != nil {
+		return r, nil, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	if len(r.Hook.Problems) > 0 {
+		return r, nil, fmt.Errorf("%w: %s", ErrRefused, strings.Join(r.Hook.Problems, "; "))
+	}
+	for _, c := range b.Capabilities {
+		if c, err := tiers.ParseCapability(c); err != nil || !tiers.Ceiling(phases.Proposed, c) {
+			return r, nil, fmt.Errorf("%w: no proposed hook may hold %s", ErrRefused, c)
+		}
+	}
+	r.RestrictOnly, r.Source = restrictOnly(r.Hook.Imports), d.Source
+	r.Nearest = nearest(ctx, dir, &r)
+	return r, file, nil
+}
+
+// readBlob reads a module that is kept under its digest, and makes sure that it is that.
+func readBlob(dir, digest string) ([]byte, error) {
+	name, ok := strings.CutPrefix(digest, "sha256:")
+	if !ok || len(name) != 2*sha256.Size || strings.Trim(name, "0123456789abcdef") != "" {
+		return nil, fmt.Errorf("%w: %q is no digest", ErrRefused, digest)
+	}
+	file, err := readModule(filepath.Join(dir, "blobs", "sha256", name))
+	if err != nil {
+		return nil, fmt.Errorf("%w: the proposed module is not there any more: %w", ErrRefused, err)
+	}
+	if sum := sha256.Sum256(file); hex.EncodeToString(sum[:]) != name {
+		return nil, fmt.Errorf("%w: what lies under the digest of the proposed module is something else", ErrRefused)
+	}
+	return file, nil
+}
+
+// nearest finds the newest bound hook whose manifest has the same name. A bound
+// hook that cannot be read is not it.
+func nearest(ctx context.Context, dir string, r *Review) *Nearest {
+	host, err := Open(ctx, dir, Options{NoHooks: true, InMemory: true})
+	if err != nil {
+		return nil
+	}
+	defer host.Close()
+	var found *Nearest
+	for _, h := range host.file.Hooks {
+		c, err := (&loader{host}).examine(ctx, specOf(h))
+		if err != nil || c.manifest.Name != r.Hook.Manifest.Name {
+			continue
+		}
+		have, err := held(c, specOf(h))
+		if err != nil {
+			continue
+		}
+		var would []string
+		for _, g := range r.Hook.Capabilities {
+			would = append(would, g.Granted...)
+		}
+		found = &Nearest{Binding: h.Name, Version: c.manifest.Version, Digest: c.info.Digest, Imports: changes(c.info.Imports, r.Hook.Imports),
+			Capabilities: changes(have, would), Phases: changes(texts(c.info.Phases), texts(r.Hook.Phases))}
+	}
+	return found
+}
+
+func texts(list []phases.Phase) []string {
+	var out []string
+	for _, p := range list {
+		out = append(out, string(p))
+	}
+	return out
+}
+
+// installProposal binds exactly what was approved, in belay.yaml as it is now. Doing
+// it again changes nothing.
+func (b *Belay) installProposal(ctx context.Context, it *kernel.Approval) error {
+	r, file, err := ReviewProposal(ctx, b.dir, it)
+	if err != nil {
+		return err
+	}
+	configFile := filepath.Join(b.dir, config.FileName)
+	src, err := os.ReadFile(configFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return ErrNoConfig
+	} else if err != nil {
+		return err
+	}
+	if f, err := config.Parse(src); err == nil {
+		for _, h := range f.Hooks {
+			if h.Name == r.Binding.Name && h.Module == r.Binding.Module {
+				return nil
+			}
+		}
+	}
+	edited, err := config.AddBinding(src, r.Binding)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	if err := compileOnce(ctx, b.dir, file, r.Hook.Manifest); err != nil {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return renameio.WriteFile(configFile, edited, 0o600)
+}
+
+// Decide takes a person's decision. A proposed hook that is approved is bound;
+// changed says that belay.yaml was written and has to be taken into use. When that
+// failed, the same can be tried again with Finish. Errors are as of
+// kernel.Kernel.DecideApproval, ErrRefused or ErrConfig.
+func (b *Belay) Decide(ctx context.Context, id string, d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error) {
+	if it, err = b.kernel.Approval(ctx, id); err != nil {
+		return it, false, err
+	}
+	if it.Kind == approvals.KindProposal && d.Verdict == approvals.Approve {
+		if _, _, err := ReviewProposal(ctx, b.dir, &it); err != nil { // not even put on record
+			return it, false, err
+		}
+	}
+	it, err = b.kernel.DecideApproval(ctx, id, d)
+	if err != nil {
+		return it, false, err
+	}
+	if it.Kind != approvals.KindProposal {
+		return it, false, nil
+	}
+	if d.Verdict != approvals.Approve {
+		b.dropProposals(ctx)
+		return it, false, nil
+	}
+	err = b.Finish(ctx, id)
+	if err == nil {
+		it, err = b.kernel.Approval(ctx, id)
+	}
+	return it, err == nil, err
+}
+
+// Finish carries out a proposal that is approved and not installed yet. The
+// approval must count: it is verified again.
+func (b *Belay) Finish(ctx context.Context, id string) error {
+	it, err := b.kernel.CheckApproval(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := b.installProposal(ctx, it); err != nil {
+		return err
+	}
+	return b.kernel.FinishApproval(ctx, id, "installed as "+it.Hooks[0].Hook)
+}

@@ -1,0 +1,98 @@
+package approvals
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Limits of a proposal, in bytes.
+const (
+	MaxProposedModule = 2 << 20
+	MaxSource         = 128 << 10 // all source files together
+	MaxSourceFiles    = 64
+	MaxProposalBody   = 4 << 20 // the document that carries all of it
+)
+
+// Proposal is a hook that somebody wants to have installed.
+type Proposal struct {
+	Module       []byte         `json:"module"`                // the file, base64
+	Name         string         `json:"name,omitzero"`         // of the binding; default: the last part of the manifest's name
+	Phases       []phases.Phase `json:"phases,omitzero"`       // default: all that the hook serves
+	Priority     int            `json:"priority,omitzero"`     // below 100
+	Tools        string         `json:"tools,omitzero"`        // RE2; default: the manifest's
+	AnyTool      bool           `json:"any_tool,omitzero"`     // the pattern may match no tool that belay knows
+	Capabilities []string       `json:"capabilities,omitzero"` // default: all that the manifest asks for
+	Config       jsontext.Value `json:"config,omitzero"`
+	Observe      bool           `json:"observe,omitzero"` // only watch what it would decide
+	Reason       string         `json:"reason,omitzero"`
+	Source       []SourceFile   `json:"source,omitzero"`
+	Runtime      string         `json:"runtime,omitzero"` // who proposes, by its own word
+	Session      string         `json:"session,omitzero"`
+	Agent        string         `json:"agent,omitzero"`
+}
+
+// SourceFile is a file of text beside a proposal. Nothing proves that the module was built from it.
+type SourceFile struct {
+	Path string `json:"path"`
+	Text string `json:"text"`
+}
+
+// ProposalDetails is what an item of kind proposal is about. What the module is and
+// may do is not in here: the host finds it out from the bytes, whenever a person looks.
+type ProposalDetails struct {
+	Digest  string         `json:"digest"`  // sha256:HEX of the module, which is kept under it
+	Binding jsontext.Value `json:"binding"` // the entry of belay.yaml, to the letter
+	Source  []SourceFile   `json:"source,omitzero"`
+	Auto    bool           `json:"auto,omitzero"` // accepted by single_user.auto_accept
+}
+
+// DecodeProposal decodes a proposal strictly. The error's text is safe to show.
+func DecodeProposal(src []byte) (Proposal, error) {
+	var p Proposal
+	if err := json.Unmarshal(src, &p, json.RejectUnknownMembers(true)); err != nil {
+		var se *json.SemanticError
+		if errors.As(err, &se) {
+			return p, fmt.Errorf("not a proposal: %s is not what is wanted there", se.JSONPointer)
+		}
+		return p, errors.New("not a proposal: not strict JSON")
+	}
+	return p, p.Validate()
+}
+
+// Validate checks everything but the module and what depends on it.
+func (p *Proposal) Validate() error {
+	size := 0
+	for _, f := range p.Source {
+		size += len(f.Path) + len(f.Text)
+	}
+	switch {
+	case len(p.Module) == 0:
+		return errors.New("there is no module")
+	case len(p.Module) > MaxProposedModule:
+		return fmt.Errorf("a proposed module has at most %d bytes", MaxProposedModule)
+	case p.Priority >= 100 || p.Priority < -1000:
+		return errors.New("the priority of a proposed hook is from -1000 to 99: 100 and more are for trusted hooks")
+	case len(p.Reason) > MaxReason:
+		return fmt.Errorf("a reason has at most %d bytes", MaxReason)
+	case len(p.Source) > MaxSourceFiles || size > MaxSource:
+		return fmt.Errorf("the source has more than %d files or %d bytes", MaxSourceFiles, MaxSource)
+	case len(p.Runtime) > phases.MaxRuntimeBytes || len(p.Session) > phases.MaxIDBytes || len(p.Agent) > phases.MaxIDBytes:
+		return errors.New("runtime, session or agent is too long")
+	}
+	return nil
+}
+
+// Proposed reads what a proposal is about.
+func (it *Item) Proposed() (ProposalDetails, error) {
+	var d ProposalDetails
+	if it.Kind != KindProposal {
+		return d, errors.New("this is no proposed hook")
+	}
+	err := json.Unmarshal(it.Details, &d, json.RejectUnknownMembers(true))
+	return d, err
+}

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/phases"
+)
+
+const (
+	previewCommand = "preview-proposal" // hidden: the process of its own that a preview runs in
+	previewTime    = 60 * time.Second
+	maxPreview     = 256 << 20 // bytes of a task
+	previewEvents  = 200       // newest decisions that a preview looks at by default
+)
+
+// preview has a process of its own find out what the proposed hook would have said
+// about the newest decisions on record. Nobody but a reviewer's view starts it.
+func (a *App) preview(ctx context.Context, binding config.Binding, module []byte, n int) (belay.Preview, error) {
+	src, err := a.openRecords(ctx)
+	if err != nil {
+		return belay.Preview{}, err
+	}
+	events, err := src.Events(ctx, client.Query{Type: phases.EventVerdict, Newest: true, Limit: n})
+	src.Close()
+	if err != nil {
+		return belay.Preview{}, err
+	}
+	task, err := json.Marshal(&belay.PreviewTask{Module: module, Binding: binding, Events: events})
+	if err != nil {
+		return belay.Preview{}, err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return belay.Preview{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, previewTime)
+	defer cancel()
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, exe, previewCommand)
+	cmd.Args[0] = os.Args[0]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(task), &limitedWriter{w: &out, left: 1 << 20}, &limitedWriter{w: &errs, left: 16 << 10}
+	// It gets nothing that leads to the state directory or to anybody's secrets.
+	cmd.Env = []string{"TMPDIR=" + os.TempDir(), "GOMEMLIMIT=1GiB"}
+	if err := cmd.Run(); err != nil {
+		return belay.Preview{}, fmt.Errorf("the preview failed: %w: %s", err, oneLine(errs.String(), 300))
+	}
+	var p belay.Preview
+	if err := json.Unmarshal(out.Bytes(), &p); err != nil {
+		return p, fmt.Errorf("the preview cannot be read: %w", err)
+	}
+	return p, nil
+}
+
+type limitedWriter struct {
+	w    io.Writer
+	left int
+}
+
+func (l *limitedWriter) Write(b []byte) (int, error) {
+	if l.left -= len(b); l.left < 0 {
+		return 0, errors.New("too much output")
+	}
+	return l.w.Write(b)
+}
+
+func (a *App) previewCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:    previewCommand,
+		Hidden: true,
+		Short:  "Run a proposed hook on recorded events; started by `belay approvals show`",
+		Args:   noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			src, err := io.ReadAll(io.LimitReader(a.In, maxPreview+1))
+			if err != nil || len(src) > maxPreview {
+				return failure("the task cannot be read", "")
+			}
+			var t belay.PreviewTask
+			if err := json.Unmarshal(src, &t, json.RejectUnknownMembers(true)); err != nil {
+				return failureBy(err, "")
+			}
+			p, err := belay.RunPreview(cmd.Context(), t)
+			if err != nil {
+				return failureBy(err, "")
+			}
+			return a.printJSON(p)
+		},
+	}
+}
+
+// describePreview prints what the hook would have decided.
+func (a *App) describePreview(p *belay.Preview) {
+	a.field("preview", fmt.Sprintf("run alone on the newest %d recorded decisions that it would have been asked about (%d others do not concern it).\n"+
+		"Stored inputs are redacted: what the hook would make of what is covered is not known.", p.Events, p.Skipped))
+	if p.Failed != "" {
+		a.rawField("", a.palette().red("it cannot be loaded: "+oneLine(p.Failed, 300)))
+		return
+	}
+	mean := int64(0)
+	if p.Events > 0 {
+		mean = p.FuelSum / int64(p.Events)
+	}
+	a.field("", fmt.Sprintf("%d blocks, %d asks, %d changes, %d failures; fuel %s on average, %s at most", p.Blocks, p.Asks, p.Changes, p.Failures, count(mean), count(p.FuelMax)))
+	if len(p.Flips) == 0 {
+		a.field("flips", "none: nothing would have come out differently")
+		return
+	}
+	a.field("flips", "what would have come out differently")
+	t := newTable("  SEQ", "PHASE", "TOOL", "WAS", "WOULD", "FUEL", "REASON").alignRight(0, 5)
+	for _, f := range p.Flips {
+		would := oneLine(string(f.Would), 12)
+		if f.Kind != "" && f.Would == phases.HookError {
+			would += " (" + oneLine(string(f.Kind), 12) + ")"
+		}
+		t.row(fmt.Sprint(f.Seq), oneLine(string(f.Phase), 20), oneLine(f.Tool, 20), a.palette().decision(oneLine(f.Was, 12)), a.palette().decision(would), count(f.Fuel), oneLine(f.Reason, 60))
+	}
+	t.print(a.Out, a.palette())
+}

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+type hookProposeOptions struct {
+	p      approvals.Proposal
+	phases []string
+	source string
+	config string
+	json   bool
+}
+
+func (a *App) hookProposeCmd() *cobra.Command {
+	var o hookProposeOptions
+	cmd := &cobra.Command{
+		Use:   "propose FILE.wasm",
+		Short: "Propose a hook: a person reviews it before it is bound",
+		Long: `propose puts a module into the queue of approvals. It is kept under its digest and does
+not run. A reviewer sees what the host finds out about it: imports, capabilities, the
+difference to what is bound under its name, and what it would have decided on recorded
+events. Approved, it is bound as a sandboxed hook with exactly the capabilities shown.
+One byte changed is a new proposal.`,
+		Example: `  belay hook propose guard.wasm --source . --reason "keeps deploys out of Fridays"
+  belay approvals show ID`,
+		Args: oneArg("a module file"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.hookPropose(cmd.Context(), args[0], o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.p.Reason, "reason", "", "why; the reviewer reads it")
+	f.StringVar(&o.source, "source", "", "directory with the source, to be shown to the reviewer")
+	f.StringVar(&o.p.Name, "name", "", "name of the binding (default: the hook's own)")
+	f.StringSliceVar(&o.phases, "phase", nil, "phases to bind (default: all that the hook serves)")
+	f.IntVar(&o.p.Priority, "priority", 0, "higher runs first, up to 99")
+	f.StringVar(&o.p.Tools, "tools", "", "only for tools that this RE2 pattern matches (default: the manifest's)")
+	f.BoolVar(&o.p.AnyTool, "any-tool", false, "the pattern may match no tool that belay knows")
+	f.StringSliceVar(&o.p.Capabilities, "allow", nil, "capabilities to ask for (default: all that the manifest declares)")
+	f.StringVar(&o.config, "config", "", "file with the hook's configuration, JSON or YAML")
+	f.BoolVar(&o.p.Observe, "observe", false, "only watch what it would decide")
+	f.StringVar(&o.p.Runtime, "runtime", "", "the agent runtime that proposes it")
+	f.StringVar(&o.p.Session, "session", "", "the session that proposes it")
+	f.StringVar(&o.p.Agent, "agent", "", "the agent that proposes it")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *App) hookPropose(ctx context.Context, file string, o hookProposeOptions) error {
+	var err error
+	if o.p.Module, err = readModule(file); err != nil {
+		return failureBy(err, "")
+	}
+	for _, p := range o.phases {
+		o.p.Phases = append(o.p.Phases, phases.Phase(p))
+	}
+	if o.config != "" {
+		if o.p.Config, err = readConfig(o.config); err != nil {
+			return failureBy(err, "")
+		}
+	}
+	if o.source != "" {
+		if o.p.Source, err = readSource(o.source); err != nil {
+			return failureBy(err, "--source takes a directory with a few text files.")
+		}
+	}
+	if err := o.p.Validate(); err != nil {
+		return failureBy(err, "")
+	}
+	it, changed, err := a.propose(ctx, o.p)
+	switch {
+	case errors.Is(err, belay.ErrNoConfig):
+		return failureBy(err, "`belay init` writes a first configuration.")
+	case errors.Is(err, belay.ErrRefused):
+		return failureBy(err, "`belay hook inspect` shows what a hook asks for and what stands against it.")
+	case errors.Is(err, kernel.ErrApprovalQuota):
+		return failureBy(err, "Wait until a person has decided about some of them.")
+	case err != nil:
+		return recordsFailure(err)
+	}
+	if o.json {
+		return a.printJSON(it)
+	}
+	switch {
+	case changed || it.State == approvals.Consumed:
+		fmt.Fprintf(a.Out, "%s is bound without a person's decision: single_user.auto_accept, and it can only restrict.\n", safe(cmp.Or(proposedName(&it), o.p.Name, "It")))
+	case it.State == approvals.Denied:
+		fmt.Fprintf(a.Out, "This was denied: %s\n", oneLine(it.Decision.Reason, 200))
+		return exitWith(ExitBlocked)
+	default:
+		fmt.Fprintf(a.Out, "Proposed as %s. Until %s a reviewer can approve it:\n  belay approvals show %s\n  belay approvals approve %s\n",
+			it.ID, it.Expires.Local().Format("15:04:05"), it.ID, it.ID)
+	}
+	return nil
+}
+
+// propose hands the proposal to the daemon, or puts it into the queue itself.
+func (a *App) propose(ctx context.Context, p approvals.Proposal) (client.Approval, bool, error) {
+	c, err := a.daemon()
+	if err != nil {
+		return client.Approval{}, false, err
+	}
+	if c != nil {
+		defer c.Close()
+		it, err := c.Propose(ctx, p)
+		return it, false, err
+	}
+	dir, err := a.stateDir()
+	if err != nil {
+		return client.Approval{}, false, err
+	}
+	host, err := a.openState(ctx, dir, belay.Options{NoHooks: true})
+	if err != nil {
+		return client.Approval{}, false, err
+	}
+	defer host.Close()
+	return host.Propose(ctx, p, belay.UserCredential(os.Getuid()))
+}
+
+// readSource reads the text files of a directory, apart from hidden ones and
+// whatever is no text. Links are not followed.
+func readSource(dir string) ([]approvals.SourceFile, error) {
+	var out []approvals.SourceFile
+	size := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); path != dir && (name[0] == '.' || slices.Contains([]string{"target", "node_modules", "vendor"}, name)) {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !d.Type().IsRegular() || filepath.Ext(path) == ".wasm" {
+			return nil
+		}
+		b, err := readLimited(path, approvals.MaxSource)
+		if err != nil {
+			return err
+		}
+		if !utf8.Valid(b) || slices.Contains(b, 0) {
+			return nil
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		out = append(out, approvals.SourceFile{Path: filepath.ToSlash(rel), Text: string(b)})
+		if size += len(b) + len(rel); size > approvals.MaxSource || len(out) > approvals.MaxSourceFiles {
+			return fmt.Errorf("more than %d files or %s of source", approvals.MaxSourceFiles, bytesText(approvals.MaxSource))
+		}
+		return nil
+	})
+	return out, err
+}
