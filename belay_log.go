@@ -40,20 +40,27 @@ type LogEvidence struct {
 }
 
 // CheckpointKey returns the public half of the key that signs checkpoints.
-func (b *Belay) CheckpointKey() string { return b.keys.events.Verifier() }
+func (b *Belay) CheckpointKey() string {
+	if b.keys.events == nil {
+		return "" // only of a Log
+	}
+	return b.keys.events.Verifier()
+}
 
 // VerifyLog proves that the event log is what was signed. A log that is wrong is
 // no error: LogReport.Wrong says what is. With an error nothing is known.
 func (b *Belay) VerifyLog(ctx context.Context, ev LogEvidence) (LogReport, error) {
 	e := eventlog.Evidence{Verifier: ev.Verifier}
 	if e.Verifier == "" {
-		e.Verifier = b.CheckpointKey()
+		if e.Verifier = b.CheckpointKey(); e.Verifier == "" {
+			return LogReport{}, stateError("a verifier key has to be given", errNoKey)
+		}
 	}
-	outside, err := b.outsideMarks(ev.Checkpoints)
+	outside, torn, err := b.outsideMarks(ev.Checkpoints, e.Verifier)
 	if err != nil {
 		return LogReport{}, err
 	}
-	e.Outside = outside
+	e.Outside, e.Torn = outside, torn
 	if ev.Copies != nil {
 		copies, err := readCopies(ev.Copies)
 		if err != nil {
@@ -125,30 +132,37 @@ func (c *copies) close() {
 	}
 }
 
-// outsideMarks reads the checkpoints of a file, or else of all that belay.yaml names.
-func (b *Belay) outsideMarks(file string) ([][]byte, error) {
+// outsideMarks reads the checkpoints of a file, or else of all that belay.yaml names,
+// and says how many of the files end in the middle of one.
+func (b *Belay) outsideMarks(file, verifier string) (out [][]byte, torn int, err error) {
+	marks := func(src []byte) [][]byte {
+		src, cut := eventlog.CutTorn(src, verifier)
+		if cut {
+			torn++
+		}
+		return splitMarks(src)
+	}
 	if file != "" {
 		src, err := os.ReadFile(file)
 		if err != nil {
-			return nil, fmt.Errorf("checkpoints: %w", err)
+			return nil, 0, fmt.Errorf("checkpoints: %w", err)
 		}
-		if out := splitMarks(src); len(out) > 0 {
-			return out, nil
+		if out = marks(src); len(out) > 0 {
+			return out, torn, nil
 		}
-		return nil, fmt.Errorf("checkpoints: %s holds none", file)
+		return nil, 0, fmt.Errorf("checkpoints: %s holds none", file)
 	}
 	b.mu.Lock()
 	files := b.file.Events.MarkFiles()
 	b.mu.Unlock()
-	var out [][]byte
 	for _, f := range files {
 		src, err := os.ReadFile(f.Path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("checkpoints: %w", err)
+			return nil, 0, fmt.Errorf("checkpoints: %w", err)
 		}
-		out = append(out, splitMarks(src)...)
+		out = append(out, marks(src)...)
 	}
-	return out, nil
+	return out, torn, nil
 }
 
 // readCopies returns the leaf hashes of exported events: an event is stored in the

@@ -56,7 +56,7 @@ func (a *App) eventsTail(ctx context.Context, o eventsTailOptions) error {
 	if err != nil {
 		return err
 	}
-	src, err := a.openRecords(ctx)
+	src, err := a.openEvents(ctx)
 	if err != nil {
 		return err
 	}

@@ -127,7 +127,7 @@ func (a *App) confirm(what string) error {
 }
 
 // ifCompacted says so when what was asked for by its number has no contents any more.
-func (a *App) ifCompacted(ctx context.Context, src records, q client.Query) error {
+func (a *App) ifCompacted(ctx context.Context, src events, q client.Query) error {
 	gone, by, err := src.Compacted(ctx)
 	if err != nil || gone == 0 || q.ID == "" && q.Before > gone+1 {
 		return nil

@@ -59,7 +59,7 @@ func (a *App) eventsExport(ctx context.Context, o eventsExportOptions) error {
 	if _, err := export.New(export.Format(o.format), io.Discard, ""); err != nil {
 		return usageError(fmt.Sprintf("--format: there is no format %q", safe(o.format)), "The formats are "+joined(export.Formats())+".")
 	}
-	src, err := a.openRecords(ctx)
+	src, err := a.openEvents(ctx)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (a *App) eventsExport(ctx context.Context, o eventsExportOptions) error {
 }
 
 // exportTo writes what is on record now, and returns how many events that were.
-func (a *App) exportTo(ctx context.Context, to io.Writer, src records, q client.Query, format string) (n int64, err error) {
+func (a *App) exportTo(ctx context.Context, to io.Writer, src events, q client.Query, format string) (n int64, err error) {
 	newest, err := src.Events(ctx, client.Query{Newest: true, Limit: 1})
 	if err != nil {
 		return 0, recordsFailure(err)

@@ -5,8 +5,6 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
-
-	"github.com/belay-hooks/belay"
 )
 
 func (a *App) eventsProveCmd() *cobra.Command {
@@ -35,12 +33,12 @@ func (a *App) eventsProve(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	host, err := a.openState(ctx, dir, belay.Options{NoHooks: true})
+	log, err := a.openLog(ctx, dir)
 	if err != nil {
 		return err
 	}
-	defer host.Close()
-	p, err := host.ProveEvent(ctx, seq)
+	defer log.Close()
+	p, err := log.Prove(ctx, seq)
 	if err != nil {
 		return failureBy(err, "`belay events verify` says whether the log is sound.")
 	}

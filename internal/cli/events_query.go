@@ -46,7 +46,7 @@ func (a *App) eventsQuery(ctx context.Context, o eventsQueryOptions) error {
 	if err := checkLimit("--limit", o.limit); err != nil {
 		return err
 	}
-	src, err := a.openRecords(ctx)
+	src, err := a.openEvents(ctx)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (a *App) eventsShowCmd() *cobra.Command {
 }
 
 func (a *App) eventsShow(ctx context.Context, ref string, o eventsShowOptions) error {
-	src, err := a.openRecords(ctx)
+	src, err := a.openEvents(ctx)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func valueLines(v jsontext.Value) []string {
 }
 
 // describeTurns lists the hooks that ran for the verdict.
-func (a *App) describeTurns(ctx context.Context, src records, e phases.Event) error {
+func (a *App) describeTurns(ctx context.Context, src events, e phases.Event) error {
 	turns, err := src.Events(ctx, client.Query{Invocation: e.Invocation, Type: phases.EventHook, Limit: 1000})
 	if err != nil {
 		return recordsFailure(err)

@@ -55,11 +55,11 @@ func (a *App) eventsVerify(ctx context.Context, o eventsVerifyOptions) error {
 	if err != nil {
 		return err
 	}
-	host, err := a.openState(ctx, dir, belay.Options{NoHooks: true})
+	log, err := a.openLog(ctx, dir)
 	if err != nil {
 		return err
 	}
-	defer host.Close()
+	defer log.Close()
 	ev := belay.LogEvidence{Verifier: o.key, Checkpoints: o.checkpoint}
 	if o.against != "" {
 		f, err := os.Open(o.against)
@@ -69,7 +69,7 @@ func (a *App) eventsVerify(ctx context.Context, o eventsVerifyOptions) error {
 		defer f.Close()
 		ev.Copies = f
 	}
-	r, err := host.VerifyLog(ctx, ev)
+	r, err := log.Verify(ctx, ev)
 	if err != nil {
 		return failureBy(err, "The log could not be verified: nothing is known about it.")
 	}
@@ -95,6 +95,9 @@ func printLogReport(w io.Writer, r belay.LogReport) {
 	fmt.Fprintf(w, "events verify: ok\n")
 	if r.Compacted > 0 {
 		fmt.Fprintf(w, "events 1 to %d are compacted, as event %d announces: their hashes were checked, their contents cannot be any more\n", r.Compacted, r.Announced)
+	}
+	if r.Torn > 0 {
+		fmt.Fprintf(w, "note: the last outside checkpoint is torn, as a crash or a full disk leaves it: it does not count, all before it do\n")
 	}
 	fmt.Fprintf(w, "%d events, %d checkpoints in the store and %d outside; %d events are not covered by an outside checkpoint yet\n",
 		r.Events, r.Checkpoints, r.Outside, r.Uncovered)

@@ -3,6 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/belay-hooks/belay"
@@ -26,8 +29,6 @@ type records interface {
 	Latches(ctx context.Context) ([]client.Latch, error)
 	ClearLatch(ctx context.Context, s client.Session) error
 	Compact(ctx context.Context, o client.Compaction) (client.Compacted, error)
-	// Compacted says how many of the oldest events have no contents, and which event announces that.
-	Compacted(ctx context.Context) (through, event int64, err error)
 	Close() error
 }
 
@@ -88,6 +89,68 @@ func (a *App) openRecords(ctx context.Context) (records, error) {
 	return localRecords{host}, nil
 }
 
+// events is where events are read from.
+type events interface {
+	Events(ctx context.Context, q client.Query) ([]phases.Event, error)
+	// Compacted says how many of the oldest events have no contents, and which event announces that.
+	Compacted(ctx context.Context) (through, event int64, err error)
+	Close() error
+}
+
+const dbName = "belay.db"
+
+// openEvents opens the events to be read only, of the daemon or of the directory.
+func (a *App) openEvents(ctx context.Context) (events, error) {
+	c, err := a.daemon()
+	if err != nil {
+		return nil, err
+	}
+	if c != nil {
+		return c, nil
+	}
+	dir, err := a.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, dbName)); errors.Is(err, fs.ErrNotExist) {
+		host, err := a.openState(ctx, dir, belay.Options{NoHooks: true}) // which makes an empty one
+		if err != nil {
+			return nil, err
+		}
+		return hostEvents{host}, nil
+	}
+	log, err := a.openLog(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return logEvents{log}, nil
+}
+
+// openLog opens the event log without writing to the directory.
+func (a *App) openLog(ctx context.Context, dir string) (*belay.Log, error) {
+	if _, err := os.Stat(filepath.Join(dir, dbName)); errors.Is(err, fs.ErrNotExist) {
+		return nil, failure("there is no event log in "+safe(dir), "`belay init` makes a state directory; --state and $BELAY_HOME name another.")
+	}
+	log, err := belay.OpenLog(ctx, dir)
+	if err != nil {
+		return nil, failureBy(err, "`belay doctor` says what is wrong and what to do about it.")
+	}
+	return log, nil
+}
+
+type hostEvents struct{ *belay.Belay }
+
+func (h hostEvents) Events(ctx context.Context, q client.Query) ([]phases.Event, error) {
+	return h.Belay.Events(ctx, kernel.EventQuery(q))
+}
+
+// logEvents is an event log that this process has open.
+type logEvents struct{ *belay.Log }
+
+func (l logEvents) Events(ctx context.Context, q client.Query) ([]phases.Event, error) {
+	return l.Log.Events(ctx, kernel.EventQuery(q))
+}
+
 // recordsFailure says what to do about an error of a source.
 func recordsFailure(err error) error {
 	var p *client.Error
@@ -134,10 +197,6 @@ func (l localRecords) ClearLatch(ctx context.Context, s client.Session) error {
 func (l localRecords) Compact(ctx context.Context, o client.Compaction) (client.Compacted, error) {
 	r, err := l.host.CompactLog(ctx, belay.CompactOptions{Before: o.Before, Why: o.Why, DryRun: o.DryRun})
 	return client.Compacted(r), err
-}
-
-func (l localRecords) Compacted(ctx context.Context) (through, event int64, err error) {
-	return l.host.Compacted(ctx)
 }
 
 func hooksOf(host *belay.Belay) []client.Hook {

@@ -20,6 +20,7 @@ const page = 256
 type Evidence struct {
 	Verifier string                            // of the checkpoints; needed
 	Outside  [][]byte                          // checkpoints from outside the store
+	Torn     int                               // files that end in the middle of a checkpoint, which is not in Outside; see CutTorn
 	Copies   func(seq int64) (tlog.Hash, bool) // leaf hashes of copies of events; nil: there are none
 }
 
@@ -39,6 +40,7 @@ type Report struct {
 	Outside     int      `json:"outside"`            // that fit, from outside
 	Covered     int64    `json:"covered"`            // events up to this number are covered by an outside checkpoint
 	Uncovered   int64    `json:"uncovered"`          // events that no outside checkpoint covers yet
+	Torn        int      `json:"torn,omitzero"`      // files whose last checkpoint was cut short: it does not count, and proves nothing wrong
 	Wrong       *Finding `json:"wrong,omitzero"`
 }
 
@@ -46,7 +48,7 @@ type Report struct {
 // stored tree, with every checkpoint and with the copies. It stops at the first
 // event that is wrong. The error is ErrLog: then nothing is known.
 func Verify(ctx context.Context, log kernel.Log, ev Evidence) (Report, error) {
-	v := verifier{log: log, ev: ev}
+	v := verifier{log: log, ev: ev, report: Report{Torn: ev.Torn}}
 	err := v.run(ctx)
 	if v.report.Wrong == nil {
 		v.report.Wrong = v.unsigned

@@ -15,12 +15,12 @@ type conn struct {
 	seen  int64 // the last time that was noted for leases; see seen
 }
 
-func openConn(path, vfs string, readOnly bool) (*conn, error) {
+func openConn(path, vfs string, readOnly, immutable bool) (*conn, error) {
 	flags := sqlite3.OPEN_READWRITE | sqlite3.OPEN_URI
 	if readOnly {
 		flags = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI
 	}
-	c, err := sqlite3.OpenFlags(fileURI(path, vfs), flags)
+	c, err := sqlite3.OpenFlags(fileURI(path, vfs, immutable), flags)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func openConn(path, vfs string, readOnly bool) (*conn, error) {
 	}
 	if mode, err := pragmaText(c, "PRAGMA journal_mode"); err != nil {
 		return nil, err
-	} else if mode != "wal" {
+	} else if mode != "wal" && !immutable {
 		return nil, fmt.Errorf("journal mode is %q, wanted a write-ahead log", mode)
 	}
 	ok = true

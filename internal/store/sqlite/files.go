@@ -10,10 +10,13 @@ import (
 
 // fileURI names the database for SQLite. modeof makes the log files that it
 // creates later as private as the database.
-func fileURI(path, vfs string) string {
+func fileURI(path, vfs string, immutable bool) string {
 	q := url.Values{"modeof": {path}}
 	if vfs != "" {
 		q = url.Values{"vfs": {vfs}}
+	}
+	if immutable {
+		q.Set("immutable", "1")
 	}
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}).String()
 }

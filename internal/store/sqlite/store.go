@@ -37,6 +37,9 @@ type Store struct {
 	readOnly bool
 	logPages int
 
+	immutable bool   // the file is read as it is, without companions
+	temp      string // directory of a copy; "" when there is none
+
 	readers chan *conn // idle connections; nil stands for one not opened yet
 
 	requests chan *request
@@ -61,6 +64,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		}
 	}
 	c, err := s.open(ctx)
+	if o.ReadOnly && o.VFS == "" && unwritable(err) {
+		c, err = s.openAside(ctx)
+	}
 	if err != nil {
 		return nil, unavailable("open", err)
 	}
@@ -91,7 +97,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 func (s *Store) open(ctx context.Context) (*conn, error) {
 	deadline := time.Now().Add(busyTimeout)
 	for ioErrors := 0; ; {
-		c, err := openConn(s.path, s.vfs, s.readOnly)
+		c, err := openConn(s.path, s.vfs, s.readOnly, s.immutable)
 		if err == nil {
 			if err = migrate(c.Conn, s.readOnly); err == nil {
 				return c, nil
@@ -136,7 +142,7 @@ func (s *Store) read(ctx context.Context, op string, f func(*conn) error) error 
 	}
 	if c == nil {
 		var err error
-		if c, err = openConn(s.path, s.vfs, s.readOnly); err != nil {
+		if c, err = openConn(s.path, s.vfs, s.readOnly, s.immutable); err != nil {
 			s.putReader(nil)
 			return unavailable(op, err)
 		}
@@ -186,7 +192,7 @@ func (s *Store) Close() error {
 			errs = append(errs, c.close())
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.removeTemp())...)
 }
 
 // RunState implements kernel.Store.
