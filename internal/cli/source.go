@@ -224,7 +224,8 @@ func (a *App) openAsker(ctx context.Context, o evalOptions) (asker, error) {
 			return nil, err
 		}
 		if c != nil {
-			return daemonAsker{c}, nil
+			dir, err := a.stateDir()
+			return daemonAsker{c, dir}, err
 		}
 	}
 	host, err := a.openForEval(ctx, o)
@@ -250,7 +251,10 @@ func (l localAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []
 // time after which runtimes give up on a hook and go on.
 const runtimePatience = 25 * time.Second
 
-type daemonAsker struct{ *client.Client }
+type daemonAsker struct {
+	*client.Client
+	dir string
+}
 
 func (d daemonAsker) Wire(ctx context.Context, src []byte) (phases.Verdict, error) {
 	return d.InvokeJSON(ctx, src)
@@ -262,7 +266,14 @@ func (d daemonAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload [
 	a, err := d.Ask(ctx, ad.Runtime(), o.Event, payload)
 	if err != nil {
 		f := phases.NewFault(phases.KindLoad, "the daemon could not be asked", err)
-		return ask.Answered{Answer: ad.Failure(payload, o, f), Err: f}
+		out := ask.Answered{Answer: ad.Failure(payload, o, f), Err: f}
+		// Nobody knows what the daemon has recorded of it. The next one that opens the
+		// directory reports it, and latches the session where this answer holds nothing.
+		r := kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: out.Answer.Session}, Fault: f, Unblockable: out.Answer.Latch != ""}
+		if serr := belay.Spool(d.dir, r); serr != nil {
+			out.Answer.Notes = append(out.Answer.Notes, "this block is not on record: "+serr.Error())
+		}
+		return out
 	}
 	return ask.Answered{Answer: adapters.Answer{Stdout: []byte(a.Stdout), Stderr: a.Stderr, Exit: a.Exit, Notes: a.Notes}, Verdicts: a.Verdicts}
 }
