@@ -85,6 +85,15 @@ func TestRetention(t *testing.T) {
 	if contains(t, dir, "needle-2") || !contains(t, dir, "needle-8") {
 		t.Error("what was removed is still in the file, or what was not is gone")
 	}
+	tamper(t, dir, "VACUUM") // as OPERATIONS.md says
+	log, err := belay.OpenLog(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if v, err := log.Verify(t.Context(), belay.LogEvidence{}); err != nil || v.Wrong != nil || v.Compacted != 7 {
+		t.Errorf("after VACUUM: %+v %+v, %v", v, v.Wrong, err)
+	}
 }
 
 func TestRetentionKeepsEverythingByDefault(t *testing.T) {
