@@ -90,7 +90,11 @@ func (k *Kernel) Reload(ctx context.Context, cfg *Config) error {
 	if err != nil {
 		return err
 	}
-	if err := k.notice(ctx, snap, "configuration in use: "+snap.revision); err != nil {
+	text := "configuration in use: " + snap.revision
+	if old := k.current.Load(); old != nil {
+		text += old.authority.Changed(&snap.authority)
+	}
+	if err := k.notice(ctx, snap, text); err != nil {
 		return errors.Join(err, snap.release())
 	}
 	old := k.current.Swap(snap)

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,6 +102,30 @@ type Authority struct {
 
 // Protected reports whether a decision takes a key that an agent does not hold.
 func (a *Authority) Protected() bool { return len(a.Reviewers) > 0 }
+
+// Changed says in words who counts in another authority and not in this one, and
+// the other way round; "" when nothing has changed.
+func (a *Authority) Changed(now *Authority) string {
+	who := func(of, without *Authority) (names []string) {
+		for _, r := range of.Reviewers {
+			if !slices.ContainsFunc(without.Reviewers, func(o Reviewer) bool { return o.Name == r.Name && o.Key.Equal(r.Key) }) {
+				names = append(names, r.Name+" ("+KeyID(r.Key)+")")
+			}
+		}
+		return names
+	}
+	text := ""
+	if added := who(now, a); len(added) > 0 {
+		text += "; reviewers added: " + strings.Join(added, ", ")
+	}
+	if gone := who(a, now); len(gone) > 0 {
+		text += "; reviewers removed: " + strings.Join(gone, ", ")
+	}
+	if a.Unsigned != now.Unsigned {
+		text += fmt.Sprintf("; decisions without a signature: %v", now.Unsigned)
+	}
+	return text
+}
 
 // Verify reports whether the decision about the item counts: it is about exactly
 // this content and signed by a reviewer. Errors are ErrContent and ErrSignature.

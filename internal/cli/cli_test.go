@@ -19,7 +19,9 @@ import (
 func TestMain(m *testing.M) {
 	run := func() int { return new(cli.App).Main(context.Background(), os.Args[1:]) }
 	testscript.Main(m, map[string]func(){
-		"belay": func() { os.Exit(run()) },
+		"belay":       func() { os.Exit(run()) },
+		"tamper":      tamper,
+		"daemon-http": daemonHTTP,
 		"xbelay": func() {
 			code := run()
 			fmt.Fprintf(os.Stderr, "exit %d\n", code)

@@ -1,0 +1,95 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/ncruces/go-sqlite3"
+	_ "github.com/ncruces/go-sqlite3/driver"
+
+	"github.com/belay-hooks/belay/internal/approvals"
+)
+
+// tamper is what an agent with a shell and a database tool does: `tamper ID STATE`
+// sets the state of an approval past belay, with a decision that looks like one.
+// `tamper ID STATE keep` keeps the decision that is there, `tamper ID edit keep`
+// changes what it is about.
+func tamper() {
+	id, state := os.Args[1], os.Args[2]
+	c, err := sqlite3.Open("file:" + filepath.Join(os.Getenv("BELAY_HOME"), "belay.db"))
+	must(err)
+	defer c.Close()
+	must(c.BusyTimeout(5 * time.Second))
+	st, _, err := c.Prepare("SELECT body FROM approvals WHERE id = ?")
+	must(err)
+	must(st.BindText(1, id))
+	if !st.Step() {
+		must(fmt.Errorf("no approval %s", id))
+	}
+	var it approvals.Item
+	must(json.Unmarshal(st.ColumnBlob(0, nil), &it))
+	must(st.Close())
+	if state == "edit" { // another action under the same approval
+		it.Action = []byte(strings.ReplaceAll(string(it.Action), "main", "evil"))
+		state = string(it.State)
+	}
+	it.State = approvals.State(state)
+	if len(os.Args) < 4 {
+		d, err := approvals.Draft(&it, approvals.Approve, "dev", "", time.Now(), time.Hour)
+		must(err)
+		d.Key, d.Signature = "AAAA", make([]byte, 64)
+		it.Decision = &d
+	}
+	body, err := json.Marshal(&it)
+	must(err)
+	st, _, err = c.Prepare("UPDATE approvals SET state = ?, ends_ns = ?, body = ? WHERE id = ?")
+	must(err)
+	must(st.BindText(1, state))
+	must(st.BindInt64(2, it.Decision.Until.UnixNano()))
+	must(st.BindBlob(3, body))
+	must(st.BindText(4, id))
+	must(st.Exec())
+	must(st.Close())
+}
+
+// daemonHTTP is what an agent with a shell says to the socket:
+// `daemon-http METHOD PATH [BODY-FILE [TOKEN-FILE]]`.
+func daemonHTTP() {
+	var body io.Reader
+	if len(os.Args) > 3 && os.Args[3] != "-" {
+		b, err := os.ReadFile(os.Args[3])
+		must(err)
+		body = strings.NewReader(string(b))
+	}
+	req, err := http.NewRequest(os.Args[1], "http://belay"+os.Args[2], body)
+	must(err)
+	req.Header.Set("Content-Type", "application/json")
+	if len(os.Args) > 4 {
+		token, err := os.ReadFile(os.Args[4])
+		must(err)
+		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	}
+	hc := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(os.Getenv("BELAY_HOME"), "belay.sock"))
+	}}}
+	resp, err := hc.Do(req)
+	must(err)
+	b, err := io.ReadAll(resp.Body)
+	must(err)
+	fmt.Printf("%d %s\n", resp.StatusCode, b)
+}
+
+func must(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
