@@ -41,6 +41,11 @@ func (b *Belay) MintLease(ctx context.Context, r leases.Request, h kernel.LeaseH
 	return b.kernel.MintLease(ctx, r, h, person)
 }
 
+// MintApproved makes the lease that a reviewer has approved; see kernel.Kernel.MintApproved.
+func (b *Belay) MintApproved(ctx context.Context, id string) (*kernel.LeaseView, error) {
+	return b.kernel.MintApproved(ctx, id)
+}
+
 // RevokeLease takes a lease back, with everything below it, or with prefix everything
 // at or below an id. Errors are as of MintLease.
 func (b *Belay) RevokeLease(ctx context.Context, id string, prefix bool, person string) error {

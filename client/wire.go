@@ -180,6 +180,7 @@ type List struct {
 	Latches []Latch        `json:"latches,omitzero"`
 
 	Approvals []Approval `json:"approvals,omitzero"`
+	Leases    []Lease    `json:"leases,omitzero"`
 }
 
 // Problem is the envelope of every answer that is not a success.

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -18,30 +21,112 @@ var (
 	ErrLeaseQuota   = leases.ErrQuota
 )
 
+// LeasePending: the lease is made when a reviewer has approved it.
+type LeasePending struct{ Approval Approval }
+
+// Error says what is to be done.
+func (e *LeasePending) Error() string {
+	return "a reviewer has to approve it first (approval " + e.Approval.ID + ")"
+}
+
+// handDocument is what a person is shown of a lease that is to be made by hand.
+type handDocument struct {
+	leases.Request
+	Holder *LeaseHolder `json:"holder,omitzero"` // nil: who asked
+}
+
 // MintLease makes a lease in a person's name and records that. The token is shown
-// here and nowhere else. Errors are of package leases' classes, or ErrUnavailable.
+// here and nowhere else. Where there are reviewers it makes none: the
+// agent could call this as well. It puts the lease into the queue, answers a
+// *LeasePending, and MintApproved makes the lease once a reviewer has signed. Other
+// errors are of package leases' classes, of the queue, or ErrUnavailable.
 func (k *Kernel) MintLease(ctx context.Context, r leases.Request, h LeaseHolder, person string) (*LeaseView, error) {
-	if err := checkNames(h.Session, h.Agent); err != nil {
+	if err := errors.Join(checkNames(h.Session, h.Agent), checkNames(h.Runtime, h.Credential)); err != nil || len(h.Runtime) > phases.MaxRuntimeBytes {
+		return nil, errors.Join(&leases.Error{Class: leases.ErrInvalid, Text: "holder: a name is not valid"}, err)
+	}
+	if err := r.Check(leases.Rule{MaxTTL: leases.MaxLifetime}); err != nil {
 		return nil, err
 	}
-	if len(h.Runtime) > phases.MaxRuntimeBytes || len(h.Credential) > phases.MaxIDBytes {
-		return nil, &leases.Error{Class: leases.ErrInvalid, Text: "holder: a name is too long"}
+	person = phases.SafeLine(person, phases.MaxIDBytes)
+	if k.Protected() {
+		return nil, k.askForLease(ctx, handDocument{r, &h}, person)
 	}
-	issuer := leases.Issuer{Kind: leases.ByPerson, Person: phases.SafeLine(person, phases.MaxIDBytes)}
+	issuer := leases.Issuer{Kind: leases.ByPerson, Person: person}
+	return k.mintNow(ctx, r, h, staged{what: "minted", issuer: issuer})
+}
+
+func (k *Kernel) mintNow(ctx context.Context, r leases.Request, h LeaseHolder, s staged) (*LeaseView, error) {
 	book := k.book(k.o.Store)
 	var v *LeaseView
 	err := k.again(func() error {
-		m, err := book.Mint(ctx, r, h, issuer, leases.Rule{MaxTTL: leases.MaxLifetime})
+		m, err := book.Mint(ctx, r, h, s.issuer, leases.Rule{MaxTTL: leases.MaxLifetime})
 		if err != nil {
 			return err
 		}
-		v = viewLease(&m.Op.Lease, m.Op.At, m.Token)
-		return k.change(ctx, staged{op: &m.Op, what: "minted", lease: m.Op.Lease, issuer: issuer})
+		v = leases.ViewOf(&m.Op.Lease, m.Op.At, m.Token)
+		s.op, s.lease = &m.Op, m.Op.Lease
+		return k.change(ctx, s)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return v, nil
+}
+
+// askForLease puts a lease by hand into the queue.
+func (k *Kernel) askForLease(ctx context.Context, doc handDocument, person string) error {
+	raw, err := json.Marshal(doc, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	covered, masked, err := k.o.Redactor.JSON(raw)
+	if err != nil || len(masked) > 0 {
+		return &leases.Error{Class: leases.ErrInvalid, Text: "its terms look like they hold a secret, which nobody could be shown"}
+	}
+	it, err := k.RequestApproval(ctx, Approval{
+		Kind: approvals.KindLease, Key: k.approvalKey("lease by hand\x00"+string(raw), person), Reason: "a lease by hand, wanted by " + person,
+		By: approvals.Requester{Credential: person}, Details: covered,
+	})
+	if err != nil {
+		return err
+	}
+	if it.State == approvals.Denied {
+		return &leases.Error{Class: leases.ErrWider, Text: "a reviewer has denied it (approval " + it.ID + ")"}
+	}
+	return &LeasePending{it}
+}
+
+// MintApproved makes the lease that a reviewer has approved, once. Errors are of the
+// queue (see FinishApproval), of package leases' classes, or ErrUnavailable.
+func (k *Kernel) MintApproved(ctx context.Context, id string) (*LeaseView, error) {
+	s := k.snapshot()
+	if s == nil {
+		return nil, ErrClosed
+	}
+	defer s.release()
+	it, err := k.CheckApproval(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var doc handDocument
+	if it.Kind != approvals.KindLease || json.Unmarshal(it.Details, &doc, json.RejectUnknownMembers(true)) != nil || doc.Scope == nil {
+		return nil, &leases.Error{Class: leases.ErrInvalid, Text: "this approval is not about a lease"}
+	}
+	h := LeaseHolder{Runtime: it.By.Runtime, Session: it.By.Session, Agent: it.By.Agent, Credential: it.By.Credential}
+	if doc.Holder != nil {
+		h = *doc.Holder
+	}
+	now := k.o.Clock.Now()
+	op, e, err := k.useApproval(ctx, s, it, now)
+	if err != nil {
+		return nil, err
+	}
+	v, err := k.mintNow(ctx, doc.Request, h, staged{what: "minted", issuer: leases.Issuer{Kind: leases.ByPerson, Person: it.Decision.By},
+		question: []ApprovalOp{op}, events: []phases.Event{e}, notes: []string{"approval " + it.ID}})
+	if errors.Is(err, ErrConflict) {
+		err = ErrApprovalDecided
+	}
+	return v, err
 }
 
 // RevokeLease takes a lease and everything below it back, or with prefix everything
@@ -78,7 +163,7 @@ func (k *Kernel) change(ctx context.Context, s staged) error {
 	if err != nil {
 		return phases.NewFault(phases.KindAudit, "the record could not be redacted", err)
 	}
-	_, err = k.commit(ctx, Batch{Now: now, Leases: []leases.Op{*s.op}, Events: []phases.Event{e}})
+	_, err = k.commit(ctx, Batch{Now: now, Leases: []leases.Op{*s.op}, Approvals: s.question, Events: append([]phases.Event{e}, s.events...)})
 	return err
 }
 
@@ -119,7 +204,7 @@ func (k *Kernel) CheckLease(ctx context.Context, q LeaseCheck) (*LeaseView, erro
 			_, err := book.Get(ctx, "-", &q.Holder) // the answer for what does not exist
 			return err
 		}
-		v = viewLease(l, at, "")
+		v = leases.ViewOf(l, at, "")
 		if !q.Claim {
 			return nil
 		}
@@ -163,7 +248,7 @@ func (k *Kernel) Leases(ctx context.Context, q LeaseQuery) ([]LeaseView, error) 
 	list, err := k.o.Store.Leases(ctx, q)
 	out := make([]LeaseView, 0, len(list))
 	for n := range list {
-		out = append(out, *viewLease(&list[n], at, ""))
+		out = append(out, *leases.ViewOf(&list[n], at, ""))
 	}
 	return out, err
 }
@@ -179,7 +264,7 @@ func (k *Kernel) Lease(ctx context.Context, id string) (*LeaseView, error) {
 	if err != nil {
 		return nil, err
 	}
-	return viewLease(l, at, ""), nil
+	return leases.ViewOf(l, at, ""), nil
 }
 
 // MaxLeaseTTL is the longest lease that anybody may make.

@@ -61,21 +61,6 @@ type (
 		Reason string `json:"reason"`
 	}
 
-	// LeaseView is what a hook or a caller is shown of a lease.
-	LeaseView struct {
-		ID         string        `json:"id"`
-		State      leases.State  `json:"state"`
-		Capability string        `json:"capability"`
-		Scope      leases.Scope  `json:"scope"`
-		Holder     LeaseHolder   `json:"holder"`
-		NotBefore  time.Time     `json:"not_before"`
-		ExpiresAt  time.Time     `json:"expires_at"`
-		UsesLeft   int64         `json:"uses_left"`
-		Parent     string        `json:"parent,omitzero"`
-		Issuer     leases.Issuer `json:"issuer"`
-		Token      string        `json:"token,omitzero"` // only where the lease has just been made
-	}
-
 	checkReply struct {
 		Active   bool           `json:"active"`
 		Lease    *LeaseView     `json:"lease,omitzero"`
@@ -96,12 +81,6 @@ type (
 		Expires  time.Time `json:"expires"`
 	}
 )
-
-// viewLease shows a lease as it stands.
-func viewLease(l *leases.Lease, at leases.Instant, token string) *LeaseView {
-	return &LeaseView{ID: l.ID, State: l.StateAt(at), Capability: l.Capability, Scope: l.Scope, Holder: l.Holder, NotBefore: l.NotBefore,
-		ExpiresAt: l.ExpiresAt, UsesLeft: l.MaxUses - l.Uses, Parent: l.Parent, Issuer: l.Issuer, Token: token}
-}
 
 func strictLease(raw jsontext.Value, into any) error {
 	if err := json.Unmarshal(raw, into, json.RejectUnknownMembers(true)); err != nil {
@@ -200,7 +179,7 @@ func (t *turnLedger) make(ctx context.Context, r leases.Request, holder leases.H
 	op := m.Op
 	s.op, s.lease = &op, op.Lease
 	t.stage(s)
-	return viewLease(&op.Lease, op.At, m.Token), nil
+	return leases.ViewOf(&op.Lease, op.At, m.Token), nil
 }
 
 func checkNames(session, agent string) error {
@@ -226,7 +205,7 @@ func (t *turnLedger) renew(ctx context.Context, request jsontext.Value) (*LeaseV
 	}
 	l.ExpiresAt, l.Boot, l.BootUntil = op.Until, op.Boot, op.BootUntil
 	t.stage(staged{op: &op, what: "renewed", lease: *l, issuer: t.issuer()})
-	return viewLease(l, op.At, ""), nil
+	return leases.ViewOf(l, op.At, ""), nil
 }
 
 // own returns a lease of the invocation's runtime and credential: what a trusted
@@ -298,7 +277,7 @@ func (t *turnLedger) Check(ctx context.Context, _ phases.Actor, request jsontext
 		var l *leases.Lease
 		if l, err = t.book.Get(ctx, named, &who); err == nil {
 			held, herr := t.usable(ctx, who, at, l.ID)
-			out, err = checkReply{Active: held, Lease: viewLease(l, at, "")}, herr
+			out, err = checkReply{Active: held, Lease: leases.ViewOf(l, at, "")}, herr
 		}
 	case doc.Capability != "" && named == "" && !doc.Requests:
 		if err = leases.CheckCapability(doc.Capability); err == nil && doc.Scope != nil {
@@ -309,7 +288,7 @@ func (t *turnLedger) Check(ctx context.Context, _ phases.Actor, request jsontext
 			l, err = t.covering(ctx, who, at, &doc)
 		}
 		if l != nil {
-			out = checkReply{Active: true, Lease: viewLease(l, at, "")}
+			out = checkReply{Active: true, Lease: leases.ViewOf(l, at, "")}
 		}
 	default:
 		err = &leases.Error{Class: leases.ErrInvalid, Text: "one of id, token, capability and requests"}

@@ -63,7 +63,7 @@ func (t *turnLedger) makeWithin(ctx context.Context, r leases.Request, s staged,
 	op := m.Op
 	s.op, s.lease = &op, op.Lease
 	t.stage(s)
-	return viewLease(&op.Lease, op.At, m.Token), nil
+	return leases.ViewOf(&op.Lease, op.At, m.Token), nil
 }
 
 // wanted is a request in the form of a lease, for the record.

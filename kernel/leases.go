@@ -21,6 +21,7 @@ type (
 	Lease       = leases.Lease
 	LeaseQuery  = leases.Query
 	LeaseHolder = leases.Holder
+	LeaseView   = leases.View
 )
 
 // RequireLease blocks an action unless its agent holds a lease that covers it; one

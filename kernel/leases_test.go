@@ -70,6 +70,13 @@ func (h *host) lend(t *testing.T, r leases.Request) *kernel.LeaseView {
 		r.TTLS = 60
 	}
 	v, err := h.MintLease(t.Context(), r, ours, "dev")
+	var wait *kernel.LeasePending
+	if errors.As(err, &wait) {
+		if err := h.decide(t, wait.Approval.ID, approvals.Approve, reviewerKey(1)); err != nil {
+			t.Fatal(err)
+		}
+		v, err = h.MintApproved(t.Context(), wait.Approval.ID)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,6 +379,53 @@ func TestCheckLease(t *testing.T) {
 		t.Error(err)
 	}
 	if got := h.leaseEvents(t); got != "minted minted revoked claimed" {
+		t.Errorf("events: %s", got)
+	}
+}
+
+// Where there are reviewers, nobody lends by hand without one's signature.
+func TestMintByHandTakesAReviewer(t *testing.T) {
+	h := newHost(t, nil, required, reviewed)
+	r := leases.Request{Capability: "tool:write", Scope: &leases.Scope{}, TTLS: 60}
+	mint := func() string {
+		t.Helper()
+		v, err := h.MintLease(t.Context(), r, ours, "uid 1000")
+		var wait *kernel.LeasePending
+		if v != nil || !errors.As(err, &wait) {
+			t.Fatalf("%+v, %v", v, err)
+		}
+		return wait.Approval.ID
+	}
+	id := mint()
+	if again := mint(); again != id {
+		t.Errorf("the same question twice: %s, %s", id, again)
+	}
+	if _, err := h.MintApproved(t.Context(), id); err == nil {
+		t.Error("minted while nobody has decided")
+	}
+	if err := h.decide(t, id, approvals.Approve, reviewerKey(2)); !errors.Is(err, kernel.ErrApprovalSignature) {
+		t.Errorf("a decision with another key: %v", err)
+	}
+	h.blocked(t, write("/srv/a"), "needs a lease")
+	if err := h.decide(t, id, approvals.Approve, reviewerKey(1)); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := h.MintApproved(t.Context(), id); err != nil || v.Issuer.Person != "dev" {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	if _, err := h.MintApproved(t.Context(), id); !errors.Is(err, kernel.ErrApprovalDecided) {
+		t.Errorf("minted twice: %v", err)
+	}
+	h.allowed(t, write("/srv/a"))
+	h.blocked(t, write("/srv/a"), "needs a lease")
+	denied := mint()
+	if err := h.decide(t, denied, approvals.Deny, reviewerKey(1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.MintLease(t.Context(), r, ours, "uid 1000"); !errors.Is(err, kernel.ErrLeaseWider) {
+		t.Errorf("after a denial: %v", err)
+	}
+	if got := h.leaseEvents(t); got != "minted claimed" {
 		t.Errorf("events: %s", got)
 	}
 }

@@ -62,7 +62,7 @@ func layers() map[string][]string {
 		"harness/...":            append([]string{"harness", "harness/..."}, assembled...),
 		"adapters":               {"phases"},
 		"adapters/...":           {"phases", "adapters"},
-		"client":                 {"phases", "internal/approvals"},
+		"client":                 {"phases", "leases", "internal/approvals"},
 		"internal/ask":           {"phases", "kernel", "adapters"},
 		"internal/server":        append([]string{"internal/approvals", "adapters", "adapters/...", "client", "internal/ask"}, assembled...),
 		"internal/cli":           append([]string{signing, "internal/approvals", "adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/telemetry", "internal/export", "internal/sandbox", "internal/redact", "internal/hookbuild", "internal/oci"}, assembled...),

@@ -52,7 +52,8 @@ func eventTypes() []phases.EventType {
 
 func eventDecisions() []string {
 	return []string{"allow", "ask", "block", "none", "transform", "grant", "error", "latched", "cleared",
-		"requested", "approved", "denied", "consumed", "expired", "superseded", "refused"}
+		"requested", "approved", "denied", "consumed", "expired", "superseded", "refused",
+		"minted", "claimed", "renewed", "revoked"}
 }
 
 func eventKinds() []phases.Kind {

@@ -44,6 +44,10 @@ func (s *Server) table() []route {
 		{"GET", "/v1/approvals/{id}", []client.Role{client.RoleInvoke, client.RoleReview, client.RoleAdmin}, false, s.approval},
 		{"POST", "/v1/approvals/{id}/decide", []client.Role{client.RoleReview}, true, s.decide},
 		{"POST", "/v1/events/compact", admin, true, s.compact},
+		{"GET", "/v1/leases", read, false, s.leases},
+		{"POST", "/v1/leases", read, true, s.mintLease},
+		{"POST", "/v1/leases/revoke", read, true, s.revokeLease},
+		{"POST", "/v1/leases/check", invoke, true, s.checkLease},
 		{"POST", "/v1/reload", admin, false, s.reload},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -91,6 +92,7 @@ func TestDocumentHasTheMembers(t *testing.T) {
 		"Verdict": phases.Verdict{}, "HookReport": phases.HookReport{}, "EventRef": phases.EventRef{}, "Event": phases.Event{},
 		"Hook": client.Hook{}, "Latch": client.Latch{}, "Session": client.Session{}, "Daemon": client.Daemon{}, "Status": client.Status{},
 		"Health": client.Health{}, "Reloaded": client.Reloaded{}, "Compaction": client.Compaction{}, "Compacted": client.Compacted{}, "Answer": client.Answer{}, "Problem": client.Problem{}, "ProblemBody": client.ProblemBody{},
+		"Lease": client.Lease{}, "LeaseHolder": client.LeaseHolder{}, "LeaseScope": leases.Scope{}, "LeaseIssuer": leases.Issuer{}, "LeaseMinted": client.LeaseMinted{}, "LeaseRevoke": client.LeaseRevoke{}, "LeaseCheck": client.LeaseCheck{}, "LeaseChecked": client.LeaseChecked{},
 		"Approval": client.Approval{}, "ApprovalDecision": client.Decision{}, "Proposal": client.Proposal{},
 	} {
 		have := map[string]bool{}

@@ -23,6 +23,7 @@ import (
 	"github.com/belay-hooks/belay/internal/ask"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -51,6 +52,11 @@ type Host interface {
 	Propose(ctx context.Context, p approvals.Proposal, credential string) (it kernel.Approval, changed bool, err error)
 	// Decide may have changed belay.yaml when it says so: it is to be taken into use.
 	Decide(ctx context.Context, id string, d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error)
+	Leases(ctx context.Context, q kernel.LeaseQuery) ([]kernel.LeaseView, error)
+	MintLease(ctx context.Context, r leases.Request, h kernel.LeaseHolder, person string) (*kernel.LeaseView, error)
+	MintApproved(ctx context.Context, id string) (*kernel.LeaseView, error)
+	RevokeLease(ctx context.Context, id string, prefix bool, person string) error
+	CheckLease(ctx context.Context, q kernel.LeaseCheck) (*kernel.LeaseView, error)
 	CompactLog(ctx context.Context, o belay.CompactOptions) (belay.CompactReport, error)
 }
 

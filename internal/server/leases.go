@@ -1,0 +1,196 @@
+package server
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/leases"
+	"github.com/belay-hooks/belay/phases"
+)
+
+func (s *Server) leases(w http.ResponseWriter, r *http.Request) {
+	q, err := leaseQuery(r.URL.RawQuery)
+	if err != nil {
+		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: err.Error()})
+		return
+	}
+	list, err := s.host.Leases(r.Context(), q)
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	s.write(w, r, http.StatusOK, struct {
+		Leases []client.Lease `json:"leases"`
+	}{list})
+}
+
+func leaseQuery(raw string) (q kernel.LeaseQuery, err error) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return q, errors.New("the parameters cannot be read")
+	}
+	for name, v := range values {
+		if len(v) != 1 || v[0] == "" {
+			return q, errors.New(phases.SafeLine(name, 64) + " is given more than once, or empty")
+		}
+		switch name {
+		case "prefix":
+			q.Prefix = v[0]
+		case "runtime":
+			q.Holder.Runtime = v[0]
+		case "session":
+			q.Holder.Session = v[0]
+		case "agent":
+			q.Holder.Agent = v[0]
+		case "after":
+			q.After = v[0]
+		case "state":
+			q.State = leases.State(v[0])
+			if !slices.Contains([]leases.State{leases.Active, leases.Exhausted, leases.Expired, leases.Revoked}, q.State) {
+				return q, errors.New("state must be active, exhausted, expired or revoked")
+			}
+		case "limit":
+			if q.Limit, err = strconv.Atoi(v[0]); err != nil || q.Limit < 1 || q.Limit > leases.MaxLimit {
+				return q, errors.New("limit must be a number from 1 to " + strconv.Itoa(leases.MaxLimit))
+			}
+		default:
+			return q, errors.New("this parameter is not known: " + phases.SafeLine(name, 64))
+		}
+	}
+	return q, nil
+}
+
+// document reads a body strictly, or answers why not.
+func (s *Server) document(w http.ResponseWriter, r *http.Request, most int, into any) bool {
+	src, err := readBody(w, r, most)
+	if err == nil && len(src) > most {
+		s.problem(w, r, http.StatusRequestEntityTooLarge, client.ProblemBody{Code: client.CodeTooLarge, Message: "the body is too large"})
+		return false
+	}
+	if err == nil {
+		err = json.Unmarshal(src, into, json.RejectUnknownMembers(true))
+	}
+	if err != nil {
+		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: "the body is not a valid document: " + phases.SafeLine(err.Error(), 256)})
+		return false
+	}
+	return true
+}
+
+const maxLeaseBody = 256 << 10
+
+// person names who asks by hand, as far as the daemon has seen.
+func (s *Server) person(r *http.Request) string {
+	roles, _ := s.rolesOf(r)
+	if slices.Contains(roles, client.RoleAdmin) {
+		return "token " + string(client.RoleAdmin)
+	}
+	return "token " + string(client.RoleReview)
+}
+
+func (s *Server) mintLease(w http.ResponseWriter, r *http.Request) {
+	var m client.LeaseMint
+	if !s.document(w, r, maxLeaseBody, &m) {
+		return
+	}
+	ctx, cancel := deciding(r)
+	defer cancel()
+	defer s.news.tell()
+	var v *kernel.LeaseView
+	var err error
+	switch {
+	case m.Approval != "" && m.Holder == nil && m.Request == (leases.Request{}):
+		v, err = s.host.MintApproved(ctx, m.Approval)
+	case m.Approval == "" && m.Holder != nil:
+		v, err = s.host.MintLease(ctx, m.Request, *m.Holder, s.person(r))
+	default:
+		err = &leases.Error{Class: leases.ErrInvalid, Text: "either approval alone, or the terms of a lease and its holder"}
+	}
+	var wait *kernel.LeasePending
+	switch {
+	case errors.As(err, &wait):
+		s.write(w, r, http.StatusOK, client.LeaseMinted{Approval: wait.Approval.ID, Expires: wait.Approval.Expires})
+	case err != nil:
+		s.refuseLease(w, r, err)
+	default:
+		s.log.LogAttrs(ctx, slog.LevelInfo, "a lease was made by hand", slog.String("lease", v.ID))
+		s.write(w, r, http.StatusOK, client.LeaseMinted{Lease: v})
+	}
+}
+
+func (s *Server) revokeLease(w http.ResponseWriter, r *http.Request) {
+	var q client.LeaseRevoke
+	if !s.document(w, r, maxSmallBody, &q) {
+		return
+	}
+	ctx, cancel := deciding(r)
+	defer cancel()
+	defer s.news.tell()
+	err := error(&leases.Error{Class: leases.ErrInvalid, Text: "either id or prefix"})
+	if (q.ID == "") != (q.Prefix == "") {
+		err = s.host.RevokeLease(ctx, q.ID+q.Prefix, q.Prefix != "", s.person(r))
+	}
+	if err != nil {
+		s.refuseLease(w, r, err)
+		return
+	}
+	s.log.LogAttrs(ctx, slog.LevelInfo, "leases were taken back", slog.String("id", q.ID), slog.String("prefix", q.Prefix))
+	s.write(w, r, http.StatusOK, q)
+}
+
+// checkLease answers whoever runs an action outside of belay. That there is no
+// such lease, and that it is another's, are the same answer.
+func (s *Server) checkLease(w http.ResponseWriter, r *http.Request) {
+	var q client.LeaseCheck
+	if !s.document(w, r, phases.MaxInputBytes, &q) {
+		return
+	}
+	inv, err := phases.DecodeInvocation(q.Invocation)
+	if err == nil {
+		inv, err = phases.Normalize(inv)
+	}
+	if err != nil {
+		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeInvocation, Message: "invocation: " + phases.SafeLine(err.Error(), 512)})
+		return
+	}
+	ctx, cancel := deciding(r)
+	defer cancel()
+	v, err := s.host.CheckLease(ctx, kernel.LeaseCheck{
+		Holder: leases.HolderOf(inv, credential(r)), Token: q.Token, Capability: q.Capability, Action: &inv, Claim: q.Claim,
+	})
+	switch {
+	case errors.Is(err, leases.ErrUnknown):
+		s.write(w, r, http.StatusOK, client.LeaseChecked{})
+	case err != nil:
+		s.refuseLease(w, r, err)
+	default:
+		if q.Claim {
+			s.news.tell()
+		}
+		s.write(w, r, http.StatusOK, client.LeaseChecked{Active: true, Lease: v})
+	}
+}
+
+func (s *Server) refuseLease(w http.ResponseWriter, r *http.Request, err error) {
+	var e *leases.Error
+	if !errors.As(err, &e) {
+		s.refuseDecision(w, r, err) // of the queue, or of the store
+		return
+	}
+	p, status := client.ProblemBody{Code: client.CodeRequest, Message: phases.SafeLine(e.Text, 1<<10)}, http.StatusBadRequest
+	switch e.Class {
+	case leases.ErrUnknown:
+		p.Code, status = client.CodeNotFound, http.StatusNotFound
+	case leases.ErrOver, leases.ErrQuota, leases.ErrWider:
+		p.Code, status = client.CodeConflict, http.StatusConflict
+	}
+	s.problem(w, r, status, p)
+}
