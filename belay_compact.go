@@ -104,7 +104,7 @@ func (b *Belay) older(ctx context.Context, before time.Time) (int64, error) {
 func (b *Belay) mayCompact(ctx context.Context, through int64) error {
 	for _, s := range b.sinks.Check(ctx) {
 		if !s.OK || s.Seq < through {
-			return fmt.Errorf("%w: %s has them up to number %d (%v)", ErrSinkBehind, s.Path, s.Seq, s.Err)
+			return errors.Join(fmt.Errorf("%w: %s has them up to number %d", ErrSinkBehind, s.Path, s.Seq), s.Err)
 		}
 	}
 	report, err := b.VerifyLog(ctx, LogEvidence{})
