@@ -1,0 +1,91 @@
+package mcptools
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// transport returns the way to a server, and what ends it.
+func (s *server) transport() (mcp.Transport, func(), error) {
+	if s.spec.URL != "" {
+		return s.http()
+	}
+	env := []string{}
+	for _, name := range s.spec.Env {
+		v, ok := s.o.LookupEnv(name)
+		if !ok {
+			return nil, nil, fmt.Errorf("the environment variable %s is not set", name)
+		}
+		env = append(env, name+"="+v)
+	}
+	p, err := startProcess(s.spec.Command, env, s.spec.Dir, s.log)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &mcp.IOTransport{Reader: p.stdout, Writer: p.stdin, MaxLineLength: maxFrame}, p.end, nil
+}
+
+func (s *server) http() (mcp.Transport, func(), error) {
+	headers := http.Header{}
+	for name, variable := range s.spec.Headers {
+		v, ok := s.o.LookupEnv(variable)
+		if !ok {
+			return nil, nil, fmt.Errorf("the environment variable %s is not set", variable)
+		}
+		headers.Set(name, v)
+	}
+	base := &http.Transport{ // no proxy of the environment
+		TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 64 << 10,
+		MaxConnsPerHost: 16, IdleConnTimeout: time.Minute, DisableCompression: true,
+	}
+	client := &http.Client{
+		Transport: headerTransport{base, headers},
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return errors.New("an MCP server may not redirect")
+		},
+	}
+	return &mcp.StreamableClientTransport{Endpoint: s.spec.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxFrame},
+		base.CloseIdleConnections, nil
+}
+
+// headerTransport adds the operator's headers and bounds what comes back.
+type headerTransport struct {
+	base    http.RoundTripper
+	headers http.Header
+}
+
+func (t headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, v := range t.headers {
+		r.Header[name] = slices.Clone(v)
+	}
+	res, err := t.base.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	res.Body = &bounded{ReadCloser: res.Body, left: 2 * maxFrame}
+	return res, nil
+}
+
+var errTooMuch = errors.New("the server sends too much")
+
+// bounded fails when more comes than it should.
+type bounded struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errTooMuch
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
