@@ -117,6 +117,7 @@ type Belay struct {
 	redact  *redactor
 	adhoc   []adHoc
 	trust   *trust
+	tools   *toolbox // nil when it is not ours to run tools
 	marks   *checkpointer
 	sinks   *sink.Set
 	stop    func() // ends the watch over the trust policy; nil when there is none
@@ -260,10 +261,14 @@ func (b *Belay) open(ctx context.Context) error {
 	if err := b.openSinks(); err != nil {
 		return err
 	}
+	if b.o.Tools == nil && !b.o.NoHooks {
+		b.tools = &toolbox{log: b.log}
+		b.tools.take(b.file.MCP.Servers)
+	}
 	home, _ := os.UserHomeDir()
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
 		Store: b.sinks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, Observer: b.o.Observer, Recorder: b.o.Recorder, Clock: b.o.Clock, Logger: b.log,
-		Tools: b.o.Tools, IntentDir: b.intentDir(), Files: osFiles{}, Home: home, SpoolPath: filepath.Join(b.dir, spoolName), UnsafeFailOpen: b.o.UnsafeFailOpen,
+		Tools: b.executor(), IntentDir: b.intentDir(), Files: osFiles{}, Home: home, SpoolPath: filepath.Join(b.dir, spoolName), UnsafeFailOpen: b.o.UnsafeFailOpen,
 	})
 	return err
 }
@@ -275,7 +280,8 @@ func (b *Belay) kernelConfig() *kernel.Config {
 		b.approvalConfig(cfg)
 		return cfg
 	}
-	cfg := &kernel.Config{Revision: b.revision(), Ceiling: b.file.Scopes, ChainBudget: time.Duration(b.file.Limits.ChainMS) * time.Millisecond}
+	cfg := &kernel.Config{Revision: b.revision(), Ceiling: b.file.Scopes, ChainBudget: time.Duration(b.file.Limits.ChainMS) * time.Millisecond,
+		RawToolResults: b.file.Tools.Results == "raw"}
 	b.approvalConfig(cfg)
 	b.leaseConfig(cfg)
 	for _, c := range b.file.Enabled() {
@@ -364,6 +370,9 @@ func (b *Belay) Reload(ctx context.Context) error {
 		return err
 	}
 	b.redact.take(r)
+	if b.tools != nil {
+		b.tools.take(b.file.MCP.Servers)
+	}
 	b.marks.use(b.file.Events)
 	b.sinks.Use(sinks)
 	return nil
@@ -392,6 +401,9 @@ func (b *Belay) Close() error {
 	}
 	if b.kernel != nil {
 		errs = append(errs, b.kernel.Close())
+	}
+	if b.tools != nil {
+		errs = append(errs, b.tools.now().Close())
 	}
 	if b.marks != nil && !b.finished { // after the last commit
 		if b.sinks != nil {

@@ -260,7 +260,7 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 			HTTP: calls, Files: c.i.k.o.Files,
 		},
 	}
-	if c.i.k.o.Tools != nil {
+	if toolsAvailable(c.i.k.o.Tools) {
 		turn.Session.Tools = calls
 	}
 	var ledger *turnLedger

@@ -47,6 +47,10 @@ type Config struct {
 	// means DefaultChainBudget. Observing hooks have the same budget once more.
 	ChainBudget time.Duration
 
+	// RawToolResults shows hooks the results of the tools that they call as the chain
+	// of post_tool left them. Otherwise secrets are covered in them, as in the record.
+	RawToolResults bool
+
 	RequireLease []RequireLease // what takes a lease
 	LeaseRules   []LeaseRule    // answers to requests for leases, the first that fits
 	MaxLeaseTTL  time.Duration  // the longest lease that a hook may make; 0 means leases.DefaultMaxTTL

@@ -81,10 +81,6 @@ type Options struct {
 	// nothing. Directory and files are made when needed.
 	IntentDir string
 
-	// RawToolResults shows hooks the results of the tools that they call as the chain
-	// of post_tool left them. Otherwise secrets are covered in them, as in the record.
-	RawToolResults bool
-
 	// LeaseKey hashes the tokens of leases: 32 bytes. Nil means one that lives as long
 	// as the process.
 	LeaseKey []byte

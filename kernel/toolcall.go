@@ -307,7 +307,7 @@ func (c *toolCall) after(ctx context.Context, before *phases.Verdict, outcome st
 		return nil, denied(hostcalls.Denied, explain(toolRefusal{Reason: v.Reason, Kind: v.Kind, DecidedBy: v.DecidedBy}))
 	}
 	final := v.Action
-	if !k.o.RawToolResults {
+	if !c.t.i.snap.raw {
 		if final, err = k.covered(final); err != nil {
 			return nil, phases.NewFault(phases.KindAudit, "the result of a tool could not be redacted", err)
 		}

@@ -445,7 +445,7 @@ func TestRawToolResults(t *testing.T) {
 	var got []answer
 	h := newHost(t, []hook{toolAsker(&got, probeCall)}, withTools(&tools{call: func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
 		return kernel.ToolResult{Result: jsontext.Value(`"SECRET"`)}, nil
-	}}), func(_ *kernel.Config, o *kernel.Options) { o.RawToolResults = true })
+	}}), func(c *kernel.Config, _ *kernel.Options) { c.RawToolResults = true })
 	h.invoke(t, invocation(phases.PreTool))
 	if !strings.HasSuffix(got[0].reply, `"result":"SECRET"}`) {
 		t.Errorf("reply %s", got[0].reply)

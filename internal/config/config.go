@@ -72,6 +72,8 @@ type File struct {
 	Redact  Redact        `json:"redact,omitzero"`
 	Limits  Limits        `json:"limits,omitzero"`
 	Events  Events        `json:"events,omitzero"`
+	MCP     MCP           `json:"mcp,omitzero"`
+	Tools   Tools         `json:"tools,omitzero"`
 
 	RequireLease []RequireLease `json:"require_lease,omitzero"`
 	LeaseRules   []LeaseRule    `json:"lease_rules,omitzero"`
@@ -195,6 +197,12 @@ func (f *File) validate(doc *strictyaml.Document) error {
 		return err
 	}
 	if err := validateReviewers(c, f.Reviewers); err != nil {
+		return err
+	}
+	if err := f.MCP.validate(c, "/mcp"); err != nil {
+		return err
+	}
+	if err := f.Tools.validate(c, "/tools"); err != nil {
 		return err
 	}
 	return f.Events.validate(c, "/events")

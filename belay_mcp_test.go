@@ -1,0 +1,112 @@
+package belay_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// TestServeMCP is no test but the server that TestMCPTools starts.
+func TestServeMCP(t *testing.T) {
+	if os.Getenv("BELAY_TEST_SERVE") == "" {
+		return
+	}
+	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	for _, name := range []string{"echo", "crash"} {
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if name == "crash" {
+				os.Exit(3)
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(r.Params.Arguments)}}}, nil
+		})
+	}
+	_ = s.Run(context.Background(), &mcp.StdioTransport{})
+	os.Exit(0)
+}
+
+// A hook calls a tool of a server that belay.yaml declares.
+func TestMCPTools(t *testing.T) {
+	t.Setenv("BELAY_TEST_SERVE", "1")
+	yaml := func(tool, rest string) string {
+		return `version: belay/v1
+mcp:
+  servers:
+    files:
+      command: ["` + os.Args[0] + `", "-test.run=^TestServeMCP$"]
+      env: [BELAY_TEST_SERVE]
+      tools: [echo, crash]
+` + rest + `hooks:
+  - name: guard
+    module: builtin:command-block
+    priority: 100
+    capabilities: [block, request_approval, shell_parse, pattern_match]
+`
+	}
+	dir := state(t, yaml("echo", ""))
+	run := func(b *belay.Belay) (code, reply string) {
+		t.Helper()
+		return noted(invoke(t, b, exec("ls")))
+	}
+	b := open(t, dir, belay.Options{Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"mcp__files__echo","args":{"q":"x","password":"hunter2hunter2"}}`)}})
+	if code, reply := run(b); code != "0" || !strings.Contains(reply, `"outcome":"ok","tool":"mcp:files:echo"`) || !strings.Contains(reply, `{\"q\":\"x\"`) || strings.Contains(reply, "hunter2") {
+		t.Errorf("code %s, reply %s", code, reply)
+	}
+	es, err := b.Events(t.Context(), kernel.EventQuery{Tool: "mcp:files:echo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []string
+	for _, e := range es {
+		types = append(types, string(e.Type)+" "+string(e.Phase)+" "+e.Decision)
+		if strings.Contains(string(e.Input)+string(e.Output), "hunter2") {
+			t.Errorf("on record: %s %s", e.Input, e.Output)
+		}
+	}
+	if got := strings.Join(types, ", "); !strings.Contains(got, "verdict pre_tool allow, intent pre_tool , outcome pre_tool ok, ") || !strings.HasSuffix(got, "verdict post_tool allow") {
+		t.Errorf("events %s", got)
+	}
+	if list, err := b.Tools(t.Context()); err != nil || len(list) != 2 || list[1].Name != "mcp:files:echo" {
+		t.Errorf("tools %+v, %v", list, err)
+	}
+	// Tools that are not known exactly are held to nothing: narrow scopes stop them.
+	inv := exec("ls")
+	inv.Scopes = phases.Scopes{FSWrite: phases.Scope{"/home/dev/project/**"}}
+	if code, reply := noted(invoke(t, b, inv)); code != "-2" || !strings.Contains(reply, "scopes") {
+		t.Errorf("code %s, reply %s", code, reply)
+	}
+	// Without servers there is nobody to ask.
+	write(t, filepath.Join(dir, "belay.yaml"), "version: belay/v1\nhooks: []\n")
+	if err := b.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if code, _ := run(b); code != "-7" {
+		t.Errorf("code %s without servers", code)
+	}
+	b.Close()
+
+	b = open(t, state(t, yaml("crash", "")), belay.Options{Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"mcp:files:crash"}`)}})
+	for range 2 {
+		if code, reply := run(b); code != "0" || !strings.Contains(reply, `"outcome":"crashed"`) {
+			t.Errorf("code %s, reply %s", code, reply)
+		}
+	}
+	b.Close()
+
+	// What the operator says about the reach of a server counts.
+	b = open(t, state(t, yaml("echo", "      reach: {fs_read: [], fs_write: [\"/home/dev/project/**\"], net: []}\n")), belay.Options{Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"mcp__files__echo"}`)}})
+	if code, reply := noted(invoke(t, b, inv)); code != "0" {
+		t.Errorf("code %s, reply %s", code, reply)
+	}
+	if _, err := belay.Open(t.Context(), state(t, yaml("echo", "      retries: 1\n")), belay.Options{}); !errors.Is(err, belay.ErrConfig) {
+		t.Errorf("%v", err)
+	}
+}
