@@ -58,14 +58,15 @@ func layers() map[string][]string {
 		"harness":                append([]string{"harness/recording", "harness/replay", "harness/report"}, assembled...),
 		"harness/recording":      {"phases", "tiers", "hostcalls", "kernel"},
 		"harness/replay":         append([]string{"harness/recording", "internal/store/memory"}, assembled...),
-		"harness/report":         {"phases", "harness/recording", "harness/replay"},
+		"harness/report":         {"phases", "harness/recording", "harness/replay", "internal/redact", "internal/textdiff"},
+		"internal/textdiff":      nil,
 		"harness/...":            append([]string{"harness", "harness/..."}, assembled...),
 		"adapters":               {"phases"},
 		"adapters/...":           {"phases", "adapters"},
 		"client":                 {"phases", "leases", "internal/approvals"},
 		"internal/ask":           {"phases", "kernel", "adapters"},
-		"internal/server":        append([]string{"internal/approvals", "adapters", "adapters/...", "client", "internal/ask"}, assembled...),
-		"internal/cli":           append([]string{signing, "internal/approvals", "adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/telemetry", "internal/export", "internal/sandbox", "internal/redact", "internal/hookbuild", "internal/oci"}, assembled...),
+		"internal/server":        append([]string{"harness/recording", "internal/approvals", "adapters", "adapters/...", "client", "internal/ask"}, assembled...),
+		"internal/cli":           append([]string{signing, "internal/approvals", "adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/telemetry", "internal/export", "internal/sandbox", "internal/redact", "internal/hookbuild", "internal/oci", "internal/textdiff"}, assembled...),
 		"cmd/...":                {"internal/cli"},
 	}
 }

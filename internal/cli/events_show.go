@@ -12,6 +12,7 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/export"
+	"github.com/belay-hooks/belay/internal/textdiff"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -160,9 +161,9 @@ func (a *App) describeChanges(e *phases.Event) {
 			continue
 		}
 		a.field("changed", at)
-		for _, l := range nearChanges(diffLines(valueLines(before), valueLines(after)), 2) {
-			line := string(l.op) + " " + strings.ReplaceAll(safe(l.text), "\n", " ")
-			switch l.op {
+		for _, l := range textdiff.Near(textdiff.Lines(valueLines(before), valueLines(after)), 2) {
+			line := string(l.Op) + " " + strings.ReplaceAll(safe(l.Text), "\n", " ")
+			switch l.Op {
 			case '-':
 				line = p.red(line)
 			case '+':

@@ -10,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/belay-hooks/belay/phases"
 )
@@ -130,34 +129,6 @@ func TestEventLine(t *testing.T) {
 		if diff := cmp.Diff(c.want, a.eventLine(c.e)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.note, diff)
 		}
-	}
-}
-
-func TestDiffLines(t *testing.T) {
-	lines := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 12)
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := lines.Draw(t, "a"), lines.Draw(t, "b")
-		var gotA, gotB []string
-		for _, l := range diffLines(a, b) {
-			if l.op != '+' {
-				gotA = append(gotA, l.text)
-			}
-			if l.op != '-' {
-				gotB = append(gotB, l.text)
-			}
-		}
-		if strings.Join(gotA, "") != strings.Join(a, "") || strings.Join(gotB, "") != strings.Join(b, "") {
-			t.Fatalf("%q and %q came back as %q and %q", a, b, gotA, gotB)
-		}
-	})
-	same, long := strings.Split(strings.Repeat("x", 3000), ""), strings.Split(strings.Repeat("y", 3000), "")
-	if n := len(diffLines(same, long)); n != 6000 {
-		t.Errorf("two long texts differ in %d lines", n)
-	}
-	got := nearChanges(diffLines(strings.Split("1 2 3 4 5 6 7 8 9", " "), strings.Split("1 2 3 4 X 6 7 8 9", " ")), 1)
-	want := []diffLine{{' ', "…"}, {' ', "4"}, {'-', "5"}, {'+', "X"}, {' ', "6"}, {' ', "…"}}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(diffLine{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -1,0 +1,152 @@
+package report
+
+import (
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Version names the JSON form.
+const Version = "belay-report/v1"
+
+// ModeShadow marks a report of what observing hooks would have decided.
+const ModeShadow = "shadow"
+
+// Limits of one report, for each recording. Counts are of everything.
+const (
+	MaxItems = 500     // invocations that differ
+	MaxCases = 5000    // invocations named in the JUnit form
+	MaxValue = 4 << 10 // bytes of one value that is shown
+)
+
+// Report is a whole comparison.
+type Report struct {
+	Version    string      `json:"version"`
+	Mode       string      `json:"mode"` // exact, decision, budget, shadow
+	Candidate  string      `json:"candidate,omitzero"`
+	Recordings []Recording `json:"recordings"`
+	Hooks      []Hook      `json:"hooks"`
+	Policies   Policies    `json:"policies"`
+	Summary    Summary     `json:"summary"`
+	Flips      []Flip      `json:"flips"`
+	Rewrites   []Item      `json:"rewrites"` // another final action under the same decision
+	Others     []Item      `json:"others"`   // everything else that differs
+	Budgets    []Budget    `json:"budgets"`
+
+	cases []testCase
+}
+
+// Recording names what was replayed.
+type Recording struct {
+	Digest      string `json:"digest"`
+	Source      string `json:"source"`
+	Redacted    bool   `json:"redacted,omitzero"`
+	Invocations int    `json:"invocations"`
+	Dropped     int    `json:"dropped,omitzero"` // that the recording could not keep
+	Shown       int    `json:"shown"`            // of those that differ
+}
+
+// Hook is one binding with the modules on both sides; "" where it did not run.
+type Hook struct {
+	Name string `json:"name"`
+	Base string `json:"base,omitzero"` // digest
+	Now  string `json:"now,omitzero"`
+}
+
+// Changed says whether the modules differ.
+func (h Hook) Changed() bool { return h.Base != h.Now }
+
+// Policies are the revisions of the configurations on both sides.
+type Policies struct {
+	Base []string `json:"base"`
+	Now  []string `json:"now"`
+}
+
+// Summary counts invocations.
+type Summary struct {
+	Invocations int `json:"invocations"`
+	Same        int `json:"same"`
+	Different   int `json:"different"`
+	Flips       int `json:"flips"`    // of the decision
+	Rewrites    int `json:"rewrites"` // of the action, under the same decision
+	Others      int `json:"others"`
+	Unknown     int `json:"unknown"` // the candidate asked what the recording has no answer to
+	Turns       int `json:"turns"`
+}
+
+// Flip is one kind of changed decision with what is behind it.
+type Flip struct {
+	From  phases.Decision `json:"from"`
+	To    phases.Decision `json:"to"`
+	Count int             `json:"count"`
+	Items []Item          `json:"items"`
+}
+
+// Item is one invocation that differs.
+type Item struct {
+	Recording  string       `json:"recording"` // digest
+	Number     int          `json:"number"`    // in the recording, from 1
+	Invocation string       `json:"invocation"`
+	Phase      phases.Phase `json:"phase"`
+	Tool       string       `json:"tool,omitzero"`
+	About      string       `json:"about,omitzero"` // the action in a few words
+	Base       Side         `json:"base"`
+	Now        Side         `json:"now"`
+	Changes    []Change     `json:"changes"`
+	Unknown    []string     `json:"unknown,omitzero"`
+}
+
+// Side is one answer.
+type Side struct {
+	Decision phases.Decision `json:"decision"`
+	By       string          `json:"by,omitzero"`
+	Kind     phases.Kind     `json:"kind,omitzero"`
+	Reason   string          `json:"reason,omitzero"`
+}
+
+// Change is one thing that differs.
+type Change struct {
+	What  string `json:"what"`
+	Where string `json:"where,omitzero"`
+	Was   string `json:"was,omitzero"`
+	Is    string `json:"is,omitzero"`
+}
+
+// Budget sums what a hook took in turns that are on both sides.
+type Budget struct {
+	Hook   string `json:"hook"`
+	Turns  int    `json:"turns"`
+	Fuel   Pair   `json:"fuel"`     // of all turns
+	Most   Pair   `json:"most"`     // fuel of the dearest turn
+	Memory Pair   `json:"memory"`   // bytes, the highest peak
+	Only   Counts `json:"one_side"` // turns that are on one side only
+}
+
+// Pair is a figure on both sides.
+type Pair struct {
+	Base int64 `json:"base"`
+	Now  int64 `json:"now"`
+}
+
+// Delta is the change in per mille of the base; false when the base is nothing.
+func (p Pair) Delta() (int64, bool) {
+	if p.Base == 0 {
+		return 0, false
+	}
+	return (p.Now - p.Base) * 1000 / p.Base, true
+}
+
+// Counts are numbers on both sides.
+type Counts struct {
+	Base int `json:"base"`
+	Now  int `json:"now"`
+}
+
+// Same reports whether nothing differs.
+func (r *Report) Same() bool { return r.Summary.Different == 0 }
+
+// testCase is one invocation in the JUnit form.
+type testCase struct {
+	recording string
+	number    int
+	name      string
+	changes   []Change // none: it passed
+}

@@ -1,0 +1,192 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/harness/report"
+	"github.com/belay-hooks/belay/phases"
+)
+
+const secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+
+// hostile is what an agent would like a reviewer's browser to run.
+const hostile = "</code><script>alert(1)</script>\u202e<img src=x onerror=alert(2)>\x1b[31m"
+
+func invocation(n int, command string) phases.Invocation {
+	args, _ := json.Marshal(map[string]string{"command": command})
+	return phases.Invocation{ID: fmt.Sprintf("01973b9e-7a00-7000-8000-%012d", n), Phase: phases.PreTool, Runtime: "claude-code", Session: "s",
+		Action: jsontext.Value(`{"tool":"exec","args":` + string(args) + `}`), Time: time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC)}
+}
+
+func verdict(d phases.Decision, by, reason string, inv phases.Invocation) recording.Verdict {
+	v := recording.Verdict{Decision: d, DecidedBy: by, Reason: reason, Action: inv.Action}
+	if d != phases.Allow {
+		v.Kind = phases.KindPolicy
+	}
+	return v
+}
+
+func results(from int) []*replay.Result {
+	var out []*replay.Result
+	add := func(command string, base, now recording.Verdict, fuel int64, diffs ...replay.Difference) {
+		inv := invocation(from+len(out), command)
+		base.Action, now.Action = inv.Action, inv.Action
+		out = append(out, &replay.Result{Invocation: inv, Base: base, Now: now, Differences: diffs, Turns: []replay.TurnResult{
+			{Hook: "command-block", Pass: phases.PassValidate, Base: &replay.TurnSide{Digest: "sha256:" + strings.Repeat("a", 64), Fuel: 226_737, MemoryPeak: 1 << 20}, Now: &replay.TurnSide{Digest: "sha256:" + strings.Repeat("b", 64), Fuel: fuel, MemoryPeak: 2 << 20}},
+			{Hook: "ask-push", Pass: phases.PassValidate, Base: &replay.TurnSide{Digest: "sha256:" + strings.Repeat("c", 64), Fuel: 9_000, MemoryPeak: 65536}, Now: &replay.TurnSide{Digest: "sha256:" + strings.Repeat("c", 64), Fuel: 9_000, MemoryPeak: 65536}},
+		}})
+	}
+	var none phases.Invocation
+	allow := verdict(phases.Allow, "", "", none)
+	for range 9 {
+		add("npm test", allow, allow, 150_000)
+	}
+	no := verdict(phases.Block, "command-block", "rm would delete /", none)
+	add("rm -rf /", no, allow, 120_000, replay.Difference{What: replay.WhatDecision, Where: "decision", Want: "block", Got: "allow"})
+	add(hostile, allow, verdict(phases.Block, "command-block", hostile, none), 120_000, replay.Difference{What: replay.WhatDecision, Where: hostile, Want: "allow", Got: hostile})
+	add("git push --force", verdict(phases.Ask, "ask-push", "pushes to main", none), verdict(phases.Block, "command-block", "pushes by force", none), 300_000,
+		replay.Difference{What: replay.WhatDecision, Where: "decision", Want: "ask", Got: "block"}, replay.Difference{What: replay.WhatVerdict, Where: "metadata", Want: "{}", Got: `{"k":{"value":1}}`})
+	add("deploy --token "+secret, allow, allow, 200_000, replay.Difference{What: replay.WhatRewrite, Where: "/args/timeout",
+		Want: `{"tool":"exec","args":{"command":"deploy --token ` + secret + `","timeout":120000}}`, Got: `{"tool":"exec","args":{"command":"deploy --token ` + secret + `","timeout":600000}}`})
+	add("make", allow, allow, 900_000, replay.Difference{What: replay.WhatCall, Where: "command-block (validate), call 3", Want: "shell_parse(\"make\")", Got: "input_get(\"/args\")"})
+	out[len(out)-1].Unknown = []string{"command-block (validate): http_request {\"url\":\"https://x\"}"}
+	return out
+}
+
+// build makes the report of two recordings, in either order.
+func build(t testing.TB, swap bool) *report.Report {
+	t.Helper()
+	b := report.NewBuilder("decision", "command-block 2.0.0")
+	b.Base("sha256:" + strings.Repeat("1", 64))
+	b.Now("sha256:" + strings.Repeat("2", 64))
+	for _, n := range map[bool][]int{false: {0, 100}, true: {100, 0}}[swap] {
+		b.Begin(recording.Header{Source: recording.SourceEval, CostTable: 1})
+		for _, r := range results(n) {
+			b.Add(r)
+		}
+		b.End(fmt.Sprintf("sha256:%064d", n), n/50)
+	}
+	r, err := b.Report()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func forms(t testing.TB, r *report.Report) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	for name, f := range map[string]func() ([]byte, error){"json": r.JSON, "html": r.HTML, "xml": r.JUnit} {
+		b, err := f()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = b
+	}
+	return out
+}
+
+func TestReportCounts(t *testing.T) {
+	r := build(t, false)
+	s := r.Summary
+	if s.Invocations != 28 || s.Same != 18 || s.Different != 10 || s.Flips != 6 || s.Rewrites != 2 || s.Others != 2 || s.Unknown != 2 || r.Same() {
+		t.Errorf("%+v", s)
+	}
+	var flips []string
+	for _, f := range r.Flips {
+		flips = append(flips, fmt.Sprintf("%s→%s %d/%d", f.From, f.To, f.Count, len(f.Items)))
+	}
+	if got := strings.Join(flips, " "); got != "block→allow 2/2 ask→block 2/2 allow→block 2/2" {
+		t.Errorf("flips, what loosens first: %s", got)
+	}
+	b := r.Budgets[1]
+	if b.Hook != "command-block" || b.Turns != 28 || b.Fuel.Base != 28*226_737 || b.Most.Now != 900_000 || b.Memory != (report.Pair{Base: 1 << 20, Now: 2 << 20}) {
+		t.Errorf("%+v", b)
+	}
+	if !r.Hooks[1].Changed() || r.Hooks[0].Changed() {
+		t.Errorf("%+v", r.Hooks)
+	}
+}
+
+// The order in which recordings are named, the day and the folder make no difference.
+func TestReportIsTheSameEverywhere(t *testing.T) {
+	first := forms(t, build(t, false))
+	t.Chdir(t.TempDir())
+	t.Setenv("HOME", "/home/elsewhere")
+	t.Setenv("TZ", "Pacific/Auckland")
+	for name, b := range forms(t, build(t, true)) {
+		if !bytes.Equal(first[name], b) {
+			t.Errorf("%s: the bytes differ", name)
+		}
+	}
+}
+
+func TestReportCoversSecretsAndEscapes(t *testing.T) {
+	for name, b := range forms(t, build(t, false)) {
+		if bytes.Contains(b, []byte(secret)) || !bytes.Contains(b, []byte("[redacted:")) {
+			t.Errorf("%s: the secret is not covered", name)
+		}
+		if name == "html" && (bytes.Contains(b, []byte("<script")) || bytes.Contains(b, []byte("<img")) || bytes.Contains(b, []byte("\u202e")) || bytes.Contains(b, []byte("\x1b"))) {
+			t.Error("what an agent wrote is not text any more")
+		}
+		if name == "html" && (bytes.Contains(b, []byte("ZgotmplZ")) || bytes.Contains(b, []byte("http://")) || bytes.Contains(b, []byte("<link")) || bytes.Contains(b, []byte("url("))) {
+			t.Error("the page needs something from outside")
+		}
+		switch name {
+		case "xml":
+			var doc struct {
+				Failures int `xml:"failures,attr"`
+				Tests    int `xml:"tests,attr"`
+			}
+			if err := xml.Unmarshal(b, &doc); err != nil || doc.Failures != 10 || doc.Tests != 28 {
+				t.Errorf("%v %+v", err, doc)
+			}
+		case "json":
+			if !json.Valid(b) {
+				t.Error("not JSON")
+			}
+		}
+	}
+}
+
+func TestReportIsBounded(t *testing.T) {
+	b := report.NewBuilder("decision", "")
+	b.Begin(recording.Header{})
+	list := results(0)
+	for n := range 3000 {
+		b.Add(list[9+n%5])
+	}
+	b.End("sha256:x", 0)
+	r, err := b.Report()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Summary.Different != 3000 || r.Recordings[0].Shown != report.MaxItems {
+		t.Errorf("%+v %+v", r.Summary, r.Recordings)
+	}
+}
+
+// With BELAY_SHOW set to a directory the page is left there to be looked at.
+func TestShowPage(t *testing.T) {
+	page := forms(t, build(t, false))["html"]
+	if len(page) > 200<<10 {
+		t.Errorf("the page has %d bytes", len(page))
+	}
+	if dir := os.Getenv("BELAY_SHOW"); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, "report.html"), page, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
