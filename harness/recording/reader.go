@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -184,6 +185,18 @@ func (r *Reader) End() End {
 		return End{}
 	}
 	return *r.end
+}
+
+// Revisions returns the configurations of the runs read so far, sorted.
+func (r *Reader) Revisions() []string {
+	var out []string
+	for digest := range r.used {
+		if c := r.chains[digest]; c != nil && !slices.Contains(out, c.Revision) {
+			out = append(out, c.Revision)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Digest names the recording, once Next has answered io.EOF: sha256:<hex> of all

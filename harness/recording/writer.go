@@ -133,6 +133,13 @@ func (w *Writer) Runs() int {
 	return w.end.Runs
 }
 
+// Digest names the recording once it is closed, as Reader.Digest does.
+func (w *Writer) Digest() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return "sha256:" + w.end.SHA256
+}
+
 // Close writes the last line; without it the recording counts as cut off. The
 // destination is not closed.
 func (w *Writer) Close() error {

@@ -13,6 +13,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/textdiff"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -320,9 +321,9 @@ func (a *App) describeApproval(it *client.Approval) {
 // printDiff shows two texts line by line.
 func (a *App) printDiff(before, after []string) {
 	p := a.palette()
-	for _, l := range nearChanges(diffLines(before, after), 3) {
-		line := string(l.op) + " " + strings.ReplaceAll(safe(l.text), "\n", " ")
-		switch l.op {
+	for _, l := range textdiff.Near(textdiff.Lines(before, after), 3) {
+		line := string(l.Op) + " " + strings.ReplaceAll(safe(l.Text), "\n", " ")
+		switch l.Op {
 		case '-':
 			line = p.red(line)
 		case '+':

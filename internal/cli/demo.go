@@ -13,12 +13,15 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness"
+	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/phases"
 )
 
 type demoOptions struct {
-	json bool
+	json   bool
+	record string
+	seal   sealFlags
 }
 
 func (a *App) demoCmd() *cobra.Command {
@@ -33,6 +36,8 @@ Without --state it works in a new temporary directory and says where.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.demo(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "one verdict a line, as JSON")
+	cmd.Flags().StringVar(&o.record, "record", "", "also write a recording into this directory, for `belay replay`")
+	o.seal.flags(cmd.Flags())
 	return cmd
 }
 
@@ -55,7 +60,11 @@ func (a *App) demo(ctx context.Context, o demoOptions) error {
 	if err := os.WriteFile(filepath.Join(dir, config.FileName), settings, 0o600); err != nil {
 		return failureBy(err, "")
 	}
-	host, err := a.openState(ctx, dir, belay.Options{})
+	opts, finish, err := a.recordDemo(o)
+	if err != nil {
+		return err
+	}
+	host, err := a.openState(ctx, dir, opts)
 	if err != nil {
 		return err
 	}
@@ -83,7 +92,7 @@ func (a *App) demo(ctx context.Context, o demoOptions) error {
 		}
 		return nil
 	})
-	if err != nil {
+	if err := finish(err); err != nil {
 		return failureBy(err, "")
 	}
 	if o.json {
@@ -99,6 +108,32 @@ func (a *App) demo(ctx context.Context, o demoOptions) error {
 	defer printLogReport(out, report) // the last word, after where the events are
 	fmt.Fprintf(out, "The events are in %s. To see them:\n  belay events tail --state %s\n  belay events show 1 --state %s\n", safe(dir), safe(dir), safe(dir))
 	return nil
+}
+
+// recordDemo prepares a recording where one is asked for; finish ends it.
+func (a *App) recordDemo(o demoOptions) (opts belay.Options, finish func(error) error, err error) {
+	if o.record == "" {
+		if o.seal.set() {
+			return opts, nil, usageError("--recipient, --passphrase and --unsafe-plaintext need --record", "")
+		}
+		return opts, func(err error) error { return err }, nil
+	}
+	f, err := a.createRecording(o.record, o.seal, localHeader(recording.SourceEval))
+	if err != nil {
+		return opts, nil, err
+	}
+	taker := recording.NewTaker(f.Writer)
+	opts.Recorder = taker
+	return opts, func(err error) error {
+		if err == nil {
+			err = taker.Err()
+		}
+		if err != nil {
+			f.abandon()
+			return err
+		}
+		return a.recorded(f)
+	}, nil
 }
 
 // demoRows prints one row for the verdict and one for each hook with an opinion.

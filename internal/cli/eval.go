@@ -16,6 +16,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -32,6 +33,9 @@ type evalOptions struct {
 	unsafeOpen bool
 	slow       bool // --slow-compile
 	wait       time.Duration
+	record     string
+	seal       sealFlags
+	taker      *recording.Taker
 }
 
 func (a *App) evalCmd() *cobra.Command {
@@ -65,6 +69,8 @@ runtime's own form: its JSON, its exit status, its way of saying no.`,
 	f.BoolVar(&o.verdict, "verdict", false, "with --runtime: print belay's verdict instead of the runtime's answer")
 	f.BoolVar(&o.slow, "slow-compile", false, "accept hooks that take up to 6 s to compile, as standard Go does (default: 1 s)")
 	f.DurationVar(&o.wait, "wait", 0, "wait so long for a person's decision when one is asked for, then ask again (up to 24h)")
+	f.StringVar(&o.record, "record", "", "also write a recording into this directory, which is not the state directory")
+	o.seal.flags(f)
 	f.BoolVar(&o.unsafeOpen, "unsafe-fail-open", false, "UNSAFE, for debugging: a hook that fails counts as no opinion")
 	return cmd
 }
@@ -76,18 +82,48 @@ func (a *App) eval(ctx context.Context, o evalOptions) error {
 		return err
 	case o.wait < 0 || o.wait > maxWait:
 		return usageError("--wait must be from 0s to 24h", "")
-	case o.wait > 0 && (o.lines || len(o.hooks) > 0 || o.unsafeOpen || o.slow):
+	case o.wait > 0 && (o.lines || o.record != "" || len(o.hooks) > 0 || o.unsafeOpen || o.slow):
 		return usageError("--wait goes with one invocation and the installed hooks", "")
 	case o.lines && o.runtime != "":
 		return usageError("--lines and --runtime do not go together", "")
 	case (o.event != "" || o.forEvent != "" || o.verdict) && o.runtime == "":
 		return usageError("--event, --for and --verdict need --runtime", "")
+	case o.record != "" && o.runtime != "":
+		return usageError("--record and --runtime do not go together", "`belay record --from claude-hooks` records payloads of a runtime.")
+	case o.record == "" && o.seal.set():
+		return usageError("--recipient, --passphrase and --unsafe-plaintext need --record", "")
 	case o.file != "" && o.event != "":
 		return usageError("give the payload by --event or by -f, not both", "")
 	}
 	if o.runtime != "" {
 		return a.evalRuntime(ctx, o)
 	}
+	if o.record != "" {
+		return a.evalRecorded(ctx, o)
+	}
+	return a.evalAsk(ctx, o)
+}
+
+// evalRecorded is eval with a recording of it. Only what this process decides can be
+// recorded, so that no daemon is asked.
+func (a *App) evalRecorded(ctx context.Context, o evalOptions) error {
+	f, err := a.createRecording(o.record, o.seal, localHeader(recording.SourceEval))
+	if err != nil {
+		return err
+	}
+	o.taker = recording.NewTaker(f.Writer)
+	answer := a.evalAsk(ctx, o)
+	if f.Runs() == 0 {
+		f.abandon()
+		return answer
+	}
+	if err := errors.Join(o.taker.Err(), a.recorded(f)); err != nil {
+		return errors.Join(answer, failureBy(err, "The actions were decided; they could not be recorded."))
+	}
+	return answer
+}
+
+func (a *App) evalAsk(ctx context.Context, o evalOptions) error {
 	host, err := a.openAsker(ctx, o)
 	if err != nil {
 		return err
@@ -156,7 +192,11 @@ func (a *App) openForEval(ctx context.Context, o evalOptions) (*belay.Belay, err
 		hooks = append(hooks, h)
 	}
 	tel := a.telemetry(ctx, a.logger(), flushEval)
-	return a.openState(ctx, dir, belay.Options{Hooks: hooks, SlowCompile: o.slow, UnsafeFailOpen: o.unsafeOpen, Observer: tel.Observer()})
+	opts := belay.Options{Hooks: hooks, SlowCompile: o.slow, UnsafeFailOpen: o.unsafeOpen, Observer: tel.Observer()}
+	if o.taker != nil {
+		opts.Recorder = o.taker
+	}
+	return a.openState(ctx, dir, opts)
 }
 
 // openState opens the state directory and says what to do when that fails.

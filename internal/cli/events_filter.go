@@ -37,6 +37,14 @@ func (o *eventFilter) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.typ, "type", "", "of this type: "+joined(eventTypes()))
 }
 
+// narrow adds the flags that pick whole sessions; when says what they go with.
+func (o *eventFilter) narrow(f *pflag.FlagSet, when string) {
+	f.StringVar(&o.since, "since", "", when+": not before this time: RFC 3339, a date, or how long ago (90m, 2h, 7d)")
+	f.StringVar(&o.until, "until", "", when+": before this time, in the same forms")
+	f.StringVar(&o.session, "session", "", when+": of this session")
+	f.StringVar(&o.runtime, "runtime", "", when+": of this agent runtime")
+}
+
 // joined lists what a flag may say.
 func joined[T ~string](list []T) string {
 	out := make([]string, len(list))

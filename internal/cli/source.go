@@ -218,7 +218,7 @@ func latchesOf(ls []kernel.Latch) []client.Latch {
 // openAsker opens what decides: the daemon, unless the command brings hooks or
 // modes of its own, which only this process can have.
 func (a *App) openAsker(ctx context.Context, o evalOptions) (asker, error) {
-	if len(o.hooks) == 0 && !o.unsafeOpen && !o.slow {
+	if len(o.hooks) == 0 && !o.unsafeOpen && !o.slow && o.taker == nil {
 		c, err := a.daemon()
 		if err != nil {
 			return nil, err

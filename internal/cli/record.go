@@ -1,0 +1,299 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/adapters"
+	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/phases"
+)
+
+type recordOptions struct {
+	out      string
+	from     string
+	hooks    []string
+	duration time.Duration
+	count    int
+	filter   eventFilter
+	seal     sealFlags
+}
+
+// What `belay record --from` reads.
+const fromEvents = "events"
+
+func (a *App) recordCmd() *cobra.Command {
+	var o recordOptions
+	cmd := &cobra.Command{
+		Use:   "record --out DIR [--from FORMAT [FILE]]",
+		Short: "Record invocations with everything that they were decided from",
+		Long: `record writes a recording: invocations with the configuration, every call of every
+hook and its answer, the effects, fuel and memory, so that ` + "`belay replay`" + ` can run
+them again. It holds originals, secrets included: it is sealed with age unless
+--unsafe-plaintext says otherwise, and never kept in the state directory.
+
+Without --from it records what a running daemon decides from now on, until --for
+or --count is reached, or until it is interrupted. With --from it reads:
+
+  jsonl              invocations in the wire form, one a line, or a session as ` + "`belay demo`" + ` plays it
+  claude-hooks       payloads that Claude Code gave its hooks, one a line
+  claude-transcript  a transcript of Claude Code
+  events             what is on record; the recording is redacted and holds verdicts only
+
+The first three are asked of the hooks in belay.yaml as it stands, with a store of
+their own in memory: nothing is recorded in the state directory, no tool is run.`,
+		Example: `  belay record keygen ~/belay-recordings.key
+  belay record --out ~/recordings --recipient age1… --for 10m
+  belay record --out ~/recordings --recipient age1… --from claude-transcript session.jsonl
+  belay record --out ~/recordings --recipient age1… --from events --since 7d`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file := ""
+			if len(args) == 1 {
+				file = args[0]
+			}
+			return a.record(cmd.Context(), o, file)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.out, "out", "", "directory for the recording; not the state directory")
+	f.StringVar(&o.from, "from", "", "what to read: jsonl, claude-hooks, claude-transcript or events")
+	f.StringArrayVar(&o.hooks, "hook", nil, "with --from: add an unsigned hook: FILE.wasm[,priority=N][,config=FILE]")
+	f.DurationVar(&o.duration, "for", 10*time.Minute, "of a daemon: how long")
+	f.IntVar(&o.count, "count", 10_000, "of a daemon: how many invocations at most")
+	o.seal.flags(f)
+	o.filter.narrow(f, "with --from events")
+	cmd.AddCommand(a.recordKeygenCmd())
+	return cmd
+}
+
+func (a *App) record(ctx context.Context, o recordOptions, file string) error {
+	if o.from == "" && (file != "" || len(o.hooks) > 0) {
+		return usageError("--from says what "+safe(file)+" is", "It is one of jsonl, claude-hooks, claude-transcript, events.")
+	}
+	switch o.from {
+	case "":
+		return failure("nothing to record from", "")
+	case fromEvents:
+		if file != "" {
+			return usageError("--from events reads the record, not a file", "")
+		}
+		return a.recordEvents(ctx, o)
+	case recording.SourceLines, recording.SourceHooks, recording.SourceTranscript:
+		return a.recordFrom(ctx, o, file)
+	}
+	return usageError(fmt.Sprintf("--from: %q is not known", safe(o.from)), "It is one of jsonl, claude-hooks, claude-transcript, events.")
+}
+
+// recordFrom asks the hooks about what a file holds.
+func (a *App) recordFrom(ctx context.Context, o recordOptions, file string) error {
+	in, closeIn, err := a.open(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer closeIn()
+	f, err := a.createRecording(o.out, o.seal, localHeader(o.from))
+	if err != nil {
+		return err
+	}
+	if err := a.playInto(ctx, o, f, in); err != nil {
+		f.abandon()
+		return err
+	}
+	return a.recorded(f)
+}
+
+func (a *App) playInto(ctx context.Context, o recordOptions, f *recordFile, in io.Reader) error {
+	taker := recording.NewTaker(f.Writer)
+	host, err := a.openBench(ctx, o.hooks, taker)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	switch o.from {
+	case recording.SourceLines:
+		err = playLines(ctx, host, in)
+	case recording.SourceHooks:
+		err = playHooks(ctx, host, in)
+	default:
+		err = playTranscript(ctx, host, in)
+	}
+	if err == nil {
+		err = taker.Err()
+	}
+	if err == nil && f.Runs() == 0 {
+		err = errors.New("there is nothing in it")
+	}
+	if err != nil {
+		return failureBy(err, "The recording was not kept.")
+	}
+	return nil
+}
+
+// openBench opens the configuration with a store in memory.
+func (a *App) openBench(ctx context.Context, specs []string, r *recording.Taker) (*belay.Belay, error) {
+	dir, err := a.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	var hooks []belay.AdHocHook
+	for _, spec := range specs {
+		h, err := parseHook(spec)
+		if err != nil {
+			return nil, err
+		}
+		hooks = append(hooks, h)
+	}
+	return a.openState(ctx, dir, belay.Options{Hooks: hooks, SlowCompile: true, InMemory: true, Recorder: r})
+}
+
+// playLines plays invocations in the wire form, and lines of a session.
+func playLines(ctx context.Context, host *belay.Belay, in io.Reader) error {
+	return eachLine(in, func(line []byte) error {
+		if inv, err := phases.DecodeInvocation(line); err == nil {
+			v, err := host.Invoke(ctx, inv)
+			if v.Decision == "" {
+				return err
+			}
+			return nil
+		} else if !bytes.Contains(line, []byte(`"invocation"`)) && !bytes.Contains(line, []byte(`"event"`)) {
+			return err
+		}
+		return play(ctx, host, bytes.NewReader(line), func(played) error { return nil })
+	})
+}
+
+func playHooks(ctx context.Context, host *belay.Belay, in io.Reader) error {
+	return eachLine(in, func(line []byte) error { return playPayload(ctx, host, line) })
+}
+
+func playPayload(ctx context.Context, host *belay.Belay, payload []byte) error {
+	return ask.Runtime(ctx, host, claudecode.Adapter{}, payload, adapters.Options{}).Err
+}
+
+// eachLine calls each for every line that is not blank; an error names the line.
+func eachLine(in io.Reader, each func([]byte) error) error {
+	r := bufio.NewReaderSize(in, 64<<10)
+	for n := 1; ; n++ {
+		line, err := readLine(r)
+		if errors.Is(err, io.EOF) && len(line) == 0 {
+			return nil
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		if err := each(line); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+}
+
+// recordEvents makes a recording of what is on record.
+func (a *App) recordEvents(ctx context.Context, o recordOptions) error {
+	o.filter.typ = string(phases.EventVerdict)
+	q, err := o.filter.query(time.Now())
+	if err != nil {
+		return err
+	}
+	src, err := a.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	f, err := a.createRecording(o.out, o.seal, recording.Header{Source: recording.SourceEvents, Redacted: true})
+	if err != nil {
+		return err
+	}
+	err = eachEvent(ctx, src, q, func(e *phases.Event) error {
+		run, ok := recording.RunOfEvent(e)
+		if !ok {
+			f.Dropped(1)
+			return nil
+		}
+		return f.AddRun(&run)
+	})
+	if err == nil && f.Runs() == 0 {
+		err = errors.New("no event matches that holds what was decided about")
+	}
+	if err != nil {
+		f.abandon()
+		return recordsFailure(err)
+	}
+	fmt.Fprintln(a.Err, "belay: made from events: redacted, and without what the hooks called")
+	return a.recorded(f)
+}
+
+// eachEvent calls each for all events of a query, oldest first.
+func eachEvent(ctx context.Context, src records, q client.Query, each func(*phases.Event) error) error {
+	q.Limit = 1000
+	for {
+		page, err := src.Events(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			if err := each(&page[i]); err != nil {
+				return err
+			}
+			q.After = page[i].Seq
+		}
+		if len(page) < q.Limit {
+			return nil
+		}
+	}
+}
+
+func (a *App) recordKeygenCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "keygen FILE",
+		Short: "Make a key that opens recordings, and print who to seal them for",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := os.Lstat(args[0]); err == nil {
+				return failure(safe(args[0])+" is there already", "A key that is lost opens nothing any more: it is not overwritten.")
+			}
+			key, to, err := recording.NewIdentity()
+			if err != nil {
+				return err
+			}
+			if err := renameio.WriteFile(args[0], []byte(key), 0o600); err != nil {
+				return failureBy(err, "")
+			}
+			fmt.Fprintln(a.Out, strings.TrimSpace(to))
+			return nil
+		},
+	}
+}
+
+func playTranscript(ctx context.Context, host *belay.Belay, in io.Reader) error {
+	var t claudecode.Transcript
+	return eachLine(in, func(line []byte) error {
+		payloads, err := t.Line(line)
+		if err != nil {
+			return err
+		}
+		for _, p := range payloads {
+			if err := playPayload(ctx, host, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

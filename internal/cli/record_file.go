@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/harness/recording"
+)
+
+// sealFlags say who can open a recording.
+type sealFlags struct {
+	recipients []string
+	passphrase bool
+	plaintext  bool
+}
+
+func (o *sealFlags) flags(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.recipients, "recipient", nil, "seal the recording for this age key (age1…, or a file of them)")
+	f.BoolVar(&o.passphrase, "passphrase", false, "seal the recording with a passphrase: $BELAY_RECORDING_PASSPHRASE, or asked for on the terminal")
+	f.BoolVar(&o.plaintext, "unsafe-plaintext", false, "UNSAFE: write originals, secrets included, that whoever has the file can read")
+}
+
+func (o *sealFlags) set() bool { return len(o.recipients) > 0 || o.passphrase || o.plaintext }
+
+// recordFile is a recording that is being written: under a name of its own until it is whole.
+type recordFile struct {
+	*recording.Writer
+	dir  string
+	tmp  *os.File
+	seal io.WriteCloser // nil: plain
+	dst  io.Writer
+}
+
+// createRecording begins a recording in a directory that is not the state directory.
+func (a *App) createRecording(out string, o sealFlags, h recording.Header) (*recordFile, error) {
+	to, err := a.recipients(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.outsideState(out); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(out, 0o700); err != nil {
+		return nil, failureBy(err, "")
+	}
+	f := &recordFile{dir: out}
+	if f.tmp, err = os.CreateTemp(out, ".recording-*"); err != nil { // mode 0600
+		return nil, failureBy(err, "")
+	}
+	f.dst = f.tmp
+	if to != nil {
+		if f.seal, err = recording.Seal(f.tmp, to); err != nil {
+			f.abandon()
+			return nil, failureBy(err, "")
+		}
+		f.dst = f.seal
+	}
+	if f.Writer, err = recording.NewWriter(f.dst, h); err != nil {
+		f.abandon()
+		return nil, failureBy(err, "")
+	}
+	return f, nil
+}
+
+// recipients returns who can open the recording; nil for everybody.
+func (a *App) recipients(o sealFlags) (recording.Recipients, error) {
+	ways := 0
+	for _, b := range []bool{len(o.recipients) > 0, o.passphrase, o.plaintext} {
+		if b {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return nil, usageError("a recording holds originals, secrets included: say who can open it", "Give one of --recipient age1…, --passphrase, or --unsafe-plaintext. `belay record keygen FILE` makes a key.")
+	}
+	switch {
+	case o.plaintext:
+		fmt.Fprintln(a.Err, "belay: UNSAFE: the recording is not encrypted and holds originals")
+		return nil, nil
+	case o.passphrase:
+		p, err := a.recordingPassphrase(true)
+		if err != nil {
+			return nil, err
+		}
+		to, err := recording.PassphraseRecipients(p)
+		if err != nil {
+			return nil, failureBy(err, "")
+		}
+		return to, nil
+	}
+	var texts []string
+	for _, r := range o.recipients {
+		if !strings.HasPrefix(r, "age1") {
+			b, err := os.ReadFile(r)
+			if err != nil {
+				return nil, failureBy(err, "--recipient takes a key that begins with age1, or a file of such keys.")
+			}
+			r = string(b)
+		}
+		texts = append(texts, r)
+	}
+	to, err := recording.ParseRecipients(texts...)
+	if err != nil {
+		return nil, failureBy(err, "")
+	}
+	return to, nil
+}
+
+func (a *App) recordingPassphrase(fresh bool) (string, error) {
+	if p := a.Getenv("BELAY_RECORDING_PASSPHRASE"); p != "" {
+		return p, nil
+	}
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil || !term.IsTerminal(int(tty.Fd())) {
+		return "", failure("there is no terminal to ask for the passphrase", "Set $BELAY_RECORDING_PASSPHRASE.")
+	}
+	defer tty.Close()
+	first, err := askOn(tty, "Passphrase of the recording: ")
+	if err != nil || !fresh {
+		return string(first), err
+	}
+	second, err := askOn(tty, "The same again: ")
+	switch {
+	case err != nil:
+		return "", err
+	case string(first) != string(second):
+		return "", failure("the two passphrases differ", "")
+	case len(first) == 0:
+		return "", failure("the passphrase is empty", "")
+	}
+	return string(first), nil
+}
+
+// outsideState refuses the state directory: whoever backs it up, or lets an agent
+// read it, does not expect originals there.
+func (a *App) outsideState(out string) error {
+	if out == "" {
+		return usageError("--out DIR is missing: where recordings go", "It must not be the state directory.")
+	}
+	dir, err := a.stateDir()
+	if err != nil {
+		return nil // there is none
+	}
+	real := func(p string) string {
+		p, err := filepath.Abs(p)
+		if err != nil {
+			return p
+		}
+		for rest := ""; ; { // the directory may not be there yet: what is above it counts
+			if r, err := filepath.EvalSymlinks(p); err == nil {
+				return filepath.Join(r, rest)
+			}
+			if p == filepath.Dir(p) {
+				return filepath.Join(p, rest)
+			}
+			p, rest = filepath.Dir(p), filepath.Join(filepath.Base(p), rest)
+		}
+	}
+	rel, err := filepath.Rel(real(dir), real(out))
+	if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return failure("recordings are not kept in the state directory", "They hold originals. Give another directory with --out.")
+	}
+	return nil
+}
+
+// finish makes the file whole and gives it its name, which is its digest's.
+func (f *recordFile) finish() (string, error) {
+	err := f.Close()
+	if f.seal != nil {
+		err = errors.Join(err, f.seal.Close())
+	}
+	if err == nil {
+		err = f.tmp.Sync()
+	}
+	if err != nil {
+		f.abandon()
+		return "", failureBy(err, "The recording was not kept.")
+	}
+	name := "belay-" + strings.TrimPrefix(f.Digest(), "sha256:")[:16] + ".rec"
+	if f.seal != nil {
+		name += ".age"
+	}
+	path := filepath.Join(f.dir, name)
+	err = errors.Join(f.tmp.Close(), os.Rename(f.tmp.Name(), path))
+	if err != nil {
+		_ = os.Remove(f.tmp.Name())
+		return "", failureBy(err, "The recording was not kept.")
+	}
+	return path, nil
+}
+
+// abandon removes what was begun.
+func (f *recordFile) abandon() {
+	_ = f.tmp.Close()
+	_ = os.Remove(f.tmp.Name())
+}
+
+// localHeader is the header of what this process records.
+func localHeader(source string) recording.Header {
+	return recording.Header{Source: source, CostTable: belay.CostTable}
+}
+
+// recorded says where a recording went.
+func (a *App) recorded(f *recordFile) error {
+	path, err := f.finish()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Err, "belay: recorded %s in %s\n", plural(f.Runs(), "invocation"), safe(path))
+	return nil
+}
+
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return count(int64(n)) + " " + one + "s"
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/harness/report"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// shownItems is how many invocations of a kind are listed on a terminal.
+const shownItems = 20
+
+// printReport shows a report to a person.
+func (a *App) printReport(r *report.Report) {
+	p := a.palette()
+	left := shownItems
+	for _, f := range r.Flips {
+		fmt.Fprintf(a.Out, "%s → %s  %s\n", p.decision(string(f.From)), p.decision(string(f.To)), plural(f.Count, "invocation"))
+		a.printItems(f.Items, &left, f.Count)
+	}
+	if n := r.Summary.Rewrites; n > 0 {
+		fmt.Fprintf(a.Out, "another final action  %s\n", plural(n, "invocation"))
+		a.printItems(r.Rewrites, &left, n)
+	}
+	if n := r.Summary.Others; n > 0 {
+		fmt.Fprintf(a.Out, "other differences  %s\n", plural(n, "invocation"))
+		a.printItems(r.Others, &left, n)
+	}
+	a.printBudgets(r)
+	s := r.Summary
+	if s.Unknown > 0 {
+		fmt.Fprintf(a.Out, "%s asked for something that the recording has no answer to.\n", plural(s.Unknown, "invocation"))
+	}
+	for _, rec := range r.Recordings {
+		if rec.Dropped > 0 {
+			fmt.Fprintf(a.Out, "%s of %s could not be recorded and are not among them.\n", plural(rec.Dropped, "invocation"), oneLine(rec.Digest, 24))
+		}
+	}
+	what := "differences"
+	if s.Different == 1 {
+		what = "difference"
+	}
+	fmt.Fprintf(a.Out, "%s, %s: %s %s (%d other decisions, %d other actions, %d others)\n", plural(s.Invocations, "invocation"), plural(s.Turns, "turn"),
+		count(int64(s.Different)), what, s.Flips, s.Rewrites, s.Others)
+}
+
+func (a *App) printItems(items []report.Item, left *int, total int) {
+	p := a.palette()
+	shown := 0
+	for _, it := range items {
+		if *left == 0 {
+			break
+		}
+		*left--
+		shown++
+		fmt.Fprintf(a.Out, "  %s  %s\n", p.faint(fmt.Sprintf("%s %d", oneLine(string(it.Phase)+" "+it.Tool, 32), it.Number)), oneLine(it.About, 90))
+		if it.Base.Decision != it.Now.Decision {
+			fmt.Fprintf(a.Out, "    was: %s\n    is:  %s\n", oneLine(sideText(it.Base), 110), oneLine(sideText(it.Now), 110))
+			continue
+		}
+		for n, c := range it.Changes {
+			if n == 3 {
+				fmt.Fprintf(a.Out, "    … and %d more\n", len(it.Changes)-n)
+				break
+			}
+			if c.What == replay.WhatRewrite {
+				a.printRewrites(c)
+				continue
+			}
+			fmt.Fprintf(a.Out, "    %s %s\n      was: %s\n      is:  %s\n", oneLine(c.What, 24), oneLine(c.Where, 80), oneLine(c.Was, 110), oneLine(c.Is, 110))
+		}
+	}
+	if more := total - shown; more > 0 {
+		fmt.Fprintf(a.Out, "  … and %d more; --report FILE.html lists them\n", more)
+	}
+}
+
+// printRewrites shows the members of the action that differ.
+func (a *App) printRewrites(c report.Change) {
+	value := func(doc, ptr string) string {
+		if v, ok := phases.Get(jsontext.Value(doc), ptr); ok {
+			return oneLine(plainValue(v), 110)
+		}
+		return "nothing"
+	}
+	for n, ptr := range strings.Fields(c.Where) {
+		if n == 4 {
+			fmt.Fprintln(a.Out, "    …")
+			return
+		}
+		was, is := c.Was, c.Is
+		if jsontext.Value(was).IsValid() && jsontext.Value(is).IsValid() { // longer ones are cut
+			was, is = value(was, ptr), value(is, ptr)
+		}
+		fmt.Fprintf(a.Out, "    rewrite %s\n      was: %s\n      is:  %s\n", oneLine(ptr, 80), oneLine(was, 110), oneLine(is, 110))
+	}
+}
+
+// printBudgets shows what hooks cost, where that has changed.
+func (a *App) printBudgets(r *report.Report) {
+	t := newTable("HOOK", "TURNS", "FUEL", "NOW", "CHANGE", "MEMORY", "NOW").alignRight(1, 2, 3, 4, 5, 6)
+	for _, b := range r.Budgets {
+		if b.Turns == 0 || b.Fuel.Base == b.Fuel.Now && b.Memory.Base == b.Memory.Now {
+			continue
+		}
+		change := "new"
+		if d, ok := b.Fuel.Delta(); ok {
+			change = fmt.Sprintf("%+.1f %%", float64(d)/10)
+		}
+		t.row(oneLine(b.Hook, 32), count(int64(b.Turns)), count(b.Fuel.Base), count(b.Fuel.Now), change, bytesText(b.Memory.Base), bytesText(b.Memory.Now))
+	}
+	if len(t.rows) > 0 {
+		t.print(a.Out, a.palette())
+	}
+}
+
+// shadow reads from the record what observing hooks would have done. The digest
+// names the events that this was read from.
+func (a *App) shadow(ctx context.Context, f eventFilter) (out []*replay.Result, digest string, err error) {
+	f.all = true
+	q, err := f.query(time.Now())
+	if err != nil {
+		return nil, "", err
+	}
+	src, err := a.openRecords(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	defer src.Close()
+	sum := sha256.New()
+	// The turns of an invocation stand before its verdict, in the same commit; those
+	// of audit hooks behind it.
+	turns := map[string][]phases.Event{}
+	err = eachEvent(ctx, src, q, func(e *phases.Event) error {
+		switch {
+		case e.Type == phases.EventHook && e.Mode == phases.Observe && e.Pass == phases.PassObserve:
+			if len(turns) >= 10_000 {
+				clear(turns) // verdicts that never came: the record begins in the middle of them
+			}
+			turns[e.Invocation] = append(turns[e.Invocation], *e)
+		case e.Type == phases.EventVerdict:
+			if list := turns[e.Invocation]; list != nil {
+				fmt.Fprintf(sum, "%s\n", e.ID)
+				out = append(out, replay.Shadow(e, list)...)
+				delete(turns, e.Invocation)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, "", recordsFailure(err)
+	}
+	return out, "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
+}
