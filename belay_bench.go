@@ -36,6 +36,8 @@ type BenchOptions struct {
 	// modules are used, and nothing else of it. "" works without.
 	Dir    string
 	Logger *slog.Logger // nil discards
+	// Interpreter runs modules on the engine's interpreter: slow, same fuel, same results.
+	Interpreter bool
 }
 
 // Bench loads hooks outside of any configuration that is in force, for replays and
@@ -60,7 +62,7 @@ func OpenBench(o BenchOptions) (*Bench, error) {
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
-	opts := sandbox.Options{Logger: b.log}
+	opts := sandbox.Options{Logger: b.log, Interpreter: o.Interpreter}
 	var err error
 	if o.Dir != "" {
 		if err = b.prepare(o.Dir); err != nil {

@@ -38,7 +38,8 @@ type SessionConfig struct {
 	HTTP   HTTPDoer
 	Files  FileSystem // nil: symbolic links are not looked at
 
-	Tap Tap // nil: nobody looks on
+	Inject Injector // nil: every call is answered as it should be, for tests of hooks
+	Tap    Tap      // nil: nobody looks on
 }
 
 // Session is one turn of one hook. It collects what the hook asks for and
@@ -135,6 +136,14 @@ func (s *Session) do(ctx context.Context, c *Call, a *Args) (res Result, err err
 	}
 	if e := s.admit(c, a); e != 0 {
 		return s.refuse(c, e, "not admitted"), nil
+	}
+	if s.cfg.Inject != nil {
+		if res, ok := s.cfg.Inject.Inject(s.hostcalls, c, a); ok {
+			if res.Code < 0 {
+				return s.refuse(c, Errno(res.Code), "injected"), nil
+			}
+			return res, nil
+		}
 	}
 	if res, err = c.Handle(ctx, s, a); err != nil {
 		if phases.FaultOf(err) == nil {

@@ -124,6 +124,7 @@ type Turn struct {
 	Session hostcalls.SessionConfig // what it may see and do
 	Fuel    int64
 	Timeout time.Duration // without calls that reach beyond the host
+	Slice   int64         // fuel between two looks at the deadline; 0 means the sandbox's default
 }
 
 // Outcome is what one call came to.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -176,6 +177,7 @@ type Turn struct {
 	Ports       []string    `json:"ports,omitzero"`
 	Calls       []Call      `json:"calls,omitzero"`
 	Answers     []Answer    `json:"answers,omitzero"`
+	Injected    []Injected  `json:"injected,omitzero"`   // calls that were made to fail, by a test
 	Incomplete  bool        `json:"incomplete,omitzero"` // more calls than a trace holds
 	Outcome     Outcome     `json:"outcome,omitzero"`
 	Fault       *Fault      `json:"fault,omitzero"` // why it failed by itself
@@ -207,6 +209,25 @@ type Answer struct {
 	Errno   int32  `json:"errno,omitzero"`
 	Fuel    int64  `json:"fuel,omitzero"` // charged to the call
 	Error   string `json:"error,omitzero"`
+}
+
+// Injected is hostcalls.Injected.
+type Injected struct {
+	Call  int   `json:"call"` // counted from 1
+	Errno int32 `json:"errno,omitzero"`
+	Long  bool  `json:"long,omitzero"` // more than the guest's buffer holds
+}
+
+// Injector makes the calls fail again; nil when there are none.
+func (t *Turn) Injector() hostcalls.Injector {
+	if len(t.Injected) == 0 {
+		return nil
+	}
+	var list hostcalls.Injections
+	for _, i := range t.Injected {
+		list = append(list, hostcalls.Injected{Call: i.Call, Errno: hostcalls.Errno(i.Errno), Long: i.Long})
+	}
+	return list
 }
 
 // Outcome is what one call came to, as far as it is the same every time.

@@ -65,6 +65,9 @@ func (t *turnTable) run1(ctx context.Context, h *rigHook, turn kernel.Turn) (ker
 	if rec != nil && rec.Budget > 0 && (compare || h.same) {
 		turn.Fuel = rec.Budget // on behalf of another hook it lives on what that one had left
 	}
+	if rec != nil && (compare || h.same) {
+		turn.Session.Inject = rec.Injector()
+	}
 	out, err := t.call(ctx, h.inner, turn, rec, compare, at)
 	if rec != nil && cutShort(rec) && (compare || h.same) {
 		out.Effects, out.StateWrites = nil, nil
