@@ -383,6 +383,9 @@ func (b *Belay) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event
 	return b.kernel.Events(ctx, q)
 }
 
+// Notice records something that an operator did. The error is kernel.ErrUnavailable.
+func (b *Belay) Notice(ctx context.Context, text string) error { return b.kernel.Notice(ctx, text) }
+
 // Latches returns the sessions that are latched, oldest first.
 func (b *Belay) Latches(ctx context.Context) ([]kernel.Latch, error) { return b.kernel.Latches(ctx) }
 

@@ -213,6 +213,17 @@ func (k *Kernel) logLoad(ctx context.Context, s *snapshot) {
 	}
 }
 
+// Notice records something that an operator did, beside what the kernel records by
+// itself. The error is ErrUnavailable or ErrClosed.
+func (k *Kernel) Notice(ctx context.Context, text string) error {
+	s := k.snapshot()
+	if s == nil {
+		return ErrClosed
+	}
+	err := k.notice(ctx, s, text)
+	return errors.Join(err, s.release())
+}
+
 // notice records something that an operator did.
 func (k *Kernel) notice(ctx context.Context, s *snapshot, text string) error {
 	now := k.o.Clock.Now()

@@ -87,7 +87,7 @@ func (a *App) record(ctx context.Context, o recordOptions, file string) error {
 	}
 	switch o.from {
 	case "":
-		return failure("nothing to record from", "")
+		return a.recordDaemon(ctx, o)
 	case fromEvents:
 		if file != "" {
 			return usageError("--from events reads the record, not a file", "")

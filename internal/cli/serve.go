@@ -67,13 +67,14 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	defer stop()
 	restrictUmask() // nothing that the daemon makes is for others
 	tel := a.telemetry(ctx, log, flushServe)
-	host, err := a.openState(ctx, dir, belay.Options{Logger: log, UnsafeFailOpen: o.unsafeOpen, Observer: tel.Observer()})
+	tapes := new(server.Tapes)
+	host, err := a.openState(ctx, dir, belay.Options{Logger: log, UnsafeFailOpen: o.unsafeOpen, Observer: tel.Observer(), Recorder: tapes})
 	if err != nil {
 		return err
 	}
 	defer host.Close()
 	s, err := server.Open(host, server.Options{
-		Dir: dir, Listen: o.listen, Runtimes: runtimes(), Version: version(), User: userName(), Logger: log, Running: o.running, Queue: o.queue,
+		Dir: dir, Listen: o.listen, Runtimes: runtimes(), Version: version(), User: userName(), Logger: log, Tapes: tapes, Running: o.running, Queue: o.queue,
 	})
 	switch {
 	case errors.Is(err, server.ErrAddress):

@@ -36,6 +36,7 @@ func (s *Server) table() []route {
 		{"POST", "/adapters/{runtime}", invoke, true, s.adapter},
 		{"GET", "/v1/hooks", read, false, s.hooks},
 		{"GET", "/v1/events", read, false, s.events},
+		{"GET", "/v1/recording", admin, false, s.recording},
 		{"GET", "/v1/status", read, false, s.status},
 		{"GET", "/v1/latches", read, false, s.latches},
 		{"POST", "/v1/latches/clear", admin, true, s.clearLatch},

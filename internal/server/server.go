@@ -45,6 +45,7 @@ type Host interface {
 	Bindings() []belay.BindingStatus
 	Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error)
 	Latches(ctx context.Context) ([]kernel.Latch, error)
+	Notice(ctx context.Context, text string) error
 	ClearLatch(ctx context.Context, key kernel.SessionKey) error
 	Approval(ctx context.Context, id string) (kernel.Approval, error)
 	Approvals(ctx context.Context, q kernel.ApprovalQuery) ([]kernel.Approval, error)
@@ -68,6 +69,7 @@ type Options struct {
 	Version  string                      // of the program
 	User     string                      // whose agents these are; goes into the invocations of runtimes
 	Logger   *slog.Logger                // nil discards
+	Tapes    *Tapes                      // the host's Recorder; nil: nothing can be recorded
 
 	Running  int           // invocations decided at once; default 4 for each CPU, at least 8
 	Queue    int           // invocations that may wait for their turn; default 128

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/belay-hooks/belay/harness/recording"
+)
+
+// recordDaemon records what a daemon decides. The daemon hands originals to this
+// process only, which seals them before they reach a disk.
+func (a *App) recordDaemon(ctx context.Context, o recordOptions) error {
+	if o.filter != (eventFilter{}) {
+		return usageError("--since, --until, --session and --runtime belong to --from events", "")
+	}
+	c, err := a.daemon()
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		return failure("no daemon serves the state directory", "Start one with `belay serve`, record with `belay eval --record DIR`, or read a file with --from.")
+	}
+	defer c.Close()
+	f, err := a.createRecording(o.out, o.seal, localHeader(recording.SourceDaemon))
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	stream, err := c.Record(ctx, o.duration, o.count)
+	if err != nil {
+		f.abandon()
+		return recordsFailure(err)
+	}
+	defer stream.Close()
+	fmt.Fprintf(a.Err, "belay: recording for %s, %d invocations at most; interrupt to end it\n", o.duration, o.count)
+	if err := copyRecording(f, stream); err != nil && ctx.Err() == nil {
+		fmt.Fprintf(a.Err, "belay: %s\n", safe(err.Error()))
+		fmt.Fprintln(a.Err, "  What came until then is kept.")
+	}
+	if f.Runs() == 0 {
+		f.abandon()
+		return failure("nothing was decided in that time", "")
+	}
+	return a.recorded(f)
+}
+
+// copyRecording takes over invocations until the stream ends.
+func copyRecording(f *recordFile, stream io.Reader) error {
+	rd, err := recording.NewReader(stream, "daemon")
+	if err != nil {
+		return err
+	}
+	for {
+		run, chain, err := rd.Next()
+		if errors.Is(err, io.EOF) {
+			f.Dropped(rd.End().Dropped)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if run.Chain, err = f.AddChain(chain); err == nil {
+			err = f.AddRun(run)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

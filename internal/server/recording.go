@@ -1,0 +1,174 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Of recordings of live traffic.
+const (
+	maxTapes    = 2  // clients that record at once
+	tapeQueue   = 64 // invocations that wait for a client; more are dropped, and counted
+	maxTapeTime = 24 * time.Hour
+	maxTapeRuns = 1_000_000
+)
+
+// Tapes hands what a kernel decides to the clients that are recording, and spends
+// nothing while nobody is. It is the kernel's Recorder and safe for concurrent use.
+type Tapes struct {
+	on   atomic.Int32
+	mu   sync.Mutex
+	subs map[*tape]bool
+}
+
+type tape struct {
+	queue   chan *kernel.Recording
+	dropped atomic.Int64
+}
+
+// Wants implements kernel.Recorder.
+func (t *Tapes) Wants(*phases.Invocation) bool { return t.on.Load() > 0 }
+
+// Recorded implements kernel.Recorder. A client that does not keep up loses
+// invocations; nobody waits for it.
+func (t *Tapes) Recorded(r *kernel.Recording) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for s := range t.subs {
+		select {
+		case s.queue <- r:
+		default:
+			s.dropped.Add(1)
+		}
+	}
+}
+
+// begin adds a client; nil when there are enough.
+func (t *Tapes) begin() *tape {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.subs) >= maxTapes {
+		return nil
+	}
+	if t.subs == nil {
+		t.subs = map[*tape]bool{}
+	}
+	s := &tape{queue: make(chan *kernel.Recording, tapeQueue)}
+	t.subs[s] = true
+	t.on.Store(int32(len(t.subs)))
+	return s
+}
+
+func (t *Tapes) end(s *tape) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.subs, s)
+	t.on.Store(int32(len(t.subs)))
+}
+
+// span reads how long and how many; both must be given, so that no recording is
+// forgotten.
+func span(values url.Values) (time.Duration, int, error) {
+	number := func(name string, most int) (int, error) {
+		v := values[name]
+		if len(v) != 1 {
+			return 0, fmt.Errorf("the parameter %q must be given once", name)
+		}
+		n, err := strconv.Atoi(v[0])
+		if err != nil || n < 1 || n > most {
+			return 0, fmt.Errorf("the parameter %q must be between 1 and %d", name, most)
+		}
+		return n, nil
+	}
+	if len(values) != 2 {
+		return 0, 0, errors.New("the parameters are seconds and count")
+	}
+	seconds, err := number("seconds", int(maxTapeTime/time.Second))
+	if err != nil {
+		return 0, 0, err
+	}
+	count, err := number("count", maxTapeRuns)
+	return time.Duration(seconds) * time.Second, count, err
+}
+
+// recording answers GET /v1/recording: what is decided from now on, whole and not
+// redacted, as a recording that ends by itself. That it began is on record first.
+func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
+	d, count, err := span(r.URL.Query())
+	if err != nil {
+		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: err.Error()})
+		return
+	}
+	var sub *tape
+	if s.o.Tapes != nil {
+		sub = s.o.Tapes.begin()
+	}
+	if sub == nil {
+		s.problem(w, r, http.StatusServiceUnavailable, client.ProblemBody{Code: client.CodeOverloaded, Message: "nothing more can be recorded now", Hint: fmt.Sprintf("At most %d clients record at once.", maxTapes)})
+		return
+	}
+	defer s.o.Tapes.end(sub)
+	text := fmt.Sprintf("recording of originals begun: at most %d invocations within %s", count, d)
+	if err := s.host.Notice(r.Context(), text); err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	s.log.LogAttrs(r.Context(), slog.LevelWarn, text)
+	w.Header().Set("Content-Type", client.RecordingType)
+	w.WriteHeader(http.StatusOK)
+	err = s.record(&deadlineWriter{w: w, rc: http.NewResponseController(w)}, r, sub, time.NewTimer(d), count)
+	s.log.LogAttrs(r.Context(), slog.LevelWarn, "recording of originals ended", slog.Any("error", err))
+}
+
+func (s *Server) record(w io.Writer, r *http.Request, sub *tape, timer *time.Timer, count int) error {
+	defer timer.Stop()
+	rec, err := recording.NewWriter(w, recording.Header{Source: recording.SourceDaemon, CostTable: belay.CostTable})
+	if err != nil {
+		return err
+	}
+	for rec.Runs() < count {
+		select {
+		case one := <-sub.queue:
+			if err := rec.Record(one); err != nil {
+				return err
+			}
+			continue
+		case <-timer.C:
+		case <-s.news.done():
+		case <-r.Context().Done():
+			return r.Context().Err()
+		}
+		break
+	}
+	rec.Dropped(int(sub.dropped.Load()))
+	return rec.Close()
+}
+
+// deadlineWriter lets a client go that takes nothing for writeTime.
+type deadlineWriter struct {
+	w  io.Writer
+	rc *http.ResponseController
+}
+
+func (d *deadlineWriter) Write(b []byte) (int, error) {
+	_ = d.rc.SetWriteDeadline(time.Now().Add(writeTime))
+	n, err := d.w.Write(b)
+	if err == nil {
+		err = d.rc.Flush()
+	}
+	return n, err
+}
