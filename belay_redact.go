@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/kernel"
@@ -111,7 +112,29 @@ func (r *redactor) Text(s string) (string, error) {
 	return covered, nil
 }
 
-var _ kernel.Redactor = (*redactor)(nil)
+// Remember returns a redactor for one invocation.
+func (r *redactor) Remember() kernel.Redactor {
+	return &remembering{r: r.current.Load(), record: redact.NewRecord()}
+}
+
+// remembering covers what belongs to one invocation.
+type remembering struct {
+	r      *redactors
+	record *redact.Record
+}
+
+// JSON implements kernel.Redactor.
+func (m *remembering) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
+	return m.record.JSON(m.r.forDocument(raw), raw)
+}
+
+// Text implements kernel.Redactor.
+func (m *remembering) Text(s string) (string, error) {
+	covered, _ := m.record.Text(m.r.rest, s)
+	return covered, nil
+}
+
+var _ audit.Remembering = (*redactor)(nil)
 
 // Redactor returns what covers the secrets of actions in this state directory,
 // by its key and configuration. It opens and makes nothing else; the directory

@@ -189,6 +189,7 @@ func TestNoSecretOnDisk(t *testing.T) {
 		`{"phase":"post_tool","runtime":"custom","session":"s","run":"r","action":{"tool":"exec","call_id":"c","args":{"command":"env"},"result":` + text + `}}`,
 		`{"phase":"post_tool","runtime":"custom","session":"s","run":"r","action":{"tool":"exec","call_id":"c","result":{"stdout":` + text + `}}}`,
 	}
+	piece := s.needles["PEM line 2"]
 	var host *belay.Belay
 	for name, c := range map[string]struct {
 		module []byte
@@ -200,6 +201,9 @@ func TestNoSecretOnDisk(t *testing.T) {
 		"blocks":    {babbler(0, spoken{"log", []string{"\x00", s.text}}, spoken{"block", []string{s.text}}), phases.HookBlock},
 		"asks":      {babbler(0, spoken{"request_approval", []string{`{"reason":` + text + `,"details":{"all":` + text + `}}`}}), phases.HookAsk},
 		"fails":     {babbler(1, spoken{"fail", []string{s.text}}), phases.HookError},
+		// A line of a key says nothing of itself: that it is secret is known from the action.
+		"quotes": {babbler(0, spoken{"log", []string{"\x00", piece}}, spoken{"state_put", []string{"piece", piece}}, spoken{"add_context", []string{piece}},
+			spoken{"annotate", []string{"piece", `"` + piece + `"`}}, spoken{"request_approval", []string{`{"reason":"what is ` + piece + `?"}`}}), phases.HookAsk},
 	} {
 		host = open(t, dir, belay.Options{Hooks: []belay.AdHocHook{{Name: "babbler", Module: c.module}}})
 		as := 0

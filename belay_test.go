@@ -279,7 +279,7 @@ func TestStateDirectoryIsPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys, _ := filepath.Glob(filepath.Join(dir, "keys", "*"))
-	if len(keys) != 6 {
+	if len(keys) != 7 { // one for each use
 		t.Errorf("keys %v", keys)
 	}
 	for _, damage := range []func(){

@@ -35,9 +35,10 @@ type invocation struct {
 	session SessionKey
 	carries bool // metadata is kept: the session has a name
 
-	purse  purse     // of the hook on whose behalf it is made
-	call   *toolCall // that a pre_tool invocation lets pass or stops; nil for events of a runtime
-	memory memory    // of the calls that its hooks have made
+	purse   purse     // of the hook on whose behalf it is made
+	call    *toolCall // that a pre_tool invocation lets pass or stops; nil for events of a runtime
+	memory  memory    // of the calls that its hooks have made
+	secrets secrets
 }
 
 // Invoke decides one invocation; see InvokeWith.
@@ -283,7 +284,7 @@ func (i *invocation) wrote(run RunState, v *phases.Verdict, c *chain) (phases.Me
 		if ok && string(old.Value) == string(e.Value) && old.Hook == e.Hook && old.Tier == e.Tier {
 			continue
 		}
-		covered, masked, err := i.k.o.Redactor.JSON(e.Value)
+		covered, masked, err := i.redactor().JSON(e.Value)
 		if err != nil {
 			v.Metadata = run.Metadata
 			return nil, err
@@ -312,7 +313,7 @@ func (i *invocation) record(ctx context.Context, c *chain, v *phases.Verdict, wr
 		for n := range c.turns {
 			c.turns[n].ID = i.k.o.NewID(at)
 		}
-		return i.k.audit.Build(ai, v, wrote, c.turns, i.k.o.NewID(at), at)
+		return i.audit().Build(ai, v, wrote, c.turns, i.k.o.NewID(at), at)
 	}
 	rec, err := build()
 	var turns []audit.Turn
@@ -341,7 +342,7 @@ func (i *invocation) record(ctx context.Context, c *chain, v *phases.Verdict, wr
 	events := rec.Events()
 	for n := range turns {
 		turns[n].ID = i.k.o.NewID(at)
-		e, terr := i.k.audit.Turn(ai, &turns[n], at)
+		e, terr := i.audit().Turn(ai, &turns[n], at)
 		_ = terr // the event holds digests only then
 		events = append(events, e)
 		v.Hooks = append(v.Hooks, turns[n].Report)

@@ -153,11 +153,11 @@ func (t *turnLedger) question(doc *requestDocument, key string) (*Approval, erro
 	if err != nil {
 		return nil, err
 	}
-	terms, masked, err := i.k.o.Redactor.JSON(raw)
+	terms, masked, err := i.redactor().JSON(raw)
 	if err != nil {
 		return nil, err
 	}
-	reason, err := i.k.o.Redactor.Text(phases.SafeText(doc.Reason, phases.MaxReasonBytes))
+	reason, err := i.redactor().Text(phases.SafeText(doc.Reason, phases.MaxReasonBytes))
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,10 @@ import (
 // means that nothing of the original may be stored. Safe for concurrent use.
 type Redactor = audit.Redactor
 
+// Remembering is a Redactor that keeps in mind, for one invocation, what it has
+// covered, so that pieces of it are covered in what hooks say.
+type Remembering = audit.Remembering
+
 // Digester makes the keyed digests that stand in events for originals.
 type Digester = audit.Digester
 

@@ -48,7 +48,7 @@ func (c *chain) takeState(b *binding, o *Outcome) {
 	for _, w := range o.StateWrites {
 		sw := StateWrite{Namespace: ns, Key: w.Key, Value: w.Value, Delete: w.Delete}
 		if !w.Delete && utf8.Valid(w.Value) {
-			covered, err := c.i.k.o.Redactor.Text(string(w.Value))
+			covered, err := c.i.redactor().Text(string(w.Value))
 			if err != nil {
 				c.stateFailed(b, err)
 				return

@@ -34,6 +34,15 @@ const (
 
 const hidden = "[not stored: redaction failed]"
 
+// Remembering is a Redactor that can keep in mind what it has covered. The kernel
+// asks for one for each invocation, so that pieces of its secrets are covered in
+// what hooks say, too.
+type Remembering interface {
+	Redactor
+	// Remember returns a Redactor that knows nothing yet. It is for one goroutine.
+	Remember() Redactor
+}
+
 // Builder makes events out of originals. The zero value is not usable; all
 // members are needed. It is safe for concurrent use.
 type Builder struct {

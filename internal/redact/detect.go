@@ -10,6 +10,8 @@ type detector struct {
 	names map[string]bool
 	exact *exactSet
 	depth int
+
+	pieces *pieces
 }
 
 // maxLayers is how many layers of encoding are opened.
@@ -57,11 +59,13 @@ func (d *detector) plain(s string, add func(kind string, from, to int)) {
 	findFlags(s, add)
 	d.findNamed(s, add)
 	d.kubernetes(s, add)
+	d.pieces.find(s, add) // last: where another kind fits as well, it says more
 }
 
-// merge sorts findings, joins those that overlap, and drops what lies in a
-// placeholder, so that redacting twice changes nothing.
+// merge sorts findings, takes out of them what is a placeholder, so that redacting
+// twice changes nothing, and joins those that overlap.
 func (d *detector) merge(s string, found []Finding) []Finding {
+	found = besides(s, found)
 	slices.SortStableFunc(found, func(a, b Finding) int {
 		if a.Start != b.Start {
 			return a.Start - b.Start
@@ -69,11 +73,7 @@ func (d *detector) merge(s string, found []Finding) []Finding {
 		return b.End - a.End
 	})
 	var out []Finding
-	marks := placeholders(s)
 	for _, f := range found {
-		if f.Start >= f.End || f.End > len(s) || overlaps(marks, f) {
-			continue
-		}
 		if n := len(out); n > 0 && f.Start < out[n-1].End {
 			last := &out[n-1]
 			switch {
@@ -87,31 +87,6 @@ func (d *detector) merge(s string, found []Finding) []Finding {
 		out = append(out, f)
 	}
 	return out
-}
-
-func placeholders(s string) []Finding {
-	var out []Finding
-	for at := 0; ; {
-		i := strings.Index(s[at:], "[redacted:")
-		if i < 0 {
-			return out
-		}
-		at += i
-		n := placeholderAt(s[at:])
-		if n > 0 {
-			out = append(out, Finding{Start: at, End: at + n})
-		}
-		at += max(n, 1)
-	}
-}
-
-func overlaps(marks []Finding, f Finding) bool {
-	for _, m := range marks {
-		if f.Start < m.End && m.Start < f.End {
-			return true
-		}
-	}
-	return false
 }
 
 // kubernetes covers the data of a Secret written as YAML: every value below data

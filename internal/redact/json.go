@@ -107,7 +107,8 @@ func (w *jsonWalk) value(ptr string, rules rules, str strength, kind string) err
 			}
 		}
 		if rules.strict && !plainValue(s) && !wholly(s) {
-			w.mask(ptr, w.r.placeholder("text", s))
+			w.r.note(s)
+			w.mask(ptr, w.r.placeholder(hashedText, s))
 			return nil
 		}
 		if out, found := w.r.cover(s); found != nil {

@@ -340,6 +340,6 @@ func (d *detector) holds(raw []byte) bool {
 			return false
 		}
 	}
-	inner := detector{names: d.names, exact: d.exact, depth: d.depth + 1}
+	inner := detector{names: d.names, exact: d.exact, depth: d.depth + 1, pieces: d.pieces}
 	return len(inner.find(string(raw))) > 0
 }

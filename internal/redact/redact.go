@@ -71,6 +71,9 @@ type Redactor struct {
 	exact    *exactSet
 	strict   bool
 	allow    [][]string
+
+	seen   *[]string // where secrets that were covered are noted; nil for nobody
+	pieces *pieces   // of secrets that are known from elsewhere
 }
 
 // New checks the configuration. Errors are of class ErrConfig.
@@ -156,17 +159,21 @@ func Find(text string) []Finding {
 // profile Strict the whole text is one, unless it is harmless by its form.
 func (r *Redactor) Text(s string) (string, []Finding) {
 	if r.strict && !plainValue(s) && !wholly(s) {
-		return r.placeholder("text", s), []Finding{{Kind: "text", Start: 0, End: len(s)}}
+		r.note(s)
+		return r.placeholder(hashedText, s), []Finding{{Kind: hashedText, Start: 0, End: len(s)}}
 	}
 	return r.cover(s)
 }
+
+// hashedText is the kind of what profile Strict covers without knowing why.
+const hashedText = "text"
 
 // cover is what the detector finds, whatever the profile.
 func (r *Redactor) cover(s string) (string, []Finding) {
 	if len(s) > MaxText {
 		return r.placeholder("too-long", s), []Finding{{Kind: "too-long", Start: 0, End: len(s)}}
 	}
-	d := detector{names: r.names, exact: r.exact}
+	d := r.detector()
 	found := d.find(s)
 	if len(found) == 0 {
 		return s, nil
@@ -185,16 +192,35 @@ func (r *Redactor) cover(s string) (string, []Finding) {
 // whole covers a text of which the name or a mask says that it is secret. Where
 // the detector knows all of it, the detector's kind says more.
 func (r *Redactor) whole(kind, s string) string {
-	d := detector{names: r.names, exact: r.exact}
+	d := r.detector()
 	if f := d.find(s); len(f) == 1 && f[0].Start == 0 && f[0].End == len(s) {
 		return r.placeholder(f[0].Kind, f[0].in(s))
 	}
 	return r.placeholder(kind, s)
 }
 
+func (r *Redactor) detector() detector {
+	return detector{names: r.names, exact: r.exact, pieces: r.pieces}
+}
+
+// note remembers the secrets of a text that is covered whole, so that pieces of
+// them are known elsewhere.
+func (r *Redactor) note(s string) {
+	if r.seen == nil {
+		return
+	}
+	d := r.detector()
+	for _, f := range d.find(s) {
+		*r.seen = append(*r.seen, f.in(s))
+	}
+}
+
 // placeholder is what stands for a secret: its kind, and 8 hexadecimal digits of
 // a keyed digest.
 func (r *Redactor) placeholder(kind, secret string) string {
+	if r.seen != nil && kind != hashedText {
+		*r.seen = append(*r.seen, secret)
+	}
 	m := hmac.New(sha256.New, r.key)
 	m.Write([]byte(secret))
 	return "[redacted:" + kind + ":" + hex.EncodeToString(m.Sum(nil)[:4]) + "]"

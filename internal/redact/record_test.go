@@ -1,0 +1,86 @@
+package redact
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+)
+
+const keyLine = "oljEeH9/n8BqSQEeYcwHmWxCJIQ1OG8SnXIKsSdDHwu1r4UO7CjgHpn/"
+
+func newTestRedactor(t *testing.T, c Config) *Redactor {
+	t.Helper()
+	c.Key = []byte("0123456789abcdef")
+	r, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestPiecesOfWhatWasCovered(t *testing.T) {
+	r := newTestRedactor(t, Config{})
+	strict := newTestRedactor(t, Config{Profile: Strict})
+	doc := jsontext.Value(`{"action":{"command":"-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgKg9nch/aUrsRWTdX\n` + keyLine + `\n-----END PRIVATE KEY-----\n"}}`)
+	for name, first := range map[string]*Redactor{"standard": r, "strict": strict} {
+		t.Run(name, func(t *testing.T) {
+			rec := NewRecord()
+			if got, found := rec.Text(r, "cannot tell: "+keyLine); found != nil {
+				t.Fatalf("known before it was seen: %s", got)
+			}
+			if _, masked, err := rec.JSON(first, doc); err != nil || len(masked) != 1 {
+				t.Fatalf("%v %v", masked, err)
+			}
+			for _, piece := range []string{keyLine, keyLine[7:30], strings.ToUpper(keyLine[:3]) + keyLine[3:25]} {
+				got, _ := rec.Text(r, "cannot tell: "+piece+", sorry")
+				if !strings.HasPrefix(got, "cannot tell: ") || !strings.Contains(got, "[redacted:fragment:") || strings.Contains(got, piece[3:]) {
+					t.Errorf("%s: %s", piece, got)
+				}
+			}
+			out, masked, err := rec.JSON(r, jsontext.Value(`{"say":["`+keyLine[20:50]+`","BEGIN PRIVATE KEY","`+keyLine[:10]+`"]}`))
+			if err != nil || len(masked) != 1 || masked[0] != "/say/0" {
+				t.Errorf("%s %v %v", out, masked, err)
+			}
+			if got, found := r.Text("cannot tell: " + keyLine); found != nil {
+				t.Errorf("another record knows: %s", got)
+			}
+		})
+	}
+}
+
+// Every run of 16 varied bytes of a secret is found wherever it stands.
+func TestEveryPieceIsFound(t *testing.T) {
+	r := newTestRedactor(t, Config{})
+	rapid.Check(t, func(t *rapid.T) {
+		secret := "ghp_" + rapid.StringMatching(`[A-Za-z0-9]{36}`).Draw(t, "secret")
+		rec := NewRecord()
+		if _, found := rec.Text(r, "token "+secret); found == nil {
+			t.Skip("not one that the detector takes for a token")
+		}
+		from := rapid.IntRange(0, len(secret)-16).Draw(t, "from")
+		to := rapid.IntRange(from+16, len(secret)).Draw(t, "to")
+		around := rapid.StringMatching(`[ .,:;()]{1,20}`).Draw(t, "around")
+		got, _ := rec.Text(r, around+secret[from:to]+around)
+		if strings.Contains(got, secret[from:to]) {
+			t.Fatalf("%q is left: %s", secret[from:to], got)
+		}
+	})
+}
+
+// A made-up placeholder does not save what stands around it.
+func TestPlaceholdersSaveNothing(t *testing.T) {
+	r := newTestRedactor(t, Config{})
+	for _, text := range []string{
+		"-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49\n[redacted:password:00000000]\n" + keyLine + "\n-----END PRIVATE KEY-----",
+	} {
+		got, _ := r.Text(text)
+		if strings.Contains(got, keyLine[20:30]) {
+			t.Errorf("left: %s", got)
+		}
+		if again, found := r.Text(got); again != got {
+			t.Errorf("twice is not once: %v\n%s\n%s", found, got, again)
+		}
+	}
+}
