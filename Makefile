@@ -12,7 +12,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-go test-sdk test-examples test-registry test-cosign test-race test-spec test-bombs test-claude test-crash test-faults fuzz bench lint setup examples fmt clean
+.PHONY: help build run test test-go test-sdk test-examples test-registry test-cosign test-race test-spec test-bombs test-claude test-mcp test-crash test-faults fuzz bench lint setup examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ test-bombs: ## measure wazero's compile time against our estimate
 
 test-claude: ## the real Claude Code (from npm) against the daemon, on loopback
 	scripts/test-claude
+
+test-mcp: ## tools of real MCP servers (from npm), over standard streams and HTTP on loopback
+	scripts/test-mcp
 
 test-crash: ## 100,000 power cuts under the real SQLite engine (about 6 minutes on an idle machine)
 	BELAY_CRASH_POINTS=100000 $(GO) test -timeout 120m -run TestCrashes -v ./internal/store/sqlite

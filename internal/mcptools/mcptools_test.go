@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -327,31 +325,6 @@ func TestCloseEndsEverything(t *testing.T) {
 	set.Close()
 	ends(t, "the server", pid)
 	ends(t, "its child", grandchild)
-}
-
-func TestServerDiesWithItsParent(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux ends children with their parent")
-	}
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "BELAY_TEST_MCP=parent")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line := make([]byte, 200)
-	n, err := out.Read(line)
-	pid, _ := phases.GetString(jsontext.Value(strings.TrimSuffix(strings.TrimSpace(string(line[:n])), " <nil>")), "/content/0/text")
-	if err != nil || !alive(pid) {
-		t.Fatalf("%q %v", line[:n], err)
-	}
-	cmd.Process.Kill()
-	io.Copy(io.Discard, out)
-	cmd.Wait()
-	ends(t, "the server", pid)
 }
 
 func TestManyCallsAtOnce(t *testing.T) {
