@@ -12,7 +12,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-go test-sdk test-examples test-registry test-cosign test-race test-spec test-bombs test-claude test-mcp test-crash test-faults fuzz bench lint setup examples fmt clean
+.PHONY: help build run test test-go test-sdk test-examples test-registry test-cosign test-race test-spec test-bombs test-claude test-mcp test-crash test-soak test-faults fuzz bench lint setup examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ test-faults: ## the daemon killed 60 times under load, disks that fill up and fa
 	BELAY_KILLS=60 $(GO) test -count=1 -timeout 30m -v -run 'TestKilledUnderLoad|TestFullDisk' ./internal/cli
 	$(GO) test -count=1 -timeout 30m -v -run TestDiskFails ./internal/server
 	$(GO) test -count=1 -timeout 30m -run TestCrashes ./internal/sink -args -rapid.checks=20000
+
+test-soak: ## replay 1,000,000 invocations and see that memory stays flat (about 6 minutes)
+	BELAY_SOAK=1000000 $(GO) test -timeout 60m -run TestSoak -v ./harness/replay
 
 fuzz: ## every fuzz target for FUZZTIME (default 30s) each
 	FUZZTIME=$(FUZZTIME) scripts/fuzz

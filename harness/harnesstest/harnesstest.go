@@ -1,0 +1,179 @@
+// Package harnesstest runs cases and recordings of hooks from `go test`. It decides
+// what in a directory is a test; what a case or a recording means, package harness
+// and package replay decide. It never reads sealed recordings, and no hook that it
+// runs reaches anything.
+package harnesstest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/harness"
+	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/harness/replay"
+)
+
+// maxShown is how many differences of one invocation are listed.
+const maxShown = 10
+
+// Run runs everything in a directory as subtests, and fails when there is nothing:
+//
+//	*.wasm                          the hook; one file
+//	*.yaml, cases/*.yaml            cases of the hook (belay.yaml is its source, no case)
+//	*.rec, recordings/*.rec         recordings (belay-recording/v1)
+//
+// A recording of the very file is replayed call by call. One that names another
+// digest is one of another version: then decisions and final actions have to be the
+// recorded ones. Modules of the other hooks in a recording are those that come with
+// belay, or lie in the directory, too.
+func Run(t *testing.T, dir string) {
+	t.Helper()
+	d, err := open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.suites)+len(d.recordings) == 0 {
+		t.Fatalf("%s holds neither cases nor recordings", dir)
+	}
+	if len(d.suites) > 0 {
+		t.Run("cases", d.cases)
+	}
+	for _, path := range d.recordings {
+		t.Run(filepath.Base(path), func(t *testing.T) { d.replay(t, path) })
+	}
+}
+
+// directory is what was found.
+type directory struct {
+	modules    map[string][]byte // by digest
+	hook       []byte            // the only module; nil when there are several
+	name       string            // of its file
+	suites     []string
+	recordings []string
+}
+
+func open(dir string) (*directory, error) {
+	if fi, err := os.Stat(dir); err != nil {
+		return nil, err
+	} else if !fi.IsDir() {
+		return nil, fmt.Errorf("%s is no directory", dir)
+	}
+	d := &directory{modules: map[string][]byte{}}
+	files := func(patterns ...string) (out []string, err error) {
+		for _, p := range patterns {
+			found, err := filepath.Glob(filepath.Join(dir, p))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, found...)
+		}
+		return out, nil
+	}
+	wasm, err := files("*.wasm")
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range wasm {
+		m, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		d.modules[belay.DigestOf(m)] = m
+		if len(wasm) == 1 {
+			d.hook, d.name = m, strings.TrimSuffix(filepath.Base(path), ".wasm")
+		}
+	}
+	if d.suites, err = files("*.yaml", "cases/*.yaml"); err != nil {
+		return nil, err
+	}
+	d.suites = slices.DeleteFunc(d.suites, func(p string) bool { return filepath.Base(p) == "belay.yaml" })
+	d.recordings, err = files("*.rec", "recordings/*.rec")
+	return d, err
+}
+
+func (d *directory) cases(t *testing.T) {
+	if d.hook == nil {
+		t.Fatalf("cases are of one hook, and here are %d modules", len(d.modules))
+	}
+	r := harness.Runner{Module: d.hook, Name: d.name, Dir: t.TempDir()}
+	if err := os.Chmod(r.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range d.suites {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		suite, err := harness.ReadSuite(src)
+		if err != nil {
+			t.Fatalf("%s: %v", filepath.Base(path), err)
+		}
+		for _, c := range suite.Cases {
+			t.Run(c.Name, func(t *testing.T) {
+				res, err := r.Run(t.Context(), c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, f := range res.Faults {
+					t.Error(f)
+				}
+			})
+		}
+	}
+}
+
+// replay replays a recording; of another version of the hook, by its decisions.
+func (d *directory) replay(t *testing.T, path string) {
+	bench, err := belay.OpenBench(belay.BenchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bench.Close()
+	o := replay.Options{Bench: bench, Modules: d.modules}
+	err = d.compare(t, path, o)
+	if errors.Is(err, replay.ErrModule) && d.hook != nil {
+		name, _ := bench.NameOf(d.hook)
+		if name == "" {
+			name = d.name
+		}
+		o.Candidate = &replay.Candidate{Hooks: []replay.Hook{{Name: name, Module: d.hook}}}
+		err = d.compare(t, path, o)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (d *directory) compare(t *testing.T, path string, o replay.Options) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in, how := recording.Look(f)
+	if how != recording.Plain {
+		return errors.New("a sealed recording: tests take those without secrets, made with --unsafe-plaintext")
+	}
+	rd, err := recording.NewReader(in, filepath.Base(path))
+	if err != nil {
+		return err
+	}
+	n := 0
+	return replay.All(t.Context(), o, rd, func(res *replay.Result) error {
+		n++
+		for i, diff := range res.Differences {
+			if i == maxShown {
+				t.Errorf("invocation %d: and %d more", n, len(res.Differences)-i)
+				break
+			}
+			t.Errorf("invocation %d (%s %s): %s %s\n  was: %s\n  is:  %s", n, res.Invocation.Phase, res.Invocation.Tool(), diff.What, diff.Where, diff.Want, diff.Got)
+		}
+		return nil
+	})
+}
