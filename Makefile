@@ -47,7 +47,7 @@ test-cosign: ## the real cosign: belay verifies what it signed, and it verifies 
 	scripts/test-cosign
 
 test-race: ## the packages that share state, under the race detector (cgo)
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./kernel/... ./internal/store/... ./internal/audit/... ./internal/ask ./internal/server ./client .
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./kernel/... ./internal/store/... ./internal/audit/... ./internal/ask ./internal/mcptools ./internal/httpcall ./internal/server ./client .
 
 test-spec: ## the whole WebAssembly spec test suite, instrumented and not
 	BELAY_SPEC=full $(GO) test -timeout 60m -run 'Spec|FuzzCases' -v ./internal/sandbox/...

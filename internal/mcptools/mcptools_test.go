@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -344,11 +345,11 @@ func TestHTTPServer(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("CRM_AUTH", "Bearer abc")
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return testServer() }, nil)
-	var auth string
-	moved := false
+	var auth atomic.Value
+	var moved atomic.Bool
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		auth = r.Header.Get("Authorization")
-		if moved {
+		auth.Store(r.Header.Get("Authorization"))
+		if moved.Load() {
 			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusTemporaryRedirect)
 			return
 		}
@@ -359,13 +360,13 @@ func TestHTTPServer(t *testing.T) {
 		v.Command, v.Env, v.URL, v.Headers, v.Timeout = nil, nil, s.URL, map[string]string{"Authorization": "CRM_AUTH"}, 2*time.Second
 	}
 	set := declare(t, "", web, mcptools.Options{})
-	if got := said(t, set, "echo", `{"text":"hi"}`); got != "hi" || auth != "Bearer abc" {
-		t.Errorf("%s, %s", got, auth)
+	if got := said(t, set, "echo", `{"text":"hi"}`); got != "hi" || auth.Load() != "Bearer abc" {
+		t.Errorf("%s, %v", got, auth.Load())
 	}
 	if _, err := call(t, set, "slow", "{}"); !errors.Is(err, kernel.ErrToolTimeout) {
 		t.Errorf("%v", err)
 	}
-	moved = true
+	moved.Store(true)
 	if _, err := call(t, set, "echo", `{"text":"hi"}`); err == nil {
 		t.Error("a redirect was followed")
 	}
