@@ -26,7 +26,7 @@ func at(d time.Duration) leases.Instant {
 	return leases.Instant{Wall: T0.Add(d), Boot: thisBoot, Since: time.Hour + d}
 }
 
-// Lease returns a lease of one minute from T0.
+// lease returns a lease of one minute from T0.
 func lease(id string, uses int64) leases.Lease {
 	l := leases.Lease{
 		ID: id, Holder: coder, Capability: "tool:exec", Scope: leases.Scope{Paths: phases.Scope{"/srv/**"}}.Normalize(),
@@ -376,16 +376,16 @@ func leasesForgotten(t *testing.T, s kernel.Store) {
 
 func leasesContended(t *testing.T, s kernel.Store) {
 	commit(t, s, ops(mint(lease("a", 150)), mint(child("a/c", "a", 1, 50))))
-	taken := Contend(t, s, 64, 10, "a", "a/c")
+	taken := contend(t, s, 64, 10, "a", "a/c")
 	if taken["a"]+taken["a/c"] != 150 || taken["a/c"] > 50 {
 		t.Errorf("taken: %v of 150 and 50", taken)
 	}
 	wantUses(t, s, "a", 150, leases.Exhausted)
 }
 
-// Contend lets many goroutines claim the leases over and over, and returns how
+// contend lets many goroutines claim the leases over and over, and returns how
 // many claims of each were acknowledged.
-func Contend(t *testing.T, s kernel.Store, goroutines, each int, ids ...string) map[string]int64 {
+func contend(t *testing.T, s kernel.Store, goroutines, each int, ids ...string) map[string]int64 {
 	var mu sync.Mutex
 	taken := map[string]int64{}
 	var wg sync.WaitGroup
@@ -413,8 +413,21 @@ func Contend(t *testing.T, s kernel.Store, goroutines, each int, ids ...string) 
 	return taken
 }
 
-// MintContended puts a lease with that many uses in the store, for Contend.
-func MintContended(t *testing.T, s kernel.Store, id string, uses int64) {
+// MintContended puts a lease with that many uses in the store.
+func MintContended(t testing.TB, s kernel.Store, id string, uses int64) {
 	t.Helper()
-	commit(t, s, ops(mint(lease(id, uses))))
+	if _, err := s.Commit(t.Context(), ops(mint(lease(id, uses)))); err != nil {
+		t.Fatal(err)
+	}
 }
+
+// MintContendedChild is MintContended for a child of a lease at the top.
+func MintContendedChild(t testing.TB, s kernel.Store, id, parent string, uses int64) {
+	t.Helper()
+	if _, err := s.Commit(t.Context(), ops(mint(child(id, parent, 1, uses)))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Claim takes one use of a lease of MintContended.
+func Claim(id string) leases.Op { return claim(id, at(0)) }
