@@ -85,6 +85,7 @@ func homes() map[string][]string {
 		"database/sql":                           {"internal/store/..."},
 		"github.com/ncruces/go-sqlite3":          {"internal/store/sqlite"},
 		"github.com/spf13/cobra":                 {"internal/cli", "cmd/..."},
+		"charm.land":                             {"internal/cli"},
 		"mvdan.cc/sh":                            {"hostcalls/shell"},
 		"go.yaml.in/yaml":                        {"internal/strictyaml", "internal/config"},
 		"encoding/json":                          {"cmd/..."}, // takes the last of duplicate names: a bypass

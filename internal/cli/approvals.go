@@ -29,6 +29,9 @@ has approved exactly that; what nobody decides in time is denied.
 Without arguments, on a terminal, it shows the queue to look through and decide.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.interactive() {
+				return a.approvalsBoard(cmd.Context())
+			}
 			return a.approvalsList(cmd.Context(), approvalsListOptions{})
 		},
 	}
