@@ -96,12 +96,12 @@ func refusal(err error) error {
 		return err
 	}
 	no := hostcalls.Denied
-	switch e.Class {
-	case leases.ErrUnknown:
+	switch {
+	case errors.Is(e, leases.ErrUnknown):
 		no = hostcalls.Absent
-	case leases.ErrInvalid:
+	case errors.Is(e, leases.ErrInvalid):
 		no = hostcalls.Invalid
-	case leases.ErrQuota:
+	case errors.Is(e, leases.ErrQuota):
 		no = hostcalls.Budget
 	}
 	doc, merr := json.Marshal(map[string]string{"error": phases.SafeLine(e.Text, 512)})

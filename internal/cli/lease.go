@@ -448,7 +448,7 @@ func leaseFailure(err error) error {
 	var p *client.Error
 	var e *leases.Error
 	switch {
-	case errors.As(err, &e) && e.Class == leases.ErrUnknown, errors.As(err, &p) && p.Code == client.CodeNotFound:
+	case errors.Is(err, leases.ErrUnknown), errors.As(err, &p) && p.Code == client.CodeNotFound:
 		return failureBy(err, "`belay lease list --all` prints all that there are.")
 	case errors.As(err, &e):
 		return failureBy(err, "docs/LEASES.md says what a lease may hold.")

@@ -186,10 +186,10 @@ func (s *Server) refuseLease(w http.ResponseWriter, r *http.Request, err error) 
 		return
 	}
 	p, status := client.ProblemBody{Code: client.CodeRequest, Message: phases.SafeLine(e.Text, 1<<10)}, http.StatusBadRequest
-	switch e.Class {
-	case leases.ErrUnknown:
+	switch {
+	case errors.Is(e, leases.ErrUnknown):
 		p.Code, status = client.CodeNotFound, http.StatusNotFound
-	case leases.ErrOver, leases.ErrQuota, leases.ErrWider:
+	case !errors.Is(e, leases.ErrInvalid):
 		p.Code, status = client.CodeConflict, http.StatusConflict
 	}
 	s.problem(w, r, status, p)
