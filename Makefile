@@ -12,7 +12,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases test test-go test-sdk test-examples test-registry test-cosign test-race test-spec test-bombs test-claude test-mcp test-crash test-claims test-soak test-faults fuzz bench lint setup examples fmt clean
+.PHONY: help build run demo-leases test test-go test-sdk test-examples test-registry test-cosign test-race test-spec test-bombs test-claude test-mcp test-crash test-approvals test-claims test-soak test-faults fuzz bench lint setup examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ test-mcp: ## tools of real MCP servers (from npm), over standard streams and HTT
 
 test-crash: ## 100,000 power cuts under the real SQLite engine (about 6 minutes on an idle machine)
 	BELAY_CRASH_POINTS=100000 $(GO) test -timeout 120m -run TestCrashes -v ./internal/store/sqlite
+
+test-approvals: ## 100,000 different proposals of one agent, and as many of one that passes for many
+	BELAY_PROPOSALS=100000 $(GO) test -count=1 -timeout 60m -run TestQueueFlood -v ./kernel
 
 test-claims: ## a million claims of the same leases by 4 × 64 goroutines in 4 processes (about 1 minute on an idle machine)
 	BELAY_CLAIMS=1000000 BELAY_CLAIM_PROCESSES=4 $(GO) test -count=1 -timeout 120m -run TestContendedClaims -v ./internal/store/sqlite

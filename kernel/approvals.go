@@ -228,7 +228,7 @@ func (k *Kernel) RequestApproval(ctx context.Context, it Approval, supersedes ..
 	if s == nil {
 		return it, ErrClosed
 	}
-	defer s.release()
+	defer k.letGo(s)
 	for attempt := 1; ; attempt++ {
 		now := k.o.Clock.Now()
 		b := Batch{Now: now}
@@ -340,7 +340,7 @@ func (k *Kernel) DecideApproval(ctx context.Context, id string, d ApprovalDecisi
 	if s == nil {
 		return Approval{}, ErrClosed
 	}
-	defer s.release()
+	defer k.letGo(s)
 	it, err := k.o.Store.Approval(ctx, id)
 	if err != nil {
 		return Approval{}, err
@@ -398,7 +398,7 @@ func (k *Kernel) FinishApproval(ctx context.Context, id, note string) error {
 	if s == nil {
 		return ErrClosed
 	}
-	defer s.release()
+	defer k.letGo(s)
 	it, err := k.CheckApproval(ctx, id)
 	if err != nil {
 		return err
@@ -426,7 +426,7 @@ func (k *Kernel) CheckApproval(ctx context.Context, id string) (*Approval, error
 	if s == nil {
 		return nil, ErrClosed
 	}
-	defer s.release()
+	defer k.letGo(s)
 	it, err := k.o.Store.Approval(ctx, id)
 	if err != nil {
 		return nil, err
@@ -511,4 +511,11 @@ func (k *Kernel) SweepApprovals(ctx context.Context) error {
 func (k *Kernel) Protected() bool {
 	s := k.current.Load()
 	return s != nil && s.authority.Protected()
+}
+
+// letGo releases a configuration that was used for a moment.
+func (k *Kernel) letGo(s *snapshot) {
+	if err := s.release(); err != nil {
+		k.o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "a hook could not be closed", slog.Any("error", err))
+	}
 }

@@ -30,7 +30,7 @@ func ParseReviewerKey(s string) (ed25519.PublicKey, error) {
 		return nil, errors.New("a reviewer's key has the form ed25519:BASE64")
 	}
 	b, err := base64.StdEncoding.Strict().DecodeString(enc)
-	if err != nil || len(b) != ed25519.PublicKeySize {
+	if err != nil || len(b) != ed25519.PublicKeySize || FormatReviewerKey(b) != s { // the decoder skips line ends
 		return nil, errors.New("a reviewer's key is the base64 of 32 bytes")
 	}
 	return ed25519.PublicKey(b), nil

@@ -82,6 +82,7 @@ func daemonHTTP() {
 	}}}
 	resp, err := hc.Do(req)
 	must(err)
+	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	must(err)
 	fmt.Printf("%d %s\n", resp.StatusCode, b)
