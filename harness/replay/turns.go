@@ -25,7 +25,6 @@ type turnTable struct {
 	inv  phases.Invocation
 	seed [32]byte
 	res  *Result
-	next int    // turn that comes next, in exact replays
 	used []bool // turns that were taken
 	got  *kernel.Recording
 }
