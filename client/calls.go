@@ -127,7 +127,8 @@ func (c *Client) Latches(ctx context.Context) ([]Latch, error) {
 	return l.Latches, err
 }
 
-// ClearLatch lets a latched session go on, and that is recorded. It takes RoleAdmin.
+// ClearLatch lets a latched session go on or, where Session is "", a whole runtime, and
+// that is recorded. It takes RoleAdmin.
 func (c *Client) ClearLatch(ctx context.Context, s Session) error {
 	body := mustJSON(s)
 	return c.call(ctx, request{method: http.MethodPost, path: "/v1/latches/clear", body: body, roles: []Role{RoleAdmin}}, &s)

@@ -110,7 +110,8 @@ type Session struct {
 	Session string `json:"session"`
 }
 
-// Latch is a session in which everything that can be blocked is.
+// Latch is a session in which everything that can be blocked is; with Session "",
+// all sessions of the runtime.
 type Latch struct {
 	Runtime    string      `json:"runtime"`
 	Session    string      `json:"session"`

@@ -41,7 +41,7 @@ type Store interface {
 	// StateUsage returns how much a namespace holds.
 	StateUsage(ctx context.Context, namespace string) (StateUsage, error)
 
-	// Latch returns the latch of the session, or nil.
+	// Latch returns the latch of the session, else the one of its whole runtime, or nil.
 	Latch(ctx context.Context, key SessionKey) (*Latch, error)
 
 	// Latches returns all latches, oldest first.
@@ -118,7 +118,9 @@ type RunWrite struct {
 	Retries  map[string]int
 }
 
-// SessionKey names a session of a runtime.
+// SessionKey names a session of a runtime. A latch whose Session is "" holds all
+// sessions of the runtime: something went by that could not be blocked, and
+// nobody can tell in which of them.
 type SessionKey struct {
 	Runtime string `json:"runtime"`
 	Session string `json:"session"`
@@ -143,7 +145,7 @@ type Batch struct {
 	TouchRun    *phases.RunKey // marks the run as used without changing it
 	StateReads  []StateRead
 	StateWrites []StateWrite
-	Unlatched   *SessionKey // the batch holds only while this session is not latched
+	Unlatched   *SessionKey // the batch holds only while neither this session nor its whole runtime is latched
 	Latch       *Latch      // set, unless the session is latched already: the first reason stays
 	ClearLatch  *SessionKey // ErrConflict when there is none
 

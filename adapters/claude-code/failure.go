@@ -48,7 +48,9 @@ type glimpse struct {
 }
 
 // peek reads top-level members up to the first fault. An event that is named
-// twice is no event.
+// twice is no event, and a session that is named twice no session: a latch then
+// holds the whole runtime instead of the wrong session. Nothing is searched for
+// behind the fault, where what looks like a session may be part of a tool's text.
 func peek(b []byte) (g glimpse) {
 	dec := jsontext.NewDecoder(bytes.NewReader(b), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if dec.PeekKind() != '{' {
@@ -75,6 +77,9 @@ func peek(b []byte) (g glimpse) {
 			return g
 		}
 		if !first {
+			if name == "session_id" {
+				g.session = ""
+			}
 			continue
 		}
 		switch name {

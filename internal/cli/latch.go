@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,8 @@ func (a *App) latchCmd() *cobra.Command {
 		Use:   "latch",
 		Short: "See and clear latched sessions",
 		Long: `A session is latched when a hook blocked, or failed, at an event that its runtime
-cannot block. Every later action of the session is denied until an operator clears it.`,
+cannot block. Every later action of the session is denied until an operator clears it.
+Where nobody could tell which session it was, the whole runtime is latched.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
@@ -30,16 +32,21 @@ cannot block. Every later action of the session is denied until an operator clea
 	}
 	list.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	clearCmd := &cobra.Command{
-		Use:   "clear RUNTIME SESSION",
+		Use:   "clear RUNTIME [SESSION]",
 		Short: "Let a latched session go on",
+		Long:  "Clears the latch of one session or, without SESSION, the one that holds a whole runtime.",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return usageError("latch clear takes the runtime and the session", "`belay latch list` prints both.")
+			if len(args) != 1 && len(args) != 2 {
+				return usageError("latch clear takes the runtime and the session", "`belay latch list` prints both; without a session it clears the latch of the whole runtime.")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.latchClear(cmd.Context(), client.Session{Runtime: args[0], Session: args[1]})
+			key := client.Session{Runtime: args[0]}
+			if len(args) == 2 {
+				key.Session = args[1]
+			}
+			return a.latchClear(cmd.Context(), key)
 		},
 	}
 	cmd.AddCommand(list, clearCmd)
@@ -65,7 +72,11 @@ func (a *App) latchList(ctx context.Context, asJSON bool) error {
 	}
 	t := newTable("RUNTIME", "SESSION", "SINCE", "KIND", "BY", "REASON")
 	for _, l := range latches {
-		t.row(safe(l.Runtime), safe(l.Session), l.Since.Local().Format(time.DateTime), string(l.Kind), safe(l.DecidedBy), oneLine(l.Reason, 80))
+		session := safe(l.Session)
+		if session == "" {
+			session = "(all)"
+		}
+		t.row(safe(l.Runtime), session, l.Since.Local().Format(time.DateTime), string(l.Kind), safe(l.DecidedBy), oneLine(l.Reason, 80))
 	}
 	t.print(a.Out, a.palette())
 	return nil
@@ -80,10 +91,43 @@ func (a *App) latchClear(ctx context.Context, key client.Session) error {
 	var refused *client.Error
 	switch err := src.ClearLatch(ctx, key); {
 	case errors.Is(err, kernel.ErrConflict), errors.As(err, &refused) && refused.Code == client.CodeNotFound:
-		return failure(fmt.Sprintf("session %q of %q is not latched", safe(key.Session), safe(key.Runtime)), "`belay latch list` prints the ones that are.")
+		return failure(held(key)+" is not latched", "`belay latch list` prints the ones that are.")
 	case err != nil:
 		return recordsFailure(err)
 	}
-	fmt.Fprintf(a.Err, "Session %s of %s may go on. The clearing is on record.\n", safe(key.Session), safe(key.Runtime))
+	fmt.Fprintf(a.Err, "Cleared: %s may go on. That is on record.\n", held(key))
 	return nil
+}
+
+// held says what a latch holds.
+func held(key client.Session) string {
+	runtime := safe(key.Runtime)
+	if runtime == "" {
+		runtime = "callers that name no runtime"
+	}
+	if key.Session == "" {
+		return "every session of " + runtime
+	}
+	return "session " + safe(key.Session) + " of " + runtime
+}
+
+// clearing is the command that clears a latch.
+func clearing(key client.Session) string {
+	line := "belay latch clear " + shellWord(key.Runtime)
+	if key.Session != "" {
+		line += " " + shellWord(key.Session)
+	}
+	return line
+}
+
+// shellWord writes a name so that a shell takes it as one word.
+func shellWord(s string) string {
+	s = safe(s)
+	plain := func(r rune) bool {
+		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("-_.:/@", r)
+	}
+	if s != "" && s[0] != '-' && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -72,7 +72,8 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 		}
 	}
 	for _, l := range st.Latches {
-		fmt.Fprintf(a.Out, "\n%s  session %s of %s: %s\n  belay latch clear %s %s\n", p.red("latched"), safe(l.Session), safe(l.Runtime), oneLine(l.Reason, 120), safe(l.Runtime), safe(l.Session))
+		key := client.Session{Runtime: l.Runtime, Session: l.Session}
+		fmt.Fprintf(a.Out, "\n%s  %s: %s\n  %s\n", p.red("latched"), held(key), oneLine(l.Reason, 120), clearing(key))
 	}
 	if !st.Healthy {
 		return exitWith(ExitError)

@@ -129,19 +129,23 @@ func (s *Server) latches(w http.ResponseWriter, r *http.Request) {
 const maxSmallBody = 4 << 10
 
 func (s *Server) clearLatch(w http.ResponseWriter, r *http.Request) {
-	var key client.Session
+	var body struct {
+		Runtime *string `json:"runtime"`
+		Session *string `json:"session"`
+	}
 	src, err := readBody(w, r, maxSmallBody)
 	if err == nil && len(src) > maxSmallBody {
 		s.problem(w, r, http.StatusRequestEntityTooLarge, client.ProblemBody{Code: client.CodeTooLarge, Message: "the body is too large"})
 		return
 	}
 	if err == nil {
-		err = json.Unmarshal(src, &key, json.RejectUnknownMembers(true))
+		err = json.Unmarshal(src, &body, json.RejectUnknownMembers(true))
 	}
-	if err != nil || key.Runtime == "" || len(key.Runtime) > phases.MaxRuntimeBytes || len(key.Session) > phases.MaxIDBytes {
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: `the body must be {"runtime": "…", "session": "…"}`})
+	if err != nil || body.Runtime == nil || body.Session == nil || len(*body.Runtime) > phases.MaxRuntimeBytes || len(*body.Session) > phases.MaxIDBytes {
+		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: `the body must be {"runtime": "…", "session": "…"}, with "" as session for a whole runtime`})
 		return
 	}
+	key := client.Session{Runtime: *body.Runtime, Session: *body.Session}
 	defer s.news.tell()
 	switch err := s.host.ClearLatch(r.Context(), kernel.SessionKey{Runtime: key.Runtime, Session: key.Session}); {
 	case errors.Is(err, kernel.ErrConflict):

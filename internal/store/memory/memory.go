@@ -129,10 +129,17 @@ func (s *Store) Latch(ctx context.Context, key kernel.SessionKey) (*kernel.Latch
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
-	if l, ok := s.latches[key]; ok {
-		return &l, nil
+	return s.latch(key), nil
+}
+
+// latch returns what holds the session, or nil. Preconditions: s.mu is held.
+func (s *Store) latch(key kernel.SessionKey) *kernel.Latch {
+	for _, k := range []kernel.SessionKey{key, {Runtime: key.Runtime}} {
+		if l, ok := s.latches[k]; ok {
+			return &l
+		}
 	}
-	return nil, nil
+	return nil
 }
 
 // Latches implements kernel.Store.
@@ -204,10 +211,8 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 
 // check compares what the batch was computed from. Preconditions: s.mu is held.
 func (s *Store) check(b *kernel.Batch) error {
-	if b.Unlatched != nil {
-		if _, ok := s.latches[*b.Unlatched]; ok {
-			return fmt.Errorf("%w: session latched", kernel.ErrConflict)
-		}
+	if b.Unlatched != nil && s.latch(*b.Unlatched) != nil {
+		return fmt.Errorf("%w: session latched", kernel.ErrConflict)
 	}
 	if b.ClearLatch != nil {
 		if _, ok := s.latches[*b.ClearLatch]; !ok {

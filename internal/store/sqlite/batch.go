@@ -40,7 +40,7 @@ func writeBatch(c *conn, b *kernel.Batch) error {
 func check(c *conn, b *kernel.Batch) error {
 	if k := b.Unlatched; k != nil {
 		latched := false
-		err := c.query("SELECT 1 FROM latches WHERE runtime=? AND session=?", func(*sqlite3.Stmt) error {
+		err := c.query("SELECT 1 FROM latches WHERE runtime=? AND session IN (?, '')", func(*sqlite3.Stmt) error {
 			latched = true
 			return nil
 		}, k.Runtime, k.Session)

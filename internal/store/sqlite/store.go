@@ -243,7 +243,7 @@ func (s *Store) StateUsage(ctx context.Context, namespace string) (kernel.StateU
 func (s *Store) Latch(ctx context.Context, key kernel.SessionKey) (*kernel.Latch, error) {
 	var out *kernel.Latch
 	err := s.read(ctx, "read latch", func(c *conn) error {
-		return c.query("SELECT body FROM latches WHERE runtime=? AND session=?", func(st *sqlite3.Stmt) error {
+		return c.query("SELECT body FROM latches WHERE runtime=? AND session IN (?, '') ORDER BY session DESC LIMIT 1", func(st *sqlite3.Stmt) error {
 			out = new(kernel.Latch)
 			return json.Unmarshal(st.ColumnBlob(0, nil), out)
 		}, key.Runtime, key.Session)

@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) kernel.Store) {
 		"hook state":                             hookState,
 		"state usage":                            stateUsage,
 		"latches":                                latches,
+		"latch of a whole runtime":               latchOfRuntime,
 		"unlatched condition":                    unlatched,
 		"concurrent increments":                  concurrentIncrements,
 		"cancelled commit":                       cancelled,
@@ -399,6 +400,41 @@ func latches(t *testing.T, s kernel.Store) {
 	if got, err = s.Latch(t.Context(), k); err != nil || got != nil {
 		t.Errorf("after clearing: %v, %v", got, err)
 	}
+}
+
+// latchOfRuntime: a latch without a session holds every session of its runtime.
+func latchOfRuntime(t *testing.T, s kernel.Store) {
+	all, one, other := kernel.SessionKey{Runtime: "r"}, kernel.SessionKey{Runtime: "r", Session: "s"}, kernel.SessionKey{Runtime: "q", Session: "s"}
+	commit(t, s, kernel.Batch{Latch: &kernel.Latch{SessionKey: all, Reason: "all", Since: T0}})
+	reason := func(k kernel.SessionKey) string {
+		t.Helper()
+		l, err := s.Latch(t.Context(), k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l == nil {
+			return ""
+		}
+		return l.Reason
+	}
+	if a, b, c := reason(all), reason(one), reason(other); a != "all" || b != "all" || c != "" {
+		t.Errorf("held by %q, %q, and another runtime by %q", a, b, c)
+	}
+	wantConflict(t, s, kernel.Batch{Unlatched: &one, Events: []phases.Event{event("a")}})
+	commit(t, s, kernel.Batch{Unlatched: &other, Events: []phases.Event{event("b")}})
+
+	// One of its own comes first, and clearing either leaves the other.
+	commit(t, s, kernel.Batch{Latch: &kernel.Latch{SessionKey: one, Reason: "one", Since: T0}})
+	if got := reason(one); got != "one" {
+		t.Errorf("a session with a latch of its own is held by %q", got)
+	}
+	commit(t, s, kernel.Batch{ClearLatch: &one})
+	if got := reason(one); got != "all" {
+		t.Errorf("after its own latch was cleared the session is held by %q", got)
+	}
+	wantConflict(t, s, kernel.Batch{ClearLatch: &one})
+	commit(t, s, kernel.Batch{ClearLatch: &all})
+	commit(t, s, kernel.Batch{Unlatched: &one, Events: []phases.Event{event("c")}})
 }
 
 func unlatched(t *testing.T, s kernel.Store) {
