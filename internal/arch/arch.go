@@ -58,6 +58,7 @@ func layers() map[string][]string {
 		"harness":                append([]string{"harness/recording", "harness/replay", "harness/report"}, assembled...),
 		"harness/recording":      {"phases", "tiers", "hostcalls", "kernel"},
 		"harness/replay":         append([]string{"harness/recording", "internal/store/memory"}, assembled...),
+		"harness/fuzz":           append([]string{"harness/recording", "harness/replay", "internal/store/memory"}, assembled...),
 		"harness/report":         {"phases", "harness/recording", "harness/replay", "internal/redact", "internal/textdiff"},
 		"internal/textdiff":      nil,
 		"harness/...":            append([]string{"harness", "harness/..."}, assembled...),

@@ -1,0 +1,188 @@
+package fuzz_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/harness/fuzz"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// A guard without a mistake has no findings: what is found elsewhere is not made up.
+func TestSoundHookHasNoFindings(t *testing.T) {
+	res, err := fuzz.Run(t.Context(), fuzz.Options{
+		Bench: bench(t, belay.BenchOptions{}), Interpreter: bench(t, belay.BenchOptions{Interpreter: true}), Module: planted(t, "sound"), Seed: 3, Runs: 1500,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range res.Findings {
+		t.Errorf("%s %s: %s; %s: %s", f.Severity, f.Class, f.Text, f.How, f.Input)
+	}
+	if res.Runs < 1500 || res.Inputs < 10 || res.Refused == 0 {
+		t.Errorf("little was tried: %+v", res)
+	}
+	tried := map[phases.Kind]bool{}
+	for _, c := range res.Counts {
+		tried[c.Kind] = true
+	}
+	for _, k := range []phases.Kind{"", phases.KindFuel, phases.KindDeadline, phases.KindOutput, phases.KindProtocol, phases.KindStore} {
+		if !tried[k] {
+			t.Errorf("no run ended with kind %q: %+v", k, res.Counts)
+		}
+	}
+}
+
+// The same seed has the same findings, byte for byte, recordings included; another
+// seed goes another way.
+func TestSameSeedSameFindings(t *testing.T) {
+	once := func(seed uint64) string {
+		res, err := fuzz.Run(t.Context(), fuzz.Options{Bench: bench(t, belay.BenchOptions{}), Module: planted(t, "deaf"), Name: "deaf", Seed: seed, Runs: 500})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(res, json.Deterministic(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range res.Findings {
+			b = append(b, f.Recording...)
+		}
+		return string(b)
+	}
+	a := once(1)
+	if b := once(1); a != b {
+		t.Error("two results of one seed")
+	}
+	if c := once(2); a == c {
+		t.Error("the seed changes nothing")
+	}
+}
+
+func TestBadInputs(t *testing.T) {
+	b := bench(t, belay.BenchOptions{})
+	if _, err := fuzz.Run(t.Context(), fuzz.Options{Bench: b, Module: []byte("no module")}); !errors.Is(err, fuzz.ErrHook) {
+		t.Errorf("a file that is no module: %v", err)
+	}
+	// Inputs of other phases, and ones that are not valid, are left out.
+	res, err := fuzz.Run(t.Context(), fuzz.Options{Bench: b, Module: planted(t, "sound"), Runs: 50, Inputs: []fuzz.Input{
+		{Invocation: []byte(`{"phase":"pre_plan","action":{"kind":"session_start"}}`)}, {Invocation: []byte(`{`)},
+	}})
+	if err != nil || len(res.Phases) != 1 || res.Phases[0].Phase != phases.PreTool {
+		t.Errorf("%+v, %v", res, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if res, err := fuzz.Run(ctx, fuzz.Options{Bench: b, Module: planted(t, "sound"), Runs: 1 << 30}); err != nil || res.Runs > 200 {
+		t.Errorf("it goes on after the end: %+v, %v", res, err)
+	}
+}
+
+// What is given to begin with is used: the word stands nowhere but in the input.
+func TestInputsAreUsed(t *testing.T) {
+	res, err := fuzz.Run(t.Context(), fuzz.Options{
+		Bench: bench(t, belay.BenchOptions{}), Module: planted(t, "short"), Seed: 1, Runs: 200,
+		Inputs: []fuzz.Input{{Invocation: []byte(`{"phase":"pre_tool","session":"their-session","action":{"tool":"exec","args":{"command":"sudo rm -rf build"}}}`)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range res.Findings {
+		if f.Class == fuzz.ClassEvasion && f.Replays && bytes.Contains(f.Recording, []byte("rm -rf")) {
+			return
+		}
+	}
+	t.Errorf("%+v", res.Findings)
+}
+
+// Every example hook is fuzzed for a moment. Notes are what a hook says it cannot
+// deal with; anything more is a mistake in it, or in here.
+func TestExampleHooks(t *testing.T) {
+	files, err := filepath.Glob("../../examples-wasm/*/*.wasm")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d examples, %v", len(files), err)
+	}
+	b := bench(t, belay.BenchOptions{})
+	for _, file := range files {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			module, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := fuzz.Run(t.Context(), fuzz.Options{Bench: b, Module: module, Seed: 1, Runs: 400})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range res.Findings {
+				if f.Counts() {
+					t.Errorf("%s %s %s: %s (replays: %v); %s", f.Severity, f.Class, f.Phase, f.Text, f.Replays, f.Input)
+				}
+			}
+		})
+	}
+}
+
+// The two are measured in one run: a fuzz run, with everything that is made and
+// checked for it, and a plain invocation of the same hook without a store.
+func BenchmarkFuzz(b *testing.B) {
+	module, err := os.ReadFile("../../examples-wasm/command-block/command-block.wasm")
+	if err != nil {
+		b.Fatal(err)
+	}
+	bn := bench(b, belay.BenchOptions{})
+	var invoke, fuzzed time.Duration
+	for b.Loop() {
+		const runs = 2000
+		from := time.Now()
+		res, err := fuzz.Run(b.Context(), fuzz.Options{Bench: bn, Module: module, Seed: 1, Runs: runs})
+		if err != nil {
+			b.Fatal(err)
+		}
+		fuzzed += time.Since(from) / time.Duration(res.Runs)
+		invoke += plainInvocations(b, bn, module, res)
+	}
+	b.ReportMetric(float64(fuzzed)/float64(invoke), "ratio")
+	b.ReportMetric(float64(fuzzed.Microseconds())/float64(b.N), "µs/run")
+	b.ReportMetric(float64(invoke.Microseconds())/float64(b.N), "µs/invocation")
+}
+
+func plainInvocations(b *testing.B, bn *belay.Bench, module []byte, res *fuzz.Result) time.Duration {
+	b.Helper()
+	l, err := bn.Load(b.Context(), belay.BenchHook{Name: "h", Module: module, Tier: phases.Trusted})
+	if err != nil {
+		b.Fatal(err)
+	}
+	k, err := kernel.Open(b.Context(), &kernel.Config{Bindings: []kernel.BindingSpec{{Name: "h"}}}, kernel.Options{
+		Store: fuzz.NewNullStore(), Redactor: fuzz.NoRedactor{}, Sequential: true, Loader: loader{l},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer k.Close()
+	inv, err := phases.DecodeInvocation([]byte(`{"phase":"pre_tool","runtime":"custom","session":"s-1","cwd":"/home/dev/project","action":{"tool":"exec","call_id":"c-1","args":{"command":"rm -rf /","description":"` + strings.Repeat("x", 200) + `"}}}`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	const n = 2000
+	from := time.Now()
+	for range n {
+		if v, err := k.Invoke(b.Context(), inv); err != nil || v.Decision != phases.Block {
+			b.Fatalf("%s: %v", v.Decision, err)
+		}
+	}
+	return time.Since(from) / n
+}
+
+type loader struct{ l *kernel.Loaded }
+
+func (l loader) Load(context.Context, kernel.BindingSpec) (*kernel.Loaded, error) { return l.l, nil }

@@ -1,0 +1,173 @@
+package fuzz
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// verdictOn is what is wrong with one result.
+type verdictOn struct {
+	class, key, text string
+}
+
+// judge holds one result against what has to be true of every one.
+func judge(p *plan, r *result) []verdictOn {
+	var out []verdictOn
+	add := func(class, key, format string, args ...any) {
+		out = append(out, verdictOn{class, class + "|" + string(p.inv.Phase) + "|" + key, fmt.Sprintf(format, args...)})
+	}
+	if r.panicked != "" {
+		add(ClassPanic, "kernel", "the kernel panicked: %s", r.panicked)
+		return out
+	}
+	for i := range r.turns {
+		if where := panicIn(&r.turns[i]); where != "" {
+			add(ClassPanic, where, "the host panicked in a turn: %s", where)
+		}
+	}
+	v := &r.verdict
+	if panicIn(&turn{fault: phases.FaultOf(r.err)}) != "" && len(out) == 0 {
+		add(ClassPanic, "kernel", "the kernel panicked: %v", phases.FaultOf(r.err).Cause)
+	}
+	if bad := r.failed(); bad != nil && v.Decision != phases.Block {
+		add(ClassFailOpen, "turn", "a turn failed (%s) and the verdict is %s", bad.fault.Kind, v.Decision)
+	}
+	if r.err != nil && v.Decision != phases.Block {
+		add(ClassFailOpen, "error", "there was an error beside the verdict %s: %v", v.Decision, r.err)
+	}
+	switch v.Decision {
+	case phases.Allow, phases.Ask, phases.Block:
+	default:
+		add(ClassFailOpen, "none", "the verdict decides nothing: %q", v.Decision)
+	}
+	if p.store == storeDown || p.store == storeConflicts {
+		if v.Decision != phases.Block || v.Kind != phases.KindStore {
+			add(ClassFailOpen, "store", "the store could not write and the verdict is %s (%s)", v.Decision, v.Kind)
+		}
+	}
+	if p.store != storeDown {
+		if why := unrecorded(r); why != "" {
+			add(ClassUnrecorded, why, "%s", why)
+		}
+	}
+	if p.plain() && len(out) == 0 {
+		if bad := r.failed(); bad != nil {
+			class, key, text := failure(bad)
+			add(class, key, "%s", text)
+		} else if r.blockedByFailure() {
+			add(ClassProtocol, string(v.Kind)+" "+v.Reason, "%s: %s", v.Kind, v.Reason)
+		}
+	}
+	return out
+}
+
+// panicIn says what panicked in the host during a turn; a guest's own panic is a trap.
+func panicIn(t *turn) string {
+	if t.fault == nil || t.fault.Cause == nil {
+		return ""
+	}
+	text := t.fault.Cause.Error()
+	if i := strings.Index(text, `; the hook says "`); i >= 0 {
+		text = text[:i]
+	}
+	if i := strings.Index(text, "panic: "); i >= 0 {
+		return text[i:]
+	}
+	if i := strings.Index(text, "panic in "); i >= 0 {
+		return text[i:]
+	}
+	return ""
+}
+
+// unrecorded says why the verdict does not count as recorded, or "".
+func unrecorded(r *result) string {
+	ref := r.verdict.Event
+	if ref == nil {
+		return "the verdict names no event"
+	}
+	for i := range r.events {
+		e := &r.events[i]
+		if int64(i+1) != ref.Seq {
+			continue
+		}
+		switch {
+		case e.ID != ref.ID:
+			return "the event at the verdict's number is another one"
+		case e.Decision != string(r.verdict.Decision):
+			return "the event says " + e.Decision + " and the verdict " + string(r.verdict.Decision)
+		case e.Invocation != r.verdict.ID:
+			return "the event is about another invocation"
+		}
+		return ""
+	}
+	return "the verdict's event is not in the log"
+}
+
+// failure names the failure of a turn on valid input.
+func failure(t *turn) (class, key, text string) {
+	detail := t.detail
+	if detail == "" && t.fault.Cause != nil {
+		detail = t.fault.Cause.Error()
+	}
+	reason := detail
+	if i := strings.Index(reason, `; the hook says "`); i >= 0 {
+		reason = reason[:i]
+	}
+	text = string(t.fault.Kind) + ": " + t.fault.Text
+	if detail != "" {
+		text += " (" + phases.SafeLine(detail, 200) + ")"
+	}
+	key = reason
+	switch t.fault.Kind {
+	case phases.KindFuel:
+		return ClassFuel, "", text
+	case phases.KindMemory:
+		return ClassMemory, reason, text
+	case phases.KindTrap:
+		return ClassTrap, key, text
+	case phases.KindHostcall:
+		return ClassHostcall, callOf(reason), text
+	case phases.KindOutput:
+		if strings.Contains(reason, "returned") {
+			return ClassGivesUp, phases.SafeLine(t.fail, 80), text
+		}
+		return ClassOutput, callOf(reason), text
+	}
+	return ClassProtocol, string(t.fault.Kind) + " " + t.fault.Text, text
+}
+
+// callOf cuts a cause down to the call that it begins with: the rest has numbers in it.
+func callOf(reason string) string {
+	name, _, _ := strings.Cut(reason, ":")
+	return name
+}
+
+// fingerprint is what two runs of one plan must have in common. Fuel is part of it.
+func (r *result) fingerprint() string {
+	type one struct {
+		Fuel, Peak int64
+		Calls      int
+		Fault      string
+		Fail       string
+		Effects    []phases.Effect
+		Writes     int
+	}
+	var list []one
+	for i := range r.turns {
+		t := &r.turns[i]
+		o := one{Fuel: t.fuel, Peak: t.peak, Calls: t.calls, Fail: t.fail, Effects: t.effects, Writes: len(t.writes)}
+		if t.fault != nil {
+			o.Fault = string(t.fault.Kind) + t.fault.Text
+		}
+		list = append(list, o)
+	}
+	b, err := json.Marshal(list, json.Deterministic(true))
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%s %s %q %s", r.verdict.Decision, r.verdict.Kind, r.verdict.Reason, b)
+}

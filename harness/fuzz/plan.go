@@ -1,0 +1,139 @@
+package fuzz
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// plan is everything that one run is made of: the same plan has the same result.
+type plan struct {
+	wire    []byte            // the invocation as it came in
+	inv     phases.Invocation // decoded from it
+	config  int               // which of the subject's configurations
+	ports   uint64            // what the hook is answered from outside; 0: nothing is there
+	carried phases.Metadata   // what earlier hooks left in the run
+
+	fuel   int64 // of each turn; 0 means the default
+	slice  int64 // fuel between two looks at the deadline; 0 means the default
+	memory int64 // MiB; 0 means what the manifest wants
+	look   int   // the deadline is over at this look; 0: never
+	inject []hostcalls.Injected
+	store  storeFault
+}
+
+// storeFault is what goes wrong at the commit.
+type storeFault uint8
+
+const (
+	storeWorks storeFault = iota
+	storeConflictsOnce
+	storeConflicts
+	storeDown
+)
+
+func (p *plan) with(change func(*plan)) *plan {
+	c := *p
+	c.inject = slices.Clone(p.inject)
+	change(&c)
+	return &c
+}
+
+// plain reports whether nothing is wrong but, at most, the input.
+func (p *plan) plain() bool {
+	return p.fuel == 0 && p.memory == 0 && p.look == 0 && len(p.inject) == 0 && p.store == storeWorks
+}
+
+// site is one call of the guest that a failure can be put into.
+type site struct {
+	n    int
+	call *hostcalls.Call
+}
+
+// turn is one call of the hook.
+type turn struct {
+	pass    phases.Pass
+	looks   int // at the deadline
+	sites   []site
+	effects []phases.Effect
+	writes  []hostcalls.StateWrite
+	fuel    int64
+	peak    int64
+	calls   int
+	fail    string // the hook's own last words
+	fault   *phases.Fault
+	detail  string
+}
+
+// result is what a run came to.
+type result struct {
+	verdict  phases.Verdict
+	err      error
+	turns    []turn
+	events   []phases.Event // of the last commit
+	panicked string
+	rec      *recording.Run
+	chain    *recording.Chain
+}
+
+// failed returns the fault of the first turn that failed, or nil.
+func (r *result) failed() *turn {
+	for i := range r.turns {
+		if r.turns[i].fault != nil {
+			return &r.turns[i]
+		}
+	}
+	return nil
+}
+
+// blockedByFailure reports whether the run ended in a block that is no decision of
+// the hook.
+func (r *result) blockedByFailure() bool {
+	return r.verdict.Decision == phases.Block && r.verdict.Kind != phases.KindPolicy && r.verdict.Kind != ""
+}
+
+// decided reports whether the hook has come to an opinion without a failure.
+func (r *result) decided() bool {
+	return r.panicked == "" && !r.blockedByFailure() && r.failed() == nil
+}
+
+// strength orders what a result keeps an agent from.
+func (r *result) strength() int {
+	switch r.verdict.Decision {
+	case phases.Block:
+		return 3
+	case phases.Ask:
+		return 2
+	}
+	for _, t := range r.turns {
+		for _, e := range t.effects {
+			switch e.Kind {
+			case phases.EffectRewrite, phases.EffectRedact, phases.EffectClamp, phases.EffectReply, phases.EffectRetry:
+				return 1
+			}
+		}
+	}
+	return 0
+}
+
+// lookContext ends at its n-th look, and never by itself: what a clock would do at
+// some moment it does at a place.
+type lookContext struct {
+	context.Context
+	seen, at int
+}
+
+func (c *lookContext) Err() error {
+	c.seen++
+	if c.at > 0 && c.seen >= c.at {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+func (*lookContext) Done() <-chan struct{}       { return nil }
+func (*lookContext) Deadline() (time.Time, bool) { return time.Time{}, false }

@@ -1,0 +1,142 @@
+package fuzz
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/phases"
+)
+
+const maxShown = 400 // bytes of an input in a finding
+
+// result shrinks what was found, records it and replays the recordings.
+func (f *fuzzer) result(ctx context.Context) (*Result, error) {
+	out := &Result{
+		Hook: f.o.Name, Version: f.desc.Manifest.Version, Digest: f.desc.Digest, Seed: f.o.Seed, Runs: f.s.runs, Inputs: len(f.corpus), Refused: f.refused,
+		Configs: len(f.s.configs), Findings: []Finding{}, Counts: []Count{}, Phases: []PhaseStats{},
+	}
+	for c, n := range f.counts {
+		c.Runs = n
+		out.Counts = append(out.Counts, c)
+	}
+	slices.SortFunc(out.Counts, func(a, b Count) int {
+		return strings.Compare(string(a.Decision)+" "+string(a.Kind), string(b.Decision)+" "+string(b.Kind))
+	})
+	for _, p := range phases.Phases() {
+		if st := f.stats[p]; st != nil {
+			out.Phases = append(out.Phases, *st)
+		}
+	}
+	sortFindings(f.order)
+	for _, n := range f.order {
+		if err := f.finish(ctx, n); err != nil {
+			return nil, err
+		}
+		out.Findings = append(out.Findings, *n)
+	}
+	return out, nil
+}
+
+// finish makes one finding small and its recording.
+func (f *fuzzer) finish(ctx context.Context, n *Finding) error {
+	r := n.repro
+	if r.holds != nil {
+		if ok, err := f.s.reproduces(ctx, r); err == nil && ok {
+			r = f.s.shrink(ctx, r)
+		}
+	}
+	last := r.base
+	if r.vary != nil {
+		if p := r.vary(r.base, r.param); p != nil {
+			last = p
+		}
+	}
+	var err error
+	n.Bytes = len(last.wire)
+	n.Input = string(r.base.inv.Action)
+	if len(n.Input) > maxShown {
+		n.Input = strings.ToValidUTF8(n.Input[:maxShown], "") + "…"
+	}
+	if r.vary != nil && r.param > 0 {
+		n.How += " (" + sizeText(r.param) + ")"
+	}
+	if last.store != storeWorks || n.Class == ClassFrontDoor || n.Class == ClassUnrecorded && r.holds == nil {
+		return nil
+	}
+	plans := []*plan{r.base}
+	if last != r.base {
+		plans = append(plans, last)
+	}
+	if n.Recording, err = f.recordingOf(ctx, plans); err != nil || n.Recording == nil {
+		return err
+	}
+	sum := sha256.Sum256(n.Recording)
+	n.File = n.Class + "-" + hex.EncodeToString(sum[:6]) + ".rec"
+	n.Replays, err = replays(ctx, f.o.Bench, f.o.Module, n.Recording)
+	return err
+}
+
+func sizeText(n int) string {
+	switch {
+	case n >= 1<<20:
+		return "about " + strconv.Itoa(n>>20) + " MiB"
+	case n >= 1<<10:
+		return "about " + strconv.Itoa(n>>10) + " KiB"
+	}
+	return strconv.Itoa(n) + " bytes"
+}
+
+// recordingOf records the runs of plans; nil when there is nothing to record.
+func (f *fuzzer) recordingOf(ctx context.Context, plans []*plan) ([]byte, error) {
+	var b bytes.Buffer
+	w, err := recording.NewWriter(&b, recording.Header{Source: recording.SourceTest, CostTable: belay.CostTable})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range plans {
+		res, err := f.s.record(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		if res.rec == nil {
+			return nil, nil
+		}
+		if _, err := w.AddChain(res.chain); err != nil {
+			return nil, err
+		}
+		if err := w.AddRun(res.rec); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// replays reports whether a recording has no difference when it is replayed exactly.
+func replays(ctx context.Context, bench *belay.Bench, module, src []byte) (bool, error) {
+	rd, err := recording.NewReader(bytes.NewReader(src), "finding")
+	if err != nil {
+		return false, err
+	}
+	same := true
+	err = replay.All(ctx, replay.Options{Bench: bench, Mode: replay.Exact, Workers: 1, Modules: map[string][]byte{belay.DigestOf(module): module}}, rd, func(r *replay.Result) error {
+		same = same && r.Same()
+		return nil
+	})
+	var refused *replay.Error
+	if errors.As(err, &refused) {
+		return false, nil
+	}
+	return same, err
+}
