@@ -50,6 +50,8 @@ type LoadOptions struct {
 	// Declared is what the manifest says; nil takes the module's own imports and
 	// exports as declared, which only AdHoc modules may.
 	Declared *Declared
+	// Cover has the module tell which of its regions run; see Module.Coverage.
+	Cover bool
 }
 
 // Load makes a module ready to run: it parses, bounds, type-checks, links,
@@ -70,7 +72,7 @@ func (e *Engine) Load(ctx context.Context, file []byte, opts LoadOptions) (*Modu
 	if err := ctx.Err(); err != nil {
 		return nil, loadError(StageCompile, ErrCanceled, "the caller gave up", context.Cause(ctx))
 	}
-	metered, err := meter.Instrument(p.module, meter.Options{MemoryPages: uint32(opts.MemoryCap / pageSize)})
+	metered, err := meter.Instrument(p.module, meter.Options{MemoryPages: uint32(opts.MemoryCap / pageSize), Cover: opts.Cover})
 	if err != nil {
 		// The memory is checked in admit; what is left are reserved names.
 		return nil, loadError(StageMeter, ErrModule, err.Error(), err)

@@ -30,6 +30,7 @@ type Module struct {
 	runtime   wazero.Runtime
 	cache     wazero.CompilationCache // of this module alone, or nil
 	instances instances
+	hits      hits
 
 	// mu guards what follows. runs counts runs under way; idle is signalled when it
 	// falls to zero.

@@ -131,6 +131,7 @@ func (inv *invocation) run(p phases.Phase, rep *Report) *phases.Fault {
 	code, f := inv.call(ctx, p)
 	used, over := inv.account.Settle(inst.fuelLeft())
 	rep.Fuel, rep.MemoryPeak, rep.ReturnCode = used, inst.peak(), code
+	inv.module.hits.take(inst, len(inv.module.metered.Regions))
 	inv.module.instances.release(inst, f == nil)
 	switch {
 	case f != nil:

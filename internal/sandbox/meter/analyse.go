@@ -27,6 +27,7 @@ const (
 type event struct {
 	kind    eventKind
 	check   bool     // evRegion
+	empty   bool     // evRegion: nothing in it costs anything, such as the end of a block at the end of a block
 	shape   nanShape // evNaN
 	op      wasm.Op  // evCall, evIndex
 	at, end int32
@@ -111,7 +112,10 @@ func (a *analysis) walk(body []byte, sp spaces, entry int64) error {
 func (a *analysis) merge() {
 	for i := range a.events {
 		e := &a.events[i]
-		if e.kind != evRegion || e.check || e.cost == 0 {
+		if e.kind != evRegion || e.check {
+			continue
+		}
+		if e.empty = e.cost == 0; e.empty {
 			continue
 		}
 		h := &a.events[e.head]

@@ -19,6 +19,7 @@
 //	export __belay_grow_refused         mutable i32 global, 0 at first
 //	export __belay_start                function ()->(), with Output.Start
 //	export __belay_gN                   the guest's mutable number global N
+//	export __belay_cN                   mutable i64 globals, 0 at first, with Options.Cover
 //
 // The two imports stand behind the guest's own, so function indices from there on move
 // up by two; [Output.OriginalFunc] translates.

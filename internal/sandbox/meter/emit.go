@@ -43,6 +43,9 @@ type emitter struct {
 	// careful spills whether or not it is needed. Tests compare: leaving a spill out must
 	// not change what anything costs.
 	careful bool
+
+	cover *cover // nil: no marks
+	next  int    // number of the next region, with cover
 }
 
 func (e *emitter) op(o wasm.Op)            { e.out = append(e.out, byte(o)) }
@@ -122,6 +125,7 @@ func (e *emitter) prologue(units int32, leaf bool, first int64) {
 func (e *emitter) function(body []byte, a *analysis, units int32, wrapped wasm.BlockType) {
 	e.body = body
 	e.prologue(units, !a.calls, a.events[0].cost)
+	e.enter()
 	if a.wrap {
 		// Every exit lands behind this block, where the one epilogue is. Labels keep
 		// their numbers: the block stands for the body's own label.
@@ -152,6 +156,14 @@ func (e *emitter) function(body []byte, a *analysis, units int32, wrapped wasm.B
 	e.op(wasm.OpEnd)
 }
 
+// enter marks the region that begins here.
+func (e *emitter) enter() {
+	if e.cover != nil {
+		e.mark(e.next)
+		e.next++
+	}
+}
+
 func (e *emitter) event(ev *event, unchecked bool) {
 	switch ev.kind {
 	case evRegion:
@@ -164,6 +176,9 @@ func (e *emitter) event(ev *event, unchecked bool) {
 		default:
 			// Some way that leads here may have charged.
 			e.dirty = unchecked
+		}
+		if !ev.empty {
+			e.enter()
 		}
 	case evBytes:
 		e.counted(func() {

@@ -363,11 +363,13 @@ func asWritten(m *wasm.Module, file []byte, r *runtime, out *Output, plain api.M
 	return n, ""
 }
 
-// spillsEverywhere wants the same outcomes from a module that spills at every chance.
+// spillsEverywhere wants the same outcomes from a module that spills at every chance,
+// and from one whose regions are marked.
 func spillsEverywhere(t testing.TB, m *wasm.Module, opts Options, r *runtime, limit int64) string {
 	t.Helper()
-	var is [2]*instance
+	var is [3]*instance
 	for k := range is {
+		opts.Cover = k == 2
 		p := &pass{in: m, opts: opts.withDefaults(), units: newStackUnits(opts.withDefaults()), careful: k == 1}
 		if err := p.run(); err != nil {
 			return err.Error()
@@ -387,9 +389,16 @@ func spillsEverywhere(t testing.TB, m *wasm.Module, opts Options, r *runtime, li
 			args = append(args, make([]uint64, p.Slots())...)
 		}
 		a, _ := is[0].invoke(x.Name, Account{Limit: limit}, args...)
-		b, _ := is[1].invoke(x.Name, Account{Limit: limit}, args...)
-		if a != b {
-			return fmt.Sprintf("%s: %+v, spilling always %+v", x.Name, a, b)
+		for k, how := range []string{1: "spilling always", 2: "with marks"} {
+			if k == 0 {
+				continue
+			}
+			if b, _ := is[k].invoke(x.Name, Account{Limit: limit}, args...); a != b {
+				return fmt.Sprintf("%s: %+v, %s %+v", x.Name, a, how, b)
+			}
+			if why := sameState(is[0], is[k]); why != "" {
+				return fmt.Sprintf("%s, %s: %s", x.Name, how, why)
+			}
 		}
 	}
 	return ""

@@ -235,7 +235,11 @@ func (p *pass) functions() error {
 	for i, t := range p.out.Tables {
 		a.tableMax[i] = t.Max
 	}
-	e := &emitter{layout: p.at, careful: p.careful, out: make([]byte, 0, p.in.Facts.CodeSize*2)}
+	var marks *cover
+	if p.opts.Cover {
+		marks = &cover{global: p.at.grew + 1}
+	}
+	e := &emitter{layout: p.at, cover: marks, careful: p.careful, out: make([]byte, 0, p.in.Facts.CodeSize*2)}
 	p.out.Funcs = make([]wasm.Func, len(p.in.Funcs))
 	ends := make([]int, len(p.in.Funcs))
 	for i := range p.in.Funcs {
@@ -250,6 +254,10 @@ func (p *pass) functions() error {
 	for i, end := range ends {
 		p.out.Funcs[i].Body = e.out[start:end:end]
 		start = end
+	}
+	if marks != nil {
+		marks.globals(&p.out)
+		p.result.Regions = marks.regions
 	}
 	return nil
 }
@@ -284,6 +292,9 @@ func (p *pass) function(i uint32, a *analysis, e *emitter) error {
 		default:
 			wrapped = wasm.BlockType(p.typeOf(nil, ft.Results))
 		}
+	}
+	if e.cover != nil {
+		e.cover.begin(uint32(len(p.in.Imports))+i, a, len(f.Body))
 	}
 	slots := uint64(f.Facts.LocalSlots) + uint64(f.Facts.MaxHeight)
 	e.function(f.Body, a, p.units.of(slots), wrapped)

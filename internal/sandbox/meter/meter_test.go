@@ -115,8 +115,10 @@ func TestFuelIsTheSameEverywhere(t *testing.T) {
 		{"pair by branch", pair(t), "f", plenty, 3, outcome{results: "[7070]", used: 34}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := everywhere(t, instrument(t, c.file, Options{}), c.export, c.limit, c.arg); got != c.want {
-				t.Errorf("got  %+v\nwant %+v", got, c.want)
+			for _, cover := range []bool{false, true} {
+				if got := everywhere(t, instrument(t, c.file, Options{Cover: cover}), c.export, c.limit, c.arg); got != c.want {
+					t.Errorf("cover %t:\ngot  %+v\nwant %+v", cover, got, c.want)
+				}
 			}
 		})
 	}

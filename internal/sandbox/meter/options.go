@@ -49,6 +49,9 @@ type Options struct {
 	// there are at most Calls of them. A call takes the larger of its slots and
 	// Slots/Calls. With Calls beyond [PortableCalls] the interpreter stops earlier.
 	Slots, Calls uint32
+	// Cover adds marks that tell which regions ran: for tests of hooks, never for hooks
+	// that decide. What the module does and costs is the same with them and without.
+	Cover bool
 }
 
 func (o Options) withDefaults() Options {
@@ -126,6 +129,10 @@ type Output struct {
 	StackBudget int32  // initial value of the ExportStack global, the same after each return
 	SizeIn      int    // bytes of the file that was parsed
 	SizeOut     int    // bytes of Wasm
+
+	// Regions are what the bits of the ExportCover globals stand for; nil without
+	// Options.Cover.
+	Regions []Region
 
 	imports int
 }
