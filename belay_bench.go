@@ -34,7 +34,10 @@ var ErrNoModule = errors.New("there is no module of this digest")
 type BenchOptions struct {
 	// Dir is a state directory: its keys, its compiled code and its installed
 	// modules are used, and nothing else of it. "" works without.
-	Dir    string
+	Dir string
+	// Cover counts which parts of each module run: see Bench.Coverage. It costs time,
+	// and changes neither results nor fuel.
+	Cover  bool
 	Logger *slog.Logger // nil discards
 	// Interpreter runs modules on the engine's interpreter: slow, same fuel, same results.
 	Interpreter bool
@@ -45,10 +48,12 @@ type BenchOptions struct {
 // without records, and without anything that a hook could reach. It is safe for
 // concurrent use.
 type Bench struct {
-	b *Belay
+	b     *Belay
+	cover bool
 
 	mu      sync.Mutex
 	modules map[benchKey]*sandbox.Module
+	known   map[[sha256.Size]byte]candidate // what was looked at before, without file and tier
 }
 
 type benchKey struct {
@@ -75,7 +80,7 @@ func OpenBench(o BenchOptions) (*Bench, error) {
 	if b.engine, err = sandbox.Open(opts); err != nil {
 		return nil, stateError("cache", err)
 	}
-	return &Bench{b: b, modules: map[benchKey]*sandbox.Module{}}, nil
+	return &Bench{b: b, cover: o.Cover, modules: map[benchKey]*sandbox.Module{}, known: map[[sha256.Size]byte]candidate{}}, nil
 }
 
 // Close releases the modules.
@@ -102,22 +107,15 @@ func (b *Bench) Load(ctx context.Context, h BenchHook) (*kernel.Loaded, error) {
 }
 
 func (b *Bench) load(ctx context.Context, h BenchHook) (*kernel.Loaded, error) {
-	c := &candidate{file: h.Module, sum: sha256.Sum256(h.Module), tier: h.Tier, class: sandbox.AdHoc}
-	var err error
-	if c.info, err = b.b.engine.Inspect(h.Module); err != nil {
+	c, err := b.examine(h.Module)
+	if err != nil {
 		return nil, err
 	}
-	if c.info.Manifest == nil {
-		c.manifest = derive(&c.info)
-		c.notes = append(c.notes, noteDerived)
-	} else {
-		if c.manifest, err = tiers.DecodeManifest(c.info.Manifest); err != nil {
-			return nil, err
-		}
+	c.file, c.tier = h.Module, h.Tier
+	if c.info.Manifest != nil {
 		if err := c.manifest.ValidateConfig(h.Config); err != nil {
 			return nil, err
 		}
-		c.class, c.declared = sandbox.Installed, declaredBy(c.manifest)
 	}
 	capabilities, err := held(c, kernel.BindingSpec{Allowed: h.Allowed})
 	if err != nil {
@@ -132,6 +130,33 @@ func (b *Bench) load(ctx context.Context, h BenchHook) (*kernel.Loaded, error) {
 	return l, nil
 }
 
+// examine looks at a module once: replays and tests load it with many
+// configurations, and to parse it costs more than to run it.
+func (b *Bench) examine(module []byte) (*candidate, error) {
+	sum := sha256.Sum256(module)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c, ok := b.known[sum]; ok {
+		return &c, nil
+	}
+	c := candidate{sum: sum, class: sandbox.AdHoc}
+	var err error
+	if c.info, err = b.b.engine.Inspect(module); err != nil {
+		return nil, err
+	}
+	if c.info.Manifest == nil {
+		c.manifest = derive(&c.info)
+		c.notes = []string{noteDerived}
+	} else {
+		if c.manifest, err = tiers.DecodeManifest(c.info.Manifest); err != nil {
+			return nil, err
+		}
+		c.class, c.declared = sandbox.Installed, declaredBy(c.manifest)
+	}
+	b.known[sum] = c
+	return &c, nil
+}
+
 // module loads a file once.
 func (b *Bench) module(ctx context.Context, c *candidate, memory int64) (*sandbox.Module, error) {
 	b.mu.Lock()
@@ -140,11 +165,38 @@ func (b *Bench) module(ctx context.Context, c *candidate, memory int64) (*sandbo
 	if m := b.modules[key]; m != nil {
 		return m, nil
 	}
-	m, err := b.b.engine.Load(ctx, c.file, sandbox.LoadOptions{Class: c.class, MemoryCap: memory, Declared: c.declared})
+	m, err := b.b.engine.Load(ctx, c.file, sandbox.LoadOptions{Class: c.class, MemoryCap: memory, Declared: c.declared, Cover: b.cover})
 	if err == nil {
 		b.modules[key] = m
 	}
 	return m, err
+}
+
+// Coverage says which regions of a module ran.
+type Coverage = sandbox.Coverage
+
+// Coverage says which regions of a module's code have run, on a bench that covers; nil
+// when it does not, or has not loaded the module. A module that was loaded with several
+// memory caps counts as one.
+func (b *Bench) Coverage(module []byte) *Coverage {
+	sum := sha256.Sum256(module)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out *Coverage
+	for k, m := range b.modules {
+		c := m.Coverage()
+		if k.sum != sum || c == nil {
+			continue
+		}
+		if out == nil {
+			out = c
+			continue
+		}
+		for i, hit := range c.Hit {
+			out.Hit[i] = out.Hit[i] || hit
+		}
+	}
+	return out
 }
 
 // Find returns the module of the digest (sha256:<hex>): one that comes with the

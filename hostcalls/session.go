@@ -26,6 +26,7 @@ type SessionConfig struct {
 	Limits   Limits
 	Time     time.Time // the invocation's time
 	Seed     [32]byte  // of the invocation's random stream for this turn
+	Random   []byte    // what the turn draws before that stream, for tests of hooks; usually nil
 	InitSeed [32]byte  // of the stream during start and _initialize: SHA-256("belay init" ‖ file digest)
 	Home     string    // what ~ means to path_resolve; empty when not known
 	CWD      string    // what relative paths are relative to; empty when not known
@@ -97,7 +98,7 @@ func NewSession(cfg SessionConfig) (*Session, error) {
 		return nil, phases.NewFault(phases.KindLoad, "the hook's configuration is not valid", err)
 	}
 	s.initRandom = stream{seed: cfg.InitSeed}
-	s.random = stream{seed: cfg.Seed}
+	s.random = stream{seed: cfg.Seed, rest: cfg.Random}
 	return s, nil
 }
 

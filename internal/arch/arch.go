@@ -27,6 +27,7 @@ func layers() map[string][]string {
 		"phases":                 nil,
 		"internal/strictyaml":    nil,
 		"internal/arch":          nil,
+		"internal/cover":         nil,
 		"hooks-sdk/abi":          nil,
 		"docs":                   nil,
 		"examples-wasm":          nil,
@@ -55,7 +56,7 @@ func layers() map[string][]string {
 		"internal/hookbuild":     {"phases", "tiers", "internal/strictyaml"},
 		"internal/hookbuild/...": {"internal/hookbuild", "harness"},
 		root:                     append([]string{signing, "internal/sandbox", "internal/redact", "internal/audit", "internal/config", "internal/store/...", "internal/builtin", "internal/telemetry", "internal/eventlog", "internal/httpcall", "internal/mcptools", "internal/sink", "internal/approvals"}, lower...),
-		"harness":                append([]string{"harness/recording", "harness/replay", "harness/report"}, assembled...),
+		"harness":                append([]string{"harness/recording", "harness/replay", "harness/report", "internal/redact", "internal/store/memory", "internal/cover"}, assembled...),
 		"harness/recording":      {"phases", "tiers", "hostcalls", "kernel"},
 		"harness/replay":         append([]string{"harness/recording", "internal/store/memory"}, assembled...),
 		"harness/fuzz":           append([]string{"harness/recording", "harness/replay", "internal/store/memory"}, assembled...),
@@ -67,7 +68,7 @@ func layers() map[string][]string {
 		"client":                 {"phases", "leases", "internal/approvals"},
 		"internal/ask":           {"phases", "kernel", "adapters"},
 		"internal/server":        append([]string{"harness/recording", "internal/approvals", "adapters", "adapters/...", "client", "internal/ask"}, assembled...),
-		"internal/cli":           append([]string{signing, "internal/approvals", "adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/telemetry", "internal/export", "internal/sandbox", "internal/redact", "internal/hookbuild", "internal/oci", "internal/textdiff"}, assembled...),
+		"internal/cli":           append([]string{signing, "internal/approvals", "adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/telemetry", "internal/export", "internal/sandbox", "internal/redact", "internal/hookbuild", "internal/cover", "internal/oci", "internal/textdiff"}, assembled...),
 		"cmd/...":                {"internal/cli"},
 	}
 }

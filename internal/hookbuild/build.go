@@ -23,6 +23,7 @@ type Options struct {
 	Language   string // one of Known; found by looking at the directory when empty
 	WorkDir    string // where compilers keep what they can use again; DIR/build when empty
 	StandardGo bool   // Go only: do not use TinyGo even if it is there
+	Debug      bool   // keep names and line numbers, for coverage; such a module is not for installing
 }
 
 // Result is a module that was built.

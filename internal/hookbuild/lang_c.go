@@ -50,8 +50,13 @@ func compileC(ctx context.Context, j *job) ([]byte, error) {
 		// What every runtime has had for years, and what the helpers use.
 		"-mbulk-memory", "-msign-ext", "-mmutable-globals",
 		"-I.", "-Isdk", "-I" + include,
-		"-Wl,--no-entry,--strip-all,-z,stack-size=16384", "-fuse-ld=" + wasmLD(cc),
+		"-Wl,--no-entry,-z,stack-size=16384", "-fuse-ld=" + wasmLD(cc),
 		"-o", j.output(),
+	}
+	if j.opts.Debug {
+		args = append(args, "-g")
+	} else {
+		args = append(args, "-Wl,--strip-all")
 	}
 	if _, err := j.run(ctx, env(), cc, append(args, j.glob("*.c")...)...); err != nil {
 		return nil, err

@@ -15,8 +15,11 @@ func compileGo(ctx context.Context, j *job) ([]byte, error) {
 	}
 	if tiny := find("tinygo"); tiny != "" && !j.opts.StandardGo {
 		j.version(ctx, "", tiny, "version")
-		_, err := j.run(ctx, env("GOWORK=off"), tiny,
-			"build", "-target=wasm-unknown", "-opt=2", "-no-debug", "-o", j.output(), ".")
+		args := []string{"build", "-target=wasm-unknown", "-opt=2", "-o", j.output()}
+		if !j.opts.Debug {
+			args = append(args, "-no-debug")
+		}
+		_, err := j.run(ctx, env("GOWORK=off"), tiny, append(args, ".")...)
 		if err != nil {
 			return nil, err
 		}
@@ -28,8 +31,11 @@ func compileGo(ctx context.Context, j *job) ([]byte, error) {
 	}
 	j.version(ctx, "", program, "version")
 	// c-shared makes a reactor: _initialize and the exports, no _start.
-	_, err := j.run(ctx, env("GOOS=wasip1", "GOARCH=wasm", "GOWORK=off", "CGO_ENABLED=0"), program,
-		"build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-ldflags=-s -w", "-o", j.output(), ".")
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-o", j.output()}
+	if !j.opts.Debug {
+		args = append(args, "-ldflags=-s -w")
+	}
+	_, err := j.run(ctx, env("GOOS=wasip1", "GOARCH=wasm", "GOWORK=off", "CGO_ENABLED=0"), program, append(args, ".")...)
 	if err != nil {
 		return nil, err
 	}

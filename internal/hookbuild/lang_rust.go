@@ -64,6 +64,9 @@ func compileRust(ctx context.Context, j *job) ([]byte, error) {
 		return nil, err
 	}
 	flags = append(flags, "-Clink-arg=-zstack-size=65536") // the default of 1 MiB is zeroed for every invocation
+	if j.opts.Debug {
+		environ = append(environ, "CARGO_PROFILE_RELEASE_DEBUG=1", "CARGO_PROFILE_RELEASE_STRIP=false")
+	}
 	environ = append(environ, "CARGO_ENCODED_RUSTFLAGS="+strings.Join(flags, "\x1f"))
 	if runtime.GOOS != "windows" {
 		wrapper := filepath.Join(j.work, "rustc-wrapper")

@@ -22,7 +22,11 @@ func compileWAT(ctx context.Context, j *job) ([]byte, error) {
 	}
 	program := find("wat2wasm")
 	j.version(ctx, "wat2wasm", program, "--version")
-	if _, err := j.run(ctx, env(), program, "-o", j.output(), files[0]); err != nil {
+	args := []string{"-o", j.output(), files[0]}
+	if j.opts.Debug {
+		args = append(args, "--debug-names")
+	}
+	if _, err := j.run(ctx, env(), program, args...); err != nil {
 		return nil, err
 	}
 	return j.read()

@@ -123,6 +123,21 @@ func (d *Document) Decode(v any) error {
 	return &Error{Reason: err.Error()}
 }
 
+// Line returns the line of the member that the pointer names, or of its nearest
+// ancestor that has one; 0 when none has.
+func (d *Document) Line(pointer string) int {
+	for p := pointer; ; {
+		if at, ok := d.lines[p]; ok {
+			return at[0]
+		}
+		i := strings.LastIndexByte(p, '/')
+		if i < 0 {
+			return 0
+		}
+		p = p[:i]
+	}
+}
+
 // Errorf returns an error at the member that the pointer names, or at its
 // nearest ancestor that has a line.
 func (d *Document) Errorf(pointer, format string, args ...any) error {
