@@ -12,28 +12,46 @@ import (
 
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers"
 )
 
 // Suite is the content of one YAML file of cases.
 type Suite struct {
-	Cases []Case `json:"cases"`
+	// Hook is what the cases are about: a module file, relative to the suite, or
+	// builtin:NAME. Without it, the hook in whose folder the suite lies.
+	Hook string `json:"hook,omitzero"`
+	// Tier is as what the hook runs: sandboxed by default. A test proves nothing about
+	// who signed what.
+	Tier  phases.Tier `json:"tier,omitzero"`
+	Cases []Case      `json:"cases"`
+
+	file string // for errors; "" when not known
+	doc  *strictyaml.Document
 }
 
 // Case is one invocation with what is wanted of it. Before holds invocations
 // that come first in the same run, for hooks that keep state or read metadata.
 type Case struct {
-	Name   string         `json:"name"`
-	Note   string         `json:"note,omitzero"`
-	Config jsontext.Value `json:"config,omitzero"` // of the hook's binding
-	Before []Input        `json:"before,omitzero"`
+	Name         string         `json:"name"`
+	Note         string         `json:"note,omitzero"`
+	Config       jsontext.Value `json:"config,omitzero"`       // of the hook's binding
+	Capabilities *[]string      `json:"capabilities,omitzero"` // that the operator allows; absent: all that the hook declares
+	Budget       tiers.Budget   `json:"budget,omitzero"`       // that the operator gives: fuel and memory_mib
+	Recording    string         `json:"recording,omitzero"`    // file relative to the suite, in place of the invocation
+	Number       int            `json:"number,omitzero"`       // of the invocation in the recording; 1 is the first
+	Before       []Input        `json:"before,omitzero"`
+	Stubs        []Stub         `json:"stubs,omitzero"`
 	Input
 	Want Want `json:"want"`
+
+	suite *Suite
+	at    string // pointer into the suite
 }
 
 // Input is an invocation as a case writes it; what is left out has a neutral value.
 type Input struct {
-	Phase    phases.Phase              `json:"phase"`
-	Action   jsontext.Value            `json:"action"`
+	Phase    phases.Phase              `json:"phase,omitzero"`
+	Action   jsontext.Value            `json:"action,omitzero"`
 	Runtime  string                    `json:"runtime,omitzero"` // default "custom"
 	Session  string                    `json:"session,omitzero"` // default "s-1"
 	Agent    string                    `json:"agent,omitzero"`   // default "main"
@@ -57,71 +75,159 @@ type Want struct {
 	Metadata       map[string]jsontext.Value `json:"metadata,omitzero"` // values by key
 	Scopes         *phases.Scopes            `json:"scopes,omitzero"`
 	Contexts       []string                  `json:"contexts,omitzero"` // each is part of one context, in order
-	Effects        []phases.EffectKind       `json:"effects,omitzero"`  // kinds of all effects, in order
+	Effects        []WantEffect              `json:"effects,omitzero"`  // all effects, in order: kinds, or parts of them
 	Reply          string                    `json:"reply_contains,omitzero"`
 	Retry          string                    `json:"retry_contains,omitzero"`
-	Artifacts      []string                  `json:"artifacts,omitzero"` // names, in order
-	Masked         []string                  `json:"masked,omitzero"`    // pointers into the action that the record does not show
-	MaxFuel        int64                     `json:"max_fuel,omitzero"`  // of all turns together
+	Artifacts      []string                  `json:"artifacts,omitzero"`  // names, in order
+	Masked         []string                  `json:"masked,omitzero"`     // pointers into the action that the record does not show
+	MaxFuel        int64                     `json:"max_fuel,omitzero"`   // of all turns together
+	MaxMemory      int64                     `json:"max_memory,omitzero"` // bytes, of the turn that took most
+	Verdict        jsontext.Value            `json:"verdict,omitzero"`    // members that the verdict has, each with at least this in it
+}
+
+// File is where the suite was read from.
+func (s *Suite) File() string { return s.file }
+
+// Line is where the case begins in its suite; 0 when that is not known.
+func (c *Case) Line() int {
+	if c.suite == nil || c.suite.doc == nil {
+		return 0
+	}
+	return c.suite.doc.Line(c.at + "/name")
+}
+
+// errorf is an error at a member of the case.
+func (c *Case) errorf(member, format string, args ...any) error {
+	if c.suite == nil || c.suite.doc == nil {
+		return fmt.Errorf("case %q%s: %s", c.Name, member, fmt.Sprintf(format, args...))
+	}
+	return c.suite.named(c.suite.doc.Errorf(c.at+member, format, args...))
+}
+
+// named puts the file in front of an error.
+func (s *Suite) named(err error) error {
+	if s.file == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", s.file, err)
 }
 
 // ReadSuite decodes a file of cases strictly; errors name the line.
-func ReadSuite(src []byte) (*Suite, error) {
-	s := new(Suite)
+func ReadSuite(src []byte) (*Suite, error) { return readSuite(src, "") }
+
+func readSuite(src []byte, file string) (*Suite, error) {
+	s := &Suite{file: file}
 	doc, err := strictyaml.Parse(src)
 	if err != nil {
-		return nil, err
+		return nil, s.named(err)
 	}
 	if err := doc.Decode(s); err != nil {
-		return nil, err
+		return nil, s.named(err)
 	}
+	s.doc = doc
 	if len(s.Cases) == 0 {
-		return nil, doc.Errorf("/cases", "holds no case")
+		return nil, s.named(doc.Errorf("/cases", "holds no case"))
+	}
+	if s.Tier != "" && s.Tier != phases.Sandboxed && s.Tier != phases.Trusted {
+		return nil, s.named(doc.Errorf("/tier", "must be sandboxed or trusted"))
 	}
 	seen := map[string]bool{}
 	for i := range s.Cases {
 		c := &s.Cases[i]
-		at := fmt.Sprintf("/cases/%d", i)
-		switch {
-		case c.Name == "" || seen[c.Name]:
-			return nil, doc.Errorf(at+"/name", "every case has a name of its own")
-		case !c.Phase.Valid():
-			return nil, doc.Errorf(at+"/phase", "%q is not a phase", string(c.Phase))
+		c.suite, c.at = s, fmt.Sprintf("/cases/%d", i)
+		if c.Name == "" || seen[c.Name] {
+			return nil, c.errorf("/name", "every case has a name of its own")
 		}
 		seen[c.Name] = true
-		switch c.Want.Decision {
-		case phases.Allow, phases.Ask, phases.Block:
-		default:
-			return nil, doc.Errorf(at+"/want/decision", "must be allow, ask or block")
+		if err := c.check(); err != nil {
+			return nil, err
 		}
 	}
 	return s, nil
 }
 
+// check says what is wrong with the case whatever the hook is.
+func (c *Case) check() error {
+	switch c.Want.Decision {
+	case phases.Allow, phases.Ask, phases.Block:
+	default:
+		return c.errorf("/want/decision", "must be allow, ask or block")
+	}
+	switch {
+	case c.Recording != "" && (c.Phase != "" || len(c.Action) > 0 || len(c.Before) > 0):
+		return c.errorf("/recording", "the recording has the invocation: leave phase, action and before out")
+	case c.Recording == "" && c.Number != 0:
+		return c.errorf("/number", "counts the invocations of a recording, and there is none")
+	case c.Number < 0:
+		return c.errorf("/number", "counts from 1")
+	case c.Recording == "" && !c.Phase.Valid():
+		return c.errorf("/phase", "%q is not a phase", string(c.Phase))
+	case c.Budget.DeadlineMS != 0:
+		return c.errorf("/budget/deadline_ms", "tests keep no deadlines, so that they come out the same everywhere; give fuel")
+	case c.Budget.Fuel < 0 || c.Budget.MemoryMiB < 0:
+		return c.errorf("/budget", "must not be negative")
+	case c.Want.MaxFuel < 0 || c.Want.MaxMemory < 0:
+		return c.errorf("/want", "ceilings must not be negative")
+	}
+	for i, in := range c.Before {
+		if !in.Phase.Valid() {
+			return c.errorf(fmt.Sprintf("/before/%d/phase", i), "%q is not a phase", string(in.Phase))
+		}
+		if _, err := in.Invocation(); err != nil {
+			return c.errorf(fmt.Sprintf("/before/%d/action", i), "%v", err)
+		}
+	}
+	if c.Recording == "" {
+		if _, err := c.Invocation(); err != nil {
+			return c.errorf("/action", "%v", err)
+		}
+	}
+	for i := range c.Stubs {
+		if member, text := c.Stubs[i].check(); text != "" {
+			return c.errorf(fmt.Sprintf("/stubs/%d%s", i, member), "%s", text)
+		}
+	}
+	return c.contradiction()
+}
+
 // ReadSuites reads every *.yaml file of a directory, in order of their names.
 // A directory without a case is an error: it would prove nothing.
 func ReadSuites(dir string) ([]Case, error) {
+	suites, err := readDir(dir)
+	var cases []Case
+	for _, s := range suites {
+		cases = append(cases, s.Cases...)
+	}
+	return cases, err
+}
+
+func readDir(dir string) ([]*Suite, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
 		return nil, err
 	}
 	sort.Strings(files)
-	var cases []Case
+	var out []*Suite
 	for _, f := range files {
-		src, err := os.ReadFile(f)
+		s, err := ReadSuiteFile(f)
 		if err != nil {
 			return nil, err
 		}
-		s, err := ReadSuite(src)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Base(f), err)
-		}
-		cases = append(cases, s.Cases...)
+		out = append(out, s)
 	}
-	if len(cases) == 0 {
+	if len(out) == 0 {
 		return nil, fmt.Errorf("%s holds no cases", dir)
 	}
-	return cases, nil
+	return out, nil
+}
+
+// ReadSuiteFile reads one file of cases; errors name the file and the line.
+func ReadSuiteFile(path string) (*Suite, error) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return readSuite(src, path)
 }
 
 // Invocation returns the input as an invocation, checked like one from outside.

@@ -21,7 +21,11 @@ func TestExampleHooks(t *testing.T) {
 	if len(dirs) < 12 {
 		t.Fatalf("only %d example hooks were found", len(dirs))
 	}
-	state := t.TempDir() // one for all: compiled code is kept between cases
+	e, err := harness.OpenEngine(harness.EngineOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
 	for _, d := range dirs {
 		dir := filepath.Dir(d)
 		name := filepath.Base(dir)
@@ -42,15 +46,15 @@ func TestExampleHooks(t *testing.T) {
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			r := harness.Runner{Module: module, Name: name, Dir: state}
-			for _, c := range cases {
-				t.Run(c.Name, func(t *testing.T) {
-					res, err := r.Run(t.Context(), c)
+			h := e.Hook(name, module)
+			for i := range cases {
+				t.Run(cases[i].Name, func(t *testing.T) {
+					res, err := h.Run(t.Context(), &cases[i])
 					if err != nil {
 						t.Fatal(err)
 					}
-					for _, f := range res.Faults {
-						t.Error(f)
+					for _, d := range res.Differences {
+						t.Error(d)
 					}
 				})
 			}

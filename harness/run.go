@@ -2,61 +2,237 @@ package harness
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"sync"
+	"time"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/redact"
+	"github.com/belay-hooks/belay/internal/store/memory"
+	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Result is what one case came to.
-type Result struct {
-	Case    string
-	Verdict phases.Verdict // of the case's own invocation
-	Faults  []string       // differences from what is wanted; empty means passed
+// EngineOptions are what an Engine is made of. The zero value works.
+type EngineOptions struct {
+	// Dir is a state directory whose cache of compiled code is used, and nothing else
+	// of it. "" compiles anew.
+	Dir string
+	// Cover counts which parts of the hooks ran; see Hook.Coverage.
+	Cover  bool
+	Logger *slog.Logger // gets the kernel's log; nil discards it
 }
 
-// Runner runs the cases of one hook.
-type Runner struct {
-	Module []byte // the module file
-	Name   string // of the binding
-	// Dir is a state directory of the runner's own. It holds keys and compiled
-	// code, so that a module is compiled once for many cases; events stay in memory.
-	Dir string
-	// Logger gets the kernel's log; nil discards it.
-	Logger *slog.Logger
+// Engine runs cases: one for all of them, so that a module is compiled once. Hooks of
+// one Engine may be used at the same time.
+type Engine struct {
+	bench  *belay.Bench
+	redact *redact.Redactor
+	o      EngineOptions
+}
+
+// OpenEngine returns an engine, to be closed after everything that was loaded on it.
+func OpenEngine(o EngineOptions) (*Engine, error) {
+	key := make([]byte, 32)
+	rand.Read(key) // never fails: the runtime ends the process instead
+	red, err := redact.New(redact.Config{Key: key})
+	if err != nil {
+		return nil, err
+	}
+	bench, err := belay.OpenBench(belay.BenchOptions{Dir: o.Dir, Cover: o.Cover, Logger: o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{bench: bench, redact: red, o: o}, nil
+}
+
+// Close releases the modules.
+func (e *Engine) Close() error { return e.bench.Close() }
+
+// Hook is a module that cases are run on. It is safe for concurrent use.
+type Hook struct {
+	engine *Engine
+	name   string
+	module []byte
+
+	mu     sync.Mutex
+	loaded map[string]loaded // by what it was given
+}
+
+type loaded struct {
+	hook *kernel.Loaded
+	err  error
+}
+
+// Hook takes a module file. name is of its binding; "" means that of its manifest.
+func (e *Engine) Hook(name string, module []byte) *Hook {
+	if name == "" {
+		name, _ = e.bench.NameOf(module)
+	}
+	if name == "" {
+		name = "hook"
+	}
+	return &Hook{engine: e, name: name, module: module, loaded: map[string]loaded{}}
+}
+
+// Digest is sha256:<hex> of the module file.
+func (h *Hook) Digest() string { return belay.DigestOf(h.module) }
+
+// load loads the module with what a case gives it, once for each such set.
+func (h *Hook) load(ctx context.Context, b belay.BenchHook) (*kernel.Loaded, error) {
+	key := fmt.Sprintf("%s\x00%s\x00%d\x00%q %t", b.Config, b.Tier, b.MemoryMiB, b.Allowed, b.Allowed == nil)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l, ok := h.loaded[key]
+	if !ok {
+		l.hook, l.err = h.engine.bench.Load(ctx, b)
+		h.loaded[key] = l
+	}
+	return l.hook, l.err
+}
+
+// Result is what one case came to.
+type Result struct {
+	Case        string
+	Line        int            // of the case in its suite
+	Verdict     phases.Verdict // of the case's own invocation
+	Differences []Difference   // from what is wanted; empty means passed
+}
+
+// Passed reports whether everything was as wanted.
+func (r *Result) Passed() bool { return len(r.Differences) == 0 }
+
+// Check says whether the case can be fulfilled by this hook at all, without running
+// it: the error names the expectation that cannot.
+func (h *Hook) Check(ctx context.Context, c *Case) error {
+	p, err := c.plan(h)
+	if err != nil {
+		return err
+	}
+	return h.check(ctx, c, p)
+}
+
+func (h *Hook) check(ctx context.Context, c *Case, p *plan) error {
+	l, err := h.load(ctx, p.hook)
+	if err != nil {
+		if c.Want.Kind == phases.KindLoad {
+			return nil // that is what the case is about
+		}
+		return c.errorf("", "the hook cannot be loaded: %v", err)
+	}
+	if err := c.illegal(p.inv.Phase); err != nil {
+		return err
+	}
+	return c.reachable(l, p.inv.Phase)
 }
 
 // Run runs one case on a kernel and a store of its own. The error says that the
-// case could not be run at all; a case that did not pass has Faults.
-func (r *Runner) Run(ctx context.Context, c Case) (Result, error) {
-	res := Result{Case: c.Name}
-	host, err := belay.Open(ctx, r.Dir, belay.Options{
-		Hooks:       []belay.AdHocHook{{Name: r.Name, Module: r.Module, Config: c.Config}},
-		SlowCompile: true,
-		InMemory:    true,
-		Logger:      r.Logger,
-	})
+// case could not be run at all; a case that did not pass has Differences.
+func (h *Hook) Run(ctx context.Context, c *Case) (Result, error) {
+	res := Result{Case: c.Name, Line: c.Line()}
+	p, err := c.plan(h)
 	if err != nil {
 		return res, err
 	}
-	defer host.Close()
-	for i, in := range c.Before {
-		inv, err := in.Invocation()
-		if err != nil {
-			return res, fmt.Errorf("before %d: %w", i+1, err)
-		}
-		if v, err := host.Invoke(ctx, inv); v.Decision == "" {
-			return res, fmt.Errorf("before %d: %w", i+1, err)
-		}
-	}
-	inv, err := c.Invocation()
-	if err != nil {
+	if err := h.check(ctx, c, p); err != nil {
 		return res, err
 	}
-	if res.Verdict, err = host.Invoke(ctx, inv); res.Verdict.Decision == "" {
+	if res.Verdict, err = h.invoke(ctx, c, p); err != nil {
 		return res, err
 	}
-	res.Faults = c.Want.Check(res.Verdict)
+	res.Differences = append(c.Want.Check(res.Verdict), p.answers.unused(c)...)
 	return res, nil
 }
+
+// invoke runs the invocations of a case and returns the verdict of the last.
+func (h *Hook) invoke(ctx context.Context, c *Case, p *plan) (v phases.Verdict, err error) {
+	store := memory.New()
+	rig := &caseRig{hook: h, plan: p}
+	if err := p.prepare(ctx, store); err != nil {
+		return v, c.errorf("", "its state cannot be set up: %v", err)
+	}
+	cfg := &kernel.Config{Revision: "test", ChainBudget: endless, Bindings: []kernel.BindingSpec{{
+		Name: p.hook.Name, Module: "test", Config: p.hook.Config, Allowed: p.hook.Allowed, Budget: c.Budget,
+	}}}
+	k, err := kernel.Open(ctx, cfg, kernel.Options{
+		Store: store, Loader: rig, Redactor: covering{h.engine.redact}, Clock: rig, NewID: rig.id, Files: p.answers, Home: "/home/dev",
+		Sequential: true, LeaseKey: make([]byte, 32), Boot: rig, Logger: h.engine.o.Logger,
+	})
+	if err != nil {
+		return v, c.errorf("", "%v", err)
+	}
+	defer func() { _ = k.Close() }() // nothing is left to be closed
+	for i, in := range append(p.before, p.inv) {
+		rig.at = in.Time
+		o := p.options
+		seed := p.seed
+		seed[0] += byte(len(p.before) - i)
+		o.Seed = &seed
+		if v, err = k.InvokeWith(ctx, in, o); v.Decision == "" {
+			return v, c.errorf("", "%v", err)
+		}
+	}
+	return v, ctx.Err()
+}
+
+// endless stands for the chain's time, which a test ignores: fuel bounds a turn.
+const endless = 365 * 24 * time.Hour
+
+// caseRig stands between the kernel of one case and the hook.
+type caseRig struct {
+	hook *Hook
+	plan *plan
+	at   time.Time // of the invocation that is running
+	ids  int
+}
+
+// Load implements kernel.Loader.
+func (r *caseRig) Load(ctx context.Context, _ kernel.BindingSpec) (*kernel.Loaded, error) {
+	l, err := r.hook.load(ctx, r.plan.hook)
+	if err != nil {
+		return nil, err
+	}
+	out := *l
+	out.Hook = stubbedHook{l.Hook, r.plan.answers}
+	return &out, nil
+}
+
+// Now implements kernel.Clock: it stands still at the invocation's time.
+func (r *caseRig) Now() time.Time { return r.at }
+
+// Boot implements kernel.BootClock: there is none.
+func (r *caseRig) Boot() (string, time.Duration) { return "", 0 }
+
+// id counts, so that a case has the same ids every time.
+func (r *caseRig) id(time.Time) string {
+	r.ids++
+	return fmt.Sprintf("00000000-0000-7000-8000-%012x", r.ids)
+}
+
+// stubbedHook runs the module with the case's answers in place of the host's.
+type stubbedHook struct {
+	inner   kernel.Hook
+	answers *answers
+}
+
+// Run implements kernel.Hook.
+func (s stubbedHook) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error) {
+	t.Session = s.answers.attach(t.Session)
+	t.Timeout = -1
+	return s.inner.Run(ctx, t)
+}
+
+// covering is the detector as a kernel's Redactor.
+type covering struct{ *redact.Redactor }
+
+// Text implements kernel.Redactor.
+func (c covering) Text(s string) (string, error) {
+	covered, _ := c.Redactor.Text(s)
+	return covered, nil
+}
+
+// seedOf makes the same random bytes for the same case every time.
+func seedOf(name string) [32]byte { return sha256.Sum256([]byte("belay test\x00" + name)) }

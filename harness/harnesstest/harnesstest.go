@@ -98,32 +98,45 @@ func open(dir string) (*directory, error) {
 }
 
 func (d *directory) cases(t *testing.T) {
-	if d.hook == nil {
-		t.Fatalf("cases are of one hook, and here are %d modules", len(d.modules))
-	}
-	r := harness.Runner{Module: d.hook, Name: d.name, Dir: t.TempDir()}
-	if err := os.Chmod(r.Dir, 0o700); err != nil {
+	e, err := harness.OpenEngine(harness.EngineOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = e.Close() }()
+	where := harness.Locator{WorkDir: t.TempDir()}
 	for _, path := range d.suites {
-		src, err := os.ReadFile(path)
+		suite, err := harness.ReadSuiteFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		suite, err := harness.ReadSuite(src)
-		if err != nil {
-			t.Fatalf("%s: %v", filepath.Base(path), err)
+		name, module := d.name, d.hook
+		if suite.Hook != "" {
+			m, err := where.Module(t.Context(), suite)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name, module = m.Name, m.File
 		}
-		for _, c := range suite.Cases {
-			t.Run(c.Name, func(t *testing.T) {
-				res, err := r.Run(t.Context(), c)
-				if err != nil {
-					t.Fatal(err)
+		if module == nil {
+			t.Fatalf("cases are of one hook, and here are %d modules", len(d.modules))
+		}
+		res, err := e.Hook(name, module).RunSuite(t.Context(), suite, harness.SuiteOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range res.Cases {
+			c := &res.Cases[i]
+			t.Run(c.Case, func(t *testing.T) {
+				if c.Err != nil {
+					t.Fatal(c.Err)
 				}
-				for _, f := range res.Faults {
-					t.Error(f)
+				for _, diff := range append(slices.Clone(c.Differences), c.Golden...) {
+					t.Errorf("%s:%d: %s", path, c.Line, diff)
 				}
 			})
+		}
+		for _, left := range res.Left {
+			t.Errorf("%s: the golden has a case %q, the suite has not", path, left)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func TestInner(t *testing.T) {
 func TestRunFails(t *testing.T) {
 	for dir, wants := range map[string][]string{
 		"testdata/other":  {"--- FAIL: TestInner/session.rec", "invocation 1 (pre_tool exec): decision decision", "is:  allow"},
-		"testdata/broken": {"--- FAIL: TestInner/cases/wishful", "decision is block, want allow", "--- FAIL: TestInner/session.rec", "session.rec:3: the recording was changed"},
+		"testdata/broken": {"--- FAIL: TestInner/cases/wishful", "decision: want allow, got block", "--- FAIL: TestInner/session.rec", "session.rec:3: the recording was changed"},
 		"testdata":        {"holds neither cases nor recordings"},
 		"testdata/none":   {"no such file"},
 	} {

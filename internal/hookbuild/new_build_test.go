@@ -27,14 +27,19 @@ func TestNewHooksBuildAndRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			runner := harness.Runner{Module: module, Name: "guard", Dir: t.TempDir()}
-			for _, c := range cases {
-				res, err := runner.Run(t.Context(), c)
+			e, err := harness.OpenEngine(harness.EngineOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			h := e.Hook("guard", module)
+			for i := range cases {
+				res, err := h.Run(t.Context(), &cases[i])
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, f := range res.Faults {
-					t.Errorf("%s: %s", c.Name, f)
+				for _, d := range res.Differences {
+					t.Errorf("%s: %s", res.Case, d)
 				}
 			}
 			if lang == "go" || testing.Short() {

@@ -153,19 +153,19 @@ func (b *builder) behaves(ctx context.Context, dir, file, locked string, m hookb
 	if err != nil {
 		return false, err
 	}
-	state, err := os.MkdirTemp("", "belay-cases-")
+	e, err := harness.OpenEngine(harness.EngineOptions{})
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = os.RemoveAll(state) }()
-	r := harness.Runner{Module: module, Name: m.Name, Dir: state}
-	for _, c := range cases {
-		res, err := r.Run(ctx, c)
+	defer func() { _ = e.Close() }()
+	h := e.Hook(m.Name, module)
+	for i := range cases {
+		res, err := h.Run(ctx, &cases[i])
 		if err != nil {
 			return different, err
 		}
-		for _, f := range res.Faults {
-			fmt.Printf("%s: %s: %s\n", m.Name, c.Name, f)
+		for _, d := range res.Differences {
+			fmt.Printf("%s: %s: %s\n", m.Name, res.Case, d)
 			different = true
 		}
 	}

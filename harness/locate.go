@@ -1,0 +1,233 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/hookbuild"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// casesDir is the folder of suites in the folder of a hook.
+const casesDir = "cases"
+
+// FindSuites returns the files of cases that arguments of `belay test` mean, sorted
+// within each argument: a file, a hook's folder, a folder of suites, or DIR/... for
+// every hook's folder below DIR. Without holds folders of hooks that have no cases.
+func FindSuites(args []string) (files, without []string, err error) {
+	for _, a := range args {
+		root, all := strings.CutSuffix(filepath.ToSlash(a), "/...")
+		if a == "..." {
+			root, all = ".", true
+		}
+		var more, none []string
+		switch {
+		case all:
+			more, none, err = findBelow(filepath.FromSlash(root))
+		default:
+			more, err = findIn(a)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		files, without = append(files, more...), append(without, none...)
+	}
+	return files, without, nil
+}
+
+func findIn(a string) ([]string, error) {
+	st, err := os.Stat(a)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a, errors.Unwrap(err))
+	}
+	if !st.IsDir() {
+		return []string{a}, nil
+	}
+	for _, dir := range []string{filepath.Join(a, casesDir), a} {
+		files, err := yamlFiles(dir)
+		if err != nil || len(files) > 0 {
+			return files, err
+		}
+	}
+	return nil, fmt.Errorf("%s holds no cases; they stand in %s as YAML", a, filepath.Join(a, casesDir))
+}
+
+// yamlFiles are the suites of a folder: its YAML files but for a manifest.
+func yamlFiles(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var out []string
+	for _, e := range entries {
+		if n := e.Name(); !e.IsDir() && strings.HasSuffix(n, ".yaml") && n != hookbuild.ManifestFile && !strings.HasPrefix(n, ".") {
+			out = append(out, filepath.Join(dir, n))
+		}
+	}
+	return out, err
+}
+
+func findBelow(root string) (files, without []string, err error) {
+	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		name := d.Name()
+		if p != root && (strings.HasPrefix(name, ".") || slices.Contains([]string{"target", "build", "node_modules", "sdk"}, name)) {
+			return fs.SkipDir
+		}
+		if name == casesDir {
+			found, err := yamlFiles(p)
+			files = append(files, found...)
+			return err
+		}
+		if isHook(p) {
+			if found, err := yamlFiles(filepath.Join(p, casesDir)); err != nil {
+				return err
+			} else if len(found) == 0 {
+				without = append(without, p)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(files) == 0 {
+		return nil, nil, fmt.Errorf("there are no cases below %s; they stand in HOOK/%s as YAML", root, casesDir)
+	}
+	return files, without, nil
+}
+
+// isHook reports whether a folder has a hook's manifest.
+func isHook(dir string) bool {
+	src, err := os.ReadFile(filepath.Join(dir, hookbuild.ManifestFile))
+	if err != nil {
+		return false
+	}
+	_, err = tiers.ParseManifestSource(src)
+	return err == nil
+}
+
+// Module is a module file that suites are about.
+type Module struct {
+	Name   string // of the hook, as far as its place tells; "" means that of its manifest
+	File   []byte
+	Path   string // of the file; "" when it was built or comes with belay
+	Source string // folder of its source; "" when that is not known
+}
+
+// Locator finds the modules that suites are about. It is used by one goroutine.
+type Locator struct {
+	// Build builds hooks from their source also when a module lies beside it.
+	Build bool
+	// Debug builds with debug information, so that coverage knows lines.
+	Debug bool
+	// WorkDir is where modules are built that are not there: nothing is written beside
+	// a hook's source.
+	WorkDir string
+
+	builtin *builtin.Set
+	built   map[string]*Module
+}
+
+// Module returns what the suite is about.
+func (l *Locator) Module(ctx context.Context, s *Suite) (*Module, error) {
+	switch {
+	case strings.HasPrefix(s.Hook, "builtin:"):
+		return l.own(s)
+	case s.Hook != "":
+		p := filepath.Join(filepath.Dir(s.file), filepath.FromSlash(s.Hook))
+		if filepath.IsAbs(s.Hook) {
+			p = s.Hook
+		}
+		file, err := os.ReadFile(p)
+		if err != nil {
+			return nil, s.named(s.doc.Errorf("/hook", "%s: %v", s.Hook, errors.Unwrap(err)))
+		}
+		name := strings.TrimSuffix(filepath.Base(p), ".wasm")
+		return &Module{Name: name, File: file, Path: p}, nil
+	}
+	dir := filepath.Dir(s.file)
+	if abs, err := filepath.Abs(dir); err == nil && filepath.Base(abs) == casesDir {
+		if dir == "." {
+			dir = ".." // it was started in there
+		} else {
+			dir = filepath.Dir(dir)
+		}
+	}
+	return l.folder(ctx, s, dir)
+}
+
+func (l *Locator) own(s *Suite) (*Module, error) {
+	if l.builtin == nil {
+		set, err := builtin.Load()
+		if err != nil {
+			return nil, err
+		}
+		l.builtin = set
+	}
+	name := strings.TrimPrefix(s.Hook, "builtin:")
+	h, err := l.builtin.Get(name)
+	if err != nil {
+		return nil, s.named(s.doc.Errorf("/hook", "%v", err))
+	}
+	return &Module{Name: name, File: h.Module}, nil
+}
+
+// folder finds the module in a hook's folder, or builds it.
+func (l *Locator) folder(ctx context.Context, s *Suite, dir string) (*Module, error) {
+	src, err := os.ReadFile(filepath.Join(dir, hookbuild.ManifestFile))
+	if err != nil {
+		return nil, s.named(s.doc.Errorf("", "which hook is it about? %s has no %s; say it with `hook: FILE.wasm` or `hook: builtin:NAME`", dir, hookbuild.ManifestFile))
+	}
+	m, err := tiers.ParseManifestSource(src)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, hookbuild.ManifestFile), err)
+	}
+	p := filepath.Join(dir, path.Base(m.Name)+".wasm")
+	if !l.Build {
+		file, err := os.ReadFile(p)
+		if err == nil {
+			return &Module{Name: m.Name, File: file, Path: p, Source: dir}, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return l.build(ctx, m.Name, dir)
+}
+
+func (l *Locator) build(ctx context.Context, name, dir string) (*Module, error) {
+	if m := l.built[dir]; m != nil {
+		return m, nil
+	}
+	work, err := os.MkdirTemp(l.WorkDir, "hook-")
+	if err != nil {
+		return nil, err
+	}
+	r, err := hookbuild.Build(ctx, dir, hookbuild.Options{Output: filepath.Join(work, "hook.wasm"), WorkDir: work, Debug: l.Debug})
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be built: %w", dir, err)
+	}
+	file, err := os.ReadFile(r.Path)
+	if err != nil {
+		return nil, err
+	}
+	if l.built == nil {
+		l.built = map[string]*Module{}
+	}
+	l.built[dir] = &Module{Name: name, File: file, Source: dir}
+	return l.built[dir], nil
+}
+
+// Forget drops what was built, so that it is built again.
+func (l *Locator) Forget() { l.built = nil }

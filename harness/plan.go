@@ -1,0 +1,214 @@
+package harness
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// plan is a case made ready to run.
+type plan struct {
+	hook    belay.BenchHook
+	before  []phases.Invocation
+	inv     phases.Invocation
+	options kernel.InvokeOptions
+	seed    [32]byte
+	answers *answers
+	state   map[string][]byte
+	carried *kernel.RunState // nil: nothing
+}
+
+// plan makes a case ready.
+func (c *Case) plan(h *Hook) (*plan, error) {
+	p := &plan{
+		hook: belay.BenchHook{Name: h.name, Module: h.module, Tier: phases.Sandboxed, Config: c.Config, MemoryMiB: c.Budget.MemoryMiB},
+		seed: seedOf(c.Name), answers: newAnswers(c.Stubs), state: map[string][]byte{},
+	}
+	if c.suite != nil {
+		p.hook.Tier = cmp.Or(c.suite.Tier, phases.Sandboxed)
+	}
+	if c.Capabilities != nil {
+		p.hook.Allowed = append([]string{}, *c.Capabilities...)
+	}
+	var err error
+	if c.Recording != "" {
+		if err := c.fromRecording(p, h); err != nil {
+			return nil, err
+		}
+	} else if p.inv, err = c.Invocation(); err != nil {
+		return nil, c.errorf("/action", "%v", err)
+	}
+	for i, in := range c.Before {
+		inv, err := in.Invocation()
+		if err != nil {
+			return nil, c.errorf(fmt.Sprintf("/before/%d", i), "%v", err)
+		}
+		p.before = append(p.before, inv)
+	}
+	for i := range c.Stubs {
+		if s := &c.Stubs[i]; s.Call == callState && len(s.Reply) > 0 {
+			p.state[s.key()] = s.value()
+		}
+	}
+	return p, nil
+}
+
+// prepare writes what the hook finds when the case begins.
+func (p *plan) prepare(ctx context.Context, store kernel.Store) error {
+	b := kernel.Batch{Now: p.inv.Time}
+	for _, k := range sortedKeys(p.state) {
+		b.StateWrites = append(b.StateWrites, kernel.StateWrite{Namespace: p.hook.Name, Key: k, Value: p.state[k]})
+	}
+	if p.carried != nil {
+		b.Run = &kernel.RunWrite{Key: p.inv.RunKey(), Metadata: p.carried.Metadata, Retries: p.carried.Retries}
+	}
+	if len(b.StateWrites) == 0 && b.Run == nil {
+		return nil
+	}
+	_, err := store.Commit(ctx, b)
+	return err
+}
+
+// fromRecording takes invocation, configuration and the host's answers from a
+// recording, and what was carried along its run.
+func (c *Case) fromRecording(p *plan, h *Hook) error {
+	path := c.Recording
+	if c.suite != nil && !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(c.suite.file), path)
+	}
+	run, chain, err := readRun(path, c.Recording, max(c.Number, 1))
+	if err != nil {
+		return c.errorf("/recording", "%v", err)
+	}
+	if p.inv, err = phases.DecodeInvocation(run.Invocation); err != nil {
+		return c.errorf("/recording", "the invocation is not valid: %v", err)
+	}
+	o := run.Options
+	p.options = kernel.InvokeOptions{Unblockable: o.Unblockable, Delegated: o.Delegated, ScopesLost: o.ScopesLost, OnBehalf: o.OnBehalf, ParentScopes: o.ParentScopes}
+	if run.Seed != "" {
+		seed, err := hex.DecodeString(run.Seed)
+		if err != nil || len(seed) != len(p.seed) {
+			return c.errorf("/recording", "its seed is not valid")
+		}
+		copy(p.seed[:], seed)
+	}
+	carried := run.Carried.RunState()
+	if len(carried.Metadata)+len(carried.Retries) > 0 {
+		p.carried = &carried
+	}
+	b, err := bindingOf(run, chain, h)
+	if err != nil {
+		return c.errorf("/recording", "%v", err)
+	}
+	if b == nil {
+		return nil
+	}
+	p.hook.Name = b.Name
+	if len(p.hook.Config) == 0 {
+		p.hook.Config = jsontext.Value(b.Config)
+	}
+	for i := range run.Turns {
+		if t := &run.Turns[i]; t.Binding == b.Name {
+			p.takeTurn(t)
+		}
+	}
+	return nil
+}
+
+// takeTurn takes what a recorded turn was answered.
+func (p *plan) takeTurn(t *recording.Turn) {
+	p.answers.record(t.Answers)
+	for i := range t.Answers {
+		if a := &t.Answers[i]; a.Port == hostcalls.PortState && a.Version != 0 {
+			if key := string(a.Request.Whole()); p.state[key] == nil {
+				p.state[key] = a.Reply.Whole()
+			}
+		}
+	}
+}
+
+// readRun finds an invocation of a recording. name is how errors call it.
+func readRun(path, name string, number int) (*recording.Run, *recording.Chain, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
+	}
+	defer f.Close()
+	src, sealed := recording.Look(f)
+	if sealed != recording.Plain {
+		return nil, nil, fmt.Errorf("%s is sealed: tests read recordings that everybody may read", name)
+	}
+	r, err := recording.NewReader(src, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Header().Redacted {
+		return nil, nil, fmt.Errorf("%s was made from stored events: it holds no inputs", name)
+	}
+	for n := 1; ; n++ {
+		run, chain, err := r.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, nil, fmt.Errorf("%s holds %d invocations, not %d", name, n-1, number)
+		case err != nil:
+			return nil, nil, err
+		case n == number:
+			return run, chain, nil
+		}
+	}
+}
+
+// bindingOf finds the hook in a recorded configuration: by its module, its name, or
+// because it is the only one that ran. nil: it was not there.
+func bindingOf(run *recording.Run, chain *recording.Chain, h *Hook) (*recording.Binding, error) {
+	if chain == nil {
+		return nil, nil
+	}
+	digest := h.Digest()
+	for _, is := range []func(*recording.Binding) bool{
+		func(b *recording.Binding) bool { return b.Digest == digest },
+		func(b *recording.Binding) bool { return b.Name == h.name },
+	} {
+		var found []*recording.Binding
+		for i := range chain.Bindings {
+			if is(&chain.Bindings[i]) {
+				found = append(found, &chain.Bindings[i])
+			}
+		}
+		if len(found) > 1 {
+			return nil, fmt.Errorf("the hook is bound there as %s and as %s", found[0].Name, found[1].Name)
+		}
+		if len(found) == 1 {
+			return found[0], nil
+		}
+	}
+	var ran []string
+	for _, t := range run.Turns {
+		if !slices.Contains(ran, t.Binding) {
+			ran = append(ran, t.Binding)
+		}
+	}
+	if len(ran) == 1 {
+		for i := range chain.Bindings {
+			if chain.Bindings[i].Name == ran[0] {
+				return &chain.Bindings[i], nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("no hook of that module or called %s ran there: %s did", h.name, strings.Join(ran, ", "))
+}

@@ -1,0 +1,216 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// answers is the host's side of one case: what stubs say, and how often each was
+// used. It is used by one goroutine.
+type answers struct {
+	stubs   []Stub
+	used    []int
+	taken   int               // stubs up to here were written by the author; the rest is of a recording
+	files   stubFiles         // of path_resolve
+	known   map[string]string // readlink answers of a recording, by path: the target, or "?" and a state
+	unasked []Difference      // requests that no stub fits
+}
+
+func newAnswers(stubs []Stub) *answers {
+	a := &answers{stubs: slices.Clone(stubs), used: make([]int, len(stubs)), taken: len(stubs)}
+	for i := range stubs {
+		if stubs[i].Call == callPath {
+			f, _ := stubs[i].files() // checked when the suite was read
+			if a.files.Links == nil {
+				a.files.Links = map[string]string{}
+			}
+			for p, t := range f.Links {
+				a.files.Links[p] = t
+			}
+			a.files.Absent = append(a.files.Absent, f.Absent...)
+		}
+	}
+	return a
+}
+
+// record adds what a recorded turn was answered, each answer once and only when no
+// stub of the case fits.
+func (a *answers) record(list []recording.Answer) {
+	for i := range list {
+		r := &list[i]
+		switch {
+		case r.Port == hostcalls.PortReadlink:
+			if a.known == nil {
+				a.known = map[string]string{}
+			}
+			a.known[string(r.Request.Whole())] = string(r.Reply.Whole())
+			if r.Error != "" {
+				a.known[string(r.Request.Whole())] = "?" + r.Error
+			}
+		case ported(r.Port):
+			s := Stub{Call: r.Port, Request: jsontext.Value(r.Request.Whole()), Times: 1}
+			if r.Reply != nil {
+				s.Reply = jsontext.Value(r.Reply.Whole())
+			}
+			if r.Errno != 0 {
+				s.Errno = strings.ReplaceAll(hostcalls.Errno(r.Errno).String(), " ", "_")
+			}
+			a.stubs, a.used = append(a.stubs, s), append(a.used, 0)
+		}
+	}
+}
+
+// has reports whether there is a stub for the call at all.
+func (a *answers) has(call string) bool {
+	return slices.ContainsFunc(a.stubs, func(s Stub) bool { return s.Call == call })
+}
+
+// attach puts the stubs in place of the host's own ports. Calls without a stub are
+// answered by the kernel, as in a belay that has nothing connected.
+func (a *answers) attach(cfg hostcalls.SessionConfig) hostcalls.SessionConfig {
+	for i := range a.stubs {
+		switch s := &a.stubs[i]; s.Call {
+		case callTime:
+			cfg.Time, _ = s.time()
+		case callRand:
+			cfg.Random, _ = s.bytes()
+		case callState:
+			if errnoOf(s.Errno) == hostcalls.Unavailable {
+				cfg.State = nil
+			}
+		}
+	}
+	if a.has(callTool) {
+		cfg.Tools = a
+	}
+	if a.has(callHTTP) {
+		cfg.HTTP = a
+	}
+	cfg.Leases = stubLeases{a, cfg.Leases}
+	cfg.Tap = a
+	return cfg
+}
+
+// Called implements hostcalls.Tap: it sees the use of stubs that the host itself
+// answers from.
+func (a *answers) Called(c *hostcalls.Call, args *hostcalls.Args, _ hostcalls.Result, _ []byte, _ error) {
+	for i := range a.stubs {
+		s := &a.stubs[i]
+		switch {
+		case s.Call != c.Name || ported(s.Call):
+		case s.Call == callState && len(s.Request) > 0 && s.key() != string(args.In[0]):
+		default:
+			a.used[i]++
+		}
+	}
+}
+
+// answer finds the stub for a request.
+func (a *answers) answer(call string, request jsontext.Value) (jsontext.Value, error) {
+	for i := range a.stubs {
+		s := &a.stubs[i]
+		if s.Call != call || s.Times > 0 && a.used[i] >= s.Times || len(s.Request) > 0 && !subset(s.Request, request) {
+			continue
+		}
+		a.used[i]++
+		if e := errnoOf(s.Errno); e != 0 {
+			return nil, &hostcalls.Refusal{Errno: e, Reply: s.Reply}
+		}
+		return s.Reply, nil
+	}
+	a.unasked = append(a.unasked, Difference{What: "stubs", Want: "a stub that fits", Got: phases.SafeLine(call+" "+string(request), 300)})
+	return nil, hostcalls.Unavailable
+}
+
+// RunTool implements hostcalls.ToolRunner.
+func (a *answers) RunTool(_ context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
+	return a.answer(callTool, request)
+}
+
+// DoHTTP implements hostcalls.HTTPDoer.
+func (a *answers) DoHTTP(_ context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
+	return a.answer(callHTTP, request)
+}
+
+// Readlink implements hostcalls.FileSystem.
+func (a *answers) Readlink(_ context.Context, path string) (string, error) {
+	if target, ok := a.files.Links[path]; ok {
+		return target, nil
+	}
+	if slices.Contains(a.files.Absent, path) {
+		return "", fs.ErrNotExist
+	}
+	if known, ok := a.known[path]; ok {
+		if state, wrong := strings.CutPrefix(known, "?"); wrong {
+			return "", hostcalls.FileError(state)
+		}
+		return known, nil
+	}
+	return "", hostcalls.ErrNotLink
+}
+
+// unused lists the stubs that were not used as often as they say.
+func (a *answers) unused(c *Case) []Difference {
+	out := a.unasked
+	for i := range a.stubs[:a.taken] {
+		s, n := &a.stubs[i], a.used[i]
+		if n > 0 && (s.Times == 0 || n == s.Times) {
+			continue
+		}
+		want := "a stub that is used"
+		if s.Times > 0 {
+			want = fmt.Sprintf("used %d times", s.Times)
+		}
+		d := Difference{What: fmt.Sprintf("stubs/%d %s", i, s.Call), Want: want, Got: fmt.Sprintf("used %d times", n)}
+		if c.suite != nil && c.suite.doc != nil {
+			d.Line = c.suite.doc.Line(fmt.Sprintf("%s/stubs/%d", c.at, i))
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// stubLeases answers the lease calls that have a stub and leaves the others to the
+// kernel's own ledger.
+type stubLeases struct {
+	a    *answers
+	next hostcalls.LeaseLedger // may be nil
+}
+
+func (l stubLeases) ask(ctx context.Context, call string, own func(hostcalls.LeaseLedger) func(context.Context, phases.Actor, jsontext.Value) (jsontext.Value, error),
+	actor phases.Actor, request jsontext.Value) (jsontext.Value, error) {
+	switch {
+	case l.a.has(call):
+		return l.a.answer(call, request)
+	case l.next == nil:
+		return nil, hostcalls.Unavailable
+	}
+	return own(l.next)(ctx, actor, request)
+}
+
+type leaseCall = func(context.Context, phases.Actor, jsontext.Value) (jsontext.Value, error)
+
+func (l stubLeases) Request(ctx context.Context, by phases.Actor, r jsontext.Value) (jsontext.Value, error) {
+	return l.ask(ctx, "request_lease", func(n hostcalls.LeaseLedger) leaseCall { return n.Request }, by, r)
+}
+
+func (l stubLeases) Check(ctx context.Context, by phases.Actor, r jsontext.Value) (jsontext.Value, error) {
+	return l.ask(ctx, "check_lease", func(n hostcalls.LeaseLedger) leaseCall { return n.Check }, by, r)
+}
+
+func (l stubLeases) Mint(ctx context.Context, by phases.Actor, r jsontext.Value) (jsontext.Value, error) {
+	return l.ask(ctx, "mint_lease", func(n hostcalls.LeaseLedger) leaseCall { return n.Mint }, by, r)
+}
+
+func (l stubLeases) Revoke(ctx context.Context, by phases.Actor, r jsontext.Value) (jsontext.Value, error) {
+	return l.ask(ctx, "revoke_lease", func(n hostcalls.LeaseLedger) leaseCall { return n.Revoke }, by, r)
+}

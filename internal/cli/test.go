@@ -1,0 +1,286 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay/harness"
+)
+
+type testOptions struct {
+	run          string
+	update       bool
+	watch        bool
+	build        bool
+	verbose      bool
+	json         bool
+	junit        string
+	cover        bool
+	coverHTML    string
+	coverProfile string
+
+	filter *regexp.Regexp
+}
+
+func (o *testOptions) covers() bool { return o.cover || o.coverHTML != "" || o.coverProfile != "" }
+
+func (a *App) testCmd() *cobra.Command {
+	var o testOptions
+	cmd := &cobra.Command{
+		Use:   "test DIR…",
+		Short: "Run the cases of hooks in the real sandbox",
+		Long: `test runs suites of cases: YAML files with an invocation, a configuration, what the
+host answers, and what has to come of it. DIR is a hook's folder (its suites stand
+in DIR/cases), a folder of suites, or one suite; DIR/... means every hook below DIR.
+Without DIR it is the folder where you are.
+
+The module is the one that the suite names (hook: FILE.wasm or hook: builtin:NAME),
+else the one in the hook's folder, built when it is not there. Every case has a
+store of its own in memory; nothing is kept, and nothing of a state directory is
+used but compiled code.
+
+Exit status: 0 every case passed, 1 a case failed or a suite is wrong, 2 usage,
+5 everything passed but verdicts differ from their goldens (CASES.golden.json).`,
+		Example: `  belay test                                  the hook in this folder
+  belay test examples-wasm/...                every hook below
+  belay test . --run 'push|pull' -v           some of its cases, one by one
+  belay test . --update                       keep the verdicts as goldens
+  belay test . --watch                        again whenever a file changes
+  belay test . --cover --cover-html cover.html
+  belay test ... --junit results.xml --json`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.test(cmd.Context(), args, &o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.run, "run", "", "only cases whose name matches this regular expression (RE2)")
+	f.BoolVar(&o.update, "update", false, "write the goldens of suites whose cases all pass")
+	f.BoolVar(&o.watch, "watch", false, "run again whenever a suite, a module or a source changes")
+	f.BoolVar(&o.build, "build", false, "build hooks from their source, also those that are built")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "list every case")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.StringVar(&o.junit, "junit", "", "write the results as JUnit XML to `FILE`")
+	f.BoolVar(&o.cover, "cover", false, "say how much of the hooks ran")
+	f.StringVar(&o.coverHTML, "cover-html", "", "write what ran as one HTML page to `FILE`")
+	f.StringVar(&o.coverProfile, "coverprofile", "", "write the lines that ran to `FILE`, as go tool cover reads them")
+	return cmd
+}
+
+func (a *App) test(ctx context.Context, args []string, o *testOptions) error {
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	var err error
+	if o.filter, err = regexp.Compile(o.run); err != nil {
+		return usageError("--run: "+safe(err.Error()), "It is a regular expression as Go and RE2 have them.")
+	}
+	if o.run == "" {
+		o.filter = nil
+	}
+	if o.watch && (o.json || o.update) {
+		return usageError("--watch does not go with --json or --update", "")
+	}
+	work, err := os.MkdirTemp("", "belay-test-")
+	if err != nil {
+		return failureBy(err, "")
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	t := &tester{app: a, o: o, args: args, where: harness.Locator{Build: o.build, Debug: o.covers(), WorkDir: work}}
+	if o.watch {
+		return t.watch(ctx)
+	}
+	return t.once(ctx)
+}
+
+// tester runs suites once or again and again.
+type tester struct {
+	app   *App
+	o     *testOptions
+	args  []string
+	where harness.Locator
+
+	seen []string // files that the last run has read
+}
+
+// suiteRun is one suite with what came of it. err: it could not be run.
+type suiteRun struct {
+	file string
+	res  harness.SuiteResult
+	err  error
+}
+
+// testRun is everything of one run.
+type testRun struct {
+	suites  []suiteRun
+	without []string
+	cover   []*hookCover
+}
+
+func (t *tester) once(ctx context.Context) error {
+	files, without, err := harness.FindSuites(t.args)
+	if err != nil {
+		return failureBy(err, "A suite is a YAML file with `cases:`; `belay hook new` makes a hook with one.")
+	}
+	engine, err := harness.OpenEngine(harness.EngineOptions{Dir: t.app.codeCache(), Cover: t.o.covers()})
+	if err != nil {
+		return failureBy(err, "")
+	}
+	defer func() { _ = engine.Close() }()
+	run := &testRun{without: without}
+	hooks := map[string]*hookCover{}
+	t.seen = slices.Clone(files)
+	for _, f := range files {
+		s := suiteRun{file: f}
+		s.res, s.err = t.suite(ctx, engine, f, hooks)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		run.suites = append(run.suites, s)
+	}
+	for _, k := range sortedCover(hooks) {
+		run.cover = append(run.cover, hooks[k])
+	}
+	return t.report(run)
+}
+
+// suite runs one suite.
+func (t *tester) suite(ctx context.Context, e *harness.Engine, file string, hooks map[string]*hookCover) (harness.SuiteResult, error) {
+	s, err := harness.ReadSuiteFile(file)
+	if err != nil {
+		return harness.SuiteResult{File: file}, err
+	}
+	m, err := t.where.Module(ctx, s)
+	if err != nil {
+		return harness.SuiteResult{File: file}, err
+	}
+	if m.Path != "" {
+		t.seen = append(t.seen, m.Path)
+	} else if m.Source != "" {
+		t.seen = append(t.seen, m.Source)
+	}
+	h := e.Hook(m.Name, m.File)
+	res, err := h.RunSuite(ctx, s, harness.SuiteOptions{Run: t.o.filter, Update: t.o.update})
+	if t.o.covers() {
+		hooks[res.Digest] = &hookCover{name: res.Hook, source: m.Source, hook: h}
+	}
+	return res, err
+}
+
+// report prints and writes everything, and says how the run ended.
+func (t *tester) report(run *testRun) error {
+	a, o := t.app, t.o
+	results := make([]harness.SuiteResult, 0, len(run.suites))
+	for i := range run.suites {
+		results = append(results, asResult(&run.suites[i]))
+	}
+	if err := t.reportCover(run); err != nil {
+		return err
+	}
+	if o.junit != "" {
+		b, err := harness.JUnit(results)
+		if err == nil {
+			err = renameio.WriteFile(o.junit, b, 0o644)
+		}
+		if err != nil {
+			return failureBy(err, "")
+		}
+	}
+	sum := summarise(run)
+	if o.json {
+		if err := a.printJSON(testJSON(run, sum)); err != nil {
+			return failureBy(err, "")
+		}
+		return exitWith(sum.exit())
+	}
+	a.printTest(run, sum, o)
+	if o.filter != nil && sum.Cases == 0 && sum.Errors == 0 {
+		return usageError("no case matches "+safe(o.run), "")
+	}
+	return exitWith(sum.exit())
+}
+
+// asResult is a suite that could not be run as one with a single error.
+func asResult(s *suiteRun) harness.SuiteResult {
+	if s.err == nil {
+		return s.res
+	}
+	r := s.res
+	r.File = s.file
+	if r.Hook == "" {
+		r.Hook = filepath.Base(filepath.Dir(s.file))
+	}
+	c := harness.CaseResult{Err: s.err}
+	c.Case = "the suite"
+	r.Cases = append(slices.Clone(r.Cases), c)
+	return r
+}
+
+// testSummary counts.
+type testSummary struct {
+	Suites  int `json:"suites"`
+	Cases   int `json:"cases"`
+	Passed  int `json:"passed"`
+	Failed  int `json:"failed"`
+	Errors  int `json:"errors"`  // cases and suites that could not be run
+	Golden  int `json:"golden"`  // cases that differ from their goldens
+	Left    int `json:"left"`    // cases of goldens that are no more
+	Updated int `json:"updated"` // goldens written
+}
+
+func summarise(run *testRun) testSummary {
+	s := testSummary{Suites: len(run.suites)}
+	for i := range run.suites {
+		r := &run.suites[i]
+		if r.err != nil {
+			s.Errors++
+		}
+		s.Cases += len(r.res.Cases)
+		s.Passed += r.res.Count("pass")
+		s.Failed += r.res.Count("fail")
+		s.Errors += r.res.Count("error")
+		s.Golden += r.res.Count("golden")
+		s.Left += len(r.res.Left)
+		if r.res.Updated {
+			s.Updated++
+		}
+	}
+	return s
+}
+
+func (s testSummary) exit() int {
+	switch {
+	case s.Failed+s.Errors > 0:
+		return ExitError
+	case s.Golden+s.Left > 0:
+		return ExitDifferences
+	}
+	return ExitOK
+}
+
+// codeCache is the state directory when there is one already: tests make none.
+func (a *App) codeCache() string {
+	dir, err := a.stateDir()
+	if err != nil {
+		return ""
+	}
+	if _, err := os.Stat(filepath.Join(dir, "keys")); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// failed reports whether an error is the status of cases that failed, and not of
+// the command.
+func failed(err error) bool {
+	var e *exitError
+	return errors.As(err, &e) && e.text == ""
+}
+
+func (t *tester) say(format string, args ...any) { fmt.Fprintf(t.app.Out, format, args...) }

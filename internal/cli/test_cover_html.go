@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/belay-hooks/belay/internal/cover"
+)
+
+//go:embed cover.html
+var coverTemplate string
+
+// maxShownFuncs bounds the functions of one hook on the page: a runtime has thousands.
+const maxShownFuncs = 200
+
+type pageHook struct {
+	Name, Regions, Lines string
+	Hit, All             int
+	Funcs                []pageFunc
+	More                 int // functions that are not shown
+	Files                []pageFile
+}
+
+type pageFunc struct {
+	Name     string
+	Hit, All int
+	Percent  int
+}
+
+type pageFile struct {
+	Name, Lines string
+	Rows        []pageRow
+}
+
+type pageRow struct {
+	N           int
+	Class, Text string
+}
+
+// coverPage is what ran as one HTML file without scripts: functions as bars, and the
+// hook's own source with each line coloured. The same coverage gives the same bytes.
+func coverPage(hooks []*hookCover) ([]byte, error) {
+	t, err := template.New("cover").Parse(coverTemplate)
+	if err != nil {
+		return nil, err
+	}
+	var page struct{ Hooks []pageHook }
+	for _, c := range hooks {
+		page.Hooks = append(page.Hooks, c.page())
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, page); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+func (c *hookCover) page() pageHook {
+	all, hit := c.lines()
+	h := pageHook{Name: safe(c.name), Regions: percent(c.profile.Hit, c.profile.Regions), Hit: c.profile.Hit, All: c.profile.Regions, Lines: percent(hit, all)}
+	funcs := slices.Clone(c.profile.Funcs)
+	// Functions that ran in part come first: there is something to be done.
+	slices.SortStableFunc(funcs, func(a, b cover.Func) int { return cmp.Compare(rank(a), rank(b)) })
+	if len(funcs) > maxShownFuncs {
+		h.More = len(funcs) - maxShownFuncs
+		funcs = funcs[:maxShownFuncs]
+	}
+	for _, f := range funcs {
+		name := f.Name
+		if name == "" {
+			name = fmt.Sprintf("function %d", f.Index)
+		}
+		h.Funcs = append(h.Funcs, pageFunc{Name: oneLine(name, 100), Hit: f.Hit, All: f.Regions, Percent: 100 * f.Hit / f.Regions})
+	}
+	for i := range c.files {
+		h.Files = append(h.Files, c.files[i].page())
+	}
+	return h
+}
+
+func rank(f cover.Func) int {
+	switch f.Hit {
+	case 0:
+		return 2
+	case f.Regions:
+		return 1
+	}
+	return 0
+}
+
+func (f *ownFile) page() pageFile {
+	all, hit := f.Count()
+	out := pageFile{Name: safe(f.rel), Lines: percent(hit, all)}
+	src, err := os.ReadFile(f.path)
+	if err != nil {
+		return out
+	}
+	by := map[int]cover.Line{}
+	for _, l := range f.Lines {
+		by[l.N] = l
+	}
+	for i, text := range strings.Split(strings.TrimSuffix(string(src), "\n"), "\n") {
+		r := pageRow{N: i + 1, Text: safe(text)}
+		if l, ok := by[i+1]; ok {
+			switch l.Hit {
+			case 0:
+				r.Class = "no"
+			case l.Regions:
+				r.Class = "yes"
+			default:
+				r.Class = "part"
+			}
+		}
+		out.Rows = append(out.Rows, r)
+	}
+	return out
+}
