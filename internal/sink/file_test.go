@@ -225,3 +225,27 @@ func TestForeignFilesAreLeftAlone(t *testing.T) {
 		}
 	}
 }
+
+// One event may be larger than what is looked at first; a crash damages all of it.
+func TestLongLineTorn(t *testing.T) {
+	src, path := &source{}, filepath.Join(t.TempDir(), "events.jsonl")
+	for range 40 {
+		src.add(maxWrite / 4)
+	}
+	o := Options{Path: path, Sync: true}
+	if err := follow(t, src, o); err != nil {
+		t.Fatal(err)
+	}
+	long := `{"seq":41,"reason":"` + strings.Repeat("x", 3*maxWrite)
+	for _, torn := range []string{
+		long[:maxWrite+1], long, long + strings.Repeat("\x00", 4096), strings.Repeat("\x00", maxWrite+5), long + strings.Repeat("\x00", 512) + "\"}\n",
+	} {
+		if err := os.WriteFile(path, []byte(read(t, path)+torn), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		src.add(50)
+		if err := follow(t, src, o); err != nil || read(t, path) != src.text() {
+			t.Errorf("after %d torn bytes: %v", len(torn), err)
+		}
+	}
+}

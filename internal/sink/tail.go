@@ -151,9 +151,9 @@ func isRotated(path, name string) bool {
 	return ok && len(n) == 16 && strings.Trim(n, "0123456789") == ""
 }
 
-// readTail returns the end of the file, at least its last maxWrite bytes and whole
-// lines: a crash damages the last write at most, since each one is synced before
-// the next.
+// readTail returns the end of the file, at least its last maxWrite bytes, beginning
+// with a line that is whole: a crash damages the last write at most, since each one
+// is synced before the next. That write may have been one event of any size.
 func readTail(h handle, size int64) (from int64, tail []byte, err error) {
 	for n := int64(maxWrite); ; n *= 2 {
 		from = max(0, size-n)
@@ -165,8 +165,11 @@ func readTail(h handle, size int64) (from int64, tail []byte, err error) {
 			return 0, tail, nil
 		}
 		// The line that the last maxWrite bytes begin in has to be there from its beginning.
-		if at := bytes.LastIndexByte(tail[:len(tail)-maxWrite+1], '\n'); at >= 0 && from+int64(at) < size-1 {
-			return from + int64(at) + 1, tail[at+1:], nil
+		for at := bytes.LastIndexByte(tail[:len(tail)-maxWrite+1], '\n'); at >= 0; at = bytes.LastIndexByte(tail[:at], '\n') {
+			line := tail[at+1:]
+			if _, whole := lineSeq(line[:bytes.IndexByte(line, '\n')+1]); whole {
+				return from + int64(at) + 1, line, nil
+			}
 		}
 		if n > maxLine {
 			return 0, nil, fmt.Errorf("%w: it is not a file of lines", ErrForeign)
