@@ -189,7 +189,8 @@ func TestNoSecretOnDisk(t *testing.T) {
 		`{"phase":"post_tool","runtime":"custom","session":"s","run":"r","action":{"tool":"exec","call_id":"c","args":{"command":"env"},"result":` + text + `}}`,
 		`{"phase":"post_tool","runtime":"custom","session":"s","run":"r","action":{"tool":"exec","call_id":"c","result":{"stdout":` + text + `}}}`,
 	}
-	piece := s.needles["PEM line 2"]
+	piece, token := s.needles["PEM line 2"], s.needles["GitHub token"]
+	wire = append(wire, `{"phase":"pre_tool","runtime":"custom","session":"s","run":"r","metadata":{"`+token+`":1,"note":`+text+`},"action":{"tool":"exec","call_id":"c","args":{"command":"ls","`+token+`":"x"}}}`)
 	var host *belay.Belay
 	for name, c := range map[string]struct {
 		module []byte
@@ -200,7 +201,14 @@ func TestNoSecretOnDisk(t *testing.T) {
 		"context":   {babbler(0, spoken{"add_context", []string{s.text}}), phases.HookTransform},
 		"blocks":    {babbler(0, spoken{"log", []string{"\x00", s.text}}, spoken{"block", []string{s.text}}), phases.HookBlock},
 		"asks":      {babbler(0, spoken{"request_approval", []string{`{"reason":` + text + `,"details":{"all":` + text + `}}`}}), phases.HookAsk},
-		"fails":     {babbler(1, spoken{"fail", []string{s.text}}), phases.HookError},
+		// Where a secret is the name of something.
+		"names metadata": {babbler(0, spoken{"annotate", []string{token, "1"}}), phases.HookError},
+		"names state":    {babbler(0, spoken{"state_put", []string{"a " + token, "x"}}), phases.HookError},
+		"names a piece":  {babbler(0, spoken{"state_put", []string{"", "x"}}, spoken{"state_put", []string{piece, "x"}}), phases.HookError},
+		"names a file":   {babbler(0, spoken{"put_artifact", []string{`{"name":"` + token + `","media_type":"text/plain","text":"x"}`}}), phases.HookTransform},
+		"names a detail": {babbler(0, spoken{"request_approval", []string{`{"reason":"why","details":{"` + token + `":1}}`}}), phases.HookAsk},
+		"names a member": {babbler(0, spoken{"rewrite", []string{"/args/" + token, "y", "\x00"}}), phases.HookTransform},
+		"fails":          {babbler(1, spoken{"fail", []string{s.text}}), phases.HookError},
 		// A line of a key says nothing of itself: that it is secret is known from the action.
 		"quotes": {babbler(0, spoken{"log", []string{"\x00", piece}}, spoken{"state_put", []string{"piece", piece}}, spoken{"add_context", []string{piece}},
 			spoken{"annotate", []string{"piece", `"` + piece + `"`}}, spoken{"request_approval", []string{`{"reason":"what is ` + piece + `?"}`}}), phases.HookAsk},

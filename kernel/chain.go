@@ -332,6 +332,9 @@ func (c *chain) count(b *binding, pass phases.Pass, r turnResult) {
 	}
 	*left -= r.took()
 	c.i.purse.spend(r.took(), r.outcome.Fuel)
+	if r.fault == nil {
+		r.fault = c.i.secretName(&r.outcome)
+	}
 	t := phases.Turn{By: b.actor(c.i.inv.Phase), Pass: pass, Effects: r.outcome.Effects, Fault: r.fault, FailText: r.outcome.FailText}
 	res, open := c.add(b, t, r.trust)
 	var notes []string

@@ -119,8 +119,8 @@ func (b *Builder) Build(inv *Invocation, v *phases.Verdict, wrote phases.Metadat
 	rec := Record{Verdict: b.envelope(inv, verdictID, phases.EventVerdict, at)}
 	e := &rec.Verdict
 	e.Enforced, e.Decision, e.Kind, e.DecidedBy = v.Enforced, string(v.Decision), v.Kind, v.DecidedBy
-	e.Changed = slices.Clone(v.Changed)
 	c := &cover{b: b, e: e}
+	e.Changed = c.pointers(v.Changed)
 	c.input(input{Action: inv.Action, CWD: inv.CWD, Scopes: inv.Scopes, Metadata: inv.Metadata, Carried: inv.Carried, Time: inv.Time})
 	out := output{Scopes: v.Scopes, Metadata: wrote, Contexts: v.Contexts, Reply: v.Reply, Retry: v.Retry, Artifacts: v.Artifacts, Grant: v.Grant}
 	if len(v.Changed) > 0 {
@@ -377,6 +377,20 @@ func (c *cover) texts(in []string, limit int) []string {
 			break
 		}
 		out = append(out, c.text(s, limit))
+	}
+	return out
+}
+
+// pointers covers names of members as they are covered where the members stand.
+func (c *cover) pointers(in []string) []string {
+	out := slices.Clone(in)
+	for i, ptr := range in {
+		covered, err := c.b.Redactor.Text(ptr)
+		if err != nil {
+			c.fail(err)
+			return nil
+		}
+		out[i] = covered
 	}
 	return out
 }
