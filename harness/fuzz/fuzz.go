@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -41,7 +42,7 @@ type Options struct {
 	// Inputs are invocations to begin with, in wire form, with a configuration each;
 	// those of phases that the hook does not serve are left out.
 	Inputs  []Input
-	Configs []jsontext.Value // more configurations; those that the manifest refuses are left out
+	Configs []jsontext.Value // more configurations; one that the manifest refuses is ErrHook
 
 	// Interpreter loads the hook on the interpreter; nil: engines are not compared.
 	Interpreter *belay.Bench
@@ -54,6 +55,16 @@ type Options struct {
 type Input struct {
 	Invocation []byte
 	Config     jsontext.Value // nil: any
+}
+
+// InputOf writes an invocation that was built in Go.
+func InputOf(build func() (phases.Invocation, error), config jsontext.Value) (Input, error) {
+	inv, err := build()
+	if err != nil {
+		return Input{}, err
+	}
+	wire, err := phases.EncodeInvocation(inv)
+	return Input{Invocation: wire, Config: config}, err
 }
 
 // Progress is how far a fuzz run is.
@@ -160,7 +171,7 @@ func (f *fuzzer) close() {
 func (f *fuzzer) configs(ctx context.Context) ([]jsontext.Value, error) {
 	var out []jsontext.Value
 	seen := map[string]bool{}
-	var first error
+	var first error // with which a configuration was refused
 	try := func(c jsontext.Value) {
 		if seen[string(c)] || len(out) >= maxConfigs {
 			return
@@ -170,19 +181,24 @@ func (f *fuzzer) configs(ctx context.Context) ([]jsontext.Value, error) {
 		switch {
 		case err == nil:
 			out = append(out, c)
-		case first == nil:
+		default:
 			first = err
 		}
 	}
 	try(nil)
+	for _, c := range f.o.Configs { // somebody asked for these
+		if try(c); !slices.ContainsFunc(out, func(o jsontext.Value) bool { return string(o) == string(c) }) {
+			if first == nil {
+				first = errors.New("too many configurations")
+			}
+			return nil, fmt.Errorf("%w: %w", ErrHook, first)
+		}
+	}
 	for _, e := range f.desc.Manifest.Examples {
 		try(e.Config)
 	}
 	for _, in := range f.o.Inputs {
 		try(in.Config)
-	}
-	for _, c := range f.o.Configs {
-		try(c)
 	}
 	if s := f.desc.Manifest.ConfigSchema; s != nil && len(out) < 2 {
 		if schema, err := parse(s); err == nil {

@@ -54,6 +54,8 @@ func (k *shrinker) take(ctx context.Context, change func(*repro)) bool {
 func (s *subject) shrink(ctx context.Context, r *repro) *repro {
 	k := &shrinker{s: s, left: maxShrinks, best: r}
 	k.number(ctx, func(r *repro) *int { return &r.param })
+	// With a number that only just does, nothing could be left out of the input.
+	k.take(ctx, func(r *repro) { r.param += r.param/2 + 256 })
 	k.input(ctx)
 	k.number(ctx, func(r *repro) *int { return &r.param })
 	k.budgets(ctx)

@@ -13,6 +13,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -37,13 +38,31 @@ func (f *fuzzer) result(ctx context.Context) (*Result, error) {
 		}
 	}
 	sortFindings(f.order)
+	red, err := f.redactor()
+	if err != nil {
+		return nil, err
+	}
 	for _, n := range f.order {
 		if err := f.finish(ctx, n); err != nil {
 			return nil, err
 		}
+		// Recordings hold originals; what is shown and reported does not.
+		for _, s := range []*string{&n.Text, &n.How, &n.Input} {
+			*s, _ = red.Text(*s)
+		}
 		out.Findings = append(out.Findings, *n)
 	}
 	return out, nil
+}
+
+// redactor covers what was among the inputs: only who has those can test a guess.
+func (f *fuzzer) redactor() (*redact.Redactor, error) {
+	h := sha256.New()
+	h.Write([]byte("belay fuzz\x00" + f.desc.Digest))
+	for _, in := range f.o.Inputs {
+		h.Write(in.Invocation)
+	}
+	return redact.New(redact.Config{Key: h.Sum(nil)})
 }
 
 // finish makes one finding small and its recording.
@@ -89,7 +108,7 @@ func sizeText(n int) string {
 	switch {
 	case n >= 1<<20:
 		return "about " + strconv.Itoa(n>>20) + " MiB"
-	case n >= 1<<10:
+	case n >= 64<<10:
 		return "about " + strconv.Itoa(n>>10) + " KiB"
 	}
 	return strconv.Itoa(n) + " bytes"

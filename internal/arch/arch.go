@@ -59,7 +59,7 @@ func layers() map[string][]string {
 		"harness":                append([]string{"harness/recording", "harness/replay", "harness/report", "internal/redact", "internal/store/memory", "internal/cover"}, assembled...),
 		"harness/recording":      {"phases", "tiers", "hostcalls", "kernel"},
 		"harness/replay":         append([]string{"harness/recording", "internal/store/memory"}, assembled...),
-		"harness/fuzz":           append([]string{"harness/recording", "harness/replay", "internal/store/memory"}, assembled...),
+		"harness/fuzz":           append([]string{"harness/recording", "harness/replay", "internal/store/memory", "internal/redact"}, assembled...),
 		"harness/report":         {"phases", "harness/recording", "harness/replay", "internal/redact", "internal/textdiff"},
 		"internal/textdiff":      nil,
 		"harness/...":            append([]string{"harness", "harness/..."}, assembled...),

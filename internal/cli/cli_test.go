@@ -73,6 +73,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("EXAMPLES", examples)
+			env.Setenv("FUZZ", filepath.Join(filepath.Dir(examples), "harness", "fuzz", "testdata", "planted"))
 			env.Setenv("REPLAY", filepath.Join(filepath.Dir(examples), "harness", "replay", "testdata"))
 			env.Setenv("BELAY_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
