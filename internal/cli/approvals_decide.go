@@ -38,7 +38,7 @@ same question is answered with it.`
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.reason, "reason", "", "why; the agent is told")
-	f.StringVar(&o.content, "content", "", "decide only if the item still has this digest, as `approvals show` prints it")
+	f.StringVar(&o.content, "content", "", "decide only if the item still has this `DIGEST`, as approvals show prints it")
 	f.StringVar(&o.as, "as", "", "name of the reviewer (default: the one whose key is here)")
 	f.StringVar(&o.key, "key", "", "file of the reviewer's key (default keys/NAME.reviewer.key in the state directory)")
 	f.IntVar(&o.events, "preview", previewEvents, "of a proposed hook: how many recorded decisions to run it on first")

@@ -36,7 +36,7 @@ Without --state it works in a new temporary directory and says where.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.demo(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "one verdict a line, as JSON")
-	cmd.Flags().StringVar(&o.record, "record", "", "also write a recording into this directory, for `belay replay`")
+	cmd.Flags().StringVar(&o.record, "record", "", "also write a recording into `DIR`, for belay replay")
 	o.seal.flags(cmd.Flags())
 	return cmd
 }

@@ -42,7 +42,7 @@ With --proof it checks a proof of ` + "`belay events prove`" + ` instead, withou
 	f.StringVar(&o.checkpoint, "checkpoint", "", "file of checkpoints from outside the database")
 	f.StringVar(&o.against, "against", "", "JSON lines of events that were exported earlier")
 	f.StringVar(&o.proof, "proof", "", "check this proof, without the database; needs --key")
-	f.StringVar(&o.key, "key", "", "verifier key, as `belay events key` printed it when it could be trusted")
+	f.StringVar(&o.key, "key", "", "verifier `KEY`, as belay events key printed it when it could be trusted")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
 }
