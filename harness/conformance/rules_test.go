@@ -1,0 +1,165 @@
+package conformance_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/harness/conformance"
+	"github.com/belay-hooks/belay/hostcalls"
+)
+
+var update = flag.Bool("update", false, "write the guests anew")
+
+func rules(t testing.TB) []conformance.Rule {
+	t.Helper()
+	rs, err := conformance.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rs
+}
+
+func bench(t testing.TB) *belay.Bench {
+	t.Helper()
+	b, err := belay.OpenBench(belay.BenchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// belay's own host keeps every rule.
+func TestOwnHost(t *testing.T) { conformance.Run(t, conformance.Own{Bench: bench(t)}) }
+
+const num = `  (func $say (param i32 i32) (drop (call $log (i32.const 1) (local.get 0) (local.get 1))))
+  (func $num (param $v i32) (local $at i32) (local $minus i32)
+    (local.set $at (i32.const 61440))
+    (if (i32.lt_s (local.get $v) (i32.const 0)) (then (local.set $minus (i32.const 1)) (local.set $v (i32.sub (i32.const 0) (local.get $v)))))
+    (loop $digit
+      (i32.store8 (local.tee $at (i32.sub (local.get $at) (i32.const 1))) (i32.add (i32.const 48) (i32.rem_u (local.get $v) (i32.const 10))))
+      (br_if $digit (local.tee $v (i32.div_u (local.get $v) (i32.const 10)))))
+    (if (local.get $minus) (then (i32.store8 (local.tee $at (i32.sub (local.get $at) (i32.const 1))) (i32.const 45))))
+    (call $say (local.get $at) (i32.sub (i32.const 61440) (local.get $at))))
+`
+
+// watOf is the text of a rule's guest.
+func watOf(t testing.TB, r *conformance.Rule) string {
+	t.Helper()
+	if r.WAT != "" {
+		return ";; " + r.Rule + "\n" + r.WAT
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, ";; %s\n(module\n", r.Rule)
+	imports := r.Imports
+	if !slices.Contains(imports, "log") {
+		imports = append([]string{"log"}, imports...)
+	}
+	for _, name := range imports {
+		c, ok := hostcalls.Lookup(name)
+		if !ok {
+			t.Fatalf("%s: no call %q", r.ID, name)
+		}
+		params, result := "", "i32"
+		if n := c.Arity(); n > 0 {
+			params = " (param" + strings.Repeat(" i32", n) + ")"
+		}
+		if c.Result == hostcalls.ResultI64 {
+			result = "i64"
+		}
+		fmt.Fprintf(&b, "  (import \"belay_v1\" %q (func $%s%s (result %s)))\n", name, name, params, result)
+	}
+	b.WriteString("  (memory (export \"memory\") 1 2)\n")
+	data := map[int]string{}
+	for at, s := range r.Data {
+		data[offset(t, at)] = s
+	}
+	for at, s := range r.Bytes {
+		raw, err := hex.DecodeString(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data[offset(t, at)] = string(raw)
+	}
+	var at []int
+	for k := range data {
+		at = append(at, k)
+	}
+	slices.Sort(at)
+	for _, k := range at {
+		fmt.Fprintf(&b, "  (data (i32.const %d) \"", k)
+		for _, c := range []byte(data[k]) {
+			if c < ' ' || c > '~' || c == '"' || c == '\\' {
+				fmt.Fprintf(&b, "\\%02x", c)
+			} else {
+				b.WriteByte(c)
+			}
+		}
+		b.WriteString("\")\n")
+	}
+	b.WriteString(num)
+	if r.More != "" {
+		b.WriteString("  " + strings.TrimSpace(r.More) + "\n")
+	}
+	fmt.Fprintf(&b, "  (func (export \"pre_tool\") (result i32) (local $n i32) (local $m i32)\n    %s))\n", strings.ReplaceAll(strings.TrimSpace(r.Code), "\n", "\n    "))
+	return b.String()
+}
+
+func offset(t testing.TB, s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Every rule has its guest, made from what the rule says.
+func TestGuestsAreCurrent(t *testing.T) {
+	seen := map[string]bool{}
+	tmp := t.TempDir()
+	for i, r := range rules(t) {
+		if r.ID == "" || r.Rule == "" || seen[r.ID] || r.WAT != "" && r.Code != "" {
+			t.Errorf("rule %d %q: an id of its own, words, and one way to make the guest", i+1, r.ID)
+		}
+		seen[r.ID] = true
+		wat := watOf(t, &r)
+		file := filepath.Join(tmp, r.ID+".wat")
+		if err := os.WriteFile(file, []byte(wat), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out := filepath.Join(tmp, r.ID+".wasm")
+		if b, err := exec.Command("wat2wasm", "-o", out, file).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", r.ID, err, b)
+		}
+		wasm, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string][]byte{r.ID + ".wat": []byte(wat), r.ID + ".wasm": wasm} {
+			path := filepath.Join("guests", name)
+			if *update {
+				if err := os.WriteFile(path, want, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s is not what its rule says (%v); go test ./harness/conformance -update", path, err)
+			}
+		}
+	}
+	files, err := filepath.Glob("guests/*.w*")
+	if err != nil || len(files) != 2*len(seen) {
+		t.Errorf("%d files of %d guests, %v", len(files), len(seen), err)
+	}
+}

@@ -1,0 +1,83 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/internal/strictyaml"
+)
+
+//go:generate go run ../../internal/hookbuild/buildexamples -C harness/conformance/sdk
+
+// Behaviour is something that a hook written with an SDK is asked to do, by /args/do.
+type Behaviour struct {
+	ID      string                    `json:"id"` // what /args/do says
+	Rule    string                    `json:"rule"`
+	Args    map[string]jsontext.Value `json:"args,omitzero"` // beside it
+	Long    int                       `json:"long,omitzero"` // /args/s is a text of so many bytes
+	Config  jsontext.Value            `json:"config,omitzero"`
+	Granted *[]string                 `json:"granted,omitzero"`
+	State   map[string]string         `json:"state,omitzero"`
+	Want    Want                      `json:"want"`
+}
+
+// Behaviours returns what every SDK is asked.
+func Behaviours() ([]Behaviour, error) {
+	src, err := kit.ReadFile("behaviours.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var doc struct {
+		Behaviours []Behaviour `json:"behaviours"`
+	}
+	if err := strictyaml.Unmarshal(src, &doc); err != nil {
+		return nil, fmt.Errorf("behaviours.yaml: %w", err)
+	}
+	return doc.Behaviours, nil
+}
+
+// Request makes the turn for a hook that was built with an SDK.
+func (b *Behaviour) Request(module []byte) (Request, error) {
+	args := map[string]jsontext.Value{"do": jsontext.Value(text(b.ID))}
+	for k, v := range b.Args {
+		args[k] = v
+	}
+	if b.Long > 0 {
+		args["s"] = jsontext.Value(text(strings.Repeat("x", b.Long)))
+	}
+	action, err := json.Marshal(map[string]any{"tool": "exec", "args": args}, json.Deterministic(true))
+	if err != nil {
+		return Request{}, err
+	}
+	r := Rule{ID: b.ID, Action: action, Config: b.Config, Granted: b.Granted, State: b.State, Fuel: 100 << 20}
+	return r.request(module), nil
+}
+
+// RunSDK runs every behaviour of a hook that was built with an SDK, each as a subtest.
+func RunSDK(t *testing.T, h Host, module []byte) {
+	t.Helper()
+	list, err := Behaviours()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list {
+		b := &list[i]
+		t.Run(b.ID, func(t *testing.T) {
+			req, err := b.Request(module)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad, err := verify(t.Context(), h, req, &b.Want, b.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range bad {
+				t.Errorf("%s\n  the rule: %s", s, b.Rule)
+			}
+		})
+	}
+}

@@ -1,0 +1,70 @@
+// Command sdk does what /args/do says, by the Go SDK. The hooks in C and Rust do the same; see ../../behaviours.yaml.
+package main
+
+import (
+	"strconv"
+
+	hook "github.com/belay-hooks/belay/hooks-sdk/go"
+)
+
+func main() {}
+
+func say(n int64) { hook.Log(hook.Info, strconv.FormatInt(n, 10)) }
+
+//go:wasmexport pre_tool
+func preTool() int32 {
+	switch hook.Text("/args/do") {
+	case "block":
+		hook.Block("no")
+	case "fail":
+		hook.Block("dropped")
+		return hook.Fail("on purpose")
+	case "ask":
+		hook.Ask("why \"now\"?", 60)
+	case "rewrite":
+		hook.RewriteText("/args/a", "x\n")
+		hook.RewriteJSON("/args/b", "[1]")
+		hook.Remove("/args/c")
+	case "redact":
+		hook.Redact("/args/a", "label")
+	case "annotate":
+		hook.AnnotateText("k", "v\n")
+	case "context":
+		hook.AddContext("text")
+	case "clamp":
+		hook.ClampScopes(hook.Scopes{FSRead: []string{"/w/**"}, Net: []string{}})
+	case "read":
+		hook.Log(hook.Info, hook.Text("/args/s"))
+	case "long":
+		say(int64(len(hook.Text("/args/s"))))
+	case "absent":
+		if _, ok := hook.Get("/args/none"); !ok {
+			hook.Log(hook.Info, "absent")
+		}
+	case "config":
+		hook.Log(hook.Info, hook.ConfigText("/t", ""))
+	case "state":
+		v, err := hook.StateGet("k")
+		if err != nil {
+			return hook.FailError(err)
+		}
+		hook.Log(hook.Info, v)
+		if err := hook.StatePut("k", "new"); err != nil {
+			return hook.FailError(err)
+		}
+	case "time":
+		say(hook.TimeNow())
+	case "random":
+		var b [2]byte
+		if err := hook.Random(b[:]); err != nil {
+			return hook.FailError(err)
+		}
+		say(int64(b[0]))
+		say(int64(b[1]))
+	case "panic":
+		panic("on purpose")
+	case "refused":
+		hook.RewriteJSON("/args/no/parent", "1")
+	}
+	return hook.OK
+}
