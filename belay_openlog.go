@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/belay-hooks/belay/internal/eventlog"
+	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -19,8 +21,10 @@ import (
 type Log struct{ b *Belay }
 
 // OpenLog opens belay.db in dir for reading. The checkpoint key may be missing: then
-// LogEvidence has to bring a verifier, and nothing can be proven anew. The error is
-// ErrState, or kernel.ErrUnavailable when there is no database that can be read.
+// LogEvidence has to bring a verifier, and nothing can be proven anew. With the key but
+// without a database the log is empty, so that a database that somebody took away shows
+// in what lies outside of it. The error is ErrState, which is fs.ErrNotExist too when
+// there is neither, or kernel.ErrUnavailable when the database cannot be read.
 func OpenLog(ctx context.Context, dir string) (*Log, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -37,7 +41,15 @@ func OpenLog(ctx context.Context, dir string) (*Log, error) {
 	if err := b.readConfig(); err != nil {
 		return nil, err
 	}
-	db, err := sqlite.Open(ctx, filepath.Join(abs, "belay.db"), sqlite.Options{ReadOnly: true})
+	path := filepath.Join(abs, "belay.db")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if b.keys.events == nil {
+			return nil, stateError("there is no event log", err)
+		}
+		b.store = memory.New()
+		return &Log{b}, nil
+	}
+	db, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}

@@ -128,10 +128,10 @@ func (a *App) openEvents(ctx context.Context) (events, error) {
 
 // openLog opens the event log without writing to the directory.
 func (a *App) openLog(ctx context.Context, dir string) (*belay.Log, error) {
-	if _, err := os.Stat(filepath.Join(dir, dbName)); errors.Is(err, fs.ErrNotExist) {
+	log, err := belay.OpenLog(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, failure("there is no event log in "+safe(dir), "`belay init` makes a state directory; --state and $BELAY_HOME name another.")
 	}
-	log, err := belay.OpenLog(ctx, dir)
 	if err != nil {
 		return nil, failureBy(err, "`belay doctor` says what is wrong and what to do about it.")
 	}
