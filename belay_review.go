@@ -1,6 +1,7 @@
 package belay
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -157,40 +158,30 @@ func (b *Belay) installProposal(ctx context.Context, it *kernel.Approval) error 
 	if err != nil {
 		return err
 	}
-	configFile := filepath.Join(b.dir, config.FileName)
-	src, err := os.ReadFile(configFile)
-	if errors.Is(err, os.ErrNotExist) {
-		return ErrNoConfig
-	} else if err != nil {
+	edited, done, err := b.withBinding(&r)
+	if err != nil || done {
 		return err
-	}
-	if f, err := config.Parse(src); err == nil {
-		for _, h := range f.Hooks {
-			if h.Name == r.Binding.Name && h.Module == r.Binding.Module {
-				return nil
-			}
-		}
-	}
-	edited, err := config.AddBinding(src, r.Binding)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	if err := compileOnce(ctx, b.dir, file, r.Hook.Manifest); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	return renameio.WriteFile(configFile, edited, 0o600)
+	return renameio.WriteFile(filepath.Join(b.dir, config.FileName), edited, 0o600)
 }
 
 // Decide takes a person's decision. A proposed hook that is approved is bound;
 // changed says that belay.yaml was written and has to be taken into use. When that
-// failed, the same can be tried again with Finish. Errors are as of
-// kernel.Kernel.DecideApproval, ErrRefused or ErrConfig.
+// failed after the decision went on record, handing in the same decision again
+// carries on from there. Errors are as of kernel.Kernel.DecideApproval, ErrRefused,
+// ErrConfig, or an *UnboundError around what failed after the decision.
 func (b *Belay) Decide(ctx context.Context, id string, d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error) {
 	if it, err = b.kernel.Approval(ctx, id); err != nil {
 		return it, false, err
 	}
 	if it.Kind == approvals.KindProposal && d.Verdict == approvals.Approve {
-		if _, _, err := ReviewProposal(ctx, b.dir, &it); err != nil { // not even put on record
+		if it.State == approvals.Approved && sameDecision(it.Decision, &d) {
+			return b.carryOn(ctx, id)
+		}
+		if err := b.bindable(ctx, &it); err != nil { // not even put on record
 			return it, false, err
 		}
 	}
@@ -205,11 +196,67 @@ func (b *Belay) Decide(ctx context.Context, id string, d kernel.ApprovalDecision
 		b.dropProposals(ctx)
 		return it, false, nil
 	}
+	return b.carryOn(ctx, id)
+}
+
+// sameDecision reports whether a decision is the one on file. It is no proof of
+// anything: what is on file is verified again before it is carried out.
+func sameDecision(have, d *kernel.ApprovalDecision) bool {
+	return have != nil && have.Verdict == d.Verdict && have.Content == d.Content && have.By == d.By && have.At.Equal(d.At) && bytes.Equal(have.Signature, d.Signature)
+}
+
+// UnboundError says that a proposed hook is approved, on record, and not bound.
+// The cause is ErrRefused, ErrConfig or one of the file system.
+type UnboundError struct{ Err error }
+
+func (e *UnboundError) Error() string {
+	return "the hook is approved and that is on record, but it could not be bound: " + e.Err.Error()
+}
+
+func (e *UnboundError) Unwrap() error { return e.Err }
+
+// carryOn binds what is approved.
+func (b *Belay) carryOn(ctx context.Context, id string) (it kernel.Approval, changed bool, err error) {
 	err = b.Finish(ctx, id)
-	if err == nil {
-		it, err = b.kernel.Approval(ctx, id)
+	it, again := b.kernel.Approval(ctx, id)
+	switch {
+	case err != nil && it.State == approvals.Approved:
+		return it, false, &UnboundError{err}
+	case err != nil:
+		return it, false, err
 	}
-	return it, err == nil, err
+	return it, true, again
+}
+
+// bindable reports whether the proposed hook could be bound as things are now.
+func (b *Belay) bindable(ctx context.Context, it *kernel.Approval) error {
+	r, _, err := ReviewProposal(ctx, b.dir, it)
+	if err != nil {
+		return err
+	}
+	_, _, err = b.withBinding(&r)
+	return err
+}
+
+// withBinding returns belay.yaml with the proposed hook in it, or that it is there already.
+func (b *Belay) withBinding(r *Review) (edited []byte, done bool, err error) {
+	src, err := os.ReadFile(filepath.Join(b.dir, config.FileName))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, false, ErrNoConfig
+	} else if err != nil {
+		return nil, false, err
+	}
+	if f, err := config.Parse(src); err == nil {
+		for _, h := range f.Hooks {
+			if h.Name == r.Binding.Name && h.Module == r.Binding.Module {
+				return src, true, nil
+			}
+		}
+	}
+	if edited, err = config.AddBinding(src, r.Binding); err != nil {
+		err = fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return edited, false, err
 }
 
 // Finish carries out a proposal that is approved and not installed yet. The

@@ -136,6 +136,9 @@ func (a *App) stateText(it *client.Approval) string {
 	case approvals.Pending:
 		return p.yellow("pending, " + left(it.Expires))
 	case approvals.Approved:
+		if it.Kind == approvals.KindProposal {
+			return p.yellow("approved, not bound")
+		}
 		return p.green("approved")
 	case approvals.Denied:
 		return p.red("denied")

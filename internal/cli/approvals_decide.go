@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/user"
 	"time"
@@ -24,7 +25,10 @@ func (a *App) approvalsDecideCmd(v approvals.Verdict) *cobra.Command {
 	var o decideOptions
 	verb, short, long := "approve", "Approve exactly this, once", `approve signs that exactly this may go on: an action with these arguments, by this agent
 in this session, once; or a hook with this digest and these capabilities. It shows what
-that is, then asks for the reviewer's passphrase on the terminal.`
+that is, then asks for the reviewer's passphrase on the terminal.
+
+A hook that was approved and could not be bound then (belay.yaml could not be written,
+say) is bound by the same command once more, without another signature.`
 	if v == approvals.Deny {
 		verb, short, long = "deny", "Deny this, with a reason", `deny signs that this may not go on. The agent is given the reason, and for a while the
 same question is answered with it.`
@@ -59,6 +63,9 @@ func (a *App) approvalsDecide(ctx context.Context, id string, v approvals.Verdic
 	if o.events < 0 || o.events > belay.MaxPreviewEvents {
 		return usageError(fmt.Sprintf("--preview must be from 0 to %d", belay.MaxPreviewEvents), "")
 	}
+	if v == approvals.Approve && it.Kind == approvals.KindProposal && it.State == approvals.Approved && it.Decision != nil {
+		return a.approvalsCarryOn(ctx, q, it, o)
+	}
 	if it.State != approvals.Pending {
 		return failure("it is "+string(it.State)+" already", "Nothing was changed. `belay approvals show ID` says how it stands.")
 	}
@@ -81,15 +88,49 @@ func (a *App) approvalsDecide(ctx context.Context, id string, v approvals.Verdic
 	if err != nil {
 		return err
 	}
-	it, err = q.Decide(ctx, it.ID, d)
+	decided, err := q.Decide(ctx, it.ID, d)
 	if err != nil {
-		return approvalFailure(err)
+		return decideFailure(ctx, q, it.ID, err)
 	}
-	if o.json {
+	return a.printDecided(&decided, o.json)
+}
+
+// approvalsCarryOn binds a hook that is approved already: something stood in the way
+// then. The decision on file is handed in again, so that nobody has to sign anew.
+func (a *App) approvalsCarryOn(ctx context.Context, q queue, it client.Approval, o decideOptions) error {
+	if o.content != "" && o.content != it.Decision.Content {
+		return failure("what was approved is not what you looked at: it has the digest "+safe(it.Decision.Content), "Nothing was changed. `belay approvals show ID` shows it.")
+	}
+	done, err := q.Decide(ctx, it.ID, *it.Decision)
+	if err != nil {
+		return decideFailure(ctx, q, it.ID, err)
+	}
+	return a.printDecided(&done, o.json)
+}
+
+func (a *App) printDecided(it *client.Approval, asJSON bool) error {
+	if asJSON {
 		return a.printJSON(it)
 	}
-	fmt.Fprintf(a.Out, "%s by %s. The decision is on record.\n", verdictText(&it), safe(d.By))
+	fmt.Fprintf(a.Out, "%s by %s. The decision is on record.\n", verdictText(it), safe(it.Decision.By))
 	return nil
+}
+
+// decideFailure says what to do about a decision that came to nothing, or to half.
+func decideFailure(ctx context.Context, q queue, id string, err error) error {
+	it, lookErr := q.Approval(ctx, id, 0)
+	if lookErr != nil || it.Kind != approvals.KindProposal {
+		return approvalFailure(err)
+	}
+	var p *client.Error
+	config := errors.As(err, &p) && p.Code == client.CodeConfig || errors.Is(err, belay.ErrConfig) || errors.Is(err, belay.ErrRefused)
+	switch {
+	case it.State == approvals.Approved && it.Decision != nil:
+		return failureBy(err, "Mend that, then run `belay approvals approve "+id+"` again before "+it.Decision.Until.Local().Format(time.TimeOnly)+": it binds what is approved and asks for no passphrase.")
+	case it.State == approvals.Pending && config:
+		return failureBy(err, "Nothing was decided. Mend that, then approve it again; or deny it.")
+	}
+	return approvalFailure(err)
 }
 
 func verdictText(it *client.Approval) string {

@@ -214,7 +214,10 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err error) {
 	p, status := client.ProblemBody{Code: client.CodeConflict, Message: phases.SafeText(err.Error(), 1<<10)}, http.StatusConflict
+	var unbound *belay.UnboundError
 	switch {
+	case errors.As(err, &unbound):
+		p.Code = client.CodeConfig
 	case errors.Is(err, kernel.ErrApprovalUnknown):
 		p.Code, status = client.CodeNotFound, http.StatusNotFound
 	case errors.Is(err, kernel.ErrApprovalSignature):
