@@ -111,10 +111,15 @@ func (i *invocation) answer(ctx context.Context, c *chain, v *phases.Verdict) (*
 	if err != nil {
 		return nil, err
 	}
-	if u.Full(set.Quota) {
+	ops, events, err := i.k.room(ctx, approvals.KindAsk, by, u, set.Quota, now, i.snap.revision)
+	if errors.Is(err, ErrApprovalQuota) {
 		blockVerdict(v, phases.KindPolicy, kernelName, "a person has to decide, and "+approvals.ErrQuota.Error())
 		return &question{}, nil
 	}
+	if err != nil {
+		return nil, err
+	}
+	q.ops, q.events = append(q.ops, ops...), append(q.events, events...)
 	q.fresh = &approvals.Item{
 		ID: i.k.o.NewID(now), Kind: approvals.KindAsk, Key: key, State: approvals.Pending, By: by,
 		Created: now.UTC().Round(0), Expires: now.Add(set.Timeout).UTC().Round(0),
@@ -255,19 +260,28 @@ func (k *Kernel) RequestApproval(ctx context.Context, it Approval, supersedes ..
 			return it, err
 		}
 		u.Agent, u.Credential = u.Agent-gone, u.Credential-gone
-		if u.Full(s.approvals.Quota) {
-			return it, ErrApprovalQuota
+		ops, events, err := k.room(ctx, it.Kind, it.By, u, s.approvals.Quota, now, s.revision, b.Approvals...)
+		if errors.Is(err, ErrConflict) && attempt < maxFilings {
+			continue
 		}
+		if err != nil {
+			return it, err
+		}
+		b.Approvals, b.Events = append(b.Approvals, ops...), append(b.Events, events...)
 		it.ID, it.State = k.o.NewID(now), approvals.Pending
 		it.Created, it.Expires = now.UTC().Round(0), now.Add(s.approvals.Timeout).UTC().Round(0)
 		b.Approvals = append(b.Approvals, ApprovalOp{Create: &it, Quota: s.approvals.Quota})
 		b.Events = append(b.Events, k.approvalEvent(&it, "requested", now, s.revision))
 		_, err = k.commit(ctx, b)
-		if !errors.Is(err, ErrConflict) || attempt == maxAttempts {
+		if !errors.Is(err, ErrConflict) || attempt == maxFilings {
 			return it, err
 		}
 	}
 }
+
+// maxFilings is how often a question is tried to be filed. Where a queue is full,
+// everybody who files something wants the place of the same item.
+const maxFilings = 4 * maxAttempts
 
 // supersede adds the steps that put pending items aside, and says how many there are.
 func (k *Kernel) supersede(ctx context.Context, b *Batch, ids []string, revision string) (n int, err error) {

@@ -450,21 +450,90 @@ func TestQueueFlood(t *testing.T) {
 	if err := request("quiet", "uid 1", 1); err != nil {
 		t.Errorf("another agent: %v", err)
 	}
-	served := 0
-	for i := range n { // one that passes for many agents
-		if err := request(fmt.Sprint("mask", i), "uid 1", i); err == nil {
-			served++
+	// One that passes for many agents, in one session and in many: others of the same
+	// credential can always file something, and nothing of it piles up.
+	before = heap()
+	rare := max(1, n/20)
+	for i := range n {
+		session := "masks"
+		if i%2 == 0 {
+			session = fmt.Sprint("mask", i)
+		}
+		_, err := h.RequestApproval(ctx, kernel.Approval{Kind: approvals.KindProposal, Key: fmt.Sprint("mask ", i),
+			By: approvals.Requester{Credential: "uid 1", Session: session, Agent: fmt.Sprint("mask", i)}, Details: jsontext.Value(`"` + strings.Repeat("x", 10_000) + `"`)})
+		if err != nil {
+			t.Fatalf("name %d: %v", i, err)
+		}
+		if i%rare == 0 {
+			if err := request(fmt.Sprint("honest", i), "uid 1", 1); err != nil {
+				t.Fatalf("an agent with nothing in the queue, after %d names: %v", i, err)
+			}
 		}
 	}
-	if want := approvals.DefaultQuota*approvals.CredentialFactor - approvals.DefaultQuota - 1; served != want {
-		t.Errorf("%d names of one credential were served, want %d", served, want)
+	if grown := int64(heap()) - int64(before); grown > 24<<20 {
+		t.Errorf("it keeps %d bytes", grown)
 	}
 	if err := request("quiet", "uid 2", 1); err != nil {
 		t.Errorf("another credential: %v", err)
 	}
-	list, err := h.Approvals(ctx, kernel.ApprovalQuery{Limit: approvals.MaxLimit})
-	if err != nil || len(list) != approvals.DefaultQuota*approvals.CredentialFactor {
+	list, err := h.Approvals(ctx, kernel.ApprovalQuery{State: approvals.Pending, Limit: approvals.MaxLimit})
+	if err != nil || len(list) > approvals.DefaultQuota*approvals.CredentialFactor+1 {
 		t.Errorf("%d in the queue, %v", len(list), err)
+	}
+	if counts, err := h.ApprovalCounts(ctx); err != nil || counts[approvals.KindProposal] != len(list) || len(counts) != 1 {
+		t.Errorf("%v counted, %d listed, %v", counts, len(list), err)
+	}
+	list, err = h.Approvals(ctx, kernel.ApprovalQuery{State: approvals.Superseded, Limit: approvals.MaxLimit})
+	if err != nil || len(list) > approvals.KeepSuperseded {
+		t.Errorf("%d superseded items are kept, %v", len(list), err)
+	}
+}
+
+// Nobody is blocked because others of the same credential ask too much: the oldest of
+// them gives way, on record, and what has given way can be asked again.
+func TestAsksGiveWay(t *testing.T) {
+	h := newHost(t, asking(), reviewed, func(c *kernel.Config, _ *kernel.Options) { c.Approvals.Quota = 1 })
+	ask := func(session, agent, command string) phases.Verdict {
+		t.Helper()
+		inv := invocation(phases.PreTool)
+		inv.Session, inv.Agent = session, agent
+		inv.Action = jsontext.Value(`{"tool":"exec","args":{"command":"` + command + `"}}`)
+		return h.invoke(t, inv)
+	}
+	first := ask("flood", "a0", "ls").Approval
+	for n := range approvals.CredentialFactor + 5 {
+		if v := ask("flood", fmt.Sprint("a", n), "ls"); v.Decision != phases.Ask {
+			t.Fatalf("agent %d: %s %q", n, v.Decision, v.Reason)
+		}
+	}
+	quiet := ask("quiet", "b", "make")
+	if quiet.Decision != phases.Ask || quiet.Approval == nil {
+		t.Fatalf("%+v", quiet)
+	}
+	if v := ask("quiet", "b", "make install"); v.Decision != phases.Block {
+		t.Errorf("beyond its own quota: %s", v.Decision)
+	}
+	for n := range approvals.CredentialFactor * 2 { // the others push each other out, and not it
+		ask("flood", fmt.Sprint("c", n), "ls")
+	}
+	if it, err := h.Approval(t.Context(), quiet.Approval.ID); err != nil || it.State != approvals.Pending {
+		t.Errorf("%+v, %v", it, err)
+	}
+	if it, err := h.Approval(t.Context(), first.ID); err != nil || it.State != approvals.Superseded {
+		t.Errorf("%+v, %v", it, err)
+	}
+	if v := ask("flood", "a0", "ls"); v.Decision != phases.Ask || v.Approval.ID == first.ID {
+		t.Errorf("asked again: %+v", v)
+	}
+	if err := h.decide(t, quiet.Approval.ID, approvals.Approve, reviewerKey(1)); err != nil {
+		t.Fatal(err)
+	}
+	if v := ask("quiet", "b", "make"); v.Decision != phases.Allow {
+		t.Errorf("approved: %+v", v)
+	}
+	events, err := h.store.Events(t.Context(), kernel.EventQuery{Type: phases.EventApproval, Decision: string(approvals.Superseded), Limit: 1})
+	if err != nil || len(events) != 1 || len(events[0].Notes) != 1 || !strings.Contains(events[0].Notes[0], "gave way") {
+		t.Errorf("%+v, %v", events, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -125,13 +126,22 @@ func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Va
 	if err != nil {
 		return nil, err
 	}
-	if u.Full(i.snap.approvals.Quota) {
+	var spoken []ApprovalOp
+	for _, d := range slices.Concat(t.c.lent, t.done) {
+		spoken = append(spoken, d.question...)
+	}
+	ops, events, err := i.k.room(ctx, approvals.KindLease, i.requester(), u, i.snap.approvals.Quota, i.now, i.snap.revision, spoken...)
+	if err != nil && !errors.Is(err, ErrApprovalQuota) {
+		return nil, err
+	}
+	if err != nil {
 		return nil, refusal(&leases.Error{Class: leases.ErrQuota, Text: approvals.ErrQuota.Error()})
 	}
 	fresh, err := t.question(doc, key)
 	if err != nil {
 		return nil, err
 	}
+	s.question, s.events = append(s.question, ops...), append(s.events, events...)
 	s.question = append(s.question, ApprovalOp{Create: fresh, Quota: i.snap.approvals.Quota})
 	s.events = append(s.events, i.k.approvalEvent(fresh, "requested", i.now, i.snap.revision))
 	t.stage(s)

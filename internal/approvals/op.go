@@ -115,6 +115,13 @@ type Reader interface {
 	// ApprovalUsage counts the undecided items of the kind at a time: of exactly
 	// this requester, and of everybody with its credential.
 	ApprovalUsage(ctx context.Context, kind Kind, by Requester, now time.Time) (Usage, error)
+
+	// ApprovalHolders returns who with the credential has undecided items of the
+	// kind at a time, in no order. There are no more of them than the quota allows.
+	ApprovalHolders(ctx context.Context, kind Kind, credential string, now time.Time) ([]Holder, error)
+
+	// ApprovalCounts counts the undecided items at a time; a kind without any is not in it.
+	ApprovalCounts(ctx context.Context, now time.Time) (map[Kind]int, error)
 }
 
 // Usage is how many items wait for a person.

@@ -88,7 +88,43 @@ func (q queue) usage(kind approvals.Kind, by approvals.Requester, now time.Time)
 	return u
 }
 
-func (q queue) take(changed queue) { maps.Copy(q, changed) }
+func (q queue) holders(kind approvals.Kind, credential string, now time.Time) (out []approvals.Holder) {
+	for _, it := range q {
+		if it.Kind != kind || it.By.Credential != credential || it.At(now).State != approvals.Pending {
+			continue
+		}
+		n := slices.IndexFunc(out, func(h approvals.Holder) bool { return h.By == it.By })
+		if n < 0 {
+			n, out = len(out), append(out, approvals.Holder{By: it.By, Oldest: it.ID})
+		}
+		out[n].Pending++
+		out[n].Oldest = min(out[n].Oldest, it.ID)
+	}
+	return out
+}
+
+func (q queue) take(changed queue) {
+	maps.Copy(q, changed)
+	for _, it := range changed {
+		if it.State == approvals.Superseded {
+			q.trim(it.Kind, it.By.Credential)
+		}
+	}
+}
+
+// trim drops superseded items beyond approvals.KeepSuperseded, the oldest first.
+func (q queue) trim(kind approvals.Kind, credential string) {
+	var old []approvals.Item
+	for _, it := range q {
+		if it.State == approvals.Superseded && it.Kind == kind && it.By.Credential == credential {
+			old = append(old, it)
+		}
+	}
+	slices.SortFunc(old, func(a, b approvals.Item) int { return cmp.Or(b.Closed.Compare(a.Closed), cmp.Compare(b.ID, a.ID)) })
+	for n := approvals.KeepSuperseded; n < len(old); n++ {
+		delete(q, old[n].ID)
+	}
+}
 
 func (q queue) prune(now time.Time) {
 	maps.DeleteFunc(q, func(_ string, it approvals.Item) bool { return it.Forgettable(now) })
@@ -149,4 +185,30 @@ func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by appro
 		return approvals.Usage{}, err
 	}
 	return s.queue.usage(kind, by, now), nil
+}
+
+// ApprovalHolders implements approvals.Reader.
+func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, credential string, now time.Time) ([]approvals.Holder, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	return s.queue.holders(kind, credential, now), nil
+}
+
+// ApprovalCounts implements approvals.Reader.
+func (s *Store) ApprovalCounts(ctx context.Context, now time.Time) (map[approvals.Kind]int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	out := map[approvals.Kind]int{}
+	for _, it := range s.queue {
+		if it.At(now).State == approvals.Pending {
+			out[it.Kind]++
+		}
+	}
+	return out, nil
 }

@@ -80,7 +80,11 @@ func changeApproval(c *conn, ch *approvals.Change) error {
 		return conflict("approval")
 	}
 	next := ch.Apply(*it)
-	return putApproval(c, "UPDATE approvals SET state=?, ends_ns=?, body=? WHERE id=?", &next)
+	if err := putApproval(c, "UPDATE approvals SET state=?, ends_ns=?, body=? WHERE id=?", &next); err != nil || next.State != approvals.Superseded {
+		return err
+	}
+	return c.exec(`DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE credential=? AND kind=? AND state='superseded'
+		ORDER BY ends_ns DESC, id DESC LIMIT -1 OFFSET ?)`, next.By.Credential, string(next.Kind), approvals.KeepSuperseded)
 }
 
 func putApproval(c *conn, sql string, it *approvals.Item, more ...any) error {
@@ -129,6 +133,16 @@ func approvalUsage(c *conn, kind approvals.Kind, by approvals.Requester, now tim
 	return u, err
 }
 
+func approvalHolders(c *conn, kind approvals.Kind, credential string, now time.Time) (out []approvals.Holder, err error) {
+	const sql = "SELECT runtime, session, agent, count(*), min(id) FROM approvals WHERE credential=? AND kind=? AND state='pending' AND ends_ns>? GROUP BY runtime, session, agent"
+	err = c.query(sql, func(st *sqlite3.Stmt) error {
+		out = append(out, approvals.Holder{By: approvals.Requester{Credential: credential, Runtime: st.ColumnText(0), Session: st.ColumnText(1), Agent: st.ColumnText(2)},
+			Pending: st.ColumnInt(3), Oldest: st.ColumnText(4)})
+		return nil
+	}, credential, string(kind), now)
+	return out, err
+}
+
 // Approval implements approvals.Reader.
 func (s *Store) Approval(ctx context.Context, id string) (out *approvals.Item, err error) {
 	err = s.read(ctx, "read approval", func(c *conn) (err error) {
@@ -154,6 +168,28 @@ func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by appro
 		return err
 	})
 	return u, err
+}
+
+// ApprovalHolders implements approvals.Reader.
+func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, credential string, now time.Time) (out []approvals.Holder, err error) {
+	err = s.read(ctx, "read holders of approvals", func(c *conn) (err error) {
+		out, err = approvalHolders(c, kind, credential, now)
+		return err
+	})
+	return out, err
+}
+
+// ApprovalCounts implements approvals.Reader.
+func (s *Store) ApprovalCounts(ctx context.Context, now time.Time) (map[approvals.Kind]int, error) {
+	out := map[approvals.Kind]int{}
+	err := s.read(ctx, "count approvals", func(c *conn) error {
+		clear(out)
+		return c.query("SELECT kind, count(*) FROM approvals WHERE state='pending' AND ends_ns>? GROUP BY kind", func(st *sqlite3.Stmt) error {
+			out[approvals.Kind(st.ColumnText(0))] = st.ColumnInt(1)
+			return nil
+		}, now)
+	})
+	return out, err
 }
 
 // Approvals implements approvals.Reader.

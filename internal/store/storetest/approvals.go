@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -229,9 +230,86 @@ func approvalQuota(t *testing.T, s kernel.Store) {
 		it.By = approvals.Requester{Credential: "flood", Session: fmt.Sprint(n)}
 		commit(t, s, create(it))
 	}
+	holders, err := s.ApprovalHolders(t.Context(), approvals.KindAsk, "flood", T0)
+	if err != nil || len(holders) != quota*approvals.CredentialFactor {
+		t.Errorf("%d holders, %v", len(holders), err)
+	}
 	it := question("g", 99)
 	it.By = approvals.Requester{Credential: "flood", Session: "new"}
 	wantConflict(t, s, create(it))
+}
+
+// Who holds what, and what there is.
+func approvalHolders(t *testing.T, s kernel.Store) {
+	end := T0.Add(10 * time.Minute)
+	for n, agent := range []string{"b", "a", "a"} {
+		it := question(fmt.Sprint("h", n), n)
+		it.By.Agent = agent
+		commit(t, s, create(it))
+	}
+	late := question("late", 10)
+	late.By.Session, late.Expires = "s2", end.Add(time.Minute)
+	commit(t, s, create(late))
+	lease := question("lease", 11)
+	lease.Kind = approvals.KindLease
+	commit(t, s, create(lease))
+	other := question("other", 12)
+	other.By.Credential = "uid 2"
+	commit(t, s, create(other))
+	done := question("0", 13)
+	done.By.Agent = "b"
+	commit(t, s, create(done))
+	commit(t, s, step("0", approvals.Pending, approvals.Denied, T0))
+	for _, c := range []struct {
+		at     time.Time
+		want   []approvals.Holder
+		counts map[approvals.Kind]int
+	}{
+		{T0, []approvals.Holder{{By: late.By, Pending: 1, Oldest: "late"}, {By: who("a"), Pending: 2, Oldest: "h1"}, {By: who("b"), Pending: 1, Oldest: "h0"}}, map[approvals.Kind]int{approvals.KindAsk: 5, approvals.KindLease: 1}},
+		{end, []approvals.Holder{{By: late.By, Pending: 1, Oldest: "late"}}, map[approvals.Kind]int{approvals.KindAsk: 1}},
+		{end.Add(time.Hour), nil, map[approvals.Kind]int{}},
+	} {
+		got, err := s.ApprovalHolders(t.Context(), approvals.KindAsk, late.By.Credential, c.at)
+		slices.SortFunc(got, func(a, b approvals.Holder) int { return strings.Compare(b.Oldest, a.Oldest) })
+		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
+			t.Errorf("holders at %v: %v (-want +got):\n%s", c.at, err, diff)
+		}
+		counts, err := s.ApprovalCounts(t.Context(), c.at)
+		if diff := cmp.Diff(c.counts, counts); err != nil || diff != "" {
+			t.Errorf("counts at %v: %v (-want +got):\n%s", c.at, err, diff)
+		}
+	}
+}
+
+func who(agent string) approvals.Requester {
+	by := question("", 0).By
+	by.Agent = agent
+	return by
+}
+
+// What gives way does not pile up.
+func approvalsSuperseded(t *testing.T, s kernel.Store) {
+	commit(t, s, create(question("a", 1)))
+	commit(t, s, step("a", approvals.Pending, approvals.Superseded, T0))
+	other := question("b", 2)
+	other.Kind = approvals.KindProposal
+	commit(t, s, create(other))
+	commit(t, s, step("b", approvals.Pending, approvals.Superseded, T0))
+	const more = 5
+	var b kernel.Batch
+	for n := range approvals.KeepSuperseded + more {
+		id := fmt.Sprintf("s%03d", n)
+		b.Approvals = append(b.Approvals, create(question(id, 10+n)).Approvals...)
+		b.Approvals = append(b.Approvals, step(id, approvals.Pending, approvals.Superseded, T0.Add(time.Second)).Approvals...)
+	}
+	commit(t, s, b)
+	list, err := s.Approvals(t.Context(), approvals.Query{Kind: approvals.KindAsk, Limit: approvals.MaxLimit})
+	if err != nil || len(list) != approvals.KeepSuperseded || list[0].ID != "s204" || list[len(list)-1].ID != "s005" {
+		t.Errorf("%d are kept, %v", len(list), err)
+	}
+	if got := listed(t, s, approvals.Query{Kind: approvals.KindProposal}); got != "b" {
+		t.Errorf("of another kind: %q", got)
+	}
 }
 
 // Of many who decide or use at the same time, one succeeds.

@@ -55,6 +55,8 @@ func Run(t *testing.T, open func(t *testing.T) kernel.Store) {
 		"approvals take legal steps":             approvalSteps,
 		"approvals run out":                      approvalsRunOut,
 		"approvals are deduplicated and counted": approvalQuota,
+		"approvals have holders":                 approvalHolders,
+		"approvals give way":                     approvalsSuperseded,
 		"approvals are decided once":             approvalsOnce,
 		"approvals conflict as a whole":          approvalConflicts,
 		"approvals are forgotten":                approvalsForgotten,

@@ -1,0 +1,67 @@
+package approvals
+
+// A credential stands for everybody who can use it. When its quota is full, those
+// who have little in the queue are served at the expense of those who have much:
+// first among sessions, then among the agents of one session. Who has nothing in
+// the queue is always served.
+
+// Holder is one requester with undecided items. Oldest is the smallest of their ids.
+type Holder struct {
+	By      Requester
+	Pending int
+	Oldest  string
+}
+
+// session is a requester without the agent: what calls itself a session, of a runtime.
+func (r Requester) session() Requester {
+	r.Agent = ""
+	return r
+}
+
+// MakeRoom says whose oldest undecided item gives way to another item of by, when
+// holders are all who have items of one credential and kind. It answers false when
+// by has its share. Somebody without any item is answered true unless nobody has one.
+// An item gives way only where that makes the shares more equal, or when by has
+// nothing yet: two who compete do not push each other out in turn.
+func MakeRoom(holders []Holder, by Requester) (id string, ok bool) {
+	sum, own := map[Requester]int{}, 0
+	for i := range holders {
+		sum[holders[i].By.session()] += holders[i].Pending
+		if holders[i].By == by {
+			own = holders[i].Pending
+		}
+	}
+	least := func(have int) int { // what another must have to give something away
+		if own == 0 {
+			return have + 1
+		}
+		return have + 2
+	}
+	mine := by.session()
+	var full, mate *Holder // the fullest agent of the fullest session, and of this one
+	for i := range holders {
+		h := &holders[i]
+		if s := h.By.session(); s != mine && sum[s] >= least(sum[mine]) && (full == nil || sum[s] > sum[full.By.session()] ||
+			s == full.By.session() && fuller(h, full) || s != full.By.session() && sum[s] == sum[full.By.session()] && h.Oldest < full.Oldest) {
+			full = h
+		} else if s == mine && h.By != by && h.Pending >= least(own) && (mate == nil || fuller(h, mate)) {
+			mate = h
+		}
+	}
+	switch {
+	case full != nil:
+		return full.Oldest, true
+	case mate != nil:
+		return mate.Oldest, true
+	}
+	return "", false
+}
+
+// fuller orders agents of one session: more items, then the older one.
+func fuller(a, b *Holder) bool {
+	return a.Pending > b.Pending || a.Pending == b.Pending && a.Oldest < b.Oldest
+}
+
+// KeepSuperseded is how many superseded items of one credential and kind are kept,
+// the newest: whoever floods the queue does not fill the disk with what gave way.
+const KeepSuperseded = 200
