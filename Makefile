@@ -27,8 +27,8 @@ $(BIN)/belay:
 run: build ## a recorded Claude Code session through all eight phases (needs only Go)
 	@$(BIN)/belay demo
 
-demo-leases: ## a lease from request to revocation: signed hook, reviewer, child agent, events (needs only Go)
-	$(GO) test -count=1 -v -run 'TestScripts/^demo_leases$$' ./internal/cli
+demo-leases: build ## power lent, used up and taken back: signed hook, reviewer, child agent, proposed hook (needs only Go)
+	@$(BIN)/belay demo leases
 
 test: setup ## everything that must hold; installs its tools first
 	@$(MAKE) --no-print-directory test-go test-sdk test-examples test-registry

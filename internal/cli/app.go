@@ -26,6 +26,7 @@ type App struct {
 	Patience time.Duration
 
 	state string   // --state
+	quiet bool     // warnings are not logged, only errors: for a demo
 	last  []func() // what is done when the answer has been written
 }
 
@@ -115,7 +116,8 @@ agent is about to do and answer go on, go on with these changes, ask, or stop.
   belay eval < invocation.json    ask once what the hooks say
   belay events tail               see what was decided and why
   belay test DIR                  run the cases of a hook
-  belay demo                      watch a recorded session pass through all eight phases`,
+  belay demo                      watch a recorded session pass through all eight phases
+  belay demo leases               watch power being lent, used up and taken back`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -38,23 +38,32 @@ Without --state it works in a new temporary directory and says where.`,
 	cmd.Flags().BoolVar(&o.json, "json", false, "one verdict a line, as JSON")
 	cmd.Flags().StringVar(&o.record, "record", "", "also write a recording into `DIR`, for belay replay")
 	o.seal.flags(cmd.Flags())
+	cmd.AddCommand(a.demoLeasesCmd())
 	return cmd
 }
 
+// demoDir makes the directory that a demo works in: --state, or a new temporary one.
+func (a *App) demoDir() (string, error) {
+	if a.state == "" {
+		dir, err := os.MkdirTemp("", "belay-demo-")
+		if err != nil {
+			return "", failureBy(err, "Give a directory with --state.")
+		}
+		return dir, nil
+	}
+	if err := os.MkdirAll(a.state, 0o700); err != nil {
+		return "", failureBy(err, "")
+	}
+	if _, err := os.Lstat(filepath.Join(a.state, config.FileName)); err == nil {
+		return "", failure(safe(a.state)+" holds a configuration already", "Give a new directory: the demo brings its own.")
+	}
+	return a.state, nil
+}
+
 func (a *App) demo(ctx context.Context, o demoOptions) error {
-	dir := a.state
-	if dir == "" {
-		var err error
-		if dir, err = os.MkdirTemp("", "belay-demo-"); err != nil {
-			return failureBy(err, "Give a directory with --state.")
-		}
-	} else {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return failureBy(err, "")
-		}
-		if _, err := os.Lstat(filepath.Join(dir, config.FileName)); err == nil {
-			return failure(safe(dir)+" holds a configuration already", "Give a new directory: the demo brings its own.")
-		}
+	dir, err := a.demoDir()
+	if err != nil {
+		return err
 	}
 	session, settings := harness.DemoSession()
 	if err := os.WriteFile(filepath.Join(dir, config.FileName), settings, 0o600); err != nil {

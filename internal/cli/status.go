@@ -145,6 +145,9 @@ func daemonLine(d *client.Daemon) string {
 
 func (a *App) logger() *slog.Logger {
 	level := slog.LevelWarn
+	if a.quiet {
+		level = slog.LevelError
+	}
 	if a.Getenv("BELAY_DEBUG") != "" {
 		level = slog.LevelDebug
 	}

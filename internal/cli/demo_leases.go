@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers/sigstore"
+)
+
+func (a *App) demoLeasesCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "leases",
+		Short: "Watch power being lent, used up and taken back",
+		Long: `demo leases shows, step by step, how an agent gets to write one file: a signed hook
+lends it after a person said yes, for a minute and once. A hook that nobody signed lends
+nothing, a child agent is cut off, and a proposed hook is reviewed, used and disabled.
+
+Hooks, signatures, store and decisions are the real ones. Only the person is played: the
+demo makes a reviewer's key of its own and approves with it. Without --state it works in
+a new temporary directory and says where.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.demoLeases(cmd.Context()) },
+	}
+}
+
+func (a *App) demoLeases(ctx context.Context) (err error) {
+	dir, err := a.demoDir()
+	if err != nil {
+		return err
+	}
+	a.state, a.quiet = dir, true // whatever this process opens for the demo, such as a preview, is that directory
+	d := &leaseDemo{a: a, p: a.palette(), out: bufio.NewWriter(a.Out), dir: dir}
+	defer d.close()
+	if err := d.prepare(); err != nil {
+		return failureBy(err, "")
+	}
+	if err := d.play(ctx); err != nil {
+		return failureBy(err, "The demo ended early; its state is in "+safe(dir)+".")
+	}
+	return nil
+}
+
+// leaseDemo is one run of the demo. It is used by one goroutine.
+type leaseDemo struct {
+	a      *App
+	p      palette
+	out    *bufio.Writer
+	dir    string
+	host   *belay.Belay // nil before there is one
+	broker []byte       // the hook that lends
+	key    ed25519.PrivateKey
+	steps  int
+}
+
+const (
+	demoReviewer = "demo"
+	demoPassword = "of the demo's own keys, which nobody uses after it"
+	demoRules    = "# What `belay demo leases` plays against.\nversion: " + config.Version + "\nhooks: []\nrequire_lease:\n  - {tools: [write], capability: \"tool:write\"}\n"
+)
+
+// own makes a built-in hook somebody's own: with a section of one word more it is
+// another file, for which the binary does not vouch.
+func own(name string) ([]byte, error) {
+	hooks, err := builtin.Load()
+	if err != nil {
+		return nil, err
+	}
+	h, err := hooks.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	return append(h.Module[:len(h.Module):len(h.Module)], "\x00\x05\x04mine"...), nil
+}
+
+func (d *leaseDemo) prepare() (err error) {
+	if d.broker, err = own("lease-broker"); err != nil {
+		return err
+	}
+	private, public, err := sigstore.GenerateEd25519([]byte(demoPassword))
+	if err != nil {
+		return err
+	}
+	if d.key, err = sigstore.OpenEd25519(private, func() ([]byte, error) { return []byte(demoPassword), nil }); err != nil {
+		return err
+	}
+	src, err := config.AddReviewer([]byte(demoRules), config.Reviewer{Name: demoReviewer, Key: approvals.FormatReviewerKey(public)})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(d.dir, config.FileName), src, 0o600)
+}
+
+// open opens the state directory anew, with hooks that are not installed.
+func (d *leaseDemo) open(ctx context.Context, hooks ...belay.AdHocHook) (err error) {
+	d.close()
+	d.host, err = d.a.openState(ctx, d.dir, belay.Options{Hooks: hooks})
+	return err
+}
+
+func (d *leaseDemo) close() {
+	d.out.Flush()
+	if d.host != nil {
+		d.host.Close()
+		d.host = nil
+	}
+}
+
+// step begins a step; what came before is on the screen by then.
+func (d *leaseDemo) step(title string) {
+	d.steps++
+	fmt.Fprintf(d.out, "\n%s\n", d.p.bold(fmt.Sprintf("%d. %s", d.steps, title)))
+	d.out.Flush()
+}
+
+// line prints what was done, what came of it, and why, in columns.
+func (d *leaseDemo) line(what, outcome, why string) {
+	pad := func(s string, n int) string { return strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s))) }
+	what = oneLine(what, 34)
+	outcome = oneLine(outcome, 10)
+	text := "   " + what + pad(what, 35) + d.p.decision(outcome) + pad(outcome, 11) + oneLine(why, 100)
+	fmt.Fprintln(d.out, strings.TrimRight(text, " "))
+}
+
+// errDemo says that the demo does not show what it says it shows.
+var errDemo = errors.New("the demo came out differently")
+
+// ask has an action decided and prints the answer. It is an error when that is not
+// what the demo tells.
+func (d *leaseDemo) ask(ctx context.Context, what, invocation string, want phases.Decision) (phases.Verdict, error) {
+	v, err := ask.Wire(ctx, d.host, []byte(invocation))
+	if err != nil {
+		return v, err
+	}
+	why := []string{v.Reason}
+	if v.Decision == phases.Allow && len(v.Notes) > 0 {
+		why = v.Notes
+	}
+	d.line(what, string(v.Decision), why[0])
+	for _, more := range why[1:] {
+		d.line("", "", more)
+	}
+	if v.Decision != want {
+		return v, fmt.Errorf("%w: %s: %s", errDemo, what, v.Reason)
+	}
+	return v, nil
+}
+
+// approve decides as the reviewer does, with the demo's key instead of a person's.
+func (d *leaseDemo) approve(ctx context.Context, id, why string) error {
+	it, err := d.host.Approval(ctx, id)
+	if err != nil {
+		return err
+	}
+	decision, err := approvals.Draft(&it, approvals.Approve, demoReviewer, why, time.Now(), approvals.DefaultTimeout)
+	if err != nil {
+		return err
+	}
+	if err := approvals.Sign(&it, &decision, d.key); err != nil {
+		return err
+	}
+	_, changed, err := d.host.Decide(ctx, id, decision)
+	if err != nil {
+		return err
+	}
+	d.line("reviewer "+demoReviewer, "approved", "signed with the key "+decision.Key+": "+why)
+	if changed {
+		return d.host.Reload(ctx)
+	}
+	return nil
+}
+
+// leases prints the leases of any state at or below a prefix; "" are all.
+func (d *leaseDemo) leases(ctx context.Context, prefix string) error {
+	list, err := d.host.Leases(ctx, kernel.LeaseQuery{Prefix: prefix})
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		d.line("leases", "none", "")
+	}
+	for i := range list {
+		l := &list[i]
+		d.line("lease "+l.ID, string(l.State), fmt.Sprintf("%s of %s, %d s, %d uses left, by %s",
+			l.Capability, strings.Join(l.Scope.Paths, " "), int(l.ExpiresAt.Sub(l.NotBefore).Seconds()), l.UsesLeft, issuerText(&l.Issuer)))
+	}
+	return nil
+}
+
+// bound prints how a hook stands.
+func (d *leaseDemo) bound(name, why string) {
+	for _, b := range d.host.Bindings() {
+		switch {
+		case b.Name != name:
+		case b.Disabled:
+			d.line("hook "+name, "disabled", why)
+		case b.Problem != "":
+			d.line("hook "+name, "error", b.Problem)
+		default:
+			d.line("hook "+name, string(b.Tier), why)
+		}
+	}
+}
