@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -82,9 +83,8 @@ func daemonHTTP() {
 	}}}
 	resp, err := hc.Do(req)
 	must(err)
-	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	must(err)
+	must(errors.Join(err, resp.Body.Close()))
 	fmt.Printf("%d %s\n", resp.StatusCode, b)
 }
 

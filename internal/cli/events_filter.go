@@ -61,7 +61,7 @@ func eventTypes() []phases.EventType {
 func eventDecisions() []string {
 	return []string{"allow", "ask", "block", "none", "transform", "grant", "error", "latched", "cleared",
 		"requested", "approved", "denied", "consumed", "expired", "superseded", "refused",
-		"minted", "claimed", "renewed", "revoked"}
+		"minted", "claimed", "renewed", "revoked", "ok", "timeout", "crashed", "unknown"}
 }
 
 func eventKinds() []phases.Kind {

@@ -27,6 +27,18 @@ func glance(e *phases.Event) string {
 	join := func(parts ...string) string {
 		return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 	}
+	out := func(ptr string) string {
+		v, _ := phases.Get(e.Output, ptr)
+		return plainValue(v)
+	}
+	switch e.Type {
+	case phases.EventIntent, phases.EventOutcome:
+		return join(e.Tool, mainArgument(e), "for "+e.Binding)
+	case phases.EventApproval:
+		return join(e.Tool, out("/approval"), "of "+e.Binding)
+	case phases.EventLease:
+		return join(out("/lease/capability"), e.Binding)
+	}
 	switch e.Phase {
 	case phases.PreTool, phases.PostTool:
 		return join(e.Tool, mainArgument(e))

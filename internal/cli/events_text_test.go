@@ -123,6 +123,16 @@ func TestEventLine(t *testing.T) {
 			"12:00:00.000     12  pre_tool         allow    exec  changed /args"},
 		{"turn", phases.Event{Seq: 13, Type: phases.EventHook, Phase: phases.PreTool, Binding: "b", Decision: "none"},
 			"12:00:00.000     13  hook pre_tool    none     b"},
+		{"intent", phases.Event{Seq: 14, Type: phases.EventIntent, Phase: phases.PreTool, Tool: "http_request", Binding: "reporter", Input: jsontext.Value(`{"action":{"args":{"url":"https://h.example/"}}}`)},
+			"12:00:00.000     14  intent pre_tool  -        http_request https://h.example/ for reporter"},
+		{"outcome", phases.Event{Seq: 15, Type: phases.EventOutcome, Phase: phases.PreTool, Tool: "http_request", Binding: "reporter", Decision: "timeout", Reason: "no answer in 30 s"},
+			"12:00:00.000     15  outcome pre_tool timeout  http_request for reporter  no answer in 30 s"},
+		{"approval", phases.Event{Seq: 16, Type: phases.EventApproval, Phase: phases.PreTool, Tool: "exec", Binding: "ask-push", Decision: "denied", DecidedBy: "dev", Reason: "not today",
+			Output: jsontext.Value(`{"approval":"0195511c-7a00-7000-8000-0000000000aa"}`)},
+			"12:00:00.000     16  approval pre_tool denied   exec 0195511c-7a00-7000-8000-0000000000aa of ask-push  by dev: not today"},
+		{"lease", phases.Event{Seq: 17, Type: phases.EventLease, Binding: "lender", Decision: "minted", DecidedBy: "hook", Reason: "lease 0195511c",
+			Output: jsontext.Value(`{"id":"0195511c","lease":{"capability":"deploy"}}`)},
+			"12:00:00.000     17  lease            minted   deploy lender  by hook: lease 0195511c"},
 	} {
 		c.e.Time = at
 		a := &App{Getenv: func(string) string { return "" }}

@@ -62,6 +62,8 @@ func (w *Writer) cefLine(b *strings.Builder, e *phases.Event) {
 	labelled("cs4", "tool", e.Tool)
 	labelled("cs5", "invocation", e.Invocation)
 	labelled("cs6", "policy", e.PolicyRevision)
+	what, id := subject(e)
+	labelled("flexString1", what, id)
 	add("fileHash", e.HookDigest)
 	if e.Fuel > 0 {
 		labelled("cn2", "fuel", strconv.FormatInt(e.Fuel, 10))

@@ -75,6 +75,27 @@ func (w *Writer) Write(events []phases.Event) error {
 	return err
 }
 
+// subject is what an event is a step of, besides an invocation: an intent, a
+// question to a person, or a lease; "" when there is none.
+func subject(e *phases.Event) (what, id string) {
+	get := func(ptr string) string {
+		var s string
+		if v, ok := phases.Get(e.Output, ptr); !ok || json.Unmarshal(v, &s) != nil {
+			return ""
+		}
+		return s
+	}
+	switch e.Type {
+	case phases.EventIntent, phases.EventOutcome:
+		return "intent", e.Intent
+	case phases.EventApproval:
+		return "approval", get("/approval")
+	case phases.EventLease:
+		return "lease", get("/id")
+	}
+	return "", ""
+}
+
 func (w *Writer) jsonl(events []phases.Event) (out []byte, err error) {
 	for i := range events {
 		b, err := JSON(&events[i])

@@ -36,7 +36,7 @@ func sample() []phases.Event {
 	}
 	with := func(seq int64, typ phases.EventType, f func(*phases.Event)) phases.Event {
 		e := base
-		e.Seq, e.ID, e.Type = seq, "0195511c-7a00-7000-8000-00000000010"+string(rune('0'+seq)), typ
+		e.Seq, e.ID, e.Type = seq, "0195511c-7a00-7000-8000-00000000010"+"0123456789abcdef"[seq:seq+1], typ
 		f(&e)
 		return e
 	}
@@ -60,6 +60,19 @@ func sample() []phases.Event {
 		with(7, phases.EventLatch, func(e *phases.Event) { e.Decision, e.User = "cleared", "uid 1000" }),
 		with(8, phases.EventGap, func(e *phases.Event) { e.Reason = "3 events could not be stored" }),
 		{Seq: 9, ID: "0195511c-7a00-7000-8000-000000000109", Type: phases.EventNotice, Time: at, Reason: "configuration in use: sha256:77"},
+		with(10, phases.EventIntent, func(e *phases.Event) { e.Binding, e.Intent = "reporter", e.ID }),
+		with(11, phases.EventOutcome, func(e *phases.Event) {
+			e.Binding, e.Intent, e.Decision, e.DurationUS = "reporter", "0195511c-7a00-7000-8000-00000000010a", "timeout", 30000000
+		}),
+		with(12, phases.EventApproval, func(e *phases.Event) {
+			e.Binding, e.Decision, e.DecidedBy, e.Signer = "ask-push", "denied", "dev", "key"
+			e.Output = jsontext.Value(`{"approval":"0195511c-7a00-7000-8000-0000000000aa","kind":"ask"}`)
+		}),
+		with(13, phases.EventLease, func(e *phases.Event) {
+			e.Phase, e.Tool, e.Binding, e.Decision = "", "", "lender", "minted"
+			e.Output = jsontext.Value(`{"id":"0195511c-7a00-7000-8000-0000000000bb","lease":{"capability":"deploy"},"what":"minted"}`)
+		}),
+		with(14, phases.EventCompaction, func(e *phases.Event) { e.Phase, e.Reason = "", "retention" }),
 	}
 }
 

@@ -111,6 +111,9 @@ func otlpOf(e *phases.Event) (otlpRecord, error) {
 			r.Attributes = append(r.Attributes, text(a.key, a.value))
 		}
 	}
+	if what, id := subject(e); id != "" {
+		r.Attributes = append(r.Attributes, text("belay."+what, id))
+	}
 	if e.Fuel > 0 {
 		r.Attributes = append(r.Attributes, number("belay.fuel", e.Fuel))
 	}

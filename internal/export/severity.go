@@ -20,7 +20,7 @@ func severityOf(e *phases.Event) severity {
 		return severity{9, 17, "ERROR"}
 	case failed, e.Type == phases.EventFailure:
 		return severity{8, 17, "ERROR"}
-	case e.Decision == string(phases.Block), e.Type == phases.EventOutcome && e.Decision != "ok":
+	case e.Decision == string(phases.Block), e.Decision == "denied", e.Decision == "refused", e.Type == phases.EventOutcome && e.Decision != "ok":
 		return severity{6, 13, "WARN"}
 	case e.Decision == string(phases.Ask), e.Type == phases.EventNotice, e.Type == phases.EventCompaction, e.Type == phases.EventLatch:
 		return severity{4, 10, "INFO2"}

@@ -182,7 +182,7 @@ func TestRequestDocuments(t *testing.T) {
 func FuzzPrepare(f *testing.F) {
 	for _, u := range tricks {
 		raw, _ := json.Marshal(map[string]any{"url": strings.ToValidUTF8(u, ""), "headers": map[string]string{"a": "b"}})
-		f.Add([]byte(raw))
+		f.Add(raw)
 	}
 	f.Add([]byte(`{"url":"https://api.example.com/","method":"POST","body":"a","headers":{"Host":"x"}}`))
 	c := New(policy(f, Spec{Hosts: []string{"api.example.com:443", "http://127.0.0.1:8080"}, Methods: []string{"GET", "POST"}}), Options{})

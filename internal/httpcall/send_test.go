@@ -154,7 +154,7 @@ func TestRedirects(t *testing.T) {
 		last = seen{r.Method, r.Header.Get("X-Key"), r.Header.Get("Accept"), string(b)}
 	}
 	other, roots := server(t, func(w http.ResponseWriter, r *http.Request) { note(r); io.WriteString(w, "other") })
-	port, roots2 := server(t, func(w http.ResponseWriter, r *http.Request) {
+	port, _ := server(t, func(w http.ResponseWriter, r *http.Request) {
 		note(r)
 		switch p := r.URL.Path; {
 		case p == "/end":
@@ -173,9 +173,7 @@ func TestRedirects(t *testing.T) {
 		}
 	})
 	second = port
-	all := x509.NewCertPool()
-	_ = roots2
-	all = roots // httptest's servers share one certificate
+	all := roots // httptest's servers share one certificate
 	n := &names{answers: map[string][]string{"example.com": {"127.0.0.1"}, "evil.example": {"127.0.0.1"}}}
 	hosts := []string{"example.com:" + port, "example.com:" + other, plain.URL}
 	c := New(policy(t, Spec{Hosts: hosts, Methods: []string{"GET", "POST"}, Addresses: loopback}), Options{Resolver: n, Roots: all})
