@@ -30,7 +30,9 @@ func newMutator(rng *rand.Rand, module []byte) *mutator {
 // mutate changes an invocation's document in place.
 func (m *mutator) mutate(doc *node) {
 	for range 1 + m.rng.IntN(4) {
-		m.once(doc)
+		if m.once(doc); doc.size() > phases.MaxInputBytes {
+			return
+		}
 	}
 }
 
@@ -162,7 +164,7 @@ func (m *mutator) text(s string) string {
 			return s[:at] + pick(m.rng, m.words) + s[at:]
 		}
 	case 7:
-		return strings.Repeat(s, 1+m.rng.IntN(8))
+		return strings.Repeat(s, min(1+m.rng.IntN(8), 1+phases.MaxInputBytes/(len(s)+1)))
 	}
 	return s[:at] + pick(m.rng, m.hostile) + s[at:]
 }
@@ -214,8 +216,9 @@ func (m *mutator) array(n *node) {
 	case 1:
 		n.kids = slices.Insert(n.kids, i, n.kids[i].clone())
 	case 2:
-		for range pick(m.rng, []int{4, 16, 64, 1000}) {
-			n.kids = append(n.kids, n.kids[i])
+		// Beyond the limit of an input nothing is to be learned, and growth upon growth ends nowhere.
+		for range min(pick(m.rng, []int{4, 16, 64, 1000}), phases.MaxInputBytes/n.kids[i].size()) {
+			n.kids = append(n.kids, n.kids[i].clone())
 		}
 	default:
 		n.kids = append(n.kids, m.value())

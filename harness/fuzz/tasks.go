@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/phases"
@@ -95,7 +96,8 @@ func (f *fuzzer) planFailures(e *entry, add func(func(context.Context) error)) {
 		for _, errno := range errnosOf(s.call) {
 			list = append(list, failure{[]hostcalls.Injected{{Call: s.n, Errno: errno}}, fmt.Sprintf("%s answers %q", s.call.Name, errno.String())})
 		}
-		if s.call.CanBeLong() && s.call.Capability == "" || s.call.Name == "state_get" {
+		// What the operator has configured is as long as it is.
+		if s.call.CanBeLong() && (s.call.Name == "state_get" || s.call.Capability == "" && !strings.HasPrefix(s.call.Name, "config_")) {
 			list = append(list, failure{[]hostcalls.Injected{{Call: s.n, Long: true}}, s.call.Name + " answers more than its buffer holds"})
 		}
 		if len(errnosOf(s.call)) > 0 {

@@ -84,6 +84,18 @@ func (n *node) clone() *node {
 	return c
 }
 
+// size is about how many bytes the value takes when it is written.
+func (n *node) size() int {
+	size := len(n.text) + 3
+	for _, name := range n.names {
+		size += len(name) + 4
+	}
+	for _, k := range n.kids {
+		size += k.size()
+	}
+	return size
+}
+
 // get returns the member, or nil.
 func (n *node) get(name string) *node {
 	if n == nil || n.kind != '{' {
