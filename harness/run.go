@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/redact"
@@ -59,7 +58,8 @@ type Hook struct {
 	module []byte
 
 	mu     sync.Mutex
-	loaded map[string]loaded // by what it was given
+	loaded map[string]loaded     // by what it was given
+	idle   map[string][]*caseRig // by what it was given and the budget
 }
 
 type loaded struct {
@@ -75,15 +75,20 @@ func (e *Engine) Hook(name string, module []byte) *Hook {
 	if name == "" {
 		name = "hook"
 	}
-	return &Hook{engine: e, name: name, module: module, loaded: map[string]loaded{}}
+	return &Hook{engine: e, name: name, module: module, loaded: map[string]loaded{}, idle: map[string][]*caseRig{}}
 }
 
 // Digest is sha256:<hex> of the module file.
 func (h *Hook) Digest() string { return belay.DigestOf(h.module) }
 
+// keyOf tells apart what a module is given.
+func keyOf(b belay.BenchHook) string {
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%q %t", b.Name, b.Config, b.Tier, b.MemoryMiB, b.Allowed, b.Allowed == nil)
+}
+
 // load loads the module with what a case gives it, once for each such set.
 func (h *Hook) load(ctx context.Context, b belay.BenchHook) (*kernel.Loaded, error) {
-	key := fmt.Sprintf("%s\x00%s\x00%d\x00%q %t", b.Config, b.Tier, b.MemoryMiB, b.Allowed, b.Allowed == nil)
+	key := keyOf(b)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l, ok := h.loaded[key]
@@ -149,80 +154,26 @@ func (h *Hook) Run(ctx context.Context, c *Case) (Result, error) {
 
 // invoke runs the invocations of a case and returns the verdict of the last.
 func (h *Hook) invoke(ctx context.Context, c *Case, p *plan) (v phases.Verdict, err error) {
-	store := memory.New()
-	rig := &caseRig{hook: h, plan: p}
-	if err := p.prepare(ctx, store); err != nil {
-		return v, c.errorf("", "its state cannot be set up: %v", err)
-	}
-	cfg := &kernel.Config{Revision: "test", ChainBudget: endless, Bindings: []kernel.BindingSpec{{
-		Name: p.hook.Name, Module: "test", Config: p.hook.Config, Allowed: p.hook.Allowed, Budget: c.Budget,
-	}}}
-	k, err := kernel.Open(ctx, cfg, kernel.Options{
-		Store: store, Loader: rig, Redactor: covering{h.engine.redact}, Clock: rig, NewID: rig.id, Files: p.answers, Home: "/home/dev",
-		Sequential: true, LeaseKey: make([]byte, 32), Boot: rig, Logger: h.engine.o.Logger,
-	})
+	rig, err := h.rig(ctx, c, p)
 	if err != nil {
 		return v, c.errorf("", "%v", err)
 	}
-	defer func() { _ = k.Close() }() // nothing is left to be closed
+	defer h.giveBack(rig)
+	rig.store.Store, rig.answers, rig.ids = memory.New(), p.answers, 0
+	if err := p.prepare(ctx, rig.store); err != nil {
+		return v, c.errorf("", "its state cannot be set up: %v", err)
+	}
 	for i, in := range append(p.before, p.inv) {
 		rig.at = in.Time
 		o := p.options
 		seed := p.seed
 		seed[0] += byte(len(p.before) - i)
 		o.Seed = &seed
-		if v, err = k.InvokeWith(ctx, in, o); v.Decision == "" {
+		if v, err = rig.kernel.InvokeWith(ctx, in, o); v.Decision == "" {
 			return v, c.errorf("", "%v", err)
 		}
 	}
 	return v, ctx.Err()
-}
-
-// endless stands for the chain's time, which a test ignores: fuel bounds a turn.
-const endless = 365 * 24 * time.Hour
-
-// caseRig stands between the kernel of one case and the hook.
-type caseRig struct {
-	hook *Hook
-	plan *plan
-	at   time.Time // of the invocation that is running
-	ids  int
-}
-
-// Load implements kernel.Loader.
-func (r *caseRig) Load(ctx context.Context, _ kernel.BindingSpec) (*kernel.Loaded, error) {
-	l, err := r.hook.load(ctx, r.plan.hook)
-	if err != nil {
-		return nil, err
-	}
-	out := *l
-	out.Hook = stubbedHook{l.Hook, r.plan.answers}
-	return &out, nil
-}
-
-// Now implements kernel.Clock: it stands still at the invocation's time.
-func (r *caseRig) Now() time.Time { return r.at }
-
-// Boot implements kernel.BootClock: there is none.
-func (r *caseRig) Boot() (string, time.Duration) { return "", 0 }
-
-// id counts, so that a case has the same ids every time.
-func (r *caseRig) id(time.Time) string {
-	r.ids++
-	return fmt.Sprintf("00000000-0000-7000-8000-%012x", r.ids)
-}
-
-// stubbedHook runs the module with the case's answers in place of the host's.
-type stubbedHook struct {
-	inner   kernel.Hook
-	answers *answers
-}
-
-// Run implements kernel.Hook.
-func (s stubbedHook) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error) {
-	t.Session = s.answers.attach(t.Session)
-	t.Timeout = -1
-	return s.inner.Run(ctx, t)
 }
 
 // covering is the detector as a kernel's Redactor.

@@ -40,19 +40,21 @@ func asksHook(t testing.TB, e *harness.Engine) *harness.Hook {
 	return e.Hook("asks", b)
 }
 
-// The committed module is that of the text beside it.
-func TestGuestIsCurrent(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "asks.wasm")
-	if b, err := exec.Command("wat2wasm", "--debug-names", "-o", out, "testdata/guests/asks.wat").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, b)
-	}
-	got, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.ReadFile("testdata/guests/asks.wasm")
-	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("asks.wasm is not what asks.wat says (%v)", err)
+// The committed modules are those of the texts beside them.
+func TestGuestsAreCurrent(t *testing.T) {
+	for _, name := range []string{"asks", "arms"} {
+		out := filepath.Join(t.TempDir(), "guest.wasm")
+		if b, err := exec.Command("wat2wasm", "--debug-names", "-o", out, "testdata/guests/"+name+".wat").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, b)
+		}
+		got, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := os.ReadFile("testdata/guests/" + name + ".wasm")
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s.wasm is not what its text says (%v)", name, err)
+		}
 	}
 }
 
