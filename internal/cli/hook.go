@@ -77,7 +77,7 @@ func (a *App) hookNew(name string, o hookNewOptions) error {
 	if o.lang == "go" {
 		slow = "--slow-compile " // standard Go's runtime takes longer to compile than eval allows unasked
 	}
-	fmt.Fprintf(a.Out, "  cd %s\n  belay hook build\n  belay eval %s--hook %s.wasm < invocation.json\n", safe(dir), slow, safe(path.Base(name)))
+	fmt.Fprintf(a.Out, "  cd %s\n  belay hook build\n  belay test\n  belay eval %s--hook %s.wasm < invocation.json\n", safe(dir), slow, safe(path.Base(name)))
 	if missing := hookbuild.Missing(o.lang); missing != "" {
 		fmt.Fprintf(a.Err, "belay: note: to build it here: %s\n", safe(missing))
 	}
