@@ -28,7 +28,7 @@ it is taken back.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.leaseListCmd(), a.leaseShowCmd(), a.leaseMintCmd(), a.leaseRevokeCmd(), a.leaseCheckCmd())
+	cmd.AddCommand(a.leaseListCmd(), a.leaseShowCmd(), a.leaseMintCmd(), a.leaseRevokeCmd(), a.leaseCheckCmd(), a.leaseVerifyCmd())
 	return cmd
 }
 
