@@ -11,16 +11,23 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/belay-hooks/belay/internal/cli"
+	"github.com/belay-hooks/belay/tiers/sigstore/sigstoretest"
 )
 
 // Commands of the scripts: "belay" is the program itself; "xbelay" ends with
 // status 0 and says the real one on standard error as "exit N", so that a script
-// can tell 3 from 1; "sql FILE TEXT…" does to a database what somebody else could.
+// can tell 3 from 1; "sigstore-kms-scripted" is a key management service; "sql FILE TEXT…" does to a database what somebody else could.
 func TestMain(m *testing.M) {
 	run := func() int { return new(cli.App).Main(context.Background(), os.Args[1:]) }
 	testscript.Main(m, map[string]func(){
-		"belay":       func() { os.Exit(run()) },
-		"tamper":      tamper,
+		"belay":  func() { os.Exit(run()) },
+		"tamper": tamper,
+		"sigstore-kms-scripted": func() {
+			if err := sigstoretest.KMS(os.Args, os.Stdin, os.Stdout); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		},
 		"daemon-http": daemonHTTP,
 		"xbelay": func() {
 			code := run()

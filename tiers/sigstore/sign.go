@@ -54,11 +54,25 @@ func IsKMS(ref string) bool { return strings.Contains(ref, "://") }
 // OpenKMS opens a key in a key management service, through the program
 // sigstore-kms-NAME on the PATH. The error is ErrKey.
 func OpenKMS(ctx context.Context, ref string) (*Signer, error) {
-	sv, err := kms.Get(ctx, ref, crypto.SHA256)
+	s, err := openKMS(ctx, ref, crypto.SHA256)
+	if err == nil && isP384(s.key.Public) { // which is known only now
+		s, err = openKMS(ctx, ref, crypto.SHA384)
+	}
+	return s, err
+}
+
+func openKMS(ctx context.Context, ref string, hash crypto.Hash) (*Signer, error) {
+	sv, err := kms.Get(ctx, ref, hash)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKey, err)
 	}
 	return newSigner(sv)
+}
+
+// isP384 tells keys whose signatures are made over SHA-384 from all others.
+func isP384(pub crypto.PublicKey) bool {
+	k, ok := pub.(*ecdsa.PublicKey)
+	return ok && k.Curve == elliptic.P384()
 }
 
 // OpenKey reads a private key in PEM: cosign's encrypted form, PKCS #8 (encrypted
@@ -154,7 +168,7 @@ func (s *Signer) SignFile(file []byte) ([]byte, error) {
 // hash returns the digest that the key's kind of signature is made over, as other
 // tools write it into bundles.
 func (s *Signer) hash(file []byte) (protocommon.HashAlgorithm, []byte) {
-	if k, ok := s.key.Public.(*ecdsa.PublicKey); ok && k.Curve == elliptic.P384() {
+	if isP384(s.key.Public) {
 		sum := sha512.Sum384(file)
 		return protocommon.HashAlgorithm_SHA2_384, sum[:]
 	}
