@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 )
@@ -82,5 +83,50 @@ func TestPlaceholdersSaveNothing(t *testing.T) {
 		if again, found := r.Text(got); again != got {
 			t.Errorf("twice is not once: %v\n%s\n%s", found, got, again)
 		}
+	}
+}
+
+// BenchmarkRecord is what an invocation's record costs, action and six texts about
+// it: by itself, and with what was covered before kept in mind.
+func BenchmarkRecord(b *testing.B) {
+	r := testRedactor(b)
+	var secrets strings.Builder
+	for i, c := range samples(b) {
+		if i%8 == 0 {
+			secrets.WriteString(c.Text + "\n")
+		}
+	}
+	prose := strings.Repeat("The quick brown fox jumps over the lazy dog and then walks home through the wide green fields.\n", 40)
+	for name, text := range map[string]string{"clean": prose, "secrets": prose[:1000] + secrets.String() + prose[:1000]} {
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		action := jsontext.Value(`{"action":{"tool":"exec","args":{"command":` + string(quoted) + `}}}`)
+		about := prose[:2000]
+		size := int64(len(action) + 6*len(about))
+		b.Run(name+"/alone", func(b *testing.B) {
+			b.SetBytes(size)
+			for b.Loop() {
+				if _, _, err := r.JSON(action); err != nil {
+					b.Fatal(err)
+				}
+				for range 6 {
+					r.Text(about)
+				}
+			}
+		})
+		b.Run(name+"/record", func(b *testing.B) {
+			b.SetBytes(size)
+			for b.Loop() {
+				c := NewRecord()
+				if _, _, err := c.JSON(r, action); err != nil {
+					b.Fatal(err)
+				}
+				for range 6 {
+					c.Text(r, about)
+				}
+			}
+		})
 	}
 }
