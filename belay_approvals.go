@@ -31,6 +31,17 @@ func (b *Belay) Approvals(ctx context.Context, q kernel.ApprovalQuery) ([]kernel
 	return b.kernel.Approvals(ctx, q)
 }
 
+// ApprovalCounts counts what waits for a person, by kind; a kind without any is not
+// in it. The error is kernel.ErrUnavailable.
+func (b *Belay) ApprovalCounts(ctx context.Context) (map[string]int, error) {
+	counts, err := b.kernel.ApprovalCounts(ctx)
+	out := make(map[string]int, len(counts))
+	for k, n := range counts {
+		out[string(k)] = n
+	}
+	return out, err
+}
+
 // SweepApprovals records which items have run out. The error is kernel.ErrUnavailable.
 func (b *Belay) SweepApprovals(ctx context.Context) error { return b.kernel.SweepApprovals(ctx) }
 

@@ -83,6 +83,13 @@ func (o *approvalsListOptions) query() (client.ApprovalQuery, error) {
 	return q, nil
 }
 
+func approvalKinds() (names []string) {
+	for _, k := range approvals.Kinds() {
+		names = append(names, string(k))
+	}
+	return names
+}
+
 func contains[T comparable](list []T, v T) bool {
 	for _, x := range list {
 		if x == v {

@@ -87,6 +87,9 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	if err := tel.WatchQueue(s.Load); err != nil {
 		log.LogAttrs(ctx, slog.LevelWarn, "no metrics of the queue", slog.Any("error", err))
 	}
+	if err := tel.WatchApprovals(approvalKinds(), host.ApprovalCounts); err != nil {
+		log.LogAttrs(ctx, slog.LevelWarn, "no metrics of approvals", slog.Any("error", err))
+	}
 	fmt.Fprintf(a.Err, "belay: serving %s on %s\n", safe(dir), safe(s.Socket()))
 	if addr := s.Addr(); addr != "" {
 		fmt.Fprintf(a.Err, "belay: and on http://%s; the token for runtimes is in %s\n", addr, safe(client.TokenPath(dir, client.RoleInvoke)))

@@ -149,7 +149,7 @@ func TestTheDaemonExportsUntilItsEnd(t *testing.T) {
 	if !bytes.Contains(got["/v1/traces"], []byte("belay pre_tool")) {
 		t.Errorf("traces: %q", got["/v1/traces"])
 	}
-	for _, name := range []string{"belay.decisions", "belay.queue.waiting"} {
+	for _, name := range []string{"belay.decisions", "belay.queue.waiting", "belay.approvals.pending"} {
 		if !bytes.Contains(got["/v1/metrics"], []byte(name)) {
 			t.Errorf("no %s in the metrics: %q", name, got["/v1/metrics"])
 		}

@@ -91,3 +91,28 @@ func (t *Telemetry) WatchQueue(load func() (waiting, refused int64)) error {
 	}, waiting, refused)
 	return err
 }
+
+// WatchApprovals measures what waits for a person: pending counts it by kind. Each
+// of the kinds is measured every time, so that an empty queue shows as 0. Pending is called whenever metrics are collected, until Shutdown; what it cannot say is
+// left out that time. Nothing is measured when there are no metrics.
+func (t *Telemetry) WatchApprovals(kinds []string, pending func(context.Context) (map[string]int, error)) error {
+	if t == nil || t.metrics == nil {
+		return nil
+	}
+	m := t.metrics.Meter(scope)
+	gauge, err := m.Int64ObservableGauge("belay.approvals.pending", metric.WithUnit("{item}"), metric.WithDescription("Items that wait for a person, by kind."))
+	if err != nil {
+		return err
+	}
+	_, err = m.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		counts, err := pending(ctx)
+		if err != nil {
+			return err
+		}
+		for _, k := range kinds {
+			o.ObserveInt64(gauge, int64(counts[k]), metric.WithAttributes(attribute.String("kind", k)))
+		}
+		return nil
+	}, gauge)
+	return err
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"runtime"
@@ -323,6 +324,24 @@ func TestTheQueueIsMeasured(t *testing.T) {
 	}
 	var none *Telemetry
 	if err := none.WatchQueue(nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhatWaitsForAPersonIsMeasured(t *testing.T) {
+	c := newCollector(t)
+	tel := start(t, c.URL)
+	counts := map[string]int{"ask": 2, "unknown": 7}
+	if err := tel.WatchApprovals([]string{"ask", "lease"}, func(context.Context) (map[string]int, error) { return counts, nil }); err != nil {
+		t.Fatal(err)
+	}
+	flush(t, tel)
+	got := c.points(t, "belay.approvals.pending", "kind")
+	if want := map[string]int64{"ask": 2, "lease": 0}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	var none *Telemetry
+	if err := none.WatchApprovals(nil, nil); err != nil {
 		t.Error(err)
 	}
 }
