@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -92,5 +93,22 @@ func must(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	}
+}
+
+// What docs/APPROVALS.md recommends is what the script runs, to the letter.
+func TestRecommendedGuardIsTheTestedOne(t *testing.T) {
+	script, err := os.ReadFile("testdata/script/approvals_guard.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/APPROVALS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, config, _ := strings.Cut(string(script), "-- belay.yaml --\n")
+	config, _, found := strings.Cut(config, "-- refused.jsonl --")
+	if !found || !strings.Contains(string(page), "```yaml\n"+config+"```") {
+		t.Error("the configuration in docs/APPROVALS.md and the one that is tested differ")
 	}
 }
