@@ -44,9 +44,6 @@ type Signer struct {
 // Key is the public half.
 func (s *Signer) Key() tiers.Key { return s.key }
 
-// PublicPEM is the public half as a file.
-func (s *Signer) PublicPEM() ([]byte, error) { return publicPEM(s.key.Public) }
-
 // IsKMS reports whether the text names a key in a key management service
 // (NAME://…) and not a file.
 func IsKMS(ref string) bool { return strings.Contains(ref, "://") }
@@ -175,5 +172,3 @@ func (s *Signer) hash(file []byte) (protocommon.HashAlgorithm, []byte) {
 	sum := sha256.Sum256(file)
 	return protocommon.HashAlgorithm_SHA2_256, sum[:]
 }
-
-func publicPEM(pub crypto.PublicKey) ([]byte, error) { return cryptoutils.MarshalPublicKeyToPEM(pub) }
