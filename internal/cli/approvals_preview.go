@@ -24,6 +24,11 @@ const (
 	previewTime    = 60 * time.Second
 	maxPreview     = 256 << 20 // bytes of a task
 	previewEvents  = 200       // newest decisions that a preview looks at by default
+
+	// What the process may take, below the sandbox's own limits. Address space is not
+	// memory: the runtime and the engine reserve much more than they use.
+	previewMemory = 8 << 30
+	previewFile   = 64 << 20
 )
 
 // preview has a process of its own find out what the proposed hook would have said
@@ -83,6 +88,9 @@ func (a *App) previewCmd() *cobra.Command {
 		Short:  "Run a proposed hook on recorded events; started by `belay approvals show`",
 		Args:   noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := limitProcess(uint64(previewTime/time.Second), previewMemory, previewFile); err != nil {
+				return failureBy(err, "") // without limits it does not run
+			}
 			src, err := io.ReadAll(io.LimitReader(a.In, maxPreview+1))
 			if err != nil || len(src) > maxPreview {
 				return failure("the task cannot be read", "")
