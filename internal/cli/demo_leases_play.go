@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/kernel"
@@ -184,7 +183,7 @@ func (d *leaseDemo) proposed(ctx context.Context) error {
 		return err
 	}
 	d.line("coder proposes no-helpers", string(it.State), it.Reason+"; kept under its digest, nothing of it runs")
-	r, err := d.a.reviewOf(ctx, client.Approval(it), previewEvents)
+	r, err := d.a.reviewOf(ctx, it, previewEvents)
 	if err != nil {
 		return err
 	}
