@@ -42,22 +42,7 @@ type lender interface {
 }
 
 func (a *App) openLender(ctx context.Context) (lender, error) {
-	c, err := a.daemon()
-	if err != nil {
-		return nil, err
-	}
-	if c != nil {
-		return c, nil
-	}
-	dir, err := a.stateDir()
-	if err != nil {
-		return nil, err
-	}
-	host, err := a.openState(ctx, dir, belay.Options{NoHooks: true})
-	if err != nil {
-		return nil, err
-	}
-	return localLender{host}, nil
+	return openSource(ctx, a, func(c *client.Client) lender { return c }, func(host *belay.Belay) lender { return localLender{host} })
 }
 
 type localLender struct{ host *belay.Belay }

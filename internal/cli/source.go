@@ -68,25 +68,31 @@ func (a *App) daemon() (*client.Client, error) {
 	return c, nil
 }
 
-// openRecords opens the record, of the daemon or of the directory without its
-// hooks: it must be there to look at while a hook is broken.
-func (a *App) openRecords(ctx context.Context) (records, error) {
+// openSource opens the daemon, or the state directory without its hooks.
+func openSource[T any](ctx context.Context, a *App, remote func(*client.Client) T, local func(*belay.Belay) T) (T, error) {
+	var none T
 	c, err := a.daemon()
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if c != nil {
-		return c, nil
+		return remote(c), nil
 	}
 	dir, err := a.stateDir()
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	host, err := a.openState(ctx, dir, belay.Options{NoHooks: true})
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	return localRecords{host}, nil
+	return local(host), nil
+}
+
+// openRecords opens the record, of the daemon or of the directory without its
+// hooks: it must be there to look at while a hook is broken.
+func (a *App) openRecords(ctx context.Context) (records, error) {
+	return openSource(ctx, a, func(c *client.Client) records { return c }, func(host *belay.Belay) records { return localRecords{host} })
 }
 
 // events is where events are read from.

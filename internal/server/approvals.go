@@ -63,29 +63,26 @@ func (s *Server) approvals(w http.ResponseWriter, r *http.Request) {
 }
 
 func approvalQuery(raw string) (q kernel.ApprovalQuery, err error) {
-	values, err := url.ParseQuery(raw)
+	values, err := parameters(raw)
 	if err != nil {
-		return q, errors.New("the parameters cannot be read")
+		return q, err
 	}
 	for name, v := range values {
-		if len(v) != 1 || v[0] == "" {
-			return q, errors.New(name + " is given more than once, or empty")
-		}
 		switch name {
 		case "kind":
-			q.Kind = approvals.Kind(v[0])
+			q.Kind = approvals.Kind(v)
 			if !slices.Contains(approvals.Kinds(), q.Kind) {
 				return q, errors.New("kind must be ask, proposal or lease")
 			}
 		case "state":
-			q.State = approvals.State(v[0])
+			q.State = approvals.State(v)
 			if !slices.Contains(approvals.States(), q.State) {
 				return q, errors.New("there is no such state")
 			}
 		case "before":
-			q.Before = v[0]
+			q.Before = v
 		case "limit":
-			if q.Limit, err = strconv.Atoi(v[0]); err != nil || q.Limit < 1 || q.Limit > approvals.MaxLimit {
+			if q.Limit, err = strconv.Atoi(v); err != nil || q.Limit < 1 || q.Limit > approvals.MaxLimit {
 				return q, errors.New("limit must be a number from 1 to " + strconv.Itoa(approvals.MaxLimit))
 			}
 		default:

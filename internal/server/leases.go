@@ -32,33 +32,46 @@ func (s *Server) leases(w http.ResponseWriter, r *http.Request) {
 	}{list})
 }
 
-func leaseQuery(raw string) (q kernel.LeaseQuery, err error) {
+// parameters reads those of a request, each given once and not empty.
+func parameters(raw string) (map[string]string, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return q, errors.New("the parameters cannot be read")
+		return nil, errors.New("the parameters cannot be read")
 	}
+	out := make(map[string]string, len(values))
 	for name, v := range values {
 		if len(v) != 1 || v[0] == "" {
-			return q, errors.New(phases.SafeLine(name, 64) + " is given more than once, or empty")
+			return nil, errors.New(phases.SafeLine(name, 64) + " is given more than once, or empty")
 		}
+		out[name] = v[0]
+	}
+	return out, nil
+}
+
+func leaseQuery(raw string) (q kernel.LeaseQuery, err error) {
+	values, err := parameters(raw)
+	if err != nil {
+		return q, err
+	}
+	for name, v := range values {
 		switch name {
 		case "prefix":
-			q.Prefix = v[0]
+			q.Prefix = v
 		case "runtime":
-			q.Holder.Runtime = v[0]
+			q.Holder.Runtime = v
 		case "session":
-			q.Holder.Session = v[0]
+			q.Holder.Session = v
 		case "agent":
-			q.Holder.Agent = v[0]
+			q.Holder.Agent = v
 		case "after":
-			q.After = v[0]
+			q.After = v
 		case "state":
-			q.State = leases.State(v[0])
+			q.State = leases.State(v)
 			if !slices.Contains([]leases.State{leases.Active, leases.Exhausted, leases.Expired, leases.Revoked}, q.State) {
 				return q, errors.New("state must be active, exhausted, expired or revoked")
 			}
 		case "limit":
-			if q.Limit, err = strconv.Atoi(v[0]); err != nil || q.Limit < 1 || q.Limit > leases.MaxLimit {
+			if q.Limit, err = strconv.Atoi(v); err != nil || q.Limit < 1 || q.Limit > leases.MaxLimit {
 				return q, errors.New("limit must be a number from 1 to " + strconv.Itoa(leases.MaxLimit))
 			}
 		default:
