@@ -1,6 +1,24 @@
 // Clamps what a tool call or a child agent may touch, by default to files in the project directory.
 #include "belay.h"
 
+// Appends a directory as a pattern can begin with it: without empty steps and ".", and nothing for "/" itself. Reports
+// failure for what is not absolute, for "*", which a pattern would take for more, and for "..": where that leads only
+// the file system knows, once there are links.
+static bool put_directory(belay_buf *out, belay_text dir) {
+  if (dir.n == 0 || dir.p[0] != '/') return false;
+  for (uint32_t i = 0; i < dir.n;) {
+    uint32_t from = ++i; // behind the '/'
+    for (; i < dir.n && dir.p[i] != '/'; i++)
+      if (dir.p[i] == '*' || dir.p[i] == 0) return false;
+    belay_text step = {dir.p + from, i - from};
+    if (belay_eq(step, BELAY_T(".."))) return false;
+    if (step.n == 0 || belay_eq(step, BELAY_T("."))) continue;
+    belay_put_char(out, '/');
+    belay_put(out, step);
+  }
+  return true;
+}
+
 // Appends a pattern as a JSON string; a leading ${cwd} stands for the working directory. Reports failure when there is
 // no working directory to put in: clamping to a guess would be worse than stopping.
 static bool put_pattern(belay_buf *out, belay_text pattern, belay_text cwd) {
@@ -8,10 +26,8 @@ static bool put_pattern(belay_buf *out, belay_text pattern, belay_text cwd) {
     belay_put_string(out, pattern);
     return true;
   }
-  if (cwd.n == 0 || cwd.p[0] != '/') return false;
-  while (cwd.n > 0 && cwd.p[cwd.n - 1] == '/') cwd.n--; // "/" itself: ${cwd}/** is /**
   belay_buf full = {0};
-  belay_put(&full, cwd);
+  if (!put_directory(&full, cwd)) return false;
   belay_put_bytes(&full, pattern.p + 6, pattern.n - 6);
   belay_put_string(out, belay_done(&full));
   return true;
@@ -32,7 +48,7 @@ static int32_t clamp(void) {
     for (belay_json_each e = belay_json_in(set.value); belay_json_next(&e); first = false) {
       if (!first) belay_put_char(&scopes, ',');
       if (!put_pattern(&scopes, belay_json_text(e.value), cwd))
-        return belay_fail(BELAY_T("${cwd} is configured, but the invocation has no working directory"));
+        return belay_fail(BELAY_T("${cwd} is configured, but the invocation has no working directory that can be put in"));
     }
     belay_put_char(&scopes, ']');
   }

@@ -45,7 +45,7 @@
       (i32.eq (i32.load8_u (i32.add (global.get $buf) (i32.const 4))) (i32.load8_u (i32.const 52)))))
 
   (func (export "spawn") (result i32)
-    (local $len i32) (local $max i32) (local $depth i32)
+    (local $len i32) (local $max i32)
     (local.set $max (i32.const 2))
     (local.set $len (call $config_get (i32.const 16) (i32.const 10) (global.get $buf) (i32.const 16)))
     (if (i32.ne (local.get $len) (i32.const -1)) ;; -1: absent
@@ -55,14 +55,14 @@
           (then
             (drop (call $fail (i32.const 192) (i32.const 46)))
             (return (i32.const 1))))))
-    (local.set $depth (call $number
-      (call $input_get (i32.const 0) (i32.const 6) (global.get $buf) (i32.const 16))))
-    (if (i32.lt_s (local.get $depth) (i32.const 0))
+    (local.set $len (call $input_get (i32.const 0) (i32.const 6) (global.get $buf) (i32.const 16)))
+    (if (i32.eq (local.get $len) (i32.const -1)) ;; absent: only this is "unknown"
       (then
         (if (i32.eqz (call $unknown_allowed))
           (then (drop (call $block (i32.const 128) (i32.const 54)))))
         (return (i32.const 0))))
-    (if (i32.gt_s (local.get $depth) (local.get $max))
+    ;; Compared without a sign, so that -1, no number that can be read, is deeper than any: it may have many digits.
+    (if (i32.gt_u (call $number (local.get $len)) (local.get $max))
       (then (drop (call $block (i32.const 64) (i32.const 41)))))
     (i32.const 0))
 )

@@ -10,7 +10,7 @@ fn pre_tool() -> hook::Result {
     let line = match analysis::input_command() {
         Some(line) => line,
         None if input::text("/tool").as_deref() == Some("exec") => {
-            hook::request_approval("the call runs a command, but not in a form that can be judged", None);
+            cannot_tell("the call runs a command, but not in a form that can be judged");
             return Ok(());
         }
         None => return Ok(()),
@@ -18,7 +18,7 @@ fn pre_tool() -> hook::Result {
     let shell = match analysis::shell_parse(&line) {
         Ok(shell) => shell,
         Err(hook::Errno::TooLarge) => {
-            hook::request_approval("the command is too long to tell whether it pushes", None);
+            cannot_tell("the command is too long to tell whether it pushes");
             return Ok(());
         }
         Err(e) => return Err(e.into()),
@@ -38,9 +38,14 @@ fn pre_tool() -> hook::Result {
             Push::Unknown => drop(ask.get_or_insert(format!("which git command this is cannot be told: {}", c.raw))),
         }
     }
-    // Where it cannot be told what runs, only text that speaks of a push is worth a question here: judging unknown
-    // commands as such is another hook's work.
-    let unclear = !shell.ok || shell.truncated || !shell.unknown.is_empty() || shell.commands.iter().any(|c| c.name.is_empty());
+    // What nobody looked at may be any push. The text does not tell: words can be written in many ways.
+    if !shell.ok || shell.truncated {
+        cannot_tell("the command cannot be read to its end, so it may be a git push");
+        return Ok(());
+    }
+    // Where it was read but cannot be told what runs, only text that speaks of a push is worth a question here: judging
+    // unknown commands as such is another hook's work.
+    let unclear = !shell.unknown.is_empty() || shell.commands.iter().any(|c| c.name.is_empty());
     if ask.is_none() && unclear && line.contains("push") {
         ask = Some("this may be a git push, but what would run cannot be told".to_string());
     }
@@ -48,6 +53,15 @@ fn pre_tool() -> hook::Result {
         hook::request_approval(&text, config::int("/ttl_s"));
     }
     Ok(())
+}
+
+/// Stops a call that may be anything: as a forced push would be stopped.
+fn cannot_tell(why: &str) {
+    if config::text("/forced").as_deref() == Some("block") {
+        hook::block(why);
+    } else {
+        hook::request_approval(why, config::int("/ttl_s"));
+    }
 }
 
 #[derive(Debug, PartialEq)]

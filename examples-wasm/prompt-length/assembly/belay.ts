@@ -20,15 +20,18 @@ function utf8(s: string): ArrayBuffer {
   return String.UTF8.encode(s);
 }
 
-/** The UTF-8 of the input's string at a JSON Pointer, or null. */
+/** The UTF-8 of the input's string at a JSON Pointer, or null. A string that cannot be read ends the hook: it is there. */
 export function inputText(path: string): ArrayBuffer | null {
   const p = utf8(path);
   if (input_kind(changetype<usize>(p), p.byteLength) != STRING) return null;
-  const n = input_get(changetype<usize>(p), p.byteLength, 0, 0);
-  if (n < 0) return null;
-  const text = new ArrayBuffer(n);
-  input_get(changetype<usize>(p), p.byteLength, changetype<usize>(text), n);
-  return text;
+  let text = new ArrayBuffer(0);
+  while (true) {
+    // All or nothing: an answer that is longer than the buffer was not written, and is asked for again.
+    const n = input_get(changetype<usize>(p), p.byteLength, changetype<usize>(text), text.byteLength);
+    if (n < 0) unreachable();
+    if (n <= text.byteLength) return n == text.byteLength ? text : text.slice(0, n);
+    text = new ArrayBuffer(n);
+  }
 }
 
 /** The whole number at a JSON Pointer in the configuration, or other. */

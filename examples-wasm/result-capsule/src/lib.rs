@@ -10,6 +10,8 @@ hook::export!(post_tool => post_tool);
 /// Artifacts and their texts are bounded by the host: 64 effects, 256 KiB each with all its JSON.
 const MAX_CAPSULES: usize = 8;
 const MAX_ARTIFACT: usize = 240 << 10;
+/// Bytes of an artifact's name before what is added to it; the host takes 256 in all.
+const MAX_NAME: usize = 120;
 
 fn post_tool() -> hook::Result {
     let max = config::int("/max_bytes").unwrap_or(8192).max(256) as usize;
@@ -27,7 +29,11 @@ fn post_tool() -> hook::Result {
             long_texts(&value, "/result", "result", max, &mut found);
             // The longest first, in case there are too many.
             found.sort_by_key(|(_, _, text)| core::cmp::Reverse(text.len()));
-            for (path, name, text) in found.into_iter().take(MAX_CAPSULES) {
+            for (i, (path, mut name, text)) in found.into_iter().take(MAX_CAPSULES).enumerate() {
+                if name.len() > MAX_NAME {
+                    name.truncate(MAX_NAME); // ASCII only
+                    name.push_str(&format!("-part{}", i + 1));
+                }
                 encapsulate(&path, &name, text, max);
             }
         }
