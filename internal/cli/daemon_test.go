@@ -24,9 +24,10 @@ import (
 // process is `belay serve` as a process of its own, on a state directory that
 // outlives it.
 type process struct {
-	dir string
-	cmd *exec.Cmd
-	log bytes.Buffer
+	dir   string
+	cmd   *exec.Cmd
+	log   bytes.Buffer
+	ended sync.Once
 }
 
 func serveProcess(t *testing.T, dir string) *process {
@@ -52,12 +53,13 @@ func serveProcess(t *testing.T, dir string) *process {
 	}
 }
 
-// kill ends the daemon in the middle of whatever it does.
+// kill ends the daemon in the middle of whatever it does, and returns when it has
+// ended. Wait may be called once only: two of them wait for each other for good.
 func (p *process) kill() {
-	if p.cmd.ProcessState == nil {
+	p.ended.Do(func() {
 		_ = p.cmd.Process.Signal(syscall.SIGKILL)
 		_ = p.cmd.Wait()
-	}
+	})
 }
 
 // belay runs a command on the state directory and returns what it prints and its exit status.

@@ -45,7 +45,7 @@ func TestKilledUnderLoad(t *testing.T) {
 				answered++
 			}
 		}
-		p.cmd.Wait()
+		p.kill()
 		if out, code := p.belay(t, "events", "verify"); code != 0 {
 			t.Fatalf("round %d: %s", round, out)
 		}
