@@ -78,8 +78,19 @@ func TestMakeRoom(t *testing.T) {
 					t.Fatalf("a session with %d takes from one with %d", mine, theirs)
 				}
 				for _, other := range c {
-					if o, s := c.of(other.by); s > theirs && other.by.Session != by.Session || other.by.Session == c[i].by.Session && other.by != by && (o > loser || o == loser && other.id < id) {
-						t.Fatalf("%v with %d of %d gives way before %v with %d of %d", c[i].by, loser, theirs, other.by, o, s)
+					o, s := c.of(other.by)
+					worse := false
+					switch {
+					case other.by.Session == c[i].by.Session: // the fullest of its session, and the oldest of those
+						worse = other.by != by && (o > loser || o == loser && other.id < id)
+					case other.by.Session == by.Session:
+					case c[i].by.Session != by.Session: // of the fullest session
+						worse = s > theirs
+					default: // an agent of the same session, only where no other session has more to give
+						worse = s > mine+1 || own == 0 && s > mine
+					}
+					if worse {
+						t.Fatalf("%v with %d of %d gives way to %v before %v with %d of %d", c[i].by, loser, theirs, by, other.by, o, s)
 					}
 				}
 				c = slices.Delete(c, i, i+1)
