@@ -35,12 +35,7 @@ type App struct {
 // differences found. It never panics.
 func (a *App) Main(ctx context.Context, args []string) (code int) {
 	a.defaults()
-	defer func() {
-		for _, f := range a.last {
-			f()
-		}
-		a.last = nil
-	}()
+	defer a.finish()
 	if rt, asked := runtimeOf(args); asked {
 		// An agent runtime is waiting: whatever goes wrong from here on has to come
 		// out as that runtime's own way of saying no.
@@ -103,6 +98,14 @@ func (a *App) defaults() {
 	if f, ok := a.Out.(*os.File); ok && !a.Terminal {
 		a.Terminal = isTerminal(f)
 	}
+}
+
+// finish does what comes last, once.
+func (a *App) finish() {
+	for _, f := range a.last {
+		f()
+	}
+	a.last = nil
 }
 
 func (a *App) root() *cobra.Command {

@@ -73,6 +73,7 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 		return err
 	}
 	defer host.Close()
+	defer a.finish() // the last metrics are read from what is closed next
 	s, err := server.Open(host, server.Options{
 		Dir: dir, Listen: o.listen, Runtimes: runtimes(), Version: version(), User: userName(), Logger: log, Tapes: tapes, Running: o.running, Queue: o.queue,
 	})

@@ -107,7 +107,7 @@ func (t *Telemetry) WatchApprovals(kinds []string, pending func(context.Context)
 	_, err = m.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
 		counts, err := pending(ctx)
 		if err != nil {
-			return err
+			return nil // an error would keep every other metric from being exported
 		}
 		for _, k := range kinds {
 			o.ObserveInt64(gauge, int64(counts[k]), metric.WithAttributes(attribute.String("kind", k)))
