@@ -125,6 +125,58 @@ func TestArchitectureNamesWhatExists(t *testing.T) {
 	}
 }
 
+var (
+	testName = regexp.MustCompile("`([a-z0-9./-]*)[./]((?:Test|Fuzz)[A-Za-z0-9_]+)`")
+	script   = regexp.MustCompile("`([a-z0-9./_-]+\\.txtar)`")
+)
+
+// TestThreatsAreProven: every row of the threat model names a test, and every test
+// that it names exists in the package that it names.
+func TestThreatsAreProven(t *testing.T) {
+	text := read(t, "docs/THREAT-MODEL.md")
+	proofs := 0
+	for i, line := range strings.Split(text, "\n") {
+		tests, scripts := testName.FindAllStringSubmatch(line, -1), script.FindAllStringSubmatch(line, -1)
+		proofs += len(tests) + len(scripts)
+		for _, m := range tests {
+			if !hasTest(t, m[1], m[2]) {
+				t.Errorf("THREAT-MODEL.md:%d: there is no %s in folder %q", i+1, m[2], m[1])
+			}
+		}
+		for _, m := range scripts {
+			if !existsIn([]string{"."}, m[1]) {
+				t.Errorf("THREAT-MODEL.md:%d: there is no %s", i+1, m[1])
+			}
+		}
+		row := strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| attack |") && strings.Count(line, "|") == 4
+		if row && len(tests)+len(scripts) == 0 {
+			t.Errorf("THREAT-MODEL.md:%d: nothing shows that %s", i+1, line)
+		}
+	}
+	if proofs < 100 {
+		t.Errorf("only %d proofs were seen", proofs)
+	}
+}
+
+// hasTest reports whether a test or fuzz target stands in a folder, whatever it is
+// built for.
+func hasTest(t *testing.T, folder, name string) bool {
+	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(b), "\nfunc "+name+"(") {
+			return true
+		}
+	}
+	return false
+}
+
 func existsIn(folders []string, name string) bool {
 	for _, f := range folders {
 		if found, _ := filepath.Glob(filepath.Join(root, f, name)); len(found) > 0 {
