@@ -14,6 +14,17 @@ static void put_hash(belay_buf *b, belay_text a, belay_text c) {
   for (int i = 60; i >= 0; i -= 4) belay_put_char(b, "0123456789abcdef"[(h >> i) & 15]);
 }
 
+// Fails with what the host says about it, for operators.
+static int32_t refused(const char *what, belay_answer a) {
+  belay_buf b = {0};
+  while (*what) belay_put_char(&b, *what++);
+  if (belay_some(belay_reason(a))) {
+    belay_put_lit(&b, ": ");
+    belay_put(&b, belay_reason(a));
+  }
+  return belay_fail(belay_done(&b));
+}
+
 BELAY_PHASE(pre_tool) {
   belay_text path = belay_input_text(BELAY_T("/args/file_path"));
   if (!belay_eq(belay_input_text(BELAY_T("/tool")), BELAY_T("write")) || !belay_some(path) || path.n == 0 || path.p[0] != '/')
@@ -28,9 +39,9 @@ BELAY_PHASE(pre_tool) {
   belay_put_lit(&check, "{\"id\":");
   belay_put_string(&check, belay_done(&id));
   belay_put_char(&check, '}');
-  int32_t known = belay_v1_check_lease(check.p, check.n);
-  if (known >= 0) return BELAY_OK;
-  if (known != BELAY_ABSENT) return belay_fail(BELAY_T("leases could not be looked at"));
+  belay_answer known = belay_check_lease(belay_done(&check));
+  if (known.ok) return BELAY_OK;
+  if (known.code != BELAY_ABSENT) return refused("leases could not be looked at", known);
 
   int64_t ttl = belay_config_int(BELAY_T("/ttl_s"), 60);
   belay_buf mint = {0};
@@ -41,9 +52,8 @@ BELAY_PHASE(pre_tool) {
   belay_put_lit(&mint, ",\"scope\":{\"paths\":[");
   belay_put_string(&mint, path);
   belay_put_lit(&mint, "],\"tools\":[\"write\"]}}");
-  int32_t made = belay_v1_mint_lease(mint.p, mint.n);
-  if (made == BELAY_DENIED) return belay_fail(BELAY_T("this hook may not lend"));
-  if (made < 0) return belay_fail(BELAY_T("a lease for this path cannot be made"));
+  belay_answer made = belay_mint_lease(belay_done(&mint));
+  if (!made.ok) return refused(made.code == BELAY_DENIED ? "this hook may not lend" : "a lease for this path cannot be made", made);
 
   belay_buf reason = {0};
   belay_put_lit(&reason, "lend the writing of ");

@@ -517,6 +517,34 @@ static inline belay_text belay_pattern_match(belay_text request) {
   return belay_v1_pattern_match(request.p, request.n) < 0 ? (belay_text){NULL, 0} : belay_reply_text();
 }
 
+/* What a call with documents came to. ok: reply is the answer. Otherwise code is an errno, and reply the document in
+ * which the host explains itself, or none. */
+typedef struct {
+  bool ok;
+  int32_t code; /* 0, or BELAY_ABSENT... */
+  belay_text reply;
+} belay_answer;
+
+static inline belay_answer belay_answered(int32_t code) {
+  belay_answer a = {code >= 0, code < 0 ? code : 0, belay_reply_text()};
+  if (a.reply.n == 0) a.reply.p = NULL;
+  return a;
+}
+
+/* Why the host refused, in one sentence, or none. */
+static inline belay_text belay_reason(belay_answer a) {
+  if (a.ok) return (belay_text){NULL, 0};
+  belay_text why = belay_json_text(belay_json_member(a.reply, BELAY_T("reason")));
+  return belay_some(why) ? why : belay_json_text(belay_json_member(a.reply, BELAY_T("error"))); /* so the lease calls call it */
+}
+
+static inline belay_answer belay_request_tool_call(belay_text r) { return belay_answered(belay_v1_request_tool_call(r.p, r.n)); }
+static inline belay_answer belay_request_lease(belay_text r) { return belay_answered(belay_v1_request_lease(r.p, r.n)); }
+static inline belay_answer belay_check_lease(belay_text r) { return belay_answered(belay_v1_check_lease(r.p, r.n)); }
+static inline belay_answer belay_mint_lease(belay_text r) { return belay_answered(belay_v1_mint_lease(r.p, r.n)); }
+static inline belay_answer belay_revoke_lease(belay_text r) { return belay_answered(belay_v1_revoke_lease(r.p, r.n)); }
+static inline belay_answer belay_http_request(belay_text r) { return belay_answered(belay_v1_http_request(r.p, r.n)); }
+
 /* Keeps bytes under a key, for this hook only; seen by later invocations once this one is on record. */
 static inline int32_t belay_state_put(belay_text key, belay_text value) {
   return belay_v1_state_put(key.p, key.n, value.p, value.n);

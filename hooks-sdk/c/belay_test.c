@@ -67,6 +67,40 @@ static void examples(void) {
   number("prefix", belay_has_prefix(T("ab"), T("abc")), 0);
 }
 
+/* A host for one call: what it answers, and the document beside that. */
+static int32_t answer;
+static const char *document;
+int32_t belay_v1_request_tool_call(const char *p, uint32_t n) {
+  (void)p, (void)n;
+  return answer;
+}
+int32_t belay_v1_reply_read(void *d, uint32_t c) {
+  uint32_t n = (uint32_t)strlen(document);
+  if (n <= c) memcpy(d, document, n);
+  return (int32_t)n;
+}
+
+/* What the host says beside an errno reaches the author. */
+static void answers(void) {
+  answer = 12, document = "{\"result\":1}";
+  belay_answer a = belay_request_tool_call(T("{}"));
+  number("answered", a.ok && a.code == 0, 1);
+  same("answer", a.reply, document);
+  number("no reason for an answer", belay_some(belay_reason(a)), 0);
+  answer = BELAY_PENDING, document = "{\"approval\":{\"reason\":\"no\"},\"reason\":\"a \\\"person\\\" has to approve it\"}";
+  a = belay_request_tool_call(T("{}"));
+  number("refused", a.ok, 0);
+  number("pending", a.code, BELAY_PENDING);
+  same("document", a.reply, document);
+  same("reason", belay_reason(a), "a \"person\" has to approve it");
+  answer = BELAY_DENIED, document = "{\"error\":\"wider than its parent\"}";
+  same("error", belay_reason(belay_request_tool_call(T("{}"))), "wider than its parent");
+  answer = BELAY_BUDGET, document = "";
+  a = belay_request_tool_call(T("{}"));
+  number("no document", belay_some(a.reply), 0);
+  number("no reason", belay_some(belay_reason(a)), 0);
+}
+
 static uint64_t seed = 88172645463325252u;
 static uint32_t draw(uint32_t n) {
   seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
@@ -107,6 +141,7 @@ static void garbage(void) {
 
 int main(void) {
   examples();
+  answers();
   garbage();
   printf("%s (%llu)\n", failures ? "FAIL" : "ok", (unsigned long long)seen);
   return failures != 0;

@@ -1,14 +1,16 @@
 package hook
 
+// called fetches the reply, or what explains why there is none.
 func called(code int32) (string, error) {
-	if err := check(code); err != nil {
-		return "", err
+	s, err := lastReply()
+	if code < 0 {
+		return "", &Refused{Errno: Errno(code), Document: s} // s is "" when the host does not explain itself
 	}
-	return lastReply()
+	return s, err
 }
 
 // RequestToolCall runs another tool through its own chain of hooks. Takes and
-// replies JSON.
+// replies JSON. The errors of this call and of the next five are *Refused.
 func RequestToolCall(json string) (string, error) { return called(rawRequestToolCall(json)) }
 
 // RequestLease asks for a lease on behalf of the agent. Takes and replies JSON.

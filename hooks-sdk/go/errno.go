@@ -40,6 +40,34 @@ func (e Errno) Error() string {
 	return "unknown error of the host"
 }
 
+// Refused is the error of the calls that take and reply JSON: what the host
+// answered, and the document in which it explains itself, if it does. It wraps the
+// Errno: errors.Is(err, hook.Pending).
+type Refused struct {
+	Errno    Errno
+	Document string // JSON such as {"reason":"...","approval":{"id":"..."}}; "" when there is none
+}
+
+// Error returns the errno in words, and the host's reason where it gave one.
+func (r *Refused) Error() string {
+	if why := r.Reason(); why != "" {
+		return r.Errno.Error() + ": " + why
+	}
+	return r.Errno.Error()
+}
+
+// Unwrap returns the Errno.
+func (r *Refused) Unwrap() error { return r.Errno }
+
+// Reason returns why the host refused, in one sentence; "" when it does not say.
+func (r *Refused) Reason() string {
+	v, _ := ParseJSON(r.Document)
+	if why := v.Get("reason").Text(); why != "" {
+		return why
+	}
+	return v.Get("error").Text() // so the lease calls call it
+}
+
 // check turns a result into an error, nil when it is a length.
 func check(code int32) error {
 	if code < 0 {

@@ -2,6 +2,7 @@ package hook_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -88,6 +89,33 @@ func TestFailureDropsEffects(t *testing.T) {
 		return hook.OK
 	})
 	if got.Status == 0 || got.Blocked != "" || got.Failed != "not offered by this host" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What the host says beside an errno reaches the author, and the record.
+func TestRefused(t *testing.T) {
+	pending := `{"reason":"a person has to approve it","approval":{"id":"7"}}`
+	got := hooktest.New("{}").RefuseWith("request_tool_call", -6, pending).RefuseWith("mint_lease", -2, `{"error":"wider than its parent"}`).
+		Refuse("http_request", -4).Run(func() int32 {
+		_, err := hook.RequestToolCall("{}")
+		var r *hook.Refused
+		if !errors.Is(err, hook.Pending) || !errors.As(err, &r) || r.Document != pending || r.Reason() != "a person has to approve it" {
+			t.Errorf("%v", err)
+		}
+		if _, err := hook.MintLease("{}"); !errors.Is(err, hook.Denied) || err.Error() != "not granted, or not legal in this phase: wider than its parent" {
+			t.Errorf("%v", err)
+		}
+		if _, err := hook.HTTPRequest("{}"); !errors.As(err, &r) || r.Document != "" || err.Error() != "a quota of this turn is spent" {
+			t.Errorf("the document of a call before is not this one's: %v", err)
+		}
+		if _, err := hook.CheckLease("{}"); !errors.Is(err, hook.Unavailable) {
+			t.Errorf("%v", err)
+		}
+		_, err = hook.RequestToolCall("{}")
+		return hook.FailError(err)
+	})
+	if got.Failed != "waits for a person: a person has to approve it" {
 		t.Errorf("%+v", got)
 	}
 }

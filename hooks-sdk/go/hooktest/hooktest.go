@@ -91,6 +91,12 @@ func (h *Host) Refuse(call string, code int32) *Host {
 	return h
 }
 
+// RefuseWith lets a call answer an error code and explain itself in a document,
+// such as {"reason":"..."}.
+func (h *Host) RefuseWith(call string, code int32, json string) *Host {
+	return h.Refuse(call, code).Reply(call, json)
+}
+
 // State sets the bytes under a state key.
 func (h *Host) State(key, value string) *Host {
 	h.state[key] = value
@@ -184,15 +190,14 @@ func (a *answers) Call(call, x, y string) int32 {
 	case "request_approval", "clamp_scopes", "add_context", "retry", "reply", "put_artifact", "grant":
 		a.out.Effects = append(a.out.Effects, Effect{Call: call, Value: x})
 	default:
-		a.reply = ""
-		if code, ok := a.codes[call]; ok {
+		reply, ok := a.replies[call]
+		a.reply = reply
+		if code, refused := a.codes[call]; refused {
 			return code
 		}
-		reply, ok := a.replies[call]
 		if !ok {
 			return -7
 		}
-		a.reply = reply
 		return int32(len(reply))
 	}
 	return 0

@@ -1,18 +1,26 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::errors::Errno;
+use crate::errors::{Errno, Refused};
 use crate::reads::{fetch, last_reply};
 use crate::raw;
 
 macro_rules! json_calls {
     ($($(#[$doc:meta])* $f:ident),+ $(,)?) => {$(
         $(#[$doc])*
-        pub fn $f(request: &str) -> Result<String, Errno> {
-            Errno::check(unsafe { raw::$f(request.as_ptr(), request.len() as u32) })?;
-            last_reply()
+        pub fn $f(request: &str) -> Result<String, Refused> {
+            replied(unsafe { raw::$f(request.as_ptr(), request.len() as u32) })
         }
     )+};
+}
+
+/// The reply of a call, or what explains why there is none.
+fn replied(code: i32) -> Result<String, Refused> {
+    let document = last_reply();
+    match Errno::check(code) {
+        Ok(_) => document.map_err(|errno| Refused { errno, document: String::new() }),
+        Err(errno) => Err(Refused { errno, document: document.unwrap_or_default() }),
+    }
 }
 
 json_calls! {

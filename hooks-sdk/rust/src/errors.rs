@@ -1,7 +1,8 @@
 use alloc::borrow::Cow;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use core::fmt;
 
+use crate::json::Value;
 use crate::raw;
 
 /// What a call answers when it does not succeed.
@@ -62,7 +63,41 @@ impl fmt::Display for Errno {
     }
 }
 
-/// Why a hook fails, in one sentence for operators. Made from text or from an [`Errno`] by `?` or `into()`.
+/// The error of the calls that take and reply JSON: what the host answered, and the document in which it explains itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// What the call answered.
+    pub errno: Errno,
+    /// JSON such as `{"reason":"...","approval":{"id":"..."}}`; "" when the host does not explain itself.
+    pub document: String,
+}
+
+impl Refused {
+    /// Why the host refused, in one sentence.
+    pub fn reason(&self) -> Option<String> {
+        let v = Value::parse(&self.document)?;
+        // The lease calls name it "error".
+        ["reason", "error"].iter().map(|name| v.text(name)).find(|why| !why.is_empty()).map(ToString::to_string)
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.errno.as_str())?;
+        match self.reason() {
+            Some(why) => write!(f, ": {}", why),
+            None => Ok(()),
+        }
+    }
+}
+
+impl PartialEq<Errno> for Refused {
+    fn eq(&self, other: &Errno) -> bool {
+        self.errno == *other
+    }
+}
+
+/// Why a hook fails, in one sentence for operators. Made from text, an [`Errno`] or a [`Refused`] by `?` or `into()`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fail(pub Cow<'static, str>);
 
@@ -81,6 +116,12 @@ impl From<String> for Fail {
 impl From<Errno> for Fail {
     fn from(e: Errno) -> Fail {
         Fail(Cow::Borrowed(e.as_str()))
+    }
+}
+
+impl From<Refused> for Fail {
+    fn from(r: Refused) -> Fail {
+        Fail(Cow::Owned(r.to_string()))
     }
 }
 

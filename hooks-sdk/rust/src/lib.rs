@@ -51,7 +51,7 @@ pub use effects::{
     add_context, annotate, annotate_text, block, clamp_scopes, grant, put_artifact, redact, remove, reply,
     request_approval, retry, rewrite, rewrite_text, Artifact, Scopes,
 };
-pub use errors::{Errno, Fail, Outcome, Result};
+pub use errors::{Errno, Fail, Outcome, Refused, Result};
 pub use reads::{config, input, log, pointer, Kind, Level};
 
 /// The names of the phases, so that `export!` refuses anything else.

@@ -65,6 +65,30 @@ fn a_failure_drops_effects() {
     assert_eq!((got.status, got.effects.len(), got.failed.as_deref()), (1, 0, Some("not offered by this host")));
 }
 
+// What the host says beside an errno reaches the author, and the record.
+#[test]
+fn refused() {
+    let pending = r#"{"reason":"a person has to approve it","approval":{"id":"7"}}"#;
+    let host = Host::new("{}")
+        .refuse_with("request_tool_call", -6, pending)
+        .refuse_with("mint_lease", -2, r#"{"error":"wider than its parent"}"#)
+        .refuse("http_request", -4);
+    let got = host.run(|| -> hook::Result {
+        let r = hook::request_tool_call("{}").unwrap_err();
+        assert_eq!(r, hook::Errno::Pending);
+        assert_eq!((r.document.as_str(), r.reason().as_deref()), (pending, Some("a person has to approve it")));
+        let r = hook::mint_lease("{}").unwrap_err();
+        assert_eq!(r.to_string(), "not granted, or not legal in this phase: wider than its parent");
+        // The document of a call before is not this one's.
+        let r = hook::http_request("{}").unwrap_err();
+        assert_eq!((r.document.as_str(), r.to_string().as_str()), ("", "a quota of this turn is spent"));
+        assert_eq!(hook::check_lease("{}").unwrap_err(), hook::Errno::Unavailable);
+        hook::request_tool_call("{}")?;
+        Ok(())
+    });
+    assert_eq!(got.failed.as_deref(), Some("waits for a person: a person has to approve it"));
+}
+
 #[test]
 fn shell() {
     let reply = r#"{"ok":true,"dialect":"bash","commands":[{"name":"rm","words":[{"text":"rm","known":true},{"text":"-rf","known":true},

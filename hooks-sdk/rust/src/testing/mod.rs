@@ -49,7 +49,7 @@ pub enum Effect {
 pub struct Host {
     input: String,
     config: String,
-    replies: BTreeMap<String, Result<String, i32>>,
+    replies: BTreeMap<String, (i32, String)>,
     state: BTreeMap<String, Vec<u8>>,
     reply: String,
     failed: Option<String>,
@@ -100,14 +100,20 @@ impl Host {
     /// Sets what a call such as "shell_parse" replies. Without it the call answers "unavailable".
     #[must_use]
     pub fn reply(mut self, call: &str, json: &str) -> Host {
-        self.replies.insert(call.to_string(), Ok(json.to_string()));
+        self.replies.insert(call.to_string(), (0, json.to_string()));
         self
     }
 
     /// Lets a call answer an error code.
     #[must_use]
-    pub fn refuse(mut self, call: &str, code: i32) -> Host {
-        self.replies.insert(call.to_string(), Err(code));
+    pub fn refuse(self, call: &str, code: i32) -> Host {
+        self.refuse_with(call, code, "")
+    }
+
+    /// Lets a call answer an error code and explain itself in a document, such as `{"reason":"..."}`.
+    #[must_use]
+    pub fn refuse_with(mut self, call: &str, code: i32, json: &str) -> Host {
+        self.replies.insert(call.to_string(), (code, json.to_string()));
         self
     }
 
@@ -189,8 +195,12 @@ impl Host {
                 self.reply.clear();
                 match self.replies.get(name) {
                     None => return -7,
-                    Some(Err(code)) => return *code,
-                    Some(Ok(json)) => self.reply = json.clone(),
+                    Some((code, json)) => {
+                        self.reply = json.clone();
+                        if *code < 0 {
+                            return *code;
+                        }
+                    }
                 }
                 return self.reply.len() as i32;
             }
