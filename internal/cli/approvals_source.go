@@ -19,23 +19,9 @@ type queue interface {
 	Close() error
 }
 
+// openQueue opens the queue, of the daemon or of the directory without its hooks.
 func (a *App) openQueue(ctx context.Context) (queue, error) {
-	c, err := a.daemon()
-	if err != nil {
-		return nil, err
-	}
-	if c != nil {
-		return c, nil
-	}
-	dir, err := a.stateDir()
-	if err != nil {
-		return nil, err
-	}
-	host, err := a.openState(ctx, dir, belay.Options{NoHooks: true})
-	if err != nil {
-		return nil, err
-	}
-	return localQueue{host}, nil
+	return openSource(ctx, a, func(c *client.Client) queue { return c }, func(host *belay.Belay) queue { return localQueue{host} })
 }
 
 type localQueue struct{ host *belay.Belay }
