@@ -28,6 +28,11 @@ const (
 	EventCompaction EventType = "compaction"
 )
 
+// EventTypes returns all types of events, in the order in which people are shown them.
+func EventTypes() []EventType {
+	return []EventType{EventVerdict, EventHook, EventFailure, EventLatch, EventGap, EventNotice, EventApproval, EventCompaction, EventIntent, EventOutcome, EventLease}
+}
+
 // Event is one record of the log. Everything in it is already redacted;
 // originals are present only as keyed digests. Seq is given by the store.
 type Event struct {

@@ -20,6 +20,11 @@ const (
 	KindStore    Kind = "store"    // the record could not be written
 )
 
+// Kinds returns all kinds.
+func Kinds() []Kind {
+	return []Kind{KindPolicy, KindTrap, KindFuel, KindDeadline, KindMemory, KindOutput, KindHostcall, KindProtocol, KindLoad, KindAudit, KindStore}
+}
+
 // Fault is a failure of one hook or of the kernel. Text is safe to show to an
 // agent or a person: a fixed sentence without guest text, paths or causes. The
 // cause is for events and operators; errors.Is and errors.As see through to it.

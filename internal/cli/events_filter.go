@@ -34,7 +34,7 @@ func (o *eventFilter) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.session, "session", "", "of this session")
 	f.StringVar(&o.runtime, "runtime", "", "of this agent runtime")
 	f.StringVar(&o.invocation, "invocation", "", "of the invocation with this id")
-	f.StringVar(&o.typ, "type", "", "of this type: "+joined(eventTypes()))
+	f.StringVar(&o.typ, "type", "", "of this type: "+joined(phases.EventTypes()))
 }
 
 // narrow adds the flags that pick whole sessions; when says what they go with.
@@ -54,19 +54,10 @@ func joined[T ~string](list []T) string {
 	return strings.Join(out, ", ")
 }
 
-func eventTypes() []phases.EventType {
-	return []phases.EventType{phases.EventVerdict, phases.EventHook, phases.EventFailure, phases.EventLatch, phases.EventGap, phases.EventNotice, phases.EventApproval, phases.EventCompaction, phases.EventIntent, phases.EventOutcome, phases.EventLease}
-}
-
 func eventDecisions() []string {
 	return []string{"allow", "ask", "block", "none", "transform", "grant", "error", "latched", "cleared",
 		"requested", "approved", "denied", "consumed", "expired", "superseded", "refused",
 		"minted", "claimed", "renewed", "revoked", "ok", "timeout", "crashed", "unknown"}
-}
-
-func eventKinds() []phases.Kind {
-	return []phases.Kind{phases.KindPolicy, phases.KindTrap, phases.KindFuel, phases.KindDeadline, phases.KindMemory, phases.KindOutput,
-		phases.KindHostcall, phases.KindProtocol, phases.KindLoad, phases.KindAudit, phases.KindStore}
 }
 
 // query turns the flags into a query without a limit. Turns of hooks are left out
@@ -81,10 +72,10 @@ func (o *eventFilter) query(now time.Time) (q client.Query, err error) {
 		return q, usageError(fmt.Sprintf("--phase: there is no phase %q", safe(o.phase)), "The phases are "+joined(phases.Phases())+".")
 	case o.decision != "" && !slices.Contains(eventDecisions(), o.decision):
 		return q, usageError(fmt.Sprintf("--decision: there is no decision %q", safe(o.decision)), "The decisions are "+joined(eventDecisions())+".")
-	case o.kind != "" && !slices.Contains(eventKinds(), q.Kind):
-		return q, usageError(fmt.Sprintf("--kind: there is no kind %q", safe(o.kind)), "The kinds are "+joined(eventKinds())+".")
-	case o.typ != "" && !slices.Contains(eventTypes(), q.Type):
-		return q, usageError(fmt.Sprintf("--type: there is no type %q", safe(o.typ)), "The types are "+joined(eventTypes())+".")
+	case o.kind != "" && !slices.Contains(phases.Kinds(), q.Kind):
+		return q, usageError(fmt.Sprintf("--kind: there is no kind %q", safe(o.kind)), "The kinds are "+joined(phases.Kinds())+".")
+	case o.typ != "" && !slices.Contains(phases.EventTypes(), q.Type):
+		return q, usageError(fmt.Sprintf("--type: there is no type %q", safe(o.typ)), "The types are "+joined(phases.EventTypes())+".")
 	}
 	if q.Since, err = instant("--since", o.since, now); err != nil {
 		return q, err

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -44,60 +42,27 @@ func (c credited) InvokeWith(ctx context.Context, inv phases.Invocation, o kerne
 }
 
 func (s *Server) approvals(w http.ResponseWriter, r *http.Request) {
-	q, err := approvalQuery(r.URL.RawQuery)
-	if err != nil {
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: err.Error()})
-		return
-	}
-	list, err := s.host.Approvals(r.Context(), q)
-	if err != nil {
-		s.unavailable(w, r, err)
-		return
-	}
-	if list == nil {
-		list = []kernel.Approval{}
-	}
-	s.write(w, r, http.StatusOK, struct {
-		Approvals []client.Approval `json:"approvals"`
-	}{list})
+	sendList(s, w, r, "approvals", approvalQuery(given(r)), s.host.Approvals)
 }
 
-func approvalQuery(raw string) (q kernel.ApprovalQuery, err error) {
-	values, err := parameters(raw)
-	if err != nil {
-		return q, err
+func approvalParams() []string { return []string{"kind", "state", "before", "limit"} }
+
+func approvalQuery(p *params) kernel.ApprovalQuery {
+	return kernel.ApprovalQuery{
+		Kind:   choice(p, "kind", approvals.Kinds()),
+		State:  choice(p, "state", approvals.States()),
+		Before: p.text("before"),
+		Limit:  int(p.number("limit", 1, approvals.MaxLimit)),
 	}
-	for name, v := range values {
-		switch name {
-		case "kind":
-			q.Kind = approvals.Kind(v)
-			if !slices.Contains(approvals.Kinds(), q.Kind) {
-				return q, errors.New("kind must be ask, proposal or lease")
-			}
-		case "state":
-			q.State = approvals.State(v)
-			if !slices.Contains(approvals.States(), q.State) {
-				return q, errors.New("there is no such state")
-			}
-		case "before":
-			q.Before = v
-		case "limit":
-			if q.Limit, err = strconv.Atoi(v); err != nil || q.Limit < 1 || q.Limit > approvals.MaxLimit {
-				return q, errors.New("limit must be a number from 1 to " + strconv.Itoa(approvals.MaxLimit))
-			}
-		default:
-			return q, errors.New("this parameter is not known: " + phases.SafeLine(name, 64))
-		}
-	}
-	return q, nil
 }
 
 // approval answers with one item, at once or when it is decided. Agents see their
 // own only, and of those what they need: another's is as unknown as none.
 func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
-	wait, err := waitOf(r.URL.RawQuery)
-	if err != nil {
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: err.Error()})
+	p := given(r)
+	wait := p.duration("wait", client.MaxWait)
+	if p.err != nil {
+		s.misasked(w, r, p.err)
 		return
 	}
 	roles, _ := s.rolesOf(r)
@@ -159,21 +124,6 @@ func (s *Server) await(ctx context.Context, look func() (client.Approval, error)
 			return it, nil
 		}
 	}
-}
-
-func waitOf(raw string) (time.Duration, error) {
-	if raw == "" {
-		return 0, nil
-	}
-	values, err := url.ParseQuery(raw)
-	if err != nil || len(values) != 1 || len(values["wait"]) != 1 {
-		return 0, errors.New("only wait is taken, once")
-	}
-	d, err := time.ParseDuration(values.Get("wait"))
-	if err != nil || d < 0 || d > client.MaxWait {
-		return 0, errors.New("wait is a duration such as 30s, up to " + client.MaxWait.String())
-	}
-	return d, nil
 }
 
 const maxDecision = 16 << 10

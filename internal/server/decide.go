@@ -46,7 +46,7 @@ func overloaded() *phases.Fault {
 
 // invoke answers POST /v1/invoke.
 func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
-	if r.URL.RawQuery != "" {
+	if given(r).err != nil {
 		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: "no parameters are taken here", Decision: phases.Block})
 		return
 	}
@@ -94,11 +94,8 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	opts := adapters.Options{User: s.o.User}
-	query, badQuery := r.URL.Query(), false
-	for name, values := range query {
-		badQuery = badQuery || name != "event" || len(values) != 1
-	}
-	opts.Event = query.Get("event")
+	p := given(r)
+	opts.Event = p.text("event")
 	payload, bodyErr := readBody(w, r, opts.Limit())
 
 	ctx, cancel := deciding(r)
@@ -111,8 +108,8 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	switch leave, ok := s.gate.enter(ctx); {
 	case !ok:
 		out = refuse(overloaded())
-	case badQuery || r.URL.RawQuery != "" && opts.Event == "":
-		out = refuse(phases.NewFault(phases.KindProtocol, "the address that the hook is registered with has parameters that belay does not know", nil))
+	case p.err != nil:
+		out = refuse(phases.NewFault(phases.KindProtocol, "the address that the hook is registered with has parameters that belay does not know", p.err))
 		leave()
 	case bodyErr != nil:
 		out = refuse(phases.NewFault(phases.KindProtocol, errBody.Error(), bodyErr))

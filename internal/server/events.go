@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -24,121 +23,36 @@ const (
 	streamBeat  = 15 * time.Second       // a comment, so that a dead client shows
 )
 
-// query reads the parameters of GET /v1/events. Unknown, doubled and malformed
-// ones are refused: a filter that is not understood would show too much.
-func query(values url.Values) (q kernel.EventQuery, follow bool, err error) {
-	for name, v := range values {
-		if len(v) != 1 || len(v[0]) > phases.MaxIDBytes {
-			return q, false, fmt.Errorf("the parameter %q must be given once and be short", phases.SafeLine(name, 40))
-		}
-		if err := parameter(&q, &follow, name, v[0]); err != nil {
-			return q, false, fmt.Errorf("the parameter %q %w", phases.SafeLine(name, 40), err)
-		}
-	}
-	return q, follow, nil
+func eventParams() []string {
+	return []string{"after", "before", "since", "until", "id", "type", "except", "phase", "runtime", "session", "agent", "tool",
+		"invocation", "binding", "decision", "kind", "newest", "limit", "follow"}
 }
 
-func parameter(q *kernel.EventQuery, follow *bool, name, v string) (err error) {
-	switch name {
-	case "after":
-		q.After, err = sequence(v)
-	case "before":
-		q.Before, err = sequence(v)
-	case "limit":
-		var n int64
-		if n, err = sequence(v); err == nil && n > kernel.MaxEventLimit {
-			err = fmt.Errorf("must be %d at most", kernel.MaxEventLimit)
-		}
-		q.Limit = int(n)
-	case "newest":
-		q.Newest, err = boolean(v)
-	case "follow":
-		*follow, err = boolean(v)
-	case "since":
-		q.Since, err = instant(v)
-	case "until":
-		q.Until, err = instant(v)
-	case "type":
-		q.Type = phases.EventType(v)
-	case "except":
-		q.Except = phases.EventType(v)
-	case "phase":
-		if q.Phase = phases.Phase(v); !q.Phase.Valid() {
-			err = errors.New("names no phase")
-		}
-	case "kind":
-		q.Kind = phases.Kind(v)
-	default:
-		text := map[string]*string{"id": &q.ID, "runtime": &q.Runtime, "session": &q.Session, "agent": &q.Agent, "tool": &q.Tool,
-			"invocation": &q.Invocation, "binding": &q.Binding, "decision": &q.Decision}
-		p, known := text[name]
-		if !known {
-			return errors.New("is not known")
-		}
-		*p = v
+func eventQuery(p *params) kernel.EventQuery {
+	return kernel.EventQuery{
+		After: p.sequence("after"), Before: p.sequence("before"), Since: p.instant("since"), Until: p.instant("until"),
+		ID: p.text("id"), Type: choice(p, "type", phases.EventTypes()), Except: choice(p, "except", phases.EventTypes()),
+		Phase: choice(p, "phase", phases.Phases()), Kind: choice(p, "kind", phases.Kinds()), Decision: p.text("decision"),
+		Runtime: p.text("runtime"), Session: p.text("session"), Agent: p.text("agent"), Tool: p.text("tool"),
+		Invocation: p.text("invocation"), Binding: p.text("binding"),
+		Newest: p.boolean("newest"), Limit: int(p.number("limit", 0, kernel.MaxEventLimit)),
 	}
-	return err
-}
-
-func sequence(v string) (int64, error) {
-	n, err := strconv.ParseInt(v, 10, 64)
-	if err != nil || n < 0 {
-		return 0, errors.New("must be a whole number")
-	}
-	return n, nil
-}
-
-func boolean(v string) (bool, error) {
-	switch v {
-	case "true", "1":
-		return true, nil
-	case "false", "0":
-		return false, nil
-	}
-	return false, errors.New("must be true or false")
-}
-
-func instant(v string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339Nano, v)
-	if err != nil {
-		return t, errors.New("must be a time in RFC 3339")
-	}
-	return t, nil
 }
 
 // events answers GET /v1/events: a list, or a stream that goes on.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
-	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		err = errors.New("the parameters cannot be read")
-	}
-	var q kernel.EventQuery
-	var follow bool
-	if err == nil {
-		q, follow, err = query(values)
-	}
+	p := given(r)
+	q, follow := eventQuery(p), p.boolean("follow")
 	last := r.Header.Get("Last-Event-ID")
-	if err == nil && last != "" {
-		if q.After, err = sequence(last); err != nil {
-			err = errors.New("Last-Event-ID must be the number of an event")
+	if last != "" {
+		n, err := strconv.ParseUint(last, 10, 63)
+		if err != nil && p.err == nil {
+			p.err = errors.New("Last-Event-ID must be the number of an event")
 		}
+		q.After = int64(n)
 	}
-	if err != nil {
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: err.Error()})
-		return
-	}
-	if !follow {
-		list, err := s.host.Events(r.Context(), q)
-		if err != nil {
-			s.unavailable(w, r, err)
-			return
-		}
-		if list == nil {
-			list = []phases.Event{}
-		}
-		s.write(w, r, http.StatusOK, struct {
-			Events []phases.Event `json:"events"`
-		}{list})
+	if !follow || p.err != nil {
+		sendList(s, w, r, "events", q, s.host.Events)
 		return
 	}
 	if s.streams.Add(1) > int64(s.o.Streams) {
@@ -147,7 +61,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.streams.Add(-1)
-	if !values.Has("after") && last == "" {
+	if !p.has("after") && last == "" {
 		// Without a place to begin, it begins now.
 		newest, err := s.host.Events(r.Context(), kernel.EventQuery{Newest: true, Limit: 1})
 		if err != nil {

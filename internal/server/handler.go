@@ -21,35 +21,40 @@ type route struct {
 	method, path string
 	roles        []client.Role // any of them; nil: everybody who got as far as this
 	body         bool          // takes a JSON document
+	query        []string      // the parameters that it takes
 	handle       http.HandlerFunc
+	// answers: it refuses parameters by itself, with what its caller reads as a block.
+	answers bool
 }
 
 // table returns all routes. What stands here is what openapi.json documents.
 func (s *Server) table() []route {
 	invoke := []client.Role{client.RoleInvoke}
 	read := []client.Role{client.RoleReview, client.RoleAdmin}
+	review := []client.Role{client.RoleReview}
 	admin := []client.Role{client.RoleAdmin}
+	all := []client.Role{client.RoleInvoke, client.RoleReview, client.RoleAdmin}
 	return []route{
-		{"GET", "/healthz", nil, false, s.healthz},
-		{"GET", "/v1/openapi.json", nil, false, s.openAPI},
-		{"POST", "/v1/invoke", invoke, true, s.invoke},
-		{"POST", "/adapters/{runtime}", invoke, true, s.adapter},
-		{"GET", "/v1/hooks", read, false, s.hooks},
-		{"GET", "/v1/events", read, false, s.events},
-		{"GET", "/v1/recording", admin, false, s.recording},
-		{"GET", "/v1/status", read, false, s.status},
-		{"GET", "/v1/latches", read, false, s.latches},
-		{"POST", "/v1/latches/clear", admin, true, s.clearLatch},
-		{"POST", "/v1/proposals", invoke, true, s.propose},
-		{"GET", "/v1/approvals", read, false, s.approvals},
-		{"GET", "/v1/approvals/{id}", []client.Role{client.RoleInvoke, client.RoleReview, client.RoleAdmin}, false, s.approval},
-		{"POST", "/v1/approvals/{id}/decide", []client.Role{client.RoleReview}, true, s.decide},
-		{"POST", "/v1/events/compact", admin, true, s.compact},
-		{"GET", "/v1/leases", read, false, s.leases},
-		{"POST", "/v1/leases", read, true, s.mintLease},
-		{"POST", "/v1/leases/revoke", read, true, s.revokeLease},
-		{"POST", "/v1/leases/check", invoke, true, s.checkLease},
-		{"POST", "/v1/reload", admin, false, s.reload},
+		{method: "GET", path: "/healthz", handle: s.healthz},
+		{method: "GET", path: "/v1/openapi.json", handle: s.openAPI},
+		{method: "POST", path: "/v1/invoke", roles: invoke, body: true, handle: s.invoke, answers: true},
+		{method: "POST", path: "/adapters/{runtime}", roles: invoke, body: true, query: []string{"event"}, handle: s.adapter, answers: true},
+		{method: "GET", path: "/v1/hooks", roles: read, handle: s.hooks},
+		{method: "GET", path: "/v1/events", roles: read, query: eventParams(), handle: s.events},
+		{method: "POST", path: "/v1/events/compact", roles: admin, body: true, handle: s.compact},
+		{method: "GET", path: "/v1/recording", roles: admin, query: []string{"seconds", "count"}, handle: s.recording},
+		{method: "GET", path: "/v1/status", roles: read, handle: s.status},
+		{method: "GET", path: "/v1/latches", roles: read, handle: s.latches},
+		{method: "POST", path: "/v1/latches/clear", roles: admin, body: true, handle: s.clearLatch},
+		{method: "POST", path: "/v1/proposals", roles: invoke, body: true, handle: s.propose},
+		{method: "GET", path: "/v1/approvals", roles: read, query: approvalParams(), handle: s.approvals},
+		{method: "GET", path: "/v1/approvals/{id}", roles: all, query: []string{"wait"}, handle: s.approval},
+		{method: "POST", path: "/v1/approvals/{id}/decide", roles: review, body: true, handle: s.decide},
+		{method: "GET", path: "/v1/leases", roles: read, query: leaseParams(), handle: s.leases},
+		{method: "POST", path: "/v1/leases", roles: read, body: true, handle: s.mintLease},
+		{method: "POST", path: "/v1/leases/revoke", roles: read, body: true, handle: s.revokeLease},
+		{method: "POST", path: "/v1/leases/check", roles: invoke, body: true, handle: s.checkLease},
+		{method: "POST", path: "/v1/reload", roles: admin, handle: s.reload},
 	}
 }
 
@@ -130,7 +135,12 @@ func (s *Server) guarded(rt route) http.HandlerFunc {
 				return
 			}
 		}
-		rt.handle(w, r)
+		p := parameters(r.URL.RawQuery, rt.query)
+		if p.err != nil && !rt.answers {
+			s.misasked(w, r, p.err)
+			return
+		}
+		rt.handle(w, withParams(r, p))
 	}
 }
 

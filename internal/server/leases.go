@@ -4,9 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 
 	"github.com/go-json-experiment/json"
 
@@ -17,68 +15,21 @@ import (
 )
 
 func (s *Server) leases(w http.ResponseWriter, r *http.Request) {
-	q, err := leaseQuery(r.URL.RawQuery)
-	if err != nil {
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: err.Error()})
-		return
-	}
-	list, err := s.host.Leases(r.Context(), q)
-	if err != nil {
-		s.unavailable(w, r, err)
-		return
-	}
-	s.write(w, r, http.StatusOK, struct {
-		Leases []client.Lease `json:"leases"`
-	}{list})
+	sendList(s, w, r, "leases", leaseQuery(given(r)), s.host.Leases)
 }
 
-// parameters reads those of a request, each given once and not empty.
-func parameters(raw string) (map[string]string, error) {
-	values, err := url.ParseQuery(raw)
-	if err != nil {
-		return nil, errors.New("the parameters cannot be read")
-	}
-	out := make(map[string]string, len(values))
-	for name, v := range values {
-		if len(v) != 1 || v[0] == "" {
-			return nil, errors.New(phases.SafeLine(name, 64) + " is given more than once, or empty")
-		}
-		out[name] = v[0]
-	}
-	return out, nil
+func leaseParams() []string {
+	return []string{"prefix", "runtime", "session", "agent", "state", "after", "limit"}
 }
 
-func leaseQuery(raw string) (q kernel.LeaseQuery, err error) {
-	values, err := parameters(raw)
-	if err != nil {
-		return q, err
+func leaseQuery(p *params) kernel.LeaseQuery {
+	return kernel.LeaseQuery{
+		Prefix: p.text("prefix"),
+		Holder: leases.Holder{Runtime: p.text("runtime"), Session: p.text("session"), Agent: p.text("agent")},
+		State:  choice(p, "state", []leases.State{leases.Active, leases.Exhausted, leases.Expired, leases.Revoked}),
+		After:  p.text("after"),
+		Limit:  int(p.number("limit", 1, leases.MaxLimit)),
 	}
-	for name, v := range values {
-		switch name {
-		case "prefix":
-			q.Prefix = v
-		case "runtime":
-			q.Holder.Runtime = v
-		case "session":
-			q.Holder.Session = v
-		case "agent":
-			q.Holder.Agent = v
-		case "after":
-			q.After = v
-		case "state":
-			q.State = leases.State(v)
-			if !slices.Contains([]leases.State{leases.Active, leases.Exhausted, leases.Expired, leases.Revoked}, q.State) {
-				return q, errors.New("state must be active, exhausted, expired or revoked")
-			}
-		case "limit":
-			if q.Limit, err = strconv.Atoi(v); err != nil || q.Limit < 1 || q.Limit > leases.MaxLimit {
-				return q, errors.New("limit must be a number from 1 to " + strconv.Itoa(leases.MaxLimit))
-			}
-		default:
-			return q, errors.New("this parameter is not known: " + phases.SafeLine(name, 64))
-		}
-	}
-	return q, nil
 }
 
 // document reads a body strictly, or answers why not.

@@ -13,10 +13,21 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
+type parameter struct {
+	Name, In string
+	Schema   struct {
+		Ref              string `json:"$ref"`
+		Type, Format     string
+		Enum             []string
+		Minimum, Maximum *int64
+	}
+}
+
 type document struct {
 	OpenAPI string
 	Paths   map[string]map[string]struct {
 		OperationID string
+		Parameters  []parameter
 		Security    []map[string][]string
 		RequestBody any
 		Responses   map[string]any
@@ -26,6 +37,7 @@ type document struct {
 		Schemas         map[string]struct {
 			Properties map[string]any
 			Required   []string
+			Enum       []string
 		}
 	}
 }
@@ -39,7 +51,7 @@ func readDocument(t *testing.T) document {
 	return d
 }
 
-// Every route is documented, with its roles, and nothing else is.
+// Every route is documented, with its roles and parameters, and nothing else is.
 func TestDocumentHasTheRoutes(t *testing.T) {
 	d := readDocument(t)
 	if d.OpenAPI != "3.1.0" {
@@ -73,6 +85,15 @@ func TestDocumentHasTheRoutes(t *testing.T) {
 			}
 			if (op.RequestBody != nil) != r.body {
 				t.Errorf("%s: body documented %v, taken %v", name, op.RequestBody != nil, r.body)
+			}
+			var query []string
+			for _, p := range op.Parameters {
+				if p.In == "query" {
+					query = append(query, p.Name)
+				}
+			}
+			if !slices.Equal(query, r.query) {
+				t.Errorf("%s: parameters documented %q, taken %q", name, query, r.query)
 			}
 			if op.OperationID == "" || ids[op.OperationID] || op.Responses["200"] == nil {
 				t.Errorf("%s: operationId %q", name, op.OperationID)

@@ -1,13 +1,10 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,35 +79,22 @@ func (t *Tapes) end(s *tape) {
 
 // span reads how long and how many; both must be given, so that no recording is
 // forgotten.
-func span(values url.Values) (time.Duration, int, error) {
-	number := func(name string, most int) (int, error) {
-		v := values[name]
-		if len(v) != 1 {
-			return 0, fmt.Errorf("the parameter %q must be given once", name)
+func span(p *params) (time.Duration, int, error) {
+	for _, name := range []string{"seconds", "count"} {
+		if !p.has(name) {
+			p.refuse(name, "must be given")
 		}
-		n, err := strconv.Atoi(v[0])
-		if err != nil || n < 1 || n > most {
-			return 0, fmt.Errorf("the parameter %q must be between 1 and %d", name, most)
-		}
-		return n, nil
 	}
-	if len(values) != 2 {
-		return 0, 0, errors.New("the parameters are seconds and count")
-	}
-	seconds, err := number("seconds", int(maxTapeTime/time.Second))
-	if err != nil {
-		return 0, 0, err
-	}
-	count, err := number("count", maxTapeRuns)
-	return time.Duration(seconds) * time.Second, count, err
+	d := time.Duration(p.number("seconds", 1, uint64(maxTapeTime/time.Second))) * time.Second
+	return d, int(p.number("count", 1, maxTapeRuns)), p.err
 }
 
 // recording answers GET /v1/recording: what is decided from now on, whole and not
 // redacted, as a recording that ends by itself. That it began is on record first.
 func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
-	d, count, err := span(r.URL.Query())
+	d, count, err := span(given(r))
 	if err != nil {
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: err.Error()})
+		s.misasked(w, r, err)
 		return
 	}
 	var sub *tape

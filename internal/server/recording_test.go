@@ -1,7 +1,6 @@
 package server
 
 import (
-	"net/url"
 	"testing"
 
 	"github.com/belay-hooks/belay/kernel"
@@ -43,11 +42,7 @@ func TestSpan(t *testing.T) {
 		"seconds=1&count=1": true, "seconds=86400&count=1000000": true, "": false, "seconds=1": false, "seconds=0&count=1": false, "seconds=86401&count=1": false,
 		"seconds=1&count=1000001": false, "seconds=1&seconds=2&count=1": false, "seconds=1&count=1&x=1": false, "seconds=1h&count=1": false,
 	} {
-		values, err := url.ParseQuery(query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := span(values); (err == nil) != ok {
+		if _, _, err := span(parameters(query, []string{"seconds", "count"})); (err == nil) != ok {
 			t.Errorf("%q: %v", query, err)
 		}
 	}
