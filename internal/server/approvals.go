@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
@@ -132,16 +130,7 @@ const maxDecision = 16 << 10
 // nothing: an agent may have found the token.
 func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	var d client.Decision
-	src, err := readBody(w, r, maxDecision)
-	if err == nil && len(src) > maxDecision {
-		s.problem(w, r, http.StatusRequestEntityTooLarge, client.ProblemBody{Code: client.CodeTooLarge, Message: "the body is too large"})
-		return
-	}
-	if err == nil {
-		err = json.Unmarshal(src, &d, json.RejectUnknownMembers(true))
-	}
-	if err != nil {
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: "the body is not a decision"})
+	if !s.document(w, r, maxDecision, &d) {
 		return
 	}
 	ctx, cancel := deciding(r)

@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/kernel"
@@ -19,15 +17,10 @@ import (
 // caller goes away.
 func (s *Server) compact(w http.ResponseWriter, r *http.Request) {
 	var in client.Compaction
-	src, err := readBody(w, r, maxSmallBody)
-	if err == nil && len(src) > maxSmallBody {
-		s.problem(w, r, http.StatusRequestEntityTooLarge, client.ProblemBody{Code: client.CodeTooLarge, Message: "the body is too large"})
+	if !s.document(w, r, maxSmallBody, &in) {
 		return
 	}
-	if err == nil {
-		err = json.Unmarshal(src, &in, json.RejectUnknownMembers(true))
-	}
-	if err != nil || in.Before.IsZero() {
+	if in.Before.IsZero() {
 		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: `the body must be {"before": TIME}, with "why" and "dry_run" if wanted`})
 		return
 	}

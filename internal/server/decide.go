@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/ask"
@@ -32,6 +34,23 @@ func readBody(w http.ResponseWriter, r *http.Request, max int) ([]byte, error) {
 	}
 	_ = rc.SetReadDeadline(time.Time{})
 	return b, nil
+}
+
+// document reads a body strictly, or answers why not.
+func (s *Server) document(w http.ResponseWriter, r *http.Request, most int, into any) bool {
+	src, err := readBody(w, r, most)
+	if err == nil && len(src) > most {
+		s.problem(w, r, http.StatusRequestEntityTooLarge, client.ProblemBody{Code: client.CodeTooLarge, Message: "the body is too large"})
+		return false
+	}
+	if err == nil {
+		err = json.Unmarshal(src, into, json.RejectUnknownMembers(true))
+	}
+	if err != nil {
+		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: "the body is not a valid document: " + phases.SafeLine(err.Error(), 256)})
+		return false
+	}
+	return true
 }
 
 // deciding is the context of a decision: what has begun is decided and recorded

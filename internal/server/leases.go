@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
@@ -30,23 +28,6 @@ func leaseQuery(p *params) kernel.LeaseQuery {
 		After:  p.text("after"),
 		Limit:  int(p.number("limit", 1, leases.MaxLimit)),
 	}
-}
-
-// document reads a body strictly, or answers why not.
-func (s *Server) document(w http.ResponseWriter, r *http.Request, most int, into any) bool {
-	src, err := readBody(w, r, most)
-	if err == nil && len(src) > most {
-		s.problem(w, r, http.StatusRequestEntityTooLarge, client.ProblemBody{Code: client.CodeTooLarge, Message: "the body is too large"})
-		return false
-	}
-	if err == nil {
-		err = json.Unmarshal(src, into, json.RejectUnknownMembers(true))
-	}
-	if err != nil {
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: "the body is not a valid document: " + phases.SafeLine(err.Error(), 256)})
-		return false
-	}
-	return true
 }
 
 const maxLeaseBody = 256 << 10

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/kernel"
@@ -133,15 +131,10 @@ func (s *Server) clearLatch(w http.ResponseWriter, r *http.Request) {
 		Runtime *string `json:"runtime"`
 		Session *string `json:"session"`
 	}
-	src, err := readBody(w, r, maxSmallBody)
-	if err == nil && len(src) > maxSmallBody {
-		s.problem(w, r, http.StatusRequestEntityTooLarge, client.ProblemBody{Code: client.CodeTooLarge, Message: "the body is too large"})
+	if !s.document(w, r, maxSmallBody, &body) {
 		return
 	}
-	if err == nil {
-		err = json.Unmarshal(src, &body, json.RejectUnknownMembers(true))
-	}
-	if err != nil || body.Runtime == nil || body.Session == nil || len(*body.Runtime) > phases.MaxRuntimeBytes || len(*body.Session) > phases.MaxIDBytes {
+	if body.Runtime == nil || body.Session == nil || len(*body.Runtime) > phases.MaxRuntimeBytes || len(*body.Session) > phases.MaxIDBytes {
 		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: `the body must be {"runtime": "…", "session": "…"}, with "" as session for a whole runtime`})
 		return
 	}
