@@ -113,7 +113,7 @@ func (r *redactor) Text(s string) (string, error) {
 }
 
 // Remember returns a redactor for one invocation.
-func (r *redactor) Remember() kernel.Redactor {
+func (r *redactor) Remember() kernel.Memory {
 	return &remembering{r: r.current.Load(), record: redact.NewRecord()}
 }
 
@@ -133,6 +133,9 @@ func (m *remembering) Text(s string) (string, error) {
 	covered, _ := m.record.Text(m.r.rest, s)
 	return covered, nil
 }
+
+// Known implements kernel.Memory.
+func (m *remembering) Known() int { return m.record.Known() }
 
 var _ audit.Remembering = (*redactor)(nil)
 

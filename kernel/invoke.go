@@ -35,10 +35,11 @@ type invocation struct {
 	session SessionKey
 	carries bool // metadata is kept: the session has a name
 
-	purse   purse     // of the hook on whose behalf it is made
-	call    *toolCall // that a pre_tool invocation lets pass or stops; nil for events of a runtime
-	memory  memory    // of the calls that its hooks have made
-	secrets secrets
+	purse   purse        // of the hook on whose behalf it is made
+	call    *toolCall    // that a pre_tool invocation lets pass or stops; nil for events of a runtime
+	memory  memory       // of the calls that its hooks have made
+	secrets Redactor     // for all that is stored of it; nil before the first of that
+	input   *audit.Input // of the attempt
 }
 
 // Invoke decides one invocation; see InvokeWith.
@@ -151,6 +152,7 @@ func (i *invocation) attempt(ctx context.Context, n int) (phases.Verdict, error)
 		return i.refuse(ctx, phases.NewFault(phases.KindStore, "the store could not be read", err))
 	}
 	i.tape.again()
+	i.input = audit.NewInput(&audit.Invocation{Invocation: i.inv, Tool: i.inv.Tool(), PolicyRevision: i.snap.revision, Carried: run.Metadata})
 	c, err := i.newChain(run.Metadata)
 	if err != nil {
 		return i.refuse(ctx, phases.NewFault(phases.KindProtocol, "the invocation is not valid", err))
@@ -205,7 +207,7 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 		rf = phases.NewFault(phases.KindAudit, v.Reason, err)
 	}
 	at := i.k.o.Clock.Now()
-	rec, events, auditErr := i.record(ctx, c, &v, w, run, at)
+	rec, events, auditErr := i.record(ctx, c, &v, w, at)
 	if auditErr != nil {
 		rf = auditErr
 	}
@@ -307,15 +309,15 @@ func (i *invocation) wrote(run RunState, v *phases.Verdict, c *chain) (phases.Me
 
 // record builds the events and lets the audit hooks cover more. With a fault the
 // verdict has become a block, and the events hold digests only.
-func (i *invocation) record(ctx context.Context, c *chain, v *phases.Verdict, wrote phases.Metadata, run RunState, at time.Time) (audit.Record, []phases.Event, error) {
-	ai := &audit.Invocation{Invocation: i.inv, Tool: i.inv.Tool(), PolicyRevision: i.snap.revision, Carried: run.Metadata}
-	build := func() (audit.Record, error) {
+func (i *invocation) record(ctx context.Context, c *chain, v *phases.Verdict, wrote phases.Metadata, at time.Time) (audit.Record, []phases.Event, error) {
+	name := func() string { // the verdict's event is named after those of the turns
 		for n := range c.turns {
 			c.turns[n].ID = i.k.o.NewID(at)
 		}
-		return i.audit().Build(ai, v, wrote, c.turns, i.k.o.NewID(at), at)
+		return i.k.o.NewID(at)
 	}
-	rec, err := build()
+	b := i.audit()
+	rec, err := b.Build(i.input, v, wrote, c.turns, name(), at)
 	var turns []audit.Turn
 	if err == nil {
 		turns, err = c.auditPass(ctx, v, &rec)
@@ -329,8 +331,7 @@ func (i *invocation) record(ctx context.Context, c *chain, v *phases.Verdict, wr
 		blockVerdict(v, phases.KindAudit, auditor(turns), f.Text)
 		i.settle(v)
 		i.k.o.Logger.LogAttrs(ctx, slog.LevelError, "audit failed: the action is blocked", slog.String("invocation", i.inv.ID), slog.String("phase", string(i.inv.Phase)))
-		rec, _ = build()
-		rec.DigestsOnly()
+		rec = b.Digests(i.input, v, wrote, c.turns, name(), at)
 		rec.Verdict.Reason = f.Text // fixed text
 		err = f
 	}
@@ -342,7 +343,7 @@ func (i *invocation) record(ctx context.Context, c *chain, v *phases.Verdict, wr
 	events := rec.Events()
 	for n := range turns {
 		turns[n].ID = i.k.o.NewID(at)
-		e, terr := i.audit().Turn(ai, &turns[n], at)
+		e, terr := b.Turn(i.input.Invocation(), &turns[n], at)
 		_ = terr // the event holds digests only then
 		events = append(events, e)
 		v.Hooks = append(v.Hooks, turns[n].Report)

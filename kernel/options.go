@@ -24,6 +24,9 @@ type Redactor = audit.Redactor
 // covered, so that pieces of it are covered in what hooks say.
 type Remembering = audit.Remembering
 
+// Memory is what a Remembering redactor keeps in mind for one invocation.
+type Memory = audit.Memory
+
 // Digester makes the keyed digests that stand in events for originals.
 type Digester = audit.Digester
 

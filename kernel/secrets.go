@@ -1,31 +1,19 @@
 package kernel
 
 import (
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/phases"
 )
 
-// secrets is what an invocation covers the secrets of its record with.
-type secrets struct {
-	redactor Redactor
-	primed   bool // the action's own are known
-}
-
-// audit returns the builder of the invocation's record. It covers the action
-// before anything that hooks say about it.
+// audit returns the builder of the invocation's record.
 func (i *invocation) audit() *audit.Builder {
-	if i.secrets.redactor == nil {
-		i.secrets.redactor = i.k.o.Redactor
+	if i.secrets == nil {
+		i.secrets = i.k.o.Redactor
 		if r, ok := i.k.o.Redactor.(Remembering); ok {
-			i.secrets.redactor = r.Remember()
-		} else {
-			i.secrets.primed = true // it keeps nothing in mind
+			i.secrets = r.Remember()
 		}
 	}
-	return &audit.Builder{Redactor: i.secrets.redactor, Digester: i.k.o.Digester}
+	return &audit.Builder{Redactor: i.secrets, Digester: i.k.o.Digester}
 }
 
 // secretName refuses a turn that would use a secret as the name of metadata or of
@@ -54,19 +42,12 @@ func (i *invocation) secretName(o *Outcome) *phases.Fault {
 	return nil
 }
 
-// redactor covers what hooks have written, before there is a record: it looks
-// for the secrets of the action first.
+// redactor covers what hooks have written, before there is a record. It knows the
+// secrets of what came in: that is covered first, and kept for the record.
 func (i *invocation) redactor() Redactor {
-	r := i.audit().Redactor
-	if !i.secrets.primed {
-		i.secrets.primed = true
-		raw, err := json.Marshal(struct {
-			Action   jsontext.Value            `json:"action"`
-			Metadata map[string]jsontext.Value `json:"metadata,omitzero"`
-		}{i.inv.Action, i.inv.Metadata})
-		if err == nil {
-			_, _, _ = r.JSON(raw) // it is covered again, and a failure found, where it is stored
-		}
+	b := i.audit()
+	if _, ok := b.Redactor.(Memory); ok {
+		b.Cover(i.input)
 	}
-	return r
+	return b.Redactor
 }

@@ -83,7 +83,7 @@ func TestSecretsOfEveryMemberAreCovered(t *testing.T) {
 		Hook: "h", Reason: token, Notes: []string{token}, Decision: phases.HookTransform,
 		Effects: []phases.Effect{{Kind: phases.EffectContext, Text: token}, {Kind: phases.EffectRewrite, Path: "/args/command", Value: jsontext.Value(`"` + token + `"`)}},
 	}}
-	rec, err := b.Build(inv, v, phases.Metadata{"k": {Value: jsontext.Value(`"` + token + `"`)}}, []audit.Turn{turn}, "v-1", at)
+	rec, err := b.Build(audit.NewInput(inv), v, phases.Metadata{"k": {Value: jsontext.Value(`"` + token + `"`)}}, []audit.Turn{turn}, "v-1", at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestBrokenRedactorLeavesDigestsOnly(t *testing.T) {
 		Effects: []phases.Effect{{Kind: phases.EffectBlock, Text: "readable"}}}}
 	v := verdict(`{}`)
 	v.Reason = "readable"
-	rec, err := b.Build(invocation(`{"x":"readable"}`), v, nil, []audit.Turn{turn}, "v", at)
+	rec, err := b.Build(audit.NewInput(invocation(`{"x":"readable"}`)), v, nil, []audit.Turn{turn}, "v", at)
 	if f := phases.FaultOf(err); f == nil || f.Kind != phases.KindAudit {
 		t.Errorf("Build: %v", err)
 	}
@@ -177,7 +177,7 @@ func TestTextsAreBounded(t *testing.T) {
 
 func record(t *testing.T) audit.Record {
 	t.Helper()
-	rec, err := builder(t).Build(invocation(`{"tool":"exec","args":{"command":"ls","who":"bob"}}`), verdict(`{"tool":"exec","args":{"command":"ls -l"}}`), nil,
+	rec, err := builder(t).Build(audit.NewInput(invocation(`{"tool":"exec","args":{"command":"ls","who":"bob"}}`)), verdict(`{"tool":"exec","args":{"command":"ls -l"}}`), nil,
 		[]audit.Turn{{ID: "t", Logs: []string{"info: bob"}, Report: phases.HookReport{Hook: "h", Decision: phases.HookBlock, Reason: "bob"}}}, "v", at)
 	if err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func TestRecordsStaySmallAndShallow(t *testing.T) {
 	for name, action := range map[string]string{"big": `{"args":{"a":"` + big + `"}}`, "deep": `{"args":` + deep + `}`} {
 		v := verdict(action)
 		turns := []audit.Turn{{ID: "t", Report: phases.HookReport{Hook: "h", Effects: []phases.Effect{{Kind: phases.EffectRewrite, Path: "/args", Value: jsontext.Value(`"` + strings.Repeat("y", 200<<10) + `"`)}}}}}
-		rec, err := builder(t).Build(invocation(action), v, nil, turns, "v", at)
+		rec, err := builder(t).Build(audit.NewInput(invocation(action)), v, nil, turns, "v", at)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -22,7 +22,7 @@ type Asker struct {
 func (b *Builder) Intent(inv *Invocation, by Asker, action jsontext.Value, id string, at time.Time) (phases.Event, error) {
 	e := b.intent(inv, by, phases.EventIntent, id, id, at)
 	c := &cover{b: b, e: &e}
-	c.input(intentInput{Action: action})
+	e.Input = c.value(intentInput{Action: action}, &e.InputDigest, UseInput, "/input")
 	if c.err != nil {
 		return e, phases.NewFault(phases.KindAudit, "what was about to happen could not be recorded", c.err)
 	}

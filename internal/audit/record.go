@@ -39,8 +39,17 @@ const hidden = "[not stored: redaction failed]"
 // what hooks say, too.
 type Remembering interface {
 	Redactor
-	// Remember returns a Redactor that knows nothing yet. It is for one goroutine.
-	Remember() Redactor
+	// Remember returns one that knows nothing yet.
+	Remember() Memory
+}
+
+// Memory is a Redactor that knows the secrets that it has covered. It is for one
+// goroutine.
+type Memory interface {
+	Redactor
+	// Known grows when a secret is learned that would be found elsewhere, too:
+	// while it stays the same, the same document is covered in the same way.
+	Known() int
 }
 
 // Builder makes events out of originals. The zero value is not usable; all
@@ -88,17 +97,6 @@ func (b *Builder) envelope(inv *Invocation, id string, typ phases.EventType, at 
 	}
 }
 
-// input is the payload of a verdict event: with it and the hooks, the chain can
-// be run again.
-type input struct {
-	Action   jsontext.Value            `json:"action"`
-	CWD      string                    `json:"cwd,omitzero"`
-	Scopes   phases.Scopes             `json:"scopes"`
-	Metadata map[string]jsontext.Value `json:"metadata,omitzero"` // the caller's
-	Carried  phases.Metadata           `json:"carried,omitzero"`  // the run's, before the chain
-	Time     time.Time                 `json:"time"`
-}
-
 // output is what came of it.
 type output struct {
 	Action    jsontext.Value    `json:"action,omitzero"` // only when it was changed
@@ -114,14 +112,15 @@ type output struct {
 // Build makes the record of a decided invocation. The verdict's Masked is not
 // read. With an error the record is still complete, but holds digests only; the
 // error is a *phases.Fault of kind audit.
-func (b *Builder) Build(inv *Invocation, v *phases.Verdict, wrote phases.Metadata, turns []Turn, verdictID string, at time.Time) (Record, error) {
+func (b *Builder) Build(in *Input, v *phases.Verdict, wrote phases.Metadata, turns []Turn, verdictID string, at time.Time) (Record, error) {
 	var errs []error
+	inv := in.inv
 	rec := Record{Verdict: b.envelope(inv, verdictID, phases.EventVerdict, at)}
 	e := &rec.Verdict
 	e.Enforced, e.Decision, e.Kind, e.DecidedBy = v.Enforced, string(v.Decision), v.Kind, v.DecidedBy
 	c := &cover{b: b, e: e}
 	e.Changed = c.pointers(v.Changed)
-	c.input(input{Action: inv.Action, CWD: inv.CWD, Scopes: inv.Scopes, Metadata: inv.Metadata, Carried: inv.Carried, Time: inv.Time})
+	c.input(in)
 	out := output{Scopes: v.Scopes, Metadata: wrote, Contexts: v.Contexts, Reply: v.Reply, Retry: v.Retry, Artifacts: v.Artifacts, Grant: v.Grant}
 	if len(v.Changed) > 0 {
 		out.Action = v.Action
@@ -147,6 +146,22 @@ func (b *Builder) Build(inv *Invocation, v *phases.Verdict, wrote phases.Metadat
 	}
 	return rec, rec.fit()
 }
+
+// Digests makes the record as Build does when nothing can be covered: it holds
+// nothing that came from outside but digests. Nothing is given to the Redactor.
+func (b *Builder) Digests(in *Input, v *phases.Verdict, wrote phases.Metadata, turns []Turn, verdictID string, at time.Time) Record {
+	own := *in
+	blind := &Builder{Redactor: blind{}, Digester: b.Digester}
+	rec, _ := blind.Build(&own, v, wrote, turns, verdictID, at)
+	rec.strip()
+	return rec
+}
+
+// blind covers everything, whatever it is.
+type blind struct{}
+
+func (blind) JSON(jsontext.Value) (jsontext.Value, []string, error) { return nil, nil, nil }
+func (blind) Text(string) (string, error)                           { return hidden, nil }
 
 // Turn makes the event of one turn. With an error it holds digests only.
 func (b *Builder) Turn(inv *Invocation, t *Turn, at time.Time) (phases.Event, error) {
@@ -293,7 +308,6 @@ func (c *cover) value(v any, digest *string, use Use, at string) jsontext.Value 
 	return covered
 }
 
-func (c *cover) input(v any)  { c.e.Input = c.value(v, &c.e.InputDigest, UseInput, "/input") }
 func (c *cover) output(v any) { c.e.Output = c.value(v, &c.e.OutputDigest, UseOutput, "/output") }
 
 // effects covers the values of rewrites in the place where they would stand: a
@@ -400,10 +414,6 @@ func (c *cover) fail(err error) {
 		c.err = err
 	}
 }
-
-// DigestsOnly drops everything from the record that came from outside as text,
-// for when covering it failed.
-func (r *Record) DigestsOnly() { r.strip() }
 
 func (r *Record) strip() {
 	stripEvent(&r.Verdict)

@@ -1,0 +1,89 @@
+package audit
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// input is the payload of a verdict event: with it and the hooks, the chain can
+// be run again.
+type input struct {
+	Action   jsontext.Value            `json:"action"`
+	CWD      string                    `json:"cwd,omitzero"`
+	Scopes   phases.Scopes             `json:"scopes"`
+	Metadata map[string]jsontext.Value `json:"metadata,omitzero"` // the caller's
+	Carried  phases.Metadata           `json:"carried,omitzero"`  // the run's, before the chain
+	Time     time.Time                 `json:"time"`
+}
+
+// Input is what one attempt at an invocation came in with. It is covered when that
+// is first needed, which may be long before there is a record, and kept for the
+// record. What comes of the action later is not in it. It is for one goroutine, and
+// its Invocation is not changed any more.
+type Input struct {
+	inv     *Invocation
+	covered bool
+	known   int // what the redactor knew before it covered this
+
+	value  jsontext.Value
+	digest string
+	masked []string // pointers into the event
+	err    error    // the value must not be stored
+}
+
+// NewInput returns an Input that is not covered yet.
+func NewInput(inv *Invocation) *Input { return &Input{inv: inv} }
+
+// Invocation returns what the Input was made of.
+func (in *Input) Invocation() *Invocation { return in.inv }
+
+// Cover covers the input unless that has been done, so that a Memory knows its
+// secrets. That it cannot be covered is found by Build.
+func (b *Builder) Cover(in *Input) {
+	if in.covered {
+		return
+	}
+	in.covered, in.known = true, b.known()
+	i := in.inv
+	raw, err := json.Marshal(input{Action: i.Action, CWD: i.CWD, Scopes: i.Scopes, Metadata: i.Metadata, Carried: i.Carried, Time: i.Time}, json.Deterministic(true))
+	if err != nil {
+		in.err = err
+		return
+	}
+	in.digest = b.Digester.Digest(UseInput, raw)
+	covered, masked, err := b.Redactor.JSON(raw)
+	if err != nil {
+		in.err = err
+		return
+	}
+	in.value = covered
+	for _, m := range masked {
+		in.masked = append(in.masked, "/input"+m)
+	}
+}
+
+// known says how much the redactor keeps in mind.
+func (b *Builder) known() int {
+	if m, ok := b.Redactor.(Memory); ok {
+		return m.Known()
+	}
+	return 0
+}
+
+// input takes the input into the event. A redactor that has learned since then,
+// also from the input itself, may find more in it.
+func (c *cover) input(in *Input) {
+	if in.covered && in.known != c.b.known() {
+		*in = Input{inv: in.inv}
+	}
+	c.b.Cover(in)
+	c.e.Input, c.e.InputDigest = in.value, in.digest
+	c.e.Masked = append(c.e.Masked, in.masked...)
+	if in.err != nil {
+		c.fail(in.err)
+	}
+}
