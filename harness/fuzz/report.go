@@ -3,13 +3,13 @@ package fuzz
 import (
 	"bytes"
 	_ "embed"
-	"encoding/xml"
 	"fmt"
 	"html/template"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/harness/junit"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -45,57 +45,31 @@ func (r *Result) HTML() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-type junitSuite struct {
-	XMLName  xml.Name    `xml:"testsuite"`
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Cases    []junitCase `xml:"testcase"`
-}
-
-type junitCase struct {
-	Class   string        `xml:"classname,attr"`
-	Name    string        `xml:"name,attr"`
-	Failure *junitFailure `xml:"failure,omitempty"`
-}
-
-type junitFailure struct {
-	Message string `xml:"message,attr"`
-	Type    string `xml:"type,attr"`
-	Text    string `xml:",chardata"`
-}
-
 // JUnit returns the result as JUnit XML: a case for each class that is looked for,
 // and one for each finding.
 func (r *Result) JUnit() ([]byte, error) {
-	s := junitSuite{Name: fmt.Sprintf("belay fuzz %s seed %d", r.Hook, r.Seed)}
+	s := junit.Suite{Name: fmt.Sprintf("belay fuzz %s seed %d", r.Hook, r.Seed)}
 	found := map[string]bool{}
-	add := func(class, name string, f *junitFailure) {
-		s.Tests++
-		if f != nil {
-			s.Failures++
-		}
-		s.Cases = append(s.Cases, junitCase{Class: "belay.fuzz." + class, Name: name, Failure: f})
-	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if !f.Counts() {
 			continue
 		}
 		found[f.Class] = true
-		text := fmt.Sprintf("%s\ninput: %s\nrecording: %s", phases.SafeLine(f.How, 300), phases.SafeLine(f.Input, 600), f.File)
-		add(f.Class, phases.SafeLine(string(f.Phase)+": "+f.Text, 200), &junitFailure{Message: phases.SafeLine(f.Text, 300), Type: string(f.Severity), Text: text})
+		s.Cases = append(s.Cases, junit.Case{
+			Class: "belay.fuzz." + f.Class, Name: phases.SafeLine(string(f.Phase)+": "+f.Text, 200),
+			Failure: &junit.Text{
+				Message: phases.SafeLine(f.Text, 300), Type: string(f.Severity),
+				Detail: fmt.Sprintf("%s\ninput: %s\nrecording: %s", phases.SafeLine(f.How, 300), phases.SafeLine(f.Input, 600), f.File),
+			},
+		})
 	}
 	for _, class := range Classes() {
 		if !found[class] {
-			add(class, "none", nil)
+			s.Cases = append(s.Cases, junit.Case{Class: "belay.fuzz." + class, Name: "none"})
 		}
 	}
-	b, err := xml.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	return append([]byte(xml.Header), append(b, '\n')...), nil
+	return s.XML()
 }
 
 // Classes returns every class that counts, the worst first. The slice is the caller's.

@@ -56,11 +56,12 @@ func layers() map[string][]string {
 		"internal/hookbuild":     {"phases", "tiers", "internal/strictyaml"},
 		"internal/hookbuild/...": {"internal/hookbuild", "harness"},
 		root:                     append([]string{signing, "internal/sandbox", "internal/redact", "internal/audit", "internal/config", "internal/store/...", "internal/builtin", "internal/telemetry", "internal/eventlog", "internal/httpcall", "internal/mcptools", "internal/sink", "internal/approvals"}, lower...),
-		"harness":                append([]string{"harness/recording", "harness/replay", "harness/report", "internal/redact", "internal/store/memory", "internal/cover"}, assembled...),
+		"harness":                append([]string{"harness/junit", "harness/recording", "harness/replay", "harness/report", "internal/redact", "internal/store/memory", "internal/cover"}, assembled...),
+		"harness/junit":          nil,
 		"harness/recording":      {"phases", "tiers", "hostcalls", "kernel"},
 		"harness/replay":         append([]string{"harness/recording", "internal/store/memory"}, assembled...),
-		"harness/fuzz":           append([]string{"harness/recording", "harness/replay", "internal/store/memory", "internal/redact"}, assembled...),
-		"harness/report":         {"phases", "harness/recording", "harness/replay", "internal/redact", "internal/textdiff"},
+		"harness/fuzz":           append([]string{"harness/junit", "harness/recording", "harness/replay", "internal/store/memory", "internal/redact"}, assembled...),
+		"harness/report":         {"phases", "harness/junit", "harness/recording", "harness/replay", "internal/redact", "internal/textdiff"},
 		"internal/textdiff":      nil,
 		"harness/...":            append([]string{"harness", "harness/..."}, assembled...),
 		"adapters":               {"phases"},
@@ -90,6 +91,7 @@ func homes() map[string][]string {
 		"charm.land":                             {"internal/cli"},
 		"mvdan.cc/sh":                            {"hostcalls/shell"},
 		"go.yaml.in/yaml":                        {"internal/strictyaml", "internal/config"},
+		"encoding/xml":                           {"harness/junit"},
 		"encoding/json":                          {"cmd/..."}, // takes the last of duplicate names: a bypass
 	}
 }
