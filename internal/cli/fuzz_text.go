@@ -1,56 +1,11 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
-
-	"github.com/google/renameio/v2"
 
 	"github.com/belay-hooks/belay/harness/fuzz"
-	"github.com/belay-hooks/belay/harness/recording"
 )
-
-// writeFindings writes the recordings, and beside them the module that they need.
-func writeFindings(dir string, res *fuzz.Result, module []byte, to recording.Recipients) error {
-	if len(res.Findings) == 0 {
-		return nil
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	name := strings.NewReplacer("/", "-").Replace(res.Hook) + "-" + strings.TrimPrefix(res.Digest, "sha256:")[:12] + ".wasm"
-	if err := renameio.WriteFile(filepath.Join(dir, name), module, 0o600); err != nil {
-		return err
-	}
-	for i := range res.Findings {
-		f := &res.Findings[i]
-		if f.File == "" {
-			continue
-		}
-		b := f.Recording
-		if to != nil {
-			var sealed bytes.Buffer
-			w, err := recording.Seal(&sealed, to)
-			if err == nil {
-				_, err = w.Write(b)
-			}
-			if err == nil {
-				err = w.Close()
-			}
-			if err != nil {
-				return err
-			}
-			b, f.File = sealed.Bytes(), f.File+".age"
-		}
-		if err := renameio.WriteFile(filepath.Join(dir, f.File), b, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // printFuzz shows a result to a person.
 func (a *App) printFuzz(o fuzzOptions, res *fuzz.Result) {

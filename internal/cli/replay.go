@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
@@ -60,7 +59,7 @@ are bound in observe mode would have decided about live traffic, from the record
 	f.StringVar(&o.compare, "compare", "", "what counts: exact (default), decision (default with --hook and --policy) or budget")
 	f.StringArrayVar(&o.modules, "module", nil, "a module file that a recording may name by its digest")
 	f.StringArrayVar(&o.identities, "identity", nil, "a file of age identities that opens sealed recordings")
-	f.StringArrayVar(&o.reports, "report", nil, "write a report: FILE.html, FILE.json or FILE.xml (JUnit)")
+	f.StringArrayVar(&o.reports, "report", nil, reportUsage)
 	f.BoolVar(&o.json, "json", false, "print the report as JSON")
 	f.BoolVar(&o.observe, "observe", false, "report on hooks in observe mode, from stored events")
 	o.filter.narrow(f, "with --observe")
@@ -68,16 +67,16 @@ are bound in observe mode would have decided about live traffic, from the record
 }
 
 func (a *App) replay(ctx context.Context, o replayOptions, args []string) error {
-	for _, r := range o.reports {
-		if reportForm(r) == nil {
-			return usageError("--report "+safe(r)+": the name says no form", "It ends in .html, .json or .xml.")
-		}
+	out, err := reports(o.reports)
+	if err != nil {
+		return err
 	}
+	defer out.drop()
 	if o.observe {
 		if len(args) > 0 || len(o.hooks) > 0 || o.policy != "" || o.compare != "" {
 			return usageError("--observe reads the record: it takes no recording and no candidate", "")
 		}
-		return a.replayShadow(ctx, o)
+		return a.replayShadow(ctx, o, out)
 	}
 	if o.filter != (eventFilter{}) {
 		return usageError("--since, --until, --session and --runtime belong to --observe", "")
@@ -113,52 +112,16 @@ func (a *App) replay(ctx context.Context, o replayOptions, args []string) error 
 			return replayFailure(err)
 		}
 	}
-	return a.reportReplay(b, o)
+	return a.reportReplay(b, o, out)
 }
 
 // reportReplay prints and writes what came out.
-func (a *App) reportReplay(b *report.Builder, o replayOptions) error {
+func (a *App) reportReplay(b *report.Builder, o replayOptions, files *outputs) error {
 	r, err := b.Report()
 	if err != nil {
 		return failureBy(err, "")
 	}
-	for _, path := range o.reports {
-		out, err := reportForm(path)(r)
-		if err == nil {
-			err = renameio.WriteFile(path, out, 0o600)
-		}
-		if err != nil {
-			return failureBy(err, "")
-		}
-	}
-	if o.json {
-		out, err := r.JSON()
-		if err != nil {
-			return failureBy(err, "")
-		}
-		if _, err := a.Out.Write(out); err != nil {
-			return err
-		}
-	} else {
-		a.printReport(r)
-	}
-	if !r.Same() {
-		return exitWith(ExitDifferences)
-	}
-	return nil
-}
-
-// reportForm returns the form that a report's name asks for, or nil.
-func reportForm(path string) func(*report.Report) ([]byte, error) {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".html":
-		return (*report.Report).HTML
-	case ".json":
-		return (*report.Report).JSON
-	case ".xml":
-		return (*report.Report).JUnit
-	}
-	return nil
+	return a.conclude(r, files, o.json, func() { a.printReport(r) }, !r.Same())
 }
 
 // replayBench is a bench on the state directory where there is one.
@@ -384,7 +347,7 @@ func replayFailure(err error) error {
 }
 
 // replayShadow reports on observing hooks.
-func (a *App) replayShadow(ctx context.Context, o replayOptions) error {
+func (a *App) replayShadow(ctx context.Context, o replayOptions, out *outputs) error {
 	results, source, err := a.shadow(ctx, o.filter)
 	if err != nil {
 		return err
@@ -398,7 +361,7 @@ func (a *App) replayShadow(ctx context.Context, o replayOptions) error {
 		b.Add(r)
 	}
 	b.End(source, 0)
-	return a.reportReplay(b, o)
+	return a.reportReplay(b, o, out)
 }
 
 // decisions of a side, for people.

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/harness"
@@ -128,6 +127,11 @@ func (t *tester) once(ctx context.Context) error {
 	if err != nil {
 		return failureBy(err, "A suite is a YAML file with `cases:`; `belay hook new` makes a hook with one.")
 	}
+	out, err := t.outputs()
+	if err != nil {
+		return err
+	}
+	defer out.drop()
 	engine, err := harness.OpenEngine(harness.EngineOptions{Dir: t.app.codeCache(), Cover: t.o.covers()})
 	if err != nil {
 		return failureBy(err, "")
@@ -147,7 +151,22 @@ func (t *tester) once(ctx context.Context) error {
 	for _, k := range sortedCover(hooks) {
 		run.cover = append(run.cover, hooks[k])
 	}
-	return t.report(run)
+	return t.report(run, out)
+}
+
+// outputs begins the files that are wanted.
+func (t *tester) outputs() (*outputs, error) {
+	out := &outputs{}
+	for _, path := range []string{t.o.junit, t.o.coverHTML, t.o.coverProfile} {
+		if path == "" {
+			continue
+		}
+		if err := out.add(path, 0o644); err != nil {
+			out.drop()
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // suite runs one suite.
@@ -174,23 +193,26 @@ func (t *tester) suite(ctx context.Context, e *harness.Engine, file string, hook
 }
 
 // report prints and writes everything, and says how the run ended.
-func (t *tester) report(run *testRun) error {
+func (t *tester) report(run *testRun, files *outputs) error {
 	a, o := t.app, t.o
 	results := make([]harness.SuiteResult, 0, len(run.suites))
 	for i := range run.suites {
 		results = append(results, asResult(&run.suites[i]))
 	}
-	if err := t.reportCover(run); err != nil {
+	if err := t.profile(run); err != nil {
 		return err
 	}
-	if o.junit != "" {
-		b, err := harness.JUnit(results)
-		if err == nil {
-			err = renameio.WriteFile(o.junit, b, 0o644)
+	err := files.write(func(path string) ([]byte, error) {
+		switch path {
+		case o.coverHTML:
+			return coverPage(run.cover)
+		case o.coverProfile:
+			return coverProfile(run.cover), nil
 		}
-		if err != nil {
-			return failureBy(err, "")
-		}
+		return harness.JUnit(results)
+	})
+	if err != nil {
+		return err
 	}
 	sum := summarise(run)
 	if o.json {

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/belay-hooks/belay/harness"
 	"github.com/belay-hooks/belay/internal/cover"
 )
@@ -42,8 +40,8 @@ func sortedCover(m map[string]*hookCover) []string {
 	return keys
 }
 
-// reportCover makes the profiles and writes the files that are wanted.
-func (t *tester) reportCover(run *testRun) error {
+// profile makes the profiles.
+func (t *tester) profile(run *testRun) error {
 	lines := 0
 	for _, c := range run.cover {
 		if c.profile = c.hook.Coverage(); c.profile == nil {
@@ -54,22 +52,8 @@ func (t *tester) reportCover(run *testRun) error {
 			lines += len(f.Lines)
 		}
 	}
-	if o := t.o; o.coverHTML != "" {
-		b, err := coverPage(run.cover)
-		if err == nil {
-			err = renameio.WriteFile(o.coverHTML, b, 0o644)
-		}
-		if err != nil {
-			return failureBy(err, "")
-		}
-	}
-	if o := t.o; o.coverProfile != "" {
-		if lines == 0 {
-			return failure("no hook has line numbers, so that there is no profile", "Build them with line numbers: --build. Hooks in C, Rust and TinyGo have them then; --cover shows functions without.")
-		}
-		if err := renameio.WriteFile(o.coverProfile, coverProfile(run.cover), 0o644); err != nil {
-			return failureBy(err, "")
-		}
+	if t.o.coverProfile != "" && lines == 0 {
+		return failure("no hook has line numbers, so that there is no profile", "Build them with line numbers: --build. Hooks in C, Rust and TinyGo have them then; --cover shows functions without.")
 	}
 	return nil
 }

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/harness"
+	"github.com/belay-hooks/belay/harness/fuzz"
+	"github.com/belay-hooks/belay/harness/recording"
+)
+
+// fuzzModule finds the module, and the folder that its cases may be in.
+func fuzzModule(bench *belay.Bench, what string) (module []byte, dir string, err error) {
+	if isBuiltin(what) {
+		module, err = bench.Builtin(strings.TrimPrefix(what, "builtin:"))
+		if err != nil {
+			return nil, "", failureBy(err, "`belay hook list --builtin` lists them.")
+		}
+		return module, "", nil
+	}
+	fi, err := os.Stat(what)
+	if err != nil {
+		return nil, "", failureBy(err, "")
+	}
+	path, dir := what, filepath.Dir(what)
+	if fi.IsDir() {
+		dir = what
+		var found []string
+		for _, pattern := range []string{"*.wasm", "build/*.wasm"} {
+			list, err := filepath.Glob(filepath.Join(what, pattern))
+			if err != nil {
+				return nil, "", failureBy(err, "")
+			}
+			found = append(found, list...)
+		}
+		if len(found) != 1 {
+			return nil, "", usageError(fmt.Sprintf("%s holds %s", safe(what), plural(len(found), "module")), "Name the file, or build the hook: `belay hook build`.")
+		}
+		path = found[0]
+	}
+	if module, err = readModule(path); err != nil {
+		return nil, "", failureBy(err, "")
+	}
+	return module, dir, nil
+}
+
+// fuzzInputs collects the inputs to begin with.
+func (a *App) fuzzInputs(o fuzzOptions, dir string) ([]fuzz.Input, error) {
+	var out []fuzz.Input
+	if dir != "" {
+		if cases := filepath.Join(dir, "cases"); isDir(cases) {
+			list, err := harness.ReadSuites(cases)
+			if err != nil {
+				return nil, failureBy(err, "Correct the cases beside the hook.")
+			}
+			for _, c := range list {
+				in, err := fuzz.InputOf(c.Input.Invocation, c.Config)
+				if err == nil { // a case that stands for a recording has no invocation of its own
+					out = append(out, in)
+				}
+			}
+		}
+	}
+	if len(o.recordings) == 0 {
+		return out, nil
+	}
+	files, err := recordingFiles(o.recordings)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range files {
+		if err := a.fuzzRecording(o, path, func(in fuzz.Input) { out = append(out, in) }); err != nil {
+			return nil, replayFailure(err)
+		}
+	}
+	return out, nil
+}
+
+// fuzzRecording reads the invocations of a recording; those that are alike are taken
+// all: the fuzzer keeps the ones that do something new.
+func (a *App) fuzzRecording(o fuzzOptions, path string, take func(fuzz.Input)) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return failureBy(err, "")
+	}
+	defer f.Close()
+	in, err := a.unseal(f, path, o.identities)
+	if err != nil {
+		return err
+	}
+	rd, err := recording.NewReader(in, path)
+	if err != nil {
+		return err
+	}
+	for n := 0; ; n++ {
+		run, _, err := rd.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if n < maxFuzzInputs {
+			take(fuzz.Input{Invocation: []byte(run.Invocation)})
+		}
+	}
+}
+
+// maxFuzzInputs is how many invocations of one recording are begun with.
+const maxFuzzInputs = 5000
+
+func isDir(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.IsDir()
+}
