@@ -3,8 +3,6 @@ package abi_test
 import (
 	"context"
 	"crypto/sha256"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,14 +20,19 @@ import (
 
 const probes = "testdata/probes"
 
-// The probes in C and Rust are committed, so that this test needs no compiler
-// for them; they must belong to their sources and to the SDK as it is now. Build
-// them with: go run ./internal/hookbuild/buildexamples -C hooks-sdk/abi/testdata/probes
-func TestProbesAreCurrent(t *testing.T) {
+func probeLock(t *testing.T) hookbuild.Lock {
+	t.Helper()
 	l, err := hookbuild.ReadLock([]byte(read(t, probes, hookbuild.LockFile)))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l
+}
+
+// The probes in C and Rust are committed, and belong to their sources and to the SDK as
+// it is now. Build them with: go run ./internal/hookbuild/buildexamples -C hooks-sdk/abi/testdata/probes
+func TestProbesAreCurrent(t *testing.T) {
+	l := probeLock(t)
 	drift, err := hookbuild.CheckLocked(probes, l)
 	if err != nil || len(l.Modules) != 2 {
 		t.Fatalf("%d modules, %v", len(l.Modules), err)
@@ -39,22 +42,24 @@ func TestProbesAreCurrent(t *testing.T) {
 	}
 }
 
+// probe builds the probe of a language here and now. Under the tools of the lock it has
+// to be the committed module, to the byte.
 func probe(t *testing.T, lang string) []byte {
 	t.Helper()
-	if lang != "go" {
-		return []byte(read(t, probes, lang, lang+".wasm"))
+	m := hookbuild.LockedModule{Name: lang, Language: lang}
+	for _, l := range probeLock(t).Modules {
+		if l.Name == lang {
+			m = l
+		}
 	}
-	r, err := hookbuild.Build(t.Context(), filepath.Join(probes, lang), hookbuild.Options{
-		Output: filepath.Join(t.TempDir(), "probe.wasm"), WorkDir: t.TempDir(), StandardGo: true,
-	})
+	if missing := hookbuild.Missing(lang); missing != "" {
+		t.Fatalf("%s; scripts/setup installs it", missing)
+	}
+	module, _, err := hookbuild.Rebuild(t.Context(), probes, m, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(r.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return module
 }
 
 // state holds one hook's entries; every value is of version 1.

@@ -80,24 +80,25 @@ func New(file []byte, regions []Region) *Profile {
 		}
 		seen := map[place]bool{}
 		for _, row := range overlapping(rows, base+uint64(r.Start), base+uint64(r.End)) {
-			at := place{row.file, row.line}
-			if seen[at] {
-				continue
-			}
-			seen[at] = true
 			if f.File == "" {
 				f.File, f.Line = row.file, row.line
 			}
-			if files[row.file] == nil {
-				files[row.file] = map[int]*Line{}
-			}
-			l := files[row.file][row.line]
-			if l == nil {
-				l = &Line{N: row.line}
-				files[row.file][row.line] = l
-			}
-			if l.Regions++; r.Hit {
-				l.Hit++
+			for _, at := range append(row.calls, place{row.file, row.line}) {
+				if seen[at] {
+					continue
+				}
+				seen[at] = true
+				if files[at.file] == nil {
+					files[at.file] = map[int]*Line{}
+				}
+				l := files[at.file][at.line]
+				if l == nil {
+					l = &Line{N: at.line}
+					files[at.file][at.line] = l
+				}
+				if l.Regions++; r.Hit {
+					l.Hit++
+				}
 			}
 		}
 	}
@@ -123,6 +124,7 @@ type row struct {
 	start, end uint64 // offsets into the code section
 	file       string
 	line       int
+	calls      []place // in which it was inlined, from the outside in
 }
 
 // overlapping returns the rows of [start, end). rows are sorted by start and do not

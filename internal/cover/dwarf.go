@@ -37,15 +37,56 @@ func (m *module) lines() (out []row) {
 		if err != nil || e == nil {
 			break
 		}
-		if e.Tag == dwarf.TagCompileUnit {
-			if lr, err := data.LineReader(e); err == nil && lr != nil {
-				out = append(out, m.unit(lr)...)
-			}
+		if e.Tag != dwarf.TagCompileUnit {
+			units.SkipChildren()
+			continue
 		}
-		units.SkipChildren()
+		if lr, err := data.LineReader(e); err == nil && lr != nil {
+			rows := m.unit(lr)
+			slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.start, b.start) })
+			inlined(data, units, lr.Files(), rows)
+			out = append(out, rows...)
+		}
 	}
 	slices.SortFunc(out, func(a, b row) int { return cmp.Compare(a.start, b.start) })
 	return out
+}
+
+// inlined reads the rest of a compilation unit and notes in its rows the calls that
+// they were inlined for. The line table names only the lines of the callee, so that a
+// line which is nothing but a call to a small function would not be code at all.
+func inlined(data *dwarf.Data, units *dwarf.Reader, files []*dwarf.LineFile, rows []row) {
+	for depth := 1; depth > 0; {
+		e, err := units.Next()
+		if err != nil || e == nil {
+			return
+		}
+		if e.Tag == 0 {
+			depth--
+			continue
+		}
+		if e.Children {
+			depth++
+		}
+		if e.Tag != dwarf.TagInlinedSubroutine {
+			continue
+		}
+		file, ok := e.Val(dwarf.AttrCallFile).(int64)
+		line, ok2 := e.Val(dwarf.AttrCallLine).(int64)
+		ranges, err := data.Ranges(e)
+		if err != nil || !ok || !ok2 || line <= 0 || file < 0 || file >= int64(len(files)) || files[file] == nil {
+			continue
+		}
+		at := place{files[file].Name, int(line)}
+		for _, r := range ranges {
+			list := overlapping(rows, r[0], r[1])
+			for i := range list {
+				if list[i].start >= r[0] && list[i].end <= r[1] {
+					list[i].calls = append(list[i].calls, at)
+				}
+			}
+		}
+	}
 }
 
 // unit reads the table of one compilation unit: each row reaches to the next of its
