@@ -33,26 +33,28 @@ func (o *sealFlags) set() bool { return len(o.recipients) > 0 || o.passphrase ||
 // recordFile is a recording that is being written: under a name of its own until it is whole.
 type recordFile struct {
 	*recording.Writer
-	dir  string
-	tmp  *os.File
-	seal io.WriteCloser // nil: plain
-	dst  io.Writer
+	dir   string // where it is
+	shown string // what the person called that
+	tmp   *os.File
+	seal  io.WriteCloser // nil: plain
+	dst   io.Writer
 }
 
 // createRecording begins a recording in a directory that is not the state directory.
 func (a *App) createRecording(out string, o sealFlags, h recording.Header) (*recordFile, error) {
+	place, err := a.recordingPlace(out)
+	if err != nil {
+		return nil, err
+	}
 	to, err := a.recipients(o)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.outsideState(out); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(out, 0o700); err != nil {
+	if err := os.MkdirAll(place, 0o700); err != nil {
 		return nil, failureBy(err, "")
 	}
-	f := &recordFile{dir: out}
-	if f.tmp, err = os.CreateTemp(out, ".recording-*"); err != nil { // mode 0600
+	f := &recordFile{dir: place, shown: out}
+	if f.tmp, err = os.CreateTemp(place, ".recording-*"); err != nil { // mode 0600
 		return nil, failureBy(err, "")
 	}
 	f.dst = f.tmp
@@ -139,38 +141,6 @@ func (a *App) recordingPassphrase(fresh bool) (string, error) {
 	return string(first), nil
 }
 
-// outsideState refuses the state directory: whoever backs it up, or lets an agent
-// read it, does not expect originals there.
-func (a *App) outsideState(out string) error {
-	if out == "" {
-		return usageError("--out DIR is missing: where recordings go", "It must not be the state directory.")
-	}
-	dir, err := a.stateDir()
-	if err != nil {
-		return nil // there is none
-	}
-	real := func(p string) string {
-		p, err := filepath.Abs(p)
-		if err != nil {
-			return p
-		}
-		for rest := ""; ; { // the directory may not be there yet: what is above it counts
-			if r, err := filepath.EvalSymlinks(p); err == nil {
-				return filepath.Join(r, rest)
-			}
-			if p == filepath.Dir(p) {
-				return filepath.Join(p, rest)
-			}
-			p, rest = filepath.Dir(p), filepath.Join(filepath.Base(p), rest)
-		}
-	}
-	rel, err := filepath.Rel(real(dir), real(out))
-	if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return failure("recordings are not kept in the state directory", "They hold originals. Give another directory with --out.")
-	}
-	return nil
-}
-
 // finish makes the file whole and gives it its name, which is its digest's.
 func (f *recordFile) finish() (string, error) {
 	err := f.Close()
@@ -188,13 +158,12 @@ func (f *recordFile) finish() (string, error) {
 	if f.seal != nil {
 		name += ".age"
 	}
-	path := filepath.Join(f.dir, name)
-	err = errors.Join(f.tmp.Close(), os.Rename(f.tmp.Name(), path))
+	err = errors.Join(f.tmp.Close(), os.Rename(f.tmp.Name(), filepath.Join(f.dir, name)))
 	if err != nil {
 		_ = os.Remove(f.tmp.Name())
 		return "", failureBy(err, "The recording was not kept.")
 	}
-	return path, nil
+	return strings.TrimRight(f.shown, string(filepath.Separator)) + string(filepath.Separator) + name, nil // Join would take `..` back by a name
 }
 
 // abandon removes what was begun.
