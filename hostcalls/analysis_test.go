@@ -35,7 +35,7 @@ func TestShellParse(t *testing.T) {
 	}
 	u.code(Invalid, "shell_parse", "\xff")
 	u.code(TooLarge, "shell_parse", strings.Repeat("a", MaxShell+1))
-	newTurn(t, func(c *SessionConfig) { c.Granted = nil }).code(Denied, "shell_parse", "ls")
+	newTurn(t, func(c *SessionConfig) { c.Granted = Grants{} }).code(Denied, "shell_parse", "ls")
 	if u.Poison() != nil {
 		t.Error("an analysis poisons")
 	}

@@ -254,7 +254,7 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 		Fuel: fuel, Timeout: min(b.timeout, left),
 		Session: hostcalls.SessionConfig{
 			Phase: view.Phase, Pass: pass, Input: doc, Action: view.Action, Config: b.spec.Config,
-			Actor: b.actor(view.Phase), Granted: b.loaded.Capabilities, Limits: limits,
+			Actor: b.actor(view.Phase), Granted: b.granted, Limits: limits,
 			Time: c.i.inv.Time, Seed: c.i.turnSeed(b.spec.Name, pass), Home: c.i.k.o.Home, CWD: view.CWD, Scopes: view.Scopes,
 			Observe: observe, State: &stateReader{store: c.i.k.o.Store, namespace: namespace(b)},
 			HTTP: calls, Files: c.i.k.o.Files,
