@@ -49,18 +49,17 @@ func pathResolve(ctx context.Context, s *Session, a *Args) (Result, error) {
 		r := PathResult{Input: p, Path: n.Path, Key: n.Key, Keys: n.Keys, Absolute: n.Absolute, Notes: n.Notes}
 		r.Links = "unknown"
 		if s.cfg.Files != nil && n.Absolute {
-			w := walk.Follow(ctx, n.Path)
-			r.Resolved, r.Links = w.Whole(), w.State
+			w := s.readings(ctx, walk, n)
+			r.Resolved, r.Links = w[0].Whole(), w[0].State
+			for _, other := range w[1:] {
+				r.also(other.Whole())
+			}
 		}
 		if ctx.Err() != nil {
 			return Result{}, ctx.Err()
 		}
 		if r.Resolved != "" && r.Resolved != r.Path {
-			for _, k := range paths.Normalize(r.Resolved, "", "").Keys {
-				if !slices.Contains(r.Keys, k) {
-					r.Keys = append(r.Keys, k)
-				}
-			}
+			r.also(r.Resolved)
 		}
 		// A name of bytes that are no text can be on a disk and behind file:, but not in JSON.
 		r.Path, r.Resolved = strings.ToValidUTF8(r.Path, "\uFFFD"), strings.ToValidUTF8(r.Resolved, "\uFFFD")
@@ -74,6 +73,31 @@ func pathResolve(ctx context.Context, s *Session, a *Args) (Result, error) {
 		reply.Results = append(reply.Results, r)
 	}
 	return s.answer(reply, fuel())
+}
+
+// readings follows the links of a path as it is written, which is what systems do
+// with .. behind a link, and, where that differs, as it is once cleaned, which is what
+// programs do that clean a path before they use it. First comes the one that leads
+// somewhere: systems go no further than a place where nothing is.
+func (s *Session) readings(ctx context.Context, walk *LinkWalk, n paths.Normal) []Walked {
+	written := walk.Follow(ctx, n.Walk)
+	if !slices.Contains(strings.Split(n.Walk, "/"), "..") {
+		return []Walked{written}
+	}
+	cleaned := walk.Follow(ctx, n.Path)
+	if written.State == WalkAbsent && written.Climbs() {
+		return []Walked{cleaned, written}
+	}
+	return []Walked{written, cleaned}
+}
+
+// also adds the keys of another path that may be meant.
+func (r *PathResult) also(p string) {
+	for _, k := range paths.Normalize(p, "", "").Keys {
+		if !slices.Contains(r.Keys, k) {
+			r.Keys = append(r.Keys, k)
+		}
+	}
 }
 
 // mayLook reports whether the invocation's scopes let the action read or write there.
