@@ -262,7 +262,7 @@ func (b *Belay) open(ctx context.Context) error {
 		return err
 	}
 	if b.o.Tools == nil && !b.o.NoHooks {
-		b.tools = &toolbox{log: b.log}
+		b.tools = &toolbox{log: b.log, cover: b.redact.line}
 		b.tools.take(b.file.MCP.Servers)
 	}
 	home, _ := os.UserHomeDir()
