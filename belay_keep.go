@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 	"github.com/gofrs/uuid/v5"
 
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/place"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -145,12 +145,13 @@ func (b *Belay) nextKeeper() (*kept, error) {
 		}
 		return nil, fmt.Errorf("%w: %w", ErrConfig, b.file.Errorf("/recordings", "this program cannot keep full inputs: it has to give belay.Options.Keeper (package harness/keep has one)"))
 	}
-	if InStateDir(b.dir, r.Dir) {
-		return nil, fmt.Errorf("%w: %w", ErrConfig, b.file.Errorf("/recordings/dir", "is in the state directory: what is kept holds originals, secrets included, and belongs elsewhere"))
+	dir, err := b.keepPlace(r.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, b.file.Errorf("/recordings/dir", "%v", err))
 	}
 	s := r.Settings()
 	k, err := b.o.Keeper(KeepPolicy{
-		Dir: filepath.Clean(r.Dir), Recipients: r.Recipients, Plaintext: r.UnsafePlaintext, Phases: r.Phases, Tools: r.Tools,
+		Dir: dir, Recipients: r.Recipients, Plaintext: r.UnsafePlaintext, Phases: r.Phases, Tools: r.Tools,
 		Rotate: s.Rotate, RotateBytes: s.RotateBytes, Keep: s.Keep, MaxBytes: s.MaxBytes, Block: r.OnError == config.OnErrorBlock,
 		Logger: b.log, Notice: b.keepNotice,
 	})
@@ -165,6 +166,23 @@ func (b *Belay) nextKeeper() (*kept, error) {
 		b.log.LogAttrs(context.Background(), slog.LevelWarn, "UNSAFE: full inputs are kept in plain text: whoever has the files can read them", slog.String("dir", r.Dir))
 	}
 	return &kept{Keeper: k, policy: r}, nil
+}
+
+// keepPlace returns where recordings go, with links followed: never into the state
+// directory, which others back up and agents may read.
+func (b *Belay) keepPlace(dir string) (string, error) {
+	to, err := place.Follow("", dir)
+	if err != nil {
+		return "", err
+	}
+	state, err := place.Follow("", b.dir)
+	if err != nil {
+		return "", err
+	}
+	if place.Within(state, to) {
+		return "", errors.New("is in the state directory: what is kept holds originals, secrets included, and belongs elsewhere")
+	}
+	return to, nil
 }
 
 // reloadKeeper takes a keeper into use, nil for none. What was kept until now is a
@@ -287,28 +305,4 @@ func (b *Belay) keepSink(ctx context.Context) (SinkStatus, bool) {
 		}
 	}
 	return s, true
-}
-
-// InStateDir reports whether path is the state directory or below it, also by way
-// of links. Neither needs to be there yet.
-func InStateDir(dir, path string) bool {
-	rel, err := filepath.Rel(realPath(dir), realPath(path))
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
-}
-
-// realPath resolves links in as much of a path as there is.
-func realPath(p string) string {
-	p, err := filepath.Abs(p)
-	if err != nil {
-		return p
-	}
-	for rest := ""; ; {
-		if r, err := filepath.EvalSymlinks(p); err == nil {
-			return filepath.Join(r, rest)
-		}
-		if p == filepath.Dir(p) {
-			return filepath.Join(p, rest)
-		}
-		p, rest = filepath.Dir(p), filepath.Join(filepath.Base(p), rest)
-	}
 }

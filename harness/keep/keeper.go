@@ -24,8 +24,6 @@ const (
 	retryMost   = 30 * time.Second // between tries while it fails
 )
 
-var errClosed = errors.New("keeping has ended")
-
 // Keeper writes recordings into a directory. It is a belay.Keeper.
 //
 // What it is given waits in a queue and is written by one goroutine, so that nobody

@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// canLock: leftovers can be told from files that are being written.
+const canLock = true
+
 // lock takes the file for this process, without waiting; false: another has it.
 // Closing the file unlocks, and so does the end of the process.
 func lock(f *os.File) (bool, error) {
