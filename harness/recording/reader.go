@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -52,12 +53,18 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 	if err := rd.decode(l.Header, &rd.header); err != nil {
 		return nil, err
 	}
+	if err := rd.check(&rd.header); err != nil {
+		return nil, err
+	}
 	rd.hash.Write(raw)
 	return rd, nil
 }
 
 // Header returns the first line.
 func (r *Reader) Header() Header { return r.header }
+
+// Runs returns how many invocations were read.
+func (r *Reader) Runs() int { return r.runs }
 
 // Lines returns how many lines were read.
 func (r *Reader) Lines() int { return r.line }
@@ -112,12 +119,8 @@ func (r *Reader) takeChain(raw jsontext.Value) error {
 	if err := r.decode(raw, c); err != nil {
 		return err
 	}
-	names := map[string]bool{}
-	for _, b := range c.Bindings {
-		if b.Name == "" || names[b.Name] {
-			return r.fail(ErrFormat, "a configuration with two hooks of one name, or one without", nil)
-		}
-		names[b.Name] = true
+	if err := r.check(c); err != nil {
+		return err
 	}
 	digest := "sha256:" + sum(raw)
 	if r.chains[digest] != nil {
@@ -141,18 +144,11 @@ func (r *Reader) takeRun(raw jsontext.Value) (*Run, error) {
 	case run.Chain != "" && r.chains[run.Chain] == nil:
 		return nil, r.fail(ErrFormat, "a run of a configuration that does not stand before it", nil)
 	}
-	switch run.Chained.Decision {
-	case phases.Allow, phases.Ask, phases.Block:
-	default:
-		return nil, r.fail(ErrFormat, "a run without a decision", nil)
+	if err := r.check(run); err != nil {
+		return nil, err
 	}
 	if _, err := phases.DecodeInvocation(run.Invocation); err != nil {
 		return nil, r.fail(ErrFormat, "its invocation is not valid: "+err.Error(), err)
-	}
-	for _, s := range []string{run.Seed} {
-		if b, err := hex.DecodeString(s); err != nil || s != "" && len(b) != 32 {
-			return nil, r.fail(ErrFormat, "/seed: not 64 hexadecimal digits", nil)
-		}
 	}
 	r.used[run.Chain] = true
 	return run, nil
@@ -161,6 +157,9 @@ func (r *Reader) takeRun(raw jsontext.Value) (*Run, error) {
 func (r *Reader) finish(raw jsontext.Value) error {
 	end := new(End)
 	if err := r.decode(raw, end); err != nil {
+		return err
+	}
+	if err := r.check(end); err != nil {
 		return err
 	}
 	switch got := hex.EncodeToString(r.hash.Sum(nil)); {
@@ -265,10 +264,25 @@ func (r *Reader) decode(raw []byte, into any) error {
 	switch {
 	case errors.As(err, &se):
 		text = string(se.JSONPointer) + ": not what a recording has there"
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		text = "two members of one name"
+		if errors.As(err, &sy) {
+			text = fmt.Sprintf("%s: two members of one name", sy.JSONPointer)
+		}
+	case errors.As(err, &sy) && strings.Count(string(sy.JSONPointer), "/") >= 10_000: // what the decoder takes
+		text = fmt.Sprintf("nested too deep at byte %d of the line", sy.ByteOffset)
 	case errors.As(err, &sy):
 		text = fmt.Sprintf("not JSON at byte %d of the line", sy.ByteOffset)
 	}
 	return r.fail(ErrFormat, phases.SafeLine(text, 512), err)
+}
+
+// check refuses what decodes and cannot be.
+func (r *Reader) check(what interface{ check() *place }) error {
+	if p := what.check(); p != nil {
+		return r.fail(ErrFormat, p.String(), nil)
+	}
+	return nil
 }
 
 func (r *Reader) fail(class error, text string, cause error) error {

@@ -69,6 +69,11 @@ func PassphraseIdentities(passphrase string) (Identities, error) {
 	return Identities{id}, nil
 }
 
+func isPassphrase(id age.Identity) bool {
+	_, ok := id.(*age.ScryptIdentity)
+	return ok
+}
+
 // Seal encrypts what is written to the result, which must be closed. The format is
 // age-encryption.org/v1.
 func Seal(w io.Writer, to Recipients) (io.WriteCloser, error) {
@@ -121,6 +126,8 @@ func Unseal(r io.Reader, name string, ids Identities) (io.Reader, error) {
 	out, err := age.Decrypt(r, ids...)
 	var none *age.NoIdentityMatchError
 	switch {
+	case errors.As(err, &none) && len(ids) == 1 && isPassphrase(ids[0]):
+		return refuse("the passphrase is not the one that it was sealed with", err)
 	case errors.As(err, &none):
 		return refuse("none of the identities opens it", err)
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):

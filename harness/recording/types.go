@@ -24,7 +24,6 @@ const (
 const (
 	SourceEval       = "eval"
 	SourceDaemon     = "daemon"
-	SourceKept       = "kept"   // by the operator's policy, or from such recordings
 	SourceEvents     = "events" // from stored events: redacted, verdicts only
 	SourceTranscript = "claude-transcript"
 	SourceHooks      = "claude-hooks"
@@ -279,5 +278,6 @@ type End struct {
 	Chains  int    `json:"chains"`
 	Runs    int    `json:"runs"`
 	Dropped int    `json:"dropped,omitzero"` // invocations that could not be kept: the recorder was too slow for them, or they were too large
+	Cut     bool   `json:"cut,omitzero"`     // it ended before its source did: what that had dropped is not known
 	SHA256  string `json:"sha256"`           // of all lines before this one
 }

@@ -126,18 +126,25 @@ func (w *Writer) Dropped(n int) {
 	w.end.Dropped += n
 }
 
+// Cut says that the recording ends before its source does.
+func (w *Writer) Cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.end.Cut = true
+}
+
+// Err returns the error that ended the writing, if one did.
+func (w *Writer) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
 // Runs returns how many invocations were written.
 func (w *Writer) Runs() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.end.Runs
-}
-
-// Losses returns how many invocations are missing, as far as the writer knows.
-func (w *Writer) Losses() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.end.Dropped
 }
 
 // Digest names the recording once it is closed, as Reader.Digest does.
