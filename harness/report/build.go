@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"hash"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,18 +21,27 @@ import (
 // goroutine.
 type Builder struct {
 	r        Report
-	key      hash.Hash
-	parts    [][]byte // keys of the recordings
+	keys     [][]byte // of the recordings
 	hooks    map[Hook]bool
 	policies [2]map[string]bool
 	flips    map[[2]phases.Decision][]Item
 	counts   map[[2]phases.Decision]int
 	budgets  map[string]*Budget
+	part     *part
+}
 
-	now   []Item // of the recording that is being read, and where they belong
-	group []int
-	at    Recording
-	cases []testCase
+// part is the recording that is being read: what is found in it counts once its
+// digest is known.
+type part struct {
+	at      Recording
+	key     hash.Hash
+	summary Summary
+	hooks   map[Hook]bool
+	counts  map[[2]phases.Decision]int
+	budgets map[string]*Budget
+	items   []Item
+	group   []int // where the items belong
+	cases   []testCase
 }
 
 // Places of items.
@@ -58,27 +68,30 @@ func (b *Builder) Now(revision string) { b.policies[1][revision] = true }
 
 // Begin starts a recording.
 func (b *Builder) Begin(h recording.Header) {
-	b.at = Recording{Source: h.Source, Redacted: h.Redacted}
-	b.key, b.now, b.group, b.cases = sha256.New(), nil, nil, nil
-	b.key.Write([]byte("belay report\x00"))
+	b.part = &part{
+		at:  Recording{Source: h.Source, Redacted: h.Redacted},
+		key: sha256.New(), hooks: map[Hook]bool{}, counts: map[[2]phases.Decision]int{}, budgets: map[string]*Budget{},
+	}
+	b.part.key.Write([]byte("belay report\x00"))
 }
 
 // Add takes one result, in the order of the recording.
 func (b *Builder) Add(res *replay.Result) {
-	b.at.Invocations++
-	s := &b.r.Summary
+	p := b.part
+	p.at.Invocations++
+	s := &p.summary
 	s.Invocations++
 	// What the recording holds is the key to its secrets.
-	fmt.Fprintf(b.key, "%d %s %s\n", b.at.Invocations, res.Invocation.ID, res.Invocation.Action)
+	fmt.Fprintf(p.key, "%d %s %s\n", p.at.Invocations, res.Invocation.ID, res.Invocation.Action)
 	for _, t := range res.Turns {
-		b.turn(&t)
+		p.turn(&t)
 	}
 	if len(res.Unknown) > 0 {
 		s.Unknown++
 	}
-	item := itemOf(res, b.at.Invocations)
-	if len(b.cases) < MaxCases {
-		b.cases = append(b.cases, testCase{number: item.Number, name: caseName(&item), changes: item.Changes})
+	item := itemOf(res, p.at.Invocations)
+	if len(p.cases) < MaxCases {
+		p.cases = append(p.cases, testCase{number: item.Number, name: caseName(&item), changes: item.Changes})
 	}
 	if res.Same() {
 		s.Same++
@@ -90,30 +103,49 @@ func (b *Builder) Add(res *replay.Result) {
 	case res.Base.Decision != res.Now.Decision:
 		group = inFlips
 		s.Flips++
-		b.counts[[2]phases.Decision{res.Base.Decision, res.Now.Decision}]++
+		p.counts[[2]phases.Decision{res.Base.Decision, res.Now.Decision}]++
 	case slices.ContainsFunc(res.Differences, func(d replay.Difference) bool { return d.What == replay.WhatRewrite }):
 		group = inRewrites
 		s.Rewrites++
 	default:
 		s.Others++
 	}
-	if len(b.now) < MaxItems {
-		b.now, b.group = append(b.now, item), append(b.group, group)
+	if len(p.items) < MaxItems {
+		p.items, p.group = append(p.items, item), append(p.group, group)
 	}
 }
 
-// End finishes a recording.
-func (b *Builder) End(digest string, dropped int) {
-	b.at.Digest, b.at.Dropped, b.at.Shown = digest, dropped, len(b.now)
-	b.r.Recordings = append(b.r.Recordings, b.at)
-	b.parts = append(b.parts, b.key.Sum(nil))
-	for i := range b.cases {
-		b.cases[i].recording = digest
+// Cut says of the recording that was begun that it ended before its source did.
+func (b *Builder) Cut() { b.part.at.Cut = true }
+
+// End finishes a recording. False: the same recording is in the report already, and
+// counts once.
+func (b *Builder) End(digest string, dropped int) bool {
+	if slices.ContainsFunc(b.r.Recordings, func(r Recording) bool { return r.Digest == digest }) {
+		return false
 	}
-	b.r.cases = append(b.r.cases, b.cases...)
-	for i, item := range b.now {
+	p := b.part
+	p.at.Digest, p.at.Dropped, p.at.Shown = digest, dropped, len(p.items)
+	b.r.Recordings = append(b.r.Recordings, p.at)
+	b.keys = append(b.keys, p.key.Sum(nil))
+	b.r.Summary.add(&p.summary)
+	maps.Copy(b.hooks, p.hooks)
+	for k, n := range p.counts {
+		b.counts[k] += n
+	}
+	for name, g := range p.budgets {
+		if b.budgets[name] == nil {
+			b.budgets[name] = &Budget{Hook: name}
+		}
+		b.budgets[name].add(g)
+	}
+	for i := range p.cases {
+		p.cases[i].recording = digest
+	}
+	b.r.cases = append(b.r.cases, p.cases...)
+	for i, item := range p.items {
 		item.Recording = digest
-		switch b.group[i] {
+		switch p.group[i] {
 		case inFlips:
 			key := [2]phases.Decision{item.Base.Decision, item.Now.Decision}
 			b.flips[key] = append(b.flips[key], item)
@@ -123,10 +155,11 @@ func (b *Builder) End(digest string, dropped int) {
 			b.r.Others = append(b.r.Others, item)
 		}
 	}
+	return true
 }
 
-func (b *Builder) turn(t *replay.TurnResult) {
-	b.r.Summary.Turns++
+func (p *part) turn(t *replay.TurnResult) {
+	p.summary.Turns++
 	h := Hook{Name: t.Hook}
 	if t.Base != nil {
 		h.Base = t.Base.Digest
@@ -134,11 +167,11 @@ func (b *Builder) turn(t *replay.TurnResult) {
 	if t.Now != nil {
 		h.Now = t.Now.Digest
 	}
-	b.hooks[h] = true
-	g := b.budgets[t.Hook]
+	p.hooks[h] = true
+	g := p.budgets[t.Hook]
 	if g == nil {
 		g = &Budget{Hook: t.Hook}
-		b.budgets[t.Hook] = g
+		p.budgets[t.Hook] = g
 	}
 	switch {
 	case t.Base == nil:
@@ -147,19 +180,17 @@ func (b *Builder) turn(t *replay.TurnResult) {
 		g.Only.Base++
 	case t.NotCompare:
 	default:
-		g.Turns++
-		g.Fuel.Base, g.Fuel.Now = g.Fuel.Base+t.Base.Fuel, g.Fuel.Now+t.Now.Fuel
-		g.Most = Pair{max(g.Most.Base, t.Base.Fuel), max(g.Most.Now, t.Now.Fuel)}
-		g.Memory = Pair{max(g.Memory.Base, t.Base.MemoryPeak), max(g.Memory.Now, t.Now.MemoryPeak)}
+		fuel := Pair{t.Base.Fuel, t.Now.Fuel}
+		g.add(&Budget{Turns: 1, Fuel: fuel, Most: fuel, Memory: Pair{t.Base.MemoryPeak, t.Now.MemoryPeak}})
 	}
 }
 
 // Report puts everything in order and covers what is secret. The error says that
 // this failed; then there is no report.
 func (b *Builder) Report() (*Report, error) {
-	slices.SortFunc(b.parts, slices.Compare)
+	slices.SortFunc(b.keys, slices.Compare)
 	key := sha256.New()
-	for _, p := range b.parts {
+	for _, p := range b.keys {
 		key.Write(p)
 	}
 	red, err := redact.New(redact.Config{Key: key.Sum(nil)})

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"math"
 	"strings"
 	"unicode"
 
@@ -123,6 +124,9 @@ func width(p Pair, now bool) int64 {
 	}
 	if top == 0 || v == 0 {
 		return 0
+	}
+	for top > math.MaxInt64/100 {
+		top, v = top>>8, v>>8
 	}
 	return max(1, v*100/top)
 }

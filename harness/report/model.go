@@ -1,6 +1,8 @@
 package report
 
 import (
+	"math"
+
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -41,6 +43,7 @@ type Recording struct {
 	Redacted    bool   `json:"redacted,omitzero"`
 	Invocations int    `json:"invocations"`
 	Dropped     int    `json:"dropped,omitzero"` // that the recording could not keep
+	Cut         bool   `json:"cut,omitzero"`     // it ended before its source did: what that had dropped is not known
 	Shown       int    `json:"shown"`            // of those that differ
 }
 
@@ -70,6 +73,12 @@ type Summary struct {
 	Others      int `json:"others"`
 	Unknown     int `json:"unknown"` // the candidate asked what the recording has no answer to
 	Turns       int `json:"turns"`
+}
+
+func (s *Summary) add(o *Summary) {
+	s.Invocations, s.Same, s.Different = s.Invocations+o.Invocations, s.Same+o.Same, s.Different+o.Different
+	s.Flips, s.Rewrites, s.Others = s.Flips+o.Flips, s.Rewrites+o.Rewrites, s.Others+o.Others
+	s.Unknown, s.Turns = s.Unknown+o.Unknown, s.Turns+o.Turns
 }
 
 // Flip is one kind of changed decision with what is behind it.
@@ -120,6 +129,14 @@ type Budget struct {
 	Only   Counts `json:"one_side"` // turns that are on one side only
 }
 
+func (b *Budget) add(o *Budget) {
+	b.Turns += o.Turns
+	b.Fuel = Pair{plus(b.Fuel.Base, o.Fuel.Base), plus(b.Fuel.Now, o.Fuel.Now)}
+	b.Most = Pair{max(b.Most.Base, o.Most.Base), max(b.Most.Now, o.Most.Now)}
+	b.Memory = Pair{max(b.Memory.Base, o.Memory.Base), max(b.Memory.Now, o.Memory.Now)}
+	b.Only = Counts{b.Only.Base + o.Only.Base, b.Only.Now + o.Only.Now}
+}
+
 // Pair is a figure on both sides.
 type Pair struct {
 	Base int64 `json:"base"`
@@ -131,7 +148,19 @@ func (p Pair) Delta() (int64, bool) {
 	if p.Base == 0 {
 		return 0, false
 	}
-	return (p.Now - p.Base) * 1000 / p.Base, true
+	diff, base := p.Now-p.Base, p.Base
+	for diff > math.MaxInt64/1000 || diff < math.MinInt64/1000 { // no hook takes so much
+		diff, base = diff/1000, max(base/1000, 1)
+	}
+	return diff * 1000 / base, true
+}
+
+// plus adds figures and stays at the largest one instead of turning negative.
+func plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // Counts are numbers on both sides.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,6 +84,55 @@ func build(t testing.TB, swap bool) *report.Report {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// A recording that is named twice counts once.
+func TestReportTakesARecordingOnce(t *testing.T) {
+	twice := report.NewBuilder("decision", "command-block 2.0.0")
+	twice.Base("sha256:" + strings.Repeat("1", 64))
+	twice.Now("sha256:" + strings.Repeat("2", 64))
+	for n, from := range []int{0, 100, 0} {
+		twice.Begin(recording.Header{Source: recording.SourceEval, CostTable: 1})
+		for _, r := range results(from) {
+			twice.Add(r)
+		}
+		if took := twice.End(fmt.Sprintf("sha256:%064d", from), from/50); took != (n < 2) {
+			t.Errorf("recording %d was taken: %v", n, took)
+		}
+	}
+	r, err := twice.Report()
+	if err != nil {
+		t.Fatal(err)
+	}
+	once := forms(t, build(t, false))
+	for name, b := range forms(t, r) {
+		if !bytes.Equal(once[name], b) {
+			t.Errorf("%s: the bytes differ", name)
+		}
+	}
+}
+
+// Figures that nobody has measured neither turn negative nor break the page.
+func TestReportOfHugeFigures(t *testing.T) {
+	b := report.NewBuilder("budget", "")
+	b.Begin(recording.Header{})
+	for n := range 3 {
+		res := results(n)[0]
+		res.Turns[0].Base.Fuel, res.Turns[0].Now.Fuel = math.MaxInt64-1, math.MaxInt64/3
+		b.Add(res)
+	}
+	b.End("sha256:x", 0)
+	r, err := b.Report()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := r.Budgets[1]
+	if d, ok := g.Fuel.Delta(); g.Fuel.Base != math.MaxInt64 || g.Fuel.Now < 0 || !ok || d < -1000 || d > 0 {
+		t.Errorf("%+v %d %v", g, d, ok)
+	}
+	if page := forms(t, r)["html"]; bytes.Contains(page, []byte("width:-")) || bytes.Contains(page, []byte("ZgotmplZ")) {
+		t.Error("a bar has no length")
+	}
 }
 
 func forms(t testing.TB, r *report.Report) map[string][]byte {
