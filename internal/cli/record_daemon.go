@@ -39,15 +39,24 @@ func (a *App) recordDaemon(ctx context.Context, o recordOptions) error {
 	}
 	defer stream.Close()
 	fmt.Fprintf(a.Err, "belay: recording for %s, %d invocations at most; interrupt to end it\n", o.duration, o.count)
-	if err := copyRecording(f, stream); err != nil && ctx.Err() == nil {
-		fmt.Fprintf(a.Err, "belay: %s\n", safe(err.Error()))
-		fmt.Fprintln(a.Err, "  What came until then is kept.")
+	cut := copyRecording(f, stream)
+	if cut != nil && f.Err() == nil {
+		f.Cut() // the daemon has not said what it dropped
+	}
+	if ctx.Err() != nil {
+		cut = nil // the person has ended it
 	}
 	if f.Runs() == 0 {
 		f.abandon()
+		if cut != nil {
+			return failureBy(cut, "Nothing came until then, and nothing was kept.")
+		}
 		return failure("nothing was decided in that time", "")
 	}
-	return a.recorded(f)
+	if err := a.recorded(f); err != nil || cut == nil {
+		return err
+	}
+	return failureBy(cut, "What came until then was kept. What was decided after that is not in it.")
 }
 
 // copyRecording takes over invocations until the stream ends.

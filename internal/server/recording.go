@@ -138,6 +138,11 @@ func (s *Server) record(w io.Writer, r *http.Request, sub *tape, timer *time.Tim
 		}
 		break
 	}
+	for rec.Runs() < count && len(sub.queue) > 0 { // what was decided in time and waits
+		if err := rec.Record(<-sub.queue); err != nil {
+			return err
+		}
+	}
 	rec.Dropped(int(sub.dropped.Load()))
 	return rec.Close()
 }

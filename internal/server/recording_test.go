@@ -1,9 +1,17 @@
 package server
 
 import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http/httptest"
 	"testing"
+	"time"
 
+	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A client that does not keep up loses invocations and is told how many; nobody
@@ -45,5 +53,29 @@ func TestSpan(t *testing.T) {
 		if _, _, err := span(parameters(query, []string{"seconds", "count"})); (err == nil) != ok {
 			t.Errorf("%q: %v", query, err)
 		}
+	}
+}
+
+// What was decided in time and waits to be written belongs to a recording that ends.
+func TestRecordingTakesWhatWaits(t *testing.T) {
+	var tapes Tapes
+	sub := tapes.begin()
+	for range 20 {
+		tapes.Recorded(&kernel.Recording{
+			Chain: &kernel.RecordedChain{Revision: "sha256:aa"}, Chained: phases.Verdict{Decision: phases.Allow},
+			Invocation: phases.Invocation{ID: "01973b9e-7a00-7000-8000-000000000001", Phase: phases.PreTool, Runtime: "custom", Session: "s", Action: jsontext.Value(`{"tool":"exec","args":{}}`), Time: time.Now()},
+		})
+	}
+	var out bytes.Buffer
+	s := &Server{news: newNews()}
+	if err := s.record(&out, httptest.NewRequest("GET", "/v1/recording", nil), sub, time.NewTimer(0), 18); err != nil {
+		t.Fatal(err)
+	}
+	rd, err := recording.NewReader(&out, "daemon")
+	for err == nil {
+		_, _, err = rd.Next()
+	}
+	if !errors.Is(err, io.EOF) || rd.End().Runs != 18 {
+		t.Errorf("%v, %d invocations", err, rd.End().Runs)
 	}
 }
