@@ -19,17 +19,8 @@ const preToolAction = `{"tool":"exec","call_id":"c-1","args":{"command":"ls -la"
 // randomVector is SHA-256 of 01 00…00 (32 bytes) and eight zero bytes, its first 8 bytes.
 const randomVector = "b68f593141969cfe"
 
-// everything is every capability.
+// everything grants every capability.
 func everything() []string { return Known() }
-
-// granted reads capabilities that are valid.
-func granted(list []string) Grants {
-	g, err := ParseGrants(list)
-	if err != nil {
-		panic(err)
-	}
-	return g
-}
 
 // turn is a session for tests and a short way to call it.
 type turn struct {
@@ -42,7 +33,7 @@ func newTurn(t *testing.T, change func(*SessionConfig)) turn {
 	cfg := SessionConfig{
 		Phase: phases.PreTool, Pass: phases.PassMutate, Input: jsontext.Value(preTool), Action: jsontext.Value(preToolAction),
 		Config: jsontext.Value(`{"a":[1,2]}`), Actor: phases.Actor{Hook: "h", Tier: phases.Trusted, Mutator: true},
-		Granted: granted(everything()), Time: time.Unix(1_700_000_000, 5),
+		Granted: everything(), Time: time.Unix(1_700_000_000, 5),
 	}
 	if change != nil {
 		change(&cfg)
@@ -276,6 +267,7 @@ func TestNewSession(t *testing.T) {
 		"no input":        {func(c *SessionConfig) { c.Input = nil }, phases.KindProtocol},
 		"action":          {func(c *SessionConfig) { c.Action = jsontext.Value(`{`) }, phases.KindProtocol},
 		"config":          {func(c *SessionConfig) { c.Config = jsontext.Value(`x`) }, phases.KindLoad},
+		"capability":      {func(c *SessionConfig) { c.Granted = []string{"root"} }, phases.KindLoad},
 	} {
 		cfg := ok
 		tt.change(&cfg)

@@ -110,14 +110,14 @@ func (a *App) recordFrom(ctx context.Context, o recordOptions, file string) erro
 	if err != nil {
 		return err
 	}
-	if err := a.playInto(ctx, o, f, in); err != nil {
+	if err := a.playInto(ctx, o, f, &lines{name: inputName(file), in: in}); err != nil {
 		f.abandon()
 		return err
 	}
 	return a.recorded(f)
 }
 
-func (a *App) playInto(ctx context.Context, o recordOptions, f *recordFile, in io.Reader) error {
+func (a *App) playInto(ctx context.Context, o recordOptions, f *recordFile, in *lines) error {
 	taker := recording.NewTaker(f.Writer)
 	host, err := a.openBench(ctx, o.hooks, taker)
 	if err != nil {
@@ -130,6 +130,7 @@ func (a *App) playInto(ctx context.Context, o recordOptions, f *recordFile, in i
 	case recording.SourceHooks:
 		err = playHooks(ctx, host, in)
 	default:
+		in.long = func() { f.Dropped(1) } // a transcript holds pictures, too
 		err = playTranscript(ctx, host, in)
 	}
 	if err == nil {
@@ -162,8 +163,8 @@ func (a *App) openBench(ctx context.Context, specs []string, r *recording.Taker)
 }
 
 // playLines plays invocations in the wire form, and lines of a session.
-func playLines(ctx context.Context, host *belay.Belay, in io.Reader) error {
-	return eachLine(in, func(line []byte) error {
+func playLines(ctx context.Context, host *belay.Belay, in *lines) error {
+	return in.each(ctx, func(line []byte) error {
 		if inv, err := phases.DecodeInvocation(line); err == nil {
 			v, err := host.Invoke(ctx, inv)
 			if v.Decision == "" {
@@ -177,32 +178,42 @@ func playLines(ctx context.Context, host *belay.Belay, in io.Reader) error {
 	})
 }
 
-func playHooks(ctx context.Context, host *belay.Belay, in io.Reader) error {
-	return eachLine(in, func(line []byte) error { return playPayload(ctx, host, line) })
+func playHooks(ctx context.Context, host *belay.Belay, in *lines) error {
+	return in.each(ctx, func(line []byte) error { return playPayload(ctx, host, line) })
 }
 
 func playPayload(ctx context.Context, host *belay.Belay, payload []byte) error {
 	return ask.Runtime(ctx, host, claudecode.Adapter{}, payload, adapters.Options{}).Err
 }
 
-// eachLine calls each for every line that is not blank; an error names the line.
-func eachLine(in io.Reader, each func([]byte) error) error {
-	r := bufio.NewReaderSize(in, 64<<10)
-	for n := 1; ; n++ {
+// lines is a file that is read line by line.
+type lines struct {
+	name string // for errors
+	in   io.Reader
+	long func() // takes note of a line that is too long and passed over; nil: it is an error
+}
+
+// each calls do for every line that is not blank; an error names the file and the line.
+func (l *lines) each(ctx context.Context, do func([]byte) error) error {
+	r := bufio.NewReaderSize(l.in, 64<<10)
+	for n := 1; ctx.Err() == nil; n++ {
 		line, err := readLine(r)
-		if errors.Is(err, io.EOF) && len(line) == 0 {
+		switch {
+		case errors.Is(err, io.EOF) && len(line) == 0:
 			return nil
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("line %d: %w", n, err)
-		}
-		if len(bytes.TrimSpace(line)) == 0 {
+		case errors.Is(err, errLongLine) && l.long != nil:
+			l.long()
+			continue
+		case err != nil && !errors.Is(err, io.EOF):
+			return fmt.Errorf("%s:%d: %w", l.name, n, err)
+		case len(bytes.TrimSpace(line)) == 0:
 			continue
 		}
-		if err := each(line); err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
+		if err := do(line); err != nil {
+			return fmt.Errorf("%s:%d: %w", l.name, n, err)
 		}
 	}
+	return ctx.Err()
 }
 
 // recordEvents makes a recording of what is on record.
@@ -282,9 +293,9 @@ func (a *App) recordKeygenCmd() *cobra.Command {
 	}
 }
 
-func playTranscript(ctx context.Context, host *belay.Belay, in io.Reader) error {
+func playTranscript(ctx context.Context, host *belay.Belay, in *lines) error {
 	var t claudecode.Transcript
-	return eachLine(in, func(line []byte) error {
+	return in.each(ctx, func(line []byte) error {
 		payloads, err := t.Line(line)
 		if err != nil {
 			return err

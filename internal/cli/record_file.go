@@ -30,6 +30,9 @@ func (o *sealFlags) flags(f *pflag.FlagSet) {
 
 func (o *sealFlags) set() bool { return len(o.recipients) > 0 || o.passphrase || o.plaintext }
 
+// beganAs begins the name of a recording that is not whole yet.
+const beganAs = ".recording-"
+
 // recordFile is a recording that is being written: under a name of its own until it is whole.
 type recordFile struct {
 	*recording.Writer
@@ -54,7 +57,7 @@ func (a *App) createRecording(out string, o sealFlags, h recording.Header) (*rec
 		return nil, failureBy(err, "")
 	}
 	f := &recordFile{dir: place, shown: out}
-	if f.tmp, err = os.CreateTemp(place, ".recording-*"); err != nil { // mode 0600
+	if f.tmp, err = os.CreateTemp(place, beganAs+"*"); err != nil { // mode 0600
 		return nil, failureBy(err, "")
 	}
 	f.dst = f.tmp

@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -54,7 +50,7 @@ are bound in observe mode would have decided about live traffic, from the record
 		RunE: func(cmd *cobra.Command, args []string) error { return a.replay(cmd.Context(), o, args) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.hooks, "hook", nil, "hold this module against the recorded one: FILE.wasm[,name=BINDING][,config=FILE][,priority=N][,allow=all]")
+	f.StringArrayVar(&o.hooks, "hook", nil, "hold this module against the recorded one: FILE.wasm or builtin:NAME[,name=BINDING][,config=FILE][,priority=N][,allow=all]")
 	f.StringVar(&o.policy, "policy", "", "hold this belay.yaml, with the modules and the trust.yaml beside it, against the recorded configuration")
 	f.StringVar(&o.compare, "compare", "", "what counts: exact (default), decision (default with --hook and --policy) or budget")
 	f.StringArrayVar(&o.modules, "module", nil, "a module file that a recording may name by its digest")
@@ -107,10 +103,16 @@ func (a *App) replay(ctx context.Context, o replayOptions, args []string) error 
 	if revision != "" {
 		b.Now(revision)
 	}
+	runs := 0
 	for _, f := range files {
-		if err := a.replayFile(ctx, o, opts, b, f); err != nil {
+		n, err := a.replayFile(ctx, o, opts, b, f)
+		if err != nil {
 			return replayFailure(err)
 		}
+		runs += n
+	}
+	if runs == 0 {
+		return failure("there is no invocation in it: nothing was replayed", "That nothing differs would say nothing.")
 	}
 	return a.reportReplay(b, o, out)
 }
@@ -139,143 +141,20 @@ func (a *App) replayBench() (*belay.Bench, error) {
 	return b, nil
 }
 
-// recordingFiles lists files, and the recordings in directories, in order of their names.
-func recordingFiles(args []string) ([]string, error) {
-	var out []string
-	for _, arg := range args {
-		fi, err := os.Stat(arg)
-		if err != nil {
-			return nil, failureBy(err, "")
-		}
-		if !fi.IsDir() {
-			out = append(out, arg)
-			continue
-		}
-		for _, pattern := range []string{"*.rec", "*.rec.age"} {
-			found, err := filepath.Glob(filepath.Join(arg, pattern))
-			if err != nil {
-				return nil, failureBy(err, "")
-			}
-			out = append(out, found...)
-		}
-	}
-	if len(out) == 0 {
-		return nil, usageError("there is no recording", "`belay record` makes one. Recordings end in .rec or .rec.age.")
-	}
-	slices.Sort(out)
-	return slices.Compact(out), nil
-}
-
-// modulesBeside reads the named files, and the modules that lie beside recordings.
-func modulesBeside(named, recordings []string) (map[string][]byte, error) {
-	out := map[string][]byte{}
-	add := func(path string) error {
-		m, err := os.ReadFile(path)
-		if err != nil {
-			return failureBy(err, "")
-		}
-		out[belay.DigestOf(m)] = m
-		return nil
-	}
-	for _, path := range named {
-		if err := add(path); err != nil {
-			return nil, err
-		}
-	}
-	dirs := map[string]bool{}
-	for _, r := range recordings {
-		dirs[filepath.Dir(r)] = true
-	}
-	for dir := range dirs {
-		found, err := filepath.Glob(filepath.Join(dir, "*.wasm"))
-		if err != nil {
-			return nil, failureBy(err, "")
-		}
-		for _, path := range found {
-			if err := add(path); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return out, nil
-}
-
-// candidateOf reads what is held against the recordings, and returns its name for
-// the report and the revision of its configuration.
-func candidateOf(bench *belay.Bench, opts *replay.Options, o replayOptions) (name, revision string, err error) {
-	if len(o.hooks) == 0 && o.policy == "" {
-		return "", "", nil
-	}
-	c := &replay.Candidate{Policy: o.policy}
-	opts.Candidate = c
-	var names []string
-	for _, spec := range o.hooks {
-		h, shown, err := candidateHook(bench, spec)
-		if err != nil {
-			return "", "", err
-		}
-		c.Hooks, names = append(c.Hooks, h), append(names, shown)
-	}
-	if o.policy != "" {
-		cfg, _, err := bench.Policy(o.policy)
-		if err != nil {
-			return "", "", failureBy(err, "Correct "+safe(o.policy)+".")
-		}
-		return "another configuration", cfg.Revision, nil
-	}
-	return strings.Join(names, ", "), "", nil
-}
-
-// candidateHook parses FILE.wasm[,name=BINDING][,config=FILE][,priority=N][,allow=all].
-func candidateHook(bench *belay.Bench, spec string) (h replay.Hook, shown string, err error) {
-	var rest []string
-	for i, p := range strings.Split(spec, ",") {
-		key, value, _ := strings.Cut(p, "=")
-		switch {
-		case i > 0 && key == "name":
-			h.Name = value
-		case i > 0 && key == "allow" && value == "all":
-			h.AllowAll = true
-		case i > 0 && key == "allow":
-			return h, "", usageError("--hook "+safe(spec)+": allow takes all", "Without it the hook may do what the operator allowed the recorded one.")
-		default:
-			rest = append(rest, p)
-		}
-	}
-	ad, err := parseHook(strings.Join(rest, ","))
-	if err != nil {
-		return h, "", err
-	}
-	if h.Module, err = os.ReadFile(ad.Path); err != nil {
-		return h, "", failureBy(err, "")
-	}
-	h.Config = ad.Config
-	if slices.ContainsFunc(rest, func(p string) bool { return strings.HasPrefix(p, "priority=") }) {
-		h.Priority = &ad.Priority
-	}
-	name, version := bench.NameOf(h.Module)
-	if h.Name == "" {
-		if h.Name = name; name == "" {
-			h.Name = ad.Name
-		}
-	}
-	return h, strings.TrimSpace(h.Name + " " + version), nil
-}
-
-// replayFile replays one recording into the report.
-func (a *App) replayFile(ctx context.Context, o replayOptions, opts replay.Options, b *report.Builder, path string) error {
+// replayFile replays one recording into the report, and says how many invocations it holds.
+func (a *App) replayFile(ctx context.Context, o replayOptions, opts replay.Options, b *report.Builder, path string) (int, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return failureBy(err, "")
+		return 0, failureBy(err, "")
 	}
 	defer f.Close()
 	in, err := a.unseal(f, path, o.identities)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	rd, err := recording.NewReader(in, path)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	b.Begin(rd.Header())
 	err = replay.All(ctx, opts, rd, func(res *replay.Result) error {
@@ -283,7 +162,7 @@ func (a *App) replayFile(ctx context.Context, o replayOptions, opts replay.Optio
 		return nil
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, revision := range rd.Revisions() {
 		b.Base(revision)
@@ -291,43 +170,13 @@ func (a *App) replayFile(ctx context.Context, o replayOptions, opts replay.Optio
 			b.Now(revision)
 		}
 	}
-	b.End(rd.Digest(), rd.End().Dropped)
-	return nil
-}
-
-// unseal opens a sealed recording.
-func (a *App) unseal(f io.Reader, path string, files []string) (io.Reader, error) {
-	in, how := recording.Look(f)
-	var ids recording.Identities
-	switch how {
-	case recording.Plain:
-		return in, nil
-	case recording.ForPassphrase:
-		p, err := a.recordingPassphrase(false)
-		if err != nil {
-			return nil, err
-		}
-		if ids, err = recording.PassphraseIdentities(p); err != nil {
-			return nil, err
-		}
-	default:
-		for _, file := range files {
-			src, err := os.ReadFile(file)
-			if err != nil {
-				return nil, failureBy(err, "")
-			}
-			more, err := recording.ParseIdentities(src)
-			if err != nil {
-				return nil, failureBy(fmt.Errorf("%s: %w", file, err), "")
-			}
-			ids = append(ids, more...)
-		}
+	if rd.End().Cut {
+		b.Cut()
 	}
-	out, err := recording.Unseal(in, path, ids)
-	if err != nil && len(ids) == 0 {
-		return nil, failureBy(err, "Give the key's file with --identity FILE.")
+	if !b.End(rd.Digest(), rd.End().Dropped) {
+		fmt.Fprintf(a.Err, "belay: %s holds the same recording as another file: it counts once\n", safe(path))
 	}
-	return out, err
+	return rd.Runs(), nil
 }
 
 // replayFailure says what to do about a replay that could not be made.
@@ -340,6 +189,10 @@ func replayFailure(err error) error {
 		return err
 	case errors.As(err, &e):
 		return failureBy(e, e.Hint)
+	case errors.Is(err, recording.ErrSealed) && errors.As(err, &r):
+		return failureBy(r, "It is opened with --identity FILE, or with $BELAY_RECORDING_PASSPHRASE, as it was sealed.")
+	case errors.Is(err, recording.ErrVersion) && errors.As(err, &r):
+		return failureBy(r, "Replay it with the belay that recorded it.")
 	case errors.As(err, &r):
 		return failureBy(r, "Nothing of it counts: what was read before that place may have been changed, too.")
 	}

@@ -40,16 +40,15 @@ func (a *App) printReport(r *report.Report) {
 		fmt.Fprintf(a.Out, "%s asked for something that the recording has no answer to.\n", plural(s.Unknown, "invocation"))
 	}
 	for _, rec := range r.Recordings {
+		if rec.Cut {
+			fmt.Fprintf(a.Out, "%s ended before its source did: what came after that, or was lost on the way, is not among them.\n", oneLine(rec.Digest, 24))
+		}
 		if rec.Dropped > 0 {
 			fmt.Fprintf(a.Out, "%s of %s could not be recorded and are not among them.\n", plural(rec.Dropped, "invocation"), oneLine(rec.Digest, 24))
 		}
 	}
-	what := "differences"
-	if s.Different == 1 {
-		what = "difference"
-	}
-	fmt.Fprintf(a.Out, "%s, %s: %s %s (%d other decisions, %d other actions, %d others)\n", plural(s.Invocations, "invocation"), plural(s.Turns, "turn"),
-		count(int64(s.Different)), what, s.Flips, s.Rewrites, s.Others)
+	fmt.Fprintf(a.Out, "%s, %s: %s (%s, %s, %s)\n", plural(s.Invocations, "invocation"), plural(s.Turns, "turn"),
+		plural(s.Different, "difference"), plural(s.Flips, "other decision"), plural(s.Rewrites, "other action"), plural(s.Others, "other"))
 }
 
 func (a *App) printItems(items []report.Item, left *int, total int) {
