@@ -30,13 +30,12 @@ func fuzzModule(bench *belay.Bench, what string) (module []byte, dir string, err
 	path, dir := what, filepath.Dir(what)
 	if fi.IsDir() {
 		dir = what
-		var found []string
-		for _, pattern := range []string{"*.wasm", "build/*.wasm"} {
-			list, err := filepath.Glob(filepath.Join(what, pattern))
-			if err != nil {
-				return nil, "", failureBy(err, "")
-			}
-			found = append(found, list...)
+		found, err := filesIn(what, ".wasm") // where `belay hook build` puts it
+		if build := filepath.Join(what, "build"); err == nil && len(found) == 0 && isDir(build) {
+			found, err = filesIn(build, ".wasm")
+		}
+		if err != nil {
+			return nil, "", err
 		}
 		if len(found) != 1 {
 			return nil, "", usageError(fmt.Sprintf("%s holds %s", safe(what), plural(len(found), "module")), "Name the file, or build the hook: `belay hook build`.")
