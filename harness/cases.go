@@ -41,6 +41,7 @@ type Case struct {
 	Number       int            `json:"number,omitzero"`       // of the invocation in the recording; 1 is the first
 	Before       []Input        `json:"before,omitzero"`
 	Stubs        []Stub         `json:"stubs,omitzero"`
+	Injected     []Injection    `json:"injected,omitzero"` // calls that are made to fail
 	Input
 	Want Want `json:"want"`
 
@@ -185,6 +186,11 @@ func (c *Case) check() error {
 	for i := range c.Stubs {
 		if member, text := c.Stubs[i].check(); text != "" {
 			return c.errorf(fmt.Sprintf("/stubs/%d%s", i, member), "%s", text)
+		}
+	}
+	for i := range c.Injected {
+		if member, text := c.Injected[i].check(); text != "" {
+			return c.errorf(fmt.Sprintf("/injected/%d%s", i, member), "%s", text)
 		}
 	}
 	return c.contradiction()

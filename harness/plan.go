@@ -37,7 +37,7 @@ type plan struct {
 func (c *Case) plan(h *Hook) (*plan, error) {
 	p := &plan{
 		hook: belay.BenchHook{Name: h.name, Module: h.module, Tier: phases.Sandboxed, Config: c.Config, MemoryMiB: c.Budget.MemoryMiB},
-		seed: seedOf(c.Name), answers: newAnswers(c.Stubs), state: map[string][]byte{},
+		seed: seedOf(c.Name), answers: newAnswers(c.Stubs, c.Injected), state: map[string][]byte{},
 	}
 	if c.suite != nil {
 		p.hook.Tier = cmp.Or(c.suite.Tier, phases.Sandboxed)
@@ -130,9 +130,10 @@ func (c *Case) fromRecording(p *plan, h *Hook) error {
 	return nil
 }
 
-// takeTurn takes what a recorded turn was answered.
+// takeTurn takes what a recorded turn was answered, and which of its calls were made to fail.
 func (p *plan) takeTurn(t *recording.Turn) {
 	p.answers.record(t.Answers)
+	p.answers.fail.record(t)
 	for i := range t.Answers {
 		if a := &t.Answers[i]; a.Port == hostcalls.PortState && a.Version != 0 {
 			if key := string(a.Request.Whole()); p.state[key] == nil {

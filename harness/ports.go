@@ -23,10 +23,12 @@ type answers struct {
 	files   stubFiles         // of path_resolve
 	known   map[string]string // readlink answers of a recording, by path: the target, or "?" and a state
 	unasked []Difference      // requests that no stub fits
+	fail    *injector
+	own     bool // the case's own invocation is running, and none that comes before
 }
 
-func newAnswers(stubs []Stub) *answers {
-	a := &answers{stubs: slices.Clone(stubs), used: make([]int, len(stubs)), taken: len(stubs)}
+func newAnswers(stubs []Stub, injected []Injection) *answers {
+	a := &answers{stubs: slices.Clone(stubs), used: make([]int, len(stubs)), taken: len(stubs), fail: newInjector(injected)}
 	for i := range stubs {
 		if stubs[i].Call == callPath {
 			f, _ := stubs[i].files() // checked when the suite was read
@@ -61,9 +63,7 @@ func (a *answers) record(list []recording.Answer) {
 			if r.Reply != nil {
 				s.Reply = jsontext.Value(r.Reply.Whole())
 			}
-			if r.Errno != 0 {
-				s.Errno = strings.ReplaceAll(hostcalls.Errno(r.Errno).String(), " ", "_")
-			}
+			s.Errno = errnoName(hostcalls.Errno(r.Errno))
 			a.stubs, a.used = append(a.stubs, s), append(a.used, 0)
 		}
 	}
@@ -96,13 +96,18 @@ func (a *answers) attach(cfg hostcalls.SessionConfig) hostcalls.SessionConfig {
 		cfg.HTTP = a
 	}
 	cfg.Leases = stubLeases{a, cfg.Leases}
+	a.fail.begin(cfg.Pass)
+	if a.own {
+		cfg.Inject = a.fail
+	}
 	cfg.Tap = a
 	return cfg
 }
 
 // Called implements hostcalls.Tap: it sees the use of stubs that the host itself
-// answers from.
+// answers from, and counts calls.
 func (a *answers) Called(c *hostcalls.Call, args *hostcalls.Args, _ hostcalls.Result, _ []byte, _ error) {
+	a.fail.seen[c.Name]++
 	for i := range a.stubs {
 		s := &a.stubs[i]
 		switch {
@@ -158,7 +163,8 @@ func (a *answers) Readlink(_ context.Context, path string) (string, error) {
 	return "", hostcalls.ErrNotLink
 }
 
-// unused lists the stubs that were not used as often as they say.
+// unused lists the stubs that were not used as often as they say, and the injections
+// that met no call.
 func (a *answers) unused(c *Case) []Difference {
 	out := a.unasked
 	for i := range a.stubs[:a.taken] {
@@ -176,7 +182,7 @@ func (a *answers) unused(c *Case) []Difference {
 		}
 		out = append(out, d)
 	}
-	return out
+	return append(out, a.fail.unused(c)...)
 }
 
 // stubLeases answers the lease calls that have a stub and leaves the others to the

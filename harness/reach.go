@@ -54,6 +54,11 @@ func (c *Case) illegal(p phases.Phase) error {
 			return c.errorf(fmt.Sprintf("/stubs/%d/call", i), "is never used: %s is not legal in %s", call.Name, p)
 		}
 	}
+	for i := range c.Injected {
+		if call, ok := hostcalls.Lookup(c.Injected[i].Call); ok && !call.LegalIn(p) {
+			return c.errorf(fmt.Sprintf("/injected/%d/call", i), "never happens: %s is not legal in %s", call.Name, p)
+		}
+	}
 	return nil
 }
 
@@ -117,6 +122,11 @@ func (c *Case) reachable(l *kernel.Loaded, phase phases.Phase) error {
 	for i := range c.Stubs {
 		if call := c.Stubs[i].Call; !slices.Contains(l.Imports, call) {
 			return c.errorf(fmt.Sprintf("/stubs/%d/call", i), "is never used: the hook does not import %s", call)
+		}
+	}
+	for i := range c.Injected {
+		if call := c.Injected[i].Call; !slices.Contains(l.Imports, call) {
+			return c.errorf(fmt.Sprintf("/injected/%d/call", i), "never happens: the hook does not import %s", call)
 		}
 	}
 	return nil

@@ -164,7 +164,7 @@ func (h *Hook) invoke(ctx context.Context, c *Case, p *plan) (v phases.Verdict, 
 		return v, c.errorf("", "its state cannot be set up: %v", err)
 	}
 	for i, in := range append(p.before, p.inv) {
-		rig.at = in.Time
+		rig.at, rig.answers.own = in.Time, i == len(p.before)
 		o := p.options
 		seed := p.seed
 		seed[0] += byte(len(p.before) - i)

@@ -51,11 +51,19 @@ func ported(call string) bool {
 // errnoOf is the number of an errno by its name; 0 when there is none.
 func errnoOf(name string) hostcalls.Errno {
 	for e := hostcalls.Absent; e >= hostcalls.Unavailable; e-- {
-		if strings.ReplaceAll(e.String(), " ", "_") == name {
+		if errnoName(e) == name {
 			return e
 		}
 	}
 	return 0
+}
+
+// errnoName is how suites call an errno; "" for 0.
+func errnoName(e hostcalls.Errno) string {
+	if e == 0 {
+		return ""
+	}
+	return strings.ReplaceAll(e.String(), " ", "_")
 }
 
 // check says what is wrong with the stub and at which member; "" when nothing is.

@@ -48,3 +48,22 @@ func (c *Call) CanBeLong() bool {
 	}
 	return false
 }
+
+// Failures are the errnos with which the call can fail for a reason that is not in its
+// arguments: no grant, a spent quota, an answer that is too large, nobody there.
+// What a reading call says of the input is not among them: the input says it.
+func (c *Call) Failures() []Errno {
+	switch {
+	case c.Group == GroupFree:
+		return nil
+	case c.Group == GroupEffects:
+		return []Errno{Denied, Budget, TooLarge}
+	case c.Group == GroupAnalysis:
+		return []Errno{Denied, Invalid, TooLarge}
+	case c.Name == "state_get" || c.Name == "state_put":
+		return []Errno{Denied, Budget, Unavailable}
+	case c.Counted:
+		return []Errno{Denied, Budget, TooLarge, Pending, Unavailable}
+	}
+	return []Errno{Denied}
+}

@@ -93,14 +93,14 @@ func (f *fuzzer) planFailures(e *entry, add func(func(context.Context) error)) {
 	var list []failure
 	all := map[string][]int{}
 	for _, s := range e.res.turns[0].sites {
-		for _, errno := range errnosOf(s.call) {
+		for _, errno := range s.call.Failures() {
 			list = append(list, failure{[]hostcalls.Injected{{Call: s.n, Errno: errno}}, fmt.Sprintf("%s answers %q", s.call.Name, errno.String())})
 		}
 		// What the operator has configured is as long as it is.
 		if s.call.CanBeLong() && (s.call.Name == "state_get" || s.call.Capability == "" && !strings.HasPrefix(s.call.Name, "config_")) {
 			list = append(list, failure{[]hostcalls.Injected{{Call: s.n, Long: true}}, s.call.Name + " answers more than its buffer holds"})
 		}
-		if len(errnosOf(s.call)) > 0 {
+		if len(s.call.Failures()) > 0 {
 			all[s.call.Name] = append(all[s.call.Name], s.n)
 		}
 	}
@@ -116,32 +116,13 @@ func (f *fuzzer) planFailures(e *entry, add func(func(context.Context) error)) {
 			delete(all, s.call.Name)
 			var every []hostcalls.Injected
 			for _, n := range calls {
-				every = append(every, hostcalls.Injected{Call: n, Errno: errnosOf(s.call)[0]})
+				every = append(every, hostcalls.Injected{Call: n, Errno: s.call.Failures()[0]})
 			}
 			add(func(ctx context.Context) error {
-				return f.injected(ctx, e, every, fmt.Sprintf("every %s answers %q", s.call.Name, errnosOf(s.call)[0].String()))
+				return f.injected(ctx, e, every, fmt.Sprintf("every %s answers %q", s.call.Name, s.call.Failures()[0].String()))
 			})
 		}
 	}
-}
-
-// errnosOf are the errnos with which a call can fail for a reason that is not in its
-// arguments: no grant, a spent quota, an answer that is too large, nobody there.
-// What a reading call says of the input is not among them: the input says it.
-func errnosOf(c *hostcalls.Call) []hostcalls.Errno {
-	switch {
-	case c.Group == hostcalls.GroupFree:
-		return nil
-	case c.Group == hostcalls.GroupEffects:
-		return []hostcalls.Errno{hostcalls.Denied, hostcalls.Budget, hostcalls.TooLarge}
-	case c.Group == hostcalls.GroupAnalysis:
-		return []hostcalls.Errno{hostcalls.Denied, hostcalls.Invalid, hostcalls.TooLarge}
-	case c.Name == "state_get" || c.Name == "state_put":
-		return []hostcalls.Errno{hostcalls.Denied, hostcalls.Budget, hostcalls.Unavailable}
-	case c.Counted:
-		return []hostcalls.Errno{hostcalls.Denied, hostcalls.Budget, hostcalls.TooLarge, hostcalls.Pending, hostcalls.Unavailable}
-	}
-	return []hostcalls.Errno{hostcalls.Denied}
 }
 
 // planBudgets ends fuel and time at many places, and takes memory away.
