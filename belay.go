@@ -88,6 +88,12 @@ type Options struct {
 	Tools    kernel.ToolExecutor // nil: those of the MCP servers in belay.yaml
 	Verifier kernel.Verifier     // nil: trust.yaml in the state directory decides who is trusted
 
+	// Keeper makes what keeps full inputs where belay.yaml says so under recordings;
+	// keep.Open of package harness/keep is one. Where belay.yaml says so and there is
+	// none, Open refuses: what an operator relies on is not left out silently. It is not
+	// asked when InMemory is set.
+	Keeper func(KeepPolicy) (Keeper, error)
+
 	// TrustPoll is how often trust.yaml is looked at while the Belay is open, so
 	// that a revoked hook stops being trusted: 0 means every second. With a Verifier
 	// of your own it is never looked at.
@@ -120,6 +126,7 @@ type Belay struct {
 	tools   *toolbox // nil when it is not ours to run tools
 	marks   *checkpointer
 	sinks   *sink.Set
+	keeping keeping
 	stop    func() // ends the watch over the trust policy; nil when there is none
 
 	finished bool // by Close
@@ -159,6 +166,7 @@ func Open(ctx context.Context, dir string, o Options) (*Belay, error) {
 	if err := b.open(ctx); err != nil {
 		return nil, err
 	}
+	b.announceKeeping(ctx)
 	if !o.NoHooks && o.Verifier == nil {
 		b.startWatch()
 	}
@@ -262,12 +270,21 @@ func (b *Belay) open(ctx context.Context) error {
 		return err
 	}
 	if b.o.Tools == nil && !b.o.NoHooks {
-		b.tools = &toolbox{log: b.log}
+		b.tools = &toolbox{log: b.log, cover: b.redact.line}
 		b.tools.take(b.file.MCP.Servers)
 	}
+	b.keeping.fixed = b.o.Recorder
+	keeper, err := b.nextKeeper()
+	if err != nil {
+		if !b.o.NoHooks {
+			return err
+		}
+		b.bad = errors.Join(b.bad, err)
+	}
+	b.keeping.now.Store(keeper)
 	home, _ := os.UserHomeDir()
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
-		Store: b.sinks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, Observer: b.o.Observer, Recorder: b.o.Recorder, Clock: b.o.Clock, Logger: b.log,
+		Store: b.sinks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, Observer: b.o.Observer, Recorder: b.recorder(), Clock: b.o.Clock, Logger: b.log,
 		Tools: b.executor(), IntentDir: b.intentDir(), Files: osFiles{}, Home: home, SpoolPath: filepath.Join(b.dir, spoolName), UnsafeFailOpen: b.o.UnsafeFailOpen,
 	})
 	return err
@@ -315,6 +332,10 @@ func (b *Belay) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeO
 		return b.Refuse(ctx, kernel.Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
 			Fault: phases.NewFault(phases.KindLoad, "belay was opened without hooks", ErrNoHooks)})
 	}
+	if err := b.keeping.ready(&inv); err != nil {
+		return b.Refuse(ctx, kernel.Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
+			Fault: phases.NewFault(phases.KindStore, "full inputs cannot be kept, and nothing goes on without", err)})
+	}
 	o.Credential = cmp.Or(o.Credential, ownCredential())
 	return b.kernel.InvokeWith(ctx, inv, o)
 }
@@ -356,6 +377,7 @@ func (b *Belay) Reload(ctx context.Context) error {
 	err := b.readConfig()
 	var r *redactor
 	var sinks []sink.Setting
+	var keeper *kept
 	if err == nil {
 		sinks, err = b.sinkSettings()
 	}
@@ -363,12 +385,19 @@ func (b *Belay) Reload(ctx context.Context) error {
 		r, err = newRedactor(b.dir, b.keys, b.file)
 	}
 	if err == nil {
+		keeper, err = b.nextKeeper()
+	}
+	if err == nil {
 		err = b.kernel.Reload(ctx, b.kernelConfig())
 	}
 	if err != nil {
 		b.file, b.rev, b.bad = file, rev, bad
+		if keeper != nil && keeper != b.keeping.now.Load() {
+			err = errors.Join(err, keeper.Close())
+		}
 		return err
 	}
+	b.reloadKeeper(ctx, keeper)
 	b.redact.take(r)
 	if b.tools != nil {
 		b.tools.take(b.file.MCP.Servers)
@@ -402,6 +431,7 @@ func (b *Belay) Close() error {
 		b.stop() // a reload that has begun ends first: it uses what is closed below
 		b.stop = nil
 	}
+	errs = append(errs, b.keeping.close()) // what it has to say is put on record before that ends
 	if b.kernel != nil {
 		errs = append(errs, b.kernel.Close())
 	}

@@ -18,7 +18,8 @@ import (
 
 // toolbox is the MCP servers of the configuration in use. It is safe for concurrent use.
 type toolbox struct {
-	log *slog.Logger
+	log   *slog.Logger
+	cover func(string) string // of secrets in what servers write to standard error
 
 	mu       sync.Mutex
 	declared map[string]config.MCPServer
@@ -34,7 +35,7 @@ func (t *toolbox) take(declared map[string]config.MCPServer) {
 		return
 	}
 	old := t.set
-	t.declared, t.set = declared, mcptools.New(serversOf(declared), mcptools.Options{Logger: t.log})
+	t.declared, t.set = declared, mcptools.New(serversOf(declared), mcptools.Options{Logger: t.log, Cover: t.cover})
 	t.mu.Unlock()
 	if old != nil {
 		_ = old.Close() // it always works

@@ -3,9 +3,12 @@ package belay_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,6 +23,7 @@ func TestServeMCP(t *testing.T) {
 	if os.Getenv("BELAY_TEST_SERVE") == "" {
 		return
 	}
+	fmt.Fprintln(os.Stderr, "started with password=hunter2hunter2 and", os.Getenv("BELAY_TEST_SERVE"))
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	for _, name := range []string{"echo", "crash"} {
 		s.AddTool(&mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -33,9 +37,27 @@ func TestServeMCP(t *testing.T) {
 	os.Exit(0)
 }
 
+// lockedLog is what a logger writes to while a test reads.
+type lockedLog struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
 // A hook calls a tool of a server that belay.yaml declares.
 func TestMCPTools(t *testing.T) {
-	t.Setenv("BELAY_TEST_SERVE", "1")
+	t.Setenv("BELAY_TEST_SERVE", "given-by-environment")
 	yaml := func(tool, rest string) string {
 		return `version: belay/v1
 mcp:
@@ -56,7 +78,8 @@ mcp:
 		t.Helper()
 		return noted(invoke(t, b, exec("ls")))
 	}
-	b := open(t, dir, belay.Options{Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"mcp__files__echo","args":{"q":"x","password":"hunter2hunter2"}}`)}})
+	var log lockedLog
+	b := open(t, dir, belay.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"mcp__files__echo","args":{"q":"x","password":"hunter2hunter2"}}`)}})
 	if code, reply := run(b); code != "0" || !strings.Contains(reply, `"outcome":"ok","tool":"mcp:files:echo"`) || !strings.Contains(reply, `{\"q\":\"x\"`) || strings.Contains(reply, "hunter2") {
 		t.Errorf("code %s, reply %s", code, reply)
 	}
@@ -76,6 +99,10 @@ mcp:
 	}
 	if list, err := b.Tools(t.Context()); err != nil || len(list) != 2 || list[1].Name != "mcp:files:echo" {
 		t.Errorf("tools %+v, %v", list, err)
+	}
+	// What the server complains about is logged by the same rules as everything else.
+	if said := log.String(); !strings.Contains(said, "started with password=") || strings.Contains(said, "hunter2") || strings.Contains(said, "given-by-environment") {
+		t.Errorf("the log: %s", said)
 	}
 	// Tools that are not known exactly are held to nothing: narrow scopes stop them.
 	inv := exec("ls")

@@ -112,6 +112,15 @@ func (r *redactor) Text(s string) (string, error) {
 	return covered, nil
 }
 
+// line covers a line that is logged: nothing of it, if it cannot be covered.
+func (r *redactor) line(s string) string {
+	covered, err := r.Text(s)
+	if err != nil {
+		return ""
+	}
+	return covered
+}
+
 // Remember returns a redactor for one invocation.
 func (r *redactor) Remember() kernel.Memory {
 	return &remembering{r: r.current.Load(), record: redact.NewRecord()}

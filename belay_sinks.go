@@ -20,7 +20,7 @@ import (
 
 // SinkStatus says how one place for events or checkpoints stands.
 type SinkStatus struct {
-	Kind    string    `json:"kind"` // store, jsonl, checkpoint
+	Kind    string    `json:"kind"` // store, jsonl, checkpoint, recordings
 	Path    string    `json:"path,omitzero"`
 	Durable bool      `json:"durable"` // while it fails every action is blocked
 	OK      bool      `json:"ok"`
@@ -28,7 +28,14 @@ type SinkStatus struct {
 	Trouble Trouble   `json:"trouble,omitzero"` // why it is not OK, in a word
 	Problem string    `json:"problem,omitzero"` // the same, for operators
 	Since   time.Time `json:"since,omitzero"`   // since when, as far as this process knows
+
+	// Of recordings: invocations that this process has kept, and could not keep.
+	Kept int64 `json:"kept,omitzero"`
+	Lost int64 `json:"lost,omitzero"`
 }
+
+// SinkRecordings is the kind of what keeps full inputs, beside the record.
+const SinkRecordings = "recordings"
 
 // openSinks puts the files of belay.yaml behind the store. Records in memory go
 // nowhere: whoever asks for them does not want a record.
@@ -108,6 +115,9 @@ func (b *Belay) Sinks(ctx context.Context) []SinkStatus {
 		if f.failed != nil {
 			st.fail(f.failed)
 		}
+		out = append(out, st)
+	}
+	if st, ok := b.keepSink(ctx); ok {
 		out = append(out, st)
 	}
 	return out

@@ -59,6 +59,10 @@ func (b *Belay) Status(ctx context.Context) (Status, error) {
 		case k.OK:
 		case k.Kind == "store":
 			problem("the store cannot write: " + k.Problem)
+		case k.Kind == SinkRecordings && k.Durable:
+			problem("full inputs cannot be kept in " + k.Path + ": " + k.Problem)
+		case k.Kind == SinkRecordings:
+			s.Warnings = append(s.Warnings, "full inputs cannot be kept in "+k.Path+": "+k.Problem)
 		case k.Durable:
 			problem("the durable sink " + k.Path + " cannot be written: " + k.Problem)
 		default:

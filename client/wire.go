@@ -46,9 +46,9 @@ type Status struct {
 	Daemon   *Daemon  `json:"daemon,omitzero"`
 }
 
-// Sink says how one place for events or checkpoints stands.
+// Sink says how one place for events, checkpoints or recordings stands.
 type Sink struct {
-	Kind    string    `json:"kind"` // store, jsonl or checkpoint
+	Kind    string    `json:"kind"` // store, jsonl, checkpoint or recordings
 	Path    string    `json:"path,omitzero"`
 	Durable bool      `json:"durable"` // while it fails every action is blocked
 	OK      bool      `json:"ok"`
@@ -56,6 +56,8 @@ type Sink struct {
 	Trouble string    `json:"trouble,omitzero"` // why it is not OK, in a word
 	Problem string    `json:"problem,omitzero"` // the same, for operators
 	Since   time.Time `json:"since,omitzero"`
+	Kept    int64     `json:"kept,omitzero"` // of recordings: invocations that were kept since the start
+	Lost    int64     `json:"lost,omitzero"` // and those that could not be
 }
 
 // Compaction says which events are given up: the contents of all before the first
@@ -161,9 +163,9 @@ type Health struct {
 	Sinks []SinkHealth `json:"sinks"`
 }
 
-// SinkHealth is one place for events or checkpoints.
+// SinkHealth is one place for events, checkpoints or recordings.
 type SinkHealth struct {
-	Kind    string `json:"kind"` // store, jsonl or checkpoint
+	Kind    string `json:"kind"` // store, jsonl, checkpoint or recordings
 	Durable bool   `json:"durable"`
 	OK      bool   `json:"ok"`
 	Trouble string `json:"trouble,omitzero"` // disk_full, io_error, no_access, foreign, unavailable

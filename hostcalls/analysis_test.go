@@ -35,7 +35,7 @@ func TestShellParse(t *testing.T) {
 	}
 	u.code(Invalid, "shell_parse", "\xff")
 	u.code(TooLarge, "shell_parse", strings.Repeat("a", MaxShell+1))
-	newTurn(t, func(c *SessionConfig) { c.Granted = nil }).code(Denied, "shell_parse", "ls")
+	newTurn(t, func(c *SessionConfig) { c.Granted = Grants{} }).code(Denied, "shell_parse", "ls")
 	if u.Poison() != nil {
 		t.Error("an analysis poisons")
 	}
@@ -131,6 +131,34 @@ func (l *links) Readlink(_ context.Context, p string) (string, error) {
 		return "", ErrNotLink
 	}
 	return t, nil
+}
+
+// ".." behind a link leads up from where the link leads, and programs that clean a
+// path first go elsewhere: both places are among the keys.
+func TestPathResolveClimbs(t *testing.T) {
+	l := &links{targets: map[string]string{
+		"/srv": "", "/srv/a": "", "/srv/a/deep": "", "/srv/a/key": "", "/srv/key": "other", "/srv/other": "", "/srv/link": "a/deep", "/srv/file": "",
+	}}
+	u := newTurn(t, func(c *SessionConfig) { c.Files, c.CWD = l, "/srv" })
+	u.do("path_resolve", `{"paths":["link/../key","/srv/link/./../../srv/key","none/../key","file","link/../none/../key"]}`)
+	reply := decodeReply[PathReply](u)
+	for i, want := range []struct {
+		path, resolved, links string
+		keys                  []string
+	}{
+		{"/srv/key", "/srv/a/key", "resolved", []string{"/srv/key", "/srv/other", "/srv/a/key"}},
+		{"/srv/key", "/srv/srv/key", "absent", []string{"/srv/key", "/srv/other", "/srv/srv/key"}},
+		{"/srv/key", "/srv/other", "resolved", []string{"/srv/key", "/srv/other"}},
+		{"/srv/file", "/srv/file", "resolved", []string{"/srv/file"}},
+		{"/srv/key", "/srv/other", "resolved", []string{"/srv/key", "/srv/other", "/srv/a/key"}},
+	} {
+		got := reply.Results[i]
+		slices.Sort(got.Keys)
+		slices.Sort(want.keys)
+		if got.Path != want.path || got.Resolved != want.resolved || got.Links != want.links || !slices.Equal(got.Keys, want.keys) {
+			t.Errorf("%s: %+v, want %+v", got.Input, got, want)
+		}
+	}
 }
 
 func TestPathResolve(t *testing.T) {

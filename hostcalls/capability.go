@@ -70,15 +70,20 @@ func capabilityError(s, why string) error {
 }
 
 // Grants is a set of capabilities. The zero value grants nothing. It is safe
-// for concurrent reading.
+// for concurrent reading. A hook's are read when it is bound, not at each turn.
 type Grants struct {
 	names    map[string]bool
 	prefixes []string
+
+	rewrite []string // what phases.Actor has of them
+	effects map[phases.EffectKind]bool
 }
 
-// ParseGrants reads a list of capabilities; duplicates are harmless.
+// ParseGrants reads a list of capabilities; duplicates are harmless. Every error is
+// errors.Is(err, ErrCapability).
 func ParseGrants(list []string) (Grants, error) {
 	g := Grants{names: map[string]bool{}}
+	g.rewrite, g.effects = phases.GrantsOf(list)
 	for _, s := range list {
 		c, err := ParseCapability(s)
 		if err != nil {

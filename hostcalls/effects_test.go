@@ -64,11 +64,11 @@ func TestEffectsRefused(t *testing.T) {
 	sandboxed := func(c *SessionConfig) { c.Actor.Tier = phases.Sandboxed }
 	without := func(name string) func(*SessionConfig) {
 		return func(c *SessionConfig) {
-			c.Granted = slices.DeleteFunc(everything(), func(s string) bool { return s == name })
+			c.Granted = granted(slices.DeleteFunc(everything(), func(s string) bool { return s == name }))
 		}
 	}
 	validator := func(c *SessionConfig) { c.Pass, c.Actor.Mutator = phases.PassValidate, false }
-	prefix := func(c *SessionConfig) { c.Granted = []string{"rewrite:/args/command"} }
+	prefix := func(c *SessionConfig) { c.Granted = granted([]string{"rewrite:/args/command"}) }
 	for _, tt := range []struct {
 		name   string
 		change func(*SessionConfig)

@@ -25,7 +25,7 @@ func TestInjections(t *testing.T) {
 	}
 	// An injection never gives: it cannot make a call that is denied work.
 	u = newTurn(t, func(cfg *SessionConfig) {
-		cfg.Granted, cfg.Inject = nil, Injections{{Call: 1, Errno: Absent}}
+		cfg.Granted, cfg.Inject = Grants{}, Injections{{Call: 1, Errno: Absent}}
 	})
 	u.code(Denied, "state_get", "k", 8)
 }

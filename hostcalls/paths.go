@@ -2,9 +2,6 @@ package hostcalls
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
@@ -15,7 +12,6 @@ import (
 const (
 	maxPaths     = 64
 	maxPathText  = 4 << 10
-	maxLinks     = 40  // links followed for one path, as the kernel of most systems does
 	maxFileReads = 512 // different places looked at in one turn
 	maxElements  = 512 // elements of one path, those of links on the way included
 	pathFuel     = 20_000
@@ -38,11 +34,12 @@ func pathResolve(ctx context.Context, s *Session, a *Args) (Result, error) {
 		cwd = s.cfg.CWD
 	}
 	reply := PathReply{Results: []PathResult{}}
-	before, elements, size := len(s.fileReads), 0, 0
+	before, size := len(s.fileReads), 0
+	walk := &LinkWalk{Read: s.readlink, MayLook: s.mayLook, MaxElements: maxElements}
 	fuel := func() int64 {
 		perElement := int64(elementFuel + patternFuel*(len(s.cfg.Scopes.FSRead)+len(s.cfg.Scopes.FSWrite)))
 		return int64(len(reply.Results)+1)*pathFuel + int64(len(s.fileReads)-before)*fileReadFuel +
-			int64(elements)*perElement + int64(size)*pathByteFuel
+			int64(walk.Elements)*perElement + int64(size)*pathByteFuel
 	}
 	for _, p := range req.Paths {
 		if len(p) > maxPathText {
@@ -50,16 +47,19 @@ func pathResolve(ctx context.Context, s *Session, a *Args) (Result, error) {
 		}
 		n := paths.Normalize(p, cwd, s.cfg.Home)
 		r := PathResult{Input: p, Path: n.Path, Key: n.Key, Keys: n.Keys, Absolute: n.Absolute, Notes: n.Notes}
-		r.Resolved, r.Links = s.follow(ctx, n.Path, n.Absolute, &elements)
+		r.Links = "unknown"
+		if s.cfg.Files != nil && n.Absolute {
+			w := s.readings(ctx, walk, n)
+			r.Resolved, r.Links = w[0].Whole(), w[0].State
+			for _, other := range w[1:] {
+				r.also(other.Whole())
+			}
+		}
 		if ctx.Err() != nil {
 			return Result{}, ctx.Err()
 		}
 		if r.Resolved != "" && r.Resolved != r.Path {
-			for _, k := range paths.Normalize(r.Resolved, "", "").Keys {
-				if !slices.Contains(r.Keys, k) {
-					r.Keys = append(r.Keys, k)
-				}
-			}
+			r.also(r.Resolved)
 		}
 		// A name of bytes that are no text can be on a disk and behind file:, but not in JSON.
 		r.Path, r.Resolved = strings.ToValidUTF8(r.Path, "\uFFFD"), strings.ToValidUTF8(r.Resolved, "\uFFFD")
@@ -75,53 +75,29 @@ func pathResolve(ctx context.Context, s *Session, a *Args) (Result, error) {
 	return s.answer(reply, fuel())
 }
 
-// follow resolves symbolic links, element by element, so that no element
-// outside of the file scopes is ever looked at. A path of too many elements ends
-// like one that turns in circles. elements counts the work.
-func (s *Session) follow(ctx context.Context, p string, absolute bool, elements *int) (resolved, state string) {
-	if s.cfg.Files == nil || !absolute {
-		return "", "unknown"
+// readings follows the links of a path as it is written, which is what systems do
+// with .. behind a link, and, where that differs, as it is once cleaned, which is what
+// programs do that clean a path before they use it. First comes the one that leads
+// somewhere: systems go no further than a place where nothing is.
+func (s *Session) readings(ctx context.Context, walk *LinkWalk, n paths.Normal) []Walked {
+	written := walk.Follow(ctx, n.Walk)
+	if !slices.Contains(strings.Split(n.Walk, "/"), "..") {
+		return []Walked{written}
 	}
-	done, rest := "/", strings.Split(strings.Trim(p, "/"), "/")
-	state = "resolved"
-	for links, n := 0, 0; len(rest) > 0; n++ {
-		if n == maxElements || ctx.Err() != nil {
-			return path.Join(append([]string{done}, rest...)...), "loop"
-		}
-		*elements++
-		name := rest[0]
-		rest = rest[1:]
-		switch name {
-		case "", ".":
-			continue
-		case "..":
-			done = path.Dir(done)
-			continue
-		}
-		next := path.Join(done, name)
-		if !s.mayLook(next) {
-			done, state = next, "partial"
-			continue
-		}
-		read := s.readlink(ctx, next)
-		switch read.State {
-		case "link":
-			if links++; links > maxLinks {
-				return path.Join(append([]string{next}, rest...)...), "loop"
-			}
-			rest = append(strings.Split(read.Target, "/"), rest...)
-			if strings.HasPrefix(read.Target, "/") {
-				done = "/"
-			}
-		case "absent":
-			return path.Join(append([]string{next}, rest...)...), "absent"
-		case "unknown":
-			done, state = next, "partial"
-		default:
-			done = next
+	cleaned := walk.Follow(ctx, n.Path)
+	if written.State == WalkAbsent && written.Climbs() {
+		return []Walked{cleaned, written}
+	}
+	return []Walked{written, cleaned}
+}
+
+// also adds the keys of another path that may be meant.
+func (r *PathResult) also(p string) {
+	for _, k := range paths.Normalize(p, "", "").Keys {
+		if !slices.Contains(r.Keys, k) {
+			r.Keys = append(r.Keys, k)
 		}
 	}
-	return done, state
 }
 
 // mayLook reports whether the invocation's scopes let the action read or write there.
@@ -159,18 +135,9 @@ func (s *Session) readlink(ctx context.Context, p string) FileRead {
 		return s.fileReads[i]
 	}
 	if len(s.fileReads) >= maxFileReads {
-		return FileRead{Path: p, State: "unknown"}
+		return FileRead{Path: p, State: fileUnknown}
 	}
-	target, err := s.cfg.Files.Readlink(ctx, p)
-	r := FileRead{Path: p, State: "unknown"}
-	switch {
-	case err == nil:
-		r.State, r.Target = "link", target
-	case errors.Is(err, ErrNotLink):
-		r.State = "plain"
-	case errors.Is(err, fs.ErrNotExist):
-		r.State = "absent"
-	}
+	r := ReadLink(ctx, s.cfg.Files, p)
 	if s.fileSeen == nil {
 		s.fileSeen = map[string]int{}
 	}

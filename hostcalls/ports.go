@@ -2,6 +2,8 @@ package hostcalls
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -89,6 +91,27 @@ type FileRead struct {
 	Path   string `json:"path"`
 	Target string `json:"target,omitzero"`
 	State  string `json:"state"` // link, plain, absent, unknown
+}
+
+// States of a FileRead.
+const (
+	fileLink    = "link"
+	filePlain   = "plain"
+	fileAbsent  = "absent"
+	fileUnknown = "unknown"
+)
+
+// fileState is the state that an error of a FileSystem stands for.
+func fileState(err error) string {
+	switch {
+	case err == nil:
+		return fileLink
+	case errors.Is(err, ErrNotLink):
+		return filePlain
+	case errors.Is(err, fs.ErrNotExist):
+		return fileAbsent
+	}
+	return fileUnknown
 }
 
 // Wish is a call that an observed hook made and that was answered with

@@ -52,7 +52,7 @@ func TestPorts(t *testing.T) {
 		newTurn(t, nil).code(Unavailable, name, "{}")
 		newTurn(t, nil).code(Invalid, name, "[]")
 		newTurn(t, nil).code(Invalid, name, "{")
-		newTurn(t, func(c *SessionConfig) { c.Granted = nil }).code(Denied, name, "{}")
+		newTurn(t, func(c *SessionConfig) { c.Granted = Grants{} }).code(Denied, name, "{}")
 		newTurn(t, forPhase(phases.Audit)).code(Denied, name, "{}")
 		u := newTurn(t, func(c *SessionConfig) { c.Actor.Tier = phases.Sandboxed })
 		if least, _ := LeastTier(name); least == phases.Trusted {

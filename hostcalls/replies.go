@@ -23,12 +23,12 @@ type PathReply struct {
 // A rule should look at all of keys.
 type PathResult struct {
 	Input    string   `json:"input"`
-	Path     string   `json:"path"`              // as a file system would take it: ~, $HOME and file: URLs resolved, absolute where the directory is known, cleaned
+	Path     string   `json:"path"`              // ~, $HOME and file: URLs resolved, absolute where the directory is known, cleaned
 	Key      string   `json:"key"`               // for comparing: also percent-decoded, NFKC, invisible characters removed, \ as /, drive letter and /proc/*/root dropped, lower case
-	Resolved string   `json:"resolved,omitzero"` // path with symbolic links followed, as far as they may be looked at
-	Keys     []string `json:"keys"`              // every distinct key: that of path, of each reading of a doubtful spelling, and of resolved
+	Resolved string   `json:"resolved,omitzero"` // where it leads with symbolic links followed, as far as they may be looked at; .. behind a link counts from where the link leads
+	Keys     []string `json:"keys"`              // every distinct key: that of path, of each reading of a doubtful spelling, of resolved, and of path with its links followed
 	Absolute bool     `json:"absolute"`          // path is absolute (a leading ~ is not, when the home directory is not known)
-	Links    string   `json:"links"`             // resolved: every element was looked at; partial: some lie outside of the file scopes; absent: the path ends before its last element; unknown: not looked at; loop: links in a circle, or more than 512 elements
+	Links    string   `json:"links"`             // resolved: every element was looked at; partial: some lie outside of the file scopes; absent: every element was looked at until one was not there; unknown: not looked at; loop: links in a circle, or more than 512 elements
 	Notes    []string `json:"notes,omitzero"`    // spellings that hide something: percent, invisible, unicode, nul, backslash, drive, stream, proc, file_url, blank, dot, tilde_user, variable
 }
 

@@ -22,7 +22,7 @@ type SessionConfig struct {
 	Action   jsontext.Value // the action alone: what effects apply to
 	Config   jsontext.Value // the binding's configuration; null when empty
 	Actor    phases.Actor   // who asks; Rewrite and Grants are set from Granted
-	Granted  []string       // capabilities: declared ∩ allowed ∩ ceiling of the tier
+	Granted  Grants         // declared ∩ allowed ∩ ceiling of the tier
 	Limits   Limits
 	Time     time.Time // the invocation's time
 	Seed     [32]byte  // of the invocation's random stream for this turn
@@ -47,7 +47,6 @@ type SessionConfig struct {
 // carries nothing out. It is used by one goroutine.
 type Session struct {
 	cfg    SessionConfig
-	grants Grants
 	limits Limits
 	init   bool
 
@@ -73,21 +72,18 @@ type Session struct {
 
 // NewSession checks the documents and returns a session for one turn. The error
 // is a *phases.Fault: kind protocol for a document that is not strict JSON or
-// over its limit, kind load for a configuration or a capability that is not valid.
+// over its limit, kind load for a configuration that is not valid.
 func NewSession(cfg SessionConfig) (*Session, error) {
 	s := &Session{cfg: cfg, limits: cfg.Limits.withDefaults()}
 	if !cfg.Phase.Valid() {
 		return nil, phases.NewFault(phases.KindProtocol, "unknown phase", nil)
 	}
-	var err error
-	if s.grants, err = ParseGrants(cfg.Granted); err != nil {
-		return nil, phases.NewFault(phases.KindLoad, "a granted capability is not valid", err)
-	}
-	s.cfg.Actor.Rewrite, s.cfg.Actor.Grants = phases.GrantsOf(cfg.Granted)
+	s.cfg.Actor.Rewrite, s.cfg.Actor.Grants = cfg.Granted.rewrite, cfg.Granted.effects
 	s.effects.action = cfg.Action
 	if !cfg.Action.IsValid() {
 		return nil, phases.NewFault(phases.KindProtocol, "the action is not valid", errDocument)
 	}
+	var err error
 	if s.input, err = newDocument(cfg.Input, s.limits.Input); err != nil {
 		return nil, phases.NewFault(phases.KindProtocol, "the input document is not valid", err)
 	}
@@ -169,7 +165,7 @@ func (s *Session) do(ctx context.Context, c *Call, a *Args) (res Result, err err
 
 // admit decides whether the call may be made at all.
 func (s *Session) admit(c *Call, a *Args) Errno {
-	if c.Capability != "" && (!s.grants.Has(c.Capability) || s.cfg.Actor.Tier.Rank() < c.LeastTier.Rank()) {
+	if c.Capability != "" && (!s.cfg.Granted.Has(c.Capability) || s.cfg.Actor.Tier.Rank() < c.LeastTier.Rank()) {
 		return Denied
 	}
 	if !c.LegalIn(s.cfg.Phase) {

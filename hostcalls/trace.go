@@ -260,24 +260,11 @@ type tracedFiles struct {
 	port FileSystem
 }
 
-// Names of what readlink said, as in FileRead.State.
-const (
-	fileAbsent  = "absent"
-	filePlain   = "plain"
-	fileUnknown = "unknown"
-)
-
 func (s tracedFiles) Readlink(ctx context.Context, path string) (string, error) {
 	target, err := s.port.Readlink(ctx, path)
 	p := PortAnswer{Port: PortReadlink, Request: []byte(path), Reply: []byte(target)}
-	switch {
-	case err == nil:
-	case errors.Is(err, fs.ErrNotExist):
-		p.Err = fileAbsent
-	case errors.Is(err, ErrNotLink):
-		p.Err = filePlain
-	default:
-		p.Err = fileUnknown
+	if err != nil {
+		p.Err = fileState(err)
 	}
 	s.t.add(p)
 	return target, err

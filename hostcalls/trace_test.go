@@ -57,10 +57,14 @@ func do(t *testing.T, s *hostcalls.Session, name string, in ...string) hostcalls
 
 func tracedSession(t *testing.T, tr *hostcalls.Trace, p ports) *hostcalls.Session {
 	t.Helper()
+	grants, err := hostcalls.ParseGrants([]string{"request_tool_call", "http_request", "state_get", "state_put", "path_resolve", "check_lease"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	cfg := hostcalls.SessionConfig{
 		Phase: phases.PreTool, Pass: phases.PassValidate, Input: jsontext.Value(`{"tool":"exec","args":{"command":"` + strings.Repeat("x", 6000) + `"}}`),
 		Action: jsontext.Value(`{"tool":"exec","args":{}}`), Actor: phases.Actor{Tier: phases.Trusted}, CWD: "/w",
-		Granted: []string{"request_tool_call", "http_request", "state_get", "state_put", "path_resolve", "check_lease"},
+		Granted: grants,
 		State:   p, Tools: p, HTTP: p, Files: p,
 	}
 	s, err := hostcalls.NewSession(cfg.Record(tr))

@@ -254,7 +254,7 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 		Fuel: fuel, Timeout: min(b.timeout, left),
 		Session: hostcalls.SessionConfig{
 			Phase: view.Phase, Pass: pass, Input: doc, Action: view.Action, Config: b.spec.Config,
-			Actor: b.actor(view.Phase), Granted: b.loaded.Capabilities, Limits: limits,
+			Actor: b.actor(view.Phase), Granted: b.granted, Limits: limits,
 			Time: c.i.inv.Time, Seed: c.i.turnSeed(b.spec.Name, pass), Home: c.i.k.o.Home, CWD: view.CWD, Scopes: view.Scopes,
 			Observe: observe, State: &stateReader{store: c.i.k.o.Store, namespace: namespace(b)},
 			HTTP: calls, Files: c.i.k.o.Files,
@@ -371,7 +371,7 @@ func (c *chain) count(b *binding, pass phases.Pass, r turnResult) {
 func (c *chain) report(b *binding, pass phases.Pass, r turnResult, res phases.TurnResult, notes []string) phases.HookReport {
 	rep := phases.HookReport{
 		Hook: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Pass: pass, Decision: res.Decision, Reason: res.Reason,
-		Effects: cleaned(r.outcome.Effects), Fuel: r.outcome.Fuel, MemoryPeak: r.outcome.MemoryPeak,
+		Effects: phases.CleanEffects(r.outcome.Effects), Fuel: r.outcome.Fuel, MemoryPeak: r.outcome.MemoryPeak,
 		Hostcalls: r.outcome.Hostcalls, DurationUS: r.outcome.Duration.Microseconds(), Notes: notes,
 	}
 	if b.loaded != nil {
@@ -385,16 +385,6 @@ func (c *chain) report(b *binding, pass phases.Pass, r turnResult, res phases.Tu
 		rep.Effects = []phases.Effect{}
 	}
 	return rep
-}
-
-// cleaned makes the texts of effects safe to show. Values keep their bytes: they are data.
-func cleaned(list []phases.Effect) []phases.Effect {
-	out := slices.Clone(list)
-	for i := range out {
-		out[i].Text = phases.SafeText(out[i].Text, phases.MaxEffectBytes)
-		out[i].Label = phases.SafeLine(out[i].Label, phases.MaxLabelBytes)
-	}
-	return out
 }
 
 func auditTurn(b *binding, rep phases.HookReport, r turnResult) audit.Turn {

@@ -256,6 +256,13 @@ func TestLoadFailures(t *testing.T) {
 			h.ClearLatch(t.Context(), kernel.SessionKey{Runtime: "custom", Session: "s-1"}, "test")
 		}
 	})
+	t.Run("holds a capability that nobody knows", func(t *testing.T) {
+		h := newHost(t, []hook{{name: "a", caps: []string{"block", "root"}}})
+		h.fails(t, invocation(phases.PreTool), phases.KindLoad)
+		if ran := h.calls.take(); len(ran) != 0 {
+			t.Errorf("ran: %v", ran)
+		}
+	})
 	t.Run("blocks only what it is bound to", func(t *testing.T) {
 		bound := missing
 		bound.spec = func(s *kernel.BindingSpec) {

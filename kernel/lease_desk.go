@@ -3,13 +3,8 @@ package kernel
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io/fs"
-	"path"
 	"slices"
-	"strings"
 
-	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/leases"
 )
 
@@ -101,53 +96,4 @@ func (d *desk) Leases(ctx context.Context, q leases.Query) ([]leases.Lease, erro
 		list[n] = *d.after(&list[n])
 	}
 	return append(list, d.minted(func(l *leases.Lease) bool { return q.Match(l) })...), nil
-}
-
-// maxFollowed bounds the links that are followed for one path, as systems do.
-const maxFollowed = 40
-
-// follower resolves symbolic links for what leases cover, or is nil where the
-// kernel sees no files. It answers false for what cannot be told. Between this look
-// and the use of a file, somebody can still put a link in its place.
-func (k *Kernel) follower(ctx context.Context) func(string) (string, bool) {
-	if k.o.Files == nil {
-		return nil
-	}
-	return func(p string) (string, bool) {
-		done, rest := "/", strings.Split(strings.Trim(p, "/"), "/")
-		for links := 0; len(rest) > 0; {
-			name := rest[0]
-			rest = rest[1:]
-			switch name {
-			case "", ".":
-				continue
-			case "..":
-				done = path.Dir(done)
-				continue
-			}
-			next := path.Join(done, name)
-			target, err := k.o.Files.Readlink(ctx, next)
-			switch {
-			case err == nil:
-				if links++; links > maxFollowed || len(rest) > 1000 {
-					return "", false
-				}
-				rest = append(strings.Split(target, "/"), rest...)
-				if strings.HasPrefix(target, "/") {
-					done = "/"
-				}
-			case errors.Is(err, hostcalls.ErrNotLink):
-				done = next
-			case errors.Is(err, fs.ErrNotExist):
-				// Nothing is there, so that nothing below it leads elsewhere. ".." after it fails in any system.
-				if slices.Contains(rest, "..") {
-					return "", false
-				}
-				return path.Join(append([]string{next}, rest...)...), true
-			default:
-				return "", false
-			}
-		}
-		return done, true
-	}
 }

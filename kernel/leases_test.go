@@ -279,11 +279,13 @@ func (l links) Readlink(_ context.Context, path string) (string, error) {
 
 func TestLeaseFollowsLinks(t *testing.T) {
 	h := newHost(t, nil, required, func(_ *kernel.Config, o *kernel.Options) {
-		o.Files = links{"/srv/out": "/etc", "/srv/up": "../etc", "/in": "srv/data", "/srv/loop": "loop", "/srv/locked": "?"}
+		o.Files = links{"/srv/out": "/etc", "/srv/up": "../etc", "/in": "srv/data", "/srv/loop": "loop", "/srv/locked": "?",
+			"/srv/climbs": "absent/../data", "/srv/inside": "data/../other"}
 	})
 	h.lend(t, leases.Request{MaxUses: 100})
 	for path, want := range map[string]bool{
 		"/srv/a": true, "/srv/absent/b": true, "/in/a": true, "/srv/out/a": false, "/srv/up/a": false, "/srv/loop": false, "/srv/locked/a": false, "/srv/out": false,
+		"/srv/locked/absent/a": false, "/srv/climbs/a": false, "/srv/inside/a": true,
 	} {
 		if v := h.invoke(t, write(path)); (v.Decision == phases.Allow) != want {
 			t.Errorf("%s: %s", path, v.Decision)

@@ -178,7 +178,7 @@ func TestWhatWasLearnedLaterIsCovered(t *testing.T) {
 		command string
 		wrote   phases.Effect
 	}{
-		"from the action":  {"echo half; echo <half>", annotate("level", `"high"`)},
+		"from the action":    {"echo half; echo <half>", annotate("level", `"high"`)},
 		"from an annotation": {"echo half", annotate("level", `"<half>"`)},
 	} {
 		r, use := newCounted()

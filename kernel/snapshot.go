@@ -64,6 +64,7 @@ type binding struct {
 	config   string // digest of the configuration
 	ahead    bool   // imports nothing from the calls group: may run ahead
 	judges   bool   // can block or ask
+	granted  hostcalls.Grants
 	rewrite  []string
 	grants   map[phases.EffectKind]bool
 }
@@ -178,6 +179,9 @@ func load(ctx context.Context, spec BindingSpec, index int, loader Loader) *bind
 		b.timeout = DefaultHookTimeout
 	}
 	b.timeout = min(b.timeout, MaxHookTimeout)
+	if b.granted, err = hostcalls.ParseGrants(l.Capabilities); err != nil {
+		return fail("a granted capability is not valid", err)
+	}
 	b.rewrite, b.grants = phases.GrantsOf(l.Capabilities)
 	b.judges = slices.Contains(l.Imports, "block") || slices.Contains(l.Imports, "request_approval")
 	b.ahead = true

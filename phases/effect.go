@@ -1,6 +1,10 @@
 package phases
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // EffectKind names what a hook asks for.
 type EffectKind string
@@ -30,4 +34,15 @@ type Effect struct {
 	Key    string         `json:"key,omitzero"`
 	Text   string         `json:"text,omitzero"`
 	Scopes *Scopes        `json:"scopes,omitzero"`
+}
+
+// CleanEffects returns a copy whose texts are safe to show, as verdicts and events
+// have them. Values keep their bytes: they are data.
+func CleanEffects(list []Effect) []Effect {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].Text = SafeText(out[i].Text, MaxEffectBytes)
+		out[i].Label = SafeLine(out[i].Label, MaxLabelBytes)
+	}
+	return out
 }

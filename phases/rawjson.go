@@ -1,6 +1,8 @@
 package phases
 
 import (
+	"bytes"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -27,15 +29,23 @@ func skipString(b []byte, i int) (int, bool) {
 	if i >= len(b) || b[i] != '"' {
 		return i, false
 	}
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1, true
+	// By the library's search, which looks at many bytes at once. A quote that was
+	// found is kept while escapes before it are skipped, so that no byte is searched twice.
+	end := i
+	for i++; ; {
+		if end < i {
+			n := bytes.IndexByte(b[i:], '"')
+			if n < 0 {
+				return len(b), false
+			}
+			end = i + n
 		}
+		n := bytes.IndexByte(b[i:end], '\\')
+		if n < 0 {
+			return end + 1, true
+		}
+		i += n + 2
 	}
-	return i, false
 }
 
 // skipValue returns the index after the value that starts at i (no white space before it).

@@ -24,8 +24,12 @@ func (o Own) Run(ctx context.Context, r Request) (Outcome, error) {
 		}
 		return Outcome{Refused: err.Error()}, nil
 	}
+	granted, err := hostcalls.ParseGrants(l.Capabilities)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("load: %w", err)
+	}
 	cfg := hostcalls.SessionConfig{
-		Phase: r.Phase, Pass: phases.PassMutate, Input: r.Input, Action: r.Action, Config: r.Config, Granted: l.Capabilities,
+		Phase: r.Phase, Pass: phases.PassMutate, Input: r.Input, Action: r.Action, Config: r.Config, Granted: granted,
 		Actor: phases.Actor{Hook: "guest", Tier: phases.Sandboxed, Mutator: r.Mutator}, Time: r.Time, Seed: r.Seed, CWD: "/home/dev/project", State: state(r.State),
 	}
 	if !r.Mutator {

@@ -24,6 +24,7 @@ const (
 const (
 	SourceEval       = "eval"
 	SourceDaemon     = "daemon"
+	SourceKept       = "kept"   // by the operator's policy, or from such recordings
 	SourceEvents     = "events" // from stored events: redacted, verdicts only
 	SourceTranscript = "claude-transcript"
 	SourceHooks      = "claude-hooks"

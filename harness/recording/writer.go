@@ -147,6 +147,13 @@ func (w *Writer) Runs() int {
 	return w.end.Runs
 }
 
+// Losses returns how many invocations are missing, as far as the writer knows.
+func (w *Writer) Losses() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.end.Dropped
+}
+
 // Digest names the recording once it is closed, as Reader.Digest does.
 func (w *Writer) Digest() string {
 	w.mu.Lock()

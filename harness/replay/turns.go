@@ -163,6 +163,10 @@ func (t *turnTable) auditTurn(ctx context.Context, h *rigHook, b *recording.Bind
 		return kernel.Outcome{}, err
 	}
 	l := h.loaded
+	granted, err := hostcalls.ParseGrants(l.Capabilities)
+	if err != nil {
+		return kernel.Outcome{}, err
+	}
 	rewrite, grants := phases.GrantsOf(l.Capabilities)
 	var digest string
 	if h.spec.Config != nil {
@@ -175,7 +179,7 @@ func (t *turnTable) auditTurn(ctx context.Context, h *rigHook, b *recording.Bind
 		Session: hostcalls.SessionConfig{
 			Phase: phases.Audit, Pass: phases.PassAudit, Input: jsonValue(rec.Input), Action: jsonValue(rec.Action), Config: h.spec.Config,
 			Actor:   phases.Actor{Hook: h.name, Digest: l.Digest, ConfigDigest: digest, Tier: l.Tier, Mode: b.Mode, Rewrite: rewrite, Grants: grants},
-			Granted: l.Capabilities, Limits: hostcalls.Limits{Input: max(len(rec.Input), hostcalls.DefaultLimits().Input)},
+			Granted: granted, Limits: hostcalls.Limits{Input: max(len(rec.Input), hostcalls.DefaultLimits().Input)},
 			Time: t.inv.Time, Seed: seed, Home: home, CWD: t.inv.CWD, Scopes: t.inv.Scopes, Observe: b.Mode == phases.Observe,
 		},
 	}

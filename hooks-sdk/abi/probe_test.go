@@ -85,11 +85,15 @@ func turn(t *testing.T, m *sandbox.Module, p phases.Phase, action, config string
 	for _, c := range m.Info().Capabilities {
 		granted = append(granted, c)
 	}
+	grants, err := hostcalls.ParseGrants(granted)
+	if err != nil {
+		t.Fatal(err)
+	}
 	s, err := hostcalls.NewSession(hostcalls.SessionConfig{
 		Phase: p, Pass: phases.PassMutate, Action: jsontext.Value(action), Config: jsontext.Value(config),
 		Input:   jsontext.Value(strings.TrimSuffix(action, "}") + `,"phase":"` + string(p) + `"}`),
 		Actor:   phases.Actor{Hook: "probe", Tier: phases.Sandboxed, Mutator: p == phases.PreTool},
-		Granted: granted, Time: time.Unix(1_700_000_000, 7), Seed: [32]byte{1}, State: state{"probe": "before é"},
+		Granted: grants, Time: time.Unix(1_700_000_000, 7), Seed: [32]byte{1}, State: state{"probe": "before é"},
 	})
 	if err != nil {
 		t.Fatal(err)

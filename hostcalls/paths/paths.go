@@ -16,7 +16,8 @@ import (
 
 // Normal is a path in the forms that a rule needs.
 type Normal struct {
-	Path     string   // as a file system would take it: ~, $HOME and file: URLs resolved, absolute where possible, cleaned
+	Path     string   // ~, $HOME and file: URLs resolved, absolute where possible, cleaned
+	Walk     string   // Path before it was cleaned: what a file system walks along, where .. behind a link counts from where the link leads
 	Key      string   // Path for comparing: see Normalize
 	Keys     []string // every distinct key: of Path, and of each other reading of a doubtful spelling
 	Absolute bool     // Path is absolute
@@ -43,7 +44,8 @@ const (
 // Normalize reads p relative to cwd (absolute, or empty when not known). home
 // is what ~ means; when it is empty, a leading ~ stays.
 //
-// Path is what the spelling names to a POSIX file system. Key is for comparing
+// Path is what the spelling names where no link is on the way, Walk what a POSIX file
+// system is given. Key is for comparing
 // with names in rules: percent-decoding (twice), NFKC, invisible characters
 // dropped, text after NUL dropped, blanks round it, \ as /, drive letters,
 // \\?\, streams and dots at the end dropped, aliases through /proc resolved,
@@ -57,7 +59,8 @@ func Normalize(p, cwd, home string) Normal {
 		}
 	}
 	plain := expandHome(fileURL(p, note), home, note)
-	n.Path, n.Absolute = absolute(plain, cwd)
+	n.Walk, n.Absolute = absolute(plain, cwd)
+	n.Path = path.Clean(n.Walk)
 
 	n.Key = key(p, cwd, home, true, note)
 	n.Keys = []string{n.Key}
@@ -270,13 +273,11 @@ func expandHome(p, home string, note func(string)) string {
 func absolute(p, cwd string) (string, bool) {
 	switch {
 	case strings.HasPrefix(p, "/"):
-		return path.Clean(p), true
-	case strings.HasPrefix(p, "~"):
-		return path.Clean(p), false
-	case cwd != "":
-		return path.Join(cwd, p), true
+		return p, true
+	case !strings.HasPrefix(p, "~") && cwd != "":
+		return cwd + "/" + p, true
 	}
-	return path.Clean(p), false
+	return p, false
 }
 
 // resolve cleans an absolute path the way a kernel walks it, so that .. after an

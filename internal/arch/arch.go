@@ -28,6 +28,7 @@ func layers() map[string][]string {
 		"internal/strictyaml":    nil,
 		"internal/arch":          nil,
 		"internal/cover":         nil,
+		"internal/place":         nil,
 		"hooks-sdk/abi":          nil,
 		"docs":                   nil,
 		"examples-wasm":          nil,
@@ -55,7 +56,7 @@ func layers() map[string][]string {
 		"internal/builtin":       {"phases", "tiers", "examples-wasm"},
 		"internal/hookbuild":     {"phases", "tiers", "internal/strictyaml"},
 		"internal/hookbuild/...": {"internal/hookbuild", "harness"},
-		root:                     append([]string{signing, "internal/sandbox", "internal/redact", "internal/audit", "internal/config", "internal/store/...", "internal/builtin", "internal/telemetry", "internal/eventlog", "internal/httpcall", "internal/mcptools", "internal/sink", "internal/approvals"}, lower...),
+		root:                     append([]string{signing, "internal/sandbox", "internal/redact", "internal/audit", "internal/config", "internal/store/...", "internal/builtin", "internal/telemetry", "internal/eventlog", "internal/httpcall", "internal/mcptools", "internal/sink", "internal/approvals", "internal/place"}, lower...),
 		"harness":                append([]string{"harness/junit", "harness/recording", "harness/replay", "harness/report", "internal/redact", "internal/store/memory", "internal/cover"}, assembled...),
 		"harness/junit":          nil,
 		"harness/recording":      {"phases", "tiers", "hostcalls", "kernel"},
@@ -69,7 +70,7 @@ func layers() map[string][]string {
 		"client":                 {"phases", "leases", "internal/approvals"},
 		"internal/ask":           {"phases", "kernel", "adapters"},
 		"internal/server":        append([]string{"harness/recording", "internal/approvals", "adapters", "adapters/...", "client", "internal/ask"}, assembled...),
-		"internal/cli":           append([]string{signing, "internal/approvals", "adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/telemetry", "internal/export", "internal/sandbox", "internal/redact", "internal/hookbuild", "internal/cover", "internal/oci", "internal/textdiff"}, assembled...),
+		"internal/cli":           append([]string{signing, "internal/approvals", "adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/telemetry", "internal/export", "internal/sandbox", "internal/redact", "internal/hookbuild", "internal/cover", "internal/oci", "internal/textdiff", "internal/place"}, assembled...),
 		"cmd/...":                {"internal/cli"},
 	}
 }

@@ -3,7 +3,6 @@ package audit
 import (
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/phases"
@@ -48,8 +47,7 @@ func (b *Builder) Cover(in *Input) {
 		return
 	}
 	in.covered, in.known = true, b.known()
-	i := in.inv
-	raw, err := json.Marshal(input{Action: i.Action, CWD: i.CWD, Scopes: i.Scopes, Metadata: i.Metadata, Carried: i.Carried, Time: i.Time}, json.Deterministic(true))
+	raw, err := InputDocument(in.inv)
 	if err != nil {
 		in.err = err
 		return

@@ -121,11 +121,7 @@ func (b *Builder) Build(in *Input, v *phases.Verdict, wrote phases.Metadata, tur
 	c := &cover{b: b, e: e}
 	e.Changed = c.pointers(v.Changed)
 	c.input(in)
-	out := output{Scopes: v.Scopes, Metadata: wrote, Contexts: v.Contexts, Reply: v.Reply, Retry: v.Retry, Artifacts: v.Artifacts, Grant: v.Grant}
-	if len(v.Changed) > 0 {
-		out.Action = v.Action
-	}
-	c.output(out)
+	c.output(outputOf(v, wrote))
 	e.Reason = c.text(v.Reason, maxReason)
 	e.Notes = c.texts(v.Notes, maxNote)
 	errs = append(errs, c.err)
@@ -180,7 +176,7 @@ func (b *Builder) Turn(inv *Invocation, t *Turn, at time.Time) (phases.Event, er
 	if len(r.Effects) > 0 {
 		c.output(effects{c.effects(r.Effects)})
 		// The digest is of what the hook asked for, not of what is left to read.
-		raw, err := json.Marshal(effects{r.Effects}, json.Deterministic(true))
+		raw, err := EffectsDocument(r.Effects)
 		if err != nil {
 			c.fail(err)
 		}
@@ -291,7 +287,7 @@ type cover struct {
 }
 
 func (c *cover) value(v any, digest *string, use Use, at string) jsontext.Value {
-	raw, err := json.Marshal(v, json.Deterministic(true))
+	raw, err := encoded(v)
 	if err != nil {
 		c.fail(err)
 		return nil

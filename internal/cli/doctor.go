@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/hookbuild"
 )
@@ -121,7 +122,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 
 	a.examineDaemon(ctx, dir, ok, warn, fail)
 
-	host, err := belay.Open(ctx, dir, belay.Options{Logger: a.logger()})
+	host, err := belay.Open(ctx, dir, belay.Options{Logger: a.logger(), Keeper: keep.Open})
 	if err != nil {
 		fail("kernel", err.Error(), "Every action is blocked.")
 		return out
@@ -136,6 +137,8 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 		switch {
 		case k.OK && k.Kind == "store":
 			ok("store", fmt.Sprintf("%s events", count(st.LastSeq)))
+		case k.OK && k.Kind == belay.SinkRecordings:
+			ok("recordings", k.Path)
 		case k.OK:
 			ok("sink", k.Kind+" "+k.Path)
 		case k.Durable:
@@ -167,6 +170,10 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 		warn("latch", fmt.Sprintf("session %s of %s: %s", l.Session, l.Runtime, oneLine(l.Reason, 100)), fmt.Sprintf("belay latch clear %s %s", l.Runtime, l.Session))
 	}
 	if _, f, err := a.readConfigFile(); err == nil {
+		if r := f.Recordings; r != nil && r.UnsafePlaintext {
+			out = append(out, finding{Check: "recordings", Status: "warn", Red: true,
+				Text: "UNSAFE: full inputs, secrets included, are kept in plain text in " + r.Dir, Advice: "`belay record keygen FILE` makes a key; give what it prints as recipients instead of unsafe_plaintext."})
+		}
 		if protected, text, advice := protection(f); protected {
 			ok("approvals", text)
 		} else {
@@ -184,14 +191,17 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 }
 
 func checkOf(k belay.SinkStatus) string {
-	if k.Kind == "store" {
-		return "store"
+	if k.Kind == "store" || k.Kind == belay.SinkRecordings {
+		return k.Kind
 	}
 	return "sink"
 }
 
 func adviceFor(k belay.SinkStatus) string {
 	effect := "Events go on record without it, and it is caught up when it works again."
+	if k.Kind == belay.SinkRecordings {
+		effect = "Actions go on; their full inputs are lost until it can be written, and counted."
+	}
 	if k.Durable {
 		effect = "Every action is blocked until it can be written; then belay goes on by itself."
 	}

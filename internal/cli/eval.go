@@ -16,6 +16,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -204,6 +205,7 @@ func (a *App) openState(ctx context.Context, dir string, o belay.Options) (*bela
 	if o.Logger == nil {
 		o.Logger = a.logger()
 	}
+	o.Keeper = keep.Open
 	host, err := belay.Open(ctx, dir, o)
 	switch {
 	case err == nil:

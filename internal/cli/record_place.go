@@ -1,12 +1,6 @@
 package cli
 
-import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-)
+import "github.com/belay-hooks/belay/internal/place"
 
 // outsideState refuses the state directory: whoever backs it up, or lets an agent
 // read it, does not expect originals there.
@@ -26,64 +20,19 @@ func (a *App) recordingPlace(out string) (string, error) {
 	if err != nil {
 		return "", failureBy(err, "")
 	}
-	place, err := followLinks(wd, out)
+	to, err := place.Follow(wd, out)
 	if err != nil {
 		return "", failureBy(err, "")
 	}
 	dir, err := a.stateDir()
 	if err != nil {
-		return place, nil // there is none
+		return to, nil // there is none
 	}
-	if dir, err = followLinks(wd, dir); err != nil {
+	if dir, err = place.Follow(wd, dir); err != nil {
 		return "", failureBy(err, "")
 	}
-	if within(dir, place) {
+	if place.Within(dir, to) {
 		return "", failure("recordings are not kept in the state directory", "They hold originals. Give another directory with --out.")
 	}
-	return place, nil
-}
-
-// followLinks returns where a path leads. Its last parts need not be there. Neither
-// filepath.Abs nor filepath.Clean will do: they take `..` back by one name, and the
-// system takes it back from where a link led to; the working directory, too, may be
-// known by the name of a link.
-func followLinks(wd, path string) (string, error) {
-	sep := string(filepath.Separator)
-	if !filepath.IsAbs(path) {
-		path = wd + sep + path
-	}
-	volume := filepath.VolumeName(path)
-	parts := strings.Split(filepath.FromSlash(path[len(volume):]), sep)
-	for n := len(parts); n >= 0; n-- {
-		place, err := filepath.EvalSymlinks(volume + sep + strings.Join(parts[:n], sep))
-		if err != nil {
-			continue
-		}
-		if slices.Contains(parts[n:], "..") {
-			return "", fmt.Errorf("%s goes back with .. from a directory that is not there", safe(path))
-		}
-		return filepath.Join(append([]string{place}, parts[n:]...)...), nil
-	}
-	return "", fmt.Errorf("%s cannot be looked at", safe(path))
-}
-
-// within reports whether a place is a directory or lies below it, by its name or by
-// what it is: a directory can be mounted under a second name.
-func within(dir, place string) bool {
-	rel, err := filepath.Rel(dir, place)
-	if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return true
-	}
-	is, err := os.Stat(dir)
-	if err != nil {
-		return false // nothing can lie in it
-	}
-	for p := place; ; p = filepath.Dir(p) {
-		if fi, err := os.Stat(p); err == nil && os.SameFile(fi, is) {
-			return true
-		}
-		if p == filepath.Dir(p) {
-			return false
-		}
-	}
+	return to, nil
 }

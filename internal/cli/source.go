@@ -180,7 +180,7 @@ func (l localRecords) Status(ctx context.Context) (client.Status, error) {
 	out := client.Status{Dir: st.Dir, Revision: st.Revision, Engine: st.Engine, LastSeq: st.LastSeq, Gone: st.Gone, GoneBy: st.GoneBy, Healthy: st.Healthy, Health: string(st.Health),
 		Problems: st.Problems, Warnings: st.Warnings, Sinks: []client.Sink{}, Latches: latchesOf(st.Latches)}
 	for _, k := range st.Sinks {
-		out.Sinks = append(out.Sinks, client.Sink{Kind: k.Kind, Path: k.Path, Durable: k.Durable, OK: k.OK, Seq: k.Seq, Trouble: string(k.Trouble), Problem: k.Problem, Since: k.Since})
+		out.Sinks = append(out.Sinks, client.Sink{Kind: k.Kind, Path: k.Path, Durable: k.Durable, OK: k.OK, Seq: k.Seq, Trouble: string(k.Trouble), Problem: k.Problem, Since: k.Since, Kept: k.Kept, Lost: k.Lost})
 	}
 	return out, err
 }

@@ -96,6 +96,12 @@ func (a *App) printSink(k client.Sink) {
 	case k.Seq > 0:
 		state += ", up to event " + count(k.Seq)
 	}
+	if k.Kept > 0 {
+		state += ", " + plural(int(k.Kept), "invocation") + " kept since the start"
+	}
+	if k.Lost > 0 {
+		state += ", " + p.red(plural(int(k.Lost), "invocation")+" LOST")
+	}
 	fmt.Fprintf(a.Out, "sink     %s %s, %s: %s\n", k.Kind, safe(k.Path), need, state)
 }
 

@@ -82,6 +82,19 @@ type File struct {
 	Approvals  Approvals  `json:"approvals,omitzero"`
 	Reviewers  []Reviewer `json:"reviewers,omitzero"`
 	SingleUser SingleUser `json:"single_user,omitzero"`
+
+	Recordings *Recordings `json:"recordings,omitzero"` // nil: full inputs are not kept
+
+	doc *strictyaml.Document
+}
+
+// Errorf makes an error of class ErrConfig about the place that an RFC 6901 pointer
+// names, for what only those can find out who use the file.
+func (f *File) Errorf(pointer, format string, args ...any) error {
+	if f.doc == nil {
+		return &Error{Pointer: pointer, Reason: fmt.Sprintf(format, args...)}
+	}
+	return checker{f.doc}.errorf(pointer, format, args...)
 }
 
 // Binding installs one hook.
@@ -143,6 +156,7 @@ func Parse(src []byte) (*File, error) {
 	if err := f.validate(doc); err != nil {
 		return nil, err
 	}
+	f.doc = doc
 	return f, nil
 }
 
@@ -204,6 +218,15 @@ func (f *File) validate(doc *strictyaml.Document) error {
 	}
 	if err := f.Tools.validate(c, "/tools"); err != nil {
 		return err
+	}
+	if f.Recordings == nil {
+		if _, ok := phases.Get(doc.JSON, "/recordings"); ok { // it must not look as if something were kept
+			return c.errorf("/recordings", "says nothing: it needs dir and recipients; take it out to keep nothing")
+		}
+	} else {
+		if err := f.Recordings.validate(c, "/recordings"); err != nil {
+			return err
+		}
 	}
 	return f.Events.validate(c, "/events")
 }

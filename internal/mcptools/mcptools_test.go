@@ -48,8 +48,16 @@ func TestMain(m *testing.M) {
 		res, err := set.Call(context.Background(), kernel.ToolCall{MCP: &phases.MCPTool{Server: "s", Tool: "pid"}, Args: jsontext.Value("{}")})
 		fmt.Println(string(res.Result), err)
 		select {}
+	case "floods":
+		flood()
+	case "complains":
+		complain(0)
+	case "complains much":
+		complain(1000)
+	case "many":
+		listMuch()
 	default:
-		if err := testServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		if err := testServer().Run(context.Background(), &mcp.IOTransport{Reader: &ear{ReadCloser: os.Stdin}, Writer: os.Stdout}); err != nil {
 			os.Exit(1)
 		}
 	}
@@ -79,6 +87,10 @@ func testServer() *mcp.Server {
 		return text(dir + " " + strings.Join(os.Environ(), "|"))
 	})
 	tool("pid", func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, error) {
+		return text(strconv.Itoa(os.Getpid()))
+	})
+	tool("deafen", func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, error) {
+		deaf.Store(true)
 		return text(strconv.Itoa(os.Getpid()))
 	})
 	tool("slow", func(ctx context.Context, _ *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, error) {
@@ -171,7 +183,7 @@ func TestStdioServer(t *testing.T) {
 		t.Errorf("two processes, %s and %s", first, second)
 	}
 	list, err := set.Tools(t.Context())
-	if err != nil || len(list) != 10 || list[1].Name != "mcp:s:crash" || strings.Contains(list[0].Description, "\x1b") || !list[0].Schema.IsValid() {
+	if err != nil || len(list) != 11 || list[1].Name != "mcp:s:crash" || strings.Contains(list[0].Description, "\x1b") || !list[0].Schema.IsValid() {
 		t.Errorf("%+v %v", list, err)
 	}
 }

@@ -1,18 +1,14 @@
 package mcptools
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"os"
 	"os/exec"
 	"runtime"
 	"sync"
 	"time"
-
-	"github.com/belay-hooks/belay/phases"
 )
 
 // process is a server that was started, in a process group of its own.
@@ -33,7 +29,7 @@ const (
 
 // startProcess starts a command with nothing but what it is given. The text of an
 // error is ours: it is shown to hooks.
-func startProcess(command, env []string, dir string, log *slog.Logger) (*process, error) {
+func startProcess(command, env []string, dir string, says *stderrLog) (*process, error) {
 	if dir == "" {
 		dir = "/"
 	}
@@ -50,7 +46,7 @@ func startProcess(command, env []string, dir string, log *slog.Logger) (*process
 	p := &process{stdin: in, stdout: out, done: make(chan struct{})}
 	p.cmd = exec.Command(command[0], command[1:]...)
 	p.cmd.Env, p.cmd.Dir, p.cmd.Stdin, p.cmd.Stdout = env, dir, theirIn, theirOut
-	p.cmd.Stderr = &stderrLog{log: log}
+	p.cmd.Stderr = says
 	p.cmd.WaitDelay = time.Second // a grandchild may keep standard error open
 	p.cmd.SysProcAttr = ownGroup()
 	started := make(chan error, 1)
@@ -63,6 +59,7 @@ func startProcess(command, env []string, dir string, log *slog.Logger) (*process
 		started <- err
 		if err == nil {
 			_ = p.cmd.Wait() // however it ended
+			says.end()
 			killGroup(p.cmd.Process.Pid)
 		}
 		close(p.done)
@@ -73,7 +70,7 @@ func startProcess(command, env []string, dir string, log *slog.Logger) (*process
 	if err != nil {
 		in.Close()
 		out.Close()
-		log.LogAttrs(context.Background(), slog.LevelError, "an MCP server's command cannot be run", slog.Any("error", err))
+		says.log.LogAttrs(context.Background(), slog.LevelError, "an MCP server's command cannot be run", slog.Any("error", err))
 		return nil, errors.New("the server's command cannot be run")
 	}
 	return p, nil
@@ -102,36 +99,3 @@ func (p *process) waits(d time.Duration) bool {
 		return false
 	}
 }
-
-// stderrLog logs what a server writes to standard error: maxLines lines of 1 KiB.
-type stderrLog struct {
-	log   *slog.Logger
-	rest  []byte
-	lines int
-}
-
-const (
-	maxLines = 200
-	maxLine  = 1 << 10
-)
-
-func (w *stderrLog) Write(b []byte) (int, error) {
-	n := len(b)
-	for len(b) > 0 && w.lines < maxLines {
-		line, after, whole := bytes.Cut(b, []byte("\n"))
-		w.rest = append(w.rest, line[:min(len(line), maxLine-min(len(w.rest), maxLine))]...)
-		b = after
-		if !whole {
-			break
-		}
-		w.lines++
-		w.log.LogAttrs(context.Background(), slog.LevelInfo, "an MCP server says", slog.String("stderr", phases.SafeLine(string(w.rest), maxLine)))
-		w.rest = w.rest[:0]
-		if w.lines == maxLines {
-			w.log.LogAttrs(context.Background(), slog.LevelWarn, "what the MCP server says from here on is not logged")
-		}
-	}
-	return n, nil
-}
-
-var _ io.Writer = (*stderrLog)(nil)

@@ -42,8 +42,14 @@ type session struct {
 	cs    *mcp.ClientSession
 	end   func()
 	dead  chan struct{} // closed when the connection is gone
-	tools map[string]*mcp.Tool
+	tools map[string]tool
 	slow  chan struct{} // one token for each call in a row that timed out
+}
+
+// tool is what is kept of a server's own words.
+type tool struct {
+	description string
+	schema      jsontext.Value
 }
 
 func (s *session) gone() bool {
@@ -128,6 +134,10 @@ func (s *server) start(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The library waits without an end for a server that does not read. One that is
+	// ended reads as closed.
+	stop := context.AfterFunc(ctx, end)
+	defer stop()
 	// Nothing that a server could ask its client for is offered.
 	client := mcp.NewClient(&mcp.Implementation{Name: "belay", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
 	cs, err := client.Connect(ctx, transport, nil)
@@ -162,26 +172,42 @@ func (s *server) start(ctx context.Context) (*session, error) {
 var toolName = regexp.MustCompile(`\A[A-Za-z0-9_./-]{1,128}\z`)
 
 // listed returns the server's tools that have a name one can trust to be shown.
-func (s *server) listed(ctx context.Context, cs *mcp.ClientSession) (map[string]*mcp.Tool, error) {
-	out := map[string]*mcp.Tool{}
-	n := 0
+func (s *server) listed(ctx context.Context, cs *mcp.ClientSession) (map[string]tool, error) {
+	out := map[string]tool{}
+	n, size := 0, 0
 	for t, err := range cs.Tools(ctx, nil) {
 		if err != nil {
 			return nil, errors.New("the server did not list its tools")
 		}
+		all, err := json.Marshal(t, json.Deterministic(true))
+		if err != nil {
+			return nil, errors.New("a tool of the server is not valid")
+		}
 		if n++; n > maxTools {
 			return nil, fmt.Errorf("the server lists more than %d tools", maxTools)
+		}
+		if size += len(all); size > maxListed {
+			return nil, fmt.Errorf("the server says more than %d bytes about its tools", maxListed)
 		}
 		switch {
 		case !toolName.MatchString(t.Name):
 			s.log.LogAttrs(ctx, slog.LevelWarn, "a tool's name is not valid: left out", slog.String("tool", phases.SafeLine(t.Name, 128)))
-		case out[t.Name] != nil:
+		case has(out, t.Name):
 			return nil, errors.New("the server lists a tool twice")
 		default:
-			out[t.Name] = t
+			schema, err := json.Marshal(t.InputSchema, json.Deterministic(true))
+			if err != nil {
+				schema = nil // a tool without one can be called all the same
+			}
+			out[t.Name] = tool{phases.SafeText(t.Description, 4<<10), schema}
 		}
 	}
 	return out, nil
+}
+
+func has(tools map[string]tool, name string) bool {
+	_, ok := tools[name]
+	return ok
 }
 
 // list describes the tools that can be called.
@@ -196,11 +222,7 @@ func (s *server) list(ctx context.Context) ([]kernel.ToolInfo, error) {
 			continue
 		}
 		t := live.tools[name]
-		info := kernel.ToolInfo{Name: phases.MCPToolName(s.spec.Name, name), Description: phases.SafeText(t.Description, 4<<10)}
-		if schema, err := json.Marshal(t.InputSchema, json.Deterministic(true)); err == nil {
-			info.Schema = schema
-		}
-		out = append(out, info)
+		out = append(out, kernel.ToolInfo{Name: phases.MCPToolName(s.spec.Name, name), Description: t.description, Schema: slices.Clone(t.schema)})
 	}
 	return out, nil
 }
@@ -213,10 +235,10 @@ func (s *server) call(ctx context.Context, c kernel.ToolCall) (kernel.ToolResult
 	if err != nil {
 		return kernel.ToolResult{}, err
 	}
-	if live.tools[c.MCP.Tool] == nil {
+	if !has(live.tools, c.MCP.Tool) {
 		return kernel.ToolResult{}, kernel.ErrNoTool
 	}
-	res, err := live.cs.CallTool(ctx, &mcp.CallToolParams{Name: c.MCP.Tool, Arguments: c.Args})
+	res, err := live.ask(ctx, &mcp.CallToolParams{Name: c.MCP.Tool, Arguments: c.Args})
 	if err != nil {
 		return kernel.ToolResult{}, s.why(ctx, live, err)
 	}
@@ -228,6 +250,27 @@ func (s *server) call(ctx context.Context, c kernel.ToolCall) (kernel.ToolResult
 		}
 	}
 	return s.result(res)
+}
+
+// ask sends a call and waits for the answer, but not for longer than ctx: the
+// library does, while the server does not take what is written to it. What it left
+// waiting goes on until the server reads, or is ended.
+func (s *session) ask(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	type answer struct {
+		res *mcp.CallToolResult
+		err error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		res, err := s.cs.CallTool(ctx, p)
+		got <- answer{res, err}
+	}()
+	select {
+	case a := <-got:
+		return a.res, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // why says what went wrong with a call, in our words but for the server's own.

@@ -22,7 +22,9 @@ const (
 
 	startTimeout = 20 * time.Second
 	maxTools     = 1024    // that a server may list
+	maxListed    = 8 << 20 // bytes of what it says about all of them
 	maxFrame     = 4 << 20 // bytes of one message of a server
+	maxAsked     = 64      // requests of a server that wait for our answer, which is no
 	maxTimeouts  = 3       // in a row, before a server is started anew
 	maxPause     = time.Minute
 )
@@ -45,6 +47,7 @@ type Server struct {
 type Options struct {
 	Logger    *slog.Logger                     // nil discards
 	LookupEnv func(name string) (string, bool) // nil: the process's environment
+	Cover     func(line string) string         // covers secrets in what a server writes to standard error, before it is logged; nil covers only what the server got by its environment
 }
 
 // Set is all declared servers. They are started when one of their tools is first

@@ -1,13 +1,16 @@
 package mcptools
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -24,11 +27,56 @@ func (s *server) transport() (mcp.Transport, func(), error) {
 		}
 		env = append(env, name+"="+v)
 	}
-	p, err := startProcess(s.spec.Command, env, s.spec.Dir, s.log)
+	p, err := startProcess(s.spec.Command, env, s.spec.Dir, newStderrLog(s.log, env, s.o.Cover))
 	if err != nil {
 		return nil, nil, err
 	}
-	return &mcp.IOTransport{Reader: p.stdout, Writer: p.stdin, MaxLineLength: maxFrame}, p.end, nil
+	return listener{&mcp.IOTransport{Reader: p.stdout, Writer: p.stdin, MaxLineLength: maxFrame}}, p.end, nil
+}
+
+// listener hears a server out only as far as it has been asked something.
+type listener struct{ mcp.Transport }
+
+func (l listener) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := l.Transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &listening{Connection: c}, nil
+}
+
+// listening drops a server's notifications, none of which means anything here, and
+// ends the connection of a server that asks on without reading what it is answered:
+// the library would keep all of it.
+type listening struct {
+	mcp.Connection
+	asked atomic.Int64
+}
+
+func (l *listening) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		msg, err := l.Connection.Read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		switch r, ok := msg.(*jsonrpc.Request); {
+		case !ok:
+			return msg, nil
+		case !r.IsCall():
+		case l.asked.Add(1) > maxAsked:
+			return nil, errTooMuch
+		default:
+			return msg, nil
+		}
+	}
+}
+
+func (l *listening) Write(ctx context.Context, msg jsonrpc.Message) error {
+	err := l.Connection.Write(ctx, msg)
+	if _, ok := msg.(*jsonrpc.Response); ok && err == nil {
+		l.asked.Add(-1)
+	}
+	return err
 }
 
 func (s *server) http() (mcp.Transport, func(), error) {

@@ -56,9 +56,16 @@ func newFreshInstances(rt wazero.Runtime, code wazero.CompiledModule, limit uint
 		runtime: rt, code: code, limit: limit,
 		// No name: two instances may not share one, and a guest could choose it. No
 		// start functions: the engine would run them before there is a budget.
-		config: wazero.NewModuleConfig().WithName("").WithStartFunctions(),
+		// A source of random bytes of our own, which nothing can reach: the engine's
+		// would be seeded for each instance, which takes longer than to make one.
+		config: wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(noRandom{}),
 	}
 }
+
+// noRandom gives no bytes. Guests have the stream of their session.
+type noRandom struct{}
+
+func (noRandom) Read([]byte) (int, error) { return 0, errors.New("there is no such source") }
 
 func (f *freshInstances) acquire(ctx context.Context) (inst *instance, err error) {
 	a := &allocator{limit: f.limit}

@@ -154,7 +154,7 @@ func (inv *invocation) call(ctx context.Context, p phases.Phase) (int32, *phases
 		inv.init = true
 		inv.session.BeginInit()
 		for _, name := range [...]string{meter.ExportStart, exportInitialize} {
-			if _, f := inv.callExport(ctx, name); f != nil {
+			if _, f := inv.callExport(ctx, name, false); f != nil {
 				return 0, f
 			}
 		}
@@ -162,16 +162,17 @@ func (inv *invocation) call(ctx context.Context, p phases.Phase) (int32, *phases
 		inv.init = false
 		inv.inst.ready = true
 	}
-	if inv.inst.module.ExportedFunction(string(p)) == nil {
-		return 0, phases.NewFault(phases.KindLoad, textNoPhase, &Detail{Reason: "the metered module has no export for the phase"})
-	}
-	return inv.callExport(ctx, string(p))
+	return inv.callExport(ctx, string(p), true)
 }
 
-// callExport calls an export without parameters; one that is not there is fine.
-func (inv *invocation) callExport(ctx context.Context, name string) (code int32, f *phases.Fault) {
+// callExport calls an export without parameters. It is looked up once, because the
+// engine makes a stack for each look.
+func (inv *invocation) callExport(ctx context.Context, name string, required bool) (code int32, f *phases.Fault) {
 	fn := inv.inst.module.ExportedFunction(name)
-	if fn == nil {
+	switch {
+	case fn == nil && required:
+		return 0, phases.NewFault(phases.KindLoad, textNoPhase, &Detail{Reason: "the metered module has no export for " + name})
+	case fn == nil:
 		return 0, nil
 	}
 	defer func() {

@@ -55,12 +55,16 @@ func session(t testing.TB, p phases.Phase, action string) *hostcalls.Session {
 			granted = append(granted, c.Capability)
 		}
 	}
+	grants, err := hostcalls.ParseGrants(granted)
+	if err != nil {
+		t.Fatal(err)
+	}
 	s, err := hostcalls.NewSession(hostcalls.SessionConfig{
 		Phase: p, Pass: phases.PassMutate,
 		Input:   jsontext.Value(strings.TrimSuffix(action, "}") + `,"phase":"` + string(p) + `"}`),
 		Action:  jsontext.Value(action),
 		Actor:   phases.Actor{Hook: "test", Tier: phases.Sandboxed, Mutator: true},
-		Granted: granted,
+		Granted: grants,
 		Time:    testTime,
 		Seed:    [32]byte{1}, InitSeed: [32]byte{2},
 	})

@@ -22,23 +22,24 @@ var errBody = errors.New("the body did not come")
 
 // readBody reads at most max bytes and one more, so that the reader sees that
 // there are too many. The rest is read and thrown away.
-func readBody(w http.ResponseWriter, r *http.Request, max int) ([]byte, error) {
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, max int) ([]byte, error) {
 	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTime))
+	_ = rc.SetReadDeadline(time.Now().Add(s.o.Body))
 	b, err := io.ReadAll(io.LimitReader(r.Body, int64(max)+1))
 	if err != nil {
 		return b, errors.Join(errBody, err)
 	}
 	if len(b) > max {
 		closeBody(r.Body)
+		return b, nil // and the deadline stays: there may be more
 	}
-	_ = rc.SetReadDeadline(time.Time{})
+	_ = rc.SetReadDeadline(time.Time{}) // the body has ended, and the decision may take longer
 	return b, nil
 }
 
 // document reads a body strictly, or answers why not.
 func (s *Server) document(w http.ResponseWriter, r *http.Request, most int, into any) bool {
-	src, err := readBody(w, r, most)
+	src, err := s.readBody(w, r, most)
 	if err == nil && len(src) > most {
 		s.problem(w, r, http.StatusRequestEntityTooLarge, client.ProblemBody{Code: client.CodeTooLarge, Message: "the body is too large"})
 		return false
@@ -69,7 +70,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: "no parameters are taken here", Decision: phases.Block})
 		return
 	}
-	src, err := readBody(w, r, phases.MaxInputBytes)
+	src, err := s.readBody(w, r, phases.MaxInputBytes)
 	if err != nil {
 		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: errBody.Error(), Decision: phases.Block})
 		return
@@ -115,7 +116,7 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	opts := adapters.Options{User: s.o.User}
 	p := given(r)
 	opts.Event = p.text("event")
-	payload, bodyErr := readBody(w, r, opts.Limit())
+	payload, bodyErr := s.readBody(w, r, opts.Limit())
 
 	ctx, cancel := deciding(r)
 	defer cancel()

@@ -82,7 +82,13 @@ func (s *Server) handler() http.Handler {
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(headerTime + bodyTime + decideTime + writeTime))
+		rc := http.NewResponseController(w)
+		_ = rc.SetWriteDeadline(time.Now().Add(headerTime + s.o.Body + decideTime + writeTime))
+		// The system waits for the rest of a body before it sends an answer. Whoever
+		// gets no further than this keeps a connection for no longer than it takes.
+		if r.ContentLength != 0 {
+			_ = rc.SetReadDeadline(time.Now().Add(min(refuseTime, s.o.Body)))
+		}
 		// Every local user can connect to the loopback address. Whoever has shown no
 		// token yet keeps no connection, so that nobody can take all of them.
 		if !peerOf(r.Context()).unix {
@@ -128,6 +134,10 @@ func (s *Server) guarded(rt route) http.HandlerFunc {
 				return
 			}
 			w.Header().Del("Connection")
+		}
+		if !rt.body && r.ContentLength != 0 {
+			s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: "no body is taken here"})
+			return
 		}
 		if rt.body {
 			if why := notJSON(r); why != "" {

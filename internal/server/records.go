@@ -81,7 +81,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 func sinks(list []belay.SinkStatus) []client.Sink {
 	out := []client.Sink{}
 	for _, k := range list {
-		out = append(out, client.Sink{Kind: k.Kind, Path: k.Path, Durable: k.Durable, OK: k.OK, Seq: k.Seq, Trouble: string(k.Trouble), Problem: k.Problem, Since: k.Since})
+		out = append(out, client.Sink{Kind: k.Kind, Path: k.Path, Durable: k.Durable, OK: k.OK, Seq: k.Seq, Trouble: string(k.Trouble), Problem: k.Problem, Since: k.Since, Kept: k.Kept, Lost: k.Lost})
 	}
 	return out
 }

@@ -74,6 +74,7 @@ type Options struct {
 	Running  int           // invocations decided at once; default 4 for each CPU, at least 8
 	Queue    int           // invocations that may wait for their turn; default 128
 	Patience time.Duration // how long they may; default 5 s
+	Body     time.Duration // how long the body of a request may take to come; default 15 s
 	Conns    int           // connections on each listener; default 512
 	Streams  int           // clients that follow the events; default 32
 	Drain    time.Duration // how long a stop waits for what has begun; default 20 s
@@ -84,6 +85,7 @@ func (o Options) withDefaults() Options {
 	o.Running = cmp.Or(o.Running, max(8, 4*runtime.GOMAXPROCS(0)))
 	o.Queue = cmp.Or(o.Queue, 128)
 	o.Patience = cmp.Or(o.Patience, 5*time.Second)
+	o.Body = cmp.Or(o.Body, 15*time.Second)
 	o.Conns = cmp.Or(o.Conns, 512)
 	o.Streams = cmp.Or(o.Streams, 32)
 	o.Drain = cmp.Or(o.Drain, 20*time.Second)
@@ -97,7 +99,7 @@ func (o Options) withDefaults() Options {
 // How long one part of a request may take.
 const (
 	headerTime = 5 * time.Second
-	bodyTime   = 15 * time.Second
+	refuseTime = time.Second      // for the body of a request that is refused without it
 	decideTime = 60 * time.Second // above the chain's own deadlines, which are the ones that count
 	writeTime  = 10 * time.Second
 	idleTime   = 2 * time.Minute

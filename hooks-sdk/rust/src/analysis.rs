@@ -202,9 +202,9 @@ pub fn input_command() -> Option<String> {
 /// One path in the forms that a rule can be written against.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Path {
-    /// As a file system would take it: absolute where the directory is known, cleaned.
+    /// Absolute where the directory is known, cleaned.
     pub path: String,
-    /// With symbolic links followed, as far as they may be looked at; "" otherwise.
+    /// Where it leads with symbolic links followed, as far as they may be looked at; "" otherwise.
     pub resolved: String,
     /// Every form for comparing. A rule should look at all of them.
     pub keys: Vec<String>,

@@ -3,14 +3,10 @@ package storetest
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
@@ -286,80 +282,6 @@ func leaseRenewals(t *testing.T, s kernel.Store) {
 	wantConflict(t, s, ops(renew("a", at(0), 100*time.Second)))
 }
 
-// leaseModel takes random steps with the store and with leases.Table, which must
-// agree about every one of them and about what is left.
-func leaseModel(t *testing.T, s kernel.Store) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
-	model := &leases.Table{}
-	ids := []string{"a", "a/b", "a/b/c", "a/c", "b", "b/a", "c/a"}
-	for step := range 600 {
-		id := ids[r.IntN(len(ids))]
-		if r.IntN(20) == 0 {
-			ids = append(ids, fmt.Sprintf("a%d", step), fmt.Sprintf("a%d/b", step))
-		}
-		when := at(time.Duration(r.IntN(100)) * time.Second)
-		if r.IntN(3) == 0 {
-			when.Boot, when.Since = "boot-2", time.Duration(r.IntN(7200))*time.Second
-		}
-		var op leases.Op
-		switch k := r.IntN(10); {
-		case k < 4:
-			l := lease(id, int64(1+r.IntN(4)))
-			for _, p := range leases.Prefixes(id) {
-				if up := model.Lease(p); up != nil && r.IntN(8) > 0 {
-					l.Parent, l.Depth = p, up.Depth+1
-					break
-				}
-			}
-			l.Token = fmt.Appendf(nil, "token %d", step)
-			if d := time.Duration(r.IntN(60)) * time.Second; r.IntN(2) == 0 {
-				l.ExpiresAt, l.BootUntil = l.ExpiresAt.Add(d-30*time.Second), l.BootUntil+d-30*time.Second
-			}
-			op = mint(l)
-			op.At, op.Quota = when, 3+r.IntN(8)
-		case k < 8:
-			op = claim(id, when)
-		case k == 8:
-			d := time.Duration(50+r.IntN(60)) * time.Second
-			op = leases.Op{Kind: leases.OpRenew, At: when, ID: id, Until: T0.Add(d), Boot: thisBoot, BootUntil: time.Hour + d}
-		default:
-			op = leases.Op{Kind: []leases.OpKind{leases.OpRevoke, leases.OpRevokePrefix}[r.IntN(2)], At: when, ID: id}
-		}
-		now := T0
-		if r.IntN(200) == 0 {
-			now = T0.Add(time.Duration(r.IntN(60)) * time.Second)
-		}
-		_, err := s.Commit(t.Context(), kernel.Batch{Now: now, Leases: []leases.Op{op}})
-		want := model.Apply(&op)
-		if err == nil {
-			model.Saw(now)
-		}
-		if (err == nil) != (want == nil) || err != nil && !errors.Is(err, kernel.ErrConflict) {
-			t.Fatalf("step %d: %s %s: store %v, model %v", step, op.Kind, op.ID, err, want)
-		}
-		if model.High().After(T0) {
-			// The store may be a second behind: the same clock for both.
-			high, err := s.LeaseClock(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			model.SetHigh(high)
-		}
-		held, err := s.HeldLeases(t.Context(), coder, when)
-		if diff := cmp.Diff(model.Held(coder, when), held, cmpopts.EquateEmpty()); err != nil || diff != "" {
-			t.Fatalf("step %d: held: %v %s", step, err, diff)
-		}
-	}
-	for _, q := range []leases.Query{{}, {Prefix: "a"}, {State: leases.Active, At: at(55 * time.Second)}, {State: leases.Expired, At: at(55 * time.Second)}, {State: leases.Revoked}, {After: "a/b", Limit: 3}} {
-		list, err := s.Leases(t.Context(), q)
-		if diff := cmp.Diff(model.Leases(q), list, cmpopts.EquateEmpty()); err != nil || diff != "" {
-			t.Fatalf("%+v: %v %s", q, err, diff)
-		}
-	}
-}
-
 func leasesForgotten(t *testing.T, s kernel.Store) {
 	commit(t, s, ops(mint(lease("a", 1))))
 	if _, err := s.Prune(t.Context(), T0.Add(leases.Keep)); err != nil {
@@ -373,61 +295,3 @@ func leasesForgotten(t *testing.T, s kernel.Store) {
 		t.Errorf("after its time: %v, %v", l, err)
 	}
 }
-
-func leasesContended(t *testing.T, s kernel.Store) {
-	commit(t, s, ops(mint(lease("a", 150)), mint(child("a/c", "a", 1, 50))))
-	taken := contend(t, s, 64, 10, "a", "a/c")
-	if taken["a"]+taken["a/c"] != 150 || taken["a/c"] > 50 {
-		t.Errorf("taken: %v of 150 and 50", taken)
-	}
-	wantUses(t, s, "a", 150, leases.Exhausted)
-}
-
-// contend lets many goroutines claim the leases over and over, and returns how
-// many claims of each were acknowledged.
-func contend(t *testing.T, s kernel.Store, goroutines, each int, ids ...string) map[string]int64 {
-	var mu sync.Mutex
-	taken := map[string]int64{}
-	var wg sync.WaitGroup
-	var bad atomic.Int64
-	for g := range goroutines {
-		wg.Go(func() {
-			for n := range each {
-				id := ids[(g+n)%len(ids)]
-				_, err := s.Commit(t.Context(), ops(claim(id, at(0))))
-				switch {
-				case err == nil:
-					mu.Lock()
-					taken[id]++
-					mu.Unlock()
-				case !errors.Is(err, kernel.ErrConflict):
-					bad.Add(1)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if n := bad.Load(); n > 0 {
-		t.Errorf("%d claims ended in other errors than a conflict", n)
-	}
-	return taken
-}
-
-// MintContended puts a lease with that many uses in the store.
-func MintContended(t testing.TB, s kernel.Store, id string, uses int64) {
-	t.Helper()
-	if _, err := s.Commit(t.Context(), ops(mint(lease(id, uses)))); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// MintContendedChild is MintContended for a child of a lease at the top.
-func MintContendedChild(t testing.TB, s kernel.Store, id, parent string, uses int64) {
-	t.Helper()
-	if _, err := s.Commit(t.Context(), ops(mint(child(id, parent, 1, uses)))); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Claim takes one use of a lease of MintContended.
-func Claim(id string) leases.Op { return claim(id, at(0)) }

@@ -1,0 +1,737 @@
+package keep_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/harness/keep"
+	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+const hooks = `hooks:
+  - name: guard
+    module: builtin:command-block
+    priority: 100
+    capabilities: [block, request_approval, shell_parse, pattern_match]
+  - name: stages
+    module: builtin:classify-message
+    capabilities: [annotate]
+`
+
+// operator is a state directory with a policy, and the key that opens what is kept.
+type operator struct {
+	t          *testing.T
+	state, dir string
+	ids        recording.Identities
+	to         string
+}
+
+func newOperator(t *testing.T) *operator {
+	t.Helper()
+	file, to, err := recording.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := recording.ParseIdentities([]byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	return &operator{t: t, state: filepath.Join(root, "state"), dir: filepath.Join(root, "kept"), ids: ids, to: to}
+}
+
+// configure writes belay.yaml; more is added to recordings:, and no line at all keeps nothing.
+func (o *operator) configure(more ...string) {
+	o.t.Helper()
+	src := "version: belay/v1\n" + hooks
+	if len(more) > 0 {
+		src += "recordings:\n  dir: " + o.dir + "\n"
+		for _, m := range more {
+			src += "  " + strings.ReplaceAll(m, "TO", o.to) + "\n"
+		}
+	}
+	if err := os.MkdirAll(o.state, 0o700); err != nil {
+		o.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(o.state, "belay.yaml"), []byte(src), 0o600); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+func (o *operator) open() *belay.Belay {
+	o.t.Helper()
+	b, err := belay.Open(context.Background(), o.state, belay.Options{Keeper: keep.Open})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.t.Cleanup(func() { _ = b.Close() })
+	return b
+}
+
+func invocation(command string) phases.Invocation {
+	return phases.Invocation{Phase: phases.PreTool, Runtime: "custom", Session: "s", Run: "r", CWD: "/home/dev/project",
+		Action: fmt.Appendf(nil, `{"tool":"exec","args":{"command":%q}}`, command)}
+}
+
+func (o *operator) decide(b *belay.Belay, commands ...string) []phases.Verdict {
+	o.t.Helper()
+	var out []phases.Verdict
+	for _, c := range commands {
+		v, err := b.Invoke(context.Background(), invocation(c))
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func (o *operator) close(b *belay.Belay) {
+	o.t.Helper()
+	if err := b.Close(); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+func (o *operator) files() []string {
+	o.t.Helper()
+	list, err := keep.Files(o.dir)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return list
+}
+
+// read reads a file as far as it goes.
+func (o *operator) read(path string) (runs []*recording.Run, chains []*recording.Chain, end error) {
+	o.t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer f.Close()
+	in, how := recording.Look(f)
+	if how != recording.Plain {
+		if in, err = recording.Unseal(in, path, o.ids); err != nil {
+			return nil, nil, err
+		}
+	}
+	rd, err := recording.NewReader(in, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	for {
+		run, chain, err := rd.Next()
+		if errors.Is(err, io.EOF) {
+			return runs, chains, nil
+		}
+		if err != nil {
+			return runs, chains, err
+		}
+		runs, chains = append(runs, run), append(chains, chain)
+	}
+}
+
+// notices are the sentences on record.
+func (o *operator) notices(b *belay.Belay) []string {
+	o.t.Helper()
+	list, err := b.Events(context.Background(), kernel.EventQuery{Type: phases.EventNotice, Limit: 1000})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	var out []string
+	for _, e := range list {
+		out = append(out, e.Reason)
+	}
+	return out
+}
+
+func (o *operator) said(b *belay.Belay, text string) int {
+	o.t.Helper()
+	n := 0
+	for _, s := range o.notices(b) {
+		if strings.Contains(s, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// What is kept is whole, sealed, for its owner only, and replays call by call.
+func TestKeptIsWholeAndReplays(t *testing.T) {
+	o := newOperator(t)
+	o.configure("recipients: [TO]")
+	b := o.open()
+	o.decide(b, "ls -la", "rm -rf /", "echo secret-of-the-operator")
+	st := b.Sinks(context.Background())
+	last := st[len(st)-1]
+	o.close(b)
+	if last.Kind != belay.SinkRecordings || !last.OK || last.Durable || last.Path != o.dir {
+		t.Errorf("got %+v", last)
+	}
+	files := o.files()
+	if len(files) != 1 || !strings.HasSuffix(files[0], ".rec.age") {
+		t.Fatalf("got %v", files)
+	}
+	raw, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(raw, []byte("secret-of")) {
+		t.Error("it is not sealed")
+	}
+	for path, mode := range map[string]os.FileMode{files[0]: 0o600, o.dir: 0o700} {
+		if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v", path, fi.Mode(), err)
+		}
+	}
+	o.replay(files[0], 3)
+	runs, _, _ := o.read(files[0])
+	if !bytes.Contains(runs[2].Invocation, []byte("secret-of-the-operator")) {
+		t.Error("it is no original")
+	}
+}
+
+// replay runs a recording again: nothing differs.
+func (o *operator) replay(path string, want int) {
+	o.t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer f.Close()
+	in, _ := recording.Look(f)
+	in, err = recording.Unseal(in, path, o.ids)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.replayFrom(in, want)
+}
+
+func (o *operator) replayFrom(in io.Reader, want int) {
+	o.t.Helper()
+	rd, err := recording.NewReader(in, "kept")
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	bench, err := belay.OpenBench(belay.BenchOptions{})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer bench.Close()
+	n := 0
+	err = replay.All(context.Background(), replay.Options{Bench: bench}, rd, func(r *replay.Result) error {
+		n++
+		if !r.Same() {
+			o.t.Errorf("%s differs: %+v", r.Invocation.Action, r.Differences)
+		}
+		return nil
+	})
+	if err != nil || n != want {
+		o.t.Errorf("%d of %d invocations, %v", n, want, err)
+	}
+}
+
+// Nothing is kept unless the configuration says so, and that it does is on record
+// once, however many processes come and go.
+func TestBeginningAndEndAreEvents(t *testing.T) {
+	o := newOperator(t)
+	o.configure()
+	b := o.open()
+	o.decide(b, "ls")
+	if n := o.said(b, "keeping of full inputs"); n != 0 {
+		t.Errorf("%d notices without a policy", n)
+	}
+	o.close(b)
+	if len(o.files()) != 0 {
+		t.Error("something was kept by default")
+	}
+	o.configure("recipients: [TO]")
+	for range 3 {
+		b = o.open()
+		o.decide(b, "ls")
+		if n := o.said(b, "keeping of full inputs began: in "+o.dir+", sealed for "+o.to); n != 1 {
+			t.Errorf("%d notices of the beginning: %q", n, o.notices(b))
+		}
+		o.close(b)
+	}
+	if n := len(o.files()); n != 3 {
+		t.Errorf("%d files of 3 processes", n)
+	}
+	o.configure("recipients: [TO]", "phases: [pre_tool]")
+	b = o.open()
+	if n := o.said(b, "keeping of full inputs changed: in "+o.dir); n != 1 {
+		t.Errorf("%q", o.notices(b))
+	}
+	o.configure()
+	if err := b.Reload(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if n := o.said(b, "keeping of full inputs ended; it was: in "+o.dir); n != 1 {
+		t.Errorf("%q", o.notices(b))
+	}
+	o.decide(b, "ls")
+	o.close(b)
+	if n := len(o.files()); n != 3 {
+		t.Errorf("%d files: something was kept after the end", n)
+	}
+	// Every notice was made under a revision, like everything else.
+	log := o.open()
+	list, err := log.Events(context.Background(), kernel.EventQuery{Type: phases.EventNotice, Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		if e.PolicyRevision == "" {
+			t.Errorf("%s: no revision", e.Reason)
+		}
+	}
+}
+
+// A policy that cannot be followed does not open, with its line.
+func TestPoliciesThatAreRefused(t *testing.T) {
+	o := newOperator(t)
+	link := filepath.Join(filepath.Dir(o.state), "link")
+	if err := os.Symlink(o.state, link); err != nil {
+		t.Fatal(err)
+	}
+	bad := o.to[:len(o.to)-1] + "q"
+	if bad == o.to {
+		bad = o.to[:len(o.to)-1] + "p"
+	}
+	dir := o.dir
+	for name, c := range map[string]struct{ dir, line, want string }{
+		"a checksum":                {dir, "recipients: [" + bad + "]", "belay.yaml:12: /recordings/recipients/0: "},
+		"the state directory":       {o.state, "recipients: [TO]", "belay.yaml:11: /recordings/dir: is in the state directory"},
+		"below it":                  {o.state + "/rec", "recipients: [TO]", "belay.yaml:11: /recordings/dir: is in the state directory"},
+		"by a link":                 {link + "/rec", "recipients: [TO]", "belay.yaml:11: /recordings/dir: is in the state directory"},
+		"by .. behind a link":       {link + "/x/../rec", "recipients: [TO]", "belay.yaml:11: /recordings/dir: "},
+		"nobody can open it":        {dir, "keep: 1d", "belay.yaml:10: /recordings/recipients: is missing"},
+		"a program without keepers": {dir, "recipients: [TO]", "belay.yaml:10: /recordings: this program cannot keep full inputs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.dir = c.dir
+			o.configure(c.line)
+			opts := belay.Options{Keeper: keep.Open}
+			if name == "a program without keepers" {
+				opts.Keeper = nil
+			}
+			b, err := belay.Open(context.Background(), o.state, opts)
+			if b != nil {
+				b.Close()
+			}
+			if !errors.Is(err, belay.ErrConfig) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			// It is no reason not to look at the records.
+			if b, err = belay.Open(context.Background(), o.state, belay.Options{NoHooks: true, Keeper: opts.Keeper}); err != nil {
+				t.Fatal(err)
+			}
+			b.Close()
+		})
+	}
+	// What leaves no record leaves no recording.
+	o.dir = dir
+	o.configure("recipients: [TO]")
+	b, err := belay.Open(context.Background(), o.state, belay.Options{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.decide(b, "ls")
+	o.close(b)
+	if len(o.files()) != 0 {
+		t.Error("a belay in memory has kept something")
+	}
+}
+
+// A reload that cannot follow the policy changes nothing; one that can turns the file.
+func TestReload(t *testing.T) {
+	o := newOperator(t)
+	o.configure("recipients: [TO]")
+	b := o.open()
+	o.decide(b, "one")
+	dir := o.dir
+	o.dir = o.state + "/in"
+	o.configure("recipients: [TO]")
+	if err := b.Reload(context.Background()); !errors.Is(err, belay.ErrConfig) {
+		t.Errorf("got %v", err)
+	}
+	o.dir = dir
+	o.decide(b, "two")
+	o.configure("recipients: [TO]")
+	if err := b.Reload(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the file to be ended", func() bool { return len(whole(o.files())) == 1 })
+	o.decide(b, "three")
+	o.configure("unsafe_plaintext: true")
+	if err := b.Reload(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	o.decide(b, "four")
+	o.close(b)
+	var runs []int
+	for _, f := range o.files() {
+		r, _, err := o.read(f)
+		if err != nil {
+			t.Error(err)
+		}
+		runs = append(runs, len(r))
+		if len(runs) == 3 != strings.HasSuffix(f, ".rec") {
+			t.Errorf("%s", f)
+		}
+	}
+	if fmt.Sprint(runs) != "[2 1 1]" {
+		t.Errorf("got %v", runs)
+	}
+}
+
+func whole(files []string) []string {
+	var out []string
+	for _, f := range files {
+		if !keep.Unfinished(f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func wait(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited for %s", what)
+		}
+	}
+}
+
+// Only what the policy names is kept.
+func TestFilter(t *testing.T) {
+	o := newOperator(t)
+	o.configure("recipients: [TO]", "phases: [pre_tool, pre_plan]", "tools: ^exec$")
+	b := o.open()
+	for _, inv := range []phases.Invocation{
+		invocation("ls"),
+		{Phase: phases.PreTool, Action: []byte(`{"tool":"write","args":{"path":"/x","content":"y"}}`)},
+		{Phase: phases.PrePlan, Session: "s", Run: "r", Action: []byte(`{"kind":"message","text":"why?"}`)},
+		{Phase: phases.PostTool, Action: []byte(`{"tool":"exec","args":{},"result":"x"}`)},
+	} {
+		if _, err := b.Invoke(context.Background(), inv); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.close(b)
+	runs, _, err := o.read(o.files()[0])
+	if err != nil || len(runs) != 2 || !bytes.Contains(runs[0].Invocation, []byte(`"ls"`)) || !bytes.Contains(runs[1].Invocation, []byte("why?")) {
+		t.Errorf("%d runs, %v", len(runs), err)
+	}
+}
+
+// Files are ended by age and size, each a recording of its own; the oldest go when
+// there is too much, and that is on record.
+func TestRotationAndRetention(t *testing.T) {
+	o := newOperator(t)
+	o.configure("unsafe_plaintext: true", "rotate_mib: 1", "max_mib: 3", "rotate: 1h")
+	b := o.open()
+	big := strings.Repeat("x", 300<<10)
+	for i := range 24 { // about 7 MiB and more
+		o.decide(b, fmt.Sprintf("echo %d %s", i, big))
+	}
+	o.close(b)
+	files := o.files()
+	var total int64
+	runs := 0
+	for _, f := range files {
+		fi, err := os.Stat(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += fi.Size()
+		r, _, err := o.read(f)
+		if err != nil {
+			t.Errorf("%s is no whole recording: %v", f, err)
+		}
+		runs += len(r)
+	}
+	if len(files) < 2 || total > 3<<20 || runs == 0 || runs >= 24 {
+		t.Errorf("%d files, %d bytes, %d runs", len(files), total, runs)
+	}
+	b = o.open()
+	if o.said(b, "to stay below 3 MiB") == 0 {
+		t.Errorf("%q", o.notices(b))
+	}
+	o.close(b)
+
+	// By age: what is older than keep goes with the next file.
+	old := filepath.Join(o.dir, "kept-20200101T000000.000Z-0123456789abcdef.rec")
+	mine := filepath.Join(o.dir, "kept-by-hand.rec")
+	for _, f := range []string{old, mine} {
+		if err := os.WriteFile(f, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b = o.open()
+	o.decide(b, "ls")
+	o.close(b)
+	if _, err := os.Stat(old); err == nil {
+		t.Error("what is too old is still there")
+	}
+	if _, err := os.Stat(mine); err != nil {
+		t.Error("a file that no keeper made was removed")
+	}
+	b = o.open()
+	if o.said(b, "1 older than 720h0m0s") != 1 {
+		t.Errorf("%q", o.notices(b))
+	}
+	o.close(b)
+
+	// By time.
+	o.configure("recipients: [TO]", "rotate: 1s")
+	b = o.open()
+	o.decide(b, "ls")
+	n := len(whole(o.files()))
+	wait(t, "a file of one second", func() bool { return len(whole(o.files())) > n })
+}
+
+// What a crash leaves is recognised, said, and readable up to where it was written.
+func TestCrash(t *testing.T) {
+	o := newOperator(t)
+	o.configure("recipients: [TO]")
+	b := o.open()
+	for i := range 8 {
+		o.decide(b, fmt.Sprintf("echo %d %s", i, strings.Repeat("y", 40<<10)))
+	}
+	var part []string
+	wait(t, "pieces on the disk", func() bool {
+		part = o.files()
+		if len(part) != 1 {
+			return false
+		}
+		fi, err := os.Stat(part[0])
+		return err == nil && fi.Size() > 256<<10
+	})
+	// What the disk has now is what a kill would leave: the same under the name of
+	// another process, which holds no lock.
+	at := time.Now().UTC().Add(-time.Hour).Format("20060102T150405")
+	left := filepath.Join(o.dir, "kept-"+at+".000Z-0123456789abcdef.rec.age.part")
+	raw, err := os.ReadFile(part[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(left, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	empty := filepath.Join(o.dir, "kept-"+at+".001Z-0123456789abcdef.rec.age.part")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := o.open() // another process, while the first one lives
+	o.decide(other, "ls")
+	wait(t, "the leftover to be said", func() bool {
+		return o.said(other, "a process ended while it wrote kept-"+at+".000Z-0123456789abcdef.rec.age.cut; ") == 1
+	})
+	var cut string
+	for _, f := range o.files() {
+		if strings.HasSuffix(f, ".cut") {
+			cut = f
+		}
+	}
+	if _, err := os.Stat(part[0]); err != nil {
+		t.Error("a file that is being written was taken for a leftover")
+	}
+	if _, err := os.Stat(empty); err == nil {
+		t.Error("a leftover with nothing in it stays")
+	}
+	runs, _, err := o.read(cut)
+	if len(runs) == 0 || len(runs) >= 8 || !errors.Is(err, recording.ErrTruncated) {
+		t.Errorf("%d runs, %v", len(runs), err)
+	}
+	if !bytes.Contains(runs[0].Invocation, []byte("echo 0")) {
+		t.Error("it is not what was written")
+	}
+	o.close(other)
+	o.close(b)
+	if n := len(whole(o.files())); n != 2 {
+		t.Errorf("%d whole files of 2 processes: %v", n, o.files())
+	}
+}
+
+// While nothing can be kept actions go on, and that is counted, said and shown; with
+// block nothing goes on.
+func TestNothingCanBeKept(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Log("as root the directory is made unusable by its mode, which is looked at")
+	}
+	for _, block := range []bool{false, true} {
+		t.Run(fmt.Sprint("block ", block), func(t *testing.T) {
+			o := newOperator(t)
+			lines := []string{"recipients: [TO]"}
+			if block {
+				lines = append(lines, "on_error: block")
+			}
+			o.configure(lines...)
+			if err := os.MkdirAll(o.dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			b := o.open()
+			for range 3 {
+				v, err := b.Invoke(context.Background(), invocation("ls"))
+				if block != (v.Decision == phases.Block && v.Kind == phases.KindStore && err != nil) {
+					t.Errorf("got %s (%s): %s, %v", v.Decision, v.Kind, v.Reason, err)
+				}
+			}
+			if !block {
+				wait(t, "the losses", func() bool { return recordings(b).Lost == 3 })
+			}
+			st, err := b.Status(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := belay.HealthDegraded
+			if block {
+				want = belay.HealthFailing
+			}
+			if st.Health != want {
+				t.Errorf("health is %s: %v %v", st.Health, st.Problems, st.Warnings)
+			}
+			if s := recordings(b); s.OK || s.Trouble != belay.NoAccess || s.Since.IsZero() {
+				t.Errorf("got %+v", s)
+			}
+			if n := o.said(b, "full inputs cannot be kept in "+o.dir+" (no_access)"); n != 1 {
+				t.Errorf("%d notices: %q", n, o.notices(b))
+			}
+			if err := os.Chmod(o.dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			wait(t, "it to go on", func() bool {
+				v, _ := b.Invoke(context.Background(), invocation("again"))
+				return v.Decision == phases.Allow && (block || recordings(b).Kept > 0)
+			})
+			if n := o.said(b, "full inputs are kept again in "+o.dir); n != 1 {
+				t.Errorf("%q", o.notices(b))
+			}
+			o.close(b)
+			if n := len(whole(o.files())); n != 1 {
+				t.Errorf("%d files", n)
+			}
+		})
+	}
+}
+
+func recordings(b *belay.Belay) belay.SinkStatus {
+	for _, s := range b.Sinks(context.Background()) {
+		if s.Kind == belay.SinkRecordings {
+			return s
+		}
+	}
+	return belay.SinkStatus{}
+}
+
+// Many at once: every one of them is kept or counted.
+func TestManyAtOnce(t *testing.T) {
+	o := newOperator(t)
+	o.configure("recipients: [TO]", "rotate: 1s")
+	b := o.open()
+	const each, all = 60, 8
+	var group sync.WaitGroup
+	for w := range all {
+		group.Go(func() {
+			for i := range each {
+				if _, err := b.Invoke(context.Background(), invocation(fmt.Sprintf("echo %d %d", w, i))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	o.close(b)
+	runs := 0
+	for _, f := range o.files() {
+		r, _, err := o.read(f)
+		if err != nil {
+			t.Error(err)
+		}
+		runs += len(r)
+	}
+	lost := 0
+	b = o.open()
+	for _, n := range o.notices(b) {
+		var x int
+		if _, err := fmt.Sscanf(n, "full inputs: %d invocations were not kept", &x); err == nil {
+			lost += x
+		}
+	}
+	if runs+lost != each*all || runs == 0 {
+		t.Errorf("%d kept and %d lost of %d: %q", runs, lost, each*all, o.notices(b))
+	}
+}
+
+// A disk that fails in the middle of a file: what had been written can be read, the
+// rest is counted, and the next file is whole.
+func TestDiskFailsInTheMiddle(t *testing.T) {
+	o := newOperator(t)
+	o.configure("recipients: [TO]", "on_error: block") // written at once
+	var k belay.Keeper
+	b, err := belay.Open(context.Background(), o.state, belay.Options{Keeper: func(p belay.KeepPolicy) (out belay.Keeper, err error) {
+		k, err = keep.Open(p)
+		return k, err
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for i := range 4 {
+		o.decide(b, fmt.Sprintf("echo %d %s", i, strings.Repeat("z", 40<<10)))
+	}
+	if !keep.Break(k) {
+		t.Fatal("nothing is being written")
+	}
+	// The one that finds out was decided before anybody could know; the next is blocked.
+	for range 2 {
+		if v, _ := b.Invoke(context.Background(), invocation("echo "+strings.Repeat("z", 70<<10))); v.Decision == phases.Block {
+			break
+		}
+	}
+	if v, err := b.Invoke(context.Background(), invocation("ls")); v.Decision != phases.Block || v.Kind != phases.KindStore || err == nil {
+		t.Errorf("got %s (%s), %v", v.Decision, v.Kind, err)
+	}
+	if s := recordings(b); s.OK || s.Lost == 0 || !s.Durable {
+		t.Errorf("got %+v", s)
+	}
+	if o.said(b, "a recording was cut off: kept-") != 1 || o.said(b, "actions are blocked until it can") != 1 {
+		t.Errorf("%q", o.notices(b))
+	}
+	wait(t, "it to go on", func() bool {
+		v, _ := b.Invoke(context.Background(), invocation("ls"))
+		return v.Decision == phases.Allow
+	})
+	o.close(b)
+	cut := 0
+	for _, f := range o.files() {
+		runs, _, err := o.read(f)
+		if strings.HasSuffix(f, ".cut") {
+			cut++
+			if len(runs) == 0 || !errors.Is(err, recording.ErrTruncated) {
+				t.Errorf("%s: %d runs, %v", f, len(runs), err)
+			}
+		} else if err != nil || len(runs) == 0 {
+			t.Errorf("%s: %d runs, %v", f, len(runs), err)
+		}
+	}
+	if cut != 1 {
+		t.Errorf("got %v", o.files())
+	}
+}

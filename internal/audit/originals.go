@@ -1,0 +1,37 @@
+package audit
+
+import (
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// The digests in events are of these documents. Whoever has originals and the keys
+// can make them again, and so find out whether the two belong together.
+
+// InputDocument is what the input digest of a verdict's event is of.
+func InputDocument(inv *Invocation) ([]byte, error) { return encoded(inputOf(inv)) }
+
+// OutputDocument is what the output digest of a verdict's event is of. wrote is the
+// metadata that the chain wrote, as it was covered.
+func OutputDocument(v *phases.Verdict, wrote phases.Metadata) ([]byte, error) {
+	return encoded(outputOf(v, wrote))
+}
+
+// EffectsDocument is what the output digest of a turn's event is of; there is none
+// when the turn asked for nothing.
+func EffectsDocument(list []phases.Effect) ([]byte, error) { return encoded(effects{list}) }
+
+func inputOf(inv *Invocation) input {
+	return input{Action: inv.Action, CWD: inv.CWD, Scopes: inv.Scopes, Metadata: inv.Metadata, Carried: inv.Carried, Time: inv.Time}
+}
+
+func outputOf(v *phases.Verdict, wrote phases.Metadata) output {
+	out := output{Scopes: v.Scopes, Metadata: wrote, Contexts: v.Contexts, Reply: v.Reply, Retry: v.Retry, Artifacts: v.Artifacts, Grant: v.Grant}
+	if len(v.Changed) > 0 {
+		out.Action = v.Action
+	}
+	return out
+}
+
+func encoded(v any) ([]byte, error) { return json.Marshal(v, json.Deterministic(true)) }

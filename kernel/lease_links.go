@@ -1,0 +1,32 @@
+package kernel
+
+import (
+	"context"
+
+	"github.com/belay-hooks/belay/hostcalls"
+)
+
+// maxFollowed bounds the elements that are looked at for one path.
+const maxFollowed = 4096
+
+// follower resolves symbolic links for what leases cover, or is nil where the
+// kernel sees no files. It answers false for what cannot be told. Between this look
+// and the use of a file, somebody can still put a link in its place.
+func (k *Kernel) follower(ctx context.Context) func(string) (string, bool) {
+	if k.o.Files == nil {
+		return nil
+	}
+	walk := &hostcalls.LinkWalk{
+		Read:        func(ctx context.Context, p string) hostcalls.FileRead { return hostcalls.ReadLink(ctx, k.o.Files, p) },
+		MaxElements: maxFollowed,
+	}
+	return func(p string) (string, bool) {
+		w := walk.Follow(ctx, p)
+		switch {
+		case w.State == hostcalls.WalkResolved, w.State == hostcalls.WalkAbsent && !w.Climbs():
+			// Where nothing is, nothing below it leads elsewhere.
+			return w.Whole(), true
+		}
+		return "", false
+	}
+}

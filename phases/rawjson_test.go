@@ -1,0 +1,35 @@
+package phases
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Strings end where a reader of single bytes finds their end, also in text that is
+// no JSON, and never out of range.
+func TestSkipString(t *testing.T) {
+	plain := func(b []byte, i int) (int, bool) {
+		if i >= len(b) || b[i] != '"' {
+			return i, false
+		}
+		for i++; i < len(b); i++ {
+			switch b[i] {
+			case '\\':
+				i++
+			case '"':
+				return i + 1, true
+			}
+		}
+		return len(b), false
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		b := []byte(rapid.StringOfN(rapid.SampledFrom([]rune{'"', '"', '\\', '\\', 'a', 'é', '{'}), 0, 40, -1).Draw(t, "text"))
+		for i := range len(b) + 1 {
+			want, wantOK := plain(b, i)
+			if got, ok := skipString(b, i); got != want || ok != wantOK {
+				t.Fatalf("%q from %d: %d %v, want %d %v", b, i, got, ok, want, wantOK)
+			}
+		}
+	})
+}
