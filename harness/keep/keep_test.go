@@ -56,7 +56,7 @@ func newOperator(t *testing.T) *operator {
 // configure writes belay.yaml; more is added to recordings:, and no line at all keeps nothing.
 func (o *operator) configure(more ...string) {
 	o.t.Helper()
-	src := "version: belay/v1\n" + hooks
+	src := "version: belay/v1\n" + hooks + thinking
 	if len(more) > 0 {
 		src += "recordings:\n  dir: " + o.dir + "\n"
 		for _, m := range more {
@@ -314,13 +314,13 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	}
 	dir := o.dir
 	for name, c := range map[string]struct{ dir, line, want string }{
-		"a checksum":                {dir, "recipients: [" + bad + "]", "belay.yaml:12: /recordings/recipients/0: "},
-		"the state directory":       {o.state, "recipients: [TO]", "belay.yaml:11: /recordings/dir: is in the state directory"},
-		"below it":                  {o.state + "/rec", "recipients: [TO]", "belay.yaml:11: /recordings/dir: is in the state directory"},
-		"by a link":                 {link + "/rec", "recipients: [TO]", "belay.yaml:11: /recordings/dir: is in the state directory"},
-		"by .. behind a link":       {link + "/x/../rec", "recipients: [TO]", "belay.yaml:11: /recordings/dir: "},
-		"nobody can open it":        {dir, "keep: 1d", "belay.yaml:10: /recordings/recipients: is missing"},
-		"a program without keepers": {dir, "recipients: [TO]", "belay.yaml:10: /recordings: this program cannot keep full inputs"},
+		"a checksum":                {dir, "recipients: [" + bad + "]", "belay.yaml:18: /recordings/recipients/0: "},
+		"the state directory":       {o.state, "recipients: [TO]", "belay.yaml:17: /recordings/dir: is in the state directory"},
+		"below it":                  {o.state + "/rec", "recipients: [TO]", "belay.yaml:17: /recordings/dir: is in the state directory"},
+		"by a link":                 {link + "/rec", "recipients: [TO]", "belay.yaml:17: /recordings/dir: is in the state directory"},
+		"by .. behind a link":       {link + "/x/../rec", "recipients: [TO]", "belay.yaml:17: /recordings/dir: "},
+		"nobody can open it":        {dir, "keep: 1d", "belay.yaml:16: /recordings/recipients: is missing"},
+		"a program without keepers": {dir, "recipients: [TO]", "belay.yaml:16: /recordings: this program cannot keep full inputs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.dir = c.dir

@@ -45,6 +45,15 @@ func (o *eventFilter) narrow(f *pflag.FlagSet, when string) {
 	f.StringVar(&o.runtime, "runtime", "", when+": of this agent runtime")
 }
 
+// pick adds the flags that pick invocations; when says what they go with.
+func (o *eventFilter) pick(f *pflag.FlagSet, when string) {
+	f.StringVar(&o.phase, "phase", "", when+": of this phase, such as pre_tool")
+	f.StringVar(&o.decision, "decision", "", when+": that came to this decision: allow, ask or block")
+	f.StringVar(&o.tool, "tool", "", when+": about this tool, by its normalised name, such as exec")
+	f.StringVar(&o.agent, "agent", "", when+": of this agent")
+	f.StringVar(&o.invocation, "invocation", "", when+": of the invocation with this id")
+}
+
 // joined lists what a flag may say.
 func joined[T ~string](list []T) string {
 	out := make([]string, len(list))

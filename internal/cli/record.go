@@ -30,11 +30,19 @@ type recordOptions struct {
 	duration time.Duration
 	count    int
 	filter   eventFilter
-	seal     sealFlags
+
+	recordings string   // --recordings, of kept originals
+	identities []string // --identity, that open them
+	seal       sealFlags
 }
 
 // What `belay record --from` reads.
-const fromEvents = "events"
+const (
+	fromEvents = "events"
+	fromKept   = "kept"
+)
+
+const recordFormats = "It is one of jsonl, claude-hooks, claude-transcript, events, kept."
 
 func (a *App) recordCmd() *cobra.Command {
 	var o recordOptions
@@ -53,13 +61,17 @@ or --count is reached, or until it is interrupted. With --from it reads:
   claude-hooks       payloads that Claude Code gave its hooks, one a line
   claude-transcript  a transcript of Claude Code
   events             what is on record; the recording is redacted and holds verdicts only
+  kept               what is on record, with the originals that recordings: in belay.yaml
+                     keeps (or those in --recordings DIR); it replays exactly. Each
+                     original has to be proven by the keyed digests of its event
 
 The first three are asked of the hooks in belay.yaml as it stands, with a store of
 their own in memory: nothing is recorded in the state directory, no tool is run.`,
 		Example: `  belay record keygen ~/belay-recordings.key
   belay record --out ~/recordings --recipient age1… --for 10m
   belay record --out ~/recordings --recipient age1… --from claude-transcript session.jsonl
-  belay record --out ~/recordings --recipient age1… --from events --since 7d`,
+  belay record --out ~/recordings --recipient age1… --from events --since 7d
+  belay record --out ~/recordings --recipient age1… --from kept --identity KEY --session s-1`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := ""
@@ -71,32 +83,41 @@ their own in memory: nothing is recorded in the state directory, no tool is run.
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "directory for the recording; not the state directory")
-	f.StringVar(&o.from, "from", "", "what to read: jsonl, claude-hooks, claude-transcript or events")
+	f.StringVar(&o.from, "from", "", "what to read: jsonl, claude-hooks, claude-transcript, events or kept")
 	f.StringArrayVar(&o.hooks, "hook", nil, "with --from: add an unsigned hook: FILE.wasm[,priority=N][,config=FILE]")
 	f.DurationVar(&o.duration, "for", 10*time.Minute, "of a daemon: how long")
 	f.IntVar(&o.count, "count", 10_000, "of a daemon: how many invocations at most")
 	o.seal.flags(f)
-	o.filter.narrow(f, "with --from events")
+	o.filter.narrow(f, "with --from events or kept")
+	o.filter.pick(f, "with --from events or kept")
+	f.StringVar(&o.recordings, "recordings", "", "with --from kept: the directory of kept originals (default: that of belay.yaml)")
+	f.StringArrayVar(&o.identities, "identity", nil, "with --from kept: open sealed recordings with the age keys of this file")
 	cmd.AddCommand(a.recordKeygenCmd())
 	return cmd
 }
 
 func (a *App) record(ctx context.Context, o recordOptions, file string) error {
 	if o.from == "" && (file != "" || len(o.hooks) > 0) {
-		return usageError("--from says what "+safe(file)+" is", "It is one of jsonl, claude-hooks, claude-transcript, events.")
+		return usageError("--from says what "+safe(file)+" is", recordFormats)
+	}
+	if o.from != fromKept && (o.recordings != "" || len(o.identities) > 0) {
+		return usageError("--recordings and --identity belong to --from kept", "")
 	}
 	switch o.from {
 	case "":
 		return a.recordDaemon(ctx, o)
-	case fromEvents:
-		if file != "" {
-			return usageError("--from events reads the record, not a file", "")
+	case fromEvents, fromKept:
+		if file != "" || len(o.hooks) > 0 {
+			return usageError("--from "+o.from+" reads the record: no file, and no hook is asked", "")
+		}
+		if o.from == fromKept {
+			return a.recordKept(ctx, o)
 		}
 		return a.recordEvents(ctx, o)
 	case recording.SourceLines, recording.SourceHooks, recording.SourceTranscript:
 		return a.recordFrom(ctx, o, file)
 	}
-	return usageError(fmt.Sprintf("--from: %q is not known", safe(o.from)), "It is one of jsonl, claude-hooks, claude-transcript, events.")
+	return usageError(fmt.Sprintf("--from: %q is not known", safe(o.from)), recordFormats)
 }
 
 // recordFrom asks the hooks about what a file holds.

@@ -16,7 +16,7 @@ import (
 // process only, which seals them before they reach a disk.
 func (a *App) recordDaemon(ctx context.Context, o recordOptions) error {
 	if o.filter != (eventFilter{}) {
-		return usageError("--since, --until, --session and --runtime belong to --from events", "")
+		return usageError("--since, --session, --phase and the like pick events: they belong to --from events and --from kept", "")
 	}
 	c, err := a.daemon()
 	if err != nil {
