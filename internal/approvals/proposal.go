@@ -57,7 +57,7 @@ func DecodeProposal(src []byte) (Proposal, error) {
 	if err := json.Unmarshal(src, &p, json.RejectUnknownMembers(true)); err != nil {
 		var se *json.SemanticError
 		if errors.As(err, &se) {
-			return p, fmt.Errorf("not a proposal: %s is not what is wanted there", se.JSONPointer)
+			return p, fmt.Errorf("not a proposal: %s is not what is wanted there", phases.SafeLine(string(se.JSONPointer), 256))
 		}
 		return p, errors.New("not a proposal: not strict JSON")
 	}
