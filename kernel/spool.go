@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -83,19 +82,26 @@ func Spool(path string, r Refusal, now time.Time) error {
 	})
 }
 
-// append writes one line; the file is as bounded as the memory.
+// append writes one line; the file is as bounded as the memory. A line that was cut
+// short before it must not take it along.
 func (s *spool) append(e spoolEntry) error {
 	line, err := json.Marshal(&e)
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
 	fi, err := f.Stat()
 	if err == nil && fi.Size() > maxSpoolBytes {
 		err = errors.New("spool full")
+	}
+	if err == nil && fi.Size() > 0 {
+		last := []byte{'\n'}
+		if _, err = f.ReadAt(last, fi.Size()-1); err == nil && last[0] != '\n' {
+			line = append([]byte{'\n'}, line...)
+		}
 	}
 	if err == nil {
 		_, err = f.Write(append(line, '\n'))
@@ -142,14 +148,15 @@ func readSpool(path string) (entries []spoolEntry, dropped int) {
 	if err != nil {
 		return nil, 1
 	}
-	sc := bufio.NewScanner(bytes.NewReader(b))
-	for sc.Scan() {
+	for line := range bytes.Lines(b) {
 		var e spoolEntry
-		if json.Unmarshal(sc.Bytes(), &e) != nil {
+		switch line = bytes.TrimSpace(line); {
+		case len(line) == 0:
+		case json.Unmarshal(line, &e) != nil:
 			dropped++
-			continue
+		default:
+			entries = append(entries, e)
 		}
-		entries = append(entries, e)
 	}
 	return entries, dropped
 }
