@@ -9,5 +9,5 @@
 //
 // Nothing that the hook asks for reaches the world, and nothing in here looks at a
 // clock or draws a number that the seed does not give: the same module, seed and
-// number of runs have the same findings, byte for byte.
+// number of runs have the same findings, byte for byte, on any number of processors.
 package fuzz

@@ -93,6 +93,7 @@ type Result struct {
 	Inputs   int          `json:"inputs"`  // that were kept because they did something new
 	Refused  int          `json:"refused"` // that did not decode, and were blocked
 	Configs  int          `json:"configs"`
+	Stopped  bool         `json:"stopped,omitzero"` // somebody ended it early: another time it would have gone on
 	Counts   []Count      `json:"decisions"`
 	Findings []Finding    `json:"findings"` // the worst first
 	Phases   []PhaseStats `json:"phases"`

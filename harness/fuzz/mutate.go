@@ -27,6 +27,14 @@ func newMutator(rng *rand.Rand, module []byte) *mutator {
 	return m
 }
 
+// with returns the mutator with another source of choices. What it chooses from is
+// shared, and does not change.
+func (m *mutator) with(rng *rand.Rand) *mutator {
+	c := *m
+	c.rng = rng
+	return &c
+}
+
 // mutate changes an invocation's document in place.
 func (m *mutator) mutate(doc *node) {
 	for range 1 + m.rng.IntN(4) {

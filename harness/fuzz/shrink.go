@@ -11,9 +11,10 @@ const maxShrinks = 400
 
 // shrinker makes a reproduction small while it still holds.
 type shrinker struct {
-	s    *subject
-	left int
-	best *repro
+	s     *subject
+	left  int
+	small func() bool // it need not be smaller
+	best  *repro
 }
 
 // tries reports whether the reproduction holds, within what is left.
@@ -41,6 +42,12 @@ func (s *subject) reproduces(ctx context.Context, r *repro) (bool, error) {
 }
 
 func (k *shrinker) take(ctx context.Context, change func(*repro)) bool {
+	if k.small() {
+		k.left = 0
+	}
+	if k.left <= 0 {
+		return false
+	}
 	r := *k.best
 	change(&r)
 	if !k.tries(ctx, &r) {
@@ -51,8 +58,8 @@ func (k *shrinker) take(ctx context.Context, change func(*repro)) bool {
 }
 
 // shrink returns the smallest reproduction that it finds.
-func (s *subject) shrink(ctx context.Context, r *repro) *repro {
-	k := &shrinker{s: s, left: maxShrinks, best: r}
+func (s *subject) shrink(ctx context.Context, r *repro, small func() bool) *repro {
+	k := &shrinker{s: s, left: maxShrinks, small: small, best: r}
 	k.number(ctx, func(r *repro) *int { return &r.param })
 	// With a number that only just does, nothing could be left out of the input.
 	k.take(ctx, func(r *repro) { r.param += r.param/2 + 256 })

@@ -22,21 +22,25 @@ const endless = 365 * 24 * time.Hour
 // refusal that comes then rests on nothing that could.
 const kernelTries = 4
 
-// subject is the hook under test on one bench. It is used by one goroutine.
-type subject struct {
-	bench   *belay.Bench
+// target is the hook under test. It does not change once inputs are run.
+type target struct {
 	module  []byte
 	name    string
 	tier    phases.Tier
 	configs []jsontext.Value // nil in it: none
-	rigs    map[rigKey]*rig
-	runs    int
+}
+
+// subject is the target on one bench, with kernels of its own. It is used by one
+// goroutine.
+type subject struct {
+	*target
+	bench *belay.Bench
+	rigs  map[rigKey]*rig
 }
 
 type rigKey struct {
 	config int
 	memory int64
-	faulty bool // its store fails now and then, which a kernel remembers
 }
 
 // rig is a kernel with the hook in it.
@@ -57,12 +61,26 @@ func (s *subject) close() {
 }
 
 // rig returns the kernel for a plan. The error is the one with which the hook could
-// not be loaded.
-func (s *subject) rig(ctx context.Context, p *plan) (*rig, error) {
-	key := rigKey{p.config, p.memory, p.store != storeWorks}
-	if r := s.rigs[key]; r != nil {
-		return r, nil
+// not be loaded. A kernel remembers that its store has failed: such a plan has one of
+// its own, which done closes.
+func (s *subject) rig(ctx context.Context, p *plan) (r *rig, done func(), err error) {
+	if p.store != storeWorks {
+		if r, err = s.open(ctx, p); err != nil {
+			return nil, nil, err
+		}
+		return r, func() { _ = r.kernel.Close() }, nil // nothing is kept in it
 	}
+	key := rigKey{p.config, p.memory}
+	if r = s.rigs[key]; r == nil {
+		if r, err = s.open(ctx, p); err != nil {
+			return nil, nil, err
+		}
+		s.rigs[key] = r
+	}
+	return r, func() {}, nil
+}
+
+func (s *subject) open(ctx context.Context, p *plan) (*rig, error) {
 	r := &rig{store: &ledger{Store: memory.New()}}
 	r.store.rig = r
 	spec := kernel.BindingSpec{Name: s.name, Config: s.configs[p.config]}
@@ -90,7 +108,6 @@ func (s *subject) rig(ctx context.Context, p *plan) (*rig, error) {
 			return nil, fmt.Errorf("%s: %s", h.Name, h.Failure)
 		}
 	}
-	s.rigs[key] = r
 	return r, nil
 }
 
@@ -101,11 +118,11 @@ func (s *subject) exec(ctx context.Context, p *plan) (*result, error) { return s
 func (s *subject) record(ctx context.Context, p *plan) (*result, error) { return s.run(ctx, p, true) }
 
 func (s *subject) run(ctx context.Context, p *plan, record bool) (res *result, err error) {
-	r, err := s.rig(ctx, p)
+	r, done, err := s.rig(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	s.runs++
+	defer done()
 	res = &result{}
 	r.plan, r.res, r.record, r.taken = p, res, record, nil
 	r.store.begin()
@@ -144,11 +161,11 @@ func (s *subject) run(ctx context.Context, p *plan, record bool) (res *result, e
 
 // refuse takes an input that does not decode through the kernel's front door.
 func (s *subject) refuse(ctx context.Context, p *plan, raw []byte, cause error) (*result, error) {
-	r, err := s.rig(ctx, p)
+	r, done, err := s.rig(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	s.runs++
+	defer done()
 	res := &result{}
 	r.plan, r.res = p, res
 	r.store.begin()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
@@ -17,13 +18,16 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-const maxShown = 400 // bytes of an input in a finding
+const (
+	maxShown   = 400             // bytes of an input in a finding
+	shrinkTime = 2 * time.Second // beyond the time that was given, which is given once more
+)
 
 // result shrinks what was found, records it and replays the recordings.
 func (f *fuzzer) result(ctx context.Context) (*Result, error) {
 	out := &Result{
-		Hook: f.o.Name, Version: f.desc.Manifest.Version, Digest: f.desc.Digest, Seed: f.o.Seed, Runs: f.s.runs, Inputs: len(f.corpus), Refused: f.refused,
-		Configs: len(f.s.configs), Findings: []Finding{}, Counts: []Count{}, Phases: []PhaseStats{},
+		Hook: f.o.Name, Version: f.desc.Manifest.Version, Digest: f.desc.Digest, Seed: f.o.Seed, Runs: f.runs, Inputs: len(f.corpus), Refused: f.refused,
+		Configs: len(f.hook.configs), Stopped: ctx.Err() != nil, Findings: []Finding{}, Counts: []Count{}, Phases: []PhaseStats{},
 	}
 	for c, n := range f.counts {
 		c.Runs = n
@@ -42,10 +46,10 @@ func (f *fuzzer) result(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := f.finishAll(ctx); err != nil {
+		return nil, err
+	}
 	for _, n := range f.order {
-		if err := f.finish(ctx, n); err != nil {
-			return nil, err
-		}
 		// Recordings hold originals; what is shown and reported does not.
 		for _, s := range []*string{&n.Text, &n.How, &n.Input} {
 			*s, _ = red.Text(*s)
@@ -65,12 +69,23 @@ func (f *fuzzer) redactor() (*redact.Redactor, error) {
 	return redact.New(redact.Config{Key: h.Sum(nil)})
 }
 
-// finish makes one finding small and its recording.
-func (f *fuzzer) finish(ctx context.Context, n *Finding) error {
+// finishAll finishes the findings, several at once: none knows of another.
+func (f *fuzzer) finishAll(ctx context.Context) error {
+	small := func() bool { return ctx.Err() != nil || f.o.Time > 0 && time.Since(f.started) > 2*f.o.Time+shrinkTime }
+	inner := context.WithoutCancel(ctx)
+	var jobs []*job
+	for _, n := range f.order {
+		jobs = append(jobs, &job{other: func(h *hand) error { return f.finish(inner, h.compiled, n, small) }})
+	}
+	return f.pipe(list(jobs), func(int) bool { return false }, func() bool { return false })
+}
+
+// finish makes one finding small, until it need not be smaller, and its recording.
+func (f *fuzzer) finish(ctx context.Context, s *subject, n *Finding, small func() bool) error {
 	r := n.repro
 	if r.holds != nil {
-		if ok, err := f.s.reproduces(ctx, r); err == nil && ok {
-			r = f.s.shrink(ctx, r)
+		if ok, err := s.reproduces(ctx, r); err == nil && ok {
+			r = s.shrink(ctx, r, small)
 		}
 	}
 	last := r.base
@@ -95,7 +110,7 @@ func (f *fuzzer) finish(ctx context.Context, n *Finding) error {
 	if last != r.base {
 		plans = append(plans, last)
 	}
-	if n.Recording, err = f.recordingOf(ctx, plans); err != nil || n.Recording == nil {
+	if n.Recording, err = s.recordingOf(ctx, plans); err != nil || n.Recording == nil {
 		return err
 	}
 	sum := sha256.Sum256(n.Recording)
@@ -115,14 +130,14 @@ func sizeText(n int) string {
 }
 
 // recordingOf records the runs of plans; nil when there is nothing to record.
-func (f *fuzzer) recordingOf(ctx context.Context, plans []*plan) ([]byte, error) {
+func (s *subject) recordingOf(ctx context.Context, plans []*plan) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := recording.NewWriter(&b, recording.Header{Source: recording.SourceTest, CostTable: belay.CostTable})
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range plans {
-		res, err := f.s.record(ctx, p)
+		res, err := s.record(ctx, p)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,74 @@
+package fuzz
+
+import (
+	"errors"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Defaults and limits.
+const (
+	DefaultRuns = 20_000
+	maxCorpus   = 2048 // inputs that are kept
+	maxFindings = 64   // different ones
+	maxConfigs  = 8
+)
+
+// Classes of errors, for errors.Is.
+var (
+	ErrHook  = errors.New("the hook cannot be loaded")
+	ErrInput = errors.New("there is nothing to begin with")
+)
+
+// Options say what is fuzzed. Bench and Module are needed.
+type Options struct {
+	Bench  *belay.Bench
+	Module []byte
+	Name   string      // of the binding; "" means the manifest's, else "hook"
+	Tier   phases.Tier // as which it runs; "" means trusted, so that it has all that it asks for
+
+	Seed uint64
+	Runs int           // 0: until Time is over, else DefaultRuns
+	Time time.Duration // of the wall clock; 0: until Runs are made. How far one gets in a time differs from run to run.
+
+	// Inputs are invocations to begin with, in wire form, with a configuration each;
+	// those of phases that the hook does not serve are left out.
+	Inputs  []Input
+	Configs []jsontext.Value // more configurations; one that the manifest refuses is ErrHook
+
+	// Workers is how many runs are made at once; 0: as many as there are processors.
+	// What is found does not depend on it.
+	Workers int
+
+	// Interpreter loads the hook on the interpreter; nil: engines are not compared.
+	Interpreter *belay.Bench
+
+	// Progress is told now and then, on the caller's goroutine; nil: nobody is.
+	Progress func(Progress)
+}
+
+// Input is an invocation to begin with.
+type Input struct {
+	Invocation []byte
+	Config     jsontext.Value // nil: any
+}
+
+// InputOf writes an invocation that was built in Go.
+func InputOf(build func() (phases.Invocation, error), config jsontext.Value) (Input, error) {
+	inv, err := build()
+	if err != nil {
+		return Input{}, err
+	}
+	wire, err := phases.EncodeInvocation(inv)
+	return Input{Invocation: wire, Config: config}, err
+}
+
+// Progress is how far a fuzz run is.
+type Progress struct {
+	Runs, Inputs, Findings int
+	Elapsed                time.Duration
+}
