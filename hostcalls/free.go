@@ -7,7 +7,7 @@ func logCall(_ context.Context, s *Session, a *Args) (Result, error) {
 		return Result{Code: int64(Invalid)}, nil
 	}
 	text := string(a.In[0])
-	if a.Long[0] {
+	if a.Long[0] && len(s.logs) < s.limits.Logs { // a line that is dropped is counted there, once
 		s.dropped++
 	}
 	s.Log(int(a.I32), text)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/kernel"
@@ -17,28 +19,51 @@ type Own struct {
 
 // Run implements Host.
 func (o Own) Run(ctx context.Context, r Request) (Outcome, error) {
-	l, err := o.Bench.Load(ctx, belay.BenchHook{Name: "guest", Module: r.Module, Tier: phases.Sandboxed, Allowed: r.Granted})
+	l, err := o.Bench.Load(ctx, belay.BenchHook{Name: "guest", Module: r.Module, Tier: r.Tier, Allowed: r.Granted})
 	if err != nil {
 		if phases.FaultOf(err) == nil {
 			return Outcome{}, fmt.Errorf("load: %w", err)
 		}
 		return Outcome{Refused: err.Error()}, nil
 	}
+	if r.Chain {
+		return runChain(ctx, l, &r)
+	}
 	granted, err := hostcalls.ParseGrants(l.Capabilities)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("load: %w", err)
 	}
+	asked := &answerer{answers: r.Answers}
 	cfg := hostcalls.SessionConfig{
-		Phase: r.Phase, Pass: phases.PassMutate, Input: r.Input, Action: r.Action, Config: r.Config, Granted: granted,
-		Actor: phases.Actor{Hook: "guest", Tier: phases.Sandboxed, Mutator: r.Mutator}, Time: r.Time, Seed: r.Seed, CWD: "/home/dev/project", State: state(r.State),
+		Phase: r.Phase, Pass: passOf(&r), Input: r.Input, Action: r.Action, Config: r.Config, Granted: granted, Observe: r.Observe,
+		Actor: phases.Actor{Hook: "guest", Tier: r.Tier, Mutator: r.Mutator}, Time: r.Time, Seed: r.Seed, CWD: "/home/dev/project", State: state(r.State),
 	}
-	if !r.Mutator {
-		cfg.Pass = phases.PassValidate
-	}
+	asked.attach(&cfg)
 	out, err := l.Hook.Run(ctx, kernel.Turn{Session: cfg, Fuel: r.Fuel, Timeout: -1})
-	res := Outcome{FailText: out.FailText, Effects: out.Effects, Fuel: out.Fuel}
+	res, err := outcomeOf(&out, err)
+	res.Asked = asked.asked
+	return res, err
+}
+
+func passOf(r *Request) phases.Pass {
+	switch {
+	case r.Phase == phases.Audit:
+		return phases.PassAudit
+	case r.Observe:
+		return phases.PassObserve
+	case !r.Mutator:
+		return phases.PassValidate
+	}
+	return phases.PassMutate
+}
+
+func outcomeOf(out *kernel.Outcome, err error) (Outcome, error) {
+	res := Outcome{FailText: out.FailText, Effects: out.Effects, Fuel: out.Fuel, Dropped: out.LogsDropped}
 	for _, line := range out.Logs {
 		res.Logs = append(res.Logs, line.Text)
+	}
+	for _, w := range out.Wishes {
+		res.Wishes = append(res.Wishes, Asked{Call: w.Call, Request: w.Request})
 	}
 	for _, w := range out.StateWrites {
 		if res.State == nil {
@@ -54,6 +79,68 @@ func (o Own) Run(ctx context.Context, r Request) (Outcome, error) {
 		res.Fault = f.Kind
 	}
 	return res, nil
+}
+
+// answerer stands behind the calls that others carry out.
+type answerer struct {
+	answers map[string]Answer
+	asked   []Asked
+}
+
+// attach gives the session what there is an answer for.
+func (a *answerer) attach(cfg *hostcalls.SessionConfig) {
+	for call := range a.answers {
+		switch call {
+		case "request_tool_call":
+			cfg.Tools = a
+		case "http_request":
+			cfg.HTTP = a
+		default:
+			cfg.Leases = a
+		}
+	}
+}
+
+func (a *answerer) ask(call string, request jsontext.Value) (jsontext.Value, error) {
+	answer, ok := a.answers[call]
+	if !ok {
+		return nil, hostcalls.Unavailable
+	}
+	a.asked = append(a.asked, Asked{Call: call, Request: request.Clone()})
+	if answer.Errno < 0 {
+		return nil, &hostcalls.Refusal{Errno: hostcalls.Errno(answer.Errno), Reply: answer.Document()}
+	}
+	return answer.Document(), nil
+}
+
+// RunTool implements hostcalls.ToolRunner.
+func (a *answerer) RunTool(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
+	return a.ask("request_tool_call", r)
+}
+
+// Request implements hostcalls.LeaseLedger.
+func (a *answerer) Request(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
+	return a.ask("request_lease", r)
+}
+
+// Check implements hostcalls.LeaseLedger.
+func (a *answerer) Check(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
+	return a.ask("check_lease", r)
+}
+
+// Mint implements hostcalls.LeaseLedger.
+func (a *answerer) Mint(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
+	return a.ask("mint_lease", r)
+}
+
+// Revoke implements hostcalls.LeaseLedger.
+func (a *answerer) Revoke(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
+	return a.ask("revoke_lease", r)
+}
+
+// DoHTTP implements hostcalls.HTTPDoer.
+func (a *answerer) DoHTTP(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
+	return a.ask("http_request", r)
 }
 
 // state holds what a hook keeps; every value is of version 1.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -34,6 +34,9 @@ func Verify(ctx context.Context, h Host) ([]Failure, error) {
 	var out []Failure
 	for i := range rules {
 		bad, err := rules[i].Verify(ctx, h)
+		if errors.Is(err, ErrNotOffered) {
+			continue
+		}
 		if err != nil {
 			return out, err
 		}
@@ -71,17 +74,31 @@ func verify(ctx context.Context, h Host, req Request, w *Want, id string) ([]str
 	return bad, nil
 }
 
-// Run runs every rule on the host, each as a subtest.
-func Run(t *testing.T, h Host) {
+// tester is *testing.T, which this package does not import: commands use it as well.
+type tester[T any] interface {
+	Context() context.Context
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Helper()
+	Logf(format string, args ...any)
+	Run(name string, f func(T)) bool
+}
+
+// Run runs every rule on the host, each as a subtest of t, which is a *testing.T.
+func Run[T tester[T]](t T, h Host) {
 	t.Helper()
 	rules, err := Rules()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range rules {
-		t.Run(rules[i].ID, func(t *testing.T) {
+		t.Run(rules[i].ID, func(t T) {
+			t.Helper()
 			bad, err := rules[i].Verify(t.Context(), h)
-			if err != nil {
+			switch {
+			case errors.Is(err, ErrNotOffered):
+				t.Logf("%v: %s", err, rules[i].Rule)
+			case err != nil:
 				t.Fatal(err)
 			}
 			for _, b := range bad {
@@ -122,11 +139,16 @@ func (w *Want) check(req *Request, o *Outcome) (bad []string) {
 	if w.FailMax > 0 && len(o.FailText) != w.FailMax {
 		miss("the text of fail has %d bytes, want %d", len(o.FailText), w.FailMax)
 	}
-	if o.Fuel <= 0 {
+	if o.Fuel <= 0 && o.Fault != phases.KindProtocol { // what cannot be shown need not be begun
 		miss("the turn took %d fuel", o.Fuel)
 	}
 	w.checkLogs(req, o, miss)
 	w.checkEffects(o, miss)
+	sameAsked("asked for", w.Asked, o.Asked, miss)
+	sameAsked("wished for", w.Wishes, o.Wishes, miss)
+	if got, want := max(o.Turns, 1), max(w.Turns, 1); got != want {
+		miss("the hook was called %d times, want %d", got, want)
+	}
 	for _, k := range keys(w.State, o.State) {
 		got, wrote := o.State[k]
 		want, wanted := w.State[k]
@@ -170,6 +192,26 @@ func (w *Want) checkLogs(req *Request, o *Outcome, miss func(string, ...any)) {
 			want = append(want, strconv.Itoa(int(stream[at])))
 		}
 	}
+	for _, s := range w.Without {
+		if slices.ContainsFunc(o.Logs, func(line string) bool { return strings.Contains(line, s) }) {
+			miss("it logged %q, without %q", o.Logs, s)
+		}
+	}
+	if o.Dropped != w.LogDropped {
+		miss("%d lines were cut or dropped, want %d", o.Dropped, w.LogDropped)
+	}
+	if w.Lines != nil {
+		if len(o.Logs) != len(w.Lines) {
+			miss("it logged %q, want %d lines", o.Logs, len(w.Lines))
+			return
+		}
+		for i, want := range w.Lines {
+			if got := jsontext.Value(o.Logs[i]); !got.IsValid() || !has(got, want) {
+				miss("line %d is %s, want at least %s", i+1, got, want)
+			}
+		}
+		return
+	}
 	if w.LogLines == 0 {
 		if !slices.Equal(o.Logs, want) {
 			miss("it logged %q, want %q", o.Logs, want)
@@ -208,6 +250,12 @@ func (w *Want) checkEffects(o *Outcome, miss func(string, ...any)) {
 		}
 		return
 	}
+	if w.EffectCount > 0 {
+		if len(o.Effects) != w.EffectCount {
+			miss("%d effects count, want %d", len(o.Effects), w.EffectCount)
+		}
+		return
+	}
 	if len(o.Effects) != len(w.Effects) {
 		miss("%d effects count (%s), want %d", len(o.Effects), text(o.Effects), len(w.Effects))
 		return
@@ -225,4 +273,49 @@ func (w *Want) checkEffects(o *Outcome, miss func(string, ...any)) {
 			}
 		}
 	}
+}
+
+func sameAsked(what string, want, got []Asked, miss func(string, ...any)) {
+	if len(want) != len(got) {
+		miss("it %s %s, want %s", what, text(got), text(want))
+		return
+	}
+	for i := range want {
+		if want[i].Call != got[i].Call || !has(got[i].Request, want[i].Request) {
+			miss("%d: it %s %s, want %s", i+1, what, text(got[i]), text(want[i]))
+		}
+	}
+}
+
+// has reports whether everything of want is in got: the members of objects, and lists
+// entry by entry.
+func has(got, want jsontext.Value) bool {
+	if !got.IsValid() || !want.IsValid() || got.Kind() != want.Kind() {
+		return false
+	}
+	switch want.Kind() {
+	case '{':
+		var w, g map[string]jsontext.Value
+		if json.Unmarshal(want, &w) != nil || json.Unmarshal(got, &g) != nil {
+			return false
+		}
+		for name, v := range w {
+			if in, ok := g[name]; !ok || !has(in, v) {
+				return false
+			}
+		}
+		return true
+	case '[':
+		var w, g []jsontext.Value
+		if json.Unmarshal(want, &w) != nil || json.Unmarshal(got, &g) != nil || len(w) != len(g) {
+			return false
+		}
+		for i := range w {
+			if !has(g[i], w[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return phases.Same(want, got)
 }

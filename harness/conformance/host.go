@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,34 +15,77 @@ import (
 // Host runs one turn of one module. An implementation makes a new instance each time.
 type Host interface {
 	// Run loads the module and calls the phase. Whatever the guest does is an Outcome;
-	// the error says that the host itself could not do its work.
+	// the error says that the host itself could not do its work, or is ErrNotOffered.
 	Run(ctx context.Context, r Request) (Outcome, error)
 }
 
+// ErrNotOffered is what a host answers to a request with Chain when it has no leases
+// and no tools of its own: the ABI lets it answer those calls with -7. The rule then
+// counts as not asked.
+var ErrNotOffered = errors.New("this host does not offer it")
+
 // Request is one turn.
 type Request struct {
-	Module  []byte
-	Phase   phases.Phase
-	Mutator bool              // it takes its turn among the mutators
-	Input   jsontext.Value    // the document that input_* shows
-	Action  jsontext.Value    // the action alone
-	Config  jsontext.Value    // nil: none
-	Granted []string          // capabilities; nil: everything that the module imports
-	State   map[string][]byte // what the hook keeps
-	Fuel    int64             // budget
-	Time    time.Time
-	Seed    [32]byte // of the random stream
+	Module  []byte            `json:"module"`
+	Phase   phases.Phase      `json:"phase"`
+	Mutator bool              `json:"mutator"` // it takes its turn among the mutators
+	Tier    phases.Tier       `json:"tier"`
+	Observe bool              `json:"observe"` // it only observes
+	Input   jsontext.Value    `json:"input"`   // the document that input_* shows
+	Action  jsontext.Value    `json:"action"`  // the action alone
+	Config  jsontext.Value    `json:"config,omitzero"`
+	Granted []string          `json:"granted"` // capabilities; nil (null): everything that the module imports
+	State   map[string][]byte `json:"state"`   // what the hook keeps
+	Fuel    int64             `json:"fuel"`    // budget
+	Time    time.Time         `json:"time"`
+	Seed    [32]byte          `json:"seed"` // of the random stream
+
+	// Answers say what stands behind the calls that others carry out (request_tool_call,
+	// the lease calls, http_request), by name. What is not in it is not there, and the
+	// call answers -7.
+	Answers map[string]Answer `json:"answers,omitzero"`
+
+	// Chain asks for the whole host instead of Answers: the hook is the only one that is
+	// bound, the store is empty, leases are the host's own with its defaults, a tool
+	// replies what Answers has under "tool", and http_request may go to Hosts.
+	Chain bool     `json:"chain"`
+	Hosts []string `json:"hosts,omitzero"` // HOST:PORT
+}
+
+// Answer is what one call is answered.
+type Answer struct {
+	Errno int32          `json:"errno,omitzero"` // below zero: the call is refused
+	Reply jsontext.Value `json:"reply,omitzero"` // beside an errno: what explains it
+	Size  int            `json:"size,omitzero"`  // instead of a reply: a JSON string of so many bytes, quotes included
+}
+
+// Document is the reply of the answer, nil when there is none.
+func (a *Answer) Document() jsontext.Value {
+	if a.Size > 0 {
+		return jsontext.Value(`"` + strings.Repeat("x", max(a.Size-2, 0)) + `"`)
+	}
+	return a.Reply
 }
 
 // Outcome is what came of a turn.
 type Outcome struct {
-	Refused  string            // why the module was not loaded; "" when it was
-	Fault    phases.Kind       // why the turn failed; "" when it did not
-	FailText string            // the last text of fail
-	Effects  []phases.Effect   // that count
-	Logs     []string          // lines that are kept
-	State    map[string][]byte // writes that count; nil values remove
-	Fuel     int64
+	Refused  string            `json:"refused,omitzero"`   // why the module was not loaded; "" when it was
+	Fault    phases.Kind       `json:"fault,omitzero"`     // why the turn failed; "" when it did not
+	FailText string            `json:"fail_text,omitzero"` // the last text of fail
+	Effects  []phases.Effect   `json:"effects,omitzero"`   // that count
+	Logs     []string          `json:"logs,omitzero"`      // lines that are kept
+	Dropped  int               `json:"dropped,omitzero"`   // lines that were cut or dropped
+	State    map[string][]byte `json:"state,omitzero"`     // writes that count; null values remove
+	Asked    []Asked           `json:"asked,omitzero"`     // what reached the one who answers, in order
+	Wishes   []Asked           `json:"wishes,omitzero"`    // what an observed hook asked for in vain
+	Turns    int               `json:"turns,omitzero"`     // how often the hook was called; 0 counts as 1
+	Fuel     int64             `json:"fuel"`
+}
+
+// Asked is one request for somebody else: with Chain, the tool's name and arguments.
+type Asked struct {
+	Call    string         `json:"call"`
+	Request jsontext.Value `json:"request"`
 }
 
 // DefaultFuel is the budget of rules that do not say.
@@ -64,10 +108,21 @@ func (r *Rule) request(module []byte) Request {
 	if len(action) == 0 {
 		action = jsontext.Value(`{"tool":"exec","args":{}}`)
 	}
-	req := Request{
-		Module: module, Phase: phases.PreTool, Mutator: r.Pass != phases.PassValidate, Action: action,
-		Input: flat(action, phases.PreTool), Config: r.Config, State: map[string][]byte{}, Fuel: r.Fuel, Time: now, Seed: [32]byte{1, 2, 3},
+	if r.Long > 0 {
+		action = jsontext.Value(`{"tool":"exec","args":{"s":` + text(strings.Repeat("x", r.Long)) + `}}`)
 	}
+	req := Request{
+		Module: module, Phase: r.Phase, Mutator: r.Pass != phases.PassValidate, Tier: r.Tier, Observe: r.Observe, Action: action,
+		Config: r.Config, State: map[string][]byte{}, Fuel: r.Fuel, Time: now, Seed: [32]byte{1, 2, 3},
+		Answers: r.Answers, Chain: r.Chain, Hosts: r.Hosts,
+	}
+	if req.Phase == "" {
+		req.Phase = phases.PreTool
+	}
+	if req.Tier == "" {
+		req.Tier = phases.Sandboxed
+	}
+	req.Input = flat(action, req.Phase)
 	if req.Fuel == 0 {
 		req.Fuel = DefaultFuel
 	}

@@ -2,12 +2,15 @@ package conformance_test
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"encoding/hex"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +19,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/conformance"
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/phases"
 )
 
 var update = flag.Bool("update", false, "write the guests anew")
@@ -53,6 +57,13 @@ const num = `  (func $say (param i32 i32) (drop (call $log (i32.const 1) (local.
     (call $say (local.get $at) (i32.sub (i32.const 61440) (local.get $at))))
 `
 
+// reply logs what is in the reply buffer.
+const reply = `  (func $reply (call $say (i32.const 32768) (call $reply_read (i32.const 32768) (i32.const 20480))))
+`
+
+// literal is a text in single quotes: its place and its length.
+var literal = regexp.MustCompile(`'[^'\n]*'`)
+
 // watOf is the text of a rule's guest.
 func watOf(t testing.TB, r *conformance.Rule) string {
 	t.Helper()
@@ -79,8 +90,23 @@ func watOf(t testing.TB, r *conformance.Rule) string {
 		}
 		fmt.Fprintf(&b, "  (import \"belay_v1\" %q (func $%s%s (result %s)))\n", name, name, params, result)
 	}
-	b.WriteString("  (memory (export \"memory\") 1 2)\n")
+	if r.Stubs != "" {
+		b.WriteString("  " + strings.ReplaceAll(strings.TrimSpace(r.Stubs), "\n", "\n  ") + "\n")
+	}
+	pages := max(r.Pages, 1)
+	fmt.Fprintf(&b, "  (memory (export \"memory\") %d %d)\n", pages, pages+1)
 	data := map[int]string{}
+	next := 16384
+	place := func(code string) string {
+		return literal.ReplaceAllStringFunc(code, func(s string) string {
+			s = s[1 : len(s)-1]
+			at := next
+			data[at] = s
+			next += len(s)
+			return fmt.Sprintf("(i32.const %d) (i32.const %d)", at, len(s))
+		})
+	}
+	more, code := place(r.More), place(r.Code)
 	for at, s := range r.Data {
 		data[offset(t, at)] = s
 	}
@@ -108,10 +134,14 @@ func watOf(t testing.TB, r *conformance.Rule) string {
 		b.WriteString("\")\n")
 	}
 	b.WriteString(num)
-	if r.More != "" {
-		b.WriteString("  " + strings.TrimSpace(r.More) + "\n")
+	if slices.Contains(imports, "reply_read") {
+		b.WriteString(reply)
 	}
-	fmt.Fprintf(&b, "  (func (export \"pre_tool\") (result i32) (local $n i32) (local $m i32)\n    %s))\n", strings.ReplaceAll(strings.TrimSpace(r.Code), "\n", "\n    "))
+	if more != "" {
+		b.WriteString("  " + strings.TrimSpace(more) + "\n")
+	}
+	fmt.Fprintf(&b, "  (func (export %q) (result i32) (local $n i32) (local $m i32)\n    %s))\n",
+		cmp.Or(r.Phase, phases.PreTool), strings.ReplaceAll(strings.TrimSpace(code), "\n", "\n    "))
 	return b.String()
 }
 
@@ -123,29 +153,64 @@ func offset(t testing.TB, s string) int {
 	return n
 }
 
+// moduleOf makes the module of a rule.
+func moduleOf(t testing.TB, r *conformance.Rule, wat, dir string) []byte {
+	t.Helper()
+	if r.Hex != "" {
+		wasm, err := hex.DecodeString(strings.ReplaceAll(r.Hex, " ", ""))
+		if err != nil {
+			t.Fatalf("%s: %v", r.ID, err)
+		}
+		return wasm
+	}
+	file, out := filepath.Join(dir, r.ID+".wat"), filepath.Join(dir, r.ID+".wasm")
+	if err := os.WriteFile(file, []byte(wat), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-o", out, file}
+	for _, f := range r.Features {
+		args = append(args, "--enable-"+f)
+	}
+	if b, err := exec.Command("wat2wasm", args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", r.ID, err, b)
+	}
+	wasm, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Manifest) > 0 {
+		section := append([]byte{byte(len("belay.manifest"))}, "belay.manifest"...)
+		section = append(section, r.Manifest...)
+		wasm = append(binary.AppendUvarint(append(wasm, 0), uint64(len(section))), section...)
+	}
+	return wasm
+}
+
 // Every rule has its guest, made from what the rule says.
 func TestGuestsAreCurrent(t *testing.T) {
 	seen := map[string]bool{}
+	files := map[string]bool{"README.md": true}
 	tmp := t.TempDir()
 	for i, r := range rules(t) {
-		if r.ID == "" || r.Rule == "" || seen[r.ID] || r.WAT != "" && r.Code != "" {
+		ways := 0
+		for _, s := range []string{r.Code, r.WAT, r.Hex} {
+			if s != "" {
+				ways++
+			}
+		}
+		if r.ID == "" || r.Rule == "" || seen[r.ID] || ways != 1 {
 			t.Errorf("rule %d %q: an id of its own, words, and one way to make the guest", i+1, r.ID)
 		}
 		seen[r.ID] = true
-		wat := watOf(t, &r)
-		file := filepath.Join(tmp, r.ID+".wat")
-		if err := os.WriteFile(file, []byte(wat), 0o600); err != nil {
-			t.Fatal(err)
+		content := map[string][]byte{}
+		wat := ""
+		if r.Hex == "" {
+			wat = watOf(t, &r)
+			content[r.ID+".wat"] = []byte(wat)
 		}
-		out := filepath.Join(tmp, r.ID+".wasm")
-		if b, err := exec.Command("wat2wasm", "-o", out, file).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", r.ID, err, b)
-		}
-		wasm, err := os.ReadFile(out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name, want := range map[string][]byte{r.ID + ".wat": []byte(wat), r.ID + ".wasm": wasm} {
+		content[r.ID+".wasm"] = moduleOf(t, &r, wat, tmp)
+		for name, want := range content {
+			files[name] = true
 			path := filepath.Join("guests", name)
 			if *update {
 				if err := os.WriteFile(path, want, 0o644); err != nil {
@@ -158,8 +223,19 @@ func TestGuestsAreCurrent(t *testing.T) {
 			}
 		}
 	}
-	files, err := filepath.Glob("guests/*.w*")
-	if err != nil || len(files) != 2*len(seen) {
-		t.Errorf("%d files of %d guests, %v", len(files), len(seen), err)
+	there, err := os.ReadDir("guests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range there {
+		if files[f.Name()] {
+			continue
+		}
+		t.Errorf("guests/%s belongs to no rule", f.Name())
+		if *update {
+			if err := os.Remove(filepath.Join("guests", f.Name())); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }

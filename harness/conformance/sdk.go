@@ -1,14 +1,11 @@
 package conformance
 
 import (
-	"fmt"
+	"context"
 	"strings"
-	"testing"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/belay-hooks/belay/internal/strictyaml"
 )
 
 //go:generate go run ../../internal/hookbuild/buildexamples -C harness/conformance/sdk
@@ -22,20 +19,17 @@ type Behaviour struct {
 	Config  jsontext.Value            `json:"config,omitzero"`
 	Granted *[]string                 `json:"granted,omitzero"`
 	State   map[string]string         `json:"state,omitzero"`
+	Answers map[string]Answer         `json:"answers,omitzero"`
 	Want    Want                      `json:"want"`
 }
 
 // Behaviours returns what every SDK is asked.
 func Behaviours() ([]Behaviour, error) {
-	src, err := kit.ReadFile("behaviours.yaml")
-	if err != nil {
-		return nil, err
-	}
 	var doc struct {
 		Behaviours []Behaviour `json:"behaviours"`
 	}
-	if err := strictyaml.Unmarshal(src, &doc); err != nil {
-		return nil, fmt.Errorf("behaviours.yaml: %w", err)
+	if err := decode("behaviours.yaml", &doc); err != nil {
+		return nil, err
 	}
 	return doc.Behaviours, nil
 }
@@ -53,30 +47,36 @@ func (b *Behaviour) Request(module []byte) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	r := Rule{ID: b.ID, Action: action, Config: b.Config, Granted: b.Granted, State: b.State, Fuel: 100 << 20}
+	r := Rule{ID: b.ID, Action: action, Config: b.Config, Granted: b.Granted, State: b.State, Answers: b.Answers, Fuel: 100 << 20}
 	return r.request(module), nil
 }
 
-// RunSDK runs every behaviour of a hook that was built with an SDK, each as a subtest.
-func RunSDK(t *testing.T, h Host, module []byte) {
+// Verify asks a hook that was built with an SDK, and says what it does otherwise.
+func (b *Behaviour) Verify(ctx context.Context, h Host, module []byte) ([]string, error) {
+	req, err := b.Request(module)
+	if err != nil {
+		return nil, err
+	}
+	return verify(ctx, h, req, &b.Want, b.ID)
+}
+
+// RunSDK asks everything of a hook that was built with an SDK, each as a subtest of t,
+// which is a *testing.T.
+func RunSDK[T tester[T]](t T, h Host, module []byte) {
 	t.Helper()
 	list, err := Behaviours()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range list {
-		b := &list[i]
-		t.Run(b.ID, func(t *testing.T) {
-			req, err := b.Request(module)
-			if err != nil {
-				t.Fatal(err)
-			}
-			bad, err := verify(t.Context(), h, req, &b.Want, b.ID)
+		t.Run(list[i].ID, func(t T) {
+			t.Helper()
+			bad, err := list[i].Verify(t.Context(), h, module)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, s := range bad {
-				t.Errorf("%s\n  the rule: %s", s, b.Rule)
+				t.Errorf("%s\n  the rule: %s", s, list[i].Rule)
 			}
 		})
 	}

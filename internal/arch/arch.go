@@ -64,6 +64,7 @@ func layers() map[string][]string {
 		"harness/fuzz":           append([]string{"harness/junit", "harness/recording", "harness/replay", "internal/store/memory", "internal/redact"}, assembled...),
 		"harness/report":         {"phases", "harness/junit", "harness/recording", "harness/replay", "internal/redact", "internal/textdiff"},
 		"internal/textdiff":      nil,
+		"harness/conformance":    append([]string{"internal/store/memory", "internal/redact", "internal/httpcall"}, assembled...),
 		"harness/...":            append([]string{"harness", "harness/..."}, assembled...),
 		"adapters":               {"phases"},
 		"adapters/...":           {"phases", "adapters"},

@@ -18,6 +18,7 @@
       (br_if $digit (local.tee $v (i32.div_u (local.get $v) (i32.const 10)))))
     (if (local.get $minus) (then (i32.store8 (local.tee $at (i32.sub (local.get $at) (i32.const 1))) (i32.const 45))))
     (call $say (local.get $at) (i32.sub (i32.const 61440) (local.get $at))))
+  (func $reply (call $say (i32.const 32768) (call $reply_read (i32.const 32768) (i32.const 20480))))
   (func (export "pre_tool") (result i32) (local $n i32) (local $m i32)
     (drop (call $input_keys (i32.const 0) (i32.const 5)))
     (drop (call $input_kind (i32.const 0) (i32.const 5)))

@@ -246,7 +246,7 @@ func (a *answers) keys(raw json.RawMessage) int32 {
 		b, _ := json.Marshal(names)
 		a.reply = string(b)
 	default:
-		return -3
+		return -1
 	}
 	return int32(len(a.reply))
 }

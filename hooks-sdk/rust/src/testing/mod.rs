@@ -178,7 +178,7 @@ impl Host {
                     Err(code) => return code,
                     Ok(Value::Array(v)) => v.len().to_string(),
                     Ok(Value::Object(v)) => Value::from(v.into_iter().map(|(k, _)| k).collect::<Vec<_>>()).to_json(),
-                    Ok(_) => return -3,
+                    Ok(_) => return -1,
                 };
                 return self.reply.len() as i32;
             }

@@ -1,0 +1,148 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/internal/httpcall"
+	"github.com/belay-hooks/belay/internal/redact"
+	"github.com/belay-hooks/belay/internal/store/memory"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// whole is a kernel with one hook and an empty store: what a rule with Chain is about.
+// What the outermost turn comes to is the outcome.
+type whole struct {
+	loaded *kernel.Loaded
+	req    *Request
+
+	mu    sync.Mutex
+	ids   int
+	turns int
+	depth int
+	first *kernel.Outcome
+	fault error
+	asked []Asked
+}
+
+func runChain(ctx context.Context, l *kernel.Loaded, r *Request) (Outcome, error) {
+	w := &whole{loaded: l, req: r}
+	red, err := redact.New(redact.Config{Key: make([]byte, 32)})
+	if err != nil {
+		return Outcome{}, err
+	}
+	cfg := &kernel.Config{Revision: "kit", ChainBudget: time.Hour, Bindings: []kernel.BindingSpec{{
+		Name: "guest", Module: "guest", Config: r.Config, Allowed: r.Granted, Budget: tiers.Budget{Fuel: r.Fuel},
+	}}}
+	k, err := kernel.Open(ctx, cfg, kernel.Options{
+		Store: memory.New(), Loader: w, Redactor: covering{red}, Clock: w, Boot: w, NewID: w.id, Tools: w, Sequential: true, LeaseKey: make([]byte, 32),
+	})
+	if err != nil {
+		return Outcome{}, err
+	}
+	inv := phases.Invocation{Phase: r.Phase, Runtime: "kit", Session: "s-1", Agent: "coder", CWD: "/home/dev/project", Action: r.Action, Time: r.Time}
+	_, err = k.InvokeWith(ctx, inv, kernel.InvokeOptions{Seed: &r.Seed})
+	if w.first == nil {
+		return Outcome{}, fmt.Errorf("the hook was not called: %w", err)
+	}
+	res, err := outcomeOf(w.first, w.fault)
+	res.Asked, res.Turns = w.asked, w.turns
+	return res, err
+}
+
+// Load implements kernel.Loader.
+func (w *whole) Load(context.Context, kernel.BindingSpec) (*kernel.Loaded, error) {
+	l := *w.loaded
+	l.Hook = watched{w.loaded.Hook, w}
+	if len(w.req.Hosts) > 0 {
+		p, err := httpcall.NewPolicy(httpcall.Spec{Hosts: w.req.Hosts})
+		if err != nil {
+			return nil, err
+		}
+		l.HTTP = unsent{httpcall.New(p, httpcall.Options{})}
+	}
+	return &l, nil
+}
+
+// watched notes what the outermost turn comes to.
+type watched struct {
+	inner kernel.Hook
+	w     *whole
+}
+
+// Run implements kernel.Hook.
+func (h watched) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error) {
+	h.w.mu.Lock()
+	h.w.turns++
+	h.w.depth++
+	outermost := h.w.depth == 1
+	h.w.mu.Unlock()
+	t.Timeout = -1
+	out, err := h.inner.Run(ctx, t)
+	h.w.mu.Lock()
+	defer h.w.mu.Unlock()
+	h.w.depth--
+	if outermost && h.w.first == nil {
+		h.w.first, h.w.fault = &out, err
+	}
+	return out, err
+}
+
+// unsent decides on requests as the real client does, and sends nothing.
+type unsent struct{ c *httpcall.Client }
+
+// Prepare implements kernel.HTTPCaller.
+func (u unsent) Prepare(request jsontext.Value) (kernel.HTTPCall, error) {
+	call, err := u.c.Prepare(request)
+	if err != nil {
+		return kernel.HTTPCall{}, err
+	}
+	return kernel.HTTPCall{Record: call.Record, Send: func(context.Context) (kernel.HTTPResult, error) {
+		reply := jsontext.Value(`{"outcome":"ok","status":204,"headers":{},"body":"","redirects":[]}`)
+		return kernel.HTTPResult{Reply: reply, Outcome: kernel.OutcomeOK}, nil
+	}}, nil
+}
+
+// Tools implements kernel.ToolExecutor.
+func (w *whole) Tools(context.Context) ([]kernel.ToolInfo, error) { return nil, nil }
+
+// Call implements kernel.ToolExecutor.
+func (w *whole) Call(_ context.Context, c kernel.ToolCall) (kernel.ToolResult, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = append(w.asked, Asked{Call: c.Tool, Request: c.Args.Clone()})
+	answer, ok := w.req.Answers["tool"]
+	if !ok {
+		return kernel.ToolResult{}, kernel.ErrNoTool
+	}
+	return kernel.ToolResult{Result: answer.Document()}, nil
+}
+
+// Now implements kernel.Clock.
+func (w *whole) Now() time.Time { return w.req.Time }
+
+// Boot implements kernel.BootClock: there is none.
+func (w *whole) Boot() (string, time.Duration) { return "", 0 }
+
+// id counts, so that a second run has the same ids.
+func (w *whole) id(time.Time) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ids++
+	return fmt.Sprintf("00000000-0000-7000-8000-%012x", w.ids)
+}
+
+// covering is the detector as a kernel's Redactor.
+type covering struct{ *redact.Redactor }
+
+// Text implements kernel.Redactor.
+func (c covering) Text(s string) (string, error) {
+	covered, _ := c.Redactor.Text(s)
+	return covered, nil
+}
