@@ -3,11 +3,8 @@ package audit
 import (
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/phases"
@@ -153,12 +150,6 @@ func (b *Builder) Digests(in *Input, v *phases.Verdict, wrote phases.Metadata, t
 	return rec
 }
 
-// blind covers everything, whatever it is.
-type blind struct{}
-
-func (blind) JSON(jsontext.Value) (jsontext.Value, []string, error) { return nil, nil, nil }
-func (blind) Text(string) (string, error)                           { return hidden, nil }
-
 // Turn makes the event of one turn. With an error it holds digests only.
 func (b *Builder) Turn(inv *Invocation, t *Turn, at time.Time) (phases.Event, error) {
 	e := b.envelope(inv, t.ID, phases.EventHook, at)
@@ -192,79 +183,6 @@ func (b *Builder) Turn(inv *Invocation, t *Turn, at time.Time) (phases.Event, er
 	return e, c.err
 }
 
-// maxDocument and maxDepth keep the record small enough to be shown to audit
-// hooks inside an input document: what they cannot see is not stored.
-const (
-	maxDocument = phases.MaxInputBytes - 16<<10
-	maxDepth    = phases.MaxInputDepth - 2
-)
-
-// fit drops payloads until the record is small enough, the largest kind first
-// among those that can be computed again. Their digests stay.
-func (r *Record) fit() error {
-	const note = "not stored: the record would be too large"
-	drops := []func(){
-		func() {
-			for i := range r.Hooks {
-				drop(&r.Hooks[i], &r.Hooks[i].Output, "/output", note)
-			}
-		},
-		func() { drop(&r.Verdict, &r.Verdict.Output, "/output", note) },
-		func() { drop(&r.Verdict, &r.Verdict.Input, "/input", note) },
-		func() {
-			for i := range r.Hooks {
-				r.Hooks[i].Logs, r.Hooks[i].Notes = nil, []string{note}
-			}
-		},
-	}
-	for {
-		doc, err := r.Document()
-		if err != nil {
-			return err
-		}
-		if len(doc) <= maxDocument && shallow(doc) {
-			return nil
-		}
-		if len(drops) == 0 {
-			return phases.NewFault(phases.KindAudit, "the record is too large", nil)
-		}
-		drops[0]()
-		drops = drops[1:]
-	}
-}
-
-func drop(e *phases.Event, member *jsontext.Value, at, note string) {
-	if *member == nil {
-		return
-	}
-	*member = nil
-	e.Notes = append(e.Notes, at[1:]+" "+note)
-	e.Masked = slices.DeleteFunc(e.Masked, func(m string) bool { return phases.Covers(at, m) })
-	e.Masked = append(e.Masked, at)
-}
-
-// shallow reports whether values nest no deeper than maxDepth.
-func shallow(doc []byte) bool {
-	depth := 0
-	for i := 0; i < len(doc); i++ {
-		switch doc[i] {
-		case '"':
-			for i++; doc[i] != '"'; i++ {
-				if doc[i] == '\\' {
-					i++
-				}
-			}
-		case '{', '[':
-			if depth++; depth > maxDepth {
-				return false
-			}
-		case '}', ']':
-			depth--
-		}
-	}
-	return true
-}
-
 // Failure makes the event of an invocation that could not even be decoded or
 // whose chain could not be run: its reason, and a digest of what came in.
 func (b *Builder) Failure(inv *Invocation, v *phases.Verdict, raw []byte, id string, at time.Time) phases.Event {
@@ -273,155 +191,4 @@ func (b *Builder) Failure(inv *Invocation, v *phases.Verdict, raw []byte, id str
 	e.Reason = (&cover{b: b, e: &e}).text(v.Reason, maxReason)
 	e.InputDigest = b.Digester.Digest(UseInput, raw)
 	return e
-}
-
-type effects struct {
-	Effects []phases.Effect `json:"effects"`
-}
-
-// cover redacts the members of one event and remembers the first error.
-type cover struct {
-	b   *Builder
-	e   *phases.Event
-	err error
-}
-
-func (c *cover) value(v any, digest *string, use Use, at string) jsontext.Value {
-	raw, err := encoded(v)
-	if err != nil {
-		c.fail(err)
-		return nil
-	}
-	*digest = c.b.Digester.Digest(use, raw)
-	covered, masked, err := c.b.Redactor.JSON(raw)
-	if err != nil {
-		c.fail(err)
-		return nil
-	}
-	for _, m := range masked {
-		c.e.Masked = append(c.e.Masked, at+m)
-	}
-	return covered
-}
-
-func (c *cover) output(v any) { c.e.Output = c.value(v, &c.e.OutputDigest, UseOutput, "/output") }
-
-// effects covers the values of rewrites in the place where they would stand: a
-// name or a mask that makes a value secret in the action does so in the effect.
-func (c *cover) effects(list []phases.Effect) []phases.Effect {
-	out := slices.Clone(list)
-	for i := range out {
-		if out[i].Kind != phases.EffectRewrite || out[i].Value == nil || phases.CheckPointer(out[i].Path) != nil {
-			continue
-		}
-		placed, err := place(out[i].Path, out[i].Value)
-		if err != nil {
-			c.fail(err)
-			return nil
-		}
-		covered, masked, err := c.b.Redactor.JSON(placed)
-		if err != nil {
-			c.fail(err)
-			return nil
-		}
-		if len(masked) == 0 {
-			continue
-		}
-		// A mask may have covered a member above: then there is nothing left at the path.
-		v, ok := phases.Get(covered, "/action"+out[i].Path)
-		if !ok {
-			v = jsontext.Value(`"[redacted]"`)
-		}
-		out[i].Value = v
-		c.e.Masked = append(c.e.Masked, "/output/effects/"+strconv.Itoa(i)+"/value")
-	}
-	return out
-}
-
-// place returns {"action": …} with the value where the pointer says.
-func place(ptr string, value jsontext.Value) (jsontext.Value, error) {
-	var tokens []string
-	if ptr != "" {
-		tokens = strings.Split(ptr, "/")[1:]
-	}
-	v := value
-	unescape := strings.NewReplacer("~1", "/", "~0", "~")
-	for i := len(tokens) - 1; i >= 0; i-- {
-		next, err := json.Marshal(map[string]jsontext.Value{unescape.Replace(tokens[i]): v})
-		if err != nil {
-			return nil, err
-		}
-		v = next
-	}
-	return json.Marshal(map[string]jsontext.Value{"action": v})
-}
-
-// text covers first and cleans after: a secret split by characters that cleaning
-// drops would otherwise be put together again behind the redactor's back, so
-// cleaned text is covered once more when cleaning changed it.
-func (c *cover) text(s string, limit int) string {
-	if s == "" {
-		return ""
-	}
-	covered, err := c.b.Redactor.Text(strings.ToValidUTF8(s, "\uFFFD"))
-	if err != nil {
-		c.fail(err)
-		return hidden
-	}
-	clean := phases.SafeText(covered, limit)
-	if clean == covered {
-		return clean
-	}
-	if covered, err = c.b.Redactor.Text(clean); err != nil {
-		c.fail(err)
-		return hidden
-	}
-	return phases.SafeText(covered, limit)
-}
-
-func (c *cover) texts(in []string, limit int) []string {
-	var out []string
-	for i, s := range in {
-		if i == maxNotes {
-			out = append(out, strconv.Itoa(len(in)-i)+" more are not stored")
-			break
-		}
-		out = append(out, c.text(s, limit))
-	}
-	return out
-}
-
-// pointers covers names of members as they are covered where the members stand.
-func (c *cover) pointers(in []string) []string {
-	out := slices.Clone(in)
-	for i, ptr := range in {
-		covered, err := c.b.Redactor.Text(ptr)
-		if err != nil {
-			c.fail(err)
-			return nil
-		}
-		out[i] = covered
-	}
-	return out
-}
-
-func (c *cover) fail(err error) {
-	if c.err == nil {
-		c.err = err
-	}
-}
-
-func (r *Record) strip() {
-	stripEvent(&r.Verdict)
-	for i := range r.Hooks {
-		stripEvent(&r.Hooks[i])
-	}
-}
-
-func stripEvent(e *phases.Event) {
-	e.Input, e.Output, e.Masked, e.Logs, e.Detail, e.Changed = nil, nil, nil, nil, "", nil
-	if e.Reason != "" {
-		e.Reason = hidden
-	}
-	e.Notes = []string{"redaction failed: digests only"}
 }

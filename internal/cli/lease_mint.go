@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/leases"
+)
+
+// leaseTerms are the flags of mint.
+type leaseTerms struct {
+	id, parent, capability            string
+	paths, hosts, tools, args         []string
+	ttl, maxTTL                       time.Duration
+	uses                              int64
+	runtime, session, agent, approval string
+	credential                        string
+	json                              bool
+}
+
+func (a *App) leaseMintCmd() *cobra.Command {
+	var o leaseTerms
+	cmd := &cobra.Command{
+		Use:   "mint",
+		Short: "Lend a capability to an agent",
+		Long: `Lends a capability to one agent of one session. What is not restricted by --path,
+--host, --tool or --args is not restricted. A command (tool:exec) says nothing of what
+it touches: only a lease without --path and --host covers it, or one for --args, the
+digest of this very call, which the block's reason names.
+
+Where there are reviewers, one of them has to approve first: the command prints the
+approval, and runs again with --approval after it was signed.`,
+		Example: `  belay lease mint --capability tool:write --path '/srv/notes/**' --runtime claude-code --session S --ttl 5m --uses 3
+  belay lease mint --approval ID`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.leaseMint(cmd.Context(), &o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.capability, "capability", "", "what it lends: tool:exec, tool:*, fs:write, model:NAME, spawn, or a name of your own")
+	f.StringArrayVar(&o.paths, "path", nil, "a path, DIR/** or *; may be repeated")
+	f.StringArrayVar(&o.hosts, "host", nil, "HOST:PORT, *.suffix:PORT; may be repeated")
+	f.StringArrayVar(&o.tools, "tool", nil, "a tool, ns:* or *; may be repeated")
+	f.StringArrayVar(&o.args, "args", nil, "digest of a whole call, sha256:HEX; may be repeated")
+	f.DurationVar(&o.ttl, "ttl", 5*time.Minute, "how long it lasts")
+	f.DurationVar(&o.maxTTL, "max-ttl", 0, "how long it may be made to last by renewing (default: --ttl)")
+	f.Int64Var(&o.uses, "uses", 1, "how often it can be used")
+	f.StringVar(&o.runtime, "runtime", "custom", "runtime of the holder, as in its events")
+	f.StringVar(&o.session, "session", "", "session of the holder")
+	f.StringVar(&o.agent, "agent", "", "agent of the holder; \"\" is the main one")
+	f.StringVar(&o.credential, "credential", "", "only whoever comes with this, such as \"uid 1000\" (default: whoever names the session)")
+	f.StringVar(&o.id, "id", "", "its id, such as S/task/notes (default: one is made)")
+	f.StringVar(&o.parent, "parent", "", "the lease that it is a part of")
+	f.StringVar(&o.approval, "approval", "", "make the lease that was approved under this id")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (o *leaseTerms) mint() (client.LeaseMint, error) {
+	if o.approval != "" {
+		if o.capability != "" || o.session != "" || o.id != "" || o.parent != "" {
+			return client.LeaseMint{}, usageError("--approval says all the terms itself", "")
+		}
+		return client.LeaseMint{Approval: o.approval}, nil
+	}
+	if o.capability == "" || o.session == "" {
+		return client.LeaseMint{}, usageError("--capability and --session are needed", "`belay events tail` shows the sessions; the reason of a block says which capability it takes.")
+	}
+	for name, d := range map[string]time.Duration{"--ttl": o.ttl, "--max-ttl": o.maxTTL} {
+		if d%time.Second != 0 || d < 0 {
+			return client.LeaseMint{}, usageError(name+" is in whole seconds", "")
+		}
+	}
+	if o.uses < 1 {
+		return client.LeaseMint{}, usageError("--uses is at least 1", "")
+	}
+	return client.LeaseMint{
+		Request: leases.Request{
+			ID: o.id, Parent: o.parent, Capability: o.capability, Scope: &leases.Scope{Paths: o.paths, Hosts: o.hosts, Tools: o.tools, Args: o.args},
+			TTLS: int64(o.ttl / time.Second), MaxTTLS: int64(o.maxTTL / time.Second), MaxUses: o.uses,
+		},
+		Holder: &client.LeaseHolder{Runtime: o.runtime, Session: o.session, Agent: o.agent, Credential: o.credential},
+	}, nil
+}
+
+func (a *App) leaseMint(ctx context.Context, o *leaseTerms) error {
+	m, err := o.mint()
+	if err != nil {
+		return err
+	}
+	l, err := a.openLender(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	got, err := l.MintLease(ctx, m)
+	if err != nil {
+		return leaseFailure(err)
+	}
+	if o.json {
+		if err := a.printJSON(got); err != nil || got.Lease != nil {
+			return err
+		}
+	}
+	if got.Lease == nil {
+		return &exitError{code: ExitPending, text: "a reviewer has to approve this lease first: approval " + got.Approval,
+			hint: "`belay approvals approve " + got.Approval + "`, then `belay lease mint --approval " + got.Approval + "`."}
+	}
+	a.printLease(got.Lease)
+	fmt.Fprintf(a.Out, "%-12s %s\n", "token", got.Lease.Token)
+	fmt.Fprintln(a.Err, "The token is shown only now. An agent needs none for what belay itself decides.")
+	return nil
+}

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay/client"
+)
+
+func (a *App) leaseRevokeCmd() *cobra.Command {
+	var prefix bool
+	cmd := &cobra.Command{
+		Use:   "revoke ID",
+		Short: "Take a lease back, and everything below it",
+		Args:  leaseArg("lease revoke takes the id of a lease, or with --prefix the beginning of ids", "`belay lease list` prints them."),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := a.openLender(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			r := client.LeaseRevoke{ID: args[0]}
+			if prefix {
+				r = client.LeaseRevoke{Prefix: args[0]}
+			}
+			if err := l.RevokeLease(cmd.Context(), r); err != nil {
+				return leaseFailure(err)
+			}
+			what := "Lease " + safe(args[0]) + " and everything below it"
+			if prefix {
+				what = "Every lease at or below " + safe(args[0])
+			}
+			fmt.Fprintln(a.Err, what+" is taken back, and that is on record.")
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&prefix, "prefix", false, "every lease at or below this id, whether there is one of that very id or not")
+	return cmd
+}

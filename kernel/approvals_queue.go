@@ -1,0 +1,158 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// RequestApproval puts a question into the queue and records it. When the same
+// question (kind and key) is there already and has not run out, or was denied and
+// the denial still holds, that item is returned instead. The item's ID, State,
+// Created and Expires are set here; everything in it must be redacted. A new item
+// supersedes those named, if they are pending. Errors are ErrApprovalQuota or
+// ErrUnavailable.
+func (k *Kernel) RequestApproval(ctx context.Context, it Approval, supersedes ...string) (Approval, error) {
+	s := k.snapshot()
+	if s == nil {
+		return it, ErrClosed
+	}
+	defer k.letGo(s)
+	for attempt := 1; ; attempt++ {
+		now := k.o.Clock.Now()
+		b := Batch{Now: now}
+		have, err := k.o.Store.ApprovalByKey(ctx, it.Kind, it.Key)
+		if err != nil {
+			return it, err
+		}
+		if have != nil {
+			st := have.At(now)
+			if st.State == approvals.Pending || st.State == approvals.Approved || st.Holds(now) {
+				return st, nil
+			}
+			if st.State == approvals.Expired && have.State != approvals.Expired {
+				op, e := k.expireApproval(have, now, s.revision)
+				b.Approvals, b.Events = append(b.Approvals, op), append(b.Events, e)
+			}
+		}
+		u, err := k.o.Store.ApprovalUsage(ctx, it.Kind, it.By, now)
+		if err != nil {
+			return it, err
+		}
+		gone, err := k.supersede(ctx, &b, supersedes, s.revision)
+		if err != nil {
+			return it, err
+		}
+		u.Agent, u.Credential = u.Agent-gone, u.Credential-gone
+		ops, events, err := k.room(ctx, it.Kind, it.By, u, s.approvals.Quota, now, s.revision, b.Approvals...)
+		if errors.Is(err, ErrConflict) && attempt < maxFilings {
+			continue
+		}
+		if err != nil {
+			return it, err
+		}
+		b.Approvals, b.Events = append(b.Approvals, ops...), append(b.Events, events...)
+		it.ID, it.State = k.o.NewID(now), approvals.Pending
+		it.Created, it.Expires = now.UTC().Round(0), now.Add(s.approvals.Timeout).UTC().Round(0)
+		b.Approvals = append(b.Approvals, ApprovalOp{Create: &it, Quota: s.approvals.Quota})
+		b.Events = append(b.Events, k.approvalEvent(&it, "requested", now, s.revision))
+		_, err = k.commit(ctx, b)
+		if !errors.Is(err, ErrConflict) || attempt == maxFilings {
+			return it, err
+		}
+	}
+}
+
+// maxFilings is how often a question is tried to be filed. Where a queue is full,
+// everybody who files something wants the place of the same item.
+const maxFilings = 4 * maxAttempts
+
+// supersede adds the steps that put pending items aside, and says how many there are.
+func (k *Kernel) supersede(ctx context.Context, b *Batch, ids []string, revision string) (n int, err error) {
+	for _, id := range ids {
+		old, err := k.o.Store.Approval(ctx, id)
+		if err != nil {
+			return n, err
+		}
+		if old == nil || old.At(b.Now).State != approvals.Pending {
+			continue
+		}
+		n++
+		b.Approvals = append(b.Approvals, ApprovalOp{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Superseded, At: b.Now}})
+		b.Events = append(b.Events, k.approvalEvent(old, string(approvals.Superseded), b.Now, revision))
+	}
+	return n, nil
+}
+
+// Approval returns an item as it stands now. Errors are ErrApprovalUnknown or ErrUnavailable.
+func (k *Kernel) Approval(ctx context.Context, id string) (Approval, error) {
+	it, err := k.o.Store.Approval(ctx, id)
+	if err != nil {
+		return Approval{}, err
+	}
+	if it == nil {
+		return Approval{}, ErrApprovalUnknown
+	}
+	st := it.At(k.o.Clock.Now())
+	if st.State != it.State {
+		_ = k.SweepApprovals(ctx) // what it says holds all the same
+	}
+	return st, nil
+}
+
+// Approvals returns items as they stand now, newest first, after writing down
+// which have run out. The error is ErrUnavailable.
+func (k *Kernel) Approvals(ctx context.Context, q ApprovalQuery) ([]Approval, error) {
+	if err := k.SweepApprovals(ctx); err != nil && !errors.Is(err, ErrUnavailable) {
+		return nil, err
+	}
+	list, err := k.o.Store.Approvals(ctx, q)
+	now := k.o.Clock.Now()
+	for n := range list {
+		list[n] = list[n].At(now)
+	}
+	return list, err
+}
+
+// sweep is how many items that have run out are written down in one transaction.
+const sweep = 64
+
+// SweepApprovals records which items have run out: nobody has decided about them, or
+// nobody has used them. That they count as denied does not depend on it.
+func (k *Kernel) SweepApprovals(ctx context.Context) error {
+	for {
+		now := k.o.Clock.Now()
+		due, err := k.o.Store.Approvals(ctx, ApprovalQuery{DueAt: now, Limit: sweep})
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		b := Batch{Now: now}
+		for n := range due {
+			op, e := k.expireApproval(&due[n], now, k.Revision())
+			b.Approvals, b.Events = append(b.Approvals, op), append(b.Events, e)
+		}
+		if _, err := k.o.Store.Commit(ctx, b); err != nil {
+			if errors.Is(err, ErrConflict) { // another process was faster
+				return nil
+			}
+			return err
+		}
+		if len(due) < sweep {
+			return nil
+		}
+	}
+}
+
+func (k *Kernel) expireApproval(it *approvals.Item, now time.Time, revision string) (ApprovalOp, phases.Event) {
+	op := ApprovalOp{Change: &approvals.Change{ID: it.ID, From: it.State, To: approvals.Expired, At: now}}
+	return op, k.approvalEvent(it, string(approvals.Expired), now, revision)
+}
+
+// Protected reports whether deciding takes a reviewer's key.
+func (k *Kernel) Protected() bool {
+	s := k.current.Load()
+	return s != nil && s.authority.Protected()
+}

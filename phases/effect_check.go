@@ -1,0 +1,207 @@
+package phases
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// checkPass refuses what a hook may not do in its turn: validators judge, and
+// only mutators change.
+func checkPass(p Phase, pass Pass, by Actor, e Effect) error {
+	changes := e.Kind == EffectRewrite || e.Kind == EffectRedact || e.Kind == EffectClamp
+	switch pass {
+	case PassMutate, PassValidate, PassObserve:
+		if p == Audit {
+			return effectError(ErrDenied, e, "the audit phase has its own pass")
+		}
+		if changes && !by.Mutator && pass != PassObserve {
+			return effectError(ErrDenied, e, "a validator may not change the action or its scopes")
+		}
+		return nil
+	case PassAudit:
+		if p != Audit {
+			return effectError(ErrDenied, e, "the audit pass belongs to the audit phase")
+		}
+		return nil
+	}
+	return effectError(ErrDenied, e, "unknown pass")
+}
+
+func effectSize(e Effect) int {
+	n := len(e.Path) + len(e.Value) + len(e.Label) + len(e.Key)
+	if e.Kind != EffectAsk || e.Value == nil { // an ask's document holds its text already
+		n += len(e.Text)
+	}
+	if e.Scopes != nil {
+		e.Scopes.each(*e.Scopes, func(_ string, _ ScopeKind, s, _ Scope) {
+			for _, p := range s {
+				n += len(p)
+			}
+		})
+	}
+	return n
+}
+
+// checkEffectValue refuses a value that is not strict JSON.
+func checkEffectValue(e Effect) error {
+	if err := checkJSON(e.Value, Limits{MaxBytes: MaxEffectBytes}); err != nil {
+		return invalid(e, err)
+	}
+	return nil
+}
+
+// checkEffect checks the form of an effect that does not touch the action.
+func checkEffect(by Actor, e Effect) error {
+	switch e.Kind {
+	case EffectAsk:
+		if e.Value == nil {
+			return nil
+		}
+		if err := checkEffectValue(e); err != nil {
+			return err
+		}
+		if kindOf(e.Value) != '{' {
+			return effectError(ErrInvalid, e, "not an object")
+		}
+		return nil
+	case EffectClamp:
+		if e.Scopes == nil {
+			return effectError(ErrInvalid, e, "no scopes given")
+		}
+		if err := e.Scopes.Validate(); err != nil {
+			return effectError(ErrInvalid, e, "%v", err)
+		}
+		return nil
+	case EffectAnnotate:
+		_, err := Annotate(nil, by, e)
+		return err
+	case EffectContext:
+		if SafeText(e.Text, MaxContextBytes) == "" {
+			return effectError(ErrInvalid, e, "no text given")
+		}
+		return nil
+	case EffectRetry:
+		_, err := decodeRetry(by, e)
+		return err
+	case EffectReply:
+		_, err := decodeReply(by, e)
+		return err
+	case EffectArtifact:
+		_, err := decodeArtifact(by, e)
+		return err
+	case EffectGrant:
+		if by.Tier != Trusted {
+			return effectError(ErrDenied, e, "only a trusted hook may grant")
+		}
+		return nil
+	}
+	return effectError(ErrInvalid, e, "unknown kind of effect")
+}
+
+func decodeRetry(by Actor, e Effect) (Retry, error) {
+	var v struct {
+		Instruction string `json:"instruction"`
+		Max         int    `json:"max"`
+	}
+	v.Max = 1
+	if err := decodeValue(e, &v); err != nil {
+		return Retry{}, err
+	}
+	text := SafeText(v.Instruction, MaxReasonBytes)
+	if text == "" || v.Max < 1 || v.Max > MaxRetries {
+		return Retry{}, effectError(ErrInvalid, e, "wants an instruction and a max from 1 to %d", MaxRetries)
+	}
+	return Retry{Instruction: text, Max: v.Max, Hook: by.Hook}, nil
+}
+
+func decodeReply(by Actor, e Effect) (Reply, error) {
+	var v struct {
+		Text string `json:"text"`
+	}
+	if err := decodeValue(e, &v); err != nil {
+		return Reply{}, err
+	}
+	text := SafeText(v.Text, MaxEffectBytes)
+	if text == "" {
+		return Reply{}, effectError(ErrInvalid, e, "no text given")
+	}
+	return Reply{Text: text, Hook: by.Hook}, nil
+}
+
+func decodeArtifact(by Actor, e Effect) (Artifact, error) {
+	var v struct {
+		Name      string         `json:"name"`
+		MediaType string         `json:"media_type"`
+		Text      string         `json:"text"`
+		Data      []byte         `json:"data_base64"`
+		Meta      jsontext.Value `json:"meta"`
+	}
+	if err := decodeValue(e, &v); err != nil {
+		return Artifact{}, err
+	}
+	if v.MediaType == "" {
+		v.MediaType = "text/plain"
+	}
+	if v.Name == "" || checkID(v.Name, MaxArtifactName) != "" || checkID(v.MediaType, MaxMediaTypeBytes) != "" {
+		return Artifact{}, effectError(ErrInvalid, e, "wants a name and a media type without control characters")
+	}
+	if (v.Text == "") == (v.Data == nil) {
+		return Artifact{}, effectError(ErrInvalid, e, "wants either text or data_base64")
+	}
+	if v.Meta != nil && kindOf(v.Meta) != '{' {
+		return Artifact{}, effectError(ErrInvalid, e, "meta is not an object")
+	}
+	return Artifact{Name: v.Name, MediaType: v.MediaType, Text: v.Text, Data: v.Data, Meta: v.Meta, Hook: by.Hook}, nil
+}
+
+// decodeValue decodes an effect's document strictly.
+func decodeValue(e Effect, v any) error {
+	if err := checkEffectValue(e); err != nil {
+		return err
+	}
+	if kindOf(e.Value) != '{' {
+		return effectError(ErrInvalid, e, "not an object")
+	}
+	if err := json.Unmarshal(e.Value, v, strictOptions); err != nil {
+		return invalid(e, decodeError(e.Value, err))
+	}
+	return nil
+}
+
+// labelled returns a hook's context so that nobody takes it for a person's words.
+func labelled(by Actor, text string) string {
+	text = SafeText(text, MaxContextBytes)
+	for from := 0; ; { // what looks like another hook's label is not one
+		i := strings.IndexByte(text[from:], '[')
+		if i < 0 {
+			break
+		}
+		from += i + 1
+		if rest := text[from:]; len(rest) >= 5 && strings.EqualFold(rest[:5], "belay") {
+			text = text[:from-1] + "(" + rest
+		}
+	}
+	return SafeText(fmt.Sprintf("[belay hook %s] %s", SafeLine(by.Hook, MaxIDBytes), text), MaxContextBytes)
+}
+
+// invalid wraps an error about a pointer or a document.
+func invalid(e Effect, err error) error {
+	reason := "not valid"
+	var d *DecodeError
+	var p *PointerError
+	switch {
+	case errors.As(err, &d):
+		reason = d.Reason
+		if d.Pointer != "" {
+			reason += " at " + strconv.Quote(cut(d.Pointer, 200))
+		}
+	case errors.As(err, &p):
+		reason = p.Reason
+	}
+	return effectError(ErrInvalid, e, "%s", reason)
+}
