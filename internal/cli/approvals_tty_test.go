@@ -179,7 +179,7 @@ func TestApprovalsAtATerminal(t *testing.T) {
 	x.send("a")
 	x.expect("Approve exactly this?")
 	x.send("looked at it\r")
-	time.Sleep(200 * time.Millisecond)
+	x.expect("toggle") // it is at the question itself now
 	x.send("y")
 	x.expect("Passphrase of the reviewer")
 	x.send("correct horse battery\n")
@@ -189,7 +189,7 @@ func TestApprovalsAtATerminal(t *testing.T) {
 	x.send("d")
 	x.expect("Deny this?")
 	x.send("no tags\r")
-	time.Sleep(200 * time.Millisecond)
+	x.expect("toggle") // it is at the question itself now
 	x.send("y")
 	x.expect("Passphrase of the reviewer")
 	x.send("not the passphrase\n")
