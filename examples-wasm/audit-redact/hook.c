@@ -99,6 +99,21 @@ static void walk(walker *w, int depth) {
   w->at++;
 }
 
+// Whether a path is written as a JSON Pointer is.
+static bool is_pointer(belay_text path) {
+  if (path.n && path.p[0] != '/') return false;
+  for (uint32_t i = 0; i < path.n; i++)
+    if (path.p[i] == '~' && (i + 1 == path.n || (path.p[i + 1] != '0' && path.p[i + 1] != '1'))) return false;
+  return true;
+}
+
+// Whether the record has nothing at a path: no such member, or a list where the path names a member. A path that is
+// none is the operator's mistake, and is left for the redaction to refuse.
+static bool is_absent(belay_text path) {
+  int32_t kind = belay_input_kind(path);
+  return kind == BELAY_ABSENT || (kind == BELAY_INVALID && is_pointer(path));
+}
+
 static uint32_t list(belay_text raw, belay_text *out, uint32_t room) {
   uint32_t n = 0;
   for (belay_json_each e = belay_json_in(raw); belay_json_next(&e); n++)
@@ -111,7 +126,7 @@ BELAY_PHASE(audit) {
   uint32_t masks = 0, path_count = list(belay_config_get(BELAY_T("/paths")), paths, MAX_MASKS);
   if (path_count > MAX_MASKS) return belay_fail(BELAY_T("more than 48 paths are configured"));
   for (uint32_t i = 0; i < path_count; i++) {
-    if (belay_input_kind(paths[i]) == BELAY_ABSENT) continue;
+    if (is_absent(paths[i])) continue;
     masks++;
     belay_redact(paths[i], BELAY_T("operator"));
   }

@@ -16,7 +16,7 @@ func preTool() int32 {
 	if rules.Kind() == hook.None {
 		return hook.OK
 	}
-	problems := lint(rules, hook.InputValue("/args"))
+	problems := lint(rules)
 	if len(problems) == 0 {
 		return hook.OK
 	}
@@ -35,51 +35,63 @@ func preTool() int32 {
 	return hook.OK
 }
 
-// lint compares arguments with {"required": [...], "closed": bool,
-// "args": {NAME: {"type", "min", "max", "max_length", "one_of"}}}.
-func lint(rules, args hook.Value) []string {
-	if args.Kind() != hook.Object {
+// lint compares the arguments with {"required": [...], "closed": bool,
+// "args": {NAME: {"type", "min", "max", "max_length", "one_of"}}}. It looks only at
+// what there are rules for: what an agent puts beside it may be long and deep, and
+// costs no fuel here.
+func lint(rules hook.Value) []string {
+	if hook.KindOf("/args") != hook.Object {
 		return []string{"they are no object"}
 	}
 	var problems []string
 	for _, name := range rules.Get("required").Texts() {
-		if k := args.Get(name).Kind(); k == hook.None || k == hook.Null {
+		if k := hook.KindOf(hook.Pointer("args", name)); k == hook.None || k == hook.Null {
 			problems = append(problems, name+" is missing")
 		}
 	}
 	known := rules.Get("args")
-	for i, name := range args.Names() {
-		rule := known.Get(name)
-		if rule.Kind() == hook.None {
-			if rules.Get("closed").True() {
-				problems = append(problems, name+" is not an argument of this tool")
+	for i, name := range known.Names() {
+		if path := hook.Pointer("args", name); hook.Has(path) {
+			if p := check(known.Items()[i], path); p != "" {
+				problems = append(problems, name+" "+p)
 			}
-			continue
 		}
-		if p := check(rule, args.Items()[i]); p != "" {
-			problems = append(problems, name+" "+p)
+	}
+	if !rules.Get("closed").True() {
+		return problems
+	}
+	for _, name := range hook.Keys("/args") {
+		if known.Get(name).Kind() == hook.None {
+			if problems = append(problems, name+" is not an argument of this tool"); len(problems) > maxProblems {
+				break // no more are told
+			}
 		}
 	}
 	return problems
 }
 
-func check(rule, v hook.Value) string {
-	if want := rule.Get("type").Text(); want != "" && !is(want, v) {
+func check(rule hook.Value, path string) string {
+	kind := hook.KindOf(path)
+	if want := rule.Get("type").Text(); want != "" && !is(want, kind, path) {
 		return "must be of type " + want
 	}
-	n, isInt := v.Int()
+	n, isInt := hook.Int(path)
 	if min, ok := rule.Get("min").Int(); ok && isInt && n < min {
 		return "must be at least " + hook.FormatInt(min)
 	}
 	if max, ok := rule.Get("max").Int(); ok && isInt && n > max {
 		return "must be at most " + hook.FormatInt(max)
 	}
-	if max, ok := rule.Get("max_length").Int(); ok && int64(len(v.Text())) > max {
+	var text string
+	if kind == hook.String {
+		text = hook.Text(path)
+	}
+	if max, ok := rule.Get("max_length").Int(); ok && int64(len(text)) > max {
 		return "must not be longer than " + hook.FormatInt(max) + " bytes"
 	}
 	options := rule.Get("one_of").Texts()
 	for _, o := range options {
-		if v.Kind() == hook.String && v.Text() == o {
+		if kind == hook.String && text == o {
 			return ""
 		}
 	}
@@ -89,21 +101,21 @@ func check(rule, v hook.Value) string {
 	return ""
 }
 
-func is(want string, v hook.Value) bool {
+func is(want string, kind hook.Kind, path string) bool {
 	switch want {
 	case "string":
-		return v.Kind() == hook.String
+		return kind == hook.String
 	case "number":
-		return v.Kind() == hook.Number
+		return kind == hook.Number
 	case "integer":
-		_, ok := v.Int()
+		_, ok := hook.Int(path)
 		return ok
 	case "boolean":
-		return v.Kind() == hook.Bool
+		return kind == hook.Bool
 	case "array":
-		return v.Kind() == hook.Array
+		return kind == hook.Array
 	case "object":
-		return v.Kind() == hook.Object
+		return kind == hook.Object
 	}
 	return false // a type that is not known fits nothing
 }

@@ -25,11 +25,9 @@ fn post_tool() -> hook::Result {
         // Results with parts, such as {"stdout": ..., "stderr": ...}: each long part by itself.
         Some(Kind::Object | Kind::Array) => {
             let value = input::value("/result").ok_or("the result cannot be read")?;
-            let mut found = Vec::new();
-            long_texts(&value, "/result", "result", max, &mut found);
-            // The longest first, in case there are too many.
-            found.sort_by_key(|(_, _, text)| core::cmp::Reverse(text.len()));
-            for (i, (path, mut name, text)) in found.into_iter().take(MAX_CAPSULES).enumerate() {
+            let mut walk = Walk { max, path: "/result".into(), name: "result".into(), found: Vec::new() };
+            walk.long_texts(&value);
+            for (i, Long { path, mut name, text }) in walk.found.into_iter().enumerate() {
                 if name.len() > MAX_NAME {
                     name.truncate(MAX_NAME); // ASCII only
                     name.push_str(&format!("-part{}", i + 1));
@@ -42,22 +40,63 @@ fn post_tool() -> hook::Result {
     Ok(())
 }
 
-fn long_texts<'a>(v: &'a Value, path: &str, name: &str, max: usize, found: &mut Vec<(String, String, &'a str)>) {
-    match v {
-        Value::Text(text) if text.len() > max => found.push((path.to_string(), name.to_string(), text)),
-        Value::Array(items) => {
-            for (i, item) in items.iter().enumerate() {
-                long_texts(item, &format!("{}/{}", path, i), &format!("{}-{}", name, i), max, found);
+/// A text that is too long, where it stands, and the name of its artifact.
+struct Long<'a> {
+    path: String,
+    name: String,
+    text: &'a str,
+}
+
+/// One walk over a result. The place is kept in one buffer, so that deep results cost no more than long ones.
+struct Walk<'a> {
+    max: usize,
+    path: String,
+    name: String,
+    found: Vec<Long<'a>>, // the longest first, as many as may be put aside
+}
+
+impl<'a> Walk<'a> {
+    fn long_texts(&mut self, v: &'a Value) {
+        match v {
+            Value::Text(text) if text.len() > self.max => self.find(text),
+            Value::Array(items) => {
+                for (i, item) in items.iter().enumerate() {
+                    let step = i.to_string();
+                    self.below(&step, &step, item);
+                }
             }
-        }
-        Value::Object(members) => {
-            for (member, item) in members {
-                let path = format!("{}{}", path, hook::pointer(&[member]));
-                let safe: String = member.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(40).collect();
-                long_texts(item, &path, &format!("{}-{}", name, safe), max, found);
+            Value::Object(members) => {
+                for (member, item) in members {
+                    if matches!(item, Value::Text(_) | Value::Array(_) | Value::Object(_)) {
+                        let safe: String = member.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(40).collect();
+                        let pointer = hook::pointer(&[member]);
+                        self.below(&pointer[1..], &safe, item);
+                    }
+                }
             }
+            _ => {}
         }
-        _ => {}
+    }
+
+    fn below(&mut self, step: &str, name: &str, v: &'a Value) {
+        let (path_was, name_was) = (self.path.len(), self.name.len());
+        self.path.push('/');
+        self.path.push_str(step);
+        if name_was <= MAX_NAME {
+            self.name.push('-');
+            self.name.push_str(name);
+        }
+        self.long_texts(v);
+        self.path.truncate(path_was);
+        self.name.truncate(name_was);
+    }
+
+    fn find(&mut self, text: &'a str) {
+        let at = self.found.iter().position(|f| f.text.len() < text.len()).unwrap_or(self.found.len());
+        if at < MAX_CAPSULES {
+            self.found.insert(at, Long { path: self.path.clone(), name: self.name.clone(), text });
+            self.found.truncate(MAX_CAPSULES);
+        }
     }
 }
 
