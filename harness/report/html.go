@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/harness/replay"
 	"github.com/belay-hooks/belay/internal/textdiff"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // page and style are the page's parts.
@@ -27,7 +30,7 @@ var style string
 func (r *Report) HTML() ([]byte, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"count": groupDigits, "bytes": byteText, "short": short, "delta": deltaText, "diff": diffOf, "width": width, "plural": plural, "visible": visible,
-		"direction": direction, "json": isJSON, "css": func() template.CSS { return template.CSS(style) }, "mode": modeText,
+		"direction": direction, "json": isJSON, "headline": headline, "budgets": budgetsOf, "why": why, "figure": isFigure, "css": func() template.CSS { return template.CSS(style) }, "mode": modeText,
 	}).Parse(page)
 	if err != nil {
 		return nil, err
@@ -37,6 +40,65 @@ func (r *Report) HTML() ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), nil
+}
+
+// headline says what came out in one sentence.
+func headline(r *Report) string {
+	s := r.Summary
+	n := plural(s.Different, "invocation", "invocations") + " of " + groupDigits(s.Invocations)
+	switch {
+	case r.Same() && r.Mode == "exact":
+		return "Everything came out the same"
+	case r.Mode == "exact":
+		return n + " came out otherwise"
+	case r.Same():
+		return "Nothing would change"
+	}
+	return n + " would come out otherwise"
+}
+
+// budgets are the hooks that take something else now, and those that do not.
+type budgets struct{ Moved, Still []Budget }
+
+func budgetsOf(r *Report) *budgets {
+	if len(r.Budgets) == 0 {
+		return nil
+	}
+	out := new(budgets)
+	for _, b := range r.Budgets {
+		if b.Fuel.Base == b.Fuel.Now && b.Memory.Base == b.Memory.Now && b.Only == (Counts{}) {
+			out.Still = append(out.Still, b)
+		} else {
+			out.Moved = append(out.Moved, b)
+		}
+	}
+	return out
+}
+
+// why is what is said for the stricter side of a changed decision: what stops now, or
+// what stopped it before.
+func why(i Item) string {
+	side, prefix := i.Now, ""
+	if i.Now.Decision == phases.Allow {
+		side, prefix = i.Base, "was: "
+	}
+	if side.By == "" {
+		return prefix + side.Reason
+	}
+	return strings.TrimSuffix(prefix+side.By+": "+side.Reason, ": ")
+}
+
+// isFigure says that a change is one of a number, and needs no diff.
+func isFigure(c Change) bool {
+	if c.What != replay.WhatFuel && c.What != replay.WhatMemory {
+		return false
+	}
+	for _, s := range []string{c.Was, c.Is} {
+		if _, err := strconv.ParseInt(s, 10, 64); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 func modeText(mode string) string {

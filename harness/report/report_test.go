@@ -211,6 +211,47 @@ func TestReportCoversSecretsAndEscapes(t *testing.T) {
 	}
 }
 
+// What a reviewer has to see stands on the page without opening anything: who stops
+// what, and what is shown of a figure is the figure.
+func TestPageSaysWhy(t *testing.T) {
+	b := report.NewBuilder("budget", "")
+	b.Begin(recording.Header{})
+	for _, r := range results(0) {
+		b.Add(r)
+	}
+	slower := results(50)[0]
+	slower.Differences = []replay.Difference{{What: replay.WhatFuel, Where: "command-block (validate)", Want: "226737", Got: "1234567"}}
+	b.Add(slower)
+	b.End("sha256:x", 0)
+	r, err := b.Report()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(forms(t, r)["html"])
+	for _, want := range []string{
+		"<title>belay: 6 invocations of 15 would come out otherwise</title>",
+		`<span class="why">was: command-block: rm would delete /</span>`, // what let it through has no reason
+		`<span class="why">command-block: pushes by force</span>`,
+		"226\u202f737 → 1\u202f234\u202f567",
+		"1 hook took exactly what was recorded",
+		"sha256:" + strings.Repeat("b", 64),
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not hold %q", want)
+		}
+	}
+	exact := report.NewBuilder("exact", "")
+	exact.Begin(recording.Header{})
+	exact.Add(results(0)[0])
+	exact.End("sha256:x", 0)
+	if r, err = exact.Report(); err != nil {
+		t.Fatal(err)
+	}
+	if page := forms(t, r)["html"]; !bytes.Contains(page, []byte("<h1>Everything came out the same</h1>")) {
+		t.Error("nothing differs, and the page does not say so")
+	}
+}
+
 func TestReportIsBounded(t *testing.T) {
 	b := report.NewBuilder("decision", "")
 	b.Begin(recording.Header{})
