@@ -17,7 +17,7 @@ import (
 
 // Preview is what a proposed hook would have said about what is on record. It ran
 // alone, on inputs as they are stored: redacted, so that what it would have seen in
-// what is covered is not known.
+// what is covered is not known. Or, with Recordings, on originals.
 type Preview struct {
 	Events   int           `json:"events"`  // that it was asked about
 	Skipped  int           `json:"skipped"` // of phases or tools that it does not serve, or without a stored input
@@ -29,11 +29,27 @@ type Preview struct {
 	FuelSum  int64         `json:"fuel_sum"`
 	Failed   string        `json:"failed,omitzero"` // why it could not even be loaded
 	Flips    []PreviewFlip `json:"flips"`           // what would have come out differently, or failed; the newest first, at most MaxFlips
+
+	// Recordings are what it ran on in place of events; Unknown counts invocations in
+	// which it asked for something that nobody was asked then.
+	Recordings []PreviewRecording `json:"recordings,omitzero"`
+	Unknown    int                `json:"unknown,omitzero"`
+}
+
+// PreviewRecording is a recording that a preview ran on.
+type PreviewRecording struct {
+	File   string `json:"file"`
+	Digest string `json:"digest"`
+	Source string `json:"source"`
+	Used   int    `json:"used"` // invocations, the newest
+	Of     int    `json:"of"`
 }
 
 // PreviewFlip is one event that the hook would have changed.
 type PreviewFlip struct {
-	Seq    int64               `json:"seq"`
+	Seq    int64               `json:"seq,omitzero"`
+	In     int                 `json:"in,omitzero"`     // of recordings, in place of Seq: which one, from 1
+	Number int                 `json:"number,omitzero"` // and which invocation in it, from 1
 	Phase  phases.Phase        `json:"phase"`
 	Tool   string              `json:"tool,omitzero"`
 	Was    string              `json:"was"`   // the decision on record
@@ -95,9 +111,14 @@ func RunPreview(ctx context.Context, t PreviewTask) (Preview, error) {
 		}
 		p.add(ctx, host, &t.Events[i])
 	}
+	p.Finish()
+	return p, nil
+}
+
+// Finish puts the newest flips first and leaves the rest out.
+func (p *Preview) Finish() {
 	slices.Reverse(p.Flips)
 	p.Flips = p.Flips[:min(len(p.Flips), MaxFlips)]
-	return p, nil
 }
 
 // add runs the hook on one event.
@@ -112,7 +133,6 @@ func (p *Preview) add(ctx context.Context, host *Belay, e *phases.Event) {
 		p.Skipped++
 		return
 	}
-	p.Events++
 	last := v.Hooks[len(v.Hooks)-1]
 	f := PreviewFlip{Seq: e.Seq, Phase: e.Phase, Tool: e.Tool, Was: e.Decision, Would: last.Decision, Kind: last.Kind, Reason: last.Reason}
 	for _, h := range v.Hooks {
@@ -121,15 +141,21 @@ func (p *Preview) add(ctx context.Context, host *Belay, e *phases.Event) {
 			f.Would = h.Decision // a mutator that was asked again, and had nothing to add
 		}
 	}
+	p.Count(f)
+}
+
+// Count adds what the hook said about one invocation.
+func (p *Preview) Count(f PreviewFlip) {
+	p.Events++
 	p.FuelSum, p.FuelMax = p.FuelSum+f.Fuel, max(p.FuelMax, f.Fuel)
 	flipped := true
 	switch f.Would {
 	case phases.HookBlock:
 		p.Blocks++
-		flipped = e.Decision != string(phases.Block)
+		flipped = f.Was != string(phases.Block)
 	case phases.HookAsk:
 		p.Asks++
-		flipped = e.Decision == string(phases.Allow)
+		flipped = f.Was == string(phases.Allow)
 	case phases.HookTransform:
 		p.Changes++
 	case phases.HookError:

@@ -10,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/textdiff"
@@ -205,23 +204,23 @@ func what(it *client.Approval) string {
 
 func (a *App) approvalsShowCmd() *cobra.Command {
 	var asJSON bool
-	events := previewEvents
+	var wish previewWish
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one of them in full",
 		Args:  oneArg("the id of an approval, or its end"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.approvalsShow(cmd.Context(), args[0], events, asJSON)
+			return a.approvalsShow(cmd.Context(), args[0], wish, asJSON)
 		},
 	}
-	cmd.Flags().IntVar(&events, "preview", previewEvents, "of a proposed hook: how many recorded decisions to run it on, 0 to 1000")
+	wish.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *App) approvalsShow(ctx context.Context, id string, events int, asJSON bool) error {
-	if events < 0 || events > belay.MaxPreviewEvents {
-		return usageError(fmt.Sprintf("--preview must be from 0 to %d", belay.MaxPreviewEvents), "")
+func (a *App) approvalsShow(ctx context.Context, id string, wish previewWish, asJSON bool) error {
+	if err := wish.check(); err != nil {
+		return err
 	}
 	q, err := a.openQueue(ctx)
 	if err != nil {
@@ -233,7 +232,7 @@ func (a *App) approvalsShow(ctx context.Context, id string, events int, asJSON b
 		return err
 	}
 	if it.Kind == approvals.KindProposal && it.State == approvals.Pending {
-		r, err := a.reviewOf(ctx, it, events)
+		r, err := a.reviewOf(ctx, it, wish)
 		switch {
 		case err != nil && r.Review == nil:
 			return failureBy(err, "It cannot be approved.")

@@ -18,7 +18,7 @@ import (
 type decideOptions struct {
 	reason, content, as, key string
 	json                     bool
-	events                   int
+	wish                     previewWish
 }
 
 func (a *App) approvalsDecideCmd(v approvals.Verdict) *cobra.Command {
@@ -45,12 +45,15 @@ same question is answered with it.`
 	f.StringVar(&o.content, "content", "", "decide only if the item still has this `DIGEST`, as approvals show prints it")
 	f.StringVar(&o.as, "as", "", "name of the reviewer (default: the one whose key is here)")
 	f.StringVar(&o.key, "key", "", "file of the reviewer's key (default keys/NAME.reviewer.key in the state directory)")
-	f.IntVar(&o.events, "preview", previewEvents, "of a proposed hook: how many recorded decisions to run it on first")
+	o.wish.flags(f)
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
 }
 
 func (a *App) approvalsDecide(ctx context.Context, id string, v approvals.Verdict, o decideOptions) error {
+	if err := o.wish.check(); err != nil {
+		return err
+	}
 	q, err := a.openQueue(ctx)
 	if err != nil {
 		return err
@@ -59,9 +62,6 @@ func (a *App) approvalsDecide(ctx context.Context, id string, v approvals.Verdic
 	it, err := findApproval(ctx, q, id)
 	if err != nil {
 		return err
-	}
-	if o.events < 0 || o.events > belay.MaxPreviewEvents {
-		return usageError(fmt.Sprintf("--preview must be from 0 to %d", belay.MaxPreviewEvents), "")
 	}
 	if v == approvals.Approve && it.Kind == approvals.KindProposal && it.State == approvals.Approved && it.Decision != nil {
 		return a.approvalsCarryOn(ctx, q, it, o)
@@ -76,7 +76,7 @@ func (a *App) approvalsDecide(ctx context.Context, id string, v approvals.Verdic
 	if o.content != "" && o.content != content {
 		return failure("what is in the queue is not what you looked at: it has the digest "+content, "Nothing was decided. `belay approvals show ID` shows it.")
 	}
-	r, err := a.reviewOf(ctx, it, o.events)
+	r, err := a.reviewOf(ctx, it, o.wish)
 	switch {
 	case err != nil && v == approvals.Approve:
 		return failureBy(err, "Nothing was decided. `--preview 0` approves without a preview; a module that cannot be looked at can only be denied.")

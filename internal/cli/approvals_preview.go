@@ -43,7 +43,12 @@ func (a *App) preview(ctx context.Context, binding config.Binding, module []byte
 	if err != nil {
 		return belay.Preview{}, err
 	}
-	task, err := json.Marshal(&belay.PreviewTask{Module: module, Binding: binding, Events: events})
+	return a.previewProcess(ctx, previewCommand, &belay.PreviewTask{Module: module, Binding: binding, Events: events})
+}
+
+// previewProcess runs a task in a process of its own.
+func (a *App) previewProcess(ctx context.Context, command string, what any) (belay.Preview, error) {
+	task, err := json.Marshal(what)
 	if err != nil {
 		return belay.Preview{}, err
 	}
@@ -54,7 +59,7 @@ func (a *App) preview(ctx context.Context, binding config.Binding, module []byte
 	ctx, cancel := context.WithTimeout(ctx, previewTime)
 	defer cancel()
 	var out, errs bytes.Buffer
-	cmd := exec.CommandContext(ctx, exe, previewCommand)
+	cmd := exec.CommandContext(ctx, exe, command)
 	cmd.Args[0] = os.Args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(task), &limitedWriter{w: &out, left: 1 << 20}, &limitedWriter{w: &errs, left: 16 << 10}
 	// It gets nothing that leads to the state directory or to anybody's secrets.
@@ -81,11 +86,20 @@ func (l *limitedWriter) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-func (a *App) previewCmd() *cobra.Command {
+// previewCmds are the processes of their own: one for what is on record, one for
+// recordings.
+func (a *App) previewCmds() []*cobra.Command {
+	return []*cobra.Command{
+		previewCmd(a, previewCommand, "Run a proposed hook on recorded events; started by `belay approvals show`", belay.RunPreview),
+		previewCmd(a, previewRecordedCommand, "Run a proposed hook on recordings; started by `belay approvals show`", runRecorded),
+	}
+}
+
+func previewCmd[T any](a *App, name, short string, run func(context.Context, T) (belay.Preview, error)) *cobra.Command {
 	return &cobra.Command{
-		Use:    previewCommand,
+		Use:    name,
 		Hidden: true,
-		Short:  "Run a proposed hook on recorded events; started by `belay approvals show`",
+		Short:  short,
 		Args:   noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := limitProcess(uint64(previewTime/time.Second), previewMemory, previewFile); err != nil {
@@ -95,11 +109,11 @@ func (a *App) previewCmd() *cobra.Command {
 			if err != nil || len(src) > maxPreview {
 				return failure("the task cannot be read", "")
 			}
-			var t belay.PreviewTask
+			var t T
 			if err := json.Unmarshal(src, &t, json.RejectUnknownMembers(true)); err != nil {
 				return failureBy(err, "")
 			}
-			p, err := belay.RunPreview(cmd.Context(), t)
+			p, err := run(cmd.Context(), t)
 			if err != nil {
 				return failureBy(err, "")
 			}
@@ -110,8 +124,7 @@ func (a *App) previewCmd() *cobra.Command {
 
 // describePreview prints what the hook would have decided.
 func (a *App) describePreview(p *belay.Preview) {
-	a.field("preview", fmt.Sprintf("run alone on the newest %d recorded decisions that it would have been asked about (%d others do not concern it).\n"+
-		"Stored inputs are redacted: what the hook would make of what is covered is not known.", p.Events, p.Skipped))
+	seq := a.previewOf(p)
 	if p.Failed != "" {
 		a.rawField("", a.palette().red("it cannot be loaded: "+oneLine(p.Failed, 300)))
 		return
@@ -126,13 +139,13 @@ func (a *App) describePreview(p *belay.Preview) {
 		return
 	}
 	a.field("flips", "what would have come out differently")
-	t := newTable("  SEQ", "PHASE", "TOOL", "WAS", "WOULD", "FUEL", "REASON").alignRight(0, 5)
+	t := newTable("  "+seq, "PHASE", "TOOL", "WAS", "WOULD", "FUEL", "REASON").alignRight(0, 5)
 	for _, f := range p.Flips {
 		would := oneLine(string(f.Would), 12)
 		if f.Kind != "" && f.Would == phases.HookError {
 			would += " (" + oneLine(string(f.Kind), 12) + ")"
 		}
-		t.row(fmt.Sprint(f.Seq), oneLine(string(f.Phase), 20), oneLine(f.Tool, 20), a.palette().decision(oneLine(f.Was, 12)), a.palette().decision(would), count(f.Fuel), oneLine(f.Reason, 60))
+		t.row(placeOf(p, f), oneLine(string(f.Phase), 20), oneLine(f.Tool, 20), a.palette().decision(oneLine(f.Was, 12)), a.palette().decision(would), count(f.Fuel), oneLine(f.Reason, 60))
 	}
 	t.print(a.Out, a.palette())
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
@@ -22,11 +24,37 @@ type review struct {
 	Approval client.Approval `json:"approval"`
 	Review   *belay.Review   `json:"review,omitzero"`
 	Preview  *belay.Preview  `json:"preview,omitzero"`
+	Recorded *belay.Preview  `json:"recorded,omitzero"` // the same on recordings: originals
+}
+
+// previewWish is what a reviewer wants a proposed hook to be run on.
+type previewWish struct {
+	events     int // newest, of events and of recorded invocations; 0: no preview
+	recordings []string
+	identities []string
+}
+
+func (o *previewWish) flags(f *pflag.FlagSet) {
+	f.IntVar(&o.events, "preview", previewEvents, "of a proposed hook: how many recorded decisions to run it on, 0 to 1000")
+	f.StringArrayVar(&o.recordings, "recordings", nil, "of a proposed hook: also run it on these recordings, which hold originals (files, or a `DIR` of them)")
+	f.StringArrayVar(&o.identities, "identity", nil, "open sealed recordings with the age keys of this file")
+}
+
+func (o *previewWish) check() error {
+	switch {
+	case o.events < 0 || o.events > belay.MaxPreviewEvents:
+		return usageError(fmt.Sprintf("--preview must be from 0 to %d", belay.MaxPreviewEvents), "")
+	case o.events == 0 && len(o.recordings) > 0:
+		return usageError("--preview 0 runs nothing, and --recordings says on what", "")
+	case len(o.identities) > 0 && len(o.recordings) == 0:
+		return usageError("--identity opens recordings: say which with --recordings", "")
+	}
+	return nil
 }
 
 // reviewOf looks at the bytes of a proposed hook and runs its preview. What cannot be
 // looked at cannot be approved either, and says why.
-func (a *App) reviewOf(ctx context.Context, it client.Approval, events int) (review, error) {
+func (a *App) reviewOf(ctx context.Context, it client.Approval, wish previewWish) (review, error) {
 	r := review{Approval: it}
 	if it.Kind != approvals.KindProposal {
 		return r, nil
@@ -40,14 +68,21 @@ func (a *App) reviewOf(ctx context.Context, it client.Approval, events int) (rev
 		return r, err
 	}
 	r.Review = &found
-	if events == 0 {
+	if wish.events == 0 {
 		return r, nil
 	}
-	p, err := a.preview(ctx, found.Binding, module, min(events, belay.MaxPreviewEvents))
+	p, err := a.preview(ctx, found.Binding, module, wish.events)
 	if err != nil {
 		return r, err
 	}
 	r.Preview = &p
+	if len(wish.recordings) > 0 {
+		on, err := a.previewRecorded(ctx, found.Binding, module, wish)
+		if err != nil {
+			return r, err
+		}
+		r.Recorded = &on
+	}
 	return r, nil
 }
 
@@ -77,6 +112,10 @@ func (a *App) describeReview(r *review) {
 	if r.Preview != nil {
 		fmt.Fprintln(a.Out)
 		a.describePreview(r.Preview)
+	}
+	if r.Recorded != nil {
+		fmt.Fprintln(a.Out)
+		a.describePreview(r.Recorded)
 	}
 	for _, f := range rv.Source {
 		fmt.Fprintln(a.Out)

@@ -321,7 +321,7 @@ func (a *App) describedLines(ctx context.Context, it client.Approval) []string {
 	var text strings.Builder
 	view := *a
 	view.Out = &text
-	r, err := view.reviewOf(ctx, it, previewEvents)
+	r, err := view.reviewOf(ctx, it, previewWish{events: previewEvents})
 	view.describeReview(&r)
 	if err != nil {
 		fmt.Fprintf(&text, "\n%s\n", view.palette().red(safe(err.Error())))
@@ -333,7 +333,7 @@ func (a *App) describedLines(ctx context.Context, it client.Approval) []string {
 func (a *App) decideChoice(ctx context.Context, q queue, c *choice) string {
 	p := a.palette()
 	if c.verdict == approvals.Approve {
-		if _, err := a.reviewOf(ctx, c.item, 0); err != nil {
+		if _, err := a.reviewOf(ctx, c.item, previewWish{}); err != nil {
 			return p.red(oneLine(err.Error(), 200))
 		}
 	}

@@ -183,7 +183,7 @@ func (d *leaseDemo) proposed(ctx context.Context) error {
 		return err
 	}
 	d.line("coder proposes no-helpers", string(it.State), it.Reason+"; kept under its digest, nothing of it runs")
-	r, err := d.a.reviewOf(ctx, it, previewEvents)
+	r, err := d.a.reviewOf(ctx, it, previewWish{events: previewEvents})
 	if err != nil {
 		return err
 	}

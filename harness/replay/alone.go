@@ -1,0 +1,90 @@
+package replay
+
+import (
+	"context"
+	"errors"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// AloneHook is a hook that is asked by itself about what was recorded.
+type AloneHook struct {
+	Module  []byte
+	Binding recording.Binding // what it would be given: name, phases, allowed, configuration, budget
+	Match   *tiers.Match      // nil: the manifest's
+}
+
+// Alone asks one hook about recorded invocations, each by itself: with the original
+// input and what was carried along its run, and without the hooks that were there
+// then. What a hook of the same name was answered it is answered again; everything
+// else is answered like something that is not there. It is for one goroutine.
+type Alone struct {
+	r    *Replayer
+	hook AloneHook
+}
+
+// OpenAlone loads the hook. The error is ErrCandidate when it cannot be loaded; its
+// Text says why. The bench is closed by the caller, after the Alone.
+func OpenAlone(ctx context.Context, bench *belay.Bench, h AloneHook) (*Alone, error) {
+	b := &h.Binding
+	b.Digest, b.Mode, b.Failure = belay.DigestOf(h.Module), phases.Enforce, nil
+	load := belay.BenchHook{Name: b.Name, Module: h.Module, Tier: b.Tier, Config: jsonValue(b.Config), MemoryMiB: b.Budget.MemoryMiB}
+	if b.Allowed != nil {
+		load.Allowed = *b.Allowed
+	}
+	loaded, err := bench.Load(ctx, load)
+	if err != nil {
+		text := err.Error()
+		var f *phases.Fault
+		if errors.As(err, &f) {
+			text = f.Text
+			if f.Cause != nil {
+				text += " (" + f.Cause.Error() + ")"
+			}
+		}
+		return nil, &Error{Class: ErrCandidate, Text: phases.SafeLine(text, 600), Cause: err}
+	}
+	b.Match = loaded.Match
+	if h.Match != nil {
+		b.Match = *h.Match
+	}
+	r, err := New(Options{Bench: bench, Modules: map[string][]byte{b.Digest: h.Module}, Mode: Decision})
+	if err != nil {
+		return nil, err
+	}
+	return &Alone{r: r, hook: h}, nil
+}
+
+// Close closes what Ask has opened.
+func (a *Alone) Close() error { return a.r.Close() }
+
+// Ask asks the hook about one invocation. chain says what was allowed there at most,
+// and what ~ meant; its hooks do not matter. A Result without turns means that the
+// hook is not asked about such a thing. The error is that of Replayer.Replay.
+func (a *Alone) Ask(ctx context.Context, run *recording.Run, chain *recording.Chain) (*Result, error) {
+	one := *run
+	one.Latch, one.Turns = nil, nil // a latch is not the hook's doing
+	for _, t := range run.Turns {
+		if t.Binding == a.hook.Binding.Name && t.Pass != phases.PassAudit && t.Ran {
+			t.Report, t.Injected, t.Fault, t.Budget = recording.Report{}, nil, nil, 0 // what it was answered, and nothing else
+			one.Turns = append(one.Turns, t)
+		}
+	}
+	with := &recording.Chain{Revision: chain.Revision, Ceiling: chain.Ceiling, Home: chain.Home, Bindings: []recording.Binding{a.hook.Binding}}
+	res, err := a.r.Replay(ctx, &one, with)
+	if err != nil {
+		return nil, err
+	}
+	var now []TurnResult
+	for _, t := range res.Turns {
+		if t.Now != nil {
+			t.Base = nil
+			now = append(now, t)
+		}
+	}
+	res.Turns = now
+	return res, nil
+}
