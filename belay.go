@@ -39,6 +39,7 @@ import (
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/sink"
+	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
@@ -285,7 +286,7 @@ func (b *Belay) open(ctx context.Context) error {
 	home, _ := os.UserHomeDir()
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
 		Store: b.sinks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, Observer: b.o.Observer, Recorder: b.recorder(), Clock: b.o.Clock, Logger: b.log,
-		Tools: b.executor(), IntentDir: b.intentDir(), Files: osFiles{}, Home: home, SpoolPath: filepath.Join(b.dir, spoolName), UnsafeFailOpen: b.o.UnsafeFailOpen,
+		Tools: b.executor(), IntentDir: b.intentDir(), Files: osFiles{}, Home: home, SpoolPath: filepath.Join(b.dir, spoolfile.Name), UnsafeFailOpen: b.o.UnsafeFailOpen,
 	})
 	return err
 }
@@ -350,7 +351,7 @@ func (b *Belay) Refuse(ctx context.Context, r kernel.Refusal) (phases.Verdict, e
 // opened: the next Open that can write puts it on record and sets the latch that it
 // asks for. The error is ErrState; there is nothing else that a caller could do then.
 func Spool(dir string, r kernel.Refusal) error {
-	if err := kernel.Spool(filepath.Join(dir, spoolName), r, time.Now()); err != nil {
+	if err := kernel.Spool(filepath.Join(dir, spoolfile.Name), r, time.Now()); err != nil {
 		return stateError("spool", err)
 	}
 	return nil
@@ -363,9 +364,6 @@ func (b *Belay) intentDir() string {
 	}
 	return filepath.Join(b.dir, "intents")
 }
-
-// spoolName is the file for what could not be recorded.
-const spoolName = "spool.jsonl"
 
 // Reload reads belay.yaml and trust.yaml again and takes them into use. With an error, ErrConfig
 // or kernel.ErrUnavailable for errors.Is, everything stays as it was.

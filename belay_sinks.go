@@ -14,6 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/sink"
+	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -79,8 +80,8 @@ func (b *Belay) notOurs(path string) error {
 		return nil
 	}
 	first, _, _ := strings.Cut(filepath.ToSlash(in), "/")
-	for _, name := range []string{config.FileName, "trust.yaml", "belay.db", "belay.sock", "belay.lock", spoolName, "keys", "cache", "blobs"} {
-		if first == name || strings.HasPrefix(first, "belay.db-") || strings.HasPrefix(first, spoolName+".") {
+	for _, name := range []string{config.FileName, "trust.yaml", "belay.db", "belay.sock", "belay.lock", spoolfile.Name, "keys", "cache", "blobs"} {
+		if first == name || strings.HasPrefix(first, "belay.db-") || strings.HasPrefix(first, spoolfile.Name+".") {
 			return fmt.Errorf("%w: events.sinks: %s is a file of the state directory", ErrConfig, path)
 		}
 	}

@@ -287,6 +287,37 @@ func TestSpoolOutlivesTheProcess(t *testing.T) {
 	}
 }
 
+// A client that could not ask leaves a note for the kernel that runs: the session
+// that its answer did not hold is latched before anything more of it is decided.
+func TestNotesOfOthersAreTakenUp(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "spool.jsonl")
+	h := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.SpoolPath = path })
+	h.invoke(t, invocation(phases.PreTool))
+	refusal := kernel.Refusal{
+		Invocation:  phases.Invocation{Runtime: "custom", Session: "s-1"},
+		Fault:       phases.NewFault(phases.KindLoad, "nobody could be asked", nil),
+		Unblockable: true,
+	}
+	if err := kernel.Spool(path, refusal, h.clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	v := h.invoke(t, invocation(phases.PreTool))
+	if v.Decision != phases.Block || v.Enforced != phases.EnforcedLatched || v.Kind != phases.KindLoad {
+		t.Errorf("%+v", v)
+	}
+	other := invocation(phases.PreTool)
+	other.Session = "s-2"
+	if v := h.invoke(t, other); v.Decision != phases.Allow {
+		t.Errorf("another session: %+v", v)
+	}
+	if es := h.events(t, kernel.EventQuery{Type: phases.EventGap}); len(es) != 1 {
+		t.Errorf("gaps %+v", es)
+	}
+	if left, _ := filepath.Glob(path + "*"); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
 // A hook's own invocation, made while it runs, waits for nobody: not even when
 // another invocation wants to run alone.
 func TestInvocationInsideATurn(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -89,10 +90,8 @@ func (k *Kernel) unrecorded(ctx context.Context, r Refusal) (phases.Verdict, err
 	if !errors.Is(r.Fault, ErrClosed) {
 		k.unhealthy.Store(&Health{Reason: r.Fault.Text})
 	}
-	k.spool.add(spoolEntry{
-		Time: k.o.Clock.Now().UTC(), Invocation: v.ID, Phase: inv.Phase, Runtime: inv.Runtime, Session: inv.Session,
-		Kind: r.Fault.Kind, Reason: r.Fault.Text, Unblockable: r.Unblockable,
-	})
+	inv.ID = v.ID
+	k.spool.add(spoolfile.Of(inv, r.Fault, r.Unblockable, k.o.Clock.Now()))
 	return v, r.Fault
 }
 

@@ -1,9 +1,7 @@
 package kernel
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -13,27 +11,12 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Bounds of what is kept while the store is down.
-const (
-	maxSpoolEntries = 512
-	maxSpoolBytes   = 256 << 10
-)
-
-// spoolEntry is one action that was blocked without a record. It holds names
-// and fixed texts, nothing of the action itself.
-type spoolEntry struct {
-	Time        time.Time    `json:"time"`
-	Invocation  string       `json:"invocation"`
-	Phase       phases.Phase `json:"phase,omitzero"`
-	Runtime     string       `json:"runtime,omitzero"`
-	Session     string       `json:"session,omitzero"`
-	Kind        phases.Kind  `json:"kind"`
-	Reason      string       `json:"reason"`
-	Unblockable bool         `json:"unblockable,omitzero"`
-}
+// maxSpoolEntries bounds what is kept in memory while the store is down.
+const maxSpoolEntries = 512
 
 // spool keeps entries in memory and, when it has a path, in a file, so that also
 // a process that ends before the store is back leaves a trace. Safe for
@@ -43,7 +26,7 @@ type spool struct {
 
 	mu      sync.Mutex
 	waiting bool // there may be something to report
-	memory  []spoolEntry
+	memory  []spoolfile.Note
 	dropped int
 }
 
@@ -56,11 +39,11 @@ func newSpool(path string) *spool {
 	return s
 }
 
-func (s *spool) add(e spoolEntry) {
+func (s *spool) add(e spoolfile.Note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting = true
-	if s.path != "" && s.append(e) == nil {
+	if s.path != "" && spoolfile.Append(s.path, e) == nil {
 		return
 	}
 	if len(s.memory) >= maxSpoolEntries {
@@ -74,44 +57,12 @@ func (s *spool) add(e spoolEntry) {
 // while no kernel could be opened; the next kernel with that SpoolPath puts it on
 // record, with the latch if it asks for one. Only names and the fault's own text are kept.
 func Spool(path string, r Refusal, now time.Time) error {
-	r.Fault = orFault(r.Fault)
-	return newSpool(path).append(spoolEntry{
-		Time: now.UTC(), Invocation: phases.SafeLine(r.Invocation.ID, 36), Runtime: phases.SafeLine(r.Invocation.Runtime, phases.MaxRuntimeBytes),
-		Session: phases.SafeLine(r.Invocation.Session, phases.MaxIDBytes), Kind: r.Fault.Kind,
-		Reason: phases.SafeText(r.Fault.Text, phases.MaxReasonBytes), Unblockable: r.Unblockable,
-	})
-}
-
-// append writes one line; the file is as bounded as the memory. A line that was cut
-// short before it must not take it along.
-func (s *spool) append(e spoolEntry) error {
-	line, err := json.Marshal(&e)
-	if err != nil {
-		return err
-	}
-	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	fi, err := f.Stat()
-	if err == nil && fi.Size() > maxSpoolBytes {
-		err = errors.New("spool full")
-	}
-	if err == nil && fi.Size() > 0 {
-		last := []byte{'\n'}
-		if _, err = f.ReadAt(last, fi.Size()-1); err == nil && last[0] != '\n' {
-			line = append([]byte{'\n'}, line...)
-		}
-	}
-	if err == nil {
-		_, err = f.Write(append(line, '\n'))
-	}
-	return errors.Join(err, f.Close())
+	return spoolfile.Append(path, spoolfile.Of(r.Invocation, r.Fault, r.Unblockable, now))
 }
 
 // take returns everything that waits, and what to call when it is on record.
 // Preconditions: s.mu is held.
-func (s *spool) take() (entries []spoolEntry, dropped int, done func()) {
+func (s *spool) take() (entries []spoolfile.Note, dropped int, done func()) {
 	entries, dropped = append(entries, s.memory...), s.dropped
 	var files []string
 	if s.path != "" {
@@ -126,7 +77,7 @@ func (s *spool) take() (entries []spoolEntry, dropped int, done func()) {
 			}
 		}
 		for _, f := range files {
-			e, d := readSpool(f)
+			e, d := spoolfile.Read(f)
 			entries, dropped = append(entries, e...), dropped+d
 		}
 	}
@@ -135,30 +86,18 @@ func (s *spool) take() (entries []spoolEntry, dropped int, done func()) {
 		for _, f := range files {
 			os.Remove(f)
 		}
-		if s.path != "" {
-			_, err := os.Lstat(s.path)
-			s.waiting = err == nil
-		}
+		s.look()
 	}
 }
 
-// readSpool reads what can be read; a line cut short by a crash or a full disk counts as dropped.
-func readSpool(path string) (entries []spoolEntry, dropped int) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, 1
+// look finds a note that somebody else has left: a client that could not ask this
+// process, say, whose session has to be latched here. Preconditions: s.mu is held.
+func (s *spool) look() {
+	if s.path == "" || s.waiting {
+		return
 	}
-	for line := range bytes.Lines(b) {
-		var e spoolEntry
-		switch line = bytes.TrimSpace(line); {
-		case len(line) == 0:
-		case json.Unmarshal(line, &e) != nil:
-			dropped++
-		default:
-			entries = append(entries, e)
-		}
-	}
-	return entries, dropped
+	_, err := os.Lstat(s.path)
+	s.waiting = err == nil
 }
 
 // gap is what a gap event tells.
@@ -179,7 +118,7 @@ func (k *Kernel) recoverGap(ctx context.Context, revision string) error {
 	s := k.spool
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.waiting {
+	if s.look(); !s.waiting {
 		return nil
 	}
 	for range 2 { // what was taken before, and what came after it

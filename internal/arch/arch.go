@@ -43,8 +43,9 @@ func layers() map[string][]string {
 		"internal/sandbox":       {"phases", "tiers", "hostcalls", "internal/sandbox/..."},
 		"internal/sandbox/...":   {"internal/sandbox/..."},
 		"internal/audit":         {"phases", "internal/redact"},
+		"internal/spoolfile":     {"phases"},
 		"internal/approvals":     {"phases", "tiers"},
-		"kernel":                 {"phases", "tiers", "leases", "hostcalls", "internal/sandbox", "internal/redact", "internal/audit", "internal/approvals"},
+		"kernel":                 {"phases", "tiers", "leases", "hostcalls", "internal/sandbox", "internal/redact", "internal/audit", "internal/approvals", "internal/spoolfile"},
 		"internal/httpcall":      {"phases", "hostcalls"},
 		"internal/mcptools":      {"phases", "kernel"},
 		"internal/config":        {"phases", "tiers", "leases", "internal/strictyaml", "internal/approvals", "internal/httpcall"},
@@ -56,7 +57,7 @@ func layers() map[string][]string {
 		"internal/builtin":       {"phases", "tiers", "examples-wasm"},
 		"internal/hookbuild":     {"phases", "tiers", "internal/strictyaml"},
 		"internal/hookbuild/...": {"internal/hookbuild", "harness"},
-		root:                     append([]string{signing, "internal/sandbox", "internal/redact", "internal/audit", "internal/config", "internal/store/...", "internal/builtin", "internal/telemetry", "internal/eventlog", "internal/httpcall", "internal/mcptools", "internal/sink", "internal/approvals", "internal/place"}, lower...),
+		root:                     append([]string{signing, "internal/sandbox", "internal/redact", "internal/audit", "internal/config", "internal/store/...", "internal/builtin", "internal/telemetry", "internal/eventlog", "internal/httpcall", "internal/mcptools", "internal/sink", "internal/approvals", "internal/place", "internal/spoolfile"}, lower...),
 		"harness":                append([]string{"harness/junit", "harness/recording", "harness/replay", "harness/report", "internal/redact", "internal/store/memory", "internal/cover"}, assembled...),
 		"harness/junit":          nil,
 		"harness/recording":      {"phases", "tiers", "hostcalls", "kernel"},
@@ -71,8 +72,10 @@ func layers() map[string][]string {
 		"client":                 {"phases", "leases", "internal/approvals"},
 		"internal/ask":           {"phases", "kernel", "adapters"},
 		"internal/server":        append([]string{"harness/recording", "internal/approvals", "adapters", "adapters/...", "client", "internal/ask"}, assembled...),
-		"internal/cli":           append([]string{signing, "internal/approvals", "adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/telemetry", "internal/export", "internal/sandbox", "internal/redact", "internal/hookbuild", "internal/cover", "internal/oci", "internal/textdiff", "internal/place"}, assembled...),
-		"cmd/...":                {"internal/cli"},
+		"internal/cli":           append([]string{signing, "internal/hookcmd", "internal/approvals", "adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/telemetry", "internal/export", "internal/sandbox", "internal/redact", "internal/hookbuild", "internal/cover", "internal/oci", "internal/textdiff", "internal/place"}, assembled...),
+		"internal/hookcmd":       {"phases", "adapters", "adapters/...", "client", "internal/spoolfile"},
+		"cmd/belay":              {"internal/cli"},
+		"cmd/belay-hook":         {"internal/hookcmd"}, // starts for every event of an agent: nothing heavy
 	}
 }
 

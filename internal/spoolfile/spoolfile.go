@@ -1,0 +1,103 @@
+// Package spoolfile decides how an action that was blocked without a record is
+// noted in a state directory, so that whoever can write the record later puts it
+// there. It never reports anything by itself: that is the kernel's.
+package spoolfile
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Name is the file's name in a state directory.
+const Name = "spool.jsonl"
+
+// MaxBytes is the size beyond which nothing is added to the file.
+const MaxBytes = 256 << 10
+
+// ErrFull: the file takes no more notes.
+var ErrFull = errors.New("spool full")
+
+// Note is one action that was blocked without a record. It holds names and fixed
+// texts, nothing of the action itself.
+type Note struct {
+	Time        time.Time    `json:"time"`
+	Invocation  string       `json:"invocation"`
+	Phase       phases.Phase `json:"phase,omitzero"`
+	Runtime     string       `json:"runtime,omitzero"`
+	Session     string       `json:"session,omitzero"`
+	Kind        phases.Kind  `json:"kind"`
+	Reason      string       `json:"reason"`
+	Unblockable bool         `json:"unblockable,omitzero"` // what the answer did not hold, a latch has to
+}
+
+// Of returns the note of a refusal, with the names cut to what a record may hold.
+// Of the fault it keeps kind and text; a nil one is of kind protocol, and so is
+// one that would pass for a hook's decision.
+func Of(inv phases.Invocation, f *phases.Fault, unblockable bool, now time.Time) Note {
+	n := Note{
+		Time: now.UTC(), Invocation: phases.SafeLine(inv.ID, 36), Phase: inv.Phase, Runtime: phases.SafeLine(inv.Runtime, phases.MaxRuntimeBytes),
+		Session: phases.SafeLine(inv.Session, phases.MaxIDBytes), Kind: phases.KindProtocol,
+		Reason: "the action could not be decided", Unblockable: unblockable,
+	}
+	if f != nil {
+		n.Reason = phases.SafeText(f.Text, phases.MaxReasonBytes)
+		if f.Kind != "" && f.Kind != phases.KindPolicy {
+			n.Kind = f.Kind
+		}
+	}
+	return n
+}
+
+// Append adds one line to the file at path, which it makes if need be. A line that
+// was cut short before it does not take it along. Processes may share the file. The
+// error is ErrFull, or one of the file system's.
+func Append(path string, n Note) error {
+	line, err := json.Marshal(&n)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	fi, err := f.Stat()
+	if err == nil && fi.Size() > MaxBytes {
+		err = ErrFull
+	}
+	if err == nil && fi.Size() > 0 {
+		last := []byte{'\n'}
+		if _, err = f.ReadAt(last, fi.Size()-1); err == nil && last[0] != '\n' {
+			line = append([]byte{'\n'}, line...)
+		}
+	}
+	if err == nil {
+		_, err = f.Write(append(line, '\n'))
+	}
+	return errors.Join(err, f.Close())
+}
+
+// Read reads what can be read; a line cut short by a crash or a full disk counts
+// as dropped, and so does a file that cannot be read.
+func Read(path string) (notes []Note, dropped int) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, 1
+	}
+	for line := range bytes.Lines(b) {
+		var n Note
+		switch line = bytes.TrimSpace(line); {
+		case len(line) == 0:
+		case json.Unmarshal(line, &n) != nil:
+			dropped++
+		default:
+			notes = append(notes, n)
+		}
+	}
+	return notes, dropped
+}
