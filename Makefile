@@ -17,12 +17,12 @@ export CGO_ENABLED ?= 0
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
-build: $(BIN)/belay ## the binary, bin/belay
+build: $(BIN)/belay $(BIN)/belay-hook ## the binaries: bin/belay, and bin/belay-hook for runtimes that start a command for each event
 
-.PHONY: $(BIN)/belay
-$(BIN)/belay:
+.PHONY: $(BIN)/belay $(BIN)/belay-hook
+$(BIN)/belay $(BIN)/belay-hook:
 	@mkdir -p $(BIN)
-	$(GO) build -trimpath -o $@ ./cmd/belay
+	$(GO) build -trimpath -o $@ ./cmd/$(@F)
 
 run: build ## a recorded Claude Code session through all eight phases (needs only Go)
 	@$(BIN)/belay demo

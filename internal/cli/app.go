@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay/internal/hookcmd"
 )
 
 // App is where the commands read, write and look for their surroundings. The
@@ -140,30 +141,11 @@ agent is about to do and answer go on, go on with these changes, ask, or stop.
 
 // stateDir returns the state directory, absolute; it need not exist.
 func (a *App) stateDir() (string, error) {
-	dir := a.state
-	if dir == "" {
-		dir = a.Getenv("BELAY_HOME")
+	dir, err := hookcmd.StateDir(a.state, a.Getenv, a.Getwd)
+	if errors.Is(err, hookcmd.ErrNoHome) {
+		return "", failure(err.Error(), "Give one with --state DIR or $BELAY_HOME.")
 	}
-	if dir == "" {
-		if x := a.Getenv("XDG_STATE_HOME"); filepath.IsAbs(x) {
-			dir = filepath.Join(x, "belay")
-		}
-	}
-	if dir == "" {
-		home := a.Getenv("HOME")
-		if home == "" {
-			return "", failure("there is no home directory to keep the state in", "Give one with --state DIR or $BELAY_HOME.")
-		}
-		dir = filepath.Join(home, ".local", "state", "belay")
-	}
-	if !filepath.IsAbs(dir) {
-		wd, err := a.Getwd()
-		if err != nil {
-			return "", err
-		}
-		dir = filepath.Join(wd, dir)
-	}
-	return dir, nil
+	return dir, err
 }
 
 func version() string {

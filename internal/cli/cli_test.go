@@ -11,12 +11,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/belay-hooks/belay/internal/cli"
+	"github.com/belay-hooks/belay/internal/hookcmd"
 	"github.com/belay-hooks/belay/tiers/sigstore/sigstoretest"
 )
 
 // Commands of the scripts: "belay" is the program itself; "xbelay" ends with
 // status 0 and says the real one on standard error as "exit N", so that a script
-// can tell 3 from 1; "sigstore-kms-scripted" is a key management service; "sql FILE TEXT…" does to a database what somebody else could.
+// can tell 3 from 1; "belay-hook" and "xbelay-hook" are the small program; "sigstore-kms-scripted" is a key management service; "sql FILE TEXT…" does to a database what somebody else could.
 func TestMain(m *testing.M) {
 	run := func() int { return new(cli.App).Main(context.Background(), os.Args[1:]) }
 	testscript.Main(m, map[string]func(){
@@ -29,6 +30,11 @@ func TestMain(m *testing.M) {
 			}
 		},
 		"daemon-http": daemonHTTP,
+		"belay-hook":  func() { os.Exit(hookcmd.Command{}.Main(context.Background(), os.Args[1:])) },
+		"xbelay-hook": func() {
+			code := hookcmd.Command{}.Main(context.Background(), os.Args[1:])
+			fmt.Fprintf(os.Stderr, "exit %d\n", code)
+		},
 		"xbelay": func() {
 			code := run()
 			fmt.Fprintf(os.Stderr, "exit %d\n", code)

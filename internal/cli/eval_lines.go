@@ -11,6 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/internal/hookcmd"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -75,14 +76,14 @@ func lineProblem(err error) string {
 	return err.Error()
 }
 
-// readLine returns the next line without its end. A line over maxInput is read to
+// readLine returns the next line without its end. A line over hookcmd.MaxInput is read to
 // its end and thrown away, with errLongLine.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	long := false
 	for {
 		part, err := r.ReadSlice('\n')
-		if len(line)+len(part) > maxInput {
+		if len(line)+len(part) > hookcmd.MaxInput {
 			long, line = true, nil
 		}
 		if !long {

@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -17,19 +15,14 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
-	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/internal/hookcmd"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
-// runtimes returns the adapters by the name that --runtime takes.
-func runtimes() map[string]adapters.Adapter {
-	return map[string]adapters.Adapter{claudecode.Runtime: claudecode.Adapter{}}
-}
-
 func adapterFor(name string) (adapters.Adapter, error) {
-	ad, ok := runtimes()[name]
+	ad, ok := hookcmd.Runtimes()[name]
 	if !ok {
 		return nil, usageError(fmt.Sprintf("--runtime: %q is not known", safe(name)), "Known: "+strings.Join(runtimeNames(), ", ")+".")
 	}
@@ -38,7 +31,7 @@ func adapterFor(name string) (adapters.Adapter, error) {
 
 func runtimeNames() []string {
 	var names []string
-	for n := range runtimes() {
+	for n := range hookcmd.Runtimes() {
 		names = append(names, n)
 	}
 	slices.Sort(names)
@@ -184,45 +177,10 @@ func (a *App) salvage(ctx context.Context, args []string) []byte {
 	return b
 }
 
-func (a *App) patience() time.Duration { return cmp.Or(a.Patience, payloadPatience) }
+func (a *App) patience() time.Duration { return cmp.Or(a.Patience, hookcmd.PayloadPatience) }
 
-// writeAnswer gives the runtime its answer. If even that fails, or if nobody can
-// see it, the exit status must not read as a decision to go on.
 func (a *App) writeAnswer(ad adapters.Adapter, call *runtimeCall, ans adapters.Answer) int {
-	if ans.Stderr != "" {
-		fmt.Fprintln(a.Err, strings.TrimRight(ans.Stderr, "\n"))
-	}
-	if len(ans.Stdout) > 0 {
-		var err error
-		if nowhere(a.Out) {
-			err = errors.New("standard output is closed")
-		} else {
-			_, err = a.Out.Write(append(bytes.TrimRight(ans.Stdout, "\n"), '\n'))
-		}
-		if err != nil {
-			fmt.Fprintf(a.Err, "belay: the answer could not be written: %s\n", safe(err.Error()))
-			if ad.Failure(call.payload, call.opts, err).GoesOnAt2 {
-				return ExitOK
-			}
-			return ExitUsage
-		}
-	}
-	return ans.Exit
-}
-
-// nowhere tells whether what is written to w is lost: the language's runtime opens
-// the null device in place of a standard output that was closed.
-func nowhere(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	out, err := f.Stat()
-	if err != nil {
-		return false // writing will fail by itself
-	}
-	null, err := os.Stat(os.DevNull)
-	return err == nil && os.SameFile(out, null)
+	return hookcmd.Write(a.Out, a.Err, ad, call.payload, call.opts, ans)
 }
 
 // evalRuntime answers one payload of a runtime.

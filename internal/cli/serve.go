@@ -14,6 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/hookcmd"
 	"github.com/belay-hooks/belay/internal/server"
 )
 
@@ -75,7 +76,7 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	defer host.Close()
 	defer a.finish() // the last metrics are read from what is closed next
 	s, err := server.Open(host, server.Options{
-		Dir: dir, Listen: o.listen, Runtimes: runtimes(), Version: version(), User: userName(), Logger: log, Tapes: tapes, Running: o.running, Queue: o.queue,
+		Dir: dir, Listen: o.listen, Runtimes: hookcmd.Runtimes(), Version: version(), User: userName(), Logger: log, Tapes: tapes, Running: o.running, Queue: o.queue,
 	})
 	switch {
 	case errors.Is(err, server.ErrAddress):

@@ -6,12 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/internal/hookcmd"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -253,10 +253,6 @@ func (l localAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []
 	return ask.Runtime(ctx, l.host, ad, payload, o)
 }
 
-// runtimePatience is how long a runtime's command waits for the daemon: below the
-// time after which runtimes give up on a hook and go on.
-const runtimePatience = 25 * time.Second
-
 type daemonAsker struct {
 	*client.Client
 	dir string
@@ -267,21 +263,8 @@ func (d daemonAsker) Wire(ctx context.Context, src []byte) (phases.Verdict, erro
 }
 
 func (d daemonAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []byte, o adapters.Options) ask.Answered {
-	ctx, cancel := context.WithTimeout(ctx, runtimePatience)
-	defer cancel()
-	a, err := d.Ask(ctx, ad.Runtime(), o.Event, payload)
-	if err != nil {
-		f := phases.NewFault(phases.KindLoad, "the daemon could not be asked", err)
-		out := ask.Answered{Answer: ad.Failure(payload, o, f), Err: f}
-		// Nobody knows what the daemon has recorded of it. The next one that opens the
-		// directory reports it, and latches the session where this answer holds nothing.
-		r := kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: out.Answer.Session}, Fault: f, Unblockable: out.Answer.Latch != ""}
-		if serr := belay.Spool(d.dir, r); serr != nil {
-			out.Answer.Notes = append(out.Answer.Notes, "this block is not on record: "+serr.Error())
-		}
-		return out
-	}
-	return ask.Answered{Answer: adapters.Answer{Stdout: []byte(a.Stdout), Stderr: a.Stderr, Exit: a.Exit, Notes: a.Notes}, Verdicts: a.Verdicts}
+	out := hookcmd.Ask(ctx, d.Client, d.dir, ad, payload, o)
+	return ask.Answered{Answer: out.Answer, Verdicts: out.Verdicts, Err: out.Err}
 }
 
 var (

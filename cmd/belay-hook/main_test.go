@@ -1,0 +1,93 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// This program starts for every event of an agent. What is linked into it is paid
+// for each time, so that a new dependency needs a reason, and a line here.
+func TestWhatIsLinked(t *testing.T) {
+	const module = "github.com/belay-hooks/belay/"
+	known := []string{
+		module + "adapters", module + "adapters/claude-code", module + "client", module + "cmd/belay-hook", module + "internal/hookcmd", module + "internal/spoolfile", module + "phases",
+		module + "leases", module + "internal/approvals", // the words of package client
+		"golang.org/x/sys/unix", "golang.org/x/text/transform", "golang.org/x/text/unicode/norm",
+	}
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range strings.Fields(string(out)) {
+		if !slices.Contains(known, p) && !strings.HasPrefix(p, "github.com/go-json-experiment/json") {
+			t.Errorf("links %s", p)
+		}
+	}
+}
+
+// BenchmarkEvent is one event from the start of a process to its end, while a daemon
+// serves: belay-hook, and as x-hook what it takes against `belay eval`.
+func BenchmarkEvent(b *testing.B) {
+	bin := b.TempDir()
+	if out, err := exec.Command("go", "build", "-trimpath", "-o", bin, ".", "../belay").CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	state, err := os.MkdirTemp("", "belay") // a socket's path is short
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer os.RemoveAll(state)
+	command := func(name string, args ...string) *exec.Cmd {
+		cmd := exec.Command(filepath.Join(bin, name), args...)
+		cmd.Env = append(os.Environ(), "BELAY_HOME="+state)
+		return cmd
+	}
+	if out, err := command("belay", "init").CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	serve := command("belay", "serve")
+	if err := serve.Start(); err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		_ = serve.Process.Kill()
+		_ = serve.Wait()
+	}()
+	for end := time.Now().Add(time.Minute); command("belay", "events", "tail").Run() != nil || !exists(filepath.Join(state, "belay.sock")); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			b.Fatal("the daemon does not answer")
+		}
+	}
+	const payload = `{"session_id":"s","transcript_path":"/home/dev/t.jsonl","cwd":"/home/dev/project","permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t"}`
+	each := [][]string{{"belay-hook", "--runtime", "claude-code"}, {"belay", "eval", "--runtime", "claude-code"}}
+	var spent [2][]time.Duration
+	for b.Loop() {
+		for i, args := range each { // they take turns, so that what else the machine does meets both
+			cmd := command(args[0], args[1:]...)
+			cmd.Stdin = strings.NewReader(payload)
+			start := time.Now()
+			out, err := cmd.Output()
+			spent[i] = append(spent[i], time.Since(start))
+			if err != nil || strings.TrimSpace(string(out)) != "{}" {
+				b.Fatalf("%v: %s", err, out)
+			}
+		}
+	}
+	median := func(d []time.Duration) float64 {
+		slices.Sort(d)
+		return float64(d[len(d)/2].Microseconds())
+	}
+	b.ReportMetric(median(spent[0])/1000, "ms/belay-hook")
+	b.ReportMetric(median(spent[1])/1000, "ms/belay-eval")
+	b.ReportMetric(median(spent[0])/median(spent[1]), "x-hook")
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

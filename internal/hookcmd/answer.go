@@ -1,0 +1,61 @@
+package hookcmd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/belay-hooks/belay/adapters"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Exit statuses that runtimes read: a document or a block by its text.
+const (
+	exitAnswered = 0
+	exitBlocked  = 2
+)
+
+// Write gives the runtime its answer and returns the exit status. If the answer
+// cannot be written, or if nobody can see it, the status does not read as a
+// decision to go on. payload and opts are what the answer is to.
+func Write(out, errs io.Writer, ad adapters.Adapter, payload []byte, opts adapters.Options, ans adapters.Answer) int {
+	if ans.Stderr != "" {
+		fmt.Fprintln(errs, strings.TrimRight(ans.Stderr, "\n"))
+	}
+	if len(ans.Stdout) > 0 {
+		var err error
+		if nowhere(out) {
+			err = errors.New("standard output is closed")
+		} else {
+			_, err = out.Write(append(bytes.TrimRight(ans.Stdout, "\n"), '\n'))
+		}
+		if err != nil {
+			fmt.Fprintf(errs, "belay: the answer could not be written: %s\n", safe(err.Error()))
+			if ad.Failure(payload, opts, err).GoesOnAt2 {
+				return exitAnswered
+			}
+			return exitBlocked
+		}
+	}
+	return ans.Exit
+}
+
+// nowhere tells whether what is written to w is lost: the language's runtime opens
+// the null device in place of a standard output that was closed.
+func nowhere(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	out, err := f.Stat()
+	if err != nil {
+		return false // writing will fail by itself
+	}
+	null, err := os.Stat(os.DevNull)
+	return err == nil && os.SameFile(out, null)
+}
+
+func safe(s string) string { return phases.SafeText(s, phases.MaxReasonBytes) }

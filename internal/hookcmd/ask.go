@@ -1,0 +1,57 @@
+package hookcmd
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/belay-hooks/belay/adapters"
+	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Patience is how long a runtime's command waits for the daemon: below the time
+// after which runtimes give up on a hook and go on.
+const Patience = 25 * time.Second
+
+// Runtimes returns the adapters by the name that --runtime takes.
+func Runtimes() map[string]adapters.Adapter {
+	return map[string]adapters.Adapter{claudecode.Runtime: claudecode.Adapter{}}
+}
+
+// Answered is what a daemon, or nobody, has said about one payload.
+type Answered struct {
+	Answer   adapters.Answer  // for the runtime; valid whatever happened
+	Verdicts []phases.Verdict // in order
+	Err      error            // a *phases.Fault: why the daemon has not answered; nil when it has
+}
+
+// Ask brings a payload to the daemon that serves dir, and waits no longer than
+// Patience. A daemon that does not answer as it should gives the event's block form
+// and a note in the spool: nobody knows what the daemon has recorded of the action,
+// and the note has the session latched where the answer holds nothing.
+func Ask(ctx context.Context, c *client.Client, dir string, ad adapters.Adapter, payload []byte, o adapters.Options) Answered {
+	return askWithin(ctx, Patience, c, dir, ad, payload, o)
+}
+
+func askWithin(ctx context.Context, patience time.Duration, c *client.Client, dir string, ad adapters.Adapter, payload []byte, o adapters.Options) Answered {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	a, err := c.Ask(ctx, ad.Runtime(), o.Event, payload)
+	if err != nil {
+		return refuse(dir, ad, payload, o, phases.NewFault(phases.KindLoad, "the daemon could not be asked", err))
+	}
+	return Answered{Answer: adapters.Answer{Stdout: []byte(a.Stdout), Stderr: a.Stderr, Exit: a.Exit, Notes: a.Notes}, Verdicts: a.Verdicts}
+}
+
+// refuse answers in the event's block form and leaves a note of it in dir.
+func refuse(dir string, ad adapters.Adapter, payload []byte, o adapters.Options, f *phases.Fault) Answered {
+	out := Answered{Answer: ad.Failure(payload, o, f), Err: f}
+	inv := phases.Invocation{Runtime: ad.Runtime(), Session: out.Answer.Session}
+	if err := spoolfile.Append(filepath.Join(dir, spoolfile.Name), spoolfile.Of(inv, f, out.Answer.Latch != "", time.Now())); err != nil {
+		out.Answer.Notes = append(out.Answer.Notes, "this block is not on record: "+safe(err.Error()))
+	}
+	return out
+}

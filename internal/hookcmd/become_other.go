@@ -1,0 +1,8 @@
+//go:build !unix
+
+package hookcmd
+
+import "errors"
+
+// become fails: a process cannot become another one here.
+func become([]string) error { return errors.ErrUnsupported }

@@ -1,0 +1,178 @@
+package hookcmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/belay-hooks/belay/adapters"
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Command is the program belay-hook: `belay eval --runtime` for as long as a daemon
+// serves the state directory. The zero value of a member means the process's own.
+type Command struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Getenv   func(string) string
+	Getwd    func() (string, error)
+
+	// HandOver becomes `belay eval` with the arguments, and does not return unless
+	// that fails. Nothing has been read from In then.
+	HandOver func(args []string) error
+
+	PayloadPatience time.Duration // 0: the constant of this name
+	Patience        time.Duration // of the whole; 0: the constant
+}
+
+// Main answers one event and returns the exit status: 0 with a document, or 2 with
+// text on standard error, as adapters.Answer says. It never panics.
+//
+// While nobody serves the directory, and for arguments that it does not know, belay
+// itself takes over: it decides the same, only later.
+func (c Command) Main(ctx context.Context, args []string) (code int) {
+	c.defaults()
+	// The answer may find nobody who reads it any more. That must not end the process
+	// by a signal, which runtimes take for a hook that has no opinion.
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	defer signal.Stop(pipe)
+	ctx, cancel := context.WithTimeout(ctx, c.Patience)
+	defer cancel()
+
+	a, plain := parse(args)
+	ad := Runtimes()[a.runtime]
+	e := &event{ad: ad, opts: adapters.Options{Event: a.event}}
+	defer func() {
+		if p := recover(); p != nil {
+			f := phases.NewFault(phases.KindProtocol, "belay failed", fmt.Errorf("panic: %v", p))
+			code = c.refuse(e, "", f)
+		}
+	}()
+	if ad == nil || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+		// Not a word on standard output, which a runtime might take for an answer.
+		fmt.Fprintf(c.Err, "%s\nKnown runtimes: %s.\n", usage, strings.Join(slices.Sorted(maps.Keys(Runtimes())), ", "))
+		return exitBlocked
+	}
+	if !plain {
+		err := c.HandOver(args)
+		return c.refuse(c.salvage(ctx, e), "", noBelay("belay-hook does not understand its arguments", err))
+	}
+	dir, err := StateDir(a.state, c.Getenv, c.Getwd)
+	if err != nil {
+		return c.refuse(c.salvage(ctx, e), "", phases.NewFault(phases.KindLoad, "there is no state directory: give one with --state DIR or $BELAY_HOME", err))
+	}
+	daemon, err := client.Dial(dir)
+	if errors.Is(err, client.ErrNotRunning) {
+		err = c.HandOver(args)
+		return c.refuse(c.salvage(ctx, e), dir, noBelay("no daemon serves the state directory", err))
+	}
+	if err != nil {
+		return c.refuse(c.salvage(ctx, e), dir, phases.NewFault(phases.KindLoad, "the daemon could not be asked", err))
+	}
+	defer daemon.Close()
+	if err := c.read(ctx, e); err != nil {
+		return c.refuse(e, dir, phases.NewFault(phases.KindProtocol, "the payload could not be read", err))
+	}
+	return c.write(e, Ask(ctx, daemon, dir, ad, e.payload, e.opts))
+}
+
+const usage = `usage: belay-hook --runtime NAME [--for EVENT] [--state DIR] < payload
+belay-hook is what an agent runtime starts for each of its events. It asks the daemon; while none
+serves the state directory, and for other flags, belay eval does the work.`
+
+// event is what is known of the event so far.
+type event struct {
+	ad      adapters.Adapter
+	opts    adapters.Options
+	payload []byte
+	read    bool
+}
+
+func (c *Command) defaults() {
+	if c.In == nil {
+		c.In = os.Stdin
+	}
+	if c.Out == nil {
+		c.Out = os.Stdout
+	}
+	if c.Err == nil {
+		c.Err = os.Stderr
+	}
+	if c.Getenv == nil {
+		c.Getenv = os.Getenv
+	}
+	if c.Getwd == nil {
+		c.Getwd = os.Getwd
+	}
+	if c.HandOver == nil {
+		c.HandOver = become
+	}
+	c.PayloadPatience = cmp.Or(c.PayloadPatience, PayloadPatience)
+	c.Patience = cmp.Or(c.Patience, Patience)
+}
+
+func (c *Command) read(ctx context.Context, e *event) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.PayloadPatience)
+	defer cancel()
+	e.read = true
+	e.payload, err = ReadAll(ctx, c.In)
+	return err
+}
+
+// salvage reads the payload for a failure that came before that: its event's name
+// picks the form of the answer, and its session is the one to be held.
+func (c *Command) salvage(ctx context.Context, e *event) *event {
+	if !e.read {
+		_ = c.read(ctx, e) // whatever has come is enough
+	}
+	return e
+}
+
+// refuse answers in the event's block form, with a note in dir where belay has been
+// set up there.
+func (c *Command) refuse(e *event, dir string, f *phases.Fault) int {
+	if dir != "" {
+		if _, err := os.Stat(filepath.Join(dir, "keys")); err != nil {
+			dir = ""
+		}
+	}
+	if dir == "" {
+		return c.write(e, Answered{Answer: e.ad.Failure(e.payload, e.opts, f), Err: f})
+	}
+	return c.write(e, refuse(dir, e.ad, e.payload, e.opts, f))
+}
+
+// write tells operators why there was no decision, and the runtime what to do.
+func (c *Command) write(e *event, a Answered) int {
+	if a.Err != nil {
+		c.say(a.Err)
+	}
+	for _, n := range a.Answer.Notes {
+		fmt.Fprintf(c.Err, "belay-hook: note: %s\n", safe(n))
+	}
+	return Write(c.Out, c.Err, e.ad, e.payload, e.opts, a.Answer)
+}
+
+func (c *Command) say(err error) {
+	fmt.Fprintf(c.Err, "belay-hook: %s\n", safe(err.Error()))
+	if f := phases.FaultOf(err); f != nil && f.Cause != nil {
+		fmt.Fprintf(c.Err, "  %s\n", safe(f.Cause.Error()))
+	}
+}
+
+// noBelay is the failure of a belay-hook that would have handed over.
+func noBelay(why string, err error) *phases.Fault {
+	return phases.NewFault(phases.KindLoad, why+", and belay is not there to decide", fmt.Errorf("%w: start a daemon with `belay serve`, or install belay beside belay-hook", err))
+}

@@ -1,0 +1,75 @@
+package hookcmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// MaxInput bounds what is read of one document, in bytes. The decoders have limits
+// of their own and name them, so this one only keeps memory in check.
+const MaxInput = 4 << 20
+
+// PayloadPatience is how long a runtime may take to hand over its payload. A
+// runtime that is kept waiting longer gives up on its hooks and goes on, so the
+// answer has to come first.
+const PayloadPatience = 10 * time.Second
+
+// Classes of errors of ReadAll, for errors.Is.
+var (
+	ErrLate        = errors.New("it was not complete in time")
+	ErrInterrupted = errors.New("interrupted while it was read")
+	ErrTooLarge    = fmt.Errorf("it has more than %d MiB", MaxInput>>20)
+	ErrEmpty       = errors.New("it is empty")
+)
+
+// ReadAll reads one document. What has come until then is returned beside an error,
+// for the form of the answer to it; nothing else may be concluded from it.
+func ReadAll(ctx context.Context, r io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(Interruptible(ctx, r), MaxInput+1))
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		err = ErrLate
+	case errors.Is(err, context.Canceled):
+		err = ErrInterrupted
+	case err == nil && len(b) > MaxInput:
+		err = ErrTooLarge
+	case err == nil && len(bytes.TrimSpace(b)) == 0:
+		err = ErrEmpty
+	}
+	return b, err
+}
+
+// Interruptible gives up a read when ctx ends: a read of a pipe or a terminal
+// cannot be stopped otherwise, and a signal would wait for it.
+func Interruptible(ctx context.Context, r io.Reader) io.Reader { return &interruptible{ctx, r} }
+
+type interruptible struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (i *interruptible) Read(p []byte) (int, error) {
+	type result struct {
+		n   int
+		err error
+	}
+	if err := i.ctx.Err(); err != nil {
+		return 0, err
+	}
+	buf := make([]byte, len(p)) // a read that was given up may still write here
+	done := make(chan result, 1)
+	go func() {
+		n, err := i.r.Read(buf)
+		done <- result{n, err}
+	}()
+	select {
+	case r := <-done:
+		return copy(p, buf[:r.n]), r.err
+	case <-i.ctx.Done():
+		return 0, i.ctx.Err()
+	}
+}
