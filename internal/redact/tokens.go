@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // token is a form of secret that begins with a fixed text.
 type token struct {
@@ -43,16 +46,30 @@ func inClass(c byte, classes string) bool {
 	return false
 }
 
-// byHead lists the forms by the first two bytes of their prefix; read only.
+// byHead finds the forms by the first two bytes of their prefix; read only.
 var byHead = heads()
 
-func heads() *[1 << 16][]token {
-	var t [1 << 16][]token
+// headTable has a number for each two bytes, so that it fits the processor's cache;
+// 0 is the empty list.
+type headTable struct {
+	number [1 << 16]uint8
+	forms  [][]token
+}
+
+func heads() *headTable {
+	t := &headTable{forms: make([][]token, 1, 128)}
 	for _, f := range issuers() {
-		h := int(f.prefix[0])<<8 | int(f.prefix[1])
-		t[h] = append(t[h], f)
+		n := &t.number[int(f.prefix[0])<<8|int(f.prefix[1])]
+		if *n == 0 {
+			if len(t.forms) > math.MaxUint8 {
+				panic("redact: more different prefixes than the table has numbers")
+			}
+			*n = uint8(len(t.forms))
+			t.forms = append(t.forms, nil)
+		}
+		t.forms[*n] = append(t.forms[*n], f)
 	}
-	return &t
+	return t
 }
 
 // findTokens looks for every form in one pass: two bytes choose the few forms
@@ -60,10 +77,11 @@ func heads() *[1 << 16][]token {
 func findTokens(s string, add func(kind string, from, to int)) {
 	var runs map[string]run // by class, the one looked at last: many starts in one run cost no more than one
 	for i, done := 0, 0; i+8 < len(s); i++ {
-		forms := byHead[int(s[i])<<8|int(s[i+1])]
-		if len(forms) == 0 || i < done {
+		n := byHead.number[int(s[i])<<8|int(s[i+1])]
+		if n == 0 || i < done {
 			continue
 		}
+		forms := byHead.forms[n]
 		begins := begins(s, i)
 		for k := range forms {
 			t := &forms[k]
