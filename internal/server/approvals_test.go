@@ -200,10 +200,10 @@ func TestApprovalRequestsAreChecked(t *testing.T) {
 		}
 		done <- string(it.State)
 	}()
-	time.Sleep(200 * time.Millisecond)
-	if r, _ := d.do(t, call{method: "GET", path: "/v1/approvals/" + id + "?wait=1s"}); r.StatusCode != 503 {
-		t.Errorf("one too many waits: %d", r.StatusCode)
-	}
+	eventually(t, "one who waits is one too many", func() bool {
+		r, _ := d.do(t, call{method: "GET", path: "/v1/approvals/" + id + "?wait=1ms"})
+		return r.StatusCode == 503
+	})
 	d.stop(t)
 	select {
 	case got := <-done:
