@@ -77,6 +77,24 @@ func editFile(src []byte, change func(m *yaml.Node) error) ([]byte, error) {
 	if _, err := Parse(src); err != nil {
 		return nil, err
 	}
+	out, err := editYAML(src, change)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := Parse(out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// editYAML changes the root of a document, a mapping, and keeps comments. A document
+// that the YAML library cannot write down again as it was is refused: what is not
+// meant to be changed stays as it is.
+func editYAML(src []byte, change func(m *yaml.Node) error) ([]byte, error) {
+	before, err := strictyaml.Parse(src)
+	if err != nil {
+		return nil, &Error{Reason: "it cannot be read: " + err.Error(), Cause: err}
+	}
 	var root yaml.Node
 	if err := yaml.Load(src, &root); err != nil {
 		return nil, &Error{Reason: "not YAML", Cause: err}
@@ -88,22 +106,42 @@ func editFile(src []byte, change func(m *yaml.Node) error) ([]byte, error) {
 	if m.Kind != yaml.MappingNode {
 		return nil, &Error{Reason: "not a mapping"}
 	}
+	spellNulls(m)
+	same, err := dumpYAML(&root)
+	if err != nil {
+		return nil, err
+	}
+	if again, err := strictyaml.Parse(same); err != nil || !bytes.Equal(before.JSON, again.JSON) {
+		return nil, &Error{Reason: "it is written in a way in which it cannot be changed without changing more than is wanted: edit it by hand", Cause: err}
+	}
 	if err := change(m); err != nil {
 		return nil, err
 	}
+	return dumpYAML(&root)
+}
+
+// spellNulls writes out values that are left empty: inside of braces the library makes
+// empty strings of them.
+func spellNulls(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" && n.Value == "" {
+		n.Value = "null"
+	}
+	for _, c := range n.Content {
+		spellNulls(c)
+	}
+}
+
+func dumpYAML(root *yaml.Node) ([]byte, error) {
 	var out bytes.Buffer
 	d, err := yaml.NewDumper(&out, yaml.WithIndent(2))
+	if err == nil {
+		err = d.Dump(root)
+	}
+	if err == nil {
+		err = d.Close()
+	}
 	if err != nil {
 		return nil, &Error{Reason: "cannot be written", Cause: err}
-	}
-	if err := d.Dump(&root); err != nil {
-		return nil, &Error{Reason: "cannot be written", Cause: err}
-	}
-	if err := d.Close(); err != nil {
-		return nil, &Error{Reason: "cannot be written", Cause: err}
-	}
-	if _, err := Parse(out.Bytes()); err != nil {
-		return nil, err
 	}
 	return out.Bytes(), nil
 }

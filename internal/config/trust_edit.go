@@ -1,12 +1,11 @@
 package config
 
 import (
-	"bytes"
+	"errors"
 
 	"github.com/go-json-experiment/json"
 	"go.yaml.in/yaml/v4"
 
-	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/tiers"
 )
 
@@ -85,35 +84,12 @@ func AddDeny(src []byte, d tiers.Deny) ([]byte, error) {
 }
 
 func editTrust(src []byte, change func(m *yaml.Node) error) ([]byte, error) {
-	if _, err := strictyaml.Parse(src); err != nil {
-		return nil, &Error{Reason: "the trust policy cannot be read: " + err.Error(), Cause: err}
+	out, err := editYAML(src, change)
+	var e *Error
+	if errors.As(err, &e) {
+		return nil, &Error{Reason: "the trust policy: " + e.Reason, Cause: e.Cause}
 	}
-	var root yaml.Node
-	if err := yaml.Load(src, &root); err != nil {
-		return nil, &Error{Reason: "not YAML", Cause: err}
-	}
-	m := &root
-	if m.Kind == yaml.DocumentNode && len(m.Content) == 1 {
-		m = m.Content[0]
-	}
-	if m.Kind != yaml.MappingNode {
-		return nil, &Error{Reason: "the trust policy is not a mapping"}
-	}
-	if err := change(m); err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	d, err := yaml.NewDumper(&out, yaml.WithIndent(2))
-	if err == nil {
-		err = d.Dump(&root)
-	}
-	if err == nil {
-		err = d.Close()
-	}
-	if err != nil {
-		return nil, &Error{Reason: "cannot be written", Cause: err}
-	}
-	return out.Bytes(), nil
+	return out, err
 }
 
 // child returns the value of a member, adding it when it is missing.
