@@ -12,7 +12,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-//go:embed rules behaviours.yaml guests
+//go:embed rules/*.yaml behaviours.yaml guests/*.wasm
 var kit embed.FS
 
 // Rule is one rule with the guest that shows whether it is kept.

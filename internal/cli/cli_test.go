@@ -86,6 +86,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("EXAMPLES", examples)
+			env.Setenv("KIT", filepath.Join(filepath.Dir(examples), "harness", "conformance", "sdk"))
 			env.Setenv("FUZZ", filepath.Join(filepath.Dir(examples), "harness", "fuzz", "testdata", "planted"))
 			env.Setenv("REPLAY", filepath.Join(filepath.Dir(examples), "harness", "replay", "testdata"))
 			env.Setenv("BELAY_HOME", filepath.Join(env.WorkDir, "state"))

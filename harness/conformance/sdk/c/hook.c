@@ -44,6 +44,17 @@ BELAY_PHASE(pre_tool) {
     say(b[0]);
     say(b[1]);
   }
+  IF("call") {
+    belay_answer a = belay_request_tool_call(BELAY_T("{\"tool\":\"t\"}"));
+    belay_log(BELAY_LOG_INFO, belay_some(a.reply) ? a.reply : BELAY_T(""));
+    if (!a.ok) {
+      belay_buf b = {0};
+      if (a.code == BELAY_PENDING) belay_put_lit(&b, "waits for a person");
+      if (a.code == BELAY_DENIED) belay_put_lit(&b, "not granted, or not legal in this phase");
+      if (belay_some(belay_reason(a))) belay_put_lit(&b, ": "), belay_put(&b, belay_reason(a));
+      return belay_fail(belay_done(&b));
+    }
+  }
   IF("panic") __builtin_trap();
   IF("refused") belay_rewrite_json(BELAY_T("/args/no/parent"), BELAY_T("1"));
   return BELAY_OK;

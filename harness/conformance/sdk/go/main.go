@@ -2,6 +2,7 @@
 package main
 
 import (
+	"errors"
 	"strconv"
 
 	hook "github.com/belay-hooks/belay/hooks-sdk/go"
@@ -61,6 +62,14 @@ func preTool() int32 {
 		}
 		say(int64(b[0]))
 		say(int64(b[1]))
+	case "call":
+		reply, err := hook.RequestToolCall(`{"tool":"t"}`)
+		var refused *hook.Refused
+		if errors.As(err, &refused) {
+			hook.Log(hook.Info, refused.Document)
+			return hook.FailError(err)
+		}
+		hook.Log(hook.Info, reply)
 	case "panic":
 		panic("on purpose")
 	case "refused":

@@ -46,6 +46,13 @@ fn pre_tool() -> hook::Result {
             say(b[0].into());
             say(b[1].into());
         }
+        "call" => match hook::request_tool_call("{\"tool\":\"t\"}") {
+            Ok(reply) => hook::log(Level::Info, &reply),
+            Err(refused) => {
+                hook::log(Level::Info, &refused.document);
+                return Err(refused.into());
+            }
+        },
         "panic" => panic!("on purpose"),
         "refused" => hook::rewrite("/args/no/parent", "1"),
         _ => {}
