@@ -31,6 +31,7 @@ type plan struct {
 	answers *answers
 	state   map[string][]byte
 	carried *kernel.RunState // nil: nothing
+	sealed  bool             // all of this is of a sealed recording
 }
 
 // plan makes a case ready.
@@ -91,10 +92,11 @@ func (c *Case) fromRecording(p *plan, h *Hook) error {
 	if c.suite != nil && !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(c.suite.file), path)
 	}
-	run, chain, err := readRun(path, c.Recording, max(c.Number, 1))
+	run, chain, sealed, err := readRun(path, c.Recording, max(c.Number, 1), h.engine.o.Identities)
 	if err != nil {
 		return c.errorf("/recording", "%v", err)
 	}
+	p.sealed = sealed
 	if p.inv, err = phases.DecodeInvocation(run.Invocation); err != nil {
 		return c.errorf("/recording", "the invocation is not valid: %v", err)
 	}
@@ -144,32 +146,39 @@ func (p *plan) takeTurn(t *recording.Turn) {
 }
 
 // readRun finds an invocation of a recording. name is how errors call it.
-func readRun(path, name string, number int) (*recording.Run, *recording.Chain, error) {
+func readRun(path, name string, number int, ids recording.Identities) (run *recording.Run, chain *recording.Chain, sealed bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
+		return nil, nil, false, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
 	}
 	defer f.Close()
-	src, sealed := recording.Look(f)
-	if sealed != recording.Plain {
-		return nil, nil, fmt.Errorf("%s is sealed: tests read recordings that everybody may read", name)
+	src, how := recording.Look(f)
+	switch sealed = how != recording.Plain; {
+	case how == recording.ForPassphrase:
+		return nil, nil, sealed, fmt.Errorf("%s is sealed with a passphrase: tests open recordings that are sealed for a key", name)
+	case sealed && len(ids) == 0:
+		return nil, nil, sealed, fmt.Errorf("%s is sealed, and no identity was given (belay test --identity FILE, harnesstest.Identity)", name)
+	case sealed:
+		if src, err = recording.Unseal(src, name, ids); err != nil {
+			return nil, nil, sealed, err
+		}
 	}
 	r, err := recording.NewReader(src, name)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, sealed, err
 	}
 	if r.Header().Redacted {
-		return nil, nil, fmt.Errorf("%s was made from stored events: it holds no inputs", name)
+		return nil, nil, sealed, fmt.Errorf("%s was made from stored events: it holds no inputs", name)
 	}
 	for n := 1; ; n++ {
 		run, chain, err := r.Next()
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil, nil, fmt.Errorf("%s holds %d invocations, not %d", name, n-1, number)
+			return nil, nil, sealed, fmt.Errorf("%s holds %d invocations, not %d", name, n-1, number)
 		case err != nil:
-			return nil, nil, err
+			return nil, nil, sealed, err
 		case n == number:
-			return run, chain, nil
+			return run, chain, sealed, nil
 		}
 	}
 }

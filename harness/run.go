@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -23,6 +24,9 @@ type EngineOptions struct {
 	// Cover counts which parts of the hooks ran; see Hook.Coverage.
 	Cover  bool
 	Logger *slog.Logger // gets the kernel's log; nil discards it
+	// Identities open sealed recordings that cases name. What such cases come to is
+	// covered in Differences, and never written to a golden.
+	Identities recording.Identities
 }
 
 // Engine runs cases: one for all of them, so that a module is compiled once. Hooks of
@@ -105,6 +109,7 @@ type Result struct {
 	Line        int            // of the case in its suite
 	Verdict     phases.Verdict // of the case's own invocation
 	Differences []Difference   // from what is wanted; empty means passed
+	Sealed      bool           // the case is of a sealed recording: Verdict holds what that holds
 }
 
 // Passed reports whether everything was as wanted.
@@ -149,6 +154,13 @@ func (h *Hook) Run(ctx context.Context, c *Case) (Result, error) {
 		return res, err
 	}
 	res.Differences = append(c.Want.Check(res.Verdict), p.answers.unused(c)...)
+	if res.Sealed = p.sealed; res.Sealed {
+		for i := range res.Differences {
+			d := &res.Differences[i]
+			d.Want, _ = h.engine.redact.Text(d.Want)
+			d.Got, _ = h.engine.redact.Text(d.Got)
+		}
+	}
 	return res, nil
 }
 

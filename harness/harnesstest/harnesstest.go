@@ -1,7 +1,7 @@
 // Package harnesstest runs cases and recordings of hooks from `go test`. It decides
 // what in a directory is a test; what a case or a recording means, package harness
-// and package replay decide. It never reads sealed recordings, and no hook that it
-// runs reaches anything.
+// and package replay decide. Sealed recordings are opened with what Identity names, and
+// no hook that it runs reaches anything.
 package harnesstest
 
 import (
@@ -27,16 +27,22 @@ const maxShown = 10
 //	*.wasm                          the hook; one file
 //	*.yaml, cases/*.yaml            cases of the hook (belay.yaml is its source, no case)
 //	*.rec, recordings/*.rec         recordings (belay-recording/v1)
+//	*.rec.age, recordings/*.rec.age sealed ones, which need an Identity
 //
 // A recording of the very file is replayed call by call. One that names another
 // digest is one of another version: then decisions and final actions have to be the
 // recorded ones. Modules of the other hooks in a recording are those that come with
 // belay, or lie in the directory, too.
-func Run(t *testing.T, dir string) {
+func Run(t *testing.T, dir string, options ...Option) {
 	t.Helper()
 	d, err := open(dir)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, o := range options {
+		if err := o(d); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if len(d.suites)+len(d.recordings) == 0 {
 		t.Fatalf("%s holds neither cases nor recordings", dir)
@@ -49,6 +55,27 @@ func Run(t *testing.T, dir string) {
 	}
 }
 
+// Option changes what Run does.
+type Option func(*directory) error
+
+// Identity opens sealed recordings, and those that cases name, with the age keys of a
+// file (as `belay record keygen` makes them). A test that needs it cannot run where
+// the key is not: whoever has no key does not call Run, or the test fails.
+func Identity(file string) Option {
+	return func(d *directory) error {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		ids, err := recording.ParseIdentities(src)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		d.identities = append(d.identities, ids...)
+		return nil
+	}
+}
+
 // directory is what was found.
 type directory struct {
 	modules    map[string][]byte // by digest
@@ -56,6 +83,7 @@ type directory struct {
 	name       string            // of its file
 	suites     []string
 	recordings []string
+	identities recording.Identities
 }
 
 func open(dir string) (*directory, error) {
@@ -93,12 +121,12 @@ func open(dir string) (*directory, error) {
 		return nil, err
 	}
 	d.suites = slices.DeleteFunc(d.suites, func(p string) bool { return filepath.Base(p) == "belay.yaml" })
-	d.recordings, err = files("*.rec", "recordings/*.rec")
+	d.recordings, err = files("*.rec", "recordings/*.rec", "*.rec.age", "recordings/*.rec.age")
 	return d, err
 }
 
 func (d *directory) cases(t *testing.T) {
-	e, err := harness.OpenEngine(harness.EngineOptions{})
+	e, err := harness.OpenEngine(harness.EngineOptions{Identities: d.identities})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +199,15 @@ func (d *directory) compare(t *testing.T, path string, o replay.Options) error {
 	defer f.Close()
 	in, how := recording.Look(f)
 	if how != recording.Plain {
-		return errors.New("a sealed recording: tests take those without secrets, made with --unsafe-plaintext")
+		if how == recording.ForPassphrase {
+			return errors.New("a recording that is sealed with a passphrase: tests open those that are sealed for a key")
+		}
+		if len(d.identities) == 0 {
+			return errors.New("a sealed recording, and no key for it: harnesstest.Identity(FILE) opens it")
+		}
+		if in, err = recording.Unseal(in, filepath.Base(path), d.identities); err != nil {
+			return err
+		}
 	}
 	rd, err := recording.NewReader(in, filepath.Base(path))
 	if err != nil {
@@ -184,6 +220,10 @@ func (d *directory) compare(t *testing.T, path string, o replay.Options) error {
 			if i == maxShown {
 				t.Errorf("invocation %d: and %d more", n, len(res.Differences)-i)
 				break
+			}
+			if how != recording.Plain { // logs of tests are read by whoever likes
+				t.Errorf("invocation %d (%s): %s %s differs; it is sealed: belay replay shows how", n, res.Invocation.Phase, diff.What, diff.Where)
+				continue
 			}
 			t.Errorf("invocation %d (%s %s): %s %s\n  was: %s\n  is:  %s", n, res.Invocation.Phase, res.Invocation.Tool(), diff.What, diff.Where, diff.Want, diff.Got)
 		}

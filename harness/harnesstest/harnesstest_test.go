@@ -1,12 +1,15 @@
 package harnesstest_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/belay-hooks/belay/harness/harnesstest"
+	"github.com/belay-hooks/belay/harness/recording"
 )
 
 func TestRun(t *testing.T) { harnesstest.Run(t, "testdata/same") }
@@ -17,7 +20,114 @@ func TestInner(t *testing.T) {
 	if dir == "" {
 		dir = "testdata/same"
 	}
-	harnesstest.Run(t, dir)
+	var options []harnesstest.Option
+	if key := os.Getenv("BELAY_INNER_KEY"); key != "" {
+		options = append(options, harnesstest.Identity(key))
+	}
+	harnesstest.Run(t, dir, options...)
+}
+
+// sealed makes a directory with a sealed recording, and a case of it.
+func sealed(t *testing.T) (dir, key string) {
+	t.Helper()
+	dir = t.TempDir()
+	key = filepath.Join(t.TempDir(), "key.txt")
+	file, to, err := recording.NewIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := os.ReadFile("testdata/same/session.rec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := os.ReadFile("testdata/same/strict.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipients, err := recording.ParseRecipients(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w, err := recording.Seal(&out, recipients)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(plain); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for path, b := range map[string][]byte{
+		filepath.Join(dir, "session.rec.age"): out.Bytes(),
+		filepath.Join(dir, "strict.wasm"):     module,
+		filepath.Join(dir, "cases.yaml"):      []byte("cases:\n  - {name: the first, recording: session.rec.age, want: {decision: block}}\n"),
+		key:                                   []byte(file),
+	} {
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, key
+}
+
+// What differs in a sealed recording is said without its values.
+func TestSealedDiffers(t *testing.T) {
+	dir, key := sealed(t)
+	other, err := os.ReadFile("testdata/other/strict.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "strict.wasm"), other, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "cases.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^TestInner$")
+	cmd.Env = append(os.Environ(), "BELAY_INNER="+dir, "BELAY_INNER_KEY="+key)
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "differs; it is sealed") || strings.Contains(string(out), "is:  allow") || strings.Contains(string(out), "nothing is allowed") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// Sealed recordings run for whoever has the key, and fail for everybody else: a test
+// that did nothing would look as if it had passed.
+func TestSealed(t *testing.T) {
+	dir, key := sealed(t)
+	harnesstest.Run(t, dir, harnesstest.Identity(key))
+	_, other := sealed(t)
+	for name, c := range map[string]struct {
+		key   string
+		wants []string
+	}{
+		"no key":      {"", []string{"no key for it: harnesstest.Identity(FILE)", "/recording: session.rec.age is sealed, and no identity was given"}},
+		"another key": {other, []string{"none of the identities opens it"}},
+		"no file":     {other + "x", []string{"no such file"}},
+		"not a key":   {filepath.Join(dir, "cases.yaml"), []string{"not a file of age identities"}},
+	} {
+		exe, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), exe, "-test.run=^TestInner$")
+		cmd.Env = append(os.Environ(), "BELAY_INNER="+dir, "BELAY_INNER_KEY="+c.key)
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			t.Errorf("%s: passed", name)
+		}
+		for _, want := range c.wants {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("%s: no %q in\n%s", name, want, out)
+			}
+		}
+	}
 }
 
 func TestRunFails(t *testing.T) {

@@ -217,16 +217,9 @@ func (a *App) unseal(f io.Reader, path string, files []string) (io.Reader, error
 			return nil, err
 		}
 	default:
-		for _, file := range files {
-			src, err := readIdentity(file)
-			if err != nil {
-				return nil, err
-			}
-			more, err := recording.ParseIdentities(src)
-			if err != nil {
-				return nil, failureBy(fmt.Errorf("%s: %w", file, err), "")
-			}
-			ids = append(ids, more...)
+		var err error
+		if ids, err = identitiesOf(files); err != nil {
+			return nil, err
 		}
 	}
 	out, err := recording.Unseal(in, path, ids)
@@ -234,4 +227,21 @@ func (a *App) unseal(f io.Reader, path string, files []string) (io.Reader, error
 		return nil, failureBy(err, "Give the key's file with --identity FILE.")
 	}
 	return out, err
+}
+
+// identitiesOf reads files of age keys.
+func identitiesOf(files []string) (recording.Identities, error) {
+	var ids recording.Identities
+	for _, file := range files {
+		src, err := readIdentity(file)
+		if err != nil {
+			return nil, err
+		}
+		more, err := recording.ParseIdentities(src)
+		if err != nil {
+			return nil, failureBy(fmt.Errorf("%s: %w", file, err), "")
+		}
+		ids = append(ids, more...)
+	}
+	return ids, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/harness"
+	"github.com/belay-hooks/belay/harness/recording"
 )
 
 type testOptions struct {
@@ -25,6 +26,7 @@ type testOptions struct {
 	cover        bool
 	coverHTML    string
 	coverProfile string
+	identities   []string
 
 	filter *regexp.Regexp
 }
@@ -65,6 +67,7 @@ Exit status: 0 every case passed, 1 a case failed or a suite is wrong, 2 usage,
 	f.BoolVar(&o.build, "build", false, "build hooks from their source, also those that are built")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "list every case")
 	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.StringArrayVar(&o.identities, "identity", nil, "open sealed recordings that cases name with the age keys of this file")
 	f.StringVar(&o.junit, "junit", "", "write the results as JUnit XML to `FILE`")
 	f.BoolVar(&o.cover, "cover", false, "say how much of the hooks ran")
 	f.StringVar(&o.coverHTML, "cover-html", "", "write what ran as one HTML page to `FILE`")
@@ -86,12 +89,16 @@ func (a *App) test(ctx context.Context, args []string, o *testOptions) error {
 	if o.watch && (o.json || o.update) {
 		return usageError("--watch does not go with --json or --update", "")
 	}
+	ids, err := identitiesOf(o.identities)
+	if err != nil {
+		return err
+	}
 	work, err := os.MkdirTemp("", "belay-test-")
 	if err != nil {
 		return failureBy(err, "")
 	}
 	defer func() { _ = os.RemoveAll(work) }()
-	t := &tester{app: a, o: o, args: args, where: harness.Locator{Build: o.build, Debug: o.covers(), WorkDir: work}}
+	t := &tester{app: a, o: o, args: args, ids: ids, where: harness.Locator{Build: o.build, Debug: o.covers(), WorkDir: work}}
 	if o.watch {
 		return t.watch(ctx)
 	}
@@ -104,6 +111,7 @@ type tester struct {
 	o     *testOptions
 	args  []string
 	where harness.Locator
+	ids   recording.Identities
 
 	seen []string // files that the last run has read
 }
@@ -132,7 +140,7 @@ func (t *tester) once(ctx context.Context) error {
 		return err
 	}
 	defer out.drop()
-	engine, err := harness.OpenEngine(harness.EngineOptions{Dir: t.app.codeCache(), Cover: t.o.covers()})
+	engine, err := harness.OpenEngine(harness.EngineOptions{Dir: t.app.codeCache(), Cover: t.o.covers(), Identities: t.ids})
 	if err != nil {
 		return failureBy(err, "")
 	}
