@@ -3,7 +3,6 @@ package fuzz
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -35,7 +34,7 @@ func (f *fuzzer) configs(ctx context.Context) ([]jsontext.Value, error) {
 			if first == nil {
 				first = errors.New("too many configurations")
 			}
-			return nil, fmt.Errorf("%w: %w", ErrHook, first)
+			return nil, hookError(first)
 		}
 	}
 	for _, e := range f.desc.Manifest.Examples {
@@ -52,7 +51,7 @@ func (f *fuzzer) configs(ctx context.Context) ([]jsontext.Value, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%w: %w", ErrHook, first)
+		return nil, hookError(first)
 	}
 	return out, nil
 }

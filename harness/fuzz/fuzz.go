@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -105,7 +106,14 @@ func newFuzzer(ctx context.Context, o Options) (*fuzzer, error) {
 	return f, nil
 }
 
-func hookError(err error) error { return fmt.Errorf("%w: %w", ErrHook, err) }
+// hookError says what is wrong with the hook, without the sentence that agents get.
+func hookError(err error) error {
+	var f *phases.Fault
+	if errors.As(err, &f) && f.Kind == phases.KindLoad && f.Cause != nil {
+		err = f.Cause
+	}
+	return fmt.Errorf("%w: %w", ErrHook, err)
+}
 
 // subject returns the hook with kernels of its own.
 func (f *fuzzer) subject(b *belay.Bench) *subject {

@@ -83,7 +83,7 @@ func TestBadInputs(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if res, err := fuzz.Run(ctx, fuzz.Options{Bench: b, Module: planted(t, "sound"), Runs: 1 << 30}); err != nil || res.Runs > 200 {
+	if res, err := fuzz.Run(ctx, fuzz.Options{Bench: b, Module: planted(t, "sound"), Runs: 1 << 30}); err != nil || res.Runs > 200 || !res.Stopped {
 		t.Errorf("it goes on after the end: %+v, %v", res, err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -46,6 +48,8 @@ every point, and makes its calls fail. It looks for:
 Inputs come from recordings, from the cases beside the hook, and from what each phase
 can look like. A finding is made small and written to --out as a recording, which
 ` + "`belay replay`" + ` shows again. The same hook, seed and --runs have the same findings.
+
+Ctrl-C ends it: what was found until then is written and shown, as large as it was found.
 
 Exit status: 0 nothing found, 5 findings, 1 it could not be found out. What a hook itself
 reports that it cannot deal with (gives-up) is shown and does not count.`,
@@ -106,6 +110,12 @@ func (a *App) fuzz(ctx context.Context, o fuzzOptions, what string) error {
 	if opts.Inputs, err = a.fuzzInputs(o, dir); err != nil {
 		return err
 	}
+	recorded, err := a.fuzzRecordings(o)
+	if err != nil {
+		return err
+	}
+	a.noteUnserved(bench, module, recorded)
+	opts.Inputs = append(opts.Inputs, recorded...)
 	for _, path := range o.configs {
 		b, err := os.ReadFile(path)
 		if err != nil {
@@ -113,6 +123,9 @@ func (a *App) fuzz(ctx context.Context, o fuzzOptions, what string) error {
 		}
 		opts.Configs = append(opts.Configs, jsontext.Value(b))
 	}
+	// A first signal ends the search, and what was found is kept; a second one ends
+	// everything, as it does in programs that know nothing of signals.
+	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
 	res, err := fuzz.Run(ctx, opts)
 	if a.Terminal {
 		fmt.Fprint(a.Err, "\r\x1b[K")

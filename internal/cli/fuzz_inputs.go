@@ -6,12 +6,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness"
 	"github.com/belay-hooks/belay/harness/fuzz"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // fuzzModule finds the module, and the folder that its cases may be in.
@@ -65,9 +67,15 @@ func (a *App) fuzzInputs(o fuzzOptions, dir string) ([]fuzz.Input, error) {
 			}
 		}
 	}
+	return out, nil
+}
+
+// fuzzRecordings collects the invocations of recordings.
+func (a *App) fuzzRecordings(o fuzzOptions) ([]fuzz.Input, error) {
 	if len(o.recordings) == 0 {
-		return out, nil
+		return nil, nil
 	}
+	var out []fuzz.Input
 	files, err := recordingFiles(o.recordings)
 	if err != nil {
 		return nil, err
@@ -78,6 +86,22 @@ func (a *App) fuzzInputs(o fuzzOptions, dir string) ([]fuzz.Input, error) {
 		}
 	}
 	return out, nil
+}
+
+// noteUnserved says that recordings are of no use for a hook: those of another one,
+// most likely.
+func (a *App) noteUnserved(bench *belay.Bench, module []byte, recorded []fuzz.Input) {
+	desc, err := bench.Describe(module)
+	if err != nil || len(recorded) == 0 {
+		return // what is wrong with the module is said when it is run
+	}
+	for _, in := range recorded {
+		inv, err := phases.DecodeInvocation(in.Invocation)
+		if err == nil && (slices.Contains(desc.Phases, inv.Phase) || slices.Contains(desc.Phases, phases.Audit)) {
+			return
+		}
+	}
+	fmt.Fprintf(a.Err, "belay: none of the recorded invocations is of a phase that the hook serves (%v): made-up inputs are used alone\n", desc.Phases)
 }
 
 // fuzzRecording reads the invocations of a recording; those that are alike are taken

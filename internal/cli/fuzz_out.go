@@ -61,7 +61,11 @@ func (a *App) fuzzed(o fuzzOptions, res *fuzz.Result, module []byte, to recordin
 			return err
 		}
 	}
-	return a.conclude(res, files, o.json, func() { a.printFuzz(o, res) }, res.Found() > 0)
+	err := a.conclude(res, files, o.json, func() { a.printFuzz(o, res) }, res.Found() > 0)
+	if err == nil && res.Stopped {
+		return failure("fuzz was stopped before it was through", "Nothing was found until then, which says little. --time and --runs bound it.")
+	}
+	return err
 }
 
 // keepFindings puts the recordings among the files, and beside them the module that

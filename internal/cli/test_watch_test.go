@@ -25,6 +25,12 @@ func (s *seenBuffer) Write(p []byte) (int, error) {
 	return s.b.Write(p)
 }
 
+func (s *seenBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
 // wait waits until the text has been written n times.
 func (s *seenBuffer) wait(t *testing.T, text string, n int) {
 	t.Helper()
