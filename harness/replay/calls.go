@@ -74,6 +74,10 @@ func (c *calls) difference(where string, prefix bool) *Difference {
 	switch {
 	case d.Want == d.Got: // the call is the same, what it was answered is not
 		d.Want, d.Got = d.Want+answerText(&c.want[c.wrong]), d.Got+c.restAnswer(0)
+		if d.Want == d.Got { // what differs is not shown otherwise
+			now := recording.CallOf(&c.rest.Calls[0])
+			d.Want, d.Got = d.Want+restOf(&c.want[c.wrong]), d.Got+restOf(&now)
+		}
 	case !c.rest.Incomplete && len(c.rest.Calls) == len(c.want)-c.wrong && c.sameInAnotherOrder():
 		d.What = WhatReordered
 	}
@@ -111,6 +115,15 @@ func callText(c *recording.Call) string {
 		args = append(args, c.In[i].String())
 	}
 	return phases.SafeLine(c.Name+"("+strings.Join(args, ", ")+")", 300)
+}
+
+// restOf shows what a call cost and how it was made.
+func restOf(c *recording.Call) string {
+	s := fmt.Sprintf(", for %d fuel, with a buffer of %d bytes and the argument %d", c.Fuel, c.Cap, c.I32)
+	if c.Fault != "" {
+		s += ", ended by " + string(c.Fault)
+	}
+	return s
 }
 
 func answerText(c *recording.Call) string {

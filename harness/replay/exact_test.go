@@ -149,6 +149,8 @@ func TestExactFindsEachDifference(t *testing.T) {
 		"another call":     {func(r *recording.Run) { r.Turns[0].Calls[5].Name = "input_keys" }, replay.WhatCall, "input_keys"},
 		"another argument": {func(r *recording.Run) { r.Turns[0].Calls[0].In[0].Bytes = []byte("/other") }, replay.WhatCall, "/other"},
 		"another answer":   {func(r *recording.Run) { r.Turns[0].Calls[6].Code++ }, replay.WhatCall, "time_now() = "},
+		"fuel of a call":   {func(r *recording.Run) { r.Turns[0].Calls[6].Fuel++ }, replay.WhatCall, " fuel, with"},
+		"another buffer":   {func(r *recording.Run) { r.Turns[0].Calls[0].Cap++ }, replay.WhatCall, "with a buffer of"},
 		"an answer less":   {func(r *recording.Run) { r.Turns[0].Answers = r.Turns[0].Answers[:1] }, replay.WhatAnswer, "nothing more"},
 		"an answer more": {func(r *recording.Run) {
 			r.Turns[0].Answers = append(r.Turns[0].Answers, recording.Answer{Port: "state_usage"})
@@ -186,6 +188,11 @@ func TestExactFindsEachDifference(t *testing.T) {
 		found := slices.ContainsFunc(res.Differences, func(d replay.Difference) bool {
 			return d.What == c.what && strings.Contains(d.Where+d.Want+d.Got, c.text)
 		})
+		for _, d := range res.Differences {
+			if d.Want == d.Got {
+				t.Errorf("%s: a difference that shows none: %+v", name, d)
+			}
+		}
 		if !found {
 			t.Errorf("%s: no %q with %q in %+v", name, c.what, c.text, res.Differences)
 		}

@@ -17,7 +17,7 @@ func (r *Report) JUnit() ([]byte, error) {
 			if c.recording != rec.Digest {
 				continue
 			}
-			jc := junit.Case{Class: "belay." + r.Mode, Name: c.name}
+			jc := junit.Case{Class: "belay." + r.Mode, Name: visible(c.name)}
 			if len(c.changes) > 0 {
 				jc.Failure = junitFailure(c.changes)
 			}
@@ -33,5 +33,5 @@ func junitFailure(changes []Change) *junit.Text {
 	for _, c := range changes {
 		fmt.Fprintf(&b, "%s %s\n  was: %s\n  is:  %s\n", c.What, c.Where, c.Was, c.Is)
 	}
-	return &junit.Text{Type: changes[0].What, Message: changes[0].What + " " + changes[0].Where, Detail: b.String()}
+	return &junit.Text{Type: visible(changes[0].What), Message: visible(changes[0].What + " " + changes[0].Where), Detail: visible(b.String())}
 }

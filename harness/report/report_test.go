@@ -196,6 +196,9 @@ func TestReportCoversSecretsAndEscapes(t *testing.T) {
 		}
 		switch name {
 		case "xml":
+			if bytes.Contains(b, []byte("\u202e")) || bytes.Contains(b, []byte("\x1b")) {
+				t.Error("xml: what hides is not shown")
+			}
 			var doc struct {
 				Failures int `xml:"failures,attr"`
 				Tests    int `xml:"tests,attr"`

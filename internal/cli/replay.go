@@ -201,17 +201,18 @@ func replayFailure(err error) error {
 
 // replayShadow reports on observing hooks.
 func (a *App) replayShadow(ctx context.Context, o replayOptions, out *outputs) error {
-	results, source, err := a.shadow(ctx, o.filter)
+	b := report.NewBuilder(report.ModeShadow, "hooks in observe mode")
+	b.Begin(recording.Header{Source: recording.SourceEvents, Redacted: true})
+	seen := false
+	source, err := a.shadow(ctx, o.filter, func(r *replay.Result) {
+		seen = true
+		b.Add(r)
+	})
 	if err != nil {
 		return err
 	}
-	if len(results) == 0 {
+	if !seen {
 		fmt.Fprintln(a.Err, "No hook in observe mode has seen anything that is on record. `mode: observe` in belay.yaml binds one.")
-	}
-	b := report.NewBuilder(report.ModeShadow, "hooks in observe mode")
-	b.Begin(recording.Header{Source: recording.SourceEvents, Redacted: true})
-	for _, r := range results {
-		b.Add(r)
 	}
 	b.End(source, 0)
 	return a.reportReplay(b, o, out)

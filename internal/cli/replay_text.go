@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -17,6 +19,10 @@ import (
 
 // shownItems is how many invocations of a kind are listed on a terminal.
 const shownItems = 20
+
+// screen is how many columns a listing takes at most: what fits on any terminal. The
+// reports hold everything.
+const screen = 80
 
 // printReport shows a report to a person.
 func (a *App) printReport(r *report.Report) {
@@ -48,7 +54,7 @@ func (a *App) printReport(r *report.Report) {
 		}
 	}
 	fmt.Fprintf(a.Out, "%s, %s: %s (%s, %s, %s)\n", plural(s.Invocations, "invocation"), plural(s.Turns, "turn"),
-		plural(s.Different, "difference"), plural(s.Flips, "other decision"), plural(s.Rewrites, "other action"), plural(s.Others, "other"))
+		plural(s.Different, "difference"), plural(s.Flips, "decision"), plural(s.Rewrites, "action"), plural(s.Others, "other"))
 }
 
 func (a *App) printItems(items []report.Item, left *int, total int) {
@@ -60,9 +66,10 @@ func (a *App) printItems(items []report.Item, left *int, total int) {
 		}
 		*left--
 		shown++
-		fmt.Fprintf(a.Out, "  %s  %s\n", p.faint(fmt.Sprintf("%s %d", oneLine(string(it.Phase)+" "+it.Tool, 32), it.Number)), oneLine(it.About, 90))
+		what := fmt.Sprintf("%s %d", oneLine(string(it.Phase)+" "+it.Tool, 32), it.Number)
+		fmt.Fprintf(a.Out, "  %s  %s\n", p.faint(what), oneLine(it.About, screen-4-utf8.RuneCountInString(what)))
 		if it.Base.Decision != it.Now.Decision {
-			fmt.Fprintf(a.Out, "    was: %s\n    is:  %s\n", oneLine(sideText(it.Base), 110), oneLine(sideText(it.Now), 110))
+			fmt.Fprintf(a.Out, "    was: %s\n    is:  %s\n", oneLine(sideText(it.Base), screen-9), oneLine(sideText(it.Now), screen-9))
 			continue
 		}
 		for n, c := range it.Changes {
@@ -74,7 +81,11 @@ func (a *App) printItems(items []report.Item, left *int, total int) {
 				a.printRewrites(c)
 				continue
 			}
-			fmt.Fprintf(a.Out, "    %s %s\n      was: %s\n      is:  %s\n", oneLine(c.What, 24), oneLine(c.Where, 80), oneLine(c.Was, 110), oneLine(c.Is, 110))
+			if was, is, ok := figuresOf(c); ok {
+				fmt.Fprintf(a.Out, "    %s\n", oneLine(fmt.Sprintf("%s %s: %s → %s", c.What, c.Where, count(was), count(is)), screen-4))
+				continue
+			}
+			fmt.Fprintf(a.Out, "    %s\n      was: %s\n      is:  %s\n", oneLine(c.What+" "+c.Where, screen-4), oneLine(c.Was, screen-11), oneLine(c.Is, screen-11))
 		}
 	}
 	if more := total - shown; more > 0 {
@@ -82,11 +93,24 @@ func (a *App) printItems(items []report.Item, left *int, total int) {
 	}
 }
 
+// figuresOf reads a change of a figure.
+func figuresOf(c report.Change) (was, is int64, ok bool) {
+	if c.What != replay.WhatFuel && c.What != replay.WhatMemory {
+		return 0, 0, false
+	}
+	was, err := strconv.ParseInt(c.Was, 10, 64)
+	if err != nil {
+		return 0, 0, false
+	}
+	is, err = strconv.ParseInt(c.Is, 10, 64)
+	return was, is, err == nil
+}
+
 // printRewrites shows the members of the action that differ.
 func (a *App) printRewrites(c report.Change) {
 	value := func(doc, ptr string) string {
 		if v, ok := phases.Get(jsontext.Value(doc), ptr); ok {
-			return oneLine(plainValue(v), 110)
+			return plainValue(v)
 		}
 		return "nothing"
 	}
@@ -99,7 +123,7 @@ func (a *App) printRewrites(c report.Change) {
 		if jsontext.Value(was).IsValid() && jsontext.Value(is).IsValid() { // longer ones are cut
 			was, is = value(was, ptr), value(is, ptr)
 		}
-		fmt.Fprintf(a.Out, "    rewrite %s\n      was: %s\n      is:  %s\n", oneLine(ptr, 80), oneLine(was, 110), oneLine(is, 110))
+		fmt.Fprintf(a.Out, "    rewrite %s\n      was: %s\n      is:  %s\n", oneLine(ptr, screen-12), oneLine(was, screen-11), oneLine(is, screen-11))
 	}
 }
 
@@ -111,7 +135,10 @@ func (a *App) printBudgets(r *report.Report) {
 			continue
 		}
 		change := "new"
-		if d, ok := b.Fuel.Delta(); ok {
+		switch d, ok := b.Fuel.Delta(); {
+		case ok && d == 0 && b.Fuel.Base != b.Fuel.Now:
+			change = "< 0.1 %"
+		case ok:
 			change = fmt.Sprintf("%+.1f %%", float64(d)/10)
 		}
 		t.row(oneLine(b.Hook, 32), count(int64(b.Turns)), count(b.Fuel.Base), count(b.Fuel.Now), change, bytesText(b.Memory.Base), bytesText(b.Memory.Now))
@@ -121,17 +148,18 @@ func (a *App) printBudgets(r *report.Report) {
 	}
 }
 
-// shadow reads from the record what observing hooks would have done. The digest
-// names the events that this was read from.
-func (a *App) shadow(ctx context.Context, f eventFilter) (out []*replay.Result, digest string, err error) {
+// shadow reads from the record what observing hooks would have done, and calls each
+// for one after the other: a record can be long. The digest names the events that
+// this was read from.
+func (a *App) shadow(ctx context.Context, f eventFilter, each func(*replay.Result)) (digest string, err error) {
 	f.all = true
 	q, err := f.query(time.Now())
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
 	src, err := a.openRecords(ctx)
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
 	defer src.Close()
 	sum := sha256.New()
@@ -148,14 +176,16 @@ func (a *App) shadow(ctx context.Context, f eventFilter) (out []*replay.Result, 
 		case e.Type == phases.EventVerdict:
 			if list := turns[e.Invocation]; list != nil {
 				fmt.Fprintf(sum, "%s\n", e.ID)
-				out = append(out, replay.Shadow(e, list)...)
+				for _, r := range replay.Shadow(e, list) {
+					each(r)
+				}
 				delete(turns, e.Invocation)
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, "", recordsFailure(err)
+		return "", recordsFailure(err)
 	}
-	return out, "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
 }
