@@ -2,9 +2,12 @@ package harness
 
 import (
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -170,6 +173,9 @@ func (c *Case) check() error {
 	case c.Want.MaxFuel < 0 || c.Want.MaxMemory < 0:
 		return c.errorf("/want", "ceilings must not be negative")
 	}
+	if err := c.pointers(); err != nil {
+		return err
+	}
 	for i, in := range c.Before {
 		if !in.Phase.Valid() {
 			return c.errorf(fmt.Sprintf("/before/%d/phase", i), "%q is not a phase", string(in.Phase))
@@ -196,6 +202,33 @@ func (c *Case) check() error {
 	return c.contradiction()
 }
 
+// pointers refuses what looks like a JSON Pointer and is none: it names nothing, so that
+// `absent` would hold whatever the hook does.
+func (c *Case) pointers() error {
+	bad := func(member, ptr string) error {
+		if ptr == "" || strings.HasPrefix(ptr, "/") {
+			return nil
+		}
+		return c.errorf(member, "%q is not a JSON Pointer: those begin with /", phases.SafeLine(ptr, 80))
+	}
+	for _, ptr := range slices.Sorted(maps.Keys(c.Want.Action)) {
+		if err := bad("/want/action", ptr); err != nil {
+			return err
+		}
+	}
+	for _, l := range []struct {
+		member string
+		list   []string
+	}{{"/want/absent", c.Want.Absent}, {"/want/changed", c.Want.Changed}, {"/want/masked", c.Want.Masked}} {
+		for i, ptr := range l.list {
+			if err := bad(fmt.Sprintf("%s/%d", l.member, i), ptr); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // ReadSuites reads every *.yaml file of a directory, in order of their names.
 // A directory without a case is an error: it would prove nothing.
 func ReadSuites(dir string) ([]Case, error) {
@@ -208,14 +241,16 @@ func ReadSuites(dir string) ([]Case, error) {
 }
 
 func readDir(dir string) ([]*Suite, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	entries, err := os.ReadDir(dir) // sorted; Glob would take names for patterns
 	if err != nil {
 		return nil, err
 	}
-	sort.Strings(files)
 	var out []*Suite
-	for _, f := range files {
-		s, err := ReadSuiteFile(f)
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".yaml") || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		s, err := ReadSuiteFile(filepath.Join(dir, e.Name()))
 		if err != nil {
 			return nil, err
 		}
@@ -229,7 +264,12 @@ func readDir(dir string) ([]*Suite, error) {
 
 // ReadSuiteFile reads one file of cases; errors name the file and the line.
 func ReadSuiteFile(path string) (*Suite, error) {
-	src, err := os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	src, err := io.ReadAll(io.LimitReader(f, strictyaml.MaxSize+1)) // more is refused by its size
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,10 @@ func TestReadSuite(t *testing.T) {
 		{"decision: allow", "decision: maybe", "allow, ask or block"},
 		{"phase: pre_tool", "phase: pre_tol", "not a phase"},
 		{file, "cases: []\n", "no case"},
+		{"changed: []", "absent: [args/x]", `line 5, column 38: /cases/0/want/absent/0: "args/x" is not a JSON Pointer`},
+		{"changed: []", "changed: [args]", "/cases/0/want/changed/0: "},
+		{"changed: []", "masked: [args]", "/cases/0/want/masked/0: "},
+		{"changed: []", "action: {args/x: 1}", "line 5, column 29: /cases/0/want/action: "},
 	} {
 		_, err := harness.ReadSuite([]byte(strings.Replace(file, c.old, c.new, 1)))
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -131,7 +131,15 @@ func (h *Hook) check(ctx context.Context, c *Case, p *plan) error {
 		if c.Want.Kind == phases.KindLoad {
 			return nil // that is what the case is about
 		}
-		return c.errorf("", "the hook cannot be loaded: %v", err)
+		member := ""
+		if len(c.Config) > 0 {
+			bare := p.hook
+			bare.Config = nil
+			if _, err := h.load(ctx, bare); err == nil {
+				member = "/config" // without it the hook loads
+			}
+		}
+		return c.errorf(member, "the hook cannot be loaded: %v", err)
 	}
 	if err := c.illegal(p.inv.Phase); err != nil {
 		return err

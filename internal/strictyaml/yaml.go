@@ -12,8 +12,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -79,12 +81,12 @@ func Parse(src []byte) (*Document, error) {
 	case errors.Is(err, io.EOF):
 		return &Document{JSON: jsontext.Value("null"), lines: map[string][2]int{}}, nil
 	case err != nil:
-		return nil, yamlError(err)
+		return nil, yamlError(src, err)
 	}
 	if err := loader.Load(&second); err == nil {
 		return nil, &Error{Line: second.Line, Reason: "a second document: only one is allowed"}
 	} else if !errors.Is(err, io.EOF) {
-		return nil, yamlError(err)
+		return nil, yamlError(src, err)
 	}
 	d := &Document{lines: map[string][2]int{}}
 	var out bytes.Buffer
@@ -113,6 +115,8 @@ func (d *Document) Decode(v any) error {
 		switch {
 		case errors.Is(err, json.ErrUnknownName):
 			reason = "unknown member"
+		case errors.Is(sem.Err, strconv.ErrSyntax) || errors.Is(sem.Err, strconv.ErrRange):
+			reason = "must be a whole number that fits here"
 		case sem.Err != nil:
 			reason = sem.Err.Error()
 		case sem.GoType != nil:
@@ -294,9 +298,28 @@ func kindName(k jsontext.Kind) string {
 }
 
 // yamlError keeps the library's line, which stands in its text, and its reason.
-func yamlError(err error) error {
-	msg := strings.TrimPrefix(err.Error(), "yaml: ")
-	return &Error{Reason: "not YAML: " + msg}
+// yamlPlace is how the library says where something is: of two places the second is
+// what is wrong, the first where it began.
+var yamlPlace = regexp.MustCompile(`\A(?:go-yaml )?load error in [a-z]+(?: \([^)]*\))? at (?:L[0-9]+(?:\.C[0-9]+)?-)?(?:L([0-9]+)(?:\.C([0-9]+))?|<unknown position>): ((?s).*)\z`)
+
+// yamlError says what the library says, with its place where ours stand.
+func yamlError(src []byte, err error) error {
+	e := &Error{Reason: "not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
+	if m := yamlPlace.FindStringSubmatch(strings.TrimPrefix(err.Error(), "yaml: ")); m != nil {
+		e.Line, _ = strconv.Atoi(m[1])
+		e.Column, _ = strconv.Atoi(m[2])
+		e.Reason = "not YAML: " + m[3]
+	}
+	if e.Line == 0 { // it does not say where control characters are
+		before, _, found := bytes.Cut(src, []byte{0})
+		if i := bytes.IndexFunc(src, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\r\n\u0085", r) }); i >= 0 {
+			before, found = src[:i], true
+		}
+		if found {
+			e.Line = 1 + bytes.Count(before, []byte("\n"))
+		}
+	}
+	return e
 }
 
 func badLine(src []byte) int {

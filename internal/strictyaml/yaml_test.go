@@ -96,3 +96,27 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// What is no YAML at all is refused with its place, too, in our words for places.
+func TestSyntaxHasItsPlace(t *testing.T) {
+	for src, want := range map[string]string{
+		"a: 1\n\tb: 2\n":                       "line 2, column 1: not YAML: ",
+		"a: [1,\nb: 2\n":                       "line 3, column 1: not YAML: ",
+		"a: 'x\n":                              "line 2, column 1: not YAML: ",
+		"a: 1\nb: x\x00y\n":                    "line 2: not YAML: control characters",
+		"\x00asm\x01\x00\x00\x00":              "line 1: not YAML: control characters",
+		"a: 1\n" + strings.Repeat("[", 20_000): "line 2, column 1",
+		"a: b: c\n":                            "line 1, column 5: not YAML: ",
+	} {
+		_, err := strictyaml.Parse([]byte(src))
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "go-yaml") {
+			t.Errorf("%.20q: got %v, want %s", src, err, want)
+		}
+	}
+	var v struct {
+		Max int64 `json:"max"`
+	}
+	if err := strictyaml.Unmarshal([]byte("max: 1.5\n"), &v); err == nil || !strings.HasPrefix(err.Error(), "line 1, column 1: /max: must be a whole number") {
+		t.Errorf("%v", err)
+	}
+}
