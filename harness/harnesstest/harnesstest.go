@@ -218,14 +218,14 @@ func (d *directory) compare(t *testing.T, path string, o replay.Options) error {
 		n++
 		for i, diff := range res.Differences {
 			if i == maxShown {
-				t.Errorf("invocation %d: and %d more", n, len(res.Differences)-i)
+				t.Errorf("%s: invocation %d: and %d more", path, n, len(res.Differences)-i)
 				break
 			}
 			if how != recording.Plain { // logs of tests are read by whoever likes
-				t.Errorf("invocation %d (%s): %s %s differs; it is sealed: belay replay shows how", n, res.Invocation.Phase, diff.What, diff.Where)
+				t.Errorf("%s: invocation %d (%s): %s %s differs; it is sealed: belay replay shows how", path, n, res.Invocation.Phase, diff.What, diff.Where)
 				continue
 			}
-			t.Errorf("invocation %d (%s %s): %s %s\n  was: %s\n  is:  %s", n, res.Invocation.Phase, res.Invocation.Tool(), diff.What, diff.Where, diff.Want, diff.Got)
+			t.Errorf("%s: invocation %d (%s %s): %s %s\n  was: %s\n  is:  %s", path, n, res.Invocation.Phase, res.Invocation.Tool(), diff.What, diff.Where, diff.Want, diff.Got)
 		}
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -132,10 +133,11 @@ func TestSealed(t *testing.T) {
 
 func TestRunFails(t *testing.T) {
 	for dir, wants := range map[string][]string{
-		"testdata/other":  {"--- FAIL: TestInner/session.rec", "invocation 1 (pre_tool exec): decision decision", "is:  allow"},
-		"testdata/broken": {"--- FAIL: TestInner/cases/wishful", "decision: want allow, got block", "--- FAIL: TestInner/session.rec", "session.rec:3: the recording was changed"},
+		"testdata/other":  {"--- FAIL: TestInner/session.rec", "testdata/other/session.rec: invocation 1 (pre_tool exec): decision decision", "is:  allow"},
+		"testdata/broken": {"--- FAIL: TestInner/cases/wishful", "testdata/broken/cases.yaml:2: decision: want allow, got block", "--- FAIL: TestInner/session.rec", "session.rec:3: the recording was changed"},
 		"testdata":        {"holds neither cases nor recordings"},
 		"testdata/none":   {"no such file"},
+		"testdata/typo":   {"testdata/typo/cases.yaml: line 5, column 5: /cases/0/wants: unknown member"},
 	} {
 		exe, err := os.Executable()
 		if err != nil {
@@ -152,5 +154,59 @@ func TestRunFails(t *testing.T) {
 				t.Errorf("%s: no %q in\n%s", dir, want, out)
 			}
 		}
+	}
+}
+
+// Whoever embeds belay uses it from a module of his own, by what docs/HARNESS.md shows.
+func TestFromAnotherModule(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(path string) string {
+		t.Helper()
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	_, part, _ := strings.Cut(read(filepath.Join(root, "docs", "HARNESS.md")), "## From go test")
+	_, code, _ := strings.Cut(part, "```go\n")
+	code, _, found := strings.Cut(code, "```\n")
+	if !found {
+		t.Fatal("docs/HARNESS.md shows no test")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"guard_test.go": code,
+		"go.sum":        read(filepath.Join(root, "go.sum")),
+		"go.mod": "module example.com/guard\n\ngo 1.26\n\nrequire github.com/belay-hooks/belay v0.0.0\n\n" +
+			"replace github.com/belay-hooks/belay => " + strconv.Quote(root) + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func() (string, error) {
+		cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "./...")
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	guard := filepath.Join(dir, "testdata", "guard")
+	if err := os.CopyFS(guard, os.DirFS("testdata/same")); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	wrong := "cases:\n  - name: wishful\n    phase: pre_tool\n    action: {tool: exec, args: {command: ls}}\n    want: {decision: allow}\n"
+	if err := os.WriteFile(filepath.Join(guard, "cases.yaml"), []byte(wrong), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(); err == nil || !strings.Contains(out, "testdata/guard/cases.yaml:2: decision: want allow, got block") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
