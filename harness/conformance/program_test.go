@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
@@ -64,5 +66,24 @@ func TestServeRefuses(t *testing.T) {
 		if err := conformance.Serve(t.Context(), echo{&seen}, strings.NewReader(line), &bytes.Buffer{}); err == nil {
 			t.Errorf("%q was answered", line)
 		}
+	}
+}
+
+// A program that does not answer is given up, for good: a late answer would be taken
+// for that to the next request.
+func TestProgramThatHangs(t *testing.T) {
+	p, err := conformance.Start(t.Context(), []string{"sh", "-c", "sleep 600"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, first := p.Run(ctx, conformance.Request{})
+	_, again := p.Run(t.Context(), conformance.Request{})
+	if !errors.Is(first, context.DeadlineExceeded) || again == nil || first.Error() != again.Error() {
+		t.Errorf("%v, then %v", first, again)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
 	}
 }
