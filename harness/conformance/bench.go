@@ -51,7 +51,7 @@ func passOf(r *Request) phases.Pass {
 		return phases.PassAudit
 	case r.Observe:
 		return phases.PassObserve
-	case !r.Mutator:
+	case !r.Mutator || r.Again:
 		return phases.PassValidate
 	}
 	return phases.PassMutate

@@ -31,6 +31,7 @@ type Request struct {
 	Mutator bool              `json:"mutator"` // it takes its turn among the mutators
 	Tier    phases.Tier       `json:"tier"`
 	Observe bool              `json:"observe"` // it only observes
+	Again   bool              `json:"again"`   // a mutator that is asked once more, when all have had their turn
 	Input   jsontext.Value    `json:"input"`   // the document that input_* shows
 	Action  jsontext.Value    `json:"action"`  // the action alone
 	Config  jsontext.Value    `json:"config,omitzero"`
@@ -112,7 +113,7 @@ func (r *Rule) request(module []byte) Request {
 		action = jsontext.Value(`{"tool":"exec","args":{"s":` + text(strings.Repeat("x", r.Long)) + `}}`)
 	}
 	req := Request{
-		Module: module, Phase: r.Phase, Mutator: r.Pass != phases.PassValidate, Tier: r.Tier, Observe: r.Observe, Action: action,
+		Module: module, Phase: r.Phase, Mutator: r.Pass != phases.PassValidate, Tier: r.Tier, Observe: r.Observe, Again: r.Again, Action: action,
 		Config: r.Config, State: map[string][]byte{}, Fuel: r.Fuel, Time: now, Seed: [32]byte{1, 2, 3},
 		Answers: r.Answers, Chain: r.Chain, Hosts: r.Hosts,
 	}

@@ -39,6 +39,7 @@ type Rule struct {
 	Pass    phases.Pass       `json:"pass,omitzero"`  // mutate unless said
 	Tier    phases.Tier       `json:"tier,omitzero"`  // sandboxed unless said
 	Observe bool              `json:"observe,omitzero"`
+	Again   bool              `json:"again,omitzero"`
 	Action  jsontext.Value    `json:"action,omitzero"`
 	Long    int               `json:"long,omitzero"` // /args/s is a text of so many bytes
 	Config  jsontext.Value    `json:"config,omitzero"`
