@@ -132,7 +132,7 @@ func (s *Signer) SignFile(file []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrKey, err)
 	}
 	algorithm, digest := s.hash(file)
-	b, err := bundle.NewBundle(&protobundle.Bundle{
+	v, err := encodeBundle(&protobundle.Bundle{
 		MediaType: mediaTypeBundle,
 		VerificationMaterial: &protobundle.VerificationMaterial{
 			Content: &protobundle.VerificationMaterial_PublicKey{PublicKey: &protocommon.PublicKeyIdentifier{Hint: s.key.ID}},
@@ -145,14 +145,6 @@ func (s *Signer) SignFile(file []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := b.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	v := jsontext.Value(out)
-	if err := v.Compact(); err != nil { // the library's white space is random
-		return nil, err
-	}
 	check := &Verifier{keys: []tiers.Key{s.key}}
 	for _, f := range check.Facts(file, []tiers.Evidence{{Kind: tiers.EvidenceBundle, Data: v}}) {
 		if f.Problem != nil {
@@ -160,6 +152,20 @@ func (s *Signer) SignFile(file []byte) ([]byte, error) {
 		}
 	}
 	return append(v, '\n'), nil
+}
+
+// encodeBundle writes a bundle in one form: the library's white space is random.
+func encodeBundle(b *protobundle.Bundle) (jsontext.Value, error) {
+	checked, err := bundle.NewBundle(b)
+	if err != nil {
+		return nil, err
+	}
+	out, err := checked.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	v := jsontext.Value(out)
+	return v, v.Compact()
 }
 
 // hash returns the digest that the key's kind of signature is made over, as other

@@ -10,13 +10,11 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	openapi "github.com/go-openapi/runtime/client"
 	"github.com/go-openapi/strfmt"
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
 	rekor "github.com/sigstore/rekor/pkg/generated/client"
-	"github.com/sigstore/sigstore-go/pkg/bundle"
 	"github.com/sigstore/sigstore-go/pkg/root"
 	"github.com/sigstore/sigstore-go/pkg/sign"
 
@@ -198,16 +196,8 @@ func (e *endpoint) failed(err error) error {
 
 // encode writes the bundle as it lies on disk.
 func (s *keylessRun) encode() ([]byte, error) {
-	b, err := bundle.NewBundle(s.bundle)
+	v, err := encodeBundle(s.bundle)
 	if err != nil {
-		return nil, err
-	}
-	out, err := b.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	v := jsontext.Value(out)
-	if err := v.Compact(); err != nil { // the library's white space is random
 		return nil, err
 	}
 	if len(v) >= tiers.MaxEvidence {
