@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -34,17 +33,13 @@ type ApprovalQuery struct {
 
 // Approvals lists the queue, newest first. It takes RoleReview or RoleAdmin.
 func (c *Client) Approvals(ctx context.Context, q ApprovalQuery) ([]Approval, error) {
-	v := url.Values{}
-	for name, s := range map[string]string{"kind": string(q.Kind), "state": string(q.State), "before": q.Before} {
-		if s != "" {
-			v.Set(name, s)
-		}
-	}
-	if q.Limit != 0 {
-		v.Set("limit", strconv.Itoa(q.Limit))
-	}
+	p := filters{}
+	p.text("kind", string(q.Kind))
+	p.text("state", string(q.State))
+	p.text("before", q.Before)
+	p.number("limit", int64(q.Limit))
 	var l List
-	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/approvals", query: v, roles: readers}, &l)
+	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/approvals", query: url.Values(p), roles: readers}, &l)
 	return l.Approvals, err
 }
 

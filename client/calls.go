@@ -165,41 +165,47 @@ func (c *Client) Events(ctx context.Context, q Query) ([]phases.Event, error) {
 
 // values writes the query down as parameters.
 func (q Query) values() url.Values {
-	v := url.Values{}
-	text := func(name, s string) {
-		if s != "" {
-			v.Set(name, s)
-		}
-	}
-	number := func(name string, n int64) {
-		if n != 0 {
-			v.Set(name, strconv.FormatInt(n, 10))
-		}
-	}
-	instant := func(name string, t time.Time) {
-		if !t.IsZero() {
-			v.Set(name, t.UTC().Format(time.RFC3339Nano))
-		}
-	}
-	number("after", q.After)
-	number("before", q.Before)
-	number("limit", int64(q.Limit))
-	instant("since", q.Since)
-	instant("until", q.Until)
-	text("id", q.ID)
-	text("type", string(q.Type))
-	text("except", string(q.Except))
-	text("phase", string(q.Phase))
-	text("runtime", q.Runtime)
-	text("session", q.Session)
-	text("agent", q.Agent)
-	text("tool", q.Tool)
-	text("invocation", q.Invocation)
-	text("binding", q.Binding)
-	text("decision", q.Decision)
-	text("kind", string(q.Kind))
+	p := filters{}
+	p.number("after", q.After)
+	p.number("before", q.Before)
+	p.number("limit", int64(q.Limit))
+	p.instant("since", q.Since)
+	p.instant("until", q.Until)
+	p.text("id", q.ID)
+	p.text("type", string(q.Type))
+	p.text("except", string(q.Except))
+	p.text("phase", string(q.Phase))
+	p.text("runtime", q.Runtime)
+	p.text("session", q.Session)
+	p.text("agent", q.Agent)
+	p.text("tool", q.Tool)
+	p.text("invocation", q.Invocation)
+	p.text("binding", q.Binding)
+	p.text("decision", q.Decision)
+	p.text("kind", string(q.Kind))
 	if q.Newest {
-		v.Set("newest", "true")
+		p.text("newest", "true")
 	}
-	return v
+	return url.Values(p)
+}
+
+// filters are the parameters of a list. Zero values select everything, and are left out.
+type filters url.Values
+
+func (p filters) text(name, s string) {
+	if s != "" {
+		url.Values(p).Set(name, s)
+	}
+}
+
+func (p filters) number(name string, n int64) {
+	if n != 0 {
+		url.Values(p).Set(name, strconv.FormatInt(n, 10))
+	}
+}
+
+func (p filters) instant(name string, t time.Time) {
+	if !t.IsZero() {
+		url.Values(p).Set(name, t.UTC().Format(time.RFC3339Nano))
+	}
 }

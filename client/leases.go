@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -72,17 +71,16 @@ type LeaseChecked struct {
 
 // Leases lists leases by id. It takes RoleReview or RoleAdmin.
 func (c *Client) Leases(ctx context.Context, q LeaseQuery) ([]Lease, error) {
-	v := url.Values{}
-	for name, s := range map[string]string{"prefix": q.Prefix, "runtime": q.Runtime, "session": q.Session, "agent": q.Agent, "state": string(q.State), "after": q.After} {
-		if s != "" {
-			v.Set(name, s)
-		}
-	}
-	if q.Limit != 0 {
-		v.Set("limit", strconv.Itoa(q.Limit))
-	}
+	p := filters{}
+	p.text("prefix", q.Prefix)
+	p.text("runtime", q.Runtime)
+	p.text("session", q.Session)
+	p.text("agent", q.Agent)
+	p.text("state", string(q.State))
+	p.text("after", q.After)
+	p.number("limit", int64(q.Limit))
 	var l List
-	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/leases", query: v, roles: readers}, &l)
+	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/leases", query: url.Values(p), roles: readers}, &l)
 	return l.Leases, err
 }
 
