@@ -164,8 +164,12 @@ func (c SessionConfig) Record(t *Trace) SessionConfig {
 	return c
 }
 
-// ask traces a request to somebody who carries it out.
-func (t *Trace) ask(ctx context.Context, name string, request, reply jsontext.Value, err error) {
+// asked is a port's method that carries a request out.
+type asked func(ctx context.Context, by phases.Actor, request jsontext.Value) (jsontext.Value, error)
+
+// ask has a request carried out, and traces what was answered.
+func (t *Trace) ask(ctx context.Context, name string, by phases.Actor, request jsontext.Value, port asked) (jsontext.Value, error) {
+	reply, err := port(ctx, by, request)
 	p := PortAnswer{Port: name, Request: bytes.Clone(request), Reply: bytes.Clone(reply), Fuel: Charged(ctx)}
 	if err != nil {
 		var r *Refusal
@@ -178,6 +182,7 @@ func (t *Trace) ask(ctx context.Context, name string, request, reply jsontext.Va
 		}
 	}
 	t.add(p)
+	return reply, err
 }
 
 type tracedState struct {
@@ -210,9 +215,7 @@ type tracedTools struct {
 }
 
 func (s tracedTools) RunTool(ctx context.Context, by phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	reply, err := s.port.RunTool(ctx, by, request)
-	s.t.ask(ctx, "request_tool_call", request, reply, err)
-	return reply, err
+	return s.t.ask(ctx, "request_tool_call", by, request, s.port.RunTool)
 }
 
 type tracedHTTP struct {
@@ -221,9 +224,7 @@ type tracedHTTP struct {
 }
 
 func (s tracedHTTP) DoHTTP(ctx context.Context, by phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	reply, err := s.port.DoHTTP(ctx, by, request)
-	s.t.ask(ctx, "http_request", request, reply, err)
-	return reply, err
+	return s.t.ask(ctx, "http_request", by, request, s.port.DoHTTP)
 }
 
 type tracedLeases struct {
@@ -232,27 +233,19 @@ type tracedLeases struct {
 }
 
 func (s tracedLeases) Request(ctx context.Context, by phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	reply, err := s.port.Request(ctx, by, request)
-	s.t.ask(ctx, "request_lease", request, reply, err)
-	return reply, err
+	return s.t.ask(ctx, "request_lease", by, request, s.port.Request)
 }
 
 func (s tracedLeases) Check(ctx context.Context, by phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	reply, err := s.port.Check(ctx, by, request)
-	s.t.ask(ctx, "check_lease", request, reply, err)
-	return reply, err
+	return s.t.ask(ctx, "check_lease", by, request, s.port.Check)
 }
 
 func (s tracedLeases) Mint(ctx context.Context, by phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	reply, err := s.port.Mint(ctx, by, request)
-	s.t.ask(ctx, "mint_lease", request, reply, err)
-	return reply, err
+	return s.t.ask(ctx, "mint_lease", by, request, s.port.Mint)
 }
 
 func (s tracedLeases) Revoke(ctx context.Context, by phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	reply, err := s.port.Revoke(ctx, by, request)
-	s.t.ask(ctx, "revoke_lease", request, reply, err)
-	return reply, err
+	return s.t.ask(ctx, "revoke_lease", by, request, s.port.Revoke)
 }
 
 type tracedFiles struct {
