@@ -14,6 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/server"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -165,7 +166,7 @@ func (a *App) hookList(ctx context.Context, asJSON bool) error {
 		return err
 	}
 	defer host.Close()
-	return a.printBindings(hooksOf(host), asJSON)
+	return a.printBindings(server.HooksOf(host.Bindings()), asJSON)
 }
 
 func (a *App) hookEnableCmd() *cobra.Command {

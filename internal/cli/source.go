@@ -12,6 +12,7 @@ import (
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/ask"
 	"github.com/belay-hooks/belay/internal/hookcmd"
+	"github.com/belay-hooks/belay/internal/server"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -177,15 +178,12 @@ func (l localRecords) Close() error { return l.host.Close() }
 
 func (l localRecords) Status(ctx context.Context) (client.Status, error) {
 	st, err := l.host.Status(ctx)
-	out := client.Status{Dir: st.Dir, Revision: st.Revision, Engine: st.Engine, LastSeq: st.LastSeq, Gone: st.Gone, GoneBy: st.GoneBy, Healthy: st.Healthy, Health: string(st.Health),
-		Problems: st.Problems, Warnings: st.Warnings, Sinks: []client.Sink{}, Latches: latchesOf(st.Latches)}
-	for _, k := range st.Sinks {
-		out.Sinks = append(out.Sinks, client.Sink{Kind: k.Kind, Path: k.Path, Durable: k.Durable, OK: k.OK, Seq: k.Seq, Trouble: string(k.Trouble), Problem: k.Problem, Since: k.Since, Kept: k.Kept, Lost: k.Lost})
-	}
-	return out, err
+	return server.StatusOf(st), err
 }
 
-func (l localRecords) Hooks(context.Context) ([]client.Hook, error) { return hooksOf(l.host), nil }
+func (l localRecords) Hooks(context.Context) ([]client.Hook, error) {
+	return server.HooksOf(l.host.Bindings()), nil
+}
 
 func (l localRecords) Events(ctx context.Context, q client.Query) ([]phases.Event, error) {
 	return l.host.Events(ctx, kernel.EventQuery(q))
@@ -193,7 +191,7 @@ func (l localRecords) Events(ctx context.Context, q client.Query) ([]phases.Even
 
 func (l localRecords) Latches(ctx context.Context) ([]client.Latch, error) {
 	ls, err := l.host.Latches(ctx)
-	return latchesOf(ls), err
+	return server.LatchesOf(ls), err
 }
 
 func (l localRecords) ClearLatch(ctx context.Context, s client.Session) error {
@@ -203,22 +201,6 @@ func (l localRecords) ClearLatch(ctx context.Context, s client.Session) error {
 func (l localRecords) Compact(ctx context.Context, o client.Compaction) (client.Compacted, error) {
 	r, err := l.host.CompactLog(ctx, belay.CompactOptions{Before: o.Before, Why: o.Why, DryRun: o.DryRun})
 	return client.Compacted(r), err
-}
-
-func hooksOf(host *belay.Belay) []client.Hook {
-	out := []client.Hook{}
-	for _, b := range host.Bindings() {
-		out = append(out, client.Hook(b))
-	}
-	return out
-}
-
-func latchesOf(ls []kernel.Latch) []client.Latch {
-	out := []client.Latch{}
-	for _, l := range ls {
-		out = append(out, client.Latch{Runtime: l.Runtime, Session: l.Session, Reason: l.Reason, Kind: l.Kind, DecidedBy: l.DecidedBy, Invocation: l.Invocation, Since: l.Since})
-	}
-	return out
 }
 
 // openAsker opens what decides: the daemon, unless the command brings hooks or

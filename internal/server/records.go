@@ -67,8 +67,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, r, err)
 		return
 	}
-	out := client.Status{Dir: st.Dir, Revision: st.Revision, Engine: st.Engine, LastSeq: st.LastSeq, Gone: st.Gone, GoneBy: st.GoneBy, Healthy: st.Healthy, Health: string(st.Health),
-		Problems: st.Problems, Warnings: st.Warnings, Sinks: sinks(st.Sinks), Latches: latches(st.Latches)}
+	out := StatusOf(st)
 	if bad := s.badConfig.Load(); bad != nil {
 		out.Problems = append(out.Problems, *bad+" (the configuration before stays in use)")
 	}
@@ -78,14 +77,6 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	s.write(w, r, http.StatusOK, out)
 }
 
-func sinks(list []belay.SinkStatus) []client.Sink {
-	out := []client.Sink{}
-	for _, k := range list {
-		out = append(out, client.Sink{Kind: k.Kind, Path: k.Path, Durable: k.Durable, OK: k.OK, Seq: k.Seq, Trouble: string(k.Trouble), Problem: k.Problem, Since: k.Since, Kept: k.Kept, Lost: k.Lost})
-	}
-	return out
-}
-
 // Load says how many callers wait for their turn now, and how many were turned
 // away since the start because too many did. For metrics; it never blocks.
 func (s *Server) Load() (waiting, refused int64) {
@@ -93,24 +84,7 @@ func (s *Server) Load() (waiting, refused int64) {
 }
 
 func (s *Server) hooks(w http.ResponseWriter, r *http.Request) {
-	list := []client.Hook{}
-	for _, b := range s.host.Bindings() {
-		list = append(list, hookOf(b))
-	}
-	s.write(w, r, http.StatusOK, struct {
-		Hooks []client.Hook `json:"hooks"`
-	}{list})
-}
-
-// hookOf compiles only while both types have the same members.
-func hookOf(b belay.BindingStatus) client.Hook { return client.Hook(b) }
-
-func latches(ls []kernel.Latch) []client.Latch {
-	out := []client.Latch{}
-	for _, l := range ls {
-		out = append(out, client.Latch{Runtime: l.Runtime, Session: l.Session, Reason: l.Reason, Kind: l.Kind, DecidedBy: l.DecidedBy, Invocation: l.Invocation, Since: l.Since})
-	}
-	return out
+	s.write(w, r, http.StatusOK, map[string][]client.Hook{"hooks": HooksOf(s.host.Bindings())})
 }
 
 func (s *Server) latches(w http.ResponseWriter, r *http.Request) {
@@ -119,9 +93,7 @@ func (s *Server) latches(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, r, err)
 		return
 	}
-	s.write(w, r, http.StatusOK, struct {
-		Latches []client.Latch `json:"latches"`
-	}{latches(ls)})
+	s.write(w, r, http.StatusOK, map[string][]client.Latch{"latches": LatchesOf(ls)})
 }
 
 const maxSmallBody = 4 << 10
