@@ -125,6 +125,23 @@ func TestArchitectureNamesWhatExists(t *testing.T) {
 	}
 }
 
+var declared = regexp.MustCompile("`([A-Za-z0-9_./-]+\\.go)` \\(`([A-Za-z0-9_]+)`\\)")
+
+// TestArchitectureNamesWhereItIs: a function that ARCHITECTURE.md names behind a file
+// is declared in that file.
+func TestArchitectureNamesWhereItIs(t *testing.T) {
+	checked := 0
+	for _, m := range declared.FindAllStringSubmatch(read(t, "docs/ARCHITECTURE.md"), -1) {
+		checked++
+		if !regexp.MustCompile(`(?m)^func (\([^)]*\) )?`+m[2]+`\(`).MatchString(read(t, m[1])) {
+			t.Errorf("`%s` is not declared in `%s`", m[2], m[1])
+		}
+	}
+	if checked < 4 {
+		t.Errorf("only %d functions were seen", checked)
+	}
+}
+
 var (
 	testName = regexp.MustCompile("`([a-z0-9./-]*)[./]((?:Test|Fuzz)[A-Za-z0-9_]+)`")
 	script   = regexp.MustCompile("`([a-z0-9./_-]+\\.txtar)`")
