@@ -20,7 +20,7 @@ const maxLinks = 40
 
 // LinkWalk follows symbolic links element by element, as a POSIX system does when it
 // opens a path. What it finds holds for the moment of each look: between that and the
-// use of a file somebody can put a link in its place.
+// use of a file somebody can put a link in its place. It is used by one goroutine.
 type LinkWalk struct {
 	// Read says what is at a clean absolute path; State is as in FileRead.
 	Read func(ctx context.Context, path string) FileRead

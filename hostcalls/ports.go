@@ -74,8 +74,9 @@ func (r *Refusal) Error() string { return r.Errno.Error() }
 func (r *Refusal) Unwrap() error { return r.Errno }
 
 // FileSystem is what path_resolve may learn of the host's files: the targets of
-// symbolic links, nothing else. It is asked only for paths inside the
-// invocation's file scopes. A replay answers from a recording.
+// symbolic links, nothing else. For a hook it is asked only about paths inside the
+// invocation's file scopes, and directories on the way to them. A replay answers from
+// a recording. Safe for concurrent use.
 type FileSystem interface {
 	// Readlink returns the target of the link at an absolute path. The error is
 	// errors.Is(err, fs.ErrNotExist) when nothing is there, and ErrNotLink when

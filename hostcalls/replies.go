@@ -28,7 +28,7 @@ type PathResult struct {
 	Resolved string   `json:"resolved,omitzero"` // where it leads with symbolic links followed, as far as they may be looked at; .. behind a link counts from where the link leads
 	Keys     []string `json:"keys"`              // every distinct key: that of path, of each reading of a doubtful spelling, of resolved, and of path with its links followed
 	Absolute bool     `json:"absolute"`          // path is absolute (a leading ~ is not, when the home directory is not known)
-	Links    string   `json:"links"`             // resolved: every element was looked at; partial: some lie outside of the file scopes; absent: every element was looked at until one was not there; unknown: not looked at; loop: links in a circle, or more than 512 elements
+	Links    string   `json:"links"`             // resolved: every element was looked at; partial: some lie outside of the file scopes, or could not be told; absent: every element was looked at until one was not there; unknown: not looked at; loop: links in a circle, or more than 512 elements
 	Notes    []string `json:"notes,omitzero"`    // spellings that hide something: percent, invisible, unicode, nul, backslash, drive, stream, proc, file_url, blank, dot, tilde_user, variable
 }
 

@@ -84,7 +84,8 @@ type Require struct {
 	Hooks  []string
 }
 
-// Loader turns a binding into something that runs. It verifies what it loads.
+// Loader turns a binding into something that runs. It verifies what it loads. A Kernel
+// makes its calls one after the other.
 type Loader interface {
 	// Load is called once for each binding when a configuration is taken into
 	// use. An error is a *phases.Fault with a text that is safe to show; the

@@ -10,8 +10,8 @@
 //
 // # Embedding
 //
-// Store, Redactor, Digester, Clock, Verifier and ToolRunner are small public interfaces
-// made of public types, so that other programs can bring their own. Most
+// Store, Loader, Redactor, Digester, Clock, Verifier, ToolExecutor and HTTPCaller are
+// small public interfaces made of public types, so that other programs can bring their own. Most
 // programs want package belay at the module root instead, which wires all of
 // them from a state directory.
 //

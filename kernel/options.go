@@ -38,8 +38,9 @@ type Clock interface {
 	Now() time.Time
 }
 
-// FileSystem is what path_resolve may learn of the host's files. Nil in Options
-// means that symbolic links are not looked at.
+// FileSystem is what path_resolve may learn of the host's files, and how the kernel
+// finds out where the paths of an action lead that a lease is to cover. Nil in Options
+// means that symbolic links are not looked at. Safe for concurrent use.
 type FileSystem = hostcalls.FileSystem
 
 // Verifier says how far a module file is trusted. It is asked on every load.

@@ -60,7 +60,7 @@ type Store interface {
 
 	// Prune drops the contents of runs last used more than MetadataTTL before
 	// now, and returns how many runs it dropped. It also drops approvals that are
-	// Forgettable.
+	// Forgettable, and leases that have been over for leases.Keep.
 	Prune(ctx context.Context, now time.Time) (int, error)
 
 	// Reader shows the queue of what people decide; Batch.Approvals changes it.

@@ -72,8 +72,8 @@ func reachOf(tool string) reach {
 // touches (a command, an unknown tool, a path with "..", a child or a transition
 // at all), it is an error if the chain narrowed what the caller had.
 //
-// Paths are compared as they are written: symlinks and letter case are the
-// kernel's to resolve before. The error is an *OutsideError.
+// Paths are compared as they are written: no symbolic link is followed (that does
+// CheckScopesFollowing), and letter case counts. The error is an *OutsideError.
 func CheckScopes(inv Invocation, action jsontext.Value, scopes Scopes) error {
 	return CheckScopesFollowing(inv, action, scopes, nil)
 }

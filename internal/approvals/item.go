@@ -18,7 +18,7 @@ type Kind string
 const (
 	KindAsk      Kind = "ask"      // hooks want a person to be asked about an action
 	KindProposal Kind = "proposal" // somebody proposes a hook
-	KindLease    Kind = "lease"    // a sandboxed hook wants a lease
+	KindLease    Kind = "lease"    // a lease that only a person can lend is wanted, by a hook or by hand
 )
 
 // Kinds returns all kinds. The slice is the caller's.

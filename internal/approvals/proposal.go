@@ -10,12 +10,12 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Limits of a proposal, in bytes.
+// Limits of a proposal.
 const (
-	MaxProposedModule = 2 << 20
-	MaxSource         = 128 << 10 // all source files together
-	MaxSourceFiles    = 64
-	MaxProposalBody   = 4 << 20 // the document that carries all of it
+	MaxProposedModule = 2 << 20   // bytes of the file
+	MaxSource         = 128 << 10 // bytes of all source files together
+	MaxSourceFiles    = 64        // files
+	MaxProposalBody   = 4 << 20   // bytes of the document that carries all of it
 )
 
 // Proposal is a hook that somebody wants to have installed.
