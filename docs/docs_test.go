@@ -133,7 +133,7 @@ func TestArchitectureNamesWhereItIs(t *testing.T) {
 	checked := 0
 	for _, m := range declared.FindAllStringSubmatch(read(t, "docs/ARCHITECTURE.md"), -1) {
 		checked++
-		if !regexp.MustCompile(`(?m)^func (\([^)]*\) )?`+m[2]+`\(`).MatchString(read(t, m[1])) {
+		if !regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + m[2] + `\(`).MatchString(read(t, m[1])) {
 			t.Errorf("`%s` is not declared in `%s`", m[2], m[1])
 		}
 	}

@@ -85,6 +85,9 @@ func withhold(t *testing.T, d *daemon, name, part string, want int) {
 	case resp.StatusCode != want && !(large && resp.StatusCode == http.StatusRequestEntityTooLarge):
 		t.Errorf("%s: status %d, want %d", name, resp.StatusCode, want)
 	}
+	if err == nil {
+		_ = resp.Body.Close()
+	}
 	if _, err := io.Copy(io.Discard, in); errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
 		t.Errorf("%s: the connection is kept (%v)", name, err)
 	}
@@ -113,6 +116,7 @@ func TestBodyTimeEndsWithTheBody(t *testing.T) {
 		if b, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(b), `"decision":"allow"`) {
 			t.Fatalf("%s %v", b, err)
 		}
+		_ = resp.Body.Close()
 		time.Sleep(2 * short)
 	}
 }
