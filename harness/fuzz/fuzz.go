@@ -52,9 +52,13 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	return f.run(ctx)
+}
+
+func (f *fuzzer) run(ctx context.Context) (*Result, error) {
 	inner := context.WithoutCancel(ctx) // a run that has begun ends by itself
 	f.checkMade(inner)
-	f.crew = newCrew(inner, o.Workers, f.hand)
+	f.crew = newCrew(inner, f.o.Workers, f.hand)
 	defer f.crew.close()
 	if err := f.begin(ctx); err != nil {
 		return nil, err

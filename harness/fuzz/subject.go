@@ -28,6 +28,7 @@ type target struct {
 	name    string
 	tier    phases.Tier
 	configs []jsontext.Value // nil in it: none
+	tap     func(*plan)      // is told of every run; nil but in benchmarks
 }
 
 // subject is the target on one bench, with kernels of its own. It is used by one
@@ -112,7 +113,12 @@ func (s *subject) open(ctx context.Context, p *plan) (*rig, error) {
 }
 
 // exec runs a plan.
-func (s *subject) exec(ctx context.Context, p *plan) (*result, error) { return s.run(ctx, p, false) }
+func (s *subject) exec(ctx context.Context, p *plan) (*result, error) {
+	if s.tap != nil {
+		s.tap(p)
+	}
+	return s.run(ctx, p, false)
+}
 
 // record runs a plan and keeps everything that it was decided from.
 func (s *subject) record(ctx context.Context, p *plan) (*result, error) { return s.run(ctx, p, true) }
