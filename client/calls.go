@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/belay-hooks/belay/phases"
 )
+
+const defaultEvents = 100 // without Query.Limit
 
 var readers = []Role{RoleReview, RoleAdmin}
 
@@ -156,11 +159,31 @@ func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
 	return r, err
 }
 
-// Events returns what is on record, in order.
+// Events returns what is on record, in order. It asks as often as the daemon has
+// more than fits into one answer.
 func (c *Client) Events(ctx context.Context, q Query) ([]phases.Event, error) {
-	var l List
-	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/events", query: q.values(), roles: readers}, &l)
-	return l.Events, err
+	out := []phases.Event{}
+	for want := cmp.Or(q.Limit, defaultEvents); ; {
+		var l List
+		if err := c.call(ctx, request{method: http.MethodGet, path: "/v1/events", query: q.values(), roles: readers}, &l); err != nil {
+			return nil, err
+		}
+		n := len(l.Events)
+		if q.Newest {
+			out = append(l.Events, out...)
+		} else {
+			out = append(out, l.Events...)
+		}
+		if want -= n; !l.More || n == 0 || want <= 0 {
+			return out, nil
+		}
+		q.Limit = want
+		if q.Newest {
+			q.Before = l.Events[0].Seq
+		} else {
+			q.After = l.Events[n-1].Seq
+		}
+	}
 }
 
 // values writes the query down as parameters.

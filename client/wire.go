@@ -179,6 +179,7 @@ type Reloaded struct {
 // List is the envelope of listings; a member that the request did not ask for is absent.
 type List struct {
 	Events  []phases.Event `json:"events,omitzero"`
+	More    bool           `json:"more,omitzero"` // of the events that were asked for there are more than the answer holds
 	Hooks   []Hook         `json:"hooks,omitzero"`
 	Latches []Latch        `json:"latches,omitzero"`
 

@@ -18,7 +18,9 @@ import (
 
 // Of a stream of events.
 const (
-	streamBatch = 200                    // events read from the store at once
+	maxListed   = 16 << 20               // bytes of events in one answer; the last piece may go beyond it
+	firstPiece  = 16                     // events read from the store at once, and more when they are small
+	streamBatch = 200                    // events sent at once
 	streamPoll  = 500 * time.Millisecond // other processes write to the same log
 	streamBeat  = 15 * time.Second       // a comment, so that a dead client shows
 )
@@ -52,7 +54,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		q.After = int64(n)
 	}
 	if !follow || p.err != nil {
-		sendList(s, w, r, "events", q, s.host.Events)
+		s.list(w, r, q)
 		return
 	}
 	if s.streams.Add(1) > int64(s.o.Streams) {
@@ -74,6 +76,63 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	q.Newest, q.Limit = false, streamBatch
 	s.stream(w, r, q)
+}
+
+// list answers with as many of the events as one answer holds, and says whether
+// there are more.
+func (s *Server) list(w http.ResponseWriter, r *http.Request, q kernel.EventQuery) {
+	if err := given(r).err; err != nil {
+		s.misasked(w, r, err)
+		return
+	}
+	events, more, err := s.some(r.Context(), q)
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	s.write(w, r, http.StatusOK, struct {
+		Events []phases.Event `json:"events"`
+		More   bool           `json:"more,omitzero"`
+	}{events, more})
+}
+
+// some reads events until there are as many as asked for, no more, or enough for one
+// answer: an event can be large, and nobody's question may fill the memory. more says
+// that the answer may not be complete.
+func (s *Server) some(ctx context.Context, q kernel.EventQuery) (list []phases.Event, more bool, err error) {
+	list = []phases.Event{}
+	want, piece, size := q.Limit, firstPiece, 0
+	if want == 0 {
+		want = kernel.DefaultEventLimit
+	}
+	for want > 0 && size < maxListed {
+		q.Limit = min(piece, want)
+		part, err := s.host.Events(ctx, q)
+		if err != nil {
+			return nil, false, err
+		}
+		was := size
+		for i := range part {
+			size += len(part[i].Input) + len(part[i].Output) + 1<<10
+		}
+		if q.Newest {
+			list = append(part, list...)
+		} else {
+			list = append(list, part...)
+		}
+		if len(part) < q.Limit {
+			return list, false, nil
+		}
+		if want -= len(part); size-was < maxListed/16 {
+			piece *= 4
+		}
+		if q.Newest {
+			q.Before = part[0].Seq
+		} else {
+			q.After = part[len(part)-1].Seq
+		}
+	}
+	return list, want > 0, nil
 }
 
 // stream sends events as they come. Nothing is kept for a client: each reads the
@@ -98,7 +157,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, q kernel.EventQu
 	defer poll.Stop()
 	for {
 		woken := s.news.wait()
-		list, err := s.host.Events(r.Context(), q)
+		list, more, err := s.some(r.Context(), q)
 		if err != nil {
 			return // the client comes back with Last-Event-ID
 		}
@@ -109,7 +168,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, q kernel.EventQu
 			}
 			q.After = list[len(list)-1].Seq
 		}
-		if len(list) == streamBatch {
+		if more || len(list) == streamBatch {
 			continue
 		}
 		if !s.pause(r.Context(), woken, poll.C, beat.C, send) {
