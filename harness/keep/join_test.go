@@ -43,9 +43,11 @@ var everything = []struct {
 const thinking = `  - name: thinking
     module: builtin:raise-thinking
     capabilities: ["rewrite:/params", "input_read"]
+    budget: {deadline_ms: 5000}
   - name: push
     module: builtin:ask-push
     capabilities: [block, request_approval, shell_parse]
+    budget: {deadline_ms: 5000}
 `
 
 type joined struct {

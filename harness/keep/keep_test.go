@@ -26,9 +26,11 @@ const hooks = `hooks:
     module: builtin:command-block
     priority: 100
     capabilities: [block, request_approval, shell_parse, pattern_match]
+    budget: {deadline_ms: 5000}
   - name: stages
     module: builtin:classify-message
     capabilities: [annotate]
+    budget: {deadline_ms: 5000}
 `
 
 // operator is a state directory with a policy, and the key that opens what is kept.
@@ -63,6 +65,7 @@ func (o *operator) configure(more ...string) {
 			src += "  " + strings.ReplaceAll(m, "TO", o.to) + "\n"
 		}
 	}
+	src += "limits: {chain_ms: 60000}\n" // no deadline is what these tests are about
 	if err := os.MkdirAll(o.state, 0o700); err != nil {
 		o.t.Fatal(err)
 	}
@@ -314,13 +317,13 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	}
 	dir := o.dir
 	for name, c := range map[string]struct{ dir, line, want string }{
-		"a checksum":                {dir, "recipients: [" + bad + "]", "belay.yaml:18: /recordings/recipients/0: "},
-		"the state directory":       {o.state, "recipients: [TO]", "belay.yaml:17: /recordings/dir: is in the state directory"},
-		"below it":                  {o.state + "/rec", "recipients: [TO]", "belay.yaml:17: /recordings/dir: is in the state directory"},
-		"by a link":                 {link + "/rec", "recipients: [TO]", "belay.yaml:17: /recordings/dir: is in the state directory"},
-		"by .. behind a link":       {link + "/x/../rec", "recipients: [TO]", "belay.yaml:17: /recordings/dir: "},
-		"nobody can open it":        {dir, "keep: 1d", "belay.yaml:16: /recordings/recipients: is missing"},
-		"a program without keepers": {dir, "recipients: [TO]", "belay.yaml:16: /recordings: this program cannot keep full inputs"},
+		"a checksum":                {dir, "recipients: [" + bad + "]", "belay.yaml:22: /recordings/recipients/0: "},
+		"the state directory":       {o.state, "recipients: [TO]", "belay.yaml:21: /recordings/dir: is in the state directory"},
+		"below it":                  {o.state + "/rec", "recipients: [TO]", "belay.yaml:21: /recordings/dir: is in the state directory"},
+		"by a link":                 {link + "/rec", "recipients: [TO]", "belay.yaml:21: /recordings/dir: is in the state directory"},
+		"by .. behind a link":       {link + "/x/../rec", "recipients: [TO]", "belay.yaml:21: /recordings/dir: "},
+		"nobody can open it":        {dir, "keep: 1d", "belay.yaml:20: /recordings/recipients: is missing"},
+		"a program without keepers": {dir, "recipients: [TO]", "belay.yaml:20: /recordings: this program cannot keep full inputs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.dir = c.dir
