@@ -21,6 +21,24 @@ import (
 
 const oneCall = `{"phase":"pre_tool","action":{"tool":"exec","args":{"command":"echo hush-hush"}},"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`
 
+// lockedText is what somebody still writes while a test reads it.
+type lockedText struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
 // runEval runs `belay eval` on a state directory of its own.
 func runEval(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
@@ -32,7 +50,8 @@ func runEval(t *testing.T, args ...string) (stdout, stderr string, code int) {
 		return os.Getenv(name)
 	}
 	for _, line := range [][]string{{"init"}, append([]string{"eval"}, args...)} {
-		var out, errs bytes.Buffer
+		var out bytes.Buffer
+		var errs lockedText // an exporter that was given up may still complain
 		code = (&cli.App{In: strings.NewReader(oneCall), Out: &out, Err: &errs, Getenv: env}).Main(t.Context(), line)
 		stdout, stderr = out.String(), errs.String()
 	}
