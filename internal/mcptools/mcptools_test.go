@@ -42,12 +42,12 @@ func TestMain(m *testing.M) {
 			}
 		}
 	case "silent":
-		select {}
+		time.Sleep(time.Hour) // not select {}: a program in which everything waits is ended by its runtime
 	case "parent": // starts a server and waits to be killed
 		set := mcptools.New([]mcptools.Server{stdio("s", "BELAY_TEST_MCP")}, mcptools.Options{LookupEnv: func(n string) (string, bool) { return "serve", true }})
 		res, err := set.Call(context.Background(), kernel.ToolCall{MCP: &phases.MCPTool{Server: "s", Tool: "pid"}, Args: jsontext.Value("{}")})
 		fmt.Println(string(res.Result), err)
-		select {}
+		time.Sleep(time.Hour) // not select {}: a program in which everything waits is ended by its runtime
 	case "floods":
 		flood()
 	case "complains":
