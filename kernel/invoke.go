@@ -294,7 +294,7 @@ func (i *invocation) wrote(run RunState, v *phases.Verdict, c *chain) (phases.Me
 		if len(masked) > 0 {
 			e.Value = covered
 			v.Metadata[key] = e
-			v.Notes = append(v.Notes, "metadata "+key+": secrets are covered")
+			v.Notes = append(v.Notes, "metadata "+key+NoteCovered)
 		}
 		wrote[key] = e
 	}

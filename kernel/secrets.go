@@ -51,3 +51,7 @@ func (i *invocation) redactor() Redactor {
 	}
 	return b.Redactor
 }
+
+// NoteCovered ends the note of a verdict that metadata went on record with secrets
+// covered: digests of that output are of what is on record, not of what hooks wrote.
+const NoteCovered = ": secrets are covered"

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -201,9 +203,6 @@ func (j *Joiner) checkOutput(e *phases.Event, run *recording.Run, carried phases
 // coveredMetadata reports whether secrets were covered in metadata that hooks wrote.
 func coveredMetadata(e *phases.Event) bool {
 	return slices.ContainsFunc(e.Notes, func(n string) bool {
-		return len(n) > len(coveredNote) && n[len(n)-len(coveredNote):] == coveredNote
+		return strings.HasSuffix(n, kernel.NoteCovered)
 	})
 }
-
-// coveredNote is how the kernel says it.
-const coveredNote = ": secrets are covered"
