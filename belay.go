@@ -16,7 +16,8 @@
 //	run(v.Action)                       // the action as the hooks left it
 //
 // A caller acts on the whole verdict: it runs Verdict.Action, not what it asked
-// about, and holds it to Verdict.Scopes.
+// about, and holds it to Verdict.Scopes. Nothing that it does with its own buffers
+// changes Verdict.Action: what is handed over is copied first.
 package belay
 
 import (
@@ -333,6 +334,7 @@ func (b *Belay) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeO
 		return b.Refuse(ctx, kernel.Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
 			Fault: phases.NewFault(phases.KindLoad, "belay was opened without hooks", ErrNoHooks)})
 	}
+	inv = inv.Clone() // what is looked at here is what the kernel decides
 	if err := b.keeping.ready(&inv); err != nil {
 		return b.Refuse(ctx, kernel.Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
 			Fault: phases.NewFault(phases.KindStore, "full inputs cannot be kept, and nothing goes on without", err)})

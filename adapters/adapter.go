@@ -104,7 +104,8 @@ type Adapter interface {
 	// Runtime returns the name that invocations carry, such as "claude-code".
 	Runtime() string
 	// Decode reads one payload. Every error is a *PayloadError or a
-	// *phases.DecodeError, and must be answered with Failure.
+	// *phases.DecodeError, and must be answered with Failure. The event shares no
+	// memory with the payload.
 	Decode(payload []byte, opts Options) (Event, error)
 	// Next returns the step that follows after the verdicts so far, with the
 	// changes that earlier steps made, or more = false when the event is decided.

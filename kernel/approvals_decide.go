@@ -12,6 +12,7 @@ import (
 // said so beforehand, and records that. Such an approval never lets an action
 // pass: the kernel asks for a reviewer's signature then. Errors are as of DecideApproval.
 func (k *Kernel) AcceptApproval(ctx context.Context, id string, d ApprovalDecision) (Approval, error) {
+	d = ownDecision(d)
 	it, err := k.o.Store.Approval(ctx, id)
 	if err != nil {
 		return Approval{}, err
@@ -58,6 +59,7 @@ func (k *Kernel) step(ctx context.Context, ch *approvals.Change, it *approvals.I
 // ErrUnavailable. A decision that is about something else or not signed by a
 // reviewer is recorded as an attempt.
 func (k *Kernel) DecideApproval(ctx context.Context, id string, d ApprovalDecision) (Approval, error) {
+	d = ownDecision(d)
 	s := k.snapshot()
 	if s == nil {
 		return Approval{}, ErrClosed

@@ -16,6 +16,7 @@ import (
 // supersedes those named, if they are pending. Errors are ErrApprovalQuota or
 // ErrUnavailable.
 func (k *Kernel) RequestApproval(ctx context.Context, it Approval, supersedes ...string) (Approval, error) {
+	it = it.Clone()
 	s := k.snapshot()
 	if s == nil {
 		return it, ErrClosed

@@ -78,7 +78,7 @@ func (t *turnCalls) doHTTP(ctx context.Context, request jsontext.Value) (jsontex
 	if err != nil {
 		return nil, "http_request: refused: " + err.Error(), err
 	}
-	action, err := phases.Set(jsontext.Value(`{"tool":"http_request","args":{}}`), "/args", call.Record)
+	action, err := phases.Set(jsontext.Value(`{"tool":"http_request","args":{}}`), "/args", call.Record) // a copy
 	if err != nil {
 		return nil, "http_request: refused", hostcalls.Invalid
 	}
@@ -109,6 +109,7 @@ func send(ctx context.Context, f func(context.Context) (HTTPResult, error)) (res
 		}
 	}()
 	res, err = f(ctx)
+	res.Reply, res.Summary = res.Reply.Clone(), res.Summary.Clone()
 	if err == nil && !res.Reply.IsValid() {
 		err = errors.New("the reply is not JSON")
 	}

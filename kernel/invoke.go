@@ -53,7 +53,12 @@ func (k *Kernel) Invoke(ctx context.Context, inv phases.Invocation) (phases.Verd
 // non-nil error stands only beside a block, when something failed: it is a
 // *phases.Fault for errors.As, ErrUnavailable or ErrConflict for errors.Is when
 // the store was the reason, ErrClosed after Close.
+//
+// What the caller hands over is copied first, and the verdict shares no memory with
+// it or with the kernel: Verdict.Action is what was decided, whatever the caller does
+// with its buffer meanwhile.
 func (k *Kernel) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeOptions) (phases.Verdict, error) {
+	inv, o = own(inv, o)
 	if k.o.Observer == nil {
 		return k.invoke(ctx, inv, o, observed{})
 	}
@@ -251,9 +256,9 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 	v.Event = &phases.EventRef{Seq: receipt.First + int64(len(rec.Hooks)), ID: rec.Verdict.ID}
 	i.tape.done(i, run, latch, chained, &v)
 	if rf != nil {
-		return v, rf
+		return released(v), rf
 	}
-	return v, nil
+	return released(v), nil
 }
 
 // settle says how the verdict takes effect, and makes a block of a decision that

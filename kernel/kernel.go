@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -190,9 +191,10 @@ func (f loaderFunc) Load(_ context.Context, spec BindingSpec) (*Loaded, error) {
 func (s *snapshot) status() []HookStatus {
 	out := make([]HookStatus, 0, len(s.bindings))
 	for _, b := range s.bindings {
-		h := HookStatus{Name: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Priority: b.spec.Priority, Phases: b.phases}
+		h := HookStatus{Name: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Priority: b.spec.Priority, Phases: slices.Clone(b.phases)}
 		if b.loaded != nil {
-			h.Version, h.Signer, h.Mutates, h.Held = b.loaded.Version, b.loaded.Signer, b.loaded.Mutates, b.loaded.Capabilities
+			h.Version, h.Signer = b.loaded.Version, b.loaded.Signer
+			h.Mutates, h.Held = slices.Clone(b.loaded.Mutates), slices.Clone(b.loaded.Capabilities)
 		}
 		if b.fault != nil {
 			h.Failure = b.fault.Text

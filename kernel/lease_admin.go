@@ -41,6 +41,7 @@ type handDocument struct {
 // *LeasePending, and MintApproved makes the lease once a reviewer has signed. Other
 // errors are of package leases' classes, of the queue, or ErrUnavailable.
 func (k *Kernel) MintLease(ctx context.Context, r leases.Request, h LeaseHolder, person string) (*LeaseView, error) {
+	r = ownRequest(r)
 	if err := errors.Join(checkNames(h.Session, h.Agent), checkNames(h.Runtime, h.Credential)); err != nil || len(h.Runtime) > phases.MaxRuntimeBytes {
 		return nil, errors.Join(&leases.Error{Class: leases.ErrInvalid, Text: "holder: a name is not valid"}, err)
 	}
@@ -180,6 +181,7 @@ type LeaseCheck struct {
 // asked to. A token that is unknown, not the holder's, not usable or does not cover
 // the action, and no lease at all, are the same ErrLeaseUnknown.
 func (k *Kernel) CheckLease(ctx context.Context, q LeaseCheck) (*LeaseView, error) {
+	q = q.owned()
 	if err := leases.CheckCapability(q.Capability); err != nil {
 		return nil, err
 	}

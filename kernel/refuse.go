@@ -28,6 +28,7 @@ type Refusal struct {
 // such as a payload that does not decode, and answers the block. The error is
 // the fault, or the one with which the store failed.
 func (k *Kernel) Refuse(ctx context.Context, r Refusal) (phases.Verdict, error) {
+	r = r.owned()
 	if k.o.Observer == nil {
 		return k.refuse(ctx, r)
 	}

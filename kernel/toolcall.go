@@ -149,7 +149,7 @@ func (c *toolCall) gate(ctx context.Context) (phases.Verdict, error) {
 	c.mcp = mcpOf(c.req.Tool)
 	tool := inv.Tool()
 	if r, ok := k.o.Tools.(ToolReach); ok {
-		c.reach = r.Reach(tool)
+		c.reach = r.Reach(tool).Clone()
 	}
 	c.effort.inv = audit.Invocation{Invocation: inv, Tool: tool, PolicyRevision: c.t.i.snap.revision}
 	v, err := k.invokeFor(ctx, inv, c.t.i.o.Credential, c)
@@ -218,8 +218,9 @@ func (c *toolCall) run(ctx context.Context, before *phases.Verdict) (outcome str
 	args, _ := phases.Get(before.Action, "/args")
 	view := &c.t.view
 	from := time.Now()
+	// Both ways: the executor may write into its arguments, and use its buffers again.
 	res, err = execute(call, c.t.i.k.o.Tools, ToolCall{
-		ID: c.effort.id, Tool: c.effort.inv.Tool, MCP: c.mcp, Args: args, Scopes: before.Scopes, Hook: c.effort.by.Binding,
+		ID: c.effort.id, Tool: c.effort.inv.Tool, MCP: c.mcp, Args: args.Clone(), Scopes: before.Scopes.Clone(), Hook: c.effort.by.Binding,
 		Runtime: view.Runtime, Session: view.Session, Agent: view.Agent, Run: view.Run, User: view.User, CWD: view.CWD,
 	})
 	took = time.Since(from)
@@ -271,6 +272,7 @@ func execute(ctx context.Context, x ToolExecutor, call ToolCall) (ToolResult, er
 			done <- a
 		}()
 		a.res, a.err = x.Call(ctx, call)
+		a.res.Result = a.res.Result.Clone()
 	}()
 	select {
 	case a := <-done:

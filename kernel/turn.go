@@ -111,7 +111,7 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 		r.outcome.Notes = append(slices.Clone(r.outcome.Notes), calls.notes...)
 	}()
 	out, err := b.loaded.Hook.Run(context.WithValue(ctx, turnKey{}, scope), turn)
-	r.outcome = out
+	r.outcome = out.owned()
 	if ledger != nil {
 		r.lent = ledger.done
 		r.outcome.Notes = append(slices.Clone(r.outcome.Notes), ledger.notes...)

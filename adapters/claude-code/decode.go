@@ -1,6 +1,8 @@
 package claudecode
 
 import (
+	"bytes"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/adapters"
@@ -18,7 +20,10 @@ const maxExtraBytes = 32 << 10
 // of an HTTP hook. It refuses what is not strict JSON, unknown events, and events
 // in which a member that says what is about to happen is missing or has another
 // type. Members that it does not know are kept for hooks, not refused.
+//
+// The payload is copied before it is read: the caller may use its buffer again.
 func (Adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
+	b = bytes.Clone(b)
 	p, err := parse(b, opts.Limit())
 	if err != nil {
 		return adapters.Event{}, err
@@ -39,9 +44,9 @@ func (Adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 			Reason: "this is not the event that belay was registered for",
 		}
 	}
-	ev := adapters.Event{Name: p.event, Payload: jsontext.Value(b).Clone(), Options: opts}
+	ev := adapters.Event{Name: p.event, Payload: b, Options: opts}
 	base := phases.Invocation{
-		Phase: info.phase, Runtime: Runtime, User: opts.User, Scopes: opts.Scopes, Traceparent: opts.Traceparent,
+		Phase: info.phase, Runtime: Runtime, User: opts.User, Scopes: opts.Scopes.Clone(), Traceparent: opts.Traceparent,
 		Session: p.name("session_id"), CWD: p.name("cwd"), Run: p.optStr("prompt_id"), Agent: agentOf(p),
 	}
 	ev.Session = base.Session

@@ -1,0 +1,79 @@
+package kernel
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/belay-hooks/belay/leases"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// The kernel decides on memory of its own. A caller may use its buffer again while it
+// waits for the answer or after it: what was judged, recorded and released must not
+// change under that. Everything that comes in is copied here, before anything reads
+// it, and everything that is released is copied on the way out.
+
+// own returns an invocation and its options that share no memory with the caller's.
+func own(inv phases.Invocation, o InvokeOptions) (phases.Invocation, InvokeOptions) {
+	return inv.Clone(), o.owned()
+}
+
+func (o InvokeOptions) owned() InvokeOptions {
+	o.Credential = strings.Clone(o.Credential)
+	if o.ParentScopes != nil {
+		s := o.ParentScopes.Clone()
+		o.ParentScopes = &s
+	}
+	if o.Seed != nil {
+		seed := *o.Seed
+		o.Seed = &seed
+	}
+	return o
+}
+
+func (r Refusal) owned() Refusal {
+	r.Invocation, r.Raw = r.Invocation.Clone(), bytes.Clone(r.Raw)
+	return r
+}
+
+func (q LeaseCheck) owned() LeaseCheck {
+	q.Token, q.Capability = strings.Clone(q.Token), strings.Clone(q.Capability)
+	if q.Action != nil {
+		inv := q.Action.Clone()
+		q.Action = &inv
+	}
+	return q
+}
+
+func ownRequest(r leases.Request) leases.Request {
+	if r.Scope != nil {
+		s := r.Scope.Clone()
+		r.Scope = &s
+	}
+	return r
+}
+
+func ownDecision(d ApprovalDecision) ApprovalDecision {
+	d.Signature = slices.Clone(d.Signature)
+	return d
+}
+
+// owned returns what a hook answered, on memory of the kernel's own: a Loader's hooks
+// may answer out of buffers that their next turn uses again.
+func (o Outcome) owned() Outcome {
+	o.Effects = phases.CloneEffects(o.Effects)
+	o.StateReads, o.StateWrites = slices.Clone(o.StateReads), slices.Clone(o.StateWrites)
+	for n := range o.StateWrites {
+		o.StateWrites[n].Value = bytes.Clone(o.StateWrites[n].Value)
+	}
+	o.Wishes, o.Logs, o.Notes = slices.Clone(o.Wishes), slices.Clone(o.Logs), slices.Clone(o.Notes)
+	for n := range o.Wishes {
+		o.Wishes[n].Request = bytes.Clone(o.Wishes[n].Request)
+	}
+	return o
+}
+
+// released returns the verdict that leaves the kernel: it shares no memory with what
+// is recorded.
+func released(v phases.Verdict) phases.Verdict { return v.Clone() }
