@@ -286,7 +286,7 @@ func (b *Belay) open(ctx context.Context) error {
 	b.keeping.now.Store(keeper)
 	home, _ := os.UserHomeDir()
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
-		Store: b.sinks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, Observer: b.o.Observer, Recorder: b.recorder(), Clock: b.o.Clock, Logger: b.log,
+		Store: b.sinks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, StoreID: b.StoreID(), Observer: b.o.Observer, Recorder: b.recorder(), Clock: b.o.Clock, Logger: b.log,
 		Tools: b.executor(), IntentDir: b.intentDir(), Files: osFiles{}, Home: home, SpoolPath: filepath.Join(b.dir, spoolfile.Name), UnsafeFailOpen: b.o.UnsafeFailOpen,
 	})
 	return err
@@ -418,10 +418,13 @@ func (b *Belay) Notice(ctx context.Context, text string) error { return b.kernel
 // Latches returns the sessions that are latched, oldest first.
 func (b *Belay) Latches(ctx context.Context) ([]kernel.Latch, error) { return b.kernel.Latches(ctx) }
 
-// ClearLatch lets a latched session go on and records that. The error is
-// kernel.ErrConflict when the session is not latched, or kernel.ErrUnavailable.
-func (b *Belay) ClearLatch(ctx context.Context, key kernel.SessionKey) error {
-	return b.kernel.ClearLatch(ctx, key, "uid "+strconv.Itoa(os.Getuid()))
+// ClearLatch lets a latched session go on and records that. Where a reviewer is
+// registered it takes an order; see kernel.Kernel.ClearLatch, also for errors.
+func (b *Belay) ClearLatch(ctx context.Context, key kernel.SessionKey, o *kernel.Order) error {
+	if err := b.reviewersKnown(); err != nil {
+		return err
+	}
+	return b.kernel.ClearLatch(ctx, key, "uid "+strconv.Itoa(os.Getuid()), o)
 }
 
 // Close releases everything. Invocations that have begun finish first.

@@ -2,15 +2,33 @@ package belay
 
 import (
 	"context"
+	"errors"
 	"os"
+	"path/filepath"
 	"strconv"
 
+	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/kernel"
 )
 
 // approvalConfig says whose decisions count. Preconditions: as readConfig.
 func (b *Belay) approvalConfig(cfg *kernel.Config) {
 	cfg.Approvals, cfg.Reviewers = b.file.Approvals.Settings(), b.file.Authorities()
+}
+
+// reviewersKnown refuses a person's verb while belay.yaml cannot be used and may
+// register a reviewer. The error is ErrConfig.
+func (b *Belay) reviewersKnown() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !errors.Is(b.bad, ErrConfig) {
+		return nil
+	}
+	src, err := os.ReadFile(filepath.Join(b.dir, config.FileName))
+	if err != nil || config.MayRegister(src) {
+		return b.bad
+	}
+	return nil
 }
 
 // ownCredential stands for whoever runs as this process does: all that is known of

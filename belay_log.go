@@ -47,6 +47,15 @@ func (b *Belay) CheckpointKey() string {
 	return b.keys.events.Verifier()
 }
 
+// StoreID names the state directory in the orders of reviewers: it comes from the key
+// that signs checkpoints. "" only of a Log without that key.
+func (b *Belay) StoreID() string {
+	if b.keys.events == nil {
+		return ""
+	}
+	return b.keys.events.StoreID()
+}
+
 // VerifyLog proves that the event log is what was signed. A log that is wrong is
 // no error: LogReport.Wrong says what is. With an error nothing is known.
 func (b *Belay) VerifyLog(ctx context.Context, ev LogEvidence) (LogReport, error) {

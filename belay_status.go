@@ -12,6 +12,7 @@ import (
 // Status says whether belay can do its work.
 type Status struct {
 	Dir      string         `json:"dir"`
+	Store    string         `json:"store"`                 // the state directory's name in the statements of reviewers
 	Revision string         `json:"revision"`              // of configuration and trust policy in use, as in verdicts
 	Engine   string         `json:"engine"`                // compiler or interpreter
 	LastSeq  int64          `json:"last_seq"`              // number of the newest event
@@ -40,7 +41,7 @@ const (
 // known of the status stands beside it.
 func (b *Belay) Status(ctx context.Context) (Status, error) {
 	b.mu.Lock()
-	s := Status{Dir: b.dir, Revision: b.revision(), Engine: "interpreter", Healthy: true, Health: HealthOK, Problems: []string{}, Warnings: []string{}, Latches: []kernel.Latch{}}
+	s := Status{Dir: b.dir, Store: b.StoreID(), Revision: b.revision(), Engine: "interpreter", Healthy: true, Health: HealthOK, Problems: []string{}, Warnings: []string{}, Latches: []kernel.Latch{}}
 	bad := b.bad
 	b.mu.Unlock()
 	if compiled() {

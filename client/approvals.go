@@ -11,14 +11,19 @@ import (
 	"github.com/belay-hooks/belay/internal/approvals"
 )
 
-// Approval is one question to a person, Decision the answer.
+// Approval is one question to a person, Decision the answer. An Order is a reviewer's
+// statement that has one of a person's verbs carried out.
 type (
 	Approval      = approvals.Item
 	Decision      = approvals.Decision
 	Proposal      = approvals.Proposal
 	ApprovalKind  = approvals.Kind
 	ApprovalState = approvals.State
+	Order         = approvals.Order
 )
+
+// MaxOrder is the most bytes that a statement of a reviewer has.
+const MaxOrder = approvals.MaxOrder
 
 // MaxWait is how long one request waits for a decision at most.
 const MaxWait = 60 * time.Second

@@ -131,10 +131,16 @@ func (c *Client) Latches(ctx context.Context) ([]Latch, error) {
 }
 
 // ClearLatch lets a latched session go on or, where Session is "", a whole runtime, and
-// that is recorded. It takes RoleAdmin.
-func (c *Client) ClearLatch(ctx context.Context, s Session) error {
-	body := mustJSON(s)
+// that is recorded. It takes RoleAdmin and, where a reviewer is registered, an order.
+func (c *Client) ClearLatch(ctx context.Context, s Session, o *Order) error {
+	body := mustJSON(latchClear{s, o})
 	return c.call(ctx, request{method: http.MethodPost, path: "/v1/latches/clear", body: body, roles: []Role{RoleAdmin}}, &s)
+}
+
+// latchClear is the body of /v1/latches/clear.
+type latchClear struct {
+	Session
+	Statement *Order `json:"statement,omitzero"`
 }
 
 // Compact removes the contents of old events, and that is recorded. It takes RoleAdmin.

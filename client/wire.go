@@ -32,6 +32,7 @@ func Roles() []Role { return []Role{RoleInvoke, RoleReview, RoleAdmin} }
 // Status says whether belay can do its work.
 type Status struct {
 	Dir      string   `json:"dir"`
+	Store    string   `json:"store"`                 // the state directory's name in the statements of reviewers
 	Revision string   `json:"revision"`              // of configuration and trust policy in use, as in verdicts
 	Engine   string   `json:"engine"`                // compiler or interpreter
 	LastSeq  int64    `json:"last_seq"`              // number of the newest event

@@ -42,13 +42,16 @@ func (k *Kernel) approvalEvent(it *approvals.Item, what string, at time.Time, re
 	return e
 }
 
-// useID is the id of the event that records the use of an item: always the same,
-// and ids of events are unique, so that there is no second use on record. It
-// has the form, and the time, of the item's own id.
-func useID(item string) string {
-	sum := sha256.Sum256([]byte("belay approval used\x00" + item))
+// useID is the id of the event that records the use of an item.
+func useID(item string) string { return fixedID("belay approval used", item) }
+
+// fixedID is the id of an event that happens at most once to a thing: always the
+// same, and ids of events are unique, so that there is no second one in the log. It
+// has the form, and the time, of the thing's own id.
+func fixedID(what, of string) string {
+	sum := sha256.Sum256([]byte(what + "\x00" + of))
 	u := uuid.UUID(sum[:16])
-	if id, err := uuid.FromString(item); err == nil {
+	if id, err := uuid.FromString(of); err == nil {
 		copy(u[:6], id[:6])
 	}
 	u.SetVersion(uuid.V7)

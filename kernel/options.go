@@ -89,6 +89,10 @@ type Options struct {
 	// nothing. Directory and files are made when needed.
 	IntentDir string
 
+	// StoreID names the state directory in the orders of reviewers (Order.Store). ""
+	// means that no order counts.
+	StoreID string
+
 	// LeaseKey hashes the tokens of leases: 32 bytes. Nil means one that lives as long
 	// as the process.
 	LeaseKey []byte

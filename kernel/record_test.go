@@ -55,10 +55,10 @@ func TestLatch(t *testing.T) {
 				t.Errorf("an unblockable event: %+v", v)
 			}
 			key := kernel.SessionKey{Runtime: "custom", Session: "s-1"}
-			if err := h.ClearLatch(t.Context(), key, "op"); err != nil {
+			if err := h.ClearLatch(t.Context(), key, "op", nil); err != nil {
 				t.Fatal(err)
 			}
-			if err := h.ClearLatch(t.Context(), key, "op"); !errors.Is(err, kernel.ErrConflict) {
+			if err := h.ClearLatch(t.Context(), key, "op", nil); !errors.Is(err, kernel.ErrConflict) {
 				t.Errorf("clearing twice: %v, want ErrConflict", err)
 			}
 			if v = h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Allow {

@@ -174,17 +174,6 @@ func (k *Kernel) latch(b *Batch, verdict *phases.Event) {
 // Latches returns the sessions that are latched, oldest first. The error is ErrUnavailable.
 func (k *Kernel) Latches(ctx context.Context) ([]Latch, error) { return k.o.Store.Latches(ctx) }
 
-// ClearLatch lets a session go on and records who decided that. The error is
-// ErrConflict when the session is not latched, or ErrUnavailable.
-func (k *Kernel) ClearLatch(ctx context.Context, key SessionKey, by string) error {
-	now := k.o.Clock.Now()
-	_, err := k.commit(ctx, Batch{Now: now, ClearLatch: &key, Events: []phases.Event{{
-		ID: k.o.NewID(now), Type: phases.EventLatch, Time: now, Runtime: key.Runtime, Session: key.Session,
-		User: phases.SafeLine(by, phases.MaxIDBytes), PolicyRevision: k.Revision(), Decision: "cleared",
-	}}})
-	return err
-}
-
 // Events returns what is on record. The error is ErrUnavailable.
 func (k *Kernel) Events(ctx context.Context, q EventQuery) ([]phases.Event, error) {
 	return k.o.Store.Events(ctx, q)

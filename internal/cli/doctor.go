@@ -179,6 +179,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 		} else {
 			out = append(out, finding{Check: "approvals", Status: "warn", Text: text, Advice: advice, Red: true})
 		}
+		out = append(out, examineVerbs(f))
 	}
 	for _, lang := range hookbuild.Languages() {
 		if missing := hookbuild.Missing(lang); missing != "" {

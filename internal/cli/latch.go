@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -31,26 +32,36 @@ Where nobody could tell which session it was, the whole runtime is latched.`,
 		RunE:  func(cmd *cobra.Command, args []string) error { return a.latchList(cmd.Context(), asJSON) },
 	}
 	list.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	var sign orderFlags
 	clearCmd := &cobra.Command{
 		Use:   "clear RUNTIME [SESSION]",
 		Short: "Let a latched session go on",
-		Long:  "Clears the latch of one session or, without SESSION, the one that holds a whole runtime.",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 && len(args) != 2 {
-				return usageError("latch clear takes the runtime and the session", "`belay latch list` prints both; without a session it clears the latch of the whole runtime.")
-			}
-			return nil
-		},
+		Long: `Clears the latch of one session or, without SESSION, the one that holds a whole runtime.
+Where a reviewer is registered it takes the reviewer's signature: the passphrase is asked
+for on the terminal, or --statement brings what ` + "`belay reviewer sign latch clear`" + ` wrote.`,
+		Args: latchArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			key := client.Session{Runtime: args[0]}
-			if len(args) == 2 {
-				key.Session = args[1]
-			}
-			return a.latchClear(cmd.Context(), key)
+			return a.latchClear(cmd.Context(), latchKey(args), sign)
 		},
 	}
+	sign.flags(clearCmd.Flags())
 	cmd.AddCommand(list, clearCmd)
 	return cmd
+}
+
+func latchArgs(_ *cobra.Command, args []string) error {
+	if len(args) != 1 && len(args) != 2 {
+		return usageError("latch clear takes the runtime and the session", "`belay latch list` prints both; without a session it clears the latch of the whole runtime.")
+	}
+	return nil
+}
+
+func latchKey(args []string) client.Session {
+	key := client.Session{Runtime: args[0]}
+	if len(args) == 2 {
+		key.Session = args[1]
+	}
+	return key
 }
 
 func (a *App) latchList(ctx context.Context, asJSON bool) error {
@@ -82,21 +93,45 @@ func (a *App) latchList(ctx context.Context, asJSON bool) error {
 	return nil
 }
 
-func (a *App) latchClear(ctx context.Context, key client.Session) error {
+func (a *App) latchClear(ctx context.Context, key client.Session, sign orderFlags) error {
 	src, err := a.openRecords(ctx)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
+	o, err := a.order(sign, func() (wish, error) { return latchWish(ctx, src, key) })
+	if err != nil {
+		return err
+	}
 	var refused *client.Error
-	switch err := src.ClearLatch(ctx, key); {
+	switch err := src.ClearLatch(ctx, key, o); {
 	case errors.Is(err, kernel.ErrConflict), errors.As(err, &refused) && refused.Code == client.CodeNotFound:
-		return failure(held(key)+" is not latched", "`belay latch list` prints the ones that are.")
+		return notLatched(key)
 	case err != nil:
 		return recordsFailure(err)
 	}
 	fmt.Fprintf(a.Err, "Cleared: %s may go on. That is on record.\n", held(key))
 	return nil
+}
+
+func notLatched(key client.Session) error {
+	return failure(held(key)+" is not latched", "`belay latch list` prints the ones that are.")
+}
+
+// latchWish is the order that clears the latch as it stands.
+func latchWish(ctx context.Context, src records, key client.Session) (wish, error) {
+	st, err := src.Status(ctx)
+	if err != nil {
+		return wish{}, recordsFailure(err)
+	}
+	for _, l := range st.Latches {
+		if l.Runtime == key.Runtime && l.Session == key.Session {
+			text := "Let " + held(key) + " go on. It is latched since " + l.Since.Local().Format(time.DateTime) + ": " + oneLine(l.Reason, 300)
+			full := kernel.Latch{SessionKey: kernel.SessionKey(key), Invocation: l.Invocation, Since: l.Since}
+			return wish{verb: approvals.VerbLatchClear, store: st.Store, args: full.Order(), text: text}, nil
+		}
+	}
+	return wish{}, notLatched(key)
 }
 
 // held says what a latch holds.

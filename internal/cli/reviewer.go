@@ -32,7 +32,7 @@ agent that runs as the same user cannot decide in the person's place.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.reviewerInitCmd(), a.reviewerListCmd())
+	cmd.AddCommand(a.reviewerInitCmd(), a.reviewerListCmd(), a.reviewerSignCmd())
 	return cmd
 }
 

@@ -28,7 +28,7 @@ type records interface {
 	Hooks(ctx context.Context) ([]client.Hook, error)
 	Events(ctx context.Context, q client.Query) ([]phases.Event, error)
 	Latches(ctx context.Context) ([]client.Latch, error)
-	ClearLatch(ctx context.Context, s client.Session) error
+	ClearLatch(ctx context.Context, s client.Session, o *client.Order) error
 	Compact(ctx context.Context, o client.Compaction) (client.Compacted, error)
 	Close() error
 }
@@ -194,8 +194,8 @@ func (l localRecords) Latches(ctx context.Context) ([]client.Latch, error) {
 	return server.LatchesOf(ls), err
 }
 
-func (l localRecords) ClearLatch(ctx context.Context, s client.Session) error {
-	return l.host.ClearLatch(ctx, kernel.SessionKey(s))
+func (l localRecords) ClearLatch(ctx context.Context, s client.Session, o *client.Order) error {
+	return l.host.ClearLatch(ctx, kernel.SessionKey(s), o)
 }
 
 func (l localRecords) Compact(ctx context.Context, o client.Compaction) (client.Compacted, error) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -103,3 +104,7 @@ func RemoveReviewer(src []byte, name string) ([]byte, error) {
 		return nil
 	})
 }
+
+// MayRegister reports whether a file that cannot be read as a configuration could be
+// one that registers a reviewer: a person's verbs are refused then.
+func MayRegister(src []byte) bool { return bytes.Contains(src, []byte("reviewers")) }

@@ -9,6 +9,7 @@ package eventlog
 import (
 	"bytes"
 	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -64,6 +65,13 @@ func NewKey(seed []byte) (*Key, error) {
 
 // Verifier returns the public half, in the form of a note's verifier key.
 func (k *Key) Verifier() string { return k.verifier }
+
+// StoreID names the log, and with it the state directory, in the orders of reviewers. It
+// is made from the verifier: the same as long as the key is, and no secret.
+func (k *Key) StoreID() string {
+	sum := sha256.Sum256([]byte("belay store id v1\x00" + k.verifier))
+	return hex.EncodeToString(sum[:16])
+}
 
 // Checkpoint says what the first Size events of a log were at a time.
 type Checkpoint struct {

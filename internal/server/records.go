@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/kernel"
@@ -102,8 +104,10 @@ func (s *Server) clearLatch(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Runtime *string `json:"runtime"`
 		Session *string `json:"session"`
+
+		Statement jsontext.Value `json:"statement"`
 	}
-	if !s.document(w, r, maxSmallBody, &body) {
+	if !s.document(w, r, maxSmallBody+client.MaxOrder, &body) {
 		return
 	}
 	if body.Runtime == nil || body.Session == nil || len(*body.Runtime) > phases.MaxRuntimeBytes || len(*body.Session) > phases.MaxIDBytes {
@@ -111,10 +115,15 @@ func (s *Server) clearLatch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	key := client.Session{Runtime: *body.Runtime, Session: *body.Session}
+	order, ok := s.order(w, r, body.Statement)
+	if !ok {
+		return
+	}
 	defer s.news.tell()
-	switch err := s.host.ClearLatch(r.Context(), kernel.SessionKey{Runtime: key.Runtime, Session: key.Session}); {
+	switch err := s.host.ClearLatch(r.Context(), kernel.SessionKey{Runtime: key.Runtime, Session: key.Session}, order); {
 	case errors.Is(err, kernel.ErrConflict):
 		s.problem(w, r, http.StatusNotFound, client.ProblemBody{Code: client.CodeNotFound, Message: "the session is not latched"})
+	case s.refuseOrder(w, r, err):
 	case err != nil:
 		s.unavailable(w, r, err)
 	default:

@@ -46,7 +46,7 @@ type Host interface {
 	Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error)
 	Latches(ctx context.Context) ([]kernel.Latch, error)
 	Notice(ctx context.Context, text string) error
-	ClearLatch(ctx context.Context, key kernel.SessionKey) error
+	ClearLatch(ctx context.Context, key kernel.SessionKey, o *kernel.Order) error
 	Approval(ctx context.Context, id string) (kernel.Approval, error)
 	Approvals(ctx context.Context, q kernel.ApprovalQuery) ([]kernel.Approval, error)
 	SweepApprovals(ctx context.Context) error

@@ -1,0 +1,238 @@
+package approvals
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/gofrs/uuid/v5"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Verb names an act that belongs to a person and is not about an item of the queue.
+type Verb string
+
+// The verbs of orders. A verb is what the command line calls it.
+const (
+	VerbLatchClear Verb = "latch clear"
+	VerbCompact    Verb = "events compact"
+	VerbRecord     Verb = "record"
+	VerbRecover    Verb = "recover"
+)
+
+// Verbs returns all verbs. The slice is the caller's.
+func Verbs() []Verb { return []Verb{VerbLatchClear, VerbCompact, VerbRecord, VerbRecover} }
+
+// Order is a statement by which a reviewer has one verb carried out, once, on one
+// state directory, with exactly these arguments. It needs no item in the queue.
+type Order struct {
+	ID        string         `json:"id"` // UUIDv7; the event that records its use has an id made from it
+	Verb      Verb           `json:"verb"`
+	Store     string         `json:"store"` // of the state directory; no other one takes the order
+	Args      jsontext.Value `json:"args"`  // an object, by verb
+	By        string         `json:"by"`    // the reviewer's name in belay.yaml
+	Key       string         `json:"key_id"`
+	At        time.Time      `json:"at"`
+	Expires   time.Time      `json:"expires"`
+	Signature []byte         `json:"signature,omitzero"` // Ed25519, over Order.Statement
+}
+
+// Limits of an order.
+const (
+	// MaxOrder is the most bytes that an order has when it is written down.
+	MaxOrder = 8 << 10
+
+	// MaxOrderLife is how long an order can be used at most. The event of a use must
+	// outlive it: events are not compacted before they are older (MinCompactionAge of
+	// package kernel).
+	MaxOrderLife = 24 * time.Hour
+
+	// DefaultOrderLife is for an order that is written to a file.
+	DefaultOrderLife = time.Hour
+)
+
+// OrderError says why an order does not count. Class is ErrInvalid, ErrContent (it is
+// about another act), ErrExpired, ErrSignature or ErrDecided (it was used), for
+// errors.Is. The text is safe to show.
+type OrderError struct {
+	Class error
+	Text  string
+}
+
+// Error says why, without the text of the class, which is about items of the queue.
+func (e *OrderError) Error() string { return "the reviewer's statement does not count: " + e.Text }
+
+// Unwrap returns the class.
+func (e *OrderError) Unwrap() error { return e.Class }
+
+func orderError(class error, format string, args ...any) error {
+	return &OrderError{class, phases.SafeText(fmt.Sprintf(format, args...), 2<<10)}
+}
+
+// orderStatement is the first line of what a reviewer signs.
+const orderStatement = "belay reviewer statement v1\n"
+
+// NewOrder drafts an order; Sign completes it. Args is anything that encodes as a
+// JSON object. The error is an *OrderError of ErrInvalid.
+func NewOrder(v Verb, store string, args any, now time.Time, life time.Duration) (Order, error) {
+	raw, err := orderArgs(args)
+	if err != nil {
+		return Order{}, err
+	}
+	id, err := uuid.NewV7AtTime(now)
+	if err != nil {
+		return Order{}, orderError(ErrInvalid, "%v", err)
+	}
+	now = now.UTC().Truncate(time.Millisecond)
+	o := Order{ID: id.String(), Verb: v, Store: store, Args: raw, At: now, Expires: now.Add(life)}
+	return o, o.validate()
+}
+
+// orderArgs encodes arguments in the one form in which they are compared and signed.
+func orderArgs(args any) (jsontext.Value, error) {
+	b, err := json.Marshal(args)
+	if err != nil {
+		return nil, orderError(ErrInvalid, "/args: %v", err)
+	}
+	c, err := phases.Canonical(b)
+	if err != nil {
+		return nil, orderError(ErrInvalid, "/args: %v", err)
+	}
+	return c, nil
+}
+
+// DecodeOrder decodes an order strictly: the members that Order has and no other. The
+// signature may be missing, as in a draft. The error is an *OrderError of ErrInvalid.
+func DecodeOrder(src []byte) (Order, error) {
+	var o Order
+	if len(src) > MaxOrder {
+		return o, orderError(ErrInvalid, "it has more than %d bytes", MaxOrder)
+	}
+	if err := json.Unmarshal(src, &o, json.RejectUnknownMembers(true)); err != nil {
+		var se *json.SemanticError
+		if errors.As(err, &se) {
+			return Order{}, orderError(ErrInvalid, "%s is not what is wanted there", string(se.JSONPointer))
+		}
+		return Order{}, orderError(ErrInvalid, "it is not strict JSON")
+	}
+	return o, o.validate()
+}
+
+// Encode writes the order down, with a line end. The error is of ErrInvalid.
+func (o *Order) Encode() ([]byte, error) {
+	b, err := json.Marshal(o, json.Deterministic(true), jsontext.WithIndent("  "))
+	if err != nil {
+		return nil, orderError(ErrInvalid, "%v", err)
+	}
+	return append(b, '\n'), nil
+}
+
+// validate checks everything that does not depend on the reviewers and the time.
+func (o *Order) validate() error {
+	bad := func(what string) error { return orderError(ErrInvalid, "%s", what) }
+	known := false
+	for _, v := range Verbs() {
+		known = known || v == o.Verb
+	}
+	switch id, err := uuid.FromString(o.ID); {
+	case err != nil || id.Version() != uuid.V7 || id.String() != o.ID:
+		return bad("/id is no UUIDv7")
+	case !known:
+		return bad("/verb is not known")
+	case o.Store == "" || len(o.Store) > phases.MaxIDBytes || phases.SafeLine(o.Store, phases.MaxIDBytes) != o.Store:
+		return bad("/store names no state directory")
+	case !utf8.ValidString(o.By) || len(o.By) > phases.MaxIDBytes || len(o.Key) > phases.MaxIDBytes:
+		return bad("/by or /key_id is too long")
+	case o.At.IsZero() || !o.Expires.After(o.At) || o.Expires.Sub(o.At) > MaxOrderLife:
+		return bad(fmt.Sprintf("/expires is not within %v after /at", MaxOrderLife))
+	case len(o.Signature) != 0 && len(o.Signature) != ed25519.SignatureSize:
+		return bad("/signature is no Ed25519 signature")
+	case o.Args.Kind() != '{':
+		return bad("/args is no object")
+	}
+	if c, err := phases.Canonical(o.Args); err != nil {
+		return bad("/args is not strict JSON")
+	} else if len(c) > MaxOrder {
+		return bad("/args is too long")
+	}
+	return nil
+}
+
+// Statement returns the bytes that a reviewer signs: all members but the signature.
+func (o *Order) Statement() ([]byte, error) {
+	doc := struct {
+		ID      string         `json:"id"`
+		Verb    Verb           `json:"verb"`
+		Store   string         `json:"store"`
+		Args    jsontext.Value `json:"args"`
+		By      string         `json:"by"`
+		Key     string         `json:"key_id"`
+		At      time.Time      `json:"at"`
+		Expires time.Time      `json:"expires"`
+	}{o.ID, o.Verb, o.Store, o.Args, o.By, o.Key, o.At.UTC(), o.Expires.UTC()}
+	b, err := json.Marshal(&doc)
+	if err != nil {
+		return nil, orderError(ErrInvalid, "%v", err)
+	}
+	c, err := phases.Canonical(b)
+	if err != nil {
+		return nil, orderError(ErrInvalid, "%v", err)
+	}
+	return append([]byte(orderStatement), c...), nil
+}
+
+// Sign signs the order in the name of a reviewer.
+func (o *Order) Sign(by string, key ed25519.PrivateKey) error {
+	o.By, o.Key = by, KeyID(key.Public().(ed25519.PublicKey))
+	b, err := o.Statement()
+	if err != nil {
+		return err
+	}
+	o.Signature = ed25519.Sign(key, b)
+	return nil
+}
+
+// CheckOrder reports whether an order that comes in at a time counts for a verb with
+// these arguments on a store: a reviewer signed exactly that, and it has not run out.
+// It does not know whether the order was used: that is for the log to say. Errors are
+// *OrderError.
+func (a *Authority) CheckOrder(o *Order, v Verb, store string, args any, now time.Time) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	want, err := orderArgs(args)
+	if err != nil {
+		return err
+	}
+	have, err := phases.Canonical(o.Args)
+	if err != nil {
+		return orderError(ErrInvalid, "/args: %v", err)
+	}
+	switch {
+	case o.Verb != v:
+		return orderError(ErrContent, "it is for %q, and this is %q", o.Verb, v)
+	case store == "" || o.Store != store:
+		return orderError(ErrContent, "it is for the state directory %s, and this is %s", o.Store, store)
+	case string(have) != string(want):
+		return orderError(ErrContent, "it says %s, and this is %s", phases.SafeLine(string(have), 512), phases.SafeLine(string(want), 512))
+	case o.At.After(now.Add(skew)):
+		return orderError(ErrInvalid, "it was signed at %s, and now it is %s", o.At.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	case !now.Before(o.Expires):
+		return orderError(ErrExpired, "it could be used until %s", o.Expires.UTC().Format(time.RFC3339))
+	}
+	b, err := o.Statement()
+	if err != nil {
+		return err
+	}
+	for _, r := range a.Reviewers {
+		if r.Name == o.By && KeyID(r.Key) == o.Key && ed25519.Verify(r.Key, b, o.Signature) {
+			return nil
+		}
+	}
+	return orderError(ErrSignature, "no registered reviewer signed it")
+}

@@ -1,0 +1,196 @@
+package approvals_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/phases"
+)
+
+type latchArgs struct {
+	Runtime string `json:"runtime"`
+	Session string `json:"session"`
+}
+
+var latched = latchArgs{"claude-code", "s-1"}
+
+// signedOrder returns an order that counts, the authority that it counts with, and the key.
+func signedOrder(t testing.TB) (approvals.Order, approvals.Authority, ed25519.PrivateKey) {
+	t.Helper()
+	public, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := approvals.NewOrder(approvals.VerbLatchClear, "store-1", latched, t0, time.Hour)
+	if err == nil {
+		err = o.Sign("dev", key)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o, approvals.Authority{Reviewers: []approvals.Reviewer{{Name: "dev", Key: public}, {Name: "boss", Key: public}}}, key
+}
+
+// An order counts for exactly one act, on one state directory, while it lasts.
+func TestOrderCountsForOneActOnly(t *testing.T) {
+	o, a, _ := signedOrder(t)
+	for name, row := range map[string]struct {
+		verb  approvals.Verb
+		store string
+		args  any
+		at    time.Time
+		want  error
+	}{
+		"at once":             {approvals.VerbLatchClear, "store-1", latched, t0, nil},
+		"members in no order": {approvals.VerbLatchClear, "store-1", jsontext.Value(`{"session":"s-1", "runtime":"claude-code"}`), t0, nil},
+		"at the last moment":  {approvals.VerbLatchClear, "store-1", latched, o.Expires.Add(-1), nil},
+		"a clock behind":      {approvals.VerbLatchClear, "store-1", latched, o.At.Add(-2 * time.Minute), nil},
+		"another verb":        {approvals.VerbCompact, "store-1", latched, t0, approvals.ErrContent},
+		"another store":       {approvals.VerbLatchClear, "store-2", latched, t0, approvals.ErrContent},
+		"no store":            {approvals.VerbLatchClear, "", latched, t0, approvals.ErrContent},
+		"another session":     {approvals.VerbLatchClear, "store-1", latchArgs{"claude-code", "s-2"}, t0, approvals.ErrContent},
+		"one member more":     {approvals.VerbLatchClear, "store-1", jsontext.Value(`{"runtime":"claude-code","session":"s-1","x":1}`), t0, approvals.ErrContent},
+		"expired":             {approvals.VerbLatchClear, "store-1", latched, o.Expires, approvals.ErrExpired},
+		"from the future":     {approvals.VerbLatchClear, "store-1", latched, o.At.Add(-2*time.Minute - 1), approvals.ErrInvalid},
+	} {
+		err := a.CheckOrder(&o, row.verb, row.store, row.args, row.at)
+		if !errors.Is(err, row.want) || (err == nil) != (row.want == nil) {
+			t.Errorf("%s: %v, want %v", name, err, row.want)
+		}
+	}
+}
+
+// The signature is over every member.
+func TestOrderSignatureCoversEveryMember(t *testing.T) {
+	o, a, _ := signedOrder(t)
+	check := func(o *approvals.Order) error {
+		return a.CheckOrder(o, o.Verb, o.Store, o.Args, t0)
+	}
+	if err := check(&o); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*approvals.Order){
+		"id":        func(o *approvals.Order) { o.ID = "01890a5d-ac96-774b-bcce-b302099a8057" },
+		"verb":      func(o *approvals.Order) { o.Verb = approvals.VerbRecover },
+		"store":     func(o *approvals.Order) { o.Store = "store-2" },
+		"args":      func(o *approvals.Order) { o.Args = jsontext.Value(`{"runtime":"","session":""}`) },
+		"by":        func(o *approvals.Order) { o.By = "boss" },
+		"key":       func(o *approvals.Order) { o.Key = "" },
+		"at":        func(o *approvals.Order) { o.At = o.At.Add(-time.Millisecond) },
+		"expires":   func(o *approvals.Order) { o.Expires = o.Expires.Add(time.Millisecond) },
+		"signature": func(o *approvals.Order) { o.Signature = bytes.Repeat([]byte{1}, ed25519.SignatureSize) },
+		"none":      func(o *approvals.Order) { o.Signature = nil },
+	} {
+		changed := o
+		change(&changed)
+		if err := check(&changed); !errors.Is(err, approvals.ErrSignature) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := new(approvals.Authority).CheckOrder(&o, o.Verb, o.Store, o.Args, t0); !errors.Is(err, approvals.ErrSignature) {
+		t.Errorf("without a reviewer: %v", err)
+	}
+}
+
+// A decision is signed behind another first line, so that neither can stand for the other.
+func TestOrderIsNoDecision(t *testing.T) {
+	o, _, _ := signedOrder(t)
+	b, err := o.Statement()
+	if err != nil || !strings.HasPrefix(string(b), "belay reviewer statement v1\n{\"args\":{\"runtime\"") {
+		t.Errorf("%q, %v", b, err)
+	}
+	it := item()
+	d, err := approvals.Draft(&it, approvals.Approve, "dev", "", t0, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := approvals.Statement(&it, &d); err != nil || bytes.HasPrefix(c, b[:20]) {
+		t.Errorf("%q, %v", c, err)
+	}
+}
+
+func TestOrderIsDecodedStrictly(t *testing.T) {
+	o, _, _ := signedOrder(t)
+	good, err := o.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := approvals.DecodeOrder(good); err != nil || back.ID != o.ID || !bytes.Equal(back.Signature, o.Signature) || !back.At.Equal(o.At) {
+		t.Fatalf("%+v, %v", back, err)
+	}
+	for name, edit := range map[string][2]string{
+		"unknown member": {`"id":`, `"more": 1, "id":`},
+		"twice":          {`"verb":`, `"verb": "record", "verb":`},
+		"verb":           {`latch clear`, `latch set`},
+		"id":             {o.ID, strings.ToUpper(o.ID)},
+		"no UUIDv7":      {o.ID, "0f8fad5b-d9cb-469f-a165-70867728950e"},
+		"store":          {`"store-1"`, `""`},
+		"control":        {`store-1`, `store\u001b[31m`},
+		"args":           {`"args": {`, `"args": [], "x": {`},
+		"args twice":     {`"runtime": "claude-code"`, `"runtime": "a", "runtime": "b"`},
+		"case":           {`"by":`, `"By":`},
+		"too long":       {`"claude-code"`, `"` + strings.Repeat("c", approvals.MaxOrder) + `"`},
+		"life":           {o.Expires.Format(time.RFC3339Nano), o.At.Add(approvals.MaxOrderLife + time.Millisecond).Format(time.RFC3339Nano)},
+		"life back":      {o.Expires.Format(time.RFC3339Nano), o.At.Format(time.RFC3339Nano)},
+		"time":           {o.At.Format(time.RFC3339Nano), "yesterday"},
+		"signature":      {`"signature": "`, `"signature": "AAAA`},
+		"more behind":    {"\n}", "\n} {}"},
+	} {
+		src := strings.Replace(string(good), edit[0], edit[1], 1)
+		if src == string(good) {
+			t.Fatalf("%s: nothing was changed in %s", name, good)
+		}
+		_, err := approvals.DecodeOrder([]byte(src))
+		var oe *approvals.OrderError
+		if !errors.Is(err, approvals.ErrInvalid) || !errors.As(err, &oe) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// An order that is taken says the same when it is written down again; one that is
+// refused says why with a text that can be shown.
+func FuzzOrder(f *testing.F) {
+	o, _, _ := signedOrder(f)
+	good, err := o.Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte(`{"id":"01890a5d-ac96-774b-bcce-b302099a8057","verb":"record","store":"s","args":{},"by":"","key_id":"","at":"2026-03-01T12:00:00Z","expires":"2026-03-01T13:00:00Z"}`))
+	f.Add([]byte(`{"args":{"a":1e999}}`))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		o, err := approvals.DecodeOrder(src)
+		if err != nil {
+			if text := err.Error(); phases.SafeText(text, 4<<10) != text {
+				t.Fatalf("the error shows %q", text)
+			}
+			return
+		}
+		want, err := o.Statement()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := o.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := approvals.DecodeOrder(b)
+		if err != nil {
+			if len(b) > approvals.MaxOrder { // indented
+				return
+			}
+			t.Fatalf("%s is not taken: %v", b, err)
+		}
+		if got, err := back.Statement(); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("%s is signed as %s, %v", want, got, err)
+		}
+	})
+}

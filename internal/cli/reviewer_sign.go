@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/tiers"
+	"github.com/belay-hooks/belay/tiers/sigstore"
+)
+
+// signOptions are those of every `belay reviewer sign`.
+type signOptions struct {
+	orderFlags
+	out   string
+	life  time.Duration
+	draft bool
+}
+
+func (o *signOptions) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.out, "out", "", "file for the statement (default: standard output)")
+	f.DurationVar(&o.life, "for", approvals.DefaultOrderLife, "how long it can be used, up to 24h")
+	f.BoolVar(&o.draft, "draft", false, "sign nothing: write what `belay reviewer sign draft` signs where the key is")
+	o.who(f)
+}
+
+func (a *App) reviewerSignCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sign",
+		Short: "Sign a statement that has one command carried out, once",
+		Long: `sign writes a statement by which a reviewer has one command carried out: exactly this
+one, on this state directory, once, and for an hour unless --for says otherwise. The
+command takes it with --statement, so that no terminal is needed there. The arguments
+are those of the command itself.
+
+Where the reviewer's key is on another machine, --draft writes what is to be signed, and
+` + "`belay reviewer sign draft FILE`" + ` signs it there; that needs no state directory.`,
+		Example: `  belay reviewer sign latch clear claude-code s-1 --out clear.json
+  belay latch clear claude-code s-1 --statement clear.json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+	}
+	latch := &cobra.Command{Use: "latch", Short: "Of latched sessions", Args: noArgs, RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() }}
+	latch.AddCommand(a.signVerbCmd("clear RUNTIME [SESSION]", "Sign that a latched session may go on", latchArgs, func(ctx context.Context, src records, args []string) (wish, error) {
+		return latchWish(ctx, src, latchKey(args))
+	}))
+	cmd.AddCommand(latch, a.signDraftCmd())
+	return cmd
+}
+
+// signVerbCmd is the command that signs for one verb; what finds out what is to be signed.
+func (a *App) signVerbCmd(use, short string, args cobra.PositionalArgs, what func(context.Context, records, []string) (wish, error)) *cobra.Command {
+	var o signOptions
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  args,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			src, err := a.openRecords(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer src.Close()
+			w, err := what(cmd.Context(), src, args)
+			if err != nil {
+				return err
+			}
+			return a.reviewerSign(w, o)
+		},
+	}
+	o.flags(cmd.Flags())
+	return cmd
+}
+
+// reviewerSign writes a statement, signed or as a draft.
+func (a *App) reviewerSign(w wish, o signOptions) error {
+	if o.life <= 0 || o.life > approvals.MaxOrderLife {
+		return usageError("--for takes up to 24h", "")
+	}
+	if o.draft {
+		order, err := approvals.NewOrder(w.verb, w.store, w.args, time.Now(), o.life)
+		if err != nil {
+			return failureBy(err, "")
+		}
+		return a.writeOrder(&order, o.out)
+	}
+	dir, f, err := a.readConfigFile()
+	if err != nil {
+		return err
+	}
+	order, err := a.signOrder(dir, f, w, o.orderFlags, o.life)
+	if err != nil {
+		return err
+	}
+	return a.writeOrder(order, o.out)
+}
+
+func (a *App) writeOrder(o *client.Order, file string) error {
+	b, err := o.Encode()
+	if err != nil {
+		return failureBy(err, "")
+	}
+	if file == "" {
+		_, err := a.Out.Write(b)
+		return err
+	}
+	if err := renameio.WriteFile(file, b, 0o600); err != nil {
+		return failureBy(err, "")
+	}
+	what := "statement"
+	if len(o.Signature) == 0 {
+		what = "draft"
+	}
+	fmt.Fprintf(a.Err, "Written: the %s of `belay %s`, once, until %s.\n", what, o.Verb, o.Expires.Local().Format(time.DateTime))
+	return nil
+}
+
+// signDraftCmd signs a draft where the key is. It reads no configuration: whether the
+// reviewer counts is decided where the statement is used.
+func (a *App) signDraftCmd() *cobra.Command {
+	var out, as, key string
+	cmd := &cobra.Command{
+		Use:     "draft FILE --key FILE --as NAME",
+		Short:   "Sign a draft that another machine wrote",
+		Example: "  belay reviewer sign draft clear.draft --key anna.key --as anna --out clear.json",
+		Args:    oneArg("the file that --draft wrote"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if as == "" || key == "" {
+				return usageError("--key says which key signs, --as whose it is", "The name is the one in belay.yaml of the machine that wrote the draft.")
+			}
+			return a.signDraft(args[0], as, key, out)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&out, "out", "", "file for the statement (default: standard output)")
+	f.StringVar(&as, "as", "", "name of the reviewer in belay.yaml")
+	f.StringVar(&key, "key", "", "file of the reviewer's key")
+	return cmd
+}
+
+func (a *App) signDraft(file, as, keyFile, out string) error {
+	src, err := readLimited(file, approvals.MaxOrder)
+	if err != nil {
+		return failureBy(err, "")
+	}
+	o, err := approvals.DecodeOrder(src)
+	if err != nil {
+		return failureBy(err, "Nothing was signed.")
+	}
+	if !time.Now().Before(o.Expires) {
+		return failure("the draft could be used until "+o.Expires.Local().Format(time.DateTime), "Write another one; --for says how long it lasts.")
+	}
+	a.describeOrder(&o, "")
+	pem, err := readLimited(keyFile, tiers.MaxKeyFile)
+	if err != nil {
+		return failureBy(err, "Nothing was signed.")
+	}
+	key, err := sigstore.OpenEd25519(pem, func() ([]byte, error) { return a.passphrase("Passphrase of the reviewer: ", false) })
+	if err != nil {
+		return failureBy(err, "The passphrase is asked for on the terminal. Nothing was signed.")
+	}
+	if err := o.Sign(as, key); err != nil {
+		return failureBy(err, "Nothing was signed.")
+	}
+	return a.writeOrder(&o, out)
+}

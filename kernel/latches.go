@@ -1,0 +1,50 @@
+package kernel
+
+import (
+	"context"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// LatchOrder is what an order to clear a latch says: which latch, and by what it came
+// about, so that the order is of no use for a later latch of the same session.
+type LatchOrder struct {
+	Runtime    string    `json:"runtime"`
+	Session    string    `json:"session"` // "": the latch of the whole runtime
+	Invocation string    `json:"invocation"`
+	Since      time.Time `json:"since"`
+}
+
+// Order returns what an order to clear the latch has to say.
+func (l *Latch) Order() LatchOrder {
+	return LatchOrder{Runtime: l.Runtime, Session: l.Session, Invocation: l.Invocation, Since: l.Since.UTC()}
+}
+
+// ClearLatch lets a session go on and records who decided that. Where a reviewer is
+// registered it takes an order to VerbLatchClear that says Latch.Order; by counts only
+// without one. The error is ErrConflict when the session is not latched, or as of
+// UseOrder.
+func (k *Kernel) ClearLatch(ctx context.Context, key SessionKey, by string, o *Order) error {
+	l, err := k.o.Store.Latch(ctx, key)
+	if err != nil {
+		return err
+	}
+	if l == nil || l.SessionKey != key {
+		return ErrConflict
+	}
+	used, err := k.UseOrder(ctx, approvals.VerbLatchClear, l.Order(), o)
+	if err != nil {
+		return err
+	}
+	if o != nil {
+		by = o.By
+	}
+	now := k.o.Clock.Now()
+	_, err = k.commit(ctx, Batch{Now: now, ClearLatch: &key, Events: append(used, phases.Event{
+		ID: k.o.NewID(now), Type: phases.EventLatch, Time: now, Runtime: key.Runtime, Session: key.Session,
+		User: phases.SafeLine(by, phases.MaxIDBytes), PolicyRevision: k.Revision(), Decision: "cleared",
+	})})
+	return err
+}

@@ -1,0 +1,90 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// The words of a person's verbs, for those who embed the kernel.
+type (
+	Order      = approvals.Order
+	OrderError = approvals.OrderError
+	Verb       = approvals.Verb
+)
+
+// MinCompactionAge is the age below which events are never compacted. The queue and
+// the orders rest on events: the one that a question was asked by (it waits, and its
+// decision holds, MaxTimeout each), and those that record a use (an order lasts
+// MaxOrderLife). None of them may go before what it proves has run out.
+const MinCompactionAge = 2 * approvals.MaxTimeout
+
+// UseOrder finds out whether a person's verb may be carried out with these arguments.
+// Where a reviewer is registered that takes an order that one of them signed for
+// exactly this, and UseOrder returns the event that records its use. The caller
+// commits the event in the batch of the verb itself: an order is used once, since the
+// event's id is made from the order's. Without a reviewer an order is refused, and no
+// order is let pass without an event. Errors are *OrderError, ErrClosed or
+// ErrUnavailable; an order that does not count is logged as an attempt.
+func (k *Kernel) UseOrder(ctx context.Context, v Verb, args any, o *Order) ([]phases.Event, error) {
+	s := k.snapshot()
+	if s == nil {
+		return nil, ErrClosed
+	}
+	defer k.letGo(s)
+	now := k.o.Clock.Now()
+	if o == nil && !s.authority.Protected() {
+		return nil, nil
+	}
+	err := k.checkOrder(ctx, s, v, args, o, now)
+	var refused *OrderError
+	if errors.As(err, &refused) {
+		if _, cerr := k.commit(ctx, Batch{Now: now, Events: []phases.Event{k.orderEvent(s, v, o, "refused", refused.Error(), now)}}); cerr != nil {
+			return nil, cerr
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := k.orderEvent(s, v, o, "ordered", "", now)
+	e.ID = orderUseID(o.ID)
+	return []phases.Event{e}, nil
+}
+
+func (k *Kernel) checkOrder(ctx context.Context, s *snapshot, v Verb, args any, o *Order, now time.Time) error {
+	if o == nil {
+		return &OrderError{Class: ErrApprovalSignature, Text: "there is none, and " + string(v) + " takes one: a reviewer is registered"}
+	}
+	if err := s.authority.CheckOrder(o, v, k.o.StoreID, args, now); err != nil {
+		return err
+	}
+	used, err := k.o.Store.Events(ctx, EventQuery{ID: orderUseID(o.ID), Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(used) > 0 {
+		return &OrderError{Class: ErrApprovalDecided, Text: "it was used before"}
+	}
+	return nil
+}
+
+// orderEvent records what became of an order. The use holds the order itself, with its
+// signature, so that the log proves who wanted the act.
+func (k *Kernel) orderEvent(s *snapshot, v Verb, o *Order, what, why string, now time.Time) phases.Event {
+	e := phases.Event{ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: s.revision, Decision: what,
+		Reason: phases.SafeText(string(v)+": "+why, phases.MaxReasonBytes)}
+	if what != "ordered" {
+		return e // nothing in an order that does not count is worth to be stored
+	}
+	e.Reason, e.DecidedBy, e.Signer = string(v)+": ordered by a reviewer", o.By, o.Key
+	e.Output, _ = json.Marshal(o, json.Deterministic(true)) // it was decoded from this form: it cannot fail
+	return e
+}
+
+// orderUseID is the id of the event that records the use of an order.
+func orderUseID(order string) string { return fixedID("belay order used", order) }

@@ -1,0 +1,140 @@
+package kernel_test
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+const testStore = "store-1"
+
+func inStore(_ *kernel.Config, o *kernel.Options) { o.StoreID = testStore }
+
+// signed returns an order as a reviewer signs it.
+func (h *host) signed(t *testing.T, v kernel.Verb, args any, key ed25519.PrivateKey) *kernel.Order {
+	t.Helper()
+	o, err := approvals.NewOrder(v, testStore, args, h.clock.Now(), time.Hour)
+	if err == nil {
+		err = o.Sign("dev", key)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &o
+}
+
+// latchOne latches the session s-1 and returns its latch.
+func (h *host) latchOne(t *testing.T) kernel.Latch {
+	t.Helper()
+	h.invoke(t, invocation(phases.PreTool), kernel.InvokeOptions{Unblockable: true})
+	list, err := h.Latches(t.Context())
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	return list[0]
+}
+
+func latching() []hook { return []hook{{name: "no", run: effects(block("no"))}} }
+
+// Where a reviewer is registered the kernel itself clears no latch without an order
+// that the reviewer signed for this latch, and takes each order once.
+func TestClearLatchTakesAnOrder(t *testing.T) {
+	h := newHost(t, latching(), reviewed, inStore)
+	l := h.latchOne(t)
+	other := l.Order()
+	other.Invocation = "another"
+	for name, row := range map[string]struct {
+		order *kernel.Order
+		want  error
+	}{
+		"none":              {nil, kernel.ErrApprovalSignature},
+		"an agent's key":    {h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(2)), kernel.ErrApprovalSignature},
+		"an earlier latch":  {h.signed(t, approvals.VerbLatchClear, other, reviewerKey(1)), kernel.ErrApprovalContent},
+		"for another verb":  {h.signed(t, approvals.VerbRecord, l.Order(), reviewerKey(1)), kernel.ErrApprovalContent},
+		"and one too short": {&kernel.Order{}, kernel.ErrApprovalInvalid},
+	} {
+		err := h.ClearLatch(t.Context(), l.SessionKey, "uid 1", row.order)
+		var refused *kernel.OrderError
+		if !errors.Is(err, row.want) || !errors.As(err, &refused) {
+			t.Errorf("%s: %v, want %v", name, err, row.want)
+		}
+	}
+	if list, err := h.Latches(t.Context()); err != nil || len(list) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	attempts := h.events(t, kernel.EventQuery{Type: phases.EventNotice, Decision: "refused"})
+	if len(attempts) != 5 || !strings.Contains(attempts[0].Reason, "latch clear") {
+		t.Errorf("the attempts are not logged: %+v", attempts)
+	}
+
+	o := h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(1))
+	if err := h.ClearLatch(t.Context(), l.SessionKey, "uid 1", o); err != nil {
+		t.Fatal(err)
+	}
+	used := h.events(t, kernel.EventQuery{Type: phases.EventNotice, Decision: "ordered"})
+	if len(used) != 1 || used[0].DecidedBy != "dev" || used[0].Signer != o.Key || !strings.Contains(string(used[0].Output), o.ID) {
+		t.Errorf("%+v", used)
+	}
+	if cleared := h.events(t, kernel.EventQuery{Type: phases.EventLatch, Decision: "cleared"}); len(cleared) != 1 || cleared[0].User != "dev" {
+		t.Errorf("%+v", cleared)
+	}
+}
+
+// The same order does not count twice, also when it is handed in by many at once.
+func TestOrderIsUsedOnce(t *testing.T) {
+	h := newHost(t, nil, reviewed, inStore)
+	args := map[string]int64{"through": 1}
+	o := h.signed(t, approvals.VerbCompact, args, reviewerKey(1))
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	done := 0
+	for range 8 {
+		wg.Go(func() {
+			events, err := h.UseOrder(t.Context(), approvals.VerbCompact, args, o)
+			if err == nil {
+				_, err = h.store.Commit(t.Context(), kernel.Batch{Now: h.clock.Now(), Events: events})
+			}
+			if err == nil {
+				mu.Lock()
+				done++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if done != 1 {
+		t.Errorf("the order was used %d times", done)
+	}
+	if _, err := h.UseOrder(t.Context(), approvals.VerbCompact, args, o); !errors.Is(err, kernel.ErrApprovalDecided) {
+		t.Errorf("used again: %v", err)
+	}
+}
+
+// Without a reviewer the verbs work as before; what looks like an order is refused.
+func TestOrderWithoutReviewer(t *testing.T) {
+	h := newHost(t, latching(), inStore)
+	l := h.latchOne(t)
+	o := h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(1))
+	if err := h.ClearLatch(t.Context(), l.SessionKey, "uid 1", o); !errors.Is(err, kernel.ErrApprovalSignature) {
+		t.Errorf("%v", err)
+	}
+	if err := h.ClearLatch(t.Context(), l.SessionKey, "uid 1", nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// A kernel that does not know which state directory it serves takes no order.
+func TestOrderWithoutStore(t *testing.T) {
+	h := newHost(t, nil, reviewed)
+	o := h.signed(t, approvals.VerbCompact, struct{}{}, reviewerKey(1))
+	if _, err := h.UseOrder(t.Context(), approvals.VerbCompact, struct{}{}, o); !errors.Is(err, kernel.ErrApprovalContent) {
+		t.Errorf("%v", err)
+	}
+}
