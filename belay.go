@@ -222,7 +222,7 @@ func (b *Belay) prepare(dir string) error {
 func (b *Belay) readConfig() error {
 	b.file, b.rev, b.bad = &config.File{Version: config.Version}, "", nil
 	path := filepath.Join(b.dir, config.FileName)
-	src, err := os.ReadFile(path)
+	src, err := config.ReadFile(b.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		b.rev = config.Revision(nil)

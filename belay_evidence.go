@@ -13,8 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
-
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/tiers"
 )
 
@@ -94,7 +93,9 @@ func writeEvidence(path string, evidence []tiers.Evidence, mode fs.FileMode) ([]
 			return names, fmt.Errorf("more than %d pieces of evidence for %s", tiers.MaxEvidenceList, filepath.Base(path))
 		}
 		name := freeName(path, e.Kind, have)
-		if err := renameio.WriteFile(name, e.Data, mode); err != nil {
+		if err := statedir.Create(name, e.Data, mode); errors.Is(err, fs.ErrExist) {
+			return writeEvidence(path, evidence, mode) // another process took the name: what it wrote is there now
+		} else if err != nil {
 			return names, err
 		}
 		names = append(names, filepath.Base(name))

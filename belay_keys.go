@@ -10,6 +10,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/eventlog"
+	"github.com/belay-hooks/belay/internal/statedir"
 )
 
 const keySize = 32
@@ -55,32 +56,16 @@ func openKeys(dir string) (*keyring, error) {
 }
 
 // key reads the key of a use, or makes it. Processes that start together agree
-// on one: a whole file is linked into place, and only the first link succeeds.
+// on one: only the first makes it, whole.
 func key(dir, use string) ([]byte, error) {
 	path := filepath.Join(dir, use+".key")
 	b, err := readKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return b, err
 	}
-	tmp, err := os.CreateTemp(dir, ".new-*") // mode 0600
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(tmp.Name())
 	fresh := make([]byte, keySize)
 	rand.Read(fresh) // never fails: the runtime ends the process instead
-	_, err = tmp.Write(fresh)
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return nil, err
-	}
-	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+	if err := statedir.Create(path, fresh, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
 	return readKey(path)

@@ -17,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -46,15 +47,26 @@ func (b *Belay) Propose(ctx context.Context, p approvals.Proposal, credential st
 	if err != nil {
 		return it, false, err
 	}
-	if err := keepBlob(b.dir, info.Digest, p.Module); err != nil {
-		return it, false, err
-	}
-	it, err = b.kernel.RequestApproval(ctx, it, old...)
+	it, err = b.requestProposal(ctx, it, info.Digest, p.Module, old)
 	b.dropProposals(ctx)
 	if err != nil || !auto || it.State != approvals.Pending {
 		return it, false, err
 	}
 	return b.autoAccept(ctx, it)
+}
+
+// requestProposal keeps the module and puts the item into the queue. In between, no
+// process drops modules that nothing needs: until the item is there, none seems to.
+func (b *Belay) requestProposal(ctx context.Context, it kernel.Approval, digest string, module []byte, old []string) (kernel.Approval, error) {
+	unlock, err := statedir.Lock(filepath.Join(b.dir, config.FileName))
+	if err != nil {
+		return it, err
+	}
+	defer unlock()
+	if err := keepBlob(b.dir, digest, module); err != nil {
+		return it, err
+	}
+	return b.kernel.RequestApproval(ctx, it, old...)
 }
 
 // proposed finds out what would be bound, and refuses what could never be.
@@ -86,7 +98,7 @@ func (b *Belay) proposed(ctx context.Context, p *approvals.Proposal) (config.Bin
 	if err != nil {
 		return binding, info, err
 	}
-	src, err := os.ReadFile(filepath.Join(b.dir, config.FileName))
+	src, err := config.ReadFile(b.dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return binding, info, ErrNoConfig
 	} else if err != nil {
@@ -208,9 +220,15 @@ func (b *Belay) now() time.Time {
 }
 
 // dropProposals removes the files of proposals that have come to nothing, unless
-// something else needs them. It is bounded, and failing at it harms nobody.
+// something else needs them. It is bounded, and failing at it harms nobody. It holds
+// the lock of belay.yaml: a module that is being bound is not dropped.
 func (b *Belay) dropProposals(ctx context.Context) {
-	src, err := os.ReadFile(filepath.Join(b.dir, config.FileName))
+	unlock, err := statedir.Lock(filepath.Join(b.dir, config.FileName))
+	if err != nil {
+		return
+	}
+	defer unlock()
+	src, err := config.ReadFile(b.dir)
 	if err != nil {
 		return
 	}

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/google/renameio/v2"
 
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/config"
@@ -158,14 +157,19 @@ func (b *Belay) installProposal(ctx context.Context, it *kernel.Approval) error 
 	if err != nil {
 		return err
 	}
-	edited, done, err := b.withBinding(&r)
-	if err != nil || done {
+	if done, err := b.boundAlready(&r); err != nil || done {
 		return err
 	}
 	if err := compileOnce(ctx, b.dir, file, r.Hook.Manifest); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	return renameio.WriteFile(filepath.Join(b.dir, config.FileName), edited, 0o600)
+	return config.EditFile(b.dir, func(src []byte) ([]byte, error) {
+		if err := keepBlob(b.dir, r.Binding.Module, file); err != nil {
+			return nil, err
+		}
+		edited, _, err := withBinding(src, &r)
+		return edited, err
+	})
 }
 
 // Decide takes a person's decision. A proposed hook that is approved is bound;
@@ -234,18 +238,25 @@ func (b *Belay) bindable(ctx context.Context, it *kernel.Approval) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = b.withBinding(&r)
+	_, err = b.boundAlready(&r)
 	return err
 }
 
-// withBinding returns belay.yaml with the proposed hook in it, or that it is there already.
-func (b *Belay) withBinding(r *Review) (edited []byte, done bool, err error) {
-	src, err := os.ReadFile(filepath.Join(b.dir, config.FileName))
+// boundAlready reports whether the proposed hook is bound as it was proposed; with
+// an error it cannot be bound as things are now.
+func (b *Belay) boundAlready(r *Review) (done bool, err error) {
+	src, err := config.ReadFile(b.dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, false, ErrNoConfig
+		return false, ErrNoConfig
 	} else if err != nil {
-		return nil, false, err
+		return false, err
 	}
+	_, done, err = withBinding(src, r)
+	return done, err
+}
+
+// withBinding returns belay.yaml with the proposed hook in it, or that it is there already.
+func withBinding(src []byte, r *Review) (edited []byte, done bool, err error) {
 	if f, err := config.Parse(src); err == nil {
 		for _, h := range f.Hooks {
 			if h.Name == r.Binding.Name && h.Module == r.Binding.Module {

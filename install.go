@@ -13,11 +13,11 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/renameio/v2"
 
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -48,8 +48,7 @@ type InstallRequest struct {
 // Errors are ErrRefused, ErrNoConfig, or of the file system.
 func InstallHook(ctx context.Context, dir string, r InstallRequest) (kernel.BindingSpec, HookInfo, error) {
 	var none kernel.BindingSpec
-	configFile := filepath.Join(dir, config.FileName)
-	src, err := os.ReadFile(configFile)
+	src, err := config.ReadFile(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return none, HookInfo{}, ErrNoConfig
 	} else if err != nil {
@@ -70,22 +69,25 @@ func InstallHook(ctx context.Context, dir string, r InstallRequest) (kernel.Bind
 	if err != nil {
 		return none, info, err
 	}
-	edited, err := config.AddBinding(src, b)
-	if err != nil {
+	if _, err := config.AddBinding(src, b); err != nil { // before the time for compiling is spent
 		return none, info, err
 	}
 	if err := compileOnce(ctx, dir, file, info.Manifest); err != nil {
 		return none, info, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	if r.Module == "" {
+	// The module is kept under the lock of belay.yaml: whoever drops modules that
+	// nothing needs holds it, too.
+	err = config.EditFile(dir, func(src []byte) ([]byte, error) {
+		edited, err := config.AddBinding(src, b)
+		if err != nil || r.Module != "" {
+			return edited, err
+		}
 		if err := keepBlob(dir, info.Digest, file); err != nil {
-			return none, info, err
+			return nil, err
 		}
-		if err := keepEvidence(dir, info.Digest, r.Evidence); err != nil {
-			return none, info, err
-		}
-	}
-	if err := renameio.WriteFile(configFile, edited, 0o600); err != nil {
+		return edited, keepEvidence(dir, info.Digest, r.Evidence)
+	})
+	if err != nil {
 		return none, info, err
 	}
 	return specOf(b), info, nil
@@ -188,7 +190,7 @@ func keepBlob(dir, digest string, file []byte) error {
 	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, file) {
 		return nil
 	}
-	if err := renameio.WriteFile(path, file, 0o600); err != nil {
+	if err := statedir.Replace(path, file, 0o600); err != nil {
 		return stateError("blobs", err)
 	}
 	return nil

@@ -5,11 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
@@ -203,22 +202,20 @@ func (a *App) hookEditCmd(use, short, done string, edit func(src []byte, name st
 	}
 }
 
-// editConfig replaces belay.yaml as a whole, or leaves it as it was.
+// editConfig replaces belay.yaml as a whole, or leaves it as it was. edit may run
+// more than once: see config.EditFile.
 func (a *App) editConfig(edit func([]byte) ([]byte, error)) error {
 	dir, err := a.stateDir()
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(dir, config.FileName)
-	src, err := os.ReadFile(file)
-	if err != nil {
+	err = config.EditFile(dir, edit)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return failureBy(err, "`belay init` writes a first configuration.")
-	}
-	out, err := edit(src)
-	if err != nil {
+	case errors.Is(err, config.ErrConfig):
 		return failureBy(err, "`belay hook list` shows what is bound. Nothing was changed.")
-	}
-	if err := renameio.WriteFile(file, out, 0o600); err != nil {
+	case err != nil:
 		return failureBy(err, "Nothing was changed.")
 	}
 	return nil

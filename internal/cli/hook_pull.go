@@ -6,15 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/oci"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -129,7 +128,11 @@ func writePulled(path string, module []byte, force bool) error {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return failureBy(err, "Nothing was written.")
 	}
-	if err := renameio.WriteFile(path, module, os.FileMode(0o644)); err != nil {
+	put := statedir.Replace
+	if err != nil {
+		put = statedir.Create // what another process puts there meanwhile stays
+	}
+	if err := put(path, module, 0o644); err != nil {
 		return failureBy(err, "")
 	}
 	return nil

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/tiers"
 	"github.com/belay-hooks/belay/tiers/sigstore"
 )
@@ -130,15 +130,7 @@ func writeBundle(module, output string, bundle []byte) (string, error) {
 	}
 }
 
-// writeNew writes a file that must not exist yet.
+// writeNew writes a file that must not exist yet, whole or not at all.
 func writeNew(path string, b []byte, mode fs.FileMode) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		os.Remove(path)
-	}
-	return err
+	return statedir.Create(path, b, mode)
 }

@@ -8,12 +8,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/server"
+	"github.com/belay-hooks/belay/internal/statedir"
 )
 
 type initOptions struct {
@@ -44,16 +44,13 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 		return failureBy(err, "")
 	}
 	file := filepath.Join(dir, config.FileName)
-	if _, err := os.Lstat(file); err == nil {
-		return failure(safe(file)+" exists already", "Edit it, or give another directory with --state.")
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return failureBy(err, "")
-	}
 	text := starter
 	if o.empty {
 		text = config.Empty
 	}
-	if err := renameio.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := statedir.Create(file, []byte(text), 0o600); errors.Is(err, fs.ErrExist) {
+		return failure(safe(file)+" exists already", "Edit it, or give another directory with --state.")
+	} else if err != nil {
 		return failureBy(err, "")
 	}
 	// Opening it makes the keys and the database, and proves that every hook loads.

@@ -7,11 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
@@ -298,14 +297,13 @@ func (a *App) recordKeygenCmd() *cobra.Command {
 		Short: "Make a key that opens recordings, and print who to seal them for",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := os.Lstat(args[0]); err == nil {
-				return failure(safe(args[0])+" is there already", "A key that is lost opens nothing any more: it is not overwritten.")
-			}
 			key, to, err := recording.NewIdentity()
 			if err != nil {
 				return err
 			}
-			if err := renameio.WriteFile(args[0], []byte(key), 0o600); err != nil {
+			if err := writeNew(args[0], []byte(key), 0o600); errors.Is(err, fs.ErrExist) {
+				return failure(safe(args[0])+" is there already", "A key that is lost opens nothing any more: it is not overwritten.")
+			} else if err != nil {
 				return failureBy(err, "")
 			}
 			fmt.Fprintln(a.Out, strings.TrimSpace(to))

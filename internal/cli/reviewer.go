@@ -100,12 +100,20 @@ func (a *App) reviewerInit(ctx context.Context, name, out string) error {
 	}
 	entry := config.Reviewer{Name: name, Key: approvals.FormatReviewerKey(public)}
 	fmt.Fprintf(a.Out, "%s\n  holds the key %s of %s; without the passphrase it is of no use\n", safe(out), approvals.KeyID(public), name)
-	if len(f.Reviewers) > 0 {
+	registered := false
+	err = a.editConfig(func(src []byte) ([]byte, error) {
+		f, err := config.Parse(src)
+		if registered = err == nil && len(f.Reviewers) == 0; !registered {
+			return src, err
+		}
+		return config.AddReviewer(src, entry)
+	})
+	if err != nil {
+		return err
+	}
+	if !registered {
 		fmt.Fprintf(a.Out, "\nThere is a reviewer already. To let this one decide, too, add to reviewers in belay.yaml:\n  - name: %s\n    key: %s\n", entry.Name, entry.Key)
 		return nil
-	}
-	if err := a.editConfig(func(src []byte) ([]byte, error) { return config.AddReviewer(src, entry) }); err != nil {
-		return err
 	}
 	if err := a.tellDaemon(ctx); err != nil {
 		return err
@@ -123,7 +131,7 @@ func (a *App) readConfigFile() (string, *config.File, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	src, err := os.ReadFile(filepath.Join(dir, config.FileName))
+	src, err := config.ReadFile(dir)
 	if err != nil {
 		return dir, nil, failureBy(err, "`belay init` writes a first configuration.")
 	}

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/tiers"
 	"github.com/belay-hooks/belay/tiers/sigstore"
 )
@@ -42,15 +42,12 @@ func (a *App) trustInitCmd() *cobra.Command {
 				return err
 			}
 			path := filepath.Join(dir, tiers.PolicyFile)
-			if _, err := os.Lstat(path); err == nil {
-				return failure(safe(path)+" exists already", "Edit it, or use `belay trust add-key`, `add-identity` and `deny`.")
-			} else if !errors.Is(err, fs.ErrNotExist) {
-				return failureBy(err, "")
-			}
 			if err := os.MkdirAll(dir, 0o700); err != nil {
 				return failureBy(err, "")
 			}
-			if err := renameio.WriteFile(path, []byte(config.EmptyTrust), 0o600); err != nil {
+			if err := statedir.Create(path, []byte(config.EmptyTrust), 0o600); errors.Is(err, fs.ErrExist) {
+				return failure(safe(path)+" exists already", "Edit it, or use `belay trust add-key`, `add-identity` and `deny`.")
+			} else if err != nil {
 				return failureBy(err, "")
 			}
 			fmt.Fprintf(a.Out, "%s trusts nobody yet. Next:\n  belay trust generate-key NAME\n  belay trust add-key NAME.pub\n", safe(path))

@@ -13,9 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/statedir"
 )
 
 // A token is 256 random bits, so that a plain hash of it is as good as a slow one.
@@ -91,11 +90,18 @@ func newToken(dir string, r client.Role, hashPath string) (sum [sha256.Size]byte
 		b := make([]byte, tokenBytes)
 		rand.Read(b) // never fails: the runtime ends the process instead
 		token = "belay_" + string(r) + "_" + base64.RawURLEncoding.EncodeToString(b)
-		err = renameio.WriteFile(client.TokenPath(dir, r), []byte(token+"\n"), 0o600, renameio.IgnoreUmask())
+		if err = statedir.Create(client.TokenPath(dir, r), []byte(token+"\n"), 0o600); errors.Is(err, fs.ErrExist) {
+			token, err = client.ReadToken(dir, r)
+		}
 	}
 	if err != nil {
 		return sum, err
 	}
 	sum = sha256.Sum256([]byte(token))
-	return sum, renameio.WriteFile(hashPath, fmt.Appendf(nil, "sha256:%x\n", sum), 0o600, renameio.IgnoreUmask())
+	if err := statedir.Create(hashPath, fmt.Appendf(nil, "sha256:%x\n", sum), 0o600); errors.Is(err, fs.ErrExist) {
+		return readHash(hashPath)
+	} else if err != nil {
+		return sum, err
+	}
+	return sum, nil
 }

@@ -1,0 +1,30 @@
+package config
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/internal/strictyaml"
+)
+
+// EditFile replaces belay.yaml in dir by what change makes of it, or leaves it as it
+// was. change runs under the file's lock and again when an editor has saved meanwhile:
+// it makes every check that depends on the content. When EditFile returns nil, the
+// edit is durable. Errors are fs.ErrNotExist, those of change, and those of
+// statedir.Edit; it is safe for concurrent use, also by other processes.
+func EditFile(dir string, change func(src []byte) ([]byte, error)) error {
+	path := filepath.Join(dir, FileName)
+	return statedir.Edit(path, strictyaml.MaxSize, func(src []byte) ([]byte, error) {
+		if src == nil {
+			return nil, fmt.Errorf("there is no %s: %w", path, fs.ErrNotExist)
+		}
+		return change(src)
+	})
+}
+
+// ReadFile returns the bytes of belay.yaml in dir. Errors are as of statedir.Read.
+func ReadFile(dir string) ([]byte, error) {
+	return statedir.Read(filepath.Join(dir, FileName), strictyaml.MaxSize)
+}

@@ -1,0 +1,4 @@
+package statedir
+
+// LockFor is Lock with another patience.
+var LockFor = lockFor
