@@ -12,7 +12,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases test test-go test-sdk test-examples test-registry test-cosign test-race test-spec test-bombs test-claude test-mcp test-crash test-approvals test-claims test-soak test-faults fuzz bench lint setup examples fmt clean
+.PHONY: help build run demo-leases test test-go test-sdk test-examples test-registry test-cosign test-race test-spec test-bombs test-claude test-mcp test-crash test-approvals test-claims test-soak test-faults test-mutants fuzz bench lint setup examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,13 @@ test-faults: ## the daemon killed 60 times under load, disks that fill up and fa
 
 test-soak: ## replay 1,000,000 invocations and see that memory stays flat (about 6 minutes)
 	BELAY_SOAK=1000000 $(GO) test -timeout 60m -run TestSoak -v ./harness/replay
+
+MUTANTS     ?= 200
+MUTANT_SEED ?= 1
+GUARDED     := phases/...,kernel,hostcalls/...,tiers/...,leases,internal/sandbox/...,internal/eventlog,internal/redact
+
+test-mutants: ## switch each defence off and see its test fail; then MUTANTS small changes of GUARDED packages, of which 90 % have to be noticed
+	$(GO) run ./internal/mutants/run -defences internal/mutants/defences.yaml -packages $(GUARDED) -n $(MUTANTS) -seed $(MUTANT_SEED)
 
 fuzz: ## every fuzz target for FUZZTIME (default 30s) each
 	FUZZTIME=$(FUZZTIME) scripts/fuzz

@@ -28,6 +28,8 @@ func layers() map[string][]string {
 		"internal/strictyaml":    nil,
 		"internal/arch":          nil,
 		"internal/cover":         nil,
+		"internal/mutants":       {"internal/strictyaml"},
+		"internal/mutants/...":   {"internal/mutants"},
 		"internal/place":         nil,
 		"hooks-sdk/abi":          nil,
 		"internal/statedir":      nil,
