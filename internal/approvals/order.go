@@ -45,7 +45,7 @@ type Order struct {
 // Limits of an order.
 const (
 	// MaxOrder is the most bytes that an order has when it is written down.
-	MaxOrder = 8 << 10
+	MaxOrder = 4 << 10
 
 	// MaxOrderLife is how long an order can be used at most. The event of a use must
 	// outlive it: events are not compacted before they are older (MinCompactionAge of
