@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	case "silent":
 		time.Sleep(time.Hour) // not select {}: a program in which everything waits is ended by its runtime
 	case "parent": // starts a server and waits to be killed
-		set := mcptools.New([]mcptools.Server{stdio("s", "BELAY_TEST_MCP")}, mcptools.Options{LookupEnv: func(n string) (string, bool) { return "serve", true }})
+		set := mcptools.New([]mcptools.Server{stdio("s", "BELAY_TEST_MCP")}, mcptools.Options{LookupEnv: func(n string) (string, bool) { return "outlives", true }})
 		res, err := set.Call(context.Background(), kernel.ToolCall{MCP: &phases.MCPTool{Server: "s", Tool: "pid"}, Args: jsontext.Value("{}")})
 		fmt.Println(string(res.Result), err)
 		time.Sleep(time.Hour) // not select {}: a program in which everything waits is ended by its runtime
@@ -56,6 +56,9 @@ func TestMain(m *testing.M) {
 		complain(1000)
 	case "many":
 		listMuch()
+	case "outlives": // its client, if nothing but the end of its input tells it to end
+		_ = testServer().Run(context.Background(), &mcp.IOTransport{Reader: &ear{ReadCloser: os.Stdin}, Writer: os.Stdout})
+		time.Sleep(time.Hour)
 	default:
 		if err := testServer().Run(context.Background(), &mcp.IOTransport{Reader: &ear{ReadCloser: os.Stdin}, Writer: os.Stdout}); err != nil {
 			os.Exit(1)

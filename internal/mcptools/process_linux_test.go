@@ -12,6 +12,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
+// A server that does not end at the end of its input is ended with the process that started it.
 func TestServerDiesWithItsParent(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "BELAY_TEST_MCP=parent")

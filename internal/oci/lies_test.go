@@ -239,6 +239,31 @@ func TestEndlessBody(t *testing.T) {
 	}
 }
 
+// TestReadAllStops: no more is read than the limit and one byte, whatever is there.
+func TestReadAllStops(t *testing.T) {
+	body := &endless{}
+	_, err := readAll(&http.Response{Body: body, ContentLength: -1}, 1000, nil)
+	if !errors.Is(err, ErrTooLarge) {
+		t.Errorf("%v, want ErrTooLarge", err)
+	}
+	if body.read != 1001 {
+		t.Errorf("%d bytes were read", body.read)
+	}
+}
+
+// endless is an answer without an end; it gives up itself after 1 MiB.
+type endless struct{ read int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.read > 1<<20 {
+		return 0, io.EOF
+	}
+	e.read += len(p)
+	return len(p), nil
+}
+
+func (*endless) Close() error { return nil }
+
 // What is announced as too large is not even begun to be read.
 func TestAnnouncedSizeIsEnough(t *testing.T) {
 	f := newFake(t)
