@@ -24,6 +24,7 @@ type Status struct {
 	Warnings []string       `json:"warnings"`              // why it is degraded
 	Sinks    []SinkStatus   `json:"sinks"`
 	Latches  []kernel.Latch `json:"latches"`
+	Unheld   int            `json:"unheld,omitzero"` // see kernel.Unheld
 }
 
 // Health is how well belay can do its work.
@@ -96,7 +97,8 @@ func (b *Belay) Status(ctx context.Context) (Status, error) {
 		return s, err
 	}
 	s.Latches = append(s.Latches, latches...)
-	return s, nil
+	s.Unheld, err = b.kernel.Unheld(ctx)
+	return s, err
 }
 
 // compiled reports whether the sandbox has a compiler for this platform.

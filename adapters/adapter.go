@@ -28,11 +28,20 @@ type Options struct {
 	// MaxBytes is the largest payload; 0 means DefaultMaxBytes. Each invocation is
 	// held to phases.MaxInputBytes besides.
 	MaxBytes int
+	// Scan has read all that came where the payload is only its beginning, because it
+	// is too large. Nil: the payload is all that came.
+	Scan *Scan
+	// Cut says that reading the payload failed before its end: what it names is not latched.
+	Cut bool
 }
 
 // DefaultMaxBytes is the largest payload by default: an invocation may have
 // phases.MaxInputBytes, and a payload carries it once more in escaped form at most.
 const DefaultMaxBytes = 2 * phases.MaxInputBytes
+
+// NeedsLatch reports whether nothing but a latch holds what the answer was about. A payload
+// that was cut off on its way latches nothing.
+func (o Options) NeedsLatch(a Answer) bool { return a.Latch != "" && !o.Cut }
 
 // Limit returns the payload limit in bytes.
 func (o Options) Limit() int {
@@ -78,7 +87,8 @@ type Answer struct {
 	// Latch is a reason when the answer alone does not keep the runtime from going
 	// on: the caller latches the session with it before the answer is released.
 	Latch string
-	// Session is the session that Latch is about; "" when the payload did not tell.
+	// Session is the session that Latch is about; "" when the payload names none, or not
+	// one alone. Then nothing is latched: the caller records the block.
 	Session string
 	// Notes tell an operator what the runtime could not be given, though nothing
 	// was let through by it.

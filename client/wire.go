@@ -44,6 +44,7 @@ type Status struct {
 	Warnings []string `json:"warnings"`              // why it is degraded
 	Sinks    []Sink   `json:"sinks"`
 	Latches  []Latch  `json:"latches"`
+	Unheld   int      `json:"unheld,omitzero"` // events of a day that could neither be read nor blocked, and named no session to latch
 	Daemon   *Daemon  `json:"daemon,omitzero"`
 }
 

@@ -71,7 +71,7 @@ func (k *Kernel) InvokeWith(ctx context.Context, inv phases.Invocation, o Invoke
 func (k *Kernel) invoke(ctx context.Context, inv phases.Invocation, o InvokeOptions, seen observed) (v phases.Verdict, err error) {
 	if _, ok := inv.Metadata[CallerKey]; ok && !o.OnBehalf {
 		err := errors.New("the metadata key " + CallerKey + " is the kernel's own")
-		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable, Fault: phases.NewFault(phases.KindProtocol, err.Error(), err)})
+		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable, Unread: true, Fault: phases.NewFault(phases.KindProtocol, err.Error(), err)})
 	}
 	return k.invokeOn(ctx, inv, o, seen, nil)
 }
@@ -98,7 +98,7 @@ func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, o InvokeOp
 	}()
 	i := &invocation{k: k, snap: snap, o: o, seen: seen, now: k.o.Clock.Now(), purse: p, call: call}
 	if err := inv.Validate(); err != nil {
-		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
+		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable, Unread: true,
 			Fault: phases.NewFault(phases.KindProtocol, "the invocation is not valid: "+err.Error(), err)})
 	}
 	if inv.ID == "" {

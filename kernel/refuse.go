@@ -22,6 +22,18 @@ type Refusal struct {
 	Raw         []byte            // what came in; recorded as a keyed digest only
 	Fault       *phases.Fault     // why
 	Unblockable bool              // see InvokeOptions
+
+	// Unread: Invocation was gathered from bytes that could not be read. Unblockable then
+	// latches the session that they name. Bytes that name none latch nothing: garbage of
+	// one process never holds every session of a runtime.
+	Unread bool
+}
+
+// latches reports whether the refusal has to hold a session, or where Invocation is valid
+// and names none, its whole runtime.
+func (r *Refusal) latches() bool {
+	s := r.Invocation.Session
+	return r.Unblockable && (!r.Unread || s != "" && phases.SafeLine(s, phases.MaxIDBytes) == s)
 }
 
 // Refuse records that an action was blocked because it could not be decided,
@@ -45,15 +57,15 @@ func (k *Kernel) refuse(ctx context.Context, r Refusal) (phases.Verdict, error) 
 	v := k.blocked(inv, r)
 	e := k.audit.Failure(&audit.Invocation{Invocation: inv, PolicyRevision: k.Revision()}, &v, r.Raw, k.o.NewID(now), now)
 	b := Batch{Now: now, Events: []phases.Event{e}}
-	if r.Unblockable {
+	if r.latches() {
 		k.latch(&b, &e)
 	}
 	if err := k.recoverGap(ctx, e.PolicyRevision); err != nil {
-		return k.unrecorded(ctx, Refusal{Invocation: inv, Unblockable: r.Unblockable, Fault: phases.NewFault(phases.KindStore, "the store cannot write", err)})
+		return k.unrecorded(ctx, Refusal{Invocation: r.Invocation, Unblockable: r.Unblockable, Unread: r.Unread, Fault: phases.NewFault(phases.KindStore, "the store cannot write", err)})
 	}
 	receipt, err := k.commit(ctx, b)
 	if err != nil {
-		return k.unrecorded(ctx, Refusal{Invocation: inv, Unblockable: r.Unblockable, Fault: phases.NewFault(phases.KindStore, "the record could not be written", err)})
+		return k.unrecorded(ctx, Refusal{Invocation: r.Invocation, Unblockable: r.Unblockable, Unread: r.Unread, Fault: phases.NewFault(phases.KindStore, "the record could not be written", err)})
 	}
 	v.Event = &phases.EventRef{Seq: receipt.First, ID: e.ID}
 	return v, r.Fault
@@ -92,7 +104,7 @@ func (k *Kernel) unrecorded(ctx context.Context, r Refusal) (phases.Verdict, err
 		k.unhealthy.Store(&Health{Reason: r.Fault.Text})
 	}
 	inv.ID = v.ID
-	k.spool.add(spoolfile.Of(inv, r.Fault, r.Unblockable, k.o.Clock.Now()))
+	k.spool.add(spoolfile.Of(inv, r.Fault, r.latches(), k.o.Clock.Now()))
 	return v, r.Fault
 }
 
@@ -120,8 +132,11 @@ func (k *Kernel) blocked(inv phases.Invocation, r Refusal) phases.Verdict {
 		Artifacts: []phases.Artifact{}, Masked: []string{}, Hooks: []phases.HookReport{},
 		PolicyRevision: k.Revision(), Enforced: phases.EnforcedDirect,
 	}
-	if r.Unblockable {
+	switch {
+	case r.latches():
 		v.Enforced = phases.EnforcedLatched
+	case r.Unblockable:
+		v.Enforced = phases.EnforcedNone // it has happened, and nothing says which session to hold
 	}
 	return v
 }

@@ -57,7 +57,7 @@ func (s *spool) add(e spoolfile.Note) {
 // while no kernel could be opened; the next kernel with that SpoolPath puts it on
 // record, with the latch if it asks for one. Only names and the fault's own text are kept.
 func Spool(path string, r Refusal, now time.Time) error {
-	return spoolfile.Append(path, spoolfile.Of(r.Invocation, r.Fault, r.Unblockable, now))
+	return spoolfile.Append(path, spoolfile.Of(r.Invocation, r.Fault, r.latches(), now))
 }
 
 // take returns everything that waits, and what to call when it is on record.

@@ -16,20 +16,20 @@ import (
 // neither a truncated stdout nor a lost status lets anything through.
 func (Adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.Answer {
 	reason := named("", "", adapters.SafeReason(cause), "no decision could be made")
-	seen := peek(b)
+	seen, session := peek(b), adapters.SessionOf(Adapter{}, b, opts)
 	event := opts.Event
 	if event == "" {
 		event = seen.event
 	}
 	info, known := events[event]
 	if !known {
-		return adapters.Answer{Stderr: reason, Exit: 2, Latch: reason, Session: seen.session}
+		return adapters.Answer{Stderr: reason, Exit: 2, Latch: reason, Session: session}
 	}
 	ans := blockForm(event, info, reason, seen.response, seen.tool)
 	if seen.policySettings && event == "ConfigChange" {
 		ans.Latch = reason
 	}
-	ans.Stderr, ans.Session = reason, seen.session
+	ans.Stderr, ans.Session = reason, session
 	ans.GoesOnAt2 = info.form == formStop
 	switch info.form {
 	case formStop, formOutput, formToolError: // exit 2 means go on, or leaves the output readable
@@ -42,15 +42,15 @@ func (Adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.An
 // glimpse is what can be told about a payload that may be anything.
 type glimpse struct {
 	event          string
-	session        string
 	policySettings bool
 	tool, response jsontext.Value
 }
 
+// SessionMember implements adapters.SessionNamer.
+func (Adapter) SessionMember() string { return "session_id" }
+
 // peek reads top-level members up to the first fault. An event that is named
-// twice is no event, and a session that is named twice no session: a latch then
-// holds the whole runtime instead of the wrong session. Nothing is searched for
-// behind the fault, where what looks like a session may be part of a tool's text.
+// twice is no event.
 func peek(b []byte) (g glimpse) {
 	dec := jsontext.NewDecoder(bytes.NewReader(b), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if dec.PeekKind() != '{' {
@@ -77,16 +77,11 @@ func peek(b []byte) (g glimpse) {
 			return g
 		}
 		if !first {
-			if name == "session_id" {
-				g.session = ""
-			}
 			continue
 		}
 		switch name {
 		case "hook_event_name":
 			g.event, _ = stringOf(v)
-		case "session_id":
-			g.session, _ = stringOf(v)
 		case "source":
 			s, _ := stringOf(v)
 			g.policySettings = s == "policy_settings"

@@ -56,7 +56,7 @@ func settle(ctx context.Context, host Host, ad adapters.Adapter, payload []byte,
 	}
 	v := refuse(ctx, host, kernel.Refusal{
 		Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: out.Answer.Session},
-		Raw:        payload, Fault: f, Unblockable: out.Answer.Latch != "",
+		Raw:        payload, Fault: f, Unblockable: opts.NeedsLatch(out.Answer), Unread: true,
 	})
 	out.Verdicts = append(out.Verdicts, v)
 	if v.Event == nil && out.Err == nil {

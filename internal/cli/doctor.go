@@ -169,6 +169,9 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	for _, l := range st.Latches {
 		warn("latch", fmt.Sprintf("session %s of %s: %s", l.Session, l.Runtime, oneLine(l.Reason, 100)), fmt.Sprintf("belay latch clear %s %s", l.Runtime, l.Session))
 	}
+	if st.Unheld > 0 {
+		warn("payloads", unheld(st.Unheld), unheldAdvice)
+	}
 	if _, f, err := a.readConfigFile(); err == nil {
 		if r := f.Recordings; r != nil && r.UnsafePlaintext {
 			out = append(out, finding{Check: "recordings", Status: "warn", Red: true,

@@ -31,19 +31,27 @@ func (a *App) readInput(ctx context.Context, file string) ([]byte, error) {
 	}
 	defer closeIn()
 	b, err := hookcmd.ReadAll(ctx, in)
-	switch name := inputName(file); {
-	case errors.Is(err, hookcmd.ErrLate):
-		return nil, failure(name+" was not complete in time", "Whoever writes it has to close it.")
-	case errors.Is(err, hookcmd.ErrInterrupted):
-		return nil, failure("interrupted while reading "+name, "")
-	case errors.Is(err, hookcmd.ErrTooLarge):
-		return nil, failure(fmt.Sprintf("%s has more than %d MiB", name, hookcmd.MaxInput>>20), "An invocation may have 1 MiB.")
-	case errors.Is(err, hookcmd.ErrEmpty):
-		return nil, failure(name+" is empty: an invocation was expected", "Pipe one in, or name a file with -f.")
-	case err != nil:
-		return nil, failureBy(err, "")
+	if err != nil {
+		return nil, inputProblem(file, err)
 	}
 	return b, nil
+}
+
+// inputProblem says why a document could not be read; err is an error of hookcmd.ReadAll.
+func inputProblem(file string, err error) error {
+	switch name := inputName(file); {
+	case err == nil:
+		return nil
+	case errors.Is(err, hookcmd.ErrLate):
+		return failure(name+" was not complete in time", "Whoever writes it has to close it.")
+	case errors.Is(err, hookcmd.ErrInterrupted):
+		return failure("interrupted while reading "+name, "")
+	case errors.Is(err, hookcmd.ErrTooLarge):
+		return failure(fmt.Sprintf("%s has more than %d MiB", name, hookcmd.MaxInput>>20), "An invocation may have 1 MiB.")
+	case errors.Is(err, hookcmd.ErrEmpty):
+		return failure(name+" is empty: an invocation was expected", "Pipe one in, or name a file with -f.")
+	}
+	return failureBy(err, "")
 }
 
 func inputName(file string) string {

@@ -20,7 +20,7 @@ func (a *App) latchCmd() *cobra.Command {
 		Short: "See and clear latched sessions",
 		Long: `A session is latched when a hook blocked, or failed, at an event that its runtime
 cannot block. Every later action of the session is denied until an operator clears it.
-Where nobody could tell which session it was, the whole runtime is latched.`,
+Where an event of a runtime names no session, the whole runtime is latched.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}

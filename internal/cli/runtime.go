@@ -113,7 +113,7 @@ func (a *App) mainRuntime(ctx context.Context, name string, args []string) (code
 	}
 	a.report(err)
 	if call.payload == nil && !call.read {
-		call.payload = a.salvage(ctx, args)
+		a.salvage(ctx, ad, args, call)
 	}
 	return a.writeAnswer(ad, call, a.refuseRuntime(ctx, ad, call, args, startFault(err)))
 }
@@ -152,7 +152,7 @@ func (a *App) refuseRuntime(ctx context.Context, ad adapters.Adapter, call *runt
 			return ask.RefuseRuntime(ctx, host, ad, call.payload, call.opts, f).Answer
 		}
 	}
-	r := kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: answer.Session}, Fault: f, Unblockable: answer.Latch != ""}
+	r := kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: answer.Session}, Fault: f, Unblockable: call.opts.NeedsLatch(answer), Unread: true}
 	if err := belay.Spool(dir, r); err != nil {
 		fmt.Fprintf(a.Err, "belay: this block is not on record: %s\n", safe(err.Error()))
 	}
@@ -162,19 +162,27 @@ func (a *App) refuseRuntime(ctx context.Context, ad adapters.Adapter, call *runt
 type callKey struct{}
 
 // salvage reads the payload for a failure that came before it was read: the
-// event's name in it picks the form of the answer.
-func (a *App) salvage(ctx context.Context, args []string) []byte {
+// event's name in it picks the form of the answer, and its session is the one to hold.
+func (a *App) salvage(ctx context.Context, ad adapters.Adapter, args []string, call *runtimeCall) {
 	if f, ok := a.In.(*os.File); ok && isTerminal(f) {
-		return nil
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.patience())
 	defer cancel()
-	file := valueOf(args, "--event")
-	b, err := a.readInput(ctx, file)
+	_ = a.readPayload(ctx, valueOf(args, "--event"), ad, call) // what has come is enough
+}
+
+// readPayload reads the runtime's payload into call, also as far as it came beside an error.
+func (a *App) readPayload(ctx context.Context, file string, ad adapters.Adapter, call *runtimeCall) error {
+	call.read = true
+	in, closeIn, err := a.open(ctx, file)
 	if err != nil {
-		return nil
+		return err
 	}
-	return b
+	defer closeIn()
+	p, err := hookcmd.ReadPayload(ctx, in, ad)
+	call.payload, call.opts.Scan, call.opts.Cut = p.Bytes, p.Scan, p.Cut
+	return inputProblem(file, err)
 }
 
 func (a *App) patience() time.Duration { return cmp.Or(a.Patience, hookcmd.PayloadPatience) }
@@ -197,10 +205,9 @@ func (a *App) evalRuntime(ctx context.Context, o evalOptions) error {
 	if file == "" {
 		file = o.file
 	}
-	opts := adapters.Options{User: a.Getenv("USER"), Event: o.forEvent}
-	call.opts, call.read = opts, true
+	call.opts = adapters.Options{User: a.Getenv("USER"), Event: o.forEvent}
 	reading, cancel := context.WithTimeout(ctx, a.patience())
-	call.payload, err = a.readInput(reading, file)
+	err = a.readPayload(reading, file, ad, call)
 	cancel()
 	if err != nil {
 		return err
@@ -210,7 +217,7 @@ func (a *App) evalRuntime(ctx context.Context, o evalOptions) error {
 		return err
 	}
 	defer host.Close()
-	out := host.Runtime(ctx, ad, call.payload, opts)
+	out := host.Runtime(ctx, ad, call.payload, call.opts)
 	for end, n := time.Now().Add(o.wait), 0; o.wait > 0 && n < maxQuestions; n++ {
 		id := waitsFor(out.Verdicts)
 		if id == "" || !a.decided(ctx, id, time.Until(end)) {
@@ -221,7 +228,7 @@ func (a *App) evalRuntime(ctx context.Context, o evalOptions) error {
 		if err != nil {
 			return err
 		}
-		out = again.Runtime(ctx, ad, call.payload, opts)
+		out = again.Runtime(ctx, ad, call.payload, call.opts)
 		again.Close()
 	}
 	for _, n := range out.Answer.Notes {

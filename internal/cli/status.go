@@ -75,11 +75,21 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 		key := client.Session{Runtime: l.Runtime, Session: l.Session}
 		fmt.Fprintf(a.Out, "\n%s  %s: %s\n  %s\n", p.red("latched"), held(key), oneLine(l.Reason, 120), clearing(key))
 	}
+	if st.Unheld > 0 {
+		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.yellow("not held"), unheld(st.Unheld), unheldAdvice)
+	}
 	if !st.Healthy {
 		return exitWith(ExitError)
 	}
 	return nil
 }
+
+// unheld says how many events nothing holds.
+func unheld(n int) string {
+	return plural(n, "event") + " of the last 24 hours could neither be read nor blocked, and named no session to latch"
+}
+
+const unheldAdvice = "`belay events query --type failure` prints them. A runtime that sends such events is not understood; another program may have sent them."
 
 // printSink is one line of the status: where records go, and whether they arrive.
 func (a *App) printSink(k client.Sink) {

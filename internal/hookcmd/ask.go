@@ -50,7 +50,7 @@ func askWithin(ctx context.Context, patience time.Duration, c *client.Client, di
 func refuse(dir string, ad adapters.Adapter, payload []byte, o adapters.Options, f *phases.Fault) Answered {
 	out := Answered{Answer: ad.Failure(payload, o, f), Err: f}
 	inv := phases.Invocation{Runtime: ad.Runtime(), Session: out.Answer.Session}
-	if err := spoolfile.Append(filepath.Join(dir, spoolfile.Name), spoolfile.Of(inv, f, out.Answer.Latch != "", time.Now())); err != nil {
+	if err := spoolfile.Append(filepath.Join(dir, spoolfile.Name), spoolfile.Of(inv, f, o.NeedsLatch(out.Answer) && inv.Session != "", time.Now())); err != nil {
 		out.Answer.Notes = append(out.Answer.Notes, "this block is not on record: "+safe(err.Error()))
 	}
 	return out

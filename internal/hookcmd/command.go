@@ -127,7 +127,8 @@ func (c *Command) read(ctx context.Context, e *event) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.PayloadPatience)
 	defer cancel()
 	e.read = true
-	e.payload, err = ReadAll(ctx, c.In)
+	p, err := ReadPayload(ctx, c.In, e.ad)
+	e.payload, e.opts.Scan, e.opts.Cut = p.Bytes, p.Scan, p.Cut
 	return err
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/belay-hooks/belay/adapters"
 )
 
 // MaxInput bounds what is read of one document, in bytes. The decoders have limits
@@ -25,6 +27,33 @@ var (
 	ErrTooLarge    = fmt.Errorf("it has more than %d MiB", MaxInput>>20)
 	ErrEmpty       = errors.New("it is empty")
 )
+
+// maxScan bounds how much of a payload that is too large is looked at for its session.
+const maxScan = 64 << 20
+
+// Payload is what a runtime has handed over.
+type Payload struct {
+	Bytes []byte         // at most MaxInput, and one more
+	Scan  *adapters.Scan // of all that came when that is more; else nil
+	Cut   bool           // reading failed before the end
+}
+
+// ReadPayload is ReadAll for the payload of a runtime. With ErrTooLarge it goes on reading
+// for the session that the payload names.
+func ReadPayload(ctx context.Context, r io.Reader, ad adapters.Adapter) (p Payload, err error) {
+	p.Bytes, err = ReadAll(ctx, r)
+	switch {
+	case errors.Is(err, ErrTooLarge):
+		if n, ok := ad.(adapters.SessionNamer); ok {
+			p.Scan = adapters.NewScan(n.SessionMember())
+			_, _ = p.Scan.Write(p.Bytes)
+			_, _ = io.Copy(p.Scan, io.LimitReader(Interruptible(ctx, r), maxScan)) // what comes is enough
+		}
+	case err != nil && !errors.Is(err, ErrEmpty):
+		p.Cut = true
+	}
+	return p, err
+}
 
 // ReadAll reads one document. What has come until then is returned beside an error,
 // for the form of the answer to it; nothing else may be concluded from it.

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -177,7 +178,7 @@ func toAgent(it *kernel.Approval) client.Approval {
 
 // propose takes a hook into the queue. An agent may do that: nothing of it runs.
 func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
-	src, err := s.readBody(w, r, approvals.MaxProposalBody)
+	src, err := s.readBody(w, r, approvals.MaxProposalBody, io.Discard)
 	if err != nil || len(src) > approvals.MaxProposalBody {
 		s.problem(w, r, http.StatusRequestEntityTooLarge, client.ProblemBody{Code: client.CodeTooLarge, Message: "the proposal is too large, or did not come"})
 		return

@@ -20,9 +20,12 @@ import (
 
 var errBody = errors.New("the body did not come")
 
+// maxRest bounds how much of a body that is too large is read, in bytes.
+const maxRest = 16 << 20
+
 // readBody reads at most max bytes and one more, so that the reader sees that
-// there are too many. The rest is read and thrown away.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request, max int) ([]byte, error) {
+// there are too many. Then rest gets the whole body, as far as maxRest goes.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, max int, rest io.Writer) ([]byte, error) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(s.o.Body))
 	b, err := io.ReadAll(io.LimitReader(r.Body, int64(max)+1))
@@ -30,8 +33,9 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, max int) ([]by
 		return b, errors.Join(errBody, err)
 	}
 	if len(b) > max {
-		closeBody(r.Body)
-		return b, nil // and the deadline stays: there may be more
+		_, _ = rest.Write(b)
+		_, _ = io.CopyN(rest, r.Body, maxRest) // what comes is enough
+		return b, nil                          // and the deadline stays: there may be more
 	}
 	_ = rc.SetReadDeadline(time.Time{}) // the body has ended, and the decision may take longer
 	return b, nil
@@ -39,7 +43,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, max int) ([]by
 
 // document reads a body strictly, or answers why not.
 func (s *Server) document(w http.ResponseWriter, r *http.Request, most int, into any) bool {
-	src, err := s.readBody(w, r, most)
+	src, err := s.readBody(w, r, most, io.Discard)
 	if err == nil && len(src) > most {
 		s.problem(w, r, http.StatusRequestEntityTooLarge, client.ProblemBody{Code: client.CodeTooLarge, Message: "the body is too large"})
 		return false
@@ -70,7 +74,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: "no parameters are taken here", Decision: phases.Block})
 		return
 	}
-	src, err := s.readBody(w, r, phases.MaxInputBytes)
+	src, err := s.readBody(w, r, phases.MaxInputBytes, io.Discard)
 	if err != nil {
 		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: errBody.Error(), Decision: phases.Block})
 		return
@@ -116,7 +120,16 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	opts := adapters.Options{User: s.o.User}
 	p := given(r)
 	opts.Event = p.text("event")
-	payload, bodyErr := s.readBody(w, r, opts.Limit())
+	var whole io.Writer = io.Discard
+	var scan *adapters.Scan
+	if n, ok := ad.(adapters.SessionNamer); ok {
+		scan = adapters.NewScan(n.SessionMember())
+		whole = scan
+	}
+	payload, bodyErr := s.readBody(w, r, opts.Limit(), whole)
+	if opts.Cut = bodyErr != nil; len(payload) > opts.Limit() {
+		opts.Scan = scan
+	}
 
 	ctx, cancel := deciding(r)
 	defer cancel()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -311,7 +310,3 @@ func glance(path string) string {
 	}
 	return fmt.Sprintf("%d %d %v", fi.Size(), fi.ModTime().UnixNano(), fileID(fi))
 }
-
-// closeBody reads what is left of a request, so that a caller who is still
-// sending hears the answer instead of a broken connection.
-func closeBody(b io.Reader) { _, _ = io.CopyN(io.Discard, b, 16<<20) }

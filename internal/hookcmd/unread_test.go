@@ -1,0 +1,45 @@
+package hookcmd_test
+
+import (
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/belay-hooks/belay/internal/hookcmd"
+	"github.com/belay-hooks/belay/internal/spoolfile"
+)
+
+// A payload that cannot be read asks for the latch of the one session that it names at its
+// top, and for none when it names none, two, or did not come to its end.
+func TestUnreadPayloadsHoldTheirOwnSession(t *testing.T) {
+	large := `"tool_input":{"session_id":"s-2","content":"` + strings.Repeat(`\"session_id\":\"s-2\",`, 250_000) + `"}`
+	for name, c := range map[string]struct {
+		in      io.Reader
+		session string
+		latches bool
+	}{
+		"too large":                {strings.NewReader(`{"session_id":"s-1","hook_event_name":"SubagentStart",` + large + `}`), "s-1", true},
+		"too large, named last":    {strings.NewReader(`{"hook_event_name":"SubagentStart",` + large + `,"session_id":"s-1"}`), "s-1", true},
+		"too large, two sessions":  {strings.NewReader(`{"session_id":"s-1",` + large + `,"session_id":"s-2"}`), "", false},
+		"too large, named inside":  {strings.NewReader(`{"hook_event_name":"SubagentStart",` + large + `}`), "", false},
+		"too large, garbage":       {strings.NewReader(strings.Repeat("garbage ", hookcmd.MaxInput/7)), "", false},
+		"too large, and then cut":  {io.MultiReader(strings.NewReader(`{"session_id":"s-1",`+large), brokenReader{}), "s-1", true},
+		"cut off":                  {io.MultiReader(strings.NewReader(`{"session_id":"s-1","hook_event_name":"SubagentStart",`), brokenReader{}), "s-1", false},
+		"empty":                    {strings.NewReader(" \n"), "", false},
+		"too large, no valid name": {strings.NewReader(`{"session_id":"s\u0000",` + large + `}`), "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := stateDir(t)
+			daemon(t, dir, ok("application/json", `{"stdout":"{}","exit":0}`))
+			r := run(t, dir, c.in, "--runtime", "claude-code", "--for", "SubagentStart")
+			if r.code != 2 || r.err == "" {
+				t.Errorf("not blocked: %+v", r)
+			}
+			notes, _ := spoolfile.Read(filepath.Join(dir, spoolfile.Name))
+			if len(notes) != 1 || notes[0].Session != c.session || notes[0].Unblockable != c.latches {
+				t.Errorf("notes %+v", notes)
+			}
+		})
+	}
+}
