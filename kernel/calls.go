@@ -59,6 +59,12 @@ func (t *turnCalls) note(s string) {
 	t.notes = append(t.notes, phases.SafeLine(s, 512))
 }
 
+// audit covers what is recorded of the turn's calls, by what the invocation knows.
+func (t *turnCalls) audit() *audit.Builder {
+	t.i.redactor() // it knows what came in from here on
+	return t.i.audit()
+}
+
 // asker names the hook for the record.
 func (t *turnCalls) asker() audit.Asker {
 	return audit.Asker{Binding: t.b.spec.Name, Digest: t.b.digest, Version: t.b.loaded.Version, Signer: t.b.loaded.Signer, Tier: t.b.tier}
@@ -84,7 +90,7 @@ func (t *turnCalls) doHTTP(ctx context.Context, request jsontext.Value) (jsontex
 	}
 	k := t.i.k
 	inv := t.i.inv
-	e := &effort{k: k, by: t.asker(), id: k.o.NewID(k.o.Clock.Now()),
+	e := &effort{k: k, by: t.asker(), id: k.o.NewID(k.o.Clock.Now()), audit: t.audit(),
 		inv: audit.Invocation{Invocation: inv, Tool: "http_request", PolicyRevision: t.i.snap.revision}}
 	if err := e.begin(ctx, action); err != nil {
 		return nil, "http_request: not sent", err

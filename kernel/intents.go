@@ -213,6 +213,16 @@ type effort struct {
 	by   audit.Asker
 	id   string
 	note *note
+
+	audit *audit.Builder // of the invocation that it belongs to; nil: the kernel's own
+}
+
+// builder covers what is recorded of the effort.
+func (e *effort) builder() *audit.Builder {
+	if e.audit == nil {
+		return &e.k.audit
+	}
+	return e.audit
 }
 
 // noteDown makes the note that survives the process. Its error is of kind store.
@@ -238,7 +248,7 @@ func (e *effort) drop() {
 // settle records what came of it. The error is a *phases.Fault.
 func (e *effort) settle(ctx context.Context, outcome, reason string, result, summary []byte, took time.Duration) error {
 	at := e.k.o.Clock.Now()
-	ev, auditErr := e.k.audit.Outcome(&e.inv, e.by, e.id, outcome, reason, result, summary, took, e.k.o.NewID(at), at)
+	ev, auditErr := e.builder().Outcome(&e.inv, e.by, e.id, outcome, reason, result, summary, took, e.k.o.NewID(at), at)
 	if _, err := e.k.commit(ctx, Batch{Now: at, Events: []phases.Event{ev}}); err != nil {
 		e.note.abandon()
 		e.k.o.Logger.LogAttrs(ctx, slog.LevelError, "the outcome of a call could not be recorded", slog.String("intent", e.id), slog.Any("error", err))
@@ -251,7 +261,7 @@ func (e *effort) settle(ctx context.Context, outcome, reason string, result, sum
 // begin commits an intent that has no verdict to go with. The error is a *phases.Fault.
 func (e *effort) begin(ctx context.Context, action []byte) error {
 	at := e.k.o.Clock.Now()
-	ev, err := e.k.audit.Intent(&e.inv, e.by, action, e.id, at)
+	ev, err := e.builder().Intent(&e.inv, e.by, action, e.id, at)
 	if err != nil {
 		return err
 	}

@@ -212,7 +212,7 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 		rf = phases.NewFault(phases.KindAudit, v.Reason, err)
 	}
 	at := i.k.o.Clock.Now()
-	rec, events, auditErr := i.record(ctx, c, &v, w, at)
+	rec, w, events, auditErr := i.record(ctx, c, run, &v, w, at)
 	if auditErr != nil {
 		rf = auditErr
 	}
@@ -299,22 +299,24 @@ func (i *invocation) wrote(run RunState, v *phases.Verdict, c *chain) (phases.Me
 		if len(masked) > 0 {
 			e.Value = covered
 			v.Metadata[key] = e
-			v.Notes = append(v.Notes, "metadata "+key+NoteCovered)
+			if note := "metadata " + key + NoteCovered; !slices.Contains(v.Notes, note) {
+				v.Notes = append(v.Notes, note)
+			}
 		}
 		wrote[key] = e
 	}
 	if len(wrote) == 0 && !c.retried {
 		return nil, nil
 	}
-	if !i.carries {
-		v.Notes = append(v.Notes, "metadata is not carried along: the invocation names no session")
+	if note := "metadata is not carried along: the invocation names no session"; !i.carries && !slices.Contains(v.Notes, note) {
+		v.Notes = append(v.Notes, note)
 	}
 	return wrote, nil
 }
 
 // record builds the events and lets the audit hooks cover more. With a fault the
 // verdict has become a block, and the events hold digests only.
-func (i *invocation) record(ctx context.Context, c *chain, v *phases.Verdict, wrote phases.Metadata, at time.Time) (audit.Record, []phases.Event, error) {
+func (i *invocation) record(ctx context.Context, c *chain, run RunState, v *phases.Verdict, wrote phases.Metadata, at time.Time) (audit.Record, phases.Metadata, []phases.Event, error) {
 	name := func() string { // the verdict's event is named after those of the turns
 		for n := range c.turns {
 			c.turns[n].ID = i.k.o.NewID(at)
@@ -322,7 +324,7 @@ func (i *invocation) record(ctx context.Context, c *chain, v *phases.Verdict, wr
 		return i.k.o.NewID(at)
 	}
 	b := i.audit()
-	rec, err := b.Build(i.input, v, wrote, c.turns, name(), at)
+	rec, wrote, err := i.build(c, run, v, wrote, name, at)
 	var turns []audit.Turn
 	if err == nil {
 		turns, err = c.auditPass(ctx, v, &rec)
@@ -353,7 +355,7 @@ func (i *invocation) record(ctx context.Context, c *chain, v *phases.Verdict, wr
 		events = append(events, e)
 		v.Hooks = append(v.Hooks, turns[n].Report)
 	}
-	return rec, events, err
+	return rec, wrote, events, err
 }
 
 // refuse records that the invocation could not be decided.

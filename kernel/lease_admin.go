@@ -160,7 +160,7 @@ func (k *Kernel) again(f func() error) error {
 // change commits one change of a lease with its event.
 func (k *Kernel) change(ctx context.Context, s staged) error {
 	now := k.o.Clock.Now()
-	e, err := k.leaseEvent(&s, k.Revision(), now)
+	e, err := k.leaseEvent(&s, k.o.Redactor, k.Revision(), now)
 	if err != nil {
 		return phases.NewFault(phases.KindAudit, "the record could not be redacted", err)
 	}

@@ -273,9 +273,24 @@ func (l lending) into(b *Batch, i *invocation, v *phases.Verdict) error {
 		if !s.always && !allowed && (s.what != "claimed" || v.Enforced != phases.EnforcedDelegated) {
 			continue
 		}
-		e, err := i.k.leaseEvent(s, i.snap.revision, b.Now)
+		e, err := i.k.leaseEvent(s, i.redactor(), i.snap.revision, b.Now)
 		if err != nil {
 			return err
+		}
+		for _, op := range s.question {
+			if op.Create == nil {
+				continue
+			}
+			if err := i.coverItem(op.Create); err != nil {
+				return err
+			}
+			for n := range s.events {
+				if e := &s.events[n]; e.Type == phases.EventApproval && e.Decision == "requested" {
+					id := e.ID
+					*e = i.k.approvalEvent(op.Create, e.Decision, e.Time, i.snap.revision)
+					e.ID = id
+				}
+			}
 		}
 		e.Invocation, e.Phase, e.Run, e.Tool = i.inv.ID, i.inv.Phase, i.inv.Run, i.inv.Tool()
 		if s.op != nil {
@@ -288,7 +303,7 @@ func (l lending) into(b *Batch, i *invocation, v *phases.Verdict) error {
 }
 
 // leaseEvent records who lent what to whom. There is no token in it.
-func (k *Kernel) leaseEvent(s *staged, revision string, now time.Time) (phases.Event, error) {
+func (k *Kernel) leaseEvent(s *staged, r Redactor, revision string, now time.Time) (phases.Event, error) {
 	l := &s.lease
 	e := phases.Event{
 		ID: k.o.NewID(now), Type: phases.EventLease, Time: now, Decision: s.what, PolicyRevision: revision, DecidedBy: s.issuer.Kind, Notes: s.notes,
@@ -311,7 +326,7 @@ func (k *Kernel) leaseEvent(s *staged, revision string, now time.Time) (phases.E
 		if err != nil {
 			return e, err
 		}
-		covered, masked, err := k.o.Redactor.JSON(raw)
+		covered, masked, err := r.JSON(raw)
 		if err != nil {
 			return e, err
 		}

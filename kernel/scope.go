@@ -26,6 +26,8 @@ type turnScope struct {
 	snap  *snapshot
 	depth int // of the invocation that the turn belongs to
 
+	secrets func() Redactor // of that invocation
+
 	mu      sync.Mutex
 	began   time.Time
 	time    time.Duration // that the chain had left when the turn began

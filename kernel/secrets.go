@@ -1,12 +1,20 @@
 package kernel
 
 import (
+	"time"
+	"unicode/utf8"
+
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/phases"
 )
 
-// audit returns the builder of the invocation's record.
+// audit returns the builder of the invocation's record. What happens on behalf of a
+// hook's turn shares what is known with the invocation that the turn belongs to:
+// both speak of the same secrets. They take turns in one goroutine.
 func (i *invocation) audit() *audit.Builder {
+	if i.secrets == nil && i.purse.nested() && i.purse.scope.secrets != nil {
+		i.secrets = i.purse.scope.secrets()
+	}
 	if i.secrets == nil {
 		i.secrets = i.k.o.Redactor
 		if r, ok := i.k.o.Redactor.(Remembering); ok {
@@ -31,6 +39,11 @@ func (i *invocation) secretName(o *Outcome) *phases.Fault {
 			names = append(names, w.Key)
 		}
 	}
+	return i.secretAmong(names)
+}
+
+// secretAmong refuses names that hold a secret.
+func (i *invocation) secretAmong(names []string) *phases.Fault {
 	for _, name := range names {
 		switch covered, err := i.redactor().Text(name); {
 		case err != nil:
@@ -40,6 +53,92 @@ func (i *invocation) secretName(o *Outcome) *phases.Fault {
 		}
 	}
 	return nil
+}
+
+// lateName is secretName for what was learned after the turns: a secret that one
+// hook shows may be the name that another has used before.
+func (i *invocation) lateName(c *chain, wrote phases.Metadata) *phases.Fault {
+	var names []string
+	for name := range wrote {
+		names = append(names, name)
+	}
+	for n := range c.stateWrites {
+		if w := &c.stateWrites[n]; !w.Delete {
+			names = append(names, w.Key)
+		}
+	}
+	return i.secretAmong(names)
+}
+
+// known says how much the redactor keeps in mind.
+func (i *invocation) known() int {
+	if m, ok := i.audit().Redactor.(Memory); ok {
+		return m.Known()
+	}
+	return 0
+}
+
+// build makes the record, and covers again what was covered for the store before
+// the record had shown every secret: metadata and state.
+func (i *invocation) build(c *chain, run RunState, v *phases.Verdict, wrote phases.Metadata, ids func() string, at time.Time) (audit.Record, phases.Metadata, error) {
+	b := i.audit()
+	for {
+		known := i.known()
+		rec, err := b.Build(i.input, v, wrote, c.turns, ids(), at)
+		if err != nil || i.known() == known {
+			return rec, wrote, err
+		}
+		if f := i.lateName(c, wrote); f != nil && v.Decision != phases.Block {
+			blockVerdict(v, f.Kind, kernelName, f.Text)
+			i.settle(v)
+			v.Metadata, wrote, c.stateWrites, c.fault = run.Metadata, nil, nil, f
+		}
+		if wrote != nil {
+			if wrote, err = i.wrote(run, v, c); err != nil {
+				return rec, nil, phases.NewFault(phases.KindAudit, "the metadata could not be redacted", err)
+			}
+		}
+		for n := range c.stateWrites {
+			if err := i.coverState(&c.stateWrites[n]); err != nil {
+				return rec, nil, phases.NewFault(phases.KindAudit, "a hook's state could not be redacted", err)
+			}
+		}
+	}
+}
+
+// coverState covers a value that a hook stores, unless it is no text.
+func (i *invocation) coverState(w *StateWrite) error {
+	if w.Delete || !utf8.Valid(w.Value) {
+		return nil
+	}
+	covered, err := i.redactor().Text(string(w.Value))
+	if err == nil {
+		w.Value = []byte(covered)
+	}
+	return err
+}
+
+// coverItem covers what a person is shown once more: it was made in the middle of the
+// invocation, and the record has shown more secrets since.
+func (i *invocation) coverItem(it *Approval) error {
+	r := i.redactor()
+	texts := []*string{&it.Reason}
+	for n := range it.Hooks {
+		texts = append(texts, &it.Hooks[n].Reason)
+	}
+	for _, t := range texts {
+		covered, err := r.Text(*t)
+		if err != nil {
+			return err
+		}
+		*t = covered
+	}
+	if it.Details == nil {
+		return nil
+	}
+	covered, _, err := r.JSON(it.Details)
+	it.Details = covered
+	return err
 }
 
 // redactor covers what hooks have written, before there is a record. It knows the

@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"context"
-	"unicode/utf8"
 
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/phases"
@@ -47,13 +46,9 @@ func (c *chain) takeState(b *binding, o *Outcome) {
 	}
 	for _, w := range o.StateWrites {
 		sw := StateWrite{Namespace: ns, Key: w.Key, Value: w.Value, Delete: w.Delete}
-		if !w.Delete && utf8.Valid(w.Value) {
-			covered, err := c.i.redactor().Text(string(w.Value))
-			if err != nil {
-				c.stateFailed(b, err)
-				return
-			}
-			sw.Value = []byte(covered)
+		if err := c.i.coverState(&sw); err != nil {
+			c.stateFailed(b, err)
+			return
 		}
 		if written[w.Key] { // a mutator that was called again: its later word counts
 			c.stateWrites = dropWrite(c.stateWrites, ns, w.Key)

@@ -102,7 +102,7 @@ func (t *turnCalls) runTool(ctx context.Context, request jsontext.Value) (reply 
 		return nil, fmt.Sprintf("request_tool_call: more than %d deep", MaxToolDepth), hostcalls.Budget
 	}
 	k := t.i.k
-	c := &toolCall{t: t, req: req, effort: effort{k: k, by: t.asker(), id: k.o.NewID(k.o.Clock.Now())}}
+	c := &toolCall{t: t, req: req, effort: effort{k: k, by: t.asker(), id: k.o.NewID(k.o.Clock.Now()), audit: t.audit()}}
 	before, err := c.gate(ctx)
 	if err != nil {
 		return nil, "request_tool_call: " + phases.SafeLine(req.Tool, 128) + ": not run", err

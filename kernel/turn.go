@@ -75,7 +75,7 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 		}
 	}
 	observe := b.mode == phases.Observe
-	scope := &turnScope{k: c.i.k, snap: c.i.snap, depth: c.i.depth(), began: r.start, time: left}
+	scope := &turnScope{k: c.i.k, snap: c.i.snap, depth: c.i.depth(), secrets: c.i.redactor, began: r.start, time: left}
 	calls := &turnCalls{i: c.i, b: b, pass: pass, view: view, scope: scope}
 	turn := Turn{
 		Fuel: fuel, Timeout: min(b.timeout, left),

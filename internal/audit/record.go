@@ -106,10 +106,28 @@ type output struct {
 	Grant     *phases.Grant     `json:"grant,omitzero"`
 }
 
-// Build makes the record of a decided invocation. The verdict's Masked is not
-// read. With an error the record is still complete, but holds digests only; the
-// error is a *phases.Fault of kind audit.
+// maxRounds is how often a record is made, each time with what the redactor has
+// learned from the last one.
+const maxRounds = 5
+
+// Build makes the record of a decided invocation. With a Memory it is made again
+// until nothing more is learned, so that a secret that shows itself late is covered
+// in what was covered early. The verdict's Masked is not read. With an error the
+// record is still complete, but holds digests only; the error is a *phases.Fault of
+// kind audit.
 func (b *Builder) Build(in *Input, v *phases.Verdict, wrote phases.Metadata, turns []Turn, verdictID string, at time.Time) (Record, error) {
+	for range maxRounds {
+		known := b.known()
+		rec, err := b.build(in, v, wrote, turns, verdictID, at)
+		if err != nil || b.known() == known {
+			return rec, err
+		}
+	}
+	rec := b.Digests(in, v, wrote, turns, verdictID, at)
+	return rec, phases.NewFault(phases.KindAudit, "the record could not be redacted", errors.New("more secrets show each time it is looked through"))
+}
+
+func (b *Builder) build(in *Input, v *phases.Verdict, wrote phases.Metadata, turns []Turn, verdictID string, at time.Time) (Record, error) {
 	var errs []error
 	inv := in.inv
 	rec := Record{Verdict: b.envelope(inv, verdictID, phases.EventVerdict, at)}

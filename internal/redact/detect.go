@@ -11,7 +11,8 @@ type detector struct {
 	exact *exactSet
 	depth int
 
-	pieces *pieces
+	record *Record // what is known from elsewhere; nil: nothing
+	again  bool    // only what is known from elsewhere is looked for
 }
 
 // maxLayers is how many layers of encoding are opened.
@@ -21,29 +22,78 @@ func (d *detector) find(s string) []Finding {
 	if len(s) < 6 || len(s) > MaxText {
 		return nil
 	}
-	var found []Finding
-	d.plain(s, func(kind string, from, to int) { found = append(found, Finding{Kind: kind, Start: from, End: to}) })
-	if v, ok := unwrapped(s); ok {
-		d.plain(v.text, func(kind string, from, to int) {
+	first := d.first(s)
+	if !d.record.knows() {
+		return d.merge(s, first)
+	}
+	// A second pass, by what is known from elsewhere. The first comes first: where
+	// both find a place, its kind says more.
+	second := detector{depth: d.depth, record: d.record, again: true}
+	return d.merge(s, append(slices.Clip(first), second.look(s)...))
+}
+
+// first is what a text shows of itself, whatever is known from elsewhere.
+func (d *detector) first(s string) []Finding {
+	if d.again {
+		return nil
+	}
+	if d.record == nil || d.depth > 0 {
+		return d.look(s)
+	}
+	found, ok := d.record.looked[s]
+	if !ok {
+		own := *d
+		own.record = nil
+		found = own.look(s)
+		d.record.remember(s, found)
+	}
+	return found
+}
+
+// look returns what is found in the text as it stands, without what hides it, and
+// inside of what is encoded; unsorted and overlapping.
+func (d *detector) look(s string) (found []Finding) {
+	plain, layers := d.plain, d.depth < maxLayers
+	if d.again {
+		plain = d.record.find
+	}
+	add := func(kind string, from, to int) { found = append(found, Finding{Kind: kind, Start: from, End: to}) }
+	seen := func(v *view) func(string, int, int, string) {
+		return func(kind string, from, to int, secret string) {
 			a, b := v.place(from, to)
-			found = append(found, Finding{kind, a, b, v.text[from:to]})
-		})
-		if d.depth < maxLayers {
+			if secret == "" {
+				secret = v.text[from:to]
+			}
+			found = append(found, Finding{kind, a, b, secret})
+		}
+	}
+	plain(s, func(kind string, from, to int, secret string) {
+		found = append(found, Finding{kind, from, to, secret})
+	})
+	if v, ok := unwrapped(s); ok {
+		plain(v.text, seen(&v))
+		if layers {
 			d.encoded(v.text, func(kind string, from, to int) {
 				from, to = v.place(from, to)
-				found = append(found, Finding{Kind: kind, Start: from, End: to})
+				add(kind, from, to)
 			})
 		}
 	}
-	if d.depth < maxLayers {
-		d.dumped(s, func(kind string, from, to int) { found = append(found, Finding{Kind: kind, Start: from, End: to}) })
-		d.encoded(s, func(kind string, from, to int) { found = append(found, Finding{Kind: kind, Start: from, End: to}) })
+	if d.again {
+		if v, ok := unquoted(s); ok {
+			plain(v.text, seen(&v))
+		}
 	}
-	return d.merge(s, found)
+	if layers {
+		d.dumped(s, add)
+		d.encoded(s, add)
+	}
+	return found
 }
 
 // plain looks for secrets as they stand.
-func (d *detector) plain(s string, add func(kind string, from, to int)) {
+func (d *detector) plain(s string, tell func(kind string, from, to int, secret string)) {
+	add := func(kind string, from, to int) { tell(kind, from, to, "") }
 	if d.exact != nil {
 		d.exact.find(s, add)
 	}
@@ -59,7 +109,6 @@ func (d *detector) plain(s string, add func(kind string, from, to int)) {
 	findFlags(s, add)
 	d.findNamed(s, add)
 	d.kubernetes(s, add)
-	d.pieces.find(s, add) // last: where another kind fits as well, it says more
 }
 
 // merge sorts findings, takes out of them what is a placeholder, so that redacting

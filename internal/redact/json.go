@@ -126,6 +126,12 @@ func (w *jsonWalk) value(ptr string, rules rules, str strength, kind string) err
 			w.mask(ptr, w.r.placeholder(kind, string(raw)))
 			return nil
 		}
+		if raw.Kind() == '0' && w.r.record != nil {
+			if kind, ok := w.r.record.known.number(string(raw)); ok {
+				w.mask(ptr, w.r.placeholder(kind, string(raw)))
+				return nil
+			}
+		}
 		w.out = append(w.out, raw...)
 		return nil
 	}
@@ -226,7 +232,16 @@ func (w *jsonWalk) name(ptr, name string, raw jsontext.Value) string {
 func (w *jsonWalk) leaveOut(ptr string) error {
 	shown, _ := w.r.cover(ptr)
 	w.masked = append(w.masked, shown)
-	return w.dec.SkipValue()
+	return w.skip()
+}
+
+// skip passes over a value that is not shown, and learns what it said.
+func (w *jsonWalk) skip() error {
+	raw, err := w.dec.ReadValue()
+	if err == nil {
+		w.r.learnAll("mask", raw)
+	}
+	return err
 }
 
 // void writes null for an element that is removed, so that the places of the
@@ -236,7 +251,7 @@ func (w *jsonWalk) void(ptr string) error {
 		w.masked = append(w.masked, ptr)
 	}
 	w.out = append(w.out, "null"...)
-	return w.dec.SkipValue()
+	return w.skip()
 }
 
 // coveredAs says why a whole value is covered, whatever it looks like: a mask
@@ -258,7 +273,8 @@ func (w *jsonWalk) whole(ptr, kind string) error {
 		return err
 	}
 	if raw.Kind() != '"' {
-		w.mask(ptr, w.r.placeholder(kind, string(raw)))
+		w.r.learnAll(kind, raw)
+		w.mask(ptr, w.r.hashed(kind, string(raw)))
 		return nil
 	}
 	text, err := jsontext.AppendUnquote(nil, raw)

@@ -340,6 +340,10 @@ func (d *detector) holds(raw []byte) bool {
 			return false
 		}
 	}
-	inner := detector{names: d.names, exact: d.exact, depth: d.depth + 1, pieces: d.pieces}
+	inner := *d
+	inner.depth++
+	if inner.again {
+		return len(inner.look(string(raw))) > 0
+	}
 	return len(inner.find(string(raw))) > 0
 }

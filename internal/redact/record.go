@@ -7,39 +7,100 @@ import (
 )
 
 // Record covers the secrets of several documents and texts that belong together.
-// What it has covered in one of them it knows in those that come later, also
-// piece by piece: a line of a private key, or half of a token, says nothing of
-// itself where a hook quotes it. It is not safe for concurrent use.
+// What it has covered in one of them it knows in those that come later, from
+// MinKnown bytes on and in the usual encodings, and piece by piece: a line of a
+// private key, or half of a token, says nothing of itself where a hook quotes it.
+// What came earlier has to be given to it again once Known has grown. It is not
+// safe for concurrent use.
 type Record struct {
 	pieces pieces
+	known  known
+	looked map[string][]Finding // what a text shows of itself, so that it is looked through once
+	size   int                  // bytes of looked
+
+	seen []seenSecret // in the document that is being covered
 }
+
+type seenSecret struct{ kind, secret string }
+
+// maxLooked bounds what is kept of texts that were looked through, in bytes.
+const maxLooked = 4 << 20
 
 // NewRecord returns a Record that has seen nothing.
 func NewRecord() *Record { return new(Record) }
 
+// Fork returns a Record of its own that knows what c knows now, for what happens
+// on behalf of the same action.
+func (c *Record) Fork() *Record {
+	out := NewRecord()
+	for i, s := range c.known.secrets {
+		out.see(c.known.kinds[i], s)
+	}
+	for _, s := range c.pieces.secrets {
+		out.see("fragment", s)
+	}
+	out.learn()
+	return out
+}
+
 // JSON covers like Redactor.JSON, and what it knows from before.
 func (c *Record) JSON(r *Redactor, raw jsontext.Value) (jsontext.Value, []string, error) {
-	var seen []string
-	out, masked, err := c.with(r, &seen).JSON(raw)
-	c.pieces.learn(seen)
-	return out, masked, err
+	defer c.learn()
+	return c.with(r).JSON(raw)
 }
 
 // Text covers like Redactor.Text, and what it knows from before.
 func (c *Record) Text(r *Redactor, s string) (string, []Finding) {
-	var seen []string
-	out, found := c.with(r, &seen).Text(s)
-	c.pieces.learn(seen)
-	return out, found
+	defer c.learn()
+	return c.with(r).Text(s)
 }
 
-// Known counts the secrets whose pieces it would find.
-func (c *Record) Known() int { return len(c.pieces.secrets) }
+// Known counts what it would find elsewhere: secrets, and secrets whose pieces it
+// would find.
+func (c *Record) Known() int { return len(c.pieces.secrets) + len(c.known.secrets) }
 
-func (c *Record) with(r *Redactor, seen *[]string) *Redactor {
+func (c *Record) with(r *Redactor) *Redactor {
 	own := *r
-	own.seen, own.pieces = seen, &c.pieces
+	own.record = c
 	return &own
+}
+
+func (c *Record) see(kind, secret string) {
+	if len(secret) >= MinKnown {
+		c.seen = append(c.seen, seenSecret{kind, secret})
+	}
+}
+
+// learn takes over what was seen since the last time.
+func (c *Record) learn() {
+	for _, s := range c.seen {
+		if s.kind != "fragment" && s.kind != "unread" && s.kind != "too-long" {
+			c.known.learn(s.kind, s.secret)
+		}
+		c.pieces.learn(s.secret)
+	}
+	c.seen = nil
+}
+
+// remember keeps what a text shows of itself.
+func (c *Record) remember(s string, found []Finding) {
+	if c.size+len(s) > maxLooked {
+		return
+	}
+	if c.looked == nil {
+		c.looked = map[string][]Finding{}
+	}
+	c.size += len(s)
+	c.looked[s] = found
+}
+
+// knows reports whether there is anything to look for.
+func (c *Record) knows() bool { return c != nil && c.Known() > 0 }
+
+// find reports where something stands that is known from elsewhere.
+func (c *Record) find(s string, add func(kind string, from, to int, secret string)) {
+	c.known.find(s, add)
+	c.pieces.find(s, func(kind string, from, to int) { add(kind, from, to, "") })
 }
 
 // A run of at least minPiece bytes that also stands in a secret is a piece of it:
@@ -54,6 +115,7 @@ const (
 // pieces finds parts of texts that are known to be secret. The zero value knows none.
 type pieces struct {
 	secrets []string
+	have    map[string]bool
 	at      map[[pieceWindow]byte]place
 	heads   [1 << 8]uint64 // a bit for each hash of the first bytes of a window
 }
@@ -61,26 +123,24 @@ type pieces struct {
 // place is a byte of one of the secrets.
 type place struct{ secret, offset int32 }
 
-func (p *pieces) learn(secrets []string) {
-	for _, s := range secrets {
-		if len(s) < minPiece || slices.Contains(p.secrets, s) {
+func (p *pieces) learn(s string) {
+	if len(s) < minPiece || p.have[s] {
+		return
+	}
+	if p.at == nil {
+		p.at, p.have = map[[pieceWindow]byte]place{}, map[string]bool{}
+	}
+	n := int32(len(p.secrets))
+	p.secrets, p.have[s] = append(p.secrets, s), true
+	for i := 0; i+pieceWindow <= len(s); i += pieceStep {
+		w := [pieceWindow]byte([]byte(s[i : i+pieceWindow]))
+		if !varied(w) {
 			continue
 		}
-		if p.at == nil {
-			p.at = map[[pieceWindow]byte]place{}
-		}
-		n := int32(len(p.secrets))
-		p.secrets = append(p.secrets, s)
-		for i := 0; i+pieceWindow <= len(s); i += pieceStep {
-			w := [pieceWindow]byte([]byte(s[i : i+pieceWindow]))
-			if !varied(w) {
-				continue
-			}
-			if _, known := p.at[w]; !known {
-				p.at[w] = place{n, int32(i)}
-				h := headHash(s[i:])
-				p.heads[h>>6] |= 1 << (h & 63)
-			}
+		if _, known := p.at[w]; !known {
+			p.at[w] = place{n, int32(i)}
+			h := headHash(s[i:])
+			p.heads[h>>6] |= 1 << (h & 63)
 		}
 	}
 }

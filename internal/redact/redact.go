@@ -1,12 +1,15 @@
 package redact
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/phases"
 )
@@ -72,8 +75,7 @@ type Redactor struct {
 	strict   bool
 	allow    [][]string
 
-	seen   *[]string // where secrets that were covered are noted; nil for nobody
-	pieces *pieces   // of secrets that are known from elsewhere
+	record *Record // learns what is covered, and knows it elsewhere; nil: nothing is kept
 }
 
 // New checks the configuration. Errors are of class ErrConfig.
@@ -200,27 +202,74 @@ func (r *Redactor) whole(kind, s string) string {
 }
 
 func (r *Redactor) detector() detector {
-	return detector{names: r.names, exact: r.exact, pieces: r.pieces}
+	return detector{names: r.names, exact: r.exact, record: r.record}
 }
 
-// note remembers the secrets of a text that is covered whole, so that pieces of
-// them are known elsewhere.
+// note remembers the secrets of a text that is covered whole, so that they are
+// known elsewhere.
 func (r *Redactor) note(s string) {
-	if r.seen == nil {
+	if r.record == nil {
 		return
 	}
 	d := r.detector()
 	for _, f := range d.find(s) {
-		*r.seen = append(*r.seen, f.in(s))
+		r.learn(f.Kind, f.in(s))
+	}
+}
+
+// learn remembers a secret for the rest of the record, and what it is the encoding of.
+func (r *Redactor) learn(kind, secret string) {
+	if r.record == nil || kind == hashedText || kind == "fragment" || r.record.known.have[secret] {
+		return
+	}
+	r.record.see(kind, secret)
+	switch kind {
+	case "encoded":
+		text := inside(secret)
+		d := r.detector()
+		for _, f := range d.find(text) {
+			if f.Kind != kind || len(f.in(text)) < len(secret) { // one layer less
+				r.learn(f.Kind, f.in(text))
+			}
+		}
+	case "unread", "too-long", "private-key", "jwt":
+	default: // the data of a Kubernetes Secret, the user and password of basic authentication
+		if text := inside(secret); text != "" {
+			r.record.see(kind, text)
+			if _, pass, ok := strings.Cut(text, ":"); ok && kind == "credential" {
+				r.record.see(kind, pass)
+			}
+		}
+	}
+}
+
+// learnAll remembers the texts and numbers of a value that is covered as a whole.
+func (r *Redactor) learnAll(kind string, raw jsontext.Value) {
+	if r.record == nil {
+		return
+	}
+	for dec := jsontext.NewDecoder(bytes.NewReader(raw)); ; {
+		t, err := dec.ReadToken()
+		if err != nil {
+			return // the document was read before: this is its end
+		}
+		last, n := dec.StackIndex(dec.StackDepth())
+		name := last == '{' && n%2 == 1
+		if k := t.Kind(); (k == '"' || k == '0') && !name {
+			r.learn(kind, t.String())
+		}
 	}
 }
 
 // placeholder is what stands for a secret: its kind, and 8 hexadecimal digits of
 // a keyed digest.
 func (r *Redactor) placeholder(kind, secret string) string {
-	if r.seen != nil && kind != hashedText {
-		*r.seen = append(*r.seen, secret)
-	}
+	r.learn(kind, secret)
+	return r.hashed(kind, secret)
+}
+
+// hashed is a placeholder for what is not looked for elsewhere as it stands.
+func (r *Redactor) hashed(kind, secret string) string {
 	m := hmac.New(sha256.New, r.key)
 	m.Write([]byte(secret))
 	return "[redacted:" + kind + ":" + hex.EncodeToString(m.Sum(nil)[:4]) + "]"
