@@ -57,6 +57,8 @@ var (
 	ErrConfig = errors.New("belay.yaml cannot be used")
 	// ErrState: the state directory cannot be used.
 	ErrState = errors.New("the state directory cannot be used")
+	// ErrHookClock: InvokeOptions.HookClock was set where a decision has consequences.
+	ErrHookClock = errors.New("the clock of hooks cannot be set here")
 	// ErrNoHooks: it was opened without hooks, to look at records.
 	ErrNoHooks = errors.New("opened without hooks")
 )
@@ -328,11 +330,16 @@ func (b *Belay) Invoke(ctx context.Context, inv phases.Invocation) (phases.Verdi
 }
 
 // InvokeWith decides one invocation and returns when the answer is on record.
-// The verdict is always complete; an error stands only beside a block.
+// The verdict is always complete; an error stands only beside a block. With HookClock
+// it blocks, unless Options.InMemory is set.
 func (b *Belay) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeOptions) (phases.Verdict, error) {
 	if b.o.NoHooks {
 		return b.Refuse(ctx, kernel.Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
 			Fault: phases.NewFault(phases.KindLoad, "belay was opened without hooks", ErrNoHooks)})
+	}
+	if o.HookClock != nil && !b.o.InMemory {
+		return b.Refuse(ctx, kernel.Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
+			Fault: phases.NewFault(phases.KindProtocol, "hooks read the host's clock where something is recorded", ErrHookClock)})
 	}
 	inv = inv.Clone() // what is looked at here is what the kernel decides
 	if err := b.keeping.ready(&inv); err != nil {

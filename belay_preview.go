@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -128,7 +129,9 @@ func (p *Preview) add(ctx context.Context, host *Belay, e *phases.Event) {
 		p.Skipped++
 		return
 	}
-	v, _ := host.Invoke(ctx, inv)
+	var o InvokeOptions
+	o.KeepTime(&inv)
+	v, _ := host.InvokeWith(ctx, inv, o)
 	if len(v.Hooks) == 0 {
 		p.Skipped++
 		return
@@ -175,6 +178,7 @@ func recorded(e *phases.Event) (phases.Invocation, error) {
 		CWD      string                    `json:"cwd"`
 		Scopes   phases.Scopes             `json:"scopes"`
 		Metadata map[string]jsontext.Value `json:"metadata"`
+		Reported time.Time                 `json:"reported_time"`
 	}
 	if e.Input == nil {
 		return phases.Invocation{}, errors.New("the input is not stored")
@@ -183,5 +187,5 @@ func recorded(e *phases.Event) (phases.Invocation, error) {
 		return phases.Invocation{}, fmt.Errorf("event %d: %w", e.Seq, err)
 	}
 	return phases.Invocation{Phase: e.Phase, Runtime: e.Runtime, Session: e.Session, Agent: e.Agent, Run: e.Run, User: e.User,
-		CWD: in.CWD, Action: in.Action, Scopes: in.Scopes, Metadata: in.Metadata, Time: e.Time}, nil
+		CWD: in.CWD, Action: in.Action, Scopes: in.Scopes, Metadata: in.Metadata, Time: e.Time, ReportedTime: in.Reported}, nil
 }

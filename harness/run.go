@@ -189,6 +189,7 @@ func (h *Hook) invoke(ctx context.Context, c *Case, p *plan) (v phases.Verdict, 
 		seed := p.seed
 		seed[0] += byte(len(p.before) - i)
 		o.Seed = &seed
+		o.KeepTime(&in)
 		if v, err = rig.kernel.InvokeWith(ctx, in, o); v.Decision == "" {
 			return v, c.errorf("", "%v", err)
 		}

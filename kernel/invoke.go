@@ -97,17 +97,14 @@ func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, o InvokeOp
 		}
 	}()
 	i := &invocation{k: k, snap: snap, o: o, seen: seen, now: k.o.Clock.Now(), purse: p, call: call}
-	if err := inv.Validate(); err != nil {
+	if err := errors.Join(inv.Validate(), o.checkClock()); err != nil {
 		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable, Unread: true,
 			Fault: phases.NewFault(phases.KindProtocol, "the invocation is not valid: "+err.Error(), err)})
 	}
 	if inv.ID == "" {
 		inv.ID = k.o.NewID(i.now)
 	}
-	if inv.Time.IsZero() {
-		inv.Time = i.now
-	}
-	inv.Time = inv.Time.UTC().Round(0)
+	i.setClock(&inv)
 	if inv.Phase == phases.Audit {
 		i.o.Unblockable = true // it has happened already
 	}

@@ -141,6 +141,12 @@ type InvokeOptions struct {
 	// anybody else that key is refused.
 	OnBehalf bool
 
+	// HookClock is the time that hooks read, and nothing else goes by: leases, approvals,
+	// latches and events keep to Options.Clock. Nil means Options.Clock. It is for what
+	// decides about nothing that happens: suites, replays, previews, and dry runs. No wire
+	// form has it.
+	HookClock *time.Time
+
 	// Seed is the seed of the invocation's random streams; nil means a fresh one.
 	// It is recorded, so that the invocation can be run again.
 	Seed *[32]byte

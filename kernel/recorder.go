@@ -157,7 +157,7 @@ func (r *recording) done(i *invocation, run RunState, latch *Latch, chained phas
 	}
 	defer r.guard()
 	o := i.o
-	o.Seed, o.Credential = nil, ""
+	o.Seed, o.Credential, o.HookClock = nil, "", nil // the clock is the time of the invocation
 	var reach *phases.Scopes
 	if i.call != nil {
 		reach = &i.call.reach

@@ -152,7 +152,7 @@ func (c *toolCall) gate(ctx context.Context) (phases.Verdict, error) {
 		c.reach = r.Reach(tool).Clone()
 	}
 	c.effort.inv = audit.Invocation{Invocation: inv, Tool: tool, PolicyRevision: c.t.i.snap.revision}
-	v, err := k.invokeFor(ctx, inv, c.t.i.o.Credential, c)
+	v, err := k.invokeFor(ctx, inv, &c.t.i.o, c)
 	if errors.Is(err, ErrUnavailable) {
 		return v, phases.NewFault(phases.KindStore, "the record could not be written", err)
 	}
@@ -182,14 +182,15 @@ func explain(r toolRefusal) jsontext.Value {
 	return raw
 }
 
-// invokeFor is invoke for an invocation on behalf of a hook; c is told when its call may run.
-func (k *Kernel) invokeFor(ctx context.Context, inv phases.Invocation, credential string, c *toolCall) (v phases.Verdict, err error) {
+// invokeFor is invoke for an invocation on behalf of a hook, whose own has the options
+// by; c is told when its call may run.
+func (k *Kernel) invokeFor(ctx context.Context, inv phases.Invocation, by *InvokeOptions, c *toolCall) (v phases.Verdict, err error) {
 	seen := observed{}
 	if k.o.Observer != nil {
 		ctx, seen = k.observe(ctx, inv)
 	}
 	// Whoever called is the one that quotas and approvals go by.
-	o := InvokeOptions{OnBehalf: true, Credential: credential}
+	o := InvokeOptions{OnBehalf: true, Credential: by.Credential, HookClock: by.HookClock}
 	v, err = k.invokeOn(ctx, inv, o, seen, c)
 	seen.decided(&v, err)
 	return v, err
@@ -301,7 +302,7 @@ func (c *toolCall) after(ctx context.Context, before *phases.Verdict, outcome st
 	if err != nil {
 		return nil, denied(hostcalls.TooLarge, explain(toolRefusal{Reason: "the result cannot be shown to hooks: " + err.Error()}))
 	}
-	v, err := k.invokeFor(ctx, inv, c.t.i.o.Credential, nil)
+	v, err := k.invokeFor(ctx, inv, &c.t.i.o, nil)
 	if errors.Is(err, ErrUnavailable) {
 		return nil, phases.NewFault(phases.KindStore, "the record could not be written", err)
 	}

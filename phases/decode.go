@@ -120,8 +120,11 @@ func (inv *Invocation) Validate() error {
 	if inv.CWD != "" && inv.CWD[0] != '/' {
 		return refuse("/cwd", "the working directory is not an absolute path")
 	}
-	if !inv.Time.IsZero() && (inv.Time.Year() < 1970 || inv.Time.Year() > 2200) {
+	if !inRange(inv.Time) {
 		return refuse("/time", "the time is not between the years 1970 and 2200")
+	}
+	if !inRange(inv.ReportedTime) {
+		return refuse("/reported_time", "the time is not between the years 1970 and 2200")
 	}
 	if inv.Traceparent != "" && !isTraceparent(inv.Traceparent) {
 		return refuse("/traceparent", "not a W3C traceparent")
@@ -142,6 +145,9 @@ func (inv *Invocation) Validate() error {
 	_, err := DecodeAction(inv.Phase, inv.Action)
 	return under(err, "/action")
 }
+
+// inRange reports whether a time is absent or one that every part of belay can say.
+func inRange(t time.Time) bool { return t.IsZero() || t.Year() >= 1970 && t.Year() <= 2200 }
 
 // under moves the place of a DecodeError below a member of the document round it.
 func under(err error, ptr string) error {

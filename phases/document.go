@@ -13,8 +13,8 @@ const timeFormat = time.RFC3339Nano
 
 // Document builds the input document that a hook sees. It is flat: the members
 // of the action stand at the root beside the members of the envelope (phase, id,
-// runtime, session, agent, run, user, cwd, time, scopes, metadata), so that the
-// pointer which a hook reads is the pointer which it rewrites. Members of the
+// runtime, session, agent, run, user, cwd, time, reported_time, scopes, metadata),
+// so that the pointer which a hook reads is the pointer which it rewrites. Members of the
 // action keep their source bytes. Empty members of the envelope are left out;
 // scopes always has its four members, in normal form.
 //
@@ -29,6 +29,9 @@ func Document(inv Invocation, md Metadata) (jsontext.Value, error) {
 	var d documentWriter
 	d.b = make([]byte, 0, len(action)+512)
 	d.envelope(&inv)
+	if !inv.ReportedTime.IsZero() {
+		d.text("reported_time", inv.ReportedTime.UTC().Format(timeFormat))
+	}
 	walk(action, skipSpace(action, 0), func(m member) bool {
 		d.member(action[m.name.start:m.name.end], action[m.value.start:m.value.end])
 		return true

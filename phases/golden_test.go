@@ -142,7 +142,7 @@ func TestGoldenErrors(t *testing.T) {
 // No member of any action may have the name of a member of the envelope, or a
 // hook would read one for the other.
 func TestActionsAndEnvelopeShareNoNames(t *testing.T) {
-	envelope := []string{"phase", "id", "runtime", "session", "agent", "run", "user", "cwd", "time", "traceparent", "scopes", "metadata"}
+	envelope := []string{"phase", "id", "runtime", "session", "agent", "run", "user", "cwd", "time", "reported_time", "traceparent", "scopes", "metadata"}
 	for _, p := range Phases() {
 		typ := reflect.TypeOf(newAction(p)).Elem()
 		for i := range typ.NumField() {

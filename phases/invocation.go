@@ -12,6 +12,10 @@ import (
 // Action is the phase's payload as the caller's own bytes: a hook that asks for
 // a raw value gets the source bytes, and a rewrite touches only what it names.
 // It has been checked against the phase's typed form (see DecodeAction).
+//
+// Time is a claim on the way in: what the caller says the time is, or zero. The
+// kernel keeps the claim as ReportedTime and sets Time to its own clock, so that
+// no caller moves the time that hooks decide by.
 type Invocation struct {
 	ID          string // UUIDv7; the kernel makes one when it is empty
 	Phase       Phase
@@ -24,8 +28,12 @@ type Invocation struct {
 	Action      jsontext.Value
 	Scopes      Scopes
 	Metadata    map[string]jsontext.Value // what the caller sends; hooks read it as /metadata/caller/*
-	Time        time.Time                 // the invocation's time; the kernel's clock when zero
+	Time        time.Time                 // see below
 	Traceparent string                    // W3C trace context, or empty
+
+	// ReportedTime is the time that the caller gave; zero when it gave none. It is no
+	// member of the wire form, where the same is "time".
+	ReportedTime time.Time
 }
 
 // RunKey names the bag of metadata that is carried along a run.

@@ -263,7 +263,7 @@ func TestCheckScopesOfOtherPhases(t *testing.T) {
 }
 
 func TestDocumentHasNoCollisions(t *testing.T) {
-	envelope := []string{"phase", "id", "runtime", "session", "agent", "run", "user", "cwd", "time", "scopes", "metadata"}
+	envelope := []string{"phase", "id", "runtime", "session", "agent", "run", "user", "cwd", "time", "reported_time", "scopes", "metadata"}
 	for _, p := range Phases() {
 		inv := sampleInvocation(p)
 		doc, err := Document(inv, Metadata{"k": {Value: jsontext.Value("1"), Hook: "h", Tier: Sandboxed}})

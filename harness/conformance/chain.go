@@ -47,7 +47,9 @@ func runChain(ctx context.Context, l *kernel.Loaded, r *Request) (Outcome, error
 		return Outcome{}, err
 	}
 	inv := phases.Invocation{Phase: r.Phase, Runtime: "kit", Session: "s-1", Agent: "coder", CWD: "/home/dev/project", Action: r.Action, Time: r.Time}
-	_, err = k.InvokeWith(ctx, inv, kernel.InvokeOptions{Seed: &r.Seed})
+	o := kernel.InvokeOptions{Seed: &r.Seed}
+	o.KeepTime(&inv)
+	_, err = k.InvokeWith(ctx, inv, o)
 	if w.first == nil {
 		return Outcome{}, fmt.Errorf("the hook was not called: %w", err)
 	}

@@ -139,7 +139,9 @@ func (s *subject) run(ctx context.Context, p *plan, record bool) (res *result, e
 			}
 		}()
 		var seed [32]byte
-		res.verdict, res.err = r.kernel.InvokeWith(ctx, p.inv, kernel.InvokeOptions{Seed: &seed})
+		inv, o := p.inv, kernel.InvokeOptions{Seed: &seed}
+		o.KeepTime(&inv)
+		res.verdict, res.err = r.kernel.InvokeWith(ctx, inv, o)
 	}()
 	res.events = r.store.last
 	if r.taken != nil {

@@ -77,7 +77,7 @@ func (e *MismatchError) Error() string {
 // to be the original of; 0 when nobody wants it, or has it already. The error is a
 // *MismatchError, or that of reading events.
 func (j *Joiner) Take(ctx context.Context, run *recording.Run, chain *recording.Chain) (int64, error) {
-	inv, err := phases.DecodeInvocation(run.Invocation)
+	inv, err := run.Decode()
 	if err != nil {
 		return 0, nil // its reader has refused it before
 	}

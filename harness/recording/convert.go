@@ -52,8 +52,8 @@ func RunOf(r *kernel.Recording, chain string) (Run, error) {
 	}
 	out := Run{
 		Chain: chain, Invocation: inv, Seed: hex.EncodeToString(r.Seed[:]),
-		Options: Options{Unblockable: r.Options.Unblockable, Delegated: r.Options.Delegated, ScopesLost: r.Options.ScopesLost, OnBehalf: r.Options.OnBehalf, ParentScopes: r.Options.ParentScopes},
-		Carried: carriedOf(r.Run), Reach: r.Reach, Chained: VerdictOf(&r.Chained),
+		Options:      Options{Unblockable: r.Options.Unblockable, Delegated: r.Options.Delegated, ScopesLost: r.Options.ScopesLost, OnBehalf: r.Options.OnBehalf, ParentScopes: r.Options.ParentScopes},
+		ReportedTime: r.Invocation.ReportedTime, Carried: carriedOf(r.Run), Reach: r.Reach, Chained: VerdictOf(&r.Chained),
 	}
 	if v := r.Verdict; v != nil {
 		out.Final = Final{Decision: v.Decision, Kind: v.Kind, Reason: v.Reason, DecidedBy: v.DecidedBy, Enforced: v.Enforced}

@@ -17,6 +17,7 @@ type eventInput struct {
 	Metadata map[string]jsontext.Value `json:"metadata"`
 	Carried  phases.Metadata           `json:"carried"`
 	Time     time.Time                 `json:"time"`
+	Reported time.Time                 `json:"reported_time"`
 	Rest     jsontext.Value            `json:",inline"`
 }
 
@@ -56,7 +57,7 @@ func RunOfEvent(e *phases.Event) (Run, bool) {
 		}
 	}
 	r := Run{
-		Invocation: raw, Seed: e.Seed, Options: Options{Unblockable: e.Enforced == phases.EnforcedLatched, Delegated: e.Enforced == phases.EnforcedDelegated},
+		Invocation: raw, ReportedTime: in.Reported.UTC(), Seed: e.Seed, Options: Options{Unblockable: e.Enforced == phases.EnforcedLatched, Delegated: e.Enforced == phases.EnforcedDelegated},
 		Chained: Verdict{Decision: phases.Decision(e.Decision), Reason: e.Reason, Kind: e.Kind, DecidedBy: e.DecidedBy, Action: out.Action, Changed: orNil(e.Changed), Scopes: out.Scopes},
 		Final:   Final{Decision: phases.Decision(e.Decision), Reason: e.Reason, Kind: e.Kind, DecidedBy: e.DecidedBy, Enforced: e.Enforced},
 	}

@@ -147,7 +147,7 @@ func (r *Reader) takeRun(raw jsontext.Value) (*Run, error) {
 	if err := r.check(run); err != nil {
 		return nil, err
 	}
-	if _, err := phases.DecodeInvocation(run.Invocation); err != nil {
+	if _, err := run.Decode(); err != nil {
 		return nil, r.fail(ErrFormat, "its invocation is not valid: "+err.Error(), err)
 	}
 	r.used[run.Chain] = true

@@ -94,16 +94,30 @@ type Fault struct {
 // Run is one invocation.
 type Run struct {
 	Chain      string  `json:"chain,omitzero"` // digest of the Chain; none in redacted recordings
-	Invocation Raw     `json:"invocation"`     // wire form
+	Invocation Raw     `json:"invocation"`     // wire form; its time is what the hooks read as the time
 	Options    Options `json:"options,omitzero"`
 	Seed       string  `json:"seed,omitzero"` // of the random streams, hexadecimal
 	Carried    Carried `json:"carried,omitzero"`
 	Latch      *Latch  `json:"latch,omitzero"`
 	Turns      []Turn  `json:"turns,omitzero"`
+	// ReportedTime is what the caller said the time was. Recordings from before hosts
+	// kept to their own clock have none: the invocation's time is then the caller's.
+	ReportedTime time.Time `json:"reported_time,omitzero"`
 	// Reach is what the tool can touch that a hook asked for.
 	Reach   *phases.Scopes `json:"reach,omitzero"`
 	Chained Verdict        `json:"chained"` // what the hooks came to
 	Final   Final          `json:"final"`   // what was released
+}
+
+// Decode returns the invocation with the times that its hooks read. The error is a
+// *phases.DecodeError.
+func (r *Run) Decode() (phases.Invocation, error) {
+	inv, err := phases.DecodeInvocation(r.Invocation)
+	if err != nil {
+		return phases.Invocation{}, err
+	}
+	inv.ReportedTime = r.ReportedTime.UTC()
+	return inv, inv.Validate()
 }
 
 // Options is kernel.InvokeOptions.

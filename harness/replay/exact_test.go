@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -266,5 +267,47 @@ func TestDeadlinesAreIgnored(t *testing.T) {
 	runs[0].Turns[0].Calls[0].Name = "random"
 	if res, err = r.Replay(t.Context(), runs[0], chains[0]); err != nil || res.Same() {
 		t.Errorf("another call before the deadline: %v", err)
+	}
+}
+
+// What hooks read as the time is in the recording, and so is the caller's claim: both
+// come again, and neither is taken for the other.
+func TestReplayKeepsBothTimes(t *testing.T) {
+	line := `{"invocation":{"phase":"pre_tool","time":"2019-06-07T08:09:10Z","runtime":"custom","session":"s","run":"r","action":{"tool":"exec","args":{"command":"ls"}}}}`
+	src := record(t, nil, []byte(line+"\n"), belay.Options{Hooks: []belay.AdHocHook{{Name: "chatty", Module: module(t, "chatty")}}})
+	runs, chains := read(t, src)
+	run, chain := runs[0], chains[0]
+	inv, err := run.Decode()
+	if err != nil || inv.ReportedTime.Year() != 2019 || inv.Time.Year() < 2026 {
+		t.Fatalf("time %s, reported %s: %v", inv.Time, inv.ReportedTime, err)
+	}
+	r, err := replay.New(replay.Options{Bench: bench(t), Modules: modules(t, "chatty")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	res, err := r.Replay(t.Context(), run, chain)
+	if err != nil || len(res.Differences) != 0 {
+		t.Fatalf("%+v %v", res, err)
+	}
+	// Without the claim the hook would read another document.
+	run.ReportedTime = time.Time{}
+	if res, err = r.Replay(t.Context(), run, chain); err != nil || len(res.Differences) == 0 || res.Differences[0].What != replay.WhatInput {
+		t.Errorf("%+v %v, want another input", res, err)
+	}
+}
+
+// A recording of today has the caller's time as the only one, and its hooks read that.
+func TestReplayOfARecordingWithOneTime(t *testing.T) {
+	src, err := os.ReadFile(filepath.Join("testdata", "one_time.rec"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := replayAll(t, src, replay.Options{Bench: bench(t), Modules: modules(t, "chatty")})
+	if err != nil || len(res) != 1 || len(res[0].Differences) != 0 {
+		t.Fatalf("%+v %v", res, err)
+	}
+	if at := res[0].Invocation.Time; at.Year() != 2019 || !res[0].Invocation.ReportedTime.IsZero() {
+		t.Errorf("time %s, reported %s", at, res[0].Invocation.ReportedTime)
 	}
 }

@@ -91,7 +91,7 @@ func (r *Replayer) Admit(h recording.Header) error {
 // redacted run. The error says that it could not be run: ErrModule, ErrCandidate or
 // ErrRefused.
 func (r *Replayer) Replay(ctx context.Context, run *recording.Run, chain *recording.Chain) (*Result, error) {
-	inv, err := phases.DecodeInvocation(run.Invocation)
+	inv, err := run.Decode()
 	if err != nil {
 		return nil, &Error{Class: ErrRefused, Text: "the invocation is not valid: " + err.Error(), Cause: err}
 	}
@@ -109,7 +109,9 @@ func (r *Replayer) Replay(ctx context.Context, run *recording.Run, chain *record
 	o := kernel.InvokeOptions{
 		Unblockable: run.Options.Unblockable, Delegated: run.Options.Delegated, ScopesLost: run.Options.ScopesLost, OnBehalf: run.Options.OnBehalf, ParentScopes: run.Options.ParentScopes, Seed: &t.seed,
 	}
-	v, verr := g.kernel.InvokeWith(ctx, inv, o)
+	again := inv
+	o.KeepTime(&again)
+	v, verr := g.kernel.InvokeWith(ctx, again, o)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

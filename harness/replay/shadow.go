@@ -18,7 +18,7 @@ func Shadow(verdict *phases.Event, turns []phases.Event) []*Result {
 	if !ok {
 		return nil
 	}
-	inv, err := phases.DecodeInvocation(run.Invocation)
+	inv, err := run.Decode()
 	if err != nil {
 		return nil
 	}

@@ -14,9 +14,10 @@ type input struct {
 	Action   jsontext.Value            `json:"action"`
 	CWD      string                    `json:"cwd,omitzero"`
 	Scopes   phases.Scopes             `json:"scopes"`
-	Metadata map[string]jsontext.Value `json:"metadata,omitzero"` // the caller's
-	Carried  phases.Metadata           `json:"carried,omitzero"`  // the run's, before the chain
-	Time     time.Time                 `json:"time"`
+	Metadata map[string]jsontext.Value `json:"metadata,omitzero"`      // the caller's
+	Carried  phases.Metadata           `json:"carried,omitzero"`       // the run's, before the chain
+	Time     time.Time                 `json:"time"`                   // what hooks read as the time
+	Reported time.Time                 `json:"reported_time,omitzero"` // what the caller said
 }
 
 // Input is what one attempt at an invocation came in with. It is covered when that

@@ -23,7 +23,7 @@ func OutputDocument(v *phases.Verdict, wrote phases.Metadata) ([]byte, error) {
 func EffectsDocument(list []phases.Effect) ([]byte, error) { return encoded(effects{list}) }
 
 func inputOf(inv *Invocation) input {
-	return input{Action: inv.Action, CWD: inv.CWD, Scopes: inv.Scopes, Metadata: inv.Metadata, Carried: inv.Carried, Time: inv.Time}
+	return input{Action: inv.Action, CWD: inv.CWD, Scopes: inv.Scopes, Metadata: inv.Metadata, Carried: inv.Carried, Time: inv.Time, Reported: inv.ReportedTime}
 }
 
 func outputOf(v *phases.Verdict, wrote phases.Metadata) output {
