@@ -6,14 +6,16 @@ type Code string
 
 // The codes. Each means that the hook is not trusted, whatever its tier comes to.
 const (
-	Unsigned         Code = "unsigned"           // there is no evidence at all
-	SignatureInvalid Code = "signature_invalid"  // tampered file, edited payload, wrong key, expired certificate, missing log entry or timestamp
-	SignerNotTrusted Code = "signer_not_trusted" // unknown key, other identity or issuer, or a rule that does not vouch for this hook
-	ThresholdNotMet  Code = "threshold_not_met"  // some of the signers that a rule wants, but not enough
-	Revoked          Code = "revoked"            // the file, or whoever signed it, is on a deny list
-	BundleMalformed  Code = "bundle_malformed"   // the evidence cannot be read
-	RootMissing      Code = "root_missing"       // a keyless signature, and no trusted root to check it with
-	PolicyUnusable   Code = "policy_unusable"    // trust.yaml is there and cannot be used
+	Unsigned           Code = "unsigned"            // there is no evidence at all
+	SignatureInvalid   Code = "signature_invalid"   // tampered file, edited payload, wrong key, expired certificate, missing log entry or timestamp
+	SignerNotTrusted   Code = "signer_not_trusted"  // unknown key, other identity or issuer, or a rule that does not vouch for this hook
+	ThresholdNotMet    Code = "threshold_not_met"   // some of the signers that a rule wants, but not enough
+	NotAnApproval      Code = "not_an_approval"     // signed statements about the file, and no signature of it
+	AttestationMissing Code = "attestation_missing" // enough signers, and a statement that the rule requires is missing or says something else
+	Revoked            Code = "revoked"             // the file, or whoever signed it, is on a deny list
+	BundleMalformed    Code = "bundle_malformed"    // the evidence cannot be read
+	RootMissing        Code = "root_missing"        // a keyless signature, and no trusted root to check it with
+	PolicyUnusable     Code = "policy_unusable"     // trust.yaml is there and cannot be used
 )
 
 // Error returns the class's text.
@@ -27,6 +29,10 @@ func (c Code) Error() string {
 		return "signer not trusted"
 	case ThresholdNotMet:
 		return "not enough signers"
+	case NotAnApproval:
+		return "not an approval"
+	case AttestationMissing:
+		return "required statement missing"
 	case Revoked:
 		return "revoked"
 	case BundleMalformed:
@@ -50,6 +56,10 @@ func (c Code) Advice() string {
 		return "`belay hook verify FILE` shows who signed. If you want to trust that signer, `belay trust add-key` or `belay trust add-identity` writes a rule."
 	case ThresholdNotMet:
 		return "Get the missing signatures and keep each beside the file as FILE.<n>.sigstore.json."
+	case NotAnApproval:
+		return "A statement about a file can say anything, also that it failed a check. Have the file itself signed (`belay hook sign --key KEY FILE`, or cosign sign-blob)."
+	case AttestationMissing:
+		return "`belay hook verify FILE` says what the rule requires. Get that statement from whoever builds or checks the hook, and keep it beside the file as FILE.<n>.sigstore.json."
 	case Revoked:
 		return "It was revoked on purpose. Install a version that is not, or take the entry out of the deny list in trust.yaml (`belay trust list` shows it)."
 	case BundleMalformed:

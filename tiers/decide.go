@@ -63,9 +63,14 @@ func (p *Policy) Evaluate(digest string, m *Manifest, facts []Fact, now time.Tim
 	d := Decision{Tier: phases.Sandboxed, Policy: p.digest, Rules: []RuleOutcome{}, Evidence: []EvidenceOutcome{}, Until: p.NextChange(now)}
 	var problems []*Error
 	revoked := ""
-	good := map[string][]Fact{} // by signer
+	good := map[string][]Fact{}  // approvals, by signer
+	var attested []Fact          // other statements
+	outcomes := map[string]int{} // of those: where they stand in the list, by key
 	for _, f := range sorted(facts) {
-		o := EvidenceOutcome{Source: f.Source, Kind: f.Kind, Signer: f.Signer(), Signature: f.Signature, Predicate: f.Predicate, Why: "the signature holds"}
+		o := EvidenceOutcome{Source: f.Source, Kind: f.Kind, Signer: f.Signer(), Signature: f.Signature, Why: "the signature holds"}
+		if f.Statement != nil {
+			o.Predicate = phases.SafeLine(f.Statement.PredicateType, 200)
+		}
 		if f.Problem == nil && o.Signer == "" {
 			f.Problem = &Error{Class: SignatureInvalid, Text: "nobody is known to have made it"}
 		}
@@ -79,19 +84,29 @@ func (p *Policy) Evaluate(digest string, m *Manifest, facts []Fact, now time.Tim
 			problems = append(problems, f.Problem)
 		case why != "":
 			o.Code, o.Why, revoked = Revoked, why, why
+		case !f.approves():
+			o.Code, o.Why = NotAnApproval, "the signature holds; what it says is no approval, and counts only where a rule requires it"
+			attested = append(attested, f)
+			outcomes[f.key()] = len(d.Evidence)
 		default:
 			good[o.Signer] = append(good[o.Signer], f)
 		}
 		d.Evidence = append(d.Evidence, o)
 	}
-	partial, outside := "", ""
+	partial, outside, lacking := "", "", ""
 	for i := range p.Rules {
 		r := &p.Rules[i]
-		o := r.evaluate(m, good, now)
+		o := r.evaluate(m, good, attested, now)
 		d.Rules = append(d.Rules, o.RuleOutcome)
 		switch {
 		case o.Satisfied && d.Rule == "":
 			d.Rule, d.Signers = r.Name, o.Counted
+			for _, f := range o.required {
+				e := &d.Evidence[outcomes[f.key()]]
+				e.Code, e.Why = "", "the statement says what rule "+r.Name+" requires"
+			}
+		case o.lacking && lacking == "":
+			lacking = fmt.Sprintf("rule %s: %s", r.Name, o.Why)
 		case o.outside && len(o.Counted) > 0:
 			outside = fmt.Sprintf("rule %s: %s", r.Name, o.Why)
 		case !o.Satisfied && len(o.Counted) > 0 && partial == "":
@@ -117,6 +132,8 @@ func (p *Policy) Evaluate(digest string, m *Manifest, facts []Fact, now time.Tim
 		return d.refuse(Revoked, revoked, nil)
 	case len(facts) == 0:
 		return d.refuse(Unsigned, "nothing vouches for it", nil)
+	case lacking != "":
+		return d.refuse(AttestationMissing, lacking, nil)
 	case partial != "":
 		return d.refuse(ThresholdNotMet, partial, nil)
 	case outside != "":
@@ -139,6 +156,8 @@ func (p *Policy) Evaluate(digest string, m *Manifest, facts []Fact, now time.Tim
 		return d.refuse(SignerNotTrusted, "no rule has a seat for "+clipTo(strings.Join(names, ", "), 300), nil)
 	case e != nil:
 		return d.refuse(SignerNotTrusted, e.Text, e)
+	case len(problems) == 0:
+		return d.refuse(NotAnApproval, "there are statements about it, and no signature that approves it", nil)
 	}
 	e := problems[0]
 	return d.refuse(codeOf(e), e.Text, e)
@@ -160,16 +179,18 @@ func codeOf(e *Error) Code {
 
 // sorted brings facts into an order of their own and drops duplicates.
 func sorted(facts []Fact) []Fact {
-	key := func(f *Fact) string {
-		s := strings.Join([]string{f.Source, string(f.Kind), f.Signature, f.Signer(), f.Predicate, f.From.UTC().String(), f.To.UTC().String(), fmt.Sprint(f.Assurance)}, "\x00")
-		if f.Problem != nil {
-			s += "\x00" + f.Problem.Error()
-		}
-		return s
-	}
 	out := slices.Clone(facts)
-	slices.SortStableFunc(out, func(a, b Fact) int { return compareText(key(&a), key(&b)) })
-	return slices.CompactFunc(out, func(a, b Fact) bool { return key(&a) == key(&b) })
+	slices.SortStableFunc(out, func(a, b Fact) int { return compareText(a.key(), b.key()) })
+	return slices.CompactFunc(out, func(a, b Fact) bool { return a.key() == b.key() })
+}
+
+// key tells facts apart.
+func (f *Fact) key() string {
+	s := strings.Join([]string{f.Source, string(f.Kind), f.Signature, f.Signer(), f.Statement.key(), f.From.UTC().String(), f.To.UTC().String(), fmt.Sprint(f.Assurance)}, "\x00")
+	if f.Problem != nil {
+		s += "\x00" + f.Problem.Error()
+	}
+	return s
 }
 
 // signer says why a fact is denied, or "".
@@ -192,9 +213,12 @@ func (d *Deny) signer(f *Fact) string {
 type ruleOutcome struct {
 	RuleOutcome
 	outside bool // the rule does not vouch for this hook, whoever signed
+	lacking bool // enough signers, and a statement that it requires is missing
+
+	required []*Fact // the statements that it requires
 }
 
-func (r *Rule) evaluate(m *Manifest, good map[string][]Fact, now time.Time) ruleOutcome {
+func (r *Rule) evaluate(m *Manifest, good map[string][]Fact, attested []Fact, now time.Time) ruleOutcome {
 	var signers []string
 	for s := range good {
 		signers = append(signers, s)
@@ -231,10 +255,14 @@ func (r *Rule) evaluate(m *Manifest, good map[string][]Fact, now time.Time) rule
 		}
 	}
 	filled := all == len(r.AllOf) && (r.AnyOf == nil || some >= r.AnyOf.MinimumMatches)
+	required, lacks := r.required(attested, now)
 	switch why := r.Limits.exceeded(m); {
 	case why != "":
 		o.outside, o.Why = true, why
+	case filled && lacks != "":
+		o.lacking, o.Why = true, lacks
 	case filled:
+		o.required = required
 		o.Satisfied, o.Why = true, fmt.Sprintf("%d of %d signers", len(o.Counted), need)
 	default:
 		o.Why = fmt.Sprintf("%d of %d signers", all+min(some, need-len(r.AllOf)), need)
@@ -243,6 +271,22 @@ func (r *Rule) evaluate(m *Manifest, good map[string][]Fact, now time.Time) rule
 		}
 	}
 	return o
+}
+
+// required returns the statements that the rule requires, or says which is missing.
+func (r *Rule) required(attested []Fact, now time.Time) (found []*Fact, lacks string) {
+	seats := slices.Clone(r.AllOf)
+	if r.AnyOf != nil {
+		seats = append(seats, r.AnyOf.Signers...)
+	}
+	for i := range r.Require {
+		f, why := r.Require[i].met(attested, seats, now)
+		if f == nil {
+			return nil, why
+		}
+		found = append(found, f)
+	}
+	return found, ""
 }
 
 // fits reports whether the fact fills the seat at that time.

@@ -54,7 +54,7 @@ type Fact struct {
 	Identity  *Identity    // whom the certificate names; nil with a key
 	Assurance Assurance    // with an identity
 	From, To  time.Time    // with an identity: first and last proven time of the signature
-	Predicate string       // type of the statement; "" for a signature of the file itself
+	Statement *Statement   // what was signed, when it is not the file itself
 
 	// Problem says why the fact proves nothing; nil means that the signature holds
 	// and is about the file. Its Class is a Code.

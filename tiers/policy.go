@@ -27,6 +27,8 @@ const (
 	maxRules   = 64
 	maxSeats   = 64 // of one rule
 	maxDenied  = 4096
+	maxRequire = 16 // statements of one rule
+	maxNamed   = 64 // external parameters and levels of one statement
 )
 
 // Policy is trust.yaml: whose signatures make a hook trusted. It does not change
@@ -49,6 +51,9 @@ type Rule struct {
 	AllOf  []Seat `json:"allOf,omitzero"`
 	AnyOf  *AnyOf `json:"anyOf,omitzero"`
 	Limits Limits `json:"limits,omitzero"`
+
+	// Require lists statements that have to be there beside the signatures.
+	Require []Attestation `json:"require,omitzero"`
 }
 
 // AnyOf is a threshold.
@@ -193,6 +198,11 @@ func (p *Policy) seats() []*Seat {
 		if r.AnyOf != nil {
 			for j := range r.AnyOf.Signers {
 				out = append(out, &r.AnyOf.Signers[j])
+			}
+		}
+		for j := range r.Require {
+			for k := range r.Require[j].Signers {
+				out = append(out, &r.Require[j].Signers[k])
 			}
 		}
 	}

@@ -127,6 +127,14 @@ func (c policyParser) rule(r *Rule, at string) error {
 	if n > maxSeats {
 		return c.doc.Errorf(at, "more than %d signers", maxSeats)
 	}
+	if r.Require != nil && len(r.Require) == 0 || len(r.Require) > maxRequire {
+		return c.doc.Errorf(at+"/require", "lists from 1 to %d statements, or is left out", maxRequire)
+	}
+	for i := range r.Require {
+		if err := c.attestation(&r.Require[i], fmt.Sprintf("%s/require/%d", at, i)); err != nil {
+			return err
+		}
+	}
 	return c.limits(&r.Limits, at+"/limits")
 }
 

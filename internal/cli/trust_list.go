@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,6 +64,12 @@ func (a *App) trustList(asJSON bool) error {
 				fmt.Fprintf(a.Out, "  %d of     %s\n", r.AnyOf.MinimumMatches, seatText(&r.AnyOf.Signers[j]))
 			}
 		}
+		for j := range r.Require {
+			fmt.Fprintf(a.Out, "  requires %s\n", safe(requireText(&r.Require[j])))
+			for n := range r.Require[j].Signers {
+				fmt.Fprintf(a.Out, "    by     %s\n", seatText(&r.Require[j].Signers[n]))
+			}
+		}
 		if l := limitsText(&r.Limits); l != "" {
 			fmt.Fprintf(a.Out, "  only     %s\n", safe(l))
 		}
@@ -103,6 +111,24 @@ func seatText(s *tiers.Seat) string {
 		parts = append(parts, "until "+s.NotAfter.Format(time.RFC3339))
 	}
 	return strings.Join(parts, " ")
+}
+
+// requireText says which statement a rule requires.
+func requireText(r *tiers.Attestation) string {
+	parts := []string{r.PredicateType}
+	for _, m := range []struct{ name, value string }{
+		{"builder", r.Builder}, {"type", r.BuildType}, {"verifier", r.Verifier}, {"resource", r.ResourceURI},
+		{"policy", r.PolicyURI}, {"levels", strings.Join(r.Levels, " ")},
+	} {
+		if m.value != "" {
+			parts = append(parts, m.name+" "+m.value)
+		}
+	}
+	for _, ptr := range slices.Sorted(maps.Keys(r.Parameters)) {
+		c := r.Parameters[ptr]
+		parts = append(parts, ptr+" "+c.String())
+	}
+	return strings.Join(parts, "; ")
 }
 
 func limitsText(l *tiers.Limits) string {

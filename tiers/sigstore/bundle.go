@@ -6,8 +6,10 @@ import (
 	"crypto/sha512"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	"github.com/sigstore/sigstore-go/pkg/bundle"
 	"github.com/sigstore/sigstore-go/pkg/verify"
@@ -30,7 +32,7 @@ type content struct {
 	signature []byte
 	file      []byte // what was signed; nil for a statement
 	artifact  func() verify.ArtifactPolicyOption
-	predicate string
+	statement *tiers.Statement // what was signed, when it is not the file
 }
 
 // bundle looks at one Sigstore bundle.
@@ -38,7 +40,7 @@ func (v *Verifier) bundle(a *artifact, e tiers.Evidence) tiers.Fact {
 	f := tiers.Fact{Source: e.Name, Kind: e.Kind}
 	c, err := readBundle(a, e.Data)
 	if c != nil {
-		f.Predicate, f.Signature = c.predicate, SignatureID(c.signature)
+		f.Statement, f.Signature = c.statement, SignatureID(c.signature)
 	}
 	var te *tiers.Error
 	if errors.As(err, &te) {
@@ -85,7 +87,7 @@ func readBundle(a *artifact, data []byte) (*content, error) {
 		if len(env.GetSignatures()) != 1 {
 			return c, fmt.Errorf("%d signatures in the envelope, exactly one is wanted", len(env.GetSignatures()))
 		}
-		subject, err := c.statement(a, env.GetPayload())
+		subject, err := c.readStatement(a, env.GetPayload())
 		if err != nil {
 			return c, err
 		}
@@ -124,20 +126,28 @@ func readBundle(a *artifact, data []byte) (*content, error) {
 	return c, nil
 }
 
-// statement decodes an in-toto statement and returns the digest of its only
+// inToto is an in-toto statement.
+type inToto struct {
+	Type          string         `json:"_type"`
+	PredicateType string         `json:"predicateType"`
+	Predicate     jsontext.Value `json:"predicate,omitzero"`
+	Subject       []struct {
+		Digest map[string]string `json:"digest"`
+	} `json:"subject"`
+}
+
+// readStatement decodes an in-toto statement and returns the digest of its only
 // subject, which is the file or a manifest that binds it.
-func (c *content) statement(a *artifact, payload []byte) ([]byte, error) {
-	var s struct {
-		Type          string `json:"_type"`
-		PredicateType string `json:"predicateType"`
-		Subject       []struct {
-			Digest map[string]string `json:"digest"`
-		} `json:"subject"`
-	}
+func (c *content) readStatement(a *artifact, payload []byte) ([]byte, error) {
+	var s, folded inToto
 	if err := json.Unmarshal(payload, &s); err != nil {
 		return nil, errors.New("the payload is not an in-toto statement")
 	}
-	c.predicate = phases.SafeLine(s.PredicateType, 200)
+	// Whoever signed may have looked at it with a tool that takes "PredicateType" for "predicateType".
+	if err := json.Unmarshal(payload, &folded, json.MatchCaseInsensitiveNames(true)); err != nil || !reflect.DeepEqual(s, folded) {
+		return nil, errors.New("a name in the statement is written in other letters")
+	}
+	c.statement = &tiers.Statement{PredicateType: s.PredicateType, Predicate: s.Predicate}
 	switch {
 	case s.Type != "https://in-toto.io/Statement/v1" && s.Type != "https://in-toto.io/Statement/v0.1":
 		return nil, fmt.Errorf("a statement of type %s", phases.SafeLine(s.Type, 100))

@@ -116,7 +116,7 @@ func bundleFrom(t testing.TB, w *ca.VirtualSigstore, e *ca.TestEntity, change fu
 func attested(t testing.TB, w *ca.VirtualSigstore, who, from string, file []byte, at time.Time) *ca.TestEntity {
 	t.Helper()
 	sum := sha256.Sum256(file)
-	payload := fmt.Sprintf(`{"_type":"https://in-toto.io/Statement/v1","subject":[{"name":"hook","digest":{"sha256":"%x"}}],"predicateType":"https://acme.example/review/v1","predicate":{}}`, sum)
+	payload := fmt.Sprintf(`{"_type":"https://in-toto.io/Statement/v1","subject":[{"name":"hook","digest":{"sha256":"%x"}}],"predicateType":"https://sigstore.dev/cosign/sign/v1","predicate":{}}`, sum)
 	e, err := w.AttestAtTime(who, from, []byte(payload), at, true)
 	if err != nil {
 		t.Fatal(err)

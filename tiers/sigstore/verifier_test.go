@@ -123,7 +123,7 @@ func TestAttestation(t *testing.T) {
 	file, data := fixture(t, "guard.wasm"), fixture(t, "guard.attest.sigstore.json")
 	v := &Verifier{keys: []tiers.Key{publicKey(t, "c0.pub")}}
 	f := one(t, v, file, bundleOf(data))
-	if f.Problem != nil || f.Predicate != "https://acme.example/review/v1" {
+	if f.Problem != nil || f.Statement == nil || f.Statement.PredicateType != "https://acme.example/review/v1" {
 		t.Fatalf("%+v, problem %v", f, f.Problem)
 	}
 	wantCode(t, one(t, v, fixture(t, "minter.wasm"), bundleOf(data)), tiers.SignatureInvalid, "another file")
