@@ -33,6 +33,7 @@ func layers() map[string][]string {
 		"internal/place":         nil,
 		"hooks-sdk/abi":          nil,
 		"internal/statedir":      nil,
+		"internal/yamledit":      {"internal/strictyaml"},
 		"docs":                   nil,
 		"examples-wasm":          nil,
 		"tiers":                  {"phases", "internal/strictyaml"},
@@ -51,7 +52,7 @@ func layers() map[string][]string {
 		"kernel":                 {"phases", "tiers", "leases", "hostcalls", "internal/sandbox", "internal/redact", "internal/audit", "internal/approvals", "internal/spoolfile"},
 		"internal/httpcall":      {"phases", "hostcalls"},
 		"internal/mcptools":      {"phases", "kernel"},
-		"internal/config":        {"phases", "tiers", "leases", "internal/statedir", "internal/strictyaml", "internal/approvals", "internal/httpcall"},
+		"internal/config":        {"phases", "tiers", "leases", "internal/statedir", "internal/strictyaml", "internal/yamledit", "internal/approvals", "internal/httpcall"},
 		"internal/telemetry":     {"phases", "kernel"},
 		"internal/export":        {"phases"},
 		"internal/eventlog":      {"phases", "kernel"},
@@ -98,7 +99,7 @@ func homes() map[string][]string {
 		"github.com/spf13/cobra":                 {"internal/cli", "cmd/..."},
 		"charm.land":                             {"internal/cli"},
 		"mvdan.cc/sh":                            {"hostcalls/shell"},
-		"go.yaml.in/yaml":                        {"internal/strictyaml", "internal/config"},
+		"go.yaml.in/yaml":                        {"internal/strictyaml", "internal/yamledit"},
 		"encoding/xml":                           {"harness/junit"},
 		"encoding/json":                          {"cmd/..."}, // takes the last of duplicate names: a bypass
 	}

@@ -3,11 +3,13 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/yamledit"
 )
 
 // Approvals bound the queue of what people decide.
@@ -75,33 +77,25 @@ func (f *File) Authorities() []approvals.Reviewer {
 	return out
 }
 
-// AddReviewer returns the file with the reviewer appended. Comments survive. The
-// result has been parsed and checked.
+// AddReviewer returns the file with the reviewer appended.
 func AddReviewer(src []byte, r Reviewer) ([]byte, error) {
-	return editFile(src, func(m *yaml.Node) error {
-		n, err := nodeOf(r)
+	return edit(src, func(*File) ([]byte, error) {
+		j, err := json.Marshal(r)
 		if err != nil {
-			return err
+			return nil, &Error{Reason: "the reviewer cannot be written", Cause: err}
 		}
-		list := sequence(m, "reviewers")
-		list.Content = append(list.Content, n)
-		return nil
+		return yamledit.Append(src, yamledit.Path{"reviewers"}, j)
 	})
 }
 
 // RemoveReviewer returns the file without the named reviewer.
 func RemoveReviewer(src []byte, name string) ([]byte, error) {
-	return editFile(src, func(m *yaml.Node) error {
-		list := sequence(m, "reviewers")
-		i := find(list, name)
+	return edit(src, func(f *File) ([]byte, error) {
+		i := slices.IndexFunc(f.Reviewers, func(r Reviewer) bool { return r.Name == name })
 		if i < 0 {
-			return &Error{Reason: fmt.Sprintf("there is no reviewer %q", name)}
+			return nil, &Error{Reason: fmt.Sprintf("there is no reviewer %q", name)}
 		}
-		list.Content = append(list.Content[:i:i], list.Content[i+1:]...)
-		if len(list.Content) == 0 {
-			list.Style = yaml.FlowStyle
-		}
-		return nil
+		return yamledit.Remove(src, yamledit.Path{"reviewers", i})
 	})
 }
 

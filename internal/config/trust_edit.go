@@ -1,11 +1,12 @@
 package config
 
 import (
-	"errors"
+	"slices"
 
 	"github.com/go-json-experiment/json"
-	"go.yaml.in/yaml/v4"
 
+	"github.com/belay-hooks/belay/internal/strictyaml"
+	"github.com/belay-hooks/belay/internal/yamledit"
 	"github.com/belay-hooks/belay/tiers"
 )
 
@@ -26,109 +27,76 @@ version: ` + tiers.PolicyVersion + `
 # deny: {digests: [], keys: [], identities: [], signatures: []}
 `
 
-// AddTrustRule returns the trust policy with the rule appended. Comments survive.
-// Whether the result is valid is found out by tiers.ParsePolicy.
+// AddTrustRule returns the trust policy with the rule appended; every other byte
+// stays. Whether the result is valid is found out by tiers.ParsePolicy.
 func AddTrustRule(src []byte, r tiers.Rule) ([]byte, error) {
-	return editTrust(src, func(m *yaml.Node) error {
-		n, err := nodeOf(r)
-		if err != nil {
-			return err
-		}
-		list := sequence(m, "rules")
-		list.Content = append(list.Content, n)
-		return nil
-	})
+	return addTrust(src, yamledit.Path{"rules"}, r)
 }
 
 // SetTrustedRoot returns the trust policy with that file as its trusted root.
 func SetTrustedRoot(src []byte, file string) ([]byte, error) {
-	return editTrust(src, func(m *yaml.Node) error {
-		*child(m, "trustedRoot") = yaml.Node{Kind: yaml.ScalarNode, Value: file}
-		return nil
-	})
-}
-
-// AddDeny returns the trust policy with the entries appended to its deny lists.
-func AddDeny(src []byte, d tiers.Deny) ([]byte, error) {
-	return editTrust(src, func(m *yaml.Node) error {
-		deny := child(m, "deny")
-		if deny.Kind != yaml.MappingNode {
-			*deny = yaml.Node{Kind: yaml.MappingNode}
-		}
-		deny.Style = 0
-		add := func(name string, values ...any) error {
-			for _, v := range values {
-				n, err := nodeOf(v)
-				if err != nil {
-					return err
-				}
-				list := sequence(deny, name)
-				list.Content = append(list.Content, n)
-			}
-			return nil
-		}
-		for name, values := range map[string][]string{"digests": d.Digests, "keys": d.Keys, "signatures": d.Signatures} {
-			for _, v := range values {
-				if err := add(name, v); err != nil {
-					return err
-				}
-			}
-		}
-		for _, id := range d.Identities {
-			if err := add("identities", id); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func editTrust(src []byte, change func(m *yaml.Node) error) ([]byte, error) {
-	out, err := editYAML(src, change)
-	var e *Error
-	if errors.As(err, &e) {
-		return nil, &Error{Reason: "the trust policy: " + e.Reason, Cause: e.Cause}
-	}
-	return out, err
-}
-
-// child returns the value of a member, adding it when it is missing.
-func child(m *yaml.Node, name string) *yaml.Node {
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		if m.Content[i].Value == name {
-			return m.Content[i+1]
-		}
-	}
-	v := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
-	m.Content = append(m.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: name}, v)
-	return v
-}
-
-// sequence returns the list under a member, as a block list.
-func sequence(m *yaml.Node, name string) *yaml.Node {
-	n := child(m, name)
-	if n.Kind != yaml.SequenceNode {
-		*n = yaml.Node{Kind: yaml.SequenceNode}
-	}
-	n.Style = 0
-	return n
-}
-
-// nodeOf turns a value into YAML by way of its JSON, so that the names of members
-// stand in one place.
-func nodeOf(v any) (*yaml.Node, error) {
-	j, err := json.Marshal(v)
+	out, err := yamledit.Set(src, yamledit.Path{"trustedRoot"}, text(file))
 	if err != nil {
-		return nil, &Error{Reason: "cannot be written", Cause: err}
+		return nil, trustError(err)
 	}
-	var doc yaml.Node
-	if err := yaml.Load(j, &doc); err != nil {
-		return nil, &Error{Reason: "cannot be written", Cause: err}
+	return out, nil
+}
+
+// AddDeny returns the trust policy with the entries appended to its deny lists. What
+// is denied already is left out.
+func AddDeny(src []byte, d tiers.Deny) ([]byte, error) {
+	have, err := denied(src)
+	if err != nil {
+		return nil, trustError(err)
 	}
-	n := &doc
-	if n.Kind == yaml.DocumentNode {
-		n = n.Content[0]
+	for _, l := range []struct {
+		name   string
+		values []string
+		have   []string
+	}{{"digests", d.Digests, have.Digests}, {"keys", d.Keys, have.Keys}, {"signatures", d.Signatures, have.Signatures}} {
+		for _, v := range l.values {
+			if slices.Contains(l.have, v) {
+				continue
+			}
+			if src, err = addTrust(src, yamledit.Path{"deny", l.name}, v); err != nil {
+				return nil, err
+			}
+		}
 	}
-	block(n, 0)
-	return n, nil
+	for _, id := range d.Identities {
+		if slices.Contains(have.Identities, id) {
+			continue
+		}
+		if src, err = addTrust(src, yamledit.Path{"deny", "identities"}, id); err != nil {
+			return nil, err
+		}
+	}
+	return src, nil
+}
+
+// denied reads the deny lists alone: the rest is read by those who use it.
+func denied(src []byte) (tiers.Deny, error) {
+	doc, err := strictyaml.Parse(src)
+	if err != nil {
+		return tiers.Deny{}, err
+	}
+	var p struct {
+		Deny tiers.Deny `json:"deny"`
+	}
+	return p.Deny, json.Unmarshal(doc.JSON, &p)
+}
+
+func addTrust(src []byte, path yamledit.Path, v any) ([]byte, error) {
+	j, err := json.Marshal(v)
+	if err == nil {
+		src, err = yamledit.Append(src, path, j)
+	}
+	if err != nil {
+		return nil, trustError(err)
+	}
+	return src, nil
+}
+
+func trustError(err error) error {
+	return &Error{Reason: "the trust policy: " + err.Error(), Cause: err}
 }
