@@ -81,9 +81,7 @@ func New(o Options) (*Client, error) {
 	dialer := &net.Dialer{Timeout: dialTime}
 	switch {
 	case o.Socket != "" && o.URL == "":
-		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "unix", o.Socket)
-		}
+		t.DialContext = newSocketDialer(o.Socket).dialContext
 	case o.URL != "" && o.Socket == "":
 		u, err := url.Parse(o.URL)
 		if err != nil || u.Scheme != "http" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
@@ -105,7 +103,7 @@ func New(o Options) (*Client, error) {
 // certainly none: no socket, or one that a daemon has left behind.
 func Dial(dir string) (*Client, error) {
 	socket := filepath.Join(dir, SocketName)
-	if err := probe(dir, socket); err != nil {
+	if err := probe(dir, newSocketDialer(socket)); err != nil {
 		return nil, err
 	}
 	tokens := map[Role]string{}
@@ -118,8 +116,9 @@ func Dial(dir string) (*Client, error) {
 }
 
 // probe tells a daemon that is there from a socket that nobody listens on.
-func probe(dir, socket string) error {
-	c, err := net.DialTimeout("unix", socket, dialTime)
+func probe(dir string, d *socketDialer) error {
+	socket := d.path
+	c, err := d.dial(context.Background())
 	switch {
 	case err == nil:
 		return c.Close()
@@ -132,7 +131,7 @@ func probe(dir, socket string) error {
 			return fmt.Errorf("%w: %s", ErrNotRunning, dir)
 		}
 	}
-	return fmt.Errorf("%w: %w", ErrSick, err)
+	return asPeer(err)
 }
 
 // SetToken gives the client the token of a role. It is not safe while requests run.
@@ -186,7 +185,7 @@ func (c *Client) send(ctx context.Context, q request) (*http.Response, error) {
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSick, err)
+		return nil, asPeer(err)
 	}
 	return resp, nil
 }

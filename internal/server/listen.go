@@ -9,6 +9,8 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+
+	"github.com/belay-hooks/belay/internal/peercred"
 )
 
 // maxSocketPath is the longest path that the address of a unix socket can hold.
@@ -107,7 +109,7 @@ func connContext(ctx context.Context, c net.Conn) context.Context {
 	p := peer{uid: -1}
 	if u, ok := c.(*net.UnixConn); ok {
 		p.unix = true
-		if uid, err := peerUID(u); err == nil {
+		if uid, err := peercred.UID(u); err == nil {
 			p.uid = uid
 		}
 	}
