@@ -86,6 +86,7 @@ type Options struct {
 	Logger   *slog.Logger        // nil discards
 	Clock    kernel.Clock        // nil means the system's
 	Store    kernel.Store        // nil means belay.db in the state directory; closed with the Belay only when nil
+	DryRun   bool                // decide by what is stored, and write, use up and carry out nothing; implies InMemory
 	InMemory bool                // records and state live in memory only, or in a Store that says it is not durable; for tests of hooks
 	Recorder kernel.Recorder     // nil: nothing is recorded, which is how it should be unless somebody asked
 	Observer kernel.Observer     // nil: nobody is told what happens, for telemetry
@@ -148,6 +149,9 @@ type Belay struct {
 // ErrState or kernel.ErrUnavailable for errors.Is. A hook that cannot be loaded
 // is not an error: it blocks its phases and shows in Bindings.
 func Open(ctx context.Context, dir string, o Options) (*Belay, error) {
+	if o.DryRun {
+		o.InMemory, o.Recorder, o.Tools = true, nil, nil
+	}
 	b := &Belay{o: o, log: o.Logger}
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
@@ -259,6 +263,9 @@ func (b *Belay) open(ctx context.Context) error {
 		return stateError("cache", err)
 	}
 	b.store = b.o.Store
+	if err := b.openDry(ctx); err != nil {
+		return err
+	}
 	if b.store == nil && b.o.InMemory {
 		b.store = memory.New()
 	}
@@ -269,11 +276,11 @@ func (b *Belay) open(ctx context.Context) error {
 		}
 		b.store = db
 	}
-	b.marks = newCheckpointer(b.store, b.keys.events, b.file.Events, b.log)
+	b.marks = newCheckpointer(b.store, b.keys.events, b.markSettings(), b.log)
 	if err := b.openSinks(); err != nil {
 		return err
 	}
-	if b.o.Tools == nil && !b.o.NoHooks {
+	if b.o.Tools == nil && !b.o.NoHooks && !b.o.DryRun {
 		b.tools = &toolbox{log: b.log, cover: b.redact.line}
 		b.tools.take(b.file.MCP.Servers)
 	}
@@ -289,7 +296,7 @@ func (b *Belay) open(ctx context.Context) error {
 	home, _ := os.UserHomeDir()
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
 		Store: b.sinks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, StoreID: b.StoreID(), Observer: b.o.Observer, Recorder: b.recorder(), Clock: b.o.Clock, Logger: b.log,
-		Tools: b.executor(), IntentDir: b.intentDir(), Files: osFiles{}, Home: home, SpoolPath: filepath.Join(b.dir, spoolfile.Name), UnsafeFailOpen: b.o.UnsafeFailOpen,
+		Tools: b.executor(), IntentDir: b.intentDir(), Files: osFiles{}, Home: home, SpoolPath: b.spoolPath(), UnsafeFailOpen: b.o.UnsafeFailOpen,
 	})
 	return err
 }
@@ -347,13 +354,15 @@ func (b *Belay) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeO
 			Fault: phases.NewFault(phases.KindStore, "full inputs cannot be kept, and nothing goes on without", err)})
 	}
 	o.Credential = cmp.Or(o.Credential, ownCredential())
-	return b.kernel.InvokeWith(ctx, inv, o)
+	v, err := b.kernel.InvokeWith(ctx, inv, o)
+	return b.unrecorded(ctx, v), err
 }
 
 // Refuse records and answers a block for what could not be decided, such as a
 // payload that does not decode.
 func (b *Belay) Refuse(ctx context.Context, r kernel.Refusal) (phases.Verdict, error) {
-	return b.kernel.Refuse(ctx, r)
+	v, err := b.kernel.Refuse(ctx, r)
+	return b.unrecorded(ctx, v), err
 }
 
 // Spool leaves a note that an action was blocked although dir could not be
@@ -364,6 +373,15 @@ func Spool(dir string, r kernel.Refusal) error {
 		return stateError("spool", err)
 	}
 	return nil
+}
+
+// spoolPath is where blocks are noted that could not be recorded. What is only in memory
+// must not take notes for its own that belong on the record.
+func (b *Belay) spoolPath() string {
+	if b.o.Store == nil && b.o.InMemory {
+		return ""
+	}
+	return filepath.Join(b.dir, spoolfile.Name)
 }
 
 // intentDir is where calls that are under way are noted.
@@ -409,7 +427,7 @@ func (b *Belay) Reload(ctx context.Context) error {
 	if b.tools != nil {
 		b.tools.take(b.file.MCP.Servers)
 	}
-	b.marks.use(b.file.Events)
+	b.marks.use(b.markSettings())
 	b.sinks.Use(sinks)
 	return nil
 }

@@ -114,6 +114,9 @@ func (l *loader) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loa
 	if err != nil {
 		return nil, loadFault(spec.Name, err)
 	}
+	if l.b.o.DryRun {
+		http = unsentHTTP{}
+	}
 	module, err := l.b.engine.Load(ctx, c.file, sandbox.LoadOptions{
 		Class: c.class, MemoryCap: memoryCap(&c.info, c.manifest, spec.Budget.MemoryMiB), Declared: c.declared,
 	})

@@ -37,6 +37,9 @@ type evalOptions struct {
 	record     string
 	seal       sealFlags
 	taker      *recording.Taker
+	atText     string // --at
+	atSet      bool
+	at         *time.Time // nil: the host's clock, and on record
 }
 
 func (a *App) evalCmd() *cobra.Command {
@@ -48,15 +51,19 @@ func (a *App) evalCmd() *cobra.Command {
 and prints the verdict. It exits 0 when the action may go on (perhaps changed), 3 when
 it is blocked, 4 when a person has to be asked, 1 on an error and 2 on wrong usage.
 
+With --at it only shows what hooks would say at another time: leases, approvals and
+state are read, nothing is recorded, used up or carried out, and no daemon is asked.
+
 With --runtime it takes that agent runtime's own payload and answers in that
 runtime's own form: its JSON, its exit status, its way of saying no.`,
 		Example: `  belay eval < pre_tool.json
   belay eval --hook guard.wasm,priority=50,config=guard.json -f pre_tool.json
+  belay eval --at 2026-12-24T23:00:00Z < pre_tool.json
   belay eval --lines < session.jsonl > verdicts.jsonl
   belay eval --runtime claude-code --event PreToolUse.json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.runtimeSet = cmd.Flags().Changed("runtime")
+			o.runtimeSet, o.atSet = cmd.Flags().Changed("runtime"), cmd.Flags().Changed("at")
 			return a.eval(cmd.Context(), o)
 		},
 	}
@@ -70,6 +77,7 @@ runtime's own form: its JSON, its exit status, its way of saying no.`,
 	f.BoolVar(&o.verdict, "verdict", false, "with --runtime: print belay's verdict instead of the runtime's answer")
 	f.BoolVar(&o.slow, "slow-compile", false, "accept hooks that take up to 6 s to compile, as standard Go does (default: 1 s)")
 	f.DurationVar(&o.wait, "wait", 0, "wait so long for a person's decision when one is asked for, then ask again (up to 24h)")
+	f.StringVar(&o.atText, "at", "", "dry run: hooks read this time (RFC 3339); nothing is recorded, used up or carried out")
 	f.StringVar(&o.record, "record", "", "also write a recording into this directory, which is not the state directory")
 	o.seal.flags(f)
 	f.BoolVar(&o.unsafeOpen, "unsafe-fail-open", false, "UNSAFE, for debugging: a hook that fails counts as no opinion")
@@ -95,6 +103,11 @@ func (a *App) eval(ctx context.Context, o evalOptions) error {
 		return usageError("--recipient, --passphrase and --unsafe-plaintext need --record", "")
 	case o.file != "" && o.event != "":
 		return usageError("give the payload by --event or by -f, not both", "")
+	}
+	if o.atSet {
+		if err := o.parseAt(); err != nil {
+			return err
+		}
 	}
 	if o.runtime != "" {
 		return a.evalRuntime(ctx, o)
@@ -193,6 +206,9 @@ func (a *App) openForEval(ctx context.Context, o evalOptions) (*belay.Belay, err
 		hooks = append(hooks, h)
 	}
 	tel := a.telemetry(ctx, a.logger(), flushEval)
+	if o.at != nil { // nobody's decision: it counts in no figure
+		return a.openState(ctx, dir, belay.Options{Hooks: hooks, SlowCompile: o.slow, DryRun: true})
+	}
 	opts := belay.Options{Hooks: hooks, SlowCompile: o.slow, UnsafeFailOpen: o.unsafeOpen, Observer: tel.Observer()}
 	if o.taker != nil {
 		opts.Recorder = o.taker

@@ -206,7 +206,7 @@ func (l localRecords) Compact(ctx context.Context, o client.Compaction) (client.
 // openAsker opens what decides: the daemon, unless the command brings hooks or
 // modes of its own, which only this process can have.
 func (a *App) openAsker(ctx context.Context, o evalOptions) (asker, error) {
-	if len(o.hooks) == 0 && !o.unsafeOpen && !o.slow && o.taker == nil {
+	if len(o.hooks) == 0 && !o.unsafeOpen && !o.slow && o.taker == nil && o.at == nil {
 		c, err := a.daemon()
 		if err != nil {
 			return nil, err
@@ -220,19 +220,25 @@ func (a *App) openAsker(ctx context.Context, o evalOptions) (asker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return localAsker{host}, nil
+	if o.at != nil {
+		return localAsker{host, atTime{host, *o.at}}, nil
+	}
+	return localAsker{host, host}, nil
 }
 
-type localAsker struct{ host *belay.Belay }
+type localAsker struct {
+	host *belay.Belay
+	asks ask.Host // host, or host at another time
+}
 
 func (l localAsker) Close() error { return l.host.Close() }
 
 func (l localAsker) Wire(ctx context.Context, src []byte) (phases.Verdict, error) {
-	return ask.Wire(ctx, l.host, src)
+	return ask.Wire(ctx, l.asks, src)
 }
 
 func (l localAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []byte, o adapters.Options) ask.Answered {
-	return ask.Runtime(ctx, l.host, ad, payload, o)
+	return ask.Runtime(ctx, l.asks, ad, payload, o)
 }
 
 type daemonAsker struct {
