@@ -186,7 +186,7 @@ func echo(args []string) (string, bool) {
 		return "", false // sh and bash differ
 	}
 	if escapes {
-		s, _, err := expand.Format(nil, strings.ReplaceAll(out, "%", "%%"), nil)
+		s, _, err := expand.Format(nil, strings.ReplaceAll(out, "%", `\045`), nil)
 		if err != nil {
 			return "", false
 		}
@@ -255,8 +255,16 @@ func translate(args []string, in string) (string, bool) {
 	}, in), true
 }
 
-// trSet reads a set of tr: characters, ranges and a few escapes and classes.
+// trSet reads a set of tr: characters, ranges and a few escapes and classes. Other escapes are not known, and neither
+// is a range that runs backwards.
 func trSet(s string) (string, bool) {
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' {
+			if i++; i == len(s) || !strings.ContainsRune(`ntr\`, rune(s[i])) {
+				return "", false
+			}
+		}
+	}
 	s = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\\`, `\`, "[:upper:]", "A-Z", "[:lower:]", "a-z", "[:digit:]", "0-9", "[:space:]", " \t\n\r\v\f").Replace(s)
 	if strings.Contains(s, "[:") || strings.Contains(s, "[=") {
 		return "", false
@@ -264,7 +272,10 @@ func trSet(s string) (string, bool) {
 	r := []rune(s)
 	var b strings.Builder
 	for i := 0; i < len(r); i++ {
-		if i+2 < len(r) && r[i+1] == '-' && r[i] <= r[i+2] && r[i+2]-r[i] < 256 {
+		if i+2 < len(r) && r[i+1] == '-' {
+			if r[i] > r[i+2] || r[i+2]-r[i] >= 256 {
+				return "", false
+			}
 			for c := r[i]; c <= r[i+2]; c++ {
 				b.WriteRune(c)
 			}
@@ -300,7 +311,7 @@ func decode(name string, args []string, in string) (string, bool) {
 	var out []byte
 	var err error
 	switch {
-	case name == "xxd" && has("-r") && has("-p") || name == "xxd" && has("-rp", "-pr"),
+	case name == "xxd" && has("-r") && has("-p"),
 		name == "basenc" && has("--base16") && has("-d", "--decode"):
 		out, err = hex.DecodeString(text)
 	case name == "base32" && has("-d", "--decode", "-D"), name == "basenc" && has("--base32") && has("-d", "--decode"):
