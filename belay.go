@@ -113,6 +113,7 @@ type AdHocHook struct {
 	Module   []byte         // must not be changed afterwards
 	Priority int            // below 100
 	Config   jsontext.Value // nil means none
+	Redacts  *bool          // see kernel.BindingSpec
 }
 
 // Belay is an open state directory. It is safe for concurrent use.
@@ -327,7 +328,7 @@ func (b *Belay) kernelConfig() *kernel.Config {
 func specOf(c config.Binding) kernel.BindingSpec {
 	return kernel.BindingSpec{
 		Name: c.Name, Module: c.Module, Digest: c.Digest, Phases: c.Phases, Priority: c.Priority, Tier: c.Tier, Match: c.Match,
-		Config: c.Config, Allowed: c.Capabilities, Budget: c.Budget, Mode: c.Mode, HTTP: c.HTTP,
+		Config: c.Config, Allowed: c.Capabilities, Budget: c.Budget, Mode: c.Mode, HTTP: c.HTTP, Redacts: c.Redacts,
 	}
 }
 

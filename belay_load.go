@@ -60,7 +60,7 @@ func (b *Belay) readAdHoc() error {
 		}
 		names[name] = true
 		b.adhoc = append(b.adhoc, adHoc{module: module, spec: kernel.BindingSpec{
-			Name: name, Module: fmt.Sprintf("%s%d", adHocScheme, i), Priority: h.Priority, Config: h.Config,
+			Name: name, Module: fmt.Sprintf("%s%d", adHocScheme, i), Priority: h.Priority, Config: h.Config, Redacts: h.Redacts,
 			State: "adhoc:" + name, // never the state of an installed hook: no binding's name has a colon
 		}})
 	}

@@ -143,10 +143,21 @@ func (m *remembering) Text(s string) (string, error) {
 	return covered, nil
 }
 
+// Removed implements kernel.Cutting.
+func (m *remembering) Removed(cuts []redact.Cut) { m.record.Removed(m.r.rest, cuts) }
+
+// JSONCut implements kernel.Cutting.
+func (m *remembering) JSONCut(raw jsontext.Value, cuts []redact.Cut) (jsontext.Value, []string, error) {
+	return m.record.JSONCut(m.r.forDocument(raw), raw, cuts)
+}
+
 // Known implements kernel.Memory.
 func (m *remembering) Known() int { return m.record.Known() }
 
-var _ audit.Remembering = (*redactor)(nil)
+var (
+	_ audit.Remembering = (*redactor)(nil)
+	_ audit.Cutting     = (*remembering)(nil)
+)
 
 // Redactor returns what covers the secrets of actions in this state directory,
 // by its key and configuration. It opens and makes nothing else; the directory

@@ -73,6 +73,7 @@ type BindingSpec struct {
 	Budget   tiers.Budget
 	Mode     phases.Mode // "" means enforce
 	HTTP     any         // what the Loader makes a Loaded.HTTP of; nil means no host is allowed
+	Redacts  *bool       // what its rewrites take out is covered on record; nil means that it is if the hook imports find_secrets
 	State    string      // namespace of its state; "" means Name
 }
 

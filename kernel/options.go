@@ -20,6 +20,10 @@ import (
 // means that nothing of the original may be stored. Safe for concurrent use.
 type Redactor = audit.Redactor
 
+// Cutting is a Memory that covers what hooks have taken out of the action. Without
+// one, an action that such a hook has changed is stored as a digest only.
+type Cutting = audit.Cutting
+
 // Remembering is a Redactor that keeps in mind, for one invocation, what it has
 // covered, so that pieces of it are covered in what hooks say.
 type Remembering = audit.Remembering

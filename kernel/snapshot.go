@@ -64,6 +64,7 @@ type binding struct {
 	config   string // digest of the configuration
 	ahead    bool   // imports nothing from the calls group: may run ahead
 	judges   bool   // can block or ask
+	redacts  bool   // what its rewrites take out is covered on record
 	granted  hostcalls.Grants
 	rewrite  []string
 	grants   map[phases.EffectKind]bool
@@ -184,6 +185,10 @@ func load(ctx context.Context, spec BindingSpec, index int, loader Loader) *bind
 	}
 	b.rewrite, b.grants = phases.GrantsOf(l.Capabilities)
 	b.judges = slices.Contains(l.Imports, "block") || slices.Contains(l.Imports, "request_approval")
+	b.redacts = slices.Contains(l.Imports, "find_secrets")
+	if spec.Redacts != nil {
+		b.redacts = *spec.Redacts
+	}
 	b.ahead = true
 	for _, name := range l.Imports {
 		if c, ok := hostcalls.Lookup(name); !ok || c.Group == hostcalls.GroupCalls {

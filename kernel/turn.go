@@ -1,12 +1,15 @@
 package kernel
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/audit"
@@ -163,7 +166,9 @@ func (c *chain) count(b *binding, pass phases.Pass, r turnResult) {
 		r.fault = c.i.secretName(&r.outcome)
 	}
 	t := phases.Turn{By: b.actor(c.i.inv.Phase), Pass: pass, Effects: r.outcome.Effects, Fault: r.fault, FailText: r.outcome.FailText}
+	before := c.words.View().Action
 	res, open := c.add(b, t, r.trust)
+	c.cut(b, before, &r.outcome)
 	var notes []string
 	if b.loaded != nil {
 		notes = append(notes, b.loaded.Notes...)
@@ -193,6 +198,32 @@ func (c *chain) count(b *binding, pass phases.Pass, r turnResult) {
 	c.acted[b.spec.Name] = true
 	c.takeState(b, &r.outcome)
 	c.takeLeases(b, r.lent)
+}
+
+// cut has the record cover what the turn took out of the action: all of it where the
+// binding redacts, else what the hook redacted by name.
+func (c *chain) cut(b *binding, before jsontext.Value, o *Outcome) {
+	after := c.words.View().Action
+	if bytes.Equal(before, after) {
+		return
+	}
+	var below []string
+	if !b.redacts {
+		for _, e := range o.Effects {
+			if e.Kind == phases.EffectRedact {
+				below = append(below, e.Path)
+			}
+		}
+		if below == nil {
+			return
+		}
+	}
+	builder := c.i.audit()
+	if err := builder.Cut(c.i.input, before, after, below); err != nil {
+		f := phases.NewFault(phases.KindAudit, "what a hook took out of the action could not be redacted", err)
+		c.words.Fail(b.spec.Name, f)
+		c.fault = f
+	}
 }
 
 func (c *chain) report(b *binding, pass phases.Pass, r turnResult, res phases.TurnResult, notes []string) phases.HookReport {

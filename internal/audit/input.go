@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -26,6 +27,7 @@ type input struct {
 // its Invocation is not changed any more.
 type Input struct {
 	inv     *Invocation
+	cuts    []redact.Cut // pointers into the document
 	covered bool
 	known   int // what the redactor knew before it covered this
 
@@ -54,7 +56,7 @@ func (b *Builder) Cover(in *Input) {
 		return
 	}
 	in.digest = b.Digester.Digest(UseInput, raw)
-	covered, masked, err := b.Redactor.JSON(raw)
+	covered, masked, err := b.covered(raw, in.cuts)
 	if err != nil {
 		in.err = err
 		return
@@ -77,7 +79,7 @@ func (b *Builder) known() int {
 // also from the input itself, may find more in it.
 func (c *cover) input(in *Input) {
 	if in.covered && in.known != c.b.known() {
-		*in = Input{inv: in.inv}
+		*in = Input{inv: in.inv, cuts: in.cuts}
 	}
 	c.b.Cover(in)
 	c.e.Input, c.e.InputDigest = in.value, in.digest

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -47,6 +48,16 @@ type Memory interface {
 	// Known grows when a secret is learned that would be found elsewhere, too:
 	// while it stays the same, the same document is covered in the same way.
 	Known() int
+}
+
+// Cutting is a Memory that can be told what hooks have taken out of the action, so
+// that it is covered although nothing but the hook knows it for a secret.
+type Cutting interface {
+	Memory
+	// Removed remembers what was cut out of an action.
+	Removed(cuts []redact.Cut)
+	// JSONCut is JSON for a document of which the cuts are parts.
+	JSONCut(raw jsontext.Value, cuts []redact.Cut) (covered jsontext.Value, masked []string, err error)
 }
 
 // Builder makes events out of originals. The zero value is not usable; all

@@ -111,6 +111,7 @@ type Binding struct {
 	Budget       tiers.Budget   `json:"budget,omitzero"`
 	HTTP         *httpcall.Spec `json:"http,omitzero"` // where http_request may go; default: nowhere
 	Mode         phases.Mode    `json:"mode,omitzero"` // default: enforce
+	Redacts      *bool          `json:"redacts,omitzero"` // what its rewrites take out is covered on record; default: true if the hook imports find_secrets
 	Disabled     bool           `json:"disabled,omitzero"`
 }
 

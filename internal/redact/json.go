@@ -43,6 +43,7 @@ type jsonWalk struct {
 	out    []byte
 	masked []string
 	depth  int
+	at     string // where the value stands in the original; "" unless there are cuts
 }
 
 // rules are what the configuration says about a value and what is below it: the
@@ -100,6 +101,7 @@ func (w *jsonWalk) value(ptr string, rules rules, str strength, kind string) err
 			w.mask(ptr, w.r.whole(kind, s))
 			return nil
 		}
+		cuts := w.r.cuts[w.at]
 		if str != none {
 			if rest, ok := authScheme(s); ok && (credible(rest, weak, true) || len(rest) >= 16 && credible(rest, strong, true)) {
 				w.mask(ptr, s[:len(s)-len(rest)]+w.r.whole(kind, rest))
@@ -111,7 +113,7 @@ func (w *jsonWalk) value(ptr string, rules rules, str strength, kind string) err
 			w.mask(ptr, w.r.placeholder(hashedText, s))
 			return nil
 		}
-		if out, found := w.r.cover(s); found != nil {
+		if out, found := w.r.coverWith(s, cuts); found != nil {
 			w.mask(ptr, out)
 			return nil
 		}
@@ -124,6 +126,10 @@ func (w *jsonWalk) value(ptr string, rules rules, str strength, kind string) err
 		}
 		if str == strong && raw.Kind() == '0' {
 			w.mask(ptr, w.r.placeholder(kind, string(raw)))
+			return nil
+		}
+		if cuts := w.r.cuts[w.at]; raw.Kind() == '0' && cuts != nil {
+			w.mask(ptr, w.r.placeholder(cuts[0].kind(), string(raw)))
 			return nil
 		}
 		if raw.Kind() == '0' && w.r.record != nil {
@@ -183,6 +189,10 @@ func (w *jsonWalk) container(ptr string, rules rules, str strength, kind string)
 			w.out = append(w.out, ',')
 		}
 		first = false
+		above := w.at
+		if w.r.cuts != nil {
+			w.at = phases.Join(above, token)
+		}
 		childStr, childKind := str, kind
 		named := object && w.r.names[flat(token)]
 		if object {
@@ -204,6 +214,7 @@ func (w *jsonWalk) container(ptr string, rules rules, str strength, kind string)
 		if err != nil {
 			return err
 		}
+		w.at = above
 	}
 	end, err := w.dec.ReadToken()
 	if err != nil {

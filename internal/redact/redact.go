@@ -75,7 +75,8 @@ type Redactor struct {
 	strict   bool
 	allow    [][]string
 
-	record *Record // learns what is covered, and knows it elsewhere; nil: nothing is kept
+	cuts   map[string][]Cut // of the document, by place
+	record *Record          // learns what is covered, and knows it elsewhere; nil: nothing is kept
 }
 
 // New checks the configuration. Errors are of class ErrConfig.
@@ -171,12 +172,18 @@ func (r *Redactor) Text(s string) (string, []Finding) {
 const hashedText = "text"
 
 // cover is what the detector finds, whatever the profile.
-func (r *Redactor) cover(s string) (string, []Finding) {
+func (r *Redactor) cover(s string) (string, []Finding) { return r.coverWith(s, nil) }
+
+// coverWith covers what the detector finds, and the cuts.
+func (r *Redactor) coverWith(s string, cuts []Cut) (string, []Finding) {
 	if len(s) > MaxText {
 		return r.placeholder("too-long", s), []Finding{{Kind: "too-long", Start: 0, End: len(s)}}
 	}
 	d := r.detector()
 	found := d.find(s)
+	if len(cuts) > 0 {
+		found = d.merge(s, append(found, findings(s, cuts)...))
+	}
 	if len(found) == 0 {
 		return s, nil
 	}
