@@ -109,8 +109,8 @@ type Binding struct {
 	Config       jsontext.Value `json:"config,omitzero"`
 	Capabilities []string       `json:"capabilities"` // what the operator allows; an empty list allows nothing beyond reading the input
 	Budget       tiers.Budget   `json:"budget,omitzero"`
-	HTTP         *httpcall.Spec `json:"http,omitzero"` // where http_request may go; default: nowhere
-	Mode         phases.Mode    `json:"mode,omitzero"` // default: enforce
+	HTTP         *httpcall.Spec `json:"http,omitzero"`    // where http_request may go; default: nowhere
+	Mode         phases.Mode    `json:"mode,omitzero"`    // default: enforce
 	Redacts      *bool          `json:"redacts,omitzero"` // what its rewrites take out is covered on record; default: true if the hook imports find_secrets
 	Disabled     bool           `json:"disabled,omitzero"`
 }
