@@ -15,6 +15,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/eventlog"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -184,9 +185,10 @@ func (c *checkpointer) write(ctx context.Context, force bool) error {
 const cutShort = "cut short"
 
 // appendFile appends durably; with nothing to append it finds out whether it could.
-// The file may allow nothing but appending.
+// The file may allow nothing but appending. Processes take turns, or the end that one
+// is writing would look cut short to another.
 func appendFile(path string, b []byte) error {
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := statedir.OpenLocked(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}

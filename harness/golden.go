@@ -8,11 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/phases"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/renameio/v2"
-
-	"github.com/belay-hooks/belay/phases"
 )
 
 // goldenFormat is the only version of the format.
@@ -68,6 +67,10 @@ func readGolden(path string) (*golden, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseGolden(path, src)
+}
+
+func parseGolden(path string, src []byte) (*golden, error) {
 	g := new(golden)
 	if err := json.Unmarshal(src, g, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, placed(src, err))
@@ -145,12 +148,24 @@ func (g *golden) update(results []CaseResult, whole bool) (*golden, error) {
 	return out, nil
 }
 
-func (g *golden) write(path string) error {
-	b, err := json.Marshal(g, json.Deterministic(true), jsontext.WithIndent("  "))
-	if err != nil {
-		return err
-	}
-	return renameio.WriteFile(path, append(b, '\n'), 0o644)
+// maxGolden is the largest golden that is read, in bytes.
+const maxGolden = 64 << 20
+
+// updateGolden writes the verdicts of results into the golden at path. It starts from
+// what the file holds then: another run may have written its cases meanwhile.
+func updateGolden(path string, results []CaseResult, whole bool) error {
+	return statedir.EditPublic(path, maxGolden, func(src []byte) ([]byte, error) {
+		g, err := parseGolden(path, src)
+		if src == nil || err != nil { // one that cannot be read is written anew
+			g = nil
+		}
+		next, err := g.update(results, whole)
+		if err != nil {
+			return nil, err
+		}
+		b, err := json.Marshal(next, json.Deterministic(true), jsontext.WithIndent("  "))
+		return append(b, '\n'), err
+	})
 }
 
 // leftovers are cases of the golden that the suite no longer has.

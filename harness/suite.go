@@ -85,11 +85,7 @@ func (h *Hook) RunSuite(ctx context.Context, s *Suite, o SuiteOptions) (SuiteRes
 		res.Cases = append(res.Cases, r)
 	}
 	if o.Update && !bad && len(res.Cases) > 0 {
-		next, err := g.update(res.Cases, res.Skipped == 0)
-		if err != nil {
-			return res, err
-		}
-		if err := next.write(path); err != nil {
+		if err := updateGolden(path, res.Cases, res.Skipped == 0); err != nil {
 			return res, fmt.Errorf("the golden could not be written: %w", err)
 		}
 		res.Updated = true

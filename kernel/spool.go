@@ -72,7 +72,7 @@ func (s *spool) take() (entries []spoolfile.Note, dropped int, done func()) {
 		// enough while the store stays down.
 		if files, _ = filepath.Glob(s.path + ".*"); len(files) == 0 {
 			claim := fmt.Sprintf("%s.%d-%d", s.path, os.Getpid(), time.Now().UnixNano())
-			if os.Rename(s.path, claim) == nil {
+			if spoolfile.Take(s.path, claim) == nil {
 				files = []string{claim}
 			}
 		}

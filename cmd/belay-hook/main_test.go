@@ -17,7 +17,8 @@ func TestWhatIsLinked(t *testing.T) {
 	known := []string{
 		module + "adapters", module + "adapters/claude-code", module + "client", module + "cmd/belay-hook", module + "internal/hookcmd", module + "internal/spoolfile", module + "phases",
 		module + "leases", module + "internal/approvals", module + "internal/peercred", // the words of package client, and who answers it
-		"github.com/gofrs/uuid/v5", // ids of a reviewer's statements, in internal/approvals
+		"github.com/gofrs/uuid/v5",   // ids of a reviewer's statements, in internal/approvals
+		module + "internal/statedir", // a note of a block is not lost when it is taken away meanwhile
 		"golang.org/x/sys/unix", "golang.org/x/text/transform", "golang.org/x/text/unicode/norm",
 	}
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", ".").Output()

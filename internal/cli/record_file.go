@@ -13,6 +13,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/statedir"
 )
 
 // sealFlags say who can open a recording.
@@ -161,7 +162,7 @@ func (f *recordFile) finish() (string, error) {
 	if f.seal != nil {
 		name += ".age"
 	}
-	err = errors.Join(f.tmp.Close(), os.Rename(f.tmp.Name(), filepath.Join(f.dir, name)))
+	err = errors.Join(f.tmp.Close(), os.Rename(f.tmp.Name(), filepath.Join(f.dir, name)), statedir.SyncDir(f.dir))
 	if err != nil {
 		_ = os.Remove(f.tmp.Name())
 		return "", failureBy(err, "The recording was not kept.")

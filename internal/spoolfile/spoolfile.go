@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -55,14 +56,15 @@ func Of(inv phases.Invocation, f *phases.Fault, unblockable bool, now time.Time)
 }
 
 // Append adds one line to the file at path, which it makes if need be. A line that
-// was cut short before it does not take it along. Processes may share the file. The
-// error is ErrFull, or one of the file system's.
+// was cut short before it does not take it along. Processes may share the file: a line
+// goes to the file of that name, never to one that was taken away to be reported. The
+// error is ErrFull, statedir.ErrBusy, or one of the file system's.
 func Append(path string, n Note) error {
 	line, err := json.Marshal(&n)
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := statedir.OpenLocked(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
@@ -80,6 +82,16 @@ func Append(path string, n Note) error {
 		_, err = f.Write(append(line, '\n'))
 	}
 	return errors.Join(err, f.Close())
+}
+
+// Take gives the file at path another name, so that no process adds to it any more;
+// fs.ErrNotExist when there is none.
+func Take(path, name string) error {
+	f, err := statedir.OpenLocked(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Rename(path, name), f.Close())
 }
 
 // Read reads what can be read; a line cut short by a crash or a full disk counts

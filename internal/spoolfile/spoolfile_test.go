@@ -2,15 +2,19 @@ package spoolfile_test
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -50,5 +54,106 @@ func TestNotes(t *testing.T) {
 	}
 	if err := spoolfile.Append(path, want[0]); !errors.Is(err, spoolfile.ErrFull) {
 		t.Errorf("beyond its size: %v", err)
+	}
+}
+
+// Processes add notes while another takes the file away to report them: each note that
+// was added is read once.
+func TestNotesAreNotLostToTheOneWhoTakes(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, spoolfile.Name)
+	const writers, each = 4, 50
+	var adding, taking sync.WaitGroup
+	for w := range writers {
+		adding.Go(func() {
+			for i := range each {
+				n := spoolfile.Of(phases.Invocation{ID: fmt.Sprintf("%d-%d", w, i)}, nil, false, time.Now())
+				if err := spoolfile.Append(path, n); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	stop := make(chan struct{})
+	seen := map[string]int{}
+	take := func(i int) {
+		claim := fmt.Sprintf("%s.%d", path, i)
+		if err := spoolfile.Take(path, claim); err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				t.Error(err)
+			}
+			return
+		}
+		notes, dropped := spoolfile.Read(claim)
+		if dropped > 0 {
+			t.Errorf("%d notes cannot be read", dropped)
+		}
+		for _, n := range notes {
+			seen[n.Invocation]++
+		}
+		if err := os.Remove(claim); err != nil {
+			t.Error(err)
+		}
+	}
+	taking.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				take(i)
+				return
+			default:
+				take(i)
+			}
+		}
+	})
+	adding.Wait()
+	close(stop)
+	taking.Wait()
+	for w := range writers {
+		for i := range each {
+			if id := fmt.Sprintf("%d-%d", w, i); seen[id] != 1 {
+				t.Errorf("the note %s was read %d times", id, seen[id])
+			}
+		}
+	}
+}
+
+// A file is not taken away under a process that is about to write to it, and what
+// waits for the one who takes it goes to a new file.
+func TestTakeWaitsForWriters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), spoolfile.Name)
+	claim := path + ".1"
+	n := spoolfile.Of(phases.Invocation{ID: "first"}, nil, false, time.Now())
+	if err := spoolfile.Append(path, n); err != nil {
+		t.Fatal(err)
+	}
+	line, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer, err := statedir.OpenLocked(path, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := make(chan error, 1)
+	go func() { taken <- spoolfile.Take(path, claim) }()
+	select {
+	case err := <-taken:
+		t.Fatalf("the file was taken away from a process that writes to it: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	if _, err := writer.Write(line); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(writer.Close(), <-taken); err != nil {
+		t.Fatal(err)
+	}
+	if err := spoolfile.Append(path, n); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]int{claim: 2, path: 1} {
+		if notes, dropped := spoolfile.Read(file); len(notes) != want || dropped != 0 {
+			t.Errorf("%s has %d notes, want %d", filepath.Base(file), len(notes), want)
+		}
 	}
 }

@@ -13,8 +13,11 @@ import (
 // tries bounds how often an edit starts again because the file has changed.
 const tries = 10
 
-// privateMode is the mode of a file that an edit makes.
-const privateMode fs.FileMode = 0o600
+// Modes of files that an edit makes.
+const (
+	privateMode fs.FileMode = 0o600
+	publicMode  fs.FileMode = 0o644
+)
 
 // Edit replaces the content of a file by what change makes of it. It returns nil
 // only when the new content is durable, and writes nothing when change fails.
@@ -32,8 +35,18 @@ const privateMode fs.FileMode = 0o600
 // Errors are ErrBusy, ErrChanging, ErrUnsafe, ErrTooLarge, those of change, or of the
 // file system. It is safe for concurrent use, also on the same file.
 func Edit(path string, limit int64, change func(old []byte) ([]byte, error)) error {
+	return editAs(path, limit, privateMode, change)
+}
+
+// EditPublic is Edit for files that are no secret: one that it makes has mode 0644,
+// lessened by the umask.
+func EditPublic(path string, limit int64, change func(old []byte) ([]byte, error)) error {
+	return editAs(path, limit, publicMode, change)
+}
+
+func editAs(path string, limit int64, mode fs.FileMode, change func([]byte) ([]byte, error)) error {
 	for range tries {
-		done, err := edit(path, limit, change)
+		done, err := edit(path, limit, mode, change)
 		if done || err != nil {
 			return err
 		}
@@ -42,7 +55,7 @@ func Edit(path string, limit int64, change func(old []byte) ([]byte, error)) err
 }
 
 // edit is one attempt. done is false when it has to be made again on newer bytes.
-func edit(path string, limit int64, change func([]byte) ([]byte, error)) (done bool, err error) {
+func edit(path string, limit int64, mode fs.FileMode, change func([]byte) ([]byte, error)) (done bool, err error) {
 	unlock, err := Lock(path)
 	if err != nil {
 		return false, err
@@ -71,7 +84,7 @@ func edit(path string, limit int64, change func([]byte) ([]byte, error)) (done b
 	if exists && bytes.Equal(fresh, old) {
 		return true, syncFile(real) // the edit that made it so may have died before its own
 	}
-	tmp, err := writeTemp(real, fresh, was, privateMode)
+	tmp, err := writeTemp(real, fresh, was, mode)
 	if err != nil {
 		return false, err
 	}

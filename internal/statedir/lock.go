@@ -1,8 +1,11 @@
 package statedir
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"time"
 )
@@ -51,4 +54,42 @@ func busy(path, lock, holder string, wait time.Duration) error {
 		by = "process " + holder
 	}
 	return &Error{Path: path, Reason: fmt.Sprintf("is being edited by %s, which has held the lock %s for %v; wait until it is through, or end it", by, lock, wait), Err: ErrBusy}
+}
+
+// shareWait bounds how long OpenLocked waits. Who holds such a lock writes one line.
+const shareWait = 5 * time.Second
+
+// OpenLocked opens a regular file that processes append to and take away, and locks
+// it until it is closed. The file is the one that has the name: a process that takes
+// the file away under its lock leaves no writer behind that still appends to it. A
+// file system without locks is no error. Errors are ErrBusy after 5 seconds,
+// ErrUnsafe, or of the file system.
+func OpenLocked(path string, flags int, mode fs.FileMode) (*os.File, error) {
+	for until := time.Now().Add(shareWait); ; {
+		f, err := os.OpenFile(path, flags|noWait, mode)
+		if err != nil {
+			return nil, err
+		}
+		fi, err := f.Stat()
+		if err == nil && !fi.Mode().IsRegular() {
+			err = unsafe(path, "is not a regular file")
+		}
+		locked := false
+		if err == nil {
+			locked, err = lockOpen(f)
+		}
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		if there, err := os.Stat(path); locked && err == nil && os.SameFile(fi, there) {
+			return f, nil
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+		if time.Now().After(until) {
+			return nil, busy(path, path, "", shareWait)
+		}
+		time.Sleep(time.Millisecond + rand.N(4*time.Millisecond))
+	}
 }

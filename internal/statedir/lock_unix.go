@@ -56,6 +56,18 @@ func tryLock(name string) (unlock func(), holder string, err error) {
 	}, "", nil
 }
 
+// lockOpen tries to lock an open file until it is closed.
+func lockOpen(f *os.File) (bool, error) {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	switch {
+	case errors.Is(err, unix.EWOULDBLOCK), errors.Is(err, unix.EINTR):
+		return false, nil
+	case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK), errors.Is(err, unix.EINVAL):
+		return true, nil // a file system without locks
+	}
+	return err == nil, err
+}
+
 func holderOf(f *os.File) string {
 	b, _ := io.ReadAll(io.LimitReader(f, 32))
 	pid := strings.TrimSpace(string(b))

@@ -113,7 +113,9 @@ func resolve(path string) (string, error) {
 	return real, nil
 }
 
-// syncDir makes the names in a directory durable.
+// SyncDir makes the names in a directory durable.
+func SyncDir(dir string) error { return syncDir(dir) }
+
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -12,10 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/belay-hooks/belay/harness"
 	"github.com/belay-hooks/belay/internal/hookbuild"
+	"github.com/belay-hooks/belay/internal/statedir"
 )
 
 func main() {
@@ -59,27 +58,43 @@ func (b *builder) run(ctx context.Context) (different bool, err error) {
 		return false, err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
+	var built []hookbuild.LockedModule
 	for _, file := range dirs {
 		dir := filepath.Dir(file)
 		name := filepath.Base(dir)
 		if len(b.only) > 0 && !slices.Contains(b.only, name) {
 			continue
 		}
-		d, err := b.one(ctx, &lock, dir, scratch)
+		m, d, err := b.one(ctx, &lock, dir, scratch)
 		if err != nil {
 			return different, fmt.Errorf("%s: %w", name, err)
 		}
 		different = different || d
+		if m.Name != "" {
+			built = append(built, m)
+		}
 	}
 	if b.check {
 		return different, nil
 	}
-	text, err := lock.Encode()
-	if err != nil {
-		return false, err
-	}
-	return false, renameio.WriteFile(filepath.Join(b.root, hookbuild.LockFile), text, 0o644, renameio.IgnoreUmask())
+	return false, statedir.EditPublic(filepath.Join(b.root, hookbuild.LockFile), maxLock, func(src []byte) ([]byte, error) {
+		now := hookbuild.Lock{Format: 1} // another run may have built others meanwhile
+		if src != nil {
+			var err error
+			if now, err = hookbuild.ReadLock(src); err != nil {
+				return nil, err
+			}
+		}
+		for _, m := range built {
+			now.Modules = slices.DeleteFunc(now.Modules, func(o hookbuild.LockedModule) bool { return o.Name == m.Name })
+			now.Modules = append(now.Modules, m)
+		}
+		return now.Encode()
+	})
 }
+
+// maxLock is the largest lock that is read, in bytes.
+const maxLock = 1 << 20
 
 func (b *builder) lock() (hookbuild.Lock, error) {
 	text, err := os.ReadFile(filepath.Join(b.root, hookbuild.LockFile))
@@ -92,12 +107,13 @@ func (b *builder) lock() (hookbuild.Lock, error) {
 	return hookbuild.ReadLock(text)
 }
 
-// one builds one example. Standard Go is not locked: it goes to build/.
-func (b *builder) one(ctx context.Context, lock *hookbuild.Lock, dir, scratch string) (different bool, err error) {
+// one builds one example and returns what the lock says of it. Standard Go is not
+// locked: it goes to build/, and m has no name.
+func (b *builder) one(ctx context.Context, lock *hookbuild.Lock, dir, scratch string) (m hookbuild.LockedModule, different bool, err error) {
 	name := filepath.Base(dir)
 	lang, err := hookbuild.Detect(dir)
 	if err != nil {
-		return false, err
+		return m, false, err
 	}
 	out := filepath.Join(dir, name+".wasm")
 	switch {
@@ -105,40 +121,36 @@ func (b *builder) one(ctx context.Context, lock *hookbuild.Lock, dir, scratch st
 		out = filepath.Join(scratch, name+".wasm")
 	case lang == "go":
 		if err := os.MkdirAll(filepath.Join(dir, "build"), 0o755); err != nil {
-			return false, err
+			return m, false, err
 		}
 		out = filepath.Join(dir, "build", name+".wasm")
 	}
 	work := filepath.Join(scratch, lang) // shared: the SDK is compiled once for each language
 	r, err := hookbuild.Build(ctx, dir, hookbuild.Options{Output: out, WorkDir: work, StandardGo: true})
 	if err != nil {
-		return false, err
+		return m, false, err
 	}
 	fmt.Printf("%-20s %-14s %8d bytes  %s\n", name, lang, r.Size, r.Digest)
 	if lang == "go" {
-		return false, nil
+		return m, false, nil
 	}
 	source, err := hookbuild.SourceDigest(dir, lang)
 	if err != nil {
-		return false, err
+		return m, false, err
 	}
-	m := hookbuild.LockedModule{
+	m = hookbuild.LockedModule{
 		Name: name, Language: lang, File: name + "/" + name + ".wasm",
 		Digest: r.Digest, Size: r.Size, Source: source, Toolchain: r.Toolchain,
 	}
 	i := slices.IndexFunc(lock.Modules, func(o hookbuild.LockedModule) bool { return o.Name == name })
 	if b.check {
 		if i >= 0 && lock.Modules[i].Toolchain != m.Toolchain {
-			return b.behaves(ctx, dir, r.Path, lock.Modules[i].Toolchain, m)
+			different, err = b.behaves(ctx, dir, r.Path, lock.Modules[i].Toolchain, m)
+			return m, different, err
 		}
-		return b.differs(lock, i, m), nil
+		return m, b.differs(lock, i, m), nil
 	}
-	if i < 0 {
-		lock.Modules = append(lock.Modules, m)
-	} else {
-		lock.Modules[i] = m
-	}
-	return false, nil
+	return m, false, nil
 }
 
 // behaves stands in for the comparison of bytes where the tools are not those of

@@ -1,0 +1,152 @@
+package statedir_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// edited is every file that belay edits, and by what: its new content depends on the
+// old, or it must be there once. Each goes through this package.
+var edited = []struct{ file, by, from string }{
+	{"belay.yaml: install, enable, disable, remove, grants, reviewer init", "EditFile", "internal/config/file.go"},
+	{"belay.yaml: a proposed hook that is approved", "EditFile", "belay_review.go"},
+	{"belay.yaml: hook install", "EditFile", "install.go"},
+	{"belay.yaml: init", "Create", "internal/cli/init.go"},
+	{"trust.yaml: deny, add-key, add-identity", "Edit", "belay_trust_edit.go"},
+	{"trust.yaml: init", "Create", "internal/cli/trust.go"},
+	{"keys/*.key", "Create", "belay_keys.go"},
+	{"keys/*.token, keys/*.hash", "Create", "internal/server/tokens.go"},
+	{"NAME.key, NAME.pub, NAME.reviewer.key, signatures beside a module", "Create", "internal/cli/hook_sign.go"},
+	{"blobs/sha256/*", "Replace", "install.go"},
+	{"blobs/sha256/*, while it is not bound yet, and while it is dropped", "Lock", "belay_propose.go"},
+	{"evidence beside a module", "Create", "belay_evidence.go"},
+	{"a pulled module", "Replace", "internal/cli/hook_pull.go"},
+	{"*.golden.json", "EditPublic", "harness/golden.go"},
+	{"digests.lock of examples", "EditPublic", "internal/hookbuild/buildexamples/main.go"},
+	{"spool.jsonl", "OpenLocked", "internal/spoolfile/spoolfile.go"},
+	{"files of checkpoints", "OpenLocked", "belay_checkpoint.go"},
+}
+
+// others are the functions that write files in another way, and why they may.
+var others = map[string]string{
+	"harness/keep/file.go create":                     "a recording: a name of its own, locked while it is written",
+	"harness/keep/file.go finish":                     "a recording: whole, and synced before it gets its name",
+	"harness/keep/file.go cutOffFile":                 "a recording: gets the name of what was cut off, under its lock",
+	"harness/keep/file.go probe":                      "writes nothing that stays",
+	"harness/keep/retain.go claimOne":                 "opens a recording to lock it",
+	"kernel/intents.go begin":                         "an intent: a name of its own, synced before and after it gets its name",
+	"kernel/intents.go left":                          "opens an intent to lock it",
+	"belay_preview.go RunPreview":                     "a directory of its own that goes again",
+	"client/held_unix.go held":                        "opens the daemon's lock to look",
+	"internal/server/lock_unix.go lock":               "is the daemon's lock",
+	"internal/sandbox/lock_unix.go lockFile":          "is the cache's lock",
+	"internal/sandbox/cache.go seal":                  "compiled code: made again when it is not whole; under the cache's lock",
+	"internal/sink/disk.go open":                      "appends under a lock of its own, and starts from the log after a crash",
+	"internal/sink/disk.go rename":                    "rotates under the same lock",
+	"internal/spoolfile/spoolfile.go Take":            "gives the file another name under its lock",
+	"internal/store/sqlite/files.go createFiles":      "makes the database's files empty; SQLite writes them",
+	"internal/store/sqlite/readonly.go copyFile":      "a copy in a directory of its own",
+	"internal/hookbuild/build.go Build":               "a module that is made anew, whatever was there; all or nothing",
+	"internal/hookbuild/new.go fill":                  "a new directory, which gets its name when it is whole",
+	"internal/hookbuild/lang_rust.go compileRust":     "a directory for building",
+	"internal/hookbuild/lang_c.go compileC":           "a directory for building",
+	"internal/cli/demo.go demo":                       "a directory of its own that goes again",
+	"internal/cli/demo_leases.go prepare":             "a directory of its own that goes again",
+	"internal/cli/reviewer_sign.go writeOrder":        "a statement that is made anew, whatever was there",
+	"internal/cli/fuzz_out.go canWriteIn":             "writes nothing that stays",
+	"internal/cli/password.go keyPassword":            "the terminal",
+	"internal/cli/reviewer.go passphrase":             "the terminal",
+	"internal/cli/record_file.go createRecording":     "a recording: a name of its own",
+	"internal/cli/record_file.go finish":              "a recording: synced before it gets its name, which is its digest's",
+	"internal/cli/record_file.go recordingPassphrase": "the terminal",
+	"internal/cli/outputs.go add":                     "reports that are made anew; all of them or none",
+	"internal/cli/events_export.go eventsExport":      "an export that is made anew; all or nothing",
+}
+
+// writes are the functions of the standard library, and of the one for atomic files,
+// with which files are made or replaced.
+var writes = map[string][]string{
+	"os":       {"WriteFile", "Rename", "Create", "CreateTemp", "OpenFile", "Link", "Symlink", "Truncate"},
+	"renameio": {"WriteFile", "NewPendingFile", "TempFile", "Symlink"},
+}
+
+// Nothing in the product writes a file but through this package, or with a reason.
+func TestEveryWriterIsKnown(t *testing.T) {
+	root := filepath.Join("..", "..")
+	used := map[string]bool{}
+	through := map[string][]string{} // file -> what it calls of this package, or of config's EditFile
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			switch {
+			case d.Name() == "testdata", d.Name() == "templates", strings.HasPrefix(d.Name(), ".") && rel != ".", strings.HasSuffix(rel, "test") && rel != "test":
+				return fs.SkipDir
+			}
+			switch rel {
+			case "hooks-sdk", "examples-wasm", "internal/statedir", "internal/mutants":
+				return fs.SkipDir // guests; this package; a tool that works on copies of the source
+			}
+			return nil
+		}
+		if !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, decl := range f.Decls {
+			name := "(package)"
+			if fn, ok := decl.(*ast.FuncDecl); ok {
+				name = fn.Name.Name
+			}
+			ast.Inspect(decl, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				pkg, ok := sel.X.(*ast.Ident)
+				if !ok {
+					return true
+				}
+				switch at := rel + " " + name; {
+				case pkg.Name == "statedir", pkg.Name == "config" && sel.Sel.Name == "EditFile":
+					through[rel] = append(through[rel], sel.Sel.Name)
+					if rel == "internal/config/file.go" {
+						through[rel] = append(through[rel], "EditFile")
+					}
+				case !slices.Contains(writes[pkg.Name], sel.Sel.Name):
+				case others[at] == "":
+					t.Errorf("%s calls %s.%s: write through internal/statedir, or say here why not", at, pkg.Name, sel.Sel.Name)
+				default:
+					used[at] = true
+				}
+				return true
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range others {
+		if !used[at] {
+			t.Errorf("%s is listed and writes nothing", at)
+		}
+	}
+	for _, e := range edited {
+		if !slices.Contains(through[e.from], e.by) {
+			t.Errorf("%s: %s does not call %s", e.file, e.from, e.by)
+		}
+	}
+}
