@@ -49,8 +49,12 @@ func (e *Error) Is(target error) bool { return target == ErrRefused }
 // Options are the ways to reach a daemon. Socket or URL is needed.
 type Options struct {
 	Socket string          // path of its unix socket
-	URL    string          // of its loopback listener, such as http://127.0.0.1:4170
+	URL    string          // of its loopback listener, such as https://127.0.0.1:4170
 	Tokens map[Role]string // on a socket RoleInvoke needs none
+
+	// Certificate is what keys/tls.crt of the daemon's state directory holds; ReadCertificate
+	// reads it. URL needs it: nothing is sent to a listener that does not hold its key.
+	Certificate []byte
 
 	// Timeout bounds every request but a stream; 0 means 90 s, which is above what
 	// the daemon allows itself.
@@ -71,26 +75,33 @@ const (
 	maxAnswer   = 64 << 20 // bytes
 )
 
-// New returns a client without looking whether anybody is there.
+// New returns a client without looking whether anybody is there. It knows the daemon before
+// it sends anything: on a socket by the uid of the process that listens, at a URL by the key
+// of Certificate. Otherwise calls fail with ErrPeer.
 func New(o Options) (*Client, error) {
 	c := &Client{tokens: o.Tokens, timeout: o.Timeout, base: "http://belay"}
 	if c.timeout == 0 {
 		c.timeout = defaultTime
 	}
 	t := &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second, DisableCompression: true}
-	dialer := &net.Dialer{Timeout: dialTime}
 	switch {
 	case o.Socket != "" && o.URL == "":
 		t.DialContext = newSocketDialer(o.Socket).dialContext
 	case o.URL != "" && o.Socket == "":
 		u, err := url.Parse(o.URL)
-		if err != nil || u.Scheme != "http" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
-			return nil, errors.New("client: the URL must be http://ADDRESS:PORT")
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+			return nil, errors.New("client: the URL must be https://ADDRESS:PORT")
 		}
 		if ip := net.ParseIP(u.Hostname()); ip == nil || !ip.IsLoopback() {
-			return nil, errors.New("client: the URL must name a loopback address: tokens are sent in the clear")
+			return nil, errors.New("client: the URL must name a loopback address")
 		}
-		t.DialContext, c.base = dialer.DialContext, "http://"+u.Host
+		if u.Scheme != "https" || len(o.Certificate) == 0 {
+			return nil, errPlain
+		}
+		if t.TLSClientConfig, err = pinned(o.Certificate); err != nil {
+			return nil, err
+		}
+		t.DialContext, c.base = (&net.Dialer{Timeout: dialTime}).DialContext, "https://"+u.Host
 	default:
 		return nil, errors.New("client: give a socket or a URL")
 	}

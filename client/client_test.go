@@ -197,7 +197,7 @@ func TestDial(t *testing.T) {
 func TestTokensAreSentWhereTheyBelong(t *testing.T) {
 	for _, o := range []client.Options{
 		{}, {Socket: "/s", URL: "http://127.0.0.1:1"}, {URL: "http://192.0.2.1:80"}, {URL: "http://example.com"}, {URL: "http://localhost:80"},
-		{URL: "https://127.0.0.1:1"}, {URL: "http://127.0.0.1:1/x"}, {URL: "http://127.0.0.1:1?x=1"}, {URL: "http://u:p@127.0.0.1:1"}, {URL: "127.0.0.1:1"}, {URL: "http://127.0.0.1.evil.example:1"},
+		{URL: "http://127.0.0.1:1/x"}, {URL: "http://127.0.0.1:1?x=1"}, {URL: "http://u:p@127.0.0.1:1"}, {URL: "127.0.0.1:1"}, {URL: "http://127.0.0.1.evil.example:1"},
 	} {
 		if _, err := client.New(o); err == nil {
 			t.Errorf("%+v is taken", o)

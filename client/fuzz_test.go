@@ -23,7 +23,7 @@ func (s saying) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 func answeredBy(t testing.TB, s saying) *Client {
-	c, err := New(Options{URL: "http://127.0.0.1:1"})
+	c, err := New(Options{Socket: "/nothing"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,8 +93,11 @@ func (d *socketDialer) check(conn net.Conn) error {
 
 // asPeer keeps the class of an error that came out of the HTTP client.
 func asPeer(err error) error {
-	if errors.Is(err, ErrPeer) {
+	switch {
+	case errors.Is(err, ErrPeer):
 		return err
+	case notKnown(err):
+		return fmt.Errorf("%w: %w", ErrPeer, err)
 	}
 	return fmt.Errorf("%w: %w", ErrSick, err)
 }

@@ -304,3 +304,45 @@ func listenTCP(t *testing.T) tcpImpostor {
 	go i.serve(l)
 	return tcpImpostor{i, l.Addr().String()}
 }
+
+// The file that says which daemon is believed is one that others could not have written.
+func TestReadCertificate(t *testing.T) {
+	path := CertificatePath(tokenDir(t))
+	if err := os.WriteFile(path, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := ReadCertificate(path); err != nil || string(b) != "x" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if _, err := New(Options{URL: "https://127.0.0.1:1", Certificate: []byte("x")}); err == nil {
+		t.Error("no certificate is taken for one")
+	}
+	for name, change := range map[string]func() error{
+		"others write":  func() error { return os.Chmod(path, 0o662) },
+		"the group too": func() error { return os.Chmod(path, 0o664) },
+		"a link":        func() error { return errors.Join(os.Rename(path, path+"2"), os.Symlink(path+"2", path)) },
+		"large":         func() error { return errors.Join(os.Remove(path), os.WriteFile(path, make([]byte, 1<<20), 0o600)) },
+		"a directory":   func() error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
+	} {
+		_ = os.RemoveAll(path)
+		if err := errors.Join(os.WriteFile(path, []byte("x"), 0o644), change()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadCertificate(path); !errors.Is(err, ErrPeer) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_ = os.RemoveAll(path)
+	if _, err := ReadCertificate(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	if os.Getuid() != 0 {
+		return
+	}
+	if err := errors.Join(os.WriteFile(path, []byte("x"), 0o644), os.Chown(path, 65534, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadCertificate(path); !errors.Is(err, ErrPeer) {
+		t.Errorf("another user's: %v", err)
+	}
+}

@@ -85,6 +85,7 @@ type Daemon struct {
 	Version    string    `json:"version"`
 	Since      time.Time `json:"since"`
 	Listen     string    `json:"listen,omitzero"` // address of the loopback listener
+	Plain      int64     `json:"plain,omitzero"`  // requests there with a valid token, but without TLS
 	Running    int       `json:"running"`         // invocations being decided
 	Waiting    int       `json:"waiting"`         // invocations waiting for their turn
 	Decided    int64     `json:"decided"`         // invocations since the start

@@ -20,6 +20,7 @@ import (
 
 type serveOptions struct {
 	listen     string
+	tlsOnly    bool
 	log        string
 	running    int
 	queue      int
@@ -33,18 +34,21 @@ func (a *App) serveCmd() *cobra.Command {
 		Short: "Answer agents from a daemon: a unix socket, and a loopback port if asked to",
 		Long: `serve keeps the hooks loaded and answers on the socket belay.sock in the state
 directory; the other commands use it while it runs. With --listen it also answers
-HTTP on a loopback address, for runtimes that cannot use a socket; there every
-request needs a token, which the state directory keeps in keys/invoke.token.
+HTTPS on a loopback address, for programs that cannot use the socket. They know the
+daemon by keys/tls.crt of the state directory, and every request needs a token, such
+as keys/invoke.token. Plain HTTP is answered, too, unless --tls-only is given: who
+sends a token there cannot know who gets it.
 
 It stays in the foreground. SIGHUP, or a changed belay.yaml, loads the configuration
 anew; SIGTERM or Ctrl-C refuses what comes, finishes what has begun, and ends.`,
 		Example: `  belay serve
-  belay serve --listen 127.0.0.1:4170 --log json`,
+  belay serve --listen 127.0.0.1:4170 --tls-only --log json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.serve(cmd.Context(), o) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "", "also listen on this loopback address, 127.0.0.1:PORT or [::1]:PORT")
+	f.BoolVar(&o.tlsOnly, "tls-only", false, "refuse plain HTTP on the address of --listen")
 	f.StringVar(&o.log, "log", "text", "form of the log on standard error: text or json")
 	f.IntVar(&o.running, "max-running", 0, "actions decided at once (default 4 for each CPU, at least 8)")
 	f.IntVar(&o.queue, "max-waiting", 0, "actions that may wait for their turn (default 128)")
@@ -59,6 +63,9 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	}
 	if o.running < 0 || o.queue < 0 {
 		return usageError("--max-running and --max-waiting cannot be negative", "")
+	}
+	if o.tlsOnly && o.listen == "" {
+		return usageError("--tls-only needs --listen", "")
 	}
 	dir, err := a.stateDir()
 	if err != nil {
@@ -76,7 +83,7 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	defer host.Close()
 	defer a.finish() // the last metrics are read from what is closed next
 	s, err := server.Open(host, server.Options{
-		Dir: dir, Listen: o.listen, Runtimes: hookcmd.Runtimes(), Version: version(), User: userName(), Logger: log, Tapes: tapes, Running: o.running, Queue: o.queue,
+		Dir: dir, Listen: o.listen, TLSOnly: o.tlsOnly, Runtimes: hookcmd.Runtimes(), Version: version(), User: userName(), Logger: log, Tapes: tapes, Running: o.running, Queue: o.queue,
 	})
 	switch {
 	case errors.Is(err, server.ErrAddress):
@@ -94,7 +101,7 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	}
 	fmt.Fprintf(a.Err, "belay: serving %s on %s\n", safe(dir), safe(s.Socket()))
 	if addr := s.Addr(); addr != "" {
-		fmt.Fprintf(a.Err, "belay: and on http://%s; the token for runtimes is in %s\n", addr, safe(client.TokenPath(dir, client.RoleInvoke)))
+		fmt.Fprintf(a.Err, "belay: and on https://%s; clients need %s and a token, %s\n", addr, safe(client.CertificatePath(dir)), safe(client.TokenPath(dir, client.RoleInvoke)))
 	}
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, hangup)

@@ -154,7 +154,10 @@ func daemonLine(d *client.Daemon) string {
 	}
 	s := fmt.Sprintf("running, process %d", d.PID)
 	if d.Listen != "" {
-		s += ", http://" + safe(d.Listen)
+		s += ", https://" + safe(d.Listen)
+	}
+	if d.Plain > 0 {
+		s += ", " + plural(int(d.Plain), "request") + " WITHOUT TLS"
 	}
 	return s + fmt.Sprintf(", %s decided since %s", count(d.Decided), d.Since.Local().Format(time.DateTime))
 }

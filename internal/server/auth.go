@@ -1,6 +1,7 @@
 package server
 
 import (
+	"log/slog"
 	"mime"
 	"net/http"
 	"os"
@@ -21,6 +22,8 @@ func (s *Server) stranger(r *http.Request) string {
 		return "this socket serves one user, and the caller is another"
 	case !p.unix && !slices.Contains(s.hosts, strings.ToLower(r.Host)):
 		return "the request is for another host"
+	case s.o.TLSOnly && p.plain():
+		return "this address takes TLS only: give https"
 	case len(r.Header.Values("Origin")) > 0:
 		return "requests from web pages are not served"
 	}
@@ -30,6 +33,15 @@ func (s *Server) stranger(r *http.Request) string {
 		}
 	}
 	return ""
+}
+
+// notePlain counts a request with a valid token that came without TLS: its caller could not
+// know who answers. The first one is told to the log.
+func (s *Server) notePlain(r *http.Request) {
+	if peerOf(r.Context()).plain() && s.plain.Add(1) == 1 {
+		s.log.LogAttrs(r.Context(), slog.LevelWarn, "a caller has sent its token without TLS: whoever takes this port while no daemon runs gets it; docs/SERVE.md says what to use instead",
+			slog.String("path", r.URL.Path))
+	}
 }
 
 // rolesOf says what the caller may do. The owner's uid on the socket is good for

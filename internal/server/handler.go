@@ -133,6 +133,7 @@ func (s *Server) guarded(rt route) http.HandlerFunc {
 				s.problem(w, r, http.StatusForbidden, client.ProblemBody{Code: client.CodeRole, Message: "this takes the role " + oneOf(rt.roles)})
 				return
 			}
+			s.notePlain(r)
 			w.Header().Del("Connection")
 		}
 		if !rt.body && r.ContentLength != 0 {

@@ -100,13 +100,18 @@ type peerKey struct{}
 type peer struct {
 	unix bool
 	uid  int // of the other end of a unix socket; -1 when it cannot be told
+	tcp  *eitherConn
 }
+
+// plain reports whether requests come over TCP without TLS.
+func (p peer) plain() bool { return !p.unix && (p.tcp == nil || !p.tcp.secure.Load()) }
 
 func connContext(ctx context.Context, c net.Conn) context.Context {
 	if l, ok := c.(*limitedConn); ok {
 		c = l.Conn
 	}
 	p := peer{uid: -1}
+	p.tcp, _ = c.(*eitherConn)
 	if u, ok := c.(*net.UnixConn); ok {
 		p.unix = true
 		if uid, err := peercred.UID(u); err == nil {

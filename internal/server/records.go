@@ -74,7 +74,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 		out.Problems = append(out.Problems, *bad+" (the configuration before stays in use)")
 	}
 	g := s.gate
-	out.Daemon = &client.Daemon{PID: os.Getpid(), Version: s.o.Version, Since: s.since.UTC(), Listen: s.Addr(),
+	out.Daemon = &client.Daemon{PID: os.Getpid(), Version: s.o.Version, Since: s.since.UTC(), Listen: s.Addr(), Plain: s.plain.Load(),
 		Running: len(g.slots), Waiting: int(g.waiting.Load()), Decided: g.decided.Load(), Overloaded: g.refused.Load()}
 	s.write(w, r, http.StatusOK, out)
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -64,6 +65,7 @@ type Host interface {
 type Options struct {
 	Dir      string                      // the state directory that Host has open
 	Listen   string                      // IP:PORT of a loopback address besides the socket; "" means none; port 0 picks one
+	TLSOnly  bool                        // refuse requests on Listen that come without TLS
 	Runtimes map[string]adapters.Adapter // by the name in /adapters/NAME
 	Version  string                      // of the program
 	User     string                      // whose agents these are; goes into the invocations of runtimes
@@ -124,6 +126,7 @@ type Server struct {
 
 	tokens  atomic.Pointer[tokens]
 	streams atomic.Int64
+	plain   atomic.Int64 // requests on tcp that came without TLS
 	routes  []route
 
 	// reloading keeps one reload at a time.
@@ -190,11 +193,16 @@ func (s *Server) open() error {
 	}
 	s.unix = &limited{Listener: s.unix, slots: make(chan struct{}, s.o.Conns)}
 	if listen != "" {
+		identity, err := openIdentity(dir)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrState, err)
+		}
 		l, err := net.Listen("tcp", listen)
 		if err != nil {
 			return fmt.Errorf("listen on %s: %w", listen, err)
 		}
-		s.tcp = &limited{Listener: l, slots: make(chan struct{}, s.o.Conns)}
+		either := &eitherListener{l, &tls.Config{Certificates: []tls.Certificate{identity}, MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}}}
+		s.tcp = &limited{Listener: either, slots: make(chan struct{}, s.o.Conns)}
 		s.hosts = hostsOf(l.Addr().String())
 	}
 	return nil
