@@ -143,6 +143,7 @@ const (
 	IOError     Trouble = "io_error"
 	NoAccess    Trouble = "no_access"   // permissions, or a file system that is read-only
 	Foreign     Trouble = "foreign"     // the file does not continue this log: a person has to look
+	RolledBack  Trouble = "rolled_back" // the database is older than its high-water mark says
 	Unavailable Trouble = "unavailable" // anything else
 )
 
@@ -153,6 +154,8 @@ func TroubleOf(err error) Trouble {
 	switch {
 	case err == nil:
 		return ""
+	case errors.Is(err, kernel.ErrRollback):
+		return RolledBack
 	case errors.Is(err, sink.ErrForeign):
 		return Foreign
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) || says("database or disk is full"):

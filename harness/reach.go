@@ -16,7 +16,7 @@ func (c *Case) contradiction() error {
 	case "":
 	case phases.KindDeadline:
 		return c.errorf("/want/kind", "never happens: tests keep no deadlines, so that they come out the same everywhere")
-	case phases.KindStore:
+	case phases.KindStore, phases.KindRollback:
 		return c.errorf("/want/kind", "never happens: a test's store does not fail")
 	case phases.KindPolicy, phases.KindTrap, phases.KindFuel, phases.KindMemory, phases.KindOutput, phases.KindHostcall, phases.KindProtocol, phases.KindLoad, phases.KindAudit:
 	default:

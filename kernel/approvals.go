@@ -56,7 +56,7 @@ func (i *invocation) consult(ctx context.Context, c *chain, v *phases.Verdict) (
 	if err != nil {
 		f := phases.FaultOf(err)
 		if f == nil {
-			f = phases.NewFault(phases.KindStore, "the queue of approvals could not be read", err)
+			f = storeFault("the queue of approvals could not be read", err)
 		}
 		blockVerdict(v, f.Kind, kernelName, f.Text)
 		i.settle(v)
@@ -192,7 +192,7 @@ func (q *question) into(b *Batch, k *Kernel, i *invocation, v *phases.Verdict, r
 func (k *Kernel) useApproval(ctx context.Context, s *snapshot, it *approvals.Item, now time.Time) (ApprovalOp, phases.Event, error) {
 	fault := func(text string, err error) (ApprovalOp, phases.Event, error) {
 		k.o.Logger.LogAttrs(ctx, slog.LevelError, "an approval on file does not count", slog.String("approval", it.ID), slog.String("why", text))
-		return ApprovalOp{}, phases.Event{}, phases.NewFault(phases.KindStore, text, err)
+		return ApprovalOp{}, phases.Event{}, storeFault(text, err)
 	}
 	d := it.Decision
 	if d == nil || d.Verdict != approvals.Approve {

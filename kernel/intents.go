@@ -232,7 +232,7 @@ func (e *effort) noteDown(at time.Time) error {
 		Run: e.inv.Run, User: e.inv.User, Tool: e.inv.Tool, Binding: e.by.Binding, Digest: e.by.Digest, Version: e.by.Version, Signer: e.by.Signer, Tier: e.by.Tier,
 	})
 	if err != nil {
-		return phases.NewFault(phases.KindStore, "what was about to happen could not be noted", err)
+		return storeFault("what was about to happen could not be noted", err)
 	}
 	e.note = n
 	return nil
@@ -252,7 +252,7 @@ func (e *effort) settle(ctx context.Context, outcome, reason string, result, sum
 	if _, err := e.k.commit(ctx, Batch{Now: at, Events: []phases.Event{ev}}); err != nil {
 		e.note.abandon()
 		e.k.o.Logger.LogAttrs(ctx, slog.LevelError, "the outcome of a call could not be recorded", slog.String("intent", e.id), slog.Any("error", err))
-		return phases.NewFault(phases.KindStore, "what came of a call could not be recorded", err)
+		return storeFault("what came of a call could not be recorded", err)
 	}
 	e.note.done()
 	return auditErr
@@ -270,7 +270,7 @@ func (e *effort) begin(ctx context.Context, action []byte) error {
 	}
 	if _, err := e.k.commit(ctx, Batch{Now: at, Events: []phases.Event{ev}}); err != nil {
 		e.drop()
-		return phases.NewFault(phases.KindStore, "what was about to happen could not be recorded", err)
+		return storeFault("what was about to happen could not be recorded", err)
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func (i *invocation) decide(ctx context.Context) (phases.Verdict, error) {
 			return v, err
 		}
 		if attempt == maxAttempts {
-			return i.refuse(ctx, phases.NewFault(phases.KindStore, "what the decision rests on kept changing", err))
+			return i.refuse(ctx, storeFault("what the decision rests on kept changing", err))
 		}
 	}
 }
@@ -147,11 +147,11 @@ func (i *invocation) attempt(ctx context.Context, n int) (phases.Verdict, error)
 		defer i.k.conflicts.Unlock()
 	}
 	if err := i.k.recoverGap(ctx, i.snap.revision); err != nil {
-		return i.unrecorded(ctx, phases.NewFault(phases.KindStore, "the store cannot write", err))
+		return i.unrecorded(ctx, storeFault("the store cannot write", err))
 	}
 	run, latch, err := i.read(context.WithoutCancel(ctx))
 	if err != nil {
-		return i.refuse(ctx, phases.NewFault(phases.KindStore, "the store could not be read", err))
+		return i.refuse(ctx, storeFault("the store could not be read", err))
 	}
 	i.tape.again()
 	i.input = audit.NewInput(&audit.Invocation{Invocation: i.inv, Tool: i.inv.Tool(), PolicyRevision: i.snap.revision, Carried: run.Metadata})
@@ -248,7 +248,7 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 		return v, err
 	}
 	if err != nil {
-		return i.unrecorded(ctx, phases.NewFault(phases.KindStore, "the record could not be written", err))
+		return i.unrecorded(ctx, storeFault("the record could not be written", err))
 	}
 	v.Event = &phases.EventRef{Seq: receipt.First + int64(len(rec.Hooks)), ID: rec.Verdict.ID}
 	i.tape.done(i, run, latch, chained, &v)

@@ -156,7 +156,7 @@ func (i *invocation) lend(ctx context.Context, c *chain, v *phases.Verdict) (len
 	if err != nil {
 		f := phases.FaultOf(err)
 		if f == nil {
-			f = phases.NewFault(phases.KindStore, "the leases could not be read", err)
+			f = storeFault("the leases could not be read", err)
 		}
 		blockVerdict(v, f.Kind, kernelName, f.Text)
 		i.settle(v)

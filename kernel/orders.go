@@ -18,6 +18,9 @@ type (
 	Verb       = approvals.Verb
 )
 
+// Ordered is the decision of the event that records the use of an order; Output holds the order.
+const Ordered = "ordered"
+
 // MinCompactionAge is the age below which events are never compacted. The queue and
 // the orders rest on events: the one that a question was asked by (it waits, and its
 // decision holds, MaxTimeout each), and those that record a use (an order lasts
@@ -51,7 +54,7 @@ func (k *Kernel) UseOrder(ctx context.Context, v Verb, args any, o *Order) ([]ph
 	if err != nil {
 		return nil, err
 	}
-	e := k.orderEvent(s, v, o, "ordered", "", now)
+	e := k.orderEvent(s, v, o, Ordered, "", now)
 	e.ID = orderUseID(o.ID)
 	return []phases.Event{e}, nil
 }
@@ -78,7 +81,7 @@ func (k *Kernel) checkOrder(ctx context.Context, s *snapshot, v Verb, args any, 
 func (k *Kernel) orderEvent(s *snapshot, v Verb, o *Order, what, why string, now time.Time) phases.Event {
 	e := phases.Event{ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: s.revision, Decision: what,
 		Reason: phases.SafeText(string(v)+": "+why, phases.MaxReasonBytes)}
-	if what != "ordered" {
+	if what != Ordered {
 		return e // nothing in an order that does not count is worth to be stored
 	}
 	e.Reason, e.DecidedBy, e.Signer = string(v)+": ordered by a reviewer", o.By, o.Key

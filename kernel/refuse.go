@@ -61,11 +61,11 @@ func (k *Kernel) refuse(ctx context.Context, r Refusal) (phases.Verdict, error) 
 		k.latch(&b, &e)
 	}
 	if err := k.recoverGap(ctx, e.PolicyRevision); err != nil {
-		return k.unrecorded(ctx, Refusal{Invocation: r.Invocation, Unblockable: r.Unblockable, Unread: r.Unread, Fault: phases.NewFault(phases.KindStore, "the store cannot write", err)})
+		return k.unrecorded(ctx, Refusal{Invocation: r.Invocation, Unblockable: r.Unblockable, Unread: r.Unread, Fault: storeFault("the store cannot write", err)})
 	}
 	receipt, err := k.commit(ctx, b)
 	if err != nil {
-		return k.unrecorded(ctx, Refusal{Invocation: r.Invocation, Unblockable: r.Unblockable, Unread: r.Unread, Fault: phases.NewFault(phases.KindStore, "the record could not be written", err)})
+		return k.unrecorded(ctx, Refusal{Invocation: r.Invocation, Unblockable: r.Unblockable, Unread: r.Unread, Fault: storeFault("the record could not be written", err)})
 	}
 	v.Event = &phases.EventRef{Seq: receipt.First, ID: e.ID}
 	return v, r.Fault

@@ -22,6 +22,11 @@ var (
 	// ErrUnavailable: the store cannot read or write now. Nothing of a batch
 	// that was refused with it may be treated as recorded.
 	ErrUnavailable = errors.New("the store is not available")
+
+	// ErrRollback, beside ErrUnavailable: the store is older than what it has
+	// acknowledged, as a mark outside of it says. Nothing is written until a person
+	// has said that it may go on from there.
+	ErrRollback = errors.New("the store went back behind its high-water mark")
 )
 
 // Store keeps what outlives an invocation: events, metadata of runs, state of

@@ -154,7 +154,7 @@ func (c *toolCall) gate(ctx context.Context) (phases.Verdict, error) {
 	c.effort.inv = audit.Invocation{Invocation: inv, Tool: tool, PolicyRevision: c.t.i.snap.revision}
 	v, err := k.invokeFor(ctx, inv, &c.t.i.o, c)
 	if errors.Is(err, ErrUnavailable) {
-		return v, phases.NewFault(phases.KindStore, "the record could not be written", err)
+		return v, storeFault("the record could not be written", err)
 	}
 	switch {
 	case v.Decision == phases.Allow && c.effort.note != nil && err == nil:
@@ -304,7 +304,7 @@ func (c *toolCall) after(ctx context.Context, before *phases.Verdict, outcome st
 	}
 	v, err := k.invokeFor(ctx, inv, &c.t.i.o, nil)
 	if errors.Is(err, ErrUnavailable) {
-		return nil, phases.NewFault(phases.KindStore, "the record could not be written", err)
+		return nil, storeFault("the record could not be written", err)
 	}
 	if v.Decision != phases.Allow || err != nil {
 		return nil, denied(hostcalls.Denied, explain(toolRefusal{Reason: v.Reason, Kind: v.Kind, DecidedBy: v.DecidedBy}))

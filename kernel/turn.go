@@ -285,7 +285,7 @@ func (c *chain) add(b *binding, t phases.Turn, trust bool) (res phases.TurnResul
 
 // mayPass says which failures UnsafeFailOpen lets pass: those of a hook itself.
 func mayPass(k phases.Kind) bool {
-	return k != phases.KindAudit && k != phases.KindStore
+	return k != phases.KindAudit && k != phases.KindStore && k != phases.KindRollback
 }
 
 func faultOf(err error, kind phases.Kind, text string) *phases.Fault {

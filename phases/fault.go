@@ -18,11 +18,12 @@ const (
 	KindLoad     Kind = "load"     // the module or its configuration could not be loaded
 	KindAudit    Kind = "audit"    // the audit phase or redaction failed
 	KindStore    Kind = "store"    // the record could not be written
+	KindRollback Kind = "rollback" // the database went back behind its high-water mark
 )
 
 // Kinds returns all kinds.
 func Kinds() []Kind {
-	return []Kind{KindPolicy, KindTrap, KindFuel, KindDeadline, KindMemory, KindOutput, KindHostcall, KindProtocol, KindLoad, KindAudit, KindStore}
+	return []Kind{KindPolicy, KindTrap, KindFuel, KindDeadline, KindMemory, KindOutput, KindHostcall, KindProtocol, KindLoad, KindAudit, KindStore, KindRollback}
 }
 
 // Fault is a failure of one hook or of the kernel. Text is safe to show to an

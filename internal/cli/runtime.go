@@ -123,6 +123,9 @@ func startFault(err error) *phases.Fault {
 	if f := phases.FaultOf(err); f != nil {
 		return f
 	}
+	if errors.Is(err, kernel.ErrRollback) {
+		return phases.NewFault(phases.KindRollback, "the database went back behind its high-water mark", err)
+	}
 	if errors.Is(err, kernel.ErrUnavailable) {
 		return phases.NewFault(phases.KindStore, "the store cannot be opened", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 )
 
@@ -78,4 +79,39 @@ func BenchmarkDurable(b *testing.B) {
 		}
 		wg.Wait()
 	})
+}
+
+// BenchmarkUse is one commit that uses up a use of a lease: with no mark, and with one,
+// which notes the use with a sync of its own before the commit. Commits that use up
+// nothing are beside it.
+func BenchmarkUse(b *testing.B) {
+	for _, with := range []string{"none", "mark"} {
+		for _, what := range []string{"use", "event"} {
+			b.Run("mark="+with+"/"+what, func(b *testing.B) {
+				dir := b.TempDir()
+				o := sqlite.Options{}
+				if with == "mark" {
+					o.Mark = highwater.New(highwater.Options{Dir: filepath.Join(dir, "marks"), Name: "m"})
+				}
+				s, err := sqlite.Open(b.Context(), filepath.Join(dir, "belay.db"), o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.Cleanup(func() { s.Close() })
+				if _, err := s.Commit(b.Context(), mint("l", 1<<40)); err != nil {
+					b.Fatal(err)
+				}
+				i := 0
+				medians(b, func() error {
+					i++
+					c := batch("e" + strconv.Itoa(i))
+					if what == "use" {
+						c = claim("l", "e"+strconv.Itoa(i))
+					}
+					_, err := s.Commit(context.Background(), c)
+					return err
+				})
+			})
+		}
+	}
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -12,7 +13,9 @@ import (
 type conn struct {
 	*sqlite3.Conn
 	stmts map[string]*sqlite3.Stmt
-	seen  int64 // the last time that was noted for leases; see seen
+	file  os.FileInfo // that was opened; nil when there is none
+	era   int64       // of the store when it was opened; readers only
+	seen  int64       // the last time that was noted for leases; see seen
 }
 
 func openConn(path, vfs string, readOnly, immutable bool) (*conn, error) {
@@ -20,6 +23,7 @@ func openConn(path, vfs string, readOnly, immutable bool) (*conn, error) {
 	if readOnly {
 		flags = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI
 	}
+	before, _ := os.Stat(path)
 	c, err := sqlite3.OpenFlags(fileURI(path, vfs, immutable), flags)
 	if err != nil {
 		return nil, err
@@ -47,8 +51,11 @@ func openConn(path, vfs string, readOnly, immutable bool) (*conn, error) {
 	} else if mode != "wal" && !immutable {
 		return nil, fmt.Errorf("journal mode is %q, wanted a write-ahead log", mode)
 	}
+	if after, _ := os.Stat(path); before != nil && (after == nil || !os.SameFile(before, after)) {
+		return nil, fmt.Errorf("%w: the file was replaced while it was opened", sqlite3.CANTOPEN)
+	}
 	ok = true
-	return &conn{Conn: c, stmts: map[string]*sqlite3.Stmt{}}, nil
+	return &conn{Conn: c, stmts: map[string]*sqlite3.Stmt{}, file: before}, nil
 }
 
 func pragmaText(c *sqlite3.Conn, sql string) (string, error) {

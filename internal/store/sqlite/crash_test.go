@@ -14,6 +14,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3/vfs"
 
+	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/internal/store/storetest"
 	"github.com/belay-hooks/belay/kernel"
@@ -159,6 +160,8 @@ func crash(t *testing.T, points int, seed uint64, lies bool) (faults []string) {
 	}
 	d := &crashDisk{VFS: vfs.Find(""), lies: lies, rng: rand.New(rand.NewPCG(seed, 1)),
 		files: map[string]*crashFile{"belay.db": {durable: first}}}
+	guard := highwater.New(highwater.Options{Dir: dir, Name: markName, Disk: crashMarks{d}})
+	stand := &standing{used: map[string]bool{}}
 	var acked, tried sync.Map
 	var gone atomic.Int64
 	checked := 0
@@ -167,7 +170,7 @@ func crash(t *testing.T, points int, seed uint64, lies bool) (faults []string) {
 			return
 		}
 		checked++
-		if f := checkImage(t, filepath.Join(dir, "after"), d.image(), &acked, &tried, gone.Load()); f != "" {
+		if f := checkImage(t, filepath.Join(dir, "after"), d.image(), &acked, &tried, gone.Load(), stand); f != "" {
 			faults = append(faults, fmt.Sprintf("crash point %d: %s", checked, f))
 		}
 	}
@@ -176,9 +179,12 @@ func crash(t *testing.T, points int, seed uint64, lies bool) (faults []string) {
 	defer vfs.Unregister(name)
 	for i := 0; checked < points; {
 		// A log this small is moved and begun anew in between, not only at the end.
-		s, err := sqlite.Open(t.Context(), path, sqlite.Options{VFS: name, LogPages: 12})
+		s, err := sqlite.Open(t.Context(), path, sqlite.Options{VFS: name, LogPages: 12, Mark: guard})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if i == 0 {
+			mintForCrashes(t, s)
 		}
 		for range 8 {
 			i++
@@ -194,6 +200,7 @@ func crash(t *testing.T, points int, seed uint64, lies bool) (faults []string) {
 			for j, e := range b.Events {
 				acked.Store(e.ID, r.First+int64(j))
 			}
+			useUp(t, s, i, stand, &tried)
 		}
 		compactSome(t, s, i, &acked, &tried, &gone)
 		if err := s.Close(); err != nil {
@@ -228,7 +235,7 @@ func compactSome(t *testing.T, s *sqlite.Store, i int, acked, tried *sync.Map, g
 }
 
 // checkImage opens what a crash left and says what is wrong with it.
-func checkImage(t *testing.T, dir string, image map[string][]byte, acked, tried *sync.Map, gone int64) string {
+func checkImage(t *testing.T, dir string, image map[string][]byte, acked, tried *sync.Map, gone int64, stand *standing) string {
 	err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700))
 	for name, b := range image {
 		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), b, 0o600))
@@ -236,7 +243,10 @@ func checkImage(t *testing.T, dir string, image map[string][]byte, acked, tried 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sqlite.Open(t.Context(), filepath.Join(dir, "belay.db"), sqlite.Options{})
+	guard := highwater.New(highwater.Options{Dir: dir, Name: markName})
+	defer guard.Close()
+	noted, _, noteErr := guard.Look()
+	s, err := sqlite.Open(t.Context(), filepath.Join(dir, "belay.db"), sqlite.Options{Mark: guard})
 	if err != nil {
 		return "does not open: " + err.Error()
 	}
@@ -276,6 +286,12 @@ func checkImage(t *testing.T, dir string, image map[string][]byte, acked, tried 
 	}
 	if fault == "" && len(es)%64 == 0 {
 		storetest.CheckLog(t, s)
+	}
+	if fault == "" && noteErr != nil {
+		fault = "the mark cannot be read: " + noteErr.Error()
+	}
+	if fault == "" {
+		fault = stand.check(t, s, noted)
 	}
 	return fault
 }

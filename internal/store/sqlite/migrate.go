@@ -81,6 +81,8 @@ var migrations = [...]string{
 	compactionSchema,
 
 	leasesSchema,
+
+	markSchema,
 }
 
 // Schema versions that took more than statements.

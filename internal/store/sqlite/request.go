@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -15,7 +16,12 @@ type request struct {
 	bodies [][]byte          // the encoded events, without their numbers
 	work   func(*conn) error // not nil: this instead of the batch, in the same transaction; may be run more than once
 
-	taken   atomic.Bool // set by whoever decides first: the writer, or a caller that gave up
+	durable bool // the mark is to be durable, too
+
+	recover func(Stand) (*highwater.State, error) // not nil: instead of all that
+
+	uses    []highwater.Use // what the batch uses up; set when it is written
+	taken   atomic.Bool     // set by whoever decides first: the writer, or a caller that gave up
 	receipt kernel.Receipt
 	err     error
 	done    chan struct{}

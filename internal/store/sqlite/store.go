@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -26,6 +27,7 @@ const (
 type Options struct {
 	ReadOnly bool   // no migration, no writer: every Commit answers ErrUnavailable
 	VFS      string // name of a registered file system layer; for fault tests
+	Mark     Mark   // how far the database has come, kept outside of it; nil: nothing does
 	LogPages int    // pages after which the write-ahead log is moved in any case; 0 means 4,000
 }
 
@@ -34,6 +36,9 @@ type Options struct {
 type Store struct {
 	path     string
 	vfs      string
+	mark     Mark
+	bare     atomic.Pointer[error] // why the database could not be given a mark; nil when it has one, or needs none
+	era      atomic.Int64          // counts files that took the place of the database
 	readOnly bool
 	logPages int
 
@@ -57,7 +62,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, unavailable("open", err)
 	}
-	s := &Store{path: abs, vfs: o.VFS, readOnly: o.ReadOnly, logPages: cmp.Or(o.LogPages, busyLog), readers: make(chan *conn, maxReaders), requests: make(chan *request, maxGroup)}
+	s := &Store{path: abs, vfs: o.VFS, mark: o.Mark, readOnly: o.ReadOnly, logPages: cmp.Or(o.LogPages, busyLog), readers: make(chan *conn, maxReaders), requests: make(chan *request, maxGroup)}
 	if !o.ReadOnly && o.VFS == "" {
 		if err := createFiles(abs); err != nil {
 			return nil, unavailable("create", err)
@@ -140,12 +145,17 @@ func (s *Store) read(ctx context.Context, op string, f func(*conn) error) error 
 	if !ok {
 		return unavailable(op, errClosed)
 	}
+	if c != nil && c.era != s.era.Load() {
+		c.close() // of a file that is the database no more
+		c = nil
+	}
 	if c == nil {
 		var err error
 		if c, err = openConn(s.path, s.vfs, s.readOnly, s.immutable); err != nil {
 			s.putReader(nil)
 			return unavailable(op, err)
 		}
+		c.era = s.era.Load()
 	}
 	err := f(c)
 	if err != nil && !errors.Is(err, sqlite3.BUSY) {

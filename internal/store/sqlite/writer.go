@@ -26,6 +26,8 @@ type writer struct {
 	conn  *conn // nil after a failure of the disk, until recover succeeds
 	edge  *edge // as the last transaction left it; nil when that is not known
 
+	guarded guarded
+
 	pages int // of the write-ahead log
 	moved int // pages when it was last moved, or begun to be
 }
@@ -119,6 +121,24 @@ func (w *writer) write(group []*request) {
 	if len(live) == 0 {
 		return
 	}
+	// A recovery goes alone.
+	together := live[:0:0]
+	for _, r := range live {
+		if r.recover != nil {
+			w.together([]*request{r})
+		} else {
+			together = append(together, r)
+		}
+	}
+	if len(together) > 0 {
+		w.together(together)
+	}
+	for _, r := range live {
+		close(r.done)
+	}
+}
+
+func (w *writer) together(live []*request) {
 	err := w.transaction(live, false)
 	if errors.Is(err, errTogether) {
 		err = w.transaction(live, true)
@@ -128,32 +148,31 @@ func (w *writer) write(group []*request) {
 			r.receipt, r.err = kernel.Receipt{}, unavailable("commit", err)
 		}
 	}
-	for _, r := range live {
-		close(r.done)
-	}
 }
 
 // transaction writes the group. A nil error means that the transaction is
 // durable and every request has its own outcome; otherwise nothing of it is.
 func (w *writer) transaction(group []*request, apart bool) error {
-	if w.conn == nil {
-		if err := w.recover(); err != nil {
-			return fmt.Errorf("the database failed and could not be opened anew: %w", err)
-		}
+	if err := w.follow(); err != nil {
+		return err
 	}
 	err := w.conn.exec("BEGIN IMMEDIATE")
 	if err == nil {
 		err = w.apply(group, apart)
 		if err == nil {
+			err = w.intend(group)
+		}
+		if err == nil {
 			err = w.conn.exec("COMMIT")
 		}
 	}
 	if err == nil {
+		w.advance()
 		return nil
 	}
-	w.edge, w.conn.seen = nil, 0
+	w.edge, w.conn.seen, w.guarded.settled = nil, 0, false
 	undone := w.conn.GetAutocommit() || w.conn.exec("ROLLBACK") == nil
-	if !undone || !errors.Is(err, sqlite3.BUSY) && !errors.Is(err, errTogether) {
+	if !undone || !errors.Is(err, sqlite3.BUSY) && !errors.Is(err, errTogether) && !errors.Is(err, kernel.ErrRollback) && !errors.Is(err, errRefused) {
 		w.conn.close() // which undoes it, if that was still to be done
 		w.conn = nil
 	}
@@ -190,6 +209,9 @@ func (w *writer) apply(group []*request, apart bool) (err error) {
 	// The size of the tree counts, not the newest event: a number is never given
 	// twice, not even when somebody has removed the tail of the events.
 	if w.edge, err = w.edge.current(c); err != nil {
+		return err
+	}
+	if err = w.guard(group); err != nil {
 		return err
 	}
 	for _, r := range group {
@@ -233,13 +255,25 @@ func (w *writer) savepoint(r *request) error {
 
 // one writes one request.
 func (w *writer) one(r *request) error {
-	r.receipt = kernel.Receipt{}
+	r.receipt, r.uses = kernel.Receipt{}, nil
+	if r.recover != nil {
+		return nil // guard has done it
+	}
 	if r.work != nil {
 		return r.work(w.conn)
+	}
+	if err := w.spent(&r.batch); err != nil {
+		return err
 	}
 	first := w.edge.size + 1
 	if err := writeBatch(w.conn, &r.batch); err != nil {
 		return err
+	}
+	if w.guarded.mark != nil {
+		var err error
+		if r.uses, err = uses(w.conn, &r.batch); err != nil {
+			return err
+		}
 	}
 	if r.batch.Compact != 0 {
 		if err := writeCompaction(w.conn, &r.batch, w.edge.size); err != nil {

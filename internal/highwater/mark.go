@@ -1,0 +1,350 @@
+package highwater
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Classes of errors, for errors.Is.
+var (
+	// ErrBehind: the database is behind its mark, or is another one than that of the mark.
+	ErrBehind = errors.New("the database is behind its high-water mark")
+	// ErrMissing: there was a mark, and there is none now.
+	ErrMissing = errors.New("the high-water mark is missing")
+	// ErrDamaged: the file is no mark, or was changed.
+	ErrDamaged = errors.New("the high-water mark is damaged")
+)
+
+// Error says what is wrong with a mark, and where. It is of its Class.
+type Error struct {
+	Class  error
+	Path   string // "" when it is not about a file
+	Reason string
+}
+
+func (e *Error) Error() string {
+	s := e.Class.Error()
+	if e.Path != "" {
+		s += " (" + e.Path + ")"
+	}
+	return s + ": " + e.Reason
+}
+
+// Unwrap returns the class.
+func (e *Error) Unwrap() error { return e.Class }
+
+// Head is how far a log has come.
+type Head struct {
+	Size int64    // events
+	Root [32]byte // of their Merkle tree
+}
+
+func (h Head) String() string {
+	return strconv.FormatInt(h.Size, 10) + ":" + base64.StdEncoding.EncodeToString(h.Root[:])
+}
+
+// ParseHead is the inverse of Head.String. The error is ErrDamaged.
+func ParseHead(s string) (Head, error) {
+	size, root, ok := strings.Cut(s, ":")
+	n, err := strconv.ParseInt(size, 10, 64)
+	if !ok || err != nil || n < 0 {
+		return Head{}, fmt.Errorf("%w: a head has the form SIZE:ROOT", ErrDamaged)
+	}
+	h := Head{Size: n}
+	b, err := base64.StdEncoding.Strict().DecodeString(root)
+	if err != nil || len(b) != len(h.Root) {
+		return Head{}, fmt.Errorf("%w: a head ends with the base64 of 32 bytes", ErrDamaged)
+	}
+	copy(h.Root[:], b)
+	if h.String() != s {
+		return Head{}, fmt.Errorf("%w: a head has one form", ErrDamaged)
+	}
+	return h, nil
+}
+
+// Prefixes of Use.ID.
+const (
+	Approval  = "approval:"  // one use of an item in the queue of approvals
+	Lease     = "lease:"     // uses of a lease, counted
+	Statement = "statement:" // one use of a reviewer's statement
+)
+
+// Use is something that a commit uses up.
+type Use struct {
+	ID    string `json:"id"`             // a prefix above and the thing's own id
+	Event string `json:"event,omitzero"` // id of the event that the commit records it with
+	Count int64  `json:"count,omitzero"` // of a lease: uses with this one
+	Until int64  `json:"until"`          // Unix seconds: the thing cannot be used any more then
+}
+
+// Recovery is an event that a recovery is about to record.
+type Recovery struct {
+	Size int64  `json:"size"` // of the database, when it was recovered: the event is the next one
+	Body string `json:"body"` // the event, as JSON
+}
+
+// State is what a mark says.
+type State struct {
+	Store    string // id of the database, 32 hex digits
+	Epoch    int64  // recoveries so far
+	Head     Head
+	Uses     map[string]Use
+	Recovery *Recovery // the last one; nil when there was none
+
+	torn bool  // the end is not whole
+	end  int64 // of the last whole record
+}
+
+// Limits of a mark.
+const (
+	MaxBytes  = 16 << 20
+	maxRecord = 1 << 20
+	maxID     = 1 << 10
+)
+
+const (
+	header   = "belay high-water mark v1\n"
+	slotSize = 4 + 1 + 20 + 1 + 20 + 1 + 44 + 1 + 32 + 1
+	first    = int64(len(header) + slotSize) // offset of the first record
+	sumHex   = 32
+)
+
+// record is one line. The first of a file says whose mark it is.
+type record struct {
+	Store    string    `json:"store,omitzero"`
+	Epoch    int64     `json:"epoch"`
+	Size     int64     `json:"size"`
+	Root     string    `json:"root"`
+	Uses     []Use     `json:"uses,omitzero"`
+	Recovery *Recovery `json:"recovery,omitzero"`
+}
+
+func sum(what, store string, b []byte) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "belay high-water %s\n%s\n", what, store)
+	h.Write(b)
+	return hex.EncodeToString(h.Sum(nil)[:sumHex/2])
+}
+
+// slot is the head as it is overwritten in place.
+func slot(store string, epoch int64, h Head) []byte {
+	b := fmt.Appendf(nil, "head %020d %020d %s ", epoch, h.Size, base64.StdEncoding.EncodeToString(h.Root[:]))
+	return append(append(b, sum("head", store, b)...), '\n')
+}
+
+// readSlot returns the head in a slot; ok is false when it is torn.
+func readSlot(store string, epoch int64, b []byte) (h Head, ok bool) {
+	f := strings.Split(string(b), " ")
+	if len(b) != slotSize || len(f) != 5 {
+		return h, false
+	}
+	size, err := strconv.ParseInt(f[2], 10, 64)
+	if err != nil {
+		return h, false
+	}
+	root, err := base64.StdEncoding.DecodeString(f[3])
+	if err != nil || len(root) != len(h.Root) {
+		return h, false
+	}
+	h.Size = size
+	copy(h.Root[:], root)
+	return h, size >= 0 && bytes.Equal(slot(store, epoch, h), b)
+}
+
+// line encodes a record. store is that of the first record of the file.
+func line(store string, r *record) ([]byte, error) {
+	b, err := json.Marshal(r, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxRecord {
+		return nil, fmt.Errorf("a record of %d bytes: at most %d", len(b), maxRecord)
+	}
+	return append(append(append([]byte(sum("record", store, b)), ' '), b...), '\n'), nil
+}
+
+// encode returns a whole file that says s.
+func encode(s *State) ([]byte, error) {
+	r := record{Store: s.Store, Epoch: s.Epoch, Size: s.Head.Size, Root: encodeRoot(s.Head), Recovery: s.Recovery}
+	out := append([]byte(header), slot(s.Store, s.Epoch, s.Head)...)
+	var batch []Use
+	put := func() error {
+		r.Uses = batch
+		b, err := line(s.Store, &r)
+		out = append(out, b...)
+		r.Store, r.Recovery, batch = "", nil, nil
+		return err
+	}
+	for _, id := range sortedKeys(s.Uses) {
+		if batch = append(batch, s.Uses[id]); len(batch) < usesPerRecord {
+			continue
+		}
+		if err := put(); err != nil {
+			return nil, err
+		}
+	}
+	if r.Store != "" || len(batch) > 0 {
+		if err := put(); err != nil {
+			return nil, err
+		}
+	}
+	if len(out) > MaxBytes {
+		return nil, fmt.Errorf("%d uses need %d bytes: at most %d", len(s.Uses), len(out), MaxBytes)
+	}
+	return out, nil
+}
+
+// usesPerRecord keeps a record of the longest ids below maxRecord.
+const usesPerRecord = 128
+
+func encodeRoot(h Head) string { return base64.StdEncoding.EncodeToString(h.Root[:]) }
+
+// Decode reads a mark. The error is ErrDamaged.
+func Decode(b []byte) (*State, error) {
+	bad := func(format string, args ...any) (*State, error) {
+		return nil, &Error{Class: ErrDamaged, Reason: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case len(b) > MaxBytes:
+		return bad("%d bytes: at most %d", len(b), MaxBytes)
+	case int64(len(b)) < first || string(b[:len(header)]) != header:
+		return bad("it does not begin like a mark of version 1")
+	}
+	s := &State{Uses: map[string]Use{}, end: first}
+	n := 0
+	for rest := b[first:]; len(rest) > 0; {
+		text, after, whole := bytes.Cut(rest, []byte("\n"))
+		r, err := s.record(text, whole)
+		if errors.Is(err, errTorn) {
+			if n == 0 {
+				return bad("its first record is not whole")
+			}
+			for whole { // what follows must be of the same write
+				if text, after, whole = bytes.Cut(after, []byte("\n")); whole {
+					if _, err := s.record(text, whole); !errors.Is(err, errTorn) {
+						return bad("record %d does not verify, and one after it does", n+1)
+					}
+				}
+			}
+			s.torn = true
+			break
+		}
+		if err == nil {
+			err = s.add(r)
+		}
+		if err != nil {
+			return bad("record %d: %v", n+1, err)
+		}
+		n++
+		s.end += int64(len(text)) + 1
+		rest = after
+	}
+	if n == 0 {
+		return bad("it has no record")
+	}
+	if h, ok := readSlot(s.Store, s.Epoch, b[len(header):first]); ok && h.Size > s.Head.Size {
+		s.Head = h
+	}
+	return s, nil
+}
+
+var errTorn = errors.New("not whole")
+
+// record decodes one line. errTorn means that its checksum does not fit.
+func (s *State) record(text []byte, whole bool) (*record, error) {
+	if !whole || len(text) <= sumHex || len(text) > maxRecord+sumHex+1 || text[sumHex] != ' ' {
+		return nil, errTorn
+	}
+	body := text[sumHex+1:]
+	var r record
+	err := json.Unmarshal(body, &r, json.RejectUnknownMembers(true))
+	store := s.Store
+	if store == "" {
+		store = r.Store
+	}
+	if sum("record", store, body) != string(text[:sumHex]) {
+		return nil, errTorn
+	}
+	return &r, err
+}
+
+// add takes a record that verifies.
+func (s *State) add(r *record) error {
+	h, err := ParseHead(strconv.FormatInt(r.Size, 10) + ":" + r.Root)
+	switch {
+	case err != nil:
+		return err
+	case s.Store == "" && !validStore(r.Store):
+		return errors.New("a store's id has 32 hex digits")
+	case s.Store != "" && (r.Store != "" || r.Recovery != nil):
+		return errors.New("only the first record says whose mark it is, and what was recovered")
+	case r.Epoch < 0 || s.Store != "" && r.Epoch != s.Epoch:
+		return errors.New("its epoch is not that of the mark")
+	case r.Size < s.Head.Size:
+		return errors.New("the head goes back")
+	}
+	if s.Store == "" {
+		s.Store, s.Epoch, s.Recovery = r.Store, r.Epoch, r.Recovery
+	}
+	s.Head = h
+	for _, u := range r.Uses {
+		if err := u.valid(); err != nil {
+			return err
+		}
+		s.use(u)
+	}
+	return nil
+}
+
+func (s *State) use(u Use) {
+	if have, ok := s.Uses[u.ID]; ok {
+		u.Count, u.Until = max(u.Count, have.Count), max(u.Until, have.Until)
+	}
+	s.Uses[u.ID] = u
+}
+
+func (u *Use) valid() error {
+	lease := strings.HasPrefix(u.ID, Lease)
+	switch {
+	case len(u.ID) > maxID || len(u.Event) > maxID:
+		return errors.New("an id of more than 1024 bytes")
+	case !lease && !strings.HasPrefix(u.ID, Approval) && !strings.HasPrefix(u.ID, Statement):
+		return errors.New("a use of something unknown")
+	case lease != (u.Count > 0):
+		return errors.New("uses of leases are counted, from 1, and no others")
+	}
+	return nil
+}
+
+func validStore(s string) bool {
+	b, err := hex.DecodeString(s)
+	return err == nil && len(b) == 16 && strings.ToLower(s) == s
+}
+
+// Over reports whether nothing can come of a use any more, with a day for clocks that differ.
+func (u *Use) Over(now time.Time) bool { return now.Unix()-24*60*60 > u.Until }
+
+// Behind compares a database with the mark. root returns the root hash over its first
+// events. The error is ErrBehind, or that of root.
+func (s *State) Behind(size int64, root func(size int64) ([32]byte, error)) error {
+	if size < s.Head.Size {
+		return &Error{Class: ErrBehind, Reason: fmt.Sprintf("it holds %d events, and held %d: it was restored, replaced or removed", size, s.Head.Size)}
+	}
+	got, err := root(s.Head.Size)
+	if err != nil {
+		return err
+	}
+	if got != s.Head.Root {
+		return &Error{Class: ErrBehind, Reason: fmt.Sprintf("its first %d events are not those that it held: it was restored or replaced, and written to", s.Head.Size)}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package highwater
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+)
+
+// RecordName is the name of the file in keys/ that says that there is a mark, and where.
+const RecordName = "high-water.json"
+
+// ErrNoPlace: nothing says where a mark is to be kept.
+var ErrNoPlace = errors.New("there is no directory to keep the high-water mark in")
+
+// Dir returns the default directory of marks: $XDG_DATA_HOME/belay/marks, else the one
+// below $HOME. The error is ErrNoPlace.
+func Dir(getenv func(string) string) (string, error) {
+	if x := getenv("XDG_DATA_HOME"); filepath.IsAbs(x) {
+		return filepath.Join(x, "belay", "marks"), nil
+	}
+	home := getenv("HOME")
+	if !filepath.IsAbs(home) {
+		return "", fmt.Errorf("%w: neither XDG_DATA_HOME nor HOME is set; name one in belay.yaml (events: {high_water: DIR})", ErrNoPlace)
+	}
+	return filepath.Join(home, ".local", "share", "belay", "marks"), nil
+}
+
+// Name returns the name of the mark of a state directory: a digest of its real path.
+func Name(state string) (string, error) {
+	path, err := filepath.EvalSymlinks(state)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return "", err
+	}
+	digest := sha256.Sum256([]byte(path))
+	return hex.EncodeToString(digest[:16]), nil
+}
+
+// Adoption is what stands in keys/: that the database has a mark, and where.
+type Adoption struct {
+	Version int    `json:"version"`
+	Store   string `json:"store"` // id of the database
+	Dir     string `json:"dir"`   // of marks, absolute
+}
+
+const maxAdoption = 16 << 10
+
+// DecodeAdoption reads the file in keys/. The error is ErrDamaged.
+func DecodeAdoption(b []byte) (*Adoption, error) {
+	var a Adoption
+	err := error(nil)
+	if len(b) > maxAdoption {
+		err = fmt.Errorf("%d bytes: at most %d", len(b), maxAdoption)
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &a, json.RejectUnknownMembers(true))
+	}
+	switch {
+	case err != nil:
+	case a.Version != 1:
+		err = fmt.Errorf("version %d: this belay knows 1", a.Version)
+	case !validStore(a.Store):
+		err = errors.New("a store's id has 32 hex digits")
+	case !filepath.IsAbs(a.Dir):
+		err = errors.New("the directory of marks is not absolute")
+	}
+	if err != nil {
+		return nil, &Error{Class: ErrDamaged, Reason: err.Error()}
+	}
+	return &a, nil
+}
+
+// ReadAdoption returns what stands in keys/, or nil when there is no such file.
+func ReadAdoption(path string) (*Adoption, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := make([]byte, maxAdoption+1)
+	n := 0
+	for n < len(b) {
+		k, err := f.Read(b[n:])
+		if n += k; err != nil {
+			break
+		}
+	}
+	a, err := DecodeAdoption(b[:n])
+	var e *Error
+	if errors.As(err, &e) {
+		e.Path = path
+	}
+	return a, err
+}
+
+func (a *Adoption) encode() ([]byte, error) {
+	b, err := json.Marshal(a, json.Deterministic(true))
+	return append(bytes.TrimSpace(b), '\n'), err
+}
+
+func sortedKeys(m map[string]Use) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}

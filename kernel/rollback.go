@@ -1,0 +1,18 @@
+package kernel
+
+import (
+	"errors"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// rolledBack is what agents and people are told; the cause is for operators.
+const rolledBack = "the database went back behind its high-water mark: everything is blocked until `belay recover`"
+
+// storeFault is the fault of a store that failed.
+func storeFault(text string, err error) *phases.Fault {
+	if errors.Is(err, ErrRollback) {
+		return phases.NewFault(phases.KindRollback, rolledBack, err)
+	}
+	return phases.NewFault(phases.KindStore, text, err)
+}
