@@ -16,7 +16,8 @@
 //	run(v.Action)                       // the action as the hooks left it
 //
 // A caller acts on the whole verdict: it runs Verdict.Action, not what it asked
-// about, and holds it to Verdict.Scopes. Nothing that it does with its own buffers
+// about. The kernel has held it to Verdict.Scopes, unless InvokeOptions.HoldsScopes
+// says that the caller does. Nothing that it does with its own buffers
 // changes Verdict.Action: what is handed over is copied first.
 package belay
 

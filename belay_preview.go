@@ -129,7 +129,7 @@ func (p *Preview) add(ctx context.Context, host *Belay, e *phases.Event) {
 		p.Skipped++
 		return
 	}
-	var o InvokeOptions
+	o := InvokeOptions{HoldsScopes: true} // nothing runs: the hook alone is looked at
 	o.KeepTime(&inv)
 	v, _ := host.InvokeWith(ctx, inv, o)
 	if len(v.Hooks) == 0 {

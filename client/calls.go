@@ -21,7 +21,15 @@ var readers = []Role{RoleReview, RoleAdmin}
 // verdict always says what is decided: with an error, which is ErrSick or
 // ErrRefused, it is a block.
 func (c *Client) Invoke(ctx context.Context, inv phases.Invocation) (phases.Verdict, error) {
-	src, err := phases.EncodeInvocation(inv)
+	return c.InvokeWith(ctx, phases.Request{Invocation: inv})
+}
+
+// InvokeWith is Invoke for a caller that holds scopes itself, or knows those of a
+// child's parent. A caller that holds them runs the action within Verdict.Scopes and
+// nothing beyond; the kernel then lets pass what it cannot check.
+func (c *Client) InvokeWith(ctx context.Context, r phases.Request) (phases.Verdict, error) {
+	inv := r.Invocation
+	src, err := phases.EncodeRequest(r)
 	if err != nil {
 		return blocked(inv, "the invocation is not valid"), err
 	}

@@ -38,7 +38,9 @@ type plan struct {
 func (c *Case) plan(h *Hook) (*plan, error) {
 	p := &plan{
 		hook: belay.BenchHook{Name: h.name, Module: h.module, Tier: phases.Sandboxed, Config: c.Config, MemoryMiB: c.Budget.MemoryMiB},
-		seed: seedOf(c.Name), answers: newAnswers(c.Stubs, c.Injected), state: map[string][]byte{},
+		// A case is about what the hook decides: what scopes an action is then held to is its runtime's.
+		options: kernel.InvokeOptions{HoldsScopes: true},
+		seed:    seedOf(c.Name), answers: newAnswers(c.Stubs, c.Injected), state: map[string][]byte{},
 	}
 	if c.suite != nil {
 		p.hook.Tier = cmp.Or(c.suite.Tier, phases.Sandboxed)
@@ -100,8 +102,7 @@ func (c *Case) fromRecording(p *plan, h *Hook) error {
 	if p.inv, err = run.Decode(); err != nil {
 		return c.errorf("/recording", "the invocation is not valid: %v", err)
 	}
-	o := run.Options
-	p.options = kernel.InvokeOptions{Unblockable: o.Unblockable, Delegated: o.Delegated, ScopesLost: o.ScopesLost, OnBehalf: o.OnBehalf, ParentScopes: o.ParentScopes}
+	p.options = run.Options.InvokeOptions()
 	if run.Seed != "" {
 		seed, err := hex.DecodeString(run.Seed)
 		if err != nil || len(seed) != len(p.seed) {

@@ -126,7 +126,9 @@ func TestApprovalIsForOneQuestion(t *testing.T) {
 		"another tool": func(i *phases.Invocation, _ *kernel.InvokeOptions) {
 			i.Action = jsontext.Value(`{"tool":"read","args":{"command":"ls"}}`)
 		},
-		"other scopes": func(i *phases.Invocation, _ *kernel.InvokeOptions) { i.Scopes.FSRead = []string{"/srv/**"} },
+		"other scopes": func(i *phases.Invocation, o *kernel.InvokeOptions) {
+			i.Scopes.FSRead, o.HoldsScopes = []string{"/srv/**"}, true
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, asking(), reviewed)

@@ -17,6 +17,7 @@ type chain struct {
 	i       *invocation
 	words   *phases.Chain
 	latched *Latch
+	outside bool // the kernel blocked what is outside of its scopes
 
 	left     time.Duration // what the enforcing hooks may still take
 	leftObs  time.Duration // what the observing hooks may still take
@@ -38,17 +39,14 @@ type chain struct {
 type stateKey struct{ namespace, key string }
 
 func (i *invocation) newChain(md phases.Metadata) (*chain, error) {
-	inv := i.inv
-	if inv.Phase == phases.Spawn && i.o.ParentScopes != nil {
-		if err := i.o.ParentScopes.Validate(); err != nil {
+	ceiling := i.snap.ceiling
+	if parent := i.o.ParentScopes; parent != nil {
+		if err := parent.Validate(); err != nil {
 			return nil, err
 		}
+		ceiling = ceiling.Intersect(*parent)
 	}
-	ceiling := i.snap.ceiling
-	if inv.Phase == phases.Spawn && i.o.ParentScopes != nil {
-		ceiling = ceiling.Intersect(*i.o.ParentScopes)
-	}
-	words, err := phases.NewChain(inv, md, ceiling)
+	words, err := phases.NewChain(i.inv, md, ceiling)
 	if err != nil {
 		return nil, err
 	}

@@ -41,26 +41,45 @@ func (c *chain) verdict(run RunState) (phases.Verdict, error) {
 		v.Enforced = phases.EnforcedLatched
 		return v, nil
 	}
-	if v.Decision != phases.Block && c.i.call != nil {
-		// Nobody but the kernel holds the tool to its scopes.
-		inv := c.i.inv
-		inv.Scopes = c.i.call.reach
-		if err := phases.CheckScopes(inv, v.Action, v.Scopes); err != nil {
-			f := faultOf(err, phases.KindPolicy, "the action is outside of its scopes")
-			blockVerdict(&v, f.Kind, kernelName, f.Text)
-		}
-	}
-	if v.Decision != phases.Block && c.i.o.ScopesLost && !v.Scopes.Contains(c.i.inv.Scopes) {
-		if err := phases.CheckScopes(c.i.inv, v.Action, v.Scopes); err != nil {
-			f := faultOf(err, phases.KindPolicy, "the action is outside of its scopes")
-			blockVerdict(&v, f.Kind, kernelName, f.Text)
-		}
-	}
+	c.holdScopes(&v)
 	c.pickRetry(&v, run)
 	if c.fault != nil && v.Decision == phases.Block {
 		return v, c.fault
 	}
 	return v, nil
+}
+
+// holdScopes blocks an action that is outside of its scopes, or of which that cannot be
+// told, unless the caller holds it to them. The invocation's own scopes restrict like
+// those that a hook narrowed.
+func (c *chain) holdScopes(v *phases.Verdict) {
+	inv := c.i.inv
+	inv.Scopes = phases.Scopes{} // what runs the action can reach everything, as far as belay knows
+	switch {
+	case v.Decision == phases.Block:
+		return
+	case c.i.call != nil: // the tool of a hook: only the kernel holds it to its scopes
+		inv.Scopes = c.i.call.reach
+	case c.i.o.HoldsScopes:
+		return
+	}
+	if err := phases.CheckScopes(inv, v.Action, v.Scopes); err != nil {
+		f := faultOf(err, phases.KindPolicy, "the action is outside of its scopes")
+		blockVerdict(v, f.Kind, kernelName, f.Text)
+		c.outside = true
+	}
+}
+
+// noteScopes says in the verdict who holds an action to scopes that restrict it, since
+// the kernel has taken the caller's word for it.
+func (c *chain) noteScopes(v *phases.Verdict) {
+	switch {
+	case c.i.call != nil || c.i.o.OnBehalf:
+	case c.outside:
+		v.Notes = append(v.Notes, "a caller that holds actions to their scopes itself says so (holds_scopes); this one did not")
+	case c.i.o.HoldsScopes && v.Decision != phases.Block && !v.Scopes.Contains(phases.Scopes{}):
+		v.Notes = append(v.Notes, "the caller says that it holds the action to its scopes (holds_scopes)")
+	}
 }
 
 // pickRetry takes the first wish for a retry that the run has not used up.

@@ -187,6 +187,7 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 	if i.tape.on() {
 		chained = chainedVerdict(&v)
 	}
+	c.noteScopes(&v)
 	i.settle(&v)
 	q, err := i.consult(ctx, c, &v)
 	if errors.Is(err, ErrConflict) {

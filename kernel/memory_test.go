@@ -222,27 +222,24 @@ func TestScopes(t *testing.T) {
 	ceiling := func(cfg *kernel.Config, _ *kernel.Options) {
 		cfg.Ceiling = phases.Scopes{FSWrite: phases.Scope{"/p/src/**"}}
 	}
+	holds := kernel.InvokeOptions{HoldsScopes: true}
 	inv := invocation(phases.PreTool)
 	inv.Scopes = project
 	h := newHost(t, nil, ceiling)
-	v := h.invoke(t, inv)
+	v := h.invoke(t, inv, holds)
 	want := phases.Scopes{FSRead: phases.Scope{"/p/**"}, FSWrite: phases.Scope{"/p/src/**"}}
 	if !v.Scopes.Equal(want) || v.Decision != phases.Allow {
 		t.Errorf("scopes %+v, %s; want %+v", v.Scopes, v.Decision, want)
 	}
-	lost := kernel.InvokeOptions{ScopesLost: true}
-	if v = h.invoke(t, inv, lost); v.Decision != phases.Block || v.Kind != phases.KindPolicy || v.DecidedBy != "belay" {
+	if v = h.invoke(t, inv); v.Decision != phases.Block || v.Kind != phases.KindPolicy || v.DecidedBy != "belay" {
 		t.Errorf("nobody holds a command to its scopes: %+v", v)
 	}
-	if v = newHost(t, nil).invoke(t, inv, lost); v.Decision != phases.Allow {
-		t.Errorf("nothing was narrowed: %+v", v)
-	}
 	inv.Action = []byte(`{"tool":"write","args":{"path":"/p/src/a.go","content":""}}`)
-	if v = h.invoke(t, inv, lost); v.Decision != phases.Allow {
+	if v = h.invoke(t, inv); v.Decision != phases.Allow {
 		t.Errorf("a file in scope: %+v", v)
 	}
 	inv.Action = []byte(`{"tool":"write","args":{"path":"/p/etc/a.go","content":""}}`)
-	if v = h.invoke(t, inv, lost); v.Decision != phases.Block {
+	if v = h.invoke(t, inv); v.Decision != phases.Block {
 		t.Errorf("a file out of scope: %+v", v)
 	}
 
@@ -250,7 +247,7 @@ func TestScopes(t *testing.T) {
 	h = newHost(t, []hook{{name: "c", mutates: preTool, caps: []string{"clamp_scopes"}, run: effects(clamp)}}, ceiling)
 	inv = invocation(phases.PreTool)
 	inv.Scopes = project
-	if v = h.invoke(t, inv); !v.Scopes.FSRead.Equal(phases.ScopePath, phases.Scope{"/p/docs/**"}) || len(v.Changed) != 0 {
+	if v = h.invoke(t, inv, holds); !v.Scopes.FSRead.Equal(phases.ScopePath, phases.Scope{"/p/docs/**"}) || len(v.Changed) != 0 {
 		t.Errorf("clamped scopes %+v, changed %v", v.Scopes, v.Changed)
 	}
 }
@@ -260,7 +257,7 @@ func TestSpawnScopes(t *testing.T) {
 	inv := invocation(phases.Spawn)
 	inv.Scopes = phases.Scopes{FSRead: phases.Scope{"/**"}, Tools: phases.Scope{"read", "exec"}}
 	parent := phases.Scopes{FSRead: phases.Scope{"/p/**"}, Tools: phases.Scope{"read"}}
-	v := h.invoke(t, inv, kernel.InvokeOptions{ParentScopes: &parent})
+	v := h.invoke(t, inv, kernel.InvokeOptions{ParentScopes: &parent, HoldsScopes: true})
 	if !parent.Contains(v.Scopes) || !v.Scopes.Equal(parent) {
 		t.Errorf("child's scopes %+v, parent's %+v", v.Scopes, parent)
 	}

@@ -126,14 +126,14 @@ type InvokeOptions struct {
 	// as delegated instead of direct.
 	Delegated bool
 
-	// ScopesLost: whoever runs the action never hears of the verdict's scopes.
-	// The kernel then checks the final action itself when scopes were narrowed,
-	// and blocks where it cannot tell. Otherwise the caller holds the action to
-	// Verdict.Scopes, as it does to the rest of the verdict.
-	ScopesLost bool
+	// HoldsScopes: the caller itself holds the action to Verdict.Scopes, such as by a
+	// sandbox. Without it the kernel checks the final action against them, and where
+	// they restrict and it cannot tell what the action touches, it blocks.
+	HoldsScopes bool
 
-	// ParentScopes is what the parent of a spawned agent may touch, when the
-	// caller knows it: the child's scopes are cut to it.
+	// ParentScopes is what the parent of a spawned agent may touch, when the caller
+	// knows it: the verdict's scopes are cut to it. Without it a child has at most the
+	// invocation's own scopes.
 	ParentScopes *phases.Scopes
 
 	// Credential is what the host has seen of the caller, such as its uid: quotas

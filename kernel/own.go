@@ -25,6 +25,10 @@ func (o InvokeOptions) owned() InvokeOptions {
 		s := o.ParentScopes.Clone()
 		o.ParentScopes = &s
 	}
+	if o.HookClock != nil {
+		at := *o.HookClock
+		o.HookClock = &at
+	}
 	if o.Seed != nil {
 		seed := *o.Seed
 		o.Seed = &seed

@@ -67,7 +67,7 @@ func TestCallersBufferIsUsedAgain(t *testing.T) {
 	}
 	parent := phases.Scopes{Tools: phases.Scope{keep("exec").text()}}
 	credential := keep("uid:one").text()
-	v := h.invoke(t, inv, kernel.InvokeOptions{ParentScopes: &parent, Credential: credential})
+	v := h.invoke(t, inv, kernel.InvokeOptions{ParentScopes: &parent, Credential: credential, HoldsScopes: true})
 	overwrite()
 	if got := string(v.Action); got != `{"tool":"exec","args":{"command":"ls"}}` {
 		t.Errorf("what runs is the caller's next message: %s", got)
@@ -168,14 +168,14 @@ func TestVerdictIsTheCallers(t *testing.T) {
 		}
 		return string(raw)
 	}
-	v := h.invoke(t, inv, kernel.InvokeOptions{})
+	v := h.invoke(t, inv, kernel.InvokeOptions{HoldsScopes: true})
 	before := state()
 	first, _ := json.Marshal(v.Scopes)
 	scribble(&v)
 	if after := state(); after != before {
 		t.Errorf("a caller that writes into its verdict changes\n%s\nto\n%s", before, after)
 	}
-	again := h.invoke(t, inv, kernel.InvokeOptions{})
+	again := h.invoke(t, inv, kernel.InvokeOptions{HoldsScopes: true})
 	if second, _ := json.Marshal(again.Scopes); string(second) != string(first) || string(again.Metadata["note"].Value) != `"noted"` || again.Decision != phases.Ask {
 		t.Errorf("it changes the next verdict: %s %+v", second, again.Metadata)
 	}

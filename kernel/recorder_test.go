@@ -45,12 +45,12 @@ func TestRecorderGetsOriginalsInOrder(t *testing.T) {
 	}, recordedBy(r), func(c *kernel.Config, o *kernel.Options) { o.Home = "/home/dev" })
 	inv := invocation(phases.PreTool)
 	seed := [32]byte{1, 2, 3}
-	v := h.invoke(t, inv, kernel.InvokeOptions{Seed: &seed, ScopesLost: true})
+	v := h.invoke(t, inv, kernel.InvokeOptions{Seed: &seed})
 	if len(r.list) != 1 {
 		t.Fatalf("%d recordings", len(r.list))
 	}
 	rec := r.list[0]
-	if rec.Invocation.ID != v.ID || rec.Invocation.Time.IsZero() || rec.Seed != seed || !rec.Options.ScopesLost || rec.Options.Seed != nil {
+	if rec.Invocation.ID != v.ID || rec.Invocation.Time.IsZero() || rec.Seed != seed || rec.Options.HoldsScopes || rec.Options.Seed != nil {
 		t.Errorf("%+v", rec.Invocation)
 	}
 	var said []string

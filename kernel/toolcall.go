@@ -190,7 +190,8 @@ func (k *Kernel) invokeFor(ctx context.Context, inv phases.Invocation, by *Invok
 		ctx, seen = k.observe(ctx, inv)
 	}
 	// Whoever called is the one that quotas and approvals go by.
-	o := InvokeOptions{OnBehalf: true, Credential: by.Credential, HookClock: by.HookClock}
+	// The kernel itself holds the call to its scopes, by the reach of the tool.
+	o := InvokeOptions{OnBehalf: true, Credential: by.Credential, HookClock: by.HookClock, HoldsScopes: true}
 	v, err = k.invokeOn(ctx, inv, o, seen, c)
 	seen.decided(&v, err)
 	return v, err

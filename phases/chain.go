@@ -135,14 +135,16 @@ func (c *Chain) Add(t Turn) TurnResult {
 	return c.commit(t, p)
 }
 
-// CheckScopes ends the chain in a block if the action as it stands is outside
-// of the scopes as they stand, or if that cannot be told and they were narrowed. It is for runtimes that do
-// not enforce scopes, after the last hook. See the function CheckScopes.
+// CheckScopes ends the chain in a block if the action as it stands is outside of the
+// scopes as they stand, or if that cannot be told and they restrict. It is for runtimes
+// that do not enforce scopes, after the last hook. See the function CheckScopes.
 func (c *Chain) CheckScopes() TurnResult {
 	if c.stopped {
 		return TurnResult{Stop: true, Discarded: true}
 	}
-	err := CheckScopes(c.inv, c.state.action, c.state.scopes)
+	inv := c.inv
+	inv.Scopes = Scopes{} // whatever runs the action can reach everything
+	err := CheckScopes(inv, c.state.action, c.state.scopes)
 	if err == nil {
 		return TurnResult{Decision: HookNone}
 	}

@@ -65,12 +65,12 @@ func reachOf(tool string) reach {
 }
 
 // CheckScopes checks a final action against the scopes that the chain left, for
-// runtimes that cannot enforce scopes themselves. inv is the invocation as it
-// came in, with the caller's scopes. A tool that is not in scopes.Tools, a file
-// or a host that the action names and that is not in scope, and a child's tool
-// that is not in scope are errors. Where it cannot be told what the action
-// touches (a command, an unknown tool, a path with "..", a child or a transition
-// at all), it is an error if the chain narrowed what the caller had.
+// runtimes that cannot enforce scopes themselves. inv.Scopes is what can be reached
+// at most by whatever runs the action; the zero value is everything. A tool that is
+// not in scopes.Tools, a file or a host that the action names and that is not in
+// scope, and a child's tool that is not in scope are errors. Where it cannot be told
+// what the action touches (a command, an unknown tool, a path with "..", a child or a
+// transition at all), it is an error if scopes are narrower than inv.Scopes.
 //
 // Paths are compared as they are written: no symbolic link is followed (that does
 // CheckScopesFollowing), and letter case counts. The error is an *OutsideError.
@@ -128,7 +128,7 @@ func Opaque(inv Invocation) bool {
 	return reachOf(inv.Tool()) == reachOpaque
 }
 
-// narrowed reports whether the chain took away something that the caller had.
+// narrowed reports whether something that can be reached is not in scope.
 func (c scopeCheck) narrowed(name string) bool {
 	switch name {
 	case "fs_read":

@@ -45,13 +45,26 @@ func DecodeInvocation(b []byte) (Invocation, error) {
 //
 // Every error is a *DecodeError with the place of the fault.
 func DecodeInvocationLimits(b []byte, lim Limits) (Invocation, error) {
-	if err := checkJSON(b, lim); err != nil {
+	var w wireInvocation
+	if err := decodeWire(b, lim, &w); err != nil {
 		return Invocation{}, err
 	}
-	var w wireInvocation
-	if err := json.Unmarshal(b, &w, strictOptions); err != nil {
-		return Invocation{}, decodeError(b, err)
+	return w.invocation(b)
+}
+
+// decodeWire decodes one document strictly. The error is a *DecodeError.
+func decodeWire(b []byte, lim Limits, into any) error {
+	if err := checkJSON(b, lim); err != nil {
+		return err
 	}
+	if err := json.Unmarshal(b, into, strictOptions); err != nil {
+		return decodeError(b, err)
+	}
+	return nil
+}
+
+// invocation checks what was decoded from b.
+func (w *wireInvocation) invocation(b []byte) (Invocation, error) {
 	refuse := func(ptr, format string, args ...any) (Invocation, error) {
 		return Invocation{}, newDecodeErrorAt(b, ptr, fmt.Sprintf(format, args...))
 	}

@@ -47,7 +47,7 @@ func runChain(ctx context.Context, l *kernel.Loaded, r *Request) (Outcome, error
 		return Outcome{}, err
 	}
 	inv := phases.Invocation{Phase: r.Phase, Runtime: "kit", Session: "s-1", Agent: "coder", CWD: "/home/dev/project", Action: r.Action, Time: r.Time}
-	o := kernel.InvokeOptions{Seed: &r.Seed}
+	o := kernel.InvokeOptions{Seed: &r.Seed, HoldsScopes: true}
 	o.KeepTime(&inv)
 	_, err = k.InvokeWith(ctx, inv, o)
 	if w.first == nil {

@@ -139,7 +139,7 @@ func (s *subject) run(ctx context.Context, p *plan, record bool) (res *result, e
 			}
 		}()
 		var seed [32]byte
-		inv, o := p.inv, kernel.InvokeOptions{Seed: &seed}
+		inv, o := p.inv, kernel.InvokeOptions{Seed: &seed, HoldsScopes: true}
 		o.KeepTime(&inv)
 		res.verdict, res.err = r.kernel.InvokeWith(ctx, inv, o)
 	}()

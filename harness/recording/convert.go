@@ -52,8 +52,8 @@ func RunOf(r *kernel.Recording, chain string) (Run, error) {
 	}
 	out := Run{
 		Chain: chain, Invocation: inv, Seed: hex.EncodeToString(r.Seed[:]),
-		Options:      Options{Unblockable: r.Options.Unblockable, Delegated: r.Options.Delegated, ScopesLost: r.Options.ScopesLost, OnBehalf: r.Options.OnBehalf, ParentScopes: r.Options.ParentScopes},
-		ReportedTime: r.Invocation.ReportedTime, Carried: carriedOf(r.Run), Reach: r.Reach, Chained: VerdictOf(&r.Chained),
+		Options: OptionsOf(&r.Options), ReportedTime: r.Invocation.ReportedTime,
+		Carried: carriedOf(r.Run), Reach: r.Reach, Chained: VerdictOf(&r.Chained),
 	}
 	if v := r.Verdict; v != nil {
 		out.Final = Final{Decision: v.Decision, Kind: v.Kind, Reason: v.Reason, DecidedBy: v.DecidedBy, Enforced: v.Enforced}
@@ -65,6 +65,23 @@ func RunOf(r *kernel.Recording, chain string) (Run, error) {
 		out.Turns = append(out.Turns, TurnOf(&r.Turns[i]))
 	}
 	return out, nil
+}
+
+// OptionsOf describes options. The kernel's calls for hooks are recorded as held: what
+// held them is Run.Reach.
+func OptionsOf(o *kernel.InvokeOptions) Options {
+	return Options{
+		Unblockable: o.Unblockable, Delegated: o.Delegated, ScopesLost: !o.HoldsScopes, OnBehalf: o.OnBehalf,
+		ParentScopes: o.ParentScopes,
+	}
+}
+
+// InvokeOptions are the options for a kernel that decides the invocation again.
+func (o *Options) InvokeOptions() kernel.InvokeOptions {
+	return kernel.InvokeOptions{
+		Unblockable: o.Unblockable, Delegated: o.Delegated, HoldsScopes: !o.ScopesLost, OnBehalf: o.OnBehalf,
+		ParentScopes: o.ParentScopes,
+	}
 }
 
 func carriedOf(r kernel.RunState) Carried {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
@@ -40,7 +41,7 @@ func sample(command string) *kernel.Recording {
 	v := phases.Verdict{Decision: phases.Block, Kind: phases.KindPolicy, Reason: "no", DecidedBy: "guard", Action: inv.Action, Changed: []string{"/args/n"},
 		Metadata: phases.Metadata{"m": {Value: jsontext.Value(`[1, 2]`), Hook: "guard", Tier: phases.Trusted}}, Contexts: []string{"c"}, Enforced: phases.EnforcedDirect}
 	return &kernel.Recording{
-		Invocation: inv, Seed: [32]byte{1, 2}, Options: kernel.InvokeOptions{ScopesLost: true, ParentScopes: &phases.Scopes{Tools: phases.Scope{"*"}}},
+		Invocation: inv, Seed: [32]byte{1, 2}, Options: kernel.InvokeOptions{ParentScopes: &phases.Scopes{Tools: phases.Scope{"*"}}},
 		Chain: &kernel.RecordedChain{
 			Revision: "sha256:aa", ChainBudget: 2 * time.Second, Home: "/home/dev", Require: []kernel.Require{{Phases: []phases.Phase{phases.PreTool}, Hooks: []string{"guard"}}},
 			Bindings: []kernel.RecordedBinding{
@@ -292,4 +293,19 @@ func seal(t *testing.T, src []byte, to recording.Recipients) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// Recordings say whether the kernel held the action to its scopes, as they have from the
+// beginning: one without the member was made for a caller that held them itself.
+func TestOptionsOfOldRecordings(t *testing.T) {
+	for src, holds := range map[string]bool{`{}`: true, `{"scopes_lost":true}`: false} {
+		var o recording.Options
+		if err := json.Unmarshal([]byte(src), &o); err != nil {
+			t.Fatal(err)
+		}
+		k := o.InvokeOptions()
+		if k.HoldsScopes != holds || recording.OptionsOf(&k) != o {
+			t.Errorf("%s: %+v, and back %+v", src, k, recording.OptionsOf(&k))
+		}
+	}
 }

@@ -120,7 +120,9 @@ func (r *Run) Decode() (phases.Invocation, error) {
 	return inv, inv.Validate()
 }
 
-// Options is kernel.InvokeOptions.
+// Options is kernel.InvokeOptions, in the form that the file has had from the
+// beginning. scopes_lost says that the kernel held the action to its scopes, the
+// opposite of HoldsScopes: recordings without it were made for callers that held them.
 type Options struct {
 	Unblockable  bool           `json:"unblockable,omitzero"`
 	Delegated    bool           `json:"delegated,omitzero"`

@@ -9,7 +9,6 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -106,9 +105,8 @@ func (r *Replayer) Replay(ctx context.Context, run *recording.Run, chain *record
 	}
 	g.now = t
 	defer func() { g.now = nil }()
-	o := kernel.InvokeOptions{
-		Unblockable: run.Options.Unblockable, Delegated: run.Options.Delegated, ScopesLost: run.Options.ScopesLost, OnBehalf: run.Options.OnBehalf, ParentScopes: run.Options.ParentScopes, Seed: &t.seed,
-	}
+	o := run.Options.InvokeOptions()
+	o.Seed = &t.seed
 	again := inv
 	o.KeepTime(&again)
 	v, verr := g.kernel.InvokeWith(ctx, again, o)

@@ -88,7 +88,7 @@ func TestRuntime(t *testing.T) {
 	if out.Err != nil || string(out.Answer.Stdout) != "{}" || len(out.Verdicts) != 1 || len(h.refused) != 0 {
 		t.Fatalf("%+v", out)
 	}
-	if o := h.options[0]; o.Unblockable || !o.Delegated || !o.ScopesLost {
+	if o := h.options[0]; o.Unblockable || !o.Delegated || o.HoldsScopes {
 		t.Errorf("of a tool call: %+v", o)
 	}
 	h = &host{invoke: allow}

@@ -72,7 +72,7 @@ func step(ctx context.Context, host Host, s adapters.Step) phases.Verdict {
 	v, err := host.InvokeWith(ctx, s.Invocation, kernel.InvokeOptions{
 		Unblockable: !s.Blockable,
 		Delegated:   s.NativeAsk,
-		ScopesLost:  !s.CarriesScopes,
+		HoldsScopes: s.CarriesScopes,
 	})
 	return complete(v, s.Invocation, err) // a failure that blocked is a verdict like any other
 }

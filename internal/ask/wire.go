@@ -13,7 +13,8 @@ import (
 // the verdict beside the error has no Event.
 var ErrInvocation = errors.New("the invocation is not valid")
 
-// Wire decodes an invocation in the wire form and has it decided. The verdict is
+// Wire decodes an invocation in the wire form, with what its caller says beside it
+// (phases.Request), and has it decided. The verdict is
 // always complete. With ErrInvocation (and the *phases.DecodeError that says
 // where) the verdict is the block that was recorded for it; every other failure
 // is a verdict like any other, without an error.
@@ -24,13 +25,13 @@ func Wire(ctx context.Context, host Host, src []byte) (v phases.Verdict, err err
 			v, err = refuse(ctx, host, kernel.Refusal{Raw: src, Fault: phases.NewFault(phases.KindProtocol, "belay failed", cause)}), nil
 		}
 	}()
-	inv, err := phases.DecodeInvocation(src)
+	req, err := phases.DecodeRequest(src)
 	if err != nil {
 		f := phases.NewFault(phases.KindProtocol, ErrInvocation.Error(), err)
 		return refuse(ctx, host, kernel.Refusal{Raw: src, Fault: f}), fmt.Errorf("%w: %w", ErrInvocation, err)
 	}
-	v, err = host.InvokeWith(ctx, inv, kernel.InvokeOptions{})
-	return complete(v, inv, err), nil
+	v, err = host.InvokeWith(ctx, req.Invocation, kernel.InvokeOptions{HoldsScopes: req.HoldsScopes, ParentScopes: req.ParentScopes})
+	return complete(v, req.Invocation, err), nil
 }
 
 // Refuse records that what came in was not even looked at, and answers the block.

@@ -31,6 +31,7 @@ type evalOptions struct {
 	event      string // --event
 	forEvent   string // --for
 	verdict    bool   // --verdict: our form even with --runtime
+	holds      bool   // --holds-scopes
 	unsafeOpen bool
 	slow       bool // --slow-compile
 	wait       time.Duration
@@ -54,6 +55,10 @@ it is blocked, 4 when a person has to be asked, 1 on an error and 2 on wrong usa
 With --at it only shows what hooks would say at another time: leases, approvals and
 state are read, nothing is recorded, used up or carried out, and no daemon is asked.
 
+The action is held to its scopes. With --holds-scopes, or "holds_scopes": true in the
+invocation, you hold it to the verdict's scopes yourself. "parent_scopes" is what the
+parent of a child agent may touch.
+
 With --runtime it takes that agent runtime's own payload and answers in that
 runtime's own form: its JSON, its exit status, its way of saying no.`,
 		Example: `  belay eval < pre_tool.json
@@ -75,6 +80,7 @@ runtime's own form: its JSON, its exit status, its way of saying no.`,
 	f.StringVar(&o.event, "event", "", "with --runtime: the runtime's payload (default standard input)")
 	f.StringVar(&o.forEvent, "for", "", "with --runtime: the event that this command is registered for; another one is refused")
 	f.BoolVar(&o.verdict, "verdict", false, "with --runtime: print belay's verdict instead of the runtime's answer")
+	f.BoolVar(&o.holds, "holds-scopes", false, "you hold the action to the verdict's scopes yourself: belay does not check it against them")
 	f.BoolVar(&o.slow, "slow-compile", false, "accept hooks that take up to 6 s to compile, as standard Go does (default: 1 s)")
 	f.DurationVar(&o.wait, "wait", 0, "wait so long for a person's decision when one is asked for, then ask again (up to 24h)")
 	f.StringVar(&o.atText, "at", "", "dry run: hooks read this time (RFC 3339); nothing is recorded, used up or carried out")
@@ -93,6 +99,8 @@ func (a *App) eval(ctx context.Context, o evalOptions) error {
 		return usageError("--wait must be from 0s to 24h", "")
 	case o.wait > 0 && (o.lines || o.record != "" || len(o.hooks) > 0 || o.unsafeOpen || o.slow):
 		return usageError("--wait goes with one invocation and the installed hooks", "")
+	case o.holds && o.runtime != "":
+		return usageError("--holds-scopes and --runtime do not go together", "What a runtime can hold is known to its adapter.")
 	case o.lines && o.runtime != "":
 		return usageError("--lines and --runtime do not go together", "")
 	case (o.event != "" || o.forEvent != "" || o.verdict) && o.runtime == "":

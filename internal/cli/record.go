@@ -185,8 +185,8 @@ func (a *App) openBench(ctx context.Context, specs []string, r *recording.Taker)
 // playLines plays invocations in the wire form, and lines of a session.
 func playLines(ctx context.Context, host *belay.Belay, in *lines) error {
 	return in.each(ctx, func(line []byte) error {
-		if inv, err := phases.DecodeInvocation(line); err == nil {
-			v, err := host.Invoke(ctx, inv)
+		if req, err := phases.DecodeRequest(line); err == nil {
+			v, err := host.InvokeWith(ctx, req.Invocation, optionsOf(req))
 			if v.Decision == "" {
 				return err
 			}

@@ -60,14 +60,19 @@ func play(ctx context.Context, host *belay.Belay, src io.Reader, each func(playe
 	}
 }
 
+// optionsOf is what a caller says beside its invocation.
+func optionsOf(r phases.Request) belay.InvokeOptions {
+	return belay.InvokeOptions{HoldsScopes: r.HoldsScopes, ParentScopes: r.ParentScopes}
+}
+
 func playLine(ctx context.Context, host *belay.Belay, rec recorded) (played, error) {
 	p := played{title: rec.Title}
 	if rec.Invocation != nil {
-		inv, err := phases.DecodeInvocation(rec.Invocation)
+		req, err := phases.DecodeRequest(rec.Invocation)
 		if err != nil {
 			return p, err
 		}
-		v, err := host.Invoke(ctx, inv)
+		v, err := host.InvokeWith(ctx, req.Invocation, optionsOf(req))
 		if v.Decision == "" {
 			return p, err
 		}

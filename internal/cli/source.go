@@ -206,6 +206,14 @@ func (l localRecords) Compact(ctx context.Context, o client.Compaction) (client.
 // openAsker opens what decides: the daemon, unless the command brings hooks or
 // modes of its own, which only this process can have.
 func (a *App) openAsker(ctx context.Context, o evalOptions) (asker, error) {
+	host, err := a.openDecider(ctx, o)
+	if err == nil && o.holds {
+		host = scopesHolder{host}
+	}
+	return host, err
+}
+
+func (a *App) openDecider(ctx context.Context, o evalOptions) (asker, error) {
 	if len(o.hooks) == 0 && !o.unsafeOpen && !o.slow && o.taker == nil && o.at == nil {
 		c, err := a.daemon()
 		if err != nil {
@@ -239,6 +247,16 @@ func (l localAsker) Wire(ctx context.Context, src []byte) (phases.Verdict, error
 
 func (l localAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []byte, o adapters.Options) ask.Answered {
 	return ask.Runtime(ctx, l.asks, ad, payload, o)
+}
+
+// scopesHolder says with every invocation that its caller holds the scopes.
+type scopesHolder struct{ asker }
+
+func (s scopesHolder) Wire(ctx context.Context, src []byte) (phases.Verdict, error) {
+	if with, err := phases.WithHeldScopes(src); err == nil { // else it is refused as it came
+		src = with
+	}
+	return s.asker.Wire(ctx, src)
 }
 
 type daemonAsker struct {

@@ -3,10 +3,14 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/leases"
@@ -103,6 +107,34 @@ func TestDocumentHasTheRoutes(t *testing.T) {
 	}
 	for name := range routes {
 		t.Errorf("%s is not documented", name)
+	}
+}
+
+// The schemas of what is asked have the members that are taken, and no others.
+func TestDocumentHasTheMembersOfRequests(t *testing.T) {
+	d := readDocument(t)
+	r := phases.Request{HoldsScopes: true, ParentScopes: &phases.Scopes{}, Invocation: phases.Invocation{
+		ID: "01938c8e-7b1a-7c3d-8e4f-0123456789ab", Phase: phases.Spawn, Runtime: "custom", Session: "s", Agent: "a", Run: "r", User: "u", CWD: "/w",
+		Action: []byte(`{"child":{"agent":"a"}}`), Scopes: phases.Scopes{Tools: phases.Scope{"*"}}, Metadata: map[string]jsontext.Value{"k": jsontext.Value("1")},
+		Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+	}}
+	whole, err := phases.EncodeRequest(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := phases.EncodeInvocation(r.Invocation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{"Request": whole, "Invocation": alone} {
+		var members map[string]any
+		if err := json.Unmarshal(b, &members); err != nil {
+			t.Fatal(err)
+		}
+		have, documented := slices.Sorted(maps.Keys(members)), slices.Sorted(maps.Keys(d.Components.Schemas[name].Properties))
+		if !slices.Equal(have, documented) {
+			t.Errorf("%s: documented %q, taken %q", name, documented, have)
+		}
 	}
 }
 
