@@ -245,17 +245,6 @@ func (m *Manifest) Wants(c Capability) bool {
 	return false
 }
 
-// Declares reports whether the manifest names the hostcall at all, with
-// whatever parameter.
-func (m *Manifest) Declares(hostcall string) bool {
-	for _, w := range m.Capabilities {
-		if name, _, _ := strings.Cut(w.Name, ":"); name == hostcall {
-			return true
-		}
-	}
-	return false
-}
-
 func plainText(at, s string, limit int) error {
 	switch {
 	case len(s) > limit:
