@@ -11,6 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/gitleaks"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -42,6 +43,9 @@ func newRedactors(dir string, key []byte, f *config.File) (*redactors, error) {
 		return nil, err
 	}
 	c := redact.Config{Key: key, KeyNames: f.Redact.Keys, Exact: exact}
+	if c.Patterns, err = redactPatterns(dir, &f.Redact); err != nil {
+		return nil, err
+	}
 	for _, m := range f.Redact.Masks {
 		place := "/action" + m.Path // records hold the action as a member
 		if m.How == config.MaskRemove {
@@ -86,6 +90,23 @@ func exactSecrets(dir string, names []string) ([]string, error) {
 			return nil, fmt.Errorf("/redact/secrets/%d: %s has fewer than %d bytes", i, n, redact.MinExact)
 		}
 		out = append(out, value)
+	}
+	return out, nil
+}
+
+// redactPatterns returns the patterns that the configuration writes down or names.
+func redactPatterns(dir string, r *config.Redact) (out []redact.Pattern, err error) {
+	if r.Gitleaks != "" {
+		raw, err := readSmall(inDir(dir, r.Gitleaks), gitleaks.MaxBytes)
+		if err != nil {
+			return nil, fmt.Errorf("/redact/gitleaks: %w", err)
+		}
+		if out, err = gitleaks.Parse(raw); err != nil {
+			return nil, fmt.Errorf("/redact/gitleaks: %s: %w", r.Gitleaks, err)
+		}
+	}
+	for i := range r.Patterns {
+		out = append(out, r.Patterns[i].Redact())
 	}
 	return out, nil
 }

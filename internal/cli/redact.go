@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/gitleaks"
 	"github.com/belay-hooks/belay/internal/redact"
 )
 
@@ -24,6 +25,7 @@ type redactFlags struct {
 	json, report, check bool
 	masks, removals     []string
 	strict              bool
+	gitleaks            string
 }
 
 func (a *App) redactCmd() *cobra.Command {
@@ -36,12 +38,13 @@ that covers events. A placeholder such as [redacted:github-token:3f9a52c1] says 
 was there, and is the same for the same secret.
 
 Without --state, a key made for this call makes the placeholders. With --state, that
-directory's key, masks and profile are used, so that they agree with its events.
+directory's key, masks, patterns and profile are used, so that they agree with its events.
 
   kubectl logs pod | belay redact
   belay redact --json < invocations.jsonl      one JSON document a line, covered value by value
   belay redact --report < notes.txt            what was found and where, never the secret
   belay redact --check < notes.txt             print nothing; exit 5 when there is a secret
+  belay redact --gitleaks rules.toml < log     also what these rules of gitleaks find
 
 With --json, a line that cannot be decoded ends the command with exit 1, and nothing of it
 is printed.`,
@@ -55,12 +58,13 @@ is printed.`,
 	fl.StringArrayVar(&f.masks, "mask", nil, "also cover what this JSON Pointer names (* for any element); not with --state")
 	fl.StringArrayVar(&f.removals, "remove", nil, "take out what this JSON Pointer names (an element becomes null); not with --state")
 	fl.BoolVar(&f.strict, "strict", false, "hash every string of the documents; not with --state")
+	fl.StringVar(&f.gitleaks, "gitleaks", "", "also cover what the rules in this file of gitleaks (TOML) find; not with --state")
 	return cmd
 }
 
 func (a *App) redact(f redactFlags) error {
-	if a.state != "" && (f.strict || len(f.masks)+len(f.removals) > 0) {
-		return usageError("--mask, --remove and --strict come from belay.yaml with --state", "Leave them away, or leave --state away.")
+	if a.state != "" && (f.strict || f.gitleaks != "" || len(f.masks)+len(f.removals) > 0) {
+		return usageError("--mask, --remove, --gitleaks and --strict come from belay.yaml with --state", "Leave them away, or leave --state away.")
 	}
 	if f.report && f.check {
 		return usageError("--report and --check exclude each other", "")
@@ -97,6 +101,15 @@ func (a *App) redactor(f redactFlags) (*redact.Redactor, error) {
 	c := redact.Config{Key: key, Masks: f.masks, Removals: f.removals}
 	if f.strict {
 		c.Profile = redact.Strict
+	}
+	if f.gitleaks != "" {
+		raw, err := readLimited(f.gitleaks, gitleaks.MaxBytes)
+		if err != nil {
+			return nil, failureBy(err, "")
+		}
+		if c.Patterns, err = gitleaks.Parse(raw); err != nil {
+			return nil, failure(safe(err.Error()), "Nothing was read from standard input.")
+		}
 	}
 	r, err := redact.New(c)
 	if err != nil {

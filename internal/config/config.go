@@ -130,8 +130,12 @@ type Redact struct {
 	// Secrets are covered wherever they stand: env:NAME or file:PATH, below the
 	// state directory unless absolute. The file names them, it never holds them.
 	Secrets []string `json:"secrets,omitzero"`
-	Profile string   `json:"profile,omitzero"` // standard (default), or strict: every string of an action is hashed
-	Allow   []string `json:"allow,omitzero"`   // JSON Pointers into the action that strict leaves readable
+	// Patterns are forms of secrets that belay does not know. Gitleaks is the path of
+	// a rule file of that scanner, below the state directory unless absolute.
+	Patterns []Pattern `json:"patterns,omitzero"`
+	Gitleaks string    `json:"gitleaks,omitzero"`
+	Profile  string    `json:"profile,omitzero"` // standard (default), or strict: every string of an action is hashed
+	Allow    []string  `json:"allow,omitzero"`   // JSON Pointers into the action that strict leaves readable
 }
 
 // Limits bound a whole chain.

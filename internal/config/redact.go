@@ -82,6 +82,9 @@ func (r *Redact) validate(c checker) error {
 			return c.errorf(fmt.Sprintf("/redact/keys/%d", i), "a key is a member's name of at most 128 bytes")
 		}
 	}
+	if err := validatePatterns(c, r.Patterns); err != nil {
+		return err
+	}
 	if len(r.Secrets) > maxSecrets {
 		return c.errorf("/redact/secrets", "at most %d", maxSecrets)
 	}

@@ -16,6 +16,14 @@ func TestRedact(t *testing.T) {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	for text, where := range map[string]string{
+		"  patterns: [{name: a, regex: abcd, keywords: []}]\n":                                             "/redact/patterns/0",
+		"  patterns: [{name: a, regex: abcd, keywords: [ab]}]\n":                                           "/redact/patterns/0/keywords/0",
+		"  patterns: [{name: A, regex: abcd, keywords: [abc]}]\n":                                          "/redact/patterns/0",
+		"  patterns: [{name: a, regex: '.*', keywords: [abc]}]\n":                                          "/redact/patterns/0",
+		"  patterns: [{name: a, regex: '(?!b)abcd', keywords: [abc]}]\n":                                   "/redact/patterns/0",
+		"  patterns: [{name: a, regex: abcd, keywords: [abc], group: 1}]\n":                                "/redact/patterns/0",
+		"  patterns: [{name: a, regex: abcd, keywords: [abc], color: red}]\n":                              "/redact/patterns/0/color",
+		"  patterns: [{name: a, regex: abcd, keywords: [abc]}, {name: a, regex: abce, keywords: [abc]}]\n": "/redact/patterns/1/name",
 		"  profile: lax\n":                                      "/redact/profile",
 		"  profile: Strict\n":                                   "/redact/profile",
 		"  allow: [/tool]\n":                                    "/redact/allow",

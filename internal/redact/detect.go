@@ -11,6 +11,8 @@ type detector struct {
 	exact *exactSet
 	depth int
 
+	patterns *patterns
+
 	record *Record // what is known from elsewhere; nil: nothing
 	again  bool    // only what is known from elsewhere is looked for
 }
@@ -97,6 +99,7 @@ func (d *detector) plain(s string, tell func(kind string, from, to int, secret s
 	if d.exact != nil {
 		d.exact.find(s, add)
 	}
+	d.patterns.find(s, add)
 	findTokens(s, add)
 	findShapes(s, add)
 	findTelling(s, add)

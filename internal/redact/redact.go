@@ -58,6 +58,8 @@ type Config struct {
 	// Exact are secrets known in full, such as the host's own tokens: covered
 	// wherever they stand, also encoded. At least MinExact bytes each, at most MaxExact.
 	Exact []string
+	// Patterns are further forms of secrets, at most MaxPatterns.
+	Patterns []Pattern
 	// Profile is Standard when empty.
 	Profile Profile
 	// Allow are JSON Pointers, as Masks, to strings that profile Strict leaves to
@@ -72,6 +74,7 @@ type Redactor struct {
 	removals [][]string
 	names    map[string]bool
 	exact    *exactSet
+	patterns *patterns
 	strict   bool
 	allow    [][]string
 
@@ -111,6 +114,9 @@ func New(c Config) (*Redactor, error) {
 		}
 	}
 	r.exact = newExactSet(c.Exact)
+	if r.patterns, err = newPatterns(c.Patterns); err != nil {
+		return nil, err
+	}
 	for _, n := range c.KeyNames {
 		if flat(n) == "" {
 			return nil, &Error{ErrConfig, "an empty key name"}
@@ -209,7 +215,7 @@ func (r *Redactor) whole(kind, s string) string {
 }
 
 func (r *Redactor) detector() detector {
-	return detector{names: r.names, exact: r.exact, record: r.record}
+	return detector{names: r.names, exact: r.exact, patterns: r.patterns, record: r.record}
 }
 
 // note remembers the secrets of a text that is covered whole, so that they are
