@@ -346,3 +346,70 @@ func TestReadCertificate(t *testing.T) {
 		t.Errorf("another user's: %v", err)
 	}
 }
+
+// What says which daemon of another user is asked is written by root or this user only.
+func TestConnect(t *testing.T) {
+	dir := tokenDir(t)
+	tok := filepath.Join(dir, ConnectToken)
+	write := func() {
+		t.Helper()
+		_ = os.RemoveAll(tok)
+		if err := errors.Join(
+			os.WriteFile(filepath.Join(dir, ConnectURL), []byte("https://127.0.0.1:1\n"), 0o644), os.Chmod(dir, 0o755),
+			os.WriteFile(tok, []byte(strings.Repeat("x", 43)+"\n"), 0o600), os.Chmod(tok, 0o640),
+			os.WriteFile(filepath.Join(dir, ConnectCert), []byte(testCertificate), 0o644),
+		); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	c, err := Connect(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Ask(t.Context(), "claude-code", "Stop", []byte("{}")); !errors.Is(err, ErrSick) || errors.Is(err, ErrNotRunning) {
+		t.Errorf("nobody listens: %v", err)
+	}
+	changes := map[string]func() error{
+		"others write to it":         func() error { return os.Chmod(dir, 0o777) },
+		"the group writes":           func() error { return os.Chmod(dir, 0o775) },
+		"others read the token":      func() error { return os.Chmod(tok, 0o644) },
+		"the group writes the token": func() error { return os.Chmod(tok, 0o660) },
+		"a linked token":             func() error { return errors.Join(os.Rename(tok, tok+"2"), os.Symlink(tok+"2", tok)) },
+		"no token":                   func() error { return os.Remove(tok) },
+		"a token of nothing":         func() error { return os.WriteFile(tok, []byte("short"), 0o600) },
+		"another machine": func() error {
+			return os.WriteFile(filepath.Join(dir, ConnectURL), []byte("https://192.0.2.1:1"), 0o644)
+		},
+		"no TLS":         func() error { return os.WriteFile(filepath.Join(dir, ConnectURL), []byte("http://127.0.0.1:1"), 0o644) },
+		"no certificate": func() error { return os.WriteFile(filepath.Join(dir, ConnectCert), []byte("x"), 0o644) },
+		"no directory":   func() error { return os.Rename(dir, dir+"2") },
+	}
+	if os.Getuid() == 0 {
+		changes["another user's directory"] = func() error { return os.Chown(dir, 65534, 65534) }
+		changes["another user's token"] = func() error { return os.Chown(tok, 65534, 65534) }
+	}
+	for name, change := range changes {
+		_ = os.Rename(dir+"2", dir)
+		_ = os.Chown(dir, os.Getuid(), os.Getgid())
+		write()
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Connect(dir); err == nil {
+			t.Errorf("%s: connected", name)
+		}
+	}
+	_ = os.RemoveAll(dir + "2")
+}
+
+// testCertificate is some certificate; nothing holds its key.
+const testCertificate = `-----BEGIN CERTIFICATE-----
+MIHuMIGVoAMCAQICAQEwCgYIKoZIzj0EAwIwADAgFw03MDAxMDEwMDAwMDBaGA85
+OTk5MTIzMTIzNTk1OVowADBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABEkiTPgX
+7MIazS7CylyW/70dC6/EYCmpQ87/72FRH+npC2m/l6VVsNZNslTFkhzfhDXJ8tPb
+K4e+O+QlcRjyVzswCgYIKoZIzj0EAwIDSAAwRQIhAO2e1v3EjPL53yN+QldrHY/v
+SCtfdlVkDNdmD6YYAjNuAiBn8SP8i3MNOFXVPrzjMfPCH1ZWrE2OEBgsrNC9EsQ8
+gg==
+-----END CERTIFICATE-----
+`

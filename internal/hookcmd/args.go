@@ -3,9 +3,10 @@ package hookcmd
 import "strings"
 
 // arguments are the ones that belay-hook understands, which are those of
-// `belay eval` that a runtime's configuration holds.
+// `belay eval` that a runtime's configuration holds, and the one for a daemon of another user.
 type arguments struct {
 	runtime, event, state string
+	connect               string // of belay-hook only
 }
 
 // parse reads the command line. plain is false when there is anything on it that
@@ -23,6 +24,8 @@ func parse(args []string) (a arguments, plain bool) {
 			to = &a.event
 		case "--state":
 			to = &a.state
+		case "--connect":
+			to = &a.connect
 		default:
 			plain = false
 			continue
@@ -35,5 +38,5 @@ func parse(args []string) (a arguments, plain bool) {
 		}
 		*to = value
 	}
-	return a, plain && a.runtime != ""
+	return a, plain && a.runtime != "" && (a.connect == "" || a.state == "")
 }

@@ -28,10 +28,10 @@ type Answered struct {
 	Err      error            // a *phases.Fault: why the daemon has not answered; nil when it has
 }
 
-// Ask brings a payload to the daemon that serves dir, and waits no longer than
-// Patience. A daemon that does not answer as it should gives the event's block form
-// and a note in the spool: nobody knows what the daemon has recorded of the action,
-// and the note has the session latched where the answer holds nothing.
+// Ask brings a payload to the daemon that serves dir, "" when that is out of reach, and
+// waits no longer than Patience. A daemon that does not answer as it should gives the
+// event's block form and a note in the spool: nobody knows what the daemon has recorded of
+// the action, and the note has the session latched where the answer holds nothing.
 func Ask(ctx context.Context, c *client.Client, dir string, ad adapters.Adapter, payload []byte, o adapters.Options) Answered {
 	return askWithin(ctx, Patience, c, dir, ad, payload, o)
 }
@@ -46,9 +46,12 @@ func askWithin(ctx context.Context, patience time.Duration, c *client.Client, di
 	return Answered{Answer: adapters.Answer{Stdout: []byte(a.Stdout), Stderr: a.Stderr, Exit: a.Exit, Notes: a.Notes}, Verdicts: a.Verdicts}
 }
 
-// refuse answers in the event's block form and leaves a note of it in dir.
+// refuse answers in the event's block form and leaves a note of it in dir, unless that is "".
 func refuse(dir string, ad adapters.Adapter, payload []byte, o adapters.Options, f *phases.Fault) Answered {
 	out := Answered{Answer: ad.Failure(payload, o, f), Err: f}
+	if dir == "" {
+		return out
+	}
 	inv := phases.Invocation{Runtime: ad.Runtime(), Session: out.Answer.Session}
 	if err := spoolfile.Append(filepath.Join(dir, spoolfile.Name), spoolfile.Of(inv, f, o.NeedsLatch(out.Answer) && inv.Session != "", time.Now())); err != nil {
 		out.Answer.Notes = append(out.Answer.Notes, "this block is not on record: "+safe(err.Error()))

@@ -69,6 +69,9 @@ func (c Command) Main(ctx context.Context, args []string) (code int) {
 		err := c.HandOver(args)
 		return c.refuse(c.salvage(ctx, e), "", noBelay("belay-hook does not understand its arguments", err))
 	}
+	if a.connect != "" {
+		return c.connect(ctx, e, a.connect)
+	}
 	dir, err := StateDir(a.state, c.Getenv, c.Getwd)
 	if err != nil {
 		return c.refuse(c.salvage(ctx, e), "", phases.NewFault(phases.KindLoad, "there is no state directory: give one with --state DIR or $BELAY_HOME", err))
@@ -82,15 +85,32 @@ func (c Command) Main(ctx context.Context, args []string) (code int) {
 		return c.refuse(c.salvage(ctx, e), dir, phases.NewFault(phases.KindLoad, "the daemon could not be asked", err))
 	}
 	defer daemon.Close()
+	return c.ask(ctx, e, daemon, dir)
+}
+
+// connect asks a daemon of another user. Its state directory is out of reach, so that
+// nothing decides in its place, and no note is left.
+func (c *Command) connect(ctx context.Context, e *event, dir string) int {
+	daemon, err := client.Connect(dir)
+	if err != nil {
+		return c.refuse(c.salvage(ctx, e), "", phases.NewFault(phases.KindLoad, "the daemon could not be asked", err))
+	}
+	defer daemon.Close()
+	return c.ask(ctx, e, daemon, "")
+}
+
+// ask brings the payload to the daemon; dir is where a note goes when that fails, or "".
+func (c *Command) ask(ctx context.Context, e *event, daemon *client.Client, dir string) int {
 	if err := c.read(ctx, e); err != nil {
 		return c.refuse(e, dir, phases.NewFault(phases.KindProtocol, "the payload could not be read", err))
 	}
-	return c.write(e, Ask(ctx, daemon, dir, ad, e.payload, e.opts))
+	return c.write(e, Ask(ctx, daemon, dir, e.ad, e.payload, e.opts))
 }
 
-const usage = `usage: belay-hook --runtime NAME [--for EVENT] [--state DIR] < payload
+const usage = `usage: belay-hook --runtime NAME [--for EVENT] [--state DIR | --connect DIR] < payload
 belay-hook is what an agent runtime starts for each of its events. It asks the daemon; while none
-serves the state directory, and for other flags, belay eval does the work.`
+serves the state directory, and for other flags, belay eval does the work. With --connect it asks
+a daemon of another user, by the url, tls.crt and invoke.token in DIR, and nothing stands in for it.`
 
 // event is what is known of the event so far.
 type event struct {
