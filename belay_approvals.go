@@ -60,6 +60,11 @@ func (b *Belay) ApprovalCounts(ctx context.Context) (map[string]int, error) {
 	return out, err
 }
 
+// UnsoundApprovals is kernel.Kernel.UnsoundApprovals.
+func (b *Belay) UnsoundApprovals(ctx context.Context) ([]string, error) {
+	return b.kernel.UnsoundApprovals(ctx)
+}
+
 // SweepApprovals records which items have run out. The error is kernel.ErrUnavailable.
 func (b *Belay) SweepApprovals(ctx context.Context) error { return b.kernel.SweepApprovals(ctx) }
 

@@ -30,6 +30,7 @@ var (
 	ErrApprovalSignature = approvals.ErrSignature
 	ErrApprovalQuota     = approvals.ErrQuota
 	ErrApprovalInvalid   = approvals.ErrInvalid
+	ErrApprovalUnsound   = approvals.ErrUnsound
 )
 
 // question is what the queue has to do with one attempt at an invocation whose
@@ -38,6 +39,7 @@ type question struct {
 	ops    []ApprovalOp
 	events []phases.Event
 	fresh  *approvals.Item // to be created; what it shows comes from the record
+	used   *approvals.Item // to be used up, if it shows what the record shows now
 }
 
 // consult looks into the queue for an ask that the runtime does not put to the
@@ -79,6 +81,11 @@ func (i *invocation) answer(ctx context.Context, c *chain, v *phases.Verdict) (*
 		return nil, err
 	}
 	q := &question{}
+	if it != nil && !it.Over(now) {
+		if it, err = i.k.orAside(ctx, it, key, q, now, i.snap.revision); err != nil {
+			return nil, err
+		}
+	}
 	if it != nil {
 		switch st := it.At(now); {
 		case st.State == approvals.Pending:
@@ -89,11 +96,14 @@ func (i *invocation) answer(ctx context.Context, c *chain, v *phases.Verdict) (*
 			if err != nil {
 				return nil, err
 			}
-			q.ops, q.events = append(q.ops, op), append(q.events, e)
+			q.ops, q.events, q.used = append(q.ops, op), append(q.events, e), it
 			v.Decision, v.Reason, v.Kind, v.DecidedBy = phases.Allow, "", "", ""
 			v.Notes = append(v.Notes, "approved by "+it.Decision.By+" (approval "+it.ID+", used up by this)")
 			return q, nil
 		case st.Holds(now):
+			if err := i.k.vouchedDenial(ctx, i.snap, it); err != nil {
+				return nil, err
+			}
 			reason := "denied by " + it.Decision.By
 			if it.Decision.Reason != "" {
 				reason += ": " + it.Decision.Reason
@@ -124,9 +134,6 @@ func (i *invocation) answer(ctx context.Context, c *chain, v *phases.Verdict) (*
 		ID: i.k.o.NewID(now), Kind: approvals.KindAsk, Key: key, State: approvals.Pending, By: by,
 		Created: now.UTC().Round(0), Expires: now.Add(set.Timeout).UTC().Round(0),
 	}
-	for _, a := range c.words.Asking() {
-		q.fresh.Hooks = append(q.fresh.Hooks, approvals.Asking{Hook: a.Hook, Digest: a.Digest})
-	}
 	v.Approval = &phases.ApprovalRef{ID: q.fresh.ID, Expires: q.fresh.Expires}
 	if !i.snap.authority.Protected() && !i.snap.authority.Unsigned {
 		v.Notes = append(v.Notes, "nobody can approve this: no reviewer has a key yet (`belay reviewer init`)")
@@ -148,19 +155,36 @@ func (k *Kernel) approvalKey(raw, credential string) string {
 	return k.o.Digester.Digest(audit.UseApproval, []byte(raw+"\x00"+credential))
 }
 
-// into adds what the queue has to do with the invocation to its batch, and shows the
-// person what the record shows: nothing else is stored.
-func (q *question) into(b *Batch, k *Kernel, i *invocation, v *phases.Verdict, rec *audit.Record) {
+// into adds what the queue has to do with the invocation to its batch. An approval
+// that was signed for something else than what the record shows now is not used: the
+// error is a *phases.Fault, and nothing of the batch may be committed.
+func (q *question) into(b *Batch, i *invocation, c *chain, v *phases.Verdict, rec *audit.Record) error {
 	if q == nil || v.Decision == phases.Block {
-		return // what was about to be asked, or used, is blocked for another reason meanwhile
+		return nil // what was about to be asked, or used, is blocked for another reason meanwhile
+	}
+	if q.used != nil {
+		now := approvals.Item{Kind: approvals.KindAsk, Key: q.used.Key, By: i.requester()}
+		show(&now, c, v, rec)
+		if err := approvals.SameQuestion(q.used, &now); err != nil {
+			return i.k.unsound(context.Background(), q.used, "what was approved is not what would run", err)
+		}
 	}
 	b.Approvals, b.Events = append(b.Approvals, q.ops...), append(b.Events, q.events...)
-	it := q.fresh
-	if it == nil {
-		return
+	if q.fresh == nil {
+		return nil
 	}
+	show(q.fresh, c, v, rec)
+	b.Approvals = append(b.Approvals, ApprovalOp{Create: q.fresh, Quota: i.snap.approvals.Quota})
+	b.Events = append(b.Events, i.k.approvalEvent(q.fresh, "requested", b.Now, i.snap.revision))
+	return nil
+}
+
+// show fills in what a person is shown of an ask: what the record shows and nothing
+// else, and nothing that would differ for the same question. What is signed can be
+// made anew from the action when the approval is used.
+func show(it *approvals.Item, c *chain, v *phases.Verdict, rec *audit.Record) {
 	e := &rec.Verdict
-	it.Invocation, it.Phase, it.Tool, it.Reason = e.Invocation, e.Phase, e.Tool, e.Reason
+	it.Invocation, it.Phase, it.Tool = e.Invocation, e.Phase, e.Tool
 	it.Action, _ = phases.Get(e.Input, "/action")
 	if len(v.Changed) > 0 {
 		it.Before = it.Action
@@ -171,18 +195,21 @@ func (q *question) into(b *Batch, k *Kernel, i *invocation, v *phases.Verdict, r
 	}
 	scopes := v.Scopes
 	it.Scopes = &scopes
-	for n := range it.Hooks {
+	for _, a := range c.words.Asking() {
+		asking := approvals.Asking{Hook: a.Hook, Digest: a.Digest}
 		for h := range rec.Hooks {
-			if rec.Hooks[h].Binding == it.Hooks[n].Hook && rec.Hooks[h].Decision == string(phases.HookAsk) {
-				it.Hooks[n].Reason = rec.Hooks[h].Reason
+			if rec.Hooks[h].Binding == a.Hook && rec.Hooks[h].Decision == string(phases.HookAsk) {
+				asking.Reason = rec.Hooks[h].Reason
 			}
 		}
+		it.Hooks = append(it.Hooks, asking)
 	}
+	it.Reason = it.Hooks[0].Reason // of the hook that decided; the verdict that uses an approval has none
 	for _, m := range e.Masked {
-		it.Notes = append(it.Notes, "covered: "+m)
+		if approvals.ShownPointer(m) {
+			it.Notes = append(it.Notes, approvals.NoteRedacted(m))
+		}
 	}
-	b.Approvals = append(b.Approvals, ApprovalOp{Create: it, Quota: i.snap.approvals.Quota})
-	b.Events = append(b.Events, k.approvalEvent(it, "requested", b.Now, i.snap.revision))
 }
 
 // useApproval makes the step that uses up an approved item, and its event. It

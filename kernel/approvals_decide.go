@@ -13,11 +13,11 @@ import (
 // pass: the kernel asks for a reviewer's signature then. Errors are as of DecideApproval.
 func (k *Kernel) AcceptApproval(ctx context.Context, id string, d ApprovalDecision) (Approval, error) {
 	d = ownDecision(d)
-	it, err := k.o.Store.Approval(ctx, id)
+	it, err := k.onFile(ctx, id)
 	if err != nil {
 		return Approval{}, err
 	}
-	if it == nil || it.Kind != approvals.KindProposal {
+	if it.Kind != approvals.KindProposal {
 		return Approval{}, ErrApprovalUnknown
 	}
 	now := k.o.Clock.Now()
@@ -28,11 +28,11 @@ func (k *Kernel) AcceptApproval(ctx context.Context, id string, d ApprovalDecisi
 
 // FinishAccepted is FinishApproval for an item that AcceptApproval has approved.
 func (k *Kernel) FinishAccepted(ctx context.Context, id, note string) error {
-	it, err := k.o.Store.Approval(ctx, id)
+	it, err := k.onFile(ctx, id)
 	if err != nil {
 		return err
 	}
-	if it == nil || it.Kind != approvals.KindProposal {
+	if it.Kind != approvals.KindProposal {
 		return ErrApprovalUnknown
 	}
 	return k.step(ctx, &approvals.Change{ID: id, From: approvals.Approved, To: approvals.Consumed, At: k.o.Clock.Now()}, it, string(approvals.Consumed), note)
@@ -65,12 +65,9 @@ func (k *Kernel) DecideApproval(ctx context.Context, id string, d ApprovalDecisi
 		return Approval{}, ErrClosed
 	}
 	defer k.letGo(s)
-	it, err := k.o.Store.Approval(ctx, id)
+	it, err := k.onFile(ctx, id)
 	if err != nil {
 		return Approval{}, err
-	}
-	if it == nil {
-		return Approval{}, ErrApprovalUnknown
 	}
 	now := k.o.Clock.Now()
 	err = s.authority.Check(it, &d, now, s.approvals.Timeout)
@@ -151,12 +148,9 @@ func (k *Kernel) CheckApproval(ctx context.Context, id string) (*Approval, error
 		return nil, ErrClosed
 	}
 	defer k.letGo(s)
-	it, err := k.o.Store.Approval(ctx, id)
+	it, err := k.onFile(ctx, id)
 	if err != nil {
 		return nil, err
-	}
-	if it == nil {
-		return nil, ErrApprovalUnknown
 	}
 	now := k.o.Clock.Now()
 	switch st := it.At(now).State; st {

@@ -23,20 +23,20 @@ func (k *Kernel) approvalEvent(it *approvals.Item, what string, at time.Time, re
 	if d := it.Decision; d != nil && what != "refused" {
 		e.DecidedBy, e.Reason, e.Signer = d.By, d.Reason, d.Key
 	}
-	out := struct {
-		Approval string         `json:"approval"`
-		Kind     approvals.Kind `json:"kind"`
-		Key      string         `json:"key"`
-		By       string         `json:"credential"`
-		Expires  time.Time      `json:"expires"`
-		Content  string         `json:"content,omitzero"` // what a decision is signed for
-		Hooks    []string       `json:"hooks,omitzero"`
-	}{Approval: it.ID, Kind: it.Kind, Key: it.Key, By: it.By.Credential, Expires: it.Expires}
+	out := approvalRecord{Approval: it.ID, Kind: it.Kind, Key: it.Key, By: it.By.Credential, Expires: it.Expires}
 	for _, h := range it.Hooks {
 		out.Hooks = append(out.Hooks, h.Hook)
 	}
 	if content, err := it.Content(); err == nil {
 		out.Content = content
+		switch what {
+		case "requested":
+			e.ID = requestedID(it.ID)
+			out.Seal, _ = k.sealItem(content, nil)
+		case string(approvals.Approved), string(approvals.Denied):
+			e.ID = decidedID(it.ID)
+			out.Seal, _ = k.sealItem(content, it.Decision) // it cannot fail: texts, times and bytes
+		}
 	}
 	e.Output, _ = json.Marshal(&out, json.Deterministic(true)) // texts and times: it cannot fail
 	return e

@@ -29,6 +29,13 @@ func (k *Kernel) RequestApproval(ctx context.Context, it Approval, supersedes ..
 		if err != nil {
 			return it, err
 		}
+		if have != nil && !have.Over(now) {
+			var q question
+			if have, err = k.orAside(ctx, have, it.Key, &q, now, s.revision); err != nil {
+				return it, err
+			}
+			b.Approvals, b.Events = append(b.Approvals, q.ops...), append(b.Events, q.events...)
+		}
 		if have != nil {
 			st := have.At(now)
 			if st.State == approvals.Pending || st.State == approvals.Approved || st.Holds(now) {
@@ -90,12 +97,9 @@ func (k *Kernel) supersede(ctx context.Context, b *Batch, ids []string, revision
 
 // Approval returns an item as it stands now. Errors are ErrApprovalUnknown or ErrUnavailable.
 func (k *Kernel) Approval(ctx context.Context, id string) (Approval, error) {
-	it, err := k.o.Store.Approval(ctx, id)
+	it, err := k.onFile(ctx, id)
 	if err != nil {
 		return Approval{}, err
-	}
-	if it == nil {
-		return Approval{}, ErrApprovalUnknown
 	}
 	st := it.At(k.o.Clock.Now())
 	if st.State != it.State {
@@ -111,6 +115,9 @@ func (k *Kernel) Approvals(ctx context.Context, q ApprovalQuery) ([]Approval, er
 		return nil, err
 	}
 	list, err := k.o.Store.Approvals(ctx, q)
+	if err == nil {
+		list, err = k.soundOnly(ctx, list)
+	}
 	now := k.o.Clock.Now()
 	for n := range list {
 		list[n] = list[n].At(now)
@@ -132,8 +139,14 @@ func (k *Kernel) SweepApprovals(ctx context.Context) error {
 		}
 		b := Batch{Now: now}
 		for n := range due {
+			if due[n].Damaged {
+				continue // no step fits it; it is not shown, and reported as what it is
+			}
 			op, e := k.expireApproval(&due[n], now, k.Revision())
 			b.Approvals, b.Events = append(b.Approvals, op), append(b.Events, e)
+		}
+		if len(b.Approvals) == 0 {
+			return nil
 		}
 		if _, err := k.o.Store.Commit(ctx, b); err != nil {
 			if errors.Is(err, ErrConflict) { // another process was faster

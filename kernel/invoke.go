@@ -224,7 +224,9 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 			b.TouchRun = &key
 		}
 	}
-	q.into(&b, i.k, i, &v, &rec)
+	if err := q.into(&b, i, c, &v, &rec); err != nil {
+		return i.refuse(ctx, phases.FaultOf(err))
+	}
 	if err := lent.into(&b, i, &v); err != nil {
 		return i.refuse(ctx, phases.NewFault(phases.KindAudit, "what is done with leases could not be redacted", err))
 	}

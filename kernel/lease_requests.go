@@ -109,6 +109,13 @@ func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Va
 		return nil, err
 	}
 	s := staged{what: "requested", always: true, lease: t.wanted(&doc.Request), issuer: t.issuer()}
+	if it != nil && !it.Over(i.now) {
+		var q question
+		if it, err = i.k.orAside(ctx, it, key, &q, i.now, i.snap.revision); err != nil {
+			return nil, err
+		}
+		s.question, s.events = append(s.question, q.ops...), append(s.events, q.events...)
+	}
 	if it != nil {
 		switch st := it.At(i.now); {
 		case st.State == approvals.Pending:
@@ -116,6 +123,9 @@ func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Va
 		case st.State == approvals.Approved:
 			return t.approved(ctx, doc, it, key)
 		case st.Holds(i.now):
+			if err := i.k.vouchedDenial(ctx, i.snap, it); err != nil {
+				return nil, err
+			}
 			return nil, refusal(&leases.Error{Class: leases.ErrWider, Text: "a person has denied it"})
 		case st.State == approvals.Expired && it.State != approvals.Expired:
 			op, e := i.k.expireApproval(it, i.now, i.snap.revision)
@@ -178,7 +188,7 @@ func (t *turnLedger) question(doc *requestDocument, key string) (*Approval, erro
 		Hooks: []approvals.Asking{{Hook: t.b.spec.Name, Digest: t.b.digest, Reason: reason}},
 	}
 	for _, m := range masked {
-		it.Notes = append(it.Notes, "covered: /details"+m)
+		it.Notes = append(it.Notes, approvals.NoteRedacted("/details"+m))
 	}
 	return it, nil
 }
@@ -186,6 +196,13 @@ func (t *turnLedger) question(doc *requestDocument, key string) (*Approval, erro
 // approved makes the lease that a person has approved. The approval is used up with it.
 func (t *turnLedger) approved(ctx context.Context, doc *requestDocument, it *Approval, key string) (jsontext.Value, error) {
 	i := t.c.i
+	now, err := t.question(doc, key)
+	if err != nil {
+		return nil, err
+	}
+	if err := approvals.SameQuestion(it, now); err != nil {
+		return nil, i.k.unsound(ctx, it, "what was approved is not the lease that is wanted", err)
+	}
 	op, e, err := i.k.useApproval(ctx, i.snap, it, i.now)
 	if err != nil {
 		return nil, err
@@ -199,6 +216,9 @@ func (t *turnLedger) approved(ctx context.Context, doc *requestDocument, it *App
 func (t *turnLedger) waiting(ctx context.Context) ([]LeaseRequest, error) {
 	i := t.c.i
 	list, err := i.k.o.Store.Approvals(ctx, approvals.Query{Kind: approvals.KindLease, State: approvals.Pending, Owner: i.requester().Credential, NotDueAt: i.now})
+	if err == nil {
+		list, err = i.k.soundOnly(ctx, list)
+	}
 	out := []LeaseRequest{}
 	for n := range list {
 		it := &list[n]
@@ -220,8 +240,8 @@ func (t *turnLedger) waiting(ctx context.Context) ([]LeaseRequest, error) {
 func (t *turnLedger) asked(ctx context.Context, id string, holder *leases.Holder) (*Approval, *leases.Request, error) {
 	i := t.c.i
 	unknown := &leases.Error{Class: leases.ErrUnknown, Text: "no such request"}
-	it, err := i.k.o.Store.Approval(ctx, id)
-	if err != nil {
+	it, err := i.k.onFile(ctx, id)
+	if err != nil && !errors.Is(err, ErrApprovalUnknown) {
 		return nil, nil, err
 	}
 	if it == nil || it.Kind != approvals.KindLease || it.At(i.now).State != approvals.Pending ||

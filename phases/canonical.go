@@ -54,18 +54,28 @@ func Digest(raw jsontext.Value) (string, error) {
 // canonical action without call_id and duration_ms, which differ from call to
 // call, and without the credential headers, which no record may depend on.
 func ActionDigest(inv Invocation) (string, error) {
-	action, _, err := hideCredentials(inv.Phase, inv.Action)
+	action, err := Comparable(inv.Phase, inv.Action)
 	if err != nil {
 		return "", err
+	}
+	return Digest(action)
+}
+
+// Comparable returns an action without what ActionDigest leaves out: actions that are
+// the same question have the same canonical form then.
+func Comparable(p Phase, action jsontext.Value) (jsontext.Value, error) {
+	action, _, err := hideCredentials(p, action)
+	if err != nil {
+		return nil, err
 	}
 	for _, ptr := range []string{"/call_id", "/duration_ms"} {
 		if _, ok := Get(action, ptr); ok {
 			if action, err = Remove(action, ptr); err != nil {
-				return "", err
+				return nil, err
 			}
 		}
 	}
-	return Digest(action)
+	return action, nil
 }
 
 // Same reports whether two values have the same canonical form.

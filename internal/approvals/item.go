@@ -76,6 +76,10 @@ type Item struct {
 	Notes      []string       `json:"notes,omitzero"`
 	Decision   *Decision      `json:"decision,omitzero"`
 	Closed     time.Time      `json:"closed,omitzero"` // when it was decided against, used, or ran out
+
+	// Damaged is set by a store whose row says two things: what it keeps beside the
+	// item, to find it by, is not what the item says, or the item cannot be read.
+	Damaged bool `json:"-"`
 }
 
 // Verdict is a person's answer.
@@ -146,6 +150,7 @@ var (
 	ErrSignature = errors.New("the decision is not signed by a reviewer")
 	ErrQuota     = errors.New("too many questions of this agent wait for a person already")
 	ErrInvalid   = errors.New("the decision is not valid")
+	ErrUnsound   = errors.New("the item on file is not what was asked")
 )
 
 // At returns the item as it stands at a time: what has run out is expired, also
@@ -163,6 +168,12 @@ func (it Item) At(now time.Time) Item {
 // Holds reports whether a denial still answers the same question at a time.
 func (it *Item) Holds(now time.Time) bool {
 	return it.State == Denied && it.Decision != nil && now.Before(it.Decision.Until)
+}
+
+// Over reports whether nothing can follow from the item any more at a time.
+func (it *Item) Over(now time.Time) bool {
+	st := it.At(now)
+	return st.State != Pending && st.State != Approved && !st.Holds(now)
 }
 
 // Content returns the digest of everything in the item that does not change:

@@ -16,10 +16,12 @@ const (
 	UseOutput Use = "event-output"
 
 	UseApproval Use = "approval-key" // of questions to a person: the same question, the same key
+
+	UseApprovalItem Use = "approval-item" // of items in the queue and their decisions, as they were recorded
 )
 
 // Uses returns every use.
-func Uses() []Use { return []Use{UseInput, UseOutput, UseApproval} }
+func Uses() []Use { return []Use{UseInput, UseOutput, UseApproval, UseApprovalItem} }
 
 // Digester makes keyed digests of originals: equal values of one use have equal
 // digests, and nobody without the key can find the value by trying. It is safe for

@@ -50,12 +50,21 @@ func tamper() {
 		d.Key, d.Signature = "AAAA", make([]byte, 64)
 		it.Decision = &d
 	}
+	ends := it.Expires
+	switch it.State {
+	case approvals.Pending: // as it was
+		it.Decision = nil
+	case approvals.Approved:
+		it.Closed, ends = time.Time{}, it.Decision.Until
+	default:
+		ends = it.Closed
+	}
 	body, err := json.Marshal(&it)
 	must(err)
 	st, _, err = c.Prepare("UPDATE approvals SET state = ?, ends_ns = ?, body = ? WHERE id = ?")
 	must(err)
 	must(st.BindText(1, state))
-	must(st.BindInt64(2, it.Decision.Until.UnixNano()))
+	must(st.BindInt64(2, ends.UnixNano()))
 	must(st.BindBlob(3, body))
 	must(st.BindText(4, id))
 	must(st.Exec())

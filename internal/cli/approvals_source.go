@@ -61,6 +61,8 @@ func approvalFailure(err error) error {
 	switch {
 	case errors.As(err, &p) && p.Code == client.CodeNotFound, errors.Is(err, kernel.ErrApprovalUnknown):
 		return failureBy(err, "`belay approvals list --all` prints the ids of all that there are.")
+	case errors.Is(err, kernel.ErrApprovalUnsound):
+		return failureBy(err, "It is neither shown nor decided. `belay doctor` lists such items; the log says why.")
 	case errors.As(err, &p) && p.Code == client.CodeSignature, errors.Is(err, kernel.ErrApprovalSignature):
 		return failureBy(err, "`belay reviewer list` shows whose decisions count.")
 	case errors.As(err, &p) && p.Code == client.CodeConflict, errors.Is(err, kernel.ErrApprovalDecided), errors.Is(err, kernel.ErrApprovalExpired), errors.Is(err, kernel.ErrApprovalContent):
@@ -86,7 +88,7 @@ func (a *App) waitFor(ctx context.Context, id string, patience time.Duration) (c
 		case err == nil:
 			last, failed = it, nil
 			continue
-		case errors.As(err, &p) && p.Status < 500, errors.Is(err, kernel.ErrApprovalUnknown):
+		case errors.As(err, &p) && p.Status < 500, errors.Is(err, kernel.ErrApprovalUnknown), errors.Is(err, kernel.ErrApprovalUnsound):
 			return it, err
 		}
 		failed = err

@@ -172,6 +172,9 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	if st.Unheld > 0 {
 		warn("payloads", unheld(st.Unheld), unheldAdvice)
 	}
+	if unsound, ok := examineQueue(ctx, host); !ok {
+		out = append(out, unsound)
+	}
 	if _, f, err := a.readConfigFile(); err == nil {
 		if r := f.Recordings; r != nil && r.UnsafePlaintext {
 			out = append(out, finding{Check: "recordings", Status: "warn", Red: true,

@@ -92,6 +92,8 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, kernel.ErrApprovalUnknown):
 		s.problem(w, r, http.StatusNotFound, client.ProblemBody{Code: client.CodeNotFound, Message: err.Error()})
+	case errors.Is(err, kernel.ErrApprovalUnsound):
+		s.problem(w, r, http.StatusConflict, unsoundProblem(err))
 	case err != nil:
 		s.unavailable(w, r, err)
 	default:
@@ -155,6 +157,8 @@ func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err erro
 	switch {
 	case errors.As(err, &unbound):
 		p.Code = client.CodeConfig
+	case errors.Is(err, kernel.ErrApprovalUnsound):
+		p = unsoundProblem(err)
 	case errors.Is(err, kernel.ErrApprovalUnknown):
 		p.Code, status = client.CodeNotFound, http.StatusNotFound
 	case errors.Is(err, kernel.ErrApprovalSignature):
@@ -169,6 +173,15 @@ func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err erro
 		return
 	}
 	s.problem(w, r, status, p)
+}
+
+// unsoundProblem says that an item is not what was asked, and nothing of what it says.
+func unsoundProblem(err error) client.ProblemBody {
+	p := client.ProblemBody{Code: client.CodeConflict, Message: kernel.ErrApprovalUnsound.Error(), Hint: "It is neither shown nor decided. `belay doctor` lists such items; the log says why."}
+	if f := phases.FaultOf(err); f != nil {
+		p.Message = f.Text
+	}
+	return p
 }
 
 // toAgent is what an agent sees of what it has asked.

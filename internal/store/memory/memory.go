@@ -36,7 +36,7 @@ type Store struct {
 	tree    []tlog.Hash
 	notes   [][]byte // checkpoints
 	given   kernel.Compacted
-	ids     map[string]bool
+	ids     map[string]int64 // numbers of events
 	runs    map[phases.RunKey]run
 	state   map[stateKey]kernel.StateValue
 	version int64 // the last one given to a value
@@ -48,7 +48,7 @@ type Store struct {
 // New returns an empty store.
 func New() *Store {
 	return &Store{
-		ids:     map[string]bool{},
+		ids:     map[string]int64{},
 		runs:    map[phases.RunKey]run{},
 		state:   map[stateKey]kernel.StateValue{},
 		latches: map[kernel.SessionKey]kernel.Latch{},
@@ -172,15 +172,15 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 		return kernel.Receipt{}, err
 	}
 	bodies := make([][]byte, len(b.Events))
-	batchIDs := map[string]bool{}
+	batchIDs := map[string]int64{}
 	for i := range b.Events {
 		e := b.Events[i]
 		e.Seq = int64(len(s.bodies) + i + 1)
 		e.Time = e.Time.UTC()
-		if s.ids[e.ID] || batchIDs[e.ID] || e.ID == "" {
+		if s.ids[e.ID] != 0 || batchIDs[e.ID] != 0 || e.ID == "" {
 			return kernel.Receipt{}, fmt.Errorf("%w: event id %q is empty or taken", kernel.ErrUnavailable, e.ID)
 		}
-		batchIDs[e.ID] = true
+		batchIDs[e.ID] = e.Seq
 		body, err := json.Marshal(&e, json.Deterministic(true))
 		if err != nil {
 			return kernel.Receipt{}, fmt.Errorf("%w: encode event: %w", kernel.ErrUnavailable, err)
@@ -280,16 +280,22 @@ func (s *Store) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event
 	}
 	var out []phases.Event
 	limit := q.EffectiveLimit()
-	for i := range s.bodies {
+	first, end := 0, len(s.bodies)
+	if q.ID != "" { // one event at most, and asked for often
+		end = int(s.ids[q.ID])
+		first = max(0, end-1)
+	}
+	for i := first; i < end; i++ {
+		at := i
 		if q.Newest {
-			i = len(s.bodies) - 1 - i
+			at = first + end - 1 - i
 		}
-		if s.bodies[i] == nil {
+		if s.bodies[at] == nil {
 			continue
 		}
 		var e phases.Event
-		if err := json.Unmarshal(s.bodies[i], &e); err != nil {
-			return nil, fmt.Errorf("%w: decode event %d: %w", kernel.ErrUnavailable, i+1, err)
+		if err := json.Unmarshal(s.bodies[at], &e); err != nil {
+			return nil, fmt.Errorf("%w: decode event %d: %w", kernel.ErrUnavailable, at+1, err)
 		}
 		if q.Match(&e) {
 			if out = append(out, e); len(out) == limit {

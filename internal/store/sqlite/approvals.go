@@ -76,7 +76,7 @@ func changeApproval(c *conn, ch *approvals.Change) error {
 	if err != nil {
 		return err
 	}
-	if it == nil || !ch.Applies(it) {
+	if it == nil || it.Damaged || !ch.Applies(it) {
 		return conflict("approval")
 	}
 	next := ch.Apply(*it)
@@ -92,34 +92,55 @@ func putApproval(c *conn, sql string, it *approvals.Item, more ...any) error {
 	if err != nil {
 		return err
 	}
-	ends := it.Closed
+	return c.exec(sql, append([]any{string(it.State), endOf(it), body, it.ID}, more...)...)
+}
+
+// endOf is what the column ends_ns says of an item.
+func endOf(it *approvals.Item) time.Time {
 	switch {
 	case it.State == approvals.Pending:
-		ends = it.Expires
+		return it.Expires
 	case it.State == approvals.Approved && it.Decision != nil:
-		ends = it.Decision.Until
+		return it.Decision.Until
 	}
-	return c.exec(sql, append([]any{string(it.State), ends, body, it.ID}, more...)...)
+	return it.Closed
 }
 
 func pruneApprovals(c *conn, now time.Time) error {
 	return c.exec("DELETE FROM approvals WHERE state NOT IN ('pending', 'approved') AND ends_ns < ?", now.Add(-approvals.KeepClosed))
 }
 
-const approvalBody = "SELECT body FROM approvals "
+const approvalRow = "SELECT body, id, kind, key, state, credential, runtime, session, agent, ends_ns FROM approvals "
+
+// scanApproval reads a row of approvalRow. What the columns beside the body say has to
+// be what the body says: the body is found and filtered by them.
+func scanApproval(st *sqlite3.Stmt) approvals.Item {
+	var it approvals.Item
+	err := json.Unmarshal(st.ColumnBlob(0, nil), &it, json.RejectUnknownMembers(true))
+	ends := endOf(&it)
+	it.Damaged = err != nil || st.ColumnInt64(9) != ends.UnixNano()
+	for i, v := range []string{it.ID, string(it.Kind), it.Key, string(it.State), it.By.Credential, it.By.Runtime, it.By.Session, it.By.Agent} {
+		it.Damaged = it.Damaged || st.ColumnText(i+1) != v
+	}
+	if it.Damaged {
+		it.ID = st.ColumnText(1) // by which it is found
+	}
+	return it
+}
 
 func approval(c *conn, id string) (*approvals.Item, error) {
-	return oneApproval(c, approvalBody+"WHERE id=?", id)
+	return oneApproval(c, approvalRow+"WHERE id=?", id)
 }
 
 func approvalByKey(c *conn, kind approvals.Kind, key string) (*approvals.Item, error) {
-	return oneApproval(c, approvalBody+"WHERE kind=? AND key=? ORDER BY id DESC LIMIT 1", string(kind), key)
+	return oneApproval(c, approvalRow+"WHERE kind=? AND key=? ORDER BY id DESC LIMIT 1", string(kind), key)
 }
 
 func oneApproval(c *conn, sql string, args ...any) (out *approvals.Item, err error) {
 	err = c.query(sql, func(st *sqlite3.Stmt) error {
-		out = new(approvals.Item)
-		return json.Unmarshal(st.ColumnBlob(0, nil), out)
+		it := scanApproval(st)
+		out = &it
+		return nil
 	}, args...)
 	return out, err
 }
@@ -194,7 +215,7 @@ func (s *Store) ApprovalCounts(ctx context.Context, now time.Time) (map[approval
 
 // Approvals implements approvals.Reader.
 func (s *Store) Approvals(ctx context.Context, q approvals.Query) (out []approvals.Item, err error) {
-	sql, args := approvalBody+"WHERE 1", []any{}
+	sql, args := approvalRow+"WHERE 1", []any{}
 	and := func(cond string, a ...any) {
 		sql += " AND " + cond
 		args = append(args, a...)
@@ -224,10 +245,8 @@ func (s *Store) Approvals(ctx context.Context, q approvals.Query) (out []approva
 	err = s.read(ctx, "read approvals", func(c *conn) error {
 		out = nil
 		return c.query(sql, func(st *sqlite3.Stmt) error {
-			var it approvals.Item
-			err := json.Unmarshal(st.ColumnBlob(0, nil), &it)
-			out = append(out, it)
-			return err
+			out = append(out, scanApproval(st))
+			return nil
 		}, args...)
 	})
 	return out, err

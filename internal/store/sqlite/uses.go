@@ -229,11 +229,9 @@ func (w *writer) settleLease(id string, count int64, now time.Time) error {
 func (w *writer) takeBack(now time.Time) error {
 	const why = "the database was recovered: what was lost may have used it up or taken it back"
 	var items []approvals.Item
-	err := w.conn.query(approvalBody+"WHERE state='approved' ORDER BY id", func(st *sqlite3.Stmt) error {
-		var it approvals.Item
-		err := json.Unmarshal(st.ColumnBlob(0, nil), &it)
-		items = append(items, it)
-		return err
+	err := w.conn.query(approvalRow+"WHERE state='approved' ORDER BY id", func(st *sqlite3.Stmt) error {
+		items = append(items, scanApproval(st))
+		return nil
 	})
 	if err != nil {
 		return err

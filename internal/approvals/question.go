@@ -1,0 +1,100 @@
+package approvals
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// notePrefix begins the notes about what is redacted in an item: NoteRedacted and a
+// JSON Pointer into the event of the verdict.
+const notePrefix = "covered: "
+
+// NoteRedacted is the note that the value at a pointer is redacted in what is shown.
+func NoteRedacted(pointer string) string { return notePrefix + pointer }
+
+// ShownPointer reports whether a pointer into the event of a verdict is about what an
+// ask shows: the action as it came and as it would run. What is redacted in metadata
+// changes from one try to the next, and no person is shown metadata.
+func ShownPointer(pointer string) bool {
+	return phases.Covers("/input/action", pointer) || phases.Covers("/output/action", pointer)
+}
+
+// SameQuestion compares what two items show, member by member. One is what a person
+// signed, the other is made anew from what is about to happen. They may differ in
+// these and in nothing else:
+//
+//   - ID, Invocation, Created, Expires: each try has its own;
+//   - State, Decision, Closed: what became of the item;
+//   - in actions, call_id, duration_ms and credential headers, as in the key
+//     (phases.Comparable); the order of patterns in scopes; spelling of JSON;
+//   - notes about what is redacted outside of the action, which older items have.
+//
+// The error is ErrContent and names the member.
+func SameQuestion(signed, now *Item) error {
+	a, err := signed.question()
+	if err != nil {
+		return err
+	}
+	b, err := now.question()
+	if err != nil {
+		return err
+	}
+	for _, name := range questionMembers() {
+		if a[name] != b[name] {
+			return fmt.Errorf("%w: /%s is not the same", ErrContent, name)
+		}
+	}
+	return nil
+}
+
+// questionMembers are the members of an item that SameQuestion compares.
+func questionMembers() []string {
+	return []string{"kind", "key", "by", "phase", "tool", "action", "before", "scopes", "reason", "hooks", "details", "notes"}
+}
+
+// question returns the canonical form of each member that SameQuestion compares.
+func (it Item) question() (map[string]string, error) {
+	it.ID, it.Invocation, it.State, it.Decision = "", "", "", nil
+	it.Created, it.Expires, it.Closed = time.Time{}, time.Time{}, time.Time{}
+	if it.Scopes != nil {
+		s := it.Scopes.Normalize()
+		it.Scopes = &s
+	}
+	it.Notes = slices.DeleteFunc(slices.Clone(it.Notes), func(n string) bool {
+		at, ok := strings.CutPrefix(n, notePrefix+"/")
+		return ok && it.Kind == KindAsk && !ShownPointer("/"+at)
+	})
+	var err error
+	for _, action := range []*jsontext.Value{&it.Action, &it.Before} {
+		if *action == nil {
+			continue
+		}
+		if *action, err = phases.Comparable(it.Phase, *action); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrContent, err)
+		}
+	}
+	b, err := json.Marshal(&it, json.Deterministic(true))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrContent, err)
+	}
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(b, &members); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrContent, err)
+	}
+	out := map[string]string{}
+	for name, v := range members {
+		c, err := phases.Canonical(v)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrContent, err)
+		}
+		out[name] = string(c)
+	}
+	return out, nil
+}

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// unsoundFor is how long doctor speaks of an item that was not what was asked.
+const unsoundFor = 7 * 24 * time.Hour
+
+// examineQueue finds items of the queue that are not what was asked: those on file, and
+// those of the last days that were met and put aside. Without any it answers ok.
+func examineQueue(ctx context.Context, host *belay.Belay) (f finding, ok bool) {
+	const advice = "Somebody has written to belay.db. Such items are neither shown nor decided; `belay events query --type approval --decision unsound` says why."
+	ids, err := host.UnsoundApprovals(ctx)
+	if err != nil {
+		return finding{Check: "queue", Status: "fail", Text: err.Error()}, false
+	}
+	if len(ids) > 0 {
+		return finding{Check: "queue", Status: "fail", Text: plural(len(ids), "item") + " on file, not what was asked: " + oneLine(ids[0], 40), Advice: advice}, false
+	}
+	met, err := host.Events(ctx, kernel.EventQuery{Type: phases.EventApproval, Decision: "unsound", Newest: true, Limit: 1, Since: time.Now().Add(-unsoundFor)})
+	if err != nil {
+		return finding{Check: "queue", Status: "fail", Text: err.Error()}, false
+	}
+	if len(met) > 0 {
+		return finding{Check: "queue", Status: "warn", Red: true, Text: "an item was not what was asked, on " + met[0].Time.Local().Format(time.DateTime) + ": " + oneLine(met[0].Reason, 200), Advice: advice}, false
+	}
+	return finding{}, true
+}

@@ -1,0 +1,365 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/gofrs/uuid/v5"
+
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// An item of the queue is a row of the database, which whoever has the user's uid can
+// change. What it was when it was asked, and what was decided, stands in the log:
+// items are shown and decided only as the log says. That is no proof against somebody
+// who can write log and keys as well. What lets an action pass is one all the same: the
+// reviewer's signature is over what was shown, and that is made anew from the action
+// (approvals.SameQuestion).
+
+// ids of the events of an item that exist at most once; see useID and fixedID.
+func requestedID(item string) string { return fixedID("belay approval requested", item) }
+func decidedID(item string) string   { return fixedID("belay approval decided", item) }
+func unsoundID(item string) string   { return fixedID("belay approval unsound", item) }
+
+// approvalUnsound is the decision of an event that says that an item is not what was asked.
+const approvalUnsound = "unsound"
+
+// wasUsed is why an item that is not consumed is not sound when the event of its use is
+// in the log.
+const wasUsed = "the log says that it was used"
+
+// approvalRecord is the output of an event about an item.
+type approvalRecord struct {
+	Approval string         `json:"approval"`
+	Kind     approvals.Kind `json:"kind"`
+	Key      string         `json:"key"`
+	By       string         `json:"credential"`
+	Expires  time.Time      `json:"expires"`
+	Content  string         `json:"content,omitzero"` // what a decision is signed for
+	Seal     string         `json:"seal,omitzero"`    // requested: keyed digest of the content; approved, denied: of content and decision
+	Hooks    []string       `json:"hooks,omitzero"`
+}
+
+// sealItem is the keyed digest by which the log vouches for an item, with its decision
+// when it has one. The error is of encoding.
+func (k *Kernel) sealItem(content string, d *approvals.Decision) (string, error) {
+	raw := []byte(content)
+	if d != nil {
+		b, err := json.Marshal(d, json.Deterministic(true))
+		if err != nil {
+			return "", err
+		}
+		raw = append(append(raw, 0), b...)
+	}
+	return k.o.Digester.Digest(audit.UseApprovalItem, raw), nil
+}
+
+// vouched finds out whether an item on file is what was asked and decided. The error is
+// of ErrApprovalUnsound, and then it is logged, or ErrUnavailable.
+func (k *Kernel) vouched(ctx context.Context, it *approvals.Item) error {
+	why, err := k.examineItem(ctx, it)
+	if err != nil {
+		return errors.Join(ErrUnavailable, err)
+	}
+	if why == "" {
+		return nil
+	}
+	text := "what is on file as " + phases.SafeLine(string(it.State), 32)
+	switch s := k.current.Load(); {
+	case why == wasUsed:
+		text += " has been used before"
+	case it.Decision == nil && it.State == approvals.Approved:
+		text += " has no decision"
+	case it.Decision != nil && s != nil && s.authority.Verify(it, it.Decision) != nil:
+		text += " was not signed by a reviewer"
+	default:
+		text += " is not what was asked: " + why
+	}
+	return k.unsound(ctx, it, text, fmt.Errorf("%w: %s", ErrApprovalUnsound, why))
+}
+
+// orAside returns an item on file that was found by a key, when it is what was asked.
+// A pending one that is not gives way to the question as it is now: nil, and q has the
+// step. On any other one the caller cannot go on: the error is a *phases.Fault.
+func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, q *question, now time.Time, revision string) (*approvals.Item, error) {
+	err := k.vouched(ctx, it)
+	if err == nil && it.Key != key { // a store that answers with another item
+		err = k.unsound(ctx, it, "what is on file is not what was asked", ErrApprovalUnsound)
+	}
+	switch {
+	case err == nil:
+		return it, nil
+	case !errors.Is(err, ErrApprovalUnsound) || it.Damaged || it.State != approvals.Pending:
+		return nil, err
+	}
+	op, e := k.putAside(it, now, revision)
+	q.ops, q.events = append(q.ops, op), append(q.events, e)
+	return nil, nil
+}
+
+// putAside makes the step by which an item that is not what was asked is superseded.
+func (k *Kernel) putAside(it *approvals.Item, now time.Time, revision string) (ApprovalOp, phases.Event) {
+	e := k.approvalEvent(&approvals.Item{ID: phases.SafeLine(it.ID, phases.MaxIDBytes)}, string(approvals.Superseded), now, revision)
+	e.Notes = append(e.Notes, "it was not what was asked")
+	return ApprovalOp{Change: &approvals.Change{ID: it.ID, From: approvals.Pending, To: approvals.Superseded, At: now}}, e
+}
+
+// vouchedDenial finds out whether a denial on file was signed: only then does it answer
+// for a person. The error is a *phases.Fault.
+func (k *Kernel) vouchedDenial(ctx context.Context, s *snapshot, it *approvals.Item) error {
+	err := s.authority.Verify(it, it.Decision)
+	if err == nil && it.Decision.Verdict != approvals.Deny {
+		err = ErrApprovalSignature
+	}
+	if err != nil {
+		return k.unsound(ctx, it, "what is on file as denied was not signed by a reviewer", err)
+	}
+	return nil
+}
+
+// onFile returns an item that is what was asked and decided. The error is
+// ErrApprovalUnknown, of ErrApprovalUnsound, or ErrUnavailable.
+func (k *Kernel) onFile(ctx context.Context, id string) (*approvals.Item, error) {
+	it, err := k.o.Store.Approval(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if it == nil {
+		return nil, ErrApprovalUnknown
+	}
+	if it.ID != id {
+		it.Damaged = true
+	}
+	return it, k.vouched(ctx, it)
+}
+
+// soundOnly leaves out of a list what is not what was asked: it is logged instead.
+func (k *Kernel) soundOnly(ctx context.Context, list []approvals.Item) ([]approvals.Item, error) {
+	out := list[:0]
+	for n := range list {
+		switch err := k.vouched(ctx, &list[n]); {
+		case err == nil:
+			out = append(out, list[n])
+		case !errors.Is(err, ErrApprovalUnsound):
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// UnsoundApprovals returns the ids of the items on file, among the newest of those that
+// something could follow from, that are not what was asked. They are neither shown nor
+// decided. The error is ErrUnavailable.
+func (k *Kernel) UnsoundApprovals(ctx context.Context) ([]string, error) {
+	list, err := k.o.Store.Approvals(ctx, ApprovalQuery{Limit: approvals.MaxLimit})
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	now := k.o.Clock.Now()
+	for n := range list {
+		if !list[n].Damaged && list[n].Over(now) {
+			continue
+		}
+		switch err := k.vouched(ctx, &list[n]); {
+		case err == nil:
+		case errors.Is(err, ErrApprovalUnsound):
+			out = append(out, phases.SafeLine(list[n].ID, phases.MaxIDBytes))
+		default:
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// examineItem says why an item on file is not what was asked and decided; "" when it is.
+func (k *Kernel) examineItem(ctx context.Context, it *approvals.Item) (why string, err error) {
+	if it.Damaged {
+		return "its row says two things", nil
+	}
+	asked, err := k.requestedEvent(ctx, it)
+	if err != nil {
+		return "", err
+	}
+	now := k.o.Clock.Now()
+	if asked == nil {
+		// The events of what ended long ago may be compacted. Nothing rests on it.
+		if at, err := idTime(it.ID); err == nil && it.Over(now) && now.Sub(at) >= MinCompactionAge {
+			return "", nil
+		}
+		return "the log does not say that it was asked", nil
+	}
+	content, err := it.Content()
+	if err != nil {
+		return "it has no canonical form", nil
+	}
+	var r approvalRecord
+	if err := json.Unmarshal(asked.Output, &r); err != nil {
+		return "the event that it was asked by cannot be read", nil
+	}
+	if r.Approval != it.ID || r.Kind != it.Kind || r.Key != it.Key || r.By != it.By.Credential || r.Content != content {
+		return "the log says that something else was asked", nil
+	}
+	sealed := r.Seal != ""
+	if seal, err := k.sealItem(content, nil); err != nil || sealed && seal != r.Seal {
+		return "its seal is not that of this state directory", nil
+	}
+	return k.examineState(ctx, it, content, sealed, now)
+}
+
+// examineState says why the state of an item is not what the log says of it. Items that
+// were asked before belay sealed them have no events with fixed ids for their decisions.
+func (k *Kernel) examineState(ctx context.Context, it *approvals.Item, content string, sealed bool, now time.Time) (string, error) {
+	decided, err := k.eventByID(ctx, decidedID(it.ID))
+	if err != nil {
+		return "", err
+	}
+	used, err := k.eventByID(ctx, useID(it.ID))
+	if err != nil {
+		return "", err
+	}
+	if used != nil && it.State != approvals.Consumed {
+		return wasUsed, nil
+	}
+	if it.Decision == nil && decided != nil {
+		return "the log says that it was decided", nil
+	}
+	if it.Decision != nil && (decided != nil || sealed) {
+		seal, err := k.sealItem(content, it.Decision)
+		var r approvalRecord
+		switch {
+		case decided == nil:
+			return "the log does not say that it was decided", nil
+		case err != nil || json.Unmarshal(decided.Output, &r) != nil || r.Seal != seal || decided.Decision != string(it.Decision.Verdict):
+			return "the log says that something else was decided", nil
+		}
+	}
+	closed := !it.Closed.IsZero()
+	verdict := approvals.Verdict("")
+	if it.Decision != nil {
+		verdict = it.Decision.Verdict
+	}
+	bad := false
+	switch it.State {
+	case approvals.Pending:
+		bad = it.Decision != nil || closed
+	case approvals.Approved:
+		bad = verdict != approvals.Approve || closed
+	case approvals.Denied:
+		bad = verdict != approvals.Deny || decided != nil && !it.Closed.Equal(decided.Time)
+	case approvals.Consumed:
+		bad = verdict != approvals.Approve || used == nil || !it.Closed.Equal(used.Time)
+	case approvals.Expired:
+		end := it.Expires
+		if verdict == approvals.Approve {
+			end = it.Decision.Until
+		}
+		bad = verdict == approvals.Deny || now.Before(end)
+	case approvals.Superseded:
+		bad = verdict == approvals.Deny || !closed
+	default:
+		return "there is no such state", nil
+	}
+	if bad {
+		return "its state is not what the log says of it", nil
+	}
+	return "", nil
+}
+
+// requestedEvent returns the event that an item was asked by, as it is in the log; nil
+// when there is none. Items of older versions have an event with an id of its own,
+// which counts only where no sealed one stands before it.
+func (k *Kernel) requestedEvent(ctx context.Context, it *approvals.Item) (*phases.Event, error) {
+	e, err := k.eventByID(ctx, requestedID(it.ID))
+	if err != nil || e != nil {
+		return e, err
+	}
+	at, err := idTime(it.ID)
+	if err != nil {
+		return nil, nil
+	}
+	const about = 2 * time.Minute // a question is committed when its chain has ended
+	q := EventQuery{Type: phases.EventApproval, Decision: "requested", Since: at.Add(-time.Second), Until: at.Add(about), Limit: MaxEventLimit}
+	list, err := k.o.Store.Events(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	for n := range list {
+		var r approvalRecord
+		if json.Unmarshal(list[n].Output, &r) != nil || r.Approval != it.ID {
+			continue
+		}
+		before, err := k.o.Store.Events(ctx, EventQuery{Type: q.Type, Decision: q.Decision, Before: list[n].Seq, Newest: true, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		var b approvalRecord
+		if r.Seal != "" || len(before) == 1 && (json.Unmarshal(before[0].Output, &b) != nil || b.Seal != "") {
+			return nil, nil
+		}
+		return k.inLog(ctx, list[n].Seq, list[n].ID)
+	}
+	return nil, nil
+}
+
+// eventByID returns the event as it is in the log; nil when there is none.
+func (k *Kernel) eventByID(ctx context.Context, id string) (*phases.Event, error) {
+	list, err := k.o.Store.Events(ctx, EventQuery{ID: id, Limit: 1})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return k.inLog(ctx, list[0].Seq, id)
+}
+
+// inLog returns an event if it is the leaf of the tree that its number says; nil if not.
+func (k *Kernel) inLog(ctx context.Context, seq int64, id string) (*phases.Event, error) {
+	leaves, err := k.o.Store.LogLeaves(ctx, seq-1, 1)
+	if err != nil || len(leaves) == 0 || leaves[0].Seq != seq || !leaves[0].Copies {
+		return nil, err
+	}
+	stored, err := k.o.Store.LogHashes(ctx, []int64{leafIndex(seq - 1)})
+	if err != nil {
+		return nil, err
+	}
+	var e phases.Event
+	if stored[0] != leafHash(leaves[0].Body) || json.Unmarshal(leaves[0].Body, &e) != nil || e.ID != id {
+		return nil, nil
+	}
+	return &e, nil
+}
+
+// idTime is the time in a UUIDv7, in whole milliseconds.
+func idTime(id string) (time.Time, error) {
+	u, err := uuid.FromString(id)
+	if err != nil {
+		return time.Time{}, err
+	}
+	ts, err := uuid.TimestampFromV7(u)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return ts.Time()
+}
+
+// unsound logs that an item on file is not what was asked, or not what would happen,
+// and returns the fault that stops what rests on it. The fault is of kind store.
+func (k *Kernel) unsound(ctx context.Context, it *approvals.Item, text string, cause error) error {
+	k.o.Logger.LogAttrs(ctx, slog.LevelError, "an item in the queue is not what was asked",
+		slog.String("approval", phases.SafeLine(it.ID, phases.MaxIDBytes)), slog.String("why", text), slog.Any("error", cause))
+	id := unsoundID(it.ID)
+	if have, err := k.o.Store.Events(ctx, EventQuery{ID: id, Limit: 1}); err == nil && len(have) == 0 {
+		now := k.o.Clock.Now()
+		// What is in the item is somebody's invention: only its id is logged.
+		e := k.approvalEvent(&approvals.Item{ID: phases.SafeLine(it.ID, phases.MaxIDBytes)}, approvalUnsound, now, k.Revision())
+		e.ID, e.Reason = id, phases.SafeText(text+": "+cause.Error(), phases.MaxReasonBytes)
+		// A failure to log it changes nothing: the caller blocks, and that is recorded.
+		_, _ = k.o.Store.Commit(context.WithoutCancel(ctx), Batch{Now: now, Events: []phases.Event{e}})
+	}
+	return phases.NewFault(phases.KindStore, text, cause)
+}
