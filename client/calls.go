@@ -56,6 +56,7 @@ func (c *Client) InvokeJSON(ctx context.Context, src []byte) (phases.Verdict, er
 		err = fmt.Errorf("%w: its verdict is not complete", ErrSick)
 	}
 	if err == nil {
+		v.Withhold() // a daemon of an earlier version sends it
 		return v, nil
 	}
 	b := blocked(phases.Invocation{}, "belay could not be asked")
@@ -72,7 +73,7 @@ func decides(v *phases.Verdict) bool {
 	case phases.Block:
 		return true
 	case phases.Allow, phases.Ask:
-		return v.Event != nil && v.ID != "" && v.Phase.Valid() && len(v.Action) > 0
+		return v.Event != nil && v.ID != "" && v.Phase.Valid() && (len(v.Action) > 0 || !v.Runs())
 	}
 	return false
 }

@@ -23,15 +23,16 @@ func TestRecordIsRedacted(t *testing.T) {
 	logs := func(kernel.Turn) (kernel.Outcome, error) {
 		return kernel.Outcome{Effects: []phases.Effect{rewrite("/args/token", `"SECRET"`)}, Notes: []string{"SECRET note"}, Detail: "SECRET detail"}, nil
 	}
-	h := newHost(t, []hook{{name: "m", mutates: preTool, caps: []string{"rewrite"}, run: logs},
-		{name: "b", run: effects(block("because SECRET\x1b[31m\u202e"))}})
+	mutator := hook{name: "m", mutates: preTool, caps: []string{"rewrite"}, run: logs}
 	inv := invocation(phases.PreTool)
 	inv.Action = []byte(`{"tool":"exec","args":{"command":"echo SECRET"}}`)
 	inv.Metadata = map[string]jsontext.Value{"x": jsontext.Value(`"SECRET"`)}
-	v := h.invoke(t, inv)
-	if !strings.Contains(string(v.Action), "SECRET") {
+	v := newHost(t, []hook{mutator}).invoke(t, inv)
+	if strings.Count(string(v.Action), "SECRET") != 2 {
 		t.Errorf("what runs was redacted: %s", v.Action)
 	}
+	h := newHost(t, []hook{mutator, {name: "b", run: effects(block("because SECRET\x1b[31m\u202e"))}})
+	v = h.invoke(t, inv)
 	es := h.events(t, kernel.EventQuery{})
 	all, err := json.Marshal(es)
 	if err != nil {

@@ -164,8 +164,9 @@ func TestMutatorJudgesWhatRuns(t *testing.T) {
 func TestValidatorMayNotRewrite(t *testing.T) {
 	h := newHost(t, []hook{{name: "v", caps: []string{"rewrite"}, run: effects(rewrite("/args/command", `"b"`))}})
 	v := h.fails(t, invocation(phases.PreTool), phases.KindOutput)
-	if string(v.Action) != string(action(phases.PreTool)) {
-		t.Errorf("action %s changed by a validator", v.Action)
+	es := h.events(t, kernel.EventQuery{ID: v.Event.ID})
+	if v.Action != nil || len(es) != 1 || len(es[0].Changed) != 0 || strings.Contains(string(es[0].Output), `"b"`) {
+		t.Errorf("action %s changed by a validator: %+v", v.Action, es)
 	}
 }
 

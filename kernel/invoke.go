@@ -54,6 +54,10 @@ func (k *Kernel) Invoke(ctx context.Context, inv phases.Invocation) (phases.Verd
 // *phases.Fault for errors.As, ErrUnavailable or ErrConflict for errors.Is when
 // the store was the reason, ErrClosed after Close.
 //
+// A context that has ended by the time the answer is about to be written is answered
+// with a block, and so it is on record. What is handed to the store before that stays
+// what is on record and is answered: it cannot be taken back.
+//
 // What the caller hands over is copied first, and the verdict shares no memory with
 // it or with the kernel: Verdict.Action is what was decided, whatever the caller does
 // with its buffer meanwhile.
@@ -69,6 +73,7 @@ func (k *Kernel) InvokeWith(ctx context.Context, inv phases.Invocation, o Invoke
 }
 
 func (k *Kernel) invoke(ctx context.Context, inv phases.Invocation, o InvokeOptions, seen observed) (v phases.Verdict, err error) {
+	o.Unblockable = o.Unblockable || inv.Phase == phases.Audit // it has happened already, also when it is not valid
 	if _, ok := inv.Metadata[CallerKey]; ok && !o.OnBehalf {
 		err := errors.New("the metadata key " + CallerKey + " is the kernel's own")
 		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable, Unread: true, Fault: phases.NewFault(phases.KindProtocol, err.Error(), err)})
@@ -105,9 +110,6 @@ func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, o InvokeOp
 		inv.ID = k.o.NewID(i.now)
 	}
 	i.setClock(&inv)
-	if inv.Phase == phases.Audit {
-		i.o.Unblockable = true // it has happened already
-	}
 	if o.Seed != nil {
 		i.seed = *o.Seed
 	} else {
@@ -145,6 +147,9 @@ func (i *invocation) attempt(ctx context.Context, n int) (phases.Verdict, error)
 	default:
 		i.k.conflicts.Lock()
 		defer i.k.conflicts.Unlock()
+	}
+	if f := gaveUp(ctx); f != nil {
+		return i.refuse(ctx, f)
 	}
 	if err := i.k.recoverGap(ctx, i.snap.revision); err != nil {
 		return i.unrecorded(ctx, storeFault("the store cannot write", err))
@@ -203,6 +208,11 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 	if err != nil {
 		rf = err
 	}
+	if f := gaveUp(ctx); f != nil && v.Decision != phases.Block {
+		blockVerdict(&v, f.Kind, kernelName, f.Text)
+		i.settle(&v)
+		rf = f
+	}
 	w, err := i.wrote(run, &v, c)
 	if err != nil {
 		blockVerdict(&v, phases.KindAudit, kernelName, "the metadata could not be redacted")
@@ -236,6 +246,9 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 	if i.o.Unblockable && v.Decision == phases.Block {
 		i.k.latch(&b, &rec.Verdict)
 	}
+	if f := gaveUp(ctx); f != nil && v.Decision != phases.Block { // the last look: audit hooks have run meanwhile
+		return i.refuse(ctx, f)
+	}
 	if i.call != nil && v.Decision == phases.Allow {
 		e, err := i.call.allowed(&rec, at)
 		if err != nil {
@@ -259,6 +272,15 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 		return released(v), rf
 	}
 	return released(v), nil
+}
+
+// gaveUp returns why nothing but a block may be answered to a caller whose context has
+// ended, or nil while it has not.
+func gaveUp(ctx context.Context) *phases.Fault {
+	if err := ctx.Err(); err != nil {
+		return phases.NewFault(phases.KindDeadline, "the caller gave up before the action was decided", err)
+	}
+	return nil
 }
 
 // settle says how the verdict takes effect, and makes a block of a decision that

@@ -78,6 +78,11 @@ func (o Outcome) owned() Outcome {
 	return o
 }
 
-// released returns the verdict that leaves the kernel: it shares no memory with what
-// is recorded.
-func released(v phases.Verdict) phases.Verdict { return v.Clone() }
+// released returns the verdict that leaves the kernel. It shares no memory with what is
+// recorded, and holds an action only where the action may run as it stands: the record
+// keeps what was blocked, and what a person is asked about.
+func released(v phases.Verdict) phases.Verdict {
+	v = v.Clone()
+	v.Withhold()
+	return v
+}

@@ -373,6 +373,15 @@ func TestCallersContext(t *testing.T) {
 	cancel()
 	h := newHost(t, []hook{{name: "a", run: failing(phases.KindDeadline)}})
 	v, err := h.Invoke(ctx, invocation(phases.PreTool))
+	if v.DecidedBy != "belay" || v.Kind != phases.KindDeadline || v.Event == nil || !errors.Is(err, context.Canceled) || len(h.calls.take()) != 0 {
+		t.Errorf("a caller that gave up before: %+v, %v; want a recorded block, and no hook run", v, err)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	h = newHost(t, []hook{{name: "a", run: func(turn kernel.Turn) (kernel.Outcome, error) {
+		cancel()
+		return failing(phases.KindDeadline)(turn)
+	}}})
+	v, err = h.Invoke(ctx, invocation(phases.PreTool))
 	if v.DecidedBy != "a" || v.Kind != phases.KindDeadline || v.Event == nil || err == nil {
 		t.Errorf("a caller that gave up: %+v, %v; want a recorded block", v, err)
 	}

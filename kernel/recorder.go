@@ -158,13 +158,14 @@ func (r *recording) done(i *invocation, run RunState, latch *Latch, chained phas
 	defer r.guard()
 	o := i.o
 	o.Seed, o.Credential, o.HookClock = nil, "", nil // the clock is the time of the invocation
+	kept := released(*v)                             // the caller may write into its own
 	var reach *phases.Scopes
 	if i.call != nil {
 		reach = &i.call.reach
 	}
 	r.by.Recorded(&Recording{
 		Invocation: i.inv, Options: o, Seed: i.seed, Chain: i.snap.recorded(i.k), Run: run, Latch: latch,
-		Turns: r.turns, Reach: reach, Chained: chained, Verdict: v,
+		Turns: r.turns, Reach: reach, Chained: chained, Verdict: &kept,
 	})
 }
 

@@ -51,7 +51,9 @@ func (k *Kernel) Refuse(ctx context.Context, r Refusal) (phases.Verdict, error) 
 }
 
 func (k *Kernel) refuse(ctx context.Context, r Refusal) (phases.Verdict, error) {
+	ctx = context.WithoutCancel(ctx) // a caller that has gone changes no record
 	r.Fault = orFault(r.Fault)
+	r.Unblockable = r.Unblockable || r.Invocation.Phase == phases.Audit
 	now := k.o.Clock.Now()
 	inv := k.namesOnly(r.Invocation, now)
 	v := k.blocked(inv, r)

@@ -35,7 +35,7 @@ type Verdict struct {
 	Reason         string         `json:"reason,omitzero"`
 	Kind           Kind           `json:"kind,omitzero"`       // policy, or the failure
 	DecidedBy      string         `json:"decided_by,omitzero"` // binding name, or "belay" for the kernel itself
-	Action         jsontext.Value `json:"action,omitzero"`     // the final action
+	Action         jsontext.Value `json:"action,omitzero"`     // the final action where it Runs; else empty
 	Changed        []string       `json:"changed"`             // pointers into the action, sorted
 	Scopes         Scopes         `json:"scopes"`
 	Metadata       Metadata       `json:"metadata"`
@@ -52,6 +52,22 @@ type Verdict struct {
 	Event          *EventRef      `json:"event"`
 	ActionDigest   string         `json:"action_digest,omitzero"` // sha256 of the canonical final action
 	Notes          []string       `json:"notes,omitzero"`         // what an operator should know, such as unsafe modes
+}
+
+// Runs reports whether the action may run as it stands: it is allowed, or the runtime
+// itself asks the person about it, with its own prompt, and runs it after a yes. Of a
+// block, and of an ask that waits in the queue, nothing may run, and Action is empty:
+// once the person has said yes, the caller asks again and gets an allow.
+func (v *Verdict) Runs() bool {
+	return v.Decision == Allow || v.Decision == Ask && v.Enforced == EnforcedDelegated && v.Approval == nil
+}
+
+// Withhold takes the action out of a verdict of which nothing may run, and with it what
+// was changed in it. Events hold both.
+func (v *Verdict) Withhold() {
+	if !v.Runs() {
+		v.Action, v.Changed = nil, []string{}
+	}
 }
 
 // Reply is an answer that a hook gives instead of the model.

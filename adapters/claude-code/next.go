@@ -5,7 +5,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Next returns the step that follows after the verdicts. A block ends the event.
+// Next returns the step that follows after the verdicts. A block ends the event, and
+// so does an ask that waits in belay's own queue.
 // The spawn step of an Agent call is built from the arguments as pre_tool left
 // them, so that it judges what will run.
 func (Adapter) Next(ev adapters.Event, verdicts []phases.Verdict) (adapters.Step, bool, error) {
@@ -13,8 +14,8 @@ func (Adapter) Next(ev adapters.Event, verdicts []phases.Verdict) (adapters.Step
 		return adapters.Step{}, false, misfit(ev, "there are more verdicts than steps")
 	}
 	for i := range verdicts {
-		if verdicts[i].Decision == phases.Block {
-			return adapters.Step{}, false, nil
+		if v := &verdicts[i]; v.Decision == phases.Block || waits(ev.Steps[i], v) {
+			return adapters.Step{}, false, nil // nothing of the event runs now, and the verdict holds no action
 		}
 	}
 	i := len(verdicts)
@@ -23,6 +24,12 @@ func (Adapter) Next(ev adapters.Event, verdicts []phases.Verdict) (adapters.Step
 	}
 	step, err := stepAt(ev, i, verdicts)
 	return step, err == nil, err
+}
+
+// waits reports whether a person has to decide before anything may run, and Claude Code
+// does not ask that person itself.
+func waits(step adapters.Step, v *phases.Verdict) bool {
+	return v.Decision == phases.Ask && (v.Approval != nil || !step.NativeAsk)
 }
 
 // stepAt returns step i after the verdicts of the steps before it.

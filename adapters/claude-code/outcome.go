@@ -65,22 +65,23 @@ func (o *outcome) add(ev adapters.Event, step adapters.Step, v *phases.Verdict) 
 	if v.Decision != phases.Allow && v.Decision != phases.Ask {
 		return misfit(ev, "a verdict has no decision")
 	}
+	if waits(step, v) {
+		if v.Approval == nil {
+			o.stop("a person has to decide, and Claude Code cannot ask here: " + askReason(v))
+			return nil
+		}
+		// The person decides in belay's own queue, and has not yet.
+		id := phases.SafeLine(v.Approval.ID, phases.MaxIDBytes)
+		o.stop("waiting for approval " + id + ": " + askReason(v) + ". Try the same again once it is approved")
+		return nil
+	}
 	if err := phases.CheckAction(inv.Phase, v.Action); err != nil {
 		return err
 	}
 	o.finals = append(o.finals, v.Action)
 	o.changed = append(o.changed, phases.Diff(inv.Action, v.Action))
 	o.contexts = append(o.contexts, v.Contexts...)
-	if v.Decision == phases.Ask {
-		switch {
-		case v.Approval != nil: // a person decides in belay's own queue, and has not yet
-			id := phases.SafeLine(v.Approval.ID, phases.MaxIDBytes)
-			o.stop("waiting for approval " + id + ": " + askReason(v) + ". Try the same again once it is approved")
-			return nil
-		case !step.NativeAsk:
-			o.stop("a person has to decide, and Claude Code cannot ask here: " + askReason(v))
-			return nil
-		}
+	if v.Decision == phases.Ask { // Claude Code's own prompt shows the final action
 		if !o.ask {
 			o.ask, o.reason = true, ""
 		}

@@ -234,3 +234,38 @@ func textLeaves(t testing.TB, action jsontext.Value) map[string]string {
 	walk("/result", 0)
 	return out
 }
+
+// An ask that waits in belay's own queue holds no action, and ends the event with the
+// approval's id: the step after it is asked when the person has said yes. An ask that
+// Claude Code puts to the person itself carries the action as it would run.
+func TestAskThatWaitsEndsTheEvent(t *testing.T) {
+	payload := []byte(`{"session_id":"s","transcript_path":"/t","cwd":"/w","permission_mode":"default","hook_event_name":"PreToolUse",` +
+		`"tool_name":"Agent","tool_input":{"description":"d","prompt":"look","subagent_type":"helper"},"tool_use_id":"t"}`)
+	ev, err := claudecode.Adapter{}.Decode(payload, adapters.Options{})
+	if err != nil || len(ev.Steps) != 2 {
+		t.Fatalf("%d steps, %v", len(ev.Steps), err)
+	}
+	waiting := phases.Verdict{Phase: phases.PreTool, Decision: phases.Ask, Reason: "sure?", Enforced: phases.EnforcedDirect,
+		Approval: &phases.ApprovalRef{ID: "a-1"}, Changed: []string{}}
+	asked := 0
+	out := chain(t, ev, func(i int, inv phases.Invocation) phases.Verdict { asked++; return waiting })
+	if asked != 1 {
+		t.Errorf("%d steps were asked about", asked)
+	}
+	ans := claudecode.Adapter{}.Encode(ev, out)
+	if !strings.Contains(string(ans.Stdout), `"permissionDecision":"deny"`) || !strings.Contains(string(ans.Stdout), "waiting for approval a-1") {
+		t.Errorf("answer %s %s", ans.Stdout, ans.Stderr)
+	}
+	out = chain(t, ev, func(i int, inv phases.Invocation) phases.Verdict {
+		v := allow(inv)
+		if i == 0 {
+			v = rewriteAt(t, inv, "/args/prompt", `"look closely"`)
+			v.Decision, v.Reason, v.Enforced = phases.Ask, "sure?", phases.EnforcedDelegated
+		}
+		return v
+	})
+	ans = claudecode.Adapter{}.Encode(ev, out)
+	if got := string(ans.Stdout); !strings.Contains(got, `"permissionDecision":"ask"`) || !strings.Contains(got, `"updatedInput":{`) || !strings.Contains(got, "look closely") {
+		t.Errorf("what the person is asked about is not what would run: %s", got)
+	}
+}

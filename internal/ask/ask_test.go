@@ -156,3 +156,24 @@ func TestRefuseRuntime(t *testing.T) {
 		t.Errorf("%s %+v", out.Answer.Stdout, h.refused)
 	}
 }
+
+// An event that has happened already and is not valid names the session that has to be
+// held; what is no JSON names none.
+func TestWireAuditThatIsNotValid(t *testing.T) {
+	for src, want := range map[string]phases.Invocation{
+		`{"phase":"audit","runtime":"custom","session":"s-1","agent":"a","action":{"kind":7}}`: {Phase: phases.Audit, Runtime: "custom", Session: "s-1", Agent: "a"},
+		`{"phase":"audit","runtime":"custom","session":"s-1"}`:                                 {Phase: phases.Audit, Runtime: "custom", Session: "s-1"},
+		`{"phase":"audit","session":"s-1","session":"s-2","action":{"kind":"x"}}`:              {},
+		`{"phase":"audit","runtime":"custom","session":7,"action":{"kind":"x"}}`:               {Phase: phases.Audit, Runtime: "custom"},
+		`{"phase":"audit","runtime":"custom","session":"s-1","action":{"kind":"notification"}`: {},
+	} {
+		h := &host{invoke: allow}
+		if v, err := ask.Wire(t.Context(), h, []byte(src)); v.Decision != phases.Block || !errors.Is(err, ask.ErrInvocation) || len(h.refused) != 1 {
+			t.Fatalf("%s: %s %v", src, v.Decision, err)
+		}
+		got := h.refused[0]
+		if got.Invocation.Session != want.Session || got.Invocation.Phase != want.Phase || got.Invocation.Runtime != want.Runtime || !got.Unread || string(got.Raw) != src {
+			t.Errorf("%s: %+v", src, got)
+		}
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -28,10 +30,27 @@ func Wire(ctx context.Context, host Host, src []byte) (v phases.Verdict, err err
 	req, err := phases.DecodeRequest(src)
 	if err != nil {
 		f := phases.NewFault(phases.KindProtocol, ErrInvocation.Error(), err)
-		return refuse(ctx, host, kernel.Refusal{Raw: src, Fault: f}), fmt.Errorf("%w: %w", ErrInvocation, err)
+		return refuse(ctx, host, kernel.Refusal{Invocation: named(src), Raw: src, Fault: f, Unread: true}), fmt.Errorf("%w: %w", ErrInvocation, err)
 	}
 	v, err = host.InvokeWith(ctx, req.Invocation, kernel.InvokeOptions{HoldsScopes: req.HoldsScopes, ParentScopes: req.ParentScopes})
 	return complete(v, req.Invocation, err), nil
+}
+
+// named returns what names an invocation that is not valid, as far as it is JSON: an
+// event that has happened already latches the session that it names.
+func named(src []byte) phases.Invocation {
+	raw := jsontext.Value(src)
+	if len(src) > phases.MaxInputBytes || !raw.IsValid() {
+		return phases.Invocation{}
+	}
+	text := func(ptr string) string {
+		s, _ := phases.GetString(raw, ptr)
+		return s
+	}
+	return phases.Invocation{
+		Phase: phases.Phase(text("/phase")), ID: text("/id"), Runtime: text("/runtime"), Session: text("/session"),
+		Agent: text("/agent"), Run: text("/run"), User: text("/user"),
+	}
 }
 
 // Refuse records that what came in was not even looked at, and answers the block.
