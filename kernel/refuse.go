@@ -30,10 +30,17 @@ type Refusal struct {
 }
 
 // latches reports whether the refusal has to hold a session, or where Invocation is valid
-// and names none, its whole runtime.
+// and names none, its whole runtime. A session whose name would be recorded as another one
+// is not held: the latch would be that other one's.
 func (r *Refusal) latches() bool {
 	s := r.Invocation.Session
-	return r.Unblockable && (!r.Unread || s != "" && phases.SafeLine(s, phases.MaxIDBytes) == s)
+	switch {
+	case !r.Unblockable:
+		return false
+	case s != "":
+		return phases.SafeLine(s, phases.MaxIDBytes) == s
+	}
+	return !r.Unread && r.Invocation.Validate() == nil
 }
 
 // Refuse records that an action was blocked because it could not be decided,

@@ -60,6 +60,28 @@ func TestGarbageLatchesNoRuntime(t *testing.T) {
 	}
 }
 
+// So is a refusal whose invocation is not valid, whoever made it: the name of a session that
+// cannot be recorded as it is never latches another one, or all.
+func TestInvalidRefusalLatchesNoRuntime(t *testing.T) {
+	h := newHost(t, nil)
+	for _, session := range []string{"", "s\x00", "\u202e", strings.Repeat("s", phases.MaxIDBytes+1)} {
+		r := garbage(session)
+		r.Unread = false
+		if v, _ := h.Refuse(t.Context(), r); v.Decision != phases.Block || v.Enforced != phases.EnforcedNone {
+			t.Errorf("session %q: %+v", session, v)
+		}
+	}
+	if ls, _ := h.Latches(t.Context()); len(ls) != 0 {
+		t.Errorf("latches %+v", ls)
+	}
+	valid := garbage("")
+	valid.Unread, valid.Invocation = false, invocation(phases.PrePlan)
+	valid.Invocation.Session = ""
+	if v, _ := h.Refuse(t.Context(), valid); v.Enforced != phases.EnforcedLatched {
+		t.Errorf("a valid one of a runtime that names no sessions: %+v", v)
+	}
+}
+
 // An invocation that is not valid is garbage as well.
 func TestInvalidInvocationLatchesNoRuntime(t *testing.T) {
 	h := newHost(t, nil)
