@@ -35,7 +35,7 @@ type Scan struct {
 
 	role  scanRole // of the string that is being read
 	text  []byte   // of that string with its quotes, if it has a role
-	named bool     // the top-level member that is being read is the one
+	named bool     // the value that comes next is that of the member
 
 	found   string
 	useless bool // what was found does not count: there is another one, or one that is no name
@@ -148,13 +148,13 @@ func (s *Scan) next(c byte) {
 
 // value starts a value with its first byte.
 func (s *Scan) value(c byte) {
-	wanted := s.named && s.depth == 1
-	if wanted && c != '"' {
+	if s.named && c != '"' {
 		s.useless = true // it is no string
 		return
 	}
 	switch {
-	case wanted:
+	case s.named:
+		s.named = false
 		s.begin(roleWanted)
 	case c == '"':
 		s.begin(roleValue)

@@ -4,10 +4,12 @@ package client
 
 import (
 	"bytes"
+	"encoding/pem"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -283,8 +285,25 @@ func TestNoProxyAndNoRedirect(t *testing.T) {
 	if _, err := c.Reload(t.Context()); !errors.Is(err, ErrSick) {
 		t.Error(err)
 	}
+	// A port leads to other ports, where a socket leads to itself.
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://"+other.addr+"/", http.StatusTemporaryRedirect)
+	}))
+	defer s.Close()
+	overTLS, err := New(Options{URL: s.URL, Certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := overTLS.Ask(t.Context(), "claude-code", "PreToolUse", []byte(`{"the":"payload"}`)); !errors.Is(err, ErrSick) || errors.Is(err, ErrPeer) {
+		t.Error(err)
+	}
 	if other.told() != "" || other.calls != 0 {
 		t.Errorf("another server was told %q in %d calls", other.told(), other.calls)
+	}
+	for _, c := range []*Client{c, overTLS} { // the library spares loopback addresses: only this shows it
+		if c.http.Transport.(*http.Transport).Proxy != nil {
+			t.Error("a proxy can be named")
+		}
 	}
 }
 
