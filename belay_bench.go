@@ -94,6 +94,10 @@ type BenchHook struct {
 	Allowed   []string       // capabilities; nil means everything that it declares
 	Config    jsontext.Value // checked against the manifest's schema
 	MemoryMiB int64          // 0 means what the manifest wants
+
+	// Recorded: it was loaded like this before, and is to be loaded again, also with an
+	// import that is not granted: the call is denied then, as it was.
+	Recorded bool
 }
 
 // Load makes a hook ready to run. Errors are as those of kernel.Loader. What is
@@ -118,6 +122,11 @@ func (b *Bench) load(ctx context.Context, h BenchHook) (*kernel.Loaded, error) {
 		}
 	}
 	capabilities, err := held(c, kernel.BindingSpec{Allowed: h.Allowed})
+	if h.Recorded {
+		var grants []tiers.Grant
+		grants, err = grantsFor(c.manifest, h.Allowed, c.tier)
+		capabilities = tiers.Held(grants)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func TestDryRunLeavesNothing(t *testing.T) {
 	marks := filepath.Join(t.TempDir(), "marks")
 	dir := state(t, guard+`  - name: push
     module: builtin:ask-push
-    capabilities: [request_approval, shell_parse]
+    capabilities: [block, request_approval, shell_parse]
 events:
   checkpoint: {file: `+marks+`}
 `)

@@ -169,7 +169,11 @@ func (l *loader) examine(ctx context.Context, spec kernel.BindingSpec) (*candida
 			c.tier, c.signer = phases.Trusted, "builtin"
 		}
 	}
-	if err := l.verify(ctx, spec, digest, c); err != nil {
+	var manifestErr error
+	if c.info.Manifest != nil {
+		c.manifest, manifestErr = tiers.DecodeManifest(c.info.Manifest)
+	}
+	if err := l.verify(ctx, spec, digest, c); err != nil { // before anything that fail-open would let pass
 		return nil, err
 	}
 	if c.info.Manifest == nil {
@@ -180,8 +184,8 @@ func (l *loader) examine(ctx context.Context, spec kernel.BindingSpec) (*candida
 		c.notes = append(c.notes, noteDerived)
 		return c, nil
 	}
-	if c.manifest, err = tiers.DecodeManifest(c.info.Manifest); err != nil {
-		return nil, err
+	if manifestErr != nil {
+		return nil, manifestErr
 	}
 	if err := c.manifest.ValidateConfig(spec.Config); err != nil {
 		return nil, err
@@ -261,13 +265,6 @@ func derive(info *sandbox.Info) *tiers.Manifest {
 		m.Mutates = slices.DeleteFunc(slices.Clone(info.Phases), func(p phases.Phase) bool { return p == phases.Audit })
 	}
 	return m
-}
-
-// held returns the capabilities that the hook really has. A hook given by hand has
-// no list of allowed ones: it gets everything that it declares.
-func held(c *candidate, spec kernel.BindingSpec) ([]string, error) {
-	grants, err := grantsFor(c.manifest, spec.Allowed, c.tier)
-	return tiers.Held(grants), err
 }
 
 // loadFault makes the failure that stands for a hook which could not be loaded.

@@ -35,7 +35,7 @@ func (l *loader) verify(ctx context.Context, spec kernel.BindingSpec, digest str
 		return nil
 	}
 	reason := relies(spec)
-	if power := floorImport(c.info.Imports); reason == "" && power != "" {
+	if power := floorImport(c.info.Imports, c.manifest); reason == "" && power != "" {
 		reason = "it imports " + power + ", which only trusted hooks may hold"
 	}
 	if reason == "" {
@@ -96,10 +96,11 @@ func (t *trust) denied(digest string) error {
 	return nil
 }
 
-// floorImport returns the first import that no tier below trusted may hold, or "".
-func floorImport(imports []string) string {
+// floorImport returns the first import that no tier below trusted may hold and that the
+// manifest, nil for none, does not list as optional; or "".
+func floorImport(imports []string, m *tiers.Manifest) string {
 	i := slices.IndexFunc(imports, func(name string) bool {
-		return !tiers.Ceiling(phases.Sandboxed, tiers.Capability{Name: name})
+		return (m == nil || !m.CanDoWithout(name)) && !tiers.Ceiling(phases.Sandboxed, tiers.Capability{Name: name})
 	})
 	if i < 0 {
 		return ""

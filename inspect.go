@@ -3,6 +3,7 @@ package belay
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/builtin"
@@ -79,6 +80,10 @@ func inspect(file []byte, allowed []string, decide func() (tiers.Decision, error
 	if hooks.Trusted(mod.Digest) {
 		info.Tier, info.Why = phases.Trusted, "its digest is compiled into this binary"
 	}
+	var manifestErr error
+	if mod.Manifest != nil {
+		info.Manifest, manifestErr = tiers.DecodeManifest(mod.Manifest)
+	}
 	if decide != nil {
 		info.judge(decide)
 	}
@@ -86,8 +91,8 @@ func inspect(file []byte, allowed []string, decide func() (tiers.Decision, error
 		info.Manifest, info.Derived = derive(&mod), true
 		info.Problems = append(info.Problems, "it has no manifest, so that it can be tried but not installed")
 	} else {
-		if info.Manifest, err = tiers.DecodeManifest(mod.Manifest); err != nil {
-			info.Problems = append(info.Problems, err.Error())
+		if manifestErr != nil {
+			info.Problems = append(info.Problems, manifestErr.Error())
 			return info, nil
 		}
 		if err := engine.Check(file, sandbox.LoadOptions{Class: sandbox.Installed, MemoryCap: memoryCap(&mod, info.Manifest, 0), Declared: declaredBy(info.Manifest)}); err != nil {
@@ -104,6 +109,10 @@ func inspect(file []byte, allowed []string, decide func() (tiers.Decision, error
 			c.Granted = append(c.Granted, h.String())
 		}
 		info.Capabilities = append(info.Capabilities, c)
+	}
+	lacks := slices.DeleteFunc(tiers.Lacks(info.Manifest, info.Imports, grants), func(l tiers.Lack) bool { return l.Tier }) // of which judge speaks
+	if len(lacks) > 0 {
+		info.Problems = append(info.Problems, notGranted(lacks, "grant it with --allow, or list it under `optional` in its manifest").Error())
 	}
 	return info, nil
 }
@@ -123,7 +132,7 @@ func (info *HookInfo) judge(decide func() (tiers.Decision, error)) {
 	if d.Code == tiers.Revoked {
 		info.Problems = append(info.Problems, d.Why+"; a revoked hook does not run in any tier")
 	}
-	if power := floorImport(info.Imports); power != "" && d.Tier != phases.Trusted {
+	if power := floorImport(info.Imports, info.Manifest); power != "" && d.Tier != phases.Trusted {
 		info.Problems = append(info.Problems, notTrusted("it imports "+power+", which only trusted hooks may hold", d.Tier, d.Err()).Error()+
 			". Have it signed by somebody whom trust.yaml trusts (`belay trust add-key`, `belay hook sign`), or build it without that import")
 	}

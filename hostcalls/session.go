@@ -132,12 +132,12 @@ func (s *Session) do(ctx context.Context, c *Call, a *Args) (res Result, err err
 		s.reply = nil
 	}
 	if e := s.admit(c, a); e != 0 {
-		return s.refuse(c, e, "not admitted"), nil
+		return s.refused(c, e, "not admitted")
 	}
 	if s.cfg.Inject != nil {
 		if res, ok := s.cfg.Inject.Inject(s.hostcalls, c, a); ok {
 			if res.Code < 0 {
-				return s.refuse(c, Errno(res.Code), "injected"), nil
+				return s.refused(c, Errno(res.Code), "injected")
 			}
 			return res, nil
 		}
@@ -181,6 +181,16 @@ func (s *Session) admit(c *Call, a *Args) Errno {
 		s.gated++
 	}
 	return 0
+}
+
+// refused is refuse for a call that was not made. A call whose result is no errno ends
+// the turn: guests would take -2 for an answer, and read a moment of 1969.
+func (s *Session) refused(c *Call, e Errno, why string) (Result, error) {
+	if c.Result != ResultI32 {
+		return Result{}, phases.NewFault(phases.KindHostcall, "the hook called "+c.Name+", which it was not granted",
+			fmt.Errorf("%s: %w (%s)", c.Name, e, why))
+	}
+	return s.refuse(c, e, why), nil
 }
 
 // refuse answers an errno; for an effect it poisons the turn.

@@ -96,6 +96,7 @@ type Grant struct {
 	Capability Capability
 	Granted    []Capability // what is really held: itself, narrower ones, or nothing
 	Why        string       // one sentence for `belay hook inspect`
+	Tier       bool         // refused by the ceiling of the tier
 }
 
 // Effective cuts the capabilities that a manifest declares down to what the
@@ -110,7 +111,7 @@ func Effective(m *Manifest, allowed []Capability, t phases.Tier) []Grant {
 		case err != nil:
 			g.Why = "refused: " + err.Error()
 		case !Ceiling(t, c):
-			g.Why = fmt.Sprintf("refused: no %s hook may hold %s", t, c.Name)
+			g.Tier, g.Why = true, fmt.Sprintf("refused: no %s hook may hold %s", t, c.Name)
 		default:
 			g.Granted, g.Why = meet(c, allowed)
 		}

@@ -38,8 +38,9 @@ type Manifest struct {
 	Authors      []string           `json:"authors,omitzero"`
 	Phases       []phases.Phase     `json:"phases"`
 	Capabilities []WantedCapability `json:"capabilities,omitzero"`
-	Mutates      []phases.Phase     `json:"mutates,omitzero"` // phases in which it rewrites, redacts or clamps
-	Match        Match              `json:"match,omitzero"`   // defaults for the binding
+	Optional     []string           `json:"optional,omitempty"` // hostcalls among Capabilities that it can do without
+	Mutates      []phases.Phase     `json:"mutates,omitzero"`   // phases in which it rewrites, redacts or clamps
+	Match        Match              `json:"match,omitzero"`     // defaults for the binding
 	ConfigSchema jsontext.Value     `json:"config_schema,omitzero"`
 	Budget       Budget             `json:"budget,omitzero"`
 	Examples     []Example          `json:"examples,omitzero"`
@@ -203,6 +204,9 @@ func (m *Manifest) validateLists() error {
 		if slices.ContainsFunc(m.Capabilities[:i], func(o WantedCapability) bool { return o.Name == w.Name }) {
 			return manifestError(at+"/name", "listed twice", nil)
 		}
+	}
+	if err := m.validateOptional(); err != nil {
+		return err
 	}
 	for i, x := range m.Examples {
 		at := fmt.Sprintf("/examples/%d", i)

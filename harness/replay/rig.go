@@ -115,7 +115,7 @@ func (l *recordedLoader) Load(ctx context.Context, spec kernel.BindingSpec) (*ke
 		}
 		return nil, phases.NewFault(b.Failure.Kind, b.Failure.Text, cause)
 	}
-	h := belay.BenchHook{Name: b.Name, Tier: b.Tier, Config: spec.Config, MemoryMiB: b.Budget.MemoryMiB}
+	h := belay.BenchHook{Name: b.Name, Tier: b.Tier, Config: spec.Config, MemoryMiB: b.Budget.MemoryMiB, Recorded: swap == nil}
 	if b.Allowed != nil {
 		h.Allowed = *b.Allowed
 	}

@@ -27,14 +27,29 @@ type finding struct {
 }
 
 func (a *App) doctorCmd() *cobra.Command {
-	var asJSON bool
+	var asJSON, fix, yes bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is wrong, and say what to do about it",
-		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.doctor(cmd.Context(), asJSON) },
+		Long: `doctor looks at the state directory and says what is wrong with it.
+
+With --fix it first offers to grant what bound hooks import and belay.yaml does not
+grant: it shows what would change in belay.yaml, asks, and writes it.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if fix {
+				if err := a.doctorFix(cmd.Context(), yes); err != nil {
+					return err
+				}
+			} else if yes {
+				return usageError("--yes goes with --fix", "")
+			}
+			return a.doctor(cmd.Context(), asJSON)
+		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&fix, "fix", false, "offer to grant what bound hooks import without a grant")
+	cmd.Flags().BoolVar(&yes, "yes", false, "with --fix: do not ask")
 	return cmd
 }
 

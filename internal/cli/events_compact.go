@@ -113,7 +113,10 @@ func (a *App) printCompacted(r client.Compacted, o eventsCompactOptions) error {
 }
 
 // confirm asks a person; without one, it is a refusal.
-func (a *App) confirm(what string) error {
+func (a *App) confirm(what string) error { return a.confirmOr(what, "nothing was removed") }
+
+// confirmOr is confirm; declined says what a no leaves.
+func (a *App) confirmOr(what, declined string) error {
 	in, ok := a.In.(*os.File)
 	if !ok || !isTerminal(in) {
 		return failure(what+" Nobody is there to ask", "With --yes nobody is asked.")
@@ -121,7 +124,7 @@ func (a *App) confirm(what string) error {
 	fmt.Fprintf(a.Err, "%s\nType yes to go on: ", what)
 	answer, err := bufio.NewReader(io.LimitReader(in, 256)).ReadString('\n')
 	if err != nil || strings.TrimSpace(answer) != "yes" {
-		return failure("nothing was removed", "")
+		return failure(declined, "")
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-;; Every call needs its capability, time_now too, which answers the errno as its number.
+;; Every call needs its capability. One that is optional and not granted answers -2.
 (module
   (import "belay_v1" "log" (func $log (param i32 i32 i32) (result i32)))
   (import "belay_v1" "request_tool_call" (func $request_tool_call (param i32 i32) (result i32)))
@@ -10,7 +10,6 @@
   (import "belay_v1" "state_get" (func $state_get (param i32 i32 i32 i32) (result i32)))
   (import "belay_v1" "state_put" (func $state_put (param i32 i32 i32 i32) (result i32)))
   (import "belay_v1" "random" (func $random (param i32 i32) (result i32)))
-  (import "belay_v1" "time_now" (func $time_now (result i64)))
   (memory (export "memory") 1 2)
   (data (i32.const 16384) "{}")
   (data (i32.const 16386) "{}")
@@ -40,5 +39,4 @@
     (call $num (call $state_get (i32.const 16396) (i32.const 1) (i32.const 0) (i32.const 0)))
     (call $num (call $state_put (i32.const 16397) (i32.const 1) (i32.const 16398) (i32.const 1)))
     (call $num (call $random (i32.const 0) (i32.const 1)))
-    (call $num (i32.wrap_i64 (call $time_now)))
     (i32.const 0)))

@@ -1,0 +1,87 @@
+package belay
+
+import (
+	"context"
+	"strings"
+
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// held returns the capabilities that the hook really has. A hook given by hand has
+// no list of allowed ones: it gets everything that it declares. A hook that imports
+// what it was not granted, and does not list it as optional, is not loaded.
+func held(c *candidate, spec kernel.BindingSpec) ([]string, error) {
+	grants, err := grantsFor(c.manifest, spec.Allowed, c.tier)
+	if err != nil {
+		return nil, err
+	}
+	if lacks := tiers.Lacks(c.manifest, c.info.Imports, grants); len(lacks) > 0 {
+		return nil, notGranted(lacks, "`belay doctor --fix` offers to grant it")
+	}
+	return tiers.Held(grants), nil
+}
+
+// notGranted is the error about imports without a grant. remedy is for those that an
+// operator can grant.
+func notGranted(lacks []tiers.Lack, remedy string) error {
+	var theirs, ours []string // whose no it is
+	why := ""
+	for _, l := range lacks {
+		if l.Tier {
+			theirs, why = append(theirs, l.Name), strings.TrimPrefix(l.Why, "refused: ")
+		} else {
+			ours = append(ours, l.Name)
+		}
+	}
+	var texts []string
+	if len(ours) > 0 {
+		texts = append(texts, "it imports "+strings.Join(ours, ", ")+", not granted by the operator: "+remedy)
+	}
+	if len(theirs) > 0 {
+		texts = append(texts, "it imports "+strings.Join(theirs, ", ")+", and "+why)
+	}
+	return &tiers.Error{Class: tiers.ErrCapability, Text: strings.Join(texts, "; ")}
+}
+
+// Ungranted is a binding that blocks its phases because its hook imports what
+// belay.yaml does not grant.
+type Ungranted struct {
+	Binding      string   `json:"binding"`
+	Capabilities []string `json:"capabilities"` // as the manifest declares them
+	Reasons      []string `json:"reasons"`      // the author's, in the same order; not to be trusted
+}
+
+// Ungranted returns the bindings that load once their capabilities are granted, in the
+// order of belay.yaml. What only another tier could hold is not among them.
+func (b *Belay) Ungranted(ctx context.Context) []Ungranted {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []Ungranted
+	for _, h := range b.file.Enabled() {
+		spec := specOf(h)
+		c, err := (&loader{b}).examine(ctx, spec)
+		if err != nil {
+			continue // another fault, which Bindings names
+		}
+		grants, err := grantsFor(c.manifest, spec.Allowed, c.tier)
+		if err != nil {
+			continue
+		}
+		u := Ungranted{Binding: h.Name}
+		for _, l := range tiers.Lacks(c.manifest, c.info.Imports, grants) {
+			if l.Tier {
+				continue
+			}
+			for _, w := range c.manifest.Capabilities {
+				if cap, err := tiers.ParseCapability(w.Name); err == nil && cap.Name == l.Name {
+					u.Capabilities, u.Reasons = append(u.Capabilities, w.Name), append(u.Reasons, w.Reason)
+				}
+			}
+		}
+		if len(u.Capabilities) > 0 {
+			out = append(out, u)
+		}
+	}
+	return out
+}
