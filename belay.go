@@ -39,6 +39,7 @@ import (
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/internal/spoolfile"
@@ -260,6 +261,7 @@ func (b *Belay) open(ctx context.Context) error {
 	if b.redact, err = newRedactor(b.dir, b.keys, b.file); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
+	b.log = slog.New(redact.NewHandler(b.log.Handler(), b.redact.line))
 	b.engine, err = sandbox.Open(sandbox.Options{CacheDir: filepath.Join(b.dir, "cache"), CacheKey: b.keys.cache, Logger: b.log})
 	if err != nil {
 		return stateError("cache", err)
@@ -371,6 +373,15 @@ func (b *Belay) Refuse(ctx context.Context, r kernel.Refusal) (phases.Verdict, e
 // opened: the next Open that can write puts it on record and sets the latch that it
 // asks for. The error is ErrState; there is nothing else that a caller could do then.
 func Spool(dir string, r kernel.Refusal) error {
+	if red, err := Redactor(dir); err == nil { // else the next Open covers what it puts on record
+		for _, name := range [...]*string{&r.Invocation.Runtime, &r.Invocation.Session} {
+			*name, _ = red.Text(*name)
+		}
+		if r.Fault != nil {
+			text, _ := red.Text(r.Fault.Text)
+			r.Fault = phases.NewFault(r.Fault.Kind, text, nil)
+		}
+	}
 	if err := kernel.Spool(filepath.Join(dir, spoolfile.Name), r, time.Now()); err != nil {
 		return stateError("spool", err)
 	}

@@ -75,3 +75,19 @@ func TestLimit(t *testing.T) {
 		t.Errorf("limit %d", got)
 	}
 }
+
+// The name of an event that no runtime would use is described, not repeated.
+func TestNamesOfEventsInErrors(t *testing.T) {
+	for name, want := range map[string]string{
+		"PreToolUse": "PreToolUse: r", "Stop": "Stop: r", "WorktreeCreate": "WorktreeCreate: r",
+		"ghp_16C7e42F292c6912E7710c838347Ae178B4a": "an event with a name of 40 bytes: r",
+		"\x1b[31mStop":           "an event with a name of 9 bytes: r",
+		"hunter":                 "an event with a name of 6 bytes: r",
+		"AbCdEfGhIjKlMnOp":       "an event with a name of 16 bytes: r",
+		strings.Repeat("Ab", 99): "an event with a name of 198 bytes: r",
+	} {
+		if got := (&adapters.PayloadError{Class: adapters.ErrUnknownEvent, Event: name, Reason: "r"}).Error(); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}

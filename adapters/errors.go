@@ -2,6 +2,7 @@ package adapters
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/belay-hooks/belay/phases"
@@ -28,13 +29,37 @@ type PayloadError struct {
 func (e *PayloadError) Error() string {
 	var b strings.Builder
 	if e.Event != "" {
-		b.WriteString(phases.SafeLine(e.Event, 64) + ": ")
+		b.WriteString(shownName(e.Event) + ": ")
 	}
 	b.WriteString(e.Reason)
 	if e.Member != "" {
 		b.WriteString(" at " + phases.SafeLine(e.Member, 200))
 	}
 	return b.String()
+}
+
+// shownName is the name of an event in a text that somebody reads: words in camel
+// case, as runtimes call their events. Anything else comes from whoever made the payload.
+func shownName(s string) string {
+	unlike := func() string { return "an event with a name of " + strconv.Itoa(len(s)) + " bytes" }
+	if len(s) > 40 || s[0] < 'A' || s[0] > 'Z' {
+		return unlike()
+	}
+	word := 3 // letters of the word so far
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= 'A' && c <= 'Z' && word >= 3:
+			word = 1
+		case c >= 'a' && c <= 'z':
+			word++
+		default:
+			return unlike()
+		}
+	}
+	if word < 3 {
+		return unlike()
+	}
+	return s
 }
 
 // Is reports the class; all classes but ErrVerdicts are ErrPayload.

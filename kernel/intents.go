@@ -227,9 +227,13 @@ func (e *effort) builder() *audit.Builder {
 
 // noteDown makes the note that survives the process. Its error is of kind store.
 func (e *effort) noteDown(at time.Time) error {
+	tool, err := e.builder().Redactor.Text(e.inv.Tool)
+	if err != nil {
+		return phases.NewFault(phases.KindAudit, "the name of a tool could not be redacted", err)
+	}
 	n, err := e.k.journal.begin(openIntent{
 		ID: e.id, Time: at.UTC(), Invocation: e.inv.ID, Phase: e.inv.Phase, Runtime: e.inv.Runtime, Session: e.inv.Session, Agent: e.inv.Agent,
-		Run: e.inv.Run, User: e.inv.User, Tool: e.inv.Tool, Binding: e.by.Binding, Digest: e.by.Digest, Version: e.by.Version, Signer: e.by.Signer, Tier: e.by.Tier,
+		Run: e.inv.Run, User: e.inv.User, Tool: tool, Binding: e.by.Binding, Digest: e.by.Digest, Version: e.by.Version, Signer: e.by.Signer, Tier: e.by.Tier,
 	})
 	if err != nil {
 		return storeFault("what was about to happen could not be noted", err)

@@ -106,6 +106,9 @@ func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, o InvokeOp
 		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable, Unread: true,
 			Fault: phases.NewFault(phases.KindProtocol, "the invocation is not valid: "+err.Error(), err)})
 	}
+	if err := k.coverNames(&inv); err != nil {
+		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable, Fault: phases.FaultOf(err)})
+	}
 	if inv.ID == "" {
 		inv.ID = k.o.NewID(i.now)
 	}

@@ -292,7 +292,10 @@ func (l lending) into(b *Batch, i *invocation, v *phases.Verdict) error {
 				}
 			}
 		}
-		e.Invocation, e.Phase, e.Run, e.Tool = i.inv.ID, i.inv.Phase, i.inv.Run, i.inv.Tool()
+		e.Invocation, e.Phase, e.Run = i.inv.ID, i.inv.Phase, i.inv.Run
+		if e.Tool, err = i.redactor().Text(phases.SafeLine(i.inv.Tool(), phases.MaxIDBytes)); err != nil {
+			return err
+		}
 		if s.op != nil {
 			b.Leases = append(b.Leases, *s.op)
 		}

@@ -45,6 +45,9 @@ type observed struct {
 func (k *Kernel) observe(ctx context.Context, inv phases.Invocation) (inner context.Context, o observed) {
 	inner, o.log = ctx, k.o.Logger
 	defer o.guard()
+	if k.coverNames(&inv) != nil {
+		inv = phases.Invocation{Phase: inv.Phase}
+	}
 	if c, by := k.o.Observer.InvocationStarted(ctx, inv); c != nil {
 		inner, o.by = c, by
 	}

@@ -109,11 +109,12 @@ func (k *Kernel) unrecorded(ctx context.Context, r Refusal) (phases.Verdict, err
 	k.o.Logger.LogAttrs(ctx, slog.LevelError, "blocked without a record",
 		slog.String("invocation", v.ID), slog.String("phase", string(inv.Phase)), slog.String("runtime", inv.Runtime),
 		slog.String("session", inv.Session), slog.String("reason", r.Fault.Text), slog.Any("cause", r.Fault.Cause))
+	told := phases.NewFault(r.Fault.Kind, k.coverText(r.Fault.Text), nil)
 	if !errors.Is(r.Fault, ErrClosed) {
-		k.unhealthy.Store(&Health{Reason: r.Fault.Text})
+		k.unhealthy.Store(&Health{Reason: told.Text})
 	}
 	inv.ID = v.ID
-	k.spool.add(spoolfile.Of(inv, r.Fault, r.latches(), k.o.Clock.Now()))
+	k.spool.add(spoolfile.Of(inv, told, r.latches(), k.o.Clock.Now()))
 	return v, r.Fault
 }
 
@@ -123,6 +124,9 @@ func (k *Kernel) namesOnly(inv phases.Invocation, now time.Time) phases.Invocati
 	out := phases.Invocation{
 		ID: name(inv.ID, 36), Runtime: name(inv.Runtime, phases.MaxRuntimeBytes), Session: name(inv.Session, phases.MaxIDBytes),
 		Agent: name(inv.Agent, phases.MaxIDBytes), Run: name(inv.Run, phases.MaxIDBytes), User: name(inv.User, phases.MaxIDBytes),
+	}
+	if err := k.coverNames(&out); err != nil {
+		out = phases.Invocation{ID: out.ID} // better no names than secrets
 	}
 	if inv.Phase.Valid() {
 		out.Phase = inv.Phase

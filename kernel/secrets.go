@@ -122,7 +122,7 @@ func (i *invocation) coverState(w *StateWrite) error {
 // invocation, and the record has shown more secrets since.
 func (i *invocation) coverItem(it *Approval) error {
 	r := i.redactor()
-	texts := []*string{&it.Reason}
+	texts := []*string{&it.Reason, &it.Tool}
 	for n := range it.Hooks {
 		texts = append(texts, &it.Hooks[n].Reason)
 	}

@@ -141,7 +141,14 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 	}
 	now := k.o.Clock.Now()
 	latched := map[SessionKey]bool{}
-	for _, e := range entries {
+	for n := range entries {
+		e := &entries[n]
+		// Who left the note may not have had what covers names.
+		named := phases.Invocation{Runtime: e.Runtime, Session: e.Session}
+		if err := k.coverNames(&named); err != nil {
+			return err
+		}
+		e.Runtime, e.Session, e.Reason = named.Runtime, named.Session, k.coverText(e.Reason)
 		key := SessionKey{Runtime: e.Runtime, Session: e.Session}
 		if !e.Unblockable || latched[key] {
 			continue

@@ -56,7 +56,7 @@ func layers() map[string][]string {
 		"internal/httpcall":      {"phases", "hostcalls"},
 		"internal/mcptools":      {"phases", "kernel"},
 		"internal/config":        {"phases", "tiers", "leases", "internal/statedir", "internal/strictyaml", "internal/yamledit", "internal/approvals", "internal/httpcall", "internal/redact"},
-		"internal/telemetry":     {"phases", "kernel"},
+		"internal/telemetry":     {"phases", "kernel", "internal/redact"},
 		"internal/export":        {"phases"},
 		"internal/eventlog":      {"phases", "kernel"},
 		"internal/sink":          {"phases", "kernel"},

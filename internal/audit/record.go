@@ -3,6 +3,7 @@ package audit
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -97,10 +98,22 @@ func (r *Record) Events() []phases.Event {
 	return append(slices.Clone(r.Hooks), r.Verdict)
 }
 
+// tool is a tool's name as it stands in events. It comes from the caller.
+func (b *Builder) tool(name string) string {
+	if own, known := phases.NormalizeTool("", name); known && own == name && !strings.HasPrefix(name, "mcp:") || name == "" {
+		return name // belay's own word
+	}
+	covered, err := b.Redactor.Text(phases.SafeLine(name, phases.MaxIDBytes))
+	if err != nil || covered == hidden {
+		return "unknown"
+	}
+	return phases.SafeLine(covered, phases.MaxIDBytes)
+}
+
 func (b *Builder) envelope(inv *Invocation, id string, typ phases.EventType, at time.Time) phases.Event {
 	return phases.Event{
 		ID: id, Type: typ, Time: at, Invocation: inv.ID, Phase: inv.Phase, Runtime: inv.Runtime, Session: inv.Session,
-		Agent: inv.Agent, Run: inv.Run, User: inv.User, Tool: phases.SafeLine(inv.Tool, phases.MaxIDBytes),
+		Agent: inv.Agent, Run: inv.Run, User: inv.User, Tool: b.tool(inv.Tool),
 		PolicyRevision: inv.PolicyRevision, Traceparent: inv.Traceparent,
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/internal/hookcmd"
+	"github.com/belay-hooks/belay/internal/redact"
 )
 
 // App is where the commands read, write and look for their surroundings. The
@@ -68,15 +69,16 @@ func (a *App) report(err error) int {
 	}
 	var e *exitError
 	if errors.As(err, &e) {
+		// It may quote what was read, and standard error is kept by others.
 		if e.text != "" {
-			fmt.Fprintf(a.Err, "belay: %s\n", e.text)
+			fmt.Fprintf(a.Err, "belay: %s\n", redact.Label(e.text))
 		}
 		if e.hint != "" {
-			fmt.Fprintf(a.Err, "  %s\n", e.hint)
+			fmt.Fprintf(a.Err, "  %s\n", redact.Label(e.hint))
 		}
 		return e.code
 	}
-	fmt.Fprintf(a.Err, "belay: %s\n", safe(err.Error()))
+	fmt.Fprintf(a.Err, "belay: %s\n", redact.Label(safe(err.Error())))
 	return ExitError
 }
 

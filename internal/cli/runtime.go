@@ -17,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/internal/ask"
 	"github.com/belay-hooks/belay/internal/hookcmd"
+	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -191,6 +192,7 @@ func (a *App) readPayload(ctx context.Context, file string, ad adapters.Adapter,
 func (a *App) patience() time.Duration { return cmp.Or(a.Patience, hookcmd.PayloadPatience) }
 
 func (a *App) writeAnswer(ad adapters.Adapter, call *runtimeCall, ans adapters.Answer) int {
+	ans.Stderr = redact.Label(ans.Stderr) // a reason may quote the payload
 	return hookcmd.Write(a.Out, a.Err, ad, call.payload, call.opts, ans)
 }
 
@@ -235,7 +237,7 @@ func (a *App) evalRuntime(ctx context.Context, o evalOptions) error {
 		again.Close()
 	}
 	for _, n := range out.Answer.Notes {
-		fmt.Fprintf(a.Err, "belay: note: %s\n", safe(n))
+		fmt.Fprintf(a.Err, "belay: note: %s\n", redact.Label(safe(n)))
 	}
 	if !o.verdict {
 		call.answer = &out.Answer

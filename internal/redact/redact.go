@@ -164,6 +164,25 @@ func Find(text string) []Finding {
 	return d.find(text)
 }
 
+// Label covers the secrets of a text that is shown and not stored, where there is no
+// key: their kinds stand instead, [redacted:KIND].
+func Label(s string) string {
+	if len(s) > MaxText {
+		return "[redacted:too-long]"
+	}
+	found := Find(s)
+	if len(found) == 0 {
+		return s
+	}
+	var b strings.Builder
+	at := 0
+	for _, f := range found {
+		b.WriteString(s[at:f.Start] + "[redacted:" + f.Kind + "]")
+		at = f.End
+	}
+	return b.String() + s[at:]
+}
+
 // Text covers the secrets of a text. Findings are places in the original. With
 // profile Strict the whole text is one, unless it is harmless by its form.
 func (r *Redactor) Text(s string) (string, []Finding) {

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -114,7 +115,11 @@ func failed(span trace.Span, kind phases.Kind) {
 	span.SetStatus(codes.Error, string(kind))
 }
 
-func name(s string) string { return phases.SafeLine(s, maxName) }
+// name is a name that comes from a caller: cleaned, cut, and without the secrets that
+// show by themselves. The kernel has covered what it knows before.
+func name(s string) string {
+	return phases.SafeLine(redact.Label(phases.SafeLine(s, 4*maxName)), maxName)
+}
 
 func appendName(attrs []attribute.KeyValue, key, value string) []attribute.KeyValue {
 	if value == "" {

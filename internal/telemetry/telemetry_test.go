@@ -220,7 +220,15 @@ func TestNamesAreMadeSafe(t *testing.T) {
 	bad.Traceparent = "00-zz\r\n"
 	bad.Phase = "\x1b[2J"
 	_, _ = k.Invoke(t.Context(), bad)
+	const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+	secret := call(token, "ls")
+	secret.Phase, secret.Action = phases.PostTool, []byte(`{"tool":"`+token+`","call_id":"c","args":{}}`)
+	secret.Runtime, secret.Agent, secret.Session = token, token, token
+	_, _ = k.Invoke(t.Context(), secret)
 	flush(t, tel)
+	if bytes.Contains(c.raw.Bytes(), []byte(token)) || !bytes.Contains(c.raw.Bytes(), []byte("[redacted:github-token]")) {
+		t.Errorf("a name that is a secret has left: %q", c.raw.Bytes())
+	}
 	for _, s := range []*tracepb.Span{c.span(t, "belay pre_tool"), c.span(t, "belay unknown")} {
 		for _, a := range s.Attributes {
 			if v := a.Value.GetStringValue(); strings.ContainsAny(v, "\r\n\x1b\x00") || len(v) > 160 {

@@ -1,0 +1,20 @@
+package redact
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+func TestHandlerCoversWhatIsLogged(t *testing.T) {
+	const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+	var b bytes.Buffer
+	log := slog.New(NewHandler(slog.NewTextHandler(&b, nil), Label))
+	log.With(slog.String("a", token)).WithGroup("g").LogAttrs(t.Context(), slog.LevelInfo, "said "+token, slog.String("b", token), slog.Any("c", errors.New("no "+token)),
+		slog.Any("d", []string{token}), slog.Group("e", slog.String("f", token)), slog.Int("n", 7), slog.Any("nothing", nil))
+	if got := b.String(); strings.Contains(got, token[6:]) || strings.Count(got, "[redacted:github-token]") != 6 || !strings.Contains(got, "n=7") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,32 @@
+package kernel
+
+import "github.com/belay-hooks/belay/phases"
+
+// coverNames covers the names by which an invocation is found again. Everything that
+// is filed under them (latches, metadata, leases, approvals, events) is filed under
+// the covered ones: what covers a name depends on the name alone, so that one
+// session stays one session. What only this action knows for a secret is left in
+// them: otherwise an agent could leave its latch behind by calling its session's name
+// a password.
+func (k *Kernel) coverNames(inv *phases.Invocation) error {
+	for _, n := range [...]*string{&inv.Runtime, &inv.Session, &inv.Agent, &inv.Run, &inv.User} {
+		if *n == "" {
+			continue
+		}
+		covered, err := k.o.Redactor.Text(*n)
+		if err != nil {
+			return phases.NewFault(phases.KindAudit, "the names of the invocation could not be redacted", err)
+		}
+		*n = covered
+	}
+	return nil
+}
+
+// coverText covers the text of a failure, which may quote what could not be read.
+func (k *Kernel) coverText(s string) string {
+	covered, err := k.o.Redactor.Text(s)
+	if err != nil {
+		return "the action could not be decided"
+	}
+	return covered
+}
