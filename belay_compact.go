@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/kernel"
 )
@@ -27,6 +29,10 @@ type CompactOptions struct {
 	Why    string    // for the record; one line
 	By     string    // for the record; "" means the user of this process
 	DryRun bool      // only says what would be
+
+	// Order is the order of a reviewer, needed where one is registered. It says itself
+	// which events (kernel.CompactOrder); Before is not looked at then.
+	Order *kernel.Order
 }
 
 // CompactReport says what was given up.
@@ -41,9 +47,40 @@ type CompactReport struct {
 // CompactLog verifies the log, records a signed announcement, and then removes the
 // contents of the oldest events. Their hashes stay, so that the rest is proven as before,
 // and so are copies that were exported. What an earlier call was stopped at is finished
-// first. The error is ErrLogWrong, ErrSinkBehind, kernel.ErrConflict when another
-// process was faster, or kernel.ErrUnavailable.
+// first. Events that are younger than kernel.MinCompactionAge, or than belay.yaml says, are
+// never given up. The error is ErrLogWrong, ErrSinkBehind, kernel.ErrTooYoung, a
+// *kernel.OrderError, kernel.ErrConflict when another process was faster, or
+// kernel.ErrUnavailable.
 func (b *Belay) CompactLog(ctx context.Context, o CompactOptions) (CompactReport, error) {
+	if err := b.reviewersKnown(); err != nil {
+		return CompactReport{DryRun: o.DryRun}, err
+	}
+	return b.compactLog(ctx, o, false)
+}
+
+// minAge is the age below which events are not compacted.
+func (b *Belay) minAge() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return max(kernel.MinCompactionAge, b.file.Events.Compaction.Age())
+}
+
+// lastOf returns the number of the last event that is to be given up.
+func (b *Belay) lastOf(ctx context.Context, o *CompactOptions) (int64, error) {
+	if o.Order == nil {
+		return b.older(ctx, o.Before)
+	}
+	var c kernel.CompactOrder
+	if err := json.Unmarshal(o.Order.Args, &c, json.RejectUnknownMembers(true)); err != nil || c.Through < 1 {
+		return 0, &kernel.OrderError{Class: kernel.ErrApprovalContent, Text: "it does not say which events"}
+	}
+	if size, err := b.store.LogSize(ctx); err != nil || c.Through > size {
+		return 0, errors.Join(&kernel.OrderError{Class: kernel.ErrApprovalContent, Text: "there are not so many events"}, err)
+	}
+	return c.Through, nil
+}
+
+func (b *Belay) compactLog(ctx context.Context, o CompactOptions, retention bool) (CompactReport, error) {
 	b.compacting.Lock()
 	defer b.compacting.Unlock()
 	r := CompactReport{DryRun: o.DryRun}
@@ -57,9 +94,19 @@ func (b *Belay) CompactLog(ctx context.Context, o CompactOptions) (CompactReport
 		return r, err
 	}
 	r.Through = done.Through
-	through, err := b.older(ctx, o.Before)
+	through, err := b.lastOf(ctx, &o)
 	if err != nil || through <= done.Through {
 		return r, err
+	}
+	old, err := b.older(ctx, b.now().Add(-b.minAge()))
+	if err != nil {
+		return r, err
+	}
+	if through > old && !retention {
+		return r, fmt.Errorf("%w: those after number %d are younger than %v", kernel.ErrTooYoung, old, b.minAge())
+	}
+	if through = min(through, old); through <= done.Through {
+		return r, nil
 	}
 	if err := b.mayCompact(ctx, through); err != nil {
 		return r, err
@@ -75,7 +122,8 @@ func (b *Belay) CompactLog(ctx context.Context, o CompactOptions) (CompactReport
 	if err != nil {
 		return r, logFailure(err)
 	}
-	receipt, err := b.kernel.Compact(ctx, kernel.Compaction{Through: through, Statement: string(statement)}, o.By, o.Why)
+	receipt, err := b.kernel.Compact(ctx, kernel.Compaction{Through: through, Statement: string(statement)},
+		kernel.CompactBy{By: o.By, Why: o.Why, Order: o.Order, Retention: retention})
 	if err != nil {
 		return r, err
 	}
@@ -198,7 +246,7 @@ func (b *Belay) RetainOnce(ctx context.Context, now time.Time) (CompactReport, e
 	if left.Left == 0 && (len(oldest) == 0 || oldest[0].Time.After(before.Add(-day))) {
 		return CompactReport{}, nil
 	}
-	return b.CompactLog(ctx, CompactOptions{Before: before, By: "the retention of belay.yaml", Why: "kept for " + strconv.Itoa(days) + " days"})
+	return b.compactLog(ctx, CompactOptions{Before: before, By: "the retention of belay.yaml", Why: "kept for " + strconv.Itoa(days) + " days"}, true)
 }
 
 // Compacted says which events have no contents any more: 1 to through, as the event

@@ -2,15 +2,18 @@ package belay_test
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -158,13 +161,17 @@ func TestCompactionGoesOn(t *testing.T) {
 // A file that lacks events keeps them from being removed.
 func TestCompactionWaitsForSinks(t *testing.T) {
 	dir, beside := withSinks(t, "    - jsonl: {path: DIR/no/events.jsonl, durable: false}\n")
-	b := open(t, dir, belay.Options{})
+	b := open(t, dir, belay.Options{Clock: daysAgo(3)})
 	for range 3 {
 		if _, err := b.Invoke(t.Context(), exec("rm -rf /")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	o := belay.CompactOptions{Before: time.Now().Add(time.Hour)}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b = open(t, dir, belay.Options{})
+	o := belay.CompactOptions{Before: time.Now().Add(-60 * time.Hour)}
 	if _, err := b.CompactLog(t.Context(), o); !errors.Is(err, belay.ErrSinkBehind) {
 		t.Errorf("with a sink that has nothing: %v", err)
 	}
@@ -173,6 +180,81 @@ func TestCompactionWaitsForSinks(t *testing.T) {
 	}
 	if r, err := b.CompactLog(t.Context(), o); err != nil || r.Events == 0 {
 		t.Errorf("%+v, %v", r, err)
+	}
+	verified(t, b)
+}
+
+// daysAgo is a clock that is so many days behind.
+type daysAgo int
+
+func (d daysAgo) Now() time.Time { return time.Now().Add(-time.Duration(d) * 24 * time.Hour) }
+
+// What is younger than two days is never compacted, by hand or by retention; belay.yaml can
+// only raise that.
+func TestYoungEventsAreNotCompacted(t *testing.T) {
+	b := open(t, aged(t, guard+"events: {retention: {days: 1}}\n"), belay.Options{})
+	for _, dry := range []bool{true, false} {
+		if r, err := b.CompactLog(t.Context(), belay.CompactOptions{Before: time.Now().Add(-25 * time.Hour), DryRun: dry}); err != nil || r.Through != 8 {
+			t.Fatalf("two days and more: %+v, %v", r, err)
+		}
+		if r, err := b.CompactLog(t.Context(), belay.CompactOptions{Before: time.Now(), DryRun: dry}); !errors.Is(err, kernel.ErrTooYoung) || r.Events != 0 {
+			t.Errorf("all of them: %+v, %v", r, err)
+		}
+	}
+	if r, err := b.RetainOnce(t.Context(), time.Now().Add(1000*time.Hour)); err != nil || r.Events != 0 {
+		t.Errorf("retention with a clock of its own: %+v, %v", r, err)
+	}
+	b = open(t, aged(t, guard+"events: {compaction: {min_age: 120h}}\n"), belay.Options{})
+	if _, err := b.CompactLog(t.Context(), belay.CompactOptions{Before: time.Now().Add(-49 * time.Hour)}); !errors.Is(err, kernel.ErrTooYoung) {
+		t.Errorf("as belay.yaml says: %v", err)
+	}
+	if r, err := b.CompactLog(t.Context(), belay.CompactOptions{Before: time.Now().Add(-121 * time.Hour)}); err != nil || r.Events == 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Where a reviewer is registered nothing is compacted by hand without an order for exactly
+// these events; retention is the configuration's.
+func TestCompactionTakesAnOrder(t *testing.T) {
+	public, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := aged(t, guard+"events: {retention: {days: 8}}\nreviewers: [{name: dev, key: "+strconv.Quote(approvals.FormatReviewerKey(public))+"}]\n")
+	b := open(t, dir, belay.Options{NoHooks: true})
+	order := func(through int64, key ed25519.PrivateKey) *kernel.Order {
+		t.Helper()
+		o, err := approvals.NewOrder(approvals.VerbCompact, b.StoreID(), kernel.CompactOrder{Through: through}, time.Now(), time.Hour)
+		if err == nil {
+			err = o.Sign("dev", key)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &o
+	}
+	_, stranger, _ := ed25519.GenerateKey(nil)
+	for name, o := range map[string]belay.CompactOptions{
+		"none":          {Before: time.Now().Add(-5 * 24 * time.Hour)},
+		"another's key": {Order: order(3, stranger)},
+		"too young":     {Order: order(10, key)},
+		"too many":      {Order: order(1000, key)},
+		"none at all":   {Order: order(0, key)},
+	} {
+		var refused *kernel.OrderError
+		if r, err := b.CompactLog(t.Context(), o); !errors.As(err, &refused) && !errors.Is(err, kernel.ErrTooYoung) || r.Events != 0 {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+	if r, err := b.RetainOnce(t.Context(), time.Now()); err != nil || r.Through != 2 {
+		t.Errorf("retention: %+v, %v", r, err)
+	}
+	o := order(4, key)
+	if r, err := b.CompactLog(t.Context(), belay.CompactOptions{Order: o}); err != nil || r.Through != 4 || r.Events != 2 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if es, err := b.Events(t.Context(), kernel.EventQuery{Type: phases.EventCompaction, Newest: true, Limit: 1}); err != nil || es[0].User != "dev" {
+		t.Errorf("%+v, %v", es, err)
 	}
 	verified(t, b)
 }

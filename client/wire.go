@@ -65,9 +65,13 @@ type Sink struct {
 // Compaction says which events are given up: the contents of all before the first
 // one that is not older than Before.
 type Compaction struct {
-	Before time.Time `json:"before"`
+	Before time.Time `json:"before,omitzero"`
 	Why    string    `json:"why,omitzero"` // one line, for the record
 	DryRun bool      `json:"dry_run,omitzero"`
+
+	// Statement is a reviewer's, needed where one is registered. It says itself which
+	// events, so that Before is left out then.
+	Statement *Order `json:"statement,omitzero"`
 }
 
 // Compacted says what was given up.

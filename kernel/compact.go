@@ -2,11 +2,19 @@ package kernel
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
+
+// ErrTooYoung: events that are to be compacted are younger than MinCompactionAge, or than
+// belay.yaml says.
+var ErrTooYoung = errors.New("the events are too young to be compacted")
 
 // Compaction is what the event of a compaction says.
 type Compaction struct {
@@ -14,16 +22,55 @@ type Compaction struct {
 	Statement string `json:"statement"` // signed; made and verified elsewhere
 }
 
+// CompactOrder is what an order to compact the log says.
+type CompactOrder struct {
+	Through int64 `json:"through"` // events 1 to this number
+}
+
+// CompactBy says who wants a compaction.
+type CompactBy struct {
+	By        string // for the log; the reviewer's name where there is an order
+	Why       string // for the log
+	Order     *Order // to VerbCompact, of CompactOrder; needed where a reviewer is registered
+	Retention bool   // belay.yaml wants it, and no person
+}
+
 // Compact records that the contents of events 1 to c.Through are given up; nothing is
-// removed by it. The error is ErrConflict when others were faster, or ErrUnavailable.
-func (k *Kernel) Compact(ctx context.Context, c Compaction, by, why string) (Receipt, error) {
+// removed by it. The error is ErrTooYoung, of UseOrder, ErrConflict when others were
+// faster, or ErrUnavailable.
+func (k *Kernel) Compact(ctx context.Context, c Compaction, by CompactBy) (Receipt, error) {
 	out, err := json.Marshal(c, json.Deterministic(true))
 	if err != nil {
 		return Receipt{}, err
 	}
 	now := k.o.Clock.Now()
-	return k.commit(ctx, Batch{Now: now, Compact: c.Through, Events: []phases.Event{{
-		ID: k.o.NewID(now), Type: phases.EventCompaction, Time: now, User: phases.SafeLine(by, phases.MaxIDBytes),
-		PolicyRevision: k.Revision(), Decision: "compacted", Reason: phases.SafeText(why, phases.MaxReasonBytes), Output: out,
-	}}})
+	if err := k.oldEnough(ctx, c.Through, now); err != nil {
+		return Receipt{}, err
+	}
+	var used []phases.Event
+	if !by.Retention {
+		if used, err = k.UseOrder(ctx, approvals.VerbCompact, CompactOrder{c.Through}, by.Order); err != nil {
+			return Receipt{}, err
+		}
+	}
+	if by.Order != nil {
+		by.By = by.Order.By
+	}
+	// The first event of the batch is the one that announces the compaction.
+	return k.commit(ctx, Batch{Now: now, Compact: c.Through, Events: append([]phases.Event{{
+		ID: k.o.NewID(now), Type: phases.EventCompaction, Time: now, User: phases.SafeLine(by.By, phases.MaxIDBytes),
+		PolicyRevision: k.Revision(), Decision: "compacted", Reason: phases.SafeText(by.Why, phases.MaxReasonBytes), Output: out,
+	}}, used...)})
+}
+
+// oldEnough refuses to give up an event that something still rests on.
+func (k *Kernel) oldEnough(ctx context.Context, through int64, now time.Time) error {
+	young, err := k.o.Store.Events(ctx, EventQuery{Since: now.Add(-MinCompactionAge), Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(young) > 0 && young[0].Seq <= through {
+		return fmt.Errorf("%w: event %d is less than %v old", ErrTooYoung, young[0].Seq, MinCompactionAge)
+	}
+	return nil
 }

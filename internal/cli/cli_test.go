@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 			code := run()
 			fmt.Fprintf(os.Stderr, "exit %d\n", code)
 		},
+		"aged": agedEvents,
 		"sql": func() {
 			if err := runSQL(os.Args[1], os.Args[2:]); err != nil {
 				fmt.Fprintln(os.Stderr, err)

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/kernel"
 )
 
 type eventsCompactOptions struct {
@@ -19,6 +21,7 @@ type eventsCompactOptions struct {
 	keep              int
 	why               string
 	dryRun, yes, json bool
+	sign              orderFlags
 }
 
 func (a *App) eventsCompactCmd() *cobra.Command {
@@ -31,6 +34,13 @@ verifies the log first and removes nothing from one that is wrong. The removal i
 announced in the log by a statement that the checkpoint key signs, and the hashes of the
 events stay: events verify tells a compaction from a deletion, every checkpoint ever
 given out still counts, and copies that were exported before can still be compared.
+
+Events younger than 48 hours are never removed: questions, decisions and statements rest
+on them. events.compaction.min_age in belay.yaml can raise that.
+
+Where a reviewer is registered it takes the reviewer's signature: the passphrase is asked
+for on the terminal, or --statement brings what ` + "`belay reviewer sign events compact`" + ` wrote.
+The statement says up to which number; --before and --keep are left out then.
 
 The contents themselves are gone for good. Export them first, if they may be asked for:
   belay events export --until TIME --output old.jsonl`,
@@ -47,14 +57,17 @@ The contents themselves are gone for good. Export them first, if they may be ask
 	f.BoolVar(&o.dryRun, "dry-run", false, "verify, and say what would be removed")
 	f.BoolVar(&o.yes, "yes", false, "do not ask")
 	f.BoolVar(&o.json, "json", false, "print JSON")
+	o.sign.flags(f)
 	return cmd
 }
 
 func (o *eventsCompactOptions) compaction(now time.Time) (client.Compaction, error) {
-	const hint = "Say --before TIME or --keep DAYS, not both."
+	const hint = "Say --before TIME, --keep DAYS or --statement FILE, one of them."
 	c := client.Compaction{Why: o.why, DryRun: o.dryRun}
 	switch {
-	case (o.before == "") == (o.keep == 0):
+	case o.sign.statement != "" && o.before == "" && o.keep == 0:
+		return c, nil
+	case o.sign.statement != "" || (o.before == "") == (o.keep == 0):
 		return c, usageError("events compact takes how much to keep", hint)
 	case o.keep < 0 || o.keep > 36_500:
 		return c, usageError("--keep takes 1 to 36500 days", "")
@@ -77,18 +90,35 @@ func (a *App) eventsCompact(ctx context.Context, o eventsCompactOptions) error {
 		return err
 	}
 	defer src.Close()
-	if !o.dryRun && !o.yes {
+	if o.sign.statement != "" {
+		if c.Statement, err = a.readOrder(o.sign.statement); err != nil {
+			return err
+		}
+	}
+	var would client.Compacted
+	if !o.dryRun {
 		ask := c
 		ask.DryRun = true
-		would, err := src.Compact(ctx, ask)
-		if err != nil {
+		if would, err = src.Compact(ctx, ask); err != nil {
 			return recordsFailure(err)
 		}
 		if would.Events == 0 {
+			would.DryRun = false
 			return a.printCompacted(would, o)
 		}
+	}
+	if !o.dryRun && !o.yes {
 		if err := a.confirm(fmt.Sprintf("The contents of %s events, up to number %d, would be gone for good.", count(would.Events), would.Through)); err != nil {
 			return err
+		}
+	}
+	if !o.dryRun && c.Statement == nil {
+		c.Statement, err = a.order(o.sign, func() (wish, error) { return compactWish(ctx, src, would) })
+		if err != nil {
+			return err
+		}
+		if c.Statement != nil {
+			c.Before = time.Time{} // the statement says which events
 		}
 	}
 	r, err := src.Compact(ctx, c)
@@ -96,6 +126,16 @@ func (a *App) eventsCompact(ctx context.Context, o eventsCompactOptions) error {
 		return recordsFailure(err)
 	}
 	return a.printCompacted(r, o)
+}
+
+// compactWish is the order that removes what a dry run would have removed.
+func compactWish(ctx context.Context, src records, would client.Compacted) (wish, error) {
+	st, err := src.Status(ctx)
+	if err != nil {
+		return wish{}, recordsFailure(err)
+	}
+	text := fmt.Sprintf("Remove the contents of %s events, up to number %d, for good.", count(would.Events), would.Through)
+	return wish{verb: approvals.VerbCompact, store: st.Store, args: kernel.CompactOrder{Through: would.Through}, text: text}, nil
 }
 
 func (a *App) printCompacted(r client.Compacted, o eventsCompactOptions) error {

@@ -50,7 +50,9 @@ Where the reviewer's key is on another machine, --draft writes what is to be sig
 	latch.AddCommand(a.signVerbCmd("clear RUNTIME [SESSION]", "Sign that a latched session may go on", latchArgs, func(ctx context.Context, src records, args []string) (wish, error) {
 		return latchWish(ctx, src, latchKey(args))
 	}))
-	cmd.AddCommand(latch, a.signDraftCmd())
+	events := &cobra.Command{Use: "events", Short: "Of the event log", Args: noArgs, RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() }}
+	events.AddCommand(a.signCompactCmd())
+	cmd.AddCommand(latch, events, a.signDraftCmd())
 	return cmd
 }
 
@@ -75,6 +77,29 @@ func (a *App) signVerbCmd(use, short string, args cobra.PositionalArgs, what fun
 		},
 	}
 	o.flags(cmd.Flags())
+	return cmd
+}
+
+// signCompactCmd signs the removal of what is that old now.
+func (a *App) signCompactCmd() *cobra.Command {
+	var o eventsCompactOptions
+	cmd := a.signVerbCmd("compact {--before TIME | --keep DAYS}", "Sign that old events may be compacted", noArgs, func(ctx context.Context, src records, _ []string) (wish, error) {
+		c, err := o.compaction(time.Now())
+		if err != nil {
+			return wish{}, err
+		}
+		c.DryRun = true
+		would, err := src.Compact(ctx, c)
+		if err != nil {
+			return wish{}, recordsFailure(err)
+		}
+		if would.Events == 0 {
+			return wish{}, failure("no event is that old and has its contents", "")
+		}
+		return compactWish(ctx, src, would)
+	})
+	cmd.Flags().StringVar(&o.before, "before", "", "what is older than this: RFC 3339, a date, or how long ago (90d)")
+	cmd.Flags().IntVar(&o.keep, "keep", 0, "what is older than so many days")
 	return cmd
 }
 

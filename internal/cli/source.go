@@ -199,7 +199,7 @@ func (l localRecords) ClearLatch(ctx context.Context, s client.Session, o *clien
 }
 
 func (l localRecords) Compact(ctx context.Context, o client.Compaction) (client.Compacted, error) {
-	r, err := l.host.CompactLog(ctx, belay.CompactOptions{Before: o.Before, Why: o.Why, DryRun: o.DryRun})
+	r, err := l.host.CompactLog(ctx, belay.CompactOptions{Before: o.Before, Why: o.Why, DryRun: o.DryRun, Order: o.Statement})
 	return client.Compacted(r), err
 }
 

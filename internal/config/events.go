@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/approvals"
 )
 
 // Events says where events go besides the store, and how often checkpoints of the
@@ -12,6 +15,32 @@ type Events struct {
 	Sinks      []Sink     `json:"sinks,omitzero"`
 	Checkpoint Checkpoint `json:"checkpoint,omitzero"`
 	Retention  Retention  `json:"retention,omitzero"`
+	Compaction Compaction `json:"compaction,omitzero"`
+}
+
+// Compaction bounds what may be removed, by hand and by retention.
+type Compaction struct {
+	MinAge string `json:"min_age,omitzero"` // such as 720h: no event that is younger is compacted; 48h…87600h; default 48h
+}
+
+// Age returns MinAge; 0 means the default. Preconditions: the file was parsed.
+func (c *Compaction) Age() time.Duration {
+	d, _ := time.ParseDuration(c.MinAge) // "" means the default
+	return d
+}
+
+// minCompactionAge is two times the longest wait of the queue: a question waits as long,
+// and its decision holds as long. It can only be raised.
+const minCompactionAge = 2 * approvals.MaxTimeout
+
+func (c *Compaction) validate(ch checker, at string) error {
+	if c.MinAge == "" {
+		return nil
+	}
+	if d, err := time.ParseDuration(c.MinAge); err != nil || d < minCompactionAge || d > 87_600*time.Hour {
+		return ch.errorf(at+"/min_age", "is a duration from %v to 87600h: what is younger can never be compacted", minCompactionAge)
+	}
+	return nil
 }
 
 // Retention is how long the contents of events are kept. Without it: for ever.
@@ -121,6 +150,9 @@ func (e *Events) validate(c checker, at string) error {
 		return err
 	}
 	if err := e.Retention.validate(c, at+"/retention"); err != nil {
+		return err
+	}
+	if err := e.Compaction.validate(c, at+"/compaction"); err != nil {
 		return err
 	}
 	if len(e.Sinks) > maxSinks {

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/kernel"
@@ -16,18 +18,30 @@ import (
 // compact removes the contents of old events. What has begun is not stopped when the
 // caller goes away.
 func (s *Server) compact(w http.ResponseWriter, r *http.Request) {
-	var in client.Compaction
-	if !s.document(w, r, maxSmallBody, &in) {
+	var in struct {
+		Before    time.Time      `json:"before"`
+		Why       string         `json:"why"`
+		DryRun    bool           `json:"dry_run"`
+		Statement jsontext.Value `json:"statement"`
+	}
+	if !s.document(w, r, maxSmallBody+client.MaxOrder, &in) {
 		return
 	}
-	if in.Before.IsZero() {
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: `the body must be {"before": TIME}, with "why" and "dry_run" if wanted`})
+	if in.Before.IsZero() == (in.Statement == nil) {
+		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: `the body must be {"before": TIME} or {"statement": …}, with "why" and "dry_run" if wanted`})
+		return
+	}
+	order, ok := s.order(w, r, in.Statement)
+	if !ok {
 		return
 	}
 	defer s.news.tell()
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the whole log is verified first
-	out, err := s.host.CompactLog(context.WithoutCancel(r.Context()), belay.CompactOptions{Before: in.Before, Why: in.Why, By: "admin of the daemon", DryRun: in.DryRun})
+	out, err := s.host.CompactLog(context.WithoutCancel(r.Context()), belay.CompactOptions{Before: in.Before, Why: in.Why, By: "admin of the daemon", DryRun: in.DryRun, Order: order})
 	switch {
+	case err != nil && s.refuseOrder(w, r, err):
+	case errors.Is(err, kernel.ErrTooYoung):
+		s.problem(w, r, http.StatusConflict, client.ProblemBody{Code: client.CodeConflict, Message: phases.SafeText(err.Error(), 1<<10), Hint: "events.compaction.min_age in belay.yaml can only raise that age."})
 	case errors.Is(err, belay.ErrLogWrong), errors.Is(err, belay.ErrSinkBehind), errors.Is(err, kernel.ErrConflict):
 		s.problem(w, r, http.StatusConflict, client.ProblemBody{Code: client.CodeLog, Message: phases.SafeText(err.Error(), 4<<10), Hint: "`belay events verify` and `belay status` say more."})
 	case err != nil:

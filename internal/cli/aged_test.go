@@ -1,0 +1,33 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/uuid/v5"
+
+	"github.com/belay-hooks/belay/internal/store/sqlite"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// agedEvents is `aged N`: it adds so many events of a month ago to the log, an hour apart.
+func agedEvents() {
+	n := 0
+	_, err := fmt.Sscan(os.Args[1], &n)
+	must(err)
+	s, err := sqlite.Open(context.Background(), filepath.Join(os.Getenv("BELAY_HOME"), "belay.db"), sqlite.Options{})
+	must(err)
+	for i := range n {
+		at := time.Now().Add(time.Duration(i-30*24) * time.Hour)
+		id, err := uuid.NewV7AtTime(at)
+		must(err)
+		e := phases.Event{ID: id.String(), Type: phases.EventVerdict, Time: at, Phase: phases.PreTool, Decision: "allow"}
+		_, err = s.Commit(context.Background(), kernel.Batch{Now: at, Events: []phases.Event{e}})
+		must(err)
+	}
+	must(s.Close())
+}
