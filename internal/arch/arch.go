@@ -80,7 +80,7 @@ func layers() map[string][]string {
 		"internal/ask":           {"phases", "kernel", "adapters"},
 		"internal/server":        append([]string{"harness/recording", "internal/approvals", "internal/statedir", "adapters", "adapters/...", "client", "internal/ask", "internal/peercred"}, assembled...),
 		"internal/cli":           append([]string{signing, "internal/hookcmd", "internal/approvals", "adapters", "adapters/...", "harness", "harness/...", "internal/server", "internal/ask", "client", "internal/telemetry", "internal/export", "internal/sandbox", "internal/redact", "internal/gitleaks", "internal/hookbuild", "internal/cover", "internal/oci", "internal/textdiff", "internal/place", "internal/statedir"}, assembled...),
-		"internal/hookcmd":       {"phases", "adapters", "adapters/...", "client", "internal/spoolfile"},
+		"internal/hookcmd":       {"phases", "adapters", "adapters/...", "client", "internal/spoolfile", "internal/peercred"},
 		"cmd/belay":              {"internal/cli"},
 		"cmd/belay-hook":         {"internal/hookcmd"}, // starts for every event of an agent: nothing heavy
 	}

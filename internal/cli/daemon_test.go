@@ -30,9 +30,9 @@ type process struct {
 	ended sync.Once
 }
 
-func serveProcess(t *testing.T, dir string) *process {
+func serveProcess(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
-	p := &process{dir: dir, cmd: exec.Command("belay", "--state", dir, "serve")}
+	p := &process{dir: dir, cmd: exec.Command("belay", append([]string{"--state", dir, "serve"}, args...)...)}
 	p.cmd.Stderr = &p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

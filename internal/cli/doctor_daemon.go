@@ -29,6 +29,7 @@ func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text
 		default:
 			ok("daemon", "answers")
 		}
+		a.examinePlain(ctx, c, warn)
 	}
 	for _, r := range client.Roles() {
 		_, err := client.ReadToken(dir, r)
@@ -41,6 +42,17 @@ func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text
 				"Move "+client.TokenPath(dir, r)+" out of their reach; docs/SERVE.md says how to give it then.")
 		}
 	}
+}
+
+// examinePlain tells of callers that send tokens without knowing who gets them. It takes a
+// token to find out; without one it says nothing.
+func (a *App) examinePlain(ctx context.Context, c *client.Client, warn func(check, text, advice string)) {
+	st, err := c.Status(ctx)
+	if err != nil || st.Daemon == nil || st.Daemon.Plain == 0 {
+		return
+	}
+	warn("plain HTTP", plural(int(st.Daemon.Plain), "request")+" came without TLS since the daemon began: those callers do not know who answers",
+		"docs/SERVE.md says what to use instead; `belay serve --tls-only` refuses them.")
 }
 
 // troubles says which records, and why.

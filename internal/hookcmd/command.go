@@ -17,6 +17,7 @@ import (
 
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -165,7 +166,9 @@ func (c *Command) salvage(ctx context.Context, e *event) *event {
 // set up there.
 func (c *Command) refuse(e *event, dir string, f *phases.Fault) int {
 	if dir != "" {
-		if _, err := os.Stat(filepath.Join(dir, "keys")); err != nil {
+		// A directory of another user would have this one write where it leads to.
+		fi, err := os.Stat(filepath.Join(dir, "keys"))
+		if err != nil || !ours(fi) {
 			dir = ""
 		}
 	}
@@ -173,6 +176,11 @@ func (c *Command) refuse(e *event, dir string, f *phases.Fault) int {
 		return c.write(e, Answered{Answer: e.ad.Failure(e.payload, e.opts, f), Err: f})
 	}
 	return c.write(e, refuse(dir, e.ad, e.payload, e.opts, f))
+}
+
+func ours(fi os.FileInfo) bool {
+	uid, ok := peercred.Owner(fi)
+	return ok && uid == os.Geteuid()
 }
 
 // write tells operators why there was no decision, and the runtime what to do.

@@ -1,6 +1,7 @@
 package hookcmd_test
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/spoolfile"
 )
 
 // A process that stands where the daemon should gets neither token nor payload, and its
@@ -64,5 +66,27 @@ func TestImpostorGetsNothing(t *testing.T) {
 			}
 			checkNo(t, dir, event, r)
 		}
+	}
+}
+
+// A state directory of another user, named by an environment that the agent's project has
+// changed, gets no note: it could lead to any file of this user.
+func TestNoNoteInADirectoryOfAnother(t *testing.T) {
+	if os.Getuid() != 0 {
+		return // only root can give a directory away
+	}
+	dir := stateDir(t)
+	victim := filepath.Join(stateDir(t), "victim")
+	if err := errors.Join(os.WriteFile(victim, []byte("mine\n"), 0o600), os.Symlink(victim, filepath.Join(dir, spoolfile.Name)),
+		os.Chown(filepath.Join(dir, "keys"), 65534, 65534), os.Chown(dir, 65534, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	daemon(t, dir, ok("application/json", `{"stdout":"{}","exit":0,"stderr":"","notes":[],"verdicts":[]}`))
+	r := run(t, dir, strings.NewReader(payload("PreToolUse")), "--runtime", "claude-code", "--for", "PreToolUse")
+	if r.code != 2 || len(r.handed) != 0 {
+		t.Errorf("%+v", r)
+	}
+	if b, err := os.ReadFile(victim); err != nil || string(b) != "mine\n" {
+		t.Errorf("%v: %s", err, b)
 	}
 }
