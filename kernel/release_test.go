@@ -8,7 +8,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -183,4 +185,66 @@ func TestAuditThatIsNotValidLatches(t *testing.T) {
 	if latches, err := h.Latches(t.Context()); err != nil || len(latches) != 0 {
 		t.Errorf("without a session: %+v, %v", latches, err)
 	}
+}
+
+// Who runs actions outside gets no lease, and uses none up, once it has given up.
+func TestCheckLeaseForACallerThatGaveUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	h := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.Files = ends(cancel) })
+	h.lend(t, leases.Request{ID: "s-1/a"})
+	act := write("/srv/a")
+	check := func(ctx context.Context) error {
+		_, err := h.CheckLease(ctx, kernel.LeaseCheck{Holder: ours, Capability: "tool:write", Action: &act, Claim: true})
+		return err
+	}
+	if err := check(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("a lease was claimed: %v", err)
+	}
+	if err := check(t.Context()); err != nil {
+		t.Errorf("its only use was taken: %v", err)
+	}
+}
+
+// ends is a file system without links; the caller gives up while it is asked.
+type ends func()
+
+func (f ends) Readlink(context.Context, string) (string, error) {
+	f()
+	return "", hostcalls.ErrNotLink
+}
+
+// A tool call whose caller gives up while its intent is written does not begin, and its
+// outcome is on record.
+func TestToolCallForACallerThatGaveUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var got []answer
+	x := &tools{}
+	h := newHost(t, []hook{toolAsker(&got, probeCall)}, withTools(x), func(_ *kernel.Config, o *kernel.Options) {
+		o.Store = endsAt{o.Store, phases.EventIntent, cancel}
+	})
+	v, _ := h.Invoke(ctx, invocation(phases.PreTool))
+	time.Sleep(50 * time.Millisecond) // one that had begun would be seen by now
+	if v.Decision != phases.Block || len(x.calls) != 0 {
+		t.Errorf("%s, and the tool ran %d times", v.Decision, len(x.calls))
+	}
+	if es := h.events(t, kernel.EventQuery{Type: phases.EventOutcome}); len(es) != 1 || es[0].Decision != kernel.OutcomeError {
+		t.Errorf("on record: %+v", es)
+	}
+}
+
+// endsAt is a store whose caller gives up when an event of the type has been written.
+type endsAt struct {
+	kernel.Store
+	on  phases.EventType
+	end func()
+}
+
+func (s endsAt) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
+	r, err := s.Store.Commit(ctx, b)
+	for _, e := range b.Events {
+		if e.Type == s.on {
+			s.end()
+		}
+	}
+	return r, err
 }

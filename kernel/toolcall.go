@@ -260,6 +260,9 @@ func outcomeOf(err error, call context.Context) string {
 // execute returns when ctx ends, whatever the executor does; an answer that comes
 // later is dropped.
 func execute(ctx context.Context, x ToolExecutor, call ToolCall) (ToolResult, error) {
+	if ctx.Err() != nil {
+		return ToolResult{}, tooLate(ctx) // nothing begins for a caller that has gone
+	}
 	type answer struct {
 		res ToolResult
 		err error
@@ -280,11 +283,15 @@ func execute(ctx context.Context, x ToolExecutor, call ToolCall) (ToolResult, er
 	case a := <-done:
 		return a.res, a.err
 	case <-ctx.Done():
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return ToolResult{}, ErrToolTimeout
-		}
-		return ToolResult{}, ctx.Err()
+		return ToolResult{}, tooLate(ctx)
 	}
+}
+
+func tooLate(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return ErrToolTimeout
+	}
+	return ctx.Err()
 }
 
 // after runs the chain of post_tool and returns what the hook may see.
