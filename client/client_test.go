@@ -62,6 +62,28 @@ func inv() phases.Invocation {
 
 const good = `{"id":"01a1fc35-e999-778a-8ada-7a335a915e53","phase":"pre_tool","decision":"allow","action":{"tool":"exec"},"event":{"seq":1,"id":"e"}}`
 
+// An ask that waits holds no action, and one that an earlier daemon sends with it or with
+// a block is not handed on.
+func TestInvokeHoldsNoActionWhereNothingRuns(t *testing.T) {
+	asks := strings.NewReplacer(`"allow"`, `"ask"`, `"event"`, `"approval":{"id":"a"},"event"`).Replace(good)
+	for name, c := range map[string]struct {
+		body     string
+		decision phases.Decision
+		runs     bool
+	}{
+		"allow":                  {good, phases.Allow, true},
+		"an ask that waits":      {strings.Replace(asks, `"action":{"tool":"exec"},`, ``, 1), phases.Ask, false},
+		"an earlier daemon's":    {asks, phases.Ask, false},
+		"a delegated ask":        {strings.Replace(good, `"allow"`, `"ask","enforced":"delegated"`, 1), phases.Ask, true},
+		"an earlier one's block": {strings.Replace(good, `"allow"`, `"block"`, 1), phases.Block, false},
+	} {
+		v, err := fake(t, shortDir(t), answering(200, "application/json", c.body)).Invoke(t.Context(), inv())
+		if err != nil || v.Decision != c.decision || (len(v.Action) > 0) != c.runs {
+			t.Errorf("%s: %s %s, %v", name, v.Decision, v.Action, err)
+		}
+	}
+}
+
 // Only a complete allow for this very invocation is one.
 func TestInvokeFailsClosed(t *testing.T) {
 	c := fake(t, shortDir(t), answering(200, "application/json", good))

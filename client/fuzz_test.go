@@ -52,7 +52,7 @@ func FuzzAnswers(f *testing.F) {
 		v, err := c.Invoke(t.Context(), inv)
 		classed(t, err)
 		switch {
-		case v.Decision != phases.Block && (err != nil || status != http.StatusOK || v.ID != id || v.Phase != phases.PreTool || v.Event == nil || len(v.Action) == 0):
+		case v.Decision != phases.Block && (err != nil || status != http.StatusOK || v.ID != id || v.Phase != phases.PreTool || v.Event == nil || (len(v.Action) == 0) == v.Runs()):
 			t.Fatalf("%d %q is taken for %s, %v", status, body, v.Decision, err)
 		case v.Decision == "":
 			t.Fatalf("%d %q is taken for no decision", status, body)
