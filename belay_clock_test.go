@@ -130,3 +130,38 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	}
 	return out
 }
+
+// The clock of hooks is set where something is run again, made up or tried out, and
+// nowhere else: who adds a place says here why no caller can reach it.
+func TestWhoSetsTheHookClock(t *testing.T) {
+	known := map[string]string{
+		"kernel/clock.go":              "what it means, and KeepTime",
+		"kernel/options.go":            "the member",
+		"kernel/recorder.go":           "leaves it out: it is the recorded time",
+		"kernel/own.go":                "copies it, so that the caller cannot move it afterwards",
+		"kernel/toolcall.go":           "calls of a hook go by the clock that the hook reads",
+		"belay.go":                     "refuses it where something is recorded",
+		"belay_preview.go":             "previews, in memory",
+		"harness/run.go":               "suites",
+		"harness/replay/replay.go":     "replays",
+		"harness/conformance/chain.go": "the kit",
+		"harness/fuzz/subject.go":      "fuzzing",
+		"internal/cli/eval_at.go":      "eval --at, a dry run",
+	}
+	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if _, ok := known[filepath.ToSlash(path)]; !ok && (strings.Contains(string(src), "HookClock") || strings.Contains(string(src), "KeepTime(")) {
+			t.Errorf("%s sets the clock of hooks", path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

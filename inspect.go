@@ -108,6 +108,9 @@ func inspect(file []byte, allowed []string, decide func() (tiers.Decision, error
 		for _, h := range g.Granted {
 			c.Granted = append(c.Granted, h.String())
 		}
+		if info.Manifest.CanDoWithout(g.Capability.Name) {
+			c.Why += "; optional"
+		}
 		info.Capabilities = append(info.Capabilities, c)
 	}
 	lacks := slices.DeleteFunc(tiers.Lacks(info.Manifest, info.Imports, grants), func(l tiers.Lack) bool { return l.Tier }) // of which judge speaks

@@ -53,7 +53,7 @@ func (d *leaseDemo) unsigned(ctx context.Context) error {
 	if err := d.open(ctx, belay.AdHocHook{Name: "lease-broker", Module: d.broker}); err != nil {
 		return err
 	}
-	d.bound("lease-broker", "only tried out: it may not hold mint_lease, and blocks")
+	d.bound("lease-broker", "")
 	if _, err := d.ask(ctx, "coder writes /srv/notes/a.md", demoWrite("coder", "/srv/notes/a.md"), phases.Block); err != nil {
 		return err
 	}
