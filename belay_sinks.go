@@ -124,14 +124,10 @@ func (b *Belay) Sinks(ctx context.Context) []SinkStatus {
 	return out
 }
 
-// probe finds out whether the store can write, by writing: a value that is replaced
-// each time, in a namespace that no hook can have.
+// probe finds out whether the store can write, by writing, and whether its rows are
+// those that the log records.
 func (b *Belay) probe(ctx context.Context) error {
-	now := time.Now()
-	_, err := b.store.Commit(ctx, kernel.Batch{Now: now, StateWrites: []kernel.StateWrite{
-		{Namespace: "belay:probe", Key: "last", Value: []byte(now.UTC().Format(time.RFC3339))},
-	}})
-	return err
+	return b.store.Probe(ctx, time.Now())
 }
 
 // Trouble says in a word why something cannot be written. It holds no path and no

@@ -284,7 +284,7 @@ func TestForgedApprovalBlocks(t *testing.T) {
 			it, _ := h.Approval(t.Context(), id)
 			d, _ := approvals.Draft(&it, approvals.Approve, "dev", "", h.clock.Now(), time.Minute)
 			forge(&it, &d)
-			_, err := h.store.Commit(t.Context(), kernel.Batch{Now: h.clock.Now(), Approvals: []kernel.ApprovalOp{
+			_, err := h.store.Commit(t.Context(), kernel.Batch{Now: h.clock.Now(), Events: meanwhile(), Approvals: []kernel.ApprovalOp{
 				{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Approved, Decision: &d, At: h.clock.Now()}}}})
 			if err != nil {
 				t.Fatal(err)

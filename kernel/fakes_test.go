@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -305,3 +306,10 @@ func (h *host) counter(t *testing.T, namespace string) string {
 }
 
 var preTool = []phases.Phase{phases.PreTool}
+
+var meanwhiles atomic.Int64
+
+// meanwhile is the event of a change that a test makes behind the kernel's back.
+func meanwhile() []phases.Event {
+	return []phases.Event{{ID: fmt.Sprint("meanwhile-", meanwhiles.Add(1)), Type: phases.EventNotice}}
+}

@@ -65,6 +65,7 @@ func Open(ctx context.Context, cfg *Config, o Options) (*Kernel, error) {
 	}
 	k.current.Store(snap)
 	k.logLoad(ctx, snap)
+	k.adoptRows(ctx)
 	k.recoverIntents(ctx)
 	if o.UnsafeFailOpen {
 		if err := k.notice(ctx, snap, "unsafe fail-open: hooks that fail count as hooks without an opinion"); err != nil {

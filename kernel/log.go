@@ -39,6 +39,10 @@ type Log interface {
 	// LogCompacted returns how far the contents of events were given up, by Batch.Compact.
 	LogCompacted(ctx context.Context) (Compacted, error)
 
+	// Restrictions compares the rows that restrict with what the newest event records of
+	// them. Rows that differ are in what it returns and no error.
+	Restrictions(ctx context.Context) (Restrictions, error)
+
 	// LogRemove removes the contents of the oldest events that were given up, at most
 	// limit of them in one transaction, and returns how many are left to be removed.
 	// Their hashes stay.
@@ -50,6 +54,17 @@ type Compacted struct {
 	Through int64 // events 1 to Through
 	Event   int64 // the number of the event that announced it
 	Left    int64 // how many of them are not removed yet
+}
+
+// Restrictions says whether the rows that restrict are those that the log records.
+type Restrictions struct {
+	Seq      int64     // the newest event; 0: there is none
+	Since    int64     // the first event that records them, as the store says; 0: none does yet
+	Recorded string    // what the newest event records, as phases.Event.Restrictions; "" if it records nothing
+	Found    string    // of the rows as they are
+	Tables   []byte    // the digests of the tables, of which Found is the digest
+	Latches  []Latch   // as they are, oldest first
+	Tampered *Tampered // how they differ; nil: they do not, or nothing is recorded yet
 }
 
 // LogLeaf is an event as it is stored.

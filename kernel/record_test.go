@@ -99,7 +99,7 @@ type latcher struct {
 
 func (l *latcher) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
 	l.once.Do(func() {
-		l.Store.Commit(ctx, kernel.Batch{Now: b.Now, Latch: &kernel.Latch{
+		l.Store.Commit(ctx, kernel.Batch{Now: b.Now, Events: meanwhile(), Latch: &kernel.Latch{
 			SessionKey: kernel.SessionKey{Runtime: "custom", Session: "s-1"}, Reason: "meanwhile", Kind: phases.KindPolicy, DecidedBy: "x", Since: b.Now}})
 	})
 	return l.Store.Commit(ctx, b)

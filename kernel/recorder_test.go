@@ -117,7 +117,7 @@ func TestRecorderGetsTheLastAttempt(t *testing.T) {
 		out, err := counting()(turn)
 		if first {
 			first = false
-			_, cerr := h.store.Commit(context.Background(), kernel.Batch{StateWrites: []kernel.StateWrite{{Namespace: "counter", Key: "n", Value: []byte("41")}}})
+			_, cerr := h.store.Commit(context.Background(), kernel.Batch{Events: meanwhile(), StateWrites: []kernel.StateWrite{{Namespace: "counter", Key: "n", Value: []byte("41")}}})
 			if cerr != nil {
 				t.Error(cerr)
 			}

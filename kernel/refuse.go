@@ -158,29 +158,34 @@ func (k *Kernel) blocked(inv phases.Invocation, r Refusal) phases.Verdict {
 func (k *Kernel) commit(ctx context.Context, b Batch) (Receipt, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
+	due := len(b.Events) > 0 && k.pruneDue(b.Now)
+	b.Prune = due
 	r, err := k.o.Store.Commit(ctx, b)
+	if due && err != nil {
+		k.pruned.Store(nil) // with the next one
+	}
 	switch {
 	case err == nil:
 		k.unhealthy.Store(nil)
-		k.prune(ctx, b.Now)
+		if due {
+			k.sweep(ctx)
+		}
 	case !errors.Is(err, ErrConflict) && !errors.Is(err, ErrUnavailable):
 		err = errors.Join(ErrUnavailable, err)
 	}
 	return r, err
 }
 
-// pruneEvery is how often contents of runs that have expired are dropped. They
-// are not shown any more in any case.
+// pruneEvery is how often contents of runs that have expired are dropped, with a batch
+// that is written anyway: its events cover what is left. They are not shown any more in any case.
 const pruneEvery = time.Hour
 
-func (k *Kernel) prune(ctx context.Context, now time.Time) {
+func (k *Kernel) pruneDue(now time.Time) bool {
 	last := k.pruned.Load()
-	if last != nil && now.Sub(*last) < pruneEvery || !k.pruned.CompareAndSwap(last, &now) {
-		return
-	}
-	if _, err := k.o.Store.Prune(ctx, now); err != nil {
-		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "expired metadata could not be dropped", slog.Any("error", err))
-	}
+	return (last == nil || now.Sub(*last) >= pruneEvery) && k.pruned.CompareAndSwap(last, &now)
+}
+
+func (k *Kernel) sweep(ctx context.Context) {
 	if err := k.SweepApprovals(ctx); err != nil {
 		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "approvals that have run out could not be written down", slog.Any("error", err))
 	}
@@ -195,7 +200,7 @@ func (k *Kernel) latch(b *Batch, verdict *phases.Event) {
 	e := *verdict
 	b.Events = append(b.Events, phases.Event{
 		ID: k.o.NewID(b.Now), Type: phases.EventLatch, Time: b.Now, Invocation: e.Invocation, Phase: e.Phase, Runtime: e.Runtime,
-		Session: e.Session, Agent: e.Agent, PolicyRevision: e.PolicyRevision, Decision: "latched", Reason: e.Reason, Kind: e.Kind, DecidedBy: e.DecidedBy,
+		Session: e.Session, Agent: e.Agent, PolicyRevision: e.PolicyRevision, Decision: DecisionLatched, Reason: e.Reason, Kind: e.Kind, DecidedBy: e.DecidedBy,
 	})
 }
 

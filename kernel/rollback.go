@@ -14,5 +14,8 @@ func storeFault(text string, err error) *phases.Fault {
 	if errors.Is(err, ErrRollback) {
 		return phases.NewFault(phases.KindRollback, rolledBack, err)
 	}
+	if t, ok := errors.AsType[*Tampered](err); ok {
+		text = "belay's store cannot be trusted: " + t.Text()
+	}
 	return phases.NewFault(phases.KindStore, text, err)
 }

@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/belay-hooks/belay/internal/approvals"
@@ -60,13 +61,13 @@ type Store interface {
 	// would leave open whether the batch was written is never given.
 	Commit(ctx context.Context, b Batch) (Receipt, error)
 
+	// Probe writes something durably that restricts nothing and that no event needs. A nil
+	// error means that a batch could be committed: the store can write, and the rows that
+	// restrict are those that the log records.
+	Probe(ctx context.Context, now time.Time) error
+
 	// Events returns events in order of their sequence numbers.
 	Events(ctx context.Context, q EventQuery) ([]phases.Event, error)
-
-	// Prune drops the contents of runs last used more than MetadataTTL before
-	// now, and returns how many runs it dropped. It also drops approvals that are
-	// Forgettable, and leases that have been over for leases.Keep.
-	Prune(ctx context.Context, now time.Time) (int, error)
 
 	// Reader shows the queue of what people decide; Batch.Approvals changes it.
 	approvals.Reader
@@ -160,6 +161,23 @@ type Batch struct {
 	Compact   int64
 	Approvals []ApprovalOp // in order; ErrConflict when a step does not fit
 	Leases    []leases.Op  // in order; ErrConflict when what one rests on does not hold any more
+
+	// Prune drops, after everything else, the contents of runs last used more than
+	// MetadataTTL before Now, approvals that are Forgettable, and leases that have been over
+	// for leases.Keep.
+	Prune bool
+}
+
+// Valid returns an error for a batch that changes rows without an event. All rows that a
+// batch can change restrict something, and the digest of them is in its last event
+// (phases.Event.Restrictions): what no event covers could not be told from an edit by others.
+func (b *Batch) Valid() error {
+	changes := b.Run != nil || b.TouchRun != nil || len(b.StateWrites) > 0 || b.Latch != nil || b.ClearLatch != nil ||
+		b.Compact != 0 || len(b.Approvals) > 0 || len(b.Leases) > 0 || b.Prune
+	if changes && len(b.Events) == 0 {
+		return fmt.Errorf("%w: a change of rows that restrict needs an event", ErrUnavailable)
+	}
+	return nil
 }
 
 // ApprovalOp is one step of one item in the queue.
@@ -168,6 +186,7 @@ type ApprovalOp = approvals.Op
 // Receipt acknowledges a durable batch. First and Last are 0 when it had no events.
 type Receipt struct {
 	First, Last int64 // sequence numbers, inclusive
+	Pruned      int   // runs that Batch.Prune dropped
 }
 
 // EventQuery selects events; zero members select everything.

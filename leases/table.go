@@ -3,6 +3,7 @@ package leases
 import (
 	"cmp"
 	"errors"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -30,6 +31,9 @@ func (t *Table) Saw(wall time.Time) {
 
 // High returns the highest wall time seen.
 func (t *Table) High() time.Time { return t.high }
+
+// All returns every lease, in no order. They share what is in the table: do not change them.
+func (t *Table) All() iter.Seq[Lease] { return maps.Values(t.rows) }
 
 // Lease returns the lease, or nil.
 func (t *Table) Lease(id string) *Lease {

@@ -37,7 +37,8 @@ func EventTypes() []EventType {
 // originals are present only as keyed digests. Seq is given by the store.
 type Event struct {
 	Seq            int64          `json:"seq"`
-	ID             string         `json:"id"` // UUIDv7
+	Restrictions   string         `json:"restrictions,omitzero"` // sha256:<hex> of the rows that restrict after its batch; the store gives it to the last event of each
+	ID             string         `json:"id"`                    // UUIDv7
 	Type           EventType      `json:"type"`
 	Time           time.Time      `json:"time"`
 	Invocation     string         `json:"invocation,omitzero"`

@@ -27,12 +27,21 @@ var ErrNothing = errors.New("there is nothing to compact")
 // when their root was Root. Whoever removes events without the key cannot make one.
 type Statement struct {
 	Checkpoint
-	By, Why string // one line each
+	By, Why string   // one line each
+	Carried *Carried // what restricts; nil in statements from before it was recorded
 }
 
-// sign returns the statement as a signed note: the lines of a checkpoint, then who and why.
+// sign returns the statement as a signed note: the lines of a checkpoint, then who and
+// why, and what restricts.
 func (k *Key) sign(s Statement) ([]byte, error) {
 	text := fmt.Sprintf("%s\n%d\n%s\ntime %s\nby %s\nwhy %s\n", compactionOrigin, s.Size, s.Root, s.Time.UTC().Format(time.RFC3339), line(s.By), line(s.Why))
+	if s.Carried != nil {
+		carried, err := s.Carried.line()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrCheckpoint, err)
+		}
+		text += carried + "\n"
+	}
 	signed, err := note.Sign(&note.Note{Text: text}, k.signer)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCheckpoint, err)
@@ -44,7 +53,7 @@ func line(s string) string { return phases.SafeLine(s, phases.MaxIDBytes) }
 
 // OpenStatement checks the signature of a statement. The error is ErrCheckpoint.
 func OpenStatement(signed []byte, verifier string) (Statement, error) {
-	lines, err := open(signed, verifier, compactionOrigin, 6)
+	lines, err := open(signed, verifier, compactionOrigin, 6, 7)
 	if err != nil {
 		return Statement{}, err
 	}
@@ -54,7 +63,13 @@ func OpenStatement(signed []byte, verifier string) (Statement, error) {
 		return Statement{}, fmt.Errorf("%w: not a statement of a compaction", ErrCheckpoint)
 	}
 	c, err := parseCheckpoint(lines)
-	return Statement{Checkpoint: c, By: by, Why: why}, err
+	s := Statement{Checkpoint: c, By: by, Why: why}
+	if err == nil && len(lines) == 7 {
+		if s.Carried, err = parseCarried(lines[6]); err != nil {
+			return Statement{}, fmt.Errorf("%w: %w", ErrCheckpoint, err)
+		}
+	}
+	return s, err
 }
 
 // Announce makes the statement that the contents of events 1 to through are given up.
@@ -76,7 +91,11 @@ func Announce(ctx context.Context, log kernel.Log, key *Key, through int64, by, 
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLog, err)
 	}
-	return key.sign(Statement{Checkpoint: Checkpoint{Size: through, Root: root, Time: now}, By: by, Why: why})
+	carried, err := carriedOf(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	return key.sign(Statement{Checkpoint: Checkpoint{Size: through, Root: root, Time: now}, By: by, Why: why, Carried: carried})
 }
 
 // Remove removes what was announced and is still there, a few events in each
@@ -138,7 +157,7 @@ func announced(body []byte, verifier string) (Statement, error) {
 		return Statement{}, fmt.Errorf("%w: the event does not announce a compaction: %w", ErrCheckpoint, err)
 	}
 	s, err := OpenStatement([]byte(c.Statement), verifier)
-	if err == nil && (s.Size != c.Through || s.Size < 1 || s.Size >= e.Seq) {
+	if err == nil && (s.Size != c.Through || s.Size < 1 || s.Size >= e.Seq || s.Carried != nil && (s.Carried.Seq < s.Size || s.Carried.Seq >= e.Seq)) {
 		err = fmt.Errorf("%w: the statement is about other events", ErrCheckpoint)
 	}
 	return s, err
@@ -180,8 +199,9 @@ func parseCheckpoint(lines []string) (c Checkpoint, err error) {
 	return c, nil
 }
 
-// open returns the lines of a note that begins with origin and that the key signed.
-func open(signed []byte, verifier, origin string, want int) ([]string, error) {
+// open returns the lines of a note that begins with origin and that the key signed. It has
+// one of the numbers of lines.
+func open(signed []byte, verifier, origin string, want ...int) ([]string, error) {
 	v, err := note.NewVerifier(verifier)
 	if err != nil {
 		return nil, fmt.Errorf("%w: verifier key: %w", ErrCheckpoint, err)
@@ -191,7 +211,7 @@ func open(signed []byte, verifier, origin string, want int) ([]string, error) {
 		return nil, fmt.Errorf("%w: %w", ErrCheckpoint, err)
 	}
 	lines := strings.Split(strings.TrimSuffix(n.Text, "\n"), "\n")
-	if len(lines) != want || lines[0] != origin {
+	if !slices.Contains(want, len(lines)) || lines[0] != origin {
 		return nil, fmt.Errorf("%w: it begins with another line than %q, or has other lines", ErrCheckpoint, origin)
 	}
 	return lines, nil

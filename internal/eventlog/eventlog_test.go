@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"golang.org/x/mod/sumdb/tlog"
 	"pgregory.net/rapid"
 
@@ -33,6 +34,7 @@ func newKey(t testing.TB, b byte) *eventlog.Key {
 type loose struct {
 	leaves []kernel.LogLeaf
 	tree   []tlog.Hash
+	rows   kernel.Restrictions
 	size   int64
 }
 
@@ -250,4 +252,17 @@ func TestProofs(t *testing.T) {
 			t.Errorf("no such event: %v", err)
 		}
 	}
+}
+
+// Restrictions answers l.rows or, where that is empty, rows that are as the newest event says.
+func (l *loose) Restrictions(context.Context) (kernel.Restrictions, error) {
+	if l.rows.Seq != 0 || len(l.leaves) == 0 {
+		return l.rows, nil
+	}
+	newest := l.leaves[len(l.leaves)-1]
+	var e phases.Event
+	if err := json.Unmarshal(newest.Body, &e); err != nil {
+		return kernel.Restrictions{}, err
+	}
+	return kernel.Restrictions{Seq: newest.Seq, Recorded: e.Restrictions, Found: e.Restrictions}, nil
 }

@@ -42,13 +42,17 @@ type Report struct {
 	Uncovered   int64    `json:"uncovered"`          // events that no outside checkpoint covers yet
 	Torn        int      `json:"torn,omitzero"`      // files whose last checkpoint was cut short: it does not count, and proves nothing wrong
 	Wrong       *Finding `json:"wrong,omitzero"`
+
+	// Restrictions is what the newest event records of the rows that restrict, which they
+	// were compared with; "" in a log that does not record them yet.
+	Restrictions string `json:"restrictions,omitzero"`
 }
 
 // Verify recomputes the log from the stored events and compares it with the
 // stored tree, with every checkpoint and with the copies. It stops at the first
 // event that is wrong. The error is ErrLog: then nothing is known.
 func Verify(ctx context.Context, log kernel.Log, ev Evidence) (Report, error) {
-	v := verifier{log: log, ev: ev, report: Report{Torn: ev.Torn}}
+	v := verifier{log: log, ev: ev, report: Report{Torn: ev.Torn}, recorded: map[int64]string{}}
 	err := v.run(ctx)
 	if v.report.Wrong == nil {
 		v.report.Wrong = v.unsigned
@@ -74,6 +78,10 @@ type verifier struct {
 	unsigned *Finding // a checkpoint that does not verify; an event that is wrong says more
 	good     int64    // the largest size that a checkpoint has confirmed
 	given    int64    // the largest size that an announced compaction has given up
+
+	recorded map[int64]string // what events record of the rows that restrict, while a statement may name one of them
+	records  int64            // the newest event that does
+	since    int64            // the first
 }
 
 func (v *verifier) wrong(first, last int64, format string, args ...any) {
@@ -127,7 +135,10 @@ func (v *verifier) run(ctx context.Context) error {
 	if v.report.Wrong != nil {
 		return nil
 	}
-	return v.end(ctx, size)
+	if err := v.end(ctx, size); err != nil || v.report.Wrong != nil {
+		return err
+	}
+	return v.restrictions(ctx)
 }
 
 // collect opens the checkpoints. One that does not verify is wrong itself; what
@@ -225,6 +236,12 @@ func (v *verifier) announcement(ctx context.Context, l kernel.LogLeaf) {
 		v.wrong(1, s.Size, "events 1 to %d are not those whose compaction event %d announces", s.Size, l.Seq)
 		return
 	}
+	if o := s.Carried; o != nil {
+		if got, ok := v.recorded[o.Seq]; ok && got != o.Root {
+			v.wrong(l.Seq, l.Seq, "event %d announces a compaction, and says otherwise than event %d what restricts", l.Seq, o.Seq)
+			return
+		}
+	}
 	if s.Size > v.given {
 		v.given, v.report.Announced = s.Size, l.Seq
 	}
@@ -255,6 +272,9 @@ func (v *verifier) leaf(ctx context.Context, l kernel.LogLeaf) {
 		v.wrong(l.Seq, l.Seq, "event %d is found under values that it does not have", l.Seq)
 	default:
 		v.compare(l.Seq, hashes, stored)
+	}
+	if v.report.Wrong == nil {
+		v.record(&e)
 	}
 	if v.report.Wrong == nil && e.Type == phases.EventCompaction {
 		v.announcement(ctx, l)

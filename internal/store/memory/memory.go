@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -43,6 +44,7 @@ type Store struct {
 	latches map[kernel.SessionKey]kernel.Latch
 	lease   leases.Table
 	queue   queue
+	covered *restrict.Set // the rows that restrict, as the newest event records them
 }
 
 // New returns an empty store.
@@ -163,6 +165,9 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 	if err := s.enter(ctx); err != nil {
 		return kernel.Receipt{}, err
 	}
+	if err := b.Valid(); err != nil {
+		return kernel.Receipt{}, err
+	}
 	if err := s.check(&b); err != nil {
 		return kernel.Receipt{}, err
 	}
@@ -176,7 +181,10 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 	for i := range b.Events {
 		e := b.Events[i]
 		e.Seq = int64(len(s.bodies) + i + 1)
-		e.Time = e.Time.UTC()
+		e.Time, e.Restrictions = e.Time.UTC(), ""
+		if i == len(b.Events)-1 {
+			e.Restrictions = blank
+		}
 		if s.ids[e.ID] != 0 || batchIDs[e.ID] != 0 || e.ID == "" {
 			return kernel.Receipt{}, fmt.Errorf("%w: event id %q is empty or taken", kernel.ErrUnavailable, e.ID)
 		}
@@ -187,25 +195,34 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 		}
 		bodies[i] = body
 	}
-	tree, err := s.grown(bodies)
-	if err != nil {
-		return kernel.Receipt{}, fmt.Errorf("%w: grow the tree: %w", kernel.ErrUnavailable, err)
-	}
 	lent, err := s.lent(&b)
 	if err != nil {
 		return kernel.Receipt{}, err
+	}
+	if len(bodies) == 0 {
+		return kernel.Receipt{}, nil
 	}
 	s.apply(&b)
 	s.queue.take(queue)
 	s.lease = *lent
 	s.lease.Saw(b.Now)
 	maps.Copy(s.ids, batchIDs)
-	var rec kernel.Receipt
-	if len(bodies) > 0 {
-		rec = kernel.Receipt{First: int64(len(s.bodies)) + 1, Last: int64(len(s.bodies) + len(bodies))}
-		s.bodies = append(s.bodies, bodies...)
-		s.tree = tree
+	pruned := 0
+	if b.Prune {
+		pruned = s.prune(b.Now)
 	}
+	var tree []tlog.Hash
+	if s.covered, err = s.cover(s.covered, &b); err == nil {
+		bodies[len(bodies)-1] = stamped(bodies[len(bodies)-1], s.covered.Root())
+		tree, err = s.grown(bodies)
+	}
+	if err != nil {
+		s.closed = true // it cannot happen, and half a batch must not stay
+		return kernel.Receipt{}, fmt.Errorf("%w: %w", kernel.ErrUnavailable, err)
+	}
+	rec := kernel.Receipt{First: int64(len(s.bodies)) + 1, Last: int64(len(s.bodies) + len(bodies)), Pruned: pruned}
+	s.bodies = append(s.bodies, bodies...)
+	s.tree = tree
 	return rec, nil
 }
 
@@ -309,18 +326,20 @@ func (s *Store) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event
 	return out, nil
 }
 
-// Prune implements kernel.Store.
-func (s *Store) Prune(ctx context.Context, now time.Time) (int, error) {
+// Probe implements kernel.Store.
+func (s *Store) Probe(ctx context.Context, _ time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.enter(ctx); err != nil {
-		return 0, err
-	}
+	return s.enter(ctx)
+}
+
+// prune drops what has had its time. Preconditions: s.mu is held.
+func (s *Store) prune(now time.Time) (runs int) {
 	s.queue.prune(now)
 	s.lease.Prune(now.Add(-leases.Keep))
 	n := len(s.runs)
 	maps.DeleteFunc(s.runs, func(_ phases.RunKey, r run) bool { return now.Sub(r.used) > kernel.MetadataTTL })
-	return n - len(s.runs), nil
+	return n - len(s.runs)
 }
 
 // Close implements kernel.Store.

@@ -9,6 +9,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/restrict"
 )
 
 // approvalsSchema is the queue. Columns beside body are copies for filters; body
@@ -67,6 +68,7 @@ func createApproval(c *conn, op *approvals.Op) error {
 	if u.Full(op.Quota) {
 		return conflict("quota of undecided approvals")
 	}
+	c.touch(restrict.ApprovalKeys, string(it.Kind), it.Key)
 	return putApproval(c, `INSERT INTO approvals (state, ends_ns, body, id, kind, key, credential, runtime, session, agent)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, it, string(it.Kind), it.Key, it.By.Credential, it.By.Runtime, it.By.Session, it.By.Agent)
 }
@@ -83,7 +85,7 @@ func changeApproval(c *conn, ch *approvals.Change) error {
 	if err := putApproval(c, "UPDATE approvals SET state=?, ends_ns=?, body=? WHERE id=?", &next); err != nil || next.State != approvals.Superseded {
 		return err
 	}
-	return c.exec(`DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE credential=? AND kind=? AND state='superseded'
+	return deleteApprovals(c, `id IN (SELECT id FROM approvals WHERE credential=? AND kind=? AND state='superseded'
 		ORDER BY ends_ns DESC, id DESC LIMIT -1 OFFSET ?)`, next.By.Credential, string(next.Kind), approvals.KeepSuperseded)
 }
 
@@ -92,38 +94,35 @@ func putApproval(c *conn, sql string, it *approvals.Item, more ...any) error {
 	if err != nil {
 		return err
 	}
-	return c.exec(sql, append([]any{string(it.State), endOf(it), body, it.ID}, more...)...)
-}
-
-// endOf is what the column ends_ns says of an item.
-func endOf(it *approvals.Item) time.Time {
-	switch {
-	case it.State == approvals.Pending:
-		return it.Expires
-	case it.State == approvals.Approved && it.Decision != nil:
-		return it.Decision.Until
-	}
-	return it.Closed
+	c.touch(restrict.Approvals, it.ID)
+	return c.exec(sql, append([]any{string(it.State), it.Ends(), body, it.ID}, more...)...)
 }
 
 func pruneApprovals(c *conn, now time.Time) error {
-	return c.exec("DELETE FROM approvals WHERE state NOT IN ('pending', 'approved') AND ends_ns < ?", now.Add(-approvals.KeepClosed))
+	return deleteApprovals(c, "state NOT IN ('pending', 'approved') AND ends_ns < ?", now.Add(-approvals.KeepClosed))
 }
 
-const approvalRow = "SELECT body, id, kind, key, state, credential, runtime, session, agent, ends_ns FROM approvals "
+func deleteApprovals(c *conn, where string, args ...any) error {
+	return c.query("DELETE FROM approvals WHERE "+where+" RETURNING id, kind, key", func(st *sqlite3.Stmt) error {
+		c.touch(restrict.Approvals, st.ColumnText(0))
+		c.touch(restrict.ApprovalKeys, st.ColumnText(1), st.ColumnText(2))
+		return nil
+	}, args...)
+}
+
+const approvalRow = "SELECT " + approvalColumns + " FROM approvals "
 
 // scanApproval reads a row of approvalRow. What the columns beside the body say has to
 // be what the body says: the body is found and filtered by them.
 func scanApproval(st *sqlite3.Stmt) approvals.Item {
 	var it approvals.Item
-	err := json.Unmarshal(st.ColumnBlob(0, nil), &it, json.RejectUnknownMembers(true))
-	ends := endOf(&it)
-	it.Damaged = err != nil || st.ColumnInt64(9) != ends.UnixNano()
+	err := json.Unmarshal(st.ColumnBlob(9, nil), &it, json.RejectUnknownMembers(true))
+	it.Damaged = err != nil || st.ColumnInt64(8) != it.Ends().UnixNano()
 	for i, v := range []string{it.ID, string(it.Kind), it.Key, string(it.State), it.By.Credential, it.By.Runtime, it.By.Session, it.By.Agent} {
-		it.Damaged = it.Damaged || st.ColumnText(i+1) != v
+		it.Damaged = it.Damaged || st.ColumnText(i) != v
 	}
 	if it.Damaged {
-		it.ID = st.ColumnText(1) // by which it is found
+		it.ID = st.ColumnText(0) // by which it is found
 	}
 	return it
 }
@@ -164,22 +163,61 @@ func approvalHolders(c *conn, kind approvals.Kind, credential string, now time.T
 	return out, err
 }
 
+// item reads the item under the statement. One that is damaged says so itself.
+func (v *view) item(st *sqlite3.Stmt) (approvals.Item, error) {
+	it := scanApproval(st)
+	if it.Damaged {
+		return it, nil
+	}
+	return it, v.row(restrict.Approvals, st)
+}
+
 // Approval implements approvals.Reader.
 func (s *Store) Approval(ctx context.Context, id string) (out *approvals.Item, err error) {
-	err = s.read(ctx, "read approval", func(c *conn) (err error) {
-		out, err = approval(c, id)
-		return err
+	err = s.readRows(ctx, "read approval", func(v *view) error {
+		out = nil
+		err := v.query(v.oneRow[restrict.Approvals], func(st *sqlite3.Stmt) error {
+			it, err := v.item(st)
+			out = &it
+			return err
+		}, id)
+		if err != nil || out != nil {
+			return err
+		}
+		return v.missing(restrict.Approvals, id)
 	})
 	return out, err
 }
 
 // ApprovalByKey implements approvals.Reader.
 func (s *Store) ApprovalByKey(ctx context.Context, kind approvals.Kind, key string) (out *approvals.Item, err error) {
-	err = s.read(ctx, "read approval", func(c *conn) (err error) {
-		out, err = approvalByKey(c, kind, key)
-		return err
+	err = s.readRows(ctx, "read approval", func(v *view) error {
+		out = nil
+		err := v.query(approvalRow+"WHERE kind=? AND key=? ORDER BY id DESC LIMIT 1", func(st *sqlite3.Stmt) error {
+			it, err := v.item(st)
+			out = &it
+			return err
+		}, string(kind), key)
+		if err != nil {
+			return err
+		}
+		return v.newest(kind, key, out)
 	})
 	return out, err
+}
+
+// newest checks that the item is the newest of its key, or that there is none.
+func (v *view) newest(kind approvals.Kind, key string, it *approvals.Item) error {
+	switch {
+	case it == nil:
+		return v.missing(restrict.ApprovalKeys, string(kind), key)
+	case !v.adopted:
+		return nil
+	}
+	v.hasher.Text(string(kind))
+	v.hasher.Text(key)
+	v.hasher.Text(it.ID)
+	return v.holds(restrict.ApprovalKeys, restrict.Key(string(kind), key), v.hasher.Sum())
 }
 
 // ApprovalUsage implements approvals.Reader.
@@ -242,11 +280,12 @@ func (s *Store) Approvals(ctx context.Context, q approvals.Query) (out []approva
 		and("NOT (state IN ('pending', 'approved') AND ends_ns<=?)", q.NotDueAt)
 	}
 	and("1 ORDER BY id DESC LIMIT ?", q.EffectiveLimit())
-	err = s.read(ctx, "read approvals", func(c *conn) error {
+	err = s.readRows(ctx, "read approvals", func(v *view) error {
 		out = nil
-		return c.query(sql, func(st *sqlite3.Stmt) error {
-			out = append(out, scanApproval(st))
-			return nil
+		return v.query(sql, func(st *sqlite3.Stmt) error {
+			it, err := v.item(st)
+			out = append(out, it)
+			return err
 		}, args...)
 	})
 	return out, err

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -32,6 +33,9 @@ func writeBatch(c *conn, b *kernel.Batch) error {
 	}
 	if err := writeApprovals(c, b.Approvals); err != nil {
 		return err
+	}
+	if len(b.Events) == 0 {
+		return nil // a time that no event records does not count
 	}
 	return seen(c, b.Now)
 }
@@ -68,9 +72,11 @@ func check(c *conn, b *kernel.Batch) error {
 }
 
 func writeState(c *conn, w kernel.StateWrite) error {
+	c.touch(restrict.State, w.Namespace, w.Key)
 	if w.Delete {
 		return c.exec("DELETE FROM state WHERE namespace=? AND key=?", w.Namespace, w.Key)
 	}
+	c.touch(restrict.StateVersion)
 	if err := c.exec("UPDATE state_version SET version = version + 1"); err != nil {
 		return err
 	}
@@ -95,6 +101,7 @@ func writeRun(c *conn, b *kernel.Batch) error {
 		if err != nil {
 			return err
 		}
+		c.touch(restrict.Runs, r.Key.Runtime, r.Key.Session, r.Key.Run)
 		retries, err := json.Marshal(r.Retries, json.Deterministic(true))
 		if err != nil {
 			return err
@@ -107,6 +114,7 @@ func writeRun(c *conn, b *kernel.Batch) error {
 		}
 	}
 	if k := b.TouchRun; k != nil {
+		c.touch(restrict.Runs, k.Runtime, k.Session, k.Run)
 		// An expired run stays expired: using it must not bring its contents back.
 		return c.exec("UPDATE runs SET used_ns=? WHERE runtime=? AND session=? AND run=? AND used_ns<? AND used_ns>=?",
 			b.Now, k.Runtime, k.Session, k.Run, b.Now, b.Now.Add(-kernel.MetadataTTL))
@@ -116,6 +124,7 @@ func writeRun(c *conn, b *kernel.Batch) error {
 
 func writeLatch(c *conn, b *kernel.Batch) error {
 	if k := b.ClearLatch; k != nil {
+		c.touch(restrict.Latches, k.Runtime, k.Session)
 		if err := c.exec("DELETE FROM latches WHERE runtime=? AND session=?", k.Runtime, k.Session); err != nil {
 			return err
 		}
@@ -125,6 +134,7 @@ func writeLatch(c *conn, b *kernel.Batch) error {
 	}
 	if b.Latch != nil {
 		l := *b.Latch
+		c.touch(restrict.Latches, l.Runtime, l.Session)
 		l.Since = l.Since.UTC().Round(0)
 		body, err := json.Marshal(&l)
 		if err != nil {

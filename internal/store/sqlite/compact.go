@@ -5,6 +5,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -36,6 +37,7 @@ func writeCompaction(c *conn, b *kernel.Batch, size int64) error {
 	if b.Compact <= now.Through || b.Compact > size || len(b.Events) == 0 {
 		return conflict("compaction")
 	}
+	c.touch(restrict.Compaction)
 	return c.exec("UPDATE compaction SET through=?, event=?", b.Compact, size+1)
 }
 
@@ -50,7 +52,7 @@ func (s *Store) LogCompacted(ctx context.Context) (out kernel.Compacted, err err
 
 // LogRemove implements kernel.Store.
 func (s *Store) LogRemove(ctx context.Context, limit int) (left int64, err error) {
-	err = s.do(ctx, "remove events", func(c *conn) error {
+	err = s.doOnRows(ctx, "remove events", func(c *conn) error {
 		now, err := compacted(c)
 		if err != nil || now.Left == 0 {
 			return err

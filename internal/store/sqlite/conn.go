@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/belay-hooks/belay/internal/restrict"
 )
 
 // conn is one connection with its prepared statements. It is used by one
@@ -16,6 +18,11 @@ type conn struct {
 	file  os.FileInfo // that was opened; nil when there is none
 	era   int64       // of the store when it was opened; readers only
 	seen  int64       // the last time that was noted for leases; see seen
+
+	sources []restricting
+	oneRow  []string // the statement that reads one row of each table
+	hasher  restrict.Hasher
+	touched []touch // by the batch that is being written
 }
 
 func openConn(path, vfs string, readOnly, immutable bool) (*conn, error) {
@@ -55,7 +62,11 @@ func openConn(path, vfs string, readOnly, immutable bool) (*conn, error) {
 		return nil, fmt.Errorf("%w: the file was replaced while it was opened", sqlite3.CANTOPEN)
 	}
 	ok = true
-	return &conn{Conn: c, stmts: map[string]*sqlite3.Stmt{}, file: before}, nil
+	out := &conn{Conn: c, stmts: map[string]*sqlite3.Stmt{}, sources: sources(), file: before}
+	for _, r := range out.sources {
+		out.oneRow = append(out.oneRow, "SELECT "+r.columns+" FROM "+r.from+" WHERE "+r.where+r.group)
+	}
+	return out, nil
 }
 
 func pragmaText(c *sqlite3.Conn, sql string) (string, error) {

@@ -23,7 +23,7 @@ func encode(es []phases.Event) ([][]byte, error) {
 		if e.ID == "" {
 			return nil, errors.New("event without an id")
 		}
-		e.Seq, e.Time = 0, e.Time.UTC()
+		e.Seq, e.Restrictions, e.Time = 0, "", e.Time.UTC()
 		b, err := json.Marshal(&e, json.Deterministic(true))
 		if err != nil {
 			return nil, fmt.Errorf("encode event: %w", err)
@@ -36,18 +36,22 @@ func encode(es []phases.Event) ([][]byte, error) {
 	return out, nil
 }
 
-// numbered returns the encoded event with its number.
-func numbered(body []byte, seq int64) []byte {
-	out := make([]byte, 0, len(body)+19)
+// numbered returns the encoded event with its number and, unless it is "", with the
+// digest of the rows that restrict.
+func numbered(body []byte, seq int64, stamp string) []byte {
+	out := make([]byte, 0, len(body)+len(stampMember)+len(stamp)+21)
 	out = append(out, unnumbered[:len(unnumbered)-2]...)
 	out = strconv.AppendInt(out, seq, 10)
+	if stamp != "" {
+		out = append(append(append(append(out, ','), stampMember...), stamp...), '"')
+	}
 	return append(out, body[len(unnumbered)-1:]...)
 }
 
 // writeEvent stores the event and makes it the next leaf.
-func writeEvent(c *conn, at *edge, e *phases.Event, body []byte) error {
+func writeEvent(c *conn, at *edge, e *phases.Event, body []byte, stamp string) error {
 	seq := at.size + 1
-	body = numbered(body, seq)
+	body = numbered(body, seq, stamp)
 	err := c.exec(`INSERT INTO events (seq, id, type, time_ns, phase, runtime, session, agent, invocation, binding, decision, kind, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		seq, e.ID, string(e.Type), e.Time, string(e.Phase), e.Runtime, e.Session, e.Agent, e.Invocation, e.Binding, e.Decision, string(e.Kind), body)

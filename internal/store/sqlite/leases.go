@@ -2,12 +2,14 @@ package sqlite
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
 )
@@ -63,7 +65,7 @@ const (
 		UPDATE leases SET expires_ns = ?5, boot_from_ns = CASE WHEN boot = ?6 THEN boot_from_ns ELSE 0 END, boot = ?6, boot_until_ns = ?7
 		WHERE id = ?4 AND ` + chainUsable + `
 		AND NOT EXISTS (SELECT 1 FROM leases p WHERE p.id = leases.parent AND p.expires_ns < ?5)`
-	leaseRow = `SELECT l.body, l.state, l.uses, l.not_before_ns, l.expires_ns, l.boot, l.boot_from_ns, l.boot_until_ns, l.token FROM leases l `
+	leaseRow = "SELECT " + leaseColumns + " FROM leases l "
 )
 
 func clocks(at leases.Instant) []any { return []any{at.Boot, int64(at.Since), at.Wall} }
@@ -79,6 +81,7 @@ func seen(c *conn, now time.Time) error {
 		return nil
 	}
 	c.seen = ns
+	c.touch(restrict.LeaseClock)
 	return c.exec("UPDATE lease_clock SET wall_ns = ?1 WHERE wall_ns < ?1", ns)
 }
 
@@ -93,9 +96,9 @@ func writeLeases(c *conn, ops []leases.Op) error {
 		case leases.OpMint:
 			err = mintLease(c, op)
 		case leases.OpClaim:
-			err = c.exec(claimLease, append(clocks(op.At), op.ID, op.By.Runtime, op.By.Session, op.By.Agent, op.By.Credential)...)
+			err = changeLeases(c, claimLease, append(clocks(op.At), op.ID, op.By.Runtime, op.By.Session, op.By.Agent, op.By.Credential)...)
 		case leases.OpRenew:
-			err = c.exec(renewLease, append(clocks(op.At), op.ID, op.Until, op.Boot, int64(op.BootUntil))...)
+			err = changeLeases(c, renewLease, append(clocks(op.At), op.ID, op.Until, op.Boot, int64(op.BootUntil))...)
 		case leases.OpRevoke, leases.OpRevokePrefix:
 			err = revokeLeases(c, op)
 			needed = false
@@ -123,8 +126,16 @@ func revokeLeases(c *conn, op *leases.Op) error {
 		}
 	}
 	from, to := below(op.ID)
-	return c.exec("UPDATE leases SET state = 'revoked' WHERE (id = ? OR id > ? AND id < ?) AND state = 'active' AND (? = '' OR credential IN ('', ?) AND runtime = ?)",
+	return changeLeases(c, "UPDATE leases SET state = 'revoked' WHERE (id = ? OR id > ? AND id < ?) AND state = 'active' AND (? = '' OR credential IN ('', ?) AND runtime = ?)",
 		op.ID, from, to, op.Owner, op.Owner, op.Runtime)
+}
+
+// changeLeases runs a statement that changes leases.
+func changeLeases(c *conn, sql string, args ...any) error {
+	return c.query(sql+" RETURNING id", func(st *sqlite3.Stmt) error {
+		c.touch(restrict.Leases, st.ColumnText(0))
+		return nil
+	}, args...)
 }
 
 func exists(c *conn, sql string, args ...any) (found bool, err error) {
@@ -183,6 +194,7 @@ func mintLease(c *conn, op *leases.Op) error {
 	if err != nil {
 		return err
 	}
+	c.touch(restrict.Leases, l.ID)
 	return c.exec(`INSERT INTO leases (id, parent, depth, runtime, session, agent, credential, state, uses, max_uses, not_before_ns, expires_ns, boot, boot_from_ns, boot_until_ns, token, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		l.ID, l.Parent, l.Depth, l.Holder.Runtime, l.Holder.Session, l.Holder.Agent, l.Holder.Credential, string(l.State), l.Uses, l.MaxUses,
@@ -190,31 +202,71 @@ func mintLease(c *conn, op *leases.Op) error {
 }
 
 func pruneLeases(c *conn, now time.Time) error {
-	return c.exec("DELETE FROM leases WHERE expires_ns < ?", now.Add(-leases.Keep))
+	return changeLeases(c, "DELETE FROM leases WHERE expires_ns < ?", now.Add(-leases.Keep))
 }
 
 func readLease(st *sqlite3.Stmt) (leases.Lease, error) {
 	var l leases.Lease
-	if err := json.Unmarshal(st.ColumnBlob(0, nil), &l); err != nil {
+	if err := json.Unmarshal(st.ColumnBlob(16, nil), &l); err != nil {
 		return l, err
 	}
-	l.State, l.Uses = leases.State(st.ColumnText(1)), st.ColumnInt64(2)
-	l.NotBefore, l.ExpiresAt = time.Unix(0, st.ColumnInt64(3)).UTC(), time.Unix(0, st.ColumnInt64(4)).UTC()
-	l.Boot, l.BootFrom, l.BootUntil = st.ColumnText(5), time.Duration(st.ColumnInt64(6)), time.Duration(st.ColumnInt64(7))
-	l.Token = st.ColumnBlob(8, nil)
+	l.State, l.Uses = leases.State(st.ColumnText(7)), st.ColumnInt64(8)
+	l.NotBefore, l.ExpiresAt = time.Unix(0, st.ColumnInt64(10)).UTC(), time.Unix(0, st.ColumnInt64(11)).UTC()
+	l.Boot, l.BootFrom, l.BootUntil = st.ColumnText(12), time.Duration(st.ColumnInt64(13)), time.Duration(st.ColumnInt64(14))
+	l.Token = st.ColumnBlob(15, nil)
 	return l, nil
 }
 
+// leaseRows reads leases, and checks them, those above them and the clock: what they are
+// worth depends on these.
 func (s *Store) leaseRows(ctx context.Context, sql string, args ...any) (out []leases.Lease, err error) {
-	err = s.read(ctx, "read leases", func(c *conn) error {
+	err = s.readRows(ctx, "read leases", func(v *view) error {
 		out = nil
-		return c.query(sql, func(st *sqlite3.Stmt) error {
+		var above []string
+		err := v.query(sql, func(st *sqlite3.Stmt) error {
+			if err := v.row(restrict.Leases, st); err != nil {
+				return err
+			}
 			l, err := readLease(st)
 			out = append(out, l)
+			if parent := st.ColumnText(1); parent != "" && !slices.Contains(above, parent) {
+				above = append(above, parent)
+			}
 			return err
 		}, args...)
+		if err != nil {
+			return err
+		}
+		if err := v.parents(above); err != nil {
+			return err
+		}
+		return v.single(restrict.LeaseClock)
 	})
 	return out, err
+}
+
+// parents checks leases and those above them.
+func (v *view) parents(ids []string) error {
+	if !v.adopted {
+		return nil
+	}
+	for n := 0; n < len(ids); n++ {
+		found := false
+		err := v.query(v.oneRow[restrict.Leases], func(st *sqlite3.Stmt) error {
+			found = true
+			if parent := st.ColumnText(1); parent != "" && !slices.Contains(ids, parent) {
+				ids = append(ids, parent)
+			}
+			return v.row(restrict.Leases, st)
+		}, ids[n])
+		if err == nil && !found {
+			err = v.missing(restrict.Leases, ids[n])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func one(list []leases.Lease, err error) (*leases.Lease, error) {
@@ -226,7 +278,16 @@ func one(list []leases.Lease, err error) (*leases.Lease, error) {
 
 // Lease implements leases.Store.
 func (s *Store) Lease(ctx context.Context, id string) (*leases.Lease, error) {
-	return one(s.leaseRows(ctx, leaseRow+"WHERE l.id = ?", id))
+	l, err := one(s.leaseRows(ctx, leaseRow+"WHERE l.id = ?", id))
+	if err == nil && l == nil {
+		err = s.readRows(ctx, "read leases", func(v *view) error {
+			if there, err := exists(v.conn, "SELECT 1 FROM leases WHERE id = ?", id); err != nil || there {
+				return err // made meanwhile
+			}
+			return v.missing(restrict.Leases, id)
+		})
+	}
+	return l, err
 }
 
 // LeaseByToken implements leases.Store.
@@ -279,8 +340,11 @@ func (s *Store) Leases(ctx context.Context, q leases.Query) ([]leases.Lease, err
 
 // LeaseClock implements leases.Store.
 func (s *Store) LeaseClock(ctx context.Context) (at time.Time, err error) {
-	err = s.read(ctx, "read the clock", func(c *conn) error {
-		return c.query("SELECT wall_ns FROM lease_clock", func(st *sqlite3.Stmt) error {
+	err = s.readRows(ctx, "read the clock", func(v *view) error {
+		if err := v.single(restrict.LeaseClock); err != nil {
+			return err
+		}
+		return v.query("SELECT wall_ns FROM lease_clock", func(st *sqlite3.Stmt) error {
 			at = time.Unix(0, st.ColumnInt64(0)).UTC()
 			return nil
 		})

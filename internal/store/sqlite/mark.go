@@ -99,6 +99,9 @@ func (w *writer) guard(group []*request) error {
 		return err
 	}
 	if plan := group[0].recover; plan != nil {
+		if w.wrong != nil {
+			return w.wrong // the rows first: see Repair
+		}
 		return w.reset(id, plan)
 	}
 	st, looks, err := m.Look()
@@ -110,7 +113,7 @@ func (w *writer) guard(group []*request) error {
 		return markFailure(err)
 	case st == nil && id != "":
 		return rolledBack(&highwater.Error{Class: highwater.ErrMissing, Reason: "the database says that it has one; it was removed, or the state directory was moved or copied"})
-	case st == nil && !brings(group):
+	case st == nil && (w.wrong != nil || !brings(group)):
 		return nil
 	case st == nil:
 		return w.adopt()
@@ -124,6 +127,9 @@ func (w *writer) guard(group []*request) error {
 	}
 	w.store.bare.Store(nil)
 	g.mark, g.edge, g.head, g.epoch = st, w.edge, st.Head, st.Epoch
+	if w.wrong != nil {
+		return nil // nothing but checkpoints is written
+	}
 	if id == "" && brings(group) { // an adoption that a crash has interrupted
 		if err := w.adopted(st.Store); err != nil {
 			return err

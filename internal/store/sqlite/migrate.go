@@ -83,6 +83,8 @@ var migrations = [...]string{
 	leasesSchema,
 
 	markSchema,
+
+	restrictionsSchema,
 }
 
 // Schema versions that took more than statements.

@@ -6,7 +6,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"github.com/belay-hooks/belay/internal/highwater"
+	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -15,6 +18,7 @@ type request struct {
 	batch  kernel.Batch
 	bodies [][]byte          // the encoded events, without their numbers
 	work   func(*conn) error // not nil: this instead of the batch, in the same transaction; may be run more than once
+	rows   bool              // work rests on rows that restrict
 
 	durable bool // the mark is to be durable, too
 
@@ -30,8 +34,11 @@ type request struct {
 // Commit implements kernel.Store.
 func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
 	r := &request{batch: b, done: make(chan struct{})}
-	var err error
-	if r.bodies, err = encode(b.Events); err == nil {
+	err := b.Valid()
+	if err == nil {
+		r.bodies, err = encode(b.Events)
+	}
+	if err == nil {
 		err = s.submit(ctx, r)
 	}
 	if err != nil {
@@ -48,23 +55,35 @@ func (s *Store) do(ctx context.Context, op string, f func(*conn) error) error {
 	return nil
 }
 
-// Prune implements kernel.Store.
-func (s *Store) Prune(ctx context.Context, now time.Time) (pruned int, err error) {
-	err = s.do(ctx, "prune", func(c *conn) error {
-		err := c.exec("DELETE FROM runs WHERE used_ns < ?", now.Add(-kernel.MetadataTTL))
-		pruned = int(c.Changes())
-		if err != nil {
-			return err
-		}
-		if err := pruneApprovals(c, now); err != nil {
-			return err
-		}
-		return pruneLeases(c, now)
+// doOnRows is do for work that rests on rows that restrict.
+func (s *Store) doOnRows(ctx context.Context, op string, f func(*conn) error) error {
+	if err := s.submit(ctx, &request{work: f, rows: true, done: make(chan struct{})}); err != nil {
+		return unavailable(op, err)
+	}
+	return nil
+}
+
+// Probe implements kernel.Store.
+func (s *Store) Probe(ctx context.Context, now time.Time) error {
+	return s.doOnRows(ctx, "probe", func(c *conn) error {
+		return c.exec("UPDATE restrictions SET probed_ns=?", now)
 	})
+}
+
+// prune drops what has had its time.
+func prune(c *conn, now time.Time) (runs int, err error) {
+	err = c.query("DELETE FROM runs WHERE used_ns < ? RETURNING runtime, session, run", func(st *sqlite3.Stmt) error {
+		runs++
+		c.touch(restrict.Runs, st.ColumnText(0), st.ColumnText(1), st.ColumnText(2))
+		return nil
+	}, now.Add(-kernel.MetadataTTL))
 	if err != nil {
 		return 0, err
 	}
-	return pruned, nil
+	if err := pruneApprovals(c, now); err != nil {
+		return 0, err
+	}
+	return runs, pruneLeases(c, now)
 }
 
 // submit hands the request to the writer and waits for its outcome.

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -45,6 +46,9 @@ type Store struct {
 	immutable bool   // the file is read as it is, without companions
 	temp      string // directory of a copy; "" when there is none
 
+	heads  heads
+	schema func() (string, error) // what the migrations make
+
 	readers chan *conn // idle connections; nil stands for one not opened yet
 
 	requests chan *request
@@ -62,7 +66,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, unavailable("open", err)
 	}
-	s := &Store{path: abs, vfs: o.VFS, mark: o.Mark, readOnly: o.ReadOnly, logPages: cmp.Or(o.LogPages, busyLog), readers: make(chan *conn, maxReaders), requests: make(chan *request, maxGroup)}
+	s := &Store{path: abs, vfs: o.VFS, mark: o.Mark, readOnly: o.ReadOnly, logPages: cmp.Or(o.LogPages, busyLog), schema: sync.OnceValues(ownSchema), readers: make(chan *conn, maxReaders), requests: make(chan *request, maxGroup)}
 	if !o.ReadOnly && o.VFS == "" {
 		if err := createFiles(abs); err != nil {
 			return nil, unavailable("create", err)
@@ -205,21 +209,51 @@ func (s *Store) Close() error {
 	return errors.Join(append(errs, s.removeTemp())...)
 }
 
+// readRows runs f on rows that restrict, and on what the log says about them, as one
+// transaction sees both.
+func (s *Store) readRows(ctx context.Context, op string, f func(*view) error) error {
+	return s.read(ctx, op, func(c *conn) (err error) {
+		if err := c.exec("BEGIN"); err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil {
+				c.exec("ROLLBACK") // the connection is closed anyway, or was only busy
+				return
+			}
+			err = c.exec("COMMIT")
+		}()
+		v, err := s.look(c)
+		if err != nil {
+			return err
+		}
+		return f(v)
+	})
+}
+
 // RunState implements kernel.Store.
 func (s *Store) RunState(ctx context.Context, key phases.RunKey, now time.Time) (kernel.RunState, error) {
 	var out kernel.RunState
-	err := s.read(ctx, "read run", func(c *conn) error {
-		return c.query("SELECT version, used_ns, metadata, retries FROM runs WHERE runtime=? AND session=? AND run=?",
-			func(st *sqlite3.Stmt) error {
-				out.Version = st.ColumnInt64(0)
-				if now.Sub(time.Unix(0, st.ColumnInt64(1))) > kernel.MetadataTTL {
-					return nil
-				}
-				if err := json.Unmarshal(st.ColumnBlob(2, nil), &out.Metadata); err != nil {
-					return err
-				}
-				return json.Unmarshal(st.ColumnBlob(3, nil), &out.Retries)
-			}, key.Runtime, key.Session, key.Run)
+	err := s.readRows(ctx, "read run", func(v *view) error {
+		found := false
+		err := v.query(v.oneRow[restrict.Runs], func(st *sqlite3.Stmt) error {
+			found = true
+			if err := v.row(restrict.Runs, st); err != nil {
+				return err
+			}
+			out.Version = st.ColumnInt64(3)
+			if now.Sub(time.Unix(0, st.ColumnInt64(4))) > kernel.MetadataTTL {
+				return nil
+			}
+			if err := json.Unmarshal(st.ColumnBlob(5, nil), &out.Metadata); err != nil {
+				return err
+			}
+			return json.Unmarshal(st.ColumnBlob(6, nil), &out.Retries)
+		}, key.Runtime, key.Session, key.Run)
+		if err != nil || found {
+			return err
+		}
+		return v.missing(restrict.Runs, key.Runtime, key.Session, key.Run)
 	})
 	return out, err
 }
@@ -227,11 +261,17 @@ func (s *Store) RunState(ctx context.Context, key phases.RunKey, now time.Time) 
 // HookState implements kernel.Store.
 func (s *Store) HookState(ctx context.Context, namespace, key string) (kernel.StateValue, error) {
 	var out kernel.StateValue
-	err := s.read(ctx, "read state", func(c *conn) error {
-		return c.query("SELECT version, value FROM state WHERE namespace=? AND key=?", func(st *sqlite3.Stmt) error {
-			out = kernel.StateValue{Version: st.ColumnInt64(0), Value: st.ColumnBlob(1, nil)}
-			return nil
+	err := s.readRows(ctx, "read state", func(v *view) error {
+		found := false
+		err := v.query(v.oneRow[restrict.State], func(st *sqlite3.Stmt) error {
+			found = true
+			out = kernel.StateValue{Version: st.ColumnInt64(2), Value: st.ColumnBlob(3, nil)}
+			return v.row(restrict.State, st)
 		}, namespace, key)
+		if err != nil || found {
+			return err
+		}
+		return v.missing(restrict.State, namespace, key)
 	})
 	return out, err
 }
@@ -249,14 +289,34 @@ func (s *Store) StateUsage(ctx context.Context, namespace string) (kernel.StateU
 	return out, err
 }
 
+const latchRows = "SELECT " + latchColumns + " FROM latches "
+
+func (v *view) latch(st *sqlite3.Stmt) (kernel.Latch, error) {
+	var l kernel.Latch
+	if err := v.row(restrict.Latches, st); err != nil {
+		return l, err
+	}
+	return l, json.Unmarshal(st.ColumnBlob(3, nil), &l)
+}
+
 // Latch implements kernel.Store.
 func (s *Store) Latch(ctx context.Context, key kernel.SessionKey) (*kernel.Latch, error) {
 	var out *kernel.Latch
-	err := s.read(ctx, "read latch", func(c *conn) error {
-		return c.query("SELECT body FROM latches WHERE runtime=? AND session IN (?, '') ORDER BY session DESC LIMIT 1", func(st *sqlite3.Stmt) error {
-			out = new(kernel.Latch)
-			return json.Unmarshal(st.ColumnBlob(0, nil), out)
+	err := s.readRows(ctx, "read latch", func(v *view) error {
+		out = nil
+		missing := map[string]bool{key.Session: true, "": true} // that of the session, and that of its runtime
+		err := v.query(latchRows+"WHERE runtime=? AND session IN (?, '') ORDER BY session", func(st *sqlite3.Stmt) error {
+			l, err := v.latch(st)
+			out = &l // the session's own comes last
+			delete(missing, st.ColumnText(1))
+			return err
 		}, key.Runtime, key.Session)
+		for session := range missing {
+			if err == nil {
+				err = v.missing(restrict.Latches, key.Runtime, session)
+			}
+		}
+		return err
 	})
 	return out, err
 }
@@ -264,10 +324,10 @@ func (s *Store) Latch(ctx context.Context, key kernel.SessionKey) (*kernel.Latch
 // Latches implements kernel.Store.
 func (s *Store) Latches(ctx context.Context) ([]kernel.Latch, error) {
 	var out []kernel.Latch
-	err := s.read(ctx, "read latches", func(c *conn) error {
-		return c.query("SELECT body FROM latches ORDER BY since_ns, runtime, session", func(st *sqlite3.Stmt) error {
-			var l kernel.Latch
-			err := json.Unmarshal(st.ColumnBlob(0, nil), &l)
+	err := s.readRows(ctx, "read latches", func(v *view) error {
+		out = nil
+		return v.query(latchRows+"ORDER BY since_ns, runtime, session", func(st *sqlite3.Stmt) error {
+			l, err := v.latch(st)
 			out = append(out, l)
 			return err
 		})

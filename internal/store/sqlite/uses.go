@@ -75,7 +75,7 @@ func ordered(e *phases.Event) *approvals.Order {
 
 // raise makes the uses of a lease at least count, and says whether they were fewer.
 func raise(c *conn, id string, count int64) (bool, error) {
-	err := c.exec(`UPDATE leases SET uses = ?1, state = CASE WHEN state = 'active' AND ?1 >= max_uses THEN 'exhausted' ELSE state END
+	err := changeLeases(c, `UPDATE leases SET uses = ?1, state = CASE WHEN state = 'active' AND ?1 >= max_uses THEN 'exhausted' ELSE state END
 		WHERE id = ?2 AND uses < ?1`, count, id)
 	return err == nil && c.Changes() > 0, err
 }
@@ -255,7 +255,7 @@ func (w *writer) takeBack(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := w.conn.exec("UPDATE leases SET state = 'revoked' WHERE state = 'active'"); err != nil {
+	if err := changeLeases(w.conn, "UPDATE leases SET state = 'revoked' WHERE state = 'active'"); err != nil {
 		return err
 	}
 	for i := range lent {
@@ -278,14 +278,17 @@ func leaseByID(c *conn, id string) (out *leases.Lease, err error) {
 	return out, err
 }
 
-// event adds an event of the store's own.
+// event adds an event of the store's own, which covers the rows as they are then.
 func (w *writer) event(e phases.Event) error {
 	list := []phases.Event{e}
 	bodies, err := encode(list)
 	if err != nil {
 		return err
 	}
-	return writeEvent(w.conn, w.edge, &list[0], bodies[0])
+	if w.set, err = retouch(w.conn, w.set); err != nil {
+		return err
+	}
+	return writeEvent(w.conn, w.edge, &list[0], bodies[0], w.set.Root().String())
 }
 
 func newEvent(t phases.EventType, now time.Time) phases.Event {

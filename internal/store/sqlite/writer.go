@@ -8,6 +8,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -27,6 +28,10 @@ type writer struct {
 	edge  *edge // as the last transaction left it; nil when that is not known
 
 	guarded guarded
+
+	set     *restrict.Set // the rows that restrict, as far as they are written
+	version int64         // of the database, when set was last known to be what it holds; see dataVersion
+	wrong   error         // kernel.ErrTampered: the rows are not those that the log records, and set is not known
 
 	pages int // of the write-ahead log
 	moved int // pages when it was last moved, or begun to be
@@ -88,6 +93,10 @@ func (w *writer) next() (r *request, ok bool) {
 // the callers wait, and would keep an error of that to itself.
 func (w *writer) use(c *conn) {
 	w.conn, w.edge, w.pages, w.moved = c, nil, 0, 0
+	var err error
+	if w.version, err = dataVersion(c); err != nil {
+		w.version = unknownVersion
+	}
 	c.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
 		if pages < w.moved {
 			w.moved = 0 // it was begun anew
@@ -211,10 +220,18 @@ func (w *writer) apply(group []*request, apart bool) (err error) {
 	if w.edge, err = w.edge.current(c); err != nil {
 		return err
 	}
+	before, wrong := w.rows()
+	if w.wrong = wrong; wrong != nil && !errors.Is(wrong, kernel.ErrTampered) {
+		return wrong
+	}
 	if err = w.guard(group); err != nil {
 		return err
 	}
 	for _, r := range group {
+		if wrong != nil && (r.work == nil || r.rows) {
+			r.receipt, r.uses, r.err = kernel.Receipt{}, nil, wrong
+			continue
+		}
 		before := c.TotalChanges()
 		if apart {
 			err = w.savepoint(r)
@@ -231,7 +248,10 @@ func (w *writer) apply(group []*request, apart bool) (err error) {
 			return fmt.Errorf("%w: %w", errTogether, r.err)
 		}
 	}
-	return w.edge.write(c)
+	if err := w.edge.write(c); err != nil || wrong != nil {
+		return err
+	}
+	return w.recordRows(before)
 }
 
 // savepoint writes one request, or leaves no trace of it.
@@ -240,7 +260,7 @@ func (w *writer) savepoint(r *request) error {
 	if err := c.exec("SAVEPOINT batch"); err != nil {
 		return err
 	}
-	before := w.edge.clone()
+	before, rows := w.edge.clone(), w.set
 	if r.err = w.one(r); r.err != nil {
 		if fatal(r.err) {
 			return r.err
@@ -248,7 +268,7 @@ func (w *writer) savepoint(r *request) error {
 		if err := c.exec("ROLLBACK TO batch"); err != nil {
 			return err
 		}
-		w.edge = before
+		w.edge, w.set = before, rows
 	}
 	return c.exec("RELEASE batch")
 }
@@ -262,6 +282,7 @@ func (w *writer) one(r *request) error {
 	if r.work != nil {
 		return r.work(w.conn)
 	}
+	w.conn.touched = w.conn.touched[:0]
 	if err := w.spent(&r.batch); err != nil {
 		return err
 	}
@@ -280,13 +301,29 @@ func (w *writer) one(r *request) error {
 			return err
 		}
 	}
-	for i := range r.bodies {
-		if err := writeEvent(w.conn, w.edge, &r.batch.Events[i], r.bodies[i]); err != nil {
+	pruned := 0
+	if r.batch.Prune {
+		var err error
+		if pruned, err = prune(w.conn, r.batch.Now); err != nil {
 			return err
 		}
 	}
+	set, err := retouch(w.conn, w.set)
+	if err != nil {
+		return err
+	}
+	for i := range r.bodies {
+		stamp := ""
+		if i == len(r.bodies)-1 {
+			stamp = set.Root().String()
+		}
+		if err := writeEvent(w.conn, w.edge, &r.batch.Events[i], r.bodies[i], stamp); err != nil {
+			return err
+		}
+	}
+	w.set = set
 	if w.edge.size >= first {
-		r.receipt = kernel.Receipt{First: first, Last: w.edge.size}
+		r.receipt = kernel.Receipt{First: first, Last: w.edge.size, Pruned: pruned}
 	}
 	return nil
 }

@@ -124,8 +124,7 @@ func closed(t *testing.T, s kernel.Store) {
 	_, errUsage := s.StateUsage(t.Context(), "")
 	_, errLatch := s.Latch(t.Context(), kernel.SessionKey{})
 	_, errLatches := s.Latches(t.Context())
-	_, errPrune := s.Prune(t.Context(), T0)
-	for i, err := range []error{errCommit, errEvents, errRun, errState, errUsage, errLatch, errLatches, errPrune} {
+	for i, err := range []error{errCommit, errEvents, errRun, errState, errUsage, errLatch, errLatches} {
 		if !errors.Is(err, kernel.ErrUnavailable) {
 			t.Errorf("call %d on a closed store: %v, want ErrUnavailable", i, err)
 		}

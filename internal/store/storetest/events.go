@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -27,8 +28,15 @@ func eventsRoundTrip(t *testing.T, s kernel.Store) {
 	if r != (kernel.Receipt{First: 1, Last: 1}) {
 		t.Errorf("receipt %+v, want 1 to 1", r)
 	}
+	got := all(t, s)
+	if len(got) == 1 {
+		if _, ok := restrict.Parse(got[0].Restrictions); !ok {
+			t.Errorf("the event does not record what restricts: %q", got[0].Restrictions)
+		}
+		e.Restrictions = got[0].Restrictions
+	}
 	e.Seq, e.Time = 1, T0
-	if diff := cmp.Diff([]phases.Event{e}, all(t, s)); diff != "" {
+	if diff := cmp.Diff([]phases.Event{e}, got); diff != "" {
 		t.Errorf("stored event differs (-want +got):\n%s", diff)
 	}
 }

@@ -30,7 +30,7 @@ func contend(t *testing.T, s kernel.Store, goroutines, each int, ids ...string) 
 		wg.Go(func() {
 			for n := range each {
 				id := ids[(g+n)%len(ids)]
-				_, err := s.Commit(t.Context(), ops(claim(id, at(0))))
+				_, err := s.Commit(t.Context(), evented(ops(claim(id, at(0)))))
 				switch {
 				case err == nil:
 					mu.Lock()
@@ -52,7 +52,7 @@ func contend(t *testing.T, s kernel.Store, goroutines, each int, ids ...string) 
 // MintContended puts a lease with that many uses in the store.
 func MintContended(t testing.TB, s kernel.Store, id string, uses int64) {
 	t.Helper()
-	if _, err := s.Commit(t.Context(), ops(mint(lease(id, uses)))); err != nil {
+	if _, err := s.Commit(t.Context(), evented(ops(mint(lease(id, uses))))); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -60,10 +60,13 @@ func MintContended(t testing.TB, s kernel.Store, id string, uses int64) {
 // MintContendedChild is MintContended for a child of a lease at the top.
 func MintContendedChild(t testing.TB, s kernel.Store, id, parent string, uses int64) {
 	t.Helper()
-	if _, err := s.Commit(t.Context(), ops(mint(child(id, parent, 1, uses)))); err != nil {
+	if _, err := s.Commit(t.Context(), evented(ops(mint(child(id, parent, 1, uses))))); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // Claim takes one use of a lease of MintContended.
 func Claim(id string) leases.Op { return claim(id, at(0)) }
+
+// Mint makes a lease.
+func Mint(id string, uses int64) leases.Op { return mint(lease(id, uses)) }

@@ -59,7 +59,7 @@ func leaseModel(t *testing.T, s kernel.Store) {
 		if r.IntN(200) == 0 {
 			now = T0.Add(time.Duration(r.IntN(60)) * time.Second)
 		}
-		_, err := s.Commit(t.Context(), kernel.Batch{Now: now, Leases: []leases.Op{op}})
+		_, err := s.Commit(t.Context(), evented(kernel.Batch{Now: now, Leases: []leases.Op{op}}))
 		want := model.Apply(&op)
 		if err == nil {
 			model.Saw(now)

@@ -113,7 +113,7 @@ func leaseClaims(t *testing.T, s kernel.Store) {
 	b.Events = []phases.Event{event("e-1")}
 	wantConflict(t, s, b)
 	wantUses(t, s, "open", 0, leases.Active)
-	if list, err := s.Events(t.Context(), kernel.EventQuery{}); err != nil || len(list) != 0 {
+	if list, err := s.Events(t.Context(), kernel.EventQuery{ID: "e-1"}); err != nil || len(list) != 0 {
 		t.Errorf("events of a claim that did not hold: %v, %v", list, err)
 	}
 }
@@ -188,7 +188,7 @@ func leaseClocks(t *testing.T, s kernel.Store) {
 		"no boot clock, over":            {noBoot(time.Minute), false},
 	} {
 		err := error(nil)
-		if _, err = s.Commit(t.Context(), ops(claim("a", c.when))); err != nil && !errors.Is(err, kernel.ErrConflict) {
+		if _, err = s.Commit(t.Context(), evented(ops(claim("a", c.when)))); err != nil && !errors.Is(err, kernel.ErrConflict) {
 			t.Fatal(err)
 		}
 		if (err == nil) != c.good {
@@ -196,7 +196,7 @@ func leaseClocks(t *testing.T, s kernel.Store) {
 		}
 	}
 	// The store has seen a later time: after a reboot the clock cannot go back behind it.
-	commit(t, s, kernel.Batch{Now: T0.Add(time.Hour)})
+	commit(t, s, kernel.Batch{Now: T0.Add(time.Hour), Events: []phases.Event{event("later")}})
 	wantConflict(t, s, ops(claim("a", reboot(30*time.Second))))
 	if high, err := s.LeaseClock(t.Context()); err != nil || high.Before(T0.Add(time.Hour-time.Second)) {
 		t.Errorf("highest time %v, %v", high, err)
@@ -255,7 +255,7 @@ func leaseMints(t *testing.T, s kernel.Store) {
 	wantConflict(t, s, ops(late))
 	same := lease("c", 1)
 	same.Token = []byte("hash of a/b")
-	if _, err := s.Commit(t.Context(), ops(mint(same))); err == nil {
+	if _, err := s.Commit(t.Context(), evented(ops(mint(same)))); err == nil {
 		t.Error("a token was given twice")
 	}
 	quota := mint(lease("d", 1))
@@ -284,13 +284,9 @@ func leaseRenewals(t *testing.T, s kernel.Store) {
 
 func leasesForgotten(t *testing.T, s kernel.Store) {
 	commit(t, s, ops(mint(lease("a", 1))))
-	if _, err := s.Prune(t.Context(), T0.Add(leases.Keep)); err != nil {
-		t.Fatal(err)
-	}
+	prune(t, s, T0.Add(leases.Keep))
 	leaseOf(t, s, "a")
-	if _, err := s.Prune(t.Context(), T0.Add(leases.Keep+time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	prune(t, s, T0.Add(leases.Keep+time.Hour))
 	if l, err := s.Lease(t.Context(), "a"); l != nil || err != nil {
 		t.Errorf("after its time: %v, %v", l, err)
 	}

@@ -5,7 +5,9 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,7 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) kernel.Store) {
 		"what it keeps is its own":               ownership,
 		"empty batch":                            emptyBatch,
 		"odd text survives":                      oddText,
-		"a latch needs no events":                latchAlone,
+		"a latch of no session":                  latchAlone,
 		"conflict leaves no traces":              conflictTraces,
 		"the log grows with events":              logGrows,
 		"old events are compacted":               compacts,
@@ -65,6 +67,8 @@ func Run(t *testing.T, open func(t *testing.T) kernel.Store) {
 		"leases agree with the model":            leaseModel,
 		"leases are forgotten":                   leasesForgotten,
 		"leases under contention":                leasesContended,
+		"a change needs an event":                changeNeedsEvent,
+		"events cover what restricts":            restrictionsRecorded,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
@@ -82,8 +86,19 @@ func event(id string) phases.Event {
 	return phases.Event{ID: id, Type: phases.EventVerdict, Time: T0}
 }
 
+var filler atomic.Int64
+
+// evented returns the batch with an event, if it changes something and has none.
+func evented(b kernel.Batch) kernel.Batch {
+	if b.Valid() != nil {
+		b.Events = []phases.Event{event(fmt.Sprint("change-", filler.Add(1)))}
+	}
+	return b
+}
+
 func commit(t *testing.T, s kernel.Store, b kernel.Batch) kernel.Receipt {
 	t.Helper()
+	b = evented(b)
 	if b.Now.IsZero() {
 		b.Now = T0
 	}
@@ -96,12 +111,19 @@ func commit(t *testing.T, s kernel.Store, b kernel.Batch) kernel.Receipt {
 
 func wantConflict(t *testing.T, s kernel.Store, b kernel.Batch) {
 	t.Helper()
+	b = evented(b)
 	if b.Now.IsZero() {
 		b.Now = T0
 	}
 	if _, err := s.Commit(t.Context(), b); !errors.Is(err, kernel.ErrConflict) || errors.Is(err, kernel.ErrUnavailable) {
 		t.Fatalf("Commit: %v, want ErrConflict and nothing else", err)
 	}
+}
+
+// prune drops what has had its time, and returns how many runs went.
+func prune(t *testing.T, s kernel.Store, now time.Time) int {
+	t.Helper()
+	return commit(t, s, kernel.Batch{Now: now, Prune: true}).Pruned
 }
 
 func all(t *testing.T, s kernel.Store) []phases.Event {
