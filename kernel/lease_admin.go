@@ -247,6 +247,7 @@ func (k *Kernel) Leases(ctx context.Context, q LeaseQuery) ([]LeaseView, error) 
 		return nil, err
 	}
 	q.At = at
+	q.AsStored = true
 	list, err := k.o.Store.Leases(ctx, q)
 	out := make([]LeaseView, 0, len(list))
 	for n := range list {

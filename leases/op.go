@@ -76,6 +76,11 @@ type Query struct {
 	State  State  // Expired and Active look at At
 	At     Instant
 	After  string // ids greater than this
+
+	// AsStored selects rows as they are, whether or not the log records them: for people
+	// who look at them or compare them. Nothing may be decided on what comes back.
+	AsStored bool
+
 	Limit  int    // 0 means DefaultLimit; at most MaxLimit
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,10 @@ import (
 // changes what it is about.
 func tamper() {
 	id, state := os.Args[1], os.Args[2]
+	if state == "undo" { // the row as it was before
+		untamper(id)
+		return
+	}
 	c, err := sqlite3.Open("file:" + filepath.Join(os.Getenv("BELAY_HOME"), "belay.db"))
 	must(err)
 	defer c.Close()
@@ -39,6 +44,7 @@ func tamper() {
 	var it approvals.Item
 	must(json.Unmarshal(st.ColumnBlob(0, nil), &it))
 	must(st.Close())
+	saveRow(c, id)
 	if state == "edit" { // another action under the same approval
 		it.Action = []byte(strings.ReplaceAll(string(it.Action), "main", "evil"))
 		state = string(it.State)
@@ -67,6 +73,35 @@ func tamper() {
 	must(st.BindInt64(2, ends.UnixNano()))
 	must(st.BindBlob(3, body))
 	must(st.BindText(4, id))
+	must(st.Exec())
+	must(st.Close())
+}
+
+// before is the file with the row of an approval as belay wrote it.
+func before(id string) string { return "before-" + id }
+
+func saveRow(c *sqlite3.Conn, id string) {
+	st, _, err := c.Prepare("SELECT state || char(10) || ends_ns || char(10) || CAST(body AS TEXT) FROM approvals WHERE id = ?")
+	must(err)
+	must(st.BindText(1, id))
+	st.Step()
+	must(os.WriteFile(before(id), st.ColumnBlob(0, nil), 0o600))
+	must(st.Close())
+}
+
+func untamper(id string) {
+	row, err := os.ReadFile(before(id))
+	must(err)
+	parts := strings.SplitN(string(row), "\n", 3)
+	ends, err := strconv.ParseInt(parts[1], 10, 64)
+	must(err)
+	c, err := sqlite3.Open("file:" + filepath.Join(os.Getenv("BELAY_HOME"), "belay.db"))
+	must(err)
+	defer c.Close()
+	must(c.BusyTimeout(5 * time.Second))
+	st, _, err := c.Prepare("UPDATE approvals SET state = ?, ends_ns = ?, body = CAST(? AS BLOB) WHERE id = ?")
+	must(err)
+	must(errors.Join(st.BindText(1, parts[0]), st.BindInt64(2, ends), st.BindText(3, parts[2]), st.BindText(4, id)))
 	must(st.Exec())
 	must(st.Close())
 }

@@ -60,7 +60,11 @@ func healthOf(st belay.Status, err error) client.Health {
 // unavailable answers for a store that does not.
 func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) {
 	s.log.LogAttrs(r.Context(), slog.LevelError, "the store does not answer", slog.Any("error", err))
-	s.problem(w, r, http.StatusServiceUnavailable, client.ProblemBody{Code: client.CodeStore, Message: "the store is not available"})
+	message := "the store is not available"
+	if t, ok := errors.AsType[*kernel.Tampered](err); ok {
+		message = t.Text()
+	}
+	s.problem(w, r, http.StatusServiceUnavailable, client.ProblemBody{Code: client.CodeStore, Message: message})
 }
 
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {

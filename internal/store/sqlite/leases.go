@@ -335,7 +335,19 @@ func (s *Store) Leases(ctx context.Context, q leases.Query) ([]leases.Lease, err
 		and("l.state = ?", string(q.State))
 	}
 	and("1 ORDER BY l.id LIMIT ?", q.EffectiveLimit())
-	return s.leaseRows(ctx, sql, args...)
+	if !q.AsStored {
+		return s.leaseRows(ctx, sql, args...)
+	}
+	var out []leases.Lease
+	err := s.read(ctx, "read leases", func(c *conn) error {
+		out = nil
+		return c.query(sql, func(st *sqlite3.Stmt) error {
+			l, err := readLease(st)
+			out = append(out, l)
+			return err
+		}, args...)
+	})
+	return out, err
 }
 
 // LeaseClock implements leases.Store.
