@@ -112,7 +112,7 @@ const crashLease = "crash"
 func mintForCrashes(t *testing.T, s *sqlite.Store) {
 	l := leases.Lease{ID: crashLease, Holder: leases.Holder{Runtime: "r", Session: "s", Agent: "a"}, Capability: "tool:exec",
 		NotBefore: storetest.T0, ExpiresAt: storetest.T0.Add(time.Hour), MaxTTLS: 3600, MaxUses: 1 << 20, State: leases.Active, Token: []byte("t")}
-	b := kernel.Batch{Now: storetest.T0, Leases: []leases.Op{{Kind: leases.OpMint, At: leases.Instant{Wall: storetest.T0}, Lease: l, Quota: 5}}}
+	b := kernel.Batch{Now: storetest.T0, Events: batch("mint").Events, Leases: []leases.Op{{Kind: leases.OpMint, At: leases.Instant{Wall: storetest.T0}, Lease: l, Quota: 5}}}
 	if _, err := s.Commit(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
@@ -126,6 +126,9 @@ func useUp(t *testing.T, s *sqlite.Store, i int, stand *standing, tried *sync.Ma
 		{Create: &approvals.Item{ID: id(i), Kind: approvals.KindAsk, Key: id(i), State: approvals.Pending, Created: storetest.T0, Expires: storetest.T0.Add(time.Hour)}, Quota: 1 << 20},
 		{Change: &approvals.Change{ID: id(i), From: approvals.Pending, To: approvals.Approved, Decision: d, At: storetest.T0}},
 	}}
+	asked := batch("ask-" + id(i)).Events[0]
+	tried.Store(asked.ID, true)
+	b.Events = append(b.Events, asked)
 	if i > 1 {
 		e := phases.Event{ID: "use-" + id(i-1), Type: phases.EventApproval, Decision: "consumed", Time: storetest.T0, Output: []byte(`{"approval":"` + id(i-1) + `"}`)}
 		tried.Store(e.ID, true)

@@ -184,6 +184,7 @@ func crash(t *testing.T, points int, seed uint64, lies bool) (faults []string) {
 			t.Fatal(err)
 		}
 		if i == 0 {
+			tried.Store("mint", true)
 			mintForCrashes(t, s)
 		}
 		for range 8 {
@@ -283,6 +284,9 @@ func checkImage(t *testing.T, dir string, image map[string][]byte, acked, tried 
 	})
 	if size, err := s.LogSize(t.Context()); fault == "" && (err != nil || size != removed+int64(len(es))) {
 		fault = fmt.Sprintf("%d leaves, %d events, %v", size, len(es), err)
+	}
+	if r, err := s.Restrictions(t.Context()); fault == "" && (err != nil || r.Tampered != nil || r.Seq > 0 && r.Recorded != r.Found) {
+		fault = fmt.Sprintf("a crash passes for an edit: %+v, %v", r.Tampered, err)
 	}
 	if fault == "" && len(es)%64 == 0 {
 		storetest.CheckLog(t, s)

@@ -402,18 +402,17 @@ func TestUsesCountThatTheDatabaseDoesNotHold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.commit(use("a")); !errors.Is(err, kernel.ErrRollback) || !strings.Contains(err.Error(), "approval a was used before") {
-		t.Errorf("the second use answers %v", err)
+	// The rows are not those that the log records: nothing is used or counted on them.
+	for what, b := range map[string]kernel.Batch{"the second use": use("a"), "a claim": claim("l", "c2")} {
+		if err := m.commit(b); !errors.Is(err, kernel.ErrTampered) {
+			t.Errorf("%s answers %v", what, err)
+		}
 	}
-	m.must(claim("l", "c2"))
-	if l, err := m.Lease(t.Context(), "l"); err != nil || l.Uses != 2 || l.State != leases.Exhausted {
-		t.Errorf("%+v, %v", l, err)
+	if _, err := m.Lease(t.Context(), "l"); !errors.Is(err, kernel.ErrTampered) {
+		t.Errorf("the lease: %v", err)
 	}
-	if err := m.commit(claim("l", "c3")); !errors.Is(err, kernel.ErrConflict) {
-		t.Errorf("a third use answers %v", err)
-	}
-	if it, err := m.Approval(t.Context(), "a"); err != nil || it.State != approvals.Consumed {
-		t.Errorf("%+v, %v", it, err)
+	if _, err := m.Approval(t.Context(), "a"); !errors.Is(err, kernel.ErrTampered) {
+		t.Errorf("the approval: %v", err)
 	}
 }
 

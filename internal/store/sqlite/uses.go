@@ -28,6 +28,13 @@ func (w *writer) spent(b *kernel.Batch) error {
 	for i := range b.Approvals {
 		id := consumes(&b.Approvals[i])
 		if _, used := st.Uses[highwater.Approval+id]; id != "" && used {
+			it, err := approval(w.conn, id)
+			if err != nil {
+				return err
+			}
+			if it != nil && it.State == approvals.Consumed {
+				continue // the database knows it as well: a conflict, as of any two that use it
+			}
 			w.guarded.undone = true
 			return rolledBack(&highwater.Error{Class: highwater.ErrBehind, Reason: "approval " + id + " was used before"})
 		}
