@@ -29,6 +29,7 @@ type Options struct {
 	ReadOnly bool   // no migration, no writer: every Commit answers ErrUnavailable
 	VFS      string // name of a registered file system layer; for fault tests
 	Mark     Mark   // how far the database has come, kept outside of it; nil: nothing does
+	Unproven bool   // rows are believed without the log; only for tests of the defences behind that
 	LogPages int    // pages after which the write-ahead log is moved in any case; 0 means 4,000
 }
 
@@ -41,6 +42,7 @@ type Store struct {
 	bare     atomic.Pointer[error] // why the database could not be given a mark; nil when it has one, or needs none
 	era      atomic.Int64          // counts files that took the place of the database
 	readOnly bool
+	unproven bool
 	logPages int
 
 	immutable bool   // the file is read as it is, without companions
@@ -66,7 +68,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, unavailable("open", err)
 	}
-	s := &Store{path: abs, vfs: o.VFS, mark: o.Mark, readOnly: o.ReadOnly, logPages: cmp.Or(o.LogPages, busyLog), schema: sync.OnceValues(ownSchema), readers: make(chan *conn, maxReaders), requests: make(chan *request, maxGroup)}
+	s := &Store{path: abs, vfs: o.VFS, mark: o.Mark, readOnly: o.ReadOnly, unproven: o.Unproven, logPages: cmp.Or(o.LogPages, busyLog), schema: sync.OnceValues(ownSchema), readers: make(chan *conn, maxReaders), requests: make(chan *request, maxGroup)}
 	if !o.ReadOnly && o.VFS == "" {
 		if err := createFiles(abs); err != nil {
 			return nil, unavailable("create", err)
