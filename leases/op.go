@@ -81,7 +81,7 @@ type Query struct {
 	// who look at them or compare them. Nothing may be decided on what comes back.
 	AsStored bool
 
-	Limit  int    // 0 means DefaultLimit; at most MaxLimit
+	Limit int // 0 means DefaultLimit; at most MaxLimit
 }
 
 // Limits of one query.
