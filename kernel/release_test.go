@@ -173,7 +173,12 @@ func TestAuditThatIsNotValidLatches(t *testing.T) {
 			t.Errorf("%s: %s, %+v, %v", name, v.Enforced, latches, err)
 		}
 	}
-	h := newHost(t, nil)
+	h := newHost(t, []hook{{name: "s", phases: onAudit, run: failing(phases.KindTrap)}})
+	h.fails(t, invocation(phases.Audit), phases.KindAudit)
+	if latches, err := h.Latches(t.Context()); err != nil || len(latches) != 1 {
+		t.Errorf("a valid one that nobody could judge: %+v, %v", latches, err)
+	}
+	h = newHost(t, nil)
 	if _, err := h.Refuse(t.Context(), kernel.Refusal{Invocation: bad("s-1"), Fault: phases.NewFault(phases.KindProtocol, "not valid", nil)}); err == nil {
 		t.Error("no error")
 	}
