@@ -453,6 +453,15 @@ func (b *Belay) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event
 // Notice records something that an operator did. The error is kernel.ErrUnavailable.
 func (b *Belay) Notice(ctx context.Context, text string) error { return b.kernel.Notice(ctx, text) }
 
+// BeginRecording records that originals are about to be handed out; see
+// kernel.Kernel.BeginRecording.
+func (b *Belay) BeginRecording(ctx context.Context, r kernel.RecordOrder, o *kernel.Order, text string) error {
+	if err := b.reviewersKnown(); err != nil {
+		return err
+	}
+	return b.kernel.BeginRecording(ctx, r, o, text)
+}
+
 // Latches returns the sessions that are latched, oldest first.
 func (b *Belay) Latches(ctx context.Context) ([]kernel.Latch, error) { return b.kernel.Latches(ctx) }
 

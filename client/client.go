@@ -166,7 +166,8 @@ type request struct {
 	body         []byte
 	roles        []Role // which credential to send: the first there is
 	accept       string
-	also         int // a status besides 200 that comes with the answer
+	statement    string // for StatementHeader
+	also         int    // a status besides 200 that comes with the answer
 }
 
 func (c *Client) send(ctx context.Context, q request) (*http.Response, error) {
@@ -184,6 +185,9 @@ func (c *Client) send(ctx context.Context, q request) (*http.Response, error) {
 	}
 	if q.body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if q.statement != "" {
+		req.Header.Set(StatementHeader, q.statement)
 	}
 	if q.accept != "" {
 		req.Header.Set("Accept", q.accept)

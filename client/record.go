@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/base64"
 	"io"
 	"net/http"
 	"net/url"
@@ -15,13 +16,25 @@ const RecordingType = "application/vnd.belay.recording+jsonl"
 // Record has the daemon record what it decides from now on, for so long and so many
 // invocations at most (both rounded up to what the daemon counts), and returns the
 // recording as it is made. It holds originals, secrets included. It ends by itself;
-// closing it ends it early. It takes the role admin.
-func (c *Client) Record(ctx context.Context, d time.Duration, count int) (io.ReadCloser, error) {
+// closing it ends it early. It takes the role admin and, where a reviewer is registered, a
+// statement about this and a destination, which the daemon logs; nil says neither.
+func (c *Client) Record(ctx context.Context, d time.Duration, count int, to *RecordTo) (io.ReadCloser, error) {
 	values := url.Values{
 		"seconds": {strconv.Itoa(int((d + time.Second - 1) / time.Second))},
 		"count":   {strconv.Itoa(count)},
 	}
-	resp, err := c.send(ctx, request{method: http.MethodGet, path: "/v1/recording", query: values, roles: []Role{RoleAdmin}, accept: RecordingType})
+	statement := ""
+	if to != nil {
+		values.Set("destination", to.Destination)
+		if to.Statement != nil {
+			b, err := to.Statement.Encode()
+			if err != nil {
+				return nil, err
+			}
+			statement = base64.RawURLEncoding.EncodeToString(b)
+		}
+	}
+	resp, err := c.send(ctx, request{method: http.MethodGet, path: "/v1/recording", query: values, roles: []Role{RoleAdmin}, accept: RecordingType, statement: statement})
 	if err != nil {
 		return nil, err
 	}
@@ -31,4 +44,14 @@ func (c *Client) Record(ctx context.Context, d time.Duration, count int) (io.Rea
 		return nil, refusal(resp, b)
 	}
 	return resp.Body, nil
+}
+
+// StatementHeader carries a reviewer's statement where a request has no body: its JSON in
+// base64url without padding.
+const StatementHeader = "Belay-Statement"
+
+// RecordTo says where a recording goes, and who wants that.
+type RecordTo struct {
+	Destination string // digest of what the recorder knows of it
+	Statement   *Order
 }

@@ -121,7 +121,7 @@ func refusesToTell(t *testing.T, name string, dir string, change func(*socketDia
 		"status":    second(c.Status(t.Context())),
 		"approvals": second(c.Approvals(t.Context(), ApprovalQuery{})),
 		"follow":    c.Follow(t.Context(), Query{}, func(phases.Event) error { return nil }),
-		"recording": second(c.Record(t.Context(), time.Second, 1)),
+		"recording": second(c.Record(t.Context(), time.Second, 1, nil)),
 	} {
 		if !errors.Is(err, ErrPeer) {
 			t.Errorf("%s: %s: %v", name, what, err)

@@ -33,6 +33,7 @@ type recordOptions struct {
 	recordings string   // --recordings, of kept originals
 	identities []string // --identity, that open them
 	seal       sealFlags
+	sign       orderFlags // of a daemon
 }
 
 // What `belay record --from` reads.
@@ -54,7 +55,9 @@ them again. It holds originals, secrets included: it is sealed with age unless
 --unsafe-plaintext says otherwise, and never kept in the state directory.
 
 Without --from it records what a running daemon decides from now on, until --for
-or --count is reached, or until it is interrupted. With --from it reads:
+or --count is reached, or until it is interrupted. Where a reviewer is registered that
+takes the reviewer's signature: the passphrase is asked for on the terminal, or
+--statement brings what ` + "`belay reviewer sign record`" + ` wrote for the same flags. With --from it reads:
 
   jsonl              invocations in the wire form, one a line, or a session as ` + "`belay demo`" + ` plays it
   claude-hooks       payloads that Claude Code gave its hooks, one a line
@@ -87,6 +90,7 @@ their own in memory: nothing is recorded in the state directory, no tool is run.
 	f.DurationVar(&o.duration, "for", 10*time.Minute, "of a daemon: how long")
 	f.IntVar(&o.count, "count", 10_000, "of a daemon: how many invocations at most")
 	o.seal.flags(f)
+	o.sign.flags(f)
 	o.filter.narrow(f, "with --from events or kept")
 	o.filter.pick(f, "with --from events or kept")
 	f.StringVar(&o.recordings, "recordings", "", "with --from kept: the directory of kept originals (default: that of belay.yaml)")

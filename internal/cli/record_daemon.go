@@ -7,9 +7,17 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+	"time"
 
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // recordDaemon records what a daemon decides. The daemon hands originals to this
@@ -26,13 +34,17 @@ func (a *App) recordDaemon(ctx context.Context, o recordOptions) error {
 		return failure("no daemon serves the state directory", "Start one with `belay serve`, record with `belay eval --record DIR`, or read a file with --from.")
 	}
 	defer c.Close()
+	to, err := a.recordTo(ctx, c, o)
+	if err != nil {
+		return err
+	}
 	f, err := a.createRecording(o.out, o.seal, localHeader(recording.SourceDaemon))
 	if err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	stream, err := c.Record(ctx, o.duration, o.count)
+	stream, err := c.Record(ctx, o.duration, o.count, to)
 	if err != nil {
 		f.abandon()
 		return recordsFailure(err)
@@ -81,4 +93,56 @@ func copyRecording(f *recordFile, stream io.Reader) error {
 			return err
 		}
 	}
+}
+
+// recordTo says where the recording goes, with the reviewer's order where one is needed.
+func (a *App) recordTo(ctx context.Context, src records, o recordOptions) (*client.RecordTo, error) {
+	w, err := a.recordWish(ctx, src, o)
+	if err != nil {
+		return nil, err
+	}
+	order, err := a.order(o.sign, func() (wish, error) { return w, nil })
+	if err != nil {
+		return nil, err
+	}
+	return &client.RecordTo{Destination: w.args.(kernel.RecordOrder).Destination, Statement: order}, nil
+}
+
+// recordWish is the order to record what a daemon decides. The destination is the
+// directory and whoever the recording is sealed for.
+func (a *App) recordWish(ctx context.Context, src records, o recordOptions) (wish, error) {
+	dir, err := a.recordingPlace(o.out)
+	if err != nil {
+		return wish{}, err
+	}
+	to := struct {
+		Dir        string   `json:"dir"`
+		Recipients []string `json:"recipients"`
+		Passphrase bool     `json:"passphrase"`
+		Plaintext  bool     `json:"plaintext"`
+	}{dir, nil, o.seal.passphrase, o.seal.plaintext}
+	for _, r := range o.seal.recipients {
+		if b, err := readLimited(r, 64<<10); err == nil { // a file of keys: the keys count
+			r = string(b)
+		}
+		to.Recipients = append(to.Recipients, strings.TrimSpace(r))
+	}
+	b, err := json.Marshal(&to)
+	if err != nil {
+		return wish{}, failureBy(err, "")
+	}
+	digest, err := phases.Digest(b)
+	if err != nil {
+		return wish{}, failureBy(err, "")
+	}
+	st, err := src.Status(ctx)
+	if err != nil {
+		return wish{}, recordsFailure(err)
+	}
+	seconds := int64((o.duration + time.Second - 1) / time.Second)
+	text := fmt.Sprintf("Record originals, secrets included: %d invocations at most within %d s, into %s, for %s", o.count, seconds, dir, strings.Join(to.Recipients, " "))
+	if o.seal.plaintext {
+		text += "in PLAIN TEXT"
+	}
+	return wish{verb: approvals.VerbRecord, store: st.Store, args: kernel.RecordOrder{Seconds: seconds, Count: int64(o.count), Destination: digest}, text: text}, nil
 }

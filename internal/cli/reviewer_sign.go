@@ -52,7 +52,7 @@ Where the reviewer's key is on another machine, --draft writes what is to be sig
 	}))
 	events := &cobra.Command{Use: "events", Short: "Of the event log", Args: noArgs, RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() }}
 	events.AddCommand(a.signCompactCmd())
-	cmd.AddCommand(latch, events, a.signDraftCmd())
+	cmd.AddCommand(latch, events, a.signRecordCmd(), a.signDraftCmd())
 	return cmd
 }
 
@@ -77,6 +77,20 @@ func (a *App) signVerbCmd(use, short string, args cobra.PositionalArgs, what fun
 		},
 	}
 	o.flags(cmd.Flags())
+	return cmd
+}
+
+// signRecordCmd signs a recording of a daemon, with the flags that `belay record` gets.
+func (a *App) signRecordCmd() *cobra.Command {
+	var o recordOptions
+	cmd := a.signVerbCmd("record --to DIR", "Sign that a daemon may record originals", noArgs, func(ctx context.Context, src records, _ []string) (wish, error) {
+		return a.recordWish(ctx, src, o)
+	})
+	f := cmd.Flags()
+	f.StringVar(&o.out, "to", "", "directory of the recording: --out of belay record")
+	f.DurationVar(&o.duration, "duration", 10*time.Minute, "how long: --for of belay record")
+	f.IntVar(&o.count, "count", 10_000, "how many invocations at most")
+	o.seal.flags(f)
 	return cmd
 }
 

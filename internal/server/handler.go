@@ -42,7 +42,7 @@ func (s *Server) table() []route {
 		{method: "GET", path: "/v1/hooks", roles: read, handle: s.hooks},
 		{method: "GET", path: "/v1/events", roles: read, query: eventParams(), handle: s.events},
 		{method: "POST", path: "/v1/events/compact", roles: admin, body: true, handle: s.compact},
-		{method: "GET", path: "/v1/recording", roles: admin, query: []string{"seconds", "count"}, handle: s.recording},
+		{method: "GET", path: "/v1/recording", roles: admin, query: []string{"seconds", "count", "destination"}, handle: s.recording},
 		{method: "GET", path: "/v1/status", roles: read, handle: s.status},
 		{method: "GET", path: "/v1/latches", roles: read, handle: s.latches},
 		{method: "POST", path: "/v1/latches/clear", roles: admin, body: true, handle: s.clearLatch},

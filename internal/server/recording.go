@@ -1,6 +1,8 @@
 package server
 
 import (
+	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -8,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
@@ -97,6 +101,18 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
 		s.misasked(w, r, err)
 		return
 	}
+	var src jsontext.Value
+	if enc := r.Header.Values(client.StatementHeader); len(enc) > 0 { // too long for a parameter
+		if src, err = base64.RawURLEncoding.Strict().DecodeString(enc[0]); err != nil || len(enc) > 1 || len(src) == 0 {
+			s.misasked(w, r, errors.New("the header "+client.StatementHeader+" must be one statement in base64url"))
+			return
+		}
+	}
+	order, ok := s.order(w, r, src)
+	if !ok {
+		return
+	}
+	wanted := kernel.RecordOrder{Seconds: int64(d / time.Second), Count: int64(count), Destination: given(r).text("destination")}
 	var sub *tape
 	if s.o.Tapes != nil {
 		sub = s.o.Tapes.begin()
@@ -107,8 +123,10 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.o.Tapes.end(sub)
 	text := fmt.Sprintf("recording of originals begun: at most %d invocations within %s", count, d)
-	if err := s.host.Notice(r.Context(), text); err != nil {
-		s.unavailable(w, r, err)
+	if err := s.host.BeginRecording(r.Context(), wanted, order, text); err != nil {
+		if !s.refuseOrder(w, r, err) {
+			s.unavailable(w, r, err)
+		}
 		return
 	}
 	s.log.LogAttrs(r.Context(), slog.LevelWarn, text)

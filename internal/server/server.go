@@ -46,6 +46,7 @@ type Host interface {
 	Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error)
 	Latches(ctx context.Context) ([]kernel.Latch, error)
 	Notice(ctx context.Context, text string) error
+	BeginRecording(ctx context.Context, r kernel.RecordOrder, o *kernel.Order, text string) error
 	ClearLatch(ctx context.Context, key kernel.SessionKey, o *kernel.Order) error
 	Approval(ctx context.Context, id string) (kernel.Approval, error)
 	Approvals(ctx context.Context, q kernel.ApprovalQuery) ([]kernel.Approval, error)
