@@ -31,6 +31,7 @@ var (
 	ErrApprovalQuota     = approvals.ErrQuota
 	ErrApprovalInvalid   = approvals.ErrInvalid
 	ErrApprovalUnsound   = approvals.ErrUnsound
+	ErrApprovalHidden    = approvals.ErrHidden
 )
 
 // question is what the queue has to do with one attempt at an invocation whose
@@ -90,6 +91,7 @@ func (i *invocation) answer(ctx context.Context, c *chain, v *phases.Verdict) (*
 		switch st := it.At(now); {
 		case st.State == approvals.Pending:
 			v.Approval = &phases.ApprovalRef{ID: it.ID, Expires: it.Expires}
+			noteHidden(v, it)
 			return q, nil
 		case st.State == approvals.Approved:
 			op, e, err := i.k.useApproval(ctx, i.snap, it, now)
@@ -174,6 +176,7 @@ func (q *question) into(b *Batch, i *invocation, c *chain, v *phases.Verdict, re
 		return nil
 	}
 	show(q.fresh, c, v, rec)
+	noteHidden(v, q.fresh)
 	b.Approvals = append(b.Approvals, ApprovalOp{Create: q.fresh, Quota: i.snap.approvals.Quota})
 	b.Events = append(b.Events, i.k.approvalEvent(q.fresh, "requested", b.Now, i.snap.revision))
 	return nil
@@ -195,6 +198,7 @@ func show(it *approvals.Item, c *chain, v *phases.Verdict, rec *audit.Record) {
 	}
 	scopes := v.Scopes
 	it.Scopes = &scopes
+	c.i.hide(it, v)
 	for _, a := range c.words.Asking() {
 		asking := approvals.Asking{Hook: a.Hook, Digest: a.Digest}
 		for h := range rec.Hooks {

@@ -80,7 +80,7 @@ func (k *Kernel) DecideApproval(ctx context.Context, id string, d ApprovalDecisi
 		op, e := k.expireApproval(it, now, s.revision)
 		_, _ = k.commit(ctx, Batch{Now: now, Approvals: []ApprovalOp{op}, Events: []phases.Event{e}})
 		return it.At(now), err
-	case errors.Is(err, ErrApprovalSignature), errors.Is(err, ErrApprovalContent):
+	case errors.Is(err, ErrApprovalSignature), errors.Is(err, ErrApprovalContent), errors.Is(err, ErrApprovalHidden):
 		e := k.approvalEvent(it, "refused", now, s.revision)
 		e.Reason = "a decision was refused: " + err.Error()
 		if _, cerr := k.commit(ctx, Batch{Now: now, Events: []phases.Event{e}}); cerr != nil {

@@ -46,6 +46,8 @@ func TestContentCoversEveryMember(t *testing.T) {
 			f.Set(reflect.ValueOf(t0))
 		case name == "Decision":
 			f.Set(reflect.ValueOf(&approvals.Decision{By: "x"}))
+		case name == "Hidden":
+			f.Set(reflect.ValueOf([]string{"/action/args/path"}))
 		default:
 			f.SetZero()
 		}

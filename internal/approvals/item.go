@@ -74,6 +74,7 @@ type Item struct {
 	Hooks      []Asking       `json:"hooks,omitzero"`
 	Details    jsontext.Value `json:"details,omitzero"` // by kind: a proposal's binding, a lease's terms
 	Notes      []string       `json:"notes,omitzero"`
+	Hidden     []string       `json:"hidden,omitzero"` // JSON Pointers: what one would decide by and cannot read; such an item is never approved
 	Decision   *Decision      `json:"decision,omitzero"`
 	Closed     time.Time      `json:"closed,omitzero"` // when it was decided against, used, or ran out
 
@@ -150,6 +151,7 @@ var (
 	ErrSignature = errors.New("the decision is not signed by a reviewer")
 	ErrQuota     = errors.New("too many questions of this agent wait for a person already")
 	ErrInvalid   = errors.New("the decision is not valid")
+	ErrHidden    = errors.New("argument hidden: what a person would decide by is redacted, so this can only be denied")
 	ErrUnsound   = errors.New("the item on file is not what was asked")
 )
 
@@ -191,7 +193,7 @@ func (it Item) Content() (string, error) {
 // Clone returns a copy that shares nothing with the item.
 func (it Item) Clone() Item {
 	it.Action, it.Before, it.Details = slices.Clone(it.Action), slices.Clone(it.Before), slices.Clone(it.Details)
-	it.Hooks, it.Notes = slices.Clone(it.Hooks), slices.Clone(it.Notes)
+	it.Hooks, it.Notes, it.Hidden = slices.Clone(it.Hooks), slices.Clone(it.Notes), slices.Clone(it.Hidden)
 	if it.Scopes != nil {
 		s := *it.Scopes
 		it.Scopes = &s

@@ -29,6 +29,8 @@ func TestSameQuestionComparesEveryMember(t *testing.T) {
 			now.Decision = &approvals.Decision{By: "x"}
 		case "Closed":
 			now.Closed = t0
+		case "Hidden":
+			now.Hidden = []string{"/action/args/path"}
 		default:
 			f.SetZero()
 		}

@@ -128,7 +128,8 @@ func (a *Authority) Changed(now *Authority) string {
 }
 
 // Verify reports whether the decision about the item counts: it is about exactly
-// this content and signed by a reviewer. Errors are ErrContent and ErrSignature.
+// this content, signed by a reviewer, and approves nothing that could not be read.
+// Errors are ErrContent, ErrHidden and ErrSignature.
 func (a *Authority) Verify(it *Item, d *Decision) error {
 	content, err := it.Content()
 	if err != nil {
@@ -136,6 +137,9 @@ func (a *Authority) Verify(it *Item, d *Decision) error {
 	}
 	if d.Content != content {
 		return ErrContent
+	}
+	if d.Verdict == Approve && len(it.Hidden) > 0 {
+		return fmt.Errorf("%w (%s)", ErrHidden, strings.Join(it.Hidden, ", "))
 	}
 	if !a.Protected() {
 		if a.Unsigned {

@@ -53,7 +53,7 @@ func layers() map[string][]string {
 		"internal/spoolfile":     {"phases", "internal/statedir"},
 		"internal/highwater":     nil,
 		"internal/approvals":     {"phases", "tiers"},
-		"kernel":                 {"phases", "tiers", "leases", "hostcalls", "internal/sandbox", "internal/redact", "internal/audit", "internal/approvals", "internal/spoolfile"},
+		"kernel":                 {"phases", "tiers", "leases", "hostcalls", "hostcalls/shell", "internal/sandbox", "internal/redact", "internal/audit", "internal/approvals", "internal/spoolfile"},
 		"internal/httpcall":      {"phases", "hostcalls"},
 		"internal/mcptools":      {"phases", "kernel"},
 		"internal/config":        {"phases", "tiers", "leases", "internal/statedir", "internal/strictyaml", "internal/yamledit", "internal/approvals", "internal/httpcall", "internal/redact"},

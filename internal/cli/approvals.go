@@ -311,6 +311,9 @@ func (a *App) describeApproval(it *client.Approval) {
 	if it.Kind != approvals.KindProposal && it.Details != nil {
 		a.field("details", indentJSON(it.Details))
 	}
+	for _, h := range it.Hidden {
+		a.rawField("hidden", p.red("argument hidden: "+oneLine(h, 200)+" holds a secret of this action; it can only be denied"))
+	}
 	for _, n := range it.Notes {
 		a.field("note", oneLine(n, 400))
 	}

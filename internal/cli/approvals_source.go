@@ -61,6 +61,8 @@ func approvalFailure(err error) error {
 	switch {
 	case errors.As(err, &p) && p.Code == client.CodeNotFound, errors.Is(err, kernel.ErrApprovalUnknown):
 		return failureBy(err, "`belay approvals list --all` prints the ids of all that there are.")
+	case errors.Is(err, kernel.ErrApprovalHidden):
+		return failureBy(err, "`belay approvals deny ID` answers it; the agent can ask again without repeating the secret there.")
 	case errors.Is(err, kernel.ErrApprovalUnsound):
 		return failureBy(err, "It is neither shown nor decided. `belay doctor` lists such items; the log says why.")
 	case errors.As(err, &p) && p.Code == client.CodeSignature, errors.Is(err, kernel.ErrApprovalSignature):

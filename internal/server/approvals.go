@@ -165,7 +165,7 @@ func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err erro
 		p.Code, status = client.CodeSignature, http.StatusForbidden
 	case errors.Is(err, kernel.ErrApprovalInvalid):
 		p.Code, status = client.CodeRequest, http.StatusBadRequest
-	case errors.Is(err, kernel.ErrApprovalDecided), errors.Is(err, kernel.ErrApprovalExpired), errors.Is(err, kernel.ErrApprovalContent):
+	case errors.Is(err, kernel.ErrApprovalDecided), errors.Is(err, kernel.ErrApprovalExpired), errors.Is(err, kernel.ErrApprovalContent), errors.Is(err, kernel.ErrApprovalHidden):
 	case errors.Is(err, belay.ErrRefused), errors.Is(err, belay.ErrConfig), errors.Is(err, belay.ErrNoConfig):
 		p.Code = client.CodeConfig
 	default:

@@ -1,0 +1,38 @@
+package kernel
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+func TestHiddenWords(t *testing.T) {
+	const r = "[redacted:password:0a1b2c3d]"
+	for name, c := range map[string]struct{ alone, shown, want string }{
+		"path in a command":    {`{"args":{"command":"rm -rf /etc/V"}}`, `{"args":{"command":"rm -rf /etc/` + r + `"}}`, "/action/args/command"},
+		"program":              {`{"args":{"command":"V --help"}}`, `{"args":{"command":"` + r + ` --help"}}`, "/action/args/command"},
+		"inside a wrapper":     {`{"args":{"command":"sudo sh -c 'rm V'"}}`, `{"args":{"command":"sudo sh -c 'rm ` + r + `'"}}`, "/action/args/command"},
+		"file written":         {`{"args":{"command":"ls > V"}}`, `{"args":{"command":"ls > ` + r + `"}}`, "/action/args/command"},
+		"only printed":         {`{"args":{"command":"echo V"}}`, `{"args":{"command":"echo ` + r + `"}}`, ""},
+		"a variable":           {`{"args":{"command":"A=V ls"}}`, `{"args":{"command":"A=` + r + ` ls"}}`, ""},
+		"a secret by itself":   {`{"args":{"command":"login -p ` + r + `"}}`, `{"args":{"command":"login -p ` + r + `"}}`, ""},
+		"no shell":             {`{"args":{"command":"echo 'V"}}`, `{"args":{"command":"echo '` + r + `"}}`, "/action/args/command"},
+		"path of a file":       {`{"args":{"file_path":"/x/V","content":"V"}}`, `{"args":{"file_path":"/x/` + r + `","content":"` + r + `"}}`, "/action/args/file_path"},
+		"list of paths":        {`{"args":{"paths":["a","V"]}}`, `{"args":{"paths":["a","` + r + `"]}}`, "/action/args/paths/1"},
+		"host":                 {`{"args":{"url":"https://V.test/"}}`, `{"args":{"url":"https://` + r + `.test/"}}`, "/action/args/url"},
+		"ref":                  {`{"args":{"branch":"V"}}`, `{"args":{"branch":"` + r + `"}}`, "/action/args/branch"},
+		"tool":                 {`{"tool":"V"}`, `{"tool":"` + r + `"}`, "/action/tool"},
+		"data":                 {`{"args":{"text":"V","note":["V"]}}`, `{"args":{"text":"` + r + `","note":["` + r + `"]}}`, ""},
+		"the name of a member": {`{"args":{"V":{"path":"x"}}}`, `{"args":{"` + r + `":{"path":"x"}}}`, "/action/args/V/path"},
+	} {
+		got := hiddenWords(jsontext.Value(c.alone), jsontext.Value(c.shown))
+		var want []string
+		if c.want != "" {
+			want = []string{c.want}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
