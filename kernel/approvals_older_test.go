@@ -1,0 +1,73 @@
+package kernel_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/gofrs/uuid/v5"
+
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/store/memory"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// older writes events of the queue as older versions did: ids of their own, no seals.
+type older struct {
+	kernel.Store
+	on bool
+}
+
+func (o *older) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
+	for n := range b.Events {
+		e := &b.Events[n]
+		if !o.on || e.Type != phases.EventApproval || e.Decision == string(approvals.Consumed) {
+			continue
+		}
+		var out map[string]any
+		if err := json.Unmarshal(e.Output, &out); err != nil {
+			return kernel.Receipt{}, err
+		}
+		delete(out, "seal")
+		e.Output, _ = json.Marshal(out)
+		id, err := uuid.NewV7AtTime(e.Time)
+		if err != nil {
+			return kernel.Receipt{}, err
+		}
+		e.ID = id.String()
+	}
+	return o.Store.Commit(ctx, b)
+}
+
+// Items that an older version left, undecided or approved and not used, count as they did.
+// Once there is a sealed one, an item without a seal is none of an older version.
+func TestItemsOfOlderVersionsCount(t *testing.T) {
+	s := &older{Store: memory.New(), on: true}
+	h := newHost(t, asking(), reviewed, func(_ *kernel.Config, o *kernel.Options) { o.Store = s })
+	undecided, approved := invocation(phases.PreTool), invocation(phases.PreTool)
+	approved.Session = "s-2"
+	waits, id := h.pending(t, undecided), h.pending(t, approved)
+	if err := h.decide(t, id, approvals.Approve, reviewerKey(1)); err != nil {
+		t.Fatal(err)
+	}
+	s.on = false
+	if v := h.invoke(t, approved); v.Decision != phases.Allow {
+		t.Errorf("approved before: %s %s", v.Decision, v.Reason)
+	}
+	if list, err := h.Approvals(t.Context(), kernel.ApprovalQuery{}); err != nil || len(list) != 2 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if err := h.decide(t, waits, approvals.Approve, reviewerKey(1)); err != nil {
+		t.Fatalf("asked before, decided now: %v", err)
+	}
+	if v := h.invoke(t, undecided); v.Decision != phases.Allow {
+		t.Errorf("asked before: %s %s", v.Decision, v.Reason)
+	}
+	h.pending(t, undecided) // sealed
+	s.on = true
+	late := h.pending(t, approved)
+	if it, err := h.Approval(t.Context(), late); err == nil {
+		t.Errorf("without a seal, after one with: %+v", it)
+	}
+}
