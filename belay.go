@@ -40,6 +40,7 @@ import (
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/redact"
+	"github.com/belay-hooks/belay/internal/revision"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/internal/spoolfile"
@@ -134,6 +135,9 @@ type Belay struct {
 	tools   *toolbox // nil when it is not ours to run tools
 	marks   *checkpointer
 	sinks   *sink.Set
+
+	revisions *revision.Log // nil unless opened whole
+
 	keeping keeping
 	stop    func() // ends the watch over the trust policy; nil when there is none
 
@@ -297,6 +301,7 @@ func (b *Belay) open(ctx context.Context) error {
 		b.bad = errors.Join(b.bad, err)
 	}
 	b.keeping.now.Store(keeper)
+	b.revisions = &revision.Log{Dir: b.dir, Events: b.store}
 	home, _ := os.UserHomeDir()
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
 		Store: b.sinks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, StoreID: b.StoreID(), Observer: b.o.Observer, Recorder: b.recorder(), Clock: b.o.Clock, Logger: b.log,
@@ -308,11 +313,11 @@ func (b *Belay) open(ctx context.Context) error {
 // kernelConfig turns belay.yaml and the hooks given at Open into what the kernel runs.
 func (b *Belay) kernelConfig() *kernel.Config {
 	if b.o.NoHooks {
-		cfg := &kernel.Config{Revision: b.revision()}
+		cfg := &kernel.Config{Revision: b.revision(), Announce: b.announcer()}
 		b.approvalConfig(cfg)
 		return cfg
 	}
-	cfg := &kernel.Config{Revision: b.revision(), Ceiling: b.file.Scopes, ChainBudget: time.Duration(b.file.Limits.ChainMS) * time.Millisecond,
+	cfg := &kernel.Config{Revision: b.revision(), Announce: b.announcer(), Ceiling: b.file.Scopes, ChainBudget: time.Duration(b.file.Limits.ChainMS) * time.Millisecond,
 		RawToolResults: b.file.Tools.Results == "raw"}
 	b.approvalConfig(cfg)
 	b.leaseConfig(cfg)

@@ -25,6 +25,10 @@ type Status struct {
 	Sinks    []SinkStatus   `json:"sinks"`
 	Latches  []kernel.Latch `json:"latches"`
 	Unheld   int            `json:"unheld,omitzero"` // see kernel.Unheld
+
+	// Unsigned counts the revisions of belay.yaml and trust.yaml that came into force
+	// without a reviewer's signature.
+	Unsigned kernel.UnsignedRevisions `json:"unsigned_revisions,omitzero"`
 }
 
 // Health is how well belay can do its work.
@@ -97,7 +101,10 @@ func (b *Belay) Status(ctx context.Context) (Status, error) {
 		return s, err
 	}
 	s.Latches = append(s.Latches, latches...)
-	s.Unheld, err = b.kernel.Unheld(ctx)
+	if s.Unheld, err = b.kernel.Unheld(ctx); err != nil {
+		return s, err
+	}
+	s.Unsigned, err = b.revisions.Unsigned(ctx)
 	return s, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/revision"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -88,6 +89,33 @@ func (b *Belay) revision() string {
 		}
 	}
 	return b.rev
+}
+
+// announcer has the log say what the configuration in use changes. Preconditions: as
+// of kernelConfig.
+func (b *Belay) announcer() kernel.Announcer {
+	if b.revisions == nil || b.bad != nil || b.o.InMemory || b.o.DryRun {
+		return nil
+	}
+	var policy any
+	if p := b.trust.inUse(); p != nil && b.o.Verifier == nil {
+		policy = p
+	}
+	now, err := revision.Of(b.revision(), b.file, policy)
+	if err != nil {
+		return func(context.Context) (*kernel.Announcement, error) { return nil, err }
+	}
+	return b.revisions.Announce(now)
+}
+
+// inUse returns the policy that decides; nil when it cannot be used.
+func (t *trust) inUse() *tiers.Policy {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.bad != nil {
+		return nil
+	}
+	return t.policy
 }
 
 // readPolicy reads a trust policy and what it names. With an error the policy

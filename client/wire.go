@@ -46,6 +46,18 @@ type Status struct {
 	Latches  []Latch  `json:"latches"`
 	Unheld   int      `json:"unheld,omitzero"` // events of a day that could neither be read nor blocked, and named no session to latch
 	Daemon   *Daemon  `json:"daemon,omitzero"`
+
+	// Unsigned counts the revisions of belay.yaml and trust.yaml that came into force
+	// without a reviewer's signature since a person accepted one.
+	Unsigned UnsignedRevisions `json:"unsigned_revisions,omitzero"`
+}
+
+// UnsignedRevisions are changes of the configuration that no reviewer has signed.
+type UnsignedRevisions struct {
+	Count int       `json:"count"`
+	Since time.Time `json:"since,omitzero"` // of the first
+	Last  time.Time `json:"last,omitzero"`
+	Seq   int64     `json:"seq,omitzero"` // the event of the last
 }
 
 // Sink says how one place for events, checkpoints or recordings stands.

@@ -39,6 +39,11 @@ var ErrTrust = errors.New("the module is not the one that was trusted")
 // was handed to Open or Reload.
 type Config struct {
 	Revision string // names the exact configuration; recorded with every verdict
+
+	// Announce, when it is not nil, is asked what the log is to say of this revision
+	// before any event under it is logged.
+	Announce Announcer
+
 	Bindings []BindingSpec
 	Require  []Require
 	Ceiling  phases.Scopes // the most that any action may touch

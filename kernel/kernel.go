@@ -35,6 +35,8 @@ type Kernel struct {
 	// changed, from losing the race over and over: they run alone, all others share.
 	conflicts sync.RWMutex
 
+	announcing announcing
+
 	unhealthy atomic.Pointer[Health]
 	pruned    atomic.Pointer[time.Time] // when expired runs were last dropped
 }
@@ -66,7 +68,9 @@ func Open(ctx context.Context, cfg *Config, o Options) (*Kernel, error) {
 	k.current.Store(snap)
 	k.logLoad(ctx, snap)
 	k.adoptRows(ctx)
-	k.recoverIntents(ctx)
+	if err := k.announce(ctx, cfg.Announce); err == nil { // otherwise intents wait, too
+		k.recoverIntents(ctx)
+	}
 	if o.UnsafeFailOpen {
 		if err := k.notice(ctx, snap, "unsafe fail-open: hooks that fail count as hooks without an opinion"); err != nil {
 			return nil, errors.Join(err, snap.release())
@@ -96,7 +100,7 @@ func (k *Kernel) Reload(ctx context.Context, cfg *Config) error {
 	if old := k.current.Load(); old != nil {
 		text += old.authority.Changed(&snap.authority)
 	}
-	if err := k.notice(ctx, snap, text); err != nil {
+	if err := k.noticeOf(ctx, snap, text, cfg.Announce); err != nil {
 		return errors.Join(err, snap.release())
 	}
 	old := k.current.Swap(snap)

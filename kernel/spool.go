@@ -115,6 +115,9 @@ const maxGapIDs = 64
 // before anything else is decided: latches that are owed included. It returns nil when
 // nothing waits.
 func (k *Kernel) recoverGap(ctx context.Context, revision string) error {
+	if err := k.announceWaiting(ctx); err != nil {
+		return err
+	}
 	s := k.spool
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/hookbuild"
@@ -183,6 +184,9 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	ok("hooks", fmt.Sprintf("%d ready", ready))
 	for _, l := range st.Latches {
 		warn("latch", fmt.Sprintf("session %s of %s: %s", l.Session, l.Runtime, oneLine(l.Reason, 100)), fmt.Sprintf("belay latch clear %s %s", l.Runtime, l.Session))
+	}
+	if st.Unsigned.Count > 0 {
+		warn("revisions", unsignedRevisions(client.UnsignedRevisions(st.Unsigned)), unsignedAdvice)
 	}
 	if st.Unheld > 0 {
 		warn("payloads", unheld(st.Unheld), unheldAdvice)

@@ -78,11 +78,25 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	if st.Unheld > 0 {
 		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.yellow("not held"), unheld(st.Unheld), unheldAdvice)
 	}
+	if st.Unsigned.Count > 0 {
+		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.yellow("unsigned"), unsignedRevisions(st.Unsigned), unsignedAdvice)
+	}
 	if !st.Healthy {
 		return exitWith(ExitError)
 	}
 	return nil
 }
+
+// unsignedRevisions says how often the configuration changed without a signature.
+func unsignedRevisions(u client.UnsignedRevisions) string {
+	times := plural(u.Count, "revision") + " of belay.yaml or trust.yaml came into force without a reviewer's signature, "
+	if u.Count == 1 {
+		return times + "at " + u.Last.Local().Format(time.DateTime)
+	}
+	return times + "from " + u.Since.Local().Format(time.DateTime) + " to " + u.Last.Local().Format(time.DateTime)
+}
+
+const unsignedAdvice = "`belay events query --type notice --decision configured` prints what changed. Who changed it cannot be known."
 
 // unheld says how many events nothing holds.
 func unheld(n int) string {

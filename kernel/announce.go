@@ -1,0 +1,111 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Decisions of the notices about configurations.
+const (
+	DecisionConfigured = "configured" // a revision came into force that no reviewer has signed
+	DecisionAccepted   = "accepted"   // a person looked at the revisions until then
+)
+
+// Announcement is what the log says of a configuration that comes into force without
+// a reviewer's signature.
+type Announcement struct {
+	Text string         // for people; follows the revision
+	Data jsontext.Value // what changed
+
+	// Done is called once, with whether the announcement is in the log. Not nil.
+	Done func(logged bool)
+}
+
+// Announcer says what is to be logged of the configuration that it belongs to, before
+// any event under that configuration is; nil when it is in the log already. With an
+// error nothing is decided until it works.
+type Announcer func(context.Context) (*Announcement, error)
+
+// announcing holds what could not be announced yet.
+type announcing struct {
+	mu      sync.Mutex
+	waiting Announcer
+}
+
+// announce logs that a configuration comes into force. What cannot be logged now is
+// tried again before anything else is.
+func (k *Kernel) announce(ctx context.Context, a Announcer) error {
+	k.announcing.mu.Lock()
+	k.announcing.waiting = a
+	k.announcing.mu.Unlock()
+	return k.announceWaiting(ctx)
+}
+
+// announceWaiting logs what waits to be announced. The error is ErrUnavailable.
+func (k *Kernel) announceWaiting(ctx context.Context) error {
+	k.announcing.mu.Lock()
+	defer k.announcing.mu.Unlock()
+	s := k.current.Load()
+	if k.announcing.waiting == nil || s == nil {
+		return nil
+	}
+	a, err := k.announcing.waiting(ctx)
+	if err == nil && a != nil {
+		_, err = k.commit(ctx, k.configured(s, "configuration in use: "+s.revision, a))
+		a.Done(err == nil)
+	}
+	if err != nil {
+		k.o.Logger.LogAttrs(ctx, slog.LevelError, "a change of the configuration could not be logged: nothing is decided until it can", slog.Any("error", err))
+		return errors.Join(ErrUnavailable, err)
+	}
+	k.announcing.waiting = nil
+	return nil
+}
+
+// noticeOf logs that a configuration comes into force in the place of another, and what
+// there is to be announced of it. The error is ErrUnavailable.
+func (k *Kernel) noticeOf(ctx context.Context, s *snapshot, text string, ask Announcer) error {
+	if ask == nil {
+		return k.notice(ctx, s, text)
+	}
+	k.announcing.mu.Lock()
+	defer k.announcing.mu.Unlock()
+	a, err := ask(ctx)
+	if err != nil {
+		return errors.Join(ErrUnavailable, err)
+	}
+	if a == nil {
+		return k.notice(ctx, s, text)
+	}
+	_, err = k.commit(ctx, k.configured(s, text, a))
+	a.Done(err == nil)
+	if err == nil {
+		k.announcing.waiting = nil // it decided nothing, and what changed since then is in this one
+	}
+	return err
+}
+
+// configured is the batch that announces a configuration.
+func (k *Kernel) configured(s *snapshot, text string, a *Announcement) Batch {
+	now := k.o.Clock.Now()
+	return Batch{Now: now, Events: []phases.Event{{
+		ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: s.revision, Decision: DecisionConfigured,
+		Reason: phases.SafeText(text+": "+a.Text, phases.MaxReasonBytes), Output: a.Data,
+	}}}
+}
+
+// UnsignedRevisions counts the configurations that came into force without a
+// reviewer's signature since a person accepted one.
+type UnsignedRevisions struct {
+	Count int       `json:"count"`
+	Since time.Time `json:"since,omitzero"` // of the first
+	Last  time.Time `json:"last,omitzero"`
+	Seq   int64     `json:"seq,omitzero"` // the event of the last
+}
