@@ -479,6 +479,15 @@ func (b *Belay) ClearLatch(ctx context.Context, key kernel.SessionKey, o *kernel
 	return b.kernel.ClearLatch(ctx, key, "uid "+strconv.Itoa(os.Getuid()), o)
 }
 
+// AcceptConfig records that a person has looked at the configuration of that revision;
+// see kernel.Kernel.AcceptConfig, also for errors.
+func (b *Belay) AcceptConfig(ctx context.Context, revision string, o *kernel.Order) error {
+	if err := b.reviewersKnown(); err != nil {
+		return err
+	}
+	return b.kernel.AcceptConfig(ctx, revision, "uid "+strconv.Itoa(os.Getuid()), o)
+}
+
 // Close releases everything. Invocations that have begun finish first.
 func (b *Belay) Close() error {
 	var errs []error

@@ -152,6 +152,20 @@ type latchClear struct {
 	Statement *Order `json:"statement,omitzero"`
 }
 
+// AcceptConfig records that a person has looked at the configuration of that revision,
+// which has to be the one in use. It takes RoleAdmin and, where a reviewer is
+// registered, an order.
+func (c *Client) AcceptConfig(ctx context.Context, revision string, o *Order) error {
+	r := configAccept{Revision: revision, Statement: o}
+	return c.call(ctx, request{method: http.MethodPost, path: "/v1/config/accept", body: mustJSON(r), roles: []Role{RoleAdmin}}, &configAccept{})
+}
+
+// configAccept is the body of /v1/config/accept and, without the statement, its answer.
+type configAccept struct {
+	Revision  string `json:"revision"`
+	Statement *Order `json:"statement,omitzero"`
+}
+
 // Compact removes the contents of old events, and that is recorded. It takes RoleAdmin.
 func (c *Client) Compact(ctx context.Context, o Compaction) (Compacted, error) {
 	var r Compacted

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -73,5 +74,40 @@ func TestNothingIsDecidedUnannounced(t *testing.T) {
 	verdicts := h.events(t, kernel.EventQuery{Type: phases.EventVerdict})
 	if len(es) != 1 || len(verdicts) == 0 || es[0].Seq > verdicts[0].Seq {
 		t.Errorf("announced %+v, decided %+v", es, verdicts)
+	}
+}
+
+// The configuration is accepted by an order of a reviewer for exactly the revision in
+// use, and the log says by whom.
+func TestAcceptConfigTakesAnOrder(t *testing.T) {
+	h := newHost(t, nil, reviewed, inStore)
+	rev := kernel.ConfigOrder{Revision: "rev-1"}
+	for name, row := range map[string]struct {
+		revision string
+		order    *kernel.Order
+		want     error
+	}{
+		"none":             {"rev-1", nil, kernel.ErrApprovalSignature},
+		"an agent's key":   {"rev-1", h.signed(t, approvals.VerbConfigAccept, rev, reviewerKey(2)), kernel.ErrApprovalSignature},
+		"for another one":  {"rev-1", h.signed(t, approvals.VerbConfigAccept, kernel.ConfigOrder{Revision: "rev-0"}, reviewerKey(1)), kernel.ErrApprovalContent},
+		"for another verb": {"rev-1", h.signed(t, approvals.VerbRecord, rev, reviewerKey(1)), kernel.ErrApprovalContent},
+		"not in use":       {"rev-0", h.signed(t, approvals.VerbConfigAccept, kernel.ConfigOrder{Revision: "rev-0"}, reviewerKey(1)), kernel.ErrConflict},
+	} {
+		if err := h.AcceptConfig(t.Context(), row.revision, "uid 1", row.order); !errors.Is(err, row.want) {
+			t.Errorf("%s: %v, want %v", name, err, row.want)
+		}
+	}
+	if es := h.events(t, kernel.EventQuery{Decision: kernel.DecisionAccepted}); len(es) != 0 {
+		t.Errorf("accepted: %+v", es)
+	}
+	o := h.signed(t, approvals.VerbConfigAccept, rev, reviewerKey(1))
+	if err := h.AcceptConfig(t.Context(), "rev-1", "uid 1", o); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.AcceptConfig(t.Context(), "rev-1", "uid 1", o); !errors.Is(err, kernel.ErrApprovalDecided) {
+		t.Errorf("the same order again: %v", err)
+	}
+	if es := h.events(t, kernel.EventQuery{Decision: kernel.DecisionAccepted}); len(es) != 1 || es[0].User != "dev" || es[0].PolicyRevision != "rev-1" {
+		t.Errorf("%+v", es)
 	}
 }

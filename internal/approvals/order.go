@@ -23,10 +23,14 @@ const (
 	VerbCompact    Verb = "events compact"
 	VerbRecord     Verb = "record"
 	VerbRecover    Verb = "recover"
+
+	VerbConfigAccept Verb = "config accept"
 )
 
 // Verbs returns all verbs. The slice is the caller's.
-func Verbs() []Verb { return []Verb{VerbLatchClear, VerbCompact, VerbRecord, VerbRecover} }
+func Verbs() []Verb {
+	return []Verb{VerbLatchClear, VerbCompact, VerbRecord, VerbRecover, VerbConfigAccept}
+}
 
 // Order is a statement by which a reviewer has one verb carried out, once, on one
 // state directory, with exactly these arguments. It needs no item in the queue.

@@ -26,7 +26,7 @@ type signOptions struct {
 func (o *signOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "file for the statement (default: standard output)")
 	f.DurationVar(&o.life, "for", approvals.DefaultOrderLife, "how long it can be used, up to 24h")
-	f.BoolVar(&o.draft, "draft", false, "sign nothing: write what `belay reviewer sign draft` signs where the key is")
+	f.BoolVar(&o.draft, "draft", false, "sign nothing: write a draft, for belay reviewer sign draft where the key is")
 	o.who(f)
 }
 
@@ -52,7 +52,7 @@ Where the reviewer's key is on another machine, --draft writes what is to be sig
 	}))
 	events := &cobra.Command{Use: "events", Short: "Of the event log", Args: noArgs, RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() }}
 	events.AddCommand(a.signCompactCmd())
-	cmd.AddCommand(latch, events, a.signRecordCmd(), a.signDraftCmd())
+	cmd.AddCommand(latch, events, a.signRecordCmd(), a.signConfigCmd(), a.signDraftCmd())
 	return cmd
 }
 

@@ -29,6 +29,7 @@ type records interface {
 	Events(ctx context.Context, q client.Query) ([]phases.Event, error)
 	Latches(ctx context.Context) ([]client.Latch, error)
 	ClearLatch(ctx context.Context, s client.Session, o *client.Order) error
+	AcceptConfig(ctx context.Context, revision string, o *client.Order) error
 	Compact(ctx context.Context, o client.Compaction) (client.Compacted, error)
 	Close() error
 }
@@ -196,6 +197,10 @@ func (l localRecords) Latches(ctx context.Context) ([]client.Latch, error) {
 
 func (l localRecords) ClearLatch(ctx context.Context, s client.Session, o *client.Order) error {
 	return l.host.ClearLatch(ctx, kernel.SessionKey(s), o)
+}
+
+func (l localRecords) AcceptConfig(ctx context.Context, revision string, o *client.Order) error {
+	return l.host.AcceptConfig(ctx, revision, o)
 }
 
 func (l localRecords) Compact(ctx context.Context, o client.Compaction) (client.Compacted, error) {

@@ -96,7 +96,7 @@ func unsignedRevisions(u client.UnsignedRevisions) string {
 	return times + "from " + u.Since.Local().Format(time.DateTime) + " to " + u.Last.Local().Format(time.DateTime)
 }
 
-const unsignedAdvice = "`belay events query --type notice --decision configured` prints what changed. Who changed it cannot be known."
+const unsignedAdvice = "`belay events query --type notice --decision configured` prints what changed; who did it cannot be known. `belay config accept` says that a person has looked."
 
 // unheld says how many events nothing holds.
 func unheld(n int) string {

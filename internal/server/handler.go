@@ -46,6 +46,7 @@ func (s *Server) table() []route {
 		{method: "GET", path: "/v1/status", roles: read, handle: s.status},
 		{method: "GET", path: "/v1/latches", roles: read, handle: s.latches},
 		{method: "POST", path: "/v1/latches/clear", roles: admin, body: true, handle: s.clearLatch},
+		{method: "POST", path: "/v1/config/accept", roles: admin, body: true, handle: s.acceptConfig},
 		{method: "POST", path: "/v1/proposals", roles: invoke, body: true, handle: s.propose},
 		{method: "GET", path: "/v1/approvals", roles: read, query: approvalParams(), handle: s.approvals},
 		{method: "GET", path: "/v1/approvals/{id}", roles: all, query: []string{"wait"}, handle: s.approval},

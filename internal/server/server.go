@@ -48,6 +48,7 @@ type Host interface {
 	Notice(ctx context.Context, text string) error
 	BeginRecording(ctx context.Context, r kernel.RecordOrder, o *kernel.Order, text string) error
 	ClearLatch(ctx context.Context, key kernel.SessionKey, o *kernel.Order) error
+	AcceptConfig(ctx context.Context, revision string, o *kernel.Order) error
 	Approval(ctx context.Context, id string) (kernel.Approval, error)
 	Approvals(ctx context.Context, q kernel.ApprovalQuery) ([]kernel.Approval, error)
 	SweepApprovals(ctx context.Context) error
