@@ -35,6 +35,10 @@ var edited = []struct{ file, by, from string }{
 
 // others are the functions that write files in another way, and why they may.
 var others = map[string]string{
+	"internal/highwater/disk.go Open":                 "the high-water mark: the disk that its crash tests replace",
+	"internal/highwater/disk.go Replace":              "the high-water mark: the same; synced before it gets its name",
+	"internal/server/tls.go newKey":                   "made under the daemon's lock",
+	"internal/server/tls.go newCertificate":           "made under the daemon's lock, anew when it runs out",
 	"harness/keep/file.go create":                     "a recording: a name of its own, locked while it is written",
 	"harness/keep/file.go finish":                     "a recording: whole, and synced before it gets its name",
 	"harness/keep/file.go cutOffFile":                 "a recording: gets the name of what was cut off, under its lock",
