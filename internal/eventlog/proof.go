@@ -21,11 +21,12 @@ type Proof struct {
 	Checkpoint string           `json:"checkpoint"` // a signed note
 }
 
-// Mark signs a checkpoint of the log as it is now.
+// Mark signs a checkpoint of the log as it is now. The error is ErrLog, or ErrCheckpoint when
+// the key cannot sign.
 func Mark(ctx context.Context, log kernel.Log, key *Key, now time.Time) (Checkpoint, []byte, error) {
 	size, err := log.LogSize(ctx)
 	if err != nil {
-		return Checkpoint{}, nil, err
+		return Checkpoint{}, nil, fmt.Errorf("%w: %w", ErrLog, err)
 	}
 	root, err := tlog.TreeHash(size, hashes(ctx, log))
 	if err != nil {

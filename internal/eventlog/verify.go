@@ -232,7 +232,11 @@ func (v *verifier) announcement(ctx context.Context, l kernel.LogLeaf) {
 		return
 	}
 	root, err := tlog.TreeHash(s.Size, hashes(ctx, v.log))
-	if err != nil || root != s.Root {
+	if err != nil {
+		v.wrong(1, s.Size, "events 1 to %d, whose compaction event %d announces: their hashes cannot be read: %v", s.Size, l.Seq, err)
+		return
+	}
+	if root != s.Root {
 		v.wrong(1, s.Size, "events 1 to %d are not those whose compaction event %d announces", s.Size, l.Seq)
 		return
 	}
