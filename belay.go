@@ -45,7 +45,6 @@ import (
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/store/memory"
-	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -90,6 +89,7 @@ type Options struct {
 	Clock    kernel.Clock        // nil means the system's
 	Store    kernel.Store        // nil means belay.db in the state directory; closed with the Belay only when nil
 	DryRun   bool                // decide by what is stored, and write, use up and carry out nothing; implies InMemory
+	NoMark   bool                // keep no high-water mark: then a belay.db that is restored or removed is not noticed
 	InMemory bool                // records and state live in memory only, or in a Store that says it is not durable; for tests of hooks
 	Recorder kernel.Recorder     // nil: nothing is recorded, which is how it should be unless somebody asked
 	Observer kernel.Observer     // nil: nobody is told what happens, for telemetry
@@ -128,6 +128,7 @@ type Belay struct {
 	engine  *sandbox.Engine
 	builtin *builtin.Set
 	store   kernel.Store
+	water   highWater
 	kernel  *kernel.Kernel
 	redact  *redactor
 	adhoc   []adHoc
@@ -278,11 +279,9 @@ func (b *Belay) open(ctx context.Context) error {
 		b.store = memory.New()
 	}
 	if b.store == nil {
-		db, err := sqlite.Open(ctx, filepath.Join(b.dir, "belay.db"), sqlite.Options{})
-		if err != nil {
+		if err := b.openMarked(ctx); err != nil {
 			return err // and b.store stays nil: a nil *sqlite.Store in it would be closed
 		}
-		b.store = db
 	}
 	b.marks = newCheckpointer(b.store, b.keys.events, b.markSettings(), b.log)
 	if err := b.openSinks(); err != nil {
@@ -515,6 +514,7 @@ func (b *Belay) Close() error {
 	if b.store != nil && b.o.Store == nil {
 		errs = append(errs, b.store.Close())
 	}
+	errs = append(errs, b.water.close())
 	return errors.Join(errs...)
 }
 

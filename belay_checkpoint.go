@@ -152,6 +152,12 @@ func (c *checkpointer) write(ctx context.Context, force bool) error {
 	if pending == 0 && !(force && failed) {
 		return nil
 	}
+	// Nothing is signed about a database that went back.
+	if s, ok := c.Store.(interface{ CheckMark(context.Context) error }); ok {
+		if err := s.CheckMark(ctx); err != nil {
+			return err
+		}
+	}
 	mark, note, err := eventlog.Mark(ctx, c.Store, c.key, time.Now())
 	if err == nil {
 		err = c.Store.AddCheckpoint(ctx, mark.Size, note)

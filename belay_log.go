@@ -76,7 +76,8 @@ func (b *Belay) VerifyLog(ctx context.Context, ev LogEvidence) (LogReport, error
 			return LogReport{}, err
 		}
 		e.Copies = func(seq int64) (tlog.Hash, bool) { h, ok := copies[seq]; return h, ok }
-		return eventlog.Verify(ctx, b.store, e)
+		r, err := eventlog.Verify(ctx, b.store, e)
+		return b.marked(ctx, r, err)
 	}
 	// They are opened before the size of the log is read: whatever is in them then is
 	// in the store as well, since the store comes first.
@@ -89,7 +90,7 @@ func (b *Belay) VerifyLog(ctx context.Context, ev LogEvidence) (LogReport, error
 		e.Copies = copies.hash
 	}
 	r, err := eventlog.Verify(ctx, b.store, e)
-	return r, errors.Join(err, copies.err)
+	return b.marked(ctx, r, errors.Join(err, copies.err))
 }
 
 // copies are the files of JSON lines that belay.yaml names.
@@ -197,6 +198,9 @@ func readCopies(r io.Reader) (map[int64]tlog.Hash, error) {
 
 // ProveEvent makes a proof that the event is in the log.
 func (b *Belay) ProveEvent(ctx context.Context, seq int64) (*LogProof, error) {
+	if err := b.behind(ctx); err != nil {
+		return nil, err
+	}
 	return eventlog.Prove(ctx, b.store, b.keys.events, seq, time.Now())
 }
 

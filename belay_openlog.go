@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/belay-hooks/belay/internal/eventlog"
+	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
@@ -41,6 +41,10 @@ func OpenLog(ctx context.Context, dir string) (*Log, error) {
 	if err := b.readConfig(); err != nil {
 		return nil, err
 	}
+	// The mark is compared, not written. A copy of a directory has none.
+	if guard, err := highwater.ForState(abs, b.file.Events.HighWater, os.Getenv); err == nil {
+		b.water.guard = guard
+	}
 	path := filepath.Join(abs, "belay.db")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if b.keys.events == nil {
@@ -67,7 +71,7 @@ func (l *Log) Prove(ctx context.Context, seq int64) (*LogProof, error) {
 	if l.b.keys.events == nil {
 		return nil, stateError("a proof holds a checkpoint that is signed now", errNoKey)
 	}
-	return eventlog.Prove(ctx, l.b.store, l.b.keys.events, seq, time.Now())
+	return l.b.ProveEvent(ctx, seq)
 }
 
 // Key is Belay.CheckpointKey; "" without the key.
@@ -84,6 +88,6 @@ func (l *Log) Compacted(ctx context.Context) (through, event int64, err error) {
 }
 
 // Close releases the database.
-func (l *Log) Close() error { return l.b.store.Close() }
+func (l *Log) Close() error { return errors.Join(l.b.store.Close(), l.b.water.close()) }
 
 var errNoKey = errors.New("the checkpoint key is not in the state directory")

@@ -171,6 +171,9 @@ func (s *SinkStatus) fail(err error) {
 		s.Trouble = DiskFull
 	}
 	s.Problem = phases.SafeText(err.Error(), 1<<10)
+	if s.Trouble == RolledBack {
+		s.Problem = phases.SafeText(whyBehind(err), 1<<10)
+	}
 	if s.Trouble == DiskFull {
 		s.Problem = "the disk is full: " + s.Problem
 	}

@@ -26,6 +26,8 @@ type Status struct {
 	Latches  []kernel.Latch `json:"latches"`
 	Unheld   int            `json:"unheld,omitzero"` // see kernel.Unheld
 
+	HighWater *HighWater `json:"high_water,omitzero"` // nil: there is none, and none is wanted
+
 	// Unsigned counts the revisions of belay.yaml and trust.yaml that came into force
 	// without a reviewer's signature.
 	Unsigned kernel.UnsignedRevisions `json:"unsigned_revisions,omitzero"`
@@ -63,6 +65,8 @@ func (b *Belay) Status(ctx context.Context) (Status, error) {
 	for _, k := range s.Sinks {
 		switch {
 		case k.OK:
+		case k.Trouble == RolledBack:
+			problem("rollback: " + k.Problem + ": everything is blocked until `belay recover`")
 		case k.Kind == "store":
 			problem("the store cannot write: " + k.Problem)
 		case k.Kind == SinkRecordings && k.Durable:
@@ -74,6 +78,9 @@ func (b *Belay) Status(ctx context.Context) (Status, error) {
 		default:
 			s.Warnings = append(s.Warnings, "the sink "+k.Path+" cannot be written: "+k.Problem)
 		}
+	}
+	if s.HighWater = b.HighWater(ctx); s.HighWater != nil && s.HighWater.Problem != "" && !s.HighWater.Behind {
+		s.Warnings = append(s.Warnings, "belay.db has no high-water mark: "+s.HighWater.Problem+". One that is restored or removed would not be noticed")
 	}
 	if s.Healthy && bad == nil {
 		if err := b.kernel.Recover(ctx); err != nil {

@@ -187,7 +187,7 @@ type SinkHealth struct {
 	Kind    string `json:"kind"` // store, jsonl, checkpoint or recordings
 	Durable bool   `json:"durable"`
 	OK      bool   `json:"ok"`
-	Trouble string `json:"trouble,omitzero"` // disk_full, io_error, no_access, foreign, unavailable
+	Trouble string `json:"trouble,omitzero"` // disk_full, io_error, no_access, foreign, rolled_back, unavailable
 }
 
 // Reloaded is what a reload came to.

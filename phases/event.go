@@ -26,11 +26,15 @@ const (
 	// EventCompaction announces that the contents of the oldest events are removed;
 	// Output holds the signed statement.
 	EventCompaction EventType = "compaction"
+
+	// EventRecovery: a person has decided that the database goes on as it is although it
+	// went back behind its high-water mark; Output says from where to where.
+	EventRecovery EventType = "recovery"
 )
 
 // EventTypes returns all types of events, in the order in which people are shown them.
 func EventTypes() []EventType {
-	return []EventType{EventVerdict, EventHook, EventFailure, EventLatch, EventGap, EventNotice, EventApproval, EventCompaction, EventIntent, EventOutcome, EventLease}
+	return []EventType{EventVerdict, EventHook, EventFailure, EventLatch, EventGap, EventNotice, EventApproval, EventCompaction, EventIntent, EventOutcome, EventLease, EventRecovery}
 }
 
 // Event is one record of the log. Everything in it is already redacted;

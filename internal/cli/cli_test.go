@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,10 +18,10 @@ import (
 
 // Commands of the scripts: "belay" is the program itself; "xbelay" ends with
 // status 0 and says the real one on standard error as "exit N", so that a script
-// can tell 3 from 1; "belay-hook" and "xbelay-hook" are the small program; "sigstore-kms-scripted" is a key management service; "sql FILE TEXT…" does to a database what somebody else could.
+// can tell 3 from 1; "belay-hook" and "xbelay-hook" are the small program; "sigstore-kms-scripted" is a key management service; "sql FILE TEXT…" does to a database what somebody else could, "sqlite-copy backup|restore FILE OTHER" what .backup and .restore do.
 func TestMain(m *testing.M) {
 	run := func() int { return new(cli.App).Main(context.Background(), os.Args[1:]) }
-	testscript.Main(m, map[string]func(){
+	testscript.Main(withMarks{m}, map[string]func(){
 		"belay":  func() { os.Exit(run()) },
 		"tamper": tamper,
 		"sigstore-kms-scripted": func() {
@@ -40,6 +41,12 @@ func TestMain(m *testing.M) {
 			fmt.Fprintf(os.Stderr, "exit %d\n", code)
 		},
 		"aged": agedEvents,
+		"sqlite-copy": func() {
+			if err := sqliteCopy(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		},
 		"sql": func() {
 			if err := runSQL(os.Args[1], os.Args[2:]); err != nil {
 				fmt.Fprintln(os.Stderr, err)
@@ -47,6 +54,18 @@ func TestMain(m *testing.M) {
 			}
 		},
 	})
+}
+
+// sqliteCopy is .backup and .restore of the sqlite3 shell.
+func sqliteCopy(what, path, other string) error {
+	c, err := sqlite3.Open(path)
+	if err != nil {
+		return err
+	}
+	if what == "restore" {
+		return errors.Join(c.Restore("main", other), c.Close())
+	}
+	return errors.Join(c.Backup("main", other), c.Close())
 }
 
 // runSQL runs statements, and prints how many rows they changed or what they answer.
@@ -73,6 +92,19 @@ func runSQL(path string, texts []string) error {
 		fmt.Printf("changed %d\n", c.Changes())
 	}
 	return nil
+}
+
+// withMarks keeps high-water marks out of the home directory of whoever runs the tests.
+type withMarks struct{ testscript.TestingM }
+
+func (m withMarks) Run() int {
+	dir, err := os.MkdirTemp("", "belay-marks-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("XDG_DATA_HOME", dir)
+	return m.TestingM.Run()
 }
 
 func TestScripts(t *testing.T) {

@@ -205,6 +205,9 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 			out = append(out, finding{Check: "approvals", Status: "warn", Text: text, Advice: advice, Red: true})
 		}
 		out = append(out, examineVerbs(f))
+		if m := examineMark(st.HighWater, f); m != nil {
+			out = append(out, *m)
+		}
 	}
 	for _, lang := range hookbuild.Languages() {
 		if missing := hookbuild.Missing(lang); missing != "" {
@@ -232,6 +235,8 @@ func adviceFor(k belay.SinkStatus) string {
 		effect = "Every action is blocked until it can be written; then belay goes on by itself."
 	}
 	switch k.Trouble {
+	case belay.RolledBack:
+		return "Every action is blocked until the newest belay.db is back, or a person lets this one go on: `belay recover`."
 	case belay.DiskFull:
 		return "Free space. " + effect
 	case belay.Foreign:

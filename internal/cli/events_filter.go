@@ -66,7 +66,7 @@ func joined[T ~string](list []T) string {
 func eventDecisions() []string {
 	return []string{"allow", "ask", "block", "none", "transform", "grant", "error", "latched", "cleared",
 		"requested", "approved", "denied", "consumed", "expired", "superseded", "refused",
-		"minted", "claimed", "renewed", "revoked", "ok", "timeout", "crashed", "unknown", "ordered", "unsound", "configured", "accepted"}
+		"minted", "claimed", "renewed", "revoked", "ok", "timeout", "crashed", "unknown", "ordered", "unsound", "configured", "accepted", "recovered"}
 }
 
 // query turns the flags into a query without a limit. Turns of hooks are left out

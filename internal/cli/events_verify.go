@@ -96,6 +96,14 @@ func printLogReport(w io.Writer, r belay.LogReport) {
 	if r.Compacted > 0 {
 		fmt.Fprintf(w, "events 1 to %d are compacted, as event %d announces: their hashes were checked, their contents cannot be any more\n", r.Compacted, r.Announced)
 	}
+	for _, rec := range r.Recovered {
+		lost := "what was lost is not known"
+		if rec.Last > 0 {
+			lost = fmt.Sprintf("events %d to %d of before are lost", rec.First, rec.Last)
+		}
+		fmt.Fprintf(w, "recovered: event %d records that a person let the log go on from a database that went back; %s; %s of them do not count\n",
+			rec.Event, lost, plural(rec.Checkpoints, "checkpoint"))
+	}
 	if r.Torn > 0 {
 		fmt.Fprintf(w, "note: the last outside checkpoint is torn, as a crash or a full disk leaves it: it does not count, all before it do\n")
 	}

@@ -52,7 +52,7 @@ Where the reviewer's key is on another machine, --draft writes what is to be sig
 	}))
 	events := &cobra.Command{Use: "events", Short: "Of the event log", Args: noArgs, RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() }}
 	events.AddCommand(a.signCompactCmd())
-	cmd.AddCommand(latch, events, a.signRecordCmd(), a.signConfigCmd(), a.signDraftCmd())
+	cmd.AddCommand(latch, events, a.signRecordCmd(), a.signConfigCmd(), a.signRecoverCmd(), a.signDraftCmd())
 	return cmd
 }
 

@@ -16,6 +16,10 @@ type Events struct {
 	Checkpoint Checkpoint `json:"checkpoint,omitzero"`
 	Retention  Retention  `json:"retention,omitzero"`
 	Compaction Compaction `json:"compaction,omitzero"`
+
+	// HighWater is the directory of high-water marks, absolute and not in the state
+	// directory; "" means belay/marks in the XDG data directory.
+	HighWater string `json:"high_water,omitzero"`
 }
 
 // Compaction bounds what may be removed, by hand and by retention.
@@ -154,6 +158,9 @@ func (e *Events) validate(c checker, at string) error {
 	}
 	if err := e.Compaction.validate(c, at+"/compaction"); err != nil {
 		return err
+	}
+	if e.HighWater != "" && (!filepath.IsAbs(e.HighWater) || filepath.Clean(e.HighWater) != e.HighWater) {
+		return c.errorf(at+"/high_water", "must be an absolute path, without .. and such")
 	}
 	if len(e.Sinks) > maxSinks {
 		return c.errorf(at+"/sinks", "at most %d", maxSinks)

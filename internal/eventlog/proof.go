@@ -37,6 +37,12 @@ func Mark(ctx context.Context, log kernel.Log, key *Key, now time.Time) (Checkpo
 	return c, text, err
 }
 
+// Root returns the root hash over the first events of a log.
+func Root(ctx context.Context, log kernel.Log, size int64) ([32]byte, error) {
+	h, err := tlog.TreeHash(size, hashes(ctx, log))
+	return h, err
+}
+
 func hashes(ctx context.Context, log kernel.Log) tlog.HashReaderFunc {
 	return func(indexes []int64) ([]tlog.Hash, error) {
 		found, err := log.LogHashes(ctx, indexes)

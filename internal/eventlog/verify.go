@@ -43,6 +43,8 @@ type Report struct {
 	Torn        int      `json:"torn,omitzero"`      // files whose last checkpoint was cut short: it does not count, and proves nothing wrong
 	Wrong       *Finding `json:"wrong,omitzero"`
 
+	Recovered []Recovered `json:"recovered,omitzero"` // recoveries that the log records: what was lost is not in it, and was given up by a person
+
 	// Restrictions is what the newest event records of the rows that restrict, which they
 	// were compared with; "" in a log that does not record them yet.
 	Restrictions string `json:"restrictions,omitzero"`
@@ -79,6 +81,8 @@ type verifier struct {
 	good     int64    // the largest size that a checkpoint has confirmed
 	given    int64    // the largest size that an announced compaction has given up
 
+	recovered []Recovery // as report.Recovered
+
 	recorded map[int64]string // what events record of the rows that restrict, while a statement may name one of them
 	records  int64            // the newest event that does
 	since    int64            // the first
@@ -97,6 +101,9 @@ func (v *verifier) run(ctx context.Context) error {
 		return err
 	}
 	size, err := v.log.LogSize(ctx)
+	if err == nil {
+		err = v.recoveries(ctx)
+	}
 	if errors.Is(err, kernel.ErrDamaged) {
 		v.wrong(0, 0, "the tree over the events is damaged: %v", err)
 		return nil
@@ -290,6 +297,9 @@ func (v *verifier) confirm() {
 	for len(v.marks) > 0 && v.marks[0].Size == v.tree.size {
 		m := v.marks[0]
 		v.marks = v.marks[1:]
+		if v.tree.root() != m.Root && v.explained(m.Checkpoint) {
+			continue
+		}
 		if v.tree.root() != m.Root {
 			first := min(v.good+1, m.Size)
 			v.wrong(first, m.Size, "events %d to %d are not those of the checkpoint of %s: one or more were changed, with the tree", first, m.Size, m.Time.Format("2006-01-02 15:04:05Z"))
@@ -314,6 +324,7 @@ func (v *verifier) end(ctx context.Context, size int64) error {
 	if v.report.Compacted == 0 {
 		v.report.Announced = 0 // and nothing was removed yet
 	}
+	v.marks = slices.DeleteFunc(v.marks, func(m signed) bool { return v.explained(m.Checkpoint) })
 	if len(v.marks) > 0 {
 		last := v.marks[len(v.marks)-1]
 		v.wrong(size+1, last.Size, "event %d is missing: a checkpoint of %s covers %d events, the log ends at %d",

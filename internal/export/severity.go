@@ -16,7 +16,7 @@ func severityOf(e *phases.Event) severity {
 	switch {
 	case e.Type == phases.EventGap:
 		return severity{10, 21, "FATAL"}
-	case e.Enforced == phases.EnforcedLatched, e.Type == phases.EventLatch && e.Decision != "cleared":
+	case e.Type == phases.EventRecovery, e.Enforced == phases.EnforcedLatched, e.Type == phases.EventLatch && e.Decision != "cleared":
 		return severity{9, 17, "ERROR"}
 	case failed, e.Type == phases.EventFailure:
 		return severity{8, 17, "ERROR"}

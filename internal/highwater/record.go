@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 )
@@ -118,4 +119,30 @@ func sortedKeys(m map[string]Use) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// ForState returns the guard of a state directory. configured is the directory of marks
+// that the configuration names, or "": then it is the default one. What stands in keys/
+// counts before the default, so that all processes use one mark, whatever their surroundings.
+// Errors are about a directory that must not be used.
+func ForState(state, configured string, getenv func(string) string) (*Guard, error) {
+	o := Options{Dir: configured, Record: filepath.Join(state, "keys", RecordName)}
+	var err error
+	if o.Name, err = Name(state); err != nil {
+		return nil, err
+	}
+	inside := func(dir string) bool {
+		in, err := filepath.Rel(state, dir)
+		return err == nil && in != ".." && !strings.HasPrefix(in, ".."+string(filepath.Separator))
+	}
+	if configured != "" && inside(configured) {
+		return nil, errors.New("the high-water mark must not be in the state directory: what takes the one back takes the other")
+	}
+	if o.Dir == "" {
+		// Without a place, or with one inside, there is none: that is for those to say who look.
+		if o.Dir, err = Dir(getenv); err != nil || inside(o.Dir) {
+			o.Dir = ""
+		}
+	}
+	return New(o), nil
 }

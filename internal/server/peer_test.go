@@ -25,7 +25,14 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(serveEnv); dir != "" {
 		os.Exit(childServe(dir))
 	}
-	os.Exit(m.Run())
+	dir, err := os.MkdirTemp("", "belay-marks-") // high-water marks stay out of the home directory
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_DATA_HOME", dir)
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
 }
 
 func childCall(path, token string) int {

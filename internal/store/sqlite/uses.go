@@ -52,9 +52,11 @@ func (w *writer) spent(b *kernel.Batch) error {
 		}
 		for _, id := range append(leases.Prefixes(op.ID), op.ID) {
 			if u, ok := st.Uses[highwater.Lease+id]; ok {
-				if _, err := raise(w.conn, id, u.Count); err != nil {
+				raised, err := raise(w.conn, id, u.Count)
+				if err != nil {
 					return err
 				}
+				w.guarded.undone = w.guarded.undone || raised
 			}
 		}
 	}
@@ -223,6 +225,14 @@ func (w *writer) settleStatement(id, event string, now time.Time) error {
 func (w *writer) settleLease(id string, count int64, now time.Time) error {
 	raised, err := raise(w.conn, id, count)
 	if err != nil || !raised {
+		return err
+	}
+	// Of a row that was only set back the log has the use already. A use of a lease below
+	// is one of this lease as well.
+	const claims = `SELECT count(*) FROM (SELECT json_extract(CAST(body AS TEXT), '$.reason') AS r FROM events WHERE type = 'lease' AND decision = 'claimed')
+		WHERE r = ?1 OR substr(r, 1, length(?2)) = ?2`
+	var logged int64
+	if err := w.conn.query(claims, func(st *sqlite3.Stmt) error { logged = st.ColumnInt64(0); return nil }, "lease "+id, "lease "+id+"/"); err != nil || logged >= count {
 		return err
 	}
 	l, err := leaseByID(w.conn, id)

@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/config"
+)
+
+type recoverOptions struct {
+	orderFlags
+	why          string
+	dryRun, json bool
+}
+
+func (a *App) recoverCmd() *cobra.Command {
+	var o recoverOptions
+	cmd := &cobra.Command{
+		Use:   "recover",
+		Short: "Go on from a database that was restored, after a person has agreed",
+		Long: `While belay.db is behind its high-water mark every action is blocked: it was restored
+from a backup, replaced or removed, or the mark is missing or damaged. If the newest
+belay.db can be put back, put it back: then nothing is to be recovered.
+
+Otherwise recover makes the database as it is the one that counts. What was used up stays
+used up; approvals that nobody has used yet and all leases are taken back. An event says
+from where to where the log went back, and which events are lost.
+
+Where a reviewer is registered it takes the reviewer's signature: the passphrase is asked
+for on the terminal, or --statement brings what ` + "`belay reviewer sign recover`" + ` wrote, for
+exactly these two heads. Without a reviewer it is confirmed on a terminal, which is no
+proof against a program of the same user. A daemon need not be stopped.`,
+		Example: `  belay recover --dry-run
+  belay recover --why "restored from the backup of Monday"
+  belay reviewer sign recover --draft --out r.draft     # on a machine without a terminal
+  belay reviewer sign draft r.draft --key anna.key --as anna --out r.json   # where the key is
+  belay recover --statement r.json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.recoverState(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	o.flags(f)
+	f.StringVar(&o.why, "why", "", "why, for the record")
+	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be recovered")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+// openToRecover opens the directory itself, also beside a daemon: both see the same mark.
+func (a *App) openToRecover(ctx context.Context) (*belay.Belay, belay.Recovery, error) {
+	dir, err := a.stateDir()
+	if err != nil {
+		return nil, belay.Recovery{}, err
+	}
+	quiet := a.quiet
+	a.quiet = true // it would say what is about to be said
+	host, err := a.openState(ctx, dir, belay.Options{NoHooks: true})
+	a.quiet = quiet
+	if err != nil {
+		return nil, belay.Recovery{}, err
+	}
+	plan, err := host.PlanRecovery(ctx)
+	if err == nil && plan.Wrong == "" {
+		err = belay.ErrNothingToRecover
+	}
+	if err != nil {
+		return nil, plan, errors.Join(recoverFailure(err), host.Close())
+	}
+	return host, plan, nil
+}
+
+func recoverFailure(err error) error {
+	if errors.Is(err, belay.ErrNothingToRecover) {
+		return failure(belay.ErrNothingToRecover.Error(), "`belay doctor` says what else may be wrong.")
+	}
+	return failureBy(err, "Nothing was changed.")
+}
+
+func recoverText(r belay.Recovery) string {
+	s := "Go on from belay.db as it is. It is blocked because " + r.Wrong + "."
+	if r.Lost > 0 {
+		s += fmt.Sprintf(" The last %s that the mark knows of would be lost.", plural(int(r.Lost), "event"))
+	}
+	return s
+}
+
+func recoverWish(r belay.Recovery) wish {
+	return wish{verb: approvals.VerbRecover, store: r.Store, args: r.Args(), text: recoverText(r)}
+}
+
+func (a *App) recoverState(ctx context.Context, o recoverOptions) error {
+	host, plan, err := a.openToRecover(ctx)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	if o.dryRun {
+		if o.json {
+			return a.printJSON(plan)
+		}
+		fmt.Fprintf(a.Out, "%s\nmark      %s\ndatabase  %s\nstore     %s\n", safe(recoverText(plan)), safe(plan.Mark), safe(plan.Database), safe(plan.Store))
+		return nil
+	}
+	order, err := a.order(o.orderFlags, func() (wish, error) { return recoverWish(plan), nil })
+	if err != nil {
+		return err
+	}
+	if order == nil {
+		if err := a.agree(safe(recoverText(plan))); err != nil {
+			return err
+		}
+	}
+	r, err := host.Recover(ctx, belay.RecoverOptions{Order: order, Want: plan, Why: o.why})
+	if err != nil {
+		return recoverFailure(err)
+	}
+	if o.json {
+		return a.printJSON(r)
+	}
+	fmt.Fprintf(a.Out, "Recovered: belay goes on after event %d. Event %d records it.\n", r.Event-1, r.Event)
+	return nil
+}
+
+// agree asks a person at the terminal; there is no flag that answers.
+func (a *App) agree(what string) error {
+	in, ok := a.In.(*os.File)
+	if !ok || !isTerminal(in) {
+		return failure("recover is confirmed by a person at a terminal, and there is none", "With a reviewer, `belay reviewer sign recover` makes a statement that --statement takes.")
+	}
+	fmt.Fprintf(a.Err, "%s\nType yes to go on: ", what)
+	answer, err := bufio.NewReader(io.LimitReader(in, 256)).ReadString('\n')
+	if err != nil || strings.TrimSpace(answer) != "yes" {
+		return failure("nothing was recovered", "")
+	}
+	return nil
+}
+
+// signRecoverCmd signs for a recovery as it would be now.
+func (a *App) signRecoverCmd() *cobra.Command {
+	var o signOptions
+	cmd := &cobra.Command{
+		Use:   "recover",
+		Short: "Sign that belay goes on from a database that was restored",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			host, plan, err := a.openToRecover(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer host.Close()
+			return a.reviewerSign(recoverWish(plan), o)
+		},
+	}
+	o.flags(cmd.Flags())
+	return cmd
+}
+
+// examineMark says how belay.db stands to its high-water mark.
+func examineMark(w *belay.HighWater, f *config.File) *finding {
+	switch {
+	case w == nil:
+		return nil
+	case w.Behind:
+		return &finding{Check: "high water", Status: "fail", Red: true, Text: "ROLLBACK: " + w.Problem,
+			Advice: "Every action is blocked. Put the newest belay.db back, or `belay recover`. " + recoverProof(f)}
+	case w.Problem != "":
+		return &finding{Check: "high water", Status: "fail", Red: true, Text: "belay.db has no high-water mark: " + w.Problem,
+			Advice: "A database that is restored or removed is not noticed. Name a directory in belay.yaml: events: {high_water: DIR}"}
+	case w.Seq == 0:
+		return &finding{Check: "high water", Status: "ok", Text: "begins with the first event, in " + w.Path}
+	}
+	return &finding{Check: "high water", Status: "ok", Text: fmt.Sprintf("up to event %s in %s", count(w.Seq), w.Path), Advice: recoverProof(f)}
+}
+
+func recoverProof(f *config.File) string {
+	if f != nil && len(f.Reviewers) > 0 {
+		return "recover takes the signature of a reviewer. A program of this user can delete database and mark together."
+	}
+	return "Without a reviewer recover is confirmed at a terminal: no proof against a program of this user, which can delete database and mark together."
+}
