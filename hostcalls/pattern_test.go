@@ -69,3 +69,31 @@ func TestPatternMatchObeysContext(t *testing.T) {
 		}
 	}
 }
+
+// endsAfter is a context that ends when it has been looked at so many times.
+type endsAfter struct {
+	context.Context
+	looks int
+}
+
+func (c *endsAfter) Err() error {
+	if c.looks--; c.looks < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// A deadline that passes while patterns are read, or matched, ends the call there.
+func TestPatternMatchEndsInTheMiddle(t *testing.T) {
+	u := newTurn(t, nil)
+	call, _ := Lookup("pattern_match")
+	req := patternRequest(t, PatternRequest{Kind: "re2", Patterns: []string{"a", "b"}, Texts: []string{"a", "b"}})
+	for looks := range 6 { // two patterns, then each of them with each text
+		if r, err := u.Do(&endsAfter{context.Background(), looks}, &call, &Args{In: [2][]byte{[]byte(req)}}); err == nil {
+			t.Errorf("after %d looks: %+v", looks, r)
+		}
+	}
+	if _, err := u.Do(&endsAfter{context.Background(), 6}, &call, &Args{In: [2][]byte{[]byte(req)}}); err != nil {
+		t.Errorf("in time: %v", err)
+	}
+}

@@ -138,3 +138,22 @@ func TestOrderWithoutStore(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// The kernel itself gives up no event that something may still rest on, whoever wants it.
+func TestKernelKeepsYoungEvents(t *testing.T) {
+	h := newHost(t, nil)
+	h.allowed(t, invocation(phases.PreTool))
+	for _, by := range []kernel.CompactBy{{By: "dev"}, {Retention: true}} {
+		if _, err := h.Compact(t.Context(), kernel.Compaction{Through: 1, Statement: "x"}, by); !errors.Is(err, kernel.ErrTooYoung) {
+			t.Errorf("%+v: %v", by, err)
+		}
+	}
+	h.clock.add(kernel.MinCompactionAge - time.Second)
+	if _, err := h.Compact(t.Context(), kernel.Compaction{Through: 1, Statement: "x"}, kernel.CompactBy{Retention: true}); !errors.Is(err, kernel.ErrTooYoung) {
+		t.Errorf("a second too early: %v", err)
+	}
+	h.clock.add(2 * time.Second)
+	if _, err := h.Compact(t.Context(), kernel.Compaction{Through: 1, Statement: "x"}, kernel.CompactBy{Retention: true}); err != nil {
+		t.Errorf("old enough: %v", err)
+	}
+}

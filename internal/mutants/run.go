@@ -74,7 +74,10 @@ func (r *Runner) Test(ctx context.Context, c *Change, pkg, pattern string) (Resu
 		// By the environment, so that tests that build a program build it with the change, too.
 		env = append(env, strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	}
-	args := []string{"test", "-count=1", "-failfast", "-vet=off", "-timeout", r.Timeout.String()}
+	args := []string{"test", "-failfast", "-vet=off", "-timeout", r.Timeout.String()}
+	if c != nil {
+		args = append(args, "-count=1") // without a change, what go test remembers will do
+	}
 	if pattern != "" {
 		args = append(args, "-run", pattern)
 	}

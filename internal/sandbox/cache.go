@@ -39,6 +39,7 @@ type codeCache struct {
 	key     []byte
 	version string // of the engine
 	log     *slog.Logger
+	remove  func(path string) error // with everything below it; nil: os.RemoveAll
 }
 
 var errCache = errors.New("code cache")
@@ -117,7 +118,7 @@ func (c *codeCache) compile(m *Module, code []byte) (err error) {
 	defer func() {
 		if err != nil {
 			// Whatever it was, the next process starts from nothing.
-			err = errors.Join(err, os.RemoveAll(dir))
+			err = errors.Join(err, c.delete(dir))
 		}
 	}()
 	if err := private(dir); err != nil {
@@ -196,11 +197,18 @@ func (c *codeCache) check(dir string) (sealed, error) {
 			continue
 		}
 		c.log.Warn("code cache entry deleted", slog.String("entry", escape(filepath.Base(path), maxFunction)), slog.String("error", escape(fmt.Sprint(err), maxReason)))
-		if err := os.RemoveAll(path); err != nil {
-			return nil, err
+		if err := c.delete(path); err != nil {
+			return nil, err // the engine would find it
 		}
 	}
 	return good, nil
+}
+
+func (c *codeCache) delete(path string) error {
+	if c.remove != nil {
+		return c.remove(path)
+	}
+	return os.RemoveAll(path)
 }
 
 func (c *codeCache) verify(dir, path string) (os.FileInfo, error) {

@@ -189,6 +189,31 @@ func TestCacheReplacedInUse(t *testing.T) {
 	}
 }
 
+// An entry that is wrong and cannot be deleted keeps the engine from its directory: the
+// module is compiled without the cache.
+func TestCacheEntryThatStays(t *testing.T) {
+	dir := cacheDir(t)
+	warm(t, dir, cacheKey, "init_order")
+	path := entry(t, dir)
+	b := read(t, path)
+	b[len(b)/2] ^= 1
+	write(t, path, b)
+	stays := errors.New("operation not permitted")
+	c := &codeCache{dir: dir, key: cacheKey, log: slog.New(slog.DiscardHandler), remove: func(string) error { return stays }}
+	if good, err := c.check(moduleDir(path)); !errors.Is(err, stays) || good != nil {
+		t.Errorf("%v, %v: the directory can be used", good, err)
+	}
+	var buf bytes.Buffer
+	e := open(t, Options{CacheDir: dir, CacheKey: cacheKey, Logger: slog.New(slog.NewTextHandler(&buf, nil)), engineVersion: "v0"})
+	e.cache.remove = c.remove
+	if o := run(t, load(t, e, guest(t, "init_order")), RunRequest{Phase: phases.PreTool, Timeout: -1}, lsAction); o.Kind != "" {
+		t.Errorf("%s %s", o.Kind, o.Cause)
+	}
+	if !strings.Contains(buf.String(), "code cache not used") || !bytes.Equal(read(t, path), b) {
+		t.Errorf("the log says %q", buf.String())
+	}
+}
+
 // Old entries make room; one that is in use stays.
 func TestCachePrune(t *testing.T) {
 	dir := cacheDir(t)

@@ -159,6 +159,36 @@ func TestHandlerFaults(t *testing.T) {
 	}
 }
 
+// A range that is not inside memory ends the run before the session is asked: also an
+// empty one, and one that nothing would be written to.
+func TestRangesAreInsideMemory(t *testing.T) {
+	end := int64(pageSize)
+	for name, at := range map[string][2]int64{
+		"begins behind the end":            {end + 1, 0},
+		"goes over the end":                {end - 1, 2},
+		"wraps round":                      {1<<32 - 1, 2},
+		"the last byte":                    {end - 1, 1},
+		"nothing, at the end":              {end, 0},
+		"begins behind the end, with some": {end + 1, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := false
+			handle := func(context.Context, *hostcalls.Session, *hostcalls.Args) (hostcalls.Result, error) {
+				asked = true
+				return hostcalls.Result{Code: int64(hostcalls.Absent)}, nil
+			}
+			e := open(t, Options{Table: table("random", func(row *hostcalls.Call) { row.Handle = handle })})
+			m := load(t, e, caller(t, "pre_tool", true, imported{
+				module: hostcalls.Module, name: "random", params: i32x2, results: i32, args: at[:]}))
+			_, err := m.Run(context.Background(), RunRequest{Phase: phases.PreTool, Session: session(t, phases.PreTool, lsAction), Timeout: -1})
+			inside := at[0]+at[1] <= end
+			if f := phases.FaultOf(err); asked != inside || !inside && (f == nil || f.Kind != phases.KindHostcall) {
+				t.Errorf("the session was asked: %v, %v", asked, err)
+			}
+		})
+	}
+}
+
 // What counted calls take is not the hook's time: the deadline moves on by it.
 func TestCallsOutsideTheDeadline(t *testing.T) {
 	slow := func(context.Context, *hostcalls.Session, *hostcalls.Args) (hostcalls.Result, error) {
