@@ -91,6 +91,7 @@ func TestFindingsAboutRows(t *testing.T) {
 		{"latches are as they were", rows, nil},
 		{"one is missing, one changed, one made up", []kernel.Latch{changed, rows[2], unknown},
 			[]string{`the latch of "claude" "a" is missing`, `the latch of "claude" "b" was changed`, `no event made the latch of "codex" "x"`}},
+		{"one is missing", rows[1:], []string{`the latch of "claude" "a" is missing`}},
 		{"all are missing", nil,
 			[]string{`the latch of "claude" "a" is missing`, `the latch of "claude" "b" is missing`, `the latch of "claude" "c" is missing`}},
 	} {

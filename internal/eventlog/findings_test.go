@@ -266,3 +266,19 @@ func TestReportsOfSoundLogs(t *testing.T) {
 		}
 	}
 }
+
+// What follows on the first event that is wrong is not looked at: no checkpoint behind it counts.
+func TestNothingBehindAFindingCounts(t *testing.T) {
+	k := newKey(t, 1)
+	l, _ := build(t, 5, k)
+	two, _ := build(t, 2, k)
+	l.leaves[2].Copies = false
+	r := verify(t, l, k, mark(t, two, k, 0), mark(t, l, k, 0))
+	want := eventlog.Report{
+		Events: 5, Outside: 1, Covered: 2, Uncovered: 3,
+		Wrong: &eventlog.Finding{First: 3, Last: 3, Text: "event 3 is found under values that it does not have"},
+	}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
