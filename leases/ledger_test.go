@@ -38,6 +38,7 @@ type world struct {
 	*clock
 	table *leases.Table
 	fatal func(...any)
+	read  *leases.Lease // what a caller has read before the rest happened; nil: it reads it now
 }
 
 type tableStore struct{ *leases.Table }
@@ -59,7 +60,7 @@ func (s tableStore) LeaseClock(context.Context) (time.Time, error) { return s.Hi
 func newWorld(fatal func(...any)) *world {
 	c := &clock{wall: t0, boot: "b1", since: time.Hour}
 	table := &leases.Table{}
-	return &world{&leases.Ledger{Store: tableStore{table}, Clock: c, Key: make([]byte, 32)}, c, table, fatal}
+	return &world{Ledger: &leases.Ledger{Store: tableStore{table}, Clock: c, Key: make([]byte, 32)}, clock: c, table: table, fatal: fatal}
 }
 
 func (w *world) do(op leases.Op, err error) error {
