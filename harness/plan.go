@@ -71,7 +71,8 @@ func (c *Case) plan(h *Hook) (*plan, error) {
 	return p, nil
 }
 
-// prepare writes what the hook finds when the case begins.
+// prepare writes what the hook finds when the case begins, with a notice that says so: no
+// row that restricts changes without an event.
 func (p *plan) prepare(ctx context.Context, store kernel.Store) error {
 	b := kernel.Batch{Now: p.inv.Time}
 	for _, k := range sortedKeys(p.state) {
@@ -83,6 +84,7 @@ func (p *plan) prepare(ctx context.Context, store kernel.Store) error {
 	if len(b.StateWrites) == 0 && b.Run == nil {
 		return nil
 	}
+	b.Events = []phases.Event{{ID: "case", Type: phases.EventNotice, Time: p.inv.Time, Reason: "state of a test case"}}
 	_, err := store.Commit(ctx, b)
 	return err
 }
