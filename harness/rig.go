@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 )
@@ -47,7 +48,7 @@ func (h *Hook) rig(ctx context.Context, c *Case, p *plan) (*caseRig, error) {
 	}}}
 	var err error
 	r.kernel, err = kernel.Open(ctx, cfg, kernel.Options{
-		Store: r.store, Loader: r, Redactor: covering{h.engine.redact}, Clock: r, NewID: r.id, Files: r, Home: "/home/dev",
+		Store: r.store, Loader: r, Redactor: audit.Detector{Redactor: h.engine.redact}, Clock: r, NewID: r.id, Files: r, Home: "/home/dev",
 		Sequential: true, LeaseKey: make([]byte, 32), Boot: r, Logger: h.engine.o.Logger,
 	})
 	return r, err

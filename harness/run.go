@@ -197,14 +197,5 @@ func (h *Hook) invoke(ctx context.Context, c *Case, p *plan) (v phases.Verdict, 
 	return v, ctx.Err()
 }
 
-// covering is the detector as a kernel's Redactor.
-type covering struct{ *redact.Redactor }
-
-// Text implements kernel.Redactor.
-func (c covering) Text(s string) (string, error) {
-	covered, _ := c.Redactor.Text(s)
-	return covered, nil
-}
-
 // seedOf makes the same random bytes for the same case every time.
 func seedOf(name string) [32]byte { return sha256.Sum256([]byte("belay test\x00" + name)) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/httpcall"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/internal/store/memory"
@@ -41,7 +42,7 @@ func runChain(ctx context.Context, l *kernel.Loaded, r *Request) (Outcome, error
 		Name: "guest", Module: "guest", Config: r.Config, Allowed: r.Granted, Budget: tiers.Budget{Fuel: r.Fuel},
 	}}}
 	k, err := kernel.Open(ctx, cfg, kernel.Options{
-		Store: memory.New(), Loader: w, Redactor: covering{red}, Clock: w, Boot: w, NewID: w.id, Tools: w, Sequential: true, LeaseKey: make([]byte, 32),
+		Store: memory.New(), Loader: w, Redactor: audit.Detector{Redactor: red}, Clock: w, Boot: w, NewID: w.id, Tools: w, Sequential: true, LeaseKey: make([]byte, 32),
 	})
 	if err != nil {
 		return Outcome{}, err
@@ -138,13 +139,4 @@ func (w *whole) id(time.Time) string {
 	defer w.mu.Unlock()
 	w.ids++
 	return fmt.Sprintf("00000000-0000-7000-8000-%012x", w.ids)
-}
-
-// covering is the detector as a kernel's Redactor.
-type covering struct{ *redact.Redactor }
-
-// Text implements kernel.Redactor.
-func (c covering) Text(s string) (string, error) {
-	covered, _ := c.Redactor.Text(s)
-	return covered, nil
 }
