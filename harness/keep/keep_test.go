@@ -29,7 +29,7 @@ const hooks = `hooks:
     budget: {deadline_ms: 5000}
   - name: stages
     module: builtin:classify-message
-    capabilities: [annotate]
+    capabilities: [annotate, pattern_match]
     budget: {deadline_ms: 5000}
 `
 
