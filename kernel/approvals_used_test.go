@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"context"
+	"crypto/ed25519"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -101,6 +102,28 @@ func TestUsedOnceWhateverTheStoreSays(t *testing.T) {
 			if used := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: string(approvals.Consumed)}); len(used) != 1 {
 				t.Errorf("%d uses on record", len(used))
 			}
+		})
+	}
+}
+
+// What a reviewer has signed counts as long as the reviewer is one, whatever the log says.
+func TestApprovalOfAReviewerWhoIsGone(t *testing.T) {
+	for name, reviewers := range map[string][]kernel.Reviewer{
+		"another key": {{Name: "dev", Key: reviewerKey(2).Public().(ed25519.PublicKey)}}, "nobody": nil,
+		"another name": {{Name: "else", Key: reviewerKey(1).Public().(ed25519.PublicKey)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, asking(), reviewed)
+			id := h.pending(t, invocation(phases.PreTool))
+			if err := h.decide(t, id, approvals.Approve, reviewerKey(1)); err != nil {
+				t.Fatal(err)
+			}
+			cfg := configOf(h.loader.hooks)
+			cfg.Reviewers = reviewers
+			if err := h.Reload(t.Context(), cfg); err != nil {
+				t.Fatal(err)
+			}
+			h.fails(t, invocation(phases.PreTool), phases.KindStore)
 		})
 	}
 }

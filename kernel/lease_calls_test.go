@@ -265,10 +265,18 @@ func TestTrustedHookAnswersRequests(t *testing.T) {
 	with := func(rest string) string {
 		return `mint {"for":"` + seen.Requests[0].ID + `","capability":"tool:write","ttl_s":30,` + rest + `}`
 	}
-	answer.say(with(`"scope":{"paths":["/srv/**"]}`))
-	h.blocked(t, write("/srv/a"), "needs a lease")
-	if !strings.HasPrefix(answer.last(), "-2 ") {
-		t.Errorf("more than was asked for: %s", answer.last())
+	for _, rest := range []string{`"scope":{"paths":["/srv/**"]}`, `"scope":{}`, `"scope":{"paths":["/srv/a"]},"max_uses":3`, `"scope":{"paths":["/srv/a"]},"max_ttl_s":3600`} {
+		answer.say(with(rest))
+		h.blocked(t, write("/srv/a"), "needs a lease")
+		if !strings.HasPrefix(answer.last(), "-2 ") {
+			t.Errorf("%s: more than was asked for: %s", rest, answer.last())
+		}
+	}
+	answer.say(with(`"scope":{"paths":["/srv/a"]}`))
+	elsewhere := write("/srv/a")
+	elsewhere.Session = "s-2"
+	if h.invoke(t, elsewhere); strings.HasPrefix(answer.last(), "{") {
+		t.Errorf("in another session: %s", answer.last())
 	}
 	answer.say(with(`"scope":{"paths":["/srv/a"]}`))
 	h.allowed(t, write("/srv/a"))

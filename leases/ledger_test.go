@@ -218,6 +218,31 @@ func TestUnknownAndNotYours(t *testing.T) {
 	}
 }
 
+// A lease is its holder's, in every member, for those who look as for those who claim.
+func TestHolderIsCompared(t *testing.T) {
+	w := newWorld(t.Fatal)
+	m := w.must(leases.Request{ID: "mine", TTLS: 60})
+	for name, change := range map[string]func(*leases.Holder){
+		"runtime":    func(h *leases.Holder) { h.Runtime = "other" },
+		"session":    func(h *leases.Holder) { h.Session = "other" },
+		"agent":      func(h *leases.Holder) { h.Agent = "other" },
+		"credential": func(h *leases.Holder) { h.Credential = "other" },
+		"no session": func(h *leases.Holder) { h.Session = "" },
+	} {
+		who := coder
+		change(&who)
+		if l, err := w.Get(t.Context(), m.Token, &who); l != nil || !errors.Is(err, leases.ErrUnknown) {
+			t.Errorf("%s: %v, %v", name, l, err)
+		}
+		if err := w.claim("mine", who); err == nil {
+			t.Errorf("%s: claimed", name)
+		}
+	}
+	if err := w.claim("mine", coder); err != nil {
+		t.Error(err)
+	}
+}
+
 // A token that was used up, revoked or is over does not come back.
 func TestReplay(t *testing.T) {
 	w := newWorld(t.Fatal)

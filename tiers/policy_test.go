@@ -110,6 +110,7 @@ func TestPolicyRefuses(t *testing.T) {
 		{"rule twice", head + "  allOf: [{publicKey: {file: k0.pub}}]\n- name: a\n  allOf: [{publicKey: {file: k0.pub}}]\n", "there twice"},
 		{"limit to nothing", head + "  allOf: [{publicKey: {file: k0.pub}}]\n  limits: {hooks: []}\n", "vouches for nothing"},
 		{"limit pattern", head + "  allOf: [{publicKey: {file: k0.pub}}]\n  limits: {hooks: ['[']}\n", "/limits/hooks/0"},
+		{"limit that no hook has", head + "  allOf: [{publicKey: {file: k0.pub}}]\n  limits: {hooks: [acme/a, 'Acme/a']}\n", "/limits/hooks/1"},
 		{"version that is none", head + "  allOf: [{publicKey: {file: k0.pub}}]\n  limits: {minimumVersion: v1}\n", "1.2.3"},
 		{"denied digest", "version: belay/v1\ndeny: {digests: [abc]}\n", "/deny/digests/0"},
 		{"denied key", "version: belay/v1\ndeny: {keys: [abc]}\n", "/deny/keys/0"},

@@ -102,6 +102,28 @@ func TestAMarkNeverGoesBack(t *testing.T) {
 }
 
 // Whatever one write leaves of its bytes is no damage, and older records count.
+// A slot counts as it was written, for its own store and epoch, and not with one byte changed.
+func TestSlotsHaveChecksums(t *testing.T) {
+	const store = "00112233445566778899aabbccddeeff"
+	whole := slot(store, 3, head(7))
+	if h, ok := readSlot(store, 3, whole); !ok || h != head(7) {
+		t.Fatalf("%+v, %v", h, ok)
+	}
+	for at := range whole {
+		b := bytes.Clone(whole)
+		b[at] ^= 1
+		if h, ok := readSlot(store, 3, b); ok {
+			t.Errorf("byte %d changed: %+v counts", at, h)
+		}
+	}
+	if _, ok := readSlot(store, 4, whole); ok {
+		t.Error("it counts in another epoch")
+	}
+	if _, ok := readSlot("ff"+store[2:], 3, whole); ok {
+		t.Error("it counts for another store")
+	}
+}
+
 func TestATornMark(t *testing.T) {
 	g := newGuard(t)
 	adopt(t, g)

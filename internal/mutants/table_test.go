@@ -3,6 +3,7 @@ package mutants
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -40,6 +41,67 @@ func TestEveryEntryHasItsPlace(t *testing.T) {
 	}
 	if len(all) < 90 {
 		t.Errorf("only %d entries were seen", len(all))
+	}
+}
+
+// withoutEntry are rows of the threat model, by the words that they begin with, that no change of one place shows, and why.
+var withoutEntry = map[string]string{
+	"the runtime's own client asking whoever": "what stands against it is what the documents register; the tests read them, and run the client",
+}
+
+var proof = regexp.MustCompile("`([a-z0-9._/-]*)[./](Test[A-Za-z0-9_]+)`|`([a-z0-9._/-]+\\.txtar)`")
+
+// TestEveryThreatHasADefence: of the tests that a row of the threat model names, one or more are in the table, where
+// they have to fail when the defence is gone.
+func TestEveryThreatHasADefence(t *testing.T) {
+	all, err := ReadDefences(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proven := map[string]bool{}
+	for n := range all {
+		folder, name, _ := strings.Cut(all[n].Test, "/Test")
+		if name != "" {
+			name, _, _ = strings.Cut(name, "/")
+			proven[filepath.Clean(folder)+"/Test"+name] = true
+			continue
+		}
+		proven[all[n].Test] = true
+	}
+	text, err := os.ReadFile(filepath.Join(root, "docs/THREAT-MODEL.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, used := 0, map[string]bool{}
+	for n, line := range strings.Split(string(text), "\n") {
+		found := proof.FindAllStringSubmatch(line, -1)
+		if !strings.HasPrefix(line, "| ") || len(found) == 0 {
+			continue
+		}
+		rows++
+		ok := false
+		for _, m := range found {
+			ok = ok || proven[m[3]] || m[2] != "" && proven[filepath.Clean("./"+m[1])+"/"+m[2]]
+		}
+		for row := range withoutEntry {
+			if strings.HasPrefix(line, "| "+row) {
+				if ok {
+					t.Errorf("THREAT-MODEL.md:%d: %q has an entry after all", n+1, row)
+				}
+				ok, used[row] = true, true
+			}
+		}
+		if !ok {
+			t.Errorf("THREAT-MODEL.md:%d: no entry of the table switches off what stands against: %.80s", n+1, line)
+		}
+	}
+	for row := range withoutEntry {
+		if !used[row] {
+			t.Errorf("no row begins with %q", row)
+		}
+	}
+	if rows < 60 {
+		t.Errorf("only %d rows were seen", rows)
 	}
 }
 
