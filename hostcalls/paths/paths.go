@@ -74,8 +74,7 @@ func Normalize(p, cwd, home string) Normal {
 		also(key(p, cwd, home, false, func(string) {})) // without percent-decoding
 	}
 	if strings.IndexByte(p, 0) >= 0 {
-		also(key(beforeNUL(p), cwd, home, true, func(string) {}))  // as a C program reads it
-		also(key(withoutNUL(p), cwd, home, true, func(string) {})) // as a program that drops NUL reads it
+		also(key(withoutNUL(p), cwd, home, true, func(string) {})) // as a program that drops NUL reads it; Key is how a C program does
 	}
 	return n
 }
@@ -121,8 +120,6 @@ func key(p, cwd, home string, decode bool, note func(string)) string {
 	}
 	return strings.ToLower(p)
 }
-
-func beforeNUL(p string) string { s, _, _ := strings.Cut(p, "\x00"); return s }
 
 func withoutNUL(p string) string { return strings.ReplaceAll(p, "\x00", "") }
 
@@ -301,16 +298,12 @@ func resolve(p, cwd string, note func(string)) string {
 		at = append(at, e)
 		low := strings.ToLower(e)
 		n := len(at)
-		is := func(i int, s string) bool { return i < n && strings.EqualFold(at[i], s) }
+		is := func(i int, s string) bool { return strings.EqualFold(at[i], s) }
 		switch {
 		case is(0, "proc") && (n == 3 || n == 5 && is(2, "task")) && low == "root":
 			alias()
 		case is(0, "proc") && (n == 3 || n == 5 && is(2, "task")) && low == "cwd":
-			if cwd == "" {
-				alias(".")
-			} else {
-				alias(strings.Split(strings.Trim(path.Clean(cwd), "/"), "/")...)
-			}
+			alias(strings.Split(strings.Trim(path.Clean(cwd), "/"), "/")...) // "." when it is not known
 		case is(0, "dev") && n == 2 && low == "fd":
 			alias("proc", "self", "fd")
 		case is(0, "private") && n == 2 && (low == "etc" || low == "var" || low == "tmp"):

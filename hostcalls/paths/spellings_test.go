@@ -20,8 +20,11 @@ func TestSpellings(t *testing.T) {
 		{"/%25252541", "", "", Normal{"/%25252541", "/%25252541", "/%2541", []string{"/%2541", "/%25252541"}, true, []string{"percent"}}},
 		{"/a%", "", "", Normal{"/a%", "/a%", "/a%", []string{"/a%"}, true, nil}},
 		{"/%4a%5A%6F", "", "", Normal{"/%4a%5A%6F", "/%4a%5A%6F", "/jzo", []string{"/jzo", "/%4a%5a%6f"}, true, []string{"percent"}}},
+		{"/%30%39", "", "", Normal{"/%30%39", "/%30%39", "/09", []string{"/09", "/%30%39"}, true, []string{"percent"}}},
+		{`/a%41\b`, "", "", Normal{`/a%41\b`, `/a%41\b`, "/aa/b", []string{"/aa/b", `/a%41\b`, "/a%41/b"}, true, []string{"percent", "backslash"}}},
 		// A NUL may end a path, or be dropped.
 		{"/a\x00b", "", "", Normal{"/a\x00b", "/a\x00b", "/a", []string{"/a", "/a\x00b", "/ab"}, true, []string{"nul"}}},
+		{"\x00b", "/w", "", Normal{"/w/\x00b", "/w/\x00b", "/w", []string{"/w", "/w/\x00b", "/w/b"}, true, []string{"nul"}}},
 		// What nobody sees is dropped, and compatibility forms are brought to one.
 		{"/a\tb", "", "", Normal{"/a\tb", "/a\tb", "/ab", []string{"/ab", "/a\tb"}, true, []string{"invisible"}}},
 		{"/a\u034fb", "", "", Normal{"/a\u034fb", "/a\u034fb", "/ab", []string{"/ab", "/a\u034fb"}, true, []string{"invisible"}}},
@@ -60,6 +63,7 @@ func TestSpellings(t *testing.T) {
 		{"1:/x", "/w", "/h", Normal{"/w/1:/x", "/w/1:/x", "/w/1:/x", []string{"/w/1:/x"}, true, nil}},
 		{":", "/w", "/h", Normal{"/w/:", "/w/:", "/w/:", []string{"/w/:"}, true, nil}},
 		{"[:/x", "/w", "/h", Normal{"/w/[:/x", "/w/[:/x", "/w/[:/x", []string{"/w/[:/x"}, true, nil}},
+		{"@:/x", "/w", "/h", Normal{"/w/@:/x", "/w/@:/x", "/w/@:/x", []string{"/w/@:/x"}, true, nil}},
 		{"{:/x", "/w", "/h", Normal{"/w/{:/x", "/w/{:/x", "/w/{:/x", []string{"/w/{:/x"}, true, nil}},
 		{"//?/UNC/host/x", "/w", "/h", Normal{"/?/UNC/host/x", "//?/UNC/host/x", "/host/x", []string{"/host/x", "/?/unc/host/x"}, true, []string{"drive"}}},
 		{`\\.\c:\x`, "/w", "/h", Normal{`/w/\\.\c:\x`, `/w/\\.\c:\x`, "/x", []string{"/x", `/w/\\.\c:\x`}, true, []string{"backslash", "drive"}}},
