@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/base64"
+	"regexp"
 	"strings"
 )
 
@@ -128,6 +129,11 @@ func bytesOf(list string) (t [256]bool) {
 	return t
 }
 
+var (
+	registryPath = regexp.MustCompile(`\A[0-9]{1,5}/[a-z0-9._/-]+(?::[A-Za-z0-9._-]+)?\z`)
+	fileDigest   = regexp.MustCompile(`\Asha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})\z`)
+)
+
 // findURLs covers passwords in URLs, and signatures and tokens in paths.
 func findURLs(s string, add func(kind string, from, to int)) {
 	for at := 0; ; {
@@ -159,6 +165,9 @@ func findURLs(s string, add func(kind string, from, to int)) {
 				add("url-password", start, start+sign)
 			}
 			continue
+		}
+		if registryPath.MatchString(pass) && fileDigest.MatchString(s[start+sign+1:end]) {
+			continue // HOST:PORT/NAME@sha256:…, as registries name what they hold
 		}
 		if len(pass) < 3 || !credible(pass, strong, true) || strings.EqualFold(user, pass) {
 			continue

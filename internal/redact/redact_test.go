@@ -127,6 +127,8 @@ func TestForms(t *testing.T) {
 	r := testRedactor(t)
 	for _, tt := range []struct{ text, secret string }{
 		{"mysql://root:S3cretPw99@db/x", "S3cretPw99"},
+		{"ftp://127.0.0.1:40347/pass@sha256:1", "40347/pass"},
+		{"ftp://root:S3cretPw99@sha256:4b0803661c2cf092aee0363483465451212a1975c6867aaee92c3e32645af24a", "S3cretPw99"},
 		{"mysql -u root -pS3cretRoot77 app", "S3cretRoot77"},
 		{"sshpass -p 'Tr0ub4dor33' ssh host", "Tr0ub4dor33"},
 		{"redis-cli -a R3disPass99 ping", "R3disPass99"},
@@ -164,6 +166,7 @@ func TestForms(t *testing.T) {
 		"sk-learn and sk-ant", "user:pass", "\"key\": \"name\"", "primary_key=id", "Bearer token required", "sha256:cb315f9ca5c24141c9d4e543c2585a2d79b0982e6eb32902f5cc39239491b80e",
 		"11111111-2222-4333-8444-555555555555", "password: ********", "token=<your token>", "keyboard=qwertyuiop123", "author = Jane",
 		"import { token } from './token'", "passwordHash", "max_tokens=100000000000000", "next_token=abc123def456ghi789",
+		"oci://127.0.0.1:40347/scripts/script-push_pull@sha256:4b0803661c2cf092aee0363483465451212a1975c6867aaee92c3e32645af24a",
 	} {
 		if out, f := r.Text(text); out != text {
 			t.Errorf("false positive %v: %q", f, out)
