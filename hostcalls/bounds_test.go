@@ -221,6 +221,17 @@ func TestClocksOfTheStub(t *testing.T) {
 	}
 }
 
+// A charge of one counts, nothing and less does not.
+func TestSmallCharges(t *testing.T) {
+	ctx, spent := withMeter(t.Context(), 10)
+	for _, fuel := range []int64{0, -1, 1} {
+		Charge(ctx, fuel)
+	}
+	if left, ok := FuelLeft(ctx); spent() != 1 || Charged(ctx) != 1 || left != 9 || !ok {
+		t.Errorf("%d charged, %d left", spent(), left)
+	}
+}
+
 // What a test of a hook draws before the stream comes first, once.
 func TestRandomThatATestGives(t *testing.T) {
 	u := newTurn(t, func(c *SessionConfig) { c.Seed, c.Random = [32]byte{1}, []byte("abc") })
