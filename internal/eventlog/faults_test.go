@@ -73,6 +73,10 @@ func (f *faulty) LogRemove(ctx context.Context, limit int) (int64, error) {
 	return asked(f, func() (int64, error) { return f.Log.LogRemove(ctx, limit) })
 }
 
+func (f *faulty) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
+	return asked(f, func() ([]phases.Event, error) { return f.Log.(kernel.Store).Events(ctx, q) })
+}
+
 // commit adds a batch, and fails the test if that is not possible.
 func commit(t testing.TB, s kernel.Store, b kernel.Batch) {
 	t.Helper()
