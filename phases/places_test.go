@@ -143,6 +143,13 @@ func TestMembersOfActions(t *testing.T) {
 		{PreTool, `{"tool":"x"}`, `the member "args" is missing`},
 		{PreTool, `{"tool":"x","args":[]}`, `has the wrong type: an array instead of an object at "/args"`},
 		{PreTool, `{"args":{}}`, `the member "tool" is missing`},
+		{PreTool, `{"tool":"x","args":{},"mcp":{"server":"","tool":"t"}}`, `must not be empty at "/mcp/server"`},
+		{PreTool, `{"tool":"x","args":{},"mcp":{"server":"s","tool":""}}`, `must not be empty at "/mcp/tool"`},
+		{PreTool, `{"tool":"x","args":{},"call_id":"\u0000"}`, `has control or invisible characters at "/call_id"`},
+		{PreSend, `{"provider":"p","messages":[{"role":"user","content":"","name":"n","tool_call_id":"i","tool_calls":[]}]}`, ""},
+		{PreSend, `{"provider":"p","messages":[{"role":"user","content":"","tool_calls":{}}]}`,
+			`has the wrong type: an object instead of an array at "/messages/0/tool_calls"`},
+		{PreSend, `{"provider":"p","messages":[{"role":"user","content":null,"tool_calls":[]}]}`, ""},
 		{PostTool, `{"tool":"x","result":1}`, ""},
 		{PostTool, `{"tool":"x"}`, `the member "result" is missing`},
 		{StateTransition, `{"machine":"m"}`, ""},
@@ -169,6 +176,25 @@ func TestMembersOfActions(t *testing.T) {
 	}
 	if a, err := DecodeAction(PreTool, jsontext.Value(`[]`)); a != nil || err == nil || !strings.HasPrefix(err.Error(), "the action is not an object") {
 		t.Errorf("%v, %v", a, err)
+	}
+}
+
+// TestVerdictsThatRun: an action runs after an allow, or where the runtime itself asks the person.
+func TestVerdictsThatRun(t *testing.T) {
+	for _, tc := range []struct {
+		v    Verdict
+		want bool
+	}{
+		{Verdict{Decision: Allow}, true},
+		{Verdict{Decision: Block}, false},
+		{Verdict{Decision: Block, Enforced: EnforcedDelegated}, false},
+		{Verdict{Decision: Ask}, false},
+		{Verdict{Decision: Ask, Enforced: EnforcedDelegated}, true},
+		{Verdict{Decision: Ask, Enforced: EnforcedDelegated, Approval: &ApprovalRef{}}, false},
+	} {
+		if tc.v.Runs() != tc.want {
+			t.Errorf("%s, %s: runs %v", tc.v.Decision, tc.v.Enforced, tc.v.Runs())
+		}
 	}
 }
 
