@@ -212,3 +212,13 @@ func TestMetadataOfCallers(t *testing.T) {
 		t.Errorf("one byte more: %v", err)
 	}
 }
+
+// TestCleanEffects: texts and labels that are shown have no control characters; values and the effects themselves keep
+// their bytes.
+func TestCleanEffects(t *testing.T) {
+	list := []Effect{{Kind: EffectRedact, Text: "a\x1bb", Label: "c\nd", Value: jsontext.Value("\"\x1b\"")}}
+	got := CleanEffects(list)[0]
+	if strings.Contains(got.Text, "\x1b") || strings.Contains(got.Label, "\n") || string(got.Value) != "\"\x1b\"" || list[0].Text != "a\x1bb" || list[0].Label != "c\nd" {
+		t.Errorf("%+v of %+v", got, list[0])
+	}
+}
