@@ -163,12 +163,10 @@ func approvalHolders(c *conn, kind approvals.Kind, credential string, now time.T
 	return out, err
 }
 
-// item reads the item under the statement. One that is damaged says so itself.
+// item reads the item under the statement, as the log records it. In a log without records of rows, an item that is
+// damaged says so itself.
 func (v *view) item(st *sqlite3.Stmt) (approvals.Item, error) {
 	it := scanApproval(st)
-	if it.Damaged {
-		return it, nil
-	}
 	return it, v.row(restrict.Approvals, st)
 }
 
