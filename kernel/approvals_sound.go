@@ -60,15 +60,33 @@ func (k *Kernel) sealItem(content string, d *approvals.Decision) (string, error)
 	return k.o.Digester.Digest(audit.UseApprovalItem, raw), nil
 }
 
-// vouched finds out whether an item on file is what was asked and decided. The error is
-// of ErrApprovalUnsound, and then it is logged, or ErrUnavailable.
+// maxLooks is how often an item is read anew because it changed while its events were read.
+const maxLooks = 16
+
+// vouched finds out whether an item on file is what was asked and decided. Item and events
+// are read one after the other: an item that was decided or used in between is read anew,
+// and is then as it is now. The error is of ErrApprovalUnsound, and then it is logged, or
+// ErrUnavailable, or ErrConflict when the item is gone or keeps changing.
 func (k *Kernel) vouched(ctx context.Context, it *approvals.Item) error {
-	why, err := k.examineItem(ctx, it)
-	if err != nil {
-		return errors.Join(ErrUnavailable, err)
-	}
-	if why == "" {
-		return nil
+	why := ""
+	for look := 0; ; look++ {
+		var err error
+		if why, err = k.examineItem(ctx, it); err != nil {
+			return errors.Join(ErrUnavailable, err)
+		}
+		if why == "" {
+			return nil
+		}
+		changed, err := k.readAnew(ctx, it)
+		if err != nil {
+			return err
+		}
+		if !changed {
+			break
+		}
+		if look == maxLooks {
+			return ErrConflict
+		}
 	}
 	text := "what is on file as " + phases.SafeLine(string(it.State), 32)
 	switch s := k.current.Load(); {
@@ -82,6 +100,25 @@ func (k *Kernel) vouched(ctx context.Context, it *approvals.Item) error {
 		text += " is not what was asked: " + why
 	}
 	return k.unsound(ctx, it, text, fmt.Errorf("%w: %s", ErrApprovalUnsound, why))
+}
+
+// readAnew puts the item as it is on file now into it, and reports whether it is another
+// one than it was.
+func (k *Kernel) readAnew(ctx context.Context, it *approvals.Item) (changed bool, err error) {
+	now, err := k.o.Store.Approval(ctx, it.ID)
+	if err != nil {
+		return false, err
+	}
+	if now == nil {
+		return false, ErrConflict // it ended long ago, and was removed
+	}
+	before, err1 := json.Marshal(it, json.Deterministic(true))
+	after, err2 := json.Marshal(now, json.Deterministic(true))
+	if err1 != nil || err2 != nil || it.Damaged || now.Damaged || now.ID != it.ID || string(before) == string(after) {
+		return false, nil
+	}
+	*it = *now
+	return true, nil
 }
 
 // orAside returns an item on file that was found by a key, when it is what was asked.
