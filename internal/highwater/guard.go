@@ -62,7 +62,7 @@ func (g *Guard) Look() (*State, int64, error) {
 		}
 		return nil, g.looks, nil
 	}
-	defer g.file.Unlock()
+	defer func() { _ = g.file.Unlock() }() // the lock ends with the file at the latest
 	if err := g.refresh(); err != nil {
 		return nil, g.looks, err
 	}
@@ -329,7 +329,7 @@ func (g *Guard) Advance(epoch int64, h Head) error {
 		}
 		return err
 	}
-	defer g.file.Unlock()
+	defer func() { _ = g.file.Unlock() }() // the lock ends with the file at the latest
 	if h.Size <= g.state.Head.Size {
 		return nil
 	}

@@ -152,7 +152,7 @@ func (l *lister) binary(n *ast.BinaryExpr) {
 	}
 	what := fmt.Sprintf("%s becomes %s in %s", n.Op, s.to, line(l.text(n)))
 	end := n.OpPos + token.Pos(len(n.Op.String()))
-	edits := l.around(n, "((", ") != mutantOn($))")
+	var edits func(id int) []edit
 	if s.call != "" {
 		from, to, op, opEnd, right := l.offset(n.Pos()), l.offset(n.End()), l.offset(n.OpPos), l.offset(end), l.offset(n.Y.Pos())
 		edits = func(id int) []edit {

@@ -120,7 +120,7 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	opts := adapters.Options{User: s.o.User}
 	p := given(r)
 	opts.Event = p.text("event")
-	var whole io.Writer = io.Discard
+	whole := io.Discard
 	var scan *adapters.Scan
 	if n, ok := ad.(adapters.SessionNamer); ok {
 		scan = adapters.NewScan(n.SessionMember())

@@ -220,7 +220,7 @@ func (s *Store) readRows(ctx context.Context, op string, f func(*view) error) er
 		}
 		defer func() {
 			if err != nil {
-				c.exec("ROLLBACK") // the connection is closed anyway, or was only busy
+				_ = c.exec("ROLLBACK") // the connection is closed anyway, or was only busy
 				return
 			}
 			err = c.exec("COMMIT")
