@@ -2,13 +2,14 @@ package hostcalls
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"regexp/syntax"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/bmatcuk/doublestar/v4"
+	"github.com/belay-hooks/belay/hostcalls/glob"
 )
 
 const (
@@ -50,7 +51,7 @@ func patternMatch(ctx context.Context, s *Session, a *Args) (Result, error) {
 			return Result{Code: int64(e), Fuel: int64(work) + int64(classes)}, nil
 		}
 		match = append(match, m)
-		work += 20 * m.size
+		work += max(20*m.size, 8*len(p))
 		for _, t := range req.Texts {
 			if req.Kind == "glob" && len(t) > maxGlobText {
 				return Result{Code: int64(TooLarge), Fuel: int64(work)}, nil
@@ -61,12 +62,23 @@ func patternMatch(ctx context.Context, s *Session, a *Args) (Result, error) {
 		}
 	}
 	reply := PatternReply{Matches: []PatternMatch{}}
+	steps := &glob.Work{Stop: ctx.Err}
 	for ti, t := range req.Texts {
 		for pi, m := range match {
 			if ctx.Err() != nil {
 				return Result{}, ctx.Err()
 			}
-			if start, end, ok := m.find(t); ok {
+			before, paid := steps.Steps, m.size*(len(t)+1)
+			steps.Max = before + paid + maxPatternWork - work
+			start, end, ok, err := m.find(t, steps)
+			switch {
+			case errors.Is(err, glob.ErrWork):
+				return Result{Code: int64(TooLarge), Fuel: 4*int64(maxPatternWork) + int64(classes)}, nil
+			case err != nil:
+				return Result{}, err
+			}
+			work += max(0, steps.Steps-before-paid)
+			if ok {
 				reply.Any = true
 				reply.Matches = append(reply.Matches, PatternMatch{Text: ti, Pattern: pi, Start: start, End: end})
 			}
@@ -126,7 +138,7 @@ func rangeEnd(rest string) int {
 // matcher is one compiled pattern; size stands for what a byte of text costs.
 type matcher struct {
 	size int
-	find func(text string) (start, end int, ok bool)
+	find func(text string, steps *glob.Work) (start, end int, ok bool, err error)
 }
 
 func newMatcher(kind, pattern string, fold bool) (matcher, Errno) {
@@ -155,12 +167,12 @@ func newRegexp(pattern string, fold bool) (matcher, Errno) {
 	if err != nil {
 		return matcher{}, Invalid
 	}
-	return matcher{size: size, find: func(text string) (int, int, bool) {
+	return matcher{size: size, find: func(text string, _ *glob.Work) (int, int, bool, error) {
 		at := re.FindStringIndex(text)
 		if at == nil {
-			return 0, 0, false
+			return 0, 0, false, nil
 		}
-		return at[0], at[1], true
+		return at[0], at[1], true, nil
 	}}, 0
 }
 
@@ -179,12 +191,15 @@ func regexpSize(re *syntax.Regexp) int {
 	return n
 }
 
+// newGlob prices a glob by what it looks like. Alternatives within others may take
+// more steps than that: those are counted, and charged on top.
 func newGlob(pattern string, fold bool) (matcher, Errno) {
-	if !doublestar.ValidatePattern(pattern) {
+	g, err := glob.Compile(pattern)
+	if err != nil {
 		return matcher{}, Invalid
 	}
 	stars, alts := strings.Count(pattern, "*"), 1
-	for i := 0; i < len(pattern); i++ { // an upper bound: nested braces count as if they were apart
+	for i := 0; i < len(pattern); i++ { // nested braces count as if they were apart
 		if pattern[i] == '{' {
 			inner, _, _ := strings.Cut(pattern[i:], "}")
 			alts *= 1 + strings.Count(inner, ",")
@@ -197,13 +212,15 @@ func newGlob(pattern string, fold bool) (matcher, Errno) {
 		return matcher{}, TooLarge
 	}
 	if fold {
-		pattern = strings.ToLower(pattern)
+		if g, err = glob.Compile(strings.ToLower(pattern)); err != nil {
+			return matcher{}, Invalid
+		}
 	}
-	return matcher{size: 4 * alts * (stars + 1), find: func(text string) (int, int, bool) {
+	return matcher{size: 4 * alts * (stars + 1), find: func(text string, steps *glob.Work) (int, int, bool, error) {
 		if fold {
 			text = strings.ToLower(text)
 		}
-		ok, err := doublestar.Match(pattern, text)
-		return 0, len(text), ok && err == nil
+		ok, err := g.Match(text, steps)
+		return 0, len(text), ok, err
 	}}, 0
 }

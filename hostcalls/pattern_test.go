@@ -97,3 +97,39 @@ func TestPatternMatchEndsInTheMiddle(t *testing.T) {
 		t.Errorf("in time: %v", err)
 	}
 }
+
+// Alternatives in alternatives look cheap and multiply when they are written out. They
+// answer all the same, and in steps that the call has room for.
+func TestNestedAlternativesAnswer(t *testing.T) {
+	u := newTurn(t, nil)
+	req := PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("{{x},a,aa}", 30)}, Texts: []string{strings.Repeat("a", 45) + "!", strings.Repeat("a", 45), strings.Repeat("a", 29)}}
+	r := u.do("pattern_match", patternRequest(t, req))
+	if reply := decodeReply[PatternReply](u); r.Code <= 0 || len(reply.Matches) != 1 || reply.Matches[0].Text != 1 {
+		t.Fatalf("%d %+v", r.Code, reply)
+	}
+	steps := 5 * (len(req.Patterns[0]) + 1) * (46 + 45 + 29)
+	if cheap := int64(4 * 4 * (20 + 47 + 46 + 30)); r.Fuel <= cheap || r.Fuel > 4*int64(steps)+cheap+4*8*int64(len(req.Patterns[0])) {
+		t.Errorf("%d fuel", r.Fuel)
+	}
+	// All the texts and patterns that fit, each of which costs what it can.
+	req = PatternRequest{Kind: "glob"}
+	for range 30 {
+		req.Patterns = append(req.Patterns, strings.Repeat("{{x},a,aa}", 100)+"*")
+		req.Texts = append(req.Texts, strings.Repeat("a", 1<<10))
+	}
+	if r := u.do("pattern_match", patternRequest(t, req)); r.Code != int64(TooLarge) || r.Fuel != 4*maxPatternWork {
+		t.Errorf("more work than a call has room for: %d, %d fuel", r.Code, r.Fuel)
+	}
+}
+
+// A deadline that passes in the middle of one match ends the call.
+func TestOneMatchObeysContext(t *testing.T) {
+	u := newTurn(t, nil)
+	call, _ := Lookup("pattern_match")
+	req := patternRequest(t, PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("{{x},a,aa}", 100) + "*"}, Texts: []string{strings.Repeat("a", 1<<10)}})
+	for looks := range 4 { // of the pattern, of the pair, then of every 4096 steps
+		if _, err := u.Do(&endsAfter{context.Background(), looks}, &call, &Args{In: [2][]byte{[]byte(req)}}); err == nil {
+			t.Errorf("after %d looks: no error", looks)
+		}
+	}
+}
