@@ -44,8 +44,7 @@ type Store struct {
 	latches map[kernel.SessionKey]kernel.Latch
 	lease   leases.Table
 	queue   queue
-	covered *restrict.Set              // the rows that restrict, as the newest event records them
-	digests map[string]restrict.Digest // of the approvals that covered holds, by id
+	covered *restrict.Set // the rows that restrict, as the newest event records them
 }
 
 // New returns an empty store.
@@ -56,7 +55,6 @@ func New() *Store {
 		state:   map[stateKey]kernel.StateValue{},
 		latches: map[kernel.SessionKey]kernel.Latch{},
 		queue:   queue{},
-		digests: map[string]restrict.Digest{},
 	}
 }
 
