@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/gofrs/uuid/v5"
@@ -41,7 +42,7 @@ func (b *Belay) openMarked(ctx context.Context) error {
 	if b.o.NoMark {
 		db, err := sqlite.Open(ctx, path, sqlite.Options{})
 		if err == nil {
-			b.store = db
+			b.store, b.water = db, highWater{db: db}
 		}
 		return err
 	}
@@ -145,6 +146,7 @@ type Recovery struct {
 	Database string `json:"database"`       // head of belay.db
 	Lost     int64  `json:"lost,omitzero"`  // events that the mark knows of and belay.db does not hold
 	Wrong    string `json:"wrong,omitzero"` // why belay.db is not used; "" when it is, and nothing is to be recovered
+	Rows     *Rows  `json:"rows,omitzero"`  // that restrict, and are not those that the log records; nil when they are
 	Event    int64  `json:"event,omitzero"` // that records it; 0 before
 }
 
@@ -152,13 +154,21 @@ type Recovery struct {
 type recoverArgs struct {
 	Mark     string `json:"mark"`
 	Database string `json:"database"`
+	Recorded string `json:"recorded,omitzero"`
+	Found    string `json:"found,omitzero"`
 }
 
 // Args returns what a reviewer's order for this recovery says.
-func (r *Recovery) Args() any { return recoverArgs{r.Mark, r.Database} }
+func (r *Recovery) Args() any {
+	a := recoverArgs{Mark: r.Mark, Database: r.Database}
+	if r.Rows != nil {
+		a.Recorded, a.Found = r.Rows.Recorded, r.Rows.Found
+	}
+	return a
+}
 
-// ErrNothingToRecover: belay.db is not behind its mark.
-var ErrNothingToRecover = errors.New("belay.db is not behind its high-water mark: there is nothing to recover")
+// ErrNothingToRecover: belay.db is not behind its mark, and its rows are those that the log records.
+var ErrNothingToRecover = errors.New("belay.db is not behind its high-water mark, and its rows are those that the log records: there is nothing to recover")
 
 // errOnlyLook ends a recovery that only says what it would be about.
 var errOnlyLook = errors.New("only a look")
@@ -169,9 +179,9 @@ func (b *Belay) PlanRecovery(ctx context.Context) (Recovery, error) {
 	if b.water.db == nil {
 		return r, ErrNothingToRecover
 	}
-	err := b.water.db.Recover(ctx, func(s sqlite.Stand) (*highwater.State, error) {
+	err := b.water.db.Recover(ctx, b.adviser(ctx), func(s sqlite.Stand) (sqlite.Decision, error) {
 		r = b.recovery(s)
-		return nil, errOnlyLook
+		return sqlite.Decision{}, errOnlyLook
 	})
 	if errors.Is(err, errOnlyLook) {
 		err = nil
@@ -185,9 +195,8 @@ func (b *Belay) recovery(s sqlite.Stand) Recovery {
 		r.Mark = s.Mark.Head.String()
 		r.Lost = max(0, s.Mark.Head.Size-s.Database.Size)
 	}
-	if s.Wrong != nil {
-		r.Wrong = phases.SafeText(whyBehind(s.Wrong), 1<<10)
-	}
+	r.Rows = rowsOf(s.Repair)
+	r.Wrong = phases.SafeText(whyRecovered(s, r.Rows), 1<<10)
 	return r
 }
 
@@ -200,7 +209,8 @@ type RecoverOptions struct {
 }
 
 // Recover makes belay.db as it is the database from which everything goes on. What was
-// used up stays used up; approvals that were not used and leases are taken back. Errors
+// used up stays used up; approvals that were not used and leases are taken back where they
+// may have been used. What becomes of rows is in Recovery.Rows. Errors
 // are ErrNothingToRecover, *kernel.OrderError, kernel.ErrConflict when it is not the
 // recovery that was wanted, ErrConfig or kernel.ErrUnavailable.
 func (b *Belay) Recover(ctx context.Context, o RecoverOptions) (Recovery, error) {
@@ -214,21 +224,22 @@ func (b *Belay) Recover(ctx context.Context, o RecoverOptions) (Recovery, error)
 		o.By = "uid " + strconv.Itoa(os.Getuid())
 	}
 	var r Recovery
-	err := b.water.db.Recover(ctx, func(s sqlite.Stand) (*highwater.State, error) {
+	err := b.water.db.Recover(ctx, b.adviser(ctx), func(s sqlite.Stand) (d sqlite.Decision, err error) {
 		r = b.recovery(s)
-		if s.Wrong == nil {
-			return nil, ErrNothingToRecover
+		if r.Wrong == "" {
+			return d, ErrNothingToRecover
 		}
-		if r.Mark != o.Want.Mark || r.Database != o.Want.Database {
-			return nil, fmt.Errorf("%w: it is about other heads than were shown", kernel.ErrConflict)
+		if r.Args() != o.Want.Args() {
+			return d, fmt.Errorf("%w: it is about other heads or rows than were shown", kernel.ErrConflict)
 		}
 		if err := b.mayRecover(&r, s.Mark, o.Order); err != nil {
-			return nil, err
+			return d, err
 		}
+		r.Event = s.Next.Size + 1
 		return b.recovered(&r, s, o)
 	})
-	if err == nil {
-		r.Event = headSize(r.Database) + 1
+	if err != nil {
+		r.Event = 0
 	}
 	return r, err
 }
@@ -264,51 +275,68 @@ func (b *Belay) authority() approvals.Authority {
 }
 
 // recovered makes the mark of a recovered database, and the event that records it.
-func (b *Belay) recovered(r *Recovery, s sqlite.Stand, o RecoverOptions) (*highwater.State, error) {
+func (b *Belay) recovered(r *Recovery, s sqlite.Stand, o RecoverOptions) (out sqlite.Decision, err error) {
 	now := b.now()
 	next := &highwater.State{Store: s.Store, Epoch: 1, Head: s.Database, Uses: map[string]highwater.Use{}}
 	if s.Mark != nil {
-		next.Store, next.Epoch, next.Uses = s.Mark.Store, s.Mark.Epoch+1, s.Mark.Uses
+		next.Store, next.Epoch, next.Uses, next.Recovery = s.Mark.Store, s.Mark.Epoch+1, s.Mark.Uses, s.Mark.Recovery
 	}
 	if next.Store == "" {
 		next.Store = newStore()
 	}
-	statement, err := eventlog.SignRecovery(b.keys.events, eventlog.Recovery{
-		Checkpoint: eventlog.Checkpoint{Size: s.Database.Size, Root: s.Database.Root, Time: now}, Mark: r.Mark, By: o.By, Why: o.Why,
-	})
-	if err != nil {
-		return nil, err
+	if out.Event, err = b.recoveryEvent(r, s, o, now, r.Rows); err != nil {
+		return out, err
 	}
-	e := phases.Event{
-		ID: uuid.Must(uuid.NewV7AtTime(now)).String(), Type: phases.EventRecovery, Time: now.UTC(), User: phases.SafeLine(o.By, phases.MaxIDBytes), Decision: "recovered",
-		Reason: phases.SafeText(fmt.Sprintf("the database counts as it is, with %d events: %s", s.Database.Size, r.Wrong), phases.MaxReasonBytes), PolicyRevision: b.revision(),
-	}
-	if o.Order != nil {
-		e.DecidedBy, e.Signer = o.Order.By, o.Order.Key
-	}
-	if e.Output, err = json.Marshal(struct {
-		Mark      string        `json:"mark"`
-		Database  string        `json:"database"`
-		First     int64         `json:"first_lost,omitzero"`
-		Last      int64         `json:"last_lost,omitzero"`
-		Statement string        `json:"statement"`
-		Order     *kernel.Order `json:"order,omitzero"`
-	}{r.Mark, r.Database, lostFrom(r), lostTo(r), string(statement), o.Order}, json.Deterministic(true)); err != nil {
-		return nil, err
-	}
-	body, err := json.Marshal(&e, json.Deterministic(true))
-	if err != nil {
-		return nil, err
+	if s.Wrong != nil { // after a crash the heads count; rows wait for another recovery, since nothing was repaired
+		heads, err := b.recoveryEvent(r, s, o, now, nil)
+		if err != nil {
+			return out, err
+		}
+		heads.ID = out.Event.ID
+		body, err := json.Marshal(&heads, json.Deterministic(true))
+		if err != nil {
+			return out, err
+		}
+		next.Recovery = &highwater.Recovery{Size: s.Database.Size, Body: string(body)}
 	}
 	if o.Order != nil {
-		uses := map[string]highwater.Use{highwater.Statement + o.Order.ID: {ID: highwater.Statement + o.Order.ID, Event: e.ID, Until: o.Order.Expires.Unix()}}
+		used := highwater.Statement + o.Order.ID
+		uses := map[string]highwater.Use{used: {ID: used, Event: out.Event.ID, Until: o.Order.Expires.Unix()}}
 		for id, u := range next.Uses {
 			uses[id] = u
 		}
 		next.Uses = uses
 	}
-	next.Recovery = &highwater.Recovery{Size: s.Database.Size, Body: string(body)}
-	return next, nil
+	out.Mark = next
+	return out, nil
+}
+
+// recoveryEvent makes the event that records a recovery, with what became of rows.
+func (b *Belay) recoveryEvent(r *Recovery, s sqlite.Stand, o RecoverOptions, now time.Time, rows *Rows) (phases.Event, error) {
+	statement, err := eventlog.SignRecovery(b.keys.events, eventlog.Recovery{
+		Checkpoint: eventlog.Checkpoint{Size: s.Next.Size, Root: s.Next.Root, Time: now}, Mark: markFor(r, s), By: o.By, Why: o.Why,
+	})
+	if err != nil {
+		return phases.Event{}, err
+	}
+	e := phases.Event{
+		ID: uuid.Must(uuid.NewV7AtTime(now)).String(), Type: phases.EventRecovery, Time: now.UTC(), User: phases.SafeLine(o.By, phases.MaxIDBytes), Decision: "recovered",
+		Reason:         phases.SafeText(fmt.Sprintf("the database counts as it is, with %d events: %s", s.Database.Size, whyRecovered(s, rows)), phases.MaxReasonBytes),
+		PolicyRevision: b.revision(),
+	}
+	if o.Order != nil {
+		e.DecidedBy, e.Signer = o.Order.By, o.Order.Key
+	}
+	e.Output, err = json.Marshal(struct {
+		Mark      string        `json:"mark"`
+		Database  string        `json:"database"`
+		First     int64         `json:"first_lost,omitzero"`
+		Last      int64         `json:"last_lost,omitzero"`
+		Rows      *Rows         `json:"rows,omitzero"`
+		Statement string        `json:"statement"`
+		Order     *kernel.Order `json:"order,omitzero"`
+	}{r.Mark, r.Database, lostFrom(r), lostTo(r), rows, string(statement), o.Order}, json.Deterministic(true))
+	return e, err
 }
 
 func lostFrom(r *Recovery) int64 {

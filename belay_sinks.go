@@ -124,6 +124,17 @@ func (b *Belay) Sinks(ctx context.Context) []SinkStatus {
 	return out
 }
 
+// Believed reports whether the store may be believed at all: it compares all of it with its
+// high-water mark and with what the log records. The error is kernel.ErrRollback or
+// kernel.ErrTampered; that the store cannot be written is none here.
+func (b *Belay) Believed(ctx context.Context) error {
+	err := b.probe(ctx)
+	if errors.Is(err, kernel.ErrRollback) || errors.Is(err, kernel.ErrTampered) {
+		return err
+	}
+	return nil
+}
+
 // probe finds out whether the store can write, by writing, and whether its rows are
 // those that the log records.
 func (b *Belay) probe(ctx context.Context) error {
@@ -140,6 +151,7 @@ const (
 	NoAccess    Trouble = "no_access"   // permissions, or a file system that is read-only
 	Foreign     Trouble = "foreign"     // the file does not continue this log: a person has to look
 	RolledBack  Trouble = "rolled_back" // the database is older than its high-water mark says
+	Tampered    Trouble = "tampered"    // rows that restrict are not those that the log records
 	Unavailable Trouble = "unavailable" // anything else
 )
 
@@ -152,6 +164,8 @@ func TroubleOf(err error) Trouble {
 		return ""
 	case errors.Is(err, kernel.ErrRollback):
 		return RolledBack
+	case errors.Is(err, kernel.ErrTampered):
+		return Tampered
 	case errors.Is(err, sink.ErrForeign):
 		return Foreign
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) || says("database or disk is full"):

@@ -187,7 +187,7 @@ type SinkHealth struct {
 	Kind    string `json:"kind"` // store, jsonl, checkpoint or recordings
 	Durable bool   `json:"durable"`
 	OK      bool   `json:"ok"`
-	Trouble string `json:"trouble,omitzero"` // disk_full, io_error, no_access, foreign, rolled_back, unavailable
+	Trouble string `json:"trouble,omitzero"` // disk_full, io_error, no_access, foreign, rolled_back, tampered, unavailable
 }
 
 // Reloaded is what a reload came to.
@@ -220,6 +220,8 @@ type ProblemBody struct {
 	Hint     string          `json:"hint,omitzero"`
 	Pointer  string          `json:"pointer,omitzero"`  // JSON Pointer into the request's body
 	Decision phases.Decision `json:"decision,omitzero"` // block, where an action was asked about
+
+	Trouble string `json:"trouble,omitzero"` // rolled_back or tampered: asking again is no use until `belay recover`
 }
 
 // Codes of problems. They are few and stable.

@@ -134,7 +134,7 @@ func (i *invocation) answer(ctx context.Context, c *chain, v *phases.Verdict) (*
 	q.ops, q.events = append(q.ops, ops...), append(q.events, events...)
 	q.fresh = &approvals.Item{
 		ID: i.k.o.NewID(now), Kind: approvals.KindAsk, Key: key, State: approvals.Pending, By: by,
-		Created: now.UTC().Round(0), Expires: now.Add(set.Timeout).UTC().Round(0),
+		Created: now.UTC(), Expires: now.Add(set.Timeout).UTC(),
 	}
 	v.Approval = &phases.ApprovalRef{ID: q.fresh.ID, Expires: q.fresh.Expires}
 	if !i.snap.authority.Protected() && !i.snap.authority.Unsigned {

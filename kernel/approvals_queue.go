@@ -64,7 +64,7 @@ func (k *Kernel) RequestApproval(ctx context.Context, it Approval, supersedes ..
 		}
 		b.Approvals, b.Events = append(b.Approvals, ops...), append(b.Events, events...)
 		it.ID, it.State = k.o.NewID(now), approvals.Pending
-		it.Created, it.Expires = now.UTC().Round(0), now.Add(s.approvals.Timeout).UTC().Round(0)
+		it.Created, it.Expires = now.UTC(), now.Add(s.approvals.Timeout).UTC()
 		b.Approvals = append(b.Approvals, ApprovalOp{Create: &it, Quota: s.approvals.Quota})
 		b.Events = append(b.Events, k.approvalEvent(&it, "requested", now, s.revision))
 		_, err = k.commit(ctx, b)

@@ -131,9 +131,8 @@ func (c *decision) givesUpOnConflicts(t *testing.T) {
 	}
 }
 
-// Whichever call to the store fails while an invocation is decided: it is blocked, nothing
-// that lets something pass comes about, and the log tells of it.
-func TestInvocationsWithAStoreThatFails(t *testing.T) {
+// decisions are invocations of which each does something else with the store.
+func decisions() map[string]decision {
 	askedBefore := func(ago time.Duration) func(*testing.T, *host) {
 		return func(t *testing.T, h *host) { h.pending(t, invocation(phases.PreTool)); h.clock.add(ago) }
 	}
@@ -179,7 +178,7 @@ func TestInvocationsWithAStoreThatFails(t *testing.T) {
 	exec, spawn := invocation(phases.PreTool), invocation(phases.Spawn)
 	spawn.Action = jsontext.Value(`{"child":{"agent":"helper","leases":["s-1/lent"]}}`)
 	swept := func(method string) bool { return method == "Approvals" } // the queue is swept once an hour, behind the answer
-	for name, c := range map[string]decision{
+	return map[string]decision{
 		"nothing to say":      {inv: exec},
 		"state and metadata":  {hooks: carrying, inv: exec},
 		"metadata carried on": {hooks: carrying, inv: exec, prepare: func(t *testing.T, h *host) { h.invoke(t, exec) }},
@@ -229,7 +228,13 @@ func TestInvocationsWithAStoreThatFails(t *testing.T) {
 		"a hook asked and a person said no": {hooks: lends(askLease), changes: []change{reviewed}, inv: write("/srv/a"),
 			prepare: answered(approvals.Deny)},
 		"a hook calls a tool": {hooks: func() []hook { return []hook{toolAsker(new([]answer), probeCall)} }, changes: []change{withTools(&tools{})}, inv: exec},
-	} {
+	}
+}
+
+// Whichever call to the store fails while an invocation is decided: it is blocked, nothing
+// that lets something pass comes about, and the log tells of it.
+func TestInvocationsWithAStoreThatFails(t *testing.T) {
+	for name, c := range decisions() {
 		t.Run(name, func(t *testing.T) {
 			c.blocksAtEachCall(t)
 			c.givesUpOnConflicts(t)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -37,9 +39,14 @@ func (h *host) approved(t *testing.T) string {
 	return id
 }
 
+func proposal(key string) kernel.Approval {
+	return kernel.Approval{Kind: approvals.KindProposal, Key: key, Reason: "a new hook", By: approvals.Requester{Credential: "uid 1", Agent: "coder"},
+		Details: jsontext.Value(`{"what":"` + key + `"}`)}
+}
+
 func (h *host) proposed(t *testing.T, key string, supersedes ...string) string {
 	t.Helper()
-	it, err := h.RequestApproval(t.Context(), proposal(t, key, "the source"), supersedes...)
+	it, err := h.RequestApproval(t.Context(), proposal(key), supersedes...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,29 +86,26 @@ func TestQueueWithAStoreThatFails(t *testing.T) {
 			return func() error { return h.FinishAccepted(t.Context(), id, "done") }
 		}},
 		"propose": {prepare: func(t *testing.T, h *host) func() error {
-			return func() error { _, err := h.RequestApproval(t.Context(), proposal(t, "a", "the source")); return err }
+			return func() error { _, err := h.RequestApproval(t.Context(), proposal("a")); return err }
 		}},
 		"propose what has run out": {prepare: func(t *testing.T, h *host) func() error {
 			h.proposed(t, "a")
 			h.clock.add(approvals.DefaultTimeout)
-			return func() error { _, err := h.RequestApproval(t.Context(), proposal(t, "a", "the source")); return err }
+			return func() error { _, err := h.RequestApproval(t.Context(), proposal("a")); return err }
 		}},
 		"propose something better": {prepare: func(t *testing.T, h *host) func() error {
 			old := h.proposed(t, "a")
-			return func() error {
-				_, err := h.RequestApproval(t.Context(), proposal(t, "b", "the source"), old, "gone")
-				return err
-			}
+			return func() error { _, err := h.RequestApproval(t.Context(), proposal("b"), old, "gone"); return err }
 		}},
 		"propose into a full queue": {changes: []change{quota(1)}, prepare: func(t *testing.T, h *host) func() error {
 			for n := range approvals.CredentialFactor {
-				it := proposal(t, fmt.Sprint(n), "the source")
+				it := proposal(fmt.Sprint(n))
 				it.By.Session, it.By.Agent = "crowd", fmt.Sprint(n)
 				if _, err := h.RequestApproval(t.Context(), it); err != nil {
 					t.Fatal(err)
 				}
 			}
-			return func() error { _, err := h.RequestApproval(t.Context(), proposal(t, "a", "the source")); return err }
+			return func() error { _, err := h.RequestApproval(t.Context(), proposal("a")); return err }
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

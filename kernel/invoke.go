@@ -318,7 +318,7 @@ func (i *invocation) wrote(run RunState, v *phases.Verdict, c *chain) (phases.Me
 		}
 		covered, masked, err := i.redactor().JSON(e.Value)
 		if err != nil {
-			v.Metadata = run.Metadata
+			v.Metadata = cloneMetadata(run.Metadata)
 			return nil, err
 		}
 		if len(masked) > 0 {

@@ -183,7 +183,7 @@ func (t *turnLedger) question(doc *requestDocument, key string) (*Approval, erro
 	}
 	it := &Approval{
 		ID: i.k.o.NewID(i.now), Kind: approvals.KindLease, Key: key, State: approvals.Pending, By: i.requester(),
-		Created: i.now.UTC().Round(0), Expires: i.now.Add(i.snap.approvals.Timeout).UTC().Round(0),
+		Created: i.now.UTC(), Expires: i.now.Add(i.snap.approvals.Timeout).UTC(),
 		Invocation: i.inv.ID, Phase: i.inv.Phase, Tool: i.inv.Tool(), Reason: reason, Details: terms,
 		Hooks: []approvals.Asking{{Hook: t.b.spec.Name, Digest: t.b.digest, Reason: reason}},
 	}

@@ -15,7 +15,7 @@ func storeFault(text string, err error) *phases.Fault {
 		return phases.NewFault(phases.KindRollback, rolledBack, err)
 	}
 	if t, ok := errors.AsType[*Tampered](err); ok {
-		text = "belay's store cannot be trusted: " + t.Text()
+		text = "belay's store cannot be trusted: " + t.Text() + ": everything is blocked until `belay recover`"
 	}
 	return phases.NewFault(phases.KindStore, text, err)
 }

@@ -32,12 +32,22 @@ func (l localQueue) Approvals(ctx context.Context, q client.ApprovalQuery) ([]cl
 	return l.host.Approvals(ctx, kernel.ApprovalQuery{Kind: q.Kind, State: q.State, Before: q.Before, Limit: q.Limit})
 }
 
+// believeEvery is how often the whole database is compared with its log while a command waits.
+const believeEvery = 2 * time.Second
+
 // localPoll is how often the database is looked at for a decision by another process.
 const localPoll = 250 * time.Millisecond
 
 func (l localQueue) Approval(ctx context.Context, id string, wait time.Duration) (client.Approval, error) {
 	end := time.Now().Add(min(wait, client.MaxWait))
+	var compared time.Time
 	for {
+		if wait > 0 && time.Since(compared) > believeEvery {
+			if err := l.host.Believed(ctx); err != nil {
+				return client.Approval{}, err
+			}
+			compared = time.Now()
+		}
 		it, err := l.host.Approval(ctx, id)
 		if err != nil || it.State != approvals.Pending || !time.Now().Before(end) {
 			return it, err
@@ -74,7 +84,8 @@ func approvalFailure(err error) error {
 }
 
 // waitFor waits until the item is decided, or for so long. A daemon that is
-// restarted meanwhile is no reason to give up.
+// restarted meanwhile is no reason to give up; a store that is blocked until
+// `belay recover` is one.
 func (a *App) waitFor(ctx context.Context, id string, patience time.Duration) (client.Approval, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -90,7 +101,8 @@ func (a *App) waitFor(ctx context.Context, id string, patience time.Duration) (c
 		case err == nil:
 			last, failed = it, nil
 			continue
-		case errors.As(err, &p) && p.Status < 500, errors.Is(err, kernel.ErrApprovalUnknown), errors.Is(err, kernel.ErrApprovalUnsound):
+		case errors.As(err, &p) && (p.Status < 500 || p.Trouble != ""), errors.Is(err, kernel.ErrTampered), errors.Is(err, kernel.ErrRollback),
+			errors.Is(err, kernel.ErrApprovalUnknown), errors.Is(err, kernel.ErrApprovalUnsound):
 			return it, err
 		}
 		failed = err

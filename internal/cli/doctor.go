@@ -237,6 +237,8 @@ func adviceFor(k belay.SinkStatus) string {
 	switch k.Trouble {
 	case belay.RolledBack:
 		return "Every action is blocked until the newest belay.db is back, or a person lets this one go on: `belay recover`."
+	case belay.Tampered:
+		return "Every action is blocked until the rows are as they were, or a person has them repaired: `belay recover --dry-run` says how."
 	case belay.DiskFull:
 		return "Free space. " + effect
 	case belay.Foreign:

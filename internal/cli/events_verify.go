@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -97,6 +98,13 @@ func printLogReport(w io.Writer, r belay.LogReport) {
 		fmt.Fprintf(w, "events 1 to %d are compacted, as event %d announces: their hashes were checked, their contents cannot be any more\n", r.Compacted, r.Announced)
 	}
 	for _, rec := range r.Recovered {
+		if len(rec.Tables) > 0 {
+			fmt.Fprintf(w, "recovered: event %d records that a person took rows back into use that were changed outside of belay (%s), and what became of them\n",
+				rec.Event, oneLine(strings.Join(rec.Tables, ", "), 200))
+			if rec.Last == 0 && rec.Kept {
+				continue
+			}
+		}
 		lost := "what was lost is not known"
 		if rec.Last > 0 {
 			lost = fmt.Sprintf("events %d to %d of before are lost", rec.First, rec.Last)

@@ -26,18 +26,23 @@ func (a *App) recoverCmd() *cobra.Command {
 	var o recoverOptions
 	cmd := &cobra.Command{
 		Use:   "recover",
-		Short: "Go on from a database that was restored, after a person has agreed",
+		Short: "Go on from a database that was restored or edited, after a person has agreed",
 		Long: `While belay.db is behind its high-water mark every action is blocked: it was restored
-from a backup, replaced or removed, or the mark is missing or damaged. If the newest
-belay.db can be put back, put it back: then nothing is to be recovered.
+from a backup, replaced or removed, or the mark is missing or damaged. So it is while rows
+that restrict are not those that the log records: they were edited by SQL. If the
+newest belay.db can be put back, or the rows, put them back: then nothing is to be recovered.
 
-Otherwise recover makes the database as it is the one that counts. What was used up stays
-used up; approvals that nobody has used yet and all leases are taken back. An event says
-from where to where the log went back, and which events are lost.
+Otherwise recover makes the database as it is the one that counts. Of one that went back,
+what was used up stays used up; approvals that were not used yet and all leases are taken
+back. Of rows that were edited, whole tables are repaired, since nothing says which row it
+was: latches are made again from the log; approvals and leases are taken back; metadata and
+retries of runs and state of hooks stay as they are found, and are named: a budget whose
+counter was deleted begins anew. Look at --dry-run before you agree. An event says who, why,
+from where to where the log went back, what was rebuilt, taken back and accepted.
 
 Where a reviewer is registered it takes the reviewer's signature: the passphrase is asked
 for on the terminal, or --statement brings what ` + "`belay reviewer sign recover`" + ` wrote, for
-exactly these two heads. Without a reviewer it is confirmed on a terminal, which is no
+exactly these heads and rows. Without a reviewer it is confirmed on a terminal, which is no
 proof against a program of the same user. A daemon need not be stopped.`,
 		Example: `  belay recover --dry-run
   belay recover --why "restored from the backup of Monday"
@@ -90,6 +95,17 @@ func recoverText(r belay.Recovery) string {
 	if r.Lost > 0 {
 		s += fmt.Sprintf(" The last %s that the mark knows of would be lost.", plural(int(r.Lost), "event"))
 	}
+	if r.Rows == nil {
+		return s
+	}
+	for _, part := range []struct {
+		what string
+		list []string
+	}{{"Made again from the log", r.Rows.Rebuilt}, {"Taken back", r.Rows.Revoked}, {"Accepted as it is", r.Rows.Accepted}} {
+		if len(part.list) > 0 {
+			s += "\n" + part.what + ":\n  " + strings.Join(part.list, "\n  ")
+		}
+	}
 	return s
 }
 
@@ -108,6 +124,9 @@ func (a *App) recoverState(ctx context.Context, o recoverOptions) error {
 			return a.printJSON(plan)
 		}
 		fmt.Fprintf(a.Out, "%s\nmark      %s\ndatabase  %s\nstore     %s\n", safe(recoverText(plan)), safe(plan.Mark), safe(plan.Database), safe(plan.Store))
+		if plan.Rows != nil {
+			fmt.Fprintf(a.Out, "recorded  %s\nfound     %s\n", safe(plan.Rows.Recorded), safe(plan.Rows.Found))
+		}
 		return nil
 	}
 	order, err := a.order(o.orderFlags, func() (wish, error) { return recoverWish(plan), nil })
@@ -149,7 +168,7 @@ func (a *App) signRecoverCmd() *cobra.Command {
 	var o signOptions
 	cmd := &cobra.Command{
 		Use:   "recover",
-		Short: "Sign that belay goes on from a database that was restored",
+		Short: "Sign that belay goes on from a database that was restored or edited",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			host, plan, err := a.openToRecover(cmd.Context())

@@ -163,6 +163,9 @@ func (l logEvents) Events(ctx context.Context, q client.Query) ([]phases.Event, 
 func recordsFailure(err error) error {
 	var p *client.Error
 	if !errors.As(err, &p) {
+		if errors.Is(err, kernel.ErrTampered) || errors.Is(err, kernel.ErrRollback) {
+			return failureBy(err, "Every action is blocked until `belay recover`; with --dry-run it says what is wrong.")
+		}
 		return failureBy(err, "")
 	}
 	hint := p.Hint

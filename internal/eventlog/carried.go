@@ -68,13 +68,8 @@ func parseCarried(text string) (*Carried, error) {
 // later events say. The error is ErrCompacted when events that may have latched a
 // session were given up without such a statement, ErrCheckpoint, or ErrLog.
 func Latches(ctx context.Context, log kernel.Log, verifier string) ([]kernel.Latch, error) {
-	held := map[kernel.SessionKey]kernel.Latch{}
-	type step struct {
-		seq int64
-		e   phases.Event
-	}
-	var steps []step
-	known, first := int64(0), int64(0)
+	var held holding
+	first := int64(0)
 	for after := int64(0); ; {
 		leaves, err := log.LogLeaves(ctx, after, page)
 		if err != nil {
@@ -94,33 +89,57 @@ func Latches(ctx context.Context, log kernel.Log, verifier string) ([]kernel.Lat
 			}
 			switch e.Type {
 			case phases.EventLatch:
-				steps = append(steps, step{l.Seq, e})
+				held.step(l.Seq, e)
 			case phases.EventCompaction:
 				s, err := announced(l.Body, verifier)
 				if err != nil {
 					return nil, err
 				}
-				if s.Carried != nil && s.Carried.Seq > known {
-					known = s.Carried.Seq
-					clear(held)
-					for _, l := range s.Carried.Latches {
-						held[l.SessionKey] = l
-					}
-				}
+				held.carry(s.Carried)
 			}
 		}
 	}
-	if first > known+1 {
+	if first > held.known+1 {
 		return nil, fmt.Errorf("%w: events 1 to %d were given up without saying which sessions were latched", ErrCompacted, first-1)
 	}
-	for _, s := range steps {
-		if s.seq > known {
-			latchStep(held, &s.e)
+	return held.latches(), nil
+}
+
+// holding collects what events say about latches, in the order of their numbers.
+type holding struct {
+	known   int64 // the event up to which carried speaks
+	carried []kernel.Latch
+	steps   []latchEvent
+}
+
+type latchEvent struct {
+	seq int64
+	e   phases.Event
+}
+
+func (h *holding) step(seq int64, e phases.Event) { h.steps = append(h.steps, latchEvent{seq, e}) }
+
+// carry takes what the statement of a compaction says, if it is newer than what was known.
+func (h *holding) carry(c *Carried) {
+	if c != nil && c.Seq > h.known {
+		h.known, h.carried = c.Seq, c.Latches
+	}
+}
+
+// latches returns what is latched after all of that, oldest first.
+func (h *holding) latches() []kernel.Latch {
+	held := map[kernel.SessionKey]kernel.Latch{}
+	for _, l := range h.carried {
+		held[l.SessionKey] = l
+	}
+	for i := range h.steps {
+		if h.steps[i].seq > h.known {
+			latchStep(held, &h.steps[i].e)
 		}
 	}
 	return slices.SortedFunc(maps.Values(held), func(a, b kernel.Latch) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Runtime, b.Runtime), cmp.Compare(a.Session, b.Session))
-	}), nil
+	})
 }
 
 // latchStep does what an event says. The first reason of a latch stays, as in a store.

@@ -102,6 +102,23 @@ type Recovered struct {
 	First       int64 `json:"first,omitzero"`       // the first event that was lost
 	Last        int64 `json:"last,omitzero"`        // the last, as far as it is known; 0 when it is not
 	Checkpoints int   `json:"checkpoints,omitzero"` // of what was lost: they do not fit the log, and do not count
+
+	Tables []string `json:"tables,omitzero"` // whose rows were not those that the log records, and were repaired
+	Kept   bool     `json:"kept,omitzero"`   // no event was lost
+}
+
+// repaired returns the tables that the event of a recovery says were repaired.
+func repaired(body []byte) []string {
+	var e phases.Event
+	var doc struct {
+		Rows struct {
+			Tables []string `json:"tables"`
+		} `json:"rows"`
+	}
+	if json.Unmarshal(body, &e) != nil || json.Unmarshal(e.Output, &doc) != nil {
+		return nil
+	}
+	return doc.Rows.Tables
 }
 
 // recoveries reads the recoveries that the log records. One whose statement does not
@@ -140,7 +157,8 @@ func (v *verifier) recoveries(ctx context.Context) error {
 				return err
 			}
 			v.recovered = append(v.recovered, r)
-			out := Recovered{Event: after, First: after, Last: r.reaches()}
+			out := Recovered{Event: after, First: after, Last: r.reaches(), Tables: repaired(leaves[0].Body)}
+			out.Kept = r.Mark == fmt.Sprintf("%d:%s", r.Size, r.Root)
 			if out.Last < out.First {
 				out.First, out.Last = 0, 0
 			}

@@ -3,6 +3,7 @@ package eventlog_test
 import (
 	"errors"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -68,7 +69,7 @@ func TestARecoveryExplainsCheckpointsOfWhatWasLost(t *testing.T) {
 			if err != nil || (r.Wrong == nil) != c.sound {
 				t.Fatalf("%+v, %v", r.Wrong, err)
 			}
-			if c.sound && (len(r.Recovered) != 1 || r.Recovered[0] != (eventlog.Recovered{Event: 4, First: 4, Last: 6, Checkpoints: 1})) {
+			if c.sound && (!reflect.DeepEqual(r.Recovered, []eventlog.Recovered{{Event: 4, First: 4, Last: 6, Checkpoints: 1}})) {
 				t.Errorf("%+v", r.Recovered)
 			}
 		})

@@ -67,6 +67,11 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 	roles, _ := s.rolesOf(r)
 	all := slices.Contains(roles, client.RoleReview) || slices.Contains(roles, client.RoleAdmin)
 	look := func() (client.Approval, error) {
+		if wait > 0 {
+			if err := s.believed(r.Context()); err != nil {
+				return client.Approval{}, err
+			}
+		}
 		it, err := s.host.Approval(r.Context(), r.PathValue("id"))
 		switch {
 		case err != nil:

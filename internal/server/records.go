@@ -60,11 +60,41 @@ func healthOf(st belay.Status, err error) client.Health {
 // unavailable answers for a store that does not.
 func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) {
 	s.log.LogAttrs(r.Context(), slog.LevelError, "the store does not answer", slog.Any("error", err))
-	message := "the store is not available"
+	p := client.ProblemBody{Code: client.CodeStore, Message: "the store is not available"}
 	if t, ok := errors.AsType[*kernel.Tampered](err); ok {
-		message = t.Text()
+		p.Message = t.Text()
 	}
-	s.problem(w, r, http.StatusServiceUnavailable, client.ProblemBody{Code: client.CodeStore, Message: message})
+	switch trouble := belay.TroubleOf(err); trouble {
+	case belay.RolledBack:
+		p.Message = kernel.ErrRollback.Error()
+		p.Trouble, p.Hint = string(trouble), recoverHint
+	case belay.Tampered:
+		p.Trouble, p.Hint = string(trouble), recoverHint
+	}
+	s.problem(w, r, http.StatusServiceUnavailable, p)
+}
+
+const recoverHint = "Every action is blocked until `belay recover`; with --dry-run it says what is wrong."
+
+// believeEvery is how often a store is compared while a caller waits for what it may come to hold.
+const believeEvery = 2 * time.Second
+
+// beliefs keeps those who wait from having the store compared more often than it takes.
+type beliefs struct {
+	mu  sync.Mutex
+	at  time.Time
+	err error
+}
+
+// believed is Belay.Believed, as it was found out lately.
+func (s *Server) believed(ctx context.Context) error {
+	b := &s.beliefs
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if time.Since(b.at) > believeEvery {
+		b.err, b.at = s.host.Believed(context.WithoutCancel(ctx)), time.Now()
+	}
+	return b.err
 }
 
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {

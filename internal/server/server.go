@@ -42,6 +42,7 @@ type Host interface {
 	ask.Host
 	Reload(ctx context.Context) error
 	Status(ctx context.Context) (belay.Status, error)
+	Believed(ctx context.Context) error
 	Bindings() []belay.BindingStatus
 	Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error)
 	Latches(ctx context.Context) ([]kernel.Latch, error)
@@ -112,19 +113,20 @@ const (
 
 // Server serves one state directory. Safe for concurrent use.
 type Server struct {
-	host   Host
-	o      Options
-	log    *slog.Logger
-	locked *os.File
-	socket string // path
-	unix   net.Listener
-	tcp    net.Listener // nil without Options.Listen
-	hosts  []string     // what a Host header may say on tcp
-	http   *http.Server
-	gate   *gate
-	news   *news
-	health healthCache
-	since  time.Time
+	host    Host
+	o       Options
+	log     *slog.Logger
+	locked  *os.File
+	socket  string // path
+	unix    net.Listener
+	tcp     net.Listener // nil without Options.Listen
+	hosts   []string     // what a Host header may say on tcp
+	http    *http.Server
+	gate    *gate
+	news    *news
+	health  healthCache
+	beliefs beliefs
+	since   time.Time
 
 	tokens  atomic.Pointer[tokens]
 	streams atomic.Int64

@@ -44,7 +44,8 @@ type Store struct {
 	latches map[kernel.SessionKey]kernel.Latch
 	lease   leases.Table
 	queue   queue
-	covered *restrict.Set // the rows that restrict, as the newest event records them
+	covered *restrict.Set              // the rows that restrict, as the newest event records them
+	digests map[string]restrict.Digest // of the approvals that covered holds, by id
 }
 
 // New returns an empty store.
@@ -55,6 +56,7 @@ func New() *Store {
 		state:   map[stateKey]kernel.StateValue{},
 		latches: map[kernel.SessionKey]kernel.Latch{},
 		queue:   queue{},
+		digests: map[string]restrict.Digest{},
 	}
 }
 

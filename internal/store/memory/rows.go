@@ -37,11 +37,15 @@ type editor struct {
 }
 
 func (e *editor) put(t restrict.Table, v any, numbers []int64, key ...string) {
+	e.Put(t, restrict.Key(key...), e.digest(v, numbers...))
+}
+
+func (e *editor) digest(v any, numbers ...int64) restrict.Digest {
 	d, err := digest(v, numbers...)
 	if err != nil && e.err == nil {
 		e.err = err
 	}
-	e.Put(t, restrict.Key(key...), d)
+	return d
 }
 
 // cover returns the set of the rows after a batch; with nil, of all rows as they are.
@@ -59,7 +63,7 @@ func (s *Store) cover(set *restrict.Set, b *kernel.Batch) (*restrict.Set, error)
 		}
 	}
 	if all || len(b.Approvals) > 0 || b.Prune {
-		s.coverApprovals(e)
+		s.coverApprovals(e, b, all)
 	}
 	if all || len(b.Leases) > 0 || b.Prune {
 		e.Clear(restrict.Leases)
@@ -82,7 +86,9 @@ func (s *Store) cover(set *restrict.Set, b *kernel.Batch) (*restrict.Set, error)
 	return e.Set(), e.err
 }
 
-func (s *Store) coverApprovals(e *editor) {
+// coverApprovals reuses the digests of items that the batch leaves as they are: a full queue holds
+// megabytes, and each commit would encode them anew.
+func (s *Store) coverApprovals(e *editor, b *kernel.Batch, all bool) {
 	e.Clear(restrict.Approvals)
 	e.Clear(restrict.ApprovalKeys)
 	type question struct {
@@ -90,13 +96,34 @@ func (s *Store) coverApprovals(e *editor) {
 		key  string
 	}
 	newest := map[question]string{}
+	known := s.digests
+	if all {
+		known = nil
+	}
+	changed := map[string]bool{}
+	for _, op := range b.Approvals {
+		if op.Create != nil {
+			changed[op.Create.ID] = true
+		} else {
+			changed[op.Change.ID] = true
+		}
+	}
+	digests := make(map[string]restrict.Digest, len(s.queue))
 	for id, it := range s.queue {
-		e.put(restrict.Approvals, it, nil, id)
+		d, ok := known[id]
+		if !ok || changed[id] {
+			d = e.digest(it)
+		}
+		digests[id] = d
+		e.Put(restrict.Approvals, restrict.Key(id), d)
 		q := question{it.Kind, it.Key}
 		newest[q] = max(newest[q], id)
 	}
 	for q, id := range newest {
 		e.put(restrict.ApprovalKeys, id, nil, string(q.kind), q.key)
+	}
+	if !all {
+		s.digests = digests
 	}
 }
 

@@ -133,15 +133,19 @@ func writeLatch(c *conn, b *kernel.Batch) error {
 		}
 	}
 	if b.Latch != nil {
-		l := *b.Latch
-		c.touch(restrict.Latches, l.Runtime, l.Session)
-		l.Since = l.Since.UTC().Round(0)
-		body, err := json.Marshal(&l)
-		if err != nil {
-			return err
-		}
-		return c.exec("INSERT INTO latches (runtime, session, since_ns, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-			l.Runtime, l.Session, l.Since, body)
+		c.touch(restrict.Latches, b.Latch.Runtime, b.Latch.Session)
+		return insertLatch(c, *b.Latch)
 	}
 	return nil
+}
+
+// insertLatch stores a latch, unless there is one already: the first reason stays.
+func insertLatch(c *conn, l kernel.Latch) error {
+	l.Since = l.Since.UTC().Round(0)
+	body, err := json.Marshal(&l)
+	if err != nil {
+		return err
+	}
+	return c.exec("INSERT INTO latches (runtime, session, since_ns, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		l.Runtime, l.Session, l.Since, body)
 }

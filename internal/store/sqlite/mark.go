@@ -90,6 +90,9 @@ func (w *writer) guard(group []*request) error {
 	g := &w.guarded
 	g.mark, g.undone = nil, false
 	m := w.store.mark
+	if r := group[0].recover; r != nil {
+		return w.reset(r)
+	}
 	if m == nil {
 		return nil
 	}
@@ -97,12 +100,6 @@ func (w *writer) guard(group []*request) error {
 	id, err := storeID(w.conn)
 	if err != nil {
 		return err
-	}
-	if plan := group[0].recover; plan != nil {
-		if w.wrong != nil {
-			return w.wrong // the rows first: see Repair
-		}
-		return w.reset(id, plan)
 	}
 	st, looks, err := m.Look()
 	switch {
@@ -293,63 +290,4 @@ func (s *Store) MarkTrouble() error {
 		return *err
 	}
 	return nil
-}
-
-// Stand is what a recovery is about.
-type Stand struct {
-	Database highwater.Head
-	Store    string           // id of the database, as it says itself; "" when it says none
-	Mark     *highwater.State // nil when there is none that can be read
-	Wrong    error            // why the database cannot be used; nil when it can
-}
-
-// errRefused wraps what a plan answers.
-var errRefused = errors.New("the recovery was refused")
-
-// Recover has plan say what the mark says from now on, and makes it say so: the database
-// as it is counts. What was used up according to the mark stays used up, what was
-// approved and every lease that is active are taken back, and the recovery is recorded.
-// With an error of plan nothing has changed. Other errors are kernel.ErrUnavailable.
-func (s *Store) Recover(ctx context.Context, plan func(Stand) (*highwater.State, error)) error {
-	err := s.submit(ctx, &request{recover: plan, done: make(chan struct{})})
-	if err != nil && !errors.Is(err, errRefused) {
-		return unavailable("recover", err)
-	}
-	return err
-}
-
-// reset is guard for a recovery.
-func (w *writer) reset(id string, plan func(Stand) (*highwater.State, error)) error {
-	g := &w.guarded
-	now := Stand{Database: g.before, Store: id}
-	st, _, err := w.store.mark.Look()
-	switch {
-	case err != nil:
-		now.Wrong = err
-	case st == nil && id != "":
-		now.Wrong = highwater.ErrMissing
-	case st != nil:
-		now.Mark = st
-		if now.Wrong = st.Behind(w.edge.size, w.edge.rootAt(w.conn)); now.Wrong == nil && id != "" && id != st.Store {
-			now.Wrong = &highwater.Error{Class: highwater.ErrBehind, Reason: "it is another database than the one of the mark"}
-		}
-	}
-	next, err := plan(now)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errRefused, err)
-	}
-	if err := w.store.mark.Reset(next); err != nil {
-		return err
-	}
-	if st, g.looks, err = w.store.mark.Look(); err != nil {
-		return err
-	}
-	g.mark, g.edge, g.head, g.epoch = st, w.edge, st.Head, st.Epoch
-	if err := w.conn.exec("DELETE FROM high_water"); err != nil {
-		return err
-	}
-	if err := w.conn.exec("INSERT INTO high_water (store) VALUES (?)", st.Store); err != nil {
-		return err
-	}
-	return w.settle(st)
 }

@@ -22,7 +22,7 @@ type request struct {
 
 	durable bool // the mark is to be durable, too
 
-	recover func(Stand) (*highwater.State, error) // not nil: instead of all that
+	recover *recovery // not nil: instead of all that
 
 	uses    []highwater.Use // what the batch uses up; set when it is written
 	taken   atomic.Bool     // set by whoever decides first: the writer, or a caller that gave up

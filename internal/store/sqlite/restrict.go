@@ -405,11 +405,11 @@ func stampOf(body []byte) (restrict.Digest, bool) {
 	return restrict.Parse(string(text))
 }
 
-// schemaText returns everything that the database's schema says, but for what SQLite's
-// ANALYZE leaves behind.
+// schemaText returns everything that the database's schema says, but for tables of SQLite's own
+// that do nothing here and may stay when what made them is gone.
 func schemaText(c *sqlite3.Conn) (string, error) {
 	st, _, err := c.Prepare(`SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema
-		WHERE NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4')) ORDER BY type, name`)
+		WHERE NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4', 'sqlite_sequence')) ORDER BY type, name`)
 	if err != nil {
 		return "", err
 	}

@@ -152,17 +152,34 @@ func useEvent(b *kernel.Batch, id string) string {
 // settle writes down the uses that have no commit, and a recovery that has none: the
 // process that noted them ended in between, or the database went back and was recovered.
 func (w *writer) settle(st *highwater.State) error {
-	now := time.Now()
-	recovering := st.Recovery != nil && st.Recovery.Size == w.edge.size
-	var recovery phases.Event
-	if recovering {
-		if err := json.Unmarshal([]byte(st.Recovery.Body), &recovery); err != nil {
-			return err
-		}
-		if err := w.event(recovery); err != nil {
-			return err
-		}
+	recovery, err := w.unwritten(st)
+	if err == nil {
+		err = w.events(recovery)
 	}
+	if err == nil {
+		err = w.settleUses(st)
+	}
+	if err != nil || len(recovery) == 0 {
+		return err
+	}
+	return w.takeBack(time.Now())
+}
+
+// unwritten returns the event of the recovery that the mark holds and the log does not, if there is one.
+func (w *writer) unwritten(st *highwater.State) ([]phases.Event, error) {
+	if st.Recovery == nil || st.Recovery.Size != w.edge.size {
+		return nil, nil
+	}
+	var e phases.Event
+	if err := json.Unmarshal([]byte(st.Recovery.Body), &e); err != nil {
+		return nil, err
+	}
+	return []phases.Event{e}, nil
+}
+
+// settleUses writes down the uses that have no commit.
+func (w *writer) settleUses(st *highwater.State) error {
+	now := time.Now()
 	ids := make([]string, 0, len(st.Uses))
 	for id := range st.Uses {
 		ids = append(ids, id)
@@ -183,9 +200,6 @@ func (w *writer) settle(st *highwater.State) error {
 		if err != nil {
 			return err
 		}
-	}
-	if recovering {
-		return w.takeBack(now)
 	}
 	return nil
 }
@@ -245,42 +259,59 @@ func (w *writer) settleLease(id string, count int64, now time.Time) error {
 // takeBack takes back what the lost part of the log may have used up or taken back itself.
 func (w *writer) takeBack(now time.Time) error {
 	const why = "the database was recovered: what was lost may have used it up or taken it back"
+	steps, _, err := supersede(w.conn, "state='approved'", why, now)
+	if err != nil {
+		return err
+	}
+	more, _, err := revokeAll(w.conn, why, now)
+	if err != nil {
+		return err
+	}
+	return w.events(append(steps, more...))
+}
+
+// supersede takes back the items that the condition selects. It returns the events that say so,
+// and their ids.
+func supersede(c *conn, where, why string, now time.Time) (steps []phases.Event, ids []string, err error) {
 	var items []approvals.Item
-	err := w.conn.query(approvalRow+"WHERE state='approved' ORDER BY id", func(st *sqlite3.Stmt) error {
+	err = c.query(approvalRow+"WHERE "+where+" ORDER BY id", func(st *sqlite3.Stmt) error {
 		items = append(items, scanApproval(st))
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	for i := range items {
 		it := &items[i]
 		it.State, it.Closed = approvals.Superseded, now.UTC().Round(0)
-		if err := putApproval(w.conn, "UPDATE approvals SET state=?, ends_ns=?, body=? WHERE id=?", it); err != nil {
-			return err
+		if err := putApproval(c, "UPDATE approvals SET state=?, ends_ns=?, body=? WHERE id=?", it); err != nil {
+			return nil, nil, err
 		}
-		if err := w.event(approvalStep(it, string(approvals.Superseded), why, now)); err != nil {
-			return err
-		}
+		steps = append(steps, approvalStep(it, string(approvals.Superseded), why, now))
+		ids = append(ids, it.ID)
 	}
+	return steps, ids, nil
+}
+
+// revokeAll takes back all leases that are active. It returns the events that say so, and their ids.
+func revokeAll(c *conn, why string, now time.Time) (steps []phases.Event, ids []string, err error) {
 	var lent []leases.Lease
-	err = w.conn.query(leaseRow+"WHERE l.state = 'active' ORDER BY l.id", func(st *sqlite3.Stmt) error {
+	err = c.query(leaseRow+"WHERE l.state = 'active' ORDER BY l.id", func(st *sqlite3.Stmt) error {
 		l, err := readLease(st)
 		lent = append(lent, l)
 		return err
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = changeLeases(c, "UPDATE leases SET state = 'revoked' WHERE state = 'active'")
 	}
-	if err := changeLeases(w.conn, "UPDATE leases SET state = 'revoked' WHERE state = 'active'"); err != nil {
-		return err
+	if err != nil {
+		return nil, nil, err
 	}
 	for i := range lent {
-		if err := w.event(leaseStep(&lent[i], "revoked", why, now)); err != nil {
-			return err
-		}
+		steps = append(steps, leaseStep(&lent[i], "revoked", why, now))
+		ids = append(ids, lent[i].ID)
 	}
-	return nil
+	return steps, ids, nil
 }
 
 func leaseByID(c *conn, id string) (out *leases.Lease, err error) {
@@ -306,6 +337,15 @@ func (w *writer) event(e phases.Event) error {
 		return err
 	}
 	return writeEvent(w.conn, w.edge, &list[0], bodies[0], w.set.Root().String())
+}
+
+func (w *writer) events(es []phases.Event) error {
+	for i := range es {
+		if err := w.event(es[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func newEvent(t phases.EventType, now time.Time) phases.Event {

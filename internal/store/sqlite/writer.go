@@ -31,6 +31,7 @@ type writer struct {
 
 	set     *restrict.Set // the rows that restrict, as far as they are written
 	version int64         // of the database, when set was last known to be what it holds; see dataVersion
+	found   head          // what the newest leaf said of the rows when the transaction began
 	wrong   error         // kernel.ErrTampered: the rows are not those that the log records, and set is not known
 
 	pages int // of the write-ahead log
@@ -220,13 +221,13 @@ func (w *writer) apply(group []*request, apart bool) (err error) {
 	if w.edge, err = w.edge.current(c); err != nil {
 		return err
 	}
-	before, wrong := w.rows()
-	if w.wrong = wrong; wrong != nil && !errors.Is(wrong, kernel.ErrTampered) {
-		return wrong
+	if w.found, w.wrong = w.rows(); w.wrong != nil && !errors.Is(w.wrong, kernel.ErrTampered) {
+		return w.wrong
 	}
 	if err = w.guard(group); err != nil {
 		return err
 	}
+	before, wrong := w.found, w.wrong // a recovery has repaired them
 	for _, r := range group {
 		if wrong != nil && (r.work == nil || r.rows) {
 			r.receipt, r.uses, r.err = kernel.Receipt{}, nil, wrong

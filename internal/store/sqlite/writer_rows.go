@@ -33,11 +33,14 @@ func (w *writer) rows() (now head, err error) {
 			return h, nil
 		}
 	}
+	if err := w.store.checkSchema(w.conn); err != nil { // first: tables that are read next may be missing
+		return now, err
+	}
 	rec, err := recordedAt(w.conn, w.edge.size)
 	if err != nil {
 		return now, err
 	}
-	set, err := w.store.load(w.conn)
+	set, err := loadRows(w.conn)
 	if err != nil {
 		return now, err
 	}

@@ -1,0 +1,80 @@
+package belay
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/eventlog"
+	"github.com/belay-hooks/belay/internal/store/sqlite"
+	"github.com/belay-hooks/belay/kernel"
+)
+
+// Rows says what a recovery does to rows that restrict and are not those that the log records.
+type Rows struct {
+	Recorded string   `json:"recorded"` // digest that the newest event records; "none" where there is no telling
+	Found    string   `json:"found"`    // of the rows as they are
+	Tables   []string `json:"tables"`   // that differ
+	Rebuilt  []string `json:"rebuilt"`  // made again from the log
+	Revoked  []string `json:"revoked"`  // taken back, or removed since the log says otherwise
+	Accepted []string `json:"accepted"` // stays as it is found, or is lost: nothing says what it was
+}
+
+func rowsOf(r *sqlite.Repair) *Rows {
+	if r == nil {
+		return nil
+	}
+	out := &Rows{Recorded: r.Recorded, Found: r.Found, Tables: r.Tables, Rebuilt: r.Rebuilt, Revoked: r.Revoked, Accepted: r.Accepted}
+	if out.Recorded == "" {
+		out.Recorded = "none"
+	}
+	return out
+}
+
+// whyRecovered says why the database is not used; "" when it is.
+func whyRecovered(s sqlite.Stand, rows *Rows) string {
+	var why []string
+	if s.Wrong != nil {
+		why = append(why, whyBehind(s.Wrong))
+	}
+	if rows != nil {
+		why = append(why, fmt.Sprintf("%s (%s)", kernel.ErrTampered, strings.Join(rows.Tables, ", ")))
+	}
+	return strings.Join(why, "; ")
+}
+
+// markFor is the head that the log gave up, as the statement of a recovery says it: that of the
+// mark. Where only rows were repaired, it has given up nothing.
+func markFor(r *Recovery, s sqlite.Stand) string {
+	if s.Wrong == nil {
+		return s.Next.String()
+	}
+	return r.Mark
+}
+
+// adviser reads what the log says, for rows that are to be repaired.
+func (b *Belay) adviser(ctx context.Context) func() (sqlite.Advice, error) {
+	return func() (sqlite.Advice, error) {
+		said, err := eventlog.ReadStanding(ctx, b.store, b.CheckpointKey())
+		if err != nil {
+			return sqlite.Advice{}, err
+		}
+		out := sqlite.Advice{Latches: said.Latches, Compacted: said.Compacted, Newest: said.Newest, Doubts: said.Doubts}
+		for _, d := range said.Denied {
+			if b.now().Sub(d.At) < approvals.MaxTimeout {
+				out.Denied = append(out.Denied, d.Approval)
+			}
+		}
+		b.mu.Lock()
+		who := b.authority()
+		b.mu.Unlock()
+		out.Sound = func(it *approvals.Item) (bool, error) {
+			if it.Decision != nil && !it.Over(b.now()) && who.Verify(it, it.Decision) != nil {
+				return false, nil
+			}
+			return b.kernel.SoundApproval(ctx, it)
+		}
+		return out, nil
+	}
+}

@@ -1,0 +1,217 @@
+package eventlog
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Standing is what the log alone says of the rows that restrict, as far as they can be
+// made again from it.
+type Standing struct {
+	Latches   []kernel.Latch   // oldest first
+	Compacted kernel.Compacted // what signed statements gave up; Left is not set
+	Denied    []Denial         // by people, oldest first
+	Newest    time.Time        // the latest time of an event
+
+	// Doubts say why the log is not all that was recorded: events that are missing or are
+	// not those of the tree. Such an event counts for nothing, and may have latched a session.
+	Doubts []string
+}
+
+// Denial is an answer of a person that the log records. The log holds a digest of the item, not the item.
+type Denial struct {
+	Approval string
+	At       time.Time
+}
+
+// maxDoubts is how many doubts are named.
+const maxDoubts = 5
+
+// ReadStanding reads the whole log. Each event is held against its leaf, and all leaves against
+// the root of the tree: what does not fit is a doubt and no error. The error is ErrLog.
+func ReadStanding(ctx context.Context, log kernel.Log, verifier string) (Standing, error) {
+	size, err := log.LogSize(ctx)
+	if err != nil {
+		return Standing{}, fmt.Errorf("%w: %w", ErrLog, err)
+	}
+	r := standingReader{log: log, verifier: verifier, size: size}
+	for {
+		leaves, err := log.LogLeaves(ctx, r.after, page)
+		if err == nil {
+			err = r.page(ctx, leaves)
+		}
+		if err != nil {
+			return Standing{}, fmt.Errorf("%w: %w", ErrLog, err)
+		}
+		if len(leaves) == 0 {
+			break
+		}
+	}
+	if err := r.end(ctx); err != nil {
+		return Standing{}, fmt.Errorf("%w: %w", ErrLog, err)
+	}
+	r.out.Latches = r.held.latches()
+	return r.out, nil
+}
+
+type standingReader struct {
+	log      kernel.Log
+	verifier string
+	size     int64
+	after    int64 // the last number that was read
+	next     int64 // the last event that was read and has a place in the tree
+	first    int64 // the first; 0: none yet
+	held     holding
+	tops     []tlog.Hash // of perfect subtrees over what was read, the largest first
+	levels   []int
+	doubts   int
+	root     *tlog.Hash // that the newest statement of a compaction signs for what it gives up
+	out      Standing
+}
+
+func (r *standingReader) doubt(format string, args ...any) {
+	if r.doubts++; r.doubts <= maxDoubts {
+		r.out.Doubts = append(r.out.Doubts, fmt.Sprintf(format, args...))
+	}
+}
+
+func (r *standingReader) page(ctx context.Context, leaves []kernel.LogLeaf) error {
+	for _, l := range leaves {
+		r.after = l.Seq
+		if l.Seq > r.size {
+			r.doubt("event %d has no place in the tree", l.Seq)
+			continue
+		}
+		if r.first == 0 {
+			r.first = l.Seq
+		} else if l.Seq != r.next+1 {
+			r.doubt("events %d to %d are missing", r.next+1, l.Seq-1)
+		}
+		if err := r.grow(ctx, r.next, l.Seq-1); err != nil { // what is missing has its hash
+			return err
+		}
+		r.next = l.Seq
+		if err := r.leaf(ctx, &l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *standingReader) leaf(ctx context.Context, l *kernel.LogLeaf) error {
+	stored, err := r.log.LogHashes(ctx, []int64{tlog.StoredHashIndex(0, l.Seq-1)})
+	if err != nil {
+		return err
+	}
+	r.add(stored[0])
+	var e phases.Event
+	if tlog.RecordHash(l.Body) != stored[0] || json.Unmarshal(l.Body, &e) != nil || e.Seq != l.Seq {
+		r.doubt("event %d is not the one that was recorded", l.Seq)
+		return nil
+	}
+	if e.Time.After(r.out.Newest) {
+		r.out.Newest = e.Time.UTC()
+	}
+	switch e.Type {
+	case phases.EventLatch:
+		r.held.step(l.Seq, e)
+	case phases.EventApproval:
+		if id, ok := phases.GetString(e.Output, "/approval"); ok && e.Decision == "denied" {
+			r.out.Denied = append(r.out.Denied, Denial{Approval: id, At: e.Time.UTC()})
+		}
+	case phases.EventCompaction:
+		s, err := announced(l.Body, r.verifier)
+		if err != nil {
+			r.doubt("event %d announces a compaction that is not signed", l.Seq)
+			return nil
+		}
+		r.held.carry(s.Carried)
+		if s.Size > r.out.Compacted.Through {
+			r.out.Compacted = kernel.Compacted{Through: s.Size, Event: l.Seq}
+			root := s.Root
+			r.root = &root
+		}
+	}
+	return nil
+}
+
+// grow adds the stored hashes of the events after the first number up to the last.
+func (r *standingReader) grow(ctx context.Context, after, last int64) error {
+	for after < last {
+		var at []int64
+		for n := after; n < min(last, after+page); n++ {
+			at = append(at, tlog.StoredHashIndex(0, n))
+		}
+		found, err := r.log.LogHashes(ctx, at)
+		if err != nil {
+			return err
+		}
+		for _, h := range found {
+			r.add(h)
+		}
+		after += int64(len(at))
+	}
+	return nil
+}
+
+func (r *standingReader) add(h tlog.Hash) {
+	level := 0
+	for n := len(r.tops) - 1; n >= 0 && r.levels[n] == level; n-- {
+		h = tlog.NodeHash(r.tops[n], h)
+		r.tops, r.levels = r.tops[:n], r.levels[:n]
+		level++
+	}
+	r.tops, r.levels = append(r.tops, h), append(r.levels, level)
+}
+
+// end holds what was read against the tree, and what is missing at either end.
+func (r *standingReader) end(ctx context.Context) error {
+	if r.next < r.size {
+		r.doubt("events %d to %d are missing", r.next+1, r.size)
+		if err := r.grow(ctx, r.next, r.size); err != nil {
+			return err
+		}
+	}
+	given := r.out.Compacted.Through
+	switch missing := r.first - 1; {
+	case missing > given:
+		r.doubt("events %d to %d are missing", given+1, missing)
+	case missing > r.held.known:
+		r.doubt("events 1 to %d were given up without saying which sessions were latched", missing)
+	}
+	if r.root != nil {
+		root, err := tlog.TreeHash(given, hashes(ctx, r.log))
+		if err != nil {
+			return err
+		}
+		if root != *r.root {
+			r.doubt("events 1 to %d are not those that were given up", given)
+		}
+	}
+	if r.size == 0 {
+		return nil
+	}
+	want, err := tlog.TreeHash(r.size, hashes(ctx, r.log))
+	if err != nil {
+		return err
+	}
+	n := len(r.tops) - 1
+	root := r.tops[n]
+	for n--; n >= 0; n-- {
+		root = tlog.NodeHash(r.tops[n], root)
+	}
+	if root != want {
+		r.doubt("the tree does not fit its leaves")
+	}
+	if more := r.doubts - len(r.out.Doubts); more > 0 {
+		r.out.Doubts = append(r.out.Doubts, fmt.Sprintf("and %d more", more))
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package kernel_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/leases"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Each member of a batch that changes rows takes an event; what only reads takes none.
+func TestBatchesThatChangeRowsTakeAnEvent(t *testing.T) {
+	for name, c := range map[string]struct {
+		batch   kernel.Batch
+		changes bool
+	}{
+		"nothing":     {kernel.Batch{Now: time.Unix(1, 0)}, false},
+		"state reads": {kernel.Batch{StateReads: []kernel.StateRead{{Key: "k"}}}, false},
+		"unlatched":   {kernel.Batch{Unlatched: &kernel.SessionKey{}}, false},
+		"run":         {kernel.Batch{Run: &kernel.RunWrite{}}, true},
+		"touched run": {kernel.Batch{TouchRun: &phases.RunKey{}}, true},
+		"state":       {kernel.Batch{StateWrites: []kernel.StateWrite{{Key: "k"}}}, true},
+		"latch":       {kernel.Batch{Latch: &kernel.Latch{}}, true},
+		"clear latch": {kernel.Batch{ClearLatch: &kernel.SessionKey{}}, true},
+		"compaction":  {kernel.Batch{Compact: 1}, true},
+		"approvals":   {kernel.Batch{Approvals: []kernel.ApprovalOp{{}}}, true},
+		"leases":      {kernel.Batch{Leases: []leases.Op{{}}}, true},
+		"prune":       {kernel.Batch{Prune: true}, true},
+	} {
+		if err := c.batch.Valid(); (err != nil) != c.changes || err != nil && !errors.Is(err, kernel.ErrUnavailable) {
+			t.Errorf("%s: %v", name, err)
+		}
+		c.batch.Events = []phases.Event{{}}
+		if err := c.batch.Valid(); err != nil {
+			t.Errorf("%s with an event: %v", name, err)
+		}
+	}
+}
+
+func TestEventQueryLimits(t *testing.T) {
+	for limit, want := range map[int]int{
+		-1: kernel.DefaultEventLimit, 0: kernel.DefaultEventLimit, 1: 1, kernel.MaxEventLimit: kernel.MaxEventLimit, kernel.MaxEventLimit + 1: kernel.MaxEventLimit,
+	} {
+		if got := (&kernel.EventQuery{Limit: limit}).EffectiveLimit(); got != want {
+			t.Errorf("limit %d: %d, want %d", limit, got, want)
+		}
+	}
+	if kernel.DefaultEventLimit != 100 || kernel.MaxEventLimit != 10_000 {
+		t.Error("the limits are not those of the docs")
+	}
+}
+
+// Each member of a query selects by itself.
+func TestEventQueryMatches(t *testing.T) {
+	at := time.Unix(1000, 0)
+	e := phases.Event{
+		Seq: 7, ID: "id", Type: phases.EventNotice, Time: at, Phase: phases.PreTool, Runtime: "r", Session: "s", Agent: "a", Tool: "t",
+		Invocation: "i", Binding: "b", Decision: "d", Kind: phases.KindPolicy,
+	}
+	for name, c := range map[string]struct{ selects, not kernel.EventQuery }{
+		"after":      {kernel.EventQuery{After: 6}, kernel.EventQuery{After: 7}},
+		"before":     {kernel.EventQuery{Before: 8}, kernel.EventQuery{Before: 7}},
+		"since":      {kernel.EventQuery{Since: at}, kernel.EventQuery{Since: at.Add(1)}},
+		"until":      {kernel.EventQuery{Until: at.Add(1)}, kernel.EventQuery{Until: at}},
+		"id":         {kernel.EventQuery{ID: "id"}, kernel.EventQuery{ID: "x"}},
+		"type":       {kernel.EventQuery{Type: phases.EventNotice}, kernel.EventQuery{Type: phases.EventGap}},
+		"except":     {kernel.EventQuery{Except: phases.EventGap}, kernel.EventQuery{Except: phases.EventNotice}},
+		"phase":      {kernel.EventQuery{Phase: phases.PreTool}, kernel.EventQuery{Phase: phases.PostTool}},
+		"runtime":    {kernel.EventQuery{Runtime: "r"}, kernel.EventQuery{Runtime: "x"}},
+		"session":    {kernel.EventQuery{Session: "s"}, kernel.EventQuery{Session: "x"}},
+		"agent":      {kernel.EventQuery{Agent: "a"}, kernel.EventQuery{Agent: "x"}},
+		"tool":       {kernel.EventQuery{Tool: "t"}, kernel.EventQuery{Tool: "x"}},
+		"invocation": {kernel.EventQuery{Invocation: "i"}, kernel.EventQuery{Invocation: "x"}},
+		"binding":    {kernel.EventQuery{Binding: "b"}, kernel.EventQuery{Binding: "x"}},
+		"decision":   {kernel.EventQuery{Decision: "d"}, kernel.EventQuery{Decision: "x"}},
+		"kind":       {kernel.EventQuery{Kind: phases.KindPolicy}, kernel.EventQuery{Kind: phases.KindStore}},
+	} {
+		if !c.selects.Match(&e) || c.not.Match(&e) {
+			t.Errorf("%s: %v, %v, want true, false", name, c.selects.Match(&e), c.not.Match(&e))
+		}
+	}
+	if all := (kernel.EventQuery{}); !all.Match(&e) {
+		t.Error("a query that names nothing selects everything")
+	}
+}
+
+// After Close each verb answers ErrClosed, and what only looks answers nothing.
+func TestVerbsAfterClose(t *testing.T) {
+	h := newHost(t, asking(), reviewed, inStore)
+	id := h.approved(t)
+	d := h.drafted(t, h.proposed(t, "a"), approvals.Approve, 1)
+	o := h.signed(t, approvals.VerbRecord, kernel.RecordOrder{Seconds: 60, Count: 1, Destination: "d"}, reviewerKey(1))
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	for name, f := range map[string]func() error{
+		"decide":        func() error { _, err := h.DecideApproval(ctx, id, d); return err },
+		"finish":        func() error { return h.FinishApproval(ctx, id, "n") },
+		"check":         func() error { _, err := h.CheckApproval(ctx, id); return err },
+		"propose":       func() error { _, err := h.RequestApproval(ctx, proposal("b")); return err },
+		"mint approved": func() error { _, err := h.MintApproved(ctx, id); return err },
+		"notice":        func() error { return h.Notice(ctx, "n") },
+		"reload":        func() error { return h.Reload(ctx, configOf(nil)) },
+		"invoke":        func() error { _, err := h.Invoke(ctx, invocation(phases.PreTool)); return err },
+		"compact":       func() error { _, err := h.Compact(ctx, kernel.Compaction{}, kernel.CompactBy{By: "dev"}); return err },
+		"record": func() error {
+			return h.BeginRecording(ctx, kernel.RecordOrder{Seconds: 60, Count: 1, Destination: "d"}, o, "")
+		},
+		"use an order":  func() error { _, err := h.UseOrder(ctx, approvals.VerbRecord, nil, nil); return err },
+		"accept config": func() error { return h.AcceptConfig(ctx, h.Revision(), "dev", nil) },
+	} {
+		if err := f(); !errors.Is(err, kernel.ErrClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if h.Hooks() != nil || h.Revision() != "" || h.Protected() {
+		t.Errorf("%v %q %v", h.Hooks(), h.Revision(), h.Protected())
+	}
+	if err := h.Close(); err != nil {
+		t.Errorf("closed twice: %v", err)
+	}
+}
