@@ -17,10 +17,11 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 			continue
 		}
 		name, from := nameBefore(s, i)
-		flag := from >= 2 && s[from-1] == '-' && (s[from-2] == '-' || s[from-2] == ' ') && len(name) > 1
+		flag := from >= 2 && s[from-1] == '-' && (s[from-2] == '-' || s[from-2] == ' ') && (len(name) > 1 || name == "b")
 		if name == "" || s[i] == ' ' && !flag && !valueFollows(name) {
 			continue
 		}
+		column := strings.IndexByte(name, '_') > 0
 		kind, str := nameKind(name)
 		if str == none && from > 0 && (s[from-1] == '?' || s[from-1] == '&') {
 			kind, str = parameterKind(name)
@@ -34,7 +35,7 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		if s[i] == '(' && str == none && logsIn(name) {
 			kind, str = "credential", weak
 		}
-		if s[i] == ',' || s[i] == '(' || s[i] == '|' || s[i] == ' ' && !flag && str != none && strings.IndexByte(name, '_') > 0 {
+		if s[i] == ',' || s[i] == '(' || s[i] == '|' || s[i] == ' ' && !flag && column {
 			str = min(str, weak) // lists and columns have names in them more often than secrets
 		}
 		if s[i] == ' ' && len(name) == 2 && strings.EqualFold(name, "by") {
@@ -55,19 +56,18 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		at := i + 1
 		if s[i] == ' ' {
 			// "--password value", "PASSWORD 'value'", "login x password y", "_authToken value"
-			column := strings.IndexByte(name, '_') > 0
 			if !flag && !column && !lineOfConfig(name) && !netrcOrSQL(s, from, at) {
 				continue
 			}
 		}
-		if s[i] == '>' && !(i > 0 && s[i-1] == '=') && !strings.Contains(s[max(0, from-1):i], "\"") && !(from > 0 && s[from-1] == '<') {
+		if s[i] == '>' && !(i > 0 && s[i-1] == '=') && !strings.Contains(s[from:i], "\"") && !(from > 0 && s[from-1] == '<') {
 			continue
 		}
 		vFrom, vTo, quoted := valueAt(s, at)
-		if vFrom == vTo || s[i] == ',' && !quoted || s[i] == '(' && !randomish(s[vFrom:vTo]) {
+		if s[i] == ',' && !quoted || s[i] == '(' && !randomish(s[vFrom:vTo]) {
 			continue
 		}
-		if s[i] == ' ' && !flag && strings.IndexByte(name, '_') > 0 && (vTo-vFrom < 16 || !randomish(s[vFrom:vTo])) {
+		if s[i] == ' ' && !flag && column && (vTo-vFrom < 16 || !randomish(s[vFrom:vTo])) {
 			continue
 		}
 		if work -= vTo - vFrom; work < 0 {
@@ -116,11 +116,18 @@ func (d *detector) value(s, kind string, str strength, name string, from, to int
 		add(kind, from, to)
 		return
 	}
-	if kind == "credential" || kind == "token" || kind == "cookie" {
+	if kind == "credential" || kind == "token" {
 		if rest, ok := authScheme(v); ok {
 			from += len(v) - len(rest)
 			v = rest
 			if credible(v, weak, true) || len(v) >= 16 && credible(v, strong, true) {
+				add(kind, from, to)
+			}
+			return
+		}
+		if scheme := strings.Trim(lower(v), "abcdefghijklmnopqrstuvwxyz-") == "" && strings.HasSuffix(lower(name), "authorization"); scheme && !quoted && to < len(s) && s[to] == ' ' {
+			from, to, quoted = valueAt(s, to) // of a scheme that is not listed
+			if credible(s[from:to], weak, quoted) {
 				add(kind, from, to)
 			}
 			return
@@ -130,8 +137,13 @@ func (d *detector) value(s, kind string, str strength, name string, from, to int
 		return
 	}
 	if kind == "cookie" {
+		for !quoted && to < len(s) && !valueEnd[s[to]] { // over the blanks between cookies
+			to++
+		}
+		v = s[from:to]
 		for _, c := range strings.Split(v, ";") { // name=value; name=value
 			n, val, ok := strings.Cut(c, "=")
+			val, _, _ = strings.Cut(val, " ")
 			if ok && len(val) >= 16 && credible(val, weak, true) {
 				at := from + strings.Index(v, c) + len(n) + 1
 				add("cookie", at, at+len(val))
@@ -192,6 +204,9 @@ func codeWord(s string, from, to int, name string) bool {
 // between skipped, and where it begins.
 func nameBefore(s string, i int) (string, int) {
 	end := i
+	if s[i] == '=' && i > 0 && s[i-1] == '!' {
+		end--
+	}
 	for end > 0 && (s[end-1] == ' ' || s[end-1] == '\t') && i-end < 16 && s[i] != ' ' {
 		end--
 	}
@@ -220,22 +235,11 @@ func valueAt(s string, i int) (from, to int, quoted bool) {
 		i++
 	}
 	if i < len(s) && (s[i] == '"' || s[i] == '\'' || s[i] == '`') {
-		q := s[i]
-		from = i + 1
-		for to = from; to < len(s) && s[to] != q && s[to] != '\n' && to-from < 64<<10; to++ {
-			if s[to] == '\\' && to+1 < len(s) {
-				if s[to+1] == q { // \" ends a value that is itself inside of a string
-					break
-				}
-				to++
-			}
-		}
-		to = min(to, len(s))
-		return from, to, true
+		return i + 1, quotedEnd(s, i), true
 	}
 	from, to = i, i
 	equals, open := false, false
-	scheme := len(s)-i > 6 && func() bool { _, ok := authScheme(s[i:min(len(s), i+16)]); return ok }()
+	_, scheme := authScheme(s[i:min(len(s), i+16)])
 	blanks := 0
 	for to < len(s) && !valueEnd[s[to]] {
 		if s[to] == ' ' || s[to] == '\t' {
@@ -257,6 +261,27 @@ func valueAt(s string, i int) (from, to int, quoted bool) {
 		to--
 	}
 	return from, to, false
+}
+
+// quotedEnd returns where the value ends whose quote stands at s[at]. Where that quote is itself inside of a string,
+// \" ends the value as it began it; elsewhere it is a part of it.
+func quotedEnd(s string, at int) int {
+	inString := at > 0 && s[at-1] == '\\'
+	to := at + 1
+	for to < len(s) && s[to] != s[at] && s[to] != '\n' {
+		n := 0
+		for to+n < len(s) && s[to+n] == '\\' {
+			n++
+		}
+		if inString && to+n < len(s) && s[to+n] == s[at] {
+			return to
+		}
+		if n%2 == 1 && to+n < len(s) {
+			n++ // what it escapes
+		}
+		to += max(n, 1)
+	}
+	return to
 }
 
 // separator are the bytes that may stand between a name and its value; read only.
@@ -333,6 +358,9 @@ func netrcOrSQL(s string, from, at int) bool {
 	}
 	for at < len(s) && s[at] == ' ' {
 		at++
+	}
+	if at < len(s) && s[at] == '"' && strings.HasSuffix(line, "identified ") { // Oracle
+		return true
 	}
 	return at < len(s) && s[at] == '\'' && (strings.Contains(line, "role") || strings.Contains(line, "user") || strings.Contains(line, "encrypted") || strings.HasSuffix(line, "identified ") || strings.Contains(line, "alter") || strings.Contains(line, "with"))
 }

@@ -160,7 +160,7 @@ func (d *detector) kubernetes(s string, add func(kind string, from, to int)) {
 		case inData && trimmed != "" && in <= indent:
 			inData = false
 		case inData:
-			if name, v, ok := strings.Cut(trimmed, ": "); ok && len(v) >= 4 {
+			if name, v, ok := strings.Cut(trimmed, ": "); ok {
 				from := at + in + len(name) + 2
 				if credible(v, strong, true) {
 					add("kubernetes-secret", from, from+len(v))

@@ -145,7 +145,7 @@ func findURLs(s string, add func(kind string, from, to int)) {
 		at = start
 		// The next :// begins another URL: a text of beginnings is read once.
 		end := start
-		for end < len(s) && end-start < 1024 && !urlEnd[s[end]] && !strings.HasPrefix(s[end:], "://") {
+		for end < len(s) && !urlEnd[s[end]] && !strings.HasPrefix(s[end:], "://") {
 			end++
 		}
 		host := end

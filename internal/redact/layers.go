@@ -168,12 +168,12 @@ func joint(s string, i int) int {
 	skip()
 	op := false
 	switch {
-	case k < len(s) && (s[k] == '+' || s[k] == '.' || s[k] == '&' || s[k] == '|' || s[k] == '~'):
+	case strings.HasPrefix(s[k:], "||"), strings.HasPrefix(s[k:], "++"), strings.HasPrefix(s[k:], ".."):
+		op = true
+		k += 2
+	case k < len(s) && strings.IndexByte("+.&~", s[k]) >= 0:
 		op = true
 		k++
-		if k < len(s) && s[k] == s[k-1] {
-			k++
-		}
 	case k == i+1:
 		if k < len(s) && s[k] == q && i > 0 && inClass(s[i-1], "w") && k+1 < len(s) && inClass(s[k+1], "w") { // 'a''b'
 			return 2

@@ -107,9 +107,6 @@ func nameKind(name string) (string, strength) {
 	case "session", "sid", "sessionid":
 		return "session", weak
 	}
-	if last == "id" && prev == "session" {
-		return "", none
-	}
 	if last == "base" && strings.Contains(strings.ToLower(name), "secret_key_base") {
 		return "secret", strong
 	}
@@ -120,8 +117,11 @@ func nameKind(name string) (string, strength) {
 // nearly every name of a text is not.
 func tellingEnd(name string) bool {
 	n := len(name)
-	if n < 2 || !word[name[n-1]] {
-		return n >= 2
+	if n < 2 {
+		return false
+	}
+	if !word[name[n-1]] {
+		return true
 	}
 	if name[n-2]|32 == 'p' && name[n-1]|32 == 'w' {
 		return true
@@ -200,8 +200,11 @@ func yamlTag(v string) bool {
 // credible reports whether a value of a secret name is one: not a placeholder,
 // not a reference to where the secret is, not a word of a type or a program.
 func credible(v string, s strength, quoted bool) bool {
-	if s == none || len(v) < 4 || len(v) > 64<<10 || placeholderAt(v) == len(v) {
+	if s == none || len(v) < 4 {
 		return false
+	}
+	if marks := placeholders(v); marks != nil { // what stands around a placeholder is looked at without it
+		return credible(v[:marks[0].Start]+v[marks[0].End:], s, quoted)
 	}
 	low := strings.ToLower(v)
 	switch {
@@ -220,8 +223,8 @@ func credible(v string, s strength, quoted bool) bool {
 	}
 	switch low {
 	case "null", "none", "nil", "true", "false", "undefined", "string", "password", "passwd", "secret", "token", "test", "pass", "admin", "user", "root", "default",
-		"empty", "bearer", "basic", "required", "optional", "hidden", "masked", "unknown", "value", "text", "bool", "char", "str", "number", "object", "mypassword", "hunter2?",
-		"foobar", "yes", "auto", "inherit", "always", "never", "disabled", "enabled", "read", "write", "postgres", "mysql", "letmein?", "username", "fixme":
+		"empty", "bearer", "basic", "required", "optional", "hidden", "masked", "unknown", "value", "text", "bool", "char", "str", "number", "object", "mypassword",
+		"foobar", "yes", "auto", "inherit", "always", "never", "disabled", "enabled", "read", "write", "postgres", "mysql", "username", "fixme":
 		return false
 	}
 	if !quoted && strings.ContainsAny(v, "()[]{}") && !strings.ContainsAny(v, "!@#^&") {
@@ -259,10 +262,10 @@ func credible(v string, s strength, quoted bool) bool {
 	if s == weakest {
 		return len(v) >= 18 && randomish(v) && !uuid36(v) && !strings.ContainsAny(v, ":,")
 	}
-	if strings.Contains(v, "://") || strings.ContainsAny(v, "[]{}()<>|") || len(v) < 40 && (digits == 0 || onlyNames(v)) && identifier(v) && !randomish(v) {
+	if strings.Contains(v, "://") || strings.ContainsAny(v, "[]{}()<>|") || len(v) < 40 && letters > 0 && (digits == 0 || onlyNames(v)) && identifier(v) && !randomish(v) {
 		return false // a link, or the name of something: encryptionKey1024
 	}
-	return digits > 0 && letters > 0 && len(v) >= 10 || mixed && len(v) >= 16 && other == 0 || len(v) >= 24 && mixed || mixed && len(v) >= 12 && !identifier(v) || digits >= 10 && letters == 0 && len(v) >= 16
+	return digits > 0 && letters > 0 && len(v) >= 10 || mixed && len(v) >= 16 && other == 0 || len(v) >= 24 && mixed || mixed && len(v) >= 12 && !identifier(v) || digits >= 16 && letters == 0
 }
 
 // openAs reports a value that its name would make secret and its form makes an

@@ -101,16 +101,22 @@ func findUsers(line string, add func(kind string, from, to int)) {
 // value returns the password that stands at or after line[at:].
 func (f *programFlag) value(line string, at int) (from, to int, ok bool) {
 	if f.program == "htpasswd" { // flags, then the file, then the user
-		words := 0
-		for at < len(line) && words < 1 {
-			if line[at] != '-' {
-				words++
-			}
-			n := strings.IndexByte(line[at:], ' ')
-			if n < 0 {
+		for files := 1; ; {
+			word, _, more := strings.Cut(line[at:], " ")
+			switch {
+			case !more:
 				return at, at, false
+			case !strings.HasPrefix(word, "-"):
+				files--
+			case strings.Contains(word, "n"): // to standard output: there is no file
+				files--
+			case strings.HasSuffix(word, "C"): // its cost is a word of its own
+				files++
 			}
-			at += n + 1
+			if files < 0 { // the user
+				break
+			}
+			at += len(word) + 1
 		}
 	}
 	if f.user == " " {
@@ -123,7 +129,7 @@ func (f *programFlag) value(line string, at int) (from, to int, ok bool) {
 	from, to, _ = valueAt(line, at)
 	if f.user != "" && f.user != " " {
 		i := strings.Index(line[from:], f.user)
-		if i < 0 || i > to-from && f.user != "," {
+		if i < 0 || i > to-from {
 			return from, from, false
 		}
 		from, to, _ = valueAt(line, from+i+1)

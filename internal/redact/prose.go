@@ -7,7 +7,7 @@ import "strings"
 // common.
 func findProse(s string, add func(kind string, from, to int)) {
 	for i := 1; i < len(s); i++ {
-		if s[i] != ' ' && (s[i] != ':' || s[i-1]|32 != 'e' || i+1 >= len(s) || s[i+1] != ' ') || !word[s[i-1]] { // "recovery code: X"
+		if s[i] != ' ' && !strings.HasPrefix(s[i:], ": ") || !word[s[i-1]] {
 			continue
 		}
 		switch s[i-1] | 32 {
@@ -23,18 +23,22 @@ func findProse(s string, add func(kind string, from, to int)) {
 		if kind == "" {
 			continue
 		}
-		at, linked := i+1, false
+		at, linked := i+1, s[i] == ':' && (kind == "recovery-code" || kind == "api-key") // other names have findNamed
 		for _, link := range []string{"is now ", "is ", "was ", "to ", "for it is ", "= ", "-> ", "changed to ", "set to ", "(", "remains "} {
-			if strings.HasPrefix(s[at:], link) {
+			if hasPrefixFold(s[at:], link) {
 				at, linked = at+len(link), true
 				break
 			}
 		}
-		if at+3 < len(s) && inClass(s[at], "d") && s[at+1] == ':' && s[at+2] == ' ' { // "unseal key 1: X"
-			at, linked = at+2, true
+		n := 0
+		for n < 3 && at+n < len(s) && inClass(s[at+n], "d") {
+			n++
+		}
+		if n > 0 && strings.HasPrefix(s[at+n:], ": ") { // "unseal key 1: X"
+			at, linked = at+n, true
 		}
 		if !linked { // "password for the staging box: X"
-			if n := strings.IndexAny(s[at:min(len(s), at+64)], ":\n,.;=\"'`(<{"); n > 0 && s[at+n] == ':' && strings.HasPrefix(s[at:], "for ") && strings.HasPrefix(s[at+n:], ": ") {
+			if n := strings.IndexAny(s[at:min(len(s), at+64)], ":\n,.;=\"'`(<{"); n > 0 && strings.HasPrefix(s[at:], "for ") && strings.HasPrefix(s[at+n:], ": ") {
 				at, linked = at+n+1, true
 			}
 		}
@@ -92,7 +96,7 @@ func findPiped(s string, add func(kind string, from, to int)) {
 			return
 		}
 		at += i + 1
-		line, _, _ := strings.Cut(s[at:min(len(s), at+256)], "\n")
+		line, _, _ := strings.Cut(strings.TrimLeft(s[at:min(len(s), at+256)], " \t\r\n"), "\n") // a pipe goes on in the next line
 		line, _, _ = strings.Cut(line, "|")
 		if !asksPassword(line) {
 			continue
@@ -128,4 +132,9 @@ func asksPassword(command string) bool {
 		}
 	}
 	return f[0] == "chpasswd" || f[0] == "passwd"
+}
+
+// hasPrefixFold is strings.HasPrefix without case.
+func hasPrefixFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }

@@ -103,16 +103,16 @@ func pgpass(s string, colon int, add func(kind string, from, to int)) {
 		return
 	}
 	begin := max(0, colon-128)
-	begin += strings.LastIndexByte(s[begin:colon], '\n') + 1
-	if strings.ContainsAny(s[begin:colon], " \t:/\"'") {
+	begin += strings.LastIndexAny(s[begin:colon], "\n\"'") + 1
+	if strings.ContainsAny(s[begin:colon], " \t:/") {
 		return
 	}
 	end := min(len(s), at+512)
-	if n := strings.IndexByte(s[at:end], '\n'); n >= 0 {
+	if n := strings.IndexAny(s[at:end], "\r\n\"'"); n >= 0 {
 		end = at + n
 	}
-	fields := strings.SplitN(strings.TrimSuffix(s[at+1:end], "\r"), ":", 3)
-	if len(fields) != 3 || fields[0] == "" || fields[1] == "" || strings.ContainsAny(fields[0]+fields[1]+fields[2], " \t/\"'") || strings.Trim(fields[0], "0123456789") == "" {
+	fields := strings.SplitN(s[at+1:end], ":", 3)
+	if len(fields) != 3 || fields[0] == "" || fields[1] == "" || strings.ContainsAny(fields[0]+fields[1]+fields[2], " \t/") || strings.Trim(fields[0], "0123456789") == "" {
 		return
 	}
 	if credible(fields[2], strong, true) {

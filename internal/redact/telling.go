@@ -12,7 +12,7 @@ func findTelling(s string, add func(kind string, from, to int)) {
 			continue
 		}
 		from, last, telling, tail := i, i, false, 0
-		for i < len(s) && (word[s[i]] || s[i] == '_' || s[i] == '-') {
+		for i < len(s) && (word[s[i]] || s[i] == '_' || s[i] == '-') && !strings.HasPrefix(s[i:], "-----") { // which marks a key's begin or end
 			if s[i] == '_' || s[i] == '-' {
 				// The first long part ends the prefix.
 				if i-last <= 12 && !(i-last >= 8 && randomish(s[last:i])) {

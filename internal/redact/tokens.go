@@ -78,13 +78,16 @@ func findTokens(s string, add func(kind string, from, to int)) {
 	var runs map[string]run // by class, the one looked at last: many starts in one run cost no more than one
 	for i, done := 0, 0; i+8 < len(s); i++ {
 		n := byHead.number[int(s[i])<<8|int(s[i+1])]
-		if n == 0 || i < done {
+		if n == 0 {
 			continue
 		}
 		forms := byHead.forms[n]
-		begins := begins(s, i)
+		begins := i < done || begins(s, i)
 		for k := range forms {
 			t := &forms[k]
+			if i+len(t.prefix) <= done { // a part of the token before; one that only begins in it adjoins it
+				continue
+			}
 			if !begins && !t.inner || !strings.HasPrefix(s[i:], t.prefix) {
 				continue
 			}
