@@ -4,6 +4,9 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/gofrs/uuid/v5"
 )
 
 // logged is what a kernel has logged for operators. Safe for concurrent use.
@@ -27,4 +30,13 @@ func (l *logged) String() string {
 func logger() (*slog.Logger, *logged) {
 	l := &logged{}
 	return slog.New(slog.NewTextHandler(l, nil)), l
+}
+
+// newID returns an id as the kernel makes them.
+func newID(at time.Time) string {
+	id, err := uuid.NewV7AtTime(at)
+	if err != nil {
+		panic(err)
+	}
+	return id.String()
 }
