@@ -24,6 +24,7 @@ type chain struct {
 	judged   map[*binding]int
 	acted    map[string]bool // bindings whose turn counted
 	fault    *phases.Fault   // the failure that blocked, if one did
+	late     *phases.Fault   // the failure that blocked when the record was made
 	reports  []phases.HookReport
 	turns    []audit.Turn
 	notes    []string

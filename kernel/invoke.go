@@ -224,8 +224,11 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 	}
 	at := i.k.o.Clock.Now()
 	rec, w, events, auditErr := i.record(ctx, c, run, &v, w, at)
-	if auditErr != nil {
+	switch {
+	case auditErr != nil:
 		rf = auditErr
+	case c.late != nil:
+		rf = c.late
 	}
 	b := Batch{Now: at, Events: events, StateReads: c.stateReads, StateWrites: c.stateWrites}
 	if i.carries {
@@ -353,6 +356,8 @@ func (i *invocation) record(ctx context.Context, c *chain, run RunState, v *phas
 	var turns []audit.Turn
 	if err == nil {
 		turns, err = c.auditPass(ctx, v, &rec)
+	} else { // what could not be covered is not stored
+		v.Metadata, wrote, c.stateWrites = cloneMetadata(run.Metadata), nil, nil
 	}
 	if err != nil {
 		// The record says from here on that it was blocked, and holds digests only.

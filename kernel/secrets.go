@@ -91,7 +91,7 @@ func (i *invocation) build(c *chain, run RunState, v *phases.Verdict, wrote phas
 		if f := i.lateName(c, wrote); f != nil && v.Decision != phases.Block {
 			blockVerdict(v, f.Kind, kernelName, f.Text)
 			i.settle(v)
-			v.Metadata, wrote, c.stateWrites, c.fault = cloneMetadata(run.Metadata), nil, nil, f
+			v.Metadata, wrote, c.stateWrites, c.late = cloneMetadata(run.Metadata), nil, nil, f
 		}
 		if wrote != nil {
 			if wrote, err = i.wrote(run, v, c); err != nil {
