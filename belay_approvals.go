@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/belay-hooks/belay/internal/config"
@@ -24,7 +23,7 @@ func (b *Belay) reviewersKnown() error {
 	if !errors.Is(b.bad, ErrConfig) {
 		return nil
 	}
-	src, err := os.ReadFile(filepath.Join(b.dir, config.FileName))
+	src, err := config.ReadFile(b.dir)
 	if err != nil || config.MayRegister(src) {
 		return b.bad
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,7 +16,9 @@ import (
 
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -219,7 +220,7 @@ func (b *Bench) Find(digest string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %s", ErrNoModule, digest)
 	}
 	paths := []string{blobPath(b.b.dir, digest)}
-	if src, err := os.ReadFile(filepath.Join(b.b.dir, config.FileName)); err == nil {
+	if src, err := config.ReadFile(b.b.dir); err == nil {
 		if f, err := config.Parse(src); err == nil {
 			for _, h := range f.Hooks {
 				if p := modulePath(b.b.dir, h.Module); p != "" {
@@ -271,7 +272,7 @@ func (b *Bench) Policy(path string) (*kernel.Config, kernel.Loader, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	src, err := os.ReadFile(abs)
+	src, err := readfile.All(abs, strictyaml.MaxSize)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -50,7 +51,7 @@ func readEvidence(path string) ([]tiers.Evidence, error) {
 		if len(out) > tiers.MaxEvidenceList {
 			break // one more than are looked at, so that somebody says so
 		}
-		data, err := readStart(filepath.Join(dir, e.Name()), tiers.MaxEvidence+1) // one byte more than is accepted, which then says so
+		data, err := readfile.Start(filepath.Join(dir, e.Name()), tiers.MaxEvidence+1) // one byte more than is accepted, which then says so
 		if err != nil {
 			return nil, err
 		}

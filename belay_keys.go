@@ -10,6 +10,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/eventlog"
+	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 
@@ -71,16 +72,12 @@ func key(dir, use string) ([]byte, error) {
 	return readKey(path)
 }
 
+// maxKeyFile is enough to tell a key from a file that is none, in bytes.
+const maxKeyFile = 4 << 10
+
 // readKey refuses keys that others can read: they are no secrets any more.
 func readKey(path string) ([]byte, error) {
-	fi, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !fi.Mode().IsRegular() || fi.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s must be a regular file that only its owner can read (chmod 600)", path)
-	}
-	b, err := os.ReadFile(path)
+	b, err := readfile.Private(path, maxKeyFile)
 	if err != nil {
 		return nil, err
 	}

@@ -7,13 +7,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -69,19 +69,7 @@ func (b *Belay) readAdHoc() error {
 
 // readModule reads a file of at most maxModule bytes.
 func readModule(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	m, err := io.ReadAll(io.LimitReader(f, maxModule+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(m) > maxModule {
-		return nil, fmt.Errorf("larger than %d bytes", maxModule)
-	}
-	return m, nil
+	return readfile.All(path, maxModule)
 }
 
 // loader turns bindings into hooks that run.
@@ -285,6 +273,10 @@ func loadFault(name string, err error) error {
 		text += ": it is not the module that was bound"
 	case errors.Is(err, os.ErrNotExist):
 		text += ": its file is missing"
+	case errors.Is(err, readfile.ErrNotRegular):
+		text += ": its file is not a regular file"
+	case errors.Is(err, readfile.ErrTooLarge):
+		text += ": its file is too large"
 	case errors.Is(err, builtin.ErrUnknown):
 		text += ": there is no built-in hook of that name"
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/belay-hooks/belay/internal/eventlog"
+	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -142,6 +142,9 @@ func (c *copies) close() {
 	}
 }
 
+// maxMarkFile is the most that is read of a file of checkpoints, in bytes: a million of them.
+const maxMarkFile = 512 << 20
+
 // outsideMarks reads the checkpoints of a file, or else of all that belay.yaml names,
 // and says how many of the files end in the middle of one.
 func (b *Belay) outsideMarks(file, verifier string) (out [][]byte, torn int, err error) {
@@ -153,7 +156,7 @@ func (b *Belay) outsideMarks(file, verifier string) (out [][]byte, torn int, err
 		return splitMarks(src)
 	}
 	if file != "" {
-		src, err := os.ReadFile(file)
+		src, err := readfile.All(file, maxMarkFile)
 		if err != nil {
 			return nil, 0, fmt.Errorf("checkpoints: %w", err)
 		}
@@ -166,7 +169,7 @@ func (b *Belay) outsideMarks(file, verifier string) (out [][]byte, torn int, err
 	files := b.file.Events.MarkFiles()
 	b.mu.Unlock()
 	for _, f := range files {
-		src, err := os.ReadFile(f.Path)
+		src, err := readfile.All(f.Path, maxMarkFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, 0, fmt.Errorf("checkpoints: %w", err)
 		}

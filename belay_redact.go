@@ -12,6 +12,7 @@ import (
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/gitleaks"
+	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -80,7 +81,7 @@ func exactSecrets(dir string, names []string) ([]string, error) {
 		kind, rest, _ := strings.Cut(n, ":")
 		value := os.Getenv(rest)
 		if kind == "file" {
-			raw, err := readSmall(inDir(dir, rest), 64<<10)
+			raw, err := readfile.All(inDir(dir, rest), 64<<10)
 			if err != nil {
 				return nil, fmt.Errorf("/redact/secrets/%d: %w", i, err)
 			}
@@ -97,7 +98,7 @@ func exactSecrets(dir string, names []string) ([]string, error) {
 // redactPatterns returns the patterns that the configuration writes down or names.
 func redactPatterns(dir string, r *config.Redact) (out []redact.Pattern, err error) {
 	if r.Gitleaks != "" {
-		raw, err := readSmall(inDir(dir, r.Gitleaks), gitleaks.MaxBytes)
+		raw, err := readfile.All(inDir(dir, r.Gitleaks), gitleaks.MaxBytes)
 		if err != nil {
 			return nil, fmt.Errorf("/redact/gitleaks: %w", err)
 		}
@@ -188,7 +189,7 @@ func Redactor(dir string) (*redact.Redactor, error) {
 	if err != nil {
 		return nil, stateError("keys", err)
 	}
-	src, err := readSmall(filepath.Join(dir, config.FileName), 4<<20)
+	src, err := readfile.All(filepath.Join(dir, config.FileName), 4<<20)
 	if err != nil {
 		return nil, stateError("config", err)
 	}

@@ -4,16 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/revision"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/kernel"
@@ -121,12 +120,16 @@ func (t *trust) inUse() *tiers.Policy {
 // readPolicy reads a trust policy and what it names. With an error the policy
 // trusts nobody. A file that is not there is a policy that trusts nobody.
 func readPolicy(path string) (*tiers.Policy, error) {
-	src, err := readSmall(path, tiers.MaxPolicy)
+	src, err := readfile.All(path, tiers.MaxPolicy)
 	if errors.Is(err, fs.ErrNotExist) {
 		return tiers.NoPolicy(), nil
 	}
 	if err != nil {
-		return tiers.NoPolicy(), &tiers.Error{Class: tiers.PolicyUnusable, Text: tiers.PolicyFile + " cannot be read", Cause: err}
+		text := " cannot be read"
+		if refused := (*readfile.Error)(nil); errors.As(err, &refused) {
+			text = " " + refused.Reason
+		}
+		return tiers.NoPolicy(), &tiers.Error{Class: tiers.PolicyUnusable, Text: tiers.PolicyFile + text, Cause: err}
 	}
 	p, err := parsePolicy(filepath.Dir(path), src)
 	if err != nil {
@@ -137,7 +140,7 @@ func readPolicy(path string) (*tiers.Policy, error) {
 
 // parsePolicy parses a policy whose files lie in dir.
 func parsePolicy(dir string, src []byte) (*tiers.Policy, error) {
-	return tiers.ParsePolicy(src, func(name string, limit int64) ([]byte, error) { return readSmall(inDir(dir, name), limit) })
+	return tiers.ParsePolicy(src, func(name string, limit int64) ([]byte, error) { return readfile.All(inDir(dir, name), limit) })
 }
 
 // decide says how far a file is trusted with that evidence. The error is of class
@@ -272,35 +275,6 @@ func decisionBy(t *trust, file []byte, evidence []tiers.Evidence) (tiers.Decisio
 // The error is of class tiers.PolicyUnusable.
 func TrustPolicy(dir string) (*tiers.Policy, error) {
 	return readPolicy(filepath.Join(dir, tiers.PolicyFile))
-}
-
-// readSmall reads a regular file of at most limit bytes.
-func readSmall(path string, limit int64) ([]byte, error) {
-	b, err := readStart(path, limit+1)
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(b)) > limit {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, limit)
-	}
-	return b, nil
-}
-
-// readStart reads the first n bytes of a regular file: a pipe would hang.
-func readStart(path string, n int64) ([]byte, error) {
-	fi, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !fi.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, n))
 }
 
 func errorText(err error) string {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -22,7 +21,7 @@ import (
 // module.
 func InspectBound(ctx context.Context, dir, name string) (HookInfo, error) {
 	path := filepath.Join(dir, config.FileName)
-	src, err := os.ReadFile(path)
+	src, err := config.ReadFile(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return HookInfo{}, fmt.Errorf("%w (looked for %s)", ErrNoConfig, path)

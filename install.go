@@ -16,6 +16,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
@@ -187,7 +188,7 @@ func keepBlob(dir, digest string, file []byte) error {
 		return stateError("blobs", err)
 	}
 	path := filepath.Join(blobs, strings.TrimPrefix(digest, "sha256:"))
-	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, file) {
+	if have, err := readfile.All(path, maxModule); err == nil && bytes.Equal(have, file) {
 		return nil
 	}
 	if err := statedir.Replace(path, file, 0o600); err != nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/belay-hooks/belay/internal/peercred"
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 const maxCertificateBytes = 16 << 10
@@ -41,7 +42,7 @@ func readTrusted(path string, not os.FileMode, most int64) ([]byte, error) {
 	case fi.Mode().Perm()&not != 0:
 		return nil, errPeer("%s is open to others (%v)", path, fi.Mode().Perm())
 	}
-	f, err := os.Open(path)
+	f, err := readfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

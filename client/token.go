@@ -3,11 +3,12 @@ package client
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 const maxTokenBytes = 256
@@ -34,12 +35,10 @@ func ReadToken(dir string, r Role) (string, error) {
 	if !fi.Mode().IsRegular() || fi.Mode().Perm()&0o077 != 0 {
 		return "", fmt.Errorf("%w: %s must be a regular file that only its owner can read (chmod 600)", ErrToken, path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrToken, err)
+	b, err := readfile.Private(path, maxTokenBytes)
+	if errors.Is(err, readfile.ErrTooLarge) {
+		return "", fmt.Errorf("%w: %s holds no token", ErrToken, path)
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxTokenBytes+1))
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrToken, err)
 	}

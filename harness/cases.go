@@ -2,7 +2,6 @@ package harness
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -268,12 +268,7 @@ func readDir(dir string) ([]*Suite, error) {
 
 // ReadSuiteFile reads one file of cases; errors name the file and the line.
 func ReadSuiteFile(path string) (*Suite, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	src, err := io.ReadAll(io.LimitReader(f, strictyaml.MaxSize+1)) // more is refused by its size
+	src, err := readfile.Start(path, strictyaml.MaxSize+1) // more is refused by its size
 	if err != nil {
 		return nil, err
 	}

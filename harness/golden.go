@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/go-json-experiment/json"
@@ -60,7 +60,7 @@ func GoldenFile(suite string) string { return strings.TrimSuffix(suite, ".yaml")
 
 // readGolden reads the golden of a suite; nil when it has none.
 func readGolden(path string) (*golden, error) {
-	src, err := os.ReadFile(path)
+	src, err := readfile.All(path, maxGolden)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/hookbuild"
+	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/tiers"
 )
 
@@ -107,9 +109,12 @@ func findBelow(root string) (files, without []string, err error) {
 	return files, without, nil
 }
 
+// maxModule is the most that is read of a module, in bytes: one more than belay loads.
+const maxModule = 8<<20 + 1
+
 // isHook reports whether a folder has a hook's manifest.
 func isHook(dir string) bool {
-	src, err := os.ReadFile(filepath.Join(dir, hookbuild.ManifestFile))
+	src, err := readfile.All(filepath.Join(dir, hookbuild.ManifestFile), strictyaml.MaxSize)
 	if err != nil {
 		return false
 	}
@@ -149,7 +154,7 @@ func (l *Locator) Module(ctx context.Context, s *Suite) (*Module, error) {
 		if filepath.IsAbs(s.Hook) {
 			p = s.Hook
 		}
-		file, err := os.ReadFile(p)
+		file, err := readfile.All(p, maxModule)
 		if err != nil {
 			return nil, s.named(s.doc.Errorf("/hook", "%s: %v", s.Hook, errors.Unwrap(err)))
 		}
@@ -185,7 +190,7 @@ func (l *Locator) own(s *Suite) (*Module, error) {
 
 // folder finds the module in a hook's folder, or builds it.
 func (l *Locator) folder(ctx context.Context, s *Suite, dir string) (*Module, error) {
-	src, err := os.ReadFile(filepath.Join(dir, hookbuild.ManifestFile))
+	src, err := readfile.All(filepath.Join(dir, hookbuild.ManifestFile), strictyaml.MaxSize)
 	if err != nil {
 		return nil, s.named(s.doc.Errorf("", "which hook is it about? %s has no %s; say it with `hook: FILE.wasm` or `hook: builtin:NAME`", dir, hookbuild.ManifestFile))
 	}
@@ -195,7 +200,7 @@ func (l *Locator) folder(ctx context.Context, s *Suite, dir string) (*Module, er
 	}
 	p := filepath.Join(dir, path.Base(m.Name)+".wasm")
 	if !l.Build {
-		file, err := os.ReadFile(p)
+		file, err := readfile.All(p, maxModule)
 		if err == nil {
 			return &Module{Name: m.Name, File: file, Path: p, Source: dir}, nil
 		}
@@ -218,7 +223,7 @@ func (l *Locator) build(ctx context.Context, name, dir string) (*Module, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be built: %w", dir, err)
 	}
-	file, err := os.ReadFile(r.Path)
+	file, err := readfile.All(r.Path, maxModule)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -150,7 +150,7 @@ func (p *plan) takeTurn(t *recording.Turn) {
 
 // readRun finds an invocation of a recording. name is how errors call it.
 func readRun(path, name string, number int, ids recording.Identities) (run *recording.Run, chain *recording.Chain, sealed bool, err error) {
-	f, err := os.Open(path)
+	f, err := readfile.Stream(path)
 	if err != nil {
 		return nil, nil, false, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
 	}

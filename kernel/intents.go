@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -133,7 +134,7 @@ func (j journal) left() (list []leftIntent) {
 	names, _ := os.ReadDir(j.dir)
 	for _, d := range names {
 		path := filepath.Join(j.dir, d.Name())
-		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		f, err := readfile.OpenFlags(path, os.O_RDWR)
 		if err != nil {
 			continue
 		}

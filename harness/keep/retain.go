@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // Names of files.
@@ -117,7 +119,7 @@ func (k *Keeper) claim() error {
 }
 
 func claimOne(path string) (string, error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	f, err := readfile.OpenFlags(path, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

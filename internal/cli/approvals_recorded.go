@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -74,7 +74,7 @@ func (a *App) previewRecorded(ctx context.Context, binding config.Binding, modul
 // takeNewest adds the last invocations of a recording, the last one first. The whole
 // of it is read: a recording that is not whole does not count.
 func (a *App) takeNewest(task *recordedTask, path string, wish previewWish, left *int) error {
-	f, err := os.Open(path)
+	f, err := readfile.Stream(path)
 	if err != nil {
 		return err
 	}

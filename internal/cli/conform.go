@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 
 	"github.com/go-json-experiment/json"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/conformance"
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 type conformOptions struct {
@@ -157,7 +157,7 @@ func (a *App) conformSDK(ctx context.Context, path string, o *conformOptions) er
 	if err := o.prepare(); err != nil {
 		return err
 	}
-	module, err := os.ReadFile(path)
+	module, err := readfile.All(path, maxModule)
 	if err != nil {
 		return failureBy(err, "")
 	}

@@ -121,7 +121,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 		}
 	}
 
-	src, err := os.ReadFile(filepath.Join(dir, config.FileName))
+	src, err := config.ReadFile(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		fail("configuration", "there is no "+config.FileName, "`belay init` writes a first one.")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -263,7 +263,7 @@ func parseHook(spec string) (belay.AdHocHook, error) {
 			}
 			h.Priority = n
 		case "config":
-			b, err := os.ReadFile(value)
+			b, err := readLimited(value, strictyaml.MaxSize)
 			if err != nil {
 				return h, failureBy(err, "")
 			}

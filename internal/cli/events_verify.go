@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,7 +62,7 @@ func (a *App) eventsVerify(ctx context.Context, o eventsVerifyOptions) error {
 	defer log.Close()
 	ev := belay.LogEvidence{Verifier: o.key, Checkpoints: o.checkpoint}
 	if o.against != "" {
-		f, err := os.Open(o.against)
+		f, err := openFile(o.against)
 		if err != nil {
 			return failureBy(err, "")
 		}

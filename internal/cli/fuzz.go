@@ -13,6 +13,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/fuzz"
+	"github.com/belay-hooks/belay/internal/strictyaml"
 )
 
 // fuzzOptions are the flags of fuzz.
@@ -117,7 +118,7 @@ func (a *App) fuzz(ctx context.Context, o fuzzOptions, what string) error {
 	a.noteUnserved(bench, module, recorded)
 	opts.Inputs = append(opts.Inputs, recorded...)
 	for _, path := range o.configs {
-		b, err := os.ReadFile(path)
+		b, err := readLimited(path, strictyaml.MaxSize)
 		if err != nil {
 			return failureBy(err, "")
 		}

@@ -107,7 +107,7 @@ func (a *App) noteUnserved(bench *belay.Bench, module []byte, recorded []fuzz.In
 // fuzzRecording reads the invocations of a recording; those that are alike are taken
 // all: the fuzzer keeps the ones that do something new.
 func (a *App) fuzzRecording(o fuzzOptions, path string, take func(fuzz.Input)) error {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return failureBy(err, "")
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // maxModule is the largest file worth reading: the parser's limit is 8 MiB, and
@@ -19,12 +19,7 @@ import (
 const maxModule = 8<<20 + 1
 
 func readModule(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxModule))
+	return readfile.Start(path, maxModule)
 }
 
 func inspectFile(ctx context.Context, path string) (belay.HookInfo, error) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
@@ -118,7 +117,7 @@ func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions
 func isBuiltin(s string) bool { return len(s) > 8 && s[:8] == "builtin:" }
 
 func readConfig(path string) (jsontext.Value, error) {
-	src, err := os.ReadFile(path)
+	src, err := readLimited(path, strictyaml.MaxSize)
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/belay-hooks/belay/internal/hookcmd"
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // open opens what a command reads; nothing and "-" mean standard input. A read
@@ -16,11 +19,45 @@ func (a *App) open(ctx context.Context, file string) (io.Reader, func(), error) 
 	if file == "" || file == "-" {
 		return hookcmd.Interruptible(ctx, a.In), func() {}, nil
 	}
-	f, err := os.Open(file)
+	f, err := openFile(file)
 	if err != nil {
 		return nil, nil, failureBy(err, "")
 	}
-	return f, func() { f.Close() }, nil
+	return hookcmd.Interruptible(ctx, f), func() { f.Close() }, nil
+}
+
+// openFile opens a file that a person has named. It is a regular file, read as far as it
+// goes now, or a descriptor that the shell has opened for this process.
+func openFile(path string) (io.ReadCloser, error) {
+	if given(path) {
+		return os.Open(path)
+	}
+	return readfile.Stream(path)
+}
+
+// given reports whether the path names a descriptor that this process was started with,
+// such as that of a shell's <(command). belay holds it open already.
+func given(path string) bool {
+	n, ok := strings.CutPrefix(path, "/dev/fd/")
+	_, err := strconv.ParseUint(n, 10, 16)
+	return path == "/dev/stdin" || ok && err == nil
+}
+
+// readLimited reads a file of at most limit bytes that a person has named.
+func readLimited(path string, limit int64) ([]byte, error) {
+	if !given(path) {
+		return readfile.All(path, limit)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = fmt.Errorf("%s is larger than %d bytes", path, limit)
+	}
+	return b, err
 }
 
 // readInput reads one document.

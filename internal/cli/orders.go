@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -65,7 +63,7 @@ func (a *App) order(o orderFlags, what func() (wish, error)) (*client.Order, err
 	if err != nil {
 		return nil, err
 	}
-	src, err := os.ReadFile(filepath.Join(dir, config.FileName))
+	src, err := config.ReadFile(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil // without a configuration there is no reviewer

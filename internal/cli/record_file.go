@@ -105,7 +105,7 @@ func (a *App) recipients(o sealFlags) (recording.Recipients, error) {
 	var texts []string
 	for _, r := range o.recipients {
 		if !strings.HasPrefix(r, "age1") {
-			b, err := os.ReadFile(r)
+			b, err := readLimited(r, maxIdentity)
 			if err != nil {
 				return nil, failureBy(err, "--recipient takes a key that begins with age1, or a file of such keys.")
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -144,7 +145,7 @@ func (k *keptReader) readAll(ctx context.Context, dir string) error {
 // read takes what is wanted of one file, as far as it can be read. Damage is said
 // and no error: each invocation is proven by itself.
 func (k *keptReader) read(ctx context.Context, path string) error {
-	f, err := os.Open(path)
+	f, err := readfile.Stream(path)
 	if err != nil {
 		return err
 	}
@@ -174,7 +175,7 @@ func (k *keptReader) read(ctx context.Context, path string) error {
 }
 
 // begin opens a file; nil when it holds nothing for us.
-func (k *keptReader) begin(f *os.File, path string) (*recording.Reader, error) {
+func (k *keptReader) begin(f *readfile.File, path string) (*recording.Reader, error) {
 	in, err := k.app.unseal(f, path, k.identities)
 	var bad *recording.Error
 	if err == nil {

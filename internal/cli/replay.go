@@ -143,7 +143,7 @@ func (a *App) replayBench() (*belay.Bench, error) {
 
 // replayFile replays one recording into the report, and says how many invocations it holds.
 func (a *App) replayFile(ctx context.Context, o replayOptions, opts replay.Options, b *report.Builder, path string) (int, error) {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return 0, failureBy(err, "")
 	}

@@ -187,14 +187,12 @@ func moduleOf(bench *belay.Bench, what string) ([]byte, error) {
 	return m, nil
 }
 
+// maxIdentity is the most of a file of keys that is read, in bytes.
+const maxIdentity = 1 << 20
+
 // readIdentity reads a file that should be small.
 func readIdentity(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, failureBy(err, "")
-	}
-	defer f.Close()
-	src, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	src, err := readLimited(path, maxIdentity)
 	if err != nil {
 		return nil, failureBy(err, "")
 	}

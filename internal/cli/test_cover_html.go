@@ -6,11 +6,11 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/belay-hooks/belay/internal/cover"
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 //go:embed cover.html
@@ -94,10 +94,13 @@ func rank(f cover.Func) int {
 	return 0
 }
 
+// maxSource is the most that is shown of a source file, in bytes.
+const maxSource = 16 << 20
+
 func (f *ownFile) page() pageFile {
 	all, hit := f.Count()
 	out := pageFile{Name: safe(f.rel), Lines: percent(hit, all)}
-	src, err := os.ReadFile(f.path)
+	src, err := readfile.All(f.path, maxSource)
 	if err != nil {
 		return out
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // Disk is where marks are kept. Tests give one that loses power.
@@ -41,13 +43,17 @@ type osDisk struct{}
 
 // Open implements Disk.
 func (osDisk) Open(path string) (File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	unfit := &Error{Class: ErrDamaged, Path: path, Reason: "it must be a regular file that only its owner can read (chmod 600)"}
+	f, err := readfile.OpenFlags(path, os.O_RDWR)
+	if errors.Is(err, readfile.ErrNotRegular) {
+		return nil, unfit
+	}
 	if err != nil {
 		return nil, err
 	}
 	fi, err := f.Stat()
-	if err == nil && (!fi.Mode().IsRegular() || fi.Mode().Perm()&0o077 != 0) {
-		err = &Error{Class: ErrDamaged, Path: path, Reason: "it must be a regular file that only its owner can read (chmod 600)"}
+	if err == nil && fi.Mode().Perm()&0o077 != 0 {
+		err = unfit
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

@@ -7,12 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // RecordName is the name of the file in keys/ that says that there is a mark, and where.
@@ -83,23 +84,14 @@ func DecodeAdoption(b []byte) (*Adoption, error) {
 
 // ReadAdoption returns what stands in keys/, or nil when there is no such file.
 func ReadAdoption(path string) (*Adoption, error) {
-	f, err := os.Open(path)
+	b, err := readfile.Start(path, maxAdoption+1) // more is refused by its size
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	b := make([]byte, maxAdoption+1)
-	n := 0
-	for n < len(b) {
-		k, err := f.Read(b[n:])
-		if n += k; err != nil {
-			break
-		}
-	}
-	a, err := DecodeAdoption(b[:n])
+	a, err := DecodeAdoption(b)
 	var e *Error
 	if errors.As(err, &e) {
 		e.Path = path

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/renameio/v2"
 
+	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/tiers"
 )
 
@@ -98,7 +100,7 @@ func compile(ctx context.Context, dir string, o Options) ([]byte, *tiers.Manifes
 }
 
 func readManifest(dir string) (*tiers.Manifest, error) {
-	src, err := os.ReadFile(filepath.Join(dir, ManifestFile))
+	src, err := readfile.All(filepath.Join(dir, ManifestFile), strictyaml.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, failure(ErrSource, err, "%s has no %s; `belay hook new` makes one, and it says who the hook is and what it may do", dir, ManifestFile)
 	}

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // job is one run of a compiler.
@@ -77,7 +79,7 @@ func (j *job) version(ctx context.Context, label, program string, args ...string
 func (j *job) output() string { return filepath.Join(j.work, "module.wasm") }
 
 func (j *job) read() ([]byte, error) {
-	b, err := os.ReadFile(j.output())
+	b, err := readfile.All(j.output(), maxCompiled)
 	if err != nil {
 		return nil, failure(ErrCompile, err, "the compiler wrote no module: %v", reason(err))
 	}

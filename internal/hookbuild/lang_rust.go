@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 const rustTarget = "wasm32-unknown-unknown"
@@ -83,7 +85,7 @@ func compileRust(ctx context.Context, j *job) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := os.ReadFile(file)
+	b, err := readfile.All(file, maxCompiled)
 	if err != nil {
 		return nil, failure(ErrCompile, err, "the module that cargo names cannot be read: %v", reason(err))
 	}

@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sort"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // LockFile stands beside the directories of prebuilt hooks.
@@ -84,7 +85,7 @@ func SourceDigest(dir, lang string) (string, error) {
 		if name == "README.md" || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".wasm") || strings.HasSuffix(name, "_test.go") {
 			return nil
 		}
-		b, err := os.ReadFile(path)
+		b, err := readfile.All(path, maxSource)
 		if err != nil {
 			return err
 		}
@@ -111,6 +112,13 @@ func digestOf[T string | []byte](b T) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+// Limits of files that are read, in bytes.
+const (
+	maxSource   = 64 << 20  // of a hook's source
+	maxModule   = 8<<20 + 1 // one more than belay loads
+	maxCompiled = 256 << 20 // before it is packed, with what debuggers want
+)
+
 // Drift is a prebuilt module that is not what its source says.
 type Drift struct {
 	Name, Text string
@@ -124,7 +132,7 @@ func CheckLocked(root string, l Lock) ([]Drift, error) {
 		drift := func(format string, args ...any) {
 			out = append(out, Drift{m.Name, fmt.Sprintf(format, args...)})
 		}
-		file, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(m.File)))
+		file, err := readfile.All(filepath.Join(root, filepath.FromSlash(m.File)), maxModule)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			drift("%s is missing", m.File)

@@ -2,8 +2,9 @@ package hookbuild
 
 import (
 	"context"
-	"os"
 	"path/filepath"
+
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // Rebuild builds the module of a lock in root anew, keeps what compilers can use again
@@ -16,7 +17,7 @@ func Rebuild(ctx context.Context, root string, m LockedModule, work string) (mod
 	if err != nil {
 		return nil, false, err
 	}
-	if module, err = os.ReadFile(out); err != nil {
+	if module, err = readfile.All(out, maxModule); err != nil {
 		return nil, false, failure(ErrModule, err, "%s cannot be read: %v", out, reason(err))
 	}
 	if r.Toolchain != m.Toolchain {

@@ -4,15 +4,15 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"io"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
 	"oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
+
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // Options says how to talk to registries. The zero value talks TLS to all but
@@ -119,12 +119,7 @@ func (c *Client) roots() (*x509.CertPool, error) {
 	bad := func(text string, err error) error {
 		return &Error{Class: ErrConfig, Op: "read the CA file", Ref: c.o.CAFile, Text: text, Cause: err}
 	}
-	f, err := os.Open(c.o.CAFile)
-	if err != nil {
-		return nil, bad("it cannot be opened", err)
-	}
-	defer f.Close()
-	pem, err := io.ReadAll(io.LimitReader(f, MaxManifest))
+	pem, err := readfile.All(c.o.CAFile, MaxManifest)
 	if err != nil {
 		return nil, bad("it cannot be read", err)
 	}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero"
+
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // codeCache keeps compiled code between processes. The engine's own files are
@@ -219,7 +221,7 @@ func (c *codeCache) verify(dir, path string) (os.FileInfo, error) {
 	if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: not a regular file", errCache)
 	}
-	want, err := os.ReadFile(sealOf(dir, path))
+	want, err := readfile.All(sealOf(dir, path), sha256.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +270,7 @@ func sealOf(dir, path string) string {
 // mac covers the place of a file as well as its contents: an entry moved to
 // another module's directory must not pass there.
 func (c *codeCache) mac(dir, path string, want os.FileInfo) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := readfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +288,7 @@ func (c *codeCache) mac(dir, path string, want os.FileInfo) ([]byte, error) {
 	}
 	h := hmac.New(sha256.New, c.key)
 	fmt.Fprintf(h, "belay code cache 1\x00%s\x00%d\x00", filepath.ToSlash(rel), st.Size())
-	if _, err := io.Copy(h, f); err != nil {
+	if _, err := io.Copy(h, io.LimitReader(f, st.Size())); err != nil {
 		return nil, err
 	}
 	return h.Sum(nil), nil

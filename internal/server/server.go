@@ -21,7 +21,6 @@ import (
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/ask"
-	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -281,44 +280,13 @@ func (s *Server) Reload(ctx context.Context) error {
 	}
 	if err != nil {
 		text := err.Error()
-		s.badConfig.Store(&text)
-		s.log.LogAttrs(ctx, slog.LevelError, "not reloaded: the configuration before stays in use", slog.Any("error", err))
+		if was := s.badConfig.Swap(&text); was == nil || *was != text { // the watch tries again each second
+			s.log.LogAttrs(ctx, slog.LevelError, "not reloaded: the configuration before stays in use", slog.Any("error", err))
+		}
 		return err
 	}
 	s.tokens.Store(&t)
 	s.badConfig.Store(nil)
 	s.log.LogAttrs(ctx, slog.LevelInfo, "reloaded")
 	return nil
-}
-
-// watch reloads when belay.yaml has become another file.
-func (s *Server) watch(ctx context.Context) {
-	if s.o.Watch < 0 {
-		return
-	}
-	path := filepath.Join(s.o.Dir, config.FileName)
-	seen := glance(path)
-	tick := time.NewTicker(s.o.Watch)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		_ = s.host.SweepApprovals(ctx) // so that the end of a question is on record when it comes
-		if now := glance(path); now != seen {
-			seen = now
-			_ = s.Reload(ctx) // logged, and in the status
-		}
-	}
-}
-
-// glance tells files apart without reading them.
-func glance(path string) string {
-	fi, err := os.Stat(path)
-	if err != nil {
-		return "none"
-	}
-	return fmt.Sprintf("%d %d %v", fi.Size(), fi.ModTime().UnixNano(), fileID(fi))
 }

@@ -20,17 +20,21 @@ import (
 	"github.com/google/renameio/v2"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // keyPath is where a state directory keeps the key by which clients know the daemon on the
 // loopback address. The certificate beside it is its public half.
 func keyPath(dir string) string { return filepath.Join(dir, "keys", "tls.key") }
 
+// maxPEM is the most that a key or a certificate may have, in bytes.
+const maxPEM = 64 << 10
+
 // openIdentity reads key and certificate of the loopback address, and makes what is
 // missing. A certificate without its key is an error: the key was moved away, and a new one
 // would lock out the clients that hold the certificate.
 func openIdentity(dir string) (tls.Certificate, error) {
-	key, err := os.ReadFile(keyPath(dir))
+	key, err := readfile.Private(keyPath(dir), maxPEM)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, cerr := os.Lstat(client.CertificatePath(dir)); cerr == nil {
 			return tls.Certificate{}, fmt.Errorf("%s is there without %s; remove it to begin with a new key", client.CertificatePath(dir), keyPath(dir))
@@ -40,10 +44,7 @@ func openIdentity(dir string) (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	if err := private(keyPath(dir)); err != nil {
-		return tls.Certificate{}, err
-	}
-	cert, err := os.ReadFile(client.CertificatePath(dir))
+	cert, err := readfile.All(client.CertificatePath(dir), maxPEM)
 	if errors.Is(err, fs.ErrNotExist) {
 		cert, err = newCertificate(dir, key)
 	}
@@ -55,17 +56,6 @@ func openIdentity(dir string) (tls.Certificate, error) {
 		return tls.Certificate{}, fmt.Errorf("%s and %s do not belong together; remove both to begin with a new key: %w", client.CertificatePath(dir), keyPath(dir), err)
 	}
 	return pair, nil
-}
-
-func private(path string) error {
-	fi, err := os.Lstat(path)
-	if err != nil {
-		return err
-	}
-	if !fi.Mode().IsRegular() || fi.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%s must be a regular file that only its owner can read (chmod 600)", path)
-	}
-	return nil
 }
 
 // newKey writes the key before its certificate: a crash in between leaves a key that the

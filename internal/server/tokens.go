@@ -9,11 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 
@@ -63,14 +63,7 @@ func openTokens(dir string) (tokens, error) {
 }
 
 func readHash(path string) (sum [sha256.Size]byte, err error) {
-	fi, err := os.Lstat(path)
-	if err != nil {
-		return sum, err
-	}
-	if !fi.Mode().IsRegular() || fi.Mode().Perm()&0o077 != 0 || fi.Size() > 256 {
-		return sum, fmt.Errorf("%s must be a small regular file that only its owner can read (chmod 600)", path)
-	}
-	b, err := os.ReadFile(path)
+	b, err := readfile.Private(path, 256)
 	if err != nil {
 		return sum, err
 	}

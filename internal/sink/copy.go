@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"os"
+
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // Copy reads what a sink holds, as it is when the copy is opened, rotated files
@@ -27,7 +29,7 @@ func OpenCopy(path string) (*Copy, error) {
 	}
 	c := &Copy{}
 	for _, name := range append(names, path) {
-		h, err := os.Open(name)
+		h, err := readfile.Open(name)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}

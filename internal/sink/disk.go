@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // disk is what a File does to the file system; tests have one that crashes.
@@ -40,7 +42,7 @@ type handle interface {
 type osDisk struct{}
 
 func (osDisk) open(path string) (handle, error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	f, err := readfile.OpenFlags(path, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		// Not exclusive: who else makes it now makes the same.
 		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

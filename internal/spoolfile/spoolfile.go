@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -20,6 +21,10 @@ const Name = "spool.jsonl"
 
 // MaxBytes is the size beyond which nothing is added to the file.
 const MaxBytes = 256 << 10
+
+// maxFile is the most that is read of a file, in bytes. Notes of before the bound, and the
+// last one that passes it, are well below.
+const maxFile = 16 << 20
 
 // ErrFull: the file takes no more notes.
 var ErrFull = errors.New("spool full")
@@ -97,7 +102,7 @@ func Take(path, name string) error {
 // Read reads what can be read; a line cut short by a crash or a full disk counts
 // as dropped, and so does a file that cannot be read.
 func Read(path string) (notes []Note, dropped int) {
-	b, err := os.ReadFile(path)
+	b, err := readfile.All(path, maxFile)
 	if err != nil {
 		return nil, 1
 	}

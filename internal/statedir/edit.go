@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // tries bounds how often an edit starts again because the file has changed.
@@ -240,7 +242,7 @@ func dropLeftovers(real string) {
 }
 
 func syncFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
+	f, err := readfile.Open(path)
 	if err != nil {
 		return err
 	}

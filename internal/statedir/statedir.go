@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // Sentinels, for errors.Is.
@@ -54,7 +56,11 @@ func Read(path string, limit int64) ([]byte, error) {
 }
 
 func read(path string, limit int64) ([]byte, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
+	f, err := readfile.Open(path)
+	var refused *readfile.Error
+	if errors.As(err, &refused) {
+		return nil, nil, unsafe(path, refused.Reason)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,9 +68,6 @@ func read(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	fi, err := f.Stat()
 	if err != nil {
 		return nil, nil, err
-	}
-	if !fi.Mode().IsRegular() {
-		return nil, nil, unsafe(path, "is not a regular file")
 	}
 	b, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {

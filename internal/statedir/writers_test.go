@@ -44,6 +44,7 @@ var others = map[string]string{
 	"harness/keep/file.go cutOffFile":                 "a recording: gets the name of what was cut off, under its lock",
 	"harness/keep/file.go probe":                      "writes nothing that stays",
 	"harness/keep/retain.go claimOne":                 "opens a recording to lock it",
+	"internal/readfile/readfile.go open":              "opens what is there for its callers, and makes no file",
 	"kernel/intents.go begin":                         "an intent: a name of its own, synced before and after it gets its name",
 	"kernel/intents.go left":                          "opens an intent to lock it",
 	"belay_preview.go RunPreview":                     "a directory of its own that goes again",
@@ -76,6 +77,7 @@ var others = map[string]string{
 // writes are the functions of the standard library, and of the one for atomic files,
 // with which files are made or replaced.
 var writes = map[string][]string{
+	"readfile": {"OpenFlags"},
 	"os":       {"WriteFile", "Rename", "Create", "CreateTemp", "OpenFile", "Link", "Symlink", "Truncate"},
 	"renameio": {"WriteFile", "NewPendingFile", "TempFile", "Symlink"},
 }

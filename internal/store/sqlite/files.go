@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // fileURI names the database for SQLite. modeof makes the log files that it
@@ -19,6 +21,17 @@ func fileURI(path, vfs string, immutable bool) string {
 		q.Set("immutable", "1")
 	}
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}).String()
+}
+
+// checkFiles refuses a database, or a companion, that is no file: SQLite opens them by
+// itself, and would wait at a pipe for ever.
+func checkFiles(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := readfile.Check(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // createFiles makes the database and its two companions before SQLite does,

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // A database with a write-ahead log needs the two companions of its file even to be
@@ -52,7 +54,7 @@ func (s *Store) openAside(ctx context.Context) (*conn, error) {
 }
 
 func copyFile(to, from string) error {
-	in, err := os.Open(from)
+	in, err := readfile.Stream(from)
 	if err != nil {
 		return err
 	}

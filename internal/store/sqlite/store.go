@@ -69,6 +69,11 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, unavailable("open", err)
 	}
 	s := &Store{path: abs, vfs: o.VFS, mark: o.Mark, readOnly: o.ReadOnly, unproven: o.Unproven, logPages: cmp.Or(o.LogPages, busyLog), schema: sync.OnceValues(ownSchema), readers: make(chan *conn, maxReaders), requests: make(chan *request, maxGroup)}
+	if o.VFS == "" {
+		if err := checkFiles(abs); err != nil {
+			return nil, unavailable("open", err)
+		}
+	}
 	if !o.ReadOnly && o.VFS == "" {
 		if err := createFiles(abs); err != nil {
 			return nil, unavailable("create", err)

@@ -1,0 +1,9 @@
+//go:build !unix
+
+package readfile
+
+// Elsewhere nothing can be opened without waiting: the look at the file before it is
+// opened has to do.
+const noWait = 0
+
+const noFollow = 0

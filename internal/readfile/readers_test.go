@@ -1,0 +1,125 @@
+package readfile_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// others are the functions that open files in another way, and why they may.
+var others = map[string]string{
+	"internal/readfile/readfile.go open":              "is this package",
+	"client/held_unix.go held":                        "looks at the daemon's lock, and reads nothing",
+	"internal/server/lock_unix.go lock":               "is the daemon's lock: opened for writing, which waits at no pipe, and not read",
+	"internal/sandbox/lock_unix.go lockFile":          "is the cache's lock: the same",
+	"internal/statedir/lock_unix.go tryLock":          "is a file's lock: does not wait, and refuses what is no regular file",
+	"internal/statedir/lock_other.go tryLock":         "the lock where there are no locks: a few bytes that a process has just written",
+	"internal/statedir/lock.go OpenLocked":            "does not wait, refuses what is no regular file, and may make it",
+	"internal/statedir/statedir.go syncDir":           "a directory in which a name was just made",
+	"internal/highwater/disk.go syncDir":              "a directory in which a name was just made",
+	"internal/sink/disk.go sync":                      "a directory in which a name was just made",
+	"internal/sink/disk.go open":                      "makes the file that was not there; one that took its name meanwhile is refused",
+	"internal/store/sqlite/files.go createFiles":      "makes files for SQLite, after checkFiles has looked at them",
+	"kernel/intents.go syncDir":                       "a directory in which a name was just made",
+	"harness/keep/file.go syncDir":                    "a directory in which a name was just made",
+	"leases/clock_linux.go (package)":                 "a file of the kernel's, with a fixed name",
+	"internal/cli/input.go openFile":                  "a descriptor that this process was started with",
+	"internal/cli/input.go readLimited":               "a descriptor that this process was started with",
+	"internal/cli/password.go keyPassword":            "the terminal",
+	"internal/cli/reviewer.go passphrase":             "the terminal",
+	"internal/cli/record_file.go recordingPassphrase": "the terminal",
+}
+
+// opens are the functions of the standard library, and of the system's calls, with which
+// files are opened or read by their names.
+var opens = map[string][]string{
+	"os":      {"ReadFile", "Open", "OpenFile", "OpenInRoot", "OpenRoot", "DirFS", "CopyFS"},
+	"ioutil":  {"ReadFile", "ReadDir"},
+	"syscall": {"Open", "Openat"},
+	"unix":    {"Open", "Openat", "Openat2"},
+}
+
+// Nothing in the product opens a file by its name but through this package, or with a reason.
+func TestEveryReaderIsKnown(t *testing.T) {
+	root := filepath.Join("..", "..")
+	used := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			switch {
+			case d.Name() == "testdata", d.Name() == "templates", strings.HasPrefix(d.Name(), ".") && rel != ".", strings.HasSuffix(rel, "test") && rel != "test":
+				return fs.SkipDir
+			}
+			switch rel {
+			case "hooks-sdk", "examples-wasm", "internal/mutants", "internal/hookbuild/buildexamples":
+				return fs.SkipDir // guests; tools that work on the source of this repository
+			}
+			return nil
+		}
+		if !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, decl := range f.Decls {
+			at := rel + " (package)"
+			if fn, ok := decl.(*ast.FuncDecl); ok {
+				at = rel + " " + fn.Name.Name
+			}
+			ast.Inspect(decl, func(n ast.Node) bool {
+				if call, ok := n.(*ast.CallExpr); ok && isNew(call) {
+					return false
+				}
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				pkg, ok := sel.X.(*ast.Ident)
+				switch {
+				case !ok || !slices.Contains(opens[pkg.Name], sel.Sel.Name):
+				case others[at] == "":
+					t.Errorf("%s calls %s.%s: read through internal/readfile, or say here why not", at, pkg.Name, sel.Sel.Name)
+				default:
+					used[at] = true
+				}
+				return true
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range others {
+		if !used[at] {
+			t.Errorf("%s is listed and opens nothing", at)
+		}
+	}
+}
+
+// isNew reports whether the call makes a file that was not there, or fails.
+func isNew(call *ast.CallExpr) bool {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != "OpenFile" || len(call.Args) != 3 {
+		return false
+	}
+	new := false
+	ast.Inspect(call.Args[1], func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "O_EXCL" {
+			new = true
+		}
+		return true
+	})
+	return new
+}

@@ -1,0 +1,73 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/config"
+)
+
+// watch takes up what changed on the disk: belay.yaml when it has become another file,
+// a module that could not be loaded when there is another file in its place, and all of
+// it again for as long as it cannot be used. What keeps a reload from being done (a pipe
+// that stands in for a key, a store without space) ends without a change of belay.yaml.
+func (s *Server) watch(ctx context.Context) {
+	if s.o.Watch < 0 {
+		return
+	}
+	path := filepath.Join(s.o.Dir, config.FileName)
+	seen, broken := glance(path), s.broken()
+	tick := time.NewTicker(s.o.Watch)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		_ = s.host.SweepApprovals(ctx) // so that the end of a question is on record when it comes
+		now, mended := glance(path), false
+		was := broken
+		broken = s.broken()
+		for file, g := range broken {
+			before, known := was[file]
+			mended = mended || known && before != g
+		}
+		if now != seen || mended || s.badConfig.Load() != nil {
+			seen = now
+			_ = s.Reload(ctx) // logged, and in the status
+		}
+	}
+}
+
+// broken has a glance at the files of the modules that could not be loaded, by path.
+func (s *Server) broken() map[string]string {
+	all := map[string]string{}
+	for _, b := range s.host.Bindings() {
+		if b.Problem == "" || b.Disabled || strings.HasPrefix(b.Module, "builtin:") {
+			continue
+		}
+		path := b.Module
+		if digest, ok := strings.CutPrefix(path, "sha256:"); ok {
+			path = filepath.Join("blobs", "sha256", digest)
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(s.o.Dir, path)
+		}
+		all[path] = glance(path)
+	}
+	return all
+}
+
+// glance tells files apart without reading them.
+func glance(path string) string {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return "none"
+	}
+	return fmt.Sprintf("%v %d %d %v", fi.Mode().Type(), fi.Size(), fi.ModTime().UnixNano(), fileID(fi))
+}

@@ -1,0 +1,69 @@
+package server_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/server"
+)
+
+func watched(s *server.Options) { s.Watch = 20 * time.Millisecond }
+
+// until waits for something that the daemon does by itself.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(what)
+		}
+	}
+}
+
+// What kept a reload back ends without a change of belay.yaml: the daemon sees that, and
+// says only once what was wrong.
+func TestAReloadThatFailedIsTriedAgain(t *testing.T) {
+	d := startDaemon(t, withServer(watched))
+	hash := filepath.Join(d.dir, "keys", "review.hash")
+	if err := errors.Join(os.Rename(hash, hash+".aside"), os.Mkdir(hash, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.server.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "review.hash") {
+		t.Fatalf("a directory was taken for a hash: %v", err)
+	}
+	time.Sleep(200 * time.Millisecond)
+	if n := strings.Count(d.log.String(), "not reloaded"); n != 1 {
+		t.Errorf("said %d times what is wrong", n)
+	}
+	if err := errors.Join(os.Remove(hash), os.Rename(hash+".aside", hash)); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "not tried again", func() bool { return strings.Contains(d.log.String(), "msg=reloaded") })
+}
+
+// A module that could not be loaded is loaded when its file is there, without a word to
+// the daemon, and a file that stays away has nothing reloaded.
+func TestAModuleThatIsBackIsLoaded(t *testing.T) {
+	module, err := os.ReadFile("../../examples-wasm/prompt-length/prompt-length.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := startDaemon(t, withServer(watched), withConfig("version: belay/v1\nhooks:\n  - name: guard\n    module: guard.wasm\n    digest: "+belay.DigestOf(module)+"\n    capabilities: [block, add_context]\n"))
+	broken := func() bool { return d.host.Bindings()[0].Problem != "" }
+	if !broken() {
+		t.Fatal("a module that is not there was loaded")
+	}
+	time.Sleep(200 * time.Millisecond)
+	if strings.Contains(d.log.String(), "msg=reloaded") {
+		t.Error("reloaded for a file that is still away")
+	}
+	path := filepath.Join(d.dir, "guard.wasm")
+	if err := errors.Join(os.WriteFile(path+".new", module, 0o600), os.Rename(path+".new", path)); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "not loaded", func() bool { return !broken() })
+}
