@@ -4,7 +4,7 @@ import "github.com/belay-hooks/belay/internal/sandbox/wasm"
 
 // bombs are modules that are small for what they cost the engine. The first rows are
 // those whose price started the estimate; the others look for more of the kind.
-var bombs = []bomb{
+var bombs = append([]bomb{
 	{"nest 256 x n", 168, func(n int) *wasm.Module {
 		b := &body{}
 		b.rep(n, func(int) {
@@ -435,7 +435,7 @@ var bombs = []bomb{
 		m.Elems = []wasm.Elem{{Type: wasm.FuncRef, Offset: wasm.ConstExpr{Op: wasm.OpI32Const}, Init: make([]uint32, n)}}
 		return m
 	}},
-}
+}, dense...)
 
 func loopBrIf(locals, n int) *wasm.Module {
 	b := (&body{}).op(wasm.OpLoop)

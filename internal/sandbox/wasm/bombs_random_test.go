@@ -40,7 +40,7 @@ func TestBombsRandom(t *testing.T) {
 				continue
 			}
 			got := measure(t, dir, metered(t, file))
-			cpu, rss := got.cpu-base.cpu, got.rss-base.rss
+			cpu, rss := fitted(got.cpu-base.cpu, slowness(t, dir, base)), got.rss-base.rss
 			t.Logf("estimate %d ms %d MB, measured %d ms %d MB: ratio %.2f %.2f: %d bytes, %s", cost.Nanos/1e6, cost.Bytes>>20,
 				cpu.Milliseconds(), rss>>20, float64(cpu)/float64(cost.Nanos), float64(rss)/float64(cost.Bytes), len(file), what)
 			if float64(cpu) > 1.5*float64(cost.Nanos)+20e6 {

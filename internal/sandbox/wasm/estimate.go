@@ -36,17 +36,14 @@ func (c Cost) Within(b Budget) error {
 // The prices, in nanoseconds and bytes. What they are multiplied with is named at their
 // use in estimateFunc.
 const (
-	nsPerByte     = 1_100
+	nsPerByte     = 60
 	nsPerFunc     = 25_000
 	nsPerType     = 35_000
 	nsPerSegment  = 500
 	nsPerLocal    = 16
 	nsPerEntry    = 3_000
-	nsPerCall     = 3_000
-	nsPerIndirect = 28_000
 	nsPerBulk     = 60_000
 	nsPerHigh     = 8_000
-	nsPerSIMD     = 1_200
 	nsPerPhi      = 1
 	nsPerMove     = 1_000
 	nsPerLookup   = 15
@@ -58,10 +55,8 @@ const (
 	bytesBase        = 40 << 20
 	bytesPerByte     = 100
 	bytesPerLocal    = 10
-	bytesPerFuncByte = 950
-	bytesPerIndirect = 10_000
+	bytesPerFuncByte = 60
 	bytesPerBulk     = 30_000
-	bytesPerSIMD     = 1_200
 	bytesPerBound    = 24
 	bytesPerLoopLive = 4
 	bytesPerMove     = 1_000
@@ -134,11 +129,9 @@ func estimateFunc(f *Func) (ns, bytes uint64) {
 	n.add(nsPerByte, size)
 	n.add(nsPerLocal, uint64(x.Locals))
 	n.add(nsPerEntry, uint64(x.BrTable))
-	n.add(nsPerCall, uint64(x.Calls))
-	n.add(nsPerIndirect, uint64(x.Indirect))
+	n.add(1, x.Nanos)
 	n.add(nsPerBulk, uint64(x.Bulk))
 	n.add(nsPerHigh, uint64(x.MaxHeight))
-	n.add(nsPerSIMD, uint64(x.SIMD)) // the pass makes their NaNs canonical
 	n.add(nsPerPhi, uint64(phis), rounds)
 	n.add(nsPerMove, moves)
 	// A local's value is searched backwards, block by block, up to a join.
@@ -153,9 +146,8 @@ func estimateFunc(f *Func) (ns, bytes uint64) {
 	n.add(nsPerLoopLive, heads, alive)
 
 	b.add(bytesPerFuncByte, size)
-	b.add(bytesPerIndirect, uint64(x.Indirect))
+	b.add(1, x.Bytes)
 	b.add(bytesPerBulk, uint64(x.Bulk))
-	b.add(bytesPerSIMD, uint64(x.SIMD))
 	b.add(bytesPerBound, j.Bounds)
 	b.add(bytesPerLoopLive, heads, alive)
 	b.add(bytesPerMove, moves)

@@ -114,6 +114,8 @@ type FuncFacts struct {
 	TableWrites uint32 // table.set, table.init, table.copy, table.grow, table.fill
 	Drops       uint32 // data.drop, elem.drop
 	MemoryGrow  uint32 // memory.grow
+	Nanos       uint64 // sum of the instructions' prices, the operands of calls included
+	Bytes       uint64 // the same of their memory
 
 	Joins JoinFacts
 }

@@ -97,6 +97,7 @@ func (v *validator) body(f *Func) error {
 			return err // io.EOF: the final end is missing
 		}
 		v.facts.Instrs++
+		v.pay()
 		if inf := v.in.Op.info(); inf.Sig.Fixed {
 			if err := v.fixed(inf); err != nil {
 				return err

@@ -250,6 +250,7 @@ func (v *validator) call() error {
 			return err
 		}
 	}
+	v.payCall(t)
 	if err := v.popAll(t.Params); err != nil {
 		return err
 	}
