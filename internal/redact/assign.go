@@ -70,6 +70,10 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		if s[i] == ' ' && !flag && column && (vTo-vFrom < 16 || !randomish(s[vFrom:vTo])) {
 			continue
 		}
+		for kind == "cookie" && !quoted && vTo < len(s) && !valueEnd[s[vTo]] && work > 0 { // over the blanks between cookies
+			vTo++
+			work--
+		}
 		if work -= vTo - vFrom; work < 0 {
 			add("unread", at, len(s))
 			return
@@ -137,10 +141,6 @@ func (d *detector) value(s, kind string, str strength, name string, from, to int
 		return
 	}
 	if kind == "cookie" {
-		for !quoted && to < len(s) && !valueEnd[s[to]] { // over the blanks between cookies
-			to++
-		}
-		v = s[from:to]
 		for _, c := range strings.Split(v, ";") { // name=value; name=value
 			n, val, ok := strings.Cut(c, "=")
 			val, _, _ = strings.Cut(val, " ")

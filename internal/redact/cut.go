@@ -182,15 +182,15 @@ func removedSpans(a, b string) [][2]int {
 		tail++
 	}
 	bFrom, bTo, to := from, len(b)-tail, len(a)-tail
-	for from > 0 && from < len(a) && inWord(a, from) {
+	for inWord(a, from) {
 		from--
 	}
-	for to < len(a) && to > 0 && inWord(a, to) {
+	for inWord(a, to) {
 		to++
 	}
 	var out [][2]int
 	cut := func(from, to int) {
-		if from < to && strings.TrimSpace(a[from:to]) != "" {
+		if strings.TrimSpace(a[from:to]) != "" {
 			out = append(out, [2]int{from, to})
 		}
 	}

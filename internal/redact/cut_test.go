@@ -1,6 +1,8 @@
 package redact
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +28,11 @@ func TestRemovedSpans(t *testing.T) {
 		"escapes":           {"\x1b[31mred\x1b[0m", "red", []string{"\x1b[31mred\x1b[0m"}},
 		"moved to an end":   {"s3cr3t and everything that follows", "and everything that follows", []string{"s3cr3t "}},
 		"short between two": {"aaaa1 x bbbb2", "[1] x [2]", []string{"aaaa1 x bbbb2"}},
+		"eleven between":    {"s1 qwertzuio t2", "[1] qwertzuio [2]", []string{"s1 qwertzuio t2"}},
+		"twelve between":    {"s1 qwertzuiop t2", "[1] qwertzuiop [2]", []string{"s1", "t2"}},
+		"in another order":  {"s1 qwertzuiop t2 asdfghjkly u3", "[1] asdfghjkly [2] qwertzuiop [3]", []string{"s1", "t2 asdfghjkly u3"}},
+		"all but the ends":  {"a s3cr3t b", "a b", []string{"s3cr3t "}},
+		"a word of others":  {"aé-_b1 c", "aé-_b2 c", []string{"aé-_b1"}},
 	} {
 		var got []string
 		for _, s := range removedSpans(c.a, c.b) {
@@ -63,14 +70,25 @@ func TestRemovedSpans(t *testing.T) {
 
 func TestRemovedFromDocuments(t *testing.T) {
 	for name, c := range map[string]struct{ a, b, want string }{
-		"member gone":     {`{"a":"x1","b":{"c":["y1",2]}}`, `{"a":"x1"}`, "/b/c/0=y1 /b/c/1=2"},
-		"element gone":    {`["x1","y1","z1"]`, `["x1","z1"]`, "/1=y1"},
-		"elements change": {`["x1","y1","z1"]`, `["x1","q","z1"]`, "/1=y1"},
-		"another type":    {`{"a":"x1"}`, `{"a":{"b":1}}`, "/a=x1"},
-		"number":          {`{"pin":4711}`, `{"pin":0}`, "/pin=4711"},
-		"flags stay":      {`{"a":true,"b":null}`, `{"a":false,"b":1}`, ""},
-		"escaped name":    {`{"a/b":"x1"}`, `{}`, "/a~1b=x1"},
-		"reordered":       {`["a1","b1"]`, `["b1","a1"]`, "/0=a1 /1=b1"},
+		"member gone":      {`{"a":"x1","b":{"c":["y1",2]}}`, `{"a":"x1"}`, "/b/c/0=y1 /b/c/1=2"},
+		"element gone":     {`["x1","y1","z1"]`, `["x1","z1"]`, "/1=y1"},
+		"elements change":  {`["x1","y1","z1"]`, `["x1","q","z1"]`, "/1=y1"},
+		"another type":     {`{"a":"x1"}`, `{"a":{"b":1}}`, "/a=x1"},
+		"number":           {`{"pin":4711}`, `{"pin":0}`, "/pin=4711"},
+		"flags stay":       {`{"a":true,"b":null}`, `{"a":false,"b":1}`, ""},
+		"escaped name":     {`{"a/b":"x1"}`, `{}`, "/a~1b=x1"},
+		"reordered":        {`["a1","b1"]`, `["b1","a1"]`, "/0=a1 /1=b1"},
+		"fewer":            {`["x1","x1","y1"]`, `["x1"]`, "/1=x1 /2=y1"},
+		"twice":            {`["x1","x1"]`, `["x1"]`, "/1=x1"},
+		"more":             {`["x1"]`, `["x1","x1","y1"]`, ""},
+		"the first":        {`["y1","x1"]`, `["x1"]`, "/0=y1"},
+		"left elsewhere":   {`["a1","b1","c1"]`, `["c1","a1"]`, "/1=b1"},
+		"empty":            {`{"a":"","b":{"c":"","d":"x1"}}`, `{}`, "/b/d=x1"},
+		"list gone":        {`{"a":["p1","q1"]}`, `{}`, "/a/0=p1 /a/1=q1"},
+		"number to text":   {`{"a":12}`, `{"a":"12"}`, "/a=12"},
+		"null":             {`{"a":null}`, `{"a":"x"}`, ""},
+		"the same":         {`{"a":"x1"}`, `{"a":"x1"}`, ""},
+		"same, other form": {`{"a":"x1"}`, `{ "a":"\u00781" }`, ""},
 	} {
 		cuts, err := Removed(jsontext.Value(c.a), jsontext.Value(c.b))
 		var got []string
@@ -81,8 +99,16 @@ func TestRemovedFromDocuments(t *testing.T) {
 			t.Errorf("%s: %q %v, want %q", name, got, err, c.want)
 		}
 	}
-	if _, err := Removed(jsontext.Value(`{"a":1`), jsontext.Value(`{}`)); err == nil {
-		t.Error("no error for what is no JSON")
+	for _, bad := range []string{``, `{`, `{"a"`, `{"a":`, `{"a":1`, `[`, `[1`, `{"a":1,"a":2}`, "\"\xff\"", nested(maxDepth + 2)} {
+		for _, docs := range [][2]string{{bad, `{}`}, {`{}`, bad}} {
+			cuts, err := Removed(jsontext.Value(docs[0]), jsontext.Value(docs[1]))
+			if !errors.Is(err, ErrInput) || cuts != nil {
+				t.Errorf("%.20q and %.20q: %v %v", docs[0], docs[1], cuts, err)
+			}
+		}
+	}
+	if _, err := Removed(jsontext.Value(nested(maxDepth+1)), jsontext.Value(`{}`)); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -146,5 +172,49 @@ func BenchmarkRemoved(b *testing.B) {
 	b.SetBytes(int64(x.Len()))
 	for b.Loop() {
 		removedSpans(x.String(), y.String())
+	}
+}
+
+// nested is a document of n lists, one in the other.
+func nested(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+
+// Elements that stand elsewhere in the list are looked for as long as that is cheap.
+func TestLongListsAreCut(t *testing.T) {
+	list := func(from, to, step int) string {
+		var names []string
+		for i := from; i != to; i += step {
+			names = append(names, fmt.Sprintf("%q", fmt.Sprint("element ", i)))
+		}
+		return "[" + strings.Join(names, ",") + "]"
+	}
+	for left, want := range map[int]int{128: 512 - 128, 129: 512} {
+		cuts, err := Removed(jsontext.Value(list(0, 512, 1)), jsontext.Value(list(left, 0, -1)))
+		if err != nil || len(cuts) != want {
+			t.Errorf("%d of 512 are left: %d cuts, want %d; %v", left, len(cuts), want, err)
+		}
+	}
+}
+
+// Of what was cut, all of it is known elsewhere, and of its words those that a person would not write.
+func TestWordsOfCutsAreKnown(t *testing.T) {
+	r := newTestRedactor(t, Config{})
+	rec := NewRecord()
+	const cut = "blue heron, s3cr3t (1234567) abcde9 Xk2b9 horses"
+	rec.Removed(r, []Cut{{Pointer: "/a", From: 0, To: len(cut), Text: " " + cut + "\n"}})
+	for text, want := range map[string]string{
+		"it is " + cut + ".": "it is [redacted:removed-50:].", "s3cr3t": "[redacted:removed-6:]", "a s3cr3tx": "a [redacted:removed-6:]x", "abcde9": "[redacted:removed-6:]",
+		"1234567": "1234567", "horses": "horses", "Xk2b9 and": "Xk2b9 and", "blue heron": "blue heron",
+	} {
+		if got, _ := rec.Text(r, text); hashless(got) != hashless(want) {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	for size, want := range map[int]bool{maxKnown: true, maxKnown + 1: false} {
+		rec := NewRecord()
+		text := strings.Repeat("- ", size)[:size-8] + " s3cr3t1"
+		rec.Removed(r, []Cut{{Pointer: "/a", From: 0, To: size, Text: "s3cr3t2 " + text[8:]}})
+		if _, found := rec.Text(r, "a s3cr3t2 b"); (found != nil) != want {
+			t.Errorf("a word of a cut of %d bytes: %v", size, found)
+		}
 	}
 }

@@ -56,23 +56,23 @@ func (k *known) learn(kind, secret string) bool {
 	k.have[secret] = true
 	n := int32(len(k.secrets))
 	k.secrets, k.kinds = append(k.secrets, secret), append(k.kinds, kind)
-	low := lower(secret)
-	for at := 0; at < len(low); at += maxPart {
-		if at+maxPart > len(low) {
-			at = max(0, len(low)-maxPart)
-		}
-		k.add(low[at:min(len(low), at+maxPart)], part{n, int32(at)})
-	}
+	k.addParts(secret, func(at int) part { return part{n, int32(at)} })
 	for _, f := range encodings(secret) {
 		if k.forms += len(f); k.forms > formsBudget {
 			return true
 		}
-		f = lower(f)
-		for at := 0; at+MinKnown <= len(f); at += maxPart {
-			k.add(f[at:min(len(f), at+maxPart)], part{n, -1})
-		}
+		k.addParts(f, func(int) part { return part{n, -1} })
 	}
 	return true
+}
+
+// addParts adds the parts of a text, of which the last ends where it ends.
+func (k *known) addParts(text string, of func(at int) part) {
+	low := lower(text)
+	for at := 0; at < len(low); at += maxPart {
+		at = max(0, min(at, len(low)-maxPart))
+		k.add(low[at:min(len(low), at+maxPart)], of(at))
+	}
 }
 
 func (k *known) add(text string, p part) {

@@ -22,6 +22,21 @@ func placeholders(s string) []Finding {
 	}
 }
 
+// unmarked is a text without its placeholders.
+func unmarked(s string) string {
+	marks := placeholders(s)
+	if marks == nil {
+		return s
+	}
+	var b strings.Builder
+	at := 0
+	for _, m := range marks {
+		b.WriteString(s[at:m.Start])
+		at = m.End
+	}
+	return b.String() + s[at:]
+}
+
 // besides returns what the findings say about the text beside its placeholders.
 // One that reaches over a placeholder is cut at it and not dropped: whoever can
 // write into a text could save a key from being covered with a made-up one.

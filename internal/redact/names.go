@@ -203,8 +203,8 @@ func credible(v string, s strength, quoted bool) bool {
 	if s == none || len(v) < 4 {
 		return false
 	}
-	if marks := placeholders(v); marks != nil { // what stands around a placeholder is looked at without it
-		return credible(v[:marks[0].Start]+v[marks[0].End:], s, quoted)
+	if v = unmarked(v); len(v) < 4 {
+		return false
 	}
 	low := strings.ToLower(v)
 	switch {
