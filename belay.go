@@ -95,6 +95,7 @@ type Options struct {
 	Observer kernel.Observer     // nil: nobody is told what happens, for telemetry
 	Tools    kernel.ToolExecutor // nil: those of the MCP servers in belay.yaml
 	Verifier kernel.Verifier     // nil: trust.yaml in the state directory decides who is trusted
+	Files    kernel.FileSystem   // nil: the host's own, for what hooks learn of symbolic links
 
 	// Keeper makes what keeps full inputs where belay.yaml says so under recordings;
 	// keep.Open of package harness/keep is one. Where belay.yaml says so and there is
@@ -302,9 +303,13 @@ func (b *Belay) open(ctx context.Context) error {
 	b.keeping.now.Store(keeper)
 	b.revisions = &revision.Log{Dir: b.dir, Events: b.store}
 	home, _ := os.UserHomeDir()
+	var files kernel.FileSystem = osFiles{}
+	if b.o.Files != nil {
+		files = b.o.Files
+	}
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
 		Store: b.sinks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, StoreID: b.StoreID(), Observer: b.o.Observer, Recorder: b.recorder(), Clock: b.o.Clock, Logger: b.log,
-		Tools: b.executor(), IntentDir: b.intentDir(), Files: osFiles{}, Home: home, SpoolPath: b.spoolPath(), UnsafeFailOpen: b.o.UnsafeFailOpen,
+		Tools: b.executor(), IntentDir: b.intentDir(), Files: files, Home: home, SpoolPath: b.spoolPath(), UnsafeFailOpen: b.o.UnsafeFailOpen,
 	})
 	return err
 }
@@ -487,7 +492,8 @@ func (b *Belay) AcceptConfig(ctx context.Context, revision string, o *kernel.Ord
 	return b.kernel.AcceptConfig(ctx, revision, "uid "+strconv.Itoa(os.Getuid()), o)
 }
 
-// Close releases everything. Invocations that have begun finish first.
+// Close releases everything. Invocations that have begun finish first; a hook that was
+// left behind is left to the end of the process.
 func (b *Belay) Close() error {
 	var errs []error
 	if b.stop != nil {
@@ -509,7 +515,7 @@ func (b *Belay) Close() error {
 		b.finished = true
 	}
 	if b.engine != nil {
-		errs = append(errs, b.engine.Close())
+		errs = append(errs, b.closeEngine())
 	}
 	if b.store != nil && b.o.Store == nil {
 		errs = append(errs, b.store.Close())

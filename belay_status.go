@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strings"
 
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -25,6 +26,8 @@ type Status struct {
 	Sinks    []SinkStatus   `json:"sinks"`
 	Latches  []kernel.Latch `json:"latches"`
 	Unheld   int            `json:"unheld,omitzero"` // see kernel.Unheld
+	// LeftBehind names the hooks that ignored their deadline and still run: they block until that has ended.
+	LeftBehind []string `json:"left_behind,omitzero"`
 
 	HighWater *HighWater `json:"high_water,omitzero"` // nil: there is none, and none is wanted
 
@@ -89,6 +92,9 @@ func (b *Belay) Status(ctx context.Context) (Status, error) {
 	}
 	if h := b.kernel.Health(); !h.OK && s.Healthy {
 		problem(h.Reason)
+	}
+	if s.LeftBehind = b.LeftBehind(); len(s.LeftBehind) > 0 {
+		s.Warnings = append(s.Warnings, "hooks ignored their deadline and still run; they block until they have ended: "+strings.Join(s.LeftBehind, ", "))
 	}
 	if s.Healthy && len(s.Warnings) > 0 {
 		s.Health = HealthDegraded

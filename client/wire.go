@@ -45,7 +45,9 @@ type Status struct {
 	Sinks    []Sink   `json:"sinks"`
 	Latches  []Latch  `json:"latches"`
 	Unheld   int      `json:"unheld,omitzero"` // events of a day that could neither be read nor blocked, and named no session to latch
-	Daemon   *Daemon  `json:"daemon,omitzero"`
+	// LeftBehind names the hooks that ignored their deadline and still run: they block until that has ended.
+	LeftBehind []string `json:"left_behind,omitzero"`
+	Daemon     *Daemon  `json:"daemon,omitzero"`
 
 	// Unsigned counts the revisions of belay.yaml and trust.yaml that came into force
 	// without a reviewer's signature since a person accepted one.

@@ -18,6 +18,8 @@ func (c *Case) contradiction() error {
 		return c.errorf("/want/kind", "never happens: tests keep no deadlines, so that they come out the same everywhere")
 	case phases.KindStore, phases.KindRollback:
 		return c.errorf("/want/kind", "never happens: a test's store does not fail")
+	case phases.KindHang:
+		return c.errorf("/want/kind", "never happens: a turn that does not end ends the test")
 	case phases.KindPolicy, phases.KindTrap, phases.KindFuel, phases.KindMemory, phases.KindOutput, phases.KindHostcall, phases.KindProtocol, phases.KindLoad, phases.KindAudit:
 	default:
 		return c.errorf("/want/kind", "%q is not a kind", string(w.Kind))

@@ -49,7 +49,7 @@ func (h *Hook) rig(ctx context.Context, c *Case, p *plan) (*caseRig, error) {
 	var err error
 	r.kernel, err = kernel.Open(ctx, cfg, kernel.Options{
 		Store: r.store, Loader: r, Redactor: audit.Detector{Redactor: h.engine.redact}, Clock: r, NewID: r.id, Files: r, Home: "/home/dev",
-		Sequential: true, LeaseKey: make([]byte, 32), Boot: r, Logger: h.engine.o.Logger,
+		Sequential: true, Untimed: kernel.ToolCeiling, LeaseKey: make([]byte, 32), Boot: r, Logger: h.engine.o.Logger,
 	})
 	return r, err
 }
@@ -99,6 +99,5 @@ type stubbedHook struct {
 // Run implements kernel.Hook.
 func (s stubbedHook) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error) {
 	t.Session = s.rig.answers.attach(t.Session)
-	t.Timeout = -1
 	return s.inner.Run(ctx, t)
 }

@@ -37,7 +37,11 @@ func (t *turnCalls) DoHTTP(ctx context.Context, _ phases.Actor, request jsontext
 // once makes the call, unless an earlier run of the same invocation has made it.
 func (t *turnCalls) once(ctx context.Context, call string, request jsontext.Value,
 	do func(context.Context, jsontext.Value) (jsontext.Value, string, error)) (jsontext.Value, error) {
-	defer t.scope.wait()()
+	waited, ok := t.scope.wait()
+	if !ok {
+		return nil, errLeft
+	}
+	defer waited()
 	key := memoryKey{t.b.spec.Name, string(t.pass), t.n}
 	t.n++
 	if m, ok := t.i.memory[key]; ok && m.call == call && m.request == string(request) {
@@ -96,7 +100,7 @@ func (t *turnCalls) doHTTP(ctx context.Context, request jsontext.Value) (jsontex
 		return nil, "http_request: not sent", err
 	}
 	from := time.Now()
-	res, err := send(ctx, call.Send)
+	res, err := sendUntil(ctx, call.Send)
 	outcome, reason := res.Outcome, res.Reason
 	if err != nil {
 		outcome, reason = OutcomeError, err.Error()
@@ -105,6 +109,26 @@ func (t *turnCalls) doHTTP(ctx context.Context, request jsontext.Value) (jsontex
 		return nil, e.String() + ": " + outcome, serr
 	}
 	return res.Reply, e.String() + ": " + outcome, err
+}
+
+// sendUntil returns when ctx ends, whatever the sender does; an answer that comes
+// later is dropped.
+func sendUntil(ctx context.Context, f func(context.Context) (HTTPResult, error)) (HTTPResult, error) {
+	type answer struct {
+		res HTTPResult
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		res, err := send(ctx, f)
+		done <- answer{res, err}
+	}()
+	select {
+	case a := <-done:
+		return a.res, a.err
+	case <-ctx.Done():
+		return HTTPResult{}, ctx.Err()
+	}
 }
 
 // send keeps a panic of somebody else's code from leaving an intent without outcome.

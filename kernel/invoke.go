@@ -40,6 +40,7 @@ type invocation struct {
 	memory  memory       // of the calls that its hooks have made
 	secrets Redactor     // for all that is stored of it; nil before the first of that
 	input   *audit.Input // of the attempt
+	claim   *claim       // to go first, from the second attempt on
 }
 
 // Invoke decides one invocation; see InvokeWith.
@@ -127,6 +128,7 @@ func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, o InvokeOp
 
 // decide runs the invocation until its record is written.
 func (i *invocation) decide(ctx context.Context) (phases.Verdict, error) {
+	defer func() { i.k.claims.end(i.claim) }()
 	for attempt := 1; ; attempt++ {
 		v, err := i.attempt(ctx, attempt)
 		if err == nil || !errors.Is(err, ErrConflict) {
@@ -141,15 +143,8 @@ func (i *invocation) decide(ctx context.Context) (phases.Verdict, error) {
 // attempt runs the chain once and commits what came of it. ErrConflict means
 // that nothing was written and nothing may be released.
 func (i *invocation) attempt(ctx context.Context, n int) (phases.Verdict, error) {
-	switch {
-	case insideTurn(ctx, i.k):
-		// The invocation that it belongs to holds the lock, one way or the other.
-	case n == 1:
-		i.k.conflicts.RLock()
-		defer i.k.conflicts.RUnlock()
-	default:
-		i.k.conflicts.Lock()
-		defer i.k.conflicts.Unlock()
+	if n == 2 && !insideTurn(ctx, i.k) {
+		i.claim = i.k.claims.stake(ctx)
 	}
 	if f := gaveUp(ctx); f != nil {
 		return i.refuse(ctx, f)
@@ -251,6 +246,9 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 	}
 	if i.o.Unblockable && v.Decision == phases.Block {
 		i.k.latch(&b, &rec.Verdict)
+	}
+	if !insideTurn(ctx, i.k) { // what a hook asks for is part of what it belongs to
+		i.k.claims.yield(ctx, i.claim)
 	}
 	if f := gaveUp(ctx); f != nil && v.Decision != phases.Block { // the last look: audit hooks have run meanwhile
 		return i.refuse(ctx, f)

@@ -31,9 +31,8 @@ type Kernel struct {
 	reloading sync.Mutex
 	closed    bool
 
-	// conflicts keeps invocations that run again, after what they had read was
-	// changed, from losing the race over and over: they run alone, all others share.
-	conflicts sync.RWMutex
+	claims claims
+	left   leftBehind
 
 	announcing announcing
 
@@ -176,7 +175,13 @@ func (k *Kernel) Hooks() []HookStatus {
 	if s == nil {
 		return nil
 	}
-	return s.status()
+	list := s.status()
+	for i, b := range s.bindings { // in the same order
+		if f := k.left.fault(b.leftKey()); f != nil && b.fault == nil {
+			list[i].Failure = f.Text
+		}
+	}
+	return list
 }
 
 // Examine says how the bindings of a configuration would stand, without taking

@@ -105,6 +105,15 @@ type Options struct {
 	// system's.
 	Boot BootClock
 
+	// LeaveAfter is how long beyond its deadline a turn is waited for before it is left
+	// behind. 0 means DefaultLeaveAfter.
+	LeaveAfter time.Duration
+
+	// Untimed makes turns keep no deadline, for what decides about nothing that happens:
+	// suites, replays, fuzzing. A turn that takes longer than this is left behind, and
+	// what is blocked for that with KindHang says nothing about the hook. 0 keeps deadlines.
+	Untimed time.Duration
+
 	// Sequential keeps validators from running ahead in parallel. Verdict and
 	// events are the same either way.
 	Sequential bool
@@ -172,6 +181,9 @@ var errOptions = errors.New("kernel: Store, Loader and Redactor are needed")
 func (o Options) withDefaults() (Options, error) {
 	if o.Store == nil || o.Loader == nil || o.Redactor == nil {
 		return o, errOptions
+	}
+	if o.LeaveAfter <= 0 {
+		o.LeaveAfter = DefaultLeaveAfter
 	}
 	if o.Clock == nil {
 		o.Clock = systemClock{}

@@ -16,8 +16,8 @@ const MaxToolDepth = 4
 
 // turnKey marks the context of a hook's turn with its turnScope, so that an
 // invocation made on behalf of the hook belongs to the hook's own: it does not wait
-// for the lock that is held already, runs under the same configuration, and spends
-// the same budget.
+// for others that go first, runs under the same configuration, and spends the same
+// budget.
 type turnKey struct{}
 
 // turnScope is what the turn of a hook lends to the invocations made on its behalf.
@@ -34,6 +34,7 @@ type turnScope struct {
 	waiting time.Time     // since when the turn waits for a call; zero when it does not
 	waited  time.Duration // in calls that have ended
 	nested  time.Duration // that hooks took which ran on behalf of this turn
+	ended   bool          // the turn was left behind: it makes no calls any more
 }
 
 // scopeOf returns the turn on whose behalf the context's work is done, or nil.
@@ -48,17 +49,46 @@ func scopeOf(ctx context.Context, k *Kernel) *turnScope {
 func insideTurn(ctx context.Context, k *Kernel) bool { return scopeOf(ctx, k) != nil }
 
 // wait says that the turn waits for a call until done is called: that time is
-// not the hook's own.
-func (s *turnScope) wait() (done func()) {
+// not the hook's own. It is false for a turn that was left behind: nothing of its
+// invocation may be touched then.
+func (s *turnScope) wait() (done func(), ok bool) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return nil, false
+	}
 	s.waiting = time.Now()
-	s.mu.Unlock()
 	return func() {
 		s.mu.Lock()
 		s.waited += time.Since(s.waiting)
 		s.waiting = time.Time{}
 		s.mu.Unlock()
+	}, true
+}
+
+// overdue returns how much longer a turn may run whose own time is limited, and ends
+// its calls when that is nothing. A turn that waits for a call is not overdue.
+func (s *turnScope) overdue(limit time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.waiting.IsZero() {
+		return max(limit-(s.waiting.Sub(s.began)-s.waited), overdueLook)
 	}
+	more := limit - (time.Since(s.began) - s.waited)
+	if s.ended = more <= 0; s.ended {
+		return 0
+	}
+	return more
+}
+
+// overdueLook is how often it is looked at least whether an overdue turn still waits.
+const overdueLook = 50 * time.Millisecond
+
+// paused returns how long the turn waited for calls that have ended.
+func (s *turnScope) paused() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waited
 }
 
 // left returns what hooks that run on behalf of the turn may still take.

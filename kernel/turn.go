@@ -63,6 +63,9 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 		r.fault, r.trust = b.fault, b.trust
 		return r
 	}
+	if r.fault = c.i.k.left.fault(b.leftKey()); r.fault != nil {
+		return r
+	}
 	if left <= 0 {
 		r.fault = phases.NewFault(phases.KindDeadline, "the hooks before it have used up the chain's time", nil)
 		return r
@@ -90,13 +93,16 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 			HTTP: calls, Files: c.i.k.o.Files,
 		},
 	}
+	if c.i.k.o.Untimed > 0 {
+		turn.Timeout = -1
+	}
 	if toolsAvailable(c.i.k.o.Tools) {
 		turn.Session.Tools = calls
 	}
 	var ledger *turnLedger
 	if !b.ahead { // one that may run ahead has no such calls, and would read what others are about to change
 		ledger = c.ledger(b, &view)
-		turn.Session.Leases = ledger
+		turn.Session.Leases = waitingLedger{ledger, scope}
 	}
 	if c.i.tape.on() {
 		r.budget, r.action, r.seed, r.trace = fuel, view.Action, turn.Session.Seed, new(hostcalls.Trace)
@@ -110,11 +116,15 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 			r.outcome.Duration = time.Since(r.start)
 		}
 		r.nested = scope.taken()
-		r.said = r.outcome.Notes
-		r.outcome.Notes = append(slices.Clone(r.outcome.Notes), calls.notes...)
 	}()
-	out, err := b.loaded.Hook.Run(context.WithValue(ctx, turnKey{}, scope), turn)
+	out, err, gone := c.watched(ctx, b, turn, scope)
+	if gone { // what it has in hand is not ours any more
+		r.outcome, r.fault, r.budget, r.trace = out, phases.FaultOf(err), 0, nil
+		return r
+	}
+	r.said = out.Notes
 	r.outcome = out.owned()
+	r.outcome.Notes = append(slices.Clone(r.outcome.Notes), calls.notes...)
 	if ledger != nil {
 		r.lent = ledger.done
 		r.outcome.Notes = append(slices.Clone(r.outcome.Notes), ledger.notes...)
@@ -285,7 +295,7 @@ func (c *chain) add(b *binding, t phases.Turn, trust bool) (res phases.TurnResul
 
 // mayPass says which failures UnsafeFailOpen lets pass: those of a hook itself.
 func mayPass(k phases.Kind) bool {
-	return k != phases.KindAudit && k != phases.KindStore && k != phases.KindRollback
+	return k != phases.KindAudit && k != phases.KindStore && k != phases.KindRollback && k != phases.KindHang
 }
 
 func faultOf(err error, kind phases.Kind, text string) *phases.Fault {

@@ -160,8 +160,8 @@ func TestTimeOfTurns(t *testing.T) {
 	if got := s.left(); got > time.Hour || got < time.Hour-time.Minute {
 		t.Errorf("%v", got)
 	}
-	done := s.wait()
-	if s.waiting.IsZero() {
+	done, ok := s.wait()
+	if !ok || s.waiting.IsZero() {
 		t.Error("it does not wait")
 	}
 	s.waiting = s.waiting.Add(-time.Minute)

@@ -19,11 +19,12 @@ const (
 	KindAudit    Kind = "audit"    // the audit phase or redaction failed
 	KindStore    Kind = "store"    // the record could not be written
 	KindRollback Kind = "rollback" // the database went back behind its high-water mark
+	KindHang     Kind = "hang"     // the hook ran on long after its deadline, and was left behind
 )
 
 // Kinds returns all kinds.
 func Kinds() []Kind {
-	return []Kind{KindPolicy, KindTrap, KindFuel, KindDeadline, KindMemory, KindOutput, KindHostcall, KindProtocol, KindLoad, KindAudit, KindStore, KindRollback}
+	return []Kind{KindPolicy, KindTrap, KindFuel, KindDeadline, KindMemory, KindOutput, KindHostcall, KindProtocol, KindLoad, KindAudit, KindStore, KindRollback, KindHang}
 }
 
 // Fault is a failure of one hook or of the kernel. Text is safe to show to an

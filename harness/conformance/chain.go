@@ -42,7 +42,7 @@ func runChain(ctx context.Context, l *kernel.Loaded, r *Request) (Outcome, error
 		Name: "guest", Module: "guest", Config: r.Config, Allowed: r.Granted, Budget: tiers.Budget{Fuel: r.Fuel},
 	}}}
 	k, err := kernel.Open(ctx, cfg, kernel.Options{
-		Store: memory.New(), Loader: w, Redactor: audit.Detector{Redactor: red}, Clock: w, Boot: w, NewID: w.id, Tools: w, Sequential: true, LeaseKey: make([]byte, 32),
+		Store: memory.New(), Loader: w, Redactor: audit.Detector{Redactor: red}, Clock: w, Boot: w, NewID: w.id, Tools: w, Sequential: true, Untimed: kernel.ToolCeiling, LeaseKey: make([]byte, 32),
 	})
 	if err != nil {
 		return Outcome{}, err
@@ -86,7 +86,6 @@ func (h watched) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error)
 	h.w.depth++
 	outermost := h.w.depth == 1
 	h.w.mu.Unlock()
-	t.Timeout = -1
 	out, err := h.inner.Run(ctx, t)
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()

@@ -97,7 +97,7 @@ func (s *subject) open(ctx context.Context, p *plan) (*rig, error) {
 	}
 	var err error
 	r.kernel, err = kernel.Open(ctx, &kernel.Config{Revision: "fuzz", Bindings: []kernel.BindingSpec{spec}, ChainBudget: endless}, kernel.Options{
-		Store: r.store, Loader: loaderFunc(load), Redactor: plain{}, Recorder: r, Clock: clock{}, Sequential: true,
+		Store: r.store, Loader: loaderFunc(load), Redactor: plain{}, Recorder: r, Clock: clock{}, Sequential: true, Untimed: kernel.ToolCeiling,
 		NewID: func(time.Time) string { return seedID },
 	})
 	if err != nil {
@@ -187,7 +187,7 @@ func (r *rig) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error) {
 	p := r.plan
 	look := &lookContext{Context: ctx, at: p.look}
 	seen := &sites{list: p.inject}
-	t.Timeout, t.Slice = -1, p.slice
+	t.Slice = p.slice
 	if p.fuel > 0 {
 		t.Fuel = p.fuel
 	}

@@ -42,7 +42,7 @@ func openRig(ctx context.Context, cfg *kernel.Config, load kernel.Loader, home s
 	cfg.ChainBudget = endless
 	k, err := kernel.Open(ctx, cfg, kernel.Options{
 		Store: &store{Store: memory.New(), rig: r}, Loader: &rigLoader{rig: r, load: load, same: same}, Redactor: plain{}, Recorder: r, Clock: clock{r},
-		NewID: func(time.Time) string { return "00000000-0000-7000-8000-000000000000" }, Home: home, Sequential: true, UnsafeFailOpen: failOpen,
+		NewID: func(time.Time) string { return "00000000-0000-7000-8000-000000000000" }, Home: home, Sequential: true, Untimed: kernel.ToolCeiling, UnsafeFailOpen: failOpen,
 	})
 	if err != nil {
 		return nil, err

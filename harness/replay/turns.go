@@ -80,7 +80,6 @@ func (t *turnTable) call(ctx context.Context, hook kernel.Hook, turn kernel.Turn
 	ports := newAnswers(rec, compare)
 	turn.Session = ports.attach(turn.Session)
 	turn.Session.Tap = nil
-	turn.Timeout = -1
 	var seen *calls
 	if compare {
 		seen = newCalls(rec.Calls)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/hookcmd"
 	"github.com/belay-hooks/belay/internal/redact"
+	"github.com/belay-hooks/belay/kernel"
 )
 
 // App is where the commands read, write and look for their surroundings. The
@@ -27,6 +28,9 @@ type App struct {
 	// Patience is how long `eval --runtime` waits for its payload; 0 means 10 s.
 	Patience time.Duration
 
+	// Files is what hooks learn of symbolic links; nil means the host's own files.
+	Files kernel.FileSystem
+
 	state string   // --state
 	quiet bool     // warnings are not logged, only errors: for a demo
 	last  []func() // what is done when the answer has been written
@@ -34,7 +38,7 @@ type App struct {
 
 // Main runs one command line (without the program's name) and returns the exit
 // status of DESIGN: 0 ok, 1 error, 2 usage, 3 blocked, 4 pending approval, 5
-// differences found. It never panics.
+// differences found, 6 to be started again. It never panics.
 func (a *App) Main(ctx context.Context, args []string) (code int) {
 	a.defaults()
 	defer a.finish()

@@ -29,7 +29,10 @@ func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text
 		default:
 			ok("daemon", "answers")
 		}
-		a.examinePlain(ctx, c, warn)
+		if st, err := c.Status(ctx); err == nil { // it takes a token; without one nothing is said
+			examinePlain(st, warn)
+			examineLeft(st, fail)
+		}
 	}
 	for _, r := range client.Roles() {
 		_, err := client.ReadToken(dir, r)
@@ -44,11 +47,17 @@ func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text
 	}
 }
 
-// examinePlain tells of callers that send tokens without knowing who gets them. It takes a
-// token to find out; without one it says nothing.
-func (a *App) examinePlain(ctx context.Context, c *client.Client, warn func(check, text, advice string)) {
-	st, err := c.Status(ctx)
-	if err != nil || st.Daemon == nil || st.Daemon.Plain == 0 {
+// examineLeft tells of hooks of the daemon that never came to an end.
+func examineLeft(st client.Status, fail func(check, text, advice string)) {
+	if len(st.LeftBehind) > 0 {
+		fail("hook", "the daemon's hooks ignored their deadline and still run: "+strings.Join(st.LeftBehind, ", "),
+			"They block until that has ended. Start the daemon again; its log and docs/OPERATIONS.md say more.")
+	}
+}
+
+// examinePlain tells of callers that send tokens without knowing who gets them.
+func examinePlain(st client.Status, warn func(check, text, advice string)) {
+	if st.Daemon == nil || st.Daemon.Plain == 0 {
 		return
 	}
 	warn("plain HTTP", plural(int(st.Daemon.Plain), "request")+" came without TLS since the daemon began: those callers do not know who answers",

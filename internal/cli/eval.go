@@ -229,7 +229,7 @@ func (a *App) openState(ctx context.Context, dir string, o belay.Options) (*bela
 	if o.Logger == nil {
 		o.Logger = a.logger()
 	}
-	o.Keeper = keep.Open
+	o.Keeper, o.Files = keep.Open, a.Files
 	host, err := belay.Open(ctx, dir, o)
 	switch {
 	case err == nil:

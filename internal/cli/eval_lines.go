@@ -56,6 +56,11 @@ func (a *App) evalLines(ctx context.Context, host asker, in io.Reader) error {
 		if err := out.Flush(); err != nil {
 			return err
 		}
+		if l, ok := host.(interface{ stuck() error }); ok {
+			if err := l.stuck(); err != nil {
+				return err
+			}
+		}
 	}
 	if bad > 0 {
 		return failure(fmt.Sprintf("%d of the lines got no verdict", bad), "Their error objects name the line and the place.")

@@ -122,6 +122,7 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 		}
 	}()
 	notify("READY=1")
+	isStuck := a.stopWhenStuck(ctx, log, host.Stuck(), stop)
 	retained := make(chan struct{})
 	go func() {
 		defer close(retained)
@@ -136,6 +137,9 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	<-retained // it uses what is closed next
 	if err != nil {
 		return failureBy(err, "")
+	}
+	if isStuck() {
+		return stuckError(host.LeftBehind())
 	}
 	fmt.Fprintln(a.Err, "belay: stopped")
 	return nil

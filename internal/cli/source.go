@@ -249,6 +249,16 @@ type localAsker struct {
 
 func (l localAsker) Close() error { return l.host.Close() }
 
+// stuck says why the command has to be started again, or nil.
+func (l localAsker) stuck() error {
+	select {
+	case <-l.host.Stuck():
+		return stuckError(l.host.LeftBehind())
+	default:
+		return nil
+	}
+}
+
 func (l localAsker) Wire(ctx context.Context, src []byte) (phases.Verdict, error) {
 	return ask.Wire(ctx, l.asks, src)
 }

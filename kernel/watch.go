@@ -1,0 +1,171 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+const (
+	// DefaultLeaveAfter is how long beyond its deadline a turn is waited for.
+	DefaultLeaveAfter = 3 * time.Second
+
+	// ToolCeiling is what suites, replays and fuzzing give a turn by the clock; see
+	// Options.Untimed. Fuel ends a turn long before.
+	ToolCeiling = time.Minute
+
+	// MaxLeftBehind is how many turns that were left behind may run at the same time.
+	// Each may hold a processor for ever, and nothing but the end of the process stops it.
+	MaxLeftBehind = 4
+)
+
+const (
+	textLeft   = "the hook ignored its deadline and was left behind"
+	textMarked = "the hook was left behind and still runs: it is not asked before that has ended"
+)
+
+var errLeft = errors.New("left behind")
+
+// leftBehind knows the turns that ran on long after their deadline. Their goroutines
+// cannot be ended: they run until what they wait for ends, or the process does. Safe
+// for concurrent use; it is made by the zero value.
+type leftBehind struct {
+	mu      sync.Mutex
+	running map[leftKey]int
+	total   int // of running
+	once    sync.Once
+	full    chan struct{}
+	isFull  bool
+}
+
+// leftKey is a binding as it is loaded: another file under the name is another hook.
+type leftKey struct{ name, digest string }
+
+func (b *binding) leftKey() leftKey { return leftKey{b.spec.Name, b.digest} }
+
+func (l *leftBehind) stuck() chan struct{} {
+	l.once.Do(func() { l.full = make(chan struct{}) })
+	return l.full
+}
+
+func (l *leftBehind) add(k leftKey) (total int) {
+	full := l.stuck()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running == nil {
+		l.running = map[leftKey]int{}
+	}
+	l.running[k]++
+	if l.total++; l.total >= MaxLeftBehind && !l.isFull {
+		l.isFull = true
+		close(full)
+	}
+	return l.total
+}
+
+func (l *leftBehind) remove(k leftKey) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.total--
+	if l.running[k]--; l.running[k] == 0 {
+		delete(l.running, k)
+	}
+}
+
+// fault is what a binding fails with while a turn of it is left behind, or nil.
+func (l *leftBehind) fault(k leftKey) *phases.Fault {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running[k] == 0 {
+		return nil
+	}
+	return phases.NewFault(phases.KindHang, textMarked, nil)
+}
+
+// LeftBehind returns the bindings of which a turn runs on long after its deadline, in
+// order. They block what they are asked about until it has ended.
+func (k *Kernel) LeftBehind() []string {
+	k.left.mu.Lock()
+	defer k.left.mu.Unlock()
+	var names []string
+	for key := range k.left.running {
+		names = append(names, key.name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Stuck is closed when MaxLeftBehind turns that were left behind run at the same time.
+// The process should answer what has begun, and end.
+func (k *Kernel) Stuck() <-chan struct{} { return k.left.stuck() }
+
+// watched runs a turn and answers for it when it ignores its deadline: the turn's
+// goroutine is then left behind, and what it would still answer does not count. It
+// touches nothing of the invocation any more: its scope refuses further calls.
+func (c *chain) watched(ctx context.Context, b *binding, turn Turn, scope *turnScope) (out Outcome, err error, left bool) {
+	type answer struct {
+		out Outcome
+		err error
+	}
+	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, turnKey{}, scope))
+	defer cancel(nil)
+	done := make(chan answer, 1)
+	go func() {
+		var a answer
+		defer func() {
+			if p := recover(); p != nil {
+				a.err = phases.NewFault(phases.KindTrap, "the hook could not be run", fmt.Errorf("panic: %v", p))
+			}
+			done <- a
+		}()
+		a.out, a.err = b.loaded.Hook.Run(ctx, turn)
+	}()
+	limit := turn.Timeout + c.i.k.o.LeaveAfter
+	if c.i.k.o.Untimed > 0 {
+		limit = c.i.k.o.Untimed
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		select {
+		case a := <-done:
+			return a.out, a.err, false
+		case <-timer.C:
+		}
+		if len(done) > 0 {
+			continue
+		}
+		if more := scope.overdue(limit); more > 0 {
+			timer.Reset(more)
+			continue
+		}
+		cancel(errLeft)
+		c.leave(b, func() { <-done })
+		return Outcome{Duration: time.Since(scope.began), Waited: scope.paused()}, phases.NewFault(phases.KindHang, textLeft, errLeft), true
+	}
+}
+
+// leave counts a turn as left behind until ended returns. The configuration stays
+// loaded until then: code that runs cannot be unloaded.
+func (c *chain) leave(b *binding, ended func()) {
+	k, snap, key := c.i.k, c.i.snap, b.leftKey()
+	held := snap.acquire() // always: the invocation holds it, too
+	total, since := k.left.add(key), time.Now()
+	k.o.Logger.LogAttrs(context.Background(), slog.LevelError, "a hook ignores its deadline and is left behind: it blocks until that has ended",
+		slog.String("hook", b.spec.Name), slog.Int("left_behind", total), slog.Int("most", MaxLeftBehind))
+	go func() {
+		ended()
+		k.left.remove(key)
+		k.o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "a hook that was left behind has ended",
+			slog.String("hook", b.spec.Name), slog.Duration("after", time.Since(since)))
+		if held {
+			k.letGo(snap)
+		}
+	}()
+}
