@@ -317,7 +317,7 @@ func (b *Belay) open(ctx context.Context) error {
 // kernelConfig turns belay.yaml and the hooks given at Open into what the kernel runs.
 func (b *Belay) kernelConfig() *kernel.Config {
 	if b.o.NoHooks {
-		cfg := &kernel.Config{Revision: b.revision(), Announce: b.announcer()}
+		cfg := &kernel.Config{Revision: b.revision(), Announce: b.announcer(), Judges: b.mayJudge}
 		b.approvalConfig(cfg)
 		return cfg
 	}

@@ -128,6 +128,28 @@ type Adapter interface {
 	Failure(payload []byte, opts Options, cause error) Answer
 }
 
+// Invocations returns those that a payload stands for, as they are before any verdict, for
+// a caller that refuses it without asking. The error says that it cannot be judged.
+func Invocations(a Adapter, payload []byte, opts Options) (of []phases.Invocation, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			of, err = nil, fmt.Errorf("adapters: %s: panic: %v", a.Runtime(), r)
+		}
+	}()
+	ev, err := a.Decode(payload, opts)
+	if err != nil {
+		return nil, err
+	}
+	for i := range ev.Steps {
+		inv := ev.Steps[i].Invocation
+		if err := inv.Validate(); err != nil {
+			return nil, err
+		}
+		of = append(of, inv)
+	}
+	return of, nil
+}
+
 // Invoke asks the kernel about one step. The verdict must be on record when it returns.
 type Invoke func(ctx context.Context, step Step) (phases.Verdict, error)
 

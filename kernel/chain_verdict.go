@@ -37,7 +37,7 @@ func (c *chain) verdict(run RunState) (phases.Verdict, error) {
 		v.Hooks = c.reports
 	}
 	if l := c.latched; l != nil {
-		blockVerdict(&v, l.Kind, l.DecidedBy, l.Reason)
+		blockVerdict(&v, l.Kind, l.DecidedBy, l.Denial())
 		v.Enforced = phases.EnforcedLatched
 		return v, nil
 	}

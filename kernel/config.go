@@ -56,6 +56,10 @@ type Config struct {
 	// of post_tool left them. Otherwise secrets are covered in them, as in the record.
 	RawToolResults bool
 
+	// Judges says whether an enforcing hook may be asked in the phase, for a configuration
+	// that holds no bindings because it was opened to look at records. Nil: Bindings are all.
+	Judges func(phases.Phase) bool
+
 	RequireLease []RequireLease // what takes a lease
 	LeaseRules   []LeaseRule    // answers to requests for leases, the first that fits
 	MaxLeaseTTL  time.Duration  // the longest lease that a hook may make; 0 means leases.DefaultMaxTTL

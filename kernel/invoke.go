@@ -153,6 +153,12 @@ func (i *invocation) attempt(ctx context.Context, n int) (phases.Verdict, error)
 		return i.unrecorded(ctx, storeFault("the store cannot write", err))
 	}
 	run, latch, err := i.read(context.WithoutCancel(ctx))
+	if err == nil {
+		latch, err = i.k.liftEnded(ctx, i.session, latch)
+	}
+	if errors.Is(err, ErrConflict) {
+		return phases.Verdict{}, err
+	}
 	if err != nil {
 		return i.refuse(ctx, storeFault("the store could not be read", err))
 	}
@@ -245,7 +251,8 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 		b.Unlatched = &i.session
 	}
 	if i.o.Unblockable && v.Decision == phases.Block {
-		i.k.latch(&b, &rec.Verdict)
+		why, ends := i.latchFor(c, rf)
+		i.k.latch(&b, &rec.Verdict, why, ends)
 	}
 	if !insideTurn(ctx, i.k) { // what a hook asks for is part of what it belongs to
 		i.k.claims.yield(ctx, i.claim)
@@ -268,7 +275,11 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 		return v, err
 	}
 	if err != nil {
-		return i.unrecorded(ctx, storeFault("the record could not be written", err))
+		r := Refusal{Invocation: i.inv, Fault: storeFault("the record could not be written", err), Unblockable: i.o.Unblockable}
+		if i.o.Unblockable && v.Decision == phases.Block {
+			r.Why, _ = i.latchFor(c, rf) // the decision that the note stands for
+		}
+		return i.k.unrecorded(ctx, r)
 	}
 	v.Event = &phases.EventRef{Seq: receipt.First + int64(len(rec.Hooks)), ID: rec.Verdict.ID}
 	i.tape.done(i, run, latch, chained, &v)

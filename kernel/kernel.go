@@ -36,6 +36,8 @@ type Kernel struct {
 
 	announcing announcing
 
+	overloaded atomic.Bool // since a Refuse of kind overload, until OverloadEnded
+
 	unhealthy atomic.Pointer[Health]
 	pruned    atomic.Pointer[time.Time] // when expired runs were last dropped
 }
@@ -139,7 +141,7 @@ func (k *Kernel) Recover(ctx context.Context) error {
 		return err
 	}
 	if k.unhealthy.Load() == nil {
-		return nil
+		return k.LiftEnded(ctx)
 	}
 	_, err := k.commit(ctx, Batch{Now: k.o.Clock.Now()}) // another process has reported the gap
 	return err

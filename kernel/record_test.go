@@ -38,7 +38,8 @@ func TestLatch(t *testing.T) {
 			h.calls.take()
 			for range 2 {
 				v = h.invoke(t, invocation(phases.PreTool))
-				if v.Decision != phases.Block || v.Reason != "stop here" || v.DecidedBy != "b" || v.Kind != phases.KindPolicy || v.Enforced != phases.EnforcedLatched {
+				if v.Decision != phases.Block || !strings.HasPrefix(v.Reason, "stop here (latch "+latched(t, h).ID+" of kind decision since 2026-03-01T12:00:00Z, event ") ||
+					!strings.HasSuffix(v.Reason, "; `belay latch clear custom s-1` clears it)") || v.DecidedBy != "b" || v.Kind != phases.KindPolicy || v.Enforced != phases.EnforcedLatched {
 					t.Fatalf("a later event: %+v", v)
 				}
 			}
@@ -107,7 +108,7 @@ func (l *latcher) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, e
 
 func TestLatchedMeanwhile(t *testing.T) {
 	h := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.Store = &latcher{Store: o.Store} })
-	if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Block || v.Reason != "meanwhile" {
+	if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Block || !strings.HasPrefix(v.Reason, "meanwhile (latch of kind unknown since ") {
 		t.Errorf("verdict %+v", v)
 	}
 }
@@ -184,7 +185,8 @@ func TestStoreFailures(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				f := &flaky{Store: memory.New()}
 				dir := t.TempDir()
-				h := newHost(t, []hook{{name: "a"}}, func(_ *kernel.Config, o *kernel.Options) {
+				both := []phases.Phase{phases.PreTool, phases.PrePlan} // what could not be recorded would have been judged
+				h := newHost(t, []hook{{name: "a", phases: both}}, func(_ *kernel.Config, o *kernel.Options) {
 					o.Store = f
 					if spooled {
 						o.SpoolPath = filepath.Join(dir, "spool.jsonl")
@@ -242,7 +244,7 @@ func TestStoreFailures(t *testing.T) {
 // Also what cannot be decided puts the gap on record first.
 func TestRefusalReportsTheGap(t *testing.T) {
 	f := &flaky{Store: memory.New()}
-	h := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.Store = f })
+	h := newHost(t, []hook{{name: "a", phases: []phases.Phase{phases.PrePlan}}}, func(_ *kernel.Config, o *kernel.Options) { o.Store = f })
 	f.set(false, true, false)
 	h.InvokeWith(t.Context(), invocation(phases.PrePlan), unblockable)
 	f.set(false, false, false)

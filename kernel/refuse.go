@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/internal/audit"
-	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -27,10 +26,19 @@ type Refusal struct {
 	// latches the session that they name. Bytes that name none latch nothing: garbage of
 	// one process never holds every session of a runtime.
 	Unread bool
+
+	// Why is the kind of the latch; "" goes by the fault. Of is what was refused, as far as
+	// it was decoded: by it, a latch of belay's own making ends with its cause if no
+	// enforcing hook would have judged that. Nil means Invocation, unless Unread.
+	Why phases.LatchKind
+	Of  []phases.Invocation
+
+	// Kept: the caller judges what was refused as soon as it can, and tells that with Judged.
+	Kept bool
 }
 
 // latches reports whether the refusal has to hold a session, or where Invocation is valid
-// and names none, its whole runtime. A session whose name would be recorded as another one
+// and names none, what names none of its runtime. A session whose name would be recorded as another one
 // is not held: the latch would be that other one's.
 func (r *Refusal) latches() bool {
 	s := r.Invocation.Session
@@ -67,14 +75,18 @@ func (k *Kernel) refuse(ctx context.Context, r Refusal) (phases.Verdict, error) 
 	e := k.audit.Failure(&audit.Invocation{Invocation: inv, PolicyRevision: k.Revision()}, &v, r.Raw, k.o.NewID(now), now)
 	b := Batch{Now: now, Events: []phases.Event{e}}
 	if r.latches() {
-		k.latch(&b, &e)
+		why, ends := k.latchFor(&r)
+		if why == phases.LatchOverload {
+			k.overloaded.Store(true)
+		}
+		k.latch(&b, &e, why, ends)
 	}
 	if err := k.recoverGap(ctx, e.PolicyRevision); err != nil {
-		return k.unrecorded(ctx, Refusal{Invocation: r.Invocation, Unblockable: r.Unblockable, Unread: r.Unread, Fault: storeFault("the store cannot write", err)})
+		return k.unrecorded(ctx, r.because(storeFault("the store cannot write", err)))
 	}
 	receipt, err := k.commit(ctx, b)
 	if err != nil {
-		return k.unrecorded(ctx, Refusal{Invocation: r.Invocation, Unblockable: r.Unblockable, Unread: r.Unread, Fault: storeFault("the record could not be written", err)})
+		return k.unrecorded(ctx, r.because(storeFault("the record could not be written", err)))
 	}
 	v.Event = &phases.EventRef{Seq: receipt.First, ID: e.ID}
 	return v, r.Fault
@@ -114,7 +126,7 @@ func (k *Kernel) unrecorded(ctx context.Context, r Refusal) (phases.Verdict, err
 		k.unhealthy.Store(&Health{Reason: told.Text})
 	}
 	inv.ID = v.ID
-	k.spool.add(spoolfile.Of(inv, told, r.latches(), k.o.Clock.Now()))
+	k.spool.add(k.noteOf(inv, told, &r))
 	return v, r.Fault
 }
 
@@ -189,19 +201,6 @@ func (k *Kernel) sweep(ctx context.Context) {
 	if err := k.SweepApprovals(ctx); err != nil {
 		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "approvals that have run out could not be written down", slog.Any("error", err))
 	}
-}
-
-// latch adds a latch for the session of a verdict that could not be carried out.
-func (k *Kernel) latch(b *Batch, verdict *phases.Event) {
-	b.Latch = &Latch{
-		SessionKey: SessionKey{Runtime: verdict.Runtime, Session: verdict.Session}, Reason: verdict.Reason, Kind: verdict.Kind,
-		DecidedBy: verdict.DecidedBy, Invocation: verdict.Invocation, Since: b.Now,
-	}
-	e := *verdict
-	b.Events = append(b.Events, phases.Event{
-		ID: k.o.NewID(b.Now), Type: phases.EventLatch, Time: b.Now, Invocation: e.Invocation, Phase: e.Phase, Runtime: e.Runtime,
-		Session: e.Session, Agent: e.Agent, PolicyRevision: e.PolicyRevision, Decision: DecisionLatched, Reason: e.Reason, Kind: e.Kind, DecidedBy: e.DecidedBy,
-	})
 }
 
 // Latches returns the sessions that are latched, oldest first. The error is ErrUnavailable.

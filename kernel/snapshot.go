@@ -25,7 +25,8 @@ type snapshot struct {
 	require  []require
 	ceiling  phases.Scopes
 	budget   time.Duration
-	raw      bool // results of tools are not covered for hooks
+	raw      bool                    // results of tools are not covered for hooks
+	judges   func(phases.Phase) bool // of Config
 
 	requireLease []RequireLease
 	leaseRules   []leaseRule
@@ -80,7 +81,7 @@ type require struct {
 // be loaded is kept as one that fails; only a configuration that contradicts
 // itself is an error.
 func newSnapshot(ctx context.Context, cfg *Config, loader Loader) (*snapshot, error) {
-	s := &snapshot{revision: cfg.Revision, ceiling: cfg.Ceiling.Clone(), budget: cfg.ChainBudget, raw: cfg.RawToolResults, users: 1, required: cfg.Require}
+	s := &snapshot{revision: cfg.Revision, ceiling: cfg.Ceiling.Clone(), budget: cfg.ChainBudget, raw: cfg.RawToolResults, judges: cfg.Judges, users: 1, required: cfg.Require}
 	s.approvals = cfg.Approvals.WithDefaults()
 	s.authority = approvals.Authority{Reviewers: cfg.Reviewers, Unsigned: cfg.Approvals.Unsigned}
 	if s.budget <= 0 {

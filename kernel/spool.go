@@ -1,11 +1,13 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,7 +59,9 @@ func (s *spool) add(e spoolfile.Note) {
 // while no kernel could be opened; the next kernel with that SpoolPath puts it on
 // record, with the latch if it asks for one. Only names and the fault's own text are kept.
 func Spool(path string, r Refusal, now time.Time) error {
-	return spoolfile.Append(path, spoolfile.Of(r.Invocation, r.Fault, r.latches(), now))
+	n := spoolfile.Of(r.Invocation, r.Fault, r.latches(), now)
+	n.Cause, n.Phases = r.why(), phasesOf(r.Of)
+	return spoolfile.Append(path, n)
 }
 
 // take returns everything that waits, and what to call when it is on record.
@@ -107,6 +111,15 @@ type gap struct {
 	First       time.Time `json:"first"`
 	Last        time.Time `json:"last"`
 	Invocations []string  `json:"invocations"` // the first maxGapIDs
+
+	// Lifted are sessions that were held until now, since an event of theirs was refused
+	// that nothing would have blocked: the first maxGapIDs.
+	Lifted []liftedSession `json:"lifted,omitzero"`
+}
+
+type liftedSession struct {
+	SessionKey
+	Cause phases.LatchKind `json:"cause"`
 }
 
 const maxGapIDs = 64
@@ -143,7 +156,14 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 		return nil
 	}
 	now := k.o.Clock.Now()
-	latched := map[SessionKey]bool{}
+	snap := k.snapshot()
+	if snap == nil { // closed: which hooks would have judged is not known any more
+		snap = &snapshot{users: 2, judges: func(phases.Phase) bool { return true }}
+	}
+	defer func() { _ = snap.release() }()
+	gapID := k.o.NewID(now) // the event that tells of the refusals that made latches
+	latched := map[SessionKey]phases.LatchEnd{}
+	freed := map[SessionKey]phases.LatchKind{}
 	for n := range entries {
 		e := &entries[n]
 		// Who left the note may not have had what covers names.
@@ -153,18 +173,31 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 		}
 		e.Runtime, e.Session, e.Reason = named.Runtime, named.Session, k.coverText(e.Reason)
 		key := SessionKey{Runtime: e.Runtime, Session: e.Session}
-		if !e.Unblockable || latched[key] {
+		ends := snap.noteEnds(e)
+		if before, ok := latched[key]; !e.Unblockable || ok && before == phases.EndsByPerson {
 			continue
 		}
-		latched[key] = true
+		if ends == phases.EndsWithCause { // the gap event records the end
+			freed[key] = e.Cause
+			continue
+		}
+		latched[key] = ends
 		b := Batch{Now: now}
-		k.latch(&b, &phases.Event{Invocation: e.Invocation, Phase: e.Phase, Runtime: e.Runtime, Session: e.Session,
-			Reason: e.Reason, Kind: e.Kind, DecidedBy: kernelName, PolicyRevision: revision})
+		k.latch(&b, &phases.Event{ID: gapID, Invocation: e.Invocation, Phase: e.Phase, Runtime: e.Runtime, Session: e.Session,
+			Reason: e.Reason, Kind: e.Kind, DecidedBy: kernelName, PolicyRevision: revision}, e.Cause, ends)
 		if _, err := k.commit(ctx, b); err != nil {
 			return err
 		}
 	}
 	g := gap{Blocked: len(entries) + dropped, Dropped: dropped, Invocations: []string{}}
+	for key, cause := range freed {
+		if l, err := k.o.Store.Latch(ctx, key); err == nil && l == nil && len(g.Lifted) < maxGapIDs {
+			g.Lifted = append(g.Lifted, liftedSession{SessionKey: key, Cause: cause})
+		}
+	}
+	slices.SortFunc(g.Lifted, func(a, b liftedSession) int {
+		return cmp.Or(cmp.Compare(a.Runtime, b.Runtime), cmp.Compare(a.Session, b.Session))
+	})
 	for _, e := range entries {
 		if g.First.IsZero() || e.Time.Before(g.First) {
 			g.First = e.Time
@@ -181,7 +214,7 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 		return err
 	}
 	_, err = k.commit(ctx, Batch{Now: now, Events: []phases.Event{{
-		ID: k.o.NewID(now), Type: phases.EventGap, Time: now, PolicyRevision: revision,
+		ID: gapID, Type: phases.EventGap, Time: now, PolicyRevision: revision,
 		Reason: "the store could not write: these actions were blocked without a record", Kind: phases.KindStore, Output: out,
 	}}})
 	if err != nil {

@@ -48,6 +48,7 @@ type Store interface {
 	StateUsage(ctx context.Context, namespace string) (StateUsage, error)
 
 	// Latch returns the latch of the session, else the one of its whole runtime, or nil.
+	// One that holds what names no session does not hold a session; see Latch.Holds.
 	Latch(ctx context.Context, key SessionKey) (*Latch, error)
 
 	// Latches returns all latches, oldest first.
@@ -124,23 +125,11 @@ type RunWrite struct {
 	Retries  map[string]int
 }
 
-// SessionKey names a session of a runtime. A latch whose Session is "" holds all
-// sessions of the runtime: something went by that could not be blocked, and
-// nobody can tell in which of them.
+// SessionKey names a session of a runtime, or with Session "" what names none; see
+// Latch.Scope for what a latch of that key holds.
 type SessionKey struct {
 	Runtime string `json:"runtime"`
 	Session string `json:"session"`
-}
-
-// Latch stands for a block that came where nothing could be blocked: until an
-// operator clears it, every blockable event of the session is denied.
-type Latch struct {
-	SessionKey
-	Reason     string      `json:"reason"`
-	Kind       phases.Kind `json:"kind"`
-	DecidedBy  string      `json:"decided_by"`
-	Invocation string      `json:"invocation"` // the invocation that could not be blocked
-	Since      time.Time   `json:"since"`
 }
 
 // Batch is everything that one commit writes.
@@ -151,9 +140,10 @@ type Batch struct {
 	TouchRun    *phases.RunKey // marks the run as used without changing it
 	StateReads  []StateRead
 	StateWrites []StateWrite
-	Unlatched   *SessionKey // the batch holds only while neither this session nor its whole runtime is latched
-	Latch       *Latch      // set, unless the session is latched already: the first reason stays
+	Unlatched   *SessionKey // the batch holds only while no latch holds this session
+	Latch       *Latch      // set, unless the session is latched already by one that it does not replace; see Latch.Replaces
 	ClearLatch  *SessionKey // ErrConflict when there is none
+	ClearOf     string      // not "": ErrConflict unless that latch is of this invocation and ends by itself; see Latch.EndsItself
 
 	// Compact gives up the contents of events 1 to this number; the batch's first
 	// event announces that. They are removed by Log.LogRemove. ErrConflict when

@@ -105,7 +105,7 @@ func (r *Run) check() *place {
 		return p
 	}
 	if r.Latch != nil {
-		if p := words("/latch", "kind", string(r.Latch.Kind)); p != nil {
+		if p := words("/latch", "kind", string(r.Latch.Kind), "cause", string(r.Latch.Cause)); p != nil {
 			return p
 		}
 	}

@@ -59,7 +59,7 @@ func RunOf(r *kernel.Recording, chain string) (Run, error) {
 		out.Final = Final{Decision: v.Decision, Kind: v.Kind, Reason: v.Reason, DecidedBy: v.DecidedBy, Enforced: v.Enforced}
 	}
 	if l := r.Latch; l != nil {
-		out.Latch = &Latch{Reason: l.Reason, Kind: l.Kind, DecidedBy: l.DecidedBy, Invocation: l.Invocation, Since: l.Since.UTC()}
+		out.Latch = &Latch{Reason: l.Reason, Kind: l.Kind, DecidedBy: l.DecidedBy, Invocation: l.Invocation, Since: l.Since.UTC(), ID: l.ID, Cause: l.Cause, Event: l.Event}
 	}
 	for i := range r.Turns {
 		out.Turns = append(out.Turns, TurnOf(&r.Turns[i]))

@@ -152,6 +152,10 @@ type Latch struct {
 	DecidedBy  string      `json:"decided_by,omitzero"`
 	Invocation string      `json:"invocation,omitzero"`
 	Since      time.Time   `json:"since"`
+
+	ID    string           `json:"id,omitzero"`
+	Cause phases.LatchKind `json:"cause,omitzero"`
+	Event string           `json:"event,omitzero"`
 }
 
 // Verdict is the part of phases.Verdict that the hooks answer for.

@@ -54,10 +54,16 @@ func settle(ctx context.Context, host Host, ad adapters.Adapter, payload []byte,
 	case f == nil:
 		f = phases.NewFault(phases.KindProtocol, "the runtime's payload could not be read", out.Err)
 	}
-	v := refuse(ctx, host, kernel.Refusal{
+	r := kernel.Refusal{
 		Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: out.Answer.Session},
 		Raw:        payload, Fault: f, Unblockable: opts.NeedsLatch(out.Answer), Unread: true,
-	})
+	}
+	if out.Err == nil {
+		r.Why = phases.LatchDecision
+	} else if r.Unblockable {
+		r.Of, r.Why = refused(ad, payload, opts)
+	}
+	v := refuse(ctx, host, r)
 	out.Verdicts = append(out.Verdicts, v)
 	if v.Event == nil && out.Err == nil {
 		// The session is not held by anything: the strongest thing left to say is no.
@@ -65,6 +71,15 @@ func settle(ctx context.Context, host Host, ad adapters.Adapter, payload []byte,
 		out.Answer = ad.Failure(payload, opts, out.Err)
 	}
 	return out
+}
+
+// refused returns what was refused without a look at it, or that it cannot be judged at all.
+func refused(ad adapters.Adapter, payload []byte, opts adapters.Options) ([]phases.Invocation, phases.LatchKind) {
+	of, err := adapters.Invocations(ad, payload, opts)
+	if err != nil {
+		return nil, phases.LatchPayload
+	}
+	return of, ""
 }
 
 // step asks the kernel about one step, with what the runtime can and cannot do.

@@ -182,8 +182,10 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 		}
 	}
 	ok("hooks", fmt.Sprintf("%d ready", ready))
-	for _, l := range st.Latches {
-		warn("latch", fmt.Sprintf("session %s of %s: %s", l.Session, l.Runtime, oneLine(l.Reason, 100)), fmt.Sprintf("belay latch clear %s %s", l.Runtime, l.Session))
+	for n := range st.Latches {
+		l := &st.Latches[n]
+		text := fmt.Sprintf("%s, kind %s: %s", holds(&client.Latch{Runtime: l.Runtime, Session: l.Session, Scope: l.Scope()}), l.Why(), oneLine(l.Reason, 100))
+		warn("latch", text, l.ClearCommand())
 	}
 	if st.Unsigned.Count > 0 {
 		warn("revisions", unsignedRevisions(client.UnsignedRevisions(st.Unsigned)), unsignedAdvice)

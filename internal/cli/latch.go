@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,22 +13,26 @@ import (
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
 )
 
 func (a *App) latchCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "latch",
 		Short: "See and clear latched sessions",
-		Long: `A session is latched when a hook blocked, or failed, at an event that its runtime
-cannot block. Every later action of the session is denied until an operator clears it.
-Where an event of a runtime names no session, the whole runtime is latched.`,
+		Long: `A session is latched when an event was blocked that its runtime cannot block: by a hook,
+by a failure, or because belay could not judge it. Every later action of the session is
+denied until the latch ends. One of a hook's making ends when a person clears it; one of
+belay's own making (overload, store, deadline, stopped) ends with its cause, unless an
+enforcing hook would have judged the event. An event that names no session latches what
+names none.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
 	var asJSON bool
 	list := &cobra.Command{
 		Use:   "list",
-		Short: "List the latched sessions",
+		Short: "List the latched sessions: kind, scope, since when, which event, what ends it",
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, args []string) error { return a.latchList(cmd.Context(), asJSON) },
 	}
@@ -81,13 +86,17 @@ func (a *App) latchList(ctx context.Context, asJSON bool) error {
 		fmt.Fprintln(a.Err, "No session is latched.")
 		return nil
 	}
-	t := newTable("RUNTIME", "SESSION", "SINCE", "KIND", "BY", "REASON")
-	for _, l := range latches {
+	t := newTable("RUNTIME", "SESSION", "SCOPE", "SINCE", "KIND", "CAUSE", "ENDED BY", "BY", "REASON")
+	for n := range latches {
+		l := &latches[n]
 		session := safe(l.Session)
-		if session == "" {
+		switch l.Scope {
+		case "runtime":
 			session = "(all)"
+		case "unnamed":
+			session = "(none)"
 		}
-		t.row(safe(l.Runtime), session, l.Since.Local().Format(time.DateTime), string(l.Kind), safe(l.DecidedBy), oneLine(l.Reason, 80))
+		t.row(safe(l.Runtime), session, safe(l.Scope), l.Since.Local().Format(time.DateTime), string(l.Cause), safe(cmp.Or(l.Event, l.Invocation)), ending(l), safe(l.DecidedBy), oneLine(l.Reason, 80))
 	}
 	t.print(a.Out, a.palette())
 	return nil
@@ -147,22 +156,24 @@ func held(key client.Session) string {
 }
 
 // clearing is the command that clears a latch.
-func clearing(key client.Session) string {
-	line := "belay latch clear " + shellWord(key.Runtime)
-	if key.Session != "" {
-		line += " " + shellWord(key.Session)
+func clearing(key client.Session) string { return kernel.SessionKey(key).ClearCommand() }
+
+// holds says what a latch holds.
+func holds(l *client.Latch) string {
+	key := client.Session{Runtime: l.Runtime, Session: l.Session}
+	if l.Scope == "unnamed" {
+		return "what names no session of " + strings.TrimPrefix(held(key), "every session of ")
 	}
-	return line
+	return held(key)
 }
 
-// shellWord writes a name so that a shell takes it as one word.
-func shellWord(s string) string {
-	s = safe(s)
-	plain := func(r rune) bool {
-		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("-_.:/@", r)
+// ending says what ends a latch.
+func ending(l *client.Latch) string {
+	switch l.Ends {
+	case phases.EndsWithCause:
+		return "its cause, or a person"
+	case phases.EndsByJudging:
+		return "the verdict on its event, or a person"
 	}
-	if s != "" && s[0] != '-' && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return "a person"
 }

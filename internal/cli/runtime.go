@@ -157,6 +157,9 @@ func (a *App) refuseRuntime(ctx context.Context, ad adapters.Adapter, call *runt
 		}
 	}
 	r := kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: answer.Session}, Fault: f, Unblockable: call.opts.NeedsLatch(answer), Unread: true}
+	if r.Of, err = adapters.Invocations(ad, call.payload, call.opts); err != nil {
+		r.Why = phases.LatchPayload
+	}
 	if err := belay.Spool(dir, r); err != nil {
 		fmt.Fprintf(a.Err, "belay: this block is not on record: %s\n", safe(err.Error()))
 	}

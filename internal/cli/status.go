@@ -45,6 +45,8 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	health := p.green("ready")
 	if !st.Healthy {
 		health = p.red("NOT READY: every action is blocked")
+	} else if len(st.Latches) > 0 {
+		health = p.red("NOT READY: " + plural(len(st.Latches), "session") + " latched")
 	} else if st.Health == string(belay.HealthDegraded) {
 		health = p.yellow("ready, degraded: a sink that is not durable fails")
 	}
@@ -71,9 +73,11 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 			return err
 		}
 	}
-	for _, l := range st.Latches {
-		key := client.Session{Runtime: l.Runtime, Session: l.Session}
-		fmt.Fprintf(a.Out, "\n%s  %s: %s\n  %s\n", p.red("latched"), held(key), oneLine(l.Reason, 120), clearing(key))
+	for n := range st.Latches {
+		l := &st.Latches[n]
+		fmt.Fprintf(a.Out, "\n%s  %s: %s\n", p.red("latched"), holds(l), oneLine(l.Reason, 120))
+		fmt.Fprintf(a.Out, "  kind %s since %s, event %s; ended by %s\n", l.Cause, l.Since.Local().Format(time.DateTime), safe(cmp.Or(l.Event, "not recorded")), ending(l))
+		fmt.Fprintf(a.Out, "  %s\n", clearing(client.Session{Runtime: l.Runtime, Session: l.Session}))
 	}
 	if st.Unheld > 0 {
 		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.yellow("not held"), unheld(st.Unheld), unheldAdvice)
@@ -81,7 +85,7 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	if st.Unsigned.Count > 0 {
 		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.yellow("unsigned"), unsignedRevisions(st.Unsigned), unsignedAdvice)
 	}
-	if !st.Healthy {
+	if !st.Healthy || len(st.Latches) > 0 {
 		return exitWith(ExitError)
 	}
 	return nil

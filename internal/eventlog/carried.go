@@ -142,15 +142,16 @@ func (h *holding) latches() []kernel.Latch {
 	})
 }
 
-// latchStep does what an event says. The first reason of a latch stays, as in a store.
+// latchStep does what an event says. A latch stays as long as it does in a store; see kernel.Latch.Replaces.
 func latchStep(held map[kernel.SessionKey]kernel.Latch, e *phases.Event) {
 	key := kernel.SessionKey{Runtime: e.Runtime, Session: e.Session}
 	if e.Decision != kernel.DecisionLatched {
 		delete(held, key)
 		return
 	}
-	if _, ok := held[key]; !ok {
-		held[key] = kernel.Latch{SessionKey: key, Reason: e.Reason, Kind: e.Kind, DecidedBy: e.DecidedBy, Invocation: e.Invocation, Since: e.Time.UTC()}
+	l := kernel.LatchOf(e)
+	if old, ok := held[key]; !ok || l.Replaces(&old) {
+		held[key] = l
 	}
 }
 

@@ -46,6 +46,23 @@ func askWithin(ctx context.Context, patience time.Duration, c *client.Client, di
 	return Answered{Answer: adapters.Answer{Stdout: []byte(a.Stdout), Stderr: a.Stderr, Exit: a.Exit, Notes: a.Notes}, Verdicts: a.Verdicts}
 }
 
+// causeOf says why a latch is asked for, and for which phases: who takes the note up knows
+// whether a hook would have judged them.
+func causeOf(f *phases.Fault, ad adapters.Adapter, payload []byte, o adapters.Options) (phases.LatchKind, []phases.Phase) {
+	of, err := adapters.Invocations(ad, payload, o)
+	switch {
+	case err != nil:
+		return phases.LatchPayload, nil
+	case f.Kind != phases.KindLoad: // belay failed, or read something else than its payload
+		return phases.LatchFailure, nil
+	}
+	var ps []phases.Phase
+	for i := range of {
+		ps = append(ps, of[i].Phase)
+	}
+	return phases.LatchStopped, ps
+}
+
 // refuse answers in the event's block form and leaves a note of it in dir, unless that is "".
 func refuse(dir string, ad adapters.Adapter, payload []byte, o adapters.Options, f *phases.Fault) Answered {
 	out := Answered{Answer: ad.Failure(payload, o, f), Err: f}
@@ -53,7 +70,11 @@ func refuse(dir string, ad adapters.Adapter, payload []byte, o adapters.Options,
 		return out
 	}
 	inv := phases.Invocation{Runtime: ad.Runtime(), Session: out.Answer.Session}
-	if err := spoolfile.Append(filepath.Join(dir, spoolfile.Name), spoolfile.Of(inv, f, o.NeedsLatch(out.Answer) && inv.Session != "", time.Now())); err != nil {
+	n := spoolfile.Of(inv, f, o.NeedsLatch(out.Answer) && inv.Session != "", time.Now())
+	if n.Unblockable {
+		n.Cause, n.Phases = causeOf(f, ad, payload, o)
+	}
+	if err := spoolfile.Append(filepath.Join(dir, spoolfile.Name), n); err != nil {
 		out.Answer.Notes = append(out.Answer.Notes, "this block is not on record: "+safe(err.Error()))
 	}
 	return out

@@ -15,6 +15,7 @@ import (
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -65,7 +66,7 @@ func deciding(r *http.Request) (context.Context, context.CancelFunc) {
 }
 
 func overloaded() *phases.Fault {
-	return phases.NewFault(phases.KindDeadline, "too many actions are waiting to be decided", nil)
+	return phases.NewFault(phases.KindDeadline, "too many actions are waiting to be decided", kernel.ErrOverloaded)
 }
 
 // invoke answers POST /v1/invoke.
@@ -81,10 +82,12 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := deciding(r)
 	defer cancel()
+	defer s.calm(ctx)
 	defer s.news.tell()
 	leave, ok := s.gate.enter(ctx)
 	if !ok {
 		v := ask.Refuse(ctx, s.host, src, overloaded())
+		s.gate.turnedAway.Add(1)
 		w.Header().Set("Retry-After", "1")
 		s.write(w, r, http.StatusServiceUnavailable, client.Problem{Event: v.Event,
 			Error: client.ProblemBody{Code: client.CodeOverloaded, Message: v.Reason, Decision: phases.Block}})
@@ -133,6 +136,7 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 
 	ctx, cancel := deciding(r)
 	defer cancel()
+	defer s.calm(ctx)
 	defer s.news.tell()
 	refuse := func(f *phases.Fault) ask.Answered {
 		return ask.RefuseRuntime(ctx, s.host, ad, payload, opts, f)
@@ -141,6 +145,7 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	switch leave, ok := s.gate.enter(ctx); {
 	case !ok:
 		out = refuse(overloaded())
+		s.gate.turnedAway.Add(1)
 	case p.err != nil:
 		out = refuse(phases.NewFault(phases.KindProtocol, "the address that the hook is registered with has parameters that belay does not know", p.err))
 		leave()

@@ -16,6 +16,8 @@ type gate struct {
 	patience time.Duration
 
 	waiting, decided, refused atomic.Int64
+
+	turnedAway atomic.Int64 // refusals that are recorded, and the end of their overload is not
 }
 
 func newGate(running, queue int, patience time.Duration) *gate {
@@ -47,3 +49,15 @@ func (g *gate) enter(ctx context.Context) (leave func(), ok bool) {
 	g.refused.Add(1)
 	return nil, false
 }
+
+// calm returns how many were turned away in an overload that has ended: there is room
+// again, and none waits. 0 while it lasts, or when there was none.
+func (g *gate) calm() int64 {
+	if g.waiting.Load() > 0 || len(g.slots) == cap(g.slots) {
+		return 0
+	}
+	return g.turnedAway.Load()
+}
+
+// recorded tells that the end of the overload is recorded for so many.
+func (g *gate) recorded(n int64) { g.turnedAway.Add(-n) }

@@ -48,6 +48,7 @@ type Host interface {
 	Notice(ctx context.Context, text string) error
 	BeginRecording(ctx context.Context, r kernel.RecordOrder, o *kernel.Order, text string) error
 	ClearLatch(ctx context.Context, key kernel.SessionKey, o *kernel.Order) error
+	OverloadEnded(ctx context.Context) error
 	AcceptConfig(ctx context.Context, revision string, o *kernel.Order) error
 	Approval(ctx context.Context, id string) (kernel.Approval, error)
 	Approvals(ctx context.Context, q kernel.ApprovalQuery) ([]kernel.Approval, error)
@@ -131,6 +132,9 @@ type Server struct {
 	streams atomic.Int64
 	plain   atomic.Int64 // requests on tcp that came without TLS
 	routes  []route
+
+	calming    sync.Mutex     // one end of an overload at a time
+	background sync.WaitGroup // what goes on behind answers; Serve waits for it
 
 	// reloading keeps one reload at a time.
 	reloading sync.Mutex
@@ -242,6 +246,7 @@ func (s *Server) Addr() string {
 // listener that failed. It can be called once.
 func (s *Server) Serve(ctx context.Context) error {
 	defer s.release()
+	defer s.background.Wait()
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
 	go s.watch(watching)

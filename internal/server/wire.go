@@ -30,8 +30,10 @@ func HooksOf(list []belay.BindingStatus) []client.Hook {
 // LatchesOf are latches as they are answered.
 func LatchesOf(list []kernel.Latch) []client.Latch {
 	out := []client.Latch{}
-	for _, l := range list {
-		out = append(out, client.Latch{Runtime: l.Runtime, Session: l.Session, Reason: l.Reason, Kind: l.Kind, DecidedBy: l.DecidedBy, Invocation: l.Invocation, Since: l.Since})
+	for n := range list {
+		l := &list[n]
+		out = append(out, client.Latch{Runtime: l.Runtime, Session: l.Session, Reason: l.Reason, Kind: l.Kind, DecidedBy: l.DecidedBy, Invocation: l.Invocation, Since: l.Since,
+			ID: l.ID, Cause: l.Why(), Event: l.Event, Scope: l.Scope(), Ends: l.Ends})
 	}
 	return out
 }

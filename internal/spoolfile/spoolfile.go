@@ -40,6 +40,10 @@ type Note struct {
 	Kind        phases.Kind  `json:"kind"`
 	Reason      string       `json:"reason"`
 	Unblockable bool         `json:"unblockable,omitzero"` // what the answer did not hold, a latch has to
+
+	Cause  phases.LatchKind `json:"cause,omitzero"`  // of that latch; "" in notes of older versions
+	Ends   phases.LatchEnd  `json:"ends,omitzero"`   // what ends it, where that is known
+	Phases []phases.Phase   `json:"phases,omitzero"` // of the event, where what ends it is not known
 }
 
 // Of returns the note of a refusal, with the names cut to what a record may hold.

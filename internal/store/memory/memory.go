@@ -139,7 +139,7 @@ func (s *Store) Latch(ctx context.Context, key kernel.SessionKey) (*kernel.Latch
 // latch returns what holds the session, or nil. Preconditions: s.mu is held.
 func (s *Store) latch(key kernel.SessionKey) *kernel.Latch {
 	for _, k := range []kernel.SessionKey{key, {Runtime: key.Runtime}} {
-		if l, ok := s.latches[k]; ok {
+		if l, ok := s.latches[k]; ok && l.Holds(key) {
 			return &l
 		}
 	}
@@ -234,7 +234,7 @@ func (s *Store) check(b *kernel.Batch) error {
 		return fmt.Errorf("%w: session latched", kernel.ErrConflict)
 	}
 	if b.ClearLatch != nil {
-		if _, ok := s.latches[*b.ClearLatch]; !ok {
+		if l, ok := s.latches[*b.ClearLatch]; !ok || b.ClearOf != "" && !l.EndsItself(b.ClearOf) {
 			return fmt.Errorf("%w: no such latch", kernel.ErrConflict)
 		}
 	}
@@ -282,7 +282,7 @@ func (s *Store) apply(b *kernel.Batch) {
 		delete(s.latches, *b.ClearLatch)
 	}
 	if b.Latch != nil {
-		if _, ok := s.latches[b.Latch.SessionKey]; !ok {
+		if old, ok := s.latches[b.Latch.SessionKey]; !ok || b.Latch.Replaces(&old) {
 			l := *b.Latch
 			l.Since = l.Since.UTC().Round(0)
 			s.latches[l.SessionKey] = l

@@ -44,9 +44,11 @@ func writeBatch(c *conn, b *kernel.Batch) error {
 func check(c *conn, b *kernel.Batch) error {
 	if k := b.Unlatched; k != nil {
 		latched := false
-		err := c.query("SELECT 1 FROM latches WHERE runtime=? AND session IN (?, '')", func(*sqlite3.Stmt) error {
-			latched = true
-			return nil
+		err := c.query("SELECT body FROM latches WHERE runtime=? AND session IN (?, '')", func(st *sqlite3.Stmt) error {
+			var l kernel.Latch
+			err := json.Unmarshal(st.ColumnBlob(0, nil), &l)
+			latched = latched || err != nil || l.Holds(*k)
+			return err
 		}, k.Runtime, k.Session)
 		if err != nil {
 			return err
@@ -124,12 +126,16 @@ func writeRun(c *conn, b *kernel.Batch) error {
 
 func writeLatch(c *conn, b *kernel.Batch) error {
 	if k := b.ClearLatch; k != nil {
+		old, err := c.latchOf(*k)
+		if err != nil {
+			return err
+		}
+		if old == nil || b.ClearOf != "" && !old.EndsItself(b.ClearOf) {
+			return conflict("no such latch")
+		}
 		c.touch(restrict.Latches, k.Runtime, k.Session)
 		if err := c.exec("DELETE FROM latches WHERE runtime=? AND session=?", k.Runtime, k.Session); err != nil {
 			return err
-		}
-		if c.Changes() == 0 {
-			return conflict("no such latch")
 		}
 	}
 	if b.Latch != nil {
@@ -139,13 +145,27 @@ func writeLatch(c *conn, b *kernel.Batch) error {
 	return nil
 }
 
-// insertLatch stores a latch, unless there is one already: the first reason stays.
+// insertLatch stores a latch, unless there is one already that it does not replace; see
+// kernel.Latch.Replaces.
 func insertLatch(c *conn, l kernel.Latch) error {
+	old, err := c.latchOf(l.SessionKey)
+	if err != nil || !l.Replaces(old) {
+		return err
+	}
 	l.Since = l.Since.UTC().Round(0)
 	body, err := json.Marshal(&l)
 	if err != nil {
 		return err
 	}
-	return c.exec("INSERT INTO latches (runtime, session, since_ns, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		l.Runtime, l.Session, l.Since, body)
+	return c.exec(`INSERT INTO latches (runtime, session, since_ns, body) VALUES (?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET since_ns=excluded.since_ns, body=excluded.body`, l.Runtime, l.Session, l.Since, body)
+}
+
+// latchOf returns the latch of the key, or nil.
+func (c *conn) latchOf(k kernel.SessionKey) (l *kernel.Latch, err error) {
+	err = c.query("SELECT body FROM latches WHERE runtime=? AND session=?", func(st *sqlite3.Stmt) error {
+		l = new(kernel.Latch)
+		return json.Unmarshal(st.ColumnBlob(0, nil), l)
+	}, k.Runtime, k.Session)
+	return l, err
 }

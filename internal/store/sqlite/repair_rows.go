@@ -38,6 +38,9 @@ func (r *repairer) latches() error {
 	}
 	for i := range r.advice.Latches {
 		l := r.advice.Latches[i]
+		if old, ok := found[l.SessionKey]; ok && len(r.advice.Doubts) != 0 && old.Replaces(&l) {
+			l = old // the event that made it may be one of those that do not count
+		}
 		if err := insertLatch(r.conn, l); err != nil {
 			return err
 		}

@@ -314,7 +314,9 @@ func (s *Store) Latch(ctx context.Context, key kernel.SessionKey) (*kernel.Latch
 		missing := map[string]bool{key.Session: true, "": true} // that of the session, and that of its runtime
 		err := v.query(latchRows+"WHERE runtime=? AND session IN (?, '') ORDER BY session", func(st *sqlite3.Stmt) error {
 			l, err := v.latch(st)
-			out = &l // the session's own comes last
+			if err != nil || l.Holds(key) {
+				out = &l // the session's own comes last
+			}
 			delete(missing, st.ColumnText(1))
 			return err
 		}, key.Runtime, key.Session)

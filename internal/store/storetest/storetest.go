@@ -35,6 +35,8 @@ func Run(t *testing.T, open func(t *testing.T) kernel.Store) {
 		"state usage":                            stateUsage,
 		"latches":                                latches,
 		"latch of a whole runtime":               latchOfRuntime,
+		"latches that end by themselves":         latchEnds,
+		"latch of what names no session":         latchUnnamed,
 		"unlatched condition":                    unlatched,
 		"concurrent increments":                  concurrentIncrements,
 		"cancelled commit":                       cancelled,

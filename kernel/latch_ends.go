@@ -1,0 +1,284 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// ErrOverloaded is the cause of the fault of a Refusal that found no room among those that wait.
+var ErrOverloaded = errors.New("too many actions wait")
+
+// DecisionLifted is the decision of an event that ends a latch without a person.
+const DecisionLifted = "lifted"
+
+// latch adds a latch for the session of a verdict that could not be carried out.
+func (k *Kernel) latch(b *Batch, verdict *phases.Event, why phases.LatchKind, ends phases.LatchEnd) {
+	e := phases.Event{
+		ID: k.o.NewID(b.Now), Type: phases.EventLatch, Time: b.Now, Invocation: verdict.Invocation, Phase: verdict.Phase, Runtime: verdict.Runtime,
+		Session: verdict.Session, Agent: verdict.Agent, PolicyRevision: verdict.PolicyRevision, Decision: DecisionLatched,
+		Reason: verdict.Reason, Kind: verdict.Kind, DecidedBy: verdict.DecidedBy,
+	}
+	if slices.Contains(phases.LatchKinds()[1:], why) { // a note of an older version: its latch is as it was then
+		// Strings alone: they always encode.
+		e.Output, _ = json.Marshal(&latchOutput{Cause: why, Event: verdict.ID, Ends: ends, Unnamed: verdict.Session == ""})
+	}
+	l := LatchOf(&e)
+	b.Latch = &l
+	b.Events = append(b.Events, e)
+}
+
+// why returns the kind of the latch that the refusal asks for.
+func (r *Refusal) why() phases.LatchKind {
+	if r.Why != "" {
+		return r.Why
+	}
+	switch f := orFault(r.Fault); {
+	case errors.Is(f, ErrOverloaded):
+		return phases.LatchOverload
+	case f.Kind == phases.KindStore, f.Kind == phases.KindRollback:
+		return phases.LatchStore
+	case f.Kind == phases.KindDeadline:
+		return phases.LatchDeadline
+	case f.Kind == phases.KindLoad:
+		return phases.LatchStopped
+	case f.Kind == phases.KindProtocol && r.Unread:
+		return phases.LatchPayload
+	}
+	return phases.LatchFailure
+}
+
+// because returns the refusal for one that could not be recorded. Why it came about stays.
+func (r Refusal) because(f *phases.Fault) Refusal {
+	r.Why = r.why()
+	r.Fault, r.Raw = f, nil
+	return r
+}
+
+// of returns what was refused, as far as it is known and valid.
+func (r *Refusal) of() []phases.Invocation {
+	if len(r.Of) == 0 && !r.Unread && r.Invocation.Validate() == nil {
+		return []phases.Invocation{r.Invocation}
+	}
+	return r.Of
+}
+
+// latchFor returns kind and end of the latch that a refusal asks for.
+func (k *Kernel) latchFor(r *Refusal) (phases.LatchKind, phases.LatchEnd) {
+	why := r.why()
+	snap := k.snapshot()
+	if snap == nil {
+		return why, phases.EndsByPerson
+	}
+	ends := snap.ends(why, r.of())
+	if err := snap.release(); err != nil {
+		k.o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "a hook could not be closed", slog.Any("error", err))
+	}
+	if ends == phases.EndsByPerson && r.Kept && why.OwnMaking() {
+		ends = phases.EndsByJudging
+	}
+	return why, ends
+}
+
+// latchFor returns kind and end of the latch that a verdict asks for which blocked what
+// could not be blocked.
+func (i *invocation) latchFor(c *chain, failure error) (phases.LatchKind, phases.LatchEnd) {
+	why := phases.LatchDecision
+	if f := phases.FaultOf(failure); f != nil {
+		switch {
+		case c.fault == nil && f.Kind == phases.KindStore:
+			why = phases.LatchStore
+		case c.fault == nil && f.Kind == phases.KindDeadline:
+			why = phases.LatchDeadline
+		default:
+			why = phases.LatchFailure
+		}
+	}
+	return why, i.snap.ends(why, []phases.Invocation{i.inv})
+}
+
+// ends says what ends a latch of the kind that is about the invocations.
+func (s *snapshot) ends(why phases.LatchKind, of []phases.Invocation) phases.LatchEnd {
+	if !why.OwnMaking() || len(of) == 0 {
+		return phases.EndsByPerson
+	}
+	for n := range of {
+		if carriesContent(of[n].Phase) || s.wouldJudge(&of[n]) {
+			return phases.EndsByPerson
+		}
+	}
+	return phases.EndsWithCause
+}
+
+// carriesContent: results and answers stay with the runtime, also when belay withheld them
+// from the model.
+func carriesContent(p phases.Phase) bool { return p == phases.PostTool || p == phases.PostReceive }
+
+// wouldJudge reports whether anything could have blocked the invocation. In the audit
+// phase nothing is decided: hooks cover more of a record, and a refusal records digests.
+func (s *snapshot) wouldJudge(inv *phases.Invocation) bool {
+	switch {
+	case inv.Phase == phases.Audit:
+		return false
+	case s.judges != nil:
+		return s.judges(inv.Phase)
+	case !s.ceiling.Contains(phases.Scopes{}), !inv.Scopes.Contains(phases.Scopes{}):
+		return true
+	case slices.ContainsFunc(s.requireLease, func(r RequireLease) bool { return len(r.Phases) == 0 || slices.Contains(r.Phases, inv.Phase) }):
+		return true
+	case slices.ContainsFunc(s.require, func(r require) bool { return slices.Contains(r.phases, inv.Phase) }):
+		return true
+	}
+	for _, b := range s.bindings {
+		if b.mode != phases.Observe && b.matches(inv) {
+			return true
+		}
+	}
+	return false
+}
+
+// wouldJudgePhase is wouldJudge for an event of which only the phase is known.
+func (s *snapshot) wouldJudgePhase(p phases.Phase) bool {
+	if s.wouldJudge(&phases.Invocation{Phase: p}) {
+		return true
+	}
+	for _, b := range s.bindings {
+		if p != phases.Audit && b.mode != phases.Observe && (b.phases == nil || slices.Contains(b.phases, p)) {
+			return true
+		}
+	}
+	return false
+}
+
+func phasesOf(of []phases.Invocation) []phases.Phase {
+	var out []phases.Phase
+	for n := range of {
+		out = append(out, of[n].Phase)
+	}
+	return out
+}
+
+// noteOf is the note of a refusal that could not be recorded; inv holds its names as they
+// are recorded.
+func (k *Kernel) noteOf(inv phases.Invocation, told *phases.Fault, r *Refusal) spoolfile.Note {
+	n := spoolfile.Of(inv, told, r.latches(), k.o.Clock.Now())
+	if n.Unblockable {
+		n.Cause, n.Ends = k.latchFor(r)
+	}
+	return n
+}
+
+// noteEnds says what ends the latch that a note asks for. A note that a kernel wrote says it;
+// of one that a runtime's command wrote, the configuration of now is asked.
+func (s *snapshot) noteEnds(n *spoolfile.Note) phases.LatchEnd {
+	switch {
+	case !n.Cause.OwnMaking():
+		return phases.EndsByPerson
+	case n.Ends == phases.EndsWithCause, n.Ends == phases.EndsByJudging:
+		return n.Ends
+	case n.Ends != phases.EndsByPerson, len(n.Phases) == 0:
+		return phases.EndsByPerson
+	}
+	for _, p := range n.Phases {
+		if carriesContent(p) || s.wouldJudgePhase(p) {
+			return phases.EndsByPerson
+		}
+	}
+	return phases.EndsWithCause
+}
+
+// over says why the latch has ended, or "".
+func (k *Kernel) over(l *Latch) string {
+	if l.Ends != phases.EndsWithCause || !l.Why().OwnMaking() || l.Invocation == "" {
+		return ""
+	}
+	switch l.Cause {
+	case phases.LatchOverload:
+		if k.overloaded.Load() {
+			return ""
+		}
+		return "the overload is over"
+	case phases.LatchStore:
+		return "the store works again"
+	case phases.LatchDeadline:
+		return "the event whose time was over is the only one that was refused"
+	}
+	return "belay runs again"
+}
+
+// liftEnded ends the latch if its cause has ended, and returns what still holds the
+// session. The error is ErrConflict when it was another latch by then, or ErrUnavailable.
+func (k *Kernel) liftEnded(ctx context.Context, key SessionKey, l *Latch) (*Latch, error) {
+	for l != nil {
+		why := k.over(l)
+		if why == "" {
+			return l, nil
+		}
+		if err := k.lift(ctx, l, why); err != nil {
+			return l, err
+		}
+		if l.Session == "" {
+			return nil, nil
+		}
+		next, err := k.o.Store.Latch(context.WithoutCancel(ctx), SessionKey{Runtime: key.Runtime})
+		if err != nil {
+			return nil, err
+		}
+		if l = next; l != nil && !l.Holds(key) {
+			l = nil
+		}
+	}
+	return nil, nil
+}
+
+// lift ends one latch and records why. The error is ErrConflict or ErrUnavailable.
+func (k *Kernel) lift(ctx context.Context, l *Latch, why string) error {
+	now := k.o.Clock.Now()
+	out, err := json.Marshal(&liftOutput{Latch: l.ID, Cause: l.Why()})
+	if err != nil {
+		return err
+	}
+	_, err = k.commit(ctx, Batch{Now: now, ClearLatch: &l.SessionKey, ClearOf: l.Invocation, Events: []phases.Event{{
+		ID: k.o.NewID(now), Type: phases.EventLatch, Time: now, Invocation: l.Invocation, Runtime: l.Runtime, Session: l.Session,
+		PolicyRevision: k.Revision(), Decision: DecisionLifted, Reason: why, Kind: l.Kind, DecidedBy: kernelName, Output: out,
+	}}})
+	return err
+}
+
+// liftOutput is the output of an event that lifts a latch.
+type liftOutput struct {
+	Latch string           `json:"latch,omitzero"` // id of the event that latched
+	Cause phases.LatchKind `json:"cause"`
+}
+
+// LiftEnded ends the latches whose cause has ended, and records that. The error is
+// ErrUnavailable.
+func (k *Kernel) LiftEnded(ctx context.Context) error {
+	list, err := k.o.Store.Latches(ctx)
+	if err != nil {
+		return err
+	}
+	for n := range list {
+		why := k.over(&list[n])
+		if why == "" {
+			continue
+		}
+		if err := k.lift(ctx, &list[n], why); err != nil && !errors.Is(err, ErrConflict) {
+			return err
+		}
+	}
+	return nil
+}
+
+// OverloadEnded tells the kernel that callers find room again, and ends the latches of the
+// overload. The error is ErrUnavailable.
+func (k *Kernel) OverloadEnded(ctx context.Context) error {
+	k.overloaded.Store(false)
+	return k.LiftEnded(ctx)
+}
