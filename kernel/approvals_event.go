@@ -38,7 +38,7 @@ func (k *Kernel) approvalEvent(it *approvals.Item, what string, at time.Time, re
 			out.Seal, _ = k.sealItem(content, it.Decision) // it cannot fail: texts, times and bytes
 		}
 	}
-	e.Output, _ = json.Marshal(&out, json.Deterministic(true)) // texts and times: it cannot fail
+	e.Output, _ = json.Marshal(&out) // texts and times: it cannot fail
 	return e
 }
 

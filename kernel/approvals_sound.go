@@ -51,7 +51,7 @@ type approvalRecord struct {
 func (k *Kernel) sealItem(content string, d *approvals.Decision) (string, error) {
 	raw := []byte(content)
 	if d != nil {
-		b, err := json.Marshal(d, json.Deterministic(true))
+		b, err := json.Marshal(d)
 		if err != nil {
 			return "", err
 		}
@@ -112,8 +112,8 @@ func (k *Kernel) readAnew(ctx context.Context, it *approvals.Item) (changed bool
 	if now == nil {
 		return false, ErrConflict // it ended long ago, and was removed
 	}
-	before, err1 := json.Marshal(it, json.Deterministic(true))
-	after, err2 := json.Marshal(now, json.Deterministic(true))
+	before, err1 := json.Marshal(it)
+	after, err2 := json.Marshal(now)
 	if err1 != nil || err2 != nil || it.Damaged || now.Damaged || now.ID != it.ID || string(before) == string(after) {
 		return false, nil
 	}

@@ -39,7 +39,7 @@ type CompactBy struct {
 // removed by it. The error is ErrTooYoung, of UseOrder, ErrConflict when others were
 // faster, or ErrUnavailable.
 func (k *Kernel) Compact(ctx context.Context, c Compaction, by CompactBy) (Receipt, error) {
-	out, err := json.Marshal(c, json.Deterministic(true))
+	out, err := json.Marshal(c)
 	if err != nil {
 		return Receipt{}, err
 	}

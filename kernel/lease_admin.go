@@ -76,7 +76,7 @@ func (k *Kernel) mintNow(ctx context.Context, r leases.Request, h LeaseHolder, s
 
 // askForLease puts a lease by hand into the queue.
 func (k *Kernel) askForLease(ctx context.Context, doc handDocument, person string) error {
-	raw, err := json.Marshal(doc, json.Deterministic(true))
+	raw, err := json.Marshal(doc)
 	if err != nil {
 		return err
 	}

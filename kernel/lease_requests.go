@@ -83,7 +83,7 @@ func (t *turnLedger) requestKey(r *leases.Request) (string, error) {
 		Hook   string         `json:"hook"`
 		Digest string         `json:"digest"`
 		Lease  leases.Request `json:"lease"`
-	}{who, t.b.spec.Name, t.b.digest, norm}, json.Deterministic(true))
+	}{who, t.b.spec.Name, t.b.digest, norm})
 	return t.c.i.k.approvalKey("lease\x00"+string(raw), who.Credential), err
 }
 
@@ -169,7 +169,7 @@ func pending(it *Approval) (jsontext.Value, error) {
 // question is what a person is shown of a request: redacted, like all that is stored.
 func (t *turnLedger) question(doc *requestDocument, key string) (*Approval, error) {
 	i := t.c.i
-	raw, err := json.Marshal(&doc.Request, json.Deterministic(true))
+	raw, err := json.Marshal(&doc.Request)
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func (k *Kernel) orderEvent(s *snapshot, v Verb, o *Order, what, why string, now
 		return e // nothing in an order that does not count is worth to be stored
 	}
 	e.Reason, e.DecidedBy, e.Signer = string(v)+": ordered by a reviewer", o.By, o.Key
-	e.Output, _ = json.Marshal(o, json.Deterministic(true)) // it was decoded from this form: it cannot fail
+	e.Output, _ = json.Marshal(o) // it was decoded from this form: it cannot fail
 	return e
 }
 

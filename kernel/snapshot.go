@@ -176,11 +176,10 @@ func load(ctx context.Context, spec BindingSpec, index int, loader Loader) *bind
 		}
 	}
 	b.fuel = FuelOf(spec.Budget, l.Budget)
-	b.timeout = time.Duration(cmp.Or(spec.Budget.DeadlineMS, l.Budget.DeadlineMS)) * time.Millisecond
-	if b.timeout <= 0 {
-		b.timeout = DefaultHookTimeout
+	b.timeout = DefaultHookTimeout
+	if ms := cmp.Or(spec.Budget.DeadlineMS, l.Budget.DeadlineMS); ms > 0 {
+		b.timeout = time.Duration(min(ms, MaxHookTimeout.Milliseconds())) * time.Millisecond
 	}
-	b.timeout = min(b.timeout, MaxHookTimeout)
 	if b.granted, err = hostcalls.ParseGrants(l.Capabilities); err != nil {
 		return fail("a granted capability is not valid", err)
 	}

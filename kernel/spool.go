@@ -138,9 +138,6 @@ func (k *Kernel) recoverGap(ctx context.Context, revision string) error {
 		return nil
 	}
 	for range 2 { // what was taken before, and what came after it
-		if !s.waiting {
-			break
-		}
 		if err := k.report(ctx, revision); err != nil {
 			return err
 		}

@@ -157,7 +157,7 @@ func (c *toolCall) gate(ctx context.Context) (phases.Verdict, error) {
 		return v, storeFault("the record could not be written", err)
 	}
 	switch {
-	case v.Decision == phases.Allow && c.effort.note != nil && err == nil:
+	case v.Decision == phases.Allow && err == nil:
 		return v, nil
 	case v.Decision == phases.Ask:
 		return v, denied(hostcalls.Pending, explain(toolRefusal{Reason: v.Reason, DecidedBy: v.DecidedBy, Approval: v.Approval}))
