@@ -234,7 +234,7 @@ func (k *Kernel) useApproval(ctx context.Context, s *snapshot, it *approvals.Ite
 	}
 	e := k.approvalEvent(it, string(approvals.Consumed), now, s.revision)
 	e.ID = useID(it.ID)
-	used, err := k.o.Store.Events(ctx, EventQuery{ID: e.ID, Limit: 1})
+	used, err := k.o.Store.Events(ctx, EventQuery{ID: e.ID})
 	if err != nil {
 		return ApprovalOp{}, phases.Event{}, err
 	}

@@ -357,7 +357,7 @@ func (k *Kernel) requestedEvent(ctx context.Context, it *approvals.Item) (*phase
 
 // eventByID returns the event as it is in the log; nil when there is none.
 func (k *Kernel) eventByID(ctx context.Context, id string) (*phases.Event, error) {
-	list, err := k.o.Store.Events(ctx, EventQuery{ID: id, Limit: 1})
+	list, err := k.o.Store.Events(ctx, EventQuery{ID: id})
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -400,7 +400,7 @@ func (k *Kernel) unsound(ctx context.Context, it *approvals.Item, text string, c
 	k.o.Logger.LogAttrs(ctx, slog.LevelError, "an item in the queue is not what was asked",
 		slog.String("approval", phases.SafeLine(it.ID, phases.MaxIDBytes)), slog.String("why", text), slog.Any("error", cause))
 	id := unsoundID(it.ID)
-	if have, err := k.o.Store.Events(ctx, EventQuery{ID: id, Limit: 1}); err == nil && len(have) == 0 {
+	if have, err := k.o.Store.Events(ctx, EventQuery{ID: id}); err == nil && len(have) == 0 {
 		now := k.o.Clock.Now()
 		// What is in the item is somebody's invention: only its id is logged.
 		e := k.approvalEvent(&approvals.Item{ID: phases.SafeLine(it.ID, phases.MaxIDBytes)}, approvalUnsound, now, k.Revision())

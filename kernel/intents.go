@@ -177,7 +177,7 @@ func (k *Kernel) recoverIntents(ctx context.Context) {
 }
 
 func (k *Kernel) recoverIntent(ctx context.Context, in *openIntent) error {
-	found, err := k.o.Store.Events(ctx, EventQuery{ID: in.ID, Limit: 1})
+	found, err := k.o.Store.Events(ctx, EventQuery{ID: in.ID})
 	if err != nil {
 		return err
 	}

@@ -64,9 +64,6 @@ func (k *Kernel) Invoke(ctx context.Context, inv phases.Invocation) (phases.Verd
 // with its buffer meanwhile.
 func (k *Kernel) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeOptions) (phases.Verdict, error) {
 	inv, o = own(inv, o)
-	if k.o.Observer == nil {
-		return k.invoke(ctx, inv, o, observed{})
-	}
 	ctx, seen := k.observe(ctx, inv)
 	v, err := k.invoke(ctx, inv, o, seen)
 	seen.decided(&v, err)

@@ -41,8 +41,11 @@ type observed struct {
 	log *slog.Logger
 }
 
-// observe begins an observation. Preconditions: there is an Observer.
+// observe begins an observation, where there is an Observer.
 func (k *Kernel) observe(ctx context.Context, inv phases.Invocation) (inner context.Context, o observed) {
+	if k.o.Observer == nil {
+		return ctx, o
+	}
 	inner, o.log = ctx, k.o.Logger
 	defer o.guard()
 	if k.coverNames(&inv) != nil {

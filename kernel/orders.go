@@ -66,7 +66,7 @@ func (k *Kernel) checkOrder(ctx context.Context, s *snapshot, v Verb, args any, 
 	if err := s.authority.CheckOrder(o, v, k.o.StoreID, args, now); err != nil {
 		return err
 	}
-	used, err := k.o.Store.Events(ctx, EventQuery{ID: orderUseID(o.ID), Limit: 1})
+	used, err := k.o.Store.Events(ctx, EventQuery{ID: orderUseID(o.ID)})
 	if err != nil {
 		return err
 	}

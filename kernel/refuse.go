@@ -56,9 +56,6 @@ func (r *Refusal) latches() bool {
 // the fault, or the one with which the store failed.
 func (k *Kernel) Refuse(ctx context.Context, r Refusal) (phases.Verdict, error) {
 	r = r.owned()
-	if k.o.Observer == nil {
-		return k.refuse(ctx, r)
-	}
 	ctx, seen := k.observe(ctx, r.Invocation)
 	v, err := k.refuse(ctx, r)
 	seen.decided(&v, err)

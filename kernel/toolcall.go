@@ -185,10 +185,7 @@ func explain(r toolRefusal) jsontext.Value {
 // invokeFor is invoke for an invocation on behalf of a hook, whose own has the options
 // by; c is told when its call may run.
 func (k *Kernel) invokeFor(ctx context.Context, inv phases.Invocation, by *InvokeOptions, c *toolCall) (v phases.Verdict, err error) {
-	seen := observed{}
-	if k.o.Observer != nil {
-		ctx, seen = k.observe(ctx, inv)
-	}
+	ctx, seen := k.observe(ctx, inv)
 	// Whoever called is the one that quotas and approvals go by.
 	// The kernel itself holds the call to its scopes, by the reach of the tool.
 	o := InvokeOptions{OnBehalf: true, Credential: by.Credential, HookClock: by.HookClock, HoldsScopes: true}

@@ -3,6 +3,7 @@ package kernel_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -72,6 +74,74 @@ func TestRecoverAfterAnotherHasReported(t *testing.T) {
 	}
 	if err := h.Recover(t.Context()); err != nil || !h.Health().OK {
 		t.Errorf("%v, %+v", err, h.Health())
+	}
+}
+
+// Metadata that a hook writes as it is already on file is not written again.
+func TestMetadataThatIsTheSameIsNotWritten(t *testing.T) {
+	inv := invocation(phases.PreTool)
+	value := "1"
+	h := newHost(t, []hook{{name: "a", caps: []string{"annotate"}, run: func(kernel.Turn) (kernel.Outcome, error) {
+		return kernel.Outcome{Effects: []phases.Effect{annotate("k", value)}}, nil
+	}}})
+	version := func() int64 {
+		h.allowed(t, inv)
+		run, err := h.store.RunState(t.Context(), inv.RunKey(), h.clock.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run.Version
+	}
+	first, second := version(), version()
+	value = "2"
+	if third := version(); first != second || third == second {
+		t.Errorf("versions %d, %d, %d", first, second, third)
+	}
+}
+
+// The id of what is refused stays when it has the form of one; any other is replaced.
+func TestIDsOfRefusals(t *testing.T) {
+	h := newHost(t, nil)
+	for id, keep := range map[string]bool{
+		"019ca945-0a00-77ab-b063-3425d0697f5a": true, "": false, "019ca945-0a00-77ab-b063-3425d0697f5": false, "019ca945-0a00-77ab-b063-3425d0697f5g": false,
+	} {
+		inv := invocation(phases.PreTool)
+		inv.ID = id
+		v, err := h.Refuse(t.Context(), kernel.Refusal{Invocation: inv, Fault: phases.NewFault(phases.KindProtocol, "no", nil)})
+		if err == nil || len(v.ID) != 36 || (v.ID == id) != keep && len(id) == 36 || id == "" && v.ID == "" {
+			t.Errorf("%q: %q, %v", id, v.ID, err)
+		}
+		if es := h.events(t, kernel.EventQuery{Invocation: v.ID}); len(es) != 1 || es[0].PolicyRevision != "rev-1" || es[0].Session != "s-1" || es[0].Agent != "coder" || es[0].Run != "r-1" {
+			t.Errorf("%q: %+v", id, es)
+		}
+	}
+}
+
+// A configuration is announced once: then it is not asked again what there is to say.
+func TestAnnouncersAreAskedOnce(t *testing.T) {
+	asked := 0
+	h := newHost(t, nil, func(c *kernel.Config, _ *kernel.Options) {
+		c.Announce = func(context.Context) (*kernel.Announcement, error) { asked++; return nil, nil }
+	})
+	h.allowed(t, invocation(phases.PreTool))
+	h.allowed(t, invocation(phases.PreTool))
+	if asked != 1 {
+		t.Errorf("asked %d times", asked)
+	}
+}
+
+// A renewal reaches up to the longest life of a lease, and no number is too large to be refused.
+func TestRenewalsAtTheBound(t *testing.T) {
+	most := int64(leases.MaxLifetime / time.Second)
+	for ttl, want := range map[int64]string{most: "{", most + 1: "-2 ", 1 << 62: "-2 ", -1: "-3 "} {
+		s := &script{}
+		h := newHost(t, []hook{broker(s)}, onBoot(&boot{}))
+		h.lend(t, leases.Request{ID: "s-1/a", MaxTTLS: most})
+		s.say(fmt.Sprintf(`mint {"renew":"s-1/a","ttl_s":%d}`, ttl))
+		h.invoke(t, write("/srv/a"))
+		if !strings.HasPrefix(s.last(), want) {
+			t.Errorf("%d: %s, want %s", ttl, s.last(), want)
+		}
 	}
 }
 
