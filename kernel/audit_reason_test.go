@@ -35,6 +35,11 @@ func TestAuditFailureRecordsNoWordsOfTheHook(t *testing.T) {
 		if strings.Contains(string(all), "Bob") || strings.Contains(string(all), "SECRET") {
 			t.Errorf("on record: %s", all)
 		}
+		for _, e := range h.events(t, kernel.EventQuery{}) {
+			if len(e.Logs) != 0 {
+				t.Errorf("logs on record: %v", e.Logs)
+			}
+		}
 		if strings.Contains(v.Reason, "SECRET") {
 			t.Errorf("reason %q", v.Reason)
 		}

@@ -74,7 +74,7 @@ func (c *chain) holdScopes(v *phases.Verdict) {
 // the kernel has taken the caller's word for it.
 func (c *chain) noteScopes(v *phases.Verdict) {
 	switch {
-	case c.i.call != nil || c.i.o.OnBehalf:
+	case c.i.o.OnBehalf:
 	case c.outside:
 		v.Notes = append(v.Notes, "a caller that holds actions to their scopes itself says so (holds_scopes); this one did not")
 	case c.i.o.HoldsScopes && v.Decision != phases.Block && !v.Scopes.Contains(phases.Scopes{}):

@@ -126,6 +126,17 @@ func TestLooksAtTheQueueWithAStoreThatFails(t *testing.T) {
 			}
 			return err
 		},
+		"whether it is sound": func(t *testing.T, h *host, id string) error {
+			it, err := h.store.(*faulty).Store.Approval(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sound, err := h.SoundApproval(t.Context(), it)
+			if sound != (err == nil) {
+				t.Errorf("sound %v, %v", sound, err)
+			}
+			return err
+		},
 		"unsound ones": func(t *testing.T, h *host, _ string) error {
 			list, err := h.UnsoundApprovals(t.Context())
 			if len(list) > 0 {

@@ -209,13 +209,10 @@ const (
 
 // EffectiveLimit returns the number of events that the query asks for at most.
 func (q *EventQuery) EffectiveLimit() int {
-	switch {
-	case q.Limit <= 0:
+	if q.Limit <= 0 {
 		return DefaultEventLimit
-	case q.Limit > MaxEventLimit:
-		return MaxEventLimit
 	}
-	return q.Limit
+	return min(q.Limit, MaxEventLimit)
 }
 
 // Match reports whether the event is selected, apart from Limit and Newest.

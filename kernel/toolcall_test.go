@@ -468,3 +468,19 @@ func TestToolResultThatCannotBeCovered(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A result that hooks cannot be shown, beside the arguments, answers the hook that it is too large.
+func TestToolResultThatCannotBeShown(t *testing.T) {
+	for size, shown := range map[int]bool{1 << 10: true, 300 << 10: false} {
+		var got []answer
+		x := &tools{call: func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
+			return kernel.ToolResult{Result: jsontext.Value(`"` + strings.Repeat("r", 500<<10) + `"`)}, nil
+		}}
+		widens := hook{name: "widens", mutates: preTool, caps: []string{"rewrite:/args"}, run: onTool("probe", effects(rewrite("/args/more", "1")))}
+		h := newHost(t, []hook{toolAsker(&got, `{"tool":"probe","args":{"a":"`+strings.Repeat("a", size)+`"}}`), widens}, withTools(x))
+		h.invoke(t, invocation(phases.PreTool))
+		if len(x.calls) != 1 || len(got) != 1 || (got[0].code >= 0) != shown || !shown && (got[0].code != int64(hostcalls.TooLarge) || !strings.Contains(got[0].reply, "the result cannot be shown to hooks")) {
+			t.Errorf("%d bytes: ran %d times, %d %.200s", size, len(x.calls), got[0].code, got[0].reply)
+		}
+	}
+}
