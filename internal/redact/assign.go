@@ -248,7 +248,7 @@ func valueAt(s string, i int) (from, to int, quoted bool) {
 			}
 			blanks++
 		}
-		if s[to] == ';' && (!equals || to+1 < len(s) && s[to+1] == ' ') {
+		if s[to] == ';' && !equals {
 			break
 		}
 		if s[to] == '&' || s[to] == ')' && !open {

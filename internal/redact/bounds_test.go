@@ -42,6 +42,8 @@ func TestKnownText(t *testing.T) {
 		{"correct horse battery", "q=correct+horse+battery&", "q=[redacted:password]&"},
 		{"Tr0ub4dor3", "x=547230756234646f7233.", "x=[redacted:password]."},
 		{"Tr0ub4dor&3-xyz", "a=VHIwdWI0ZG9yJjMteHl6,", "a=[redacted:encoded],"},
+		{"?>?>?>xyz", "a AAAAPz4_Pj8-eHl6 b", "a AAA[redacted:password] b"},
+		{"?>?>?>xyz", "a AAAAPz4/Pj8+eHl6 b", "a AAA[redacted:password] b"},
 		{"abcabc", "abcabc", "[redacted:password]"},
 		{"ababab", "ababab", "ababab"},
 		{"12345", "12345", "12345"},
@@ -214,6 +216,72 @@ func TestPatternWork(t *testing.T) {
 		text := strings.Repeat("key1 key.", size/9+1)[:size]
 		if _, found := r.Text(text); len(found) == 0 || found[0].Kind != want {
 			t.Errorf("%d bytes: %d findings, not %s", size, len(found), want)
+		}
+	}
+}
+
+// TestCharacters: what a run of characters looks like, at the bound of each rule and one past it.
+func TestCharacters(t *testing.T) {
+	for _, c := range []struct {
+		text                               string
+		mixed, random, dull, name, letters bool
+	}{
+		{"aZ0", true, false, true, false, true},
+		{"zA9", true, false, true, false, true},
+		{"a9z", false, false, true, false, true},
+		{"A9Z", false, false, true, false, true},
+		{"aAz", false, false, true, false, true},
+		{"a1b2c", false, true, false, false, true},
+		{"a1b2", false, true, false, false, true},
+		{"ab12", false, false, false, true, true},
+		{"a12b", false, false, false, false, true},
+		{"1a2b", false, true, false, false, true},
+		{"1-2-3", false, false, false, true, false},
+		{"1234", false, false, false, true, false},
+		{"zz0z9", false, true, true, false, true},
+		{"abc", false, false, true, true, true},
+		{"abcd", false, false, false, true, true},
+		{"abcdeabcdeabcde", false, false, false, true, true},
+		{"abcdeabcdeabcdea", false, false, true, true, true},
+		{"abcdefabcdefabcdef", false, false, false, true, true},
+		{"abcdefghij", false, false, true, true, true},
+		{"abcdefghi", false, false, false, true, true},
+		{"", false, false, true, true, false},
+		{"resourceManager", false, false, false, true, true},
+		{"resourceXQ", false, false, false, true, true},
+		{"resourceXQZ", false, false, false, false, true},
+		{"HTTPServer", false, false, false, false, true},
+		{"qwrt", false, false, false, false, true},
+		{"isOkay", false, false, false, true, true},
+		{"okayIs", false, false, false, false, true},
+	} {
+		if got := mixed(c.text); got != c.mixed {
+			t.Errorf("%s: mixed %v", c.text, got)
+		}
+		if got := randomish(c.text); got != c.random {
+			t.Errorf("%s: randomish %v", c.text, got)
+		}
+		if got := dull(c.text); got != c.dull {
+			t.Errorf("%s: dull %v", c.text, got)
+		}
+		if got := identifier(c.text); got != c.name {
+			t.Errorf("%s: identifier %v", c.text, got)
+		}
+		if got := strings.ContainsFunc(c.text, func(r rune) bool { return upperByte(byte(r)) || lowerByte(byte(r)) }); got != c.letters {
+			t.Errorf("%s: letters %v", c.text, got)
+		}
+	}
+	for _, c := range "azAZ09gGfF/:@[`{_-.+" {
+		b := byte(c)
+		digit, letter := b >= '0' && b <= '9', b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+		hex := digit || strings.ContainsRune("abcdefABCDEF", c)
+		if inClass(b, "w") != (digit || letter) || inClass(b, "h") != hex || inClass(b, "d") != digit || inClass(b, "u") != (digit || b >= 'A' && b <= 'Z') || !inClass(b, string(c)) {
+			t.Errorf("the class of %c", c)
+		}
+	}
+	for text, want := range map[string]string{"apiKey": "api key", "HTTPAuthToken": "http auth token", "a-b_c.d e/f:g": "a b c d e f g", "--a": "a", "key1Value": "key1 value", "X": "x", "aB": "a b", "AB": "ab", "ABc": "a bc"} {
+		if got := strings.Join(parts(text), " "); got != want {
+			t.Errorf("%s: %s", text, got)
 		}
 	}
 }

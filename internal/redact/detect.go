@@ -173,8 +173,8 @@ func (d *detector) kubernetes(s string, add func(kind string, from, to int)) {
 
 // kubernetesJSON is the same for a Secret written as JSON inside of a text.
 func kubernetesJSON(s string, add func(kind string, from, to int)) {
-	i := strings.Index(s, `"Secret"`)
-	if i < 0 || !strings.HasSuffix(strings.TrimRight(s[:i], ": \t"), `"kind"`) {
+	head, _, ok := strings.Cut(s, `"Secret"`)
+	if !ok || !strings.HasSuffix(strings.TrimRight(head, ": \t"), `"kind"`) {
 		return
 	}
 	for _, member := range []string{`"data"`, `"stringData"`} {

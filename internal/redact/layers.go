@@ -221,7 +221,7 @@ func (d *detector) encoded(s string, add func(kind string, from, to int)) {
 		for end < len(s) && s[end] == '=' && end-to < 2 {
 			end++
 		}
-		i = max(end, i+1)
+		i = end
 		// A body of full lines goes on with the next line.
 		if width := to - from; end == to && width >= 48 && width <= 128 && width%4 == 0 {
 			if next := wrappedBody(s, to, width); next > to {

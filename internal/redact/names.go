@@ -55,7 +55,7 @@ const (
 
 // nameKind tells what a value of the name is.
 func nameKind(name string) (string, strength) {
-	if len(name) > 128 || !tellingEnd(name) {
+	if !tellingEnd(name) {
 		return "", none
 	}
 	w := parts(name)

@@ -37,9 +37,9 @@ func findProse(s string, add func(kind string, from, to int)) {
 		if n > 0 && strings.HasPrefix(s[at+n:], ": ") { // "unseal key 1: X"
 			at, linked = at+n, true
 		}
-		if !linked { // "password for the staging box: X"
-			if n := strings.IndexAny(s[at:min(len(s), at+64)], ":\n,.;=\"'`(<{"); n > 0 && strings.HasPrefix(s[at:], "for ") && strings.HasPrefix(s[at+n:], ": ") {
-				at, linked = at+n+1, true
+		if strings.HasPrefix(s[at:], "for ") { // "password for the staging box: X"
+			if n := strings.IndexAny(s[at:min(len(s), at+64)], ":\n,.;=\"'`(<{"); n > 0 && strings.HasPrefix(s[at+n:], ": ") {
+				at, linked = at+n, true
 			}
 		}
 		for at < len(s) && (s[at] == ' ' || s[at] == ':') {

@@ -101,7 +101,7 @@ var alphabets = map[byte]string{'w': alnum, 'U': uppers + digits, 'l': lowers, '
 // expand makes a text of a line: ⏎ ⇥ ␍ are line end, tab and carriage return, «w 20» is a made-up value of twenty
 // letters and digits, always the same, and «base64 …» and its like encode what stands in them.
 func expand(line string) string {
-	line = strings.NewReplacer("⏎", "\n", "⇥", "\t", "␍", "\r").Replace(line)
+	line = strings.NewReplacer("⏎", "\n", "⇥", "\t", "␍", "\r", "␡", "\x7f").Replace(line)
 	var b strings.Builder
 	for {
 		i := strings.Index(line, "«")
@@ -160,6 +160,13 @@ func made(verb, arg string) string {
 		format, what, _ := strings.Cut(arg, " ")
 		arg = what
 		return each(format)
+	case "wrap": // in lines of so many characters
+		n, what, _ := strings.Cut(arg, " ")
+		width, err := strconv.Atoi(n)
+		if err != nil {
+			panic(err)
+		}
+		return strings.TrimSuffix(wrap(expand(what), width), "\n")
 	case "crlf":
 		return strings.ReplaceAll(expand(arg), "\n", "\r\n")
 	case "trail":
@@ -176,13 +183,8 @@ func made(verb, arg string) string {
 		return b.String()
 	case "zero":
 		return strings.Join(strings.Split(expand(arg), ""), "\u200b")
-	case "fold": // in lines of 64
-		var b strings.Builder
-		s := expand(arg)
-		for ; len(s) > 64; s = s[64:] {
-			b.WriteString(s[:64] + "\n")
-		}
-		return b.String() + s
+	case "fold":
+		return strings.TrimSuffix(wrap(expand(arg), 64), "\n")
 	case "times":
 		n, what, _ := strings.Cut(arg, " ")
 		times, err := strconv.Atoi(n)
@@ -206,4 +208,12 @@ func made(verb, arg string) string {
 		s += g.of(set, 1)
 	}
 	return s
+}
+
+func wrap(s string, width int) string {
+	var b strings.Builder
+	for ; len(s) > width; s = s[width:] {
+		b.WriteString(s[:width] + "\n")
+	}
+	return b.String() + s + "\n"
 }
