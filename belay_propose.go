@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/approvals"
@@ -160,8 +159,7 @@ func (b *Belay) proposalItem(p *approvals.Proposal, binding *config.Binding, dig
 	if len(it.Details) > approvals.MaxDetails {
 		return it, fmt.Errorf("%w: the source is too large", ErrRefused)
 	}
-	// The same file to be bound in the same way is the same proposal, whoever repeats it.
-	it.Key, err = phases.Digest(jsontext.Value(`{"digest":"` + digest + `","binding":` + string(entry) + `}`))
+	it.Key, err = d.Key()
 	return it, err
 }
 

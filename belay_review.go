@@ -66,6 +66,9 @@ func changes(old, now []string) (c Changes) {
 // works on the state directory alone, runs nothing, and believes nothing that is on
 // file: an entry that does not fit its module is ErrRefused.
 func ReviewProposal(ctx context.Context, dir string, it *kernel.Approval) (Review, []byte, error) {
+	if err := it.CheckProposal(); err != nil {
+		return Review{}, nil, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
 	d, err := it.Proposed()
 	if err != nil {
 		return Review{}, nil, fmt.Errorf("%w: %w", ErrRefused, err)

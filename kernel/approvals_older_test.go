@@ -2,9 +2,11 @@ package kernel_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofrs/uuid/v5"
 
 	"github.com/belay-hooks/belay/internal/approvals"
@@ -69,5 +71,22 @@ func TestItemsOfOlderVersionsCount(t *testing.T) {
 	late := h.pending(t, approved)
 	if it, err := h.Approval(t.Context(), late); err == nil {
 		t.Errorf("without a seal, after one with: %+v", it)
+	}
+}
+
+// An item of an older version has no seal. What stands in it is compared with the digest
+// in the event that it was asked by.
+func TestChangedItemsOfOlderVersions(t *testing.T) {
+	b := &bent{Store: &older{Store: memory.New(), on: true}}
+	h := newHost(t, asking(), reviewed, func(_ *kernel.Config, o *kernel.Options) { o.Store = b })
+	id := h.pending(t, forcedPush())
+	if _, err := h.Approval(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	b.item = func(it *approvals.Item) {
+		it.Action = jsontext.Value(`{"tool":"exec","args":{"command":"git push origin docs-typo"}}`)
+	}
+	if it, err := h.Approval(t.Context(), id); !errors.Is(err, kernel.ErrApprovalUnsound) {
+		t.Errorf("it is shown: %s, %v", it.Action, err)
 	}
 }

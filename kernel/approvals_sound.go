@@ -190,9 +190,10 @@ func (k *Kernel) soundOnly(ctx context.Context, list []approvals.Item) ([]approv
 	return out, nil
 }
 
-// UnsoundApprovals returns the ids of the items on file, among the newest of those that
-// something could follow from, that are not what was asked. They are neither shown nor
-// decided. The error is ErrUnavailable.
+// UnsoundApprovals returns the ids of the items on file, among the newest, that are not
+// what was asked and decided. They are neither shown nor decided. An item that is over,
+// so that nothing could follow from it, is in the answer until the log says of it that it
+// is not sound. The error is ErrUnavailable.
 func (k *Kernel) UnsoundApprovals(ctx context.Context) ([]string, error) {
 	list, err := k.o.Store.Approvals(ctx, ApprovalQuery{Limit: approvals.MaxLimit})
 	if err != nil {
@@ -202,7 +203,13 @@ func (k *Kernel) UnsoundApprovals(ctx context.Context) ([]string, error) {
 	now := k.o.Clock.Now()
 	for n := range list {
 		if !list[n].Damaged && list[n].Over(now) {
-			continue
+			met, err := k.o.Store.Events(ctx, EventQuery{ID: unsoundID(list[n].ID), Limit: 1})
+			if err != nil {
+				return nil, err
+			}
+			if len(met) > 0 {
+				continue
+			}
 		}
 		switch err := k.vouched(ctx, &list[n]); {
 		case err == nil:
@@ -253,11 +260,33 @@ func (k *Kernel) examineItem(ctx context.Context, it *approvals.Item) (why strin
 	if r.Approval != it.ID || r.Kind != it.Kind || r.Key != it.Key || r.By != it.By.Credential || r.Content != content {
 		return "the log says that something else was asked", nil
 	}
+	if why := k.strayKey(it); why != "" {
+		return why, nil
+	}
 	sealed := r.Seal != ""
 	if seal, err := k.sealItem(content, nil); err != nil || sealed && seal != r.Seal {
 		return "its seal is not that of this state directory", nil
 	}
 	return k.examineState(ctx, it, content, sealed, now)
+}
+
+// strayKey says why the key of an item is not that of what it shows; "" when it is, or
+// when only the one who asks again can tell: the keys of asks, and of leases that hooks
+// want, are over what may be redacted here (approvals.SameQuestion compares these).
+func (k *Kernel) strayKey(it *approvals.Item) string {
+	switch {
+	case it.Kind == approvals.KindProposal:
+		if err := it.CheckProposal(); err != nil {
+			return err.Error()
+		}
+	case it.Kind == approvals.KindLease && len(it.Hooks) == 0:
+		var doc handDocument
+		err := json.Unmarshal(it.Details, &doc, json.RejectUnknownMembers(true))
+		if err != nil || k.handKey(&doc, it.By.Credential) != it.Key {
+			return "its key is not that of the lease that it shows"
+		}
+	}
+	return ""
 }
 
 // examineState says why the state of an item is not what the log says of it. Items that

@@ -418,8 +418,9 @@ func TestQueueFlood(t *testing.T) {
 	h := newHost(t, nil, reviewed)
 	ctx := context.Background()
 	request := func(session, credential string, i int) error {
-		_, err := h.RequestApproval(ctx, kernel.Approval{Kind: approvals.KindProposal, Key: fmt.Sprintf("%s/%d", session, i),
-			By: approvals.Requester{Credential: credential, Session: session}, Details: jsontext.Value(`"` + strings.Repeat("x", 10_000) + `"`)})
+		it := proposalOf(fmt.Sprintf("%s/%d", session, i), strings.Repeat("x", 10_000))
+		it.By = approvals.Requester{Credential: credential, Session: session}
+		_, err := h.RequestApproval(ctx, it)
 		return err
 	}
 	heap := func() int64 { // without the log of events, which stays, and with a store in memory is there as well
@@ -476,8 +477,9 @@ func TestQueueFlood(t *testing.T) {
 		if i%2 == 0 {
 			session = fmt.Sprint("mask", i)
 		}
-		_, err := h.RequestApproval(ctx, kernel.Approval{Kind: approvals.KindProposal, Key: fmt.Sprint("mask ", i),
-			By: approvals.Requester{Credential: "uid 1", Session: session, Agent: fmt.Sprint("mask", i)}, Details: jsontext.Value(`"` + strings.Repeat("x", 10_000) + `"`)})
+		it := proposalOf(fmt.Sprint("mask ", i), strings.Repeat("x", 10_000))
+		it.By = approvals.Requester{Credential: "uid 1", Session: session, Agent: fmt.Sprint("mask", i)}
+		_, err := h.RequestApproval(ctx, it)
 		if err != nil {
 			t.Fatalf("name %d: %v", i, err)
 		}

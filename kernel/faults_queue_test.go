@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -37,11 +35,6 @@ func (h *host) approved(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return id
-}
-
-func proposal(key string) kernel.Approval {
-	return kernel.Approval{Kind: approvals.KindProposal, Key: key, Reason: "a new hook", By: approvals.Requester{Credential: "uid 1", Agent: "coder"},
-		Details: jsontext.Value(`{"what":"` + key + `"}`)}
 }
 
 func (h *host) proposed(t *testing.T, key string, supersedes ...string) string {
@@ -95,7 +88,10 @@ func TestQueueWithAStoreThatFails(t *testing.T) {
 		}},
 		"propose something better": {prepare: func(t *testing.T, h *host) func() error {
 			old := h.proposed(t, "a")
-			return func() error { _, err := h.RequestApproval(t.Context(), proposal("b"), old, "gone"); return err }
+			return func() error {
+				_, err := h.RequestApproval(t.Context(), proposal("b"), old, "gone")
+				return err
+			}
 		}},
 		"propose into a full queue": {changes: []change{quota(1)}, prepare: func(t *testing.T, h *host) func() error {
 			for n := range approvals.CredentialFactor {

@@ -85,7 +85,7 @@ func (k *Kernel) askForLease(ctx context.Context, doc handDocument, person strin
 		return &leases.Error{Class: leases.ErrInvalid, Text: "its terms look like they hold a secret, which nobody could be shown"}
 	}
 	it, err := k.RequestApproval(ctx, Approval{
-		Kind: approvals.KindLease, Key: k.approvalKey("lease by hand\x00"+string(raw), person), Reason: "a lease by hand, wanted by " + person,
+		Kind: approvals.KindLease, Key: k.handKey(&doc, person), Reason: "a lease by hand, wanted by " + person,
 		By: approvals.Requester{Credential: person}, Details: covered,
 	})
 	if err != nil {
@@ -95,6 +95,13 @@ func (k *Kernel) askForLease(ctx context.Context, doc handDocument, person strin
 		return &leases.Error{Class: leases.ErrWider, Text: "a reviewer has denied it (approval " + it.ID + ")"}
 	}
 	return &LeasePending{it}
+}
+
+// handKey is the key of a lease by hand. Its terms are texts and numbers: encoding them
+// cannot fail.
+func (k *Kernel) handKey(doc *handDocument, person string) string {
+	raw, _ := json.Marshal(*doc, json.Deterministic(true))
+	return k.approvalKey("lease by hand\x00"+string(raw), person)
 }
 
 // MintApproved makes the lease that a reviewer has approved, once. Errors are of the

@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -288,7 +290,14 @@ func TestLeasesByHandAreRefused(t *testing.T) {
 // A lease by hand that a reviewer has denied is not asked for again, and an approval of
 // something else makes none.
 func TestLeasesByHandTakeTheirOwnApproval(t *testing.T) {
-	h := newHost(t, asking(), reviewed)
+	keys := audit.Keys{}
+	for _, u := range audit.Uses() {
+		keys[u] = bytes.Repeat([]byte(u)[:1], 32)
+	}
+	keyOf := func(details, credential string) string {
+		return keys.Digest(audit.UseApproval, []byte("lease by hand\x00"+details+"\x00"+credential))
+	}
+	h := newHost(t, asking(), reviewed, func(_ *kernel.Config, o *kernel.Options) { o.Digester = keys })
 	good := leases.Request{Capability: "tool:write", Scope: &leases.Scope{}, TTLS: 60}
 	_, err := h.MintLease(t.Context(), good, ours, "dev")
 	var wait *kernel.LeasePending
@@ -304,14 +313,29 @@ func TestLeasesByHandTakeTheirOwnApproval(t *testing.T) {
 	if _, err := h.MintApproved(t.Context(), h.approved(t)); !errors.Is(err, kernel.ErrLeaseInvalid) || !strings.Contains(err.Error(), "not about a lease") {
 		t.Errorf("%v", err)
 	}
-	for name, details := range map[string]string{
-		"more members": `{"capability":"tool:write","scope":{},"ttl_s":60,"more":1}`, "no scope": `{"capability":"tool:write","ttl_s":60}`, "no object": `[]`,
+	for name, c := range map[string]struct {
+		details string
+		shown   bool // it is what its key says, though it makes no lease
+	}{
+		"more members": {`{"capability":"tool:write","scope":{},"ttl_s":60,"more":1}`, false},
+		"no scope":     {`{"capability":"tool:write","scope":null,"ttl_s":60}`, true},
+		"no object":    {`[]`, false},
 	} {
-		it, err := h.RequestApproval(t.Context(), kernel.Approval{Kind: approvals.KindLease, Key: name, Reason: "r", By: approvals.Requester{Credential: "dev"}, Details: jsontext.Value(details)})
-		if err == nil {
-			err = h.decide(t, it.ID, approvals.Approve, reviewerKey(1))
-		}
+		it, err := h.RequestApproval(t.Context(), kernel.Approval{Kind: approvals.KindLease, Key: keyOf(c.details, "dev"), Reason: "r",
+			By: approvals.Requester{Credential: "dev"}, Details: jsontext.Value(c.details)})
 		if err != nil {
+			t.Fatal(name, err)
+		}
+		if !c.shown {
+			if _, err := h.Approval(t.Context(), it.ID); !errors.Is(err, kernel.ErrApprovalUnsound) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if _, err := h.MintApproved(t.Context(), it.ID); !errors.Is(err, kernel.ErrApprovalUnsound) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err := h.decide(t, it.ID, approvals.Approve, reviewerKey(1)); err != nil {
 			t.Fatal(name, err)
 		}
 		if _, err := h.MintApproved(t.Context(), it.ID); !errors.Is(err, kernel.ErrLeaseInvalid) {
@@ -319,8 +343,9 @@ func TestLeasesByHandTakeTheirOwnApproval(t *testing.T) {
 		}
 	}
 	// Without a holder in it the lease is of who asked.
-	it, err := h.RequestApproval(t.Context(), kernel.Approval{Kind: approvals.KindLease, Key: "good", Reason: "r",
-		By: approvals.Requester{Runtime: "custom", Session: "s-9", Agent: "a-9", Credential: "c-9"}, Details: jsontext.Value(`{"capability":"tool:write","scope":{},"ttl_s":60}`)})
+	const terms = `{"capability":"tool:write","scope":{},"ttl_s":60}`
+	it, err := h.RequestApproval(t.Context(), kernel.Approval{Kind: approvals.KindLease, Key: keyOf(terms, "c-9"), Reason: "r",
+		By: approvals.Requester{Runtime: "custom", Session: "s-9", Agent: "a-9", Credential: "c-9"}, Details: jsontext.Value(terms)})
 	if err == nil {
 		err = h.decide(t, it.ID, approvals.Approve, reviewerKey(1))
 	}

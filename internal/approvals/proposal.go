@@ -96,3 +96,42 @@ func (it *Item) Proposed() (ProposalDetails, error) {
 	err := json.Unmarshal(it.Details, &d, json.RejectUnknownMembers(true))
 	return d, err
 }
+
+// Key is the key of a proposal: the same file to be bound in the same way is the same
+// proposal, whoever repeats it. The error is of what is no JSON.
+func (d *ProposalDetails) Key() (string, error) {
+	raw, err := json.Marshal(struct {
+		Digest  string         `json:"digest"`
+		Binding jsontext.Value `json:"binding"`
+	}{d.Digest, d.Binding}, json.Deterministic(true))
+	if err != nil {
+		return "", fmt.Errorf("approvals: %w", err)
+	}
+	return phases.Digest(raw)
+}
+
+// CheckProposal finds out whether the members of a proposal belong together: the key is
+// that of its details, and the hook that is named beside them is the one that would be
+// bound. The error is of ErrUnsound.
+func (it *Item) CheckProposal() error {
+	d, err := it.Proposed()
+	if err != nil {
+		return fmt.Errorf("%w: its details cannot be read", ErrUnsound)
+	}
+	key, err := d.Key()
+	if err != nil || key != it.Key {
+		return fmt.Errorf("%w: its key is not that of what it proposes", ErrUnsound)
+	}
+	var binding struct {
+		Name   string `json:"name"`
+		Module string `json:"module"`
+	}
+	if err := json.Unmarshal(d.Binding, &binding); err != nil {
+		return fmt.Errorf("%w: its binding cannot be read", ErrUnsound)
+	}
+	if len(it.Hooks) != 1 || it.Hooks[0].Hook != binding.Name ||
+		it.Hooks[0].Digest != d.Digest || binding.Module != d.Digest {
+		return fmt.Errorf("%w: the hook that it names is not the one that it would bind", ErrUnsound)
+	}
+	return nil
+}
