@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -108,6 +109,7 @@ func explain(err error) string {
 		}
 	}
 	walk(v)
+	slices.Sort(lines) // the validator goes through members in any order
 	return strings.Join(lines, "; ")
 }
 

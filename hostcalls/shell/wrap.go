@@ -78,6 +78,9 @@ func (w *walker) wrapped(e *env, name string, spec wrapper, args []Word, open bo
 					return
 				}
 			}
+			if name == "runuser" && opt == "user" {
+				skip = 0
+			}
 			args = args[n:]
 		case len(a) > 1 && a[0] == '-':
 			n := 1
@@ -88,6 +91,9 @@ func (w *walker) wrapped(e *env, name string, spec wrapper, args []Word, open bo
 				}
 				if name == "sudo" && (o == 's' || o == 'i') || name == "su" && o == 'l' {
 					shellMode = name == "sudo"
+				}
+				if name == "runuser" && o == 'u' {
+					skip = 0 // the user is the option's: a command follows
 				}
 				if strings.IndexByte(spec.code, o) >= 0 {
 					value := Word{Text: a[k+1:], Known: args[0].Known}
