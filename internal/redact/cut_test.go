@@ -218,3 +218,17 @@ func TestWordsOfCutsAreKnown(t *testing.T) {
 		}
 	}
 }
+
+// A cut that does not lie in its text covers nothing.
+func TestCutsBesideTheText(t *testing.T) {
+	r := newTestRedactor(t, Config{})
+	for cut, want := range map[[2]int]string{{0, 3}: `{"a":"[redacted:removed-3]"}`, {1, 3}: `{"a":"b[redacted:removed-3]"}`, {-1, 2}: "", {2, 2}: "", {2, 1}: "", {0, 4}: ""} {
+		if want == "" {
+			want = `{"a":"blu"}`
+		}
+		out, _, err := NewRecord().JSONCut(r, jsontext.Value(`{"a":"blu"}`), []Cut{{Pointer: "/a", From: cut[0], To: cut[1], Text: "blu"}})
+		if err != nil || hashless(string(out)) != want {
+			t.Errorf("%v: %s %v, want %s", cut, out, err, want)
+		}
+	}
+}

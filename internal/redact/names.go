@@ -255,7 +255,7 @@ func credible(v string, s strength, quoted bool) bool {
 		}
 		return len(v) >= 6 || digits > 0 && letters+other > 0
 	}
-	if dull(v) || len(v) < 8 {
+	if dull(v) {
 		return false
 	}
 	mixed := upper > 0 && lower > 0
@@ -265,7 +265,7 @@ func credible(v string, s strength, quoted bool) bool {
 	if strings.Contains(v, "://") || strings.ContainsAny(v, "[]{}()<>|") || len(v) < 40 && letters > 0 && (digits == 0 || onlyNames(v)) && identifier(v) && !randomish(v) {
 		return false // a link, or the name of something: encryptionKey1024
 	}
-	return digits > 0 && letters > 0 && len(v) >= 10 || mixed && len(v) >= 16 && other == 0 || len(v) >= 24 && mixed || mixed && len(v) >= 12 && !identifier(v) || digits >= 16 && letters == 0
+	return digits > 0 && letters > 0 && len(v) >= 10 || mixed && len(v) >= 16 && other == 0 || len(v) >= 40 && mixed || mixed && len(v) >= 12 && !identifier(v) || digits >= 16 && letters == 0
 }
 
 // openAs reports a value that its name would make secret and its form makes an

@@ -70,8 +70,8 @@ func (f *programFlag) find(line string, add func(kind string, from, to int)) {
 	if j < 0 {
 		return
 	}
-	from, to, ok := f.value(line, i+j+len(f.flag))
-	if v := line[from:to]; ok && v != "" && v[0] != '-' && credible(v, strong, true) && (strings.ContainsAny(v, "0123456789!@#%^&*") || !identifier(v)) {
+	from, to := f.value(line, i+j+len(f.flag))
+	if v := line[from:to]; v != "" && v[0] != '-' && credible(v, strong, true) && (strings.ContainsAny(v, "0123456789!@#%^&*") || !identifier(v)) {
 		add("password", from, to)
 	}
 }
@@ -98,14 +98,14 @@ func findUsers(line string, add func(kind string, from, to int)) {
 	}
 }
 
-// value returns the password that stands at or after line[at:].
-func (f *programFlag) value(line string, at int) (from, to int, ok bool) {
+// value returns the password that stands at or after line[at:]; it is empty when there is none.
+func (f *programFlag) value(line string, at int) (from, to int) {
 	if f.program == "htpasswd" { // flags, then the file, then the user
 		for files := 1; ; {
 			word, _, more := strings.Cut(line[at:], " ")
 			switch {
 			case !more:
-				return at, at, false
+				return at, at
 			case !strings.HasPrefix(word, "-"):
 				files--
 			case strings.Contains(word, "n"): // to standard output: there is no file
@@ -122,7 +122,7 @@ func (f *programFlag) value(line string, at int) (from, to int, ok bool) {
 	if f.user == " " {
 		n := strings.IndexByte(line[at:], ' ')
 		if n < 0 {
-			return at, at, false
+			return at, at
 		}
 		at += n + 1
 	}
@@ -130,7 +130,7 @@ func (f *programFlag) value(line string, at int) (from, to int, ok bool) {
 	if f.user != "" && f.user != " " {
 		i := strings.Index(line[from:], f.user)
 		if i < 0 || i > to-from {
-			return from, from, false
+			return from, from
 		}
 		from, to, _ = valueAt(line, from+i+1)
 	}
@@ -139,5 +139,5 @@ func (f *programFlag) value(line string, at int) (from, to int, ok bool) {
 			to = from + i
 		}
 	}
-	return from, to, true
+	return from, to
 }
