@@ -28,7 +28,7 @@ import (
 // installed at once, and changed says that belay.yaml was written. Errors are
 // ErrRefused, kernel.ErrApprovalQuota, ErrNoConfig or kernel.ErrUnavailable.
 func (b *Belay) Propose(ctx context.Context, p approvals.Proposal, credential string) (it kernel.Approval, changed bool, err error) {
-	p.Module, p.Config = slices.Clone(p.Module), slices.Clone(p.Config) // what is examined is what is filed
+	p = p.Clone()
 	if err := p.Validate(); err != nil {
 		return it, false, fmt.Errorf("%w: %w", ErrRefused, err)
 	}

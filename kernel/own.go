@@ -51,6 +51,7 @@ func (q LeaseCheck) owned() LeaseCheck {
 }
 
 func ownRequest(r leases.Request) leases.Request {
+	r.ID, r.Parent, r.Capability = strings.Clone(r.ID), strings.Clone(r.Parent), strings.Clone(r.Capability)
 	if r.Scope != nil {
 		s := r.Scope.Clone()
 		r.Scope = &s

@@ -195,7 +195,7 @@ func (it Item) Clone() Item {
 	it.Action, it.Before, it.Details = slices.Clone(it.Action), slices.Clone(it.Before), slices.Clone(it.Details)
 	it.Hooks, it.Notes, it.Hidden = slices.Clone(it.Hooks), slices.Clone(it.Notes), slices.Clone(it.Hidden)
 	if it.Scopes != nil {
-		s := *it.Scopes
+		s := it.Scopes.Clone()
 		it.Scopes = &s
 	}
 	if it.Decision != nil {

@@ -3,6 +3,7 @@ package approvals
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -85,6 +86,14 @@ func (p *Proposal) Validate() error {
 		return errors.New("runtime, session or agent is too long")
 	}
 	return nil
+}
+
+// Clone returns a proposal that shares no memory with this one: what is examined is
+// what is filed, whatever its caller does with its buffers meanwhile.
+func (p Proposal) Clone() Proposal {
+	p.Module, p.Config = slices.Clone(p.Module), slices.Clone(p.Config)
+	p.Phases, p.Capabilities, p.Source = slices.Clone(p.Phases), slices.Clone(p.Capabilities), slices.Clone(p.Source)
+	return p
 }
 
 // Proposed reads what a proposal is about.
