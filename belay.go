@@ -85,6 +85,13 @@ type Options struct {
 	// UnsafeFailOpen: see kernel.Options. For local debugging only.
 	UnsafeFailOpen bool
 
+	// Compiler is a program, by its absolute path, and its arguments, that hands its
+	// standard streams to CompilerMain: `belay compile-module`, or this program. Modules that
+	// do not come with belay are compiled by it, in a process with limits of time and
+	// memory, and never here; when it fails, the hook does not load. Empty: they are
+	// compiled here, and an estimate is all that bounds what that costs.
+	Compiler []string
+
 	Logger   *slog.Logger        // nil discards
 	Clock    kernel.Clock        // nil means the system's
 	Store    kernel.Store        // nil means belay.db in the state directory; closed with the Belay only when nil
@@ -268,7 +275,7 @@ func (b *Belay) open(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	b.log = slog.New(redact.NewHandler(b.log.Handler(), b.redact.line))
-	b.engine, err = sandbox.Open(sandbox.Options{CacheDir: filepath.Join(b.dir, "cache"), CacheKey: b.keys.cache, Logger: b.log})
+	b.engine, err = sandbox.Open(sandbox.Options{CacheDir: filepath.Join(b.dir, "cache"), CacheKey: b.keys.cache, Compiler: b.o.Compiler, Logger: b.log})
 	if err != nil {
 		return stateError("cache", err)
 	}

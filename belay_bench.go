@@ -38,8 +38,9 @@ type BenchOptions struct {
 	Dir string
 	// Cover counts which parts of each module run: see Bench.Coverage. It costs time,
 	// and changes neither results nor fuel.
-	Cover  bool
-	Logger *slog.Logger // nil discards
+	Cover    bool
+	Compiler []string     // see Options
+	Logger   *slog.Logger // nil discards
 	// Interpreter runs modules on the engine's interpreter: slow, same fuel, same results.
 	Interpreter bool
 }
@@ -68,7 +69,7 @@ func OpenBench(o BenchOptions) (*Bench, error) {
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
-	opts := sandbox.Options{Logger: b.log, Interpreter: o.Interpreter}
+	opts := sandbox.Options{Logger: b.log, Interpreter: o.Interpreter, Compiler: o.Compiler}
 	var err error
 	if o.Dir != "" {
 		if err = b.prepare(o.Dir); err != nil {
@@ -175,7 +176,7 @@ func (b *Bench) module(ctx context.Context, c *candidate, memory int64) (*sandbo
 	if m := b.modules[key]; m != nil {
 		return m, nil
 	}
-	m, err := b.b.engine.Load(ctx, c.file, sandbox.LoadOptions{Class: c.class, MemoryCap: memory, Declared: c.declared, Cover: b.cover})
+	m, err := b.b.engine.Load(ctx, c.file, sandbox.LoadOptions{Class: c.class, MemoryCap: memory, Declared: c.declared, Trusted: b.b.builtin.Trusted(c.info.Digest), Cover: b.cover})
 	if err == nil {
 		b.modules[key] = m
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,6 +33,17 @@ const (
 )
 
 const adHocScheme = "adhoc:" // followed by the index; belay.yaml cannot say it
+
+// CompilerCommand is the argument by which a program says that it is to do what
+// CompilerMain does and nothing else.
+const CompilerCommand = sandbox.CompilerCommand
+
+// CompilerMain is the whole of a compiler process: see Options.Compiler. A program that
+// compiles for itself calls it first thing in main when CompilerCommand is its only
+// argument, and exits with what it returns.
+func CompilerMain(in io.Reader, out, errs io.Writer) int {
+	return sandbox.CompilerMain(in, out, errs)
+}
 
 // adHoc is a hook given at Open.
 type adHoc struct {
@@ -107,6 +119,7 @@ func (l *loader) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loa
 	}
 	module, err := l.b.engine.Load(ctx, c.file, sandbox.LoadOptions{
 		Class: c.class, MemoryCap: memoryCap(&c.info, c.manifest, spec.Budget.MemoryMiB), Declared: c.declared,
+		Trusted: l.b.builtin.Trusted(c.info.Digest),
 	})
 	if err != nil {
 		return nil, loadFault(spec.Name, err)

@@ -163,7 +163,7 @@ func (b *Belay) installProposal(ctx context.Context, it *kernel.Approval) error 
 	if done, err := b.boundAlready(&r); err != nil || done {
 		return err
 	}
-	if err := compileOnce(ctx, b.dir, file, r.Hook.Manifest); err != nil {
+	if err := compileOnce(ctx, b.dir, file, r.Hook.Manifest, b.o.Compiler); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return config.EditFile(b.dir, func(src []byte) ([]byte, error) {

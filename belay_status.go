@@ -16,6 +16,7 @@ type Status struct {
 	Store    string         `json:"store"`                 // the state directory's name in the statements of reviewers
 	Revision string         `json:"revision"`              // of configuration and trust policy in use, as in verdicts
 	Engine   string         `json:"engine"`                // compiler or interpreter
+	Compile  string         `json:"compile"`               // CompileApart or CompileHere
 	LastSeq  int64          `json:"last_seq"`              // number of the newest event
 	Gone     int64          `json:"compacted,omitzero"`    // events 1 to this number have no contents any more
 	GoneBy   int64          `json:"compacted_by,omitzero"` // the event that announces that
@@ -36,6 +37,12 @@ type Status struct {
 	Unsigned kernel.UnsignedRevisions `json:"unsigned_revisions,omitzero"`
 }
 
+// Where modules that do not come with belay are compiled.
+const (
+	CompileApart = "apart" // in a process with limits of time and memory: see Options.Compiler
+	CompileHere  = "here"  // in this process, by estimate alone
+)
+
 // Health is how well belay can do its work.
 type Health string
 
@@ -54,6 +61,9 @@ func (b *Belay) Status(ctx context.Context) (Status, error) {
 	s := Status{Dir: b.dir, Store: b.StoreID(), Revision: b.revision(), Engine: "interpreter", Healthy: true, Health: HealthOK, Problems: []string{}, Warnings: []string{}, Latches: []kernel.Latch{}}
 	bad := b.bad
 	b.mu.Unlock()
+	if s.Compile = CompileHere; b.engine.Isolated() {
+		s.Compile = CompileApart
+	}
 	if compiled() {
 		s.Engine = "compiler"
 	}

@@ -40,6 +40,7 @@ type InstallRequest struct {
 	Allow    []string // capabilities; nil allows all that the manifest declares
 	Config   jsontext.Value
 	Mode     phases.Mode
+	Compiler []string    // see Options
 	Tier     phases.Tier // trusted: refused unless it is, and blocking its phases when it is not any more
 }
 
@@ -73,7 +74,7 @@ func InstallHook(ctx context.Context, dir string, r InstallRequest) (kernel.Bind
 	if _, err := config.AddBinding(src, b); err != nil { // before the time for compiling is spent
 		return none, info, err
 	}
-	if err := compileOnce(ctx, dir, file, info.Manifest); err != nil {
+	if err := compileOnce(ctx, dir, file, info.Manifest, r.Compiler); err != nil {
 		return none, info, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	// The module is kept under the lock of belay.yaml: whoever drops modules that
@@ -159,12 +160,12 @@ func (r *InstallRequest) binding(info *HookInfo) (config.Binding, error) {
 }
 
 // compileOnce proves that the hook loads, and leaves its code in the cache.
-func compileOnce(ctx context.Context, dir string, file []byte, m *tiers.Manifest) error {
+func compileOnce(ctx context.Context, dir string, file []byte, m *tiers.Manifest, compiler []string) error {
 	keys, err := openKeys(filepath.Join(dir, "keys"))
 	if err != nil {
 		return stateError("keys", err)
 	}
-	engine, err := sandbox.Open(sandbox.Options{CacheDir: filepath.Join(dir, "cache"), CacheKey: keys.cache})
+	engine, err := sandbox.Open(sandbox.Options{CacheDir: filepath.Join(dir, "cache"), CacheKey: keys.cache, Compiler: compiler})
 	if err != nil {
 		return stateError("cache", err)
 	}
@@ -173,7 +174,13 @@ func compileOnce(ctx context.Context, dir string, file []byte, m *tiers.Manifest
 	if err != nil {
 		return err
 	}
-	module, err := engine.Load(ctx, file, sandbox.LoadOptions{Class: sandbox.Installed, MemoryCap: memoryCap(&mod, m, 0), Declared: declaredBy(m)})
+	hooks, err := builtin.Load()
+	if err != nil {
+		return err
+	}
+	module, err := engine.Load(ctx, file, sandbox.LoadOptions{
+		Class: sandbox.Installed, MemoryCap: memoryCap(&mod, m, 0), Declared: declaredBy(m), Trusted: hooks.Trusted(mod.Digest),
+	})
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ type Status struct {
 	Store    string   `json:"store"`                 // the state directory's name in the statements of reviewers
 	Revision string   `json:"revision"`              // of configuration and trust policy in use, as in verdicts
 	Engine   string   `json:"engine"`                // compiler or interpreter
+	Compile  string   `json:"compile,omitzero"`      // where hooks that do not come with belay are compiled: apart, in a process with limits, or here; "": by an older daemon
 	LastSeq  int64    `json:"last_seq"`              // number of the newest event
 	Gone     int64    `json:"compacted,omitzero"`    // events 1 to this number have no contents any more
 	GoneBy   int64    `json:"compacted_by,omitzero"` // the event that announces that

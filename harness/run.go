@@ -22,8 +22,9 @@ type EngineOptions struct {
 	// of it. "" compiles anew.
 	Dir string
 	// Cover counts which parts of the hooks ran; see Hook.Coverage.
-	Cover  bool
-	Logger *slog.Logger // gets the kernel's log; nil discards it
+	Cover    bool
+	Compiler []string     // see belay.Options
+	Logger   *slog.Logger // gets the kernel's log; nil discards it
 	// Identities open sealed recordings that cases name. What such cases come to is
 	// covered in Differences, and never written to a golden.
 	Identities recording.Identities
@@ -45,7 +46,7 @@ func OpenEngine(o EngineOptions) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	bench, err := belay.OpenBench(belay.BenchOptions{Dir: o.Dir, Cover: o.Cover, Logger: o.Logger})
+	bench, err := belay.OpenBench(belay.BenchOptions{Dir: o.Dir, Cover: o.Cover, Compiler: o.Compiler, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,11 @@ import (
 )
 
 func main() {
+	if cli.IsCompiler(os.Args) {
+		os.Exit(cli.Compile(os.Stdin, os.Stdout, os.Stderr))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := new(cli.App).Main(ctx, os.Args[1:])
+	code := (&cli.App{Compiler: cli.OwnCompiler()}).Main(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
 }

@@ -31,6 +31,10 @@ type App struct {
 	// Files is what hooks learn of symbolic links; nil means the host's own files.
 	Files kernel.FileSystem
 
+	// Compiler is what compiles modules in a process of its own; OwnCompiler in the
+	// program itself. Nil: modules are compiled in this process.
+	Compiler []string
+
 	state string   // --state
 	quiet bool     // warnings are not logged, only errors: for a demo
 	last  []func() // what is done when the answer has been written

@@ -20,7 +20,12 @@ import (
 // status 0 and says the real one on standard error as "exit N", so that a script
 // can tell 3 from 1; "belay-hook" and "xbelay-hook" are the small program; "sigstore-kms-scripted" is a key management service; "sql FILE TEXT…" does to a database what somebody else could, "sqlite-copy backup|restore FILE OTHER" what .backup and .restore do.
 func TestMain(m *testing.M) {
-	run := func() int { return new(cli.App).Main(context.Background(), os.Args[1:]) }
+	if cli.IsCompiler(os.Args) { // of the commands below, as of the program itself
+		os.Exit(cli.Compile(os.Stdin, os.Stdout, os.Stderr))
+	}
+	run := func() int {
+		return (&cli.App{Compiler: cli.OwnCompiler()}).Main(context.Background(), os.Args[1:])
+	}
 	testscript.Main(withMarks{m}, map[string]func(){
 		"belay":  func() { os.Exit(run()) },
 		"tamper": tamper,

@@ -165,7 +165,7 @@ func (a *App) conformSDK(ctx context.Context, path string, o *conformOptions) er
 	if err != nil {
 		return failureBy(err, "")
 	}
-	bench, err := belay.OpenBench(belay.BenchOptions{})
+	bench, err := belay.OpenBench(belay.BenchOptions{Compiler: a.Compiler})
 	if err != nil {
 		return failureBy(err, "")
 	}

@@ -111,7 +111,7 @@ func (d *leaseDemo) prepare() (err error) {
 // open opens the state directory anew, with hooks that are not installed.
 func (d *leaseDemo) open(ctx context.Context, hooks ...belay.AdHocHook) (err error) {
 	d.close()
-	o := belay.Options{Hooks: hooks}
+	o := belay.Options{Hooks: hooks, Compiler: d.a.Compiler}
 	if len(hooks) > 0 {
 		o.Logger = slog.New(slog.DiscardHandler) // that one is not loaded is what the step shows
 	}

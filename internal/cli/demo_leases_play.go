@@ -45,7 +45,7 @@ func (d *leaseDemo) play(ctx context.Context) error {
 
 func (d *leaseDemo) unsigned(ctx context.Context) error {
 	d.step("A hook that nobody vouches for lends nothing")
-	_, _, err := belay.InstallHook(ctx, d.dir, belay.InstallRequest{File: d.broker})
+	_, _, err := belay.InstallHook(ctx, d.dir, belay.InstallRequest{File: d.broker, Compiler: d.a.Compiler})
 	if !errors.Is(err, belay.ErrRefused) {
 		return cmp.Or(err, errDemo)
 	}
@@ -83,7 +83,8 @@ func (d *leaseDemo) signed(ctx context.Context) error {
 		return err
 	}
 	_, _, err = belay.InstallHook(ctx, d.dir, belay.InstallRequest{
-		File: d.broker, Evidence: []tiers.Evidence{{Kind: tiers.EvidenceBundle, Name: "lease-broker.wasm.sigstore.json", Data: bundle}},
+		Compiler: d.a.Compiler,
+		File:     d.broker, Evidence: []tiers.Evidence{{Kind: tiers.EvidenceBundle, Name: "lease-broker.wasm.sigstore.json", Data: bundle}},
 		Priority: config.TrustedPriority, Tier: phases.Trusted, Mode: phases.Enforce,
 	})
 	if err != nil {

@@ -138,7 +138,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 
 	a.examineDaemon(ctx, dir, ok, warn, fail)
 
-	host, err := belay.Open(ctx, dir, belay.Options{Logger: a.logger(), Keeper: keep.Open})
+	host, err := belay.Open(ctx, dir, belay.Options{Logger: a.logger(), Keeper: keep.Open, Compiler: a.Compiler})
 	if err != nil {
 		fail("kernel", err.Error(), "Every action is blocked.")
 		return out
@@ -170,6 +170,11 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 		ok("engine", "compiler, "+runtime.GOARCH)
 	} else {
 		warn("engine", "interpreter: about 40 times slower", "The compiler exists for amd64 and arm64.")
+	}
+	if st.Compile == belay.CompileApart {
+		ok("compile", "in a process of its own, with limits of time and memory")
+	} else {
+		warn("compile", "in belay's own process: only an estimate bounds what a hook takes to compile", "The system does not say which file this program is, or whoever embeds belay names no compiler.")
 	}
 	ready := 0
 	for _, b := range host.Bindings() {

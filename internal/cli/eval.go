@@ -229,7 +229,7 @@ func (a *App) openState(ctx context.Context, dir string, o belay.Options) (*bela
 	if o.Logger == nil {
 		o.Logger = a.logger()
 	}
-	o.Keeper, o.Files = keep.Open, a.Files
+	o.Keeper, o.Files, o.Compiler = keep.Open, a.Files, a.Compiler
 	host, err := belay.Open(ctx, dir, o)
 	switch {
 	case err == nil:

@@ -68,7 +68,7 @@ func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions
 	if err != nil {
 		return err
 	}
-	req := belay.InstallRequest{Name: o.name, Priority: o.priority, Allow: o.allow, Tools: o.tools, AnyTool: o.any, Mode: phases.Enforce}
+	req := belay.InstallRequest{Compiler: a.Compiler, Name: o.name, Priority: o.priority, Allow: o.allow, Tools: o.tools, AnyTool: o.any, Mode: phases.Enforce}
 	if o.trusted {
 		req.Tier = phases.Trusted
 	}

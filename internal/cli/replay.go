@@ -134,7 +134,7 @@ func (a *App) replayBench() (*belay.Bench, error) {
 			dir = ""
 		}
 	}
-	b, err := belay.OpenBench(belay.BenchOptions{Dir: dir, Logger: a.logger()})
+	b, err := belay.OpenBench(belay.BenchOptions{Dir: dir, Compiler: a.Compiler, Logger: a.logger()})
 	if err != nil {
 		return nil, failureBy(err, "`belay doctor` says what is wrong and what to do about it.")
 	}

@@ -52,7 +52,7 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	}
 	fmt.Fprintf(a.Out, "%s\n\n", health)
 	config, trust, _ := strings.Cut(st.Revision, "+")
-	fmt.Fprintf(a.Out, "state    %s\nconfig   %s\ntrust    %s\nevents   %s\nengine   %s\n", safe(st.Dir), safe(config), safe(cmp.Or(trust, "nobody")), count(st.LastSeq), st.Engine)
+	fmt.Fprintf(a.Out, "state    %s\nconfig   %s\ntrust    %s\nevents   %s\nengine   %s\n", safe(st.Dir), safe(config), safe(cmp.Or(trust, "nobody")), count(st.LastSeq), engineLine(st))
 	fmt.Fprintf(a.Out, "daemon   %s\n", daemonLine(st.Daemon))
 	for _, k := range st.Sinks {
 		a.printSink(k)
@@ -197,4 +197,13 @@ func indentJSON(v []byte) string {
 		return string(v)
 	}
 	return string(j)
+}
+
+// engineLine says how hooks run and, where it is not as it should be, how they are
+// compiled.
+func engineLine(st client.Status) string {
+	if st.Compile == belay.CompileHere {
+		return st.Engine + "; hooks are compiled in belay's own process"
+	}
+	return st.Engine
 }

@@ -140,7 +140,7 @@ func (t *tester) once(ctx context.Context) error {
 		return err
 	}
 	defer out.drop()
-	engine, err := harness.OpenEngine(harness.EngineOptions{Dir: t.app.codeCache(), Cover: t.o.covers(), Identities: t.ids})
+	engine, err := harness.OpenEngine(harness.EngineOptions{Dir: t.app.codeCache(), Compiler: t.app.Compiler, Cover: t.o.covers(), Identities: t.ids})
 	if err != nil {
 		return failureBy(err, "")
 	}

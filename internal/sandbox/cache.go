@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -105,8 +106,8 @@ func private(dir string) error {
 }
 
 // compile compiles m's code through the cache. After an error m has to be
-// compiled without it.
-func (c *codeCache) compile(m *Module, code []byte) (err error) {
+// compiled without it, unless that is of class ErrCompiler, or ctx has ended.
+func (c *codeCache) compile(ctx context.Context, m *Module, code []byte) (err error) {
 	name := c.name(code)
 	unlock, err := lockFile(filepath.Join(c.dir, name+".lock"), lockPatience)
 	if err != nil {
@@ -134,10 +135,67 @@ func (c *codeCache) compile(m *Module, code []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := m.compileWith(files, code); err != nil {
+	if m.compiler == nil {
+		if err := m.compileWith(files, code); err != nil {
+			return err
+		}
+		return c.seal(dir, before)
+	}
+	if err := m.takeFrom(files, code); errors.Is(err, errNoCode) {
+		m.reset()
+		if before, err = c.compileApart(ctx, m, dir, code); err != nil {
+			return err
+		}
+		if files, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
+			return err
+		}
+		if err := m.takeFrom(files, code); err != nil {
+			return misnamed(err)
+		}
+	} else if err != nil {
 		return err
 	}
-	return c.seal(dir, before)
+	return unchanged(dir, before)
+}
+
+// unchanged says whether a directory holds what was checked and nothing else that the
+// engine could have read: where this process compiles nothing, the engine adds nothing.
+func unchanged(dir string, before sealed) error {
+	paths, err := entries(dir)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		st, err := os.Lstat(path)
+		if err != nil {
+			return err
+		}
+		if !before.same(path, st) {
+			return fmt.Errorf("%w: an entry was changed while it was in use", errCache)
+		}
+	}
+	return nil
+}
+
+// compileApart has m's compiler make what the cache lacks, and seals what it handed back
+// before any of it is on the disk.
+func (c *codeCache) compileApart(ctx context.Context, m *Module, dir string, code []byte) (sealed, error) {
+	e, err := m.compiler.run(ctx, code, m.funcs, m.class.compilerLimits())
+	if err != nil {
+		return nil, err
+	}
+	path, err := e.write(dir, m.compiler.version)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := c.macOf(dir, path, int64(len(e.content)), bytes.NewReader(e.content))
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(sealOf(dir, path), sum, 0o600); err != nil {
+		return nil, err
+	}
+	return c.check(dir)
 }
 
 // name is the directory of a module: everything that the compiled form depends on
@@ -282,13 +340,17 @@ func (c *codeCache) mac(dir, path string, want os.FileInfo) ([]byte, error) {
 	if !os.SameFile(want, st) {
 		return nil, fmt.Errorf("%w: the file was replaced", errCache)
 	}
+	return c.macOf(dir, path, st.Size(), f)
+}
+
+func (c *codeCache) macOf(dir, path string, size int64, content io.Reader) ([]byte, error) {
 	rel, err := filepath.Rel(filepath.Dir(dir), path)
 	if err != nil {
 		return nil, err
 	}
 	h := hmac.New(sha256.New, c.key)
-	fmt.Fprintf(h, "belay code cache 1\x00%s\x00%d\x00", filepath.ToSlash(rel), st.Size())
-	if _, err := io.Copy(h, io.LimitReader(f, st.Size())); err != nil {
+	fmt.Fprintf(h, "belay code cache 1\x00%s\x00%d\x00", filepath.ToSlash(rel), size)
+	if _, err := io.Copy(h, io.LimitReader(content, size)); err != nil {
 		return nil, err
 	}
 	return h.Sum(nil), nil

@@ -22,6 +22,11 @@ type Options struct {
 	// Interpreter runs modules on the engine's interpreter: 40 times slower, same
 	// fuel, same results, no cache.
 	Interpreter bool
+	// Compiler is a program, by its absolute path, and its arguments, that does what
+	// CompilerMain does. Then modules that are not [LoadOptions.Trusted] are compiled by
+	// it, in a process with limits, and by this process never: when it fails, so does
+	// loading. Empty: this process compiles, and the estimate is the only bound.
+	Compiler []string
 	// Logger gets what operators should know (a garbled cache entry, say); nil
 	// discards it.
 	Logger *slog.Logger
@@ -38,6 +43,7 @@ type Engine struct {
 	host        hostModules
 	interpreter bool
 	cache       *codeCache // nil: none
+	compiler    *compiler  // nil: this process compiles
 	log         *slog.Logger
 
 	// compiling has one place: compiling is the most expensive thing that a file can
@@ -68,6 +74,11 @@ func Open(opts Options) (*Engine, error) {
 	if e.host, err = newHostModules(table); err != nil {
 		return nil, err
 	}
+	if len(opts.Compiler) > 0 && !opts.Interpreter {
+		if e.compiler, err = newCompiler(opts.Compiler, engineVersion()); err != nil {
+			return nil, err
+		}
+	}
 	if opts.CacheDir != "" && !opts.Interpreter {
 		if e.cache, err = openCache(opts.CacheDir, opts.CacheKey, cmp.Or(opts.engineVersion, engineVersion()), e.log); err != nil {
 			return nil, err
@@ -75,6 +86,10 @@ func Open(opts Options) (*Engine, error) {
 	}
 	return e, nil
 }
+
+// Isolated says whether modules that are not trusted are compiled in a process of their
+// own.
+func (e *Engine) Isolated() bool { return e.compiler != nil }
 
 // Close unloads all modules, waiting for their runs to end.
 func (e *Engine) Close() error {

@@ -50,6 +50,9 @@ type LoadOptions struct {
 	// Declared is what the manifest says; nil takes the module's own imports and
 	// exports as declared, which only AdHoc modules may.
 	Declared *Declared
+	// Trusted is for modules that are as good as this program, such as those that come
+	// with it: this process compiles them itself, also where it has a compiler.
+	Trusted bool
 	// Cover has the module tell which of its regions run; see Module.Coverage.
 	Cover bool
 }
@@ -57,8 +60,8 @@ type LoadOptions struct {
 // Load makes a module ready to run: it parses, bounds, type-checks, links,
 // meters and compiles the file, or takes the compiled form from the cache. One
 // module is compiled at a time; others wait. When ctx ends, Load returns at once;
-// a compilation under way is not interrupted (the engine cannot do that and stay
-// inside a recover) but its result is dropped.
+// a compilation under way ends with its process where it has one, and is not interrupted
+// elsewhere (the engine cannot do that and stay inside a recover): its result is dropped.
 //
 // Errors are *LoadError. Safe for concurrent use; the file is not kept.
 func (e *Engine) Load(ctx context.Context, file []byte, opts LoadOptions) (*Module, error) {
@@ -78,6 +81,9 @@ func (e *Engine) Load(ctx context.Context, file []byte, opts LoadOptions) (*Modu
 		return nil, loadError(StageMeter, ErrModule, err.Error(), err)
 	}
 	m := newModule(e, p, metered)
+	if !opts.Trusted {
+		m.compiler, m.class = e.compiler, opts.Class
+	}
 	if err := m.compile(ctx); err != nil {
 		return nil, err
 	}

@@ -2,13 +2,16 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/belay-hooks/belay/internal/sandbox/meter"
 	"github.com/belay-hooks/belay/internal/sandbox/wasm"
@@ -26,6 +29,10 @@ type Module struct {
 	names   funcNames
 	metered meter.Output // without its code once that is compiled
 	imports []wasm.Import
+	funcs   int // functions of its own
+
+	compiler *compiler // of code that the cache lacks; nil: this process
+	class    Class
 
 	runtime   wazero.Runtime
 	cache     wazero.CompilationCache // of this module alone, or nil
@@ -41,7 +48,7 @@ type Module struct {
 }
 
 func newModule(e *Engine, p *parsed, metered meter.Output) *Module {
-	m := &Module{engine: e, info: p.info, names: newFuncNames(p.module), metered: metered, imports: p.module.Imports}
+	m := &Module{engine: e, info: p.info, names: newFuncNames(p.module), metered: metered, imports: p.module.Imports, funcs: len(p.module.Funcs)}
 	m.info.Manifest = slices.Clone(p.info.Manifest)
 	m.idle.L = &m.mu
 	return m
@@ -105,11 +112,12 @@ func (m *Module) leave() {
 	}
 }
 
-// config is the engine's configuration, the same for every module of a process:
-// the engine's cache key covers neither features nor the memory limit.
-func (e *Engine) config() wazero.RuntimeConfig {
+// engineConfig is the engine's configuration, the same for every module of a process, and
+// for the one that compiles for it: the engine's cache key covers neither features nor
+// the memory limit.
+func engineConfig(interpreter bool) wazero.RuntimeConfig {
 	c := wazero.NewRuntimeConfig()
-	if e.interpreter {
+	if interpreter {
 		c = wazero.NewRuntimeConfigInterpreter()
 	}
 	return c.WithCoreFeatures(api.CoreFeaturesV2).
@@ -129,7 +137,7 @@ func (m *Module) compile(ctx context.Context) error {
 	result := make(chan error, 1)
 	go func() {
 		defer done()
-		result <- m.compileNow()
+		result <- m.compileNow(ctx)
 	}()
 	select {
 	case err = <-result:
@@ -140,40 +148,69 @@ func (m *Module) compile(ctx context.Context) error {
 		}()
 		return loadError(StageCompile, ErrCanceled, "the caller gave up", context.Cause(ctx))
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrCompiler):
 		m.closeRuntime()
-		return loadError(StageCompile, ErrCompile, "the engine refused the metered module", err)
+		return loadError(StageCompile, ErrCompiler, "compiling it in a process of its own failed: "+strings.TrimPrefix(err.Error(), ErrCompiler.Error()+": "), err)
 	}
-	return nil
+	m.closeRuntime()
+	return loadError(StageCompile, ErrCompile, "the engine refused the metered module", err)
 }
 
-// compileNow compiles by way of the cache when there is one. Its context is
-// nobody's: half a compilation must not be left in the cache.
-func (m *Module) compileNow() error {
+// compileNow compiles by way of the cache when there is one. Half a compilation must not
+// be left in the cache: ctx, which is the caller's, ends nothing but a compiler process.
+func (m *Module) compileNow(ctx context.Context) error {
 	code := m.metered.Wasm
 	m.metered.Wasm = nil
 	if m.engine.cache != nil {
-		err := m.engine.cache.compile(m, code)
-		if err == nil {
-			return nil
+		err := m.engine.cache.compile(ctx, m, code)
+		if err == nil || errors.Is(err, ErrCompiler) || ctx.Err() != nil {
+			return err
 		}
 		m.engine.log.Warn("code cache not used", slog.String("module", m.info.Digest), slog.String("error", escape(err.Error(), maxReason)))
-		m.closeRuntime()
-		m.runtime, m.cache = nil, nil
+		m.reset()
 	}
-	return m.compileWith(nil, code)
+	if m.compiler == nil {
+		return m.compileWith(nil, code)
+	}
+	return m.compileApart(ctx, code)
 }
 
-// compileWith makes the runtime and compiles code in it, with one worker: a
-// panic of the engine's compiler can be recovered from only on this goroutine.
-func (m *Module) compileWith(cache wazero.CompilationCache, code []byte) (err error) {
+// reset makes m ready for another try.
+func (m *Module) reset() {
+	m.closeRuntime()
+	m.runtime, m.cache = nil, nil
+}
+
+// compileWith makes the runtime and compiles code in it, unless cache has it compiled.
+// There is one worker: a panic of the engine's compiler can be recovered from only on
+// this goroutine.
+func (m *Module) compileWith(cache wazero.CompilationCache, code []byte) error {
+	return m.ready(context.Background(), cache, code)
+}
+
+// errNoCode says that the cache lacks the module, where this process may not compile it.
+var errNoCode = errors.New("the module is not in the cache")
+
+// takeFrom makes the runtime with what cache has compiled. Where it has not, the error is
+// errNoCode, and nothing has been compiled: the engine's workers look at their context
+// before each function, and this one is over from the start.
+func (m *Module) takeFrom(cache wazero.CompilationCache, code []byte) error {
+	over, end := context.WithCancelCause(context.Background())
+	end(errNoCode)
+	return m.ready(experimental.WithCompilationWorkers(over, 2), cache, code)
+}
+
+func (m *Module) ready(compile context.Context, cache wazero.CompilationCache, code []byte) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the compiler panicked: %v", p)
 		}
 	}()
 	ctx := context.Background()
-	config := m.engine.config()
+	config := engineConfig(m.engine.interpreter)
 	if cache != nil {
 		config = config.WithCompilationCache(cache)
 	}
@@ -181,10 +218,11 @@ func (m *Module) compileWith(cache wazero.CompilationCache, code []byte) (err er
 	if err := m.hostModules(ctx); err != nil {
 		return err
 	}
-	compiled, err := m.runtime.CompileModule(ctx, code)
+	compiled, err := m.runtime.CompileModule(compile, code)
 	if err != nil {
 		return err
 	}
+	m.imports = nil
 	m.instances = newFreshInstances(m.runtime, compiled, uint64(m.MemoryCap()))
 	return nil
 }
@@ -208,7 +246,6 @@ func (m *Module) hostModules(ctx context.Context) error {
 			return err
 		}
 	}
-	m.imports = nil
 	return nil
 }
 

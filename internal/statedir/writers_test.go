@@ -51,6 +51,8 @@ var others = map[string]string{
 	"client/held_unix.go held":                        "opens the daemon's lock to look",
 	"internal/server/lock_unix.go lock":               "is the daemon's lock",
 	"internal/sandbox/lock_unix.go lockFile":          "is the cache's lock",
+	"internal/sandbox/cache.go compileApart":          "compiled code: under the cache's lock, and refused when it is not whole",
+	"internal/sandbox/compiler_load.go write":         "compiled code: in a directory that goes again, or under the cache's lock",
 	"internal/sandbox/cache.go seal":                  "compiled code: made again when it is not whole; under the cache's lock",
 	"internal/sink/disk.go open":                      "appends under a lock of its own, and starts from the log after a crash",
 	"internal/sink/disk.go rename":                    "rotates under the same lock",
