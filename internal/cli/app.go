@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,6 +37,9 @@ type App struct {
 	// program itself. Nil: modules are compiled in this process.
 	Compiler []string
 
+	word *hookcmd.LastWord       // of this call of Main
+	now  *atomic.Pointer[[]byte] // the invocation that `eval` is deciding
+
 	state string   // --state
 	quiet bool     // warnings are not logged, only errors: for a demo
 	last  []func() // what is done when the answer has been written
@@ -45,20 +50,28 @@ type App struct {
 // differences found, 6 to be started again. It never panics.
 func (a *App) Main(ctx context.Context, args []string) (code int) {
 	a.defaults()
-	defer a.finish()
+	a.word, a.now = new(hookcmd.LastWord), new(atomic.Pointer[[]byte])
 	if rt, asked := runtimeOf(args); asked {
 		// An agent runtime is waiting: whatever goes wrong from here on has to come
 		// out as that runtime's own way of saying no.
 		return a.mainRuntime(ctx, rt, args)
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			fmt.Fprintf(a.Err, "belay: internal error: %v\n", p)
-			fmt.Fprintf(a.Err, "  This is a bug; please report it with what you did. Nothing was allowed.\n%s", debug.Stack())
-			code = ExitError
-		}
-	}()
-	return a.report(a.execute(ctx, args))
+	work := func() (code int) {
+		defer a.finish()
+		defer func() {
+			if p := recover(); p != nil {
+				fmt.Fprintf(a.Err, "belay: internal error: %v\n", p)
+				fmt.Fprintf(a.Err, "  This is a bug; please report it with what you did. Nothing was allowed.\n%s", debug.Stack())
+				code = ExitError
+			}
+		}()
+		return a.report(a.execute(ctx, args))
+	}
+	if !slices.Contains(args, "eval") {
+		return work()
+	}
+	code, _ = hookcmd.InTime(ctx, hookcmd.Grace, a.word, work, func() int { return a.late(args) })
+	return code
 }
 
 func (a *App) execute(ctx context.Context, args []string) error {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
@@ -23,8 +25,12 @@ func TestMain(m *testing.M) {
 	if cli.IsCompiler(os.Args) { // of the commands below, as of the program itself
 		os.Exit(cli.Compile(os.Stdin, os.Stdout, os.Stderr))
 	}
+	signals := func() context.Context { // as the programs do it
+		ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) //nolint:govet // until the process ends
+		return ctx
+	}
 	run := func() int {
-		return (&cli.App{Compiler: cli.OwnCompiler()}).Main(context.Background(), os.Args[1:])
+		return (&cli.App{Compiler: cli.OwnCompiler()}).Main(signals(), os.Args[1:])
 	}
 	testscript.Main(withMarks{m}, map[string]func(){
 		"belay":  func() { os.Exit(run()) },
@@ -36,9 +42,9 @@ func TestMain(m *testing.M) {
 			}
 		},
 		"daemon-http": daemonHTTP,
-		"belay-hook":  func() { os.Exit(hookcmd.Command{}.Main(context.Background(), os.Args[1:])) },
+		"belay-hook":  func() { os.Exit(hookcmd.Command{}.Main(signals(), os.Args[1:])) },
 		"xbelay-hook": func() {
-			code := hookcmd.Command{}.Main(context.Background(), os.Args[1:])
+			code := hookcmd.Command{}.Main(signals(), os.Args[1:])
 			fmt.Fprintf(os.Stderr, "exit %d\n", code)
 		},
 		"xbelay": func() {

@@ -163,6 +163,7 @@ func (a *App) evalAsk(ctx context.Context, o evalOptions) error {
 	if err != nil {
 		return err
 	}
+	a.now.Store(&src)
 	v, err := host.Wire(ctx, src)
 	if d := new(phases.DecodeError); errors.As(err, &d) {
 		return failure("the invocation is not valid: "+safe(d.Error()), "The action counts as blocked. README.md shows the form.")
@@ -173,6 +174,9 @@ func (a *App) evalAsk(ctx context.Context, o evalOptions) error {
 	}
 	if v, err = a.afterDecision(ctx, o, src, v); err != nil {
 		return failureBy(err, "The action counts as blocked.")
+	}
+	if !a.word.Take() {
+		return exitWith(ExitError) // the process has said that it is too late
 	}
 	if err := a.printJSON(v); err != nil {
 		return err

@@ -41,7 +41,10 @@ func (a *App) evalLines(ctx context.Context, host asker, in io.Reader) error {
 		if errors.Is(err, errLongLine) {
 			line = bytes.Repeat([]byte{' '}, phases.MaxInputBytes+1) // refused for its size, and on record
 		}
-		if v, err := host.Wire(ctx, line); err != nil {
+		a.now.Store(&line)
+		v, err := host.Wire(ctx, line)
+		a.now.Store(nil) // it is on record
+		if err != nil {
 			bad++
 			answer = lineError{Line: n, Decision: phases.Block, Kind: phases.KindProtocol, Error: safe(lineProblem(err))}
 		} else {

@@ -77,6 +77,7 @@ type runtimeCall struct {
 	read    bool // reading was tried
 	opts    adapters.Options
 	answer  *adapters.Answer
+	late    *lateCall
 }
 
 // mainRuntime answers an agent runtime: a decision is complete JSON with exit 0,
@@ -92,7 +93,24 @@ func (a *App) mainRuntime(ctx context.Context, name string, args []string) (code
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
-	call := &runtimeCall{opts: adapters.Options{Event: valueOf(args, "--for")}}
+	late := &lateCall{app: a, ad: ad, args: args, out: a.Out}
+	late.seen.Store(&runtimeCall{opts: adapters.Options{Event: valueOf(args, "--for")}})
+	within := hookcmd.Patience - hookcmd.Grace
+	if d, err := time.ParseDuration(valueOf(args, "--wait")); err == nil && d > 0 {
+		within += min(d, maxWait) // a person decides, or the time for that is over
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	code, _ = hookcmd.InTime(ctx, hookcmd.Grace, a.word, func() int {
+		defer a.finish()
+		return a.workRuntime(ctx, ad, args, late)
+	}, late.answer)
+	return code
+}
+
+// workRuntime is what mainRuntime does, as far as it ends.
+func (a *App) workRuntime(ctx context.Context, ad adapters.Adapter, args []string, late *lateCall) (code int) {
+	call := &runtimeCall{opts: adapters.Options{Event: valueOf(args, "--for")}, late: late}
 	defer func() {
 		if p := recover(); p != nil {
 			cause := phases.NewFault(phases.KindProtocol, "belay failed", fmt.Errorf("panic: %v", p))
@@ -104,7 +122,7 @@ func (a *App) mainRuntime(ctx context.Context, name string, args []string) (code
 	// would print there (help, say) goes to standard error.
 	out := a.Out
 	a.Out = a.Err
-	err = a.execute(context.WithValue(ctx, callKey{}, call), args)
+	err := a.execute(context.WithValue(ctx, callKey{}, call), args)
 	a.Out = out
 	if err == nil && call.answer != nil {
 		return a.writeAnswer(ad, call, *call.answer)
@@ -189,12 +207,19 @@ func (a *App) readPayload(ctx context.Context, file string, ad adapters.Adapter,
 	defer closeIn()
 	p, err := hookcmd.ReadPayload(ctx, in, ad)
 	call.payload, call.opts.Scan, call.opts.Cut = p.Bytes, p.Scan, p.Cut
+	if call.late != nil {
+		known := *call
+		call.late.seen.Store(&known)
+	}
 	return inputProblem(file, err)
 }
 
 func (a *App) patience() time.Duration { return cmp.Or(a.Patience, hookcmd.PayloadPatience) }
 
 func (a *App) writeAnswer(ad adapters.Adapter, call *runtimeCall, ans adapters.Answer) int {
+	if !a.word.Take() {
+		return ExitUsage // the process has answered
+	}
 	ans.Stderr = redact.Label(ans.Stderr) // a reason may quote the payload
 	return hookcmd.Write(a.Out, a.Err, ad, call.payload, call.opts, ans)
 }

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"os/user"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -73,6 +74,9 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	ended := make(chan struct{})
+	defer close(ended) // after everything else
+	go a.endServe(ctx, ended, log)
 	restrictUmask() // nothing that the daemon makes is for others
 	tel := a.telemetry(ctx, log, flushServe)
 	tapes := new(server.Tapes)
@@ -143,6 +147,25 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	}
 	fmt.Fprintln(a.Err, "belay: stopped")
 	return nil
+}
+
+// closeTime is how long a daemon may take to close what it has open, after its drain.
+const closeTime = 5 * time.Second
+
+// endServe ends a daemon that was told to end and does not: a disk that does not answer
+// holds up every commit. What it was deciding is noted as blocked by then.
+func (a *App) endServe(ctx context.Context, ended <-chan struct{}, log *slog.Logger) {
+	select {
+	case <-ended:
+		return
+	case <-ctx.Done():
+	}
+	select {
+	case <-ended:
+	case <-time.After(server.Drain + time.Second + closeTime):
+		log.LogAttrs(ctx, slog.LevelError, "ended before everything was closed: something on the disk does not answer")
+		os.Exit(ExitError)
+	}
 }
 
 const hangup = syscall.SIGHUP

@@ -53,7 +53,7 @@ func causeOf(f *phases.Fault, ad adapters.Adapter, payload []byte, o adapters.Op
 	switch {
 	case err != nil:
 		return phases.LatchPayload, nil
-	case f.Kind != phases.KindLoad: // belay failed, or read something else than its payload
+	case f.Kind != phases.KindLoad && f.Kind != phases.KindDeadline: // belay failed, or read something else than its payload
 		return phases.LatchFailure, nil
 	}
 	var ps []phases.Phase
@@ -69,13 +69,18 @@ func refuse(dir string, ad adapters.Adapter, payload []byte, o adapters.Options,
 	if dir == "" {
 		return out
 	}
-	inv := phases.Invocation{Runtime: ad.Runtime(), Session: out.Answer.Session}
-	n := spoolfile.Of(inv, f, o.NeedsLatch(out.Answer) && inv.Session != "", time.Now())
-	if n.Unblockable {
-		n.Cause, n.Phases = causeOf(f, ad, payload, o)
-	}
-	if err := spoolfile.Append(filepath.Join(dir, spoolfile.Name), n); err != nil {
+	if err := leaveNote(dir, ad, payload, out.Answer, o, f); err != nil {
 		out.Answer.Notes = append(out.Answer.Notes, "this block is not on record: "+safe(err.Error()))
 	}
 	return out
+}
+
+// leaveNote notes in dir that the event got this answer, and why.
+func leaveNote(dir string, ad adapters.Adapter, payload []byte, a adapters.Answer, o adapters.Options, f *phases.Fault) error {
+	inv := phases.Invocation{Runtime: ad.Runtime(), Session: a.Session}
+	n := spoolfile.Of(inv, f, o.NeedsLatch(a) && inv.Session != "", time.Now())
+	if n.Unblockable {
+		n.Cause, n.Phases = causeOf(f, ad, payload, o)
+	}
+	return spoolfile.Append(filepath.Join(dir, spoolfile.Name), n)
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -35,6 +36,10 @@ type Command struct {
 
 	PayloadPatience time.Duration // 0: the constant of this name
 	Patience        time.Duration // of the whole; 0: the constant
+
+	word *LastWord
+	seen *atomic.Pointer[event]  // what is known of the event, for who answers in time
+	note *atomic.Pointer[string] // where a note goes; nil: not known yet, or nowhere
 }
 
 // Main answers one event and returns the exit status: 0 with a document, or 2 with
@@ -49,12 +54,41 @@ func (c Command) Main(ctx context.Context, args []string) (code int) {
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
-	ctx, cancel := context.WithTimeout(ctx, c.Patience)
+	// Whoever is told to end, or late, answers all the same, within Patience or Grace.
+	grace := min(Grace, c.Patience/5)
+	ctx, cancel := context.WithTimeout(ctx, c.Patience-grace)
 	defer cancel()
 
 	a, plain := parse(args)
 	ad := Runtimes()[a.runtime]
 	e := &event{ad: ad, opts: adapters.Options{Event: a.event}}
+	c.word, c.seen, c.note = new(LastWord), new(atomic.Pointer[event]), new(atomic.Pointer[string])
+	if ad != nil {
+		c.seen.Store(&event{ad: ad, opts: e.opts})
+	}
+	code, _ = InTime(ctx, grace, c.word, func() int { return c.work(ctx, a, plain, e, args) }, c.late)
+	return code
+}
+
+// late answers in place of work that does not end.
+func (c *Command) late() int {
+	e := c.seen.Load()
+	if e == nil {
+		return exitBlocked
+	}
+	f := phases.NewFault(phases.KindDeadline, "belay was told to end, or could not answer in time", nil)
+	out := Answered{Answer: e.ad.Failure(e.payload, e.opts, f), Err: f}
+	if dir := c.note.Load(); dir != nil {
+		if err := NoteInTime(func() error { return leaveNote(*dir, e.ad, e.payload, out.Answer, e.opts, f) }); err != nil {
+			out.Answer.Notes = append(out.Answer.Notes, "this block is not on record: "+safe(err.Error()))
+		}
+	}
+	return c.tell(e, out)
+}
+
+// work answers one event.
+func (c *Command) work(ctx context.Context, a arguments, plain bool, e *event, args []string) (code int) {
+	ad := e.ad
 	defer func() {
 		if p := recover(); p != nil {
 			f := phases.NewFault(phases.KindProtocol, "belay failed", fmt.Errorf("panic: %v", p))
@@ -76,6 +110,9 @@ func (c Command) Main(ctx context.Context, args []string) (code int) {
 	dir, err := StateDir(a.state, c.Getenv, c.Getwd)
 	if err != nil {
 		return c.refuse(c.salvage(ctx, e), "", phases.NewFault(phases.KindLoad, "there is no state directory: give one with --state DIR or $BELAY_HOME", err))
+	}
+	if mayNote(dir) {
+		c.note.Store(&dir)
 	}
 	daemon, err := client.Dial(dir)
 	if errors.Is(err, client.ErrNotRunning) {
@@ -150,6 +187,8 @@ func (c *Command) read(ctx context.Context, e *event) (err error) {
 	e.read = true
 	p, err := ReadPayload(ctx, c.In, e.ad)
 	e.payload, e.opts.Scan, e.opts.Cut = p.Bytes, p.Scan, p.Cut
+	known := *e
+	c.seen.Store(&known)
 	return err
 }
 
@@ -165,26 +204,32 @@ func (c *Command) salvage(ctx context.Context, e *event) *event {
 // refuse answers in the event's block form, with a note in dir where belay has been
 // set up there.
 func (c *Command) refuse(e *event, dir string, f *phases.Fault) int {
-	if dir != "" {
-		// A directory of another user would have this one write where it leads to.
-		fi, err := os.Stat(filepath.Join(dir, "keys"))
-		if err != nil || !ours(fi) {
-			dir = ""
-		}
-	}
-	if dir == "" {
+	if dir == "" || !mayNote(dir) {
 		return c.write(e, Answered{Answer: e.ad.Failure(e.payload, e.opts, f), Err: f})
 	}
 	return c.write(e, refuse(dir, e.ad, e.payload, e.opts, f))
 }
 
-func ours(fi os.FileInfo) bool {
+// mayNote reports whether a note may go to dir, where belay has been set up. A directory
+// of another user would have this one write where it leads to.
+func mayNote(dir string) bool {
+	fi, err := os.Stat(filepath.Join(dir, "keys"))
+	if err != nil {
+		return false
+	}
 	uid, ok := peercred.Owner(fi)
 	return ok && uid == os.Geteuid()
 }
 
 // write tells operators why there was no decision, and the runtime what to do.
 func (c *Command) write(e *event, a Answered) int {
+	if !c.word.Take() {
+		return exitBlocked // the process has answered
+	}
+	return c.tell(e, a)
+}
+
+func (c *Command) tell(e *event, a Answered) int {
 	if a.Err != nil {
 		c.say(a.Err)
 	}

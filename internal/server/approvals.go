@@ -141,7 +141,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	if !s.document(w, r, maxDecision, &d) {
 		return
 	}
-	ctx, cancel := deciding(r)
+	ctx, cancel := s.deciding(r)
 	defer cancel()
 	defer s.news.tell()
 	it, changed, err := s.host.Decide(ctx, r.PathValue("id"), d)
@@ -206,7 +206,7 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: phases.SafeText(err.Error(), 1<<10)})
 		return
 	}
-	ctx, cancel := deciding(r)
+	ctx, cancel := s.deciding(r)
 	defer cancel()
 	defer s.news.tell()
 	leave, ok := s.gate.enter(ctx)

@@ -61,8 +61,11 @@ func (s *Server) document(w http.ResponseWriter, r *http.Request, most int, into
 
 // deciding is the context of a decision: what has begun is decided and recorded
 // also when the caller has gone, so that a lost connection changes no record.
-func deciding(r *http.Request) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(r.Context()), decideTime)
+// Only the end of the daemon ends it.
+func (s *Server) deciding(r *http.Request) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decideTime)
+	stop := context.AfterFunc(s.ending.over, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 func overloaded() *phases.Fault {
@@ -80,7 +83,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: errBody.Error(), Decision: phases.Block})
 		return
 	}
-	ctx, cancel := deciding(r)
+	ctx, cancel := s.deciding(r)
 	defer cancel()
 	defer s.calm(ctx)
 	defer s.news.tell()
@@ -93,7 +96,15 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 			Error: client.ProblemBody{Code: client.CodeOverloaded, Message: v.Reason, Decision: phases.Block}})
 		return
 	}
+	done := s.ending.begin(func(f *phases.Fault) kernel.Refusal {
+		inv, err := phases.DecodeInvocation(src)
+		if err != nil {
+			inv = phases.Invocation{}
+		}
+		return kernel.Refusal{Invocation: inv, Raw: inv.Action, Fault: f}
+	})
 	v, err := ask.Wire(ctx, s.hostFor(r), src)
+	done()
 	leave()
 	if err != nil {
 		p := client.Problem{Event: v.Event, Error: client.ProblemBody{Code: client.CodeInvocation, Message: "the invocation is not valid", Decision: phases.Block}}
@@ -134,7 +145,7 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 		opts.Scan = scan
 	}
 
-	ctx, cancel := deciding(r)
+	ctx, cancel := s.deciding(r)
 	defer cancel()
 	defer s.calm(ctx)
 	defer s.news.tell()
@@ -153,7 +164,12 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 		out = refuse(phases.NewFault(phases.KindProtocol, errBody.Error(), bodyErr))
 		leave()
 	default:
+		done := s.ending.begin(func(f *phases.Fault) kernel.Refusal {
+			no := ad.Failure(payload, opts, f)
+			return kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: no.Session}, Fault: f, Unblockable: opts.NeedsLatch(no), Unread: true}
+		})
 		out = ask.Runtime(ctx, s.hostFor(r), ad, payload, opts)
+		done()
 		leave()
 	}
 	if out.Err != nil {

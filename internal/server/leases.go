@@ -46,7 +46,7 @@ func (s *Server) mintLease(w http.ResponseWriter, r *http.Request) {
 	if !s.document(w, r, maxLeaseBody, &m) {
 		return
 	}
-	ctx, cancel := deciding(r)
+	ctx, cancel := s.deciding(r)
 	defer cancel()
 	defer s.news.tell()
 	var v *kernel.LeaseView
@@ -76,7 +76,7 @@ func (s *Server) revokeLease(w http.ResponseWriter, r *http.Request) {
 	if !s.document(w, r, maxSmallBody, &q) {
 		return
 	}
-	ctx, cancel := deciding(r)
+	ctx, cancel := s.deciding(r)
 	defer cancel()
 	defer s.news.tell()
 	err := error(&leases.Error{Class: leases.ErrInvalid, Text: "either id or prefix"})
@@ -106,7 +106,7 @@ func (s *Server) checkLease(w http.ResponseWriter, r *http.Request) {
 		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeInvocation, Message: "invocation: " + phases.SafeLine(err.Error(), 512)})
 		return
 	}
-	ctx, cancel := deciding(r)
+	ctx, cancel := s.deciding(r)
 	defer cancel()
 	v, err := s.host.CheckLease(ctx, kernel.LeaseCheck{
 		Holder: leases.HolderOf(inv, credential(r)), Token: q.Token, Capability: q.Capability, Action: &inv, Claim: q.Claim,

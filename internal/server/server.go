@@ -85,6 +85,9 @@ type Options struct {
 	Watch    time.Duration // how often belay.yaml is looked at; default 1 s, negative never
 }
 
+// Drain is how long a stop waits for what has begun, unless Options say otherwise.
+const Drain = 20 * time.Second
+
 func (o Options) withDefaults() Options {
 	o.Running = cmp.Or(o.Running, max(8, 4*runtime.GOMAXPROCS(0)))
 	o.Queue = cmp.Or(o.Queue, 128)
@@ -92,7 +95,7 @@ func (o Options) withDefaults() Options {
 	o.Body = cmp.Or(o.Body, 15*time.Second)
 	o.Conns = cmp.Or(o.Conns, 512)
 	o.Streams = cmp.Or(o.Streams, 32)
-	o.Drain = cmp.Or(o.Drain, 20*time.Second)
+	o.Drain = cmp.Or(o.Drain, Drain)
 	o.Watch = cmp.Or(o.Watch, time.Second)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -125,6 +128,7 @@ type Server struct {
 	gate    *gate
 	news    *news
 	health  healthCache
+	ending  *ending
 	beliefs beliefs
 	since   time.Time
 
@@ -145,7 +149,7 @@ type Server struct {
 // Serve. Errors are ErrRunning, ErrAddress, ErrState or those of the system.
 // The caller closes the host after Serve has returned.
 func Open(host Host, o Options) (*Server, error) {
-	s := &Server{host: host, o: o.withDefaults(), since: time.Now(), news: newNews()}
+	s := &Server{host: host, o: o.withDefaults(), since: time.Now(), news: newNews(), ending: newEnding()}
 	s.log = s.o.Logger
 	s.gate = newGate(s.o.Running, s.o.Queue, s.o.Patience)
 	s.routes = s.table()
@@ -242,7 +246,7 @@ func (s *Server) Addr() string {
 }
 
 // Serve answers until ctx ends. Then it refuses new connections, lets what has
-// begun finish within Options.Drain, and returns nil; any other error is a
+// begun finish within Options.Drain, blocks what has not, and returns nil; any other error is a
 // listener that failed. It can be called once.
 func (s *Server) Serve(ctx context.Context) error {
 	defer s.release()
@@ -264,12 +268,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	s.log.LogAttrs(ctx, slog.LevelInfo, "stopping", slog.Int("running", len(s.gate.slots)))
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.Drain)
-	defer cancel()
-	if err := s.http.Shutdown(drain); err != nil {
-		s.log.LogAttrs(ctx, slog.LevelWarn, "requests were cut off", slog.Any("error", err))
-		_ = s.http.Close()
-	}
+	s.drain(ctx)
 	return nil
 }
 

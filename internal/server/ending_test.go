@@ -1,0 +1,73 @@
+package server_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/server"
+	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// slowHost takes its time before it decides.
+type slowHost struct {
+	server.Host
+	begun chan struct{}
+	wait  func(ctx context.Context)
+}
+
+func (h *slowHost) InvokeWith(ctx context.Context, inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error) {
+	h.begun <- struct{}{}
+	h.wait(ctx)
+	return h.Host.InvokeWith(ctx, inv, o)
+}
+
+// What is being decided when the daemon has to end is blocked on record: by itself when it
+// ends with its context, and by a note when it does not end at all.
+func TestWhatRunsAtTheEndIsBlockedOnRecord(t *testing.T) {
+	for name, c := range map[string]struct {
+		ends  bool
+		notes int
+	}{"ends with its context": {true, 0}, "never ends": {false, 1}} {
+		t.Run(name, func(t *testing.T) {
+			hang := make(chan struct{})
+			defer close(hang)
+			h := &slowHost{begun: make(chan struct{}, 1), wait: func(ctx context.Context) {
+				if c.ends {
+					<-ctx.Done()
+					return
+				}
+				<-hang
+			}}
+			d := startDaemon(t, withServer(func(o *server.Options) { o.Drain = time.Second }), withHost(func(in server.Host) server.Host { h.Host = in; return h }))
+			answered := make(chan phases.Verdict, 1)
+			go func() {
+				v, _ := dial(t, d.dir).Invoke(context.Background(), invocation("late", "ls"))
+				answered <- v
+			}()
+			<-h.begun
+			start := time.Now()
+			d.stop(t)
+			if took := time.Since(start); took > 10*time.Second {
+				t.Errorf("ended after %v", took)
+			}
+			if v := <-answered; v.Decision != phases.Block {
+				t.Errorf("answered %v", v)
+			}
+			notes, _ := spoolfile.Read(filepath.Join(d.dir, spoolfile.Name))
+			if c.notes == 0 {
+				notes = nil // there is no file
+			}
+			if len(notes) != c.notes || c.notes == 1 && (notes[0].Session != "late" || notes[0].Kind != phases.KindDeadline) {
+				t.Errorf("notes: %v", notes)
+			}
+			all, err := d.host.Events(t.Context(), kernel.EventQuery{Session: "late", Limit: 10})
+			if err != nil || c.ends && (len(all) == 0 || all[0].Decision != string(phases.Block)) {
+				t.Errorf("on record: %v, %v", all, err)
+			}
+		})
+	}
+}
