@@ -161,6 +161,9 @@ func (a *App) signDecision(it *client.Approval, v approvals.Verdict, o decideOpt
 		fmt.Fprintln(a.Err, a.palette().red("belay: unprotected: without a reviewer's key the agent can decide, too"))
 		return approvals.Draft(it, v, name, o.reason, time.Now(), holds)
 	}
+	if err := a.believable(); err != nil {
+		return client.Decision{}, err
+	}
 	name, key, err := a.reviewerKey(dir, f, o.as, o.key)
 	if err != nil {
 		return client.Decision{}, err

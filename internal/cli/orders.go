@@ -103,6 +103,11 @@ func (a *App) readOrder(file string) (*client.Order, error) {
 
 // signOrder shows what is to be signed and signs it with the passphrase of the person.
 func (a *App) signOrder(dir string, f *config.File, w wish, o orderFlags, life time.Duration) (*client.Order, error) {
+	if w.verb != approvals.VerbRecover {
+		if err := a.believable(); err != nil {
+			return nil, err
+		}
+	}
 	order, err := approvals.NewOrder(w.verb, w.store, w.args, time.Now(), life)
 	if err != nil {
 		return nil, failureBy(err, "")

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/belay-hooks/belay"
+)
+
+// believable compares the database with its high-water mark, and its rows with the log,
+// before a reviewer is asked for a passphrase. What a database shows that went back, or
+// that somebody has edited, is nothing to sign for.
+func (a *App) believable() (err error) {
+	ctx := context.Background()
+	quiet := a.quiet
+	a.quiet = true // whoever opened it before has said what is wrong
+	defer func() { a.quiet = quiet }()
+	src, err := a.openRecords(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	st, err := src.Status(ctx)
+	if err != nil {
+		return recordsFailure(err)
+	}
+	for _, k := range st.Sinks {
+		switch belay.Trouble(k.Trouble) {
+		case belay.RolledBack:
+			return failure("nothing is signed while belay.db is behind its high-water mark", "Put the newest belay.db back, or `belay recover`.")
+		case belay.Tampered:
+			return failure("nothing is signed while rows of belay.db are not those that the log records", "Put them back, or `belay recover --dry-run` says how they are repaired.")
+		}
+	}
+	return nil
+}
