@@ -19,6 +19,10 @@ const (
 	DefaultHookTimeout       = 250 * time.Millisecond
 	DefaultChainBudget       = 2 * time.Second
 	MaxHookTimeout           = 30 * time.Second
+
+	// CeilingFactor is how many times its budget of work a turn may take by the clock on
+	// the wall; the chain's budget holds as well.
+	CeilingFactor = 10
 )
 
 // FuelOf is the fuel of a hook: what the operator gave, else what the manifest
@@ -134,7 +138,8 @@ type Hook interface {
 type Turn struct {
 	Session hostcalls.SessionConfig // what it may see and do
 	Fuel    int64
-	Timeout time.Duration // without calls that reach beyond the host
+	Timeout time.Duration // of work, without calls that reach beyond the host and waiting for a processor
+	Ceiling time.Duration // by the clock on the wall, without calls that reach beyond the host; 0 means what the sandbox makes of Timeout
 	Slice   int64         // fuel between two looks at the deadline; 0 means the sandbox's default
 }
 

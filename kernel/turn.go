@@ -84,7 +84,7 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 	scope := &turnScope{k: c.i.k, snap: c.i.snap, depth: c.i.depth(), secrets: c.i.redactor, began: r.start, time: left}
 	calls := &turnCalls{i: c.i, b: b, pass: pass, view: view, scope: scope}
 	turn := Turn{
-		Fuel: fuel, Timeout: min(b.timeout, left),
+		Fuel: fuel, Timeout: min(b.timeout, left), Ceiling: min(CeilingFactor*b.timeout, left),
 		Session: hostcalls.SessionConfig{
 			Phase: view.Phase, Pass: pass, Input: doc, Action: view.Action, Config: b.spec.Config,
 			Actor: b.actor(view.Phase), Granted: b.granted, Limits: limits,
@@ -94,7 +94,7 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 		},
 	}
 	if c.i.k.o.Untimed > 0 {
-		turn.Timeout = -1
+		turn.Timeout, turn.Ceiling = -1, 0
 	}
 	if toolsAvailable(c.i.k.o.Tools) {
 		turn.Session.Tools = calls

@@ -126,7 +126,7 @@ func (c *chain) watched(ctx context.Context, b *binding, turn Turn, scope *turnS
 		}()
 		a.out, a.err = b.loaded.Hook.Run(ctx, turn)
 	}()
-	limit := turn.Timeout + c.i.k.o.LeaveAfter
+	limit := turn.Ceiling + c.i.k.o.LeaveAfter
 	if c.i.k.o.Untimed > 0 {
 		limit = c.i.k.o.Untimed
 	}

@@ -63,7 +63,7 @@ type Match struct {
 // Budget is what a hook wants to spend on one action; zero means the host's default.
 type Budget struct {
 	Fuel       int64 `json:"fuel,omitzero"`
-	DeadlineMS int64 `json:"deadline_ms,omitzero"`
+	DeadlineMS int64 `json:"deadline_ms,omitzero"` // of work; on the wall ten times as much
 	MemoryMiB  int64 `json:"memory_mib,omitzero"`
 }
 

@@ -31,7 +31,7 @@ func TestCoverageChangesNothing(t *testing.T) {
 			}
 			for _, p := range m.Info().Phases {
 				rep, err := m.Run(t.Context(), RunRequest{Phase: p, Session: session(t, p, action), Fuel: 3 << 20, Timeout: -1})
-				rep.Duration, rep.Waited = 0, 0
+				rep.Duration, rep.Waited, rep.Worked = 0, 0, 0
 				end := ""
 				if f := phases.FaultOf(err); f != nil {
 					end = string(f.Kind)

@@ -34,7 +34,7 @@ func run(t testing.TB, m *Module, req RunRequest, action string) outcome {
 	s := session(t, req.Phase, action)
 	req.Session = s
 	rep, err := m.Run(context.Background(), req)
-	rep.Duration, rep.Waited = 0, 0
+	rep.Duration, rep.Waited, rep.Worked = 0, 0, 0
 	o := outcome{Report: rep, Effects: s.Effects(), Notes: s.Notes(), Logs: s.Logs(), Dropped: s.LogsDropped(), Fail: s.FailText()}
 	if f := faultOf(t, err); f != nil {
 		o.Kind, o.Text = f.Kind, f.Text

@@ -21,9 +21,9 @@ type invocation struct {
 	session  *hostcalls.Session
 	account  meter.Account
 	inst     *instance
-	deadline time.Time     // zero: none
-	waited   time.Duration // in counted hostcalls
-	init     bool          // start or _initialize is running
+	deadline time.Time // the ceiling on the wall; zero: none
+	work     work
+	init     bool // start or _initialize is running
 	stdio    [2]lineBuffer
 
 	// hookCtx carries the deadline to handlers; remade when the deadline moves.
@@ -84,8 +84,12 @@ func (inv *invocation) late() error {
 	if err := inv.ctx.Err(); err != nil {
 		return context.Cause(inv.ctx)
 	}
-	if !inv.deadline.IsZero() && !time.Now().Before(inv.deadline) {
+	now := time.Now()
+	if !inv.deadline.IsZero() && !now.Before(inv.deadline) {
 		return context.DeadlineExceeded
+	}
+	if inv.work.spent(now) {
+		return errWork
 	}
 	return nil
 }
@@ -117,10 +121,7 @@ func (inv *invocation) handlerContext() context.Context {
 func (inv *invocation) outside(f func(context.Context)) {
 	ctx, cancel := context.WithTimeout(inv.ctx, CallTimeout)
 	defer cancel()
-	from := time.Now()
-	f(ctx)
-	took := time.Since(from)
-	inv.waited += took
+	took := inv.work.pause(func() { f(ctx) })
 	if inv.deadline.IsZero() {
 		return
 	}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -26,13 +27,18 @@ type RunRequest struct {
 	Session *hostcalls.Session // answers the hostcalls; of this run only
 	Fuel    int64              // budget for start, _initialize and the phase together; 0 means DefaultFuel
 	Slice   int64              // fuel between two looks at the deadline; 0 means DefaultSlice
-	// Timeout is how long the guest may run, counted hostcalls excluded: 0 means
-	// DefaultTimeout, < 0 none (for exact replay).
+	// Timeout is how long the run may work: processor time of the guest and of handlers,
+	// counted hostcalls and waiting for a processor excluded. 0 means DefaultTimeout, < 0
+	// none (for exact replay). Where the platform does not tell the time of a thread, the
+	// clock on the wall counts.
 	Timeout time.Duration
+	// Ceiling is how long the run may take by the clock on the wall, counted hostcalls
+	// excluded: 0 means CeilingFactor times Timeout.
+	Ceiling time.Duration
 }
 
 // Report tells what one run took. It is filled in also when the run failed.
-// Everything but Duration and Waited is the same for the same module, input and answers of
+// Everything but Duration, Waited and Worked is the same for the same module, input and answers of
 // the host, whatever the engine and the slice, unless the run ended at a deadline.
 type Report struct {
 	Fuel       int64
@@ -40,6 +46,7 @@ type Report struct {
 	Hostcalls  int   // calls of belay_v1 functions, refused ones included
 	Duration   time.Duration
 	Waited     time.Duration // of Duration, in counted hostcalls
+	Worked     time.Duration // what counts against RunRequest.Timeout
 	ReturnCode int32         // what the phase function returned; 0 when it did not
 }
 
@@ -50,7 +57,7 @@ type Report struct {
 //
 //	trap      the module trapped or aborted
 //	fuel      the budget is spent
-//	deadline  the timeout passed, or ctx ended
+//	deadline  timeout or ceiling passed, or ctx ended
 //	memory    trapped after memory.grow was refused at the cap; calls nested too
 //	          deeply; the host has no memory left
 //	output    an effect was refused, the export returned another value than 0, or
@@ -75,10 +82,13 @@ func (m *Module) Run(ctx context.Context, req RunRequest) (Report, error) {
 	}
 	from := time.Now()
 	inv := newInvocation(ctx, m, &req, from)
+	inv.work.begin(from)
+	defer inv.work.end()
 	f := inv.run(req.Phase, &rep)
 	inv.close()
+	rep.Worked = inv.work.done(time.Now())
 	rep.Hostcalls = req.Session.Hostcalls()
-	rep.Duration, rep.Waited = time.Since(from), inv.waited
+	rep.Duration, rep.Waited = time.Since(from), inv.work.paused
 	if f != nil {
 		return rep, f
 	}
@@ -103,11 +113,9 @@ func newInvocation(ctx context.Context, m *Module, req *RunRequest, now time.Tim
 	if req.Slice == 0 {
 		inv.account.Slice = DefaultSlice
 	}
-	switch {
-	case req.Timeout == 0:
-		inv.deadline = now.Add(DefaultTimeout)
-	case req.Timeout > 0:
-		inv.deadline = now.Add(req.Timeout)
+	inv.work.budget = max(cmp.Or(req.Timeout, DefaultTimeout), 0)
+	if ceiling := cmp.Or(max(req.Ceiling, 0), CeilingFactor*inv.work.budget); ceiling > 0 {
+		inv.deadline = now.Add(ceiling)
 	}
 	return inv
 }

@@ -200,7 +200,7 @@ func TestCallsOutsideTheDeadline(t *testing.T) {
 	for _, counted := range []bool{true, false} {
 		rows := table("state_put", func(c *hostcalls.Call) { c.Handle, c.Counted = slow, counted })
 		m := load(t, open(t, Options{Table: rows}), caller(t, "pre_tool", false, call, look))
-		o := run(t, m, RunRequest{Phase: phases.PreTool, Timeout: 50 * time.Millisecond}, lsAction)
+		o := run(t, m, RunRequest{Phase: phases.PreTool, Timeout: 50 * time.Millisecond, Ceiling: 50 * time.Millisecond}, lsAction)
 		if want := map[bool]phases.Kind{true: "", false: phases.KindDeadline}[counted]; o.Kind != want {
 			t.Errorf("counted %v: %q %s", counted, o.Kind, o.Cause)
 		}
