@@ -26,8 +26,7 @@ func (w *walker) assign(e *env, a *syntax.Assign) {
 				known = false
 				break
 			}
-			got, open := w.field(e, el.Value)
-			known = known && !open
+			got, _ := w.field(e, el.Value) // what leaves the number open is not known either
 			for _, g := range got {
 				items, known, glob = append(items, g.Text), known && g.Known, glob || g.Glob
 			}

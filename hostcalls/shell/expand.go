@@ -210,11 +210,7 @@ func (w *walker) uses(e *env, word *syntax.Word) usage {
 				node(n.X, true, true)
 				return false
 			case *syntax.BinaryArithm:
-				if n.Op == syntax.Pow || n.Op == syntax.Shl || n.Op >= syntax.Assgn && n.Op <= syntax.ShrAssgn {
-					u.known = false
-				}
-			case *syntax.UnaryArithm:
-				if n.Op == syntax.Inc || n.Op == syntax.Dec {
+				if n.Op == syntax.Pow || n.Op == syntax.Shl { // an assignment fails when it is expanded
 					u.known = false
 				}
 			case *syntax.ParamExp:

@@ -21,8 +21,13 @@ func (w *walker) while(e *env, x *syntax.WhileClause, c ctx) {
 		w.forgetAssigned(e, s)
 	}
 	w.stmts(e, x.Cond, c)
+	w.perhaps(e, x.Do, c)
+}
+
+// perhaps walks the body of a loop that may run no time at all.
+func (w *walker) perhaps(e *env, list []*syntax.Stmt, c ctx) {
 	body := e.clone()
-	w.stmts(body, x.Do, c)
+	w.stmts(body, list, c)
 	e.join(body)
 }
 
@@ -54,7 +59,7 @@ func (w *walker) forClause(e *env, x *syntax.ForClause, c ctx) {
 	if !ok {
 		w.substitutions(e, x.Loop, c)
 		w.forgetAssigned(e, x)
-		w.stmts(e, x.Do, c)
+		w.perhaps(e, x.Do, c)
 		return
 	}
 	name := iter.Name.Value
@@ -75,7 +80,7 @@ func (w *walker) forClause(e *env, x *syntax.ForClause, c ctx) {
 	}
 	if !known {
 		e.forget(name)
-		w.stmts(e, x.Do, c)
+		w.perhaps(e, x.Do, c)
 		return
 	}
 	for _, item := range items {
@@ -116,8 +121,14 @@ func (w *walker) forgetAssigned(e *env, n syntax.Node) {
 				}
 			}
 		case *syntax.BinaryArithm:
-			if l, ok := n.X.(*syntax.Word); ok && n.Op >= syntax.Assgn {
+			if l, ok := n.X.(*syntax.Word); ok && assigns(n.Op) {
 				e.forget(l.Lit())
+			}
+		case *syntax.LetClause:
+			for _, x := range n.Exprs {
+				if l, ok := x.(*syntax.Word); ok && l.Lit() == "" { // let "a |= 2"
+					e.forgetAll()
+				}
 			}
 		case *syntax.UnaryArithm:
 			if l, ok := n.X.(*syntax.Word); ok {
@@ -126,4 +137,10 @@ func (w *walker) forgetAssigned(e *env, n syntax.Node) {
 		}
 		return true
 	})
+}
+
+// assigns reports an operator of arithmetic that changes what stands left of it.
+func assigns(op syntax.BinAritOperator) bool {
+	s := op.String()
+	return strings.HasSuffix(s, "=") && op != syntax.Eql && op != syntax.Neq && op != syntax.Leq && op != syntax.Geq
 }

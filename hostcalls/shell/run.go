@@ -54,16 +54,18 @@ func (w *walker) runNamed(e *env, name string, words []Word, assigns []Assign, r
 		}
 		return
 	}
-	if w.builtin(e, name, words, open, c, raw, i) {
+	around := c
+	c.redirs = append(slices.Clip(c.redirs), redirs...)
+	if w.builtin(e, name, words, open, around, c.redirs, raw, i) {
 		return
 	}
-	c.redirs = append(slices.Clip(c.redirs), redirs...)
 	c.assigns = append(slices.Clip(c.assigns), assigns...)
 	w.unwrap(e, name, words, open, c, raw, i)
 }
 
 // tell adds a command to the reply, within the limits.
 func (w *walker) tell(cmd Command) (int, bool) {
+	cmd.Name = unmarkText(cmd.Name)
 	cmd.Words = slices.Clone(cmd.Words)
 	for i := range cmd.Words {
 		cmd.Words[i] = unmark(cmd.Words[i])
@@ -183,7 +185,7 @@ func textVar(word Word) variable {
 
 // builtin follows what changes the state of the shell. It reports whether that
 // was all that there is to the command.
-func (w *walker) builtin(e *env, name string, words []Word, open bool, c ctx, raw string, i int) bool {
+func (w *walker) builtin(e *env, name string, words []Word, open bool, c ctx, redirs []Redirect, raw string, i int) bool {
 	args := words[1:]
 	switch name {
 	case "cd", "pushd":
@@ -227,11 +229,15 @@ func (w *walker) builtin(e *env, name string, words []Word, open bool, c ctx, ra
 			w.code(e, joined(args, open), "eval", c, i, true, raw)
 		}
 	case "trap":
+		if len(args) > 0 && args[0].Text == "--" {
+			args = args[1:]
+		}
 		if len(args) > 1 && !strings.HasPrefix(args[0].Text, "-") {
 			w.code(e, args[0], "trap", c, i, true, raw)
 		}
 	case "source", ".":
 		if len(args) > 0 && (args[0].Text == "/dev/stdin" || args[0].Text == "-") {
+			c.redirs = redirs
 			w.stdinCode(e, "source", c, i, raw)
 		} else {
 			w.unknown("script", raw, i)

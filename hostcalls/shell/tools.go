@@ -48,6 +48,13 @@ func (w *walker) git(e *env, args []Word, c ctx, raw string, i int) {
 		if !has && k+1 < len(args) {
 			word = args[k+1]
 		}
+		if at := strings.IndexByte(a.Text, 'x'); sub == "rebase" && at > 0 && a.Text[0] == '-' && strings.Trim(a.Text[1:at], "iqvnfmrk") == "" {
+			if opt = "-x"; at+1 < len(a.Text) { // -ixCODE
+				word = Word{Text: a.Text[at+1:], Known: a.Known}
+			} else if k+1 < len(args) {
+				word = args[k+1]
+			}
+		}
 		switch {
 		case sub == "rebase" && (opt == "-x" || opt == "--exec"),
 			sub == "filter-branch" && strings.HasSuffix(opt, "-filter"):
@@ -168,10 +175,26 @@ func (w *walker) options(e *env, name string, args []Word, c ctx, raw string, i 
 			}
 			return
 		case name == "tmux" && k == 0 && (strings.HasPrefix(a.Text, "new") || a.Text == "neww" || strings.HasPrefix(a.Text, "split") || strings.HasPrefix(a.Text, "run") || a.Text == "respawn-pane"):
-			if last := args[len(args)-1]; len(args) > 1 && strings.Contains(last.Text, " ") {
-				w.code(e, last, name, c, i, false, raw)
-			}
+			w.tmux(e, args[1:], c, raw, i)
 			return
 		}
+	}
+}
+
+// tmux walks what a new window runs: one word is a shell's text, several are a command.
+func (w *walker) tmux(e *env, args []Word, c ctx, raw string, i int) {
+	for len(args) > 0 && strings.HasPrefix(args[0].Text, "-") {
+		n := 1
+		if last := args[0].Text[len(args[0].Text)-1]; strings.IndexByte("cefFlnpstxy", last) >= 0 {
+			n = 2
+		}
+		args = args[min(n, len(args)):]
+	}
+	switch len(args) {
+	case 0:
+	case 1:
+		w.code(e, args[0], "tmux", c, i, false, raw)
+	default:
+		w.argvOpen(e, "tmux", args, false, c, raw, i)
 	}
 }

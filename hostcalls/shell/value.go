@@ -70,6 +70,12 @@ func (e *env) set(name string, v variable) { e.vars[name] = v }
 
 func (e *env) forget(name string) { e.vars[name] = variable{} }
 
+func (e *env) forgetAll() {
+	for name := range e.vars {
+		e.forget(name)
+	}
+}
+
 // setParams gives the shell positional parameters; nil args make them unknown.
 func (e *env) setParams(args []string, known bool) {
 	for _, n := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "@", "*", "#"} {
@@ -94,8 +100,7 @@ func (e *env) setParams(args []string, known bool) {
 // join keeps what two branches agree on.
 func (e *env) join(other *env) {
 	for name, v := range e.vars {
-		o, ok := other.vars[name]
-		if !ok || !same(v, o) {
+		if !same(v, other.vars[name]) {
 			e.forget(name)
 		}
 	}
@@ -129,8 +134,8 @@ func (v variable) size() int {
 
 // Get and Each make an env an expand.Environ.
 func (e *env) Get(name string) expand.Variable {
-	if len(name) > 5 && name[:5] == "HOME " {
-		return text("~" + name[5:]).v // ~user stays as it is; no look-up on this machine
+	if user, ok := strings.CutPrefix(name, "HOME "); ok {
+		return text("~" + user).v // ~user stays as it is; no look-up on this machine
 	}
 	if v, ok := e.vars[name]; ok && v.known {
 		return v.v

@@ -1,8 +1,11 @@
 package shell
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // unwrap walks what a program hands on to be run.
@@ -34,9 +37,11 @@ func (w *walker) unwrap(e *env, name string, words []Word, open bool, c ctx, raw
 	}
 	switch name {
 	case "bundle", "poetry", "pipenv", "pdm", "uv", "rye", "hatch", "conda", "mamba", "micromamba", "direnv":
-		if len(args) == 0 || args[0].Text != "run" && args[0].Text != "exec" {
+		at := slices.IndexFunc(args, func(a Word) bool { return a.Text == "run" || a.Text == "exec" })
+		if at < 0 || at > 0 && !strings.HasPrefix(args[0].Text, "-") && (name != "uv" || args[0].Text != "tool") {
 			return
 		}
+		args = args[at+1:]
 	}
 	w.wrapped(e, name, spec, args, open, c, raw, i)
 }
@@ -47,7 +52,7 @@ func (w *walker) wrapped(e *env, name string, spec wrapper, args []Word, open bo
 	skip := spec.skip
 	var shellMode bool
 	if name == "xargs" || name == "gxargs" {
-		args, open = w.xargs(args, open, c)
+		args, open = w.xargs(spec, args, open, c)
 		spec.open = open
 	}
 	for len(args) > 0 {
@@ -72,15 +77,13 @@ func (w *walker) wrapped(e *env, name string, spec wrapper, args []Word, open bo
 				value, n = args[1].Text, 2
 			}
 			if slices.Contains(spec.codes, opt) {
-				known := args[n-1].Known && !args[n-1].Glob
-				w.code(e, Word{Text: value, Known: known}, name, c, i, false, raw)
-				if name != "env" {
-					return
-				}
+				w.code(e, withRest(name, Word{Text: value, Known: args[n-1].Known && !args[n-1].Glob}, args[n:], open), name, c, i, false, raw)
+				return
 			}
 			if name == "runuser" && opt == "user" {
 				skip = 0
 			}
+			shellMode = shellMode || name == "sudo" && (opt == "shell" || opt == "login")
 			args = args[n:]
 		case len(a) > 1 && a[0] == '-':
 			n := 1
@@ -89,18 +92,16 @@ func (w *walker) wrapped(e *env, name string, spec wrapper, args []Word, open bo
 				if strings.IndexByte(spec.nocmd, o) >= 0 {
 					return
 				}
-				if name == "sudo" && (o == 's' || o == 'i') || name == "su" && o == 'l' {
-					shellMode = name == "sudo"
-				}
+				shellMode = shellMode || strings.IndexByte(spec.shells, o) >= 0
 				if name == "runuser" && o == 'u' {
 					skip = 0 // the user is the option's: a command follows
 				}
 				if strings.IndexByte(spec.code, o) >= 0 {
 					value := Word{Text: a[k+1:], Known: args[0].Known}
 					if k+1 == len(a) && len(args) > 1 {
-						value = args[1]
+						value, n = args[1], 2
 					}
-					w.code(e, value, name, c, i, false, raw)
+					w.code(e, withRest(name, value, args[n:], open), name, c, i, false, raw)
 					return
 				}
 				if strings.IndexByte(spec.takes, o) >= 0 {
@@ -118,17 +119,14 @@ func (w *walker) wrapped(e *env, name string, spec wrapper, args []Word, open bo
 			c.assigns = append(slices.Clip(c.assigns), Assign{Name: a[:at], Value: Word{Text: a[at+1:], Known: args[0].Known}})
 			args = args[1:]
 		case skip > 0:
-			skip--
+			skip-- // options may follow the operand
 			args = args[1:]
-			if name == "ssh" || name == "su" || name == "runuser" || skip > 90 {
-				continue // options may follow the operand
-			}
 		default:
 			w.rest(e, name, spec, args, skip, shellMode, open, c, raw, i)
 			return
 		}
 	}
-	if shellMode || name == "su" || name == "ssh" || name == "chroot" {
+	if shellMode || spec.reads {
 		w.stdinCode(e, name, c, i, raw)
 	}
 	if open || spec.open && name == "parallel" {
@@ -136,31 +134,30 @@ func (w *walker) wrapped(e *env, name string, spec wrapper, args []Word, open bo
 	}
 }
 
+// withRest is the text that a wrapper runs; env puts its other words behind it.
+func withRest(name string, code Word, rest []Word, open bool) Word {
+	if name != "env" {
+		return code
+	}
+	code.Known = code.Known && !open
+	for _, a := range rest {
+		q, err := syntax.Quote(a.Text, syntax.LangBash)
+		code.Text += " " + q
+		code.Known = code.Known && a.Known && !a.Glob && err == nil
+	}
+	return code
+}
+
 // xargs puts the words of a known input into the command; open when they are not
 // known, or quoting or options make them doubtful.
-func (w *walker) xargs(args []Word, open bool, c ctx) ([]Word, bool) {
-	if c.stdin == nil || !c.stdin.Known || strings.ContainsAny(c.stdin.Text, "\\\"'") || open {
+func (w *walker) xargs(spec wrapper, args []Word, open bool, c ctx) ([]Word, bool) {
+	at, replace, sure := xargsOptions(spec, args)
+	if !sure || c.stdin == nil || !c.stdin.Known || strings.ContainsAny(c.stdin.Text, "\\\"'") || open {
 		return args, true
 	}
-	replace := ""
-	for k, a := range args {
-		switch {
-		case a.Text == "-I" && k+1 < len(args):
-			replace = args[k+1].Text
-		case strings.HasPrefix(a.Text, "-I"):
-			replace = a.Text[2:]
-		case a.Text == "-i":
-			replace = "{}"
-		case a.Text == "-0" || strings.HasPrefix(a.Text, "-d") || strings.HasPrefix(a.Text, "-a") || strings.HasPrefix(a.Text, "-E"):
-			return args, true
-		}
-		if !strings.HasPrefix(a.Text, "-") && (k == 0 || args[k-1].Text != "-I") {
-			break
-		}
-	}
+	out := slices.Clone(args)
 	if replace == "" {
 		fields := strings.Fields(c.stdin.Text)
-		out := slices.Clone(args)
 		for _, f := range fields {
 			out = append(out, w.word(f, true, false, false))
 		}
@@ -170,13 +167,60 @@ func (w *walker) xargs(args []Word, open bool, c ctx) ([]Word, bool) {
 	if strings.Contains(line, "\n") { // one command a line: the lines together stand for each
 		return args, true
 	}
-	out := slices.Clone(args)
-	for k := range out {
-		if k > 0 && !(out[k-1].Text == "-I" && out[k].Text == replace) {
-			out[k] = w.word(strings.ReplaceAll(out[k].Text, replace, line), out[k].Known, out[k].Glob, out[k].Tilde)
-		}
+	for k := at; k < len(out); k++ {
+		out[k] = w.word(strings.ReplaceAll(out[k].Text, replace, line), out[k].Known, out[k].Glob, out[k].Tilde)
 	}
 	return out, false
+}
+
+// xargsOptions finds where the command of xargs begins and what its input replaces there. It is not sure of options
+// that change how the input is read.
+func xargsOptions(spec wrapper, args []Word) (at int, replace string, sure bool) {
+	for at < len(args) {
+		a := args[at].Text
+		if a == "--" {
+			return at + 1, replace, true
+		}
+		if len(a) < 2 || a[0] != '-' {
+			return at, replace, true
+		}
+		at++
+		if opt, long := strings.CutPrefix(a, "--"); long {
+			opt, value, has := strings.Cut(opt, "=")
+			switch opt {
+			case "replace":
+				replace = cmp.Or(value, "{}")
+			case "no-run-if-empty", "verbose", "interactive", "open-tty", "exit", "max-lines", "show-limits":
+			case "max-args", "max-procs", "max-chars", "process-slot-var":
+				if !has {
+					at++
+				}
+			default:
+				return at, replace, false
+			}
+			continue
+		}
+		for k := 1; k < len(a); k++ {
+			value := a[k+1:]
+			if strings.IndexByte(spec.takes, a[k]) >= 0 && value == "" {
+				if at == len(args) {
+					return at, replace, false
+				}
+				value = args[at].Text
+				at++
+			}
+			if strings.IndexByte("0daEeJRS", a[k]) >= 0 {
+				return at, replace, false
+			}
+			if a[k] == 'I' || a[k] == 'i' {
+				replace = cmp.Or(value, "{}")
+			}
+			if strings.IndexByte(spec.takes, a[k]) >= 0 || a[k] == 'i' || a[k] == 'l' {
+				break
+			}
+		}
+	}
+	return at, replace, true
 }
 
 // rest walks what is left after a wrapper's options.
@@ -243,11 +287,17 @@ func assignment(s string) int {
 func (w *walker) shell(e *env, name string, args []Word, open bool, c ctx, raw string, i int) {
 	for k := 0; k < len(args); k++ {
 		a := args[k].Text
+		letters, names := shellOptions(a)
 		switch {
-		case a == "-c" || len(a) > 1 && (a[0] == '-' || a[0] == '+') && a[1] != '-' && strings.Contains(a, "c"):
-			rest := args[k+1:]
-			for len(rest) > 0 && len(rest[0].Text) > 1 && rest[0].Text[0] == '-' { // -c -x CODE
-				rest = rest[1:]
+		case strings.Contains(letters, "c"):
+			rest := args[min(k+1+names, len(args)):]
+			for len(rest) > 0 && strings.HasPrefix(strings.Replace(rest[0].Text, "+", "-", 1), "-") { // -c -x CODE
+				opt := rest[0].Text
+				_, names := shellOptions(opt)
+				rest = rest[min(1+names, len(rest)):]
+				if opt == "-" || opt == "--" {
+					break
+				}
 			}
 			if len(rest) == 0 {
 				if open {
@@ -267,14 +317,16 @@ func (w *walker) shell(e *env, name string, args []Word, open bool, c ctx, raw s
 		case a == "-s":
 			w.stdinCode(e, "stdin", c, i, raw)
 			return
+		case a == "-" && k+1 < len(args): // a script follows
 		case a == "-" || a == "/dev/stdin" || a == "/dev/fd/0" || a == "/proc/self/fd/0":
 			w.stdinCode(e, "stdin", c, i, raw)
 			return
 		case a == "--version" || a == "--help" || a == "-n":
 			return
-		case a == "-o" || a == "+o" || a == "-O" || a == "+O" || a == "--rcfile" || a == "--init-file":
+		case a == "--rcfile" || a == "--init-file":
 			k++
 		case len(a) > 1 && (a[0] == '-' || a[0] == '+'):
+			k += names
 		default:
 			if args[k].Known {
 				w.unknown("script", raw, i)
@@ -289,4 +341,12 @@ func (w *walker) shell(e *env, name string, args []Word, open bool, c ctx, raw s
 		return
 	}
 	w.stdinCode(e, "stdin", c, i, raw)
+}
+
+// shellOptions is the letters of a shell's short options, and how many names of options follow: one for each o.
+func shellOptions(a string) (letters string, names int) {
+	if len(a) < 2 || a[0] != '-' && a[0] != '+' || a[1] == '-' {
+		return "", 0
+	}
+	return a[1:], strings.Count(a, "o") + strings.Count(a, "O")
 }
