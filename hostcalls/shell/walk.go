@@ -364,7 +364,12 @@ func newEnvUnknownParams() *env {
 }
 
 func (w *walker) body(e *env, f *function, c ctx) {
-	if f.running || w.depth >= MaxDepth {
+	if f.running {
+		return
+	}
+	if w.depth >= MaxDepth {
+		w.reply.Truncated = true
+		w.unknown("limit", f.name, c.parent)
 		return
 	}
 	src := w.src
