@@ -63,6 +63,16 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		if s[i] == '>' && !(i > 0 && s[i-1] == '=') && !strings.Contains(s[from:i], "\"") && !(from > 0 && s[from-1] == '<') {
 			continue
 		}
+		if several(s, from, i, func(vFrom, vTo int, quoted bool) {
+			work -= vTo - vFrom
+			if quoted { // lists have names in them more often than secrets
+				d.value(s, kind, min(str, weak), name, vFrom, vTo, quoted, add)
+			} else {
+				d.value(s, kind, str, name, vFrom, vTo, quoted, add)
+			}
+		}) {
+			continue
+		}
 		vFrom, vTo, quoted := valueAt(s, at)
 		if s[i] == ',' && !quoted || s[i] == '(' && !randomish(s[vFrom:vTo]) {
 			continue
@@ -127,9 +137,11 @@ func (d *detector) value(s, kind string, str strength, name string, from, to int
 			if credible(v, weak, true) || len(v) >= 16 && credible(v, strong, true) {
 				add(kind, from, to)
 			}
+			parameters(s, kind, from, add)
 			return
 		}
 		if scheme := strings.Trim(lower(v), "abcdefghijklmnopqrstuvwxyz-") == "" && strings.HasSuffix(lower(name), "authorization"); scheme && !quoted && to < len(s) && s[to] == ' ' {
+			parameters(s, kind, to, add)
 			from, to, quoted = valueAt(s, to) // of a scheme that is not listed
 			if credible(s[from:to], weak, quoted) {
 				add(kind, from, to)

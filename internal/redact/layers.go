@@ -202,6 +202,7 @@ func hidden(r rune) bool {
 // encoded opens runs of base64 and hexadecimal digits and looks inside. A run in
 // which there is a secret is one as a whole.
 func (d *detector) encoded(s string, add func(kind string, from, to int)) {
+	joined := 0 // where the last body of several lines ended
 	for i := 0; i < len(s); {
 		if !baseByte[s[i]] {
 			i++
@@ -222,37 +223,48 @@ func (d *detector) encoded(s string, add func(kind string, from, to int)) {
 			end++
 		}
 		i = end
-		// A body of full lines goes on with the next line.
-		if width := to - from; end == to && width >= 48 && width <= 128 && width%4 == 0 {
+		media := strings.HasSuffix(s[:from], "base64,") && mediaURL(s, from)
+		// A body of full lines goes on with the next line. Where nothing is in it, each line is looked at by itself.
+		if width := to - from; end == to && from >= joined && width >= 40 && width <= 128 {
 			if next := wrappedBody(s, to, width); next > to {
-				to = next
-				for end = to; end < len(s) && s[end] == '=' && end-to < 2; end++ {
+				last := next
+				for last < len(s) && s[last] == '=' && last-next < 2 {
+					last++
 				}
-				i = end
+				joined = last
+				if media {
+					i = last
+				} else if d.opened(s[from:next], isHex) {
+					add("encoded", from, last)
+					i = last
+					continue
+				}
 			}
 		}
-		if to-from < 16 || to-from > 256<<10 {
-			continue
-		}
-		if from >= 7 && s[from-7:from] == "base64," && mediaURL(s, from) {
-			continue
-		}
-		body := s[from:to]
-		if strings.ContainsAny(body, "-_\n\r \t") {
-			body = strings.Map(standardBase64, body)
-		}
-		if isHex && len(body)%2 == 0 {
-			if raw, err := hex.DecodeString(body); err == nil && d.holds(raw) {
-				add("encoded", from, to)
-				continue
-			}
-		}
-		body = body[:len(body)-boolInt(len(body)%4 == 1)]
-		raw, err := base64.RawStdEncoding.DecodeString(body)
-		if err == nil && d.holds(raw) {
+		if !media && d.opened(s[from:to], isHex) {
 			add("encoded", from, end)
 		}
 	}
+}
+
+// opened reports whether there is a secret in a body of base64 or hexadecimal digits.
+func (d *detector) opened(body string, isHex bool) bool {
+	if len(body) < 16 || len(body) > 256<<10 {
+		return false
+	}
+	if strings.ContainsAny(body, "-_\n\r \t") {
+		body = strings.Map(standardBase64, body)
+	}
+	if isHex {
+		if raw, err := hex.DecodeString(body); err == nil && d.holds(raw) {
+			return true
+		}
+	}
+	if len(body)%4 == 1 {
+		body = body[:len(body)-1]
+	}
+	raw, err := base64.RawStdEncoding.DecodeString(body)
+	return err == nil && d.holds(raw)
 }
 
 // standardBase64 maps the URL-safe alphabet to the other one and drops line ends.
@@ -314,13 +326,6 @@ func (d *detector) dumped(s string, add func(kind string, from, to int)) {
 		}
 		i = to
 	}
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // mediaURL reports an inline image or font.

@@ -88,7 +88,7 @@ func findTokens(s string, add func(kind string, from, to int)) {
 			if i+len(t.prefix) <= done { // a part of the token before; one that only begins in it adjoins it
 				continue
 			}
-			if !begins && !t.inner || !strings.HasPrefix(s[i:], t.prefix) {
+			if !strings.HasPrefix(s[i:], t.prefix) || !begins && !t.inner && !t.joined(s, i) {
 				continue
 			}
 			if runs == nil {
@@ -112,6 +112,17 @@ func begins(s string, i int) bool {
 		return true
 	}
 	return afterEscape(s, i)
+}
+
+// joined reports that the form stands behind a - or _ at s[i-1], where parts of names do, and that no name does: its
+// prefix ends as a prefix, and a generator made what follows.
+func (t *token) joined(s string, i int) bool {
+	if c := t.prefix[len(t.prefix)-1]; c != '_' && c != '-' || len(t.prefix) < 4 || t.min < 16 || word[s[i-1]] {
+		return false
+	}
+	body := s[i+len(t.prefix):]
+	body = body[:min(len(body), t.min)]
+	return mixed(body) && randomish(body)
 }
 
 // run is a run of characters of one class.
