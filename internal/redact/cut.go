@@ -170,9 +170,6 @@ const (
 // removedSpans returns the parts of a that b does not have, in order. What counts as
 // kept stands in b, so that nothing which is gone can be read from what is shown.
 func removedSpans(a, b string) [][2]int {
-	if a == b {
-		return nil
-	}
 	from := 0
 	for from < len(a) && from < len(b) && a[from] == b[from] {
 		from++
@@ -213,10 +210,7 @@ func removedSpans(a, b string) [][2]int {
 
 // kept returns runs of a[from:to] that stand in b[bFrom:bTo] in the same order.
 func kept(a, b string, from, to, bFrom, bTo int) (out [][2]int) {
-	if to-from < minKept || bTo-bFrom < minKept {
-		return nil
-	}
-	at := make(map[string][]int32, (bTo-bFrom)/keptStep)
+	at := map[string][]int32{}
 	for j := bFrom; j+keptWindow <= bTo; j += keptStep {
 		w := b[j : j+keptWindow]
 		at[w] = append(at[w], int32(j))
@@ -294,10 +288,10 @@ func (c *Record) JSONCut(r *Redactor, raw jsontext.Value, cuts []Cut) (jsontext.
 	return own.JSON(raw)
 }
 
-// findings returns the cuts of the string s as findings.
-func findings(s string, cuts []Cut) (out []Finding) {
+// findings returns cuts as findings. Where one ends before it begins, or behind the text, merge drops it.
+func findings(cuts []Cut) (out []Finding) {
 	for i := range cuts {
-		if c := &cuts[i]; c.From >= 0 && c.From < c.To && c.To <= len(s) {
+		if c := &cuts[i]; c.From >= 0 {
 			out = append(out, Finding{Kind: c.kind(), Start: c.From, End: c.To})
 		}
 	}

@@ -32,6 +32,12 @@ func TestRemovedSpans(t *testing.T) {
 		"twelve between":    {"s1 qwertzuiop t2", "[1] qwertzuiop [2]", []string{"s1", "t2"}},
 		"in another order":  {"s1 qwertzuiop t2 asdfghjkly u3", "[1] asdfghjkly [2] qwertzuiop [3]", []string{"s1", "t2 asdfghjkly u3"}},
 		"all but the ends":  {"a s3cr3t b", "a b", []string{"s3cr3t "}},
+		"more of the same":  {"a b", "a b b", nil},
+		"less of the same":  {"a b b", "a b", []string{" b"}},
+		"a word's end":      {"s1abc qwertzuiop t2", "[1]abc qwertzuiop [2]", []string{"s1abc", "t2"}},
+		"a word's begin":    {"s1 qwertzuiop abct2", "[1] qwertzuiop abc[2]", []string{"s1", "abct2"}},
+		"seven beside them": {"s1abcde qwertz t2", "[1]abcde qwertz [2]", []string{"s1abcde", "t2"}},
+		"six beside them":   {"s1abcdef qwerz t2", "[1]abcdef qwerz [2]", []string{"s1abcdef qwerz t2"}},
 		"a word of others":  {"aé-_b1 c", "aé-_b2 c", []string{"aé-_b1"}},
 	} {
 		var got []string
@@ -80,6 +86,8 @@ func TestRemovedFromDocuments(t *testing.T) {
 		"reordered":        {`["a1","b1"]`, `["b1","a1"]`, "/0=a1 /1=b1"},
 		"fewer":            {`["x1","x1","y1"]`, `["x1"]`, "/1=x1 /2=y1"},
 		"twice":            {`["x1","x1"]`, `["x1"]`, "/1=x1"},
+		"more of the same": {`["x1"]`, `["x1","x1"]`, ""},
+		"same number":      {`{"a":12,"b":"x1"}`, `{"a":12}`, "/b=x1"},
 		"more":             {`["x1"]`, `["x1","x1","y1"]`, ""},
 		"the first":        {`["y1","x1"]`, `["x1"]`, "/0=y1"},
 		"left elsewhere":   {`["a1","b1","c1"]`, `["c1","a1"]`, "/1=b1"},
@@ -94,10 +102,16 @@ func TestRemovedFromDocuments(t *testing.T) {
 		var got []string
 		for _, cut := range cuts {
 			got = append(got, cut.Pointer+"="+cut.Text)
+			if cut.From != 0 || cut.To != len(cut.Text) {
+				t.Errorf("%s: %d to %d of %s", name, cut.From, cut.To, cut.Text)
+			}
 		}
 		if err != nil || strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %q %v, want %q", name, got, err, c.want)
 		}
+	}
+	if cuts, err := Removed(jsontext.Value(`{`), jsontext.Value(`{`)); err != nil || cuts != nil {
+		t.Errorf("what is the same is not read: %v %v", cuts, err)
 	}
 	for _, bad := range []string{``, `{`, `{"a"`, `{"a":`, `{"a":1`, `[`, `[1`, `{"a":1,"a":2}`, "\"\xff\"", nested(maxDepth + 2)} {
 		for _, docs := range [][2]string{{bad, `{}`}, {`{}`, bad}} {
@@ -215,6 +229,14 @@ func TestWordsOfCutsAreKnown(t *testing.T) {
 		rec.Removed(r, []Cut{{Pointer: "/a", From: 0, To: size, Text: "s3cr3t2 " + text[8:]}})
 		if _, found := rec.Text(r, "a s3cr3t2 b"); (found != nil) != want {
 			t.Errorf("a word of a cut of %d bytes: %v", size, found)
+		}
+	}
+}
+
+func TestGeneratedWords(t *testing.T) {
+	for word, want := range map[string]bool{"7heron": true, "her0ns": true, "heron9": true, "a00000": true, "00000z": true, "A00000": true, "herons": false, "123456": false, "12-456": false, "her0n": false} {
+		if generated(word) != want {
+			t.Errorf("%s: %v", word, !want)
 		}
 	}
 }

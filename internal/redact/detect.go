@@ -82,9 +82,8 @@ func (d *detector) look(s string) (found []Finding) {
 		}
 	}
 	if d.again {
-		if v, ok := unquoted(s); ok {
-			plain(v.text, seen(&v))
-		}
+		v := unquoted(s)
+		plain(v.text, seen(&v))
 	}
 	if layers {
 		d.dumped(s, add)

@@ -12,7 +12,7 @@ const (
 // bytes choose the few that may begin at a place.
 type exactSet struct {
 	byHead map[uint16][]string
-	heads  [1 << 10]uint64 // a bit for each pair of first bytes
+	heads  headSet
 }
 
 func newExactSet(secrets []string) *exactSet {
@@ -23,7 +23,7 @@ func newExactSet(secrets []string) *exactSet {
 	for _, s := range secrets {
 		h := uint16(s[0])<<8 | uint16(s[1])
 		e.byHead[h] = append(e.byHead[h], s)
-		e.heads[h>>6] |= 1 << (h & 63)
+		e.heads.add(h)
 	}
 	return e
 }
@@ -31,7 +31,7 @@ func newExactSet(secrets []string) *exactSet {
 func (e *exactSet) find(s string, add func(kind string, from, to int)) {
 	for i := 0; i+MinExact <= len(s); i++ {
 		h := uint16(s[i])<<8 | uint16(s[i+1])
-		if e.heads[h>>6]&(1<<(h&63)) == 0 {
+		if !e.heads.has(h) {
 			continue
 		}
 		for _, secret := range e.byHead[h] {

@@ -29,6 +29,9 @@ func TestExact(t *testing.T) {
 	if out, masked, err := r.JSON(jsontext.Value(`{"n":["` + secret + `"]}`)); err != nil || len(masked) != 1 || strings.Contains(string(out), "horse") {
 		t.Errorf("%s %q %v", out, masked, err)
 	}
+	if out, _ := r.Text("corn is what horses eat, batteries not"); strings.Contains(out, "[") {
+		t.Error(out)
+	}
 	if out, _ := r.Text("correct horse battery"); out != "correct horse battery" {
 		t.Error(out)
 	}

@@ -19,7 +19,7 @@ func TestHandlerCoversWhatIsLogged(t *testing.T) {
 	if err := NewHandler(failing{log.Handler(), broken}, Label).Handle(t.Context(), slog.Record{}); !errors.Is(err, broken) {
 		t.Errorf("the error of what writes is lost: %v", err)
 	}
-	if got := b.String(); strings.Contains(got, token[6:]) || strings.Count(got, "[redacted:github-token]") != 6 || !strings.Contains(got, "n=7") {
+	if got := b.String(); strings.Contains(got, token[6:]) || strings.Count(got, "[redacted:github-token]") != 6 || !strings.Contains(got, "n=7") || !strings.Contains(got, "nothing=<nil>") {
 		t.Error(got)
 	}
 }

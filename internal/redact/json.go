@@ -22,12 +22,17 @@ const maxDepth = 256
 // Errors are of class ErrInput: not strict JSON, or nested too deep. The caller
 // must not store the document then, only its digest.
 func (r *Redactor) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
+	bad := &Error{ErrInput, "the document is not JSON that can be redacted"}
+	check := jsontext.NewDecoder(bytes.NewReader(raw))
+	if _, err := check.ReadValue(); err != nil {
+		return nil, nil, bad
+	}
+	if _, err := check.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, nil, &Error{ErrInput, "there is more after the document"}
+	}
 	w := jsonWalk{r: r, dec: jsontext.NewDecoder(bytes.NewReader(raw))}
 	if err := w.value("", rules{r.masks, r.removals, r.allow, r.strict}, none, ""); err != nil {
-		return nil, nil, &Error{ErrInput, "the document is not JSON that can be redacted"}
-	}
-	if _, err := w.dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, nil, &Error{ErrInput, "there is more after the document"}
+		return nil, nil, bad
 	}
 	out := jsontext.Value(w.out)
 	if !out.IsValid() {
@@ -36,7 +41,7 @@ func (r *Redactor) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
 	return out, w.masked, nil
 }
 
-// jsonWalk copies a document token by token.
+// jsonWalk copies a document token by token. The document is valid: reading it cannot fail.
 type jsonWalk struct {
 	r      *Redactor
 	dec    *jsontext.Decoder
@@ -85,15 +90,8 @@ func (w *jsonWalk) value(ptr string, rules rules, str strength, kind string) err
 	case '{', '[':
 		return w.container(ptr, rules, str, kind)
 	case '"':
-		raw, err := w.dec.ReadValue()
-		if err != nil {
-			return err
-		}
-		text, err := jsontext.AppendUnquote(nil, raw)
-		if err != nil {
-			return err
-		}
-		s := string(text)
+		raw, _ := w.dec.ReadValue()
+		s := unquote(raw)
 		if openAs(kind, s) {
 			str = none
 		}
@@ -120,10 +118,7 @@ func (w *jsonWalk) value(ptr string, rules rules, str strength, kind string) err
 		w.out = append(w.out, raw...)
 		return nil
 	default:
-		raw, err := w.dec.ReadValue()
-		if err != nil {
-			return err
-		}
+		raw, _ := w.dec.ReadValue()
 		if str == strong && raw.Kind() == '0' {
 			w.mask(ptr, w.r.placeholder(kind, string(raw)))
 			return nil
@@ -157,10 +152,7 @@ func (w *jsonWalk) container(ptr string, rules rules, str strength, kind string)
 		return errDeep
 	}
 	defer func() { w.depth-- }()
-	open, err := w.dec.ReadToken()
-	if err != nil {
-		return err
-	}
+	open, _ := w.dec.ReadToken()
 	object := open.Kind() == '{'
 	w.out = append(w.out, byte(open.Kind()))
 	var secret secretObject
@@ -168,21 +160,12 @@ func (w *jsonWalk) container(ptr string, rules rules, str strength, kind string)
 	for i := 0; w.dec.PeekKind() != '}' && w.dec.PeekKind() != ']'; i++ {
 		token, rawName := strconv.Itoa(i), jsontext.Value(nil)
 		if object {
-			raw, err := w.dec.ReadValue()
-			if err != nil {
-				return err
-			}
-			name, err := jsontext.AppendUnquote(nil, raw)
-			if err != nil {
-				return err
-			}
-			token, rawName = string(name), raw.Clone()
+			raw, _ := w.dec.ReadValue()
+			token, rawName = unquote(raw), raw.Clone()
 		}
 		next, masked, removed := rules.below(token)
 		if removed && object {
-			if err := w.leaveOut(phases.Join(ptr, token)); err != nil {
-				return err
-			}
+			w.leaveOut(phases.Join(ptr, token))
 			continue
 		}
 		if !first {
@@ -202,24 +185,21 @@ func (w *jsonWalk) container(ptr string, rules rules, str strength, kind string)
 		at := phases.Join(ptr, token)
 		switch covers := coveredAs(masked, named); {
 		case removed:
-			err = w.void(at)
+			w.void(at)
 		case covers != "":
-			err = w.whole(at, covers)
+			w.whole(at, covers)
 		default:
 			from := len(w.out)
-			if err = w.value(at, next, childStr, childKind); err == nil && object {
+			if err := w.value(at, next, childStr, childKind); err != nil {
+				return err
+			}
+			if object {
 				secret.see(token, w.out[from:])
 			}
 		}
-		if err != nil {
-			return err
-		}
 		w.at = above
 	}
-	end, err := w.dec.ReadToken()
-	if err != nil {
-		return err
-	}
+	end, _ := w.dec.ReadToken()
 	w.out = append(w.out, byte(end.Kind()))
 	return nil
 }
@@ -240,29 +220,26 @@ func (w *jsonWalk) name(ptr, name string, raw jsontext.Value) string {
 
 // leaveOut skips a member that is removed; only its pointer stays. A secret in
 // its name does not.
-func (w *jsonWalk) leaveOut(ptr string) error {
+func (w *jsonWalk) leaveOut(ptr string) {
 	shown, _ := w.r.cover(ptr)
 	w.masked = append(w.masked, shown)
-	return w.skip()
+	w.skip()
 }
 
 // skip passes over a value that is not shown, and learns what it said.
-func (w *jsonWalk) skip() error {
-	raw, err := w.dec.ReadValue()
-	if err == nil {
-		w.r.learnAll("mask", raw)
-	}
-	return err
+func (w *jsonWalk) skip() {
+	raw, _ := w.dec.ReadValue()
+	w.r.learnAll("mask", raw)
 }
 
 // void writes null for an element that is removed, so that the places of the
 // others stay what they were.
-func (w *jsonWalk) void(ptr string) error {
+func (w *jsonWalk) void(ptr string) {
 	if w.dec.PeekKind() != 'n' {
 		w.masked = append(w.masked, ptr)
 	}
 	w.out = append(w.out, "null"...)
-	return w.skip()
+	w.skip()
 }
 
 // coveredAs says why a whole value is covered, whatever it looks like: a mask
@@ -278,26 +255,22 @@ func coveredAs(masked, named bool) string {
 }
 
 // whole covers a value of any type.
-func (w *jsonWalk) whole(ptr, kind string) error {
-	raw, err := w.dec.ReadValue()
-	if err != nil {
-		return err
-	}
+func (w *jsonWalk) whole(ptr, kind string) {
+	raw, _ := w.dec.ReadValue()
 	if raw.Kind() != '"' {
 		w.r.learnAll(kind, raw)
 		w.mask(ptr, w.r.hashed(kind, string(raw)))
-		return nil
-	}
-	text, err := jsontext.AppendUnquote(nil, raw)
-	if err != nil {
-		return err
-	}
-	if s := string(text); wholly(s) {
+	} else if s := unquote(raw); wholly(s) {
 		w.out = append(w.out, raw...)
 	} else {
 		w.mask(ptr, w.r.whole(kind, s))
 	}
-	return nil
+}
+
+// unquote returns the text of a string of JSON, or nothing for another value.
+func unquote(raw jsontext.Value) string {
+	text, _ := jsontext.AppendUnquote(nil, raw)
+	return string(text)
 }
 
 // secretObject notices a Kubernetes Secret, {"kind":"Secret","data":{…}}, and

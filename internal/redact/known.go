@@ -18,8 +18,7 @@ const (
 	maxKnown     = 64 << 10  // bytes of one secret: beyond it, pieces alone know it
 	knownBudget  = 2 << 20   // bytes of everything that is looked up
 	formsBudget  = 256 << 10 // of that, bytes of encoded forms
-	headBits     = 14
-	minDifferent = 3 // bytes: a secret of fewer different ones would cover rules and blanks
+	minDifferent = 3         // bytes: a secret of fewer different ones would cover rules and blanks
 )
 
 // known finds secrets that were covered somewhere else in the record, wherever
@@ -46,9 +45,9 @@ type part struct {
 }
 
 // learn adds a secret, unless it is too short or too common to be looked for.
-func (k *known) learn(kind, secret string) bool {
+func (k *known) learn(kind, secret string) {
 	if len(secret) > maxKnown || k.have[secret] || exempt(secret) || k.size+len(secret) > knownBudget || k.covers(secret) {
-		return false
+		return
 	}
 	if k.parts == nil {
 		k.have, k.parts, k.lengths = map[string]bool{}, map[string]part{}, make([]uint32, 1<<headBits)
@@ -59,11 +58,10 @@ func (k *known) learn(kind, secret string) bool {
 	k.addParts(secret, func(at int) part { return part{n, int32(at)} })
 	for _, f := range encodings(secret) {
 		if k.forms += len(f); k.forms > formsBudget {
-			return true
+			return
 		}
 		k.addParts(f, func(int) part { return part{n, -1} })
 	}
-	return true
 }
 
 // addParts adds the parts of a text, of which the last ends where it ends.
@@ -81,7 +79,7 @@ func (k *known) add(text string, p part) {
 	}
 	k.size += len(text)
 	k.parts[text] = p
-	k.lengths[headOf(text)] |= 1 << len(text)
+	k.lengths[headHash(text)] |= 1 << len(text)
 }
 
 // covers reports a text that is made of known secrets alone.
@@ -102,7 +100,7 @@ func (k *known) find(s string, add func(kind string, from, to int, secret string
 	}
 	low := lower(s)
 	for i := 0; i+MinKnown <= len(low); i++ {
-		set := k.lengths[headOf(low[i:])]
+		set := k.lengths[headHash(low[i:])]
 		for set != 0 {
 			n := 31 - bits.LeadingZeros32(set) // the longest first
 			set &^= 1 << n
@@ -187,10 +185,6 @@ func different(s string) (n int) {
 	return n
 }
 
-func headOf(s string) uint32 {
-	return (uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24) * 2654435761 >> (32 - headBits)
-}
-
 func lowerByteOf(c byte) byte {
 	if c >= 'A' && c <= 'Z' {
 		return c | 32
@@ -215,9 +209,10 @@ func lower(s string) string {
 }
 
 // unquoted returns a text as a shell would join it: without quotes and backslashes.
-func unquoted(s string) (view, bool) {
+// Where there is none of these, the view is empty.
+func unquoted(s string) view {
 	if !strings.ContainsAny(s, "'\"`\\") {
-		return view{}, false
+		return view{}
 	}
 	v := view{from: make([]int32, 0, len(s)), to: make([]int32, 0, len(s))}
 	b := make([]byte, 0, len(s))
@@ -235,7 +230,7 @@ func unquoted(s string) (view, bool) {
 		v.from, v.to = append(v.from, int32(i)), append(v.to, int32(i+1))
 	}
 	v.text = string(b)
-	return v, true
+	return v
 }
 
 // inside returns what a covered text says when it is an encoding of a text, or

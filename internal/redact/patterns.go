@@ -60,7 +60,7 @@ type patterns struct {
 	list     []pattern
 	unprompt []int              // numbers of patterns without a keyword
 	byHead   map[uint16][]keyed // by the first two bytes of a keyword
-	heads    [1 << 10]uint64
+	heads    headSet
 }
 
 type keyed struct {
@@ -241,7 +241,7 @@ func newPatterns(list []Pattern) (*patterns, error) {
 		for _, k := range p.Keywords {
 			h := uint16(k[0])<<8 | uint16(k[1])
 			ps.byHead[h] = append(ps.byHead[h], keyed{k, i})
-			ps.heads[h>>6] |= 1 << (h & 63)
+			ps.heads.add(h)
 		}
 	}
 	return ps, nil
@@ -279,7 +279,7 @@ func (ps *patterns) windows(s string) map[int][]span {
 	low := lower(s)
 	for at := 0; at+MinKeyword <= len(low); at++ {
 		h := uint16(low[at])<<8 | uint16(low[at+1])
-		if ps.heads[h>>6]&(1<<(h&63)) == 0 {
+		if !ps.heads.has(h) {
 			continue
 		}
 		for _, k := range ps.byHead[h] {

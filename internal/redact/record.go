@@ -117,7 +117,7 @@ type pieces struct {
 	secrets []string
 	have    map[string]bool
 	at      map[[pieceWindow]byte]place
-	heads   [1 << 8]uint64 // a bit for each hash of the first bytes of a window
+	heads   headSet // by headHash of the first bytes of a window
 }
 
 // place is a byte of one of the secrets.
@@ -139,8 +139,7 @@ func (p *pieces) learn(s string) {
 		}
 		if _, known := p.at[w]; !known {
 			p.at[w] = place{n, int32(i)}
-			h := headHash(s[i:])
-			p.heads[h>>6] |= 1 << (h & 63)
+			p.heads.add(headHash(s[i:]))
 		}
 	}
 }
@@ -151,8 +150,7 @@ func (p *pieces) find(s string, add func(kind string, from, to int)) {
 		return
 	}
 	for i := 0; i+pieceWindow <= len(s); {
-		h := headHash(s[i:])
-		if p.heads[h>>6]&(1<<(h&63)) == 0 {
+		if !p.heads.has(headHash(s[i:])) {
 			i++
 			continue
 		}
@@ -190,9 +188,4 @@ func varied(w [pieceWindow]byte) bool {
 		}
 	}
 	return different >= 5 && letters >= 8
-}
-
-// headHash mixes four bytes into 14 bits.
-func headHash(s string) uint32 {
-	return (uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24) * 2654435761 >> 18
 }

@@ -207,7 +207,7 @@ func (r *Redactor) coverWith(s string, cuts []Cut) (string, []Finding) {
 	d := r.detector()
 	found := d.find(s)
 	if len(cuts) > 0 {
-		found = d.merge(s, append(found, findings(s, cuts)...))
+		found = d.merge(s, append(found, findings(cuts)...))
 	}
 	if len(found) == 0 {
 		return s, nil
