@@ -279,7 +279,7 @@ func TestCharacters(t *testing.T) {
 			t.Errorf("the case of %c", c)
 		}
 	}
-	for text, want := range map[string]string{"apiKey": "api key", "HTTPAuthToken": "http auth token", "a-b_c.d e/f:g": "a b c d e f g", "--a": "a", "key1Value": "key1 value", "X": "x", "aB": "a b", "AB": "ab", "ABc": "a bc"} {
+	for text, want := range map[string]string{"apiKey": "api key", "HTTPAuthToken": "http auth token", "a-b_c.d e/f:g": "a b c d e f g", "--a": "a", "key1Value": "key1 value", "X": "x", "aB": "a b", "AB": "ab", "ABc": "a bc", "zA": "z a", "0A": "0 a", "9A": "9 a", "AZz": "a zz", "ZAa": "z aa", "AAz": "a az"} {
 		if got := strings.Join(parts(text), " "); got != want {
 			t.Errorf("%s: %s", text, got)
 		}
