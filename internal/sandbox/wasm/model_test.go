@@ -148,7 +148,20 @@ func TestFacts(t *testing.T) {
 	}
 	got := m.Funcs[0].Facts
 	got.Joins = wasm.JoinFacts{}
+	var sum struct{ nanos, bytes uint64 } // of the prices; the call has no operands
+	for _, o := range []wasm.Op{
+		wasm.OpLoop, wasm.OpLocalGet, wasm.OpLocalGet, wasm.OpI32Const, wasm.OpI32Load, wasm.OpDrop, wasm.OpDrop, wasm.OpDrop,
+		wasm.OpLocalGet, wasm.OpIf, wasm.OpBr, wasm.OpEnd, wasm.OpLocalGet, wasm.OpBrTable, wasm.OpEnd,
+		wasm.OpCall, wasm.OpI32Const, wasm.OpMemoryGrow, wasm.OpLocalSet, wasm.OpEnd,
+	} {
+		p, ok := o.Price()
+		if !ok {
+			t.Fatalf("%#x has no price", o)
+		}
+		sum.nanos, sum.bytes = sum.nanos+uint64(p.Nanos), sum.bytes+uint64(p.Bytes)
+	}
 	want := wasm.FuncFacts{
+		Nanos: sum.nanos, Bytes: sum.bytes,
 		Locals: 5, LocalSlots: 9, MaxHeight: 5, MaxNesting: 3, Instrs: 20, Blocks: 2, Loops: 1, Ifs: 1, Edges: 3,
 		BrTable: 2, Jumps: 2, Calls: 1, LocalGets: 4, LocalSets: 1, LoopDepth: 1, MemOps: 1, Bulk: 1, MemoryGrow: 1,
 	}
