@@ -27,20 +27,20 @@ type stateEntry struct {
 }
 
 // entry looks at a key once; later looks answer from memory, so that a turn sees
-// one consistent value. Quota: MaxStateKeys different keys per turn.
-func (s *Session) entry(ctx context.Context, key string) (*stateEntry, Errno, error) {
+// one consistent value. It is nil when the turn has looked at MaxStateKeys other keys.
+func (s *Session) entry(ctx context.Context, key string) (*stateEntry, error) {
 	if s.state.entries == nil {
 		s.state.entries = map[string]*stateEntry{}
 	}
 	if e := s.state.entries[key]; e != nil {
-		return e, 0, nil
+		return e, nil
 	}
 	if len(s.state.entries) >= MaxStateKeys {
-		return nil, Budget, nil
+		return nil, nil
 	}
 	value, version, err := s.cfg.State.Get(ctx, key)
 	if err != nil {
-		return nil, 0, phases.NewFault(phases.KindStore, "the hook's state could not be read", err)
+		return nil, phases.NewFault(phases.KindStore, "the hook's state could not be read", err)
 	}
 	e := &stateEntry{version: version}
 	if version != 0 {
@@ -48,7 +48,7 @@ func (s *Session) entry(ctx context.Context, key string) (*stateEntry, Errno, er
 		e.value = e.before
 	}
 	s.state.entries[key] = e
-	return e, 0, nil
+	return e, nil
 }
 
 func validStateKey(key []byte) bool { return len(key) > 0 && utf8.Valid(key) }
@@ -60,9 +60,12 @@ func stateGet(ctx context.Context, s *Session, a *Args) (Result, error) {
 	case s.cfg.State == nil:
 		return Result{Code: int64(Unavailable)}, nil
 	}
-	e, no, err := s.entry(ctx, string(a.In[0]))
-	if err != nil || no != 0 {
-		return Result{Code: int64(no)}, err
+	e, err := s.entry(ctx, string(a.In[0]))
+	switch {
+	case err != nil:
+		return Result{}, err
+	case e == nil:
+		return Result{Code: int64(Budget)}, nil
 	}
 	if e.value == nil {
 		return Result{Code: int64(Absent)}, nil
@@ -78,9 +81,12 @@ func statePut(ctx context.Context, s *Session, a *Args) (Result, error) {
 		return Result{Code: int64(Unavailable)}, nil
 	}
 	key, value := string(a.In[0]), a.In[1]
-	e, no, err := s.entry(ctx, key)
-	if err != nil || no != 0 {
-		return Result{Code: int64(no)}, err
+	e, err := s.entry(ctx, key)
+	switch {
+	case err != nil:
+		return Result{}, err
+	case e == nil:
+		return Result{Code: int64(Budget)}, nil
 	}
 	if !s.state.usageKnown {
 		if s.state.keys, s.state.bytes, err = s.cfg.State.Usage(ctx); err != nil {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -113,9 +115,24 @@ func TestStateUnavailable(t *testing.T) {
 	u.code(Unavailable, "state_get", "a")
 	u.code(Unavailable, "state_put", "a", "b")
 	newTurn(t, forPhase(phases.Audit)).code(Denied, "state_get", "a")
-	broken := newTurn(t, withState(&store{err: errors.New("disk")}))
-	_, err := broken.try("state_get", "a")
-	if f := phases.FaultOf(err); f == nil || f.Kind != phases.KindStore || strings.Contains(f.Text, "disk") {
-		t.Errorf("%v", err)
+	st := &store{err: errors.New("disk")}
+	broken := newTurn(t, withState(st))
+	fails := func(call string, args ...any) {
+		t.Helper()
+		r, err := broken.try(call, args...)
+		f := phases.FaultOf(err)
+		if f == nil || f.Kind != phases.KindStore || strings.Contains(f.Text, "disk") {
+			t.Errorf("%s: %v", call, err)
+		}
+		// A tap sees the result next to the fault: a code would look like an answer.
+		if d := cmp.Diff(Result{}, r); d != "" {
+			t.Errorf("%s: a fault with a result: %s", call, d)
+		}
 	}
+	fails("state_get", "a")
+	fails("state_put", "a", "b") // the key cannot be read
+	st.err = nil
+	broken.code(Absent, "state_get", "a")
+	st.err = errors.New("disk")
+	fails("state_put", "a", "b") // the usage cannot be read
 }

@@ -6,6 +6,7 @@
 package paths
 
 import (
+	"encoding/hex"
 	"path"
 	"slices"
 	"strings"
@@ -142,24 +143,15 @@ func percentDecode(p string) string {
 	}
 	var b strings.Builder
 	for i := 0; i < len(p); i++ {
-		if p[i] == '%' && i+2 < len(p) && hexVal(p[i+1]) >= 0 && hexVal(p[i+2]) >= 0 {
-			b.WriteByte(byte(hexVal(p[i+1])<<4 | hexVal(p[i+2])))
-			i += 2
-			continue
+		c := [1]byte{p[i]}
+		if p[i] == '%' && i+2 < len(p) {
+			if _, err := hex.Decode(c[:], []byte(p[i+1:i+3])); err == nil {
+				i += 2
+			}
 		}
-		b.WriteByte(p[i])
+		b.WriteByte(c[0])
 	}
 	return b.String()
-}
-
-func hexVal(c byte) int {
-	switch {
-	case c >= '0' && c <= '9':
-		return int(c - '0')
-	case c|32 >= 'a' && c|32 <= 'f':
-		return int(c|32-'a') + 10
-	}
-	return -1
 }
 
 // fileURL returns the path of a file: URL, its percent-encoding decoded.

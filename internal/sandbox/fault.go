@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -90,15 +91,12 @@ var trapReasons = [...]string{
 }
 
 func trapReason(err error) string {
-	for leaf := err; leaf != nil; leaf = errors.Unwrap(leaf) {
-		if errors.Unwrap(leaf) != nil {
-			continue
-		}
-		for _, r := range trapReasons {
-			if leaf.Error() == r {
-				return r
-			}
-		}
+	leaf := err
+	for below := errors.Unwrap(leaf); below != nil; below = errors.Unwrap(leaf) {
+		leaf = below
+	}
+	if r := leaf.Error(); slices.Contains(trapReasons[:], r) {
+		return r
 	}
 	return "engine error: " + escape(err.Error(), maxReason-len("engine error: "))
 }
