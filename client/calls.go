@@ -107,6 +107,13 @@ func (c *Client) Ask(ctx context.Context, runtime, event string, payload []byte)
 	return a, nil
 }
 
+// Alive reports whether the daemon answers at all. It asks for what takes no store, no
+// token and no turn. The error is ErrSick, or one of the connection.
+func (c *Client) Alive(ctx context.Context) error {
+	var doc struct{} // what it says does not matter
+	return c.call(ctx, request{method: http.MethodGet, path: "/v1/openapi.json"}, &doc)
+}
+
 // Health says whether the daemon can write its records. The error is ErrSick: it did
 // not say.
 func (c *Client) Health(ctx context.Context) (Health, error) {

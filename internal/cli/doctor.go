@@ -136,7 +136,9 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	}
 	ok("configuration", config.Revision(src))
 
-	a.examineDaemon(ctx, dir, ok, warn, fail)
+	if a.examineDaemon(ctx, dir, ok, warn, fail) {
+		return out
+	}
 
 	host, err := belay.Open(ctx, dir, belay.Options{Logger: a.logger(), Keeper: keep.Open, Compiler: a.Compiler})
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/belay-hooks/belay/client"
 )
 
-// examineDaemon looks whether a daemon answers, and where its credentials lie.
-func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text string), warn, fail func(check, text, advice string)) {
+// examineDaemon looks whether a daemon answers, and where its credentials lie. One that
+// hangs may hold what the other checks would wait for.
+func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text string), warn, fail func(check, text, advice string)) (hangs bool) {
 	c, err := client.Dial(dir)
 	switch {
 	case errors.Is(err, client.ErrNotRunning):
@@ -20,6 +21,12 @@ func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text
 		fail("daemon", err.Error(), "Commands do not go round a daemon that is there. Stop it, or find out what is wrong with it.")
 	default:
 		defer c.Close()
+		if err := alive(ctx, c); err != nil {
+			e := new(exitError)
+			errors.As(err, &e)
+			fail("daemon", e.text, e.hint)
+			return true
+		}
 		h, err := c.Health(ctx)
 		switch {
 		case err != nil:
@@ -45,6 +52,7 @@ func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text
 				"Move "+client.TokenPath(dir, r)+" out of their reach; docs/SERVE.md says how to give it then.")
 		}
 	}
+	return false
 }
 
 // examineLeft tells of hooks of the daemon that never came to an end.

@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
@@ -70,10 +72,42 @@ func (a *App) daemon() (*client.Client, error) {
 	return c, nil
 }
 
+// aliveTime is how long a daemon may take to show that it is alive, before a command that
+// a person waits for says that it hangs.
+const aliveTime = 3 * time.Second
+
+// alive returns an error for a daemon that is there and does not answer.
+func alive(ctx context.Context, c *client.Client) error {
+	within, cancel := context.WithTimeout(ctx, aliveTime)
+	defer cancel()
+	err := c.Alive(within)
+	if within.Err() != nil && ctx.Err() == nil {
+		return failure(fmt.Sprintf("the daemon does not answer within %v: it hangs, or was stopped", aliveTime),
+			"Actions are blocked meanwhile. `kill -CONT` lets a stopped process go on; end one that hangs, and start it again. belay does not go round it.")
+	}
+	if err != nil {
+		return recordsFailure(err)
+	}
+	return nil
+}
+
+// answering is daemon for commands that a person waits for.
+func (a *App) answering(ctx context.Context) (*client.Client, error) {
+	c, err := a.daemon()
+	if c == nil || err != nil {
+		return c, err
+	}
+	if err := alive(ctx, c); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
 // openSource opens the daemon, or the state directory without its hooks.
 func openSource[T any](ctx context.Context, a *App, remote func(*client.Client) T, local func(*belay.Belay) T) (T, error) {
 	var none T
-	c, err := a.daemon()
+	c, err := a.answering(ctx)
 	if err != nil {
 		return none, err
 	}
@@ -109,7 +143,7 @@ const dbName = "belay.db"
 
 // openEvents opens the events to be read only, of the daemon or of the directory.
 func (a *App) openEvents(ctx context.Context) (events, error) {
-	c, err := a.daemon()
+	c, err := a.answering(ctx)
 	if err != nil {
 		return nil, err
 	}

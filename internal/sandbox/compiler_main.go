@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero"
+
+	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // CompilerCommand is the only argument of a program that is to do what CompilerMain
@@ -87,7 +89,7 @@ func compileHere(code []byte) (e *compiledEntry, err error) {
 	if len(paths) != 1 {
 		return nil, errors.New("the engine kept no code")
 	}
-	content, err := os.ReadFile(paths[0])
+	content, err := readfile.All(paths[0], 1<<30) // what this process may have is less
 	if err != nil {
 		return nil, err
 	}
