@@ -64,7 +64,6 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 			continue
 		}
 		if several(s, from, i, func(vFrom, vTo int, quoted bool) {
-			work -= vTo - vFrom
 			if quoted { // lists have names in them more often than secrets
 				d.value(s, kind, min(str, weak), name, vFrom, vTo, quoted, add)
 			} else {
