@@ -142,7 +142,6 @@ func (p *pass) constExpr(c wasm.ConstExpr) wasm.ConstExpr {
 }
 
 func (p *pass) globals() {
-	p.out.Globals = make([]wasm.Global, 0, len(p.in.Globals)+3)
 	for _, g := range p.in.Globals {
 		g.Init = p.constExpr(g.Init)
 		p.out.Globals = append(p.out.Globals, g)
