@@ -29,9 +29,6 @@ func (w *walker) field(e *env, word *syntax.Word) (out []Word, open bool) {
 	source := w.raw(word)
 	word = &syntax.Word{Parts: slices.Clone(word.Parts)} // SplitBraces changes it
 	if hasBrace(word) && syntax.SplitBraces(word) {
-		if braceCount(word) > maxBraces {
-			return []Word{{Text: source}}, true
-		}
 		n := 0
 		for part, err := range expand.BracesSeq(nil, word) {
 			if n++; err != nil || n > maxBraces {
@@ -321,39 +318,6 @@ func hasBrace(word *syntax.Word) bool {
 		}
 	}
 	return false
-}
-
-// braceCount is an upper bound of how many words the braces give.
-func braceCount(word *syntax.Word) int {
-	n := 1
-	for _, p := range word.Parts {
-		b, ok := p.(*syntax.BraceExp)
-		if !ok {
-			continue
-		}
-		here := 0
-		if b.Sequence {
-			here = maxBraces + 1
-			if len(b.Elems) >= 2 {
-				from, err1 := strconv.Atoi(b.Elems[0].Lit())
-				to, err2 := strconv.Atoi(b.Elems[1].Lit())
-				if l := b.Elems[0].Lit() + b.Elems[1].Lit(); err1 != nil && err2 != nil && len(l) == 2 {
-					from, to, err1, err2 = int(l[0]), int(l[1]), nil, nil
-				}
-				if err1 == nil && err2 == nil && max(from, to)-min(from, to) < maxBraces && max(from, to)-min(from, to) >= 0 {
-					here = max(from, to) - min(from, to) + 1
-				}
-			}
-		} else {
-			for _, el := range b.Elems {
-				here += braceCount(el)
-			}
-		}
-		if n *= max(here, 1); n > maxBraces {
-			return n
-		}
-	}
-	return n
 }
 
 // startsAtHome reports a word that begins with an unquoted ~ or with $HOME.

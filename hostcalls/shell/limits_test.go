@@ -74,6 +74,7 @@ func TestValuesAtTheLimit(t *testing.T) {
 		"an output":       {`echo "$(printf ` + half + half + `)"`, `echo "$(printf ` + half + half + `; echo y)"`},
 		"outputs":         {`echo "$(printf ` + half + "; printf " + half + `)"`, `echo "$(printf ` + half + "; printf " + half + `y)"`},
 		"many arguments":  {`echo "$(printf %s ` + half + " " + half + `)"`, `echo "$(printf %s ` + half + " " + half + `y)"`},
+		"a list":          {"a=(" + half[1:] + " " + half[1:] + `); echo "${a[*]}"`, "a=(" + half[1:] + " " + half + `); echo "${a[*]}"`},
 		"quoted as it is": {"echo '" + half + half + "'", "echo '" + half + half + "y'"},
 	} {
 		for text, want := range map[string]bool{c.at: true, c.past: false} {

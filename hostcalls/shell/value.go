@@ -117,16 +117,13 @@ func (e *env) join(other *env) {
 
 func same(a, b variable) bool {
 	return a.known == b.known && a.glob == b.glob && a.v.Kind == b.v.Kind && a.v.Str == b.v.Str &&
-		a.v.Set == b.v.Set && slices.Equal(a.v.List, b.v.List) && maps.Equal(a.v.Map, b.v.Map)
+		a.v.Set == b.v.Set && slices.Equal(a.v.List, b.v.List)
 }
 
 // size is an upper bound of the bytes that a variable expands to.
 func (v variable) size() int {
 	n := len(v.v.Str)
 	for _, s := range v.v.List {
-		n += len(s) + 1
-	}
-	for _, s := range v.v.Map {
 		n += len(s) + 1
 	}
 	return n

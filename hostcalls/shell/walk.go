@@ -330,11 +330,7 @@ func (w *walker) ifClause(e *env, x *syntax.IfClause, c ctx) {
 }
 
 func (w *walker) define(x *syntax.FuncDecl) {
-	if x.Name == nil {
-		w.reply.Truncated = true
-		return
-	}
-	if len(w.order) >= 64 {
+	if x.Name == nil || len(w.order) >= 64 {
 		w.reply.Truncated = true
 		return
 	}

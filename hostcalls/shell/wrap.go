@@ -114,8 +114,8 @@ func (w *walker) wrapped(e *env, name string, spec wrapper, args []Word, open bo
 			args = args[min(n, len(args)):]
 		case a == "-" && (name == "su" || name == "env"):
 			args = args[1:]
-		case spec.assigns && assignment(a) > 0:
-			at := assignment(a)
+		case spec.assigns && strings.IndexByte(a, '=') > 0: // whatever the name is
+			at := strings.IndexByte(a, '=')
 			c.assigns = append(slices.Clip(c.assigns), Assign{Name: a[:at], Value: Word{Text: a[at+1:], Known: args[0].Known}})
 			args = args[1:]
 		case skip > 0:
@@ -266,21 +266,6 @@ func (w *walker) argvOpen(e *env, label string, args []Word, open bool, c ctx, r
 	c.parent = i
 	c.redirs, c.assigns = nil, nil
 	w.runNamed(e, nameOf(args[0]), args, assigns, redirs, c, raw, open)
-}
-
-// assignment returns the place of = in NAME=value, or 0.
-func assignment(s string) int {
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case c == '=':
-			return i
-		case c == '_', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', i > 0 && c >= '0' && c <= '9':
-		default:
-			return 0
-		}
-	}
-	return 0
 }
 
 // shell walks what a shell is told to run.
