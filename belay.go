@@ -522,7 +522,7 @@ func (b *Belay) Close() error {
 		b.finished = true
 	}
 	if b.engine != nil {
-		errs = append(errs, b.closeEngine())
+		errs = append(errs, closeEngine(b.engine, func() bool { return b.kernel != nil && len(b.kernel.LeftBehind()) > 0 }))
 	}
 	if b.store != nil && b.o.Store == nil {
 		errs = append(errs, b.store.Close())

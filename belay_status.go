@@ -3,9 +3,9 @@ package belay
 import (
 	"context"
 	"errors"
-	"runtime"
 	"strings"
 
+	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -64,8 +64,10 @@ func (b *Belay) Status(ctx context.Context) (Status, error) {
 	if s.Compile = CompileHere; b.engine.Isolated() {
 		s.Compile = CompileApart
 	}
-	if compiled() {
+	if sandbox.Compiles() {
 		s.Engine = "compiler"
+	} else if sandbox.HasCompiler() {
+		s.Warnings = append(s.Warnings, "hooks run on the interpreter, about 40 times slower: memory may not be made executable here")
 	}
 	problem := func(text string) {
 		s.Healthy, s.Health = false, HealthFailing
@@ -129,15 +131,6 @@ func (b *Belay) Status(ctx context.Context) (Status, error) {
 	}
 	s.Unsigned, err = b.revisions.Unsigned(ctx)
 	return s, err
-}
-
-// compiled reports whether the sandbox has a compiler for this platform.
-func compiled() bool {
-	switch runtime.GOOS {
-	case "linux", "darwin", "freebsd", "netbsd", "windows":
-		return runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64"
-	}
-	return false
 }
 
 // BindingStatus says how a binding stands.

@@ -1,6 +1,10 @@
 package belay
 
-import "time"
+import (
+	"time"
+
+	"github.com/belay-hooks/belay/internal/sandbox"
+)
 
 // closeLook is how often a Close that waits for hooks looks whether one was left behind,
 // and closePatience how many looks it then still waits.
@@ -17,11 +21,11 @@ func (b *Belay) Stuck() <-chan struct{} { return b.kernel.Stuck() }
 // until that has ended.
 func (b *Belay) LeftBehind() []string { return b.kernel.LeftBehind() }
 
-// closeEngine unloads all modules. It waits for hooks that run, but not for those that
-// were left behind: their code stays loaded, since it runs.
-func (b *Belay) closeEngine() error {
+// closeEngine unloads all modules. It waits for code that runs, but not for what was left
+// behind: such code stays loaded.
+func closeEngine(e *sandbox.Engine, left func() bool) error {
 	done := make(chan error, 1)
-	go func() { done <- b.engine.Close() }()
+	go func() { done <- e.Close() }()
 	tick := time.NewTicker(closeLook)
 	defer tick.Stop()
 	for looks := 0; looks < closePatience; {
@@ -29,7 +33,7 @@ func (b *Belay) closeEngine() error {
 		case err := <-done:
 			return err
 		case <-tick.C:
-			if b.kernel != nil && len(b.kernel.LeftBehind()) > 0 {
+			if left() {
 				looks++
 			}
 		}

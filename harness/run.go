@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
@@ -18,6 +19,10 @@ import (
 
 // EngineOptions are what an Engine is made of. The zero value works.
 type EngineOptions struct {
+	// Ceiling is what one turn may take by the clock; 0 means kernel.ToolCeiling. A case
+	// whose turn takes longer could not be run: it has neither passed nor failed.
+	Ceiling time.Duration
+
 	// Dir is a state directory whose cache of compiled code is used, and nothing else
 	// of it. "" compiles anew.
 	Dir string
@@ -179,7 +184,11 @@ func (h *Hook) invoke(ctx context.Context, c *Case, p *plan) (v phases.Verdict, 
 	if err != nil {
 		return v, c.errorf("", "%v", err)
 	}
-	defer h.giveBack(rig)
+	defer func() {
+		if rig.kernel.Overran() == nil { // else something of it still runs
+			h.giveBack(rig)
+		}
+	}()
 	rig.store.Store, rig.answers, rig.ids = memory.New(), p.answers, 0
 	if err := p.prepare(ctx, rig.store); err != nil {
 		return v, c.errorf("", "its state cannot be set up: %v", err)
@@ -193,6 +202,9 @@ func (h *Hook) invoke(ctx context.Context, c *Case, p *plan) (v phases.Verdict, 
 		o.KeepTime(&in)
 		if v, err = rig.kernel.InvokeWith(ctx, in, o); v.Decision == "" {
 			return v, c.errorf("", "%v", err)
+		}
+		if err := rig.kernel.Overran(); err != nil {
+			return phases.Verdict{}, c.errorf("", "it could not be run: %v", err)
 		}
 	}
 	return v, ctx.Err()

@@ -27,21 +27,35 @@ func newDocument(raw jsontext.Value, limit int) (document, error) {
 	return document{raw: bytes.TrimSpace(raw)}, nil
 }
 
-// find returns the source bytes of the value at a pointer.
-func (d document) find(pointer string) (jsontext.Value, Errno) {
-	v, found, err := phases.Find(d.raw, pointer)
-	switch {
-	case err != nil:
-		return nil, Invalid
-	case !found:
-		return nil, Absent
-	}
-	return v, 0
+// A look costs an eighth of the document's bytes and a quarter of those that are
+// decoded. That pays for looks into documents as they usually are. What the look has
+// passed and decoded beyond lookUsual, by these prices in fuel, is charged on top.
+const (
+	lookUsual  = 2000
+	lookBytes  = 2  // bytes passed for one
+	lookEntry  = 16 // an entry of an array or object that is passed
+	lookEscape = 16 // an escape of a string that is decoded
+	keysByte   = 2  // a byte of the value whose entries are listed or counted
+	keysEntry  = 48 // an entry whose name is listed, or that is counted
+)
+
+// fuel is what a look costs that took so much and has n bytes decoded.
+func (d document) fuel(n int, took int64) int64 {
+	return int64(len(d.raw))/8 + int64(n)/4 + max(0, took-lookUsual)
 }
 
-// fuel is what a look costs: the document may have been scanned to its end, and
-// n bytes of the value are decoded.
-func (d document) fuel(n int) int64 { return int64(len(d.raw))/8 + int64(n)/4 }
+// find returns the source bytes of the value at a pointer, and what the look took.
+func (d document) find(pointer string) (jsontext.Value, Errno, int64) {
+	v, found, took, err := phases.FindCounted(d.raw, pointer)
+	fuel := int64(took.Bytes)/lookBytes + int64(took.Entries)*lookEntry
+	switch {
+	case err != nil:
+		return nil, Invalid, fuel
+	case !found:
+		return nil, Absent, fuel
+	}
+	return v, 0, fuel
+}
 
 func inputRead(_ context.Context, s *Session, _ *Args) (Result, error) {
 	return Result{Out: s.input.raw}, nil
@@ -80,9 +94,10 @@ func configKeys(_ context.Context, s *Session, a *Args) (Result, error) {
 }
 
 func (d document) get(a *Args) Result {
-	v, e := d.find(string(a.In[0]))
-	r := Result{Code: int64(e), Out: v, Fuel: d.fuel(len(v))}
+	v, e, took := d.find(string(a.In[0]))
+	r := Result{Code: int64(e), Out: v, Fuel: d.fuel(len(v), took)}
 	if e == 0 && v.Kind() == '"' {
+		r.Fuel = d.fuel(len(v), took+int64(bytes.Count(v, []byte{'\\'}))*lookEscape)
 		out, err := jsontext.AppendUnquote(nil, v)
 		if err != nil {
 			return Result{Code: int64(Invalid), Fuel: r.Fuel}
@@ -93,8 +108,8 @@ func (d document) get(a *Args) Result {
 }
 
 func (d document) kind(a *Args) Result {
-	v, e := d.find(string(a.In[0]))
-	r := Result{Code: int64(e), Fuel: d.fuel(0)}
+	v, e, took := d.find(string(a.In[0]))
+	r := Result{Code: int64(e), Fuel: d.fuel(0, took)}
 	if e != 0 {
 		return r
 	}
@@ -120,11 +135,11 @@ func (d document) kind(a *Args) Result {
 // keys puts the member names of an object, or the length of an array, into the
 // reply; other values have neither and answer Absent.
 func (s *Session) keys(d document, a *Args) Result {
-	v, e := d.find(string(a.In[0]))
+	v, e, took := d.find(string(a.In[0]))
 	if e != 0 {
-		return Result{Code: int64(e), Fuel: d.fuel(0)}
+		return Result{Code: int64(e), Fuel: d.fuel(0, took)}
 	}
-	r := Result{Fuel: d.fuel(len(v) * 4)}
+	r := Result{Fuel: d.fuel(4*len(v), took+keysByte*int64(len(v)))}
 	object := v.Kind() == '{'
 	if !object && v.Kind() != '[' {
 		r.Code = int64(Absent)
@@ -150,6 +165,7 @@ func (s *Session) keys(d document, a *Args) Result {
 			return Result{Code: int64(Invalid), Fuel: r.Fuel}
 		}
 	}
+	r.Fuel = d.fuel(4*len(v), took+keysByte*int64(len(v))+int64(n)*keysEntry)
 	if object {
 		s.reply = append(names, ']')
 	} else {

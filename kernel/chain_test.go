@@ -378,9 +378,16 @@ func TestBudgets(t *testing.T) {
 			o.Sequential = sequential
 		})
 		v := h.fails(t, invocation(phases.PreTool), phases.KindDeadline)
-		if v.DecidedBy != "c" {
-			t.Errorf("decided by %s, want the hook that had no time left", v.DecidedBy)
+		if v.DecidedBy != "b" {
+			t.Errorf("decided by %s, want the hook whose answer came when the time was used up", v.DecidedBy)
 		}
+	}
+	// What takes the chain's time to the end leaves nothing for the next.
+	h = newHost(t, []hook{{name: "a", run: slow}, {name: "b", run: slow}, {name: "c"}}, func(cfg *kernel.Config, o *kernel.Options) {
+		cfg.ChainBudget, o.Sequential = 120*time.Millisecond, true
+	})
+	if v := h.fails(t, invocation(phases.PreTool), phases.KindDeadline); v.DecidedBy != "c" {
+		t.Errorf("decided by %s, want the hook that had no time left", v.DecidedBy)
 	}
 }
 

@@ -360,12 +360,13 @@ func TestToolCallsShareTime(t *testing.T) {
 			out.Waited = out.Duration
 			return out, err
 		}
+		unhurried := func(s *kernel.BindingSpec) { s.Budget.DeadlineMS = 5000 }
 		h := newHost(t, []hook{
-			{name: "first", priority: 60, run: onTool("exec", nap(first))},
+			{name: "first", priority: 60, spec: unhurried, run: onTool("exec", nap(first))},
 			asker,
-			{name: "slow", run: onTool("probe", nap(c.hook))},
+			{name: "slow", spec: unhurried, run: onTool("probe", nap(c.hook))},
 			{name: "next", run: onTool("probe", nap(20*time.Millisecond))},
-			{name: "last", priority: -5, spec: func(s *kernel.BindingSpec) { s.Budget.DeadlineMS = 5000 }, run: onTool("exec", func(tu kernel.Turn) (kernel.Outcome, error) {
+			{name: "last", priority: -5, spec: unhurried, run: onTool("exec", func(tu kernel.Turn) (kernel.Outcome, error) {
 				left = tu.Timeout
 				return kernel.Outcome{}, nil
 			})},

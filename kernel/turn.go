@@ -133,6 +133,8 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 		if r.fault = phases.FaultOf(err); r.fault == nil {
 			r.fault = phases.NewFault(phases.KindTrap, "the hook could not be run", err)
 		}
+	} else if own := r.outcome.Duration - r.outcome.Waited; turn.Ceiling > 0 && own > turn.Ceiling {
+		r.fault = phases.NewFault(phases.KindDeadline, "the hook answered after its time was over", nil)
 	}
 	return r
 }
@@ -166,9 +168,13 @@ func namespace(b *binding) string {
 // count adds a turn to the chain, its report, its event and its state.
 func (c *chain) count(b *binding, pass phases.Pass, r turnResult) {
 	left := c.budget(pass)
-	if *left <= 0 && r.fault == nil {
+	switch {
+	case r.fault != nil || c.i.k.o.Untimed > 0:
+	case *left <= 0:
 		// It ran ahead in time that the hooks before it have used up.
 		r = turnResult{input: r.input, start: r.start, fault: phases.NewFault(phases.KindDeadline, "the hooks before it have used up the chain's time", nil)}
+	case r.took() > *left:
+		r.fault = phases.NewFault(phases.KindDeadline, "the hook answered after the chain's time was used up", nil)
 	}
 	*left -= r.took()
 	c.i.purse.spend(r.took(), r.outcome.Fuel)

@@ -39,6 +39,7 @@ type leftBehind struct {
 	mu      sync.Mutex
 	running map[leftKey]int
 	total   int // of running
+	ever    bool
 	once    sync.Once
 	full    chan struct{}
 	isFull  bool
@@ -62,6 +63,7 @@ func (l *leftBehind) add(k leftKey) (total int) {
 		l.running = map[leftKey]int{}
 	}
 	l.running[k]++
+	l.ever = true
 	if l.total++; l.total >= MaxLeftBehind && !l.isFull {
 		l.isFull = true
 		close(full)

@@ -265,7 +265,7 @@ func decodeError(src []byte, err error) error {
 // newDecodeErrorAt finds the place of ptr, or of the nearest parent that exists.
 func newDecodeErrorAt(src []byte, ptr, reason string) *DecodeError {
 	for p := ptr; ; p, _ = splitLast(p) {
-		if sp, found, err := locate(src, p); found && err == nil {
+		if sp, found, err := locate(src, p, new(Looked)); found && err == nil {
 			return newDecodeError(src, ptr, sp.start, reason)
 		}
 		if p == "" {

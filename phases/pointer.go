@@ -1,6 +1,7 @@
 package phases
 
 import (
+	"bytes"
 	"errors"
 	"strconv"
 	"strings"
@@ -121,14 +122,31 @@ func arrayIndex(token string) (int, bool) {
 // forbids leading zeros; "-" addresses nothing and is refused too). raw must be
 // valid JSON; the result shares its memory.
 func Find(raw jsontext.Value, ptr string) (v jsontext.Value, found bool, err error) {
+	v, found, _, err = FindCounted(raw, ptr)
+	return v, found, err
+}
+
+// escapedName is how many entries a name with escapes counts as, beside its length.
+const escapedName = 8
+
+// Looked is what it took to find a value.
+type Looked struct {
+	Bytes   int // from the beginning of the document on
+	Entries int // of arrays and objects that were passed; a name with escapes counts as more
+}
+
+// FindCounted is Find that says what it took, the same for the same document and
+// pointer everywhere.
+func FindCounted(raw jsontext.Value, ptr string) (v jsontext.Value, found bool, took Looked, err error) {
 	if err := CheckPointer(ptr); err != nil {
-		return nil, false, err
+		return nil, false, took, err
 	}
-	sp, found, err := locate(raw, ptr)
+	sp, found, err := locate(raw, ptr, &took)
 	if !found || err != nil {
-		return nil, false, err
+		return nil, false, took, err
 	}
-	return raw[sp.start:sp.end:sp.end], true, nil
+	took.Bytes = sp.end
+	return raw[sp.start:sp.end:sp.end], true, took, nil
 }
 
 // Get is Find for callers to whom a bad pointer is the same as an absent value.
@@ -147,12 +165,12 @@ func GetString(raw jsontext.Value, ptr string) (string, bool) {
 }
 
 // locate finds the range of the value at ptr, which is well formed.
-func locate(raw []byte, ptr string) (span, bool, error) {
+func locate(raw []byte, ptr string, took *Looked) (span, bool, error) {
 	i := skipSpace(raw, 0)
 	for p := ptr; p != ""; {
 		var token string
 		token, p = splitToken(p)
-		m, found, err := child(raw, i, token)
+		m, found, err := child(raw, i, token, took)
 		if err != nil {
 			return span{}, false, &PointerError{ptr, err.Error()}
 		}
@@ -168,8 +186,12 @@ func locate(raw []byte, ptr string) (span, bool, error) {
 var errIndex = errors.New("addresses an array with something that is no index")
 
 // child finds the entry that token names in the container at i; value.end is not set.
-func child(raw []byte, i int, token string) (member, bool, error) {
+func child(raw []byte, i int, token string, took *Looked) (member, bool, error) {
 	e := entriesOf(raw, i)
+	defer func() {
+		took.Bytes = max(took.Bytes, e.i)
+		took.Entries += e.n
+	}()
 	if e.bad {
 		return member{}, false, nil
 	}
@@ -184,6 +206,9 @@ func child(raw []byte, i int, token string) (member, bool, error) {
 		m, ok := e.next()
 		if !ok {
 			return member{}, false, nil
+		}
+		if e.object && bytes.IndexByte(raw[m.name.start:m.name.end], '\\') >= 0 {
+			took.Entries += escapedName + (m.name.end-m.name.start)/16 // it is decoded
 		}
 		if m.index == want || (e.object && nameIs(raw[m.name.start:m.name.end], token)) {
 			return m, true, nil
@@ -206,7 +231,7 @@ func Set(raw jsontext.Value, ptr string, value jsontext.Value) (jsontext.Value, 
 	if len(value) == 0 {
 		return nil, &PointerError{ptr, "no value given"}
 	}
-	sp, found, err := locate(raw, ptr)
+	sp, found, err := locate(raw, ptr, new(Looked))
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +242,7 @@ func Set(raw jsontext.Value, ptr string, value jsontext.Value) (jsontext.Value, 
 		return nil, &PointerError{ptr, "the document is not JSON"}
 	}
 	parent, token := splitLast(ptr)
-	at, found, err := locate(raw, parent)
+	at, found, err := locate(raw, parent, new(Looked))
 	if err != nil {
 		return nil, err
 	}
@@ -259,14 +284,14 @@ func Remove(raw jsontext.Value, ptr string) (jsontext.Value, error) {
 		return nil, &PointerError{ptr, "the whole document cannot be removed"}
 	}
 	parent, token := splitLast(ptr)
-	at, found, err := locate(raw, parent)
+	at, found, err := locate(raw, parent, new(Looked))
 	if err != nil {
 		return nil, err
 	}
 	if !found || (raw[at.start] != '{' && raw[at.start] != '[') {
 		return nil, &PointerError{ptr, "the parent is missing"}
 	}
-	m, found, err := child(raw, at.start, token)
+	m, found, err := child(raw, at.start, token, new(Looked))
 	if err != nil {
 		return nil, &PointerError{ptr, err.Error()}
 	}

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -39,7 +40,10 @@ func (o Own) Run(ctx context.Context, r Request) (Outcome, error) {
 		Actor: phases.Actor{Hook: "guest", Tier: r.Tier, Mutator: r.Mutator}, Time: r.Time, Seed: r.Seed, CWD: "/home/dev/project", State: state(r.State),
 	}
 	asked.attach(&cfg)
-	out, err := l.Hook.Run(ctx, kernel.Turn{Session: cfg, Fuel: r.Fuel, Timeout: -1})
+	out, err := kernel.RunUntimed(ctx, l.Hook, kernel.Turn{Session: cfg, Fuel: r.Fuel}, 0)
+	if errors.Is(err, kernel.ErrOverran) {
+		return Outcome{}, err
+	}
 	res, err := outcomeOf(&out, err)
 	res.Asked = asked.asked
 	return res, err

@@ -51,6 +51,9 @@ func runChain(ctx context.Context, l *kernel.Loaded, r *Request) (Outcome, error
 	o := kernel.InvokeOptions{Seed: &r.Seed, HoldsScopes: true}
 	o.KeepTime(&inv)
 	_, err = k.InvokeWith(ctx, inv, o)
+	if over := k.Overran(); over != nil {
+		return Outcome{}, over
+	}
 	if w.first == nil {
 		return Outcome{}, fmt.Errorf("the hook was not called: %w", err)
 	}

@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -121,7 +123,7 @@ func hookError(err error) error {
 
 // subject returns the hook with kernels of its own.
 func (f *fuzzer) subject(b *belay.Bench) *subject {
-	return &subject{bench: b, target: f.hook, rigs: map[rigKey]*rig{}}
+	return &subject{bench: b, ceiling: cmp.Or(f.o.Ceiling, kernel.ToolCeiling), target: f.hook, rigs: map[rigKey]*rig{}}
 }
 
 func (f *fuzzer) hand() *hand {

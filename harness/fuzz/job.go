@@ -2,9 +2,11 @@ package fuzz
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 
+	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -103,7 +105,7 @@ func (h *hand) run(ctx context.Context, j *job) {
 	default:
 		if j.res, j.err = h.compiled.exec(ctx, t.plan); j.err == nil {
 			j.bad = judge(t.plan, j.res)
-		} else if j.mayNotLoad {
+		} else if j.mayNotLoad && !errors.Is(j.err, kernel.ErrOverran) {
 			j.res, j.err = nil, nil
 		}
 	}

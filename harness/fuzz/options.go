@@ -47,6 +47,10 @@ type Options struct {
 	// Interpreter loads the hook on the interpreter; nil: engines are not compared.
 	Interpreter *belay.Bench
 
+	// Ceiling is what one turn may take by the clock; 0 means kernel.ToolCeiling. One that
+	// takes longer ends the run with kernel.ErrOverran: it is no finding.
+	Ceiling time.Duration
+
 	// Progress is told now and then, on the caller's goroutine; nil: nobody is.
 	Progress func(Progress)
 }

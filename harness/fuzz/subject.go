@@ -35,8 +35,9 @@ type target struct {
 // goroutine.
 type subject struct {
 	*target
-	bench *belay.Bench
-	rigs  map[rigKey]*rig
+	bench   *belay.Bench
+	ceiling time.Duration // of a turn, by the clock
+	rigs    map[rigKey]*rig
 }
 
 type rigKey struct {
@@ -97,7 +98,7 @@ func (s *subject) open(ctx context.Context, p *plan) (*rig, error) {
 	}
 	var err error
 	r.kernel, err = kernel.Open(ctx, &kernel.Config{Revision: "fuzz", Bindings: []kernel.BindingSpec{spec}, ChainBudget: endless}, kernel.Options{
-		Store: r.store, Loader: loaderFunc(load), Redactor: plain{}, Recorder: r, Clock: clock{}, Sequential: true, Untimed: kernel.ToolCeiling,
+		Store: r.store, Loader: loaderFunc(load), Redactor: plain{}, Recorder: r, Clock: clock{}, Sequential: true, Untimed: s.ceiling,
 		NewID: func(time.Time) string { return seedID },
 	})
 	if err != nil {
@@ -143,6 +144,9 @@ func (s *subject) run(ctx context.Context, p *plan, record bool) (res *result, e
 		o.KeepTime(&inv)
 		res.verdict, res.err = r.kernel.InvokeWith(ctx, inv, o)
 	}()
+	if err := r.kernel.Overran(); err != nil {
+		return nil, err
+	}
 	res.events = r.store.last
 	if r.taken != nil {
 		chain := recording.ChainOf(r.taken.Chain)

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -23,6 +25,10 @@ type Options struct {
 	Mode      Mode       // "": Exact without a Candidate, Decision with one
 	Candidate *Candidate // nil: the recorded hooks themselves
 	Workers   int        // of All; 0 means as many as there are processors
+
+	// Ceiling is what one turn may take by the clock; 0 means kernel.ToolCeiling. A replay
+	// whose turn takes longer is ErrRefused and kernel.ErrOverran, never a difference.
+	Ceiling time.Duration
 }
 
 // Replayer replays invocations. One Replayer is used by one goroutine; All makes
@@ -113,6 +119,9 @@ func (r *Replayer) Replay(ctx context.Context, run *recording.Run, chain *record
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if err := g.kernel.Overran(); err != nil {
+		return nil, r.overran(err)
+	}
 	if t.got == nil { // it was refused before any hook could be asked
 		res.Now = recording.VerdictOf(&v)
 		res.differ(WhatDecision, "decision", decisionText(&res.Base), fmt.Sprintf("%s (%v)", decisionText(&res.Now), verr))
@@ -123,7 +132,10 @@ func (r *Replayer) Replay(ctx context.Context, run *recording.Run, chain *record
 	if chain == nil {
 		joinRedacted(res, r.o.Candidate)
 	}
-	if err := r.auditTurns(ctx, g, t); err != nil {
+	switch err := r.auditTurns(ctx, g, t); {
+	case errors.Is(err, kernel.ErrOverran):
+		return nil, r.overran(err)
+	case err != nil:
 		return nil, err
 	}
 	t.sides(chain)
@@ -136,6 +148,13 @@ func (r *Replayer) Replay(ctx context.Context, run *recording.Run, chain *record
 		compareBudgets(res)
 	}
 	return res, nil
+}
+
+// overran is the error for a turn that took too long. What is open for it is not used
+// again: the turn may still run.
+func (r *Replayer) overran(err error) error {
+	r.rigs, r.age = map[string]*rigged{}, nil
+	return &Error{Class: ErrRefused, Text: err.Error(), Cause: err, Hint: "The hook or a call of it hangs, or the machine is far too slow: run it again."}
 }
 
 // holdTool does what the kernel does beside the hooks for a tool that a hook asked
@@ -191,6 +210,9 @@ func (r *Replayer) auditTurns(ctx context.Context, g *rigged, t *turnTable) erro
 		}
 		before := len(t.res.Differences)
 		out, err := t.auditTurn(ctx, h, &g.chain.Bindings[n], g.chain.Home, rec, g.exact)
+		if errors.Is(err, kernel.ErrOverran) {
+			return err
+		}
 		if g.exact || len(t.res.Differences) > before {
 			continue
 		}
@@ -290,7 +312,7 @@ func (r *Replayer) open(ctx context.Context, chain *recording.Chain) (*rigged, e
 		return nil, err
 	}
 	load := &recordedLoader{bench: r.o.Bench, chain: named, find: r.find, swap: swap}
-	g, err := openRig(ctx, configOf(named, swap, added), load, named.Home, named.UnsafeFailOpen, exact, sameAs(named))
+	g, err := openRig(ctx, configOf(named, swap, added), load, named.Home, named.UnsafeFailOpen, exact, r.o.Ceiling, sameAs(named))
 	if err != nil {
 		return nil, &Error{Class: ErrCandidate, Text: phases.SafeLine(err.Error(), 300), Cause: err}
 	}
@@ -312,7 +334,7 @@ func (r *Replayer) openPolicy(ctx context.Context, chain *recording.Chain) (*rig
 	} else {
 		chain = &recording.Chain{}
 	}
-	g, err := openRig(ctx, cfg, load, home, false, false, sameAs(chain))
+	g, err := openRig(ctx, cfg, load, home, false, false, r.o.Ceiling, sameAs(chain))
 	if err != nil {
 		return nil, &Error{Class: ErrCandidate, Text: phases.SafeLine(err.Error(), 300), Cause: err}
 	}

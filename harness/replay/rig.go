@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,10 +21,11 @@ const endless = 365 * 24 * time.Hour
 // rig is a kernel with the hooks of one configuration, fed by one recorded
 // invocation after the other. It is used by one goroutine.
 type rig struct {
-	kernel *kernel.Kernel
-	hooks  map[string]*rigHook
-	exact  bool
-	now    *turnTable
+	kernel  *kernel.Kernel
+	hooks   map[string]*rigHook
+	exact   bool
+	ceiling time.Duration // of a turn, by the clock
+	now     *turnTable
 }
 
 // rigHook is a hook of the rig; it answers to the kernel in place of the module.
@@ -37,12 +39,12 @@ type rigHook struct {
 }
 
 // openRig makes the kernel. load is asked for each binding.
-func openRig(ctx context.Context, cfg *kernel.Config, load kernel.Loader, home string, failOpen, exact bool, same func(name, digest string, config []byte) bool) (*rig, error) {
-	r := &rig{hooks: map[string]*rigHook{}, exact: exact}
+func openRig(ctx context.Context, cfg *kernel.Config, load kernel.Loader, home string, failOpen, exact bool, ceiling time.Duration, same func(name, digest string, config []byte) bool) (*rig, error) {
+	r := &rig{hooks: map[string]*rigHook{}, exact: exact, ceiling: cmp.Or(ceiling, kernel.ToolCeiling)}
 	cfg.ChainBudget = endless
 	k, err := kernel.Open(ctx, cfg, kernel.Options{
 		Store: &store{Store: memory.New(), rig: r}, Loader: &rigLoader{rig: r, load: load, same: same}, Redactor: plain{}, Recorder: r, Clock: clock{r},
-		NewID: func(time.Time) string { return "00000000-0000-7000-8000-000000000000" }, Home: home, Sequential: true, Untimed: kernel.ToolCeiling, UnsafeFailOpen: failOpen,
+		NewID: func(time.Time) string { return "00000000-0000-7000-8000-000000000000" }, Home: home, Sequential: true, Untimed: r.ceiling, UnsafeFailOpen: failOpen,
 	})
 	if err != nil {
 		return nil, err

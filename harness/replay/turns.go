@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -86,6 +88,9 @@ func (t *turnTable) call(ctx context.Context, hook kernel.Hook, turn kernel.Turn
 		turn.Session.Tap = seen
 	}
 	out, err := hook.Run(ctx, turn)
+	if errors.Is(err, kernel.ErrOverran) { // what it was given is its own now
+		return kernel.Outcome{}, err
+	}
 	for _, u := range ports.unknown {
 		t.res.Unknown = append(t.res.Unknown, at+": "+u)
 	}
@@ -182,7 +187,18 @@ func (t *turnTable) auditTurn(ctx context.Context, h *rigHook, b *recording.Bind
 			Time: t.inv.Time, Seed: seed, Home: home, CWD: t.inv.CWD, Scopes: t.inv.Scopes, Observe: b.Mode == phases.Observe,
 		},
 	}
-	return t.call(ctx, h.inner, turn, rec, compare, where(h.name, phases.PassAudit))
+	return t.call(ctx, untimed{h.inner, h.rig.ceiling}, turn, rec, compare, where(h.name, phases.PassAudit))
+}
+
+// untimed runs turns that no kernel runs.
+type untimed struct {
+	hook    kernel.Hook
+	ceiling time.Duration
+}
+
+// Run implements kernel.Hook.
+func (u untimed) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error) {
+	return kernel.RunUntimed(ctx, u.hook, t, u.ceiling)
 }
 
 // missed lists recorded turns that did not come again.

@@ -171,7 +171,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	if st.Engine == "compiler" {
 		ok("engine", "compiler, "+runtime.GOARCH)
 	} else {
-		warn("engine", "interpreter: about 40 times slower", "The compiler exists for amd64 and arm64.")
+		warn("engine", "interpreter: about 40 times slower", engineAdvice())
 	}
 	if st.Compile == belay.CompileApart {
 		ok("compile", "in a process of its own, with limits of time and memory")

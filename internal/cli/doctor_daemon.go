@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/sandbox"
 )
 
 // examineDaemon looks whether a daemon answers, and where its credentials lie. One that
@@ -39,6 +40,9 @@ func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text
 		if st, err := c.Status(ctx); err == nil { // it takes a token; without one nothing is said
 			examinePlain(st, warn)
 			examineLeft(st, fail)
+			if st.Engine != "compiler" {
+				warn("engine", "the daemon runs hooks on the interpreter: about 40 times slower", engineAdvice())
+			}
 		}
 	}
 	for _, r := range client.Roles() {
@@ -53,6 +57,14 @@ func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text
 		}
 	}
 	return false
+}
+
+// engineAdvice says how hooks come to run on the compiler.
+func engineAdvice() string {
+	if sandbox.HasCompiler() {
+		return "Memory may not be made executable here. Allow it: systemd's MemoryDenyWriteExecute=, SELinux or a hardened kernel forbid it."
+	}
+	return "The compiler exists for amd64 and arm64."
 }
 
 // examineLeft tells of hooks of the daemon that never came to an end.

@@ -57,7 +57,7 @@ type Report struct {
 //
 //	trap      the module trapped or aborted
 //	fuel      the budget is spent
-//	deadline  timeout or ceiling passed, or ctx ended
+//	deadline  timeout or ceiling passed, or ctx ended, also when the export returned after that
 //	memory    trapped after memory.grow was refused at the cap; calls nested too
 //	          deeply; the host has no memory left
 //	output    an effect was refused, the export returned another value than 0, or
@@ -137,6 +137,7 @@ func (inv *invocation) run(p phases.Phase, rep *Report) *phases.Fault {
 	}
 	inv.inst = inst
 	code, f := inv.call(ctx, p)
+	late := inv.late()
 	used, over := inv.account.Settle(inst.fuelLeft())
 	rep.Fuel, rep.MemoryPeak, rep.ReturnCode = used, inst.peak(), code
 	inv.module.hits.take(inst, len(inv.module.metered.Regions))
@@ -144,6 +145,8 @@ func (inv *invocation) run(p phases.Phase, rep *Report) *phases.Fault {
 	switch {
 	case f != nil:
 		return f
+	case late != nil: // the last stretch ends without a look at the deadline
+		return phases.NewFault(phases.KindDeadline, textDeadline, &Detail{Reason: "it answered too late", Err: late})
 	case over != nil:
 		return phases.NewFault(phases.KindFuel, textFuel, &Detail{Reason: "spent at the last stretch", Err: over})
 	case inv.session.Poison() != nil:
