@@ -14,6 +14,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/kernel"
 )
 
 type recoverOptions struct {
@@ -86,6 +87,9 @@ func (a *App) openToRecover(ctx context.Context) (*belay.Belay, belay.Recovery, 
 func recoverFailure(err error) error {
 	if errors.Is(err, belay.ErrNothingToRecover) {
 		return failure(belay.ErrNothingToRecover.Error(), "`belay doctor` says what else may be wrong.")
+	}
+	if refused, ok := errors.AsType[*kernel.OrderError](err); ok {
+		err = refused // the store is well: it is the statement that does not count
 	}
 	return failureBy(err, "Nothing was changed.")
 }
