@@ -24,7 +24,7 @@ func TestTurnsAreMeasured(t *testing.T) {
 	h := newHost(t, []hook{{name: "a", imports: []string{"mint_lease"}, run: slow}, {name: "b", imports: []string{"mint_lease"}, run: slow}},
 		func(c *kernel.Config, _ *kernel.Options) { c.ChainBudget = 10 * time.Millisecond })
 	v := h.fails(t, invocation(phases.PreTool), phases.KindDeadline)
-	if len(v.Hooks) != 2 || v.Hooks[0].DurationUS < 20_000 || v.Hooks[1].Decision != phases.HookError || !strings.Contains(v.Reason, "used up the chain's time") {
+	if len(v.Hooks) != 1 || v.Hooks[0].DurationUS < 20_000 || v.Hooks[0].Decision != phases.HookError || !strings.Contains(v.Reason, "the chain's time was used up") {
 		t.Errorf("%+v", v.Hooks)
 	}
 }
