@@ -42,11 +42,11 @@ func TestNotesNameSessionsAsRecordsDo(t *testing.T) {
 			} {
 				dir := stateDir(t)
 				daemon(t, dir, ok("text/html", "<p>{}</p>"))
-				c := hookcmd.Command{
+				cmd := hookcmd.Command{
 					In: strings.NewReader(in), Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" },
 					HandOver: func([]string) error { return os.ErrNotExist }, Patience: time.Minute, PayloadPatience: time.Minute,
 				}
-				if code := c.Main(t.Context(), []string{"--runtime", "claude-code", "--for", "SessionStart", "--state", dir}); code != 2 {
+				if code := cmd.Main(t.Context(), []string{"--runtime", "claude-code", "--for", "SessionStart", "--state", dir}); code != 2 {
 					t.Errorf("%s: not blocked: exit %d", form, code)
 				}
 				path := filepath.Join(dir, spoolfile.Name)
