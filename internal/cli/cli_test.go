@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		os.Exit(cli.Compile(os.Stdin, os.Stdout, os.Stderr))
 	}
 	signals := func() context.Context { // as the programs do it
-		ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) //nolint:govet // until the process ends
+		ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		return ctx
 	}
 	run := func() int {
