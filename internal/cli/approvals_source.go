@@ -35,6 +35,10 @@ func (l localQueue) Approvals(ctx context.Context, q client.ApprovalQuery) ([]cl
 // believeEvery is how often the whole database is compared with its log while a command waits.
 const believeEvery = 2 * time.Second
 
+// lookTime is how long a look may take that is under way when the patience ends: a short wait on a slow machine ends
+// with what is on file, not with an error.
+const lookTime = 2 * time.Second
+
 // localPoll is how often the database is looked at for a decision by another process.
 const localPoll = 250 * time.Millisecond
 
@@ -87,7 +91,7 @@ func approvalFailure(err error) error {
 // restarted meanwhile is no reason to give up; a store that is blocked until
 // `belay recover` is one.
 func (a *App) waitFor(ctx context.Context, id string, patience time.Duration) (client.Approval, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, patience+lookTime)
 	defer cancel()
 	end := time.Now().Add(patience)
 	var last client.Approval
