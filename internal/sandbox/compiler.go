@@ -149,7 +149,7 @@ func failed(err error, says []byte, limits compilerLimits) error {
 	switch {
 	case !errors.As(err, &exit):
 		return fmt.Errorf("%w: %w", ErrCompiler, err)
-	case exit.ExitCode() < 0: // by a signal: this is what the limit of time sends
+	case !exit.Exited(): // by a signal: this is what the limit of time sends
 		spent := (exit.UserTime() + exit.SystemTime()).Round(10 * time.Millisecond)
 		return fmt.Errorf("%w: %w after %v of the %d s of processor time that it may take", ErrCompiler, err, spent, limits.cpu)
 	case bytes.Contains(says, []byte("out of memory")), bytes.Contains(says, []byte("goroutine ")):

@@ -19,6 +19,11 @@ func (m *Module) compileApart(ctx context.Context, code []byte) error {
 		return fmt.Errorf("%w: %w", ErrCompiler, err)
 	}
 	defer os.RemoveAll(dir)
+	return m.compileIn(ctx, dir, code)
+}
+
+// compileIn does so by way of a directory of its caller.
+func (m *Module) compileIn(ctx context.Context, dir string, code []byte) error {
 	take := func() error {
 		files, err := wazero.NewCompilationCacheWithDir(dir)
 		if err != nil {

@@ -84,6 +84,9 @@ var badCompilers = map[string]struct {
 	want string
 }{
 	"bad-exit":    {func() { fmt.Fprintln(os.Stderr, "no\x1b[31m luck"); os.Exit(3) }, `exit status 3: no\u{1b}[31m luck`},
+	"bad-mute":    {func() { os.Exit(4) }, "exit status 4"},
+	"bad-memory":  {func() { fmt.Fprint(os.Stderr, "runtime: out of memory\nmore"); os.Exit(2) }, "MiB of memory that it may take, or is broken: runtime: out of memory"},
+	"bad-panic":   {func() { fmt.Fprint(os.Stderr, "fatal error\n\ngoroutine 1"); os.Exit(2) }, "MiB of memory that it may take, or is broken: fatal error"},
 	"bad-silent":  {func() { os.Exit(0) }, "its answer cannot be read"},
 	"bad-garbage": {func() { fmt.Print("belay compiled 1\n", strings.Repeat("\xff", 100)); os.Exit(0) }, "its answer cannot be read"},
 	"bad-more": {func() {
@@ -138,6 +141,16 @@ var badCompilers = map[string]struct {
 		binary.LittleEndian.PutUint64(e.content[7+int(e.content[6])+4:], 1<<40)
 		say(e)
 	}, "is at 1099511627776 of"},
+	"bad-killed": {func() {
+		p, _ := os.FindProcess(os.Getpid())
+		_ = p.Kill()
+		time.Sleep(time.Hour)
+	}, ""},
+	"spoils": {func() { // what the code is to be put into, before it is handed back
+		e := honest(same)
+		spoilers[os.Args[2]](os.Args[3], e.name)
+		say(e)
+	}, ""},
 	"bad-hang": {func() {
 		_ = os.WriteFile("pid", []byte(strconv.Itoa(os.Getpid())), 0o600)
 		time.Sleep(time.Hour)

@@ -134,7 +134,7 @@ func (m *Module) compile(ctx context.Context) error {
 	if err != nil {
 		return loadError(StageCompile, ErrCanceled, "the caller gave up", err)
 	}
-	result := make(chan error, 1)
+	result := make(chan error) // received in every case
 	go func() {
 		defer done()
 		result <- m.compileNow(ctx)
@@ -169,7 +169,7 @@ func (m *Module) compileNow(ctx context.Context) error {
 		if err == nil || errors.Is(err, ErrCompiler) || ctx.Err() != nil {
 			return err
 		}
-		m.engine.log.Warn("code cache not used", slog.String("module", m.info.Digest), slog.String("error", escape(err.Error(), maxReason)))
+		m.engine.log.WarnContext(ctx, "code cache not used", slog.String("module", m.info.Digest), slog.String("error", escape(err.Error(), maxReason)))
 		m.reset()
 	}
 	if m.compiler == nil {
