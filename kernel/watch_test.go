@@ -42,6 +42,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 func TestHookThatIgnoresItsDeadline(t *testing.T) {
 	run, letGo := deaf()
 	defer letGo()
+	time.AfterFunc(20*time.Second, letGo) // so that a kernel without a watch ends, too
 	store := memory.New()
 	hooks := []hook{{name: "deaf", runCtx: run, spec: briefly}, {name: "other", phases: []phases.Phase{phases.PostTool}}}
 	with := func(_ *kernel.Config, o *kernel.Options) { o.Store = store }
