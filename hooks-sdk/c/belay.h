@@ -35,7 +35,7 @@
 /* What a call answers when it does not succeed. */
 enum {
   BELAY_ABSENT = -1,      /* no such value */
-  BELAY_DENIED = -2,      /* optional and not granted by the operator, or not legal in this phase */
+  BELAY_DENIED = -2,      /* not granted by the operator, or not legal in this phase */
   BELAY_INVALID = -3,     /* malformed argument */
   BELAY_BUDGET = -4,      /* a quota of this turn is spent */
   BELAY_TOO_LARGE = -5,   /* beyond a size limit */
@@ -550,9 +550,7 @@ static inline int32_t belay_state_put(belay_text key, belay_text value) {
   return belay_v1_state_put(key.p, key.n, value.p, value.n);
 }
 
-/* The invocation's time in nanoseconds since 1970. There is no error to return: where the operator has not granted
-   time_now, which then is listed under optional in the manifest, the host ends the turn here and blocks (kind
-   hostcall). Do not call it to find out; have the configuration say so. */
+/* The invocation's time in nanoseconds since 1970. */
 static inline int64_t belay_time_now(void) { return belay_v1_time_now(); }
 
 #undef BELAY_READ_

@@ -39,8 +39,8 @@ func StateGet(key string) (string, error) {
 // record. Empty bytes remove the key.
 func StatePut(key, value string) error { return check(rawStatePut(key, value)) }
 
-// TimeNow returns the invocation's time in nanoseconds since 1970, the same all turn. It has no error: called without
-// the grant, where the manifest lists it under optional, it ends the turn with a block. Do not call it to find out.
+// TimeNow returns the invocation's time in nanoseconds since 1970. It does not
+// move during the call.
 func TimeNow() int64 { return rawTimeNow() }
 
 // Random fills d (at most 4,096 bytes) from the invocation's recorded stream.

@@ -11,7 +11,7 @@ type Errno int32
 
 const (
 	Absent      Errno = -1 // no such value
-	Denied      Errno = -2 // optional and not granted by the operator, or not legal in this phase
+	Denied      Errno = -2 // not granted by the operator, or not legal in this phase
 	Invalid     Errno = -3 // a malformed argument
 	Budget      Errno = -4 // a quota of this turn is spent
 	TooLarge    Errno = -5 // beyond a size limit

@@ -49,7 +49,7 @@ pub fn state_put(key: &str, value: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Nanoseconds since 1970, the same all turn. Called without the grant (see `optional`) it ends the turn with a block.
+/// The invocation's time in nanoseconds since 1970. It does not move during the call.
 pub fn time_now() -> i64 {
     unsafe { raw::time_now() }
 }
