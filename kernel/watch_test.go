@@ -3,9 +3,12 @@ package kernel_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -161,5 +164,32 @@ func TestNobodyWaitsForHooksOfAnother(t *testing.T) {
 	defer cancel()
 	if v, err := h.Invoke(ctx, invocation(phases.PostTool)); err != nil || v.Decision != phases.Allow {
 		t.Errorf("another invocation: %v %+v", err, v)
+	}
+}
+
+// A hook that was left behind reaches no lease any more: what it asks for comes back as an
+// error, and nothing is on file.
+func TestLeftBehindReachesNoLease(t *testing.T) {
+	free, answered := make(chan struct{}), make(chan error, 3)
+	run := func(ctx context.Context, turn kernel.Turn) (kernel.Outcome, error) {
+		<-free
+		for _, call := range []func(context.Context, phases.Actor, jsontext.Value) (jsontext.Value, error){
+			turn.Session.Leases.Request, turn.Session.Leases.Check, turn.Session.Leases.Mint,
+		} {
+			_, err := call(ctx, turn.Session.Actor, jsontext.Value(mintSrv+"}"))
+			answered <- err
+		}
+		return kernel.Outcome{Fuel: 1}, nil
+	}
+	h := newHost(t, []hook{{name: "deaf", runCtx: run, spec: briefly, imports: []string{"mint_lease"}}}, soon)
+	h.fails(t, invocation(phases.PreTool), phases.KindHang)
+	close(free)
+	for range 3 {
+		if err := <-answered; err == nil || !strings.Contains(err.Error(), "left behind") {
+			t.Errorf("the call answered %v", err)
+		}
+	}
+	if list, err := h.Leases(t.Context(), kernel.LeaseQuery{}); err != nil || len(list) != 0 {
+		t.Errorf("on file: %+v %v", list, err)
 	}
 }
