@@ -10,25 +10,64 @@ import (
 func (w *walker) while(e *env, x *syntax.WhileClause, c ctx) {
 	c = c.in("loop")
 	if name, lines, ok := readLoop(x, c); ok {
-		for _, line := range lines {
-			e.set(name, text(line))
-			w.stmts(e, x.Do, c)
-		}
+		w.part(e, func() {
+			for _, line := range lines {
+				e.set(name, text(line))
+				w.part(e, func() { w.stmts(e, x.Do, c) })
+			}
+		})
 		e.forget(name)
 		return
 	}
 	for _, s := range append(slices.Clone(x.Cond), x.Do...) {
 		w.forgetAssigned(e, s)
 	}
-	w.stmts(e, x.Cond, c)
-	w.perhaps(e, x.Do, c)
+	w.perhaps(e, x.Cond, x.Do, c)
 }
 
-// perhaps walks the body of a loop that may run no time at all.
-func (w *walker) perhaps(e *env, list []*syntax.Stmt, c ctx) {
-	body := e.clone()
-	w.stmts(body, list, c)
-	e.join(body)
+// perhaps walks the body of a loop that may run no time at all, or often. What a round changes without its syntax
+// saying so (eval, a function, command cd) is not known in any round: it is walked again without that, and what the
+// first walk told is taken back.
+func (w *walker) perhaps(e *env, cond, list []*syntax.Stmt, c ctx) {
+	for {
+		back := w.rewind()
+		head := e.clone()
+		w.part(head, func() { w.stmts(head, cond, c) })
+		body := head.clone()
+		w.part(body, func() { w.stmts(body, list, c) })
+		known := e.known()
+		if e.join(body); e.known() == known || w.steps >= maxSteps {
+			*e = *head
+			e.join(body)
+			return
+		}
+		back()
+	}
+}
+
+// rewind returns what takes back all that is told from now on.
+func (w *walker) rewind() func() {
+	commands, unknown, order := len(w.reply.Commands), len(w.reply.Unknown), len(w.order)
+	words, told, pipes := w.words, w.told, w.pipes
+	return func() {
+		w.reply.Commands, w.reply.Unknown, w.order = w.reply.Commands[:commands], w.reply.Unknown[:unknown], w.order[:order]
+		w.words, w.told, w.pipes = words, told, pipes
+	}
+}
+
+// part walks a round of a loop, a loop, or the body of a function, which break, continue or return may end early: what
+// is known behind it holds there, too.
+func (w *walker) part(e *env, walk func()) {
+	outer := w.left
+	w.left = nil
+	walk()
+	for _, at := range w.left {
+		if !w.step() {
+			break
+		}
+		e.join(at)
+	}
+	w.left = append(outer, w.left...)
 }
 
 // readLoop recognises `while read -r X; do …; done` over a known text.
@@ -59,7 +98,7 @@ func (w *walker) forClause(e *env, x *syntax.ForClause, c ctx) {
 	if !ok {
 		w.substitutions(e, x.Loop, c)
 		w.forgetAssigned(e, x)
-		w.perhaps(e, x.Do, c)
+		w.perhaps(e, nil, x.Do, c)
 		return
 	}
 	name := iter.Name.Value
@@ -80,15 +119,17 @@ func (w *walker) forClause(e *env, x *syntax.ForClause, c ctx) {
 	}
 	if !known {
 		e.forget(name)
-		w.perhaps(e, x.Do, c)
+		w.perhaps(e, nil, x.Do, c)
 		return
 	}
-	for _, item := range items {
-		v := text(item.Text)
-		v.glob = item.Glob
-		e.set(name, v)
-		w.stmts(e, x.Do, c)
-	}
+	w.part(e, func() {
+		for _, item := range items {
+			v := text(item.Text)
+			v.glob = item.Glob
+			e.set(name, v)
+			w.part(e, func() { w.stmts(e, x.Do, c) })
+		}
+	})
 }
 
 // forgetAssigned makes every variable unknown that the node assigns anywhere.
@@ -109,9 +150,7 @@ func (w *walker) forgetAssigned(e *env, n syntax.Node) {
 				switch n.Args[0].Lit() {
 				case "read", "mapfile", "readarray", "getopts", "unset", "printf", "let", "export":
 					for _, a := range n.Args[1:] {
-						if l := a.Lit(); syntax.ValidName(l) {
-							e.forget(l)
-						}
+						e.forget(a.Lit())
 					}
 				case "cd", "pushd", "popd":
 					e.cwd = &Word{Text: "?"}

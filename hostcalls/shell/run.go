@@ -219,11 +219,10 @@ func (w *walker) builtin(e *env, name string, words []Word, open bool, c ctx, re
 		if len(args) > 1 && args[0].Text == "-v" {
 			e.forget(args[1].Text)
 		}
-	case "let":
-		for _, a := range args {
-			n, _, _ := strings.Cut(a.Text, "=")
-			e.forget(strings.TrimRight(n, "+-*/%&|^<>"))
-		}
+	case "let": // handed over by a wrapper: what it assigns is not read
+		e.forgetAll()
+	case "break", "continue", "return":
+		w.left = append(w.left, e.clone())
 	case "eval":
 		if len(args) > 0 {
 			w.code(e, joined(args, open), "eval", c, i, true, raw)

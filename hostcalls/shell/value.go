@@ -76,6 +76,19 @@ func (e *env) forgetAll() {
 	}
 }
 
+// known is how much is known: the number of variables, and one more for the directory.
+func (e *env) known() (n int) {
+	for _, v := range e.vars {
+		if v.known {
+			n++
+		}
+	}
+	if e.cwd == nil || e.cwd.Known {
+		n++
+	}
+	return n
+}
+
 // setParams gives the shell positional parameters; nil args make them unknown.
 func (e *env) setParams(args []string, known bool) {
 	for _, n := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "@", "*", "#"} {

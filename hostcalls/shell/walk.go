@@ -19,6 +19,7 @@ type walker struct {
 	depth int // texts within texts
 	level int // statements within statements
 	pipes int
+	left  []*env // the states at break, continue and return
 	funcs map[string]*function
 	order []*function
 }
@@ -371,7 +372,7 @@ func (w *walker) body(e *env, f *function, c ctx) {
 	src := w.src
 	f.running, w.src = true, f.src
 	w.depth++
-	w.stmt(e, f.body, c)
+	w.part(e, func() { w.stmt(e, f.body, c) })
 	w.depth--
 	f.running, w.src = false, src
 }
