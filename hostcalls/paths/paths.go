@@ -203,9 +203,6 @@ func windows(p string, note func(string)) string {
 	}
 	elems := strings.Split(p, "/")
 	for i, e := range elems {
-		if e == "." || e == ".." || e == "" {
-			continue
-		}
 		if at := strings.IndexByte(e, ':'); at > 0 && (strings.HasSuffix(strings.ToLower(e), ":$data") || i == len(elems)-1 && strings.HasPrefix(e[at:], "::")) {
 			note(Stream)
 			e = e[:at]

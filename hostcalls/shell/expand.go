@@ -28,7 +28,7 @@ func (w *walker) fields(e *env, words []*syntax.Word) (out []Word, open bool) {
 func (w *walker) field(e *env, word *syntax.Word) (out []Word, open bool) {
 	source := w.raw(word)
 	word = &syntax.Word{Parts: slices.Clone(word.Parts)} // SplitBraces changes it
-	if hasBrace(word) && syntax.SplitBraces(word) {
+	if syntax.SplitBraces(word) {
 		n := 0
 		for part, err := range expand.BracesSeq(nil, word) {
 			if n++; err != nil || n > maxBraces {
@@ -311,31 +311,11 @@ func hasGlob(s string) bool {
 	return false
 }
 
-func hasBrace(word *syntax.Word) bool {
-	for _, p := range word.Parts {
-		if l, ok := p.(*syntax.Lit); ok && strings.Contains(l.Value, "{") {
-			return true
-		}
-	}
-	return false
-}
-
-// startsAtHome reports a word that begins with an unquoted ~ or with $HOME.
+// startsAtHome reports a word that begins with an unquoted ~. The mark tells the same of $HOME.
 func startsAtHome(word *syntax.Word) bool {
 	if len(word.Parts) == 0 {
 		return false
 	}
-	switch p := word.Parts[0].(type) {
-	case *syntax.Lit:
-		return strings.HasPrefix(p.Value, "~")
-	case *syntax.ParamExp:
-		return paramName(p) == "HOME"
-	case *syntax.DblQuoted:
-		if len(p.Parts) > 0 {
-			if q, ok := p.Parts[0].(*syntax.ParamExp); ok {
-				return paramName(q) == "HOME"
-			}
-		}
-	}
-	return false
+	l, ok := word.Parts[0].(*syntax.Lit)
+	return ok && strings.HasPrefix(l.Value, "~")
 }

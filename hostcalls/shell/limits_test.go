@@ -3,6 +3,8 @@ package shell
 import (
 	"strings"
 	"testing"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // TestAtTheLimits: what is at a limit is told in full, and what is one past it is told as cut, not known or refused.
@@ -97,5 +99,45 @@ func TestRawIsCut(t *testing.T) {
 		if got := len(r.Commands[0].Raw); got != c.want {
 			t.Errorf("%d bytes: raw %d, want %d", len(c.text), got, c.want)
 		}
+	}
+}
+
+// TestAWalkThatIsOver: with its last step a walk ends. It tells, knows and prints nothing more, and says that there is more.
+func TestAWalkThatIsOver(t *testing.T) {
+	file, err := syntax.NewParser().Parse(strings.NewReader(`echo "$a"`), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stmt := file.Stmts[0]
+	words := []Word{{Text: "nice", Known: true}, {Text: "rm", Known: true}}
+	for name, use := range map[string]func(w *walker, e *env) (goesOn bool){
+		"a statement is told": func(w *walker, e *env) bool { w.stmt(e, stmt, ctx{}); return len(w.reply.Commands) > 0 },
+		"a command is told":   func(w *walker, e *env) bool { w.run(e, words, nil, nil, ctx{}, ""); return len(w.reply.Commands) > 0 },
+		"a word is known":     func(w *walker, e *env) bool { return w.uses(e, stmt.Cmd.(*syntax.CallExpr).Args[1]).known },
+		"an output is known":  func(w *walker, e *env) bool { _, ok := w.output(e, file.Stmts, nil, 0); return ok },
+		"a text is read":      func(w *walker, _ *env) bool { _, _, err := w.read(strings.Repeat("x", 16)); return err == nil },
+	} {
+		for steps, want := range map[int]bool{0: true, maxSteps: false} {
+			w, e := &walker{steps: steps, funcs: map[string]*function{}}, newEnv()
+			e.set("a", text("x"))
+			if got := use(w, e); got != want {
+				t.Errorf("after %d steps: %s: %v", steps, name, got)
+			}
+			if name != "a text is read" && w.reply.Truncated == want { // Parse says it of a text
+				t.Errorf("after %d steps: %s: truncated %v", steps, name, w.reply.Truncated)
+			}
+		}
+	}
+}
+
+// TestTheEndOfAPipelineIsNotComputed: the output of its last command goes nowhere, so it costs no steps to find out.
+func TestTheEndOfAPipelineIsNotComputed(t *testing.T) {
+	long := "{ " + strings.Repeat("echo x; ", 100) + "}"
+	_, alone := Parse(long)
+	if _, piped := Parse("x | " + long); piped > alone+20 {
+		t.Errorf("%d steps at the end of a pipeline, %d alone", piped, alone)
+	}
+	if _, piped := Parse(long + " | x"); piped < alone+100 {
+		t.Errorf("%d steps in front of x, %d alone: nothing was computed", piped, alone)
 	}
 }

@@ -276,7 +276,7 @@ func (w *walker) shell(e *env, name string, args []Word, open bool, c ctx, raw s
 		switch {
 		case strings.Contains(letters, "c"):
 			rest := args[min(k+1+names, len(args)):]
-			for len(rest) > 0 && strings.HasPrefix(strings.Replace(rest[0].Text, "+", "-", 1), "-") { // -c -x CODE
+			for len(rest) > 0 && (strings.HasPrefix(rest[0].Text, "-") || strings.HasPrefix(rest[0].Text, "+")) { // -c -x CODE
 				opt := rest[0].Text
 				_, names := shellOptions(opt)
 				rest = rest[min(1+names, len(rest)):]
