@@ -14,6 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -84,21 +85,12 @@ func (j journal) begin(in openIntent) (n *note, err error) {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return fail(err)
 	}
-	if err := syncDir(j.dir); err != nil {
+	if err := statedir.SyncDir(j.dir); err != nil {
 		os.Remove(path)
 		f.Close()
 		return nil, err
 	}
 	return &note{f: f, path: path}, nil
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }
 
 // note is an intent that this process has noted.

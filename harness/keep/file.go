@@ -14,6 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/statedir"
 )
 
 // file is a recording that is being written.
@@ -143,7 +144,7 @@ func (f *file) finish() error {
 	if err := os.Rename(f.path, filepath.Join(f.dir, name)); err != nil {
 		return err
 	}
-	return errors.Join(syncDir(f.dir), f.f.Close())
+	return errors.Join(statedir.SyncDir(f.dir), f.f.Close())
 }
 
 // cut gives the file the name of one that has no end; "" when there is nothing in it.
@@ -198,13 +199,4 @@ func probe(dir string) error {
 	}
 	_, err = f.Write(make([]byte, probeBytes))
 	return errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
-}
-
-// syncDir makes names durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

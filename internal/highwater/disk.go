@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/statedir"
 )
 
 // Disk is where marks are kept. Tests give one that loses power.
@@ -79,7 +80,7 @@ func (osDisk) Replace(path string, b []byte) error {
 	if err := os.Rename(tmp.Name(), path); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return statedir.SyncDir(dir)
 }
 
 // makeDir makes dir with mode 0700 and what is missing above it, durably.
@@ -102,15 +103,7 @@ func makeDir(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return syncDir(above)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return statedir.SyncDir(above)
 }
 
 type osFile struct{ *os.File }

@@ -2,13 +2,11 @@ package readfile_test
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/belay-hooks/belay/internal/arch/calls"
 )
 
 // others are the functions that open files in another way, and why they may.
@@ -20,13 +18,9 @@ var others = map[string]string{
 	"internal/statedir/lock_unix.go tryLock":          "is a file's lock: does not wait, and refuses what is no regular file",
 	"internal/statedir/lock_other.go tryLock":         "the lock where there are no locks: a few bytes that a process has just written",
 	"internal/statedir/lock.go OpenLocked":            "does not wait, refuses what is no regular file, and may make it",
-	"internal/statedir/statedir.go syncDir":           "a directory in which a name was just made",
-	"internal/highwater/disk.go syncDir":              "a directory in which a name was just made",
-	"internal/sink/disk.go sync":                      "a directory in which a name was just made",
+	"internal/statedir/statedir.go SyncDir":           "a directory in which a name was just made",
 	"internal/sink/disk.go open":                      "makes the file that was not there; one that took its name meanwhile is refused",
 	"internal/store/sqlite/files.go createFiles":      "makes files for SQLite, after checkFiles has looked at them",
-	"kernel/intents.go syncDir":                       "a directory in which a name was just made",
-	"harness/keep/file.go syncDir":                    "a directory in which a name was just made",
 	"leases/clock_linux.go (package)":                 "a file of the kernel's, with a fixed name",
 	"internal/cli/input.go openFile":                  "a descriptor that this process was started with",
 	"internal/cli/input.go readLimited":               "a descriptor that this process was started with",
@@ -46,57 +40,21 @@ var opens = map[string][]string{
 
 // Nothing in the product opens a file by its name but through this package, or with a reason.
 func TestEveryReaderIsKnown(t *testing.T) {
-	root := filepath.Join("..", "..")
 	used := map[string]bool{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	source := calls.Source{
+		Root: filepath.Join("..", ".."),
+		// guests; tools that work on the source of this repository
+		Skip: []string{"hooks-sdk", "examples-wasm", "internal/mutants", "internal/hookbuild/buildexamples"},
+		Past: isNew,
+	}
+	err := source.Each(func(u calls.Use) {
+		switch {
+		case !slices.Contains(opens[u.Pkg], u.Name):
+		case others[u.At()] == "":
+			t.Errorf("%s calls %s.%s: read through internal/readfile, or say here why not", u.At(), u.Pkg, u.Name)
+		default:
+			used[u.At()] = true
 		}
-		rel, _ := filepath.Rel(root, path)
-		rel = filepath.ToSlash(rel)
-		if d.IsDir() {
-			switch {
-			case d.Name() == "testdata", d.Name() == "templates", strings.HasPrefix(d.Name(), ".") && rel != ".", strings.HasSuffix(rel, "test") && rel != "test":
-				return fs.SkipDir
-			}
-			switch rel {
-			case "hooks-sdk", "examples-wasm", "internal/mutants", "internal/hookbuild/buildexamples":
-				return fs.SkipDir // guests; tools that work on the source of this repository
-			}
-			return nil
-		}
-		if !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") {
-			return nil
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, decl := range f.Decls {
-			at := rel + " (package)"
-			if fn, ok := decl.(*ast.FuncDecl); ok {
-				at = rel + " " + fn.Name.Name
-			}
-			ast.Inspect(decl, func(n ast.Node) bool {
-				if call, ok := n.(*ast.CallExpr); ok && isNew(call) {
-					return false
-				}
-				sel, ok := n.(*ast.SelectorExpr)
-				if !ok {
-					return true
-				}
-				pkg, ok := sel.X.(*ast.Ident)
-				switch {
-				case !ok || !slices.Contains(opens[pkg.Name], sel.Sel.Name):
-				case others[at] == "":
-					t.Errorf("%s calls %s.%s: read through internal/readfile, or say here why not", at, pkg.Name, sel.Sel.Name)
-				default:
-					used[at] = true
-				}
-				return true
-			})
-		}
-		return nil
 	})
 	if err != nil {
 		t.Fatal(err)

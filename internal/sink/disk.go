@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/statedir"
 )
 
 // disk is what a File does to the file system; tests have one that crashes.
@@ -83,11 +84,7 @@ func (osDisk) after(prefix string) ([]string, error) {
 }
 
 func (osDisk) sync(path string) error {
-	d, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return statedir.SyncDir(filepath.Dir(path))
 }
 
 type osFile struct{ *os.File }

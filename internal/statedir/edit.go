@@ -106,7 +106,7 @@ func edit(path string, limit int64, mode fs.FileMode, change func([]byte) ([]byt
 	if err := os.Rename(tmp, real); err != nil {
 		return false, err
 	}
-	return true, syncDir(filepath.Dir(real))
+	return true, SyncDir(filepath.Dir(real))
 }
 
 // place gives a written file its name, unless another file has it: an editor may
@@ -125,7 +125,7 @@ func place(tmp, real string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return true, syncDir(filepath.Dir(real))
+	return true, SyncDir(filepath.Dir(real))
 }
 
 // Create writes a file that does not exist yet, whole or not at all; it is durable
@@ -188,7 +188,7 @@ func Replace(path string, content []byte, mode fs.FileMode) error {
 	if err := os.Rename(tmp, real); err != nil {
 		return errors.Join(err, os.Remove(tmp))
 	}
-	return syncDir(filepath.Dir(real))
+	return SyncDir(filepath.Dir(real))
 }
 
 // tempMark stands in the names of files that are being written.
@@ -246,5 +246,5 @@ func syncFile(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close(), syncDir(filepath.Dir(path)))
+	return errors.Join(f.Sync(), f.Close(), SyncDir(filepath.Dir(path)))
 }

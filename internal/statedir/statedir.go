@@ -117,9 +117,7 @@ func resolve(path string) (string, error) {
 }
 
 // SyncDir makes the names in a directory durable.
-func SyncDir(dir string) error { return syncDir(dir) }
-
-func syncDir(dir string) error {
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

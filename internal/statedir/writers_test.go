@@ -1,14 +1,11 @@
 package statedir_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/belay-hooks/belay/internal/arch/calls"
 )
 
 // edited is every file that belay edits, and by what: its new content depends on the
@@ -86,63 +83,26 @@ var writes = map[string][]string{
 
 // Nothing in the product writes a file but through this package, or with a reason.
 func TestEveryWriterIsKnown(t *testing.T) {
-	root := filepath.Join("..", "..")
 	used := map[string]bool{}
 	through := map[string][]string{} // file -> what it calls of this package, or of config's EditFile
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, _ := filepath.Rel(root, path)
-		rel = filepath.ToSlash(rel)
-		if d.IsDir() {
-			switch {
-			case d.Name() == "testdata", d.Name() == "templates", strings.HasPrefix(d.Name(), ".") && rel != ".", strings.HasSuffix(rel, "test") && rel != "test":
-				return fs.SkipDir
+	source := calls.Source{
+		Root: filepath.Join("..", ".."),
+		// guests; this package; a tool that works on copies of the source
+		Skip: []string{"hooks-sdk", "examples-wasm", "internal/statedir", "internal/mutants"},
+	}
+	err := source.Each(func(u calls.Use) {
+		switch {
+		case u.Pkg == "statedir", u.Pkg == "config" && u.Name == "EditFile":
+			through[u.File] = append(through[u.File], u.Name)
+			if u.File == "internal/config/file.go" {
+				through[u.File] = append(through[u.File], "EditFile")
 			}
-			switch rel {
-			case "hooks-sdk", "examples-wasm", "internal/statedir", "internal/mutants":
-				return fs.SkipDir // guests; this package; a tool that works on copies of the source
-			}
-			return nil
+		case !slices.Contains(writes[u.Pkg], u.Name):
+		case others[u.At()] == "":
+			t.Errorf("%s calls %s.%s: write through internal/statedir, or say here why not", u.At(), u.Pkg, u.Name)
+		default:
+			used[u.At()] = true
 		}
-		if !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") {
-			return nil
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, decl := range f.Decls {
-			name := "(package)"
-			if fn, ok := decl.(*ast.FuncDecl); ok {
-				name = fn.Name.Name
-			}
-			ast.Inspect(decl, func(n ast.Node) bool {
-				sel, ok := n.(*ast.SelectorExpr)
-				if !ok {
-					return true
-				}
-				pkg, ok := sel.X.(*ast.Ident)
-				if !ok {
-					return true
-				}
-				switch at := rel + " " + name; {
-				case pkg.Name == "statedir", pkg.Name == "config" && sel.Sel.Name == "EditFile":
-					through[rel] = append(through[rel], sel.Sel.Name)
-					if rel == "internal/config/file.go" {
-						through[rel] = append(through[rel], "EditFile")
-					}
-				case !slices.Contains(writes[pkg.Name], sel.Sel.Name):
-				case others[at] == "":
-					t.Errorf("%s calls %s.%s: write through internal/statedir, or say here why not", at, pkg.Name, sel.Sel.Name)
-				default:
-					used[at] = true
-				}
-				return true
-			})
-		}
-		return nil
 	})
 	if err != nil {
 		t.Fatal(err)

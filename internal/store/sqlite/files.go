@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/statedir"
 )
 
 // fileURI names the database for SQLite. modeof makes the log files that it
@@ -49,11 +50,7 @@ func createFiles(path string) error {
 			return err
 		}
 	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return statedir.SyncDir(filepath.Dir(path))
 }
 
 func private(f *os.File) error {
