@@ -54,6 +54,7 @@ func layers() map[string][]string {
 		"internal/sandbox/...":   {"internal/sandbox/..."},
 		"internal/audit":         {"phases", "internal/redact"},
 		"internal/spoolfile":     {"phases", "internal/statedir", "internal/readfile"},
+		"internal/highwater/...": nil, // a directory for tests
 		"internal/highwater":     {"internal/readfile", "internal/statedir"},
 		"internal/approvals":     {"phases", "tiers"},
 		"kernel":                 {"phases", "tiers", "leases", "hostcalls", "hostcalls/shell", "internal/sandbox", "internal/redact", "internal/audit", "internal/approvals", "internal/spoolfile", "internal/readfile", "internal/statedir"},

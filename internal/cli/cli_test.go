@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/belay-hooks/belay/internal/cli"
+	"github.com/belay-hooks/belay/internal/highwater/highwatertest"
 	"github.com/belay-hooks/belay/internal/hookcmd"
 	"github.com/belay-hooks/belay/tiers/sigstore/sigstoretest"
 )
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 	run := func() int {
 		return (&cli.App{Compiler: cli.OwnCompiler()}).Main(signals(), os.Args[1:])
 	}
-	testscript.Main(withMarks{m}, map[string]func(){
+	testscript.Main(highwatertest.With{M: m}, map[string]func(){
 		"belay":  func() { os.Exit(run()) },
 		"tamper": tamper,
 		"sigstore-kms-scripted": func() {
@@ -103,19 +104,6 @@ func runSQL(path string, texts []string) error {
 		fmt.Printf("changed %d\n", c.Changes())
 	}
 	return nil
-}
-
-// withMarks keeps high-water marks out of the home directory of whoever runs the tests.
-type withMarks struct{ testscript.TestingM }
-
-func (m withMarks) Run() int {
-	dir, err := os.MkdirTemp("", "belay-marks-")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	os.Setenv("XDG_DATA_HOME", dir)
-	return m.TestingM.Run()
 }
 
 func TestScripts(t *testing.T) {

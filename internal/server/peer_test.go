@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/highwater/highwatertest"
 )
 
 const childEnv = "BELAY_TEST_SOCKET"
@@ -25,14 +26,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(serveEnv); dir != "" {
 		os.Exit(childServe(dir))
 	}
-	dir, err := os.MkdirTemp("", "belay-marks-") // high-water marks stay out of the home directory
-	if err != nil {
-		panic(err)
-	}
-	os.Setenv("XDG_DATA_HOME", dir)
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	os.Exit(highwatertest.Run(m))
 }
 
 func childCall(path, token string) int {
