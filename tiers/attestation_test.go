@@ -82,6 +82,10 @@ func TestRequiredSummary(t *testing.T) {
 	at := func(key, day, result string) tiers.Fact {
 		return stated(key, tiers.PredicateSummary, strings.NewReplacer("2026-02-01", day, "PASSED", result).Replace(vsaPassed))
 	}
+	lower := func(f tiers.Fact) tiers.Fact {
+		f.Statement.Predicate = jsontext.Value(strings.Replace(string(f.Statement.Predicate), "LEVEL_3", "LEVEL_2", 1))
+		return f
+	}
 	for _, c := range []struct {
 		name   string
 		policy *tiers.Policy
@@ -109,6 +113,12 @@ func TestRequiredSummary(t *testing.T) {
 		{"a list", anyone, []tiers.Fact{stated(k.id[0], tiers.PredicateSummary, "[]")}, "no predicate"},
 		{"failed, then passed", anyone, []tiers.Fact{at(k.id[0], "2026-02-01", "FAILED"), at(k.id[0], "2026-02-02", "PASSED")}, ""},
 		{"passed, then failed", anyone, []tiers.Fact{at(k.id[0], "2026-02-02", "FAILED"), at(k.id[0], "2026-02-01", "PASSED")}, "not PASSED"},
+		{"all levels, then fewer", anyone, []tiers.Fact{
+			at(k.id[0], "2026-02-01", "PASSED"), lower(at(k.id[0], "2026-02-02", "PASSED")),
+		}, "LEVEL_3 is not among"},
+		{"fewer levels, then all", anyone, []tiers.Fact{
+			lower(at(k.id[0], "2026-02-01", "PASSED")), at(k.id[0], "2026-02-02", "PASSED"),
+		}, ""},
 		{"both at once", anyone, []tiers.Fact{at(k.id[0], "2026-02-01", "FAILED"), at(k.id[0], "2026-02-01", "PASSED")}, "not PASSED"},
 		{"failed elsewhere", anyone, []tiers.Fact{change(`pkg:oci/guard"`, `pkg:oci/other","slsaVersion":"1.0"`), stated(k.id[0], tiers.PredicateSummary, vsaPassed)}, ""},
 	} {

@@ -159,6 +159,28 @@ func TestSchemaReferences(t *testing.T) {
 	if err := parts(2000); !errors.Is(err, tiers.ErrManifest) {
 		t.Errorf("2,001 parts: %v", err)
 	}
+	// Lists are no parts, but a part in them is as deep as they are, and as all references on the way to it.
+	lists := func(n int) string { return `{"const":` + strings.Repeat("[", n) + "{}" + strings.Repeat("]", n) + "}" }
+	refers := func(n, deep int) string { // from $defs to a1, a2, and at last an
+		var b strings.Builder
+		for i := range n - 1 {
+			fmt.Fprintf(&b, `"a%d":{"$ref":"#/$defs/a%d"},`, i+1, i+2)
+		}
+		return fmt.Sprintf(`{"$defs":{%s"a%d":%s},"$ref":"#/$defs/a1"}`, b.String(), n, lists(deep))
+	}
+	for _, c := range []struct{ name, last, first string }{
+		{"in lists", lists(1999), lists(2000)},
+		{"through references", refers(11, 1987), refers(11, 1988)},
+		{"in lists that are referred to", `{"allOf":[` + lists(1997) + `]}`, `{"allOf":[` + lists(1998) + `]}`},
+	} {
+		if _, err := tiers.DecodeManifest(manifestWithSchema(c.last, "")); err != nil {
+			t.Errorf("a part %s, 2,000 deep: %v", c.name, err)
+		}
+		_, err := tiers.DecodeManifest(manifestWithSchema(c.first, ""))
+		if !errors.Is(err, tiers.ErrManifest) || !strings.Contains(err.Error(), "more than 2000 parts") {
+			t.Errorf("a part %s, 2,001 deep: %v", c.name, err)
+		}
+	}
 	for name, schema := range map[string]string{
 		"a schema inside of a schema":   `{"properties":{"x":{"$schema":"https://json-schema.org/draft/2020-12/schema"}}}`,
 		"an address inside of a schema": `{"properties":{"x":{"id":"y"}}}`,
@@ -234,6 +256,18 @@ func TestPolicyBounds(t *testing.T) {
 		}
 		return "rules:\n" + b.String()
 	}
+	require := func(kind, members string) string {
+		return rule("  require: [{predicateType: 'https://slsa.dev/" + kind + "', " + members + "}]\n")
+	}
+	provenance := func(members string) string { return require("provenance/v1", members) }
+	summary := func(members string) string { return require("verification_summary/v1", members) }
+	parameters := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "/p%d: {any: true}, ", i)
+		}
+		return provenance("builder: b, buildType: t, parameters: {" + b.String() + "}")
+	}
 	for _, c := range []struct{ name, last, first, want string }{
 		{"rules", rules(64), rules(65), "/rules: more than 64 rules"},
 		{"signers", "rules:\n- name: a\n  allOf: " + list(64, seat), "rules:\n- name: a\n  allOf: " + list(65, seat), "more than 64 signers"},
@@ -263,6 +297,38 @@ func TestPolicyBounds(t *testing.T) {
 		{"a capability", rule("  limits: {capabilities: [block]}\n"), rule("  limits: {capabilities: [block, 'rewrite:x']}\n"), "/limits/capabilities/1"},
 		{"hooks below", rule("  limits: {hooks: ['a/**']}\n"), rule("  limits: {hooks: ['a/**/b']}\n"), "/limits/hooks/0"},
 		{"a version", rule("  limits: {minimumVersion: 1.2.3-rc.1}\n"), rule("  limits: {minimumVersion: 1.2.3-01}\n"), "/minimumVersion"},
+		{"builder", provenance("buildType: t, builder: " + x(2048)), provenance("buildType: t, builder: " + x(2049)),
+			"/require/0: a text of more than 2048"},
+		{"build type", provenance("builder: b, buildType: " + x(2048)), provenance("builder: b, buildType: " + x(2049)),
+			"/require/0: a text of more than 2048"},
+		{"verifier", summary("verifier: " + x(2048)), summary("verifier: " + x(2049)), "/require/0: a text of more than 2048"},
+		{"resource", summary("verifier: v, resourceUri: " + x(2048)), summary("verifier: v, resourceUri: " + x(2049)),
+			"/require/0: a text of more than 2048"},
+		{"policy", summary("verifier: v, policyUri: " + x(2048)), summary("verifier: v, policyUri: " + x(2049)),
+			"/require/0: a text of more than 2048"},
+		{"level", summary("verifier: v, levels: [" + x(2048) + "]"), summary("verifier: v, levels: [a, " + x(2049) + "]"),
+			"/require/0: a text of more than 2048"},
+		{"levels", summary("verifier: v, levels: " + list(64, "l")), summary("verifier: v, levels: " + list(65, "l")),
+			"/require/0/levels: lists from 1 to 64"},
+		{"signers of a statement", summary("verifier: v, signers: " + list(64, seat)),
+			summary("verifier: v, signers: " + list(65, seat)), "/require/0/signers: lists from 1 to 64"},
+		{"parameters", parameters(64), parameters(65), "/require/0/parameters: more than 64"},
+		{"a parameter's name", provenance("builder: b, buildType: t, parameters: {/a: {any: true}}"),
+			provenance("builder: b, buildType: t, parameters: {'': {any: true}}"), "a parameter is named by a JSON Pointer"},
+		{"any by prefix", provenance("builder: b, buildType: t, parameters: {/a: {any: true}}"),
+			provenance("builder: b, buildType: t, parameters: {/a: {any: true, urlPrefix: x}}"), "exactly one of"},
+		{"any by pattern", provenance("builder: b, buildType: t, parameters: {/a: {any: true}}"),
+			provenance("builder: b, buildType: t, parameters: {/a: {any: true, regex: x}}"), "exactly one of"},
+		{"a policy of provenance", provenance("builder: b, buildType: t"), provenance("builder: b, buildType: t, policyUri: p"),
+			"/require/0/policyUri: does not belong"},
+		{"a verifier of provenance", provenance("builder: b, buildType: t"), provenance("builder: b, buildType: t, verifier: v"),
+			"/require/0/verifier: does not belong"},
+		{"a resource of provenance", provenance("builder: b, buildType: t"),
+			provenance("builder: b, buildType: t, resourceUri: r"), "/require/0/resourceUri: does not belong"},
+		{"a build type of a summary", summary("verifier: v"), summary("verifier: v, buildType: t"),
+			"/require/0/buildType: does not belong"},
+		{"parameters of a summary", summary("verifier: v"), summary("verifier: v, parameters: {/a: {any: true}}"),
+			"/require/0/parameters: does not belong"},
 		{"denied", "deny: {digests: " + digests(4096) + "}\n", "deny: {digests: " + digests(4097) + "}\n", "/deny: more than 4096"},
 		{"denied of all kinds", "deny: {signatures: [" + digest(1) + "], digests: " + digests(4095) + "}\n", "deny: {signatures: [" + digest(1) + "], digests: " + digests(4096) + "}\n", "/deny: more than 4096"},
 		{"denied signature", "deny: {signatures: [" + digest(1) + "]}\n", "deny: {signatures: [" + digest(1) + ", x]}\n", "/deny/signatures/1"},

@@ -268,15 +268,19 @@ func manifestError(field, text string, cause error) error {
 func decodeError(err error) error {
 	var sem *json.SemanticError
 	var syn *jsontext.SyntacticError
+	var at jsontext.Pointer
+	text := "not JSON"
 	switch {
-	case errors.Is(err, json.ErrUnknownName) && errors.As(err, &sem):
-		return manifestError(string(sem.JSONPointer), "unknown member", err)
 	case errors.As(err, &sem):
-		return manifestError(string(sem.JSONPointer), "wrong type", err)
-	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syn):
-		return manifestError(string(syn.JSONPointer), "duplicate name", err)
+		at, text = sem.JSONPointer, "wrong type"
+		if errors.Is(err, json.ErrUnknownName) {
+			text = "unknown member"
+		}
 	case errors.As(err, &syn):
-		return manifestError(string(syn.JSONPointer), fmt.Sprintf("not JSON, at byte %d", syn.ByteOffset), err)
+		at, text = syn.JSONPointer, fmt.Sprintf("not JSON, at byte %d", syn.ByteOffset)
+		if errors.Is(err, jsontext.ErrDuplicateName) {
+			text = "duplicate name"
+		}
 	}
-	return manifestError("", "not JSON", err)
+	return manifestError(string(at), text, err)
 }
