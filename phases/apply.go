@@ -255,7 +255,7 @@ func canonicalElements(array jsontext.Value) ([]string, error) {
 
 // checkResult refuses an action that no longer has its phase's form.
 func checkResult(p Phase, out jsontext.Value, e Effect) error {
-	if _, at := depthOf(out, MaxInputDepth); at >= 0 {
+	if at := tooDeep(out, MaxInputDepth); at >= 0 {
 		return effectError(ErrTooLarge, e, "objects and arrays would nest deeper than %d", MaxInputDepth)
 	}
 	if _, err := DecodeAction(p, out); err != nil {

@@ -135,6 +135,86 @@ func TestBlockCarriesNothingToActOn(t *testing.T) {
 	}
 }
 
+// TestFirstInOneTurn: of what a verdict has one of, a hook that asks twice gets the first.
+func TestFirstInOneTurn(t *testing.T) {
+	grant := func(reason string) Effect { return Effect{Kind: EffectGrant, Text: reason} }
+	if v := combine(t, PreTool, turn("a", grant("1"), grant("2")), turn("b", grant("3"))); v.Grant == nil || *v.Grant != (Grant{Reason: "1", Hook: "a"}) {
+		t.Errorf("grants: %+v", v.Grant)
+	}
+	c, _ := NewChain(sampleInvocation(PreTool), nil, Scopes{})
+	if r := c.Add(turn("a", grant("1"), grant("2"))); r.Decision != HookGrant || r.Reason != "1" {
+		t.Errorf("the turn of two grants: %+v", r)
+	}
+	if v := combine(t, PreTool, turn("a", askWith("1"), askWith("2"))); v.Reason != "1" {
+		t.Errorf("asks: %q", v.Reason)
+	}
+	if v := combine(t, PrePlan, turn("a", replyWith("1"), replyWith("2"))); v.Reply == nil || v.Reply.Text != "1" {
+		t.Errorf("replies: %+v", v.Reply)
+	}
+	if v := combine(t, PostReceive, turn("a", retryWith("1"), retryWith("2"))); v.Retry == nil || v.Retry.Instruction != "1" {
+		t.Errorf("retries: %+v", v.Retry)
+	}
+}
+
+// TestWhatATurnIsReportedAs: each effect alone, in a phase that permits it.
+func TestWhatATurnIsReportedAs(t *testing.T) {
+	want := map[EffectKind]struct {
+		phase    Phase
+		decision HookDecision
+		reason   string
+		kind     Kind
+		changed  bool
+	}{
+		EffectBlock:    {PreTool, HookBlock, "no", KindPolicy, false},
+		EffectAsk:      {PreTool, HookAsk, "sure?", KindPolicy, false},
+		EffectRewrite:  {PreTool, HookTransform, "", "", true},
+		EffectRedact:   {PostTool, HookTransform, "", "", true},
+		EffectClamp:    {PreTool, HookTransform, "", "", true},
+		EffectAnnotate: {PreTool, HookTransform, "", "", false},
+		EffectContext:  {PreTool, HookTransform, "", "", false},
+		EffectRetry:    {PostReceive, HookTransform, "", "", false},
+		EffectReply:    {PrePlan, HookTransform, "", "", false},
+		EffectArtifact: {PrePlan, HookTransform, "", "", false},
+		EffectGrant:    {PreTool, HookGrant, "known good", "", false},
+	}
+	for _, e := range effectsOf(PreTool) {
+		c := want[e.Kind]
+		for _, same := range effectsOf(c.phase) {
+			if same.Kind == e.Kind {
+				e = same
+			}
+		}
+		chain, err := NewChain(sampleInvocation(c.phase), nil, Scopes{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := chain.Add(turn("a", e))
+		if r.Decision != c.decision || r.Reason != c.reason || r.Kind != c.kind || r.Changed != c.changed ||
+			r.Stop != (c.decision == HookBlock) || r.Discarded {
+			t.Errorf("%s: %+v, want %+v", e.Kind, r, c)
+		}
+		delete(want, e.Kind)
+	}
+	if len(want) > 0 {
+		t.Errorf("effects that are not tried: %v", want)
+	}
+	// What makes no difference is no change.
+	command, _ := Get(jsontext.Value(sampleActions()[PreTool]), "/args/command")
+	for name, e := range map[string]Effect{
+		"scopes as they are":      {Kind: EffectClamp, Scopes: &Scopes{}},
+		"a value as it is":        {Kind: EffectRewrite, Path: "/args/command", Value: command},
+		"a member that is absent": {Kind: EffectRewrite, Path: "/args/none", Remove: true},
+	} {
+		chain, err := NewChain(sampleInvocation(PreTool), nil, Scopes{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := chain.Add(turn("a", e)); r.Decision != HookNone || r.Changed || chain.Revision() != 0 {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
 func TestAfterBlockInOneTurn(t *testing.T) {
 	v := combine(t, PreTool, turn("a", setArg("x", "1"), blockWith("first"), setArg("y", "2"), blockWith("second"), clampTo("/a"),
 		Effect{Kind: EffectAnnotate, Key: "k", Value: jsontext.Value("1")}, Effect{Kind: EffectRedact, Path: "/args/command", Label: "l"}, contextWith("c")))

@@ -54,9 +54,8 @@ type argument struct{ name, value string }
 func arguments(v jsontext.Value, name string, f func(a argument)) {
 	switch kindOf(v) {
 	case '"':
-		if s, ok := GetString(v, ""); ok {
-			f(argument{name, s})
-		}
+		s, _ := GetString(v, "") // an action is valid JSON; of what is not, "" names no file
+		f(argument{name, s})
 	case '[':
 		for _, e := range elements(v) {
 			arguments(e, name, f)

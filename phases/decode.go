@@ -192,7 +192,7 @@ func checkJSON(b []byte, lim Limits) error {
 	if len(b) > lim.MaxBytes {
 		return newDecodeError(b, "", lim.MaxBytes, fmt.Sprintf("the document is larger than %d bytes", lim.MaxBytes))
 	}
-	if _, at := depthOf(b, lim.MaxDepth); at >= 0 {
+	if at := tooDeep(b, lim.MaxDepth); at >= 0 {
 		return newDecodeError(b, pointerAt(b, at), at, fmt.Sprintf("objects and arrays nest deeper than %d", lim.MaxDepth))
 	}
 	dec := jsontext.NewDecoder(newByteReader(b))

@@ -234,29 +234,25 @@ func kindOf(raw []byte) byte {
 	}
 }
 
-// depthOf returns how deep objects and arrays nest in raw, and the offset where
-// a depth beyond max is first reached (-1 if never).
-func depthOf(raw []byte, max int) (depth, at int) {
+// tooDeep returns the offset where objects and arrays first nest deeper than max in
+// raw (-1 if never).
+func tooDeep(raw []byte, max int) (at int) {
 	d := 0
 	for i := 0; i < len(raw); i++ {
 		switch raw[i] {
 		case '"':
 			end, ok := skipString(raw, i)
 			if !ok {
-				return depth, -1
+				return -1
 			}
 			i = end - 1
 		case '{', '[':
-			d++
-			if d > depth {
-				depth = d
-			}
-			if d > max {
-				return depth, i
+			if d++; d > max {
+				return i
 			}
 		case '}', ']':
 			d--
 		}
 	}
-	return depth, -1
+	return -1
 }

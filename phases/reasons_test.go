@@ -98,6 +98,11 @@ func TestReasonsOfScopes(t *testing.T) {
 		{"apply_patch", `{"input":"*** Add File: a\rb"}`, write, "fs_write: " + file},
 		{"apply_patch", `{"input":"*** Add File: a\r\n"}`, write, ""},
 		{"apply_patch", `{"input":"*** Add File: a\n*** Odd: b"}`, write, "fs_write: " + file},
+		// A tool that touches one file needs no more than that file.
+		{"read", `{"path":"/p/a"}`, Scopes{FSRead: Scope{"/p/a"}}, ""},
+		{"write", `{"path":"/p/a"}`, Scopes{FSWrite: Scope{"/p/a"}}, ""},
+		{"apply_patch", `{"input":"*** Add File: a"}`, Scopes{FSWrite: Scope{"/p/a"}}, ""},
+		{"apply_patch", `{"input":"*** Add File: a"}`, Scopes{FSWrite: Scope{"/p/b"}}, "fs_write: " + place},
 		{"web_fetch", `{"url":"https://h"}`, net, ""},
 		{"web_fetch", `{"url":" https://h "}`, net, ""},
 		{"web_fetch", `{"url":"https://g"}`, net, host},
@@ -279,13 +284,14 @@ func TestScanOfWhatIsCut(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct {
-		src       string
-		max, d, a int
+		src     string
+		max, at int
 	}{
-		{"", 1, 0, -1}, {"1", 0, 0, -1}, {"[]", 1, 1, -1}, {"[[]]", 1, 2, 1}, {`[{"a":"[[["},[]]`, 2, 2, -1}, {`[[],[[]]]`, 2, 3, 5}, {`["`, 3, 1, -1}, {`"[" `, 1, 0, -1},
+		{"", 1, -1}, {"1", 0, -1}, {"[]", 0, 0}, {"[]", 1, -1}, {"[[]]", 1, 1}, {"[[]]", 2, -1}, {`[{"a":"[[["},[]]`, 2, -1},
+		{`[[],[[]]]`, 2, 5}, {`[{},{},[]]`, 2, -1}, {`["[[`, 1, -1}, {`"[" `, 0, -1},
 	} {
-		if d, a := depthOf([]byte(tc.src), tc.max); d != tc.d || a != tc.a {
-			t.Errorf("%s: depth %d at %d, want %d at %d", tc.src, d, a, tc.d, tc.a)
+		if at := tooDeep([]byte(tc.src), tc.max); at != tc.at {
+			t.Errorf("%s: deeper than %d at %d, want %d", tc.src, tc.max, at, tc.at)
 		}
 	}
 	for src, want := range map[string]string{"": "\x00", " ": "\x00", " null": "n", "-1": "0", "0": "0", "9": "0", " [": "[", `"`: `"`, "/": "/", ":": ":"} {

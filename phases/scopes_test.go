@@ -294,3 +294,26 @@ func TestScopesTogether(t *testing.T) {
 		t.Errorf("unrestricted is %+v", got)
 	}
 }
+
+// TestEachScopeIsSent: a scope of one kind alone is in what goes over the wire, also one that allows nothing.
+func TestEachScopeIsSent(t *testing.T) {
+	for _, s := range []Scopes{
+		{},
+		{FSRead: Scope{"/a"}}, {FSWrite: Scope{"/a"}}, {Net: Scope{"h:1"}}, {Tools: Scope{"exec"}},
+		{FSRead: Scope{}}, {FSWrite: Scope{}}, {Net: Scope{}}, {Tools: Scope{}},
+	} {
+		inv := sampleInvocation(PreTool)
+		inv.Scopes = s
+		b, err := EncodeInvocation(inv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := DecodeInvocation(b)
+		if err != nil || !back.Scopes.Equal(s) {
+			t.Errorf("%+v: %+v, %v", s, back.Scopes, err)
+		}
+		if s.isZero() == strings.Contains(string(b), `"scopes"`) {
+			t.Errorf("%+v: %s", s, b)
+		}
+	}
+}

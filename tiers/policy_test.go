@@ -399,6 +399,21 @@ func TestThresholdIsExact(t *testing.T) {
 	})
 }
 
+// TestWhoIsCounted: a seat that several signers could fill is filled by the first of them by name, each time.
+func TestWhoIsCounted(t *testing.T) {
+	p := policy(t, testKeys{}, "rules:\n- name: r\n  anyOf: {minimumMatches: 1, signers: [{keyless: {issuer: 'https://i.example', subject: {regex: '.*'}}}]}\n")
+	var facts []tiers.Fact
+	for _, who := range []string{"d", "b", "c", "a", "f", "e", "h", "g"} {
+		facts = append(facts, byIdentity("https://i.example", who, now))
+	}
+	for range 20 {
+		d := p.Evaluate(someFile, nil, facts, now)
+		if d.Tier != phases.Trusted || len(d.Rules[0].Counted) != 1 || d.Rules[0].Counted[0] != facts[3].Signer() {
+			t.Fatalf("%s, counted %q, want %q", d.Tier, d.Rules[0].Counted, facts[3].Signer())
+		}
+	}
+}
+
 // Seats that overlap: one that takes anybody must not take the only signer of
 // another. Every assignment is tried and compared.
 func TestOverlappingSeatsAreExact(t *testing.T) {
