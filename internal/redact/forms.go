@@ -100,20 +100,16 @@ func findJWT(s string, add func(kind string, from, to int)) {
 		if from > 0 && inClass(s[from-1], "w_") && !afterEscape(s, from) {
 			continue
 		}
-		to, dots, head := from, 0, 0
+		to := from
 		for to < len(s) && inClass(s[to], "w-_.=") {
-			if s[to] == '.' {
-				if dots++; dots == 1 {
-					head = to
-				}
-			}
 			to++
 		}
 		at = to
-		if dots < 1 || head-from < 10 || to-head < 10 {
+		head, rest, _ := strings.Cut(s[from:to], ".")
+		if len(head) < 10 || len(rest) < 9 {
 			continue
 		}
-		if raw, err := base64.RawURLEncoding.DecodeString(s[from:head]); err == nil && strings.Contains(string(raw), `"alg"`) {
+		if raw, err := base64.RawURLEncoding.DecodeString(head); err == nil && strings.Contains(string(raw), `"alg"`) {
 			add("jwt", from, to)
 		}
 	}

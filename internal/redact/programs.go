@@ -43,12 +43,8 @@ func findFlags(s string, add func(kind string, from, to int)) {
 	if flags == nil && !users {
 		return
 	}
-	for at := 0; at < len(s); {
-		end := strings.IndexByte(s[at:], '\n')
-		if end < 0 {
-			end = len(s) - at
-		}
-		line := s[at : at+end]
+	at := 0
+	for line := range strings.SplitSeq(s, "\n") {
 		found := func(kind string, from, to int) { add(kind, at+from, at+to) }
 		for _, f := range flags {
 			f.find(line, found)
@@ -56,7 +52,7 @@ func findFlags(s string, add func(kind string, from, to int)) {
 		if users {
 			findUsers(line, found)
 		}
-		at += end + 1
+		at += len(line) + 1
 	}
 }
 

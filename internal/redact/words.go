@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// maxWord is the length of the longest common word, in bytes.
-const maxWord = 24
-
 // words are common words of programs and documents in lower case, sorted, one a
 // line: what scripts/common-words prints. They are what a password can be without
 // everything that is logged about its action becoming unreadable.
@@ -19,9 +16,6 @@ var words string
 // commonWord reports a text that says nothing by standing somewhere: a word of
 // words.txt, or a name that people decide by.
 func commonWord(s string) bool {
-	if len(s) > maxWord {
-		return false
-	}
 	s = lower(s)
 	lo, hi := 0, len(words)
 	for lo < hi {
