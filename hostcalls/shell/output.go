@@ -115,7 +115,7 @@ func (w *walker) program(e *env, name string, args []string, words []Word, stdin
 		return "", true
 	case "cd":
 		w.chdir(e, words, false)
-		return "", e.cwd != nil && e.cwd.Known
+		return "", e.cwd.Known
 	case "pwd":
 		if e.cwd == nil {
 			return hereMark + "\n", true

@@ -23,6 +23,11 @@ func checkRows(t *testing.T, rows []row) {
 		for _, u := range r.Unknown {
 			got = append(got, "unknown "+u.What)
 		}
+		for _, c := range r.Commands {
+			if c.Parent < -1 || c.StdinFrom < -1 {
+				t.Errorf("%s: %s: parent %d, reads %d", tt.why, tt.text, c.Parent, c.StdinFrom)
+			}
+		}
 		if !r.OK || r.Truncated || !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %s (ok %v, truncated %v)\ngot  %q\nwant %q", tt.why, tt.text, r.OK, r.Truncated, got, tt.want)
 		}
@@ -45,6 +50,7 @@ func TestRoundsOfALoop(t *testing.T) {
 		{"loops in each other", `a=x; while c; do while d; do rm $a; eval a=/; done; done`, []string{"c", "d", "rm $a? …", "eval a=/"}},
 		{"what is unknown is told once", `a=x; while $X; do eval a=/; done`, []string{"$X? …", "eval a=/", "unknown name"}},
 		{"a function that is defined there", `a=x; while c; do f() { rm x; }; eval a=/; done`, []string{"c", "eval a=/", "rm x"}},
+		{"let sets one name", `a=x; while c; do let b=1; rm $a; done`, []string{"c", "rm x"}},
 		{"nothing is changed", `a=x; while c; do rm $a; done; rm $a`, []string{"c", "rm x", "rm x"}},
 		{"what is set in each round is known behind it there", `while c; do eval a=/; rm $a; done`, []string{"c", "eval a=/", "rm /"}},
 		{"known items are walked one by one", `a=x; for i in 1 2; do rm $a; eval a=/; done; rm $a`, []string{"rm x", "eval a=/", "rm /", "eval a=/", "rm /"}},

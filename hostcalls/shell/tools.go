@@ -67,9 +67,7 @@ func (w *walker) git(e *env, args []Word, c ctx, raw string, i int) {
 			for len(rest) > 0 && strings.HasPrefix(rest[0].Text, "-") {
 				rest = rest[1:]
 			}
-			if len(rest) > 0 {
-				w.code(e, joined(rest, false), "git submodule", c, i, false, raw)
-			}
+			w.code(e, joined(rest, false), "git submodule", c, i, false, raw)
 			return
 		}
 	}
@@ -166,13 +164,11 @@ func (w *walker) options(e *env, name string, args []Word, c ctx, raw string, i 
 		case name == "tar" && (opt == "-I" || opt == "-F"), name == "rsync" && (opt == "-e" || opt == "--rsh" || opt == "--rsync-path"):
 			w.code(e, word, name, c, i, false, raw)
 		case name == "screen" && (opt == "-dm" || opt == "-dmS" || opt == "-d"):
-			if k+1 < len(args) {
-				rest := args[k+1:]
-				if opt == "-dmS" {
-					rest = rest[min(1, len(rest)):]
-				}
-				w.argvOpen(e, name, rest, false, c, raw, i)
+			rest := args[k+1:]
+			if opt == "-dmS" {
+				rest = rest[min(1, len(rest)):]
 			}
+			w.argvOpen(e, name, rest, false, c, raw, i)
 			return
 		case name == "tmux" && k == 0 && (strings.HasPrefix(a.Text, "new") || a.Text == "neww" || strings.HasPrefix(a.Text, "split") || strings.HasPrefix(a.Text, "run") || a.Text == "respawn-pane"):
 			w.tmux(e, args[1:], c, raw, i)

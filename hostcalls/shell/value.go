@@ -117,11 +117,6 @@ func (e *env) join(other *env) {
 			e.forget(name)
 		}
 	}
-	for name := range other.vars {
-		if _, ok := e.vars[name]; !ok {
-			e.forget(name)
-		}
-	}
 	if (e.cwd == nil) != (other.cwd == nil) || e.cwd != nil && *e.cwd != *other.cwd {
 		e.cwd = &Word{Text: "?", Known: false}
 		e.forget("PWD")

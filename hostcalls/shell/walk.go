@@ -382,28 +382,25 @@ func (w *walker) call(e *env, s *syntax.Stmt, x *syntax.CallExpr, redirs []Redir
 	for _, a := range x.Args {
 		w.substitutions(e, a, c)
 	}
+	words, open := w.fields(e, x.Args)
+	none := len(words) == 0 && !open // nothing is written, or it expands to nothing: the shell assigns and redirects all the same
 	var assigns []Assign
 	for _, a := range x.Assigns {
 		w.substitutions(e, a, c)
-		if len(x.Args) == 0 {
+		if none {
 			w.assign(e, a)
 		} else if a.Name != nil {
 			assigns = append(assigns, Assign{Name: a.Name.Value, Value: w.literal(e, a.Value)})
 		}
 	}
-	if len(x.Args) == 0 {
+	if none {
 		if len(redirs) > 0 {
 			w.run(e, []Word{{Text: ":", Known: true}}, nil, redirs, c, w.raw(s))
 		}
 		return
 	}
-	words, open := w.fields(e, x.Args)
 	if len(words) == 0 {
-		if open {
-			words = []Word{{Text: w.raw(x.Args[0])}}
-		} else {
-			return // expands to nothing at all
-		}
+		words = []Word{{Text: w.raw(x.Args[0])}}
 	}
 	if !words[0].Known {
 		// The last path element may be certain all the same: $BIN/rm.
@@ -419,8 +416,5 @@ func nameOf(word Word) string {
 	if !word.Known || word.Glob || word.Text == "" {
 		return ""
 	}
-	if i := strings.LastIndexByte(word.Text, '/'); i >= 0 {
-		return word.Text[i+1:]
-	}
-	return word.Text
+	return word.Text[strings.LastIndexByte(word.Text, '/')+1:]
 }

@@ -231,9 +231,6 @@ func (w *walker) rest(e *env, name string, spec wrapper, args []Word, skip int, 
 			args = args[:at]
 		}
 	}
-	if len(args) == 0 {
-		return
-	}
 	if spec.join || shellMode {
 		if spec.open {
 			w.argvOpen(e, name, args, true, c, raw, i)
@@ -302,8 +299,8 @@ func (w *walker) shell(e *env, name string, args []Word, open bool, c ctx, raw s
 		case a == "-s":
 			w.stdinCode(e, "stdin", c, i, raw)
 			return
-		case a == "-" && k+1 < len(args): // a script follows
-		case a == "-" || a == "/dev/stdin" || a == "/dev/fd/0" || a == "/proc/self/fd/0":
+		case a == "-": // a script may follow
+		case a == "/dev/stdin" || a == "/dev/fd/0" || a == "/proc/self/fd/0":
 			w.stdinCode(e, "stdin", c, i, raw)
 			return
 		case a == "--version" || a == "--help" || a == "-n":
