@@ -36,6 +36,8 @@ type Kernel struct {
 
 	announcing announcing
 
+	recordingSoon atomic.Int64 // records of refuseSoon that are being written
+
 	overloaded atomic.Bool // since a Refuse of kind overload, until OverloadEnded
 
 	unhealthy atomic.Pointer[Health]

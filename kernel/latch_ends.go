@@ -276,9 +276,12 @@ func (k *Kernel) LiftEnded(ctx context.Context) error {
 	return nil
 }
 
-// OverloadEnded tells the kernel that callers find room again, and ends the latches of the
-// overload. The error is ErrUnavailable.
+// OverloadEnded tells the kernel that callers find room again, puts on record what was
+// refused without a record, and ends the latches of the overload. The error is ErrUnavailable.
 func (k *Kernel) OverloadEnded(ctx context.Context) error {
 	k.overloaded.Store(false)
+	if err := k.recoverGap(ctx, k.Revision()); err != nil {
+		return err
+	}
 	return k.LiftEnded(ctx)
 }

@@ -68,6 +68,19 @@ func (k *Kernel) refuse(ctx context.Context, r Refusal) (phases.Verdict, error) 
 	r.Unblockable = r.Unblockable || r.Invocation.Phase == phases.Audit
 	now := k.o.Clock.Now()
 	inv := k.namesOnly(r.Invocation, now)
+	if r.why() == phases.LatchOverload {
+		return k.refuseSoon(ctx, inv, r, now)
+	}
+	v, f := k.recordRefusal(ctx, inv, r, now)
+	if f != nil {
+		return k.unrecorded(ctx, r.because(f))
+	}
+	return v, r.Fault
+}
+
+// recordRefusal commits the block that a refusal is answered with, and the latch that it
+// asks for. inv has the names as they are recorded. A fault says that nothing was recorded.
+func (k *Kernel) recordRefusal(ctx context.Context, inv phases.Invocation, r Refusal, now time.Time) (phases.Verdict, *phases.Fault) {
 	v := k.blocked(inv, r)
 	e := k.audit.Failure(&audit.Invocation{Invocation: inv, PolicyRevision: k.Revision()}, &v, r.Raw, k.o.NewID(now), now)
 	b := Batch{Now: now, Events: []phases.Event{e}}
@@ -79,14 +92,14 @@ func (k *Kernel) refuse(ctx context.Context, r Refusal) (phases.Verdict, error) 
 		k.latch(&b, &e, why, ends)
 	}
 	if err := k.recoverGap(ctx, e.PolicyRevision); err != nil {
-		return k.unrecorded(ctx, r.because(storeFault("the store cannot write", err)))
+		return v, storeFault("the store cannot write", err)
 	}
 	receipt, err := k.commit(ctx, b)
 	if err != nil {
-		return k.unrecorded(ctx, r.because(storeFault("the record could not be written", err)))
+		return v, storeFault("the record could not be written", err)
 	}
 	v.Event = &phases.EventRef{Seq: receipt.First, ID: e.ID}
-	return v, r.Fault
+	return v, nil
 }
 
 func orFault(f *phases.Fault) *phases.Fault {

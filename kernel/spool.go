@@ -26,10 +26,15 @@ const maxSpoolEntries = 512
 type spool struct {
 	path string
 
-	mu      sync.Mutex
-	waiting bool // there may be something to report
-	memory  []spoolfile.Note
-	dropped int
+	// reporting keeps one report at a time. It is held while the store is waited for; mu
+	// never is, so that a note is made also while a report hangs.
+	reporting sync.Mutex
+
+	mu       sync.Mutex
+	waiting  bool // there may be something to report
+	memory   []spoolfile.Note
+	dropped  int
+	standing map[noteKey]standing // of notes whose records were being written
 }
 
 func newSpool(path string) *spool {
@@ -44,6 +49,11 @@ func newSpool(path string) *spool {
 func (s *spool) add(e spoolfile.Note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.put(e)
+}
+
+// put is add. Preconditions: s.mu is held.
+func (s *spool) put(e spoolfile.Note) {
 	s.waiting = true
 	if s.path != "" && spoolfile.Append(s.path, e) == nil {
 		return
@@ -65,8 +75,11 @@ func Spool(path string, r Refusal, now time.Time) error {
 }
 
 // take returns everything that waits, and what to call when it is on record.
-// Preconditions: s.mu is held.
+// Preconditions: s.reporting is held.
 func (s *spool) take() (entries []spoolfile.Note, dropped int, done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	inMemory, notNoted := len(s.memory), s.dropped
 	entries, dropped = append(entries, s.memory...), s.dropped
 	var files []string
 	if s.path != "" {
@@ -85,8 +98,13 @@ func (s *spool) take() (entries []spoolfile.Note, dropped int, done func()) {
 			entries, dropped = append(entries, e...), dropped+d
 		}
 	}
+	entries, others := s.sift(entries)
 	return entries, dropped, func() {
-		s.memory, s.dropped, s.waiting = nil, 0, false
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.memory, s.dropped = slices.Delete(s.memory, 0, inMemory), s.dropped-notNoted // others may have come since
+		s.waiting = len(s.memory)+s.dropped > 0
+		s.sifted(others) // into a new file, before the old ones go
 		for _, f := range files {
 			os.Remove(f)
 		}
@@ -102,6 +120,14 @@ func (s *spool) look() {
 	}
 	_, err := os.Lstat(s.path)
 	s.waiting = err == nil
+}
+
+// anything reports whether there may be something to report.
+func (s *spool) anything() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.look()
+	return s.waiting
 }
 
 // gap is what a gap event tells.
@@ -132,9 +158,9 @@ func (k *Kernel) recoverGap(ctx context.Context, revision string) error {
 		return err
 	}
 	s := k.spool
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.look(); !s.waiting {
+	s.reporting.Lock()
+	defer s.reporting.Unlock()
+	if !s.anything() {
 		return nil
 	}
 	for range 2 { // what was taken before, and what came after it
@@ -145,7 +171,7 @@ func (k *Kernel) recoverGap(ctx context.Context, revision string) error {
 	return nil
 }
 
-// report puts one load of the spool on record. Preconditions: k.spool.mu is held.
+// report puts one load of the spool on record. Preconditions: k.spool.reporting is held.
 func (k *Kernel) report(ctx context.Context, revision string) error {
 	entries, dropped, done := k.spool.take()
 	if len(entries)+dropped == 0 {

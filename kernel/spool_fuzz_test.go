@@ -34,8 +34,8 @@ func FuzzSpool(f *testing.F) {
 			t.Fatal(err)
 		}
 		s.add(spoolfile.Note{Invocation: "the last", Reason: "because"})
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		s.reporting.Lock()
+		defer s.reporting.Unlock()
 		entries, dropped, done := s.take()
 		done()
 		lines := 0
