@@ -100,6 +100,7 @@ type Compacted struct {
 
 // Daemon is what a daemon says about itself.
 type Daemon struct {
+	Age        int64     `json:"age_ms"` // how old what it says of the state directory is
 	PID        int       `json:"pid"`
 	Version    string    `json:"version"`
 	Since      time.Time `json:"since"`
@@ -185,8 +186,9 @@ type Answer struct {
 
 // Health is what /healthz answers, to everybody: no path, no text.
 type Health struct {
-	OK    bool         `json:"ok"`    // false, with status 503: every action is blocked
-	State string       `json:"state"` // ok, degraded or failing
+	OK    bool         `json:"ok"`     // false, with status 503: every action is blocked
+	State string       `json:"state"`  // ok, degraded or failing
+	Age   int64        `json:"age_ms"` // how old that is; above 10 s it is failing
 	Sinks []SinkHealth `json:"sinks"`
 }
 

@@ -177,6 +177,9 @@ func daemonLine(d *client.Daemon) string {
 	if d.Plain > 0 {
 		s += ", " + plural(int(d.Plain), "request") + " WITHOUT TLS"
 	}
+	if d.Age > 1000 {
+		s += fmt.Sprintf(", as of %d s ago", d.Age/1000)
+	}
 	return s + fmt.Sprintf(", %s decided since %s", count(d.Decided), d.Since.Local().Format(time.DateTime))
 }
 

@@ -143,7 +143,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := s.deciding(r)
 	defer cancel()
-	defer s.news.tell()
+	defer s.changed()
 	it, changed, err := s.host.Decide(ctx, r.PathValue("id"), d)
 	if changed {
 		err = errors.Join(err, s.Reload(ctx))
@@ -208,7 +208,7 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := s.deciding(r)
 	defer cancel()
-	defer s.news.tell()
+	defer s.changed()
 	leave, ok := s.gate.enter(ctx)
 	if !ok {
 		w.Header().Set("Retry-After", "1")

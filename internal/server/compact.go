@@ -35,7 +35,7 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	defer s.news.tell()
+	defer s.changed()
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the whole log is verified first
 	out, err := s.host.CompactLog(context.WithoutCancel(r.Context()), belay.CompactOptions{Before: in.Before, Why: in.Why, By: "admin of the daemon", DryRun: in.DryRun, Order: order})
 	switch {

@@ -31,7 +31,7 @@ func (s *Server) acceptConfig(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	defer s.news.tell()
+	defer s.changed()
 	switch err := s.host.AcceptConfig(r.Context(), body.Revision, order); {
 	case errors.Is(err, kernel.ErrConflict):
 		s.problem(w, r, http.StatusConflict, client.ProblemBody{Code: client.CodeConflict, Message: "another revision is in use"})

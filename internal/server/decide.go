@@ -86,7 +86,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := s.deciding(r)
 	defer cancel()
 	defer s.calm(ctx)
-	defer s.news.tell()
+	defer s.changed()
 	leave, ok := s.gate.enter(ctx)
 	if !ok {
 		v := ask.Refuse(ctx, s.host, src, overloaded())
@@ -148,7 +148,7 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := s.deciding(r)
 	defer cancel()
 	defer s.calm(ctx)
-	defer s.news.tell()
+	defer s.changed()
 	refuse := func(f *phases.Fault) ask.Answered {
 		return ask.RefuseRuntime(ctx, s.host, ad, payload, opts, f)
 	}

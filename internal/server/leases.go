@@ -48,7 +48,7 @@ func (s *Server) mintLease(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := s.deciding(r)
 	defer cancel()
-	defer s.news.tell()
+	defer s.changed()
 	var v *kernel.LeaseView
 	var err error
 	switch {
@@ -78,7 +78,7 @@ func (s *Server) revokeLease(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := s.deciding(r)
 	defer cancel()
-	defer s.news.tell()
+	defer s.changed()
 	err := error(&leases.Error{Class: leases.ErrInvalid, Text: "either id or prefix"})
 	if (q.ID == "") != (q.Prefix == "") {
 		err = s.host.RevokeLease(ctx, q.ID+q.Prefix, q.Prefix != "", s.person(r))
@@ -118,7 +118,7 @@ func (s *Server) checkLease(w http.ResponseWriter, r *http.Request) {
 		s.refuseLease(w, r, err)
 	default:
 		if q.Claim {
-			s.news.tell()
+			s.changed()
 		}
 		s.write(w, r, http.StatusOK, client.LeaseChecked{Active: true, Lease: v})
 	}

@@ -17,48 +17,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// healthCache keeps callers without a token from making the store write more than
-// once in a while.
-type healthCache struct {
-	mu  sync.Mutex
-	at  time.Time
-	now client.Health
-}
-
-const healthFor = time.Second
-
-// healthz says whether the records can be written, and nothing else: it takes no token.
-func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
-	h := &s.health
-	h.mu.Lock()
-	if time.Since(h.at) > healthFor {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), writeTime)
-		st, err := s.host.Status(ctx)
-		cancel()
-		h.now, h.at = healthOf(st, err), time.Now()
-	}
-	now := h.now
-	h.mu.Unlock()
-	status := http.StatusOK
-	if !now.OK {
-		status = http.StatusServiceUnavailable
-	}
-	s.write(w, r, status, now)
-}
-
-func healthOf(st belay.Status, err error) client.Health {
-	h := client.Health{OK: err == nil && st.Healthy, State: string(st.Health), Sinks: []client.SinkHealth{}}
-	if !h.OK {
-		h.State = string(belay.HealthFailing)
-	}
-	for _, k := range st.Sinks {
-		h.Sinks = append(h.Sinks, client.SinkHealth{Kind: k.Kind, Durable: k.Durable, OK: k.OK, Trouble: string(k.Trouble)})
-	}
-	return h
-}
-
 // unavailable answers for a store that does not.
 func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) {
+	s.health.Expire() // it may say that all is well
 	s.log.LogAttrs(r.Context(), slog.LevelError, "the store does not answer", slog.Any("error", err))
 	p := client.ProblemBody{Code: client.CodeStore, Message: "the store is not available"}
 	if t, ok := errors.AsType[*kernel.Tampered](err); ok {
@@ -98,17 +59,17 @@ func (s *Server) believed(ctx context.Context) error {
 }
 
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
-	st, err := s.host.Status(r.Context())
+	f, age, err := s.look(r.Context())
 	if err != nil {
 		s.unavailable(w, r, err)
 		return
 	}
-	out := StatusOf(st)
+	out := StatusOf(f.status)
 	if bad := s.badConfig.Load(); bad != nil {
 		out.Problems = append(out.Problems, *bad+" (the configuration before stays in use)")
 	}
 	g := s.gate
-	out.Daemon = &client.Daemon{PID: os.Getpid(), Version: s.o.Version, Since: s.since.UTC(), Listen: s.Addr(), Plain: s.plain.Load(),
+	out.Daemon = &client.Daemon{Age: age.Milliseconds(), PID: os.Getpid(), Version: s.o.Version, Since: s.since.UTC(), Listen: s.Addr(), Plain: s.plain.Load(),
 		Running: len(g.slots), Waiting: int(g.waiting.Load()), Decided: g.decided.Load(), Overloaded: g.refused.Load()}
 	s.write(w, r, http.StatusOK, out)
 }
@@ -120,7 +81,12 @@ func (s *Server) Load() (waiting, refused int64) {
 }
 
 func (s *Server) hooks(w http.ResponseWriter, r *http.Request) {
-	s.write(w, r, http.StatusOK, map[string][]client.Hook{"hooks": HooksOf(s.host.Bindings())})
+	f, _, err := s.look(r.Context())
+	if errors.Is(err, errNoStatus) {
+		s.unavailable(w, r, err)
+		return
+	}
+	s.write(w, r, http.StatusOK, map[string][]client.Hook{"hooks": HooksOf(f.hooks)})
 }
 
 func (s *Server) latches(w http.ResponseWriter, r *http.Request) {
@@ -153,7 +119,7 @@ func (s *Server) clearLatch(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	defer s.news.tell()
+	defer s.changed()
 	switch err := s.host.ClearLatch(r.Context(), kernel.SessionKey{Runtime: key.Runtime, Session: key.Session}, order); {
 	case errors.Is(err, kernel.ErrConflict):
 		s.problem(w, r, http.StatusNotFound, client.ProblemBody{Code: client.CodeNotFound, Message: "the session is not latched"})
@@ -167,16 +133,16 @@ func (s *Server) clearLatch(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) reload(w http.ResponseWriter, r *http.Request) {
-	defer s.news.tell()
+	defer s.changed()
 	if err := s.Reload(context.WithoutCancel(r.Context())); err != nil {
 		// The role may see what `belay status` prints: what is wrong in its own file.
 		s.problem(w, r, http.StatusConflict, client.ProblemBody{Code: client.CodeConfig, Message: phases.SafeText(err.Error(), 4<<10), Hint: "The configuration before stays in use."})
 		return
 	}
-	st, err := s.host.Status(r.Context())
+	f, _, err := s.look(r.Context())
 	if err != nil {
 		s.unavailable(w, r, err)
 		return
 	}
-	s.write(w, r, http.StatusOK, client.Reloaded{Revision: st.Revision})
+	s.write(w, r, http.StatusOK, client.Reloaded{Revision: f.status.Revision})
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/internal/lately"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -127,7 +128,7 @@ type Server struct {
 	http    *http.Server
 	gate    *gate
 	news    *news
-	health  healthCache
+	health  *lately.Value[found]
 	ending  *ending
 	beliefs beliefs
 	since   time.Time
@@ -149,7 +150,7 @@ type Server struct {
 // Serve. Errors are ErrRunning, ErrAddress, ErrState or those of the system.
 // The caller closes the host after Serve has returned.
 func Open(host Host, o Options) (*Server, error) {
-	s := &Server{host: host, o: o.withDefaults(), since: time.Now(), news: newNews(), ending: newEnding()}
+	s := &Server{host: host, o: o.withDefaults(), since: time.Now(), news: newNews(), ending: newEnding(), health: newHealth(host)}
 	s.log = s.o.Logger
 	s.gate = newGate(s.o.Running, s.o.Queue, s.o.Patience)
 	s.routes = s.table()
@@ -278,6 +279,7 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) Reload(ctx context.Context) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
+	defer s.health.Changed()
 	t, err := openTokens(s.o.Dir)
 	if err == nil {
 		err = s.host.Reload(ctx)

@@ -1,0 +1,99 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/lately"
+	"github.com/belay-hooks/belay/kernel"
+)
+
+const (
+	healthFor  = time.Second      // an answer about health is found out again when it is older
+	statusFor  = healthFor / 10   // the same of the status, and of health that is red: what other processes have changed shows soon
+	healthWait = 2 * time.Second  // for a newer one; a command waits 3 s for a daemon
+	healthOld  = 10 * time.Second // an answer that is older says nothing any more: that is a failure
+)
+
+var errNoStatus = errors.New("the store does not answer: nothing is known of the state directory yet")
+
+// found is what a look at the host came to.
+type found struct {
+	status belay.Status
+	hooks  []belay.BindingStatus
+	err    error // of status
+}
+
+// newHealth returns what is known of the host. Callers share one look at it, which alone
+// waits for the store and for locks.
+func newHealth(h Host) *lately.Value[found] {
+	return lately.New(func(ctx context.Context) (f found) {
+		defer func() {
+			if p := recover(); p != nil {
+				f = found{err: fmt.Errorf("%w: panic: %v", kernel.ErrUnavailable, p)}
+			}
+		}()
+		f.status, f.err = h.Status(ctx)
+		f.hooks = h.Bindings()
+		return f
+	}, lately.Options{Wait: healthWait, Limit: writeTime})
+}
+
+// changed tells those who follow the log, and those who ask for the status, of a change.
+func (s *Server) changed() {
+	s.health.Changed()
+	s.news.tell()
+}
+
+// healthz says whether the records can be written, and nothing else: it takes no token.
+func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
+	a, ok := s.health.Recent(r.Context(), healthFor)
+	if ok && (a.Value.err != nil || !a.Value.status.Healthy) {
+		a, ok = s.health.Recent(r.Context(), statusFor)
+	}
+	age := a.Age()
+	if !ok {
+		a.Value.err, age = errNoStatus, time.Since(s.since)
+	}
+	now := healthOf(a.Value.status, a.Value.err)
+	now.Age = age.Milliseconds()
+	if age > healthOld {
+		now.OK, now.State = false, string(belay.HealthFailing)
+	}
+	status := http.StatusOK
+	if !now.OK {
+		status = http.StatusServiceUnavailable
+	}
+	s.write(w, r, status, now)
+}
+
+func healthOf(st belay.Status, err error) client.Health {
+	h := client.Health{OK: err == nil && st.Healthy, State: string(st.Health), Sinks: []client.SinkHealth{}}
+	if !h.OK {
+		h.State = string(belay.HealthFailing)
+	}
+	for _, k := range st.Sinks {
+		h.Sinks = append(h.Sinks, client.SinkHealth{Kind: k.Kind, Durable: k.Durable, OK: k.OK, Trouble: string(k.Trouble)})
+	}
+	return h
+}
+
+// look returns what is known of the host, and how old that is. The error is
+// kernel.ErrUnavailable.
+func (s *Server) look(ctx context.Context) (found, time.Duration, error) {
+	a, ok := s.health.Current(ctx, statusFor)
+	if !ok {
+		return found{}, 0, fmt.Errorf("%w: %w", kernel.ErrUnavailable, errNoStatus)
+	}
+	f, age := a.Value, a.Age()
+	if f.err == nil && age > healthOld {
+		f.status.Healthy, f.status.Health = false, belay.HealthFailing
+		f.status.Problems = append([]string{fmt.Sprintf("the store does not answer: what stands here is %v old", age.Round(time.Second))}, f.status.Problems...)
+	}
+	return f, age, f.err
+}
