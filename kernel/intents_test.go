@@ -126,6 +126,11 @@ func TestIntentsLeftBehind(t *testing.T) {
 	if left := notes(t, dir); len(left) != 1 {
 		t.Fatalf("notes %v", left)
 	}
+	// A store that takes no outcome now leaves the note for the next start.
+	newHost(t, hooks, journalIn(dir), func(_ *kernel.Config, o *kernel.Options) { o.Store = h.store }, refuse(phases.EventOutcome))
+	if left := notes(t, dir); len(left) != 1 {
+		t.Fatalf("notes %v", left)
+	}
 	again()
 	again()
 	es := h.events(t, kernel.EventQuery{Type: phases.EventOutcome})

@@ -347,3 +347,32 @@ func TestDenialIsBounded(t *testing.T) {
 		t.Errorf("%d bytes: %.80s", len(d), d)
 	}
 }
+
+// The end of a session's latch does not free it from the one of its whole runtime, which an
+// older version made: no hook is asked.
+func TestRuntimeIsHeldAfterTheSessionIsFree(t *testing.T) {
+	asked := 0
+	h := newHost(t, []hook{{name: "guard", phases: []phases.Phase{phases.PreTool}, run: func(kernel.Turn) (kernel.Outcome, error) {
+		asked++
+		return kernel.Outcome{}, nil
+	}}})
+	key := kernel.SessionKey{Runtime: "custom", Session: "s-1"}
+	old := &kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "custom"}, Reason: "an audit failed", Kind: phases.KindAudit, DecidedBy: "recorder", Since: h.clock.Now(), ID: "inv-1"}
+	if _, err := h.store.Commit(t.Context(), kernel.Batch{Now: h.clock.Now(), Latch: old, Events: []phases.Event{{ID: "e-1", Type: phases.EventNotice, Time: h.clock.Now()}}}); err != nil {
+		t.Fatal(err)
+	}
+	late := &kernel.Latch{SessionKey: key, Reason: "the caller gave up", Kind: phases.KindDeadline, Since: h.clock.Now(), ID: "inv-2", Invocation: "inv-2", Cause: phases.LatchDeadline, Ends: phases.EndsWithCause}
+	if _, err := h.store.Commit(t.Context(), kernel.Batch{Now: h.clock.Now(), Latch: late, Events: []phases.Event{{ID: "e-2", Type: phases.EventNotice, Time: h.clock.Now()}}}); err != nil {
+		t.Fatal(err)
+	}
+	v := h.invoke(t, invocation(phases.PreTool))
+	if v.Enforced != phases.EnforcedLatched || !strings.Contains(v.Reason, "an audit failed") {
+		t.Errorf("%+v", v)
+	}
+	if l := latched(t, h); l.Scope() != "runtime" {
+		t.Errorf("%+v", l)
+	}
+	if asked != 0 {
+		t.Errorf("the hook was asked %d times", asked)
+	}
+}

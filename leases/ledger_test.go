@@ -262,6 +262,18 @@ func TestReplay(t *testing.T) {
 }
 
 // The clock set back and forth by an hour makes no lease longer.
+// What is no id names no lease, and no branch of them.
+func TestRevokeRefusesWhatIsNoID(t *testing.T) {
+	w := newWorld(t.Fatal)
+	for _, id := range []string{"", "/", "a//b", "a/", strings.Repeat("a", 1000)} {
+		for _, prefix := range []bool{false, true} {
+			if op, err := w.Revoke(t.Context(), id, prefix); !errors.Is(err, leases.ErrInvalid) || op.ID != "" {
+				t.Errorf("%.20q, prefix %v: %+v, %v", id, prefix, op, err)
+			}
+		}
+	}
+}
+
 func TestClockSkew(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t.Fatal)

@@ -121,11 +121,14 @@ func TestScopeCovers(t *testing.T) {
 	exec := call("exec", `{"command":"ls"}`)
 	this := leases.ArgsDigest(exec)
 	one := leases.Scope{Paths: phases.Scope{"/srv/p/**"}}
+	held := exec // by the invocation's own scopes, as tight as the lease
+	held.Scopes = phases.Scopes{FSRead: one.Paths, FSWrite: one.Paths}
 	for name, c := range map[string]struct {
 		scope leases.Scope
 		inv   phases.Invocation
 		want  bool
 	}{
+		"a command of an invocation that is held to as much": {one, held, false},
 		"file below":               {one, call("write", `{"file_path":"/srv/p/a","content":"x"}`), true},
 		"relative file":            {one, call("write", `{"file_path":"a","content":"x"}`), true},
 		"file elsewhere":           {one, call("write", `{"file_path":"/srv/q","content":"x"}`), false},

@@ -6,6 +6,23 @@ import (
 	"pgregory.net/rapid"
 )
 
+// What is no JSON has the entries before the place where it stops to be.
+func TestEntriesOfWhatIsNoJSON(t *testing.T) {
+	for text, want := range map[string]int{
+		`[1,2]`: 2, `[1 2]`: 1, `[1 22]`: 1, `{"a":1 ;"b":2}`: 1, `[1,]`: 1, `[1;2]`: 1, `[,1]`: 0, `[`: 0, `1`: 0, ``: 0,
+		`{"a":1,"b":2}`: 2, `{"a":1 "b":2}`: 1, `{"a":1,b:2}`: 1, `{"a":1,"b"}`: 1, `{"a":1,"b`: 1, `{"a" 1}`: 0, `{"a":}`: 0,
+	} {
+		got := 0
+		walk([]byte(text), 0, func(m member) bool {
+			got++
+			return m.index == got-1
+		})
+		if got != want {
+			t.Errorf("%s: %d entries, want %d", text, got, want)
+		}
+	}
+}
+
 // Strings end where a reader of single bytes finds their end, also in text that is
 // no JSON, and never out of range.
 func TestSkipString(t *testing.T) {

@@ -397,10 +397,10 @@ func TestKeysAndRequirements(t *testing.T) {
 	k := makeKeys(t, 3)
 	p := policy(t, k, "trustedRoot: root.json\nrules:\n- name: a\n  allOf: [{publicKey: {file: k2.pub}}, {publicKey: {file: k0.pub}}, {publicKey: {file: k2.pub}}]\n"+
 		"- name: b\n  anyOf:\n    minimumMatches: 1\n    signers:\n    - {publicKey: {file: k1.pub}}\n"+
-		"    - keyless: {issuer: 'https://i.example', subject: {equal: a}, unsafeWithout: [log]}\n"+
-		"    - keyless: {issuer: 'https://i.example', subject: {equal: b}}\n"+
-		"    - keyless: {issuer: 'https://i.example', subject: {equal: c}, unsafeWithout: [certificateTimestamp]}\n"+
 		"    - keyless: {issuer: 'https://i.example', subject: {equal: d}, unsafeWithout: [certificateTimestamp, log]}\n"+
+		"    - keyless: {issuer: 'https://i.example', subject: {equal: a}, unsafeWithout: [log]}\n"+
+		"    - keyless: {issuer: 'https://i.example', subject: {equal: c}, unsafeWithout: [certificateTimestamp]}\n"+
+		"    - keyless: {issuer: 'https://i.example', subject: {equal: b}}\n"+
 		"    - keyless: {issuer: 'https://j.example', subject: {equal: e}}\n")
 	keys := p.Keys()
 	if len(keys) != 3 || !(keys[0].ID < keys[1].ID && keys[1].ID < keys[2].ID) {

@@ -180,7 +180,7 @@ func codeOf(e *Error) Code {
 // sorted brings facts into an order of their own and drops duplicates.
 func sorted(facts []Fact) []Fact {
 	out := slices.Clone(facts)
-	slices.SortStableFunc(out, func(a, b Fact) int { return compareText(a.key(), b.key()) })
+	slices.SortStableFunc(out, func(a, b Fact) int { return strings.Compare(a.key(), b.key()) })
 	return slices.CompactFunc(out, func(a, b Fact) bool { return a.key() == b.key() })
 }
 

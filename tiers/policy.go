@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -152,7 +153,7 @@ func (p *Policy) Keys() []Key {
 			continue
 		}
 		k := s.PublicKey.key
-		if i, found := slices.BinarySearchFunc(out, k.ID, func(a Key, id string) int { return compareText(a.ID, id) }); !found {
+		if i, found := slices.BinarySearchFunc(out, k.ID, func(a Key, id string) int { return strings.Compare(a.ID, id) }); !found {
 			out = slices.Insert(out, i, k)
 		}
 	}
@@ -229,14 +230,4 @@ func (p *Policy) seal() error {
 	}
 	p.digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
 	return nil
-}
-
-func compareText(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
