@@ -202,3 +202,41 @@ func TestDenialOfAReviewerWhoIsGone(t *testing.T) {
 		})
 	}
 }
+
+// TestAnotherItemWhenReadAnew: an item that does not match the log is read anew, since it may have changed meanwhile. What
+// the store answers with then counts only as the same item, undamaged.
+func TestAnotherItemWhenReadAnew(t *testing.T) {
+	for name, bend := range map[string]func(it *approvals.Item, other *approvals.Item){
+		"another item":  func(it, other *approvals.Item) { *it = *other },
+		"a damaged row": func(it, _ *approvals.Item) { it.Damaged, it.State = true, approvals.Approved },
+		"the same":      func(it, _ *approvals.Item) { it.Key += "x" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &bent{Store: memory.New()}
+			h := newHost(t, asking(), reviewed, func(_ *kernel.Config, o *kernel.Options) { o.Store = b })
+			id := h.pending(t, forcedPush())
+			inv := invocation(phases.PreTool)
+			inv.Session = "s-2"
+			other, err := h.Approval(t.Context(), h.pending(t, inv))
+			if err != nil {
+				t.Fatal(err)
+			}
+			reads := 0
+			b.item = func(it *approvals.Item) {
+				if reads++; reads == 1 {
+					it.Key += "x" // not what was asked
+					return
+				}
+				bend(it, &other)
+			}
+			it, err := h.Approval(t.Context(), id)
+			if !errors.Is(err, kernel.ErrApprovalUnsound) || errors.Is(err, kernel.ErrConflict) {
+				t.Errorf("after %d reads: %+v, %v", reads, it, err)
+			}
+			list := h.events(t, kernel.EventQuery{Decision: "unsound"})
+			if len(list) != 1 || !strings.Contains(list[0].Reason, "on file as pending") || !strings.Contains(string(list[0].Output), id) {
+				t.Errorf("on record: %+v", list)
+			}
+		})
+	}
+}

@@ -90,3 +90,35 @@ func TestChangedItemsOfOlderVersions(t *testing.T) {
 		t.Errorf("it is shown: %s, %v", it.Action, err)
 	}
 }
+
+// TestOlderItemsWithAStoreThatFails: what an older version left is found with more questions to the log. Whichever of them
+// fails, the item is neither shown nor taken for one that is not what was asked.
+func TestOlderItemsWithAStoreThatFails(t *testing.T) {
+	old := &older{Store: memory.New(), on: true}
+	f := &faulty{Store: old}
+	h := newHost(t, asking(), reviewed, func(_ *kernel.Config, o *kernel.Options) { o.Store = f })
+	id := h.pending(t, forcedPush())
+	old.on = false
+	other := invocation(phases.PreTool)
+	other.Session = "s-2"
+	h.pending(t, other) // sealed, and after it
+	met := map[string]bool{}
+	for n := 1; ; n++ {
+		f.arm(n, 0, false)
+		it, err := h.Approval(t.Context(), id)
+		call := f.disarm()
+		if call == "" {
+			if err != nil {
+				t.Errorf("nothing failed: %+v, %v", it, err)
+			}
+			break
+		}
+		met[call] = true
+		if !errors.Is(err, kernel.ErrUnavailable) || errors.Is(err, kernel.ErrApprovalUnsound) {
+			t.Errorf("call %d (%s) failed: %+v, %v", n, call, it.Action, err)
+		}
+	}
+	if !met["Events"] || !met["LogLeaves"] || !met["Approval"] {
+		t.Errorf("calls that failed: %v", met)
+	}
+}

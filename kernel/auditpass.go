@@ -114,11 +114,6 @@ func (a *auditing) turn(ctx context.Context, b *binding) error {
 	}
 	t := phases.Turn{By: b.actor(phases.Audit), Pass: phases.PassAudit, Effects: r.outcome.Effects, Fault: r.fault, FailText: r.outcome.FailText}
 	res := a.words.Add(t)
-	if res.Decision != phases.HookError && b.mode != phases.Observe {
-		for _, e := range r.outcome.Effects {
-			a.masks = append(a.masks, strings.TrimPrefix(e.Path, "/data"))
-		}
-	}
 	var notes []string
 	if b.loaded != nil {
 		notes = append(notes, b.loaded.Notes...)
@@ -134,6 +129,9 @@ func (a *auditing) turn(ctx context.Context, b *binding) error {
 			f.Cause = r.fault
 		}
 		return f
+	}
+	for _, e := range r.outcome.Effects { // those of observers come after apply
+		a.masks = append(a.masks, strings.TrimPrefix(e.Path, "/data"))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -18,8 +19,9 @@ import (
 // blind is a redactor of which one call fails. What it hands out beside the error is the original.
 type blind struct {
 	mu   sync.Mutex
-	n    int // calls since it was armed
-	fail int // the call that fails; 0: none
+	n    int  // calls since it was armed
+	fail int  // the call that fails; 0: none
+	on   bool // those after it fail, too
 	met  bool
 }
 
@@ -42,7 +44,7 @@ func (b *blind) disarm() bool {
 func (b *blind) call() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.n++; b.n == b.fail {
+	if b.n++; b.n == b.fail || b.on && b.fail > 0 && b.n > b.fail {
 		b.met = true
 		return errBlind
 	}
@@ -142,6 +144,42 @@ func TestCallsWithARedactorThatFails(t *testing.T) {
 		}
 		if outcomes := len(h.events(t, kernel.EventQuery{Type: phases.EventOutcome})); len(x.calls) != outcomes {
 			t.Errorf("call %d failed: the tool ran %d times, and there are %d outcomes", n, len(x.calls), outcomes)
+		}
+	}
+}
+
+// TestRecoveryWithARedactorThatFails: what waits to be put on record waits on while its names cannot be redacted: it is
+// lost neither then nor later, and the session is held once it is on record.
+func TestRecoveryWithARedactorThatFails(t *testing.T) {
+	for n := 1; ; n++ {
+		r, f := &blind{on: true}, &flaky{Store: memory.New()}
+		no := hook{name: "no", phases: []phases.Phase{phases.Spawn}, caps: []string{"block"}, run: effects(block("no"))}
+		h := newHost(t, []hook{no}, func(_ *kernel.Config, o *kernel.Options) { o.Redactor, o.Store = r, f })
+		f.set(false, true, false)
+		_, _ = h.InvokeWith(t.Context(), invocation(phases.Spawn), unblockable)
+		f.set(false, false, false)
+		r.arm(n)
+		err := h.Recover(t.Context())
+		met := r.disarm()
+		told := len(h.events(t, kernel.EventQuery{Type: phases.EventGap})) > 0
+		if (err == nil) != told {
+			t.Errorf("call %d failed: %v, and a gap on record is %v", n, err, told)
+		}
+		if err := h.Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		gaps := h.events(t, kernel.EventQuery{Type: phases.EventGap})
+		if len(gaps) != 1 || !strings.Contains(string(gaps[0].Output), `"blocked":1`) {
+			t.Errorf("call %d failed: %+v", n, gaps)
+		}
+		if l := latched(t, h); l.Session != "s-1" || l.Runtime != "custom" {
+			t.Errorf("call %d failed: %+v", n, l)
+		}
+		if !met {
+			if n == 1 {
+				t.Error("nothing is redacted")
+			}
+			return
 		}
 	}
 }

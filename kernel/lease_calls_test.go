@@ -151,6 +151,12 @@ func TestLeaseCallsRefuse(t *testing.T) {
 		{`mint {"capability":"tool:write","scope":{},"ttl_s":1,"parent":"mine"}`, "-2 "}, {`mint {"capability":"tool:write","scope":{"paths":["/srv/a"]},"ttl_s":1,"parent":"theirs"}`, "-2 "},
 		{`mint {"capability":"tool:write","scope":{},"ttl_s":1,"parent":"nobody"}`, unknown}, {`mint {"capability":"tool:write","scope":{},"ttl_s":1,"for":"nobody"}`, "-1 "},
 		{`mint {"renew":"nobody","ttl_s":60}`, unknown}, {`mint {"renew":"theirs","ttl_s":60}`, unknown}, {`mint {"renew":"mine","ttl_s":91}`, "-2 "}, {`mint {"renew":"mine","ttl_s":0}`, "-3 "},
+		{`mint {"renew":"mine","ttl_s":60,"more":1}`, "-3 "}, {`mint {"more":1,"renew":"mine","ttl_s":60}`, "-3 "},
+		{`mint {"renew":"mine","ttl_s":"60"}`, "-3 "}, {`mint {"renew":1,"ttl_s":60}`, "-3 "}, {`mint {"renew":"mine","renew":"mine","ttl_s":60}`, "-3 "},
+		{`revoke {"id":"mine","more":1}`, "-3 "}, {`revoke {"prefix":"mine","more":1}`, "-3 "}, {`revoke []`, "-3 "},
+		{`check {"id":"mine","more":1}`, "-3 "}, {`check []`, "-3 "}, {`check {"id":"mine","requests":true}`, "-3 "}, {`check {"id":"mine","capability":"tool:write"}`, "-3 "},
+		{`check {"requests":true,"capability":"tool:write"}`, "-3 "}, {`check {"scope":{}}`, "-3 "},
+		{`request {"capability":"tool:write","scope":{},"ttl_s":1,"reason":"r","more":1}`, "-3 "}, {`request []`, "-3 "},
 		{`revoke {"id":"nobody"}`, unknown}, {`revoke {"id":"theirs"}`, unknown}, {`revoke {}`, "-3 "}, {`revoke {"id":"mine","prefix":"mine"}`, "-3 "}, {`revoke {"prefix":".."}`, "-3 "},
 		{`check {"id":"nobody"}`, unknown}, {`check {"id":"theirs"}`, unknown}, {`check {"token":"blt_AAAA"}`, unknown}, {`check {}`, "-3 "}, {`check {"id":"mine","token":"blt_AAAA"}`, "-3 "},
 		{`check {"capability":"*"}`, "-3 "}, {`check {"capability":"tool:write","scope":{"paths":["x"]}}`, "-3 "}, {`check {"id":"mine","scope":{}}`, "-3 "},
@@ -163,9 +169,18 @@ func TestLeaseCallsRefuse(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c[0], s.last(), c[1])
 		}
 	}
-	// Taking back everything below a name reaches one's own credential only.
-	s.say(`revoke {"prefix":"theirs"}`, `revoke {"prefix":"mine"}`)
+	// None of that has changed, taken or used one's own.
+	s.say(`check {"id":"mine"}`)
 	h.allowed(t, write("/srv/a"), kernel.InvokeOptions{Credential: "uid 1"})
+	if !strings.Contains(s.last(), `"active":true`) || !strings.Contains(s.last(), `"id":"mine"`) {
+		t.Errorf("one's own: %s", s.last())
+	}
+	// Taking back everything below a name reaches one's own credential only.
+	s.say(`revoke {"prefix":"theirs"}`, `revoke {"prefix":"mine"}`, `check {"id":"mine"}`)
+	h.allowed(t, write("/srv/a"), kernel.InvokeOptions{Credential: "uid 1"})
+	if !strings.Contains(s.last(), `"active":false`) || !strings.Contains(s.last(), `"id":"mine"`) {
+		t.Errorf("after it was taken back, in the same turn: %s", s.last())
+	}
 	for id, want := range map[string]leases.State{"mine": leases.Revoked, "theirs": leases.Active} {
 		if l, err := h.Lease(t.Context(), id); err != nil || l.State != want {
 			t.Errorf("%s: %+v, %v", id, l, err)

@@ -1,6 +1,8 @@
 package kernel_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -79,8 +81,16 @@ func TestScopesHoldUnlessTheCallerDoes(t *testing.T) {
 			if v.Decision == phases.Block && (v.Kind != phases.KindPolicy || v.DecidedBy != "belay") {
 				t.Errorf("%s, restricted by %s: kind %s by %s", c.name, who, v.Kind, v.DecidedBy)
 			}
-			if v := f(kernel.InvokeOptions{HoldsScopes: true}); v.Decision != phases.Allow || !c.scopes.Contains(v.Scopes) {
+			if told := slices.ContainsFunc(v.Notes, func(n string) bool { return strings.Contains(n, "this one did not") }); told != c.blocks {
+				t.Errorf("%s, restricted by %s: notes %q", c.name, who, v.Notes)
+			}
+			v = f(kernel.InvokeOptions{HoldsScopes: true})
+			if v.Decision != phases.Allow || !c.scopes.Contains(v.Scopes) {
 				t.Errorf("%s, restricted by %s: a caller that holds them gets %s (%s), %+v", c.name, who, v.Decision, v.Reason, v.Scopes)
+			}
+			word := slices.ContainsFunc(v.Notes, func(n string) bool { return strings.Contains(n, "the caller says that it holds") })
+			if word == v.Scopes.Contains(phases.Scopes{}) {
+				t.Errorf("%s, restricted by %s, held by the caller: notes %q", c.name, who, v.Notes)
 			}
 		}
 	}

@@ -298,3 +298,72 @@ func TestCompilerWithoutADirectory(t *testing.T) {
 		t.Errorf("no directory for the process: %v", err)
 	}
 }
+
+// What is compiled for one version of the engine has another place than what is compiled for another one.
+func TestCacheNames(t *testing.T) {
+	c := quietCache(t)
+	other := quietCache(t)
+	other.version = "v1"
+	seen := map[string]string{}
+	for what, name := range map[string]string{
+		"a module":                           c.name([]byte("code")),
+		"another module":                     c.name([]byte("code2")),
+		"nothing":                            c.name(nil),
+		"a module, for another engine":       other.name([]byte("code")),
+		"what is said of the engine, as one": other.name([]byte("v0\x00code")),
+	} {
+		if before, ok := seen[name]; ok || len(name) != 32 {
+			t.Errorf("%s has the place %q of %s", what, name, before)
+		}
+		seen[name] = what
+	}
+	if again := quietCache(t); again.name([]byte("code")) != c.name([]byte("code")) {
+		t.Error("the same module has two places")
+	}
+}
+
+// What is wrong in a module's directory is deleted, and what is good beside it stays, up to so many files.
+func TestCacheKeepsWhatIsGood(t *testing.T) {
+	c := quietCache(t)
+	m, code := uncompiled(t)
+	must(t, c.compile(t.Context(), m, code))
+	path := entry(t, c.dir)
+	dir := moduleDir(path)
+	add := func(name string, seal bool) string {
+		at := filepath.Join(filepath.Dir(path), name)
+		write(t, at, []byte(name))
+		if seal {
+			sum, err := c.macOf(dir, at, int64(len(name)), strings.NewReader(name))
+			must(t, err)
+			write(t, sealOf(dir, at), sum)
+		}
+		return at
+	}
+	first := add("!", false) // before it and behind it, in the order of names
+	last := add("~", false)
+	good, err := c.check(dir)
+	if err != nil || len(good) != 1 || good[path] == nil {
+		t.Errorf("%v, %v", good, err)
+	}
+	for _, bad := range []string{first, last} {
+		if _, err := os.Lstat(bad); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	for n := range maxCacheFiles {
+		add("~"+string(rune('a'+n)), true)
+	}
+	good, err = c.check(dir)
+	if err != nil || len(good) != maxCacheFiles || good[path] == nil || len(stamps(t, c.dir)) != maxCacheFiles {
+		t.Errorf("%d files, %v, want %d", len(good), err, maxCacheFiles)
+	}
+	// What cannot be read gets no seal.
+	odd := filepath.Join(filepath.Dir(path), "~odd")
+	must(t, os.Mkdir(odd, 0o700))
+	if err := c.seal(dir, good); err == nil {
+		t.Error("a directory is sealed")
+	}
+	if _, err := os.Lstat(sealOf(dir, odd)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it has a seal: %v", err)
+	}
+}

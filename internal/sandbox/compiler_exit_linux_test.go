@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -79,5 +81,72 @@ func TestCompilerProcessThatIsEnded(t *testing.T) {
 	if _, err := c.run(t.Context(), nil, 0, limits); !errors.Is(err, ErrCompiler) ||
 		!strings.Contains(err.Error(), "signal: killed after") {
 		t.Errorf("killed: %v", err)
+	}
+}
+
+// A compiler process whose parent waits answers, ends with status 0, and has its collector work harder from nine
+// tenths of the memory that it may take.
+func TestCompilerProcessThatAnswers(t *testing.T) {
+	limits := AdHoc.compilerLimits()
+	_, code := uncompiled(t)
+	cmd := exec.Command(ownCompiler(t, "")[0], "compile-and-say-limit")
+	cmd.Dir = t.TempDir()
+	var out, says bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &says
+	theirs, ours, err := os.Pipe()
+	must(t, err)
+	defer theirs.Close()
+	defer ours.Close() // not before the process has ended: then it would have no parent
+	cmd.Stdin = theirs
+	must(t, cmd.Start())
+	_, err = ours.Write(request(code, limits))
+	must(t, err)
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v, says %q", err, says.String())
+	}
+	e, err := readAnswer(out.Bytes(), limits.code)
+	if err != nil || e.identity != identity(engineVersion()) {
+		t.Fatalf("%+v, %v, says %q", e, err, says.String())
+	}
+	if want := strconv.FormatUint((limits.data-runtimeData)*9/10, 10); says.String() != want {
+		t.Errorf("the collector's limit is %s, want %s of %d", says.String(), want, limits.data-runtimeData)
+	}
+}
+
+// What a compiler process cannot read of its own directory is an error, never half an answer.
+func TestCompilerDirectoryThatCannotBeRead(t *testing.T) {
+	_, code := uncompiled(t)
+	for name, c := range map[string]struct {
+		prepare func(t *testing.T)
+		want    error
+	}{
+		"as it should be": {func(*testing.T) {}, nil},
+		"it is gone": {func(t *testing.T) {
+			dir, err := os.Getwd()
+			must(t, err)
+			must(t, os.Remove(dir))
+		}, os.ErrNotExist},
+		"a name in it is too long for its place": {func(t *testing.T) {
+			const most = 4096
+			dir, err := os.Getwd()
+			must(t, err)
+			for len(dir) < most-200 {
+				part := strings.Repeat("d", min(200, most-150-len(dir)))
+				must(t, os.Mkdir(part, 0o700))
+				must(t, os.Chdir(part))
+				dir = filepath.Join(dir, part)
+			}
+			t.Setenv("PWD", dir)
+			must(t, os.Mkdir("wazero-"+strings.Repeat("x", 240), 0o700))
+		}, syscall.ENAMETOOLONG},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir()) // back again afterwards
+			c.prepare(t)
+			e, err := compileHere(code)
+			if !errors.Is(err, c.want) || (err == nil) != (e != nil) || e != nil && len(e.content) == 0 {
+				t.Errorf("%v, want %v", err, c.want)
+			}
+		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,11 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		if os.Args[1] == CompilerCommand {
 			os.Exit(CompilerMain(os.Stdin, os.Stdout, os.Stderr))
+		}
+		if os.Args[1] == "compile-and-say-limit" {
+			status := CompilerMain(os.Stdin, os.Stdout, os.Stderr)
+			fmt.Fprint(os.Stderr, debug.SetMemoryLimit(-1))
+			os.Exit(status)
 		}
 		if bad := badCompilers[os.Args[1]]; bad.main != nil {
 			bad.main()

@@ -2,6 +2,7 @@ package wasm_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -47,6 +48,8 @@ func TestRefusedFeatures(t *testing.T) {
 		{"typed reference", "typed references", file(section(1, 1, 0x60, 1, 0x64, 0x70, 0))},
 		{"shared memory", "threads", file(section(5, 1, 3, 1, 1))},
 		{"64-bit memory", "64-bit", file(section(5, 1, 4, 1))},
+		{"shared memory without a maximum", "threads", file(section(5, 1, 2, 1))},
+		{"shared 64-bit memory", "64-bit", file(section(5, 1, 7, 1, 1))},
 		{"64-bit table", "64-bit", file(section(4, 1, 0x70, 4, 1))},
 		{"two memories", "multiple memories", file(section(5, 2, 0, 1, 0, 1))},
 		{"table initialiser", "initialiser", file(section(4, 1, 0x40, 0, 0x70, 0, 1, 0xd0, 0x70, 0x0b))},
@@ -93,6 +96,12 @@ func TestRefusedBytes(t *testing.T) {
 		{"unknown opcode", wasm.ErrMalformed, "opcode", inBody(0x27)},
 		{"unknown misc opcode", wasm.ErrMalformed, "opcode", inBody(0xfc, 18)},
 		{"gap in SIMD", wasm.ErrMalformed, "opcode", inBody(0xfd, 0x9a, 0x01)},
+		{"limits flag", wasm.ErrMalformed, "limits flag 0x08", file(section(5, 1, 8, 1))},
+		{"size of a body of six bytes", wasm.ErrMalformed, "integer", file(types, section(3, 1, 0), section(10, append([]byte{1}, sixBytes...)...))},
+		{"runs of locals of six bytes", wasm.ErrMalformed, "integer", withBody(append(slices.Clone(sixBytes), 0x0b))},
+		{"count of a run of six bytes", wasm.ErrMalformed, "integer", withBody(append(append([]byte{1}, sixBytes...), 0x7f, 0x0b))},
+		{"type of a local", wasm.ErrMalformed, "type 0x40", withBody([]byte{1, 1, 0x40, 0x0b})},
+		{"a body of nothing", wasm.ErrMalformed, "unexpected end", withBody(nil)},
 		{"memory index", wasm.ErrMalformed, "zero byte", inBody(0x3f, 1, 0x1a)},
 		{"data.drop without count", wasm.ErrMalformed, "data count", inBody(0xfc, 9, 0)},
 		{"data count and data differ", wasm.ErrMalformed, "data count section says 2", file(section(12, 2), section(11, 1, 1, 0))},
@@ -126,6 +135,74 @@ func TestRefusedBytes(t *testing.T) {
 		_, err := wasm.Parse(tc.file, wasm.RelaxedLimits())
 		if !errors.Is(err, tc.class) || !strings.Contains(err.Error(), tc.text) {
 			t.Errorf("%s: %v, want %v with %q", tc.name, err, tc.class, tc.text)
+		}
+	}
+}
+
+// sixBytes is a number that is one byte longer than numbers of 32 bits may be.
+var sixBytes = []byte{0x80, 0x80, 0x80, 0x80, 0x80, 0}
+
+// TestRefusedOperands: each operand of an instruction is read, as a number that fits, or refused.
+func TestRefusedOperands(t *testing.T) {
+	for name, before := range map[string][]byte{
+		"block":               {0x02},
+		"br":                  {0x0c},
+		"br_table: how many":  {0x0e},
+		"br_table: a label":   {0x0e, 2, 0},
+		"br_table: the last":  {0x0e, 1, 0},
+		"call":                {0x10},
+		"call_indirect: type": {0x11},
+		"call_indirect":       {0x11, 0},
+		"select: how many":    {0x1c},
+		"local.get":           {0x20},
+		"global.get":          {0x23},
+		"table.get":           {0x25},
+		"load: alignment":     {0x28},
+		"load: offset":        {0x28, 0},
+		"i32.const":           {0x41},
+		"ref.func":            {0xd2},
+		"number of a misc":    {0xfc},
+		"memory.init":         {0xfc, 8},
+		"data.drop":           {0xfc, 9},
+		"table.init: segment": {0xfc, 12},
+		"table.init: table":   {0xfc, 12, 0},
+		"elem.drop":           {0xfc, 13},
+		"table.copy: to":      {0xfc, 14},
+		"table.copy: from":    {0xfc, 14, 0},
+		"number of a vector":  {0xfd},
+		"lane: alignment":     {0xfd, 84},
+		"lane: offset":        {0xfd, 84, 0},
+	} {
+		for what, tc := range map[string]struct {
+			code []byte
+			text string
+		}{
+			"of six bytes": {append(slices.Clone(before), append(sixBytes, 0x1a, 0x0b)...), "integer too long"},
+			"cut off":      {before, "unexpected end"},
+			"cut in two":   {append(slices.Clone(before), 0x80), "unexpected end"},
+		} {
+			var in wasm.Instr
+			r := wasm.NewReader(tc.code)
+			err := r.Next(&in)
+			if !errors.Is(err, wasm.ErrMalformed) || !strings.Contains(err.Error(), tc.text) {
+				t.Errorf("%s %s: %v, want %q", name, what, err, tc.text)
+			}
+			if _, err := wasm.Parse(withBody(append([]byte{0}, tc.code...)), wasm.RelaxedLimits()); !errors.Is(err, wasm.ErrMalformed) &&
+				!errors.Is(err, wasm.ErrInvalid) {
+				t.Errorf("%s %s, in a module: %v", name, what, err)
+			}
+		}
+	}
+	for name, code := range map[string][]byte{
+		"f32.const": {0x43, 1, 2, 3}, "f64.const": {0x44, 1, 2, 3, 4, 5, 6, 7}, "ref.null": {0xd0},
+		"v128.const": {0xfd, 12, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, "a lane": {0xfd, 21}, "a lane of a load": {0xfd, 84, 0, 0},
+		"memory.size": {0x3f}, "memory.fill": {0xfc, 11}, "memory.copy": {0xfc, 10}, "the second of memory.copy": {0xfc, 10, 0},
+		"memory of memory.init": {0xfc, 8, 0}, "types of select": {0x1c, 2, 0x7f}, "labels": {0x0e, 3, 0, 0},
+	} {
+		var in wasm.Instr
+		r := wasm.NewReader(code)
+		if err := r.Next(&in); !errors.Is(err, wasm.ErrMalformed) || !strings.Contains(err.Error(), "unexpected end") {
+			t.Errorf("%s, cut off: %v", name, err)
 		}
 	}
 }
