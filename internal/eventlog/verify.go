@@ -284,9 +284,7 @@ func (v *verifier) leaf(ctx context.Context, l kernel.LogLeaf) {
 	default:
 		v.compare(l.Seq, hashes, stored)
 	}
-	if v.report.Wrong == nil {
-		v.record(&e)
-	}
+	v.record(&e)
 	if v.report.Wrong == nil && e.Type == phases.EventCompaction {
 		v.announcement(ctx, l)
 	}
