@@ -110,6 +110,10 @@ type Daemon struct {
 	Waiting    int       `json:"waiting"`         // invocations waiting for their turn
 	Decided    int64     `json:"decided"`         // invocations since the start
 	Overloaded int64     `json:"overloaded"`      // refused because too many were waiting
+
+	Connections int   `json:"connections"`        // open now
+	GaveWay     int64 `json:"gave_way,omitzero"`  // idle connections that were ended for new ones
+	Exhausted   int64 `json:"exhausted,omitzero"` // times that a new one found all taken, or no file descriptor
 }
 
 // Hook says how a binding stands.

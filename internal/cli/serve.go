@@ -17,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/hookcmd"
 	"github.com/belay-hooks/belay/internal/server"
+	"github.com/belay-hooks/belay/internal/telemetry"
 )
 
 type serveOptions struct {
@@ -100,6 +101,9 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	if err := tel.WatchQueue(s.Load); err != nil {
 		log.LogAttrs(ctx, slog.LevelWarn, "no metrics of the queue", slog.Any("error", err))
 	}
+	if err := tel.WatchConnections(connectionsOf(s)); err != nil {
+		log.LogAttrs(ctx, slog.LevelWarn, "no metrics of connections", slog.Any("error", err))
+	}
 	if err := tel.WatchApprovals(approvalKinds(), host.ApprovalCounts); err != nil {
 		log.LogAttrs(ctx, slog.LevelWarn, "no metrics of approvals", slog.Any("error", err))
 	}
@@ -147,6 +151,13 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	}
 	fmt.Fprintln(a.Err, "belay: stopped")
 	return nil
+}
+
+func connectionsOf(s *server.Server) func() telemetry.Connections {
+	return func() telemetry.Connections {
+		c := s.Connections()
+		return telemetry.Connections{Open: int64(c.Open), GaveWay: c.GaveWay, AllTaken: c.Connections, NoDescriptor: c.Descriptors}
+	}
 }
 
 // closeTime is how long a daemon may take to close what it has open, after its drain.

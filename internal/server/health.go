@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/belay-hooks/belay"
@@ -91,6 +92,7 @@ func (s *Server) look(ctx context.Context) (found, time.Duration, error) {
 		return found{}, 0, fmt.Errorf("%w: %w", kernel.ErrUnavailable, errNoStatus)
 	}
 	f, age := a.Value, a.Age()
+	f.status.Problems, f.status.Warnings = slices.Clip(f.status.Problems), slices.Clip(f.status.Warnings) // callers add theirs
 	if f.err == nil && age > healthOld {
 		f.status.Healthy, f.status.Health = false, belay.HealthFailing
 		f.status.Problems = append([]string{fmt.Sprintf("the store does not answer: what stands here is %v old", age.Round(time.Second))}, f.status.Problems...)

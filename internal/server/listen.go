@@ -8,8 +8,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"sync"
 
+	"github.com/belay-hooks/belay/internal/connlimit"
 	"github.com/belay-hooks/belay/internal/peercred"
 )
 
@@ -67,33 +67,6 @@ func hostsOf(addr string) []string {
 	return []string{addr, net.JoinHostPort("localhost", port)}
 }
 
-// limited is a listener with a bound on open connections. When all are taken,
-// later ones wait in the system's own short queue.
-type limited struct {
-	net.Listener
-	slots chan struct{}
-}
-
-func (l *limited) Accept() (net.Conn, error) {
-	l.slots <- struct{}{}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.slots
-		return nil, err
-	}
-	return &limitedConn{Conn: c, leave: sync.OnceFunc(func() { <-l.slots })}, nil
-}
-
-type limitedConn struct {
-	net.Conn
-	leave func()
-}
-
-func (c *limitedConn) Close() error {
-	defer c.leave()
-	return c.Conn.Close()
-}
-
 type peerKey struct{}
 
 // peer is what the system says about a connection.
@@ -107,8 +80,8 @@ type peer struct {
 func (p peer) plain() bool { return !p.unix && (p.tcp == nil || !p.tcp.secure.Load()) }
 
 func connContext(ctx context.Context, c net.Conn) context.Context {
-	if l, ok := c.(*limitedConn); ok {
-		c = l.Conn
+	if l, ok := c.(*connlimit.Conn); ok {
+		c = l.Unwrap()
 	}
 	p := peer{uid: -1}
 	p.tcp, _ = c.(*eitherConn)

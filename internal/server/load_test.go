@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
@@ -190,20 +191,22 @@ func childServe(dir string) int {
 		fmt.Println(err)
 		return 1
 	}
-	s, err := server.Open(host, server.Options{Dir: dir})
+	s, err := server.Open(host, server.Options{Dir: dir, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
+	limitDescriptors()
 	fmt.Println("serving", os.Getpid())
 	_ = s.Serve(context.Background())
 	return 0
 }
 
-func startChild(t *testing.T, dir string) *exec.Cmd {
+func startChild(t *testing.T, dir string, env ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), serveEnv+"="+dir)
+	cmd.Env = append(append(os.Environ(), serveEnv+"="+dir), env...)
+	cmd.Stderr = &lockedBuffer{}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

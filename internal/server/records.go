@@ -71,6 +71,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	g := s.gate
 	out.Daemon = &client.Daemon{Age: age.Milliseconds(), PID: os.Getpid(), Version: s.o.Version, Since: s.since.UTC(), Listen: s.Addr(), Plain: s.plain.Load(),
 		Running: len(g.slots), Waiting: int(g.waiting.Load()), Decided: g.decided.Load(), Overloaded: g.refused.Load()}
+	s.tellConnections(&out)
 	s.write(w, r, http.StatusOK, out)
 }
 

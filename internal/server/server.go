@@ -21,6 +21,7 @@ import (
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/internal/connlimit"
 	"github.com/belay-hooks/belay/internal/lately"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
@@ -133,6 +134,9 @@ type Server struct {
 	beliefs beliefs
 	since   time.Time
 
+	limits []*connlimit.Listener
+	warned atomic.Int64 // when the log last said that there are too many connections; ns
+
 	tokens  atomic.Pointer[tokens]
 	streams atomic.Int64
 	plain   atomic.Int64 // requests on tcp that came without TLS
@@ -164,6 +168,7 @@ func Open(host Host, o Options) (*Server, error) {
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
 		ConnContext:       connContext,
+		ConnState:         connlimit.State,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	s.http.RegisterOnShutdown(s.news.end)
@@ -203,7 +208,7 @@ func (s *Server) open() error {
 	if s.unix, err = listenUnix(s.socket); err != nil {
 		return err
 	}
-	s.unix = &limited{Listener: s.unix, slots: make(chan struct{}, s.o.Conns)}
+	s.unix = s.limit(s.unix)
 	if listen != "" {
 		identity, err := openIdentity(dir)
 		if err != nil {
@@ -214,7 +219,7 @@ func (s *Server) open() error {
 			return fmt.Errorf("listen on %s: %w", listen, err)
 		}
 		either := &eitherListener{l, &tls.Config{Certificates: []tls.Certificate{identity}, MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}}}
-		s.tcp = &limited{Listener: either, slots: make(chan struct{}, s.o.Conns)}
+		s.tcp = s.limit(either)
 		s.hosts = hostsOf(l.Addr().String())
 	}
 	return nil

@@ -92,6 +92,37 @@ func (t *Telemetry) WatchQueue(load func() (waiting, refused int64)) error {
 	return err
 }
 
+// Connections are what WatchConnections measures.
+type Connections struct {
+	Open                   int64 // now
+	GaveWay                int64 // idle ones that were ended for new ones
+	AllTaken, NoDescriptor int64 // new ones that found all taken; attempts without a file descriptor
+}
+
+// WatchConnections measures the connections of the daemon. Count is called whenever metrics
+// are collected, until Shutdown. Nothing is measured when there are no metrics.
+func (t *Telemetry) WatchConnections(count func() Connections) error {
+	if t == nil || t.metrics == nil {
+		return nil
+	}
+	m := t.metrics.Meter(scope)
+	open, err1 := m.Int64ObservableGauge("belay.connections.open", metric.WithUnit("{connection}"), metric.WithDescription("Connections that are open."))
+	gaveWay, err2 := m.Int64ObservableCounter("belay.connections.gave_way", metric.WithUnit("{connection}"), metric.WithDescription("Idle connections that were ended for new ones."))
+	exhausted, err3 := m.Int64ObservableCounter("belay.connections.exhausted", metric.WithUnit("{connection}"), metric.WithDescription("New connections that found all taken, or no file descriptor, by cause."))
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	_, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		c := count()
+		o.ObserveInt64(open, c.Open)
+		o.ObserveInt64(gaveWay, c.GaveWay)
+		o.ObserveInt64(exhausted, c.AllTaken, metric.WithAttributes(attribute.String("cause", "connections")))
+		o.ObserveInt64(exhausted, c.NoDescriptor, metric.WithAttributes(attribute.String("cause", "descriptors")))
+		return nil
+	}, open, gaveWay, exhausted)
+	return err
+}
+
 // WatchApprovals measures what waits for a person: pending counts it by kind. Each
 // of the kinds is measured every time, so that an empty queue shows as 0. Pending is called whenever metrics are collected, until Shutdown; what it cannot say is
 // left out that time. Nothing is measured when there are no metrics.

@@ -324,13 +324,22 @@ func TestTheQueueIsMeasured(t *testing.T) {
 	if err := tel.WatchQueue(func() (int64, int64) { return 3, 17 }); err != nil {
 		t.Fatal(err)
 	}
+	if err := tel.WatchConnections(func() Connections { return Connections{Open: 5, GaveWay: 7, AllTaken: 11, NoDescriptor: 13} }); err != nil {
+		t.Fatal(err)
+	}
 	flush(t, tel)
-	for name, want := range map[string]int64{"belay.queue.waiting": 3, "belay.queue.refused": 17} {
+	for name, want := range map[string]int64{"belay.queue.waiting": 3, "belay.queue.refused": 17, "belay.connections.open": 5, "belay.connections.gave_way": 7} {
 		if got := c.points(t, name)[""]; got != want {
 			t.Errorf("%s is %d, not %d", name, got, want)
 		}
 	}
+	if got := c.points(t, "belay.connections.exhausted", "cause"); got["connections"] != 11 || got["descriptors"] != 13 {
+		t.Errorf("exhausted: %v", got)
+	}
 	var none *Telemetry
+	if err := none.WatchConnections(nil); err != nil {
+		t.Error(err)
+	}
 	if err := none.WatchQueue(nil); err != nil {
 		t.Error(err)
 	}

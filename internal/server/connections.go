@@ -1,0 +1,73 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/connlimit"
+)
+
+// warnEvery is how often the log says at most that there are too many connections. The
+// status warns as long after the last time.
+const warnEvery = time.Minute
+
+// limit bounds the connections of a listener by Options.Conns.
+func (s *Server) limit(l net.Listener) net.Listener {
+	out := connlimit.New(l, s.o.Conns, s.exhausted)
+	s.limits = append(s.limits, out)
+	return out
+}
+
+// exhausted logs that a new connection found no place, or no descriptor.
+func (s *Server) exhausted(cause connlimit.Cause, err error) {
+	now, last := time.Now().UnixNano(), s.warned.Load()
+	if now-last < int64(warnEvery) || !s.warned.CompareAndSwap(last, now) {
+		return
+	}
+	text := "all connections are taken: the oldest that idles gives way to a new one"
+	if cause == connlimit.Descriptors {
+		text = "no connection can be accepted: the process or the system has no file descriptors or no memory left; the oldest connection that idles is closed"
+	}
+	c := s.Connections()
+	s.log.LogAttrs(context.Background(), slog.LevelWarn, text, slog.Any("error", err), slog.Int("open", c.Open), slog.Int64("gave_way", c.GaveWay),
+		slog.Int64("found_all_taken", c.Connections), slog.Int64("without_descriptors", c.Descriptors))
+}
+
+// Connections says how many connections there are on all addresses, and what became of
+// those that were too many since the start. For metrics; it never blocks for long.
+func (s *Server) Connections() (sum connlimit.Counts) {
+	for _, l := range s.limits {
+		c := l.Counts()
+		sum.Open += c.Open
+		sum.GaveWay += c.GaveWay
+		sum.Connections += c.Connections
+		sum.Descriptors += c.Descriptors
+		if c.Last.After(sum.Last) {
+			sum.Last = c.Last
+		}
+	}
+	return sum
+}
+
+// tellConnections puts them into a status, with a warning while there are too many.
+func (s *Server) tellConnections(out *client.Status) {
+	c := s.Connections()
+	out.Daemon.Connections, out.Daemon.GaveWay = c.Open, c.GaveWay
+	out.Daemon.Exhausted = c.Connections + c.Descriptors
+	if c.Last.IsZero() || time.Since(c.Last) > warnEvery {
+		return
+	}
+	what := "connections"
+	if c.Descriptors > 0 {
+		what = "connections or file descriptors"
+	}
+	out.Warnings = append(out.Warnings, fmt.Sprintf("the daemon ran out of %s within the last minute: %d are open, %d that idled gave way to others since the start", what, c.Open, c.GaveWay))
+	if out.Health == string(belay.HealthOK) {
+		out.Health = string(belay.HealthDegraded)
+	}
+}
