@@ -25,8 +25,10 @@ func TestSpellings(t *testing.T) {
 		// A NUL may end a path, or be dropped.
 		{"/a\x00b", "", "", Normal{"/a\x00b", "/a\x00b", "/a", []string{"/a", "/a\x00b", "/ab"}, true, []string{"nul"}}},
 		{"\x00b", "/w", "", Normal{"/w/\x00b", "/w/\x00b", "/w", []string{"/w", "/w/\x00b", "/w/b"}, true, []string{"nul"}}},
+		{"/a%41\x00b", "", "", Normal{"/a%41\x00b", "/a%41\x00b", "/aa", []string{"/aa", "/a%41\x00b", "/a%41", "/aab"}, true, []string{"percent", "nul"}}},
 		// What nobody sees is dropped, and compatibility forms are brought to one.
 		{"/a\tb", "", "", Normal{"/a\tb", "/a\tb", "/ab", []string{"/ab", "/a\tb"}, true, []string{"invisible"}}},
+		{"/a\x01b", "", "", Normal{"/a\x01b", "/a\x01b", "/ab", []string{"/ab", "/a\x01b"}, true, []string{"invisible"}}},
 		{"/a\u034fb", "", "", Normal{"/a\u034fb", "/a\u034fb", "/ab", []string{"/ab", "/a\u034fb"}, true, []string{"invisible"}}},
 		{"/a\u115fb", "", "", Normal{"/a\u115fb", "/a\u115fb", "/ab", []string{"/ab", "/a\u115fb"}, true, []string{"invisible"}}},
 		{"/a\u1160b", "", "", Normal{"/a\u1160b", "/a\u1160b", "/ab", []string{"/ab", "/a\u1160b"}, true, []string{"invisible"}}},
