@@ -10,7 +10,7 @@ import (
 )
 
 // A turn that takes longer than is waited for is a case that could not be run: it has
-// neither passed nor failed, whatever it wants.
+// neither passed nor failed, also where it expects a failure.
 func TestTurnBeyondTheCeiling(t *testing.T) {
 	e, err := harness.OpenEngine(harness.EngineOptions{Ceiling: time.Nanosecond})
 	if err != nil {

@@ -622,7 +622,7 @@ func TestCostsOfCalls(t *testing.T) {
 		if !ok && c.Group == GroupEffects {
 			cost = Cost{1000, 2, 0}
 		} else if !ok {
-			cost = Cost{100_000, 5, 0} // what somebody else carries out
+			cost = Cost{100_000, 5, 0} // what a port carries out
 		}
 		if c.Cost != cost {
 			t.Errorf("%s costs %+v, want %+v", c.Name, c.Cost, cost)

@@ -10,7 +10,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// What a look costs grows with what it has to pass, whatever that is made of: many small
+// What a look costs grows with what it has to pass: many small
 // entries, names that have to be decoded, escapes.
 func TestLooksArePaidFor(t *testing.T) {
 	const n = 100_000

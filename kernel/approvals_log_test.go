@@ -18,7 +18,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// bent is a store in the hands of somebody who has the keys of the state directory and
+// bent is a store in the hands of an attacker who has the keys of the state directory and
 // can write rows, but not the tree of the log: items and leaves are read as it says.
 type bent struct {
 	kernel.Store
@@ -55,7 +55,7 @@ func (b *bent) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event,
 }
 
 // A row of the log vouches for an item only as the leaf of the tree that its number says:
-// whoever writes rows, and holds the keys for their seals, has nothing shown or signed.
+// an attacker who writes rows, and holds the keys for their seals, has nothing shown or signed.
 func TestOnlyTheTreeVouches(t *testing.T) {
 	keys := audit.Keys{}
 	for _, u := range audit.Uses() {

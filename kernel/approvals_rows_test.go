@@ -135,7 +135,7 @@ func (r *rows) settle(t *testing.T, id string, s approvals.State) {
 	}
 }
 
-// useless checks that a row that somebody has changed is neither shown nor decided, and
+// useless checks that a row that was changed is neither shown nor decided, and
 // that nothing passes by it.
 func (r *rows) useless(t *testing.T, id string, inv phases.Invocation) {
 	t.Helper()
@@ -143,7 +143,7 @@ func (r *rows) useless(t *testing.T, id string, inv phases.Invocation) {
 	r.stops(t, id, inv)
 }
 
-// stops checks that an action does not pass by a row that somebody has changed.
+// stops checks that an action does not pass by a row that was changed.
 func (r *rows) stops(t *testing.T, id string, inv phases.Invocation) {
 	t.Helper()
 	if v, _ := r.Invoke(t.Context(), inv); v.Decision == phases.Allow || v.Approval != nil && v.Approval.ID == id {
@@ -151,8 +151,8 @@ func (r *rows) stops(t *testing.T, id string, inv phases.Invocation) {
 	}
 }
 
-// unusable checks that a row that somebody has changed is neither shown, decided nor used
-// up, whatever it is about.
+// unusable checks that a row that was changed is neither shown, decided nor used
+// up, for every kind of item.
 func (r *rows) unusable(t *testing.T, id string) {
 	t.Helper()
 	if it, err := r.Approval(t.Context(), id); err == nil {
@@ -255,7 +255,7 @@ func another(v any) any {
 }
 
 // One UPDATE of one column, one member or both of them makes of an item something that
-// is not shown, not decided, and lets nothing pass; whatever it is about, and its state.
+// is not shown, not decided, and lets nothing pass; of every kind, in every state.
 func TestEveryColumnAndMemberCounts(t *testing.T) {
 	for name, s := range map[string]struct {
 		file func(*rows, *testing.T, approvals.State) (id string, try func(t *testing.T, id string))

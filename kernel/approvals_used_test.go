@@ -73,7 +73,7 @@ func (f *forgetful) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt,
 	return f.Store.Commit(ctx, b)
 }
 
-// An approval is used once, whatever a store says of it: the log has the use; it is looked at
+// An approval is used once, also when a store says otherwise: the log has the use; it is looked at
 // again when the approval is used; and the event of a use has an id that is there once.
 func TestUsedOnceWhateverTheStoreSays(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -106,7 +106,7 @@ func TestUsedOnceWhateverTheStoreSays(t *testing.T) {
 	}
 }
 
-// What a reviewer has signed counts as long as the reviewer is one, whatever the log says.
+// What a reviewer has signed counts as long as the reviewer is one, also when the log says otherwise.
 func TestApprovalOfAReviewerWhoIsGone(t *testing.T) {
 	for name, reviewers := range map[string][]kernel.Reviewer{
 		"another key": {{Name: "dev", Key: reviewerKey(2).Public().(ed25519.PublicKey)}}, "nobody": nil,

@@ -111,7 +111,7 @@ func (t *turnCalls) doHTTP(ctx context.Context, request jsontext.Value) (jsontex
 	return res.Reply, e.String() + ": " + outcome, err
 }
 
-// sendUntil returns when ctx ends, whatever the sender does; an answer that comes
+// sendUntil returns when ctx ends, also when the sender goes on; an answer that comes
 // later is dropped.
 func sendUntil(ctx context.Context, f func(context.Context) (HTTPResult, error)) (HTTPResult, error) {
 	type answer struct {
@@ -131,7 +131,7 @@ func sendUntil(ctx context.Context, f func(context.Context) (HTTPResult, error))
 	}
 }
 
-// send keeps a panic of somebody else's code from leaving an intent without outcome.
+// send keeps a panic of the sender's code from leaving an intent without outcome.
 func send(ctx context.Context, f func(context.Context) (HTTPResult, error)) (res HTTPResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {

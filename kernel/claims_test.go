@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// One goes first after the other, others wait for the one that does, and nobody
+// One goes first after the other, others wait for the one that does, and none
 // longer than a claim lasts.
 func TestClaimsRunOut(t *testing.T) {
 	var s claims
@@ -15,7 +15,7 @@ func TestClaimsRunOut(t *testing.T) {
 	next := make(chan *claim)
 	go func() { next <- s.stake(ctx) }()
 	from := time.Now()
-	s.yield(ctx, first) // it waits for nobody
+	s.yield(ctx, first) // it does not wait
 	if took := time.Since(from); took >= claimLength/2 {
 		t.Errorf("it waited %v for itself", took)
 	}
@@ -29,13 +29,13 @@ func TestClaimsRunOut(t *testing.T) {
 	go func() { s.yield(ctx, first); close(waited) }()
 	select {
 	case <-waited:
-		t.Error("nobody waits for the second")
+		t.Error("the second is not waited for")
 	case <-time.After(20 * time.Millisecond):
 	}
 	s.end(second)
 	<-waited
 	s.end(nil)
-	s.yield(ctx, nil) // nobody goes first
+	s.yield(ctx, nil) // none goes first
 
 	held := s.stake(ctx)
 	gone, cancel := context.WithCancel(ctx)

@@ -10,7 +10,7 @@ import (
 )
 
 // An answer that comes after the hook's deadline, or when the chain's time is used up,
-// does not count, whatever it says; one that comes at the last moment does. Time in
+// does not count, an allow or a block; one that comes at the last moment does. Time in
 // calls that others carry out is not the hook's.
 func TestAnswersAfterTheDeadlineDoNotCount(t *testing.T) {
 	const ms = time.Millisecond

@@ -104,7 +104,7 @@ func TestRequestsIntoAFullQueue(t *testing.T) {
 	}
 }
 
-// A denial or an approval that nobody signed, or that is of another request, gives no lease.
+// A denial or an approval that is not signed, or that is of another request, gives no lease.
 func TestRequestsTakeTheirOwnSignature(t *testing.T) {
 	wish := `request {"capability":"tool:write","scope":{"paths":["/srv/a"]},"ttl_s":60,"reason":"r"}`
 	for name, c := range map[string]struct {
@@ -169,7 +169,7 @@ func TestRequestsTakeTheirOwnSignature(t *testing.T) {
 	}
 }
 
-// A rule that asks is no answer: the request is put to a person, whatever rules stand behind it.
+// A rule that asks is no answer: the request is put to a person, also when rules behind it would answer.
 func TestRuleThatAsks(t *testing.T) {
 	s := &script{}
 	rule := kernel.LeaseRule{Capability: "tool:write", Scope: leases.Scope{}}

@@ -139,7 +139,7 @@ func TestOrderWithoutStore(t *testing.T) {
 	}
 }
 
-// The kernel itself gives up no event that something may still rest on, whoever wants it.
+// The kernel itself gives up no event that something may still rest on, for a person or for a policy.
 func TestKernelKeepsYoungEvents(t *testing.T) {
 	h := newHost(t, nil)
 	h.allowed(t, invocation(phases.PreTool))

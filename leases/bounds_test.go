@@ -212,7 +212,7 @@ func TestClockOfThisHost(t *testing.T) {
 	}
 }
 
-// Every member of a holder counts, and a lease that names no credential is anybody's who names the rest.
+// Every member of a holder counts, and a lease that names no credential belongs to every caller that names the rest.
 func TestHoldersAllow(t *testing.T) {
 	h := leases.Holder{Runtime: "r", Session: "s", Agent: "a", Credential: "c"}
 	for name, tc := range map[string]struct {

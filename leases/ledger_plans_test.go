@@ -19,7 +19,7 @@ import (
 
 var errDisk = errors.New("the disk does not answer")
 
-// faulty is a store of which one call, counted from 1, fails, whatever it would have found.
+// faulty is a store of which one call, counted from 1, fails, also when it would have found something.
 type faulty struct {
 	leases.Store
 	fails, calls int
@@ -162,7 +162,7 @@ func TestMintPlansWhatWasAsked(t *testing.T) {
 	}
 }
 
-// A child never begins before its parent nor ends behind it, also where somebody set the wall clock between the two: on
+// A child never begins before its parent nor ends behind it, also where the wall clock was set between the two: on
 // the same boot what remains by the boot clock counts.
 func TestChildrenWhenTheWallClockWasSet(t *testing.T) {
 	for _, tc := range []struct {
@@ -316,7 +316,7 @@ func or(a, b *leases.Lease) *leases.Lease {
 	return b
 }
 
-// A view shows how the lease stands, and the token only to whoever has just made it.
+// A view shows how the lease stands, and the token only to the caller that has just made it.
 func TestViewsOfLeases(t *testing.T) {
 	l := lease("a/b", "a")
 	l.Uses, l.Issuer, l.Scope = 3, dev, leases.Scope{Paths: phases.Scope{"/a"}}

@@ -26,7 +26,7 @@ func TestSpellings(t *testing.T) {
 		{"/a\x00b", "", "", Normal{"/a\x00b", "/a\x00b", "/a", []string{"/a", "/a\x00b", "/ab"}, true, []string{"nul"}}},
 		{"\x00b", "/w", "", Normal{"/w/\x00b", "/w/\x00b", "/w", []string{"/w", "/w/\x00b", "/w/b"}, true, []string{"nul"}}},
 		{"/a%41\x00b", "", "", Normal{"/a%41\x00b", "/a%41\x00b", "/aa", []string{"/aa", "/a%41\x00b", "/a%41", "/aab"}, true, []string{"percent", "nul"}}},
-		// What nobody sees is dropped, and compatibility forms are brought to one.
+		// Invisible characters are dropped, and compatibility forms are brought to one.
 		{"/a\tb", "", "", Normal{"/a\tb", "/a\tb", "/ab", []string{"/ab", "/a\tb"}, true, []string{"invisible"}}},
 		{"/a\x01b", "", "", Normal{"/a\x01b", "/a\x01b", "/ab", []string{"/ab", "/a\x01b"}, true, []string{"invisible"}}},
 		{"/a\u034fb", "", "", Normal{"/a\u034fb", "/a\u034fb", "/ab", []string{"/ab", "/a\u034fb"}, true, []string{"invisible"}}},
@@ -45,7 +45,7 @@ func TestSpellings(t *testing.T) {
 		// Quotes round a path are no part of it.
 		{`"/a"`, "", "", Normal{`"/a"`, `"/a"`, "/a", []string{"/a", `"/a"`}, false, nil}},
 		{"'/a'", "", "", Normal{"'/a'", "'/a'", "/a", []string{"/a", "'/a'"}, false, nil}},
-		// URLs of files: without what follows a path in a URL, and whatever their host is.
+		// URLs of files: without what follows a path in a URL, and without their host.
 		{"file:", "/w", "/h", Normal{"/w", "/w/", "/w", []string{"/w"}, true, []string{"file_url"}}},
 		{"file:a", "/w", "/h", Normal{"/w/a", "/w/a", "/w/a", []string{"/w/a"}, true, []string{"file_url"}}},
 		{"file:/a?b", "/w", "/h", Normal{"/a", "/a", "/a", []string{"/a"}, true, []string{"file_url"}}},

@@ -114,7 +114,7 @@ func (w *walker) wrapped(e *env, name string, spec wrapper, args []Word, open bo
 			args = args[min(n, len(args)):]
 		case a == "-" && (name == "su" || name == "env"):
 			args = args[1:]
-		case spec.assigns && strings.IndexByte(a, '=') > 0: // whatever the name is
+		case spec.assigns && strings.IndexByte(a, '=') > 0: // any name
 			at := strings.IndexByte(a, '=')
 			c.assigns = append(slices.Clip(c.assigns), Assign{Name: a[:at], Value: Word{Text: a[at+1:], Known: args[0].Known}})
 			args = args[1:]

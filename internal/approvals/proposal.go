@@ -89,7 +89,7 @@ func (p *Proposal) Validate() error {
 }
 
 // Clone returns a proposal that shares no memory with this one: what is examined is
-// what is filed, whatever its caller does with its buffers meanwhile.
+// what is filed, also when the caller writes to its buffers meanwhile.
 func (p Proposal) Clone() Proposal {
 	p.Module, p.Config = slices.Clone(p.Module), slices.Clone(p.Config)
 	p.Phases, p.Capabilities, p.Source = slices.Clone(p.Phases), slices.Clone(p.Capabilities), slices.Clone(p.Source)
@@ -107,7 +107,7 @@ func (it *Item) Proposed() (ProposalDetails, error) {
 }
 
 // Key is the key of a proposal: the same file to be bound in the same way is the same
-// proposal, whoever repeats it. The error is of what is no JSON.
+// proposal, from every requester. The error tells of a config that is no JSON.
 func (d *ProposalDetails) Key() (string, error) {
 	raw, err := json.Marshal(struct {
 		Digest  string         `json:"digest"`

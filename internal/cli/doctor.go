@@ -176,7 +176,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	if st.Compile == belay.CompileApart {
 		ok("compile", "in a process of its own, with limits of time and memory")
 	} else {
-		warn("compile", "in belay's own process: only an estimate bounds what a hook takes to compile", "The system does not say which file this program is, or whoever embeds belay names no compiler.")
+		warn("compile", "in belay's own process: only an estimate bounds what a hook takes to compile", "The system does not say which file this program is, or the program that embeds belay names no compiler.")
 	}
 	ready := 0
 	for _, b := range host.Bindings() {

@@ -8,7 +8,7 @@ const (
 	ExitBlocked     = 3
 	ExitPending     = 4
 	ExitDifferences = 5
-	ExitRestart     = 6 // hooks were left behind: whoever started the command is to start it again
+	ExitRestart     = 6 // hooks were left behind: the supervisor is to start the command again
 )
 
 // exitError ends a command with a status. text is for people and may be empty

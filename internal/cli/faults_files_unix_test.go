@@ -67,7 +67,7 @@ var readers = []struct {
 	{what: "rules", asked: []string{"redact", "--gitleaks", "FILE"}},
 }
 
-// Whatever is in the place of a file, no command waits for it: it names the file, says
+// No command waits for what stands in the place of a file: it names the file, says
 // what is wrong, and does not end as if all were well.
 func TestNoCommandWaitsForAFile(t *testing.T) {
 	wasm, err := filepath.Abs("../../examples-wasm/prompt-length/prompt-length.wasm")

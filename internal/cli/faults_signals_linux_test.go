@@ -17,7 +17,7 @@ import (
 )
 
 // holdMarks takes the locks of the high-water marks below dir, as a process does that has
-// stopped in the middle of a commit: whoever commits next waits without an end.
+// stopped in the middle of a commit: the next one that commits waits without an end.
 func holdMarks(t *testing.T, dir string) (release func()) {
 	t.Helper()
 	var held []*os.File
@@ -77,7 +77,7 @@ const (
 	askedClaude = `{"session_id":"late","transcript_path":"/home/dev/t.jsonl","cwd":"/home/dev/project","permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t"}`
 )
 
-// SIGTERM ends eval within five seconds, whatever it hangs in: a runtime gets its block,
+// SIGTERM ends eval within five seconds, wherever it hangs: a runtime gets its block,
 // the exit status is no permission, and the next process has it on record.
 func TestEvalEndsWhenItIsTold(t *testing.T) {
 	for name, c := range map[string]struct {

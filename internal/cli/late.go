@@ -39,8 +39,8 @@ func (l *lateCall) answer() int {
 	return hookcmd.Write(l.out, l.app.Err, l.ad, call.payload, call.opts, ans)
 }
 
-// late says that eval has to end before it has decided. Whoever reads no verdict does not
-// go on; what was being decided is noted as blocked.
+// late says that eval has to end before it has decided. A runtime that reads no verdict does
+// not go on; what was being decided is noted as blocked.
 func (a *App) late(args []string) int {
 	var inv phases.Invocation // stays empty where belay hung before it had read one
 	if src := a.now.Load(); src != nil {

@@ -8,12 +8,12 @@ import (
 )
 
 // believable compares the database with its high-water mark, and its rows with the log,
-// before a reviewer is asked for a passphrase. What a database shows that went back, or
-// that somebody has edited, is nothing to sign for.
+// before a reviewer is asked for a passphrase. A reviewer signs nothing that a database shows
+// after it went back or was edited.
 func (a *App) believable() (err error) {
 	ctx := context.Background()
 	quiet := a.quiet
-	a.quiet = true // whoever opened it before has said what is wrong
+	a.quiet = true // what is wrong was printed when it was opened before
 	defer func() { a.quiet = quiet }()
 	src, err := a.openRecords(ctx)
 	if err != nil {

@@ -91,7 +91,7 @@ func TestEvalEndsWithAHookLeftBehind(t *testing.T) {
 }
 
 // A daemon goes on with hooks left behind until they are too many. Then it ends, with a
-// status of its own: whoever watches it starts it again.
+// status of its own: its supervisor starts it again.
 func TestServeEndsWhenStuck(t *testing.T) {
 	dir, files := deafState(t, kernel.MaxLeftBehind)
 	ended := serveOn(t, t.Context(), dir, files)

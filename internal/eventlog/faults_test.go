@@ -181,7 +181,7 @@ func recordedIn(t testing.TB, s kernel.Store) string {
 	return r.Recorded
 }
 
-// Whatever is made of a log is not made of one that cannot be read.
+// Nothing is made of a log that cannot be read.
 func TestNothingIsMadeOfALogThatCannotBeRead(t *testing.T) {
 	k := newKey(t, 1)
 	s, _ := compacted(t, k)

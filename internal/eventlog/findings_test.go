@@ -42,7 +42,7 @@ func (damagedTree) LogSize(context.Context) (int64, error) {
 	return 0, fmt.Errorf("%w: two sizes", kernel.ErrDamaged)
 }
 
-// edit changes an event and the tree with it, as somebody does who covers tracks.
+// edit changes an event and the tree with it, as a forger does who covers tracks.
 func (l *loose) edit(t testing.TB, seq int64, change func(*phases.Event)) {
 	t.Helper()
 	var e phases.Event

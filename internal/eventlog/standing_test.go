@@ -65,7 +65,7 @@ func TestStandingOfASoundLog(t *testing.T) {
 	}
 }
 
-// Whatever is done to the log gives a doubt, and an event that was changed neither latches nor clears.
+// Each change of the log gives a doubt, and an event that was changed neither latches nor clears.
 func TestStandingOfALogInDoubt(t *testing.T) {
 	k := newKey(t, 1)
 	s := standingLog(t, k) // leaves of events 3 to 12

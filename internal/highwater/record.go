@@ -115,7 +115,7 @@ func sortedKeys(m map[string]Use) []string {
 
 // ForState returns the guard of a state directory. configured is the directory of marks
 // that the configuration names, or "": then it is the default one. What stands in keys/
-// counts before the default, so that all processes use one mark, whatever their surroundings.
+// counts before the default, so that all processes use one mark, in every environment.
 // Errors are about a directory that must not be used.
 func ForState(state, configured string, getenv func(string) string) (*Guard, error) {
 	o := Options{Dir: configured, Record: filepath.Join(state, "keys", RecordName)}

@@ -54,7 +54,7 @@ func (c Command) Main(ctx context.Context, args []string) (code int) {
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
-	// Whoever is told to end, or late, answers all the same, within Patience or Grace.
+	// A process that is told to end, or is late, answers all the same, within Patience or Grace.
 	grace := min(Grace, c.Patience/5)
 	ctx, cancel := context.WithTimeout(ctx, c.Patience-grace)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/belay-hooks/belay/internal/spoolfile"
 )
 
-// Whoever has the last word answers, and the other one does not.
+// The one with the last word answers, and the other one does not.
 func TestInTime(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -46,7 +46,7 @@ func TestInTime(t *testing.T) {
 	}
 }
 
-// An event is answered in time in its own form, with a note, whatever hangs: here belay,
+// An event is answered in time in its own form, with a note, when something hangs: here belay,
 // which is to decide in place of the daemon.
 func TestAnsweredInTimeWhateverHangs(t *testing.T) {
 	hang := make(chan struct{})

@@ -35,7 +35,7 @@ func (e *Error) Error() string { return e.Path + " " + e.Reason }
 func (e *Error) Unwrap() error { return e.Err }
 
 // Open opens a regular file for reading, and follows links. It never waits: a pipe or a
-// device is refused, whatever other programs do with it. The error is of class
+// device is refused, also one that another program writes to. The error is of class
 // ErrNotRegular, or one of the file system. The caller bounds what it reads; All, Start
 // and Stream do so by themselves.
 func Open(path string) (*os.File, error) { return OpenFlags(path, os.O_RDONLY) }

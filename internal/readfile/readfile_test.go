@@ -56,7 +56,7 @@ func atOnce(t *testing.T, f func() error) error {
 	}
 }
 
-// What is no file is refused at once, with its name and what it is, also behind a link.
+// Pipes, sockets, devices and directories are refused at once, by name and kind, also behind a link.
 func TestWhatIsNoFileIsRefusedAtOnce(t *testing.T) {
 	dir, err := os.MkdirTemp("", "read") // the path of a socket is short
 	if err != nil {

@@ -60,7 +60,7 @@ func TestKnownText(t *testing.T) {
 	}
 }
 
-// TestKnownNumbers: a number that was covered by its name is covered elsewhere, whatever its length, and no other.
+// TestKnownNumbers: a number that was covered by its name is covered elsewhere, at any length, and no other.
 func TestKnownNumbers(t *testing.T) {
 	r := newTestRedactor(t, Config{})
 	for n, want := range map[string]bool{"123456": false, "4839217": true, "48392": false, "1234567890123456": true, "12345678901234567890123": true} { // 123456 is a common word

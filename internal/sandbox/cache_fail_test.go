@@ -102,7 +102,7 @@ func TestCacheDirectoryIsPrivate(t *testing.T) {
 	}
 }
 
-// Whatever fails below, the cache says so, and leaves nothing that a later process reads.
+// The cache reports each failure below it, and leaves nothing that a later process reads.
 func TestCacheFailsAtEachStep(t *testing.T) {
 	elsewhere := t.TempDir()
 	refuses := errors.New("operation not permitted")

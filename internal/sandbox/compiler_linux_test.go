@@ -91,7 +91,7 @@ func TestCompilerProcessEndsWithItsParent(t *testing.T) {
 	}
 }
 
-// alive says whether a process runs; one that nobody has waited for yet does not.
+// alive says whether a process runs; one that its parent has not waited for yet does not.
 func alive(pid int) bool {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -51,7 +51,7 @@ func compilerMain(in io.Reader, out io.Writer) error {
 		_, _ = in.Read(b[:])
 		os.Exit(1) // the parent is gone, or has more to say than it may
 	}()
-	// A process that is stopped and goes on later has nobody who waits for it.
+	// No parent waits for a process that was stopped and goes on later.
 	time.AfterFunc(2*time.Minute, func() { os.Exit(1) })
 	e, err := compileHere(code)
 	if err != nil {

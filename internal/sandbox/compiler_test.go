@@ -180,7 +180,7 @@ var badCompilers = map[string]struct {
 	}, "env 0 dir 0"},
 }
 
-// A module that nobody trusts is compiled by the process and runs; so does what the
+// A module that is not trusted is compiled by the process and runs; so does what the
 // cache holds afterwards, for which no process is started.
 func TestCompilerProcess(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
@@ -225,7 +225,7 @@ func TestCompilerProcessFillsTheCache(t *testing.T) {
 	load(t, with("bad-exit"), guest(t, "guard"))
 }
 
-// Whatever else comes back, the module does not load, this process does not compile it,
+// When anything else comes back, the module does not load, this process does not compile it,
 // and nothing of it is in the cache.
 func TestCompilerProcessThatFails(t *testing.T) {
 	for mode, bad := range badCompilers {
@@ -250,7 +250,7 @@ func TestCompilerProcessThatFails(t *testing.T) {
 	}
 }
 
-// What is trusted is compiled here, whatever the process would do.
+// This process compiles trusted modules itself; the other one is not asked.
 func TestCompilerProcessIsNotForTheTrusted(t *testing.T) {
 	e := open(t, Options{Compiler: ownCompiler(t, "bad-exit")})
 	m, err := e.Load(t.Context(), guest(t, "guard"), LoadOptions{Trusted: true})

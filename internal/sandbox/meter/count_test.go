@@ -369,7 +369,7 @@ func (b *bodies) statement(depth uint32, room int) {
 	}
 }
 
-// Whatever the control flow, a metered run charges each instruction that it runs, and
+// With every control flow, a metered run charges each instruction that it runs, and
 // nothing else.
 func TestChargesAreTheCount(t *testing.T) {
 	const limit = 1 << 15

@@ -23,7 +23,7 @@ import (
 // TestBombsCompile measures what the engine needs for the greatest member of every
 // family of bombs that a ceiling lets through, and compares with the estimate. It takes
 // minutes and a quiet machine, so it runs only with BELAY_BOMBS set: to the ceiling in
-// milliseconds, or "1" for the ceiling of modules that nobody has reviewed. Processor time
+// milliseconds, or "1" for the ceiling of modules without a review. Processor time
 // counts as a multiple of what a yardstick takes beside it, so that the machine and what
 // else it does matter little; BELAY_SLACK is how much more than the estimate passes
 // (default 1.5). With BELAY_BOMBS_RECORD what was measured is written to

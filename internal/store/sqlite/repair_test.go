@@ -77,7 +77,7 @@ func tablesNode(t *testing.T, s *sqlite.Store) (*kernel.Restrictions, map[string
 	return &r, out
 }
 
-// Whatever is done by SQL to whichever column of a row that restricts: a recovery takes the database
+// After SQL has changed any column of a row that restricts, a recovery takes the database
 // back into use, restricts no less than before, and leaves the other tables alone.
 func TestRecoverRowsOfEveryTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "belay.db")
