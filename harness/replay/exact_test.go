@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -228,8 +229,11 @@ func TestExactRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Admit(recording.Header{CostTable: 99}); !errors.Is(err, replay.ErrRefused) {
-		t.Errorf("another cost table: %v", err)
+	for _, table := range []int{1, 99} {
+		err := r.Admit(recording.Header{CostTable: table})
+		if want := fmt.Sprintf("counted by cost table %d, and this belay counts by %d", table, belay.CostTable); !errors.Is(err, replay.ErrRefused) || !strings.Contains(err.Error(), want) {
+			t.Errorf("another cost table: %v", err)
+		}
 	}
 	if err := r.Admit(recording.Header{CostTable: belay.CostTable, Redacted: true}); !errors.Is(err, replay.ErrRefused) {
 		t.Errorf("redacted: %v", err)

@@ -19,7 +19,7 @@ import (
 )
 
 // CostTable is the version of the fuel table that modules are metered with.
-const CostTable = meter.CostTableV1
+const CostTable = meter.CostTable
 
 // Module is a loaded module. It is safe for concurrent use: runs share nothing
 // but code.

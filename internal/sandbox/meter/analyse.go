@@ -39,12 +39,15 @@ type event struct {
 
 // label is an open block. entryDead says that the block itself is behind an
 // unconditional branch; targeted, that live code branches to its label. head is the
-// region at the start of the innermost loop around its code, or of the function.
+// region at the start of the innermost loop around its code, or of the function. What is
+// between its beginning and its end sets as many locals as analysis.sets has grown by.
 type label struct {
 	op        wasm.Op
 	head      int32
 	entryDead bool
 	targeted  bool
+	region    int32  // of a loop: the region at its head
+	sets      uint64 // sets of locals before it, as written
 }
 
 // analysis is what one walk over a body finds. Its slices are reused for the next body.
@@ -64,6 +67,7 @@ type analysis struct {
 	wrap     bool // live code returns, or branches to the body's own label
 	deadEnd  bool // the end of the body is reached by branches only
 	locals   uint64
+	sets     uint64 // local.set and local.tee so far, dead ones included
 	tableMax []uint32
 }
 
@@ -80,7 +84,7 @@ func (a *analysis) walk(body []byte, sp spaces, entry int64) error {
 	a.flow.reset()
 	a.dead, a.calls, a.unchecked, a.scratch, a.wrap, a.deadEnd = false, false, false, false, false, false
 	a.nans = [len(a.nans)]bool{}
-	a.locals = sp.locals
+	a.locals, a.sets = sp.locals, 0
 	a.region(0, entry, true)
 
 	r := wasm.NewReader(body)
@@ -181,8 +185,10 @@ func (a *analysis) target(depth uint32) { a.labels[len(a.labels)-1-int(depth)].t
 func (a *analysis) step() {
 	in := &a.in
 	switch in.Op {
+	case wasm.OpLocalSet, wasm.OpLocalTee:
+		a.sets++
 	case wasm.OpBlock, wasm.OpLoop, wasm.OpIf:
-		a.labels = append(a.labels, label{op: in.Op, head: a.labels[len(a.labels)-1].head, entryDead: a.dead})
+		a.labels = append(a.labels, label{op: in.Op, head: a.labels[len(a.labels)-1].head, entryDead: a.dead, sets: a.sets})
 	case wasm.OpElse:
 		a.labels[len(a.labels)-1].op = wasm.OpElse
 	case wasm.OpEnd:
@@ -225,7 +231,19 @@ func (a *analysis) end() {
 	if l.targeted || l.op != wasm.OpBlock || wasDead {
 		a.region(a.in.End, 0, false)
 	}
+	if l.op == wasm.OpLoop {
+		a.events[l.region].cost += a.join(&l)
+	} else {
+		a.charge(a.join(&l))
+	}
 	a.flow.reset()
+}
+
+// join is what it costs to come to a label: where ways meet, the engine moves each local
+// that one of them has set to the place where the others have it.
+func (a *analysis) join(l *label) int64 {
+	moved := min(a.sets-l.sets, a.locals)
+	return max(int64(moved)-costJoinFree, 0)
 }
 
 // live handles an instruction that can be reached, apart from else and end.
@@ -236,6 +254,7 @@ func (a *analysis) live() {
 		a.flow.reset()
 	case wasm.OpLoop:
 		a.region(in.End, costLoopRound, true)
+		a.labels[len(a.labels)-1].region = int32(a.regionAt)
 	case wasm.OpIf:
 		a.region(in.End, 0, false)
 	case wasm.OpBrIf:

@@ -32,9 +32,9 @@ func TestDynamicCharges(t *testing.T) {
 		used  int64
 		fault string
 	}{
-		{"memory.fill", three(65_536, o(wasm.OpMemoryFill)), base + 8 + 4096, ""},
-		{"memory.fill of 15 bytes", three(15, o(wasm.OpMemoryFill)), base + 8, ""},
-		{"memory.fill out of range", three(65_537, o(wasm.OpMemoryFill)), base + 8 + 4096, "out of bounds memory access"},
+		{"memory.fill", three(65_536, o(wasm.OpMemoryFill)), base + 16 + 4096, ""},
+		{"memory.fill of 15 bytes", three(15, o(wasm.OpMemoryFill)), base + 16, ""},
+		{"memory.fill out of range", three(65_537, o(wasm.OpMemoryFill)), base + 16 + 4096, "out of bounds memory access"},
 		{"memory.copy", three(32_768, o(wasm.OpMemoryCopy)), base + 8 + 2048, ""},
 		{"memory.init", three(64, x(wasm.OpMemoryInit, 0)), base + 8 + 4, ""},
 		{"table.copy", three(1000, ins{Op: wasm.OpTableCopy, Index: 0, Index2: 1}), base + 8 + 1000, ""},

@@ -2,17 +2,22 @@ package meter
 
 import "github.com/belay-hooks/belay/internal/sandbox/wasm"
 
-// CostTableV1 is the version of the cost table below. Fuel is part of what a recorded run
-// repeats, so a change of any figure, or of where charges are made, is a new version.
+// CostTable is the version of the cost table below, and of what hostcalls charge. Fuel is
+// part of what a recorded run repeats, so a change of any figure, or of where charges are
+// made, is a new version. Version 1 had 1 for ref.func, 8 for memory.fill and nothing for
+// locals that ways set differently, and let analyses work for less than they took.
 //
-// One unit is about one simple machine instruction.
+// One unit is about one simple machine instruction. TestPricesAreInProportion measures
+// what each takes.
 //
 //	per call of a function        2 + one per 8 locals (parameters not counted)
-//	per round of a loop           1
+//	per round of a loop           1 + one per local that it sets, beyond 8
+//	end of a block or an if       one per local that it sets, beyond 8
 //	block, else, end, nop         0 (loop and if themselves: 0 and 1)
 //	unreachable, constants, drop, select, local.*, global.*, br, br_if, return,
 //	  integer arithmetic and comparison, conversions of integers, loads and stores,
-//	  memory.size, table.size, ref.*  1
+//	  memory.size, table.size, ref.null, ref.is_null  1
+//	ref.func                      100: a call into the host
 //	float arithmetic, comparison, conversion        2
 //	float ceil, floor, trunc, nearest, min, max     4
 //	integer div and rem, float div and sqrt         6
@@ -22,10 +27,15 @@ import "github.com/belay-hooks/belay/internal/sandbox/wasm"
 //	call_indirect                 8
 //	vector instructions           2, arithmetic on or to float lanes 4, div or sqrt of them 8
 //	data.drop, elem.drop          4
-//	memory.copy, .fill, .init     8 + one per 16 bytes
+//	memory.copy, .init            8 + one per 16 bytes
+//	memory.fill                   16 + one per 16 bytes
 //	table.copy, .fill, .init      8 + one per element
 //	table.grow                    64 + one per element, at most the table's maximum
 //	memory.grow                   64 + 4,096 per page, at most the memory's maximum
+//
+// A construct sets as many locals as there are local.set and local.tee between its
+// beginning and its end, those that cannot be reached included, but at most as many as
+// the function has, parameters included.
 //
 // Static costs are charged when a region is entered: a stretch of code that starts at the
 // function's start, a loop's start or end, a branch of an if, the end of a block that
@@ -34,12 +44,14 @@ import "github.com/belay-hooks/belay/internal/sandbox/wasm"
 // whether or not it is then reached; in the order of the code, and up to 64 units for
 // each head. What depends on an operand is charged just before the instruction. Code
 // behind an unconditional branch costs nothing. Host functions charge for themselves.
-const CostTableV1 = 1
+const CostTable = 2
 
 const (
 	costEntry       = 2
 	costLocalsShift = 3
 	costLoopRound   = 1
+	costRefFunc     = 100
+	costJoinFree    = 8  // locals that are moved for nothing where ways meet
 	costBytesShift  = 4  // memory.copy, fill, init
 	costPageShift   = 12 // memory.grow
 	costMergeRegion = 12
@@ -53,6 +65,8 @@ func cost(op wasm.Op) int64 {
 		return 0
 	case wasm.OpBrTable:
 		return 3
+	case wasm.OpRefFunc:
+		return costRefFunc
 	case wasm.OpCall:
 		return 6
 	case wasm.OpCallIndirect:
@@ -61,7 +75,9 @@ func cost(op wasm.Op) int64 {
 		return 2
 	case wasm.OpMemoryGrow, wasm.OpTableGrow:
 		return 64
-	case wasm.OpMemoryCopy, wasm.OpMemoryFill, wasm.OpMemoryInit,
+	case wasm.OpMemoryFill:
+		return 16
+	case wasm.OpMemoryCopy, wasm.OpMemoryInit,
 		wasm.OpTableCopy, wasm.OpTableFill, wasm.OpTableInit:
 		return 8
 	case wasm.OpDataDrop, wasm.OpElemDrop:

@@ -10,7 +10,7 @@ import (
 )
 
 // counter runs functions of i32 and blocks without values, one instruction at a time, and
-// adds up what CostTableV1 says of each. It knows no regions: where no region is small
+// adds up what CostTable says of each. It knows no regions: where no region is small
 // enough to be paid for by its head, the metered module must charge exactly its count.
 type counter struct {
 	m     *wasm.Module
@@ -71,6 +71,22 @@ func (c *counter) call(f uint32, arg int32) error {
 	vars := append([]int32{arg}, make([]int32, declared)...)
 	is := c.funcs[f]
 	var open []int // where the open constructs begin
+	join := func(at int) {
+		sets := 0
+		for k := at; k < closing(is, at, false); k++ {
+			if is[k].Op == wasm.OpLocalSet || is[k].Op == wasm.OpLocalTee {
+				sets++
+			}
+		}
+		c.used += int64(max(min(sets, len(vars))-8, 0))
+	}
+	// leave is the end of the innermost construct.
+	leave := func() {
+		at := open[len(open)-1]
+		if open = open[:len(open)-1]; is[at].Op != wasm.OpLoop {
+			join(at)
+		}
+	}
 	var st []int32
 	pop := func() int32 {
 		v := st[len(st)-1]
@@ -87,6 +103,7 @@ func (c *counter) call(f uint32, arg int32) error {
 		open = open[:len(open)-1-int(depth)]
 		if pc = at - 1; is[at].Op != wasm.OpLoop {
 			pc = closing(is, at, false)
+			join(at)
 		}
 		return true
 	}
@@ -99,6 +116,7 @@ func (c *counter) call(f uint32, arg int32) error {
 		switch in.Op {
 		case wasm.OpLoop:
 			c.used++
+			join(pc)
 			open = append(open, pc)
 		case wasm.OpBlock:
 			open = append(open, pc)
@@ -106,17 +124,17 @@ func (c *counter) call(f uint32, arg int32) error {
 			open = append(open, pc)
 			if pop() == 0 {
 				if pc = closing(is, pc, true); is[pc].Op == wasm.OpEnd {
-					open = open[:len(open)-1]
+					leave()
 				}
 			}
 		case wasm.OpElse:
 			pc = closing(is, open[len(open)-1], false)
-			open = open[:len(open)-1]
+			leave()
 		case wasm.OpEnd:
 			if len(open) == 0 {
 				return nil
 			}
-			open = open[:len(open)-1]
+			leave()
 		case wasm.OpBr:
 			if !branch(in.Index) {
 				return nil
@@ -235,6 +253,13 @@ func charges(t testing.TB, file []byte) []int64 {
 func TestConstructsAreCharged(t *testing.T) {
 	block, loop, iff, els, fin := blk(wasm.OpBlock), blk(wasm.OpLoop), blk(wasm.OpIf), o(wasm.OpElse), o(end)
 	less := func(v uint32) []ins { return []ins{get(v), i32c(-1), o(wasm.OpI32Add), set(v)} }
+	sets := func(n int) []ins { // of the 18 locals, the parameter included
+		var is []ins
+		for k := range n {
+			is = append(is, i32c(0), set(uint32(1+k%17)))
+		}
+		return is
+	}
 	type runs map[uint64]int64 // argument: fuel
 	for _, c := range []struct {
 		name  string
@@ -279,6 +304,16 @@ func TestConstructsAreCharged(t *testing.T) {
 			pay(16), fin,
 			pay(18), less(1), get(1), brIf(0), pay(20), fin, pay(22)),
 			[]int64{-6, -3, -21, 16, 24, 20, 22}, runs{0: 6 + 2*(3+2*21+16+24) + 20 + 22}},
+		{"if that sets 8 locals", seq(get(0), iff, sets(8), fin, pay(16)), []int64{-6, 16, 16}, runs{0: 22, 1: 38}},
+		{"if that sets 10 locals", seq(get(0), iff, sets(10), fin, pay(16)), []int64{-6, 20, 18}, runs{0: 24, 1: 44}},
+		{"else that sets 10 locals", seq(get(0), iff, pay(14), els, sets(10), fin, pay(16)), []int64{-6, 14, 20, 18},
+			runs{0: 44, 1: 38}},
+		{"block that sets 10 locals", seq(block, get(0), brIf(0), sets(10), fin, pay(16)), []int64{-6, 20, 18},
+			runs{0: 44, 1: 24}},
+		{"block that sets 10 locals and is not left", seq(block, sets(10), fin, pay(16)), []int64{-42}, runs{0: 42}},
+		{"loop that sets all locals", seq(loop, get(0), iff, sets(30), i32c(0), set(0), br(1), fin, pay(14), fin, pay(16)),
+			[]int64{-4, -13, 63, 24, 16}, runs{0: 4 + 13 + 24 + 16, 1: 4 + 13 + 63 + 13 + 24 + 16}},
+		{"sets that cannot be reached", seq(block, br(0), sets(10), fin, pay(16)), []int64{-5, 18}, runs{0: 23}},
 		{"calls", seq(i32c(50), call(0), i32c(0), call(1), i32c(0), call(2)),
 			[]int64{-25}, runs{0: 25 + 50 + 22 + 2 + 7 + 100}},
 		{"call_indirect", seq(get(0), get(0), x(wasm.OpCallIndirect, 1)),

@@ -1,6 +1,6 @@
 // Package meter rewrites a validated WebAssembly module so that running it costs a number
 // of fuel units that depends on nothing but the module, its input and its host's answers.
-// It decides what each instruction costs ([CostTableV1]), where a guest can be stopped,
+// It decides what each instruction costs ([CostTable]), where a guest can be stopped,
 // how deep it may call, how far memory and tables may grow, and which NaN arithmetic
 // gives. It never runs, links or validates anything, and never makes an invalid module
 // valid: it works on what [wasm.Parse] has accepted and checks every index again that

@@ -68,7 +68,7 @@ func (p *pass) run() error {
 		return &Error{Class: ErrModel, Func: -1, Msg: "cannot be written back", Cause: err}
 	}
 	r := &p.result
-	r.Wasm, r.CostTable = out, CostTableV1
+	r.Wasm, r.CostTable = out, CostTable
 	r.StackBudget = int32(p.units.budget)
 	r.SizeIn, r.SizeOut = m.Facts.FileSize, len(out)
 	r.imports = len(m.Imports)

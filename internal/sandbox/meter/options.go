@@ -113,7 +113,7 @@ func (u stackUnits) of(slots uint64) int32 {
 // how to drive it.
 type Output struct {
 	Wasm      []byte
-	CostTable int // version: CostTableV1
+	CostTable int // version: CostTable
 
 	// Start says that the guest had a start function. It is exported as ExportStart and
 	// must be the first call into a fresh instance.
