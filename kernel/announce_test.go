@@ -53,6 +53,9 @@ func TestAnnouncedBeforeAnythingElse(t *testing.T) {
 	if es := h.events(t, kernel.EventQuery{Decision: kernel.DecisionConfigured}); len(es) != 2 || es[1].PolicyRevision != "rev-2" || !strings.HasPrefix(es[1].Reason, "configuration in use: rev-2") {
 		t.Errorf("after Reload: %+v", es)
 	}
+	if len(logged) != 1 || !logged[0] {
+		t.Errorf("who announces is told %v after Reload", logged)
+	}
 	none = errors.New("the log cannot be read")
 	if err := h.Reload(t.Context(), cfg); !errors.Is(err, kernel.ErrUnavailable) {
 		t.Errorf("Reload of what cannot be announced: %v", err)

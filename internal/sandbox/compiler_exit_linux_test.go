@@ -150,3 +150,16 @@ func TestCompilerDirectoryThatCannotBeRead(t *testing.T) {
 		})
 	}
 }
+
+// The program that this process runs from is started as it is, also when another file has its name by then.
+func TestCompilerIsTheProgramThatRuns(t *testing.T) {
+	c, err := newCompiler(ownCompiler(t, CompilerCommand), engineVersion())
+	must(t, err)
+	own, err := os.Stat("/proc/self/exe")
+	must(t, err)
+	started, err := os.Stat(c.program)
+	must(t, err)
+	if c.program == ownCompiler(t, "")[0] || !os.SameFile(own, started) || c.args[0] != os.Args[0] {
+		t.Errorf("%s %q is started", c.program, c.args)
+	}
+}

@@ -209,3 +209,46 @@ func TestBitMoversAgree(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatGivesAndHidesNaNs: by their names, which instructions give NaNs whose bits are not fixed, and which cannot show
+// the bits of those that they take. Every other one shows them, or takes none.
+func TestWhatGivesAndHidesNaNs(t *testing.T) {
+	shapes := map[string]nanShape{"f32": nanF32, "f64": nanF64, "f32x4": nanF32x4, "f64x2": nanF64x2}
+	type row struct{ in, out nanShape }
+	want := map[string]row{
+		"f64.promote_f32":              {nanF32, nanF64},
+		"f32.demote_f64":               {nanF64, nanF32},
+		"f64x2.promote_low_f32x4":      {nanF32x4, nanF64x2},
+		"f32x4.demote_f64x2_zero":      {nanF64x2, nanF32x4},
+		"i32x4.trunc_sat_f32x4_s":      {in: nanF32x4},
+		"i32x4.trunc_sat_f32x4_u":      {in: nanF32x4},
+		"i32x4.trunc_sat_f64x2_s_zero": {in: nanF64x2},
+		"i32x4.trunc_sat_f64x2_u_zero": {in: nanF64x2},
+	}
+	for lanes, shape := range shapes {
+		for _, s := range []string{"ceil", "floor", "trunc", "nearest", "sqrt", "add", "sub", "mul", "div", "min", "max"} {
+			want[lanes+"."+s] = row{shape, shape}
+		}
+		for _, s := range []string{"eq", "ne", "lt", "gt", "le", "ge"} {
+			want[lanes+"."+s] = row{in: shape}
+		}
+	}
+	for _, from := range []string{"f32", "f64"} {
+		for _, to := range []string{"i32.trunc_", "i64.trunc_", "i32.trunc_sat_", "i64.trunc_sat_"} {
+			want[to+from+"_s"], want[to+from+"_u"] = row{in: shapes[from]}, row{in: shapes[from]}
+		}
+	}
+	for op := range wasm.Op(0xfe00) {
+		if _, ok := op.Info(); !ok {
+			continue
+		}
+		if got := (row{absorbs(op), produces(op)}); got != want[op.String()] {
+			t.Errorf("%s hides NaNs of shape %d and gives those of shape %d, want %d and %d", op, got.in, got.out,
+				want[op.String()].in, want[op.String()].out)
+		}
+		delete(want, op.String())
+	}
+	if len(want) > 0 {
+		t.Errorf("no such instructions: %v", want)
+	}
+}

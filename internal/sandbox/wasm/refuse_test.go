@@ -2,6 +2,7 @@ package wasm_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -124,6 +125,8 @@ func TestRefusedBytes(t *testing.T) {
 		{"unknown local", wasm.ErrInvalid, "unknown local 0", inBody(0x20, 0, 0x1a)},
 		{"unknown label", wasm.ErrInvalid, "unknown label 1", inBody(0x0c, 1)},
 		{"unknown function", wasm.ErrInvalid, "unknown function 1", inBody(0x10, 1)},
+		{"call through a number of 64 bits", wasm.ErrInvalid, "i32", inBody(0x42, 0, 0x11, 0, 0)},
+		{"call through an unknown table", wasm.ErrInvalid, "unknown table 1", inBody(0x41, 0, 0x11, 0, 1)},
 		{"unknown type", wasm.ErrInvalid, "unknown type 1", inBody(0x41, 0, 0x11, 1, 0)},
 		{"undeclared function reference", wasm.ErrInvalid, "undeclared", inBody(0xd2, 0, 0x1a)},
 		{"alignment", wasm.ErrInvalid, "alignment", inBody(0x41, 0, 0x28, 3, 0, 0x1a)},
@@ -267,5 +270,58 @@ func TestErrorText(t *testing.T) {
 	var e *wasm.Error
 	if !errors.As(err, &e) || e.Func != 0 || e.Section != "code" || e.Offset != len(inBody(0x41, 0, 0x45))-1 {
 		t.Errorf("place: %#v", e)
+	}
+}
+
+// TestProposalsByTheirBytes: each first byte that is no instruction, and each byte that is no type, is named with the
+// proposal that it belongs to, or is unknown.
+func TestProposalsByTheirBytes(t *testing.T) {
+	ops := map[string][]wasm.Op{
+		"exception handling":        {0x06, 0x07, 0x08, 0x09, 0x0a, 0x18, 0x19, 0x1f},
+		"tail calls":                {0x12, 0x13},
+		"typed function references": {0x14, 0x15, 0xd4, 0xd5, 0xd6},
+		"garbage collection":        {0xd3, 0xfb},
+		"threads and atomics":       {0xfe},
+	}
+	for op := range wasm.Op(0x100) {
+		var in wasm.Instr
+		if info, known := op.Info(); known || op == 0xfc || op == 0xfd {
+			if known && (op.String() != info.Name || info.Name == "") {
+				t.Errorf("%s is called %q", info.Name, op)
+			}
+			continue
+		}
+		if name := op.String(); name != fmt.Sprintf("opcode %#x", uint32(op)) {
+			t.Errorf("%#x is called %q", uint32(op), name)
+		}
+		feature := ""
+		for f, of := range ops {
+			if slices.Contains(of, op) {
+				feature = f
+			}
+		}
+		checkNamed(t, fmt.Sprintf("%#x", uint32(op)), []byte{byte(op), 0, 0, 0, 0, 0, 0, 0, 0}, feature, &in)
+	}
+	for sub, feature := range map[uint32]string{0x9a: "", 0x100: "relaxed SIMD", 0x12f: "relaxed SIMD", 0x130: "", 0x1000: ""} {
+		var in wasm.Instr
+		checkNamed(t, fmt.Sprintf("SIMD %#x", sub), wasm.AppendU32([]byte{0xfd}, sub), feature, &in)
+		checkNamed(t, fmt.Sprintf("misc %#x", sub), wasm.AppendU32([]byte{0xfc}, sub), "", &in)
+	}
+	for c, feature := range map[byte]string{0x62: "", 0x63: "typed references", 0x76: "typed references", 0x77: "", 0x40: "", 0x80: ""} {
+		var in wasm.Instr
+		checkNamed(t, fmt.Sprintf("type %#x", c), []byte{0xd0, c}, feature, &in)
+	}
+}
+
+// checkNamed reads one instruction that is refused: as unsupported when it belongs to a proposal.
+func checkNamed(t *testing.T, name string, code []byte, feature string, in *wasm.Instr) {
+	t.Helper()
+	class := wasm.ErrUnsupported
+	if feature == "" {
+		class, feature = wasm.ErrMalformed, "is unknown"
+	}
+	r := wasm.NewReader(code)
+	if err := r.Next(in); !errors.Is(err, class) || !strings.Contains(err.Error(), feature) {
+		t.Errorf("%s: %v, want %v with %q", name, err, class, feature)
 	}
 }
