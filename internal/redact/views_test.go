@@ -109,7 +109,10 @@ func TestViews(t *testing.T) {
 	} {
 		v, changed := unwrapped(c.text)
 		got := c.text
-		if changed {
+		if changed != (v.text != "" && v.text != c.text) {
+			t.Errorf("%s: %q reads as %q, changed %v", c.why, c.text, v.text, changed)
+		}
+		if v.text != "" {
 			got = shown(c.text, &v)
 		} else {
 			got = strings.NewReplacer("\n", "⏎", "\t", "⇥", "\r", "␍").Replace(got)
