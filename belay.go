@@ -104,6 +104,11 @@ type Options struct {
 	Verifier kernel.Verifier     // nil: trust.yaml in the state directory decides who is trusted
 	Files    kernel.FileSystem   // nil: the host's own, for what hooks learn of symbolic links
 
+	// Retain keeps events in memory that were refused because of an overload, a store
+	// that failed or a deadline of belay, and judges them when that has ended; see
+	// kernel.Retention. It is for the one process that serves the state directory.
+	Retain bool
+
 	// Keeper makes what keeps full inputs where belay.yaml says so under recordings;
 	// keep.Open of package harness/keep is one. Where belay.yaml says so and there is
 	// none, Open refuses: what an operator relies on is not left out silently. It is not
@@ -317,6 +322,7 @@ func (b *Belay) open(ctx context.Context) error {
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
 		Store: b.sinks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, StoreID: b.StoreID(), Observer: b.o.Observer, Recorder: b.recorder(), Clock: b.o.Clock, Logger: b.log,
 		Tools: b.executor(), IntentDir: b.intentDir(), Files: files, Home: home, SpoolPath: b.spoolPath(), UnsafeFailOpen: b.o.UnsafeFailOpen,
+		Retain: b.retention(),
 	})
 	return err
 }

@@ -4,11 +4,20 @@ import (
 	"context"
 	"slices"
 
+	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
 // OverloadEnded tells that callers find room again; see kernel.Kernel.OverloadEnded.
 func (b *Belay) OverloadEnded(ctx context.Context) error { return b.kernel.OverloadEnded(ctx) }
+
+// retention is how the kernel judges later what it refused; nil where it does not.
+func (b *Belay) retention() *kernel.Retention {
+	if !b.o.Retain || b.o.NoHooks || b.o.DryRun {
+		return nil
+	}
+	return &kernel.Retention{Ready: b.keeping.ready, Credential: ownCredential()}
+}
 
 // mayJudge reports whether an enforcing hook of belay.yaml may be asked in the phase, for
 // a host that was opened without hooks. What cannot be told counts as one.

@@ -74,7 +74,7 @@ func (k *Kernel) invoke(ctx context.Context, inv phases.Invocation, o InvokeOpti
 	o.Unblockable = o.Unblockable || inv.Phase == phases.Audit // it has happened already, also when it is not valid
 	if _, ok := inv.Metadata[CallerKey]; ok && !o.OnBehalf {
 		err := errors.New("the metadata key " + CallerKey + " is the kernel's own")
-		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable, Unread: true, Fault: phases.NewFault(phases.KindProtocol, err.Error(), err)})
+		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.latches(), Unread: true, Fault: phases.NewFault(phases.KindProtocol, err.Error(), err)})
 	}
 	return k.invokeOn(ctx, inv, o, seen, nil)
 }
@@ -85,14 +85,14 @@ func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, o InvokeOp
 		if p := recover(); p != nil {
 			fault := phases.NewFault(phases.KindProtocol, "the kernel failed", fmt.Errorf("panic: %v", p))
 			k.o.Logger.LogAttrs(ctx, slog.LevelError, "panic in the kernel", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-			v, err = k.refuseAfterPanic(ctx, Refusal{Invocation: inv, Raw: inv.Action, Fault: fault, Unblockable: o.Unblockable})
+			v, err = k.refuseAfterPanic(ctx, Refusal{Invocation: inv, Raw: inv.Action, Fault: fault, Unblockable: o.latches()})
 		}
 	}()
 	p := purseOf(ctx, k)
 	snap := k.snapshotFor(p)
 	if snap == nil {
 		fault := phases.NewFault(phases.KindLoad, "the kernel is closed", ErrClosed)
-		return k.unrecorded(ctx, Refusal{Invocation: inv, Fault: fault, Unblockable: o.Unblockable})
+		return k.unrecorded(ctx, Refusal{Invocation: inv, Fault: fault, Unblockable: o.latches()})
 	}
 	defer func() {
 		if err := snap.release(); err != nil { // the last user of a configuration that was replaced
@@ -101,11 +101,11 @@ func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, o InvokeOp
 	}()
 	i := &invocation{k: k, snap: snap, o: o, seen: seen, now: k.o.Clock.Now(), purse: p, call: call}
 	if err := errors.Join(inv.Validate(), o.checkClock()); err != nil {
-		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable, Unread: true,
+		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.latches(), Unread: true,
 			Fault: phases.NewFault(phases.KindProtocol, "the invocation is not valid: "+err.Error(), err)})
 	}
 	if err := k.coverNames(&inv); err != nil {
-		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable, Fault: phases.FaultOf(err)})
+		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.latches(), Fault: phases.FaultOf(err)})
 	}
 	if inv.ID == "" {
 		inv.ID = k.o.NewID(i.now)
@@ -126,6 +126,8 @@ func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, o InvokeOp
 // decide runs the invocation until its record is written.
 func (i *invocation) decide(ctx context.Context) (phases.Verdict, error) {
 	defer func() { i.k.claims.end(i.claim) }()
+	defer i.k.retained.abandon(i.inv.ID)
+	i.judgeFirst(ctx)
 	for attempt := 1; ; attempt++ {
 		v, err := i.attempt(ctx, attempt)
 		if err == nil || !errors.Is(err, ErrConflict) {
@@ -247,8 +249,11 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 	if !i.o.Unblockable && c.latched == nil {
 		b.Unlatched = &i.session
 	}
-	if i.o.Unblockable && v.Decision == phases.Block {
-		why, ends := i.latchFor(c, rf)
+	switch {
+	case i.o.after != nil:
+		i.o.after.stage(&b, i, &rec.Verdict, latchKind(c, rf), latch)
+	case i.o.Unblockable && v.Decision == phases.Block:
+		why, ends := i.latchFor(ctx, c, rf)
 		i.k.latch(&b, &rec.Verdict, why, ends)
 	}
 	if !insideTurn(ctx, i.k) { // what a hook asks for is part of what it belongs to
@@ -272,11 +277,15 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 		return v, err
 	}
 	if err != nil {
-		r := Refusal{Invocation: i.inv, Fault: storeFault("the record could not be written", err), Unblockable: i.o.Unblockable}
-		if i.o.Unblockable && v.Decision == phases.Block {
-			r.Why, _ = i.latchFor(c, rf) // the decision that the note stands for
+		r := Refusal{Invocation: i.inv, Fault: storeFault("the record could not be written", err), Unblockable: i.o.latches()}
+		if r.Unblockable && v.Decision == phases.Block {
+			r.Why = latchKind(c, rf) // the decision that the note stands for
 		}
 		return i.k.unrecorded(ctx, r)
+	}
+	i.k.retained.settle(i.inv.ID)
+	if a := i.o.after; a != nil {
+		a.decided = a.staged
 	}
 	v.Event = &phases.EventRef{Seq: receipt.First + int64(len(rec.Hooks)), ID: rec.Verdict.ID}
 	i.tape.done(i, run, latch, chained, &v)
@@ -302,11 +311,14 @@ func (i *invocation) settle(v *phases.Verdict) {
 		blockVerdict(v, v.Kind, v.DecidedBy, v.Reason)
 		v.Notes = append(v.Notes, "nobody can be asked about this event: treated as a block")
 	}
+	if i.o.after != nil {
+		i.o.after.settle(v)
+	}
 	switch {
 	case v.Enforced == phases.EnforcedLatched:
 	case v.Decision == phases.Block && i.o.Unblockable:
 		v.Enforced = phases.EnforcedLatched
-	case i.inv.Phase == phases.Audit:
+	case i.inv.Phase == phases.Audit, i.o.after != nil:
 		v.Enforced = phases.EnforcedNone
 	case v.Decision == phases.Ask && i.o.Delegated:
 		v.Enforced = phases.EnforcedDelegated
@@ -396,12 +408,12 @@ func (i *invocation) record(ctx context.Context, c *chain, run RunState, v *phas
 
 // refuse records that the invocation could not be decided.
 func (i *invocation) refuse(ctx context.Context, f *phases.Fault) (phases.Verdict, error) {
-	return i.k.refuse(ctx, Refusal{Invocation: i.inv, Raw: i.inv.Action, Fault: f, Unblockable: i.o.Unblockable})
+	return i.k.refuse(ctx, Refusal{Invocation: i.inv, Raw: i.inv.Action, Fault: f, Unblockable: i.o.latches()})
 }
 
 // unrecorded answers when there is no record.
 func (i *invocation) unrecorded(ctx context.Context, f *phases.Fault) (phases.Verdict, error) {
-	return i.k.unrecorded(ctx, Refusal{Invocation: i.inv, Fault: f, Unblockable: i.o.Unblockable})
+	return i.k.unrecorded(ctx, Refusal{Invocation: i.inv, Fault: f, Unblockable: i.o.latches()})
 }
 
 // auditor names the audit hook that failed.

@@ -34,6 +34,8 @@ type Kernel struct {
 	claims claims
 	left   leftBehind
 
+	retained retained
+
 	announcing announcing
 
 	recordingSoon atomic.Int64 // records of refuseSoon that are being written
@@ -63,7 +65,7 @@ func Open(ctx context.Context, cfg *Config, o Options) (*Kernel, error) {
 	if cfg == nil {
 		return nil, fmt.Errorf("%w: no configuration", ErrConfig)
 	}
-	k := &Kernel{o: o, audit: audit.Builder{Redactor: o.Redactor, Digester: o.Digester}, spool: newSpool(o.SpoolPath), journal: journal{o.IntentDir}}
+	k := &Kernel{o: o, audit: audit.Builder{Redactor: o.Redactor, Digester: o.Digester}, spool: newSpool(o.SpoolPath), journal: journal{o.IntentDir}, retained: newRetained(o.Retain)}
 	snap, err := newSnapshot(ctx, cfg, o.Loader)
 	if err != nil {
 		return nil, err

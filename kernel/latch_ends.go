@@ -3,8 +3,8 @@ package kernel
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -69,18 +69,18 @@ func (r *Refusal) of() []phases.Invocation {
 	return r.Of
 }
 
-// latchFor returns kind and end of the latch that a refusal asks for.
-func (k *Kernel) latchFor(r *Refusal) (phases.LatchKind, phases.LatchEnd) {
+// latchFor returns kind and end of the latch that a refusal asks for, and retains what was
+// refused if that ends it. named holds the names as they are recorded.
+func (k *Kernel) latchFor(named *phases.Invocation, r *Refusal) (phases.LatchKind, phases.LatchEnd) {
 	why := r.why()
 	snap := k.snapshot()
 	if snap == nil {
 		return why, phases.EndsByPerson
 	}
+	defer k.letGo(snap)
 	ends := snap.ends(why, r.of())
-	if err := snap.release(); err != nil {
-		k.o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "a hook could not be closed", slog.Any("error", err))
-	}
-	if ends == phases.EndsByPerson && r.Kept && why.OwnMaking() {
+	key := SessionKey{Runtime: named.Runtime, Session: named.Session}
+	if ends == phases.EndsByPerson && k.retain(snap, named.ID, key, why, r.of()) {
 		ends = phases.EndsByJudging
 	}
 	return why, ends
@@ -88,7 +88,17 @@ func (k *Kernel) latchFor(r *Refusal) (phases.LatchKind, phases.LatchEnd) {
 
 // latchFor returns kind and end of the latch that a verdict asks for which blocked what
 // could not be blocked.
-func (i *invocation) latchFor(c *chain, failure error) (phases.LatchKind, phases.LatchEnd) {
+func (i *invocation) latchFor(ctx context.Context, c *chain, failure error) (phases.LatchKind, phases.LatchEnd) {
+	why, of := latchKind(c, failure), []phases.Invocation{i.inv}
+	ends := i.snap.ends(why, of)
+	if ends == phases.EndsByPerson && i.k.retain(i.snap, i.inv.ID, i.session, why, of) {
+		ends = i.k.alone(ctx, &i.inv, phases.EndsByJudging)
+	}
+	return why, ends
+}
+
+// latchKind is the kind of the latch that a verdict asks for which came with the failure.
+func latchKind(c *chain, failure error) phases.LatchKind {
 	why := phases.LatchDecision
 	if f := phases.FaultOf(failure); f != nil {
 		switch {
@@ -100,7 +110,7 @@ func (i *invocation) latchFor(c *chain, failure error) (phases.LatchKind, phases
 			why = phases.LatchFailure
 		}
 	}
-	return why, i.snap.ends(why, []phases.Invocation{i.inv})
+	return why
 }
 
 // ends says what ends a latch of the kind that is about the invocations.
@@ -169,7 +179,7 @@ func phasesOf(of []phases.Invocation) []phases.Phase {
 func (k *Kernel) noteOf(inv phases.Invocation, told *phases.Fault, r *Refusal) spoolfile.Note {
 	n := spoolfile.Of(inv, told, r.latches(), k.o.Clock.Now())
 	if n.Unblockable {
-		n.Cause, n.Ends = k.latchFor(r)
+		n.Cause, n.Ends = k.latchFor(&inv, r)
 	}
 	return n
 }
@@ -195,10 +205,18 @@ func (s *snapshot) noteEnds(n *spoolfile.Note) phases.LatchEnd {
 
 // over says why the latch has ended, or "".
 func (k *Kernel) over(l *Latch) string {
-	if l.Ends != phases.EndsWithCause || !l.Why().OwnMaking() || l.Invocation == "" {
+	if l.Ends != phases.EndsWithCause || l.Invocation == "" {
 		return ""
 	}
-	switch l.Cause {
+	return k.causeOver(l.Cause)
+}
+
+// causeOver says how a cause of belay's own making has ended, or "".
+func (k *Kernel) causeOver(why phases.LatchKind) string {
+	if !why.OwnMaking() {
+		return ""
+	}
+	switch why {
 	case phases.LatchOverload:
 		if k.overloaded.Load() {
 			return ""
@@ -239,37 +257,62 @@ func (k *Kernel) liftEnded(ctx context.Context, key SessionKey, l *Latch) (*Latc
 
 // lift ends one latch and records why. The error is ErrConflict or ErrUnavailable.
 func (k *Kernel) lift(ctx context.Context, l *Latch, why string) error {
-	now := k.o.Clock.Now()
-	out, err := json.Marshal(&liftOutput{Latch: l.ID, Cause: l.Why()})
-	if err != nil {
-		return err
-	}
-	_, err = k.commit(ctx, Batch{Now: now, ClearLatch: &l.SessionKey, ClearOf: l.Invocation, Events: []phases.Event{{
-		ID: k.o.NewID(now), Type: phases.EventLatch, Time: now, Invocation: l.Invocation, Runtime: l.Runtime, Session: l.Session,
-		PolicyRevision: k.Revision(), Decision: DecisionLifted, Reason: why, Kind: l.Kind, DecidedBy: kernelName, Output: out,
-	}}})
+	b := Batch{Now: k.o.Clock.Now()}
+	k.stageLift(&b, l, why, "")
+	_, err := k.commit(ctx, b)
 	return err
+}
+
+// stageLift adds the end of the latch to the batch. judged is the event of the verdict that
+// ends it, if one does.
+func (k *Kernel) stageLift(b *Batch, l *Latch, why, judged string) {
+	key := l.SessionKey
+	b.ClearLatch, b.ClearOf = &key, l.Invocation
+	e := phases.Event{
+		ID: k.o.NewID(b.Now), Type: phases.EventLatch, Time: b.Now, Invocation: l.Invocation, Runtime: l.Runtime, Session: l.Session,
+		PolicyRevision: k.Revision(), Decision: DecisionLifted, Reason: why, Kind: l.Kind, DecidedBy: kernelName,
+	}
+	e.Output, _ = json.Marshal(&liftOutput{Latch: l.ID, Cause: l.Why(), Judged: judged}) // strings alone: they always encode
+	b.Events = append(b.Events, e)
 }
 
 // liftOutput is the output of an event that lifts a latch.
 type liftOutput struct {
-	Latch string           `json:"latch,omitzero"` // id of the event that latched
-	Cause phases.LatchKind `json:"cause"`
+	Latch  string           `json:"latch,omitzero"` // id of the event that latched
+	Cause  phases.LatchKind `json:"cause"`
+	Judged string           `json:"judged,omitzero"` // id of the verdict on what was refused
 }
 
-// LiftEnded ends the latches whose cause has ended, and records that. The error is
+// judgeAtMost is how long LiftEnded goes on to judge what was refused, event by event.
+const judgeAtMost = time.Second
+
+// LiftEnded ends the latches whose cause has ended, and records that. Of what a Retention
+// retains it judges as much as it can within a second, and the rest later. The error is
 // ErrUnavailable.
 func (k *Kernel) LiftEnded(ctx context.Context) error {
+	return k.liftAll(ctx, judgeAtMost)
+}
+
+func (k *Kernel) liftAll(ctx context.Context, most time.Duration) error {
+	if err := k.liftCauses(ctx); err != nil {
+		return err
+	}
+	return k.judgeRetained(ctx, nil, most)
+}
+
+func (k *Kernel) liftCauses(ctx context.Context) error {
 	list, err := k.o.Store.Latches(ctx)
 	if err != nil {
 		return err
 	}
 	for n := range list {
 		why := k.over(&list[n])
-		if why == "" {
-			continue
+		if list[n].Ends == phases.EndsByJudging {
+			err = k.giveUp(ctx, &list[n])
+		} else if why != "" {
+			err = k.lift(ctx, &list[n], why)
 		}
-		if err := k.lift(ctx, &list[n], why); err != nil && !errors.Is(err, ErrConflict) {
+		if err != nil && !errors.Is(err, ErrConflict) {
 			return err
 		}
 	}
@@ -277,11 +320,12 @@ func (k *Kernel) LiftEnded(ctx context.Context) error {
 }
 
 // OverloadEnded tells the kernel that callers find room again, puts on record what was
-// refused without a record, and ends the latches of the overload. The error is ErrUnavailable.
+// refused without a record, and ends the latches of the overload. It judges all that is
+// retained. The error is ErrUnavailable.
 func (k *Kernel) OverloadEnded(ctx context.Context) error {
 	k.overloaded.Store(false)
 	if err := k.recoverGap(ctx, k.Revision()); err != nil {
 		return err
 	}
-	return k.LiftEnded(ctx)
+	return k.liftAll(ctx, 0)
 }

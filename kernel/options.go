@@ -114,6 +114,10 @@ type Options struct {
 	// what is blocked for that with KindHang says nothing about the hook. 0 keeps deadlines.
 	Untimed time.Duration
 
+	// Retain makes the kernel judge later what it refuses for a cause of its own. Nil: it
+	// retains nothing, and such events leave their sessions latched.
+	Retain *Retention
+
 	// Sequential keeps validators from running ahead in parallel. Verdict and
 	// events are the same either way.
 	Sequential bool
@@ -163,7 +167,13 @@ type InvokeOptions struct {
 	// Seed is the seed of the invocation's random streams; nil means a fresh one.
 	// It is recorded, so that the invocation can be run again.
 	Seed *[32]byte
+
+	after *afterwards // nil, unless the event was refused before and its latch waits for the verdict
 }
+
+// latches reports whether a refusal of the invocation has to latch. What is judged
+// afterwards is latched already.
+func (o *InvokeOptions) latches() bool { return o.Unblockable && o.after == nil }
 
 // BootClock names the boot of the machine and says how long ago it was; "" when
 // there is no such clock. Safe for concurrent use.

@@ -32,9 +32,6 @@ type Refusal struct {
 	// enforcing hook would have judged that. Nil means Invocation, unless Unread.
 	Why phases.LatchKind
 	Of  []phases.Invocation
-
-	// Kept: the caller judges what was refused as soon as it can, and tells that with Judged.
-	Kept bool
 }
 
 // latches reports whether the refusal has to hold a session, or where Invocation is valid
@@ -68,6 +65,9 @@ func (k *Kernel) refuse(ctx context.Context, r Refusal) (phases.Verdict, error) 
 	r.Unblockable = r.Unblockable || r.Invocation.Phase == phases.Audit
 	now := k.o.Clock.Now()
 	inv := k.namesOnly(r.Invocation, now)
+	if r.Invocation.ID == "" {
+		r.Invocation.ID = inv.ID // of the note, too, if there is no record
+	}
 	if r.why() == phases.LatchOverload {
 		return k.refuseSoon(ctx, inv, r, now)
 	}
@@ -85,7 +85,8 @@ func (k *Kernel) recordRefusal(ctx context.Context, inv phases.Invocation, r Ref
 	e := k.audit.Failure(&audit.Invocation{Invocation: inv, PolicyRevision: k.Revision()}, &v, r.Raw, k.o.NewID(now), now)
 	b := Batch{Now: now, Events: []phases.Event{e}}
 	if r.latches() {
-		why, ends := k.latchFor(&r)
+		why, ends := k.latchFor(&inv, &r)
+		ends = k.alone(ctx, &inv, ends)
 		if why == phases.LatchOverload {
 			k.overloaded.Store(true)
 		}
@@ -98,6 +99,7 @@ func (k *Kernel) recordRefusal(ctx context.Context, inv phases.Invocation, r Ref
 	if err != nil {
 		return v, storeFault("the record could not be written", err)
 	}
+	k.retained.settle(inv.ID)
 	v.Event = &phases.EventRef{Seq: receipt.First, ID: e.ID}
 	return v, nil
 }
@@ -137,6 +139,7 @@ func (k *Kernel) unrecorded(ctx context.Context, r Refusal) (phases.Verdict, err
 	}
 	inv.ID = v.ID
 	k.spool.add(k.noteOf(inv, told, &r))
+	k.retained.settle(inv.ID)
 	return v, r.Fault
 }
 

@@ -29,6 +29,7 @@ func (k *Kernel) refuseSoon(ctx context.Context, inv phases.Invocation, r Refusa
 	if k.recordingSoon.Add(1) > maxRecordingSoon {
 		k.recordingSoon.Add(-1)
 		v, _ := k.noteRefusal(ctx, inv, r, false)
+		k.retained.settle(inv.ID)
 		return v, r.Fault
 	}
 	type record struct {
@@ -45,6 +46,7 @@ func (k *Kernel) refuseSoon(ctx context.Context, inv phases.Invocation, r Refusa
 		case written <- w:
 		case n := <-late:
 			k.spool.settle(n, w.f == nil)
+			k.retained.settle(inv.ID) // not before: a record that came later would latch what was judged
 		}
 	}()
 	timer := time.NewTimer(recordGrace)

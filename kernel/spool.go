@@ -197,6 +197,9 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 		e.Runtime, e.Session, e.Reason = named.Runtime, named.Session, k.coverText(e.Reason)
 		key := SessionKey{Runtime: e.Runtime, Session: e.Session}
 		ends := snap.noteEnds(e)
+		if ends == phases.EndsByJudging && !(k.retained.has(e.Invocation) && k.aloneIn(ctx, key)) {
+			ends = phases.EndsByPerson // another process retained it, which has ended
+		}
 		if before, ok := latched[key]; !e.Unblockable || ok && before == phases.EndsByPerson {
 			continue
 		}

@@ -81,7 +81,7 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	restrictUmask() // nothing that the daemon makes is for others
 	tel := a.telemetry(ctx, log, flushServe)
 	tapes := new(server.Tapes)
-	host, err := a.openState(ctx, dir, belay.Options{Logger: log, UnsafeFailOpen: o.unsafeOpen, Observer: tel.Observer(), Recorder: tapes})
+	host, err := a.openState(ctx, dir, belay.Options{Logger: log, UnsafeFailOpen: o.unsafeOpen, Observer: tel.Observer(), Recorder: tapes, Retain: true})
 	if err != nil {
 		return err
 	}

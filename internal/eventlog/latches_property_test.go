@@ -18,7 +18,8 @@ import (
 )
 
 // Whatever happens to latches (refusals of every kind, sessions with and without a name,
-// old latches, people, ends of causes, compactions), the events say what the rows say.
+// old latches, people, ends of causes, verdicts on what was refused, restarts, compactions),
+// the events say what the rows say.
 func TestLatchesFromRowsAreThoseFromEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, key := memory.New(), newKeyOf(t, 1)
@@ -33,7 +34,7 @@ func TestLatchesFromRowsAreThoseFromEvents(t *testing.T) {
 				inv := phases.Invocation{Phase: ps.Draw(t, "phase"), Runtime: "r", Session: sessions.Draw(t, "session")}
 				inv.Action = actionOf(inv.Phase)
 				r := kernel.Refusal{Invocation: inv, Fault: phases.NewFault(phases.KindStore, "no", nil), Unblockable: true,
-					Why: kinds.Draw(t, "kind"), Kept: rapid.Bool().Draw(t, "kept")}
+					Why: kinds.Draw(t, "kind")}
 				if v, _ := k.Refuse(ctx, r); v.Decision != phases.Block || v.Event == nil {
 					t.Fatalf("%+v", v)
 				}
@@ -56,6 +57,7 @@ func TestLatchesFromRowsAreThoseFromEvents(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
+			"restart": func(t *rapid.T) { k = openKernel(t, s) },
 			"act": func(t *rapid.T) {
 				inv := phases.Invocation{Phase: phases.Audit, Runtime: "r", Session: sessions.Draw(t, "session"), Action: actionOf(phases.Audit)}
 				if v, err := k.Invoke(ctx, inv); err != nil || v.Event == nil {
@@ -101,7 +103,7 @@ func (c *ticking) Now() time.Time { c.now = c.now.Add(time.Second); return c.now
 
 func openKernel(t fataler, s kernel.Store) *kernel.Kernel {
 	loader := loaderFunc(func(context.Context, kernel.BindingSpec) (*kernel.Loaded, error) { return nil, errors.New("none") })
-	k, err := kernel.Open(context.Background(), &kernel.Config{Revision: "r"}, kernel.Options{Store: s, Loader: loader, Redactor: covering{}, Clock: &ticking{t0}})
+	k, err := kernel.Open(context.Background(), &kernel.Config{Revision: "r"}, kernel.Options{Store: s, Loader: loader, Redactor: covering{}, Clock: &ticking{t0}, Retain: &kernel.Retention{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,9 @@ func (s *Server) calm(ctx context.Context) {
 	if s.gate.calm() == 0 || !s.calming.TryLock() {
 		return // who holds the lock looks again
 	}
-	ctx = context.WithoutCancel(ctx)
 	s.background.Go(func() {
+		ctx, cancel := s.untilEnding(ctx)
+		defer cancel()
 		var err error
 		if n := s.gate.calm(); n > 0 {
 			if err = s.host.OverloadEnded(ctx); err == nil {
@@ -27,4 +28,23 @@ func (s *Server) calm(ctx context.Context) {
 		}
 		s.calm(ctx)
 	})
+}
+
+// begin ends the latches whose cause has ended with the process before, and those that
+// wait for the verdict on what only that one retained.
+func (s *Server) begin(ctx context.Context) {
+	s.background.Go(func() {
+		ctx, cancel := s.untilEnding(ctx)
+		defer cancel()
+		if err := s.host.OverloadEnded(ctx); err != nil { // status and the next overload try again
+			s.log.LogAttrs(ctx, slog.LevelWarn, "latches whose cause has ended could not be lifted", slog.Any("error", err))
+		}
+	})
+}
+
+// untilEnding is a context that ends when the daemon gives up what is being decided.
+func (s *Server) untilEnding(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(s.ending.over, cancel)
+	return ctx, func() { stop(); cancel() }
 }

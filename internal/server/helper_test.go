@@ -101,7 +101,22 @@ func startDaemon(t *testing.T, options ...option) *daemon {
 	for _, o := range options {
 		o(&s)
 	}
-	d := &daemon{dir: stateDir(t, s.config), log: &lockedBuffer{}, ended: make(chan error, 1)}
+	return serve(t, stateDir(t, s.config), s)
+}
+
+// serveDir starts another daemon on a directory whose own has ended.
+func serveDir(t *testing.T, dir string, options ...option) *daemon {
+	t.Helper()
+	s := setup{wrap: func(h server.Host) server.Host { return h }}
+	for _, o := range options {
+		o(&s)
+	}
+	return serve(t, dir, s)
+}
+
+func serve(t *testing.T, dir string, s setup) *daemon {
+	t.Helper()
+	d := &daemon{dir: dir, log: &lockedBuffer{}, ended: make(chan error, 1)}
 	var err error
 	if d.host, err = belay.Open(t.Context(), d.dir, s.belay); err != nil {
 		t.Fatal(err)

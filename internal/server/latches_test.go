@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/server"
 	"github.com/belay-hooks/belay/kernel"
@@ -16,7 +18,7 @@ import (
 )
 
 func claude(session, event string) string {
-	more := map[string]string{"Notification": `,"message":"hi"`, "SessionStart": `,"source":"startup"`, "SubagentStart": `,"agent_id":"a","agent_type":"t"`}[event]
+	more := map[string]string{"PreToolUse": `,"tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t-1"`, "Notification": `,"message":"hi"`, "SessionStart": `,"source":"startup"`, "SubagentStart": `,"agent_id":"a","agent_type":"t"`}[event]
 	return `{"session_id":"` + session + `","transcript_path":"/t","cwd":"/","permission_mode":"default","hook_event_name":"` + event + `"` + more + `}`
 }
 
@@ -38,8 +40,10 @@ hooks:
     capabilities: [block]
 `
 
+func withRetention(s *setup) { s.belay.Retain = true }
+
 // An overload latches the sessions whose events it refused, and its end frees those that
-// no hook would have stopped.
+// no hook would have stopped. A host that retains nothing leaves the others latched.
 func TestOverloadEndsWithItsLatches(t *testing.T) {
 	d, h := holding(t, withConfig(startGuard), withServer(func(o *server.Options) { o.Running, o.Queue, o.Patience = 1, 1, time.Hour }))
 	c := dial(t, d.dir)
@@ -86,6 +90,90 @@ func TestOverloadEndsWithItsLatches(t *testing.T) {
 	}
 	if body := d.tell(t, "s-notified", "Notification"); !strings.Contains(body, `"decision":"allow"`) {
 		t.Errorf("afterwards: %s", body)
+	}
+}
+
+// A daemon judges what it refused in an overload when that is over: the session that the
+// guard passes is free, and the one that it blocks is held by the guard's own decision.
+func TestOverloadIsJudgedAfterwards(t *testing.T) {
+	for name, frozen := range map[string]bool{"the guard passes": false, "the guard blocks": true} {
+		t.Run(name, func(t *testing.T) {
+			config := strings.Replace(startGuard, "frozen: false", fmt.Sprintf("frozen: %v, reason: closed today", frozen), 1)
+			d, h := holding(t, withRetention, withConfig(config), withServer(func(o *server.Options) { o.Running, o.Queue, o.Patience = 1, 1, time.Hour }))
+			c := dial(t, d.dir)
+			answers := make(chan phases.Decision, 2)
+			ask := func() {
+				v, _ := c.Invoke(context.Background(), invocation("other", "ls"))
+				answers <- v.Decision
+			}
+			go ask()
+			<-h.began
+			go ask()
+			admin := bearer(d.token(t, client.RoleAdmin))
+			eventually(t, "one is waiting", func() bool {
+				_, body := d.do(t, call{method: "GET", path: "/v1/status", header: admin})
+				return strings.Contains(body, `"waiting":1`)
+			})
+			for n := range 3 {
+				if body := d.tell(t, fmt.Sprint("s-", n), "SessionStart"); !strings.Contains(body, `"enforced":"latched"`) {
+					t.Errorf("%s", body)
+				}
+			}
+			if list, err := c.Latches(t.Context()); err != nil || len(list) != 3 || list[0].Ends != phases.EndsByJudging {
+				t.Fatalf("%+v, %v", list, err)
+			}
+			close(h.letGo)
+			for range 2 {
+				<-answers
+			}
+			eventually(t, "each event is judged", func() bool {
+				list, _ := d.host.Latches(t.Context())
+				for _, l := range list {
+					if l.Ends == phases.EndsByJudging {
+						return false
+					}
+				}
+				return (len(list) == 3) == frozen && (len(list) == 0) == !frozen
+			})
+			for n := range 3 {
+				session := fmt.Sprint("s-", n)
+				body := d.tell(t, session, "PreToolUse")
+				if !frozen {
+					if strings.Contains(body, "deny") {
+						t.Errorf("%s: %s", session, body)
+					}
+					continue
+				}
+				if !strings.Contains(body, "closed today") || !strings.Contains(body, "of kind decision") || !strings.Contains(body, "belay latch clear claude-code "+session) {
+					t.Errorf("%s: %s", session, body)
+				}
+			}
+			if list, _ := d.host.Latches(t.Context()); frozen && (len(list) != 3 || list[0].DecidedBy != "freeze") {
+				t.Errorf("%+v", list)
+			}
+		})
+	}
+}
+
+// What a daemon retained ends with it: the next one says so, and a person has to decide.
+func TestWhatADaemonRetainedEndsWithIt(t *testing.T) {
+	d := startDaemon(t, withRetention, withConfig(startGuard))
+	v, _ := d.host.Refuse(t.Context(), kernel.Refusal{Unblockable: true, Why: phases.LatchOverload, Fault: phases.NewFault(phases.KindDeadline, "too many", nil),
+		Invocation: phases.Invocation{Phase: phases.PrePlan, Runtime: "claude-code", Session: "s-1", Action: jsontext.Value(`{"kind":"session_start"}`)}})
+	if list, err := d.host.Latches(t.Context()); v.Enforced != phases.EnforcedLatched || err != nil || len(list) != 1 || list[0].Ends != phases.EndsByJudging {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	d.stop(t)
+	if err := d.host.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next := serveDir(t, d.dir, withRetention)
+	eventually(t, "the next daemon has looked", func() bool {
+		list, _ := next.host.Latches(t.Context())
+		return len(list) == 1 && list[0].Ends == phases.EndsByPerson && strings.Contains(list[0].Reason, "does not have it any more")
+	})
+	if body := next.tell(t, "s-1", "PreToolUse"); !strings.Contains(body, "belay latch clear claude-code s-1") {
+		t.Errorf("%s", body)
 	}
 }
 

@@ -260,6 +260,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
 	go s.watch(watching)
+	s.begin(ctx)
 	failed := make(chan error, 2)
 	for _, l := range []net.Listener{s.unix, s.tcp} {
 		if l == nil {

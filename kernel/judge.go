@@ -1,0 +1,208 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// afterwards is what an invocation knows that judges an event which was refused before. It
+// is used by one goroutine.
+type afterwards struct {
+	of   *refused
+	last bool // of the event's invocations: its verdict ends the latch
+
+	staged  bool // the batch settles it: the verdict passes, or latches for good
+	decided bool // and it was committed
+}
+
+// NoteAfterwards begins the note of a verdict on an event that was refused before.
+const NoteAfterwards = "judged afterwards"
+
+// settle says in the verdict what it is about, and makes a block of what would change an
+// event that has happened. Contexts are lost, as in events that have no place for them.
+func (a *afterwards) settle(v *phases.Verdict) {
+	if len(v.Notes) == 0 || !strings.HasPrefix(v.Notes[0], NoteAfterwards) {
+		v.Notes = slices.Insert(v.Notes, 0, NoteAfterwards+": invocation "+a.of.id+" was refused for "+string(a.of.why))
+		if v.Decision == phases.Allow && len(v.Contexts) > 0 {
+			v.Notes = append(v.Notes, "contexts were not delivered: the event is over")
+		}
+	}
+	if by, what := unappliable(v); v.Decision == phases.Allow && what != "" {
+		blockVerdict(v, phases.KindPolicy, by, "the event was refused and judged afterwards: "+by+" wants to "+what+", and it is too late for that")
+	}
+}
+
+// unappliable names what the verdict would change in an event that has happened, and the hook
+// that asked for it. The arguments of a call that has run are changed for the record only.
+func unappliable(v *phases.Verdict) (by, what string) {
+	var kinds []phases.EffectKind
+	switch {
+	case v.Reply != nil:
+		return v.Reply.Hook, "answer it"
+	case v.Retry != nil:
+		return v.Retry.Hook, "have it done again"
+	case slices.ContainsFunc(v.Changed, func(at string) bool {
+		return v.Phase != phases.PostTool || !phases.Covers("/args", at) && !phases.Covers("/original_args", at)
+	}):
+		kinds, what = []phases.EffectKind{phases.EffectRewrite, phases.EffectRedact}, "change it"
+	default:
+		return "", ""
+	}
+	for _, h := range v.Hooks {
+		for _, e := range h.Effects {
+			if h.Mode != phases.Observe && slices.Contains(kinds, e.Kind) {
+				return h.Hook, what
+			}
+		}
+	}
+	return kernelName, what
+}
+
+// stage adds to the batch of the verdict what it does to the latch: in one transaction,
+// so that no crash lifts what was not judged. A block for a cause of belay's own making
+// decides nothing.
+func (a *afterwards) stage(b *Batch, i *invocation, verdict *phases.Event, why phases.LatchKind, latch *Latch) {
+	passes := verdict.Decision == string(phases.Allow)
+	a.staged = passes || !why.OwnMaking()
+	switch {
+	case !passes && a.staged:
+		i.k.latch(b, verdict, why, phases.EndsByPerson)
+	case passes && a.last && latch != nil && latch.SessionKey == a.of.key && latch.EndsItself(a.of.id):
+		i.k.stageLift(b, latch, "every hook passes the event that was refused", verdict.ID)
+	}
+}
+
+// judgeFirstFor is how long an invocation waits for what was refused of its session.
+const judgeFirstFor = 5 * time.Second
+
+// judgeFirst judges what was refused of the session before the invocation is decided, as
+// far as the causes have ended. What is left keeps the session latched.
+func (i *invocation) judgeFirst(ctx context.Context) {
+	if i.o.Unblockable || insideTurn(ctx, i.k) {
+		return
+	}
+	if err := i.k.judgeRetained(ctx, &i.session, judgeFirstFor); err != nil {
+		i.k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "what was refused could not be judged yet", slog.Any("error", err))
+	}
+}
+
+// judgeRetained judges the retained events whose cause has ended, of the session or, with
+// nil, all, and begins no other one after most, unless that is 0. The error is ErrUnavailable
+// or the context's.
+func (k *Kernel) judgeRetained(ctx context.Context, of *SessionKey, most time.Duration) error {
+	began, stuck := time.Now(), map[SessionKey]bool{}
+	for k.retained.any(of) && (most == 0 || time.Since(began) < most) {
+		more, err := k.judgeNext(ctx, of, stuck)
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeNext judges the next event; more is false when there was none. A session whose
+// event could not be judged is added to stuck.
+func (k *Kernel) judgeNext(ctx context.Context, of *SessionKey, stuck map[SessionKey]bool) (more bool, err error) {
+	leave, err := k.retained.enter(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer leave()
+	e := k.retained.next(of, stuck, func(why phases.LatchKind) bool { return k.causeOver(why) != "" })
+	if e == nil {
+		return false, nil
+	}
+	if err := k.recoverGap(ctx, k.Revision()); err != nil { // with the latch, if it was noted
+		return false, err
+	}
+	l, err := k.o.Store.Latch(context.WithoutCancel(ctx), e.key)
+	if err != nil {
+		return false, err
+	}
+	if l == nil || l.SessionKey != e.key || l.Ends != phases.EndsByJudging {
+		k.retained.remove(e) // a person has cleared it, or has to
+		return true, nil
+	}
+	decided, err := k.judge(ctx, e)
+	switch {
+	case err != nil:
+		return false, err
+	case decided:
+		k.retained.remove(e)
+	default:
+		stuck[e.key] = true
+	}
+	return true, nil
+}
+
+// judge runs the hooks on the event, and returns false if nothing came of that by belay's
+// own making. Preconditions: the turn of k.retained is held.
+func (k *Kernel) judge(ctx context.Context, e *refused) (decided bool, err error) {
+	for n := range e.of {
+		inv := &e.of[n]
+		if k.retained.o.Ready != nil {
+			if err := k.retained.o.Ready(inv); err != nil {
+				return false, nil
+			}
+		}
+		a := &afterwards{of: e, last: n == len(e.of)-1}
+		v, failure := k.InvokeWith(ctx, *inv, InvokeOptions{Unblockable: true, Credential: k.retained.o.Credential, after: a})
+		switch f := phases.FaultOf(failure); {
+		case a.decided && v.Decision == phases.Allow:
+			continue
+		case a.decided:
+			return true, nil // its latch is recorded
+		case f != nil && (f.Kind == phases.KindStore || f.Kind == phases.KindDeadline || f.Kind == phases.KindLoad):
+			return false, nil
+		}
+		return true, k.keepLatched(ctx, e.key, e.id, "what was refused cannot be judged: "+v.Reason)
+	}
+	return true, nil
+}
+
+// giveUp makes a latch wait for a person that waits for the verdict on an event which this
+// process does not retain: the one that did has ended.
+func (k *Kernel) giveUp(ctx context.Context, l *Latch) error {
+	if k.retained.o == nil || k.retained.has(l.Invocation) {
+		return nil
+	}
+	leave, err := k.retained.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if k.retained.has(l.Invocation) {
+		return nil
+	}
+	return k.keepLatched(ctx, l.SessionKey, l.Invocation, "belay ended before it had judged the event, and does not have it any more")
+}
+
+// keepLatched makes the latch of the invocation wait for a person, if it still waits for
+// the verdict. Preconditions: the turn of k.retained is held. The error is ErrUnavailable.
+func (k *Kernel) keepLatched(ctx context.Context, key SessionKey, invocation, why string) error {
+	l, err := k.o.Store.Latch(context.WithoutCancel(ctx), key)
+	if err != nil || l == nil || l.SessionKey != key || l.Ends != phases.EndsByJudging || l.Invocation != invocation {
+		return err
+	}
+	now := k.o.Clock.Now()
+	e := phases.Event{
+		ID: k.o.NewID(now), Type: phases.EventLatch, Time: now, Invocation: l.Invocation, Runtime: l.Runtime, Session: l.Session,
+		PolicyRevision: k.Revision(), Decision: DecisionLatched, Reason: phases.SafeText(l.Reason+": "+why, phases.MaxReasonBytes),
+		Kind: l.Kind, DecidedBy: l.DecidedBy,
+	}
+	e.Output, _ = json.Marshal(&latchOutput{Cause: l.Why(), Event: l.Event, Ends: phases.EndsByPerson, Unnamed: l.Unnamed}) // always encodes
+	next := LatchOf(&e)
+	_, err = k.commit(ctx, Batch{Now: now, Events: []phases.Event{e}, ClearLatch: &l.SessionKey, ClearOf: l.Invocation, Latch: &next})
+	if errors.Is(err, ErrConflict) { // a person was faster
+		return nil
+	}
+	return err
+}
