@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -29,6 +30,9 @@ type Runner struct {
 	Root    string        // the module's root
 	Scratch string        // a directory for overlays
 	Timeout time.Duration // of one run of the tests
+
+	mu    sync.Mutex
+	whole map[string]*testBinary // of packages, without a change
 }
 
 // Sources returns the files of a folder that are compiled here, without tests: path to contents.
@@ -74,7 +78,7 @@ func (r *Runner) Test(ctx context.Context, c *Change, pkg, pattern string) (Resu
 		// By the environment, so that tests that build a program build it with the change, too.
 		env = append(env, strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	}
-	args := []string{"test", "-failfast", "-vet=off", "-timeout", r.Timeout.String()}
+	args := []string{"test", "-failfast", "-vet=off", linkFast, "-timeout", r.Timeout.String()}
 	if c != nil {
 		args = append(args, "-count=1") // without a change, what go test remembers will do
 	}
@@ -149,12 +153,8 @@ func (r *Runner) Defence(ctx context.Context, d *Defence) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	whole, err := r.Test(ctx, nil, pkg, pattern)
-	if err != nil {
-		return Result{}, err
-	}
-	if whole.Outcome != Survived {
-		return whole, fmt.Errorf("%s fails although nothing was changed\n%s", d.Test, whole.Output)
+	if res, err := r.unchanged(ctx, pkg, pattern); err != nil {
+		return res, fmt.Errorf("%s fails although nothing was changed: %w\n%s", d.Test, err, res.Output)
 	}
 	return r.Test(ctx, &c, pkg, pattern)
 }

@@ -91,12 +91,16 @@ func (o *options) defences(ctx context.Context, r *mutants.Runner) (bool, error)
 			return nil
 		}
 		res, err := r.Defence(ctx, d)
-		if err != nil {
-			return fmt.Errorf("%s: %w", d.Name, err)
+		if err != nil && ctx.Err() != nil {
+			return ctx.Err()
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		tried++
+		if err != nil { // the others are tried all the same
+			fmt.Printf("failed           %s (%s in %s): %v\n", d.Name, d.Symbol, d.Package, err)
+			return nil
+		}
 		if res.Outcome == mutants.Killed {
 			killed++
 		}
