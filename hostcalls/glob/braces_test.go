@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestBraces: of each byte of a pattern, where what begins there goes on: at itself, or, where an alternative ends, behind
-// all of them; · is a byte at which nothing begins. Then where the alternatives of each brace begin.
+// TestBraces: of each byte of a pattern, where what begins there goes on: at itself, or, where an alternative
+// ends, behind all of them; · is a byte at which nothing begins. Then where the alternatives of each brace
+// begin.
 func TestBraces(t *testing.T) {
 	for _, c := range []struct{ why, pattern, follow, alts string }{
 		{"nothing", "", "0", ""},

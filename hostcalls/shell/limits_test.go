@@ -102,7 +102,8 @@ func TestRawIsCut(t *testing.T) {
 	}
 }
 
-// TestAWalkThatIsOver: with its last step a walk ends. It tells, knows and prints nothing more, and says that there is more.
+// TestAWalkThatIsOver: with its last step a walk ends. It tells, knows and prints nothing more, and says that
+// there is more.
 func TestAWalkThatIsOver(t *testing.T) {
 	file, err := syntax.NewParser().Parse(strings.NewReader(`echo "$a"`), "")
 	if err != nil {

@@ -9,6 +9,9 @@ func TestOptionsOfWrappers(t *testing.T) {
 		{"a value as a word of its own", `echo / | xargs --max-args 1 -I{} rm {}etc`, []string{"echo /", "xargs --max-args 1 -I{} rm {}etc", "xargs> rm /etc"}},
 		{"a value in the same word", `echo / | xargs --max-args=1 -I{} rm {}etc`, []string{"echo /", "xargs --max-args=1 -I{} rm {}etc", "xargs> rm /etc"}},
 		{"an option without a value", `echo / | xargs --verbose -I{} rm {}etc`, []string{"echo /", "xargs --verbose -I{} rm {}etc", "xargs> rm /etc"}},
+		{"what is replaced is no option", `echo / | xargs -I0 rm 0etc`, []string{"echo /", "xargs -I0 rm 0etc", "xargs> rm /etc"}},
+		// containers
+		{"-- right behind the verb", `kubectl exec -- rm x`, []string{"kubectl exec -- rm x", "kubectl exec> rm x"}},
 		// su and runuser: the first operand is the user, what follows goes to the user's shell
 		{"the user is no command", `su root rm x`, []string{"su root rm x", "su> rm x"}},
 		{"each option that takes a value", `su -g g -G h -w A -s /bin/sh root -c 'rm x'`, []string{"su -g g -G h -w A -s /bin/sh root -c rm x", "su> rm x"}},

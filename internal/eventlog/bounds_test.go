@@ -97,7 +97,8 @@ func recoveryEvent(statement []byte) []byte {
 	return b
 }
 
-// TestRecoveryOfAnEvent: the statement counts if a whole event of a recovery has it, and it is about the events before.
+// TestRecoveryOfAnEvent: the statement counts if a whole event of a recovery has it, and it is about the
+// events before.
 func TestRecoveryOfAnEvent(t *testing.T) {
 	k := keyForTests(t)
 	statement, err := SignRecovery(k, Recovery{Checkpoint: Checkpoint{Size: 3, Time: noon}, Mark: "none", By: "dev", Why: "disk"})

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// TestCredibleAtItsBounds: what a value must have to be a secret, by what its name says: the shortest that is one, and what
-// has one thing less.
+// TestCredibleAtItsBounds: what a value must have to be a secret, by what its name says: the shortest that is
+// one, and what has one thing less.
 func TestCredibleAtItsBounds(t *testing.T) {
 	for _, c := range []struct {
 		why      string
@@ -41,7 +41,8 @@ func TestCredibleAtItsBounds(t *testing.T) {
 	}
 }
 
-// TestNamesInFrontOfValues: what makes a word a name, and what behind it its value. Findings are marked as in texts.txt.
+// TestNamesInFrontOfValues: what makes a word a name, and what behind it its value. Findings are marked as in
+// texts.txt.
 func TestNamesInFrontOfValues(t *testing.T) {
 	for why, line := range map[string]string{
 		"a flag at the begin":                   "--password ⟦password Tr0ub4dor1⟧",
@@ -102,7 +103,8 @@ func TestNamesInFrontOfValues(t *testing.T) {
 	}
 }
 
-// TestSchemesInDocuments: the value of an authorization in a document is covered behind its scheme, from sixteen letters on.
+// TestSchemesInDocuments: the value of an authorization in a document is covered behind its scheme, from
+// sixteen letters on.
 func TestSchemesInDocuments(t *testing.T) {
 	r := newTestRedactor(t, Config{})
 	for value, want := range map[string]string{

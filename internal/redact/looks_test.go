@@ -42,7 +42,8 @@ func TestHowTextsLook(t *testing.T) {
 	}
 }
 
-// TestInlineMedia: a body is that of a picture, a font, a sound or a film when its type stands at most 64 bytes in front.
+// TestInlineMedia: a body is that of a picture, a font, a sound or a film when its type stands at most 64
+// bytes in front.
 func TestInlineMedia(t *testing.T) {
 	for head, want := range map[string]bool{
 		"data:image/png;base64,": true, "url(data:font/woff2;base64,": true, "data:audio/wav;base64,": true, "data:video/mp4;base64,": true,
@@ -55,8 +56,8 @@ func TestInlineMedia(t *testing.T) {
 	}
 }
 
-// TestEncodingsAreTheSecretsAlone: what is looked for of a secret in base64 is every character that it decides, wherever it
-// stands, and none that its neighbours decide.
+// TestEncodingsAreTheSecretsAlone: what is looked for of a secret in base64 is every character that it
+// decides, wherever it stands, and none that its neighbours decide.
 func TestEncodingsAreTheSecretsAlone(t *testing.T) {
 	for _, secret := range []string{"hunter2", "hunter22", "hunter222", "Tr0ub4dor&3", "\xff\xfe\xfd\xfc\xfb\xfa", "??>>??>>"} {
 		got := encodings(secret)
@@ -98,8 +99,8 @@ func TestEncodingsAreTheSecretsAlone(t *testing.T) {
 	}
 }
 
-// TestKnownInAnotherForm: a known secret that stands in another case, or encoded, is told as it was learned, one that stands
-// as it is is not told twice.
+// TestKnownInAnotherForm: a known secret that stands in another case, or encoded, is told as it was learned,
+// one that stands as it is is not told twice.
 func TestKnownInAnotherForm(t *testing.T) {
 	var k known
 	k.learn("password", "Hunter-2x")
@@ -124,6 +125,18 @@ func TestKnownInAnotherForm(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
+	}
+}
+
+// TestKnownBehindAnEscape: also where a known secret stands in another case and is escaped, it is told as it was learned.
+func TestKnownBehindAnEscape(t *testing.T) {
+	rec := NewRecord()
+	rec.known.learn("password", "Hunter-2x")
+	d := detector{record: rec, again: true}
+	text := `a HUNTER\x2d2X b`
+	found := d.look(text)
+	if len(found) != 1 || found[0].in(text) != "Hunter-2x" || text[found[0].Start:found[0].End] != `HUNTER\x2d2X` {
+		t.Errorf("%+v", found)
 	}
 }
 
