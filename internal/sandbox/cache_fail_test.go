@@ -357,6 +357,17 @@ func TestCacheKeepsWhatIsGood(t *testing.T) {
 	if err != nil || len(good) != maxCacheFiles || good[path] == nil || len(stamps(t, c.dir)) != maxCacheFiles {
 		t.Errorf("%d files, %v, want %d", len(good), err, maxCacheFiles)
 	}
+	// What is new gets its seal, all of it.
+	for n := range 2 {
+		path := filepath.Join(filepath.Dir(path), "~new"+string(rune('a'+n)))
+		write(t, path, nil)
+	}
+	must(t, c.seal(dir, good))
+	for n := range 2 {
+		if _, err := c.verify(dir, filepath.Join(filepath.Dir(path), "~new"+string(rune('a'+n)))); err != nil {
+			t.Errorf("the new file %d: %v", n, err)
+		}
+	}
 	// What cannot be read gets no seal.
 	odd := filepath.Join(filepath.Dir(path), "~odd")
 	must(t, os.Mkdir(odd, 0o700))

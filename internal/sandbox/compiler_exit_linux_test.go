@@ -163,3 +163,25 @@ func TestCompilerIsTheProgramThatRuns(t *testing.T) {
 		t.Errorf("%s %q is started", c.program, c.args)
 	}
 }
+
+// An answer that cannot be written ends a compiler process with status 1.
+func TestCompilerProcessThatCannotAnswer(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	must(t, err)
+	defer full.Close()
+	theirs, ours, err := os.Pipe()
+	must(t, err)
+	defer theirs.Close()
+	defer ours.Close()
+	_, code := uncompiled(t)
+	cmd := exec.Command(ownCompiler(t, "")[0], CompilerCommand)
+	var says bytes.Buffer
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = t.TempDir(), theirs, full, &says
+	must(t, cmd.Start())
+	_, err = ours.Write(request(code, AdHoc.compilerLimits()))
+	must(t, err)
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(says.String(), "no space left") {
+		t.Errorf("%v, says %q", err, says.String())
+	}
+}

@@ -251,3 +251,13 @@ func TestNoSuchPhaseAndClosed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPhaseThatIsNotServed: a module is not started for a phase that it has no export for, and says so.
+func TestPhaseThatIsNotServed(t *testing.T) {
+	m := load(t, open(t, Options{}), encode(t, reparse(t, caller(t, "pre_tool", false))))
+	_, err := m.Run(t.Context(), RunRequest{Phase: phases.Spawn, Session: session(t, phases.Spawn, lsAction), Fuel: 1 << 20, Timeout: -1})
+	var f *phases.Fault
+	if !errors.As(err, &f) || f.Kind != phases.KindLoad || f.Text != textNoPhase || !strings.Contains(fmt.Sprint(f.Cause), "no export for the phase") {
+		t.Errorf("%v", err)
+	}
+}
