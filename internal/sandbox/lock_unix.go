@@ -20,6 +20,10 @@ func lockFile(path string, patience time.Duration) (unlock func(), err error) {
 	}
 	for until := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil && !hasName(path, f) { // removed meanwhile: a lock on it excludes no process that comes later
+			_ = f.Close()
+			return lockFile(path, time.Until(until))
+		}
 		if err == nil {
 			return func() { _ = f.Close() }, nil // closing unlocks
 		}
@@ -28,6 +32,16 @@ func lockFile(path string, patience time.Duration) (unlock func(), err error) {
 			return nil, fmt.Errorf("%w: locked by another process: %w", errCache, err)
 		}
 	}
+}
+
+// hasName reports whether the open file is the one at path.
+func hasName(path string, f *os.File) bool {
+	fi, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(path)
+	return err == nil && os.SameFile(fi, there)
 }
 
 func ownedByUs(st os.FileInfo) bool {

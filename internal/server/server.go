@@ -22,6 +22,7 @@ import (
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/ask"
 	"github.com/belay-hooks/belay/internal/connlimit"
+	"github.com/belay-hooks/belay/internal/dirlock"
 	"github.com/belay-hooks/belay/internal/lately"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
@@ -121,7 +122,8 @@ type Server struct {
 	host    Host
 	o       Options
 	log     *slog.Logger
-	locked  *os.File
+	locked  *dirlock.Lock
+	lost    bool   // another process has the directory, and perhaps a socket of its own; of Serve
 	socket  string // path
 	unix    net.Listener
 	tcp     net.Listener // nil without Options.Listen
@@ -229,7 +231,9 @@ func (s *Server) open() error {
 // on the state directly, which is safe, since the log can be shared.
 func (s *Server) release() {
 	if s.unix != nil {
-		_ = os.Remove(s.socket)
+		if !s.lost {
+			_ = os.Remove(s.socket)
+		}
 		_ = s.unix.Close()
 	}
 	if s.tcp != nil {
@@ -252,7 +256,8 @@ func (s *Server) Addr() string {
 }
 
 // Serve answers until ctx ends. Then it refuses new connections, lets what has
-// begun finish within Options.Drain, blocks what has not, and returns nil; any other error is a
+// begun finish within Options.Drain, blocks what has not, and returns nil. When another process
+// has taken the directory it ends in the same way with ErrRunning; any other error is a
 // listener that failed. It can be called once.
 func (s *Server) Serve(ctx context.Context) error {
 	defer s.release()
@@ -261,6 +266,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer stopWatching()
 	go s.watch(watching)
 	s.begin(ctx)
+	lost := make(chan error, 1)
+	go func() { lost <- s.guardLock(watching) }()
 	failed := make(chan error, 2)
 	for _, l := range []net.Listener{s.unix, s.tcp} {
 		if l == nil {
@@ -272,6 +279,13 @@ func (s *Server) Serve(ctx context.Context) error {
 	case err := <-failed:
 		_ = s.http.Close()
 		return fmt.Errorf("server: %w", err)
+	case err := <-lost:
+		if err != nil {
+			s.lost = true
+			s.log.LogAttrs(ctx, slog.LevelError, "stopping", slog.Any("error", err))
+			s.drain(ctx)
+			return err
+		}
 	case <-ctx.Done():
 	}
 	s.log.LogAttrs(ctx, slog.LevelInfo, "stopping", slog.Int("running", len(s.gate.slots)))

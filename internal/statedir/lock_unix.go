@@ -51,7 +51,9 @@ func tryLock(name string) (unlock func(), holder string, err error) {
 	_ = f.Truncate(0) // for people who look, and for the message of a process that waits
 	_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	return func() {
-		_ = os.Remove(name)
+		if there, err := os.Lstat(name); err == nil && os.SameFile(fi, there) { // else it is another process's lock
+			_ = os.Remove(name)
+		}
 		_ = f.Close() // unlocks
 	}, "", nil
 }

@@ -1,0 +1,93 @@
+package server_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/server"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// While a daemon serves a directory another one is refused, whatever became of the lock
+// file, and the one that serves goes on.
+func TestOneDaemonWhateverBecomesOfTheLockFile(t *testing.T) {
+	for how, harm := range map[string]func(string) error{
+		"removed":  os.Remove,
+		"replaced": func(p string) error { return errors.Join(os.Remove(p), os.WriteFile(p, nil, 0o600)) },
+	} {
+		t.Run(how, func(t *testing.T) {
+			d := startDaemon(t)
+			path := filepath.Join(d.dir, client.LockName)
+			if err := harm(path); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := server.Open(d.host, server.Options{Dir: d.dir}); !errors.Is(err, server.ErrRunning) {
+				t.Fatalf("a second daemon: %v", err)
+			}
+			eventually(t, "the lock file is made anew", func() bool { return strings.Contains(d.log.String(), "it was made anew") })
+			if _, err := server.Open(d.host, server.Options{Dir: d.dir}); !errors.Is(err, server.ErrRunning) {
+				t.Errorf("a second daemon afterwards: %v", err)
+			}
+			if v, err := dial(t, d.dir).Invoke(t.Context(), invocation("s", "ls")); err != nil || v.Decision != phases.Allow {
+				t.Errorf("%s %v", v.Decision, err)
+			}
+		})
+	}
+}
+
+// A daemon that finds another process's lock in the place of its own stops, and leaves
+// the socket alone, which is the other one's by then.
+func TestADaemonThatLostItsDirectoryStops(t *testing.T) {
+	d := startDaemon(t)
+	path := filepath.Join(d.dir, client.LockName)
+	f, err := os.OpenFile(path+".other", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), os.Rename(path+".other", path)); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err = <-d.ended:
+		d.once.Do(d.cancel) // it has ended by itself
+	case <-time.After(30 * time.Second):
+		t.Fatal("the daemon goes on")
+	}
+	if !errors.Is(err, server.ErrRunning) {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Lstat(d.server.Socket()); err != nil {
+		t.Errorf("the socket: %v", err)
+	}
+	if _, err := client.Dial(d.dir); !errors.Is(err, client.ErrSick) {
+		t.Errorf("while another process holds the lock: %v", err)
+	}
+}
+
+// A client takes a daemon whose lock file was removed for one that is there.
+func TestTheLockOfTheDirectoryIsSeenByClients(t *testing.T) {
+	d := startDaemon(t)
+	for _, name := range []string{client.LockName, client.SocketName} {
+		if err := os.Remove(filepath.Join(d.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0) // bound, and nobody listens
+	if err == nil {
+		t.Cleanup(func() { _ = syscall.Close(l) })
+		err = errors.Join(syscall.Bind(l, &syscall.SockaddrUnix{Name: filepath.Join(d.dir, client.SocketName)}), os.Chmod(filepath.Join(d.dir, client.SocketName), 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Dial(d.dir); err == nil || errors.Is(err, client.ErrNotRunning) {
+		t.Errorf("%v", err)
+	}
+}
