@@ -79,8 +79,11 @@ test-faults: ## the daemon killed 60 times under load, disks that fill up and fa
 	$(GO) test -count=1 -timeout 30m -v -run TestDiskFails ./internal/server
 	$(GO) test -count=1 -timeout 30m -run TestCrashes ./internal/sink -args -rapid.checks=20000
 
-test-soak: ## replay 1,000,000 invocations and see that memory stays flat (about 6 minutes)
+test-soak: ## a daemon under 48 callers meets faults in turn for SOAK_TIME (default 10m), then replay of 1,000,000 invocations with flat memory (about 6 minutes)
+	BELAY_SOAK_TIME=$(SOAK_TIME) $(GO) test -count=1 -timeout 120m -run TestFaultsInTurn -v ./internal/cli
 	BELAY_SOAK=1000000 $(GO) test -timeout 60m -run TestSoak -v ./harness/replay
+
+SOAK_TIME   ?= 10m
 
 MUTANTS     ?= 200
 MUTANT_SEED ?= 1
