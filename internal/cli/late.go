@@ -34,6 +34,12 @@ func (l *lateCall) answer() int {
 	call, f := l.seen.Load(), tooLate()
 	ans := l.ad.Failure(call.payload, call.opts, f)
 	r := kernel.Refusal{Invocation: phases.Invocation{Runtime: l.ad.Runtime(), Session: ans.Session}, Fault: f, Unblockable: call.opts.NeedsLatch(ans), Unread: true}
+	if r.Unblockable {
+		var err error
+		if r.Of, err = adapters.Invocations(l.ad, call.payload, call.opts); err != nil {
+			r.Why = phases.LatchPayload
+		}
+	}
 	l.app.noteLate(l.args, r)
 	ans.Stderr = redact.Label(ans.Stderr) // a reason may quote the payload
 	return hookcmd.Write(l.out, l.app.Err, l.ad, call.payload, call.opts, ans)
@@ -63,7 +69,7 @@ func (a *App) noteLate(args []string, r kernel.Refusal) {
 		if _, err := os.Stat(filepath.Join(dir, "keys")); err != nil {
 			return nil // belay has not been set up there
 		}
-		return belay.Spool(dir, r)
+		return a.word.Note(func() error { return belay.Spool(dir, r) })
 	})
 	if err != nil {
 		fmt.Fprintf(a.Err, "belay: this block is not on record: %s\n", safe(err.Error()))

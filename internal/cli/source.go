@@ -263,7 +263,7 @@ func (a *App) openDecider(ctx context.Context, o evalOptions) (asker, error) {
 		}
 		if c != nil {
 			dir, err := a.stateDir()
-			return daemonAsker{c, dir}, err
+			return daemonAsker{c, dir, a.word}, err
 		}
 	}
 	host, err := a.openForEval(ctx, o)
@@ -313,7 +313,8 @@ func (s scopesHolder) Wire(ctx context.Context, src []byte) (phases.Verdict, err
 
 type daemonAsker struct {
 	*client.Client
-	dir string
+	dir  string
+	word *hookcmd.LastWord // leaves the note of an event that the daemon does not answer
 }
 
 func (d daemonAsker) Wire(ctx context.Context, src []byte) (phases.Verdict, error) {
@@ -321,7 +322,7 @@ func (d daemonAsker) Wire(ctx context.Context, src []byte) (phases.Verdict, erro
 }
 
 func (d daemonAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []byte, o adapters.Options) ask.Answered {
-	out := hookcmd.Ask(ctx, d.Client, d.dir, ad, payload, o)
+	out := hookcmd.Ask(ctx, d.Client, d.dir, ad, payload, o, d.word)
 	return ask.Answered{Answer: out.Answer, Verdicts: out.Verdicts, Err: out.Err}
 }
 

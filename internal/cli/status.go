@@ -39,7 +39,10 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 		return recordsFailure(err)
 	}
 	if asJSON {
-		return a.printJSON(st)
+		if err := a.printJSON(st); err != nil {
+			return err
+		}
+		return readiness(&st)
 	}
 	p := a.palette()
 	health := p.green("ready")
@@ -85,6 +88,11 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	if st.Unsigned.Count > 0 {
 		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.yellow("unsigned"), unsignedRevisions(st.Unsigned), unsignedAdvice)
 	}
+	return readiness(&st)
+}
+
+// readiness is the exit status of `belay status`, in either form: 1 while it is NOT READY.
+func readiness(st *client.Status) error {
 	if !st.Healthy || len(st.Latches) > 0 {
 		return exitWith(ExitError)
 	}

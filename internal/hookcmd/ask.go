@@ -31,17 +31,18 @@ type Answered struct {
 // Ask brings a payload to the daemon that serves dir, "" when that is out of reach, and
 // waits no longer than Patience. A daemon that does not answer as it should gives the
 // event's block form and a note in the spool: nobody knows what the daemon has recorded of
-// the action, and the note has the session latched where the answer holds nothing.
-func Ask(ctx context.Context, c *client.Client, dir string, ad adapters.Adapter, payload []byte, o adapters.Options) Answered {
-	return askWithin(ctx, Patience, c, dir, ad, payload, o)
+// the action, and the note has the session latched where the answer holds nothing. word
+// leaves the note.
+func Ask(ctx context.Context, c *client.Client, dir string, ad adapters.Adapter, payload []byte, o adapters.Options, word *LastWord) Answered {
+	return askWithin(ctx, Patience, c, dir, ad, payload, o, word)
 }
 
-func askWithin(ctx context.Context, patience time.Duration, c *client.Client, dir string, ad adapters.Adapter, payload []byte, o adapters.Options) Answered {
+func askWithin(ctx context.Context, patience time.Duration, c *client.Client, dir string, ad adapters.Adapter, payload []byte, o adapters.Options, word *LastWord) Answered {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	a, err := c.Ask(ctx, ad.Runtime(), o.Event, payload)
 	if err != nil {
-		return refuse(dir, ad, payload, o, phases.NewFault(phases.KindLoad, "the daemon could not be asked", err))
+		return refuse(word, dir, ad, payload, o, phases.NewFault(phases.KindLoad, "the daemon could not be asked", err))
 	}
 	return Answered{Answer: adapters.Answer{Stdout: []byte(a.Stdout), Stderr: a.Stderr, Exit: a.Exit, Notes: a.Notes}, Verdicts: a.Verdicts}
 }
@@ -60,16 +61,19 @@ func causeOf(f *phases.Fault, ad adapters.Adapter, payload []byte, o adapters.Op
 	for i := range of {
 		ps = append(ps, of[i].Phase)
 	}
+	if f.Kind == phases.KindDeadline {
+		return phases.LatchDeadline, ps
+	}
 	return phases.LatchStopped, ps
 }
 
 // refuse answers in the event's block form and leaves a note of it in dir, unless that is "".
-func refuse(dir string, ad adapters.Adapter, payload []byte, o adapters.Options, f *phases.Fault) Answered {
+func refuse(word *LastWord, dir string, ad adapters.Adapter, payload []byte, o adapters.Options, f *phases.Fault) Answered {
 	out := Answered{Answer: ad.Failure(payload, o, f), Err: f}
 	if dir == "" {
 		return out
 	}
-	if err := leaveNote(dir, ad, payload, out.Answer, o, f); err != nil {
+	if err := word.Note(func() error { return leaveNote(dir, ad, payload, out.Answer, o, f) }); err != nil {
 		out.Answer.Notes = append(out.Answer.Notes, "this block is not on record: "+safe(err.Error()))
 	}
 	return out

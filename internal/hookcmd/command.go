@@ -79,7 +79,9 @@ func (c *Command) late() int {
 	f := phases.NewFault(phases.KindDeadline, "belay was told to end, or could not answer in time", nil)
 	out := Answered{Answer: e.ad.Failure(e.payload, e.opts, f), Err: f}
 	if dir := c.note.Load(); dir != nil {
-		if err := NoteInTime(func() error { return leaveNote(*dir, e.ad, e.payload, out.Answer, e.opts, f) }); err != nil {
+		if err := NoteInTime(func() error {
+			return c.word.Note(func() error { return leaveNote(*dir, e.ad, e.payload, out.Answer, e.opts, f) })
+		}); err != nil {
 			out.Answer.Notes = append(out.Answer.Notes, "this block is not on record: "+safe(err.Error()))
 		}
 	}
@@ -142,7 +144,7 @@ func (c *Command) ask(ctx context.Context, e *event, daemon *client.Client, dir 
 	if err := c.read(ctx, e); err != nil {
 		return c.refuse(e, dir, phases.NewFault(phases.KindProtocol, "the payload could not be read", err))
 	}
-	return c.write(e, Ask(ctx, daemon, dir, e.ad, e.payload, e.opts))
+	return c.write(e, Ask(ctx, daemon, dir, e.ad, e.payload, e.opts, c.word))
 }
 
 const usage = `usage: belay-hook --runtime NAME [--for EVENT] [--state DIR | --connect DIR] < payload
@@ -207,7 +209,7 @@ func (c *Command) refuse(e *event, dir string, f *phases.Fault) int {
 	if dir == "" || !mayNote(dir) {
 		return c.write(e, Answered{Answer: e.ad.Failure(e.payload, e.opts, f), Err: f})
 	}
-	return c.write(e, refuse(dir, e.ad, e.payload, e.opts, f))
+	return c.write(e, refuse(c.word, dir, e.ad, e.payload, e.opts, f))
 }
 
 // mayNote reports whether a note may go to dir, where belay has been set up. A directory

@@ -2,6 +2,7 @@ package hookcmd
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -13,9 +14,34 @@ const Grace = 4 * time.Second
 // noteTime is how long a note of a block may hold up such an answer.
 const noteTime = 500 * time.Millisecond
 
-// LastWord lets one of two goroutines answer: the one that works, or the one that watches
-// the clock. The zero value is ready; it is safe for concurrent use.
-type LastWord struct{ taken atomic.Bool }
+// LastWord lets one of two goroutines answer, and leave the note of the event: the one that
+// works, or the one that watches the clock. The zero value is ready; it is safe for
+// concurrent use.
+type LastWord struct {
+	taken atomic.Bool
+
+	mu   sync.Mutex
+	left chan struct{} // closed when the note was left, or could not be; nil before the first
+	err  error         // why it could not be left
+}
+
+// Note leaves the one note of an event. Only the first call runs leave; each later one
+// waits for that, and returns its error.
+func (w *LastWord) Note(leave func() error) error {
+	w.mu.Lock()
+	left, first := w.left, w.left == nil
+	if first {
+		left = make(chan struct{})
+		w.left = left
+	}
+	w.mu.Unlock()
+	if first {
+		w.err = leave()
+		close(left)
+	}
+	<-left
+	return w.err
+}
 
 // Take reports whether the caller answers. It is true once.
 func (w *LastWord) Take() bool { return w.taken.CompareAndSwap(false, true) }

@@ -3,8 +3,11 @@ package hookcmd_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,5 +101,27 @@ func TestLateWorkDoesNotAnswer(t *testing.T) {
 	<-over
 	if after := out.Len() + errs.Len(); after != before {
 		t.Errorf("two answers: %s %s", out.String(), errs.String())
+	}
+	if notes, _ := spoolfile.Read(dir + "/" + spoolfile.Name); len(notes) != 1 {
+		t.Errorf("%d notes of one event: %+v", len(notes), notes)
+	}
+}
+
+// An event has one note: the first. Who comes later waits for it.
+func TestOneNoteOfAnEvent(t *testing.T) {
+	w := new(hookcmd.LastWord)
+	var left atomic.Int64
+	fails := errors.New("disk full")
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			if err := w.Note(func() error { time.Sleep(10 * time.Millisecond); left.Add(1); return fails }); !errors.Is(err, fails) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := left.Load(); n != 1 {
+		t.Errorf("%d notes", n)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/belay-hooks/belay/adapters"
 )
 
@@ -26,6 +28,7 @@ var (
 	ErrInterrupted = errors.New("interrupted while it was read")
 	ErrTooLarge    = fmt.Errorf("it has more than %d MiB", MaxInput>>20)
 	ErrEmpty       = errors.New("it is empty")
+	ErrUnfinished  = errors.New("it ended before it was complete")
 )
 
 // maxScan bounds how much of a payload that is too large is looked at for its session.
@@ -35,11 +38,12 @@ const maxScan = 64 << 20
 type Payload struct {
 	Bytes []byte         // at most MaxInput, and one more
 	Scan  *adapters.Scan // of all that came when that is more; else nil
-	Cut   bool           // reading failed before the end
+	Cut   bool           // it was cut off on its way: reading failed, or ended, before the end
 }
 
 // ReadPayload is ReadAll for the payload of a runtime. With ErrTooLarge it goes on reading
-// for the session that the payload names.
+// for the session that the payload names. What ends inside its document is ErrUnfinished:
+// standard input has no length, so that a runtime that died looks like that.
 func ReadPayload(ctx context.Context, r io.Reader, ad adapters.Adapter) (p Payload, err error) {
 	p.Bytes, err = ReadAll(ctx, r)
 	switch {
@@ -49,10 +53,20 @@ func ReadPayload(ctx context.Context, r io.Reader, ad adapters.Adapter) (p Paylo
 			_, _ = p.Scan.Write(p.Bytes)
 			_, _ = io.Copy(p.Scan, io.LimitReader(Interruptible(ctx, r), maxScan)) // what comes is enough
 		}
+	case err == nil && unfinished(p.Bytes):
+		p.Cut, err = true, ErrUnfinished
 	case err != nil && !errors.Is(err, ErrEmpty):
 		p.Cut = true
 	}
 	return p, err
+}
+
+// unfinished reports whether the bytes are strict JSON up to their end, and end inside it:
+// they are the beginning of a payload, and no more of them came. Bytes with a fault before
+// their end were sent as they are.
+func unfinished(b []byte) bool {
+	err := jsontext.NewDecoder(bytes.NewReader(b)).SkipValue()
+	return errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // ReadAll reads one document. What has come until then is returned beside an error,

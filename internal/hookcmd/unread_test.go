@@ -11,8 +11,10 @@ import (
 )
 
 // A payload that cannot be read asks for the latch of the one session that it names at its
-// top, and for none when it names none, two, or did not come to its end.
+// top, and for none when it names none, two, or was cut off: then its bytes are strict up to
+// their end.
 func TestUnreadPayloadsHoldTheirOwnSession(t *testing.T) {
+	start := `{"session_id":"s-1","hook_event_name":"SubagentStart","agent_id":"a","agent_type":"t"}`
 	large := `"tool_input":{"session_id":"s-2","content":"` + strings.Repeat(`\"session_id\":\"s-2\",`, 250_000) + `"}`
 	for name, c := range map[string]struct {
 		in      io.Reader
@@ -26,12 +28,19 @@ func TestUnreadPayloadsHoldTheirOwnSession(t *testing.T) {
 		"too large, garbage":       {strings.NewReader(strings.Repeat("garbage ", hookcmd.MaxInput/7)), "", false},
 		"too large, and then cut":  {io.MultiReader(strings.NewReader(`{"session_id":"s-1",`+large), brokenReader{}), "s-1", true},
 		"cut off":                  {io.MultiReader(strings.NewReader(`{"session_id":"s-1","hook_event_name":"SubagentStart",`), brokenReader{}), "s-1", false},
+		"ended":                    {strings.NewReader(start[:len(start)-1]), "s-1", false},
+		"ended in a name":          {strings.NewReader(start[:30]), "s-1", false},
+		"ended in a letter":        {strings.NewReader(`{"session_id":"s-1","hook_event_name":"SubagentStart","x":"` + "\xc3"), "s-1", false},
+		"ended behind a fault":     {strings.NewReader(`{"session_id":"s-1","hook_event_name":"SubagentStart","x":01,"y":"`), "s-1", true},
+		"ended behind a doubling":  {strings.NewReader(`{"session_id":"s-1","x":1,"x":2,"y":"`), "s-1", true},
+		"ended behind no text":     {strings.NewReader(`{"session_id":"s-1","x":"` + "\xff" + `","y":"`), "s-1", true},
+		"more than a payload":      {strings.NewReader(start + start[:9]), "s-1", true},
 		"empty":                    {strings.NewReader(" \n"), "", false},
 		"too large, no valid name": {strings.NewReader(`{"session_id":"s\u0000",` + large + `}`), "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := stateDir(t)
-			daemon(t, dir, ok("application/json", `{"stdout":"{}","exit":0}`))
+			daemon(t, dir, ok("text/html", "<p>{}</p>")) // it answers nothing that counts
 			r := run(t, dir, c.in, "--runtime", "claude-code", "--for", "SubagentStart")
 			if r.code != 2 || r.err == "" {
 				t.Errorf("not blocked: %+v", r)

@@ -166,7 +166,13 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	default:
 		done := s.ending.begin(func(f *phases.Fault) kernel.Refusal {
 			no := ad.Failure(payload, opts, f)
-			return kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: no.Session}, Fault: f, Unblockable: opts.NeedsLatch(no), Unread: true}
+			var err error
+			r := kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: no.Session}, Fault: f, Unblockable: opts.NeedsLatch(no), Unread: true}
+			r.Why = phases.LatchStopped
+			if r.Of, err = adapters.Invocations(ad, payload, opts); err != nil {
+				r.Why = phases.LatchPayload
+			}
+			return r
 		})
 		out = ask.Runtime(ctx, s.hostFor(r), ad, payload, opts)
 		done()

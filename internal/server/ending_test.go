@@ -3,6 +3,8 @@ package server_test
 import (
 	"context"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,5 +71,29 @@ func TestWhatRunsAtTheEndIsBlockedOnRecord(t *testing.T) {
 				t.Errorf("on record: %v, %v", all, err)
 			}
 		})
+	}
+}
+
+// The note of a runtime's event says that the daemon was stopped and of which phases the
+// event is: the next process frees its session if no hook would have judged it.
+func TestNoteOfAStoppedDaemonSaysItsCause(t *testing.T) {
+	hang := make(chan struct{})
+	defer close(hang)
+	h := &slowHost{begun: make(chan struct{}, 1), wait: func(context.Context) { <-hang }}
+	d := startDaemon(t, withServer(func(o *server.Options) { o.Drain = time.Second }), withHost(func(in server.Host) server.Host { h.Host = in; return h }))
+	go func() {
+		resp, err := d.overSocket().Post("http://belay/adapters/claude-code?event=SessionStart", "application/json", strings.NewReader(claude("s-1", "SessionStart")))
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+	}()
+	<-h.begun
+	d.stop(t)
+	notes, _ := spoolfile.Read(filepath.Join(d.dir, spoolfile.Name))
+	if len(notes) != 1 || !notes[0].Unblockable || notes[0].Cause != phases.LatchStopped || !slices.Equal(notes[0].Phases, []phases.Phase{phases.PrePlan}) {
+		t.Fatalf("notes: %+v", notes)
+	}
+	if st, err := d.host.Status(t.Context()); err != nil || len(st.Latches) != 0 {
+		t.Errorf("latched for good: %+v, %v", st.Latches, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/belay-hooks/belay/internal/approvals"
@@ -249,6 +250,46 @@ func TestRecoverRefusesWhatItCannotMakeAgain(t *testing.T) {
 				t.Errorf("a commit answers %v", err)
 			}
 		})
+	}
+}
+
+// Where the log is in doubt, the latch stays that ends hardest, on file or in events; where
+// it is not, that of the events.
+func TestRecoverKeepsTheHarderLatch(t *testing.T) {
+	ends := []phases.LatchEnd{phases.EndsWithCause, phases.EndsByJudging, phases.EndsByPerson} // each harder than the one before
+	key := kernel.SessionKey{Runtime: "r", Session: "both"}
+	for onFile := range ends {
+		for inEvents := range ends {
+			for _, doubt := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%q on file, %q in events, doubt %v", ends[onFile], ends[inEvents], doubt), func(t *testing.T) {
+					path := filepath.Join(t.TempDir(), "belay.db")
+					s := open(t, path, sqlite.Options{})
+					restricted(t, s)
+					latch := func(who string, end phases.LatchEnd) kernel.Latch {
+						return kernel.Latch{SessionKey: key, Reason: who, Kind: phases.KindStore, Invocation: who, Since: storetest.T0, ID: who, Cause: phases.LatchStore, Ends: end}
+					}
+					advice, _ := adviceOf(t, s)()
+					advice.Latches = append(advice.Latches, latch("events", ends[inEvents]))
+					if doubt {
+						advice.Doubts = []string{"event 2 is missing"}
+					}
+					file := latch("file", ends[onFile])
+					body, err := json.Marshal(&file)
+					must(t, err)
+					out := raw(t, path)
+					must(t, errors.Join(out.Exec(fmt.Sprintf("INSERT INTO latches (runtime, session, since_ns, body) VALUES ('r', 'both', %d, CAST('%s' AS BLOB))",
+						storetest.T0.UnixNano(), body)), out.Close()))
+					recovers(t, s, func() (sqlite.Advice, error) { return advice, nil }, "r")
+					want := "events"
+					if doubt && (onFile > inEvents || onFile == inEvents && ends[onFile] == phases.EndsByJudging) {
+						want = "file"
+					}
+					if l, err := s.Latch(t.Context(), key); err != nil || l == nil || l.Invocation != want {
+						t.Errorf("%+v, %v, want that of the %s", l, err, want)
+					}
+				})
+			}
+		}
 	}
 }
 
