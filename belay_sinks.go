@@ -80,7 +80,7 @@ func (b *Belay) notOurs(path string) error {
 		return nil
 	}
 	first, _, _ := strings.Cut(filepath.ToSlash(in), "/")
-	for _, name := range []string{config.FileName, "trust.yaml", "belay.db", "belay.sock", "belay.lock", spoolfile.Name, "keys", "cache", "blobs"} {
+	for _, name := range []string{config.FileName, "trust.yaml", "belay.db", "belay.sock", "belay.lock", spoolfile.Name, spoolfile.ReserveName, "keys", "cache", "blobs"} {
 		if first == name || strings.HasPrefix(first, "belay.db-") || strings.HasPrefix(first, spoolfile.Name+".") {
 			return fmt.Errorf("%w: events.sinks: %s is a file of the state directory", ErrConfig, path)
 		}

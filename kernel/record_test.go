@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -229,7 +230,7 @@ func TestStoreFailures(t *testing.T) {
 				if sum != 4 {
 					t.Errorf("%d unrecorded blocks are told of, want 4: %+v", sum, gaps)
 				}
-				if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 0 {
+				if left, _ := filepath.Glob(filepath.Join(dir, "*.jsonl*")); len(left) != 0 || spoolfile.InReserve(filepath.Join(dir, "spool.jsonl")) {
 					t.Errorf("left in the spool: %v", left)
 				}
 				h.invoke(t, invocation(phases.PrePlan), unblockable)

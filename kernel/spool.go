@@ -42,6 +42,7 @@ func newSpool(path string) *spool {
 	if path != "" {
 		left, _ := filepath.Glob(path + "*")
 		s.waiting = len(left) > 0
+		_ = spoolfile.Reserve(path) // without it a full disk and a kill lose notes, and nothing else
 	}
 	return s
 }
@@ -98,6 +99,11 @@ func (s *spool) take() (entries []spoolfile.Note, dropped int, done func()) {
 			entries, dropped = append(entries, e...), dropped+d
 		}
 	}
+	var reserved spoolfile.Reserved
+	if s.path != "" {
+		reserved = spoolfile.ReadReserve(s.path)
+		entries, dropped = append(entries, reserved.Notes...), dropped+reserved.Dropped
+	}
 	entries, others := s.sift(entries)
 	return entries, dropped, func() {
 		s.mu.Lock()
@@ -108,6 +114,7 @@ func (s *spool) take() (entries []spoolfile.Note, dropped int, done func()) {
 		for _, f := range files {
 			os.Remove(f)
 		}
+		_ = reserved.Clear(s.path) // else it is reported again
 		s.look()
 	}
 }
@@ -119,7 +126,7 @@ func (s *spool) look() {
 		return
 	}
 	_, err := os.Lstat(s.path)
-	s.waiting = err == nil
+	s.waiting = err == nil || spoolfile.InReserve(s.path)
 }
 
 // anything reports whether there may be something to report.

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -66,13 +67,24 @@ func Of(inv phases.Invocation, f *phases.Fault, unblockable bool, now time.Time)
 
 // Append adds one line to the file at path, which it makes if need be. A line that
 // was cut short before it does not take it along. Processes may share the file: a line
-// goes to the file of that name, never to one that was taken away to be reported. The
-// error is ErrFull, statedir.ErrBusy, or one of the file system's.
+// goes to the file of that name, never to one that was taken away to be reported. Where
+// the file takes no more, such as on a full disk, the note goes to the reserve, or is counted
+// there. The error is ErrFull, statedir.ErrBusy, or one of the file system's: it is lost.
 func Append(path string, n Note) error {
 	line, err := json.Marshal(&n)
 	if err != nil {
 		return err
 	}
+	if err = appendLine(path, line); err == nil {
+		return nil
+	}
+	if appendReserve(path, append(line, '\n')) == nil {
+		return nil
+	}
+	return err
+}
+
+func appendLine(path string, line []byte) error {
 	f, err := statedir.OpenLocked(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -88,7 +100,9 @@ func Append(path string, n Note) error {
 		}
 	}
 	if err == nil {
-		_, err = f.Write(append(line, '\n'))
+		if _, err = f.Write(append(slices.Clip(line), '\n')); err != nil {
+			err = errors.Join(err, f.Truncate(fi.Size())) // a part of a line would count as another note
+		}
 	}
 	return errors.Join(err, f.Close())
 }

@@ -27,6 +27,7 @@ var edited = []struct{ file, by, from string }{
 	{"*.golden.json", "EditPublic", "harness/golden.go"},
 	{"digests.lock of examples", "EditPublic", "internal/hookbuild/buildexamples/main.go"},
 	{"spool.jsonl", "OpenLocked", "internal/spoolfile/spoolfile.go"},
+	{"spool.reserve", "OpenLocked", "internal/spoolfile/reserve.go"},
 	{"files of checkpoints", "OpenLocked", "belay_checkpoint.go"},
 }
 
