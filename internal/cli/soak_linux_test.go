@@ -86,6 +86,9 @@ func (s *soak) caller(session string) {
 		inv := phases.Invocation{ID: uuid.Must(uuid.NewV7()).String(), Phase: a.phase, Runtime: "custom", Session: session, Run: "r", Action: []byte(a.action)}
 		v, err := c.Invoke(s.t.Context(), inv)
 		s.note(inv, a.want, v, err)
+		if err != nil {
+			time.Sleep(100 * time.Millisecond)
+		}
 		if n%7 == 0 {
 			payload := fmt.Sprintf(`{"session_id":%q,"transcript_path":"/t","cwd":"/w","hook_event_name":"Notification","message":"m","notification_type":"idle_prompt"}`, session)
 			_, _ = c.Ask(s.t.Context(), "claude-code", "Notification", []byte(payload))
@@ -269,6 +272,12 @@ func TestFaultsInTurn(t *testing.T) {
 	s.p = serveProcess(t, dir)
 	for n := range callers {
 		s.wg.Go(func() { s.caller("s-" + strconv.Itoa(n)) })
+	}
+	page := fileText(t, filepath.Join("..", "..", "docs", "OPERATIONS.md"))
+	for name := range s.faults(0) {
+		if !strings.Contains(page, "\n| "+name+" | ") {
+			t.Errorf("docs/OPERATIONS.md does not say what a person sees of %q, and what ends it", name)
+		}
 	}
 	began, long := time.Now(), min(whole/40, 3*time.Second)
 	for rounds := 0; rounds == 0 || time.Since(began) < whole; rounds++ {
