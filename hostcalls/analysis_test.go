@@ -2,6 +2,7 @@ package hostcalls
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"slices"
 	"strings"
@@ -48,6 +49,58 @@ func TestShellParseObeysContext(t *testing.T) {
 	call, _ := Lookup("shell_parse")
 	if _, err := u.Do(ctx, &call, &Args{In: [2][]byte{[]byte("ls; ls; ls")}}); err == nil {
 		t.Error("no error")
+	}
+}
+
+// A guest that cannot pay for an analysis ends with the charge, and the analysis before it
+// has done the work.
+func TestShellParseStopsWhereFuelEnds(t *testing.T) {
+	u := newTurn(t, nil)
+	call, _ := Lookup("shell_parse")
+	text := "echo $((" + strings.Repeat("1?", 16_000) + "1))"
+	for _, fuel := range []int64{1, 1_000_000, 48_000_000} {
+		res, err := u.Do(t.Context(), &call, &Args{In: [2][]byte{[]byte(text)}, Fuel: fuel})
+		if err != nil || res.Fuel <= fuel || u.reply() != "" {
+			t.Errorf("with %d left: %d charged, %v, reply of %d bytes", fuel, res.Fuel, err, len(u.reply()))
+		}
+	}
+	res, err := u.Do(t.Context(), &call, &Args{In: [2][]byte{[]byte(text)}, Fuel: 1 << 40})
+	if err != nil || res.Fuel < 48_000_000 || u.reply() == "" {
+		t.Errorf("with enough: %d charged, %v", res.Fuel, err)
+	}
+}
+
+// The other analyses end there, too, and before their replies.
+func TestAnalysesStopWhereFuelEnds(t *testing.T) {
+	for name, text := range map[string]string{
+		"pattern_match": `{"kind":"re2","patterns":["a+b","c"],"texts":["` + strings.Repeat("a", 9000) + `"]}`,
+		"path_resolve":  `{"paths":["/a","/b","/c"]}`,
+	} {
+		u := newTurn(t, nil)
+		call, _ := Lookup(name)
+		all, err := u.Do(t.Context(), &call, &Args{In: [2][]byte{[]byte(text)}})
+		if err != nil || u.reply() == "" || all.Fuel < 50_000 {
+			t.Fatalf("%s: %d charged, %v", name, all.Fuel, err)
+		}
+		for _, fuel := range []int64{1, all.Fuel / 3} {
+			u := newTurn(t, nil)
+			if res, err := u.Do(t.Context(), &call, &Args{In: [2][]byte{[]byte(text)}, Fuel: fuel}); err != nil || res.Fuel <= fuel || u.reply() != "" {
+				t.Errorf("%s with %d left of %d: %d charged, %v, reply of %d bytes", name, fuel, all.Fuel, res.Fuel, err, len(u.reply()))
+			}
+		}
+		if res, err := u.Do(t.Context(), &call, &Args{In: [2][]byte{[]byte(text)}, Fuel: all.Fuel}); err != nil || res.Fuel != all.Fuel || u.reply() == "" {
+			t.Errorf("%s with just enough: %d charged, %v", name, res.Fuel, err)
+		}
+	}
+}
+
+func TestFindSecretsObeysContext(t *testing.T) {
+	u := newTurn(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	call, _ := Lookup("find_secrets")
+	if _, err := u.Do(ctx, &call, &Args{In: [2][]byte{[]byte("key AKIAAHS2TNQ3ASBS63W2 end")}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
 }
 

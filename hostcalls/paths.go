@@ -58,6 +58,9 @@ func pathResolve(ctx context.Context, s *Session, a *Args) (Result, error) {
 		if ctx.Err() != nil {
 			return Result{}, ctx.Err()
 		}
+		if a.spent(fuel()) {
+			return Result{Fuel: fuel()}, nil
+		}
 		if r.Resolved != "" && r.Resolved != r.Path {
 			r.also(r.Resolved)
 		}

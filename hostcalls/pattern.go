@@ -51,7 +51,9 @@ func patternMatch(ctx context.Context, s *Session, a *Args) (Result, error) {
 			return Result{Code: int64(e), Fuel: int64(work) + int64(classes)}, nil
 		}
 		match = append(match, m)
-		work += max(20*m.size, 8*len(p))
+		if work += max(20*m.size, 8*len(p)); a.spent(int64(work) + int64(classes)) {
+			return Result{Fuel: int64(work) + int64(classes)}, nil
+		}
 		for _, t := range req.Texts {
 			if req.Kind == "glob" && len(t) > maxGlobText {
 				return Result{Code: int64(TooLarge), Fuel: int64(work)}, nil
@@ -67,6 +69,9 @@ func patternMatch(ctx context.Context, s *Session, a *Args) (Result, error) {
 		for pi, m := range match {
 			if ctx.Err() != nil {
 				return Result{}, ctx.Err()
+			}
+			if fuel := 4*int64(work) + int64(classes); a.spent(fuel) {
+				return Result{Fuel: fuel}, nil
 			}
 			before, paid := steps.Steps, m.size*(len(t)+1)
 			steps.Max = before + paid + maxPatternWork - work

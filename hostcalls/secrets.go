@@ -9,12 +9,16 @@ import (
 
 const maxSecrets = 256
 
-func findSecrets(_ context.Context, s *Session, a *Args) (Result, error) {
+func findSecrets(ctx context.Context, s *Session, a *Args) (Result, error) {
 	if !utf8.Valid(a.In[0]) {
 		return Result{Code: int64(Invalid)}, nil
 	}
 	reply := SecretsReply{Secrets: []SecretPlace{}}
-	for _, f := range redact.Find(string(a.In[0])) {
+	found := redact.FindUntil(string(a.In[0]), func() bool { return ctx.Err() != nil })
+	if ctx.Err() != nil {
+		return Result{}, ctx.Err()
+	}
+	for _, f := range found {
 		if len(reply.Secrets) == maxSecrets {
 			reply.Truncated = true
 			break

@@ -9,27 +9,28 @@ import (
 )
 
 // Parse tells what the text would run. It never fails: a text that cannot be
-// read gives a Reply with OK false. Steps is the work done, for charging: at
-// most 20,000 and proportional to time.
+// read gives a Reply with OK false. Steps is the work done, for charging, and
+// proportional to time: at most 20,000 for what is walked, and those of parsing.
 func Parse(text string) (reply Reply, steps int) {
 	return ParseUntil(text, nil)
 }
 
 // ParseUntil is Parse that gives up soon after stop says so; it is asked every few
-// steps, and what is returned then is of no use. Nil never stops.
-func ParseUntil(text string, stop func() bool) (reply Reply, steps int) {
+// steps and before each block that the parser reads, with the steps so far, and what is
+// returned then is of no use. Nil never stops.
+func ParseUntil(text string, stop func(steps int) bool) (reply Reply, steps int) {
 	w := &walker{funcs: map[string]*function{}, stop: stop}
 	w.reply = Reply{OK: true, Commands: []Command{}, Unknown: []Unknown{}}
 	defer func() {
 		if p := recover(); p != nil {
 			reply = failed("the shell parser gave up")
-			steps = maxSteps
+			steps = maxSteps + w.extra()
 		}
 	}()
 	text = strings.NewReplacer(homeMark, "\uFFFD", hereMark, "\uFFFD").Replace(text)
 	f, dialect, err := w.read(text)
 	if err != nil {
-		return failed(err.Error()), w.steps
+		return failed(err.Error()), w.steps + w.extra()
 	}
 	w.reply.Dialect = dialect
 	w.src = text
@@ -39,7 +40,7 @@ func ParseUntil(text string, stop func() bool) (reply Reply, steps int) {
 	if w.steps >= maxSteps {
 		w.reply.Truncated = true
 	}
-	return w.reply, w.steps
+	return w.reply, w.steps + w.extra()
 }
 
 func failed(why string) Reply {
@@ -55,13 +56,20 @@ func (w *walker) read(text string) (*syntax.File, string, error) {
 	if w.steps > maxSteps {
 		return nil, "", errors.New("too much text within texts")
 	}
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	w.nests += nests(text)
+	if w.stopped() {
+		return nil, "", errStopped
+	}
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(w.reader(text), "")
 	if err == nil {
 		w.subscripts(f, text)
 		return f, "bash", nil
 	}
-	if f, posix := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(text), ""); posix == nil {
+	if f, posix := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(w.reader(text), ""); posix == nil {
 		return f, "posix", nil
+	}
+	if errors.Is(err, errStopped) {
+		return nil, "", errStopped
 	}
 	var pe syntax.ParseError
 	if errors.As(err, &pe) {

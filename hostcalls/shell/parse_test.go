@@ -302,12 +302,61 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// The parser is told to stop before each block that it reads, a walk every few steps, and a
+// look for what an expansion or arithmetic holds every few nodes.
+func TestParseStopsWhereverItIs(t *testing.T) {
+	for name, text := range map[string]string{
+		"parsing":         "echo '" + strings.Repeat("x", 60_000) + "'",
+		"parsing within":  "sh -c 'echo " + strings.Repeat("x", 7_000) + "'",
+		"walking":         strings.Repeat("(x);", 5_000),
+		"looking":         "((" + strings.Repeat("1+", 30_000) + "1))",
+		"looking at args": "echo " + strings.Repeat("a ", 30_000),
+	} {
+		asked, last := 0, 0
+		_, steps := ParseUntil(text, func(n int) bool { asked, last = asked+1, n; return false })
+		if all := asked; all < 8 || last > steps {
+			t.Errorf("%s: asked %d times, the last at %d of %d steps", name, all, last, steps)
+		} else {
+			for _, after := range []int{1, all / 2, all - 1} {
+				asked = 0
+				ParseUntil(text, func(int) bool { asked++; return asked >= after })
+				if asked != after {
+					t.Errorf("%s: asked %d times after it was to stop at %d of %d", name, asked, after, all)
+				}
+			}
+		}
+	}
+}
+
+// Characters by which a text may nest are steps, before the parser has seen one of them.
+func TestNestingIsPaidFor(t *testing.T) {
+	for text, want := range map[string]int{
+		"a+b?c":           0,
+		"a(b":             1,
+		"$((1+2))":        4,
+		"x[1?2]":          3,
+		"${a:-b}":         3,
+		"let a=1":         1,
+		"echo \"$a\" [ ]": 3,
+	} {
+		if got := nests(text); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
+	text := "echo $((" + strings.Repeat("1?", 16_000) + "1))"
+	first := 0
+	ParseUntil(text, func(n int) bool { first = n; return true })
+	if first < 2*3*16_000 {
+		t.Errorf("%d steps before the parser begins", first)
+	}
+}
+
 // A walk ends soon after it is told to, and a pipeline that would nest as deep
 // as it is long is not read at all.
 func TestParseStops(t *testing.T) {
 	text := strings.Repeat("(x);", 5000)
 	asked := 0
-	_, _ = ParseUntil(text, func() bool { asked++; return asked > 1 })
+	_, _ = ParseUntil(text, func(int) bool { asked++; return asked > 1 })
 	if asked < 2 || asked > 5 {
 		t.Errorf("asked %d times", asked)
 	}

@@ -29,6 +29,9 @@ func (w *walker) subscripts(f *syntax.File, text string) {
 	var inert strings.Builder
 	coded := false
 	syntax.Walk(f, func(n syntax.Node) bool {
+		if !w.pass() {
+			return false
+		}
 		switch n := n.(type) {
 		case *syntax.SglQuoted:
 			inert.WriteString(n.Value)

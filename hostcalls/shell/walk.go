@@ -11,10 +11,15 @@ import (
 // walker runs through a text as a shell would, without running anything.
 type walker struct {
 	reply Reply
-	stop  func() bool
+	stop  func(steps int) bool
 	src   string // the text that positions refer to
 	steps int
 	words int
+
+	nests  int // characters that the parser may take for one more level
+	passed int // nodes looked at without a step
+	gaveUp bool
+
 	told  int
 	depth int // texts within texts
 	level int // statements within statements
@@ -55,7 +60,7 @@ func (w *walker) step() bool {
 		w.reply.Truncated = true
 		return false
 	}
-	if w.stop != nil && w.steps%stopEvery == 0 && w.stop() {
+	if w.steps%stopEvery == 0 && w.stopped() {
 		w.steps = maxSteps
 		return false
 	}
@@ -201,6 +206,9 @@ func quotedDelimiter(word *syntax.Word) bool {
 func (w *walker) substitutions(e *env, n syntax.Node, c ctx) {
 	c.stdin, c.stdinFrom, c.pipe = nil, -1, 0
 	syntax.Walk(n, func(n syntax.Node) bool {
+		if !w.pass() {
+			return false
+		}
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
 			w.stmts(e.clone(), n.Stmts, c.in("substitution"))

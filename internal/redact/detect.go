@@ -12,9 +12,25 @@ type detector struct {
 	depth int
 
 	patterns *patterns
+	halt     *halt // nil: nothing stops it
 
 	record *Record // what is known from elsewhere; nil: nothing
 	again  bool    // only what is known from elsewhere is looked for
+}
+
+// halt stops a detector and those of inner layers.
+type halt struct {
+	ask  func() bool
+	said bool
+}
+
+// stopped asks whether to give up. Once it has said so, nothing goes on.
+func (h *halt) stopped() bool {
+	if h == nil || h.ask == nil {
+		return false
+	}
+	h.said = h.said || h.ask()
+	return h.said
 }
 
 // maxLayers is how many layers of encoding are opened.
@@ -30,7 +46,7 @@ func (d *detector) find(s string) []Finding {
 	}
 	// A second pass, by what is known from elsewhere. The first comes first: where
 	// both find a place, its kind says more.
-	second := detector{depth: d.depth, record: d.record, again: true}
+	second := detector{depth: d.depth, record: d.record, again: true, halt: d.halt}
 	return d.merge(s, append(slices.Clip(first), second.look(s)...))
 }
 
@@ -98,19 +114,15 @@ func (d *detector) plain(s string, tell func(kind string, from, to int, secret s
 	if d.exact != nil {
 		d.exact.find(s, add)
 	}
-	d.patterns.find(s, add)
-	findTokens(s, add)
-	findShapes(s, add)
-	findTelling(s, add)
-	findProse(s, add)
-	findPiped(s, add)
-	findPEM(s, add)
-	findPuTTY(s, add)
-	findJWT(s, add)
-	findURLs(s, add)
-	findFlags(s, add)
-	d.findNamed(s, add)
-	d.kubernetes(s, add)
+	for _, look := range [...]func(string, func(kind string, from, to int)){
+		d.patterns.find, findTokens, findShapes, findTelling, findProse, findPiped, findPEM, findPuTTY, findJWT, findURLs,
+		findFlags, d.findNamed, d.kubernetes,
+	} {
+		if d.halt.stopped() {
+			return
+		}
+		look(s, add)
+	}
 }
 
 // merge sorts findings, takes out of them what is a placeholder, so that redacting

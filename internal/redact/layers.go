@@ -337,7 +337,7 @@ func mediaURL(s string, at int) bool {
 
 // holds reports whether decoded bytes are text with a secret in it.
 func (d *detector) holds(raw []byte) bool {
-	if len(raw) < 12 || !utf8.Valid(raw) {
+	if len(raw) < 12 || d.halt.stopped() || !utf8.Valid(raw) {
 		return false
 	}
 	for _, c := range raw {

@@ -159,8 +159,13 @@ func (f *Finding) in(s string) string {
 }
 
 // Find returns the secrets of a text, by place and without overlaps.
-func Find(text string) []Finding {
-	d := detector{}
+func Find(text string) []Finding { return FindUntil(text, nil) }
+
+// FindUntil is Find that gives up soon after stop says so: it is asked before each kind of
+// secret, and before each piece that looks encoded. What is returned then is of no use. Nil
+// never stops.
+func FindUntil(text string, stop func() bool) []Finding {
+	d := detector{halt: &halt{ask: stop}}
 	return d.find(text)
 }
 

@@ -124,6 +124,9 @@ func (inv *invocation) do(c *hostcalls.Call, args *hostcalls.Args) hostcalls.Res
 		}()
 		res, err = inv.session.Do(ctx, c, args)
 	}
+	if c.Group == hostcalls.GroupAnalysis { // it stops where what it does cannot be paid for
+		args.Fuel = max(inv.account.Limit-inv.account.Used(inv.inst.fuelLeft()), 1)
+	}
 	// Calls of this kind can wait for people and networks; the hook's own deadline
 	// is for its own work.
 	if c.Group == hostcalls.GroupCalls && c.Counted {
