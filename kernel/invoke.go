@@ -280,6 +280,9 @@ func (i *invocation) finish(ctx context.Context, c *chain, run RunState, latch *
 		r := Refusal{Invocation: i.inv, Fault: storeFault("the record could not be written", err), Unblockable: i.o.latches()}
 		if r.Unblockable && v.Decision == phases.Block {
 			r.Why = latchKind(c, rf) // the decision that the note stands for
+			if !r.Why.OwnMaking() {
+				r.Fault = storeFault("the record of a block by "+v.DecidedBy+" could not be written", err)
+			}
 		}
 		return i.k.unrecorded(ctx, r)
 	}

@@ -248,7 +248,7 @@ func TestFullDiskLosesNoDecision(t *testing.T) {
 			if err := h.Recover(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if l := latched(t, h); l.Why() != c.why {
+			if l := latched(t, h); l.Why() != c.why || l.Reason != "the record of a block by "+c.hooks[0].name+" could not be written" {
 				t.Errorf("%+v", l)
 			}
 		})
