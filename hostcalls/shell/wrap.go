@@ -58,16 +58,11 @@ func (w *walker) wrapped(e *env, name string, spec wrapper, args []Word, open bo
 	for len(args) > 0 {
 		a := args[0].Text
 		switch {
-		case spec.after != "" && a == spec.after:
-			if spec.after == "--" {
-				w.argv(e, name, args[1:], open, c, raw, i)
-			}
+		case spec.dashes && a == "--":
+			w.argv(e, name, args[1:], open, c, raw, i)
 			return
 		case a == "--":
 			args = args[1:]
-			if skip > 90 {
-				return
-			}
 			w.rest(e, name, spec, args, skip, shellMode, open, c, raw, i)
 			return
 		case strings.HasPrefix(a, "--"):
@@ -129,7 +124,7 @@ func (w *walker) wrapped(e *env, name string, spec wrapper, args []Word, open bo
 	if shellMode || spec.reads {
 		w.stdinCode(e, name, c, i, raw)
 	}
-	if open || spec.open && name == "parallel" {
+	if open || name == "parallel" {
 		w.unknown("code", raw, i)
 	}
 }
@@ -226,16 +221,11 @@ func xargsOptions(spec wrapper, args []Word) (at int, replace string, sure bool)
 // rest walks what is left after a wrapper's options.
 func (w *walker) rest(e *env, name string, spec wrapper, args []Word, skip int, shellMode, open bool, c ctx, raw string, i int) {
 	args = args[min(skip, len(args)):]
-	if spec.after != "" {
-		if at := slices.IndexFunc(args, func(a Word) bool { return strings.HasPrefix(a.Text, spec.after) }); at >= 0 {
-			args = args[:at]
-		}
+	if name == "parallel" {
+		w.parallel(e, args, open, c, raw, i)
+		return
 	}
 	if spec.join || shellMode {
-		if spec.open {
-			w.argvOpen(e, name, args, true, c, raw, i)
-			return
-		}
 		w.code(e, joined(args, open), name, c, i, false, raw)
 		return
 	}

@@ -11,7 +11,7 @@ type wrapper struct {
 	codes   []string // long options whose value is shell text
 	remote  bool
 	open    bool   // it adds arguments of its own
-	after   string // the command begins after this operand
+	dashes  bool   // the command begins after --
 	nocmd   string // short options with which nothing is run
 	shells  string // short options with which a shell runs the joined words, or what it reads
 	reads   bool   // without a command it is a shell that reads its standard input
@@ -75,7 +75,7 @@ func wrapperOf(name string) (wrapper, bool) {
 	case "xargs", "gxargs":
 		return wrapper{takes: "InPLsEdaJRS", long: []string{"max-args", "max-procs", "max-chars", "delimiter", "arg-file", "process-slot-var"}, open: true}, true
 	case "parallel":
-		return wrapper{takes: "jaIdSNPnLsEC", long: []string{"jobs", "max-procs", "max-args", "colsep", "results", "tmpdir", "workdir", "env", "tagstring", "halt", "sshloginfile", "arg-file", "delay", "joblog", "sshlogin", "timeout", "retries"}, join: true, open: true, after: ":::"}, true
+		return wrapper{takes: "jaIdSNPnLsEC", long: []string{"jobs", "max-procs", "max-args", "colsep", "results", "tmpdir", "workdir", "env", "tagstring", "halt", "sshloginfile", "arg-file", "delay", "joblog", "sshlogin", "timeout", "retries"}}, true
 	case "chroot":
 		return wrapper{long: []string{"userspec", "groups"}, skip: 1, reads: true}, true
 	case "unshare":
@@ -111,7 +111,7 @@ func wrapperOf(name string) (wrapper, bool) {
 	case "npx", "bunx", "pnpx":
 		return wrapper{takes: "p", long: []string{"package"}, code: "c", codes: []string{"call"}}, true
 	case "dotenv", "dotenvx", "doppler", "op", "aws-vault", "chamber", "teller":
-		return wrapper{skip: 99, after: "--"}, true
+		return wrapper{skip: 99, dashes: true}, true
 	case "envchain":
 		return wrapper{skip: 1}, true
 	}
