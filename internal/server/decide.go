@@ -25,7 +25,8 @@ var errBody = errors.New("the body did not come")
 const maxRest = 16 << 20
 
 // readBody reads at most max bytes and one more, so that the reader sees that
-// there are too many. Then rest gets the whole body, as far as maxRest goes.
+// there are too many. Then rest gets the whole body, as far as maxRest goes. The error is
+// errBody for a body that was cut off or did not come in time, also beside too many bytes.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, max int, rest io.Writer) ([]byte, error) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(s.o.Body))
@@ -35,8 +36,10 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, max int, rest 
 	}
 	if len(b) > max {
 		_, _ = rest.Write(b)
-		_, _ = io.CopyN(rest, r.Body, maxRest) // what comes is enough
-		return b, nil                          // and the deadline stays: there may be more
+		if _, err := io.CopyN(rest, r.Body, maxRest); err != nil && !errors.Is(err, io.EOF) {
+			return b, errors.Join(errBody, err) // too large, and cut off
+		}
+		return b, nil // and the deadline stays: there may be more
 	}
 	_ = rc.SetReadDeadline(time.Time{}) // the body has ended, and the decision may take longer
 	return b, nil
@@ -45,7 +48,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, max int, rest 
 // document reads a body strictly, or answers why not.
 func (s *Server) document(w http.ResponseWriter, r *http.Request, most int, into any) bool {
 	src, err := s.readBody(w, r, most, io.Discard)
-	if err == nil && len(src) > most {
+	if len(src) > most {
 		s.problem(w, r, http.StatusRequestEntityTooLarge, client.ProblemBody{Code: client.CodeTooLarge, Message: "the body is too large"})
 		return false
 	}
@@ -74,14 +77,13 @@ func overloaded() *phases.Fault {
 
 // invoke answers POST /v1/invoke.
 func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
-	if given(r).err != nil {
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: "no parameters are taken here", Decision: phases.Block})
-		return
-	}
+	var unfit *phases.Fault // why the action is not looked at
 	src, err := s.readBody(w, r, phases.MaxInputBytes, io.Discard)
-	if err != nil {
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: errBody.Error(), Decision: phases.Block})
-		return
+	switch {
+	case given(r).err != nil:
+		unfit = phases.NewFault(phases.KindProtocol, "no parameters are taken here", given(r).err)
+	case err != nil && len(src) <= phases.MaxInputBytes: // what is too large is told that
+		unfit = phases.NewFault(phases.KindProtocol, errBody.Error(), err)
 	}
 	ctx, cancel := s.deciding(r)
 	defer cancel()
@@ -94,6 +96,12 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "1")
 		s.write(w, r, http.StatusServiceUnavailable, client.Problem{Event: v.Event,
 			Error: client.ProblemBody{Code: client.CodeOverloaded, Message: v.Reason, Decision: phases.Block}})
+		return
+	}
+	if unfit != nil {
+		v := ask.Refuse(ctx, s.host, src, unfit)
+		leave()
+		s.write(w, r, http.StatusBadRequest, client.Problem{Event: v.Event, Error: client.ProblemBody{Code: client.CodeRequest, Message: unfit.Text, Decision: phases.Block}})
 		return
 	}
 	done := s.ending.begin(func(f *phases.Fault) kernel.Refusal {

@@ -1,0 +1,72 @@
+package server_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/server"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Each action that was sent by a caller who may ask and could not be decided is on record,
+// once, however its body came; what the network cut off latches nothing.
+func TestBodiesThatAreRefusedAreOnRecord(t *testing.T) {
+	invoke, start := asking("ls"), claude("s-1", "SessionStart")
+	large := func(s string) string {
+		return strings.Replace(s, "{", `{"x":"`+strings.Repeat("x", 3<<20)+`",`, 1)
+	}
+	for name, c := range map[string]struct {
+		path, sent string
+		length     int // announced
+		status     int
+		latched    string
+	}{
+		"invoke: cut off":              {"/v1/invoke", invoke[:20], len(invoke), 400, ""},
+		"invoke: nothing came":         {"/v1/invoke", "", len(invoke), 400, ""},
+		"invoke: too large":            {"/v1/invoke", large(invoke), len(large(invoke)), 413, ""},
+		"invoke: too large, cut off":   {"/v1/invoke", large(invoke), len(large(invoke)) + 9, 413, ""},
+		"invoke: parameters":           {"/v1/invoke?x=1", invoke, len(invoke), 400, ""},
+		"invoke: no JSON":              {"/v1/invoke", "{", 1, 400, ""},
+		"runtime: cut off":             {"/adapters/claude-code?event=SessionStart", start[:len(start)-1], len(start), 200, ""},
+		"runtime: nothing came":        {"/adapters/claude-code?event=SessionStart", "", len(start), 200, ""},
+		"runtime: too large":           {"/adapters/claude-code?event=SessionStart", large(start), len(large(start)), 200, "s-1"},
+		"runtime: too large, cut off":  {"/adapters/claude-code?event=SessionStart", large(start), len(large(start)) + 9, 200, ""},
+		"runtime: named, then cut off": {"/adapters/claude-code?event=SessionStart", start + strings.Repeat(" ", 3<<20), len(start) + 4<<20, 200, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := startDaemon(t, withServer(func(o *server.Options) { o.Body = 5 * time.Second }))
+			conn, err := net.Dial("unix", d.server.Socket())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+			fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: belay\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", c.path, c.length, c.sent)
+			if err := conn.(*net.UnixConn).CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll(resp.Body)
+			if resp.StatusCode != c.status {
+				t.Errorf("status %d, want %d: %s", resp.StatusCode, c.status, body)
+			}
+			refused, err := d.host.Events(t.Context(), kernel.EventQuery{Type: phases.EventFailure})
+			if err != nil || len(refused) != 1 || refused[0].Kind != phases.KindProtocol || refused[0].Decision != string(phases.Block) {
+				t.Errorf("on record: %+v, %v", refused, err)
+			}
+			if got := strings.Join(d.latched(t), " "); got != c.latched {
+				t.Errorf("latched %q, want %q", got, c.latched)
+			}
+		})
+	}
+}
