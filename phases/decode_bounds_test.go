@@ -91,6 +91,20 @@ func TestPlacesOfErrors(t *testing.T) {
 	}
 }
 
+// TestLongWordsAreCut: an error says the beginning of a word that is none of those that there are.
+func TestLongWordsAreCut(t *testing.T) {
+	long, said := strings.Repeat("x", 65), strings.Repeat("x", 64)
+	for src, want := range map[string]string{
+		`{"phase":"` + long + `","action":{}}`:                      `unknown phase "` + said + `"; `,
+		`{"phase":"pre_plan","action":{"kind":"` + long + `"}}`:     `"` + said + `" is none of `,
+		`{"phase":"post_receive","action":{"kind":"` + long + `"}}`: `"` + said + `" is none of `,
+	} {
+		if _, err := DecodeInvocation([]byte(src)); !errors.Is(err, ErrDecode) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 // TestMetadataBounds: what a run may carry, by keys and by bytes.
 func TestMetadataBounds(t *testing.T) {
 	bag := func(n, size int) Metadata {

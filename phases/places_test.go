@@ -154,6 +154,8 @@ func TestMembersOfActions(t *testing.T) {
 		{PostTool, `{"tool":"x"}`, `the member "result" is missing`},
 		{StateTransition, `{"machine":"m"}`, ""},
 		{StateTransition, `{"machine":"m","data":{}}`, ""},
+		{StateTransition, `{"machine":"m","from":"\u0000"}`, `has control or invisible characters at "/from"`},
+		{StateTransition, `{"machine":"m","to":"\u0000"}`, `has control or invisible characters at "/to"`},
 		{StateTransition, `{"machine":"m","data":1}`, `has the wrong type: a number instead of an object at "/data"`},
 		{StateTransition, `{"from":"a"}`, `the member "machine" is missing`},
 		{Spawn, `{"child":{"agent":"a"}}`, ""},

@@ -157,10 +157,7 @@ func Get(raw jsontext.Value, ptr string) (jsontext.Value, bool) {
 
 // GetString returns the text of the string at ptr; false when there is none.
 func GetString(raw jsontext.Value, ptr string) (string, bool) {
-	v, ok := Get(raw, ptr)
-	if !ok || kindOf(v) != '"' {
-		return "", false
-	}
+	v, _ := Get(raw, ptr)
 	return unquote(v)
 }
 

@@ -67,6 +67,24 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestGetString: what is no string, and what is not there, has no text.
+func TestGetString(t *testing.T) {
+	doc := jsontext.Value(` {"s": "a\u0062", "empty":"", "n":12, "o":{"s":"x"}, "a":["y"], "t":true, "z":null, "cut":"ab`)
+	for ptr, want := range map[string]string{"/s": "ab", "/empty": "", "/o/s": "x", "/a/0": "y"} {
+		if s, ok := GetString(doc, ptr); s != want || !ok {
+			t.Errorf("%s: %q, %v, want %q", ptr, s, ok, want)
+		}
+	}
+	for _, ptr := range []string{"/n", "/o", "/a", "/t", "/z", "/cut", "/none", "/o/none", "/a/1", "/a/x", "s", ""} {
+		if s, ok := GetString(doc, ptr); s != "" || ok {
+			t.Errorf("%s: %q, %v", ptr, s, ok)
+		}
+	}
+	if s, ok := GetString(jsontext.Value("\t\"x\" "), ""); s != "x" || !ok {
+		t.Errorf("the whole document: %q, %v", s, ok)
+	}
+}
+
 func TestCovers(t *testing.T) {
 	for _, c := range []struct {
 		prefix, ptr string

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -237,6 +238,47 @@ func TestCachePrune(t *testing.T) {
 	c.prune(256, 0)
 	if n := len(stamps(t, dir)); n != 0 {
 		t.Errorf("%d entries", n)
+	}
+}
+
+// TestCacheMakesRoomWhenOpened: what is above the number and the size that a cache may have goes, the oldest first.
+func TestCacheMakesRoomWhenOpened(t *testing.T) {
+	fill := func(t *testing.T, n int) string {
+		dir := cacheDir(t)
+		for i := range n {
+			must(t, os.MkdirAll(filepath.Join(dir, fmt.Sprintf("%03d", i)), 0o700))
+			long := time.Now().Add(-time.Duration(i) * time.Hour)
+			must(t, os.Chtimes(filepath.Join(dir, fmt.Sprintf("%03d", i)), long, long))
+		}
+		return dir
+	}
+	left := func(t *testing.T, dir string) []os.DirEntry {
+		_, err := openCache(dir, cacheKey, "v0", slog.New(slog.DiscardHandler))
+		must(t, err)
+		list, err := os.ReadDir(dir)
+		must(t, err)
+		return list
+	}
+	dir := fill(t, 256+2)
+	if list := left(t, dir); len(list) != 256 || list[255].Name() != "255" {
+		t.Errorf("%d are left", len(list))
+	}
+	for _, c := range []struct {
+		name  string
+		bytes int64
+		want  int
+	}{{"less than 1 GiB", 1<<30 - 1<<20, 3}, {"1 GiB beside other files", 1 << 30, 2}} {
+		dir := fill(t, 3)
+		large := filepath.Join(dir, "002", "large") // it has no blocks
+		write(t, large, nil)
+		must(t, os.Truncate(large, c.bytes))
+		long := time.Now().Add(-9 * time.Hour)
+		must(t, os.Chtimes(large, long, long))
+		must(t, os.Chtimes(filepath.Dir(large), long, long))
+		write(t, filepath.Join(dir, "001", "small"), []byte("x"))
+		if list := left(t, dir); len(list) != c.want {
+			t.Errorf("%s: %v are left, want %d", c.name, list, c.want)
+		}
 	}
 }
 

@@ -96,7 +96,7 @@ func (f *freshInstances) acquire(ctx context.Context) (inst *instance, err error
 	inst = &instance{module: mod, memory: mod.Memory(), linear: a.last}
 	fuel, ok := mod.ExportedGlobal(meter.ExportFuel).(api.MutableGlobal)
 	inst.grew = mod.ExportedGlobal(meter.ExportGrowFailed)
-	if !ok || inst.grew == nil || inst.memory == nil || inst.linear == nil {
+	if !ok || inst.grew == nil || inst.linear == nil { // without a memory nothing is allocated
 		_ = mod.Close(ctx)
 		return nil, errors.New("the metered module lacks what the pass adds")
 	}

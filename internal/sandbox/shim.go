@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/tetratelabs/wazero/api"
 
@@ -157,7 +158,7 @@ func (inv *invocation) answer(c *hostcalls.Call, out span, res hostcalls.Result)
 	for _, p := range c.Params {
 		switch p {
 		case hostcalls.ParamOut:
-			if len(res.Out) > 1<<31-1 {
+			if len(res.Out) > math.MaxInt32 {
 				inv.endf(phases.KindHostcall, textHostcall, c.Name+": answer too long")
 			}
 			if len(res.Out) > int(out.n) {

@@ -211,27 +211,26 @@ func (e *encoder) elem(s *Elem) {
 		exprs = exprs || f == RefNull
 	}
 	flag := uint32(0)
-	switch s.Mode {
-	case SegPassive:
+	switch {
+	case s.Mode == SegPassive:
 		flag = 1
-	case SegDeclarative:
+	case s.Mode == SegDeclarative:
 		flag = 3
-	case SegActive:
-		if s.Table != 0 || s.Type != FuncRef {
-			flag = 2
-		}
+	case s.Table != 0 || s.Type != FuncRef:
+		flag = 2
 	}
+	long := flag != 0 // the type is said and, of an active one, the table
 	if exprs {
 		flag |= 4
 	}
 	e.out = AppendU32(e.out, flag)
 	if s.Mode == SegActive {
-		if flag&2 != 0 {
+		if long {
 			e.out = AppendU32(e.out, s.Table)
 		}
 		e.constExpr(s.Offset)
 	}
-	if flag&3 != 0 {
+	if long {
 		if exprs {
 			e.out = append(e.out, byte(s.Type))
 		} else {
