@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -40,8 +39,8 @@ type spool struct {
 func newSpool(path string) *spool {
 	s := &spool{path: path}
 	if path != "" {
-		left, _ := filepath.Glob(path + "*")
-		s.waiting = len(left) > 0
+		_, err := os.Lstat(path)
+		s.waiting = err == nil || len(spoolfile.Taken(path)) > 0 || spoolfile.InReserve(path)
 		_ = spoolfile.Reserve(path) // without it a full disk and a kill lose notes, and nothing else
 	}
 	return s
@@ -88,7 +87,7 @@ func (s *spool) take() (entries []spoolfile.Note, dropped int, done func()) {
 		// about to be reported. What was taken and not finished is reported first,
 		// by whoever comes next: twice is better than never, and one file is
 		// enough while the store stays down.
-		if files, _ = filepath.Glob(s.path + ".*"); len(files) == 0 {
+		if files = spoolfile.Taken(s.path); len(files) == 0 {
 			claim := fmt.Sprintf("%s.%d-%d", s.path, os.Getpid(), time.Now().UnixNano())
 			if spoolfile.Take(s.path, claim) == nil {
 				files = []string{claim}

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -105,6 +106,12 @@ func appendLine(path string, line []byte) error {
 		}
 	}
 	return errors.Join(err, f.Close())
+}
+
+// Taken returns the files of path that Take gave another name, and that are still there.
+func Taken(path string) []string {
+	files, _ := filepath.Glob(path + ".*") // the error is of a pattern
+	return slices.DeleteFunc(files, func(name string) bool { return name == reserveOf(path) })
 }
 
 // Take gives the file at path another name, so that no process adds to it any more;
