@@ -368,6 +368,10 @@ func TestCacheKeepsWhatIsGood(t *testing.T) {
 			t.Errorf("the new file %d: %v", n, err)
 		}
 	}
+	// In a directory that cannot be read there is nothing to seal, and that is no success.
+	if err := c.seal(filepath.Join(dir, "none"), good); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no directory: %v", err)
+	}
 	// What cannot be read gets no seal.
 	odd := filepath.Join(filepath.Dir(path), "~odd")
 	must(t, os.Mkdir(odd, 0o700))

@@ -124,22 +124,19 @@ func checkEntry(b []byte, version string, funcs int) error {
 	if n := r.uint(4); n != uint64(funcs) {
 		return fmt.Errorf("%w: %d functions, the module has %d", errWire, n, funcs)
 	}
-	if len(r.b) < 8*funcs {
-		return io.ErrUnexpectedEOF
-	}
-	offsets := make([]uint64, funcs)
-	for i := range offsets {
-		offsets[i] = r.uint(8)
-	}
+	offsets := entryReader{b: []byte(r.text(8 * funcs))}
 	size := r.uint(8)
 	if size > uint64(len(r.b)) {
 		return io.ErrUnexpectedEOF
 	}
 	code := r.text(int(size))
-	for i, at := range offsets {
-		if at >= size || i > 0 && at <= offsets[i-1] {
+	before := uint64(0)
+	for i := range funcs {
+		at := offsets.uint(8)
+		if at >= size || i > 0 && at <= before {
 			return fmt.Errorf("%w: function %d is at %d of %d", errWire, i, at, size)
 		}
+		before = at
 	}
 	if sum := r.uint(4); uint32(sum) != crc32.Checksum([]byte(code), crc32.MakeTable(crc32.Castagnoli)) {
 		return fmt.Errorf("%w: wrong sum", errWire)

@@ -282,24 +282,26 @@ func unknownType(c byte, off int) *Error {
 // unknownOp names the proposal that an opcode belongs to, where it is a known one.
 func unknownOp(op Op, sub uint32, off int) error {
 	feature := ""
-	switch {
-	case op >= 0x06 && op <= 0x0a || op == 0x18 || op == 0x19 || op == 0x1f:
+	switch op {
+	case 0x06, 0x07, 0x08, 0x09, 0x0a, 0x18, 0x19, 0x1f:
 		feature = "exception handling"
-	case op == 0x12 || op == 0x13:
+	case 0x12, 0x13:
 		feature = "tail calls"
-	case op == 0x14 || op == 0x15 || op >= 0xd4 && op <= 0xd6:
+	case 0x14, 0x15, 0xd4, 0xd5, 0xd6:
 		feature = "typed function references"
-	case op == 0xd3 || op == 0xfb:
+	case 0xd3, 0xfb:
 		feature = "garbage collection"
-	case op == 0xfd && sub >= 0x100 && sub < 0x130:
-		feature = "relaxed SIMD"
-	case op == 0xfe:
+	case 0xfd:
+		if sub >= 0x100 && sub < 0x130 {
+			feature = "relaxed SIMD"
+		}
+	case 0xfe:
 		feature = "threads and atomics"
 	}
 	if feature != "" {
 		return newError(ErrUnsupported, off, "%s (opcode %#02x)", feature, uint32(op))
 	}
-	if op >= 0xfb {
+	if op == 0xfc || op == 0xfd {
 		return newError(ErrMalformed, off, "opcode %#02x %d is unknown", uint32(op), sub)
 	}
 	return newError(ErrMalformed, off, "opcode %#02x is unknown", uint32(op))

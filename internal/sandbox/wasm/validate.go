@@ -318,10 +318,8 @@ func (v *validator) close() error {
 	v.ctrl = v.ctrl[:len(v.ctrl)-1]
 	if n := len(v.ctrl); n > 0 {
 		v.base, v.dead = v.ctrl[n-1].height, v.ctrl[n-1].dead
-	} else {
-		v.base, v.dead = 0, false
 	}
-	v.pushAll(results)
+	v.pushAll(results) // those of the body, too: they are operands at its end
 	return nil
 }
 
