@@ -47,19 +47,16 @@ const (
 // set holds each state once.
 type set struct {
 	list []state
-	in   []uint32 // by state: the round in which it was added
-	now  uint32
+	in   []uint64 // by state: the round in which it was added
+	now  uint64   // rounds so far; never 0 in use
 }
 
 func (s *set) clear(states int) {
 	if len(s.in) < states {
-		s.in, s.now = make([]uint32, states), 0
+		s.in = make([]uint64, states)
 	}
 	s.list = s.list[:0]
-	if s.now++; s.now == 0 {
-		clear(s.in)
-		s.now = 1
-	}
+	s.now++
 }
 
 func (s *set) add(n state) bool {
@@ -120,7 +117,7 @@ func (g *Glob) advance(s state, c rune, now, next *set) bool {
 		if !slash {
 			next.add(s)
 		}
-		s.how = plain // what follows * may begin here; no directory does
+		// What follows * may begin here; no directory does.
 	case below, between:
 		if slash {
 			next.add(state{s.at, below})

@@ -198,6 +198,42 @@ func TestWork(t *testing.T) {
 	}
 }
 
+// TestStepsOfOneMatch: a match takes the steps that it needs, and no more once nothing is left to match. Where it
+// does not end it has no answer, and it asks whether to stop once in 4096 steps.
+func TestStepsOfOneMatch(t *testing.T) {
+	for _, c := range []struct {
+		why, pattern, text string
+		steps              int
+	}{
+		{"one for each character", "abc", "abc", 3},
+		{"none behind the first that differs", "abc", "x" + strings.Repeat("c", 50), 1},
+		{"none behind **, which takes all that is left", "a/**", "a/" + strings.Repeat("b", 50), 3},
+	} {
+		g, err := glob.Compile(c.pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := glob.Work{}
+		if _, err := g.Match(c.text, &w); err != nil || w.Steps != c.steps {
+			t.Errorf("%s: %d steps, want %d (%v)", c.why, w.Steps, c.steps, err)
+		}
+		for max := 1; max < c.steps; max++ {
+			if ok, err := g.Match(c.text, &glob.Work{Max: max}); ok || !errors.Is(err, glob.ErrWork) {
+				t.Errorf("%s: %v, %v within %d steps", c.why, ok, err, max)
+			}
+		}
+	}
+	g, err := glob.Compile(strings.Repeat("a", 9000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	w := glob.Work{Stop: func() error { asked++; return nil }}
+	if _, err := g.Match(strings.Repeat("a", 9000), &w); err != nil || asked != 2 {
+		t.Errorf("asked %d times in %d steps (%v)", asked, w.Steps, err)
+	}
+}
+
 func FuzzMatch(f *testing.F) {
 	for _, s := range [][2]string{{"**/{a,b}/[x-z]?", "q/a/x1"}, {"{{x},a,aa}*", "aab"}, {"[!\\]-é]", "ü"}} {
 		f.Add(s[0], s[1])

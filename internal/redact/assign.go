@@ -79,9 +79,8 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		if s[i] == ' ' && !flag && column && (vTo-vFrom < 16 || !randomish(s[vFrom:vTo])) {
 			continue
 		}
-		for kind == "cookie" && !quoted && vTo < len(s) && !valueEnd[s[vTo]] && work > 0 { // over the blanks between cookies
+		for kind == "cookie" && !quoted && vTo < len(s) && !valueEnd[s[vTo]] && vTo-vFrom <= work { // over the blanks between cookies
 			vTo++
-			work--
 		}
 		if work -= vTo - vFrom; work < 0 {
 			add("unread", at, len(s))
@@ -221,7 +220,7 @@ func nameBefore(s string, i int) (string, int) {
 	for end > 0 && (s[end-1] == ' ' || s[end-1] == '\t') && i-end < 16 && s[i] != ' ' {
 		end--
 	}
-	for end > 0 && (s[end-1] == '"' || s[end-1] == '\'' || s[end-1] == '`' || s[end-1] == '\\' || s[end-1] == ']' || s[end-1] == '=') && i-end < 20 && s[i] != ' ' {
+	for end > 0 && strings.IndexByte("\"'`\\]=", s[end-1]) >= 0 && i-end < 20 && s[i] != ' ' {
 		end--
 	}
 	from := end

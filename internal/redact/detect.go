@@ -88,14 +88,13 @@ func (d *detector) look(s string) (found []Finding) {
 	plain(s, func(kind string, from, to int, secret string) {
 		found = append(found, Finding{kind, from, to, secret})
 	})
-	if v, ok := unwrapped(s); ok {
-		plain(v.text, seen(&v))
-		if layers {
-			d.encoded(v.text, func(kind string, from, to int) {
-				from, to = v.place(from, to)
-				add(kind, from, to)
-			})
-		}
+	bare := unwrapped(s)
+	plain(bare.text, seen(&bare))
+	if layers {
+		d.encoded(bare.text, func(kind string, from, to int) {
+			from, to = bare.place(from, to)
+			add(kind, from, to)
+		})
 	}
 	if d.again {
 		v := unquoted(s)

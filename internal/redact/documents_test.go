@@ -22,6 +22,9 @@ func TestDocuments(t *testing.T) {
 		`{"auth":"Bearer [redacted:token:0123abcd]"}`:   ``,
 		`{"password":"[redacted:token:0123abcd]"}`:      ``,
 		`{"password":"[redacted:token:0123abcd]abcd1"}`: `{"password":"[redacted:password]"}`,
+		// a string is no call of a function, whatever brackets it has; text behind the same name may be
+		`{"password":"trouba(dor)33"}`:     `{"password":"[redacted:password]"}`,
+		`{"x":"password = trouba(dor)33"}`: ``,
 		// pairs
 		`{"key":"DB_PASSWORD","value":"troubador"}`:          `{"key":"DB_PASSWORD","value":"[redacted:password]"}`,
 		`{"Name":"DB_PASSWORD","Value":"troubador"}`:         `{"Name":"DB_PASSWORD","Value":"[redacted:password]"}`,

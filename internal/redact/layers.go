@@ -3,6 +3,7 @@ package redact
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,10 +24,10 @@ func (v *view) place(from, to int) (int, int) {
 
 // unwrapped returns the text without what splits or hides a secret: invisible
 // characters, line continuations, joined string literals, escapes of JSON and of
-// URLs. ok is false when there is nothing of the kind.
-func unwrapped(s string) (view, bool) {
+// URLs. Where there is nothing of the kind, the view is empty.
+func unwrapped(s string) view {
 	if !wrapped(s) {
-		return view{}, false
+		return view{}
 	}
 	v := view{from: make([]int32, 0, len(s)), to: make([]int32, 0, len(s))}
 	var b strings.Builder
@@ -121,8 +122,10 @@ func unwrapped(s string) (view, bool) {
 			i += n
 		}
 	}
-	v.text = b.String()
-	return v, v.text != s
+	if v.text = b.String(); v.text == s {
+		return view{}
+	}
+	return v
 }
 
 // wrapped reports whether there is anything to take out or decode.
@@ -218,33 +221,33 @@ func (d *detector) encoded(s string, add func(kind string, from, to int)) {
 			isHex = isHex && hexByte[s[to]]
 			to++
 		}
-		end := to
-		for end < len(s) && s[end] == '=' && end-to < 2 {
-			end++
-		}
-		i = end
-		media := strings.HasSuffix(s[:from], "base64,") && mediaURL(s, from)
+		i = padded(s, to)
 		// A body of full lines goes on with the next line. Where nothing is in it, each line is looked at by itself.
-		if width := to - from; end == to && from >= joined && width >= 40 && width <= 128 {
-			if next := wrappedBody(s, to, width); next > to {
-				last := next
-				for last < len(s) && s[last] == '=' && last-next < 2 {
-					last++
-				}
-				joined = last
-				if media {
-					i = last
-				} else if d.opened(s[from:next], isHex) {
-					add("encoded", from, last)
-					i = last
-					continue
-				}
+		whole := to
+		if width := to - from; i == to && from >= joined && width >= 40 && width <= 128 {
+			whole = wrappedBody(s, to, width)
+			joined = padded(s, whole)
+		}
+		if strings.HasSuffix(s[:from], "base64,") && mediaURL(s, from) {
+			i = padded(s, whole)
+			continue
+		}
+		for _, end := range slices.Compact([]int{whole, to}) {
+			if d.opened(s[from:end], isHex) {
+				i = padded(s, end)
+				add("encoded", from, i)
+				break
 			}
 		}
-		if !media && d.opened(s[from:to], isHex) {
-			add("encoded", from, end)
-		}
 	}
+}
+
+// padded returns where the padding of a body ends that ends at to.
+func padded(s string, to int) int {
+	for n := 0; n < 2 && to < len(s) && s[to] == '='; n++ {
+		to++
+	}
+	return to
 }
 
 // opened reports whether there is a secret in a body of base64 or hexadecimal digits.

@@ -34,8 +34,8 @@ func parts(name string) []string {
 		case c == '-' || c == '_' || c == '.' || c == ' ' || c == '/' || c == ':':
 			flush(i)
 			start = i + 1
-		case upper && i > start && (name[i-1] >= 'a' && name[i-1] <= 'z' || name[i-1] >= '0' && name[i-1] <= '9'),
-			upper && i > start && i+1 < len(name) && name[i+1] >= 'a' && name[i+1] <= 'z' && name[i-1] >= 'A' && name[i-1] <= 'Z':
+		case upper && i > 0 && (name[i-1] >= 'a' && name[i-1] <= 'z' || name[i-1] >= '0' && name[i-1] <= '9'),
+			upper && i > 0 && i+1 < len(name) && name[i+1] >= 'a' && name[i+1] <= 'z' && name[i-1] >= 'A' && name[i-1] <= 'Z':
 			flush(i)
 		}
 	}

@@ -137,17 +137,15 @@ func (t *token) match(s string, from int, runs map[string]run) (int, int) {
 		return 0, 0 // inside of a run of base64
 	}
 	to, in := start, run{}
-	if r := runs[t.chars]; t.max == 0 && r.from <= start && r.to > start {
+	if r := runs[t.chars]; r.from <= start && r.to > start {
 		to, in = r.to, r
 	}
-	for to < len(s) && (t.max == 0 || to-start < t.max) && inClass(s[to], t.chars) {
+	for to < len(s) && inClass(s[to], t.chars) {
 		to++
 	}
-	if t.max == 0 {
-		in.from, in.to = start, to
-		runs[t.chars] = in
-	}
-	if to-start < t.min || t.max > 0 && to < len(s) && inClass(s[to], t.chars) {
+	in.from, in.to = start, to
+	runs[t.chars] = in
+	if to-start < t.min || t.max > 0 && to-start > t.max {
 		return 0, 0
 	}
 	if strings.IndexByte(t.chars, '.') >= 0 || strings.IndexByte(t.chars, '-') >= 0 {
