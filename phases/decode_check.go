@@ -16,7 +16,7 @@ import (
 func newByteReader(b []byte) io.Reader { return bytes.NewBuffer(b) }
 
 func phaseNames() string {
-	names := make([]string, 0, 8)
+	var names []string
 	for _, p := range Phases() {
 		names = append(names, string(p))
 	}

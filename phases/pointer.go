@@ -303,12 +303,9 @@ func Remove(raw jsontext.Value, ptr string) (jsontext.Value, error) {
 	if next := skipSpace(raw, to); next < len(raw) && raw[next] == ',' {
 		to = skipSpace(raw, next+1) // the entry, its comma and the space before the next one
 	} else {
-		for i := from - 1; i > at.start; i-- { // the last entry: the comma before it goes
+		for i := from - 1; i > at.start; i-- { // the last entry: the comma before it goes, with the space between
 			if raw[i] == ',' {
 				from = i
-				break
-			}
-			if c := raw[i]; c != ' ' && c != '\t' && c != '\n' && c != '\r' {
 				break
 			}
 		}
