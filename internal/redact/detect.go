@@ -55,7 +55,7 @@ func (d *detector) first(s string) []Finding {
 	if d.again {
 		return nil
 	}
-	if d.record == nil || d.depth > 0 {
+	if d.record == nil {
 		return d.look(s)
 	}
 	found, ok := d.record.looked[s]
