@@ -148,7 +148,9 @@ func (i *invocation) attempt(ctx context.Context, n int) (phases.Verdict, error)
 	if f := gaveUp(ctx); f != nil {
 		return i.refuse(ctx, f)
 	}
-	if err := i.k.recoverGap(ctx, i.snap.revision); err != nil {
+	if err := i.k.recoverGap(ctx, i.snap.revision); errors.Is(err, ErrConflict) {
+		return phases.Verdict{}, err // noted once, by the refusal after the last attempt
+	} else if err != nil {
 		return i.unrecorded(ctx, storeFault("the store cannot write", err))
 	}
 	run, latch, err := i.read(context.WithoutCancel(ctx))

@@ -39,6 +39,7 @@ func TestInvocationBounds(t *testing.T) {
 		{"trace of nothing", action + `,"traceparent":"` + trace + `"`, action + `,"traceparent":"` + strings.Replace(trace, "0af7651916cd43dd8448eb211c80319c", strings.Repeat("0", 32), 1) + `"`, "/traceparent"},
 		{"parent of nothing", action + `,"traceparent":"` + trace + `"`, action + `,"traceparent":"` + strings.Replace(trace, "b7ad6b7169203331", strings.Repeat("0", 16), 1) + `"`, "/traceparent"},
 		{"no version of a trace", action + `,"traceparent":"fe` + trace[2:] + `"`, action + `,"traceparent":"ff` + trace[2:] + `"`, "/traceparent"},
+		{"the first flag of a trace", action + `,"traceparent":"` + trace + `"`, action + `,"traceparent":"` + trace[:53] + `G1"`, "/traceparent"},
 		{"flags of a trace", action + `,"traceparent":"` + trace + `"`, action + `,"traceparent":"` + trace[:54] + `G"`, "/traceparent"},
 		{"first digit of flags", action + `,"traceparent":"` + trace + `"`, action + `,"traceparent":"` + trace[:53] + `G1"`, "/traceparent"},
 		{"first digit of a parent", action + `,"traceparent":"` + trace + `"`, action + `,"traceparent":"` + trace[:36] + "G" + trace[37:] + `"`, "/traceparent"},

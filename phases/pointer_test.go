@@ -331,3 +331,15 @@ func BenchmarkGet(b *testing.B) {
 		}
 	}
 }
+
+// With the last entry goes the comma before it, and the white space between the two.
+func TestRemoveTakesTheCommaBefore(t *testing.T) {
+	for doc, want := range map[string]string{
+		"[1,2]": "[1]", "[1, 2]": "[1]", "[1,\t2]": "[1]", "[1,\n2]": "[1]", "[1,\r2]": "[1]", "[1 ,\r\n\t 2]": "[1 ]",
+	} {
+		got, err := Remove(jsontext.Value(doc), "/1")
+		if err != nil || string(got) != want {
+			t.Errorf("%q: %q, %v, want %q", doc, got, err, want)
+		}
+	}
+}
