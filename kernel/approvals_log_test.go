@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -238,5 +239,26 @@ func TestAnotherItemWhenReadAnew(t *testing.T) {
 				t.Errorf("on record: %+v", list)
 			}
 		})
+	}
+}
+
+// An approval without the event of its decision lets nothing pass, though its row is as it was sealed.
+func TestApprovalWhoseDecisionIsNotInTheLog(t *testing.T) {
+	b := &bent{Store: memory.New()}
+	h := newHost(t, asking(), reviewed, func(_ *kernel.Config, o *kernel.Options) { o.Store = b })
+	id := h.pending(t, forcedPush())
+	if err := h.decide(t, id, approvals.Approve, reviewerKey(1)); err != nil {
+		t.Fatal(err)
+	}
+	b.rows = func(_ kernel.EventQuery, list []phases.Event) []phases.Event {
+		return slices.DeleteFunc(slices.Clone(list), func(e phases.Event) bool {
+			return e.Type == phases.EventApproval && e.Decision == string(approvals.Approve)
+		})
+	}
+	if it, err := h.Approval(t.Context(), id); err == nil && it.Decision != nil {
+		t.Errorf("shown as decided: %+v", it)
+	}
+	if v, _ := h.Invoke(t.Context(), forcedPush()); v.Decision == phases.Allow {
+		t.Errorf("%+v", v)
 	}
 }

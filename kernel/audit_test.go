@@ -130,6 +130,9 @@ func TestAuditFailureBlocks(t *testing.T) {
 			if v.DecidedBy != "aud" {
 				t.Errorf("decided by %s", v.DecidedBy)
 			}
+			if !strings.HasPrefix(v.Reason, "an audit hook failed") {
+				t.Errorf("reason %q", v.Reason)
+			}
 			es := h.events(t, kernel.EventQuery{})
 			all, err := json.Marshal(es)
 			if err != nil {

@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -102,5 +103,23 @@ func (h *host) wantGap(t *testing.T, blocked string) {
 	}
 	if n, _ := phases.Get(gaps[0].Output, "/blocked"); string(n) != blocked {
 		t.Errorf("blocked %s, want %s", n, blocked)
+	}
+}
+
+// cleared is a store in which a person clears each latch before it is looked at again.
+type cleared struct{ kernel.Store }
+
+func (cleared) Latch(context.Context, kernel.SessionKey) (*kernel.Latch, error) { return nil, nil }
+
+// A latch that a person clears while a process starts is not given up again.
+func TestStartWhileAPersonClears(t *testing.T) {
+	h := newHost(t, on(phases.PrePlan), retaining)
+	refuseFor(t, h, phases.LatchDeadline, invocation(phases.PrePlan))
+	next := newHost(t, nil, retaining, func(_ *kernel.Config, o *kernel.Options) { o.Store = cleared{h.store} })
+	if err := next.OverloadEnded(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if es := h.events(t, kernel.EventQuery{Type: phases.EventLatch}); len(es) != 1 {
+		t.Errorf("%+v", es)
 	}
 }

@@ -50,3 +50,12 @@ func TestSkipString(t *testing.T) {
 		}
 	})
 }
+
+// A look for what is not there has passed everything, white space at the end included.
+func TestLooksPassTheWhiteSpaceAtTheEnd(t *testing.T) {
+	doc := []byte(`{"a":1                                }`)
+	var took Looked
+	if _, found, err := locate(doc, "/b", &took); found || err != nil || took.Bytes != len(doc)-1 {
+		t.Errorf("found %v, %v, passed %d of %d bytes", found, err, took.Bytes, len(doc))
+	}
+}

@@ -260,6 +260,13 @@ func TestCheckScopesOfOtherPhases(t *testing.T) {
 	if r := c.CheckScopes(); r.Decision != HookBlock || c.Result().DecidedBy != "belay" || c.Result().Kind != KindPolicy {
 		t.Errorf("%+v, %+v", r, c.Result())
 	}
+	// That the invocation came with the same scopes enforces nothing.
+	inv := sampleInvocation(PreTool)
+	inv.Scopes = Scopes{FSWrite: Scope{"/w/**"}}
+	c, _ = NewChain(inv, nil, inv.Scopes)
+	if r := c.CheckScopes(); r.Decision != HookBlock {
+		t.Errorf("as narrow as the invocation: %+v, %+v", r, c.Result())
+	}
 }
 
 func TestDocumentHasNoCollisions(t *testing.T) {

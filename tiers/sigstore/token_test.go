@@ -62,6 +62,7 @@ func TestParseIdentityToken(t *testing.T) {
 		{"audience is null", jwt(es256, strings.Replace(claims(""), `"sigstore"`, `null`, 1)), "audience"},
 		{"no audience", jwt(es256, strings.Replace(claims(""), `"aud":"sigstore",`, ``, 1)), "audience"},
 		{"expired", jwt(es256, strings.Replace(claims(""), "1800000060", "1800000000", 1)), "expired"},
+		{"expired in 1970", jwt(es256, strings.Replace(claims(""), "1800000060", "1", 1)), "expired"},
 		{"no end", jwt(es256, strings.Replace(claims(""), `,"exp":1800000060`, "", 1)), "times"},
 		{"end out of range", jwt(es256, strings.Replace(claims(""), "1800000060", "1e300", 1)), "times"},
 		{"not valid yet", jwt(es256, claims(`,"nbf":1800000061`)), "not valid yet"},
