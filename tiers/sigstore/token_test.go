@@ -31,7 +31,7 @@ func TestParseIdentityToken(t *testing.T) {
 		{"verified mail as text", jwt(es256, claims(`,"email":"a@acme.example","email_verified":"true"`)), "a@acme.example"},
 		{"list of audiences", jwt(es256, strings.Replace(claims(""), `"sigstore"`, `["x","sigstore"]`, 1)), "repo:acme/hooks"},
 		{"claims of the provider's own", jwt(es256, claims(`,"job_workflow_ref":{"a":[1]}`)), "repo:acme/hooks"},
-		{"valid from soon on", jwt(es256, claims(`,"nbf":1800000030`)), "repo:acme/hooks"},
+		{"valid from the end of the skew on", jwt(es256, claims(`,"nbf":1800000060`)), "repo:acme/hooks"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tok, err := ParseIdentityToken([]byte(c.src), now)
