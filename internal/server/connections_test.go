@@ -53,6 +53,7 @@ func idle(t *testing.T, socket string) net.Conn {
 		t.Fatalf("an idle connection: %v", err)
 	}
 	_, _ = io.Copy(io.Discard, resp.Body)
+	resp.Body.Close() // not the connection, which idles
 	return c
 }
 

@@ -57,6 +57,7 @@ func TestBodiesThatAreRefusedAreOnRecord(t *testing.T) {
 				t.Fatal(err)
 			}
 			body, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
 			if resp.StatusCode != c.status {
 				t.Errorf("status %d, want %d: %s", resp.StatusCode, c.status, body)
 			}

@@ -209,7 +209,7 @@ func settings(op wasm.Op) []setting {
 				if op == wasm.OpMemoryInit {
 					src = i32c(0)
 				}
-				ops = append(ops, setting{"bytes " + string(rune('0'+n%10)), []ins{dst, src, i32c(n), {Op: op}}})
+				ops = append(ops, setting{"bytes " + string('0'+n%10), []ins{dst, src, i32c(n), {Op: op}}})
 			}
 			return ops
 		case wasm.OpMemoryGrow:
