@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -135,5 +136,38 @@ func TestALatchUnderOverloadIsOwed(t *testing.T) {
 				t.Errorf("the session goes on: %+v", v)
 			}
 		})
+	}
+}
+
+// stuckOnce is a store in which one commit hangs, and others go on.
+type stuckOnce struct {
+	kernel.Store
+	armed atomic.Bool
+	free  chan struct{}
+}
+
+func (s *stuckOnce) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
+	if s.armed.CompareAndSwap(true, false) {
+		<-s.free
+	}
+	return s.Store.Commit(ctx, b)
+}
+
+// While the record of such a refusal still hangs the session is held by its note.
+func TestALatchWhoseRecordHangsHolds(t *testing.T) {
+	store := &stuckOnce{Store: memory.New(), free: make(chan struct{})}
+	h := newHost(t, []hook{{name: "guard", phases: []phases.Phase{phases.PrePlan, phases.PreTool}, run: effects()}},
+		func(_ *kernel.Config, o *kernel.Options) {
+			o.Store, o.SpoolPath = store, filepath.Join(t.TempDir(), spoolfile.Name)
+		})
+	store.armed.Store(true)
+	defer close(store.free)
+	if v, _ := h.Refuse(t.Context(), overloadRefusal(7, phases.PrePlan, true)); v.Enforced != phases.EnforcedLatched || v.Event != nil {
+		t.Fatalf("%+v", v)
+	}
+	inv := invocation(phases.PreTool)
+	inv.Session = "s-7"
+	if v, _ := h.InvokeWith(t.Context(), inv, kernel.InvokeOptions{}); v.Decision != phases.Block || v.Enforced != phases.EnforcedLatched {
+		t.Errorf("the session goes on: %+v", v)
 	}
 }
