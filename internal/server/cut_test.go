@@ -29,6 +29,7 @@ func TestBodiesThatAreRefusedAreOnRecord(t *testing.T) {
 		latched    string
 	}{
 		"invoke: cut off":              {"/v1/invoke", invoke[:20], len(invoke), 400, ""},
+		"invoke: cut off behind it":    {"/v1/invoke", invoke, len(invoke) + 9, 400, ""},
 		"invoke: nothing came":         {"/v1/invoke", "", len(invoke), 400, ""},
 		"invoke: too large":            {"/v1/invoke", large(invoke), len(large(invoke)), 413, ""},
 		"invoke: too large, cut off":   {"/v1/invoke", large(invoke), len(large(invoke)) + 9, 413, ""},
