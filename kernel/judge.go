@@ -26,8 +26,8 @@ type afterwards struct {
 // NoteAfterwards begins the note of a verdict on an event that was refused before.
 const NoteAfterwards = "judged afterwards"
 
-// settle says in the verdict what it is about, and makes a block of what would change an
-// event that has happened. Contexts are lost, as in events that have no place for them.
+// settle notes in the verdict which refused event it judges, and makes a block of each change of
+// an event that has happened. Contexts are lost, as in events that have no place for them.
 func (a *afterwards) settle(v *phases.Verdict) {
 	if len(v.Notes) == 0 || !strings.HasPrefix(v.Notes[0], NoteAfterwards) {
 		v.Notes = slices.Insert(v.Notes, 0, NoteAfterwards+": invocation "+a.of.id+" was refused for "+string(a.of.why))

@@ -306,11 +306,11 @@ func TestCacheNames(t *testing.T) {
 	other.version = "v1"
 	seen := map[string]string{}
 	for what, name := range map[string]string{
-		"a module":                           c.name([]byte("code")),
-		"another module":                     c.name([]byte("code2")),
-		"nothing":                            c.name(nil),
-		"a module, for another engine":       other.name([]byte("code")),
-		"what is said of the engine, as one": other.name([]byte("v0\x00code")),
+		"a module":                     c.name([]byte("code")),
+		"another module":               c.name([]byte("code2")),
+		"nothing":                      c.name(nil),
+		"a module, for another engine": other.name([]byte("code")),
+		"the names of engine and code, run together": other.name([]byte("v0\x00code")),
 	} {
 		if before, ok := seen[name]; ok || len(name) != 32 {
 			t.Errorf("%s has the place %q of %s", what, name, before)

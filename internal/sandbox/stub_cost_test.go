@@ -39,8 +39,8 @@ func TestStubCosts(t *testing.T) {
 	}
 }
 
-// TestStubWaits: what a guest waits for, and what it is told: the clock that is due first, and everything that cannot
-// be waited for. Both clocks move on by as much as was waited.
+// TestStubWaits: a guest that waits is told of the clock that is due first, and of everything that cannot be waited
+// for. Both clocks move on by as much as was waited.
 func TestStubWaits(t *testing.T) {
 	const at, out, count = 256, 4096, 8192
 	type sub struct {

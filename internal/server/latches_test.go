@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -47,19 +46,7 @@ func withRetention(s *setup) { s.belay.Retain = true }
 func TestOverloadEndsWithItsLatches(t *testing.T) {
 	d, h := holding(t, withConfig(startGuard), withServer(func(o *server.Options) { o.Running, o.Queue, o.Patience = 1, 1, time.Hour }))
 	c := dial(t, d.dir)
-	answers := make(chan phases.Decision, 2)
-	ask := func() {
-		v, _ := c.Invoke(context.Background(), invocation("other", "ls"))
-		answers <- v.Decision
-	}
-	go ask()
-	<-h.began
-	go ask()
-	admin := bearer(d.token(t, client.RoleAdmin))
-	eventually(t, "one is waiting", func() bool {
-		_, body := d.do(t, call{method: "GET", path: "/v1/status", header: admin})
-		return strings.Contains(body, `"waiting":1`)
-	})
+	answers := h.fill(t, d, c)
 	for session, event := range map[string]string{"s-notified": "Notification", "s-spawned": "SubagentStart", "s-judged": "SessionStart"} {
 		if body := d.tell(t, session, event); !strings.Contains(body, `"enforced":"latched"`) {
 			t.Errorf("%s: %s", event, body)
@@ -101,19 +88,7 @@ func TestOverloadIsJudgedAfterwards(t *testing.T) {
 			config := strings.Replace(startGuard, "frozen: false", fmt.Sprintf("frozen: %v, reason: closed today", frozen), 1)
 			d, h := holding(t, withRetention, withConfig(config), withServer(func(o *server.Options) { o.Running, o.Queue, o.Patience = 1, 1, time.Hour }))
 			c := dial(t, d.dir)
-			answers := make(chan phases.Decision, 2)
-			ask := func() {
-				v, _ := c.Invoke(context.Background(), invocation("other", "ls"))
-				answers <- v.Decision
-			}
-			go ask()
-			<-h.began
-			go ask()
-			admin := bearer(d.token(t, client.RoleAdmin))
-			eventually(t, "one is waiting", func() bool {
-				_, body := d.do(t, call{method: "GET", path: "/v1/status", header: admin})
-				return strings.Contains(body, `"waiting":1`)
-			})
+			answers := h.fill(t, d, c)
 			for n := range 3 {
 				if body := d.tell(t, fmt.Sprint("s-", n), "SessionStart"); !strings.Contains(body, `"enforced":"latched"`) {
 					t.Errorf("%s", body)

@@ -312,14 +312,13 @@ func holding(t *testing.T, options ...option) (*daemon, *held) {
 	}))...), h
 }
 
-// Who finds the queue full is told no at once, in words that his runtime reads,
-// and that is on record.
-func TestOverload(t *testing.T) {
-	d, h := holding(t, withServer(func(o *server.Options) { o.Running, o.Queue, o.Patience = 1, 1, time.Hour }))
+// fill has a daemon with room for one, and a queue of one, decide an action and keep another
+// waiting. The answers come when h is let go.
+func (h *held) fill(t *testing.T, d *daemon, c *client.Client) <-chan phases.Decision {
+	t.Helper()
 	answers := make(chan phases.Decision, 2)
-	c := dial(t, d.dir)
 	ask := func() {
-		v, _ := c.Invoke(context.Background(), invocation("s", "ls"))
+		v, _ := c.Invoke(context.Background(), invocation("other", "ls"))
 		answers <- v.Decision
 	}
 	go ask()
@@ -330,6 +329,15 @@ func TestOverload(t *testing.T) {
 		_, body := d.do(t, call{method: "GET", path: "/v1/status", header: admin})
 		return strings.Contains(body, `"waiting":1`)
 	})
+	return answers
+}
+
+// Who finds the queue full is told no at once, in words that his runtime reads,
+// and that is on record.
+func TestOverload(t *testing.T) {
+	d, h := holding(t, withServer(func(o *server.Options) { o.Running, o.Queue, o.Patience = 1, 1, time.Hour }))
+	c := dial(t, d.dir)
+	answers := h.fill(t, d, c)
 	resp, body := d.do(t, call{method: "POST", path: "/v1/invoke", body: asking("ls")})
 	documented(t, "POST", "/v1/invoke", resp, body)
 	if resp.StatusCode != 503 || !strings.Contains(body, `"decision":"block"`) || !strings.Contains(body, `"event":{"seq":`) {

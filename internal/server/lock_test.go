@@ -79,7 +79,7 @@ func TestTheLockOfTheDirectoryIsSeenByClients(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0) // bound, and nobody listens
+	l, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0) // bound, without a listener
 	if err == nil {
 		t.Cleanup(func() { _ = syscall.Close(l) })
 		err = errors.Join(syscall.Bind(l, &syscall.SockaddrUnix{Name: filepath.Join(d.dir, client.SocketName)}), os.Chmod(filepath.Join(d.dir, client.SocketName), 0o600))

@@ -137,14 +137,14 @@ func TestRootsThatCannotBeUsed(t *testing.T) {
 // TestDetachedSignaturesAtTheirBounds: what no signature can be is said before a key is tried.
 func TestDetachedSignaturesAtTheirBounds(t *testing.T) {
 	file := fixture(t, "guard.wasm")
-	known, nobody := &Verifier{keys: []tiers.Key{publicKey(t, "c0.pub")}}, &Verifier{}
+	known, empty := &Verifier{keys: []tiers.Key{publicKey(t, "c0.pub")}}, &Verifier{}
 	wantCode(t, one(t, known, file, detachedOf(make([]byte, maxDetached+1))), tiers.BundleMalformed, "more than 8192 bytes")
 	if f := one(t, known, file, detachedOf(make([]byte, maxDetached))); f.Problem == nil || f.Problem.Class == tiers.BundleMalformed {
 		t.Errorf("the largest: %+v, problem %v", f, f.Problem)
 	}
 	wantCode(t, one(t, known, file, detachedOf([]byte(" \n"))), tiers.BundleMalformed, "is empty")
 	wantCode(t, one(t, known, file, detachedOf(nil)), tiers.BundleMalformed, "is empty")
-	wantCode(t, one(t, nobody, file, detachedOf(fixture(t, "guard.c0.sig"))), tiers.SignerNotTrusted, "has no keys")
+	wantCode(t, one(t, empty, file, detachedOf(fixture(t, "guard.c0.sig"))), tiers.SignerNotTrusted, "has no keys")
 	wantCode(t, one(t, known, file, tiers.Evidence{Kind: "odd", Name: "x"}), tiers.BundleMalformed, "not known")
 	for _, kind := range []tiers.EvidenceKind{tiers.EvidenceBundle, tiers.EvidenceSignature, tiers.EvidenceManifest} {
 		wantCode(t, one(t, known, file, tiers.Evidence{Kind: kind, Name: "x", Data: bytes.Repeat([]byte(" "), tiers.MaxEvidence+1)}),
