@@ -3,6 +3,7 @@ package redact
 import (
 	"math"
 	"strings"
+	"unicode"
 )
 
 // token is a form of secret that begins with a fixed text.
@@ -117,12 +118,23 @@ func begins(s string, i int) bool {
 // joined reports that the form stands behind a - or _ at s[i-1], where parts of names do, and that no name does: its
 // prefix ends as a prefix, and a generator made what follows.
 func (t *token) joined(s string, i int) bool {
-	if c := t.prefix[len(t.prefix)-1]; c != '_' && c != '-' || len(t.prefix) < 4 || t.min < 16 || word[s[i-1]] {
+	if len(t.prefix) < 4 || word[s[i-1]] {
 		return false
 	}
-	body := s[i+len(t.prefix):]
-	body = body[:min(len(body), t.min)]
-	return mixed(body) && randomish(body)
+	from := i + len(t.prefix)
+	to := from
+	for to < len(s) && to-from < 64 && inClass(s[to], t.chars) {
+		to++
+	}
+	body := s[from:to]
+	if c := t.prefix[len(t.prefix)-1]; len(body) < 16 || t.chars != "u" && c != '_' && c != '-' {
+		return false
+	}
+	if strings.ContainsFunc(body, unicode.IsUpper) && strings.ContainsFunc(body, unicode.IsLower) {
+		return mixed(body) && randomish(body) || !identifier(body)
+	}
+	// One case: hashes stand behind names such as cache-key-, but not behind the prefixes of these forms.
+	return (t.chars == "u" || t.chars == "h" && len(t.prefix) > 4) && randomish(body)
 }
 
 // run is a run of characters of one class.
