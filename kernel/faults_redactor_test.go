@@ -2,15 +2,18 @@ package kernel_test
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -181,5 +184,60 @@ func TestRecoveryWithARedactorThatFails(t *testing.T) {
 			}
 			return
 		}
+	}
+}
+
+// TestNotesOfOthersWithARedactorThatFails: a command that has no redactor notes the names of a refusal as they are. They
+// reach the log covered, in the latch, in the gap and among the sessions that are lifted, or not at all: whichever call to
+// the redactor fails, nothing on record shows one.
+func TestNotesOfOthersWithARedactorThatFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		why     phases.LatchKind
+		latched bool
+	}{
+		"a latch that stays":     {phases.LatchFailure, true},
+		"a session that is free": {phases.LatchOverload, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for n := 1; ; n++ {
+				path := filepath.Join(t.TempDir(), spoolfile.Name)
+				r := &blind{on: true}
+				h := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.Redactor, o.SpoolPath = r, path })
+				if err := kernel.Spool(path, kernel.Refusal{
+					Invocation: phases.Invocation{ID: "i-SECRET", Phase: phases.Audit, Runtime: "rt-SECRET", Session: "s-SECRET"},
+					Fault:      phases.NewFault(phases.KindStore, "no SECRET", nil), Unblockable: true, Unread: true, Why: c.why,
+					Of: []phases.Invocation{{Phase: phases.Spawn}},
+				}, time.Now()); err != nil {
+					t.Fatal(err)
+				}
+				r.arm(n)
+				err := h.Recover(t.Context())
+				met := r.disarm()
+				if again := h.Recover(t.Context()); again != nil || err != nil && !met {
+					t.Fatalf("call %d failed: %v, then %v", n, err, again)
+				}
+				gaps := h.events(t, kernel.EventQuery{Type: phases.EventGap})
+				if len(gaps) != 1 || !strings.Contains(string(gaps[0].Output), `"i-[redacted]"`) ||
+					strings.Contains(string(gaps[0].Output), `"session":"s-[redacted]"`) == c.latched {
+					t.Errorf("call %d failed: %+v", n, gaps)
+				}
+				for _, e := range h.events(t, kernel.EventQuery{}) {
+					if raw, err := json.Marshal(&e); err != nil || strings.Contains(string(raw), "SECRET") {
+						t.Errorf("call %d failed: on record %s, %v", n, raw, err)
+					}
+				}
+				if c.latched {
+					if l := latched(t, h); l.Session != "s-[redacted]" || l.Runtime != "rt-[redacted]" || l.Invocation != "i-[redacted]" {
+						t.Errorf("call %d failed: %+v", n, l)
+					}
+				}
+				if !met {
+					if n < 5 {
+						t.Errorf("%d calls cover four texts", n-1)
+					}
+					return
+				}
+			}
+		})
 	}
 }

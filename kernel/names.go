@@ -1,6 +1,9 @@
 package kernel
 
-import "github.com/belay-hooks/belay/phases"
+import (
+	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/phases"
+)
 
 // coverNames covers the names by which an invocation is found again. Everything that
 // is filed under them (latches, metadata, leases, approvals, events) is filed under
@@ -29,4 +32,19 @@ func (k *Kernel) coverText(s string) string {
 		return "the action could not be decided"
 	}
 	return covered
+}
+
+// coverNote covers the names in a note, the identifier included, and its text: the process
+// that left it may not have had what covers them.
+func (k *Kernel) coverNote(n *spoolfile.Note) error {
+	named := phases.Invocation{Runtime: n.Runtime, Session: n.Session}
+	if err := k.coverNames(&named); err != nil {
+		return err
+	}
+	id, err := k.o.Redactor.Text(n.Invocation)
+	if err != nil {
+		return phases.NewFault(phases.KindAudit, "the names of the invocation could not be redacted", err)
+	}
+	n.Invocation, n.Runtime, n.Session, n.Reason = id, named.Runtime, named.Session, k.coverText(n.Reason)
+	return nil
 }

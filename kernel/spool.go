@@ -195,12 +195,9 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 	freed := map[SessionKey]phases.LatchKind{}
 	for n := range entries {
 		e := &entries[n]
-		// Who left the note may not have had what covers names.
-		named := phases.Invocation{Runtime: e.Runtime, Session: e.Session}
-		if err := k.coverNames(&named); err != nil {
+		if err := k.coverNote(e); err != nil {
 			return err
 		}
-		e.Runtime, e.Session, e.Reason = named.Runtime, named.Session, k.coverText(e.Reason)
 		key := SessionKey{Runtime: e.Runtime, Session: e.Session}
 		ends := snap.noteEnds(e)
 		if ends == phases.EndsByJudging && !(k.retained.has(e.Invocation) && k.aloneIn(ctx, key)) {
