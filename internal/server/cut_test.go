@@ -10,10 +10,50 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/server"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
+
+const bodyCut = `level=WARN msg="the body of a request was cut off, or did not come in time"`
+
+// Whichever route a body is for, and whichever way it comes: the log tells when it was cut
+// off, and how much of it came.
+func TestTheLogTellsOfBodiesThatWereCutOff(t *testing.T) {
+	d := startDaemon(t, withServer(func(o *server.Options) { o.Listen = "127.0.0.1:0" }))
+	told := 0
+	for path, role := range map[string]client.Role{
+		"/v1/invoke": client.RoleInvoke, "/adapters/claude-code?event=Stop": client.RoleInvoke, "/v1/leases/check": client.RoleInvoke,
+		"/v1/proposals": client.RoleInvoke, "/v1/approvals/019ca945-0a00-7031-a9a5-96414c265e13/decide": client.RoleReview,
+		"/v1/leases": client.RoleAdmin, "/v1/leases/revoke": client.RoleAdmin, "/v1/latches/clear": client.RoleAdmin,
+		"/v1/config/accept": client.RoleAdmin, "/v1/events/compact": client.RoleAdmin,
+	} {
+		token, err := client.ReadToken(d.dir, role)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, address := range [][2]string{{"unix", d.server.Socket()}, {"tcp", d.server.Addr()}} {
+			conn, err := net.Dial(address[0], address[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+			fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 77\r\n\r\n{\"phase", path, d.server.Addr(), token)
+			if err := conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, conn)
+			conn.Close()
+			told++
+			route, _, _ := strings.Cut(path, "?")
+			if log := d.log.String(); strings.Count(log, bodyCut) != told || strings.Count(log, bodyCut+" path="+route+" bytes=7 announced=77") == 0 {
+				t.Errorf("%s over %s: %d of %d told: %s", path, address[0], strings.Count(log, bodyCut), told, log)
+				told = strings.Count(log, bodyCut)
+			}
+		}
+	}
+}
 
 // Each action that was sent by a caller who may ask and could not be decided is on record,
 // once, however its body came; what the network cut off latches nothing.
@@ -68,6 +108,13 @@ func TestBodiesThatAreRefusedAreOnRecord(t *testing.T) {
 			}
 			if got := strings.Join(d.latched(t), " "); got != c.latched {
 				t.Errorf("latched %q, want %q", got, c.latched)
+			}
+			warned := 0
+			if strings.Contains(name, "cut off") || strings.Contains(name, "nothing came") {
+				warned = 1
+			}
+			if log := d.log.String(); strings.Count(log, bodyCut) != warned || warned > 0 && strings.Count(log, "level=WARN") != 1 {
+				t.Errorf("the log tells of the body %d times, want %d: %s", strings.Count(log, bodyCut), warned, log)
 			}
 		})
 	}

@@ -26,23 +26,30 @@ const maxRest = 16 << 20
 
 // readBody reads at most max bytes and one more, so that the reader sees that
 // there are too many. Then rest gets the whole body, as far as maxRest goes. The error is
-// errBody for a body that was cut off or did not come in time, also beside too many bytes.
+// errBody for a body that was cut off or did not come in time, also beside too many bytes; it is logged.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, max int, rest io.Writer) ([]byte, error) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(s.o.Body))
 	b, err := io.ReadAll(io.LimitReader(r.Body, int64(max)+1))
 	if err != nil {
-		return b, errors.Join(errBody, err)
+		return b, s.cutOff(r, int64(len(b)), err)
 	}
 	if len(b) > max {
 		_, _ = rest.Write(b)
-		if _, err := io.CopyN(rest, r.Body, maxRest); err != nil && !errors.Is(err, io.EOF) {
-			return b, errors.Join(errBody, err) // too large, and cut off
+		if n, err := io.CopyN(rest, r.Body, maxRest); err != nil && !errors.Is(err, io.EOF) {
+			return b, s.cutOff(r, int64(len(b))+n, err) // too large, and cut off
 		}
 		return b, nil // and the deadline stays: there may be more
 	}
 	_ = rc.SetReadDeadline(time.Time{}) // the body has ended, and the decision may take longer
 	return b, nil
+}
+
+// cutOff logs that a body ended before its end, for whichever endpoint it was.
+func (s *Server) cutOff(r *http.Request, came int64, err error) error {
+	s.log.LogAttrs(r.Context(), slog.LevelWarn, "the body of a request was cut off, or did not come in time",
+		slog.String("path", phases.SafeLine(r.URL.Path, 128)), slog.Int64("bytes", came), slog.Int64("announced", r.ContentLength), slog.Any("error", err))
+	return errors.Join(errBody, err)
 }
 
 // document reads a body strictly, or answers why not.
@@ -186,7 +193,7 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 		done()
 		leave()
 	}
-	if out.Err != nil {
+	if out.Err != nil && !errors.Is(out.Err, errBody) { // readBody has told of that
 		s.log.LogAttrs(ctx, slog.LevelWarn, "a runtime's event could not be decided", slog.String("runtime", ad.Runtime()), slog.Any("error", out.Err))
 	}
 	for _, n := range out.Answer.Notes {
