@@ -114,6 +114,12 @@ type Daemon struct {
 	Connections int   `json:"connections"`        // open now
 	GaveWay     int64 `json:"gave_way,omitzero"`  // idle connections that were ended for new ones
 	Exhausted   int64 `json:"exhausted,omitzero"` // times that a new one found all taken, or no file descriptor
+
+	Limit       int   `json:"connection_limit,omitzero"` // of connections on each address; 0: of a daemon that does not say
+	Busiest     int   `json:"busiest,omitzero"`          // connections open now on the address that has most
+	AllTaken    int64 `json:"all_taken,omitzero"`        // of Exhausted: found all connections taken
+	Descriptors int64 `json:"no_descriptor,omitzero"`    // of Exhausted: no file descriptor or memory
+	ExhaustedMS int64 `json:"exhausted_ms,omitzero"`     // how long ago the last of Exhausted was, at least 1; 0: never
 }
 
 // Hook says how a binding stands.

@@ -37,7 +37,11 @@ func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text
 		default:
 			ok("daemon", "answers")
 		}
+		if err == nil {
+			examineAge(h, warn)
+		}
 		if st, err := c.Status(ctx); err == nil { // it takes a token; without one nothing is said
+			examineConnections(st.Daemon, ok, warn)
 			examinePlain(st, warn)
 			examineLeft(st, fail)
 			if st.Engine != "compiler" {

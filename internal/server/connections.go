@@ -58,7 +58,14 @@ func (s *Server) Connections() (sum connlimit.Counts) {
 func (s *Server) tellConnections(out *client.Status) {
 	c := s.Connections()
 	out.Daemon.Connections, out.Daemon.GaveWay = c.Open, c.GaveWay
-	out.Daemon.Exhausted = c.Connections + c.Descriptors
+	out.Daemon.Exhausted, out.Daemon.AllTaken, out.Daemon.Descriptors = c.Connections+c.Descriptors, c.Connections, c.Descriptors
+	out.Daemon.Limit = max(1, s.o.Conns)
+	for _, l := range s.limits {
+		out.Daemon.Busiest = max(out.Daemon.Busiest, l.Counts().Open)
+	}
+	if !c.Last.IsZero() {
+		out.Daemon.ExhaustedMS = max(1, time.Since(c.Last).Milliseconds())
+	}
 	if c.Last.IsZero() || time.Since(c.Last) > warnEvery {
 		return
 	}
