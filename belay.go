@@ -44,6 +44,7 @@ import (
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -52,13 +53,13 @@ import (
 // Classes of errors, for errors.Is.
 var (
 	// ErrNoConfig: the state directory has no belay.yaml and no hook was given.
-	ErrNoConfig = errors.New("there is no belay.yaml and no hook was given")
+	ErrNoConfig = config.ErrMissing
 	// ErrUnknownHook: belay.yaml binds no hook of that name.
 	ErrUnknownHook = errors.New("there is no such hook")
 	// ErrConfig: belay.yaml is there and cannot be used.
-	ErrConfig = errors.New("belay.yaml cannot be used")
+	ErrConfig = config.ErrUnusable
 	// ErrState: the state directory cannot be used.
-	ErrState = errors.New("the state directory cannot be used")
+	ErrState = statedir.ErrUnusable
 	// ErrHookClock: InvokeOptions.HookClock was set where a decision has consequences.
 	ErrHookClock = errors.New("the clock of hooks cannot be set here")
 	// ErrNoHooks: it was opened without hooks, to look at records.
@@ -215,7 +216,7 @@ func (b *Belay) startWatch() {
 }
 
 func stateError(text string, err error) error {
-	return fmt.Errorf("%w: %s: %w", ErrState, text, err)
+	return statedir.Unusable(text, err)
 }
 
 // prepare makes the directory and finds the keys.
@@ -235,7 +236,7 @@ func (b *Belay) prepare(dir string) error {
 	if fi.Mode().Perm()&0o022 != 0 {
 		return stateError("permissions", fmt.Errorf("others can write to %s: chmod go-w it", abs))
 	}
-	if b.keys, err = openKeys(filepath.Join(abs, "keys")); err != nil {
+	if b.keys, err = openKeys(statedir.Keys(abs)); err != nil {
 		return stateError("keys", err)
 	}
 	if b.builtin, err = builtin.Load(); err != nil {
@@ -280,7 +281,7 @@ func (b *Belay) open(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	b.log = slog.New(redact.NewHandler(b.log.Handler(), b.redact.line))
-	b.engine, err = sandbox.Open(sandbox.Options{CacheDir: filepath.Join(b.dir, "cache"), CacheKey: b.keys.cache, Compiler: b.o.Compiler, Logger: b.log})
+	b.engine, err = sandbox.Open(sandbox.Options{CacheDir: statedir.Cache(b.dir), CacheKey: b.keys.cache, Compiler: b.o.Compiler, Logger: b.log})
 	if err != nil {
 		return stateError("cache", err)
 	}

@@ -3,7 +3,6 @@ package belay
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -75,7 +75,7 @@ func OpenBench(o BenchOptions) (*Bench, error) {
 		if err = b.prepare(o.Dir); err != nil {
 			return nil, err
 		}
-		opts.CacheDir, opts.CacheKey = filepath.Join(b.dir, "cache"), b.keys.cache
+		opts.CacheDir, opts.CacheKey = statedir.Cache(b.dir), b.keys.cache
 	} else if b.builtin, err = builtin.Load(); err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (b *Bench) Find(digest string) ([]byte, error) {
 	if b.b.dir == "" || !strings.HasPrefix(digest, "sha256:") {
 		return nil, fmt.Errorf("%w: %s", ErrNoModule, digest)
 	}
-	paths := []string{blobPath(b.b.dir, digest)}
+	paths := []string{statedir.Blob(b.b.dir, digest)}
 	if src, err := config.ReadFile(b.b.dir); err == nil {
 		if f, err := config.Parse(src); err == nil {
 			for _, h := range f.Hooks {
@@ -231,24 +231,18 @@ func (b *Bench) Find(digest string) ([]byte, error) {
 		}
 	}
 	for _, p := range paths {
-		file, err := readModule(p)
+		file, err := statedir.ReadModule(p)
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
 			return nil, err
 		}
-		if DigestOf(file) == digest {
+		if statedir.Digest(file) == digest {
 			return file, nil
 		}
 	}
 	return nil, fmt.Errorf("%w: %s", ErrNoModule, digest)
-}
-
-// DigestOf returns sha256:<hex> of a module file.
-func DigestOf(module []byte) string {
-	sum := sha256.Sum256(module)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // NameOf returns the name that the module's manifest gives it, and its version; ""

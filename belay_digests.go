@@ -4,9 +4,9 @@ import (
 	"crypto/subtle"
 	"errors"
 	"io/fs"
-	"path/filepath"
 
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -19,7 +19,7 @@ type Digests struct{ keys audit.Keys }
 func OpenDigests(dir string) (*Digests, error) {
 	d := &Digests{keys: audit.Keys{}}
 	for _, u := range []audit.Use{audit.UseInput, audit.UseOutput} {
-		k, err := readKey(filepath.Join(dir, "keys", string(u)+".key"))
+		k, err := statedir.ReadKey(statedir.Key(statedir.Keys(dir), string(u)))
 		if errors.Is(err, fs.ErrNotExist) {
 			err = errors.New("the key that digests in events were made with is missing")
 		}

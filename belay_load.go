@@ -16,14 +16,14 @@ import (
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
 
 const (
-	maxModule = 8 << 20 // bytes of a module file; what the sandbox accepts at most
-	mebibyte  = 1 << 20
+	mebibyte = 1 << 20
 
 	// What a manifest can ask for by itself; an operator can give more.
 	maxWantedFuel       = 1 << 30
@@ -61,7 +61,7 @@ func (b *Belay) readAdHoc() error {
 		module := h.Module
 		if module == nil {
 			var err error
-			if module, err = readModule(h.Path); err != nil {
+			if module, err = statedir.ReadModule(h.Path); err != nil {
 				return fmt.Errorf("hook %s: %w", h.Path, err)
 			}
 		}
@@ -77,11 +77,6 @@ func (b *Belay) readAdHoc() error {
 		}})
 	}
 	return nil
-}
-
-// readModule reads a file of at most maxModule bytes.
-func readModule(path string) ([]byte, error) {
-	return readfile.All(path, maxModule)
 }
 
 // loader turns bindings into hooks that run.
@@ -235,7 +230,7 @@ func (l *loader) read(spec kernel.BindingSpec) (file []byte, digest string, err 
 	if digest == "" {
 		return nil, "", errors.New("no digest is pinned")
 	}
-	file, err = readModule(inDir(l.b.dir, path))
+	file, err = statedir.ReadModule(statedir.Inside(l.b.dir, path))
 	return file, digest, err
 }
 
@@ -246,14 +241,7 @@ func modulePath(dir, module string) string {
 			return ""
 		}
 	}
-	return inDir(dir, module)
-}
-
-func inDir(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
+	return statedir.Inside(dir, module)
 }
 
 // derive makes a manifest for a module that has none.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/highwater"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
@@ -31,7 +32,7 @@ func OpenLog(ctx context.Context, dir string) (*Log, error) {
 		return nil, stateError("path", err)
 	}
 	b := &Belay{dir: abs, o: Options{NoHooks: true}, keys: &keyring{}, trust: newTrust(abs, nil)}
-	seed, err := readKey(filepath.Join(abs, "keys", "checkpoint.key"))
+	seed, err := statedir.ReadKey(statedir.Key(statedir.Keys(abs), "checkpoint"))
 	if err == nil {
 		b.keys.events, err = eventlog.NewKey(seed)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -91,7 +92,7 @@ func RunPreview(ctx context.Context, t PreviewTask) (Preview, error) {
 	if err := os.WriteFile(filepath.Join(dir, config.FileName), src, 0o600); err != nil {
 		return Preview{}, err
 	}
-	if err := keepBlob(dir, t.Binding.Module, t.Module); err != nil {
+	if err := statedir.KeepBlob(dir, t.Binding.Module, t.Module); err != nil {
 		return Preview{}, err
 	}
 	host, err := Open(ctx, dir, Options{InMemory: true})

@@ -62,7 +62,7 @@ func (b *Belay) requestProposal(ctx context.Context, it kernel.Approval, digest 
 		return it, err
 	}
 	defer unlock()
-	if err := keepBlob(b.dir, digest, module); err != nil {
+	if err := statedir.KeepBlob(b.dir, digest, module); err != nil {
 		return it, err
 	}
 	return b.kernel.RequestApproval(ctx, it, old...)

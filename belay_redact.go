@@ -14,6 +14,7 @@ import (
 	"github.com/belay-hooks/belay/internal/gitleaks"
 	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/redact"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -81,7 +82,7 @@ func exactSecrets(dir string, names []string) ([]string, error) {
 		kind, rest, _ := strings.Cut(n, ":")
 		value := os.Getenv(rest)
 		if kind == "file" {
-			raw, err := readfile.All(inDir(dir, rest), 64<<10)
+			raw, err := readfile.All(statedir.Inside(dir, rest), 64<<10)
 			if err != nil {
 				return nil, fmt.Errorf("/redact/secrets/%d: %w", i, err)
 			}
@@ -98,7 +99,7 @@ func exactSecrets(dir string, names []string) ([]string, error) {
 // redactPatterns returns the patterns that the configuration writes down or names.
 func redactPatterns(dir string, r *config.Redact) (out []redact.Pattern, err error) {
 	if r.Gitleaks != "" {
-		raw, err := readfile.All(inDir(dir, r.Gitleaks), gitleaks.MaxBytes)
+		raw, err := readfile.All(statedir.Inside(dir, r.Gitleaks), gitleaks.MaxBytes)
 		if err != nil {
 			return nil, fmt.Errorf("/redact/gitleaks: %w", err)
 		}
@@ -185,7 +186,7 @@ var (
 // by its key and configuration. It opens and makes nothing else; the directory
 // must have been set up. Errors are ErrConfig or ErrState.
 func Redactor(dir string) (*redact.Redactor, error) {
-	key, err := readKey(filepath.Join(dir, "keys", "redact.key"))
+	key, err := statedir.ReadKey(statedir.Key(statedir.Keys(dir), "redact"))
 	if err != nil {
 		return nil, stateError("keys", err)
 	}

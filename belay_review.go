@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -107,7 +107,7 @@ func readBlob(dir, digest string) ([]byte, error) {
 	if !ok || len(name) != 2*sha256.Size || strings.Trim(name, "0123456789abcdef") != "" {
 		return nil, fmt.Errorf("%w: %q is no digest", ErrRefused, digest)
 	}
-	file, err := readModule(filepath.Join(dir, "blobs", "sha256", name))
+	file, err := statedir.ReadModule(statedir.Blob(dir, digest))
 	if err != nil {
 		return nil, fmt.Errorf("%w: the proposed module is not there any more: %w", ErrRefused, err)
 	}
@@ -167,7 +167,7 @@ func (b *Belay) installProposal(ctx context.Context, it *kernel.Approval) error 
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return config.EditFile(b.dir, func(src []byte) ([]byte, error) {
-		if err := keepBlob(b.dir, r.Binding.Module, file); err != nil {
+		if err := statedir.KeepBlob(b.dir, r.Binding.Module, file); err != nil {
 			return nil, err
 		}
 		edited, _, err := withBinding(src, &r)

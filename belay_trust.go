@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/revision"
 	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -140,7 +142,7 @@ func readPolicy(path string) (*tiers.Policy, error) {
 
 // parsePolicy parses a policy whose files lie in dir.
 func parsePolicy(dir string, src []byte) (*tiers.Policy, error) {
-	return tiers.ParsePolicy(src, func(name string, limit int64) ([]byte, error) { return readfile.All(inDir(dir, name), limit) })
+	return tiers.ParsePolicy(src, func(name string, limit int64) ([]byte, error) { return readfile.All(statedir.Inside(dir, name), limit) })
 }
 
 // decide says how far a file is trusted with that evidence. The error is of class
@@ -191,11 +193,11 @@ func (t *trust) prove(digest string, file []byte, m *tiers.Manifest, evidence []
 
 // Verify implements kernel.Verifier with the evidence that is kept with the file.
 func (t *trust) Verify(_ context.Context, digest string, module []byte) (kernel.Proof, error) {
-	evidence, err := readEvidence(blobPath(t.dir, digest))
+	pieces, err := evidence.Read(statedir.Blob(t.dir, digest))
 	if err != nil {
 		return kernel.Proof{}, err
 	}
-	return t.prove(digest, module, manifestIn(module), evidence)
+	return t.prove(digest, module, manifestIn(module), pieces)
 }
 
 // manifestIn returns the manifest of a module, or nil.
@@ -257,7 +259,7 @@ func TrustDecision(dir string, file []byte, evidence []tiers.Evidence) (tiers.De
 }
 
 func decisionBy(t *trust, file []byte, evidence []tiers.Evidence) (tiers.Decision, error) {
-	digest := digestOf(file)
+	digest := statedir.Digest(file)
 	hooks, err := builtin.Load()
 	if err != nil {
 		return tiers.Decision{}, err

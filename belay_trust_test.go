@@ -11,6 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -297,14 +298,14 @@ func TestEvidenceIsKept(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	got, err := belay.ReadEvidence(blob)
+	got, err := evidence.Read(blob)
 	if err != nil || len(got) != 4 {
 		t.Errorf("%d pieces, %v", len(got), err)
 	}
 	// What merely looks like evidence of the file is not read.
 	writeFile(t, blob+"x.sigstore.json", "{}")
 	writeFile(t, blob+".sigstore.json.bak", "{}")
-	if got, err := belay.ReadEvidence(blob); err != nil || len(got) != 4 {
+	if got, err := evidence.Read(blob); err != nil || len(got) != 4 {
 		t.Errorf("%d pieces, %v", len(got), err)
 	}
 	var many []tiers.Evidence

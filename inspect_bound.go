@@ -10,6 +10,8 @@ import (
 
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/evidence"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -46,7 +48,7 @@ func InspectBound(ctx context.Context, dir, name string) (HookInfo, error) {
 	if err != nil {
 		return HookInfo{}, err
 	}
-	digest := digestOf(file)
+	digest := statedir.Digest(file)
 	evidence, err := l.kept(spec, digest)
 	if err != nil {
 		return HookInfo{}, err
@@ -67,16 +69,16 @@ func InspectBound(ctx context.Context, dir, name string) (HookInfo, error) {
 
 // kept is the evidence about a bound module: kept with it, and beside its file.
 func (l *loader) kept(spec kernel.BindingSpec, digest string) ([]tiers.Evidence, error) {
-	evidence, err := readEvidence(blobPath(l.b.dir, digest))
+	list, err := evidence.Read(statedir.Blob(l.b.dir, digest))
 	if err != nil {
 		return nil, err
 	}
 	if path := modulePath(l.b.dir, spec.Module); path != "" {
-		beside, err := readEvidence(path)
+		beside, err := evidence.Read(path)
 		if err != nil {
 			return nil, err
 		}
-		evidence = append(evidence, beside...)
+		list = append(list, beside...)
 	}
-	return evidence, nil
+	return list, nil
 }

@@ -1,14 +1,11 @@
 package belay
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,7 +13,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
@@ -84,10 +81,10 @@ func InstallHook(ctx context.Context, dir string, r InstallRequest) (kernel.Bind
 		if err != nil || r.Module != "" {
 			return edited, err
 		}
-		if err := keepBlob(dir, info.Digest, file); err != nil {
+		if err := statedir.KeepBlob(dir, info.Digest, file); err != nil {
 			return nil, err
 		}
-		return edited, keepEvidence(dir, info.Digest, r.Evidence)
+		return edited, evidence.Keep(dir, info.Digest, r.Evidence)
 	})
 	if err != nil {
 		return none, info, err
@@ -161,11 +158,11 @@ func (r *InstallRequest) binding(info *HookInfo) (config.Binding, error) {
 
 // compileOnce proves that the hook loads, and leaves its code in the cache.
 func compileOnce(ctx context.Context, dir string, file []byte, m *tiers.Manifest, compiler []string) error {
-	keys, err := openKeys(filepath.Join(dir, "keys"))
+	keys, err := openKeys(statedir.Keys(dir))
 	if err != nil {
 		return stateError("keys", err)
 	}
-	engine, err := sandbox.Open(sandbox.Options{CacheDir: filepath.Join(dir, "cache"), CacheKey: keys.cache, Compiler: compiler})
+	engine, err := sandbox.Open(sandbox.Options{CacheDir: statedir.Cache(dir), CacheKey: keys.cache, Compiler: compiler})
 	if err != nil {
 		return stateError("cache", err)
 	}
@@ -185,21 +182,5 @@ func compileOnce(ctx context.Context, dir string, file []byte, m *tiers.Manifest
 		return err
 	}
 	module.Close()
-	return nil
-}
-
-// keepBlob writes the file under its digest, unless it is there.
-func keepBlob(dir, digest string, file []byte) error {
-	blobs := filepath.Join(dir, "blobs", "sha256")
-	if err := os.MkdirAll(blobs, 0o700); err != nil {
-		return stateError("blobs", err)
-	}
-	path := filepath.Join(blobs, strings.TrimPrefix(digest, "sha256:"))
-	if have, err := readfile.All(path, maxModule); err == nil && bytes.Equal(have, file) {
-		return nil
-	}
-	if err := statedir.Replace(path, file, 0o600); err != nil {
-		return stateError("blobs", err)
-	}
 	return nil
 }

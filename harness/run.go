@@ -12,6 +12,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/internal/redact"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -89,7 +90,7 @@ func (e *Engine) Hook(name string, module []byte) *Hook {
 }
 
 // Digest is sha256:<hex> of the module file.
-func (h *Hook) Digest() string { return belay.DigestOf(h.module) }
+func (h *Hook) Digest() string { return statedir.Digest(h.module) }
 
 // keyOf tells apart what a module is given.
 func keyOf(b belay.BenchHook) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/belay-hooks/belay/harness/fuzz"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -96,7 +97,7 @@ func shows(t *testing.T, module []byte, f fuzz.Finding) {
 		t.Fatal(err)
 	}
 	var decisions []phases.Decision
-	o := replay.Options{Bench: bench(t, belay.BenchOptions{}), Modules: map[string][]byte{belay.DigestOf(module): module}}
+	o := replay.Options{Bench: bench(t, belay.BenchOptions{}), Modules: map[string][]byte{statedir.Digest(module): module}}
 	err = replay.All(t.Context(), o, rd, func(r *replay.Result) error {
 		for _, d := range r.Differences {
 			t.Errorf("%s: %+v", f.File, d)

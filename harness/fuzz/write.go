@@ -15,6 +15,7 @@ import (
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
 	"github.com/belay-hooks/belay/internal/redact"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -164,7 +165,7 @@ func replays(ctx context.Context, bench *belay.Bench, module, src []byte) (bool,
 		return false, err
 	}
 	same := true
-	err = replay.All(ctx, replay.Options{Bench: bench, Mode: replay.Exact, Workers: 1, Modules: map[string][]byte{belay.DigestOf(module): module}}, rd, func(r *replay.Result) error {
+	err = replay.All(ctx, replay.Options{Bench: bench, Mode: replay.Exact, Workers: 1, Modules: map[string][]byte{statedir.Digest(module): module}}, rd, func(r *replay.Result) error {
 		same = same && r.Same()
 		return nil
 	})

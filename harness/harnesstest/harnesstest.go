@@ -17,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/harness"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/internal/statedir"
 )
 
 // maxShown is how many differences of one invocation are listed.
@@ -112,7 +113,7 @@ func open(dir string) (*directory, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.modules[belay.DigestOf(m)] = m
+		d.modules[statedir.Digest(m)] = m
 		if len(wasm) == 1 {
 			d.hook, d.name = m, strings.TrimSuffix(filepath.Base(path), ".wasm")
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -93,7 +94,7 @@ func modules(t testing.TB, names ...string) map[string][]byte {
 	out := map[string][]byte{}
 	for _, n := range names {
 		m := module(t, n)
-		out[belay.DigestOf(m)] = m
+		out[statedir.Digest(m)] = m
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -359,7 +360,7 @@ func sameDigests(chain *recording.Chain, swap map[string]*Hook, added []*Hook) e
 		if h == nil {
 			continue
 		}
-		if got := belay.DigestOf(h.Module); got != b.Digest {
+		if got := statedir.Digest(h.Module); got != b.Digest {
 			return &Error{Class: ErrRefused, Text: fmt.Sprintf("hook %s was recorded as %s, and the file is %s", b.Name, b.Digest, got), Hint: "Compare decisions to hold another version against it: --compare decision."}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/readfile"
 )
 
@@ -88,11 +89,11 @@ func inspectFileOrBound(ctx context.Context, dir, what string) (belay.HookInfo, 
 	if err != nil {
 		return belay.HookInfo{}, failureBy(err, "")
 	}
-	evidence, err := belay.ReadEvidence(what)
+	pieces, err := evidence.Read(what)
 	if err != nil {
 		return belay.HookInfo{}, failureBy(err, "")
 	}
-	info, err := belay.InspectHookIn(ctx, dir, file, evidence, nil)
+	info, err := belay.InspectHookIn(ctx, dir, file, pieces, nil)
 	if err != nil {
 		return info, failureBy(fmt.Errorf("%s: %w", what, err), "")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/server"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/phases"
@@ -93,7 +94,7 @@ func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions
 		req.File, req.Evidence = p.Module, evidenceOf(p)
 	} else if req.File, err = readModule(what); err != nil {
 		return failureBy(err, "")
-	} else if req.Evidence, err = belay.ReadEvidence(what); err != nil {
+	} else if req.Evidence, err = evidence.Read(what); err != nil {
 		return failureBy(err, "")
 	}
 	b, info, err := belay.InstallHook(ctx, dir, req)

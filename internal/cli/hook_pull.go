@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/oci"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
@@ -71,8 +72,8 @@ func (a *App) hookPull(ctx context.Context, target string, o hookPullOptions) er
 	if err != nil {
 		return registryFailure(err, ref)
 	}
-	evidence := evidenceOf(p)
-	info, err := belay.InspectHookIn(ctx, dir, p.Module, evidence, nil)
+	pieces := evidenceOf(p)
+	info, err := belay.InspectHookIn(ctx, dir, p.Module, pieces, nil)
 	if err != nil {
 		return failureBy(fmt.Errorf("%s: %w", p.Ref, err), "Nothing was written.")
 	}
@@ -82,7 +83,7 @@ func (a *App) hookPull(ctx context.Context, target string, o hookPullOptions) er
 	if err := writePulled(path, p.Module, o.force); err != nil {
 		return err
 	}
-	files, err := belay.WriteEvidence(path, evidence)
+	files, err := evidence.Write(path, pieces)
 	if err != nil {
 		return failureBy(err, "The module was written, its signatures were not.")
 	}

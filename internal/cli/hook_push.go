@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/oci"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -107,7 +108,7 @@ func (a *App) hookPush(ctx context.Context, path, target string, o hookPushOptio
 // evidenceToPush reads what lies beside the file. Statements about the manifest
 // of another packaging are worth nothing once pushed, and that is said.
 func (a *App) evidenceToPush(path string, file []byte) ([]oci.Evidence, error) {
-	beside, err := belay.ReadEvidence(path)
+	beside, err := evidence.Read(path)
 	if err != nil {
 		return nil, failureBy(err, "Nothing was pushed. --no-evidence leaves the signatures out.")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -46,7 +47,7 @@ func (a *App) hookVerify(path string, o hookVerifyOptions) error {
 	if err != nil {
 		return failureBy(err, "")
 	}
-	evidence, err := belay.ReadEvidence(path)
+	pieces, err := evidence.Read(path)
 	if err != nil {
 		return failureBy(err, "")
 	}
@@ -56,10 +57,10 @@ func (a *App) hookVerify(path string, o hookVerifyOptions) error {
 			if err != nil {
 				return failureBy(err, "")
 			}
-			evidence = append(evidence, tiers.Evidence{Kind: kind, Name: filepath.Base(n), Data: data})
+			pieces = append(pieces, tiers.Evidence{Kind: kind, Name: filepath.Base(n), Data: data})
 		}
 	}
-	d, err := belay.TrustDecision(dir, file, evidence)
+	d, err := belay.TrustDecision(dir, file, pieces)
 	if err != nil {
 		return failureBy(err, tiers.PolicyUnusable.Advice())
 	}

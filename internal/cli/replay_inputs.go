@@ -11,6 +11,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/internal/statedir"
 )
 
 // recordingFiles lists files, and the recordings in directories, in order of their names.
@@ -80,7 +81,7 @@ func modulesBeside(named, recordings []string) (map[string][]byte, error) {
 		if len(m) >= maxModule {
 			return false, nil // no module that could have run
 		}
-		out[belay.DigestOf(m)] = m
+		out[statedir.Digest(m)] = m
 		return true, nil
 	}
 	for _, path := range named {

@@ -1,9 +1,10 @@
-package belay
+// Package evidence decides which files beside a module vouch for it (bundles,
+// signatures, signed manifests), and how such files are named. It never decides
+// whether they prove anything: package tiers and the trust policy do.
+package evidence
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,19 +19,17 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
-// evidenceSuffix is what stands after a file's name in the names of its evidence:
+// suffixes is what stands after a file's name in the names of its evidence:
 // FILE.sigstore.json, FILE.2.sigstore.json, FILE.sig, FILE.manifest.json.
-var evidenceSuffix = regexp.MustCompile(`\A(?:\.[0-9]{1,3})?\.(sigstore\.json|sig|manifest\.json)\z`)
+var suffixes = regexp.MustCompile(`\A(?:\.[0-9]{1,3})?\.(sigstore\.json|sig|manifest\.json)\z`)
 
-var evidenceKinds = map[string]tiers.EvidenceKind{
+var kinds = map[string]tiers.EvidenceKind{
 	"sigstore.json": tiers.EvidenceBundle, "sig": tiers.EvidenceSignature, "manifest.json": tiers.EvidenceManifest,
 }
 
-// ReadEvidence reads the evidence that lies beside a module file: each piece once,
+// Read reads the evidence that lies beside a module file: each piece once,
 // so that what is kept is what was looked at. No evidence is no error.
-func ReadEvidence(path string) ([]tiers.Evidence, error) { return readEvidence(path) }
-
-func readEvidence(path string) ([]tiers.Evidence, error) {
+func Read(path string) ([]tiers.Evidence, error) {
 	dir, base := filepath.Split(path)
 	entries, err := os.ReadDir(filepath.Clean(dir + "."))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,7 +43,7 @@ func readEvidence(path string) ([]tiers.Evidence, error) {
 		if !ok {
 			continue
 		}
-		kind := evidenceSuffix.FindStringSubmatch(suffix)
+		kind := suffixes.FindStringSubmatch(suffix)
 		if kind == nil {
 			continue
 		}
@@ -55,28 +54,29 @@ func readEvidence(path string) ([]tiers.Evidence, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, tiers.Evidence{Kind: evidenceKinds[kind[1]], Name: e.Name(), Data: data})
+		out = append(out, tiers.Evidence{Kind: kinds[kind[1]], Name: e.Name(), Data: data})
 	}
 	return out, nil
 }
 
-// keepEvidence writes evidence beside the blob.
-func keepEvidence(dir, digest string, evidence []tiers.Evidence) error {
-	if _, err := writeEvidence(blobPath(dir, digest), evidence, 0o600); err != nil {
-		return stateError("evidence", err)
+// Keep writes evidence beside the module of that digest in a state directory. The
+// error is statedir.ErrUnusable.
+func Keep(dir, digest string, evidence []tiers.Evidence) error {
+	if _, err := write(statedir.Blob(dir, digest), evidence, 0o600); err != nil {
+		return statedir.Unusable("evidence", err)
 	}
 	return nil
 }
 
-// WriteEvidence writes evidence beside a module file and returns the names (without
+// Write writes evidence beside a module file and returns the names (without
 // directories) of the files that hold it. What is there stays: a second pull or
 // installation can bring the signature that the first lacked.
-func WriteEvidence(path string, evidence []tiers.Evidence) ([]string, error) {
-	return writeEvidence(path, evidence, 0o644)
+func Write(path string, evidence []tiers.Evidence) ([]string, error) {
+	return write(path, evidence, 0o644)
 }
 
-func writeEvidence(path string, evidence []tiers.Evidence, mode fs.FileMode) ([]string, error) {
-	have, err := readEvidence(path)
+func write(path string, evidence []tiers.Evidence, mode fs.FileMode) ([]string, error) {
+	have, err := Read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func writeEvidence(path string, evidence []tiers.Evidence, mode fs.FileMode) ([]
 		}
 		name := freeName(path, e.Kind, have)
 		if err := statedir.Create(name, e.Data, mode); errors.Is(err, fs.ErrExist) {
-			return writeEvidence(path, evidence, mode) // another process took the name: what it wrote is there now
+			return write(path, evidence, mode) // another process took the name: what it wrote is there now
 		} else if err != nil {
 			return names, err
 		}
@@ -107,7 +107,7 @@ func writeEvidence(path string, evidence []tiers.Evidence, mode fs.FileMode) ([]
 
 func freeName(path string, kind tiers.EvidenceKind, have []tiers.Evidence) string {
 	suffix := ""
-	for s, k := range evidenceKinds {
+	for s, k := range kinds {
 		if k == kind {
 			suffix = s
 		}
@@ -117,13 +117,4 @@ func freeName(path string, kind tiers.EvidenceKind, have []tiers.Evidence) strin
 		name = fmt.Sprintf("%s.%d.%s", path, n, suffix)
 	}
 	return name
-}
-
-func blobPath(dir, digest string) string {
-	return filepath.Join(dir, "blobs", "sha256", strings.TrimPrefix(digest, "sha256:"))
-}
-
-func digestOf(file []byte) string {
-	sum := sha256.Sum256(file)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }

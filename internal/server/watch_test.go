@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/server"
+	"github.com/belay-hooks/belay/internal/statedir"
 )
 
 func watched(s *server.Options) { s.Watch = 20 * time.Millisecond }
@@ -52,7 +52,7 @@ func TestAModuleThatIsBackIsLoaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := startDaemon(t, withServer(watched), withConfig("version: belay/v1\nhooks:\n  - name: guard\n    module: guard.wasm\n    digest: "+belay.DigestOf(module)+"\n    capabilities: [block, add_context]\n"))
+	d := startDaemon(t, withServer(watched), withConfig("version: belay/v1\nhooks:\n  - name: guard\n    module: guard.wasm\n    digest: "+statedir.Digest(module)+"\n    capabilities: [block, add_context]\n"))
 	broken := func() bool { return d.host.Bindings()[0].Problem != "" }
 	if !broken() {
 		t.Fatal("a module that is not there was loaded")

@@ -1,7 +1,8 @@
 // Package statedir decides how belay writes the files of its state directory, so
 // that an edit that was acknowledged is never lost: processes take turns, each edit
 // starts from the bytes that are there, and a file is whole at every moment. It
-// knows nothing about what the files say.
+// decides the names of keys, modules and directories in it, too. It never decides
+// what the files say.
 package statedir
 
 import (

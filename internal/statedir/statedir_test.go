@@ -299,3 +299,71 @@ func TestEditsOfOneProcess(t *testing.T) {
 	wg.Wait()
 	wantFile(t, f, strings.Repeat(".", 20))
 }
+
+// Files of the state directory have the names that they always had.
+func TestLayout(t *testing.T) {
+	digest := statedir.Digest([]byte("module"))
+	if want := "sha256:120970d812836f19888625587a4606a5ad23cef31c8684e601771552548fc6b9"; digest != want {
+		t.Errorf("digest %s, want %s", digest, want)
+	}
+	for got, want := range map[string]string{
+		statedir.Keys("d"):                         "d/keys",
+		statedir.Key(statedir.Keys("d"), "redact"): "d/keys/redact.key",
+		statedir.Cache("d"):                        "d/cache",
+		statedir.Blob("d", "sha256:00ff"):          "d/blobs/sha256/00ff",
+		statedir.Inside("d", "hooks/a.wasm"):       "d/hooks/a.wasm",
+		statedir.Inside("d", "/elsewhere/a.wasm"):  "/elsewhere/a.wasm",
+	} {
+		if filepath.ToSlash(got) != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// A module is kept once, and what was damaged is written again.
+func TestKeepBlob(t *testing.T) {
+	dir, file := t.TempDir(), []byte("module")
+	digest := statedir.Digest(file)
+	for range 2 {
+		if err := statedir.KeepBlob(dir, digest, file); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := statedir.ReadModule(statedir.Blob(dir, digest)); err != nil || !bytes.Equal(got, file) {
+			t.Fatalf("%q, %v", got, err)
+		}
+		if err := os.WriteFile(statedir.Blob(dir, digest), []byte("damaged"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := statedir.KeepBlob(filepath.Join(dir, "file"), digest, file); !errors.Is(err, statedir.ErrUnusable) {
+		t.Errorf("below a file: %v", err)
+	}
+}
+
+// A key is made once; one that is no key, or that others can read, is refused.
+func TestKeys(t *testing.T) {
+	dir := t.TempDir()
+	first, err := statedir.MakeKey(dir, "redact")
+	if err != nil || len(first) != statedir.KeySize {
+		t.Fatalf("%d bytes, %v", len(first), err)
+	}
+	if again, err := statedir.MakeKey(dir, "redact"); err != nil || !bytes.Equal(first, again) {
+		t.Errorf("it was made anew: %v", err)
+	}
+	path := statedir.Key(dir, "redact")
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := statedir.ReadKey(path); err == nil {
+		t.Error("others can read it")
+	}
+	if err := os.WriteFile(statedir.Key(dir, "short"), first[1:], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := statedir.MakeKey(dir, "short"); err == nil || !strings.Contains(err.Error(), "31 bytes instead of 32") {
+		t.Errorf("a short key: %v", err)
+	}
+}

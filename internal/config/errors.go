@@ -1,0 +1,11 @@
+package config
+
+import "errors"
+
+// Classes of errors, for errors.Is.
+var (
+	// ErrMissing: the state directory has no belay.yaml and no hook was given.
+	ErrMissing = errors.New("there is no belay.yaml and no hook was given")
+	// ErrUnusable: belay.yaml is there and cannot be used.
+	ErrUnusable = errors.New("belay.yaml cannot be used")
+)

@@ -1,0 +1,46 @@
+package statedir
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// ErrUnusable means that a state directory cannot be used, for errors.Is.
+var ErrUnusable = errors.New("the state directory cannot be used")
+
+// Unusable returns an error of class ErrUnusable and of the class of err. doing names
+// the part of the state directory, or what was done with it.
+func Unusable(doing string, err error) error {
+	return fmt.Errorf("%w: %s: %w", ErrUnusable, doing, err)
+}
+
+// Keys returns the directory of the keys.
+func Keys(dir string) string { return filepath.Join(dir, "keys") }
+
+// Cache returns the directory of compiled code.
+func Cache(dir string) string { return filepath.Join(dir, "cache") }
+
+// Inside returns the file that a name means which stands in a file of the state
+// directory: relative names start from the state directory.
+func Inside(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
+}
+
+// Blob returns the file of the module with that digest (sha256:<hex>). Preconditions:
+// the digest was computed here, or compared with one that was.
+func Blob(dir, digest string) string {
+	return filepath.Join(dir, "blobs", "sha256", strings.TrimPrefix(digest, "sha256:"))
+}
+
+// Digest returns sha256:<hex> of a file.
+func Digest(file []byte) string {
+	sum := sha256.Sum256(file)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
