@@ -117,12 +117,15 @@ func stays(t *rapid.T, src, out []byte, touched, eol string) {
 	have := strings.Split(string(out), eol)
 	at := 0
 	in := false // the entry that is edited
+	col := 4    // of its dash
 	for _, l := range strings.Split(string(src), eol) {
 		trimmed := strings.TrimSpace(l)
-		starts := strings.HasPrefix(trimmed, "-") && len(l)-len(strings.TrimLeft(l, " ")) == 4
+		indent := len(l) - len(strings.TrimLeft(l, " "))
+		starts := strings.HasPrefix(trimmed, "-") && (indent == 4 || indent == 2) // 2 where belay began the list anew
 		if starts && (touched == "ansi" || strings.Contains(l, "name:")) {
+			col = indent
 			in = touched != "" && (strings.Contains(l, " "+touched) || strings.Contains(l, ":"+touched) || trimmed == "-")
-		} else if l != "" && !strings.HasPrefix(l, "     ") {
+		} else if l != "" && indent <= col {
 			in = false
 		}
 		list := strings.HasPrefix(l, "hooks:") || strings.HasPrefix(l, "reviewers:") // " []" comes and goes

@@ -61,13 +61,29 @@ func (d *document) fillEmpty(p place, values []jsontext.Value) []splice {
 	if to == from { // nothing is written there: the comment behind stays where it is
 		colon = from
 	}
-	next := d.lineOf(to) + 1
+	next := d.behindComments(d.lineOf(to)+1, p.key.Column-1)
 	col := p.key.Column - 1 + 2
 	var out []splice
 	for _, text := range [][]string{blockItems(values, col), flowItems(values, col)} {
 		out = append(out, append(splice{{colon, to, ""}}, d.newLines(next, text)...))
 	}
 	return out
+}
+
+// behindComments returns the line behind the comments that are indented by more than col, from a line on. An entry
+// that stood before them would take them for its own, and they would go with it.
+func (d *document) behindComments(line, col int) int {
+	for i := line; i < len(d.lines); i++ {
+		text, indent := d.line(i)
+		switch {
+		case indent < 0:
+		case text[indent] == '#' && indent > col:
+			line = i + 1
+		default:
+			return line
+		}
+	}
+	return line
 }
 
 // inBrackets adds elements, or a member, before a closing bracket.
@@ -141,7 +157,9 @@ func (d *document) addLines(p place, text []string) []splice {
 		for to > from && colon > 0 && d.src[colon-1] == ' ' {
 			colon--
 		}
-		return []splice{append(splice{{colon, to, ""}}, d.newLines(d.lineOf(to)+1, indented(text, p.key.Column-1+2))...)}
+		col := p.key.Column - 1
+		next := d.behindComments(d.lineOf(to)+1, col)
+		return []splice{append(splice{{colon, to, ""}}, d.newLines(next, indented(text, col+2))...)}
 	}
 	return nil
 }
