@@ -7,6 +7,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/eventlog"
+	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 )
@@ -36,7 +37,7 @@ func rowsOf(r *sqlite.Repair) *Rows {
 func whyRecovered(s sqlite.Stand, rows *Rows) string {
 	var why []string
 	if s.Wrong != nil {
-		why = append(why, whyBehind(s.Wrong))
+		why = append(why, highwater.Reason(s.Wrong))
 	}
 	if rows != nil {
 		why = append(why, fmt.Sprintf("%s (%s)", kernel.ErrTampered, strings.Join(rows.Tables, ", ")))

@@ -62,17 +62,9 @@ func (b *Belay) openMarked(ctx context.Context) error {
 	}
 	b.store, b.water = db, highWater{guard, db}
 	if err := db.CheckMark(ctx); errors.Is(err, kernel.ErrRollback) {
-		b.log.LogAttrs(ctx, slog.LevelError, "the database went back behind its high-water mark: everything is blocked until `belay recover`", slog.String("why", whyBehind(err)))
+		b.log.LogAttrs(ctx, slog.LevelError, "the database went back behind its high-water mark: everything is blocked until `belay recover`", slog.String("why", highwater.Reason(err)))
 	}
 	return nil
-}
-
-// whyBehind says what is wrong, without the errors around it.
-func whyBehind(err error) string {
-	if e := new(highwater.Error); errors.As(err, &e) {
-		return e.Error()
-	}
-	return err.Error()
 }
 
 // behind compares the log with its mark by reading alone. The error is kernel.ErrRollback;
@@ -103,7 +95,7 @@ func (b *Belay) marked(ctx context.Context, r LogReport, err error) (LogReport, 
 	}
 	err = b.behind(ctx)
 	if errors.Is(err, kernel.ErrRollback) {
-		r.Wrong, err = &eventlog.Finding{Text: whyBehind(err)}, nil
+		r.Wrong, err = &eventlog.Finding{Text: highwater.Reason(err)}, nil
 	}
 	return r, err
 }
@@ -123,7 +115,7 @@ func (b *Belay) HighWater(ctx context.Context) *HighWater {
 	}
 	out := &HighWater{Path: b.water.guard.Path()}
 	if err := b.water.db.CheckMark(ctx); errors.Is(err, kernel.ErrRollback) {
-		out.Behind, out.Problem = true, phases.SafeText(whyBehind(err), 1<<10)
+		out.Behind, out.Problem = true, phases.SafeText(highwater.Reason(err), 1<<10)
 		return out
 	}
 	switch err := b.water.db.MarkTrouble(); {

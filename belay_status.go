@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -76,11 +77,11 @@ func (b *Belay) Status(ctx context.Context) (Status, error) {
 	if bad != nil {
 		problem(bad.Error())
 	}
-	s.Sinks = b.Sinks(ctx)
+	s.Sinks = b.sinkStates(ctx)
 	for _, k := range s.Sinks {
 		switch {
 		case k.OK:
-		case k.Trouble == RolledBack:
+		case k.Trouble == string(sink.RolledBack):
 			problem("rollback: " + k.Problem + ": everything is blocked until `belay recover`")
 		case k.Kind == "store":
 			problem("the store cannot write: " + k.Problem)

@@ -4,19 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/gofrs/uuid/v5"
 
-	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/sink"
-	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/kernel"
-	"github.com/belay-hooks/belay/phases"
 )
 
 // SinkStatus says how one place for events or checkpoints stands.
@@ -26,7 +20,7 @@ type SinkStatus struct {
 	Durable bool      `json:"durable"` // while it fails every action is blocked
 	OK      bool      `json:"ok"`
 	Seq     int64     `json:"seq,omitzero"`     // the last event that is known to be in it
-	Trouble Trouble   `json:"trouble,omitzero"` // why it is not OK, in a word
+	Trouble string    `json:"trouble,omitzero"` // why it is not OK, in a word such as disk_full or rolled_back
 	Problem string    `json:"problem,omitzero"` // the same, for operators
 	Since   time.Time `json:"since,omitzero"`   // since when, as far as this process knows
 
@@ -58,39 +52,16 @@ func (b *Belay) sinkSettings() ([]sink.Setting, error) {
 	if b.o.InMemory {
 		return nil, nil
 	}
-	for _, f := range b.file.Events.MarkFiles() {
-		if err := b.notOurs(f.Path); err != nil {
-			return nil, err
-		}
+	set, err := sink.Settings(b.dir, &b.file.Events)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	var out []sink.Setting
-	for _, s := range b.file.Events.JSONL() {
-		if err := b.notOurs(s.Path); err != nil {
-			return nil, err
-		}
-		out = append(out, sink.Setting{Durable: s.Must(), Options: sink.Options{Path: filepath.Clean(s.Path), Rotate: s.RotateMiB << 20, Keep: s.Keep}})
-	}
-	return out, nil
+	return set, nil
 }
 
-// notOurs keeps sinks from writing into the files of the state directory.
-func (b *Belay) notOurs(path string) error {
-	in, err := filepath.Rel(b.dir, filepath.Clean(path))
-	if err != nil || strings.HasPrefix(in, "..") {
-		return nil
-	}
-	first, _, _ := strings.Cut(filepath.ToSlash(in), "/")
-	for _, name := range []string{config.FileName, "trust.yaml", "belay.db", "belay.sock", "belay.lock", spoolfile.Name, spoolfile.ReserveName, "keys", "cache", "blobs"} {
-		if first == name || strings.HasPrefix(first, "belay.db-") || strings.HasPrefix(first, spoolfile.Name+".") {
-			return fmt.Errorf("%w: events.sinks: %s is a file of the state directory", ErrConfig, path)
-		}
-	}
-	return nil
-}
-
-// Sinks tries every place for events and checkpoints and says how they stand, the
+// sinkStates tries every place for events and checkpoints and says how they stand, the
 // store first.
-func (b *Belay) Sinks(ctx context.Context) []SinkStatus {
+func (b *Belay) sinkStates(ctx context.Context) []SinkStatus {
 	store := SinkStatus{Kind: "store", Durable: !b.o.InMemory, OK: true}
 	if b.o.Store == nil && !b.o.InMemory {
 		store.Path = filepath.Join(b.dir, "belay.db")
@@ -141,54 +112,7 @@ func (b *Belay) probe(ctx context.Context) error {
 	return b.store.Probe(ctx, time.Now())
 }
 
-// Trouble says in a word why something cannot be written. It holds no path and no
-// text from outside.
-type Trouble string
-
-const (
-	DiskFull    Trouble = "disk_full"
-	IOError     Trouble = "io_error"
-	NoAccess    Trouble = "no_access"   // permissions, or a file system that is read-only
-	Foreign     Trouble = "foreign"     // the file does not continue this log: a person has to look
-	RolledBack  Trouble = "rolled_back" // the database is older than its high-water mark says
-	Tampered    Trouble = "tampered"    // rows that restrict are not those that the log records
-	Unavailable Trouble = "unavailable" // anything else
-)
-
-// TroubleOf sorts an error. Nil is "".
-func TroubleOf(err error) Trouble {
-	// The database's own errors are known in one package only, and by their text here.
-	says := func(text string) bool { return strings.Contains(err.Error(), text) }
-	switch {
-	case err == nil:
-		return ""
-	case errors.Is(err, kernel.ErrRollback):
-		return RolledBack
-	case errors.Is(err, kernel.ErrTampered):
-		return Tampered
-	case errors.Is(err, sink.ErrForeign):
-		return Foreign
-	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) || says("database or disk is full"):
-		return DiskFull
-	case errors.Is(err, syscall.EIO) || says("disk I/O error"):
-		return IOError
-	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || says("readonly database"):
-		return NoAccess
-	}
-	return Unavailable
-}
-
 func (s *SinkStatus) fail(err error) {
-	s.OK, s.Trouble = false, TroubleOf(err)
-	// The database calls it an I/O error when there is no space for its shared memory.
-	if s.Trouble == IOError && s.Path != "" && noSpace(filepath.Dir(s.Path)) {
-		s.Trouble = DiskFull
-	}
-	s.Problem = phases.SafeText(err.Error(), 1<<10)
-	if s.Trouble == RolledBack {
-		s.Problem = phases.SafeText(whyBehind(err), 1<<10)
-	}
-	if s.Trouble == DiskFull {
-		s.Problem = "the disk is full: " + s.Problem
-	}
+	t, problem := sink.Explain(err, s.Path)
+	s.OK, s.Trouble, s.Problem = false, string(t), problem
 }

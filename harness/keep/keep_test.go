@@ -15,6 +15,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -37,8 +38,11 @@ func TestKeptIsWholeAndReplays(t *testing.T) {
 	o.configure("recipients: [TO]")
 	b := o.open()
 	o.decide(b, "ls -la", "rm -rf /", "echo secret-of-the-operator")
-	st := b.Sinks(context.Background())
-	last := st[len(st)-1]
+	st, err := b.Status(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := st.Sinks[len(st.Sinks)-1]
 	o.close(b)
 	if last.Kind != belay.SinkRecordings || !last.OK || last.Durable || last.Path != o.dir {
 		t.Errorf("got %+v", last)
@@ -428,7 +432,7 @@ func TestNothingCanBeKept(t *testing.T) {
 			if st.Health != want {
 				t.Errorf("health is %s: %v %v", st.Health, st.Problems, st.Warnings)
 			}
-			if s := recordings(b); s.OK || s.Trouble != belay.NoAccess || s.Since.IsZero() {
+			if s := recordings(b); s.OK || s.Trouble != string(sink.NoAccess) || s.Since.IsZero() {
 				t.Errorf("got %+v", s)
 			}
 			if n := o.said(b, "full inputs cannot be kept in "+o.dir+" (no_access)"); n != 1 {
@@ -453,7 +457,8 @@ func TestNothingCanBeKept(t *testing.T) {
 }
 
 func recordings(b *belay.Belay) belay.SinkStatus {
-	for _, s := range b.Sinks(context.Background()) {
+	st, _ := b.Status(context.Background())
+	for _, s := range st.Sinks {
 		if s.Kind == belay.SinkRecordings {
 			return s
 		}

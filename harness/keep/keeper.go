@@ -14,6 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -309,7 +310,7 @@ func (k *Keeper) failed(err error) {
 			effect = "actions are blocked until it can"
 		}
 		k.p.Logger.Error("full inputs cannot be kept", slog.String("dir", k.p.Dir), slog.Any("error", err))
-		k.notice("full inputs cannot be kept in %s (%s): %s", k.p.Dir, belay.TroubleOf(err), effect)
+		k.notice("full inputs cannot be kept in %s (%s): %s", k.p.Dir, sink.TroubleOf(err), effect)
 	}
 	k.trouble.Store(&trouble{err: err, since: t.since})
 }

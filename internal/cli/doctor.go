@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/hookbuild"
+	"github.com/belay-hooks/belay/internal/sink"
 )
 
 // finding is one line of `belay doctor`.
@@ -243,14 +244,14 @@ func adviceFor(k belay.SinkStatus) string {
 	if k.Durable {
 		effect = "Every action is blocked until it can be written; then belay goes on by itself."
 	}
-	switch k.Trouble {
-	case belay.RolledBack:
+	switch sink.Trouble(k.Trouble) {
+	case sink.RolledBack:
 		return "Every action is blocked until the newest belay.db is back, or a person lets this one go on: `belay recover`."
-	case belay.Tampered:
+	case sink.Tampered:
 		return "Every action is blocked until the rows are as they were, or a person has them repaired: `belay recover --dry-run` says how."
-	case belay.DiskFull:
+	case sink.DiskFull:
 		return "Free space. " + effect
-	case belay.Foreign:
+	case sink.Foreign:
 		return "Look at it before you move it away: docs/OPERATIONS.md says what it can mean. " + effect
 	}
 	return effect

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/sink"
 )
 
 // believable compares the database with its high-water mark, and its rows with the log,
@@ -25,10 +25,10 @@ func (a *App) believable() (err error) {
 		return recordsFailure(err)
 	}
 	for _, k := range st.Sinks {
-		switch belay.Trouble(k.Trouble) {
-		case belay.RolledBack:
+		switch sink.Trouble(k.Trouble) {
+		case sink.RolledBack:
 			return failure("nothing is signed while belay.db is behind its high-water mark", "Put the newest belay.db back, or `belay recover`.")
-		case belay.Tampered:
+		case sink.Tampered:
 			return failure("nothing is signed while rows of belay.db are not those that the log records", "Put them back, or `belay recover --dry-run` says how they are repaired.")
 		}
 	}

@@ -42,6 +42,14 @@ func (e *Error) Error() string {
 // Unwrap returns the class.
 func (e *Error) Unwrap() error { return e.Class }
 
+// Reason says what is wrong, without the errors around an Error of this package.
+func Reason(err error) string {
+	if e := new(Error); errors.As(err, &e) {
+		return e.Error()
+	}
+	return err.Error()
+}
+
 // Head is how far a log has come.
 type Head struct {
 	Size int64    // events

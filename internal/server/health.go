@@ -79,7 +79,7 @@ func healthOf(st belay.Status, err error) client.Health {
 		h.State = string(belay.HealthFailing)
 	}
 	for _, k := range st.Sinks {
-		h.Sinks = append(h.Sinks, client.SinkHealth{Kind: k.Kind, Durable: k.Durable, OK: k.OK, Trouble: string(k.Trouble)})
+		h.Sinks = append(h.Sinks, client.SinkHealth{Kind: k.Kind, Durable: k.Durable, OK: k.OK, Trouble: k.Trouble})
 	}
 	return h
 }

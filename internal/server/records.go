@@ -11,8 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -25,11 +25,11 @@ func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) 
 	if t, ok := errors.AsType[*kernel.Tampered](err); ok {
 		p.Message = t.Text()
 	}
-	switch trouble := belay.TroubleOf(err); trouble {
-	case belay.RolledBack:
+	switch trouble := sink.TroubleOf(err); trouble {
+	case sink.RolledBack:
 		p.Message = kernel.ErrRollback.Error()
 		p.Trouble, p.Hint = string(trouble), recoverHint
-	case belay.Tampered:
+	case sink.Tampered:
 		p.Trouble, p.Hint = string(trouble), recoverHint
 	}
 	s.problem(w, r, http.StatusServiceUnavailable, p)

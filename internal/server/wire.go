@@ -12,7 +12,7 @@ func StatusOf(st belay.Status) client.Status {
 	out := client.Status{Dir: st.Dir, Store: st.Store, Revision: st.Revision, Engine: st.Engine, Compile: st.Compile, LastSeq: st.LastSeq, Gone: st.Gone, GoneBy: st.GoneBy, Healthy: st.Healthy, Health: string(st.Health),
 		Problems: st.Problems, Warnings: st.Warnings, Sinks: []client.Sink{}, Latches: LatchesOf(st.Latches), Unheld: st.Unheld, LeftBehind: st.LeftBehind, Unsigned: client.UnsignedRevisions(st.Unsigned)}
 	for _, k := range st.Sinks {
-		out.Sinks = append(out.Sinks, client.Sink{Kind: k.Kind, Path: k.Path, Durable: k.Durable, OK: k.OK, Seq: k.Seq, Trouble: string(k.Trouble), Problem: k.Problem, Since: k.Since, Kept: k.Kept, Lost: k.Lost})
+		out.Sinks = append(out.Sinks, client.Sink{Kind: k.Kind, Path: k.Path, Durable: k.Durable, OK: k.OK, Seq: k.Seq, Trouble: k.Trouble, Problem: k.Problem, Since: k.Since, Kept: k.Kept, Lost: k.Lost})
 	}
 	return out
 }

@@ -1,5 +1,5 @@
 //go:build !linux && !darwin
 
-package belay
+package sink
 
 func noSpace(string) bool { return false }

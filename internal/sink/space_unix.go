@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package belay
+package sink
 
 import "golang.org/x/sys/unix"
 
