@@ -46,6 +46,7 @@ import (
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/store/memory"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -146,7 +147,7 @@ type Belay struct {
 	kernel  *kernel.Kernel
 	redact  *redactor
 	adhoc   []adHoc
-	trust   *trust
+	trust   *trust.Verifier
 	tools   *toolbox // nil when it is not ours to run tools
 	marks   *checkpointer
 	sinks   *sink.Set
@@ -211,8 +212,15 @@ func (b *Belay) startWatch() {
 	b.stop = func() { cancel(); <-done }
 	go func() {
 		defer close(done)
-		b.watch(ctx, cmp.Or(b.o.TrustPoll, trustPoll))
+		b.trust.Watch(ctx, cmp.Or(b.o.TrustPoll, trust.Poll), b.useTrust, b.log)
 	}()
+}
+
+// useTrust takes the trust policy as it is now into use.
+func (b *Belay) useTrust(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.kernel.Reload(ctx, b.kernelConfig())
 }
 
 func stateError(text string, err error) error {
@@ -242,7 +250,7 @@ func (b *Belay) prepare(dir string) error {
 	if b.builtin, err = builtin.Load(); err != nil {
 		return err
 	}
-	b.trust = newTrust(abs, b.o.Clock)
+	b.trust = trust.Open(abs, b.o.Clock)
 	return nil
 }
 
@@ -431,7 +439,7 @@ func (b *Belay) intentDir() string {
 // Reload reads belay.yaml and trust.yaml again and takes them into use. With an error, ErrConfig
 // or kernel.ErrUnavailable for errors.Is, everything stays as it was.
 func (b *Belay) Reload(ctx context.Context) error {
-	b.trust.refresh()
+	b.trust.Refresh()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	file, rev, bad := b.file, b.rev, b.bad

@@ -19,6 +19,7 @@ import (
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/strictyaml"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -276,6 +277,6 @@ func (b *Bench) Policy(path string) (*kernel.Config, kernel.Loader, error) {
 		return nil, nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	dir := filepath.Dir(abs)
-	p := &Belay{dir: dir, log: b.b.log, engine: b.b.engine, builtin: b.b.builtin, trust: newTrust(dir, nil), file: f, rev: config.Revision(src)}
+	p := &Belay{dir: dir, log: b.b.log, engine: b.b.engine, builtin: b.b.builtin, trust: trust.Open(dir, nil), file: f, rev: config.Revision(src)}
 	return p.kernelConfig(), &loader{p}, nil
 }

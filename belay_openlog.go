@@ -12,6 +12,7 @@ import (
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -31,7 +32,7 @@ func OpenLog(ctx context.Context, dir string) (*Log, error) {
 	if err != nil {
 		return nil, stateError("path", err)
 	}
-	b := &Belay{dir: abs, o: Options{NoHooks: true}, keys: &keyring{}, trust: newTrust(abs, nil)}
+	b := &Belay{dir: abs, o: Options{NoHooks: true}, keys: &keyring{}, trust: trust.Open(abs, nil)}
 	seed, err := statedir.ReadKey(statedir.Key(statedir.Keys(abs), "checkpoint"))
 	if err == nil {
 		b.keys.events, err = eventlog.NewKey(seed)

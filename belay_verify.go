@@ -66,10 +66,10 @@ func (l *loader) proof(ctx context.Context, spec kernel.BindingSpec, digest stri
 		return l.b.o.Verifier.Verify(ctx, digest, c.file)
 	}
 	if adhoc {
-		return l.b.trust.prove(digest, c.file, nil, nil)
+		return l.b.trust.Prove(digest, c.file, nil, nil)
 	}
 	if c.tier == phases.Trusted {
-		return kernel.Proof{}, l.b.trust.denied(digest)
+		return kernel.Proof{}, l.b.trust.Denied(digest)
 	}
 	evidence, err := l.kept(spec, digest)
 	if err != nil {
@@ -81,19 +81,7 @@ func (l *loader) proof(ctx context.Context, spec kernel.BindingSpec, digest stri
 			return kernel.Proof{}, err
 		}
 	}
-	return l.b.trust.prove(digest, c.file, m, evidence)
-}
-
-// denied returns an error of class tiers.Revoked when the file is on the deny
-// list. A hook that comes with the binary does not depend on trust.yaml otherwise.
-func (t *trust) denied(digest string) error {
-	t.mu.Lock()
-	policy := t.policy
-	t.mu.Unlock()
-	if d := policy.Evaluate(digest, nil, nil, t.now()); d.Code == tiers.Revoked {
-		return d.Err()
-	}
-	return nil
+	return l.b.trust.Prove(digest, c.file, m, evidence)
 }
 
 // floorImport returns the first import that no tier below trusted may hold and that the

@@ -8,6 +8,7 @@ import (
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -54,7 +55,7 @@ func InspectHook(ctx context.Context, file []byte, allowed []string) (HookInfo, 
 // is what the evidence comes to, and what a hook of that tier is refused for is
 // among the problems.
 func InspectHookIn(ctx context.Context, dir string, file []byte, evidence []tiers.Evidence, allowed []string) (HookInfo, error) {
-	return inspect(file, allowed, func() (tiers.Decision, error) { return TrustDecision(dir, file, evidence) })
+	return inspect(file, allowed, func() (tiers.Decision, error) { return trust.Decision(dir, file, evidence) })
 }
 
 func inspect(file []byte, allowed []string, decide func() (tiers.Decision, error)) (HookInfo, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -79,7 +80,7 @@ func (d *leaseDemo) signed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := belay.EditTrust(d.dir, func(src []byte) ([]byte, error) { return config.AddTrustRule(src, rule) }); err != nil {
+	if err := trust.Edit(d.dir, func(src []byte) ([]byte, error) { return config.AddTrustRule(src, rule) }); err != nil {
 		return err
 	}
 	_, _, err = belay.InstallHook(ctx, d.dir, belay.InstallRequest{

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/tiers"
 	"github.com/belay-hooks/belay/tiers/sigstore"
 )
@@ -101,7 +101,7 @@ func (a *App) editTrust(edit func([]byte) ([]byte, error)) error {
 	if err != nil {
 		return err
 	}
-	if err := belay.EditTrust(dir, edit); err != nil {
+	if err := trust.Edit(dir, edit); err != nil {
 		return failureBy(err, "Nothing was changed.")
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/tiers"
 	"github.com/belay-hooks/belay/tiers/sigstore"
 )
@@ -34,7 +35,7 @@ func (a *App) trustPolicy() (*tiers.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := belay.TrustPolicy(dir)
+	p, err := trust.Policy(dir)
 	if err != nil {
 		return nil, failureBy(err, "Until it is mended no hook from outside the binary is loaded.")
 	}

@@ -15,7 +15,7 @@ var edited = []struct{ file, by, from string }{
 	{"belay.yaml: a proposed hook that is approved", "EditFile", "belay_review.go"},
 	{"belay.yaml: hook install", "EditFile", "install.go"},
 	{"belay.yaml: init", "Create", "internal/cli/init.go"},
-	{"trust.yaml: deny, add-key, add-identity", "Edit", "belay_trust_edit.go"},
+	{"trust.yaml: deny, add-key, add-identity", "Edit", "internal/trust/edit.go"},
 	{"trust.yaml: init", "Create", "internal/cli/trust.go"},
 	{"keys/*.key", "MakeKey", "belay_keys.go"},
 	{"keys/*.token, keys/*.hash", "Create", "internal/server/tokens.go"},

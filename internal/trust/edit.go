@@ -1,4 +1,4 @@
-package belay
+package trust
 
 import (
 	"fmt"
@@ -10,17 +10,17 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
-// EditTrust replaces the trust policy in dir as a whole, or leaves it as it was:
+// Edit replaces the trust policy in dir as a whole, or leaves it as it was:
 // edit gets its text (that of an empty policy when there is none), and the result
 // is written only if it is valid. edit runs under the file's lock, and again when an
-// editor has saved meanwhile. When EditTrust returns nil, the edit is durable. The error
+// editor has saved meanwhile. When Edit returns nil, the edit is durable. The error
 // is of class tiers.PolicyUnusable, of edit, as of statedir.Edit, or of the file system.
 //
 // An open Belay takes the change into use by itself, within a second.
-func EditTrust(dir string, edit func(src []byte) ([]byte, error)) error {
+func Edit(dir string, edit func(src []byte) ([]byte, error)) error {
 	path := filepath.Join(dir, tiers.PolicyFile)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return stateError("create", err)
+		return statedir.Unusable("create", err)
 	}
 	return statedir.Edit(path, tiers.MaxPolicy, func(src []byte) ([]byte, error) {
 		if src == nil {

@@ -1,11 +1,13 @@
-package belay
+// Package trust decides how far a module file is trusted: by the operator's policy,
+// trust.yaml in the state directory, which it reads, watches and edits. It never
+// decides what a tier may do, and never runs a module.
+package trust
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -14,7 +16,6 @@ import (
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/readfile"
-	"github.com/belay-hooks/belay/internal/revision"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
@@ -23,15 +24,11 @@ import (
 	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
-const (
-	trustPoll    = time.Second // how often an open Belay looks whether trust.yaml changed
-	maxDecisions = 1024        // remembered
-)
+const maxDecisions = 1024 // remembered
 
-// trust is the operator's trust policy and what was decided by it. It is the
-// kernel.Verifier of a Belay that was not given another one, and safe for
-// concurrent use.
-type trust struct {
+// Verifier is the operator's trust policy and what was decided by it. It implements
+// kernel.Verifier and is safe for concurrent use.
+type Verifier struct {
 	dir string
 	now func() time.Time
 
@@ -43,17 +40,19 @@ type trust struct {
 	made     map[string]tiers.Decision
 }
 
-func newTrust(dir string, clock kernel.Clock) *trust {
-	t := &trust{dir: dir, now: time.Now}
+// Open reads the policy in dir. clock nil means the system's. A policy that cannot be
+// used is no error here: nothing is trusted by it until it can.
+func Open(dir string, clock kernel.Clock) *Verifier {
+	t := &Verifier{dir: dir, now: time.Now}
 	if clock != nil {
 		t.now = clock.Now
 	}
-	t.refresh()
+	t.Refresh()
 	return t
 }
 
-// refresh reads trust.yaml again and reports whether decisions may have changed.
-func (t *trust) refresh() bool {
+// Refresh reads trust.yaml again and reports whether decisions may have changed.
+func (t *Verifier) Refresh() bool {
 	policy, err := readPolicy(filepath.Join(t.dir, tiers.PolicyFile))
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,9 +66,9 @@ func (t *trust) refresh() bool {
 	return true
 }
 
-// revision names the policy that decides: its digest, "unusable", or "" when there is
+// Revision names the policy that decides: its digest, "unusable", or "" when there is
 // none and nobody is trusted.
-func (t *trust) revision() string {
+func (t *Verifier) Revision() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -81,36 +80,8 @@ func (t *trust) revision() string {
 	return t.policy.Digest()
 }
 
-// revision names everything that an operator wrote and that decides: the text of
-// belay.yaml and, after a +, the trust policy, where there is one and it is used.
-func (b *Belay) revision() string {
-	if b.o.Verifier == nil {
-		if r := b.trust.revision(); r != "" {
-			return b.rev + "+" + r
-		}
-	}
-	return b.rev
-}
-
-// announcer has the log say what the configuration in use changes. Preconditions: as
-// of kernelConfig.
-func (b *Belay) announcer() kernel.Announcer {
-	if b.revisions == nil || b.bad != nil || b.o.InMemory || b.o.DryRun {
-		return nil
-	}
-	var policy any
-	if p := b.trust.inUse(); p != nil && b.o.Verifier == nil {
-		policy = p
-	}
-	now, err := revision.Of(b.revision(), b.file, policy)
-	if err != nil {
-		return func(context.Context) (*kernel.Announcement, error) { return nil, err }
-	}
-	return b.revisions.Announce(now)
-}
-
-// inUse returns the policy that decides; nil when it cannot be used.
-func (t *trust) inUse() *tiers.Policy {
+// InUse returns the policy that decides; nil when it cannot be used.
+func (t *Verifier) InUse() *tiers.Policy {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.bad != nil {
@@ -147,7 +118,7 @@ func parsePolicy(dir string, src []byte) (*tiers.Policy, error) {
 
 // decide says how far a file is trusted with that evidence. The error is of class
 // tiers.PolicyUnusable: then nothing is known, not even what is denied.
-func (t *trust) decide(digest string, file []byte, m *tiers.Manifest, evidence []tiers.Evidence) (tiers.Decision, error) {
+func (t *Verifier) decide(digest string, file []byte, m *tiers.Manifest, evidence []tiers.Evidence) (tiers.Decision, error) {
 	t.mu.Lock()
 	policy, verifier, bad := t.policy, t.verifier, t.bad
 	key := digest + " " + policy.Digest() + " " + tiers.EvidenceDigest(evidence)
@@ -172,9 +143,9 @@ func (t *trust) decide(digest string, file []byte, m *tiers.Manifest, evidence [
 	return d, nil
 }
 
-// prove turns a decision into what the loader acts on. A revoked file has no tier
+// Prove turns a decision into what the loader acts on. A revoked file has no tier
 // to fall back to: it does not run at all.
-func (t *trust) prove(digest string, file []byte, m *tiers.Manifest, evidence []tiers.Evidence) (kernel.Proof, error) {
+func (t *Verifier) Prove(digest string, file []byte, m *tiers.Manifest, evidence []tiers.Evidence) (kernel.Proof, error) {
 	d, err := t.decide(digest, file, m, evidence)
 	if err != nil {
 		return kernel.Proof{}, err
@@ -191,13 +162,25 @@ func (t *trust) prove(digest string, file []byte, m *tiers.Manifest, evidence []
 	return p, nil
 }
 
+// Denied returns an error of class tiers.Revoked when the file is on the deny
+// list. A hook that comes with the binary does not depend on trust.yaml otherwise.
+func (t *Verifier) Denied(digest string) error {
+	t.mu.Lock()
+	policy := t.policy
+	t.mu.Unlock()
+	if d := policy.Evaluate(digest, nil, nil, t.now()); d.Code == tiers.Revoked {
+		return d.Err()
+	}
+	return nil
+}
+
 // Verify implements kernel.Verifier with the evidence that is kept with the file.
-func (t *trust) Verify(_ context.Context, digest string, module []byte) (kernel.Proof, error) {
+func (t *Verifier) Verify(_ context.Context, digest string, module []byte) (kernel.Proof, error) {
 	pieces, err := evidence.Read(statedir.Blob(t.dir, digest))
 	if err != nil {
 		return kernel.Proof{}, err
 	}
-	return t.prove(digest, module, manifestIn(module), pieces)
+	return t.Prove(digest, module, manifestIn(module), pieces)
 }
 
 // manifestIn returns the manifest of a module, or nil.
@@ -218,54 +201,20 @@ func manifestIn(module []byte) *tiers.Manifest {
 	return m
 }
 
-// watch looks every second whether the policy changed, and takes it into use.
-func (b *Belay) watch(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	pending := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if b.trust.refresh() {
-			pending = true
-		}
-		if !pending {
-			continue
-		}
-		b.mu.Lock()
-		err := b.kernel.Reload(ctx, b.kernelConfig())
-		b.mu.Unlock()
-		switch {
-		case ctx.Err() != nil || errors.Is(err, kernel.ErrClosed):
-			return
-		case err != nil:
-			// What runs is judged by the policy before; a store that cannot write
-			// blocks everything anyway. It is tried again at the next tick.
-			b.log.LogAttrs(ctx, slog.LevelError, "the trust policy changed and could not be taken into use", slog.Any("error", err))
-		default:
-			pending = false
-			b.log.LogAttrs(ctx, slog.LevelInfo, "the trust policy changed: every hook was verified again")
-		}
-	}
+// Decision says how far a file with that evidence is trusted by the policy in dir. The
+// error is of class tiers.PolicyUnusable, or of the file's parsing.
+func Decision(dir string, file []byte, evidence []tiers.Evidence) (tiers.Decision, error) {
+	return Open(dir, nil).decision(file, evidence)
 }
 
-// TrustDecision says how far a file with that evidence is trusted by the policy in
-// dir. The error is of class tiers.PolicyUnusable, or of the file's parsing.
-func TrustDecision(dir string, file []byte, evidence []tiers.Evidence) (tiers.Decision, error) {
-	return decisionBy(newTrust(dir, nil), file, evidence)
-}
-
-func decisionBy(t *trust, file []byte, evidence []tiers.Evidence) (tiers.Decision, error) {
+func (t *Verifier) decision(file []byte, evidence []tiers.Evidence) (tiers.Decision, error) {
 	digest := statedir.Digest(file)
 	hooks, err := builtin.Load()
 	if err != nil {
 		return tiers.Decision{}, err
 	}
 	if hooks.Trusted(digest) {
-		if t.denied(digest) != nil {
+		if t.Denied(digest) != nil {
 			return t.decide(digest, file, nil, nil)
 		}
 		return tiers.Decision{Tier: phases.Trusted, Why: "its digest is compiled into this binary", Signers: []string{"builtin"}, Rules: []tiers.RuleOutcome{}, Evidence: []tiers.EvidenceOutcome{}}, nil
@@ -273,9 +222,9 @@ func decisionBy(t *trust, file []byte, evidence []tiers.Evidence) (tiers.Decisio
 	return t.decide(digest, file, manifestIn(file), evidence)
 }
 
-// TrustPolicy reads the trust policy in dir; one that is not there trusts nobody.
+// Policy reads the trust policy in dir; one that is not there trusts nobody.
 // The error is of class tiers.PolicyUnusable.
-func TrustPolicy(dir string) (*tiers.Policy, error) {
+func Policy(dir string) (*tiers.Policy, error) {
 	return readPolicy(filepath.Join(dir, tiers.PolicyFile))
 }
 
@@ -286,4 +235,4 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-var _ kernel.Verifier = (*trust)(nil)
+var _ kernel.Verifier = (*Verifier)(nil)
