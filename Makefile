@@ -50,7 +50,7 @@ test-cosign: ## the real cosign: belay verifies what it signed, and it verifies 
 	scripts/test-cosign
 
 test-race: ## the packages that share state, under the race detector (cgo)
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./kernel/... ./internal/store/... ./internal/audit/... ./internal/ask ./internal/mcptools ./internal/httpcall ./internal/server ./client .
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./kernel/... ./internal/store/... ./internal/audit/... ./cmd/internal/dispatch ./internal/mcptools ./internal/httpcall ./cmd/internal/server ./client .
 
 test-spec: ## the whole WebAssembly spec test suite, instrumented and not
 	BELAY_SPEC=full $(GO) test -timeout 60m -run 'Spec|FuzzCases' -v ./internal/sandbox/...
@@ -75,12 +75,12 @@ test-claims: ## a million claims of the same leases by 4 × 64 goroutines in 4 p
 	BELAY_CLAIMS=1000000 BELAY_CLAIM_PROCESSES=4 $(GO) test -count=1 -timeout 120m -run TestContendedClaims -v ./internal/store/sqlite
 
 test-faults: ## the daemon killed 60 times under load, disks that fill up and fail, 20,000 crashes of a sink (about 5 minutes; any user)
-	BELAY_KILLS=60 $(GO) test -count=1 -timeout 30m -v -run 'TestKilledUnderLoad|TestFullDisk' ./internal/cli
-	$(GO) test -count=1 -timeout 30m -v -run TestDiskFails ./internal/server
+	BELAY_KILLS=60 $(GO) test -count=1 -timeout 30m -v -run 'TestKilledUnderLoad|TestFullDisk' ./cmd/internal/cli
+	$(GO) test -count=1 -timeout 30m -v -run TestDiskFails ./cmd/internal/server
 	$(GO) test -count=1 -timeout 30m -run TestCrashes ./internal/sink -args -rapid.checks=20000
 
 test-soak: ## a daemon under 48 callers meets faults in turn for SOAK_TIME (default 10m), then replay of 1,000,000 invocations with flat memory (about 6 minutes)
-	BELAY_SOAK_TIME=$(SOAK_TIME) $(GO) test -count=1 -timeout 120m -run TestFaultsInTurn -v ./internal/cli
+	BELAY_SOAK_TIME=$(SOAK_TIME) $(GO) test -count=1 -timeout 120m -run TestFaultsInTurn -v ./cmd/internal/cli
 	BELAY_SOAK=1000000 $(GO) test -timeout 60m -run TestSoak -v ./harness/replay
 
 SOAK_TIME   ?= 10m

@@ -146,7 +146,7 @@ func TestWhoSetsTheHookClock(t *testing.T) {
 		"harness/replay/replay.go":     "replays",
 		"harness/conformance/chain.go": "the kit",
 		"harness/fuzz/subject.go":      "fuzzing",
-		"internal/cli/eval_at.go":      "eval --at, a dry run",
+		"cmd/internal/cli/eval_at.go":  "eval --at, a dry run",
 	}
 	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {

@@ -11,7 +11,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/belay-hooks/belay/internal/hookcmd"
+	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 )
 
 func main() {

@@ -2,6 +2,8 @@ package replay_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,7 +17,7 @@ import (
 	"github.com/belay-hooks/belay/harness"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
-	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -52,7 +54,9 @@ func record(t testing.TB, config, lines []byte, o belay.Options) []byte {
 			t.Fatal(err)
 		}
 		if l.Invocation == nil {
-			ask.Runtime(t.Context(), host, claudecode.Adapter{}, l.Event, adapters.Options{})
+			if err := decide(t.Context(), host, l.Event); err != nil {
+				t.Fatal(err)
+			}
 			continue
 		}
 		inv, err := phases.DecodeInvocation(l.Invocation)
@@ -70,6 +74,21 @@ func record(t testing.TB, config, lines []byte, o belay.Options) []byte {
 		t.Fatal(err)
 	}
 	return out.Bytes()
+}
+
+// decide puts a payload of the runtime to the host, step by step. It fails where the
+// event was not decided, or not by the answer alone.
+func decide(ctx context.Context, host *belay.Belay, payload []byte) error {
+	answer, err := adapters.Run(ctx, claudecode.Adapter{}, payload, adapters.Options{},
+		func(ctx context.Context, s adapters.Step) (phases.Verdict, error) {
+			return host.InvokeWith(ctx, s.Invocation, kernel.InvokeOptions{
+				Unblockable: !s.Blockable, Delegated: s.NativeAsk, HoldsScopes: s.CarriesScopes,
+			})
+		})
+	if err == nil && answer.Latch != "" {
+		return errors.New(answer.Latch)
+	}
+	return err
 }
 
 func demo(t testing.TB) []byte {

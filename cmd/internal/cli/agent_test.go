@@ -146,7 +146,7 @@ func TestRecommendedGuardIsTheTestedOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/APPROVALS.md")
+	page, err := os.ReadFile("../../../docs/APPROVALS.md")
 	if err != nil {
 		t.Fatal(err)
 	}

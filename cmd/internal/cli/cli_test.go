@@ -13,9 +13,9 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/belay-hooks/belay/internal/cli"
+	"github.com/belay-hooks/belay/cmd/internal/cli"
+	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/internal/highwater/highwatertest"
-	"github.com/belay-hooks/belay/internal/hookcmd"
 	"github.com/belay-hooks/belay/tiers/sigstore/sigstoretest"
 )
 
@@ -107,7 +107,7 @@ func runSQL(path string, texts []string) error {
 }
 
 func TestScripts(t *testing.T) {
-	examples, err := filepath.Abs("../../examples-wasm")
+	examples, err := filepath.Abs("../../../examples-wasm")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/internal/approvals"
-	"github.com/belay-hooks/belay/internal/ask"
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/kernel"
@@ -149,7 +149,7 @@ var errDemo = errors.New("the demo came out differently")
 // ask has an action decided and prints the answer. It is an error when that is not
 // what the demo tells.
 func (d *leaseDemo) ask(ctx context.Context, what, invocation string, want phases.Decision) (phases.Verdict, error) {
-	v, err := ask.Wire(ctx, d.host, []byte(invocation))
+	v, err := dispatch.Wire(ctx, d.host, []byte(invocation))
 	if err != nil {
 		return v, err
 	}

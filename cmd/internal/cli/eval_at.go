@@ -29,7 +29,7 @@ type atTime struct {
 	at time.Time
 }
 
-// InvokeWith implements ask.Host.
+// InvokeWith implements dispatch.Host.
 func (h atTime) InvokeWith(ctx context.Context, inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error) {
 	o.HookClock = &h.at
 	return h.Belay.InvokeWith(ctx, inv, o)

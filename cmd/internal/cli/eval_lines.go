@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay/client"
-	"github.com/belay-hooks/belay/internal/ask"
-	"github.com/belay-hooks/belay/internal/hookcmd"
+	"github.com/belay-hooks/belay/cmd/internal/dispatch"
+	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -79,7 +79,7 @@ func lineProblem(err error) string {
 		return d.Error()
 	}
 	if p := new(client.Error); errors.As(err, &p) {
-		return strings.TrimPrefix(p.Message, ask.ErrInvocation.Error()+": ")
+		return strings.TrimPrefix(p.Message, dispatch.ErrInvocation.Error()+": ")
 	}
 	return err.Error()
 }

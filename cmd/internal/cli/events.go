@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay/internal/export"
+	"github.com/belay-hooks/belay/cmd/internal/export"
 	"github.com/belay-hooks/belay/phases"
 )
 

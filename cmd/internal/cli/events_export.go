@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/client"
-	"github.com/belay-hooks/belay/internal/export"
+	"github.com/belay-hooks/belay/cmd/internal/export"
 )
 
 // exportPage is how many events are read at once: even if each is as large as a

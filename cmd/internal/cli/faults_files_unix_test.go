@@ -70,7 +70,7 @@ var readers = []struct {
 // No command waits for what stands in the place of a file: it names the file, says
 // what is wrong, and does not end as if all were well.
 func TestNoCommandWaitsForAFile(t *testing.T) {
-	wasm, err := filepath.Abs("../../examples-wasm/prompt-length/prompt-length.wasm")
+	wasm, err := filepath.Abs("../../../examples-wasm/prompt-length/prompt-length.wasm")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/belay-hooks/belay/internal/hookcmd"
+	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 )
 
 // holdMarks takes the locks of the high-water marks below dir, as a process does that has

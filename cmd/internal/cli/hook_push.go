@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/cmd/internal/oci"
 	"github.com/belay-hooks/belay/internal/evidence"
-	"github.com/belay-hooks/belay/internal/oci"
 	"github.com/belay-hooks/belay/tiers"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/cli"
+	"github.com/belay-hooks/belay/cmd/internal/cli"
 	"github.com/belay-hooks/belay/tiers/sigstore/sigstoretest"
 )
 
@@ -26,7 +26,7 @@ type bench struct {
 func newBench(t *testing.T, opts ...sigstoretest.Option) *bench {
 	t.Helper()
 	b := &bench{t: t, w: sigstoretest.New(t, opts...), dir: t.TempDir(), state: t.TempDir()}
-	module, err := os.ReadFile("../../tiers/sigstore/testdata/cosign/guard.wasm")
+	module, err := os.ReadFile("../../../tiers/sigstore/testdata/cosign/guard.wasm")
 	if err != nil {
 		t.Fatal(err)
 	}

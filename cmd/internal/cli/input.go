@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/belay-hooks/belay/internal/hookcmd"
+	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/internal/readfile"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/cli"
+	"github.com/belay-hooks/belay/cmd/internal/cli"
 	"github.com/belay-hooks/belay/tiers/sigstore/sigstoretest"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
-	"github.com/belay-hooks/belay/internal/hookcmd"
+	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/phases"
 )

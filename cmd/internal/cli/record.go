@@ -17,8 +17,8 @@ import (
 	"github.com/belay-hooks/belay/adapters"
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/harness/recording"
-	"github.com/belay-hooks/belay/internal/ask"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -207,7 +207,7 @@ func playHooks(ctx context.Context, host *belay.Belay, in *lines) error {
 }
 
 func playPayload(ctx context.Context, host *belay.Belay, payload []byte) error {
-	return ask.Runtime(ctx, host, claudecode.Adapter{}, payload, adapters.Options{}).Err
+	return dispatch.Runtime(ctx, host, claudecode.Adapter{}, payload, adapters.Options{}).Err
 }
 
 // lines is a file that is read line by line.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/belay-hooks/belay/internal/oci"
+	"github.com/belay-hooks/belay/cmd/internal/oci"
 	"github.com/belay-hooks/belay/tiers"
 )
 

@@ -21,8 +21,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/registry"
 
-	"github.com/belay-hooks/belay/internal/cli"
-	"github.com/belay-hooks/belay/internal/oci"
+	"github.com/belay-hooks/belay/cmd/internal/cli"
+	"github.com/belay-hooks/belay/cmd/internal/oci"
 )
 
 // signer makes what `cosign sign` leaves in a registry: a statement of type
@@ -102,7 +102,7 @@ func TestSignedInTheRegistry(t *testing.T) {
 			defer srv.Close()
 			ctx, client := context.Background(), oci.New(oci.Options{})
 			ref := oci.Reference{Host: srv.Listener.Addr().String(), Repo: "team/guard", Tag: "1.0"}
-			file, err := os.ReadFile("../../tiers/sigstore/testdata/cosign/guard.wasm")
+			file, err := os.ReadFile("../../../tiers/sigstore/testdata/cosign/guard.wasm")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,7 +165,7 @@ func TestTransfersAreShownOnATerminal(t *testing.T) {
 	for _, terminal := range []bool{true, false} {
 		var out, said bytes.Buffer
 		app := &cli.App{In: strings.NewReader(""), Out: &out, Err: &said, Terminal: terminal, Getenv: func(string) string { return "" }}
-		if code := app.Main(context.Background(), []string{"hook", "push", "../../tiers/sigstore/testdata/cosign/guard.wasm", ref}); code != cli.ExitOK {
+		if code := app.Main(context.Background(), []string{"hook", "push", "../../../tiers/sigstore/testdata/cosign/guard.wasm", ref}); code != cli.ExitOK {
 			t.Fatalf("exit %d: %s", code, said.String())
 		}
 		if got := strings.Contains(said.String(), "module 259 B of 259 B"); got != terminal {

@@ -50,7 +50,7 @@ func TestRealRegistryCosign(t *testing.T) {
 }
 
 func registryScripts(t *testing.T, dir string, start func(*testscript.Env) string) {
-	signed, err := filepath.Abs("../../tiers/sigstore/testdata/cosign")
+	signed, err := filepath.Abs("../../../tiers/sigstore/testdata/cosign")
 	if err != nil {
 		t.Fatal(err)
 	}

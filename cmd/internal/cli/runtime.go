@@ -15,8 +15,8 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
-	"github.com/belay-hooks/belay/internal/ask"
-	"github.com/belay-hooks/belay/internal/hookcmd"
+	"github.com/belay-hooks/belay/cmd/internal/dispatch"
+	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -171,7 +171,7 @@ func (a *App) refuseRuntime(ctx context.Context, ad adapters.Adapter, call *runt
 		host, err := belay.Open(ctx, dir, belay.Options{NoHooks: true, Logger: a.logger()})
 		if err == nil {
 			defer host.Close()
-			return ask.RefuseRuntime(ctx, host, ad, call.payload, call.opts, f).Answer
+			return dispatch.RefuseRuntime(ctx, host, ad, call.payload, call.opts, f).Answer
 		}
 	}
 	r := kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: answer.Session}, Fault: f, Unblockable: call.opts.NeedsLatch(answer), Unread: true}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/cli"
+	"github.com/belay-hooks/belay/cmd/internal/cli"
 )
 
 // TestRuntimeWithoutAPayload: whoever starts a hook and neither writes nor closes

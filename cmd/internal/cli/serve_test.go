@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/cli"
+	"github.com/belay-hooks/belay/cmd/internal/cli"
 )
 
 // systemd hears when the daemon is ready and when it stops; the log is JSON.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
-	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -83,7 +83,7 @@ func playLine(ctx context.Context, host *belay.Belay, rec recorded) (played, err
 	if err != nil {
 		return p, err
 	}
-	out := ask.Runtime(ctx, host, ad, rec.Event, adapters.Options{})
+	out := dispatch.Runtime(ctx, host, ad, rec.Event, adapters.Options{})
 	p.verdicts = out.Verdicts
 	return p, out.Err
 }

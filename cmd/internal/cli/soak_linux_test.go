@@ -273,7 +273,7 @@ func TestFaultsInTurn(t *testing.T) {
 	for n := range callers {
 		s.wg.Go(func() { s.caller("s-" + strconv.Itoa(n)) })
 	}
-	page := fileText(t, filepath.Join("..", "..", "docs", "OPERATIONS.md"))
+	page := fileText(t, filepath.Join("..", "..", "..", "docs", "OPERATIONS.md"))
 	for name := range s.faults(0) {
 		if !strings.Contains(page, "\n| "+name+" | ") {
 			t.Errorf("docs/OPERATIONS.md does not say what a person sees of %q, and what ends it", name)

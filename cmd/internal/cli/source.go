@@ -12,9 +12,9 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client"
-	"github.com/belay-hooks/belay/internal/ask"
-	"github.com/belay-hooks/belay/internal/hookcmd"
-	"github.com/belay-hooks/belay/internal/server"
+	"github.com/belay-hooks/belay/cmd/internal/dispatch"
+	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
+	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -46,7 +46,7 @@ type asker interface {
 	// Wire has an invocation in the wire form decided. With a
 	// *phases.DecodeError or *client.Error there is no verdict to print.
 	Wire(ctx context.Context, src []byte) (phases.Verdict, error)
-	Runtime(ctx context.Context, ad adapters.Adapter, payload []byte, o adapters.Options) ask.Answered
+	Runtime(ctx context.Context, ad adapters.Adapter, payload []byte, o adapters.Options) dispatch.Answered
 	Close() error
 }
 
@@ -278,7 +278,7 @@ func (a *App) openDecider(ctx context.Context, o evalOptions) (asker, error) {
 
 type localAsker struct {
 	host *belay.Belay
-	asks ask.Host // host, or host at another time
+	asks dispatch.Host // host, or host at another time
 }
 
 func (l localAsker) Close() error { return l.host.Close() }
@@ -294,11 +294,11 @@ func (l localAsker) stuck() error {
 }
 
 func (l localAsker) Wire(ctx context.Context, src []byte) (phases.Verdict, error) {
-	return ask.Wire(ctx, l.asks, src)
+	return dispatch.Wire(ctx, l.asks, src)
 }
 
-func (l localAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []byte, o adapters.Options) ask.Answered {
-	return ask.Runtime(ctx, l.asks, ad, payload, o)
+func (l localAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []byte, o adapters.Options) dispatch.Answered {
+	return dispatch.Runtime(ctx, l.asks, ad, payload, o)
 }
 
 // scopesHolder says with every invocation that its caller holds the scopes.
@@ -321,9 +321,9 @@ func (d daemonAsker) Wire(ctx context.Context, src []byte) (phases.Verdict, erro
 	return d.InvokeJSON(ctx, src)
 }
 
-func (d daemonAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []byte, o adapters.Options) ask.Answered {
+func (d daemonAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []byte, o adapters.Options) dispatch.Answered {
 	out := hookcmd.Ask(ctx, d.Client, d.dir, ad, payload, o, d.word)
-	return ask.Answered{Answer: out.Answer, Verdicts: out.Verdicts, Err: out.Err}
+	return dispatch.Answered{Answer: out.Answer, Verdicts: out.Verdicts, Err: out.Err}
 }
 
 var (

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/cmd/internal/cli"
 	"github.com/belay-hooks/belay/hostcalls"
-	"github.com/belay-hooks/belay/internal/cli"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -36,7 +36,7 @@ func deafState(t *testing.T, hooks int) (dir string, files deafFiles) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	code, err := os.ReadFile("../../harness/conformance/guests/path-resolve.wasm")
+	code, err := os.ReadFile("../../../harness/conformance/guests/path-resolve.wasm")
 	if err != nil {
 		t.Fatal(err)
 	}

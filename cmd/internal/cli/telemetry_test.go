@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/client"
-	"github.com/belay-hooks/belay/internal/cli"
+	"github.com/belay-hooks/belay/cmd/internal/cli"
 	"github.com/belay-hooks/belay/phases"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/cli"
+	"github.com/belay-hooks/belay/cmd/internal/cli"
 )
 
 // seenBuffer is written by the command and read by the test.

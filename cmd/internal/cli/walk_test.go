@@ -29,7 +29,7 @@ var walk = []struct {
 
 // The commands of the walk through are run as they stand there, in their order.
 func TestWalkThrough(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/HARNESS.md")
+	doc, err := os.ReadFile("../../../docs/HARNESS.md")
 	if err != nil {
 		t.Fatal(err)
 	}

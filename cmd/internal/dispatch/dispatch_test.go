@@ -1,4 +1,4 @@
-package ask_test
+package dispatch_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/belay-hooks/belay/adapters"
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
-	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -48,12 +48,12 @@ func event(name, more string) []byte {
 
 func TestWire(t *testing.T) {
 	h := &host{invoke: allow}
-	if v, err := ask.Wire(t.Context(), h, []byte(wire)); err != nil || v.Decision != phases.Allow || len(h.refused) != 0 {
+	if v, err := dispatch.Wire(t.Context(), h, []byte(wire)); err != nil || v.Decision != phases.Allow || len(h.refused) != 0 {
 		t.Fatalf("%+v %v", v, err)
 	}
-	v, err := ask.Wire(t.Context(), h, []byte(`{"phase":"pre_tool"}`))
+	v, err := dispatch.Wire(t.Context(), h, []byte(`{"phase":"pre_tool"}`))
 	var d *phases.DecodeError
-	if v.Decision != phases.Block || v.Event == nil || !errors.Is(err, ask.ErrInvocation) || !errors.As(err, &d) || len(h.refused) != 1 {
+	if v.Decision != phases.Block || v.Event == nil || !errors.Is(err, dispatch.ErrInvocation) || !errors.As(err, &d) || len(h.refused) != 1 {
 		t.Errorf("no invocation: %+v %v, %d refusals", v, err, len(h.refused))
 	}
 	for name, f := range map[string]func(phases.Invocation, kernel.InvokeOptions) (phases.Verdict, error){
@@ -71,7 +71,7 @@ func TestWire(t *testing.T) {
 		},
 	} {
 		for _, lost := range []bool{false, true} {
-			if v, err := ask.Wire(t.Context(), &host{invoke: f, lost: lost}, []byte(wire)); err != nil || v.Decision != phases.Block || v.Reason == "" {
+			if v, err := dispatch.Wire(t.Context(), &host{invoke: f, lost: lost}, []byte(wire)); err != nil || v.Decision != phases.Block || v.Reason == "" {
 				t.Errorf("%s: %+v %v", name, v, err)
 			}
 		}
@@ -84,7 +84,7 @@ func TestRuntime(t *testing.T) {
 	ad := claudecode.Adapter{}
 	bash := event("PreToolUse", `,"tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t"`)
 	h := &host{invoke: allow}
-	out := ask.Runtime(t.Context(), h, ad, bash, adapters.Options{})
+	out := dispatch.Runtime(t.Context(), h, ad, bash, adapters.Options{})
 	if out.Err != nil || string(out.Answer.Stdout) != "{}" || len(out.Verdicts) != 1 || len(h.refused) != 0 {
 		t.Fatalf("%+v", out)
 	}
@@ -92,7 +92,7 @@ func TestRuntime(t *testing.T) {
 		t.Errorf("of a tool call: %+v", o)
 	}
 	h = &host{invoke: allow}
-	ask.Runtime(t.Context(), h, ad, event("SessionStart", `,"source":"startup"`), adapters.Options{})
+	dispatch.Runtime(t.Context(), h, ad, event("SessionStart", `,"source":"startup"`), adapters.Options{})
 	if len(h.options) != 1 || !h.options[0].Unblockable {
 		t.Errorf("of a start: %+v", h.options)
 	}
@@ -111,7 +111,7 @@ func TestRuntime(t *testing.T) {
 		"a tool without its name": {event("PreToolUse", ""), "PreToolUse", "deny", false},
 	} {
 		h := &host{invoke: allow}
-		out := ask.Runtime(t.Context(), h, ad, c.payload, adapters.Options{Event: c.event})
+		out := dispatch.Runtime(t.Context(), h, ad, c.payload, adapters.Options{Event: c.event})
 		if out.Err == nil || !strings.Contains(string(out.Answer.Stdout), c.says) || len(h.refused) != 1 || h.refused[0].Unblockable != c.latches {
 			t.Errorf("%s: %s, err %v, refusals %+v", name, out.Answer.Stdout, out.Err, h.refused)
 		}
@@ -123,7 +123,7 @@ func TestRuntime(t *testing.T) {
 	// The host fails: block, whatever the event and however it fails.
 	for _, lost := range []bool{false, true} {
 		h := &host{lost: lost, invoke: func(phases.Invocation, kernel.InvokeOptions) (phases.Verdict, error) { panic("x") }}
-		if out := ask.Runtime(t.Context(), h, ad, bash, adapters.Options{Event: "PreToolUse"}); out.Err == nil || !strings.Contains(string(out.Answer.Stdout), "deny") || len(h.refused) != 1 {
+		if out := dispatch.Runtime(t.Context(), h, ad, bash, adapters.Options{Event: "PreToolUse"}); out.Err == nil || !strings.Contains(string(out.Answer.Stdout), "deny") || len(h.refused) != 1 {
 			t.Errorf("a panic: %s %v", out.Answer.Stdout, out.Err)
 		}
 	}
@@ -138,7 +138,7 @@ func TestRuntime(t *testing.T) {
 	}
 	for _, lost := range []bool{false, true} {
 		h := &host{invoke: block, lost: lost}
-		out := ask.Runtime(t.Context(), h, ad, policy, adapters.Options{Event: "ConfigChange"})
+		out := dispatch.Runtime(t.Context(), h, ad, policy, adapters.Options{Event: "ConfigChange"})
 		if len(h.refused) != 1 || !h.refused[0].Unblockable || h.refused[0].Invocation.Session != "s-1" {
 			t.Errorf("lost %v: no latch: %+v", lost, h.refused)
 		}
@@ -151,7 +151,7 @@ func TestRuntime(t *testing.T) {
 func TestRefuseRuntime(t *testing.T) {
 	h := &host{}
 	f := phases.NewFault(phases.KindDeadline, "too many", nil)
-	out := ask.RefuseRuntime(t.Context(), h, claudecode.Adapter{}, event("UserPromptSubmit", ""), adapters.Options{Event: "UserPromptSubmit"}, f)
+	out := dispatch.RefuseRuntime(t.Context(), h, claudecode.Adapter{}, event("UserPromptSubmit", ""), adapters.Options{Event: "UserPromptSubmit"}, f)
 	if !strings.Contains(string(out.Answer.Stdout), `"decision":"block"`) || len(h.refused) != 1 || h.refused[0].Fault != f || h.refused[0].Invocation.Session != "s-1" {
 		t.Errorf("%s %+v", out.Answer.Stdout, h.refused)
 	}
@@ -168,7 +168,7 @@ func TestWireAuditThatIsNotValid(t *testing.T) {
 		`{"phase":"audit","runtime":"custom","session":"s-1","action":{"kind":"notification"}`: {},
 	} {
 		h := &host{invoke: allow}
-		if v, err := ask.Wire(t.Context(), h, []byte(src)); v.Decision != phases.Block || !errors.Is(err, ask.ErrInvocation) || len(h.refused) != 1 {
+		if v, err := dispatch.Wire(t.Context(), h, []byte(src)); v.Decision != phases.Block || !errors.Is(err, dispatch.ErrInvocation) || len(h.refused) != 1 {
 			t.Fatalf("%s: %s %v", src, v.Decision, err)
 		}
 		got := h.refused[0]

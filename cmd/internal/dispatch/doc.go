@@ -1,11 +1,11 @@
-// Package ask brings what callers send to the kernel: an invocation in the wire
+// Package dispatch brings what callers send to the kernel: an invocation in the wire
 // form, or an agent runtime's own payload. It decides when something that could
 // not be decided goes on record as a refusal, and when a session has to be
 // latched because the runtime's answer alone would not hold it.
 //
 // It never decides about an action: that is the kernel's, and where the kernel
 // was not reached the answer is a block.
-package ask
+package dispatch
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package ask
+package dispatch
 
 import (
 	"context"

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/hookcmd"
+	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 )
 

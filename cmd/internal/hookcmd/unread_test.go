@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belay-hooks/belay/internal/hookcmd"
+	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/belay-hooks/belay/client"
-	"github.com/belay-hooks/belay/internal/server"
+	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -61,7 +61,7 @@ func documented(t *testing.T, method, path string, resp reply, body string) {
 func TestAnswers(t *testing.T) {
 	d := startDaemon(t, withConfig(guardConfig))
 	admin, review := bearer(d.token(t, client.RoleAdmin)), bearer(d.token(t, client.RoleReview))
-	claude, err := os.ReadFile("../../adapters/claude-code/testdata/captured/PreToolUse.Bash.json")
+	claude, err := os.ReadFile("../../../adapters/claude-code/testdata/captured/PreToolUse.Bash.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/internal/approvals"
-	"github.com/belay-hooks/belay/internal/ask"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -26,12 +26,12 @@ func credential(r *http.Request) string {
 }
 
 // hostFor is the host on behalf of a caller: what it asks is its own.
-func (s *Server) hostFor(r *http.Request) ask.Host {
+func (s *Server) hostFor(r *http.Request) dispatch.Host {
 	return credited{s.host, credential(r)}
 }
 
 type credited struct {
-	ask.Host
+	dispatch.Host
 	credential string
 }
 

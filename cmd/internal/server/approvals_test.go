@@ -14,8 +14,8 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/internal/approvals"
-	"github.com/belay-hooks/belay/internal/server"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -228,7 +228,7 @@ func TestApprovalRequestsAreChecked(t *testing.T) {
 func TestProposalsAreChecked(t *testing.T) {
 	_, config := reviewer(t)
 	d := startDaemon(t, withConfig(config), withListener)
-	guard, err := os.ReadFile("../../examples-wasm/command-block/command-block.wasm")
+	guard, err := os.ReadFile("../../../examples-wasm/command-block/command-block.wasm")
 	if err != nil {
 		t.Fatal(err)
 	}

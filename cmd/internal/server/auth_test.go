@@ -11,7 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client"
-	"github.com/belay-hooks/belay/internal/server"
+	"github.com/belay-hooks/belay/cmd/internal/server"
 )
 
 // Every route with every credential, over both listeners: who may ask for what.

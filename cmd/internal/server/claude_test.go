@@ -26,7 +26,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/internal/server"
+	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -212,7 +212,7 @@ func runClaudeWith(t *testing.T, settingsDoc []byte, command string, onAsk func(
 // belay-hook in a directory and the daemon's state directory.
 func documentedSettings(t *testing.T, d *daemon, bin string) []byte {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/runtimes/claude-code.md")
+	page, err := os.ReadFile("../../../docs/runtimes/claude-code.md")
 	if err != nil {
 		t.Fatal(err)
 	}

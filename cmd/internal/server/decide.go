@@ -14,7 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client"
-	"github.com/belay-hooks/belay/internal/ask"
+	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -98,7 +98,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 	defer s.changed()
 	leave, ok := s.gate.enter(ctx)
 	if !ok {
-		v := ask.Refuse(ctx, s.host, src, overloaded())
+		v := dispatch.Refuse(ctx, s.host, src, overloaded())
 		s.gate.turnedAway.Add(1)
 		w.Header().Set("Retry-After", "1")
 		s.write(w, r, http.StatusServiceUnavailable, client.Problem{Event: v.Event,
@@ -106,7 +106,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if unfit != nil {
-		v := ask.Refuse(ctx, s.host, src, unfit)
+		v := dispatch.Refuse(ctx, s.host, src, unfit)
 		leave()
 		s.write(w, r, http.StatusBadRequest, client.Problem{Event: v.Event, Error: client.ProblemBody{Code: client.CodeRequest, Message: unfit.Text, Decision: phases.Block}})
 		return
@@ -118,7 +118,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 		}
 		return kernel.Refusal{Invocation: inv, Raw: inv.Action, Fault: f}
 	})
-	v, err := ask.Wire(ctx, s.hostFor(r), src)
+	v, err := dispatch.Wire(ctx, s.hostFor(r), src)
 	done()
 	leave()
 	if err != nil {
@@ -164,10 +164,10 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	defer s.calm(ctx)
 	defer s.changed()
-	refuse := func(f *phases.Fault) ask.Answered {
-		return ask.RefuseRuntime(ctx, s.host, ad, payload, opts, f)
+	refuse := func(f *phases.Fault) dispatch.Answered {
+		return dispatch.RefuseRuntime(ctx, s.host, ad, payload, opts, f)
 	}
-	var out ask.Answered
+	var out dispatch.Answered
 	switch leave, ok := s.gate.enter(ctx); {
 	case !ok:
 		out = refuse(overloaded())
@@ -189,7 +189,7 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 			}
 			return r
 		})
-		out = ask.Runtime(ctx, s.hostFor(r), ad, payload, opts)
+		out = dispatch.Runtime(ctx, s.hostFor(r), ad, payload, opts)
 		done()
 		leave()
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/internal/approvals"
-	"github.com/belay-hooks/belay/internal/ask"
 	"github.com/belay-hooks/belay/internal/connlimit"
 	"github.com/belay-hooks/belay/internal/dirlock"
 	"github.com/belay-hooks/belay/internal/lately"
@@ -41,7 +41,7 @@ var (
 
 // Host is what is served; *belay.Belay is one. Safe for concurrent use.
 type Host interface {
-	ask.Host
+	dispatch.Host
 	Reload(ctx context.Context) error
 	Status(ctx context.Context) (belay.Status, error)
 	Believed(ctx context.Context) error

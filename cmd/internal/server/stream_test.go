@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client"
-	"github.com/belay-hooks/belay/internal/server"
+	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/phases"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client"
-	"github.com/belay-hooks/belay/internal/server"
+	"github.com/belay-hooks/belay/cmd/internal/server"
 )
 
 // latched are the sessions that are, whatever their runtime: "(all)" is a whole one.

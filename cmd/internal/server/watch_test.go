@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/server"
+	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 
@@ -48,7 +48,7 @@ func TestAReloadThatFailedIsTriedAgain(t *testing.T) {
 // A module that could not be loaded is loaded when its file is there, without a word to
 // the daemon, and a file that stays away has nothing reloaded.
 func TestAModuleThatIsBackIsLoaded(t *testing.T) {
-	module, err := os.ReadFile("../../examples-wasm/prompt-length/prompt-length.wasm")
+	module, err := os.ReadFile("../../../examples-wasm/prompt-length/prompt-length.wasm")
 	if err != nil {
 		t.Fatal(err)
 	}
