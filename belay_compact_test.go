@@ -14,6 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -224,7 +225,7 @@ func TestCompactionTakesAnOrder(t *testing.T) {
 	b := open(t, dir, belay.Options{NoHooks: true})
 	order := func(through int64, key ed25519.PrivateKey) *kernel.Order {
 		t.Helper()
-		o, err := approvals.NewOrder(approvals.VerbCompact, b.StoreID(), kernel.CompactOrder{Through: through}, time.Now(), time.Hour)
+		o, err := approvals.NewOrder(approvals.VerbCompact, b.StoreID(), kernel.CompactOrder{Through: through}, clock.At(clock.System{}), time.Hour)
 		if err == nil {
 			err = o.Sign("dev", key)
 		}

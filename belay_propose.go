@@ -15,6 +15,7 @@ import (
 
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
@@ -210,11 +211,19 @@ func (b *Belay) autoAccept(ctx context.Context, it kernel.Approval) (kernel.Appr
 	return it, true, err
 }
 
-func (b *Belay) now() time.Time {
-	if b.o.Clock != nil {
-		return b.o.Clock.Now()
+func (b *Belay) now() time.Time { return b.at().Wall }
+
+// at reads the clocks, as the kernel does: beside a clock of the program's own that is of
+// no boot there is no boot clock.
+func (b *Belay) at() clock.Instant {
+	switch c := b.o.Clock.(type) {
+	case nil:
+		return clock.At(clock.System{})
+	case clock.Clock:
+		return clock.At(c)
+	default:
+		return clock.Instant{Wall: c.Now()}
 	}
-	return time.Now()
 }
 
 // dropProposals removes the files of proposals that have come to nothing, unless

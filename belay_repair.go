@@ -71,7 +71,7 @@ func (b *Belay) adviser(ctx context.Context) func() (sqlite.Advice, error) {
 		who := b.authority()
 		b.mu.Unlock()
 		out.Sound = func(it *approvals.Item) (bool, error) {
-			if it.Decision != nil && !it.Over(b.now()) && who.Verify(it, it.Decision) != nil {
+			if it.Decision != nil && !it.Over(b.at()) && who.Verify(it, it.Decision) != nil {
 				return false, nil
 			}
 			return b.kernel.SoundApproval(ctx, it)

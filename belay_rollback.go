@@ -253,7 +253,7 @@ func (b *Belay) mayRecover(r *Recovery, mark *highwater.State, o *kernel.Order) 
 	case o == nil:
 		return &kernel.OrderError{Class: kernel.ErrApprovalSignature, Text: "there is none, and recover takes one: a reviewer is registered"}
 	}
-	if err := who.CheckOrder(o, approvals.VerbRecover, b.StoreID(), r.Args(), b.now()); err != nil {
+	if err := who.CheckOrder(o, approvals.VerbRecover, b.StoreID(), r.Args(), b.at()); err != nil {
 		return err
 	}
 	if mark != nil && mark.Uses[highwater.Statement+o.ID].ID != "" {

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"time"
 
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -39,6 +39,7 @@ var (
 type question struct {
 	ops    []ApprovalOp
 	events []phases.Event
+	at     clock.Instant   // when the queue was looked at
 	fresh  *approvals.Item // to be created; what it shows comes from the record
 	used   *approvals.Item // to be used up, if it shows what the record shows now
 }
@@ -76,25 +77,26 @@ func (i *invocation) answer(ctx context.Context, c *chain, v *phases.Verdict) (*
 	}
 	by := i.requester()
 	key := i.k.approvalKey(raw, by.Credential)
-	now := i.k.o.Clock.Now()
+	at := i.k.at(ctx)
+	now := at.Wall
 	it, err := i.k.o.Store.ApprovalByKey(ctx, approvals.KindAsk, key)
 	if err != nil {
 		return nil, err
 	}
-	q := &question{}
-	if it != nil && !it.Over(now) {
-		if it, err = i.k.orAside(ctx, it, key, q, now, i.snap.revision); err != nil {
+	q := &question{at: at}
+	if it != nil && !it.Over(at) {
+		if it, err = i.k.orAside(ctx, it, key, q, at, i.snap.revision); err != nil {
 			return nil, err
 		}
 	}
 	if it != nil {
-		switch st := it.At(now); {
+		switch st := it.At(at); {
 		case st.State == approvals.Pending:
 			v.Approval = &phases.ApprovalRef{ID: it.ID, Expires: it.Expires}
 			noteHidden(v, it)
 			return q, nil
 		case st.State == approvals.Approved:
-			op, e, err := i.k.useApproval(ctx, i.snap, it, now)
+			op, e, err := i.k.useApproval(ctx, i.snap, it, at)
 			if err != nil {
 				return nil, err
 			}
@@ -102,7 +104,7 @@ func (i *invocation) answer(ctx context.Context, c *chain, v *phases.Verdict) (*
 			v.Decision, v.Reason, v.Kind, v.DecidedBy = phases.Allow, "", "", ""
 			v.Notes = append(v.Notes, "approved by "+it.Decision.By+" (approval "+it.ID+", used up by this)")
 			return q, nil
-		case st.Holds(now):
+		case st.Holds(at):
 			if err := i.k.vouchedDenial(ctx, i.snap, it); err != nil {
 				return nil, err
 			}
@@ -114,16 +116,16 @@ func (i *invocation) answer(ctx context.Context, c *chain, v *phases.Verdict) (*
 			v.Notes = append(v.Notes, "approval "+it.ID)
 			return q, nil
 		case st.State == approvals.Expired && it.State != approvals.Expired:
-			op, e := i.k.expireApproval(it, now, i.snap.revision)
+			op, e := i.k.expireApproval(it, at, i.snap.revision)
 			q.ops, q.events = append(q.ops, op), append(q.events, e)
 		}
 	}
 	set := i.snap.approvals
-	u, err := i.k.o.Store.ApprovalUsage(ctx, approvals.KindAsk, by, now)
+	u, err := i.k.o.Store.ApprovalUsage(ctx, approvals.KindAsk, by, at)
 	if err != nil {
 		return nil, err
 	}
-	ops, events, err := i.k.room(ctx, approvals.KindAsk, by, u, set.Quota, now, i.snap.revision)
+	ops, events, err := i.k.room(ctx, approvals.KindAsk, by, u, set.Quota, at, i.snap.revision)
 	if errors.Is(err, ErrApprovalQuota) {
 		blockVerdict(v, phases.KindPolicy, kernelName, "a person has to decide, and "+approvals.ErrQuota.Error())
 		return &question{}, nil
@@ -134,7 +136,7 @@ func (i *invocation) answer(ctx context.Context, c *chain, v *phases.Verdict) (*
 	q.ops, q.events = append(q.ops, ops...), append(q.events, events...)
 	q.fresh = &approvals.Item{
 		ID: i.k.o.NewID(now), Kind: approvals.KindAsk, Key: key, State: approvals.Pending, By: by,
-		Created: now.UTC(), Expires: now.Add(set.Timeout).UTC(),
+		Created: now.UTC(), Expires: now.Add(set.Timeout).UTC(), Clock: at.Stamp(),
 	}
 	v.Approval = &phases.ApprovalRef{ID: q.fresh.ID, Expires: q.fresh.Expires}
 	if !i.snap.authority.Protected() && !i.snap.authority.Unsigned {
@@ -177,7 +179,7 @@ func (q *question) into(b *Batch, i *invocation, c *chain, v *phases.Verdict, re
 	}
 	show(q.fresh, c, v, rec)
 	noteHidden(v, q.fresh)
-	b.Approvals = append(b.Approvals, ApprovalOp{Create: q.fresh, Quota: i.snap.approvals.Quota})
+	b.Approvals = append(b.Approvals, ApprovalOp{Create: q.fresh, Quota: i.snap.approvals.Quota, At: q.at})
 	b.Events = append(b.Events, i.k.approvalEvent(q.fresh, "requested", b.Now, i.snap.revision))
 	return nil
 }
@@ -220,7 +222,7 @@ func show(it *approvals.Item, c *chain, v *phases.Verdict, rec *audit.Record) {
 // answers a *phases.Fault when the approval on file does not count: whoever can
 // write the database can write "approved", but not a reviewer's signature, and
 // not a second use of one.
-func (k *Kernel) useApproval(ctx context.Context, s *snapshot, it *approvals.Item, now time.Time) (ApprovalOp, phases.Event, error) {
+func (k *Kernel) useApproval(ctx context.Context, s *snapshot, it *approvals.Item, at clock.Instant) (ApprovalOp, phases.Event, error) {
 	fault := func(text string, err error) (ApprovalOp, phases.Event, error) {
 		k.o.Logger.LogAttrs(ctx, slog.LevelError, "an approval on file does not count", slog.String("approval", it.ID), slog.String("why", text))
 		return ApprovalOp{}, phases.Event{}, storeFault(text, err)
@@ -232,7 +234,7 @@ func (k *Kernel) useApproval(ctx context.Context, s *snapshot, it *approvals.Ite
 	if err := s.authority.Verify(it, d); err != nil {
 		return fault("what is on file as approved was not signed by a reviewer", err)
 	}
-	e := k.approvalEvent(it, string(approvals.Consumed), now, s.revision)
+	e := k.approvalEvent(it, string(approvals.Consumed), at.Wall, s.revision)
 	e.ID = useID(it.ID)
 	used, err := k.o.Store.Events(ctx, EventQuery{ID: e.ID})
 	if err != nil {
@@ -245,7 +247,7 @@ func (k *Kernel) useApproval(ctx context.Context, s *snapshot, it *approvals.Ite
 		}
 		return fault("what is on file as approved has been used before", approvals.ErrDecided)
 	}
-	return ApprovalOp{Change: &approvals.Change{ID: it.ID, From: approvals.Approved, To: approvals.Consumed, At: now}}, e, nil
+	return ApprovalOp{Change: &approvals.Change{ID: it.ID, From: approvals.Approved, To: approvals.Consumed, At: at}}, e, nil
 }
 
 // letGo releases a configuration that was used for a moment.

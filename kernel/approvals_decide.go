@@ -20,8 +20,9 @@ func (k *Kernel) AcceptApproval(ctx context.Context, id string, d ApprovalDecisi
 	if it.Kind != approvals.KindProposal {
 		return Approval{}, ErrApprovalUnknown
 	}
-	now := k.o.Clock.Now()
-	ch := &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Approved, Decision: &d, At: now}
+	at := k.at(ctx)
+	d.Clock = at.StampOf(d.At)
+	ch := &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Approved, Decision: &d, At: at}
 	next := ch.Apply(*it)
 	return next, k.step(ctx, ch, &next, string(approvals.Approved), "")
 }
@@ -35,19 +36,19 @@ func (k *Kernel) FinishAccepted(ctx context.Context, id, note string) error {
 	if it.Kind != approvals.KindProposal {
 		return ErrApprovalUnknown
 	}
-	return k.step(ctx, &approvals.Change{ID: id, From: approvals.Approved, To: approvals.Consumed, At: k.o.Clock.Now()}, it, string(approvals.Consumed), note)
+	return k.step(ctx, &approvals.Change{ID: id, From: approvals.Approved, To: approvals.Consumed, At: k.at(ctx)}, it, string(approvals.Consumed), note)
 }
 
 // step commits one step and its event.
 func (k *Kernel) step(ctx context.Context, ch *approvals.Change, it *approvals.Item, what, note string) error {
-	e := k.approvalEvent(it, what, ch.At, k.Revision())
+	e := k.approvalEvent(it, what, ch.At.Wall, k.Revision())
 	if ch.To == approvals.Consumed {
 		e.ID = useID(it.ID)
 	}
 	if note != "" {
 		e.Notes = append(e.Notes, phases.SafeText(note, phases.MaxReasonBytes))
 	}
-	_, err := k.commit(ctx, Batch{Now: ch.At, Approvals: []ApprovalOp{{Change: ch}}, Events: []phases.Event{e}})
+	_, err := k.commit(ctx, Batch{Now: ch.At.Wall, Approvals: []ApprovalOp{{Change: ch}}, Events: []phases.Event{e}})
 	if errors.Is(err, ErrConflict) {
 		return ErrApprovalDecided
 	}
@@ -69,36 +70,38 @@ func (k *Kernel) DecideApproval(ctx context.Context, id string, d ApprovalDecisi
 	if err != nil {
 		return Approval{}, err
 	}
-	now := k.o.Clock.Now()
-	err = s.authority.Check(it, &d, now, s.approvals.Timeout)
+	at := k.at(ctx)
+	now := at.Wall
+	d.Clock = at.StampOf(d.At) // whatever the caller says
+	err = s.authority.Check(it, &d, at, s.approvals.Timeout)
 	if err == nil {
 		err = k.speakable(d.Reason)
 	}
 	switch {
 	case err == nil:
 	case errors.Is(err, ErrApprovalExpired) && it.State == approvals.Pending:
-		op, e := k.expireApproval(it, now, s.revision)
+		op, e := k.expireApproval(it, at, s.revision)
 		_, _ = k.commit(ctx, Batch{Now: now, Approvals: []ApprovalOp{op}, Events: []phases.Event{e}})
-		return it.At(now), err
+		return it.At(at), err
 	case errors.Is(err, ErrApprovalSignature), errors.Is(err, ErrApprovalContent), errors.Is(err, ErrApprovalHidden):
 		e := k.approvalEvent(it, "refused", now, s.revision)
 		e.Reason = "a decision was refused: " + err.Error()
 		if _, cerr := k.commit(ctx, Batch{Now: now, Events: []phases.Event{e}}); cerr != nil {
-			return it.At(now), cerr
+			return it.At(at), cerr
 		}
-		return it.At(now), err
+		return it.At(at), err
 	default:
-		return it.At(now), err
+		return it.At(at), err
 	}
 	to := approvals.Denied
 	if d.Verdict == approvals.Approve {
 		to = approvals.Approved
 	}
-	ch := &approvals.Change{ID: it.ID, From: approvals.Pending, To: to, Decision: &d, At: now}
+	ch := &approvals.Change{ID: it.ID, From: approvals.Pending, To: to, Decision: &d, At: at}
 	next := ch.Apply(*it)
 	_, err = k.commit(ctx, Batch{Now: now, Approvals: []ApprovalOp{{Change: ch}}, Events: []phases.Event{k.approvalEvent(&next, string(to), now, s.revision)}})
 	if errors.Is(err, ErrConflict) {
-		return it.At(now), ErrApprovalDecided
+		return it.At(at), ErrApprovalDecided
 	}
 	return next, err
 }
@@ -124,8 +127,8 @@ func (k *Kernel) FinishApproval(ctx context.Context, id, note string) error {
 	if err != nil {
 		return err
 	}
-	now := k.o.Clock.Now()
-	op, e, err := k.useApproval(ctx, s, it, now)
+	at := k.at(ctx)
+	op, e, err := k.useApproval(ctx, s, it, at)
 	if errors.Is(err, ErrConflict) {
 		return ErrApprovalDecided
 	}
@@ -133,7 +136,7 @@ func (k *Kernel) FinishApproval(ctx context.Context, id, note string) error {
 		return err
 	}
 	e.Notes = append(e.Notes, phases.SafeText(note, phases.MaxReasonBytes))
-	_, err = k.commit(ctx, Batch{Now: now, Approvals: []ApprovalOp{op}, Events: []phases.Event{e}})
+	_, err = k.commit(ctx, Batch{Now: at.Wall, Approvals: []ApprovalOp{op}, Events: []phases.Event{e}})
 	if errors.Is(err, ErrConflict) {
 		return ErrApprovalDecided
 	}
@@ -152,15 +155,15 @@ func (k *Kernel) CheckApproval(ctx context.Context, id string) (*Approval, error
 	if err != nil {
 		return nil, err
 	}
-	now := k.o.Clock.Now()
-	switch st := it.At(now).State; st {
+	at := k.at(ctx)
+	switch st := it.At(at).State; st {
 	case approvals.Approved:
 	case approvals.Expired:
 		return nil, ErrApprovalExpired
 	default:
 		return nil, errors.Join(ErrApprovalDecided, errors.New("it is "+string(st)))
 	}
-	if _, _, err = k.useApproval(ctx, s, it, now); errors.Is(err, ErrConflict) {
+	if _, _, err = k.useApproval(ctx, s, it, at); errors.Is(err, ErrConflict) {
 		err = ErrApprovalDecided
 	}
 	return it, err

@@ -3,9 +3,9 @@ package kernel
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -23,39 +23,40 @@ func (k *Kernel) RequestApproval(ctx context.Context, it Approval, supersedes ..
 	}
 	defer k.letGo(s)
 	for attempt := 1; ; attempt++ {
-		now := k.o.Clock.Now()
+		at := k.at(ctx)
+		now := at.Wall
 		b := Batch{Now: now}
 		have, err := k.o.Store.ApprovalByKey(ctx, it.Kind, it.Key)
 		if err != nil {
 			return it, err
 		}
-		if have != nil && !have.Over(now) {
+		if have != nil && !have.Over(at) {
 			var q question
-			if have, err = k.orAside(ctx, have, it.Key, &q, now, s.revision); err != nil {
+			if have, err = k.orAside(ctx, have, it.Key, &q, at, s.revision); err != nil {
 				return it, err
 			}
 			b.Approvals, b.Events = append(b.Approvals, q.ops...), append(b.Events, q.events...)
 		}
 		if have != nil {
-			st := have.At(now)
-			if st.State == approvals.Pending || st.State == approvals.Approved || st.Holds(now) {
+			st := have.At(at)
+			if st.State == approvals.Pending || st.State == approvals.Approved || st.Holds(at) {
 				return st, nil
 			}
 			if st.State == approvals.Expired && have.State != approvals.Expired {
-				op, e := k.expireApproval(have, now, s.revision)
+				op, e := k.expireApproval(have, at, s.revision)
 				b.Approvals, b.Events = append(b.Approvals, op), append(b.Events, e)
 			}
 		}
-		u, err := k.o.Store.ApprovalUsage(ctx, it.Kind, it.By, now)
+		u, err := k.o.Store.ApprovalUsage(ctx, it.Kind, it.By, at)
 		if err != nil {
 			return it, err
 		}
-		gone, err := k.supersede(ctx, &b, supersedes, s.revision)
+		gone, err := k.supersede(ctx, &b, at, supersedes, s.revision)
 		if err != nil {
 			return it, err
 		}
 		u.Agent, u.Credential = u.Agent-gone, u.Credential-gone
-		ops, events, err := k.room(ctx, it.Kind, it.By, u, s.approvals.Quota, now, s.revision, b.Approvals...)
+		ops, events, err := k.room(ctx, it.Kind, it.By, u, s.approvals.Quota, at, s.revision, b.Approvals...)
 		if errors.Is(err, ErrConflict) && attempt < maxFilings {
 			continue
 		}
@@ -65,7 +66,8 @@ func (k *Kernel) RequestApproval(ctx context.Context, it Approval, supersedes ..
 		b.Approvals, b.Events = append(b.Approvals, ops...), append(b.Events, events...)
 		it.ID, it.State = k.o.NewID(now), approvals.Pending
 		it.Created, it.Expires = now.UTC(), now.Add(s.approvals.Timeout).UTC()
-		b.Approvals = append(b.Approvals, ApprovalOp{Create: &it, Quota: s.approvals.Quota})
+		it.Clock = at.Stamp()
+		b.Approvals = append(b.Approvals, ApprovalOp{Create: &it, Quota: s.approvals.Quota, At: at})
 		b.Events = append(b.Events, k.approvalEvent(&it, "requested", now, s.revision))
 		_, err = k.commit(ctx, b)
 		if !errors.Is(err, ErrConflict) || attempt == maxFilings {
@@ -79,17 +81,17 @@ func (k *Kernel) RequestApproval(ctx context.Context, it Approval, supersedes ..
 const maxFilings = 4 * maxAttempts
 
 // supersede adds the steps that put pending items aside, and says how many there are.
-func (k *Kernel) supersede(ctx context.Context, b *Batch, ids []string, revision string) (n int, err error) {
+func (k *Kernel) supersede(ctx context.Context, b *Batch, at clock.Instant, ids []string, revision string) (n int, err error) {
 	for _, id := range ids {
 		old, err := k.o.Store.Approval(ctx, id)
 		if err != nil {
 			return n, err
 		}
-		if old == nil || old.At(b.Now).State != approvals.Pending {
+		if old == nil || old.At(at).State != approvals.Pending {
 			continue
 		}
 		n++
-		b.Approvals = append(b.Approvals, ApprovalOp{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Superseded, At: b.Now}})
+		b.Approvals = append(b.Approvals, ApprovalOp{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Superseded, At: at}})
 		b.Events = append(b.Events, k.approvalEvent(old, string(approvals.Superseded), b.Now, revision))
 	}
 	return n, nil
@@ -101,7 +103,7 @@ func (k *Kernel) Approval(ctx context.Context, id string) (Approval, error) {
 	if err != nil {
 		return Approval{}, err
 	}
-	st := it.At(k.o.Clock.Now())
+	st := it.At(k.at(ctx))
 	if st.State != it.State {
 		_ = k.SweepApprovals(ctx) // what it says holds all the same
 	}
@@ -118,9 +120,9 @@ func (k *Kernel) Approvals(ctx context.Context, q ApprovalQuery) ([]Approval, er
 	if err == nil {
 		list, err = k.soundOnly(ctx, list)
 	}
-	now := k.o.Clock.Now()
+	at := k.at(ctx)
 	for n := range list {
-		list[n] = list[n].At(now)
+		list[n] = list[n].At(at)
 	}
 	return list, err
 }
@@ -132,17 +134,17 @@ const sweep = 64
 // nobody has used them. That they count as denied does not depend on it.
 func (k *Kernel) SweepApprovals(ctx context.Context) error {
 	for {
-		now := k.o.Clock.Now()
-		due, err := k.o.Store.Approvals(ctx, ApprovalQuery{DueAt: now, Limit: sweep})
+		at := k.at(ctx)
+		due, err := k.o.Store.Approvals(ctx, ApprovalQuery{DueAt: at, Limit: sweep})
 		if err != nil || len(due) == 0 {
 			return err
 		}
-		b := Batch{Now: now}
+		b := Batch{Now: at.Wall}
 		for n := range due {
 			if due[n].Damaged {
 				continue // no step fits it; it is not shown, and reported as what it is
 			}
-			op, e := k.expireApproval(&due[n], now, k.Revision())
+			op, e := k.expireApproval(&due[n], at, k.Revision())
 			b.Approvals, b.Events = append(b.Approvals, op), append(b.Events, e)
 		}
 		if len(b.Approvals) == 0 {
@@ -160,9 +162,9 @@ func (k *Kernel) SweepApprovals(ctx context.Context) error {
 	}
 }
 
-func (k *Kernel) expireApproval(it *approvals.Item, now time.Time, revision string) (ApprovalOp, phases.Event) {
-	op := ApprovalOp{Change: &approvals.Change{ID: it.ID, From: it.State, To: approvals.Expired, At: now}}
-	return op, k.approvalEvent(it, string(approvals.Expired), now, revision)
+func (k *Kernel) expireApproval(it *approvals.Item, at clock.Instant, revision string) (ApprovalOp, phases.Event) {
+	op := ApprovalOp{Change: &approvals.Change{ID: it.ID, From: it.State, To: approvals.Expired, At: at}}
+	return op, k.approvalEvent(it, string(approvals.Expired), at.Wall, revision)
 }
 
 // Protected reports whether deciding takes a reviewer's key.

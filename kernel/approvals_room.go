@@ -2,9 +2,9 @@ package kernel
 
 import (
 	"context"
-	"time"
 
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -13,14 +13,14 @@ import (
 // the steps and with the events returned. spoken are steps that are taken in the
 // same transaction, or soon: nothing gives way twice. The error is
 // ErrApprovalQuota, or the store's.
-func (k *Kernel) room(ctx context.Context, kind approvals.Kind, by approvals.Requester, u approvals.Usage, quota int, now time.Time, revision string, spoken ...ApprovalOp) (ops []ApprovalOp, events []phases.Event, err error) {
+func (k *Kernel) room(ctx context.Context, kind approvals.Kind, by approvals.Requester, u approvals.Usage, quota int, at clock.Instant, revision string, spoken ...ApprovalOp) (ops []ApprovalOp, events []phases.Event, err error) {
 	if !u.Full(quota) {
 		return nil, nil, nil
 	}
 	if u.Agent >= quota || u.Credential > quota*approvals.CredentialFactor { // the latter: the operator has lowered it
 		return nil, nil, ErrApprovalQuota
 	}
-	holders, err := k.o.Store.ApprovalHolders(ctx, kind, by.Credential, now)
+	holders, err := k.o.Store.ApprovalHolders(ctx, kind, by.Credential, at)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -37,16 +37,16 @@ func (k *Kernel) room(ctx context.Context, kind approvals.Kind, by approvals.Req
 	if err != nil {
 		return nil, nil, err
 	}
-	if old == nil || old.At(now).State != approvals.Pending {
+	if old == nil || old.At(at).State != approvals.Pending {
 		return nil, nil, ErrConflict // decided meanwhile
 	}
-	e := k.approvalEvent(old, string(approvals.Superseded), now, revision)
+	e := k.approvalEvent(old, string(approvals.Superseded), at.Wall, revision)
 	e.Notes = append(e.Notes, "the quota of its credential is full, and it gave way to somebody who has less in the queue")
-	return []ApprovalOp{{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Superseded, At: now}}}, []phases.Event{e}, nil
+	return []ApprovalOp{{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Superseded, At: at}}}, []phases.Event{e}, nil
 }
 
 // ApprovalCounts counts what waits for a person, by kind; a kind without any is not
 // in it. The error is ErrUnavailable.
 func (k *Kernel) ApprovalCounts(ctx context.Context) (map[approvals.Kind]int, error) {
-	return k.o.Store.ApprovalCounts(ctx, k.o.Clock.Now())
+	return k.o.Store.ApprovalCounts(ctx, k.at(ctx))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -124,7 +125,7 @@ func (k *Kernel) readAnew(ctx context.Context, it *approvals.Item) (changed bool
 // orAside returns an item on file that was found by a key, when it is what was asked.
 // A pending one that is not gives way to the question as it is now: nil, and q has the
 // step. On any other one the caller cannot go on: the error is a *phases.Fault.
-func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, q *question, now time.Time, revision string) (*approvals.Item, error) {
+func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, q *question, at clock.Instant, revision string) (*approvals.Item, error) {
 	err := k.vouched(ctx, it)
 	if err == nil && it.Key != key { // a store that answers with another item
 		err = k.unsound(ctx, it, "what is on file is not what was asked", ErrApprovalUnsound)
@@ -135,16 +136,16 @@ func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, q 
 	case !errors.Is(err, ErrApprovalUnsound) || it.Damaged || it.State != approvals.Pending:
 		return nil, err
 	}
-	op, e := k.putAside(it, now, revision)
+	op, e := k.putAside(it, at, revision)
 	q.ops, q.events = append(q.ops, op), append(q.events, e)
 	return nil, nil
 }
 
 // putAside makes the step by which an item that is not what was asked is superseded.
-func (k *Kernel) putAside(it *approvals.Item, now time.Time, revision string) (ApprovalOp, phases.Event) {
-	e := k.approvalEvent(&approvals.Item{ID: phases.SafeLine(it.ID, phases.MaxIDBytes)}, string(approvals.Superseded), now, revision)
+func (k *Kernel) putAside(it *approvals.Item, at clock.Instant, revision string) (ApprovalOp, phases.Event) {
+	e := k.approvalEvent(&approvals.Item{ID: phases.SafeLine(it.ID, phases.MaxIDBytes)}, string(approvals.Superseded), at.Wall, revision)
 	e.Notes = append(e.Notes, "it was not what was asked")
-	return ApprovalOp{Change: &approvals.Change{ID: it.ID, From: approvals.Pending, To: approvals.Superseded, At: now}}, e
+	return ApprovalOp{Change: &approvals.Change{ID: it.ID, From: approvals.Pending, To: approvals.Superseded, At: at}}, e
 }
 
 // vouchedDenial finds out whether a denial on file was signed: only then does it answer
@@ -200,9 +201,9 @@ func (k *Kernel) UnsoundApprovals(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	var out []string
-	now := k.o.Clock.Now()
+	at := k.at(ctx)
 	for n := range list {
-		if !list[n].Damaged && list[n].Over(now) {
+		if !list[n].Damaged && list[n].Over(at) {
 			met, err := k.o.Store.Events(ctx, EventQuery{ID: unsoundID(list[n].ID), Limit: 1})
 			if err != nil {
 				return nil, err
@@ -241,10 +242,10 @@ func (k *Kernel) examineItem(ctx context.Context, it *approvals.Item) (why strin
 	if err != nil {
 		return "", err
 	}
-	now := k.o.Clock.Now()
+	at := k.at(ctx)
 	if asked == nil {
 		// The events of what ended long ago may be compacted. Nothing rests on it.
-		if at, err := idTime(it.ID); err == nil && it.Over(now) && now.Sub(at) >= MinCompactionAge {
+		if began, err := idTime(it.ID); err == nil && it.Over(at) && at.Wall.Sub(began) >= MinCompactionAge {
 			return "", nil
 		}
 		return "the log does not say that it was asked", nil
@@ -267,7 +268,7 @@ func (k *Kernel) examineItem(ctx context.Context, it *approvals.Item) (why strin
 	if seal, err := k.sealItem(content, nil); err != nil || sealed && seal != r.Seal {
 		return "its seal is not that of this state directory", nil
 	}
-	return k.examineState(ctx, it, content, sealed, now)
+	return k.examineState(ctx, it, content, sealed, at)
 }
 
 // strayKey says why the key of an item is not that of what it shows; "" when it is, or
@@ -291,7 +292,7 @@ func (k *Kernel) strayKey(it *approvals.Item) string {
 
 // examineState says why the state of an item is not what the log says of it. Items that
 // were asked before belay sealed them have no events with fixed ids for their decisions.
-func (k *Kernel) examineState(ctx context.Context, it *approvals.Item, content string, sealed bool, now time.Time) (string, error) {
+func (k *Kernel) examineState(ctx context.Context, it *approvals.Item, content string, sealed bool, at clock.Instant) (string, error) {
 	decided, err := k.eventByID(ctx, decidedID(it.ID))
 	if err != nil {
 		return "", err
@@ -332,11 +333,7 @@ func (k *Kernel) examineState(ctx context.Context, it *approvals.Item, content s
 	case approvals.Consumed:
 		bad = verdict != approvals.Approve || used == nil || !it.Closed.Equal(used.Time)
 	case approvals.Expired:
-		end := it.Expires
-		if verdict == approvals.Approve {
-			end = it.Decision.Until
-		}
-		bad = verdict == approvals.Deny || now.Before(end)
+		bad = verdict == approvals.Deny || it.Left(at) > 0 && !k.endedBefore(it, at)
 	case approvals.Superseded:
 		bad = verdict == approvals.Deny || !closed
 	default:

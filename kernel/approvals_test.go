@@ -285,7 +285,7 @@ func TestForgedApprovalBlocks(t *testing.T) {
 			d, _ := approvals.Draft(&it, approvals.Approve, "dev", "", h.clock.Now(), time.Minute)
 			forge(&it, &d)
 			_, err := h.store.Commit(t.Context(), kernel.Batch{Now: h.clock.Now(), Events: meanwhile(), Approvals: []kernel.ApprovalOp{
-				{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Approved, Decision: &d, At: h.clock.Now()}}}})
+				{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Approved, Decision: &d, At: wall(h.clock.Now())}}}})
 			if err != nil {
 				t.Fatal(err)
 			}

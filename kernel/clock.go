@@ -33,7 +33,7 @@ func (i *invocation) setClock(inv *phases.Invocation) {
 	if !inv.Time.IsZero() {
 		inv.ReportedTime = inv.Time
 	}
-	inv.Time = i.now
+	inv.Time = i.at.Wall
 	if i.o.HookClock != nil {
 		inv.Time = *i.o.HookClock
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -313,3 +314,6 @@ var meanwhiles atomic.Int64
 func meanwhile() []phases.Event {
 	return []phases.Event{{ID: fmt.Sprint("meanwhile-", meanwhiles.Add(1)), Type: phases.EventNotice}}
 }
+
+// wall is a moment on a host without a boot clock.
+func wall(t time.Time) clock.Instant { return clock.Instant{Wall: t} }

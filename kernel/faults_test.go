@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
@@ -130,12 +131,12 @@ func (f *faulty) Approvals(ctx context.Context, q approvals.Query) ([]approvals.
 	return read(f, "Approvals", v, err)
 }
 
-func (f *faulty) ApprovalUsage(ctx context.Context, k approvals.Kind, by approvals.Requester, now time.Time) (approvals.Usage, error) {
+func (f *faulty) ApprovalUsage(ctx context.Context, k approvals.Kind, by approvals.Requester, now clock.Instant) (approvals.Usage, error) {
 	v, err := f.Store.ApprovalUsage(ctx, k, by, now)
 	return read(f, "ApprovalUsage", v, err)
 }
 
-func (f *faulty) ApprovalHolders(ctx context.Context, k approvals.Kind, credential string, now time.Time) ([]approvals.Holder, error) {
+func (f *faulty) ApprovalHolders(ctx context.Context, k approvals.Kind, credential string, now clock.Instant) ([]approvals.Holder, error) {
 	v, err := f.Store.ApprovalHolders(ctx, k, credential, now)
 	return read(f, "ApprovalHolders", v, err)
 }

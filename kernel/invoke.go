@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -31,7 +32,7 @@ type invocation struct {
 	tape    recording
 	inv     phases.Invocation // as it came in
 	seed    [32]byte
-	now     time.Time // the kernel's clock at the beginning
+	at      clock.Instant // the kernel's clocks at the beginning
 	session SessionKey
 	carries bool // metadata is kept: the session has a name
 
@@ -99,7 +100,7 @@ func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, o InvokeOp
 			k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "a hook could not be closed", slog.Any("error", err))
 		}
 	}()
-	i := &invocation{k: k, snap: snap, o: o, seen: seen, now: k.o.Clock.Now(), purse: p, call: call}
+	i := &invocation{k: k, snap: snap, o: o, seen: seen, at: k.at(ctx), purse: p, call: call}
 	if err := errors.Join(inv.Validate(), o.checkClock()); err != nil {
 		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.latches(), Unread: true,
 			Fault: phases.NewFault(phases.KindProtocol, "the invocation is not valid: "+err.Error(), err)})
@@ -108,7 +109,7 @@ func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, o InvokeOp
 		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.latches(), Fault: phases.FaultOf(err)})
 	}
 	if inv.ID == "" {
-		inv.ID = k.o.NewID(i.now)
+		inv.ID = k.o.NewID(i.at.Wall)
 	}
 	i.setClock(&inv)
 	if o.Seed != nil {
@@ -182,7 +183,7 @@ func (i *invocation) read(ctx context.Context) (RunState, *Latch, error) {
 	var run RunState
 	latch, err := i.k.o.Store.Latch(ctx, i.session)
 	if err == nil && i.carries {
-		run, err = i.k.o.Store.RunState(ctx, i.inv.RunKey(), i.now)
+		run, err = i.k.o.Store.RunState(ctx, i.inv.RunKey(), i.at.Wall)
 	}
 	if err == nil {
 		err = run.Metadata.Validate()

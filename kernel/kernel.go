@@ -43,6 +43,7 @@ type Kernel struct {
 	overloaded atomic.Bool // since a Refuse of kind overload, until OverloadEnded
 
 	unhealthy atomic.Pointer[Health]
+	high      atomic.Pointer[time.Time] // see at
 	pruned    atomic.Pointer[time.Time] // when expired runs were last dropped
 }
 

@@ -124,8 +124,7 @@ func (k *Kernel) MintApproved(ctx context.Context, id string) (*LeaseView, error
 	if doc.Holder != nil {
 		h = *doc.Holder
 	}
-	now := k.o.Clock.Now()
-	op, e, err := k.useApproval(ctx, s, it, now)
+	op, e, err := k.useApproval(ctx, s, it, k.at(ctx))
 	if err != nil {
 		return nil, err
 	}

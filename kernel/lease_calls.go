@@ -163,9 +163,9 @@ func (t *turnLedger) mint(ctx context.Context, request jsontext.Value) (*LeaseVi
 		if err := within(&doc.Request, asked); err != nil {
 			return nil, err
 		}
-		s.question = []ApprovalOp{{Change: &approvals.Change{ID: it.ID, From: approvals.Pending, To: approvals.Superseded, At: t.c.i.now}}}
+		s.question = []ApprovalOp{{Change: &approvals.Change{ID: it.ID, From: approvals.Pending, To: approvals.Superseded, At: t.c.i.at}}}
 		next := s.question[0].Change.Apply(*it)
-		s.events = []phases.Event{t.c.i.k.approvalEvent(&next, string(approvals.Superseded), t.c.i.now, t.c.i.snap.revision)}
+		s.events = []phases.Event{t.c.i.k.approvalEvent(&next, string(approvals.Superseded), t.c.i.at.Wall, t.c.i.snap.revision)}
 	}
 	return t.make(ctx, doc.Request, holder, s)
 }

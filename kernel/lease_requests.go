@@ -109,30 +109,30 @@ func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Va
 		return nil, err
 	}
 	s := staged{what: "requested", always: true, lease: t.wanted(&doc.Request), issuer: t.issuer()}
-	if it != nil && !it.Over(i.now) {
+	if it != nil && !it.Over(i.at) {
 		var q question
-		if it, err = i.k.orAside(ctx, it, key, &q, i.now, i.snap.revision); err != nil {
+		if it, err = i.k.orAside(ctx, it, key, &q, i.at, i.snap.revision); err != nil {
 			return nil, err
 		}
 		s.question, s.events = append(s.question, q.ops...), append(s.events, q.events...)
 	}
 	if it != nil {
-		switch st := it.At(i.now); {
+		switch st := it.At(i.at); {
 		case st.State == approvals.Pending:
 			return pending(it)
 		case st.State == approvals.Approved:
 			return t.approved(ctx, doc, it, key)
-		case st.Holds(i.now):
+		case st.Holds(i.at):
 			if err := i.k.vouchedDenial(ctx, i.snap, it); err != nil {
 				return nil, err
 			}
 			return nil, refusal(&leases.Error{Class: leases.ErrWider, Text: "a person has denied it"})
 		case st.State == approvals.Expired && it.State != approvals.Expired:
-			op, e := i.k.expireApproval(it, i.now, i.snap.revision)
+			op, e := i.k.expireApproval(it, i.at, i.snap.revision)
 			s.question, s.events = append(s.question, op), append(s.events, e)
 		}
 	}
-	u, err := i.k.o.Store.ApprovalUsage(ctx, approvals.KindLease, i.requester(), i.now)
+	u, err := i.k.o.Store.ApprovalUsage(ctx, approvals.KindLease, i.requester(), i.at)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Va
 	for _, d := range slices.Concat(t.c.lent, t.done) {
 		spoken = append(spoken, d.question...)
 	}
-	ops, events, err := i.k.room(ctx, approvals.KindLease, i.requester(), u, i.snap.approvals.Quota, i.now, i.snap.revision, spoken...)
+	ops, events, err := i.k.room(ctx, approvals.KindLease, i.requester(), u, i.snap.approvals.Quota, i.at, i.snap.revision, spoken...)
 	if err != nil && !errors.Is(err, ErrApprovalQuota) {
 		return nil, err
 	}
@@ -152,8 +152,8 @@ func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Va
 		return nil, err
 	}
 	s.question, s.events = append(s.question, ops...), append(s.events, events...)
-	s.question = append(s.question, ApprovalOp{Create: fresh, Quota: i.snap.approvals.Quota})
-	s.events = append(s.events, i.k.approvalEvent(fresh, "requested", i.now, i.snap.revision))
+	s.question = append(s.question, ApprovalOp{Create: fresh, Quota: i.snap.approvals.Quota, At: i.at})
+	s.events = append(s.events, i.k.approvalEvent(fresh, "requested", i.at.Wall, i.snap.revision))
 	t.stage(s)
 	return pending(fresh)
 }
@@ -182,8 +182,8 @@ func (t *turnLedger) question(doc *requestDocument, key string) (*Approval, erro
 		return nil, err
 	}
 	it := &Approval{
-		ID: i.k.o.NewID(i.now), Kind: approvals.KindLease, Key: key, State: approvals.Pending, By: i.requester(),
-		Created: i.now.UTC(), Expires: i.now.Add(i.snap.approvals.Timeout).UTC(),
+		ID: i.k.o.NewID(i.at.Wall), Kind: approvals.KindLease, Key: key, State: approvals.Pending, By: i.requester(),
+		Created: i.at.Wall.UTC(), Expires: i.at.Wall.Add(i.snap.approvals.Timeout).UTC(), Clock: i.at.Stamp(),
 		Invocation: i.inv.ID, Phase: i.inv.Phase, Tool: i.inv.Tool(), Reason: reason, Details: terms,
 		Hooks: []approvals.Asking{{Hook: t.b.spec.Name, Digest: t.b.digest, Reason: reason}},
 	}
@@ -203,7 +203,7 @@ func (t *turnLedger) approved(ctx context.Context, doc *requestDocument, it *App
 	if err := approvals.SameQuestion(it, now); err != nil {
 		return nil, i.k.unsound(ctx, it, "what was approved is not the lease that is wanted", err)
 	}
-	op, e, err := i.k.useApproval(ctx, i.snap, it, i.now)
+	op, e, err := i.k.useApproval(ctx, i.snap, it, i.at)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (t *turnLedger) approved(ctx context.Context, doc *requestDocument, it *App
 // waiting lists the requests of the invocation's credential that wait for a decision.
 func (t *turnLedger) waiting(ctx context.Context) ([]LeaseRequest, error) {
 	i := t.c.i
-	list, err := i.k.o.Store.Approvals(ctx, approvals.Query{Kind: approvals.KindLease, State: approvals.Pending, Owner: i.requester().Credential, NotDueAt: i.now})
+	list, err := i.k.o.Store.Approvals(ctx, approvals.Query{Kind: approvals.KindLease, State: approvals.Pending, Owner: i.requester().Credential, NotDueAt: i.at})
 	if err == nil {
 		list, err = i.k.soundOnly(ctx, list)
 	}
@@ -244,7 +244,7 @@ func (t *turnLedger) asked(ctx context.Context, id string, holder *leases.Holder
 	if err != nil && !errors.Is(err, ErrApprovalUnknown) {
 		return nil, nil, err
 	}
-	if it == nil || it.Kind != approvals.KindLease || it.At(i.now).State != approvals.Pending ||
+	if it == nil || it.Kind != approvals.KindLease || it.At(i.at).State != approvals.Pending ||
 		it.By.Credential != holder.Credential || it.By.Runtime != holder.Runtime || it.By.Session != i.inv.Session {
 		return nil, nil, unknown
 	}

@@ -101,12 +101,6 @@ type staged struct {
 	events   []phases.Event
 }
 
-// clocks is the kernel's clock as package leases wants it.
-type clocks struct {
-	Clock
-	BootClock
-}
-
 // book returns a ledger over the store.
 func (k *Kernel) book(s leases.Store) *leases.Ledger {
 	return &leases.Ledger{Store: s, Clock: clocks{k.o.Clock, k.o.Boot}, Key: k.o.LeaseKey}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/audit"
-	"github.com/belay-hooks/belay/leases"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -101,8 +101,9 @@ type Options struct {
 	// as the process.
 	LeaseKey []byte
 
-	// Boot is a clock that nobody can set, for the ends of leases. Nil means the
-	// system's.
+	// Boot is a clock that nothing sets: what has an end counts by it. Nil means Clock, if
+	// that is one, and the system's where Clock is the system's too. Beside another Clock
+	// there is none then, since two clocks that do not belong together say nothing.
 	Boot BootClock
 
 	// LeaveAfter is how long beyond its deadline a turn is waited for before it is left
@@ -181,9 +182,10 @@ type BootClock interface {
 	Boot() (id string, since time.Duration)
 }
 
-type systemClock struct{}
+// noBoot is the clock of a host that has none.
+type noBoot struct{}
 
-func (systemClock) Now() time.Time { return time.Now() }
+func (noBoot) Boot() (string, time.Duration) { return "", 0 }
 
 var errOptions = errors.New("kernel: Store, Loader and Redactor are needed")
 
@@ -196,7 +198,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.LeaveAfter = DefaultLeaveAfter
 	}
 	if o.Clock == nil {
-		o.Clock = systemClock{}
+		o.Clock = clock.System{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -204,8 +206,11 @@ func (o Options) withDefaults() (Options, error) {
 	if o.NewID == nil {
 		o.NewID = newUUID
 	}
+	if own, ok := o.Clock.(BootClock); ok && o.Boot == nil {
+		o.Boot = own
+	}
 	if o.Boot == nil {
-		o.Boot = leases.SystemClock{}
+		o.Boot = noBoot{}
 	}
 	if o.LeaseKey == nil {
 		o.LeaseKey = make([]byte, 32)

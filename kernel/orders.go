@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -40,11 +41,12 @@ func (k *Kernel) UseOrder(ctx context.Context, v Verb, args any, o *Order) ([]ph
 		return nil, ErrClosed
 	}
 	defer k.letGo(s)
-	now := k.o.Clock.Now()
+	at := k.at(ctx)
+	now := at.Wall
 	if o == nil && !s.authority.Protected() {
 		return nil, nil
 	}
-	err := k.checkOrder(ctx, s, v, args, o, now)
+	err := k.checkOrder(ctx, s, v, args, o, at)
 	var refused *OrderError
 	if errors.As(err, &refused) {
 		if _, cerr := k.commit(ctx, Batch{Now: now, Events: []phases.Event{k.orderEvent(s, v, o, "refused", refused.Error(), now)}}); cerr != nil {
@@ -59,11 +61,11 @@ func (k *Kernel) UseOrder(ctx context.Context, v Verb, args any, o *Order) ([]ph
 	return []phases.Event{e}, nil
 }
 
-func (k *Kernel) checkOrder(ctx context.Context, s *snapshot, v Verb, args any, o *Order, now time.Time) error {
+func (k *Kernel) checkOrder(ctx context.Context, s *snapshot, v Verb, args any, o *Order, at clock.Instant) error {
 	if o == nil {
 		return &OrderError{Class: ErrApprovalSignature, Text: "there is none, and " + string(v) + " takes one: a reviewer is registered"}
 	}
-	if err := s.authority.CheckOrder(o, v, k.o.StoreID, args, now); err != nil {
+	if err := s.authority.CheckOrder(o, v, k.o.StoreID, args, at); err != nil {
 		return err
 	}
 	used, err := k.o.Store.Events(ctx, EventQuery{ID: orderUseID(o.ID)})

@@ -20,7 +20,7 @@ func inStore(_ *kernel.Config, o *kernel.Options) { o.StoreID = testStore }
 // signed returns an order as a reviewer signs it.
 func (h *host) signed(t *testing.T, v kernel.Verb, args any, key ed25519.PrivateKey) *kernel.Order {
 	t.Helper()
-	o, err := approvals.NewOrder(v, testStore, args, h.clock.Now(), time.Hour)
+	o, err := approvals.NewOrder(v, testStore, args, wall(h.clock.Now()), time.Hour)
 	if err == nil {
 		err = o.Sign("dev", key)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -261,7 +262,7 @@ func TestDefaultsOfOptions(t *testing.T) {
 		}
 	}
 	mine := slog.New(slog.DiscardHandler)
-	full.Logger, full.Clock, full.LeaseKey, full.Digester = mine, systemClock{}, []byte("key"), o.Digester
+	full.Logger, full.Clock, full.LeaseKey, full.Digester = mine, clock.System{}, []byte("key"), o.Digester
 	full.NewID = func(time.Time) string { return "id" }
 	if o, err := full.withDefaults(); err != nil || o.Logger != mine || string(o.LeaseKey) != "key" || o.NewID(at) != "id" {
 		t.Errorf("%+v, %v", o, err)

@@ -1,42 +1,14 @@
 package leases
 
-import "time"
+import "github.com/belay-hooks/belay/internal/clock"
 
-// Clock tells the time in two ways. Safe for concurrent use.
-type Clock interface {
-	Now() time.Time
-	// Boot names the boot of this machine and says how long ago it was, sleep
-	// included; nobody can set that clock. "" when the host has none.
-	Boot() (id string, since time.Duration)
-}
-
-// Instant is one moment on both clocks.
-type Instant struct {
-	Wall  time.Time
-	Boot  string
-	Since time.Duration
-	High  time.Time // the highest wall time that the store has seen
-}
+// The words of the clock. They are one package's, since what else has a deadline counts
+// the same way.
+type (
+	Clock       = clock.Clock
+	Instant     = clock.Instant
+	SystemClock = clock.System
+)
 
 // At reads the clock.
-func At(c Clock) Instant {
-	id, since := c.Boot()
-	return Instant{Wall: c.Now(), Boot: id, Since: since}
-}
-
-// latest is the wall time, never behind what the store has seen.
-func (at Instant) latest() time.Time {
-	if at.High.After(at.Wall) {
-		return at.High
-	}
-	return at.Wall
-}
-
-// SystemClock is the host's. The zero value is ready.
-type SystemClock struct{}
-
-// Now implements Clock.
-func (SystemClock) Now() time.Time { return time.Now() }
-
-// Boot implements Clock.
-func (SystemClock) Boot() (string, time.Duration) { return boot() }
+func At(c Clock) Instant { return clock.At(c) }

@@ -98,7 +98,7 @@ func (l *Lease) Over(at Instant) bool {
 	if l.sameBoot(at) {
 		return at.Since >= l.BootUntil
 	}
-	return !at.latest().Before(l.ExpiresAt)
+	return !at.Latest().Before(l.ExpiresAt)
 }
 
 // Begun reports whether its time has come.
@@ -111,7 +111,7 @@ func (l *Lease) Begun(at Instant) bool {
 
 // Remaining returns how long the lease still lasts; 0 when it is over.
 func (l *Lease) Remaining(at Instant) time.Duration {
-	d := l.ExpiresAt.Sub(at.latest())
+	d := l.ExpiresAt.Sub(at.Latest())
 	if l.sameBoot(at) {
 		d = l.BootUntil - at.Since
 	}

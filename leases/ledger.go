@@ -273,7 +273,7 @@ func (l *Ledger) age(lease *Lease, at Instant) time.Duration {
 	if lease.sameBoot(at) && lease.BootFrom > 0 {
 		return max(at.Since-lease.BootFrom, 0)
 	}
-	return max(at.latest().Sub(lease.NotBefore), 0)
+	return max(at.Latest().Sub(lease.NotBefore), 0)
 }
 
 // Get returns a lease that the asker may see. It takes an id or a token. A nil

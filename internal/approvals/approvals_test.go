@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -21,7 +22,7 @@ func item() approvals.Item {
 		ID: "01890a5d-ac96-774b-bcce-b302099a8057", Kind: approvals.KindAsk, Key: "hmac-sha256:1", State: approvals.Pending,
 		By: approvals.Requester{Credential: "uid 1", Runtime: "r", Session: "s", Agent: "a"}, Created: t0, Expires: t0.Add(time.Minute),
 		Invocation: "i", Phase: phases.PreTool, Tool: "exec", Action: jsontext.Value(`{"a":1}`), Before: jsontext.Value(`{"a":2}`), Scopes: &phases.Scopes{FSRead: []string{"*"}},
-		Reason: "why", Hooks: []approvals.Asking{{Hook: "h", Digest: "d", Reason: "r"}}, Details: jsontext.Value(`{}`), Notes: []string{"n"},
+		Reason: "why", Hooks: []approvals.Asking{{Hook: "h", Digest: "d", Reason: "r"}}, Details: jsontext.Value(`{}`), Notes: []string{"n"}, Clock: clock.Stamp{Boot: "b", Since: 1},
 	}
 }
 
@@ -89,7 +90,7 @@ func TestSignatureCoversTheDecision(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Check(&it, &d, t0, time.Minute); err != nil {
+	if err := a.Check(&it, &d, wall(t0), time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*approvals.Decision){
@@ -102,7 +103,7 @@ func TestSignatureCoversTheDecision(t *testing.T) {
 	} {
 		changed := d
 		change(&changed)
-		if err := a.Check(&it, &changed, t0, time.Minute); !errors.Is(err, approvals.ErrSignature) {
+		if err := a.Check(&it, &changed, wall(t0), time.Minute); !errors.Is(err, approvals.ErrSignature) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -161,11 +162,14 @@ func TestNothingComesBack(t *testing.T) {
 	}
 	it := item()
 	for _, after := range []time.Duration{time.Minute, time.Hour} {
-		if got := it.At(t0.Add(after)); got.State != approvals.Expired || !got.Closed.Equal(it.Expires) {
+		if got := it.At(wall(t0.Add(after))); got.State != approvals.Expired || !got.Closed.Equal(it.Expires) {
 			t.Errorf("after %v: %+v", after, got)
 		}
 	}
-	if got := it.At(t0.Add(time.Minute - 1)); got.State != approvals.Pending {
+	if got := it.At(wall(t0.Add(time.Minute - 1))); got.State != approvals.Pending {
 		t.Errorf("%+v", got)
 	}
 }
+
+// wall is a moment on a host without a boot clock.
+func wall(t time.Time) clock.Instant { return clock.Instant{Wall: t} }

@@ -20,7 +20,7 @@ func TestWhatIsHiddenIsNotApproved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = a.Check(&it, &d, now, time.Hour)
+		err = a.Check(&it, &d, wall(now), time.Hour)
 		if hidden := errors.Is(err, approvals.ErrHidden) && strings.Contains(err.Error(), "/action/args/path"); hidden != (v == approvals.Approve) || err != nil && !hidden {
 			t.Errorf("%s: %v", v, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -63,7 +64,8 @@ type Item struct {
 	State      State          `json:"state"`
 	By         Requester      `json:"by"`
 	Created    time.Time      `json:"created"`
-	Expires    time.Time      `json:"expires"` // for deciding; what is undecided then is denied
+	Expires    time.Time      `json:"expires"`        // for deciding; what is undecided then is denied
+	Clock      clock.Stamp    `json:"clock,omitzero"` // of Created: how long it waits counts by the boot clock
 	Invocation string         `json:"invocation,omitzero"`
 	Phase      phases.Phase   `json:"phase,omitzero"`
 	Tool       string         `json:"tool,omitzero"`
@@ -102,6 +104,10 @@ type Decision struct {
 	Content   string    `json:"content"`            // Item.Content as the person saw it
 	Key       string    `json:"key_id,omitzero"`    // of the reviewer's key; "" when it is not signed
 	Signature []byte    `json:"signature,omitzero"` // Ed25519, over Statement
+
+	// Clock is of At, on the boot clock of the host that took the decision, which sets it
+	// and seals it in the log. It is no part of what a reviewer signs, who may be elsewhere.
+	Clock clock.Stamp `json:"clock,omitzero"`
 }
 
 // Limits of an item.
@@ -157,23 +163,29 @@ var (
 
 // At returns the item as it stands at a time: what has run out is expired, also
 // while nobody has written that down.
-func (it Item) At(now time.Time) Item {
-	switch {
-	case it.State == Pending && !now.Before(it.Expires):
-		it.State, it.Closed = Expired, it.Expires
-	case it.State == Approved && it.Decision != nil && !now.Before(it.Decision.Until):
-		it.State, it.Closed = Expired, it.Decision.Until
+func (it Item) At(now clock.Instant) Item {
+	if (it.State == Pending || it.State == Approved && it.Decision != nil) && it.Left(now) <= 0 {
+		it.State, it.Closed = Expired, it.Ends()
 	}
 	return it
 }
 
+// Left returns how long a pending item still waits, or what was decided still holds; not
+// more than 0 when that is over.
+func (it *Item) Left(now clock.Instant) time.Duration {
+	if d := it.Decision; d != nil && it.State != Pending {
+		return d.Clock.Left(now, d.At, d.Until)
+	}
+	return it.Clock.Left(now, it.Created, it.Expires)
+}
+
 // Holds reports whether a denial still answers the same question at a time.
-func (it *Item) Holds(now time.Time) bool {
-	return it.State == Denied && it.Decision != nil && now.Before(it.Decision.Until)
+func (it *Item) Holds(now clock.Instant) bool {
+	return it.State == Denied && it.Decision != nil && it.Left(now) > 0
 }
 
 // Over reports whether nothing can follow from the item any more at a time.
-func (it *Item) Over(now time.Time) bool {
+func (it *Item) Over(now clock.Instant) bool {
 	st := it.At(now)
 	return st.State != Pending && st.State != Approved && !st.Holds(now)
 }

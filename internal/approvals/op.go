@@ -3,6 +3,8 @@ package approvals
 import (
 	"context"
 	"time"
+
+	"github.com/belay-hooks/belay/internal/clock"
 )
 
 // Op is one step of one item, written in the transaction of the event that records
@@ -11,14 +13,24 @@ type Op struct {
 	Create *Item   // pending, or the step has failed: an item of its key is live, or the quota is used up
 	Quota  int     // with Create: undecided items of the kind that an agent may have, this one among them; a credential CredentialFactor times as many
 	Change *Change // the step has failed unless the item is in state From
+
+	At clock.Instant // with Create: what is in the queue counts as it stands then; zero: when the item was created
+}
+
+// When returns the moment at which a Create looks at the queue.
+func (op *Op) When() clock.Instant {
+	if !op.At.IsZero() {
+		return op.At
+	}
+	return clock.Instant{Wall: op.Create.Created, Boot: op.Create.Clock.Boot, Since: time.Duration(op.Create.Clock.Since)}
 }
 
 // Change moves one item from a state to another.
 type Change struct {
 	ID       string
 	From, To State
-	Decision *Decision // with To approved or denied
-	At       time.Time // the time that counts for what has run out
+	Decision *Decision     // with To approved or denied
+	At       clock.Instant // what has run out then
 }
 
 // Legal reports whether a step is one that an item can take at all.
@@ -56,7 +68,7 @@ func (c *Change) Apply(it Item) Item {
 		it.Decision = &d
 	}
 	if c.To != Approved {
-		it.Closed = c.At.UTC().Round(0)
+		it.Closed = c.At.Wall.UTC().Round(0)
 	}
 	return it
 }
@@ -65,12 +77,12 @@ func (c *Change) Apply(it Item) Item {
 type Query struct {
 	Kind     Kind
 	State    State
-	By       *Requester // exactly this one
-	Owner    string     // with this credential
-	Before   string     // only items with a smaller id: older ones
-	Limit    int        // 0 means DefaultLimit; at most MaxLimit
-	DueAt    time.Time  // only pending or approved items that have run out then
-	NotDueAt time.Time  // none of those
+	By       *Requester    // exactly this one
+	Owner    string        // with this credential
+	Before   string        // only items with a smaller id: older ones
+	Limit    int           // 0 means DefaultLimit; at most MaxLimit
+	DueAt    clock.Instant // only pending or approved items that have run out then
+	NotDueAt clock.Instant // none of those
 }
 
 // Limits of one query.
@@ -92,7 +104,7 @@ func (q *Query) EffectiveLimit() int {
 
 // Match reports whether the item is selected, apart from Limit.
 func (q *Query) Match(it *Item) bool {
-	due := func(at time.Time) bool {
+	due := func(at clock.Instant) bool {
 		return (it.State == Pending || it.State == Approved) && it.At(at).State == Expired
 	}
 	return (q.Kind == "" || q.Kind == it.Kind) && (q.State == "" || q.State == it.State) &&
@@ -114,14 +126,14 @@ type Reader interface {
 
 	// ApprovalUsage counts the undecided items of the kind at a time: of exactly
 	// this requester, and of everybody with its credential.
-	ApprovalUsage(ctx context.Context, kind Kind, by Requester, now time.Time) (Usage, error)
+	ApprovalUsage(ctx context.Context, kind Kind, by Requester, now clock.Instant) (Usage, error)
 
 	// ApprovalHolders returns who with the credential has undecided items of the
 	// kind at a time, in no order. There are no more of them than the quota allows.
-	ApprovalHolders(ctx context.Context, kind Kind, credential string, now time.Time) ([]Holder, error)
+	ApprovalHolders(ctx context.Context, kind Kind, credential string, now clock.Instant) ([]Holder, error)
 
 	// ApprovalCounts counts the undecided items at a time; a kind without any is not in it.
-	ApprovalCounts(ctx context.Context, now time.Time) (map[Kind]int, error)
+	ApprovalCounts(ctx context.Context, now clock.Instant) (map[Kind]int, error)
 }
 
 // Usage is how many items wait for a person.

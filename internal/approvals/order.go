@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofrs/uuid/v5"
 
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -43,6 +44,7 @@ type Order struct {
 	Key       string         `json:"key_id"`
 	At        time.Time      `json:"at"`
 	Expires   time.Time      `json:"expires"`
+	Clock     clock.Stamp    `json:"clock,omitzero"`     // of At, where it was written; it counts there until the next boot
 	Signature []byte         `json:"signature,omitzero"` // Ed25519, over Order.Statement
 }
 
@@ -83,17 +85,17 @@ const orderStatement = "belay reviewer statement v1\n"
 
 // NewOrder drafts an order; Sign completes it. Args is anything that encodes as a
 // JSON object. The error is an *OrderError of ErrInvalid.
-func NewOrder(v Verb, store string, args any, now time.Time, life time.Duration) (Order, error) {
+func NewOrder(v Verb, store string, args any, at clock.Instant, life time.Duration) (Order, error) {
 	raw, err := orderArgs(args)
 	if err != nil {
 		return Order{}, err
 	}
-	id, err := uuid.NewV7AtTime(now)
+	id, err := uuid.NewV7AtTime(at.Wall)
 	if err != nil {
 		return Order{}, orderError(ErrInvalid, "%v", err)
 	}
-	now = now.UTC().Truncate(time.Millisecond)
-	o := Order{ID: id.String(), Verb: v, Store: store, Args: raw, At: now, Expires: now.Add(life)}
+	now := at.Wall.UTC().Truncate(time.Millisecond)
+	o := Order{ID: id.String(), Verb: v, Store: store, Args: raw, At: now, Expires: now.Add(life), Clock: at.StampOf(now)}
 	return o, o.validate()
 }
 
@@ -154,6 +156,8 @@ func (o *Order) validate() error {
 		return bad("/by or /key_id is too long")
 	case o.At.IsZero() || !o.Expires.After(o.At) || o.Expires.Sub(o.At) > MaxOrderLife:
 		return bad(fmt.Sprintf("/expires is not within %v after /at", MaxOrderLife))
+	case o.Clock.Boot == "" && o.Clock.Since != 0 || len(o.Clock.Boot) > phases.MaxIDBytes || !utf8.ValidString(o.Clock.Boot):
+		return bad("/clock is no time since a boot")
 	case len(o.Signature) != 0 && len(o.Signature) != ed25519.SignatureSize:
 		return bad("/signature is no Ed25519 signature")
 	case o.Args.Kind() != '{':
@@ -167,6 +171,22 @@ func (o *Order) validate() error {
 	return nil
 }
 
+// Restamp gives a draft that came from elsewhere the stamp of the host that is about to
+// sign it. The one that it came with is a claim: it could make the order usable later than
+// the reviewer is shown.
+func (o *Order) Restamp(at clock.Instant) { o.Clock = at.StampOf(o.At) }
+
+// Over reports whether the order cannot be used any more at a time.
+func (o *Order) Over(at clock.Instant) bool { return o.Clock.Over(at, o.At, o.Expires) }
+
+// ahead reports whether the order is of a time that has not come: of more than skew from now.
+func (o *Order) ahead(at clock.Instant) bool {
+	if o.Clock.Counts(at) {
+		return time.Duration(o.Clock.Since)-at.Since > skew
+	}
+	return o.At.After(at.Wall.Add(skew))
+}
+
 // Statement returns the bytes that a reviewer signs: all members but the signature.
 func (o *Order) Statement() ([]byte, error) {
 	doc := struct {
@@ -178,7 +198,8 @@ func (o *Order) Statement() ([]byte, error) {
 		Key     string         `json:"key_id"`
 		At      time.Time      `json:"at"`
 		Expires time.Time      `json:"expires"`
-	}{o.ID, o.Verb, o.Store, o.Args, o.By, o.Key, o.At.UTC(), o.Expires.UTC()}
+		Clock   clock.Stamp    `json:"clock,omitzero"`
+	}{o.ID, o.Verb, o.Store, o.Args, o.By, o.Key, o.At.UTC(), o.Expires.UTC(), o.Clock}
 	b, err := json.Marshal(&doc)
 	if err != nil {
 		return nil, orderError(ErrInvalid, "%v", err)
@@ -205,7 +226,7 @@ func (o *Order) Sign(by string, key ed25519.PrivateKey) error {
 // these arguments on a store: a reviewer signed exactly that, and it has not run out.
 // It does not know whether the order was used: that is for the log to say. Errors are
 // *OrderError.
-func (a *Authority) CheckOrder(o *Order, v Verb, store string, args any, now time.Time) error {
+func (a *Authority) CheckOrder(o *Order, v Verb, store string, args any, at clock.Instant) error {
 	if err := o.validate(); err != nil {
 		return err
 	}
@@ -224,9 +245,9 @@ func (a *Authority) CheckOrder(o *Order, v Verb, store string, args any, now tim
 		return orderError(ErrContent, "it is for the state directory %s, and this is %s", o.Store, store)
 	case string(have) != string(want):
 		return orderError(ErrContent, "it says %s, and this is %s", phases.SafeLine(string(have), 512), phases.SafeLine(string(want), 512))
-	case o.At.After(now.Add(skew)):
-		return orderError(ErrInvalid, "it was signed at %s, and now it is %s", o.At.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
-	case !now.Before(o.Expires):
+	case o.ahead(at):
+		return orderError(ErrInvalid, "it was signed at %s, and now it is %s", o.At.UTC().Format(time.RFC3339), at.Wall.UTC().Format(time.RFC3339))
+	case o.Over(at):
 		return orderError(ErrExpired, "it could be used until %s", o.Expires.UTC().Format(time.RFC3339))
 	}
 	b, err := o.Statement()

@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -28,7 +30,7 @@ func signedOrder(t testing.TB) (approvals.Order, approvals.Authority, ed25519.Pr
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := approvals.NewOrder(approvals.VerbLatchClear, "store-1", latched, t0, time.Hour)
+	o, err := approvals.NewOrder(approvals.VerbLatchClear, "store-1", latched, wall(t0), time.Hour)
 	if err == nil {
 		err = o.Sign("dev", key)
 	}
@@ -60,7 +62,7 @@ func TestOrderCountsForOneActOnly(t *testing.T) {
 		"expired":             {approvals.VerbLatchClear, "store-1", latched, o.Expires, approvals.ErrExpired},
 		"from the future":     {approvals.VerbLatchClear, "store-1", latched, o.At.Add(-2*time.Minute - 1), approvals.ErrInvalid},
 	} {
-		err := a.CheckOrder(&o, row.verb, row.store, row.args, row.at)
+		err := a.CheckOrder(&o, row.verb, row.store, row.args, wall(row.at))
 		if !errors.Is(err, row.want) || (err == nil) != (row.want == nil) {
 			t.Errorf("%s: %v, want %v", name, err, row.want)
 		}
@@ -71,7 +73,7 @@ func TestOrderCountsForOneActOnly(t *testing.T) {
 func TestOrderSignatureCoversEveryMember(t *testing.T) {
 	o, a, _ := signedOrder(t)
 	check := func(o *approvals.Order) error {
-		return a.CheckOrder(o, o.Verb, o.Store, o.Args, t0)
+		return a.CheckOrder(o, o.Verb, o.Store, o.Args, wall(t0))
 	}
 	if err := check(&o); err != nil {
 		t.Fatal(err)
@@ -94,7 +96,7 @@ func TestOrderSignatureCoversEveryMember(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := new(approvals.Authority).CheckOrder(&o, o.Verb, o.Store, o.Args, t0); !errors.Is(err, approvals.ErrSignature) {
+	if err := new(approvals.Authority).CheckOrder(&o, o.Verb, o.Store, o.Args, wall(t0)); !errors.Is(err, approvals.ErrSignature) {
 		t.Errorf("without a reviewer: %v", err)
 	}
 }
@@ -193,4 +195,86 @@ func FuzzOrder(f *testing.F) {
 			t.Fatalf("%s is signed as %s, %v", want, got, err)
 		}
 	})
+}
+
+// What was written before there were stamps says the same bytes as then: it is signed and
+// sealed by them.
+func TestNoStampLeavesNoTrace(t *testing.T) {
+	it := item()
+	it.Clock = clock.Stamp{}
+	d := approvals.Decision{Verdict: approvals.Approve, By: "dev", At: t0, Until: t0.Add(time.Minute), Content: "c"}
+	it.Decision = &d
+	o := approvals.Order{ID: "o", Args: jsontext.Value("{}"), At: t0, Expires: t0.Add(time.Hour)}
+	for _, v := range []any{&it, &d, &o} {
+		b, err := json.Marshal(v)
+		if err != nil || strings.Contains(string(b), "clock") {
+			t.Errorf("%s, %v", b, err)
+		}
+	}
+	if b, err := o.Statement(); err != nil || strings.Contains(string(b), "clock") {
+		t.Errorf("%s, %v", b, err)
+	}
+	it.State, it.Decision = approvals.Pending, nil
+	content, err := it.Content()
+	if before := "sha256:4a4f27d1a6841d0ffa11f824791f46ba13bbdff602f91eb81dad6830432b6fe6"; err != nil || content != before {
+		t.Errorf("the content of an item of before is %s, want %s: %v", content, before, err)
+	}
+}
+
+// A draft says for itself when it was written. The host that signs it goes by its own clock.
+func TestOrderStamps(t *testing.T) {
+	at := clock.Instant{Wall: t0, Boot: "b1", Since: time.Hour}
+	o, err := approvals.NewOrder(approvals.VerbLatchClear, "store-1", latched, at, time.Hour)
+	if err != nil || o.Clock != at.StampOf(o.At) || o.Clock == (clock.Stamp{}) {
+		t.Fatalf("%+v, %v", o.Clock, err)
+	}
+	later := clock.Instant{Wall: t0.Add(time.Minute), Boot: "b1", Since: time.Hour + time.Minute}
+	for _, claim := range []clock.Stamp{{}, {Boot: "b1", Since: int64(1000 * time.Hour)}, {Boot: "b2", Since: 1}} {
+		o.Clock = claim
+		if o.Restamp(later); o.Clock != at.StampOf(o.At) {
+			t.Errorf("%+v became %+v", claim, o.Clock)
+		}
+	}
+	o.Restamp(clock.Instant{Wall: t0})
+	if o.Clock != (clock.Stamp{}) {
+		t.Errorf("without a boot clock: %+v", o.Clock)
+	}
+	for text, bad := range map[string]clock.Stamp{"no boot": {Since: 1}, "long": {Boot: strings.Repeat("b", phases.MaxIDBytes+1)}, "not text": {Boot: "\xff"}} {
+		o.Clock = bad
+		if b, err := o.Encode(); err == nil {
+			if _, err := approvals.DecodeOrder(b); !errors.Is(err, approvals.ErrInvalid) {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+	}
+}
+
+// An order of the boot at hand is of a time to come when its stamp is, and only then.
+func TestOrderOfTheFuture(t *testing.T) {
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	a := approvals.Authority{Reviewers: []approvals.Reviewer{{Name: "dev", Key: key.Public().(ed25519.PublicKey)}}}
+	const skew = 2 * time.Minute
+	for name, c := range map[string]struct {
+		boot  string
+		since time.Duration // of the order, to now
+		wall  time.Duration
+		want  error
+	}{
+		"now": {"b1", 0, 0, nil}, "within the skew": {"b1", skew, 24 * time.Hour, nil}, "beyond": {"b1", skew + 1, 0, approvals.ErrInvalid},
+		"another boot": {"b2", 48 * time.Hour, skew, nil}, "another boot, beyond": {"b2", 0, skew + 1, approvals.ErrInvalid},
+	} {
+		o, err := approvals.NewOrder(approvals.VerbLatchClear, "store-1", latched, wall(t0.Add(c.wall)), time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.At, o.Expires = t0.Add(c.wall), t0.Add(c.wall+time.Hour)
+		o.Clock = clock.Stamp{Boot: c.boot, Since: int64(time.Hour + c.since)}
+		if err := o.Sign("dev", key); err != nil {
+			t.Fatal(err)
+		}
+		at := clock.Instant{Wall: t0, Boot: "b1", Since: time.Hour}
+		if err := a.CheckOrder(&o, o.Verb, o.Store, o.Args, at); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -30,7 +31,7 @@ func ShownPointer(pointer string) bool {
 // signed, the other is made anew from what is about to happen. They may differ in
 // these and in nothing else:
 //
-//   - ID, Invocation, Created, Expires: each try has its own;
+//   - ID, Invocation, Created, Expires, Clock: each try has its own;
 //   - State, Decision, Closed: what became of the item;
 //   - in actions, call_id, duration_ms and credential headers, as in the key
 //     (phases.Comparable); the order of patterns in scopes; spelling of JSON;
@@ -62,7 +63,7 @@ func questionMembers() []string {
 // question returns the canonical form of each member that SameQuestion compares.
 func (it Item) question() (map[string]string, error) {
 	it.ID, it.Invocation, it.State, it.Decision = "", "", "", nil
-	it.Created, it.Expires, it.Closed = time.Time{}, time.Time{}, time.Time{}
+	it.Created, it.Expires, it.Clock, it.Closed = time.Time{}, time.Time{}, clock.Stamp{}, time.Time{}
 	if it.Scopes != nil {
 		s := it.Scopes.Normalize()
 		it.Scopes = &s

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -167,8 +168,9 @@ const skew = 2 * time.Minute
 
 // Check reports whether a decision that comes in at a time can be taken: the
 // item waits for one, the times are plausible, and it counts by Verify. Errors are those of this package.
-func (a *Authority) Check(it *Item, d *Decision, now time.Time, most time.Duration) error {
-	switch st := it.At(now).State; {
+func (a *Authority) Check(it *Item, d *Decision, at clock.Instant, most time.Duration) error {
+	now := at.Wall
+	switch st := it.At(at).State; {
 	case st == Expired:
 		return ErrExpired
 	case st != Pending:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/internal/config"
 )
 
@@ -108,7 +109,7 @@ func (a *App) signOrder(dir string, f *config.File, w wish, o orderFlags, life t
 			return nil, err
 		}
 	}
-	order, err := approvals.NewOrder(w.verb, w.store, w.args, time.Now(), life)
+	order, err := approvals.NewOrder(w.verb, w.store, w.args, clock.At(clock.System{}), life)
 	if err != nil {
 		return nil, failureBy(err, "")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/tiers"
 	"github.com/belay-hooks/belay/tiers/sigstore"
 )
@@ -123,7 +124,7 @@ func (a *App) reviewerSign(w wish, o signOptions) error {
 		return usageError("--for takes up to 24h", "")
 	}
 	if o.draft {
-		order, err := approvals.NewOrder(w.verb, w.store, w.args, time.Now(), o.life)
+		order, err := approvals.NewOrder(w.verb, w.store, w.args, clock.At(clock.System{}), o.life)
 		if err != nil {
 			return failureBy(err, "")
 		}
@@ -195,6 +196,7 @@ func (a *App) signDraft(file, as, keyFile, out string) error {
 	if !time.Now().Before(o.Expires) {
 		return failure("the draft could be used until "+o.Expires.Local().Format(time.DateTime), "Write another one; --for says how long it lasts.")
 	}
+	o.Restamp(clock.At(clock.System{}))
 	a.describeOrder(&o, "")
 	pem, err := readLimited(keyFile, tiers.MaxKeyFile)
 	if err != nil {

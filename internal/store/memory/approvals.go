@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -47,11 +48,11 @@ func (q queue) create(op approvals.Op) (approvals.Item, error) {
 		return it, fmt.Errorf("%w: approval id %q is empty or taken, or it is not pending", kernel.ErrUnavailable, it.ID)
 	}
 	if same := q.newest(it.Kind, it.Key); same != nil {
-		if s := same.At(it.Created).State; s == approvals.Pending || s == approvals.Approved {
+		if s := same.At(op.When()).State; s == approvals.Pending || s == approvals.Approved {
 			return it, conflict("the same question is in the queue")
 		}
 	}
-	if q.usage(it.Kind, it.By, it.Created).Full(op.Quota) {
+	if q.usage(it.Kind, it.By, op.When()).Full(op.Quota) {
 		return it, conflict("quota of undecided approvals")
 	}
 	return it, nil
@@ -75,7 +76,7 @@ func (q queue) newest(kind approvals.Kind, key string) *approvals.Item {
 	return found
 }
 
-func (q queue) usage(kind approvals.Kind, by approvals.Requester, now time.Time) (u approvals.Usage) {
+func (q queue) usage(kind approvals.Kind, by approvals.Requester, now clock.Instant) (u approvals.Usage) {
 	for _, it := range q {
 		if it.Kind != kind || it.By.Credential != by.Credential || it.At(now).State != approvals.Pending {
 			continue
@@ -88,7 +89,7 @@ func (q queue) usage(kind approvals.Kind, by approvals.Requester, now time.Time)
 	return u
 }
 
-func (q queue) holders(kind approvals.Kind, credential string, now time.Time) (out []approvals.Holder) {
+func (q queue) holders(kind approvals.Kind, credential string, now clock.Instant) (out []approvals.Holder) {
 	for _, it := range q {
 		if it.Kind != kind || it.By.Credential != credential || it.At(now).State != approvals.Pending {
 			continue
@@ -178,7 +179,7 @@ func (s *Store) Approvals(ctx context.Context, q approvals.Query) ([]approvals.I
 }
 
 // ApprovalUsage implements approvals.Reader.
-func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by approvals.Requester, now time.Time) (approvals.Usage, error) {
+func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by approvals.Requester, now clock.Instant) (approvals.Usage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter(ctx); err != nil {
@@ -188,7 +189,7 @@ func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by appro
 }
 
 // ApprovalHolders implements approvals.Reader.
-func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, credential string, now time.Time) ([]approvals.Holder, error) {
+func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, credential string, now clock.Instant) ([]approvals.Holder, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter(ctx); err != nil {
@@ -198,7 +199,7 @@ func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, creden
 }
 
 // ApprovalCounts implements approvals.Reader.
-func (s *Store) ApprovalCounts(ctx context.Context, now time.Time) (map[approvals.Kind]int, error) {
+func (s *Store) ApprovalCounts(ctx context.Context, now clock.Instant) (map[approvals.Kind]int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter(ctx); err != nil {

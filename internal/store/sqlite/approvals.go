@@ -3,12 +3,14 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/internal/restrict"
 )
 
@@ -57,11 +59,11 @@ func createApproval(c *conn, op *approvals.Op) error {
 		return err
 	}
 	if same != nil {
-		if s := same.At(it.Created).State; s == approvals.Pending || s == approvals.Approved {
+		if s := same.At(op.When()).State; s == approvals.Pending || s == approvals.Approved {
 			return conflict("the same question is in the queue")
 		}
 	}
-	u, err := approvalUsage(c, it.Kind, it.By, it.Created)
+	u, err := approvalUsage(c, it.Kind, it.By, op.When())
 	if err != nil {
 		return err
 	}
@@ -144,22 +146,46 @@ func oneApproval(c *conn, sql string, args ...any) (out *approvals.Item, err err
 	return out, err
 }
 
-func approvalUsage(c *conn, kind approvals.Kind, by approvals.Requester, now time.Time) (u approvals.Usage, err error) {
-	const sql = "SELECT count(*), coalesce(sum(runtime=? AND session=? AND agent=?), 0) FROM approvals WHERE credential=? AND kind=? AND state='pending' AND ends_ns>?"
-	err = c.query(sql, func(st *sqlite3.Stmt) error {
-		u = approvals.Usage{Credential: st.ColumnInt(0), Agent: st.ColumnInt(1)}
+// pendingItem is what is looked at of an item that waits for a person.
+type pendingItem struct {
+	id   string
+	kind approvals.Kind
+	by   approvals.Requester
+}
+
+// pending calls f for the items that wait for a person at a time. Whether one has run out
+// is decided here and not by ends_ns, which is on the wall clock: see approvals.Item.Left.
+// Of a row that cannot be read ends_ns says it. Quotas bound how many there are.
+func pending(c *conn, now clock.Instant, f func(pendingItem), where string, args ...any) error {
+	return c.query(approvalRow+"WHERE state='pending'"+where, func(st *sqlite3.Stmt) error {
+		if ranOut(st, now) {
+			return nil
+		}
+		f(pendingItem{st.ColumnText(0), approvals.Kind(st.ColumnText(1)), approvals.Requester{
+			Credential: st.ColumnText(4), Runtime: st.ColumnText(5), Session: st.ColumnText(6), Agent: st.ColumnText(7)}})
 		return nil
-	}, by.Runtime, by.Session, by.Agent, by.Credential, string(kind), now)
+	}, args...)
+}
+
+func approvalUsage(c *conn, kind approvals.Kind, by approvals.Requester, now clock.Instant) (u approvals.Usage, err error) {
+	err = pending(c, now, func(it pendingItem) {
+		u.Credential++
+		if it.by == by {
+			u.Agent++
+		}
+	}, " AND credential=? AND kind=?", by.Credential, string(kind))
 	return u, err
 }
 
-func approvalHolders(c *conn, kind approvals.Kind, credential string, now time.Time) (out []approvals.Holder, err error) {
-	const sql = "SELECT runtime, session, agent, count(*), min(id) FROM approvals WHERE credential=? AND kind=? AND state='pending' AND ends_ns>? GROUP BY runtime, session, agent"
-	err = c.query(sql, func(st *sqlite3.Stmt) error {
-		out = append(out, approvals.Holder{By: approvals.Requester{Credential: credential, Runtime: st.ColumnText(0), Session: st.ColumnText(1), Agent: st.ColumnText(2)},
-			Pending: st.ColumnInt(3), Oldest: st.ColumnText(4)})
-		return nil
-	}, credential, string(kind), now)
+func approvalHolders(c *conn, kind approvals.Kind, credential string, now clock.Instant) (out []approvals.Holder, err error) {
+	err = pending(c, now, func(it pendingItem) {
+		n := slices.IndexFunc(out, func(h approvals.Holder) bool { return h.By == it.by })
+		if n < 0 {
+			n, out = len(out), append(out, approvals.Holder{By: it.by, Oldest: it.id})
+		}
+		out[n].Pending++
+		out[n].Oldest = min(out[n].Oldest, it.id)
+	}, " AND credential=? AND kind=?", credential, string(kind))
 	return out, err
 }
 
@@ -219,7 +245,7 @@ func (v *view) newest(kind approvals.Kind, key string, it *approvals.Item) error
 }
 
 // ApprovalUsage implements approvals.Reader.
-func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by approvals.Requester, now time.Time) (u approvals.Usage, err error) {
+func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by approvals.Requester, now clock.Instant) (u approvals.Usage, err error) {
 	err = s.read(ctx, "count approvals", func(c *conn) (err error) {
 		u, err = approvalUsage(c, kind, by, now)
 		return err
@@ -228,7 +254,7 @@ func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by appro
 }
 
 // ApprovalHolders implements approvals.Reader.
-func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, credential string, now time.Time) (out []approvals.Holder, err error) {
+func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, credential string, now clock.Instant) (out []approvals.Holder, err error) {
 	err = s.read(ctx, "read holders of approvals", func(c *conn) (err error) {
 		out, err = approvalHolders(c, kind, credential, now)
 		return err
@@ -237,14 +263,11 @@ func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, creden
 }
 
 // ApprovalCounts implements approvals.Reader.
-func (s *Store) ApprovalCounts(ctx context.Context, now time.Time) (map[approvals.Kind]int, error) {
+func (s *Store) ApprovalCounts(ctx context.Context, now clock.Instant) (map[approvals.Kind]int, error) {
 	out := map[approvals.Kind]int{}
 	err := s.read(ctx, "count approvals", func(c *conn) error {
 		clear(out)
-		return c.query("SELECT kind, count(*) FROM approvals WHERE state='pending' AND ends_ns>? GROUP BY kind", func(st *sqlite3.Stmt) error {
-			out[approvals.Kind(st.ColumnText(0))] = st.ColumnInt(1)
-			return nil
-		}, now)
+		return pending(c, now, func(it pendingItem) { out[it.kind]++ }, "")
 	})
 	return out, err
 }
@@ -272,19 +295,40 @@ func (s *Store) Approvals(ctx context.Context, q approvals.Query) (out []approva
 		and("id<?", q.Before)
 	}
 	if !q.DueAt.IsZero() {
-		and("state IN ('pending', 'approved') AND ends_ns<=?", q.DueAt)
+		and("state IN ('pending', 'approved')")
 	}
-	if !q.NotDueAt.IsZero() {
-		and("NOT (state IN ('pending', 'approved') AND ends_ns<=?)", q.NotDueAt)
+	// What has run out is not for SQL to say: see pending.
+	due := !q.DueAt.IsZero() || !q.NotDueAt.IsZero()
+	limit := q.EffectiveLimit()
+	if due {
+		limit = -1
 	}
-	and("1 ORDER BY id DESC LIMIT ?", q.EffectiveLimit())
+	and("1 ORDER BY id DESC LIMIT ?", limit)
 	err = s.readRows(ctx, "read approvals", func(v *view) error {
 		out = nil
 		return v.query(sql, func(st *sqlite3.Stmt) error {
+			if due && (len(out) == q.EffectiveLimit() || !dueFits(st, &q)) {
+				return nil
+			}
 			it, err := v.item(st)
 			out = append(out, it)
 			return err
 		}, args...)
 	})
 	return out, err
+}
+
+// ranOut reports whether the open item under the statement has run out.
+func ranOut(st *sqlite3.Stmt, now clock.Instant) bool {
+	it := scanApproval(st)
+	if it.Damaged {
+		return st.ColumnInt64(8) <= now.Latest().UnixNano()
+	}
+	return it.At(now).State == approvals.Expired
+}
+
+// dueFits reports whether the item under the statement fits DueAt and NotDueAt of a query.
+func dueFits(st *sqlite3.Stmt, q *approvals.Query) bool {
+	open := st.ColumnText(3) == string(approvals.Pending) || st.ColumnText(3) == string(approvals.Approved)
+	return (q.DueAt.IsZero() || open && ranOut(st, q.DueAt)) && (q.NotDueAt.IsZero() || !open || !ranOut(st, q.NotDueAt))
 }

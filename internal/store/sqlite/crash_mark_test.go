@@ -124,7 +124,7 @@ func useUp(t *testing.T, s *sqlite.Store, i int, stand *standing, tried *sync.Ma
 	d := &approvals.Decision{Verdict: approvals.Approve, At: storetest.T0, Until: storetest.T0.Add(time.Hour)}
 	b := kernel.Batch{Now: storetest.T0, Approvals: []approvals.Op{
 		{Create: &approvals.Item{ID: id(i), Kind: approvals.KindAsk, Key: id(i), State: approvals.Pending, Created: storetest.T0, Expires: storetest.T0.Add(time.Hour)}, Quota: 1 << 20},
-		{Change: &approvals.Change{ID: id(i), From: approvals.Pending, To: approvals.Approved, Decision: d, At: storetest.T0}},
+		{Change: &approvals.Change{ID: id(i), From: approvals.Pending, To: approvals.Approved, Decision: d, At: storetest.Wall(storetest.T0)}},
 	}}
 	asked := batch("ask-" + id(i)).Events[0]
 	tried.Store(asked.ID, true)
@@ -133,7 +133,7 @@ func useUp(t *testing.T, s *sqlite.Store, i int, stand *standing, tried *sync.Ma
 		e := phases.Event{ID: "use-" + id(i-1), Type: phases.EventApproval, Decision: "consumed", Time: storetest.T0, Output: []byte(`{"approval":"` + id(i-1) + `"}`)}
 		tried.Store(e.ID, true)
 		b.Events = append(b.Events, e)
-		b.Approvals = append(b.Approvals, approvals.Op{Change: &approvals.Change{ID: id(i - 1), From: approvals.Approved, To: approvals.Consumed, At: storetest.T0}})
+		b.Approvals = append(b.Approvals, approvals.Op{Change: &approvals.Change{ID: id(i - 1), From: approvals.Approved, To: approvals.Consumed, At: storetest.Wall(storetest.T0)}})
 	}
 	b.Leases = []leases.Op{{Kind: leases.OpClaim, At: leases.Instant{Wall: storetest.T0}, ID: crashLease, By: leases.Holder{Runtime: "r", Session: "s", Agent: "a"}}}
 	if _, err := s.Commit(t.Context(), b); err != nil {

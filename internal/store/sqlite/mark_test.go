@@ -104,14 +104,14 @@ func approved(id string) kernel.Batch {
 	b := batch("made-" + id)
 	b.Approvals = []approvals.Op{
 		{Create: &approvals.Item{ID: id, Kind: approvals.KindAsk, Key: id, State: approvals.Pending, Created: storetest.T0, Expires: storetest.T0.Add(10 * time.Minute)}, Quota: 10},
-		{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Approved, Decision: d, At: storetest.T0}},
+		{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Approved, Decision: d, At: storetest.Wall(storetest.T0)}},
 	}
 	return b
 }
 
 func use(id string) kernel.Batch {
 	b := kernel.Batch{Now: storetest.T0, Events: []phases.Event{{ID: "use-" + id, Type: phases.EventApproval, Decision: "consumed", Time: storetest.T0, Output: []byte(`{"approval":"` + id + `"}`)}}}
-	b.Approvals = []approvals.Op{{Change: &approvals.Change{ID: id, From: approvals.Approved, To: approvals.Consumed, At: storetest.T0}}}
+	b.Approvals = []approvals.Op{{Change: &approvals.Change{ID: id, From: approvals.Approved, To: approvals.Consumed, At: storetest.Wall(storetest.T0)}}}
 	return b
 }
 

@@ -116,7 +116,7 @@ func restricted(t *testing.T, s *sqlite.Store) {
 			Created: storetest.T0, Expires: storetest.T0.Add(time.Hour), Action: jsontext.Value(`{"tool":"exec"}`)}
 		commit(kernel.Batch{Approvals: []kernel.ApprovalOp{{Create: &it, Quota: 9}}})
 		if state != approvals.Pending {
-			commit(kernel.Batch{Approvals: []kernel.ApprovalOp{{Change: &approvals.Change{ID: id, From: approvals.Pending, To: state, At: storetest.T0,
+			commit(kernel.Batch{Approvals: []kernel.ApprovalOp{{Change: &approvals.Change{ID: id, From: approvals.Pending, To: state, At: storetest.Wall(storetest.T0),
 				Decision: &approvals.Decision{Verdict: approvals.Verdict(state), By: "anna", At: storetest.T0, Until: storetest.T0.Add(time.Hour)}}}}})
 		}
 	}
@@ -318,7 +318,7 @@ func TestOlderRowsAreNotBelieved(t *testing.T) {
 	b.Now = storetest.T0.Add(time.Hour / 2)
 	b.StateWrites = []kernel.StateWrite{{Namespace: "budget", Key: "today", Value: []byte("100")}}
 	b.Leases = []leases.Op{storetest.Claim("single")}
-	b.Approvals = []kernel.ApprovalOp{{Change: &approvals.Change{ID: "item-1", From: approvals.Approved, To: approvals.Consumed, At: storetest.T0}}}
+	b.Approvals = []kernel.ApprovalOp{{Change: &approvals.Change{ID: "item-1", From: approvals.Approved, To: approvals.Consumed, At: storetest.Wall(storetest.T0)}}}
 	b.TouchRun = &someRun
 	if _, err := s.Commit(t.Context(), b); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -35,7 +36,7 @@ func create(it approvals.Item) kernel.Batch {
 }
 
 func step(id string, from, to approvals.State, at time.Time) kernel.Batch {
-	ch := &approvals.Change{ID: id, From: from, To: to, At: at}
+	ch := &approvals.Change{ID: id, From: from, To: to, At: Wall(at)}
 	if to == approvals.Approved || to == approvals.Denied {
 		ch.Decision = &approvals.Decision{Verdict: approvals.Verdict(to), By: "dev", At: at, Until: at.Add(10 * time.Minute), Content: "sha256:0", Signature: []byte{1, 2}}
 	}
@@ -100,7 +101,7 @@ func approvalsRoundTrip(t *testing.T, s kernel.Store) {
 		"3":      {Kind: approvals.KindProposal},
 		" ":      {State: approvals.Denied},
 		"2 1 ":   {By: &it.By},
-		"3 2 1 ": {Owner: "uid 1000", NotDueAt: T0, State: approvals.Pending},
+		"3 2 1 ": {Owner: "uid 1000", NotDueAt: Wall(T0), State: approvals.Pending},
 	} {
 		if got := listed(t, s, q); got != strings.TrimSpace(want) {
 			t.Errorf("%+v lists %q, want %q", q, got, want)
@@ -173,10 +174,10 @@ func approvalsRunOut(t *testing.T, s kernel.Store) {
 	for _, to := range []approvals.State{approvals.Approved, approvals.Denied} {
 		wantConflict(t, s, step("1", approvals.Pending, to, end))
 	}
-	if got := listed(t, s, approvals.Query{DueAt: end}); got != "1" {
+	if got := listed(t, s, approvals.Query{DueAt: Wall(end)}); got != "1" {
 		t.Errorf("due: %q", got)
 	}
-	if got := listed(t, s, approvals.Query{DueAt: end.Add(-1)}) + listed(t, s, approvals.Query{NotDueAt: end}); got != "" {
+	if got := listed(t, s, approvals.Query{DueAt: Wall(end.Add(-1))}) + listed(t, s, approvals.Query{NotDueAt: Wall(end)}); got != "" {
 		t.Errorf("due too early: %q", got)
 	}
 	// The same question can be asked again, in the same transaction that notes the end of the first.
@@ -192,7 +193,7 @@ func approvalsRunOut(t *testing.T, s kernel.Store) {
 	commit(t, s, step("2", approvals.Pending, approvals.Approved, end))
 	over := end.Add(10 * time.Minute)
 	wantConflict(t, s, step("2", approvals.Approved, approvals.Consumed, over))
-	if got := listed(t, s, approvals.Query{DueAt: over}); got != "2" {
+	if got := listed(t, s, approvals.Query{DueAt: Wall(over)}); got != "2" {
 		t.Errorf("due: %q", got)
 	}
 	commit(t, s, step("2", approvals.Approved, approvals.Consumed, over.Add(-1)))
@@ -211,12 +212,12 @@ func approvalQuota(t *testing.T, s kernel.Store) {
 	proposal := question("c", 10)
 	proposal.Kind = approvals.KindProposal
 	commit(t, s, create(proposal)) // kinds do not crowd each other out
-	u, err := s.ApprovalUsage(t.Context(), approvals.KindAsk, question("", 0).By, T0)
+	u, err := s.ApprovalUsage(t.Context(), approvals.KindAsk, question("", 0).By, Wall(T0))
 	if err != nil || u != (approvals.Usage{Agent: quota, Credential: quota + 1}) {
 		t.Errorf("usage %+v, %v", u, err)
 	}
 	// What has run out does not count, also before that is written down.
-	u, err = s.ApprovalUsage(t.Context(), approvals.KindAsk, question("", 0).By, T0.Add(10*time.Minute))
+	u, err = s.ApprovalUsage(t.Context(), approvals.KindAsk, question("", 0).By, Wall(T0.Add(10*time.Minute)))
 	if err != nil || u != (approvals.Usage{}) {
 		t.Errorf("usage %+v, %v", u, err)
 	}
@@ -230,7 +231,7 @@ func approvalQuota(t *testing.T, s kernel.Store) {
 		it.By = approvals.Requester{Credential: "flood", Session: fmt.Sprint(n)}
 		commit(t, s, create(it))
 	}
-	holders, err := s.ApprovalHolders(t.Context(), approvals.KindAsk, "flood", T0)
+	holders, err := s.ApprovalHolders(t.Context(), approvals.KindAsk, "flood", Wall(T0))
 	if err != nil || len(holders) != quota*approvals.CredentialFactor {
 		t.Errorf("%d holders, %v", len(holders), err)
 	}
@@ -269,12 +270,12 @@ func approvalHolders(t *testing.T, s kernel.Store) {
 		{end, []approvals.Holder{{By: late.By, Pending: 1, Oldest: "late"}}, map[approvals.Kind]int{approvals.KindAsk: 1}},
 		{end.Add(time.Hour), nil, map[approvals.Kind]int{}},
 	} {
-		got, err := s.ApprovalHolders(t.Context(), approvals.KindAsk, late.By.Credential, c.at)
+		got, err := s.ApprovalHolders(t.Context(), approvals.KindAsk, late.By.Credential, Wall(c.at))
 		slices.SortFunc(got, func(a, b approvals.Holder) int { return strings.Compare(b.Oldest, a.Oldest) })
 		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
 			t.Errorf("holders at %v: %v (-want +got):\n%s", c.at, err, diff)
 		}
-		counts, err := s.ApprovalCounts(t.Context(), c.at)
+		counts, err := s.ApprovalCounts(t.Context(), Wall(c.at))
 		if diff := cmp.Diff(c.counts, counts); err != nil || diff != "" {
 			t.Errorf("counts at %v: %v (-want +got):\n%s", c.at, err, diff)
 		}
@@ -374,4 +375,68 @@ func approvalsForgotten(t *testing.T, s kernel.Store) {
 			t.Errorf("after %v: %q, want %q", c.after, got, c.want)
 		}
 	}
+}
+
+// What was stamped in this boot waits as long as it was said, by the clock of the boot; the
+// wall clock may have been set to anything meanwhile.
+func approvalsRunOutByBoot(t *testing.T, s kernel.Store) {
+	const year = 365 * 24 * time.Hour
+	moment := func(passed, set time.Duration) clock.Instant {
+		return clock.Instant{Wall: T0.Add(passed + set), Boot: thisBoot, Since: time.Hour + passed}
+	}
+	last, over := 10*time.Minute-1, 10*time.Minute
+	it := question("1", 1)
+	it.Clock = moment(0, 0).Stamp()
+	commit(t, s, create(it))
+	check := func(at clock.Instant, pending bool) {
+		t.Helper()
+		n, due, not := 0, "1", ""
+		if pending {
+			n, due, not = 1, "", "1"
+		}
+		u, err := s.ApprovalUsage(t.Context(), it.Kind, it.By, at)
+		counts, cerr := s.ApprovalCounts(t.Context(), at)
+		holders, herr := s.ApprovalHolders(t.Context(), it.Kind, it.By.Credential, at)
+		if err != nil || cerr != nil || herr != nil || u != (approvals.Usage{Agent: n, Credential: n}) || counts[it.Kind] != n || len(holders) != n {
+			t.Errorf("%+v, %v, %+v; %v, %v, %v; want %d", u, counts, holders, err, cerr, herr, n)
+		}
+		if got := listed(t, s, approvals.Query{DueAt: at}); got != due {
+			t.Errorf("due: %q, want %q", got, due)
+		}
+		if got := listed(t, s, approvals.Query{NotDueAt: at, Limit: 1}); got != not {
+			t.Errorf("not due: %q, want %q", got, not)
+		}
+	}
+	again := func(at clock.Instant) kernel.Batch {
+		b := create(question("2", 1))
+		b.Approvals[0].At = at
+		return b
+	}
+	to := func(from, to approvals.State, at clock.Instant) kernel.Batch {
+		b := step("1", from, to, at.Wall)
+		b.Approvals[0].Change.At = at
+		if d := b.Approvals[0].Change.Decision; d != nil {
+			d.Clock = at.Stamp()
+		}
+		return b
+	}
+	for _, set := range []time.Duration{-year, 0, year} {
+		check(moment(last, set), true)
+		check(moment(over, set), false)
+		wantConflict(t, s, again(moment(last, set)))
+		wantConflict(t, s, to(approvals.Pending, approvals.Expired, moment(last, set)))
+		wantConflict(t, s, to(approvals.Pending, approvals.Approved, moment(over, set)))
+	}
+	commit(t, s, to(approvals.Pending, approvals.Approved, moment(last, year)))
+	if got := stored(t, s, "1"); got.Clock != it.Clock || got.Decision.Clock != moment(last, year).Stamp() {
+		t.Errorf("stamps on file: %+v and %+v", got.Clock, got.Decision.Clock)
+	}
+	for _, set := range []time.Duration{-year, 0, year} {
+		if got := listed(t, s, approvals.Query{DueAt: moment(2*last, set)}); got != "" {
+			t.Errorf("an approval is due early: %q", got)
+		}
+		wantConflict(t, s, again(moment(2*last, set)))
+		wantConflict(t, s, to(approvals.Approved, approvals.Consumed, moment(last+over, set)))
+	}
+	commit(t, s, to(approvals.Approved, approvals.Consumed, moment(last+last, -year)))
 }

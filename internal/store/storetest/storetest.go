@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -53,6 +54,7 @@ func Run(t *testing.T, open func(t *testing.T) kernel.Store) {
 		"approvals round trip":                   approvalsRoundTrip,
 		"approvals take legal steps":             approvalSteps,
 		"approvals run out":                      approvalsRunOut,
+		"approvals run out by the boot clock":    approvalsRunOutByBoot,
 		"approvals are deduplicated and counted": approvalQuota,
 		"approvals have holders":                 approvalHolders,
 		"approvals give way":                     approvalsSuperseded,
@@ -142,3 +144,6 @@ var equalJSON = cmp.Comparer(func(a, b jsontext.Value) bool {
 	a, b = slices.Clone(a), slices.Clone(b)
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
 })
+
+// Wall is a moment on a host without a boot clock.
+func Wall(t time.Time) clock.Instant { return clock.Instant{Wall: t} }

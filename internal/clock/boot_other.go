@@ -1,6 +1,6 @@
 //go:build !linux
 
-package leases
+package clock
 
 import "time"
 

@@ -1,0 +1,103 @@
+package clock
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Jump is a step of the wall clock: what it says changed by more than the time that passed.
+type Jump struct {
+	From  time.Time `json:"from"` // what the wall clock would say
+	To    time.Time `json:"to"`   // what it says
+	Since int64     `json:"since_ms"`
+}
+
+// MinJump is the least difference that is called a jump. Less than that is what time
+// servers correct all the time, and a leap second.
+const MinJump = 2 * time.Second
+
+// By returns how far the clock jumped; less than 0 is back.
+func (j *Jump) By() time.Duration { return j.To.Sub(j.From) }
+
+// String says the jump in words.
+func (j *Jump) String() string {
+	by := j.By().Round(time.Second)
+	sign := "+"
+	if by < 0 {
+		sign = "" // its own
+	}
+	return fmt.Sprintf("the clock jumped by %s%v, from %s to %s", sign, by, j.From.UTC().Format(time.RFC3339), j.To.UTC().Format(time.RFC3339))
+}
+
+// Note is what is remembered of the wall clock in one boot, so that every process finds a
+// jump that happened while another one looked, or none did. Offsets are the wall time, in
+// Unix milliseconds, at which the boot clock would have been 0.
+type Note struct {
+	Boot  string `json:"boot"`
+	Last  int64  `json:"last_ms"`  // offset at the newest jump, or at the first look
+	Least int64  `json:"least_ms"` // least offset that was met
+	Jump  *Jump  `json:"jump,omitzero"`
+}
+
+func offset(at Instant) int64 { return at.Wall.UnixMilli() - at.Since.Milliseconds() }
+
+// Look compares the note with a moment. The jump is nil without one; changed says that
+// next is to be remembered in place of the note.
+func (n Note) Look(at Instant) (next Note, jump *Jump, changed bool) {
+	if at.Boot == "" {
+		return n, nil, false
+	}
+	now := offset(at)
+	if n.Boot != at.Boot {
+		return Note{Boot: at.Boot, Last: now, Least: now}, nil, true
+	}
+	by := time.Duration(min(max(now-n.Last, -maxJump), maxJump)) * time.Millisecond
+	if by.Abs() < MinJump {
+		return n, nil, false
+	}
+	jump = &Jump{From: at.Wall.Add(-by).UTC().Round(0), To: at.Wall.UTC().Round(0), Since: at.Since.Milliseconds()}
+	return Note{Boot: n.Boot, Last: now, Least: min(n.Least, now), Jump: jump}, jump, true
+}
+
+// maxJump is the longest jump that is told as it is, in milliseconds: about 290 years.
+const maxJump = int64(1<<63-1) / int64(time.Millisecond)
+
+// Calm returns the time by which things are deleted for their age: the wall time, and in
+// the boot of the note as if the clock had always been at its least offset. A jump ahead
+// deletes nothing early by it; what was kept is deleted late by as much, until the next boot.
+func (n Note) Calm(at Instant) time.Time {
+	if at.Boot == "" || n.Boot != at.Boot {
+		return at.Wall
+	}
+	ahead := min(max(offset(at)-n.Least, 0), maxJump)
+	return at.Wall.Add(-time.Duration(ahead) * time.Millisecond)
+}
+
+// Encode writes the note down.
+func (n Note) Encode() ([]byte, error) { return json.Marshal(&n, json.Deterministic(true)) }
+
+var errNote = errors.New("the note of the clock is damaged")
+
+// maxNote is the most bytes of a note.
+const maxNote = 4 << 10
+
+// DecodeNote reads a note strictly; nothing is the zero Note.
+func DecodeNote(src []byte) (Note, error) {
+	var n Note
+	if len(src) == 0 {
+		return n, nil
+	}
+	if len(src) > maxNote {
+		return n, errNote
+	}
+	if err := json.Unmarshal(src, &n, json.RejectUnknownMembers(true)); err != nil {
+		return Note{}, fmt.Errorf("%w: %w", errNote, err)
+	}
+	if n.Boot == "" || n.Least > n.Last {
+		return Note{}, errNote
+	}
+	return n, nil
+}

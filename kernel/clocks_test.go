@@ -1,0 +1,226 @@
+package kernel_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/clock"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+const year = 365 * 24 * time.Hour
+
+// set sets the wall clock, and not that of the boot.
+func (b *boot) set(by time.Duration) {
+	b.skew.Add(int64(by))
+	b.clock.add(by)
+}
+
+// jumps are what is done to the wall clock between a question, its answer and its use.
+func jumps() (out [][3]time.Duration) {
+	for _, a := range []time.Duration{-year, 0, year} {
+		for _, b := range []time.Duration{-year, 0, year} {
+			for _, c := range []time.Duration{-year, 0, year} {
+				out = append(out, [3]time.Duration{a, b, c})
+			}
+		}
+	}
+	return out
+}
+
+// A question waits as long as it was said, and what was decided holds as long as it was
+// signed for, to the millisecond: whatever the wall clock is set to meanwhile.
+func TestJumpsEndNoApproval(t *testing.T) {
+	const life = approvals.DefaultTimeout
+	for _, j := range jumps() {
+		for _, late := range []bool{false, true} {
+			t.Run(fmt.Sprint(j, late), func(t *testing.T) {
+				last := time.Millisecond // times of decisions are whole ones
+				if late {
+					last = 0
+				}
+				var b boot
+				h := newHost(t, asking(), reviewed, onBoot(&b))
+				exec := invocation(phases.PreTool)
+
+				// It waits to be decided.
+				b.set(j[0])
+				undecided := h.pending(t, exec)
+				b.set(j[1])
+				h.clock.add(life - last)
+				b.set(j[2])
+				want := map[bool]error{false: nil, true: kernel.ErrApprovalExpired}[late]
+				if err := h.decide(t, undecided, approvals.Approve, reviewerKey(1)); !errors.Is(err, want) && !(late && errors.Is(err, kernel.ErrApprovalDecided)) {
+					t.Fatalf("decided: %v, want %v", err, want)
+				}
+
+				// It was approved, and waits to be used.
+				id := h.pending(t, otherExec())
+				b.set(j[0])
+				if err := h.decide(t, id, approvals.Approve, reviewerKey(1)); err != nil {
+					t.Fatal(err)
+				}
+				b.set(j[1])
+				h.clock.add(life - last)
+				b.set(j[2])
+				if v := h.invoke(t, otherExec()); (v.Decision == phases.Allow) == late {
+					t.Errorf("used: %s %s", v.Decision, v.Reason)
+				}
+			})
+		}
+	}
+}
+
+func otherExec() phases.Invocation {
+	inv := invocation(phases.PreTool)
+	inv.Action = []byte(`{"tool":"exec","args":{"command":"git push other"}}`)
+	return inv
+}
+
+// A denial answers the same question as long as it holds.
+func TestJumpsEndNoDenial(t *testing.T) {
+	for _, j := range jumps() {
+		var b boot
+		h := newHost(t, asking(), reviewed, onBoot(&b))
+		id := h.pending(t, invocation(phases.PreTool))
+		b.set(j[0])
+		if err := h.decide(t, id, approvals.Deny, reviewerKey(1)); err != nil {
+			t.Fatal(err)
+		}
+		b.set(j[1])
+		h.clock.add(approvals.DefaultTimeout - 1)
+		b.set(j[2])
+		if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Block || v.DecidedBy != "reviewer" {
+			t.Errorf("%v: %s by %s", j, v.Decision, v.DecidedBy)
+		}
+		h.clock.add(1)
+		b.set(-j[2])
+		if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Ask || v.Approval.ID == id {
+			t.Errorf("%v: after its time: %s", j, v.Decision)
+		}
+	}
+}
+
+// The sweep, the queue and its quota see the same: no jump makes room or takes it.
+func TestJumpsMoveNoQueue(t *testing.T) {
+	var b boot
+	h := newHost(t, asking(), reviewed, onBoot(&b))
+	id := h.pending(t, invocation(phases.PreTool))
+	for _, by := range []time.Duration{year, -2 * year, year} {
+		b.set(by)
+		if err := h.SweepApprovals(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		counts, err := h.ApprovalCounts(t.Context())
+		it, ierr := h.Approval(t.Context(), id)
+		if err != nil || ierr != nil || counts[approvals.KindAsk] != 1 || it.State != approvals.Pending {
+			t.Errorf("after %v: %v, %s, %v, %v", by, counts, it.State, err, ierr)
+		}
+	}
+	b.set(-year)
+	h.clock.add(approvals.DefaultTimeout)
+	list, err := h.Approvals(t.Context(), kernel.ApprovalQuery{})
+	counts, cerr := h.ApprovalCounts(t.Context())
+	if err != nil || cerr != nil || len(list) != 1 || list[0].State != approvals.Expired || len(counts) != 0 {
+		t.Errorf("in the end: %+v, %v, %v, %v", list, counts, err, cerr)
+	}
+	// What ended by the boot clock while the wall clock was behind is sound, also after the boot.
+	for _, name := range []string{"boot", "boot 2"} {
+		b.id.Store(&name)
+		if got, err := h.UnsoundApprovals(t.Context()); err != nil || len(got) != 0 {
+			t.Errorf("%s: not sound: %v, %v", name, got, err)
+		}
+	}
+}
+
+// In another boot the wall clock counts, and it is not believed when it has gone back
+// behind what the store has seen.
+func TestAnotherBootGoesByTheWall(t *testing.T) {
+	for name, c := range map[string]struct {
+		by   time.Duration
+		want phases.Decision
+	}{
+		"in time": {9 * time.Minute, phases.Allow}, "over": {10 * time.Minute, phases.Ask}, "set back": {-year, phases.Allow},
+	} {
+		var b boot
+		h := newHost(t, asking(), reviewed, onBoot(&b))
+		id := h.pending(t, invocation(phases.PreTool))
+		if err := h.decide(t, id, approvals.Approve, reviewerKey(1)); err != nil {
+			t.Fatal(err)
+		}
+		second := "boot 2"
+		b.id.Store(&second)
+		b.set(c.by)
+		if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != c.want {
+			t.Errorf("%s: %s, want %s", name, v.Decision, c.want)
+		}
+	}
+	// The time that the store has seen ends it.
+	for passed, want := range map[time.Duration]phases.Decision{9 * time.Minute: phases.Allow, 10 * time.Minute: phases.Ask} {
+		var b boot
+		keys := audit.Keys{}
+		for _, u := range audit.Uses() {
+			keys[u] = make([]byte, 32)
+		}
+		h := newHost(t, asking(), reviewed, onBoot(&b), func(_ *kernel.Config, o *kernel.Options) { o.Digester = keys })
+		id := h.pending(t, invocation(phases.PreTool))
+		if err := h.decide(t, id, approvals.Approve, reviewerKey(1)); err != nil {
+			t.Fatal(err)
+		}
+		h.clock.add(passed)
+		h.invoke(t, otherExec()) // the store sees it
+		second := "boot 2"
+		b.id.Store(&second)
+		b.set(-year)
+		again := newHost(t, asking(), reviewed, func(_ *kernel.Config, o *kernel.Options) { o.Store, o.Clock, o.Digester = h.store, h.clock, keys }, onBoot(&b))
+		if v := again.invoke(t, invocation(phases.PreTool)); v.Decision != want {
+			t.Errorf("set back behind what the store has seen, after %v: %s, want %s", passed, v.Decision, want)
+		}
+	}
+}
+
+// The stamp of a decision is the host's, whatever comes in with it.
+func TestDecisionBringsNoStamp(t *testing.T) {
+	var b boot
+	h := newHost(t, asking(), reviewed, onBoot(&b))
+	id := h.pending(t, invocation(phases.PreTool))
+	forged := func(d *kernel.ApprovalDecision) { d.Clock = clock.Stamp{Boot: "boot", Since: int64(year)} }
+	if err := h.decide(t, id, approvals.Approve, reviewerKey(1), forged); err != nil {
+		t.Fatal(err)
+	}
+	it, err := h.Approval(t.Context(), id)
+	if err != nil || it.Decision.Clock != (clock.Stamp{Boot: "boot", Since: int64(time.Hour)}) {
+		t.Errorf("%+v, %v", it.Decision, err)
+	}
+	h.clock.add(approvals.DefaultTimeout)
+	if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Ask {
+		t.Errorf("%s: it lasts as long as its bearer says", v.Decision)
+	}
+}
+
+// An order lasts as long as was signed, on the host that it was written on.
+func TestJumpsEndNoOrder(t *testing.T) {
+	for _, by := range []time.Duration{-year, 0, year} {
+		for after, class := range map[time.Duration]error{time.Hour - 1: nil, time.Hour: kernel.ErrApprovalExpired} {
+			var b boot
+			h := newHost(t, latching(), reviewed, inStore, onBoot(&b))
+			l := h.latchOne(t)
+			o := h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(1))
+			o.Restamp(clock.Instant{Wall: h.clock.Now(), Boot: "boot", Since: time.Hour})
+			if err := o.Sign("dev", reviewerKey(1)); err != nil {
+				t.Fatal(err)
+			}
+			b.set(by)
+			h.clock.add(after)
+			_, err := h.UseOrder(t.Context(), approvals.VerbLatchClear, l.Order(), o)
+			if !errors.Is(err, class) {
+				t.Errorf("%v and %v: %v, want %v", by, after, err, class)
+			}
+		}
+	}
+}
