@@ -42,7 +42,8 @@ func (l *Latch) Why() phases.LatchKind {
 }
 
 // Scope says what the latch holds: "session", "unnamed" (events of the runtime that name
-// no session) or "runtime" (all of them; made by older versions only).
+// no session) or "runtime" (all of them; made by older versions, and where there was no space
+// to note which sessions had to be held).
 func (l *Latch) Scope() string {
 	switch {
 	case l.Session != "":
@@ -62,9 +63,15 @@ func (l *Latch) Holds(key SessionKey) bool {
 // The first one stays, unless the later one ends harder: what a hook decided is not freed
 // by the end of an overload. Of two that end by judging the later one stays, since events
 // are judged in their order.
+// One that holds all of a runtime never gives way to one that holds what names no session.
 func (l *Latch) Replaces(old *Latch) bool {
+	if old != nil && l.wholeRuntime() != old.wholeRuntime() {
+		return l.wholeRuntime()
+	}
 	return old == nil || l.rank() > old.rank() || l.rank() == old.rank() && l.Ends == phases.EndsByJudging
 }
+
+func (l *Latch) wholeRuntime() bool { return l.Session == "" && !l.Unnamed }
 
 func (l *Latch) rank() int {
 	switch l.Ends {

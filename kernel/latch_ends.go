@@ -20,14 +20,19 @@ const DecisionLifted = "lifted"
 
 // latch adds a latch for the session of a verdict that could not be carried out.
 func (k *Kernel) latch(b *Batch, verdict *phases.Event, why phases.LatchKind, ends phases.LatchEnd) {
+	k.latchAs(b, verdict, latchOutput{Cause: why, Event: verdict.ID, Ends: ends, Unnamed: verdict.Session == ""})
+}
+
+// latchAs is latch with what its event says.
+func (k *Kernel) latchAs(b *Batch, verdict *phases.Event, out latchOutput) {
 	e := phases.Event{
 		ID: k.o.NewID(b.Now), Type: phases.EventLatch, Time: b.Now, Invocation: verdict.Invocation, Phase: verdict.Phase, Runtime: verdict.Runtime,
 		Session: verdict.Session, Agent: verdict.Agent, PolicyRevision: verdict.PolicyRevision, Decision: DecisionLatched,
 		Reason: verdict.Reason, Kind: verdict.Kind, DecidedBy: verdict.DecidedBy,
 	}
-	if slices.Contains(phases.LatchKinds()[1:], why) { // a note of an older version: its latch is as it was then
+	if slices.Contains(phases.LatchKinds()[1:], out.Cause) { // a note of an older version: its latch is as it was then
 		// Strings alone: they always encode.
-		e.Output, _ = json.Marshal(&latchOutput{Cause: why, Event: verdict.ID, Ends: ends, Unnamed: verdict.Session == ""})
+		e.Output, _ = json.Marshal(&out)
 	}
 	l := LatchOf(&e)
 	b.Latch = &l
@@ -188,7 +193,7 @@ func (k *Kernel) noteOf(inv phases.Invocation, told *phases.Fault, r *Refusal) s
 // of one that a runtime's command wrote, the configuration of now is asked.
 func (s *snapshot) noteEnds(n *spoolfile.Note) phases.LatchEnd {
 	switch {
-	case !n.Cause.OwnMaking():
+	case !n.Cause.OwnMaking(), n.Whole:
 		return phases.EndsByPerson
 	case n.Ends == phases.EndsWithCause, n.Ends == phases.EndsByJudging:
 		return n.Ends

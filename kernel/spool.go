@@ -59,8 +59,12 @@ func (s *spool) put(e spoolfile.Note) {
 		return
 	}
 	if len(s.memory) >= maxSpoolEntries {
-		s.dropped++
-		return
+		h, ok := spoolfile.Hold(e, s.memory)
+		if !ok || len(s.memory) >= 2*maxSpoolEntries {
+			s.dropped++
+			return
+		}
+		e = h
 	}
 	s.memory = append(s.memory, e)
 }
@@ -74,9 +78,10 @@ func Spool(path string, r Refusal, now time.Time) error {
 	return spoolfile.Append(path, n)
 }
 
-// take returns everything that waits, and what to call when it is on record.
-// Preconditions: s.reporting is held.
-func (s *spool) take() (entries []spoolfile.Note, dropped int, done func()) {
+// take returns everything that waits, and what to call when it is on record. Of soon only
+// the latches are due: the records are being written. One whose latch is set is told by
+// taking Unblockable from it. Preconditions: s.reporting is held.
+func (s *spool) take() (entries []spoolfile.Note, soon []*spoolfile.Note, dropped int, done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	inMemory, notNoted := len(s.memory), s.dropped
@@ -104,7 +109,12 @@ func (s *spool) take() (entries []spoolfile.Note, dropped int, done func()) {
 		entries, dropped = append(entries, reserved.Notes...), dropped+reserved.Dropped
 	}
 	entries, others := s.sift(entries)
-	return entries, dropped, func() {
+	for n := range others {
+		if e := &others[n]; e.Unblockable && s.standing[keyOf(e)] == open {
+			soon = append(soon, e)
+		}
+	}
+	return entries, soon, dropped, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.memory, s.dropped = slices.Delete(s.memory, 0, inMemory), s.dropped-notNoted // others may have come since
@@ -179,8 +189,8 @@ func (k *Kernel) recoverGap(ctx context.Context, revision string) error {
 
 // report puts one load of the spool on record. Preconditions: k.spool.reporting is held.
 func (k *Kernel) report(ctx context.Context, revision string) error {
-	entries, dropped, done := k.spool.take()
-	if len(entries)+dropped == 0 {
+	entries, soon, dropped, done := k.spool.take()
+	if len(entries)+len(soon)+dropped == 0 {
 		done()
 		return nil
 	}
@@ -191,10 +201,18 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 	}
 	defer func() { _ = snap.release() }()
 	gapID := k.o.NewID(now) // the event that tells of the refusals that made latches
-	latched := map[SessionKey]phases.LatchEnd{}
+	type holding struct {
+		SessionKey
+		whole bool
+	}
+	latched := map[holding]phases.LatchEnd{}
 	freed := map[SessionKey]phases.LatchKind{}
-	for n := range entries {
-		e := &entries[n]
+	owed := slices.Clone(entries)
+	for _, e := range soon {
+		owed = append(owed, *e)
+	}
+	for n := range owed {
+		e, told := &owed[n], gapID
 		if err := k.coverNote(e); err != nil {
 			return err
 		}
@@ -203,20 +221,34 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 		if ends == phases.EndsByJudging && !(k.retained.has(e.Invocation) && k.aloneIn(ctx, key)) {
 			ends = phases.EndsByPerson // another process retained it, which has ended
 		}
-		if before, ok := latched[key]; !e.Unblockable || ok && before == phases.EndsByPerson {
+		if before, ok := latched[holding{key, e.Whole}]; !e.Unblockable || ok && before == phases.EndsByPerson {
 			continue
 		}
-		if ends == phases.EndsWithCause { // the gap event records the end
-			freed[key] = e.Cause
+		late := n >= len(entries) // its record tells of it
+		if ends == phases.EndsWithCause {
+			if !late { // the gap event records the end
+				freed[key] = e.Cause
+			}
 			continue
 		}
-		latched[key] = ends
+		if late {
+			told = ""
+		}
+		latched[holding{key, e.Whole}] = ends
 		b := Batch{Now: now}
-		k.latch(&b, &phases.Event{ID: gapID, Invocation: e.Invocation, Phase: e.Phase, Runtime: e.Runtime, Session: e.Session,
-			Reason: e.Reason, Kind: e.Kind, DecidedBy: kernelName, PolicyRevision: revision}, e.Cause, ends)
+		k.latchAs(&b, &phases.Event{ID: told, Invocation: e.Invocation, Phase: e.Phase, Runtime: e.Runtime, Session: e.Session,
+			Reason: e.Reason, Kind: e.Kind, DecidedBy: kernelName, PolicyRevision: revision},
+			latchOutput{Cause: e.Cause, Event: told, Ends: ends, Unnamed: e.Session == "" && !e.Whole})
 		if _, err := k.commit(ctx, b); err != nil {
 			return err
 		}
+		if late {
+			soon[n-len(entries)].Unblockable = false
+		}
+	}
+	if len(entries)+dropped == 0 {
+		done()
+		return nil
 	}
 	g := gap{Blocked: len(entries) + dropped, Dropped: dropped, Invocations: []string{}}
 	for key, cause := range freed {
@@ -227,7 +259,7 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 	slices.SortFunc(g.Lifted, func(a, b liftedSession) int {
 		return cmp.Or(cmp.Compare(a.Runtime, b.Runtime), cmp.Compare(a.Session, b.Session))
 	})
-	for _, e := range entries {
+	for _, e := range owed[:len(entries)] {
 		if g.First.IsZero() || e.Time.Before(g.First) {
 			g.First = e.Time
 		}

@@ -36,7 +36,7 @@ func FuzzSpool(f *testing.F) {
 		s.add(spoolfile.Note{Invocation: "the last", Reason: "because"})
 		s.reporting.Lock()
 		defer s.reporting.Unlock()
-		entries, dropped, done := s.take()
+		entries, _, dropped, done := s.take()
 		done()
 		lines := 0
 		for l := range bytes.Lines(before) {

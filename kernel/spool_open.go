@@ -25,8 +25,7 @@ const (
 const maxStandings = 4 * maxRecordingSoon
 
 // addOpen adds a note of a refusal whose record is being written. It is not reported
-// before settle, unless it asks for a latch: a latch is never waited for, and such a refusal
-// may be on record twice.
+// before settle. The latch that it asks for is set at once.
 func (s *spool) addOpen(n spoolfile.Note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +49,7 @@ func (s *spool) settle(n spoolfile.Note, written bool) {
 func (s *spool) sift(notes []spoolfile.Note) (now, others []spoolfile.Note) {
 	for i := range notes {
 		n := notes[i]
-		if st := s.standing[keyOf(&n)]; st == settled || st == open && n.Unblockable {
+		if st := s.standing[keyOf(&n)]; st == settled {
 			now = append(now, n)
 		} else {
 			others = append(others, n)

@@ -26,6 +26,9 @@ const ReserveBytes = 256 << 10
 // and zeros up to the end.
 const headBytes = 32
 
+// holdBytes at the end of the file are for notes that hold a runtime, one of each.
+const holdBytes = 8 << 10
+
 // reserveOf returns where the reserve of the spool at path is.
 func reserveOf(path string) string { return strings.TrimSuffix(path, ".jsonl") + ".reserve" }
 
@@ -86,19 +89,59 @@ func (r *reserve) writeHead() error {
 	return err
 }
 
-// appendReserve notes a line in place. One that does not fit is counted.
-func appendReserve(path string, line []byte) error {
+// appendReserve notes a line in place. One that does not fit is counted, or replaced by a
+// note that holds its runtime. Notes that latch nothing take half of the space at most.
+func appendReserve(path string, n *Note, line []byte) error {
 	r, err := openReserve(path)
 	if err != nil {
 		return err
 	}
-	if r.end+len(line) > len(r.bytes) {
+	most := len(r.bytes) / 2
+	if n.Unblockable {
+		most = len(r.bytes) - holdBytes
+	}
+	if r.end+len(line) > most {
+		line, err = r.hold(n)
+	}
+	switch {
+	case err != nil:
+	case line == nil:
 		r.dropped++
 		err = r.writeHead()
-	} else {
+	default:
 		_, err = r.f.WriteAt(line, int64(r.end))
 	}
 	return errors.Join(err, r.f.Close())
+}
+
+// hold returns the line that takes the place of n; nil where n is to be counted. The error
+// is ErrFull where that line does not fit.
+func (r *reserve) hold(n *Note) ([]byte, error) {
+	kept, _ := r.notes([]byte(`"whole":true`))
+	h, ok := Hold(*n, kept)
+	if !ok {
+		return nil, nil
+	}
+	line, err := json.Marshal(&h)
+	if err == nil && r.end+len(line)+1 > len(r.bytes) {
+		err = ErrFull
+	}
+	return append(line, '\n'), err
+}
+
+// notes returns the notes in lines with the bytes, and how many of these cannot be read.
+func (r *reserve) notes(with []byte) (notes []Note, bad int) {
+	for line := range bytes.Lines(r.bytes[headBytes:r.end]) {
+		var n Note
+		switch {
+		case !bytes.Contains(line, with):
+		case json.Unmarshal(bytes.TrimSpace(line), &n) != nil:
+			bad++
+		default:
+			notes = append(notes, n)
+		}
+	}
+	return notes, bad
 }
 
 // InReserve reports whether the reserve of the spool at path holds anything.
@@ -124,15 +167,8 @@ func ReadReserve(path string) (out Reserved) {
 	}
 	defer r.f.Close()
 	out.counted, out.end = r.dropped, r.end
-	out.Dropped = int(r.dropped)
-	for line := range bytes.Lines(r.bytes[headBytes:r.end]) {
-		var n Note
-		if json.Unmarshal(bytes.TrimSpace(line), &n) != nil {
-			out.Dropped++
-			continue
-		}
-		out.Notes = append(out.Notes, n)
-	}
+	out.Notes, out.Dropped = r.notes(nil)
+	out.Dropped += int(r.dropped)
 	return out
 }
 

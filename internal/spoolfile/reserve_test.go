@@ -84,3 +84,69 @@ func TestTheReserveIsClearedAsItWasRead(t *testing.T) {
 		}
 	}
 }
+
+// Notes that latch nothing leave half of the reserve to those that do; where these find no
+// space, there is one note for each runtime, and each of the others is counted.
+func TestTheReserveHoldsRuntimes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), spoolfile.Name)
+	if err := spoolfile.Reserve(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil { // no file can be there
+		t.Fatal(err)
+	}
+	add := func(n spoolfile.Note, times int) (kept, dropped int) {
+		t.Helper()
+		before := spoolfile.ReadReserve(path)
+		for range times {
+			if err := spoolfile.Append(path, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after := spoolfile.ReadReserve(path)
+		return len(after.Notes) - len(before.Notes), after.Dropped - before.Dropped
+	}
+	plain, latching, ends := noteNumber(1), noteNumber(2), noteNumber(3)
+	plain.Unblockable, ends.Ends, latching.Reason = false, phases.EndsWithCause, "a longer line than those that fit"
+	kept, dropped := add(plain, 1500)
+	if kept < 500 || kept+dropped != 1500 || dropped == 0 {
+		t.Errorf("of notes that latch nothing: %d kept, %d counted", kept, dropped)
+	}
+	if kept, dropped := add(ends, 400); kept != 400 || dropped != 0 {
+		t.Errorf("of notes that latch: %d kept, %d counted", kept, dropped)
+	}
+	add(ends, 1000)
+	if kept, dropped := add(ends, 10); kept != 0 || dropped != 10 {
+		t.Errorf("of those that end with their cause: %d kept, %d counted", kept, dropped)
+	}
+	for round, runtime := range []string{"custom", "custom", "other"} {
+		latching.Runtime = runtime
+		want := 1
+		if round == 1 {
+			want = 0 // there is one
+		}
+		if kept, dropped := add(latching, 5); kept != want || dropped != 5-want {
+			t.Errorf("round %d, of %s: %d kept, %d counted", round, runtime, kept, dropped)
+		}
+	}
+	var whole []string
+	for _, n := range spoolfile.ReadReserve(path).Notes {
+		if n.Whole {
+			whole = append(whole, n.Runtime)
+			if n.Session != "" || !n.Unblockable || n.Kind != phases.KindStore || n.Time.IsZero() || n.Invocation != "2" {
+				t.Errorf("%+v", n)
+			}
+		}
+	}
+	if fmt.Sprint(whole) != "[custom other]" {
+		t.Errorf("held: %q", whole)
+	}
+	var err error
+	for n := 0; err == nil && n < 1000; n++ { // as many runtimes as there is space for
+		latching.Runtime = fmt.Sprint("r-", n)
+		err = spoolfile.Append(path, latching)
+	}
+	if err == nil {
+		t.Error("a runtime that could not be held is no error")
+	}
+}

@@ -46,6 +46,21 @@ type Note struct {
 	Cause  phases.LatchKind `json:"cause,omitzero"`  // of that latch; "" in notes of older versions
 	Ends   phases.LatchEnd  `json:"ends,omitzero"`   // what ends it, where that is known
 	Phases []phases.Phase   `json:"phases,omitzero"` // of the event, where what ends it is not known
+
+	// Whole: the latch holds every event of the runtime, since there was no space to note
+	// which sessions it has to hold.
+	Whole bool `json:"whole,omitzero"`
+}
+
+// Hold returns the note that takes the place of n where there is no space for n. It is
+// false for a note that latches nothing, or whose latch ends with its cause, and where one
+// of those that are kept holds the runtime already: then it is enough to count n.
+func Hold(n Note, kept []Note) (Note, bool) {
+	if !n.Unblockable || n.Ends == phases.EndsWithCause || slices.ContainsFunc(kept, func(k Note) bool { return k.Whole && k.Runtime == n.Runtime }) {
+		return Note{}, false
+	}
+	return Note{Time: n.Time, Invocation: n.Invocation, Runtime: n.Runtime, Kind: n.Kind, Cause: n.Cause,
+		Reason: "there was no space to note which sessions have to be held", Unblockable: true, Whole: true}, true
 }
 
 // Of returns the note of a refusal, with the names cut to what a record may hold.
@@ -79,7 +94,7 @@ func Append(path string, n Note) error {
 	if err = appendLine(path, line); err == nil {
 		return nil
 	}
-	if appendReserve(path, append(line, '\n')) == nil {
+	if appendReserve(path, &n, append(line, '\n')) == nil {
 		return nil
 	}
 	return err
