@@ -45,6 +45,7 @@ import (
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
@@ -143,13 +144,13 @@ type Belay struct {
 	engine  *sandbox.Engine
 	builtin *builtin.Set
 	store   kernel.Store
-	water   highWater
 	kernel  *kernel.Kernel
 	redact  *redactor
 	adhoc   []adHoc
 	trust   *trust.Verifier
-	tools   *toolbox // nil when it is not ours to run tools
-	marks   *checkpointer
+	tools   *toolbox       // nil when it is not ours to run tools
+	live    *statelog.Live // the event log
+	marks   *statelog.Checkpointer
 	sinks   *sink.Set
 
 	revisions *revision.Log // nil unless opened whole
@@ -158,8 +159,6 @@ type Belay struct {
 	stop    func() // ends the watch over the trust policy; nil when there is none
 
 	finished bool // by Close
-
-	compacting sync.Mutex // one compaction at a time
 
 	mu   sync.Mutex // guards what Reload changes
 	file *config.File
@@ -220,7 +219,11 @@ func (b *Belay) startWatch() {
 func (b *Belay) useTrust(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.kernel.Reload(ctx, b.kernelConfig())
+	err := b.kernel.Reload(ctx, b.kernelConfig())
+	if err == nil {
+		b.live.Use(b.inForce())
+	}
+	return err
 }
 
 func stateError(text string, err error) error {
@@ -300,12 +303,16 @@ func (b *Belay) open(ctx context.Context) error {
 	if b.store == nil && b.o.InMemory {
 		b.store = memory.New()
 	}
+	var db *statelog.Database // nil: the store is another one
 	if b.store == nil {
-		if err := b.openMarked(ctx); err != nil {
-			return err // and b.store stays nil: a nil *sqlite.Store in it would be closed
+		if db, err = statelog.OpenDatabase(ctx, b.dir, statelog.DatabaseOptions{
+			NoMark: b.o.NoMark, MarkIn: b.file.Events.HighWater, Move: !b.o.NoHooks, Logger: b.log,
+		}); err != nil {
+			return err // and b.store stays nil: a nil *Database in it would be closed
 		}
+		b.store = db
 	}
-	b.marks = newCheckpointer(b.store, b.keys.events, b.markSettings(), b.log)
+	b.marks = statelog.NewCheckpointer(b.store, b.keys.events, b.markSettings(), b.log)
 	if err := b.openSinks(); err != nil {
 		return err
 	}
@@ -329,12 +336,26 @@ func (b *Belay) open(ctx context.Context) error {
 		files = b.o.Files
 	}
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
-		Store: b.sinks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, StoreID: b.StoreID(), Observer: b.o.Observer, Recorder: b.recorder(), Clock: b.o.Clock, Logger: b.log,
+		Store: b.sinks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, StoreID: b.keys.events.StoreID(), Observer: b.o.Observer, Recorder: b.recorder(), Clock: b.o.Clock, Logger: b.log,
 		Tools: b.executor(), IntentDir: b.intentDir(), Files: files, Home: home, SpoolPath: b.spoolPath(), UnsafeFailOpen: b.o.UnsafeFailOpen,
 		Retain: b.retention(),
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	b.live = statelog.NewLive(statelog.Host{
+		Dir: b.dir, Store: b.store, Database: db, Key: b.keys.events, Kernel: b.kernel, Sinks: b.sinks, At: b.at, Logger: b.log,
+	}, b.inForce())
+	return nil
 }
+
+// inForce is what the log knows of the configuration. Preconditions: as readConfig.
+func (b *Belay) inForce() statelog.Configuration {
+	return statelog.Configuration{File: b.file, Revision: b.revision(), Unusable: b.bad}
+}
+
+// Log is the event log: verified, proven, compacted, recovered. It is open as long as b.
+func (b *Belay) Log() *statelog.Live { return b.live }
 
 // kernelConfig turns belay.yaml and the hooks given at Open into what the kernel runs.
 func (b *Belay) kernelConfig() *kernel.Config {
@@ -471,7 +492,8 @@ func (b *Belay) Reload(ctx context.Context) error {
 	if b.tools != nil {
 		b.tools.take(b.file.MCP.Servers)
 	}
-	b.marks.use(b.markSettings())
+	b.marks.Use(b.markSettings())
+	b.live.Use(b.inForce())
 	b.sinks.Use(sinks)
 	return nil
 }
@@ -533,7 +555,7 @@ func (b *Belay) Close() error {
 		if b.sinks != nil {
 			b.sinks.Finish()
 		}
-		errs = append(errs, b.marks.finish())
+		errs = append(errs, b.marks.Finish())
 		b.finished = true
 	}
 	if b.engine != nil {
@@ -542,7 +564,6 @@ func (b *Belay) Close() error {
 	if b.store != nil && b.o.Store == nil {
 		errs = append(errs, b.store.Close())
 	}
-	errs = append(errs, b.water.close())
 	return errors.Join(errs...)
 }
 

@@ -2,7 +2,6 @@ package belay
 
 import (
 	"context"
-	"errors"
 	"os"
 	"strconv"
 
@@ -20,14 +19,7 @@ func (b *Belay) approvalConfig(cfg *kernel.Config) {
 func (b *Belay) reviewersKnown() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !errors.Is(b.bad, ErrConfig) {
-		return nil
-	}
-	src, err := config.ReadFile(b.dir)
-	if err != nil || config.MayRegister(src) {
-		return b.bad
-	}
-	return nil
+	return config.ReviewersKnown(b.dir, b.bad)
 }
 
 // ownCredential stands for whoever runs as this process does: all that is known of

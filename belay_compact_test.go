@@ -15,6 +15,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/clock"
+	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -68,7 +69,7 @@ func TestRetention(t *testing.T) {
 	dir := aged(t, guard+"events: {retention: {days: 5}}\n")
 	b := open(t, dir, belay.Options{})
 	now := time.Now()
-	r, err := b.RetainOnce(t.Context(), now)
+	r, err := b.Log().RetainOnce(t.Context(), now)
 	if err != nil || r.Events != 5 || r.Through != 5 || r.Event == 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -76,10 +77,10 @@ func TestRetention(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	// Not again within a day: every announcement is an event that stays.
-	if r, err := b.RetainOnce(t.Context(), now.Add(20*time.Hour)); err != nil || r.Events != 0 {
+	if r, err := b.Log().RetainOnce(t.Context(), now.Add(20*time.Hour)); err != nil || r.Events != 0 {
 		t.Errorf("a few hours later: %+v, %v", r, err)
 	}
-	if r, err := b.RetainOnce(t.Context(), now.Add(49*time.Hour)); err != nil || r.Events != 2 {
+	if r, err := b.Log().RetainOnce(t.Context(), now.Add(49*time.Hour)); err != nil || r.Events != 2 {
 		t.Errorf("two days later: %+v, %v", r, err)
 	}
 	verified(t, b)
@@ -90,19 +91,19 @@ func TestRetention(t *testing.T) {
 		t.Error("what was removed is still in the file, or what was not is gone")
 	}
 	tamper(t, dir, "VACUUM") // as OPERATIONS.md says
-	log, err := belay.OpenLog(t.Context(), dir)
+	log, err := statelog.OpenReadOnly(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	if v, err := log.Verify(t.Context(), belay.LogEvidence{}); err != nil || v.Wrong != nil || v.Compacted != 7 {
+	if v, err := log.Verify(t.Context(), statelog.Evidence{}); err != nil || v.Wrong != nil || v.Compacted != 7 {
 		t.Errorf("after VACUUM: %+v %+v, %v", v, v.Wrong, err)
 	}
 }
 
 func TestRetentionKeepsEverythingByDefault(t *testing.T) {
 	b := open(t, aged(t, guard), belay.Options{})
-	if r, err := b.RetainOnce(t.Context(), time.Now().Add(1e6*time.Hour)); err != nil || r.Events != 0 {
+	if r, err := b.Log().RetainOnce(t.Context(), time.Now().Add(1e6*time.Hour)); err != nil || r.Events != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if v := verified(t, b); v.Compacted != 0 {
@@ -115,9 +116,9 @@ func TestWrongLogIsNotCompacted(t *testing.T) {
 	dir := aged(t, guard)
 	tamper(t, dir, "UPDATE events SET body=CAST(replace(CAST(body AS TEXT), 'needle-1', 'noodle-1') AS BLOB) WHERE seq=2")
 	b := open(t, dir, belay.Options{})
-	o := belay.CompactOptions{Before: time.Now().Add(-5 * 24 * time.Hour)}
+	o := statelog.CompactOptions{Before: time.Now().Add(-5 * 24 * time.Hour)}
 	for _, o.DryRun = range []bool{true, false} {
-		if r, err := b.CompactLog(t.Context(), o); !errors.Is(err, belay.ErrLogWrong) || r.Events != 0 {
+		if r, err := b.Log().Compact(t.Context(), o); !errors.Is(err, statelog.ErrWrong) || r.Events != 0 {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
@@ -135,7 +136,7 @@ func TestCompactionGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := aged(t, guard)
 			b := open(t, dir, belay.Options{})
-			r, err := b.CompactLog(t.Context(), belay.CompactOptions{Before: time.Now().Add(-4*24*time.Hour - time.Hour)})
+			r, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-4*24*time.Hour - time.Hour)})
 			if err != nil || r.Events != 5 {
 				t.Fatalf("%+v, %v", r, err)
 			}
@@ -144,12 +145,12 @@ func TestCompactionGoesOn(t *testing.T) {
 			}
 			tamper(t, dir, sql)
 			b = open(t, dir, belay.Options{})
-			report, err := b.VerifyLog(t.Context(), belay.LogEvidence{})
+			report, err := b.Log().Verify(t.Context(), statelog.Evidence{})
 			if err != nil || (report.Wrong != nil) != (name != "stopped") {
 				t.Errorf("%+v %+v, %v", report, report.Wrong, err)
 			}
-			_, err = b.CompactLog(t.Context(), belay.CompactOptions{Before: time.Now().Add(-24*time.Hour - time.Hour)})
-			if (err != nil) != (name != "stopped") || err != nil && !errors.Is(err, belay.ErrLogWrong) {
+			_, err = b.Log().Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-24*time.Hour - time.Hour)})
+			if (err != nil) != (name != "stopped") || err != nil && !errors.Is(err, statelog.ErrWrong) {
 				t.Errorf("compaction: %v", err)
 			}
 			if es, err := b.Events(t.Context(), kernel.EventQuery{Limit: 1}); name == "row" && (err != nil || es[0].Seq != 6) {
@@ -172,14 +173,14 @@ func TestCompactionWaitsForSinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	b = open(t, dir, belay.Options{})
-	o := belay.CompactOptions{Before: time.Now().Add(-60 * time.Hour)}
-	if _, err := b.CompactLog(t.Context(), o); !errors.Is(err, belay.ErrSinkBehind) {
+	o := statelog.CompactOptions{Before: time.Now().Add(-60 * time.Hour)}
+	if _, err := b.Log().Compact(t.Context(), o); !errors.Is(err, statelog.ErrSinkBehind) {
 		t.Errorf("with a sink that has nothing: %v", err)
 	}
 	if err := os.Mkdir(filepath.Join(beside, "no"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := b.CompactLog(t.Context(), o); err != nil || r.Events == 0 {
+	if r, err := b.Log().Compact(t.Context(), o); err != nil || r.Events == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	verified(t, b)
@@ -195,21 +196,21 @@ func (d daysAgo) Now() time.Time { return time.Now().Add(-time.Duration(d) * 24 
 func TestYoungEventsAreNotCompacted(t *testing.T) {
 	b := open(t, aged(t, guard+"events: {retention: {days: 1}}\n"), belay.Options{})
 	for _, dry := range []bool{true, false} {
-		if r, err := b.CompactLog(t.Context(), belay.CompactOptions{Before: time.Now().Add(-25 * time.Hour), DryRun: dry}); err != nil || r.Through != 8 {
+		if r, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-25 * time.Hour), DryRun: dry}); err != nil || r.Through != 8 {
 			t.Fatalf("two days and more: %+v, %v", r, err)
 		}
-		if r, err := b.CompactLog(t.Context(), belay.CompactOptions{Before: time.Now(), DryRun: dry}); !errors.Is(err, kernel.ErrTooYoung) || r.Events != 0 {
+		if r, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Before: time.Now(), DryRun: dry}); !errors.Is(err, kernel.ErrTooYoung) || r.Events != 0 {
 			t.Errorf("all of them: %+v, %v", r, err)
 		}
 	}
-	if r, err := b.RetainOnce(t.Context(), time.Now().Add(1000*time.Hour)); err != nil || r.Events != 0 {
+	if r, err := b.Log().RetainOnce(t.Context(), time.Now().Add(1000*time.Hour)); err != nil || r.Events != 0 {
 		t.Errorf("retention with a clock of its own: %+v, %v", r, err)
 	}
 	b = open(t, aged(t, guard+"events: {compaction: {min_age: 120h}}\n"), belay.Options{})
-	if _, err := b.CompactLog(t.Context(), belay.CompactOptions{Before: time.Now().Add(-49 * time.Hour)}); !errors.Is(err, kernel.ErrTooYoung) {
+	if _, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-49 * time.Hour)}); !errors.Is(err, kernel.ErrTooYoung) {
 		t.Errorf("as belay.yaml says: %v", err)
 	}
-	if r, err := b.CompactLog(t.Context(), belay.CompactOptions{Before: time.Now().Add(-121 * time.Hour)}); err != nil || r.Events == 0 {
+	if r, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-121 * time.Hour)}); err != nil || r.Events == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -225,7 +226,7 @@ func TestCompactionTakesAnOrder(t *testing.T) {
 	b := open(t, dir, belay.Options{NoHooks: true})
 	order := func(through int64, key ed25519.PrivateKey) *kernel.Order {
 		t.Helper()
-		o, err := approvals.NewOrder(approvals.VerbCompact, b.StoreID(), kernel.CompactOrder{Through: through}, clock.At(clock.System{}), time.Hour)
+		o, err := approvals.NewOrder(approvals.VerbCompact, b.Log().StoreID(), kernel.CompactOrder{Through: through}, clock.At(clock.System{}), time.Hour)
 		if err == nil {
 			err = o.Sign("dev", key)
 		}
@@ -235,7 +236,7 @@ func TestCompactionTakesAnOrder(t *testing.T) {
 		return &o
 	}
 	_, stranger, _ := ed25519.GenerateKey(nil)
-	for name, o := range map[string]belay.CompactOptions{
+	for name, o := range map[string]statelog.CompactOptions{
 		"none":          {Before: time.Now().Add(-5 * 24 * time.Hour)},
 		"another's key": {Order: order(3, stranger)},
 		"too young":     {Order: order(10, key)},
@@ -243,15 +244,15 @@ func TestCompactionTakesAnOrder(t *testing.T) {
 		"none at all":   {Order: order(0, key)},
 	} {
 		var refused *kernel.OrderError
-		if r, err := b.CompactLog(t.Context(), o); !errors.As(err, &refused) && !errors.Is(err, kernel.ErrTooYoung) || r.Events != 0 {
+		if r, err := b.Log().Compact(t.Context(), o); !errors.As(err, &refused) && !errors.Is(err, kernel.ErrTooYoung) || r.Events != 0 {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
-	if r, err := b.RetainOnce(t.Context(), time.Now()); err != nil || r.Through != 2 {
+	if r, err := b.Log().RetainOnce(t.Context(), time.Now()); err != nil || r.Through != 2 {
 		t.Errorf("retention: %+v, %v", r, err)
 	}
 	o := order(4, key)
-	if r, err := b.CompactLog(t.Context(), belay.CompactOptions{Order: o}); err != nil || r.Through != 4 || r.Events != 2 {
+	if r, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Order: o}); err != nil || r.Through != 4 || r.Events != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if es, err := b.Events(t.Context(), kernel.EventQuery{Type: phases.EventCompaction, Newest: true, Limit: 1}); err != nil || es[0].User != "dev" {

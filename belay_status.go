@@ -31,8 +31,6 @@ type Status struct {
 	// LeftBehind names the hooks that ignored their deadline and still run: they block until that has ended.
 	LeftBehind []string `json:"left_behind,omitzero"`
 
-	HighWater *HighWater `json:"high_water,omitzero"` // nil: there is none, and none is wanted
-
 	// Unsigned counts the revisions of belay.yaml and trust.yaml that came into force
 	// without a reviewer's signature.
 	Unsigned kernel.UnsignedRevisions `json:"unsigned_revisions,omitzero"`
@@ -59,7 +57,7 @@ const (
 // known of the status stands beside it.
 func (b *Belay) Status(ctx context.Context) (Status, error) {
 	b.mu.Lock()
-	s := Status{Dir: b.dir, Store: b.StoreID(), Revision: b.revision(), Engine: "interpreter", Healthy: true, Health: HealthOK, Problems: []string{}, Warnings: []string{}, Latches: []kernel.Latch{}}
+	s := Status{Dir: b.dir, Store: b.live.StoreID(), Revision: b.revision(), Engine: "interpreter", Healthy: true, Health: HealthOK, Problems: []string{}, Warnings: []string{}, Latches: []kernel.Latch{}}
 	bad := b.bad
 	b.mu.Unlock()
 	if s.Compile = CompileHere; b.engine.Isolated() {
@@ -95,8 +93,8 @@ func (b *Belay) Status(ctx context.Context) (Status, error) {
 			s.Warnings = append(s.Warnings, "the sink "+k.Path+" cannot be written: "+k.Problem)
 		}
 	}
-	if s.HighWater = b.HighWater(ctx); s.HighWater != nil && s.HighWater.Problem != "" && !s.HighWater.Behind {
-		s.Warnings = append(s.Warnings, "belay.db has no high-water mark: "+s.HighWater.Problem+". One that is restored or removed would not be noticed")
+	if mark := b.live.HighWater(ctx); mark != nil && mark.Problem != "" && !mark.Behind {
+		s.Warnings = append(s.Warnings, "belay.db has no high-water mark: "+mark.Problem+". One that is restored or removed would not be noticed")
 	}
 	if s.Healthy && bad == nil {
 		if err := b.kernel.Recover(ctx); err != nil {
@@ -119,7 +117,7 @@ func (b *Belay) Status(ctx context.Context) (Status, error) {
 	if len(newest) > 0 {
 		s.LastSeq = newest[0].Seq
 	}
-	if s.Gone, s.GoneBy, err = b.Compacted(ctx); err != nil {
+	if s.Gone, s.GoneBy, err = b.live.Compacted(ctx); err != nil {
 		return s, err
 	}
 	latches, err := b.Latches(ctx)

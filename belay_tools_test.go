@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -124,7 +125,7 @@ func TestKilledInTheMiddleOfACall(t *testing.T) {
 		}
 	}
 	b := open(t, dir, belay.Options{NoHooks: true})
-	if r, err := b.VerifyLog(t.Context(), belay.LogEvidence{}); err != nil || r.Wrong != nil {
+	if r, err := b.Log().Verify(t.Context(), statelog.Evidence{}); err != nil || r.Wrong != nil {
 		t.Errorf("the log: %+v, %v", r, err)
 	}
 }

@@ -82,10 +82,10 @@ func (b *Belay) sinkStates(ctx context.Context) []SinkStatus {
 		}
 		out = append(out, st)
 	}
-	for _, f := range b.marks.state() {
-		st := SinkStatus{Kind: "checkpoint", Path: f.Path, Durable: f.Required, OK: f.failed == nil}
-		if f.failed != nil {
-			st.fail(f.failed)
+	for _, f := range b.marks.State() {
+		st := SinkStatus{Kind: "checkpoint", Path: f.Path, Durable: f.Required, OK: f.Failed == nil}
+		if f.Failed != nil {
+			st.fail(f.Failed)
 		}
 		out = append(out, st)
 	}

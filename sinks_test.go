@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -35,9 +36,9 @@ func content(t *testing.T, path string) string {
 	return string(b)
 }
 
-func verified(t *testing.T, b *belay.Belay) belay.LogReport {
+func verified(t *testing.T, b *belay.Belay) statelog.Report {
 	t.Helper()
-	r, err := b.VerifyLog(t.Context(), belay.LogEvidence{})
+	r, err := b.Log().Verify(t.Context(), statelog.Evidence{})
 	if err != nil || r.Wrong != nil {
 		t.Fatalf("verify: %+v, %v", r.Wrong, err)
 	}
@@ -80,7 +81,7 @@ func TestDurableSink(t *testing.T) {
 	// What somebody changed in the file is named, and is not covered up.
 	forged := strings.Replace(content(t, path), `"seq":3,`, `"seq":3 ,`, 1)
 	write(t, path, forged)
-	if r, err := hosts[0].VerifyLog(t.Context(), belay.LogEvidence{}); err != nil || r.Wrong == nil || r.Wrong.First != 3 {
+	if r, err := hosts[0].Log().Verify(t.Context(), statelog.Evidence{}); err != nil || r.Wrong == nil || r.Wrong.First != 3 {
 		t.Errorf("a changed line: %+v, %v", r.Wrong, err)
 	}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -102,3 +103,16 @@ func RemoveReviewer(src []byte, name string) ([]byte, error) {
 // MayRegister reports whether a file that cannot be read as a configuration could be
 // one that registers a reviewer: a person's verbs are refused then.
 func MayRegister(src []byte) bool { return bytes.Contains(src, []byte("reviewers")) }
+
+// ReviewersKnown refuses a person's verb while belay.yaml cannot be used (bad is of class
+// ErrUnusable) and may register a reviewer. The error is bad.
+func ReviewersKnown(dir string, bad error) error {
+	if !errors.Is(bad, ErrUnusable) {
+		return nil
+	}
+	src, err := ReadFile(dir)
+	if err != nil || MayRegister(src) {
+		return bad
+	}
+	return nil
+}

@@ -28,7 +28,7 @@ var edited = []struct{ file, by, from string }{
 	{"digests.lock of examples", "EditPublic", "internal/hookbuild/buildexamples/main.go"},
 	{"spool.jsonl", "OpenLocked", "internal/spoolfile/spoolfile.go"},
 	{"spool.reserve", "OpenLocked", "internal/spoolfile/reserve.go"},
-	{"files of checkpoints", "OpenLocked", "belay_checkpoint.go"},
+	{"files of checkpoints", "OpenLocked", "internal/statelog/checkpointer.go"},
 }
 
 // others are the functions that write files in another way, and why they may.

@@ -1,4 +1,4 @@
-package belay
+package statelog
 
 import (
 	"bytes"
@@ -25,10 +25,11 @@ const (
 	checkpointSeconds = 60
 )
 
-// checkpointer is the store as the kernel sees it: it signs a checkpoint after
+// Checkpointer is the store as the kernel sees it: it signs a checkpoint after
 // so many events or so much time and at the end, and while a required file
-// for checkpoints cannot be written it refuses what would go on record.
-type checkpointer struct {
+// for checkpoints cannot be written it refuses what would go on record. Safe for
+// concurrent use.
+type Checkpointer struct {
 	kernel.Store
 	key  *eventlog.Key
 	log  *slog.Logger
@@ -38,65 +39,66 @@ type checkpointer struct {
 
 	mu      sync.Mutex
 	set     config.Events
-	files   []markFile
+	files   []CheckpointFile
 	pending int64 // events of this process since its last checkpoint
 
 	writing sync.Mutex // one checkpoint at a time
 }
 
-// markFile is one file of checkpoints.
-type markFile struct {
+// CheckpointFile is one file of checkpoints.
+type CheckpointFile struct {
 	config.MarkFile
-	failed error // why the last checkpoint could not be written; nil when it could
+	Failed error // why the last checkpoint could not be written; nil when it could
 }
 
-func newCheckpointer(s kernel.Store, key *eventlog.Key, set config.Events, log *slog.Logger) *checkpointer {
-	c := &checkpointer{Store: s, key: key, log: log, poke: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
-	c.use(set)
+// NewCheckpointer returns the store with the checkpoints that set wants. Finish ends it.
+func NewCheckpointer(s kernel.Store, key *eventlog.Key, set config.Events, log *slog.Logger) *Checkpointer {
+	c := &Checkpointer{Store: s, key: key, log: log, poke: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	c.Use(set)
 	go c.run()
 	return c
 }
 
-// use takes other settings into use. A file that cannot be opened counts as failed
+// Use takes other settings into use. A file that cannot be opened counts as failed
 // from the start.
-func (c *checkpointer) use(set config.Events) {
-	var files []markFile
+func (c *Checkpointer) Use(set config.Events) {
+	var files []CheckpointFile
 	for _, f := range set.MarkFiles() {
-		files = append(files, markFile{f, appendFile(f.Path, nil)})
+		files = append(files, CheckpointFile{f, appendFile(f.Path, nil)})
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.set, c.files = set, files
 }
 
-func (c *checkpointer) every() (events int64, each time.Duration) {
+func (c *Checkpointer) every() (events int64, each time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	set := c.set.Checkpoint
 	return cmp.Or(set.Every, checkpointEvents), time.Duration(cmp.Or(set.Seconds, checkpointSeconds)) * time.Second
 }
 
-// state returns the files and how they stand.
-func (c *checkpointer) state() []markFile {
+// State returns the files and how they stand.
+func (c *Checkpointer) State() []CheckpointFile {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.files)
 }
 
 // blocked returns why nothing may go on record now: a required file that failed.
-func (c *checkpointer) blocked() error {
+func (c *Checkpointer) blocked() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, f := range c.files {
-		if f.Required && f.failed != nil {
-			return fmt.Errorf("the required checkpoint file %s: %w", f.Path, f.failed)
+		if f.Required && f.Failed != nil {
+			return fmt.Errorf("the required checkpoint file %s: %w", f.Path, f.Failed)
 		}
 	}
 	return nil
 }
 
 // Commit implements kernel.Store.
-func (c *checkpointer) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
+func (c *Checkpointer) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
 	if c.blocked() != nil {
 		_ = c.write(ctx, true)
 		if err := c.blocked(); err != nil {
@@ -120,7 +122,7 @@ func (c *checkpointer) Commit(ctx context.Context, b kernel.Batch) (kernel.Recei
 	return r, err
 }
 
-func (c *checkpointer) run() {
+func (c *Checkpointer) run() {
 	defer close(c.done)
 	for {
 		_, each := c.every()
@@ -142,13 +144,13 @@ func (c *checkpointer) run() {
 // write signs a checkpoint and puts it into the store and the files. Without
 // events of its own since the last one it writes nothing, unless forced because a
 // file failed.
-func (c *checkpointer) write(ctx context.Context, force bool) error {
+func (c *Checkpointer) write(ctx context.Context, force bool) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	c.mu.Lock()
 	pending, files := c.pending, slices.Clone(c.files)
 	c.mu.Unlock()
-	failed := slices.ContainsFunc(files, func(f markFile) bool { return f.failed != nil })
+	failed := slices.ContainsFunc(files, func(f CheckpointFile) bool { return f.Failed != nil })
 	if pending == 0 && !(force && failed) {
 		return nil
 	}
@@ -166,9 +168,9 @@ func (c *checkpointer) write(ctx context.Context, force bool) error {
 		return err
 	}
 	for i := range files {
-		files[i].failed = appendFile(files[i].Path, append(note[:len(note):len(note)], '\n'))
-		if files[i].failed != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", files[i].Path, files[i].failed))
+		files[i].Failed = appendFile(files[i].Path, append(note[:len(note):len(note)], '\n'))
+		if files[i].Failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", files[i].Path, files[i].Failed))
 		}
 	}
 	c.mu.Lock()
@@ -179,7 +181,7 @@ func (c *checkpointer) write(ctx context.Context, force bool) error {
 	for i, f := range c.files {
 		for _, tried := range files {
 			if tried.MarkFile == f.MarkFile {
-				c.files[i].failed = tried.failed
+				c.files[i].Failed = tried.Failed
 			}
 		}
 	}
@@ -231,8 +233,9 @@ func splitMarks(src []byte) [][]byte {
 	})
 }
 
-// finish signs the last checkpoint. Preconditions: nobody commits any more.
-func (c *checkpointer) finish() error {
+// Finish signs the last checkpoint. Preconditions: the last commit has returned, and
+// Finish was not called before.
+func (c *Checkpointer) Finish() error {
 	close(c.quit)
 	<-c.done
 	err := c.write(context.Background(), false)

@@ -1,4 +1,4 @@
-package belay
+package statelog
 
 import (
 	"context"
@@ -7,89 +7,93 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
-	"github.com/belay-hooks/belay/internal/trust"
-	"github.com/belay-hooks/belay/kernel"
-	"github.com/belay-hooks/belay/phases"
 )
 
-// Log is the event log of a state directory, opened to be read: nothing in the
-// directory is written, made or brought up to date, which may belong to somebody else,
-// be a copy, or be in use. It is safe for concurrent use.
-type Log struct{ b *Belay }
+func databasePath(dir string) string { return filepath.Join(dir, "belay.db") }
 
-// OpenLog opens belay.db in dir for reading. The checkpoint key may be missing: then
-// LogEvidence has to bring a verifier, and nothing can be proven anew. With the key but
-// without a database the log is empty, so that a database that somebody took away shows
-// in what lies outside of it. The error is ErrState, which is fs.ErrNotExist too when
-// there is neither, or kernel.ErrUnavailable when the database cannot be read.
-func OpenLog(ctx context.Context, dir string) (*Log, error) {
+// ReadOnly is the event log of a state directory, opened to be read: nothing in the
+// directory is written, made or brought up to date. The directory may be a copy, be in use, or
+// belong to another user. It is safe for concurrent use.
+type ReadOnly struct {
+	*Log
+	close func() error // closes the database
+}
+
+// OpenReadOnly opens belay.db in dir for reading. The checkpoint key may be missing: then
+// Evidence has to bring a verifier, and nothing can be proven anew. With the key but
+// without a database the log is empty, so that a database that was taken away shows
+// in what lies outside of it. The error is statedir.ErrUnusable, which is fs.ErrNotExist too
+// when there is neither, or kernel.ErrUnavailable when the database cannot be read.
+func OpenReadOnly(ctx context.Context, dir string) (*ReadOnly, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, stateError("path", err)
+		return nil, statedir.Unusable("path", err)
 	}
-	b := &Belay{dir: abs, o: Options{NoHooks: true}, keys: &keyring{}, trust: trust.Open(abs, nil)}
-	seed, err := statedir.ReadKey(statedir.Key(statedir.Keys(abs), "checkpoint"))
-	if err == nil {
-		b.keys.events, err = eventlog.NewKey(seed)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, stateError("keys", err)
-	}
-	if err := b.readConfig(); err != nil {
-		return nil, err
-	}
-	// The mark is compared, not written. A copy of a directory has none.
-	if guard, err := highwater.ForState(abs, b.file.Events.HighWater, os.Getenv); err == nil {
-		b.water.guard = guard
-	}
-	path := filepath.Join(abs, "belay.db")
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if b.keys.events == nil {
-			return nil, stateError("there is no event log", err)
-		}
-		b.store = memory.New()
-		return &Log{b}, nil
-	}
-	db, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
+	key, err := checkpointKey(abs)
 	if err != nil {
 		return nil, err
 	}
-	b.store = db
-	return &Log{b}, nil
-}
-
-// Verify is Belay.VerifyLog.
-func (l *Log) Verify(ctx context.Context, ev LogEvidence) (LogReport, error) {
-	return l.b.VerifyLog(ctx, ev)
-}
-
-// Prove is Belay.ProveEvent. Without the key the error is ErrState.
-func (l *Log) Prove(ctx context.Context, seq int64) (*LogProof, error) {
-	if l.b.keys.events == nil {
-		return nil, stateError("a proof holds a checkpoint that is signed now", errNoKey)
+	events := &configurationIn(abs).Events
+	// The mark is compared, not written. A copy of a directory has none.
+	guard, err := highwater.ForState(abs, events.HighWater, os.Getenv)
+	if err != nil {
+		guard = nil
 	}
-	return l.b.ProveEvent(ctx, seq)
-}
-
-// Key is Belay.CheckpointKey; "" without the key.
-func (l *Log) Key() string { return l.b.CheckpointKey() }
-
-// Events is Belay.Events.
-func (l *Log) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
-	return l.b.store.Events(ctx, q)
-}
-
-// Compacted is Belay.Compacted.
-func (l *Log) Compacted(ctx context.Context) (through, event int64, err error) {
-	return l.b.Compacted(ctx)
+	if _, err := os.Stat(databasePath(abs)); errors.Is(err, fs.ErrNotExist) {
+		if key == nil {
+			return nil, statedir.Unusable("there is no event log", err)
+		}
+		return &ReadOnly{newLog(memory.New(), key, guard, events), func() error { return nil }}, nil
+	}
+	db, err := sqlite.Open(ctx, databasePath(abs), sqlite.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	return &ReadOnly{newLog(db, key, guard, events), db.Close}, nil
 }
 
 // Close releases the database.
-func (l *Log) Close() error { return errors.Join(l.b.store.Close(), l.b.water.close()) }
+func (r *ReadOnly) Close() error {
+	err := r.close()
+	if r.guard != nil {
+		err = errors.Join(err, r.guard.Close())
+	}
+	return err
+}
 
-var errNoKey = errors.New("the checkpoint key is not in the state directory")
+// checkpointKey reads the key that signs checkpoints; nil when there is none.
+func checkpointKey(dir string) (*eventlog.Key, error) {
+	seed, err := statedir.ReadKey(statedir.Key(statedir.Keys(dir), "checkpoint"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, statedir.Unusable("keys", err)
+	}
+	key, err := eventlog.NewKey(seed)
+	if err != nil {
+		return nil, statedir.Unusable("keys", err)
+	}
+	return key, nil
+}
+
+// configurationIn reads belay.yaml. One that cannot be used names no files: what the log is
+// compared with has to be given by hand then.
+func configurationIn(dir string) *config.File {
+	none := &config.File{Version: config.Version}
+	src, err := config.ReadFile(dir)
+	if err != nil {
+		return none
+	}
+	f, err := config.Parse(src)
+	if err != nil {
+		return none
+	}
+	return f
+}

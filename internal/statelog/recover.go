@@ -1,13 +1,11 @@
-package belay
+package statelog
 
 import (
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -21,115 +19,6 @@ import (
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
-
-// highWater is the mark outside of belay.db. The zero value is for a store that has none.
-type highWater struct {
-	guard *highwater.Guard
-	db    *sqlite.Store
-}
-
-func (h *highWater) close() error {
-	if h.guard == nil {
-		return nil
-	}
-	return h.guard.Close()
-}
-
-// openMarked opens belay.db with its mark. A database that went back is no error: it
-// blocks everything, and `belay recover` needs it open.
-func (b *Belay) openMarked(ctx context.Context) error {
-	path := filepath.Join(b.dir, "belay.db")
-	if b.o.NoMark {
-		db, err := sqlite.Open(ctx, path, sqlite.Options{})
-		if err == nil {
-			b.store, b.water = db, highWater{db: db}
-		}
-		return err
-	}
-	want := b.file.Events.HighWater
-	guard, err := highwater.ForState(b.dir, want, os.Getenv)
-	if err != nil {
-		return fmt.Errorf("%w: events.high_water: %w", ErrConfig, err)
-	}
-	if want != "" && !b.o.NoHooks {
-		if _, err := guard.Move(want); err != nil {
-			return errors.Join(stateError("the high-water mark", err), guard.Close())
-		}
-	}
-	db, err := sqlite.Open(ctx, path, sqlite.Options{Mark: guard})
-	if err != nil {
-		return errors.Join(err, guard.Close())
-	}
-	b.store, b.water = db, highWater{guard, db}
-	if err := db.CheckMark(ctx); errors.Is(err, kernel.ErrRollback) {
-		b.log.LogAttrs(ctx, slog.LevelError, "the database went back behind its high-water mark: everything is blocked until `belay recover`", slog.String("why", highwater.Reason(err)))
-	}
-	return nil
-}
-
-// behind compares the log with its mark by reading alone. The error is kernel.ErrRollback;
-// a mark that is missing is none here, since the directory may be a copy.
-func (b *Belay) behind(ctx context.Context) error {
-	if b.water.guard == nil {
-		return nil
-	}
-	st, _, err := b.water.guard.Look()
-	if err != nil || st == nil {
-		return nil
-	}
-	// The mark before the size: what others append meanwhile is beyond the mark.
-	size, err := b.store.LogSize(ctx)
-	if err == nil {
-		err = st.Behind(size, func(n int64) ([32]byte, error) { return eventlog.Root(ctx, b.store, n) })
-	}
-	if errors.Is(err, highwater.ErrBehind) {
-		return fmt.Errorf("%w: %w: %w", kernel.ErrUnavailable, kernel.ErrRollback, err)
-	}
-	return err
-}
-
-// marked adds to a report that the log is behind its mark, if nothing else is wrong.
-func (b *Belay) marked(ctx context.Context, r LogReport, err error) (LogReport, error) {
-	if err != nil || r.Wrong != nil {
-		return r, err
-	}
-	err = b.behind(ctx)
-	if errors.Is(err, kernel.ErrRollback) {
-		r.Wrong, err = &eventlog.Finding{Text: highwater.Reason(err)}, nil
-	}
-	return r, err
-}
-
-// HighWater says how belay.db stands to the mark outside of it.
-type HighWater struct {
-	Path    string `json:"path,omitzero"`    // of the mark
-	Seq     int64  `json:"seq,omitzero"`     // the last event that it knows of
-	Behind  bool   `json:"behind,omitzero"`  // the database went back, or the mark is missing or damaged: everything is blocked
-	Problem string `json:"problem,omitzero"` // why, or why there is no mark
-}
-
-// HighWater compares belay.db with its mark. Nil: there is none, and none is wanted.
-func (b *Belay) HighWater(ctx context.Context) *HighWater {
-	if b.water.guard == nil {
-		return nil
-	}
-	out := &HighWater{Path: b.water.guard.Path()}
-	if err := b.water.db.CheckMark(ctx); errors.Is(err, kernel.ErrRollback) {
-		out.Behind, out.Problem = true, phases.SafeText(highwater.Reason(err), 1<<10)
-		return out
-	}
-	switch err := b.water.db.MarkTrouble(); {
-	case err != nil:
-		out.Problem = phases.SafeText(err.Error(), 1<<10)
-	case out.Path == "":
-		out.Problem = highwater.ErrNoPlace.Error() + ": neither XDG_DATA_HOME nor HOME names one outside of the state directory; belay.yaml can (events: {high_water: DIR})"
-	default:
-		if st, _, err := b.water.guard.Look(); err == nil && st != nil {
-			out.Seq = st.Head.Size
-		}
-	}
-	return out
-}
 
 // Recovery is what a recovery of belay.db is about.
 type Recovery struct {
@@ -159,20 +48,17 @@ func (r *Recovery) Args() any {
 	return a
 }
 
-// ErrNothingToRecover: belay.db is not behind its mark, and its rows are those that the log records.
-var ErrNothingToRecover = errors.New("belay.db is not behind its high-water mark, and its rows are those that the log records: there is nothing to recover")
-
 // errOnlyLook ends a recovery that only says what it would be about.
 var errOnlyLook = errors.New("only a look")
 
 // PlanRecovery says what Recover would be about. The error is kernel.ErrUnavailable.
-func (b *Belay) PlanRecovery(ctx context.Context) (Recovery, error) {
+func (l *Live) PlanRecovery(ctx context.Context) (Recovery, error) {
 	var r Recovery
-	if b.water.db == nil {
+	if l.db == nil {
 		return r, ErrNothingToRecover
 	}
-	err := b.water.db.Recover(ctx, b.adviser(ctx), func(s sqlite.Stand) (sqlite.Decision, error) {
-		r = b.recovery(s)
+	err := l.db.Recover(ctx, l.adviser(ctx), func(s sqlite.Stand) (sqlite.Decision, error) {
+		r = l.recovery(s)
 		return sqlite.Decision{}, errOnlyLook
 	})
 	if errors.Is(err, errOnlyLook) {
@@ -181,8 +67,8 @@ func (b *Belay) PlanRecovery(ctx context.Context) (Recovery, error) {
 	return r, err
 }
 
-func (b *Belay) recovery(s sqlite.Stand) Recovery {
-	r := Recovery{Store: b.StoreID(), Mark: "none", Database: s.Database.String()}
+func (l *Live) recovery(s sqlite.Stand) Recovery {
+	r := Recovery{Store: l.StoreID(), Mark: "none", Database: s.Database.String()}
 	if s.Mark != nil {
 		r.Mark = s.Mark.Head.String()
 		r.Lost = max(0, s.Mark.Head.Size-s.Database.Size)
@@ -204,31 +90,31 @@ type RecoverOptions struct {
 // used up stays used up; approvals that were not used and leases are taken back where they
 // may have been used. What becomes of rows is in Recovery.Rows. Errors
 // are ErrNothingToRecover, *kernel.OrderError, kernel.ErrConflict when it is not the
-// recovery that was wanted, ErrConfig or kernel.ErrUnavailable.
-func (b *Belay) Recover(ctx context.Context, o RecoverOptions) (Recovery, error) {
-	if err := b.reviewersKnown(); err != nil {
+// recovery that was wanted, config.ErrUnusable or kernel.ErrUnavailable.
+func (l *Live) Recover(ctx context.Context, o RecoverOptions) (Recovery, error) {
+	if err := l.reviewersKnown(); err != nil {
 		return Recovery{}, err
 	}
-	if b.water.db == nil {
+	if l.db == nil {
 		return Recovery{}, ErrNothingToRecover
 	}
 	if o.By == "" {
 		o.By = "uid " + strconv.Itoa(os.Getuid())
 	}
 	var r Recovery
-	err := b.water.db.Recover(ctx, b.adviser(ctx), func(s sqlite.Stand) (d sqlite.Decision, err error) {
-		r = b.recovery(s)
+	err := l.db.Recover(ctx, l.adviser(ctx), func(s sqlite.Stand) (d sqlite.Decision, err error) {
+		r = l.recovery(s)
 		if r.Wrong == "" {
 			return d, ErrNothingToRecover
 		}
 		if r.Args() != o.Want.Args() {
 			return d, fmt.Errorf("%w: it is about other heads or rows than were shown", kernel.ErrConflict)
 		}
-		if err := b.mayRecover(&r, s.Mark, o.Order); err != nil {
+		if err := l.mayRecover(&r, s.Mark, o.Order); err != nil {
 			return d, err
 		}
 		r.Event = s.Next.Size + 1
-		return b.recovered(&r, s, o)
+		return l.recovered(&r, s, o)
 	})
 	if err != nil {
 		r.Event = 0
@@ -243,17 +129,15 @@ func headSize(head string) int64 {
 
 // mayRecover checks the order of a reviewer. It is asked inside of the transaction: the
 // log cannot say whether the order was used before, since it went back; the mark does.
-func (b *Belay) mayRecover(r *Recovery, mark *highwater.State, o *kernel.Order) error {
-	b.mu.Lock()
-	who := b.authority()
-	b.mu.Unlock()
+func (l *Live) mayRecover(r *Recovery, mark *highwater.State, o *kernel.Order) error {
+	who := l.authority()
 	switch {
 	case o == nil && !who.Protected():
 		return nil
 	case o == nil:
 		return &kernel.OrderError{Class: kernel.ErrApprovalSignature, Text: "there is none, and recover takes one: a reviewer is registered"}
 	}
-	if err := who.CheckOrder(o, approvals.VerbRecover, b.StoreID(), r.Args(), b.at()); err != nil {
+	if err := who.CheckOrder(o, approvals.VerbRecover, l.StoreID(), r.Args(), l.at()); err != nil {
 		return err
 	}
 	if mark != nil && mark.Uses[highwater.Statement+o.ID].ID != "" {
@@ -262,13 +146,9 @@ func (b *Belay) mayRecover(r *Recovery, mark *highwater.State, o *kernel.Order) 
 	return nil
 }
 
-func (b *Belay) authority() approvals.Authority {
-	return approvals.Authority{Reviewers: b.file.Authorities(), Unsigned: b.file.Approvals.Settings().Unsigned}
-}
-
 // recovered makes the mark of a recovered database, and the event that records it.
-func (b *Belay) recovered(r *Recovery, s sqlite.Stand, o RecoverOptions) (out sqlite.Decision, err error) {
-	now := b.now()
+func (l *Live) recovered(r *Recovery, s sqlite.Stand, o RecoverOptions) (out sqlite.Decision, err error) {
+	now := l.now()
 	next := &highwater.State{Store: s.Store, Epoch: 1, Head: s.Database, Uses: map[string]highwater.Use{}}
 	if s.Mark != nil {
 		next.Store, next.Epoch, next.Uses, next.Recovery = s.Mark.Store, s.Mark.Epoch+1, s.Mark.Uses, s.Mark.Recovery
@@ -276,11 +156,11 @@ func (b *Belay) recovered(r *Recovery, s sqlite.Stand, o RecoverOptions) (out sq
 	if next.Store == "" {
 		next.Store = newStore()
 	}
-	if out.Event, err = b.recoveryEvent(r, s, o, now, r.Rows); err != nil {
+	if out.Event, err = l.recoveryEvent(r, s, o, now, r.Rows); err != nil {
 		return out, err
 	}
 	if s.Wrong != nil { // after a crash the heads count; rows wait for another recovery, since nothing was repaired
-		heads, err := b.recoveryEvent(r, s, o, now, nil)
+		heads, err := l.recoveryEvent(r, s, o, now, nil)
 		if err != nil {
 			return out, err
 		}
@@ -304,8 +184,8 @@ func (b *Belay) recovered(r *Recovery, s sqlite.Stand, o RecoverOptions) (out sq
 }
 
 // recoveryEvent makes the event that records a recovery, with what became of rows.
-func (b *Belay) recoveryEvent(r *Recovery, s sqlite.Stand, o RecoverOptions, now time.Time, rows *Rows) (phases.Event, error) {
-	statement, err := eventlog.SignRecovery(b.keys.events, eventlog.Recovery{
+func (l *Live) recoveryEvent(r *Recovery, s sqlite.Stand, o RecoverOptions, now time.Time, rows *Rows) (phases.Event, error) {
+	statement, err := eventlog.SignRecovery(l.key, eventlog.Recovery{
 		Checkpoint: eventlog.Checkpoint{Size: s.Next.Size, Root: s.Next.Root, Time: now}, Mark: markFor(r, s), By: o.By, Why: o.Why,
 	})
 	if err != nil {
@@ -314,7 +194,7 @@ func (b *Belay) recoveryEvent(r *Recovery, s sqlite.Stand, o RecoverOptions, now
 	e := phases.Event{
 		ID: uuid.Must(uuid.NewV7AtTime(now)).String(), Type: phases.EventRecovery, Time: now.UTC(), User: phases.SafeLine(o.By, phases.MaxIDBytes), Decision: "recovered",
 		Reason:         phases.SafeText(fmt.Sprintf("the database counts as it is, with %d events: %s", s.Database.Size, whyRecovered(s, rows)), phases.MaxReasonBytes),
-		PolicyRevision: b.revision(),
+		PolicyRevision: l.inForce().Revision,
 	}
 	if o.Order != nil {
 		e.DecidedBy, e.Signer = o.Order.By, o.Order.Key

@@ -1,4 +1,4 @@
-package belay
+package statelog
 
 import (
 	"context"
@@ -55,26 +55,24 @@ func markFor(r *Recovery, s sqlite.Stand) string {
 }
 
 // adviser reads what the log says, for rows that are to be repaired.
-func (b *Belay) adviser(ctx context.Context) func() (sqlite.Advice, error) {
+func (l *Live) adviser(ctx context.Context) func() (sqlite.Advice, error) {
 	return func() (sqlite.Advice, error) {
-		said, err := eventlog.ReadStanding(ctx, b.store, b.CheckpointKey())
+		said, err := eventlog.ReadStanding(ctx, l.store, l.Key())
 		if err != nil {
 			return sqlite.Advice{}, err
 		}
 		out := sqlite.Advice{Latches: said.Latches, Compacted: said.Compacted, Newest: said.Newest, Doubts: said.Doubts}
 		for _, d := range said.Denied {
-			if b.now().Sub(d.At) < approvals.MaxTimeout {
+			if l.now().Sub(d.At) < approvals.MaxTimeout {
 				out.Denied = append(out.Denied, d.Approval)
 			}
 		}
-		b.mu.Lock()
-		who := b.authority()
-		b.mu.Unlock()
+		who := l.authority()
 		out.Sound = func(it *approvals.Item) (bool, error) {
-			if it.Decision != nil && !it.Over(b.at()) && who.Verify(it, it.Decision) != nil {
+			if it.Decision != nil && !it.Over(l.at()) && who.Verify(it, it.Decision) != nil {
 				return false, nil
 			}
-			return b.kernel.SoundApproval(ctx, it)
+			return l.kernel.SoundApproval(ctx, it)
 		}
 		return out, nil
 	}

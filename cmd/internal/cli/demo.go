@@ -15,6 +15,7 @@ import (
 	"github.com/belay-hooks/belay/harness"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -109,7 +110,7 @@ func (a *App) demo(ctx context.Context, o demoOptions) error {
 	}
 	t.print(out, p)
 	sum.print(out, p)
-	report, err := host.VerifyLog(ctx, belay.LogEvidence{})
+	report, err := host.Log().Verify(ctx, statelog.Evidence{})
 	if err != nil {
 		return failureBy(err, "")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
@@ -234,7 +235,7 @@ func (d *leaseDemo) record(ctx context.Context) error {
 		t.row(fmt.Sprint(e.Seq), what, d.p.decision(oneLine(e.Decision, 12)), oneLine(by, 16), oneLine(e.Agent, 10), oneLine(about, 64))
 	}
 	t.print(d.out, d.p)
-	report, err := d.host.VerifyLog(ctx, belay.LogEvidence{})
+	report, err := d.host.Log().Verify(ctx, statelog.Evidence{})
 	if err != nil {
 		return err
 	}

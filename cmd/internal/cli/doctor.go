@@ -215,7 +215,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 			out = append(out, finding{Check: "approvals", Status: "warn", Text: text, Advice: advice, Red: true})
 		}
 		out = append(out, examineVerbs(f))
-		if m := examineMark(st.HighWater, f); m != nil {
+		if m := examineMark(host.Log().HighWater(ctx), f); m != nil {
 			out = append(out, *m)
 		}
 	}

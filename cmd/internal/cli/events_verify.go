@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/statelog"
 )
 
 // maxProof bounds a proof file: an event and what belongs to it, in base64.
@@ -60,7 +61,7 @@ func (a *App) eventsVerify(ctx context.Context, o eventsVerifyOptions) error {
 		return err
 	}
 	defer log.Close()
-	ev := belay.LogEvidence{Verifier: o.key, Checkpoints: o.checkpoint}
+	ev := statelog.Evidence{Verifier: o.key, Checkpoints: o.checkpoint}
 	if o.against != "" {
 		f, err := openFile(o.against)
 		if err != nil {
@@ -86,7 +87,7 @@ func (a *App) eventsVerify(ctx context.Context, o eventsVerifyOptions) error {
 	return nil
 }
 
-func printLogReport(w io.Writer, r belay.LogReport) {
+func printLogReport(w io.Writer, r statelog.Report) {
 	if r.Wrong != nil {
 		fmt.Fprintf(w, "events verify: WRONG: %s\n%d events; %d are not covered by an outside checkpoint that was confirmed before that\n",
 			oneLine(r.Wrong.Text, 400), r.Events, r.Uncovered)
@@ -129,7 +130,7 @@ func (a *App) verifyProof(o eventsVerifyOptions) error {
 	if err != nil {
 		return failureBy(err, "")
 	}
-	event, err := belay.CheckProof(src, o.key)
+	event, err := statelog.CheckProof(src, o.key)
 	if err != nil {
 		fmt.Fprintf(a.Out, "events verify: WRONG: %s\n", oneLine(err.Error(), 400))
 		return exitWith(ExitDifferences)
@@ -155,7 +156,7 @@ where the agent cannot write, and give it to events verify --key.`,
 				return err
 			}
 			defer host.Close()
-			_, err = fmt.Fprintln(a.Out, host.CheckpointKey())
+			_, err = fmt.Fprintln(a.Out, host.Log().Key())
 			return err
 		},
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -62,21 +63,21 @@ proof against a program of the same user. A daemon need not be stopped.`,
 }
 
 // openToRecover opens the directory itself, also beside a daemon: both see the same mark.
-func (a *App) openToRecover(ctx context.Context) (*belay.Belay, belay.Recovery, error) {
+func (a *App) openToRecover(ctx context.Context) (*belay.Belay, statelog.Recovery, error) {
 	dir, err := a.stateDir()
 	if err != nil {
-		return nil, belay.Recovery{}, err
+		return nil, statelog.Recovery{}, err
 	}
 	quiet := a.quiet
 	a.quiet = true // it would say what is about to be said
 	host, err := a.openState(ctx, dir, belay.Options{NoHooks: true})
 	a.quiet = quiet
 	if err != nil {
-		return nil, belay.Recovery{}, err
+		return nil, statelog.Recovery{}, err
 	}
-	plan, err := host.PlanRecovery(ctx)
+	plan, err := host.Log().PlanRecovery(ctx)
 	if err == nil && plan.Wrong == "" {
-		err = belay.ErrNothingToRecover
+		err = statelog.ErrNothingToRecover
 	}
 	if err != nil {
 		return nil, plan, errors.Join(recoverFailure(err), host.Close())
@@ -85,8 +86,8 @@ func (a *App) openToRecover(ctx context.Context) (*belay.Belay, belay.Recovery, 
 }
 
 func recoverFailure(err error) error {
-	if errors.Is(err, belay.ErrNothingToRecover) {
-		return failure(belay.ErrNothingToRecover.Error(), "`belay doctor` says what else may be wrong.")
+	if errors.Is(err, statelog.ErrNothingToRecover) {
+		return failure(statelog.ErrNothingToRecover.Error(), "`belay doctor` says what else may be wrong.")
 	}
 	if refused, ok := errors.AsType[*kernel.OrderError](err); ok {
 		err = refused // the store is well: it is the statement that does not count
@@ -94,7 +95,7 @@ func recoverFailure(err error) error {
 	return failureBy(err, "Nothing was changed.")
 }
 
-func recoverText(r belay.Recovery) string {
+func recoverText(r statelog.Recovery) string {
 	s := "Go on from belay.db as it is. It is blocked because " + r.Wrong + "."
 	if r.Lost > 0 {
 		s += fmt.Sprintf(" The last %s that the mark knows of would be lost.", plural(int(r.Lost), "event"))
@@ -113,7 +114,7 @@ func recoverText(r belay.Recovery) string {
 	return s
 }
 
-func recoverWish(r belay.Recovery) wish {
+func recoverWish(r statelog.Recovery) wish {
 	return wish{verb: approvals.VerbRecover, store: r.Store, args: r.Args(), text: recoverText(r)}
 }
 
@@ -142,7 +143,7 @@ func (a *App) recoverState(ctx context.Context, o recoverOptions) error {
 			return err
 		}
 	}
-	r, err := host.Recover(ctx, belay.RecoverOptions{Order: order, Want: plan, Why: o.why})
+	r, err := host.Log().Recover(ctx, statelog.RecoverOptions{Order: order, Want: plan, Why: o.why})
 	if err != nil {
 		return recoverFailure(err)
 	}
@@ -188,7 +189,7 @@ func (a *App) signRecoverCmd() *cobra.Command {
 }
 
 // examineMark says how belay.db stands to its high-water mark.
-func examineMark(w *belay.HighWater, f *config.File) *finding {
+func examineMark(w *statelog.HighWater, f *config.File) *finding {
 	switch {
 	case w == nil:
 		return nil

@@ -134,7 +134,7 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	retained := make(chan struct{})
 	go func() {
 		defer close(retained)
-		host.Retain(ctx)
+		host.Log().Retain(ctx)
 	}()
 	go func() {
 		<-ctx.Done()

@@ -15,6 +15,7 @@ import (
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/cmd/internal/server"
+	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -169,8 +170,8 @@ func (a *App) openEvents(ctx context.Context) (events, error) {
 }
 
 // openLog opens the event log without writing to the directory.
-func (a *App) openLog(ctx context.Context, dir string) (*belay.Log, error) {
-	log, err := belay.OpenLog(ctx, dir)
+func (a *App) openLog(ctx context.Context, dir string) (*statelog.ReadOnly, error) {
+	log, err := statelog.OpenReadOnly(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, failure("there is no event log in "+safe(dir), "`belay init` makes a state directory; --state and $BELAY_HOME name another.")
 	}
@@ -182,15 +183,19 @@ func (a *App) openLog(ctx context.Context, dir string) (*belay.Log, error) {
 
 type hostEvents struct{ *belay.Belay }
 
+func (h hostEvents) Compacted(ctx context.Context) (through, event int64, err error) {
+	return h.Log().Compacted(ctx)
+}
+
 func (h hostEvents) Events(ctx context.Context, q client.Query) ([]phases.Event, error) {
 	return h.Belay.Events(ctx, kernel.EventQuery(q))
 }
 
 // logEvents is an event log that this process has open.
-type logEvents struct{ *belay.Log }
+type logEvents struct{ *statelog.ReadOnly }
 
 func (l logEvents) Events(ctx context.Context, q client.Query) ([]phases.Event, error) {
-	return l.Log.Events(ctx, kernel.EventQuery(q))
+	return l.ReadOnly.Events(ctx, kernel.EventQuery(q))
 }
 
 // recordsFailure says what to do about an error of a source.
@@ -241,7 +246,7 @@ func (l localRecords) AcceptConfig(ctx context.Context, revision string, o *clie
 }
 
 func (l localRecords) Compact(ctx context.Context, o client.Compaction) (client.Compacted, error) {
-	r, err := l.host.CompactLog(ctx, belay.CompactOptions{Before: o.Before, Why: o.Why, DryRun: o.DryRun, Order: o.Statement})
+	r, err := l.host.Log().Compact(ctx, statelog.CompactOptions{Before: o.Before, Why: o.Why, DryRun: o.DryRun, Order: o.Statement})
 	return client.Compacted(r), err
 }
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -37,12 +37,12 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.changed()
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the whole log is verified first
-	out, err := s.host.CompactLog(context.WithoutCancel(r.Context()), belay.CompactOptions{Before: in.Before, Why: in.Why, By: "admin of the daemon", DryRun: in.DryRun, Order: order})
+	out, err := s.host.Log().Compact(context.WithoutCancel(r.Context()), statelog.CompactOptions{Before: in.Before, Why: in.Why, By: "admin of the daemon", DryRun: in.DryRun, Order: order})
 	switch {
 	case err != nil && s.refuseOrder(w, r, err):
 	case errors.Is(err, kernel.ErrTooYoung):
 		s.problem(w, r, http.StatusConflict, client.ProblemBody{Code: client.CodeConflict, Message: phases.SafeText(err.Error(), 1<<10), Hint: "events.compaction.min_age in belay.yaml can only raise that age."})
-	case errors.Is(err, belay.ErrLogWrong), errors.Is(err, belay.ErrSinkBehind), errors.Is(err, kernel.ErrConflict):
+	case errors.Is(err, statelog.ErrWrong), errors.Is(err, statelog.ErrSinkBehind), errors.Is(err, kernel.ErrConflict):
 		s.problem(w, r, http.StatusConflict, client.ProblemBody{Code: client.CodeLog, Message: phases.SafeText(err.Error(), 4<<10), Hint: "`belay events verify` and `belay status` say more."})
 	case err != nil:
 		s.unavailable(w, r, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -137,7 +138,7 @@ func TestDiskFails(t *testing.T) {
 			if err != nil || len(gaps) == 0 || blocked != asked {
 				t.Errorf("%d gap events about %d actions: %v", len(gaps), blocked, err)
 			}
-			if r, err := d.host.VerifyLog(t.Context(), belay.LogEvidence{}); err != nil || r.Wrong != nil {
+			if r, err := d.host.Log().Verify(t.Context(), statelog.Evidence{}); err != nil || r.Wrong != nil {
 				t.Errorf("verify: %+v, %v", r.Wrong, err)
 			}
 		})

@@ -24,6 +24,7 @@ import (
 	"github.com/belay-hooks/belay/internal/connlimit"
 	"github.com/belay-hooks/belay/internal/dirlock"
 	"github.com/belay-hooks/belay/internal/lately"
+	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -64,7 +65,7 @@ type Host interface {
 	MintApproved(ctx context.Context, id string) (*kernel.LeaseView, error)
 	RevokeLease(ctx context.Context, id string, prefix bool, person string) error
 	CheckLease(ctx context.Context, q kernel.LeaseCheck) (*kernel.LeaseView, error)
-	CompactLog(ctx context.Context, o belay.CompactOptions) (belay.CompactReport, error)
+	Log() *statelog.Live
 }
 
 // Options are the ways to serve. Dir is needed; zero members take the defaults.

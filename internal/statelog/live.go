@@ -1,0 +1,84 @@
+package statelog
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/clock"
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/eventlog"
+	"github.com/belay-hooks/belay/internal/sink"
+	"github.com/belay-hooks/belay/kernel"
+)
+
+// Kernel records what is done to the log; *kernel.Kernel is one.
+type Kernel interface {
+	Compact(ctx context.Context, c kernel.Compaction, by kernel.CompactBy) (kernel.Receipt, error)
+	SoundApproval(ctx context.Context, it *kernel.Approval) (bool, error)
+}
+
+// Sinks says how the files stand that follow the log; *sink.Set is one.
+type Sinks interface {
+	Check(ctx context.Context) []sink.State
+}
+
+// Host is what the log of an open host is made of. All members but Database are needed.
+type Host struct {
+	Dir      string // absolute
+	Store    kernel.Store
+	Database *Database // nil: Store is not belay.db, and nothing can be recovered
+	Key      *eventlog.Key
+	Kernel   Kernel
+	Sinks    Sinks
+	At       func() clock.Instant // what the clocks of the host say
+	Logger   *slog.Logger
+}
+
+// Live is the event log of an open host: beside what Log does it is compacted and
+// recovered. Safe for concurrent use. It is open as long as its host, and has nothing to close.
+type Live struct {
+	*Log
+	dir    string
+	db     *Database // nil: nothing can be recovered
+	kernel Kernel
+	sinks  Sinks
+	at     func() clock.Instant
+	log    *slog.Logger
+
+	current    atomic.Pointer[Configuration]
+	compacting sync.Mutex // one compaction at a time
+}
+
+// NewLive returns the log of a host, with the configuration in force.
+func NewLive(h Host, c Configuration) *Live {
+	l := &Live{
+		Log: newLog(h.Store, h.Key, h.Database.mark(), &c.File.Events),
+		dir: h.Dir, db: h.Database, kernel: h.Kernel, sinks: h.Sinks, at: h.At, log: h.Logger,
+	}
+	l.Use(c)
+	return l
+}
+
+// Use takes another configuration into use.
+func (l *Live) Use(c Configuration) {
+	l.current.Store(&c)
+	l.events.Store(&c.File.Events)
+}
+
+func (l *Live) now() time.Time { return l.at().Wall }
+
+func (l *Live) inForce() *Configuration { return l.current.Load() }
+
+// reviewersKnown refuses a person's verb while belay.yaml cannot be used and may
+// register a reviewer. The error is config.ErrUnusable.
+func (l *Live) reviewersKnown() error { return config.ReviewersKnown(l.dir, l.inForce().Unusable) }
+
+// authority says whose decisions count by the configuration in force.
+func (l *Live) authority() approvals.Authority {
+	f := l.inForce().File
+	return approvals.Authority{Reviewers: f.Authorities(), Unsigned: f.Approvals.Settings().Unsigned}
+}

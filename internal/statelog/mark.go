@@ -1,0 +1,77 @@
+package statelog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/belay-hooks/belay/internal/eventlog"
+	"github.com/belay-hooks/belay/internal/highwater"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// behind compares the log with its mark by reading alone. The error is kernel.ErrRollback;
+// a mark that is missing is none here, since the directory may be a copy.
+func (l *Log) behind(ctx context.Context) error {
+	if l.guard == nil {
+		return nil
+	}
+	st, _, err := l.guard.Look()
+	if err != nil || st == nil {
+		return nil
+	}
+	// The mark before the size: what others append meanwhile is beyond the mark.
+	size, err := l.store.LogSize(ctx)
+	if err == nil {
+		err = st.Behind(size, func(n int64) ([32]byte, error) { return eventlog.Root(ctx, l.store, n) })
+	}
+	if errors.Is(err, highwater.ErrBehind) {
+		return fmt.Errorf("%w: %w: %w", kernel.ErrUnavailable, kernel.ErrRollback, err)
+	}
+	return err
+}
+
+// compareMark adds to a report that the log is behind its mark, if nothing else is wrong.
+func (l *Log) compareMark(ctx context.Context, r Report, err error) (Report, error) {
+	if err != nil || r.Wrong != nil {
+		return r, err
+	}
+	err = l.behind(ctx)
+	if errors.Is(err, kernel.ErrRollback) {
+		r.Wrong, err = &eventlog.Finding{Text: highwater.Reason(err)}, nil
+	}
+	return r, err
+}
+
+// HighWater says how belay.db stands to the mark outside of it.
+type HighWater struct {
+	Path    string `json:"path,omitzero"`    // of the mark
+	Seq     int64  `json:"seq,omitzero"`     // the last event that it knows of
+	Behind  bool   `json:"behind,omitzero"`  // the database went back, or the mark is missing or damaged: everything is blocked
+	Problem string `json:"problem,omitzero"` // why, or why there is no mark
+}
+
+// HighWater compares belay.db with its mark. Nil: there is none, and none is wanted.
+func (l *Live) HighWater(ctx context.Context) *HighWater {
+	if l.db == nil || l.guard == nil {
+		return nil
+	}
+	out := &HighWater{Path: l.guard.Path()}
+	if err := l.db.CheckMark(ctx); errors.Is(err, kernel.ErrRollback) {
+		out.Behind, out.Problem = true, phases.SafeText(highwater.Reason(err), 1<<10)
+		return out
+	}
+	switch err := l.db.MarkTrouble(); {
+	case err != nil:
+		out.Problem = phases.SafeText(err.Error(), 1<<10)
+	case out.Path == "":
+		out.Problem = highwater.ErrNoPlace.Error() + ": neither XDG_DATA_HOME nor HOME names one outside of the state directory; " +
+			"belay.yaml can (events: {high_water: DIR})"
+	default:
+		if st, _, err := l.guard.Look(); err == nil && st != nil {
+			out.Seq = st.Head.Size
+		}
+	}
+	return out
+}

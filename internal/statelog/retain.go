@@ -1,0 +1,60 @@
+package statelog
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/belay-hooks/belay/kernel"
+)
+
+const (
+	retainFirst = time.Minute // after the start
+	retainEvery = time.Hour
+)
+
+// Retain keeps the log as short as belay.yaml says until ctx ends: it looks every
+// hour, and compacts when the oldest event is a day over its time. One process for
+// each state directory is to do it: the daemon does.
+func (l *Live) Retain(ctx context.Context) {
+	t := time.NewTimer(retainFirst)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			t.Reset(retainEvery)
+		}
+		r, err := l.RetainOnce(ctx, time.Now())
+		switch {
+		case err != nil && ctx.Err() == nil:
+			l.log.LogAttrs(ctx, slog.LevelError, "old events could not be compacted", slog.Any("error", err))
+		case r.Events > 0:
+			l.log.LogAttrs(ctx, slog.LevelInfo, "old events were compacted", slog.Int64("events", r.Events), slog.Int64("through", r.Through), slog.Int64("event", r.Event))
+		}
+	}
+}
+
+// RetainOnce does at once what Retain does from time to time. Errors are those of Compact.
+func (l *Live) RetainOnce(ctx context.Context, now time.Time) (CompactReport, error) {
+	days := l.events.Load().Retention.Days
+	if days == 0 {
+		return CompactReport{}, nil
+	}
+	const day = 24 * time.Hour
+	before := now.Add(-time.Duration(days) * day)
+	oldest, err := l.store.Events(ctx, kernel.EventQuery{Limit: 1})
+	if err != nil {
+		return CompactReport{}, err
+	}
+	left, err := l.store.LogCompacted(ctx)
+	if err != nil {
+		return CompactReport{}, err
+	}
+	if left.Left == 0 && (len(oldest) == 0 || oldest[0].Time.After(before.Add(-day))) {
+		return CompactReport{}, nil
+	}
+	return l.compact(ctx, CompactOptions{Before: before, By: "the retention of belay.yaml", Why: "kept for " + strconv.Itoa(days) + " days"}, true)
+}
