@@ -12,9 +12,15 @@ import "strings"
 // covered as a whole instead of being read.
 func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 	work := 8*len(s) + 64<<10 // bytes of values
+	next := askEvery
 	for i := 0; i < len(s); i++ {
 		if !separator[s[i]] || !apart(s, i) {
 			continue
+		}
+		if i >= next {
+			if next = i + askEvery; d.halt.stopped() {
+				return
+			}
 		}
 		name, from := nameBefore(s, i)
 		flag := from >= 2 && s[from-1] == '-' && (s[from-2] == '-' || s[from-2] == ' ') && (len(name) > 1 || name == "b")

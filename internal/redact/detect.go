@@ -18,6 +18,9 @@ type detector struct {
 	again  bool    // only what is known from elsewhere is looked for
 }
 
+// askEvery is how many bytes the dearest look goes over before it asks again whether to stop.
+const askEvery = 4 << 10
+
 // halt stops a detector and those of inner layers.
 type halt struct {
 	ask  func() bool

@@ -41,3 +41,27 @@ func TestAnalysesAreToldTheirFuel(t *testing.T) {
 		}
 	}
 }
+
+// What an analysis costs for each byte is paid before it begins: a guest that cannot pay for
+// its text has none of it looked at.
+func TestAnalysesBeginWhenTheirTextIsPaid(t *testing.T) {
+	row, _ := hostcalls.Lookup("find_secrets")
+	find := imported{module: hostcalls.Module, name: "find_secrets", params: []wasm.ValType{wasm.I32, wasm.I32}, results: i32}
+	for fuel, runs := range map[int64]bool{row.Cost.Base - 1: false, row.Cost.Base + 1000: true} {
+		ran := false
+		rows := table("find_secrets", func(row *hostcalls.Call) {
+			row.Handle = func(context.Context, *hostcalls.Session, *hostcalls.Args) (hostcalls.Result, error) {
+				ran = true
+				return hostcalls.Result{}, nil
+			}
+		})
+		m := load(t, open(t, Options{Table: rows}), caller(t, "pre_tool", false, find))
+		_, err := m.Run(t.Context(), RunRequest{Phase: phases.PreTool, Fuel: fuel, Session: session(t, phases.PreTool, lsAction)})
+		if ran != runs || (err == nil) != runs || !runs && faultOf(t, err).Kind != phases.KindFuel {
+			t.Errorf("with %d units: it ran: %v, %v", fuel, ran, err)
+		}
+	}
+	if row.Cost.PerIn*hostcalls.MaxScan < 20_000_000 {
+		t.Errorf("the largest text costs %d", row.Cost.PerIn*hostcalls.MaxScan)
+	}
+}

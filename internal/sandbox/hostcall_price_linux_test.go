@@ -153,6 +153,7 @@ func hostile(t testing.TB) map[string][]string {
 			fill("data:a;base64,", scan), fill("00000000: 4142 4344 4546 4748 494a 4b4c 4d4e 4f50  ABCDEFGHIJKLMNOP\n", scan), fill("kind: Secret\ndata:\n  a: YWJj\n", scan), fill("{\"kind\":\"Secret\",\"data\":{\"a\":\"b\"}}", scan),
 			fill("curl -u a:b ", scan), fill("xoxb-", scan), fill("a_b-c_", scan), fill("sk_live_", scan), fill("=\n", scan), fill("0x", scan), fill("'", scan), fill("\"", scan), fill("\\", scan), fill("a'b\"c`", scan), fill("machine a login b password c\n", scan), fill("Bearer ", scan), fill("Authorization: Basic YTpi\n", scan), fill("key: |\n  abc\n", scan), fill("the password is ", scan),
 			fill("export A=", scan), fill("echo a | b -p ", scan), fill("A\n", scan), fill("PuTTY-User-Key-File-2: a\n", scan), fill("$(cat ", scan), fill("[redacted:a]", scan),
+			fill("api_key=", scan), fill("%2D%2Dtoken --token=", scan), fill("--token \\\n--token=", scan), fill("password=\"a\\\"--token ", scan), fill("--t\u200boken --token=", scan),
 		},
 		"pattern_match": {
 			object(hostcalls.PatternRequest{Kind: "re2", Patterns: []string{"(a|b)*c"}, Texts: []string{fill("ab", 30000)}}),
