@@ -18,8 +18,9 @@ import (
 func databasePath(dir string) string { return filepath.Join(dir, "belay.db") }
 
 // ReadOnly is the event log of a state directory, opened to be read: nothing in the
-// directory is written, made or brought up to date. The directory may be a copy, be in use, or
-// belong to another user. It is safe for concurrent use.
+// directory is written, made or brought up to date, but for what the database engine shares
+// among its readers. The directory may be a copy, be in use, or belong to another user. It is
+// safe for concurrent use.
 type ReadOnly struct {
 	*Log
 	close func() error // closes the database

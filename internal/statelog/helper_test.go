@@ -1,0 +1,113 @@
+package statelog_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/clock"
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/eventlog"
+	"github.com/belay-hooks/belay/internal/sink"
+	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/internal/statelog"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+var discard = slog.New(slog.DiscardHandler)
+
+// stateKey makes the key that signs checkpoints in a state directory.
+func stateKey(t *testing.T, dir string) *eventlog.Key {
+	t.Helper()
+	if err := os.MkdirAll(statedir.Keys(dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	seed, err := statedir.MakeKey(statedir.Keys(dir), "checkpoint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := eventlog.NewKey(seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func commit(t *testing.T, s kernel.Store, id string) error {
+	t.Helper()
+	now := time.Now()
+	_, err := s.Commit(t.Context(), kernel.Batch{Now: now, Events: []phases.Event{{ID: id, Type: phases.EventNotice, Time: now, Reason: id}}})
+	return err
+}
+
+// database makes belay.db with as many events.
+func database(t *testing.T, dir string, events int) {
+	t.Helper()
+	db, err := statelog.OpenDatabase(t.Context(), dir, statelog.DatabaseOptions{Logger: discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range events {
+		if err := commit(t, db, "event"+string(rune('a'+i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// files returns the files of a directory with their contents, but for those that the
+// database engine shares among its readers.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), "belay.db-") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		out[path] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// noKernel fails the test when anything is to be recorded.
+type noKernel struct{ t *testing.T }
+
+func (k noKernel) Compact(context.Context, kernel.Compaction, kernel.CompactBy) (kernel.Receipt, error) {
+	k.t.Error("something was compacted")
+	return kernel.Receipt{}, errors.New("nothing may be compacted")
+}
+
+func (k noKernel) SoundApproval(context.Context, *kernel.Approval) (bool, error) { return true, nil }
+
+type noSinks struct{}
+
+func (noSinks) Check(context.Context) []sink.State { return nil }
+
+// live is the log of a host whose configuration is f.
+func live(t *testing.T, dir string, s kernel.Store, db *statelog.Database, f *config.File) *statelog.Live {
+	t.Helper()
+	return statelog.NewLive(statelog.Host{
+		Dir: dir, Store: s, Database: db, Key: stateKey(t, dir), Kernel: noKernel{t}, Sinks: noSinks{},
+		At: func() clock.Instant { return clock.At(clock.System{}) }, Logger: discard,
+	}, statelog.Configuration{File: f, Revision: "r"})
+}
