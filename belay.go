@@ -37,11 +37,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/internal/audit"
-	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/internal/revision"
-	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/statedir"
@@ -56,8 +55,6 @@ import (
 var (
 	// ErrNoConfig: the state directory has no belay.yaml and no hook was given.
 	ErrNoConfig = config.ErrMissing
-	// ErrUnknownHook: belay.yaml binds no hook of that name.
-	ErrUnknownHook = errors.New("there is no such hook")
 	// ErrConfig: belay.yaml is there and cannot be used.
 	ErrConfig = config.ErrUnusable
 	// ErrState: the state directory cannot be used.
@@ -137,21 +134,20 @@ type AdHocHook struct {
 
 // Belay is an open state directory. It is safe for concurrent use.
 type Belay struct {
-	dir     string
-	o       Options
-	log     *slog.Logger
-	keys    *keyring
-	engine  *sandbox.Engine
-	builtin *builtin.Set
-	store   kernel.Store
-	kernel  *kernel.Kernel
-	redact  *redactor
-	adhoc   []adHoc
-	trust   *trust.Verifier
-	tools   *toolbox       // nil when it is not ours to run tools
-	live    *statelog.Live // the event log
-	marks   *statelog.Checkpointer
-	sinks   *sink.Set
+	dir    string
+	o      Options
+	log    *slog.Logger
+	keys   *keyring
+	loader *loader.Loader
+	store  kernel.Store
+	kernel *kernel.Kernel
+	redact *redactor
+	adhoc  []loader.Ready
+	trust  *trust.Verifier
+	tools  *toolbox       // nil when it is not ours to run tools
+	live   *statelog.Live // the event log
+	marks  *statelog.Checkpointer
+	sinks  *sink.Set
 
 	revisions *revision.Log // nil unless opened whole
 
@@ -232,29 +228,28 @@ func stateError(text string, err error) error {
 
 // prepare makes the directory and finds the keys.
 func (b *Belay) prepare(dir string) error {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return stateError("path", err)
-	}
-	b.dir = abs
-	if err := os.MkdirAll(abs, 0o700); err != nil {
-		return stateError("create", err)
-	}
-	fi, err := os.Stat(abs)
-	if err != nil {
-		return stateError("look at it", err)
-	}
-	if fi.Mode().Perm()&0o022 != 0 {
-		return stateError("permissions", fmt.Errorf("others can write to %s: chmod go-w it", abs))
-	}
-	if b.keys, err = openKeys(statedir.Keys(abs)); err != nil {
-		return stateError("keys", err)
-	}
-	if b.builtin, err = builtin.Load(); err != nil {
+	var err error
+	if b.dir, err = statedir.Open(dir); err != nil {
 		return err
 	}
-	b.trust = trust.Open(abs, b.o.Clock)
+	if b.keys, err = openKeys(statedir.Keys(b.dir)); err != nil {
+		return stateError("keys", err)
+	}
+	b.trust = trust.Open(b.dir, b.o.Clock)
 	return nil
+}
+
+// readAdHoc reads the modules of the hooks that were given at Open.
+func (b *Belay) readAdHoc() (err error) {
+	given, taken := []loader.Given{}, []string{}
+	for _, h := range b.o.Hooks {
+		given = append(given, loader.Given(h))
+	}
+	for _, h := range b.file.Hooks {
+		taken = append(taken, h.Name)
+	}
+	b.adhoc, err = loader.ReadGiven(given, taken)
+	return err
 }
 
 // readConfig reads belay.yaml. Preconditions: nobody else uses b, or b.mu is held.
@@ -292,9 +287,10 @@ func (b *Belay) open(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	b.log = slog.New(redact.NewHandler(b.log.Handler(), b.redact.line))
-	b.engine, err = sandbox.Open(sandbox.Options{CacheDir: statedir.Cache(b.dir), CacheKey: b.keys.cache, Compiler: b.o.Compiler, Logger: b.log})
+	b.loader, err = loader.Open(loader.Options{Dir: b.dir, CacheKey: b.keys.cache, Compiler: b.o.Compiler, Trust: b.trust, Verifier: b.o.Verifier,
+		Hooks: b.adhoc, SlowCompile: b.o.SlowCompile, DryRun: b.o.DryRun, Logger: b.log})
 	if err != nil {
-		return stateError("cache", err)
+		return err
 	}
 	b.store = b.o.Store
 	if err := b.openDry(ctx); err != nil {
@@ -331,12 +327,12 @@ func (b *Belay) open(ctx context.Context) error {
 	b.keeping.now.Store(keeper)
 	b.revisions = &revision.Log{Dir: b.dir, Events: b.store}
 	home, _ := os.UserHomeDir()
-	var files kernel.FileSystem = osFiles{}
+	var files kernel.FileSystem = loader.HostFiles{}
 	if b.o.Files != nil {
 		files = b.o.Files
 	}
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
-		Store: b.sinks, Loader: &loader{b}, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, StoreID: b.keys.events.StoreID(), Observer: b.o.Observer, Recorder: b.recorder(), Clock: b.o.Clock, Logger: b.log,
+		Store: b.sinks, Loader: b.loader, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, StoreID: b.keys.events.StoreID(), Observer: b.o.Observer, Recorder: b.recorder(), Clock: b.o.Clock, Logger: b.log,
 		Tools: b.executor(), IntentDir: b.intentDir(), Files: files, Home: home, SpoolPath: b.spoolPath(), UnsafeFailOpen: b.o.UnsafeFailOpen,
 		Retain: b.retention(),
 	})
@@ -359,32 +355,17 @@ func (b *Belay) Log() *statelog.Live { return b.live }
 
 // kernelConfig turns belay.yaml and the hooks given at Open into what the kernel runs.
 func (b *Belay) kernelConfig() *kernel.Config {
+	cfg := loader.Config(b.file, b.revision())
 	if b.o.NoHooks {
-		cfg := &kernel.Config{Revision: b.revision(), Announce: b.announcer(), Judges: b.mayJudge}
-		b.approvalConfig(cfg)
-		return cfg
+		cfg = &kernel.Config{Revision: cfg.Revision, Approvals: cfg.Approvals, Reviewers: cfg.Reviewers}
 	}
-	cfg := &kernel.Config{Revision: b.revision(), Announce: b.announcer(), Ceiling: b.file.Scopes, ChainBudget: time.Duration(b.file.Limits.ChainMS) * time.Millisecond,
-		RawToolResults: b.file.Tools.Results == "raw"}
-	b.approvalConfig(cfg)
-	b.leaseConfig(cfg)
-	for _, c := range b.file.Enabled() {
-		cfg.Bindings = append(cfg.Bindings, specOf(c))
-	}
-	for _, a := range b.adhoc {
-		cfg.Bindings = append(cfg.Bindings, a.spec)
-	}
-	for _, r := range b.file.Require {
-		cfg.Require = append(cfg.Require, kernel.Require{Phases: r.Phases, Tools: r.Tools, Hooks: r.Hooks})
+	cfg.Announce, cfg.Judges = b.announcer(), b.mayJudge
+	if !b.o.NoHooks {
+		for _, a := range b.adhoc {
+			cfg.Bindings = append(cfg.Bindings, a.Spec)
+		}
 	}
 	return cfg
-}
-
-func specOf(c config.Binding) kernel.BindingSpec {
-	return kernel.BindingSpec{
-		Name: c.Name, Module: c.Module, Digest: c.Digest, Phases: c.Phases, Priority: c.Priority, Tier: c.Tier, Match: c.Match,
-		Config: c.Config, Allowed: c.Capabilities, Budget: c.Budget, Mode: c.Mode, HTTP: c.HTTP, Redacts: c.Redacts,
-	}
 }
 
 // Invoke decides one invocation; see kernel.Kernel.InvokeWith.
@@ -558,8 +539,8 @@ func (b *Belay) Close() error {
 		errs = append(errs, b.marks.Finish())
 		b.finished = true
 	}
-	if b.engine != nil {
-		errs = append(errs, closeEngine(b.engine, func() bool { return b.kernel != nil && len(b.kernel.LeftBehind()) > 0 }))
+	if b.loader != nil {
+		errs = append(errs, b.loader.Close(func() bool { return b.kernel != nil && len(b.kernel.LeftBehind()) > 0 }))
 	}
 	if b.store != nil && b.o.Store == nil {
 		errs = append(errs, b.store.Close())

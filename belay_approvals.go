@@ -9,11 +9,6 @@ import (
 	"github.com/belay-hooks/belay/kernel"
 )
 
-// approvalConfig says whose decisions count. Preconditions: as readConfig.
-func (b *Belay) approvalConfig(cfg *kernel.Config) {
-	cfg.Approvals, cfg.Reviewers = b.file.Approvals.Settings(), b.file.Authorities()
-}
-
 // reviewersKnown refuses a person's verb while belay.yaml cannot be used and may
 // register a reviewer. The error is ErrConfig.
 func (b *Belay) reviewersKnown() error {

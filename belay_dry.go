@@ -7,14 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/store/dry"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -65,12 +61,4 @@ func (b *Belay) markSettings() config.Events {
 		return config.Events{}
 	}
 	return b.file.Events
-}
-
-// unsentHTTP answers as a host without HTTP does.
-type unsentHTTP struct{}
-
-// Prepare implements kernel.HTTPCaller.
-func (unsentHTTP) Prepare(jsontext.Value) (kernel.HTTPCall, error) {
-	return kernel.HTTPCall{}, hostcalls.Absent
 }

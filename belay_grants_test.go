@@ -14,6 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -38,8 +39,8 @@ func TestUngrantedImportBlocks(t *testing.T) {
 	if s := b.Bindings()[0]; !strings.Contains(s.Problem, "pattern_match") {
 		t.Errorf("status: %+v", s)
 	}
-	want := []belay.Ungranted{{Binding: "guard", Capabilities: []string{"pattern_match"}, Reasons: []string{b.Ungranted(t.Context())[0].Reasons[0]}}}
-	if diff := cmp.Diff(want, b.Ungranted(t.Context())); diff != "" {
+	want := []loader.Ungranted{{Binding: "guard", Capabilities: []string{"pattern_match"}, Reasons: []string{ungranted(t, dir)[0].Reasons[0]}}}
+	if diff := cmp.Diff(want, ungranted(t, dir)); diff != "" {
 		t.Error(diff)
 	}
 	if src, err := os.ReadFile(filepath.Join(dir, "belay.yaml")); err != nil || string(src) != shortOfOne {
@@ -49,9 +50,18 @@ func TestUngrantedImportBlocks(t *testing.T) {
 	if err := b.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if v := invoke(t, b, exec("ls")); v.Decision != phases.Allow || len(b.Ungranted(t.Context())) != 0 {
+	if v := invoke(t, b, exec("ls")); v.Decision != phases.Allow || len(ungranted(t, dir)) != 0 {
 		t.Errorf("granted: %+v", v)
 	}
+}
+
+func ungranted(t *testing.T, dir string) []loader.Ungranted {
+	t.Helper()
+	list, err := loader.UngrantedIn(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 // The same holds where modules are looked at, installed and proposed.
@@ -60,7 +70,7 @@ func TestUngrantedImportIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, err := belay.InspectHook(t.Context(), file, []string{"block", "shell_parse", "request_approval"})
+	info, err := loader.Inspect(t.Context(), file, []string{"block", "shell_parse", "request_approval"})
 	if err != nil || !slices.ContainsFunc(info.Problems, func(p string) bool { return strings.Contains(p, "pattern_match") }) {
 		t.Errorf("inspect: %q %v", info.Problems, err)
 	}
@@ -69,12 +79,12 @@ func TestUngrantedImportIsRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "pattern_match") {
 		t.Errorf("install: %v", err)
 	}
-	bench, err := belay.OpenBench(belay.BenchOptions{})
+	bench, err := loader.OpenBench(loader.BenchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer bench.Close()
-	h := belay.BenchHook{Name: "guard", Module: file, Tier: phases.Trusted, Allowed: []string{"block"}}
+	h := loader.BenchHook{Name: "guard", Module: file, Tier: phases.Trusted, Allowed: []string{"block"}}
 	if _, err := bench.Load(context.Background(), h); phases.FaultOf(err) == nil || phases.FaultOf(err).Kind != phases.KindLoad {
 		t.Errorf("bench: %v, want a fault of kind load", err)
 	}
@@ -112,7 +122,7 @@ func TestBindingsInTheTreeGrantEnough(t *testing.T) {
 					allowed = append(allowed, c)
 				}
 			}
-			info, err := belay.InspectHook(t.Context(), h.Module, append([]string{}, allowed...))
+			info, err := loader.Inspect(t.Context(), h.Module, append([]string{}, allowed...))
 			seen++
 			if strings.Contains(path, "ungranted") {
 				continue // what is short is what it is about

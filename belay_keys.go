@@ -1,8 +1,6 @@
 package belay
 
 import (
-	"os"
-
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/statedir"
@@ -19,9 +17,6 @@ type keyring struct {
 
 // openKeys reads the keys and makes those that are missing.
 func openKeys(dir string) (*keyring, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
 	k := &keyring{digests: audit.Keys{}}
 	var err error
 	for _, u := range audit.Uses() {

@@ -7,20 +7,6 @@ import (
 	"github.com/belay-hooks/belay/leases"
 )
 
-// leaseConfig says what takes a lease. Preconditions: as readConfig.
-func (b *Belay) leaseConfig(cfg *kernel.Config) {
-	for _, r := range b.file.RequireLease {
-		cfg.RequireLease = append(cfg.RequireLease, kernel.RequireLease{Phases: r.Phases, Tools: r.Tools, Capability: r.Capability})
-	}
-	for i := range b.file.LeaseRules {
-		r := &b.file.LeaseRules[i]
-		cfg.LeaseRules = append(cfg.LeaseRules, kernel.LeaseRule{
-			Capability: r.Capability, Scope: r.Scope, MaxTTL: r.TTL(), MaxUses: r.MaxUses, Agents: r.Agents, Decision: kernel.LeaseDecision(r.Decision),
-		})
-	}
-	cfg.MaxLeaseTTL = b.file.Leases.TTL()
-}
-
 // Leases returns leases by id, as they stand now. The error is kernel.ErrUnavailable.
 func (b *Belay) Leases(ctx context.Context, q kernel.LeaseQuery) ([]kernel.LeaseView, error) {
 	return b.kernel.Leases(ctx, q)

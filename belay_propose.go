@@ -17,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -70,11 +71,11 @@ func (b *Belay) requestProposal(ctx context.Context, it kernel.Approval, digest 
 }
 
 // proposed finds out what would be bound, and refuses what could never be.
-func (b *Belay) proposed(ctx context.Context, p *approvals.Proposal) (config.Binding, HookInfo, error) {
-	refuse := func(text string) (config.Binding, HookInfo, error) {
-		return config.Binding{}, HookInfo{}, fmt.Errorf("%w: %s", ErrRefused, text)
+func (b *Belay) proposed(ctx context.Context, p *approvals.Proposal) (config.Binding, loader.Info, error) {
+	refuse := func(text string) (config.Binding, loader.Info, error) {
+		return config.Binding{}, loader.Info{}, fmt.Errorf("%w: %s", ErrRefused, text)
 	}
-	info, err := InspectHookIn(ctx, b.dir, p.Module, nil, p.Capabilities)
+	info, err := loader.InspectIn(ctx, b.dir, p.Module, nil, p.Capabilities)
 	if err != nil {
 		return config.Binding{}, info, fmt.Errorf("%w: %w", ErrRefused, err)
 	}

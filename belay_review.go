@@ -15,6 +15,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -26,7 +27,7 @@ import (
 // manifest's texts.
 type Review struct {
 	Binding      config.Binding         `json:"binding"` // what an approval writes into belay.yaml
-	Hook         HookInfo               `json:"hook"`
+	Hook         loader.Info            `json:"hook"`
 	RestrictOnly bool                   `json:"restrict_only"` // it can say no, ask and cut scopes, and nothing else
 	Nearest      *Nearest               `json:"nearest,omitzero"`
 	Source       []approvals.SourceFile `json:"source,omitzero"`
@@ -85,7 +86,7 @@ func ReviewProposal(ctx context.Context, dir string, it *kernel.Approval) (Revie
 	if err != nil {
 		return r, nil, err
 	}
-	if r.Hook, err = InspectHookIn(ctx, dir, file, nil, b.Capabilities); err != nil {
+	if r.Hook, err = loader.InspectIn(ctx, dir, file, nil, b.Capabilities); err != nil {
 		return r, nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	if len(r.Hook.Problems) > 0 {
@@ -120,27 +121,31 @@ func readBlob(dir, digest string) ([]byte, error) {
 // nearest finds the newest bound hook whose manifest has the same name. A bound
 // hook that cannot be read is not it.
 func nearest(ctx context.Context, dir string, r *Review) *Nearest {
-	host, err := Open(ctx, dir, Options{NoHooks: true, InMemory: true})
+	src, err := config.ReadFile(dir)
 	if err != nil {
 		return nil
 	}
-	defer host.Close()
+	f, err := config.Parse(src)
+	if err != nil {
+		return nil
+	}
+	l, err := loader.Look(dir)
+	if err != nil {
+		return nil
+	}
+	defer l.Close(func() bool { return false })
 	var found *Nearest
-	for _, h := range host.file.Hooks {
-		c, err := (&loader{host}).examine(ctx, specOf(h))
-		if err != nil || c.manifest.Name != r.Hook.Manifest.Name {
-			continue
-		}
-		have, err := held(c, specOf(h))
-		if err != nil {
+	for _, h := range f.Hooks {
+		b, err := l.Bound(ctx, loader.Spec(h))
+		if err != nil || b.Manifest.Name != r.Hook.Manifest.Name {
 			continue
 		}
 		var would []string
 		for _, g := range r.Hook.Capabilities {
 			would = append(would, g.Granted...)
 		}
-		found = &Nearest{Binding: h.Name, Version: c.manifest.Version, Digest: c.info.Digest, Imports: changes(c.info.Imports, r.Hook.Imports),
-			Capabilities: changes(have, would), Phases: changes(texts(c.info.Phases), texts(r.Hook.Phases))}
+		found = &Nearest{Binding: h.Name, Version: b.Manifest.Version, Digest: b.Digest, Imports: changes(b.Imports, r.Hook.Imports),
+			Capabilities: changes(b.Capabilities, would), Phases: changes(texts(b.Phases), texts(r.Hook.Phases))}
 	}
 	return found
 }
@@ -163,7 +168,7 @@ func (b *Belay) installProposal(ctx context.Context, it *kernel.Approval) error 
 	if done, err := b.boundAlready(&r); err != nil || done {
 		return err
 	}
-	if err := compileOnce(ctx, b.dir, file, r.Hook.Manifest, b.o.Compiler); err != nil {
+	if err := loader.CompileOnce(ctx, b.dir, file, r.Hook.Manifest, b.o.Compiler); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return config.EditFile(b.dir, func(src []byte) ([]byte, error) {

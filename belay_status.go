@@ -60,7 +60,7 @@ func (b *Belay) Status(ctx context.Context) (Status, error) {
 	s := Status{Dir: b.dir, Store: b.live.StoreID(), Revision: b.revision(), Engine: "interpreter", Healthy: true, Health: HealthOK, Problems: []string{}, Warnings: []string{}, Latches: []kernel.Latch{}}
 	bad := b.bad
 	b.mu.Unlock()
-	if s.Compile = CompileHere; b.engine.Isolated() {
+	if s.Compile = CompileHere; b.loader.Isolated() {
 		s.Compile = CompileApart
 	}
 	if sandbox.Compiles() {
@@ -188,22 +188,7 @@ func orEnforce(m phases.Mode) phases.Mode {
 
 // examined looks at every binding without compiling it. Preconditions: b.mu is held.
 func (b *Belay) examined() []BindingStatus {
-	cfg := &kernel.Config{}
-	for _, h := range b.file.Enabled() {
-		cfg.Bindings = append(cfg.Bindings, specOf(h))
-	}
-	hooks, err := kernel.Examine(cfg, func(spec kernel.BindingSpec) (*kernel.Loaded, error) {
-		c, err := (&loader{b}).examine(context.Background(), spec)
-		if err != nil {
-			return nil, loadFault(spec.Name, err)
-		}
-		caps, err := held(c, spec)
-		if err != nil {
-			return nil, loadFault(spec.Name, err)
-		}
-		return &kernel.Loaded{Hook: notCompiled{}, Digest: c.info.Digest, Version: c.manifest.Version, Tier: c.tier, Signer: c.signer,
-			Phases: c.info.Phases, Mutates: c.manifest.Mutates, Imports: c.info.Imports, Capabilities: caps, Match: c.manifest.Match}, nil
-	})
+	hooks, err := b.loader.Examine(context.Background(), b.file.Enabled())
 	if err != nil {
 		return []BindingStatus{{Name: "?", Problem: err.Error()}}
 	}
@@ -213,12 +198,4 @@ func (b *Belay) examined() []BindingStatus {
 			Priority: h.Priority, Phases: h.Phases, Mutates: h.Mutates, Capabilities: h.Held, Problem: h.Failure})
 	}
 	return out
-}
-
-// notCompiled stands for a hook that was looked at only.
-type notCompiled struct{}
-
-// Run implements kernel.Hook: it never answers.
-func (notCompiled) Run(context.Context, kernel.Turn) (kernel.Outcome, error) {
-	return kernel.Outcome{}, errors.New("not compiled")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/evidence"
-	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -45,19 +45,19 @@ type InstallRequest struct {
 // dir and binds it in belay.yaml. The file and the configuration are written
 // atomically and last, so that a hook that is refused leaves nothing behind.
 // Errors are ErrRefused, ErrNoConfig, or of the file system.
-func InstallHook(ctx context.Context, dir string, r InstallRequest) (kernel.BindingSpec, HookInfo, error) {
+func InstallHook(ctx context.Context, dir string, r InstallRequest) (kernel.BindingSpec, loader.Info, error) {
 	var none kernel.BindingSpec
 	src, err := config.ReadFile(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return none, HookInfo{}, ErrNoConfig
+		return none, loader.Info{}, ErrNoConfig
 	} else if err != nil {
-		return none, HookInfo{}, err
+		return none, loader.Info{}, err
 	}
 	file, err := r.file()
 	if err != nil {
-		return none, HookInfo{}, err
+		return none, loader.Info{}, err
 	}
-	info, err := InspectHookIn(ctx, dir, file, r.Evidence, r.Allow)
+	info, err := loader.InspectIn(ctx, dir, file, r.Evidence, r.Allow)
 	if err != nil {
 		return none, info, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
@@ -71,7 +71,7 @@ func InstallHook(ctx context.Context, dir string, r InstallRequest) (kernel.Bind
 	if _, err := config.AddBinding(src, b); err != nil { // before the time for compiling is spent
 		return none, info, err
 	}
-	if err := compileOnce(ctx, dir, file, info.Manifest, r.Compiler); err != nil {
+	if err := loader.CompileOnce(ctx, dir, file, info.Manifest, r.Compiler); err != nil {
 		return none, info, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	// The module is kept under the lock of belay.yaml: whoever drops modules that
@@ -89,7 +89,7 @@ func InstallHook(ctx context.Context, dir string, r InstallRequest) (kernel.Bind
 	if err != nil {
 		return none, info, err
 	}
-	return specOf(b), info, nil
+	return loader.Spec(b), info, nil
 }
 
 func (r *InstallRequest) file() ([]byte, error) {
@@ -115,7 +115,7 @@ func (r *InstallRequest) file() ([]byte, error) {
 // binding makes the entry of belay.yaml. Capabilities are written out even when
 // all are allowed: what a later version of the hook asks for is not allowed by
 // an older decision.
-func (r *InstallRequest) binding(info *HookInfo) (config.Binding, error) {
+func (r *InstallRequest) binding(info *loader.Info) (config.Binding, error) {
 	m := info.Manifest
 	b := config.Binding{
 		Name: r.Name, Module: r.Module, Phases: r.Phases, Priority: r.Priority,
@@ -154,33 +154,4 @@ func (r *InstallRequest) binding(info *HookInfo) (config.Binding, error) {
 		return b, fmt.Errorf("%w: it is to be bound as trusted, and it is %s (%s)", ErrRefused, info.Tier, info.Why)
 	}
 	return b, nil
-}
-
-// compileOnce proves that the hook loads, and leaves its code in the cache.
-func compileOnce(ctx context.Context, dir string, file []byte, m *tiers.Manifest, compiler []string) error {
-	keys, err := openKeys(statedir.Keys(dir))
-	if err != nil {
-		return stateError("keys", err)
-	}
-	engine, err := sandbox.Open(sandbox.Options{CacheDir: statedir.Cache(dir), CacheKey: keys.cache, Compiler: compiler})
-	if err != nil {
-		return stateError("cache", err)
-	}
-	defer engine.Close()
-	mod, err := engine.Inspect(file)
-	if err != nil {
-		return err
-	}
-	hooks, err := builtin.Load()
-	if err != nil {
-		return err
-	}
-	module, err := engine.Load(ctx, file, sandbox.LoadOptions{
-		Class: sandbox.Installed, MemoryCap: memoryCap(&mod, m, 0), Declared: declaredBy(m), Trusted: hooks.Trusted(mod.Digest),
-	})
-	if err != nil {
-		return err
-	}
-	module.Close()
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/loader"
 )
 
 const askTool = "cases:\n  - name: one\n    phase: pre_tool\n    action: {tool: exec, args: {request: {tool: clock}}}\n"
@@ -111,7 +112,7 @@ func recordedInjection(t *testing.T, call string, place int, failed recording.In
 		t.Fatal(err)
 	}
 	var first bytes.Buffer
-	w, err := recording.NewWriter(&first, recording.Header{Source: recording.SourceTest, CostTable: belay.CostTable})
+	w, err := recording.NewWriter(&first, recording.Header{Source: recording.SourceTest, CostTable: loader.CostTable})
 	if err != nil {
 		t.Fatal(err)
 	}

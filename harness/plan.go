@@ -13,9 +13,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -23,7 +23,7 @@ import (
 
 // plan is a case made ready to run.
 type plan struct {
-	hook    belay.BenchHook
+	hook    loader.BenchHook
 	before  []phases.Invocation
 	inv     phases.Invocation
 	options kernel.InvokeOptions
@@ -37,7 +37,7 @@ type plan struct {
 // plan makes a case ready.
 func (c *Case) plan(h *Hook) (*plan, error) {
 	p := &plan{
-		hook: belay.BenchHook{Name: h.name, Module: h.module, Tier: phases.Sandboxed, Config: c.Config, MemoryMiB: c.Budget.MemoryMiB},
+		hook: loader.BenchHook{Name: h.name, Module: h.module, Tier: phases.Sandboxed, Config: c.Config, MemoryMiB: c.Budget.MemoryMiB},
 		// A case is about what the hook decides: what scopes an action is then held to is its runtime's.
 		options: kernel.InvokeOptions{HoldsScopes: true},
 		seed:    seedOf(c.Name), answers: newAnswers(c.Stubs, c.Injected), state: map[string][]byte{},

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 )
@@ -21,7 +21,7 @@ const endless = 365 * 24 * time.Hour
 type caseRig struct {
 	key     string
 	hook    *Hook
-	given   belay.BenchHook
+	given   loader.BenchHook
 	kernel  *kernel.Kernel
 	store   *swapStore
 	answers *answers

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/store/memory"
@@ -39,7 +39,7 @@ type EngineOptions struct {
 // Engine runs cases: one for all of them, so that a module is compiled once. Hooks of
 // one Engine may be used at the same time.
 type Engine struct {
-	bench  *belay.Bench
+	bench  *loader.Bench
 	redact *redact.Redactor
 	o      EngineOptions
 }
@@ -52,7 +52,7 @@ func OpenEngine(o EngineOptions) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	bench, err := belay.OpenBench(belay.BenchOptions{Dir: o.Dir, Cover: o.Cover, Compiler: o.Compiler, Logger: o.Logger})
+	bench, err := loader.OpenBench(loader.BenchOptions{Dir: o.Dir, Cover: o.Cover, Compiler: o.Compiler, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
@@ -93,12 +93,12 @@ func (e *Engine) Hook(name string, module []byte) *Hook {
 func (h *Hook) Digest() string { return statedir.Digest(h.module) }
 
 // keyOf tells apart what a module is given.
-func keyOf(b belay.BenchHook) string {
+func keyOf(b loader.BenchHook) string {
 	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%q %t", b.Name, b.Config, b.Tier, b.MemoryMiB, b.Allowed, b.Allowed == nil)
 }
 
 // load loads the module with what a case gives it, once for each such set.
-func (h *Hook) load(ctx context.Context, b belay.BenchHook) (*kernel.Loaded, error) {
+func (h *Hook) load(ctx context.Context, b loader.BenchHook) (*kernel.Loaded, error) {
 	key := keyOf(b)
 	h.mu.Lock()
 	defer h.mu.Unlock()

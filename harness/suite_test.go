@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -189,7 +190,7 @@ func (fakeTool) Call(context.Context, kernel.ToolCall) (kernel.ToolResult, error
 func TestRecordedCase(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer
-	w, err := recording.NewWriter(&out, recording.Header{Source: recording.SourceTest, CostTable: belay.CostTable})
+	w, err := recording.NewWriter(&out, recording.Header{Source: recording.SourceTest, CostTable: loader.CostTable})
 	if err != nil {
 		t.Fatal(err)
 	}

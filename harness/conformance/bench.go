@@ -7,20 +7,20 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
 // Own is belay's own host: the sandbox and the hostcalls, as every hook has them.
 type Own struct {
-	Bench *belay.Bench
+	Bench *loader.Bench
 }
 
 // Run implements Host.
 func (o Own) Run(ctx context.Context, r Request) (Outcome, error) {
-	l, err := o.Bench.Load(ctx, belay.BenchHook{Name: "guest", Module: r.Module, Tier: r.Tier, Allowed: r.Granted})
+	l, err := o.Bench.Load(ctx, loader.BenchHook{Name: "guest", Module: r.Module, Tier: r.Tier, Allowed: r.Granted})
 	if err != nil {
 		if phases.FaultOf(err) == nil {
 			return Outcome{}, fmt.Errorf("load: %w", err)

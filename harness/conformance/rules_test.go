@@ -16,9 +16,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/conformance"
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -33,9 +33,9 @@ func rules(t testing.TB) []conformance.Rule {
 	return rs
 }
 
-func bench(t testing.TB) *belay.Bench {
+func bench(t testing.TB) *loader.Bench {
 	t.Helper()
-	b, err := belay.OpenBench(belay.BenchOptions{})
+	b, err := loader.OpenBench(loader.BenchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/loader"
 )
 
 // configs collects the configurations that the hook takes.
@@ -20,7 +20,7 @@ func (f *fuzzer) configs(ctx context.Context) ([]jsontext.Value, error) {
 			return
 		}
 		seen[string(c)] = true
-		_, err := f.o.Bench.Load(ctx, belay.BenchHook{Name: f.o.Name, Module: f.o.Module, Tier: f.o.Tier, Config: c})
+		_, err := f.o.Bench.Load(ctx, loader.BenchHook{Name: f.o.Name, Module: f.o.Module, Tier: f.o.Tier, Config: c})
 		switch {
 		case err == nil:
 			out = append(out, c)

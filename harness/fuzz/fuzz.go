@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -24,7 +24,7 @@ type entry struct {
 // fuzzer is one run. It is used by one goroutine, and has others make its runs.
 type fuzzer struct {
 	o       Options
-	desc    *belay.Description
+	desc    *loader.Description
 	hook    *target
 	crew    *crew
 	rng     *rand.Rand
@@ -122,7 +122,7 @@ func hookError(err error) error {
 }
 
 // subject returns the hook with kernels of its own.
-func (f *fuzzer) subject(b *belay.Bench) *subject {
+func (f *fuzzer) subject(b *loader.Bench) *subject {
 	return &subject{bench: b, ceiling: cmp.Or(f.o.Ceiling, kernel.ToolCeiling), target: f.hook, rigs: map[rigKey]*rig{}}
 }
 

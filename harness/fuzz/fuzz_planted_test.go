@@ -6,17 +6,17 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/fuzz"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 )
 
-func bench(t testing.TB, o belay.BenchOptions) *belay.Bench {
+func bench(t testing.TB, o loader.BenchOptions) *loader.Bench {
 	t.Helper()
-	b, err := belay.OpenBench(o)
+	b, err := loader.OpenBench(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func run(t *testing.T, name string) *fuzz.Result {
 	if r := kept[name]; r != nil {
 		return r
 	}
-	r, err := fuzz.Run(t.Context(), fuzz.Options{Bench: bench(t, belay.BenchOptions{}), Module: planted(t, name), Name: name, Seed: 1, Runs: 1500})
+	r, err := fuzz.Run(t.Context(), fuzz.Options{Bench: bench(t, loader.BenchOptions{}), Module: planted(t, name), Name: name, Seed: 1, Runs: 1500})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func shows(t *testing.T, module []byte, f fuzz.Finding) {
 		t.Fatal(err)
 	}
 	var decisions []phases.Decision
-	o := replay.Options{Bench: bench(t, belay.BenchOptions{}), Modules: map[string][]byte{statedir.Digest(module): module}}
+	o := replay.Options{Bench: bench(t, loader.BenchOptions{}), Modules: map[string][]byte{statedir.Digest(module): module}}
 	err = replay.All(t.Context(), o, rd, func(r *replay.Result) error {
 		for _, d := range r.Differences {
 			t.Errorf("%s: %+v", f.File, d)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/fuzz"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -22,7 +22,7 @@ import (
 // A guard without a mistake has no findings: what is found elsewhere is not made up.
 func TestSoundHookHasNoFindings(t *testing.T) {
 	res, err := fuzz.Run(t.Context(), fuzz.Options{
-		Bench: bench(t, belay.BenchOptions{}), Interpreter: bench(t, belay.BenchOptions{Interpreter: true}), Module: planted(t, "sound"), Seed: 3, Runs: 1500,
+		Bench: bench(t, loader.BenchOptions{}), Interpreter: bench(t, loader.BenchOptions{Interpreter: true}), Module: planted(t, "sound"), Seed: 3, Runs: 1500,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestSoundHookHasNoFindings(t *testing.T) {
 // number of processors; another seed goes another way.
 func TestSameSeedSameFindings(t *testing.T) {
 	once := func(seed uint64, workers int) string {
-		res, err := fuzz.Run(t.Context(), fuzz.Options{Bench: bench(t, belay.BenchOptions{}), Module: planted(t, "deaf"), Name: "deaf", Seed: seed, Runs: 500, Workers: workers})
+		res, err := fuzz.Run(t.Context(), fuzz.Options{Bench: bench(t, loader.BenchOptions{}), Module: planted(t, "deaf"), Name: "deaf", Seed: seed, Runs: 500, Workers: workers})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestSameSeedSameFindings(t *testing.T) {
 }
 
 func TestBadInputs(t *testing.T) {
-	b := bench(t, belay.BenchOptions{})
+	b := bench(t, loader.BenchOptions{})
 	if _, err := fuzz.Run(t.Context(), fuzz.Options{Bench: b, Module: []byte("no module")}); !errors.Is(err, fuzz.ErrHook) {
 		t.Errorf("a file that is no module: %v", err)
 	}
@@ -92,7 +92,7 @@ func TestBadInputs(t *testing.T) {
 // What is given to begin with is used: the word stands nowhere but in the input.
 func TestInputsAreUsed(t *testing.T) {
 	res, err := fuzz.Run(t.Context(), fuzz.Options{
-		Bench: bench(t, belay.BenchOptions{}), Module: planted(t, "short"), Seed: 1, Runs: 200,
+		Bench: bench(t, loader.BenchOptions{}), Module: planted(t, "short"), Seed: 1, Runs: 200,
 		Inputs: []fuzz.Input{{Invocation: []byte(`{"phase":"pre_tool","session":"their-session","action":{"tool":"exec","args":{"command":"sudo rm -rf build"}}}`)}},
 	})
 	if err != nil {
@@ -113,7 +113,7 @@ func TestExampleHooks(t *testing.T) {
 	if err != nil || len(files) < 10 {
 		t.Fatalf("%d examples, %v", len(files), err)
 	}
-	b := bench(t, belay.BenchOptions{})
+	b := bench(t, loader.BenchOptions{})
 	for _, file := range files {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
 			module, err := os.ReadFile(file)
@@ -143,7 +143,7 @@ func BenchmarkFuzz(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	bn := bench(b, belay.BenchOptions{})
+	bn := bench(b, loader.BenchOptions{})
 	small := []byte(`{"phase":"pre_tool","runtime":"custom","session":"s-1","cwd":"/home/dev/project","action":{"tool":"exec","call_id":"c-1","args":{"command":"rm -rf /","description":"` + strings.Repeat("x", 200) + `"}}}`)
 	var fuzzed, same, plain time.Duration
 	for b.Loop() {
@@ -164,14 +164,14 @@ func BenchmarkFuzz(b *testing.B) {
 }
 
 // live is what one of the inputs takes on the live path, on average.
-func live(b *testing.B, bn *belay.Bench, module []byte, inputs [][]byte) time.Duration {
+func live(b *testing.B, bn *loader.Bench, module []byte, inputs [][]byte) time.Duration {
 	b.Helper()
-	l, err := bn.Load(b.Context(), belay.BenchHook{Name: "h", Module: module, Tier: phases.Trusted})
+	l, err := bn.Load(b.Context(), loader.BenchHook{Name: "h", Module: module, Tier: phases.Trusted})
 	if err != nil {
 		b.Fatal(err)
 	}
 	k, err := kernel.Open(b.Context(), &kernel.Config{Bindings: []kernel.BindingSpec{{Name: "h"}}}, kernel.Options{
-		Store: fuzz.NewNullStore(), Redactor: fuzz.NoRedactor{}, Sequential: true, Loader: loader{l},
+		Store: fuzz.NewNullStore(), Redactor: fuzz.NoRedactor{}, Sequential: true, Loader: oneHook{l},
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -190,6 +190,6 @@ func live(b *testing.B, bn *belay.Bench, module []byte, inputs [][]byte) time.Du
 	return time.Since(from) / time.Duration(len(inputs))
 }
 
-type loader struct{ l *kernel.Loaded }
+type oneHook struct{ l *kernel.Loaded }
 
-func (l loader) Load(context.Context, kernel.BindingSpec) (*kernel.Loaded, error) { return l.l, nil }
+func (l oneHook) Load(context.Context, kernel.BindingSpec) (*kernel.Loaded, error) { return l.l, nil }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -26,7 +26,7 @@ var (
 
 // Options say what is fuzzed. Bench and Module are needed.
 type Options struct {
-	Bench  *belay.Bench
+	Bench  *loader.Bench
 	Module []byte
 	Name   string      // of the binding; "" means the manifest's, else "hook"
 	Tier   phases.Tier // as which it runs; "" means trusted, so that it has all that it asks for
@@ -45,7 +45,7 @@ type Options struct {
 	Workers int
 
 	// Interpreter loads the hook on the interpreter; nil: engines are not compared.
-	Interpreter *belay.Bench
+	Interpreter *loader.Bench
 
 	// Ceiling is what one turn may take by the clock; 0 means kernel.ToolCeiling. One that
 	// takes longer ends the run with kernel.ErrOverran: it is no finding.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -35,7 +35,7 @@ type target struct {
 // goroutine.
 type subject struct {
 	*target
-	bench   *belay.Bench
+	bench   *loader.Bench
 	ceiling time.Duration // of a turn, by the clock
 	rigs    map[rigKey]*rig
 }
@@ -88,7 +88,7 @@ func (s *subject) open(ctx context.Context, p *plan) (*rig, error) {
 	spec := kernel.BindingSpec{Name: s.name, Config: s.configs[p.config]}
 	spec.Budget.MemoryMiB = p.memory
 	load := func(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loaded, error) {
-		l, err := s.bench.Load(ctx, belay.BenchHook{Name: spec.Name, Module: s.module, Tier: s.tier, Config: spec.Config, MemoryMiB: spec.Budget.MemoryMiB})
+		l, err := s.bench.Load(ctx, loader.BenchHook{Name: spec.Name, Module: s.module, Tier: s.tier, Config: spec.Config, MemoryMiB: spec.Budget.MemoryMiB})
 		if err != nil {
 			return nil, err
 		}

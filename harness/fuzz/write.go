@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
@@ -133,7 +133,7 @@ func sizeText(n int) string {
 // recordingOf records the runs of plans; nil when there is nothing to record.
 func (s *subject) recordingOf(ctx context.Context, plans []*plan) ([]byte, error) {
 	var b bytes.Buffer
-	w, err := recording.NewWriter(&b, recording.Header{Source: recording.SourceTest, CostTable: belay.CostTable})
+	w, err := recording.NewWriter(&b, recording.Header{Source: recording.SourceTest, CostTable: loader.CostTable})
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (s *subject) recordingOf(ctx context.Context, plans []*plan) ([]byte, error
 }
 
 // replays reports whether a recording has no difference when it is replayed exactly.
-func replays(ctx context.Context, bench *belay.Bench, module, src []byte) (bool, error) {
+func replays(ctx context.Context, bench *loader.Bench, module, src []byte) (bool, error) {
 	rd, err := recording.NewReader(bytes.NewReader(src), "finding")
 	if err != nil {
 		return false, err

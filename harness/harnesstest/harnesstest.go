@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 
@@ -172,7 +172,7 @@ func (d *directory) cases(t *testing.T) {
 
 // replay replays a recording; of another version of the hook, by its decisions.
 func (d *directory) replay(t *testing.T, path string) {
-	bench, err := belay.OpenBench(belay.BenchOptions{})
+	bench, err := loader.OpenBench(loader.BenchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

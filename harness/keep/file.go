@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 
@@ -117,7 +117,7 @@ func (f *file) head(to recording.Recipients) (err error) {
 		}
 		dst = f.seal
 	}
-	f.w, err = recording.NewWriter(dst, recording.Header{Source: recording.SourceKept, CostTable: belay.CostTable})
+	f.w, err = recording.NewWriter(dst, recording.Header{Source: recording.SourceKept, CostTable: loader.CostTable})
 	return err
 }
 

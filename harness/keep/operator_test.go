@@ -14,6 +14,7 @@ import (
 	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -180,7 +181,7 @@ func (o *operator) replayFrom(in io.Reader, want int) {
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	bench, err := belay.OpenBench(belay.BenchOptions{})
+	bench, err := loader.OpenBench(loader.BenchOptions{})
 	if err != nil {
 		o.t.Fatal(err)
 	}

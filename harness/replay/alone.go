@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -29,10 +29,10 @@ type Alone struct {
 
 // OpenAlone loads the hook. The error is ErrCandidate when it cannot be loaded; its
 // Text says why. The bench is closed by the caller, after the Alone.
-func OpenAlone(ctx context.Context, bench *belay.Bench, h AloneHook) (*Alone, error) {
+func OpenAlone(ctx context.Context, bench *loader.Bench, h AloneHook) (*Alone, error) {
 	b := &h.Binding
 	b.Digest, b.Mode, b.Failure = statedir.Digest(h.Module), phases.Enforce, nil
-	load := belay.BenchHook{Name: b.Name, Module: h.Module, Tier: b.Tier, Config: jsonValue(b.Config), MemoryMiB: b.Budget.MemoryMiB}
+	load := loader.BenchHook{Name: b.Name, Module: h.Module, Tier: b.Tier, Config: jsonValue(b.Config), MemoryMiB: b.Budget.MemoryMiB}
 	if b.Allowed != nil {
 		load.Allowed = *b.Allowed
 	}

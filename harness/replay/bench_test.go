@@ -10,6 +10,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -76,7 +77,7 @@ func BenchmarkReplay(b *testing.B) {
 	})
 	b.Run("from-bytes", func(b *testing.B) {
 		many := bytes.Buffer{}
-		w, err := recording.NewWriter(&many, recording.Header{CostTable: belay.CostTable})
+		w, err := recording.NewWriter(&many, recording.Header{CostTable: loader.CostTable})
 		if err != nil {
 			b.Fatal(err)
 		}

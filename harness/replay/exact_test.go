@@ -17,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -232,11 +233,11 @@ func TestExactRefuses(t *testing.T) {
 	}
 	for _, table := range []int{1, 99} {
 		err := r.Admit(recording.Header{CostTable: table})
-		if want := fmt.Sprintf("counted by cost table %d, and this belay counts by %d", table, belay.CostTable); !errors.Is(err, replay.ErrRefused) || !strings.Contains(err.Error(), want) {
+		if want := fmt.Sprintf("counted by cost table %d, and this belay counts by %d", table, loader.CostTable); !errors.Is(err, replay.ErrRefused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("another cost table: %v", err)
 		}
 	}
-	if err := r.Admit(recording.Header{CostTable: belay.CostTable, Redacted: true}); !errors.Is(err, replay.ErrRefused) {
+	if err := r.Admit(recording.Header{CostTable: loader.CostTable, Redacted: true}); !errors.Is(err, replay.ErrRefused) {
 		t.Errorf("redacted: %v", err)
 	}
 	if _, err := replay.New(replay.Options{Bench: b, Mode: "roughly"}); !errors.Is(err, replay.ErrRefused) {

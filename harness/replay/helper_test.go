@@ -17,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/harness"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -34,7 +35,7 @@ func record(t testing.TB, config, lines []byte, o belay.Options) []byte {
 		}
 	}
 	var out bytes.Buffer
-	w, err := recording.NewWriter(&out, recording.Header{Source: recording.SourceEval, CostTable: belay.CostTable})
+	w, err := recording.NewWriter(&out, recording.Header{Source: recording.SourceEval, CostTable: loader.CostTable})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,9 +97,9 @@ func demo(t testing.TB) []byte {
 	return record(t, config, lines, belay.Options{})
 }
 
-func bench(t testing.TB) *belay.Bench {
+func bench(t testing.TB) *loader.Bench {
 	t.Helper()
-	b, err := belay.OpenBench(belay.BenchOptions{})
+	b, err := loader.OpenBench(loader.BenchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -20,7 +20,7 @@ const maxRigs = 16
 
 // Options say what is replayed and what counts.
 type Options struct {
-	Bench *belay.Bench // loads modules; closed by the caller, after the Replayer
+	Bench *loader.Bench // loads modules; closed by the caller, after the Replayer
 	// Modules are files at hand by their digests, beside those that the bench finds.
 	Modules   map[string][]byte
 	Mode      Mode       // "": Exact without a Candidate, Decision with one
@@ -87,8 +87,8 @@ func (r *Replayer) Admit(h recording.Header) error {
 	switch {
 	case h.Redacted && (exact || r.o.Candidate == nil):
 		return &Error{Class: ErrRefused, Text: "it was made from stored events: it holds decisions and no calls", Hint: "Hold a candidate against it: --hook FILE.wasm or --policy belay.yaml."}
-	case exact && h.CostTable != belay.CostTable:
-		return &Error{Class: ErrRefused, Text: fmt.Sprintf("its fuel was counted by cost table %d, and this belay counts by %d", h.CostTable, belay.CostTable), Hint: "Compare decisions: --compare decision."}
+	case exact && h.CostTable != loader.CostTable:
+		return &Error{Class: ErrRefused, Text: fmt.Sprintf("its fuel was counted by cost table %d, and this belay counts by %d", h.CostTable, loader.CostTable), Hint: "Compare decisions: --compare decision."}
 	}
 	return nil
 }

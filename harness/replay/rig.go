@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -94,7 +94,7 @@ func (h *rigHook) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error
 
 // recordedLoader loads the modules that a chain names.
 type recordedLoader struct {
-	bench *belay.Bench
+	bench *loader.Bench
 	chain *recording.Chain
 	find  func(digest string) ([]byte, error)
 	swap  map[string]*Hook // by binding, modules in place of the recorded ones
@@ -102,7 +102,7 @@ type recordedLoader struct {
 
 func (l *recordedLoader) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loaded, error) {
 	if h := l.swap[spec.Name]; h != nil && !slices.ContainsFunc(l.chain.Bindings, func(b recording.Binding) bool { return b.Name == spec.Name }) {
-		return l.bench.Load(ctx, belay.BenchHook{Name: spec.Name, Module: h.Module, Tier: phases.Sandboxed, Config: spec.Config})
+		return l.bench.Load(ctx, loader.BenchHook{Name: spec.Name, Module: h.Module, Tier: phases.Sandboxed, Config: spec.Config})
 	}
 	i := slices.IndexFunc(l.chain.Bindings, func(b recording.Binding) bool { return b.Name == spec.Name })
 	if i < 0 {
@@ -117,7 +117,7 @@ func (l *recordedLoader) Load(ctx context.Context, spec kernel.BindingSpec) (*ke
 		}
 		return nil, phases.NewFault(b.Failure.Kind, b.Failure.Text, cause)
 	}
-	h := belay.BenchHook{Name: b.Name, Tier: b.Tier, Config: spec.Config, MemoryMiB: b.Budget.MemoryMiB, Recorded: swap == nil}
+	h := loader.BenchHook{Name: b.Name, Tier: b.Tier, Config: spec.Config, MemoryMiB: b.Budget.MemoryMiB, Recorded: swap == nil}
 	if b.Allowed != nil {
 		h.Allowed = *b.Allowed
 	}

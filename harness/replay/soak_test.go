@@ -11,6 +11,7 @@ import (
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
 	"github.com/belay-hooks/belay/harness/report"
+	"github.com/belay-hooks/belay/internal/loader"
 )
 
 // Memory stays flat however long a recording is: 20 000 invocations here, 1 000 000
@@ -30,7 +31,7 @@ func TestSoak(t *testing.T) {
 
 	pr, pw := io.Pipe()
 	go func() {
-		w, err := recording.NewWriter(pw, recording.Header{CostTable: belay.CostTable})
+		w, err := recording.NewWriter(pw, recording.Header{CostTable: loader.CostTable})
 		if err == nil {
 			_, err = w.AddChain(chains[0])
 		}

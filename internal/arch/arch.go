@@ -22,7 +22,8 @@ const root = "(root)"
 func layers() map[string][]string {
 	lower := []string{"phases", "tiers", "leases", "hostcalls", "kernel", "internal/strictyaml"}
 	signing := "tiers/sigstore" // heavy: only those who verify and sign
-	assembled := append([]string{root, "internal/config", "internal/builtin", "internal/hookbuild"}, lower...)
+	assembled := append([]string{root, "internal/config", "internal/builtin", "internal/hookbuild", "internal/loader"}, lower...)
+	tools := append([]string{"internal/loader", "internal/builtin"}, lower...) // what the harness is built on: never the root
 	return map[string][]string{
 		"phases":                 nil,
 		"internal/strictyaml":    nil,
@@ -43,6 +44,7 @@ func layers() map[string][]string {
 		"internal/statedir":      {"internal/readfile"},
 		"internal/evidence":      {"phases", "tiers", "internal/readfile", "internal/statedir"},
 		"internal/trust":         {"phases", "tiers", signing, "kernel", "internal/sandbox", "internal/builtin", "internal/config", "internal/evidence", "internal/readfile", "internal/statedir"},
+		"internal/loader":        append([]string{"internal/sandbox", "internal/builtin", "internal/config", "internal/evidence", "internal/httpcall", "internal/readfile", "internal/statedir", "internal/trust"}, lower...),
 		"internal/revision":      {"phases", "kernel", "internal/statedir"},
 		"internal/yamledit":      {"internal/strictyaml"},
 		"docs":                   nil,
@@ -75,17 +77,18 @@ func layers() map[string][]string {
 		"internal/builtin":       {"phases", "tiers", "examples-wasm"},
 		"internal/hookbuild":     {"phases", "tiers", "internal/strictyaml", "internal/readfile"},
 		"internal/hookbuild/...": {"internal/hookbuild", "internal/statedir", "harness"},
-		root:                     append([]string{"internal/sandbox", "internal/redact", "internal/gitleaks", "internal/audit", "internal/config", "internal/store/...", "internal/builtin", "internal/telemetry", "internal/eventlog", "internal/httpcall", "internal/mcptools", "internal/sink", "internal/approvals", "internal/place", "internal/spoolfile", "internal/statedir", "internal/highwater", "internal/revision", "internal/readfile", "internal/evidence", "internal/trust", "internal/clock", "internal/statelog"}, lower...),
+		root:                     append([]string{"internal/loader", "internal/sandbox", "internal/redact", "internal/gitleaks", "internal/audit", "internal/config", "internal/store/...", "internal/builtin", "internal/eventlog", "internal/mcptools", "internal/sink", "internal/approvals", "internal/place", "internal/spoolfile", "internal/statedir", "internal/highwater", "internal/revision", "internal/readfile", "internal/evidence", "internal/trust", "internal/clock", "internal/statelog"}, lower...),
 		"internal/statelog":      {"phases", "kernel", "internal/approvals", "internal/clock", "internal/config", "internal/eventlog", "internal/highwater", "internal/readfile", "internal/sink", "internal/statedir", "internal/store/memory", "internal/store/sqlite"},
-		"harness":                append([]string{"harness/junit", "harness/recording", "harness/replay", "harness/report", "internal/audit", "internal/redact", "internal/statedir", "internal/store/memory", "internal/cover", "internal/readfile"}, assembled...),
+		"harness":                append([]string{"internal/hookbuild", "harness/junit", "harness/recording", "harness/replay", "harness/report", "internal/audit", "internal/redact", "internal/statedir", "internal/store/memory", "internal/cover", "internal/readfile"}, tools...),
 		"harness/junit":          nil,
 		"harness/recording":      {"phases", "tiers", "hostcalls", "kernel"},
-		"harness/replay":         append([]string{"internal/statedir", "harness/recording", "internal/store/memory"}, assembled...),
-		"harness/fuzz":           append([]string{"internal/statedir", "harness/junit", "harness/recording", "harness/replay", "internal/store/memory", "internal/redact"}, assembled...),
+		"harness/replay":         append([]string{"internal/statedir", "harness/recording", "internal/store/memory"}, tools...),
+		"harness/fuzz":           append([]string{"internal/statedir", "harness/junit", "harness/recording", "harness/replay", "internal/store/memory", "internal/redact"}, tools...),
 		"harness/report":         {"phases", "harness/junit", "harness/recording", "harness/replay", "internal/redact", "internal/textdiff"},
 		"internal/textdiff":      nil,
-		"harness/conformance":    append([]string{"internal/store/memory", "internal/audit", "internal/redact", "internal/httpcall"}, assembled...),
-		"harness/...":            append([]string{"harness", "harness/...", "internal/readfile", "internal/sink", "internal/statedir"}, assembled...),
+		"harness/conformance":    append([]string{"internal/store/memory", "internal/audit", "internal/redact", "internal/httpcall"}, tools...),
+		"harness/keep":           append([]string{root, "harness/recording", "internal/readfile", "internal/sink", "internal/statedir"}, tools...),
+		"harness/...":            append([]string{"harness", "harness/...", "internal/readfile", "internal/sink", "internal/statedir"}, tools...),
 		"adapters":               {"phases"},
 		"adapters/...":           {"phases", "adapters"},
 		"client":                 {"phases", "leases", "internal/approvals", "internal/peercred", "internal/readfile"},

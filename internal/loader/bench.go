@@ -1,4 +1,4 @@
-package belay
+package loader
 
 import (
 	"context"
@@ -25,10 +25,6 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
-// CostTable is the version of the table by which fuel is counted. Fuel of different
-// versions cannot be compared.
-const CostTable = sandbox.CostTable
-
 // ErrNoModule: no file of the digest is at hand.
 var ErrNoModule = errors.New("there is no module of this digest")
 
@@ -51,8 +47,10 @@ type BenchOptions struct {
 // without records, and without anything that a hook could reach. It is safe for
 // concurrent use.
 type Bench struct {
-	b     *Belay
-	cover bool
+	files  source
+	engine *sandbox.Engine
+	log    *slog.Logger
+	cover  bool
 
 	mu      sync.Mutex
 	modules map[benchKey]*sandbox.Module
@@ -64,30 +62,36 @@ type benchKey struct {
 	memory int64
 }
 
-// OpenBench returns a bench, to be closed after everything that was loaded on it.
+// OpenBench returns a bench, to be closed after everything that was loaded on it. The
+// error is statedir.ErrUnusable.
 func OpenBench(o BenchOptions) (*Bench, error) {
-	b := &Belay{log: o.Logger, file: &config.File{Version: config.Version}}
+	set, err := builtin.Load()
+	if err != nil {
+		return nil, err
+	}
+	b := &Bench{files: source{builtin: set}, log: o.Logger, cover: o.Cover, modules: map[benchKey]*sandbox.Module{}, known: map[[sha256.Size]byte]candidate{}}
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
 	opts := sandbox.Options{Logger: b.log, Interpreter: o.Interpreter, Compiler: o.Compiler}
-	var err error
 	if o.Dir != "" {
-		if err = b.prepare(o.Dir); err != nil {
+		if b.files.dir, err = statedir.Open(o.Dir); err != nil {
 			return nil, err
 		}
-		opts.CacheDir, opts.CacheKey = statedir.Cache(b.dir), b.keys.cache
-	} else if b.builtin, err = builtin.Load(); err != nil {
-		return nil, err
+		key, err := statedir.MakeKey(statedir.Keys(b.files.dir), "cache")
+		if err != nil {
+			return nil, statedir.Unusable("keys", err)
+		}
+		opts.CacheDir, opts.CacheKey = statedir.Cache(b.files.dir), key
 	}
 	if b.engine, err = sandbox.Open(opts); err != nil {
-		return nil, stateError("cache", err)
+		return nil, statedir.Unusable("cache", err)
 	}
-	return &Bench{b: b, cover: o.Cover, modules: map[benchKey]*sandbox.Module{}, known: map[[sha256.Size]byte]candidate{}}, nil
+	return b, nil
 }
 
 // Close releases the modules. Code that still runs is left to the end of the process.
-func (b *Bench) Close() error { return closeEngine(b.b.engine, func() bool { return true }) }
+func (b *Bench) Close() error { return closeEngine(b.engine, func() bool { return true }) }
 
 // BenchHook is a module and what it is given.
 type BenchHook struct {
@@ -153,7 +157,7 @@ func (b *Bench) examine(module []byte) (*candidate, error) {
 	}
 	c := candidate{sum: sum, class: sandbox.AdHoc}
 	var err error
-	if c.info, err = b.b.engine.Inspect(module); err != nil {
+	if c.info, err = b.engine.Inspect(module); err != nil {
 		return nil, err
 	}
 	if c.info.Manifest == nil {
@@ -177,7 +181,7 @@ func (b *Bench) module(ctx context.Context, c *candidate, memory int64) (*sandbo
 	if m := b.modules[key]; m != nil {
 		return m, nil
 	}
-	m, err := b.b.engine.Load(ctx, c.file, sandbox.LoadOptions{Class: c.class, MemoryCap: memory, Declared: c.declared, Trusted: b.b.builtin.Trusted(c.info.Digest), Cover: b.cover})
+	m, err := b.engine.Load(ctx, c.file, sandbox.LoadOptions{Class: c.class, MemoryCap: memory, Declared: c.declared, Trusted: b.files.builtin.Trusted(c.info.Digest), Cover: b.cover})
 	if err == nil {
 		b.modules[key] = m
 	}
@@ -215,17 +219,17 @@ func (b *Bench) Coverage(module []byte) *Coverage {
 // binary, or one that is installed or bound in the state directory. The error is
 // ErrNoModule.
 func (b *Bench) Find(digest string) ([]byte, error) {
-	if h, ok := b.b.builtin.ByDigest(digest); ok {
+	if h, ok := b.files.builtin.ByDigest(digest); ok {
 		return h.Module, nil
 	}
-	if b.b.dir == "" || !strings.HasPrefix(digest, "sha256:") {
+	if b.files.dir == "" || !strings.HasPrefix(digest, "sha256:") {
 		return nil, fmt.Errorf("%w: %s", ErrNoModule, digest)
 	}
-	paths := []string{statedir.Blob(b.b.dir, digest)}
-	if src, err := config.ReadFile(b.b.dir); err == nil {
+	paths := []string{statedir.Blob(b.files.dir, digest)}
+	if src, err := config.ReadFile(b.files.dir); err == nil {
 		if f, err := config.Parse(src); err == nil {
 			for _, h := range f.Hooks {
-				if p := modulePath(b.b.dir, h.Module); p != "" {
+				if p := modulePath(b.files.dir, h.Module); p != "" {
 					paths = append(paths, p)
 				}
 			}
@@ -249,7 +253,7 @@ func (b *Bench) Find(digest string) ([]byte, error) {
 // NameOf returns the name that the module's manifest gives it, and its version; ""
 // when it has none.
 func (b *Bench) NameOf(module []byte) (name, version string) {
-	info, err := b.b.engine.Inspect(module)
+	info, err := b.engine.Inspect(module)
 	if err != nil || info.Manifest == nil {
 		return "", ""
 	}
@@ -262,21 +266,27 @@ func (b *Bench) NameOf(module []byte) (name, version string) {
 
 // Policy reads a configuration as it stands in a file called belay.yaml, and says
 // how its hooks are loaded: as a belay whose state directory the file stands in
-// would, trust policy included. The error is ErrConfig.
+// would, trust policy included. The error is
+// config.ErrUnusable.
 func (b *Bench) Policy(path string) (*kernel.Config, kernel.Loader, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		return nil, nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
 	}
 	src, err := readfile.All(abs, strictyaml.MaxSize)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		return nil, nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
 	}
 	f, err := config.Parse(src)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		return nil, nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
 	}
 	dir := filepath.Dir(abs)
-	p := &Belay{dir: dir, log: b.b.log, engine: b.b.engine, builtin: b.b.builtin, trust: trust.Open(dir, nil), file: f, rev: config.Revision(src)}
-	return p.kernelConfig(), &loader{p}, nil
+	policy := trust.Open(dir, nil)
+	revision := config.Revision(src)
+	if r := policy.Revision(); r != "" {
+		revision += "+" + r
+	}
+	l := &Loader{o: Options{Dir: dir, Trust: policy, Logger: b.log}, files: source{dir: dir, builtin: b.files.builtin}, engine: b.engine}
+	return Config(f, revision), l, nil
 }

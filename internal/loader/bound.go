@@ -1,4 +1,4 @@
-package belay
+package loader
 
 import (
 	"context"
@@ -10,51 +10,51 @@ import (
 
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
-	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/statedir"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
-	"github.com/belay-hooks/belay/tiers"
 )
 
-// InspectBound is InspectHookIn for a hook that belay.yaml in dir binds: of its
-// capabilities it says what the binding allows. Errors are ErrNoConfig, ErrConfig,
+// ErrUnknownHook: belay.yaml binds no hook of that name.
+var ErrUnknownHook = errors.New("there is no such hook")
+
+// InspectBound is InspectIn for a hook that belay.yaml in dir binds: of its
+// capabilities it says what the binding allows. Errors are config.ErrMissing, config.ErrUnusable,
 // ErrUnknownHook when there is no binding of that name, and those of reading the
 // module.
-func InspectBound(ctx context.Context, dir, name string) (HookInfo, error) {
+func InspectBound(ctx context.Context, dir, name string) (Info, error) {
 	path := filepath.Join(dir, config.FileName)
 	src, err := config.ReadFile(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return HookInfo{}, fmt.Errorf("%w (looked for %s)", ErrNoConfig, path)
+		return Info{}, fmt.Errorf("%w (looked for %s)", config.ErrMissing, path)
 	case err != nil:
-		return HookInfo{}, fmt.Errorf("%w: %w", ErrConfig, err)
+		return Info{}, fmt.Errorf("%w: %w", config.ErrUnusable, err)
 	}
 	f, err := config.Parse(src)
 	if err != nil {
-		return HookInfo{}, fmt.Errorf("%w: %w", ErrConfig, err)
+		return Info{}, fmt.Errorf("%w: %w", config.ErrUnusable, err)
 	}
 	i := slices.IndexFunc(f.Hooks, func(b config.Binding) bool { return b.Name == name })
 	if i < 0 {
-		return HookInfo{}, fmt.Errorf("%w: %s binds no hook named %q", ErrUnknownHook, path, name)
+		return Info{}, fmt.Errorf("%w: %s binds no hook named %q", ErrUnknownHook, path, name)
 	}
-	spec := specOf(f.Hooks[i])
+	spec := Spec(f.Hooks[i])
 	hooks, err := builtin.Load()
 	if err != nil {
-		return HookInfo{}, err
+		return Info{}, err
 	}
-	l := &loader{&Belay{dir: dir, builtin: hooks}}
-	file, want, err := l.read(spec)
+	files := source{dir: dir, builtin: hooks}
+	file, want, err := files.read(spec)
 	if err != nil {
-		return HookInfo{}, err
+		return Info{}, err
 	}
 	digest := statedir.Digest(file)
-	evidence, err := l.kept(spec, digest)
+	pieces, err := files.kept(spec, digest)
 	if err != nil {
-		return HookInfo{}, err
+		return Info{}, err
 	}
 	allowed := append([]string{}, spec.Allowed...) // never nil, which would allow everything
-	info, err := InspectHookIn(ctx, dir, file, evidence, allowed)
+	info, err := InspectIn(ctx, dir, file, pieces, allowed)
 	if err != nil {
 		return info, err
 	}
@@ -65,20 +65,4 @@ func InspectBound(ctx context.Context, dir, name string) (HookInfo, error) {
 		info.Problems = append(info.Problems, reason+", and it is "+string(info.Tier)+": it blocks its phases instead of running")
 	}
 	return info, nil
-}
-
-// kept is the evidence about a bound module: kept with it, and beside its file.
-func (l *loader) kept(spec kernel.BindingSpec, digest string) ([]tiers.Evidence, error) {
-	list, err := evidence.Read(statedir.Blob(l.b.dir, digest))
-	if err != nil {
-		return nil, err
-	}
-	if path := modulePath(l.b.dir, spec.Module); path != "" {
-		beside, err := evidence.Read(path)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, beside...)
-	}
-	return list, nil
 }

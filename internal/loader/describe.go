@@ -1,4 +1,4 @@
-package belay
+package loader
 
 import (
 	"slices"
@@ -19,7 +19,7 @@ type Description struct {
 
 // Describe looks at a module file without running it. Errors are as those of Load.
 func (b *Bench) Describe(module []byte) (*Description, error) {
-	info, err := b.b.engine.Inspect(module)
+	info, err := b.engine.Inspect(module)
 	if err != nil {
 		return nil, loadFault("", err)
 	}
@@ -36,6 +36,6 @@ func (b *Bench) Describe(module []byte) (*Description, error) {
 
 // Builtin returns the module that comes with the binary under the name.
 func (b *Bench) Builtin(name string) ([]byte, error) {
-	h, err := b.b.builtin.Get(name)
+	h, err := b.files.builtin.Get(name)
 	return h.Module, err
 }

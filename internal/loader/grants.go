@@ -1,9 +1,10 @@
-package belay
+package loader
 
 import (
 	"context"
 	"strings"
 
+	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -52,15 +53,13 @@ type Ungranted struct {
 	Reasons      []string `json:"reasons"`      // the author's, in the same order; not to be trusted
 }
 
-// Ungranted returns the bindings that load once their capabilities are granted, in the
-// order of belay.yaml. What only another tier could hold is not among them.
-func (b *Belay) Ungranted(ctx context.Context) []Ungranted {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// Ungranted returns the bindings that load once their capabilities are granted, in their
+// order. What only another tier could hold is not among them.
+func (l *Loader) Ungranted(ctx context.Context, bindings []config.Binding) []Ungranted {
 	var out []Ungranted
-	for _, h := range b.file.Enabled() {
-		spec := specOf(h)
-		c, err := (&loader{b}).examine(ctx, spec)
+	for _, h := range bindings {
+		spec := Spec(h)
+		c, err := l.examine(ctx, spec)
 		if err != nil {
 			continue // another fault, which Bindings names
 		}

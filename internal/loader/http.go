@@ -1,10 +1,11 @@
-package belay
+package loader
 
 import (
 	"context"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/httpcall"
 	"github.com/belay-hooks/belay/kernel"
 )
@@ -35,4 +36,12 @@ func (h httpCaller) Prepare(request jsontext.Value) (kernel.HTTPCall, error) {
 		r, err := call.Send(ctx)
 		return kernel.HTTPResult{Reply: r.Reply, Summary: r.Summary, Outcome: r.Outcome, Reason: r.Reason}, err
 	}}, nil
+}
+
+// unsentHTTP answers as a host without HTTP does.
+type unsentHTTP struct{}
+
+// Prepare implements kernel.HTTPCaller.
+func (unsentHTTP) Prepare(jsontext.Value) (kernel.HTTPCall, error) {
+	return kernel.HTTPCall{}, hostcalls.Absent
 }

@@ -1,4 +1,4 @@
-package belay
+package loader
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
-// HookInfo is what a module file says and may do, found without running it.
-type HookInfo struct {
+// Info is what a module file says and may do, found without running it.
+type Info struct {
 	Digest       string             `json:"digest"` // sha256:<hex> of the file
 	Size         int                `json:"size"`   // bytes
 	Tier         phases.Tier        `json:"tier"`
 	Why          string             `json:"why"`            // why this tier
-	Trust        *tiers.Decision    `json:"trust,omitzero"` // with InspectHookIn: rule by rule, signature by signature
+	Trust        *tiers.Decision    `json:"trust,omitzero"` // with InspectIn: rule by rule, signature by signature
 	Manifest     *tiers.Manifest    `json:"manifest"`
 	Derived      bool               `json:"derived"` // there was no manifest: it was read off the module
 	Phases       []phases.Phase     `json:"phases"`
@@ -41,34 +41,34 @@ type CapabilityStatus struct {
 	Why     string   `json:"why"` // the host's
 }
 
-// InspectHook looks at a module file with the eyes of the host: what it exports
+// Inspect looks at a module file with the eyes of the host: what it exports
 // and imports, what its manifest says, whether they agree, its tier, and which
 // capabilities it would hold if the operator allowed what is in allowed (nil:
 // everything that the manifest declares). It never compiles or runs the module.
 // The error is one of sandbox parsing; whatever else would have the file refused
 // is listed in Problems. Safe for concurrent use.
-func InspectHook(ctx context.Context, file []byte, allowed []string) (HookInfo, error) {
+func Inspect(ctx context.Context, file []byte, allowed []string) (Info, error) {
 	return inspect(file, allowed, nil)
 }
 
-// InspectHookIn is InspectHook with the eyes of the trust policy in dir: the tier
+// InspectIn is Inspect with the eyes of the trust policy in dir: the tier
 // is what the evidence comes to, and what a hook of that tier is refused for is
 // among the problems.
-func InspectHookIn(ctx context.Context, dir string, file []byte, evidence []tiers.Evidence, allowed []string) (HookInfo, error) {
+func InspectIn(ctx context.Context, dir string, file []byte, evidence []tiers.Evidence, allowed []string) (Info, error) {
 	return inspect(file, allowed, func() (tiers.Decision, error) { return trust.Decision(dir, file, evidence) })
 }
 
-func inspect(file []byte, allowed []string, decide func() (tiers.Decision, error)) (HookInfo, error) {
+func inspect(file []byte, allowed []string, decide func() (tiers.Decision, error)) (Info, error) {
 	engine, err := sandbox.Open(sandbox.Options{})
 	if err != nil {
-		return HookInfo{}, err
+		return Info{}, err
 	}
 	defer engine.Close()
 	mod, err := engine.Inspect(file)
 	if err != nil {
-		return HookInfo{}, err
+		return Info{}, err
 	}
-	info := HookInfo{
+	info := Info{
 		Digest: mod.Digest, Size: mod.Size, Tier: phases.Sandboxed, Why: "unsigned",
 		Phases: mod.Phases, Imports: orEmpty(mod.Imports), Others: orEmpty(mod.Others),
 		EstimateMS: float64(mod.EstimateNS) / 1e6, EstimateMiB: float64(mod.EstimateBytes) / (1 << 20), MemoryMin: mod.MemoryMin, Functions: mod.Functions,
@@ -76,7 +76,7 @@ func inspect(file []byte, allowed []string, decide func() (tiers.Decision, error
 	}
 	hooks, err := builtin.Load()
 	if err != nil {
-		return HookInfo{}, err
+		return Info{}, err
 	}
 	if hooks.Trusted(mod.Digest) {
 		info.Tier, info.Why = phases.Trusted, "its digest is compiled into this binary"
@@ -122,7 +122,7 @@ func inspect(file []byte, allowed []string, decide func() (tiers.Decision, error
 }
 
 // judge takes the decision about the file over, and lists what it is refused for.
-func (info *HookInfo) judge(decide func() (tiers.Decision, error)) {
+func (info *Info) judge(decide func() (tiers.Decision, error)) {
 	d, err := decide()
 	if err != nil {
 		info.Why = err.Error()

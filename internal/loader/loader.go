@@ -1,4 +1,9 @@
-package belay
+// Package loader decides which module file a binding means, whether the file is the one
+// that was bound, which tier and which capabilities it has, and makes it ready to run.
+// It looks at files without running them, too, and runs hooks outside of any
+// configuration, on a Bench. It never decides what an action comes to: package kernel
+// does, and never what the operator trusts: package trust does.
+package loader
 
 import (
 	"cmp"
@@ -7,16 +12,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
+	"log/slog"
 	"slices"
-	"strings"
 
 	"github.com/belay-hooks/belay/internal/builtin"
-	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -32,55 +34,58 @@ const (
 	maxMemoryMiB        = 1024
 )
 
-const adHocScheme = "adhoc:" // followed by the index; belay.yaml cannot say it
+// CostTable is the version of the table by which fuel is counted. Fuel of different
+// versions cannot be compared.
+const CostTable = sandbox.CostTable
 
-// CompilerCommand is the argument by which a program says that it is to do what
-// CompilerMain does and nothing else.
-const CompilerCommand = sandbox.CompilerCommand
+// Options are what a Loader is made of.
+type Options struct {
+	Dir      string          // the state directory, absolute
+	CacheKey []byte          // authenticates compiled code in Dir; nil: none is kept
+	Compiler []string        // compiles modules in a process of its own; empty: here
+	Trust    *trust.Verifier // the operator's policy in Dir
+	Verifier kernel.Verifier // decides in place of Trust; nil: Trust decides
 
-// CompilerMain is the whole of a compiler process: see Options.Compiler. A program that
-// compiles for itself calls it first thing in main when CompilerCommand is its only
-// argument, and exits with what it returns.
-func CompilerMain(in io.Reader, out, errs io.Writer) int {
-	return sandbox.CompilerMain(in, out, errs)
+	Hooks       []Ready // as ReadGiven returned them
+	SlowCompile bool    // hooks of Hooks that have a manifest get the compile budget of installed ones
+	DryRun      bool    // hooks send nothing
+
+	Logger *slog.Logger // nil discards
 }
 
-// adHoc is a hook given at Open.
-type adHoc struct {
-	spec   kernel.BindingSpec
-	module []byte
+// Loader turns bindings into hooks that run. It is a kernel.Loader and safe for
+// concurrent use.
+type Loader struct {
+	o      Options
+	files  source
+	engine *sandbox.Engine
 }
 
-// readAdHoc reads the files now: what is looked at later are these bytes.
-func (b *Belay) readAdHoc() error {
-	names := map[string]bool{}
-	for _, h := range b.file.Hooks {
-		names[h.Name] = true
+// Open makes a Loader, to be closed after every hook that it loaded. The error is
+// statedir.ErrUnusable when compiled code cannot be kept in Dir.
+func Open(o Options) (*Loader, error) {
+	set, err := builtin.Load()
+	if err != nil {
+		return nil, err
 	}
-	for i, h := range b.o.Hooks {
-		module := h.Module
-		if module == nil {
-			var err error
-			if module, err = statedir.ReadModule(h.Path); err != nil {
-				return fmt.Errorf("hook %s: %w", h.Path, err)
-			}
-		}
-		base := phases.SafeLine(cmp.Or(h.Name, strings.TrimSuffix(filepath.Base(h.Path), ".wasm"), "hook"), 64)
-		name := base
-		for n := 2; names[name] || name == ""; n++ {
-			name = fmt.Sprintf("%s-%d", base, n)
-		}
-		names[name] = true
-		b.adhoc = append(b.adhoc, adHoc{module: module, spec: kernel.BindingSpec{
-			Name: name, Module: fmt.Sprintf("%s%d", adHocScheme, i), Priority: h.Priority, Config: h.Config, Redacts: h.Redacts,
-			State: "adhoc:" + name, // never the state of an installed hook: no binding's name has a colon
-		}})
+	opts := sandbox.Options{Compiler: o.Compiler, Logger: o.Logger}
+	if o.CacheKey != nil {
+		opts.CacheDir, opts.CacheKey = statedir.Cache(o.Dir), o.CacheKey
 	}
-	return nil
+	engine, err := sandbox.Open(opts)
+	if err != nil {
+		return nil, statedir.Unusable("cache", err)
+	}
+	return &Loader{o: o, files: source{dir: o.Dir, builtin: set, given: o.Hooks}, engine: engine}, nil
 }
 
-// loader turns bindings into hooks that run.
-type loader struct{ b *Belay }
+// Isolated reports whether modules that do not come with belay are compiled in a
+// process of their own.
+func (l *Loader) Isolated() bool { return l.engine.Isolated() }
+
+// Close unloads all modules. It waits for code that runs, but not for what was left
+// behind, as left reports: such code stays loaded.
+func (l *Loader) Close(left func() bool) error { return closeEngine(l.engine, left) }
 
 // candidate is a module that was read and looked at, but not compiled.
 type candidate struct {
@@ -96,7 +101,7 @@ type candidate struct {
 }
 
 // Load implements kernel.Loader.
-func (l *loader) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loaded, error) {
+func (l *Loader) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loaded, error) {
 	c, err := l.examine(ctx, spec)
 	if err != nil {
 		return nil, loadFault(spec.Name, err)
@@ -109,12 +114,12 @@ func (l *loader) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loa
 	if err != nil {
 		return nil, loadFault(spec.Name, err)
 	}
-	if l.b.o.DryRun {
+	if l.o.DryRun {
 		http = unsentHTTP{}
 	}
-	module, err := l.b.engine.Load(ctx, c.file, sandbox.LoadOptions{
+	module, err := l.engine.Load(ctx, c.file, sandbox.LoadOptions{
 		Class: c.class, MemoryCap: memoryCap(&c.info, c.manifest, spec.Budget.MemoryMiB), Declared: c.declared,
-		Trusted: l.b.builtin.Trusted(c.info.Digest),
+		Trusted: l.files.builtin.Trusted(c.info.Digest),
 	})
 	if err != nil {
 		return nil, loadFault(spec.Name, err)
@@ -142,9 +147,9 @@ const noteDerived = "the module has no manifest: phases and capabilities are tak
 
 // examine reads the module, checks its digest, and finds out who it is. Nothing
 // is compiled, so that it is also how Bindings tells what is wrong.
-func (l *loader) examine(ctx context.Context, spec kernel.BindingSpec) (*candidate, error) {
+func (l *Loader) examine(ctx context.Context, spec kernel.BindingSpec) (*candidate, error) {
 	c := &candidate{tier: phases.Sandboxed, class: sandbox.Installed}
-	file, want, err := l.read(spec)
+	file, want, err := l.files.read(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -153,14 +158,14 @@ func (l *loader) examine(ctx context.Context, spec kernel.BindingSpec) (*candida
 	if want != "" && digest != want {
 		return nil, fmt.Errorf("%w: the file is %s, the binding says %s", kernel.ErrTrust, digest, want)
 	}
-	if c.info, err = l.b.engine.Inspect(file); err != nil {
+	if c.info, err = l.engine.Inspect(file); err != nil {
 		return nil, err
 	}
-	adhoc := strings.HasPrefix(spec.Module, adHocScheme)
+	adhoc := isGiven(spec)
 	switch {
-	case adhoc && !(l.b.o.SlowCompile && c.info.Manifest != nil):
+	case adhoc && !(l.o.SlowCompile && c.info.Manifest != nil):
 		c.class = sandbox.AdHoc
-	case l.b.builtin.Trusted(digest):
+	case l.files.builtin.Trusted(digest):
 		if !adhoc {
 			c.tier, c.signer = phases.Trusted, "builtin"
 		}
@@ -209,41 +214,6 @@ func memoryCap(info *sandbox.Info, m *tiers.Manifest, operatorMiB int64) int64 {
 	return min(memory, maxMemoryMiB) * mebibyte
 }
 
-// read returns the module's bytes and the digest that they must have.
-func (l *loader) read(spec kernel.BindingSpec) (file []byte, digest string, err error) {
-	if i, ok := strings.CutPrefix(spec.Module, adHocScheme); ok {
-		for _, a := range l.b.adhoc {
-			if a.spec.Module == adHocScheme+i {
-				return a.module, "", nil
-			}
-		}
-		return nil, "", errors.New("no such hook")
-	}
-	if name, ok := strings.CutPrefix(spec.Module, "builtin:"); ok {
-		h, err := l.b.builtin.Get(name)
-		return h.Module, cmp.Or(spec.Digest, h.Digest), err
-	}
-	path, digest := spec.Module, spec.Digest
-	if hexDigest, ok := strings.CutPrefix(spec.Module, "sha256:"); ok {
-		path, digest = filepath.Join("blobs", "sha256", hexDigest), spec.Module
-	}
-	if digest == "" {
-		return nil, "", errors.New("no digest is pinned")
-	}
-	file, err = statedir.ReadModule(statedir.Inside(l.b.dir, path))
-	return file, digest, err
-}
-
-// modulePath returns the file that a binding names, or "" when it names none.
-func modulePath(dir, module string) string {
-	for _, scheme := range []string{adHocScheme, "builtin:", "sha256:"} {
-		if strings.HasPrefix(module, scheme) {
-			return ""
-		}
-	}
-	return statedir.Inside(dir, module)
-}
-
 // derive makes a manifest for a module that has none.
 func derive(info *sandbox.Info) *tiers.Manifest {
 	m := &tiers.Manifest{ABI: 1, Phases: info.Phases}
@@ -256,32 +226,4 @@ func derive(info *sandbox.Info) *tiers.Manifest {
 	return m
 }
 
-// loadFault makes the failure that stands for a hook which could not be loaded.
-// Texts of the sandbox and of manifests are made to be shown; others are not.
-func loadFault(name string, err error) error {
-	if f := phases.FaultOf(err); f != nil {
-		return err
-	}
-	text := "the hook " + name + " could not be loaded"
-	var le *sandbox.LoadError
-	var te *tiers.Error
-	switch {
-	case errors.As(err, &le):
-		text += ": " + le.Text
-	case errors.As(err, &te):
-		text += ": " + te.Text
-	case errors.Is(err, kernel.ErrTrust):
-		text += ": it is not the module that was bound"
-	case errors.Is(err, os.ErrNotExist):
-		text += ": its file is missing"
-	case errors.Is(err, readfile.ErrNotRegular):
-		text += ": its file is not a regular file"
-	case errors.Is(err, readfile.ErrTooLarge):
-		text += ": its file is too large"
-	case errors.Is(err, builtin.ErrUnknown):
-		text += ": there is no built-in hook of that name"
-	}
-	return phases.NewFault(phases.KindLoad, text, err)
-}
-
-var _ kernel.Loader = (*loader)(nil)
+var _ kernel.Loader = (*Loader)(nil)

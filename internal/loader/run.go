@@ -1,4 +1,4 @@
-package belay
+package loader
 
 import (
 	"context"
@@ -49,11 +49,11 @@ func (h *moduleHook) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, er
 	return out, err
 }
 
-// osFiles answers path_resolve from the host's own files.
-type osFiles struct{}
+// HostFiles answers path_resolve from the host's own files. It is a kernel.FileSystem.
+type HostFiles struct{}
 
 // Readlink implements kernel.FileSystem.
-func (osFiles) Readlink(ctx context.Context, path string) (string, error) {
+func (HostFiles) Readlink(ctx context.Context, path string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
@@ -71,5 +71,5 @@ func (osFiles) Readlink(ctx context.Context, path string) (string, error) {
 
 var (
 	_ kernel.Hook       = (*moduleHook)(nil)
-	_ kernel.FileSystem = osFiles{}
+	_ kernel.FileSystem = HostFiles{}
 )

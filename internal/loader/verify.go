@@ -1,11 +1,10 @@
-package belay
+package loader
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -18,8 +17,8 @@ import (
 // What is only ever given to trusted hooks is never silently taken away: a hook
 // that was trusted and is not any more would run on without the power that it was
 // bound for, and nobody would know.
-func (l *loader) verify(ctx context.Context, spec kernel.BindingSpec, digest string, c *candidate) error {
-	adhoc := strings.HasPrefix(spec.Module, adHocScheme)
+func (l *Loader) verify(ctx context.Context, spec kernel.BindingSpec, digest string, c *candidate) error {
+	adhoc := isGiven(spec)
 	proof, err := l.proof(ctx, spec, digest, c)
 	if err != nil {
 		return fmt.Errorf("%w: %w", kernel.ErrTrust, err)
@@ -57,21 +56,21 @@ func relies(spec kernel.BindingSpec) string {
 
 // proof asks the verifier. Hooks that come with the binary, and those that are
 // given by hand, are only held against the deny list.
-func (l *loader) proof(ctx context.Context, spec kernel.BindingSpec, digest string, c *candidate) (kernel.Proof, error) {
-	adhoc := strings.HasPrefix(spec.Module, adHocScheme)
-	if l.b.o.Verifier != nil {
+func (l *Loader) proof(ctx context.Context, spec kernel.BindingSpec, digest string, c *candidate) (kernel.Proof, error) {
+	adhoc := isGiven(spec)
+	if l.o.Verifier != nil {
 		if adhoc || c.tier == phases.Trusted {
 			return kernel.Proof{}, nil
 		}
-		return l.b.o.Verifier.Verify(ctx, digest, c.file)
+		return l.o.Verifier.Verify(ctx, digest, c.file)
 	}
 	if adhoc {
-		return l.b.trust.Prove(digest, c.file, nil, nil)
+		return l.o.Trust.Prove(digest, c.file, nil, nil)
 	}
 	if c.tier == phases.Trusted {
-		return kernel.Proof{}, l.b.trust.Denied(digest)
+		return kernel.Proof{}, l.o.Trust.Denied(digest)
 	}
-	evidence, err := l.kept(spec, digest)
+	pieces, err := l.files.kept(spec, digest)
 	if err != nil {
 		return kernel.Proof{}, err
 	}
@@ -81,7 +80,7 @@ func (l *loader) proof(ctx context.Context, spec kernel.BindingSpec, digest stri
 			return kernel.Proof{}, err
 		}
 	}
-	return l.b.trust.Prove(digest, c.file, m, evidence)
+	return l.o.Trust.Prove(digest, c.file, m, pieces)
 }
 
 // floorImport returns the first import that no tier below trusted may hold and that the

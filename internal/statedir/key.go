@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/belay-hooks/belay/internal/readfile"
@@ -19,9 +20,12 @@ const maxKeyFile = 4 << 10
 // Key returns the file of the key for a use, in a directory of keys.
 func Key(keys, use string) string { return filepath.Join(keys, use+".key") }
 
-// MakeKey reads the key for a use, or makes it. Processes that start together agree on
+// MakeKey reads the key for a use, or makes it, and the directory (mode 0700). Processes that start together agree on
 // one: only the first makes it, whole. Errors are those of ReadKey and Create.
 func MakeKey(keys, use string) ([]byte, error) {
+	if err := os.MkdirAll(keys, 0o700); err != nil {
+		return nil, err
+	}
 	path := Key(keys, use)
 	b, err := ReadKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {

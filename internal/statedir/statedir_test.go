@@ -345,7 +345,7 @@ func TestKeepBlob(t *testing.T) {
 
 // A key is made once; one that is no key, or that others can read, is refused.
 func TestKeys(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "keys")
 	first, err := statedir.MakeKey(dir, "redact")
 	if err != nil || len(first) != statedir.KeySize {
 		t.Fatalf("%d bytes, %v", len(first), err)

@@ -12,6 +12,7 @@ import (
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -148,7 +149,7 @@ func onlyOf(run *recording.Run, name string) recording.Run {
 // runRecorded is the process of its own.
 func runRecorded(ctx context.Context, t recordedTask) (belay.Preview, error) {
 	p := belay.Preview{Flips: []belay.PreviewFlip{}, Recordings: t.Files}
-	bench, err := belay.OpenBench(belay.BenchOptions{})
+	bench, err := loader.OpenBench(loader.BenchOptions{})
 	if err != nil {
 		return p, err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/conformance"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/readfile"
 )
 
@@ -137,7 +137,7 @@ func (a *App) conformHost(ctx context.Context, argv []string, o *conformOptions)
 		defer func() { _ = p.Close() }()
 		host = p
 	} else {
-		bench, err := belay.OpenBench(belay.BenchOptions{})
+		bench, err := loader.OpenBench(loader.BenchOptions{})
 		if err != nil {
 			return failureBy(err, "")
 		}
@@ -165,7 +165,7 @@ func (a *App) conformSDK(ctx context.Context, path string, o *conformOptions) er
 	if err != nil {
 		return failureBy(err, "")
 	}
-	bench, err := belay.OpenBench(belay.BenchOptions{Compiler: a.Compiler})
+	bench, err := loader.OpenBench(loader.BenchOptions{Compiler: a.Compiler})
 	if err != nil {
 		return failureBy(err, "")
 	}
@@ -180,7 +180,7 @@ func (a *App) conformSDK(ctx context.Context, path string, o *conformOptions) er
 }
 
 func (a *App) conformServe(ctx context.Context) error {
-	bench, err := belay.OpenBench(belay.BenchOptions{})
+	bench, err := loader.OpenBench(loader.BenchOptions{})
 	if err != nil {
 		return failureBy(err, "")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/textdiff"
 )
 
@@ -23,9 +24,12 @@ func (a *App) doctorFix(ctx context.Context, yes bool) error {
 	if err != nil {
 		return err
 	}
-	short := host.Ungranted(ctx)
 	if err := host.Close(); err != nil {
 		return err
+	}
+	short, err := loader.UngrantedIn(ctx, dir)
+	if err != nil {
+		return failureBy(err, "")
 	}
 	if len(short) == 0 {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/fuzz"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 )
 
@@ -98,7 +98,7 @@ func (a *App) fuzz(ctx context.Context, o fuzzOptions, what string) error {
 		return err
 	}
 	defer bench.Close()
-	interpreter, err := belay.OpenBench(belay.BenchOptions{Logger: a.logger(), Interpreter: true})
+	interpreter, err := loader.OpenBench(loader.BenchOptions{Logger: a.logger(), Interpreter: true})
 	if err != nil {
 		return failureBy(err, "")
 	}

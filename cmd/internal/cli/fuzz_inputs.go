@@ -9,15 +9,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness"
 	"github.com/belay-hooks/belay/harness/fuzz"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/phases"
 )
 
 // fuzzModule finds the module, and the folder that its cases may be in.
-func fuzzModule(bench *belay.Bench, what string) (module []byte, dir string, err error) {
+func fuzzModule(bench *loader.Bench, what string) (module []byte, dir string, err error) {
 	if isBuiltin(what) {
 		module, err = bench.Builtin(strings.TrimPrefix(what, "builtin:"))
 		if err != nil {
@@ -90,7 +90,7 @@ func (a *App) fuzzRecordings(o fuzzOptions) ([]fuzz.Input, error) {
 
 // noteUnserved says that recordings are of no use for a hook: those of another one,
 // most likely.
-func (a *App) noteUnserved(bench *belay.Bench, module []byte, recorded []fuzz.Input) {
+func (a *App) noteUnserved(bench *loader.Bench, module []byte, recorded []fuzz.Input) {
 	desc, err := bench.Describe(module)
 	if err != nil || len(recorded) == 0 {
 		return // what is wrong with the module is said when it is run

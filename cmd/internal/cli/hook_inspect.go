@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/evidence"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/readfile"
 )
 
@@ -23,12 +23,12 @@ func readModule(path string) ([]byte, error) {
 	return readfile.Start(path, maxModule)
 }
 
-func inspectFile(ctx context.Context, path string) (belay.HookInfo, error) {
+func inspectFile(ctx context.Context, path string) (loader.Info, error) {
 	file, err := readModule(path)
 	if err != nil {
-		return belay.HookInfo{}, err
+		return loader.Info{}, err
 	}
-	info, err := belay.InspectHook(ctx, file, nil)
+	info, err := loader.Inspect(ctx, file, nil)
 	if err == nil && len(info.Problems) > 0 {
 		err = fmt.Errorf("%s", strings.Join(info.Problems, "; "))
 	}
@@ -77,30 +77,30 @@ func (a *App) hookInspect(ctx context.Context, what string, asJSON bool) error {
 
 // inspectFileOrBound takes what for a name when there is no file that it names and it
 // could be one: files of modules end in .wasm or have a path.
-func inspectFileOrBound(ctx context.Context, dir, what string) (belay.HookInfo, error) {
+func inspectFileOrBound(ctx context.Context, dir, what string) (loader.Info, error) {
 	file, err := readModule(what)
 	if errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(what, ".wasm") && !strings.ContainsRune(what, os.PathSeparator) {
-		info, err := belay.InspectBound(ctx, dir, what)
+		info, err := loader.InspectBound(ctx, dir, what)
 		if err != nil {
 			return info, failureBy(err, "Give the file of a module, or the name of a bound hook; `belay hook list` lists these.")
 		}
 		return info, nil
 	}
 	if err != nil {
-		return belay.HookInfo{}, failureBy(err, "")
+		return loader.Info{}, failureBy(err, "")
 	}
 	pieces, err := evidence.Read(what)
 	if err != nil {
-		return belay.HookInfo{}, failureBy(err, "")
+		return loader.Info{}, failureBy(err, "")
 	}
-	info, err := belay.InspectHookIn(ctx, dir, file, pieces, nil)
+	info, err := loader.InspectIn(ctx, dir, file, pieces, nil)
 	if err != nil {
 		return info, failureBy(fmt.Errorf("%s: %w", what, err), "")
 	}
 	return info, nil
 }
 
-func (a *App) describeHook(info belay.HookInfo) {
+func (a *App) describeHook(info loader.Info) {
 	p := a.palette()
 	field := func(name, value string) {
 		if value != "" {

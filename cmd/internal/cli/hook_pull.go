@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/cmd/internal/oci"
 	"github.com/belay-hooks/belay/internal/evidence"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -73,7 +73,7 @@ func (a *App) hookPull(ctx context.Context, target string, o hookPullOptions) er
 		return registryFailure(err, ref)
 	}
 	pieces := evidenceOf(p)
-	info, err := belay.InspectHookIn(ctx, dir, p.Module, pieces, nil)
+	info, err := loader.InspectIn(ctx, dir, p.Module, pieces, nil)
 	if err != nil {
 		return failureBy(fmt.Errorf("%s: %w", p.Ref, err), "Nothing was written.")
 	}
@@ -98,7 +98,7 @@ func (a *App) hookPull(ctx context.Context, target string, o hookPullOptions) er
 	return nil
 }
 
-func (a *App) describePulled(path string, p *oci.Pulled, files []string, info belay.HookInfo) {
+func (a *App) describePulled(path string, p *oci.Pulled, files []string, info loader.Info) {
 	pal := a.palette()
 	fmt.Fprintf(a.Out, "%s  %s  %s\n", safe(path), bytesText(int64(len(p.Module))), p.Digest)
 	fmt.Fprintf(a.Out, "  from %s\n", p.Ref)

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/cmd/internal/oci"
 	"github.com/belay-hooks/belay/internal/evidence"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/tiers"
 )
 
@@ -60,7 +60,7 @@ func (a *App) hookPush(ctx context.Context, path, target string, o hookPushOptio
 		return failureBy(err, "")
 	}
 	// What nobody could install is not worth a place in a registry.
-	info, err := belay.InspectHook(ctx, file, nil)
+	info, err := loader.Inspect(ctx, file, nil)
 	if err == nil && len(info.Problems) > 0 {
 		err = fmt.Errorf("%s", strings.Join(info.Problems, "; "))
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/tiers"
 	"github.com/belay-hooks/belay/tiers/sigstore"
@@ -67,7 +67,7 @@ func (a *App) hookSign(ctx context.Context, path string, o hookSignOptions) erro
 		return failureBy(err, "")
 	}
 	// What is signed is vouched for: not what belay itself would refuse to load.
-	info, err := belay.InspectHook(ctx, file, nil)
+	info, err := loader.Inspect(ctx, file, nil)
 	if err != nil {
 		return failureBy(fmt.Errorf("%s: %w", path, err), "Nothing was signed.")
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 
@@ -178,7 +178,7 @@ func (f *recordFile) abandon() {
 
 // localHeader is the header of what this process records.
 func localHeader(source string) recording.Header {
-	return recording.Header{Source: source, CostTable: belay.CostTable}
+	return recording.Header{Source: source, CostTable: loader.CostTable}
 }
 
 // recorded says where a recording went.

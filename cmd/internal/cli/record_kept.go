@@ -15,6 +15,7 @@ import (
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -185,8 +186,8 @@ func (k *keptReader) begin(f *readfile.File, path string) (*recording.Reader, er
 			switch {
 			case h.Redacted:
 				return nil, nil
-			case h.CostTable != belay.CostTable:
-				k.say("%s is passed over: its fuel was counted by cost table %d, and this belay counts by %d", safe(path), h.CostTable, belay.CostTable)
+			case h.CostTable != loader.CostTable:
+				k.say("%s is passed over: its fuel was counted by cost table %d, and this belay counts by %d", safe(path), h.CostTable, loader.CostTable)
 				return nil, nil
 			}
 			return rd, nil

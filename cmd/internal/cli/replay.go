@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
 	"github.com/belay-hooks/belay/harness/report"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -127,14 +127,14 @@ func (a *App) reportReplay(b *report.Builder, o replayOptions, files *outputs) e
 }
 
 // replayBench is a bench on the state directory where there is one.
-func (a *App) replayBench() (*belay.Bench, error) {
+func (a *App) replayBench() (*loader.Bench, error) {
 	dir, err := a.stateDir()
 	if err == nil {
 		if _, err := os.Stat(dir); err != nil {
 			dir = ""
 		}
 	}
-	b, err := belay.OpenBench(belay.BenchOptions{Dir: dir, Compiler: a.Compiler, Logger: a.logger()})
+	b, err := loader.OpenBench(loader.BenchOptions{Dir: dir, Compiler: a.Compiler, Logger: a.logger()})
 	if err != nil {
 		return nil, failureBy(err, "`belay doctor` says what is wrong and what to do about it.")
 	}

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 
@@ -112,7 +112,7 @@ func modulesBeside(named, recordings []string) (map[string][]byte, error) {
 
 // candidateOf reads what is held against the recordings, and returns its name for
 // the report and the revision of its configuration.
-func candidateOf(bench *belay.Bench, opts *replay.Options, o replayOptions) (name, revision string, err error) {
+func candidateOf(bench *loader.Bench, opts *replay.Options, o replayOptions) (name, revision string, err error) {
 	if len(o.hooks) == 0 && o.policy == "" {
 		return "", "", nil
 	}
@@ -137,7 +137,7 @@ func candidateOf(bench *belay.Bench, opts *replay.Options, o replayOptions) (nam
 }
 
 // candidateHook parses FILE.wasm|builtin:NAME[,name=BINDING][,config=FILE][,priority=N][,allow=all].
-func candidateHook(bench *belay.Bench, spec string) (h replay.Hook, shown string, err error) {
+func candidateHook(bench *loader.Bench, spec string) (h replay.Hook, shown string, err error) {
 	var rest []string
 	for i, p := range strings.Split(spec, ",") {
 		key, value, _ := strings.Cut(p, "=")
@@ -173,7 +173,7 @@ func candidateHook(bench *belay.Bench, spec string) (h replay.Hook, shown string
 }
 
 // moduleOf reads a module file, or one that comes with belay.
-func moduleOf(bench *belay.Bench, what string) ([]byte, error) {
+func moduleOf(bench *loader.Bench, what string) ([]byte, error) {
 	if isBuiltin(what) {
 		m, err := bench.Builtin(strings.TrimPrefix(what, "builtin:"))
 		if err != nil {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -138,7 +138,7 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) record(w io.Writer, r *http.Request, sub *tape, timer *time.Timer, count int) error {
 	defer timer.Stop()
-	rec, err := recording.NewWriter(w, recording.Header{Source: recording.SourceDaemon, CostTable: belay.CostTable})
+	rec, err := recording.NewWriter(w, recording.Header{Source: recording.SourceDaemon, CostTable: loader.CostTable})
 	if err != nil {
 		return err
 	}

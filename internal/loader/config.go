@@ -1,0 +1,44 @@
+package loader
+
+import (
+	"time"
+
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/kernel"
+)
+
+// Config turns belay.yaml into what the kernel runs, under the name of a revision.
+func Config(f *config.File, revision string) *kernel.Config {
+	cfg := &kernel.Config{Revision: revision, Ceiling: f.Scopes, ChainBudget: time.Duration(f.Limits.ChainMS) * time.Millisecond,
+		RawToolResults: f.Tools.Results == "raw", Approvals: f.Approvals.Settings(), Reviewers: f.Authorities()}
+	leaseConfig(cfg, f)
+	for _, c := range f.Enabled() {
+		cfg.Bindings = append(cfg.Bindings, Spec(c))
+	}
+	for _, r := range f.Require {
+		cfg.Require = append(cfg.Require, kernel.Require{Phases: r.Phases, Tools: r.Tools, Hooks: r.Hooks})
+	}
+	return cfg
+}
+
+// leaseConfig says what takes a lease.
+func leaseConfig(cfg *kernel.Config, f *config.File) {
+	for _, r := range f.RequireLease {
+		cfg.RequireLease = append(cfg.RequireLease, kernel.RequireLease{Phases: r.Phases, Tools: r.Tools, Capability: r.Capability})
+	}
+	for i := range f.LeaseRules {
+		r := &f.LeaseRules[i]
+		cfg.LeaseRules = append(cfg.LeaseRules, kernel.LeaseRule{
+			Capability: r.Capability, Scope: r.Scope, MaxTTL: r.TTL(), MaxUses: r.MaxUses, Agents: r.Agents, Decision: kernel.LeaseDecision(r.Decision),
+		})
+	}
+	cfg.MaxLeaseTTL = f.Leases.TTL()
+}
+
+// Spec turns a binding of belay.yaml into what the kernel binds.
+func Spec(c config.Binding) kernel.BindingSpec {
+	return kernel.BindingSpec{
+		Name: c.Name, Module: c.Module, Digest: c.Digest, Phases: c.Phases, Priority: c.Priority, Tier: c.Tier, Match: c.Match,
+		Config: c.Config, Allowed: c.Capabilities, Budget: c.Budget, Mode: c.Mode, HTTP: c.HTTP, Redacts: c.Redacts,
+	}
+}
