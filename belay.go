@@ -39,6 +39,7 @@ import (
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/mcptools"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/internal/revision"
 	"github.com/belay-hooks/belay/internal/sink"
@@ -144,8 +145,8 @@ type Belay struct {
 	redact *redactor
 	adhoc  []loader.Ready
 	trust  *trust.Verifier
-	tools  *toolbox       // nil when it is not ours to run tools
-	live   *statelog.Live // the event log
+	tools  *mcptools.Toolbox // nil when it is not ours to run tools
+	live   *statelog.Live    // the event log
 	marks  *statelog.Checkpointer
 	sinks  *sink.Set
 
@@ -313,8 +314,7 @@ func (b *Belay) open(ctx context.Context) error {
 		return err
 	}
 	if b.o.Tools == nil && !b.o.NoHooks && !b.o.DryRun {
-		b.tools = &toolbox{log: b.log, cover: b.redact.line}
-		b.tools.take(b.file.MCP.Servers)
+		b.tools = mcptools.NewToolbox(b.file.MCP.Servers, mcptools.Options{Logger: b.log, Cover: b.redact.line})
 	}
 	b.keeping.fixed = b.o.Recorder
 	keeper, err := b.nextKeeper()
@@ -471,7 +471,7 @@ func (b *Belay) Reload(ctx context.Context) error {
 	b.reloadKeeper(ctx, keeper)
 	b.redact.take(r)
 	if b.tools != nil {
-		b.tools.take(b.file.MCP.Servers)
+		b.tools.Use(b.file.MCP.Servers)
 	}
 	b.marks.Use(b.markSettings())
 	b.live.Use(b.inForce())
@@ -530,7 +530,7 @@ func (b *Belay) Close() error {
 		errs = append(errs, b.kernel.Close())
 	}
 	if b.tools != nil {
-		errs = append(errs, b.tools.now().Close())
+		errs = append(errs, b.tools.Close())
 	}
 	if b.marks != nil && !b.finished { // after the last commit
 		if b.sinks != nil {

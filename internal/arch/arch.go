@@ -67,7 +67,7 @@ func layers() map[string][]string {
 		"internal/approvals":     {"phases", "tiers", "internal/clock"},
 		"kernel":                 {"phases", "tiers", "leases", "hostcalls", "hostcalls/shell", "internal/sandbox", "internal/redact", "internal/audit", "internal/approvals", "internal/spoolfile", "internal/readfile", "internal/statedir", "internal/clock"},
 		"internal/httpcall":      {"phases", "hostcalls"},
-		"internal/mcptools":      {"phases", "kernel"},
+		"internal/mcptools":      {"phases", "kernel", "internal/config"},
 		"internal/config":        {"phases", "tiers", "leases", "internal/statedir", "internal/strictyaml", "internal/yamledit", "internal/approvals", "internal/httpcall", "internal/redact"},
 		"internal/telemetry":     {"phases", "kernel", "internal/redact"},
 		"cmd/internal/export":    {"phases"},
