@@ -19,6 +19,11 @@ func (w *walker) parallel(e *env, args []Word, open bool, c ctx, raw string, i i
 		w.inputs(e, args, open, c, raw, i)
 		return
 	}
+	options := w.reply.Commands[i].Words
+	holes, sure := replaced(options[1:max(1, len(options)-len(args))])
+	for _, hole := range holes {
+		c = c.fill(hole)
+	}
 	all := joined(command, open)
 	if all.Known && slices.ContainsFunc(command, forShell) {
 		w.code(e, all, "parallel", c, i, false, raw)
@@ -26,7 +31,7 @@ func (w *walker) parallel(e *env, args []Word, open bool, c ctx, raw string, i i
 		return
 	}
 	w.argvOpen(e, "parallel", command, true, c, raw, i)
-	if !all.Known || strings.Contains(command[0].Text, "{") {
+	if !sure || !all.Known || strings.Contains(command[0].Text, "{") {
 		w.unknown("code", raw, i) // a shell reads once more what a word holds, or an input is the program
 	}
 }

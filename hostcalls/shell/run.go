@@ -18,6 +18,9 @@ func (w *walker) runNamed(e *env, name string, words []Word, assigns []Assign, r
 	if !w.step() {
 		return
 	}
+	if c.filled(name) {
+		name = ""
+	}
 	f := w.funcs[name]
 	if f != nil && (!words[0].Known || words[0].Text != name || slices.Contains(c.via, "command")) {
 		f = nil

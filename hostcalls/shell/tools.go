@@ -14,7 +14,7 @@ func (w *walker) finds(e *env, name string, args []Word, c ctx, raw string, i in
 			for end < len(args) && args[end].Text != ";" && (args[end].Text != "+" || args[end-1].Text != "{}") {
 				end++
 			}
-			w.argvOpen(e, name+" "+args[k].Text, args[k+1:end], false, c, raw, i)
+			w.argvOpen(e, name+" "+args[k].Text, args[k+1:end], false, c.fill("{}"), raw, i)
 			k = end
 		case "-x", "-X", "--exec", "--exec-batch":
 			if strings.HasPrefix(name, "fd") {
@@ -22,7 +22,7 @@ func (w *walker) finds(e *env, name string, args []Word, c ctx, raw string, i in
 				for end < len(args) && args[end].Text != ";" {
 					end++
 				}
-				w.argvOpen(e, name+" --exec", args[k+1:end], true, c, raw, i)
+				w.argvOpen(e, name+" --exec", args[k+1:end], true, c.fill("{").fill("}"), raw, i)
 				k = end
 			}
 		}

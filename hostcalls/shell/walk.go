@@ -48,6 +48,7 @@ type ctx struct {
 	redirs    []Redirect // of the constructs round it
 	remote    bool
 	assigns   []Assign
+	holes     []string // that inputs are put into
 }
 
 func (c ctx) in(what string) ctx {

@@ -52,8 +52,9 @@ func (w *walker) wrapped(e *env, name string, spec wrapper, args []Word, open bo
 	skip := spec.skip
 	var shellMode bool
 	if name == "xargs" || name == "gxargs" {
-		args, open = w.xargs(spec, args, open, c)
-		spec.open = open
+		var hole string
+		args, open, hole = w.xargs(spec, args, open, c)
+		spec.open, c = open, c.fill(hole)
 	}
 	for len(args) > 0 {
 		a := args[0].Text
@@ -144,11 +145,11 @@ func withRest(name string, code Word, rest []Word, open bool) Word {
 }
 
 // xargs puts the words of a known input into the command; open when they are not
-// known, or quoting or options make them doubtful.
-func (w *walker) xargs(spec wrapper, args []Word, open bool, c ctx) ([]Word, bool) {
+// known, or quoting or options make them doubtful. The hole is what they are put into then.
+func (w *walker) xargs(spec wrapper, args []Word, open bool, c ctx) (words []Word, doubt bool, hole string) {
 	at, replace, sure := xargsOptions(spec, args)
 	if !sure || c.stdin == nil || !c.stdin.Known || strings.ContainsAny(c.stdin.Text, "\\\"'") || open {
-		return args, true
+		return args, true, replace
 	}
 	out := slices.Clone(args)
 	if replace == "" {
@@ -156,28 +157,29 @@ func (w *walker) xargs(spec wrapper, args []Word, open bool, c ctx) ([]Word, boo
 		for _, f := range fields {
 			out = append(out, w.word(f, true, false, false))
 		}
-		return out, len(fields) > 256
+		return out, len(fields) > 256, ""
 	}
 	line := strings.TrimSpace(c.stdin.Text)
 	if strings.Contains(line, "\n") { // one command a line: the lines together stand for each
-		return args, true
+		return args, true, replace
 	}
 	for k := at; k < len(out); k++ {
 		out[k] = w.word(strings.ReplaceAll(out[k].Text, replace, line), out[k].Known, out[k].Glob, out[k].Tilde)
 	}
-	return out, false
+	return out, false, ""
 }
 
 // xargsOptions finds where the command of xargs begins and what its input replaces there. It is not sure of options
 // that change how the input is read.
 func xargsOptions(spec wrapper, args []Word) (at int, replace string, sure bool) {
+	sure = true
 	for at < len(args) {
 		a := args[at].Text
 		if a == "--" {
-			return at + 1, replace, true
+			return at + 1, replace, sure
 		}
 		if len(a) < 2 || a[0] != '-' {
-			return at, replace, true
+			return at, replace, sure
 		}
 		at++
 		if opt, long := strings.CutPrefix(a, "--"); long {
@@ -191,7 +193,10 @@ func xargsOptions(spec wrapper, args []Word) (at int, replace string, sure bool)
 					at++
 				}
 			default:
-				return at, replace, false
+				sure = false
+				if !has && slices.Contains(spec.long, opt) {
+					at++
+				}
 			}
 			continue
 		}
@@ -204,10 +209,8 @@ func xargsOptions(spec wrapper, args []Word) (at int, replace string, sure bool)
 				value = args[at].Text
 				at++
 			}
-			if strings.IndexByte("0daEeJRS", a[k]) >= 0 {
-				return at, replace, false
-			}
-			if a[k] == 'I' || a[k] == 'i' {
+			sure = sure && strings.IndexByte("0daEeJRS", a[k]) < 0
+			if a[k] == 'I' || a[k] == 'i' || a[k] == 'J' {
 				replace = cmp.Or(value, "{}")
 			}
 			if strings.IndexByte(spec.takes, a[k]) >= 0 || a[k] == 'i' || a[k] == 'l' {
@@ -215,7 +218,7 @@ func xargsOptions(spec wrapper, args []Word) (at int, replace string, sure bool)
 			}
 		}
 	}
-	return at, replace, true
+	return min(at, len(args)), replace, sure
 }
 
 // rest walks what is left after a wrapper's options.

@@ -75,7 +75,7 @@ func wrapperOf(name string) (wrapper, bool) {
 	case "xargs", "gxargs":
 		return wrapper{takes: "InPLsEdaJRS", long: []string{"max-args", "max-procs", "max-chars", "delimiter", "arg-file", "process-slot-var"}, open: true}, true
 	case "parallel":
-		return wrapper{takes: "jaIdSNPnLsEC", long: []string{"jobs", "max-procs", "max-args", "colsep", "results", "tmpdir", "workdir", "env", "tagstring", "halt", "sshloginfile", "arg-file", "delay", "joblog", "sshlogin", "timeout", "retries"}}, true
+		return wrapper{takes: "jaIUdSNPnLsEC", long: []string{"rpl", "jobs", "max-procs", "max-args", "colsep", "results", "tmpdir", "workdir", "env", "tagstring", "halt", "sshloginfile", "arg-file", "delay", "joblog", "sshlogin", "timeout", "retries"}}, true
 	case "chroot":
 		return wrapper{long: []string{"userspec", "groups"}, skip: 1, reads: true}, true
 	case "unshare":
