@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/belay-hooks/belay/internal/sandbox/wasm"
+	"github.com/belay-hooks/belay/internal/sandbox/wasm/wasmtest"
 )
 
 // threadCPU is the processor time of the calling thread.
@@ -34,7 +35,7 @@ type setting struct {
 // priceVars are how many locals of each type a priced loop has.
 const priceVars = 4
 
-var priceTypes = []wasm.ValType{wasm.I32, wasm.I64, wasm.F32, wasm.F64, wasm.V128, wasm.FuncRef, wasm.ExternRef}
+var priceTypes = wasmtest.Types()
 
 // priceVar is the local number k of a type. The first local of all is the parameter, that
 // is the number of rounds.
@@ -77,7 +78,7 @@ func priced(t testing.TB, s setting, times int, bits func(wasm.ValType, int) uin
 	}
 	m.DataCount, m.Datas = true, []wasm.Data{{Mode: wasm.SegPassive, Init: make([]byte, 64)}}
 	for _, vt := range priceTypes {
-		m.Globals = append(m.Globals, wasm.Global{Type: vt, Mutable: true, Init: zeroOf(vt)})
+		m.Globals = append(m.Globals, wasm.Global{Type: vt, Mutable: true, Init: wasmtest.Zero(vt)})
 	}
 	var is []ins
 	for _, vt := range priceTypes[:5] {
@@ -128,22 +129,6 @@ func (m *mod) many(n uint32) {
 	m.fn(nullary, []wasm.LocalRun{{Count: n, Type: wasm.I64}}, is...)
 }
 
-func zeroOf(vt wasm.ValType) wasm.ConstExpr {
-	switch vt {
-	case wasm.I64:
-		return wasm.ConstExpr{Op: wasm.OpI64Const}
-	case wasm.F32:
-		return wasm.ConstExpr{Op: wasm.OpF32Const}
-	case wasm.F64:
-		return wasm.ConstExpr{Op: wasm.OpF64Const}
-	case wasm.V128:
-		return wasm.ConstExpr{Op: wasm.OpV128Const}
-	case wasm.FuncRef, wasm.ExternRef:
-		return wasm.ConstExpr{Op: wasm.OpRefNull, Type: vt}
-	}
-	return wasm.ConstExpr{Op: wasm.OpI32Const}
-}
-
 // usualBits are numbers that no instruction traps on: addresses within the memory,
 // divisors other than 0, floats of two kinds.
 func usualBits(vt wasm.ValType, k int) uint64 {
@@ -188,15 +173,7 @@ func settings(op wasm.Op) []setting {
 		for k, vt := range operands {
 			is = append(is, get(priceVar(vt, k%3)))
 		}
-		in := ins{Op: op, Bits: 0x0101_0101 & 0x3fff_ffff, BitsHi: 3}
-		switch info.Imm {
-		case wasm.ImmMemArg, wasm.ImmMemArgLane:
-			in.Bits, in.Offset = 0, 64
-		case wasm.ImmShuffle:
-			in.Bits, in.BitsHi = 0x1f00_1101_1202_1303, 0x1404_1505_1606_1707
-		case wasm.ImmLane:
-			in.Lane = 0
-		}
+		in := wasmtest.Instr(op, 8) // addresses of 64 and more are within the memory
 		var ops []setting
 		switch op {
 		case wasm.OpMemoryCopy, wasm.OpMemoryFill, wasm.OpMemoryInit:
@@ -348,11 +325,8 @@ func TestPricesAreInProportion(t *testing.T) {
 			t.Errorf("%s, %s: a unit takes %.1f times as long as one of a chain of loads", what, s.name, least)
 		}
 	}
-	for op := range wasm.Op(0xfe00) {
-		info, ok := op.Info()
-		if !ok {
-			continue
-		}
+	for _, op := range wasmtest.Ops() {
+		info, _ := op.Info()
 		float := false
 		for _, vt := range info.Sig.In[:info.Sig.NIn] {
 			float = float || vt == wasm.F32 || vt == wasm.F64 || vt == wasm.V128

@@ -13,6 +13,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/belay-hooks/belay/internal/sandbox/wasm"
+	"github.com/belay-hooks/belay/internal/sandbox/wasm/wasmtest"
 )
 
 // The reference of the scan is i32.add in its first setting, and this is what one of it
@@ -44,7 +45,7 @@ func TestBombsScan(t *testing.T) {
 	s := scanner{t: t}
 	s.ref = s.subject(scanUnits(wasm.OpI32Add)[0], 3840)
 	worst, name := 0.0, ""
-	for _, op := range allOps() {
+	for _, op := range wasmtest.Ops() {
 		if only := os.Getenv("BELAY_BOMBS_OP"); only != "" && only != op.String() {
 			continue
 		}

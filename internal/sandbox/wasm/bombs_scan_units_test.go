@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/belay-hooks/belay/internal/sandbox/wasm"
+	"github.com/belay-hooks/belay/internal/sandbox/wasm/wasmtest"
 )
 
 // unit is one instruction in a setting in which the engine can neither leave it out nor
@@ -25,7 +26,7 @@ type unit struct {
 // the engine knows nothing of.
 const scanVars = 4
 
-var scanTypes = []wasm.ValType{wasm.I32, wasm.I64, wasm.F32, wasm.F64, wasm.V128, wasm.FuncRef, wasm.ExternRef}
+var scanTypes = wasmtest.Types()
 
 // variable is the parameter number k of a type.
 func variable(t wasm.ValType, k int) int {
@@ -130,36 +131,9 @@ func scanTables(calls *wasm.FuncType) *wasm.Module {
 	m.Elems = []wasm.Elem{{Type: wasm.FuncRef, Mode: wasm.SegPassive, Init: []uint32{1}}}
 	m.DataCount, m.Datas = true, []wasm.Data{{Mode: wasm.SegPassive}}
 	for _, t := range scanTypes {
-		m.Globals = append(m.Globals, wasm.Global{Type: t, Mutable: true, Init: zero(t)})
+		m.Globals = append(m.Globals, wasm.Global{Type: t, Mutable: true, Init: wasmtest.Zero(t)})
 	}
 	return m
-}
-
-func zero(t wasm.ValType) wasm.ConstExpr {
-	switch t {
-	case wasm.I32:
-		return wasm.ConstExpr{Op: wasm.OpI32Const}
-	case wasm.I64:
-		return wasm.ConstExpr{Op: wasm.OpI64Const}
-	case wasm.F32:
-		return wasm.ConstExpr{Op: wasm.OpF32Const}
-	case wasm.F64:
-		return wasm.ConstExpr{Op: wasm.OpF64Const}
-	case wasm.V128:
-		return wasm.ConstExpr{Op: wasm.OpV128Const}
-	}
-	return wasm.ConstExpr{Op: wasm.OpRefNull, Type: t}
-}
-
-// allOps are all instructions that the parser knows.
-func allOps() []wasm.Op {
-	var out []wasm.Op
-	for o := wasm.Op(0); o <= 0xfdff; o++ {
-		if _, ok := o.Info(); ok {
-			out = append(out, o)
-		}
-	}
-	return out
 }
 
 // scanUnits are the settings of one instruction.
@@ -174,25 +148,6 @@ func scanUnits(op wasm.Op) []unit {
 	return specialUnits(op)
 }
 
-// instr is the instruction with immediates that are valid in a scanned module; i makes
-// them differ.
-func instr(op wasm.Op, info wasm.OpInfo, i int) wasm.Instr {
-	in := wasm.Instr{Op: op, Bits: uint64(i)*0x9e3779b97f4a7c15 | 1, BitsHi: uint64(i)}
-	switch info.Imm {
-	case wasm.ImmI32:
-		in.Bits = uint64(int32(in.Bits))
-	case wasm.ImmF32:
-		in.Bits &= 0x3fff_ffff
-	case wasm.ImmMemArg, wasm.ImmMemArgLane:
-		in.Bits, in.Offset = 0, uint32(i*8)
-	case wasm.ImmShuffle:
-		in.Bits, in.BitsHi = 0x1f00_1101_1202_1303, 0x1404_1505_1606_1707
-	case wasm.ImmLane:
-		in.Lane = uint8(i) % info.Arg
-	}
-	return in
-}
-
 func fixedUnits(op wasm.Op, info wasm.OpInfo) []unit {
 	ins := info.Sig.In[:info.Sig.NIn]
 	memory := info.Imm == wasm.ImmMemArg || info.Imm == wasm.ImmMemArgLane
@@ -205,7 +160,7 @@ func fixedUnits(op wasm.Op, info wasm.OpInfo) []unit {
 			}
 			get(b, t, k+first)
 		}
-		in := instr(op, info, i)
+		in := wasmtest.Instr(op, i)
 		b.in(in)
 	}
 	units := []unit{{name: "used", op: op, emit: func(b *body, i int) {
@@ -220,7 +175,7 @@ func fixedUnits(op wasm.Op, info wasm.OpInfo) []unit {
 			for k, t := range ins[1:] {
 				get(b, t, k+1)
 			}
-			in := instr(op, info, i)
+			in := wasmtest.Instr(op, i)
 			b.in(in)
 			set(b, ins[0], 0)
 		}})

@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/internal/sandbox/wasm"
+	"github.com/belay-hooks/belay/internal/sandbox/wasm/wasmtest"
 )
 
 // Every instruction that the parser takes has a price, and is in the scan that the price
 // comes from, in settings that are valid.
 func TestEveryOpcodeIsPriced(t *testing.T) {
-	ops := allOps()
+	ops := wasmtest.Ops()
 	if len(ops) < 430 {
 		t.Fatalf("%d instructions: the parser takes more", len(ops))
 	}
