@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofrs/uuid/v5"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/place"
 	"github.com/belay-hooks/belay/kernel"
@@ -291,15 +292,15 @@ func describeKeeping(r *config.Recordings) string {
 }
 
 // keepSink says how what is kept stands, in the form of a sink.
-func (b *Belay) keepSink(ctx context.Context) (SinkStatus, bool) {
+func (b *Belay) keepSink(ctx context.Context) (wire.Sink, bool) {
 	now := b.keeping.now.Load()
 	if now == nil {
-		return SinkStatus{}, false
+		return wire.Sink{}, false
 	}
 	st := now.State(ctx)
-	s := SinkStatus{Kind: SinkRecordings, Path: now.policy.Dir, Durable: now.policy.OnError == config.OnErrorBlock, OK: st.Err == nil, Kept: st.Kept, Lost: st.Lost}
+	s := wire.Sink{Kind: SinkRecordings, Path: now.policy.Dir, Durable: now.policy.OnError == config.OnErrorBlock, OK: st.Err == nil, Kept: st.Kept, Lost: st.Lost}
 	if st.Err != nil {
-		s.fail(st.Err)
+		sinkFails(&s, st.Err)
 		if !st.Since.IsZero() {
 			s.Since = st.Since.UTC()
 		}

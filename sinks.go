@@ -9,25 +9,10 @@ import (
 
 	"github.com/gofrs/uuid/v5"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/kernel"
 )
-
-// SinkStatus says how one place for events or checkpoints stands.
-type SinkStatus struct {
-	Kind    string    `json:"kind"` // store, jsonl, checkpoint, recordings
-	Path    string    `json:"path,omitzero"`
-	Durable bool      `json:"durable"` // while it fails every action is blocked
-	OK      bool      `json:"ok"`
-	Seq     int64     `json:"seq,omitzero"`     // the last event that is known to be in it
-	Trouble string    `json:"trouble,omitzero"` // why it is not OK, in a word such as disk_full or rolled_back
-	Problem string    `json:"problem,omitzero"` // the same, for operators
-	Since   time.Time `json:"since,omitzero"`   // since when, as far as this process knows
-
-	// Of recordings: invocations that this process has kept, and could not keep.
-	Kept int64 `json:"kept,omitzero"`
-	Lost int64 `json:"lost,omitzero"`
-}
 
 // SinkRecordings is the kind of what keeps full inputs, beside the record.
 const SinkRecordings = "recordings"
@@ -61,31 +46,31 @@ func (b *Belay) sinkSettings() ([]sink.Setting, error) {
 
 // sinkStates tries every place for events and checkpoints and says how they stand, the
 // store first.
-func (b *Belay) sinkStates(ctx context.Context) []SinkStatus {
-	store := SinkStatus{Kind: "store", Durable: !b.o.InMemory, OK: true}
+func (b *Belay) sinkStates(ctx context.Context) []wire.Sink {
+	store := wire.Sink{Kind: "store", Durable: !b.o.InMemory, OK: true}
 	if b.o.Store == nil && !b.o.InMemory {
 		store.Path = filepath.Join(b.dir, "belay.db")
 	}
 	if err := b.probe(ctx); err != nil {
-		store.fail(err)
+		sinkFails(&store, err)
 	} else if size, err := b.store.LogSize(ctx); err != nil {
-		store.fail(err)
+		sinkFails(&store, err)
 	} else {
 		store.Seq = size
 	}
-	out := []SinkStatus{store}
+	out := []wire.Sink{store}
 	for _, s := range b.sinks.Check(ctx) {
-		st := SinkStatus{Kind: "jsonl", Path: s.Path, Durable: s.Durable, OK: s.OK, Seq: s.Seq}
+		st := wire.Sink{Kind: "jsonl", Path: s.Path, Durable: s.Durable, OK: s.OK, Seq: s.Seq}
 		if !s.OK {
-			st.fail(s.Err)
+			sinkFails(&st, s.Err)
 			st.Since = s.Since.UTC()
 		}
 		out = append(out, st)
 	}
 	for _, f := range b.marks.State() {
-		st := SinkStatus{Kind: "checkpoint", Path: f.Path, Durable: f.Required, OK: f.Failed == nil}
+		st := wire.Sink{Kind: "checkpoint", Path: f.Path, Durable: f.Required, OK: f.Failed == nil}
 		if f.Failed != nil {
-			st.fail(f.Failed)
+			sinkFails(&st, f.Failed)
 		}
 		out = append(out, st)
 	}
@@ -112,7 +97,7 @@ func (b *Belay) probe(ctx context.Context) error {
 	return b.store.Probe(ctx, time.Now())
 }
 
-func (s *SinkStatus) fail(err error) {
+func sinkFails(s *wire.Sink, err error) {
 	t, problem := sink.Explain(err, s.Path)
 	s.OK, s.Trouble, s.Problem = false, string(t), problem
 }

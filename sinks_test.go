@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -65,7 +66,7 @@ func TestDurableSink(t *testing.T) {
 	}
 	wg.Wait()
 	st, err := hosts[0].Status(t.Context())
-	if err != nil || st.Health != belay.HealthOK || len(st.Sinks) != 3 {
+	if err != nil || st.Health != wire.HealthOK || len(st.Sinks) != 3 {
 		t.Fatalf("%+v, %v", st, err)
 	}
 	for _, k := range st.Sinks[:2] {
@@ -123,7 +124,7 @@ func TestDurableSinkFails(t *testing.T) {
 				}
 			}
 			st, err := b.Status(t.Context())
-			if err != nil || st.Healthy || st.Health != belay.HealthFailing || st.LastSeq != 0 {
+			if err != nil || st.Healthy || st.Health != wire.HealthFailing || st.LastSeq != 0 {
 				t.Fatalf("%+v, %v", st, err)
 			}
 			if k := st.Sinks[1]; k.OK || !k.Durable || k.Problem == "" || !strings.Contains(strings.Join(st.Problems, " "), beside) {
@@ -138,7 +139,7 @@ func TestDurableSinkFails(t *testing.T) {
 			if n := blockedInGaps(t, b); n != 3 {
 				t.Errorf("%d actions in gap events, want 3", n)
 			}
-			if st, err := b.Status(t.Context()); err != nil || st.Health != belay.HealthOK {
+			if st, err := b.Status(t.Context()); err != nil || st.Health != wire.HealthOK {
 				t.Errorf("%+v, %v", st, err)
 			}
 			if content(t, filepath.Join(beside, c.file)) == "" {
@@ -160,7 +161,7 @@ func TestStatusRecovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	st, err := b.Status(t.Context())
-	if err != nil || st.Health != belay.HealthOK || st.LastSeq != 1 {
+	if err != nil || st.Health != wire.HealthOK || st.LastSeq != 1 {
 		t.Errorf("%+v, %v", st, err)
 	}
 }
@@ -195,7 +196,7 @@ func TestOptionalSinkFails(t *testing.T) {
 			t.Errorf("%+v", es[0])
 		}
 		st, err := b.Status(t.Context())
-		if err != nil || !st.Healthy || st.Health != belay.HealthDegraded || len(st.Warnings) != 1 || len(st.Problems) != 0 || st.Sinks[1].OK {
+		if err != nil || !st.Healthy || st.Health != wire.HealthDegraded || len(st.Warnings) != 1 || len(st.Problems) != 0 || st.Sinks[1].OK {
 			t.Errorf("%+v, %v", st, err)
 		}
 		b.Close()
@@ -207,7 +208,7 @@ func TestOptionalSinkFails(t *testing.T) {
 	invoke(t, b, exec("ls"))
 	notices(b, 2)
 	st, err := b.Status(t.Context())
-	if err != nil || st.Health != belay.HealthOK {
+	if err != nil || st.Health != wire.HealthOK {
 		t.Errorf("%+v, %v", st, err)
 	}
 	if n := strings.Count(content(t, filepath.Join(beside, "sub/out")), "\n"); int64(n) != st.LastSeq {

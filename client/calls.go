@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -116,31 +117,31 @@ func (c *Client) Alive(ctx context.Context) error {
 
 // Health says whether the daemon can write its records. The error is ErrSick: it did
 // not say.
-func (c *Client) Health(ctx context.Context) (Health, error) {
-	var h Health
+func (c *Client) Health(ctx context.Context) (wire.Health, error) {
+	var h wire.Health
 	err := c.call(ctx, request{method: http.MethodGet, path: "/healthz", also: http.StatusServiceUnavailable}, &h)
 	if err != nil {
-		return Health{}, err
+		return wire.Health{}, err
 	}
 	return h, nil
 }
 
 // Status says whether belay can do its work.
-func (c *Client) Status(ctx context.Context) (Status, error) {
-	var s Status
+func (c *Client) Status(ctx context.Context) (wire.Status, error) {
+	var s wire.Status
 	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/status", roles: readers}, &s)
 	return s, err
 }
 
 // Hooks lists what is bound in the order in which hooks are asked.
-func (c *Client) Hooks(ctx context.Context) ([]Hook, error) {
+func (c *Client) Hooks(ctx context.Context) ([]wire.Hook, error) {
 	var l List
 	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/hooks", roles: readers}, &l)
 	return l.Hooks, err
 }
 
 // Latches returns the sessions that are latched, oldest first.
-func (c *Client) Latches(ctx context.Context) ([]Latch, error) {
+func (c *Client) Latches(ctx context.Context) ([]wire.Latch, error) {
 	var l List
 	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/latches", roles: readers}, &l)
 	return l.Latches, err
@@ -148,14 +149,14 @@ func (c *Client) Latches(ctx context.Context) ([]Latch, error) {
 
 // ClearLatch lets a latched session go on or, where Session is "", a whole runtime, and
 // that is recorded. It takes RoleAdmin and, where a reviewer is registered, an order.
-func (c *Client) ClearLatch(ctx context.Context, s Session, o *Order) error {
+func (c *Client) ClearLatch(ctx context.Context, s wire.Session, o *Order) error {
 	body := mustJSON(latchClear{s, o})
 	return c.call(ctx, request{method: http.MethodPost, path: "/v1/latches/clear", body: body, roles: []Role{RoleAdmin}}, &s)
 }
 
 // latchClear is the body of /v1/latches/clear.
 type latchClear struct {
-	Session
+	wire.Session
 	Statement *Order `json:"statement,omitzero"`
 }
 
@@ -197,11 +198,11 @@ func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
 
 // Events returns what is on record, in order. It asks as often as the daemon has
 // more than fits into one answer.
-func (c *Client) Events(ctx context.Context, q Query) ([]phases.Event, error) {
+func (c *Client) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
 	out := []phases.Event{}
 	for want := cmp.Or(q.Limit, defaultEvents); ; {
 		var l List
-		if err := c.call(ctx, request{method: http.MethodGet, path: "/v1/events", query: q.values(), roles: readers}, &l); err != nil {
+		if err := c.call(ctx, request{method: http.MethodGet, path: "/v1/events", query: eventFilters(q), roles: readers}, &l); err != nil {
 			return nil, err
 		}
 		n := len(l.Events)
@@ -222,8 +223,8 @@ func (c *Client) Events(ctx context.Context, q Query) ([]phases.Event, error) {
 	}
 }
 
-// values writes the query down as parameters.
-func (q Query) values() url.Values {
+// eventFilters writes the query down as parameters.
+func eventFilters(q wire.Query) url.Values {
 	p := filters{}
 	p.number("after", q.After)
 	p.number("before", q.Before)

@@ -19,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -36,7 +37,7 @@ var (
 // Error is a problem that the daemon has answered with: ErrRefused for errors.Is.
 type Error struct {
 	Status int // of HTTP
-	ProblemBody
+	wire.ProblemBody
 	Event *phases.EventRef // the record of a refused action, when there is one
 }
 
@@ -240,7 +241,7 @@ func isJSON(resp *http.Response) bool {
 
 // refusal reads a problem; whatever is none is a daemon that is not well.
 func refusal(resp *http.Response, b []byte) error {
-	var p Problem
+	var p wire.Problem
 	if !isJSON(resp) || json.Unmarshal(b, &p) != nil || p.Error.Code == "" {
 		return fmt.Errorf("%w: it answered with status %d", ErrSick, resp.StatusCode)
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -128,7 +129,7 @@ func TestInvokeFailsClosed(t *testing.T) {
 		if v.Decision != phases.Block || err == nil || !(errors.Is(err, client.ErrSick) || errors.Is(err, client.ErrRefused)) {
 			t.Errorf("%s: %s, %v", name, v.Decision, err)
 		}
-		if p := new(client.Error); name == "a problem" && (!errors.As(err, &p) || p.Code != client.CodeOverloaded || v.Reason != "too many" || v.Event == nil || v.Event.Seq != 9) {
+		if p := new(client.Error); name == "a problem" && (!errors.As(err, &p) || p.Code != wire.CodeOverloaded || v.Reason != "too many" || v.Event == nil || v.Event.Seq != 9) {
 			t.Errorf("a problem is not passed on: %+v, %v", v, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -20,8 +21,8 @@ const maxFrameLine = 16 << 20 // bytes of one line of a stream
 // until ctx ends (the error is then nil), each returns an error (which it returns),
 // or the stream ends: ErrSick. Events that were given to each are done with; to go
 // on later, start again after the last one's number.
-func (c *Client) Follow(ctx context.Context, q Query, each func(phases.Event) error) error {
-	values := q.values()
+func (c *Client) Follow(ctx context.Context, q wire.Query, each func(phases.Event) error) error {
+	values := eventFilters(q)
 	values.Del("newest")
 	values.Del("limit")
 	values.Set("after", strconv.FormatInt(q.After, 10))

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -79,7 +80,7 @@ func FuzzFollow(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		c := answeredBy(t, saying{http.StatusOK, "text/event-stream", body})
 		n := 0
-		err := c.Follow(t.Context(), Query{}, func(phases.Event) error { n++; return nil })
+		err := c.Follow(t.Context(), wire.Query{}, func(phases.Event) error { n++; return nil })
 		if err == nil {
 			t.Fatal("a stream that ended is no error")
 		}

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -120,7 +121,7 @@ func refusesToTell(t *testing.T, name string, dir string, change func(*socketDia
 		"health":    second(c.Health(t.Context())),
 		"status":    second(c.Status(t.Context())),
 		"approvals": second(c.Approvals(t.Context(), ApprovalQuery{})),
-		"follow":    c.Follow(t.Context(), Query{}, func(phases.Event) error { return nil }),
+		"follow":    c.Follow(t.Context(), wire.Query{}, func(phases.Event) error { return nil }),
 		"recording": second(c.Record(t.Context(), time.Second, 1, nil)),
 	} {
 		if !errors.Is(err, ErrPeer) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -99,13 +98,4 @@ func (k *Kernel) configured(s *snapshot, text string, a *Announcement) Batch {
 		ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: s.revision, Decision: DecisionConfigured,
 		Reason: phases.SafeText(text+": "+a.Text, phases.MaxReasonBytes), Output: a.Data,
 	}}}
-}
-
-// UnsignedRevisions counts the configurations that came into force without a
-// reviewer's signature since a person accepted one.
-type UnsignedRevisions struct {
-	Count int       `json:"count"`
-	Since time.Time `json:"since,omitzero"` // of the first
-	Last  time.Time `json:"last,omitzero"`
-	Seq   int64     `json:"seq,omitzero"` // the event of the last
 }

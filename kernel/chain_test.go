@@ -295,7 +295,7 @@ func TestLoadFailures(t *testing.T) {
 			if v.DecidedBy != "x" {
 				t.Errorf("decided by %s", v.DecidedBy)
 			}
-			if st := h.Hooks(); st[0].Failure == "" {
+			if st := h.Hooks(); st[0].Problem == "" {
 				t.Errorf("status %+v", st)
 			}
 			if len(h.loader.closed.take()) != 1 {

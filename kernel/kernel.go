@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -160,24 +161,8 @@ func (k *Kernel) Revision() string {
 	return ""
 }
 
-// HookStatus says how a binding stands in the configuration in use.
-type HookStatus struct {
-	Name     string         `json:"name"`
-	Digest   string         `json:"digest"`
-	Version  string         `json:"version,omitzero"`
-	Tier     phases.Tier    `json:"tier"`
-	Signer   string         `json:"signer,omitzero"`
-	Mode     phases.Mode    `json:"mode"`
-	Priority int            `json:"priority"`
-	Phases   []phases.Phase `json:"phases"` // null: all, because the hook could not be loaded
-	Mutates  []phases.Phase `json:"mutates,omitzero"`
-	Held     []string       `json:"capabilities"`
-	Failure  string         `json:"failure,omitzero"` // why it could not be loaded; safe to show
-	Detail   string         `json:"detail,omitzero"`  // the cause, for operators
-}
-
 // Hooks lists the bindings in the order in which they run.
-func (k *Kernel) Hooks() []HookStatus {
+func (k *Kernel) Hooks() []wire.Hook {
 	s := k.current.Load()
 	if s == nil {
 		return nil
@@ -185,7 +170,7 @@ func (k *Kernel) Hooks() []HookStatus {
 	list := s.status()
 	for i, b := range s.bindings { // in the same order
 		if f := k.left.fault(b.leftKey()); f != nil && b.fault == nil {
-			list[i].Failure = f.Text
+			list[i].Problem = f.Text
 		}
 	}
 	return list
@@ -193,7 +178,7 @@ func (k *Kernel) Hooks() []HookStatus {
 
 // Examine says how the bindings of a configuration would stand, without taking
 // it into use: look is asked in place of a Loader. The error is ErrConfig.
-func Examine(cfg *Config, look func(BindingSpec) (*Loaded, error)) ([]HookStatus, error) {
+func Examine(cfg *Config, look func(BindingSpec) (*Loaded, error)) ([]wire.Hook, error) {
 	s, err := newSnapshot(context.Background(), cfg, loaderFunc(look))
 	if err != nil {
 		return nil, err
@@ -205,16 +190,16 @@ type loaderFunc func(BindingSpec) (*Loaded, error)
 
 func (f loaderFunc) Load(_ context.Context, spec BindingSpec) (*Loaded, error) { return f(spec) }
 
-func (s *snapshot) status() []HookStatus {
-	out := make([]HookStatus, 0, len(s.bindings))
+func (s *snapshot) status() []wire.Hook {
+	out := make([]wire.Hook, 0, len(s.bindings))
 	for _, b := range s.bindings {
-		h := HookStatus{Name: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Priority: b.spec.Priority, Phases: slices.Clone(b.phases)}
+		h := wire.Hook{Name: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Priority: b.spec.Priority, Phases: slices.Clone(b.phases)}
 		if b.loaded != nil {
 			h.Version, h.Signer = b.loaded.Version, b.loaded.Signer
-			h.Mutates, h.Held = slices.Clone(b.loaded.Mutates), slices.Clone(b.loaded.Capabilities)
+			h.Mutates, h.Capabilities = slices.Clone(b.loaded.Mutates), slices.Clone(b.loaded.Capabilities)
 		}
 		if b.fault != nil {
-			h.Failure = b.fault.Text
+			h.Problem = b.fault.Text
 			if b.fault.Cause != nil {
 				h.Detail = phases.SafeText(b.fault.Cause.Error(), 1<<10)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -151,4 +152,20 @@ func LatchOf(e *phases.Event) Latch {
 		l.ID, l.Cause, l.Event, l.Ends, l.Unnamed = e.ID, o.Cause, o.Event, o.Ends, o.Unnamed
 	}
 	return l
+}
+
+// OnWire returns the latch as it is told: with its kind and what it holds said, whichever
+// version made it.
+func (l *Latch) OnWire() wire.Latch {
+	return wire.Latch{Runtime: l.Runtime, Session: l.Session, Reason: l.Reason, Kind: l.Kind, DecidedBy: l.DecidedBy,
+		Invocation: l.Invocation, Since: l.Since, ID: l.ID, Cause: l.Why(), Event: l.Event, Scope: l.Scope(), Ends: l.Ends}
+}
+
+// LatchesOnWire returns the latches as they are told. The slice is never nil.
+func LatchesOnWire(list []Latch) []wire.Latch {
+	out := make([]wire.Latch, len(list))
+	for n := range list {
+		out[n] = list[n].OnWire()
+	}
+	return out
 }

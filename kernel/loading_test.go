@@ -37,13 +37,13 @@ func TestExamine(t *testing.T) {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	if a := list[0]; a.Name != "a" || a.Digest != "d" || a.Version != "1" || a.Signer != "me" || a.Tier != phases.Trusted || a.Mode != phases.Enforce || a.Priority != 3 ||
-		len(a.Phases) != 1 || len(a.Mutates) != 1 || len(a.Held) != 1 || a.Failure != "" || a.Detail != "" {
+		len(a.Phases) != 1 || len(a.Mutates) != 1 || len(a.Capabilities) != 1 || a.Problem != "" || a.Detail != "" {
 		t.Errorf("%+v", a)
 	}
-	if b := list[1]; b.Name != "b" || b.Failure != "not there" || b.Detail != phases.SafeText("the\x00cause", 99) || b.Phases != nil {
+	if b := list[1]; b.Name != "b" || b.Problem != "not there" || b.Detail != phases.SafeText("the\x00cause", 99) || b.Phases != nil {
 		t.Errorf("%+v", b)
 	}
-	if c := list[2]; c.Failure != "a hook could not be loaded" || c.Detail != "odd" {
+	if c := list[2]; c.Problem != "a hook could not be loaded" || c.Detail != "odd" {
 		t.Errorf("%+v", c)
 	}
 	cfg.Bindings[1].Name = "a"

@@ -185,7 +185,7 @@ func TestVerdictIsTheCallers(t *testing.T) {
 func TestListedHooksAreACopy(t *testing.T) {
 	h := newHost(t, []hook{{name: "guard", mutates: preTool, caps: []string{"block"}, run: effects(block("no"))}})
 	for _, s := range h.Hooks() {
-		s.Phases[0], s.Mutates[0], s.Held[0] = phases.Audit, phases.Audit, "nothing"
+		s.Phases[0], s.Mutates[0], s.Capabilities[0] = phases.Audit, phases.Audit, "nothing"
 	}
 	if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Block {
 		t.Errorf("%s: the hook was turned off by a list", v.Decision)

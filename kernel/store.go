@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -180,50 +181,10 @@ type Receipt struct {
 }
 
 // EventQuery selects events; zero members select everything.
-type EventQuery struct {
-	After      int64 // only events with a larger sequence number
-	Before     int64 // only events with a smaller sequence number; 0 means no bound
-	Since      time.Time
-	Until      time.Time // exclusive
-	ID         string
-	Type       phases.EventType
-	Except     phases.EventType // all but this type
-	Phase      phases.Phase
-	Runtime    string
-	Session    string
-	Agent      string
-	Tool       string
-	Invocation string
-	Binding    string
-	Decision   string
-	Kind       phases.Kind
-	Newest     bool // the last Limit events instead of the first; ascending all the same
-	Limit      int  // 0 means DefaultEventLimit; at most MaxEventLimit
-}
+type EventQuery = wire.Query
 
 // Limits of one query.
 const (
-	DefaultEventLimit = 100
-	MaxEventLimit     = 10_000
+	DefaultEventLimit = wire.DefaultLimit
+	MaxEventLimit     = wire.MaxLimit
 )
-
-// EffectiveLimit returns the number of events that the query asks for at most.
-func (q *EventQuery) EffectiveLimit() int {
-	if q.Limit <= 0 {
-		return DefaultEventLimit
-	}
-	return min(q.Limit, MaxEventLimit)
-}
-
-// Match reports whether the event is selected, apart from Limit and Newest.
-// It is the meaning of the query, which stores may compute in their own way.
-func (q *EventQuery) Match(e *phases.Event) bool {
-	eq := func(want, got string) bool { return want == "" || want == got }
-	return e.Seq > q.After && (q.Before == 0 || e.Seq < q.Before) &&
-		(q.Since.IsZero() || !e.Time.Before(q.Since)) &&
-		(q.Until.IsZero() || e.Time.Before(q.Until)) &&
-		eq(q.ID, e.ID) && eq(string(q.Type), string(e.Type)) && (q.Except == "" || q.Except != e.Type) && eq(string(q.Phase), string(e.Phase)) &&
-		eq(q.Runtime, e.Runtime) && eq(q.Session, e.Session) && eq(q.Agent, e.Agent) && eq(q.Tool, e.Tool) &&
-		eq(q.Invocation, e.Invocation) && eq(q.Binding, e.Binding) &&
-		eq(q.Decision, e.Decision) && eq(string(q.Kind), string(e.Kind))
-}

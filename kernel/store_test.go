@@ -40,53 +40,6 @@ func TestBatchesThatChangeRowsTakeAnEvent(t *testing.T) {
 	}
 }
 
-func TestEventQueryLimits(t *testing.T) {
-	for limit, want := range map[int]int{
-		-1: kernel.DefaultEventLimit, 0: kernel.DefaultEventLimit, 1: 1, kernel.MaxEventLimit: kernel.MaxEventLimit, kernel.MaxEventLimit + 1: kernel.MaxEventLimit,
-	} {
-		if got := (&kernel.EventQuery{Limit: limit}).EffectiveLimit(); got != want {
-			t.Errorf("limit %d: %d, want %d", limit, got, want)
-		}
-	}
-	if kernel.DefaultEventLimit != 100 || kernel.MaxEventLimit != 10_000 {
-		t.Error("the limits are not those of the docs")
-	}
-}
-
-// Each member of a query selects by itself.
-func TestEventQueryMatches(t *testing.T) {
-	at := time.Unix(1000, 0)
-	e := phases.Event{
-		Seq: 7, ID: "id", Type: phases.EventNotice, Time: at, Phase: phases.PreTool, Runtime: "r", Session: "s", Agent: "a", Tool: "t",
-		Invocation: "i", Binding: "b", Decision: "d", Kind: phases.KindPolicy,
-	}
-	for name, c := range map[string]struct{ selects, not kernel.EventQuery }{
-		"after":      {kernel.EventQuery{After: 6}, kernel.EventQuery{After: 7}},
-		"before":     {kernel.EventQuery{Before: 8}, kernel.EventQuery{Before: 7}},
-		"since":      {kernel.EventQuery{Since: at}, kernel.EventQuery{Since: at.Add(1)}},
-		"until":      {kernel.EventQuery{Until: at.Add(1)}, kernel.EventQuery{Until: at}},
-		"id":         {kernel.EventQuery{ID: "id"}, kernel.EventQuery{ID: "x"}},
-		"type":       {kernel.EventQuery{Type: phases.EventNotice}, kernel.EventQuery{Type: phases.EventGap}},
-		"except":     {kernel.EventQuery{Except: phases.EventGap}, kernel.EventQuery{Except: phases.EventNotice}},
-		"phase":      {kernel.EventQuery{Phase: phases.PreTool}, kernel.EventQuery{Phase: phases.PostTool}},
-		"runtime":    {kernel.EventQuery{Runtime: "r"}, kernel.EventQuery{Runtime: "x"}},
-		"session":    {kernel.EventQuery{Session: "s"}, kernel.EventQuery{Session: "x"}},
-		"agent":      {kernel.EventQuery{Agent: "a"}, kernel.EventQuery{Agent: "x"}},
-		"tool":       {kernel.EventQuery{Tool: "t"}, kernel.EventQuery{Tool: "x"}},
-		"invocation": {kernel.EventQuery{Invocation: "i"}, kernel.EventQuery{Invocation: "x"}},
-		"binding":    {kernel.EventQuery{Binding: "b"}, kernel.EventQuery{Binding: "x"}},
-		"decision":   {kernel.EventQuery{Decision: "d"}, kernel.EventQuery{Decision: "x"}},
-		"kind":       {kernel.EventQuery{Kind: phases.KindPolicy}, kernel.EventQuery{Kind: phases.KindStore}},
-	} {
-		if !c.selects.Match(&e) || c.not.Match(&e) {
-			t.Errorf("%s: %v, %v, want true, false", name, c.selects.Match(&e), c.not.Match(&e))
-		}
-	}
-	if all := (kernel.EventQuery{}); !all.Match(&e) {
-		t.Error("a query that names nothing selects everything")
-	}
-}
-
 // After Close each verb answers ErrClosed, and what only looks answers nothing.
 func TestVerbsAfterClose(t *testing.T) {
 	h := newHost(t, asking(), reviewed, inStore)

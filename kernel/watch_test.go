@@ -54,7 +54,7 @@ func TestHookThatIgnoresItsDeadline(t *testing.T) {
 	if es := h.events(t, kernel.EventQuery{Kind: phases.KindHang}); v.DecidedBy != "deaf" || len(es) == 0 {
 		t.Errorf("decided by %s, %d events on record", v.DecidedBy, len(es))
 	}
-	if got := fmt.Sprint(h.LeftBehind()); got != "[deaf]" || h.Hooks()[0].Failure == "" {
+	if got := fmt.Sprint(h.LeftBehind()); got != "[deaf]" || h.Hooks()[0].Problem == "" {
 		t.Errorf("left behind %s, status %+v", got, h.Hooks()[0])
 	}
 	h.calls.take()
@@ -71,7 +71,7 @@ func TestHookThatIgnoresItsDeadline(t *testing.T) {
 	}
 	letGo()
 	eventually(t, "the hook that was let go has ended", func() bool { return len(h.LeftBehind()) == 0 })
-	if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Allow || h.Hooks()[0].Failure != "" {
+	if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Allow || h.Hooks()[0].Problem != "" {
 		t.Errorf("after it has ended: %+v", v)
 	}
 }

@@ -15,7 +15,7 @@ import (
 func TestWhatIsLinked(t *testing.T) {
 	const module = "github.com/belay-hooks/belay/"
 	known := []string{
-		module + "adapters", module + "adapters/claude-code", module + "client", module + "cmd/belay-hook", module + "cmd/internal/hookcmd", module + "internal/spoolfile", module + "phases",
+		module + "adapters", module + "adapters/claude-code", module + "client", module + "client/wire", module + "cmd/belay-hook", module + "cmd/internal/hookcmd", module + "internal/clock", module + "internal/spoolfile", module + "phases",
 		module + "leases", module + "internal/approvals", module + "internal/peercred", // the words of package client, and who answers it
 		"github.com/gofrs/uuid/v5",   // ids of a reviewer's statements, in internal/approvals
 		module + "internal/statedir", // a note of a block is not lost when it is taken away meanwhile

@@ -105,9 +105,9 @@ func (s *subject) open(ctx context.Context, p *plan) (*rig, error) {
 		return nil, err
 	}
 	for _, h := range r.kernel.Hooks() {
-		if h.Failure != "" {
+		if h.Problem != "" {
 			_ = r.kernel.Close()
-			return nil, fmt.Errorf("%s: %s", h.Name, h.Failure)
+			return nil, fmt.Errorf("%s: %s", h.Name, h.Problem)
 		}
 	}
 	return r, nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/internal/sink"
@@ -425,9 +426,9 @@ func TestNothingCanBeKept(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := belay.HealthDegraded
+			want := wire.HealthDegraded
 			if block {
-				want = belay.HealthFailing
+				want = wire.HealthFailing
 			}
 			if st.Health != want {
 				t.Errorf("health is %s: %v %v", st.Health, st.Problems, st.Warnings)
@@ -456,14 +457,14 @@ func TestNothingCanBeKept(t *testing.T) {
 	}
 }
 
-func recordings(b *belay.Belay) belay.SinkStatus {
+func recordings(b *belay.Belay) wire.Sink {
 	st, _ := b.Status(context.Background())
 	for _, s := range st.Sinks {
 		if s.Kind == belay.SinkRecordings {
 			return s
 		}
 	}
-	return belay.SinkStatus{}
+	return wire.Sink{}
 }
 
 // Many at once: every one of them is kept or counted.

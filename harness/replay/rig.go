@@ -179,12 +179,12 @@ func configOf(c *recording.Chain, swap map[string]*Hook, added []*Hook) *kernel.
 func (r *rig) loadFailed(c *recording.Chain) error {
 	var errs []error
 	for _, s := range r.kernel.Hooks() {
-		if s.Failure == "" {
+		if s.Problem == "" {
 			continue
 		}
 		was := slices.IndexFunc(c.Bindings, func(b recording.Binding) bool { return b.Name == s.Name && b.Failure != nil })
 		if was < 0 {
-			errs = append(errs, fmt.Errorf("%s: %s", s.Name, s.Failure))
+			errs = append(errs, fmt.Errorf("%s: %s", s.Name, s.Problem))
 		}
 	}
 	return errors.Join(errs...)

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/kernel"
 )
 
 // Examine looks at every binding without compiling it: each is as the kernel would have
 // it, with the reason why it blocks its phases. Errors are those of kernel.Examine.
-func (l *Loader) Examine(ctx context.Context, bindings []config.Binding) ([]kernel.HookStatus, error) {
+func (l *Loader) Examine(ctx context.Context, bindings []config.Binding) ([]wire.Hook, error) {
 	cfg := &kernel.Config{}
 	for _, h := range bindings {
 		cfg.Bindings = append(cfg.Bindings, Spec(h))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -29,9 +30,9 @@ type Log struct {
 	Dir    string // the state directory
 	Events Events
 
-	mu  sync.Mutex               // guards what follows
-	was kernel.UnsignedRevisions // what was counted up to the event seen
-	at  int64                    // the number of the last event that was looked at
+	mu  sync.Mutex             // guards what follows
+	was wire.UnsignedRevisions // what was counted up to the event seen
+	at  int64                  // the number of the last event that was looked at
 }
 
 // look is how many events back a revision is looked for. Beyond that it is logged again.
@@ -128,9 +129,9 @@ const page = 1000
 
 // Unsigned counts the changes that are in the log. What compaction has removed does
 // not count.
-func (l *Log) Unsigned(ctx context.Context) (kernel.UnsignedRevisions, error) {
+func (l *Log) Unsigned(ctx context.Context) (wire.UnsignedRevisions, error) {
 	if l == nil {
-		return kernel.UnsignedRevisions{}, nil // of a log alone
+		return wire.UnsignedRevisions{}, nil // of a log alone
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,7 +153,7 @@ func (l *Log) Unsigned(ctx context.Context) (kernel.UnsignedRevisions, error) {
 				}
 				u.Last, u.Seq = e.Time, e.Seq
 			case kernel.DecisionAccepted:
-				u = kernel.UnsignedRevisions{}
+				u = wire.UnsignedRevisions{}
 			}
 			at = e.Seq
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -38,7 +38,7 @@ func (a *App) preview(ctx context.Context, binding config.Binding, module []byte
 	if err != nil {
 		return belay.Preview{}, err
 	}
-	events, err := src.Events(ctx, client.Query{Type: phases.EventVerdict, Newest: true, Limit: n})
+	events, err := src.Events(ctx, wire.Query{Type: phases.EventVerdict, Newest: true, Limit: n})
 	src.Close()
 	if err != nil {
 		return belay.Preview{}, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/kernel"
 )
@@ -73,15 +74,15 @@ func (l localQueue) Decide(ctx context.Context, id string, d client.Decision) (c
 func approvalFailure(err error) error {
 	var p *client.Error
 	switch {
-	case errors.As(err, &p) && p.Code == client.CodeNotFound, errors.Is(err, kernel.ErrApprovalUnknown):
+	case errors.As(err, &p) && p.Code == wire.CodeNotFound, errors.Is(err, kernel.ErrApprovalUnknown):
 		return failureBy(err, "`belay approvals list --all` prints the ids of all that there are.")
 	case errors.Is(err, kernel.ErrApprovalHidden):
 		return failureBy(err, "`belay approvals deny ID` answers it; the agent can ask again without repeating the secret there.")
 	case errors.Is(err, kernel.ErrApprovalUnsound):
 		return failureBy(err, "It is neither shown nor decided. `belay doctor` lists such items; the log says why.")
-	case errors.As(err, &p) && p.Code == client.CodeSignature, errors.Is(err, kernel.ErrApprovalSignature):
+	case errors.As(err, &p) && p.Code == wire.CodeSignature, errors.Is(err, kernel.ErrApprovalSignature):
 		return failureBy(err, "`belay reviewer list` shows whose decisions count.")
-	case errors.As(err, &p) && p.Code == client.CodeConflict, errors.Is(err, kernel.ErrApprovalDecided), errors.Is(err, kernel.ErrApprovalExpired), errors.Is(err, kernel.ErrApprovalContent):
+	case errors.As(err, &p) && p.Code == wire.CodeConflict, errors.Is(err, kernel.ErrApprovalDecided), errors.Is(err, kernel.ErrApprovalExpired), errors.Is(err, kernel.ErrApprovalContent):
 		return failureBy(err, "Nothing was changed. `belay approvals show ID` says how it stands.")
 	}
 	return recordsFailure(err)

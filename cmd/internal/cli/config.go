@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/kernel"
 )
@@ -53,7 +54,7 @@ func (a *App) configAccept(ctx context.Context, sign orderFlags) error {
 	}
 	var refused *client.Error
 	switch err := src.AcceptConfig(ctx, st.Revision, o); {
-	case errors.Is(err, kernel.ErrConflict), errors.As(err, &refused) && refused.Code == client.CodeConflict && o == nil:
+	case errors.Is(err, kernel.ErrConflict), errors.As(err, &refused) && refused.Code == wire.CodeConflict && o == nil:
 		return failure("another revision came into force meanwhile", "Look at it, and accept it then.")
 	case err != nil:
 		return recordsFailure(err)
@@ -63,7 +64,7 @@ func (a *App) configAccept(ctx context.Context, sign orderFlags) error {
 }
 
 // acceptWish is the order that accepts the configuration in use.
-func acceptWish(st client.Status) wish {
+func acceptWish(st wire.Status) wish {
 	text := "Accept the configuration in use."
 	if st.Unsigned.Count > 0 {
 		text += " " + unsignedRevisions(st.Unsigned) + "."

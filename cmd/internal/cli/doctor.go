@@ -12,11 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/hookbuild"
 	"github.com/belay-hooks/belay/internal/sink"
+	"github.com/belay-hooks/belay/kernel"
 )
 
 // finding is one line of `belay doctor`.
@@ -174,7 +175,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	} else {
 		warn("engine", "interpreter: about 40 times slower", engineAdvice())
 	}
-	if st.Compile == belay.CompileApart {
+	if st.Compile == wire.CompileApart {
 		ok("compile", "in a process of its own, with limits of time and memory")
 	} else {
 		warn("compile", "in belay's own process: only an estimate bounds what a hook takes to compile", "The system does not say which file this program is, or the program that embeds belay names no compiler.")
@@ -192,11 +193,11 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	ok("hooks", fmt.Sprintf("%d ready", ready))
 	for n := range st.Latches {
 		l := &st.Latches[n]
-		text := fmt.Sprintf("%s, kind %s: %s", holds(&client.Latch{Runtime: l.Runtime, Session: l.Session, Scope: l.Scope()}), l.Why(), oneLine(l.Reason, 100))
-		warn("latch", text, l.ClearCommand())
+		text := fmt.Sprintf("%s, kind %s: %s", holds(l), l.Cause, oneLine(l.Reason, 100))
+		warn("latch", text, kernel.SessionKey{Runtime: l.Runtime, Session: l.Session}.ClearCommand())
 	}
 	if st.Unsigned.Count > 0 {
-		warn("revisions", unsignedRevisions(client.UnsignedRevisions(st.Unsigned)), unsignedAdvice)
+		warn("revisions", unsignedRevisions(st.Unsigned), unsignedAdvice)
 	}
 	if st.Unheld > 0 {
 		warn("payloads", unheld(st.Unheld), unheldAdvice)
@@ -229,14 +230,14 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	return out
 }
 
-func checkOf(k belay.SinkStatus) string {
+func checkOf(k wire.Sink) string {
 	if k.Kind == "store" || k.Kind == belay.SinkRecordings {
 		return k.Kind
 	}
 	return "sink"
 }
 
-func adviceFor(k belay.SinkStatus) string {
+func adviceFor(k wire.Sink) string {
 	effect := "Events go on record without it, and it is caught up when it works again."
 	if k.Kind == belay.SinkRecordings {
 		effect = "Actions go on; their full inputs are lost until it can be written, and counted."

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 
 // examineConnections tells how many connections a daemon keeps, and of those that were too
 // many. A daemon of an older version does not say.
-func examineConnections(d *client.Daemon, ok func(check, text string), warn func(check, text, advice string)) {
+func examineConnections(d *wire.Daemon, ok func(check, text string), warn func(check, text, advice string)) {
 	if d == nil || d.Limit == 0 {
 		return
 	}
@@ -36,7 +36,7 @@ func examineConnections(d *client.Daemon, ok func(check, text string), warn func
 }
 
 // examineAge tells of health that the daemon could not find out again.
-func examineAge(h client.Health, warn func(check, text, advice string)) {
+func examineAge(h wire.Health, warn func(check, text, advice string)) {
 	if age := time.Duration(h.Age) * time.Millisecond; age > healthLately {
 		warn("health", fmt.Sprintf("what the daemon knows of its store is %v old", age.Round(time.Second)),
 			"The store or a lock does not answer in time. Above 10 s the daemon counts as failing.")

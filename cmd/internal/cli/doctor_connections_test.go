@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 )
 
@@ -39,18 +39,18 @@ func (f findings) of(check string) (out []string) {
 func TestDoctorOnConnections(t *testing.T) {
 	hour := time.Hour.Milliseconds()
 	for name, c := range map[string]struct {
-		daemon *client.Daemon
+		daemon *wire.Daemon
 		want   string // "": no line
 	}{
 		"no daemon":        {nil, ""},
-		"an older one":     {&client.Daemon{Busiest: 9}, ""},
-		"idle":             {&client.Daemon{Limit: 512}, "ok connections: 0 of 512 in use"},
-		"nine tenths":      {&client.Daemon{Limit: 10, Busiest: 9}, "ok connections: 9 of 10 in use"},
-		"more":             {&client.Daemon{Limit: 512, Busiest: 461}, "warn connections: 461 of 512 in use"},
-		"all":              {&client.Daemon{Limit: 1, Busiest: 1}, "warn connections: 1 of 1 in use"},
-		"refused now":      {&client.Daemon{Limit: 512, Busiest: 2, AllTaken: 7, ExhaustedMS: 1}, "warn connections: 2 of 512 in use on the busiest address; since the daemon began 7 found all taken, and 0 no file descriptor, the last 0s ago"},
-		"an hour ago":      {&client.Daemon{Limit: 512, Descriptors: 3, ExhaustedMS: hour}, "warn connections: 0 of 512 in use on the busiest address; since the daemon began 0 found all taken, and 3 no file descriptor, the last 1h0m0s ago"},
-		"before that hour": {&client.Daemon{Limit: 512, Descriptors: 3, ExhaustedMS: hour + 1}, "ok connections: 0 of 512 in use on the busiest address; since the daemon began 0 found all taken, and 3 no file descriptor"},
+		"an older one":     {&wire.Daemon{Busiest: 9}, ""},
+		"idle":             {&wire.Daemon{Limit: 512}, "ok connections: 0 of 512 in use"},
+		"nine tenths":      {&wire.Daemon{Limit: 10, Busiest: 9}, "ok connections: 9 of 10 in use"},
+		"more":             {&wire.Daemon{Limit: 512, Busiest: 461}, "warn connections: 461 of 512 in use"},
+		"all":              {&wire.Daemon{Limit: 1, Busiest: 1}, "warn connections: 1 of 1 in use"},
+		"refused now":      {&wire.Daemon{Limit: 512, Busiest: 2, AllTaken: 7, ExhaustedMS: 1}, "warn connections: 2 of 512 in use on the busiest address; since the daemon began 7 found all taken, and 0 no file descriptor, the last 0s ago"},
+		"an hour ago":      {&wire.Daemon{Limit: 512, Descriptors: 3, ExhaustedMS: hour}, "warn connections: 0 of 512 in use on the busiest address; since the daemon began 0 found all taken, and 3 no file descriptor, the last 1h0m0s ago"},
+		"before that hour": {&wire.Daemon{Limit: 512, Descriptors: 3, ExhaustedMS: hour + 1}, "ok connections: 0 of 512 in use on the busiest address; since the daemon began 0 found all taken, and 3 no file descriptor"},
 	} {
 		var f findings
 		examineConnections(c.daemon, f.ok, f.warn)
@@ -63,7 +63,7 @@ func TestDoctorOnConnections(t *testing.T) {
 func TestDoctorOnHealthThatIsStale(t *testing.T) {
 	for age, warns := range map[time.Duration]bool{0: false, time.Second: false, healthLately: false, healthLately + time.Millisecond: true, time.Minute: true} {
 		var f findings
-		examineAge(client.Health{OK: true, Age: age.Milliseconds()}, f.warn)
+		examineAge(wire.Health{OK: true, Age: age.Milliseconds()}, f.warn)
 		if (len(f) == 1) != warns {
 			t.Errorf("%v: %q", age, f)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/sandbox"
 )
 
@@ -72,7 +73,7 @@ func engineAdvice() string {
 }
 
 // examineLeft tells of hooks of the daemon that never came to an end.
-func examineLeft(st client.Status, fail func(check, text, advice string)) {
+func examineLeft(st wire.Status, fail func(check, text, advice string)) {
 	if len(st.LeftBehind) > 0 {
 		fail("hook", "the daemon's hooks ignored their deadline and still run: "+strings.Join(st.LeftBehind, ", "),
 			"They block until that has ended. Start the daemon again; its log and docs/OPERATIONS.md say more.")
@@ -80,7 +81,7 @@ func examineLeft(st client.Status, fail func(check, text, advice string)) {
 }
 
 // examinePlain tells of callers that send tokens without knowing who gets them.
-func examinePlain(st client.Status, warn func(check, text, advice string)) {
+func examinePlain(st wire.Status, warn func(check, text, advice string)) {
 	if st.Daemon == nil || st.Daemon.Plain == 0 {
 		return
 	}
@@ -89,7 +90,7 @@ func examinePlain(st client.Status, warn func(check, text, advice string)) {
 }
 
 // troubles says which records, and why.
-func troubles(h client.Health) string {
+func troubles(h wire.Health) string {
 	var out []string
 	for _, k := range h.Sinks {
 		if !k.OK && k.Durable {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/internal/strictyaml"
@@ -167,7 +168,7 @@ func (a *App) evalAsk(ctx context.Context, o evalOptions) error {
 	v, err := host.Wire(ctx, src)
 	if d := new(phases.DecodeError); errors.As(err, &d) {
 		return failure("the invocation is not valid: "+safe(d.Error()), "The action counts as blocked. README.md shows the form.")
-	} else if p := new(client.Error); errors.As(err, &p) && p.Code == client.CodeInvocation {
+	} else if p := new(client.Error); errors.As(err, &p) && p.Code == wire.CodeInvocation {
 		return failureBy(err, "The action counts as blocked. README.md shows the form.")
 	} else if err != nil {
 		return failureBy(err, "The action counts as blocked.")

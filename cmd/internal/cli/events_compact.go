@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/kernel"
 )
@@ -170,7 +171,7 @@ func (a *App) confirmOr(what, declined string) error {
 }
 
 // ifCompacted says so when what was asked for by its number has no contents any more.
-func (a *App) ifCompacted(ctx context.Context, src events, q client.Query) error {
+func (a *App) ifCompacted(ctx context.Context, src events, q wire.Query) error {
 	gone, by, err := src.Compacted(ctx)
 	if err != nil || gone == 0 || q.ID == "" && q.Before > gone+1 {
 		return nil

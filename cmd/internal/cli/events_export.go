@@ -10,7 +10,7 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/export"
 )
 
@@ -86,8 +86,8 @@ func (a *App) eventsExport(ctx context.Context, o eventsExportOptions) error {
 }
 
 // exportTo writes what is on record now, and returns how many events that were.
-func (a *App) exportTo(ctx context.Context, to io.Writer, src events, q client.Query, format string) (n int64, err error) {
-	newest, err := src.Events(ctx, client.Query{Newest: true, Limit: 1})
+func (a *App) exportTo(ctx context.Context, to io.Writer, src events, q wire.Query, format string) (n int64, err error) {
+	newest, err := src.Events(ctx, wire.Query{Newest: true, Limit: 1})
 	if err != nil {
 		return 0, recordsFailure(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -71,8 +71,8 @@ func eventDecisions() []string {
 
 // query turns the flags into a query without a limit. Turns of hooks are left out
 // unless something asks for them.
-func (o *eventFilter) query(now time.Time) (q client.Query, err error) {
-	q = client.Query{
+func (o *eventFilter) query(now time.Time) (q wire.Query, err error) {
+	q = wire.Query{
 		Type: phases.EventType(o.typ), Phase: phases.Phase(o.phase), Decision: o.decision, Kind: phases.Kind(o.kind), Binding: o.hook,
 		Tool: o.tool, Agent: o.agent, Session: o.session, Runtime: o.runtime, Invocation: o.invocation,
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/export"
 	"github.com/belay-hooks/belay/internal/textdiff"
 	"github.com/belay-hooks/belay/phases"
@@ -43,7 +43,7 @@ func (a *App) eventsShow(ctx context.Context, ref string, o eventsShowOptions) e
 		return err
 	}
 	defer src.Close()
-	q := client.Query{Limit: 1}
+	q := wire.Query{Limit: 1}
 	if seq, err := strconv.ParseInt(ref, 10, 64); err == nil && seq > 0 {
 		q.After, q.Before = seq-1, seq+1
 	} else {
@@ -190,7 +190,7 @@ func valueLines(v jsontext.Value) []string {
 
 // describeTurns lists the hooks that ran for the verdict.
 func (a *App) describeTurns(ctx context.Context, src events, e phases.Event) error {
-	turns, err := src.Events(ctx, client.Query{Invocation: e.Invocation, Type: phases.EventHook, Limit: 1000})
+	turns, err := src.Events(ctx, wire.Query{Invocation: e.Invocation, Type: phases.EventHook, Limit: 1000})
 	if err != nil {
 		return recordsFailure(err)
 	}

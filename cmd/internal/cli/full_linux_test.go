@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -89,7 +90,7 @@ func largest(t *testing.T, dir string) uint64 {
 }
 
 // healthOf asks without a token and without the client.
-func healthOf(t *testing.T, dir string) (int, client.Health) {
+func healthOf(t *testing.T, dir string) (int, wire.Health) {
 	t.Helper()
 	c := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, client.SocketName))
@@ -100,7 +101,7 @@ func healthOf(t *testing.T, dir string) (int, client.Health) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	var h client.Health
+	var h wire.Health
 	if err := json.UnmarshalRead(resp.Body, &h); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/strictyaml"
@@ -165,7 +164,7 @@ func (a *App) hookList(ctx context.Context, asJSON bool) error {
 		return err
 	}
 	defer host.Close()
-	return a.printBindings(server.HooksOf(host.Bindings()), asJSON)
+	return a.printBindings(host.Bindings(), asJSON)
 }
 
 func (a *App) hookEnableCmd() *cobra.Command {

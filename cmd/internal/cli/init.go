@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
@@ -60,7 +59,7 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 	}
 	defer host.Close()
 	fmt.Fprintf(a.Out, "belay is set up in %s\n\n", safe(dir))
-	if err := a.printBindings(server.HooksOf(host.Bindings()), false); err != nil {
+	if err := a.printBindings(host.Bindings(), false); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Out, "\nNext:\n  edit %s\n  belay hook list\n  echo '{\"phase\":\"pre_tool\",\"action\":{\"tool\":\"exec\",\"args\":{\"command\":\"rm -rf /\"}}}' | belay eval\n", safe(file))

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -61,8 +62,8 @@ func latchArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-func latchKey(args []string) client.Session {
-	key := client.Session{Runtime: args[0]}
+func latchKey(args []string) wire.Session {
+	key := wire.Session{Runtime: args[0]}
 	if len(args) == 2 {
 		key.Session = args[1]
 	}
@@ -102,7 +103,7 @@ func (a *App) latchList(ctx context.Context, asJSON bool) error {
 	return nil
 }
 
-func (a *App) latchClear(ctx context.Context, key client.Session, sign orderFlags) error {
+func (a *App) latchClear(ctx context.Context, key wire.Session, sign orderFlags) error {
 	src, err := a.openRecords(ctx)
 	if err != nil {
 		return err
@@ -114,7 +115,7 @@ func (a *App) latchClear(ctx context.Context, key client.Session, sign orderFlag
 	}
 	var refused *client.Error
 	switch err := src.ClearLatch(ctx, key, o); {
-	case errors.Is(err, kernel.ErrConflict), errors.As(err, &refused) && refused.Code == client.CodeNotFound:
+	case errors.Is(err, kernel.ErrConflict), errors.As(err, &refused) && refused.Code == wire.CodeNotFound:
 		return notLatched(key)
 	case err != nil:
 		return recordsFailure(err)
@@ -123,12 +124,12 @@ func (a *App) latchClear(ctx context.Context, key client.Session, sign orderFlag
 	return nil
 }
 
-func notLatched(key client.Session) error {
+func notLatched(key wire.Session) error {
 	return failure(held(key)+" is not latched", "`belay latch list` prints the ones that are.")
 }
 
 // latchWish is the order that clears the latch as it stands.
-func latchWish(ctx context.Context, src records, key client.Session) (wish, error) {
+func latchWish(ctx context.Context, src records, key wire.Session) (wish, error) {
 	st, err := src.Status(ctx)
 	if err != nil {
 		return wish{}, recordsFailure(err)
@@ -144,7 +145,7 @@ func latchWish(ctx context.Context, src records, key client.Session) (wish, erro
 }
 
 // held says what a latch holds.
-func held(key client.Session) string {
+func held(key wire.Session) string {
 	runtime := safe(key.Runtime)
 	if runtime == "" {
 		runtime = "callers that name no runtime"
@@ -156,11 +157,11 @@ func held(key client.Session) string {
 }
 
 // clearing is the command that clears a latch.
-func clearing(key client.Session) string { return kernel.SessionKey(key).ClearCommand() }
+func clearing(key wire.Session) string { return kernel.SessionKey(key).ClearCommand() }
 
 // holds says what a latch holds.
-func holds(l *client.Latch) string {
-	key := client.Session{Runtime: l.Runtime, Session: l.Session}
+func holds(l *wire.Latch) string {
+	key := wire.Session{Runtime: l.Runtime, Session: l.Session}
 	if l.Scope == "unnamed" {
 		return "what names no session of " + strings.TrimPrefix(held(key), "every session of ")
 	}
@@ -168,7 +169,7 @@ func holds(l *client.Latch) string {
 }
 
 // ending says what ends a latch.
-func ending(l *client.Latch) string {
+func ending(l *wire.Latch) string {
 	switch l.Ends {
 	case phases.EndsWithCause:
 		return "its cause, or a person"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -66,7 +67,7 @@ func leaseFailure(err error) error {
 	var p *client.Error
 	var e *leases.Error
 	switch {
-	case errors.Is(err, leases.ErrUnknown), errors.As(err, &p) && p.Code == client.CodeNotFound:
+	case errors.Is(err, leases.ErrUnknown), errors.As(err, &p) && p.Code == wire.CodeNotFound:
 		return failureBy(err, "`belay lease list --all` prints all that there are.")
 	case errors.As(err, &e):
 		return failureBy(err, "docs/LEASES.md says what a lease may hold.")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -150,7 +151,7 @@ func (r *leaseRecord) clone() *leaseRecord {
 func (r *leaseRecord) read(ctx context.Context, src events) error {
 	const page = 1000
 	for {
-		list, err := src.Events(ctx, client.Query{Type: phases.EventLease, After: r.last, Limit: page})
+		list, err := src.Events(ctx, wire.Query{Type: phases.EventLease, After: r.last, Limit: page})
 		if err != nil {
 			return err
 		}

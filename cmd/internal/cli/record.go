@@ -16,7 +16,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/phases"
@@ -276,7 +276,7 @@ func (a *App) recordEvents(ctx context.Context, o recordOptions) error {
 }
 
 // eachEvent calls each for all events of a query, oldest first.
-func eachEvent(ctx context.Context, src records, q client.Query, each func(*phases.Event) error) error {
+func eachEvent(ctx context.Context, src records, q wire.Query, each func(*phases.Event) error) error {
 	q.Limit = 1000
 	for {
 		page, err := src.Events(ctx, q)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/internal/loader"
@@ -46,7 +46,7 @@ func (a *App) recordKept(ctx context.Context, o recordOptions) error {
 	defer src.Close()
 	join := keep.NewJoiner(digests, func(ctx context.Context, invocation string) ([]phases.Event, error) {
 		var out []phases.Event
-		err := eachEvent(ctx, src, client.Query{Invocation: invocation, Type: phases.EventHook}, func(e *phases.Event) error {
+		err := eachEvent(ctx, src, wire.Query{Invocation: invocation, Type: phases.EventHook}, func(e *phases.Event) error {
 			out = append(out, *e)
 			return nil
 		})

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 )
 
 func (a *App) reloadCmd() *cobra.Command {
@@ -49,7 +50,7 @@ func (a *App) tellDaemon(ctx context.Context) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &p) && (p.Code == client.CodeToken || p.Code == client.CodeRole):
+	case errors.As(err, &p) && (p.Code == wire.CodeToken || p.Code == wire.CodeRole):
 		fmt.Fprintln(a.Err, "belay: note: the daemon was not told, since the admin's token is not here; it looks at belay.yaml by itself every second")
 		return nil
 	case errors.As(err, &p):

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -185,7 +186,7 @@ func (s *soak) faults(long time.Duration) map[string]func() {
 				go func() {
 					defer c.Close()
 					defer cancel()
-					_ = c.Follow(ctx, client.Query{}, func(phases.Event) error { <-ctx.Done(); return ctx.Err() })
+					_ = c.Follow(ctx, wire.Query{}, func(phases.Event) error { <-ctx.Done(); return ctx.Err() })
 				}()
 			}
 		},

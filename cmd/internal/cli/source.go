@@ -12,9 +12,9 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
-	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -27,11 +27,11 @@ import (
 
 // records is where listings come from.
 type records interface {
-	Status(ctx context.Context) (client.Status, error)
-	Hooks(ctx context.Context) ([]client.Hook, error)
-	Events(ctx context.Context, q client.Query) ([]phases.Event, error)
-	Latches(ctx context.Context) ([]client.Latch, error)
-	ClearLatch(ctx context.Context, s client.Session, o *client.Order) error
+	Status(ctx context.Context) (wire.Status, error)
+	Hooks(ctx context.Context) ([]wire.Hook, error)
+	Events(ctx context.Context, q wire.Query) ([]phases.Event, error)
+	Latches(ctx context.Context) ([]wire.Latch, error)
+	ClearLatch(ctx context.Context, s wire.Session, o *client.Order) error
 	AcceptConfig(ctx context.Context, revision string, o *client.Order) error
 	Compact(ctx context.Context, o client.Compaction) (client.Compacted, error)
 	Close() error
@@ -39,7 +39,7 @@ type records interface {
 
 // follower is a source that says by itself when there is something new.
 type follower interface {
-	Follow(ctx context.Context, q client.Query, each func(phases.Event) error) error
+	Follow(ctx context.Context, q wire.Query, each func(phases.Event) error) error
 }
 
 // asker is whom actions are brought to.
@@ -134,7 +134,7 @@ func (a *App) openRecords(ctx context.Context) (records, error) {
 
 // events is where events are read from.
 type events interface {
-	Events(ctx context.Context, q client.Query) ([]phases.Event, error)
+	Events(ctx context.Context, q wire.Query) ([]phases.Event, error)
 	// Compacted says how many of the oldest events have no contents, and which event announces that.
 	Compacted(ctx context.Context) (through, event int64, err error)
 	Close() error
@@ -187,15 +187,15 @@ func (h hostEvents) Compacted(ctx context.Context) (through, event int64, err er
 	return h.Log().Compacted(ctx)
 }
 
-func (h hostEvents) Events(ctx context.Context, q client.Query) ([]phases.Event, error) {
-	return h.Belay.Events(ctx, kernel.EventQuery(q))
+func (h hostEvents) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
+	return h.Belay.Events(ctx, q)
 }
 
 // logEvents is an event log that this process has open.
 type logEvents struct{ *statelog.ReadOnly }
 
-func (l logEvents) Events(ctx context.Context, q client.Query) ([]phases.Event, error) {
-	return l.ReadOnly.Events(ctx, kernel.EventQuery(q))
+func (l logEvents) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
+	return l.ReadOnly.Events(ctx, q)
 }
 
 // recordsFailure says what to do about an error of a source.
@@ -208,7 +208,7 @@ func recordsFailure(err error) error {
 		return failureBy(err, "")
 	}
 	hint := p.Hint
-	if p.Code == client.CodeToken || p.Code == client.CodeRole {
+	if p.Code == wire.CodeToken || p.Code == wire.CodeRole {
 		hint = "The token is read from keys/ROLE.token in the state directory, or from $BELAY_REVIEW_TOKEN or $BELAY_ADMIN_TOKEN."
 	}
 	return failureBy(err, hint)
@@ -219,25 +219,24 @@ type localRecords struct{ host *belay.Belay }
 
 func (l localRecords) Close() error { return l.host.Close() }
 
-func (l localRecords) Status(ctx context.Context) (client.Status, error) {
-	st, err := l.host.Status(ctx)
-	return server.StatusOf(st), err
+func (l localRecords) Status(ctx context.Context) (wire.Status, error) {
+	return l.host.Status(ctx)
 }
 
-func (l localRecords) Hooks(context.Context) ([]client.Hook, error) {
-	return server.HooksOf(l.host.Bindings()), nil
+func (l localRecords) Hooks(context.Context) ([]wire.Hook, error) {
+	return l.host.Bindings(), nil
 }
 
-func (l localRecords) Events(ctx context.Context, q client.Query) ([]phases.Event, error) {
-	return l.host.Events(ctx, kernel.EventQuery(q))
+func (l localRecords) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
+	return l.host.Events(ctx, q)
 }
 
-func (l localRecords) Latches(ctx context.Context) ([]client.Latch, error) {
+func (l localRecords) Latches(ctx context.Context) ([]wire.Latch, error) {
 	ls, err := l.host.Latches(ctx)
-	return server.LatchesOf(ls), err
+	return kernel.LatchesOnWire(ls), err
 }
 
-func (l localRecords) ClearLatch(ctx context.Context, s client.Session, o *client.Order) error {
+func (l localRecords) ClearLatch(ctx context.Context, s wire.Session, o *client.Order) error {
 	return l.host.ClearLatch(ctx, kernel.SessionKey(s), o)
 }
 

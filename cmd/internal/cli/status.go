@@ -11,8 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -50,7 +49,7 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 		health = p.red("NOT READY: every action is blocked")
 	} else if len(st.Latches) > 0 {
 		health = p.red("NOT READY: " + plural(len(st.Latches), "session") + " latched")
-	} else if st.Health == string(belay.HealthDegraded) {
+	} else if st.Health == wire.HealthDegraded {
 		health = p.yellow("ready, degraded: a sink that is not durable fails")
 	}
 	fmt.Fprintf(a.Out, "%s\n\n", health)
@@ -80,7 +79,7 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 		l := &st.Latches[n]
 		fmt.Fprintf(a.Out, "\n%s  %s: %s\n", p.red("latched"), holds(l), oneLine(l.Reason, 120))
 		fmt.Fprintf(a.Out, "  kind %s since %s, event %s; ended by %s\n", l.Cause, l.Since.Local().Format(time.DateTime), safe(cmp.Or(l.Event, "not recorded")), ending(l))
-		fmt.Fprintf(a.Out, "  %s\n", clearing(client.Session{Runtime: l.Runtime, Session: l.Session}))
+		fmt.Fprintf(a.Out, "  %s\n", clearing(wire.Session{Runtime: l.Runtime, Session: l.Session}))
 	}
 	if st.Unheld > 0 {
 		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.yellow("not held"), unheld(st.Unheld), unheldAdvice)
@@ -92,7 +91,7 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 }
 
 // readiness is the exit status of `belay status`, in either form: 1 while it is NOT READY.
-func readiness(st *client.Status) error {
+func readiness(st *wire.Status) error {
 	if !st.Healthy || len(st.Latches) > 0 {
 		return exitWith(ExitError)
 	}
@@ -100,7 +99,7 @@ func readiness(st *client.Status) error {
 }
 
 // unsignedRevisions says how often the configuration changed without a signature.
-func unsignedRevisions(u client.UnsignedRevisions) string {
+func unsignedRevisions(u wire.UnsignedRevisions) string {
 	times := plural(u.Count, "revision") + " of belay.yaml or trust.yaml came into force without a reviewer's signature, "
 	if u.Count == 1 {
 		return times + "at " + u.Last.Local().Format(time.DateTime)
@@ -118,7 +117,7 @@ func unheld(n int) string {
 const unheldAdvice = "`belay events query --type failure` prints them. A runtime that sends such events is not understood; another program may have sent them."
 
 // printSink is one line of the status: where records go, and whether they arrive.
-func (a *App) printSink(k client.Sink) {
+func (a *App) printSink(k wire.Sink) {
 	p := a.palette()
 	need, state := "durable", p.green("ok")
 	if !k.Durable {
@@ -142,7 +141,7 @@ func (a *App) printSink(k client.Sink) {
 }
 
 // printBindings lists what is bound, in the order in which hooks are asked.
-func (a *App) printBindings(bindings []client.Hook, asJSON bool) error {
+func (a *App) printBindings(bindings []wire.Hook, asJSON bool) error {
 	if asJSON {
 		return a.printJSON(bindings)
 	}
@@ -174,7 +173,7 @@ func phaseList(ps []phases.Phase) string {
 	return strings.Join(s, " ")
 }
 
-func daemonLine(d *client.Daemon) string {
+func daemonLine(d *wire.Daemon) string {
 	if d == nil {
 		return "not running"
 	}
@@ -212,8 +211,8 @@ func indentJSON(v []byte) string {
 
 // engineLine says how hooks run and, where it is not as it should be, how they are
 // compiled.
-func engineLine(st client.Status) string {
-	if st.Compile == belay.CompileHere {
+func engineLine(st wire.Status) string {
+	if st.Compile == wire.CompileHere {
 		return st.Engine + "; hooks are compiled in belay's own process"
 	}
 	return st.Engine

@@ -11,6 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/kernel"
@@ -88,7 +89,7 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 		if s.streams.Add(1) > int64(s.o.Streams) {
 			s.streams.Add(-1)
 			w.Header().Set("Retry-After", "1")
-			s.problem(w, r, http.StatusServiceUnavailable, client.ProblemBody{Code: client.CodeOverloaded, Message: "too many are waiting for a decision"})
+			s.problem(w, r, http.StatusServiceUnavailable, wire.ProblemBody{Code: wire.CodeOverloaded, Message: "too many are waiting for a decision"})
 			return
 		}
 		it, err = s.await(r.Context(), look, wait)
@@ -96,7 +97,7 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case errors.Is(err, kernel.ErrApprovalUnknown):
-		s.problem(w, r, http.StatusNotFound, client.ProblemBody{Code: client.CodeNotFound, Message: err.Error()})
+		s.problem(w, r, http.StatusNotFound, wire.ProblemBody{Code: wire.CodeNotFound, Message: err.Error()})
 	case errors.Is(err, kernel.ErrApprovalUnsound):
 		s.problem(w, r, http.StatusConflict, unsoundProblem(err))
 	case err != nil:
@@ -157,22 +158,22 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err error) {
-	p, status := client.ProblemBody{Code: client.CodeConflict, Message: phases.SafeText(err.Error(), 1<<10)}, http.StatusConflict
+	p, status := wire.ProblemBody{Code: wire.CodeConflict, Message: phases.SafeText(err.Error(), 1<<10)}, http.StatusConflict
 	var unbound *belay.UnboundError
 	switch {
 	case errors.As(err, &unbound):
-		p.Code = client.CodeConfig
+		p.Code = wire.CodeConfig
 	case errors.Is(err, kernel.ErrApprovalUnsound):
 		p = unsoundProblem(err)
 	case errors.Is(err, kernel.ErrApprovalUnknown):
-		p.Code, status = client.CodeNotFound, http.StatusNotFound
+		p.Code, status = wire.CodeNotFound, http.StatusNotFound
 	case errors.Is(err, kernel.ErrApprovalSignature):
-		p.Code, status = client.CodeSignature, http.StatusForbidden
+		p.Code, status = wire.CodeSignature, http.StatusForbidden
 	case errors.Is(err, kernel.ErrApprovalInvalid):
-		p.Code, status = client.CodeRequest, http.StatusBadRequest
+		p.Code, status = wire.CodeRequest, http.StatusBadRequest
 	case errors.Is(err, kernel.ErrApprovalDecided), errors.Is(err, kernel.ErrApprovalExpired), errors.Is(err, kernel.ErrApprovalContent), errors.Is(err, kernel.ErrApprovalHidden):
 	case errors.Is(err, belay.ErrRefused), errors.Is(err, belay.ErrConfig), errors.Is(err, belay.ErrNoConfig):
-		p.Code = client.CodeConfig
+		p.Code = wire.CodeConfig
 	default:
 		s.unavailable(w, r, err)
 		return
@@ -181,8 +182,8 @@ func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err erro
 }
 
 // unsoundProblem says that an item is not what was asked, and nothing of what it says.
-func unsoundProblem(err error) client.ProblemBody {
-	p := client.ProblemBody{Code: client.CodeConflict, Message: kernel.ErrApprovalUnsound.Error(), Hint: "It is neither shown nor decided. `belay doctor` lists such items; the log says why."}
+func unsoundProblem(err error) wire.ProblemBody {
+	p := wire.ProblemBody{Code: wire.CodeConflict, Message: kernel.ErrApprovalUnsound.Error(), Hint: "It is neither shown nor decided. `belay doctor` lists such items; the log says why."}
 	if f := phases.FaultOf(err); f != nil {
 		p.Message = f.Text
 	}
@@ -198,12 +199,12 @@ func toAgent(it *kernel.Approval) client.Approval {
 func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 	src, err := s.readBody(w, r, approvals.MaxProposalBody, io.Discard)
 	if err != nil || len(src) > approvals.MaxProposalBody {
-		s.problem(w, r, http.StatusRequestEntityTooLarge, client.ProblemBody{Code: client.CodeTooLarge, Message: "the proposal is too large, or did not come"})
+		s.problem(w, r, http.StatusRequestEntityTooLarge, wire.ProblemBody{Code: wire.CodeTooLarge, Message: "the proposal is too large, or did not come"})
 		return
 	}
 	p, err := approvals.DecodeProposal(src)
 	if err != nil {
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: phases.SafeText(err.Error(), 1<<10)})
+		s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeRequest, Message: phases.SafeText(err.Error(), 1<<10)})
 		return
 	}
 	ctx, cancel := s.deciding(r)
@@ -212,7 +213,7 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 	leave, ok := s.gate.enter(ctx)
 	if !ok {
 		w.Header().Set("Retry-After", "1")
-		s.problem(w, r, http.StatusServiceUnavailable, client.ProblemBody{Code: client.CodeOverloaded, Message: "too many are waiting"})
+		s.problem(w, r, http.StatusServiceUnavailable, wire.ProblemBody{Code: wire.CodeOverloaded, Message: "too many are waiting"})
 		return
 	}
 	it, changed, err := s.host.Propose(ctx, p, credential(r))
@@ -222,9 +223,9 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case errors.Is(err, kernel.ErrApprovalQuota):
-		s.problem(w, r, http.StatusTooManyRequests, client.ProblemBody{Code: client.CodeQuota, Message: err.Error(), Hint: "Wait until a person has decided about some of them."})
+		s.problem(w, r, http.StatusTooManyRequests, wire.ProblemBody{Code: wire.CodeQuota, Message: err.Error(), Hint: "Wait until a person has decided about some of them."})
 	case errors.Is(err, belay.ErrRefused), errors.Is(err, belay.ErrConfig), errors.Is(err, belay.ErrNoConfig):
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: phases.SafeText(err.Error(), 4<<10)})
+		s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeRequest, Message: phases.SafeText(err.Error(), 4<<10)})
 	case err != nil:
 		s.unavailable(w, r, err)
 	default:

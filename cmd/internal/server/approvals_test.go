@@ -14,6 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -107,17 +108,17 @@ func TestApprovalsOverTheDaemon(t *testing.T) {
 		want int
 		code string
 	}{
-		"an agent":                       {call{body: text(good)}, 403, client.CodeRole},
-		"the admin":                      {call{body: text(good), header: bearer(d.token(t, client.RoleAdmin))}, 403, client.CodeRole},
-		"a signature that does not hold": {call{body: text(bad), header: review}, 403, client.CodeSignature},
-		"somebody's signature":           {call{body: text(foreign), header: review}, 403, client.CodeSignature},
-		"about something else":           {call{body: text(elsewhere), header: review}, 409, client.CodeConflict},
-		"no decision":                    {call{body: `{"verdict":"yes"}`, header: review}, 400, client.CodeRequest},
-		"an unknown member":              {call{body: `{"verdict":"approved","force":true}`, header: review}, 400, client.CodeRequest},
-		"a name twice":                   {call{body: `{"verdict":"denied","verdict":"approved"}`, header: review}, 400, client.CodeRequest},
-		"too much":                       {call{body: `{"reason":"` + strings.Repeat("x", 20<<10) + `"}`, header: review}, 413, client.CodeTooLarge},
-		"an id of nothing":               {call{path: "/v1/approvals/x/decide", body: text(good), header: review}, 404, client.CodeNotFound},
-		"over the loopback, no token":    {call{tcp: true, body: text(good)}, 401, client.CodeToken},
+		"an agent":                       {call{body: text(good)}, 403, wire.CodeRole},
+		"the admin":                      {call{body: text(good), header: bearer(d.token(t, client.RoleAdmin))}, 403, wire.CodeRole},
+		"a signature that does not hold": {call{body: text(bad), header: review}, 403, wire.CodeSignature},
+		"somebody's signature":           {call{body: text(foreign), header: review}, 403, wire.CodeSignature},
+		"about something else":           {call{body: text(elsewhere), header: review}, 409, wire.CodeConflict},
+		"no decision":                    {call{body: `{"verdict":"yes"}`, header: review}, 400, wire.CodeRequest},
+		"an unknown member":              {call{body: `{"verdict":"approved","force":true}`, header: review}, 400, wire.CodeRequest},
+		"a name twice":                   {call{body: `{"verdict":"denied","verdict":"approved"}`, header: review}, 400, wire.CodeRequest},
+		"too much":                       {call{body: `{"reason":"` + strings.Repeat("x", 20<<10) + `"}`, header: review}, 413, wire.CodeTooLarge},
+		"an id of nothing":               {call{path: "/v1/approvals/x/decide", body: text(good), header: review}, 404, wire.CodeNotFound},
+		"over the loopback, no token":    {call{tcp: true, body: text(good)}, 401, wire.CodeToken},
 	} {
 		w.c.method = "POST"
 		if w.c.path == "" {
@@ -152,7 +153,7 @@ func TestApprovalsOverTheDaemon(t *testing.T) {
 		t.Fatal("the wait does not end")
 	}
 	var p *client.Error
-	if _, err := c.Decide(t.Context(), v.Approval.ID, signed(t, list[0], approvals.Deny, key)); !errors.As(err, &p) || p.Code != client.CodeConflict {
+	if _, err := c.Decide(t.Context(), v.Approval.ID, signed(t, list[0], approvals.Deny, key)); !errors.As(err, &p) || p.Code != wire.CodeConflict {
 		t.Errorf("decided twice: %v", err)
 	}
 	// Over the loopback it is another caller, with a question of its own.
@@ -197,7 +198,7 @@ func TestApprovalRequestsAreChecked(t *testing.T) {
 			it, err := c.Approval(t.Context(), id, time.Minute)
 			var p *client.Error
 			switch {
-			case errors.As(err, &p) && p.Code == client.CodeOverloaded:
+			case errors.As(err, &p) && p.Code == wire.CodeOverloaded:
 				continue // the look below was there first
 			case err != nil:
 				done <- err.Error()
@@ -246,9 +247,9 @@ func TestProposalsAreChecked(t *testing.T) {
 		"a trusted priority":  {call{body: `{"module":"` + module + `","priority":100}`}, 400, "from -1000 to 99"},
 		"what comes with it":  {call{body: `{"module":"` + module + `"}`}, 400, "comes with belay"},
 		"too much source":     {call{body: `{"module":"AA==","source":[{"path":"a","text":"` + strings.Repeat("x", 200<<10) + `"}]}`}, 400, "source has more"},
-		"too much":            {call{body: `{"module":"` + strings.Repeat("A", 5<<20) + `"}`}, 413, client.CodeTooLarge},
-		"no token":            {call{tcp: true, body: `{"module":"AA=="}`}, 401, client.CodeToken},
-		"a reviewer's token":  {call{tcp: true, body: `{"module":"AA=="}`, header: bearer(d.token(t, client.RoleReview))}, 403, client.CodeRole},
+		"too much":            {call{body: `{"module":"` + strings.Repeat("A", 5<<20) + `"}`}, 413, wire.CodeTooLarge},
+		"no token":            {call{tcp: true, body: `{"module":"AA=="}`}, 401, wire.CodeToken},
+		"a reviewer's token":  {call{tcp: true, body: `{"module":"AA=="}`, header: bearer(d.token(t, client.RoleReview))}, 403, wire.CodeRole},
 	} {
 		c.call.method, c.call.path = "POST", "/v1/proposals"
 		if r, body := d.do(t, c.call); r.StatusCode != c.want || !strings.Contains(body, c.says) {

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -28,7 +29,7 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if in.Before.IsZero() == (in.Statement == nil) {
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: `the body must be {"before": TIME} or {"statement": …}, with "why" and "dry_run" if wanted`})
+		s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeRequest, Message: `the body must be {"before": TIME} or {"statement": …}, with "why" and "dry_run" if wanted`})
 		return
 	}
 	order, ok := s.order(w, r, in.Statement)
@@ -41,9 +42,9 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil && s.refuseOrder(w, r, err):
 	case errors.Is(err, kernel.ErrTooYoung):
-		s.problem(w, r, http.StatusConflict, client.ProblemBody{Code: client.CodeConflict, Message: phases.SafeText(err.Error(), 1<<10), Hint: "events.compaction.min_age in belay.yaml can only raise that age."})
+		s.problem(w, r, http.StatusConflict, wire.ProblemBody{Code: wire.CodeConflict, Message: phases.SafeText(err.Error(), 1<<10), Hint: "events.compaction.min_age in belay.yaml can only raise that age."})
 	case errors.Is(err, statelog.ErrWrong), errors.Is(err, statelog.ErrSinkBehind), errors.Is(err, kernel.ErrConflict):
-		s.problem(w, r, http.StatusConflict, client.ProblemBody{Code: client.CodeLog, Message: phases.SafeText(err.Error(), 4<<10), Hint: "`belay events verify` and `belay status` say more."})
+		s.problem(w, r, http.StatusConflict, wire.ProblemBody{Code: wire.CodeLog, Message: phases.SafeText(err.Error(), 4<<10), Hint: "`belay events verify` and `belay status` say more."})
 	case err != nil:
 		s.unavailable(w, r, err)
 	default:

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -24,7 +25,7 @@ func (s *Server) acceptConfig(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if body.Revision == "" || len(body.Revision) > maxRevision {
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: "it names no revision"})
+		s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeRequest, Message: "it names no revision"})
 		return
 	}
 	order, ok := s.order(w, r, body.Statement)
@@ -34,7 +35,7 @@ func (s *Server) acceptConfig(w http.ResponseWriter, r *http.Request) {
 	defer s.changed()
 	switch err := s.host.AcceptConfig(r.Context(), body.Revision, order); {
 	case errors.Is(err, kernel.ErrConflict):
-		s.problem(w, r, http.StatusConflict, client.ProblemBody{Code: client.CodeConflict, Message: "another revision is in use"})
+		s.problem(w, r, http.StatusConflict, wire.ProblemBody{Code: wire.CodeConflict, Message: "another revision is in use"})
 	case s.refuseOrder(w, r, err):
 	case err != nil:
 		s.unavailable(w, r, err)

@@ -7,8 +7,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/connlimit"
 )
 
@@ -55,7 +54,7 @@ func (s *Server) Connections() (sum connlimit.Counts) {
 }
 
 // tellConnections puts them into a status, with a warning while there are too many.
-func (s *Server) tellConnections(out *client.Status) {
+func (s *Server) tellConnections(out *wire.Status) {
 	c := s.Connections()
 	out.Daemon.Connections, out.Daemon.GaveWay = c.Open, c.GaveWay
 	out.Daemon.Exhausted, out.Daemon.AllTaken, out.Daemon.Descriptors = c.Connections+c.Descriptors, c.Connections, c.Descriptors
@@ -74,7 +73,7 @@ func (s *Server) tellConnections(out *client.Status) {
 		what = "connections or file descriptors"
 	}
 	out.Warnings = append(out.Warnings, fmt.Sprintf("the daemon ran out of %s within the last minute: %d are open, %d that idled gave way to others since the start", what, c.Open, c.GaveWay))
-	if out.Health == string(belay.HealthOK) {
-		out.Health = string(belay.HealthDegraded)
+	if out.Health == wire.HealthOK {
+		out.Health = wire.HealthDegraded
 	}
 }

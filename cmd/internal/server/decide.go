@@ -14,6 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -56,14 +57,14 @@ func (s *Server) cutOff(r *http.Request, came int64, err error) error {
 func (s *Server) document(w http.ResponseWriter, r *http.Request, most int, into any) bool {
 	src, err := s.readBody(w, r, most, io.Discard)
 	if len(src) > most {
-		s.problem(w, r, http.StatusRequestEntityTooLarge, client.ProblemBody{Code: client.CodeTooLarge, Message: "the body is too large"})
+		s.problem(w, r, http.StatusRequestEntityTooLarge, wire.ProblemBody{Code: wire.CodeTooLarge, Message: "the body is too large"})
 		return false
 	}
 	if err == nil {
 		err = json.Unmarshal(src, into, json.RejectUnknownMembers(true))
 	}
 	if err != nil {
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: "the body is not a valid document: " + phases.SafeLine(err.Error(), 256)})
+		s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeRequest, Message: "the body is not a valid document: " + phases.SafeLine(err.Error(), 256)})
 		return false
 	}
 	return true
@@ -101,14 +102,14 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 		v := dispatch.Refuse(ctx, s.host, src, overloaded())
 		s.gate.turnedAway.Add(1)
 		w.Header().Set("Retry-After", "1")
-		s.write(w, r, http.StatusServiceUnavailable, client.Problem{Event: v.Event,
-			Error: client.ProblemBody{Code: client.CodeOverloaded, Message: v.Reason, Decision: phases.Block}})
+		s.write(w, r, http.StatusServiceUnavailable, wire.Problem{Event: v.Event,
+			Error: wire.ProblemBody{Code: wire.CodeOverloaded, Message: v.Reason, Decision: phases.Block}})
 		return
 	}
 	if unfit != nil {
 		v := dispatch.Refuse(ctx, s.host, src, unfit)
 		leave()
-		s.write(w, r, http.StatusBadRequest, client.Problem{Event: v.Event, Error: client.ProblemBody{Code: client.CodeRequest, Message: unfit.Text, Decision: phases.Block}})
+		s.write(w, r, http.StatusBadRequest, wire.Problem{Event: v.Event, Error: wire.ProblemBody{Code: wire.CodeRequest, Message: unfit.Text, Decision: phases.Block}})
 		return
 	}
 	done := s.ending.begin(func(f *phases.Fault) kernel.Refusal {
@@ -122,13 +123,13 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 	done()
 	leave()
 	if err != nil {
-		p := client.Problem{Event: v.Event, Error: client.ProblemBody{Code: client.CodeInvocation, Message: "the invocation is not valid", Decision: phases.Block}}
+		p := wire.Problem{Event: v.Event, Error: wire.ProblemBody{Code: wire.CodeInvocation, Message: "the invocation is not valid", Decision: phases.Block}}
 		if d := new(phases.DecodeError); errors.As(err, &d) {
 			p.Error.Message, p.Error.Pointer = "the invocation is not valid: "+d.Error(), d.Pointer
 		}
 		status := http.StatusBadRequest
 		if len(src) > phases.MaxInputBytes {
-			status, p.Error.Code = http.StatusRequestEntityTooLarge, client.CodeTooLarge
+			status, p.Error.Code = http.StatusRequestEntityTooLarge, wire.CodeTooLarge
 		}
 		s.write(w, r, status, p)
 		return
@@ -143,7 +144,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	ad, ok := s.o.Runtimes[r.PathValue("runtime")]
 	if !ok {
-		s.problem(w, r, http.StatusNotFound, client.ProblemBody{Code: client.CodeNotFound, Message: "this runtime is not known", Decision: phases.Block})
+		s.problem(w, r, http.StatusNotFound, wire.ProblemBody{Code: wire.CodeNotFound, Message: "this runtime is not known", Decision: phases.Block})
 		return
 	}
 	opts := adapters.Options{User: s.o.User}

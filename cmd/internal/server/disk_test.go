@@ -13,7 +13,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
 
-	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
@@ -121,7 +121,7 @@ func TestDiskFails(t *testing.T) {
 				t.Errorf("on a disk that works again: %+v, %v", v, err)
 			}
 			time.Sleep(1100 * time.Millisecond) // what /healthz answers is a second old at most
-			if h, err := c.Health(t.Context()); err != nil || !h.OK || h.State != string(belay.HealthOK) {
+			if h, err := c.Health(t.Context()); err != nil || !h.OK || h.State != wire.HealthOK {
 				t.Errorf("afterwards: %+v, %v", h, err)
 			}
 			gaps, err := d.host.Events(t.Context(), kernel.EventQuery{Type: phases.EventGap})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -59,7 +59,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	if s.streams.Add(1) > int64(s.o.Streams) {
 		s.streams.Add(-1)
-		s.problem(w, r, http.StatusServiceUnavailable, client.ProblemBody{Code: client.CodeOverloaded, Message: "too many are following the events"})
+		s.problem(w, r, http.StatusServiceUnavailable, wire.ProblemBody{Code: wire.CodeOverloaded, Message: "too many are following the events"})
 		return
 	}
 	defer s.streams.Add(-1)

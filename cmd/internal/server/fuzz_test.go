@@ -18,6 +18,7 @@ import (
 	"github.com/belay-hooks/belay/adapters"
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -102,7 +103,7 @@ func FuzzRequests(f *testing.F) {
 		if w.Code < 400 {
 			return
 		}
-		var p client.Problem
+		var p wire.Problem
 		if rt.path == "/adapters/{runtime}" && w.Code != http.StatusNotFound {
 			return // in the runtime's own words
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -71,11 +72,11 @@ func (s *Server) handler() http.Handler {
 	for path, allowed := range methods {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			s.problem(w, r, http.StatusMethodNotAllowed, client.ProblemBody{Code: client.CodeMethod, Message: "this is asked for with " + strings.Join(allowed, " or ")})
+			s.problem(w, r, http.StatusMethodNotAllowed, wire.ProblemBody{Code: wire.CodeMethod, Message: "this is asked for with " + strings.Join(allowed, " or ")})
 		})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.problem(w, r, http.StatusNotFound, client.ProblemBody{Code: client.CodeNotFound, Message: "there is nothing here", Hint: "GET /v1/openapi.json lists what there is."})
+		s.problem(w, r, http.StatusNotFound, wire.ProblemBody{Code: wire.CodeNotFound, Message: "there is nothing here", Hint: "GET /v1/openapi.json lists what there is."})
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer s.recovered(w, r)
@@ -98,7 +99,7 @@ func (s *Server) handler() http.Handler {
 		if why := s.stranger(r); why != "" {
 			s.log.LogAttrs(r.Context(), slog.LevelWarn, "request refused", slog.String("why", why), slog.String("host", r.Host),
 				slog.String("origin", r.Header.Get("Origin")), slog.Int("uid", peerOf(r.Context()).uid))
-			s.problem(w, r, http.StatusForbidden, client.ProblemBody{Code: client.CodeForbidden, Message: why})
+			s.problem(w, r, http.StatusForbidden, wire.ProblemBody{Code: wire.CodeForbidden, Message: why})
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -115,7 +116,7 @@ func (s *Server) recovered(w http.ResponseWriter, r *http.Request) {
 		panic(p)
 	}
 	s.log.LogAttrs(r.Context(), slog.LevelError, "internal error", slog.String("path", r.URL.Path), slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
-	s.problem(w, r, http.StatusInternalServerError, client.ProblemBody{Code: client.CodeInternal, Message: "belay failed", Decision: phases.Block})
+	s.problem(w, r, http.StatusInternalServerError, wire.ProblemBody{Code: wire.CodeInternal, Message: "belay failed", Decision: phases.Block})
 }
 
 // guarded lets through who has one of the route's roles and sends what it takes.
@@ -126,24 +127,24 @@ func (s *Server) guarded(rt route) http.HandlerFunc {
 			if !ok || len(roles) == 0 {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="belay"`)
 				s.log.LogAttrs(r.Context(), slog.LevelWarn, "request without a valid token", slog.String("path", rt.path), slog.Bool("unix", peerOf(r.Context()).unix))
-				s.problem(w, r, http.StatusUnauthorized, client.ProblemBody{Code: client.CodeToken, Message: "this takes a valid token: " + oneOf(rt.roles), Hint: "Send it as `Authorization: Bearer TOKEN`. The state directory keeps tokens in keys/ROLE.token."})
+				s.problem(w, r, http.StatusUnauthorized, wire.ProblemBody{Code: wire.CodeToken, Message: "this takes a valid token: " + oneOf(rt.roles), Hint: "Send it as `Authorization: Bearer TOKEN`. The state directory keeps tokens in keys/ROLE.token."})
 				return
 			}
 			if !slices.ContainsFunc(roles, func(have client.Role) bool { return slices.Contains(rt.roles, have) }) {
 				s.log.LogAttrs(r.Context(), slog.LevelWarn, "request with the wrong role", slog.String("path", rt.path))
-				s.problem(w, r, http.StatusForbidden, client.ProblemBody{Code: client.CodeRole, Message: "this takes the role " + oneOf(rt.roles)})
+				s.problem(w, r, http.StatusForbidden, wire.ProblemBody{Code: wire.CodeRole, Message: "this takes the role " + oneOf(rt.roles)})
 				return
 			}
 			s.notePlain(r)
 			w.Header().Del("Connection")
 		}
 		if !rt.body && r.ContentLength != 0 {
-			s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: "no body is taken here"})
+			s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeRequest, Message: "no body is taken here"})
 			return
 		}
 		if rt.body {
 			if why := notJSON(r); why != "" {
-				s.problem(w, r, http.StatusUnsupportedMediaType, client.ProblemBody{Code: client.CodeMediaType, Message: why})
+				s.problem(w, r, http.StatusUnsupportedMediaType, wire.ProblemBody{Code: wire.CodeMediaType, Message: why})
 				return
 			}
 		}
@@ -177,6 +178,6 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, v any
 	_, _ = w.Write(append(b, '\n'))
 }
 
-func (s *Server) problem(w http.ResponseWriter, r *http.Request, status int, p client.ProblemBody) {
-	s.write(w, r, status, client.Problem{Error: p})
+func (s *Server) problem(w http.ResponseWriter, r *http.Request, status int, p wire.ProblemBody) {
+	s.write(w, r, status, wire.Problem{Error: p})
 }

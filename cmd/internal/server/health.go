@@ -8,8 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/lately"
 	"github.com/belay-hooks/belay/kernel"
 )
@@ -25,8 +24,8 @@ var errNoStatus = errors.New("the store does not answer: nothing is known of the
 
 // found is what a look at the host came to.
 type found struct {
-	status belay.Status
-	hooks  []belay.BindingStatus
+	status wire.Status
+	hooks  []wire.Hook
 	err    error // of status
 }
 
@@ -64,7 +63,7 @@ func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
 	now := healthOf(a.Value.status, a.Value.err)
 	now.Age = age.Milliseconds()
 	if age > healthOld {
-		now.OK, now.State = false, string(belay.HealthFailing)
+		now.OK, now.State = false, wire.HealthFailing
 	}
 	status := http.StatusOK
 	if !now.OK {
@@ -73,13 +72,13 @@ func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
 	s.write(w, r, status, now)
 }
 
-func healthOf(st belay.Status, err error) client.Health {
-	h := client.Health{OK: err == nil && st.Healthy, State: string(st.Health), Sinks: []client.SinkHealth{}}
+func healthOf(st wire.Status, err error) wire.Health {
+	h := wire.Health{OK: err == nil && st.Healthy, State: st.Health, Sinks: []wire.SinkHealth{}}
 	if !h.OK {
-		h.State = string(belay.HealthFailing)
+		h.State = wire.HealthFailing
 	}
 	for _, k := range st.Sinks {
-		h.Sinks = append(h.Sinks, client.SinkHealth{Kind: k.Kind, Durable: k.Durable, OK: k.OK, Trouble: k.Trouble})
+		h.Sinks = append(h.Sinks, wire.SinkHealth{Kind: k.Kind, Durable: k.Durable, OK: k.OK, Trouble: k.Trouble})
 	}
 	return h
 }
@@ -94,7 +93,7 @@ func (s *Server) look(ctx context.Context) (found, time.Duration, error) {
 	f, age := a.Value, a.Age()
 	f.status.Problems, f.status.Warnings = slices.Clip(f.status.Problems), slices.Clip(f.status.Warnings) // callers add theirs
 	if f.err == nil && age > healthOld {
-		f.status.Healthy, f.status.Health = false, belay.HealthFailing
+		f.status.Healthy, f.status.Health = false, wire.HealthFailing
 		f.status.Problems = append([]string{fmt.Sprintf("the store does not answer: what stands here is %v old", age.Round(time.Second))}, f.status.Problems...)
 	}
 	return f, age, f.err

@@ -11,8 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 )
 
@@ -27,7 +27,7 @@ type looked struct {
 	end   chan struct{}
 }
 
-func (l *looked) Status(ctx context.Context) (belay.Status, error) {
+func (l *looked) Status(ctx context.Context) (wire.Status, error) {
 	l.looks.Add(1)
 	if l.hangs.Load() {
 		<-l.end
@@ -88,14 +88,14 @@ func TestHealthWhileTheStoreHangs(t *testing.T) {
 	l.hangs.Store(true)
 	defer close(l.end)
 	time.Sleep(1100 * time.Millisecond) // what is known is too old to be given without a look
-	var h client.Health
+	var h wire.Health
 	status, body := get("/healthz")
 	if err := json.Unmarshal([]byte(body), &h); err != nil || status != http.StatusOK || h.Age < 1000 {
 		t.Errorf("status %d: %s %v", status, body, err)
 	}
 	eventually(t, "what is known is too old", func() bool {
 		status, body := get("/healthz")
-		h = client.Health{}
+		h = wire.Health{}
 		err := json.Unmarshal([]byte(body), &h)
 		return err == nil && status == http.StatusServiceUnavailable && !h.OK && h.State == "failing" && h.Age > 10_000
 	})

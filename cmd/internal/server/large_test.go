@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -21,7 +22,7 @@ func TestManyLargeEvents(t *testing.T) {
 		}
 	}
 	for _, newest := range []bool{false, true} {
-		list, err := c.Events(t.Context(), client.Query{Limit: many - 5, Type: phases.EventVerdict, Newest: newest})
+		list, err := c.Events(t.Context(), wire.Query{Limit: many - 5, Type: phases.EventVerdict, Newest: newest})
 		if err != nil || len(list) != many-5 {
 			t.Fatalf("%d events, %v", len(list), err)
 		}
@@ -41,7 +42,7 @@ func TestManyLargeEvents(t *testing.T) {
 		t.Errorf("one answer of %d bytes", len(body))
 	}
 	seen, done := 0, errors.New("all are there")
-	if err := c.Follow(t.Context(), client.Query{Type: phases.EventVerdict}, func(phases.Event) error {
+	if err := c.Follow(t.Context(), wire.Query{Type: phases.EventVerdict}, func(phases.Event) error {
 		if seen++; seen == many {
 			return done
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -103,7 +104,7 @@ func (s *Server) checkLease(w http.ResponseWriter, r *http.Request) {
 		inv, err = phases.Normalize(inv)
 	}
 	if err != nil {
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeInvocation, Message: "invocation: " + phases.SafeLine(err.Error(), 512)})
+		s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeInvocation, Message: "invocation: " + phases.SafeLine(err.Error(), 512)})
 		return
 	}
 	ctx, cancel := s.deciding(r)
@@ -130,12 +131,12 @@ func (s *Server) refuseLease(w http.ResponseWriter, r *http.Request, err error) 
 		s.refuseDecision(w, r, err) // of the queue, or of the store
 		return
 	}
-	p, status := client.ProblemBody{Code: client.CodeRequest, Message: phases.SafeLine(e.Text, 1<<10)}, http.StatusBadRequest
+	p, status := wire.ProblemBody{Code: wire.CodeRequest, Message: phases.SafeLine(e.Text, 1<<10)}, http.StatusBadRequest
 	switch {
 	case errors.Is(e, leases.ErrUnknown):
-		p.Code, status = client.CodeNotFound, http.StatusNotFound
+		p.Code, status = wire.CodeNotFound, http.StatusNotFound
 	case !errors.Is(e, leases.ErrInvalid):
-		p.Code, status = client.CodeConflict, http.StatusConflict
+		p.Code, status = wire.CodeConflict, http.StatusConflict
 	}
 	s.problem(w, r, status, p)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -75,10 +76,10 @@ func TestLeasesOverTheDaemon(t *testing.T) {
 		t.Error("a lease that was taken back passes")
 	}
 	var refused *client.Error
-	if err := c.RevokeLease(t.Context(), client.LeaseRevoke{ID: "nobody"}); !errors.As(err, &refused) || refused.Code != client.CodeNotFound {
+	if err := c.RevokeLease(t.Context(), client.LeaseRevoke{ID: "nobody"}); !errors.As(err, &refused) || refused.Code != wire.CodeNotFound {
 		t.Errorf("an unknown id: %v", err)
 	}
-	events, err := c.Events(t.Context(), client.Query{Type: phases.EventLease})
+	events, err := c.Events(t.Context(), wire.Query{Type: phases.EventLease})
 	var got []string
 	for _, e := range events {
 		got = append(got, e.Decision)
@@ -99,27 +100,27 @@ func TestLeaseRoutesRefuse(t *testing.T) {
 		status                   int
 		code                     string
 	}{
-		{"an agent lists", "GET", "/v1/leases", "", invoke, 403, client.CodeRole},
-		{"an agent mints", "POST", "/v1/leases", mint, invoke, 403, client.CodeRole},
-		{"an agent revokes", "POST", "/v1/leases/revoke", `{"prefix":"s"}`, invoke, 403, client.CodeRole},
-		{"a reviewer checks", "POST", "/v1/leases/check", `{}`, review, 403, client.CodeRole},
-		{"nobody mints", "POST", "/v1/leases", mint, nil, 401, client.CodeToken},
-		{"no holder", "POST", "/v1/leases", `{"capability":"tool:write","scope":{},"ttl_s":60}`, review, 400, client.CodeRequest},
-		{"unknown member", "POST", "/v1/leases", `{"cap":1}`, review, 400, client.CodeRequest},
-		{"duplicate member", "POST", "/v1/leases", strings.Replace(mint, `"ttl_s":60`, `"ttl_s":60,"ttl_s":61`, 1), review, 400, client.CodeRequest},
-		{"negative ttl", "POST", "/v1/leases", strings.Replace(mint, "60", "-60", 1), review, 400, client.CodeRequest},
-		{"too long", "POST", "/v1/leases", strings.Replace(mint, "60", "2592001", 1), review, 409, client.CodeConflict},
-		{"unknown parent", "POST", "/v1/leases", strings.Replace(mint, "{", `{"parent":"p",`, 1), review, 404, client.CodeNotFound},
-		{"unknown approval", "POST", "/v1/leases", `{"approval":"01890a5d-ac96-774b-bcce-b302099a8057"}`, review, 404, client.CodeNotFound},
-		{"approval and terms", "POST", "/v1/leases", `{"approval":"x","ttl_s":1}`, review, 400, client.CodeRequest},
-		{"bad parameter", "GET", "/v1/leases?nope=1", "", review, 400, client.CodeRequest},
-		{"bad state", "GET", "/v1/leases?state=open", "", review, 400, client.CodeRequest},
-		{"bad limit", "GET", "/v1/leases?limit=0", "", review, 400, client.CodeRequest},
-		{"revoke nothing", "POST", "/v1/leases/revoke", `{}`, review, 400, client.CodeRequest},
-		{"revoke an odd id", "POST", "/v1/leases/revoke", `{"prefix":"../x"}`, review, 400, client.CodeRequest},
-		{"check without an invocation", "POST", "/v1/leases/check", `{"capability":"tool:write"}`, invoke, 400, client.CodeInvocation},
-		{"check an odd invocation", "POST", "/v1/leases/check", `{"capability":"tool:write","invocation":{"phase":"x"}}`, invoke, 400, client.CodeInvocation},
-		{"check every capability", "POST", "/v1/leases/check", `{"capability":"*","invocation":` + inv + `}`, invoke, 400, client.CodeRequest},
+		{"an agent lists", "GET", "/v1/leases", "", invoke, 403, wire.CodeRole},
+		{"an agent mints", "POST", "/v1/leases", mint, invoke, 403, wire.CodeRole},
+		{"an agent revokes", "POST", "/v1/leases/revoke", `{"prefix":"s"}`, invoke, 403, wire.CodeRole},
+		{"a reviewer checks", "POST", "/v1/leases/check", `{}`, review, 403, wire.CodeRole},
+		{"nobody mints", "POST", "/v1/leases", mint, nil, 401, wire.CodeToken},
+		{"no holder", "POST", "/v1/leases", `{"capability":"tool:write","scope":{},"ttl_s":60}`, review, 400, wire.CodeRequest},
+		{"unknown member", "POST", "/v1/leases", `{"cap":1}`, review, 400, wire.CodeRequest},
+		{"duplicate member", "POST", "/v1/leases", strings.Replace(mint, `"ttl_s":60`, `"ttl_s":60,"ttl_s":61`, 1), review, 400, wire.CodeRequest},
+		{"negative ttl", "POST", "/v1/leases", strings.Replace(mint, "60", "-60", 1), review, 400, wire.CodeRequest},
+		{"too long", "POST", "/v1/leases", strings.Replace(mint, "60", "2592001", 1), review, 409, wire.CodeConflict},
+		{"unknown parent", "POST", "/v1/leases", strings.Replace(mint, "{", `{"parent":"p",`, 1), review, 404, wire.CodeNotFound},
+		{"unknown approval", "POST", "/v1/leases", `{"approval":"01890a5d-ac96-774b-bcce-b302099a8057"}`, review, 404, wire.CodeNotFound},
+		{"approval and terms", "POST", "/v1/leases", `{"approval":"x","ttl_s":1}`, review, 400, wire.CodeRequest},
+		{"bad parameter", "GET", "/v1/leases?nope=1", "", review, 400, wire.CodeRequest},
+		{"bad state", "GET", "/v1/leases?state=open", "", review, 400, wire.CodeRequest},
+		{"bad limit", "GET", "/v1/leases?limit=0", "", review, 400, wire.CodeRequest},
+		{"revoke nothing", "POST", "/v1/leases/revoke", `{}`, review, 400, wire.CodeRequest},
+		{"revoke an odd id", "POST", "/v1/leases/revoke", `{"prefix":"../x"}`, review, 400, wire.CodeRequest},
+		{"check without an invocation", "POST", "/v1/leases/check", `{"capability":"tool:write"}`, invoke, 400, wire.CodeInvocation},
+		{"check an odd invocation", "POST", "/v1/leases/check", `{"capability":"tool:write","invocation":{"phase":"x"}}`, invoke, 400, wire.CodeInvocation},
+		{"check every capability", "POST", "/v1/leases/check", `{"capability":"*","invocation":` + inv + `}`, invoke, 400, wire.CodeRequest},
 	} {
 		r, body := d.do(t, call{tcp: true, method: c.method, path: c.path, body: c.body, header: c.header})
 		if r.StatusCode != c.status || !strings.Contains(body, `"code":"`+c.code+`"`) {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -131,7 +132,7 @@ func TestReloadUnderLoad(t *testing.T) {
 		}
 		r, err := c.Reload(t.Context())
 		var p *client.Error
-		if bad := n%3 == 2; bad != (errors.As(err, &p) && p.Code == client.CodeConfig) {
+		if bad := n%3 == 2; bad != (errors.As(err, &p) && p.Code == wire.CodeConfig) {
 			t.Fatalf("reload %d: %v", n, err)
 		}
 		revisions[r.Revision] = true

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -143,8 +144,8 @@ func TestDocumentHasTheMembers(t *testing.T) {
 	d := readDocument(t)
 	for name, v := range map[string]any{
 		"Verdict": phases.Verdict{}, "HookReport": phases.HookReport{}, "EventRef": phases.EventRef{}, "Event": phases.Event{},
-		"Hook": client.Hook{}, "Latch": client.Latch{}, "Session": client.Session{}, "Daemon": client.Daemon{}, "Status": client.Status{},
-		"Health": client.Health{}, "Reloaded": client.Reloaded{}, "Compaction": client.Compaction{}, "Compacted": client.Compacted{}, "Answer": client.Answer{}, "Problem": client.Problem{}, "ProblemBody": client.ProblemBody{},
+		"Hook": wire.Hook{}, "Latch": wire.Latch{}, "Session": wire.Session{}, "Daemon": wire.Daemon{}, "Status": wire.Status{},
+		"Health": wire.Health{}, "Reloaded": client.Reloaded{}, "Compaction": client.Compaction{}, "Compacted": client.Compacted{}, "Answer": client.Answer{}, "Problem": wire.Problem{}, "ProblemBody": wire.ProblemBody{},
 		"Lease": client.Lease{}, "LeaseHolder": client.LeaseHolder{}, "LeaseScope": leases.Scope{}, "LeaseIssuer": leases.Issuer{}, "LeaseMinted": client.LeaseMinted{}, "LeaseRevoke": client.LeaseRevoke{}, "LeaseCheck": client.LeaseCheck{}, "LeaseChecked": client.LeaseChecked{},
 		"Approval": client.Approval{}, "ApprovalDecision": client.Decision{}, "Proposal": client.Proposal{},
 	} {
@@ -173,8 +174,8 @@ func TestDocumentHasTheMembers(t *testing.T) {
 	if err := json.Unmarshal(OpenAPI(), &codes); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{client.CodeInvocation, client.CodeRequest, client.CodeToken, client.CodeRole, client.CodeForbidden, client.CodeNotFound, client.CodeMethod,
-		client.CodeConfig, client.CodeConflict, client.CodeSignature, client.CodeLog, client.CodeQuota, client.CodeTooLarge, client.CodeMediaType, client.CodeInternal, client.CodeOverloaded, client.CodeStore}
+	want := []string{wire.CodeInvocation, wire.CodeRequest, wire.CodeToken, wire.CodeRole, wire.CodeForbidden, wire.CodeNotFound, wire.CodeMethod,
+		wire.CodeConfig, wire.CodeConflict, wire.CodeSignature, wire.CodeLog, wire.CodeQuota, wire.CodeTooLarge, wire.CodeMediaType, wire.CodeInternal, wire.CodeOverloaded, wire.CodeStore}
 	if got := codes.Components.Schemas.ProblemBody.Properties.Code.Enum; !slices.Equal(got, want) {
 		t.Errorf("codes: %q, want %q", got, want)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/kernel"
 )
@@ -31,13 +31,13 @@ func (s *Server) refuseOrder(w http.ResponseWriter, r *http.Request, err error) 
 	if !errors.As(err, &o) {
 		return false
 	}
-	p, status := client.ProblemBody{Code: client.CodeConflict, Message: o.Error()}, http.StatusConflict
+	p, status := wire.ProblemBody{Code: wire.CodeConflict, Message: o.Error()}, http.StatusConflict
 	switch {
 	case errors.Is(o, kernel.ErrApprovalSignature):
-		p.Code, status = client.CodeSignature, http.StatusForbidden
+		p.Code, status = wire.CodeSignature, http.StatusForbidden
 		p.Hint = "`belay reviewer sign` writes a statement; where the key is here, the command itself asks for the passphrase."
 	case errors.Is(o, kernel.ErrApprovalInvalid):
-		p.Code, status = client.CodeRequest, http.StatusBadRequest
+		p.Code, status = wire.CodeRequest, http.StatusBadRequest
 	}
 	s.problem(w, r, status, p)
 	return true

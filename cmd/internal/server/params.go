@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -141,7 +141,7 @@ func given(r *http.Request) *params {
 
 // misasked answers a request with a parameter that is not known or not valid.
 func (s *Server) misasked(w http.ResponseWriter, r *http.Request, err error) {
-	s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: err.Error()})
+	s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeRequest, Message: err.Error()})
 }
 
 // sendList answers with the part of a list that q asks for, which was read from

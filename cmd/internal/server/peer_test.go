@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/highwater/highwatertest"
 )
 
@@ -81,7 +82,7 @@ func TestAnotherUserIsRefused(t *testing.T) {
 	if err := os.Chmod(d.server.Socket(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if out := run(nobody); !strings.HasPrefix(out, "403 ") || !strings.Contains(out, client.CodeForbidden) {
+	if out := run(nobody); !strings.HasPrefix(out, "403 ") || !strings.Contains(out, wire.CodeForbidden) {
 		t.Errorf("another user got in: %s", out)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/kernel"
@@ -118,7 +119,7 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
 		sub = s.o.Tapes.begin()
 	}
 	if sub == nil {
-		s.problem(w, r, http.StatusServiceUnavailable, client.ProblemBody{Code: client.CodeOverloaded, Message: "nothing more can be recorded now", Hint: fmt.Sprintf("At most %d clients record at once.", maxTapes)})
+		s.problem(w, r, http.StatusServiceUnavailable, wire.ProblemBody{Code: wire.CodeOverloaded, Message: "nothing more can be recorded now", Hint: fmt.Sprintf("At most %d clients record at once.", maxTapes)})
 		return
 	}
 	defer s.o.Tapes.end(sub)

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -21,7 +22,7 @@ import (
 func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) {
 	s.health.Expire() // it may say that all is well
 	s.log.LogAttrs(r.Context(), slog.LevelError, "the store does not answer", slog.Any("error", err))
-	p := client.ProblemBody{Code: client.CodeStore, Message: "the store is not available"}
+	p := wire.ProblemBody{Code: wire.CodeStore, Message: "the store is not available"}
 	if t, ok := errors.AsType[*kernel.Tampered](err); ok {
 		p.Message = t.Text()
 	}
@@ -64,12 +65,12 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, r, err)
 		return
 	}
-	out := StatusOf(f.status)
+	out := f.status
 	if bad := s.badConfig.Load(); bad != nil {
 		out.Problems = append(out.Problems, *bad+" (the configuration before stays in use)")
 	}
 	g := s.gate
-	out.Daemon = &client.Daemon{Age: age.Milliseconds(), PID: os.Getpid(), Version: s.o.Version, Since: s.since.UTC(), Listen: s.Addr(), Plain: s.plain.Load(),
+	out.Daemon = &wire.Daemon{Age: age.Milliseconds(), PID: os.Getpid(), Version: s.o.Version, Since: s.since.UTC(), Listen: s.Addr(), Plain: s.plain.Load(),
 		Running: len(g.slots), Waiting: int(g.waiting.Load()), Decided: g.decided.Load(), Overloaded: g.refused.Load()}
 	s.tellConnections(&out)
 	s.write(w, r, http.StatusOK, out)
@@ -87,7 +88,7 @@ func (s *Server) hooks(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, r, err)
 		return
 	}
-	s.write(w, r, http.StatusOK, map[string][]client.Hook{"hooks": HooksOf(f.hooks)})
+	s.write(w, r, http.StatusOK, map[string][]wire.Hook{"hooks": f.hooks})
 }
 
 func (s *Server) latches(w http.ResponseWriter, r *http.Request) {
@@ -96,7 +97,7 @@ func (s *Server) latches(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, r, err)
 		return
 	}
-	s.write(w, r, http.StatusOK, map[string][]client.Latch{"latches": LatchesOf(ls)})
+	s.write(w, r, http.StatusOK, map[string][]wire.Latch{"latches": kernel.LatchesOnWire(ls)})
 }
 
 const maxSmallBody = 4 << 10
@@ -112,10 +113,10 @@ func (s *Server) clearLatch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if body.Runtime == nil || body.Session == nil || len(*body.Runtime) > phases.MaxRuntimeBytes || len(*body.Session) > phases.MaxIDBytes {
-		s.problem(w, r, http.StatusBadRequest, client.ProblemBody{Code: client.CodeRequest, Message: `the body must be {"runtime": "…", "session": "…"}, with "" as session for a whole runtime`})
+		s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeRequest, Message: `the body must be {"runtime": "…", "session": "…"}, with "" as session for a whole runtime`})
 		return
 	}
-	key := client.Session{Runtime: *body.Runtime, Session: *body.Session}
+	key := wire.Session{Runtime: *body.Runtime, Session: *body.Session}
 	order, ok := s.order(w, r, body.Statement)
 	if !ok {
 		return
@@ -123,7 +124,7 @@ func (s *Server) clearLatch(w http.ResponseWriter, r *http.Request) {
 	defer s.changed()
 	switch err := s.host.ClearLatch(r.Context(), kernel.SessionKey{Runtime: key.Runtime, Session: key.Session}, order); {
 	case errors.Is(err, kernel.ErrConflict):
-		s.problem(w, r, http.StatusNotFound, client.ProblemBody{Code: client.CodeNotFound, Message: "the session is not latched"})
+		s.problem(w, r, http.StatusNotFound, wire.ProblemBody{Code: wire.CodeNotFound, Message: "the session is not latched"})
 	case s.refuseOrder(w, r, err):
 	case err != nil:
 		s.unavailable(w, r, err)
@@ -137,7 +138,7 @@ func (s *Server) reload(w http.ResponseWriter, r *http.Request) {
 	defer s.changed()
 	if err := s.Reload(context.WithoutCancel(r.Context())); err != nil {
 		// The role may see what `belay status` prints: what is wrong in its own file.
-		s.problem(w, r, http.StatusConflict, client.ProblemBody{Code: client.CodeConfig, Message: phases.SafeText(err.Error(), 4<<10), Hint: "The configuration before stays in use."})
+		s.problem(w, r, http.StatusConflict, wire.ProblemBody{Code: wire.CodeConfig, Message: phases.SafeText(err.Error(), 4<<10), Hint: "The configuration before stays in use."})
 		return
 	}
 	f, _, err := s.look(r.Context())

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -51,7 +52,7 @@ func TestScopesOverTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer review.Close()
-	es, err := review.Events(t.Context(), client.Query{ID: held.Event.ID})
+	es, err := review.Events(t.Context(), wire.Query{ID: held.Event.ID})
 	if err != nil || len(es) != 1 || !strings.Contains(strings.Join(es[0].Notes, " "), "the caller says that it holds the action to its scopes") {
 		t.Errorf("that is not on record: %+v, %v", es, err)
 	}
@@ -74,7 +75,7 @@ func TestScopesOverTheWire(t *testing.T) {
 
 	for _, member := range []string{`"holds_scopes":"true"`, `"holds_scopes":null`, `"parent_scopes":{"fs_read":["x"]}`, `"parent_scopes":null`, `"scopes_held":true`} {
 		r, body := d.do(t, call{method: http.MethodPost, path: "/v1/invoke", body: `{"phase":"pre_tool",` + member + `,"action":{"tool":"exec","args":{}}}`})
-		if r.StatusCode != http.StatusBadRequest || !strings.Contains(body, client.CodeInvocation) || !strings.Contains(body, `"decision":"block"`) {
+		if r.StatusCode != http.StatusBadRequest || !strings.Contains(body, wire.CodeInvocation) || !strings.Contains(body, `"decision":"block"`) {
 			t.Errorf("%s: %d %s", member, r.StatusCode, body)
 		}
 	}

@@ -16,9 +16,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/connlimit"
@@ -44,9 +44,9 @@ var (
 type Host interface {
 	dispatch.Host
 	Reload(ctx context.Context) error
-	Status(ctx context.Context) (belay.Status, error)
+	Status(ctx context.Context) (wire.Status, error)
 	Believed(ctx context.Context) error
-	Bindings() []belay.BindingStatus
+	Bindings() []wire.Hook
 	Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error)
 	Latches(ctx context.Context) ([]kernel.Latch, error)
 	Notice(ctx context.Context, text string) error

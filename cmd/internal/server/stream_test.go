@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -31,7 +32,7 @@ func TestFollow(t *testing.T) {
 		}
 	}()
 	var seqs []int64
-	q := client.Query{Type: phases.EventVerdict}
+	q := wire.Query{Type: phases.EventVerdict}
 	for len(seqs) < 30 {
 		n := 0
 		err := c.Follow(t.Context(), q, func(e phases.Event) error {
@@ -51,7 +52,7 @@ func TestFollow(t *testing.T) {
 			t.Errorf("out of order or twice: %v", seqs)
 		}
 	}
-	all, err := c.Events(t.Context(), client.Query{Type: phases.EventVerdict})
+	all, err := c.Events(t.Context(), wire.Query{Type: phases.EventVerdict})
 	if err != nil || len(all) != 30 {
 		t.Fatalf("%d, %v", len(all), err)
 	}
@@ -62,7 +63,7 @@ func TestFollow(t *testing.T) {
 	}
 	// The same from the beginning, in few large pieces.
 	var again []int64
-	err = c.Follow(t.Context(), client.Query{}, func(e phases.Event) error {
+	err = c.Follow(t.Context(), wire.Query{}, func(e phases.Event) error {
 		again = append(again, e.Seq)
 		switch {
 		case e.Seq > seqs[29]:
@@ -86,7 +87,7 @@ func TestFollow(t *testing.T) {
 // The server understands every filter that the client can write down.
 func TestEveryFilter(t *testing.T) {
 	d := startDaemon(t)
-	q := client.Query{Type: phases.EventVerdict, Except: phases.EventHook, Phase: phases.PreTool, Kind: phases.KindPolicy}
+	q := wire.Query{Type: phases.EventVerdict, Except: phases.EventHook, Phase: phases.PreTool, Kind: phases.KindPolicy}
 	v := reflect.ValueOf(&q).Elem()
 	for i := range v.NumField() {
 		switch f := v.Field(i); {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -63,7 +64,7 @@ func TestTLS(t *testing.T) {
 		t.Errorf("a large one: %s, %v", v.Decision, err)
 	}
 	seen, enough := 0, errors.New("enough")
-	if err := c.Follow(t.Context(), client.Query{}, func(phases.Event) error {
+	if err := c.Follow(t.Context(), wire.Query{}, func(phases.Event) error {
 		if seen++; seen == 4 {
 			return enough
 		}

@@ -1,85 +1,46 @@
-package server
+package server_test
 
 import (
 	"reflect"
 	"testing"
-	"time"
 
-	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/kernel"
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 )
 
-// Nothing that a status says is forgotten on its way out.
-func TestNothingIsForgotten(t *testing.T) {
-	var st belay.Status
-	fill(t, reflect.ValueOf(&st).Elem())
-	out := StatusOf(st)
-	missing(t, "Status", reflect.ValueOf(out), "Daemon")
-	var hook belay.BindingStatus
-	fill(t, reflect.ValueOf(&hook).Elem())
-	missing(t, "Hook", reflect.ValueOf(HooksOf([]belay.BindingStatus{hook})[0]))
-	var latch kernel.Latch
-	fill(t, reflect.ValueOf(&latch).Elem())
-	missing(t, "Latch", reflect.ValueOf(LatchesOf([]kernel.Latch{latch})[0]))
-}
-
-// fill gives every member a value.
-func fill(t *testing.T, v reflect.Value) {
-	t.Helper()
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString("x")
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Int, reflect.Int64:
-		v.SetInt(7)
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		fill(t, v.Elem())
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(t, v.Index(0))
-	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
-			v.Set(reflect.ValueOf(time.Unix(1, 0)))
-			return
+// What the daemon answers is the type that clients decode, and nothing beside it: decoded
+// strictly and encoded again it is the same bytes.
+func TestAnswersAreTheTypesOfClients(t *testing.T) {
+	d := startDaemon(t, withConfig(startGuard))
+	d.do(t, call{method: "POST", path: "/adapters/claude-code?event=SubagentStart", body: `{"session_id":"s","a":1,"a":2}`})
+	review := map[string]string{"Authorization": "Bearer " + d.token(t, client.RoleReview)}
+	for _, c := range []struct {
+		path   string
+		status int
+		into   any
+	}{
+		{"/v1/status", 200, new(wire.Status)},
+		{"/v1/hooks", 200, new(client.List)},
+		{"/v1/latches", 200, new(client.List)},
+		{"/healthz", 200, new(wire.Health)},
+		{"/v1/nothing", 404, new(wire.Problem)},
+		{"/v1/events?limit=x", 400, new(wire.Problem)},
+	} {
+		resp, body := d.do(t, call{method: "GET", path: c.path, header: review})
+		if resp.StatusCode != c.status {
+			t.Errorf("%s: status %d: %s", c.path, resp.StatusCode, body)
+			continue
 		}
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				fill(t, v.Field(i))
-			}
+		if err := json.Unmarshal([]byte(body), c.into, json.RejectUnknownMembers(true)); err != nil {
+			t.Errorf("%s: %v: %s", c.path, err, body)
 		}
-	default:
-		t.Fatalf("a %s cannot be filled", v.Type())
-	}
-}
-
-// missing finds members without a value.
-func missing(t *testing.T, at string, v reflect.Value, but ...string) {
-	t.Helper()
-	switch v.Kind() {
-	case reflect.Slice:
-		if v.Len() == 0 {
-			t.Errorf("%s is empty", at)
-			return
+		if reflect.ValueOf(c.into).Elem().IsZero() {
+			t.Errorf("%s: nothing was decoded from %s", c.path, body)
 		}
-		missing(t, at+"[]", v.Index(0))
-	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
-			if v.IsZero() {
-				t.Errorf("%s has no time", at)
-			}
-			return
-		}
-		for i := range v.NumField() {
-			name := v.Type().Field(i).Name
-			if len(but) == 0 || but[0] != name {
-				missing(t, at+"."+name, v.Field(i))
-			}
-		}
-	default:
-		if v.IsZero() {
-			t.Errorf("%s has no value", at)
+		if again, err := json.Marshal(c.into); err != nil || string(again)+"\n" != body {
+			t.Errorf("%s: answered\n%s\ndecoded and encoded again (%v)\n%s", c.path, body, err, again)
 		}
 	}
 }

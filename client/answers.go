@@ -1,0 +1,78 @@
+package client
+
+import (
+	"time"
+
+	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// SocketName is the name of the daemon's socket in its state directory, LockName
+// that of the file which it keeps locked while it runs.
+const (
+	SocketName = "belay.sock"
+	LockName   = "belay.lock"
+)
+
+// AnswerType is the media type in which a caller of /adapters/RUNTIME gets the
+// whole Answer instead of what the runtime reads over HTTP.
+const AnswerType = "application/vnd.belay.answer+json"
+
+// Role is what a credential is good for. Roles do not contain each other.
+type Role string
+
+const (
+	RoleInvoke Role = "invoke" // ask about actions; what an agent runtime's configuration holds
+	RoleReview Role = "review" // read what is on record
+	RoleAdmin  Role = "admin"  // the same, and change how the daemon runs
+)
+
+// Roles returns all roles. The slice is the caller's.
+func Roles() []Role { return []Role{RoleInvoke, RoleReview, RoleAdmin} }
+
+// Compaction says which events are given up: the contents of all before the first
+// one that is not older than Before.
+type Compaction struct {
+	Before time.Time `json:"before,omitzero"`
+	Why    string    `json:"why,omitzero"` // one line, for the record
+	DryRun bool      `json:"dry_run,omitzero"`
+
+	// Statement is a reviewer's, needed where one is registered. It says itself which
+	// events, so that Before is left out then.
+	Statement *Order `json:"statement,omitzero"`
+}
+
+// Compacted says what was given up.
+type Compacted struct {
+	Events      int64 `json:"events"`         // whose contents were, or would be, removed now
+	Through     int64 `json:"through"`        // events 1 to this number have, or would have, no contents
+	Event       int64 `json:"event,omitzero"` // the event that announces it
+	Checkpoints int   `json:"checkpoints"`    // of the store that were dropped: others cover the same events
+	DryRun      bool  `json:"dry_run,omitzero"`
+}
+
+// Answer is what a runtime's payload comes to, for a caller that the runtime
+// started as a command: it writes Stdout and Stderr and ends with Exit.
+type Answer struct {
+	Stdout   string           `json:"stdout"`
+	Stderr   string           `json:"stderr"`
+	Exit     int              `json:"exit"` // 0 or 2
+	Notes    []string         `json:"notes"`
+	Verdicts []phases.Verdict `json:"verdicts"`
+}
+
+// Reloaded is what a reload came to.
+type Reloaded struct {
+	Revision string `json:"revision"` // of configuration and trust policy that are in use now
+}
+
+// List is the envelope of listings; a member that the request did not ask for is absent.
+type List struct {
+	Events  []phases.Event `json:"events,omitzero"`
+	More    bool           `json:"more,omitzero"` // of the events that were asked for there are more than the answer holds
+	Hooks   []wire.Hook    `json:"hooks,omitzero"`
+	Latches []wire.Latch   `json:"latches,omitzero"`
+
+	Approvals []Approval `json:"approvals,omitzero"`
+	Leases    []Lease    `json:"leases,omitzero"`
+}

@@ -1,0 +1,76 @@
+package wire
+
+import "time"
+
+// Status says whether belay can do its work.
+type Status struct {
+	Dir      string      `json:"dir"`
+	Store    string      `json:"store"`                 // the state directory's name in the statements of reviewers
+	Revision string      `json:"revision"`              // of configuration and trust policy in use, as in verdicts
+	Engine   string      `json:"engine"`                // compiler or interpreter
+	Compile  string      `json:"compile,omitzero"`      // where hooks that do not come with belay are compiled: CompileApart or CompileHere; "": by an older daemon
+	LastSeq  int64       `json:"last_seq"`              // number of the newest event
+	Gone     int64       `json:"compacted,omitzero"`    // events 1 to this number have no contents any more
+	GoneBy   int64       `json:"compacted_by,omitzero"` // the event that announces that
+	Healthy  bool        `json:"healthy"`               // false: every action is blocked
+	Health   HealthState `json:"health"`                // the same in three steps
+	Problems []string    `json:"problems"`              // why it is not healthy
+	Warnings []string    `json:"warnings"`              // why it is degraded
+	Sinks    []Sink      `json:"sinks"`
+	Latches  []Latch     `json:"latches"`
+	Unheld   int         `json:"unheld,omitzero"` // events of a day that could neither be read nor blocked, and named no session to latch
+	// LeftBehind names the hooks that ignored their deadline and still run: they block until that has ended.
+	LeftBehind []string `json:"left_behind,omitzero"`
+	Daemon     *Daemon  `json:"daemon,omitzero"`
+
+	// Unsigned counts the revisions of belay.yaml and trust.yaml that came into force
+	// without a reviewer's signature since a person accepted one.
+	Unsigned UnsignedRevisions `json:"unsigned_revisions,omitzero"`
+}
+
+// HealthState is how well belay can do its work.
+type HealthState string
+
+const (
+	HealthOK       HealthState = "ok"
+	HealthDegraded HealthState = "degraded" // actions are decided; a sink that is not durable fails
+	HealthFailing  HealthState = "failing"  // every action is blocked
+)
+
+// Where modules that do not come with belay are compiled, in Status.Compile.
+const (
+	CompileApart = "apart" // in a process with limits of time and memory
+	CompileHere  = "here"  // in the process that decides, by estimate alone
+)
+
+// UnsignedRevisions are changes of the configuration that no reviewer has signed.
+type UnsignedRevisions struct {
+	Count int       `json:"count"`
+	Since time.Time `json:"since,omitzero"` // of the first
+	Last  time.Time `json:"last,omitzero"`
+	Seq   int64     `json:"seq,omitzero"` // the event of the last
+}
+
+// Daemon is what a daemon says about itself.
+type Daemon struct {
+	Age        int64     `json:"age_ms"` // how old what it says of the state directory is
+	PID        int       `json:"pid"`
+	Version    string    `json:"version"`
+	Since      time.Time `json:"since"`
+	Listen     string    `json:"listen,omitzero"` // address of the loopback listener
+	Plain      int64     `json:"plain,omitzero"`  // requests there with a valid token, but without TLS
+	Running    int       `json:"running"`         // invocations being decided
+	Waiting    int       `json:"waiting"`         // invocations waiting for their turn
+	Decided    int64     `json:"decided"`         // invocations since the start
+	Overloaded int64     `json:"overloaded"`      // refused because too many were waiting
+
+	Connections int   `json:"connections"`        // open now
+	GaveWay     int64 `json:"gave_way,omitzero"`  // idle connections that were ended for new ones
+	Exhausted   int64 `json:"exhausted,omitzero"` // times that a new one found all taken, or no file descriptor
+
+	Limit       int   `json:"connection_limit,omitzero"` // of connections on each address; 0: of a daemon that does not say
+	Busiest     int   `json:"busiest,omitzero"`          // connections open now on the address that has most
+	AllTaken    int64 `json:"all_taken,omitzero"`        // of Exhausted: found all connections taken
+	Descriptors int64 `json:"no_descriptor,omitzero"`    // of Exhausted: no file descriptor or memory
+	ExhaustedMS int64 `json:"exhausted_ms,omitzero"`     // how long ago the last of Exhausted was, at least 1; 0: never
+}
