@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/belay-hooks/belay"
+	belayguard "github.com/belay-hooks/belay/guard"
 	"github.com/belay-hooks/belay/phases"
 )
 
-// A program that runs tools for an agent asks before each one, and runs what the
-// verdict says instead of what was asked for.
+// A program that runs tools for an agent puts each of them through a Guard, which runs
+// what the hooks leave of a call, and returns what they leave of its result.
 func Example() {
 	dir, err := os.MkdirTemp("", "belay-example-")
 	if err != nil {
@@ -20,35 +23,35 @@ func Example() {
 	defer os.RemoveAll(dir)
 
 	ctx := context.Background()
-	b, err := belay.Open(ctx, dir, belay.Options{
+	host, err := belay.Open(ctx, dir, belay.Options{
 		Hooks: []belay.AdHocHook{{Path: "examples-wasm/command-block/command-block.wasm"}},
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer b.Close()
+	defer host.Close()
 
-	for _, action := range []string{
-		`{"tool":"exec","args":{"command":"ls -la"}}`,
-		`{"tool":"exec","args":{"command":"rm -rf /"}}`,
-	} {
-		v, err := b.Invoke(ctx, phases.Invocation{
-			Phase: phases.PreTool, Runtime: "my-agent", Session: "s-1", Action: []byte(action),
-		})
-		if err != nil { // beside a block: something failed
-			fmt.Println("failure:", err)
-		}
-		switch v.Decision {
-		case phases.Allow:
-			fmt.Printf("run %s\n", v.Action)
-		case phases.Ask:
-			fmt.Printf("ask a person: %s\n", v.Reason)
-		default:
-			fmt.Printf("blocked by %s, kind %s\n", v.DecidedBy, v.Kind)
-		}
+	shell := func(_ context.Context, call phases.PreToolAction, _ phases.Scopes) (any, error) {
+		return "ran " + string(call.Args), nil
+	}
+	for _, args := range []string{`{"command":"ls -la"}`, `{"command":"rm -rf /"}`} {
+		fmt.Println(answer(ctx, host, args, shell))
 	}
 	// Output:
-	// run {"tool":"exec","args":{"command":"ls -la"}}
-	// blocked by command-block, kind policy
+	// "ran {\"command\":\"ls -la\"}"
+	// guard: blocked: pre_tool: rm would delete /
+}
+
+// answer returns what the agent gets for a command.
+func answer(ctx context.Context, host *belay.Belay, args string,
+	shell func(context.Context, phases.PreToolAction, phases.Scopes) (any, error),
+) string {
+	g := belayguard.New(host, belayguard.Options{Runtime: "my-agent", Session: "s-1"})
+	call := phases.PreToolAction{Tool: "bash", Args: jsontext.Value(args)}
+	done, err := g.Tool(ctx, call, shell) // runs shell with the call as the hooks left it, or not at all
+	if err != nil {
+		return err.Error() // safe to show to the agent
+	}
+	return string(done.Action.Result) // as the hooks left it
 }

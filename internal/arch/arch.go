@@ -67,6 +67,7 @@ func layers() map[string][]string {
 		"internal/highwater":     {"internal/readfile", "internal/statedir"},
 		"internal/approvals":     {"phases", "tiers", "internal/clock"},
 		"kernel":                 {"client/wire", "phases", "tiers", "leases", "hostcalls", "hostcalls/shell", "internal/sandbox", "internal/redact", "internal/audit", "internal/approvals", "internal/spoolfile", "internal/readfile", "internal/statedir", "internal/clock"},
+		"guard":                  {"phases", "kernel", "internal/approvals"},
 		"internal/httpcall":      {"phases", "hostcalls"},
 		"internal/mcptools":      {"phases", "kernel", "internal/config"},
 		"internal/config":        {"phases", "tiers", "leases", "internal/statedir", "internal/strictyaml", "internal/yamledit", "internal/approvals", "internal/httpcall", "internal/redact"},

@@ -34,6 +34,7 @@ func TestBrokenArrowsAreFound(t *testing.T) {
 		{"client/wire", arch.Module + "/kernel"},
 		{"client/wire", arch.Module + "/internal/approvals"},
 		{"kernel", arch.Module + "/client"},
+		{"guard", arch.Module},
 		{"adapters/claude-code", arch.Module + "/cmd/internal/cli"},
 		{"cmd/belay", arch.Module + "/kernel"},
 		{"kernel", "github.com/tetratelabs/wazero"},

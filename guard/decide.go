@@ -1,0 +1,89 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// maxQuestions is how many questions of hooks one call waits for, one after the other.
+const maxQuestions = 8
+
+// actionOf is a pointer to A that is an action of a phase.
+type actionOf[A any] interface {
+	*A
+	phases.Action
+}
+
+// decide asks the host about an action and returns what may be done. The error is an *Error.
+func decide[A any, P actionOf[A]](ctx context.Context, g *Guard, action A, o kernel.InvokeOptions) (Allowed[A], error) {
+	phase := P(&action).Phase()
+	if g == nil || g.host == nil {
+		return Allowed[A]{}, refuse(ErrFailed, phase, phases.Verdict{}, "the guard has no host", nil)
+	}
+	raw, encodeErr := json.Marshal(&action, json.Deterministic(true))
+	if encodeErr != nil {
+		raw = nil // the host refuses that, and so the refusal is on record
+	}
+	o.Credential, o.Delegated = g.o.Credential, g.o.Prompt != nil
+	v, err := g.verdict(ctx, g.invocation(phase, raw), o)
+	if encodeErr != nil {
+		return Allowed[A]{}, refuse(ErrFailed, phase, v, "the action cannot be encoded", errors.Join(encodeErr, err))
+	}
+	if err != nil {
+		return Allowed[A]{}, err
+	}
+	decoded, err := phases.DecodeAction(phase, v.Action)
+	final, ok := decoded.(P)
+	if err != nil || !ok {
+		return Allowed[A]{}, refuse(ErrFailed, phase, v, "the verdict's action cannot be read", err)
+	}
+	return Allowed[A]{Action: *final, Contexts: v.Contexts, Verdict: v}, nil
+}
+
+// verdict returns a verdict whose action may run, after a person's yes where hooks ask
+// for one. The error is an *Error.
+func (g *Guard) verdict(ctx context.Context, inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error) {
+	end := time.Now().Add(g.o.Wait)
+	for questions := 0; ; questions++ {
+		v, err := g.host.InvokeWith(ctx, inv, o)
+		switch {
+		case err != nil:
+			return v, refuse(ErrFailed, inv.Phase, v, "", err)
+		case v.Phase != inv.Phase:
+			return v, refuse(ErrFailed, inv.Phase, v, "the verdict is of another phase", nil)
+		case v.Decision == phases.Allow:
+			return v, nil
+		case v.Decision == phases.Ask && o.Delegated && v.Runs():
+			return v, g.prompt(ctx, v)
+		case v.Decision == phases.Ask && questions < maxQuestions:
+			// Whatever the person says, the host answers: what is on file is no verdict.
+			if err := g.wait(ctx, v, end); err != nil {
+				return v, err
+			}
+		case v.Decision == phases.Ask:
+			return v, refuse(ErrUnanswered, inv.Phase, v, "too many questions, one after the other", nil)
+		default:
+			return v, refuse(classOf(v), inv.Phase, v, "", nil)
+		}
+	}
+}
+
+// reviewer is who decided a verdict that a person's denial made a block.
+const reviewer = "reviewer"
+
+// classOf returns the class of a verdict that is neither an allow nor an ask.
+func classOf(v phases.Verdict) error {
+	switch {
+	case v.Decision != phases.Block || v.Kind != phases.KindPolicy:
+		return ErrFailed
+	case v.DecidedBy == reviewer:
+		return ErrDenied
+	}
+	return ErrBlocked
+}
