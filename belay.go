@@ -38,6 +38,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/keeping"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/mcptools"
 	"github.com/belay-hooks/belay/internal/redact"
@@ -110,12 +111,6 @@ type Options struct {
 	// kernel.Retention. It is for the one process that serves the state directory.
 	Retain bool
 
-	// Keeper makes what keeps full inputs where belay.yaml says so under recordings;
-	// keep.Open of package harness/keep is one. Where belay.yaml says so and there is
-	// none, Open refuses: what an operator relies on is not left out silently. It is not
-	// asked when InMemory is set.
-	Keeper func(KeepPolicy) (Keeper, error)
-
 	// TrustPoll is how often trust.yaml is looked at while the Belay is open, so
 	// that a revoked hook stops being trusted: 0 means every second. With a Verifier
 	// of your own it is never looked at.
@@ -152,7 +147,7 @@ type Belay struct {
 
 	revisions *revision.Log // nil unless opened whole
 
-	keeping keeping
+	keeping *keeping.Keeping
 	stop    func() // ends the watch over the trust policy; nil when there is none
 
 	finished bool // by Close
@@ -193,7 +188,7 @@ func Open(ctx context.Context, dir string, o Options) (*Belay, error) {
 	if err := b.open(ctx); err != nil {
 		return nil, err
 	}
-	b.announceKeeping(ctx)
+	b.keeping.Announce(ctx, b.sinks, b.file.Recordings, b.revision())
 	if !o.NoHooks && o.Verifier == nil {
 		b.startWatch()
 	}
@@ -316,15 +311,15 @@ func (b *Belay) open(ctx context.Context) error {
 	if b.o.Tools == nil && !b.o.NoHooks && !b.o.DryRun {
 		b.tools = mcptools.NewToolbox(b.file.MCP.Servers, mcptools.Options{Logger: b.log, Cover: b.redact.line})
 	}
-	b.keeping.fixed = b.o.Recorder
-	keeper, err := b.nextKeeper()
+	b.keeping = keeping.New(keeping.Options{Dir: b.dir, Fixed: b.o.Recorder, Off: b.o.InMemory, Records: b.o.NoHooks, Logger: b.log, Notice: b.Notice})
+	keeper, err := b.keeping.Next(b.file)
 	if err != nil {
 		if !b.o.NoHooks {
 			return err
 		}
 		b.bad = errors.Join(b.bad, err)
 	}
-	b.keeping.now.Store(keeper)
+	b.keeping.Use(ctx, keeper)
 	b.revisions = &revision.Log{Dir: b.dir, Events: b.store}
 	home, _ := os.UserHomeDir()
 	var files kernel.FileSystem = loader.HostFiles{}
@@ -332,7 +327,7 @@ func (b *Belay) open(ctx context.Context) error {
 		files = b.o.Files
 	}
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
-		Store: b.sinks, Loader: b.loader, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, StoreID: b.keys.events.StoreID(), Observer: b.o.Observer, Recorder: b.recorder(), Clock: b.o.Clock, Logger: b.log,
+		Store: b.sinks, Loader: b.loader, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, StoreID: b.keys.events.StoreID(), Observer: b.o.Observer, Recorder: b.keeping.Recorder(), Clock: b.o.Clock, Logger: b.log,
 		Tools: b.executor(), IntentDir: b.intentDir(), Files: files, Home: home, SpoolPath: b.spoolPath(), UnsafeFailOpen: b.o.UnsafeFailOpen,
 		Retain: b.retention(),
 	})
@@ -386,7 +381,7 @@ func (b *Belay) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeO
 			Fault: phases.NewFault(phases.KindProtocol, "hooks read the host's clock where something is recorded", ErrHookClock)})
 	}
 	inv = inv.Clone() // what is looked at here is what the kernel decides
-	if err := b.keeping.ready(&inv); err != nil {
+	if err := b.keeping.Ready(&inv); err != nil {
 		return b.Refuse(ctx, kernel.Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
 			Fault: phases.NewFault(phases.KindStore, "full inputs cannot be kept, and nothing goes on without", err)})
 	}
@@ -448,7 +443,7 @@ func (b *Belay) Reload(ctx context.Context) error {
 	err := b.readConfig()
 	var r *redactor
 	var sinks []sink.Setting
-	var keeper *kept
+	var keeper *keeping.Keeper
 	if err == nil {
 		sinks, err = b.sinkSettings()
 	}
@@ -456,19 +451,17 @@ func (b *Belay) Reload(ctx context.Context) error {
 		r, err = newRedactor(b.dir, b.keys, b.file)
 	}
 	if err == nil {
-		keeper, err = b.nextKeeper()
+		keeper, err = b.keeping.Next(b.file)
 	}
 	if err == nil {
 		err = b.kernel.Reload(ctx, b.kernelConfig())
 	}
 	if err != nil {
 		b.file, b.rev, b.bad = file, rev, bad
-		if keeper != nil && keeper != b.keeping.now.Load() {
-			err = errors.Join(err, keeper.Close())
-		}
-		return err
+		return errors.Join(err, b.keeping.Drop(keeper))
 	}
-	b.reloadKeeper(ctx, keeper)
+	b.keeping.Use(ctx, keeper)
+	b.keeping.Announce(ctx, b.sinks, b.file.Recordings, b.revision())
 	b.redact.take(r)
 	if b.tools != nil {
 		b.tools.Use(b.file.MCP.Servers)
@@ -525,7 +518,9 @@ func (b *Belay) Close() error {
 		b.stop() // a reload that has begun ends first: it uses what is closed below
 		b.stop = nil
 	}
-	errs = append(errs, b.keeping.close()) // what it has to say is put on record before that ends
+	if b.keeping != nil {
+		errs = append(errs, b.keeping.Close()) // before the kernel: closing it may append an event
+	}
 	if b.kernel != nil {
 		errs = append(errs, b.kernel.Close())
 	}

@@ -74,7 +74,7 @@ func (b *Belay) sinkStates(ctx context.Context) []wire.Sink {
 		}
 		out = append(out, st)
 	}
-	if st, ok := b.keepSink(ctx); ok {
+	if st, ok := b.keepSink(); ok {
 		out = append(out, st)
 	}
 	return out
@@ -100,4 +100,17 @@ func (b *Belay) probe(ctx context.Context) error {
 func sinkFails(s *wire.Sink, err error) {
 	t, problem := sink.Explain(err, s.Path)
 	s.OK, s.Trouble, s.Problem = false, string(t), problem
+}
+
+// keepSink says how what is kept stands, in the form of a sink.
+func (b *Belay) keepSink() (wire.Sink, bool) {
+	st, ok := b.keeping.State()
+	s := wire.Sink{Kind: SinkRecordings, Path: st.Dir, Durable: st.Block, OK: st.Err == nil, Kept: st.Kept, Lost: st.Lost}
+	if st.Err != nil {
+		sinkFails(&s, st.Err)
+		if !st.Since.IsZero() {
+			s.Since = st.Since.UTC()
+		}
+	}
+	return s, ok
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/harness/recording"
 )
 
@@ -30,7 +29,7 @@ func BenchmarkInvoke(b *testing.B) {
 			if err := os.WriteFile(filepath.Join(state, "belay.yaml"), []byte(src), 0o600); err != nil {
 				b.Fatal(err)
 			}
-			host, err := belay.Open(context.Background(), state, belay.Options{Keeper: keep.Open})
+			host, err := belay.Open(context.Background(), state, belay.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package belay
+package keep
 
 import (
 	"crypto/subtle"
@@ -15,7 +15,8 @@ import (
 type Digests struct{ keys audit.Keys }
 
 // OpenDigests reads the keys of a state directory. None are made: without the keys
-// that the digests were made with nothing can be found out. The error is ErrState.
+// that the digests were made with nothing can be found out. The error is of
+// class belay.ErrState.
 func OpenDigests(dir string) (*Digests, error) {
 	d := &Digests{keys: audit.Keys{}}
 	for _, u := range []audit.Use{audit.UseInput, audit.UseOutput} {
@@ -24,7 +25,7 @@ func OpenDigests(dir string) (*Digests, error) {
 			err = errors.New("the key that digests in events were made with is missing")
 		}
 		if err != nil {
-			return nil, stateError("keys", err)
+			return nil, statedir.Unusable("keys", err)
 		}
 		d.keys[u] = k
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -21,7 +20,7 @@ import (
 //
 // It is for one goroutine.
 type Joiner struct {
-	digests *belay.Digests
+	digests *Digests
 	turns   func(ctx context.Context, invocation string) ([]phases.Event, error)
 	want    map[string][]*wanted
 	seqs    int
@@ -34,7 +33,7 @@ type wanted struct {
 
 // NewJoiner returns a Joiner. turns returns the events of type hook of an invocation,
 // in the order of their numbers.
-func NewJoiner(d *belay.Digests, turns func(ctx context.Context, invocation string) ([]phases.Event, error)) *Joiner {
+func NewJoiner(d *Digests, turns func(ctx context.Context, invocation string) ([]phases.Event, error)) *Joiner {
 	return &Joiner{digests: d, turns: turns, want: map[string][]*wanted{}}
 }
 

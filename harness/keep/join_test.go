@@ -90,7 +90,7 @@ func decideEverything(t *testing.T) *joined {
 
 func (j *joined) joiner(events ...phases.Event) *keep.Joiner {
 	j.t.Helper()
-	d, err := belay.OpenDigests(j.state)
+	d, err := keep.OpenDigests(j.state)
 	if err != nil {
 		j.t.Fatal(err)
 	}
@@ -238,13 +238,13 @@ func TestForgeries(t *testing.T) {
 // Without the keys nothing can be proven; with others nothing is.
 func TestKeys(t *testing.T) {
 	j := decideEverything(t)
-	if _, err := belay.OpenDigests(t.TempDir()); !errors.Is(err, belay.ErrState) {
+	if _, err := keep.OpenDigests(t.TempDir()); !errors.Is(err, belay.ErrState) {
 		t.Errorf("got %v", err)
 	}
 	other := newOperator(t)
 	other.configure()
 	other.close(other.open())
-	d, err := belay.OpenDigests(other.state)
+	d, err := keep.OpenDigests(other.state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestKeys(t *testing.T) {
 	if err := os.Chmod(filepath.Join(other.state, "keys", "event-input.key"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := belay.OpenDigests(other.state); !errors.Is(err, belay.ErrState) {
+	if _, err := keep.OpenDigests(other.state); !errors.Is(err, belay.ErrState) {
 		t.Errorf("a key that others can read: %v", err)
 	}
 }

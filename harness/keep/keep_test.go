@@ -140,22 +140,17 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	}
 	dir := o.dir
 	for name, c := range map[string]struct{ dir, line, want string }{
-		"a checksum":                {dir, "recipients: [" + bad + "]", "belay.yaml:22: /recordings/recipients/0: "},
-		"the state directory":       {o.state, "recipients: [TO]", "belay.yaml:21: /recordings/dir: is in the state directory"},
-		"below it":                  {o.state + "/rec", "recipients: [TO]", "belay.yaml:21: /recordings/dir: is in the state directory"},
-		"by a link":                 {link + "/rec", "recipients: [TO]", "belay.yaml:21: /recordings/dir: is in the state directory"},
-		"by .. behind a link":       {link + "/x/../rec", "recipients: [TO]", "belay.yaml:21: /recordings/dir: "},
-		"nobody can open it":        {dir, "keep: 1d", "belay.yaml:20: /recordings/recipients: is missing"},
-		"a program without keepers": {dir, "recipients: [TO]", "belay.yaml:20: /recordings: this program cannot keep full inputs"},
+		"a checksum":          {dir, "recipients: [" + bad + "]", "belay.yaml:22: /recordings/recipients/0: "},
+		"the state directory": {o.state, "recipients: [TO]", "belay.yaml:21: /recordings/dir: is in the state directory"},
+		"below it":            {o.state + "/rec", "recipients: [TO]", "belay.yaml:21: /recordings/dir: is in the state directory"},
+		"by a link":           {link + "/rec", "recipients: [TO]", "belay.yaml:21: /recordings/dir: is in the state directory"},
+		"by .. behind a link": {link + "/x/../rec", "recipients: [TO]", "belay.yaml:21: /recordings/dir: "},
+		"nobody can open it":  {dir, "keep: 1d", "belay.yaml:20: /recordings/recipients: is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.dir = c.dir
 			o.configure(c.line)
-			opts := belay.Options{Keeper: keep.Open}
-			if name == "a program without keepers" {
-				opts.Keeper = nil
-			}
-			b, err := belay.Open(context.Background(), o.state, opts)
+			b, err := belay.Open(context.Background(), o.state, belay.Options{})
 			if b != nil {
 				b.Close()
 			}
@@ -163,7 +158,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 			// It is no reason not to look at the records.
-			if b, err = belay.Open(context.Background(), o.state, belay.Options{NoHooks: true, Keeper: opts.Keeper}); err != nil {
+			if b, err = belay.Open(context.Background(), o.state, belay.Options{NoHooks: true}); err != nil {
 				t.Fatal(err)
 			}
 			b.Close()
@@ -503,62 +498,5 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	if runs+lost != each*all || runs == 0 {
 		t.Errorf("%d kept and %d lost of %d: %q", runs, lost, each*all, o.notices(b))
-	}
-}
-
-// A disk that fails in the middle of a file: what had been written can be read, the
-// rest is counted, and the next file is whole.
-func TestDiskFailsInTheMiddle(t *testing.T) {
-	o := newOperator(t)
-	o.configure("recipients: [TO]", "on_error: block") // written at once
-	var k belay.Keeper
-	b, err := belay.Open(context.Background(), o.state, belay.Options{Keeper: func(p belay.KeepPolicy) (out belay.Keeper, err error) {
-		k, err = keep.Open(p)
-		return k, err
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	for i := range 4 {
-		o.decide(b, fmt.Sprintf("echo %d %s", i, strings.Repeat("z", 40<<10)))
-	}
-	if !keep.Break(k) {
-		t.Fatal("nothing is being written")
-	}
-	// The one that finds out was decided before anybody could know; the next is blocked.
-	for range 2 {
-		if v, _ := b.Invoke(context.Background(), invocation("echo "+strings.Repeat("z", 70<<10))); v.Decision == phases.Block {
-			break
-		}
-	}
-	if v, err := b.Invoke(context.Background(), invocation("ls")); v.Decision != phases.Block || v.Kind != phases.KindStore || err == nil {
-		t.Errorf("got %s (%s), %v", v.Decision, v.Kind, err)
-	}
-	if s := recordings(b); s.OK || s.Lost == 0 || !s.Durable {
-		t.Errorf("got %+v", s)
-	}
-	if o.said(b, "a recording was cut off: kept-") != 1 || o.said(b, "actions are blocked until it can") != 1 {
-		t.Errorf("%q", o.notices(b))
-	}
-	wait(t, "it to go on", func() bool {
-		v, _ := b.Invoke(context.Background(), invocation("ls"))
-		return v.Decision == phases.Allow
-	})
-	o.close(b)
-	cut := 0
-	for _, f := range o.files() {
-		runs, _, err := o.read(f)
-		if strings.HasSuffix(f, ".cut") {
-			cut++
-			if len(runs) == 0 || !errors.Is(err, recording.ErrTruncated) {
-				t.Errorf("%s: %d runs, %v", f, len(runs), err)
-			}
-		} else if err != nil || len(runs) == 0 {
-			t.Errorf("%s: %d runs, %v", f, len(runs), err)
-		}
-	}
-	if cut != 1 {
-		t.Errorf("got %v", o.files())
 	}
 }

@@ -1,7 +1,6 @@
 package keep
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/kernel"
@@ -25,13 +23,14 @@ const (
 	retryMost   = 30 * time.Second // between tries while it fails
 )
 
-// Keeper writes recordings into a directory. It is a belay.Keeper.
+// Keeper writes recordings into a directory. It is a kernel.Recorder that looks at the
+// policy itself, and safe for concurrent use.
 //
 // What it is given waits in a queue and is written by one goroutine, so that nobody
 // waits for a disk; with Block it is written at once. Encryption is in pieces of 64
 // KiB: what was written since the last whole piece is lost in a crash.
 type Keeper struct {
-	p     belay.KeepPolicy
+	p     Policy
 	to    recording.Recipients // nil: plain text
 	tools *regexp.Regexp       // nil: all
 
@@ -59,9 +58,8 @@ type trouble struct {
 	since time.Time
 }
 
-// Open makes a Keeper; use it as belay.Options.Keeper. Nothing is written before
-// there is something to keep. The error is a *belay.KeepError.
-func Open(p belay.KeepPolicy) (belay.Keeper, error) {
+// Open makes a Keeper. Nothing is written before there is something to keep. The error is a *Error.
+func Open(p Policy) (*Keeper, error) {
 	k := &Keeper{p: p, queue: make(chan *kernel.Recording, queueLength), turn: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	if k.p.Logger == nil {
 		k.p.Logger = slog.New(slog.DiscardHandler)
@@ -72,22 +70,22 @@ func Open(p belay.KeepPolicy) (belay.Keeper, error) {
 	for i, r := range p.Recipients {
 		to, err := recording.ParseRecipients(r)
 		if err != nil {
-			return nil, &belay.KeepError{Pointer: "/recipients/" + strconv.Itoa(i), Text: err.Error()}
+			return nil, &Error{Pointer: "/recipients/" + strconv.Itoa(i), Text: err.Error()}
 		}
 		k.to = append(k.to, to...)
 	}
 	switch {
 	case len(k.to) == 0 && !p.Plaintext:
-		return nil, &belay.KeepError{Pointer: "/recipients", Text: "nobody could open what is kept"}
+		return nil, &Error{Pointer: "/recipients", Text: "nobody could open what is kept"}
 	case len(k.to) > 0 && p.Plaintext:
-		return nil, &belay.KeepError{Pointer: "/unsafe_plaintext", Text: "contradicts recipients"}
+		return nil, &Error{Pointer: "/unsafe_plaintext", Text: "contradicts recipients"}
 	case p.RotateBytes <= 0 || p.Rotate <= 0 || p.Keep <= 0 || p.MaxBytes < 2*p.RotateBytes:
-		return nil, &belay.KeepError{Text: "bounds are missing"}
+		return nil, &Error{Text: "bounds are missing"}
 	}
 	if p.Tools != "" {
 		var err error
 		if k.tools, err = regexp.Compile(p.Tools); err != nil {
-			return nil, &belay.KeepError{Pointer: "/tools", Text: "not an RE2 pattern"}
+			return nil, &Error{Pointer: "/tools", Text: "not an RE2 pattern"}
 		}
 	}
 	go k.run()
@@ -130,7 +128,9 @@ func (k *Keeper) Recorded(r *kernel.Recording) {
 	}
 }
 
-// Ready implements belay.Keeper: while there is trouble it tries again.
+// Ready returns why an invocation that is wanted cannot be kept; while there is trouble
+// it tries again. It is asked before the invocation is decided, and only when the
+// policy blocks.
 func (k *Keeper) Ready(inv *phases.Invocation) error {
 	if !k.Wants(inv) {
 		return nil
@@ -143,7 +143,7 @@ func (k *Keeper) Ready(inv *phases.Invocation) error {
 	return k.ensure()
 }
 
-// Turn implements belay.Keeper.
+// Turn ends the file that is being written, so that it can be used.
 func (k *Keeper) Turn() {
 	select {
 	case k.turn <- struct{}{}:
@@ -151,7 +151,7 @@ func (k *Keeper) Turn() {
 	}
 }
 
-// Close implements belay.Keeper.
+// Close writes what waits and ends the file.
 func (k *Keeper) Close() error {
 	k.gate.Lock()
 	if k.closed {
@@ -328,9 +328,9 @@ func (k *Keeper) reportLost(end bool) {
 
 func (k *Keeper) notice(format string, args ...any) { k.p.Notice(fmt.Sprintf(format, args...)) }
 
-// State implements belay.Keeper.
-func (k *Keeper) State(context.Context) belay.KeepState {
-	st := belay.KeepState{Kept: k.kept.Load(), Lost: k.lost.Load()}
+// State tries the directory by writing and says how things stand.
+func (k *Keeper) State() State {
+	st := State{Kept: k.kept.Load(), Lost: k.lost.Load()}
 	if t := k.trouble.Load(); t != nil {
 		st.Err, st.Since = t.err, t.since
 	} else if err := probe(k.p.Dir); err != nil {

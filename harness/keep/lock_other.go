@@ -2,7 +2,9 @@
 
 package keep
 
-import "os"
+import (
+	"os"
+)
 
 // canLock: without file locks nobody can tell a file that is being written from one
 // whose process has ended, so that the latter keeps its name.

@@ -62,7 +62,7 @@ func (o *operator) configure(more ...string) {
 
 func (o *operator) open() *belay.Belay {
 	o.t.Helper()
-	b, err := belay.Open(context.Background(), o.state, belay.Options{Keeper: keep.Open})
+	b, err := belay.Open(context.Background(), o.state, belay.Options{})
 	if err != nil {
 		o.t.Fatal(err)
 	}

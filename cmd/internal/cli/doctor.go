@@ -13,7 +13,6 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/hookbuild"
 	"github.com/belay-hooks/belay/internal/sink"
@@ -142,7 +141,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 		return out
 	}
 
-	host, err := belay.Open(ctx, dir, belay.Options{Logger: a.logger(), Keeper: keep.Open, Compiler: a.Compiler})
+	host, err := belay.Open(ctx, dir, belay.Options{Logger: a.logger(), Compiler: a.Compiler})
 	if err != nil {
 		fail("kernel", err.Error(), "Every action is blocked.")
 		return out

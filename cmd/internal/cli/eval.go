@@ -16,7 +16,6 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/phases"
@@ -234,7 +233,7 @@ func (a *App) openState(ctx context.Context, dir string, o belay.Options) (*bela
 	if o.Logger == nil {
 		o.Logger = a.logger()
 	}
-	o.Keeper, o.Files, o.Compiler = keep.Open, a.Files, a.Compiler
+	o.Files, o.Compiler = a.Files, a.Compiler
 	host, err := belay.Open(ctx, dir, o)
 	switch {
 	case err == nil:

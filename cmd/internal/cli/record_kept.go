@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/harness/recording"
@@ -35,7 +34,7 @@ func (a *App) recordKept(ctx context.Context, o recordOptions) error {
 	if err != nil {
 		return err
 	}
-	digests, err := belay.OpenDigests(state)
+	digests, err := keep.OpenDigests(state)
 	if err != nil {
 		return failureBy(err, "Without it nobody can tell whether an original belongs to an event.")
 	}

@@ -1,0 +1,47 @@
+package keep
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Policy is what belay.yaml says under recordings: that full inputs are kept,
+// where, for whom, and within which bounds.
+type Policy struct {
+	Dir         string         // absolute, not below the state directory
+	Recipients  []string       // age1…; none: Plaintext
+	Plaintext   bool           // UNSAFE: whoever has the files can read them
+	Phases      []phases.Phase // none: all
+	Tools       string         // RE2, unanchored, of phases that are about tools; "": all
+	Rotate      time.Duration  // a file is ended after about so long
+	RotateBytes int64          // and at this size
+	Keep        time.Duration  // what is older is removed
+	MaxBytes    int64          // of everything that is kept in Dir; the oldest is removed
+	Block       bool           // while nothing can be kept, nothing goes on
+
+	Logger *slog.Logger
+	// Notice puts a sentence on record. It may take as long as a commit.
+	Notice func(text string)
+}
+
+// State says how a Keeper stands.
+type State struct {
+	Err   error     // why nothing can be kept now; nil: it can
+	Since time.Time // since when it cannot, as far as this process knows
+	Kept  int64     // invocations, by this process
+	Lost  int64     // that could not be kept, by this process
+	Files int       // in the directory
+	Cut   int       // of them, without an end: a process ended while it wrote
+	Bytes int64     // of all of them
+}
+
+// An Error is a policy that a Keeper cannot follow. Pointer is a place in it (RFC
+// 6901, below recordings), such as /recipients/0.
+type Error struct {
+	Pointer string
+	Text    string
+}
+
+func (e *Error) Error() string { return e.Text }
