@@ -13,14 +13,15 @@ import (
 
 // watch takes up what changed on the disk: belay.yaml when it has become another file,
 // a module that could not be loaded when there is another file in its place, and all of
-// it again for as long as it cannot be used. What keeps a reload from being done (a pipe
+// it again for as long as it cannot be used. A module that is found broken is loaded once
+// more: its file may be back since, and then no later look tells that. What keeps a reload from being done (a pipe
 // that stands in for a key, a store without space) ends without a change of belay.yaml.
 func (s *Server) watch(ctx context.Context) {
 	if s.o.Watch < 0 {
 		return
 	}
 	path := filepath.Join(s.o.Dir, config.FileName)
-	seen, broken := glance(path), s.broken()
+	seen, broken := glance(path), map[string]string{}
 	tick := time.NewTicker(s.o.Watch)
 	defer tick.Stop()
 	for {
@@ -35,7 +36,7 @@ func (s *Server) watch(ctx context.Context) {
 		broken = s.broken()
 		for file, g := range broken {
 			before, known := was[file]
-			mended = mended || known && before != g
+			mended = mended || !known || before != g
 		}
 		if now != seen || mended || s.badConfig.Load() != nil {
 			seen = now

@@ -46,7 +46,7 @@ func TestAReloadThatFailedIsTriedAgain(t *testing.T) {
 }
 
 // A module that could not be loaded is loaded when its file is there, without a word to
-// the daemon, and a file that stays away has nothing reloaded.
+// the daemon, and a file that stays away is looked for once more and no further.
 func TestAModuleThatIsBackIsLoaded(t *testing.T) {
 	module, err := os.ReadFile("../../../examples-wasm/prompt-length/prompt-length.wasm")
 	if err != nil {
@@ -58,12 +58,34 @@ func TestAModuleThatIsBackIsLoaded(t *testing.T) {
 		t.Fatal("a module that is not there was loaded")
 	}
 	time.Sleep(200 * time.Millisecond)
-	if strings.Contains(d.log.String(), "msg=reloaded") {
-		t.Error("reloaded for a file that is still away")
+	if n := strings.Count(d.log.String(), "msg=reloaded"); n > 1 {
+		t.Errorf("reloaded %d times for a file that is still away", n)
 	}
 	path := filepath.Join(d.dir, "guard.wasm")
 	if err := errors.Join(os.WriteFile(path+".new", module, 0o600), os.Rename(path+".new", path)); err != nil {
 		t.Fatal(err)
+	}
+	until(t, "not loaded", func() bool { return !broken() })
+}
+
+// The file was away for one reload only, and is back, the same one, before the daemon looks.
+func TestAModuleThatWasAwayForAReloadIsLoaded(t *testing.T) {
+	module, err := os.ReadFile("../../../examples-wasm/prompt-length/prompt-length.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := stateDir(t, "version: belay/v1\nhooks:\n  - name: guard\n    module: guard.wasm\n    digest: "+statedir.Digest(module)+"\n    capabilities: [block, add_context]\n")
+	path := filepath.Join(dir, "guard.wasm")
+	if err := os.WriteFile(path, module, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := serveDir(t, dir, withServer(func(s *server.Options) { s.Watch = 2 * time.Second }))
+	if err := errors.Join(os.Rename(path, path+".aside"), d.server.Reload(t.Context()), os.Rename(path+".aside", path)); err != nil {
+		t.Fatal(err)
+	}
+	broken := func() bool { return d.host.Bindings()[0].Problem != "" }
+	if !broken() {
+		t.Fatal("the reload did not miss the file")
 	}
 	until(t, "not loaded", func() bool { return !broken() })
 }
