@@ -37,6 +37,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/clockfile"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/keeping"
 	"github.com/belay-hooks/belay/internal/loader"
@@ -311,7 +312,7 @@ func (b *Belay) open(ctx context.Context) error {
 	if b.o.Tools == nil && !b.o.NoHooks && !b.o.DryRun {
 		b.tools = mcptools.NewToolbox(b.file.MCP.Servers, mcptools.Options{Logger: b.log, Cover: b.redact.line})
 	}
-	b.keeping = keeping.New(keeping.Options{Dir: b.dir, Fixed: b.o.Recorder, Off: b.o.InMemory, Records: b.o.NoHooks, Logger: b.log, Notice: b.Notice})
+	b.keeping = keeping.New(keeping.Options{Dir: b.dir, Fixed: b.o.Recorder, Off: b.o.InMemory, Records: b.o.NoHooks, Logger: b.log, Notice: b.Notice, Calm: b.calm})
 	keeper, err := b.keeping.Next(b.file)
 	if err != nil {
 		if !b.o.NoHooks {
@@ -328,7 +329,7 @@ func (b *Belay) open(ctx context.Context) error {
 	}
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
 		Store: b.sinks, Loader: b.loader, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, StoreID: b.keys.events.StoreID(), Observer: b.o.Observer, Recorder: b.keeping.Recorder(), Clock: b.o.Clock, Logger: b.log,
-		Tools: b.executor(), IntentDir: b.intentDir(), Files: files, Home: home, SpoolPath: b.spoolPath(), UnsafeFailOpen: b.o.UnsafeFailOpen,
+		Tools: b.executor(), IntentDir: b.intentDir(), Files: files, Home: home, SpoolPath: b.spoolPath(), ClockPath: b.clockPath(), UnsafeFailOpen: b.o.UnsafeFailOpen,
 		Retain: b.retention(),
 	})
 	if err != nil {
@@ -423,6 +424,15 @@ func (b *Belay) spoolPath() string {
 		return ""
 	}
 	return filepath.Join(b.dir, spoolfile.Name)
+}
+
+// clockPath is where the clock is remembered. What is only in memory, or leaves nothing,
+// remembers for itself.
+func (b *Belay) clockPath() string {
+	if b.o.Store == nil && b.o.InMemory || b.o.DryRun {
+		return ""
+	}
+	return filepath.Join(b.dir, clockfile.Name)
 }
 
 // intentDir is where calls that are under way are noted.

@@ -139,7 +139,7 @@ func (k *Kernel) SweepApprovals(ctx context.Context) error {
 		if err != nil || len(due) == 0 {
 			return err
 		}
-		b := Batch{Now: at.Wall}
+		b := Batch{Now: at.Wall, Calm: k.CalmTime()}
 		for n := range due {
 			if due[n].Damaged {
 				continue // no step fits it; it is not shown, and reported as what it is

@@ -432,7 +432,7 @@ func (k *Kernel) unsound(ctx context.Context, it *approvals.Item, text string, c
 		e := k.approvalEvent(&approvals.Item{ID: phases.SafeLine(it.ID, phases.MaxIDBytes)}, approvalUnsound, now, k.Revision())
 		e.ID, e.Reason = id, phases.SafeText(text+": "+cause.Error(), phases.MaxReasonBytes)
 		// A failure to log it changes nothing: the caller blocks, and that is recorded.
-		_, _ = k.o.Store.Commit(context.WithoutCancel(ctx), Batch{Now: now, Events: []phases.Event{e}})
+		_, _ = k.o.Store.Commit(context.WithoutCancel(ctx), Batch{Now: now, Calm: k.CalmTime(), Events: []phases.Event{e}})
 	}
 	return phases.NewFault(phases.KindStore, text, cause)
 }

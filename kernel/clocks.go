@@ -2,9 +2,12 @@ package kernel
 
 import (
 	"context"
+	"log/slog"
+	"time"
 
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/clock"
+	"github.com/belay-hooks/belay/internal/clockfile"
 )
 
 // clocks are the kernel's two clocks as one.
@@ -13,11 +16,14 @@ type clocks struct {
 	BootClock
 }
 
+// now reads the clocks, and asks no store.
+func (k *Kernel) now() clock.Instant { return clock.At(clocks{k.o.Clock, k.o.Boot}) }
+
 // at reads the clocks. What was stamped in another boot is held to the highest time that
 // the store had seen when this process first asked. A store that cannot say it is asked
 // again; what would rest on the answer cannot be read from it either.
 func (k *Kernel) at(ctx context.Context) clock.Instant {
-	at := clock.At(clocks{k.o.Clock, k.o.Boot})
+	at := k.now()
 	high := k.high.Load()
 	if high == nil {
 		t, err := k.o.Store.LeaseClock(ctx)
@@ -40,4 +46,39 @@ func (k *Kernel) endedBefore(it *approvals.Item, at clock.Instant) bool {
 		stamp = it.Decision.Clock
 	}
 	return stamp.Boot != "" && !stamp.Counts(at)
+}
+
+// WatchClock finds out whether the wall clock jumped, by clock.MinJump or more, since any
+// process of the state directory looked last in this boot. The process that finds it first
+// records it; each process logs it. It costs nothing while there is no jump.
+func (k *Kernel) WatchClock(ctx context.Context) { k.tellClock(ctx, k.watch.Look(k.now())) }
+
+func (k *Kernel) tellClock(ctx context.Context, news clockfile.News) {
+	if news.Text != "" {
+		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, news.Text)
+	}
+	if news.Err != nil {
+		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "the note of the clock could not be kept", slog.Any("error", news.Err))
+	}
+	if !news.Record {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	defer cancel()
+	if err := k.Notice(ctx, news.Text); err != nil {
+		k.o.Logger.LogAttrs(ctx, slog.LevelError, "what the clock did could not be recorded", slog.Any("error", err))
+	}
+}
+
+// ClockNote returns what is remembered of the wall clock of this boot, and the clocks as
+// they are; the note is zero on a host without a boot clock.
+func (k *Kernel) ClockNote() (clock.Note, clock.Instant) {
+	return k.watch.Note(), k.now()
+}
+
+// CalmTime returns the time by which things are deleted for their age: the wall time, but
+// for a jump ahead in this boot, which makes nothing older.
+func (k *Kernel) CalmTime() time.Time {
+	calm, _ := k.watch.Calm(k.now())
+	return calm
 }

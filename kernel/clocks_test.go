@@ -1,8 +1,12 @@
 package kernel_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +14,7 @@ import (
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -223,4 +228,89 @@ func TestJumpsEndNoOrder(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A jump is an event, once, and a warning; what is carried along a run lasts as long as it
+// was said, and what is deleted by age is not deleted early.
+func TestJumpIsAnEvent(t *testing.T) {
+	const lasting = kernel.MetadataTTL
+	for _, by := range []time.Duration{year, -year} {
+		var b boot
+		path := filepath.Join(t.TempDir(), "clock.json")
+		var log bytes.Buffer
+
+		notes := hook{name: "notes", caps: []string{"annotate"}, imports: []string{"annotate"}, run: effects(annotate("k", "1"))}
+		onFile := func(_ *kernel.Config, o *kernel.Options) {
+			o.ClockPath, o.Logger = path, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		}
+		h := newHost(t, []hook{notes}, onBoot(&b), onFile)
+		h.invoke(t, invocation(phases.PreTool))
+		b.set(by)
+		h.WatchClock(t.Context())
+		h.WatchClock(t.Context())
+		v := h.invoke(t, otherExec())
+		var told []string
+		for _, e := range h.events(t, kernel.EventQuery{Type: phases.EventNotice}) {
+			if strings.HasPrefix(e.Reason, "the clock jumped by ") {
+				told = append(told, e.Reason)
+			}
+		}
+		want := map[bool]string{true: "+8760h0m0s", false: "-8760h0m0s"}[by > 0]
+		if len(told) != 1 || !strings.HasPrefix(told[0], "the clock jumped by "+want+", from ") || strings.Count(log.String(), "the clock jumped") != 1 {
+			t.Errorf("%v: told %q, log %s", by, told, log.String())
+		}
+		if got := v.Metadata["k"].Value; string(got) != "1" {
+			t.Errorf("%v: metadata %s", by, got)
+		}
+		// The run is carried as long as it was said after its last use. A jump ahead makes that no longer.
+		read := func() kernel.RunState {
+			r, err := h.store.RunState(t.Context(), invKey(), h.CalmTime())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		h.clock.add(lasting)
+		if r := read(); len(r.Metadata) == 0 {
+			t.Errorf("%v: the run has lost what it carries", by)
+		}
+		h.clock.add(time.Hour)
+		if r := read(); by > 0 && len(r.Metadata) != 0 {
+			t.Errorf("%v: the run carries it for ever", by)
+		}
+		if n, at := h.ClockNote(); n.Jump == nil || n.Jump.By() != by || at.Boot != "boot" {
+			t.Errorf("note %+v", n)
+		}
+	}
+}
+
+func invKey() phases.RunKey {
+	inv := invocation(phases.PreTool)
+	return inv.RunKey()
+}
+
+// A lease that still lasts by the clock of the boot is not deleted because the wall clock is
+// a year ahead, nor are events too young to be compacted.
+func TestJumpDeletesNothing(t *testing.T) {
+	var b boot
+	h := newHost(t, nil, onBoot(&b), required)
+	l := h.lend(t, leases.Request{ID: "a", Capability: "tool:write", Scope: &leases.Scope{}, TTLS: 3600, MaxUses: 9})
+	h.allowed(t, write("/x"))
+	b.set(year)
+	h.clock.add(59 * time.Minute) // and a commit drops what is old
+	h.allowed(t, write("/x"))
+	h.invoke(t, otherRead())
+	if got := h.leaseState(t, l.ID); !strings.HasPrefix(got, string(leases.Active)) {
+		t.Errorf("the lease is %s", got)
+	}
+	h.allowed(t, write("/x"))
+	if _, err := h.Compact(t.Context(), kernel.Compaction{Through: 1}, kernel.CompactBy{}); !errors.Is(err, kernel.ErrTooYoung) {
+		t.Errorf("an event of an hour ago is compacted: %v", err)
+	}
+}
+
+func otherRead() phases.Invocation {
+	inv := invocation(phases.PreTool)
+	inv.Action = []byte(`{"tool":"read","args":{"file_path":"/y"}}`)
+	return inv
 }

@@ -44,7 +44,7 @@ func (k *Kernel) Compact(ctx context.Context, c Compaction, by CompactBy) (Recei
 		return Receipt{}, err
 	}
 	now := k.o.Clock.Now()
-	if err := k.oldEnough(ctx, c.Through, now); err != nil {
+	if err := k.oldEnough(ctx, c.Through, k.CalmTime()); err != nil {
 		return Receipt{}, err
 	}
 	var used []phases.Event

@@ -128,6 +128,7 @@ func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, o InvokeOp
 func (i *invocation) decide(ctx context.Context) (phases.Verdict, error) {
 	defer func() { i.k.claims.end(i.claim) }()
 	defer i.k.retained.abandon(i.inv.ID)
+	i.k.WatchClock(ctx)
 	i.judgeFirst(ctx)
 	for attempt := 1; ; attempt++ {
 		v, err := i.attempt(ctx, attempt)
@@ -183,7 +184,7 @@ func (i *invocation) read(ctx context.Context) (RunState, *Latch, error) {
 	var run RunState
 	latch, err := i.k.o.Store.Latch(ctx, i.session)
 	if err == nil && i.carries {
-		run, err = i.k.o.Store.RunState(ctx, i.inv.RunKey(), i.at.Wall)
+		run, err = i.k.o.Store.RunState(ctx, i.inv.RunKey(), i.k.CalmTime())
 	}
 	if err == nil {
 		err = run.Metadata.Validate()

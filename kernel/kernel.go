@@ -12,6 +12,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/clockfile"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -44,6 +45,7 @@ type Kernel struct {
 	overloaded atomic.Bool // since a Refuse of kind overload, until OverloadEnded
 
 	unhealthy atomic.Pointer[Health]
+	watch     *clockfile.Watch
 	high      atomic.Pointer[time.Time] // see at
 	pruned    atomic.Pointer[time.Time] // when expired runs were last dropped
 }
@@ -67,14 +69,16 @@ func Open(ctx context.Context, cfg *Config, o Options) (*Kernel, error) {
 	if cfg == nil {
 		return nil, fmt.Errorf("%w: no configuration", ErrConfig)
 	}
-	k := &Kernel{o: o, audit: audit.Builder{Redactor: o.Redactor, Digester: o.Digester}, spool: newSpool(o.SpoolPath), journal: journal{o.IntentDir}, retained: newRetained(o.Retain)}
+	k := &Kernel{o: o, audit: audit.Builder{Redactor: o.Redactor, Digester: o.Digester}, spool: newSpool(o.SpoolPath), journal: journal{o.IntentDir}, retained: newRetained(o.Retain), watch: clockfile.New(o.ClockPath)}
 	snap, err := newSnapshot(ctx, cfg, o.Loader)
 	if err != nil {
 		return nil, err
 	}
 	k.current.Store(snap)
 	k.logLoad(ctx, snap)
+	news := k.watch.Look(k.now())
 	k.adoptRows(ctx)
+	k.tellClock(ctx, news)
 	if err := k.announce(ctx, cfg.Announce); err == nil { // otherwise intents wait, too
 		k.recoverIntents(ctx)
 	}
@@ -231,7 +235,7 @@ func (k *Kernel) Notice(ctx context.Context, text string) error {
 // notice records something that an operator did.
 func (k *Kernel) notice(ctx context.Context, s *snapshot, text string) error {
 	now := k.o.Clock.Now()
-	_, err := k.o.Store.Commit(ctx, Batch{Now: now, Events: []phases.Event{{
+	_, err := k.o.Store.Commit(ctx, Batch{Now: now, Calm: k.CalmTime(), Events: []phases.Event{{
 		ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: s.revision, Reason: phases.SafeText(text, phases.MaxReasonBytes),
 	}}})
 	return err

@@ -88,6 +88,10 @@ type Options struct {
 	// later process reports the gap. "" keeps notes in memory only.
 	SpoolPath string
 
+	// ClockPath is a file that remembers how the wall clock stood in this boot, for all
+	// processes of the state directory. "" means that the process remembers for itself.
+	ClockPath string
+
 	// IntentDir is where calls that are under way are noted, so that a later process
 	// records those whose process died before their outcome was known. "" notes
 	// nothing. Directory and files are made when needed.

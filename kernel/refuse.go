@@ -183,7 +183,9 @@ func (k *Kernel) blocked(inv phases.Invocation, r Refusal) phases.Verdict {
 func (k *Kernel) commit(ctx context.Context, b Batch) (Receipt, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
-	due := len(b.Events) > 0 && k.pruneDue(b.Now)
+	calm, ok := k.watch.Calm(k.now())
+	due := ok && len(b.Events) > 0 && k.pruneDue(b.Now)
+	b.Calm = calm
 	b.Prune = due
 	r, err := k.o.Store.Commit(ctx, b)
 	if due && err != nil {

@@ -39,7 +39,7 @@ var (
 // other error is treated as ErrUnavailable.
 type Store interface {
 	// RunState returns what is carried along the run. Contents that were last
-	// used more than MetadataTTL before now come back empty, with their version.
+	// used more than MetadataTTL before now, a Batch.Age, come back empty, with their version.
 	RunState(ctx context.Context, key phases.RunKey, now time.Time) (RunState, error)
 
 	// HookState returns one value of a hook's state; Version 0 means absent.
@@ -135,7 +135,8 @@ type SessionKey struct {
 
 // Batch is everything that one commit writes.
 type Batch struct {
-	Now         time.Time      // the kernel's clock; marks runs as used
+	Now         time.Time      // the kernel's clock
+	Calm        time.Time      // marks runs as used, and what is old is old by it; see Age
 	Events      []phases.Event // Seq is ignored on the way in
 	Run         *RunWrite      // nil: metadata unchanged
 	TouchRun    *phases.RunKey // marks the run as used without changing it
@@ -154,9 +155,18 @@ type Batch struct {
 	Leases    []leases.Op  // in order; ErrConflict when what one rests on does not hold any more
 
 	// Prune drops, after everything else, the contents of runs last used more than
-	// MetadataTTL before Now, approvals that are Forgettable, and leases that have been over
+	// MetadataTTL before Age, approvals that are Forgettable, and leases that have been over
 	// for leases.Keep.
 	Prune bool
+}
+
+// Age returns the time by which things are deleted for their age: Calm, which a jump of the
+// clock does not move ahead, or Now where the kernel gave none.
+func (b *Batch) Age() time.Time {
+	if b.Calm.IsZero() {
+		return b.Now
+	}
+	return b.Calm
 }
 
 // Valid returns an error for a batch that changes rows without an event. All rows that a

@@ -61,7 +61,7 @@ func (k *Keeper) begin(now time.Time, doubt bool) (*file, error) {
 	if err := k.claim(); err != nil {
 		return nil, err
 	}
-	if err := k.prune(now); err != nil {
+	if err := k.prune(k.calm(now)); err != nil {
 		return nil, err
 	}
 	f := &file{begun: now, dir: k.p.Dir}

@@ -24,6 +24,10 @@ type Policy struct {
 	Logger *slog.Logger
 	// Notice puts a sentence on record. It may take as long as a commit.
 	Notice func(text string)
+
+	// Calm is the time by which recordings are old: a jump ahead of the clock does not
+	// move it. Nil means the wall clock.
+	Calm func() time.Time
 }
 
 // State says how a Keeper stands.

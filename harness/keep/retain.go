@@ -141,6 +141,14 @@ func claimOne(path string) (string, error) {
 	return name, err
 }
 
+// calm is the time by which recordings are old.
+func (k *Keeper) calm(now time.Time) time.Time {
+	if k.p.Calm != nil {
+		return k.p.Calm()
+	}
+	return now
+}
+
 // prune removes what is too old, and the oldest of what is too much: so much that a
 // file of full size has room beside the rest. What it removes is on record.
 func (k *Keeper) prune(now time.Time) error {

@@ -27,6 +27,9 @@ type Options struct {
 	Off     bool            // nothing is kept: what leaves no record leaves no recording
 	Records bool            // opened to look at records: nothing is decided here
 	Logger  *slog.Logger
+	// Calm is the time by which recordings are old (kernel.Kernel.CalmTime); nil means the
+	// wall clock.
+	Calm func() time.Time
 	// Notice puts a sentence on record.
 	Notice func(ctx context.Context, text string) error
 }
@@ -107,7 +110,7 @@ func (k *Keeping) Next(f *config.File) (*Keeper, error) {
 	made, err := keep.Open(keep.Policy{
 		Dir: dir, Recipients: r.Recipients, Plaintext: r.UnsafePlaintext, Phases: r.Phases, Tools: r.Tools,
 		Rotate: s.Rotate, RotateBytes: s.RotateBytes, Keep: s.Keep, MaxBytes: s.MaxBytes, Block: r.OnError == config.OnErrorBlock,
-		Logger: k.o.Logger, Notice: k.notice,
+		Logger: k.o.Logger, Notice: k.notice, Calm: k.o.Calm,
 	})
 	var bad *keep.Error
 	switch {

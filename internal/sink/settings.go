@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/belay-hooks/belay/internal/clockfile"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/tiers"
@@ -35,7 +36,7 @@ func rejectStatePath(state, path string) error {
 		return nil
 	}
 	first, _, _ := strings.Cut(filepath.ToSlash(in), "/")
-	for _, name := range []string{config.FileName, tiers.PolicyFile, "belay.db", "belay.sock", "belay.lock", spoolfile.Name, spoolfile.ReserveName, "keys", "cache", "blobs"} {
+	for _, name := range []string{config.FileName, tiers.PolicyFile, "belay.db", "belay.sock", "belay.lock", spoolfile.Name, spoolfile.ReserveName, clockfile.Name, "keys", "cache", "blobs"} {
 		if first == name || strings.HasPrefix(first, "belay.db-") || strings.HasPrefix(first, spoolfile.Name+".") {
 			return fmt.Errorf("events.sinks: %s is a file of the state directory", path)
 		}

@@ -28,6 +28,7 @@ var edited = []struct{ file, by, from string }{
 	{"digests.lock of examples", "EditPublic", "internal/hookbuild/buildexamples/main.go"},
 	{"spool.jsonl", "OpenLocked", "internal/spoolfile/spoolfile.go"},
 	{"spool.reserve", "OpenLocked", "internal/spoolfile/reserve.go"},
+	{"clock.json", "Edit", "internal/clockfile/clockfile.go"},
 	{"files of checkpoints", "OpenLocked", "internal/statelog/checkpointer.go"},
 }
 

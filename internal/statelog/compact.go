@@ -87,7 +87,7 @@ func (l *Live) compact(ctx context.Context, o CompactOptions, retention bool) (C
 	if err != nil || through <= done.Through {
 		return r, err
 	}
-	old, err := l.older(ctx, l.now().Add(-l.minAge()))
+	old, err := l.older(ctx, l.kernel.CalmTime().Add(-l.minAge()))
 	if err != nil {
 		return r, err
 	}

@@ -92,6 +92,8 @@ func files(t *testing.T, dir string) map[string]string {
 // noKernel fails the test when anything is to be recorded.
 type noKernel struct{ t *testing.T }
 
+func (noKernel) CalmTime() time.Time { return time.Now() }
+
 func (k noKernel) Compact(context.Context, kernel.Compaction, kernel.CompactBy) (kernel.Receipt, error) {
 	k.t.Error("something was compacted")
 	return kernel.Receipt{}, errors.New("nothing may be compacted")

@@ -18,6 +18,7 @@ import (
 // Kernel records what is done to the log; *kernel.Kernel is one.
 type Kernel interface {
 	Compact(ctx context.Context, c kernel.Compaction, by kernel.CompactBy) (kernel.Receipt, error)
+	CalmTime() time.Time // by which things are old; see kernel.Kernel
 	SoundApproval(ctx context.Context, it *kernel.Approval) (bool, error)
 }
 

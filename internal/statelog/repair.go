@@ -63,7 +63,7 @@ func (l *Live) adviser(ctx context.Context) func() (sqlite.Advice, error) {
 		}
 		out := sqlite.Advice{Latches: said.Latches, Compacted: said.Compacted, Newest: said.Newest, Doubts: said.Doubts}
 		for _, d := range said.Denied {
-			if l.now().Sub(d.At) < approvals.MaxTimeout {
+			if l.kernel.CalmTime().Sub(d.At) < approvals.MaxTimeout {
 				out.Denied = append(out.Denied, d.Approval)
 			}
 		}

@@ -27,7 +27,7 @@ func (l *Live) Retain(ctx context.Context) {
 		case <-t.C:
 			t.Reset(retainEvery)
 		}
-		r, err := l.RetainOnce(ctx, time.Now())
+		r, err := l.RetainNow(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:
 			l.log.LogAttrs(ctx, slog.LevelError, "old events could not be compacted", slog.Any("error", err))
@@ -35,6 +35,12 @@ func (l *Live) Retain(ctx context.Context) {
 			l.log.LogAttrs(ctx, slog.LevelInfo, "old events were compacted", slog.Int64("events", r.Events), slog.Int64("through", r.Through), slog.Int64("event", r.Event))
 		}
 	}
+}
+
+// RetainNow does at once what Retain does from time to time, as of now; a jump ahead of the
+// clock in this boot makes no event older. Errors are those of Compact.
+func (l *Live) RetainNow(ctx context.Context) (CompactReport, error) {
+	return l.RetainOnce(ctx, l.kernel.CalmTime())
 }
 
 // RetainOnce does at once what Retain does from time to time. Errors are those of Compact.

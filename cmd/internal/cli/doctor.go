@@ -201,6 +201,9 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	if st.Unheld > 0 {
 		warn("payloads", unheld(st.Unheld), unheldAdvice)
 	}
+	if text := host.ClockWarning(ctx); text != "" {
+		warn("clock", text, "Set the clock right and keep it so, with a time server. docs/OPERATIONS.md says what goes by which clock.")
+	}
 	if unsound, ok := examineQueue(ctx, host); !ok {
 		out = append(out, unsound)
 	}

@@ -136,13 +136,19 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 		defer close(retained)
 		host.Log().Retain(ctx)
 	}()
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		host.WatchClock(ctx)
+	}()
 	go func() {
 		<-ctx.Done()
 		notify("STOPPING=1") // when it begins to stop, not when it has
 	}()
 	err = s.Serve(ctx)
 	stop()
-	<-retained // it uses what is closed next
+	<-retained // both use what is closed next
+	<-watched
 	if err != nil {
 		return failureBy(err, "")
 	}

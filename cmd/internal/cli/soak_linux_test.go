@@ -200,6 +200,26 @@ func (s *soak) faults(long time.Duration) map[string]func() {
 		},
 		"a daemon that is killed": func() { s.restart(syscall.SIGKILL) },
 		"a daemon that is ended":  func() { s.restart(syscall.SIGTERM) },
+		"a clock that jumps": func() {
+			s.daemon.Lock()
+			defer s.daemon.Unlock()
+			s.p.ended.Do(func() {
+				_ = s.p.cmd.Process.Signal(syscall.SIGTERM)
+				_ = s.p.cmd.Wait()
+			})
+			clockStood(s.t, s.dir, -time.Hour)
+			s.p = serveProcess(s.t, s.dir)
+			if out, code := s.p.belay(s.t, "events", "query", "--type", "notice", "--json"); code != 0 || !strings.Contains(out, "the clock jumped by +1h0m0s") {
+				s.t.Errorf("the jump is not on record: %d, %.500s", code, out)
+			}
+			clockStood(s.t, s.dir, 2*time.Hour)
+		},
+		"a removed lock file": func() {
+			if err := os.Remove(filepath.Join(s.dir, "belay.lock")); err != nil {
+				s.t.Error(err)
+			}
+			time.Sleep(long)
+		},
 		"a full disk": func() {
 			size := largest(s.t, s.dir)
 			limit(unix.RLIMIT_FSIZE, size)

@@ -211,7 +211,7 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 	maps.Copy(s.ids, batchIDs)
 	pruned := 0
 	if b.Prune {
-		pruned = s.prune(b.Now)
+		pruned = s.prune(b.Age())
 	}
 	var tree []tlog.Hash
 	if s.covered, err = s.cover(s.covered, &b); err == nil {
@@ -260,12 +260,12 @@ func (s *Store) apply(b *kernel.Batch) {
 	}
 	if b.Run != nil {
 		st := cloneRun(kernel.RunState{Version: b.Run.Version + 1, Metadata: b.Run.Metadata, Retries: b.Run.Retries})
-		s.runs[b.Run.Key] = run{state: st, used: b.Now}
+		s.runs[b.Run.Key] = run{state: st, used: b.Age()}
 	}
 	if b.TouchRun != nil {
 		// An expired run stays expired: using it must not bring its contents back.
-		if r, ok := s.runs[*b.TouchRun]; ok && b.Now.After(r.used) && b.Now.Sub(r.used) <= kernel.MetadataTTL {
-			r.used = b.Now
+		if r, ok := s.runs[*b.TouchRun]; ok && b.Age().After(r.used) && b.Age().Sub(r.used) <= kernel.MetadataTTL {
+			r.used = b.Age()
 			s.runs[*b.TouchRun] = r
 		}
 	}

@@ -110,7 +110,7 @@ func writeRun(c *conn, b *kernel.Batch) error {
 		}
 		err = c.exec(`INSERT INTO runs (runtime, session, run, version, used_ns, metadata, retries) VALUES (?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET version=excluded.version, used_ns=excluded.used_ns, metadata=excluded.metadata, retries=excluded.retries`,
-			r.Key.Runtime, r.Key.Session, r.Key.Run, version+1, b.Now, metadata, retries)
+			r.Key.Runtime, r.Key.Session, r.Key.Run, version+1, b.Age(), metadata, retries)
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func writeRun(c *conn, b *kernel.Batch) error {
 		c.touch(restrict.Runs, k.Runtime, k.Session, k.Run)
 		// An expired run stays expired: using it must not bring its contents back.
 		return c.exec("UPDATE runs SET used_ns=? WHERE runtime=? AND session=? AND run=? AND used_ns<? AND used_ns>=?",
-			b.Now, k.Runtime, k.Session, k.Run, b.Now, b.Now.Add(-kernel.MetadataTTL))
+			b.Age(), k.Runtime, k.Session, k.Run, b.Age(), b.Age().Add(-kernel.MetadataTTL))
 	}
 	return nil
 }

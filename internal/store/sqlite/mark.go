@@ -215,8 +215,8 @@ func (w *writer) intend(group []*request) error {
 	for _, r := range group {
 		if r.err == nil {
 			uses, durable = append(uses, r.uses...), durable || r.durable
-			if r.batch.Now.After(now) {
-				now = r.batch.Now
+			if age := r.batch.Age(); age.After(now) {
+				now = age
 			}
 		}
 	}

@@ -305,7 +305,7 @@ func (w *writer) one(r *request) error {
 	pruned := 0
 	if r.batch.Prune {
 		var err error
-		if pruned, err = prune(w.conn, r.batch.Now); err != nil {
+		if pruned, err = prune(w.conn, r.batch.Age()); err != nil {
 			return err
 		}
 	}

@@ -440,3 +440,31 @@ func approvalsRunOutByBoot(t *testing.T, s kernel.Store) {
 	}
 	commit(t, s, to(approvals.Approved, approvals.Consumed, moment(last+last, -year)))
 }
+
+// A batch says by which time things are old: the wall clock may be ahead of that.
+func oldByCalmTime(t *testing.T, s kernel.Store) {
+	key := phases.RunKey{Runtime: "r", Session: "s", Run: "1"}
+	const year = 365 * 24 * time.Hour
+	value := phases.Metadata{"k": {Value: []byte("1")}}
+	commit(t, s, kernel.Batch{Now: T0.Add(year), Calm: T0, Run: &kernel.RunWrite{Key: key, Metadata: value}})
+	commit(t, s, create(question("1", 1)))
+	commit(t, s, step("1", approvals.Pending, approvals.Denied, T0))
+	commit(t, s, ops(mint(lease("a", 1))))
+	touch := T0.Add(kernel.MetadataTTL)
+	rec := commit(t, s, kernel.Batch{Now: T0.Add(2 * year), Calm: touch, TouchRun: &key, Prune: true})
+	over := touch.Add(kernel.MetadataTTL)
+	r, err := s.RunState(t.Context(), key, over)
+	gone, gerr := s.RunState(t.Context(), key, over.Add(1))
+	if err != nil || gerr != nil || rec.Pruned != 0 || len(r.Metadata) != 1 || len(gone.Metadata) != 0 {
+		t.Errorf("pruned %d, carried %v, then %v; %v, %v", rec.Pruned, r.Metadata, gone.Metadata, err, gerr)
+	}
+	if l, err := s.Lease(t.Context(), "a"); err != nil || l == nil {
+		t.Errorf("the lease is gone: %v", err)
+	}
+	if it, err := s.Approval(t.Context(), "1"); err != nil || it == nil {
+		t.Errorf("the denial is gone: %v", err)
+	}
+	if rec := commit(t, s, kernel.Batch{Now: T0, Calm: over.Add(1), Prune: true}); rec.Pruned != 1 {
+		t.Errorf("pruned %d, want the run", rec.Pruned)
+	}
+}

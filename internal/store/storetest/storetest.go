@@ -55,6 +55,7 @@ func Run(t *testing.T, open func(t *testing.T) kernel.Store) {
 		"approvals take legal steps":             approvalSteps,
 		"approvals run out":                      approvalsRunOut,
 		"approvals run out by the boot clock":    approvalsRunOutByBoot,
+		"what is old is old by calm time":        oldByCalmTime,
 		"approvals are deduplicated and counted": approvalQuota,
 		"approvals have holders":                 approvalHolders,
 		"approvals give way":                     approvalsSuperseded,
