@@ -26,7 +26,7 @@ func decide[A any, P actionOf[A]](ctx context.Context, g *Guard, action A, o ker
 	if g == nil || g.host == nil {
 		return Allowed[A]{}, refuse(ErrFailed, phase, phases.Verdict{}, "the guard has no host", nil)
 	}
-	raw, encodeErr := json.Marshal(&action, json.Deterministic(true))
+	raw, encodeErr := json.Marshal(&action)
 	if encodeErr != nil {
 		raw = nil // the host refuses that, and so the refusal is on record
 	}
@@ -40,7 +40,7 @@ func decide[A any, P actionOf[A]](ctx context.Context, g *Guard, action A, o ker
 	}
 	decoded, err := phases.DecodeAction(phase, v.Action)
 	final, ok := decoded.(P)
-	if err != nil || !ok {
+	if !ok { // there is none beside an error
 		return Allowed[A]{}, refuse(ErrFailed, phase, v, "the verdict's action cannot be read", err)
 	}
 	return Allowed[A]{Action: *final, Contexts: v.Contexts, Verdict: v}, nil

@@ -162,6 +162,11 @@ func TestClosedHost(t *testing.T) {
 	if !errors.Is(err, kernel.ErrClosed) {
 		t.Errorf("error %v", err)
 	}
+	b = open(t, hooks)
+	g = guard.New(b, guard.Options{Runtime: "rt", Session: "s-1", Wait: time.Minute, Waiting: func(phases.Verdict) { b.Close() }})
+	_, err = g.Tool(t.Context(), call("exec", `{"command":"git push"}`), r.tool(nil, nil))
+	refused(t, err, guard.ErrFailed, phases.PreTool)
+	same(t, "runs", r.args)
 }
 
 // One approval lets one of many callers pass, and one guard serves them all.

@@ -45,7 +45,7 @@ type Options struct {
 	Wait time.Duration
 
 	// Waiting is told, if set, that a call is about to wait for the approval that the
-	// verdict names.
+	// verdict names. Calls at the same time tell it at the same time, as they do Prompt.
 	Waiting func(v phases.Verdict)
 
 	// Prompt puts the question to the person itself and returns the answer; then nothing

@@ -17,11 +17,11 @@ import (
 // pre_tool. It gets the final call and the scopes that the tool must keep to; the name
 // of the tool is normalised, and the caller's own is in NativeTool where they differ.
 //
-// What run returns becomes JSON: a jsontext.Value as it is, anything else by package
-// json, at most phases.MaxInputBytes with the call. An error of run is no error of Tool:
-// it is a result with IsError, which is the value beside it or else its text. Hooks see
-// the result before the caller does. They are told as well, and although ctx has ended,
-// when run panics or ends its goroutine, which then goes on.
+// What run returns becomes JSON: a jsontext.Value as it is, anything else by package json
+// (a []byte as base64), at most phases.MaxInputBytes with the call. An error of run is no
+// error of Tool: it is a result with IsError, which is the value beside it or else its
+// text. Hooks see the result before the caller does. They are told as well, and although
+// ctx has ended, when run panics or ends its goroutine, which then goes on.
 //
 // The error is an *Error. With phase post_tool the tool has run, and what came of it is
 // withheld.

@@ -254,7 +254,7 @@ func TestWhatIsNoJSON(t *testing.T) {
 	if len(h.asked) != 1 || h.asked[0].Action != nil {
 		t.Errorf("the host was asked %+v", h.asked)
 	}
-	if _, err := guard.New(h, guard.Options{}).Tool(t.Context(), phases.PreToolAction{Tool: "todo"}, r.tool(nil, nil)); err != nil {
+	if _, err := guard.New(&fakeHost{}, guard.Options{}).Tool(t.Context(), phases.PreToolAction{Tool: "todo"}, r.tool(nil, nil)); err != nil {
 		t.Error("a call without arguments:", err)
 	}
 	same(t, "runs", r.args, `{}`)
