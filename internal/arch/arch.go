@@ -66,7 +66,7 @@ func layers() map[string][]string {
 		"internal/audit":         {"phases", "internal/redact"},
 		"internal/spoolfile":     {"phases", "internal/statedir", "internal/readfile"},
 		"internal/highwater/...": nil, // a directory for tests
-		"internal/highwater":     {"internal/readfile", "internal/statedir"},
+		"internal/highwater":     {"internal/place", "internal/readfile", "internal/statedir"},
 		"internal/approvals":     {"phases", "tiers", "internal/clock"},
 		"kernel":                 {"client/wire", "phases", "tiers", "leases", "hostcalls", "hostcalls/shell", "internal/sandbox", "internal/redact", "internal/audit", "internal/approvals", "internal/spoolfile", "internal/readfile", "internal/statedir", "internal/clock", "internal/clockfile"},
 		"guard":                  {"phases", "kernel", "internal/approvals"},
@@ -76,7 +76,7 @@ func layers() map[string][]string {
 		"internal/telemetry":     {"phases", "kernel", "internal/redact"},
 		"cmd/internal/export":    {"phases"},
 		"internal/eventlog":      {"phases", "kernel", "internal/restrict"},
-		"internal/sink":          {"phases", "tiers", "kernel", "internal/config", "internal/highwater", "internal/spoolfile", "internal/clockfile", "internal/readfile", "internal/statedir"},
+		"internal/sink":          {"phases", "kernel", "internal/config", "internal/place", "internal/highwater", "internal/readfile", "internal/statedir"},
 		"internal/store/...":     {"phases", "kernel", "leases", "internal/approvals", "internal/highwater", "internal/restrict", "internal/store/...", "internal/readfile", "internal/statedir", "internal/clock"},
 		"internal/builtin":       {"phases", "tiers", "examples-wasm"},
 		"internal/hookbuild":     {"phases", "tiers", "internal/strictyaml", "internal/readfile"},

@@ -9,10 +9,10 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/internal/place"
 	"github.com/belay-hooks/belay/internal/readfile"
 )
 
@@ -123,16 +123,20 @@ func ForState(state, configured string, getenv func(string) string) (*Guard, err
 	if o.Name, err = Name(state); err != nil {
 		return nil, err
 	}
-	inside := func(dir string) bool {
-		in, err := filepath.Rel(state, dir)
-		return err == nil && in != ".." && !strings.HasPrefix(in, ".."+string(filepath.Separator))
-	}
-	if configured != "" && inside(configured) {
-		return nil, errors.New("the high-water mark must not be in the state directory: what takes the one back takes the other")
+	if configured != "" {
+		switch _, err := place.Outside("", state, configured); {
+		case errors.Is(err, place.ErrInside):
+			return nil, errors.New("the high-water mark must not be in the state directory: what takes the one back takes the other")
+		case err != nil:
+			return nil, err
+		}
 	}
 	if o.Dir == "" {
 		// Without a place, or with one inside, there is none: that is for those to say who look.
-		if o.Dir, err = Dir(getenv); err != nil || inside(o.Dir) {
+		if o.Dir, err = Dir(getenv); err == nil {
+			_, err = place.Outside("", state, o.Dir)
+		}
+		if err != nil {
 			o.Dir = ""
 		}
 	}

@@ -128,18 +128,11 @@ func (k *Keeping) Next(f *config.File) (*Keeper, error) {
 // target returns where recordings go, with links followed: never into the state
 // directory, which others back up and agents may read.
 func (k *Keeping) target(dir string) (string, error) {
-	to, err := place.Follow("", dir)
-	if err != nil {
-		return "", err
-	}
-	state, err := place.Follow("", k.o.Dir)
-	if err != nil {
-		return "", err
-	}
-	if place.Within(state, to) {
+	to, err := place.Outside("", k.o.Dir, dir)
+	if errors.Is(err, place.ErrInside) {
 		return "", errors.New("is in the state directory: what is kept holds originals, secrets included, and belongs elsewhere")
 	}
-	return to, nil
+	return to, err
 }
 
 // Use takes a keeper into use, nil for none. What was kept until now is a file of its

@@ -1,14 +1,13 @@
 package sink
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
-	"github.com/belay-hooks/belay/internal/clockfile"
 	"github.com/belay-hooks/belay/internal/config"
-	"github.com/belay-hooks/belay/internal/spoolfile"
-	"github.com/belay-hooks/belay/tiers"
+	"github.com/belay-hooks/belay/internal/place"
+	"github.com/belay-hooks/belay/internal/statedir"
 )
 
 // Settings turns what belay.yaml says under events into the files of a Set. It refuses a
@@ -29,17 +28,15 @@ func Settings(state string, e *config.Events) ([]Setting, error) {
 	return out, nil
 }
 
-// rejectStatePath keeps sinks from writing into the files of the state directory.
+// rejectStatePath keeps sinks from writing into what the state directory keeps for itself,
+// by whichever link.
 func rejectStatePath(state, path string) error {
-	in, err := filepath.Rel(state, filepath.Clean(path))
-	if err != nil || strings.HasPrefix(in, "..") {
-		return nil
-	}
-	first, _, _ := strings.Cut(filepath.ToSlash(in), "/")
-	for _, name := range []string{config.FileName, tiers.PolicyFile, "belay.db", "belay.sock", "belay.lock", spoolfile.Name, spoolfile.ReserveName, clockfile.Name, "keys", "cache", "blobs"} {
-		if first == name || strings.HasPrefix(first, "belay.db-") || strings.HasPrefix(first, spoolfile.Name+".") {
-			return fmt.Errorf("events.sinks: %s is a file of the state directory", path)
-		}
+	err := place.NotOwn(state, filepath.Clean(path), statedir.IsOwn)
+	switch {
+	case errors.Is(err, place.ErrOwn):
+		return fmt.Errorf("events.sinks: %s is a file of the state directory", path)
+	case err != nil:
+		return fmt.Errorf("events.sinks: %w", err)
 	}
 	return nil
 }

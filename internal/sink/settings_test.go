@@ -1,12 +1,19 @@
 package sink_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/clockfile"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/revision"
 	"github.com/belay-hooks/belay/internal/sink"
+	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/tiers"
 )
 
 func events(t *testing.T, sinks string) *config.Events {
@@ -42,5 +49,68 @@ func TestSettings(t *testing.T) {
 	}
 	if err != nil || len(set) != 2 || set[0] != want[0] || set[1] != want[1] {
 		t.Errorf("got %+v, want %+v, %v", set, want, err)
+	}
+}
+
+// A link leads to what it means: none takes a sink to what the state directory keeps for
+// itself, and no other name of the directory, or of a file, does.
+func TestSettingsFollowLinks(t *testing.T) {
+	dir, beside, keys := t.TempDir(), t.TempDir(), t.TempDir()
+	for _, name := range []string{"belay.yaml", "belay.db", "revision.json", "blobs/sha256/x"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{
+		filepath.Join(dir, "keys"):         keys, // the keys themselves stand elsewhere
+		filepath.Join(beside, "keys"):      filepath.Join(dir, "keys"),
+		filepath.Join(beside, "deep"):      filepath.Join(dir, "blobs", "sha256"),
+		filepath.Join(beside, "log"):       filepath.Join(dir, "belay.db"),
+		filepath.Join(dir, "log"):          filepath.Join(dir, "belay.yaml"),
+		filepath.Join(beside, "state"):     dir,
+		filepath.Join(beside, "not-there"): filepath.Join(dir, "spool.jsonl"),
+	} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(filepath.Join(dir, "belay.db"), filepath.Join(beside, "same")); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"jsonl", "checkpoint"} {
+		for _, path := range []string{
+			beside + "/keys/events.jsonl", keys + "/x", dir + "/keys/x", beside + "/deep/x", beside + "/log", beside + "/not-there", dir + "/log", beside + "/same",
+			beside + "/state/belay.db-wal", beside + "/state/cache/x", dir + "/revision.json", dir + "/.belay.yaml.lock", dir, beside + "/state",
+		} {
+			if _, err := sink.Settings(dir, events(t, "    - "+kind+": {path: "+path+"}\n")); err == nil || !strings.Contains(err.Error(), path+" is a file of the state directory") {
+				t.Errorf("%s %s: %v", kind, path, err)
+			}
+		}
+		for _, path := range []string{dir + "/events.jsonl", beside + "/state/events.jsonl", beside + "/x", dir + "/keyss"} {
+			if _, err := sink.Settings(dir, events(t, "    - "+kind+": {path: "+path+"}\n")); err != nil {
+				t.Errorf("%s %s: %v", kind, path, err)
+			}
+		}
+	}
+}
+
+// Each name that belay gives a file of the state directory is one that it keeps for itself.
+func TestNamesOfTheStateDirectoryAreItsOwn(t *testing.T) {
+	for _, name := range []string{
+		config.FileName, tiers.PolicyFile, spoolfile.Name, spoolfile.Name + ".taken", spoolfile.ReserveName, revision.FileName, clockfile.Name, client.SocketName, client.LockName,
+		"belay.db", "belay.db-wal", "belay.db-shm", "." + revision.FileName + ".lock",
+		filepath.Base(statedir.Keys("/x")), filepath.Base(statedir.Cache("/x")), "blobs",
+	} {
+		if !statedir.IsOwn(name) {
+			t.Errorf("%s is taken for a file of another", name)
+		}
+	}
+	for _, name := range []string{"events.jsonl", "checkpoints", "belay.dbx", "spool.jsonlx", ".lock", "keys2", ""} {
+		if statedir.IsOwn(name) {
+			t.Errorf("%s is taken for one of its own", name)
+		}
 	}
 }

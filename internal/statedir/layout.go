@@ -33,6 +33,19 @@ func Inside(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
+// IsOwn reports whether belay keeps the file or directory of that name at the top of a state
+// directory for itself, so that nothing configured may be written there.
+func IsOwn(name string) bool {
+	if file, ok := strings.CutSuffix(name, ".lock"); ok && strings.HasPrefix(file, ".") {
+		name = file[1:] // see lockName
+	}
+	switch name {
+	case "belay.yaml", "trust.yaml", "revision.json", "clock.json", "belay.db", "belay.sock", "belay.lock", "spool.jsonl", "spool.reserve", "keys", "cache", "blobs":
+		return true
+	}
+	return strings.HasPrefix(name, "belay.db-") || strings.HasPrefix(name, "spool.jsonl.")
+}
+
 // Blob returns the file of the module with that digest (sha256:<hex>). Preconditions:
 // the digest was computed here, or compared with one that was.
 func Blob(dir, digest string) string {

@@ -1,6 +1,10 @@
 package cli
 
-import "github.com/belay-hooks/belay/internal/place"
+import (
+	"errors"
+
+	"github.com/belay-hooks/belay/internal/place"
+)
 
 // outsideState refuses the state directory: whoever backs it up, or lets an agent
 // read it, does not expect originals there.
@@ -20,19 +24,20 @@ func (a *App) recordingPlace(out string) (string, error) {
 	if err != nil {
 		return "", failureBy(err, "")
 	}
-	to, err := place.Follow(wd, out)
-	if err != nil {
-		return "", failureBy(err, "")
-	}
 	dir, err := a.stateDir()
-	if err != nil {
-		return to, nil // there is none
+	if err != nil { // there is none
+		to, err := place.Follow(wd, out)
+		if err != nil {
+			return "", failureBy(err, "")
+		}
+		return to, nil
 	}
-	if dir, err = place.Follow(wd, dir); err != nil {
-		return "", failureBy(err, "")
-	}
-	if place.Within(dir, to) {
+	to, err := place.Outside(wd, dir, out)
+	switch {
+	case errors.Is(err, place.ErrInside):
 		return "", failure("recordings are not kept in the state directory", "They hold originals. Give another directory with --out.")
+	case err != nil:
+		return "", failureBy(err, "")
 	}
 	return to, nil
 }
