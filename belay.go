@@ -39,10 +39,12 @@ import (
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/clockfile"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/keeping"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/mcptools"
 	"github.com/belay-hooks/belay/internal/redact"
+	"github.com/belay-hooks/belay/internal/redaction"
 	"github.com/belay-hooks/belay/internal/revision"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/internal/spoolfile"
@@ -131,20 +133,21 @@ type AdHocHook struct {
 
 // Belay is an open state directory. It is safe for concurrent use.
 type Belay struct {
-	dir    string
-	o      Options
-	log    *slog.Logger
-	keys   *keyring
-	loader *loader.Loader
-	store  kernel.Store
-	kernel *kernel.Kernel
-	redact *redactor
-	adhoc  []loader.Ready
-	trust  *trust.Verifier
-	tools  *mcptools.Toolbox // nil when it is not ours to run tools
-	live   *statelog.Live    // the event log
-	marks  *statelog.Checkpointer
-	sinks  *sink.Set
+	dir       string
+	o         Options
+	log       *slog.Logger
+	keys      *keyring
+	loader    *loader.Loader
+	store     kernel.Store
+	kernel    *kernel.Kernel
+	redact    *redaction.Redactor
+	proposals *install.Proposals
+	adhoc     []loader.Ready
+	trust     *trust.Verifier
+	tools     *mcptools.Toolbox // nil when it is not ours to run tools
+	live      *statelog.Live    // the event log
+	marks     *statelog.Checkpointer
+	sinks     *sink.Set
 
 	revisions *revision.Log // nil unless opened whole
 
@@ -280,10 +283,10 @@ func (b *Belay) readConfig() error {
 // open wires everything.
 func (b *Belay) open(ctx context.Context) error {
 	var err error
-	if b.redact, err = newRedactor(b.dir, b.keys, b.file); err != nil {
+	if b.redact, err = redaction.New(b.dir, b.keys.redact, b.file); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	b.log = slog.New(redact.NewHandler(b.log.Handler(), b.redact.line))
+	b.log = slog.New(redact.NewHandler(b.log.Handler(), b.redact.Line))
 	b.loader, err = loader.Open(loader.Options{Dir: b.dir, CacheKey: b.keys.cache, Compiler: b.o.Compiler, Trust: b.trust, Verifier: b.o.Verifier,
 		Hooks: b.adhoc, SlowCompile: b.o.SlowCompile, DryRun: b.o.DryRun, Logger: b.log})
 	if err != nil {
@@ -310,7 +313,7 @@ func (b *Belay) open(ctx context.Context) error {
 		return err
 	}
 	if b.o.Tools == nil && !b.o.NoHooks && !b.o.DryRun {
-		b.tools = mcptools.NewToolbox(b.file.MCP.Servers, mcptools.Options{Logger: b.log, Cover: b.redact.line})
+		b.tools = mcptools.NewToolbox(b.file.MCP.Servers, mcptools.Options{Logger: b.log, Cover: b.redact.Line})
 	}
 	b.keeping = keeping.New(keeping.Options{Dir: b.dir, Fixed: b.o.Recorder, Off: b.o.InMemory, Records: b.o.NoHooks, Logger: b.log, Notice: b.Notice, Calm: b.calm})
 	keeper, err := b.keeping.Next(b.file)
@@ -335,6 +338,7 @@ func (b *Belay) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	b.proposals = install.NewProposals(install.Options{Dir: b.dir, Compiler: b.o.Compiler, Kernel: b.kernel, Redactor: b.redact, Now: func() time.Time { return b.at().Wall }})
 	b.live = statelog.NewLive(statelog.Host{
 		Dir: b.dir, Store: b.store, Database: db, Key: b.keys.events, Kernel: b.kernel, Sinks: b.sinks, At: b.at, Logger: b.log,
 	}, b.inForce())
@@ -402,7 +406,7 @@ func (b *Belay) Refuse(ctx context.Context, r kernel.Refusal) (phases.Verdict, e
 // opened: the next Open that can write puts it on record and sets the latch that it
 // asks for. The error is ErrState; there is nothing else that a caller could do then.
 func Spool(dir string, r kernel.Refusal) error {
-	if red, err := Redactor(dir); err == nil { // else the next Open covers what it puts on record
+	if red, err := redaction.Of(dir); err == nil { // else the next Open covers what it puts on record
 		for _, name := range [...]*string{&r.Invocation.Runtime, &r.Invocation.Session} {
 			*name, _ = red.Text(*name)
 		}
@@ -451,14 +455,14 @@ func (b *Belay) Reload(ctx context.Context) error {
 	defer b.mu.Unlock()
 	file, rev, bad := b.file, b.rev, b.bad
 	err := b.readConfig()
-	var r *redactor
+	var r *redaction.Redactor
 	var sinks []sink.Setting
 	var keeper *keeping.Keeper
 	if err == nil {
 		sinks, err = b.sinkSettings()
 	}
 	if err == nil {
-		r, err = newRedactor(b.dir, b.keys, b.file)
+		r, err = redaction.New(b.dir, b.keys.redact, b.file)
 	}
 	if err == nil {
 		keeper, err = b.keeping.Next(b.file)
@@ -472,7 +476,7 @@ func (b *Belay) Reload(ctx context.Context) error {
 	}
 	b.keeping.Use(ctx, keeper)
 	b.keeping.Announce(ctx, b.sinks, b.file.Recordings, b.revision())
-	b.redact.take(r)
+	b.redact.Use(r)
 	if b.tools != nil {
 		b.tools.Use(b.file.MCP.Servers)
 	}

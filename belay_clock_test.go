@@ -141,7 +141,7 @@ func TestWhoSetsTheHookClock(t *testing.T) {
 		"kernel/own.go":                "copies it, so that the caller cannot move it afterwards",
 		"kernel/toolcall.go":           "calls of a hook go by the clock that the hook reads",
 		"belay.go":                     "refuses it where something is recorded",
-		"belay_preview.go":             "previews, in memory",
+		"cmd/internal/cli/preview.go":  "previews, in memory",
 		"harness/run.go":               "suites",
 		"harness/replay/replay.go":     "replays",
 		"harness/conformance/chain.go": "the kit",

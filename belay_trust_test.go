@@ -12,6 +12,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/evidence"
+	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -32,7 +33,7 @@ func readFile(t testing.TB, path string) []byte {
 
 // trustState is a state directory whose policy trusts the key c0, with a hook
 // installed that c0 signed.
-func trustState(t *testing.T, r belay.InstallRequest) (dir string) {
+func trustState(t *testing.T, r install.Request) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	writeFile(t, filepath.Join(dir, config.FileName), config.Empty)
@@ -41,7 +42,7 @@ func trustState(t *testing.T, r belay.InstallRequest) (dir string) {
 		r.File = readFile(t, signedFixture("guard.wasm"))
 		r.Evidence = []tiers.Evidence{{Kind: tiers.EvidenceBundle, Name: "guard.wasm.sigstore.json", Data: readFile(t, signedFixture("guard.c0.sigstore.json"))}}
 	}
-	if _, _, err := belay.InstallHook(t.Context(), dir, r); err != nil {
+	if _, _, err := install.Hook(t.Context(), dir, r); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -73,7 +74,7 @@ func TestRevokedWhileRunning(t *testing.T) {
 		"the rule is limited": "  limits: {minimumVersion: 2.0.0}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := trustState(t, belay.InstallRequest{Priority: 150})
+			dir := trustState(t, install.Request{Priority: 150})
 			b := open(t, dir, belay.Options{TrustPoll: 10 * time.Millisecond})
 			v, err := b.Invoke(t.Context(), exec("ls"))
 			if err != nil || len(v.Hooks) != 1 || v.Hooks[0].Tier != phases.Trusted || v.Kind != phases.KindPolicy {
@@ -108,7 +109,7 @@ func TestRevokedWhileRunning(t *testing.T) {
 
 // The revision in verdicts and notices tells which trust policy decided.
 func TestRevisionNamesTheTrustPolicy(t *testing.T) {
-	dir := trustState(t, belay.InstallRequest{})
+	dir := trustState(t, install.Request{})
 	b := open(t, dir, belay.Options{TrustPoll: time.Hour})
 	revisions := map[string]bool{}
 	config := ""
@@ -156,7 +157,7 @@ func TestRevisionNamesTheTrustPolicy(t *testing.T) {
 
 // A key's window closes while belay runs: nobody edits anything.
 func TestWindowClosesWhileRunning(t *testing.T) {
-	dir := trustState(t, belay.InstallRequest{Tier: phases.Trusted})
+	dir := trustState(t, install.Request{Tier: phases.Trusted})
 	b := open(t, dir, belay.Options{TrustPoll: 10 * time.Millisecond})
 	path := filepath.Join(dir, tiers.PolicyFile)
 	src := string(readFile(t, path))
@@ -176,13 +177,13 @@ func TestWindowClosesWhileRunning(t *testing.T) {
 func TestSignatureLost(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		r      belay.InstallRequest
+		r      install.Request
 		blocks bool
 	}{
-		{"nothing relied on it", belay.InstallRequest{}, false},
-		{"high priority", belay.InstallRequest{Priority: 100}, true},
-		{"bound as trusted", belay.InstallRequest{Tier: phases.Trusted}, true},
-		{"a power of trusted hooks", belay.InstallRequest{File: readFile(t, signedFixture("minter.wasm")), Evidence: []tiers.Evidence{
+		{"nothing relied on it", install.Request{}, false},
+		{"high priority", install.Request{Priority: 100}, true},
+		{"bound as trusted", install.Request{Tier: phases.Trusted}, true},
+		{"a power of trusted hooks", install.Request{File: readFile(t, signedFixture("minter.wasm")), Evidence: []tiers.Evidence{
 			{Kind: tiers.EvidenceBundle, Name: "b", Data: readFile(t, signedFixture("minter.c0.sigstore.json"))}}}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -216,7 +217,7 @@ func TestSignatureLost(t *testing.T) {
 
 // UnsafeFailOpen lets no failure of trust pass.
 func TestRevokedBlocksEvenFailOpen(t *testing.T) {
-	dir := trustState(t, belay.InstallRequest{})
+	dir := trustState(t, install.Request{})
 	writePolicy(t, dir, "deny: {digests: ['sha256:6e33aa72a6be274e0c22a03bca171026c5d27c5acbe4a991d4044fd522ab8094']}\n")
 	v, _ := open(t, dir, belay.Options{UnsafeFailOpen: true}).Invoke(t.Context(), exec("ls"))
 	if v.Decision != phases.Block || v.Kind != phases.KindLoad {
@@ -273,8 +274,8 @@ func TestInstallByTrust(t *testing.T) {
 			dir := t.TempDir()
 			writeFile(t, filepath.Join(dir, config.FileName), config.Empty)
 			writePolicy(t, dir, c.deny)
-			_, _, err := belay.InstallHook(t.Context(), dir, belay.InstallRequest{File: guard, Evidence: c.evidence, Priority: c.priority})
-			if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, belay.ErrRefused) || !strings.Contains(err.Error(), c.want)) {
+			_, _, err := install.Hook(t.Context(), dir, install.Request{File: guard, Evidence: c.evidence, Priority: c.priority})
+			if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, install.ErrRefused) || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
@@ -282,14 +283,14 @@ func TestInstallByTrust(t *testing.T) {
 }
 
 func TestEvidenceIsKept(t *testing.T) {
-	dir := trustState(t, belay.InstallRequest{Name: "one"})
+	dir := trustState(t, install.Request{Name: "one"})
 	more := []tiers.Evidence{
 		{Kind: tiers.EvidenceBundle, Name: "the same again", Data: readFile(t, signedFixture("guard.c0.sigstore.json"))},
 		{Kind: tiers.EvidenceBundle, Name: "another", Data: readFile(t, signedFixture("guard.c1.sigstore.json"))},
 		{Kind: tiers.EvidenceSignature, Name: "x.sig", Data: readFile(t, signedFixture("guard.c1.sig"))},
 		{Kind: tiers.EvidenceManifest, Name: "m", Data: []byte("{}")},
 	}
-	if _, _, err := belay.InstallHook(t.Context(), dir, belay.InstallRequest{Name: "two", File: readFile(t, signedFixture("guard.wasm")), Evidence: more}); err != nil {
+	if _, _, err := install.Hook(t.Context(), dir, install.Request{Name: "two", File: readFile(t, signedFixture("guard.wasm")), Evidence: more}); err != nil {
 		t.Fatal(err)
 	}
 	blob := filepath.Join(dir, "blobs", "sha256", "6e33aa72a6be274e0c22a03bca171026c5d27c5acbe4a991d4044fd522ab8094")
@@ -312,7 +313,7 @@ func TestEvidenceIsKept(t *testing.T) {
 	for i := range tiers.MaxEvidenceList + 1 {
 		many = append(many, tiers.Evidence{Kind: tiers.EvidenceBundle, Data: fmt.Appendf(nil, "%d", i)})
 	}
-	if _, _, err := belay.InstallHook(t.Context(), dir, belay.InstallRequest{Name: "three", File: readFile(t, signedFixture("guard.wasm")), Evidence: many}); err == nil {
+	if _, _, err := install.Hook(t.Context(), dir, install.Request{Name: "three", File: readFile(t, signedFixture("guard.wasm")), Evidence: many}); err == nil {
 		t.Error("more evidence was kept than is ever looked at")
 	}
 }

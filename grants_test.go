@@ -14,6 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -75,7 +76,7 @@ func TestUngrantedImportIsRefused(t *testing.T) {
 		t.Errorf("inspect: %q %v", info.Problems, err)
 	}
 	dir := state(t, "version: belay/v1\nhooks: []\n")
-	_, _, err = belay.InstallHook(t.Context(), dir, belay.InstallRequest{File: file, Allow: []string{"block", "shell_parse", "request_approval"}})
+	_, _, err = install.Hook(t.Context(), dir, install.Request{File: file, Allow: []string{"block", "shell_parse", "request_approval"}})
 	if err == nil || !strings.Contains(err.Error(), "pattern_match") {
 		t.Errorf("install: %v", err)
 	}

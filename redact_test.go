@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/redaction"
 )
 
 // What belay.yaml says about redaction is what the files of the state directory show.
@@ -35,7 +36,7 @@ func TestRedactionOfAStateDirectory(t *testing.T) {
 		if strings.Contains(all, private) == strict {
 			t.Errorf("strict %v: private text on disk: %v", strict, !strict)
 		}
-		r, err := belay.Redactor(dir)
+		r, err := redaction.Of(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +44,7 @@ func TestRedactionOfAStateDirectory(t *testing.T) {
 			t.Errorf("the directory's redactor does not know the secret")
 		}
 	}
-	if _, err := belay.Redactor(t.TempDir()); !errors.Is(err, belay.ErrState) {
+	if _, err := redaction.Of(t.TempDir()); !errors.Is(err, belay.ErrState) {
 		t.Errorf("no directory: %v", err)
 	}
 	os.Unsetenv("BELAY_TEST_SECRET")

@@ -1,4 +1,8 @@
-package belay
+// Package install decides which hooks get into belay.yaml: installed by an operator, or
+// proposed by an agent and approved. A module is kept under its digest, looked at, and
+// compiled once before it is bound. It never decides who may approve: package kernel
+// does, and never how far a module is trusted: package trust does.
+package install
 
 import (
 	"context"
@@ -24,8 +28,8 @@ import (
 // ErrRefused is the class of errors about a hook that cannot be installed.
 var ErrRefused = errors.New("the hook was refused")
 
-// InstallRequest is what an operator says when installing a hook.
-type InstallRequest struct {
+// Request is what an operator says when installing a hook.
+type Request struct {
 	File     []byte           // the module; or
 	Module   string           // builtin:NAME
 	Evidence []tiers.Evidence // what vouches for File; kept beside it
@@ -37,19 +41,19 @@ type InstallRequest struct {
 	Allow    []string // capabilities; nil allows all that the manifest declares
 	Config   jsontext.Value
 	Mode     phases.Mode
-	Compiler []string    // see Options
+	Compiler []string    // as loader.Options.Compiler
 	Tier     phases.Tier // trusted: refused unless it is, and blocking its phases when it is not any more
 }
 
-// InstallHook checks a module, compiles it once, keeps it under its digest in
+// Hook checks a module, compiles it once, keeps it under its digest in
 // dir and binds it in belay.yaml. The file and the configuration are written
 // atomically and last, so that a hook that is refused leaves nothing behind.
-// Errors are ErrRefused, ErrNoConfig, or of the file system.
-func InstallHook(ctx context.Context, dir string, r InstallRequest) (kernel.BindingSpec, loader.Info, error) {
+// Errors are ErrRefused, config.ErrMissing, or of the file system.
+func Hook(ctx context.Context, dir string, r Request) (kernel.BindingSpec, loader.Info, error) {
 	var none kernel.BindingSpec
 	src, err := config.ReadFile(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return none, loader.Info{}, ErrNoConfig
+		return none, loader.Info{}, config.ErrMissing
 	} else if err != nil {
 		return none, loader.Info{}, err
 	}
@@ -92,7 +96,7 @@ func InstallHook(ctx context.Context, dir string, r InstallRequest) (kernel.Bind
 	return loader.Spec(b), info, nil
 }
 
-func (r *InstallRequest) file() ([]byte, error) {
+func (r *Request) file() ([]byte, error) {
 	name, ok := strings.CutPrefix(r.Module, "builtin:")
 	if !ok {
 		return r.File, nil
@@ -115,7 +119,7 @@ func (r *InstallRequest) file() ([]byte, error) {
 // binding makes the entry of belay.yaml. Capabilities are written out even when
 // all are allowed: what a later version of the hook asks for is not allowed by
 // an older decision.
-func (r *InstallRequest) binding(info *loader.Info) (config.Binding, error) {
+func (r *Request) binding(info *loader.Info) (config.Binding, error) {
 	m := info.Manifest
 	b := config.Binding{
 		Name: r.Name, Module: r.Module, Phases: r.Phases, Priority: r.Priority,

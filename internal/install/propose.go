@@ -1,4 +1,4 @@
-package belay
+package install
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/approvals"
-	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
@@ -24,58 +23,71 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
+// Options are what Proposals are made of; all are needed but Compiler.
+type Options struct {
+	Dir      string   // the state directory, absolute
+	Compiler []string // as loader.Options.Compiler
+	Kernel   *kernel.Kernel
+	Redactor kernel.Redactor
+	Now      func() time.Time
+}
+
+// Proposals decides what becomes of hooks that agents propose. It is safe for concurrent
+// use, as its kernel is; processes take turns by the lock of belay.yaml.
+type Proposals struct{ o Options }
+
+// NewProposals returns Proposals of a state directory that is open.
+func NewProposals(o Options) *Proposals { return &Proposals{o: o} }
+
 // Propose puts a hook into the queue: its bytes are kept under their digest and
 // nothing of it runs. A pending proposal of the same name by the same agent is
-// superseded. With single_user.auto_accept a hook that can only restrict is
+// superseded. With auto (single_user.auto_accept) a hook that can only restrict is
 // installed at once, and changed says that belay.yaml was written. Errors are
-// ErrRefused, kernel.ErrApprovalQuota, ErrNoConfig or kernel.ErrUnavailable.
-func (b *Belay) Propose(ctx context.Context, p approvals.Proposal, credential string) (it kernel.Approval, changed bool, err error) {
+// ErrRefused, kernel.ErrApprovalQuota, config.ErrMissing or kernel.ErrUnavailable.
+func (q *Proposals) Propose(ctx context.Context, p approvals.Proposal, credential string, auto bool) (it kernel.Approval, changed bool, err error) {
 	p = p.Clone()
 	if err := p.Validate(); err != nil {
 		return it, false, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	binding, info, err := b.proposed(ctx, &p)
+	binding, info, err := q.proposed(ctx, &p)
 	if err != nil {
 		return it, false, err
 	}
-	if it, err = b.proposalItem(&p, &binding, info.Digest, credential); err != nil {
+	if it, err = q.item(&p, &binding, info.Digest, credential); err != nil {
 		return it, false, err
 	}
-	b.mu.Lock()
-	auto := b.file.SingleUser.AutoAccept && restrictOnly(info.Imports)
-	b.mu.Unlock()
-	old, err := b.replaced(ctx, &it)
+	old, err := q.replaced(ctx, &it)
 	if err != nil {
 		return it, false, err
 	}
-	it, err = b.requestProposal(ctx, it, info.Digest, p.Module, old)
-	b.dropProposals(ctx)
-	if err != nil || !auto || it.State != approvals.Pending {
+	it, err = q.request(ctx, it, info.Digest, p.Module, old)
+	q.dropUnneeded(ctx)
+	if err != nil || !auto || !restrictOnly(info.Imports) || it.State != approvals.Pending {
 		return it, false, err
 	}
-	return b.autoAccept(ctx, it)
+	return q.accept(ctx, it)
 }
 
-// requestProposal keeps the module and puts the item into the queue. In between, no
+// request keeps the module and puts the item into the queue. In between, no
 // process drops modules that nothing needs: until the item is there, none seems to.
-func (b *Belay) requestProposal(ctx context.Context, it kernel.Approval, digest string, module []byte, old []string) (kernel.Approval, error) {
-	unlock, err := statedir.Lock(filepath.Join(b.dir, config.FileName))
+func (q *Proposals) request(ctx context.Context, it kernel.Approval, digest string, module []byte, old []string) (kernel.Approval, error) {
+	unlock, err := statedir.Lock(filepath.Join(q.o.Dir, config.FileName))
 	if err != nil {
 		return it, err
 	}
 	defer unlock()
-	if err := statedir.KeepBlob(b.dir, digest, module); err != nil {
+	if err := statedir.KeepBlob(q.o.Dir, digest, module); err != nil {
 		return it, err
 	}
-	return b.kernel.RequestApproval(ctx, it, old...)
+	return q.o.Kernel.RequestApproval(ctx, it, old...)
 }
 
 // proposed finds out what would be bound, and refuses what could never be.
-func (b *Belay) proposed(ctx context.Context, p *approvals.Proposal) (config.Binding, loader.Info, error) {
+func (q *Proposals) proposed(ctx context.Context, p *approvals.Proposal) (config.Binding, loader.Info, error) {
 	refuse := func(text string) (config.Binding, loader.Info, error) {
 		return config.Binding{}, loader.Info{}, fmt.Errorf("%w: %s", ErrRefused, text)
 	}
-	info, err := loader.InspectIn(ctx, b.dir, p.Module, nil, p.Capabilities)
+	info, err := loader.InspectIn(ctx, q.o.Dir, p.Module, nil, p.Capabilities)
 	if err != nil {
 		return config.Binding{}, info, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
@@ -91,7 +103,7 @@ func (b *Belay) proposed(ctx context.Context, p *approvals.Proposal) (config.Bin
 			return refuse("no proposed hook may hold " + c.Name)
 		}
 	}
-	r := InstallRequest{File: p.Module, Name: p.Name, Phases: p.Phases, Priority: p.Priority, Tools: p.Tools, AnyTool: p.AnyTool, Allow: p.Capabilities, Config: p.Config}
+	r := Request{File: p.Module, Name: p.Name, Phases: p.Phases, Priority: p.Priority, Tools: p.Tools, AnyTool: p.AnyTool, Allow: p.Capabilities, Config: p.Config}
 	if p.Observe {
 		r.Mode = phases.Observe
 	}
@@ -99,9 +111,9 @@ func (b *Belay) proposed(ctx context.Context, p *approvals.Proposal) (config.Bin
 	if err != nil {
 		return binding, info, err
 	}
-	src, err := config.ReadFile(b.dir)
+	src, err := config.ReadFile(q.o.Dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return binding, info, ErrNoConfig
+		return binding, info, config.ErrMissing
 	} else if err != nil {
 		return binding, info, err
 	}
@@ -112,7 +124,7 @@ func (b *Belay) proposed(ctx context.Context, p *approvals.Proposal) (config.Bin
 		return binding, info, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	if len(p.Config) > 0 {
-		if covered, masked, err := b.redact.JSON(p.Config); err != nil || len(masked) > 0 || string(covered) != string(p.Config) {
+		if covered, masked, err := q.o.Redactor.JSON(p.Config); err != nil || len(masked) > 0 || string(covered) != string(p.Config) {
 			return refuse("its configuration holds what looks like a secret; a queue is no place for it")
 		}
 	}
@@ -135,7 +147,7 @@ func freeBindingName(src []byte, name string) string {
 	return free
 }
 
-func (b *Belay) proposalItem(p *approvals.Proposal, binding *config.Binding, digest, credential string) (kernel.Approval, error) {
+func (q *Proposals) item(p *approvals.Proposal, binding *config.Binding, digest, credential string) (kernel.Approval, error) {
 	var it kernel.Approval
 	entry, err := json.Marshal(binding, json.Deterministic(true))
 	if err != nil {
@@ -143,7 +155,7 @@ func (b *Belay) proposalItem(p *approvals.Proposal, binding *config.Binding, dig
 	}
 	d := approvals.ProposalDetails{Digest: digest, Binding: entry}
 	for _, f := range p.Source {
-		text, err := b.redact.Text(strings.ToValidUTF8(f.Text, "\uFFFD"))
+		text, err := q.o.Redactor.Text(strings.ToValidUTF8(f.Text, "\uFFFD"))
 		if err != nil {
 			return it, err
 		}
@@ -152,7 +164,7 @@ func (b *Belay) proposalItem(p *approvals.Proposal, binding *config.Binding, dig
 	it = kernel.Approval{Kind: approvals.KindProposal, By: approvals.Requester{Credential: credential, Runtime: phases.SafeLine(p.Runtime, phases.MaxRuntimeBytes),
 		Session: phases.SafeLine(p.Session, phases.MaxIDBytes), Agent: phases.SafeLine(p.Agent, phases.MaxIDBytes)},
 		Hooks: []approvals.Asking{{Hook: binding.Name, Digest: digest}}}
-	if it.Reason, err = b.redact.Text(phases.SafeText(p.Reason, approvals.MaxReason)); err != nil {
+	if it.Reason, err = q.o.Redactor.Text(phases.SafeText(p.Reason, approvals.MaxReason)); err != nil {
 		return it, err
 	}
 	if it.Details, err = json.Marshal(&d, json.Deterministic(true)); err != nil {
@@ -166,8 +178,8 @@ func (b *Belay) proposalItem(p *approvals.Proposal, binding *config.Binding, dig
 }
 
 // replaced lists what a new proposal takes the place of.
-func (b *Belay) replaced(ctx context.Context, it *kernel.Approval) ([]string, error) {
-	list, err := b.kernel.Approvals(ctx, kernel.ApprovalQuery{Kind: approvals.KindProposal, State: approvals.Pending, By: &it.By})
+func (q *Proposals) replaced(ctx context.Context, it *kernel.Approval) ([]string, error) {
+	list, err := q.o.Kernel.Approvals(ctx, kernel.ApprovalQuery{Kind: approvals.KindProposal, State: approvals.Pending, By: &it.By})
 	var out []string
 	for _, old := range list {
 		if old.State == approvals.Pending && old.Key != it.Key && len(old.Hooks) == 1 && old.Hooks[0].Hook == it.Hooks[0].Hook {
@@ -194,53 +206,38 @@ func restrictOnly(imports []string) bool {
 	})
 }
 
-// autoAccept installs a hook that nobody has looked at, because the operator has
+// accept installs a hook that nobody has looked at, because the operator has
 // said so beforehand. It is on record like any other decision.
-func (b *Belay) autoAccept(ctx context.Context, it kernel.Approval) (kernel.Approval, bool, error) {
-	d, err := approvals.Draft(&it, approvals.Approve, "auto_accept", "single_user.auto_accept: it can only restrict", b.now(), approvals.DefaultTimeout)
+func (q *Proposals) accept(ctx context.Context, it kernel.Approval) (kernel.Approval, bool, error) {
+	d, err := approvals.Draft(&it, approvals.Approve, "auto_accept", "single_user.auto_accept: it can only restrict", q.o.Now(), approvals.DefaultTimeout)
 	if err != nil {
 		return it, false, err
 	}
-	if it, err = b.kernel.AcceptApproval(ctx, it.ID, d); err != nil {
+	if it, err = q.o.Kernel.AcceptApproval(ctx, it.ID, d); err != nil {
 		return it, false, err
 	}
-	if err := b.installProposal(ctx, &it); err != nil {
+	if err := q.bind(ctx, &it); err != nil {
 		return it, false, err
 	}
-	err = b.kernel.FinishAccepted(ctx, it.ID, "installed")
+	err = q.o.Kernel.FinishAccepted(ctx, it.ID, "installed")
 	it.State = approvals.Consumed
 	return it, true, err
 }
 
-func (b *Belay) now() time.Time { return b.at().Wall }
-
-// at reads the clocks, as the kernel does: beside a clock of the program's own that is of
-// no boot there is no boot clock.
-func (b *Belay) at() clock.Instant {
-	switch c := b.o.Clock.(type) {
-	case nil:
-		return clock.At(clock.System{})
-	case clock.Clock:
-		return clock.At(c)
-	default:
-		return clock.Instant{Wall: c.Now()}
-	}
-}
-
-// dropProposals removes the files of proposals that have come to nothing, unless
+// dropUnneeded removes the files of proposals that have come to nothing, unless
 // something else needs them. It is bounded, and failing at it harms nobody. It holds
 // the lock of belay.yaml: a module that is being bound is not dropped.
-func (b *Belay) dropProposals(ctx context.Context) {
-	unlock, err := statedir.Lock(filepath.Join(b.dir, config.FileName))
+func (q *Proposals) dropUnneeded(ctx context.Context) {
+	unlock, err := statedir.Lock(filepath.Join(q.o.Dir, config.FileName))
 	if err != nil {
 		return
 	}
 	defer unlock()
-	src, err := config.ReadFile(b.dir)
+	src, err := config.ReadFile(q.o.Dir)
 	if err != nil {
 		return
 	}
-	live, err := b.kernel.Approvals(ctx, kernel.ApprovalQuery{Kind: approvals.KindProposal, Limit: approvals.MaxLimit})
+	live, err := q.o.Kernel.Approvals(ctx, kernel.ApprovalQuery{Kind: approvals.KindProposal, Limit: approvals.MaxLimit})
 	if err != nil {
 		return
 	}
@@ -262,7 +259,7 @@ func (b *Belay) dropProposals(ctx context.Context) {
 			continue
 		}
 		if name, ok := strings.CutPrefix(digest, "sha256:"); ok && len(name) == 64 && !strings.ContainsAny(name, "/.") {
-			_ = os.Remove(filepath.Join(b.dir, "blobs", "sha256", name))
+			_ = os.Remove(filepath.Join(q.o.Dir, "blobs", "sha256", name))
 		}
 	}
 }

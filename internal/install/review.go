@@ -1,4 +1,4 @@
-package belay
+package install
 
 import (
 	"bytes"
@@ -158,21 +158,21 @@ func texts(list []phases.Phase) []string {
 	return out
 }
 
-// installProposal binds exactly what was approved, in belay.yaml as it is now. Doing
+// bind binds exactly what was approved, in belay.yaml as it is now. Doing
 // it again changes nothing.
-func (b *Belay) installProposal(ctx context.Context, it *kernel.Approval) error {
-	r, file, err := ReviewProposal(ctx, b.dir, it)
+func (q *Proposals) bind(ctx context.Context, it *kernel.Approval) error {
+	r, file, err := ReviewProposal(ctx, q.o.Dir, it)
 	if err != nil {
 		return err
 	}
-	if done, err := b.boundAlready(&r); err != nil || done {
+	if done, err := q.boundAlready(&r); err != nil || done {
 		return err
 	}
-	if err := loader.CompileOnce(ctx, b.dir, file, r.Hook.Manifest, b.o.Compiler); err != nil {
+	if err := loader.CompileOnce(ctx, q.o.Dir, file, r.Hook.Manifest, q.o.Compiler); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	return config.EditFile(b.dir, func(src []byte) ([]byte, error) {
-		if err := statedir.KeepBlob(b.dir, r.Binding.Module, file); err != nil {
+	return config.EditFile(q.o.Dir, func(src []byte) ([]byte, error) {
+		if err := statedir.KeepBlob(q.o.Dir, r.Binding.Module, file); err != nil {
 			return nil, err
 		}
 		edited, _, err := withBinding(src, &r)
@@ -184,20 +184,20 @@ func (b *Belay) installProposal(ctx context.Context, it *kernel.Approval) error 
 // changed says that belay.yaml was written and has to be taken into use. When that
 // failed after the decision went on record, handing in the same decision again
 // carries on from there. Errors are as of kernel.Kernel.DecideApproval, ErrRefused,
-// ErrConfig, or an *UnboundError around what failed after the decision.
-func (b *Belay) Decide(ctx context.Context, id string, d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error) {
-	if it, err = b.kernel.Approval(ctx, id); err != nil {
+// config.ErrUnusable, or ErrUnbound with what failed after the decision.
+func (q *Proposals) Decide(ctx context.Context, id string, d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error) {
+	if it, err = q.o.Kernel.Approval(ctx, id); err != nil {
 		return it, false, err
 	}
 	if it.Kind == approvals.KindProposal && d.Verdict == approvals.Approve {
 		if it.State == approvals.Approved && sameDecision(it.Decision, &d) {
-			return b.carryOn(ctx, id)
+			return q.carryOn(ctx, id)
 		}
-		if err := b.bindable(ctx, &it); err != nil { // not even put on record
+		if err := q.bindable(ctx, &it); err != nil { // not even put on record
 			return it, false, err
 		}
 	}
-	it, err = b.kernel.DecideApproval(ctx, id, d)
+	it, err = q.o.Kernel.DecideApproval(ctx, id, d)
 	if err != nil {
 		return it, false, err
 	}
@@ -205,10 +205,10 @@ func (b *Belay) Decide(ctx context.Context, id string, d kernel.ApprovalDecision
 		return it, false, nil
 	}
 	if d.Verdict != approvals.Approve {
-		b.dropProposals(ctx)
+		q.dropUnneeded(ctx)
 		return it, false, nil
 	}
-	return b.carryOn(ctx, id)
+	return q.carryOn(ctx, id)
 }
 
 // sameDecision reports whether a decision is the one on file. It is no proof of
@@ -217,23 +217,17 @@ func sameDecision(have, d *kernel.ApprovalDecision) bool {
 	return have != nil && have.Verdict == d.Verdict && have.Content == d.Content && have.By == d.By && have.At.Equal(d.At) && bytes.Equal(have.Signature, d.Signature)
 }
 
-// UnboundError says that a proposed hook is approved, on record, and not bound.
-// The cause is ErrRefused, ErrConfig or one of the file system.
-type UnboundError struct{ Err error }
-
-func (e *UnboundError) Error() string {
-	return "the hook is approved and that is on record, but it could not be bound: " + e.Err.Error()
-}
-
-func (e *UnboundError) Unwrap() error { return e.Err }
+// ErrUnbound: a proposed hook is approved, on record, and not bound. Beside it stands the
+// cause: ErrRefused, config.ErrUnusable or an error of the file system.
+var ErrUnbound = errors.New("the hook is approved and that is on record, but it could not be bound")
 
 // carryOn binds what is approved.
-func (b *Belay) carryOn(ctx context.Context, id string) (it kernel.Approval, changed bool, err error) {
-	err = b.Finish(ctx, id)
-	it, again := b.kernel.Approval(ctx, id)
+func (q *Proposals) carryOn(ctx context.Context, id string) (it kernel.Approval, changed bool, err error) {
+	err = q.Finish(ctx, id)
+	it, again := q.o.Kernel.Approval(ctx, id)
 	switch {
 	case err != nil && it.State == approvals.Approved:
-		return it, false, &UnboundError{err}
+		return it, false, fmt.Errorf("%w: %w", ErrUnbound, err)
 	case err != nil:
 		return it, false, err
 	}
@@ -241,21 +235,21 @@ func (b *Belay) carryOn(ctx context.Context, id string) (it kernel.Approval, cha
 }
 
 // bindable reports whether the proposed hook could be bound as things are now.
-func (b *Belay) bindable(ctx context.Context, it *kernel.Approval) error {
-	r, _, err := ReviewProposal(ctx, b.dir, it)
+func (q *Proposals) bindable(ctx context.Context, it *kernel.Approval) error {
+	r, _, err := ReviewProposal(ctx, q.o.Dir, it)
 	if err != nil {
 		return err
 	}
-	_, err = b.boundAlready(&r)
+	_, err = q.boundAlready(&r)
 	return err
 }
 
 // boundAlready reports whether the proposed hook is bound as it was proposed; with
 // an error it cannot be bound as things are now.
-func (b *Belay) boundAlready(r *Review) (done bool, err error) {
-	src, err := config.ReadFile(b.dir)
+func (q *Proposals) boundAlready(r *Review) (done bool, err error) {
+	src, err := config.ReadFile(q.o.Dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return false, ErrNoConfig
+		return false, config.ErrMissing
 	} else if err != nil {
 		return false, err
 	}
@@ -273,20 +267,20 @@ func withBinding(src []byte, r *Review) (edited []byte, done bool, err error) {
 		}
 	}
 	if edited, err = config.AddBinding(src, r.Binding); err != nil {
-		err = fmt.Errorf("%w: %w", ErrConfig, err)
+		err = fmt.Errorf("%w: %w", config.ErrUnusable, err)
 	}
 	return edited, false, err
 }
 
 // Finish carries out a proposal that is approved and not installed yet. The
 // approval must count: it is verified again.
-func (b *Belay) Finish(ctx context.Context, id string) error {
-	it, err := b.kernel.CheckApproval(ctx, id)
+func (q *Proposals) Finish(ctx context.Context, id string) error {
+	it, err := q.o.Kernel.CheckApproval(ctx, id)
 	if err != nil {
 		return err
 	}
-	if err := b.installProposal(ctx, it); err != nil {
+	if err := q.bind(ctx, it); err != nil {
 		return err
 	}
-	return b.kernel.FinishApproval(ctx, id, "installed as "+it.Hooks[0].Hook)
+	return q.o.Kernel.FinishApproval(ctx, id, "installed as "+it.Hooks[0].Hook)
 }

@@ -1,4 +1,7 @@
-package belay
+// Package redaction decides what of a state directory's records counts as secret: what
+// the detector of package redact finds, and what belay.yaml names, masks or removes. It
+// never decides what an action comes to.
+package redaction
 
 import (
 	"fmt"
@@ -19,27 +22,31 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// redactor is the detector with the operator's masks. Reload swaps it.
-type redactor struct {
-	current atomic.Pointer[redactors]
+// Redactor is the detector with the operator's masks. It is safe for concurrent use: Use
+// swaps what it does.
+type Redactor struct {
+	current atomic.Pointer[pair]
 }
 
-// redactors are the two that a configuration makes: one for actions on record,
+// pair is the two that a configuration makes: one for actions on record,
 // and one for what hooks write and read again (reasons, metadata, state), which
 // profile strict leaves to the detector, for hashed it would be of no use.
-type redactors struct{ actions, rest *redact.Redactor }
+type pair struct{ actions, rest *redact.Redactor }
 
-func newRedactor(dir string, keys *keyring, f *config.File) (*redactor, error) {
-	made, err := newRedactors(dir, keys.redact, f)
+// New makes the Redactor of a configuration. key makes placeholders; what the
+// configuration names is read now, relative to dir. The error names its place in
+// belay.yaml.
+func New(dir string, key []byte, f *config.File) (*Redactor, error) {
+	made, err := newPair(dir, key, f)
 	if err != nil {
 		return nil, err
 	}
-	r := new(redactor)
+	r := new(Redactor)
 	r.current.Store(made)
 	return r, nil
 }
 
-func newRedactors(dir string, key []byte, f *config.File) (*redactors, error) {
+func newPair(dir string, key []byte, f *config.File) (*pair, error) {
 	exact, err := exactSecrets(dir, f.Redact.Secrets)
 	if err != nil {
 		return nil, err
@@ -56,7 +63,7 @@ func newRedactors(dir string, key []byte, f *config.File) (*redactors, error) {
 			c.Masks = append(c.Masks, place)
 		}
 	}
-	made := new(redactors)
+	made := new(pair)
 	if made.rest, err = redact.New(c); err != nil {
 		return nil, err
 	}
@@ -113,14 +120,15 @@ func redactPatterns(dir string, r *config.Redact) (out []redact.Pattern, err err
 	return out, nil
 }
 
-func (r *redactor) take(from *redactor) { r.current.Store(from.current.Load()) }
+// Use takes what another Redactor does.
+func (r *Redactor) Use(from *Redactor) { r.current.Store(from.current.Load()) }
 
 // JSON implements kernel.Redactor.
-func (r *redactor) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
+func (r *Redactor) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
 	return r.current.Load().forDocument(raw).JSON(raw)
 }
 
-func (r *redactors) forDocument(raw jsontext.Value) *redact.Redactor {
+func (r *pair) forDocument(raw jsontext.Value) *redact.Redactor {
 	for _, member := range []string{"/action", "/effects"} {
 		if _, ok := phases.Get(raw, member); ok {
 			return r.actions
@@ -130,13 +138,13 @@ func (r *redactors) forDocument(raw jsontext.Value) *redact.Redactor {
 }
 
 // Text implements kernel.Redactor.
-func (r *redactor) Text(s string) (string, error) {
+func (r *Redactor) Text(s string) (string, error) {
 	covered, _ := r.current.Load().rest.Text(s)
 	return covered, nil
 }
 
-// line covers a line that is logged: nothing of it, if it cannot be covered.
-func (r *redactor) line(s string) string {
+// Line covers a line that is logged: nothing of it, if it cannot be covered.
+func (r *Redactor) Line(s string) string {
 	covered, err := r.Text(s)
 	if err != nil {
 		return ""
@@ -145,13 +153,13 @@ func (r *redactor) line(s string) string {
 }
 
 // Remember returns a redactor for one invocation.
-func (r *redactor) Remember() kernel.Memory {
+func (r *Redactor) Remember() kernel.Memory {
 	return &remembering{r: r.current.Load(), record: redact.NewRecord()}
 }
 
 // remembering covers what belongs to one invocation.
 type remembering struct {
-	r      *redactors
+	r      *pair
 	record *redact.Record
 }
 
@@ -178,29 +186,30 @@ func (m *remembering) JSONCut(raw jsontext.Value, cuts []redact.Cut) (jsontext.V
 func (m *remembering) Known() int { return m.record.Known() }
 
 var (
-	_ audit.Remembering = (*redactor)(nil)
+	_ audit.Remembering = (*Redactor)(nil)
 	_ audit.Cutting     = (*remembering)(nil)
 )
 
-// Redactor returns what covers the secrets of actions in this state directory,
+// Of returns what covers the secrets of actions in this state directory,
 // by its key and configuration. It opens and makes nothing else; the directory
-// must have been set up. Errors are ErrConfig or ErrState.
-func Redactor(dir string) (*redact.Redactor, error) {
+// must have been set up. Errors are of class config.ErrUnusable or
+// statedir.ErrUnusable.
+func Of(dir string) (*redact.Redactor, error) {
 	key, err := statedir.ReadKey(statedir.Key(statedir.Keys(dir), "redact"))
 	if err != nil {
-		return nil, stateError("keys", err)
+		return nil, statedir.Unusable("keys", err)
 	}
 	src, err := readfile.All(filepath.Join(dir, config.FileName), 4<<20)
 	if err != nil {
-		return nil, stateError("config", err)
+		return nil, statedir.Unusable("config", err)
 	}
 	f, err := config.Parse(src)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		return nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
 	}
-	made, err := newRedactors(dir, key, f)
+	made, err := newPair(dir, key, f)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		return nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
 	}
 	return made.actions, nil
 }

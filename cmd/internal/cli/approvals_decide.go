@@ -14,6 +14,7 @@ import (
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/install"
 )
 
 type decideOptions struct {
@@ -124,7 +125,7 @@ func decideFailure(ctx context.Context, q queue, id string, err error) error {
 		return approvalFailure(err)
 	}
 	var p *client.Error
-	config := errors.As(err, &p) && p.Code == wire.CodeConfig || errors.Is(err, belay.ErrConfig) || errors.Is(err, belay.ErrRefused)
+	config := errors.As(err, &p) && p.Code == wire.CodeConfig || errors.Is(err, belay.ErrConfig) || errors.Is(err, install.ErrRefused)
 	switch {
 	case it.State == approvals.Approved && it.Decision != nil:
 		return failureBy(err, "Mend that, then run `belay approvals approve "+id+"` again before "+it.Decision.Until.Local().Format(time.TimeOnly)+": it binds what is approved and asks for no passphrase.")

@@ -13,7 +13,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/phases"
@@ -33,28 +32,28 @@ const (
 
 // preview has a process of its own find out what the proposed hook would have said
 // about the newest decisions on record. Nobody but a reviewer's view starts it.
-func (a *App) preview(ctx context.Context, binding config.Binding, module []byte, n int) (belay.Preview, error) {
+func (a *App) preview(ctx context.Context, binding config.Binding, module []byte, n int) (Preview, error) {
 	src, err := a.openRecords(ctx)
 	if err != nil {
-		return belay.Preview{}, err
+		return Preview{}, err
 	}
 	events, err := src.Events(ctx, wire.Query{Type: phases.EventVerdict, Newest: true, Limit: n})
 	src.Close()
 	if err != nil {
-		return belay.Preview{}, err
+		return Preview{}, err
 	}
-	return a.previewProcess(ctx, previewCommand, &belay.PreviewTask{Module: module, Binding: binding, Events: events})
+	return a.previewProcess(ctx, previewCommand, &PreviewTask{Module: module, Binding: binding, Events: events})
 }
 
 // previewProcess runs a task in a process of its own.
-func (a *App) previewProcess(ctx context.Context, command string, what any) (belay.Preview, error) {
+func (a *App) previewProcess(ctx context.Context, command string, what any) (Preview, error) {
 	task, err := json.Marshal(what)
 	if err != nil {
-		return belay.Preview{}, err
+		return Preview{}, err
 	}
 	exe, err := os.Executable()
 	if err != nil {
-		return belay.Preview{}, err
+		return Preview{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, previewTime)
 	defer cancel()
@@ -65,9 +64,9 @@ func (a *App) previewProcess(ctx context.Context, command string, what any) (bel
 	// It gets nothing that leads to the state directory or to anybody's secrets.
 	cmd.Env = []string{"TMPDIR=" + os.TempDir(), "GOMEMLIMIT=1GiB"}
 	if err := cmd.Run(); err != nil {
-		return belay.Preview{}, fmt.Errorf("the preview failed: %w: %s", err, oneLine(errs.String(), 300))
+		return Preview{}, fmt.Errorf("the preview failed: %w: %s", err, oneLine(errs.String(), 300))
 	}
-	var p belay.Preview
+	var p Preview
 	if err := json.Unmarshal(out.Bytes(), &p); err != nil {
 		return p, fmt.Errorf("the preview cannot be read: %w", err)
 	}
@@ -90,12 +89,12 @@ func (l *limitedWriter) Write(b []byte) (int, error) {
 // recordings.
 func (a *App) previewCmds() []*cobra.Command {
 	return []*cobra.Command{
-		previewCmd(a, previewCommand, "Run a proposed hook on recorded events; started by `belay approvals show`", belay.RunPreview),
+		previewCmd(a, previewCommand, "Run a proposed hook on recorded events; started by `belay approvals show`", RunPreview),
 		previewCmd(a, previewRecordedCommand, "Run a proposed hook on recordings; started by `belay approvals show`", runRecorded),
 	}
 }
 
-func previewCmd[T any](a *App, name, short string, run func(context.Context, T) (belay.Preview, error)) *cobra.Command {
+func previewCmd[T any](a *App, name, short string, run func(context.Context, T) (Preview, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:    name,
 		Hidden: true,
@@ -123,7 +122,7 @@ func previewCmd[T any](a *App, name, short string, run func(context.Context, T) 
 }
 
 // describePreview prints what the hook would have decided.
-func (a *App) describePreview(p *belay.Preview) {
+func (a *App) describePreview(p *Preview) {
 	seq := a.previewOf(p)
 	if p.Failed != "" {
 		a.rawField("", a.palette().red("it cannot be loaded: "+oneLine(p.Failed, 300)))

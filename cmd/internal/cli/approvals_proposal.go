@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -22,9 +22,9 @@ func proposedName(it *client.Approval) string {
 // review is a proposal as the host sees it, for the person who decides.
 type review struct {
 	Approval client.Approval `json:"approval"`
-	Review   *belay.Review   `json:"review,omitzero"`
-	Preview  *belay.Preview  `json:"preview,omitzero"`
-	Recorded *belay.Preview  `json:"recorded,omitzero"` // the same on recordings: originals
+	Review   *install.Review `json:"review,omitzero"`
+	Preview  *Preview        `json:"preview,omitzero"`
+	Recorded *Preview        `json:"recorded,omitzero"` // the same on recordings: originals
 }
 
 // previewWish is what a reviewer wants a proposed hook to be run on.
@@ -42,8 +42,8 @@ func (o *previewWish) flags(f *pflag.FlagSet) {
 
 func (o *previewWish) check() error {
 	switch {
-	case o.events < 0 || o.events > belay.MaxPreviewEvents:
-		return usageError(fmt.Sprintf("--preview must be from 0 to %d", belay.MaxPreviewEvents), "")
+	case o.events < 0 || o.events > MaxPreviewEvents:
+		return usageError(fmt.Sprintf("--preview must be from 0 to %d", MaxPreviewEvents), "")
 	case o.events == 0 && len(o.recordings) > 0:
 		return usageError("--preview 0 runs nothing, and --recordings says on what", "")
 	case len(o.identities) > 0 && len(o.recordings) == 0:
@@ -63,7 +63,7 @@ func (a *App) reviewOf(ctx context.Context, it client.Approval, wish previewWish
 	if err != nil {
 		return r, err
 	}
-	found, module, err := belay.ReviewProposal(ctx, dir, &it)
+	found, module, err := install.ReviewProposal(ctx, dir, &it)
 	if err != nil {
 		return r, err
 	}
@@ -127,7 +127,7 @@ func (a *App) describeReview(r *review) {
 }
 
 // describeBinding prints what an approval would write into belay.yaml.
-func (a *App) describeBinding(rv *belay.Review) {
+func (a *App) describeBinding(rv *install.Review) {
 	if b, err := encodeJSON(rv.Binding, true); err == nil {
 		a.field("binding", string(b)+"\nis what an approval adds to belay.yaml, as a sandboxed hook")
 	}
@@ -136,7 +136,7 @@ func (a *App) describeBinding(rv *belay.Review) {
 	}
 }
 
-func (a *App) change(name string, c belay.Changes) {
+func (a *App) change(name string, c install.Changes) {
 	p := a.palette()
 	for _, s := range c.Added {
 		a.rawField(name, p.green("+ "+oneLine(s, 100)))

@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/harness/replay"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/redaction"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -28,11 +28,11 @@ const (
 // recordedTask is what a preview on recordings runs on. It holds originals, and goes
 // to the process that runs the hook and nowhere else; the key that opens them does not.
 type recordedTask struct {
-	Module  []byte                   `json:"module"`
-	Binding config.Binding           `json:"binding"`
-	Runs    []recordedRun            `json:"runs"`   // oldest first
-	Chains  []recording.Chain        `json:"chains"` // without hooks
-	Files   []belay.PreviewRecording `json:"files"`
+	Module  []byte             `json:"module"`
+	Binding config.Binding     `json:"binding"`
+	Runs    []recordedRun      `json:"runs"`   // oldest first
+	Chains  []recording.Chain  `json:"chains"` // without hooks
+	Files   []PreviewRecording `json:"files"`
 }
 
 // recordedRun is one invocation of a recording, without what other hooks did.
@@ -45,10 +45,10 @@ type recordedRun struct {
 
 // previewRecorded has a process of its own find out what the proposed hook would
 // have said about the newest invocations of recordings.
-func (a *App) previewRecorded(ctx context.Context, binding config.Binding, module []byte, wish previewWish) (belay.Preview, error) {
+func (a *App) previewRecorded(ctx context.Context, binding config.Binding, module []byte, wish previewWish) (Preview, error) {
 	files, err := recordingFiles(wish.recordings)
 	if err != nil {
-		return belay.Preview{}, err
+		return Preview{}, err
 	}
 	task := recordedTask{Module: module, Binding: binding, Runs: []recordedRun{}}
 	left := maxRecordedBytes
@@ -58,11 +58,11 @@ func (a *App) previewRecorded(ctx context.Context, binding config.Binding, modul
 			break
 		}
 		if err := a.takeNewest(&task, path, wish, &left); err != nil {
-			return belay.Preview{}, fmt.Errorf("the preview on recordings failed: %w", err)
+			return Preview{}, fmt.Errorf("the preview on recordings failed: %w", err)
 		}
 	}
 	if len(task.Runs) == 0 {
-		return belay.Preview{}, errors.New("the recordings hold no originals to run it on")
+		return Preview{}, errors.New("the recordings hold no originals to run it on")
 	}
 	slices.Reverse(task.Runs) // newest file first, each from its end
 	p, err := a.previewProcess(ctx, previewRecordedCommand, &task)
@@ -113,7 +113,7 @@ func (a *App) takeNewest(task *recordedTask, path string, wish previewWish, left
 	}
 	last = last[max(0, len(last)-need):]
 	at := len(task.Files)
-	task.Files = append(task.Files, belay.PreviewRecording{File: filepath.Base(path), Digest: rd.Digest(), Source: rd.Header().Source, Of: n})
+	task.Files = append(task.Files, PreviewRecording{File: filepath.Base(path), Digest: rd.Digest(), Source: rd.Header().Source, Of: n})
 	chains := map[*recording.Chain]int{}
 	for i := len(last) - 1; i >= 0; i-- {
 		l := &last[i]
@@ -147,8 +147,8 @@ func onlyOf(run *recording.Run, name string) recording.Run {
 }
 
 // runRecorded is the process of its own.
-func runRecorded(ctx context.Context, t recordedTask) (belay.Preview, error) {
-	p := belay.Preview{Flips: []belay.PreviewFlip{}, Recordings: t.Files}
+func runRecorded(ctx context.Context, t recordedTask) (Preview, error) {
+	p := Preview{Flips: []PreviewFlip{}, Recordings: t.Files}
 	bench, err := loader.OpenBench(loader.BenchOptions{})
 	if err != nil {
 		return p, err
@@ -183,7 +183,7 @@ func runRecorded(ctx context.Context, t recordedTask) (belay.Preview, error) {
 	return p, nil
 }
 
-func countRecorded(p *belay.Preview, r *recordedRun, res *replay.Result) {
+func countRecorded(p *Preview, r *recordedRun, res *replay.Result) {
 	if len(res.Turns) == 0 {
 		p.Skipped++
 		return
@@ -191,7 +191,7 @@ func countRecorded(p *belay.Preview, r *recordedRun, res *replay.Result) {
 	if len(res.Unknown) > 0 {
 		p.Unknown++
 	}
-	f := belay.PreviewFlip{In: r.File + 1, Number: r.Number, Phase: res.Invocation.Phase, Tool: res.Invocation.Tool(), Was: string(r.Run.Final.Decision),
+	f := PreviewFlip{In: r.File + 1, Number: r.Number, Phase: res.Invocation.Phase, Tool: res.Invocation.Tool(), Was: string(r.Run.Final.Decision),
 		Would: res.Turns[len(res.Turns)-1].Now.Decision, Kind: res.Now.Kind, Reason: res.Now.Reason}
 	for _, t := range res.Turns {
 		f.Fuel += t.Now.Fuel
@@ -203,12 +203,12 @@ func countRecorded(p *belay.Preview, r *recordedRun, res *replay.Result) {
 }
 
 // coverPreview covers what the hook says about originals as events cover it.
-func (a *App) coverPreview(p *belay.Preview) error {
+func (a *App) coverPreview(p *Preview) error {
 	dir, err := a.stateDir()
 	if err != nil {
 		return err
 	}
-	red, err := belay.Redactor(dir)
+	red, err := redaction.Of(dir)
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (a *App) coverPreview(p *belay.Preview) error {
 }
 
 // previewOf says what a preview ran on, and what its flips are called by.
-func (a *App) previewOf(p *belay.Preview) string {
+func (a *App) previewOf(p *Preview) string {
 	if p.Recordings == nil {
 		a.field("preview", fmt.Sprintf("run alone on the newest %d recorded decisions that it would have been asked about (%d others do not concern it).\n"+
 			"Stored inputs are redacted: what the hook would make of what is covered is not known.", p.Events, p.Skipped))
@@ -241,7 +241,7 @@ func (a *App) previewOf(p *belay.Preview) string {
 }
 
 // placeOf is where a flip is found again: the number of an event, or recording:number.
-func placeOf(p *belay.Preview, f belay.PreviewFlip) string {
+func placeOf(p *Preview, f PreviewFlip) string {
 	if p.Recordings == nil {
 		return fmt.Sprint(f.Seq)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
@@ -47,11 +48,11 @@ func (d *leaseDemo) play(ctx context.Context) error {
 
 func (d *leaseDemo) unsigned(ctx context.Context) error {
 	d.step("A hook that nobody vouches for lends nothing")
-	_, _, err := belay.InstallHook(ctx, d.dir, belay.InstallRequest{File: d.broker, Compiler: d.a.Compiler})
-	if !errors.Is(err, belay.ErrRefused) {
+	_, _, err := install.Hook(ctx, d.dir, install.Request{File: d.broker, Compiler: d.a.Compiler})
+	if !errors.Is(err, install.ErrRefused) {
 		return cmp.Or(err, errDemo)
 	}
-	d.line("install lease-broker, unsigned", "refused", strings.TrimPrefix(err.Error(), belay.ErrRefused.Error()+": "))
+	d.line("install lease-broker, unsigned", "refused", strings.TrimPrefix(err.Error(), install.ErrRefused.Error()+": "))
 	if err := d.open(ctx, belay.AdHocHook{Name: "lease-broker", Module: d.broker}); err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (d *leaseDemo) signed(ctx context.Context) error {
 	if err := trust.Edit(d.dir, func(src []byte) ([]byte, error) { return config.AddTrustRule(src, rule) }); err != nil {
 		return err
 	}
-	_, _, err = belay.InstallHook(ctx, d.dir, belay.InstallRequest{
+	_, _, err = install.Hook(ctx, d.dir, install.Request{
 		Compiler: d.a.Compiler,
 		File:     d.broker, Evidence: []tiers.Evidence{{Kind: tiers.EvidenceBundle, Name: "lease-broker.wasm.sigstore.json", Data: bundle}},
 		Priority: config.TrustedPriority, Tier: phases.Trusted, Mode: phases.Enforce,

@@ -13,6 +13,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/evidence"
+	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -68,7 +69,7 @@ func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions
 	if err != nil {
 		return err
 	}
-	req := belay.InstallRequest{Compiler: a.Compiler, Name: o.name, Priority: o.priority, Allow: o.allow, Tools: o.tools, AnyTool: o.any, Mode: phases.Enforce}
+	req := install.Request{Compiler: a.Compiler, Name: o.name, Priority: o.priority, Allow: o.allow, Tools: o.tools, AnyTool: o.any, Mode: phases.Enforce}
 	if o.trusted {
 		req.Tier = phases.Trusted
 	}
@@ -96,7 +97,7 @@ func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions
 	} else if req.Evidence, err = evidence.Read(what); err != nil {
 		return failureBy(err, "")
 	}
-	b, info, err := belay.InstallHook(ctx, dir, req)
+	b, info, err := install.Hook(ctx, dir, req)
 	if errors.Is(err, belay.ErrNoConfig) {
 		return failureBy(err, "`belay init` writes a first configuration, in which the hook can be bound.")
 	} else if err != nil {

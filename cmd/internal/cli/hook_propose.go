@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -86,7 +87,7 @@ func (a *App) hookPropose(ctx context.Context, file string, o hookProposeOptions
 	switch {
 	case errors.Is(err, belay.ErrNoConfig):
 		return failureBy(err, "`belay init` writes a first configuration.")
-	case errors.Is(err, belay.ErrRefused):
+	case errors.Is(err, install.ErrRefused):
 		return failureBy(err, "`belay hook inspect` shows what a hook asks for and what stands against it.")
 	case errors.Is(err, kernel.ErrApprovalQuota):
 		return failureBy(err, "Wait until a person has decided about some of them.")

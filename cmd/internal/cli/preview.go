@@ -1,4 +1,4 @@
-package belay
+package cli
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
@@ -95,7 +96,7 @@ func RunPreview(ctx context.Context, t PreviewTask) (Preview, error) {
 	if err := statedir.KeepBlob(dir, t.Binding.Module, t.Module); err != nil {
 		return Preview{}, err
 	}
-	host, err := Open(ctx, dir, Options{InMemory: true})
+	host, err := belay.Open(ctx, dir, belay.Options{InMemory: true})
 	if err != nil {
 		return Preview{}, err
 	}
@@ -124,13 +125,13 @@ func (p *Preview) Finish() {
 }
 
 // add runs the hook on one event.
-func (p *Preview) add(ctx context.Context, host *Belay, e *phases.Event) {
-	inv, err := recorded(e)
+func (p *Preview) add(ctx context.Context, host *belay.Belay, e *phases.Event) {
+	inv, err := invocationOf(e)
 	if err != nil || e.Phase == phases.Audit {
 		p.Skipped++
 		return
 	}
-	o := InvokeOptions{HoldsScopes: true} // nothing runs: the hook alone is looked at
+	o := belay.InvokeOptions{HoldsScopes: true} // nothing runs: the hook alone is looked at
 	o.KeepTime(&inv)
 	v, _ := host.InvokeWith(ctx, inv, o)
 	if len(v.Hooks) == 0 {
@@ -172,8 +173,8 @@ func (p *Preview) Count(f PreviewFlip) {
 	}
 }
 
-// recorded is the invocation that a verdict's event is about, as far as it is stored.
-func recorded(e *phases.Event) (phases.Invocation, error) {
+// invocationOf is the invocation that a verdict's event is about, as far as it is stored.
+func invocationOf(e *phases.Event) (phases.Invocation, error) {
 	var in struct {
 		Action   jsontext.Value            `json:"action"`
 		CWD      string                    `json:"cwd"`

@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/gitleaks"
 	"github.com/belay-hooks/belay/internal/redact"
+	"github.com/belay-hooks/belay/internal/redaction"
 )
 
 // maxRedactInput bounds what is read as one text or one line of JSON.
@@ -90,7 +90,7 @@ func (a *App) redactor(f redactFlags) (*redact.Redactor, error) {
 		if err != nil {
 			return nil, err
 		}
-		r, err := belay.Redactor(dir)
+		r, err := redaction.Of(dir)
 		if err != nil {
 			return nil, failureBy(err, "`belay init` sets up a state directory; without --state none is needed.")
 		}

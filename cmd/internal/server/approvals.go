@@ -14,6 +14,7 @@ import (
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -159,9 +160,8 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err error) {
 	p, status := wire.ProblemBody{Code: wire.CodeConflict, Message: phases.SafeText(err.Error(), 1<<10)}, http.StatusConflict
-	var unbound *belay.UnboundError
 	switch {
-	case errors.As(err, &unbound):
+	case errors.Is(err, install.ErrUnbound):
 		p.Code = wire.CodeConfig
 	case errors.Is(err, kernel.ErrApprovalUnsound):
 		p = unsoundProblem(err)
@@ -172,7 +172,7 @@ func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err erro
 	case errors.Is(err, kernel.ErrApprovalInvalid):
 		p.Code, status = wire.CodeRequest, http.StatusBadRequest
 	case errors.Is(err, kernel.ErrApprovalDecided), errors.Is(err, kernel.ErrApprovalExpired), errors.Is(err, kernel.ErrApprovalContent), errors.Is(err, kernel.ErrApprovalHidden):
-	case errors.Is(err, belay.ErrRefused), errors.Is(err, belay.ErrConfig), errors.Is(err, belay.ErrNoConfig):
+	case errors.Is(err, install.ErrRefused), errors.Is(err, belay.ErrConfig), errors.Is(err, belay.ErrNoConfig):
 		p.Code = wire.CodeConfig
 	default:
 		s.unavailable(w, r, err)
@@ -224,7 +224,7 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, kernel.ErrApprovalQuota):
 		s.problem(w, r, http.StatusTooManyRequests, wire.ProblemBody{Code: wire.CodeQuota, Message: err.Error(), Hint: "Wait until a person has decided about some of them."})
-	case errors.Is(err, belay.ErrRefused), errors.Is(err, belay.ErrConfig), errors.Is(err, belay.ErrNoConfig):
+	case errors.Is(err, install.ErrRefused), errors.Is(err, belay.ErrConfig), errors.Is(err, belay.ErrNoConfig):
 		s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeRequest, Message: phases.SafeText(err.Error(), 4<<10)})
 	case err != nil:
 		s.unavailable(w, r, err)
