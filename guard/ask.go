@@ -49,11 +49,9 @@ func (g *Guard) wait(ctx context.Context, v phases.Verdict, end time.Time) error
 		case !time.Now().Before(end):
 			return refuse(ErrUnanswered, v.Phase, v, "", context.DeadlineExceeded)
 		}
-		pause := time.NewTimer(min(poll, time.Until(end)))
 		select {
 		case <-ctx.Done():
-			pause.Stop()
-		case <-pause.C:
+		case <-time.After(min(poll, time.Until(end))):
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -242,6 +243,14 @@ func TestToolGetsItsScopes(t *testing.T) {
 	}
 }
 
+// A tool whose reach cannot be told does not run where scopes restrict it, whatever the host says.
+func TestToolWhoseReachIsNotKnown(t *testing.T) {
+	r := &runs{}
+	_, err := guard.New(&fakeHost{}, guard.Options{Scopes: belowTmp}).Tool(t.Context(), call("exec", `{"command":"ls"}`), r.tool(nil, nil))
+	refused(t, err, guard.ErrBlocked, phases.PreTool)
+	same(t, "runs", r.args)
+}
+
 // A call that cannot be encoded is refused on record, whatever the host says.
 func TestWhatIsNoJSON(t *testing.T) {
 	h, r := &fakeHost{}, &runs{}
@@ -287,6 +296,32 @@ func TestGivingUpWhileWaiting(t *testing.T) {
 	_, err = guard.New(h, guard.Options{Prompt: prompt}).Tool(ctx, call("read", `{}`), r.tool(nil, nil))
 	refused(t, err, guard.ErrUnanswered, phases.PreTool)
 	same(t, "runs", r.args)
+}
+
+// A wait ends when the caller's context does, and looks at the queue four times a second.
+func TestWaitingIsBounded(t *testing.T) {
+	for name, c := range map[string]struct {
+		wait, ctx, want time.Duration
+		looks           int
+	}{
+		"by the context": {wait: time.Hour, ctx: 600 * time.Millisecond, want: 600 * time.Millisecond, looks: 4},
+		"by the wait":    {wait: 600 * time.Millisecond, ctx: time.Hour, want: 600 * time.Millisecond, looks: 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := &fakeHost{states: []approvals.State{approvals.Pending}}
+				h.answers = map[phases.Phase]func(phases.Invocation) (phases.Verdict, error){phases.PreTool: always(phases.Ask, queued)}
+				ctx, cancel := context.WithTimeout(t.Context(), c.ctx)
+				defer cancel()
+				began := time.Now()
+				_, err := guard.New(h, guard.Options{Wait: c.wait}).Tool(ctx, call("read", `{}`), nil)
+				refused(t, err, guard.ErrUnanswered, phases.PreTool)
+				if took := time.Since(began); took != c.want || h.looks != c.looks || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%v after %v and %d looks, want %v and %d", err, took, h.looks, c.want, c.looks)
+				}
+			})
+		})
+	}
 }
 
 // The person is shown what would run, and cannot change it.
