@@ -239,7 +239,7 @@ func TestJumpIsAnEvent(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "clock.json")
 		var log bytes.Buffer
 
-		notes := hook{name: "notes", caps: []string{"annotate"}, imports: []string{"annotate"}, run: effects(annotate("k", "1"))}
+		notes := hook{name: "notes", phases: []phases.Phase{phases.PreTool}, caps: []string{"annotate"}, imports: []string{"annotate"}, run: effects(annotate("k", "1"))}
 		onFile := func(_ *kernel.Config, o *kernel.Options) {
 			o.ClockPath, o.Logger = path, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		}
@@ -248,7 +248,7 @@ func TestJumpIsAnEvent(t *testing.T) {
 		b.set(by)
 		h.WatchClock(t.Context())
 		h.WatchClock(t.Context())
-		v := h.invoke(t, otherExec())
+		v := h.invoke(t, invocation(phases.PreSend)) // the hook is not asked: what it said is carried
 		var told []string
 		for _, e := range h.events(t, kernel.EventQuery{Type: phases.EventNotice}) {
 			if strings.HasPrefix(e.Reason, "the clock jumped by ") {
