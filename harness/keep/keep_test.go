@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -498,5 +499,54 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	if runs+lost != each*all || runs == 0 {
 		t.Errorf("%d kept and %d lost of %d: %q", runs, lost, each*all, o.notices(b))
+	}
+}
+
+// machine is the clocks of a machine whose wall clock is set.
+type machine struct {
+	wall  atomic.Int64 // Unix seconds
+	since atomic.Int64 // seconds
+}
+
+func (m *machine) Now() time.Time { return time.Unix(m.wall.Load(), 0) }
+func (m *machine) Boot() (string, time.Duration) {
+	return "b1", time.Duration(m.since.Load()) * time.Second
+}
+
+// A jump of the clock makes no recording too old; the days that pass do.
+func TestJumpRemovesNoRecording(t *testing.T) {
+	o := newOperator(t)
+	o.configure("unsafe_plaintext: true")
+	const day = 24 * 60 * 60
+	old := filepath.Join(o.dir, "kept-20200101T000000.000Z-0123456789abcdef.rec")
+	m := &machine{}
+	m.wall.Store(time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC).Unix())
+	b := o.open(func(p *belay.Options) { p.Clock = m })
+	if err := os.MkdirAll(o.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(old, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		passed, set int64
+		there       bool
+	}{{0, 0, true}, {0, 3650 * day, true}, {28 * day, 0, true}, {0, -5000 * day, true}, {0, 10000 * day, true}} {
+		m.wall.Add(row.passed + row.set)
+		m.since.Add(row.passed)
+		o.decide(b, "ls")
+		o.close(b)
+		if _, err := os.Stat(old); (err == nil) != row.there {
+			t.Errorf("after %+v: there %v", row, err == nil)
+		}
+		b = o.open(func(p *belay.Options) { p.Clock = m })
+	}
+	o.close(b)
+	// Another boot goes by the wall clock.
+	b = o.open()
+	o.decide(b, "ls")
+	o.close(b)
+	if _, err := os.Stat(old); err == nil {
+		t.Error("what is too old is still there")
 	}
 }

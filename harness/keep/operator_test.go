@@ -60,9 +60,13 @@ func (o *operator) configure(more ...string) {
 	}
 }
 
-func (o *operator) open() *belay.Belay {
+func (o *operator) open(change ...func(*belay.Options)) *belay.Belay {
 	o.t.Helper()
-	b, err := belay.Open(context.Background(), o.state, belay.Options{})
+	var options belay.Options
+	for _, c := range change {
+		c(&options)
+	}
+	b, err := belay.Open(context.Background(), o.state, options)
 	if err != nil {
 		o.t.Fatal(err)
 	}
