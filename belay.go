@@ -41,16 +41,15 @@ import (
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/keeping"
+	"github.com/belay-hooks/belay/internal/keyring"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/mcptools"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/internal/redaction"
 	"github.com/belay-hooks/belay/internal/revision"
-	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/statelog"
-	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -136,9 +135,8 @@ type Belay struct {
 	dir       string
 	o         Options
 	log       *slog.Logger
-	keys      *keyring
+	keys      *keyring.Ring
 	loader    *loader.Loader
-	store     kernel.Store
 	kernel    *kernel.Kernel
 	redact    *redaction.Redactor
 	proposals *install.Proposals
@@ -146,15 +144,12 @@ type Belay struct {
 	trust     *trust.Verifier
 	tools     *mcptools.Toolbox // nil when it is not ours to run tools
 	live      *statelog.Live    // the event log
-	marks     *statelog.Checkpointer
-	sinks     *sink.Set
+	storage   *statelog.Storage
 
 	revisions *revision.Log // nil unless opened whole
 
 	keeping *keeping.Keeping
 	stop    func() // ends the watch over the trust policy; nil when there is none
-
-	finished bool // by Close
 
 	mu   sync.Mutex // guards what Reload changes
 	file *config.File
@@ -192,7 +187,7 @@ func Open(ctx context.Context, dir string, o Options) (*Belay, error) {
 	if err := b.open(ctx); err != nil {
 		return nil, err
 	}
-	b.keeping.Announce(ctx, b.sinks, b.file.Recordings, b.revision())
+	b.keeping.Announce(ctx, b.storage.Front, b.file.Recordings, b.revision())
 	if !o.NoHooks && o.Verifier == nil {
 		b.startWatch()
 	}
@@ -232,8 +227,8 @@ func (b *Belay) prepare(dir string) error {
 	if b.dir, err = statedir.Open(dir); err != nil {
 		return err
 	}
-	if b.keys, err = openKeys(statedir.Keys(b.dir)); err != nil {
-		return stateError("keys", err)
+	if b.keys, err = keyring.Open(b.dir); err != nil {
+		return err
 	}
 	b.trust = trust.Open(b.dir, b.o.Clock)
 	return nil
@@ -283,33 +278,19 @@ func (b *Belay) readConfig() error {
 // open wires everything.
 func (b *Belay) open(ctx context.Context) error {
 	var err error
-	if b.redact, err = redaction.New(b.dir, b.keys.redact, b.file); err != nil {
+	if b.redact, err = redaction.New(b.dir, b.keys.Redact, b.file); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	b.log = slog.New(redact.NewHandler(b.log.Handler(), b.redact.Line))
-	b.loader, err = loader.Open(loader.Options{Dir: b.dir, CacheKey: b.keys.cache, Compiler: b.o.Compiler, Trust: b.trust, Verifier: b.o.Verifier,
+	b.loader, err = loader.Open(loader.Options{Dir: b.dir, CacheKey: b.keys.Cache, Compiler: b.o.Compiler, Trust: b.trust, Verifier: b.o.Verifier,
 		Hooks: b.adhoc, SlowCompile: b.o.SlowCompile, DryRun: b.o.DryRun, Logger: b.log})
 	if err != nil {
 		return err
 	}
-	b.store = b.o.Store
-	if err := b.openDry(ctx); err != nil {
-		return err
-	}
-	if b.store == nil && b.o.InMemory {
-		b.store = memory.New()
-	}
-	var db *statelog.Database // nil: the store is another one
-	if b.store == nil {
-		if db, err = statelog.OpenDatabase(ctx, b.dir, statelog.DatabaseOptions{
-			NoMark: b.o.NoMark, MarkIn: b.file.Events.HighWater, Move: !b.o.NoHooks, Logger: b.log,
-		}); err != nil {
-			return err // and b.store stays nil: a nil *Database in it would be closed
-		}
-		b.store = db
-	}
-	b.marks = statelog.NewCheckpointer(b.store, b.keys.events, b.markSettings(), b.log)
-	if err := b.openSinks(); err != nil {
+	b.storage, err = statelog.OpenStorage(ctx, b.dir, b.keys.Events, &b.file.Events, statelog.StorageOptions{
+		Store: b.o.Store, DryRun: b.o.DryRun, InMemory: b.o.InMemory, NoMark: b.o.NoMark, MoveMark: !b.o.NoHooks, Logger: b.log,
+	})
+	if err != nil {
 		return err
 	}
 	if b.o.Tools == nil && !b.o.NoHooks && !b.o.DryRun {
@@ -324,14 +305,14 @@ func (b *Belay) open(ctx context.Context) error {
 		b.bad = errors.Join(b.bad, err)
 	}
 	b.keeping.Use(ctx, keeper)
-	b.revisions = &revision.Log{Dir: b.dir, Events: b.store}
+	b.revisions = &revision.Log{Dir: b.dir, Events: b.storage.Store}
 	home, _ := os.UserHomeDir()
 	var files kernel.FileSystem = loader.HostFiles{}
 	if b.o.Files != nil {
 		files = b.o.Files
 	}
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
-		Store: b.sinks, Loader: b.loader, Redactor: b.redact, Digester: b.keys.digests, LeaseKey: b.keys.lease, StoreID: b.keys.events.StoreID(), Observer: b.o.Observer, Recorder: b.keeping.Recorder(), Clock: b.o.Clock, Logger: b.log,
+		Store: b.storage.Front, Loader: b.loader, Redactor: b.redact, Digester: b.keys.Digests, LeaseKey: b.keys.Lease, StoreID: b.keys.Events.StoreID(), Observer: b.o.Observer, Recorder: b.keeping.Recorder(), Clock: b.o.Clock, Logger: b.log,
 		Tools: b.executor(), IntentDir: b.intentDir(), Files: files, Home: home, SpoolPath: b.spoolPath(), ClockPath: b.clockPath(), UnsafeFailOpen: b.o.UnsafeFailOpen,
 		Retain: b.retention(),
 	})
@@ -340,7 +321,7 @@ func (b *Belay) open(ctx context.Context) error {
 	}
 	b.proposals = install.NewProposals(install.Options{Dir: b.dir, Compiler: b.o.Compiler, Kernel: b.kernel, Redactor: b.redact, Now: func() time.Time { return b.at().Wall }})
 	b.live = statelog.NewLive(statelog.Host{
-		Dir: b.dir, Store: b.store, Database: db, Key: b.keys.events, Kernel: b.kernel, Sinks: b.sinks, At: b.at, Logger: b.log,
+		Dir: b.dir, Storage: b.storage, Key: b.keys.Events, Kernel: b.kernel, At: b.at, Logger: b.log,
 	}, b.inForce())
 	return nil
 }
@@ -456,13 +437,13 @@ func (b *Belay) Reload(ctx context.Context) error {
 	file, rev, bad := b.file, b.rev, b.bad
 	err := b.readConfig()
 	var r *redaction.Redactor
-	var sinks []sink.Setting
+	var useFiles func()
 	var keeper *keeping.Keeper
 	if err == nil {
-		sinks, err = b.sinkSettings()
+		useFiles, err = b.storage.Prepare(&b.file.Events)
 	}
 	if err == nil {
-		r, err = redaction.New(b.dir, b.keys.redact, b.file)
+		r, err = redaction.New(b.dir, b.keys.Redact, b.file)
 	}
 	if err == nil {
 		keeper, err = b.keeping.Next(b.file)
@@ -475,14 +456,13 @@ func (b *Belay) Reload(ctx context.Context) error {
 		return errors.Join(err, b.keeping.Drop(keeper))
 	}
 	b.keeping.Use(ctx, keeper)
-	b.keeping.Announce(ctx, b.sinks, b.file.Recordings, b.revision())
+	b.keeping.Announce(ctx, b.storage.Front, b.file.Recordings, b.revision())
 	b.redact.Use(r)
 	if b.tools != nil {
 		b.tools.Use(b.file.MCP.Servers)
 	}
-	b.marks.Use(b.markSettings())
+	useFiles()
 	b.live.Use(b.inForce())
-	b.sinks.Use(sinks)
 	return nil
 }
 
@@ -541,18 +521,14 @@ func (b *Belay) Close() error {
 	if b.tools != nil {
 		errs = append(errs, b.tools.Close())
 	}
-	if b.marks != nil && !b.finished { // after the last commit
-		if b.sinks != nil {
-			b.sinks.Finish()
-		}
-		errs = append(errs, b.marks.Finish())
-		b.finished = true
+	if b.storage != nil {
+		errs = append(errs, b.storage.Finish()) // after the last commit
 	}
 	if b.loader != nil {
 		errs = append(errs, b.loader.Close(func() bool { return b.kernel != nil && len(b.kernel.LeftBehind()) > 0 }))
 	}
-	if b.store != nil && b.o.Store == nil {
-		errs = append(errs, b.store.Close())
+	if b.storage != nil {
+		errs = append(errs, b.storage.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -12,6 +12,36 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
+// SinkRecordings is the kind of what keeps full inputs, beside the record.
+const SinkRecordings = "recordings"
+
+// sinkStates tries every place for events, checkpoints and full inputs, and says how they
+// stand, the store first.
+func (b *Belay) sinkStates(ctx context.Context) []wire.Sink {
+	out := b.storage.State(ctx)
+	if st, ok := b.keepSink(); ok {
+		out = append(out, st)
+	}
+	return out
+}
+
+// keepSink says how what is kept stands, in the form of a sink.
+func (b *Belay) keepSink() (wire.Sink, bool) {
+	st, ok := b.keeping.State()
+	s := wire.Sink{Kind: SinkRecordings, Path: st.Dir, Durable: st.Block, OK: st.Err == nil, Kept: st.Kept, Lost: st.Lost}
+	if st.Err != nil {
+		sink.Fail(&s, st.Err)
+		if !st.Since.IsZero() {
+			s.Since = st.Since.UTC()
+		}
+	}
+	return s, ok
+}
+
+// Believed reports whether the store may be believed at all; see statelog.Storage.Believed.
+// The error is kernel.ErrRollback or kernel.ErrTampered.
+func (b *Belay) Believed(ctx context.Context) error { return b.storage.Believed(ctx) }
+
 // Status tries the store and every sink, also for writing, and lists what is wrong.
 // When they work again after a failure, that is put on record here at the latest.
 // The error is kernel.ErrUnavailable: not even that could be found out, and what is

@@ -1,4 +1,6 @@
-package belay
+// Package keyring decides which secrets a state directory has, one for each use, and makes
+// those that are missing. It never replaces a key that is there, and shows none.
+package keyring
 
 import (
 	"github.com/belay-hooks/belay/internal/audit"
@@ -6,38 +8,47 @@ import (
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 
-// keyring is the secrets of a state directory, one for each use.
-type keyring struct {
-	digests audit.Keys
-	redact  []byte // placeholders of covered secrets
-	lease   []byte // hashes tokens of leases
-	cache   []byte // authenticates compiled code
-	events  *eventlog.Key
+// Ring is the secrets of a state directory.
+type Ring struct {
+	Digests audit.Keys
+	Redact  []byte        // placeholders of covered secrets
+	Lease   []byte        // hashes tokens of leases
+	Cache   []byte        // authenticates compiled code
+	Events  *eventlog.Key // signs checkpoints
 }
 
-// openKeys reads the keys and makes those that are missing.
-func openKeys(dir string) (*keyring, error) {
-	k := &keyring{digests: audit.Keys{}}
+// Open reads the keys of a state directory and makes those that are missing. The error is
+// statedir.ErrUnusable.
+func Open(dir string) (*Ring, error) {
+	k, err := open(statedir.Keys(dir))
+	if err != nil {
+		return nil, statedir.Unusable("keys", err)
+	}
+	return k, nil
+}
+
+func open(dir string) (*Ring, error) {
+	k := &Ring{Digests: audit.Keys{}}
 	var err error
 	for _, u := range audit.Uses() {
-		if k.digests[u], err = statedir.MakeKey(dir, string(u)); err != nil {
+		if k.Digests[u], err = statedir.MakeKey(dir, string(u)); err != nil {
 			return nil, err
 		}
 	}
-	if k.redact, err = statedir.MakeKey(dir, "redact"); err != nil {
+	if k.Redact, err = statedir.MakeKey(dir, "redact"); err != nil {
 		return nil, err
 	}
-	if k.lease, err = statedir.MakeKey(dir, "lease"); err != nil {
+	if k.Lease, err = statedir.MakeKey(dir, "lease"); err != nil {
 		return nil, err
 	}
-	if k.cache, err = statedir.MakeKey(dir, "cache"); err != nil {
+	if k.Cache, err = statedir.MakeKey(dir, "cache"); err != nil {
 		return nil, err
 	}
 	seed, err := statedir.MakeKey(dir, "checkpoint")
 	if err != nil {
 		return nil, err
 	}
-	if k.events, err = eventlog.NewKey(seed); err != nil {
+	if k.Events, err = eventlog.NewKey(seed); err != nil {
 		return nil, err
 	}
 	return k, nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -65,4 +66,10 @@ func Explain(err error, path string) (t Trouble, problem string) {
 		problem = "the disk is full: " + problem
 	}
 	return t, problem
+}
+
+// Fail says of a place for events that it cannot be written, and why.
+func Fail(s *wire.Sink, err error) {
+	t, problem := Explain(err, s.Path)
+	s.OK, s.Trouble, s.Problem = false, string(t), problem
 }

@@ -17,7 +17,7 @@ var edited = []struct{ file, by, from string }{
 	{"belay.yaml: init", "Create", "cmd/internal/cli/init.go"},
 	{"trust.yaml: deny, add-key, add-identity", "Edit", "internal/trust/edit.go"},
 	{"trust.yaml: init", "Create", "cmd/internal/cli/trust.go"},
-	{"keys/*.key", "MakeKey", "belay_keys.go"},
+	{"keys/*.key", "MakeKey", "internal/keyring/ring.go"},
 	{"keys/*.token, keys/*.hash", "Create", "cmd/internal/server/tokens.go"},
 	{"NAME.key, NAME.pub, NAME.reviewer.key, signatures beside a module", "Create", "cmd/internal/cli/hook_sign.go"},
 	{"blobs/sha256/*", "KeepBlob", "internal/install/install.go"},

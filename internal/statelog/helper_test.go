@@ -13,9 +13,9 @@ import (
 	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/eventlog"
-	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/statelog"
+	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -101,15 +101,35 @@ func (k noKernel) Compact(context.Context, kernel.Compaction, kernel.CompactBy) 
 
 func (k noKernel) SoundApproval(context.Context, *kernel.Approval) (bool, error) { return true, nil }
 
-type noSinks struct{}
-
-func (noSinks) Check(context.Context) []sink.State { return nil }
+// storage opens where events go, by the options, and closes it with the test.
+func storage(t *testing.T, dir string, f *config.File, o statelog.StorageOptions) *statelog.Storage {
+	t.Helper()
+	o.Logger = discard
+	s, err := statelog.OpenStorage(t.Context(), dir, stateKey(t, dir), &f.Events, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(s.Finish(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
 
 // live is the log of a host whose configuration is f.
-func live(t *testing.T, dir string, s kernel.Store, db *statelog.Database, f *config.File) *statelog.Live {
+func live(t *testing.T, dir string, s *statelog.Storage, f *config.File) *statelog.Live {
 	t.Helper()
 	return statelog.NewLive(statelog.Host{
-		Dir: dir, Store: s, Database: db, Key: stateKey(t, dir), Kernel: noKernel{t}, Sinks: noSinks{},
+		Dir: dir, Storage: s, Key: stateKey(t, dir), Kernel: noKernel{t},
 		At: func() clock.Instant { return clock.At(clock.System{}) }, Logger: discard,
 	}, statelog.Configuration{File: f, Revision: "r"})
 }
+
+// failing is a store whose look at itself fails.
+type failing struct {
+	*memory.Store
+	err error
+}
+
+func (f failing) Probe(context.Context, time.Time) error { return f.err }

@@ -22,21 +22,14 @@ type Kernel interface {
 	SoundApproval(ctx context.Context, it *kernel.Approval) (bool, error)
 }
 
-// Sinks says how the files stand that follow the log; *sink.Set is one.
-type Sinks interface {
-	Check(ctx context.Context) []sink.State
-}
-
-// Host is what the log of an open host is made of. All members but Database are needed.
+// Host is what the log of an open host is made of. All members are needed.
 type Host struct {
-	Dir      string // absolute
-	Store    kernel.Store
-	Database *Database // nil: Store is not belay.db, and nothing can be recovered
-	Key      *eventlog.Key
-	Kernel   Kernel
-	Sinks    Sinks
-	At       func() clock.Instant // what the clocks of the host say
-	Logger   *slog.Logger
+	Dir     string // absolute
+	Storage *Storage
+	Key     *eventlog.Key
+	Kernel  Kernel
+	At      func() clock.Instant // what the clocks of the host say
+	Logger  *slog.Logger
 }
 
 // Live is the event log of an open host: beside what Log does it is compacted and
@@ -46,7 +39,7 @@ type Live struct {
 	dir    string
 	db     *Database // nil: nothing can be recovered
 	kernel Kernel
-	sinks  Sinks
+	sinks  *sink.Set
 	at     func() clock.Instant
 	log    *slog.Logger
 
@@ -57,8 +50,8 @@ type Live struct {
 // NewLive returns the log of a host, with the configuration in force.
 func NewLive(h Host, c Configuration) *Live {
 	l := &Live{
-		Log: newLog(h.Store, h.Key, h.Database.mark(), &c.File.Events),
-		dir: h.Dir, db: h.Database, kernel: h.Kernel, sinks: h.Sinks, at: h.At, log: h.Logger,
+		Log: newLog(h.Storage.Store, h.Key, h.Storage.Database.mark(), &c.File.Events),
+		dir: h.Dir, db: h.Storage.Database, kernel: h.Kernel, sinks: h.Storage.Front, at: h.At, log: h.Logger,
 	}
 	l.Use(c)
 	return l

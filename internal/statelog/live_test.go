@@ -9,7 +9,6 @@ import (
 
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/statelog"
-	"github.com/belay-hooks/belay/internal/store/memory"
 )
 
 // While belay.yaml cannot be used and may register a reviewer, nothing is compacted or
@@ -31,14 +30,10 @@ func TestReviewersUnknown(t *testing.T) {
 			if c.file != "" {
 				write(t, filepath.Join(dir, config.FileName), c.file)
 			}
-			db, err := statelog.OpenDatabase(t.Context(), dir, statelog.DatabaseOptions{Logger: discard})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close()
-			l := live(t, dir, db, db, &config.File{Version: config.Version})
-			l.Use(statelog.Configuration{File: &config.File{Version: config.Version}, Revision: "r", Unusable: c.err})
-			_, err = l.Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-24 * 365 * time.Hour)})
+			none := &config.File{Version: config.Version}
+			l := live(t, dir, storage(t, dir, none, statelog.StorageOptions{}), none)
+			l.Use(statelog.Configuration{File: none, Revision: "r", Unusable: c.err})
+			_, err := l.Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-24 * 365 * time.Hour)})
 			if c.refused != errors.Is(err, config.ErrUnusable) || !c.refused && err != nil {
 				t.Errorf("compact: %v", err)
 			}
@@ -52,9 +47,10 @@ func TestReviewersUnknown(t *testing.T) {
 
 // A store that is not belay.db has no mark, and nothing that could be recovered.
 func TestLogOfAnotherStore(t *testing.T) {
-	s := memory.New()
-	l := live(t, t.TempDir(), s, nil, &config.File{Version: config.Version})
-	if err := commit(t, s, "first"); err != nil {
+	dir, none := t.TempDir(), &config.File{Version: config.Version}
+	s := storage(t, dir, none, statelog.StorageOptions{InMemory: true})
+	l := live(t, dir, s, none)
+	if err := commit(t, s.Front, "first"); err != nil {
 		t.Fatal(err)
 	}
 	if w := l.HighWater(t.Context()); w != nil {
@@ -73,9 +69,9 @@ func TestLogOfAnotherStore(t *testing.T) {
 
 // The configuration that was taken into use last is the one that the log goes by.
 func TestUse(t *testing.T) {
-	dir := t.TempDir()
+	dir, none := t.TempDir(), &config.File{Version: config.Version}
 	outside := filepath.Join(t.TempDir(), "checkpoints")
-	l := live(t, dir, memory.New(), nil, &config.File{Version: config.Version})
+	l := live(t, dir, storage(t, dir, none, statelog.StorageOptions{InMemory: true}), none)
 	write(t, outside, "this is no checkpoint\n\n")
 	if r, err := l.Verify(t.Context(), statelog.Evidence{}); err != nil || r.Wrong != nil {
 		t.Errorf("before: %+v, %v", r, err)
