@@ -50,7 +50,7 @@ test-cosign: ## the real cosign: belay verifies what it signed, and it verifies 
 	scripts/test-cosign
 
 test-race: ## the packages that share state, under the race detector (cgo)
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./kernel/... ./guard ./internal/store/... ./internal/audit/... ./cmd/internal/dispatch ./internal/mcptools ./internal/httpcall ./cmd/internal/server ./client .
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./kernel/... ./guard ./internal/store/... ./internal/audit/... ./cmd/internal/dispatch ./internal/mcptools ./internal/httpcall ./internal/loader ./internal/install ./harness/keep ./cmd/internal/server ./client .
 
 test-spec: ## the whole WebAssembly spec test suite, instrumented and not
 	BELAY_SPEC=full $(GO) test -timeout 60m -run 'Spec|FuzzCases' -v ./internal/sandbox/...

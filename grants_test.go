@@ -1,20 +1,14 @@
 package belay_test
 
 import (
-	"context"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/internal/builtin"
-	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -63,78 +57,4 @@ func ungranted(t *testing.T, dir string) []loader.Ungranted {
 		t.Fatal(err)
 	}
 	return list
-}
-
-// The same holds where modules are looked at, installed and proposed.
-func TestUngrantedImportIsRefused(t *testing.T) {
-	file, err := os.ReadFile(example("command-block"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := loader.Inspect(t.Context(), file, []string{"block", "shell_parse", "request_approval"})
-	if err != nil || !slices.ContainsFunc(info.Problems, func(p string) bool { return strings.Contains(p, "pattern_match") }) {
-		t.Errorf("inspect: %q %v", info.Problems, err)
-	}
-	dir := state(t, "version: belay/v1\nhooks: []\n")
-	_, _, err = install.Hook(t.Context(), dir, install.Request{File: file, Allow: []string{"block", "shell_parse", "request_approval"}})
-	if err == nil || !strings.Contains(err.Error(), "pattern_match") {
-		t.Errorf("install: %v", err)
-	}
-	bench, err := loader.OpenBench(loader.BenchOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bench.Close()
-	h := loader.BenchHook{Name: "guard", Module: file, Tier: phases.Trusted, Allowed: []string{"block"}}
-	if _, err := bench.Load(context.Background(), h); phases.FaultOf(err) == nil || phases.FaultOf(err).Kind != phases.KindLoad {
-		t.Errorf("bench: %v, want a fault of kind load", err)
-	}
-	h.Recorded = true // what was loaded so once is loaded so again
-	if l, err := bench.Load(context.Background(), h); err != nil || !slices.Equal(l.Capabilities, []string{"block"}) {
-		t.Errorf("recorded: %v", err)
-	}
-}
-
-// Every binding of a built-in hook that the tree shows, in pages, examples and scripts,
-// grants what the hook imports: a reader who copies one gets a hook that runs.
-func TestBindingsInTheTreeGrantEnough(t *testing.T) {
-	set, err := builtin.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bound := regexp.MustCompile(`module: ['"]?builtin:([a-z-]+)['"]?(?:,? |\n)(?:[^\n]*\n){0,9}?[^\n]*capabilities: \[([^\]]*)\]`)
-	seen := 0
-	err = filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !slices.Contains([]string{".md", ".yaml", ".txtar"}, filepath.Ext(path)) {
-			return err
-		}
-		src, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		for _, m := range bound.FindAllStringSubmatch(string(src), -1) {
-			h, err := set.Get(m[1])
-			if err != nil {
-				continue
-			}
-			var allowed []string
-			for _, c := range strings.Split(m[2], ",") {
-				if c = strings.Trim(c, ` "'`); c != "" {
-					allowed = append(allowed, c)
-				}
-			}
-			info, err := loader.Inspect(t.Context(), h.Module, append([]string{}, allowed...))
-			seen++
-			if strings.Contains(path, "ungranted") {
-				continue // what is short is what it is about
-			}
-			if err != nil || len(info.Problems) > 0 {
-				t.Errorf("%s: builtin:%s with %q: %q %v", path, m[1], allowed, info.Problems, err)
-			}
-		}
-		return nil
-	})
-	if err != nil || seen < 10 {
-		t.Errorf("%d bindings were seen: %v", seen, err)
-	}
 }

@@ -1,8 +1,6 @@
 package belay_test
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
-	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -252,68 +249,5 @@ func TestDeniedWithoutSignatures(t *testing.T) {
 	writePolicy(t, dir, "x: y\n")
 	if s := open(t, dir, belay.Options{}).Bindings()[0]; s.Problem != "" || s.Tier != phases.Trusted {
 		t.Errorf("%+v", s)
-	}
-}
-
-func TestInstallByTrust(t *testing.T) {
-	guard := readFile(t, signedFixture("guard.wasm"))
-	good := tiers.Evidence{Kind: tiers.EvidenceBundle, Name: "a", Data: readFile(t, signedFixture("guard.c0.sigstore.json"))}
-	for _, c := range []struct {
-		name, deny string
-		evidence   []tiers.Evidence
-		priority   int
-		want       string
-	}{
-		{"signed", "", []tiers.Evidence{good}, 100, ""},
-		{"unsigned with a high priority", "", nil, 100, "unsigned"},
-		{"unsigned", "", nil, 0, ""},
-		{"denied", "deny: {digests: ['sha256:6e33aa72a6be274e0c22a03bca171026c5d27c5acbe4a991d4044fd522ab8094']}\n", []tiers.Evidence{good}, 0, "deny list"},
-		{"policy that cannot be used", "x: y\n", []tiers.Evidence{good}, 0, "unknown member"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			writeFile(t, filepath.Join(dir, config.FileName), config.Empty)
-			writePolicy(t, dir, c.deny)
-			_, _, err := install.Hook(t.Context(), dir, install.Request{File: guard, Evidence: c.evidence, Priority: c.priority})
-			if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, install.ErrRefused) || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
-		})
-	}
-}
-
-func TestEvidenceIsKept(t *testing.T) {
-	dir := trustState(t, install.Request{Name: "one"})
-	more := []tiers.Evidence{
-		{Kind: tiers.EvidenceBundle, Name: "the same again", Data: readFile(t, signedFixture("guard.c0.sigstore.json"))},
-		{Kind: tiers.EvidenceBundle, Name: "another", Data: readFile(t, signedFixture("guard.c1.sigstore.json"))},
-		{Kind: tiers.EvidenceSignature, Name: "x.sig", Data: readFile(t, signedFixture("guard.c1.sig"))},
-		{Kind: tiers.EvidenceManifest, Name: "m", Data: []byte("{}")},
-	}
-	if _, _, err := install.Hook(t.Context(), dir, install.Request{Name: "two", File: readFile(t, signedFixture("guard.wasm")), Evidence: more}); err != nil {
-		t.Fatal(err)
-	}
-	blob := filepath.Join(dir, "blobs", "sha256", "6e33aa72a6be274e0c22a03bca171026c5d27c5acbe4a991d4044fd522ab8094")
-	for _, suffix := range []string{"", ".sigstore.json", ".1.sigstore.json", ".sig", ".manifest.json"} {
-		if _, err := os.Stat(blob + suffix); err != nil {
-			t.Error(err)
-		}
-	}
-	got, err := evidence.Read(blob)
-	if err != nil || len(got) != 4 {
-		t.Errorf("%d pieces, %v", len(got), err)
-	}
-	// What merely looks like evidence of the file is not read.
-	writeFile(t, blob+"x.sigstore.json", "{}")
-	writeFile(t, blob+".sigstore.json.bak", "{}")
-	if got, err := evidence.Read(blob); err != nil || len(got) != 4 {
-		t.Errorf("%d pieces, %v", len(got), err)
-	}
-	var many []tiers.Evidence
-	for i := range tiers.MaxEvidenceList + 1 {
-		many = append(many, tiers.Evidence{Kind: tiers.EvidenceBundle, Data: fmt.Appendf(nil, "%d", i)})
-	}
-	if _, _, err := install.Hook(t.Context(), dir, install.Request{Name: "three", File: readFile(t, signedFixture("guard.wasm")), Evidence: many}); err == nil {
-		t.Error("more evidence was kept than is ever looked at")
 	}
 }
