@@ -11,12 +11,12 @@
 //	b, err := belay.Open(ctx, dir, belay.Options{})
 //	if err != nil { … }
 //	defer b.Close()
-//	v, err := b.Invoke(ctx, phases.Invocation{Phase: phases.PreTool, …})
-//	if v.Decision != phases.Allow { … } // also whenever err is not nil
-//	run(v.Action)                       // the action as the hooks left it
+//	g := guard.New(b, guard.Options{Runtime: "my-agent", Session: "s-1"})
+//	done, err := g.Tool(ctx, call, run) // an error means that it may not happen
 //
-// A caller acts on the whole verdict: it runs Verdict.Action, not what it asked
-// about. The kernel has held it to Verdict.Scopes, unless InvokeOptions.HoldsScopes
+// Package guard does what verdicts say. A caller of Invoke does that itself: unless the
+// verdict is an allow, nothing happens, also whenever there is an error; and it runs
+// Verdict.Action, not what it asked about. The kernel has held it to Verdict.Scopes, unless InvokeOptions.HoldsScopes
 // says that the caller does. Nothing that it does with its own buffers
 // changes Verdict.Action: what is handed over is copied first.
 package belay

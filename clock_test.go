@@ -37,7 +37,7 @@ func TestHookClockNeedsNoRecord(t *testing.T) {
 // queue, state, latches, notes of blocks, checkpoints.
 func TestDryRunLeavesNothing(t *testing.T) {
 	marks := filepath.Join(t.TempDir(), "marks")
-	dir := state(t, guard+`  - name: push
+	dir := state(t, guarded+`  - name: push
     module: builtin:ask-push
     capabilities: [block, request_approval, shell_parse]
 events:

@@ -66,7 +66,7 @@ func contains(t *testing.T, dir, what string) bool {
 }
 
 func TestRetention(t *testing.T) {
-	dir := aged(t, guard+"events: {retention: {days: 5}}\n")
+	dir := aged(t, guarded+"events: {retention: {days: 5}}\n")
 	b := open(t, dir, belay.Options{})
 	now := time.Now()
 	r, err := b.Log().RetainOnce(t.Context(), now)
@@ -102,7 +102,7 @@ func TestRetention(t *testing.T) {
 }
 
 func TestRetentionKeepsEverythingByDefault(t *testing.T) {
-	b := open(t, aged(t, guard), belay.Options{})
+	b := open(t, aged(t, guarded), belay.Options{})
 	if r, err := b.Log().RetainOnce(t.Context(), time.Now().Add(1e6*time.Hour)); err != nil || r.Events != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -113,7 +113,7 @@ func TestRetentionKeepsEverythingByDefault(t *testing.T) {
 
 // A log that somebody has changed is not compacted: that would remove what shows it.
 func TestWrongLogIsNotCompacted(t *testing.T) {
-	dir := aged(t, guard)
+	dir := aged(t, guarded)
 	tamper(t, dir, "UPDATE events SET body=CAST(replace(CAST(body AS TEXT), 'needle-1', 'noodle-1') AS BLOB) WHERE seq=2")
 	b := open(t, dir, belay.Options{})
 	o := statelog.CompactOptions{Before: time.Now().Add(-5 * 24 * time.Hour)}
@@ -134,7 +134,7 @@ func TestCompactionGoesOn(t *testing.T) {
 		"event": "UPDATE events SET body=CAST(replace(CAST(body AS TEXT), 'needle-9', 'noodle-9') AS BLOB)",
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := aged(t, guard)
+			dir := aged(t, guarded)
 			b := open(t, dir, belay.Options{})
 			r, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-4*24*time.Hour - time.Hour)})
 			if err != nil || r.Events != 5 {
@@ -194,7 +194,7 @@ func (d daysAgo) Now() time.Time { return time.Now().Add(-time.Duration(d) * 24 
 // What is younger than two days is never compacted, by hand or by retention; belay.yaml can
 // only raise that.
 func TestYoungEventsAreNotCompacted(t *testing.T) {
-	b := open(t, aged(t, guard+"events: {retention: {days: 1}}\n"), belay.Options{})
+	b := open(t, aged(t, guarded+"events: {retention: {days: 1}}\n"), belay.Options{})
 	for _, dry := range []bool{true, false} {
 		if r, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-25 * time.Hour), DryRun: dry}); err != nil || r.Through != 8 {
 			t.Fatalf("two days and more: %+v, %v", r, err)
@@ -206,7 +206,7 @@ func TestYoungEventsAreNotCompacted(t *testing.T) {
 	if r, err := b.Log().RetainOnce(t.Context(), time.Now().Add(1000*time.Hour)); err != nil || r.Events != 0 {
 		t.Errorf("retention with a clock of its own: %+v, %v", r, err)
 	}
-	b = open(t, aged(t, guard+"events: {compaction: {min_age: 120h}}\n"), belay.Options{})
+	b = open(t, aged(t, guarded+"events: {compaction: {min_age: 120h}}\n"), belay.Options{})
 	if _, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-49 * time.Hour)}); !errors.Is(err, kernel.ErrTooYoung) {
 		t.Errorf("as belay.yaml says: %v", err)
 	}
@@ -222,7 +222,7 @@ func TestCompactionTakesAnOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := aged(t, guard+"events: {retention: {days: 8}}\nreviewers: [{name: dev, key: "+strconv.Quote(approvals.FormatReviewerKey(public))+"}]\n")
+	dir := aged(t, guarded+"events: {retention: {days: 8}}\nreviewers: [{name: dev, key: "+strconv.Quote(approvals.FormatReviewerKey(public))+"}]\n")
 	b := open(t, dir, belay.Options{NoHooks: true})
 	order := func(through int64, key ed25519.PrivateKey) *kernel.Order {
 		t.Helper()

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay"
-	belayguard "github.com/belay-hooks/belay/guard"
+	"github.com/belay-hooks/belay/guard"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -47,7 +47,7 @@ func Example() {
 func answer(ctx context.Context, host *belay.Belay, args string,
 	shell func(context.Context, phases.PreToolAction, phases.Scopes) (any, error),
 ) string {
-	g := belayguard.New(host, belayguard.Options{Runtime: "my-agent", Session: "s-1"})
+	g := guard.New(host, guard.Options{Runtime: "my-agent", Session: "s-1"})
 	call := phases.PreToolAction{Tool: "bash", Args: jsontext.Value(args)}
 	done, err := g.Tool(ctx, call, shell) // runs shell with the call as the hooks left it, or not at all
 	if err != nil {

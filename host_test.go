@@ -69,7 +69,7 @@ func invoke(t *testing.T, b *belay.Belay, inv phases.Invocation) phases.Verdict 
 	return v
 }
 
-const guard = `version: belay/v1
+const guarded = `version: belay/v1
 hooks:
   - name: guard
     module: builtin:command-block
@@ -112,7 +112,7 @@ func TestSameInvocationSameVerdict(t *testing.T) {
 }
 
 func TestConfiguredHooks(t *testing.T) {
-	dir := state(t, guard+`  - name: classify
+	dir := state(t, guarded+`  - name: classify
     module: builtin:classify-message
     capabilities: [annotate, pattern_match]
   - name: raise
@@ -162,7 +162,7 @@ func TestNoConfiguration(t *testing.T) {
 	if _, err := belay.Open(t.Context(), t.TempDir(), belay.Options{}); !errors.Is(err, belay.ErrNoConfig) {
 		t.Errorf("Open: %v, want ErrNoConfig", err)
 	}
-	for _, bad := range []string{"", "version: belay/v2\n", "version: belay/v1\nhokks: []\n", guard + "    priority: 7\n"} {
+	for _, bad := range []string{"", "version: belay/v2\n", "version: belay/v1\nhokks: []\n", guarded + "    priority: 7\n"} {
 		if _, err := belay.Open(t.Context(), state(t, bad), belay.Options{}); !errors.Is(err, belay.ErrConfig) {
 			t.Errorf("Open with %q: %v, want ErrConfig", bad, err)
 		}
@@ -245,7 +245,7 @@ func TestReload(t *testing.T) {
 	if v := invoke(t, b, exec("rm -rf /")); v.Decision != phases.Allow || len(v.Hooks) != 0 {
 		t.Errorf("nothing bound: %+v", v)
 	}
-	write(t, filepath.Join(dir, "belay.yaml"), guard)
+	write(t, filepath.Join(dir, "belay.yaml"), guarded)
 	if err := b.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +346,7 @@ func TestOpenedTogether(t *testing.T) {
 }
 
 func TestAdHocHooksAreUntrusted(t *testing.T) {
-	dir := state(t, guard)
+	dir := state(t, guarded)
 	b := open(t, dir, belay.Options{Hooks: []belay.AdHocHook{
 		{Path: example("command-block"), Name: "guard", Priority: 99}, {Path: example("command-block"), Name: "bad\nname"},
 	}})

@@ -59,7 +59,7 @@ func jumpsIn(t *testing.T, b *belay.Belay) (out []string) {
 func TestJumpAcrossProcesses(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	for _, by := range []time.Duration{year, -year} {
-		dir := state(t, guard+"  - name: push\n    module: builtin:ask-push\n    capabilities: [block, request_approval, shell_parse]\n")
+		dir := state(t, guarded+"  - name: push\n    module: builtin:ask-push\n    capabilities: [block, request_approval, shell_parse]\n")
 		m := &machine{wall: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), boot: "b1", since: time.Hour}
 		first := open(t, dir, belay.Options{Clock: m})
 		asked := invoke(t, first, exec("git push"))
@@ -94,7 +94,7 @@ func TestJumpAcrossProcesses(t *testing.T) {
 
 // Retention goes by the days that passed in this boot, not by what the clock was set to.
 func TestJumpAheadGivesUpNoEvents(t *testing.T) {
-	dir := state(t, guard+"events: {retention: {days: 30}}\n")
+	dir := state(t, guarded+"events: {retention: {days: 30}}\n")
 	m := &machine{wall: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), boot: "b1", since: time.Hour}
 	b := open(t, dir, belay.Options{Clock: m})
 	invoke(t, b, exec("ls"))
@@ -113,7 +113,7 @@ func TestJumpAheadGivesUpNoEvents(t *testing.T) {
 // A directory of before has no note: it is begun, and that says nothing. One that is damaged
 // is made anew, on record.
 func TestNoteOfTheClock(t *testing.T) {
-	dir := state(t, guard)
+	dir := state(t, guarded)
 	m := &machine{wall: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), boot: "b1", since: time.Hour}
 	open(t, dir, belay.Options{Clock: m})
 	note := filepath.Join(dir, "clock.json")

@@ -19,7 +19,7 @@ import (
 func TestNamesOnRecordHoldNoSecret(t *testing.T) {
 	token := "ghp_" + someChars(t, 36, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "belay.yaml"), guard+"events:\n  sinks:\n    - jsonl: {path: "+dir+"/out/events.jsonl}\n")
+	write(t, filepath.Join(dir, "belay.yaml"), guarded+"events:\n  sinks:\n    - jsonl: {path: "+dir+"/out/events.jsonl}\n")
 	if err := os.Mkdir(filepath.Join(dir, "out"), 0o700); err != nil {
 		t.Fatal(err)
 	}

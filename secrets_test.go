@@ -178,7 +178,7 @@ func TestNoSecretOnDisk(t *testing.T) {
 	}
 	text := string(quoted)
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "belay.yaml"), guard+"events:\n  sinks:\n    - jsonl: {path: "+dir+"/out/events.jsonl}\n    - checkpoint: {path: "+dir+"/out/marks}\n")
+	write(t, filepath.Join(dir, "belay.yaml"), guarded+"events:\n  sinks:\n    - jsonl: {path: "+dir+"/out/events.jsonl}\n    - checkpoint: {path: "+dir+"/out/marks}\n")
 	if err := os.Mkdir(filepath.Join(dir, "out"), 0o700); err != nil {
 		t.Fatal(err)
 	}

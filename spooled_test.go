@@ -22,7 +22,7 @@ func TestSessionsOfNotesAreCovered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for how, running := range map[string]bool{"a daemon that runs": true, "the next to open": false} {
 				dir := t.TempDir()
-				write(t, filepath.Join(dir, "belay.yaml"), guard+"redact: {secrets: [\"env:BELAY_TEST_KNOWN\"]}\n")
+				write(t, filepath.Join(dir, "belay.yaml"), guarded+"redact: {secrets: [\"env:BELAY_TEST_KNOWN\"]}\n")
 				host := open(t, dir, belay.Options{})
 				if !running {
 					host.Close()

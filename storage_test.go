@@ -24,7 +24,7 @@ import (
 func withSinks(t *testing.T, sinks string) (dir, beside string) {
 	t.Helper()
 	beside = t.TempDir()
-	dir = state(t, guard+"events:\n  sinks:\n"+strings.ReplaceAll(sinks, "DIR", beside))
+	dir = state(t, guarded+"events:\n  sinks:\n"+strings.ReplaceAll(sinks, "DIR", beside))
 	return dir, beside
 }
 
@@ -261,10 +261,10 @@ func TestReloadOfSinks(t *testing.T) {
 
 // Without any durable sink nothing runs.
 func TestNothingDurable(t *testing.T) {
-	if _, err := belay.Open(t.Context(), state(t, guard), belay.Options{Store: memory.New()}); !errors.Is(err, belay.ErrState) || !strings.Contains(err.Error(), "no sink is durable") {
+	if _, err := belay.Open(t.Context(), state(t, guarded), belay.Options{Store: memory.New()}); !errors.Is(err, belay.ErrState) || !strings.Contains(err.Error(), "no sink is durable") {
 		t.Errorf("a store in memory: %v", err)
 	}
-	if _, err := belay.Open(t.Context(), state(t, guard+"events: {sinks: [{store: {durable: false}}]}\n"), belay.Options{}); !errors.Is(err, belay.ErrConfig) {
+	if _, err := belay.Open(t.Context(), state(t, guarded+"events: {sinks: [{store: {durable: false}}]}\n"), belay.Options{}); !errors.Is(err, belay.ErrConfig) {
 		t.Errorf("a store that is not durable: %v", err)
 	}
 }
