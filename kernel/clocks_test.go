@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/clock"
+	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -313,4 +315,64 @@ func otherRead() phases.Invocation {
 	inv := invocation(phases.PreTool)
 	inv.Action = []byte(`{"tool":"read","args":{"file_path":"/y"}}`)
 	return inv
+}
+
+// timeless is a store that cannot say the highest time that it has seen, for a while, and
+// refuses to record.
+type timeless struct {
+	kernel.Store
+	asks, fails int
+	deaf        bool
+}
+
+var errTimeless = errors.New("no time")
+
+func (s *timeless) LeaseClock(ctx context.Context) (time.Time, error) {
+	if s.asks++; s.asks <= s.fails {
+		return time.Time{}, errTimeless
+	}
+	return s.Store.LeaseClock(ctx)
+}
+
+func (s *timeless) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
+	if s.deaf {
+		return kernel.Receipt{}, kernel.ErrUnavailable
+	}
+	return s.Store.Commit(ctx, b)
+}
+
+// The highest time is asked for until the store has said it, and once then.
+func TestHighestTimeIsAskedOnce(t *testing.T) {
+	s := &timeless{Store: memory.New(), fails: 3}
+	var b boot
+	h := newHost(t, asking(), reviewed, func(_ *kernel.Config, o *kernel.Options) { o.Store = s }, onBoot(&b))
+	for range 8 {
+		if _, err := h.ApprovalCounts(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.asks != 4 {
+		t.Errorf("asked %d times, want 4", s.asks)
+	}
+}
+
+// What the log cannot be told is said all the same; a note that cannot be kept is, too.
+func TestJumpThatCannotBeRecorded(t *testing.T) {
+	s := &timeless{Store: memory.New()}
+	var b boot
+	var log bytes.Buffer
+	h := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) {
+		o.Store, o.ClockPath = s, filepath.Join(t.TempDir(), "missing", "clock.json")
+		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}, onBoot(&b))
+	if got := log.String(); !strings.Contains(got, "the note of the clock could not be kept") || strings.Contains(got, "could not be recorded") {
+		t.Errorf("logged %s", got)
+	}
+	log.Reset()
+	s.deaf = true
+	b.set(time.Hour)
+	h.WatchClock(t.Context())
+	if got := log.String(); !strings.Contains(got, "the clock jumped by +1h0m0s") || !strings.Contains(got, "what the clock did could not be recorded") {
+		t.Errorf("logged %s", got)
+	}
 }

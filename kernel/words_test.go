@@ -295,3 +295,42 @@ func TestRecordedBindings(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// bothClocks is a clock that tells of the boot, too.
+type bothClocks struct{ wallOnly }
+
+func (bothClocks) Boot() (string, time.Duration) { return "b", 7 }
+
+type wallOnly struct{}
+
+func (wallOnly) Now() time.Time { return time.Unix(9, 0) }
+
+// The boot clock belongs to the wall clock: the system's to the system's, that of a program
+// to its own, and there is none beside one that is only a wall clock.
+func TestWhichBootClock(t *testing.T) {
+	_, real := clock.System{}.Boot()
+	for name, c := range map[string]struct {
+		clock Clock
+		boot  BootClock
+		id    string
+	}{
+		"a program's": {bothClocks{}, nil, "b"}, "none": {wallOnly{}, nil, ""}, "given": {wallOnly{}, bothClocks{}, "b"},
+		"given beside one": {bothClocks{}, noBoot{}, ""},
+	} {
+		o, err := Options{Store: &shelf{}, Loader: loaderFunc(nil), Redactor: plain{}, Clock: c.clock, Boot: c.boot}.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id, _ := o.Boot.Boot(); id != c.id {
+			t.Errorf("%s: boot %q, want %q", name, id, c.id)
+		}
+	}
+	o, err := Options{Store: &shelf{}, Loader: loaderFunc(nil), Redactor: plain{}}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := clock.System{}.Boot()
+	if id, since := o.Boot.Boot(); id != want || since < real {
+		t.Errorf("the system's: %q %v", id, since)
+	}
+}

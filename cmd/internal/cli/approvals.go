@@ -12,6 +12,7 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/internal/textdiff"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -140,7 +141,7 @@ func (a *App) stateText(it *client.Approval) string {
 	p := a.palette()
 	switch it.State {
 	case approvals.Pending:
-		return p.yellow("pending, " + left(it.Expires))
+		return p.yellow("pending, " + left(it))
 	case approvals.Approved:
 		if it.Kind == approvals.KindProposal {
 			return p.yellow("approved, not bound")
@@ -152,8 +153,8 @@ func (a *App) stateText(it *client.Approval) string {
 	return p.faint(oneLine(string(it.State), 12))
 }
 
-func left(t time.Time) string {
-	d := time.Until(t)
+func left(it *client.Approval) string {
+	d := it.Left(clock.At(clock.System{}))
 	switch {
 	case d <= 0:
 		return "no time left"
