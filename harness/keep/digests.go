@@ -11,7 +11,7 @@ import (
 )
 
 // Digests finds out whether originals belong to events: events hold keyed digests of
-// what they cover, and the keys are the state directory's. It is safe for concurrent use.
+// originals, and the keys are the state directory's. It is safe for concurrent use.
 type Digests struct{ keys audit.Keys }
 
 // OpenDigests reads the keys of a state directory. None are made: without the keys

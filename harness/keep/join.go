@@ -12,8 +12,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Joiner finds the kept originals of stored events. Whoever can write into a
-// directory of recordings can put anything there, so that an original counts only
+// Joiner finds the kept originals of stored events. A process that writes into a
+// directory of recordings can put anything there, so an original counts only
 // when it is proven by the event's keyed digests: its input, its output, what each of
 // its turns asked for, and everything that the events say in the open. What hooks
 // were answered is in no event; a replay finds out whether the same comes of it.
@@ -73,7 +73,7 @@ func (e *MismatchError) Error() string {
 }
 
 // Take looks at a kept invocation. It returns the number of the event that it proves
-// to be the original of; 0 when nobody wants it, or has it already. The error is a
+// to be the original of; 0 when it is not wanted, or found already. The error is a
 // *MismatchError, or that of reading events.
 func (j *Joiner) Take(ctx context.Context, run *recording.Run, chain *recording.Chain) (int64, error) {
 	inv, err := run.Decode()
@@ -182,7 +182,7 @@ func (j *Joiner) checkOutput(e *phases.Event, run *recording.Run, carried phases
 	if v.Artifacts == nil {
 		v.Artifacts = []phases.Artifact{}
 	}
-	if run.Final.Decision == phases.Block { // nobody may act on a leftover
+	if run.Final.Decision == phases.Block { // a leftover is not acted on
 		v.Reply, v.Retry, v.Grant = nil, nil, nil
 	}
 	wrote := maps.Clone(c.Metadata)

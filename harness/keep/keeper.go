@@ -26,7 +26,7 @@ const (
 // Keeper writes recordings into a directory. It is a kernel.Recorder that looks at the
 // policy itself, and safe for concurrent use.
 //
-// What it is given waits in a queue and is written by one goroutine, so that nobody
+// Recordings wait in a queue until one goroutine writes them, so that no invocation
 // waits for a disk; with Block it is written at once. Encryption is in pieces of 64
 // KiB: what was written since the last whole piece is lost in a crash.
 type Keeper struct {

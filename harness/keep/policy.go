@@ -12,7 +12,7 @@ import (
 type Policy struct {
 	Dir         string         // absolute, not below the state directory
 	Recipients  []string       // age1…; none: Plaintext
-	Plaintext   bool           // UNSAFE: whoever has the files can read them
+	Plaintext   bool           // UNSAFE: each reader of the files can read the inputs
 	Phases      []phases.Phase // none: all
 	Tools       string         // RE2, unanchored, of phases that are about tools; "": all
 	Rotate      time.Duration  // a file is ended after about so long

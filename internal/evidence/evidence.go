@@ -48,7 +48,7 @@ func Read(path string) ([]tiers.Evidence, error) {
 			continue
 		}
 		if len(out) > tiers.MaxEvidenceList {
-			break // one more than are looked at, so that somebody says so
+			break // one more than are looked at, so that the policy says so
 		}
 		data, err := readfile.Start(filepath.Join(dir, e.Name()), tiers.MaxEvidence+1) // one byte more than is accepted, which then says so
 		if err != nil {

@@ -78,8 +78,8 @@ func Hook(ctx context.Context, dir string, r Request) (kernel.BindingSpec, loade
 	if err := loader.CompileOnce(ctx, dir, file, info.Manifest, r.Compiler); err != nil {
 		return none, info, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	// The module is kept under the lock of belay.yaml: whoever drops modules that
-	// nothing needs holds it, too.
+	// The module is kept under the lock of belay.yaml: the process that drops unneeded
+	// modules holds it, too.
 	err = config.EditFile(dir, func(src []byte) ([]byte, error) {
 		edited, err := config.AddBinding(src, b)
 		if err != nil || r.Module != "" {

@@ -131,7 +131,7 @@ func (q *Proposals) proposed(ctx context.Context, p *approvals.Proposal) (config
 	return binding, info, nil
 }
 
-// freeBindingName keeps what is bound: a proposal stands beside it until somebody takes it out.
+// freeBindingName keeps what is bound: a proposal stands beside it until a person removes it.
 func freeBindingName(src []byte, name string) string {
 	f, err := config.Parse(src)
 	if err != nil {
@@ -206,8 +206,8 @@ func restrictOnly(imports []string) bool {
 	})
 }
 
-// accept installs a hook that nobody has looked at, because the operator has
-// said so beforehand. It is on record like any other decision.
+// accept installs a hook without review, because the operator has said so
+// beforehand. It is on record like any other decision.
 func (q *Proposals) accept(ctx context.Context, it kernel.Approval) (kernel.Approval, bool, error) {
 	d, err := approvals.Draft(&it, approvals.Approve, "auto_accept", "single_user.auto_accept: it can only restrict", q.o.Now(), approvals.DefaultTimeout)
 	if err != nil {
@@ -225,7 +225,7 @@ func (q *Proposals) accept(ctx context.Context, it kernel.Approval) (kernel.Appr
 }
 
 // dropUnneeded removes the files of proposals that have come to nothing, unless
-// something else needs them. It is bounded, and failing at it harms nobody. It holds
+// something else needs them. It is bounded, and a failure harms nothing. It holds
 // the lock of belay.yaml: a module that is being bound is not dropped.
 func (q *Proposals) dropUnneeded(ctx context.Context) {
 	unlock, err := statedir.Lock(filepath.Join(q.o.Dir, config.FileName))

@@ -93,11 +93,11 @@ func OpenBench(o BenchOptions) (*Bench, error) {
 // Close releases the modules. Code that still runs is left to the end of the process.
 func (b *Bench) Close() error { return closeEngine(b.engine, func() bool { return true }) }
 
-// BenchHook is a module and what it is given.
+// BenchHook is a module, with the tier and capabilities that it runs with.
 type BenchHook struct {
 	Name      string // of the binding, for errors
 	Module    []byte
-	Tier      phases.Tier    // as which it runs; nobody is asked for proof
+	Tier      phases.Tier    // as which it runs; no proof is asked for
 	Allowed   []string       // capabilities; nil means everything that it declares
 	Config    jsontext.Value // checked against the manifest's schema
 	MemoryMiB int64          // 0 means what the manifest wants

@@ -121,7 +121,7 @@ func inspect(file []byte, allowed []string, decide func() (tiers.Decision, error
 	return info, nil
 }
 
-// judge takes the decision about the file over, and lists what it is refused for.
+// judge takes over the decision about the file, and lists why the file is refused.
 func (info *Info) judge(decide func() (tiers.Decision, error)) {
 	d, err := decide()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 //
 // What is only ever given to trusted hooks is never silently taken away: a hook
 // that was trusted and is not any more would run on without the power that it was
-// bound for, and nobody would know.
+// bound for, unnoticed.
 func (l *Loader) verify(ctx context.Context, spec kernel.BindingSpec, digest string, c *candidate) error {
 	adhoc := isGiven(spec)
 	proof, err := l.proof(ctx, spec, digest, c)

@@ -82,7 +82,7 @@ func newPair(dir string, key []byte, f *config.File) (*pair, error) {
 }
 
 // exactSecrets reads what the configuration names. One that cannot be read is an
-// error: it would not be covered.
+// error: it would not be redacted.
 func exactSecrets(dir string, names []string) ([]string, error) {
 	var out []string
 	for i, n := range names {
@@ -139,17 +139,17 @@ func (r *pair) forDocument(raw jsontext.Value) *redact.Redactor {
 
 // Text implements kernel.Redactor.
 func (r *Redactor) Text(s string) (string, error) {
-	covered, _ := r.current.Load().rest.Text(s)
-	return covered, nil
+	redacted, _ := r.current.Load().rest.Text(s)
+	return redacted, nil
 }
 
-// Line covers a line that is logged: nothing of it, if it cannot be covered.
+// Line redacts a line that is logged. It returns "" when it cannot.
 func (r *Redactor) Line(s string) string {
-	covered, err := r.Text(s)
+	redacted, err := r.Text(s)
 	if err != nil {
 		return ""
 	}
-	return covered
+	return redacted
 }
 
 // Remember returns a redactor for one invocation.
@@ -157,7 +157,7 @@ func (r *Redactor) Remember() kernel.Memory {
 	return &remembering{r: r.current.Load(), record: redact.NewRecord()}
 }
 
-// remembering covers what belongs to one invocation.
+// remembering redacts the records of one invocation.
 type remembering struct {
 	r      *pair
 	record *redact.Record
@@ -190,7 +190,7 @@ var (
 	_ audit.Cutting     = (*remembering)(nil)
 )
 
-// Of returns what covers the secrets of actions in this state directory,
+// Of returns the redactor of actions in this state directory,
 // by its key and configuration. It opens and makes nothing else; the directory
 // must have been set up. Errors are of class config.ErrUnusable or
 // statedir.ErrUnusable.

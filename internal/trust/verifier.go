@@ -67,7 +67,7 @@ func (t *Verifier) Refresh() bool {
 }
 
 // Revision names the policy that decides: its digest, "unusable", or "" when there is
-// none and nobody is trusted.
+// none, which trusts no signer.
 func (t *Verifier) Revision() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,7 +91,7 @@ func (t *Verifier) InUse() *tiers.Policy {
 }
 
 // readPolicy reads a trust policy and what it names. With an error the policy
-// trusts nobody. A file that is not there is a policy that trusts nobody.
+// trusts no signer. So does a policy whose file is missing.
 func readPolicy(path string) (*tiers.Policy, error) {
 	src, err := readfile.All(path, tiers.MaxPolicy)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -222,7 +222,7 @@ func (t *Verifier) decision(file []byte, evidence []tiers.Evidence) (tiers.Decis
 	return t.decide(digest, file, manifestIn(file), evidence)
 }
 
-// Policy reads the trust policy in dir; one that is not there trusts nobody.
+// Policy reads the trust policy in dir; one that is missing trusts no signer.
 // The error is of class tiers.PolicyUnusable.
 func Policy(dir string) (*tiers.Policy, error) {
 	return readPolicy(filepath.Join(dir, tiers.PolicyFile))
