@@ -12,7 +12,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases test test-go test-sdk test-examples test-registry test-cosign test-race test-spec test-bombs test-claude test-mcp test-crash test-approvals test-claims test-soak test-faults test-mutants fuzz bench lint setup examples fmt clean
+.PHONY: help build run demo-leases test test-go test-sdk test-examples test-registry test-cosign test-race test-cross test-spec test-bombs test-claude test-mcp test-crash test-approvals test-claims test-soak test-faults test-mutants fuzz bench lint setup examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ test-cosign: ## the real cosign: belay verifies what it signed, and it verifies 
 
 test-race: ## the packages that share state, under the race detector (cgo)
 	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./kernel/... ./guard ./internal/store/... ./internal/audit/... ./cmd/internal/dispatch ./internal/mcptools ./internal/httpcall ./internal/loader ./internal/install ./harness/keep ./cmd/internal/server ./client .
+
+test-cross: ## both commands build for windows/amd64, darwin/arm64 and linux/arm64, and are vetted
+	scripts/test-cross
 
 test-spec: ## the whole WebAssembly spec test suite, instrumented and not
 	BELAY_SPEC=full $(GO) test -timeout 60m -run 'Spec|FuzzCases' -v ./internal/sandbox/...

@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/strictyaml"
+	"github.com/belay-hooks/belay/internal/wholefile"
 	"github.com/belay-hooks/belay/tiers"
 )
 
@@ -49,7 +48,7 @@ func Build(ctx context.Context, dir string, o Options) (Result, error) {
 	if r.Path == "" {
 		r.Path = filepath.Join(dir, path.Base(m.Name)+".wasm")
 	}
-	if err := renameio.WriteFile(r.Path, module, 0o644, renameio.IgnoreUmask()); err != nil {
+	if err := wholefile.Write(r.Path, module, wholefile.Options{Perm: 0o644, NoUmask: true}); err != nil {
 		return Result{}, failure(ErrWrite, err, "%s could not be written: %v", r.Path, reason(err))
 	}
 	return r, nil

@@ -59,6 +59,8 @@ var others = map[string]string{
 	"internal/spoolfile/spoolfile.go Take":                "gives the file another name under its lock",
 	"internal/store/sqlite/files.go createFiles":          "makes the database's files empty; SQLite writes them",
 	"internal/store/sqlite/readonly.go copyFile":          "a copy in a directory of its own",
+	"internal/wholefile/wholefile.go Create":              "beside its place, under a name of its own",
+	"internal/wholefile/wholefile.go Commit":              "a complete file gets its place",
 	"internal/hookbuild/build.go Build":                   "a module that is made anew, whatever was there; all or nothing",
 	"internal/hookbuild/new.go fill":                      "a new directory, which gets its name when it is whole",
 	"internal/hookbuild/lang_rust.go compileRust":         "a directory for building",
@@ -76,12 +78,12 @@ var others = map[string]string{
 	"cmd/internal/cli/events_export.go eventsExport":      "an export that is made anew; all or nothing",
 }
 
-// writes are the functions of the standard library, and of the one for atomic files,
+// writes are the functions of the standard library, and of the package for complete files,
 // with which files are made or replaced.
 var writes = map[string][]string{
-	"readfile": {"OpenFlags"},
-	"os":       {"WriteFile", "Rename", "Create", "CreateTemp", "OpenFile", "Link", "Symlink", "Truncate"},
-	"renameio": {"WriteFile", "NewPendingFile", "TempFile", "Symlink"},
+	"readfile":  {"OpenFlags"},
+	"os":        {"WriteFile", "Rename", "Create", "CreateTemp", "OpenFile", "Link", "Symlink", "Truncate"},
+	"wholefile": {"Write", "Create"},
 }
 
 // Nothing in the product writes a file but through this package, or with a reason.

@@ -7,11 +7,11 @@ import (
 	"io"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/export"
+	"github.com/belay-hooks/belay/internal/wholefile"
 )
 
 // exportPage is how many events are read at once: even if each is as large as a
@@ -69,16 +69,16 @@ func (a *App) eventsExport(ctx context.Context, o eventsExportOptions) error {
 		_, err := a.exportTo(ctx, a.Out, src, q, o.format)
 		return err
 	}
-	f, err := renameio.NewPendingFile(o.output, renameio.WithPermissions(0o600), renameio.WithExistingPermissions())
+	f, err := wholefile.Create(o.output, wholefile.Options{Perm: 0o600, Existing: true})
 	if err != nil {
 		return failureBy(err, "")
 	}
-	defer func() { _ = f.Cleanup() }() // nothing to do once it has been put in place
+	defer func() { _ = f.Discard() }() // nothing to do once it has been put in place
 	n, err := a.exportTo(ctx, f, src, q, o.format)
 	if err != nil {
 		return err
 	}
-	if err := f.CloseAtomicallyReplace(); err != nil {
+	if err := f.Commit(); err != nil {
 		return failureBy(err, "")
 	}
 	fmt.Fprintf(a.Err, "%s events are in %s.\n", count(n), safe(o.output))

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/google/renameio/v2"
+	"github.com/belay-hooks/belay/internal/wholefile"
 )
 
 // outputs are the files that a command writes when it ends: all of them or none, and
@@ -23,7 +23,7 @@ type outputs struct {
 type output struct {
 	path    string
 	content []byte // nil: it is made when everything is written
-	pending *renameio.PendingFile
+	pending *wholefile.File
 }
 
 // add begins a file.
@@ -36,7 +36,7 @@ func (o *outputs) add(path string, perm os.FileMode) error {
 	if isDir(path) {
 		return failure(safe(path)+" is a directory", "Name a file in it.")
 	}
-	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(perm))
+	f, err := wholefile.Create(path, wholefile.Options{Perm: perm})
 	if err != nil {
 		return failureBy(fmt.Errorf("%s cannot be written: %w", path, causeOf(err)), "Its directory must be there, and be yours to write to.")
 	}
@@ -96,7 +96,7 @@ func (o *outputs) write(make func(path string) ([]byte, error)) error {
 		}
 	}
 	for _, f := range o.files {
-		if err := f.pending.CloseAtomicallyReplace(); err != nil {
+		if err := f.pending.Commit(); err != nil {
 			return failureBy(fmt.Errorf("%s cannot be written: %w", f.path, causeOf(err)), "")
 		}
 	}
@@ -106,7 +106,7 @@ func (o *outputs) write(make func(path string) ([]byte, error)) error {
 // drop takes back what was begun and not written.
 func (o *outputs) drop() {
 	for _, f := range o.files {
-		_ = f.pending.Cleanup() // it is a temporary file; when it is gone already, all the better
+		_ = f.pending.Discard() // it is a temporary file; when it is gone already, all the better
 	}
 }
 

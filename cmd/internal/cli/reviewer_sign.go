@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/clock"
+	"github.com/belay-hooks/belay/internal/wholefile"
 	"github.com/belay-hooks/belay/tiers"
 	"github.com/belay-hooks/belay/tiers/sigstore"
 )
@@ -150,7 +150,7 @@ func (a *App) writeOrder(o *client.Order, file string) error {
 		_, err := a.Out.Write(b)
 		return err
 	}
-	if err := renameio.WriteFile(file, b, 0o600); err != nil {
+	if err := wholefile.Write(file, b, wholefile.Options{Perm: 0o600}); err != nil {
 		return failureBy(err, "")
 	}
 	what := "statement"

@@ -17,10 +17,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/wholefile"
 )
 
 // keyPath is where a state directory keeps the key by which clients know the daemon on the
@@ -70,7 +69,7 @@ func newKey(dir string) ([]byte, error) {
 		return nil, err
 	}
 	b := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
-	return b, renameio.WriteFile(keyPath(dir), b, 0o600, renameio.IgnoreUmask())
+	return b, wholefile.Write(keyPath(dir), b, wholefile.Options{Perm: 0o600, NoUmask: true})
 }
 
 // newCertificate signs the key by itself, for loopback addresses. It has no end (RFC 5280,
@@ -103,5 +102,5 @@ func newCertificate(dir string, keyPEM []byte) ([]byte, error) {
 		return nil, err
 	}
 	b := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return b, renameio.WriteFile(client.CertificatePath(dir), b, 0o644, renameio.IgnoreUmask())
+	return b, wholefile.Write(client.CertificatePath(dir), b, wholefile.Options{Perm: 0o644, NoUmask: true})
 }
