@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
@@ -212,7 +211,7 @@ func (b *Belay) open(ctx context.Context) error {
 	if b.o.Tools == nil && !b.o.NoHooks && !b.o.DryRun {
 		b.tools = mcptools.NewToolbox(b.file.MCP.Servers, mcptools.Options{Logger: b.log, Cover: b.redact.Line})
 	}
-	b.keeping = keeping.New(keeping.Options{Dir: b.dir, Fixed: b.o.Recorder, Off: b.o.InMemory, Records: b.o.NoHooks, Logger: b.log, Notice: b.Notice, Calm: b.calm})
+	b.keeping = keeping.New(keeping.Options{Dir: b.dir, Fixed: b.o.Recorder, Off: b.o.InMemory, Records: b.o.NoHooks, Logger: b.log, Notice: b.notice, Calm: b.calm})
 	keeper, err := b.keeping.Next(b.file)
 	if err != nil {
 		if !b.o.NoHooks {
@@ -380,44 +379,6 @@ func (b *Belay) Reload(ctx context.Context) error {
 	useFiles()
 	b.live.Use(b.inForce())
 	return nil
-}
-
-// Events returns what is on record, in order. The error is kernel.ErrUnavailable.
-func (b *Belay) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
-	return b.kernel.Events(ctx, q)
-}
-
-// Notice records something that an operator did. The error is kernel.ErrUnavailable.
-func (b *Belay) Notice(ctx context.Context, text string) error { return b.kernel.Notice(ctx, text) }
-
-// BeginRecording records that originals are about to be handed out; see
-// kernel.Kernel.BeginRecording.
-func (b *Belay) BeginRecording(ctx context.Context, r kernel.RecordOrder, o *kernel.Order, text string) error {
-	if err := b.reviewersKnown(); err != nil {
-		return err
-	}
-	return b.kernel.BeginRecording(ctx, r, o, text)
-}
-
-// Latches returns the sessions that are latched, oldest first.
-func (b *Belay) Latches(ctx context.Context) ([]kernel.Latch, error) { return b.kernel.Latches(ctx) }
-
-// ClearLatch lets a latched session go on and records that. Where a reviewer is
-// registered it takes an order; see kernel.Kernel.ClearLatch, also for errors.
-func (b *Belay) ClearLatch(ctx context.Context, key kernel.SessionKey, o *kernel.Order) error {
-	if err := b.reviewersKnown(); err != nil {
-		return err
-	}
-	return b.kernel.ClearLatch(ctx, key, "uid "+strconv.Itoa(os.Getuid()), o)
-}
-
-// AcceptConfig records that a person has looked at the configuration of that revision;
-// see kernel.Kernel.AcceptConfig, also for errors.
-func (b *Belay) AcceptConfig(ctx context.Context, revision string, o *kernel.Order) error {
-	if err := b.reviewersKnown(); err != nil {
-		return err
-	}
-	return b.kernel.AcceptConfig(ctx, revision, "uid "+strconv.Itoa(os.Getuid()), o)
 }
 
 // Close releases everything. Invocations that have begun finish first; a hook that was

@@ -62,7 +62,7 @@ events:
 	o := belay.InvokeOptions{HookClock: &clock}
 	for command, want := range map[string]phases.Decision{"ls": phases.Allow, "rm -rf /": phases.Block, "git push": phases.Ask, "git push other": phases.Ask} {
 		v, err := d.InvokeWith(t.Context(), exec(command), o)
-		if err != nil || v.Decision != want || v.Event != nil || !slices.Contains(v.Notes, belay.NoteDryRun) {
+		if err != nil || v.Decision != want || v.Event != nil || !slices.Contains(v.Notes, "dry run: nothing of this is recorded, used up or carried out") {
 			t.Errorf("%s: %s, event %v, notes %q, %v", command, v.Decision, v.Event, v.Notes, err)
 		}
 		if waits := v.Approval != nil; waits != (command == "git push") || waits && v.Approval.ID != asked.Approval.ID {

@@ -6,8 +6,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// NoteDryRun stands in every verdict of a dry run.
-const NoteDryRun = "dry run: nothing of this is recorded, used up or carried out"
+// noteDryRun stands in every verdict of a dry run.
+const noteDryRun = "dry run: nothing of this is recorded, used up or carried out"
 
 // unrecorded takes out of a dry run's verdict what names records that do not exist.
 func (b *Belay) unrecorded(ctx context.Context, v phases.Verdict) phases.Verdict {
@@ -20,6 +20,6 @@ func (b *Belay) unrecorded(ctx context.Context, v phases.Verdict) phases.Verdict
 			v.Approval = nil
 		}
 	}
-	v.Notes = append(v.Notes, NoteDryRun)
+	v.Notes = append(v.Notes, noteDryRun)
 	return v
 }

@@ -3,11 +3,12 @@ package belay
 import (
 	"context"
 	"os"
-	"strconv"
 
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // reviewersKnown refuses a person's verb while belay.yaml cannot be used and may
@@ -20,10 +21,45 @@ func (b *Belay) reviewersKnown() error {
 
 // ownCredential stands for whoever runs as this process does: all that is known of
 // a caller in the same process. An agent with a shell has it as well.
-func ownCredential() string { return UserCredential(os.Getuid()) }
+func ownCredential() string { return peercred.Credential(os.Getuid()) }
 
-// UserCredential is the credential of a local user.
-func UserCredential(uid int) string { return "uid " + strconv.Itoa(uid) }
+// Events returns what is on record, in order. The error is kernel.ErrUnavailable.
+func (b *Belay) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
+	return b.kernel.Events(ctx, q)
+}
+
+// notice records what a part of the host says. The error is kernel.ErrUnavailable.
+func (b *Belay) notice(ctx context.Context, text string) error { return b.kernel.Notice(ctx, text) }
+
+// BeginRecording records that originals are about to be handed out; see
+// kernel.Kernel.BeginRecording.
+func (b *Belay) BeginRecording(ctx context.Context, r kernel.RecordOrder, o *kernel.Order, text string) error {
+	if err := b.reviewersKnown(); err != nil {
+		return err
+	}
+	return b.kernel.BeginRecording(ctx, r, o, text)
+}
+
+// Latches returns the sessions that are latched, oldest first.
+func (b *Belay) Latches(ctx context.Context) ([]kernel.Latch, error) { return b.kernel.Latches(ctx) }
+
+// ClearLatch lets a latched session go on and records that. Where a reviewer is
+// registered it takes an order; see kernel.Kernel.ClearLatch, also for errors.
+func (b *Belay) ClearLatch(ctx context.Context, key kernel.SessionKey, o *kernel.Order) error {
+	if err := b.reviewersKnown(); err != nil {
+		return err
+	}
+	return b.kernel.ClearLatch(ctx, key, ownCredential(), o)
+}
+
+// AcceptConfig records that a person has looked at the configuration of that revision;
+// see kernel.Kernel.AcceptConfig, also for errors.
+func (b *Belay) AcceptConfig(ctx context.Context, revision string, o *kernel.Order) error {
+	if err := b.reviewersKnown(); err != nil {
+		return err
+	}
+	return b.kernel.AcceptConfig(ctx, revision, ownCredential(), o)
+}
 
 // Approval returns an item of the queue as it stands now. Errors are
 // kernel.ErrApprovalUnknown or kernel.ErrUnavailable.
@@ -45,11 +81,6 @@ func (b *Belay) ApprovalCounts(ctx context.Context) (map[string]int, error) {
 		out[string(k)] = n
 	}
 	return out, err
-}
-
-// UnsoundApprovals is kernel.Kernel.UnsoundApprovals.
-func (b *Belay) UnsoundApprovals(ctx context.Context) ([]string, error) {
-	return b.kernel.UnsoundApprovals(ctx)
 }
 
 // SweepApprovals records which items have run out. The error is kernel.ErrUnavailable.
@@ -99,3 +130,6 @@ func (b *Belay) Stuck() <-chan struct{} { return b.kernel.Stuck() }
 // LeftBehind returns the bindings that ignored their deadline and still run. They block
 // until that has ended.
 func (b *Belay) LeftBehind() []string { return b.kernel.LeftBehind() }
+
+// OverloadEnded tells that callers find room again; see kernel.Kernel.OverloadEnded.
+func (b *Belay) OverloadEnded(ctx context.Context) error { return b.kernel.OverloadEnded(ctx) }

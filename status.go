@@ -12,9 +12,6 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// SinkRecordings is the kind of what keeps full inputs, beside the record.
-const SinkRecordings = "recordings"
-
 // sinkStates tries every place for events, checkpoints and full inputs, and says how they
 // stand, the store first.
 func (b *Belay) sinkStates(ctx context.Context) []wire.Sink {
@@ -28,7 +25,7 @@ func (b *Belay) sinkStates(ctx context.Context) []wire.Sink {
 // keepSink says how what is kept stands, in the form of a sink.
 func (b *Belay) keepSink() (wire.Sink, bool) {
 	st, ok := b.keeping.State()
-	s := wire.Sink{Kind: SinkRecordings, Path: st.Dir, Durable: st.Block, OK: st.Err == nil, Kept: st.Kept, Lost: st.Lost}
+	s := wire.Sink{Kind: wire.SinkRecordings, Path: st.Dir, Durable: st.Block, OK: st.Err == nil, Kept: st.Kept, Lost: st.Lost}
 	if st.Err != nil {
 		sink.Fail(&s, st.Err)
 		if !st.Since.IsZero() {
@@ -37,10 +34,6 @@ func (b *Belay) keepSink() (wire.Sink, bool) {
 	}
 	return s, ok
 }
-
-// Believed reports whether the store may be believed at all; see statelog.Storage.Believed.
-// The error is kernel.ErrRollback or kernel.ErrTampered.
-func (b *Belay) Believed(ctx context.Context) error { return b.storage.Believed(ctx) }
 
 // Status tries the store and every sink, also for writing, and lists what is wrong.
 // When they work again after a failure, that is put on record here at the latest.
@@ -74,9 +67,9 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 			problem("rollback: " + k.Problem + ": everything is blocked until `belay recover`")
 		case k.Kind == "store":
 			problem("the store cannot write: " + k.Problem)
-		case k.Kind == SinkRecordings && k.Durable:
+		case k.Kind == wire.SinkRecordings && k.Durable:
 			problem("full inputs cannot be kept in " + k.Path + ": " + k.Problem)
-		case k.Kind == SinkRecordings:
+		case k.Kind == wire.SinkRecordings:
 			s.Warnings = append(s.Warnings, "full inputs cannot be kept in "+k.Path+": "+k.Problem)
 		case k.Durable:
 			problem("the durable sink " + k.Path + " cannot be written: " + k.Problem)

@@ -18,6 +18,9 @@ type SinkHealth struct {
 	Trouble string `json:"trouble,omitzero"` // disk_full, io_error, no_access, foreign, rolled_back, tampered, unavailable
 }
 
+// SinkRecordings is the kind of what keeps full inputs, beside the record.
+const SinkRecordings = "recordings"
+
 // Sink says how one place for events, checkpoints or recordings stands.
 type Sink struct {
 	Kind    string    `json:"kind"` // store, jsonl, checkpoint or recordings

@@ -46,7 +46,7 @@ func TestKeptIsWholeAndReplays(t *testing.T) {
 	}
 	last := st.Sinks[len(st.Sinks)-1]
 	o.close(b)
-	if last.Kind != belay.SinkRecordings || !last.OK || last.Durable || last.Path != o.dir {
+	if last.Kind != wire.SinkRecordings || !last.OK || last.Durable || last.Path != o.dir {
 		t.Errorf("got %+v", last)
 	}
 	files := o.files()
@@ -456,7 +456,7 @@ func TestNothingCanBeKept(t *testing.T) {
 func recordings(b *belay.Belay) wire.Sink {
 	st, _ := b.Status(context.Background())
 	for _, s := range st.Sinks {
-		if s.Kind == belay.SinkRecordings {
+		if s.Kind == wire.SinkRecordings {
 			return s
 		}
 	}

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/internal/eventlog"
+	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -105,7 +105,7 @@ func (l *Live) compact(ctx context.Context, o CompactOptions, retention bool) (C
 		return r, nil
 	}
 	if o.By == "" {
-		o.By = "uid " + strconv.Itoa(os.Getuid())
+		o.By = peercred.Credential(os.Getuid())
 	}
 	statement, err := eventlog.Announce(ctx, l.store, l.key, through, o.By, o.Why, time.Now())
 	if err != nil {

@@ -99,6 +99,8 @@ func (k noKernel) Compact(context.Context, kernel.Compaction, kernel.CompactBy) 
 	return kernel.Receipt{}, errors.New("nothing may be compacted")
 }
 
+func (noKernel) UnsoundApprovals(context.Context) ([]string, error) { return nil, nil }
+
 func (k noKernel) SoundApproval(context.Context, *kernel.Approval) (bool, error) { return true, nil }
 
 // storage opens where events go, by the options, and closes it with the test.

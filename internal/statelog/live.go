@@ -19,6 +19,7 @@ import (
 type Kernel interface {
 	Compact(ctx context.Context, c kernel.Compaction, by kernel.CompactBy) (kernel.Receipt, error)
 	CalmTime() time.Time // by which things are old; see kernel.Kernel
+	UnsoundApprovals(ctx context.Context) ([]string, error)
 	SoundApproval(ctx context.Context, it *kernel.Approval) (bool, error)
 }
 
@@ -36,12 +37,13 @@ type Host struct {
 // recovered. Safe for concurrent use. It is open as long as its host, and has nothing to close.
 type Live struct {
 	*Log
-	dir    string
-	db     *Database // nil: nothing can be recovered
-	kernel Kernel
-	sinks  *sink.Set
-	at     func() clock.Instant
-	log    *slog.Logger
+	dir     string
+	db      *Database // nil: nothing can be recovered
+	kernel  Kernel
+	storage *Storage
+	sinks   *sink.Set
+	at      func() clock.Instant
+	log     *slog.Logger
 
 	current    atomic.Pointer[Configuration]
 	compacting sync.Mutex // one compaction at a time
@@ -51,7 +53,7 @@ type Live struct {
 func NewLive(h Host, c Configuration) *Live {
 	l := &Live{
 		Log: newLog(h.Storage.Store, h.Key, h.Storage.Database.mark(), &c.File.Events),
-		dir: h.Dir, db: h.Storage.Database, kernel: h.Kernel, sinks: h.Storage.Front, at: h.At, log: h.Logger,
+		dir: h.Dir, storage: h.Storage, db: h.Storage.Database, kernel: h.Kernel, sinks: h.Storage.Front, at: h.At, log: h.Logger,
 	}
 	l.Use(c)
 	return l
@@ -66,6 +68,15 @@ func (l *Live) Use(c Configuration) {
 func (l *Live) now() time.Time { return l.at().Wall }
 
 func (l *Live) inForce() *Configuration { return l.current.Load() }
+
+// Believed is Storage.Believed.
+func (l *Live) Believed(ctx context.Context) error { return l.storage.Believed(ctx) }
+
+// UnsoundApprovals returns the items of the queue that are not what the log says; see
+// kernel.Kernel.UnsoundApprovals.
+func (l *Live) UnsoundApprovals(ctx context.Context) ([]string, error) {
+	return l.kernel.UnsoundApprovals(ctx)
+}
 
 // reviewersKnown refuses a person's verb while belay.yaml cannot be used and may
 // register a reviewer. The error is config.ErrUnusable.

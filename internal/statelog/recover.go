@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -15,6 +14,7 @@ import (
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/highwater"
+	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -99,7 +99,7 @@ func (l *Live) Recover(ctx context.Context, o RecoverOptions) (Recovery, error) 
 		return Recovery{}, ErrNothingToRecover
 	}
 	if o.By == "" {
-		o.By = "uid " + strconv.Itoa(os.Getuid())
+		o.By = peercred.Credential(os.Getuid())
 	}
 	var r Recovery
 	err := l.db.Recover(ctx, l.adviser(ctx), func(s sqlite.Stand) (d sqlite.Decision, err error) {

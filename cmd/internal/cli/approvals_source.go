@@ -48,7 +48,7 @@ func (l localQueue) Approval(ctx context.Context, id string, wait time.Duration)
 	var compared time.Time
 	for {
 		if wait > 0 && time.Since(compared) > believeEvery {
-			if err := l.host.Believed(ctx); err != nil {
+			if err := l.host.Log().Believed(ctx); err != nil {
 				return client.Approval{}, err
 			}
 			compared = time.Now()

@@ -12,6 +12,7 @@ import (
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/install"
+	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
@@ -182,7 +183,7 @@ func (d *leaseDemo) proposed(ctx context.Context) error {
 	}
 	it, _, err := d.host.Propose(ctx, approvals.Proposal{
 		Module: module, Name: "no-helpers", Reason: "helpers only make a mess", Config: []byte(`{"max_depth":0}`), Runtime: "custom", Session: "s-1", Agent: "coder",
-	}, belay.UserCredential(os.Getuid()))
+	}, peercred.Credential(os.Getuid()))
 	if err != nil {
 		return err
 	}

@@ -156,7 +156,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 		switch {
 		case k.OK && k.Kind == "store":
 			ok("store", fmt.Sprintf("%s events", count(st.LastSeq)))
-		case k.OK && k.Kind == belay.SinkRecordings:
+		case k.OK && k.Kind == wire.SinkRecordings:
 			ok("recordings", k.Path)
 		case k.OK:
 			ok("sink", k.Kind+" "+k.Path)
@@ -233,7 +233,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 }
 
 func checkOf(k wire.Sink) string {
-	if k.Kind == "store" || k.Kind == belay.SinkRecordings {
+	if k.Kind == "store" || k.Kind == wire.SinkRecordings {
 		return k.Kind
 	}
 	return "sink"
@@ -241,7 +241,7 @@ func checkOf(k wire.Sink) string {
 
 func adviceFor(k wire.Sink) string {
 	effect := "Events go on record without it, and it is caught up when it works again."
-	if k.Kind == belay.SinkRecordings {
+	if k.Kind == wire.SinkRecordings {
 		effect = "Actions go on; their full inputs are lost until it can be written, and counted."
 	}
 	if k.Durable {

@@ -16,7 +16,7 @@ const unsoundFor = 7 * 24 * time.Hour
 // those of the last days that were met and put aside. Without any it answers ok.
 func examineQueue(ctx context.Context, host *belay.Belay) (f finding, ok bool) {
 	const advice = "Somebody has written to belay.db. Such items are neither shown nor decided; `belay events query --type approval --decision unsound` says why."
-	ids, err := host.UnsoundApprovals(ctx)
+	ids, err := host.Log().UnsoundApprovals(ctx)
 	if err != nil {
 		return finding{Check: "queue", Status: "fail", Text: err.Error()}, false
 	}

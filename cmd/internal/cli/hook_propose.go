@@ -17,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/install"
+	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -130,7 +131,7 @@ func (a *App) propose(ctx context.Context, p approvals.Proposal) (client.Approva
 		return client.Approval{}, false, err
 	}
 	defer host.Close()
-	return host.Propose(ctx, p, belay.UserCredential(os.Getuid()))
+	return host.Propose(ctx, p, peercred.Credential(os.Getuid()))
 }
 
 // readSource reads the text files of a directory, apart from hidden ones and

@@ -15,6 +15,7 @@ import (
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/install"
+	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -22,7 +23,7 @@ import (
 // credential is what the daemon has seen of a caller for itself.
 func credential(r *http.Request) string {
 	if p := peerOf(r.Context()); p.unix {
-		return belay.UserCredential(p.uid)
+		return peercred.Credential(p.uid)
 	}
 	return "token " + string(client.RoleInvoke)
 }

@@ -12,11 +12,11 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -221,7 +221,7 @@ func TestApprovalRequestsAreChecked(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Error("the wait outlives the daemon")
 	}
-	if belay.UserCredential(7) != "uid 7" {
+	if peercred.Credential(7) != "uid 7" {
 		t.Error("credentials are in the keys of questions: another form is another question")
 	}
 }

@@ -48,13 +48,13 @@ type beliefs struct {
 	err error
 }
 
-// believed is Belay.Believed, as it was found out lately.
+// believed is statelog.Storage.Believed, as it was found out lately.
 func (s *Server) believed(ctx context.Context) error {
 	b := &s.beliefs
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if time.Since(b.at) > believeEvery {
-		b.err, b.at = s.host.Believed(context.WithoutCancel(ctx)), time.Now()
+		b.err, b.at = s.host.Log().Believed(context.WithoutCancel(ctx)), time.Now()
 	}
 	return b.err
 }

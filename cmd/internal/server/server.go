@@ -45,11 +45,9 @@ type Host interface {
 	dispatch.Host
 	Reload(ctx context.Context) error
 	Status(ctx context.Context) (wire.Status, error)
-	Believed(ctx context.Context) error
 	Bindings() []wire.Hook
 	Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error)
 	Latches(ctx context.Context) ([]kernel.Latch, error)
-	Notice(ctx context.Context, text string) error
 	BeginRecording(ctx context.Context, r kernel.RecordOrder, o *kernel.Order, text string) error
 	ClearLatch(ctx context.Context, key kernel.SessionKey, o *kernel.Order) error
 	OverloadEnded(ctx context.Context) error

@@ -1,15 +1,11 @@
 package belay
 
 import (
-	"context"
 	"slices"
 
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
-
-// OverloadEnded tells that callers find room again; see kernel.Kernel.OverloadEnded.
-func (b *Belay) OverloadEnded(ctx context.Context) error { return b.kernel.OverloadEnded(ctx) }
 
 // retention is how the kernel judges later what it refused; nil where it does not.
 func (b *Belay) retention() *kernel.Retention {
