@@ -179,7 +179,7 @@ func (l *Loader) examine(ctx context.Context, spec kernel.BindingSpec) (*candida
 	}
 	if c.info.Manifest == nil {
 		if !adhoc {
-			return nil, errors.New("the module has no manifest; build it with `belay hook build`, or add one with `belay hook pack`")
+			return nil, errors.New("the module has no manifest; build it with `belay hook build`")
 		}
 		c.manifest = derive(&c.info)
 		c.notes = append(c.notes, noteDerived)

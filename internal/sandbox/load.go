@@ -128,7 +128,7 @@ func (e *Engine) admit(p *parsed, opts *LoadOptions) error {
 		return err
 	}
 	if opts.Class == Installed && (opts.Declared == nil || info.Manifest == nil) {
-		return loadError(StageDeclared, ErrDeclared, "the module has no manifest; build it with belay hook build, or add one with belay hook pack", nil)
+		return loadError(StageDeclared, ErrDeclared, "the module has no manifest; build it with `belay hook build`", nil)
 	}
 	if opts.Declared == nil {
 		return nil
