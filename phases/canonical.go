@@ -46,8 +46,14 @@ func Digest(raw jsontext.Value) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(c)
-	return "sha256:" + hex.EncodeToString(sum[:]), nil
+	return ByteDigest(c), nil
+}
+
+// ByteDigest returns "sha256:" and the hexadecimal SHA-256 of the bytes as they are: how belay
+// writes the digest of a file, a module or a configuration.
+func ByteDigest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // ActionDigest returns the digest of what an invocation's action does: the

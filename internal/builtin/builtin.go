@@ -7,8 +7,6 @@
 package builtin
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"sort"
@@ -16,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	exampleswasm "github.com/belay-hooks/belay/examples-wasm"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // Errors, for errors.Is.
@@ -64,8 +63,7 @@ func Load() (*Set, error) {
 		if err != nil {
 			return nil, fmt.Errorf("builtin: %s: %w", m.Name, err)
 		}
-		sum := sha256.Sum256(b)
-		if got := "sha256:" + hex.EncodeToString(sum[:]); got != m.Digest {
+		if got := phases.ByteDigest(b); got != m.Digest {
 			return nil, fmt.Errorf("builtin: %s: %w: it is %s, the lock says %s", m.Name, ErrDigest, got, m.Digest)
 		}
 		s.byName[m.Name] = Hook{Name: m.Name, Digest: m.Digest, Module: b}

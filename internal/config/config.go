@@ -8,8 +8,6 @@
 package config
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
@@ -167,8 +165,7 @@ func Parse(src []byte) (*File, error) {
 
 // Revision names the exact text of a configuration: sha256:HEX.
 func Revision(src []byte) string {
-	sum := sha256.Sum256(src)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return phases.ByteDigest(src)
 }
 
 // Enabled returns the bindings that count, in the order of the file.

@@ -1,8 +1,6 @@
 package sandbox
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"math"
 	"slices"
 
@@ -65,10 +63,9 @@ func (e *Engine) parse(file []byte) (*parsed, error) {
 	if err != nil {
 		return nil, loadError(StageParse, ErrModule, err.Error(), err)
 	}
-	sum := sha256.Sum256(file)
 	cost := wasm.Estimate(m)
 	p := &parsed{module: m, cost: cost, info: Info{
-		Digest:        "sha256:" + hex.EncodeToString(sum[:]),
+		Digest:        phases.ByteDigest(file),
 		Size:          len(file),
 		EstimateNS:    int64(min(cost.Nanos, math.MaxInt64)),
 		EstimateBytes: int64(min(cost.Bytes, math.MaxInt64)),

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
 
@@ -47,7 +48,7 @@ func (a *App) trustDeny(o denyOptions) error {
 		if err != nil {
 			return failureBy(err, "")
 		}
-		d.Digests = append(d.Digests, digestOf(b))
+		d.Digests = append(d.Digests, phases.ByteDigest(b))
 	}
 	for _, k := range o.keys {
 		if _, err := os.Stat(k); err == nil {

@@ -2,14 +2,14 @@ package oci
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/phases"
 )
 
 // Descriptor points at content. Members that we do not use are ignored, as the
@@ -40,8 +40,7 @@ type index struct {
 
 // Digest is sha256:<hex> of b.
 func Digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return phases.ByteDigest(b)
 }
 
 // decode refuses what another reader could understand in another way: duplicate
