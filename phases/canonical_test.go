@@ -184,10 +184,10 @@ func TestDiff(t *testing.T) {
 
 // The digest of bytes is of them as they are, in the spelling of sha256sum.
 func TestByteDigest(t *testing.T) {
-	if got := phases.ByteDigest([]byte("abc")); got != "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" {
+	if got := ByteDigest([]byte("abc")); got != "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" {
 		t.Error(got)
 	}
-	if phases.ByteDigest([]byte(`{"a":1}`)) == phases.ByteDigest([]byte(`{"a": 1}`)) {
+	if ByteDigest([]byte(`{"a":1}`)) == ByteDigest([]byte(`{"a": 1}`)) {
 		t.Error("a space makes no difference")
 	}
 }
