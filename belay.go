@@ -253,9 +253,9 @@ func (b *Belay) Log() *statelog.Live { return b.live }
 func (b *Belay) kernelConfig() *kernel.Config {
 	cfg := loader.Config(b.file, b.revision())
 	if b.o.NoHooks {
-		cfg = &kernel.Config{Revision: cfg.Revision, Approvals: cfg.Approvals, Reviewers: cfg.Reviewers}
+		cfg = &kernel.Config{Revision: cfg.Revision, Approvals: cfg.Approvals, Reviewers: cfg.Reviewers, Judges: b.mayJudge}
 	}
-	cfg.Announce, cfg.Judges = b.announcer(), b.mayJudge
+	cfg.Announce = b.announcer()
 	if !b.o.NoHooks {
 		for _, a := range b.adhoc {
 			cfg.Bindings = append(cfg.Bindings, a.Spec)
