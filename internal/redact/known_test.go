@@ -39,6 +39,8 @@ func TestKnownEverywhere(t *testing.T) {
 				}
 				if got, _ := rec.Text(r, s); strings.Contains(got, text) {
 					t.Errorf("%s, %s: %q stays %q", v, form, s, got)
+				} else if (form == "quotes" || form == "backslash") && around == "a%sb" && !(strings.HasPrefix(got, "a[") && strings.HasSuffix(got, "]b")) {
+					t.Errorf("%s, %s: %q becomes %q", v, form, s, got)
 				}
 			}
 		}

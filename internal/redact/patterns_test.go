@@ -18,7 +18,8 @@ func TestPatterns(t *testing.T) {
 	allowed := Pattern{Name: "allowed", Regex: `tag=\w{6}`, Keywords: []string{"tag="}, Allowed: []Allowed{
 		{Stopwords: []string{"SAMPLE"}}, {Regexes: []string{`# public$`}, Target: "line"}, {Regexes: []string{`^tag=0`}, Target: "match", Stopwords: []string{"never"}, All: true},
 	}}
-	r := newTestRedactor(t, Config{Patterns: []Pattern{acme, group, first, random, allowed}})
+	seat := Pattern{Name: "seat", Regex: `seat=([0-9]{4})x`, Keywords: []string{"seat="}, Group: 1, Allowed: []Allowed{{Regexes: []string{`^seat=00..x$`}, Target: "match"}}}
+	r := newTestRedactor(t, Config{Patterns: []Pattern{acme, group, first, random, allowed, seat}})
 	for text, want := range map[string]string{
 		"badge ACME_QRST and acme_QRST":       "badge ACME_QRST and [redacted:acme-badge:",
 		"Crew no. 4711 and crew no. 4711":     "Crew no. 4711 and crew no. [redacted:crew:",
@@ -28,6 +29,7 @@ func TestPatterns(t *testing.T) {
 		"tag=sample tag=secr3t":               "tag=sample [redacted:allowed:",
 		"tag=secr3t # public":                 "tag=secr3t # public",
 		"tag=012345":                          "[redacted:allowed:",
+		"seat=0042x seat=4711x":               "seat=0042x seat=[redacted:seat:",
 		`{"a":"acme_\u0051RST"}`:              `{"a":"[redacted:acme-badge:`,
 		"YmFkZ2UgYWNtZV9RUlNUIGlzIG1pbmU=":    "[redacted:encoded:",
 		strings.Repeat("x ", 9000) + "acme_Z": strings.Repeat("x ", 9000) + "acme_Z",
