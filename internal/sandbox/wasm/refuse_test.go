@@ -89,6 +89,7 @@ func TestRefusedBytes(t *testing.T) {
 		{"LEB with high bits", wasm.ErrMalformed, "integer", file(section(1, 0x80, 0x80, 0x80, 0x80, 0x10))},
 		{"no code", wasm.ErrMalformed, "without a code section", file(types, section(3, 1, 0))},
 		{"code without functions", wasm.ErrMalformed, "inconsistent", file(types, section(10, 1, 2, 0, 0x0b))},
+		{"export of an unknown kind", wasm.ErrMalformed, "export kind 5 is unknown", file(section(7, 1, 1, 'x', 5, 0))},
 		{"export name not UTF-8", wasm.ErrMalformed, "UTF-8", file(section(7, 1, 1, 0xff, 0, 0))},
 		{"surrogate in a name", wasm.ErrMalformed, "UTF-8", file(section(0, 3, 0xed, 0xa0, 0x80))},
 		{"body without end", wasm.ErrMalformed, "end is missing", withBody([]byte{0, 0x01})},
