@@ -66,6 +66,7 @@ func TestParseIdentityToken(t *testing.T) {
 		{"no end", jwt(es256, strings.Replace(claims(""), `,"exp":1800000060`, "", 1)), "times"},
 		{"end out of range", jwt(es256, strings.Replace(claims(""), "1800000060", "1e300", 1)), "times"},
 		{"not valid yet", jwt(es256, claims(`,"nbf":1800000061`)), "not valid yet"},
+		{"an issuer without a host", jwt(es256, strings.Replace(claims(""), "https://issuer.example", "https:///issuer", 1)), "issuer"},
 		{"no issuer", jwt(es256, strings.Replace(claims(""), `"iss":"https://issuer.example",`, ``, 1)), "issuer"},
 		{"issuer over plain http", jwt(es256, strings.Replace(claims(""), "https:", "http:", 1)), "issuer"},
 		{"no subject", jwt(es256, strings.Replace(claims(""), `"sub":"repo:acme/hooks",`, ``, 1)), "subject"},
