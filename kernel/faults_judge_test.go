@@ -3,6 +3,7 @@ package kernel_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/belay-hooks/belay/internal/store/memory"
@@ -100,6 +101,9 @@ func (h *host) wantGap(t *testing.T, blocked string) {
 	gaps := h.events(t, kernel.EventQuery{Type: phases.EventGap})
 	if len(gaps) != 1 {
 		t.Fatalf("%d gap events", len(gaps))
+	}
+	if last, _ := phases.Get(gaps[0].Output, "/last"); strings.HasPrefix(string(last), `"0001-`) {
+		t.Errorf("the last one was blocked at %s", last)
 	}
 	if n, _ := phases.Get(gaps[0].Output, "/blocked"); string(n) != blocked {
 		t.Errorf("blocked %s, want %s", n, blocked)

@@ -162,6 +162,7 @@ func TestLeaseCallsRefuse(t *testing.T) {
 		{`check {"capability":"*"}`, "-3 "}, {`check {"capability":"tool:write","scope":{"paths":["x"]}}`, "-3 "}, {`check {"id":"mine","scope":{}}`, "-3 "},
 		{`request {"capability":"tool:write","scope":{},"ttl_s":1}`, "-3 "}, {`request {"capability":"tool:write","scope":{},"ttl_s":1,"reason":"r","id":"x"}`, "-3 "},
 		{`request {"capability":"tool:write","scope":{},"ttl_s":1,"reason":"r","parent":"theirs"}`, unknown},
+		{`request {"capability":"tool:write","scope":{"paths":["/srv/a"]},"ttl_s":1,"reason":"r","parent":"mine"}`, "-6 "},
 	} {
 		s.say(c[0])
 		h.allowed(t, write("/srv/a"), kernel.InvokeOptions{Credential: "uid 1"})

@@ -104,7 +104,10 @@ type unrecorded struct {
 	wrote  []kernel.Batch
 }
 
-func (o *unrecorded) Events(context.Context, kernel.EventQuery) ([]phases.Event, error) {
+func (o *unrecorded) Events(_ context.Context, q kernel.EventQuery) ([]phases.Event, error) {
+	if !q.Newest || q.Limit != 1 {
+		return nil, errors.New("only the newest event tells")
+	}
 	return o.newest, o.err
 }
 
