@@ -20,7 +20,7 @@ const (
 )
 
 // WatchClock looks for jumps of the wall clock until ctx ends. What it finds is recorded
-// once, whoever else looks; see kernel.Kernel.WatchClock.
+// once, also when other processes look; see kernel.Kernel.WatchClock.
 func (b *Belay) WatchClock(ctx context.Context) {
 	t := time.NewTicker(clockEvery)
 	defer t.Stop()

@@ -111,7 +111,7 @@ func TestApprovalsOverTheDaemon(t *testing.T) {
 		"an agent":                       {call{body: text(good)}, 403, wire.CodeRole},
 		"the admin":                      {call{body: text(good), header: bearer(d.token(t, client.RoleAdmin))}, 403, wire.CodeRole},
 		"a signature that does not hold": {call{body: text(bad), header: review}, 403, wire.CodeSignature},
-		"somebody's signature":           {call{body: text(foreign), header: review}, 403, wire.CodeSignature},
+		"another key's signature":        {call{body: text(foreign), header: review}, 403, wire.CodeSignature},
 		"about something else":           {call{body: text(elsewhere), header: review}, 409, wire.CodeConflict},
 		"no decision":                    {call{body: `{"verdict":"yes"}`, header: review}, 400, wire.CodeRequest},
 		"an unknown member":              {call{body: `{"verdict":"approved","force":true}`, header: review}, 400, wire.CodeRequest},

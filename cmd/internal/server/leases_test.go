@@ -76,7 +76,7 @@ func TestLeasesOverTheDaemon(t *testing.T) {
 		t.Error("a lease that was taken back passes")
 	}
 	var refused *client.Error
-	if err := c.RevokeLease(t.Context(), client.LeaseRevoke{ID: "nobody"}); !errors.As(err, &refused) || refused.Code != wire.CodeNotFound {
+	if err := c.RevokeLease(t.Context(), client.LeaseRevoke{ID: "unknown"}); !errors.As(err, &refused) || refused.Code != wire.CodeNotFound {
 		t.Errorf("an unknown id: %v", err)
 	}
 	events, err := c.Events(t.Context(), wire.Query{Type: phases.EventLease})
@@ -104,7 +104,7 @@ func TestLeaseRoutesRefuse(t *testing.T) {
 		{"an agent mints", "POST", "/v1/leases", mint, invoke, 403, wire.CodeRole},
 		{"an agent revokes", "POST", "/v1/leases/revoke", `{"prefix":"s"}`, invoke, 403, wire.CodeRole},
 		{"a reviewer checks", "POST", "/v1/leases/check", `{}`, review, 403, wire.CodeRole},
-		{"nobody mints", "POST", "/v1/leases", mint, nil, 401, wire.CodeToken},
+		{"mint without a token", "POST", "/v1/leases", mint, nil, 401, wire.CodeToken},
 		{"no holder", "POST", "/v1/leases", `{"capability":"tool:write","scope":{},"ttl_s":60}`, review, 400, wire.CodeRequest},
 		{"unknown member", "POST", "/v1/leases", `{"cap":1}`, review, 400, wire.CodeRequest},
 		{"duplicate member", "POST", "/v1/leases", strings.Replace(mint, `"ttl_s":60`, `"ttl_s":60,"ttl_s":61`, 1), review, 400, wire.CodeRequest},
