@@ -197,13 +197,15 @@ func (b *Belay) open(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	b.log = slog.New(redact.NewHandler(b.log.Handler(), b.redact.Line))
-	b.loader, err = loader.Open(loader.Options{Dir: b.dir, CacheKey: b.keys.Cache, Compiler: b.o.Compiler, Trust: b.trust, Verifier: b.o.Verifier,
-		Hooks: b.adhoc, SlowCompile: b.o.SlowCompile, DryRun: b.o.DryRun, Logger: b.log})
+	b.loader, err = loader.Open(loader.Options{Dir: b.dir, CacheKey: b.keys.Cache, Compiler: b.o.Compiler, Trust: b.trust,
+		Verifier: b.o.Verifier,
+		Hooks:    b.adhoc, SlowCompile: b.o.SlowCompile, DryRun: b.o.DryRun, Logger: b.log})
 	if err != nil {
 		return err
 	}
 	b.storage, err = statelog.OpenStorage(ctx, b.dir, b.keys.Events, &b.file.Events, statelog.StorageOptions{
-		Store: b.o.Store, DryRun: b.o.DryRun, InMemory: b.o.InMemory, NoMark: b.o.NoMark, MoveMark: !b.o.NoHooks, Logger: b.log,
+		Store: b.o.Store, DryRun: b.o.DryRun, InMemory: b.o.InMemory, NoMark: b.o.NoMark, MoveMark: !b.o.NoHooks,
+		Logger: b.log,
 	})
 	if err != nil {
 		return err
@@ -211,7 +213,8 @@ func (b *Belay) open(ctx context.Context) error {
 	if b.o.Tools == nil && !b.o.NoHooks && !b.o.DryRun {
 		b.tools = mcptools.NewToolbox(b.file.MCP.Servers, mcptools.Options{Logger: b.log, Cover: b.redact.Line})
 	}
-	b.keeping = keeping.New(keeping.Options{Dir: b.dir, Fixed: b.o.Recorder, Off: b.o.InMemory, Records: b.o.NoHooks, Logger: b.log, Notice: b.notice, Calm: b.calm})
+	b.keeping = keeping.New(keeping.Options{Dir: b.dir, Fixed: b.o.Recorder, Off: b.o.InMemory, Records: b.o.NoHooks,
+		Logger: b.log, Notice: b.notice, Calm: b.calm})
 	keeper, err := b.keeping.Next(b.file)
 	if err != nil {
 		if !b.o.NoHooks {
@@ -227,14 +230,18 @@ func (b *Belay) open(ctx context.Context) error {
 		files = b.o.Files
 	}
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
-		Store: b.storage.Front, Loader: b.loader, Redactor: b.redact, Digester: b.keys.Digests, LeaseKey: b.keys.Lease, StoreID: b.keys.Events.StoreID(), Observer: b.o.Observer, Recorder: b.keeping.Recorder(), Clock: b.o.Clock, Logger: b.log,
-		Tools: b.executor(), IntentDir: b.intentDir(), Files: files, Home: home, SpoolPath: b.spoolPath(), ClockPath: b.clockPath(), UnsafeFailOpen: b.o.UnsafeFailOpen,
+		Store: b.storage.Front, Loader: b.loader, Redactor: b.redact, Digester: b.keys.Digests, LeaseKey: b.keys.Lease,
+		StoreID: b.keys.Events.StoreID(), Observer: b.o.Observer, Recorder: b.keeping.Recorder(), Clock: b.o.Clock,
+		Logger: b.log,
+		Tools:  b.executor(), IntentDir: b.intentDir(), Files: files, Home: home, SpoolPath: b.spoolPath(),
+		ClockPath: b.clockPath(), UnsafeFailOpen: b.o.UnsafeFailOpen,
 		Retain: b.retention(),
 	})
 	if err != nil {
 		return err
 	}
-	b.proposals = install.NewProposals(install.Options{Dir: b.dir, Compiler: b.o.Compiler, Kernel: b.kernel, Redactor: b.redact, Now: func() time.Time { return b.at().Wall }})
+	b.proposals = install.NewProposals(install.Options{Dir: b.dir, Compiler: b.o.Compiler, Kernel: b.kernel,
+		Redactor: b.redact, Now: func() time.Time { return b.at().Wall }})
 	b.live = statelog.NewLive(statelog.Host{
 		Dir: b.dir, Storage: b.storage, Key: b.keys.Events, Kernel: b.kernel, At: b.at, Logger: b.log,
 	}, b.inForce())
@@ -279,7 +286,8 @@ func (b *Belay) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeO
 	}
 	if o.HookClock != nil && !b.o.InMemory {
 		return b.Refuse(ctx, kernel.Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
-			Fault: phases.NewFault(phases.KindProtocol, "hooks read the host's clock where something is recorded", ErrHookClock)})
+			Fault: phases.NewFault(phases.KindProtocol, "hooks read the host's clock where something is recorded",
+				ErrHookClock)})
 	}
 	inv = inv.Clone() // what is looked at here is what the kernel decides
 	if err := b.keeping.Ready(&inv); err != nil {

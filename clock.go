@@ -54,7 +54,8 @@ func clockWarning(n clock.Note, at clock.Instant) string {
 		if text != "" {
 			text += "; "
 		}
-		text += fmt.Sprintf("until the next boot, events and recordings are kept %v longer than belay.yaml says", lag.Round(time.Second))
+		text += fmt.Sprintf("until the next boot, events and recordings are kept %v longer than belay.yaml says",
+			lag.Round(time.Second))
 	}
 	return text
 }

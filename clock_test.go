@@ -28,7 +28,8 @@ func TestHookClockNeedsNoRecord(t *testing.T) {
 		t.Errorf("%s %s, %v, want a block", v.Decision, v.Kind, err)
 	}
 	m := open(t, state(t, "version: belay/v1\nhooks: []\n"), belay.Options{InMemory: true})
-	if v, err := m.InvokeWith(t.Context(), exec("ls"), belay.InvokeOptions{HookClock: &clock}); v.Decision != phases.Allow || err != nil {
+	if v, err := m.InvokeWith(t.Context(), exec("ls"),
+		belay.InvokeOptions{HookClock: &clock}); v.Decision != phases.Allow || err != nil {
 		t.Errorf("in memory: %s, %v", v.Decision, err)
 	}
 }
@@ -51,7 +52,8 @@ events:
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	note := kernel.Refusal{Invocation: phases.Invocation{Runtime: "custom", Session: "s-9"}, Fault: phases.NewFault(phases.KindStore, "no store", nil), Unblockable: true}
+	note := kernel.Refusal{Invocation: phases.Invocation{Runtime: "custom", Session: "s-9"},
+		Fault: phases.NewFault(phases.KindStore, "no store", nil), Unblockable: true}
 	if err := belay.Spool(dir, note); err != nil {
 		t.Fatal(err)
 	}
@@ -60,9 +62,11 @@ events:
 	clock := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
 	d := open(t, dir, belay.Options{DryRun: true})
 	o := belay.InvokeOptions{HookClock: &clock}
-	for command, want := range map[string]phases.Decision{"ls": phases.Allow, "rm -rf /": phases.Block, "git push": phases.Ask, "git push other": phases.Ask} {
+	for command, want := range map[string]phases.Decision{"ls": phases.Allow, "rm -rf /": phases.Block,
+		"git push": phases.Ask, "git push other": phases.Ask} {
 		v, err := d.InvokeWith(t.Context(), exec(command), o)
-		if err != nil || v.Decision != want || v.Event != nil || !slices.Contains(v.Notes, "dry run: nothing of this is recorded, used up or carried out") {
+		if err != nil || v.Decision != want || v.Event != nil ||
+			!slices.Contains(v.Notes, "dry run: nothing of this is recorded, used up or carried out") {
 			t.Errorf("%s: %s, event %v, notes %q, %v", command, v.Decision, v.Event, v.Notes, err)
 		}
 		if waits := v.Approval != nil; waits != (command == "git push") || waits && v.Approval.ID != asked.Approval.ID {
@@ -74,7 +78,8 @@ events:
 	if v, _ := d.InvokeWith(t.Context(), exec("rm -rf /"), unblockable); v.Decision != phases.Block {
 		t.Errorf("%+v", v)
 	}
-	if v, _ := d.Refuse(t.Context(), kernel.Refusal{Raw: []byte("{"), Fault: phases.NewFault(phases.KindProtocol, "no", nil)}); v.Event != nil {
+	if v, _ := d.Refuse(t.Context(),
+		kernel.Refusal{Raw: []byte("{"), Fault: phases.NewFault(phases.KindProtocol, "no", nil)}); v.Event != nil {
 		t.Errorf("a refusal is on record: %+v", v.Event)
 	}
 	if err := d.Close(); err != nil {
@@ -97,7 +102,9 @@ events:
 // What lives in memory only does not take the notes of blocks that belong on record.
 func TestInMemoryLeavesTheSpool(t *testing.T) {
 	dir := state(t, "version: belay/v1\nhooks: []\n")
-	if err := belay.Spool(dir, kernel.Refusal{Invocation: phases.Invocation{Runtime: "custom", Session: "s-9"}, Fault: phases.NewFault(phases.KindStore, "no store", nil), Unblockable: true}); err != nil {
+	if err := belay.Spool(dir,
+		kernel.Refusal{Invocation: phases.Invocation{Runtime: "custom", Session: "s-9"},
+			Fault: phases.NewFault(phases.KindStore, "no store", nil), Unblockable: true}); err != nil {
 		t.Fatal(err)
 	}
 	m := open(t, dir, belay.Options{InMemory: true})
@@ -118,7 +125,8 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || strings.Contains(path, "cache") || strings.HasSuffix(path, "-shm") || strings.HasSuffix(path, "-wal") {
+		if err != nil || e.IsDir() || strings.Contains(path, "cache") || strings.HasSuffix(path, "-shm") ||
+			strings.HasSuffix(path, "-wal") {
 			return err
 		}
 		b, err := os.ReadFile(path)
@@ -156,7 +164,8 @@ func TestWhoSetsTheHookClock(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if _, ok := known[filepath.ToSlash(path)]; !ok && (strings.Contains(string(src), "HookClock") || strings.Contains(string(src), "KeepTime(")) {
+		if _, ok := known[filepath.ToSlash(path)]; !ok &&
+			(strings.Contains(string(src), "HookClock") || strings.Contains(string(src), "KeepTime(")) {
 			t.Errorf("%s sets the clock of hooks", path)
 		}
 		return nil

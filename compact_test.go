@@ -32,7 +32,8 @@ func aged(t *testing.T, config string) string {
 	}
 	for i := range 10 {
 		at := time.Now().Add(-time.Duration(9-i) * 24 * time.Hour)
-		e := phases.Event{ID: "day" + string(rune('0'+i)), Type: phases.EventVerdict, Time: at, Reason: "needle-" + string(rune('0'+i))}
+		e := phases.Event{ID: "day" + string(rune('0'+i)), Type: phases.EventVerdict, Time: at,
+			Reason: "needle-" + string(rune('0'+i))}
 		if _, err := s.Commit(t.Context(), kernel.Batch{Now: at, Events: []phases.Event{e}}); err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +131,8 @@ func TestWrongLogIsNotCompacted(t *testing.T) {
 // What was stopped half way goes on, and what was removed beyond it is found.
 func TestCompactionGoesOn(t *testing.T) {
 	for name, sql := range map[string]string{
-		"stopped": "UPDATE compaction SET through=through", "more": "DELETE FROM events WHERE seq < 8", "row": "UPDATE compaction SET through=8",
+		"stopped": "UPDATE compaction SET through=through", "more": "DELETE FROM events WHERE seq < 8",
+		"row":   "UPDATE compaction SET through=8",
 		"event": "UPDATE events SET body=CAST(replace(CAST(body AS TEXT), 'needle-9', 'noodle-9') AS BLOB)",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,10 +198,12 @@ func (d daysAgo) Now() time.Time { return time.Now().Add(-time.Duration(d) * 24 
 func TestYoungEventsAreNotCompacted(t *testing.T) {
 	b := open(t, aged(t, guarded+"events: {retention: {days: 1}}\n"), belay.Options{})
 	for _, dry := range []bool{true, false} {
-		if r, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-25 * time.Hour), DryRun: dry}); err != nil || r.Through != 8 {
+		if r, err := b.Log().Compact(t.Context(),
+			statelog.CompactOptions{Before: time.Now().Add(-25 * time.Hour), DryRun: dry}); err != nil || r.Through != 8 {
 			t.Fatalf("two days and more: %+v, %v", r, err)
 		}
-		if r, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Before: time.Now(), DryRun: dry}); !errors.Is(err, kernel.ErrTooYoung) || r.Events != 0 {
+		if r, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Before: time.Now(), DryRun: dry}); !errors.Is(err,
+			kernel.ErrTooYoung) || r.Events != 0 {
 			t.Errorf("all of them: %+v, %v", r, err)
 		}
 	}
@@ -207,10 +211,12 @@ func TestYoungEventsAreNotCompacted(t *testing.T) {
 		t.Errorf("retention with a clock of its own: %+v, %v", r, err)
 	}
 	b = open(t, aged(t, guarded+"events: {compaction: {min_age: 120h}}\n"), belay.Options{})
-	if _, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-49 * time.Hour)}); !errors.Is(err, kernel.ErrTooYoung) {
+	if _, err := b.Log().Compact(t.Context(),
+		statelog.CompactOptions{Before: time.Now().Add(-49 * time.Hour)}); !errors.Is(err, kernel.ErrTooYoung) {
 		t.Errorf("as belay.yaml says: %v", err)
 	}
-	if r, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-121 * time.Hour)}); err != nil || r.Events == 0 {
+	if r, err := b.Log().Compact(t.Context(),
+		statelog.CompactOptions{Before: time.Now().Add(-121 * time.Hour)}); err != nil || r.Events == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -222,11 +228,13 @@ func TestCompactionTakesAnOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := aged(t, guarded+"events: {retention: {days: 8}}\nreviewers: [{name: dev, key: "+strconv.Quote(approvals.FormatReviewerKey(public))+"}]\n")
+	dir := aged(t, guarded+"events: {retention: {days: 8}}\nreviewers: [{name: dev, key: "+
+		strconv.Quote(approvals.FormatReviewerKey(public))+"}]\n")
 	b := open(t, dir, belay.Options{NoHooks: true})
 	order := func(through int64, key ed25519.PrivateKey) *kernel.Order {
 		t.Helper()
-		o, err := approvals.NewOrder(approvals.VerbCompact, b.Log().StoreID(), kernel.CompactOrder{Through: through}, clock.At(clock.System{}), time.Hour)
+		o, err := approvals.NewOrder(approvals.VerbCompact, b.Log().StoreID(), kernel.CompactOrder{Through: through},
+			clock.At(clock.System{}), time.Hour)
 		if err == nil {
 			err = o.Sign("dev", key)
 		}
@@ -244,7 +252,8 @@ func TestCompactionTakesAnOrder(t *testing.T) {
 		"none at all":   {Order: order(0, key)},
 	} {
 		var refused *kernel.OrderError
-		if r, err := b.Log().Compact(t.Context(), o); !errors.As(err, &refused) && !errors.Is(err, kernel.ErrTooYoung) || r.Events != 0 {
+		if r, err := b.Log().Compact(t.Context(), o); !errors.As(err, &refused) && !errors.Is(err, kernel.ErrTooYoung) ||
+			r.Events != 0 {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
@@ -252,10 +261,12 @@ func TestCompactionTakesAnOrder(t *testing.T) {
 		t.Errorf("retention: %+v, %v", r, err)
 	}
 	o := order(4, key)
-	if r, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Order: o}); err != nil || r.Through != 4 || r.Events != 2 {
+	if r, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Order: o}); err != nil || r.Through != 4 ||
+		r.Events != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if es, err := b.Events(t.Context(), kernel.EventQuery{Type: phases.EventCompaction, Newest: true, Limit: 1}); err != nil || es[0].User != "dev" {
+	if es, err := b.Events(t.Context(),
+		kernel.EventQuery{Type: phases.EventCompaction, Newest: true, Limit: 1}); err != nil || es[0].User != "dev" {
 		t.Errorf("%+v, %v", es, err)
 	}
 	verified(t, b)

@@ -28,13 +28,16 @@ func TestUngrantedImportBlocks(t *testing.T) {
 	dir := state(t, shortOfOne)
 	b := open(t, dir, belay.Options{})
 	v, err := b.Invoke(t.Context(), exec("ls"))
-	if v.Decision != phases.Block || v.Kind != phases.KindLoad || phases.FaultOf(err) == nil || !strings.Contains(v.Reason, "pattern_match") || !strings.Contains(v.Reason, "belay doctor --fix") {
-		t.Errorf("%s %s %q, want a block of kind load that names the capability and the command", v.Decision, v.Kind, v.Reason)
+	if v.Decision != phases.Block || v.Kind != phases.KindLoad || phases.FaultOf(err) == nil ||
+		!strings.Contains(v.Reason, "pattern_match") || !strings.Contains(v.Reason, "belay doctor --fix") {
+		t.Errorf("%s %s %q, want a block of kind load that names the capability and the command", v.Decision, v.Kind,
+			v.Reason)
 	}
 	if s := b.Bindings()[0]; !strings.Contains(s.Problem, "pattern_match") {
 		t.Errorf("status: %+v", s)
 	}
-	want := []loader.Ungranted{{Binding: "guard", Capabilities: []string{"pattern_match"}, Reasons: []string{ungranted(t, dir)[0].Reasons[0]}}}
+	want := []loader.Ungranted{{Binding: "guard", Capabilities: []string{"pattern_match"},
+		Reasons: []string{ungranted(t, dir)[0].Reasons[0]}}}
 	if diff := cmp.Diff(want, ungranted(t, dir)); diff != "" {
 		t.Error(diff)
 	}

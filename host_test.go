@@ -56,8 +56,10 @@ func write(t testing.TB, path, text string) {
 }
 
 func exec(command string) phases.Invocation {
-	args, _ := json.Marshal(map[string]any{"tool": "exec", "call_id": "c-1", "args": map[string]string{"command": command}}, json.Deterministic(true))
-	return phases.Invocation{Phase: phases.PreTool, Runtime: "custom", Session: "s-1", Agent: "coder", Run: "r-1", Action: args}
+	args, _ := json.Marshal(map[string]any{"tool": "exec", "call_id": "c-1",
+		"args": map[string]string{"command": command}}, json.Deterministic(true))
+	return phases.Invocation{Phase: phases.PreTool, Runtime: "custom", Session: "s-1", Agent: "coder", Run: "r-1",
+		Action: args}
 }
 
 func invoke(t *testing.T, b *belay.Belay, inv phases.Invocation) phases.Verdict {
@@ -98,7 +100,8 @@ func TestSameInvocationSameVerdict(t *testing.T) {
 	seed := [32]byte{7}
 	var got []phases.Verdict
 	for range 2 {
-		b := open(t, t.TempDir(), belay.Options{Clock: at, Hooks: []belay.AdHocHook{{Path: example("command-block")}, {Path: example("ask-push")}}})
+		b := open(t, t.TempDir(),
+			belay.Options{Clock: at, Hooks: []belay.AdHocHook{{Path: example("command-block")}, {Path: example("ask-push")}}})
 		v, err := b.InvokeWith(t.Context(), inv, belay.InvokeOptions{Seed: &seed})
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +109,8 @@ func TestSameInvocationSameVerdict(t *testing.T) {
 		got = append(got, v)
 	}
 	// An event belongs to its store, and only durations are measured.
-	if diff := cmp.Diff(got[0], got[1], cmpopts.IgnoreFields(phases.Verdict{}, "Event"), cmpopts.IgnoreFields(phases.HookReport{}, "DurationUS")); diff != "" {
+	if diff := cmp.Diff(got[0], got[1], cmpopts.IgnoreFields(phases.Verdict{}, "Event"),
+		cmpopts.IgnoreFields(phases.HookReport{}, "DurationUS")); diff != "" {
 		t.Errorf("the same invocation came out differently:\n%s", diff)
 	}
 }
@@ -127,16 +131,20 @@ redact:
 `)
 	b := open(t, dir, belay.Options{})
 	v := invoke(t, b, exec("rm -rf /"))
-	if v.Decision != phases.Block || v.DecidedBy != "guard" || v.Hooks[0].Tier != phases.Trusted || !strings.HasPrefix(v.PolicyRevision, "sha256:") {
+	if v.Decision != phases.Block || v.DecidedBy != "guard" || v.Hooks[0].Tier != phases.Trusted ||
+		!strings.HasPrefix(v.PolicyRevision, "sha256:") {
 		t.Errorf("verdict %+v", v)
 	}
 	es, err := b.Events(t.Context(), kernel.EventQuery{ID: v.Event.ID})
-	if err != nil || len(es) != 1 || bytes.Contains(es[0].Input, []byte("rm -rf")) || es[0].Masked[0] != "/input/action/args/command" {
+	if err != nil || len(es) != 1 || bytes.Contains(es[0].Input, []byte("rm -rf")) ||
+		es[0].Masked[0] != "/input/action/args/command" {
 		t.Errorf("the operator's mask: %+v, %v", es, err)
 	}
 	// pre_plan hands its class over to pre_send by the run's metadata.
 	plan := exec("")
-	plan.Phase, plan.Action = phases.PrePlan, jsontext.Value(`{"kind":"message","text":"Prove step by step that the scheduler never deadlocks, and refactor the architecture accordingly."}`)
+	plan.Phase, plan.Action = phases.PrePlan,
+		jsontext.Value(
+			`{"kind":"message","text":"Prove step by step that the scheduler never deadlocks, and refactor the architecture accordingly."}`)
 	if v = invoke(t, b, plan); len(v.Metadata) == 0 {
 		t.Fatalf("not classified: %+v", v)
 	}
@@ -162,7 +170,8 @@ func TestNoConfiguration(t *testing.T) {
 	if _, err := belay.Open(t.Context(), t.TempDir(), belay.Options{}); !errors.Is(err, belay.ErrNoConfig) {
 		t.Errorf("Open: %v, want ErrNoConfig", err)
 	}
-	for _, bad := range []string{"", "version: belay/v2\n", "version: belay/v1\nhokks: []\n", guarded + "    priority: 7\n"} {
+	for _, bad := range []string{"", "version: belay/v2\n", "version: belay/v1\nhokks: []\n",
+		guarded + "    priority: 7\n"} {
 		if _, err := belay.Open(t.Context(), state(t, bad), belay.Options{}); !errors.Is(err, belay.ErrConfig) {
 			t.Errorf("Open with %q: %v, want ErrConfig", bad, err)
 		}
@@ -186,7 +195,8 @@ func TestModulesArePinned(t *testing.T) {
 	digest := "sha256:" + hex.EncodeToString(sum[:])
 	other := "sha256:" + strings.Repeat("0", 64)
 	bind := func(module, digest string) string {
-		return "version: belay/v1\nhooks:\n  - name: guard\n    module: " + module + "\n    digest: " + digest + "\n    phases: [pre_tool]\n    capabilities: [block, request_approval, shell_parse, pattern_match]\n"
+		return "version: belay/v1\nhooks:\n  - name: guard\n    module: " + module + "\n    digest: " + digest +
+			"\n    phases: [pre_tool]\n    capabilities: [block, request_approval, shell_parse, pattern_match]\n"
 	}
 	for name, c := range map[string]struct {
 		config string
@@ -287,7 +297,8 @@ func TestStateDirectoryIsPrivate(t *testing.T) {
 		names = append(names, strings.TrimSuffix(filepath.Base(k), ".key"))
 	}
 	// One for each use.
-	uses := []string{"approval-item", "approval-key", "cache", "checkpoint", "event-input", "event-output", "lease", "redact"}
+	uses := []string{"approval-item", "approval-key", "cache", "checkpoint", "event-input", "event-output", "lease",
+		"redact"}
 	if !slices.Equal(names, uses) {
 		t.Errorf("keys %v, want %v", names, uses)
 	}
@@ -298,7 +309,8 @@ func TestStateDirectoryIsPrivate(t *testing.T) {
 		func() { os.Remove(keys[0]); os.Chmod(dir, 0o777) },
 	} {
 		damage()
-		if _, err := belay.Open(t.Context(), dir, belay.Options{Hooks: []belay.AdHocHook{{Path: example("command-block")}}}); !errors.Is(err, belay.ErrState) {
+		if _, err := belay.Open(t.Context(), dir,
+			belay.Options{Hooks: []belay.AdHocHook{{Path: example("command-block")}}}); !errors.Is(err, belay.ErrState) {
 			t.Errorf("Open of a damaged state directory: %v, want ErrState", err)
 		}
 	}
@@ -364,14 +376,16 @@ func TestAdHocHooksAreUntrusted(t *testing.T) {
 	}
 	// Its state is kept apart from that of an installed hook of the same name.
 	store := memory.New()
-	b = open(t, t.TempDir(), belay.Options{Store: store, InMemory: true, Hooks: []belay.AdHocHook{{Name: "twice", Module: twice()}}})
+	b = open(t, t.TempDir(),
+		belay.Options{Store: store, InMemory: true, Hooks: []belay.AdHocHook{{Name: "twice", Module: twice()}}})
 	invoke(t, b, exec("ls"))
 	for namespace, want := range map[string]string{"twice": "", "adhoc:twice": "\x01"} {
 		if st, err := store.HookState(t.Context(), namespace, "n"); err != nil || string(st.Value) != want {
 			t.Errorf("state of %s: %q, %v", namespace, st.Value, err)
 		}
 	}
-	if _, err := belay.Open(t.Context(), t.TempDir(), belay.Options{Hooks: []belay.AdHocHook{{Path: "no/such/file.wasm"}}}); err == nil {
+	if _, err := belay.Open(t.Context(), t.TempDir(),
+		belay.Options{Hooks: []belay.AdHocHook{{Path: "no/such/file.wasm"}}}); err == nil {
 		t.Error("a hook that is not there was accepted")
 	}
 }
@@ -405,7 +419,8 @@ hooks:
 	for i, want := range []phases.Decision{phases.Allow, phases.Allow, phases.Block, phases.Block} {
 		b := open(t, dir, belay.Options{Hooks: []belay.AdHocHook{{Name: "twice", Module: twice()}}})
 		v, err := b.Invoke(t.Context(), inv)
-		if v.Decision != want || (want == phases.Block) != (v.Kind == phases.KindOutput) || (want == phases.Block) != (err != nil) {
+		if v.Decision != want || (want == phases.Block) != (v.Kind == phases.KindOutput) ||
+			(want == phases.Block) != (err != nil) {
 			t.Errorf("call %d: %s %s (%s), %v, want %s", i+1, v.Decision, v.Kind, v.Reason, err, want)
 		}
 		if notes := strings.Join(v.Hooks[0].Notes, " "); !strings.Contains(notes, "no manifest") {

@@ -24,7 +24,8 @@ func (b *Belay) mayJudge(p phases.Phase) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f := b.file
-	if b.bad != nil || f == nil || len(b.adhoc)+len(f.Require)+len(f.RequireLease) > 0 || !f.Scopes.Contains(phases.Scopes{}) {
+	if b.bad != nil || f == nil || len(b.adhoc)+len(f.Require)+len(f.RequireLease) > 0 ||
+		!f.Scopes.Contains(phases.Scopes{}) {
 		return true
 	}
 	for _, h := range b.examined() {

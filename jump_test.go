@@ -59,7 +59,8 @@ func jumpsIn(t *testing.T, b *belay.Belay) (out []string) {
 func TestJumpAcrossProcesses(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	for _, by := range []time.Duration{year, -year} {
-		dir := state(t, guarded+"  - name: push\n    module: builtin:ask-push\n    capabilities: [block, request_approval, shell_parse]\n")
+		dir := state(t,
+			guarded+"  - name: push\n    module: builtin:ask-push\n    capabilities: [block, request_approval, shell_parse]\n")
 		m := &machine{wall: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), boot: "b1", since: time.Hour}
 		first := open(t, dir, belay.Options{Clock: m})
 		asked := invoke(t, first, exec("git push"))
@@ -72,7 +73,8 @@ func TestJumpAcrossProcesses(t *testing.T) {
 			if v := invoke(t, b, exec("git push")); v.Approval == nil || v.Approval.ID != asked.Approval.ID {
 				t.Errorf("%v: the question is another one: %+v", by, v)
 			}
-			if w := b.ClockWarning(t.Context()); !strings.HasPrefix(w, "the clock jumped by ") || !strings.Contains(w, "none ran out early") {
+			if w := b.ClockWarning(t.Context()); !strings.HasPrefix(w, "the clock jumped by ") ||
+				!strings.Contains(w, "none ran out early") {
 				t.Errorf("%v: warning %q", by, w)
 			}
 			if got := jumpsIn(t, b); len(got) != 1 {
@@ -86,7 +88,8 @@ func TestJumpAcrossProcesses(t *testing.T) {
 		m.pass(24*time.Hour, 0)
 		invoke(t, second, exec("ls"))
 		wantLag := by > 0
-		if w := second.ClockWarning(t.Context()); strings.Contains(w, "jumped") || strings.Contains(w, "kept 8760h0m0s longer") != wantLag {
+		if w := second.ClockWarning(t.Context()); strings.Contains(w, "jumped") ||
+			strings.Contains(w, "kept 8760h0m0s longer") != wantLag {
 			t.Errorf("%v: a day later: %q", by, w)
 		}
 	}
@@ -125,10 +128,12 @@ func TestNoteOfTheClock(t *testing.T) {
 	}
 	b := open(t, dir, belay.Options{Clock: m})
 	list, err := b.Events(t.Context(), kernel.EventQuery{Type: phases.EventNotice, Newest: true, Limit: 1})
-	if err != nil || len(list) != 1 || !strings.HasPrefix(list[0].Reason, "the note of the clock in clock.json was damaged") {
+	if err != nil || len(list) != 1 ||
+		!strings.HasPrefix(list[0].Reason, "the note of the clock in clock.json was damaged") {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if w := open(t, dir, belay.Options{Clock: daysAgo(0)}).ClockWarning(t.Context()); !strings.HasPrefix(w, "this host says no time since its boot") {
+	if w := open(t, dir, belay.Options{Clock: daysAgo(0)}).ClockWarning(t.Context()); !strings.HasPrefix(w,
+		"this host says no time since its boot") {
 		t.Errorf("without a boot clock: %q", w)
 	}
 }

@@ -24,7 +24,8 @@ func traces(t *testing.T, dir, v string) (out []string) {
 	b64 := base64.StdEncoding.EncodeToString([]byte(v))
 	quoted, _ := json.Marshal(v)
 	forms := map[string]string{
-		"plain": v, "JSON": strings.Trim(string(quoted), `"`), "hex": hex.EncodeToString([]byte(v)), "path": url.PathEscape(v), "query": url.QueryEscape(v),
+		"plain": v, "JSON": strings.Trim(string(quoted), `"`), "hex": hex.EncodeToString([]byte(v)),
+		"path": url.PathEscape(v), "query": url.QueryEscape(v),
 		"base64": b64[:len(b64)/4*4-4], "shifted": base64.StdEncoding.EncodeToString([]byte("u:" + v))[4:][:len(v)*4/3-3],
 	}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -61,38 +62,49 @@ func TestWhatIsSecretOnceIsSecretEverywhere(t *testing.T) {
 		quotedSaid, _ := json.Marshal(said)
 		S := string(quotedSaid)
 		dir := t.TempDir()
-		write(t, filepath.Join(dir, "belay.yaml"), "version: belay/v1\nredact: {keys: [vault]}\nevents:\n  sinks:\n    - jsonl: {path: "+dir+"/out/events.jsonl}\n")
+		write(t, filepath.Join(dir, "belay.yaml"),
+			"version: belay/v1\nredact: {keys: [vault]}\nevents:\n  sinks:\n    - jsonl: {path: "+dir+"/out/events.jsonl}\n")
 		if err := os.Mkdir(filepath.Join(dir, "out"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		meta := `"phase":"pre_tool","runtime":"custom","session":"s","run":"r","cwd":"/home/dev/` + text + `"`
 		wire := []string{
-			`{` + meta + `,"action":{"tool":"exec","call_id":"c","args":{"command":"rm -rf /etc/` + text + ` ` + b64 + `","vault":` + Q + `}}}`,
-			`{` + meta + `,"metadata":{"vault":` + Q + `},"action":{"tool":"exec","call_id":"c","args":{"command":"echo ` + text + `","` + text + `":1}}}`,
+			`{` + meta + `,"action":{"tool":"exec","call_id":"c","args":{"command":"rm -rf /etc/` + text + ` ` + b64 +
+				`","vault":` + Q + `}}}`,
+			`{` + meta + `,"metadata":{"vault":` + Q + `},"action":{"tool":"exec","call_id":"c","args":{"command":"echo ` +
+				text + `","` + text + `":1}}}`,
 			`{"phase":"post_tool","runtime":"custom","session":"s","run":"r","action":{"tool":"exec","call_id":"c","args":{"command":"cat ` + text + `"},"original_args":{"vault":` + Q + `},"result":{"stdout":"x` + text + `y"}}}`,
-			`{"phase":"pre_plan","runtime":"custom","session":"s","run":"r","action":{"kind":"message","text":"use ` + text + `","attachments":[{"name":"a","vault":` + Q + `}]}}`,
+			`{"phase":"pre_plan","runtime":"custom","session":"s","run":"r","action":{"kind":"message","text":"use ` + text +
+				`","attachments":[{"name":"a","vault":` + Q + `}]}}`,
 			`{"phase":"pre_send","runtime":"custom","session":"s","run":"r","action":{"provider":"p","model":"m","messages":[{"role":"user","content":"it is ` + text + `"}],"params":{"vault":` + Q + `}}}`,
 			`{"phase":"state_transition","runtime":"custom","session":"s","run":"r","action":{"machine":"stage","from":"a","to":"b","data":{"vault":` + Q + `,"x":[` + S + `]}}}`,
-			`{"phase":"audit","runtime":"custom","session":"s","run":"r","action":{"kind":"note","data":{"vault":` + Q + `,"x":[` + S + `]}}}`,
+			`{"phase":"audit","runtime":"custom","session":"s","run":"r","action":{"kind":"note","data":{"vault":` + Q +
+				`,"x":[` + S + `]}}}`,
 		}
 		var log bytes.Buffer
 		hooks := map[string][]byte{
-			"notes":    babbler(0, spoken{"log", []string{"\x00", said}}, spoken{"annotate", []string{"note", S}}, spoken{"state_put", []string{"note", said}}),
-			"context":  babbler(0, spoken{"add_context", []string{said}}, spoken{"put_artifact", []string{`{"name":"a","media_type":"text/plain","text":` + S + `}`}}),
+			"notes": babbler(0, spoken{"log", []string{"\x00", said}}, spoken{"annotate", []string{"note", S}},
+				spoken{"state_put", []string{"note", said}}),
+			"context": babbler(0, spoken{"add_context", []string{said}},
+				spoken{"put_artifact", []string{`{"name":"a","media_type":"text/plain","text":` + S + `}`}}),
 			"blocks":   babbler(0, spoken{"block", []string{said}}),
 			"asks":     babbler(0, spoken{"request_approval", []string{`{"reason":` + S + `,"details":{"all":` + S + `}}`}}),
 			"rewrites": babbler(0, spoken{"rewrite", []string{"/args/note", said, "\x00"}}),
 			"fails":    babbler(1, spoken{"fail", []string{said}}),
 			"name":     babbler(0, spoken{"state_put", []string{"a " + v, "x"}}),
-			"shows it late": babbler(0, spoken{"state_put", []string{"note", "late-" + v}}, spoken{"annotate", []string{"note", `"late-` + text + `"`}},
+			"shows it late": babbler(0, spoken{"state_put", []string{"note", "late-" + v}},
+				spoken{"annotate", []string{"note", `"late-` + text + `"`}},
 				spoken{"log", []string{"\x00", "late"}}, spoken{"rewrite", []string{"/args/vault", v, "\x00"}}),
 		}
 		for name, module := range hooks {
 			wire := wire
 			if name == "shows it late" {
-				wire = []string{`{` + meta + `,"action":{"tool":"exec","call_id":"c","args":{"command":"rm -rf /etc/` + text + `"}}}`}
+				wire = []string{`{` + meta + `,"action":{"tool":"exec","call_id":"c","args":{"command":"rm -rf /etc/` + text +
+					`"}}}`}
 			}
-			host := open(t, dir, belay.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Hooks: []belay.AdHocHook{{Name: "babbler", Module: module}}})
+			host := open(t, dir,
+				belay.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+					Hooks: []belay.AdHocHook{{Name: "babbler", Module: module}}})
 			for _, w := range wire {
 				inv, err := phases.DecodeInvocation([]byte(w))
 				if err != nil {

@@ -26,12 +26,13 @@ func TestServeMCP(t *testing.T) {
 	fmt.Fprintln(os.Stderr, "started with password=hunter2hunter2 and", os.Getenv("BELAY_TEST_SERVE"))
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	for _, name := range []string{"echo", "crash"} {
-		s.AddTool(&mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			if name == "crash" {
-				os.Exit(3)
-			}
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(r.Params.Arguments)}}}, nil
-		})
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}},
+			func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				if name == "crash" {
+					os.Exit(3)
+				}
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(r.Params.Arguments)}}}, nil
+			})
 	}
 	_ = s.Run(context.Background(), &mcp.StdioTransport{})
 	os.Exit(0)
@@ -79,8 +80,12 @@ mcp:
 		return noted(invoke(t, b, exec("ls")))
 	}
 	var log lockedLog
-	b := open(t, dir, belay.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"mcp__files__echo","args":{"q":"x","password":"hunter2hunter2"}}`)}})
-	if code, reply := run(b); code != "0" || !strings.Contains(reply, `"outcome":"ok","tool":"mcp:files:echo"`) || !strings.Contains(reply, `{\"q\":\"x\"`) || strings.Contains(reply, "hunter2") {
+	b := open(t, dir,
+		belay.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Hooks: []belay.AdHocHook{calling("request_tool_call",
+				`{"tool":"mcp__files__echo","args":{"q":"x","password":"hunter2hunter2"}}`)}})
+	if code, reply := run(b); code != "0" || !strings.Contains(reply, `"outcome":"ok","tool":"mcp:files:echo"`) ||
+		!strings.Contains(reply, `{\"q\":\"x\"`) || strings.Contains(reply, "hunter2") {
 		t.Errorf("code %s, reply %s", code, reply)
 	}
 	es, err := b.Events(t.Context(), kernel.EventQuery{Tool: "mcp:files:echo"})
@@ -94,14 +99,17 @@ mcp:
 			t.Errorf("on record: %s %s", e.Input, e.Output)
 		}
 	}
-	if got := strings.Join(types, ", "); !strings.Contains(got, "verdict pre_tool allow, intent pre_tool , outcome pre_tool ok, ") || !strings.HasSuffix(got, "verdict post_tool allow") {
+	if got := strings.Join(types, ", "); !strings.Contains(got,
+		"verdict pre_tool allow, intent pre_tool , outcome pre_tool ok, ") ||
+		!strings.HasSuffix(got, "verdict post_tool allow") {
 		t.Errorf("events %s", got)
 	}
 	if list, err := b.Tools(t.Context()); err != nil || len(list) != 2 || list[1].Name != "mcp:files:echo" {
 		t.Errorf("tools %+v, %v", list, err)
 	}
 	// What the server complains about is logged by the same rules as everything else.
-	if said := log.String(); !strings.Contains(said, "started with password=") || strings.Contains(said, "hunter2") || strings.Contains(said, "given-by-environment") {
+	if said := log.String(); !strings.Contains(said, "started with password=") || strings.Contains(said, "hunter2") ||
+		strings.Contains(said, "given-by-environment") {
 		t.Errorf("the log: %s", said)
 	}
 	// Tools that are not known exactly are held to nothing: narrow scopes stop them.
@@ -120,7 +128,8 @@ mcp:
 	}
 	b.Close()
 
-	b = open(t, state(t, yaml("crash", "")), belay.Options{Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"mcp:files:crash"}`)}})
+	b = open(t, state(t, yaml("crash", "")),
+		belay.Options{Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"mcp:files:crash"}`)}})
 	for range 2 {
 		if code, reply := run(b); code != "0" || !strings.Contains(reply, `"outcome":"crashed"`) {
 			t.Errorf("code %s, reply %s", code, reply)
@@ -129,11 +138,13 @@ mcp:
 	b.Close()
 
 	// What the operator says about the reach of a server counts.
-	b = open(t, state(t, yaml("echo", "      reach: {fs_read: [], fs_write: [\"/home/dev/project/**\"], net: []}\n")), belay.Options{Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"mcp__files__echo"}`)}})
+	b = open(t, state(t, yaml("echo", "      reach: {fs_read: [], fs_write: [\"/home/dev/project/**\"], net: []}\n")),
+		belay.Options{Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"mcp__files__echo"}`)}})
 	if code, reply := noted(invoke(t, b, inv)); code != "0" {
 		t.Errorf("code %s, reply %s", code, reply)
 	}
-	if _, err := belay.Open(t.Context(), state(t, yaml("echo", "      retries: 1\n")), belay.Options{}); !errors.Is(err, belay.ErrConfig) {
+	if _, err := belay.Open(t.Context(), state(t, yaml("echo", "      retries: 1\n")), belay.Options{}); !errors.Is(err,
+		belay.ErrConfig) {
 		t.Errorf("%v", err)
 	}
 }

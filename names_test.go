@@ -19,14 +19,17 @@ import (
 func TestNamesOnRecordHoldNoSecret(t *testing.T) {
 	token := "ghp_" + someChars(t, 36, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "belay.yaml"), guarded+"events:\n  sinks:\n    - jsonl: {path: "+dir+"/out/events.jsonl}\n")
+	write(t, filepath.Join(dir, "belay.yaml"), guarded+"events:\n  sinks:\n    - jsonl: {path: "+dir+
+		"/out/events.jsonl}\n")
 	if err := os.Mkdir(filepath.Join(dir, "out"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
 	host := open(t, dir, belay.Options{Logger: slog.New(slog.NewJSONHandler(&log, nil))})
 	named := func(phase, action string) phases.Invocation {
-		inv, err := phases.DecodeInvocation([]byte(strings.ReplaceAll(`{"phase":"`+phase+`","runtime":"T","session":"T","agent":"T","run":"T","user":"T","cwd":"/T","action":`+action+`}`, "T", token)))
+		inv, err := phases.DecodeInvocation(
+			[]byte(strings.ReplaceAll(`{"phase":"`+phase+
+				`","runtime":"T","session":"T","agent":"T","run":"T","user":"T","cwd":"/T","action":`+action+`}`, "T", token)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +52,8 @@ func TestNamesOnRecordHoldNoSecret(t *testing.T) {
 	escapes := strings.Repeat("\x1b[31m", 200_000) + token
 	for _, fault := range []*phases.Fault{nil, phases.NewFault(phases.KindProtocol, "unknown event "+escapes, nil)} {
 		_, _ = host.Refuse(t.Context(), kernel.Refusal{Raw: []byte(escapes), Fault: fault, Unblockable: true,
-			Invocation: phases.Invocation{Phase: phases.Phase(token), Runtime: token, Session: token, Agent: escapes, User: token, Run: escapes}})
+			Invocation: phases.Invocation{Phase: phases.Phase(token), Runtime: token, Session: token, Agent: escapes,
+				User: token, Run: escapes}})
 	}
 	latches, err := host.Latches(t.Context())
 	if err != nil || len(latches) != 1 {
@@ -62,8 +66,12 @@ func TestNamesOnRecordHoldNoSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _ = host.Invoke(t.Context(), wire[0])
-	_, _ = host.Refuse(t.Context(), kernel.Refusal{Fault: phases.NewFault(phases.KindProtocol, "unknown event "+token, nil), Invocation: phases.Invocation{Session: token}})
-	if err := belay.Spool(dir, kernel.Refusal{Fault: phases.NewFault(phases.KindProtocol, "unknown event "+token, nil), Invocation: phases.Invocation{Session: token}}); err != nil {
+	_, _ = host.Refuse(t.Context(),
+		kernel.Refusal{Fault: phases.NewFault(phases.KindProtocol, "unknown event "+token, nil),
+			Invocation: phases.Invocation{Session: token}})
+	if err := belay.Spool(dir,
+		kernel.Refusal{Fault: phases.NewFault(phases.KindProtocol, "unknown event "+token, nil),
+			Invocation: phases.Invocation{Session: token}}); err != nil {
 		t.Fatal(err)
 	}
 	if content(t, filepath.Join(dir, "spool.jsonl")) == "" {

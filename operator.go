@@ -94,7 +94,8 @@ func (b *Belay) Leases(ctx context.Context, q kernel.LeaseQuery) ([]kernel.Lease
 // MintLease makes a lease in a person's name; "" means whoever runs as this process
 // does. The answer has the token, which is shown nowhere else. Errors are of package
 // leases' classes, or kernel.ErrUnavailable.
-func (b *Belay) MintLease(ctx context.Context, r leases.Request, h kernel.LeaseHolder, person string) (*kernel.LeaseView, error) {
+func (b *Belay) MintLease(ctx context.Context, r leases.Request, h kernel.LeaseHolder,
+	person string) (*kernel.LeaseView, error) {
 	if person == "" {
 		person = ownCredential()
 	}

@@ -36,12 +36,13 @@ type Options struct {
 	// compiled here, and an estimate is all that bounds what that costs.
 	Compiler []string
 
-	Logger   *slog.Logger        // nil discards
-	Clock    kernel.Clock        // nil means the system's
-	Store    kernel.Store        // nil means belay.db in the state directory; closed with the Belay only when nil
-	DryRun   bool                // decide by what is stored, and write, use up and carry out nothing; implies InMemory
-	NoMark   bool                // keep no high-water mark: then a belay.db that is restored or removed is not noticed
-	InMemory bool                // records and state live in memory only, or in a Store that says it is not durable; for tests of hooks
+	Logger *slog.Logger // nil discards
+	Clock  kernel.Clock // nil means the system's
+	Store  kernel.Store // nil means belay.db in the state directory; closed with the Belay only when nil
+	DryRun bool         // decide by what is stored, and write, use up and carry out nothing; implies InMemory
+	NoMark bool         // keep no high-water mark: then a belay.db that is restored or removed is not noticed
+	// records and state live in memory only, or in a Store that says it is not durable; for tests of hooks
+	InMemory bool
 	Recorder kernel.Recorder     // nil: nothing is recorded, which is how it should be unless somebody asked
 	Observer kernel.Observer     // nil: nobody is told what happens, for telemetry
 	Tools    kernel.ToolExecutor // nil: those of the MCP servers in belay.yaml

@@ -59,12 +59,15 @@ func BenchmarkPath(b *testing.B) {
 // the one costs against the other. What hooks write is covered by what is known of
 // the action, so that the action is covered before them, and not again.
 func BenchmarkWriting(b *testing.B) {
-	text := strings.Repeat("The quick brown fox jumps over the lazy dog and then walks home through the wide green fields. ", 680)
+	text := strings.Repeat(
+		"The quick brown fox jumps over the lazy dog and then walks home through the wide green fields. ", 680)
 	inv := exec("echo " + text)
 	inv.Session = "" // or the metadata would be there already
 	hosts := []*belay.Belay{
 		opened(b, true, belay.AdHocHook{Name: "quiet", Module: babbler(0, spoken{"log", []string{"\x00", "-"}})}),
-		opened(b, true, belay.AdHocHook{Name: "writes", Module: babbler(0, spoken{"annotate", []string{"k", `"v"`}}, spoken{"state_put", []string{"k", "v"}})}),
+		opened(b, true,
+			belay.AdHocHook{Name: "writes",
+				Module: babbler(0, spoken{"annotate", []string{"k", `"v"`}}, spoken{"state_put", []string{"k", "v"}})}),
 	}
 	var spent [2]time.Duration
 	n := 0

@@ -21,7 +21,8 @@ var (
 // superseded. With single_user.auto_accept a hook that can only restrict is
 // installed at once, and changed says that belay.yaml was written. Errors are
 // ErrRefused, kernel.ErrApprovalQuota, ErrNoConfig or kernel.ErrUnavailable.
-func (b *Belay) Propose(ctx context.Context, p approvals.Proposal, credential string) (it kernel.Approval, changed bool, err error) {
+func (b *Belay) Propose(ctx context.Context, p approvals.Proposal,
+	credential string) (it kernel.Approval, changed bool, err error) {
 	b.mu.Lock()
 	auto := b.file.SingleUser.AutoAccept
 	b.mu.Unlock()
@@ -33,6 +34,7 @@ func (b *Belay) Propose(ctx context.Context, p approvals.Proposal, credential st
 // failed after the decision went on record, handing in the same decision again
 // carries on from there. Errors are as of kernel.Kernel.DecideApproval, ErrRefused,
 // ErrConfig, or ErrUnbound with what failed after the decision.
-func (b *Belay) Decide(ctx context.Context, id string, d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error) {
+func (b *Belay) Decide(ctx context.Context, id string,
+	d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error) {
 	return b.proposals.Decide(ctx, id, d)
 }

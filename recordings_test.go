@@ -14,7 +14,8 @@ import (
 // them: there is nothing to inject.
 func TestRecordingsOfAnEmbedder(t *testing.T) {
 	kept := filepath.Join(t.TempDir(), "kept")
-	b := open(t, state(t, "version: belay/v1\nhooks: []\nrecordings:\n  dir: "+kept+"\n  unsafe_plaintext: true\n"), belay.Options{})
+	b := open(t, state(t, "version: belay/v1\nhooks: []\nrecordings:\n  dir: "+kept+"\n  unsafe_plaintext: true\n"),
+		belay.Options{})
 	invoke(t, b, exec("echo original"))
 	if err := b.Close(); err != nil {
 		t.Fatal(err)

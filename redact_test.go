@@ -48,7 +48,8 @@ func TestRedactionOfAStateDirectory(t *testing.T) {
 		t.Errorf("no directory: %v", err)
 	}
 	os.Unsetenv("BELAY_TEST_SECRET")
-	if _, err := belay.Open(t.Context(), state(t, "version: belay/v1\nredact:\n  secrets: [\"env:BELAY_TEST_SECRET\"]\n"), belay.Options{}); !errors.Is(err, belay.ErrConfig) {
+	if _, err := belay.Open(t.Context(), state(t, "version: belay/v1\nredact:\n  secrets: [\"env:BELAY_TEST_SECRET\"]\n"),
+		belay.Options{}); !errors.Is(err, belay.ErrConfig) {
 		t.Errorf("a secret that cannot be read: %v", err)
 	}
 }

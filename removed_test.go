@@ -19,7 +19,8 @@ func TestWhatAHookTakesOutIsNotOnRecord(t *testing.T) {
 	const w, short = "blue-Heron.Tuesday", "xyz"
 	said := "deploying with " + w
 	q, _ := json.Marshal(said)
-	speaks := babbler(0, spoken{"log", []string{"\x00", said}}, spoken{"annotate", []string{"note", string(q)}}, spoken{"state_put", []string{"note", said}},
+	speaks := babbler(0, spoken{"log", []string{"\x00", said}}, spoken{"annotate", []string{"note", string(q)}},
+		spoken{"state_put", []string{"note", said}},
 		spoken{"add_context", []string{said}}, spoken{"request_approval", []string{`{"reason":` + string(q) + `}`}})
 	rewrite := func(path, value string) spoken { return spoken{"rewrite", []string{path, value, "\x00"}} }
 	const clean = "deploy --to production --with [gone] --keep everything else"
@@ -30,20 +31,28 @@ func TestWhatAHookTakesOutIsNotOnRecord(t *testing.T) {
 		first   string // what another hook makes of the command before
 		hides   bool
 	}{
-		"imports find_secrets": {babbler(0, find, rewrite("/args/command", clean), rewrite("/args/pin", "[gone]")), "", "", true},
-		"is said to redact":    {babbler(0, rewrite("/args/command", clean), rewrite("/args/pin", "[gone]")), "true", "", true},
-		"redacts by name":      {babbler(0, spoken{"redact", []string{"/args/command", "acme"}}, spoken{"redact", []string{"/args/pin", "acme"}}), "", "", true},
-		"does not":             {babbler(0, rewrite("/args/command", clean), rewrite("/args/pin", "[gone]")), "", "", false},
-		"is said not to":       {babbler(0, find, rewrite("/args/command", clean), rewrite("/args/pin", "[gone]")), "false", "", false},
-		"a step before it":     {babbler(0, find, rewrite("/args/command", clean), rewrite("/args/pin", "[gone]")), "", "deploy  --to production --with " + w + " --keep everything else", true},
-		"takes the member":     {babbler(0, find, rewrite("/args/command", "ls"), rewrite("/args/pin", "0")), "", "", true},
+		"imports find_secrets": {babbler(0, find, rewrite("/args/command", clean), rewrite("/args/pin", "[gone]")), "", "",
+			true},
+		"is said to redact": {babbler(0, rewrite("/args/command", clean), rewrite("/args/pin", "[gone]")), "true", "",
+			true},
+		"redacts by name": {babbler(0, spoken{"redact", []string{"/args/command", "acme"}},
+			spoken{"redact", []string{"/args/pin", "acme"}}), "", "", true},
+		"does not": {babbler(0, rewrite("/args/command", clean), rewrite("/args/pin", "[gone]")), "", "", false},
+		"is said not to": {babbler(0, find, rewrite("/args/command", clean), rewrite("/args/pin", "[gone]")), "false",
+			"", false},
+		"a step before it": {babbler(0, find, rewrite("/args/command", clean), rewrite("/args/pin", "[gone]")), "",
+			"deploy  --to production --with " + w + " --keep everything else", true},
+		"takes the member": {babbler(0, find, rewrite("/args/command", "ls"), rewrite("/args/pin", "0")), "", "", true},
 	} {
 		dir := t.TempDir()
-		hooks := []belay.AdHocHook{{Name: "speaks", Module: speaks, Priority: 50}, {Name: "takes", Module: c.module, Priority: 10}}
+		hooks := []belay.AdHocHook{{Name: "speaks", Module: speaks, Priority: 50},
+			{Name: "takes", Module: c.module, Priority: 10}}
 		if c.first != "" {
-			hooks = append(hooks, belay.AdHocHook{Name: "first", Priority: 20, Module: babbler(0, rewrite("/args/command", c.first))})
+			hooks = append(hooks,
+				belay.AdHocHook{Name: "first", Priority: 20, Module: babbler(0, rewrite("/args/command", c.first))})
 		}
-		write(t, filepath.Join(dir, "belay.yaml"), "version: belay/v1\nevents:\n  sinks:\n    - jsonl: {path: "+dir+"/out/events.jsonl}\n")
+		write(t, filepath.Join(dir, "belay.yaml"), "version: belay/v1\nevents:\n  sinks:\n    - jsonl: {path: "+dir+
+			"/out/events.jsonl}\n")
 		if err := os.Mkdir(filepath.Join(dir, "out"), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +61,8 @@ func TestWhatAHookTakesOutIsNotOnRecord(t *testing.T) {
 			hooks[1].Redacts = &says
 		}
 		host := open(t, dir, belay.Options{Hooks: hooks})
-		inv, err := phases.DecodeInvocation([]byte(`{"phase":"pre_tool","runtime":"custom","session":"s","run":"r","action":{"tool":"exec","call_id":"c","args":{"command":"deploy --to production --with ` + w + ` --keep everything else","pin":"` + short + `","cwd":"/srv/` + w + `"}}}`))
+		inv, err := phases.DecodeInvocation(
+			[]byte(`{"phase":"pre_tool","runtime":"custom","session":"s","run":"r","action":{"tool":"exec","call_id":"c","args":{"command":"deploy --to production --with ` + w + ` --keep everything else","pin":"` + short + `","cwd":"/srv/` + w + `"}}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +77,8 @@ func TestWhatAHookTakesOutIsNotOnRecord(t *testing.T) {
 		if pin := strings.Contains(events, `"pin":"`+short); (len(left)+len(db) > 0 || pin) == c.hides {
 			t.Errorf("%s: pin %v, %d left: %v", name, pin, len(left)+len(db), left)
 		}
-		if c.hides && strings.Contains(name, "find_secrets") && !strings.Contains(events, `"command":"deploy --to production --with [redacted:removed-18:`) {
+		if c.hides && strings.Contains(name, "find_secrets") &&
+			!strings.Contains(events, `"command":"deploy --to production --with [redacted:removed-18:`) {
 			t.Errorf("%s: more is covered than was taken out: %s", name, events)
 		}
 	}

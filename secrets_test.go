@@ -57,14 +57,16 @@ func newSecrets(t *testing.T) secrets {
 	token, inner := "ghp_"+someChars(t, 36, alnum), "ghp_"+someChars(t, 36, alnum)
 	wrapped := base64.StdEncoding.EncodeToString([]byte("GITHUB_TOKEN=" + inner + "\n"))
 	s := secrets{needles: map[string]string{
-		"AWS key id": id, "AWS secret": secret, "GitHub token": token, "token inside base64": inner, "base64 around the token": wrapped[20:52],
+		"AWS key id": id, "AWS secret": secret, "GitHub token": token, "token inside base64": inner,
+		"base64 around the token": wrapped[20:52],
 	}}
 	for i, line := range strings.Split(block, "\n") {
 		if len(line) > 30 && !strings.HasPrefix(line, "-") {
 			s.needles["PEM line "+string(rune('0'+i))] = line
 		}
 	}
-	s.text = "export AWS_ACCESS_KEY_ID=" + id + "\nexport AWS_SECRET_ACCESS_KEY=" + secret + "\n" + token + "\n" + block + wrapped + "\n"
+	s.text = "export AWS_ACCESS_KEY_ID=" + id + "\nexport AWS_SECRET_ACCESS_KEY=" + secret + "\n" + token + "\n" + block +
+		wrapped + "\n"
 	return s
 }
 
@@ -178,40 +180,54 @@ func TestNoSecretOnDisk(t *testing.T) {
 	}
 	text := string(quoted)
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "belay.yaml"), guarded+"events:\n  sinks:\n    - jsonl: {path: "+dir+"/out/events.jsonl}\n    - checkpoint: {path: "+dir+"/out/marks}\n")
+	write(t, filepath.Join(dir, "belay.yaml"), guarded+"events:\n  sinks:\n    - jsonl: {path: "+dir+
+		"/out/events.jsonl}\n    - checkpoint: {path: "+dir+"/out/marks}\n")
 	if err := os.Mkdir(filepath.Join(dir, "out"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	wire := []string{
 		`{"phase":"pre_tool","runtime":"custom","session":"s","run":"r","action":{"tool":"exec","call_id":"c","args":{"command":` + text + `}}}`,
 		`{"phase":"pre_tool","runtime":"custom","session":"s","run":"r","action":{"tool":"write","call_id":"c","args":{"path":"/home/dev/x","content":` + text + `,"deep":[{"er":[` + text + `]}]}}}`,
-		`{"phase":"pre_tool","runtime":"custom","session":"s","run":"r","metadata":{"note":` + text + `},"action":{"tool":"exec","call_id":"c","args":{"command":"ls"}}}`,
+		`{"phase":"pre_tool","runtime":"custom","session":"s","run":"r","metadata":{"note":` + text +
+			`},"action":{"tool":"exec","call_id":"c","args":{"command":"ls"}}}`,
 		`{"phase":"post_tool","runtime":"custom","session":"s","run":"r","action":{"tool":"exec","call_id":"c","args":{"command":"env"},"result":` + text + `}}`,
 		`{"phase":"post_tool","runtime":"custom","session":"s","run":"r","action":{"tool":"exec","call_id":"c","result":{"stdout":` + text + `}}}`,
 	}
 	piece, token := s.needles["PEM line 2"], s.needles["GitHub token"]
-	wire = append(wire, `{"phase":"pre_tool","runtime":"custom","session":"s","run":"r","metadata":{"`+token+`":1,"note":`+text+`},"action":{"tool":"exec","call_id":"c","args":{"command":"ls","`+token+`":"x"}}}`)
+	wire = append(wire, `{"phase":"pre_tool","runtime":"custom","session":"s","run":"r","metadata":{"`+token+`":1,"note":`+
+		text+`},"action":{"tool":"exec","call_id":"c","args":{"command":"ls","`+token+`":"x"}}}`)
 	var host *belay.Belay
 	for name, c := range map[string]struct {
 		module []byte
 		want   phases.HookDecision
 	}{
-		"notes":     {babbler(0, spoken{"log", []string{"\x00", s.text}}, spoken{"annotate", []string{"note", text}}, spoken{"state_put", []string{"note", s.text}}), phases.HookTransform},
-		"artifacts": {babbler(0, spoken{"put_artifact", []string{`{"name":"a","media_type":"text/plain","text":` + text + `}`}}), phases.HookTransform},
-		"context":   {babbler(0, spoken{"add_context", []string{s.text}}), phases.HookTransform},
-		"blocks":    {babbler(0, spoken{"log", []string{"\x00", s.text}}, spoken{"block", []string{s.text}}), phases.HookBlock},
-		"asks":      {babbler(0, spoken{"request_approval", []string{`{"reason":` + text + `,"details":{"all":` + text + `}}`}}), phases.HookAsk},
+		"notes": {babbler(0, spoken{"log", []string{"\x00", s.text}}, spoken{"annotate", []string{"note", text}},
+			spoken{"state_put", []string{"note", s.text}}), phases.HookTransform},
+		"artifacts": {babbler(0,
+			spoken{"put_artifact", []string{`{"name":"a","media_type":"text/plain","text":` + text + `}`}}),
+			phases.HookTransform},
+		"context": {babbler(0, spoken{"add_context", []string{s.text}}), phases.HookTransform},
+		"blocks": {babbler(0, spoken{"log", []string{"\x00", s.text}}, spoken{"block", []string{s.text}}),
+			phases.HookBlock},
+		"asks": {babbler(0,
+			spoken{"request_approval", []string{`{"reason":` + text + `,"details":{"all":` + text + `}}`}}), phases.HookAsk},
 		// Where a secret is the name of something.
 		"names metadata": {babbler(0, spoken{"annotate", []string{token, "1"}}), phases.HookError},
 		"names state":    {babbler(0, spoken{"state_put", []string{"a " + token, "x"}}), phases.HookError},
-		"names a piece":  {babbler(0, spoken{"state_put", []string{"", "x"}}, spoken{"state_put", []string{piece, "x"}}), phases.HookError},
-		"names a file":   {babbler(0, spoken{"put_artifact", []string{`{"name":"` + token + `","media_type":"text/plain","text":"x"}`}}), phases.HookTransform},
-		"names a detail": {babbler(0, spoken{"request_approval", []string{`{"reason":"why","details":{"` + token + `":1}}`}}), phases.HookAsk},
+		"names a piece": {babbler(0, spoken{"state_put", []string{"", "x"}}, spoken{"state_put", []string{piece, "x"}}),
+			phases.HookError},
+		"names a file": {babbler(0,
+			spoken{"put_artifact", []string{`{"name":"` + token + `","media_type":"text/plain","text":"x"}`}}),
+			phases.HookTransform},
+		"names a detail": {babbler(0, spoken{"request_approval", []string{`{"reason":"why","details":{"` + token + `":1}}`}}),
+			phases.HookAsk},
 		"names a member": {babbler(0, spoken{"rewrite", []string{"/args/" + token, "y", "\x00"}}), phases.HookTransform},
 		"fails":          {babbler(1, spoken{"fail", []string{s.text}}), phases.HookError},
 		// A line of a key says nothing of itself: that it is secret is known from the action.
-		"quotes": {babbler(0, spoken{"log", []string{"\x00", piece}}, spoken{"state_put", []string{"piece", piece}}, spoken{"add_context", []string{piece}},
-			spoken{"annotate", []string{"piece", `"` + piece + `"`}}, spoken{"request_approval", []string{`{"reason":"what is ` + piece + `?"}`}}), phases.HookAsk},
+		"quotes": {babbler(0, spoken{"log", []string{"\x00", piece}}, spoken{"state_put", []string{"piece", piece}},
+			spoken{"add_context", []string{piece}},
+			spoken{"annotate", []string{"piece", `"` + piece + `"`}},
+			spoken{"request_approval", []string{`{"reason":"what is ` + piece + `?"}`}}), phases.HookAsk},
 	} {
 		host = open(t, dir, belay.Options{Hooks: []belay.AdHocHook{{Name: "babbler", Module: c.module}}})
 		as := 0
@@ -237,7 +253,8 @@ func TestNoSecretOnDisk(t *testing.T) {
 		}
 	}
 	for _, raw := range []string{wire[0][:len(wire[0])-5], s.text, `{"tokens":` + text} {
-		if _, err := host.Refuse(t.Context(), kernel.Refusal{Raw: []byte(raw), Invocation: phases.Invocation{Session: "s", User: "dev"}}); err == nil {
+		if _, err := host.Refuse(t.Context(),
+			kernel.Refusal{Raw: []byte(raw), Invocation: phases.Invocation{Session: "s", User: "dev"}}); err == nil {
 			t.Error("no error beside a refusal")
 		}
 	}

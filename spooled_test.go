@@ -28,7 +28,8 @@ func TestSessionsOfNotesAreCovered(t *testing.T) {
 					host.Close()
 				}
 				session := "s-" + secret
-				n := spoolfile.Of(phases.Invocation{Runtime: "custom", Session: session}, phases.NewFault(phases.KindLoad, "refused "+secret, nil), true, time.Now())
+				n := spoolfile.Of(phases.Invocation{Runtime: "custom", Session: session},
+					phases.NewFault(phases.KindLoad, "refused "+secret, nil), true, time.Now())
 				n.Cause = phases.LatchFailure
 				if err := spoolfile.Append(filepath.Join(dir, spoolfile.Name), n); err != nil {
 					t.Fatal(err)
@@ -36,7 +37,8 @@ func TestSessionsOfNotesAreCovered(t *testing.T) {
 				if !running {
 					host = open(t, dir, belay.Options{})
 				}
-				inv := phases.Invocation{Phase: phases.PreTool, Runtime: "custom", Session: session, Action: []byte(`{"tool":"exec","args":{"command":"ls"}}`)}
+				inv := phases.Invocation{Phase: phases.PreTool, Runtime: "custom", Session: session,
+					Action: []byte(`{"tool":"exec","args":{"command":"ls"}}`)}
 				if v, _ := host.Invoke(t.Context(), inv); v.Decision != phases.Block || v.Enforced != phases.EnforcedLatched {
 					t.Errorf("%s: the session is not held: %+v", how, v)
 				}

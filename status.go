@@ -25,7 +25,8 @@ func (b *Belay) sinkStates(ctx context.Context) []wire.Sink {
 // keepSink says how what is kept stands, in the form of a sink.
 func (b *Belay) keepSink() (wire.Sink, bool) {
 	st, ok := b.keeping.State()
-	s := wire.Sink{Kind: wire.SinkRecordings, Path: st.Dir, Durable: st.Block, OK: st.Err == nil, Kept: st.Kept, Lost: st.Lost}
+	s := wire.Sink{Kind: wire.SinkRecordings, Path: st.Dir, Durable: st.Block, OK: st.Err == nil, Kept: st.Kept,
+		Lost: st.Lost}
 	if st.Err != nil {
 		sink.Fail(&s, st.Err)
 		if !st.Since.IsZero() {
@@ -41,7 +42,8 @@ func (b *Belay) keepSink() (wire.Sink, bool) {
 // known of the status stands beside it.
 func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 	b.mu.Lock()
-	s := wire.Status{Dir: b.dir, Store: b.live.StoreID(), Revision: b.revision(), Engine: "interpreter", Healthy: true, Health: wire.HealthOK, Problems: []string{}, Warnings: []string{}, Latches: []wire.Latch{}}
+	s := wire.Status{Dir: b.dir, Store: b.live.StoreID(), Revision: b.revision(), Engine: "interpreter", Healthy: true,
+		Health: wire.HealthOK, Problems: []string{}, Warnings: []string{}, Latches: []wire.Latch{}}
 	bad := b.bad
 	b.mu.Unlock()
 	if s.Compile = wire.CompileHere; b.loader.Isolated() {
@@ -50,7 +52,8 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 	if sandbox.Compiles() {
 		s.Engine = "compiler"
 	} else if sandbox.HasCompiler() {
-		s.Warnings = append(s.Warnings, "hooks run on the interpreter, about 40 times slower: memory may not be made executable here")
+		s.Warnings = append(s.Warnings,
+			"hooks run on the interpreter, about 40 times slower: memory may not be made executable here")
 	}
 	problem := func(text string) {
 		s.Healthy, s.Health = false, wire.HealthFailing
@@ -78,7 +81,8 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 		}
 	}
 	if mark := b.live.HighWater(ctx); mark != nil && mark.Problem != "" && !mark.Behind {
-		s.Warnings = append(s.Warnings, "belay.db has no high-water mark: "+mark.Problem+". One that is restored or removed would not be noticed")
+		s.Warnings = append(s.Warnings, "belay.db has no high-water mark: "+mark.Problem+
+			". One that is restored or removed would not be noticed")
 	}
 	if s.Healthy && bad == nil {
 		if err := b.kernel.Recover(ctx); err != nil {
@@ -89,7 +93,8 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 		problem(h.Reason)
 	}
 	if s.LeftBehind = b.LeftBehind(); len(s.LeftBehind) > 0 {
-		s.Warnings = append(s.Warnings, "hooks ignored their deadline and still run; they block until they have ended: "+strings.Join(s.LeftBehind, ", "))
+		s.Warnings = append(s.Warnings, "hooks ignored their deadline and still run; they block until they have ended: "+
+			strings.Join(s.LeftBehind, ", "))
 	}
 	if s.Healthy && len(s.Warnings) > 0 {
 		s.Health = wire.HealthDegraded
@@ -139,7 +144,9 @@ func (b *Belay) Bindings() []wire.Hook {
 	}
 	for _, h := range b.file.Hooks {
 		if h.Disabled {
-			out = append(out, wire.Hook{Name: h.Name, Module: h.Module, Digest: h.Digest, Mode: orEnforce(h.Mode), Priority: h.Priority, Phases: h.Phases, Disabled: true})
+			out = append(out,
+				wire.Hook{Name: h.Name, Module: h.Module, Digest: h.Digest, Mode: orEnforce(h.Mode), Priority: h.Priority,
+					Phases: h.Phases, Disabled: true})
 		}
 	}
 	return out

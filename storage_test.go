@@ -49,7 +49,8 @@ func verified(t *testing.T, b *belay.Belay) statelog.Report {
 // A released verdict is in every durable file, whoever wrote it there: two
 // processes share the state, and each has many callers.
 func TestDurableSink(t *testing.T) {
-	dir, beside := withSinks(t, "    - jsonl: {path: DIR/events.jsonl, rotate_mib: 1}\n    - checkpoint: {path: DIR/marks}\n")
+	dir, beside := withSinks(t,
+		"    - jsonl: {path: DIR/events.jsonl, rotate_mib: 1}\n    - checkpoint: {path: DIR/marks}\n")
 	hosts := []*belay.Belay{open(t, dir, belay.Options{}), open(t, dir, belay.Options{})}
 	path := filepath.Join(beside, "events.jsonl")
 	var wg sync.WaitGroup
@@ -82,7 +83,8 @@ func TestDurableSink(t *testing.T) {
 	// What somebody changed in the file is named, and is not covered up.
 	forged := strings.Replace(content(t, path), `"seq":3,`, `"seq":3 ,`, 1)
 	write(t, path, forged)
-	if r, err := hosts[0].Log().Verify(t.Context(), statelog.Evidence{}); err != nil || r.Wrong == nil || r.Wrong.First != 3 {
+	if r, err := hosts[0].Log().Verify(t.Context(), statelog.Evidence{}); err != nil || r.Wrong == nil ||
+		r.Wrong.First != 3 {
 		t.Errorf("a changed line: %+v, %v", r.Wrong, err)
 	}
 }
@@ -119,7 +121,8 @@ func TestDurableSinkFails(t *testing.T) {
 			b := open(t, dir, belay.Options{})
 			for range 3 {
 				v, err := b.Invoke(t.Context(), exec("ls"))
-				if v.Decision != phases.Block || v.Kind != phases.KindStore || v.Event != nil || !errors.Is(err, kernel.ErrUnavailable) {
+				if v.Decision != phases.Block || v.Kind != phases.KindStore || v.Event != nil ||
+					!errors.Is(err, kernel.ErrUnavailable) {
 					t.Fatalf("without its durable sink: %+v, %v", v, err)
 				}
 			}
@@ -127,7 +130,8 @@ func TestDurableSinkFails(t *testing.T) {
 			if err != nil || st.Healthy || st.Health != wire.HealthFailing || st.LastSeq != 0 {
 				t.Fatalf("%+v, %v", st, err)
 			}
-			if k := st.Sinks[1]; k.OK || !k.Durable || k.Problem == "" || !strings.Contains(strings.Join(st.Problems, " "), beside) {
+			if k := st.Sinks[1]; k.OK || !k.Durable || k.Problem == "" ||
+				!strings.Contains(strings.Join(st.Problems, " "), beside) {
 				t.Errorf("%+v %q", k, st.Problems)
 			}
 			if err := os.Mkdir(filepath.Join(beside, "sub"), 0o700); err != nil {
@@ -196,7 +200,8 @@ func TestOptionalSinkFails(t *testing.T) {
 			t.Errorf("%+v", es[0])
 		}
 		st, err := b.Status(t.Context())
-		if err != nil || !st.Healthy || st.Health != wire.HealthDegraded || len(st.Warnings) != 1 || len(st.Problems) != 0 || st.Sinks[1].OK {
+		if err != nil || !st.Healthy || st.Health != wire.HealthDegraded || len(st.Warnings) != 1 || len(st.Problems) != 0 ||
+			st.Sinks[1].OK {
 			t.Errorf("%+v, %v", st, err)
 		}
 		b.Close()
@@ -261,10 +266,12 @@ func TestReloadOfSinks(t *testing.T) {
 
 // Without any durable sink nothing runs.
 func TestNothingDurable(t *testing.T) {
-	if _, err := belay.Open(t.Context(), state(t, guarded), belay.Options{Store: memory.New()}); !errors.Is(err, belay.ErrState) || !strings.Contains(err.Error(), "no sink is durable") {
+	if _, err := belay.Open(t.Context(), state(t, guarded), belay.Options{Store: memory.New()}); !errors.Is(err,
+		belay.ErrState) || !strings.Contains(err.Error(), "no sink is durable") {
 		t.Errorf("a store in memory: %v", err)
 	}
-	if _, err := belay.Open(t.Context(), state(t, guarded+"events: {sinks: [{store: {durable: false}}]}\n"), belay.Options{}); !errors.Is(err, belay.ErrConfig) {
+	if _, err := belay.Open(t.Context(), state(t, guarded+"events: {sinks: [{store: {durable: false}}]}\n"),
+		belay.Options{}); !errors.Is(err, belay.ErrConfig) {
 		t.Errorf("a store that is not durable: %v", err)
 	}
 }

@@ -32,7 +32,8 @@ func (f toolFunc) Call(ctx context.Context, c kernel.ToolCall) (kernel.ToolResul
 
 // calling is a real module that makes one call and notes what it was answered.
 func calling(call, request string) belay.AdHocHook {
-	return belay.AdHocHook{Name: "caller", Path: filepath.Join("testdata", "calls", call+".wasm"), Config: jsontext.Value(`{"request":` + request + `}`)}
+	return belay.AdHocHook{Name: "caller", Path: filepath.Join("testdata", "calls", call+".wasm"),
+		Config: jsontext.Value(`{"request":` + request + `}`)}
 }
 
 // noted returns what the module was answered.
@@ -42,14 +43,17 @@ func noted(v phases.Verdict) (code, reply string) {
 
 func TestToolCallFromAModule(t *testing.T) {
 	b := open(t, t.TempDir(), belay.Options{
-		Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"lookup","args":{"q":"x"}}`), {Path: example("command-block")}},
+		Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"lookup","args":{"q":"x"}}`),
+			{Path: example("command-block")}},
 		Tools: toolFunc(func(_ context.Context, c kernel.ToolCall) (kernel.ToolResult, error) {
-			return kernel.ToolResult{Result: jsontext.Value(`{"found":["` + c.Tool + `"],"api_key":"ghp_16C7e42F292c6912E7710c838347Ae178B4a"}`)}, nil
+			return kernel.ToolResult{Result: jsontext.Value(`{"found":["` + c.Tool +
+				`"],"api_key":"ghp_16C7e42F292c6912E7710c838347Ae178B4a"}`)}, nil
 		}),
 	})
 	v := invoke(t, b, exec("ls"))
 	code, reply := noted(v)
-	if code != "0" || !strings.Contains(reply, `"outcome":"ok"`) || !strings.Contains(reply, `{"found":["lookup"],"api_key":"[redacted`) || strings.Contains(reply, "16C7e42F292c") {
+	if code != "0" || !strings.Contains(reply, `"outcome":"ok"`) ||
+		!strings.Contains(reply, `{"found":["lookup"],"api_key":"[redacted`) || strings.Contains(reply, "16C7e42F292c") {
 		t.Errorf("code %s, reply %s", code, reply)
 	}
 	if i := slicesIndex(v.Hooks, "caller"); v.Hooks[i].Fuel < v.Hooks[slicesIndex(v.Hooks, "command-block")].Fuel {
@@ -208,7 +212,8 @@ hooks:
 				t.Fatalf("events %+v, %v", es, err)
 			}
 			for _, e := range es {
-				if strings.Contains(string(e.Input)+string(e.Output), "hunter2") || e.Invocation != v.ID || e.Tier != phases.Trusted {
+				if strings.Contains(string(e.Input)+string(e.Output), "hunter2") || e.Invocation != v.ID ||
+					e.Tier != phases.Trusted {
 					t.Errorf("on record: %+v", e)
 				}
 			}

@@ -37,7 +37,8 @@ func trustState(t *testing.T, r install.Request) (dir string) {
 	writePolicy(t, dir, "")
 	if r.File == nil {
 		r.File = readFile(t, signedFixture("guard.wasm"))
-		r.Evidence = []tiers.Evidence{{Kind: tiers.EvidenceBundle, Name: "guard.wasm.sigstore.json", Data: readFile(t, signedFixture("guard.c0.sigstore.json"))}}
+		r.Evidence = []tiers.Evidence{{Kind: tiers.EvidenceBundle, Name: "guard.wasm.sigstore.json",
+			Data: readFile(t, signedFixture("guard.c0.sigstore.json"))}}
 	}
 	if _, _, err := install.Hook(t.Context(), dir, r); err != nil {
 		t.Fatal(err)
@@ -55,7 +56,8 @@ func writeFile(t *testing.T, path, text string) {
 func writePolicy(t *testing.T, dir, deny string) {
 	t.Helper()
 	key := strings.ReplaceAll(string(readFile(t, signedFixture("c0.pub"))), "\n", "\n        ")
-	writeFile(t, filepath.Join(dir, tiers.PolicyFile), "version: belay/v1\nrules:\n- name: release\n  allOf:\n  - publicKey:\n      pem: |\n        "+key+"\n"+deny)
+	writeFile(t, filepath.Join(dir, tiers.PolicyFile),
+		"version: belay/v1\nrules:\n- name: release\n  allOf:\n  - publicKey:\n      pem: |\n        "+key+"\n"+deny)
 }
 
 // A revoked hook stops being trusted on a running belay, and its action is blocked.
@@ -111,7 +113,8 @@ func TestRevisionNamesTheTrustPolicy(t *testing.T) {
 	revisions := map[string]bool{}
 	config := ""
 	for _, c := range []struct{ deny, suffix string }{
-		{"", "+sha256:"}, {"  limits: {minimumVersion: 2.0.0}\n", "+sha256:"}, {"deny: {everything: true}\n", "+unusable"}, {"none", ""},
+		{"", "+sha256:"}, {"  limits: {minimumVersion: 2.0.0}\n", "+sha256:"}, {"deny: {everything: true}\n", "+unusable"},
+		{"none", ""},
 	} {
 		if c.deny == "none" {
 			if err := os.Remove(filepath.Join(dir, tiers.PolicyFile)); err != nil {
@@ -180,12 +183,14 @@ func TestSignatureLost(t *testing.T) {
 		{"nothing relied on it", install.Request{}, false},
 		{"high priority", install.Request{Priority: 100}, true},
 		{"bound as trusted", install.Request{Tier: phases.Trusted}, true},
-		{"a power of trusted hooks", install.Request{File: readFile(t, signedFixture("minter.wasm")), Evidence: []tiers.Evidence{
-			{Kind: tiers.EvidenceBundle, Name: "b", Data: readFile(t, signedFixture("minter.c0.sigstore.json"))}}}, true},
+		{"a power of trusted hooks",
+			install.Request{File: readFile(t, signedFixture("minter.wasm")), Evidence: []tiers.Evidence{
+				{Kind: tiers.EvidenceBundle, Name: "b", Data: readFile(t, signedFixture("minter.c0.sigstore.json"))}}}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := trustState(t, c.r)
-			if s := open(t, dir, belay.Options{}).Bindings()[0]; s.Tier != phases.Trusted || s.Problem != "" || !strings.HasPrefix(s.Signer, "key:") {
+			if s := open(t, dir, belay.Options{}).Bindings()[0]; s.Tier != phases.Trusted || s.Problem != "" ||
+				!strings.HasPrefix(s.Signer, "key:") {
 				t.Fatalf("%+v", s)
 			}
 			stripped, err := filepath.Glob(filepath.Join(dir, "blobs", "sha256", "*.sigstore.json"))
@@ -236,7 +241,8 @@ func TestDeniedWithoutSignatures(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 
-	writeFile(t, filepath.Join(dir, config.FileName), "version: belay/v1\nhooks:\n- {name: a, module: 'builtin:command-block', capabilities: [block, request_approval, shell_parse, pattern_match], priority: 100, tier: trusted}\n")
+	writeFile(t, filepath.Join(dir, config.FileName),
+		"version: belay/v1\nhooks:\n- {name: a, module: 'builtin:command-block', capabilities: [block, request_approval, shell_parse, pattern_match], priority: 100, tier: trusted}\n")
 	s := open(t, dir, belay.Options{}).Bindings()[0]
 	if s.Problem != "" || s.Tier != phases.Trusted {
 		t.Fatalf("%+v", s)

@@ -32,10 +32,12 @@ func TestHTTP(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for class, want := range map[error][2]bool{ // is it ErrPayload, is it ErrVerdicts
-		adapters.ErrPayload: {true, false}, adapters.ErrUnknownEvent: {true, false}, adapters.ErrTooLarge: {true, false}, adapters.ErrVerdicts: {false, true},
+		adapters.ErrPayload: {true, false}, adapters.ErrUnknownEvent: {true, false}, adapters.ErrTooLarge: {true, false},
+		adapters.ErrVerdicts: {false, true},
 	} {
 		err := fmt.Errorf("wrapped: %w", &adapters.PayloadError{Class: class, Event: "E", Member: "/m", Reason: "no good"})
-		if !errors.Is(err, class) || errors.Is(err, adapters.ErrPayload) != want[0] || errors.Is(err, adapters.ErrVerdicts) != want[1] {
+		if !errors.Is(err, class) || errors.Is(err, adapters.ErrPayload) != want[0] ||
+			errors.Is(err, adapters.ErrVerdicts) != want[1] {
 			t.Errorf("%v", class)
 		}
 	}
@@ -49,10 +51,13 @@ func TestSafeReason(t *testing.T) {
 		err  error
 		want string
 	}{
-		{phases.NewFault(phases.KindStore, "the record could not be written", secret), "store: the record could not be written"},
+		{phases.NewFault(phases.KindStore, "the record could not be written", secret),
+			"store: the record could not be written"},
 		{fmt.Errorf("x: %w", phases.NewFault(phases.KindLoad, "no hook", secret)), "load: no hook"},
-		{&adapters.PayloadError{Class: adapters.ErrPayload, Event: "Stop", Member: "/x", Reason: "a member is missing"}, "the event was refused: Stop: a member is missing at /x"},
-		{&adapters.PayloadError{Class: adapters.ErrVerdicts, Event: "Stop", Reason: "too many"}, "no decision could be made: Stop: too many"},
+		{&adapters.PayloadError{Class: adapters.ErrPayload, Event: "Stop", Member: "/x", Reason: "a member is missing"},
+			"the event was refused: Stop: a member is missing at /x"},
+		{&adapters.PayloadError{Class: adapters.ErrVerdicts, Event: "Stop", Reason: "too many"},
+			"no decision could be made: Stop: too many"},
 		{&phases.DecodeError{Pointer: "/cwd", Reason: "not absolute"}, `the event was refused: not absolute at "/cwd"`},
 		{secret, "no decision could be made"},
 		{nil, "no decision could be made"},
@@ -61,7 +66,8 @@ func TestSafeReason(t *testing.T) {
 			t.Errorf("SafeReason(%v) = %q, want %q", c.err, got, c.want)
 		}
 	}
-	long := &adapters.PayloadError{Class: adapters.ErrUnknownEvent, Event: strings.Repeat("E\x1b[31m", 9000), Reason: "unknown"}
+	long := &adapters.PayloadError{Class: adapters.ErrUnknownEvent, Event: strings.Repeat("E\x1b[31m", 9000),
+		Reason: "unknown"}
 	if got := adapters.SafeReason(long); len(got) > phases.MaxReasonBytes || strings.Contains(got, "\x1b") {
 		t.Errorf("a long and loud event name: %d bytes", len(got))
 	}

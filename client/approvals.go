@@ -53,7 +53,8 @@ func (c *Client) Approvals(ctx context.Context, q ApprovalQuery) ([]Approval, er
 // When wait is positive, at most MaxWait, it answers as soon as the item is
 // decided, and when wait is over at the latest.
 func (c *Client) Approval(ctx context.Context, id string, wait time.Duration) (Approval, error) {
-	q := request{method: http.MethodGet, path: "/v1/approvals/" + url.PathEscape(id), roles: []Role{RoleReview, RoleAdmin, RoleInvoke}}
+	q := request{method: http.MethodGet, path: "/v1/approvals/" + url.PathEscape(id),
+		roles: []Role{RoleReview, RoleAdmin, RoleInvoke}}
 	if wait > 0 {
 		q.query = url.Values{"wait": {min(wait, MaxWait).Round(time.Millisecond).String()}}
 	}
@@ -69,7 +70,8 @@ func (c *Client) Decide(ctx context.Context, id string, d Decision) (Approval, e
 	if err != nil {
 		return it, err
 	}
-	err = c.call(ctx, request{method: http.MethodPost, path: "/v1/approvals/" + url.PathEscape(id) + "/decide", body: body, roles: []Role{RoleReview}}, &it)
+	err = c.call(ctx, request{method: http.MethodPost, path: "/v1/approvals/" + url.PathEscape(id) + "/decide", body: body,
+		roles: []Role{RoleReview}}, &it)
 	return it, err
 }
 

@@ -41,7 +41,8 @@ func (c *Client) InvokeWith(ctx context.Context, r phases.Request) (phases.Verdi
 		return b, err
 	}
 	if inv.ID != "" && v.ID != inv.ID || v.Phase != inv.Phase {
-		return blocked(inv, "belay answered something that was not asked"), fmt.Errorf("%w: it answered for another invocation", ErrSick)
+		return blocked(inv, "belay answered something that was not asked"),
+			fmt.Errorf("%w: it answered for another invocation", ErrSick)
 	}
 	return v, nil
 }
@@ -82,15 +83,17 @@ func decides(v *phases.Verdict) bool {
 func blocked(inv phases.Invocation, reason string) phases.Verdict {
 	return phases.Verdict{
 		ID: inv.ID, Phase: inv.Phase, Decision: phases.Block, Reason: reason, Kind: phases.KindProtocol, DecidedBy: "belay",
-		Changed: []string{}, Metadata: phases.Metadata{}, Contexts: []string{}, Artifacts: []phases.Artifact{}, Masked: []string{},
-		Hooks: []phases.HookReport{}, Enforced: phases.EnforcedDirect,
+		Changed: []string{}, Metadata: phases.Metadata{}, Contexts: []string{}, Artifacts: []phases.Artifact{},
+		Masked: []string{},
+		Hooks:  []phases.HookReport{}, Enforced: phases.EnforcedDirect,
 	}
 }
 
 // Ask brings a runtime's own payload and returns that runtime's own answer. event
 // is the event that the caller was registered for, or "".
 func (c *Client) Ask(ctx context.Context, runtime, event string, payload []byte) (Answer, error) {
-	q := request{method: http.MethodPost, path: "/adapters/" + url.PathEscape(runtime), body: payload, roles: []Role{RoleInvoke}, accept: AnswerType}
+	q := request{method: http.MethodPost, path: "/adapters/" + url.PathEscape(runtime), body: payload,
+		roles: []Role{RoleInvoke}, accept: AnswerType}
 	if event != "" {
 		q.query = url.Values{"event": {event}}
 	}
@@ -151,7 +154,8 @@ func (c *Client) Latches(ctx context.Context) ([]wire.Latch, error) {
 // that is recorded. It takes RoleAdmin and, where a reviewer is registered, an order.
 func (c *Client) ClearLatch(ctx context.Context, s wire.Session, o *Order) error {
 	body := mustJSON(latchClear{s, o})
-	return c.call(ctx, request{method: http.MethodPost, path: "/v1/latches/clear", body: body, roles: []Role{RoleAdmin}}, &s)
+	return c.call(ctx, request{method: http.MethodPost, path: "/v1/latches/clear", body: body, roles: []Role{RoleAdmin}},
+		&s)
 }
 
 // latchClear is the body of /v1/latches/clear.
@@ -165,7 +169,9 @@ type latchClear struct {
 // registered, an order.
 func (c *Client) AcceptConfig(ctx context.Context, revision string, o *Order) error {
 	r := configAccept{Revision: revision, Statement: o}
-	return c.call(ctx, request{method: http.MethodPost, path: "/v1/config/accept", body: mustJSON(r), roles: []Role{RoleAdmin}}, &configAccept{})
+	return c.call(ctx,
+		request{method: http.MethodPost, path: "/v1/config/accept", body: mustJSON(r), roles: []Role{RoleAdmin}},
+		&configAccept{})
 }
 
 // configAccept is the body of /v1/config/accept and, without the statement, its answer.
@@ -177,7 +183,8 @@ type configAccept struct {
 // Compact removes the contents of old events, and that is recorded. It takes RoleAdmin.
 func (c *Client) Compact(ctx context.Context, o Compaction) (Compacted, error) {
 	var r Compacted
-	err := c.call(ctx, request{method: http.MethodPost, path: "/v1/events/compact", body: mustJSON(o), roles: []Role{RoleAdmin}}, &r)
+	err := c.call(ctx,
+		request{method: http.MethodPost, path: "/v1/events/compact", body: mustJSON(o), roles: []Role{RoleAdmin}}, &r)
 	return r, err
 }
 
@@ -202,7 +209,8 @@ func (c *Client) Events(ctx context.Context, q wire.Query) ([]phases.Event, erro
 	out := []phases.Event{}
 	for want := cmp.Or(q.Limit, defaultEvents); ; {
 		var l List
-		if err := c.call(ctx, request{method: http.MethodGet, path: "/v1/events", query: eventFilters(q), roles: readers}, &l); err != nil {
+		if err := c.call(ctx, request{method: http.MethodGet, path: "/v1/events", query: eventFilters(q), roles: readers},
+			&l); err != nil {
 			return nil, err
 		}
 		n := len(l.Events)

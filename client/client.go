@@ -90,7 +90,8 @@ func New(o Options) (*Client, error) {
 		t.DialContext = newSocketDialer(o.Socket).dialContext
 	case o.URL != "" && o.Socket == "":
 		u, err := url.Parse(o.URL)
-		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.Trim(u.Path, "/") != "" ||
+			u.RawQuery != "" || u.User != nil {
 			return nil, errors.New("client: the URL must be https://ADDRESS:PORT")
 		}
 		if ip := net.ParseIP(u.Hostname()); ip == nil || !ip.IsLoopback() {
@@ -106,7 +107,9 @@ func New(o Options) (*Client, error) {
 	default:
 		return nil, errors.New("client: give a socket or a URL")
 	}
-	c.http = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	c.http = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	return c, nil
 }
 

@@ -59,8 +59,9 @@ func answering(status int, kind, body string) http.HandlerFunc {
 }
 
 func inv() phases.Invocation {
-	return phases.Invocation{ID: "01a1fc35-e999-778a-8ada-7a335a915e53", Phase: phases.PreTool, Runtime: "custom", Session: "s",
-		Action: []byte(`{"tool":"exec","call_id":"c","args":{"command":"ls"}}`)}
+	return phases.Invocation{ID: "01a1fc35-e999-778a-8ada-7a335a915e53", Phase: phases.PreTool, Runtime: "custom",
+		Session: "s",
+		Action:  []byte(`{"tool":"exec","call_id":"c","args":{"command":"ls"}}`)}
 }
 
 const good = `{"id":"01a1fc35-e999-778a-8ada-7a335a915e53","phase":"pre_tool","decision":"allow","action":{"tool":"exec"},"event":{"seq":1,"id":"e"}}`
@@ -111,7 +112,8 @@ func TestInvokeFailsClosed(t *testing.T) {
 		"a redirect": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://belay/healthz", http.StatusFound)
 		},
-		"a problem":           answering(503, "application/json", `{"error":{"code":"overloaded","message":"too many","decision":"block"},"event":{"seq":9,"id":"e9"}}`),
+		"a problem": answering(503, "application/json",
+			`{"error":{"code":"overloaded","message":"too many","decision":"block"},"event":{"seq":9,"id":"e9"}}`),
 		"a broken connection": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"a body that breaks": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "9999")
@@ -128,10 +130,13 @@ func TestInvokeFailsClosed(t *testing.T) {
 	} {
 		c := fake(t, shortDir(t), h)
 		v, err := c.Invoke(t.Context(), inv())
-		if v.Decision != phases.Block || err == nil || !(errors.Is(err, client.ErrSick) || errors.Is(err, client.ErrRefused)) {
+		if v.Decision != phases.Block || err == nil ||
+			!(errors.Is(err, client.ErrSick) || errors.Is(err, client.ErrRefused)) {
 			t.Errorf("%s: %s, %v", name, v.Decision, err)
 		}
-		if p := new(client.Error); name == "a problem" && (!errors.As(err, &p) || p.Code != wire.CodeOverloaded || v.Reason != "too many" || v.Event == nil || v.Event.Seq != 9) {
+		if p := new(client.Error); name == "a problem" &&
+			(!errors.As(err, &p) || p.Code != wire.CodeOverloaded || v.Reason != "too many" || v.Event == nil ||
+				v.Event.Seq != 9) {
 			t.Errorf("a problem is not passed on: %+v, %v", v, err)
 		}
 	}
@@ -158,7 +163,8 @@ func TestAskFailsClosed(t *testing.T) {
 		h  http.HandlerFunc
 		ok bool
 	}{
-		"good":            {answering(200, "application/json", `{"stdout":"{}","stderr":"","exit":0,"notes":[],"verdicts":[]}`), true},
+		"good": {answering(200, "application/json",
+			`{"stdout":"{}","stderr":"","exit":0,"notes":[],"verdicts":[]}`), true},
 		"exit 1":          {answering(200, "application/json", `{"stdout":"{}","stderr":"x","exit":1}`), false},
 		"2, no reason":    {answering(200, "application/json", `{"stdout":"","stderr":"","exit":2}`), false},
 		"runtime's form":  {answering(200, "text/plain", `{}`), false},
@@ -221,8 +227,10 @@ func TestDial(t *testing.T) {
 // Tokens go to loopback addresses only, and each request sends the one it takes.
 func TestTokensAreSentWhereTheyBelong(t *testing.T) {
 	for _, o := range []client.Options{
-		{}, {Socket: "/s", URL: "http://127.0.0.1:1"}, {URL: "http://192.0.2.1:80"}, {URL: "http://example.com"}, {URL: "http://localhost:80"},
-		{URL: "http://127.0.0.1:1/x"}, {URL: "http://127.0.0.1:1?x=1"}, {URL: "http://u:p@127.0.0.1:1"}, {URL: "127.0.0.1:1"}, {URL: "http://127.0.0.1.evil.example:1"},
+		{}, {Socket: "/s", URL: "http://127.0.0.1:1"}, {URL: "http://192.0.2.1:80"}, {URL: "http://example.com"},
+		{URL: "http://localhost:80"},
+		{URL: "http://127.0.0.1:1/x"}, {URL: "http://127.0.0.1:1?x=1"}, {URL: "http://u:p@127.0.0.1:1"}, {URL: "127.0.0.1:1"},
+		{URL: "http://127.0.0.1.evil.example:1"},
 	} {
 		if _, err := client.New(o); err == nil {
 			t.Errorf("%+v is taken", o)
@@ -233,7 +241,8 @@ func TestTokensAreSentWhereTheyBelong(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range client.Roles() {
-		if err := os.WriteFile(client.TokenPath(dir, r), []byte("belay_"+string(r)+"_"+strings.Repeat("x", 43)+"\n"), 0o600); err != nil {
+		if err := os.WriteFile(client.TokenPath(dir, r), []byte("belay_"+string(r)+"_"+strings.Repeat("x", 43)+"\n"),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -262,10 +271,12 @@ func TestTokensAreSentWhereTheyBelong(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.ReadToken(dir, client.RoleAdmin); !errors.Is(err, client.ErrToken) || !errors.Is(err, fs.ErrNotExist) {
+	if _, err := client.ReadToken(dir, client.RoleAdmin); !errors.Is(err, client.ErrToken) ||
+		!errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no token: %v", err)
 	}
-	for _, bad := range []string{"", "short", strings.Repeat("x", 40) + "\r\nEvil: 1", strings.Repeat("x", 300), strings.Repeat("ä", 40)} {
+	for _, bad := range []string{"", "short", strings.Repeat("x", 40) + "\r\nEvil: 1", strings.Repeat("x", 300),
+		strings.Repeat("ä", 40)} {
 		if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
 		}

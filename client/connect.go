@@ -48,5 +48,6 @@ func Connect(dir string) (*Client, error) {
 	if !plausible(t) {
 		return nil, fmt.Errorf("%w: %s holds no token", ErrToken, filepath.Join(dir, ConnectToken))
 	}
-	return New(Options{URL: string(bytes.TrimSuffix(url, []byte("\n"))), Certificate: cert, Tokens: map[Role]string{RoleInvoke: t}})
+	return New(Options{URL: string(bytes.TrimSuffix(url, []byte("\n"))), Certificate: cert,
+		Tokens: map[Role]string{RoleInvoke: t}})
 }

@@ -27,7 +27,8 @@ func (c *Client) Follow(ctx context.Context, q wire.Query, each func(phases.Even
 	values.Del("limit")
 	values.Set("after", strconv.FormatInt(q.After, 10))
 	values.Set("follow", "true")
-	resp, err := c.send(ctx, request{method: http.MethodGet, path: "/v1/events", query: values, roles: readers, accept: "text/event-stream"})
+	resp, err := c.send(ctx,
+		request{method: http.MethodGet, path: "/v1/events", query: values, roles: readers, accept: "text/event-stream"})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil

@@ -20,7 +20,8 @@ type saying struct {
 }
 
 func (s saying) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: s.status, Header: http.Header{"Content-Type": {s.kind}}, Body: io.NopCloser(bytes.NewReader(s.body))}, nil
+	return &http.Response{StatusCode: s.status, Header: http.Header{"Content-Type": {s.kind}},
+		Body: io.NopCloser(bytes.NewReader(s.body))}, nil
 }
 
 func answeredBy(t testing.TB, s saying) *Client {
@@ -41,7 +42,8 @@ func FuzzAnswers(f *testing.F) {
 		`{"id":"` + id + `","phase":"pre_tool","decision":"block","decision":"allow"}`,
 		`{"id":"x","phase":"pre_tool","decision":"ask","action":{},"event":{"seq":1,"id":"e"}}`,
 		`{"error":{"code":"overloaded","message":"too many","decision":"block"},"event":{"seq":1,"id":"e"}}`,
-		`{"stdout":"{}","stderr":"","exit":0,"notes":[],"verdicts":[]}`, `{"exit":2,"stderr":""}`, `{"exit":1}`, `[]`, `{`, ``,
+		`{"stdout":"{}","stderr":"","exit":0,"notes":[],"verdicts":[]}`, `{"exit":2,"stderr":""}`, `{"exit":1}`, `[]`, `{`,
+		``,
 	} {
 		f.Add(200, "application/json", []byte(s))
 	}
@@ -49,18 +51,22 @@ func FuzzAnswers(f *testing.F) {
 	f.Add(200, "text/html", []byte(`<html>`))
 	f.Fuzz(func(t *testing.T, status int, kind string, body []byte) {
 		c := answeredBy(t, saying{status, kind, body})
-		inv := phases.Invocation{ID: id, Phase: phases.PreTool, Runtime: "custom", Session: "s", Action: []byte(`{"tool":"exec","call_id":"c","args":{"command":"ls"}}`)}
+		inv := phases.Invocation{ID: id, Phase: phases.PreTool, Runtime: "custom", Session: "s",
+			Action: []byte(`{"tool":"exec","call_id":"c","args":{"command":"ls"}}`)}
 		v, err := c.Invoke(t.Context(), inv)
 		classed(t, err)
 		switch {
-		case v.Decision != phases.Block && (err != nil || status != http.StatusOK || v.ID != id || v.Phase != phases.PreTool || v.Event == nil || (len(v.Action) == 0) == v.Runs()):
+		case v.Decision != phases.Block &&
+			(err != nil || status != http.StatusOK || v.ID != id || v.Phase != phases.PreTool || v.Event == nil ||
+				(len(v.Action) == 0) == v.Runs()):
 			t.Fatalf("%d %q is taken for %s, %v", status, body, v.Decision, err)
 		case v.Decision == "":
 			t.Fatalf("%d %q is taken for no decision", status, body)
 		}
 		a, err := c.Ask(t.Context(), "claude-code", "PreToolUse", []byte(`{}`))
 		classed(t, err)
-		if err == nil && (status != http.StatusOK || a.Exit != 0 && (a.Exit != 2 || a.Stderr == "")) || err != nil && (a.Exit != 0 || a.Stdout != "") {
+		if err == nil && (status != http.StatusOK || a.Exit != 0 && (a.Exit != 2 || a.Stderr == "")) || err != nil &&
+			(a.Exit != 0 || a.Stdout != "") {
 			t.Fatalf("%d %q is taken for %+v, %v", status, body, a, err)
 		}
 		_, err = c.Status(t.Context())

@@ -27,5 +27,6 @@ func held(path string) bool {
 		return !os.IsNotExist(err)
 	}
 	defer d.Close()
-	return errors.Is(unix.Flock(int(d.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK) // others: it has no locks for directories
+	// others: it has no locks for directories
+	return errors.Is(unix.Flock(int(d.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
 }

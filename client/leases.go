@@ -98,7 +98,8 @@ func (c *Client) MintLease(ctx context.Context, m LeaseMint) (LeaseMinted, error
 func (c *Client) RevokeLease(ctx context.Context, r LeaseRevoke) error {
 	body, err := json.Marshal(r)
 	if err == nil {
-		err = c.call(ctx, request{method: http.MethodPost, path: "/v1/leases/revoke", body: body, roles: readers}, new(LeaseRevoke))
+		err = c.call(ctx, request{method: http.MethodPost, path: "/v1/leases/revoke", body: body, roles: readers},
+			new(LeaseRevoke))
 	}
 	return err
 }
@@ -113,7 +114,8 @@ func (c *Client) CheckLease(ctx context.Context, inv phases.Invocation, q LeaseC
 	}
 	body, err := json.Marshal(q)
 	if err == nil {
-		err = c.call(ctx, request{method: http.MethodPost, path: "/v1/leases/check", body: body, roles: []Role{RoleInvoke}}, &out)
+		err = c.call(ctx, request{method: http.MethodPost, path: "/v1/leases/check", body: body, roles: []Role{RoleInvoke}},
+			&out)
 	}
 	if err != nil || out.Lease == nil {
 		return LeaseChecked{}, err

@@ -34,7 +34,9 @@ func (c *Client) Record(ctx context.Context, d time.Duration, count int, to *Rec
 			statement = base64.RawURLEncoding.EncodeToString(b)
 		}
 	}
-	resp, err := c.send(ctx, request{method: http.MethodGet, path: "/v1/recording", query: values, roles: []Role{RoleAdmin}, accept: RecordingType, statement: statement})
+	resp, err := c.send(ctx,
+		request{method: http.MethodGet, path: "/v1/recording", query: values, roles: []Role{RoleAdmin}, accept: RecordingType,
+			statement: statement})
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,8 @@ func tokenDir(t *testing.T) string {
 		t.Fatal(err)
 	}
 	for _, r := range Roles() {
-		if err := os.WriteFile(TokenPath(dir, r), []byte("belay_"+string(r)+"_"+strings.Repeat("x", 43)+"\n"), 0o600); err != nil {
+		if err := os.WriteFile(TokenPath(dir, r), []byte("belay_"+string(r)+"_"+strings.Repeat("x", 43)+"\n"),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -98,10 +99,12 @@ func listenAt(t *testing.T, path string) *impostor {
 // answer of it counts.
 func refusesToTell(t *testing.T, name string, dir string, change func(*socketDialer)) {
 	t.Helper()
-	if _, err := Dial(dir); change == nil && (!errors.Is(err, ErrPeer) || !errors.Is(err, ErrSick) || errors.Is(err, ErrNotRunning)) {
+	if _, err := Dial(dir); change == nil &&
+		(!errors.Is(err, ErrPeer) || !errors.Is(err, ErrSick) || errors.Is(err, ErrNotRunning)) {
 		t.Errorf("%s: dialed: %v", name, err)
 	}
-	c, err := New(Options{Socket: filepath.Join(dir, SocketName), Tokens: map[Role]string{RoleInvoke: "secret", RoleReview: "secret", RoleAdmin: "secret"}})
+	c, err := New(Options{Socket: filepath.Join(dir, SocketName),
+		Tokens: map[Role]string{RoleInvoke: "secret", RoleReview: "secret", RoleAdmin: "secret"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,10 +113,12 @@ func refusesToTell(t *testing.T, name string, dir string, change func(*socketDia
 		change(d)
 		c.http.Transport.(*http.Transport).DialContext = d.dialContext
 	}
-	if a, err := c.Ask(t.Context(), "claude-code", "PreToolUse", []byte(`{"the":"payload"}`)); !errors.Is(err, ErrPeer) || a.Stdout != "" {
+	if a, err := c.Ask(t.Context(), "claude-code", "PreToolUse", []byte(`{"the":"payload"}`)); !errors.Is(err, ErrPeer) ||
+		a.Stdout != "" {
 		t.Errorf("%s: %+v, %v", name, a, err)
 	}
-	inv := phases.Invocation{Phase: phases.PreTool, Runtime: "custom", Session: "s", Action: []byte(`{"tool":"exec","call_id":"c","args":{"command":"ls"}}`)}
+	inv := phases.Invocation{Phase: phases.PreTool, Runtime: "custom", Session: "s",
+		Action: []byte(`{"tool":"exec","call_id":"c","args":{"command":"ls"}}`)}
 	if v, err := c.Invoke(t.Context(), inv); !errors.Is(err, ErrPeer) || v.Decision != phases.Block {
 		t.Errorf("%s: %s, %v", name, v.Decision, err)
 	}
@@ -139,8 +144,12 @@ func TestTheSocketIsKnown(t *testing.T) {
 		change  func(t *testing.T, dir string)
 		dialing func(*socketDialer)
 	}{
-		"another uid listens": {nil, func(d *socketDialer) { d.peer = func(*net.UnixConn) (int, error) { return os.Geteuid() + 1, nil } }},
-		"root listens":        {nil, func(d *socketDialer) { d.peer = func(*net.UnixConn) (int, error) { return os.Geteuid() - 1, nil } }},
+		"another uid listens": {nil, func(d *socketDialer) {
+			d.peer = func(*net.UnixConn) (int, error) { return os.Geteuid() + 1, nil }
+		}},
+		"root listens": {nil, func(d *socketDialer) {
+			d.peer = func(*net.UnixConn) (int, error) { return os.Geteuid() - 1, nil }
+		}},
 		"the system is silent": {nil, func(d *socketDialer) {
 			d.peer = func(*net.UnixConn) (int, error) { return os.Geteuid(), errors.New("x") }
 		}},
@@ -176,7 +185,8 @@ func TestTheSocketIsKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Ask(t.Context(), "claude-code", "PreToolUse", []byte(`{"the":"payload"}`)); err != nil || !strings.Contains(i.told(), "payload") {
+	if _, err := c.Ask(t.Context(), "claude-code", "PreToolUse", []byte(`{"the":"payload"}`)); err != nil ||
+		!strings.Contains(i.told(), "payload") {
 		t.Errorf("the own daemon: %v, told %q", err, i.told())
 	}
 }
@@ -271,7 +281,8 @@ func TestNoProxyAndNoRedirect(t *testing.T) {
 			}
 			_ = c.SetDeadline(time.Now().Add(time.Second))
 			if n, _ := c.Read(make([]byte, 64<<10)); n > 0 {
-				_, _ = io.WriteString(c, "HTTP/1.1 307 Temporary Redirect\r\nLocation: http://"+other.addr+"/\r\nConnection: close\r\n\r\n")
+				_, _ = io.WriteString(c, "HTTP/1.1 307 Temporary Redirect\r\nLocation: http://"+other.addr+
+					"/\r\nConnection: close\r\n\r\n")
 			}
 			_ = c.Close()
 		}
@@ -291,11 +302,13 @@ func TestNoProxyAndNoRedirect(t *testing.T) {
 		http.Redirect(w, r, "http://"+other.addr+"/", http.StatusTemporaryRedirect)
 	}))
 	defer s.Close()
-	overTLS, err := New(Options{URL: s.URL, Certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})})
+	overTLS, err := New(Options{URL: s.URL,
+		Certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := overTLS.Ask(t.Context(), "claude-code", "PreToolUse", []byte(`{"the":"payload"}`)); !errors.Is(err, ErrSick) || errors.Is(err, ErrPeer) {
+	if _, err := overTLS.Ask(t.Context(), "claude-code", "PreToolUse", []byte(`{"the":"payload"}`)); !errors.Is(err,
+		ErrSick) || errors.Is(err, ErrPeer) {
 		t.Error(err)
 	}
 	if other.told() != "" || other.calls != 0 {
@@ -387,7 +400,8 @@ func TestConnect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Ask(t.Context(), "claude-code", "Stop", []byte("{}")); !errors.Is(err, ErrSick) || errors.Is(err, ErrNotRunning) {
+	if _, err := c.Ask(t.Context(), "claude-code", "Stop", []byte("{}")); !errors.Is(err, ErrSick) ||
+		errors.Is(err, ErrNotRunning) {
 		t.Errorf("nobody listens: %v", err)
 	}
 	changes := map[string]func() error{
@@ -401,7 +415,9 @@ func TestConnect(t *testing.T) {
 		"another machine": func() error {
 			return os.WriteFile(filepath.Join(dir, ConnectURL), []byte("https://192.0.2.1:1"), 0o644)
 		},
-		"no TLS":         func() error { return os.WriteFile(filepath.Join(dir, ConnectURL), []byte("http://127.0.0.1:1"), 0o644) },
+		"no TLS": func() error {
+			return os.WriteFile(filepath.Join(dir, ConnectURL), []byte("http://127.0.0.1:1"), 0o644)
+		},
 		"no certificate": func() error { return os.WriteFile(filepath.Join(dir, ConnectCert), []byte("x"), 0o644) },
 		"no directory":   func() error { return os.Rename(dir, dir+"2") },
 	}

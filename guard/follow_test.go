@@ -27,12 +27,18 @@ func TestSend(t *testing.T) {
 		phase   phases.Phase
 		asked   []phases.Phase
 	}{
-		"allow":    {sent: []string{"big"}, got: "hello", asked: []phases.Phase{phases.PreSend, phases.PostReceive}},
-		"rewrite":  {answers: verdicts{phases.PreSend: always(phases.Allow, set("/model", `"small"`)), phases.PostReceive: always(phases.Allow, set("/text", `"bye"`))}, sent: []string{"small"}, got: "bye", asked: []phases.Phase{phases.PreSend, phases.PostReceive}},
-		"block":    {answers: verdicts{phases.PreSend: always(phases.Block)}, class: guard.ErrBlocked, phase: phases.PreSend, asked: []phases.Phase{phases.PreSend}},
-		"withheld": {answers: verdicts{phases.PostReceive: always(phases.Block)}, sent: []string{"big"}, class: guard.ErrBlocked, phase: phases.PostReceive, asked: []phases.Phase{phases.PreSend, phases.PostReceive}},
-		"replied":  {answers: verdicts{phases.PreSend: always(phases.Allow, func(v *phases.Verdict) { v.Reply = &phases.Reply{Text: "cached"} })}, got: "cached", asked: []phases.Phase{phases.PreSend, phases.PostReceive}},
-		"fails":    {fails: errHost, sent: []string{"big"}, asked: []phases.Phase{phases.PreSend}},
+		"allow": {sent: []string{"big"}, got: "hello", asked: []phases.Phase{phases.PreSend, phases.PostReceive}},
+		"rewrite": {answers: verdicts{phases.PreSend: always(phases.Allow, set("/model", `"small"`)),
+			phases.PostReceive: always(phases.Allow, set("/text", `"bye"`))}, sent: []string{"small"}, got: "bye",
+			asked: []phases.Phase{phases.PreSend, phases.PostReceive}},
+		"block": {answers: verdicts{phases.PreSend: always(phases.Block)}, class: guard.ErrBlocked, phase: phases.PreSend,
+			asked: []phases.Phase{phases.PreSend}},
+		"withheld": {answers: verdicts{phases.PostReceive: always(phases.Block)}, sent: []string{"big"},
+			class: guard.ErrBlocked, phase: phases.PostReceive, asked: []phases.Phase{phases.PreSend, phases.PostReceive}},
+		"replied": {answers: verdicts{phases.PreSend: always(phases.Allow,
+			func(v *phases.Verdict) { v.Reply = &phases.Reply{Text: "cached"} })}, got: "cached",
+			asked: []phases.Phase{phases.PreSend, phases.PostReceive}},
+		"fails": {fails: errHost, sent: []string{"big"}, asked: []phases.Phase{phases.PreSend}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := &fakeHost{answers: c.answers}
@@ -79,14 +85,19 @@ func TestSpawnInherits(t *testing.T) {
 		change func(*phases.Verdict)
 		want   phases.Scopes
 	}{
-		"the parent's":           {phases.Child{Agent: "kid"}, func(*phases.Verdict) {}, belowTmp},
-		"never more":             {phases.Child{Agent: "kid"}, wide, belowTmp},
-		"less":                   {phases.Child{Agent: "kid"}, narrow, phases.Scopes{FSRead: belowTmp.FSRead, FSWrite: phases.Scope{}}},
-		"the tools that it has":  {phases.Child{Agent: "kid", Tools: []string{"Read", "mcp__a__b"}}, wide, phases.Scopes{FSRead: belowTmp.FSRead, FSWrite: belowTmp.FSWrite, Tools: phases.Scope{"read", "mcp:a:b"}}},
-		"the tools that it kept": {phases.Child{Agent: "kid", Tools: []string{"Bash"}}, func(v *phases.Verdict) { v.Action, _ = phases.Set(v.Action, "/child/tools", jsontext.Value(`[]`)) }, phases.Scopes{FSRead: belowTmp.FSRead, FSWrite: belowTmp.FSWrite, Tools: phases.Scope{}}},
+		"the parent's": {phases.Child{Agent: "kid"}, func(*phases.Verdict) {}, belowTmp},
+		"never more":   {phases.Child{Agent: "kid"}, wide, belowTmp},
+		"less": {phases.Child{Agent: "kid"}, narrow,
+			phases.Scopes{FSRead: belowTmp.FSRead, FSWrite: phases.Scope{}}},
+		"the tools that it has": {phases.Child{Agent: "kid", Tools: []string{"Read", "mcp__a__b"}}, wide,
+			phases.Scopes{FSRead: belowTmp.FSRead, FSWrite: belowTmp.FSWrite, Tools: phases.Scope{"read", "mcp:a:b"}}},
+		"the tools that it kept": {phases.Child{Agent: "kid", Tools: []string{"Bash"}},
+			func(v *phases.Verdict) { v.Action, _ = phases.Set(v.Action, "/child/tools", jsontext.Value(`[]`)) },
+			phases.Scopes{FSRead: belowTmp.FSRead, FSWrite: belowTmp.FSWrite, Tools: phases.Scope{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := &fakeHost{answers: map[phases.Phase]func(phases.Invocation) (phases.Verdict, error){phases.Spawn: always(phases.Allow, c.change)}}
+			h := &fakeHost{answers: map[phases.Phase]func(phases.Invocation) (phases.Verdict,
+				error){phases.Spawn: always(phases.Allow, c.change)}}
 			g := guard.New(h, guard.Options{Runtime: "rt", Session: "s-1", Agent: "main", Scopes: belowTmp})
 			kid, may, err := g.Spawn(t.Context(), spawn(c.child))
 			if err != nil || may.Action.Child.Agent != "kid" || may.Action.Parent != "main" || may.Action.Depth != 1 {
@@ -96,14 +107,16 @@ func TestSpawnInherits(t *testing.T) {
 				t.Errorf("the host was told %+v", o)
 			}
 			_, _ = kid.Plan(t.Context(), phases.PrePlanAction{Kind: "message"})
-			if inv := h.asked[1]; !inv.Scopes.Equal(c.want) || inv.Agent != "kid" || inv.Session != "s-1" || inv.Runtime != "rt" {
+			if inv := h.asked[1]; !inv.Scopes.Equal(c.want) || inv.Agent != "kid" || inv.Session != "s-1" ||
+				inv.Runtime != "rt" {
 				t.Errorf("the child acts as %+v, want scopes %+v", inv, c.want)
 			}
 			_, may, err = kid.Spawn(t.Context(), spawn(phases.Child{Agent: "grandchild"}))
 			if err != nil || may.Action.Parent != "kid" || may.Action.Depth != 2 {
 				t.Errorf("grandchild: %+v, %v", may.Action, err)
 			}
-			_, may, err = kid.Spawn(t.Context(), phases.SpawnAction{Parent: "p", Depth: 7, Child: phases.Child{Agent: "grandchild"}})
+			_, may, err = kid.Spawn(t.Context(),
+				phases.SpawnAction{Parent: "p", Depth: 7, Child: phases.Child{Agent: "grandchild"}})
 			if err != nil || may.Action.Parent != "p" || may.Action.Depth != 7 {
 				t.Errorf("what the caller says: %+v, %v", may.Action, err)
 			}
@@ -113,7 +126,8 @@ func TestSpawnInherits(t *testing.T) {
 			}
 		})
 	}
-	h := &fakeHost{answers: map[phases.Phase]func(phases.Invocation) (phases.Verdict, error){phases.Spawn: always(phases.Block)}}
+	h := &fakeHost{answers: map[phases.Phase]func(phases.Invocation) (phases.Verdict,
+		error){phases.Spawn: always(phases.Block)}}
 	kid, may, err := guard.New(h, guard.Options{}).Spawn(t.Context(), spawn(phases.Child{Agent: "kid"}))
 	refused(t, err, guard.ErrBlocked, phases.Spawn)
 	if kid != nil || may.Action.Child.Agent != "" {
@@ -124,7 +138,8 @@ func TestSpawnInherits(t *testing.T) {
 // What hooks narrow in a state holds for the guard of that state, and for no other.
 func TestTransitionHoldsScopes(t *testing.T) {
 	h := &fakeHost{answers: map[phases.Phase]func(phases.Invocation) (phases.Verdict, error){
-		phases.StateTransition: inTurn(always(phases.Allow, func(v *phases.Verdict) { v.Scopes.FSWrite = phases.Scope{} }), always(phases.Block)),
+		phases.StateTransition: inTurn(always(phases.Allow, func(v *phases.Verdict) { v.Scopes.FSWrite = phases.Scope{} }),
+			always(phases.Block)),
 	}}
 	g := guard.New(h, guard.Options{Agent: "main", Scopes: belowTmp})
 	next, may, err := g.Transition(t.Context(), phases.StateTransitionAction{Machine: "stage", To: "review"})
@@ -133,7 +148,9 @@ func TestTransitionHoldsScopes(t *testing.T) {
 	}
 	_, _ = next.Plan(t.Context(), phases.PrePlanAction{Kind: "message"})
 	_, _ = g.Plan(t.Context(), phases.PrePlanAction{Kind: "message"})
-	if in, out := h.asked[1].Scopes, h.asked[2].Scopes; !in.Equal(phases.Scopes{FSRead: belowTmp.FSRead, FSWrite: phases.Scope{}}) || !out.Equal(belowTmp) {
+	if in, out := h.asked[1].Scopes,
+		h.asked[2].Scopes; !in.Equal(phases.Scopes{FSRead: belowTmp.FSRead, FSWrite: phases.Scope{}}) ||
+		!out.Equal(belowTmp) {
 		t.Errorf("scopes %+v in the new state, %+v outside", in, out)
 	}
 	next, _, err = g.Transition(t.Context(), phases.StateTransitionAction{Machine: "stage", To: "deploy"})

@@ -40,7 +40,8 @@ type fakeHost struct {
 	looks int
 }
 
-func (h *fakeHost) InvokeWith(_ context.Context, inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error) {
+func (h *fakeHost) InvokeWith(_ context.Context, inv phases.Invocation,
+	o kernel.InvokeOptions) (phases.Verdict, error) {
 	h.mu.Lock()
 	h.asked, h.said = append(h.asked, inv.Clone()), append(h.said, o)
 	h.mu.Unlock()
@@ -127,7 +128,8 @@ func refused(t *testing.T, err error, class error, phase phases.Phase) *guard.Er
 		}
 	}
 	if e.Phase != phase || e.Reason == "" || e.Verdict.Action != nil {
-		t.Errorf("error of phase %s, reason %q, action %s; want %s, a reason, none", e.Phase, e.Reason, e.Verdict.Action, phase)
+		t.Errorf("error of phase %s, reason %q, action %s; want %s, a reason, none", e.Phase, e.Reason, e.Verdict.Action,
+			phase)
 	}
 	return e
 }

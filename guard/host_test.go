@@ -47,20 +47,34 @@ func TestToolOnARealHost(t *testing.T) {
 		runs   string
 		result string
 	}{
-		"allow":             {tool: "exec", args: `{"command":"ls"}`, out: "a b", runs: `{"command":"ls"}`, result: `"a b"`},
-		"rewrite":           {tool: "web_search", args: `{"query":"x","count":50}`, runs: `{"query":"x","count":5}`, result: `""`},
-		"block":             {tool: "exec", args: `{"command":"rm -rf /"}`, class: guard.ErrBlocked, phase: phases.PreTool},
-		"redacted":          {tool: "exec", args: `{"command":"env"}`, out: "TOKEN=" + secret, runs: `{"command":"env"}`, result: `withheld`},
-		"no wait":           {tool: "exec", args: `{"command":"git push origin zero"}`, class: guard.ErrUnanswered, phase: phases.PreTool},
-		"approved":          {o: guard.Options{Wait: time.Minute, Waiting: person(t, b, approvals.Approve)}, tool: "exec", args: `{"command":"git push origin yes"}`, runs: `{"command":"git push origin yes"}`, result: `""`},
-		"denied":            {o: guard.Options{Wait: time.Minute, Waiting: person(t, b, approvals.Deny)}, tool: "exec", args: `{"command":"git push origin no"}`, class: guard.ErrDenied, phase: phases.PreTool},
-		"timed out":         {o: guard.Options{Wait: 10 * time.Millisecond}, tool: "exec", args: `{"command":"git push origin late"}`, class: guard.ErrUnanswered, phase: phases.PreTool},
-		"prompted":          {o: guard.Options{Prompt: func(context.Context, phases.Verdict) (bool, error) { return true, nil }}, tool: "exec", args: `{"command":"git push origin prompt"}`, runs: `{"command":"git push origin prompt"}`, result: `""`},
-		"scopes exceeded":   {o: guard.Options{Scopes: belowTmp}, tool: "read", args: `{"path":"/etc/passwd"}`, class: guard.ErrBlocked, phase: phases.PreTool},
-		"scopes kept":       {o: guard.Options{Scopes: belowTmp}, tool: "read", args: `{"path":"/tmp/a"}`, runs: `{"path":"/tmp/a"}`, result: `""`},
-		"reach not known":   {o: guard.Options{Scopes: belowTmp}, tool: "exec", args: `{"command":"ls"}`, class: guard.ErrBlocked, phase: phases.PreTool},
-		"held by a sandbox": {o: guard.Options{Scopes: belowTmp, HoldsScopes: true}, tool: "exec", args: `{"command":"ls"}`, runs: `{"command":"ls"}`, result: `""`},
-		"result too large":  {tool: "exec", args: `{"command":"cat"}`, out: strings.Repeat("x", phases.MaxInputBytes), class: guard.ErrFailed, phase: phases.PostTool, runs: `{"command":"cat"}`},
+		"allow": {tool: "exec", args: `{"command":"ls"}`, out: "a b", runs: `{"command":"ls"}`, result: `"a b"`},
+		"rewrite": {tool: "web_search", args: `{"query":"x","count":50}`, runs: `{"query":"x","count":5}`,
+			result: `""`},
+		"block": {tool: "exec", args: `{"command":"rm -rf /"}`, class: guard.ErrBlocked, phase: phases.PreTool},
+		"redacted": {tool: "exec", args: `{"command":"env"}`, out: "TOKEN=" + secret, runs: `{"command":"env"}`,
+			result: `withheld`},
+		"no wait": {tool: "exec", args: `{"command":"git push origin zero"}`, class: guard.ErrUnanswered,
+			phase: phases.PreTool},
+		"approved": {o: guard.Options{Wait: time.Minute, Waiting: person(t, b, approvals.Approve)}, tool: "exec",
+			args: `{"command":"git push origin yes"}`, runs: `{"command":"git push origin yes"}`, result: `""`},
+		"denied": {o: guard.Options{Wait: time.Minute, Waiting: person(t, b, approvals.Deny)}, tool: "exec",
+			args: `{"command":"git push origin no"}`, class: guard.ErrDenied, phase: phases.PreTool},
+		"timed out": {o: guard.Options{Wait: 10 * time.Millisecond}, tool: "exec",
+			args: `{"command":"git push origin late"}`, class: guard.ErrUnanswered, phase: phases.PreTool},
+		"prompted": {o: guard.Options{Prompt: func(context.Context, phases.Verdict) (bool, error) {
+			return true, nil
+		}}, tool: "exec", args: `{"command":"git push origin prompt"}`, runs: `{"command":"git push origin prompt"}`,
+			result: `""`},
+		"scopes exceeded": {o: guard.Options{Scopes: belowTmp}, tool: "read", args: `{"path":"/etc/passwd"}`,
+			class: guard.ErrBlocked, phase: phases.PreTool},
+		"scopes kept": {o: guard.Options{Scopes: belowTmp}, tool: "read", args: `{"path":"/tmp/a"}`,
+			runs: `{"path":"/tmp/a"}`, result: `""`},
+		"reach not known": {o: guard.Options{Scopes: belowTmp}, tool: "exec", args: `{"command":"ls"}`,
+			class: guard.ErrBlocked, phase: phases.PreTool},
+		"held by a sandbox": {o: guard.Options{Scopes: belowTmp, HoldsScopes: true}, tool: "exec", args: `{"command":"ls"}`,
+			runs: `{"command":"ls"}`, result: `""`},
+		"result too large": {tool: "exec", args: `{"command":"cat"}`, out: strings.Repeat("x", phases.MaxInputBytes),
+			class: guard.ErrFailed, phase: phases.PostTool, runs: `{"command":"cat"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.o.Runtime, c.o.Session = "rt", strings.ReplaceAll(name, " ", "-")
@@ -82,7 +96,8 @@ func TestToolOnARealHost(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := string(done.Action.Result)
-			if got != c.result && (c.result != "withheld" || strings.Contains(got, secret) || !strings.HasPrefix(got, `"TOKEN=`)) {
+			if got != c.result &&
+				(c.result != "withheld" || strings.Contains(got, secret) || !strings.HasPrefix(got, `"TOKEN=`)) {
 				t.Errorf("result %s, want %s", got, c.result)
 			}
 			es, err := b.Events(t.Context(), kernel.EventQuery{Session: c.o.Session})
@@ -102,7 +117,8 @@ func TestOtherPhasesOnARealHost(t *testing.T) {
 	b := open(t, hooks)
 	ctx := t.Context()
 	g := guard.New(b, guard.Options{Runtime: "rt", Session: "s-1"})
-	if got, err := g.Plan(ctx, phases.PrePlanAction{Kind: "message", Text: "key " + secret}); err != nil || strings.Contains(got.Action.Text, secret) {
+	if got, err := g.Plan(ctx, phases.PrePlanAction{Kind: "message", Text: "key " + secret}); err != nil ||
+		strings.Contains(got.Action.Text, secret) {
 		t.Errorf("plan: %+v, %v", got.Action, err)
 	}
 	_, err := g.Plan(ctx, phases.PrePlanAction{Kind: "message", Text: strings.Repeat("long ", 20)})
@@ -114,13 +130,15 @@ func TestOtherPhasesOnARealHost(t *testing.T) {
 			sent = r
 			return phases.PostReceiveAction{Kind: "final", Text: "it is " + secret}, nil
 		})
-	if err != nil || strings.Contains(string(sent.System), secret) || strings.Contains(got.Action.Text, secret) || sent.System == nil || got.Action.Text == "" {
+	if err != nil || strings.Contains(string(sent.System), secret) || strings.Contains(got.Action.Text, secret) ||
+		sent.System == nil || got.Action.Text == "" {
 		t.Errorf("sent %s, got %+v, %v", sent.System, got.Action, err)
 	}
 
 	_, _, err = g.Transition(ctx, phases.StateTransitionAction{Machine: "stage", From: "build", To: "deploy"})
 	refused(t, err, guard.ErrUnanswered, phases.StateTransition)
-	if _, _, err = g.Within(belowTmp).Transition(ctx, phases.StateTransitionAction{Machine: "stage", From: "plan", To: "build"}); err != nil {
+	if _, _, err = g.Within(belowTmp).Transition(ctx,
+		phases.StateTransitionAction{Machine: "stage", From: "plan", To: "build"}); err != nil {
 		t.Error("a state that nothing speaks against:", err)
 	}
 
@@ -163,7 +181,8 @@ func TestClosedHost(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	b = open(t, hooks)
-	g = guard.New(b, guard.Options{Runtime: "rt", Session: "s-1", Wait: time.Minute, Waiting: func(phases.Verdict) { b.Close() }})
+	g = guard.New(b,
+		guard.Options{Runtime: "rt", Session: "s-1", Wait: time.Minute, Waiting: func(phases.Verdict) { b.Close() }})
 	_, err = g.Tool(t.Context(), call("exec", `{"command":"git push"}`), r.tool(nil, nil))
 	refused(t, err, guard.ErrFailed, phases.PreTool)
 	same(t, "runs", r.args)
@@ -174,17 +193,19 @@ func TestManyCallersOneApproval(t *testing.T) {
 	b := open(t, hooks)
 	yes := person(t, b, approvals.Approve)
 	var once sync.Once
-	g := guard.New(b, guard.Options{Runtime: "rt", Session: "s-1", Wait: 300 * time.Millisecond, Waiting: func(v phases.Verdict) {
-		once.Do(func() { yes(v) })
-	}})
+	g := guard.New(b,
+		guard.Options{Runtime: "rt", Session: "s-1", Wait: 300 * time.Millisecond, Waiting: func(v phases.Verdict) {
+			once.Do(func() { yes(v) })
+		}})
 	var ran, unanswered, searched atomic.Int32
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			_, err := g.Tool(context.Background(), call("exec", `{"command":"git push"}`), func(context.Context, phases.PreToolAction, phases.Scopes) (any, error) {
-				ran.Add(1)
-				return nil, nil
-			})
+			_, err := g.Tool(context.Background(), call("exec", `{"command":"git push"}`),
+				func(context.Context, phases.PreToolAction, phases.Scopes) (any, error) {
+					ran.Add(1)
+					return nil, nil
+				})
 			if errors.Is(err, guard.ErrUnanswered) {
 				unanswered.Add(1)
 			} else if err != nil {
@@ -192,12 +213,13 @@ func TestManyCallersOneApproval(t *testing.T) {
 			}
 		})
 		wg.Go(func() {
-			_, err := g.Tool(context.Background(), call("web_search", `{"count":50}`), func(_ context.Context, c phases.PreToolAction, _ phases.Scopes) (any, error) {
-				if string(c.Args) == `{"count":5}` {
-					searched.Add(1)
-				}
-				return nil, nil
-			})
+			_, err := g.Tool(context.Background(), call("web_search", `{"count":50}`),
+				func(_ context.Context, c phases.PreToolAction, _ phases.Scopes) (any, error) {
+					if string(c.Args) == `{"count":5}` {
+						searched.Add(1)
+					}
+					return nil, nil
+				})
 			if err != nil {
 				t.Error(err)
 			}

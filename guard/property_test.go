@@ -25,7 +25,8 @@ type randomHost struct {
 	after   []phases.Invocation // of post_tool
 }
 
-func (h *randomHost) InvokeWith(_ context.Context, inv phases.Invocation, _ kernel.InvokeOptions) (phases.Verdict, error) {
+func (h *randomHost) InvokeWith(_ context.Context, inv phases.Invocation,
+	_ kernel.InvokeOptions) (phases.Verdict, error) {
 	if inv.Phase == phases.PostTool {
 		h.after = append(h.after, inv)
 		return allow(inv), nil
@@ -33,10 +34,13 @@ func (h *randomHost) InvokeWith(_ context.Context, inv phases.Invocation, _ kern
 	h.n++
 	v := allow(inv)
 	v.Action = jsontext.Value(fmt.Sprintf(`{"tool":"read","args":{"path":"/tmp/%d"}}`, h.n))
-	v.Phase = rapid.SampledFrom([]phases.Phase{phases.PreTool, phases.PreTool, phases.PreTool, phases.Spawn, ""}).Draw(h.t, "phase")
-	v.Decision = rapid.SampledFrom([]phases.Decision{phases.Allow, phases.Ask, phases.Ask, phases.Block, ""}).Draw(h.t, "decision")
+	v.Phase = rapid.SampledFrom([]phases.Phase{phases.PreTool, phases.PreTool, phases.PreTool, phases.Spawn, ""}).Draw(h.t,
+		"phase")
+	v.Decision = rapid.SampledFrom([]phases.Decision{phases.Allow, phases.Ask, phases.Ask, phases.Block, ""}).Draw(h.t,
+		"decision")
 	v.Kind = rapid.SampledFrom([]phases.Kind{"", phases.KindPolicy, phases.KindStore}).Draw(h.t, "kind")
-	v.Enforced = rapid.SampledFrom([]phases.Enforced{"", phases.EnforcedDirect, phases.EnforcedDelegated}).Draw(h.t, "enforced")
+	v.Enforced = rapid.SampledFrom([]phases.Enforced{"", phases.EnforcedDirect, phases.EnforcedDelegated}).Draw(h.t,
+		"enforced")
 	if rapid.Bool().Draw(h.t, "queued") {
 		queued(&v)
 	}
@@ -73,12 +77,14 @@ func TestPropertyRunsOnlyWhatWasDecided(t *testing.T) {
 			(v.Decision == phases.Allow || v.Decision == phases.Ask && prompts && yes && v.Runs())
 		if !may {
 			var e *guard.Error
-			if len(r.args) != 0 || len(h.after) != 0 || !errors.As(err, &e) || e.Verdict.Action != nil || done.Action.Result != nil {
+			if len(r.args) != 0 || len(h.after) != 0 || !errors.As(err, &e) || e.Verdict.Action != nil ||
+				done.Action.Result != nil {
 				t.Fatalf("%d runs, %d told, %v after %+v", len(r.args), len(h.after), err, v)
 			}
 			return
 		}
-		if want := fmt.Sprintf(`{"path":"/tmp/%d"}`, h.n); err != nil || len(r.args) != 1 || r.args[0] != want || len(h.after) != 1 {
+		if want := fmt.Sprintf(`{"path":"/tmp/%d"}`, h.n); err != nil || len(r.args) != 1 || r.args[0] != want ||
+			len(h.after) != 1 {
 			t.Fatalf("runs %q, %d told, %v; want %s once", r.args, len(h.after), err, want)
 		}
 	})

@@ -47,42 +47,67 @@ func TestToolRunsWhatWasDecided(t *testing.T) {
 		asks   int    // how often pre_tool is asked; 0 means once
 		reason string
 	}{
-		"allow":                {pre: always(phases.Allow), runs: asked},
-		"rewrite":              {pre: rewritten, runs: `{"path":"/tmp/b"}`},
-		"block":                {pre: always(phases.Block), class: guard.ErrBlocked, reason: "because"},
-		"block of a failure":   {pre: always(phases.Block, func(v *phases.Verdict) { v.Kind = phases.KindLoad }), class: guard.ErrFailed},
-		"denied before":        {pre: always(phases.Block, func(v *phases.Verdict) { v.DecidedBy = "reviewer" }), class: guard.ErrDenied},
-		"no decision":          {pre: always(""), class: guard.ErrFailed},
-		"an unknown decision":  {pre: always("perhaps"), class: guard.ErrFailed},
-		"an error and allow":   {pre: func(inv phases.Invocation) (phases.Verdict, error) { return allow(inv), errHost }, class: guard.ErrFailed, cause: errHost},
-		"of another phase":     {pre: always(phases.Allow, func(v *phases.Verdict) { v.Phase = phases.PrePlan }), class: guard.ErrFailed},
-		"no action":            {pre: always(phases.Allow, func(v *phases.Verdict) { v.Action = nil }), class: guard.ErrFailed},
-		"not an action":        {pre: always(phases.Allow, func(v *phases.Verdict) { v.Action = jsontext.Value(`{"tool":"read"}`) }), class: guard.ErrFailed},
-		"out of scope":         {pre: always(phases.Allow, func(v *phases.Verdict) { v.Scopes.FSRead = phases.Scope{"/home/**"} }), class: guard.ErrBlocked, cause: phases.ErrOutside},
-		"out of its own scope": {pre: always(phases.Allow, func(v *phases.Verdict) { v.Scopes = phases.Scopes{} }), o: guard.Options{Scopes: phases.Scopes{FSRead: phases.Scope{"/home/**"}}}, class: guard.ErrBlocked, cause: phases.ErrOutside},
-		"holds scopes itself":  {pre: always(phases.Allow, func(v *phases.Verdict) { v.Scopes.FSRead = phases.Scope{"/home/**"} }), o: guard.Options{HoldsScopes: true}, runs: asked},
+		"allow":   {pre: always(phases.Allow), runs: asked},
+		"rewrite": {pre: rewritten, runs: `{"path":"/tmp/b"}`},
+		"block":   {pre: always(phases.Block), class: guard.ErrBlocked, reason: "because"},
+		"block of a failure": {pre: always(phases.Block, func(v *phases.Verdict) { v.Kind = phases.KindLoad }),
+			class: guard.ErrFailed},
+		"denied before": {pre: always(phases.Block, func(v *phases.Verdict) { v.DecidedBy = "reviewer" }),
+			class: guard.ErrDenied},
+		"no decision":         {pre: always(""), class: guard.ErrFailed},
+		"an unknown decision": {pre: always("perhaps"), class: guard.ErrFailed},
+		"an error and allow": {pre: func(inv phases.Invocation) (phases.Verdict, error) { return allow(inv), errHost },
+			class: guard.ErrFailed, cause: errHost},
+		"of another phase": {pre: always(phases.Allow, func(v *phases.Verdict) { v.Phase = phases.PrePlan }),
+			class: guard.ErrFailed},
+		"no action": {pre: always(phases.Allow, func(v *phases.Verdict) { v.Action = nil }),
+			class: guard.ErrFailed},
+		"not an action": {pre: always(phases.Allow, func(v *phases.Verdict) {
+			v.Action = jsontext.Value(`{"tool":"read"}`)
+		}), class: guard.ErrFailed},
+		"out of scope": {pre: always(phases.Allow, func(v *phases.Verdict) {
+			v.Scopes.FSRead = phases.Scope{"/home/**"}
+		}), class: guard.ErrBlocked, cause: phases.ErrOutside},
+		"out of its own scope": {pre: always(phases.Allow, func(v *phases.Verdict) { v.Scopes = phases.Scopes{} }),
+			o: guard.Options{Scopes: phases.Scopes{FSRead: phases.Scope{"/home/**"}}}, class: guard.ErrBlocked,
+			cause: phases.ErrOutside},
+		"holds scopes itself": {pre: always(phases.Allow, func(v *phases.Verdict) {
+			v.Scopes.FSRead = phases.Scope{"/home/**"}
+		}), o: guard.Options{HoldsScopes: true}, runs: asked},
 
-		"ask, and no wait":      {pre: asks, class: guard.ErrUnanswered},
-		"ask without question":  {pre: always(phases.Ask), o: guard.Options{Wait: time.Minute}, class: guard.ErrUnanswered},
-		"approved":              {host: &fakeHost{states: []approvals.State{approvals.Approved}}, pre: inTurn(asks, rewritten), o: guard.Options{Wait: time.Minute}, runs: `{"path":"/tmp/b"}`, asks: 2},
-		"approved at last":      {host: &fakeHost{states: []approvals.State{approvals.Pending, approvals.Pending, approvals.Approved}}, pre: inTurn(asks, rewritten), o: guard.Options{Wait: time.Minute}, runs: `{"path":"/tmp/b"}`, asks: 2},
-		"approved on file only": {host: &fakeHost{states: []approvals.State{approvals.Approved}}, pre: inTurn(asks, always(phases.Block)), o: guard.Options{Wait: time.Minute}, class: guard.ErrBlocked, asks: 2},
-		"used up by another":    {host: &fakeHost{states: []approvals.State{approvals.Consumed}}, pre: inTurn(asks, asks, always(phases.Allow)), o: guard.Options{Wait: time.Minute}, runs: asked, asks: 3},
-		"asked without end":     {host: &fakeHost{states: []approvals.State{approvals.Approved}}, pre: asks, o: guard.Options{Wait: time.Minute}, class: guard.ErrUnanswered, asks: 9},
-		"run out":               {host: &fakeHost{states: []approvals.State{approvals.Expired}}, pre: inTurn(asks, always(phases.Allow)), o: guard.Options{Wait: time.Minute}, class: guard.ErrUnanswered},
-		"timed out":             {host: &fakeHost{states: tooLate}, pre: inTurn(asks, always(phases.Allow)), o: guard.Options{Wait: time.Millisecond}, class: guard.ErrUnanswered, cause: context.DeadlineExceeded},
-		"the queue fails":       {host: &fakeHost{states: []approvals.State{approvals.Approved}, itemErr: errHost}, pre: inTurn(asks, always(phases.Allow)), o: guard.Options{Wait: time.Minute}, class: guard.ErrFailed, cause: errHost},
+		"ask, and no wait":     {pre: asks, class: guard.ErrUnanswered},
+		"ask without question": {pre: always(phases.Ask), o: guard.Options{Wait: time.Minute}, class: guard.ErrUnanswered},
+		"approved": {host: &fakeHost{states: []approvals.State{approvals.Approved}},
+			pre: inTurn(asks, rewritten), o: guard.Options{Wait: time.Minute}, runs: `{"path":"/tmp/b"}`, asks: 2},
+		"approved at last": {host: &fakeHost{states: []approvals.State{approvals.Pending, approvals.Pending,
+			approvals.Approved}}, pre: inTurn(asks, rewritten), o: guard.Options{Wait: time.Minute}, runs: `{"path":"/tmp/b"}`,
+			asks: 2},
+		"approved on file only": {host: &fakeHost{states: []approvals.State{approvals.Approved}},
+			pre: inTurn(asks, always(phases.Block)), o: guard.Options{Wait: time.Minute}, class: guard.ErrBlocked, asks: 2},
+		"used up by another": {host: &fakeHost{states: []approvals.State{approvals.Consumed}},
+			pre: inTurn(asks, asks, always(phases.Allow)), o: guard.Options{Wait: time.Minute}, runs: asked, asks: 3},
+		"asked without end": {host: &fakeHost{states: []approvals.State{approvals.Approved}}, pre: asks,
+			o: guard.Options{Wait: time.Minute}, class: guard.ErrUnanswered, asks: 9},
+		"run out": {host: &fakeHost{states: []approvals.State{approvals.Expired}},
+			pre: inTurn(asks, always(phases.Allow)), o: guard.Options{Wait: time.Minute}, class: guard.ErrUnanswered},
+		"timed out": {host: &fakeHost{states: tooLate}, pre: inTurn(asks, always(phases.Allow)),
+			o: guard.Options{Wait: time.Millisecond}, class: guard.ErrUnanswered, cause: context.DeadlineExceeded},
+		"the queue fails": {host: &fakeHost{states: []approvals.State{approvals.Approved}, itemErr: errHost},
+			pre: inTurn(asks, always(phases.Allow)), o: guard.Options{Wait: time.Minute}, class: guard.ErrFailed,
+			cause: errHost},
 
-		"prompted, yes":             {pre: delegated, o: guard.Options{Prompt: answer(true, nil)}, runs: asked},
-		"prompted, no":              {pre: delegated, o: guard.Options{Prompt: answer(false, nil)}, class: guard.ErrDenied},
-		"prompted, no answer":       {pre: delegated, o: guard.Options{Prompt: answer(true, errHost)}, class: guard.ErrUnanswered, cause: errHost},
+		"prompted, yes": {pre: delegated, o: guard.Options{Prompt: answer(true, nil)}, runs: asked},
+		"prompted, no":  {pre: delegated, o: guard.Options{Prompt: answer(false, nil)}, class: guard.ErrDenied},
+		"prompted, no answer": {pre: delegated, o: guard.Options{Prompt: answer(true, errHost)},
+			class: guard.ErrUnanswered, cause: errHost},
 		"queued all the same":       {pre: asks, o: guard.Options{Prompt: answer(true, nil)}, class: guard.ErrUnanswered},
 		"delegated without be told": {pre: delegated, class: guard.ErrUnanswered},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, r := cmp.Or(c.host, &fakeHost{}), &runs{}
 			h.answers = map[phases.Phase]func(phases.Invocation) (phases.Verdict, error){phases.PreTool: c.pre}
-			c.o.Runtime, c.o.Session, c.o.Agent, c.o.Run, c.o.User, c.o.CWD, c.o.Credential = "rt", "s-1", "coder", "r-1", "u", "/tmp", "uid 7"
+			c.o.Runtime, c.o.Session, c.o.Agent, c.o.Run, c.o.User, c.o.CWD, c.o.Credential = "rt", "s-1", "coder", "r-1", "u",
+				"/tmp", "uid 7"
 			done, err := guard.New(h, c.o).Tool(t.Context(), call("read", asked), r.tool("fine", nil))
 			want := []phases.Phase{phases.PreTool}
 			for range max(c.asks, 1) - 1 {
@@ -136,15 +161,27 @@ func TestPostToolAlwaysKnows(t *testing.T) {
 		class  error
 		ended  bool // run does not return
 	}{
-		"a result":               {run: (&runs{}).tool(map[string]int{"b": 1, "a": 2}, nil), told: `{"a":2,"b":1}`, got: `{"a":2,"b":1}`},
-		"none":                   {run: (&runs{}).tool(nil, nil), told: `null`, got: `null`},
-		"an error":               {run: (&runs{}).tool(nil, errors.New("exit \xff")), told: "\"exit \uFFFD\"", failed: true, got: "\"exit \uFFFD\""},
-		"an error and a result":  {run: (&runs{}).tool("half", errHost), told: `"half"`, failed: true, got: `"half"`},
-		"what is no JSON":        {run: (&runs{}).tool(func() {}, nil), told: `"the tool's result cannot be encoded"`, failed: true, got: `"the tool's result cannot be encoded"`},
-		"rewritten":              {run: (&runs{}).tool("SECRET", nil), post: always(phases.Allow, func(v *phases.Verdict) { v.Action, _ = phases.Set(v.Action, "/result", jsontext.Value(`"gone"`)) }), told: `"SECRET"`, got: `"gone"`},
-		"an error rewritten":     {run: (&runs{}).tool(nil, errors.New("SECRET")), post: always(phases.Allow, func(v *phases.Verdict) { v.Action, _ = phases.Set(v.Action, "/result", jsontext.Value(`"gone"`)) }), told: `"SECRET"`, failed: true, got: `"gone"`},
-		"withheld":               {run: (&runs{}).tool("SECRET", nil), post: always(phases.Block), told: `"SECRET"`, class: guard.ErrBlocked},
-		"withheld by a failure":  {run: (&runs{}).tool("SECRET", nil), post: func(inv phases.Invocation) (phases.Verdict, error) { return allow(inv), errHost }, told: `"SECRET"`, class: guard.ErrFailed},
+		"a result": {run: (&runs{}).tool(map[string]int{"b": 1, "a": 2}, nil), told: `{"a":2,"b":1}`,
+			got: `{"a":2,"b":1}`},
+		"none": {run: (&runs{}).tool(nil, nil), told: `null`, got: `null`},
+		"an error": {run: (&runs{}).tool(nil, errors.New("exit \xff")), told: "\"exit \uFFFD\"", failed: true,
+			got: "\"exit \uFFFD\""},
+		"an error and a result": {run: (&runs{}).tool("half", errHost), told: `"half"`, failed: true, got: `"half"`},
+		"what is no JSON": {run: (&runs{}).tool(func() {}, nil), told: `"the tool's result cannot be encoded"`,
+			failed: true, got: `"the tool's result cannot be encoded"`},
+		"rewritten": {run: (&runs{}).tool("SECRET", nil),
+			post: always(phases.Allow, func(v *phases.Verdict) {
+				v.Action, _ = phases.Set(v.Action, "/result", jsontext.Value(`"gone"`))
+			}), told: `"SECRET"`, got: `"gone"`},
+		"an error rewritten": {run: (&runs{}).tool(nil, errors.New("SECRET")),
+			post: always(phases.Allow, func(v *phases.Verdict) {
+				v.Action, _ = phases.Set(v.Action, "/result", jsontext.Value(`"gone"`))
+			}), told: `"SECRET"`, failed: true, got: `"gone"`},
+		"withheld": {run: (&runs{}).tool("SECRET", nil), post: always(phases.Block), told: `"SECRET"`,
+			class: guard.ErrBlocked},
+		"withheld by a failure": {run: (&runs{}).tool("SECRET", nil),
+			post: func(inv phases.Invocation) (phases.Verdict, error) { return allow(inv), errHost }, told: `"SECRET"`,
+			class: guard.ErrFailed},
 		"a panic":                {run: panics, told: `"the tool did not return"`, failed: true, ended: true},
 		"the end of a goroutine": {run: ends, told: `"the tool did not return"`, failed: true, ended: true},
 		"scribbles":              {run: scribbles, told: `1`, got: `1`},
@@ -180,7 +217,9 @@ func TestPostToolAlwaysKnows(t *testing.T) {
 			if string(p.Result) != c.told || p.IsError != c.failed {
 				t.Errorf("post_tool was told %s, error %v, want %s, %v", p.Result, p.IsError, c.told, c.failed)
 			}
-			if p.Tool != "mcp:files:get" || p.NativeTool != "get" || p.CallID != "c-1" || *p.MCP != (phases.MCPTool{Server: "files", Tool: "get"}) || string(p.Args) != `{"path":"/tmp/a"}` || p.OriginalArgs != nil {
+			if p.Tool != "mcp:files:get" || p.NativeTool != "get" || p.CallID != "c-1" ||
+				*p.MCP != (phases.MCPTool{Server: "files", Tool: "get"}) || string(p.Args) != `{"path":"/tmp/a"}` ||
+				p.OriginalArgs != nil {
 				t.Errorf("post_tool was told of %+v", p)
 			}
 			if c.class != nil {
@@ -198,7 +237,8 @@ func TestPostToolAlwaysKnows(t *testing.T) {
 // contextHost refuses whoever has given up, as a kernel does.
 type contextHost struct{ *fakeHost }
 
-func (h contextHost) InvokeWith(ctx context.Context, inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error) {
+func (h contextHost) InvokeWith(ctx context.Context, inv phases.Invocation,
+	o kernel.InvokeOptions) (phases.Verdict, error) {
 	if ctx.Err() != nil {
 		return phases.Verdict{Phase: inv.Phase, Decision: phases.Block}, ctx.Err()
 	}
@@ -209,7 +249,8 @@ func (h contextHost) InvokeWith(ctx context.Context, inv phases.Invocation, o ke
 func TestPostToolSeesBothCalls(t *testing.T) {
 	h := &fakeHost{answers: map[phases.Phase]func(phases.Invocation) (phases.Verdict, error){
 		phases.PreTool: always(phases.Allow, func(v *phases.Verdict) {
-			v.Action, v.Changed, v.Contexts = jsontext.Value(`{"tool":"read","args":{"path":"/b"}}`), []string{"/args/path"}, []string{"one"}
+			v.Action, v.Changed, v.Contexts = jsontext.Value(`{"tool":"read","args":{"path":"/b"}}`), []string{"/args/path"},
+				[]string{"one"}
 		}),
 		phases.PostTool: always(phases.Allow, func(v *phases.Verdict) { v.Contexts = []string{"two"} }),
 	}}
@@ -228,14 +269,17 @@ func TestPostToolSeesBothCalls(t *testing.T) {
 // A tool gets the scopes that it has to keep to: the verdict's, and never more than the guard's.
 func TestToolGetsItsScopes(t *testing.T) {
 	h := &fakeHost{answers: map[phases.Phase]func(phases.Invocation) (phases.Verdict, error){
-		phases.PreTool: always(phases.Allow, func(v *phases.Verdict) { v.Scopes = phases.Scopes{FSRead: phases.Scope{"/tmp/a/**"}} }),
+		phases.PreTool: always(phases.Allow, func(v *phases.Verdict) {
+			v.Scopes = phases.Scopes{FSRead: phases.Scope{"/tmp/a/**"}}
+		}),
 	}}
 	var got phases.Scopes
 	run := func(_ context.Context, _ phases.PreToolAction, s phases.Scopes) (any, error) {
 		got = s
 		return nil, nil
 	}
-	if _, err := guard.New(h, guard.Options{Scopes: belowTmp, HoldsScopes: true}).Tool(t.Context(), call("exec", `{}`), run); err != nil {
+	if _, err := guard.New(h, guard.Options{Scopes: belowTmp, HoldsScopes: true}).Tool(t.Context(), call("exec", `{}`),
+		run); err != nil {
 		t.Fatal(err)
 	}
 	if want := (phases.Scopes{FSRead: phases.Scope{"/tmp/a/**"}, FSWrite: phases.Scope{"/tmp/**"}}); !got.Equal(want) {
@@ -246,7 +290,8 @@ func TestToolGetsItsScopes(t *testing.T) {
 // A tool whose reach cannot be told does not run where scopes restrict it, whatever the host says.
 func TestToolWhoseReachIsNotKnown(t *testing.T) {
 	r := &runs{}
-	_, err := guard.New(&fakeHost{}, guard.Options{Scopes: belowTmp}).Tool(t.Context(), call("exec", `{"command":"ls"}`), r.tool(nil, nil))
+	_, err := guard.New(&fakeHost{}, guard.Options{Scopes: belowTmp}).Tool(t.Context(), call("exec", `{"command":"ls"}`),
+		r.tool(nil, nil))
 	refused(t, err, guard.ErrBlocked, phases.PreTool)
 	same(t, "runs", r.args)
 }
@@ -255,7 +300,9 @@ func TestToolWhoseReachIsNotKnown(t *testing.T) {
 func TestWhatIsNoJSON(t *testing.T) {
 	h, r := &fakeHost{}, &runs{}
 	h.answers = map[phases.Phase]func(phases.Invocation) (phases.Verdict, error){
-		phases.PreTool: always(phases.Allow, func(v *phases.Verdict) { v.Action = jsontext.Value(`{"tool":"todo","args":{}}`) }),
+		phases.PreTool: always(phases.Allow, func(v *phases.Verdict) {
+			v.Action = jsontext.Value(`{"tool":"todo","args":{}}`)
+		}),
 	}
 	_, err := guard.New(h, guard.Options{}).Tool(t.Context(), call("read", `{"a":1,"a":2}`), r.tool(nil, nil))
 	refused(t, err, guard.ErrFailed, phases.PreTool)
@@ -263,7 +310,8 @@ func TestWhatIsNoJSON(t *testing.T) {
 	if len(h.asked) != 1 || h.asked[0].Action != nil {
 		t.Errorf("the host was asked %+v", h.asked)
 	}
-	if _, err := guard.New(&fakeHost{}, guard.Options{}).Tool(t.Context(), phases.PreToolAction{Tool: "todo"}, r.tool(nil, nil)); err != nil {
+	if _, err := guard.New(&fakeHost{}, guard.Options{}).Tool(t.Context(), phases.PreToolAction{Tool: "todo"},
+		r.tool(nil, nil)); err != nil {
 		t.Error("a call without arguments:", err)
 	}
 	same(t, "runs", r.args, `{}`)
@@ -280,7 +328,8 @@ func TestGivingUpWhileWaiting(t *testing.T) {
 			cancel()
 		}
 	}
-	h.answers = map[phases.Phase]func(phases.Invocation) (phases.Verdict, error){phases.PreTool: inTurn(always(phases.Ask, queued), always(phases.Allow))}
+	h.answers = map[phases.Phase]func(phases.Invocation) (phases.Verdict,
+		error){phases.PreTool: inTurn(always(phases.Ask, queued), always(phases.Allow))}
 	began := time.Now()
 	_, err := guard.New(h, guard.Options{Wait: time.Hour}).Tool(ctx, call("read", `{}`), r.tool(nil, nil))
 	refused(t, err, guard.ErrUnanswered, phases.PreTool)
@@ -310,7 +359,8 @@ func TestWaitingIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := &fakeHost{states: []approvals.State{approvals.Pending}}
-				h.answers = map[phases.Phase]func(phases.Invocation) (phases.Verdict, error){phases.PreTool: always(phases.Ask, queued)}
+				h.answers = map[phases.Phase]func(phases.Invocation) (phases.Verdict, error){phases.PreTool: always(phases.Ask,
+					queued)}
 				ctx, cancel := context.WithTimeout(t.Context(), c.ctx)
 				defer cancel()
 				began := time.Now()
@@ -337,7 +387,8 @@ func TestPromptIsACopy(t *testing.T) {
 		clear(v.Action)
 		return true, nil
 	}
-	if _, err := guard.New(h, guard.Options{Prompt: prompt}).Tool(t.Context(), call("read", `{"path":"/tmp/a"}`), r.tool(nil, nil)); err != nil {
+	if _, err := guard.New(h, guard.Options{Prompt: prompt}).Tool(t.Context(), call("read", `{"path":"/tmp/a"}`),
+		r.tool(nil, nil)); err != nil {
 		t.Error(err)
 	}
 	same(t, "runs", r.args, `{"path":"/tmp/a"}`)
@@ -345,7 +396,8 @@ func TestPromptIsACopy(t *testing.T) {
 
 // A guard that was not made whole lets nothing happen.
 func TestNoHost(t *testing.T) {
-	for name, g := range map[string]*guard.Guard{"nil": nil, "zero": {}, "new": guard.New(nil, guard.Options{}), "within": (*guard.Guard)(nil).Within(belowTmp)} {
+	for name, g := range map[string]*guard.Guard{"nil": nil, "zero": {}, "new": guard.New(nil, guard.Options{}),
+		"within": (*guard.Guard)(nil).Within(belowTmp)} {
 		t.Run(name, func(t *testing.T) {
 			r := &runs{}
 			_, err := g.Tool(t.Context(), call("read", `{}`), r.tool(nil, nil))

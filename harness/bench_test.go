@@ -19,7 +19,8 @@ func benchmarkSuite(b *testing.B) {
 	var src strings.Builder
 	src.WriteString("cases:\n")
 	for i := range cases {
-		fmt.Fprintf(&src, "  - name: case %d\n    phase: post_tool\n    action: {tool: exec, args: {}, result: \"line %d \\e[31mred\\e[0m\"}\n    want: {decision: allow, action: {/result: \"line %d red\"}}\n", i, i, i)
+		fmt.Fprintf(&src,
+			"  - name: case %d\n    phase: post_tool\n    action: {tool: exec, args: {}, result: \"line %d \\e[31mred\\e[0m\"}\n    want: {decision: allow, action: {/result: \"line %d red\"}}\n", i, i, i)
 	}
 	module, err := os.ReadFile("../examples-wasm/strip-ansi/strip-ansi.wasm")
 	if err != nil {
@@ -30,7 +31,8 @@ func benchmarkSuite(b *testing.B) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		b.Fatal(err)
 	}
-	host, err := belay.Open(b.Context(), dir, belay.Options{InMemory: true, Hooks: []belay.AdHocHook{{Name: "strip-ansi", Module: module}}})
+	host, err := belay.Open(b.Context(), dir,
+		belay.Options{InMemory: true, Hooks: []belay.AdHocHook{{Name: "strip-ansi", Module: module}}})
 	if err != nil {
 		b.Fatal(err)
 	}

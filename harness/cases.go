@@ -35,16 +35,17 @@ type Suite struct {
 // Case is one invocation with what is wanted of it. Before holds invocations
 // that come first in the same run, for hooks that keep state or read metadata.
 type Case struct {
-	Name         string         `json:"name"`
-	Note         string         `json:"note,omitzero"`
-	Config       jsontext.Value `json:"config,omitzero"`       // of the hook's binding
-	Capabilities *[]string      `json:"capabilities,omitzero"` // that the operator allows; absent: all that the hook declares
-	Budget       tiers.Budget   `json:"budget,omitzero"`       // that the operator gives: fuel and memory_mib
-	Recording    string         `json:"recording,omitzero"`    // file relative to the suite, in place of the invocation
-	Number       int            `json:"number,omitzero"`       // of the invocation in the recording; 1 is the first
-	Before       []Input        `json:"before,omitzero"`
-	Stubs        []Stub         `json:"stubs,omitzero"`
-	Injected     []Injection    `json:"injected,omitzero"` // calls that are made to fail
+	Name   string         `json:"name"`
+	Note   string         `json:"note,omitzero"`
+	Config jsontext.Value `json:"config,omitzero"` // of the hook's binding
+	// that the operator allows; absent: all that the hook declares
+	Capabilities *[]string    `json:"capabilities,omitzero"`
+	Budget       tiers.Budget `json:"budget,omitzero"`    // that the operator gives: fuel and memory_mib
+	Recording    string       `json:"recording,omitzero"` // file relative to the suite, in place of the invocation
+	Number       int          `json:"number,omitzero"`    // of the invocation in the recording; 1 is the first
+	Before       []Input      `json:"before,omitzero"`
+	Stubs        []Stub       `json:"stubs,omitzero"`
+	Injected     []Injection  `json:"injected,omitzero"` // calls that are made to fail
 	Input
 	Want Want `json:"want"`
 
@@ -86,11 +87,13 @@ type Want struct {
 	Effects        []WantEffect              `json:"effects,omitzero"`  // all effects, in order: kinds, or parts of them
 	Reply          string                    `json:"reply_contains,omitzero"`
 	Retry          string                    `json:"retry_contains,omitzero"`
-	Artifacts      []string                  `json:"artifacts,omitzero"`  // names, in order
-	Masked         []string                  `json:"masked,omitzero"`     // pointers into the action that the record does not show
-	MaxFuel        int64                     `json:"max_fuel,omitzero"`   // of all turns together
-	MaxMemory      int64                     `json:"max_memory,omitzero"` // bytes, of the turn that took most
-	Verdict        jsontext.Value            `json:"verdict,omitzero"`    // members that the verdict has, each with at least this in it
+	Artifacts      []string                  `json:"artifacts,omitzero"` // names, in order
+	// pointers into the action that the record does not show
+	Masked    []string `json:"masked,omitzero"`
+	MaxFuel   int64    `json:"max_fuel,omitzero"`   // of all turns together
+	MaxMemory int64    `json:"max_memory,omitzero"` // bytes, of the turn that took most
+	// members that the verdict has, each with at least this in it
+	Verdict jsontext.Value `json:"verdict,omitzero"`
 }
 
 // File is where the suite was read from.
@@ -171,7 +174,8 @@ func (c *Case) check() error {
 	case c.Recording == "" && !c.Phase.Valid():
 		return c.errorf("/phase", "%q is not a phase", string(c.Phase))
 	case c.Budget.DeadlineMS != 0:
-		return c.errorf("/budget/deadline_ms", "tests keep no deadlines, so that they come out the same everywhere; give fuel")
+		return c.errorf("/budget/deadline_ms",
+			"tests keep no deadlines, so that they come out the same everywhere; give fuel")
 	case c.Budget.Fuel < 0 || c.Budget.MemoryMiB < 0:
 		return c.errorf("/budget", "must not be negative")
 	case c.Want.MaxFuel < 0 || c.Want.MaxMemory < 0:

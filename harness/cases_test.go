@@ -61,14 +61,17 @@ func TestCheckFindsEachDifference(t *testing.T) {
 		Retry:     &phases.Retry{Instruction: "again"},
 		Artifacts: []phases.Artifact{{Name: "a.txt"}},
 		Masked:    []string{"/input/action/args/a"},
-		Hooks:     []phases.HookReport{{Fuel: 100, MemoryPeak: 65536, Effects: []phases.Effect{{Kind: phases.EffectRewrite, Path: "/args/a"}}}},
+		Hooks: []phases.HookReport{{Fuel: 100, MemoryPeak: 65536,
+			Effects: []phases.Effect{{Kind: phases.EffectRewrite, Path: "/args/a"}}}},
 	}
 	fits := harness.Want{
 		Decision: phases.Allow, Kind: phases.KindPolicy, ReasonContains: "cause", Changed: []string{"/args/a"},
 		Action: map[string]jsontext.Value{"/args/a": jsontext.Value("1.0")}, Absent: []string{"/args/b"},
 		Metadata: map[string]jsontext.Value{"k": jsontext.Value(`"v"`)}, Scopes: &phases.Scopes{}, Contexts: []string{"text"},
-		Effects: []harness.WantEffect{{Kind: phases.EffectRewrite}}, Reply: "hell", Retry: "again", Artifacts: []string{"a.txt"},
-		Masked: []string{"/args/a"}, MaxFuel: 100, MaxMemory: 65536, Verdict: jsontext.Value(`{"retry":{"instruction":"again"},"hooks":[{"fuel":100}]}`),
+		Effects: []harness.WantEffect{{Kind: phases.EffectRewrite}}, Reply: "hell", Retry: "again",
+		Artifacts: []string{"a.txt"},
+		Masked:    []string{"/args/a"}, MaxFuel: 100, MaxMemory: 65536,
+		Verdict: jsontext.Value(`{"retry":{"instruction":"again"},"hooks":[{"fuel":100}]}`),
 	}
 	if bad := fits.Check(v); len(bad) != 0 {
 		t.Fatalf("a fitting verdict is refused: %q", bad)
@@ -89,10 +92,12 @@ func TestCheckFindsEachDifference(t *testing.T) {
 		"retry":     {Decision: phases.Allow, Retry: "stop"},
 		"artifacts": {Decision: phases.Allow, Artifacts: []string{}},
 		"masked":    {Decision: phases.Allow, Masked: []string{"/text"}},
-		"an effect": {Decision: phases.Allow, Effects: []harness.WantEffect{{Kind: phases.EffectRewrite, Rest: jsontext.Value(`{"kind":"rewrite","path":"/args/b"}`)}}},
-		"fuel":      {Decision: phases.Allow, MaxFuel: 99},
-		"memory":    {Decision: phases.Allow, MaxMemory: 65535},
-		"verdict":   {Decision: phases.Allow, Verdict: jsontext.Value(`{"retry":{"max":3}}`)},
+		"an effect": {Decision: phases.Allow,
+			Effects: []harness.WantEffect{{Kind: phases.EffectRewrite,
+				Rest: jsontext.Value(`{"kind":"rewrite","path":"/args/b"}`)}}},
+		"fuel":    {Decision: phases.Allow, MaxFuel: 99},
+		"memory":  {Decision: phases.Allow, MaxMemory: 65535},
+		"verdict": {Decision: phases.Allow, Verdict: jsontext.Value(`{"retry":{"max":3}}`)},
 	} {
 		if bad := w.Check(v); len(bad) != 1 {
 			t.Errorf("%s: got %q, want one difference", name, bad)

@@ -26,7 +26,8 @@ func TestTurnBeyondTheCeiling(t *testing.T) {
 		if s.Cases[i].Want.Kind == phases.KindLoad {
 			continue // no turn is begun
 		}
-		if res, err := h.Run(t.Context(), &s.Cases[i]); err == nil || !strings.Contains(err.Error(), "could not be run: a turn took longer") || res.Verdict.Decision != "" {
+		if res, err := h.Run(t.Context(), &s.Cases[i]); err == nil ||
+			!strings.Contains(err.Error(), "could not be run: a turn took longer") || res.Verdict.Decision != "" {
 			t.Errorf("%s: %v %+v", s.Cases[i].Name, err, res.Verdict)
 		}
 	}

@@ -45,7 +45,8 @@ type goldenVerdict struct {
 
 func goldenOf(v *phases.Verdict) (jsontext.Value, error) {
 	g := goldenVerdict{
-		Decision: v.Decision, Kind: v.Kind, Reason: v.Reason, Action: v.Action, Changed: v.Changed, Scopes: v.Scopes, Metadata: v.Metadata,
+		Decision: v.Decision, Kind: v.Kind, Reason: v.Reason, Action: v.Action, Changed: v.Changed, Scopes: v.Scopes,
+		Metadata: v.Metadata,
 		Contexts: v.Contexts, Reply: v.Reply, Retry: v.Retry, Artifacts: v.Artifacts, Grant: v.Grant, Masked: v.Masked,
 	}
 	for i := range v.Hooks {
@@ -76,7 +77,8 @@ func parseGolden(path string, src []byte) (*golden, error) {
 		return nil, fmt.Errorf("%s: %w", path, placed(src, err))
 	}
 	if g.Format != goldenFormat {
-		return nil, fmt.Errorf("%s: it is of format %q; this belay knows %s; write it anew with --update", path, phases.SafeLine(g.Format, 40), goldenFormat)
+		return nil, fmt.Errorf("%s: it is of format %q; this belay knows %s; write it anew with --update", path,
+			phases.SafeLine(g.Format, 40), goldenFormat)
 	}
 	return g, nil
 }

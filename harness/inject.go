@@ -16,8 +16,9 @@ import (
 type Injection struct {
 	Call   string `json:"call"`
 	Number int    `json:"number,omitzero"` // the n-th call of that name in a turn, from 1; 0 means each
-	Errno  string `json:"errno,omitzero"`  // denied, invalid, budget, too_large, pending or unavailable, as far as the call can fail like that
-	Long   bool   `json:"long,omitzero"`   // its answer is longer than the hook's buffer
+	// denied, invalid, budget, too_large, pending or unavailable, as far as the call can fail like that
+	Errno string `json:"errno,omitzero"`
+	Long  bool   `json:"long,omitzero"` // its answer is longer than the hook's buffer
 
 	pass phases.Pass // of a recording: in turns of that pass only
 }

@@ -25,14 +25,18 @@ func TestInjected(t *testing.T) {
 			"    injected: [{call: request_tool_call, errno: budget}]\n    want: {decision: allow, metadata: {errno: 4}}\n",
 		"the first": askTool +
 			"    injected: [{call: request_tool_call, number: 1, errno: denied}]\n    want: {decision: allow, metadata: {errno: 2}}\n",
-		"a stub is not asked": askTool + "    stubs: [{call: request_tool_call, reply: {}}, {call: time_now, reply: 1}]\n    injected: [{call: request_tool_call, errno: pending}]\n" +
+		"a stub is not asked": askTool +
+			"    stubs: [{call: request_tool_call, reply: {}}, {call: time_now, reply: 1}]\n    injected: [{call: request_tool_call, errno: pending}]\n" +
 			"    want: {decision: allow, metadata: {errno: 6}}\n",
-		"what comes before is answered": askTool + reply + "    before: [{phase: pre_tool, action: {tool: exec, args: {request: {tool: clock}}}}]\n" +
+		"what comes before is answered": askTool + reply +
+			"    before: [{phase: pre_tool, action: {tool: exec, args: {request: {tool: clock}}}}]\n" +
 			"    injected: [{call: request_tool_call, errno: unavailable}]\n    want: {decision: allow, metadata: {errno: 7, tool: {result: noon}}}\n",
 		"an effect": askTool + reply +
 			"    injected: [{call: annotate, errno: too_large}]\n    want: {decision: block, kind: output}\n",
-		"long": strings.Replace(askTool, "request: {tool: clock}", "", 1) + "    stubs: [{call: state_get, request: count, reply: 1}]\n" +
-			"    injected: [{call: state_get, long: true}]\n    want: {decision: block, kind: output}\n", // it notes 4,097 bytes that it was not given
+		"long": strings.Replace(askTool, "request: {tool: clock}", "", 1) +
+			"    stubs: [{call: state_get, request: count, reply: 1}]\n" +
+			// it notes 4,097 bytes that it was not given
+			"    injected: [{call: state_get, long: true}]\n    want: {decision: block, kind: output}\n",
 	} {
 		res, err := suite(t, src, harness.SuiteOptions{})
 		if err != nil || len(res.Cases) != 1 || res.Cases[0].Err != nil {
@@ -53,11 +57,13 @@ func TestInjected(t *testing.T) {
 
 // An injection that meets no call fails the case, with its line.
 func TestInjectedThatMeetsNoCall(t *testing.T) {
-	res, err := suite(t, askTool+"    stubs: [{call: request_tool_call, reply: {}}]\n    injected:\n      - {call: request_tool_call, number: 2, errno: denied}\n    want: {decision: allow}\n", harness.SuiteOptions{})
+	res, err := suite(t,
+		askTool+"    stubs: [{call: request_tool_call, reply: {}}]\n    injected:\n      - {call: request_tool_call, number: 2, errno: denied}\n    want: {decision: allow}\n", harness.SuiteOptions{})
 	if err != nil || res.Cases[0].Err != nil {
 		t.Fatal(err, res.Cases[0].Err)
 	}
-	if d := res.Cases[0].Differences; len(d) != 1 || d[0].What != "injected/0 request_tool_call" || d[0].Line != 7 || !strings.Contains(d[0].Want, "call 2") {
+	if d := res.Cases[0].Differences; len(d) != 1 || d[0].What != "injected/0 request_tool_call" || d[0].Line != 7 ||
+		!strings.Contains(d[0].Want, "call 2") {
 		t.Errorf("%+v", d)
 	}
 }
@@ -97,8 +103,9 @@ func TestInjectedOfARecording(t *testing.T) {
 		failed recording.Injected
 		want   string
 	}{
-		"errno":         {"request_tool_call", 1, recording.Injected{Errno: -4}, "4"},
-		"long, not all": {"input_get", 2, recording.Injected{Long: true}, "3"}, // it asks for 4,097 bytes that it was not given
+		"errno": {"request_tool_call", 1, recording.Injected{Errno: -4}, "4"},
+		// it asks for 4,097 bytes that it was not given
+		"long, not all": {"input_get", 2, recording.Injected{Long: true}, "3"},
 	} {
 		t.Run(name, func(t *testing.T) { recordedInjection(t, c.call, c.place, c.failed, c.want) })
 	}
@@ -116,7 +123,9 @@ func recordedInjection(t *testing.T, call string, place int, failed recording.In
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, err := belay.Open(t.Context(), filepath.Join(dir, "state"), belay.Options{InMemory: true, Recorder: recording.NewTaker(w), Tools: fakeTool{}, Hooks: []belay.AdHocHook{{Name: "asks", Module: module}}})
+	host, err := belay.Open(t.Context(), filepath.Join(dir, "state"),
+		belay.Options{InMemory: true, Recorder: recording.NewTaker(w), Tools: fakeTool{},
+			Hooks: []belay.AdHocHook{{Name: "asks", Module: module}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +168,8 @@ func recordedInjection(t *testing.T, call string, place int, failed recording.In
 					}
 				}
 			}
-			run.Turns[i].Injected = append(run.Turns[i].Injected, recording.Injected{Call: len(run.Turns[i].Calls) + 1, Errno: -2})
+			run.Turns[i].Injected = append(run.Turns[i].Injected,
+				recording.Injected{Call: len(run.Turns[i].Calls) + 1, Errno: -2})
 		}
 		if run.Chain, err = w.AddChain(chain); err != nil {
 			t.Fatal(err)
@@ -176,7 +186,8 @@ func recordedInjection(t *testing.T, call string, place int, failed recording.In
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "s.yaml")
-	src := "cases:\n  - name: one\n    recording: x.rec\n    number: " + string(rune('0'+runs)) + "\n    want: {decision: allow, metadata: {errno: " + errno + "}}\n"
+	src := "cases:\n  - name: one\n    recording: x.rec\n    number: " + string(rune('0'+runs)) +
+		"\n    want: {decision: allow, metadata: {errno: " + errno + "}}\n"
 	if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,8 @@ func yamlFiles(dir string) ([]string, error) {
 	}
 	var out []string
 	for _, e := range entries {
-		if n := e.Name(); !e.IsDir() && strings.HasSuffix(n, ".yaml") && n != hookbuild.ManifestFile && !strings.HasPrefix(n, ".") {
+		if n := e.Name(); !e.IsDir() && strings.HasSuffix(n, ".yaml") && n != hookbuild.ManifestFile &&
+			!strings.HasPrefix(n, ".") {
 			out = append(out, filepath.Join(dir, n))
 		}
 	}
@@ -83,7 +84,8 @@ func findBelow(root string) (files, without []string, err error) {
 			return err
 		}
 		name := d.Name()
-		if p != root && (strings.HasPrefix(name, ".") || slices.Contains([]string{"target", "build", "node_modules", "sdk"}, name)) {
+		if p != root &&
+			(strings.HasPrefix(name, ".") || slices.Contains([]string{"target", "build", "node_modules", "sdk"}, name)) {
 			return fs.SkipDir
 		}
 		if name == casesDir {
@@ -192,7 +194,9 @@ func (l *Locator) own(s *Suite) (*Module, error) {
 func (l *Locator) folder(ctx context.Context, s *Suite, dir string) (*Module, error) {
 	src, err := readfile.All(filepath.Join(dir, hookbuild.ManifestFile), strictyaml.MaxSize)
 	if err != nil {
-		return nil, s.named(s.doc.Errorf("", "which hook is it about? %s has no %s; say it with `hook: FILE.wasm` or `hook: builtin:NAME`", dir, hookbuild.ManifestFile))
+		return nil, s.named(s.doc.Errorf("",
+			"which hook is it about? %s has no %s; say it with `hook: FILE.wasm` or `hook: builtin:NAME`", dir,
+			hookbuild.ManifestFile))
 	}
 	m, err := tiers.ParseManifestSource(src)
 	if err != nil {
@@ -219,7 +223,8 @@ func (l *Locator) build(ctx context.Context, name, dir string) (*Module, error) 
 	if err != nil {
 		return nil, err
 	}
-	r, err := hookbuild.Build(ctx, dir, hookbuild.Options{Output: filepath.Join(work, "hook.wasm"), WorkDir: work, Debug: l.Debug})
+	r, err := hookbuild.Build(ctx, dir,
+		hookbuild.Options{Output: filepath.Join(work, "hook.wasm"), WorkDir: work, Debug: l.Debug})
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be built: %w", dir, err)
 	}

@@ -37,7 +37,8 @@ type plan struct {
 // plan makes a case ready.
 func (c *Case) plan(h *Hook) (*plan, error) {
 	p := &plan{
-		hook: loader.BenchHook{Name: h.name, Module: h.module, Tier: phases.Sandboxed, Config: c.Config, MemoryMiB: c.Budget.MemoryMiB},
+		hook: loader.BenchHook{Name: h.name, Module: h.module, Tier: phases.Sandboxed, Config: c.Config,
+			MemoryMiB: c.Budget.MemoryMiB},
 		// A case is about what the hook decides: what scopes an action is then held to is its runtime's.
 		options: kernel.InvokeOptions{HoldsScopes: true},
 		seed:    seedOf(c.Name), answers: newAnswers(c.Stubs, c.Injected), state: map[string][]byte{},
@@ -149,7 +150,8 @@ func (p *plan) takeTurn(t *recording.Turn) {
 }
 
 // readRun finds an invocation of a recording. name is how errors call it.
-func readRun(path, name string, number int, ids recording.Identities) (run *recording.Run, chain *recording.Chain, sealed bool, err error) {
+func readRun(path, name string, number int,
+	ids recording.Identities) (run *recording.Run, chain *recording.Chain, sealed bool, err error) {
 	f, err := readfile.Stream(path)
 	if err != nil {
 		return nil, nil, false, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
@@ -158,9 +160,11 @@ func readRun(path, name string, number int, ids recording.Identities) (run *reco
 	src, how := recording.Look(f)
 	switch sealed = how != recording.Plain; {
 	case how == recording.ForPassphrase:
-		return nil, nil, sealed, fmt.Errorf("%s is sealed with a passphrase: tests open recordings that are sealed for a key", name)
+		return nil, nil, sealed,
+			fmt.Errorf("%s is sealed with a passphrase: tests open recordings that are sealed for a key", name)
 	case sealed && len(ids) == 0:
-		return nil, nil, sealed, fmt.Errorf("%s is sealed, and no identity was given (belay test --identity FILE, harnesstest.Identity)", name)
+		return nil, nil, sealed,
+			fmt.Errorf("%s is sealed, and no identity was given (belay test --identity FILE, harnesstest.Identity)", name)
 	case sealed:
 		if src, err = recording.Unseal(src, name, ids); err != nil {
 			return nil, nil, sealed, err

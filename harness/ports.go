@@ -28,7 +28,8 @@ type answers struct {
 }
 
 func newAnswers(stubs []Stub, injected []Injection) *answers {
-	a := &answers{stubs: slices.Clone(stubs), used: make([]int, len(stubs)), taken: len(stubs), fail: newInjector(injected)}
+	a := &answers{stubs: slices.Clone(stubs), used: make([]int, len(stubs)), taken: len(stubs),
+		fail: newInjector(injected)}
 	for i := range stubs {
 		if stubs[i].Call == callPath {
 			f, _ := stubs[i].files() // checked when the suite was read
@@ -132,7 +133,8 @@ func (a *answers) answer(call string, request jsontext.Value) (jsontext.Value, e
 		}
 		return s.Reply, nil
 	}
-	a.unasked = append(a.unasked, Difference{What: "stubs", Want: "a stub that fits", Got: phases.SafeLine(call+" "+string(request), 300)})
+	a.unasked = append(a.unasked,
+		Difference{What: "stubs", Want: "a stub that fits", Got: phases.SafeLine(call+" "+string(request), 300)})
 	return nil, hostcalls.Unavailable
 }
 
@@ -192,7 +194,8 @@ type stubLeases struct {
 	next hostcalls.LeaseLedger // may be nil
 }
 
-func (l stubLeases) ask(ctx context.Context, call string, own func(hostcalls.LeaseLedger) func(context.Context, phases.Actor, jsontext.Value) (jsontext.Value, error),
+func (l stubLeases) ask(ctx context.Context, call string,
+	own func(hostcalls.LeaseLedger) func(context.Context, phases.Actor, jsontext.Value) (jsontext.Value, error),
 	actor phases.Actor, request jsontext.Value) (jsontext.Value, error) {
 	switch {
 	case l.a.has(call):

@@ -20,7 +20,8 @@ func (c *Case) contradiction() error {
 		return c.errorf("/want/kind", "never happens: a test's store does not fail")
 	case phases.KindHang:
 		return c.errorf("/want/kind", "never happens: a turn that does not end ends the test")
-	case phases.KindPolicy, phases.KindTrap, phases.KindFuel, phases.KindMemory, phases.KindOutput, phases.KindHostcall, phases.KindProtocol, phases.KindLoad, phases.KindAudit:
+	case phases.KindPolicy, phases.KindTrap, phases.KindFuel, phases.KindMemory, phases.KindOutput, phases.KindHostcall,
+		phases.KindProtocol, phases.KindLoad, phases.KindAudit:
 	default:
 		return c.errorf("/want/kind", "%q is not a kind", string(w.Kind))
 	}
@@ -52,7 +53,8 @@ func (c *Case) illegal(p phases.Phase) error {
 		}
 	}
 	for i := range c.Stubs {
-		if call, ok := hostcalls.Lookup(c.Stubs[i].Call); ok && !call.LegalIn(p) && !slices.ContainsFunc(c.Before, func(b Input) bool { return call.LegalIn(b.Phase) }) {
+		if call, ok := hostcalls.Lookup(c.Stubs[i].Call); ok && !call.LegalIn(p) &&
+			!slices.ContainsFunc(c.Before, func(b Input) bool { return call.LegalIn(b.Phase) }) {
 			return c.errorf(fmt.Sprintf("/stubs/%d/call", i), "is never used: %s is not legal in %s", call.Name, p)
 		}
 	}
@@ -109,7 +111,8 @@ func (c *Case) needs() []need {
 func (c *Case) reachable(l *kernel.Loaded, phase phases.Phase) error {
 	for i, in := range c.Before {
 		if !slices.Contains(l.Phases, in.Phase) {
-			return c.errorf(fmt.Sprintf("/before/%d/phase", i), "the hook does not serve %s, so that this changes nothing", in.Phase)
+			return c.errorf(fmt.Sprintf("/before/%d/phase", i), "the hook does not serve %s, so that this changes nothing",
+				in.Phase)
 		}
 	}
 	if !slices.Contains(l.Phases, phase) {

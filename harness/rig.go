@@ -49,8 +49,10 @@ func (h *Hook) rig(ctx context.Context, c *Case, p *plan) (*caseRig, error) {
 	}}}
 	var err error
 	r.kernel, err = kernel.Open(ctx, cfg, kernel.Options{
-		Store: r.store, Loader: r, Redactor: audit.Detector{Redactor: h.engine.redact}, Clock: r, NewID: r.id, Files: r, Home: "/home/dev",
-		Sequential: true, Untimed: cmp.Or(h.engine.o.Ceiling, kernel.ToolCeiling), LeaseKey: make([]byte, 32), Boot: r, Logger: h.engine.o.Logger,
+		Store: r.store, Loader: r, Redactor: audit.Detector{Redactor: h.engine.redact}, Clock: r, NewID: r.id, Files: r,
+		Home:       "/home/dev",
+		Sequential: true, Untimed: cmp.Or(h.engine.o.Ceiling, kernel.ToolCeiling), LeaseKey: make([]byte, 32), Boot: r,
+		Logger: h.engine.o.Logger,
 	})
 	return r, err
 }

@@ -72,7 +72,8 @@ func (s *Stub) check() (member, text string) {
 	case s.Times < 0:
 		return "/times", "must be greater than 0"
 	case s.Errno != "" && errnoOf(s.Errno) == 0:
-		return "/errno", fmt.Sprintf("%q is not an errno: absent, denied, invalid, budget, too_large, pending, unavailable", s.Errno)
+		return "/errno",
+			fmt.Sprintf("%q is not an errno: absent, denied, invalid, budget, too_large, pending, unavailable", s.Errno)
 	case len(s.Reply) == 0 && s.Errno == "":
 		return "", "a stub answers with reply or errno"
 	}

@@ -45,7 +45,8 @@ func asksHook(t testing.TB, e *harness.Engine) *harness.Hook {
 func TestGuestsAreCurrent(t *testing.T) {
 	for _, name := range []string{"asks", "arms"} {
 		out := filepath.Join(t.TempDir(), "guest.wasm")
-		if b, err := exec.Command("wat2wasm", "--debug-names", "-o", out, "testdata/guests/"+name+".wat").CombinedOutput(); err != nil {
+		if b, err := exec.Command("wat2wasm", "--debug-names", "-o", out,
+			"testdata/guests/"+name+".wat").CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, b)
 		}
 		got, err := os.ReadFile(out)
@@ -121,16 +122,19 @@ func TestStubsThatDoNotFit(t *testing.T) {
 	for name, c := range map[string]struct{ stubs, args, what, got string }{
 		"never used":     {"{call: request_tool_call, reply: {}}", "{}", "stubs/0 request_tool_call", "used 0 times"},
 		"used too often": {"{call: time_now, reply: 1, times: 2}", "{}", "stubs/0 time_now", "used 1 times"},
-		"other request":  {"{call: request_tool_call, request: {tool: a}, reply: {}}", "{request: {tool: b}}", "stubs", `request_tool_call {"tool": "b"}`},
-		"another key":    {"{call: state_get, request: other, reply: x}", "{}", "stubs/0 state_get", "used 0 times"},
+		"other request": {"{call: request_tool_call, request: {tool: a}, reply: {}}", "{request: {tool: b}}", "stubs",
+			`request_tool_call {"tool": "b"}`},
+		"another key": {"{call: state_get, request: other, reply: x}", "{}", "stubs/0 state_get", "used 0 times"},
 	} {
-		res, err := suite(t, "cases:\n  - name: one\n    phase: pre_tool\n    action: {tool: exec, args: "+c.args+"}\n    stubs:\n      - "+c.stubs+"\n    want: {decision: allow}\n", harness.SuiteOptions{})
+		res, err := suite(t, "cases:\n  - name: one\n    phase: pre_tool\n    action: {tool: exec, args: "+c.args+
+			"}\n    stubs:\n      - "+c.stubs+"\n    want: {decision: allow}\n", harness.SuiteOptions{})
 		if err != nil || len(res.Cases) != 1 || res.Cases[0].Err != nil {
 			t.Fatalf("%s: %+v %v", name, res, err)
 		}
 		found := false
 		for _, d := range res.Cases[0].Differences {
-			found = found || d.What == c.what && (strings.Contains(strings.ReplaceAll(d.Got, `":"`, `": "`), c.got)) && (d.Line == 6 || d.What == "stubs")
+			found = found || d.What == c.what && (strings.Contains(strings.ReplaceAll(d.Got, `":"`, `": "`), c.got)) &&
+				(d.Line == 6 || d.What == "stubs")
 		}
 		if !found {
 			t.Errorf("%s: %v", name, res.Cases[0].Differences)
@@ -142,32 +146,55 @@ func TestStubsThatDoNotFit(t *testing.T) {
 func TestUnreachableExpectations(t *testing.T) {
 	const head = "cases:\n  - name: one\n    phase: pre_tool\n    action: {tool: exec, args: {}}\n"
 	for name, c := range map[string]struct{ src, want string }{
-		"a decision that it cannot take": {head + "    want: {decision: ask}\n", "s.yaml: line 5, column 12: /cases/0/want/decision: never happens: the hook does not import request_approval"},
-		"a policy block":                 {head + "    want: {decision: block, kind: policy}\n", "does not import block"},
-		"an effect that it cannot have":  {head + "    want: {decision: allow, effects: [rewrite]}\n", "line 5, column 39: /cases/0/want/effects/0: never happens"},
-		"changes":                        {head + "    want: {decision: allow, changed: [/args/a]}\n", "does not import rewrite"},
-		"an effect not legal there":      {head + "    want: {decision: allow, effects: [retry]}\n", "retry is not legal in pre_tool"},
-		"a phase that it does not serve": {strings.Replace(head, "pre_tool\n    action: {tool: exec, args: {}}", "pre_plan\n    action: {kind: message, text: x}", 1) + "    want: {decision: allow}\n", "line 3, column 5: /cases/0/phase: the hook does not serve pre_plan"},
-		"a phase before":                 {head + "    before: [{phase: pre_plan, action: {kind: message, text: x}}]\n    want: {decision: allow}\n", "line 5"},
-		"a stub that it does not import": {head + "    stubs: [{call: http_request, reply: {}}]\n    want: {decision: allow}\n", "does not import http_request"},
-		"a stub that is not legal there": {strings.Replace(head, "pre_tool\n    action: {tool: exec, args: {}}", "audit\n    action: {kind: x, data: {}}", 1) + "    stubs: [{call: state_get, errno: absent, request: k}]\n    want: {decision: allow}\n", "state_get is not legal in audit"},
-		"a stub of what is worked out":   {head + "    stubs: [{call: shell_parse, reply: {}}]\n    want: {decision: allow}\n", "shell_parse has no stub"},
-		"a stub of nothing":              {head + "    stubs: [{call: launch, reply: {}}]\n    want: {decision: allow}\n", `line 5, column 14: /cases/0/stubs/0/call: there is no hostcall "launch"`},
-		"a stub without an answer":       {head + "    stubs: [{call: request_tool_call}]\n    want: {decision: allow}\n", "reply or errno"},
-		"an errno that is none":          {head + "    stubs: [{call: request_tool_call, errno: busy}]\n    want: {decision: allow}\n", `"busy" is not an errno`},
-		"time that fails":                {head + "    stubs: [{call: time_now, errno: absent}]\n    want: {decision: allow}\n", "never fails like this"},
-		"time that is none":              {head + "    stubs: [{call: time_now, reply: noon}]\n    want: {decision: allow}\n", "reply is a time"},
-		"bytes that are none":            {head + "    stubs: [{call: random, reply: xyz}]\n    want: {decision: allow}\n", "hexadecimal"},
-		"a deadline":                     {head + "    want: {decision: block, kind: deadline}\n", "no deadlines"},
-		"a store that fails":             {head + "    want: {decision: block, kind: store}\n", "never happens"},
-		"a kind of nothing":              {head + "    want: {decision: allow, kind: policy}\n", "no kind"},
-		"a reason of nothing":            {head + "    want: {decision: allow, reason_contains: x}\n", "no reason"},
-		"there and not there":            {head + "    want: {decision: allow, action: {/args/a: 1}, absent: [/args/a]}\n", "not wanted there"},
-		"an unknown member":              {head + "    want: {decision: allow, fule: 3}\n", "s.yaml: line 5, column 29: /cases/0/want/fule: unknown member"},
-		"an effect that is none":         {head + "    want: {decision: allow, effects: [explode]}\n", "an effect is its kind"},
-		"a number without a recording":   {head + "    number: 3\n    want: {decision: allow}\n", "line 5"},
-		"two of the same name":           {head + "    want: {decision: allow}\n" + strings.TrimPrefix(head, "cases:\n") + "    want: {decision: allow}\n", "line 6"},
-		"a recording that is not there":  {"cases:\n  - name: one\n    recording: none.rec\n    want: {decision: allow}\n", "line 3, column 5: /cases/0/recording: none.rec"},
+		"a decision that it cannot take": {head + "    want: {decision: ask}\n",
+			"s.yaml: line 5, column 12: /cases/0/want/decision: never happens: the hook does not import request_approval"},
+		"a policy block": {head + "    want: {decision: block, kind: policy}\n", "does not import block"},
+		"an effect that it cannot have": {head + "    want: {decision: allow, effects: [rewrite]}\n",
+			"line 5, column 39: /cases/0/want/effects/0: never happens"},
+		"changes": {head + "    want: {decision: allow, changed: [/args/a]}\n",
+			"does not import rewrite"},
+		"an effect not legal there": {head + "    want: {decision: allow, effects: [retry]}\n",
+			"retry is not legal in pre_tool"},
+		"a phase that it does not serve": {strings.Replace(head, "pre_tool\n    action: {tool: exec, args: {}}",
+			"pre_plan\n    action: {kind: message, text: x}", 1) + "    want: {decision: allow}\n",
+			"line 3, column 5: /cases/0/phase: the hook does not serve pre_plan"},
+		"a phase before": {head +
+			"    before: [{phase: pre_plan, action: {kind: message, text: x}}]\n    want: {decision: allow}\n", "line 5"},
+		"a stub that it does not import": {head +
+			"    stubs: [{call: http_request, reply: {}}]\n    want: {decision: allow}\n", "does not import http_request"},
+		"a stub that is not legal there": {strings.Replace(head, "pre_tool\n    action: {tool: exec, args: {}}",
+			"audit\n    action: {kind: x, data: {}}",
+			1) + "    stubs: [{call: state_get, errno: absent, request: k}]\n    want: {decision: allow}\n",
+			"state_get is not legal in audit"},
+		"a stub of what is worked out": {head +
+			"    stubs: [{call: shell_parse, reply: {}}]\n    want: {decision: allow}\n", "shell_parse has no stub"},
+		"a stub of nothing": {head + "    stubs: [{call: launch, reply: {}}]\n    want: {decision: allow}\n",
+			`line 5, column 14: /cases/0/stubs/0/call: there is no hostcall "launch"`},
+		"a stub without an answer": {head + "    stubs: [{call: request_tool_call}]\n    want: {decision: allow}\n",
+			"reply or errno"},
+		"an errno that is none": {head +
+			"    stubs: [{call: request_tool_call, errno: busy}]\n    want: {decision: allow}\n", `"busy" is not an errno`},
+		"time that fails": {head +
+			"    stubs: [{call: time_now, errno: absent}]\n    want: {decision: allow}\n", "never fails like this"},
+		"time that is none": {head + "    stubs: [{call: time_now, reply: noon}]\n    want: {decision: allow}\n",
+			"reply is a time"},
+		"bytes that are none": {head + "    stubs: [{call: random, reply: xyz}]\n    want: {decision: allow}\n",
+			"hexadecimal"},
+		"a deadline":          {head + "    want: {decision: block, kind: deadline}\n", "no deadlines"},
+		"a store that fails":  {head + "    want: {decision: block, kind: store}\n", "never happens"},
+		"a kind of nothing":   {head + "    want: {decision: allow, kind: policy}\n", "no kind"},
+		"a reason of nothing": {head + "    want: {decision: allow, reason_contains: x}\n", "no reason"},
+		"there and not there": {head + "    want: {decision: allow, action: {/args/a: 1}, absent: [/args/a]}\n",
+			"not wanted there"},
+		"an unknown member": {head + "    want: {decision: allow, fule: 3}\n",
+			"s.yaml: line 5, column 29: /cases/0/want/fule: unknown member"},
+		"an effect that is none": {head + "    want: {decision: allow, effects: [explode]}\n",
+			"an effect is its kind"},
+		"a number without a recording": {head + "    number: 3\n    want: {decision: allow}\n", "line 5"},
+		"two of the same name": {head + "    want: {decision: allow}\n" + strings.TrimPrefix(head, "cases:\n") +
+			"    want: {decision: allow}\n", "line 6"},
+		"a recording that is not there": {"cases:\n  - name: one\n    recording: none.rec\n    want: {decision: allow}\n",
+			"line 3, column 5: /cases/0/recording: none.rec"},
 	} {
 		res, err := suite(t, c.src, harness.SuiteOptions{})
 		if err == nil && len(res.Cases) > 0 {
@@ -200,11 +227,14 @@ func TestRecordedCase(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := filepath.Join(dir, "state")
-	host, err := belay.Open(t.Context(), state, belay.Options{InMemory: true, Recorder: taker, Tools: fakeTool{}, Hooks: []belay.AdHocHook{{Name: "recorded", Module: module}}})
+	host, err := belay.Open(t.Context(), state,
+		belay.Options{InMemory: true, Recorder: taker, Tools: fakeTool{},
+			Hooks: []belay.AdHocHook{{Name: "recorded", Module: module}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := harness.Input{Phase: "pre_tool", Action: jsontext.Value(`{"tool":"exec","args":{"request":{"tool":"clock","args":{}}}}`)}
+	in := harness.Input{Phase: "pre_tool",
+		Action: jsontext.Value(`{"tool":"exec","args":{"request":{"tool":"clock","args":{}}}}`)}
 	inv, err := in.Invocation()
 	if err != nil {
 		t.Fatal(err)
@@ -286,13 +316,15 @@ func TestGoldens(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	r := run(write("2", both), harness.SuiteOptions{})
-	if r.Count("golden") != 1 || r.Cases[0].Golden[0].What != "golden /effects/0/value" || r.Cases[0].Golden[0].Got != "2" {
+	if r.Count("golden") != 1 || r.Cases[0].Golden[0].What != "golden /effects/0/value" ||
+		r.Cases[0].Golden[0].Got != "2" {
 		t.Errorf("%+v", r)
 	}
 	if r := run(write("1", ""), harness.SuiteOptions{}); len(r.Left) != 1 {
 		t.Errorf("%+v", r)
 	}
-	if r := run(write("1", strings.ReplaceAll(both, "two", "three")), harness.SuiteOptions{}); r.Count("golden") != 1 || len(r.Left) != 1 {
+	if r := run(write("1", strings.ReplaceAll(both, "two", "three")), harness.SuiteOptions{}); r.Count("golden") != 1 ||
+		len(r.Left) != 1 {
 		t.Errorf("%+v", r)
 	}
 	// A case that fails keeps the golden as it is.
@@ -300,18 +332,21 @@ func TestGoldens(t *testing.T) {
 		t.Error("a failing suite has updated its golden")
 	}
 	// Some of the cases replace some of the golden.
-	if r := run(write("2", both), harness.SuiteOptions{Update: true, Run: regexp.MustCompile("one")}); !r.Updated || r.Skipped != 1 {
+	if r := run(write("2", both), harness.SuiteOptions{Update: true, Run: regexp.MustCompile("one")}); !r.Updated ||
+		r.Skipped != 1 {
 		t.Errorf("%+v", r)
 	}
 	after, err := os.ReadFile(harness.GoldenFile(path))
 	if err != nil || bytes.Equal(before, after) || !bytes.Contains(after, []byte(`"two"`)) {
 		t.Errorf("%v\n%s", err, after)
 	}
-	for _, bad := range []string{"{", `{"format":"belay-golden/v9","cases":{}}`, `{"format":"belay-golden/v1","cases":{},"x":1}`} {
+	for _, bad := range []string{"{", `{"format":"belay-golden/v9","cases":{}}`,
+		`{"format":"belay-golden/v1","cases":{},"x":1}`} {
 		if err := os.WriteFile(harness.GoldenFile(path), []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.RunSuite(t.Context(), write("1", ""), harness.SuiteOptions{}); err == nil || !strings.Contains(err.Error(), "s.golden.json: ") {
+		if _, err := h.RunSuite(t.Context(), write("1", ""), harness.SuiteOptions{}); err == nil ||
+			!strings.Contains(err.Error(), "s.golden.json: ") {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

@@ -27,7 +27,8 @@ func TestShellParse(t *testing.T) {
 	u := newTurn(t, nil)
 	r := u.do("shell_parse", "sudo rm -rf / && echo ok")
 	reply := decodeReply[ShellReply](u)
-	if r.Code != int64(len(u.reply())) || r.Fuel <= 0 || !reply.OK || len(reply.Commands) != 3 || reply.Commands[1].Name != "rm" {
+	if r.Code != int64(len(u.reply())) || r.Fuel <= 0 || !reply.OK || len(reply.Commands) != 3 ||
+		reply.Commands[1].Name != "rm" {
 		t.Errorf("%d %+v", r.Code, reply)
 	}
 	u.do("shell_parse", `echo "`)
@@ -84,11 +85,14 @@ func TestAnalysesStopWhereFuelEnds(t *testing.T) {
 		}
 		for _, fuel := range []int64{1, all.Fuel / 3} {
 			u := newTurn(t, nil)
-			if res, err := u.Do(t.Context(), &call, &Args{In: [2][]byte{[]byte(text)}, Fuel: fuel}); err != nil || res.Fuel <= fuel || u.reply() != "" {
-				t.Errorf("%s with %d left of %d: %d charged, %v, reply of %d bytes", name, fuel, all.Fuel, res.Fuel, err, len(u.reply()))
+			if res, err := u.Do(t.Context(), &call, &Args{In: [2][]byte{[]byte(text)}, Fuel: fuel}); err != nil ||
+				res.Fuel <= fuel || u.reply() != "" {
+				t.Errorf("%s with %d left of %d: %d charged, %v, reply of %d bytes", name, fuel, all.Fuel, res.Fuel, err,
+					len(u.reply()))
 			}
 		}
-		if res, err := u.Do(t.Context(), &call, &Args{In: [2][]byte{[]byte(text)}, Fuel: all.Fuel}); err != nil || res.Fuel != all.Fuel || u.reply() == "" {
+		if res, err := u.Do(t.Context(), &call, &Args{In: [2][]byte{[]byte(text)}, Fuel: all.Fuel}); err != nil ||
+			res.Fuel != all.Fuel || u.reply() == "" {
 			t.Errorf("%s with just enough: %d charged, %v", name, res.Fuel, err)
 		}
 	}
@@ -99,7 +103,8 @@ func TestFindSecretsObeysContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	call, _ := Lookup("find_secrets")
-	if _, err := u.Do(ctx, &call, &Args{In: [2][]byte{[]byte("key AKIAAHS2TNQ3ASBS63W2 end")}}); !errors.Is(err, context.Canceled) {
+	if _, err := u.Do(ctx, &call, &Args{In: [2][]byte{[]byte("key AKIAAHS2TNQ3ASBS63W2 end")}}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
@@ -122,8 +127,10 @@ func TestFindSecrets(t *testing.T) {
 	u.code(Invalid, "find_secrets", "\xff")
 	// The whole detector answers: forms, names, layers, prose, own tokens.
 	for text, kind := range map[string]string{
-		"PASSWORD=hunter22x": "password", "the password is Tr0ub4dor99x": "password", "dump 414b494141485332544e51334153425336335732": "encoded",
-		"d: QUtJQUFIUzJUTlEzQVNCUzYzVzI=": "encoded", `{"a":"{\"t\":\"\\u0041KIAAHS2TNQ3ASBS63W2\"}"}`: "aws-access-key",
+		"PASSWORD=hunter22x": "password", "the password is Tr0ub4dor99x": "password",
+		"dump 414b494141485332544e51334153425336335732":   "encoded",
+		"d: QUtJQUFIUzJUTlEzQVNCUzYzVzI=":                 "encoded",
+		`{"a":"{\"t\":\"\\u0041KIAAHS2TNQ3ASBS63W2\"}"}`:  "aws-access-key",
 		"blt_q8Zr2LmX0pTvW4aaq8Zr2LmX0pTvW4aaq8Zr2LmX0p1": "belay-lease", "postgres://u:S3cr3tzz9@h/db": "url-password",
 	} {
 		u.do("find_secrets", text)
@@ -138,11 +145,15 @@ func TestPatternMatch(t *testing.T) {
 		name, req, want string
 		code            Errno
 	}{
-		{"re2", `{"kind":"re2","patterns":["a+","^x"],"texts":["xaa","b"]}`, `{"any":true,"matches":[{"text":0,"pattern":0,"start":1,"end":3},{"text":0,"pattern":1,"start":0,"end":1}]}`, 0},
+		{"re2", `{"kind":"re2","patterns":["a+","^x"],"texts":["xaa","b"]}`,
+			`{"any":true,"matches":[{"text":0,"pattern":0,"start":1,"end":3},{"text":0,"pattern":1,"start":0,"end":1}]}`, 0},
 		{"none", `{"kind":"re2","patterns":["z"],"texts":["a"]}`, `{"any":false,"matches":[]}`, 0},
-		{"case", `{"kind":"re2","patterns":["ABC"],"texts":["abc"],"ignore_case":true}`, `{"any":true,"matches":[{"text":0,"pattern":0,"start":0,"end":3}]}`, 0},
-		{"glob", `{"kind":"glob","patterns":["/a/**/*.go","*.go"],"texts":["/a/b/c.go"]}`, `{"any":true,"matches":[{"text":0,"pattern":0,"start":0,"end":9}]}`, 0},
-		{"glob case", `{"kind":"glob","patterns":["*.{GO,rs}"],"texts":["x.go"],"ignore_case":true}`, `{"any":true,"matches":[{"text":0,"pattern":0,"start":0,"end":4}]}`, 0},
+		{"case", `{"kind":"re2","patterns":["ABC"],"texts":["abc"],"ignore_case":true}`,
+			`{"any":true,"matches":[{"text":0,"pattern":0,"start":0,"end":3}]}`, 0},
+		{"glob", `{"kind":"glob","patterns":["/a/**/*.go","*.go"],"texts":["/a/b/c.go"]}`,
+			`{"any":true,"matches":[{"text":0,"pattern":0,"start":0,"end":9}]}`, 0},
+		{"glob case", `{"kind":"glob","patterns":["*.{GO,rs}"],"texts":["x.go"],"ignore_case":true}`,
+			`{"any":true,"matches":[{"text":0,"pattern":0,"start":0,"end":4}]}`, 0},
 		{"nothing asked", `{"kind":"re2","patterns":[],"texts":[]}`, `{"any":false,"matches":[]}`, 0},
 		{"unknown kind", `{"kind":"pcre","patterns":["a"],"texts":["a"]}`, "", Invalid},
 		{"unknown member", `{"kind":"re2","patterns":["a"],"texts":["a"],"x":1}`, "", Invalid},
@@ -153,7 +164,8 @@ func TestPatternMatch(t *testing.T) {
 		{"backreference", `{"kind":"re2","patterns":["(a)\\1"],"texts":["a"]}`, "", Invalid},
 		{"bad glob", `{"kind":"glob","patterns":["[a"],"texts":["a"]}`, "", Invalid},
 		{"repetition bomb", `{"kind":"re2","patterns":["(.*a.*b.*c){900}"],"texts":["a"]}`, "", TooLarge},
-		{"long pattern", `{"kind":"re2","patterns":["` + strings.Repeat("a", maxPattern+1) + `"],"texts":["a"]}`, "", TooLarge},
+		{"long pattern", `{"kind":"re2","patterns":["` + strings.Repeat("a", maxPattern+1) + `"],"texts":["a"]}`, "",
+			TooLarge},
 		{"stars", `{"kind":"glob","patterns":["` + strings.Repeat("*a", 20) + `"],"texts":["a"]}`, "", TooLarge},
 		{"braces", `{"kind":"glob","patterns":["` + strings.Repeat("{a,b}", 10) + `"],"texts":["a"]}`, "", TooLarge},
 		{"work", `{"kind":"re2","patterns":["[a-z]{500}b"],"texts":["` + strings.Repeat("a", 40000) + `"]}`, "", TooLarge},
@@ -190,10 +202,12 @@ func (l *links) Readlink(_ context.Context, p string) (string, error) {
 // path first go elsewhere: both places are among the keys.
 func TestPathResolveClimbs(t *testing.T) {
 	l := &links{targets: map[string]string{
-		"/srv": "", "/srv/a": "", "/srv/a/deep": "", "/srv/a/key": "", "/srv/key": "other", "/srv/other": "", "/srv/link": "a/deep", "/srv/file": "",
+		"/srv": "", "/srv/a": "", "/srv/a/deep": "", "/srv/a/key": "", "/srv/key": "other", "/srv/other": "",
+		"/srv/link": "a/deep", "/srv/file": "",
 	}}
 	u := newTurn(t, func(c *SessionConfig) { c.Files, c.CWD = l, "/srv" })
-	u.do("path_resolve", `{"paths":["link/../key","/srv/link/./../../srv/key","none/../key","file","link/../none/../key"]}`)
+	u.do("path_resolve",
+		`{"paths":["link/../key","/srv/link/./../../srv/key","none/../key","file","link/../none/../key"]}`)
 	reply := decodeReply[PathReply](u)
 	for i, want := range []struct {
 		path, resolved, links string
@@ -208,7 +222,8 @@ func TestPathResolveClimbs(t *testing.T) {
 		got := reply.Results[i]
 		slices.Sort(got.Keys)
 		slices.Sort(want.keys)
-		if got.Path != want.path || got.Resolved != want.resolved || got.Links != want.links || !slices.Equal(got.Keys, want.keys) {
+		if got.Path != want.path || got.Resolved != want.resolved || got.Links != want.links ||
+			!slices.Equal(got.Keys, want.keys) {
 			t.Errorf("%s: %+v, want %+v", got.Input, got, want)
 		}
 	}
@@ -230,7 +245,8 @@ func TestPathResolve(t *testing.T) {
 	for _, p := range reply.Results {
 		got = append(got, p.Resolved+" "+p.Links)
 	}
-	want := []string{"/srv/a resolved", "/etc/shadow partial", "/etc/shadow partial", "/srv/a/b resolved", "/srv/loop loop", "/srv/a/none/x absent", "/home/u/x partial", "/etc/shadow partial"}
+	want := []string{"/srv/a resolved", "/etc/shadow partial", "/etc/shadow partial", "/srv/a/b resolved",
+		"/srv/loop loop", "/srv/a/none/x absent", "/home/u/x partial", "/etc/shadow partial"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -290,7 +306,9 @@ func (r recorded) Readlink(_ context.Context, p string) (string, error) {
 }
 
 func FuzzRequests(f *testing.F) {
-	for _, s := range []string{`{"paths":["a/../b","\u200b%2e"],"cwd":"/x"}`, `{"kind":"re2","patterns":["a|b*"],"texts":["ab"]}`, `{"kind":"glob","patterns":["**/{a,b}/[x-z]?"],"texts":["q/a/x1"]}`, `{`, `""`} {
+	for _, s := range []string{`{"paths":["a/../b","\u200b%2e"],"cwd":"/x"}`,
+		`{"kind":"re2","patterns":["a|b*"],"texts":["ab"]}`,
+		`{"kind":"glob","patterns":["**/{a,b}/[x-z]?"],"texts":["q/a/x1"]}`, `{`, `""`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, req string) {

@@ -17,7 +17,8 @@ import (
 
 func TestNamesOfErrnos(t *testing.T) {
 	for e, want := range map[Errno]string{
-		1: "unknown", 0: "ok", Absent: "absent", Denied: "denied", Invalid: "invalid", Budget: "budget", TooLarge: "too large", Pending: "pending",
+		1: "unknown", 0: "ok", Absent: "absent", Denied: "denied", Invalid: "invalid", Budget: "budget",
+		TooLarge: "too large", Pending: "pending",
 		Unavailable: "unavailable", -8: "unknown",
 	} {
 		if got := e.String(); got != want {
@@ -38,9 +39,12 @@ func TestRefusedCapabilities(t *testing.T) {
 	const malformed, free, unknown = "it is malformed", "every hook may call it, it is no capability", "no such capability"
 	long := strings.Repeat("x", 64)
 	for s, want := range map[string]string{
-		"": `capability "": ` + malformed, "Block": `capability "Block": ` + malformed, "rewrite:args": `capability "rewrite:args": ` + malformed,
-		"log": `capability "log": ` + free, "input_get": `capability "input_get": ` + free, "blok": `capability "blok": ` + unknown,
-		"X" + long[1:]: `capability "X` + long[1:] + `": ` + malformed, "X" + long: `capability "X` + long[1:] + `…": ` + malformed,
+		"": `capability "": ` + malformed, "Block": `capability "Block": ` + malformed,
+		"rewrite:args": `capability "rewrite:args": ` + malformed,
+		"log":          `capability "log": ` + free, "input_get": `capability "input_get": ` + free,
+		"blok":         `capability "blok": ` + unknown,
+		"X" + long[1:]: `capability "X` + long[1:] + `": ` + malformed, "X" + long: `capability "X` + long[1:] + `…": ` +
+			malformed,
 	} {
 		c, err := ParseCapability(s)
 		if !errors.Is(err, ErrCapability) || err.Error() != want || c != (tiers.Capability{}) {
@@ -63,8 +67,10 @@ func TestFailuresOfCalls(t *testing.T) {
 	effects, analysis := []Errno{Denied, Budget, TooLarge}, []Errno{Denied, Invalid, TooLarge}
 	state, port := []Errno{Denied, Budget, Unavailable}, []Errno{Denied, Budget, TooLarge, Pending, Unavailable}
 	for name, want := range map[string][]Errno{
-		"log": nil, "input_get": nil, "block": effects, "grant": effects, "shell_parse": analysis, "find_secrets": analysis, "state_get": state,
-		"state_put": state, "request_tool_call": port, "http_request": port, "check_lease": port, "time_now": {Denied}, "random": {Denied},
+		"log": nil, "input_get": nil, "block": effects, "grant": effects, "shell_parse": analysis, "find_secrets": analysis,
+		"state_get": state,
+		"state_put": state, "request_tool_call": port, "http_request": port, "check_lease": port, "time_now": {Denied},
+		"random": {Denied},
 	} {
 		c, ok := Lookup(name)
 		if !ok {
@@ -82,8 +88,8 @@ func TestFailuresOfCalls(t *testing.T) {
 	}
 }
 
-// A call is made too long by one byte, where it has a buffer that can be too short, and for no buffer beyond what a host
-// ever answers.
+// A call is made too long by one byte, where it has a buffer that can be too short, and for no buffer beyond
+// what a host ever answers.
 func TestInjectionsOfLongAnswers(t *testing.T) {
 	get, _ := Lookup("input_get")
 	kind, _ := Lookup("input_kind")
@@ -145,7 +151,8 @@ func TestBoundsOfTurns(t *testing.T) {
 	logs := newTurn(t, func(c *SessionConfig) { c.Limits.Logs = 1 })
 	logs.code(0, "log", 0, strings.Repeat("x", MaxLogText))
 	logs.code(0, "log", 3, "one more")
-	if diff := cmp.Diff([]LogEntry{{Level: 0, Text: strings.Repeat("x", MaxLogText)}}, logs.Logs()); diff != "" || logs.LogsDropped() != 1 {
+	if diff := cmp.Diff([]LogEntry{{Level: 0, Text: strings.Repeat("x", MaxLogText)}}, logs.Logs()); diff != "" ||
+		logs.LogsDropped() != 1 {
 		t.Errorf("%d dropped (-want +got):\n%s", logs.LogsDropped(), diff)
 	}
 	levels := newTurn(t, nil)
@@ -180,7 +187,8 @@ func TestCuts(t *testing.T) {
 		n    int
 		want string
 	}{
-		{"abc", 3, "abc"}, {"abc", 2, "ab"}, {"aé", 3, "aé"}, {"aé", 2, "a"}, {"é", 1, ""}, {"a\xffb", 5, "a\uFFFDb"}, {"a\xffb", 4, "a\uFFFD"}, {"a\xffb", 3, "a"}, {"a", 0, ""},
+		{"abc", 3, "abc"}, {"abc", 2, "ab"}, {"aé", 3, "aé"}, {"aé", 2, "a"}, {"é", 1, ""}, {"a\xffb", 5, "a\uFFFDb"},
+		{"a\xffb", 4, "a\uFFFD"}, {"a\xffb", 3, "a"}, {"a", 0, ""},
 	} {
 		if got := cutText(tc.s, tc.n); got != tc.want {
 			t.Errorf("%q at %d: %q, want %q", tc.s, tc.n, got, tc.want)
@@ -358,7 +366,8 @@ func TestAnswersOfPorts(t *testing.T) {
 		})
 		r, err := u.try("request_tool_call", "{}")
 		f := phases.FaultOf(err)
-		if tc.kind == "" && (err != nil || r.Code != int64(tc.code)) || tc.kind != "" && (f == nil || f.Kind != tc.kind || r.Code != 0) {
+		if tc.kind == "" && (err != nil || r.Code != int64(tc.code)) || tc.kind != "" &&
+			(f == nil || f.Kind != tc.kind || r.Code != 0) {
 			t.Errorf("%s: %d, %v, want %d, %s", tc.name, r.Code, err, tc.code, tc.kind)
 		}
 	}
@@ -366,7 +375,8 @@ func TestAnswersOfPorts(t *testing.T) {
 	for reply, want := range map[string]string{`[123]`: `[123]`, `[1234]`: ""} {
 		u.reply()
 		u.Session.reply = nil
-		if r, err := u.portResult("x", nil, &Refusal{Errno: Pending, Reply: jsontext.Value(reply)}); err != nil || r.Code != int64(Pending) || string(u.Session.reply) != want {
+		if r, err := u.portResult("x", nil, &Refusal{Errno: Pending, Reply: jsontext.Value(reply)}); err != nil ||
+			r.Code != int64(Pending) || string(u.Session.reply) != want {
 			t.Errorf("an explanation of %d bytes: %+v, %v, %s", len(reply), r, err, u.Session.reply)
 		}
 	}
@@ -381,7 +391,8 @@ func TestWishesAreKept(t *testing.T) {
 	u.code(Unavailable, "check_lease", `{"a":1}`)
 	u.code(Unavailable, "http_request", `{"b":2}`)
 	u.code(Invalid, "request_lease", `[]`)
-	want := []Wish{{Call: "check_lease", Request: jsontext.Value(`{"a":1}`)}, {Call: "http_request", Request: jsontext.Value(`{"b":2}`)}}
+	want := []Wish{{Call: "check_lease", Request: jsontext.Value(`{"a":1}`)},
+		{Call: "http_request", Request: jsontext.Value(`{"b":2}`)}}
 	if diff := cmp.Diff(want, u.Wishes()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -409,10 +420,12 @@ func TestStateThatCannotBeRead(t *testing.T) {
 // What a turn wants to keep, as a whole: with the versions it saw, and nothing that changes nothing.
 func TestStateWritesAreWhole(t *testing.T) {
 	u := newTurn(t, withState(&store{values: map[string]string{"a": "1", "b": "2", "c": "3"}}))
-	for _, kv := range [][2]string{{"c", ""}, {"a", "x"}, {"b", "other"}, {"b", "2"}, {"new", "n"}, {"no", "n"}, {"no", ""}} {
+	for _, kv := range [][2]string{{"c", ""}, {"a", "x"}, {"b", "other"}, {"b", "2"}, {"new", "n"}, {"no", "n"},
+		{"no", ""}} {
 		u.code(0, "state_put", kv[0], kv[1])
 	}
-	want := []StateWrite{{Key: "a", Value: []byte("x"), Version: 7}, {Key: "c", Delete: true, Version: 7}, {Key: "new", Value: []byte("n")}}
+	want := []StateWrite{{Key: "a", Value: []byte("x"), Version: 7}, {Key: "c", Delete: true, Version: 7},
+		{Key: "new", Value: []byte("n")}}
 	if diff := cmp.Diff(want, u.StateWrites()); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
@@ -447,7 +460,9 @@ func TestHandlersThatFail(t *testing.T) {
 		err  error
 		want phases.Kind
 	}{{errors.New("disk"), phases.KindHostcall}, {phases.NewFault(phases.KindStore, "text", nil), phases.KindStore}} {
-		c := Call{Name: "x", Handle: func(context.Context, *Session, *Args) (Result, error) { return Result{Code: 7}, tc.err }}
+		c := Call{Name: "x", Handle: func(context.Context, *Session, *Args) (Result, error) {
+			return Result{Code: 7}, tc.err
+		}}
 		r, err := newTurn(t, nil).Do(t.Context(), &c, &Args{})
 		f := phases.FaultOf(err)
 		if f == nil || f.Kind != tc.want || strings.Contains(f.Text, "disk") || r.Code != 0 || !errors.Is(err, tc.err) {
@@ -482,7 +497,8 @@ func TestTracedPorts(t *testing.T) {
 		if got := fmt.Sprint(tr.Ports); got != tc.want {
 			t.Errorf("%s, want %s", got, tc.want)
 		}
-		if (c.State == nil) != (tc.cfg.State == nil) || (c.Tools == nil) != (tc.cfg.Tools == nil) || (c.Leases == nil) != (tc.cfg.Leases == nil) ||
+		if (c.State == nil) != (tc.cfg.State == nil) || (c.Tools == nil) != (tc.cfg.Tools == nil) ||
+			(c.Leases == nil) != (tc.cfg.Leases == nil) ||
 			(c.HTTP == nil) != (tc.cfg.HTTP == nil) || (c.Files == nil) != (tc.cfg.Files == nil) || c.Tap != Tap(&tr) {
 			t.Errorf("%s: other ports than before: %+v", tc.want, c)
 		}
@@ -513,7 +529,8 @@ func TestFuelOfPaths(t *testing.T) {
 					tc.change(c)
 				}
 			})
-			want := int64((tc.paths+1)*pathFuel + tc.reads*fileReadFuel + tc.walked*(elementFuel+patterns*patternFuel) + tc.text*pathByteFuel)
+			want := int64((tc.paths+1)*pathFuel + tc.reads*fileReadFuel + tc.walked*(elementFuel+patterns*patternFuel) +
+				tc.text*pathByteFuel)
 			if r := u.do("path_resolve", tc.request); r.Fuel != want {
 				t.Errorf("%s, %d patterns: costs %d, want %d: %s", tc.name, patterns, r.Fuel, want, u.reply())
 			}
@@ -556,7 +573,8 @@ func TestEndsOfRanges(t *testing.T) {
 		fold    bool
 		want    int
 	}{
-		{`[a-b]`, false, 0}, {`[a-b]`, true, classRune * 'b'}, {`(?i)[a-b]`, false, classRune * 'b'}, {`\pL\PL\d\\p`, false, 2 * classTable}, {`\`, true, 0},
+		{`[a-b]`, false, 0}, {`[a-b]`, true, classRune * 'b'}, {`(?i)[a-b]`, false, classRune * 'b'},
+		{`\pL\PL\d\\p`, false, 2 * classTable}, {`\`, true, 0},
 		{"[a-\U0010FFFF]", true, classRune * lastFold},
 	} {
 		if got := classWork(tc.pattern, tc.fold); got != tc.want {
@@ -575,19 +593,25 @@ func TestBoundsOfPatterns(t *testing.T) {
 		req  PatternRequest
 		ok   bool
 	}{
-		{"most patterns and texts", PatternRequest{Kind: "re2", Patterns: list("a", maxPatterns), Texts: list("a", maxPatternTexts)}, true},
+		{"most patterns and texts",
+			PatternRequest{Kind: "re2", Patterns: list("a", maxPatterns), Texts: list("a", maxPatternTexts)}, true},
 		{"more patterns", PatternRequest{Kind: "re2", Patterns: list("a", maxPatterns+1)}, false},
 		{"more texts", PatternRequest{Kind: "glob", Texts: list("a", maxPatternTexts+1)}, false},
 		{"the longest pattern", PatternRequest{Kind: "re2", Patterns: []string{strings.Repeat("a", maxPattern)}}, true},
 		{"a longer pattern", PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("a", maxPattern+1)}}, false},
 		{"most stars", PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("*a", maxGlobStars)}}, true},
 		{"more stars", PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("*a", maxGlobStars+1)}}, false},
-		{"stars that are two", PatternRequest{Kind: "glob", Patterns: []string{strings.TrimSuffix(strings.Repeat("**/", maxGlobStars), "/")}}, true},
+		{"stars that are two",
+			PatternRequest{Kind: "glob", Patterns: []string{strings.TrimSuffix(strings.Repeat("**/", maxGlobStars), "/")}},
+			true},
 		{"most alternatives", PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("{a,b}", 6)}}, true},
 		{"more alternatives", PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("{a,b}", 6) + "{a,b}"}}, false},
-		{"the longest text of a glob", PatternRequest{Kind: "glob", Patterns: []string{"a"}, Texts: []string{strings.Repeat("a", maxGlobText)}}, true},
-		{"a longer one", PatternRequest{Kind: "glob", Patterns: []string{"a"}, Texts: []string{strings.Repeat("a", maxGlobText+1)}}, false},
-		{"a longer one for an expression", PatternRequest{Kind: "re2", Patterns: []string{"a"}, Texts: []string{strings.Repeat("a", maxGlobText+1)}}, true},
+		{"the longest text of a glob",
+			PatternRequest{Kind: "glob", Patterns: []string{"a"}, Texts: []string{strings.Repeat("a", maxGlobText)}}, true},
+		{"a longer one",
+			PatternRequest{Kind: "glob", Patterns: []string{"a"}, Texts: []string{strings.Repeat("a", maxGlobText+1)}}, false},
+		{"a longer one for an expression",
+			PatternRequest{Kind: "re2", Patterns: []string{"a"}, Texts: []string{strings.Repeat("a", maxGlobText+1)}}, true},
 		{"the largest expression", PatternRequest{Kind: "re2", Patterns: []string{"(?:a){1000}"}}, true},
 		{"a larger one", PatternRequest{Kind: "re2", Patterns: []string{"(?:abc|d[xyz]){1000}"}}, false},
 	} {
@@ -603,7 +627,8 @@ func TestBoundsOfPatterns(t *testing.T) {
 		return u.do("pattern_match", patternRequest(t, PatternRequest{Kind: "glob", Patterns: patterns, Texts: texts})).Fuel
 	}
 	one := fuel([]string{"a"}, nil) / 20
-	if one <= 0 || fuel([]string{"a"}, []string{"xy"}) != one*(20+3) || fuel([]string{"a", "a"}, []string{"xy", ""}) != one*2*(20+3+1) || fuel([]string{"{a,b}*"}, nil) != one*20*4 {
+	if one <= 0 || fuel([]string{"a"}, []string{"xy"}) != one*(20+3) ||
+		fuel([]string{"a", "a"}, []string{"xy", ""}) != one*2*(20+3+1) || fuel([]string{"{a,b}*"}, nil) != one*20*4 {
 		t.Errorf("%d for one pattern, %d with a text", one, fuel([]string{"a"}, []string{"xy"}))
 	}
 }
@@ -614,8 +639,9 @@ func TestCostsOfCalls(t *testing.T) {
 		"input_read": {500, 0, 1}, "input_get": {500, 1, 1}, "input_kind": {500, 1, 1}, "input_keys": {500, 1, 1},
 		"config_read": {500, 0, 1}, "config_get": {500, 1, 1}, "config_kind": {500, 1, 1}, "config_keys": {500, 1, 1},
 		"reply_read": {500, 0, 1}, "log": {500, 1, 0}, "fail": {500, 1, 0},
-		"shell_parse": {20_000, 200, 0}, "path_resolve": {5_000, 20, 0}, "pattern_match": {5_000, 20, 0}, "find_secrets": {5_000, 100, 0},
-		"state_get": {5_000, 1, 1}, "state_put": {5_000, 2, 0}, "time_now": {100, 0, 0}, "random": {500, 0, 2},
+		"shell_parse": {20_000, 200, 0}, "path_resolve": {5_000, 20, 0}, "pattern_match": {5_000, 20, 0},
+		"find_secrets": {5_000, 100, 0},
+		"state_get":    {5_000, 1, 1}, "state_put": {5_000, 2, 0}, "time_now": {100, 0, 0}, "random": {500, 0, 2},
 	}
 	for _, c := range Table() {
 		cost, ok := want[c.Name]
@@ -635,7 +661,8 @@ func TestBoundsOfTraces(t *testing.T) {
 	for _, n := range []int{0, MaxTraceValue, MaxTraceValue + 1} {
 		b := []byte(strings.Repeat("x", n))
 		v := ValueOf(b)
-		if v.Len != n || !v.Is(b) || n > 0 && (v.Bytes == nil) != (n > MaxTraceValue) || v.Is([]byte(strings.Repeat("y", n))) != (n == 0) || v.Is(append(b, 'x')) {
+		if v.Len != n || !v.Is(b) || n > 0 && (v.Bytes == nil) != (n > MaxTraceValue) ||
+			v.Is([]byte(strings.Repeat("y", n))) != (n == 0) || v.Is(append(b, 'x')) {
 			t.Errorf("%d bytes: %d kept of %d", n, len(v.Bytes), v.Len)
 		}
 	}
@@ -652,7 +679,8 @@ func TestBoundsOfTraces(t *testing.T) {
 		tr = &Trace{bytes: tc.bytes}
 		tr.add(PortAnswer{Request: []byte("abc"), Reply: []byte("de")})
 		if (len(tr.Answers) == 1) != tc.kept || tr.Incomplete == tc.kept || tc.kept && tr.bytes != tc.bytes+5 {
-			t.Errorf("an answer after %d bytes: %d kept, incomplete %v, %d bytes", tc.bytes, len(tr.Answers), tr.Incomplete, tr.bytes)
+			t.Errorf("an answer after %d bytes: %d kept, incomplete %v, %d bytes", tc.bytes, len(tr.Answers), tr.Incomplete,
+				tr.bytes)
 		}
 	}
 }

@@ -20,18 +20,29 @@ func TestEffects(t *testing.T) {
 		want  phases.Effect
 	}{
 		{phases.PreTool, "block", []any{"no"}, phases.Effect{Kind: phases.EffectBlock, Text: "no"}},
-		{phases.PreTool, "request_approval", []any{`{"reason":"why","ttl_s":60}`}, phases.Effect{Kind: phases.EffectAsk, Text: "why", Value: jsontext.Value(`{"reason":"why","ttl_s":60}`)}},
-		{phases.PreTool, "rewrite", []any{"/args/command", "x\"y", 1}, phases.Effect{Kind: phases.EffectRewrite, Path: "/args/command", Value: jsontext.Value(`"x\"y"`)}},
-		{phases.PreTool, "rewrite", []any{"/args/new", ` [1] `, 0}, phases.Effect{Kind: phases.EffectRewrite, Path: "/args/new", Value: jsontext.Value(`[1]`)}},
-		{phases.PreTool, "rewrite", []any{"/args/n", "", 2}, phases.Effect{Kind: phases.EffectRewrite, Path: "/args/n", Remove: true}},
-		{phases.PreTool, "redact", []any{"/args/command", "label"}, phases.Effect{Kind: phases.EffectRedact, Path: "/args/command", Label: "label"}},
-		{phases.PreTool, "clamp_scopes", []any{`{"tools":["exec"]}`}, phases.Effect{Kind: phases.EffectClamp, Scopes: &phases.Scopes{Tools: phases.Scope{"exec"}}}},
-		{phases.PreTool, "annotate", []any{"k", `{"a":1}`}, phases.Effect{Kind: phases.EffectAnnotate, Key: "k", Value: jsontext.Value(`{"a":1}`)}},
+		{phases.PreTool, "request_approval", []any{`{"reason":"why","ttl_s":60}`},
+			phases.Effect{Kind: phases.EffectAsk, Text: "why", Value: jsontext.Value(`{"reason":"why","ttl_s":60}`)}},
+		{phases.PreTool, "rewrite", []any{"/args/command", "x\"y", 1},
+			phases.Effect{Kind: phases.EffectRewrite, Path: "/args/command", Value: jsontext.Value(`"x\"y"`)}},
+		{phases.PreTool, "rewrite", []any{"/args/new", ` [1] `, 0},
+			phases.Effect{Kind: phases.EffectRewrite, Path: "/args/new", Value: jsontext.Value(`[1]`)}},
+		{phases.PreTool, "rewrite", []any{"/args/n", "", 2},
+			phases.Effect{Kind: phases.EffectRewrite, Path: "/args/n", Remove: true}},
+		{phases.PreTool, "redact", []any{"/args/command", "label"},
+			phases.Effect{Kind: phases.EffectRedact, Path: "/args/command", Label: "label"}},
+		{phases.PreTool, "clamp_scopes", []any{`{"tools":["exec"]}`},
+			phases.Effect{Kind: phases.EffectClamp, Scopes: &phases.Scopes{Tools: phases.Scope{"exec"}}}},
+		{phases.PreTool, "annotate", []any{"k", `{"a":1}`},
+			phases.Effect{Kind: phases.EffectAnnotate, Key: "k", Value: jsontext.Value(`{"a":1}`)}},
 		{phases.PreTool, "add_context", []any{"text"}, phases.Effect{Kind: phases.EffectContext, Text: "text"}},
 		{phases.PreTool, "grant", []any{"fine"}, phases.Effect{Kind: phases.EffectGrant, Text: "fine"}},
-		{phases.PostReceive, "retry", []any{`{"instruction":"go on","max":2}`}, phases.Effect{Kind: phases.EffectRetry, Value: jsontext.Value(`{"instruction":"go on","max":2}`)}},
-		{phases.PrePlan, "reply", []any{`{"text":"hello"}`}, phases.Effect{Kind: phases.EffectReply, Value: jsontext.Value(`{"text":"hello"}`)}},
-		{phases.PrePlan, "put_artifact", []any{`{"name":"a","media_type":"text/plain","text":"x"}`}, phases.Effect{Kind: phases.EffectArtifact, Value: jsontext.Value(`{"name":"a","media_type":"text/plain","text":"x"}`)}},
+		{phases.PostReceive, "retry", []any{`{"instruction":"go on","max":2}`},
+			phases.Effect{Kind: phases.EffectRetry, Value: jsontext.Value(`{"instruction":"go on","max":2}`)}},
+		{phases.PrePlan, "reply", []any{`{"text":"hello"}`},
+			phases.Effect{Kind: phases.EffectReply, Value: jsontext.Value(`{"text":"hello"}`)}},
+		{phases.PrePlan, "put_artifact", []any{`{"name":"a","media_type":"text/plain","text":"x"}`},
+			phases.Effect{Kind: phases.EffectArtifact,
+				Value: jsontext.Value(`{"name":"a","media_type":"text/plain","text":"x"}`)}},
 	} {
 		u := newTurn(t, forPhase(tt.phase))
 		u.code(0, tt.call, tt.args...)
@@ -96,7 +107,8 @@ func TestEffectsRefused(t *testing.T) {
 		{"removal with a value", nil, Invalid, "rewrite", []any{"/args/command", "x", 2}},
 		{"args no longer an object", nil, Invalid, "rewrite", []any{"/args", "x", 1}},
 		{"too large", nil, TooLarge, "rewrite", []any{"/args/command", strings.Repeat("x", MaxEffect+1), 1}},
-		{"large with its blanks", nil, TooLarge, "rewrite", []any{"/args/command", "1" + strings.Repeat(" ", MaxEffect-1), 0}},
+		{"large with its blanks", nil, TooLarge, "rewrite",
+			[]any{"/args/command", "1" + strings.Repeat(" ", MaxEffect-1), 0}},
 		{"large after quoting", nil, TooLarge, "rewrite", []any{"/args/command", strings.Repeat("\x01", MaxEffect-100), 1}},
 		{"long path", nil, TooLarge, "redact", []any{"/" + strings.Repeat("x", MaxPath), "l"}},
 		{"nothing to redact", nil, Invalid, "redact", []any{"/args/nope", "l"}},
@@ -112,7 +124,8 @@ func TestEffectsRefused(t *testing.T) {
 		{"context empty", nil, Invalid, "add_context", []any{""}},
 		{"context too long", nil, TooLarge, "add_context", []any{strings.Repeat("x", MaxContext+1)}},
 		{"retry too often", forPhase(phases.PostReceive), Invalid, "retry", []any{`{"instruction":"x","max":11}`}},
-		{"artifact without a name", forPhase(phases.PrePlan), Invalid, "put_artifact", []any{`{"media_type":"a/b","text":"x"}`}},
+		{"artifact without a name", forPhase(phases.PrePlan), Invalid, "put_artifact",
+			[]any{`{"media_type":"a/b","text":"x"}`}},
 		{"artifact in pre_tool", nil, Denied, "put_artifact", []any{`{"name":"a","media_type":"a/b","text":"x"}`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -158,14 +171,17 @@ func TestBlock(t *testing.T) {
 	var kinds []phases.EffectKind
 	for _, e := range u.Effects() {
 		kinds = append(kinds, e.Kind)
-		if e.Kind == phases.EffectBlock && (!strings.HasPrefix(e.Text, "first \uFFFDé") || len(e.Text) > MaxReason || !strings.HasSuffix(e.Text, "é")) {
+		if e.Kind == phases.EffectBlock &&
+			(!strings.HasPrefix(e.Text, "first \uFFFDé") || len(e.Text) > MaxReason || !strings.HasSuffix(e.Text, "é")) {
 			t.Errorf("reason %d bytes: %.20q", len(e.Text), e.Text)
 		}
 	}
-	if !slices.Equal(kinds, []phases.EffectKind{phases.EffectRewrite, phases.EffectBlock, phases.EffectAnnotate, phases.EffectRedact}) {
+	if !slices.Equal(kinds,
+		[]phases.EffectKind{phases.EffectRewrite, phases.EffectBlock, phases.EffectAnnotate, phases.EffectRedact}) {
 		t.Errorf("effects %v", kinds)
 	}
-	if got := u.Notes(); !slices.Equal(got, []string{"dropped after block: 1 block", "dropped after block: 1 rewrite", "dropped after block: 1 context"}) {
+	if got := u.Notes(); !slices.Equal(got,
+		[]string{"dropped after block: 1 block", "dropped after block: 1 rewrite", "dropped after block: 1 context"}) {
 		t.Errorf("notes %q", got)
 	}
 	full := newTurn(t, func(c *SessionConfig) { c.Limits.Effects = 1 })

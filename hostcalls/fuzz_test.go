@@ -19,10 +19,14 @@ func FuzzCalls(f *testing.F) {
 	}
 	for name, a := range map[string][2]string{
 		"input_get": {"/args/command"}, "input_keys": {"/args"}, "config_get": {"/a/0"}, "log": {"text"}, "fail": {"no"},
-		"block": {"because"}, "request_approval": {`{"reason":"may it?","ttl_s":60,"details":{"a":1}}`}, "rewrite": {"/args/command", `"ls"`},
-		"redact": {"/args", "label"}, "clamp_scopes": {`{"fs_write":["/home/dev/**"]}`}, "annotate": {"key", `{"a":[1]}`}, "add_context": {"context"},
-		"retry": {`{"instruction":"again","max":2}`}, "reply": {`{"text":"so"}`}, "put_artifact": {`{"name":"a","media_type":"text/plain","text":"t"}`},
-		"grant": {"because"}, "state_put": {"key", `1`}, "lease_mint": {`{"capability":"exec","scope":{},"ttl_s":60}`}, "http_request": {`{"url":"https://example.com/"}`},
+		"block": {"because"}, "request_approval": {`{"reason":"may it?","ttl_s":60,"details":{"a":1}}`},
+		"rewrite": {"/args/command", `"ls"`},
+		"redact":  {"/args", "label"}, "clamp_scopes": {`{"fs_write":["/home/dev/**"]}`}, "annotate": {"key", `{"a":[1]}`},
+		"add_context": {"context"},
+		"retry":       {`{"instruction":"again","max":2}`}, "reply": {`{"text":"so"}`},
+		"put_artifact": {`{"name":"a","media_type":"text/plain","text":"t"}`},
+		"grant":        {"because"}, "state_put": {"key", `1`}, "lease_mint": {`{"capability":"exec","scope":{},"ttl_s":60}`},
+		"http_request":      {`{"url":"https://example.com/"}`},
 		"request_tool_call": {`{"tool":"exec","args":{}}`},
 	} {
 		f.Add(number(name), uint8(0), a[0], a[1], int32(0), uint32(1<<16))

@@ -84,7 +84,9 @@ func TestWalksAgreeWithTheSystem(t *testing.T) {
 			if !strings.HasPrefix(p, "/") {
 				p = root + "/" + p
 			}
-			free := &LinkWalk{MaxElements: 4096, Read: func(ctx context.Context, p string) FileRead { return ReadLink(ctx, disk{}, p) }}
+			free := &LinkWalk{MaxElements: 4096, Read: func(ctx context.Context, p string) FileRead {
+				return ReadLink(ctx, disk{}, p)
+			}}
 			got := free.Follow(t.Context(), p)
 			want, err := filepath.EvalSymlinks(p)
 			switch {
@@ -124,7 +126,8 @@ func TestWalksAgreeWithTheSystem(t *testing.T) {
 		}
 	}
 	if arrived < 300 || absent < 300 || looped < 10 || kept < 300 {
-		t.Errorf("too little was tried: %d arrived, %d absent, %d in circles, %d within a limit", arrived, absent, looped, kept)
+		t.Errorf("too little was tried: %d arrived, %d absent, %d in circles, %d within a limit", arrived, absent, looped,
+			kept)
 	}
 	t.Logf("%d arrived, %d absent, %d in circles, %d within a limit", arrived, absent, looped, kept)
 }
@@ -162,25 +165,26 @@ func FuzzWalk(f *testing.F) {
 			}
 		}
 		reads := 0
-		walk := &LinkWalk{MaxElements: maxElements, MayLook: func(p string) bool { return p == fence || below(fence, p) }, Read: func(_ context.Context, p string) FileRead {
-			reads++
-			if p != filepath.Clean(p) || p[0] != '/' {
-				t.Fatalf("looked at %q", p)
-			}
-			if p != fence && !below(fence, p) {
-				t.Fatalf("looked at %q, outside of %q", p, fence)
-			}
-			to, ok := targets[p]
-			switch {
-			case !ok && strings.HasSuffix(p, "x"):
-				return FileRead{Path: p, State: fileAbsent}
-			case !ok:
-				return FileRead{Path: p, State: filePlain}
-			case to == "?":
-				return FileRead{Path: p, State: fileUnknown}
-			}
-			return FileRead{Path: p, Target: to, State: fileLink}
-		}}
+		walk := &LinkWalk{MaxElements: maxElements, MayLook: func(p string) bool { return p == fence || below(fence, p) },
+			Read: func(_ context.Context, p string) FileRead {
+				reads++
+				if p != filepath.Clean(p) || p[0] != '/' {
+					t.Fatalf("looked at %q", p)
+				}
+				if p != fence && !below(fence, p) {
+					t.Fatalf("looked at %q, outside of %q", p, fence)
+				}
+				to, ok := targets[p]
+				switch {
+				case !ok && strings.HasSuffix(p, "x"):
+					return FileRead{Path: p, State: fileAbsent}
+				case !ok:
+					return FileRead{Path: p, State: filePlain}
+				case to == "?":
+					return FileRead{Path: p, State: fileUnknown}
+				}
+				return FileRead{Path: p, Target: to, State: fileLink}
+			}}
 		w := walk.Follow(t.Context(), p)
 		if walk.Elements > maxElements || reads > walk.Elements {
 			t.Fatalf("%d elements, %d looks", walk.Elements, reads)

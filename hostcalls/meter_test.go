@@ -62,11 +62,13 @@ func TestRefusalExplainsItself(t *testing.T) {
 		}
 	}
 	for _, k := range []phases.Kind{phases.KindStore, phases.KindAudit} {
-		if _, err := with(phases.NewFault(k, "text", nil)).try("request_tool_call", "{}"); phases.FaultOf(err) == nil || phases.FaultOf(err).Kind != k {
+		if _, err := with(phases.NewFault(k, "text", nil)).try("request_tool_call", "{}"); phases.FaultOf(err) == nil ||
+			phases.FaultOf(err).Kind != k {
 			t.Errorf("%s became %v", k, err)
 		}
 	}
-	if _, err := with(phases.NewFault(phases.KindPolicy, "text", nil)).try("request_tool_call", "{}"); phases.FaultOf(err) == nil || phases.FaultOf(err).Kind != phases.KindHostcall {
+	if _, err := with(phases.NewFault(phases.KindPolicy, "text", nil)).try("request_tool_call",
+		"{}"); phases.FaultOf(err) == nil || phases.FaultOf(err).Kind != phases.KindHostcall {
 		t.Errorf("%v", err)
 	}
 }
@@ -82,7 +84,8 @@ func TestTraceOfAPortThatChargesAndExplains(t *testing.T) {
 		*c = c.Record(&tr)
 	})
 	u.code(Denied, "request_tool_call", "{}")
-	if len(tr.Answers) != 1 || tr.Answers[0].Errno != Denied || string(tr.Answers[0].Reply) != `{"reason":"r"}` || tr.Answers[0].Fuel != 9 || tr.Answers[0].Err != "" {
+	if len(tr.Answers) != 1 || tr.Answers[0].Errno != Denied || string(tr.Answers[0].Reply) != `{"reason":"r"}` ||
+		tr.Answers[0].Fuel != 9 || tr.Answers[0].Err != "" {
 		t.Errorf("%+v", tr.Answers)
 	}
 	if len(tr.Calls) != 1 || tr.Calls[0].Fuel != 9 || string(tr.Calls[0].Reply.Bytes) != `{"reason":"r"}` {

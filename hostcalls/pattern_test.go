@@ -48,7 +48,8 @@ func TestPatternClassesAreBounded(t *testing.T) {
 			t.Errorf("%q: %d", req.Patterns, r.Code)
 		}
 	}
-	dear := u.do("pattern_match", patternRequest(t, PatternRequest{Kind: "re2", Patterns: []string{"[" + strings.Repeat(`\pL`, 100) + "]"}}))
+	dear := u.do("pattern_match",
+		patternRequest(t, PatternRequest{Kind: "re2", Patterns: []string{"[" + strings.Repeat(`\pL`, 100) + "]"}}))
 	if dear.Fuel < 100*classTable {
 		t.Errorf("100 Unicode classes cost %d", dear.Fuel)
 	}
@@ -102,13 +103,15 @@ func TestPatternMatchEndsInTheMiddle(t *testing.T) {
 // answer all the same, and in steps that the call has room for.
 func TestNestedAlternativesAnswer(t *testing.T) {
 	u := newTurn(t, nil)
-	req := PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("{{x},a,aa}", 30)}, Texts: []string{strings.Repeat("a", 45) + "!", strings.Repeat("a", 45), strings.Repeat("a", 29)}}
+	req := PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("{{x},a,aa}", 30)},
+		Texts: []string{strings.Repeat("a", 45) + "!", strings.Repeat("a", 45), strings.Repeat("a", 29)}}
 	r := u.do("pattern_match", patternRequest(t, req))
 	if reply := decodeReply[PatternReply](u); r.Code <= 0 || len(reply.Matches) != 1 || reply.Matches[0].Text != 1 {
 		t.Fatalf("%d %+v", r.Code, reply)
 	}
 	steps := 5 * (len(req.Patterns[0]) + 1) * (46 + 45 + 29)
-	if cheap := int64(4 * 4 * (20 + 47 + 46 + 30)); r.Fuel <= cheap || r.Fuel > 4*int64(steps)+cheap+4*8*int64(len(req.Patterns[0])) {
+	if cheap := int64(4 * 4 * (20 + 47 + 46 + 30)); r.Fuel <= cheap || r.Fuel > 4*int64(steps)+cheap+
+		4*8*int64(len(req.Patterns[0])) {
 		t.Errorf("%d fuel", r.Fuel)
 	}
 	// All the texts and patterns that fit, each of which costs what it can.
@@ -126,7 +129,9 @@ func TestNestedAlternativesAnswer(t *testing.T) {
 func TestOneMatchObeysContext(t *testing.T) {
 	u := newTurn(t, nil)
 	call, _ := Lookup("pattern_match")
-	req := patternRequest(t, PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("{{x},a,aa}", 100) + "*"}, Texts: []string{strings.Repeat("a", 1<<10)}})
+	req := patternRequest(t,
+		PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("{{x},a,aa}", 100) + "*"},
+			Texts: []string{strings.Repeat("a", 1<<10)}})
 	for looks := range 4 { // of the pattern, of the pair, then of every 4096 steps
 		if _, err := u.Do(&endsAfter{context.Background(), looks}, &call, &Args{In: [2][]byte{[]byte(req)}}); err == nil {
 			t.Errorf("after %d looks: no error", looks)

@@ -78,7 +78,8 @@ func TestPorts(t *testing.T) {
 			c.Observe, c.Actor.Mode, c.Pass = true, phases.Observe, phases.PassObserve
 		})
 		u.code(Unavailable, name, `{"a":1}`)
-		if len(p.calls) != 0 || len(u.Wishes()) != 1 || u.Wishes()[0].Call != name || string(u.Wishes()[0].Request) != `{"a":1}` {
+		if len(p.calls) != 0 || len(u.Wishes()) != 1 || u.Wishes()[0].Call != name ||
+			string(u.Wishes()[0].Request) != `{"a":1}` {
 			t.Errorf("%s observed: %v %v", name, p.calls, u.Wishes())
 		}
 	}

@@ -11,7 +11,8 @@ type ShellReply = shell.Reply
 // PathRequest is the argument of path_resolve: at most 64 paths of 4 KiB.
 type PathRequest struct {
 	Paths []string `json:"paths"`
-	CWD   string   `json:"cwd,omitzero"` // what relative paths are relative to; the invocation's working directory when empty
+	// what relative paths are relative to; the invocation's working directory when empty
+	CWD string `json:"cwd,omitzero"`
 }
 
 // PathReply answers path_resolve, one result per path in the same order.
@@ -22,20 +23,34 @@ type PathReply struct {
 // PathResult is one path in the forms that a rule can be written against.
 // A rule should look at all of keys.
 type PathResult struct {
-	Input    string   `json:"input"`
-	Path     string   `json:"path"`              // ~, $HOME and file: URLs resolved, absolute where the directory is known, cleaned
-	Key      string   `json:"key"`               // for comparing: also percent-decoded, NFKC, invisible characters removed, \ as /, drive letter and /proc/*/root dropped, lower case
-	Resolved string   `json:"resolved,omitzero"` // where it leads with symbolic links followed, as far as they may be looked at; .. behind a link counts from where the link leads
-	Keys     []string `json:"keys"`              // every distinct key: that of path, of each reading of a doubtful spelling, of resolved, and of path with its links followed
-	Absolute bool     `json:"absolute"`          // path is absolute (a leading ~ is not, when the home directory is not known)
-	Links    string   `json:"links"`             // resolved: every element was looked at; partial: some lie outside of the file scopes, or could not be told; absent: every element was looked at until one was not there; unknown: not looked at; loop: links in a circle, or more than 512 elements
-	Notes    []string `json:"notes,omitzero"`    // spellings that hide something: percent, invisible, unicode, nul, backslash, drive, stream, proc, file_url, blank, dot, tilde_user, variable
+	Input string `json:"input"`
+	// ~, $HOME and file: URLs resolved, absolute where the directory is known, cleaned
+	Path string `json:"path"`
+	// for comparing: also percent-decoded, NFKC, invisible characters removed, \ as /, drive letter and
+	// /proc/*/root dropped, lower case
+	Key string `json:"key"`
+	// where it leads with symbolic links followed, as far as they may be looked at; .. behind a link counts from
+	// where the link leads
+	Resolved string `json:"resolved,omitzero"`
+	// every distinct key: that of path, of each reading of a doubtful spelling, of resolved, and of path with
+	// its links followed
+	Keys []string `json:"keys"`
+	// path is absolute (a leading ~ is not, when the home directory is not known)
+	Absolute bool `json:"absolute"`
+	// resolved: every element was looked at; partial: some lie outside of the file scopes, or could not be told;
+	// absent: every element was looked at until one was not there; unknown: not looked at; loop: links in a
+	// circle, or more than 512 elements
+	Links string `json:"links"`
+	// spellings that hide something: percent, invisible, unicode, nul, backslash, drive, stream, proc, file_url,
+	// blank, dot, tilde_user, variable
+	Notes []string `json:"notes,omitzero"`
 }
 
 // PatternRequest is the argument of pattern_match: at most 64 patterns of 1 KiB
 // against at most 64 texts.
 type PatternRequest struct {
-	Kind       string   `json:"kind"` // re2: RE2 syntax, unanchored; glob: *, **, ?, [class], {a,b} against the whole text, / separates
+	// re2: RE2 syntax, unanchored; glob: *, **, ?, [class], {a,b} against the whole text, / separates
+	Kind       string   `json:"kind"`
 	Patterns   []string `json:"patterns"`
 	Texts      []string `json:"texts"`
 	IgnoreCase bool     `json:"ignore_case,omitzero"`

@@ -101,7 +101,8 @@ func TestWhereLinksMayBeLookedAt(t *testing.T) {
 	for _, c := range []struct {
 		read, write phases.Scope
 		want        bool
-	}{{phases.Scope{"/w/**"}, phases.Scope{}, true}, {phases.Scope{}, phases.Scope{"/w/**"}, true}, {phases.Scope{}, phases.Scope{}, false}} {
+	}{{phases.Scope{"/w/**"}, phases.Scope{}, true}, {phases.Scope{}, phases.Scope{"/w/**"}, true},
+		{phases.Scope{}, phases.Scope{}, false}} {
 		u := newTurn(t, func(cfg *SessionConfig) { cfg.Scopes = phases.Scopes{FSRead: c.read, FSWrite: c.write} })
 		if got := u.mayLook("/w/a"); got != c.want {
 			t.Errorf("%+v: %v", c, got)
@@ -129,7 +130,8 @@ func TestPlacesLookedAt(t *testing.T) {
 	if r := u.readlink(t.Context(), "/0"); r.State != "absent" || files.asked != maxFileReads {
 		t.Errorf("a place that was looked at: %+v, asked %d times", r, files.asked)
 	}
-	if r := u.readlink(t.Context(), "/x"); r.State != fileUnknown || files.asked != maxFileReads || len(u.FileReads()) != maxFileReads {
+	if r := u.readlink(t.Context(), "/x"); r.State != fileUnknown || files.asked != maxFileReads ||
+		len(u.FileReads()) != maxFileReads {
 		t.Errorf("one place more: %+v, asked %d times", r, files.asked)
 	}
 }
@@ -140,7 +142,8 @@ func TestTextsAreCut(t *testing.T) {
 		text string
 		n    int
 		want string
-	}{{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"aé", 3, "aé"}, {"aé", 2, "a"}, {"é", 1, ""}, {"", 0, ""}, {"a\xffb", 5, "a\uFFFDb"}, {"a\xffb", 4, "a\uFFFD"}, {"a\xffb", 3, "a"}} {
+	}{{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"aé", 3, "aé"}, {"aé", 2, "a"}, {"é", 1, ""}, {"", 0, ""},
+		{"a\xffb", 5, "a\uFFFDb"}, {"a\xffb", 4, "a\uFFFD"}, {"a\xffb", 3, "a"}} {
 		if got := cutText(c.text, c.n); got != c.want {
 			t.Errorf("%q to %d: %q, want %q", c.text, c.n, got, c.want)
 		}
@@ -180,7 +183,8 @@ func TestATraceHidesNoError(t *testing.T) {
 		if err := call(); !errors.Is(err, errPort) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if name != "files, links" && (len(tr.Answers) != before+1 || !strings.Contains(tr.Answers[before].Err, errPort.Error())) {
+		if name != "files, links" &&
+			(len(tr.Answers) != before+1 || !strings.Contains(tr.Answers[before].Err, errPort.Error())) {
 			t.Errorf("%s: traced as %+v", name, tr.Answers[before:])
 		}
 	}

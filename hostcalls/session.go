@@ -293,7 +293,8 @@ func (s *Session) portResult(name string, reply jsontext.Value, err error) (Resu
 		return Result{Code: int64(e)}, nil
 	case err != nil:
 		// Failures of the record stay what they are: no mode lets them pass.
-		if f := phases.FaultOf(err); f != nil && (f.Kind == phases.KindStore || f.Kind == phases.KindRollback || f.Kind == phases.KindAudit) {
+		if f := phases.FaultOf(err); f != nil &&
+			(f.Kind == phases.KindStore || f.Kind == phases.KindRollback || f.Kind == phases.KindAudit) {
 			return Result{}, f
 		}
 		return Result{}, handlerFault(name, err)

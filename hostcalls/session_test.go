@@ -147,7 +147,8 @@ func TestReads(t *testing.T) {
 			t.Errorf("input_kind(%.40q) = %d, want %d", tt.path, k.Code, want)
 		}
 	}
-	if r := u.do("input_keys", "/args"); u.reply() != `["command","n","t","z","l","s"]` || r.Code != int64(len(u.reply())) {
+	if r := u.do("input_keys", "/args"); u.reply() != `["command","n","t","z","l","s"]` ||
+		r.Code != int64(len(u.reply())) {
 		t.Errorf("input_keys: %d %s", r.Code, u.reply())
 	}
 	u.do("config_keys", "/a")
@@ -155,7 +156,8 @@ func TestReads(t *testing.T) {
 		t.Errorf("config_keys of an array: %s", got)
 	}
 	u.code(Absent, "input_keys", "/args/n")
-	if string(u.do("config_get", "/a/1").Out) != "2" || u.do("config_kind", "/a").Code != 4 || string(u.do("config_read").Out) != `{"a":[1,2]}` {
+	if string(u.do("config_get", "/a/1").Out) != "2" || u.do("config_kind", "/a").Code != 4 ||
+		string(u.do("config_read").Out) != `{"a":[1,2]}` {
 		t.Error("config")
 	}
 	if u.Poison() != nil {
@@ -224,7 +226,8 @@ func TestLogAndFail(t *testing.T) {
 		u.code(0, "log", 1, "x")
 	}
 	logs := u.Logs()
-	if len(logs) != 64 || logs[0] != (LogEntry{Level: 2, Text: "a\uFFFDb\x1b[31m"}) || len(logs[1].Text) > MaxLogText || u.LogsDropped() != 9 {
+	if len(logs) != 64 || logs[0] != (LogEntry{Level: 2, Text: "a\uFFFDb\x1b[31m"}) || len(logs[1].Text) > MaxLogText ||
+		u.LogsDropped() != 9 {
 		t.Errorf("%d entries, %d dropped, first %+v", len(logs), u.LogsDropped(), logs[0])
 	}
 	u.code(0, "fail", "one")
@@ -265,7 +268,8 @@ func TestHandlerPanics(t *testing.T) {
 }
 
 func TestNewSession(t *testing.T) {
-	ok := SessionConfig{Phase: phases.PreTool, Pass: phases.PassMutate, Input: jsontext.Value(`{}`), Action: jsontext.Value(preToolAction)}
+	ok := SessionConfig{Phase: phases.PreTool, Pass: phases.PassMutate, Input: jsontext.Value(`{}`),
+		Action: jsontext.Value(preToolAction)}
 	for name, tt := range map[string]struct {
 		change func(*SessionConfig)
 		kind   phases.Kind

@@ -71,9 +71,12 @@ func TestLegality(t *testing.T) {
 	const act = "pre_plan post_receive pre_tool post_tool state_transition spawn"
 	for name, want := range map[string]string{
 		"log": all, "redact": all, "shell_parse": all, "random": all, "time_now": all, "input_get": all,
-		"block": live, "annotate": live, "add_context": live, "state_get": live, "state_put": live, "http_request": live, "rewrite": live,
-		"request_approval": "pre_plan pre_send pre_tool state_transition spawn", "clamp_scopes": "pre_tool state_transition spawn",
-		"grant": "pre_tool", "retry": "post_receive", "reply": "pre_plan pre_send", "put_artifact": "pre_plan post_receive post_tool state_transition",
+		"block": live, "annotate": live, "add_context": live, "state_get": live, "state_put": live, "http_request": live,
+		"rewrite":          live,
+		"request_approval": "pre_plan pre_send pre_tool state_transition spawn",
+		"clamp_scopes":     "pre_tool state_transition spawn",
+		"grant":            "pre_tool", "retry": "post_receive", "reply": "pre_plan pre_send",
+		"put_artifact":      "pre_plan post_receive post_tool state_transition",
 		"request_tool_call": act, "request_lease": act, "check_lease": act, "mint_lease": act, "revoke_lease": act,
 	} {
 		if got := legalIn(name); got != want {
@@ -137,7 +140,8 @@ func TestCapabilities(t *testing.T) {
 			t.Errorf("%q: %v %v", s, c, err)
 		}
 	}
-	for _, s := range []string{"", "Block", "blok", "block:", "block:x", "rewrite:", "rewrite:args", "rewrite:/a~", "rewrite:/\xff", "input_get", "log", " block", "http_request:x", "rewrite:/" + strings.Repeat("x", MaxPath)} {
+	for _, s := range []string{"", "Block", "blok", "block:", "block:x", "rewrite:", "rewrite:args", "rewrite:/a~",
+		"rewrite:/\xff", "input_get", "log", " block", "http_request:x", "rewrite:/" + strings.Repeat("x", MaxPath)} {
 		if c, err := ParseCapability(s); !errors.Is(err, ErrCapability) {
 			t.Errorf("%q: %v %v", s, c, err)
 		}
@@ -146,7 +150,8 @@ func TestCapabilities(t *testing.T) {
 		t.Errorf("known: %q", Known())
 	}
 	g, err := ParseGrants([]string{"block", "rewrite:/b", "rewrite:/a", "block"})
-	if err != nil || !g.Has("block") || !g.Has("rewrite") || g.Has("redact") || !slices.Equal(g.RewritePrefixes(), []string{"/a", "/b"}) {
+	if err != nil || !g.Has("block") || !g.Has("rewrite") || g.Has("redact") ||
+		!slices.Equal(g.RewritePrefixes(), []string{"/a", "/b"}) {
 		t.Errorf("%+v %v", g, err)
 	}
 	if g, _ := ParseGrants([]string{"rewrite:/a", "rewrite"}); !slices.Equal(g.RewritePrefixes(), []string{""}) {

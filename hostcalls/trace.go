@@ -168,7 +168,8 @@ func (c SessionConfig) Record(t *Trace) SessionConfig {
 type asked func(ctx context.Context, by phases.Actor, request jsontext.Value) (jsontext.Value, error)
 
 // ask has a request carried out, and traces what was answered.
-func (t *Trace) ask(ctx context.Context, name string, by phases.Actor, request jsontext.Value, port asked) (jsontext.Value, error) {
+func (t *Trace) ask(ctx context.Context, name string, by phases.Actor, request jsontext.Value,
+	port asked) (jsontext.Value, error) {
 	reply, err := port(ctx, by, request)
 	p := PortAnswer{Port: name, Request: bytes.Clone(request), Reply: bytes.Clone(reply), Fuel: Charged(ctx)}
 	if err != nil {
@@ -192,7 +193,8 @@ type tracedState struct {
 
 func (s tracedState) Get(ctx context.Context, key string) ([]byte, int64, error) {
 	value, version, err := s.port.Get(ctx, key)
-	s.t.add(PortAnswer{Port: PortState, Request: []byte(key), Reply: bytes.Clone(value), Version: version, Err: textOf(err)})
+	s.t.add(PortAnswer{Port: PortState, Request: []byte(key), Reply: bytes.Clone(value), Version: version,
+		Err: textOf(err)})
 	return value, version, err
 }
 

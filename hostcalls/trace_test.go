@@ -57,12 +57,14 @@ func do(t *testing.T, s *hostcalls.Session, name string, in ...string) hostcalls
 
 func tracedSession(t *testing.T, tr *hostcalls.Trace, p ports) *hostcalls.Session {
 	t.Helper()
-	grants, err := hostcalls.ParseGrants([]string{"request_tool_call", "http_request", "state_get", "state_put", "path_resolve", "check_lease"})
+	grants, err := hostcalls.ParseGrants([]string{"request_tool_call", "http_request", "state_get", "state_put",
+		"path_resolve", "check_lease"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := hostcalls.SessionConfig{
-		Phase: phases.PreTool, Pass: phases.PassValidate, Input: jsontext.Value(`{"tool":"exec","args":{"command":"` + strings.Repeat("x", 6000) + `"}}`),
+		Phase: phases.PreTool, Pass: phases.PassValidate,
+		Input:  jsontext.Value(`{"tool":"exec","args":{"command":"` + strings.Repeat("x", 6000) + `"}}`),
 		Action: jsontext.Value(`{"tool":"exec","args":{}}`), Actor: phases.Actor{Tier: phases.Trusted}, CWD: "/w",
 		Granted: grants,
 		State:   p, Tools: p, HTTP: p, Files: p,
@@ -91,13 +93,15 @@ func TestTraceHasCallsAndAnswers(t *testing.T) {
 	for _, c := range tr.Calls {
 		names = append(names, c.Name)
 	}
-	if got := strings.Join(names, " "); got != "input_get input_get input_get request_tool_call state_put state_get path_resolve http_request check_lease" {
+	if got := strings.Join(names,
+		" "); got != "input_get input_get input_get request_tool_call state_put state_get path_resolve http_request check_lease" {
 		t.Fatalf("calls: %s", got)
 	}
 	if c := tr.Calls[0]; !c.In[0].Is([]byte("/tool")) || !c.Out.Is([]byte("exec")) || c.Cap != 1<<16 {
 		t.Errorf("%+v", c)
 	}
-	if c := tr.Calls[1]; c.Out.Len != 6000 || c.Out.Bytes != nil || !c.Out.Is([]byte(strings.Repeat("x", 6000))) || c.Out.Is([]byte(strings.Repeat("y", 6000))) {
+	if c := tr.Calls[1]; c.Out.Len != 6000 || c.Out.Bytes != nil || !c.Out.Is([]byte(strings.Repeat("x", 6000))) ||
+		c.Out.Is([]byte(strings.Repeat("y", 6000))) {
 		t.Errorf("a long answer: %+v", c.Out)
 	}
 	if c := tr.Calls[2]; c.Code != int64(hostcalls.Absent) {
@@ -115,7 +119,8 @@ func TestTraceHasCallsAndAnswers(t *testing.T) {
 	}
 	want := []string{
 		`request_tool_call {"a":1} {"a":1} `, "state k value of k ", "state_usage   ",
-		"readlink /w  plain", "readlink /w/link /w/target ", "readlink /w/target  plain", "readlink /w/locked  unknown", "readlink /w/gone  absent",
+		"readlink /w  plain", "readlink /w/link /w/target ", "readlink /w/target  plain", "readlink /w/locked  unknown",
+		"readlink /w/gone  absent",
 		`http_request {"b":2} {"b":2} `,
 	}
 	if strings.Join(answers, "\n") != strings.Join(want, "\n") {
@@ -148,7 +153,8 @@ func TestTraceOfErrors(t *testing.T) {
 	}
 	for _, state := range []string{"", "absent", "plain", "unknown"} {
 		err := hostcalls.FileError(state)
-		if (state == "") != (err == nil) || (state == "absent") != errors.Is(err, fs.ErrNotExist) || (state == "plain") != errors.Is(err, hostcalls.ErrNotLink) {
+		if (state == "") != (err == nil) || (state == "absent") != errors.Is(err, fs.ErrNotExist) ||
+			(state == "plain") != errors.Is(err, hostcalls.ErrNotLink) {
 			t.Errorf("%q: %v", state, err)
 		}
 	}

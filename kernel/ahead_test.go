@@ -33,7 +33,9 @@ func TestValidatorsRunAhead(t *testing.T) {
 				return kernel.Outcome{}, errors.New("the other one does not run")
 			}
 		}
-		h := newHost(t, []hook{{name: "a", run: meets}, {name: "b", run: meets}}, func(_ *kernel.Config, o *kernel.Options) { o.Sequential = sequential })
+		h := newHost(t, []hook{{name: "a", run: meets}, {name: "b", run: meets}}, func(_ *kernel.Config, o *kernel.Options) {
+			o.Sequential = sequential
+		})
 		if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Allow || both.Load() != 2 {
 			t.Errorf("sequential %v: %s %s, %d ran", sequential, v.Decision, v.Reason, both.Load())
 		}

@@ -61,7 +61,8 @@ func (k *Kernel) announceWaiting(ctx context.Context) error {
 		a.Done(err == nil)
 	}
 	if err != nil {
-		k.o.Logger.LogAttrs(ctx, slog.LevelError, "a change of the configuration could not be logged: nothing is decided until it can", slog.Any("error", err))
+		k.o.Logger.LogAttrs(ctx, slog.LevelError,
+			"a change of the configuration could not be logged: nothing is decided until it can", slog.Any("error", err))
 		return errors.Join(ErrUnavailable, err)
 	}
 	k.announcing.waiting = nil

@@ -34,8 +34,9 @@ func (k *Kernel) AcceptConfig(ctx context.Context, revision, by string, o *Order
 	}
 	now := k.o.Clock.Now()
 	_, err = k.commit(ctx, Batch{Now: now, Events: append(used, phases.Event{
-		ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, User: phases.SafeLine(by, phases.MaxIDBytes), PolicyRevision: revision,
-		Decision: DecisionAccepted, Reason: "configuration accepted: " + phases.SafeLine(revision, 512),
+		ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, User: phases.SafeLine(by, phases.MaxIDBytes),
+		PolicyRevision: revision,
+		Decision:       DecisionAccepted, Reason: "configuration accepted: " + phases.SafeLine(revision, 512),
 	})})
 	return err
 }

@@ -24,7 +24,8 @@ func announcing(revision string, err *error, logged *[]bool) change {
 			if len(*logged) > 0 && (*logged)[len(*logged)-1] {
 				return nil, nil
 			}
-			return &kernel.Announcement{Text: "what changed", Data: jsontext.Value(`{"after":"` + revision + `"}`), Done: func(ok bool) { *logged = append(*logged, ok) }}, nil
+			return &kernel.Announcement{Text: "what changed", Data: jsontext.Value(`{"after":"` + revision + `"}`),
+				Done: func(ok bool) { *logged = append(*logged, ok) }}, nil
 		}
 	}
 }
@@ -37,10 +38,12 @@ func TestAnnouncedBeforeAnythingElse(t *testing.T) {
 	h.invoke(t, invocation(phases.PreTool))
 	es := h.events(t, kernel.EventQuery{})
 	e := es[0]
-	if e.Type != phases.EventNotice || e.Decision != kernel.DecisionConfigured || e.PolicyRevision != "rev-1" || string(e.Output) != `{"after":"rev-1"}` || !strings.Contains(e.Reason, "rev-1: what changed") {
+	if e.Type != phases.EventNotice || e.Decision != kernel.DecisionConfigured || e.PolicyRevision != "rev-1" ||
+		string(e.Output) != `{"after":"rev-1"}` || !strings.Contains(e.Reason, "rev-1: what changed") {
 		t.Errorf("the first event is %+v", e)
 	}
-	if n := len(h.events(t, kernel.EventQuery{Decision: kernel.DecisionConfigured})); n != 1 || len(logged) != 1 || !logged[0] {
+	if n := len(h.events(t, kernel.EventQuery{Decision: kernel.DecisionConfigured})); n != 1 || len(logged) != 1 ||
+		!logged[0] {
 		t.Errorf("%d times in the log, %v", n, logged)
 	}
 
@@ -50,7 +53,8 @@ func TestAnnouncedBeforeAnythingElse(t *testing.T) {
 	if err := h.Reload(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	if es := h.events(t, kernel.EventQuery{Decision: kernel.DecisionConfigured}); len(es) != 2 || es[1].PolicyRevision != "rev-2" || !strings.HasPrefix(es[1].Reason, "configuration in use: rev-2") {
+	if es := h.events(t, kernel.EventQuery{Decision: kernel.DecisionConfigured}); len(es) != 2 ||
+		es[1].PolicyRevision != "rev-2" || !strings.HasPrefix(es[1].Reason, "configuration in use: rev-2") {
 		t.Errorf("after Reload: %+v", es)
 	}
 	if len(logged) != 1 || !logged[0] {
@@ -90,11 +94,15 @@ func TestAcceptConfigTakesAnOrder(t *testing.T) {
 		order    *kernel.Order
 		want     error
 	}{
-		"none":             {"rev-1", nil, kernel.ErrApprovalSignature},
-		"an agent's key":   {"rev-1", h.signed(t, approvals.VerbConfigAccept, rev, reviewerKey(2)), kernel.ErrApprovalSignature},
-		"for another one":  {"rev-1", h.signed(t, approvals.VerbConfigAccept, kernel.ConfigOrder{Revision: "rev-0"}, reviewerKey(1)), kernel.ErrApprovalContent},
+		"none": {"rev-1", nil, kernel.ErrApprovalSignature},
+		"an agent's key": {"rev-1", h.signed(t, approvals.VerbConfigAccept, rev, reviewerKey(2)),
+			kernel.ErrApprovalSignature},
+		"for another one": {"rev-1",
+			h.signed(t, approvals.VerbConfigAccept, kernel.ConfigOrder{Revision: "rev-0"}, reviewerKey(1)),
+			kernel.ErrApprovalContent},
 		"for another verb": {"rev-1", h.signed(t, approvals.VerbRecord, rev, reviewerKey(1)), kernel.ErrApprovalContent},
-		"not in use":       {"rev-0", h.signed(t, approvals.VerbConfigAccept, kernel.ConfigOrder{Revision: "rev-0"}, reviewerKey(1)), kernel.ErrConflict},
+		"not in use": {"rev-0",
+			h.signed(t, approvals.VerbConfigAccept, kernel.ConfigOrder{Revision: "rev-0"}, reviewerKey(1)), kernel.ErrConflict},
 	} {
 		if err := h.AcceptConfig(t.Context(), row.revision, "uid 1", row.order); !errors.Is(err, row.want) {
 			t.Errorf("%s: %v, want %v", name, err, row.want)
@@ -110,7 +118,8 @@ func TestAcceptConfigTakesAnOrder(t *testing.T) {
 	if err := h.AcceptConfig(t.Context(), "rev-1", "uid 1", o); !errors.Is(err, kernel.ErrApprovalDecided) {
 		t.Errorf("the same order again: %v", err)
 	}
-	if es := h.events(t, kernel.EventQuery{Decision: kernel.DecisionAccepted}); len(es) != 1 || es[0].User != "dev" || es[0].PolicyRevision != "rev-1" {
+	if es := h.events(t, kernel.EventQuery{Decision: kernel.DecisionAccepted}); len(es) != 1 || es[0].User != "dev" ||
+		es[0].PolicyRevision != "rev-1" {
 		t.Errorf("%+v", es)
 	}
 }

@@ -222,9 +222,11 @@ func show(it *approvals.Item, c *chain, v *phases.Verdict, rec *audit.Record) {
 // answers a *phases.Fault when the approval on file does not count: whoever can
 // write the database can write "approved", but not a reviewer's signature, and
 // not a second use of one.
-func (k *Kernel) useApproval(ctx context.Context, s *snapshot, it *approvals.Item, at clock.Instant) (ApprovalOp, phases.Event, error) {
+func (k *Kernel) useApproval(ctx context.Context, s *snapshot, it *approvals.Item,
+	at clock.Instant) (ApprovalOp, phases.Event, error) {
 	fault := func(text string, err error) (ApprovalOp, phases.Event, error) {
-		k.o.Logger.LogAttrs(ctx, slog.LevelError, "an approval on file does not count", slog.String("approval", it.ID), slog.String("why", text))
+		k.o.Logger.LogAttrs(ctx, slog.LevelError, "an approval on file does not count", slog.String("approval", it.ID),
+			slog.String("why", text))
 		return ApprovalOp{}, phases.Event{}, storeFault(text, err)
 	}
 	d := it.Decision
@@ -247,7 +249,8 @@ func (k *Kernel) useApproval(ctx context.Context, s *snapshot, it *approvals.Ite
 		}
 		return fault("what is on file as approved has been used before", approvals.ErrDecided)
 	}
-	return ApprovalOp{Change: &approvals.Change{ID: it.ID, From: approvals.Approved, To: approvals.Consumed, At: at}}, e, nil
+	return ApprovalOp{Change: &approvals.Change{ID: it.ID, From: approvals.Approved, To: approvals.Consumed, At: at}}, e,
+		nil
 }
 
 // letGo releases a configuration that was used for a moment.

@@ -36,7 +36,8 @@ func (k *Kernel) FinishAccepted(ctx context.Context, id, note string) error {
 	if it.Kind != approvals.KindProposal {
 		return ErrApprovalUnknown
 	}
-	return k.step(ctx, &approvals.Change{ID: id, From: approvals.Approved, To: approvals.Consumed, At: k.at(ctx)}, it, string(approvals.Consumed), note)
+	return k.step(ctx, &approvals.Change{ID: id, From: approvals.Approved, To: approvals.Consumed, At: k.at(ctx)}, it,
+		string(approvals.Consumed), note)
 }
 
 // step commits one step and its event.
@@ -99,7 +100,9 @@ func (k *Kernel) DecideApproval(ctx context.Context, id string, d ApprovalDecisi
 	}
 	ch := &approvals.Change{ID: it.ID, From: approvals.Pending, To: to, Decision: &d, At: at}
 	next := ch.Apply(*it)
-	_, err = k.commit(ctx, Batch{Now: now, Approvals: []ApprovalOp{{Change: ch}}, Events: []phases.Event{k.approvalEvent(&next, string(to), now, s.revision)}})
+	_, err = k.commit(ctx,
+		Batch{Now: now, Approvals: []ApprovalOp{{Change: ch}},
+			Events: []phases.Event{k.approvalEvent(&next, string(to), now, s.revision)}})
 	if errors.Is(err, ErrConflict) {
 		return it.At(at), ErrApprovalDecided
 	}
@@ -108,7 +111,8 @@ func (k *Kernel) DecideApproval(ctx context.Context, id string, d ApprovalDecisi
 
 // speakable refuses a reason that holds a secret: it is signed as it is, and stored.
 func (k *Kernel) speakable(reason string) error {
-	if covered, err := k.o.Redactor.Text(reason); err != nil || covered != reason || phases.SafeText(reason, approvals.MaxReason) != reason {
+	if covered, err := k.o.Redactor.Text(reason); err != nil || covered != reason ||
+		phases.SafeText(reason, approvals.MaxReason) != reason {
 		return errors.Join(ErrApprovalInvalid, errors.New("the reason holds a secret or control characters"))
 	}
 	return nil

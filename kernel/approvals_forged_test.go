@@ -55,7 +55,8 @@ func (m *mirror) Approvals(ctx context.Context, q approvals.Query) ([]approvals.
 func newMirror(t *testing.T, hooks []hook, changes ...change) (*host, *mirror) {
 	t.Helper()
 	m := &mirror{}
-	h := newHost(t, hooks, append(changes, func(_ *kernel.Config, o *kernel.Options) { m.Store = o.Store; o.Store = m })...)
+	h := newHost(t, hooks,
+		append(changes, func(_ *kernel.Config, o *kernel.Options) { m.Store = o.Store; o.Store = m })...)
 	return h, m
 }
 
@@ -89,47 +90,66 @@ func TestWhyAnItemIsNotWhatWasAsked(t *testing.T) {
 	closed := func(s approvals.State) func(*approvals.Item) {
 		return func(it *approvals.Item) { it.State, it.Closed = s, at }
 	}
-	const another, state, asked = "the log says that something else was asked", "its state is not what the log says of it", "the log does not say that it was asked"
+	const another, state, asked = "the log says that something else was asked", "its state is not what the log says of it",
+		"the log does not say that it was asked"
 	for name, c := range map[string]struct {
 		from  approvals.State
 		edit  func(*approvals.Item)
 		after time.Duration
 		want  string // "": nothing is wrong with it
 	}{
-		"damaged":                     {approvals.Pending, func(it *approvals.Item) { it.Damaged = true }, 0, "its row says two things"},
-		"no canonical form":           {approvals.Pending, func(it *approvals.Item) { it.Action = jsontext.Value("{") }, 0, "it has no canonical form"},
-		"another kind":                {approvals.Pending, func(it *approvals.Item) { it.Kind = approvals.KindLease }, 0, another},
-		"another key":                 {approvals.Pending, func(it *approvals.Item) { it.Key += "x" }, 0, another},
-		"another credential":          {approvals.Pending, func(it *approvals.Item) { it.By.Credential += "x" }, 0, another},
-		"another content":             {approvals.Pending, func(it *approvals.Item) { it.Tool += "x" }, 0, another},
-		"decided, says the row":       {approvals.Pending, func(it *approvals.Item) { it.Decision = &approvals.Decision{Verdict: approvals.Approve} }, 0, "was not signed by a reviewer"},
-		"not decided, says the row":   {approvals.Denied, func(it *approvals.Item) { it.Decision = nil }, 0, "the log says that it was decided"},
-		"approved by no decision":     {approvals.Approved, func(it *approvals.Item) { it.Decision = nil }, 0, "what is on file as approved has no decision"},
-		"decided for longer":          {approvals.Approved, func(it *approvals.Item) { it.Decision.Until = later(it.Decision.Until) }, 0, "was not signed by a reviewer"},
-		"pending, closed":             {approvals.Pending, closed(approvals.Pending), 0, state},
-		"pending, as denied":          {approvals.Pending, to(approvals.Denied), 0, state},
-		"pending, as used":            {approvals.Pending, to(approvals.Consumed), 0, state},
-		"pending, as run out":         {approvals.Pending, closed(approvals.Expired), approvals.DefaultTimeout - time.Second, state},
+		"damaged": {approvals.Pending, func(it *approvals.Item) { it.Damaged = true }, 0,
+			"its row says two things"},
+		"no canonical form": {approvals.Pending, func(it *approvals.Item) { it.Action = jsontext.Value("{") }, 0,
+			"it has no canonical form"},
+		"another kind": {approvals.Pending, func(it *approvals.Item) { it.Kind = approvals.KindLease }, 0,
+			another},
+		"another key":        {approvals.Pending, func(it *approvals.Item) { it.Key += "x" }, 0, another},
+		"another credential": {approvals.Pending, func(it *approvals.Item) { it.By.Credential += "x" }, 0, another},
+		"another content":    {approvals.Pending, func(it *approvals.Item) { it.Tool += "x" }, 0, another},
+		"decided, says the row": {approvals.Pending, func(it *approvals.Item) {
+			it.Decision = &approvals.Decision{Verdict: approvals.Approve}
+		}, 0, "was not signed by a reviewer"},
+		"not decided, says the row": {approvals.Denied, func(it *approvals.Item) { it.Decision = nil }, 0,
+			"the log says that it was decided"},
+		"approved by no decision": {approvals.Approved, func(it *approvals.Item) { it.Decision = nil }, 0,
+			"what is on file as approved has no decision"},
+		"decided for longer": {approvals.Approved, func(it *approvals.Item) {
+			it.Decision.Until = later(it.Decision.Until)
+		}, 0, "was not signed by a reviewer"},
+		"pending, closed":    {approvals.Pending, closed(approvals.Pending), 0, state},
+		"pending, as denied": {approvals.Pending, to(approvals.Denied), 0, state},
+		"pending, as used":   {approvals.Pending, to(approvals.Consumed), 0, state},
+		"pending, as run out": {approvals.Pending, closed(approvals.Expired), approvals.DefaultTimeout - time.Second,
+			state},
 		"pending, and it has run out": {approvals.Pending, closed(approvals.Expired), approvals.DefaultTimeout, ""},
 		"pending, put aside":          {approvals.Pending, closed(approvals.Superseded), 0, ""},
 		"put aside, not closed":       {approvals.Pending, to(approvals.Superseded), 0, state},
-		"no such state":               {approvals.Pending, to("odd"), 0, "what is on file as odd is not what was asked: there is no such state"},
-		"approved":                    {approvals.Approved, func(*approvals.Item) {}, 0, ""},
-		"approved, closed":            {approvals.Approved, closed(approvals.Approved), 0, state},
-		"approved, as pending":        {approvals.Approved, to(approvals.Pending), 0, state},
-		"approved, as denied":         {approvals.Approved, closed(approvals.Denied), 0, state},
-		"approved, as used":           {approvals.Approved, closed(approvals.Consumed), 0, state},
-		"approved, as run out":        {approvals.Approved, closed(approvals.Expired), approvals.DefaultTimeout - time.Second, state},
-		"approved, and it is over":    {approvals.Approved, closed(approvals.Expired), approvals.DefaultTimeout, ""},
-		"approved, put aside":         {approvals.Approved, closed(approvals.Superseded), 0, ""},
-		"denied":                      {approvals.Denied, func(*approvals.Item) {}, 0, ""},
-		"denied, closed later":        {approvals.Denied, func(it *approvals.Item) { it.Closed = later(it.Closed) }, 0, state},
-		"denied, as approved":         {approvals.Denied, func(it *approvals.Item) { it.State, it.Closed = approvals.Approved, time.Time{} }, 0, state},
-		"denied, as run out":          {approvals.Denied, closed(approvals.Expired), 3 * approvals.DefaultTimeout, state},
-		"denied, put aside":           {approvals.Denied, closed(approvals.Superseded), 0, state},
-		"used":                        {approvals.Consumed, func(*approvals.Item) {}, 0, ""},
-		"used, closed later":          {approvals.Consumed, func(it *approvals.Item) { it.Closed = later(it.Closed) }, 0, state},
-		"used, as approved":           {approvals.Consumed, func(it *approvals.Item) { it.State, it.Closed = approvals.Approved, time.Time{} }, 0, "what is on file as approved has been used before"},
+		"no such state": {approvals.Pending, to("odd"), 0,
+			"what is on file as odd is not what was asked: there is no such state"},
+		"approved":             {approvals.Approved, func(*approvals.Item) {}, 0, ""},
+		"approved, closed":     {approvals.Approved, closed(approvals.Approved), 0, state},
+		"approved, as pending": {approvals.Approved, to(approvals.Pending), 0, state},
+		"approved, as denied":  {approvals.Approved, closed(approvals.Denied), 0, state},
+		"approved, as used":    {approvals.Approved, closed(approvals.Consumed), 0, state},
+		"approved, as run out": {approvals.Approved, closed(approvals.Expired), approvals.DefaultTimeout - time.Second,
+			state},
+		"approved, and it is over": {approvals.Approved, closed(approvals.Expired), approvals.DefaultTimeout, ""},
+		"approved, put aside":      {approvals.Approved, closed(approvals.Superseded), 0, ""},
+		"denied":                   {approvals.Denied, func(*approvals.Item) {}, 0, ""},
+		"denied, closed later": {approvals.Denied, func(it *approvals.Item) { it.Closed = later(it.Closed) }, 0,
+			state},
+		"denied, as approved": {approvals.Denied, func(it *approvals.Item) {
+			it.State, it.Closed = approvals.Approved, time.Time{}
+		}, 0, state},
+		"denied, as run out": {approvals.Denied, closed(approvals.Expired), 3 * approvals.DefaultTimeout, state},
+		"denied, put aside":  {approvals.Denied, closed(approvals.Superseded), 0, state},
+		"used":               {approvals.Consumed, func(*approvals.Item) {}, 0, ""},
+		"used, closed later": {approvals.Consumed, func(it *approvals.Item) { it.Closed = later(it.Closed) }, 0,
+			state},
+		"used, as approved": {approvals.Consumed, func(it *approvals.Item) {
+			it.State, it.Closed = approvals.Approved, time.Time{}
+		}, 0, "what is on file as approved has been used before"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, m := newMirror(t, asking(), reviewed)
@@ -144,7 +164,8 @@ func TestWhyAnItemIsNotWhatWasAsked(t *testing.T) {
 				}
 				return
 			}
-			if f := phases.FaultOf(err); f == nil || f.Kind != phases.KindStore || !errors.Is(err, kernel.ErrApprovalUnsound) || !strings.Contains(f.Text, c.want) {
+			if f := phases.FaultOf(err); f == nil || f.Kind != phases.KindStore || !errors.Is(err, kernel.ErrApprovalUnsound) ||
+				!strings.Contains(f.Text, c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 			if len(unsound) != 1 || !strings.Contains(unsound[0].Reason, c.want) {
@@ -188,7 +209,8 @@ func TestItemsThatTheLogDoesNotKnow(t *testing.T) {
 			h.clock.add(c.after)
 			m.Store = &stocked{m.Store, it}
 			_, err := h.Approval(t.Context(), it.ID)
-			if c.sound != (err == nil) || err != nil && !strings.Contains(err.Error(), "the log does not say that it was asked") {
+			if c.sound != (err == nil) || err != nil &&
+				!strings.Contains(err.Error(), "the log does not say that it was asked") {
 				t.Errorf("%v", err)
 			}
 			ids, err := h.UnsoundApprovals(t.Context())
@@ -254,7 +276,8 @@ func TestProposalsThatAreNotWhatWasAsked(t *testing.T) {
 		t.Fatalf("%+v, %v", it, err)
 	}
 	gone := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: string(approvals.Superseded)})
-	if len(gone) != 1 || !strings.Contains(string(gone[0].Output), old) || len(gone[0].Notes) != 1 || gone[0].Notes[0] != "it was not what was asked" {
+	if len(gone) != 1 || !strings.Contains(string(gone[0].Output), old) || len(gone[0].Notes) != 1 ||
+		gone[0].Notes[0] != "it was not what was asked" {
 		t.Errorf("%+v", gone)
 	}
 	if err := h.decide(t, it.ID, approvals.Approve, reviewerKey(1)); err != nil {

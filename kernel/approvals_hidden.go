@@ -112,13 +112,16 @@ func decides(ptr string) string {
 	switch name {
 	case "command", "cmd", "script", "shellcommand", "commandline":
 		return "command"
-	case "tool", "server", "program", "executable", "binary", "argv", "agent", "parent", "model", "provider", "machine", "from", "to":
+	case "tool", "server", "program", "executable", "binary", "argv", "agent", "parent", "model", "provider", "machine",
+		"from", "to":
 		return "name"
 	}
-	for _, end := range []string{"path", "paths", "file", "files", "filename", "dir", "directory", "cwd", "workdir", "folder", "root",
+	for _, end := range []string{"path", "paths", "file", "files", "filename", "dir", "directory", "cwd", "workdir",
+		"folder", "root",
 		"url", "urls", "uri", "uris", "host", "hosts", "hostname", "domain", "address", "endpoint",
 		"ref", "refs", "refspec", "branch", "tag", "commit", "remote", "repo", "repository",
-		"target", "targets", "destination", "dest", "source", "src", "recipient", "bucket", "database", "table", "image", "container", "package", "resource"} {
+		"target", "targets", "destination", "dest", "source", "src", "recipient", "bucket", "database", "table", "image",
+		"container", "package", "resource"} {
 		if strings.HasSuffix(name, end) {
 			return "place"
 		}
@@ -162,6 +165,7 @@ func commandWords(text string) []string {
 // noteHidden tells who asked why nobody will approve this.
 func noteHidden(v *phases.Verdict, it *approvals.Item) {
 	if len(it.Hidden) > 0 {
-		v.Notes = append(v.Notes, "argument hidden: a secret of this action stands in "+strings.Join(it.Hidden, ", ")+"; this can only be denied. Ask without repeating the secret there")
+		v.Notes = append(v.Notes, "argument hidden: a secret of this action stands in "+strings.Join(it.Hidden, ", ")+
+			"; this can only be denied. Ask without repeating the secret there")
 	}
 }

@@ -39,14 +39,16 @@ func TestKeyIsOfWhatIsShown(t *testing.T) {
 		file func(*host) (string, error)
 		edit func(*approvals.Item)
 	}{
-		"proposal, digest":             {proposes, replace(`"digest":"sha256:`, `"digest":"sha256:00`)},
-		"proposal, module":             {proposes, replace(`"module":"sha256:`, `"module":"sha256:00`)},
-		"proposal, name":               {proposes, replace(`"name":"guard"`, `"name":"harmless"`)},
-		"proposal, capabilities":       {proposes, replace(`["block"]`, `["block","http"]`)},
-		"proposal, phases":             {proposes, replace(`"pre_tool"`, `"pre_send"`)},
-		"proposal, more":               {proposes, replace(`{"digest"`, `{"checked":true,"digest"`)},
-		"proposal, no details":         {proposes, func(it *approvals.Item) { it.Details = nil }},
-		"proposal, binding is a text":  {proposes, func(it *approvals.Item) { it.Details = jsontext.Value(`{"digest":"x","binding":"x"}`) }},
+		"proposal, digest":       {proposes, replace(`"digest":"sha256:`, `"digest":"sha256:00`)},
+		"proposal, module":       {proposes, replace(`"module":"sha256:`, `"module":"sha256:00`)},
+		"proposal, name":         {proposes, replace(`"name":"guard"`, `"name":"harmless"`)},
+		"proposal, capabilities": {proposes, replace(`["block"]`, `["block","http"]`)},
+		"proposal, phases":       {proposes, replace(`"pre_tool"`, `"pre_send"`)},
+		"proposal, more":         {proposes, replace(`{"digest"`, `{"checked":true,"digest"`)},
+		"proposal, no details":   {proposes, func(it *approvals.Item) { it.Details = nil }},
+		"proposal, binding is a text": {proposes, func(it *approvals.Item) {
+			it.Details = jsontext.Value(`{"digest":"x","binding":"x"}`)
+		}},
 		"proposal, another hook":       {proposes, func(it *approvals.Item) { it.Hooks[0].Hook = "harmless" }},
 		"proposal, the hook's digest":  {proposes, func(it *approvals.Item) { it.Hooks[0].Digest += "0" }},
 		"proposal, no hook":            {proposes, func(it *approvals.Item) { it.Hooks = nil }},

@@ -84,8 +84,12 @@ func TestOnlyTheTreeVouches(t *testing.T) {
 				l.Body, _ = json.Marshal(&e)
 			}
 		},
-		"a leaf's copies are not it": func(_ *testing.T, b *bent, _ approvals.Item) { b.leaf = func(l *kernel.LogLeaf) { l.Copies = false } },
-		"a leaf has another number":  func(_ *testing.T, b *bent, _ approvals.Item) { b.leaf = func(l *kernel.LogLeaf) { l.Seq++ } },
+		"a leaf's copies are not it": func(_ *testing.T, b *bent, _ approvals.Item) {
+			b.leaf = func(l *kernel.LogLeaf) { l.Copies = false }
+		},
+		"a leaf has another number": func(_ *testing.T, b *bent, _ approvals.Item) {
+			b.leaf = func(l *kernel.LogLeaf) { l.Seq++ }
+		},
 		"a leaf is no event": func(_ *testing.T, b *bent, _ approvals.Item) {
 			b.leaf = func(l *kernel.LogLeaf) { l.Body = []byte("{") }
 		},
@@ -181,7 +185,9 @@ func TestDenialOfAReviewerWhoIsGone(t *testing.T) {
 		})
 		t.Run("lease/"+name, func(t *testing.T) {
 			s := &script{}
-			h := newHost(t, []hook{{name: "borrows", imports: []string{"request_lease"}, caps: []string{"request_lease"}, run: s.run}}, reviewed)
+			h := newHost(t,
+				[]hook{{name: "borrows", imports: []string{"request_lease"}, caps: []string{"request_lease"}, run: s.run}},
+				reviewed)
 			s.say(`request {"reason":"why","capability":"tool:write","scope":{"paths":["/srv/**"]},"ttl_s":60}`)
 			h.allowed(t, invocation(phases.PreTool))
 			waiting, err := h.Approvals(t.Context(), kernel.ApprovalQuery{})
@@ -204,8 +210,8 @@ func TestDenialOfAReviewerWhoIsGone(t *testing.T) {
 	}
 }
 
-// TestAnotherItemWhenReadAnew: an item that does not match the log is read anew, since it may have changed meanwhile. What
-// the store answers with then counts only as the same item, undamaged.
+// TestAnotherItemWhenReadAnew: an item that does not match the log is read anew, since it may have changed
+// meanwhile. What the store answers with then counts only as the same item, undamaged.
 func TestAnotherItemWhenReadAnew(t *testing.T) {
 	for name, bend := range map[string]func(it *approvals.Item, other *approvals.Item){
 		"another item":  func(it, other *approvals.Item) { *it = *other },
@@ -235,7 +241,8 @@ func TestAnotherItemWhenReadAnew(t *testing.T) {
 				t.Errorf("after %d reads: %+v, %v", reads, it, err)
 			}
 			list := h.events(t, kernel.EventQuery{Decision: "unsound"})
-			if len(list) != 1 || !strings.Contains(list[0].Reason, "on file as pending") || !strings.Contains(string(list[0].Output), id) {
+			if len(list) != 1 || !strings.Contains(list[0].Reason, "on file as pending") ||
+				!strings.Contains(string(list[0].Output), id) {
 				t.Errorf("on record: %+v", list)
 			}
 		})

@@ -81,7 +81,8 @@ func (k *Kernel) RequestApproval(ctx context.Context, it Approval, supersedes ..
 const maxFilings = 4 * maxAttempts
 
 // supersede adds the steps that put pending items aside, and says how many there are.
-func (k *Kernel) supersede(ctx context.Context, b *Batch, at clock.Instant, ids []string, revision string) (n int, err error) {
+func (k *Kernel) supersede(ctx context.Context, b *Batch, at clock.Instant, ids []string,
+	revision string) (n int, err error) {
 	for _, id := range ids {
 		old, err := k.o.Store.Approval(ctx, id)
 		if err != nil {
@@ -91,7 +92,8 @@ func (k *Kernel) supersede(ctx context.Context, b *Batch, at clock.Instant, ids 
 			continue
 		}
 		n++
-		b.Approvals = append(b.Approvals, ApprovalOp{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Superseded, At: at}})
+		b.Approvals = append(b.Approvals,
+			ApprovalOp{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Superseded, At: at}})
 		b.Events = append(b.Events, k.approvalEvent(old, string(approvals.Superseded), b.Now, revision))
 	}
 	return n, nil

@@ -13,7 +13,8 @@ import (
 // the steps and with the events returned. spoken are steps that are taken in the
 // same transaction, or soon: nothing gives way twice. The error is
 // ErrApprovalQuota, or the store's.
-func (k *Kernel) room(ctx context.Context, kind approvals.Kind, by approvals.Requester, u approvals.Usage, quota int, at clock.Instant, revision string, spoken ...ApprovalOp) (ops []ApprovalOp, events []phases.Event, err error) {
+func (k *Kernel) room(ctx context.Context, kind approvals.Kind, by approvals.Requester, u approvals.Usage, quota int,
+	at clock.Instant, revision string, spoken ...ApprovalOp) (ops []ApprovalOp, events []phases.Event, err error) {
 	if !u.Full(quota) {
 		return nil, nil, nil
 	}
@@ -42,7 +43,8 @@ func (k *Kernel) room(ctx context.Context, kind approvals.Kind, by approvals.Req
 	}
 	e := k.approvalEvent(old, string(approvals.Superseded), at.Wall, revision)
 	e.Notes = append(e.Notes, "the quota of its credential is full, and it gave way to somebody who has less in the queue")
-	return []ApprovalOp{{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Superseded, At: at}}}, []phases.Event{e}, nil
+	return []ApprovalOp{{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Superseded, At: at}}},
+		[]phases.Event{e}, nil
 }
 
 // ApprovalCounts counts what waits for a person, by kind; a kind without any is not

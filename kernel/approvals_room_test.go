@@ -17,7 +17,8 @@ type fullQueue struct {
 	err    error
 }
 
-func (q *fullQueue) ApprovalHolders(context.Context, approvals.Kind, string, clock.Instant) ([]approvals.Holder, error) {
+func (q *fullQueue) ApprovalHolders(context.Context, approvals.Kind, string,
+	clock.Instant) ([]approvals.Holder, error) {
 	return []approvals.Holder{{By: q.oldest.By, Pending: 10, Oldest: q.oldest.ID}}, nil
 }
 
@@ -43,11 +44,13 @@ func TestRoomIsMadeOnce(t *testing.T) {
 		"it cannot be read":    {nil, broken, broken},
 	} {
 		q := &fullQueue{err: c.broken, oldest: approvals.Item{
-			ID: "old", State: approvals.Pending, By: approvals.Requester{Credential: "c", Session: "s-1"}, Expires: at.Wall.Add(time.Hour),
+			ID: "old", State: approvals.Pending, By: approvals.Requester{Credential: "c", Session: "s-1"},
+			Expires: at.Wall.Add(time.Hour),
 		}}
 		k := &Kernel{o: Options{Store: q, NewID: func(time.Time) string { return "id" }}}
 		usage := approvals.Usage{Credential: approvals.CredentialFactor}
-		ops, _, err := k.room(t.Context(), approvals.KindAsk, approvals.Requester{Credential: "c", Session: "s-2"}, usage, 1, at, "r", c.spoken...)
+		ops, _, err := k.room(t.Context(), approvals.KindAsk, approvals.Requester{Credential: "c", Session: "s-2"}, usage, 1,
+			at, "r", c.spoken...)
 		if !errors.Is(err, c.want) || (len(ops) == 1) != (c.want == nil) || len(ops) == 1 && ops[0].Change.ID != "old" {
 			t.Errorf("%s: %d steps, %v", name, len(ops), err)
 		}

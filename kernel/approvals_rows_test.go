@@ -40,9 +40,12 @@ func openRows(t *testing.T) *rows {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	hooks := []hook{{name: "asker", caps: []string{"request_approval"}, run: effects(ask("why"))}, {name: "writes", caps: []string{"rewrite:/args"}, mutates: preTool, run: effects(rewrite("/args/safe", "true"))}}
+	hooks := []hook{{name: "asker", caps: []string{"request_approval"}, run: effects(ask("why"))},
+		{name: "writes", caps: []string{"rewrite:/args"}, mutates: preTool, run: effects(rewrite("/args/safe", "true"))}}
 	lease := &script{}
-	hooks = append(hooks, hook{name: "borrows", phases: []phases.Phase{phases.PreSend}, imports: []string{"request_lease"}, caps: []string{"request_lease"}, run: lease.run})
+	hooks = append(hooks,
+		hook{name: "borrows", phases: []phases.Phase{phases.PreSend}, imports: []string{"request_lease"},
+			caps: []string{"request_lease"}, run: lease.run})
 	r := &rows{lease: lease, store: store, host: newHost(t, hooks, reviewed, func(c *kernel.Config, o *kernel.Options) {
 		o.Store = store
 		c.Approvals.Quota = approvals.MaxQuota
@@ -127,7 +130,8 @@ func (r *rows) file(t *testing.T, inv phases.Invocation, s approvals.State) stri
 // settle has the reviewer decide so that a pending item is in the state.
 func (r *rows) settle(t *testing.T, id string, s approvals.State) {
 	t.Helper()
-	verdict := map[approvals.State]approvals.Verdict{approvals.Approved: approvals.Approve, approvals.Denied: approvals.Deny}[s]
+	verdict := map[approvals.State]approvals.Verdict{approvals.Approved: approvals.Approve,
+		approvals.Denied: approvals.Deny}[s]
 	if verdict != "" {
 		if err := r.decide(t, id, verdict, reviewerKey(1)); err != nil {
 			t.Fatal(err)
@@ -261,10 +265,14 @@ func TestEveryColumnAndMemberCounts(t *testing.T) {
 		file func(*rows, *testing.T, approvals.State) (id string, try func(t *testing.T, id string))
 		with []string // members that the kind must have, so that none is left out
 	}{
-		"ask":           {(*rows).asks, []string{"/action/args/command", "/scopes/fs_read/0", "/hooks/0/hook", "/reason"}},
-		"lease":         {(*rows).leaseByHook, []string{"/details/capability", "/details/scope/paths/0", "/details/ttl_s", "/hooks/0/digest", "/reason"}},
-		"lease by hand": {(*rows).leaseByHand, []string{"/details/capability", "/details/holder/session", "/details/scope/paths/0", "/details/ttl_s", "/reason"}},
-		"proposed hook": {(*rows).proposes, []string{"/details/digest", "/details/binding/capabilities/0", "/details/binding/module", "/details/source/0/text", "/hooks/0/hook", "/reason"}},
+		"ask": {(*rows).asks, []string{"/action/args/command", "/scopes/fs_read/0", "/hooks/0/hook", "/reason"}},
+		"lease": {(*rows).leaseByHook,
+			[]string{"/details/capability", "/details/scope/paths/0", "/details/ttl_s", "/hooks/0/digest", "/reason"}},
+		"lease by hand": {(*rows).leaseByHand,
+			[]string{"/details/capability", "/details/holder/session", "/details/scope/paths/0", "/details/ttl_s", "/reason"}},
+		"proposed hook": {(*rows).proposes,
+			[]string{"/details/digest", "/details/binding/capabilities/0", "/details/binding/module", "/details/source/0/text",
+				"/hooks/0/hook", "/reason"}},
 	} {
 		for _, state := range []approvals.State{approvals.Pending, approvals.Approved, approvals.Denied} {
 			r := openRows(t)
@@ -307,7 +315,8 @@ func (r *rows) asks(t *testing.T, s approvals.State) (string, func(*testing.T, s
 func (r *rows) leaseByHook(t *testing.T, s approvals.State) (string, func(*testing.T, string)) {
 	r.n++
 	inv := invocation(phases.PreSend)
-	r.lease.say(fmt.Sprintf(`request {"reason":"why","capability":"tool:write","scope":{"paths":["/srv/%d/**"]},"ttl_s":60}`, r.n))
+	r.lease.say(
+		fmt.Sprintf(`request {"reason":"why","capability":"tool:write","scope":{"paths":["/srv/%d/**"]},"ttl_s":60}`, r.n))
 	defer r.lease.say()
 	r.allowed(t, inv)
 	var wait struct {
@@ -318,7 +327,8 @@ func (r *rows) leaseByHook(t *testing.T, s approvals.State) (string, func(*testi
 		t.Fatalf("it does not wait: %s", r.lease.last())
 	}
 	r.settle(t, wait.Approval, s)
-	calls := fmt.Sprintf(`request {"reason":"why","capability":"tool:write","scope":{"paths":["/srv/%d/**"]},"ttl_s":60}`, r.n)
+	calls := fmt.Sprintf(`request {"reason":"why","capability":"tool:write","scope":{"paths":["/srv/%d/**"]},"ttl_s":60}`,
+		r.n)
 	return wait.Approval, func(t *testing.T, id string) {
 		r.lease.say(calls)
 		defer r.lease.say()
@@ -333,7 +343,8 @@ func (r *rows) leaseByHook(t *testing.T, s approvals.State) (string, func(*testi
 // leaseByHand files a lease that a person wants; it passes by wanting it again.
 func (r *rows) leaseByHand(t *testing.T, s approvals.State) (string, func(*testing.T, string)) {
 	r.n++
-	want := leases.Request{Capability: "tool:write", Scope: &leases.Scope{Paths: phases.Scope{fmt.Sprintf("/srv/%d/**", r.n)}}, TTLS: 60}
+	want := leases.Request{Capability: "tool:write",
+		Scope: &leases.Scope{Paths: phases.Scope{fmt.Sprintf("/srv/%d/**", r.n)}}, TTLS: 60}
 	ask := func() (string, error) {
 		v, err := r.MintLease(t.Context(), want, ours, "dev")
 		if v != nil {
@@ -388,8 +399,10 @@ func proposal(name string) kernel.Approval { return proposalOf(name, "the source
 func proposalOf(name, source string) kernel.Approval {
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(name)))
 	d := approvals.ProposalDetails{Digest: digest, Source: []approvals.SourceFile{{Path: "hook.go", Text: source}},
-		Binding: jsontext.Value(fmt.Sprintf(`{"name":%q,"module":%q,"phases":["pre_tool"],"capabilities":["block"]}`, name, digest))}
-	it := kernel.Approval{Kind: approvals.KindProposal, By: approvals.Requester{Credential: "uid 1", Runtime: "custom", Session: "s-1", Agent: "coder"},
+		Binding: jsontext.Value(fmt.Sprintf(`{"name":%q,"module":%q,"phases":["pre_tool"],"capabilities":["block"]}`, name,
+			digest))}
+	it := kernel.Approval{Kind: approvals.KindProposal,
+		By:     approvals.Requester{Credential: "uid 1", Runtime: "custom", Session: "s-1", Agent: "coder"},
 		Reason: "keeps deploys out", Hooks: []approvals.Asking{{Hook: name, Digest: digest}}}
 	var err error
 	if it.Key, err = d.Key(); err == nil {
@@ -420,7 +433,8 @@ func (r *rows) changes(t *testing.T, it string, state approvals.State) map[strin
 			}
 		}
 	}
-	for member, column := range map[string]string{"/kind": "kind", "/key": "key", "/by/credential": "credential", "/by/runtime": "runtime", "/by/session": "session", "/by/agent": "agent"} {
+	for member, column := range map[string]string{"/kind": "kind", "/key": "key", "/by/credential": "credential",
+		"/by/runtime": "runtime", "/by/session": "session", "/by/agent": "agent"} {
 		cases["column and member "+column] = func(t *testing.T, id string) {
 			r.setBody(t, id, with(r.body(t, id), member, "another").(map[string]any))
 			r.exec(t, "UPDATE approvals SET "+column+" = 'another' WHERE id = ?", id)
@@ -428,7 +442,8 @@ func (r *rows) changes(t *testing.T, it string, state approvals.State) map[strin
 	}
 	cases["column and member ends"] = func(t *testing.T, id string) {
 		doc := r.body(t, id)
-		at := map[approvals.State]string{approvals.Pending: "/expires", approvals.Approved: "/decision/until", approvals.Denied: "/closed"}[state]
+		at := map[approvals.State]string{approvals.Pending: "/expires", approvals.Approved: "/decision/until",
+			approvals.Denied: "/closed"}[state]
 		end := r.clock.Now().Add(3 * time.Hour)
 		r.setBody(t, id, with(doc, at, end.UTC().Format(time.RFC3339Nano)).(map[string]any))
 		r.exec(t, "UPDATE approvals SET ends_ns = ? WHERE id = ?", end.UnixNano(), id)
@@ -454,7 +469,8 @@ func (r *rows) changes(t *testing.T, it string, state approvals.State) map[strin
 			if _, ok := doc[name]; ok {
 				delete(doc, name)
 			} else {
-				doc[name] = map[string]any{"decision": map[string]any{"verdict": "approved", "by": "dev", "content": "", "at": "2026-03-01T12:00:00Z", "until": "2036-03-01T12:00:00Z"},
+				doc[name] = map[string]any{"decision": map[string]any{"verdict": "approved", "by": "dev", "content": "",
+					"at": "2026-03-01T12:00:00Z", "until": "2036-03-01T12:00:00Z"},
 					"closed": "2026-03-01T12:00:00Z", "notes": []string{"safe"}, "details": map[string]any{"x": 1}, "more": 1}[name]
 			}
 			r.setBody(t, id, doc)
@@ -524,11 +540,13 @@ func TestRowsAreNotExchanged(t *testing.T) {
 					t.Fatalf("%s %s", v.Decision, v.Reason)
 				}
 				r.setBody(t, id, decided)
-				r.exec(t, "UPDATE approvals SET state = 'approved', ends_ns = ? WHERE id = ?", r.clock.Now().Add(approvals.DefaultTimeout).UnixNano(), id)
+				r.exec(t, "UPDATE approvals SET state = 'approved', ends_ns = ? WHERE id = ?",
+					r.clock.Now().Add(approvals.DefaultTimeout).UnixNano(), id)
 				r.useless(t, id, inv)
 			}
 			r.setBody(t, id, before)
-			r.exec(t, "UPDATE approvals SET state = 'pending', ends_ns = ? WHERE id = ?", r.clock.Now().Add(approvals.DefaultTimeout).UnixNano(), id)
+			r.exec(t, "UPDATE approvals SET state = 'pending', ends_ns = ? WHERE id = ?",
+				r.clock.Now().Add(approvals.DefaultTimeout).UnixNano(), id)
 			r.useless(t, id, inv)
 		}
 	})

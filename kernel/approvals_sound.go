@@ -43,8 +43,9 @@ type approvalRecord struct {
 	By       string         `json:"credential"`
 	Expires  time.Time      `json:"expires"`
 	Content  string         `json:"content,omitzero"` // what a decision is signed for
-	Seal     string         `json:"seal,omitzero"`    // requested: keyed digest of the content; approved, denied: of content and decision
-	Hooks    []string       `json:"hooks,omitzero"`
+	// requested: keyed digest of the content; approved, denied: of content and decision
+	Seal  string   `json:"seal,omitzero"`
+	Hooks []string `json:"hooks,omitzero"`
 }
 
 // sealItem is the keyed digest by which the log vouches for an item, with its decision
@@ -125,7 +126,8 @@ func (k *Kernel) readAnew(ctx context.Context, it *approvals.Item) (changed bool
 // orAside returns an item on file that was found by a key, when it is what was asked.
 // A pending one that is not gives way to the question as it is now: nil, and q has the
 // step. On any other one the caller cannot go on: the error is a *phases.Fault.
-func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, q *question, at clock.Instant, revision string) (*approvals.Item, error) {
+func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, q *question, at clock.Instant,
+	revision string) (*approvals.Item, error) {
 	err := k.vouched(ctx, it)
 	if err == nil && it.Key != key { // a store that answers with another item
 		err = k.unsound(ctx, it, "what is on file is not what was asked", ErrApprovalUnsound)
@@ -143,7 +145,8 @@ func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, q 
 
 // putAside makes the step by which an item that is not what was asked is superseded.
 func (k *Kernel) putAside(it *approvals.Item, at clock.Instant, revision string) (ApprovalOp, phases.Event) {
-	e := k.approvalEvent(&approvals.Item{ID: phases.SafeLine(it.ID, phases.MaxIDBytes)}, string(approvals.Superseded), at.Wall, revision)
+	e := k.approvalEvent(&approvals.Item{ID: phases.SafeLine(it.ID, phases.MaxIDBytes)}, string(approvals.Superseded),
+		at.Wall, revision)
 	e.Notes = append(e.Notes, "it was not what was asked")
 	return ApprovalOp{Change: &approvals.Change{ID: it.ID, From: approvals.Pending, To: approvals.Superseded, At: at}}, e
 }
@@ -292,7 +295,8 @@ func (k *Kernel) strayKey(it *approvals.Item) string {
 
 // examineState says why the state of an item is not what the log says of it. Items that
 // were asked before belay sealed them have no events with fixed ids for their decisions.
-func (k *Kernel) examineState(ctx context.Context, it *approvals.Item, content string, sealed bool, at clock.Instant) (string, error) {
+func (k *Kernel) examineState(ctx context.Context, it *approvals.Item, content string, sealed bool,
+	at clock.Instant) (string, error) {
 	decided, err := k.eventByID(ctx, decidedID(it.ID))
 	if err != nil {
 		return "", err
@@ -313,7 +317,8 @@ func (k *Kernel) examineState(ctx context.Context, it *approvals.Item, content s
 		switch {
 		case decided == nil:
 			return "the log does not say that it was decided", nil
-		case err != nil || json.Unmarshal(decided.Output, &r) != nil || r.Seal != seal || decided.Decision != string(it.Decision.Verdict):
+		case err != nil || json.Unmarshal(decided.Output, &r) != nil || r.Seal != seal ||
+			decided.Decision != string(it.Decision.Verdict):
 			return "the log says that something else was decided", nil
 		}
 	}
@@ -358,7 +363,8 @@ func (k *Kernel) requestedEvent(ctx context.Context, it *approvals.Item) (*phase
 		return nil, nil
 	}
 	const about = 2 * time.Minute // a question is committed when its chain has ended
-	q := EventQuery{Type: phases.EventApproval, Decision: "requested", Since: at.Add(-time.Second), Until: at.Add(about), Limit: MaxEventLimit}
+	q := EventQuery{Type: phases.EventApproval, Decision: "requested", Since: at.Add(-time.Second), Until: at.Add(about),
+		Limit: MaxEventLimit}
 	list, err := k.o.Store.Events(ctx, q)
 	if err != nil {
 		return nil, err
@@ -368,7 +374,8 @@ func (k *Kernel) requestedEvent(ctx context.Context, it *approvals.Item) (*phase
 		if json.Unmarshal(list[n].Output, &r) != nil || r.Approval != it.ID {
 			continue
 		}
-		before, err := k.o.Store.Events(ctx, EventQuery{Type: q.Type, Decision: q.Decision, Before: list[n].Seq, Newest: true, Limit: 1})
+		before, err := k.o.Store.Events(ctx,
+			EventQuery{Type: q.Type, Decision: q.Decision, Before: list[n].Seq, Newest: true, Limit: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -424,12 +431,14 @@ func idTime(id string) (time.Time, error) {
 // and returns the fault that stops what rests on it. The fault is of kind store.
 func (k *Kernel) unsound(ctx context.Context, it *approvals.Item, text string, cause error) error {
 	k.o.Logger.LogAttrs(ctx, slog.LevelError, "an item in the queue is not what was asked",
-		slog.String("approval", phases.SafeLine(it.ID, phases.MaxIDBytes)), slog.String("why", text), slog.Any("error", cause))
+		slog.String("approval", phases.SafeLine(it.ID, phases.MaxIDBytes)), slog.String("why", text),
+		slog.Any("error", cause))
 	id := unsoundID(it.ID)
 	if have, err := k.o.Store.Events(ctx, EventQuery{ID: id}); err == nil && len(have) == 0 {
 		now := k.o.Clock.Now()
 		// What is in the item is somebody's invention: only its id is logged.
-		e := k.approvalEvent(&approvals.Item{ID: phases.SafeLine(it.ID, phases.MaxIDBytes)}, approvalUnsound, now, k.Revision())
+		e := k.approvalEvent(&approvals.Item{ID: phases.SafeLine(it.ID, phases.MaxIDBytes)}, approvalUnsound, now,
+			k.Revision())
 		e.ID, e.Reason = id, phases.SafeText(text+": "+cause.Error(), phases.MaxReasonBytes)
 		// A failure to log it changes nothing: the caller blocks, and that is recorded.
 		_, _ = k.o.Store.Commit(context.WithoutCancel(ctx), Batch{Now: now, Calm: k.CalmTime(), Events: []phases.Event{e}})

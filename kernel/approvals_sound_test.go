@@ -34,14 +34,16 @@ func (f *forger) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, er
 		b.Approvals[n].Create = &it
 		for e := range b.Events {
 			var out map[string]any
-			if b.Events[e].Decision != "requested" || json.Unmarshal(b.Events[e].Output, &out) != nil || out["approval"] != it.ID {
+			if b.Events[e].Decision != "requested" || json.Unmarshal(b.Events[e].Output, &out) != nil ||
+				out["approval"] != it.ID {
 				continue
 			}
 			content, err := it.Content()
 			if err != nil {
 				return kernel.Receipt{}, err
 			}
-			out["content"], out["seal"], out["credential"] = content, f.keys.Digest(audit.UseApprovalItem, []byte(content)), it.By.Credential
+			out["content"], out["seal"], out["credential"] = content, f.keys.Digest(audit.UseApprovalItem, []byte(content)),
+				it.By.Credential
 			if b.Events[e].Output, err = json.Marshal(out); err != nil {
 				return kernel.Receipt{}, err
 			}
@@ -97,7 +99,8 @@ func TestSignedForSomethingElseDoesNotPass(t *testing.T) {
 			if !strings.Contains(v.Reason, "what was approved is not what would run") {
 				t.Errorf("reason %q", v.Reason)
 			}
-			if got := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: "unsound"}); len(got) != 1 || !strings.Contains(string(got[0].Output), id) {
+			if got := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: "unsound"}); len(got) != 1 ||
+				!strings.Contains(string(got[0].Output), id) {
 				t.Errorf("logged: %+v", got)
 			}
 			if got := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: "consumed"}); len(got) != 0 {
@@ -119,7 +122,8 @@ func TestSignedForSomethingElseDoesNotPass(t *testing.T) {
 // A changed action, secrets in the action and an audit hook that covers more: what is
 // signed is made anew to the letter all the same.
 func TestShownIsMadeAnew(t *testing.T) {
-	hooks := append([]hook{{name: "writes", caps: []string{"rewrite:/args"}, mutates: preTool, run: effects(rewrite("/args/command", `"git push SECRET here"`))}}, asking()...)
+	hooks := append([]hook{{name: "writes", caps: []string{"rewrite:/args"}, mutates: preTool,
+		run: effects(rewrite("/args/command", `"git push SECRET here"`))}}, asking()...)
 	hooks = append(hooks, hook{name: "covers", phases: []phases.Phase{phases.Audit}, caps: []string{"redact"},
 		run: effects(phases.Effect{Kind: phases.EffectRedact, Path: "/data/hooks/1/reason", Text: "x"})})
 	h := newHost(t, hooks, reviewed)

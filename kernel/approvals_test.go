@@ -36,7 +36,8 @@ func asking() []hook {
 }
 
 // decide signs and hands in a decision as a reviewer would.
-func (h *host) decide(t testing.TB, id string, v approvals.Verdict, key ed25519.PrivateKey, change ...func(*kernel.ApprovalDecision)) error {
+func (h *host) decide(t testing.TB, id string, v approvals.Verdict, key ed25519.PrivateKey,
+	change ...func(*kernel.ApprovalDecision)) error {
 	t.Helper()
 	it, err := h.Approval(t.Context(), id)
 	if err != nil {
@@ -87,8 +88,10 @@ func TestApprovedOnce(t *testing.T) {
 		t.Errorf("the same question waits twice: %s %s", id, again)
 	}
 	it, err := h.Approval(t.Context(), id)
-	if err != nil || it.Kind != approvals.KindAsk || it.Reason != "it pushes [redacted]" || it.Tool != "exec" || len(it.Hooks) != 1 ||
-		it.Hooks[0].Reason != "it pushes [redacted]" || strings.Contains(string(it.Action), "SECRET") || !strings.Contains(string(it.Action), "git push") {
+	if err != nil || it.Kind != approvals.KindAsk || it.Reason != "it pushes [redacted]" || it.Tool != "exec" ||
+		len(it.Hooks) != 1 ||
+		it.Hooks[0].Reason != "it pushes [redacted]" || strings.Contains(string(it.Action), "SECRET") ||
+		!strings.Contains(string(it.Action), "git push") {
 		t.Errorf("what the person sees: %+v %s, %v", it, it.Action, err)
 	}
 	if !it.Expires.Equal(h.clock.Now().Add(10 * time.Minute)) {
@@ -98,7 +101,8 @@ func TestApprovedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := h.invoke(t, inv)
-	if v.Decision != phases.Allow || v.Approval != nil || v.Reason != "" || !strings.Contains(strings.Join(v.Notes, " "), "approved by dev") {
+	if v.Decision != phases.Allow || v.Approval != nil || v.Reason != "" ||
+		!strings.Contains(strings.Join(v.Notes, " "), "approved by dev") {
 		t.Errorf("%s %q notes %v", v.Decision, v.Reason, v.Notes)
 	}
 	if next := h.pending(t, inv); next == id {
@@ -108,7 +112,8 @@ func TestApprovedOnce(t *testing.T) {
 		t.Errorf("on record: %s", got)
 	}
 	e := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: "approved"})[0]
-	if e.DecidedBy != "dev" || e.Signer == "" || e.Reason != "because" || e.Session != "s-1" || !strings.Contains(string(e.Output), id) {
+	if e.DecidedBy != "dev" || e.Signer == "" || e.Reason != "because" || e.Session != "s-1" ||
+		!strings.Contains(string(e.Output), id) {
 		t.Errorf("event %+v %s", e, e.Output)
 	}
 }
@@ -155,7 +160,8 @@ func TestDenied(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := h.invoke(t, invocation(phases.PreTool))
-	if v.Decision != phases.Block || v.Kind != phases.KindPolicy || v.Reason != "denied by dev: because" || v.DecidedBy != "reviewer" || v.Approval != nil {
+	if v.Decision != phases.Block || v.Kind != phases.KindPolicy || v.Reason != "denied by dev: because" ||
+		v.DecidedBy != "reviewer" || v.Approval != nil {
 		t.Errorf("%+v", v)
 	}
 	h.clock.add(10 * time.Minute)
@@ -176,7 +182,9 @@ func TestApprovalsRunOut(t *testing.T) {
 	if second == first {
 		t.Fatal("what has run out still waits")
 	}
-	if err := h.decide(t, second, approvals.Approve, reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Until = d.At.Add(time.Minute) }); err == nil {
+	if err := h.decide(t, second, approvals.Approve, reviewerKey(1), func(d *kernel.ApprovalDecision) {
+		d.Until = d.At.Add(time.Minute)
+	}); err == nil {
 		t.Error("a decision that was changed after signing was taken")
 	}
 	it, _ := h.Approval(t.Context(), second)
@@ -218,21 +226,35 @@ func TestDecisionsThatDoNotCount(t *testing.T) {
 		change func(*kernel.ApprovalDecision)
 		want   error
 	}{
-		"not signed":            {nil, func(*kernel.ApprovalDecision) {}, kernel.ErrApprovalSignature},
-		"signed by somebody":    {reviewerKey(2), func(*kernel.ApprovalDecision) {}, kernel.ErrApprovalSignature},
-		"under another name":    {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.By = "boss" }, kernel.ErrApprovalSignature},
-		"a denial turned":       {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Verdict = approvals.Deny }, kernel.ErrApprovalSignature},
-		"another reason":        {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Reason = "x" }, kernel.ErrApprovalSignature},
-		"one bit":               {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Signature[7] ^= 1 }, kernel.ErrApprovalSignature},
-		"no signature":          {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Signature = nil }, kernel.ErrApprovalSignature},
-		"about something else":  {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Content, _ = otherItem.Content() }, kernel.ErrApprovalContent},
-		"a digest of nothing":   {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Content = "sha256:00" }, kernel.ErrApprovalContent},
-		"neither yes nor no":    {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Verdict = "consumed" }, kernel.ErrApprovalInvalid},
-		"from long ago":         {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.At = d.At.Add(-time.Hour) }, kernel.ErrApprovalInvalid},
-		"from the future":       {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.At = d.At.Add(time.Hour); d.Until = d.At.Add(time.Minute) }, kernel.ErrApprovalInvalid},
-		"for ever":              {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Until = d.At.Add(1000 * time.Hour) }, kernel.ErrApprovalInvalid},
-		"over before it begins": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Until = d.At }, kernel.ErrApprovalInvalid},
-		"with a secret":         {nil, nil, kernel.ErrApprovalInvalid},
+		"not signed":         {nil, func(*kernel.ApprovalDecision) {}, kernel.ErrApprovalSignature},
+		"signed by somebody": {reviewerKey(2), func(*kernel.ApprovalDecision) {}, kernel.ErrApprovalSignature},
+		"under another name": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.By = "boss" },
+			kernel.ErrApprovalSignature},
+		"a denial turned": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Verdict = approvals.Deny },
+			kernel.ErrApprovalSignature},
+		"another reason": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Reason = "x" },
+			kernel.ErrApprovalSignature},
+		"one bit": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Signature[7] ^= 1 },
+			kernel.ErrApprovalSignature},
+		"no signature": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Signature = nil },
+			kernel.ErrApprovalSignature},
+		"about something else": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Content, _ = otherItem.Content() },
+			kernel.ErrApprovalContent},
+		"a digest of nothing": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Content = "sha256:00" },
+			kernel.ErrApprovalContent},
+		"neither yes nor no": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Verdict = "consumed" },
+			kernel.ErrApprovalInvalid},
+		"from long ago": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.At = d.At.Add(-time.Hour) },
+			kernel.ErrApprovalInvalid},
+		"from the future": {reviewerKey(1), func(d *kernel.ApprovalDecision) {
+			d.At = d.At.Add(time.Hour)
+			d.Until = d.At.Add(time.Minute)
+		}, kernel.ErrApprovalInvalid},
+		"for ever": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Until = d.At.Add(1000 * time.Hour) },
+			kernel.ErrApprovalInvalid},
+		"over before it begins": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Until = d.At },
+			kernel.ErrApprovalInvalid},
+		"with a secret": {nil, nil, kernel.ErrApprovalInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var err error
@@ -260,7 +282,8 @@ func TestDecisionsThatDoNotCount(t *testing.T) {
 			t.Errorf("decided twice: %v", err)
 		}
 	}
-	if _, err := h.DecideApproval(t.Context(), "nobody", kernel.ApprovalDecision{}); !errors.Is(err, kernel.ErrApprovalUnknown) {
+	if _, err := h.DecideApproval(t.Context(), "nobody", kernel.ApprovalDecision{}); !errors.Is(err,
+		kernel.ErrApprovalUnknown) {
 		t.Errorf("unknown: %v", err)
 	}
 	if n := strings.Count(h.approvalEvents(t), "refused"); n != 9 {
@@ -284,8 +307,10 @@ func TestForgedApprovalBlocks(t *testing.T) {
 			it, _ := h.Approval(t.Context(), id)
 			d, _ := approvals.Draft(&it, approvals.Approve, "dev", "", h.clock.Now(), time.Minute)
 			forge(&it, &d)
-			_, err := h.store.Commit(t.Context(), kernel.Batch{Now: h.clock.Now(), Events: meanwhile(), Approvals: []kernel.ApprovalOp{
-				{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Approved, Decision: &d, At: wall(h.clock.Now())}}}})
+			_, err := h.store.Commit(t.Context(),
+				kernel.Batch{Now: h.clock.Now(), Events: meanwhile(), Approvals: []kernel.ApprovalOp{
+					{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Approved, Decision: &d,
+						At: wall(h.clock.Now())}}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -293,7 +318,8 @@ func TestForgedApprovalBlocks(t *testing.T) {
 			if !strings.Contains(v.Reason, "approved") {
 				t.Errorf("reason %q", v.Reason)
 			}
-			if got := h.events(t, kernel.EventQuery{Type: phases.EventVerdict, Decision: "block"}); len(got) != 1 || got[0].Kind != phases.KindStore {
+			if got := h.events(t, kernel.EventQuery{Type: phases.EventVerdict, Decision: "block"}); len(got) != 1 ||
+				got[0].Kind != phases.KindStore {
 				t.Errorf("on record: %+v", got)
 			}
 		})
@@ -334,11 +360,14 @@ func TestAsksWithoutItems(t *testing.T) {
 		decision phases.Decision
 		enforced phases.Enforced
 	}{
-		"the runtime asks":     {asking(), kernel.InvokeOptions{Delegated: true}, phases.Ask, phases.EnforcedDelegated},
-		"nobody can be asked":  {asking(), kernel.InvokeOptions{Unblockable: true}, phases.Block, phases.EnforcedLatched},
-		"observed only":        {observed, kernel.InvokeOptions{}, phases.Allow, phases.EnforcedDirect},
-		"another hook blocks":  {append(asking(), hook{name: "z", caps: []string{"block"}, run: effects(block("no"))}), kernel.InvokeOptions{}, phases.Block, phases.EnforcedDirect},
-		"audit fails after it": {append(asking(), hook{name: "z", phases: []phases.Phase{phases.Audit}, run: failing(phases.KindTrap)}), kernel.InvokeOptions{}, phases.Block, phases.EnforcedDirect},
+		"the runtime asks":    {asking(), kernel.InvokeOptions{Delegated: true}, phases.Ask, phases.EnforcedDelegated},
+		"nobody can be asked": {asking(), kernel.InvokeOptions{Unblockable: true}, phases.Block, phases.EnforcedLatched},
+		"observed only":       {observed, kernel.InvokeOptions{}, phases.Allow, phases.EnforcedDirect},
+		"another hook blocks": {append(asking(), hook{name: "z", caps: []string{"block"}, run: effects(block("no"))}),
+			kernel.InvokeOptions{}, phases.Block, phases.EnforcedDirect},
+		"audit fails after it": {append(asking(),
+			hook{name: "z", phases: []phases.Phase{phases.Audit}, run: failing(phases.KindTrap)}), kernel.InvokeOptions{},
+			phases.Block, phases.EnforcedDirect},
 	} {
 		h := newHost(t, c.hooks, reviewed)
 		v, _ := h.InvokeWith(t.Context(), invocation(phases.PreTool), c.o)
@@ -354,12 +383,14 @@ func TestAsksWithoutItems(t *testing.T) {
 // What is blocked after it was approved has not used the approval up.
 func TestApprovalSurvivesABlock(t *testing.T) {
 	fail := new(atomic.Bool)
-	h := newHost(t, append(asking(), hook{name: "z", phases: []phases.Phase{phases.Audit}, run: func(kernel.Turn) (kernel.Outcome, error) {
-		if fail.Load() {
-			return kernel.Outcome{}, phases.NewFault(phases.KindTrap, "it failed", nil)
-		}
-		return kernel.Outcome{}, nil
-	}}), reviewed)
+	h := newHost(t,
+		append(asking(),
+			hook{name: "z", phases: []phases.Phase{phases.Audit}, run: func(kernel.Turn) (kernel.Outcome, error) {
+				if fail.Load() {
+					return kernel.Outcome{}, phases.NewFault(phases.KindTrap, "it failed", nil)
+				}
+				return kernel.Outcome{}, nil
+			}}), reviewed)
 	id := h.pending(t, invocation(phases.PreTool))
 	if err := h.decide(t, id, approvals.Approve, reviewerKey(1)); err != nil {
 		t.Fatal(err)
@@ -500,7 +531,8 @@ func TestQueueFlood(t *testing.T) {
 	if err != nil || len(list) > approvals.DefaultQuota*approvals.CredentialFactor+1 {
 		t.Errorf("%d in the queue, %v", len(list), err)
 	}
-	if counts, err := h.ApprovalCounts(ctx); err != nil || counts[approvals.KindProposal] != len(list) || len(counts) != 1 {
+	if counts, err := h.ApprovalCounts(ctx); err != nil || counts[approvals.KindProposal] != len(list) ||
+		len(counts) != 1 {
 		t.Errorf("%v counted, %d listed, %v", counts, len(list), err)
 	}
 	list, err = h.Approvals(ctx, kernel.ApprovalQuery{State: approvals.Superseded, Limit: approvals.MaxLimit})
@@ -551,7 +583,8 @@ func TestAsksGiveWay(t *testing.T) {
 	if v := ask("quiet", "b", "make"); v.Decision != phases.Allow {
 		t.Errorf("approved: %+v", v)
 	}
-	events, err := h.store.Events(t.Context(), kernel.EventQuery{Type: phases.EventApproval, Decision: string(approvals.Superseded), Limit: 1})
+	events, err := h.store.Events(t.Context(),
+		kernel.EventQuery{Type: phases.EventApproval, Decision: string(approvals.Superseded), Limit: 1})
 	if err != nil || len(events) != 1 || len(events[0].Notes) != 1 || !strings.Contains(events[0].Notes[0], "gave way") {
 		t.Errorf("%+v, %v", events, err)
 	}
@@ -563,7 +596,8 @@ func TestAskQuotaBlocks(t *testing.T) {
 		inv := invocation(phases.PreTool)
 		inv.Action = jsontext.Value(fmt.Sprintf(`{"tool":"exec","args":{"command":"ls %d"}}`, i))
 		v := h.invoke(t, inv)
-		if i < 2 && v.Decision != phases.Ask || i >= 2 && (v.Decision != phases.Block || !strings.Contains(v.Reason, "too many questions") || v.Approval != nil) {
+		if i < 2 && v.Decision != phases.Ask || i >= 2 &&
+			(v.Decision != phases.Block || !strings.Contains(v.Reason, "too many questions") || v.Approval != nil) {
 			t.Errorf("question %d: %s %q", i, v.Decision, v.Reason)
 		}
 	}

@@ -50,7 +50,8 @@ func (f *forgetful) Approval(ctx context.Context, id string) (*approvals.Item, e
 
 func (f *forgetful) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
 	list, err := f.Store.Events(ctx, q)
-	if f.on.Load() && q.ID != "" && len(list) == 1 && list[0].Decision == string(approvals.Consumed) && f.hide.Add(-1) >= 0 {
+	if f.on.Load() && q.ID != "" && len(list) == 1 && list[0].Decision == string(approvals.Consumed) &&
+		f.hide.Add(-1) >= 0 {
 		return nil, err
 	}
 	return list, err
@@ -99,7 +100,8 @@ func TestUsedOnceWhateverTheStoreSays(t *testing.T) {
 			if v.Decision != phases.Block || v.Kind != phases.KindStore {
 				t.Errorf("%s %s %q", v.Decision, v.Kind, v.Reason)
 			}
-			if used := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: string(approvals.Consumed)}); len(used) != 1 {
+			if used := h.events(t,
+				kernel.EventQuery{Type: phases.EventApproval, Decision: string(approvals.Consumed)}); len(used) != 1 {
 				t.Errorf("%d uses on record", len(used))
 			}
 		})

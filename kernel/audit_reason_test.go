@@ -15,9 +15,11 @@ import (
 // only. What the hook said when it failed may quote what it was to cover.
 func TestAuditFailureRecordsNoWordsOfTheHook(t *testing.T) {
 	for _, unblockable := range []bool{false, true} {
-		h := newHost(t, []hook{{name: "aud", phases: onAudit, caps: []string{"redact"}, run: func(kernel.Turn) (kernel.Outcome, error) {
-			return kernel.Outcome{FailText: "cannot cover: Bob and SECRET", Logs: []hostcalls.LogEntry{{Text: "Bob"}}}, phases.NewFault(phases.KindTrap, "the hook failed", nil)
-		}}})
+		h := newHost(t,
+			[]hook{{name: "aud", phases: onAudit, caps: []string{"redact"}, run: func(kernel.Turn) (kernel.Outcome, error) {
+				return kernel.Outcome{FailText: "cannot cover: Bob and SECRET", Logs: []hostcalls.LogEntry{{Text: "Bob"}}},
+					phases.NewFault(phases.KindTrap, "the hook failed", nil)
+			}}})
 		inv := invocation(phases.PreTool)
 		inv.Session = "s"
 		v, err := h.InvokeWith(t.Context(), inv, kernel.InvokeOptions{Unblockable: unblockable})

@@ -21,7 +21,8 @@ func redact(path string) phases.Effect {
 
 func TestRecordIsRedacted(t *testing.T) {
 	logs := func(kernel.Turn) (kernel.Outcome, error) {
-		return kernel.Outcome{Effects: []phases.Effect{rewrite("/args/token", `"SECRET"`)}, Notes: []string{"SECRET note"}, Detail: "SECRET detail"}, nil
+		return kernel.Outcome{Effects: []phases.Effect{rewrite("/args/token", `"SECRET"`)}, Notes: []string{"SECRET note"},
+			Detail: "SECRET detail"}, nil
 	}
 	mutator := hook{name: "m", mutates: preTool, caps: []string{"rewrite"}, run: logs}
 	inv := invocation(phases.PreTool)
@@ -38,11 +39,13 @@ func TestRecordIsRedacted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(all), "SECRET") || strings.ContainsAny(string(all), "\x1b\u202e") || strings.Contains(string(all), `\u001b`) {
+	if strings.Contains(string(all), "SECRET") || strings.ContainsAny(string(all), "\x1b\u202e") ||
+		strings.Contains(string(all), `\u001b`) {
 		t.Errorf("on record: %s", all)
 	}
 	last := es[len(es)-1]
-	if !strings.HasPrefix(last.InputDigest, "hmac-sha256:") || !strings.HasPrefix(last.OutputDigest, "hmac-sha256:") || len(last.Masked) == 0 || !slices.Equal(last.Masked, v.Masked) {
+	if !strings.HasPrefix(last.InputDigest, "hmac-sha256:") || !strings.HasPrefix(last.OutputDigest, "hmac-sha256:") ||
+		len(last.Masked) == 0 || !slices.Equal(last.Masked, v.Masked) {
 		t.Errorf("digests %q %q, masked %v and %v", last.InputDigest, last.OutputDigest, last.Masked, v.Masked)
 	}
 	if len(last.Seed) != 64 {
@@ -60,7 +63,8 @@ func TestRedactionFailureBlocksAndStoresDigestsOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(es) != 2 || strings.Contains(string(all), "readable") || es[1].InputDigest == "" || es[1].Kind != phases.KindAudit || es[1].Decision != "block" {
+	if len(es) != 2 || strings.Contains(string(all), "readable") || es[1].InputDigest == "" ||
+		es[1].Kind != phases.KindAudit || es[1].Decision != "block" {
 		t.Errorf("on record: %s", all)
 	}
 }
@@ -69,7 +73,8 @@ func TestAuditHooksSeeTheRedactedRecordOnce(t *testing.T) {
 	var docs []string
 	look := func(tu kernel.Turn) (kernel.Outcome, error) {
 		docs = append(docs, string(tu.Session.Input))
-		return kernel.Outcome{Effects: []phases.Effect{redact("/data/input/action/args"), redact("/data/hooks/0/reason")}}, nil
+		return kernel.Outcome{Effects: []phases.Effect{redact("/data/input/action/args"), redact("/data/hooks/0/reason")}},
+			nil
 	}
 	h := newHost(t, []hook{
 		{name: "b", run: effects(block("because of Bob"))},
@@ -97,7 +102,8 @@ func TestAuditHooksSeeTheRedactedRecordOnce(t *testing.T) {
 	if v.Event.ID != es[1].ID || v.Event.Seq != es[1].Seq {
 		t.Errorf("the verdict points at %+v, want the verdict's own event %d", v.Event, es[1].Seq)
 	}
-	if es[0].Reason != "[redacted:private]" || strings.Contains(string(es[1].Input), "Bob") || !slices.Contains(es[1].Masked, "/input/action/args") || !slices.Contains(es[0].Masked, "/reason") {
+	if es[0].Reason != "[redacted:private]" || strings.Contains(string(es[1].Input), "Bob") ||
+		!slices.Contains(es[1].Masked, "/input/action/args") || !slices.Contains(es[0].Masked, "/reason") {
 		t.Errorf("after the masks: %+v", es)
 	}
 	if !slices.Contains(v.Masked, "/input/action/args") || v.Hooks[len(v.Hooks)-1].Pass != phases.PassAudit {
@@ -106,7 +112,8 @@ func TestAuditHooksSeeTheRedactedRecordOnce(t *testing.T) {
 }
 
 func TestAuditHooksCannotTouchTheDecision(t *testing.T) {
-	for _, path := range []string{"/data/decision", "/data/id", "/data/kind", "/data/input_digest", "/data", "/data/hooks", "/data/hooks/0", "/data/hooks/0/hook_digest", "/data/masked", "/data/decided_by", "/data/time"} {
+	for _, path := range []string{"/data/decision", "/data/id", "/data/kind", "/data/input_digest", "/data", "/data/hooks",
+		"/data/hooks/0", "/data/hooks/0/hook_digest", "/data/masked", "/data/decided_by", "/data/time"} {
 		h := newHost(t, []hook{
 			{name: "b", run: effects(block("no"))},
 			{name: "aud", phases: onAudit, caps: []string{"redact"}, run: effects(redact(path))},
@@ -138,7 +145,8 @@ func TestAuditFailureBlocks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(es) != 2 || es[0].Decision != "block" || es[0].Kind != phases.KindAudit || strings.Contains(string(all), "readable") {
+			if len(es) != 2 || es[0].Decision != "block" || es[0].Kind != phases.KindAudit ||
+				strings.Contains(string(all), "readable") {
 				t.Errorf("on record: %s", all)
 			}
 			// Where the event could not be blocked, the session is latched.
@@ -156,15 +164,16 @@ func TestAuditFailureBlocks(t *testing.T) {
 
 func TestAuditPhaseInvocation(t *testing.T) {
 	turns := 0
-	h := newHost(t, []hook{{name: "aud", phases: onAudit, caps: []string{"redact"}, run: func(tu kernel.Turn) (kernel.Outcome, error) {
-		turns++
-		kind, _ := phases.GetString(tu.Session.Input, "/kind")
-		text, _ := phases.GetString(tu.Session.Input, "/data/text")
-		if kind != "notification" || text != "hi [redacted]" {
-			t.Errorf("saw kind %q, text %q", kind, text)
-		}
-		return kernel.Outcome{Effects: []phases.Effect{redact("/data/text")}}, nil
-	}}})
+	h := newHost(t,
+		[]hook{{name: "aud", phases: onAudit, caps: []string{"redact"}, run: func(tu kernel.Turn) (kernel.Outcome, error) {
+			turns++
+			kind, _ := phases.GetString(tu.Session.Input, "/kind")
+			text, _ := phases.GetString(tu.Session.Input, "/data/text")
+			if kind != "notification" || text != "hi [redacted]" {
+				t.Errorf("saw kind %q, text %q", kind, text)
+			}
+			return kernel.Outcome{Effects: []phases.Effect{redact("/data/text")}}, nil
+		}}})
 	inv := invocation(phases.Audit)
 	inv.Action = []byte(`{"kind":"notification","data":{"text":"hi SECRET"}}`)
 	v := h.invoke(t, inv)
@@ -175,7 +184,8 @@ func TestAuditPhaseInvocation(t *testing.T) {
 		t.Errorf("changed %v, action %s", v.Changed, v.Action)
 	}
 	es := h.events(t, kernel.EventQuery{})
-	if len(es) != 2 || strings.Contains(string(es[0].Input), "hi") || !slices.Contains(es[0].Masked, "/input/action/data/text") {
+	if len(es) != 2 || strings.Contains(string(es[0].Input), "hi") ||
+		!slices.Contains(es[0].Masked, "/input/action/data/text") {
 		t.Errorf("events %+v", es)
 	}
 	// Nothing can be blocked here: a failure latches.
@@ -189,7 +199,8 @@ func TestLargeRecords(t *testing.T) {
 	big := strings.Repeat("x", 700<<10)
 	var seen int
 	h := newHost(t, []hook{
-		{name: "m", mutates: preTool, caps: []string{"rewrite"}, run: effects(rewrite("/args/x", `"`+strings.Repeat("y", 200<<10)+`"`))},
+		{name: "m", mutates: preTool, caps: []string{"rewrite"},
+			run: effects(rewrite("/args/x", `"`+strings.Repeat("y", 200<<10)+`"`))},
 		{name: "aud", phases: onAudit, caps: []string{"redact"}, run: func(tu kernel.Turn) (kernel.Outcome, error) {
 			seen = len(tu.Session.Input)
 			return kernel.Outcome{Effects: []phases.Effect{redact("/data/input/action/args/big")}}, nil
@@ -199,7 +210,8 @@ func TestLargeRecords(t *testing.T) {
 	inv.Action = []byte(`{"tool":"exec","args":{"big":"` + big + `"}}`)
 	v := h.invoke(t, inv)
 	es := h.events(t, kernel.EventQuery{})
-	if v.Decision != phases.Allow || len(es) != 3 || es[1].Output != nil || es[1].OutputDigest == "" || !slices.Contains(es[1].Masked, "/output") {
+	if v.Decision != phases.Allow || len(es) != 3 || es[1].Output != nil || es[1].OutputDigest == "" ||
+		!slices.Contains(es[1].Masked, "/output") {
 		t.Errorf("%s, %d events, output of %d bytes, masked %v", v.Decision, len(es), len(es[1].Output), es[1].Masked)
 	}
 	if seen == 0 || seen > phases.MaxInputBytes+64<<10 {

@@ -29,7 +29,8 @@ func (c *chain) auditPass(ctx context.Context, v *phases.Verdict, rec *audit.Rec
 	for _, b := range c.i.snap.bindings {
 		switch {
 		case !b.matches(&inv):
-		case c.i.inv.Phase != phases.Audit && b.fault != nil && b.phases == nil && (c.words.Stopped() || b.mode == phases.Observe):
+		case c.i.inv.Phase != phases.Audit && b.fault != nil && b.phases == nil &&
+			(c.words.Stopped() || b.mode == phases.Observe):
 			// It could not be loaded: it has blocked the action already, or been reported.
 		case b.mode == phases.Observe:
 			observers = append(observers, b)
@@ -112,7 +113,8 @@ func (a *auditing) turn(ctx context.Context, b *binding) error {
 		// here on the record holds digests and what the kernel itself says.
 		r.outcome.FailText, r.outcome.Logs, r.outcome.LogsDropped = "", nil, 0
 	}
-	t := phases.Turn{By: b.actor(phases.Audit), Pass: phases.PassAudit, Effects: r.outcome.Effects, Fault: r.fault, FailText: r.outcome.FailText}
+	t := phases.Turn{By: b.actor(phases.Audit), Pass: phases.PassAudit, Effects: r.outcome.Effects, Fault: r.fault,
+		FailText: r.outcome.FailText}
 	res := a.words.Add(t)
 	var notes []string
 	if b.loaded != nil {

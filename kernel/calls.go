@@ -55,7 +55,8 @@ func (t *turnCalls) once(ctx context.Context, call string, request jsontext.Valu
 	if t.i.memory == nil {
 		t.i.memory = memory{}
 	}
-	t.i.memory[key] = memoryEntry{call: call, request: string(request), reply: reply, err: err, fuel: hostcalls.Charged(ctx), note: note}
+	t.i.memory[key] = memoryEntry{call: call, request: string(request), reply: reply, err: err,
+		fuel: hostcalls.Charged(ctx), note: note}
 	return reply, err
 }
 
@@ -71,7 +72,8 @@ func (t *turnCalls) audit() *audit.Builder {
 
 // asker names the hook for the record.
 func (t *turnCalls) asker() audit.Asker {
-	return audit.Asker{Binding: t.b.spec.Name, Digest: t.b.digest, Version: t.b.loaded.Version, Signer: t.b.loaded.Signer, Tier: t.b.tier}
+	return audit.Asker{Binding: t.b.spec.Name, Digest: t.b.digest, Version: t.b.loaded.Version, Signer: t.b.loaded.Signer,
+		Tier: t.b.tier}
 }
 
 // denied answers the errno with a document that explains it.

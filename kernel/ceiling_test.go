@@ -23,10 +23,12 @@ func TestTurnHasACeilingAboveItsWork(t *testing.T) {
 		"a chain that is shorter": {250, 100 * time.Millisecond, 100 * time.Millisecond, 100 * time.Millisecond},
 	} {
 		var got kernel.Turn
-		h := newHost(t, []hook{{name: "a", spec: func(s *kernel.BindingSpec) { s.Budget = tiers.Budget{DeadlineMS: c.deadline} }, run: func(turn kernel.Turn) (kernel.Outcome, error) {
-			got = turn
-			return kernel.Outcome{}, nil
-		}}}, func(cfg *kernel.Config, _ *kernel.Options) { cfg.ChainBudget = c.chain })
+		h := newHost(t,
+			[]hook{{name: "a", spec: func(s *kernel.BindingSpec) { s.Budget = tiers.Budget{DeadlineMS: c.deadline} },
+				run: func(turn kernel.Turn) (kernel.Outcome, error) {
+					got = turn
+					return kernel.Outcome{}, nil
+				}}}, func(cfg *kernel.Config, _ *kernel.Options) { cfg.ChainBudget = c.chain })
 		h.invoke(t, invocation(phases.PreTool))
 		if got.Timeout != c.work || got.Ceiling != c.top {
 			t.Errorf("%s: work %v, ceiling %v, want %v and %v", name, got.Timeout, got.Ceiling, c.work, c.top)

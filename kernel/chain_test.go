@@ -43,7 +43,8 @@ func TestOrder(t *testing.T) {
 		{name: "elsewhere", phases: []phases.Phase{phases.PrePlan}},
 	}, func(_ *kernel.Config, o *kernel.Options) { o.Sequential = true })
 	v := h.invoke(t, invocation(phases.PreTool))
-	want := []string{"mutator/mutate", "reserved/validate", "high/validate", "trusted/validate", "first/validate", "second/validate", "low/validate", "watcher/observe"}
+	want := []string{"mutator/mutate", "reserved/validate", "high/validate", "trusted/validate", "first/validate",
+		"second/validate", "low/validate", "watcher/observe"}
 	wantOrder(t, reported(v), want...)
 	wantOrder(t, h.calls.take(), want...)
 	var events []string
@@ -60,7 +61,8 @@ func TestOrder(t *testing.T) {
 func TestNothingMatches(t *testing.T) {
 	h := newHost(t, []hook{{name: "elsewhere", phases: []phases.Phase{phases.PrePlan}, run: effects(block("no"))}})
 	v := h.invoke(t, invocation(phases.PreTool))
-	if v.Decision != phases.Allow || len(v.Hooks) != 0 || v.Enforced != phases.EnforcedDirect || v.PolicyRevision != "rev-1" {
+	if v.Decision != phases.Allow || len(v.Hooks) != 0 || v.Enforced != phases.EnforcedDirect ||
+		v.PolicyRevision != "rev-1" {
 		t.Errorf("verdict %+v", v)
 	}
 	if es := h.events(t, kernel.EventQuery{}); len(es) != 1 || es[0].Type != phases.EventVerdict {
@@ -106,7 +108,8 @@ func TestMutatorsSeeEachOtherAndValidatorsTheResult(t *testing.T) {
 	})
 	v := h.invoke(t, invocation(phases.PreTool))
 	wantOrder(t, seen, "ls", "a", "b")
-	if string(v.Action) != `{"tool":"exec","args":{"command":"b"}}` || !slices.Equal(v.Changed, []string{"/args/command"}) {
+	if string(v.Action) != `{"tool":"exec","args":{"command":"b"}}` ||
+		!slices.Equal(v.Changed, []string{"/args/command"}) {
 		t.Errorf("action %s, changed %v", v.Action, v.Changed)
 	}
 }
@@ -123,7 +126,8 @@ func TestMutatorJudgesWhatRuns(t *testing.T) {
 	t.Run("called again after a change", func(t *testing.T) {
 		h := newHost(t, []hook{
 			{name: "guard", mutates: preTool, caps: caps, imports: imports, run: guard},
-			{name: "spoiler", mutates: preTool, caps: caps, imports: []string{"rewrite"}, run: effects(rewrite("/args/command", `"bad"`))},
+			{name: "spoiler", mutates: preTool, caps: caps, imports: []string{"rewrite"},
+				run: effects(rewrite("/args/command", `"bad"`))},
 		})
 		v := h.invoke(t, invocation(phases.PreTool))
 		if v.Decision != phases.Block || v.DecidedBy != "guard" || v.Kind != phases.KindPolicy {
@@ -141,7 +145,8 @@ func TestMutatorJudgesWhatRuns(t *testing.T) {
 	t.Run("repeating a rewrite is stable", func(t *testing.T) {
 		h := newHost(t, []hook{
 			{name: "default", mutates: preTool, caps: caps, imports: imports, run: effects(rewrite("/args/timeout", `5`))},
-			{name: "later", mutates: preTool, caps: caps, imports: []string{"rewrite"}, run: effects(rewrite("/args/command", `"b"`))},
+			{name: "later", mutates: preTool, caps: caps, imports: []string{"rewrite"},
+				run: effects(rewrite("/args/command", `"b"`))},
 		})
 		v := h.invoke(t, invocation(phases.PreTool))
 		wantOrder(t, reported(v), "default/mutate", "later/mutate", "default/validate")
@@ -176,15 +181,18 @@ func TestCombine(t *testing.T) {
 	t.Run("ask", func(t *testing.T) {
 		h := newHost(t, []hook{asker, {name: "quiet"}})
 		v := h.invoke(t, invocation(phases.PreTool))
-		if v.Decision != phases.Ask || v.DecidedBy != "asker" || v.Reason != "sure?" || v.Enforced != phases.EnforcedDirect || len(v.Hooks) != 2 {
+		if v.Decision != phases.Ask || v.DecidedBy != "asker" || v.Reason != "sure?" || v.Enforced != phases.EnforcedDirect ||
+			len(v.Hooks) != 2 {
 			t.Errorf("verdict %+v", v)
 		}
-		if v = h.invoke(t, invocation(phases.PreTool), kernel.InvokeOptions{Delegated: true}); v.Enforced != phases.EnforcedDelegated {
+		if v = h.invoke(t, invocation(phases.PreTool),
+			kernel.InvokeOptions{Delegated: true}); v.Enforced != phases.EnforcedDelegated {
 			t.Errorf("enforced %s, want delegated", v.Enforced)
 		}
 	})
 	t.Run("a later block wins", func(t *testing.T) {
-		h := newHost(t, []hook{asker, {name: "blocker", caps: caps, run: effects(block("no"))}, {name: "after", priority: -1}})
+		h := newHost(t,
+			[]hook{asker, {name: "blocker", caps: caps, run: effects(block("no"))}, {name: "after", priority: -1}})
 		v := h.invoke(t, invocation(phases.PreTool))
 		if v.Decision != phases.Block || v.DecidedBy != "blocker" || v.Reason != "no" || v.Kind != phases.KindPolicy {
 			t.Errorf("verdict %+v", v)
@@ -211,7 +219,8 @@ func TestObserve(t *testing.T) {
 			t.Fatalf("an observing hook had an effect: %+v", v)
 		}
 		wantOrder(t, reported(v), "real/validate", "shadow/observe", "broken/observe", "missing/observe")
-		if v.Hooks[1].Decision != phases.HookBlock || v.Hooks[2].Decision != phases.HookError || v.Hooks[3].Kind != phases.KindLoad {
+		if v.Hooks[1].Decision != phases.HookBlock || v.Hooks[2].Decision != phases.HookError ||
+			v.Hooks[3].Kind != phases.KindLoad {
 			t.Errorf("reports %+v", v.Hooks)
 		}
 	}
@@ -219,12 +228,14 @@ func TestObserve(t *testing.T) {
 		t.Error("the session of an observing hook is not marked")
 	}
 	if h.counter(t, "real") != "2" || h.counter(t, "observe:shadow") != "2" || h.counter(t, "shadow") != "" {
-		t.Errorf("state: real %q, shadow's shadow %q, shadow %q", h.counter(t, "real"), h.counter(t, "observe:shadow"), h.counter(t, "shadow"))
+		t.Errorf("state: real %q, shadow's shadow %q, shadow %q", h.counter(t, "real"), h.counter(t, "observe:shadow"),
+			h.counter(t, "shadow"))
 	}
 }
 
 func TestFailuresBlock(t *testing.T) {
-	for _, kind := range []phases.Kind{phases.KindTrap, phases.KindFuel, phases.KindDeadline, phases.KindMemory, phases.KindOutput, phases.KindHostcall, phases.KindLoad, phases.KindStore} {
+	for _, kind := range []phases.Kind{phases.KindTrap, phases.KindFuel, phases.KindDeadline, phases.KindMemory,
+		phases.KindOutput, phases.KindHostcall, phases.KindLoad, phases.KindStore} {
 		h := newHost(t, []hook{{name: "bad", run: failing(kind)}, {name: "after"}})
 		v := h.fails(t, invocation(phases.PreTool), kind)
 		if v.DecidedBy != "bad" || len(v.Hooks) != 1 || v.Hooks[0].Decision != phases.HookError || v.Hooks[0].Fuel != 7 {
@@ -284,10 +295,12 @@ func TestLoadFailures(t *testing.T) {
 	for name, bad := range map[string]hook{
 		"priority of the trusted": {name: "x", priority: 100},
 		"tier that is demanded":   {name: "x", spec: func(s *kernel.BindingSpec) { s.Tier = phases.Trusted }},
-		"phase not served":        {name: "x", spec: func(s *kernel.BindingSpec) { s.Phases = []phases.Phase{phases.PreTool, phases.Spawn} }},
-		"bad matcher":             {name: "x", spec: func(s *kernel.BindingSpec) { s.Match = &tiers.Match{Tools: "("} }},
-		"matcher of nothing":      {name: "x", spec: func(s *kernel.BindingSpec) { s.Match = &tiers.Match{Tools: "^exce$"} }},
-		"bad configuration":       {name: "x", spec: func(s *kernel.BindingSpec) { s.Config = []byte(`{"a":1,"a":2}`) }},
+		"phase not served": {name: "x", spec: func(s *kernel.BindingSpec) {
+			s.Phases = []phases.Phase{phases.PreTool, phases.Spawn}
+		}},
+		"bad matcher":        {name: "x", spec: func(s *kernel.BindingSpec) { s.Match = &tiers.Match{Tools: "("} }},
+		"matcher of nothing": {name: "x", spec: func(s *kernel.BindingSpec) { s.Match = &tiers.Match{Tools: "^exce$"} }},
+		"bad configuration":  {name: "x", spec: func(s *kernel.BindingSpec) { s.Config = []byte(`{"a":1,"a":2}`) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, []hook{bad})
@@ -346,7 +359,9 @@ func TestRequire(t *testing.T) {
 		}
 	}
 	// Under fail-open a guard that failed has not run.
-	h = newHost(t, []hook{{name: "guard", run: failing(phases.KindTrap)}}, req, func(_ *kernel.Config, o *kernel.Options) { o.UnsafeFailOpen = true })
+	h = newHost(t, []hook{{name: "guard", run: failing(phases.KindTrap)}}, req, func(_ *kernel.Config, o *kernel.Options) {
+		o.UnsafeFailOpen = true
+	})
 	h.fails(t, invocation(phases.PreTool), phases.KindLoad)
 }
 
@@ -373,19 +388,21 @@ func TestBudgets(t *testing.T) {
 		t.Errorf("%s, timeout %v, want what is left of the chain's", v.Decision, turn.Timeout)
 	}
 	for _, sequential := range []bool{true, false} {
-		h = newHost(t, []hook{{name: "a", run: slow}, {name: "b", run: slow}, {name: "c", run: slow}}, func(cfg *kernel.Config, o *kernel.Options) {
-			cfg.ChainBudget = 100 * time.Millisecond
-			o.Sequential = sequential
-		})
+		h = newHost(t, []hook{{name: "a", run: slow}, {name: "b", run: slow}, {name: "c", run: slow}},
+			func(cfg *kernel.Config, o *kernel.Options) {
+				cfg.ChainBudget = 100 * time.Millisecond
+				o.Sequential = sequential
+			})
 		v := h.fails(t, invocation(phases.PreTool), phases.KindDeadline)
 		if v.DecidedBy != "b" {
 			t.Errorf("decided by %s, want the hook whose answer came when the time was used up", v.DecidedBy)
 		}
 	}
 	// What takes the chain's time to the end leaves nothing for the next.
-	h = newHost(t, []hook{{name: "a", run: slow}, {name: "b", run: slow}, {name: "c"}}, func(cfg *kernel.Config, o *kernel.Options) {
-		cfg.ChainBudget, o.Sequential = 120*time.Millisecond, true
-	})
+	h = newHost(t, []hook{{name: "a", run: slow}, {name: "b", run: slow}, {name: "c"}},
+		func(cfg *kernel.Config, o *kernel.Options) {
+			cfg.ChainBudget, o.Sequential = 120*time.Millisecond, true
+		})
 	if v := h.fails(t, invocation(phases.PreTool), phases.KindDeadline); v.DecidedBy != "c" {
 		t.Errorf("decided by %s, want the hook that had no time left", v.DecidedBy)
 	}
@@ -395,18 +412,21 @@ func TestFailOpen(t *testing.T) {
 	open := func(_ *kernel.Config, o *kernel.Options) { o.UnsafeFailOpen = true }
 	t.Run("failures of hooks", func(t *testing.T) {
 		h := newHost(t, []hook{
-			{name: "bad", run: failing(phases.KindTrap)}, {name: "gone", loadErr: errors.New("no file"), spec: func(s *kernel.BindingSpec) { s.Phases = preTool }},
+			{name: "bad", run: failing(phases.KindTrap)}, {name: "gone", loadErr: errors.New("no file"),
+				spec: func(s *kernel.BindingSpec) { s.Phases = preTool }},
 			{name: "illegal", caps: []string{"grant"}, run: effects(phases.Effect{Kind: phases.EffectGrant, Text: "x"})},
 			{name: "judge", caps: []string{"annotate"}, run: effects(annotate("k", "1"))},
 		}, open)
 		v := h.invoke(t, invocation(phases.PreTool))
-		if v.Decision != phases.Allow || len(v.Hooks) != 4 || v.Hooks[0].Decision != phases.HookError || len(v.Metadata) != 1 {
+		if v.Decision != phases.Allow || len(v.Hooks) != 4 || v.Hooks[0].Decision != phases.HookError ||
+			len(v.Metadata) != 1 {
 			t.Errorf("verdict %+v", v)
 		}
 		if notes := strings.Join(v.Notes, "\n"); strings.Count(notes, "UNSAFE") != 4 {
 			t.Errorf("notes %q, want the mode and each failure", v.Notes)
 		}
-		if es := h.events(t, kernel.EventQuery{Type: phases.EventNotice}); len(es) != 1 || !strings.Contains(es[0].Reason, "fail-open") {
+		if es := h.events(t, kernel.EventQuery{Type: phases.EventNotice}); len(es) != 1 ||
+			!strings.Contains(es[0].Reason, "fail-open") {
 			t.Errorf("notices %+v", es)
 		}
 	})
@@ -417,7 +437,9 @@ func TestFailOpen(t *testing.T) {
 		}
 	})
 	t.Run("trust", func(t *testing.T) {
-		h := newHost(t, []hook{{name: "swapped", loadErr: phases.NewFault(phases.KindLoad, "swapped", kernel.ErrTrust), spec: func(s *kernel.BindingSpec) { s.Phases = preTool }}}, open)
+		h := newHost(t,
+			[]hook{{name: "swapped", loadErr: phases.NewFault(phases.KindLoad, "swapped", kernel.ErrTrust),
+				spec: func(s *kernel.BindingSpec) { s.Phases = preTool }}}, open)
 		h.fails(t, invocation(phases.PreTool), phases.KindLoad)
 	})
 	t.Run("audit", func(t *testing.T) {

@@ -76,7 +76,8 @@ func (c *chain) noteScopes(v *phases.Verdict) {
 	switch {
 	case c.i.o.OnBehalf:
 	case c.outside:
-		v.Notes = append(v.Notes, "a caller that holds actions to their scopes itself says so (holds_scopes); this one did not")
+		v.Notes = append(v.Notes,
+			"a caller that holds actions to their scopes itself says so (holds_scopes); this one did not")
 	case c.i.o.HoldsScopes && v.Decision != phases.Block && !v.Scopes.Contains(phases.Scopes{}):
 		v.Notes = append(v.Notes, "the caller says that it holds the action to its scopes (holds_scopes)")
 	}

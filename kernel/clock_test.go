@@ -54,7 +54,9 @@ func TestClockIsTheHosts(t *testing.T) {
 	for _, phase := range phases.Phases() {
 		var got []times
 		r := &tapes{}
-		h := newHost(t, []hook{watch("rule", &got, phase, phases.Audit), {name: "seer", mode: phases.Observe, phases: []phases.Phase{phase}}}, recordedBy(r))
+		h := newHost(t,
+			[]hook{watch("rule", &got, phase, phases.Audit),
+				{name: "seer", mode: phases.Observe, phases: []phases.Phase{phase}}}, recordedBy(r))
 		inv := invocation(phase)
 		inv.Time = at(claimTime)
 		v := h.invoke(t, inv)
@@ -100,7 +102,8 @@ func TestNoReportedTime(t *testing.T) {
 func TestHookClock(t *testing.T) {
 	var got []times
 	x := &tools{}
-	asker := hook{name: "asker", priority: 50, caps: []string{"request_tool_call", "request_approval"}, imports: []string{"request_tool_call", "request_approval"},
+	asker := hook{name: "asker", priority: 50, caps: []string{"request_tool_call", "request_approval"},
+		imports: []string{"request_tool_call", "request_approval"},
 		runCtx: func(ctx context.Context, turn kernel.Turn) (kernel.Outcome, error) {
 			got = append(got, timesOf(turn))
 			if tool, _ := phases.GetString(turn.Session.Input, "/tool"); tool != "exec" {
@@ -162,7 +165,10 @@ func TestKeepTime(t *testing.T) {
 // What a caller says of the time is in no key: an ask that was approved today is the
 // same question, and what is carried along a run does not expire by it.
 func TestReportedTimeMovesNothing(t *testing.T) {
-	h := newHost(t, []hook{{name: "asks", caps: []string{"request_approval"}, imports: []string{"request_approval"}, run: effects(ask("why"))}, {name: "notes", caps: []string{"annotate"}, imports: []string{"annotate"}, run: effects(annotate("k", "1"))}})
+	h := newHost(t,
+		[]hook{{name: "asks", caps: []string{"request_approval"}, imports: []string{"request_approval"},
+			run: effects(ask("why"))},
+			{name: "notes", caps: []string{"annotate"}, imports: []string{"annotate"}, run: effects(annotate("k", "1"))}})
 	first := h.invoke(t, invocation(phases.PreTool))
 	later := invocation(phases.PreTool)
 	later.Time = at(otherTime)

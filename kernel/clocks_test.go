@@ -62,7 +62,8 @@ func TestJumpsEndNoApproval(t *testing.T) {
 				h.clock.add(life - last)
 				b.set(j[2])
 				want := map[bool]error{false: nil, true: kernel.ErrApprovalExpired}[late]
-				if err := h.decide(t, undecided, approvals.Approve, reviewerKey(1)); !errors.Is(err, want) && !(late && errors.Is(err, kernel.ErrApprovalDecided)) {
+				if err := h.decide(t, undecided, approvals.Approve, reviewerKey(1)); !errors.Is(err, want) &&
+					!(late && errors.Is(err, kernel.ErrApprovalDecided)) {
 					t.Fatalf("decided: %v, want %v", err, want)
 				}
 
@@ -168,7 +169,8 @@ func TestAnotherBootGoesByTheWall(t *testing.T) {
 		}
 	}
 	// The time that the store has seen ends it.
-	for passed, want := range map[time.Duration]phases.Decision{9 * time.Minute: phases.Allow, 10 * time.Minute: phases.Ask} {
+	for passed, want := range map[time.Duration]phases.Decision{9 * time.Minute: phases.Allow,
+		10 * time.Minute: phases.Ask} {
 		var b boot
 		keys := audit.Keys{}
 		for _, u := range audit.Uses() {
@@ -184,7 +186,9 @@ func TestAnotherBootGoesByTheWall(t *testing.T) {
 		second := "boot 2"
 		b.id.Store(&second)
 		b.set(-year)
-		again := newHost(t, asking(), reviewed, func(_ *kernel.Config, o *kernel.Options) { o.Store, o.Clock, o.Digester = h.store, h.clock, keys }, onBoot(&b))
+		again := newHost(t, asking(), reviewed, func(_ *kernel.Config, o *kernel.Options) {
+			o.Store, o.Clock, o.Digester = h.store, h.clock, keys
+		}, onBoot(&b))
 		if v := again.invoke(t, invocation(phases.PreTool)); v.Decision != want {
 			t.Errorf("set back behind what the store has seen, after %v: %s, want %s", passed, v.Decision, want)
 		}
@@ -241,7 +245,8 @@ func TestJumpIsAnEvent(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "clock.json")
 		var log bytes.Buffer
 
-		notes := hook{name: "notes", phases: []phases.Phase{phases.PreTool}, caps: []string{"annotate"}, imports: []string{"annotate"}, run: effects(annotate("k", "1"))}
+		notes := hook{name: "notes", phases: []phases.Phase{phases.PreTool}, caps: []string{"annotate"},
+			imports: []string{"annotate"}, run: effects(annotate("k", "1"))}
 		onFile := func(_ *kernel.Config, o *kernel.Options) {
 			o.ClockPath, o.Logger = path, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		}
@@ -258,7 +263,8 @@ func TestJumpIsAnEvent(t *testing.T) {
 			}
 		}
 		want := map[bool]string{true: "+8760h0m0s", false: "-8760h0m0s"}[by > 0]
-		if len(told) != 1 || !strings.HasPrefix(told[0], "the clock jumped by "+want+", from ") || strings.Count(log.String(), "the clock jumped") != 1 {
+		if len(told) != 1 || !strings.HasPrefix(told[0], "the clock jumped by "+want+", from ") ||
+			strings.Count(log.String(), "the clock jumped") != 1 {
 			t.Errorf("%v: told %q, log %s", by, told, log.String())
 		}
 		if got := v.Metadata["k"].Value; string(got) != "1" {
@@ -306,7 +312,8 @@ func TestJumpDeletesNothing(t *testing.T) {
 		t.Errorf("the lease is %s", got)
 	}
 	h.allowed(t, write("/x"))
-	if _, err := h.Compact(t.Context(), kernel.Compaction{Through: 1}, kernel.CompactBy{}); !errors.Is(err, kernel.ErrTooYoung) {
+	if _, err := h.Compact(t.Context(), kernel.Compaction{Through: 1}, kernel.CompactBy{}); !errors.Is(err,
+		kernel.ErrTooYoung) {
 		t.Errorf("an event of an hour ago is compacted: %v", err)
 	}
 }
@@ -365,14 +372,16 @@ func TestJumpThatCannotBeRecorded(t *testing.T) {
 		o.Store, o.ClockPath = s, filepath.Join(t.TempDir(), "missing", "clock.json")
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}, onBoot(&b))
-	if got := log.String(); !strings.Contains(got, "the note of the clock could not be kept") || strings.Contains(got, "could not be recorded") {
+	if got := log.String(); !strings.Contains(got, "the note of the clock could not be kept") ||
+		strings.Contains(got, "could not be recorded") {
 		t.Errorf("logged %s", got)
 	}
 	log.Reset()
 	s.deaf = true
 	b.set(time.Hour)
 	h.WatchClock(t.Context())
-	if got := log.String(); !strings.Contains(got, "the clock jumped by +1h0m0s") || !strings.Contains(got, "what the clock did could not be recorded") {
+	if got := log.String(); !strings.Contains(got, "the clock jumped by +1h0m0s") ||
+		!strings.Contains(got, "what the clock did could not be recorded") {
 		t.Errorf("logged %s", got)
 	}
 }

@@ -59,7 +59,8 @@ func (k *Kernel) Compact(ctx context.Context, c Compaction, by CompactBy) (Recei
 	// The first event of the batch is the one that announces the compaction.
 	return k.commit(ctx, Batch{Now: now, Compact: c.Through, Events: append([]phases.Event{{
 		ID: k.o.NewID(now), Type: phases.EventCompaction, Time: now, User: phases.SafeLine(by.By, phases.MaxIDBytes),
-		PolicyRevision: k.Revision(), Decision: "compacted", Reason: phases.SafeText(by.Why, phases.MaxReasonBytes), Output: out,
+		PolicyRevision: k.Revision(), Decision: "compacted", Reason: phases.SafeText(by.Why, phases.MaxReasonBytes),
+		Output: out,
 	}}, used...)})
 }
 

@@ -14,7 +14,8 @@ func TestCompactRefusesWhatIsNoText(t *testing.T) {
 	h := newHost(t, nil)
 	h.allowed(t, invocation(phases.PreTool))
 	h.clock.add(kernel.MinCompactionAge + time.Second)
-	if _, err := h.Compact(t.Context(), kernel.Compaction{Through: 1, Statement: "\xff"}, kernel.CompactBy{Retention: true}); err == nil || errors.Is(err, kernel.ErrUnavailable) {
+	if _, err := h.Compact(t.Context(), kernel.Compaction{Through: 1, Statement: "\xff"},
+		kernel.CompactBy{Retention: true}); err == nil || errors.Is(err, kernel.ErrUnavailable) {
 		t.Errorf("%v, want a refusal of the text", err)
 	}
 	if es := h.events(t, kernel.EventQuery{Type: phases.EventCompaction}); len(es) != 0 {

@@ -86,8 +86,9 @@ type BindingSpec struct {
 	Budget   tiers.Budget
 	Mode     phases.Mode // "" means enforce
 	HTTP     any         // what the Loader makes a Loaded.HTTP of; nil means no host is allowed
-	Redacts  *bool       // what its rewrites take out is covered on record; nil means that it is if the hook imports find_secrets
-	State    string      // namespace of its state; "" means Name
+	// what its rewrites take out is covered on record; nil means that it is if the hook imports find_secrets
+	Redacts *bool
+	State   string // namespace of its state; "" means Name
 }
 
 // Require blocks an action of the phases (in tool phases: of the tools) unless every
@@ -139,8 +140,9 @@ type Turn struct {
 	Session hostcalls.SessionConfig // what it may see and do
 	Fuel    int64
 	Timeout time.Duration // of work, without calls that reach beyond the host and waiting for a processor
-	Ceiling time.Duration // by the clock on the wall, without calls that reach beyond the host; 0 means what the sandbox makes of Timeout
-	Slice   int64         // fuel between two looks at the deadline; 0 means the sandbox's default
+	// by the clock on the wall, without calls that reach beyond the host; 0 means what the sandbox makes of Timeout
+	Ceiling time.Duration
+	Slice   int64 // fuel between two looks at the deadline; 0 means the sandbox's default
 }
 
 // Outcome is what one call came to.

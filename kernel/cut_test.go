@@ -14,8 +14,11 @@ import (
 // What a rewrite takes out of an action is in the log only where the binding does not redact.
 func TestWhatARewriteTakesOut(t *testing.T) {
 	for _, redacts := range []bool{false, true} {
-		h := newHost(t, []hook{{name: "m", mutates: preTool, caps: []string{"rewrite:/args"}, spec: func(s *kernel.BindingSpec) { s.Redacts = &redacts },
-			run: effects(rewrite("/args/command", `"ls"`))}})
+		h := newHost(t,
+			[]hook{{name: "m", mutates: preTool, caps: []string{"rewrite:/args"}, spec: func(s *kernel.BindingSpec) {
+				s.Redacts = &redacts
+			},
+				run: effects(rewrite("/args/command", `"ls"`))}})
 		inv := invocation(phases.PreTool)
 		inv.Action = []byte(`{"tool":"exec","args":{"command":"ls the-words-of-bob"}}`)
 		if v := h.invoke(t, inv); v.Decision != phases.Allow || !strings.Contains(string(v.Action), `"ls"`) {
@@ -41,7 +44,9 @@ func TestObserversOfTheAuditHaveTheirTime(t *testing.T) {
 		left = turn.Timeout
 		return kernel.Outcome{}, nil
 	}}
-	h := newHost(t, []hook{slow, seer}, func(c *kernel.Config, _ *kernel.Options) { c.ChainBudget = 220 * time.Millisecond })
+	h := newHost(t, []hook{slow, seer}, func(c *kernel.Config, _ *kernel.Options) {
+		c.ChainBudget = 220 * time.Millisecond
+	})
 	h.allowed(t, invocation(phases.PreTool))
 	if left < 100*time.Millisecond {
 		t.Errorf("%v left", left)

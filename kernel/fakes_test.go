@@ -209,7 +209,8 @@ func action(phase phases.Phase) jsontext.Value {
 }
 
 func invocation(phase phases.Phase) phases.Invocation {
-	return phases.Invocation{Phase: phase, Runtime: "custom", Session: "s-1", Agent: "coder", Run: "r-1", Action: action(phase)}
+	return phases.Invocation{Phase: phase, Runtime: "custom", Session: "s-1", Agent: "coder", Run: "r-1",
+		Action: action(phase)}
 }
 
 func (h *host) events(t *testing.T, q kernel.EventQuery) []phases.Event {

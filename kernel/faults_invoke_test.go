@@ -177,20 +177,25 @@ func decisions() map[string]decision {
 	}
 	exec, spawn := invocation(phases.PreTool), invocation(phases.Spawn)
 	spawn.Action = jsontext.Value(`{"child":{"agent":"helper","leases":["s-1/lent"]}}`)
-	swept := func(method string) bool { return method == "Approvals" } // the queue is swept once an hour, behind the answer
+	// the queue is swept once an hour, behind the answer
+	swept := func(method string) bool { return method == "Approvals" }
 	return map[string]decision{
 		"nothing to say":      {inv: exec},
 		"state and metadata":  {hooks: carrying, inv: exec},
 		"metadata carried on": {hooks: carrying, inv: exec, prepare: func(t *testing.T, h *host) { h.invoke(t, exec) }},
 		"asked":               {hooks: asking, changes: []change{reviewed}, inv: exec, want: phases.Ask},
-		"asked before":        {hooks: asking, changes: []change{reviewed}, inv: exec, want: phases.Ask, prepare: askedBefore(0)},
-		"asked long ago":      {hooks: asking, changes: []change{reviewed}, inv: exec, want: phases.Ask, prepare: askedBefore(time.Hour), spared: swept},
-		"approved":            {hooks: asking, changes: []change{reviewed}, inv: exec, prepare: func(t *testing.T, h *host) { h.approved(t) }},
-		"denied": {hooks: asking, changes: []change{reviewed}, inv: exec, want: phases.Block, prepare: func(t *testing.T, h *host) {
-			if err := h.decide(t, h.pending(t, exec), approvals.Deny, reviewerKey(1)); err != nil {
-				t.Fatal(err)
-			}
-		}},
+		"asked before": {hooks: asking, changes: []change{reviewed}, inv: exec, want: phases.Ask,
+			prepare: askedBefore(0)},
+		"asked long ago": {hooks: asking, changes: []change{reviewed}, inv: exec, want: phases.Ask,
+			prepare: askedBefore(time.Hour), spared: swept},
+		"approved": {hooks: asking, changes: []change{reviewed}, inv: exec,
+			prepare: func(t *testing.T, h *host) { h.approved(t) }},
+		"denied": {hooks: asking, changes: []change{reviewed}, inv: exec, want: phases.Block,
+			prepare: func(t *testing.T, h *host) {
+				if err := h.decide(t, h.pending(t, exec), approvals.Deny, reviewerKey(1)); err != nil {
+					t.Fatal(err)
+				}
+			}},
 		"asked in a full queue": {hooks: asking, inv: exec, want: phases.Ask,
 			changes: []change{reviewed, func(c *kernel.Config, _ *kernel.Options) { c.Approvals.Quota = 1 }},
 			prepare: func(t *testing.T, h *host) {
@@ -203,23 +208,33 @@ func decisions() map[string]decision {
 		"a lease used": {changes: []change{required}, inv: write("/srv/a"), prepare: minted},
 		"a lease for a delegated": {hooks: asking, changes: []change{required}, inv: write("/srv/a"), prepare: minted,
 			want: phases.Ask, options: kernel.InvokeOptions{Delegated: true}},
-		"a lease passed on":           {inv: spawn, prepare: minted},
-		"a hook mints":                {hooks: lends("mint " + mintSrv + "}"), inv: write("/srv/a")},
-		"a hook mints and it is used": {hooks: lends("mint " + mintSrv + "}"), changes: []change{required}, inv: write("/srv/a")},
-		"a hook mints below":          {hooks: lends(`mint {"id":"s-1/lent/x","parent":"s-1/lent","capability":"tool:write","scope":{},"ttl_s":60}`), inv: write("/srv/a"), prepare: minted},
-		"a hook renews":               {hooks: lends(`mint {"renew":"s-1/lent","ttl_s":120}`), inv: write("/srv/a"), prepare: minted},
-		"a hook takes back":           {hooks: lends(`revoke {"id":"s-1/lent"}`), inv: write("/srv/a"), prepare: minted},
-		"a hook takes all back":       {hooks: lends(`revoke {"prefix":"s-1"}`), inv: write("/srv/a"), prepare: minted},
-		"a hook checks an id":         {hooks: lends(`check {"id":"s-1/lent"}`), inv: write("/srv/a"), prepare: minted},
-		"a hook checks a scope":       {hooks: lends(`check {"capability":"tool:write","scope":{"paths":["/srv/**"]}}`), inv: write("/srv/a"), prepare: minted},
-		"a hook checks the action":    {hooks: lends(`check {"capability":"tool:write"}`), inv: write("/srv/a"), prepare: minted},
-		"a hook is granted":           {hooks: lends(askLease), changes: []change{ruled(kernel.LeaseGrant)}, inv: write("/srv/a")},
-		"a hook is denied":            {hooks: lends(askLease), changes: []change{ruled(kernel.LeaseDeny)}, inv: write("/srv/a")},
-		"a hook asks":                 {hooks: lends(askLease), changes: []change{reviewed}, inv: write("/srv/a")},
-		"a hook asks below":           {hooks: lends(strings.Replace(askLease, `{`, `{"parent":"s-1/lent",`, 1)), inv: write("/srv/a"), prepare: minted},
+		"a lease passed on": {inv: spawn, prepare: minted},
+		"a hook mints":      {hooks: lends("mint " + mintSrv + "}"), inv: write("/srv/a")},
+		"a hook mints and it is used": {hooks: lends("mint " + mintSrv + "}"), changes: []change{required},
+			inv: write("/srv/a")},
+		"a hook mints below": {hooks: lends(
+			`mint {"id":"s-1/lent/x","parent":"s-1/lent","capability":"tool:write","scope":{},"ttl_s":60}`),
+			inv: write("/srv/a"), prepare: minted},
+		"a hook renews": {hooks: lends(`mint {"renew":"s-1/lent","ttl_s":120}`), inv: write("/srv/a"),
+			prepare: minted},
+		"a hook takes back":     {hooks: lends(`revoke {"id":"s-1/lent"}`), inv: write("/srv/a"), prepare: minted},
+		"a hook takes all back": {hooks: lends(`revoke {"prefix":"s-1"}`), inv: write("/srv/a"), prepare: minted},
+		"a hook checks an id":   {hooks: lends(`check {"id":"s-1/lent"}`), inv: write("/srv/a"), prepare: minted},
+		"a hook checks a scope": {hooks: lends(`check {"capability":"tool:write","scope":{"paths":["/srv/**"]}}`),
+			inv: write("/srv/a"), prepare: minted},
+		"a hook checks the action": {hooks: lends(`check {"capability":"tool:write"}`), inv: write("/srv/a"),
+			prepare: minted},
+		"a hook is granted": {hooks: lends(askLease), changes: []change{ruled(kernel.LeaseGrant)},
+			inv: write("/srv/a")},
+		"a hook is denied": {hooks: lends(askLease), changes: []change{ruled(kernel.LeaseDeny)},
+			inv: write("/srv/a")},
+		"a hook asks": {hooks: lends(askLease), changes: []change{reviewed}, inv: write("/srv/a")},
+		"a hook asks below": {hooks: lends(strings.Replace(askLease, `{`, `{"parent":"s-1/lent",`, 1)),
+			inv: write("/srv/a"), prepare: minted},
 		"a hook has asked": {hooks: lends(askLease), changes: []change{reviewed}, inv: write("/srv/a"),
 			prepare: func(t *testing.T, h *host) { asked(t, h) }},
-		"a hook looks at what was asked": {hooks: lends(askLease, `check {"requests":true}`), changes: []change{reviewed}, inv: write("/srv/a"),
+		"a hook looks at what was asked": {hooks: lends(askLease, `check {"requests":true}`), changes: []change{reviewed},
+			inv:     write("/srv/a"),
 			prepare: func(t *testing.T, h *host) { asked(t, h) }},
 		"a hook asked long ago": {hooks: lends(askLease), changes: []change{reviewed}, inv: write("/srv/a"),
 			prepare: func(t *testing.T, h *host) { asked(t, h); h.clock.add(time.Hour) }, spared: swept},
@@ -227,7 +242,8 @@ func decisions() map[string]decision {
 			prepare: answered(approvals.Approve)},
 		"a hook asked and a person said no": {hooks: lends(askLease), changes: []change{reviewed}, inv: write("/srv/a"),
 			prepare: answered(approvals.Deny)},
-		"a hook calls a tool": {hooks: func() []hook { return []hook{toolAsker(new([]answer), probeCall)} }, changes: []change{withTools(&tools{})}, inv: exec},
+		"a hook calls a tool": {hooks: func() []hook { return []hook{toolAsker(new([]answer), probeCall)} },
+			changes: []change{withTools(&tools{})}, inv: exec},
 	}
 }
 

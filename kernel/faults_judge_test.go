@@ -47,7 +47,8 @@ func TestRefusalsBehindAGap(t *testing.T) {
 		}
 		f.disarm()
 		f.arm(n, 0, false)
-		v, err := h.Refuse(t.Context(), kernel.Refusal{Invocation: invocation(phases.PreTool), Fault: phases.NewFault(phases.KindProtocol, "no", nil)})
+		v, err := h.Refuse(t.Context(),
+			kernel.Refusal{Invocation: invocation(phases.PreTool), Fault: phases.NewFault(phases.KindProtocol, "no", nil)})
 		call := f.disarm()
 		gaps := h.events(t, kernel.EventQuery{Type: phases.EventGap})
 		if v.Event != nil && len(gaps) != 1 {
@@ -68,7 +69,9 @@ func TestDroppedNotesAreCountedOnce(t *testing.T) {
 	h := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.Store = f })
 	f.arm(0, 1, true)
 	for range 3000 {
-		if v, err := h.Refuse(t.Context(), kernel.Refusal{Invocation: invocation(phases.PreTool), Fault: phases.NewFault(phases.KindProtocol, "no", nil)}); v.Event != nil || err == nil {
+		if v, err := h.Refuse(t.Context(),
+			kernel.Refusal{Invocation: invocation(phases.PreTool),
+				Fault: phases.NewFault(phases.KindProtocol, "no", nil)}); v.Event != nil || err == nil {
 			t.Fatalf("on record: %+v", v)
 		}
 	}
@@ -86,7 +89,8 @@ func TestConflictsAreNotedOnce(t *testing.T) {
 	h := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.Store = f })
 	f.arm(0, 1, true)
 	for range 3 {
-		if v, err := h.Invoke(t.Context(), invocation(phases.PreTool)); v.Event != nil || err == nil || v.Decision != phases.Block {
+		if v, err := h.Invoke(t.Context(), invocation(phases.PreTool)); v.Event != nil || err == nil ||
+			v.Decision != phases.Block {
 			t.Fatalf("on record: %+v", v)
 		}
 	}

@@ -67,12 +67,14 @@ func TestQueueWithAStoreThatFails(t *testing.T) {
 		}},
 		"accept a proposal": {prepare: func(t *testing.T, h *host) func() error {
 			id := h.proposed(t, "a")
-			d := kernel.ApprovalDecision{Verdict: approvals.Approve, By: "config", At: h.clock.Now(), Until: h.clock.Now().Add(time.Minute)}
+			d := kernel.ApprovalDecision{Verdict: approvals.Approve, By: "config", At: h.clock.Now(),
+				Until: h.clock.Now().Add(time.Minute)}
 			return func() error { _, err := h.AcceptApproval(t.Context(), id, d); return err }
 		}},
 		"finish an accepted proposal": {prepare: func(t *testing.T, h *host) func() error {
 			id := h.proposed(t, "a")
-			d := kernel.ApprovalDecision{Verdict: approvals.Approve, By: "config", At: h.clock.Now(), Until: h.clock.Now().Add(time.Minute)}
+			d := kernel.ApprovalDecision{Verdict: approvals.Approve, By: "config", At: h.clock.Now(),
+				Until: h.clock.Now().Add(time.Minute)}
 			if _, err := h.AcceptApproval(t.Context(), id, d); err != nil {
 				t.Fatal(err)
 			}

@@ -82,7 +82,8 @@ func TestInvocationsWithARedactorThatFails(t *testing.T) {
 					hooks = c.hooks()
 				}
 				r := &blind{}
-				h := newHost(t, hooks, append([]change{func(_ *kernel.Config, o *kernel.Options) { o.Redactor = r }}, c.changes...)...)
+				h := newHost(t, hooks,
+					append([]change{func(_ *kernel.Config, o *kernel.Options) { o.Redactor = r }}, c.changes...)...)
 				if c.prepare != nil {
 					c.prepare(t, h)
 				}
@@ -95,7 +96,8 @@ func TestInvocationsWithARedactorThatFails(t *testing.T) {
 				checkComplete(t, v)
 				if v.Decision == phases.Ask && v.Approval != nil && err == nil {
 					// What cannot be compared is hidden: a person can deny it, and no more.
-					if it, err := h.Approval(t.Context(), v.Approval.ID); err != nil || len(it.Hidden) == 0 || !strings.Contains(strings.Join(v.Notes, " "), "argument hidden") {
+					if it, err := h.Approval(t.Context(), v.Approval.ID); err != nil || len(it.Hidden) == 0 ||
+						!strings.Contains(strings.Join(v.Notes, " "), "argument hidden") {
 						t.Errorf("call %d failed: %+v, %v", n, it, err)
 					}
 					continue
@@ -121,7 +123,9 @@ func TestCallsWithARedactorThatFails(t *testing.T) {
 		var got []answer
 		x := &tools{}
 		r := &blind{}
-		h := newHost(t, []hook{toolAsker(&got, probeCall)}, withTools(x), func(_ *kernel.Config, o *kernel.Options) { o.Redactor = r })
+		h := newHost(t, []hook{toolAsker(&got, probeCall)}, withTools(x), func(_ *kernel.Config, o *kernel.Options) {
+			o.Redactor = r
+		})
 		r.arm(n)
 		v, err := h.Invoke(t.Context(), invocation(phases.PreTool))
 		if !r.disarm() {
@@ -187,8 +191,9 @@ func TestRecoveryWithARedactorThatFails(t *testing.T) {
 	}
 }
 
-// TestNotesOfOthersWithARedactorThatFails: a command that has no redactor notes the names of a refusal as they are. They
-// reach the log covered, in the latch, in the gap and among the sessions that are lifted, or not at all: whichever call to
+// TestNotesOfOthersWithARedactorThatFails: a command that has no redactor notes the names of a refusal as
+// they are. They reach the log covered, in the latch, in the gap and among the sessions that are lifted, or
+// not at all: whichever call to
 // the redactor fails, nothing on record shows one.
 func TestNotesOfOthersWithARedactorThatFails(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -227,7 +232,8 @@ func TestNotesOfOthersWithARedactorThatFails(t *testing.T) {
 					}
 				}
 				if c.latched {
-					if l := latched(t, h); l.Session != "s-[redacted]" || l.Runtime != "rt-[redacted]" || l.Invocation != "i-[redacted]" {
+					if l := latched(t, h); l.Session != "s-[redacted]" || l.Runtime != "rt-[redacted]" ||
+						l.Invocation != "i-[redacted]" {
 						t.Errorf("call %d failed: %+v", n, l)
 					}
 				}

@@ -131,12 +131,14 @@ func (f *faulty) Approvals(ctx context.Context, q approvals.Query) ([]approvals.
 	return read(f, "Approvals", v, err)
 }
 
-func (f *faulty) ApprovalUsage(ctx context.Context, k approvals.Kind, by approvals.Requester, now clock.Instant) (approvals.Usage, error) {
+func (f *faulty) ApprovalUsage(ctx context.Context, k approvals.Kind, by approvals.Requester,
+	now clock.Instant) (approvals.Usage, error) {
 	v, err := f.Store.ApprovalUsage(ctx, k, by, now)
 	return read(f, "ApprovalUsage", v, err)
 }
 
-func (f *faulty) ApprovalHolders(ctx context.Context, k approvals.Kind, credential string, now clock.Instant) ([]approvals.Holder, error) {
+func (f *faulty) ApprovalHolders(ctx context.Context, k approvals.Kind, credential string,
+	now clock.Instant) ([]approvals.Holder, error) {
 	v, err := f.Store.ApprovalHolders(ctx, k, credential, now)
 	return read(f, "ApprovalHolders", v, err)
 }
@@ -172,7 +174,8 @@ func newFaultyHost(t *testing.T, hooks []hook, changes ...change) (*host, *fault
 	t.Helper()
 	f := &faulty{Store: memory.New()}
 	h := newHost(t, hooks, append([]change{func(_ *kernel.Config, o *kernel.Options) { o.Store = f }}, changes...)...)
-	if _, err := h.Refuse(t.Context(), kernel.Refusal{Invocation: phases.Invocation{Phase: phases.PreTool}}); errors.Is(err, kernel.ErrUnavailable) {
+	if _, err := h.Refuse(t.Context(),
+		kernel.Refusal{Invocation: phases.Invocation{Phase: phases.PreTool}}); errors.Is(err, kernel.ErrUnavailable) {
 		t.Fatal(err)
 	}
 	return h, f

@@ -105,16 +105,18 @@ func TestOrdersWithAStoreThatFails(t *testing.T) {
 			l := h.latchOne(t)
 			return func() error { return h.ClearLatch(t.Context(), l.SessionKey, "dev", nil) }
 		}},
-		"latch clear by order": {hooks: latching(), changes: []change{reviewed, inStore}, prepare: func(t *testing.T, h *host) func() error {
-			l := h.latchOne(t)
-			o := h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(1))
-			return func() error { return h.ClearLatch(t.Context(), l.SessionKey, "dev", o) }
-		}},
-		"latch clear by another's order": {hooks: latching(), changes: []change{reviewed, inStore}, prepare: func(t *testing.T, h *host) func() error {
-			l := h.latchOne(t)
-			o := h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(2))
-			return func() error { return h.ClearLatch(t.Context(), l.SessionKey, "dev", o) }
-		}, want: kernel.ErrApprovalSignature},
+		"latch clear by order": {hooks: latching(), changes: []change{reviewed, inStore},
+			prepare: func(t *testing.T, h *host) func() error {
+				l := h.latchOne(t)
+				o := h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(1))
+				return func() error { return h.ClearLatch(t.Context(), l.SessionKey, "dev", o) }
+			}},
+		"latch clear by another's order": {hooks: latching(), changes: []change{reviewed, inStore},
+			prepare: func(t *testing.T, h *host) func() error {
+				l := h.latchOne(t)
+				o := h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(2))
+				return func() error { return h.ClearLatch(t.Context(), l.SessionKey, "dev", o) }
+			}, want: kernel.ErrApprovalSignature},
 		"config accept by order": {changes: []change{reviewed, inStore}, prepare: func(t *testing.T, h *host) func() error {
 			o := h.signed(t, approvals.VerbConfigAccept, kernel.ConfigOrder{Revision: "rev-1"}, reviewerKey(1))
 			return func() error { return h.AcceptConfig(t.Context(), "rev-1", "dev", o) }
@@ -128,7 +130,8 @@ func TestOrdersWithAStoreThatFails(t *testing.T) {
 			h.clock.add(kernel.MinCompactionAge + time.Hour)
 			o := h.signed(t, approvals.VerbCompact, kernel.CompactOrder{Through: 1}, reviewerKey(1))
 			return func() error {
-				_, err := h.Compact(t.Context(), kernel.Compaction{Through: 1, Statement: "s"}, kernel.CompactBy{By: "dev", Why: "old", Order: o})
+				_, err := h.Compact(t.Context(), kernel.Compaction{Through: 1, Statement: "s"},
+					kernel.CompactBy{By: "dev", Why: "old", Order: o})
 				return err
 			}
 		}, spared: func(m string) bool { return m == "Approvals" }}, // the queue is swept behind it

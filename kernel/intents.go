@@ -161,7 +161,8 @@ func (k *Kernel) recoverIntents(ctx context.Context) {
 	for _, l := range k.journal.left() {
 		if err := k.recoverIntent(ctx, &l.intent); err != nil {
 			l.note.abandon()
-			k.o.Logger.LogAttrs(ctx, slog.LevelError, "a call whose outcome is not known could not be recorded", slog.String("intent", l.intent.ID), slog.Any("error", err))
+			k.o.Logger.LogAttrs(ctx, slog.LevelError, "a call whose outcome is not known could not be recorded",
+				slog.String("intent", l.intent.ID), slog.Any("error", err))
 			continue
 		}
 		l.note.done()
@@ -177,7 +178,8 @@ func (k *Kernel) recoverIntent(ctx context.Context, in *openIntent) error {
 		return nil // it was noted and never committed: nothing was done
 	}
 	intent := found[0]
-	outcomes, err := k.o.Store.Events(ctx, EventQuery{Type: phases.EventOutcome, Invocation: intent.Invocation, Limit: MaxEventLimit})
+	outcomes, err := k.o.Store.Events(ctx,
+		EventQuery{Type: phases.EventOutcome, Invocation: intent.Invocation, Limit: MaxEventLimit})
 	if err != nil {
 		return err
 	}
@@ -194,7 +196,8 @@ func (k *Kernel) recoverIntent(ctx context.Context, in *openIntent) error {
 	if _, err := k.commit(ctx, Batch{Now: now, Events: []phases.Event{out}}); err != nil {
 		return err
 	}
-	k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "the outcome of a call is not known: belay ended in the middle of it", slog.String("intent", intent.ID), slog.String("tool", intent.Tool))
+	k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "the outcome of a call is not known: belay ended in the middle of it",
+		slog.String("intent", intent.ID), slog.String("tool", intent.Tool))
 	return nil
 }
 
@@ -225,8 +228,10 @@ func (e *effort) noteDown(at time.Time) error {
 		return phases.NewFault(phases.KindAudit, "the name of a tool could not be redacted", err)
 	}
 	n, err := e.k.journal.begin(openIntent{
-		ID: e.id, Time: at.UTC(), Invocation: e.inv.ID, Phase: e.inv.Phase, Runtime: e.inv.Runtime, Session: e.inv.Session, Agent: e.inv.Agent,
-		Run: e.inv.Run, User: e.inv.User, Tool: tool, Binding: e.by.Binding, Digest: e.by.Digest, Version: e.by.Version, Signer: e.by.Signer, Tier: e.by.Tier,
+		ID: e.id, Time: at.UTC(), Invocation: e.inv.ID, Phase: e.inv.Phase, Runtime: e.inv.Runtime, Session: e.inv.Session,
+		Agent: e.inv.Agent,
+		Run:   e.inv.Run, User: e.inv.User, Tool: tool, Binding: e.by.Binding, Digest: e.by.Digest, Version: e.by.Version,
+		Signer: e.by.Signer, Tier: e.by.Tier,
 	})
 	if err != nil {
 		return storeFault("what was about to happen could not be noted", err)
@@ -248,7 +253,8 @@ func (e *effort) settle(ctx context.Context, outcome, reason string, result, sum
 	ev, auditErr := e.builder().Outcome(&e.inv, e.by, e.id, outcome, reason, result, summary, took, e.k.o.NewID(at), at)
 	if _, err := e.k.commit(ctx, Batch{Now: at, Events: []phases.Event{ev}}); err != nil {
 		e.note.abandon()
-		e.k.o.Logger.LogAttrs(ctx, slog.LevelError, "the outcome of a call could not be recorded", slog.String("intent", e.id), slog.Any("error", err))
+		e.k.o.Logger.LogAttrs(ctx, slog.LevelError, "the outcome of a call could not be recorded",
+			slog.String("intent", e.id), slog.Any("error", err))
 		return storeFault("what came of a call could not be recorded", err)
 	}
 	e.note.done()

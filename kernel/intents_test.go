@@ -127,7 +127,8 @@ func TestIntentsLeftBehind(t *testing.T) {
 		t.Fatalf("notes %v", left)
 	}
 	// A store that takes no outcome now leaves the note for the next start.
-	newHost(t, hooks, journalIn(dir), func(_ *kernel.Config, o *kernel.Options) { o.Store = h.store }, refuse(phases.EventOutcome))
+	newHost(t, hooks, journalIn(dir), func(_ *kernel.Config, o *kernel.Options) { o.Store = h.store },
+		refuse(phases.EventOutcome))
 	if left := notes(t, dir); len(left) != 1 {
 		t.Fatalf("notes %v", left)
 	}
@@ -135,7 +136,8 @@ func TestIntentsLeftBehind(t *testing.T) {
 	again()
 	es := h.events(t, kernel.EventQuery{Type: phases.EventOutcome})
 	intent := h.events(t, kernel.EventQuery{Type: phases.EventIntent})[0]
-	if len(es) != 1 || es[0].Decision != kernel.OutcomeUnknown || es[0].Intent != intent.ID || es[0].Tool != "probe" || es[0].Binding != "asker" || es[0].Reason == "" || es[0].Input != nil {
+	if len(es) != 1 || es[0].Decision != kernel.OutcomeUnknown || es[0].Intent != intent.ID || es[0].Tool != "probe" ||
+		es[0].Binding != "asker" || es[0].Reason == "" || es[0].Input != nil {
 		t.Errorf("outcome %+v", es)
 	}
 	if left := notes(t, dir); len(left) != 0 {
@@ -179,13 +181,18 @@ func TestHTTPRequestsAreRecorded(t *testing.T) {
 		change                 change
 		sent                   int
 	}{
-		{name: "ok", request: `{"url":"https://a/?k=SECRET"}`, outcome: "ok", code: 7, res: kernel.HTTPResult{Reply: jsontext.Value(`{"a":1}`), Summary: jsontext.Value(`{"s":"SECRET"}`), Outcome: "ok"}, sent: 1},
+		{name: "ok", request: `{"url":"https://a/?k=SECRET"}`, outcome: "ok", code: 7,
+			res:  kernel.HTTPResult{Reply: jsontext.Value(`{"a":1}`), Summary: jsontext.Value(`{"s":"SECRET"}`), Outcome: "ok"},
+			sent: 1},
 		{name: "host", request: `{"url":"forbidden"}`, code: int64(hostcalls.Denied)},
-		{name: "refused on the way", request: `{"url":"r"}`, code: int64(hostcalls.TooLarge), outcome: "error", err: hostcalls.TooLarge, sent: 1},
-		{name: "broken", request: `{"url":"r"}`, kind: phases.KindHostcall, outcome: "error", err: errors.New("SECRET cause"), sent: 1},
+		{name: "refused on the way", request: `{"url":"r"}`, code: int64(hostcalls.TooLarge), outcome: "error",
+			err: hostcalls.TooLarge, sent: 1},
+		{name: "broken", request: `{"url":"r"}`, kind: phases.KindHostcall, outcome: "error", err: errors.New("SECRET cause"),
+			sent: 1},
 		{name: "no JSON", request: `{"url":"r"}`, kind: phases.KindHostcall, outcome: "error", sent: 1},
 		{name: "intent not written", request: `{"url":"r"}`, kind: phases.KindStore, change: refuse(phases.EventIntent)},
-		{name: "outcome not written", request: `{"url":"r"}`, kind: phases.KindStore, change: refuse(phases.EventOutcome), res: kernel.HTTPResult{Reply: jsontext.Value(`{}`), Outcome: "ok"}, sent: 1},
+		{name: "outcome not written", request: `{"url":"r"}`, kind: phases.KindStore, change: refuse(phases.EventOutcome),
+			res: kernel.HTTPResult{Reply: jsontext.Value(`{}`), Outcome: "ok"}, sent: 1},
 		{name: "cannot be covered", request: `{"url":"EXPLODE"}`, kind: phases.KindAudit},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -196,12 +203,14 @@ func TestHTTPRequestsAreRecorded(t *testing.T) {
 				change = func(*kernel.Config, *kernel.Options) {}
 			}
 			dir := t.TempDir()
-			h := newHost(t, []hook{{name: "caller", tier: phases.Trusted, caps: []string{"http_request"}, imports: []string{"http_request"}, http: by,
-				runCtx: func(ctx context.Context, tu kernel.Turn) (kernel.Outcome, error) {
-					var err error
-					got, err = askFor(ctx, tu, "http_request", c.request, 1000)
-					return kernel.Outcome{}, err
-				}}}, change, journalIn(dir))
+			h := newHost(t,
+				[]hook{{name: "caller", tier: phases.Trusted, caps: []string{"http_request"}, imports: []string{"http_request"},
+					http: by,
+					runCtx: func(ctx context.Context, tu kernel.Turn) (kernel.Outcome, error) {
+						var err error
+						got, err = askFor(ctx, tu, "http_request", c.request, 1000)
+						return kernel.Outcome{}, err
+					}}}, change, journalIn(dir))
 			v, err := h.InvokeWith(t.Context(), invocation(phases.PreTool), kernel.InvokeOptions{})
 			if f := phases.FaultOf(err); (f != nil) != (c.kind != "") || f != nil && f.Kind != c.kind {
 				t.Fatalf("%v %+v", err, v)
@@ -230,12 +239,13 @@ func TestHTTPRequestsAreRecorded(t *testing.T) {
 
 func TestHTTPRequestWithoutHosts(t *testing.T) {
 	var got answer
-	h := newHost(t, []hook{{name: "caller", tier: phases.Trusted, caps: []string{"http_request"}, imports: []string{"http_request"},
-		runCtx: func(ctx context.Context, tu kernel.Turn) (kernel.Outcome, error) {
-			var err error
-			got, err = askFor(ctx, tu, "http_request", `{"url":"https://a"}`, 1000)
-			return kernel.Outcome{}, err
-		}}})
+	h := newHost(t,
+		[]hook{{name: "caller", tier: phases.Trusted, caps: []string{"http_request"}, imports: []string{"http_request"},
+			runCtx: func(ctx context.Context, tu kernel.Turn) (kernel.Outcome, error) {
+				var err error
+				got, err = askFor(ctx, tu, "http_request", `{"url":"https://a"}`, 1000)
+				return kernel.Outcome{}, err
+			}}})
 	h.invoke(t, invocation(phases.PreTool))
 	if got.code != int64(hostcalls.Denied) {
 		t.Errorf("%+v", got)

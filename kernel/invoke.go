@@ -71,21 +71,26 @@ func (k *Kernel) InvokeWith(ctx context.Context, inv phases.Invocation, o Invoke
 	return v, err
 }
 
-func (k *Kernel) invoke(ctx context.Context, inv phases.Invocation, o InvokeOptions, seen observed) (v phases.Verdict, err error) {
+func (k *Kernel) invoke(ctx context.Context, inv phases.Invocation, o InvokeOptions,
+	seen observed) (v phases.Verdict, err error) {
 	o.Unblockable = o.Unblockable || inv.Phase == phases.Audit // it has happened already, also when it is not valid
 	if _, ok := inv.Metadata[CallerKey]; ok && !o.OnBehalf {
 		err := errors.New("the metadata key " + CallerKey + " is the kernel's own")
-		return k.refuse(ctx, Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.latches(), Unread: true, Fault: phases.NewFault(phases.KindProtocol, err.Error(), err)})
+		return k.refuse(ctx,
+			Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.latches(), Unread: true,
+				Fault: phases.NewFault(phases.KindProtocol, err.Error(), err)})
 	}
 	return k.invokeOn(ctx, inv, o, seen, nil)
 }
 
 // invokeOn decides an invocation; call is told when the tool call that it stands for may run.
-func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, o InvokeOptions, seen observed, call *toolCall) (v phases.Verdict, err error) {
+func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, o InvokeOptions, seen observed,
+	call *toolCall) (v phases.Verdict, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			fault := phases.NewFault(phases.KindProtocol, "the kernel failed", fmt.Errorf("panic: %v", p))
-			k.o.Logger.LogAttrs(ctx, slog.LevelError, "panic in the kernel", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			k.o.Logger.LogAttrs(ctx, slog.LevelError, "panic in the kernel", slog.Any("panic", p),
+				slog.String("stack", string(debug.Stack())))
 			v, err = k.refuseAfterPanic(ctx, Refusal{Invocation: inv, Raw: inv.Action, Fault: fault, Unblockable: o.latches()})
 		}
 	}()
@@ -166,7 +171,8 @@ func (i *invocation) attempt(ctx context.Context, n int) (phases.Verdict, error)
 		return i.refuse(ctx, storeFault("the store could not be read", err))
 	}
 	i.tape.again()
-	i.input = audit.NewInput(&audit.Invocation{Invocation: i.inv, Tool: i.inv.Tool(), PolicyRevision: i.snap.revision, Carried: run.Metadata})
+	i.input = audit.NewInput(&audit.Invocation{Invocation: i.inv, Tool: i.inv.Tool(), PolicyRevision: i.snap.revision,
+		Carried: run.Metadata})
 	c, err := i.newChain(run.Metadata)
 	if err != nil {
 		return i.refuse(ctx, phases.NewFault(phases.KindProtocol, "the invocation is not valid", err))
@@ -361,7 +367,8 @@ func (i *invocation) wrote(run RunState, v *phases.Verdict, c *chain) (phases.Me
 	if len(wrote) == 0 && !c.retried {
 		return nil, nil
 	}
-	if note := "metadata is not carried along: the invocation names no session"; !i.carries && !slices.Contains(v.Notes, note) {
+	if note := "metadata is not carried along: the invocation names no session"; !i.carries &&
+		!slices.Contains(v.Notes, note) {
 		v.Notes = append(v.Notes, note)
 	}
 	return wrote, nil
@@ -369,7 +376,8 @@ func (i *invocation) wrote(run RunState, v *phases.Verdict, c *chain) (phases.Me
 
 // record builds the events and lets the audit hooks cover more. With a fault the
 // verdict has become a block, and the events hold digests only.
-func (i *invocation) record(ctx context.Context, c *chain, run RunState, v *phases.Verdict, wrote phases.Metadata, at time.Time) (audit.Record, phases.Metadata, []phases.Event, error) {
+func (i *invocation) record(ctx context.Context, c *chain, run RunState, v *phases.Verdict, wrote phases.Metadata,
+	at time.Time) (audit.Record, phases.Metadata, []phases.Event, error) {
 	name := func() string { // the verdict's event is named after those of the turns
 		for n := range c.turns {
 			c.turns[n].ID = i.k.o.NewID(at)
@@ -392,7 +400,8 @@ func (i *invocation) record(ctx context.Context, c *chain, run RunState, v *phas
 		}
 		blockVerdict(v, phases.KindAudit, auditor(turns), f.Text)
 		i.settle(v)
-		i.k.o.Logger.LogAttrs(ctx, slog.LevelError, "audit failed: the action is blocked", slog.String("invocation", i.inv.ID), slog.String("phase", string(i.inv.Phase)))
+		i.k.o.Logger.LogAttrs(ctx, slog.LevelError, "audit failed: the action is blocked",
+			slog.String("invocation", i.inv.ID), slog.String("phase", string(i.inv.Phase)))
 		rec = b.Digests(i.input, v, wrote, c.turns, name(), at)
 		rec.Verdict.Reason = f.Text // fixed text
 		err = f

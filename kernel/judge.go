@@ -36,7 +36,8 @@ func (a *afterwards) settle(v *phases.Verdict) {
 		}
 	}
 	if by, what := unappliable(v); v.Decision == phases.Allow && what != "" {
-		blockVerdict(v, phases.KindPolicy, by, "the event was refused and judged afterwards: "+by+" wants to "+what+", and it is too late for that")
+		blockVerdict(v, phases.KindPolicy, by, "the event was refused and judged afterwards: "+by+" wants to "+what+
+			", and it is too late for that")
 	}
 }
 
@@ -182,7 +183,8 @@ func (k *Kernel) giveUp(ctx context.Context, l *Latch) error {
 	if k.retained.has(l.Invocation) {
 		return nil
 	}
-	return k.keepLatched(ctx, l.SessionKey, l.Invocation, "belay ended before it had judged the event, and does not have it any more")
+	return k.keepLatched(ctx, l.SessionKey, l.Invocation,
+		"belay ended before it had judged the event, and does not have it any more")
 }
 
 // keepLatched makes the latch of the invocation wait for a person, if it still waits for
@@ -194,13 +196,17 @@ func (k *Kernel) keepLatched(ctx context.Context, key SessionKey, invocation, wh
 	}
 	now := k.o.Clock.Now()
 	e := phases.Event{
-		ID: k.o.NewID(now), Type: phases.EventLatch, Time: now, Invocation: l.Invocation, Runtime: l.Runtime, Session: l.Session,
-		PolicyRevision: k.Revision(), Decision: DecisionLatched, Reason: phases.SafeText(l.Reason+": "+why, phases.MaxReasonBytes),
-		Kind: l.Kind, DecidedBy: l.DecidedBy,
+		ID: k.o.NewID(now), Type: phases.EventLatch, Time: now, Invocation: l.Invocation, Runtime: l.Runtime,
+		Session:        l.Session,
+		PolicyRevision: k.Revision(), Decision: DecisionLatched,
+		Reason: phases.SafeText(l.Reason+": "+why, phases.MaxReasonBytes),
+		Kind:   l.Kind, DecidedBy: l.DecidedBy,
 	}
-	e.Output, _ = json.Marshal(&latchOutput{Cause: l.Why(), Event: l.Event, Ends: phases.EndsByPerson, Unnamed: l.Unnamed}) // always encodes
+	// always encodes
+	e.Output, _ = json.Marshal(&latchOutput{Cause: l.Why(), Event: l.Event, Ends: phases.EndsByPerson, Unnamed: l.Unnamed})
 	next := LatchOf(&e)
-	_, err = k.commit(ctx, Batch{Now: now, Events: []phases.Event{e}, ClearLatch: &l.SessionKey, ClearOf: l.Invocation, Latch: &next})
+	_, err = k.commit(ctx,
+		Batch{Now: now, Events: []phases.Event{e}, ClearLatch: &l.SessionKey, ClearOf: l.Invocation, Latch: &next})
 	if errors.Is(err, ErrConflict) { // a person was faster
 		return nil
 	}

@@ -23,7 +23,9 @@ func retaining(_ *kernel.Config, o *kernel.Options) { o.Retain = &kernel.Retenti
 // refuseFor refuses an unblockable event of the phase for the cause.
 func refuseFor(t *testing.T, h *host, why phases.LatchKind, inv phases.Invocation) phases.Verdict {
 	t.Helper()
-	v, _ := h.Refuse(t.Context(), kernel.Refusal{Invocation: inv, Fault: phases.NewFault(phases.KindStore, "refused", nil), Why: why, Unblockable: true})
+	v, _ := h.Refuse(t.Context(),
+		kernel.Refusal{Invocation: inv, Fault: phases.NewFault(phases.KindStore, "refused", nil), Why: why,
+			Unblockable: true})
 	if v.Enforced != phases.EnforcedLatched {
 		t.Fatalf("%+v", v)
 	}
@@ -59,7 +61,8 @@ func TestRefusedEventsAreJudgedAfterwards(t *testing.T) {
 					t.Fatalf("%+v", l)
 				}
 				if why == phases.LatchOverload {
-					if v, _ := h.Invoke(t.Context(), invocation(phases.PreTool)); v.Enforced != phases.EnforcedLatched || len(judged(t, h)) > 0 {
+					if v, _ := h.Invoke(t.Context(), invocation(phases.PreTool)); v.Enforced != phases.EnforcedLatched ||
+						len(judged(t, h)) > 0 {
 						t.Errorf("judged while the overload lasts: %+v", v)
 					}
 					if err := h.OverloadEnded(t.Context()); err != nil {
@@ -86,11 +89,13 @@ func TestRefusedEventsAreJudgedAfterwards(t *testing.T) {
 					t.Fatalf("%+v %+v", verdicts, lifted)
 				}
 				v := verdicts[0]
-				if v.Type != phases.EventVerdict || v.Decision != "allow" || v.Enforced != phases.EnforcedNone || v.Phase != p || v.Invocation == refusal.ID ||
+				if v.Type != phases.EventVerdict || v.Decision != "allow" || v.Enforced != phases.EnforcedNone || v.Phase != p ||
+					v.Invocation == refusal.ID ||
 					v.Notes[0] != kernel.NoteAfterwards+": invocation "+refusal.ID+" was refused for "+string(why) {
 					t.Errorf("%+v", v)
 				}
-				if by, _ := phases.GetString(lifted[0].Output, "/judged"); by != v.ID || lifted[0].Seq != v.Seq+1 || lifted[0].Invocation != refusal.ID {
+				if by, _ := phases.GetString(lifted[0].Output, "/judged"); by != v.ID || lifted[0].Seq != v.Seq+1 ||
+					lifted[0].Invocation != refusal.ID {
 					t.Errorf("lifted by %q: %+v", by, lifted[0])
 				}
 			})
@@ -101,11 +106,13 @@ func TestRefusedEventsAreJudgedAfterwards(t *testing.T) {
 // What a hook would not have let pass keeps its session, by the decision of that hook.
 func TestRefusedEventsThatDoNotPass(t *testing.T) {
 	mutator := func(e ...phases.Effect) hook {
-		return hook{name: "guard", phases: []phases.Phase{phases.PrePlan, phases.PostTool}, mutates: []phases.Phase{phases.PrePlan, phases.PostTool},
-			caps: []string{"rewrite", "reply", "add_context"}, run: effects(e...)}
+		return hook{name: "guard", phases: []phases.Phase{phases.PrePlan, phases.PostTool},
+			mutates: []phases.Phase{phases.PrePlan, phases.PostTool},
+			caps:    []string{"rewrite", "reply", "add_context"}, run: effects(e...)}
 	}
 	judge := func(run func(kernel.Turn) (kernel.Outcome, error)) hook {
-		return hook{name: "guard", phases: []phases.Phase{phases.PrePlan}, caps: []string{"block", "request_approval"}, run: run}
+		return hook{name: "guard", phases: []phases.Phase{phases.PrePlan}, caps: []string{"block", "request_approval"},
+			run: run}
 	}
 	for name, c := range map[string]struct {
 		hook   hook
@@ -118,12 +125,15 @@ func TestRefusedEventsThatDoNotPass(t *testing.T) {
 		"asks":        {judge(effects(ask("may it?"))), invocation(phases.PrePlan), phases.LatchDecision, "may it?"},
 		"fails":       {judge(failing(phases.KindTrap)), invocation(phases.PrePlan), phases.LatchFailure, ""},
 		"is too slow": {judge(failing(phases.KindDeadline)), invocation(phases.PrePlan), phases.LatchFailure, ""},
-		"rewrites":    {mutator(rewrite("/text", `"other"`)), invocation(phases.PrePlan), phases.LatchDecision, "guard wants to change it, and it is too late"},
+		"rewrites": {mutator(rewrite("/text", `"other"`)), invocation(phases.PrePlan), phases.LatchDecision,
+			"guard wants to change it, and it is too late"},
 		"rewrites a result": {mutator(rewrite("/result", `"other"`)), invocation(phases.PostTool), phases.LatchDecision,
 			"guard wants to change it, and it is too late"},
-		"replies": {mutator(phases.Effect{Kind: phases.EffectReply, Value: jsontext.Value(`{"text":"hi"}`)}), invocation(phases.PrePlan),
+		"replies": {mutator(phases.Effect{Kind: phases.EffectReply, Value: jsontext.Value(`{"text":"hi"}`)}),
+			invocation(phases.PrePlan),
 			phases.LatchDecision, "guard wants to answer it, and it is too late"},
-		"adds a context": {mutator(phases.Effect{Kind: phases.EffectContext, Text: "mind the gap"}), invocation(phases.PrePlan), "", ""},
+		"adds a context": {mutator(phases.Effect{Kind: phases.EffectContext, Text: "mind the gap"}),
+			invocation(phases.PrePlan), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, []hook{c.hook}, retaining)
@@ -139,7 +149,8 @@ func TestRefusedEventsThatDoNotPass(t *testing.T) {
 				return
 			}
 			l := latched(t, h)
-			if l.Why() != c.why || l.Ends != phases.EndsByPerson || l.DecidedBy != "guard" || !strings.Contains(l.Reason, c.reason) {
+			if l.Why() != c.why || l.Ends != phases.EndsByPerson || l.DecidedBy != "guard" ||
+				!strings.Contains(l.Reason, c.reason) {
 				t.Errorf("%+v", l)
 			}
 			if !strings.Contains(v.Reason, "`belay latch clear custom s-1` clears it") {
@@ -164,13 +175,14 @@ func TestRefusedEventsAreJudgedInTheirOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var seen []string
-			guard := hook{name: "guard", phases: []phases.Phase{phases.PrePlan}, caps: []string{"block"}, run: func(tn kernel.Turn) (kernel.Outcome, error) {
-				text, _ := phases.GetString(tn.Session.Input, "/text")
-				if seen = append(seen, text); text == "bad" {
-					return effects(block("bad"))(tn)
-				}
-				return kernel.Outcome{}, nil
-			}}
+			guard := hook{name: "guard", phases: []phases.Phase{phases.PrePlan}, caps: []string{"block"},
+				run: func(tn kernel.Turn) (kernel.Outcome, error) {
+					text, _ := phases.GetString(tn.Session.Input, "/text")
+					if seen = append(seen, text); text == "bad" {
+						return effects(block("bad"))(tn)
+					}
+					return kernel.Outcome{}, nil
+				}}
 			h := newHost(t, []hook{guard}, retaining)
 			for _, text := range c.texts {
 				inv := invocation(phases.PrePlan)
@@ -203,7 +215,8 @@ func TestJudgedWhenTheStoreWorksAgain(t *testing.T) {
 				}
 			})
 			f.set(false, true, false)
-			if v, _ := h.InvokeWith(t.Context(), invocation(phases.PrePlan), unblockable); v.Enforced != phases.EnforcedLatched || v.Event != nil {
+			if v, _ := h.InvokeWith(t.Context(), invocation(phases.PrePlan),
+				unblockable); v.Enforced != phases.EnforcedLatched || v.Event != nil {
 				t.Fatalf("%+v", v)
 			}
 			if v, _ := h.Invoke(t.Context(), invocation(phases.PreTool)); v.Decision != phases.Block {
@@ -259,10 +272,12 @@ func TestCrashWhileAnEventIsJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := latched(t, h)
-	if l.Ends != phases.EndsByPerson || l.Why() != phases.LatchDeadline || !strings.Contains(l.Reason, "does not have it any more") || l.Event != before.Event {
+	if l.Ends != phases.EndsByPerson || l.Why() != phases.LatchDeadline ||
+		!strings.Contains(l.Reason, "does not have it any more") || l.Event != before.Event {
 		t.Errorf("%+v", l)
 	}
-	if v, _ := h.Invoke(t.Context(), invocation(phases.PreTool)); !strings.Contains(v.Reason, "`belay latch clear custom s-1` clears it") {
+	if v, _ := h.Invoke(t.Context(), invocation(phases.PreTool)); !strings.Contains(v.Reason,
+		"`belay latch clear custom s-1` clears it") {
 		t.Errorf("%+v", v)
 	}
 	if err := h.ClearLatch(t.Context(), kernel.SessionKey{Runtime: "custom", Session: "s-1"}, "op", nil); err != nil {
@@ -308,7 +323,9 @@ func TestVerdictLiftsNothingOfAnotherProcess(t *testing.T) {
 
 // A person who clears the latch has decided: nothing latches it again for that event.
 func TestPersonClearsWhatWaitsForAVerdict(t *testing.T) {
-	h := newHost(t, []hook{{name: "no", phases: []phases.Phase{phases.PrePlan}, caps: []string{"block"}, run: effects(block("no"))}}, retaining)
+	h := newHost(t,
+		[]hook{{name: "no", phases: []phases.Phase{phases.PrePlan}, caps: []string{"block"}, run: effects(block("no"))}},
+		retaining)
 	refuseFor(t, h, phases.LatchOverload, invocation(phases.PrePlan))
 	if err := h.ClearLatch(t.Context(), kernel.SessionKey{Runtime: "custom", Session: "s-1"}, "op", nil); err != nil {
 		t.Fatal(err)
@@ -343,11 +360,14 @@ func TestWhatIsNotRetainedStaysLatched(t *testing.T) {
 			}
 		}},
 		"not decoded": {retaining, func(t *testing.T, h *host) {
-			h.Refuse(t.Context(), kernel.Refusal{Invocation: phases.Invocation{Runtime: "custom", Session: "s-1"}, Unread: true, Unblockable: true, Why: phases.LatchStore})
+			h.Refuse(t.Context(),
+				kernel.Refusal{Invocation: phases.Invocation{Runtime: "custom", Session: "s-1"}, Unread: true, Unblockable: true,
+					Why: phases.LatchStore})
 		}},
 		"of another session than it says": {retaining, func(t *testing.T, h *host) {
-			h.Refuse(t.Context(), kernel.Refusal{Invocation: phases.Invocation{Runtime: "custom", Session: "s-1"}, Unread: true, Unblockable: true,
-				Why: phases.LatchStore, Of: []phases.Invocation{other}})
+			h.Refuse(t.Context(),
+				kernel.Refusal{Invocation: phases.Invocation{Runtime: "custom", Session: "s-1"}, Unread: true, Unblockable: true,
+					Why: phases.LatchStore, Of: []phases.Invocation{other}})
 		}},
 		"hooks are not loaded": {func(c *kernel.Config, o *kernel.Options) {
 			retaining(c, o)
@@ -366,7 +386,8 @@ func TestWhatIsNotRetainedStaysLatched(t *testing.T) {
 			if l := latched(t, h); l.Ends != phases.EndsByPerson || l.Session != "s-1" {
 				t.Errorf("%+v", l)
 			}
-			if v, _ := h.Invoke(t.Context(), invocation(phases.PreTool)); !strings.Contains(v.Reason, "`belay latch clear custom s-1` clears it") {
+			if v, _ := h.Invoke(t.Context(), invocation(phases.PreTool)); !strings.Contains(v.Reason,
+				"`belay latch clear custom s-1` clears it") {
 				t.Errorf("%+v", v)
 			}
 		})
@@ -382,13 +403,15 @@ func TestJudgingWaitsForTheHost(t *testing.T) {
 	})
 	refuseFor(t, h, phases.LatchStore, invocation(phases.PrePlan))
 	notYet = errors.New("full inputs cannot be kept")
-	if v, _ := h.Invoke(t.Context(), invocation(phases.PreTool)); v.Enforced != phases.EnforcedLatched || len(judged(t, h)) > 0 {
+	if v, _ := h.Invoke(t.Context(), invocation(phases.PreTool)); v.Enforced != phases.EnforcedLatched ||
+		len(judged(t, h)) > 0 {
 		t.Errorf("%+v", v)
 	}
 	notYet = nil
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if v, _ := h.InvokeWith(ctx, invocation(phases.PreTool), kernel.InvokeOptions{}); v.Decision != phases.Block || len(lifts(t, h)) > 0 {
+	if v, _ := h.InvokeWith(ctx, invocation(phases.PreTool), kernel.InvokeOptions{}); v.Decision != phases.Block ||
+		len(lifts(t, h)) > 0 {
 		t.Errorf("%+v", v)
 	}
 	if l := latched(t, h); l.Ends != phases.EndsByJudging {
@@ -413,7 +436,8 @@ func TestRefusalWithALateRecordIsJudged(t *testing.T) {
 			})
 			store.free = make(chan struct{})
 			for n := range 3 {
-				if v, _ := h.Refuse(t.Context(), overloadRefusal(n, phases.PrePlan, true)); v.Enforced != phases.EnforcedLatched || v.Event != nil {
+				if v, _ := h.Refuse(t.Context(), overloadRefusal(n, phases.PrePlan, true)); v.Enforced != phases.EnforcedLatched ||
+					v.Event != nil {
 					t.Fatalf("%+v", v)
 				}
 			}

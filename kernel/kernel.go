@@ -69,7 +69,8 @@ func Open(ctx context.Context, cfg *Config, o Options) (*Kernel, error) {
 	if cfg == nil {
 		return nil, fmt.Errorf("%w: no configuration", ErrConfig)
 	}
-	k := &Kernel{o: o, audit: audit.Builder{Redactor: o.Redactor, Digester: o.Digester}, spool: newSpool(o.SpoolPath), journal: journal{o.IntentDir}, retained: newRetained(o.Retain), watch: clockfile.New(o.ClockPath)}
+	k := &Kernel{o: o, audit: audit.Builder{Redactor: o.Redactor, Digester: o.Digester}, spool: newSpool(o.SpoolPath),
+		journal: journal{o.IntentDir}, retained: newRetained(o.Retain), watch: clockfile.New(o.ClockPath)}
 	snap, err := newSnapshot(ctx, cfg, o.Loader)
 	if err != nil {
 		return nil, err
@@ -197,7 +198,8 @@ func (f loaderFunc) Load(_ context.Context, spec BindingSpec) (*Loaded, error) {
 func (s *snapshot) status() []wire.Hook {
 	out := make([]wire.Hook, 0, len(s.bindings))
 	for _, b := range s.bindings {
-		h := wire.Hook{Name: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Priority: b.spec.Priority, Phases: slices.Clone(b.phases)}
+		h := wire.Hook{Name: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Priority: b.spec.Priority,
+			Phases: slices.Clone(b.phases)}
 		if b.loaded != nil {
 			h.Version, h.Signer = b.loaded.Version, b.loaded.Signer
 			h.Mutates, h.Capabilities = slices.Clone(b.loaded.Mutates), slices.Clone(b.loaded.Capabilities)
@@ -216,7 +218,8 @@ func (s *snapshot) status() []wire.Hook {
 func (k *Kernel) logLoad(ctx context.Context, s *snapshot) {
 	for _, b := range s.bindings {
 		if b.fault != nil {
-			k.o.Logger.LogAttrs(ctx, slog.LevelError, "hook not loaded: its phases are blocked", slog.String("hook", b.spec.Name), slog.Any("error", b.fault.Cause))
+			k.o.Logger.LogAttrs(ctx, slog.LevelError, "hook not loaded: its phases are blocked",
+				slog.String("hook", b.spec.Name), slog.Any("error", b.fault.Cause))
 		}
 	}
 }
@@ -236,7 +239,8 @@ func (k *Kernel) Notice(ctx context.Context, text string) error {
 func (k *Kernel) notice(ctx context.Context, s *snapshot, text string) error {
 	now := k.o.Clock.Now()
 	_, err := k.o.Store.Commit(ctx, Batch{Now: now, Calm: k.CalmTime(), Events: []phases.Event{{
-		ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: s.revision, Reason: phases.SafeText(text, phases.MaxReasonBytes),
+		ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: s.revision,
+		Reason: phases.SafeText(text, phases.MaxReasonBytes),
 	}}})
 	return err
 }

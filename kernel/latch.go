@@ -23,11 +23,12 @@ type Latch struct {
 
 	// The members below are empty in latches of versions that did not record them.
 
-	ID      string           `json:"id,omitzero"`      // of the event that latched
-	Cause   phases.LatchKind `json:"cause,omitzero"`   // see Why
-	Event   string           `json:"event,omitzero"`   // id of the refusal or verdict; "" when it was not recorded
-	Ends    phases.LatchEnd  `json:"ends,omitzero"`    //
-	Unnamed bool             `json:"unnamed,omitzero"` // Session is "": it holds events that name no session, and no others
+	ID    string           `json:"id,omitzero"`    // of the event that latched
+	Cause phases.LatchKind `json:"cause,omitzero"` // see Why
+	Event string           `json:"event,omitzero"` // id of the refusal or verdict; "" when it was not recorded
+	Ends  phases.LatchEnd  `json:"ends,omitzero"`  //
+	// Session is "": it holds events that name no session, and no others
+	Unnamed bool `json:"unnamed,omitzero"`
 
 	// Told is what Denial returns if it is not "": recordings of older versions do not say
 	// which latch denied. It is not stored.

@@ -26,7 +26,8 @@ func (k *Kernel) latch(b *Batch, verdict *phases.Event, why phases.LatchKind, en
 // latchAs is latch with what its event says.
 func (k *Kernel) latchAs(b *Batch, verdict *phases.Event, out latchOutput) {
 	e := phases.Event{
-		ID: k.o.NewID(b.Now), Type: phases.EventLatch, Time: b.Now, Invocation: verdict.Invocation, Phase: verdict.Phase, Runtime: verdict.Runtime,
+		ID: k.o.NewID(b.Now), Type: phases.EventLatch, Time: b.Now, Invocation: verdict.Invocation, Phase: verdict.Phase,
+		Runtime: verdict.Runtime,
 		Session: verdict.Session, Agent: verdict.Agent, PolicyRevision: verdict.PolicyRevision, Decision: DecisionLatched,
 		Reason: verdict.Reason, Kind: verdict.Kind, DecidedBy: verdict.DecidedBy,
 	}
@@ -145,7 +146,9 @@ func (s *snapshot) wouldJudge(inv *phases.Invocation) bool {
 		return s.judges(inv.Phase)
 	case !s.ceiling.Contains(phases.Scopes{}), !inv.Scopes.Contains(phases.Scopes{}):
 		return true
-	case slices.ContainsFunc(s.requireLease, func(r RequireLease) bool { return len(r.Phases) == 0 || slices.Contains(r.Phases, inv.Phase) }):
+	case slices.ContainsFunc(s.requireLease, func(r RequireLease) bool {
+		return len(r.Phases) == 0 || slices.Contains(r.Phases, inv.Phase)
+	}):
 		return true
 	case slices.ContainsFunc(s.require, func(r require) bool { return slices.Contains(r.phases, inv.Phase) }):
 		return true
@@ -274,10 +277,12 @@ func (k *Kernel) stageLift(b *Batch, l *Latch, why, judged string) {
 	key := l.SessionKey
 	b.ClearLatch, b.ClearOf = &key, l.Invocation
 	e := phases.Event{
-		ID: k.o.NewID(b.Now), Type: phases.EventLatch, Time: b.Now, Invocation: l.Invocation, Runtime: l.Runtime, Session: l.Session,
+		ID: k.o.NewID(b.Now), Type: phases.EventLatch, Time: b.Now, Invocation: l.Invocation, Runtime: l.Runtime,
+		Session:        l.Session,
 		PolicyRevision: k.Revision(), Decision: DecisionLifted, Reason: why, Kind: l.Kind, DecidedBy: kernelName,
 	}
-	e.Output, _ = json.Marshal(&liftOutput{Latch: l.ID, Cause: l.Why(), Judged: judged}) // strings alone: they always encode
+	// strings alone: they always encode
+	e.Output, _ = json.Marshal(&liftOutput{Latch: l.ID, Cause: l.Why(), Judged: judged})
 	b.Events = append(b.Events, e)
 }
 

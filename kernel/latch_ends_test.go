@@ -51,9 +51,14 @@ func judges(p phases.Phase) map[string]struct {
 		"a required hook": {nil, func(c *kernel.Config, _ *kernel.Options) {
 			c.Require = []kernel.Require{{Phases: []phases.Phase{p}, Hooks: []string{"x"}}}
 		}, false},
-		"a hook that may be bound":  {nil, func(c *kernel.Config, _ *kernel.Options) { c.Judges = func(q phases.Phase) bool { return p == q } }, false},
-		"a ceiling":                 {nil, func(c *kernel.Config, _ *kernel.Options) { c.Ceiling = phases.Scopes{Net: []string{"example.org:443"}} }, false},
-		"a hook of another runtime": {[]hook{{name: "other", phases: []phases.Phase{p}, spec: func(s *kernel.BindingSpec) { s.Match = &tiers.Match{Runtimes: []string{"codex"}} }}}, none, true},
+		"a hook that may be bound": {nil, func(c *kernel.Config, _ *kernel.Options) {
+			c.Judges = func(q phases.Phase) bool { return p == q }
+		}, false},
+		"a ceiling": {nil, func(c *kernel.Config, _ *kernel.Options) {
+			c.Ceiling = phases.Scopes{Net: []string{"example.org:443"}}
+		}, false},
+		"a hook of another runtime": {[]hook{{name: "other", phases: []phases.Phase{p},
+			spec: func(s *kernel.BindingSpec) { s.Match = &tiers.Match{Runtimes: []string{"codex"}} }}}, none, true},
 		"a lease that the phase asks": {nil, func(c *kernel.Config, _ *kernel.Options) {
 			c.RequireLease = []kernel.RequireLease{{Phases: []phases.Phase{p}, Capability: "tool:exec"}}
 		}, false},
@@ -80,7 +85,8 @@ func TestLatchesEndWithTheirCause(t *testing.T) {
 				}
 				v, _ := h.Refuse(t.Context(), r)
 				l := latched(t, h)
-				if v.Enforced != phases.EnforcedLatched || l.Why() != why || l.ID == "" || l.Event != v.Event.ID || (l.Ends == phases.EndsWithCause) != c.ends {
+				if v.Enforced != phases.EnforcedLatched || l.Why() != why || l.ID == "" || l.Event != v.Event.ID ||
+					(l.Ends == phases.EndsWithCause) != c.ends {
 					t.Fatalf("%s: %s %+v", why, v.Enforced, l)
 				}
 				if why == phases.LatchOverload {
@@ -120,15 +126,18 @@ func TestLatchesThatStay(t *testing.T) {
 		do    func(t *testing.T, h *host)
 		why   phases.LatchKind
 	}{
-		"a decision": {[]hook{{name: "no", phases: []phases.Phase{phases.PrePlan}, caps: []string{"block"}, run: effects(block("no"))}}, func(t *testing.T, h *host) {
+		"a decision": {[]hook{{name: "no", phases: []phases.Phase{phases.PrePlan}, caps: []string{"block"},
+			run: effects(block("no"))}}, func(t *testing.T, h *host) {
 			h.invoke(t, invocation(phases.PrePlan), unblockable)
 		}, phases.LatchDecision},
-		"a hook's deadline": {[]hook{{name: "slow", phases: []phases.Phase{phases.PrePlan}, run: failing(phases.KindDeadline)}}, func(t *testing.T, h *host) {
+		"a hook's deadline": {[]hook{{name: "slow", phases: []phases.Phase{phases.PrePlan},
+			run: failing(phases.KindDeadline)}}, func(t *testing.T, h *host) {
 			h.fails(t, invocation(phases.PrePlan), phases.KindDeadline, unblockable)
 		}, phases.LatchFailure},
-		"an audit hook's failure": {[]hook{{name: "s", phases: onAudit, run: failing(phases.KindTrap)}}, func(t *testing.T, h *host) {
-			h.fails(t, invocation(phases.Audit), phases.KindAudit)
-		}, phases.LatchFailure},
+		"an audit hook's failure": {[]hook{{name: "s", phases: onAudit, run: failing(phases.KindTrap)}},
+			func(t *testing.T, h *host) {
+				h.fails(t, invocation(phases.Audit), phases.KindAudit)
+			}, phases.LatchFailure},
 		"not valid": {nil, func(t *testing.T, h *host) {
 			inv := invocation(phases.Audit)
 			inv.Action = jsontext.Value(`{"kind":`)
@@ -142,7 +151,9 @@ func TestLatchesThatStay(t *testing.T) {
 			h.Refuse(t.Context(), kernel.Refusal{Invocation: invocation(phases.PostReceive), Fault: store, Unblockable: true})
 		}, phases.LatchStore},
 		"what nobody decoded": {nil, func(t *testing.T, h *host) {
-			h.Refuse(t.Context(), kernel.Refusal{Invocation: phases.Invocation{Runtime: "custom", Session: "s-1"}, Fault: store, Unblockable: true, Unread: true})
+			h.Refuse(t.Context(),
+				kernel.Refusal{Invocation: phases.Invocation{Runtime: "custom", Session: "s-1"}, Fault: store, Unblockable: true,
+					Unread: true})
 		}, phases.LatchStore},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,7 +168,8 @@ func TestLatchesThatStay(t *testing.T) {
 			if l := latched(t, h); l.Why() != c.why || l.Ends != phases.EndsByPerson {
 				t.Errorf("%+v, want kind %s", l, c.why)
 			}
-			if v, _ := h.Invoke(t.Context(), invocation(phases.PreTool)); v.Decision != phases.Block || !strings.Contains(v.Reason, " of kind "+string(c.why)+" ") && c.why != phases.LatchFailure {
+			if v, _ := h.Invoke(t.Context(), invocation(phases.PreTool)); v.Decision != phases.Block ||
+				!strings.Contains(v.Reason, " of kind "+string(c.why)+" ") && c.why != phases.LatchFailure {
 				t.Errorf("%+v", v)
 			}
 		})
@@ -170,7 +182,8 @@ func TestNextActionLiftsWhatHasEnded(t *testing.T) {
 	h := newHost(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if v, _ := h.InvokeWith(ctx, invocation(phases.Audit), kernel.InvokeOptions{}); v.Enforced != phases.EnforcedLatched || v.Kind != phases.KindDeadline {
+	if v, _ := h.InvokeWith(ctx, invocation(phases.Audit), kernel.InvokeOptions{}); v.Enforced != phases.EnforcedLatched ||
+		v.Kind != phases.KindDeadline {
 		t.Fatalf("%+v", v)
 	}
 	if l := latched(t, h); l.Why() != phases.LatchDeadline {
@@ -186,8 +199,11 @@ func TestNextActionLiftsWhatHasEnded(t *testing.T) {
 
 // What a hook decides while a session is latched for an overload stays after its end.
 func TestDecisionOutlivesTheOverload(t *testing.T) {
-	h := newHost(t, []hook{{name: "no", phases: []phases.Phase{phases.Spawn}, caps: []string{"block"}, run: effects(block("no"))}})
-	h.Refuse(t.Context(), kernel.Refusal{Invocation: invocation(phases.PrePlan), Fault: phases.NewFault(phases.KindDeadline, "too many wait", nil), Why: phases.LatchOverload, Unblockable: true})
+	h := newHost(t,
+		[]hook{{name: "no", phases: []phases.Phase{phases.Spawn}, caps: []string{"block"}, run: effects(block("no"))}})
+	h.Refuse(t.Context(),
+		kernel.Refusal{Invocation: invocation(phases.PrePlan),
+			Fault: phases.NewFault(phases.KindDeadline, "too many wait", nil), Why: phases.LatchOverload, Unblockable: true})
 	if l := latched(t, h); l.Ends != phases.EndsWithCause {
 		t.Fatalf("%+v", l)
 	}
@@ -211,10 +227,12 @@ func TestFullDiskLatchesNothingForGood(t *testing.T) {
 				}
 			})
 			f.set(false, true, false)
-			if v, _ := h.InvokeWith(t.Context(), invocation(phases.Audit), kernel.InvokeOptions{}); v.Decision != phases.Block || v.Enforced != phases.EnforcedLatched {
+			if v, _ := h.InvokeWith(t.Context(), invocation(phases.Audit), kernel.InvokeOptions{}); v.Decision != phases.Block ||
+				v.Enforced != phases.EnforcedLatched {
 				t.Fatalf("%+v", v)
 			}
-			if v, _ := h.InvokeWith(t.Context(), invocation(phases.PreTool), kernel.InvokeOptions{}); v.Decision != phases.Block {
+			if v, _ := h.InvokeWith(t.Context(), invocation(phases.PreTool),
+				kernel.InvokeOptions{}); v.Decision != phases.Block {
 				t.Fatalf("%+v", v)
 			}
 			f.set(false, false, false)
@@ -222,7 +240,8 @@ func TestFullDiskLatchesNothingForGood(t *testing.T) {
 				t.Errorf("%+v", v)
 			}
 			gaps := h.events(t, kernel.EventQuery{Type: phases.EventGap})
-			if len(gaps) == 0 || !strings.Contains(string(gaps[0].Output), `"lifted":[{"runtime":"custom","session":"s-1","cause":"store"}]`) {
+			if len(gaps) == 0 ||
+				!strings.Contains(string(gaps[0].Output), `"lifted":[{"runtime":"custom","session":"s-1","cause":"store"}]`) {
 				t.Errorf("%+v", gaps)
 			}
 		})
@@ -236,8 +255,10 @@ func TestFullDiskLosesNoDecision(t *testing.T) {
 		phase phases.Phase
 		why   phases.LatchKind
 	}{
-		"a block":        {[]hook{{name: "no", phases: []phases.Phase{phases.Spawn}, caps: []string{"block"}, run: effects(block("no"))}}, phases.Spawn, phases.LatchDecision},
-		"a failed audit": {[]hook{{name: "s", phases: onAudit, run: failing(phases.KindTrap)}}, phases.Audit, phases.LatchFailure},
+		"a block": {[]hook{{name: "no", phases: []phases.Phase{phases.Spawn}, caps: []string{"block"},
+			run: effects(block("no"))}}, phases.Spawn, phases.LatchDecision},
+		"a failed audit": {[]hook{{name: "s", phases: onAudit, run: failing(phases.KindTrap)}}, phases.Audit,
+			phases.LatchFailure},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &flaky{Store: memory.New()}
@@ -248,7 +269,8 @@ func TestFullDiskLosesNoDecision(t *testing.T) {
 			if err := h.Recover(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if l := latched(t, h); l.Why() != c.why || l.Reason != "the record of a block by "+c.hooks[0].name+" could not be written" {
+			if l := latched(t, h); l.Why() != c.why || l.Reason != "the record of a block by "+c.hooks[0].name+
+				" could not be written" {
 				t.Errorf("%+v", l)
 			}
 		})
@@ -279,25 +301,35 @@ func TestNotesEndWithTheirCause(t *testing.T) {
 		note  spoolfile.Note
 		held  bool
 	}{
-		"no hook would have judged":    {on(phases.Spawn), spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PrePlan}}, false},
-		"an audit event":               {on(phases.Audit), spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.Audit}}, false},
-		"a hook would have":            {on(phases.PrePlan), spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PrePlan}}, true},
-		"of one of two":                {on(phases.Spawn), spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PrePlan, phases.Spawn}}, true},
-		"of some runtimes":             {[]hook{{name: "other", phases: []phases.Phase{phases.PrePlan}, spec: func(s *kernel.BindingSpec) { s.Match = &tiers.Match{Runtimes: []string{"codex"}} }}}, spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PrePlan}}, true},
-		"a result":                     {nil, spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PostTool}}, true},
-		"what could not be read":       {nil, spoolfile.Note{Cause: phases.LatchPayload}, true},
-		"a cause that is not its own":  {nil, spoolfile.Note{Cause: phases.LatchPayload, Phases: []phases.Phase{phases.PrePlan}}, true},
-		"no phase":                     {nil, spoolfile.Note{Cause: phases.LatchStopped}, true},
-		"of an older version":          {nil, spoolfile.Note{}, true},
-		"of a word that is not known":  {nil, spoolfile.Note{Cause: "moon", Phases: []phases.Phase{phases.PrePlan}}, true},
-		"of an end that is not known":  {nil, spoolfile.Note{Cause: phases.LatchStopped, Ends: "moon", Phases: []phases.Phase{phases.PrePlan}}, true},
+		"no hook would have judged": {on(phases.Spawn),
+			spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PrePlan}}, false},
+		"an audit event": {on(phases.Audit),
+			spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.Audit}}, false},
+		"a hook would have": {on(phases.PrePlan),
+			spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PrePlan}}, true},
+		"of one of two": {on(phases.Spawn),
+			spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PrePlan, phases.Spawn}}, true},
+		"of some runtimes": {[]hook{{name: "other", phases: []phases.Phase{phases.PrePlan},
+			spec: func(s *kernel.BindingSpec) { s.Match = &tiers.Match{Runtimes: []string{"codex"}} }}},
+			spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PrePlan}}, true},
+		"a result": {nil,
+			spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PostTool}}, true},
+		"what could not be read": {nil, spoolfile.Note{Cause: phases.LatchPayload}, true},
+		"a cause that is not its own": {nil,
+			spoolfile.Note{Cause: phases.LatchPayload, Phases: []phases.Phase{phases.PrePlan}}, true},
+		"no phase":                    {nil, spoolfile.Note{Cause: phases.LatchStopped}, true},
+		"of an older version":         {nil, spoolfile.Note{}, true},
+		"of a word that is not known": {nil, spoolfile.Note{Cause: "moon", Phases: []phases.Phase{phases.PrePlan}}, true},
+		"of an end that is not known": {nil,
+			spoolfile.Note{Cause: phases.LatchStopped, Ends: "moon", Phases: []phases.Phase{phases.PrePlan}}, true},
 		"a decision that says it ends": {nil, spoolfile.Note{Cause: phases.LatchDecision, Ends: phases.EndsWithCause}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "spool.jsonl")
 			h := newHost(t, c.hooks, func(_ *kernel.Config, o *kernel.Options) { o.SpoolPath = path })
 			n := c.note
-			n.Time, n.Runtime, n.Session, n.Kind, n.Reason, n.Unblockable = h.clock.Now(), "custom", "s-1", phases.KindLoad, "the daemon could not be asked", true
+			n.Time, n.Runtime, n.Session, n.Kind, n.Reason, n.Unblockable = h.clock.Now(), "custom", "s-1", phases.KindLoad,
+				"the daemon could not be asked", true
 			if err := spoolfile.Append(path, n); err != nil {
 				t.Fatal(err)
 			}
@@ -331,7 +363,8 @@ func TestUnnamedLatchHoldsWhatNamesNoSession(t *testing.T) {
 	}
 	next := invocation(phases.PreTool)
 	next.Session = ""
-	if v := h.invoke(t, next); v.Enforced != phases.EnforcedLatched || !strings.Contains(v.Reason, "`belay latch clear custom` clears it") {
+	if v := h.invoke(t, next); v.Enforced != phases.EnforcedLatched ||
+		!strings.Contains(v.Reason, "`belay latch clear custom` clears it") {
 		t.Errorf("what names no session: %+v", v)
 	}
 }
@@ -342,8 +375,10 @@ func newHostOn(t *testing.T, s kernel.Store) *host {
 
 // The reason of a denial leaves room for the latch, however long a hook's words are.
 func TestDenialIsBounded(t *testing.T) {
-	l := kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "custom", Session: strings.Repeat("'", phases.MaxIDBytes)}, Reason: strings.Repeat("x", 2*phases.MaxReasonBytes), ID: "i", Since: time.Unix(0, 0)}
-	if d := l.Denial(); len(d) > phases.MaxReasonBytes || !strings.HasPrefix(d, "xxx") || !strings.HasSuffix(d, "` clears it)") {
+	l := kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "custom", Session: strings.Repeat("'", phases.MaxIDBytes)},
+		Reason: strings.Repeat("x", 2*phases.MaxReasonBytes), ID: "i", Since: time.Unix(0, 0)}
+	if d := l.Denial(); len(d) > phases.MaxReasonBytes || !strings.HasPrefix(d, "xxx") ||
+		!strings.HasSuffix(d, "` clears it)") {
 		t.Errorf("%d bytes: %.80s", len(d), d)
 	}
 }
@@ -352,17 +387,24 @@ func TestDenialIsBounded(t *testing.T) {
 // older version made: no hook is asked.
 func TestRuntimeIsHeldAfterTheSessionIsFree(t *testing.T) {
 	asked := 0
-	h := newHost(t, []hook{{name: "guard", phases: []phases.Phase{phases.PreTool}, run: func(kernel.Turn) (kernel.Outcome, error) {
-		asked++
-		return kernel.Outcome{}, nil
-	}}})
+	h := newHost(t,
+		[]hook{{name: "guard", phases: []phases.Phase{phases.PreTool}, run: func(kernel.Turn) (kernel.Outcome, error) {
+			asked++
+			return kernel.Outcome{}, nil
+		}}})
 	key := kernel.SessionKey{Runtime: "custom", Session: "s-1"}
-	old := &kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "custom"}, Reason: "an audit failed", Kind: phases.KindAudit, DecidedBy: "recorder", Since: h.clock.Now(), ID: "inv-1"}
-	if _, err := h.store.Commit(t.Context(), kernel.Batch{Now: h.clock.Now(), Latch: old, Events: []phases.Event{{ID: "e-1", Type: phases.EventNotice, Time: h.clock.Now()}}}); err != nil {
+	old := &kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "custom"}, Reason: "an audit failed",
+		Kind: phases.KindAudit, DecidedBy: "recorder", Since: h.clock.Now(), ID: "inv-1"}
+	if _, err := h.store.Commit(t.Context(),
+		kernel.Batch{Now: h.clock.Now(), Latch: old,
+			Events: []phases.Event{{ID: "e-1", Type: phases.EventNotice, Time: h.clock.Now()}}}); err != nil {
 		t.Fatal(err)
 	}
-	late := &kernel.Latch{SessionKey: key, Reason: "the caller gave up", Kind: phases.KindDeadline, Since: h.clock.Now(), ID: "inv-2", Invocation: "inv-2", Cause: phases.LatchDeadline, Ends: phases.EndsWithCause}
-	if _, err := h.store.Commit(t.Context(), kernel.Batch{Now: h.clock.Now(), Latch: late, Events: []phases.Event{{ID: "e-2", Type: phases.EventNotice, Time: h.clock.Now()}}}); err != nil {
+	late := &kernel.Latch{SessionKey: key, Reason: "the caller gave up", Kind: phases.KindDeadline, Since: h.clock.Now(),
+		ID: "inv-2", Invocation: "inv-2", Cause: phases.LatchDeadline, Ends: phases.EndsWithCause}
+	if _, err := h.store.Commit(t.Context(),
+		kernel.Batch{Now: h.clock.Now(), Latch: late,
+			Events: []phases.Event{{ID: "e-2", Type: phases.EventNotice, Time: h.clock.Now()}}}); err != nil {
 		t.Fatal(err)
 	}
 	v := h.invoke(t, invocation(phases.PreTool))

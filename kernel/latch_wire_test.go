@@ -13,7 +13,8 @@ import (
 // record is said in the words of today.
 func TestLatchOnWire(t *testing.T) {
 	l := kernel.Latch{
-		SessionKey: kernel.SessionKey{Runtime: "r", Session: "s"}, Reason: "why", Kind: phases.KindPolicy, DecidedBy: "h", Invocation: "i", Since: time.Unix(1, 0),
+		SessionKey: kernel.SessionKey{Runtime: "r", Session: "s"}, Reason: "why", Kind: phases.KindPolicy, DecidedBy: "h",
+		Invocation: "i", Since: time.Unix(1, 0),
 		ID: "id", Cause: phases.LatchPayload, Event: "e", Ends: phases.EndsByJudging,
 	}
 	got := reflect.ValueOf(l.OnWire())

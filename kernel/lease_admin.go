@@ -42,7 +42,8 @@ type handDocument struct {
 // errors are of package leases' classes, of the queue, or ErrUnavailable.
 func (k *Kernel) MintLease(ctx context.Context, r leases.Request, h LeaseHolder, person string) (*LeaseView, error) {
 	r = ownRequest(r)
-	if err := errors.Join(checkNames(h.Session, h.Agent), checkNames(h.Runtime, h.Credential)); err != nil || len(h.Runtime) > phases.MaxRuntimeBytes {
+	if err := errors.Join(checkNames(h.Session, h.Agent), checkNames(h.Runtime, h.Credential)); err != nil ||
+		len(h.Runtime) > phases.MaxRuntimeBytes {
 		return nil, errors.Join(&leases.Error{Class: leases.ErrInvalid, Text: "holder: a name is not valid"}, err)
 	}
 	if err := r.Check(leases.Rule{MaxTTL: leases.MaxLifetime}); err != nil {
@@ -82,7 +83,8 @@ func (k *Kernel) askForLease(ctx context.Context, doc handDocument, person strin
 	}
 	covered, masked, err := k.o.Redactor.JSON(raw)
 	if err != nil || len(masked) > 0 {
-		return &leases.Error{Class: leases.ErrInvalid, Text: "its terms look like they hold a secret, which nobody could be shown"}
+		return &leases.Error{Class: leases.ErrInvalid,
+			Text: "its terms look like they hold a secret, which nobody could be shown"}
 	}
 	it, err := k.RequestApproval(ctx, Approval{
 		Kind: approvals.KindLease, Key: k.handKey(&doc, person), Reason: "a lease by hand, wanted by " + person,
@@ -117,7 +119,8 @@ func (k *Kernel) MintApproved(ctx context.Context, id string) (*LeaseView, error
 		return nil, err
 	}
 	var doc handDocument
-	if it.Kind != approvals.KindLease || json.Unmarshal(it.Details, &doc, json.RejectUnknownMembers(true)) != nil || doc.Scope == nil {
+	if it.Kind != approvals.KindLease || json.Unmarshal(it.Details, &doc, json.RejectUnknownMembers(true)) != nil ||
+		doc.Scope == nil {
 		return nil, &leases.Error{Class: leases.ErrInvalid, Text: "this approval is not about a lease"}
 	}
 	h := LeaseHolder{Runtime: it.By.Runtime, Session: it.By.Session, Agent: it.By.Agent, Credential: it.By.Credential}
@@ -128,8 +131,9 @@ func (k *Kernel) MintApproved(ctx context.Context, id string) (*LeaseView, error
 	if err != nil {
 		return nil, err
 	}
-	v, err := k.mintNow(ctx, doc.Request, h, staged{what: "minted", issuer: leases.Issuer{Kind: leases.ByPerson, Person: it.Decision.By},
-		question: []ApprovalOp{op}, events: []phases.Event{e}, notes: []string{"approval " + it.ID}})
+	v, err := k.mintNow(ctx, doc.Request, h,
+		staged{what: "minted", issuer: leases.Issuer{Kind: leases.ByPerson, Person: it.Decision.By},
+			question: []ApprovalOp{op}, events: []phases.Event{e}, notes: []string{"approval " + it.ID}})
 	if errors.Is(err, ErrConflict) {
 		err = ErrApprovalDecided
 	}
@@ -145,7 +149,8 @@ func (k *Kernel) RevokeLease(ctx context.Context, id string, prefix bool, person
 		if err != nil {
 			return err
 		}
-		s := staged{op: &op, what: "revoked", lease: leases.Lease{ID: id}, issuer: leases.Issuer{Kind: leases.ByPerson, Person: phases.SafeLine(person, phases.MaxIDBytes)}}
+		s := staged{op: &op, what: "revoked", lease: leases.Lease{ID: id},
+			issuer: leases.Issuer{Kind: leases.ByPerson, Person: phases.SafeLine(person, phases.MaxIDBytes)}}
 		if l, err := k.o.Store.Lease(ctx, id); err == nil && l != nil {
 			s.lease = *l
 			s.lease.State = leases.Revoked
@@ -170,7 +175,8 @@ func (k *Kernel) change(ctx context.Context, s staged) error {
 	if err != nil {
 		return phases.NewFault(phases.KindAudit, "the record could not be redacted", err)
 	}
-	_, err = k.commit(ctx, Batch{Now: now, Leases: []leases.Op{*s.op}, Approvals: s.question, Events: append([]phases.Event{e}, s.events...)})
+	_, err = k.commit(ctx,
+		Batch{Now: now, Leases: []leases.Op{*s.op}, Approvals: s.question, Events: append([]phases.Event{e}, s.events...)})
 	return err
 }
 
@@ -218,7 +224,8 @@ func (k *Kernel) CheckLease(ctx context.Context, q LeaseCheck) (*LeaseView, erro
 		}
 		v.UsesLeft--
 		op := book.Claim(at, l.ID, q.Holder)
-		return k.change(ctx, staged{op: &op, what: "claimed", lease: *l, issuer: l.Issuer, notes: []string{"by a check from outside"}})
+		return k.change(ctx,
+			staged{op: &op, what: "claimed", lease: *l, issuer: l.Issuer, notes: []string{"by a check from outside"}})
 	})
 	if errors.Is(err, ErrConflict) { // others were faster, every time
 		return nil, &leases.Error{Class: leases.ErrUnknown, Text: "no such lease, or not yours"}
@@ -229,7 +236,8 @@ func (k *Kernel) CheckLease(ctx context.Context, q LeaseCheck) (*LeaseView, erro
 	return v, nil
 }
 
-func (k *Kernel) checked(ctx context.Context, book *leases.Ledger, at leases.Instant, q *LeaseCheck) (*leases.Lease, error) {
+func (k *Kernel) checked(ctx context.Context, book *leases.Ledger, at leases.Instant,
+	q *LeaseCheck) (*leases.Lease, error) {
 	if q.Token == "" {
 		return k.find(ctx, book, q.Holder, at, q.Capability, q.Action)
 	}
@@ -239,7 +247,8 @@ func (k *Kernel) checked(ctx context.Context, book *leases.Ledger, at leases.Ins
 	}
 	list, err := k.o.Store.HeldLeases(ctx, q.Holder, at) // also for a token that nobody has: the same work
 	for n := range list {
-		if l := &list[n]; named != nil && l.ID == named.ID && l.CoversCapability(q.Capability) && l.Scope.Covers(*q.Action, k.follower(ctx)) {
+		if l := &list[n]; named != nil && l.ID == named.ID && l.CoversCapability(q.Capability) &&
+			l.Scope.Covers(*q.Action, k.follower(ctx)) {
 			return l, err
 		}
 	}

@@ -84,7 +84,8 @@ type (
 
 func strictLease(raw jsontext.Value, into any) error {
 	if err := json.Unmarshal(raw, into, json.RejectUnknownMembers(true)); err != nil {
-		return &leases.Error{Class: leases.ErrInvalid, Text: "the request is not a valid document: " + phases.SafeLine(err.Error(), 256)}
+		return &leases.Error{Class: leases.ErrInvalid, Text: "the request is not a valid document: " +
+			phases.SafeLine(err.Error(), 256)}
 	}
 	return nil
 }
@@ -129,7 +130,8 @@ func (t *turnLedger) stage(s staged) {
 }
 
 func (t *turnLedger) issuer() leases.Issuer {
-	return leases.Issuer{Kind: leases.ByHook, Hook: t.b.spec.Name, Digest: t.b.digest, Signer: t.b.loaded.Signer, Invocation: t.c.i.inv.ID}
+	return leases.Issuer{Kind: leases.ByHook, Hook: t.b.spec.Name, Digest: t.b.digest, Signer: t.b.loaded.Signer,
+		Invocation: t.c.i.inv.ID}
 }
 
 func (t *turnLedger) rule() leases.Rule { return leases.Rule{MaxTTL: t.c.i.snap.maxLease} }
@@ -163,9 +165,11 @@ func (t *turnLedger) mint(ctx context.Context, request jsontext.Value) (*LeaseVi
 		if err := within(&doc.Request, asked); err != nil {
 			return nil, err
 		}
-		s.question = []ApprovalOp{{Change: &approvals.Change{ID: it.ID, From: approvals.Pending, To: approvals.Superseded, At: t.c.i.at}}}
+		s.question = []ApprovalOp{{Change: &approvals.Change{ID: it.ID, From: approvals.Pending, To: approvals.Superseded,
+			At: t.c.i.at}}}
 		next := s.question[0].Change.Apply(*it)
-		s.events = []phases.Event{t.c.i.k.approvalEvent(&next, string(approvals.Superseded), t.c.i.at.Wall, t.c.i.snap.revision)}
+		s.events = []phases.Event{t.c.i.k.approvalEvent(&next, string(approvals.Superseded), t.c.i.at.Wall,
+			t.c.i.snap.revision)}
 	}
 	return t.make(ctx, doc.Request, holder, s)
 }
@@ -199,7 +203,8 @@ func (t *turnLedger) renew(ctx context.Context, request jsontext.Value) (*LeaseV
 	if err != nil {
 		return nil, err
 	}
-	op, err := t.book.Renew(ctx, l, time.Duration(min(max(doc.TTLS, 0), int64(leases.MaxLifetime/time.Second)+1))*time.Second)
+	op, err := t.book.Renew(ctx, l,
+		time.Duration(min(max(doc.TTLS, 0), int64(leases.MaxLifetime/time.Second)+1))*time.Second)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +218,8 @@ func (t *turnLedger) renew(ctx context.Context, request jsontext.Value) (*LeaseV
 func (t *turnLedger) own(ctx context.Context, id string) (*leases.Lease, error) {
 	l, err := t.book.Get(ctx, id, nil)
 	who := t.c.i.holder()
-	if err == nil && (l.Holder.Runtime != who.Runtime || l.Holder.Credential != "" && l.Holder.Credential != who.Credential) {
+	if err == nil &&
+		(l.Holder.Runtime != who.Runtime || l.Holder.Credential != "" && l.Holder.Credential != who.Credential) {
 		return t.book.Get(ctx, "-", &who) // the answer for what does not exist
 	}
 	return l, err
@@ -306,7 +312,8 @@ func (t *turnLedger) usable(ctx context.Context, who leases.Holder, at leases.In
 	return false, err
 }
 
-func (t *turnLedger) covering(ctx context.Context, who leases.Holder, at leases.Instant, doc *checkDocument) (*leases.Lease, error) {
+func (t *turnLedger) covering(ctx context.Context, who leases.Holder, at leases.Instant,
+	doc *checkDocument) (*leases.Lease, error) {
 	if doc.Scope == nil {
 		return t.c.i.k.find(ctx, t.book, who, at, doc.Capability, t.view)
 	}

@@ -19,8 +19,10 @@ func FuzzLeaseCalls(f *testing.F) {
 	for i, s := range []string{
 		mintSrv + "}", `{"id":"s-1/old"}`, `{"capability":"tool:write","scope":{"paths":["/srv/**"]}}`,
 		`{"id":"s-1/q","capability":"tool:write","scope":{"paths":["/srv/**"]},"ttl_s":60,"reason":"to write"}`,
-		`{"renew":"s-1/old","ttl_s":9223372036854775807}`, `{"prefix":"s-1/"}`, `{"requests":true}`, mintSrv + `,"max_uses":-1,"max_ttl_s":1}`,
-		`{"id":"../x","capability":"*","scope":{},"ttl_s":0}`, mintSrv + `,"ttl_s":7}`, mintSrv + `,"holder":{"session":"","agent":"\u0000"}}`, `[]`, `{`, ``,
+		`{"renew":"s-1/old","ttl_s":9223372036854775807}`, `{"prefix":"s-1/"}`, `{"requests":true}`,
+		mintSrv + `,"max_uses":-1,"max_ttl_s":1}`,
+		`{"id":"../x","capability":"*","scope":{},"ttl_s":0}`, mintSrv + `,"ttl_s":7}`,
+		mintSrv + `,"holder":{"session":"","agent":"\u0000"}}`, `[]`, `{`, ``,
 		`{"id":"s-1/a","capability":"tool:write","scope":{"paths":["/srv/**"],"hosts":["*:70000"],"args":["sha256:0"]},"ttl_s":60}`,
 	} {
 		f.Add(uint8(i), []byte(s))

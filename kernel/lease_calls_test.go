@@ -64,7 +64,8 @@ func (s *script) run(t kernel.Turn) (kernel.Outcome, error) {
 }
 
 func broker(s *script) hook {
-	return hook{name: "broker", priority: 100, tier: phases.Trusted, imports: []string{"mint_lease"}, caps: []string{"block", "request_approval", "annotate"}, run: s.run}
+	return hook{name: "broker", priority: 100, tier: phases.Trusted, imports: []string{"mint_lease"},
+		caps: []string{"block", "request_approval", "annotate"}, run: s.run}
 }
 
 const mintSrv = `{"id":"s-1/lent","capability":"tool:write","scope":{"paths":["/srv/**"]},"ttl_s":60`
@@ -93,7 +94,8 @@ func TestHookMints(t *testing.T) {
 		t.Errorf("events %s", got)
 	}
 	e := h.events(t, kernel.EventQuery{Type: phases.EventLease})[0]
-	if e.Binding != "broker" || e.Tier != phases.Trusted || e.DecidedBy != leases.ByHook || !strings.Contains(string(e.Output), `"invocation":"`+e.Invocation) {
+	if e.Binding != "broker" || e.Tier != phases.Trusted || e.DecidedBy != leases.ByHook ||
+		!strings.Contains(string(e.Output), `"invocation":"`+e.Invocation) {
 		t.Errorf("%+v", e)
 	}
 }
@@ -136,7 +138,9 @@ func TestLeaseCallsRefuse(t *testing.T) {
 	mine, theirs := ours, ours
 	mine.Credential, theirs.Credential = "uid 1", "uid 2"
 	for id, who := range map[string]kernel.LeaseHolder{"mine": mine, "theirs": theirs} {
-		if _, err := h.MintLease(t.Context(), leases.Request{ID: id, Capability: "tool:write", Scope: &leases.Scope{Paths: phases.Scope{"/srv/**"}}, TTLS: 60, MaxTTLS: 90}, who, "dev"); err != nil {
+		if _, err := h.MintLease(t.Context(),
+			leases.Request{ID: id, Capability: "tool:write", Scope: &leases.Scope{Paths: phases.Scope{"/srv/**"}}, TTLS: 60,
+				MaxTTLS: 90}, who, "dev"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -144,23 +148,35 @@ func TestLeaseCallsRefuse(t *testing.T) {
 	for _, c := range [][2]string{
 		{`mint {}`, "-3 "}, {`mint []`, "-3 "}, {`mint {"capability":"tool:write","scope":{},"ttl_s":1,"more":1}`, "-3 "},
 		{`mint {"capability":"tool:write","capability":"tool:exec","scope":{},"ttl_s":1}`, "-3 "},
-		{`mint {"capability":"tool:write","scope":{},"ttl_s":121}`, "-2 "}, {`mint {"capability":"tool:write","scope":{},"ttl_s":0}`, "-3 "},
-		{`mint {"capability":"tool:write","scope":{},"ttl_s":-5}`, "-3 "}, {`mint {"capability":"tool:write","scope":{},"ttl_s":1,"max_uses":-1}`, "-3 "},
-		{`mint {"capability":"tool:write","scope":{"paths":["/srv/../etc"]},"ttl_s":1}`, "-3 "}, {`mint {"capability":"tool:write","scope":{"paths":null},"ttl_s":1}`, "-3 "},
+		{`mint {"capability":"tool:write","scope":{},"ttl_s":121}`, "-2 "},
+		{`mint {"capability":"tool:write","scope":{},"ttl_s":0}`, "-3 "},
+		{`mint {"capability":"tool:write","scope":{},"ttl_s":-5}`, "-3 "},
+		{`mint {"capability":"tool:write","scope":{},"ttl_s":1,"max_uses":-1}`, "-3 "},
+		{`mint {"capability":"tool:write","scope":{"paths":["/srv/../etc"]},"ttl_s":1}`, "-3 "},
+		{`mint {"capability":"tool:write","scope":{"paths":null},"ttl_s":1}`, "-3 "},
 		{`mint {"capability":"tool:write","scope":{},"ttl_s":1,"holder":{"session":"a\nb","agent":""}}`, "-3 "},
-		{`mint {"capability":"tool:write","scope":{},"ttl_s":1,"parent":"mine"}`, "-2 "}, {`mint {"capability":"tool:write","scope":{"paths":["/srv/a"]},"ttl_s":1,"parent":"theirs"}`, "-2 "},
-		{`mint {"capability":"tool:write","scope":{},"ttl_s":1,"parent":"nobody"}`, unknown}, {`mint {"capability":"tool:write","scope":{},"ttl_s":1,"for":"nobody"}`, "-1 "},
-		{`mint {"renew":"nobody","ttl_s":60}`, unknown}, {`mint {"renew":"theirs","ttl_s":60}`, unknown}, {`mint {"renew":"mine","ttl_s":91}`, "-2 "}, {`mint {"renew":"mine","ttl_s":0}`, "-3 "},
+		{`mint {"capability":"tool:write","scope":{},"ttl_s":1,"parent":"mine"}`, "-2 "},
+		{`mint {"capability":"tool:write","scope":{"paths":["/srv/a"]},"ttl_s":1,"parent":"theirs"}`, "-2 "},
+		{`mint {"capability":"tool:write","scope":{},"ttl_s":1,"parent":"nobody"}`, unknown},
+		{`mint {"capability":"tool:write","scope":{},"ttl_s":1,"for":"nobody"}`, "-1 "},
+		{`mint {"renew":"nobody","ttl_s":60}`, unknown}, {`mint {"renew":"theirs","ttl_s":60}`, unknown},
+		{`mint {"renew":"mine","ttl_s":91}`, "-2 "}, {`mint {"renew":"mine","ttl_s":0}`, "-3 "},
 		{`mint {"renew":"mine","ttl_s":60,"more":1}`, "-3 "}, {`mint {"more":1,"renew":"mine","ttl_s":60}`, "-3 "},
-		{`mint {"renew":"mine","ttl_s":"60"}`, "-3 "}, {`mint {"renew":1,"ttl_s":60}`, "-3 "}, {`mint {"renew":"mine","renew":"mine","ttl_s":60}`, "-3 "},
+		{`mint {"renew":"mine","ttl_s":"60"}`, "-3 "}, {`mint {"renew":1,"ttl_s":60}`, "-3 "},
+		{`mint {"renew":"mine","renew":"mine","ttl_s":60}`, "-3 "},
 		{`revoke {"id":"mine","more":1}`, "-3 "}, {`revoke {"prefix":"mine","more":1}`, "-3 "}, {`revoke []`, "-3 "},
-		{`check {"id":"mine","more":1}`, "-3 "}, {`check []`, "-3 "}, {`check {"id":"mine","requests":true}`, "-3 "}, {`check {"id":"mine","capability":"tool:write"}`, "-3 "},
+		{`check {"id":"mine","more":1}`, "-3 "}, {`check []`, "-3 "}, {`check {"id":"mine","requests":true}`, "-3 "},
+		{`check {"id":"mine","capability":"tool:write"}`, "-3 "},
 		{`check {"requests":true,"capability":"tool:write"}`, "-3 "}, {`check {"scope":{}}`, "-3 "},
 		{`request {"capability":"tool:write","scope":{},"ttl_s":1,"reason":"r","more":1}`, "-3 "}, {`request []`, "-3 "},
-		{`revoke {"id":"nobody"}`, unknown}, {`revoke {"id":"theirs"}`, unknown}, {`revoke {}`, "-3 "}, {`revoke {"id":"mine","prefix":"mine"}`, "-3 "}, {`revoke {"prefix":".."}`, "-3 "},
-		{`check {"id":"nobody"}`, unknown}, {`check {"id":"theirs"}`, unknown}, {`check {"token":"blt_AAAA"}`, unknown}, {`check {}`, "-3 "}, {`check {"id":"mine","token":"blt_AAAA"}`, "-3 "},
-		{`check {"capability":"*"}`, "-3 "}, {`check {"capability":"tool:write","scope":{"paths":["x"]}}`, "-3 "}, {`check {"id":"mine","scope":{}}`, "-3 "},
-		{`request {"capability":"tool:write","scope":{},"ttl_s":1}`, "-3 "}, {`request {"capability":"tool:write","scope":{},"ttl_s":1,"reason":"r","id":"x"}`, "-3 "},
+		{`revoke {"id":"nobody"}`, unknown}, {`revoke {"id":"theirs"}`, unknown}, {`revoke {}`, "-3 "},
+		{`revoke {"id":"mine","prefix":"mine"}`, "-3 "}, {`revoke {"prefix":".."}`, "-3 "},
+		{`check {"id":"nobody"}`, unknown}, {`check {"id":"theirs"}`, unknown}, {`check {"token":"blt_AAAA"}`, unknown},
+		{`check {}`, "-3 "}, {`check {"id":"mine","token":"blt_AAAA"}`, "-3 "},
+		{`check {"capability":"*"}`, "-3 "}, {`check {"capability":"tool:write","scope":{"paths":["x"]}}`, "-3 "},
+		{`check {"id":"mine","scope":{}}`, "-3 "},
+		{`request {"capability":"tool:write","scope":{},"ttl_s":1}`, "-3 "},
+		{`request {"capability":"tool:write","scope":{},"ttl_s":1,"reason":"r","id":"x"}`, "-3 "},
 		{`request {"capability":"tool:write","scope":{},"ttl_s":1,"reason":"r","parent":"theirs"}`, unknown},
 		{`request {"capability":"tool:write","scope":{"paths":["/srv/a"]},"ttl_s":1,"reason":"r","parent":"mine"}`, "-6 "},
 	} {
@@ -202,7 +218,8 @@ func TestRequestedLeaseIsForAPerson(t *testing.T) {
 	}
 	h.blocked(t, write("/srv/a"), "needs a lease")
 	list, err := h.Approvals(t.Context(), kernel.ApprovalQuery{})
-	if err != nil || len(list) != 1 || list[0].Kind != approvals.KindLease || list[0].State != approvals.Pending || strings.Contains(list[0].Reason, "SECRET") ||
+	if err != nil || len(list) != 1 || list[0].Kind != approvals.KindLease || list[0].State != approvals.Pending ||
+		strings.Contains(list[0].Reason, "SECRET") ||
 		!strings.Contains(string(list[0].Details), "/srv/a") || list[0].Hooks[0].Hook != "asker" {
 		t.Fatalf("%+v, %v", list, err)
 	}
@@ -236,11 +253,13 @@ func TestRequestedLeaseByRule(t *testing.T) {
 	h := newHost(t, []hook{asker}, required, func(c *kernel.Config, _ *kernel.Options) {
 		c.LeaseRules = []kernel.LeaseRule{
 			{Capability: "tool:*", Scope: leases.Scope{Paths: phases.Scope{"/srv/secret/**"}}, Decision: kernel.LeaseDeny},
-			{Capability: "tool:write", Scope: leases.Scope{Paths: phases.Scope{"/srv/**"}}, MaxTTL: time.Minute, MaxUses: 2, Agents: "^coder$", Decision: kernel.LeaseGrant},
+			{Capability: "tool:write", Scope: leases.Scope{Paths: phases.Scope{"/srv/**"}}, MaxTTL: time.Minute, MaxUses: 2,
+				Agents: "^coder$", Decision: kernel.LeaseGrant},
 		}
 	})
 	for _, c := range [][2]string{
-		{`"scope":{"paths":["/srv/secret/a"]},"ttl_s":60`, "-2"}, {`"scope":{"paths":["/srv/**"]},"ttl_s":60`, "-2"}, {`"scope":{},"ttl_s":60`, "-2"},
+		{`"scope":{"paths":["/srv/secret/a"]},"ttl_s":60`, "-2"}, {`"scope":{"paths":["/srv/**"]},"ttl_s":60`, "-2"},
+		{`"scope":{},"ttl_s":60`, "-2"},
 		{`"scope":{"paths":["/srv/a"]},"ttl_s":61`, "-6"}, {`"scope":{"paths":["/srv/a"]},"ttl_s":60,"max_uses":3`, "-6"},
 		{`"scope":{"paths":["/etc/a"]},"ttl_s":60`, "-6"}, {`"scope":{"paths":["/srv/a"]},"ttl_s":60`, `{`},
 	} {
@@ -275,13 +294,15 @@ func TestTrustedHookAnswersRequests(t *testing.T) {
 		Active   bool                  `json:"active"`
 		Requests []kernel.LeaseRequest `json:"requests"`
 	}
-	if err := json.Unmarshal([]byte(answer.last()), &seen); err != nil || len(seen.Requests) != 1 || seen.Requests[0].Hook != "asker" {
+	if err := json.Unmarshal([]byte(answer.last()), &seen); err != nil || len(seen.Requests) != 1 ||
+		seen.Requests[0].Hook != "asker" {
 		t.Fatalf("%s: %v", answer.last(), err)
 	}
 	with := func(rest string) string {
 		return `mint {"for":"` + seen.Requests[0].ID + `","capability":"tool:write","ttl_s":30,` + rest + `}`
 	}
-	for _, rest := range []string{`"scope":{"paths":["/srv/**"]}`, `"scope":{}`, `"scope":{"paths":["/srv/a"]},"max_uses":3`, `"scope":{"paths":["/srv/a"]},"max_ttl_s":3600`} {
+	for _, rest := range []string{`"scope":{"paths":["/srv/**"]}`, `"scope":{}`,
+		`"scope":{"paths":["/srv/a"]},"max_uses":3`, `"scope":{"paths":["/srv/a"]},"max_ttl_s":3600`} {
 		answer.say(with(rest))
 		h.blocked(t, write("/srv/a"), "needs a lease")
 		if !strings.HasPrefix(answer.last(), "-2 ") {
@@ -320,7 +341,8 @@ func TestChildrenGetWhatIsPassedOn(t *testing.T) {
 	v := h.allowed(t, spawn("s-1/a"))
 	h.allowed(t, helper)
 	list, err := h.Leases(t.Context(), kernel.LeaseQuery{Holder: kernel.LeaseHolder{Agent: "helper"}})
-	if err != nil || len(list) != 1 || list[0].Parent != "s-1/a" || list[0].UsesLeft != 3 || !strings.Contains(strings.Join(v.Notes, " "), list[0].ID) {
+	if err != nil || len(list) != 1 || list[0].Parent != "s-1/a" || list[0].UsesLeft != 3 ||
+		!strings.Contains(strings.Join(v.Notes, " "), list[0].ID) {
 		t.Fatalf("%+v, %v, notes %q", list, err, v.Notes)
 	}
 	if p, err := h.Lease(t.Context(), "s-1/a"); err != nil || p.UsesLeft != 3 {

@@ -82,7 +82,9 @@ func (d *desk) HeldLeases(ctx context.Context, h leases.Holder, at leases.Instan
 	}
 	list = append(list, d.minted(func(l *leases.Lease) bool { return l.Holder.Allows(h) })...)
 	list = slices.DeleteFunc(list, func(l leases.Lease) bool { return !l.Usable(at) })
-	slices.SortStableFunc(list, func(a, b leases.Lease) int { return cmp.Or(a.ExpiresAt.Compare(b.ExpiresAt), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(list, func(a, b leases.Lease) int {
+		return cmp.Or(a.ExpiresAt.Compare(b.ExpiresAt), cmp.Compare(a.ID, b.ID))
+	})
 	return list, nil
 }
 

@@ -96,7 +96,8 @@ func TestDeskShowsPlannedChanges(t *testing.T) {
 	at := leases.Instant{Wall: start}
 	who := leases.Holder{Runtime: "r", Session: "s", Agent: "a", Credential: "c"}
 	lease := func(id string, minutes int) leases.Lease {
-		return leases.Lease{ID: id, Holder: who, Token: []byte("hash of " + id), State: leases.Active, MaxUses: 1, NotBefore: start, ExpiresAt: start.Add(time.Duration(minutes) * time.Minute)}
+		return leases.Lease{ID: id, Holder: who, Token: []byte("hash of " + id), State: leases.Active, MaxUses: 1,
+			NotBefore: start, ExpiresAt: start.Add(time.Duration(minutes) * time.Minute)}
 	}
 	others := lease("m", 5)
 	others.Holder.Session = "another"
@@ -111,15 +112,18 @@ func TestDeskShowsPlannedChanges(t *testing.T) {
 		"minted":                     {[]*leases.Op{mint(lease("m", 5))}, both + ", m active", "m a/b a"},
 		"minted, as long":            {[]*leases.Op{mint(lease("m", 10))}, both + ", m active", "a/b m a"},
 		"minted for another session": {[]*leases.Op{mint(others)}, both + ", m active", "a/b a"},
-		"minted and revoked":         {[]*leases.Op{mint(lease("m", 5)), {Kind: leases.OpRevoke, ID: "m"}}, both + ", m revoked", "a/b a"},
-		"revoked":                    {[]*leases.Op{{Kind: leases.OpRevoke, ID: "a"}}, "a revoked, a/b revoked", ""},
-		"revoked below":              {[]*leases.Op{{Kind: leases.OpRevoke, ID: "a/b"}}, "a active, a/b revoked", "a"},
-		"all revoked":                {[]*leases.Op{{Kind: leases.OpRevokePrefix, ID: "a"}}, "a revoked, a/b revoked", ""},
-		"another revoked":            {[]*leases.Op{{Kind: leases.OpRevoke, ID: "x"}}, both, "a/b a"},
-		"of another credential":      {[]*leases.Op{{Kind: leases.OpRevoke, ID: "a", Owner: "x", Runtime: "r"}}, both, "a/b a"},
-		"of another runtime":         {[]*leases.Op{{Kind: leases.OpRevoke, ID: "a", Owner: "c", Runtime: "x"}}, both, "a/b a"},
-		"claimed":                    {[]*leases.Op{{Kind: leases.OpClaim, ID: "a"}}, "a active used, a/b active", "a/b"},
-		"another claimed":            {[]*leases.Op{{Kind: leases.OpClaim, ID: "x"}}, both, "a/b a"},
+		"minted and revoked": {[]*leases.Op{mint(lease("m", 5)), {Kind: leases.OpRevoke, ID: "m"}},
+			both + ", m revoked", "a/b a"},
+		"revoked":         {[]*leases.Op{{Kind: leases.OpRevoke, ID: "a"}}, "a revoked, a/b revoked", ""},
+		"revoked below":   {[]*leases.Op{{Kind: leases.OpRevoke, ID: "a/b"}}, "a active, a/b revoked", "a"},
+		"all revoked":     {[]*leases.Op{{Kind: leases.OpRevokePrefix, ID: "a"}}, "a revoked, a/b revoked", ""},
+		"another revoked": {[]*leases.Op{{Kind: leases.OpRevoke, ID: "x"}}, both, "a/b a"},
+		"of another credential": {[]*leases.Op{{Kind: leases.OpRevoke, ID: "a", Owner: "x", Runtime: "r"}}, both,
+			"a/b a"},
+		"of another runtime": {[]*leases.Op{{Kind: leases.OpRevoke, ID: "a", Owner: "c", Runtime: "x"}}, both,
+			"a/b a"},
+		"claimed":         {[]*leases.Op{{Kind: leases.OpClaim, ID: "a"}}, "a active used, a/b active", "a/b"},
+		"another claimed": {[]*leases.Op{{Kind: leases.OpClaim, ID: "x"}}, both, "a/b a"},
 		"renewed": {[]*leases.Op{{Kind: leases.OpRenew, ID: "a", Until: until, Boot: "boot", BootUntil: time.Hour}},
 			"a active until 42 boot 1h0m0s, a/b active", "a a/b"},
 		"another renewed": {[]*leases.Op{{Kind: leases.OpRenew, ID: "x", Until: until, Boot: "boot"}}, both, "a/b a"},
@@ -204,7 +208,8 @@ func TestAnswersAreWithinTheRequest(t *testing.T) {
 // Rules are checked at their bounds, and fit what is within theirs.
 func TestLeaseRules(t *testing.T) {
 	scope := leases.Scope{Paths: phases.Scope{"/srv/**"}}
-	rule := LeaseRule{Capability: "tool:write", Scope: scope, MaxTTL: time.Minute, MaxUses: 2, Agents: "^coder$", Decision: LeaseGrant}
+	rule := LeaseRule{Capability: "tool:write", Scope: scope, MaxTTL: time.Minute, MaxUses: 2, Agents: "^coder$",
+		Decision: LeaseGrant}
 	for name, c := range map[string]struct {
 		change func(*LeaseRule)
 		ok     bool
@@ -232,12 +237,14 @@ func TestLeaseRules(t *testing.T) {
 		}
 	}
 	compiled, err := LeaseRule{Capability: "tool:write", Decision: LeaseGrant}.compile(3)
-	if err != nil || compiled.n != 3 || compiled.MaxTTL != leases.DefaultMaxTTL || compiled.MaxUses != 1 || !compiled.agents.Match("any") {
+	if err != nil || compiled.n != 3 || compiled.MaxTTL != leases.DefaultMaxTTL || compiled.MaxUses != 1 ||
+		!compiled.agents.Match("any") {
 		t.Errorf("%+v, %v", compiled, err)
 	}
 	// Without either a rule gives one use for the default time.
 	for uses, want := range map[int64]bool{0: true, 1: true, 2: false} {
-		if got := compiled.fits(&leases.Request{Capability: "tool:write", Scope: &leases.Scope{}, TTLS: 1, MaxUses: uses}, "x"); got != want {
+		if got := compiled.fits(&leases.Request{Capability: "tool:write", Scope: &leases.Scope{}, TTLS: 1, MaxUses: uses},
+			"x"); got != want {
 			t.Errorf("%d uses: %v", uses, got)
 		}
 	}
@@ -280,7 +287,8 @@ func TestLeaseRules(t *testing.T) {
 		}
 	}
 	// A denial fits nothing that overlaps it in all dimensions but one.
-	full := leases.Scope{Paths: phases.Scope{"/srv/**"}, Hosts: phases.Scope{"a.example:443"}, Tools: phases.Scope{"write"}, Args: leases.Digests{digestOf("1")}}
+	full := leases.Scope{Paths: phases.Scope{"/srv/**"}, Hosts: phases.Scope{"a.example:443"},
+		Tools: phases.Scope{"write"}, Args: leases.Digests{digestOf("1")}}
 	deny, err := LeaseRule{Capability: "tool:write", Scope: full, Decision: LeaseDeny}.compile(0)
 	if err != nil {
 		t.Fatal(err)
@@ -317,16 +325,21 @@ func TestRequiredLeaseFits(t *testing.T) {
 		fits bool
 		need string
 	}{
-		"a tool":                 {RequireLease{Capability: "tool:*"}, tool, true, "tool:exec"},
-		"a tool by name":         {RequireLease{Capability: "tool:x"}, tool, true, "tool:x"},
-		"this tool":              {RequireLease{Capability: "a:b", Tools: phases.Scope{"exec"}}, tool, true, "a:b"},
-		"another tool":           {RequireLease{Capability: "a:b", Tools: phases.Scope{"write"}}, tool, false, "a:b"},
-		"by default pre_tool":    {RequireLease{Capability: "tool:*"}, post, false, "tool:exec"},
-		"named":                  {RequireLease{Capability: "tool:*", Phases: []phases.Phase{phases.PostTool}}, post, true, "tool:exec"},
-		"tools of pre_tool only": {RequireLease{Capability: "tool:*", Tools: phases.Scope{"write"}, Phases: []phases.Phase{phases.PostTool}}, post, true, "tool:exec"},
-		"not named":              {RequireLease{Capability: "tool:*", Phases: []phases.Phase{phases.PostTool}}, tool, false, "tool:exec"},
-		"a model":                {RequireLease{Capability: "model:*", Phases: []phases.Phase{phases.PreSend}}, send, true, "model:m"},
-		"a child":                {RequireLease{Capability: "spawn:*", Phases: []phases.Phase{phases.Spawn}}, spawn, true, "spawn:helper"},
+		"a tool":              {RequireLease{Capability: "tool:*"}, tool, true, "tool:exec"},
+		"a tool by name":      {RequireLease{Capability: "tool:x"}, tool, true, "tool:x"},
+		"this tool":           {RequireLease{Capability: "a:b", Tools: phases.Scope{"exec"}}, tool, true, "a:b"},
+		"another tool":        {RequireLease{Capability: "a:b", Tools: phases.Scope{"write"}}, tool, false, "a:b"},
+		"by default pre_tool": {RequireLease{Capability: "tool:*"}, post, false, "tool:exec"},
+		"named": {RequireLease{Capability: "tool:*", Phases: []phases.Phase{phases.PostTool}}, post, true,
+			"tool:exec"},
+		"tools of pre_tool only": {RequireLease{Capability: "tool:*", Tools: phases.Scope{"write"},
+			Phases: []phases.Phase{phases.PostTool}}, post, true, "tool:exec"},
+		"not named": {RequireLease{Capability: "tool:*", Phases: []phases.Phase{phases.PostTool}}, tool, false,
+			"tool:exec"},
+		"a model": {RequireLease{Capability: "model:*", Phases: []phases.Phase{phases.PreSend}}, send, true,
+			"model:m"},
+		"a child": {RequireLease{Capability: "spawn:*", Phases: []phases.Phase{phases.Spawn}}, spawn, true,
+			"spawn:helper"},
 	} {
 		if got := c.rule.matches(c.inv); got != c.fits {
 			t.Errorf("%s: %v", name, got)

@@ -43,12 +43,14 @@ func (t *turnLedger) Request(ctx context.Context, _ phases.Actor, request jsonte
 		}
 		switch r.Decision {
 		case LeaseGrant:
-			s := staged{what: "minted", issuer: leases.Issuer{Kind: leases.ByRule, Hook: t.b.spec.Name, Digest: t.b.digest, Invocation: t.c.i.inv.ID},
-				notes: []string{"granted by " + ruleName(r.n)}}
+			s := staged{what: "minted",
+				issuer: leases.Issuer{Kind: leases.ByRule, Hook: t.b.spec.Name, Digest: t.b.digest, Invocation: t.c.i.inv.ID},
+				notes:  []string{"granted by " + ruleName(r.n)}}
 			v, err := t.makeWithin(ctx, doc.Request, s, leases.Rule{MaxTTL: r.MaxTTL})
 			return reply(v, err)
 		case LeaseDeny:
-			t.stage(staged{what: "refused", always: true, lease: t.wanted(&doc.Request), issuer: leases.Issuer{Kind: leases.ByRule}, notes: []string{"denied by " + ruleName(r.n)}})
+			t.stage(staged{what: "refused", always: true, lease: t.wanted(&doc.Request),
+				issuer: leases.Issuer{Kind: leases.ByRule}, notes: []string{"denied by " + ruleName(r.n)}})
 			return nil, refusal(&leases.Error{Class: leases.ErrWider, Text: "denied by the operator's rules"})
 		}
 		break
@@ -69,7 +71,8 @@ func (t *turnLedger) makeWithin(ctx context.Context, r leases.Request, s staged,
 
 // wanted is a request in the form of a lease, for the record.
 func (t *turnLedger) wanted(r *leases.Request) leases.Lease {
-	return leases.Lease{Holder: t.c.i.holder(), Capability: r.Capability, Scope: *r.Scope, MaxTTLS: max(r.TTLS, r.MaxTTLS), MaxUses: max(r.MaxUses, 1), Parent: r.Parent}
+	return leases.Lease{Holder: t.c.i.holder(), Capability: r.Capability, Scope: *r.Scope, MaxTTLS: max(r.TTLS, r.MaxTTLS),
+		MaxUses: max(r.MaxUses, 1), Parent: r.Parent}
 }
 
 // requestKey files the same request under the same key.
@@ -140,7 +143,8 @@ func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Va
 	for _, d := range slices.Concat(t.c.lent, t.done) {
 		spoken = append(spoken, d.question...)
 	}
-	ops, events, err := i.k.room(ctx, approvals.KindLease, i.requester(), u, i.snap.approvals.Quota, i.at, i.snap.revision, spoken...)
+	ops, events, err := i.k.room(ctx, approvals.KindLease, i.requester(), u, i.snap.approvals.Quota, i.at, i.snap.revision,
+		spoken...)
 	if err != nil && !errors.Is(err, ErrApprovalQuota) {
 		return nil, err
 	}
@@ -194,7 +198,8 @@ func (t *turnLedger) question(doc *requestDocument, key string) (*Approval, erro
 }
 
 // approved makes the lease that a person has approved. The approval is used up with it.
-func (t *turnLedger) approved(ctx context.Context, doc *requestDocument, it *Approval, key string) (jsontext.Value, error) {
+func (t *turnLedger) approved(ctx context.Context, doc *requestDocument, it *Approval,
+	key string) (jsontext.Value, error) {
 	i := t.c.i
 	now, err := t.question(doc, key)
 	if err != nil {
@@ -207,7 +212,9 @@ func (t *turnLedger) approved(ctx context.Context, doc *requestDocument, it *App
 	if err != nil {
 		return nil, err
 	}
-	s := staged{what: "minted", issuer: leases.Issuer{Kind: leases.ByPerson, Person: it.Decision.By, Hook: t.b.spec.Name, Digest: t.b.digest, Invocation: i.inv.ID},
+	s := staged{what: "minted",
+		issuer: leases.Issuer{Kind: leases.ByPerson, Person: it.Decision.By, Hook: t.b.spec.Name, Digest: t.b.digest,
+			Invocation: i.inv.ID},
 		key: key, question: []ApprovalOp{op}, events: []phases.Event{e}, notes: []string{"approval " + it.ID}}
 	return reply(t.makeWithin(ctx, doc.Request, s, leases.Rule{MaxTTL: leases.MaxLifetime}))
 }
@@ -215,7 +222,8 @@ func (t *turnLedger) approved(ctx context.Context, doc *requestDocument, it *App
 // waiting lists the requests of the invocation's credential that wait for a decision.
 func (t *turnLedger) waiting(ctx context.Context) ([]LeaseRequest, error) {
 	i := t.c.i
-	list, err := i.k.o.Store.Approvals(ctx, approvals.Query{Kind: approvals.KindLease, State: approvals.Pending, Owner: i.requester().Credential, NotDueAt: i.at})
+	list, err := i.k.o.Store.Approvals(ctx,
+		approvals.Query{Kind: approvals.KindLease, State: approvals.Pending, Owner: i.requester().Credential, NotDueAt: i.at})
 	if err == nil {
 		list, err = i.k.soundOnly(ctx, list)
 	}

@@ -29,14 +29,19 @@ func TestRequestsAreShownRedacted(t *testing.T) {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	it := list[0]
-	if len(it.Notes) != 1 || it.Notes[0] != approvals.NoteRedacted("/details/somewhere") || strings.Contains(string(it.Details), "SECRET") || it.Reason != "to note [redacted]" ||
-		it.Hooks[0].Reason != it.Reason || it.Tool != "write" || it.Phase != phases.PreTool || it.By.Credential != "uid 1" || it.By.Session != "s-1" ||
-		!it.Expires.Equal(h.clock.Now().Add(approvals.DefaultTimeout)) || !it.Created.Equal(h.clock.Now()) || it.Invocation == "" {
+	if len(it.Notes) != 1 || it.Notes[0] != approvals.NoteRedacted("/details/somewhere") ||
+		strings.Contains(string(it.Details), "SECRET") || it.Reason != "to note [redacted]" ||
+		it.Hooks[0].Reason != it.Reason || it.Tool != "write" || it.Phase != phases.PreTool || it.By.Credential != "uid 1" ||
+		it.By.Session != "s-1" ||
+		!it.Expires.Equal(h.clock.Now().Add(approvals.DefaultTimeout)) || !it.Created.Equal(h.clock.Now()) ||
+		it.Invocation == "" {
 		t.Errorf("%+v", it)
 	}
 	e := h.events(t, kernel.EventQuery{Type: phases.EventLease})
-	if len(e) != 1 || e[0].Decision != "requested" || e[0].Invocation != it.Invocation || e[0].Phase != phases.PreTool || e[0].Run != "r-1" || e[0].Tool != "write" || e[0].Binding != "asker" ||
-		e[0].HookVersion != "1.0.0" || len(e[0].Masked) != 1 || e[0].Masked[0] != "/output/lease/somewhere" || strings.Contains(string(e[0].Output), "SECRET") {
+	if len(e) != 1 || e[0].Decision != "requested" || e[0].Invocation != it.Invocation || e[0].Phase != phases.PreTool ||
+		e[0].Run != "r-1" || e[0].Tool != "write" || e[0].Binding != "asker" ||
+		e[0].HookVersion != "1.0.0" || len(e[0].Masked) != 1 || e[0].Masked[0] != "/output/lease/somewhere" ||
+		strings.Contains(string(e[0].Output), "SECRET") {
 		t.Errorf("%+v %s", e, e[0].Output)
 	}
 	// One that waits is shown to hooks of the same session and credential only.
@@ -112,7 +117,8 @@ func TestRequestsTakeTheirOwnSignature(t *testing.T) {
 		edit    func(*approvals.Item)
 		text    string
 	}{
-		"approved, of another tool": {approvals.Approve, func(it *approvals.Item) { it.Tool = "read" }, "what was approved is not the lease that is wanted"},
+		"approved, of another tool": {approvals.Approve, func(it *approvals.Item) { it.Tool = "read" },
+			"what was approved is not the lease that is wanted"},
 		"approved, other terms": {approvals.Approve, func(it *approvals.Item) {
 			it.Details = []byte(strings.Replace(string(it.Details), "/srv/a", "/srv/b", 1))
 		}, "what was approved is not the lease that is wanted"},
@@ -164,7 +170,8 @@ func TestRequestsTakeTheirOwnSignature(t *testing.T) {
 	if err := h.Reload(t.Context(), configOf(h.loader.hooks)); err != nil {
 		t.Fatal(err)
 	}
-	if v := h.fails(t, invocation(phases.PreTool), phases.KindStore); !strings.Contains(v.Reason, "what is on file as denied was not signed by a reviewer") {
+	if v := h.fails(t, invocation(phases.PreTool), phases.KindStore); !strings.Contains(v.Reason,
+		"what is on file as denied was not signed by a reviewer") {
 		t.Errorf("%q", v.Reason)
 	}
 }
@@ -190,7 +197,8 @@ func TestLendingInDetail(t *testing.T) {
 	s := &script{}
 	h := newHost(t, []hook{broker(s)}, func(c *kernel.Config, _ *kernel.Options) {
 		c.RequireLease = []kernel.RequireLease{
-			{Tools: phases.Scope{"write"}, Capability: "tool:write"}, {Tools: phases.Scope{"write", "exec"}, Capability: "tool:*"},
+			{Tools: phases.Scope{"write"}, Capability: "tool:write"},
+			{Tools: phases.Scope{"write", "exec"}, Capability: "tool:*"},
 		}
 	})
 	s.say(strings.Replace("mint "+mintSrv+`,"max_uses":2}`, `{`, `{"holder":{"session":"s-2","agent":"other"},`, 1))
@@ -207,9 +215,12 @@ func TestLendingInDetail(t *testing.T) {
 	if err != nil || l.Holder.Session != "s-2" || l.Holder.Agent != "other" || l.Holder.Runtime != "custom" {
 		t.Errorf("%+v, %v", l, err)
 	}
-	s.say(`check {"capability":"tool:write","scope":{"paths":["/srv/x"]}}`, `check {"capability":"tool:write","scope":{"paths":["/etc/x"]}}`, `check {"capability":"tool:exec","scope":{"paths":["/srv/x"]}}`)
+	s.say(`check {"capability":"tool:write","scope":{"paths":["/srv/x"]}}`,
+		`check {"capability":"tool:write","scope":{"paths":["/etc/x"]}}`,
+		`check {"capability":"tool:exec","scope":{"paths":["/srv/x"]}}`)
 	h.allowed(t, write("/srv/a"))
-	if !strings.Contains(s.replies[0], `"active":true`) || !strings.Contains(s.replies[0], "s-1/lent") || s.replies[1] != `{"active":false}` || s.replies[2] != `{"active":false}` {
+	if !strings.Contains(s.replies[0], `"active":true`) || !strings.Contains(s.replies[0], "s-1/lent") ||
+		s.replies[1] != `{"active":false}` || s.replies[2] != `{"active":false}` {
 		t.Errorf("%q", s.replies)
 	}
 	// A renewal is shown with its new end, in the turn and afterwards.
@@ -245,20 +256,25 @@ func TestPassedOnInDetail(t *testing.T) {
 	h := newHost(t, nil)
 	holder := ours
 	holder.Credential = "uid 1"
-	if _, err := h.MintLease(t.Context(), leases.Request{ID: "s-1/a", Capability: "tool:write", Scope: &leases.Scope{}, TTLS: 60, MaxUses: 4}, holder, "dev"); err != nil {
+	if _, err := h.MintLease(t.Context(),
+		leases.Request{ID: "s-1/a", Capability: "tool:write", Scope: &leases.Scope{}, TTLS: 60, MaxUses: 4}, holder,
+		"dev"); err != nil {
 		t.Fatal(err)
 	}
 	act := write("/srv/a")
-	if _, err := h.CheckLease(t.Context(), kernel.LeaseCheck{Holder: holder, Capability: "tool:write", Action: &act, Claim: true}); err != nil {
+	if _, err := h.CheckLease(t.Context(),
+		kernel.LeaseCheck{Holder: holder, Capability: "tool:write", Action: &act, Claim: true}); err != nil {
 		t.Fatal(err)
 	}
 	h.allowed(t, spawn("s-1/a"), kernel.InvokeOptions{Credential: "uid 1"})
 	list, err := h.Leases(t.Context(), kernel.LeaseQuery{Holder: kernel.LeaseHolder{Agent: "helper"}})
-	if err != nil || len(list) != 1 || list[0].UsesLeft != 3 || list[0].Holder.Credential != "uid 1" || list[0].Holder.Session != "s-1" || list[0].Issuer.Kind != leases.BySpawn || list[0].Issuer.Invocation == "" {
+	if err != nil || len(list) != 1 || list[0].UsesLeft != 3 || list[0].Holder.Credential != "uid 1" ||
+		list[0].Holder.Session != "s-1" || list[0].Issuer.Kind != leases.BySpawn || list[0].Issuer.Invocation == "" {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	// A blocked spawn passes nothing on.
-	no := newHost(t, []hook{{name: "no", phases: []phases.Phase{phases.Spawn}, caps: []string{"block"}, run: effects(block("no"))}})
+	no := newHost(t,
+		[]hook{{name: "no", phases: []phases.Phase{phases.Spawn}, caps: []string{"block"}, run: effects(block("no"))}})
 	no.lend(t, leases.Request{ID: "s-1/a", MaxUses: 2})
 	no.invoke(t, spawn("s-1/a"))
 	if got := no.leaseEvents(t); got != "minted" {
@@ -300,20 +316,23 @@ func TestQuestionsAreFiledInARace(t *testing.T) {
 func TestFiledQuestions(t *testing.T) {
 	h := newHost(t, nil, reviewed)
 	it, err := h.RequestApproval(t.Context(), proposal("a"))
-	if err != nil || it.State != approvals.Pending || !it.Created.Equal(h.clock.Now()) || !it.Expires.Equal(h.clock.Now().Add(approvals.DefaultTimeout)) || it.ID == "" {
+	if err != nil || it.State != approvals.Pending || !it.Created.Equal(h.clock.Now()) ||
+		!it.Expires.Equal(h.clock.Now().Add(approvals.DefaultTimeout)) || it.ID == "" {
 		t.Errorf("%+v, %v", it, err)
 	}
 	again, err := h.RequestApproval(t.Context(), proposal("a"))
 	if err != nil || again.ID != it.ID {
 		t.Errorf("%+v, %v", again, err)
 	}
-	if counts, err := h.ApprovalCounts(t.Context()); err != nil || counts[approvals.KindProposal] != 1 || len(counts) != 1 {
+	if counts, err := h.ApprovalCounts(t.Context()); err != nil || counts[approvals.KindProposal] != 1 ||
+		len(counts) != 1 {
 		t.Errorf("%v, %v", counts, err)
 	}
 	if err := h.decide(t, it.ID, approvals.Deny, reviewerKey(1)); err != nil {
 		t.Fatal(err)
 	}
-	if again, err = h.RequestApproval(t.Context(), proposal("a")); err != nil || again.ID != it.ID || again.State != approvals.Denied {
+	if again, err = h.RequestApproval(t.Context(), proposal("a")); err != nil || again.ID != it.ID ||
+		again.State != approvals.Denied {
 		t.Errorf("a denial holds: %+v, %v", again, err)
 	}
 	h.clock.add(approvals.DefaultTimeout + time.Second)

@@ -137,7 +137,9 @@ func (i *invocation) lend(ctx context.Context, c *chain, v *phases.Verdict) (len
 	final.Action = v.Action
 	desk := &desk{Store: i.k.o.Store, ops: c.ops(nil)}
 	if v.Decision != phases.Allow { // what hooks make does not come about then
-		desk.ops = slices.DeleteFunc(desk.ops, func(op *leases.Op) bool { return op.Kind != leases.OpRevoke && op.Kind != leases.OpRevokePrefix })
+		desk.ops = slices.DeleteFunc(desk.ops, func(op *leases.Op) bool {
+			return op.Kind != leases.OpRevoke && op.Kind != leases.OpRevokePrefix
+		})
 	}
 	book := i.k.book(desk)
 	at, err := book.Now(ctx)
@@ -160,7 +162,8 @@ func (i *invocation) lend(ctx context.Context, c *chain, v *phases.Verdict) (len
 }
 
 // claims plans one use of a lease for each rule that the action falls under.
-func (i *invocation) claims(ctx context.Context, out lending, book *leases.Ledger, at leases.Instant, final *phases.Invocation, v *phases.Verdict) (lending, error) {
+func (i *invocation) claims(ctx context.Context, out lending, book *leases.Ledger, at leases.Instant,
+	final *phases.Invocation, v *phases.Verdict) (lending, error) {
 	who := i.holder()
 	done := map[string]bool{}
 	for n := range i.snap.requireLease {
@@ -191,7 +194,8 @@ func (i *invocation) claims(ctx context.Context, out lending, book *leases.Ledge
 
 // find returns the lease that a holder would use for the action: of those that
 // cover it the one that ends first. Nil when there is none.
-func (k *Kernel) find(ctx context.Context, book *leases.Ledger, who leases.Holder, at leases.Instant, need string, final *phases.Invocation) (*leases.Lease, error) {
+func (k *Kernel) find(ctx context.Context, book *leases.Ledger, who leases.Holder, at leases.Instant, need string,
+	final *phases.Invocation) (*leases.Lease, error) {
 	list, err := book.Store.HeldLeases(ctx, who, at)
 	if err != nil {
 		return nil, err
@@ -218,7 +222,8 @@ func lacking(need string, final *phases.Invocation) string {
 }
 
 // passOn plans children of the leases that a spawn asks to pass, for the child.
-func (i *invocation) passOn(ctx context.Context, out lending, book *leases.Ledger, final *phases.Invocation, v *phases.Verdict) (lending, error) {
+func (i *invocation) passOn(ctx context.Context, out lending, book *leases.Ledger, final *phases.Invocation,
+	v *phases.Verdict) (lending, error) {
 	a, err := phases.DecodeAction(phases.Spawn, final.Action)
 	if err != nil {
 		return out, phases.NewFault(phases.KindProtocol, "the final action is not valid", err)
@@ -254,7 +259,8 @@ func (i *invocation) passOn(ctx context.Context, out lending, book *leases.Ledge
 		op := m.Op
 		out = append(out, staged{op: &op, what: "minted", lease: op.Lease, issuer: op.Lease.Issuer})
 		book.Store.(*desk).ops = append(book.Store.(*desk).ops, &op)
-		v.Notes = append(v.Notes, "lease "+l.ID+" passed on to agent "+phases.SafeLine(child.Agent, phases.MaxIDBytes)+" as "+op.Lease.ID)
+		v.Notes = append(v.Notes, "lease "+l.ID+" passed on to agent "+phases.SafeLine(child.Agent, phases.MaxIDBytes)+" as "+
+			op.Lease.ID)
 	}
 	return out, nil
 }
@@ -303,9 +309,12 @@ func (l lending) into(b *Batch, i *invocation, v *phases.Verdict) error {
 func (k *Kernel) leaseEvent(s *staged, r Redactor, revision string, now time.Time) (phases.Event, error) {
 	l := &s.lease
 	e := phases.Event{
-		ID: k.o.NewID(now), Type: phases.EventLease, Time: now, Decision: s.what, PolicyRevision: revision, DecidedBy: s.issuer.Kind, Notes: s.notes,
-		Runtime: phases.SafeLine(l.Holder.Runtime, phases.MaxRuntimeBytes), Session: phases.SafeLine(l.Holder.Session, phases.MaxIDBytes), Agent: phases.SafeLine(l.Holder.Agent, phases.MaxIDBytes),
-		User: phases.SafeLine(s.issuer.Person, phases.MaxIDBytes), Reason: "lease " + cmpID(s), Signer: s.issuer.Signer,
+		ID: k.o.NewID(now), Type: phases.EventLease, Time: now, Decision: s.what, PolicyRevision: revision,
+		DecidedBy: s.issuer.Kind, Notes: s.notes,
+		Runtime: phases.SafeLine(l.Holder.Runtime, phases.MaxRuntimeBytes),
+		Session: phases.SafeLine(l.Holder.Session, phases.MaxIDBytes),
+		Agent:   phases.SafeLine(l.Holder.Agent, phases.MaxIDBytes),
+		User:    phases.SafeLine(s.issuer.Person, phases.MaxIDBytes), Reason: "lease " + cmpID(s), Signer: s.issuer.Signer,
 	}
 	if s.by != nil {
 		e.Binding, e.HookDigest, e.Tier = s.by.spec.Name, s.by.digest, s.by.tier

@@ -96,7 +96,8 @@ func (h *host) leaseEvents(t *testing.T) string {
 func (h *host) blocked(t *testing.T, inv phases.Invocation, text string, o ...kernel.InvokeOptions) phases.Verdict {
 	t.Helper()
 	v := h.invoke(t, inv, o...)
-	if v.Decision != phases.Block || v.Kind != phases.KindPolicy || v.DecidedBy != "belay" || !strings.Contains(v.Reason, text) {
+	if v.Decision != phases.Block || v.Kind != phases.KindPolicy || v.DecidedBy != "belay" ||
+		!strings.Contains(v.Reason, text) {
 		t.Fatalf("%s kind %s by %s: %q, want a block with %q", v.Decision, v.Kind, v.DecidedBy, v.Reason, text)
 	}
 	return v
@@ -136,7 +137,8 @@ func TestRequiredLease(t *testing.T) {
 		t.Errorf("events: %s", got)
 	}
 	e := h.events(t, kernel.EventQuery{Type: phases.EventLease})[1]
-	if e.Invocation != v.ID || e.Agent != "coder" || e.User != "dev" || e.Tool != "write" || !strings.Contains(string(e.Output), `"id":"s-1/a"`) {
+	if e.Invocation != v.ID || e.Agent != "coder" || e.User != "dev" || e.Tool != "write" ||
+		!strings.Contains(string(e.Output), `"id":"s-1/a"`) {
 		t.Errorf("event %+v", e)
 	}
 	for _, e := range h.events(t, kernel.EventQuery{}) {
@@ -155,7 +157,8 @@ func TestCommandNeedsAllOrThisVeryCall(t *testing.T) {
 	exec := invocation(phases.PreTool)
 	h.lend(t, leases.Request{Capability: "tool:exec"})
 	h.blocked(t, exec, leases.ArgsDigest(exec))
-	h.lend(t, leases.Request{Capability: "tool:exec", Scope: &leases.Scope{Paths: phases.Scope{"/srv/**"}, Args: leases.Digests{leases.ArgsDigest(exec)}}})
+	h.lend(t, leases.Request{Capability: "tool:exec",
+		Scope: &leases.Scope{Paths: phases.Scope{"/srv/**"}, Args: leases.Digests{leases.ArgsDigest(exec)}}})
 	h.allowed(t, exec)
 	h.blocked(t, exec, "needs a lease")
 	h.lend(t, leases.Request{Capability: "tool:*", Scope: &leases.Scope{}})
@@ -164,7 +167,8 @@ func TestCommandNeedsAllOrThisVeryCall(t *testing.T) {
 
 // Not what was asked about is judged, but what will run.
 func TestLeaseCoversTheFinalAction(t *testing.T) {
-	mover := hook{name: "mover", caps: []string{"rewrite:/args"}, mutates: preTool, run: effects(rewrite("/args/file_path", `"/etc/a"`))}
+	mover := hook{name: "mover", caps: []string{"rewrite:/args"}, mutates: preTool,
+		run: effects(rewrite("/args/file_path", `"/etc/a"`))}
 	h := newHost(t, []hook{mover}, required)
 	h.lend(t, leases.Request{})
 	h.blocked(t, write("/srv/a"), "needs a lease")
@@ -173,9 +177,10 @@ func TestLeaseCoversTheFinalAction(t *testing.T) {
 func TestBlockedCallsUseNoLease(t *testing.T) {
 	var say atomic.Value
 	say.Store(block("no"))
-	h := newHost(t, []hook{{name: "guard", caps: []string{"block", "request_approval"}, run: func(kernel.Turn) (kernel.Outcome, error) {
-		return kernel.Outcome{Effects: []phases.Effect{say.Load().(phases.Effect)}}, nil
-	}}}, required, reviewed)
+	h := newHost(t,
+		[]hook{{name: "guard", caps: []string{"block", "request_approval"}, run: func(kernel.Turn) (kernel.Outcome, error) {
+			return kernel.Outcome{Effects: []phases.Effect{say.Load().(phases.Effect)}}, nil
+		}}}, required, reviewed)
 	l := h.lend(t, leases.Request{})
 	uses := func(want int64) {
 		t.Helper()
@@ -255,7 +260,8 @@ func TestLeaseByCredential(t *testing.T) {
 	h := newHost(t, nil, required)
 	mine := ours
 	mine.Credential = "uid 1000"
-	if _, err := h.MintLease(t.Context(), leases.Request{Capability: "tool:write", Scope: &leases.Scope{}, TTLS: 60}, mine, "dev"); err != nil {
+	if _, err := h.MintLease(t.Context(), leases.Request{Capability: "tool:write", Scope: &leases.Scope{}, TTLS: 60}, mine,
+		"dev"); err != nil {
 		t.Fatal(err)
 	}
 	h.blocked(t, write("/srv/a"), "needs a lease", kernel.InvokeOptions{Credential: "uid 1001"})
@@ -284,7 +290,8 @@ func TestLeaseFollowsLinks(t *testing.T) {
 	})
 	h.lend(t, leases.Request{MaxUses: 100})
 	for path, want := range map[string]bool{
-		"/srv/a": true, "/srv/absent/b": true, "/in/a": true, "/srv/out/a": false, "/srv/up/a": false, "/srv/loop": false, "/srv/locked/a": false, "/srv/out": false,
+		"/srv/a": true, "/srv/absent/b": true, "/in/a": true, "/srv/out/a": false, "/srv/up/a": false, "/srv/loop": false,
+		"/srv/locked/a": false, "/srv/out": false,
 		"/srv/locked/absent/a": false, "/srv/climbs/a": false, "/srv/inside/a": true,
 	} {
 		if v := h.invoke(t, write(path)); (v.Decision == phases.Allow) != want {
@@ -296,7 +303,8 @@ func TestLeaseFollowsLinks(t *testing.T) {
 func TestRequireLeaseInOtherPhases(t *testing.T) {
 	h := newHost(t, nil, func(c *kernel.Config, _ *kernel.Options) {
 		c.RequireLease = []kernel.RequireLease{
-			{Phases: []phases.Phase{phases.PreSend}, Capability: "model:*"}, {Phases: []phases.Phase{phases.Spawn}, Capability: "spawn"},
+			{Phases: []phases.Phase{phases.PreSend}, Capability: "model:*"},
+			{Phases: []phases.Phase{phases.Spawn}, Capability: "spawn"},
 		}
 	})
 	h.blocked(t, invocation(phases.PreSend), "model:m")
@@ -322,13 +330,15 @@ func TestRequireLeaseRefuses(t *testing.T) {
 		},
 		"decision": func(c *kernel.Config) { c.LeaseRules = []kernel.LeaseRule{{Capability: "a:b"}} },
 		"scope": func(c *kernel.Config) {
-			c.LeaseRules = []kernel.LeaseRule{{Capability: "a:b", Decision: kernel.LeaseGrant, Scope: leases.Scope{Paths: phases.Scope{"x"}}}}
+			c.LeaseRules = []kernel.LeaseRule{{Capability: "a:b", Decision: kernel.LeaseGrant,
+				Scope: leases.Scope{Paths: phases.Scope{"x"}}}}
 		},
 		"uses": func(c *kernel.Config) {
 			c.LeaseRules = []kernel.LeaseRule{{Capability: "a:b", Decision: kernel.LeaseGrant, MaxUses: -1}}
 		},
 	} {
-		if _, err := tryHost(t, nil, func(cfg *kernel.Config, _ *kernel.Options) { c(cfg) }); !errors.Is(err, kernel.ErrConfig) {
+		if _, err := tryHost(t, nil, func(cfg *kernel.Config, _ *kernel.Options) { c(cfg) }); !errors.Is(err,
+			kernel.ErrConfig) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -374,7 +384,8 @@ func TestCheckLease(t *testing.T) {
 	if err := check(func(q *kernel.LeaseCheck) { q.Claim = true }); err != nil {
 		t.Error(err)
 	}
-	if err := check(func(q *kernel.LeaseCheck) { q.Token, q.Claim = l.Token, true }); !errors.Is(err, kernel.ErrLeaseUnknown) {
+	if err := check(func(q *kernel.LeaseCheck) { q.Token, q.Claim = l.Token, true }); !errors.Is(err,
+		kernel.ErrLeaseUnknown) {
 		t.Errorf("a token that was used up: %v", err)
 	}
 	if err := check(func(q *kernel.LeaseCheck) { q.Action = nil }); !errors.Is(err, kernel.ErrLeaseInvalid) {

@@ -19,7 +19,8 @@ import (
 func TestMetadataIsCarriedAlongTheRun(t *testing.T) {
 	var seen []string
 	h := newHost(t, []hook{
-		{name: "classify", phases: []phases.Phase{phases.PrePlan}, caps: []string{"annotate"}, run: effects(annotate("level", `"high SECRET"`))},
+		{name: "classify", phases: []phases.Phase{phases.PrePlan}, caps: []string{"annotate"},
+			run: effects(annotate("level", `"high SECRET"`))},
 		{name: "raise", phases: []phases.Phase{phases.PreSend}, run: func(tu kernel.Turn) (kernel.Outcome, error) {
 			v, _ := phases.GetString(tu.Session.Input, "/metadata/level/value")
 			caller, _ := phases.GetString(tu.Session.Input, "/metadata/caller/x")
@@ -41,7 +42,8 @@ func TestMetadataIsCarriedAlongTheRun(t *testing.T) {
 	h.clock.add(kernel.MetadataTTL + 1)
 	h.invoke(t, invocation(phases.PreSend))
 	wantOrder(t, seen, "high [redacted]|from the caller", "|from the caller", "|from the caller", "|")
-	if r, err := h.store.RunState(t.Context(), phases.RunKey{Runtime: "custom", Session: "s-1", Run: "r-1"}, h.clock.Now()); err != nil || r.Version != 0 {
+	if r, err := h.store.RunState(t.Context(), phases.RunKey{Runtime: "custom", Session: "s-1", Run: "r-1"},
+		h.clock.Now()); err != nil || r.Version != 0 {
 		t.Errorf("what has expired was not dropped: %+v, %v", r, err)
 	}
 }
@@ -61,7 +63,8 @@ func TestMetadataWithoutSession(t *testing.T) {
 
 func TestMetadataTiers(t *testing.T) {
 	h := newHost(t, []hook{
-		{name: "trusted", tier: phases.Trusted, caps: []string{"annotate"}, phases: []phases.Phase{phases.PrePlan}, run: effects(annotate("k", `"mine"`))},
+		{name: "trusted", tier: phases.Trusted, caps: []string{"annotate"}, phases: []phases.Phase{phases.PrePlan},
+			run: effects(annotate("k", `"mine"`))},
 		{name: "usurper", caps: []string{"annotate"}, run: effects(annotate("k", `"theirs"`))},
 	})
 	h.invoke(t, invocation(phases.PrePlan))
@@ -126,11 +129,13 @@ func TestStateIsStoredRedacted(t *testing.T) {
 
 // Two invocations that count in the same place at the same time both count.
 func TestConcurrentState(t *testing.T) {
-	h := newHost(t, []hook{{name: "counter", caps: []string{"state_get", "state_put", "annotate"}, run: func(tu kernel.Turn) (kernel.Outcome, error) {
-		out, err := counting(annotate("last", `"`+fmt.Sprint(tu.Session.Seed[0])+`"`))(tu)
-		time.Sleep(time.Millisecond) // gives the others time to interfere
-		return out, err
-	}}})
+	h := newHost(t,
+		[]hook{{name: "counter", caps: []string{"state_get", "state_put", "annotate"},
+			run: func(tu kernel.Turn) (kernel.Outcome, error) {
+				out, err := counting(annotate("last", `"`+fmt.Sprint(tu.Session.Seed[0])+`"`))(tu)
+				time.Sleep(time.Millisecond) // gives the others time to interfere
+				return out, err
+			}}})
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
@@ -158,7 +163,9 @@ func (m *meddler) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, e
 	if len(b.StateReads) > 0 && m.times > 0 {
 		m.times--
 		r := b.StateReads[0]
-		if _, err := m.Store.Commit(ctx, kernel.Batch{Now: b.Now, Events: meanwhile(), StateWrites: []kernel.StateWrite{{Namespace: r.Namespace, Key: r.Key, Value: []byte("100")}}}); err != nil {
+		if _, err := m.Store.Commit(ctx,
+			kernel.Batch{Now: b.Now, Events: meanwhile(),
+				StateWrites: []kernel.StateWrite{{Namespace: r.Namespace, Key: r.Key, Value: []byte("100")}}}); err != nil {
 			return kernel.Receipt{}, err
 		}
 	}
@@ -167,7 +174,9 @@ func (m *meddler) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, e
 
 func TestConflicts(t *testing.T) {
 	for times, want := range []string{"1", "101", "101", "101"} {
-		h := newHost(t, []hook{{name: "c", run: counting()}}, func(_ *kernel.Config, o *kernel.Options) { o.Store = &meddler{o.Store, times} })
+		h := newHost(t, []hook{{name: "c", run: counting()}}, func(_ *kernel.Config, o *kernel.Options) {
+			o.Store = &meddler{o.Store, times}
+		})
 		if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Allow || len(v.Hooks) != 1 {
 			t.Errorf("%d conflicts: %+v", times, v)
 		}
@@ -178,7 +187,9 @@ func TestConflicts(t *testing.T) {
 			t.Errorf("%d conflicts: ran %d times", times, n)
 		}
 	}
-	h := newHost(t, []hook{{name: "c", run: counting()}}, func(_ *kernel.Config, o *kernel.Options) { o.Store = &meddler{o.Store, 99} })
+	h := newHost(t, []hook{{name: "c", run: counting()}}, func(_ *kernel.Config, o *kernel.Options) {
+		o.Store = &meddler{o.Store, 99}
+	})
 	v, err := h.Invoke(t.Context(), invocation(phases.PreTool))
 	if v.Decision != phases.Block || v.Kind != phases.KindStore || !errors.Is(err, kernel.ErrConflict) {
 		t.Errorf("endless conflicts: %+v, %v", v, err)
@@ -186,14 +197,16 @@ func TestConflicts(t *testing.T) {
 	if n := len(h.calls.take()); n != 4 {
 		t.Errorf("ran %d times, want 4", n)
 	}
-	if es := h.events(t, kernel.EventQuery{Except: phases.EventNotice}); len(es) != 1 || es[0].Type != phases.EventFailure || es[0].Kind != phases.KindStore || v.Event == nil || v.Event.ID != es[0].ID {
+	if es := h.events(t, kernel.EventQuery{Except: phases.EventNotice}); len(es) != 1 ||
+		es[0].Type != phases.EventFailure || es[0].Kind != phases.KindStore || v.Event == nil || v.Event.ID != es[0].ID {
 		t.Errorf("events %+v, verdict's %+v", es, v.Event)
 	}
 }
 
 func TestRetriesAreCountedPerRun(t *testing.T) {
 	retry := func(text string, max int) phases.Effect {
-		return phases.Effect{Kind: phases.EffectRetry, Value: jsontext.Value(fmt.Sprintf(`{"instruction":%q,"max":%d}`, text, max))}
+		return phases.Effect{Kind: phases.EffectRetry,
+			Value: jsontext.Value(fmt.Sprintf(`{"instruction":%q,"max":%d}`, text, max))}
 	}
 	on := []phases.Phase{phases.PostReceive}
 	h := newHost(t, []hook{
@@ -247,7 +260,8 @@ func TestScopes(t *testing.T) {
 	h = newHost(t, []hook{{name: "c", mutates: preTool, caps: []string{"clamp_scopes"}, run: effects(clamp)}}, ceiling)
 	inv = invocation(phases.PreTool)
 	inv.Scopes = project
-	if v = h.invoke(t, inv, holds); !v.Scopes.FSRead.Equal(phases.ScopePath, phases.Scope{"/p/docs/**"}) || len(v.Changed) != 0 {
+	if v = h.invoke(t, inv, holds); !v.Scopes.FSRead.Equal(phases.ScopePath, phases.Scope{"/p/docs/**"}) ||
+		len(v.Changed) != 0 {
 		t.Errorf("clamped scopes %+v, changed %v", v.Scopes, v.Changed)
 	}
 }

@@ -80,5 +80,6 @@ func (o observed) guard() {
 }
 
 func (o observed) panicked(p any) {
-	o.log.LogAttrs(context.Background(), slog.LevelError, "panic in an observer", slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
+	o.log.LogAttrs(context.Background(), slog.LevelError, "panic in an observer", slog.String("panic", fmt.Sprint(p)),
+		slog.String("stack", string(debug.Stack())))
 }

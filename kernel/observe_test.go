@@ -103,7 +103,8 @@ func TestObserverCannotChangeAnything(t *testing.T) {
 			w := &witness{blowUp: call}
 			h := newHost(t, observedHooks(), watchedBy(w))
 			got := h.invoke(t, invocation(phases.PreTool))
-			if got.Decision != want.Decision || got.Reason != want.Reason || got.Kind != want.Kind || got.Event == nil || len(got.Hooks) != len(want.Hooks) {
+			if got.Decision != want.Decision || got.Reason != want.Reason || got.Kind != want.Kind || got.Event == nil ||
+				len(got.Hooks) != len(want.Hooks) {
 				t.Errorf("a broken observer made of the verdict %+v", got)
 			}
 			if call != "started" && !slices.Contains(w.said, "decided block policy recorded=true error=false") {

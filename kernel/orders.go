@@ -49,7 +49,8 @@ func (k *Kernel) UseOrder(ctx context.Context, v Verb, args any, o *Order) ([]ph
 	err := k.checkOrder(ctx, s, v, args, o, at)
 	var refused *OrderError
 	if errors.As(err, &refused) {
-		if _, cerr := k.commit(ctx, Batch{Now: now, Events: []phases.Event{k.orderEvent(s, v, o, "refused", refused.Error(), now)}}); cerr != nil {
+		if _, cerr := k.commit(ctx,
+			Batch{Now: now, Events: []phases.Event{k.orderEvent(s, v, o, "refused", refused.Error(), now)}}); cerr != nil {
 			return nil, cerr
 		}
 	}
@@ -63,7 +64,8 @@ func (k *Kernel) UseOrder(ctx context.Context, v Verb, args any, o *Order) ([]ph
 
 func (k *Kernel) checkOrder(ctx context.Context, s *snapshot, v Verb, args any, o *Order, at clock.Instant) error {
 	if o == nil {
-		return &OrderError{Class: ErrApprovalSignature, Text: "there is none, and " + string(v) + " takes one: a reviewer is registered"}
+		return &OrderError{Class: ErrApprovalSignature, Text: "there is none, and " + string(v) +
+			" takes one: a reviewer is registered"}
 	}
 	if err := s.authority.CheckOrder(o, v, k.o.StoreID, args, at); err != nil {
 		return err

@@ -79,10 +79,12 @@ func TestClearLatchTakesAnOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	used := h.events(t, kernel.EventQuery{Type: phases.EventNotice, Decision: "ordered"})
-	if len(used) != 1 || used[0].DecidedBy != "dev" || used[0].Signer != o.Key || !strings.Contains(string(used[0].Output), o.ID) {
+	if len(used) != 1 || used[0].DecidedBy != "dev" || used[0].Signer != o.Key ||
+		!strings.Contains(string(used[0].Output), o.ID) {
 		t.Errorf("%+v", used)
 	}
-	if cleared := h.events(t, kernel.EventQuery{Type: phases.EventLatch, Decision: "cleared"}); len(cleared) != 1 || cleared[0].User != "dev" {
+	if cleared := h.events(t, kernel.EventQuery{Type: phases.EventLatch, Decision: "cleared"}); len(cleared) != 1 ||
+		cleared[0].User != "dev" {
 		t.Errorf("%+v", cleared)
 	}
 }
@@ -134,7 +136,8 @@ func TestOrderWithoutReviewer(t *testing.T) {
 func TestOrderWithoutStore(t *testing.T) {
 	h := newHost(t, nil, reviewed)
 	o := h.signed(t, approvals.VerbCompact, struct{}{}, reviewerKey(1))
-	if _, err := h.UseOrder(t.Context(), approvals.VerbCompact, struct{}{}, o); !errors.Is(err, kernel.ErrApprovalContent) {
+	if _, err := h.UseOrder(t.Context(), approvals.VerbCompact, struct{}{}, o); !errors.Is(err,
+		kernel.ErrApprovalContent) {
 		t.Errorf("%v", err)
 	}
 }
@@ -144,16 +147,19 @@ func TestKernelKeepsYoungEvents(t *testing.T) {
 	h := newHost(t, nil)
 	h.allowed(t, invocation(phases.PreTool))
 	for _, by := range []kernel.CompactBy{{By: "dev"}, {Retention: true}} {
-		if _, err := h.Compact(t.Context(), kernel.Compaction{Through: 1, Statement: "x"}, by); !errors.Is(err, kernel.ErrTooYoung) {
+		if _, err := h.Compact(t.Context(), kernel.Compaction{Through: 1, Statement: "x"}, by); !errors.Is(err,
+			kernel.ErrTooYoung) {
 			t.Errorf("%+v: %v", by, err)
 		}
 	}
 	h.clock.add(kernel.MinCompactionAge - time.Second)
-	if _, err := h.Compact(t.Context(), kernel.Compaction{Through: 1, Statement: "x"}, kernel.CompactBy{Retention: true}); !errors.Is(err, kernel.ErrTooYoung) {
+	if _, err := h.Compact(t.Context(), kernel.Compaction{Through: 1, Statement: "x"},
+		kernel.CompactBy{Retention: true}); !errors.Is(err, kernel.ErrTooYoung) {
 		t.Errorf("a second too early: %v", err)
 	}
 	h.clock.add(2 * time.Second)
-	if _, err := h.Compact(t.Context(), kernel.Compaction{Through: 1, Statement: "x"}, kernel.CompactBy{Retention: true}); err != nil {
+	if _, err := h.Compact(t.Context(), kernel.Compaction{Through: 1, Statement: "x"},
+		kernel.CompactBy{Retention: true}); err != nil {
 		t.Errorf("old enough: %v", err)
 	}
 }

@@ -76,7 +76,8 @@ func TestProposedBufferIsUsedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, it := range []kernel.Approval{it, shown} {
-		if now, err := json.Marshal([]any{it.Details, it.Hooks, it.Notes, it.Scopes}); err != nil || string(now) != string(before) {
+		if now, err := json.Marshal([]any{it.Details, it.Hooks, it.Notes, it.Scopes}); err != nil ||
+			string(now) != string(before) {
 			t.Errorf("%s, %v\nwant %s", now, err, before)
 		}
 	}
@@ -110,13 +111,15 @@ func TestLentBufferIsUsedAgain(t *testing.T) {
 			capability := buffer("tool:write")
 			scope := &leases.Scope{Paths: phases.Scope{"/srv/**"}}
 			*during = func() { scope.Paths[0] = "/**"; copy(capability, "tool:admin") }
-			v, err := h.MintLease(t.Context(), leases.Request{Capability: capability.text(), Scope: scope, TTLS: 60}, ours, "dev")
+			v, err := h.MintLease(t.Context(), leases.Request{Capability: capability.text(), Scope: scope, TTLS: 60}, ours,
+				"dev")
 			(*during)()
 			var wait *kernel.LeasePending
 			switch {
 			case errors.As(err, &wait):
 				it, err := h.Approval(t.Context(), wait.Approval.ID)
-				if err != nil || !strings.Contains(string(it.Details), `"/srv/**"`) || !strings.Contains(string(it.Details), "tool:write") {
+				if err != nil || !strings.Contains(string(it.Details), `"/srv/**"`) ||
+					!strings.Contains(string(it.Details), "tool:write") {
 					t.Errorf("%s, %v", it.Details, err)
 				}
 			case err != nil:
@@ -127,7 +130,8 @@ func TestLentBufferIsUsedAgain(t *testing.T) {
 					t.Fatal(err)
 				}
 				raw, _ := json.Marshal([]any{v, now, h.events(t, kernel.EventQuery{Type: phases.EventLease})})
-				if s := string(jsontext.Value(raw)); strings.Contains(s, `"/**"`) || strings.Contains(s, "tool:admin") || !strings.Contains(s, `"/srv/**"`) {
+				if s := string(jsontext.Value(raw)); strings.Contains(s, `"/**"`) || strings.Contains(s, "tool:admin") ||
+					!strings.Contains(s, `"/srv/**"`) {
 					t.Errorf("%s", s)
 				}
 			}

@@ -59,8 +59,9 @@ func TestCallersBufferIsUsedAgain(t *testing.T) {
 		}},
 	}, recordedBy(r))
 	inv := phases.Invocation{
-		Phase: phases.PreTool, Runtime: keep("custom").text(), Session: keep("session-a").text(), Agent: keep("agent-a").text(),
-		Run: keep("run-a").text(), User: keep("dev").text(), CWD: keep("/home/dev").text(),
+		Phase: phases.PreTool, Runtime: keep("custom").text(), Session: keep("session-a").text(),
+		Agent: keep("agent-a").text(),
+		Run:   keep("run-a").text(), User: keep("dev").text(), CWD: keep("/home/dev").text(),
 		Action:   jsontext.Value(keep(`{"tool":"exec","args":{"command":"ls"}}`)),
 		Metadata: map[string]jsontext.Value{"why": jsontext.Value(keep(`"because"`))},
 		Scopes:   phases.Scopes{FSRead: phases.Scope{keep("/home/dev/**").text()}},
@@ -73,10 +74,12 @@ func TestCallersBufferIsUsedAgain(t *testing.T) {
 		t.Errorf("what runs is the caller's next message: %s", got)
 	}
 	es := h.events(t, kernel.EventQuery{Invocation: v.ID})
-	if len(es) == 0 || es[len(es)-1].Session != "session-a" || !strings.Contains(string(es[len(es)-1].Input), `"because"`) {
+	if len(es) == 0 || es[len(es)-1].Session != "session-a" ||
+		!strings.Contains(string(es[len(es)-1].Input), `"because"`) {
 		t.Errorf("on record is the caller's next message: %+v", es)
 	}
-	raw, err := json.Marshal([]any{v, es, r.list[0].Invocation.Action, r.list[0].Invocation.Session, r.list[0].Options.ParentScopes})
+	raw, err := json.Marshal([]any{v, es, r.list[0].Invocation.Action, r.list[0].Invocation.Session,
+		r.list[0].Options.ParentScopes})
 	if err != nil || bytes.Contains(raw, []byte("zz")) {
 		t.Errorf("the caller's next message is in what was decided (%v): %s", err, raw)
 	}
@@ -90,7 +93,8 @@ func TestBufferChangesWhileItIsChecked(t *testing.T) {
 	act := write("/etc/a")
 	act.Action = append(jsontext.Value{}, act.Action...)
 	change = func() { copy(act.Action, bytes.ReplaceAll(act.Action, []byte("/etc/a"), []byte("/srv/a"))) }
-	if _, err := h.CheckLease(t.Context(), kernel.LeaseCheck{Holder: ours, Capability: "tool:write", Action: &act}); !errors.Is(err, kernel.ErrLeaseUnknown) {
+	if _, err := h.CheckLease(t.Context(),
+		kernel.LeaseCheck{Holder: ours, Capability: "tool:write", Action: &act}); !errors.Is(err, kernel.ErrLeaseUnknown) {
 		t.Errorf("a lease for what the buffer came to hold: %v", err)
 	}
 }
@@ -120,7 +124,8 @@ func scribble(v *phases.Verdict) {
 		zero(e.Value)
 		v.Metadata[k] = phases.Entry{Value: jsontext.Value(`"scribbled"`)}
 	}
-	for _, list := range [][]string{v.Changed, v.Contexts, v.Masked, v.Notes, v.Scopes.FSRead, v.Scopes.FSWrite, v.Scopes.Net, v.Scopes.Tools} {
+	for _, list := range [][]string{v.Changed, v.Contexts, v.Masked, v.Notes, v.Scopes.FSRead, v.Scopes.FSWrite,
+		v.Scopes.Net, v.Scopes.Tools} {
 		for i := range list {
 			list[i] = "scribbled"
 		}
@@ -142,12 +147,14 @@ func scribble(v *phases.Verdict) {
 // the recording, nor the next verdict.
 func TestVerdictIsTheCallers(t *testing.T) {
 	value := jsontext.Value(`"noted"`)
-	narrow := phases.Scopes{FSWrite: phases.Scope{"/srv/**"}, FSRead: phases.Scope{"*"}, Net: phases.Scope{"*"}, Tools: phases.Scope{"*"}}
+	narrow := phases.Scopes{FSWrite: phases.Scope{"/srv/**"}, FSRead: phases.Scope{"*"}, Net: phases.Scope{"*"},
+		Tools: phases.Scope{"*"}}
 	r := &tapes{}
 	h := newHost(t, []hook{
-		{name: "noter", mutates: preTool, caps: []string{"annotate", "rewrite:/args", "clamp_scopes", "request_approval"}, run: effects(
-			phases.Effect{Kind: phases.EffectAnnotate, Key: "note", Value: value}, rewrite("/args/x", `"y"`),
-			phases.Effect{Kind: phases.EffectClamp, Scopes: &narrow}, ask("sure?"))},
+		{name: "noter", mutates: preTool, caps: []string{"annotate", "rewrite:/args", "clamp_scopes", "request_approval"},
+			run: effects(
+				phases.Effect{Kind: phases.EffectAnnotate, Key: "note", Value: value}, rewrite("/args/x", `"y"`),
+				phases.Effect{Kind: phases.EffectClamp, Scopes: &narrow}, ask("sure?"))},
 	}, recordedBy(r), func(c *kernel.Config, _ *kernel.Options) {
 		c.Ceiling = phases.Scopes{Net: phases.Scope{"a.example:443"}}
 	})
@@ -162,7 +169,8 @@ func TestVerdictIsTheCallers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw, err := json.Marshal([]any{es, items, run.Metadata, r.list[0].Verdict, r.list[0].Chained, r.list[0].Invocation.Action, h.Hooks()}, json.Deterministic(true))
+		raw, err := json.Marshal([]any{es, items, run.Metadata, r.list[0].Verdict, r.list[0].Chained,
+			r.list[0].Invocation.Action, h.Hooks()}, json.Deterministic(true))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +184,8 @@ func TestVerdictIsTheCallers(t *testing.T) {
 		t.Errorf("a caller that writes into its verdict changes\n%s\nto\n%s", before, after)
 	}
 	again := h.invoke(t, inv, kernel.InvokeOptions{HoldsScopes: true})
-	if second, _ := json.Marshal(again.Scopes); string(second) != string(first) || string(again.Metadata["note"].Value) != `"noted"` || again.Decision != phases.Ask {
+	if second, _ := json.Marshal(again.Scopes); string(second) != string(first) ||
+		string(again.Metadata["note"].Value) != `"noted"` || again.Decision != phases.Ask {
 		t.Errorf("it changes the next verdict: %s %+v", second, again.Metadata)
 	}
 }
@@ -196,16 +205,19 @@ func TestListedHooksAreACopy(t *testing.T) {
 func TestAnswersOutOfMemoryThatIsUsedAgain(t *testing.T) {
 	value := jsontext.Value(`"first"`)
 	turns := 0
-	h := newHost(t, []hook{{name: "noter", mutates: preTool, caps: []string{"rewrite:/args"}, run: func(kernel.Turn) (kernel.Outcome, error) {
-		turns++
-		return kernel.Outcome{Effects: []phases.Effect{{Kind: phases.EffectRewrite, Path: "/args/x", Value: value}}}, nil
-	}}, {name: "other", run: func(kernel.Turn) (kernel.Outcome, error) {
-		copy(value, `"later"`)
-		return kernel.Outcome{}, nil
-	}}})
+	h := newHost(t,
+		[]hook{{name: "noter", mutates: preTool, caps: []string{"rewrite:/args"},
+			run: func(kernel.Turn) (kernel.Outcome, error) {
+				turns++
+				return kernel.Outcome{Effects: []phases.Effect{{Kind: phases.EffectRewrite, Path: "/args/x", Value: value}}}, nil
+			}}, {name: "other", run: func(kernel.Turn) (kernel.Outcome, error) {
+			copy(value, `"later"`)
+			return kernel.Outcome{}, nil
+		}}})
 	v := h.invoke(t, invocation(phases.PreTool))
 	es := h.events(t, kernel.EventQuery{Binding: "noter"})
-	if got, _ := phases.GetString(v.Action, "/args/x"); got != "first" || string(v.Hooks[0].Effects[0].Value) != `"first"` || strings.Contains(string(es[0].Output), "later") {
+	if got, _ := phases.GetString(v.Action, "/args/x"); got != "first" ||
+		string(v.Hooks[0].Effects[0].Value) != `"first"` || strings.Contains(string(es[0].Output), "later") {
 		t.Errorf("action %s, report %s, event %s", v.Action, v.Hooks[0].Effects[0].Value, es[0].Output)
 	}
 
@@ -226,7 +238,8 @@ func TestAnswersOutOfMemoryThatIsUsedAgain(t *testing.T) {
 		}}}, withTools(x))
 	h.invoke(t, invocation(phases.PreTool))
 	args, _ := phases.GetString(jsontext.Value(after), "/args/path")
-	if len(got) != 1 || !strings.Contains(got[0].reply, "first") || args != "a" || strings.Contains(after, "original_args") {
+	if len(got) != 1 || !strings.Contains(got[0].reply, "first") || args != "a" ||
+		strings.Contains(after, "original_args") {
 		t.Errorf("the hook got %+v, post_tool saw %s", got, after)
 	}
 
@@ -235,26 +248,28 @@ func TestAnswersOutOfMemoryThatIsUsedAgain(t *testing.T) {
 	c := &caller{send: func(context.Context) (kernel.HTTPResult, error) {
 		return kernel.HTTPResult{Reply: page, Outcome: kernel.OutcomeOK}, nil
 	}}
-	h = newHost(t, []hook{{name: "fetch", caps: []string{"http_request"}, imports: []string{"http_request"}, tier: phases.Trusted, http: c,
-		runCtx: func(ctx context.Context, turn kernel.Turn) (kernel.Outcome, error) {
-			s, err := hostcalls.NewSession(turn.Session)
-			if err != nil {
+	h = newHost(t,
+		[]hook{{name: "fetch", caps: []string{"http_request"}, imports: []string{"http_request"}, tier: phases.Trusted,
+			http: c,
+			runCtx: func(ctx context.Context, turn kernel.Turn) (kernel.Outcome, error) {
+				s, err := hostcalls.NewSession(turn.Session)
+				if err != nil {
+					return kernel.Outcome{}, err
+				}
+				do := func(name string) (hostcalls.Result, error) {
+					call, _ := hostcalls.Lookup(name)
+					a := &hostcalls.Args{Fuel: 1000, Cap: 1 << 20}
+					a.In[0] = []byte(`{"url":"https://a.example/"}`)
+					return s.Do(ctx, &call, a)
+				}
+				if _, err := do("http_request"); err != nil {
+					return kernel.Outcome{}, err
+				}
+				copy(page, `{"body":"later"}`)
+				r, err := do("reply_read")
+				got = append(got, answer{reply: string(r.Out)})
 				return kernel.Outcome{}, err
-			}
-			do := func(name string) (hostcalls.Result, error) {
-				call, _ := hostcalls.Lookup(name)
-				a := &hostcalls.Args{Fuel: 1000, Cap: 1 << 20}
-				a.In[0] = []byte(`{"url":"https://a.example/"}`)
-				return s.Do(ctx, &call, a)
-			}
-			if _, err := do("http_request"); err != nil {
-				return kernel.Outcome{}, err
-			}
-			copy(page, `{"body":"later"}`)
-			r, err := do("reply_read")
-			got = append(got, answer{reply: string(r.Out)})
-			return kernel.Outcome{}, err
-		}}})
+			}}})
 	h.invoke(t, invocation(phases.PreTool))
 	if len(got) != 1 || !strings.Contains(got[0].reply, "first") {
 		t.Errorf("the hook got %+v", got)

@@ -55,14 +55,16 @@ func TestWhatComesInIsCopied(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	out := Outcome{
-		Effects: []phases.Effect{{Value: jsontext.Value("1")}}, StateReads: []hostcalls.StateRead{{Key: "r"}}, StateWrites: []hostcalls.StateWrite{{Value: []byte("w")}},
-		Wishes: []hostcalls.Wish{{Request: []byte("q")}}, Logs: []hostcalls.LogEntry{{Text: "l"}}, Notes: []string{"n"},
+		Effects: []phases.Effect{{Value: jsontext.Value("1")}}, StateReads: []hostcalls.StateRead{{Key: "r"}},
+		StateWrites: []hostcalls.StateWrite{{Value: []byte("w")}},
+		Wishes:      []hostcalls.Wish{{Request: []byte("q")}}, Logs: []hostcalls.LogEntry{{Text: "l"}}, Notes: []string{"n"},
 	}
 	kept := out.owned()
 	out.Effects[0].Value[0], out.StateReads[0].Key, out.StateWrites[0].Value[0] = '2', "x", 'x'
 	out.Wishes[0].Request[0], out.Logs[0].Text, out.Notes[0] = 'x', "x", "x"
 	out.StateWrites[0].Key, out.Wishes[0].Call = "x", "x"
-	if string(kept.Effects[0].Value) != "1" || kept.StateReads[0].Key != "r" || string(kept.StateWrites[0].Value) != "w" || string(kept.Wishes[0].Request) != "q" ||
+	if string(kept.Effects[0].Value) != "1" || kept.StateReads[0].Key != "r" || string(kept.StateWrites[0].Value) != "w" ||
+		string(kept.Wishes[0].Request) != "q" ||
 		kept.Logs[0].Text != "l" || kept.Notes[0] != "n" || kept.StateWrites[0].Key != "" || kept.Wishes[0].Call != "" {
 		t.Errorf("%+v", kept)
 	}
@@ -92,14 +94,23 @@ func TestWhyAToolDidNotAnswer(t *testing.T) {
 		want error
 		word string
 	}{
-		"gone before":                    {gone, hangs, context.Canceled, OutcomeError},
-		"gone meanwhile":                 {soon, hangs, context.Canceled, OutcomeError},
-		"too late":                       {late, hangs, ErrToolTimeout, OutcomeTimeout},
-		"crashed":                        {t.Context(), func(context.Context, ToolCall) (ToolResult, error) { panic("x") }, ErrToolCrashed, OutcomeCrashed},
-		"failed":                         {t.Context(), func(context.Context, ToolCall) (ToolResult, error) { return ToolResult{}, plain }, plain, OutcomeError},
-		"its own deadline":               {t.Context(), func(context.Context, ToolCall) (ToolResult, error) { return ToolResult{}, context.DeadlineExceeded }, context.DeadlineExceeded, OutcomeTimeout},
-		"its own timeout":                {t.Context(), func(context.Context, ToolCall) (ToolResult, error) { return ToolResult{}, ErrToolTimeout }, ErrToolTimeout, OutcomeTimeout},
-		"it failed when it was too late": {late, func(context.Context, ToolCall) (ToolResult, error) { return ToolResult{}, plain }, ErrToolTimeout, OutcomeTimeout},
+		"gone before":    {gone, hangs, context.Canceled, OutcomeError},
+		"gone meanwhile": {soon, hangs, context.Canceled, OutcomeError},
+		"too late":       {late, hangs, ErrToolTimeout, OutcomeTimeout},
+		"crashed": {t.Context(), func(context.Context, ToolCall) (ToolResult, error) { panic("x") },
+			ErrToolCrashed, OutcomeCrashed},
+		"failed": {t.Context(), func(context.Context, ToolCall) (ToolResult, error) {
+			return ToolResult{}, plain
+		}, plain, OutcomeError},
+		"its own deadline": {t.Context(), func(context.Context, ToolCall) (ToolResult, error) {
+			return ToolResult{}, context.DeadlineExceeded
+		}, context.DeadlineExceeded, OutcomeTimeout},
+		"its own timeout": {t.Context(), func(context.Context, ToolCall) (ToolResult, error) {
+			return ToolResult{}, ErrToolTimeout
+		}, ErrToolTimeout, OutcomeTimeout},
+		"it failed when it was too late": {late, func(context.Context, ToolCall) (ToolResult, error) {
+			return ToolResult{}, plain
+		}, ErrToolTimeout, OutcomeTimeout},
 	} {
 		if name == "it failed when it was too late" {
 			<-late.Done()

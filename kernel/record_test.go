@@ -31,7 +31,9 @@ func TestLatch(t *testing.T) {
 		"block": effects(block("stop here")), "ask": effects(ask("stop here")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHost(t, []hook{{name: "b", phases: []phases.Phase{phases.PrePlan}, caps: []string{"block", "request_approval"}, run: run}, {name: "quiet"}})
+			h := newHost(t,
+				[]hook{{name: "b", phases: []phases.Phase{phases.PrePlan}, caps: []string{"block", "request_approval"}, run: run},
+					{name: "quiet"}})
 			v := h.invoke(t, invocation(phases.PrePlan), unblockable)
 			if v.Decision != phases.Block || v.Enforced != phases.EnforcedLatched {
 				t.Fatalf("verdict %+v", v)
@@ -39,8 +41,11 @@ func TestLatch(t *testing.T) {
 			h.calls.take()
 			for range 2 {
 				v = h.invoke(t, invocation(phases.PreTool))
-				if v.Decision != phases.Block || !strings.HasPrefix(v.Reason, "stop here (latch "+latched(t, h).ID+" of kind decision since 2026-03-01T12:00:00Z, event ") ||
-					!strings.HasSuffix(v.Reason, "; `belay latch clear custom s-1` clears it)") || v.DecidedBy != "b" || v.Kind != phases.KindPolicy || v.Enforced != phases.EnforcedLatched {
+				if v.Decision != phases.Block ||
+					!strings.HasPrefix(v.Reason,
+						"stop here (latch "+latched(t, h).ID+" of kind decision since 2026-03-01T12:00:00Z, event ") ||
+					!strings.HasSuffix(v.Reason, "; `belay latch clear custom s-1` clears it)") || v.DecidedBy != "b" ||
+					v.Kind != phases.KindPolicy || v.Enforced != phases.EnforcedLatched {
 					t.Fatalf("a later event: %+v", v)
 				}
 			}
@@ -67,7 +72,8 @@ func TestLatch(t *testing.T) {
 				t.Errorf("after clearing: %+v", v)
 			}
 			es := h.events(t, kernel.EventQuery{Type: phases.EventLatch})
-			if len(es) != 2 || es[0].Decision != "latched" || es[0].Reason != "stop here" || es[1].Decision != "cleared" || es[1].User != "op" {
+			if len(es) != 2 || es[0].Decision != "latched" || es[0].Reason != "stop here" || es[1].Decision != "cleared" ||
+				es[1].User != "op" {
 				t.Errorf("latch events %+v", es)
 			}
 		})
@@ -102,14 +108,16 @@ type latcher struct {
 func (l *latcher) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
 	l.once.Do(func() {
 		l.Store.Commit(ctx, kernel.Batch{Now: b.Now, Events: meanwhile(), Latch: &kernel.Latch{
-			SessionKey: kernel.SessionKey{Runtime: "custom", Session: "s-1"}, Reason: "meanwhile", Kind: phases.KindPolicy, DecidedBy: "x", Since: b.Now}})
+			SessionKey: kernel.SessionKey{Runtime: "custom", Session: "s-1"}, Reason: "meanwhile", Kind: phases.KindPolicy,
+			DecidedBy: "x", Since: b.Now}})
 	})
 	return l.Store.Commit(ctx, b)
 }
 
 func TestLatchedMeanwhile(t *testing.T) {
 	h := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.Store = &latcher{Store: o.Store} })
-	if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Block || !strings.HasPrefix(v.Reason, "meanwhile (latch of kind unknown since ") {
+	if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Block ||
+		!strings.HasPrefix(v.Reason, "meanwhile (latch of kind unknown since ") {
 		t.Errorf("verdict %+v", v)
 	}
 }
@@ -130,7 +138,8 @@ func TestRefusals(t *testing.T) {
 			v := h.fails(t, inv, phases.KindProtocol)
 			es := h.events(t, kernel.EventQuery{Newest: true})
 			e := es[len(es)-1]
-			if e.Type != phases.EventFailure || e.ID != v.Event.ID || e.Input != nil || e.InputDigest == "" || strings.ContainsAny(e.Session, "\n") {
+			if e.Type != phases.EventFailure || e.ID != v.Event.ID || e.Input != nil || e.InputDigest == "" ||
+				strings.ContainsAny(e.Session, "\n") {
 				t.Errorf("event %+v", e)
 			}
 		})
@@ -181,7 +190,8 @@ func (f *flaky) Latch(ctx context.Context, k kernel.SessionKey) (*kernel.Latch, 
 }
 
 func TestStoreFailures(t *testing.T) {
-	for name, set := range map[string][3]bool{"reads": {true, false, false}, "writes": {false, true, false}, "panics": {false, false, true}} {
+	for name, set := range map[string][3]bool{"reads": {true, false, false}, "writes": {false, true, false},
+		"panics": {false, false, true}} {
 		for _, spooled := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				f := &flaky{Store: memory.New()}
@@ -230,7 +240,8 @@ func TestStoreFailures(t *testing.T) {
 				if sum != 4 {
 					t.Errorf("%d unrecorded blocks are told of, want 4: %+v", sum, gaps)
 				}
-				if left, _ := filepath.Glob(filepath.Join(dir, "*.jsonl*")); len(left) != 0 || spoolfile.InReserve(filepath.Join(dir, "spool.jsonl")) {
+				if left, _ := filepath.Glob(filepath.Join(dir, "*.jsonl*")); len(left) != 0 ||
+					spoolfile.InReserve(filepath.Join(dir, "spool.jsonl")) {
 					t.Errorf("left in the spool: %v", left)
 				}
 				h.invoke(t, invocation(phases.PrePlan), unblockable)
@@ -245,11 +256,13 @@ func TestStoreFailures(t *testing.T) {
 // Also what cannot be decided puts the gap on record first.
 func TestRefusalReportsTheGap(t *testing.T) {
 	f := &flaky{Store: memory.New()}
-	h := newHost(t, []hook{{name: "a", phases: []phases.Phase{phases.PrePlan}}}, func(_ *kernel.Config, o *kernel.Options) { o.Store = f })
+	h := newHost(t, []hook{{name: "a", phases: []phases.Phase{phases.PrePlan}}},
+		func(_ *kernel.Config, o *kernel.Options) { o.Store = f })
 	f.set(false, true, false)
 	h.InvokeWith(t.Context(), invocation(phases.PrePlan), unblockable)
 	f.set(false, false, false)
-	bad := kernel.Refusal{Invocation: invocation(phases.PreTool), Fault: phases.NewFault(phases.KindProtocol, "garbage", nil)}
+	bad := kernel.Refusal{Invocation: invocation(phases.PreTool),
+		Fault: phases.NewFault(phases.KindProtocol, "garbage", nil)}
 	if v, _ := h.Refuse(t.Context(), bad); v.Event == nil {
 		t.Fatalf("verdict %+v", v)
 	}
@@ -376,7 +389,8 @@ func TestCallersContext(t *testing.T) {
 	cancel()
 	h := newHost(t, []hook{{name: "a", run: failing(phases.KindDeadline)}})
 	v, err := h.Invoke(ctx, invocation(phases.PreTool))
-	if v.DecidedBy != "belay" || v.Kind != phases.KindDeadline || v.Event == nil || !errors.Is(err, context.Canceled) || len(h.calls.take()) != 0 {
+	if v.DecidedBy != "belay" || v.Kind != phases.KindDeadline || v.Event == nil || !errors.Is(err, context.Canceled) ||
+		len(h.calls.take()) != 0 {
 		t.Errorf("a caller that gave up before: %+v, %v; want a recorded block, and no hook run", v, err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
@@ -421,7 +435,8 @@ func TestReloadAndClose(t *testing.T) {
 		t.Errorf("begun before Reload: %+v", v)
 	}
 	wantOrder(t, h.loader.closed.take(), "old")
-	if err := h.Reload(t.Context(), &kernel.Config{Bindings: []kernel.BindingSpec{{}}}); !errors.Is(err, kernel.ErrConfig) {
+	if err := h.Reload(t.Context(), &kernel.Config{Bindings: []kernel.BindingSpec{{}}}); !errors.Is(err,
+		kernel.ErrConfig) {
 		t.Errorf("Reload of nonsense: %v", err)
 	}
 	if v = h.invoke(t, invocation(phases.PreTool)); v.PolicyRevision != "rev-2" {
@@ -463,7 +478,8 @@ func TestParallelEqualsSequential(t *testing.T) {
 			for range rapid.IntRange(0, 2).Draw(rt, "effects") {
 				list = append(list, rapid.SampledFrom([]phases.Effect{
 					ask("ask " + h.name), annotate("k", `"`+h.name+`"`), annotate("k"+h.name, "1"),
-					{Kind: phases.EffectContext, Text: "context " + h.name}, rewrite("/args/x", `"`+h.name+`"`), rewrite("/args/y", `1`),
+					{Kind: phases.EffectContext, Text: "context " + h.name}, rewrite("/args/x", `"`+h.name+`"`),
+					rewrite("/args/y", `1`),
 				}).Draw(rt, "effect"))
 			}
 			switch rapid.IntRange(0, 9).Draw(rt, "end") {
@@ -478,7 +494,8 @@ func TestParallelEqualsSequential(t *testing.T) {
 			if h.run == nil {
 				// What a hook does depends on what it sees.
 				h.run = func(tu kernel.Turn) (kernel.Outcome, error) {
-					out := kernel.Outcome{Effects: list, Fuel: int64(len(tu.Session.Input)), Notes: []string{string(tu.Session.Seed[:4])}}
+					out := kernel.Outcome{Effects: list, Fuel: int64(len(tu.Session.Input)),
+						Notes: []string{string(tu.Session.Seed[:4])}}
 					out.Notes = nil
 					if _, ok := phases.Get(tu.Session.Input, "/metadata/kb"); ok {
 						out.Effects = append([]phases.Effect{ask("saw kb")}, list...)

@@ -144,7 +144,8 @@ func (r *recording) turn(b *binding, pass phases.Pass, t *turnResult, rep *phase
 		return
 	}
 	rec := RecordedTurn{
-		Binding: b.spec.Name, Pass: pass, Input: t.input, Action: t.action, Seed: t.seed, Budget: t.budget, Trace: t.trace, Outcome: t.outcome, Fault: t.fault, Report: *rep,
+		Binding: b.spec.Name, Pass: pass, Input: t.input, Action: t.action, Seed: t.seed, Budget: t.budget, Trace: t.trace,
+		Outcome: t.outcome, Fault: t.fault, Report: *rep,
 	}
 	rec.Outcome.Notes = t.said // what the kernel says of its calls comes again with them
 	r.turns = append(r.turns, rec)
@@ -189,7 +190,8 @@ func cloneMetadata(m phases.Metadata) phases.Metadata {
 func (s *snapshot) recorded(k *Kernel) *RecordedChain {
 	s.describe.Do(func() {
 		c := &RecordedChain{
-			Revision: s.revision, Ceiling: s.ceiling, ChainBudget: s.budget, Home: k.o.Home, UnsafeFailOpen: k.o.UnsafeFailOpen, Require: s.required,
+			Revision: s.revision, Ceiling: s.ceiling, ChainBudget: s.budget, Home: k.o.Home, UnsafeFailOpen: k.o.UnsafeFailOpen,
+			Require: s.required,
 		}
 		c.Bindings = make([]RecordedBinding, len(s.bindings))
 		for _, b := range s.bindings {
@@ -203,13 +205,15 @@ func (s *snapshot) recorded(k *Kernel) *RecordedChain {
 func (b *binding) recorded() RecordedBinding {
 	r := RecordedBinding{
 		Name: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Priority: b.spec.Priority, Phases: b.phases,
-		Config: b.spec.Config, State: b.spec.State, Allowed: b.spec.Allowed, Fuel: b.fuel, Timeout: b.timeout, Budget: b.spec.Budget, Failure: b.fault, Trust: b.trust,
+		Config: b.spec.Config, State: b.spec.State, Allowed: b.spec.Allowed, Fuel: b.fuel, Timeout: b.timeout,
+		Budget: b.spec.Budget, Failure: b.fault, Trust: b.trust,
 	}
 	if b.spec.Match != nil {
 		r.Match = *b.spec.Match
 	}
 	if l := b.loaded; l != nil {
-		r.Version, r.Signer, r.Mutates, r.Imports, r.Held, r.Notes = l.Version, l.Signer, l.Mutates, l.Imports, l.Capabilities, l.Notes
+		r.Version, r.Signer, r.Mutates, r.Imports, r.Held, r.Notes = l.Version, l.Signer, l.Mutates, l.Imports,
+			l.Capabilities, l.Notes
 		if b.spec.Match == nil {
 			r.Match = l.Match
 		}

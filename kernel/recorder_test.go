@@ -37,8 +37,9 @@ func recordedBy(r *tapes) change {
 func TestRecorderGetsOriginalsInOrder(t *testing.T) {
 	r := &tapes{}
 	h := newHost(t, []hook{
-		{name: "writer", mutates: preTool, caps: []string{"rewrite:/args", "annotate"}, imports: []string{"rewrite", "annotate"},
-			run: effects(rewrite("/args/command", `"ls SECRET"`), annotate("note", `"SECRET"`))},
+		{name: "writer", mutates: preTool, caps: []string{"rewrite:/args", "annotate"},
+			imports: []string{"rewrite", "annotate"},
+			run:     effects(rewrite("/args/command", `"ls SECRET"`), annotate("note", `"SECRET"`))},
 		{name: "counter", run: counting()},
 		{name: "watcher", mode: phases.Observe},
 		{name: "scribe", phases: []phases.Phase{phases.Audit}},
@@ -50,7 +51,8 @@ func TestRecorderGetsOriginalsInOrder(t *testing.T) {
 		t.Fatalf("%d recordings", len(r.list))
 	}
 	rec := r.list[0]
-	if rec.Invocation.ID != v.ID || rec.Invocation.Time.IsZero() || rec.Seed != seed || rec.Options.HoldsScopes || rec.Options.Seed != nil {
+	if rec.Invocation.ID != v.ID || rec.Invocation.Time.IsZero() || rec.Seed != seed || rec.Options.HoldsScopes ||
+		rec.Options.Seed != nil {
 		t.Errorf("%+v", rec.Invocation)
 	}
 	var said []string
@@ -60,7 +62,8 @@ func TestRecorderGetsOriginalsInOrder(t *testing.T) {
 			t.Errorf("%s: not traced", turn.Binding)
 		}
 	}
-	if got, want := strings.Join(said, " "), "writer/mutate/transform counter/validate/none watcher/observe/none scribe/audit/none"; got != want {
+	if got, want := strings.Join(said, " "),
+		"writer/mutate/transform counter/validate/none watcher/observe/none scribe/audit/none"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	// What is stored and released is covered, what is recorded is not.
@@ -73,14 +76,17 @@ func TestRecorderGetsOriginalsInOrder(t *testing.T) {
 	if got, _ := phases.GetString(rec.Chained.Action, "/args/command"); got != "ls SECRET" || rec.Chained.Event != nil {
 		t.Errorf("recorded action %s", got)
 	}
-	if a := rec.Turns[1].Trace.Answers; len(a) != 1 || a[0].Port != "state" || string(a[0].Request) != "n" || a[0].Version != 0 {
+	if a := rec.Turns[1].Trace.Answers; len(a) != 1 || a[0].Port != "state" || string(a[0].Request) != "n" ||
+		a[0].Version != 0 {
 		t.Errorf("state reads: %+v", a)
 	}
-	if c := rec.Chain; c.Revision != "rev-1" || c.Home != "/home/dev" || len(c.Bindings) != 4 || c.Bindings[0].Name != "writer" || c.Bindings[0].Fuel != kernel.DefaultFuel {
+	if c := rec.Chain; c.Revision != "rev-1" || c.Home != "/home/dev" || len(c.Bindings) != 4 ||
+		c.Bindings[0].Name != "writer" || c.Bindings[0].Fuel != kernel.DefaultFuel {
 		t.Errorf("chain: %+v", c)
 	}
 	h.invoke(t, inv)
-	if r.list[1].Chain != rec.Chain || string(r.list[1].Run.Metadata["note"].Value) != `"[redacted]"` || r.list[1].Run.Version == 0 {
+	if r.list[1].Chain != rec.Chain || string(r.list[1].Run.Metadata["note"].Value) != `"[redacted]"` ||
+		r.list[1].Run.Version == 0 {
 		t.Errorf("the run's metadata as it was read: %+v", r.list[1].Run)
 	}
 	if a := r.list[1].Turns[1].Trace.Answers; len(a) != 1 || string(a[0].Reply) != "1" {
@@ -117,7 +123,9 @@ func TestRecorderGetsTheLastAttempt(t *testing.T) {
 		out, err := counting()(turn)
 		if first {
 			first = false
-			_, cerr := h.store.Commit(context.Background(), kernel.Batch{Events: meanwhile(), StateWrites: []kernel.StateWrite{{Namespace: "counter", Key: "n", Value: []byte("41")}}})
+			_, cerr := h.store.Commit(context.Background(),
+				kernel.Batch{Events: meanwhile(),
+					StateWrites: []kernel.StateWrite{{Namespace: "counter", Key: "n", Value: []byte("41")}}})
 			if cerr != nil {
 				t.Error(cerr)
 			}
@@ -135,10 +143,13 @@ func TestRecorderGetsTheLastAttempt(t *testing.T) {
 
 func TestRecorderGetsTheLatch(t *testing.T) {
 	r := &tapes{}
-	h := newHost(t, []hook{{name: "guard", phases: []phases.Phase{phases.StateTransition}, caps: []string{"block"}, run: effects(block("no"))}}, recordedBy(r))
+	h := newHost(t,
+		[]hook{{name: "guard", phases: []phases.Phase{phases.StateTransition}, caps: []string{"block"},
+			run: effects(block("no"))}}, recordedBy(r))
 	h.invoke(t, invocation(phases.StateTransition), kernel.InvokeOptions{Unblockable: true})
 	h.invoke(t, invocation(phases.PreTool))
-	if len(r.list) != 2 || r.list[0].Latch != nil || r.list[1].Latch == nil || r.list[1].Latch.Reason != "no" || r.list[1].Chained.Decision != phases.Block {
+	if len(r.list) != 2 || r.list[0].Latch != nil || r.list[1].Latch == nil || r.list[1].Latch.Reason != "no" ||
+		r.list[1].Chained.Decision != phases.Block {
 		t.Errorf("%+v", r.list)
 	}
 	if r.list[0].Verdict.Enforced != phases.EnforcedLatched || r.list[0].Chained.Enforced == phases.EnforcedLatched {

@@ -24,7 +24,8 @@ func (k *Kernel) BeginRecording(ctx context.Context, r RecordOrder, o *Order, te
 	}
 	now := k.o.Clock.Now()
 	_, err = k.commit(ctx, Batch{Now: now, Events: append([]phases.Event{{
-		ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: k.Revision(), Reason: phases.SafeText(text, phases.MaxReasonBytes),
+		ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: k.Revision(),
+		Reason: phases.SafeText(text, phases.MaxReasonBytes),
 	}}, used...)})
 	return err
 }

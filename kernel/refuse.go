@@ -80,7 +80,8 @@ func (k *Kernel) refuse(ctx context.Context, r Refusal) (phases.Verdict, error) 
 
 // recordRefusal commits the block that a refusal is answered with, and the latch that it
 // asks for. inv has the names as they are recorded. A fault says that nothing was recorded.
-func (k *Kernel) recordRefusal(ctx context.Context, inv phases.Invocation, r Refusal, now time.Time) (phases.Verdict, *phases.Fault) {
+func (k *Kernel) recordRefusal(ctx context.Context, inv phases.Invocation, r Refusal,
+	now time.Time) (phases.Verdict, *phases.Fault) {
 	v := k.blocked(inv, r)
 	e := k.audit.Failure(&audit.Invocation{Invocation: inv, PolicyRevision: k.Revision()}, &v, r.Raw, k.o.NewID(now), now)
 	b := Batch{Now: now, Events: []phases.Event{e}}
@@ -147,8 +148,10 @@ func (k *Kernel) unrecorded(ctx context.Context, r Refusal) (phases.Verdict, err
 func (k *Kernel) namesOnly(inv phases.Invocation, now time.Time) phases.Invocation {
 	name := func(s string, max int) string { return phases.SafeLine(s, max) }
 	out := phases.Invocation{
-		ID: name(inv.ID, 36), Runtime: name(inv.Runtime, phases.MaxRuntimeBytes), Session: name(inv.Session, phases.MaxIDBytes),
-		Agent: name(inv.Agent, phases.MaxIDBytes), Run: name(inv.Run, phases.MaxIDBytes), User: name(inv.User, phases.MaxIDBytes),
+		ID: name(inv.ID, 36), Runtime: name(inv.Runtime, phases.MaxRuntimeBytes),
+		Session: name(inv.Session, phases.MaxIDBytes),
+		Agent:   name(inv.Agent, phases.MaxIDBytes), Run: name(inv.Run, phases.MaxIDBytes),
+		User: name(inv.User, phases.MaxIDBytes),
 	}
 	if err := k.coverNames(&out); err != nil {
 		out = phases.Invocation{ID: out.ID} // better no names than secrets
@@ -214,7 +217,8 @@ func (k *Kernel) pruneDue(now time.Time) bool {
 
 func (k *Kernel) sweep(ctx context.Context) {
 	if err := k.SweepApprovals(ctx); err != nil {
-		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "approvals that have run out could not be written down", slog.Any("error", err))
+		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "approvals that have run out could not be written down",
+			slog.Any("error", err))
 	}
 }
 

@@ -22,7 +22,8 @@ const (
 // refuseSoon answers a refusal under overload without waiting for the store: it waits
 // recordGrace for the record. A refusal whose record is not written by then is noted in the
 // spool, so that neither its count nor its latch is lost, and reaches the log in a gap event.
-func (k *Kernel) refuseSoon(ctx context.Context, inv phases.Invocation, r Refusal, now time.Time) (phases.Verdict, error) {
+func (k *Kernel) refuseSoon(ctx context.Context, inv phases.Invocation, r Refusal,
+	now time.Time) (phases.Verdict, error) {
 	if r.latches() {
 		k.overloaded.Store(true) // also if the latch is written later
 	}
@@ -65,7 +66,8 @@ func (k *Kernel) refuseSoon(ctx context.Context, inv phases.Invocation, r Refusa
 }
 
 // recordSafely is recordRefusal; a panic is its fault, since no caller is left to catch it.
-func (k *Kernel) recordSafely(ctx context.Context, inv phases.Invocation, r Refusal, now time.Time) (v phases.Verdict, f *phases.Fault) {
+func (k *Kernel) recordSafely(ctx context.Context, inv phases.Invocation, r Refusal,
+	now time.Time) (v phases.Verdict, f *phases.Fault) {
 	defer func() {
 		if p := recover(); p != nil {
 			f = storeFault("the record could not be written", fmt.Errorf("panic: %v", p))
@@ -76,7 +78,8 @@ func (k *Kernel) recordSafely(ctx context.Context, inv phases.Invocation, r Refu
 
 // noteRefusal answers the block of a refusal whose record comes later, and notes it. With
 // written, the record is being written now, and settle tells how that ended.
-func (k *Kernel) noteRefusal(ctx context.Context, inv phases.Invocation, r Refusal, written bool) (phases.Verdict, spoolfile.Note) {
+func (k *Kernel) noteRefusal(ctx context.Context, inv phases.Invocation, r Refusal,
+	written bool) (phases.Verdict, spoolfile.Note) {
 	v := k.blocked(inv, r)
 	n := k.noteOf(inv, phases.NewFault(r.Fault.Kind, k.coverText(r.Fault.Text), nil), &r)
 	if written {
@@ -85,6 +88,7 @@ func (k *Kernel) noteRefusal(ctx context.Context, inv phases.Invocation, r Refus
 		k.spool.add(n)
 	}
 	k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "refused, and its record comes later: the store is slow",
-		slog.String("invocation", v.ID), slog.String("phase", string(inv.Phase)), slog.String("runtime", inv.Runtime), slog.String("session", inv.Session))
+		slog.String("invocation", v.ID), slog.String("phase", string(inv.Phase)), slog.String("runtime", inv.Runtime),
+		slog.String("session", inv.Session))
 	return v, n
 }

@@ -32,7 +32,8 @@ func (s *stuck) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 func overloadRefusal(n int, p phases.Phase, unblockable bool) kernel.Refusal {
 	inv := invocation(p)
 	inv.Session = fmt.Sprintf("s-%d", n)
-	return kernel.Refusal{Invocation: inv, Unblockable: unblockable, Fault: phases.NewFault(phases.KindDeadline, "too many wait", kernel.ErrOverloaded)}
+	return kernel.Refusal{Invocation: inv, Unblockable: unblockable,
+		Fault: phases.NewFault(phases.KindDeadline, "too many wait", kernel.ErrOverloaded)}
 }
 
 // A store that hangs holds up no refusal under overload: each is answered as a block at
@@ -132,7 +133,8 @@ func TestALatchUnderOverloadIsOwed(t *testing.T) {
 			}
 			inv := invocation(phases.PreTool)
 			inv.Session = "s-7"
-			if v, _ := h.InvokeWith(t.Context(), inv, kernel.InvokeOptions{}); v.Decision != phases.Block || v.Enforced != phases.EnforcedLatched {
+			if v, _ := h.InvokeWith(t.Context(), inv, kernel.InvokeOptions{}); v.Decision != phases.Block ||
+				v.Enforced != phases.EnforcedLatched {
 				t.Errorf("the session goes on: %+v", v)
 			}
 		})
@@ -162,12 +164,14 @@ func TestALatchWhoseRecordHangsHolds(t *testing.T) {
 		})
 	store.armed.Store(true)
 	defer close(store.free)
-	if v, _ := h.Refuse(t.Context(), overloadRefusal(7, phases.PrePlan, true)); v.Enforced != phases.EnforcedLatched || v.Event != nil {
+	if v, _ := h.Refuse(t.Context(), overloadRefusal(7, phases.PrePlan, true)); v.Enforced != phases.EnforcedLatched ||
+		v.Event != nil {
 		t.Fatalf("%+v", v)
 	}
 	inv := invocation(phases.PreTool)
 	inv.Session = "s-7"
-	if v, _ := h.InvokeWith(t.Context(), inv, kernel.InvokeOptions{}); v.Decision != phases.Block || v.Enforced != phases.EnforcedLatched {
+	if v, _ := h.InvokeWith(t.Context(), inv, kernel.InvokeOptions{}); v.Decision != phases.Block ||
+		v.Enforced != phases.EnforcedLatched {
 		t.Errorf("the session goes on: %+v", v)
 	}
 }

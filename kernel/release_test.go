@@ -33,13 +33,15 @@ func TestEndedContextIsNeverAllowed(t *testing.T) {
 		},
 		"validators that run ahead": func(end func()) setup {
 			free := []string{"input_get"}
-			return setup{hooks: []hook{{name: "v", imports: free}, {name: "w", imports: free, run: ending(end)}, {name: "x", imports: free}}}
+			return setup{hooks: []hook{{name: "v", imports: free}, {name: "w", imports: free, run: ending(end)},
+				{name: "x", imports: free}}}
 		},
 		"an observer": func(end func()) setup {
 			return setup{hooks: []hook{{name: "o", mode: phases.Observe, run: ending(end)}}}
 		},
 		"a person is asked by the runtime": func(end func()) setup {
-			return setup{hooks: []hook{{name: "a", caps: []string{"request_approval"}, run: ending(end, ask("sure?"))}}, o: kernel.InvokeOptions{Delegated: true}}
+			return setup{hooks: []hook{{name: "a", caps: []string{"request_approval"}, run: ending(end, ask("sure?"))}},
+				o: kernel.InvokeOptions{Delegated: true}}
 		},
 		"a person is asked by the queue": func(end func()) setup {
 			return setup{hooks: []hook{{name: "a", caps: []string{"request_approval"}, run: ending(end, ask("sure?"))}}}
@@ -51,7 +53,9 @@ func TestEndedContextIsNeverAllowed(t *testing.T) {
 			return setup{hooks: []hook{{name: "s", phases: onAudit, mode: phases.Observe, run: ending(end)}}}
 		},
 		"with failures that let pass": func(end func()) setup {
-			return setup{hooks: []hook{{name: "v", run: ending(end)}}, change: func(_ *kernel.Config, o *kernel.Options) { o.UnsafeFailOpen = true }}
+			return setup{hooks: []hook{{name: "v", run: ending(end)}}, change: func(_ *kernel.Config, o *kernel.Options) {
+				o.UnsafeFailOpen = true
+			}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,13 +69,15 @@ func TestEndedContextIsNeverAllowed(t *testing.T) {
 			})
 			v, err := h.InvokeWith(ctx, invocation(phases.PreTool), s.o)
 			checkComplete(t, v)
-			if v.Decision != phases.Block || v.Kind != phases.KindDeadline || !errors.Is(err, context.Canceled) || v.Approval != nil || v.Action != nil {
+			if v.Decision != phases.Block || v.Kind != phases.KindDeadline || !errors.Is(err, context.Canceled) ||
+				v.Approval != nil || v.Action != nil {
 				t.Errorf("%s %s (%s), %v", v.Decision, v.Kind, v.Reason, err)
 			}
 			if v.Event == nil {
 				t.Fatal("it is not on record")
 			}
-			if es := h.events(t, kernel.EventQuery{ID: v.Event.ID}); len(es) != 1 || es[0].Decision != "block" || es[0].Kind != phases.KindDeadline {
+			if es := h.events(t, kernel.EventQuery{ID: v.Event.ID}); len(es) != 1 || es[0].Decision != "block" ||
+				es[0].Kind != phases.KindDeadline {
 				t.Errorf("on record: %+v", es)
 			}
 			if list, err := h.store.Approvals(t.Context(), kernel.ApprovalQuery{}); err != nil || len(list) != 0 {
@@ -85,7 +91,8 @@ func TestEndedContextIsNeverAllowed(t *testing.T) {
 		<-ctx.Done()
 		return kernel.Outcome{}, nil
 	}}})
-	if v, err := h.Invoke(ctx, invocation(phases.PreTool)); v.Decision != phases.Block || !errors.Is(err, context.DeadlineExceeded) {
+	if v, err := h.Invoke(ctx, invocation(phases.PreTool)); v.Decision != phases.Block ||
+		!errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a deadline: %s, %v", v.Decision, err)
 	}
 }
@@ -113,13 +120,19 @@ func TestNoActionWhereNothingRuns(t *testing.T) {
 		runs     bool
 	}{
 		{"allowed", []hook{rewriting()}, kernel.InvokeOptions{}, phases.Scopes{}, phases.Allow, true},
-		{"asked by the runtime", []hook{rewriting(ask("sure?"))}, kernel.InvokeOptions{Delegated: true}, phases.Scopes{}, phases.Ask, true},
+		{"asked by the runtime", []hook{rewriting(ask("sure?"))}, kernel.InvokeOptions{Delegated: true}, phases.Scopes{},
+			phases.Ask, true},
 		{"asked by the queue", []hook{rewriting(ask("sure?"))}, kernel.InvokeOptions{}, phases.Scopes{}, phases.Ask, false},
-		{"blocked by a hook", []hook{rewriting(), {name: "b", run: effects(block("no"))}}, kernel.InvokeOptions{}, phases.Scopes{}, phases.Block, false},
-		{"blocked by the one that rewrote it", []hook{rewriting(block("no"))}, kernel.InvokeOptions{}, phases.Scopes{}, phases.Block, false},
-		{"blocked by its scopes", []hook{rewriting()}, kernel.InvokeOptions{}, phases.Scopes{FSRead: phases.Scope{}}, phases.Block, false},
-		{"a failure", []hook{rewriting(), {name: "f", run: failing(phases.KindTrap)}}, kernel.InvokeOptions{}, phases.Scopes{}, phases.Block, false},
-		{"asked where nobody can be", []hook{rewriting(ask("sure?"))}, kernel.InvokeOptions{Unblockable: true}, phases.Scopes{}, phases.Block, false},
+		{"blocked by a hook", []hook{rewriting(), {name: "b", run: effects(block("no"))}}, kernel.InvokeOptions{},
+			phases.Scopes{}, phases.Block, false},
+		{"blocked by the one that rewrote it", []hook{rewriting(block("no"))}, kernel.InvokeOptions{}, phases.Scopes{},
+			phases.Block, false},
+		{"blocked by its scopes", []hook{rewriting()}, kernel.InvokeOptions{}, phases.Scopes{FSRead: phases.Scope{}},
+			phases.Block, false},
+		{"a failure", []hook{rewriting(), {name: "f", run: failing(phases.KindTrap)}}, kernel.InvokeOptions{},
+			phases.Scopes{}, phases.Block, false},
+		{"asked where nobody can be", []hook{rewriting(ask("sure?"))}, kernel.InvokeOptions{Unblockable: true},
+			phases.Scopes{}, phases.Block, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := &tapes{}
@@ -179,7 +192,8 @@ func TestAuditThatIsNotValidLatches(t *testing.T) {
 		t.Errorf("a valid one that nobody could judge: %+v, %v", latches, err)
 	}
 	h = newHost(t, nil)
-	if _, err := h.Refuse(t.Context(), kernel.Refusal{Invocation: bad("s-1"), Fault: phases.NewFault(phases.KindProtocol, "not valid", nil)}); err == nil {
+	if _, err := h.Refuse(t.Context(),
+		kernel.Refusal{Invocation: bad("s-1"), Fault: phases.NewFault(phases.KindProtocol, "not valid", nil)}); err == nil {
 		t.Error("no error")
 	}
 	if latches, err := h.Latches(t.Context()); err != nil || len(latches) != 1 {
@@ -232,7 +246,8 @@ func TestToolCallForACallerThatGaveUp(t *testing.T) {
 	if v.Decision != phases.Block || len(x.calls) != 0 {
 		t.Errorf("%s, and the tool ran %d times", v.Decision, len(x.calls))
 	}
-	if es := h.events(t, kernel.EventQuery{Type: phases.EventOutcome}); len(es) != 1 || es[0].Decision != kernel.OutcomeError {
+	if es := h.events(t, kernel.EventQuery{Type: phases.EventOutcome}); len(es) != 1 ||
+		es[0].Decision != kernel.OutcomeError {
 		t.Errorf("on record: %+v", es)
 	}
 }

@@ -91,7 +91,8 @@ func (k *Kernel) adoptRows(ctx context.Context) {
 			out, err = json.Marshal(&Adoption{After: newest[0].Seq})
 		}
 		_, err2 := k.o.Store.Commit(ctx, Batch{Now: now, Calm: k.CalmTime(), Events: []phases.Event{{
-			ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: k.Revision(), Decision: DecisionAdopted, Output: out,
+			ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: k.Revision(), Decision: DecisionAdopted,
+			Output: out,
 			Reason: "what restricts (latches, answered questions, leases, counters) is taken as it is; from here on the log records it",
 		}}})
 		err = errors.Join(err, err2)

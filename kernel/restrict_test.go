@@ -23,7 +23,8 @@ func TestTampered(t *testing.T) {
 	x.Add("latches", `"custom"`, "removed")
 	x.Add("latches", "", "changed")
 	x.Add("leases", `"a"`, "added")
-	if got, want := x.Error(), `rows that restrict were changed outside of belay (latches, leases); event 1 records others: latches "custom" removed, latches changed, leases "a" added`; got != want {
+	if got, want := x.Error(),
+		`rows that restrict were changed outside of belay (latches, leases); event 1 records others: latches "custom" removed, latches changed, leases "a" added`; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got, want := x.Text(), "rows that restrict were changed outside of belay (latches, leases)"; got != want {
@@ -35,7 +36,8 @@ func TestTampered(t *testing.T) {
 	for n := range 2 * kernel.MaxTamperedRows {
 		x.Add("runs", fmt.Sprint(n), "added")
 	}
-	if len(x.Rows) != kernel.MaxTamperedRows || kernel.MaxTamperedRows != 20 || strings.Join(x.Tables, " ") != "latches leases runs" {
+	if len(x.Rows) != kernel.MaxTamperedRows || kernel.MaxTamperedRows != 20 ||
+		strings.Join(x.Tables, " ") != "latches leases runs" {
 		t.Errorf("%d rows, tables %v", len(x.Rows), x.Tables)
 	}
 }
@@ -70,18 +72,22 @@ func TestKindsOfStoreFailures(t *testing.T) {
 		says, not  string
 		healthSays string
 	}{
-		"another": {errors.New("disk /dev/sda1"), phases.KindStore, "the record could not be written", "sda1", "could not be written"},
+		"another": {errors.New("disk /dev/sda1"), phases.KindStore, "the record could not be written", "sda1",
+			"could not be written"},
 		"rollback": {fmt.Errorf("%w: %w: head 3", kernel.ErrUnavailable, kernel.ErrRollback), phases.KindRollback,
-			"the database went back behind its high-water mark: everything is blocked until `belay recover`", "head 3", "high-water mark"},
+			"the database went back behind its high-water mark: everything is blocked until `belay recover`", "head 3",
+			"high-water mark"},
 		"tampered": {fmt.Errorf("at the door: %w", tampered), phases.KindStore,
-			"belay's store cannot be trusted: rows that restrict were changed outside of belay (latches)", "the session", "cannot be trusted"},
+			"belay's store cannot be trusted: rows that restrict were changed outside of belay (latches)", "the session",
+			"cannot be trusted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &broken{Store: memory.New()}
 			h := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.Store = b })
 			b.err = c.err
 			v, err := h.Invoke(t.Context(), invocation(phases.PreTool))
-			if v.Decision != phases.Block || v.Kind != c.kind || !strings.Contains(v.Reason, c.says) || strings.Contains(v.Reason, c.not) || !errors.Is(err, c.err) {
+			if v.Decision != phases.Block || v.Kind != c.kind || !strings.Contains(v.Reason, c.says) ||
+				strings.Contains(v.Reason, c.not) || !errors.Is(err, c.err) {
 				t.Errorf("%s %s %q, %v", v.Decision, v.Kind, v.Reason, err)
 			}
 			if health := h.Health(); health.OK || !strings.Contains(health.Reason, c.healthSays) {
@@ -124,11 +130,12 @@ func TestRowsOfOlderStoresAreAdopted(t *testing.T) {
 		adopts bool
 		warns  bool
 	}{
-		"new":              {store: unrecorded{}},
-		"recorded":         {store: unrecorded{newest: []phases.Event{recorded}}},
-		"older":            {store: unrecorded{newest: []phases.Event{{Seq: 9}}}, adopts: true},
-		"older, read-only": {store: unrecorded{newest: []phases.Event{{Seq: 9}}, fails: kernel.ErrUnavailable}, adopts: true, warns: true},
-		"unreadable":       {store: unrecorded{newest: []phases.Event{{Seq: 9}}, err: kernel.ErrUnavailable}, warns: true},
+		"new":      {store: unrecorded{}},
+		"recorded": {store: unrecorded{newest: []phases.Event{recorded}}},
+		"older":    {store: unrecorded{newest: []phases.Event{{Seq: 9}}}, adopts: true},
+		"older, read-only": {store: unrecorded{newest: []phases.Event{{Seq: 9}}, fails: kernel.ErrUnavailable}, adopts: true,
+			warns: true},
+		"unreadable": {store: unrecorded{newest: []phases.Event{{Seq: 9}}, err: kernel.ErrUnavailable}, warns: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.store.Store = memory.New()
@@ -147,8 +154,10 @@ func TestRowsOfOlderStoresAreAdopted(t *testing.T) {
 				t.Fatalf("%+v", c.store.wrote)
 			}
 			e := c.store.wrote[0].Events[0]
-			if e.Type != phases.EventNotice || e.Decision != kernel.DecisionAdopted || string(e.Output) != `{"after":9}` || e.PolicyRevision != "rev-1" ||
-				e.ID == "" || !e.Time.Equal(h.clock.Now()) || !strings.Contains(e.Reason, "taken as it is") || !c.store.wrote[0].Now.Equal(h.clock.Now()) {
+			if e.Type != phases.EventNotice || e.Decision != kernel.DecisionAdopted || string(e.Output) != `{"after":9}` ||
+				e.PolicyRevision != "rev-1" ||
+				e.ID == "" || !e.Time.Equal(h.clock.Now()) || !strings.Contains(e.Reason, "taken as it is") ||
+				!c.store.wrote[0].Now.Equal(h.clock.Now()) {
 				t.Errorf("%+v", e)
 			}
 		})
@@ -160,8 +169,10 @@ func TestEventsOfLatches(t *testing.T) {
 	h := newHost(t, latching())
 	l := h.latchOne(t)
 	e := h.events(t, kernel.EventQuery{Type: phases.EventLatch})[0]
-	if e.Decision != kernel.DecisionLatched || e.Runtime != l.Runtime || e.Session != l.Session || e.Reason != l.Reason || e.Kind != l.Kind ||
-		e.DecidedBy != l.DecidedBy || e.Invocation != l.Invocation || !e.Time.Equal(l.Since) || e.PolicyRevision != "rev-1" || e.Agent != "coder" || e.Phase == "" {
+	if e.Decision != kernel.DecisionLatched || e.Runtime != l.Runtime || e.Session != l.Session || e.Reason != l.Reason ||
+		e.Kind != l.Kind ||
+		e.DecidedBy != l.DecidedBy || e.Invocation != l.Invocation || !e.Time.Equal(l.Since) || e.PolicyRevision != "rev-1" ||
+		e.Agent != "coder" || e.Phase == "" {
 		t.Errorf("%+v of %+v", e, l)
 	}
 	h.clock.add(time.Minute)
@@ -173,7 +184,8 @@ func TestEventsOfLatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := h.events(t, kernel.EventQuery{Type: phases.EventLatch, Decision: "cleared"})
-	if len(c) != 1 || c[0].User != phases.SafeLine("dev\n", 99) || c[0].Runtime != l.Runtime || c[0].Session != l.Session || !c[0].Time.Equal(h.clock.Now()) || c[0].PolicyRevision != "rev-1" {
+	if len(c) != 1 || c[0].User != phases.SafeLine("dev\n", 99) || c[0].Runtime != l.Runtime ||
+		c[0].Session != l.Session || !c[0].Time.Equal(h.clock.Now()) || c[0].PolicyRevision != "rev-1" {
 		t.Errorf("%+v", c)
 	}
 }

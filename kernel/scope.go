@@ -128,7 +128,8 @@ func purseOf(ctx context.Context, k *Kernel) purse {
 	if s == nil {
 		return purse{}
 	}
-	return purse{scope: s, fuel: func() (int64, bool) { return hostcalls.FuelLeft(ctx) }, pay: func(n int64) { hostcalls.Charge(ctx, n) }}
+	return purse{scope: s, fuel: func() (int64, bool) { return hostcalls.FuelLeft(ctx) },
+		pay: func(n int64) { hostcalls.Charge(ctx, n) }}
 }
 
 func (p purse) nested() bool { return p.scope != nil }

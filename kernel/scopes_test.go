@@ -54,7 +54,8 @@ func TestScopesHoldUnlessTheCallerDoes(t *testing.T) {
 		on := []phases.Phase{phases.PreTool, phases.Spawn, phases.PostTool}
 		for who, f := range map[string]func(kernel.InvokeOptions) phases.Verdict{
 			"the invocation": func(o kernel.InvokeOptions) phases.Verdict {
-				inv := phases.Invocation{Phase: c.phase, Runtime: "custom", Session: "s", Action: jsontext.Value(c.action), Scopes: c.scopes}
+				inv := phases.Invocation{Phase: c.phase, Runtime: "custom", Session: "s", Action: jsontext.Value(c.action),
+					Scopes: c.scopes}
 				return newHost(t, nil).invoke(t, inv, o)
 			},
 			"the operator": func(o kernel.InvokeOptions) phases.Verdict {
@@ -63,7 +64,9 @@ func TestScopesHoldUnlessTheCallerDoes(t *testing.T) {
 			},
 			"a hook": func(o kernel.InvokeOptions) phases.Verdict {
 				inv := phases.Invocation{Phase: c.phase, Runtime: "custom", Session: "s", Action: jsontext.Value(c.action)}
-				return newHost(t, []hook{{name: "c", phases: on, mutates: on, caps: []string{"clamp_scopes"}, run: effects(clamp)}}).invoke(t, inv, o)
+				return newHost(t,
+					[]hook{{name: "c", phases: on, mutates: on, caps: []string{"clamp_scopes"}, run: effects(clamp)}}).invoke(t, inv,
+					o)
 			},
 			"the parent": func(o kernel.InvokeOptions) phases.Verdict {
 				inv := phases.Invocation{Phase: c.phase, Runtime: "custom", Session: "s", Action: jsontext.Value(c.action)}
@@ -81,14 +84,19 @@ func TestScopesHoldUnlessTheCallerDoes(t *testing.T) {
 			if v.Decision == phases.Block && (v.Kind != phases.KindPolicy || v.DecidedBy != "belay") {
 				t.Errorf("%s, restricted by %s: kind %s by %s", c.name, who, v.Kind, v.DecidedBy)
 			}
-			if told := slices.ContainsFunc(v.Notes, func(n string) bool { return strings.Contains(n, "this one did not") }); told != c.blocks {
+			if told := slices.ContainsFunc(v.Notes, func(n string) bool {
+				return strings.Contains(n, "this one did not")
+			}); told != c.blocks {
 				t.Errorf("%s, restricted by %s: notes %q", c.name, who, v.Notes)
 			}
 			v = f(kernel.InvokeOptions{HoldsScopes: true})
 			if v.Decision != phases.Allow || !c.scopes.Contains(v.Scopes) {
-				t.Errorf("%s, restricted by %s: a caller that holds them gets %s (%s), %+v", c.name, who, v.Decision, v.Reason, v.Scopes)
+				t.Errorf("%s, restricted by %s: a caller that holds them gets %s (%s), %+v", c.name, who, v.Decision, v.Reason,
+					v.Scopes)
 			}
-			word := slices.ContainsFunc(v.Notes, func(n string) bool { return strings.Contains(n, "the caller says that it holds") })
+			word := slices.ContainsFunc(v.Notes, func(n string) bool {
+				return strings.Contains(n, "the caller says that it holds")
+			})
 			if word == v.Scopes.Contains(phases.Scopes{}) {
 				t.Errorf("%s, restricted by %s, held by the caller: notes %q", c.name, who, v.Notes)
 			}

@@ -80,7 +80,8 @@ func (i *invocation) known() int {
 
 // build makes the record, and covers again what was covered for the store before
 // the record had shown every secret: metadata and state.
-func (i *invocation) build(c *chain, run RunState, v *phases.Verdict, wrote phases.Metadata, ids func() string, at time.Time) (audit.Record, phases.Metadata, error) {
+func (i *invocation) build(c *chain, run RunState, v *phases.Verdict, wrote phases.Metadata, ids func() string,
+	at time.Time) (audit.Record, phases.Metadata, error) {
 	b := i.audit()
 	for {
 		known := i.known()

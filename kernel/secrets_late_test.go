@@ -84,20 +84,24 @@ func TestSecretsThatOnlyTheRecordShows(t *testing.T) {
 		"a name that fails":     {effects: []phases.Effect{annotate("EXPLODE", `1`)}, kind: phases.KindAudit},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHost(t, []hook{{name: "h", caps: []string{"annotate", "state_put"}, run: func(kernel.Turn) (kernel.Outcome, error) {
-				return kernel.Outcome{Effects: c.effects, StateWrites: c.writes, Logs: []hostcalls.LogEntry{{Text: "it is «hush»"}}}, nil
-			}}}, func(_ *kernel.Config, o *kernel.Options) { o.Redactor = learning{} })
+			h := newHost(t,
+				[]hook{{name: "h", caps: []string{"annotate", "state_put"}, run: func(kernel.Turn) (kernel.Outcome, error) {
+					return kernel.Outcome{Effects: c.effects, StateWrites: c.writes,
+						Logs: []hostcalls.LogEntry{{Text: "it is «hush»"}}}, nil
+				}}}, func(_ *kernel.Config, o *kernel.Options) { o.Redactor = learning{} })
 			inv := invocation(phases.PreTool)
 			v, err := h.Invoke(t.Context(), inv)
 			checkComplete(t, v)
-			if c.kind == "" && (v.Decision != phases.Allow || err != nil) || c.kind != "" && (v.Decision != phases.Block || v.Kind != c.kind || err == nil) {
+			if c.kind == "" && (v.Decision != phases.Allow || err != nil) || c.kind != "" &&
+				(v.Decision != phases.Block || v.Kind != c.kind || err == nil) {
 				t.Errorf("%s %s %q, %v", v.Decision, v.Kind, v.Reason, err)
 			}
 			run, err := h.store.RunState(t.Context(), inv.RunKey(), h.clock.Now())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := string(run.Metadata["k"].Value); got != c.metadata || c.kind != "" && len(run.Metadata) != 0 || c.metadata != "" && string(v.Metadata["k"].Value) != c.metadata {
+			if got := string(run.Metadata["k"].Value); got != c.metadata || c.kind != "" && len(run.Metadata) != 0 ||
+				c.metadata != "" && string(v.Metadata["k"].Value) != c.metadata {
 				t.Errorf("metadata %s, %+v, want %s", got, run.Metadata, c.metadata)
 			}
 			s, err := h.store.HookState(t.Context(), "h", "k")
@@ -105,7 +109,8 @@ func TestSecretsThatOnlyTheRecordShows(t *testing.T) {
 				t.Errorf("state %q, %v, want %q", s.Value, err, c.stored)
 			}
 			for _, e := range h.events(t, kernel.EventQuery{}) {
-				if raw, err := json.Marshal(&e); err != nil || bytes.Contains(raw, []byte("«hush»")) || bytes.Contains(raw, []byte("is hush")) {
+				if raw, err := json.Marshal(&e); err != nil || bytes.Contains(raw, []byte("«hush»")) ||
+					bytes.Contains(raw, []byte("is hush")) {
 					t.Errorf("on record: %s, %v", raw, err)
 				}
 			}
@@ -121,7 +126,10 @@ func TestSecretsAsNames(t *testing.T) {
 			"state":    {StateWrites: []hostcalls.StateWrite{{Key: name, Value: []byte("v")}}},
 			"gone":     {StateWrites: []hostcalls.StateWrite{{Key: name, Delete: true}}},
 		} {
-			h := newHost(t, []hook{{name: "h", caps: []string{"annotate", "state_put"}, run: func(kernel.Turn) (kernel.Outcome, error) { return out, nil }}})
+			h := newHost(t,
+				[]hook{{name: "h", caps: []string{"annotate", "state_put"}, run: func(kernel.Turn) (kernel.Outcome, error) {
+					return out, nil
+				}}})
 			v, err := h.Invoke(t.Context(), invocation(phases.PreTool))
 			want := kind
 			if what == "gone" {
@@ -158,7 +166,8 @@ func TestNamesThatCannotBeCovered(t *testing.T) {
 		set(&inv, "the EXPLODE")
 		h.fails(t, inv, phases.KindAudit)
 		list := h.events(t, kernel.EventQuery{Type: phases.EventFailure})
-		if len(list) != 1 || list[0].Session != "" || list[0].Agent != "" || list[0].Run != "" || list[0].User != "" || list[0].Runtime != "" || list[0].Phase != phases.PreTool {
+		if len(list) != 1 || list[0].Session != "" || list[0].Agent != "" || list[0].Run != "" || list[0].User != "" ||
+			list[0].Runtime != "" || list[0].Phase != phases.PreTool {
 			t.Errorf("%s: %+v", name, list)
 		}
 	}
@@ -167,10 +176,12 @@ func TestNamesThatCannotBeCovered(t *testing.T) {
 // Words that a person decides by and that a secret hides are named, and the item can only be denied.
 func TestHiddenWordsAreNamed(t *testing.T) {
 	inv := invocation(phases.PreTool)
-	inv.Action = jsontext.Value(`{"tool":"write","args":{"file_path":"/srv/hush","content":"«hush»","hush_path":"x/hush"}}`)
+	inv.Action = jsontext.Value(
+		`{"tool":"write","args":{"file_path":"/srv/hush","content":"«hush»","hush_path":"x/hush"}}`)
 	h := newHost(t, asking(), reviewed, func(_ *kernel.Config, o *kernel.Options) { o.Redactor = learning{} })
 	v := h.invoke(t, inv)
-	if v.Decision != phases.Ask || !strings.Contains(strings.Join(v.Notes, " "), "argument hidden: a secret of this action stands in /action/args/") {
+	if v.Decision != phases.Ask ||
+		!strings.Contains(strings.Join(v.Notes, " "), "argument hidden: a secret of this action stands in /action/args/") {
 		t.Fatalf("%s %v", v.Decision, v.Notes)
 	}
 	it, err := h.Approval(t.Context(), v.Approval.ID)

@@ -93,7 +93,8 @@ func TestEachDocumentIsCoveredOnce(t *testing.T) {
 		{name: "writes", caps: []string{"annotate", "state_put"}, run: writing(annotate("level", `"high"`))},
 		{name: "writes too", caps: []string{"annotate", "state_put"}, run: writing(annotate("other", `"low"`))},
 	}
-	rewriter := hook{name: "rewrites", mutates: mutates, caps: []string{"rewrite:/args", "annotate"}, run: effects(rewrite("/args/command", `"ls -la"`), annotate("was", `"changed"`))}
+	rewriter := hook{name: "rewrites", mutates: mutates, caps: []string{"rewrite:/args", "annotate"},
+		run: effects(rewrite("/args/command", `"ls -la"`), annotate("was", `"changed"`))}
 	failing := hook{name: "audits", phases: onAudit, caps: []string{"redact"}, run: failing(phases.KindTrap)}
 	for name, c := range map[string]struct {
 		hooks    []hook
@@ -147,10 +148,11 @@ func TestEachDocumentIsCoveredOnce(t *testing.T) {
 // something, digests and masks included.
 func TestWritingChangesNothingOfTheInput(t *testing.T) {
 	record := func(run func(kernel.Turn) (kernel.Outcome, error)) phases.Event {
-		h := newHost(t, []hook{{name: "a", caps: []string{"annotate", "state_put"}, run: run}}, func(_ *kernel.Config, o *kernel.Options) {
-			o.Redactor = &counted{docs: map[string]int{}}
-			o.Digester = plainDigests{}
-		})
+		h := newHost(t, []hook{{name: "a", caps: []string{"annotate", "state_put"}, run: run}},
+			func(_ *kernel.Config, o *kernel.Options) {
+				o.Redactor = &counted{docs: map[string]int{}}
+				o.Digester = plainDigests{}
+			})
 		inv := invocation(phases.PreTool)
 		inv.CWD, inv.Time = "/home/dev/project", h.clock.Now()
 		inv.Action = jsontext.Value(`{"tool":"exec","args":{"command":"echo SECRET"}}`)

@@ -8,8 +8,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// TestSeeds: each invocation has a seed of its own, which is on record, and its hooks get seeds that are made from it; a
-// caller that replays one gives it.
+// TestSeeds: each invocation has a seed of its own, which is on record, and its hooks get seeds that are made
+// from it; a caller that replays one gives it.
 func TestSeeds(t *testing.T) {
 	var got []string
 	look := func(tu kernel.Turn) (kernel.Outcome, error) {

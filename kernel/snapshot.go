@@ -81,7 +81,8 @@ type require struct {
 // be loaded is kept as one that fails; only a configuration that contradicts
 // itself is an error.
 func newSnapshot(ctx context.Context, cfg *Config, loader Loader) (*snapshot, error) {
-	s := &snapshot{revision: cfg.Revision, ceiling: cfg.Ceiling.Clone(), budget: cfg.ChainBudget, raw: cfg.RawToolResults, judges: cfg.Judges, users: 1, required: cfg.Require}
+	s := &snapshot{revision: cfg.Revision, ceiling: cfg.Ceiling.Clone(), budget: cfg.ChainBudget, raw: cfg.RawToolResults,
+		judges: cfg.Judges, users: 1, required: cfg.Require}
 	s.approvals = cfg.Approvals.WithDefaults()
 	s.authority = approvals.Authority{Reviewers: cfg.Reviewers, Unsigned: cfg.Approvals.Unsigned}
 	if s.budget <= 0 {
@@ -117,7 +118,8 @@ func newSnapshot(ctx context.Context, cfg *Config, loader Loader) (*snapshot, er
 		}
 	}
 	slices.SortStableFunc(s.bindings, func(a, b *binding) int {
-		return cmp.Or(cmp.Compare(b.spec.Priority, a.spec.Priority), cmp.Compare(trustedFirst(a), trustedFirst(b)), cmp.Compare(a.index, b.index))
+		return cmp.Or(cmp.Compare(b.spec.Priority, a.spec.Priority), cmp.Compare(trustedFirst(a), trustedFirst(b)),
+			cmp.Compare(a.index, b.index))
 	})
 	return s, nil
 }
@@ -130,7 +132,8 @@ func trustedFirst(b *binding) int {
 }
 
 func load(ctx context.Context, spec BindingSpec, index int, loader Loader) *binding {
-	b := &binding{spec: spec, index: index, mode: cmp.Or(spec.Mode, phases.Enforce), tier: phases.Sandboxed, digest: spec.Digest}
+	b := &binding{spec: spec, index: index, mode: cmp.Or(spec.Mode, phases.Enforce), tier: phases.Sandboxed,
+		digest: spec.Digest}
 	b.phases = slices.Clone(spec.Phases)
 	fail := func(text string, err error) *binding {
 		f := phases.FaultOf(err)
@@ -151,7 +154,8 @@ func load(ctx context.Context, spec BindingSpec, index int, loader Loader) *bind
 	}
 	b.loaded, b.digest, b.tier = l, l.Digest, l.Tier
 	if spec.Priority >= TrustedPriority && l.Tier != phases.Trusted {
-		return fail(fmt.Sprintf("a hook has a priority of %d or more, which only trusted hooks may have", TrustedPriority), ErrTrust)
+		return fail(fmt.Sprintf("a hook has a priority of %d or more, which only trusted hooks may have", TrustedPriority),
+			ErrTrust)
 	}
 	if spec.Tier.Rank() > l.Tier.Rank() {
 		return fail("a hook is bound as "+string(spec.Tier)+" and is not", ErrTrust)

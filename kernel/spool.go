@@ -236,8 +236,9 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 		}
 		latched[holding{key, e.Whole}] = ends
 		b := Batch{Now: now}
-		k.latchAs(&b, &phases.Event{ID: told, Invocation: e.Invocation, Phase: e.Phase, Runtime: e.Runtime, Session: e.Session,
-			Reason: e.Reason, Kind: e.Kind, DecidedBy: kernelName, PolicyRevision: revision},
+		k.latchAs(&b,
+			&phases.Event{ID: told, Invocation: e.Invocation, Phase: e.Phase, Runtime: e.Runtime, Session: e.Session,
+				Reason: e.Reason, Kind: e.Kind, DecidedBy: kernelName, PolicyRevision: revision},
 			latchOutput{Cause: e.Cause, Event: told, Ends: ends, Unnamed: e.Session == "" && !e.Whole})
 		if _, err := k.commit(ctx, b); err != nil {
 			return err

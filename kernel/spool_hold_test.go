@@ -97,7 +97,8 @@ func TestSessionsWithoutSpaceForTheirNotesAreHeld(t *testing.T) {
 			for _, l := range list {
 				if l.Scope() == "runtime" {
 					whole++
-					if l.Runtime != "custom" || l.Ends != phases.EndsByPerson || l.Why() != phases.LatchFailure || !strings.Contains(l.Reason, "no space") {
+					if l.Runtime != "custom" || l.Ends != phases.EndsByPerson || l.Why() != phases.LatchFailure ||
+						!strings.Contains(l.Reason, "no space") {
 						t.Errorf("%+v", l)
 					}
 				}
@@ -120,7 +121,8 @@ func TestSessionsWithoutSpaceForTheirNotesAreHeld(t *testing.T) {
 func TestALatchOfARuntimeIsWiderThanOneOfWhatNamesNoSession(t *testing.T) {
 	whole := kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "custom"}, Ends: phases.EndsWithCause}
 	unnamed := kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "custom"}, Ends: phases.EndsByPerson, Unnamed: true}
-	if !whole.Replaces(&unnamed) || unnamed.Replaces(&whole) || !whole.Replaces(nil) || !unnamed.Replaces(nil) || unnamed.Replaces(&unnamed) {
+	if !whole.Replaces(&unnamed) || unnamed.Replaces(&whole) || !whole.Replaces(nil) || !unnamed.Replaces(nil) ||
+		unnamed.Replaces(&unnamed) {
 		t.Error("the wider one gives way")
 	}
 }

@@ -61,7 +61,8 @@ func TestAKilledProcessLosesNoCount(t *testing.T) {
 	if n := len(next.events(t, kernel.EventQuery{Type: phases.EventGap})); n != 1 {
 		t.Errorf("%d gap events", n)
 	}
-	if fi, err := os.Stat(filepath.Join(filepath.Dir(path), spoolfile.ReserveName)); err != nil || fi.Size() != spoolfile.ReserveBytes || spoolfile.InReserve(path) {
+	if fi, err := os.Stat(filepath.Join(filepath.Dir(path), spoolfile.ReserveName)); err != nil ||
+		fi.Size() != spoolfile.ReserveBytes || spoolfile.InReserve(path) {
 		t.Error(errors.Join(errors.New("the reserve is not ready again"), err))
 	}
 }

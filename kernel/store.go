@@ -143,9 +143,11 @@ type Batch struct {
 	StateReads  []StateRead
 	StateWrites []StateWrite
 	Unlatched   *SessionKey // the batch holds only while no latch holds this session
-	Latch       *Latch      // set, unless the session is latched already by one that it does not replace; see Latch.Replaces
-	ClearLatch  *SessionKey // ErrConflict when there is none
-	ClearOf     string      // not "": ErrConflict unless that latch is of this invocation and ends by itself; see Latch.EndsItself
+	// set, unless the session is latched already by one that it does not replace; see Latch.Replaces
+	Latch      *Latch
+	ClearLatch *SessionKey // ErrConflict when there is none
+	// not "": ErrConflict unless that latch is of this invocation and ends by itself; see Latch.EndsItself
+	ClearOf string
 
 	// Compact gives up the contents of events 1 to this number; the batch's first
 	// event announces that. They are removed by Log.LogRemove. ErrConflict when

@@ -59,7 +59,10 @@ func TestVerbsAfterClose(t *testing.T) {
 		"notice":        func() error { return h.Notice(ctx, "n") },
 		"reload":        func() error { return h.Reload(ctx, configOf(nil)) },
 		"invoke":        func() error { _, err := h.Invoke(ctx, invocation(phases.PreTool)); return err },
-		"compact":       func() error { _, err := h.Compact(ctx, kernel.Compaction{}, kernel.CompactBy{By: "dev"}); return err },
+		"compact": func() error {
+			_, err := h.Compact(ctx, kernel.Compaction{}, kernel.CompactBy{By: "dev"})
+			return err
+		},
 		"record": func() error {
 			return h.BeginRecording(ctx, kernel.RecordOrder{Seconds: 60, Count: 1, Destination: "d"}, o, "")
 		},

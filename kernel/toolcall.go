@@ -73,7 +73,8 @@ func decodeToolRequest(raw jsontext.Value) (toolRequest, error) {
 	if r.Args == nil {
 		r.Args = jsontext.Value("{}")
 	}
-	if r.Tool == "" || len(r.Tool) > phases.MaxIDBytes || phases.SafeLine(r.Tool, phases.MaxIDBytes) != r.Tool || r.Args.Kind() != '{' {
+	if r.Tool == "" || len(r.Tool) > phases.MaxIDBytes || phases.SafeLine(r.Tool, phases.MaxIDBytes) != r.Tool ||
+		r.Args.Kind() != '{' {
 		return r, hostcalls.Invalid
 	}
 	if r.TimeoutMS < 0 || r.TimeoutMS > MaxToolTimeout.Milliseconds() {
@@ -93,7 +94,8 @@ type toolCall struct {
 }
 
 // runTool answers request_tool_call; note is for the record.
-func (t *turnCalls) runTool(ctx context.Context, request jsontext.Value) (reply jsontext.Value, note string, err error) {
+func (t *turnCalls) runTool(ctx context.Context,
+	request jsontext.Value) (reply jsontext.Value, note string, err error) {
 	req, err := decodeToolRequest(request)
 	if err != nil {
 		return nil, "request_tool_call: not a valid request", err
@@ -129,7 +131,8 @@ func (c *toolCall) nested(phase phases.Phase, action any, scopes phases.Scopes) 
 		return phases.Invocation{}, hostcalls.Invalid
 	}
 	return phases.Normalize(phases.Invocation{
-		Phase: phase, Runtime: view.Runtime, Session: view.Session, Agent: view.Agent, Run: view.Run, User: view.User, CWD: view.CWD,
+		Phase: phase, Runtime: view.Runtime, Session: view.Session, Agent: view.Agent, Run: view.Run, User: view.User,
+		CWD:    view.CWD,
 		Action: raw, Scopes: scopes, Metadata: map[string]jsontext.Value{CallerKey: by}, Traceparent: view.Traceparent,
 	})
 }
@@ -138,12 +141,15 @@ func (c *toolCall) nested(phase phases.Phase, action any, scopes phases.Scopes) 
 // allows it, and the intent is on record in the same transaction.
 func (c *toolCall) gate(ctx context.Context) (phases.Verdict, error) {
 	k := c.t.i.k
-	inv, err := c.nested(phases.PreTool, phases.PreToolAction{Tool: c.req.Tool, CallID: c.effort.id, Args: c.req.Args, MCP: mcpOf(c.req.Tool)}, c.t.view.Scopes)
+	inv, err := c.nested(phases.PreTool,
+		phases.PreToolAction{Tool: c.req.Tool, CallID: c.effort.id, Args: c.req.Args, MCP: mcpOf(c.req.Tool)},
+		c.t.view.Scopes)
 	if err == nil {
 		err = inv.Validate()
 	}
 	if err != nil {
-		return phases.Verdict{}, denied(hostcalls.Invalid, explain(toolRefusal{Reason: "the call is not valid: " + err.Error()}))
+		return phases.Verdict{},
+			denied(hostcalls.Invalid, explain(toolRefusal{Reason: "the call is not valid: " + err.Error()}))
 	}
 	inv.ID = k.o.NewID(k.o.Clock.Now())
 	c.mcp = mcpOf(c.req.Tool)
@@ -160,7 +166,8 @@ func (c *toolCall) gate(ctx context.Context) (phases.Verdict, error) {
 	case v.Decision == phases.Allow && err == nil:
 		return v, nil
 	case v.Decision == phases.Ask:
-		return v, denied(hostcalls.Pending, explain(toolRefusal{Reason: v.Reason, DecidedBy: v.DecidedBy, Approval: v.Approval}))
+		return v, denied(hostcalls.Pending,
+			explain(toolRefusal{Reason: v.Reason, DecidedBy: v.DecidedBy, Approval: v.Approval}))
 	}
 	return v, denied(hostcalls.Denied, explain(toolRefusal{Reason: v.Reason, Kind: v.Kind, DecidedBy: v.DecidedBy}))
 }
@@ -184,7 +191,8 @@ func explain(r toolRefusal) jsontext.Value {
 
 // invokeFor is invoke for an invocation on behalf of a hook, whose own has the options
 // by; c is told when its call may run.
-func (k *Kernel) invokeFor(ctx context.Context, inv phases.Invocation, by *InvokeOptions, c *toolCall) (v phases.Verdict, err error) {
+func (k *Kernel) invokeFor(ctx context.Context, inv phases.Invocation, by *InvokeOptions,
+	c *toolCall) (v phases.Verdict, err error) {
 	ctx, seen := k.observe(ctx, inv)
 	// Whoever called is the one that quotas and approvals go by.
 	// The kernel itself holds the call to its scopes, by the reach of the tool.
@@ -204,7 +212,8 @@ func (c *toolCall) allowed(rec *audit.Record, at time.Time) (phases.Event, error
 }
 
 // run carries the call out and records what came of it.
-func (c *toolCall) run(ctx context.Context, before *phases.Verdict) (outcome string, res ToolResult, took time.Duration, err error) {
+func (c *toolCall) run(ctx context.Context,
+	before *phases.Verdict) (outcome string, res ToolResult, took time.Duration, err error) {
 	timeout := DefaultToolTimeout
 	if c.req.TimeoutMS > 0 {
 		timeout = time.Duration(c.req.TimeoutMS) * time.Millisecond
@@ -219,7 +228,8 @@ func (c *toolCall) run(ctx context.Context, before *phases.Verdict) (outcome str
 	from := time.Now()
 	// Both ways: the executor may write into its arguments, and use its buffers again.
 	res, err = execute(call, c.t.i.k.o.Tools, ToolCall{
-		ID: c.effort.id, Tool: c.effort.inv.Tool, MCP: c.mcp, Args: args.Clone(), Scopes: before.Scopes.Clone(), Hook: c.effort.by.Binding,
+		ID: c.effort.id, Tool: c.effort.inv.Tool, MCP: c.mcp, Args: args.Clone(), Scopes: before.Scopes.Clone(),
+		Hook:    c.effort.by.Binding,
 		Runtime: view.Runtime, Session: view.Session, Agent: view.Agent, Run: view.Run, User: view.User, CWD: view.CWD,
 	})
 	took = time.Since(from)
@@ -248,7 +258,8 @@ func outcomeOf(err error, call context.Context) string {
 	switch {
 	case errors.Is(err, ErrToolCrashed):
 		return OutcomeCrashed
-	case errors.Is(err, ErrToolTimeout), errors.Is(err, context.DeadlineExceeded), errors.Is(call.Err(), context.DeadlineExceeded):
+	case errors.Is(err, ErrToolTimeout), errors.Is(err, context.DeadlineExceeded),
+		errors.Is(call.Err(), context.DeadlineExceeded):
 		return OutcomeTimeout
 	}
 	return OutcomeError
@@ -292,10 +303,12 @@ func tooLate(ctx context.Context) error {
 }
 
 // after runs the chain of post_tool and returns what the hook may see.
-func (c *toolCall) after(ctx context.Context, before *phases.Verdict, outcome string, res ToolResult, took time.Duration) (jsontext.Value, error) {
+func (c *toolCall) after(ctx context.Context, before *phases.Verdict, outcome string, res ToolResult,
+	took time.Duration) (jsontext.Value, error) {
 	k := c.t.i.k
 	args, _ := phases.Get(before.Action, "/args")
-	post := phases.PostToolAction{Tool: c.effort.inv.Tool, CallID: c.effort.id, Args: args, Result: res.Result, IsError: res.IsError,
+	post := phases.PostToolAction{Tool: c.effort.inv.Tool, CallID: c.effort.id, Args: args, Result: res.Result,
+		IsError:    res.IsError,
 		DurationMS: float64(took.Milliseconds()), MCP: c.mcp}
 	if !phases.Same(args, c.req.Args) {
 		post.OriginalArgs = c.req.Args
@@ -305,7 +318,8 @@ func (c *toolCall) after(ctx context.Context, before *phases.Verdict, outcome st
 		err = inv.Validate()
 	}
 	if err != nil {
-		return nil, denied(hostcalls.TooLarge, explain(toolRefusal{Reason: "the result cannot be shown to hooks: " + err.Error()}))
+		return nil, denied(hostcalls.TooLarge,
+			explain(toolRefusal{Reason: "the result cannot be shown to hooks: " + err.Error()}))
 	}
 	v, err := k.invokeFor(ctx, inv, &c.t.i.o, nil)
 	if errors.Is(err, ErrUnavailable) {
@@ -324,7 +338,8 @@ func (c *toolCall) after(ctx context.Context, before *phases.Verdict, outcome st
 	if !ok { // a mask of the operator covers more than the result
 		result = jsontext.Value(`"[redacted]"`)
 	}
-	reply, err := json.Marshal(toolReply{Outcome: outcome, Tool: c.effort.inv.Tool, CallID: c.effort.id, IsError: res.IsError, Result: result})
+	reply, err := json.Marshal(toolReply{Outcome: outcome, Tool: c.effort.inv.Tool, CallID: c.effort.id,
+		IsError: res.IsError, Result: result})
 	if err != nil {
 		return nil, phases.NewFault(phases.KindProtocol, "the result of a tool could not be encoded", err)
 	}

@@ -12,7 +12,8 @@ import (
 // Whatever a guest asks for, what is accepted makes an action that the chain
 // accepts or refuses cleanly, and its name is one that can be shown.
 func FuzzToolRequest(f *testing.F) {
-	for _, s := range []string{`{"tool":"mcp__crm__find","args":{"q":1}}`, `{"tool":"mcp:a%3Ab:c"}`, `{"tool":"exec","args":{"command":"ls"},"timeout_ms":5}`,
+	for _, s := range []string{`{"tool":"mcp__crm__find","args":{"q":1}}`, `{"tool":"mcp:a%3Ab:c"}`,
+		`{"tool":"exec","args":{"command":"ls"},"timeout_ms":5}`,
 		`{"tool":"mcp__a__b__c"}`, `{"tool":"mcp::"}`, `{"tool":"x","args":{"a":1,"a":2}}`, `{"tool":"\u202e"}`, `[]`, `{`} {
 		f.Add([]byte(s))
 	}

@@ -69,14 +69,15 @@ const probeCall = `{"tool":"probe","args":{"path":"a","key":"SECRET"}}`
 
 // toolAsker is a hook that calls the tool in every exec it sees, and keeps the answers.
 func toolAsker(got *[]answer, request string) hook {
-	return hook{name: "asker", priority: 50, caps: []string{"request_tool_call"}, imports: []string{"request_tool_call"}, runCtx: func(ctx context.Context, t kernel.Turn) (kernel.Outcome, error) {
-		if tool, _ := phases.GetString(t.Session.Input, "/tool"); tool != "exec" {
-			return kernel.Outcome{Fuel: 5}, nil
-		}
-		a, err := askFor(ctx, t, "request_tool_call", request, 1000)
-		*got = append(*got, a)
-		return kernel.Outcome{Fuel: 5 + a.fuel}, err
-	}}
+	return hook{name: "asker", priority: 50, caps: []string{"request_tool_call"}, imports: []string{"request_tool_call"},
+		runCtx: func(ctx context.Context, t kernel.Turn) (kernel.Outcome, error) {
+			if tool, _ := phases.GetString(t.Session.Input, "/tool"); tool != "exec" {
+				return kernel.Outcome{Fuel: 5}, nil
+			}
+			a, err := askFor(ctx, t, "request_tool_call", request, 1000)
+			*got = append(*got, a)
+			return kernel.Outcome{Fuel: 5 + a.fuel}, err
+		}}
 }
 
 // onTool runs only for invocations about the tool.
@@ -95,12 +96,14 @@ func TestToolCallIsGatedAndRecorded(t *testing.T) {
 	x := &tools{}
 	h := newHost(t, []hook{
 		toolAsker(&got, probeCall),
-		{name: "fix", phases: preTool, mutates: preTool, caps: []string{"rewrite:/args"}, run: onTool("probe", func(t kernel.Turn) (kernel.Outcome, error) {
-			v, _ := phases.Get(t.Session.Input, "/metadata/caller/belay")
-			caller = string(v)
-			return kernel.Outcome{Fuel: 7, Effects: []phases.Effect{rewrite("/args/path", `"b"`)}}, nil
-		})},
-		{name: "cover", phases: []phases.Phase{phases.PostTool}, mutates: []phases.Phase{phases.PostTool}, caps: []string{"rewrite:/result"}, run: effects(rewrite("/result/extra", `"added"`))},
+		{name: "fix", phases: preTool, mutates: preTool, caps: []string{"rewrite:/args"},
+			run: onTool("probe", func(t kernel.Turn) (kernel.Outcome, error) {
+				v, _ := phases.Get(t.Session.Input, "/metadata/caller/belay")
+				caller = string(v)
+				return kernel.Outcome{Fuel: 7, Effects: []phases.Effect{rewrite("/args/path", `"b"`)}}, nil
+			})},
+		{name: "cover", phases: []phases.Phase{phases.PostTool}, mutates: []phases.Phase{phases.PostTool},
+			caps: []string{"rewrite:/result"}, run: effects(rewrite("/result/extra", `"added"`))},
 	}, withTools(x))
 	x.call = func(ctx context.Context, c kernel.ToolCall) (kernel.ToolResult, error) {
 		es := h.events(t, kernel.EventQuery{Type: phases.EventIntent})
@@ -110,14 +113,18 @@ func TestToolCallIsGatedAndRecorded(t *testing.T) {
 		return kernel.ToolResult{Result: jsontext.Value(`{"key":"the SECRET"}`)}, nil
 	}
 	v := h.invoke(t, invocation(phases.PreTool))
-	if v.Decision != phases.Allow || len(x.calls) != 1 || string(x.calls[0].Args) != `{"path":"b","key":"SECRET"}` || x.calls[0].Session != "s-1" || x.calls[0].Hook != "asker" {
+	if v.Decision != phases.Allow || len(x.calls) != 1 || string(x.calls[0].Args) != `{"path":"b","key":"SECRET"}` ||
+		x.calls[0].Session != "s-1" || x.calls[0].Hook != "asker" {
 		t.Fatalf("verdict %+v, calls %+v", v, x.calls)
 	}
-	want := fmt.Sprintf(`{"outcome":"ok","tool":"probe","call_id":"%s","is_error":false,"result":{"key":"the [redacted]","extra":"added"}}`, x.calls[0].ID)
+	want := fmt.Sprintf(
+		`{"outcome":"ok","tool":"probe","call_id":"%s","is_error":false,"result":{"key":"the [redacted]","extra":"added"}}`,
+		x.calls[0].ID)
 	if len(got) != 1 || got[0].reply != want || got[0].code != int64(len(want)) {
 		t.Errorf("reply %+v, want %s", got, want)
 	}
-	for _, part := range []string{`"hook":"asker"`, `"phase":"pre_tool"`, `"invocation":"` + v.ID + `"`, `"depth":1`, `"tier":"sandboxed"`} {
+	for _, part := range []string{`"hook":"asker"`, `"phase":"pre_tool"`, `"invocation":"` + v.ID + `"`, `"depth":1`,
+		`"tier":"sandboxed"`} {
 		if !strings.Contains(caller, part) {
 			t.Errorf("the nested chain was told %s, without %s", caller, part)
 		}
@@ -128,14 +135,17 @@ func TestToolCallIsGatedAndRecorded(t *testing.T) {
 			types = append(types, string(e.Type)+" "+string(e.Phase)+" "+e.Tool+" "+e.Decision)
 		}
 	}
-	wantOrder(t, types, "verdict pre_tool probe allow", "intent pre_tool probe ", "outcome pre_tool probe ok", "verdict post_tool probe allow", "verdict pre_tool exec allow")
+	wantOrder(t, types, "verdict pre_tool probe allow", "intent pre_tool probe ", "outcome pre_tool probe ok",
+		"verdict post_tool probe allow", "verdict pre_tool exec allow")
 	es := h.events(t, kernel.EventQuery{})
 	intent := es[slices.IndexFunc(es, func(e phases.Event) bool { return e.Type == phases.EventIntent })]
-	if string(intent.Input) != `{"action":{"tool":"probe","call_id":"`+intent.ID+`","args":{"path":"b","key":"[redacted]"}}}` || intent.InputDigest == "" {
+	if string(intent.Input) != `{"action":{"tool":"probe","call_id":"`+intent.ID+
+		`","args":{"path":"b","key":"[redacted]"}}}` || intent.InputDigest == "" {
 		t.Errorf("intent %s %s", intent.Input, intent.InputDigest)
 	}
 	outcome := h.events(t, kernel.EventQuery{Type: phases.EventOutcome})[0]
-	if outcome.Intent != intent.ID || outcome.Invocation != intent.Invocation || outcome.OutputDigest == "" || outcome.Output != nil {
+	if outcome.Intent != intent.ID || outcome.Invocation != intent.Invocation || outcome.OutputDigest == "" ||
+		outcome.Output != nil {
 		t.Errorf("outcome %+v", outcome)
 	}
 	by := v.Hooks[slices.IndexFunc(v.Hooks, func(r phases.HookReport) bool { return r.Hook == "asker" })]
@@ -146,7 +156,8 @@ func TestToolCallIsGatedAndRecorded(t *testing.T) {
 
 func TestToolCallRefusals(t *testing.T) {
 	blocker := func(phase phases.Phase, e phases.Effect) hook {
-		return hook{name: "judge", phases: []phases.Phase{phase}, caps: []string{"block", "request_approval"}, run: onTool("probe", effects(e))}
+		return hook{name: "judge", phases: []phases.Phase{phase}, caps: []string{"block", "request_approval"},
+			run: onTool("probe", effects(e))}
 	}
 	for _, c := range []struct {
 		name   string
@@ -156,17 +167,21 @@ func TestToolCallRefusals(t *testing.T) {
 		ran    int
 		opened int
 	}{
-		{"block", blocker(phases.PreTool, block("not here")), hostcalls.Denied, `{"reason":"not here","kind":"policy","decided_by":"judge"}`, 0, 0},
+		{"block", blocker(phases.PreTool, block("not here")), hostcalls.Denied,
+			`{"reason":"not here","kind":"policy","decided_by":"judge"}`, 0, 0},
 		{"ask", blocker(phases.PreTool, ask("may it?")), hostcalls.Pending, `{"reason":"may it?","decided_by":"judge"`, 0, 0},
-		{"failure", hook{name: "judge", run: onTool("probe", failing(phases.KindTrap))}, hostcalls.Denied, `{"reason":"it failed","kind":"trap"`, 0, 0},
-		{"block of the result", blocker(phases.PostTool, block("hide it")), hostcalls.Denied, `{"reason":"hide it","kind":"policy","decided_by":"judge"}`, 1, 1},
+		{"failure", hook{name: "judge", run: onTool("probe", failing(phases.KindTrap))}, hostcalls.Denied,
+			`{"reason":"it failed","kind":"trap"`, 0, 0},
+		{"block of the result", blocker(phases.PostTool, block("hide it")), hostcalls.Denied,
+			`{"reason":"hide it","kind":"policy","decided_by":"judge"}`, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []answer
 			x := &tools{}
 			h := newHost(t, []hook{toolAsker(&got, probeCall), c.hook}, withTools(x))
 			v := h.invoke(t, invocation(phases.PreTool))
-			if v.Decision != phases.Allow || len(got) != 1 || got[0].code != int64(c.code) || !strings.HasPrefix(got[0].reply, c.reply) {
+			if v.Decision != phases.Allow || len(got) != 1 || got[0].code != int64(c.code) ||
+				!strings.HasPrefix(got[0].reply, c.reply) {
 				t.Errorf("%+v, decision %s", got, v.Decision)
 			}
 			if n := len(h.events(t, kernel.EventQuery{Type: phases.EventIntent})); len(x.calls) != c.ran || n != c.opened {
@@ -177,8 +192,10 @@ func TestToolCallRefusals(t *testing.T) {
 }
 
 func TestToolCallRequests(t *testing.T) {
-	for _, bad := range []string{`{}`, `{"tool":""}`, `{"tool":"a","args":[]}`, `{"tool":"a","x":1}`, `{"tool":"a\u0000","args":{}}`, `{"tool":"a","args":{},"timeout_ms":-1}`,
-		`{"tool":"a","args":{},"timeout_ms":25001}`, `{"tool":"` + strings.Repeat("a", 257) + `"}`, `{"tool":"a","args":null}`, `{"tool":7}`, `{"Tool":"a"}`} {
+	for _, bad := range []string{`{}`, `{"tool":""}`, `{"tool":"a","args":[]}`, `{"tool":"a","x":1}`,
+		`{"tool":"a\u0000","args":{}}`, `{"tool":"a","args":{},"timeout_ms":-1}`,
+		`{"tool":"a","args":{},"timeout_ms":25001}`, `{"tool":"` + strings.Repeat("a", 257) + `"}`,
+		`{"tool":"a","args":null}`, `{"tool":7}`, `{"Tool":"a"}`} {
 		var got []answer
 		x := &tools{}
 		h := newHost(t, []hook{toolAsker(&got, bad)}, withTools(x))
@@ -192,7 +209,8 @@ func TestToolCallRequests(t *testing.T) {
 	x := &tools{}
 	h := newHost(t, []hook{toolAsker(&got, `{"tool":"mcp__crm__find"}`)}, withTools(x))
 	h.invoke(t, invocation(phases.PreTool))
-	if len(x.calls) != 1 || x.calls[0].Tool != "mcp:crm:find" || *x.calls[0].MCP != (phases.MCPTool{Server: "crm", Tool: "find"}) || string(x.calls[0].Args) != "{}" {
+	if len(x.calls) != 1 || x.calls[0].Tool != "mcp:crm:find" ||
+		*x.calls[0].MCP != (phases.MCPTool{Server: "crm", Tool: "find"}) || string(x.calls[0].Args) != "{}" {
 		t.Errorf("calls %+v", x.calls)
 	}
 	if e := h.events(t, kernel.EventQuery{Type: phases.EventIntent})[0]; e.Tool != "mcp:crm:find" {
@@ -211,27 +229,34 @@ func TestToolOutcomes(t *testing.T) {
 		name, outcome, result string
 		call                  func(context.Context, kernel.ToolCall) (kernel.ToolResult, error)
 	}{
-		{"error", "error", `{"error":"it broke [redacted]"}`, func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
-			return kernel.ToolResult{}, errors.New("it broke SECRET")
-		}},
-		{"crash", "crashed", `{"error":"the tool crashed"}`, func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
-			return kernel.ToolResult{}, kernel.ErrToolCrashed
-		}},
-		{"panic", "crashed", `{"error":"the tool crashed: panic: oops"}`, func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) { panic("oops") }},
+		{"error", "error", `{"error":"it broke [redacted]"}`,
+			func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
+				return kernel.ToolResult{}, errors.New("it broke SECRET")
+			}},
+		{"crash", "crashed", `{"error":"the tool crashed"}`,
+			func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
+				return kernel.ToolResult{}, kernel.ErrToolCrashed
+			}},
+		{"panic", "crashed", `{"error":"the tool crashed: panic: oops"}`,
+			func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) { panic("oops") }},
 		{"timeout", "timeout", `{"error":"`, wait},
-		{"deaf", "timeout", `{"error":"the tool did not answer in time"}`, func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
-			<-stuck
-			return kernel.ToolResult{}, nil
-		}},
-		{"no JSON", "error", `{"error":"the result is not valid JSON"}`, func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
-			return kernel.ToolResult{Result: jsontext.Value(`{"a":1,"a":2}`)}, nil
-		}},
-		{"nothing", "error", `{"error":"the result is not valid JSON"}`, func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
-			return kernel.ToolResult{}, nil
-		}},
-		{"too large", "error", `{"error":"the result is larger than 524288 bytes"}`, func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
-			return kernel.ToolResult{Result: jsontext.Value(`"` + strings.Repeat("x", 512<<10) + `"`)}, nil
-		}},
+		{"deaf", "timeout", `{"error":"the tool did not answer in time"}`,
+			func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
+				<-stuck
+				return kernel.ToolResult{}, nil
+			}},
+		{"no JSON", "error", `{"error":"the result is not valid JSON"}`,
+			func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
+				return kernel.ToolResult{Result: jsontext.Value(`{"a":1,"a":2}`)}, nil
+			}},
+		{"nothing", "error", `{"error":"the result is not valid JSON"}`,
+			func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
+				return kernel.ToolResult{}, nil
+			}},
+		{"too large", "error", `{"error":"the result is larger than 524288 bytes"}`,
+			func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
+				return kernel.ToolResult{Result: jsontext.Value(`"` + strings.Repeat("x", 512<<10) + `"`)}, nil
+			}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []answer
@@ -239,7 +264,8 @@ func TestToolOutcomes(t *testing.T) {
 			if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Allow {
 				t.Fatalf("%+v", v)
 			}
-			if len(got) != 1 || !strings.HasPrefix(got[0].reply, `{"outcome":"`+c.outcome+`"`) || !strings.Contains(got[0].reply, `"is_error":true,"result":`+c.result) {
+			if len(got) != 1 || !strings.HasPrefix(got[0].reply, `{"outcome":"`+c.outcome+`"`) ||
+				!strings.Contains(got[0].reply, `"is_error":true,"result":`+c.result) {
 				t.Errorf("reply %+v", got)
 			}
 			es := h.events(t, kernel.EventQuery{Type: phases.EventOutcome})
@@ -253,9 +279,10 @@ func TestToolOutcomes(t *testing.T) {
 		})
 	}
 	var got []answer
-	h := newHost(t, []hook{toolAsker(&got, probeCall)}, withTools(&tools{call: func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
-		return kernel.ToolResult{}, fmt.Errorf("%w: probe", kernel.ErrNoTool)
-	}}))
+	h := newHost(t, []hook{toolAsker(&got, probeCall)},
+		withTools(&tools{call: func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
+			return kernel.ToolResult{}, fmt.Errorf("%w: probe", kernel.ErrNoTool)
+		}}))
 	h.invoke(t, invocation(phases.PreTool))
 	if got[0].code != int64(hostcalls.Absent) || len(h.events(t, kernel.EventQuery{Type: phases.EventOutcome})) != 1 {
 		t.Errorf("an unknown tool: %+v", got)
@@ -267,13 +294,16 @@ func TestToolOutcomes(t *testing.T) {
 func TestToolCallDepth(t *testing.T) {
 	var codes []int64
 	x := &tools{}
-	h := newHost(t, []hook{{name: "loop", caps: []string{"request_tool_call"}, imports: []string{"request_tool_call"}, runCtx: func(ctx context.Context, tu kernel.Turn) (kernel.Outcome, error) {
-		a, err := askFor(ctx, tu, "request_tool_call", `{"tool":"probe"}`, 1<<20)
-		codes = append(codes, a.code)
-		return kernel.Outcome{Fuel: 10 + a.fuel}, err
-	}}}, withTools(x))
+	h := newHost(t,
+		[]hook{{name: "loop", caps: []string{"request_tool_call"}, imports: []string{"request_tool_call"},
+			runCtx: func(ctx context.Context, tu kernel.Turn) (kernel.Outcome, error) {
+				a, err := askFor(ctx, tu, "request_tool_call", `{"tool":"probe"}`, 1<<20)
+				codes = append(codes, a.code)
+				return kernel.Outcome{Fuel: 10 + a.fuel}, err
+			}}}, withTools(x))
 	v := h.invoke(t, invocation(phases.PreTool))
-	if len(codes) != kernel.MaxToolDepth+1 || codes[0] != int64(hostcalls.Budget) || slices.Min(codes[1:]) <= 0 || len(x.calls) != kernel.MaxToolDepth {
+	if len(codes) != kernel.MaxToolDepth+1 || codes[0] != int64(hostcalls.Budget) || slices.Min(codes[1:]) <= 0 ||
+		len(x.calls) != kernel.MaxToolDepth {
 		t.Errorf("codes %v, %d tools ran", codes, len(x.calls))
 	}
 	if v.Hooks[0].Fuel != 10*(kernel.MaxToolDepth+1) {
@@ -330,7 +360,8 @@ func TestToolCallsShareFuel(t *testing.T) {
 		})},
 	}, withTools(&tools{}))
 	h.invoke(t, invocation(phases.PreTool))
-	if !slices.Equal(limits, []int64{995, 395}) || len(got) != 1 || got[0].code != int64(hostcalls.Denied) || got[0].fuel != 1000 {
+	if !slices.Equal(limits, []int64{995, 395}) || len(got) != 1 || got[0].code != int64(hostcalls.Denied) ||
+		got[0].fuel != 1000 {
 		t.Errorf("limits %v, answer %+v", limits, got)
 	}
 	if !strings.Contains(got[0].reply, `"kind":"fuel"`) {
@@ -413,8 +444,11 @@ func TestToolCallScopes(t *testing.T) {
 	}{
 		{"free", phases.Scopes{}, phases.Scopes{}, 1},
 		{"narrow, unknown reach", phases.Scopes{}, phases.Scopes{FSWrite: phases.Scope{"/home/dev/**"}}, 0},
-		{"narrow, within", phases.Scopes{FSRead: phases.Scope{}, FSWrite: phases.Scope{"/home/dev/project/**"}, Net: phases.Scope{}}, phases.Scopes{FSWrite: phases.Scope{"/home/dev/**"}}, 1},
-		{"narrow, beyond", phases.Scopes{FSRead: phases.Scope{}, FSWrite: phases.Scope{"/home/**"}, Net: phases.Scope{}}, phases.Scopes{FSWrite: phases.Scope{"/home/dev/**"}}, 0},
+		{"narrow, within",
+			phases.Scopes{FSRead: phases.Scope{}, FSWrite: phases.Scope{"/home/dev/project/**"}, Net: phases.Scope{}},
+			phases.Scopes{FSWrite: phases.Scope{"/home/dev/**"}}, 1},
+		{"narrow, beyond", phases.Scopes{FSRead: phases.Scope{}, FSWrite: phases.Scope{"/home/**"}, Net: phases.Scope{}},
+			phases.Scopes{FSWrite: phases.Scope{"/home/dev/**"}}, 0},
 		{"tool not in scope", phases.Scopes{}, phases.Scopes{Tools: phases.Scope{"exec"}}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -444,9 +478,10 @@ func TestCallerKeyIsTheKernels(t *testing.T) {
 
 func TestRawToolResults(t *testing.T) {
 	var got []answer
-	h := newHost(t, []hook{toolAsker(&got, probeCall)}, withTools(&tools{call: func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
-		return kernel.ToolResult{Result: jsontext.Value(`"SECRET"`)}, nil
-	}}), func(c *kernel.Config, _ *kernel.Options) { c.RawToolResults = true })
+	h := newHost(t, []hook{toolAsker(&got, probeCall)},
+		withTools(&tools{call: func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
+			return kernel.ToolResult{Result: jsontext.Value(`"SECRET"`)}, nil
+		}}), func(c *kernel.Config, _ *kernel.Options) { c.RawToolResults = true })
 	h.invoke(t, invocation(phases.PreTool))
 	if !strings.HasSuffix(got[0].reply, `"result":"SECRET"}`) {
 		t.Errorf("reply %s", got[0].reply)
@@ -461,11 +496,13 @@ func TestRawToolResults(t *testing.T) {
 // A result that cannot be covered reaches nobody.
 func TestToolResultThatCannotBeCovered(t *testing.T) {
 	var got []answer
-	h := newHost(t, []hook{toolAsker(&got, probeCall)}, withTools(&tools{call: func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
-		return kernel.ToolResult{Result: jsontext.Value(`"EXPLODE"`)}, nil
-	}}))
+	h := newHost(t, []hook{toolAsker(&got, probeCall)},
+		withTools(&tools{call: func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
+			return kernel.ToolResult{Result: jsontext.Value(`"EXPLODE"`)}, nil
+		}}))
 	h.invoke(t, invocation(phases.PreTool))
-	if got[0].code != int64(hostcalls.Denied) || strings.Contains(got[0].reply, "EXPLODE") || !strings.Contains(got[0].reply, `"kind":"audit"`) {
+	if got[0].code != int64(hostcalls.Denied) || strings.Contains(got[0].reply, "EXPLODE") ||
+		!strings.Contains(got[0].reply, `"kind":"audit"`) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -477,10 +514,14 @@ func TestToolResultThatCannotBeShown(t *testing.T) {
 		x := &tools{call: func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
 			return kernel.ToolResult{Result: jsontext.Value(`"` + strings.Repeat("r", 500<<10) + `"`)}, nil
 		}}
-		widens := hook{name: "widens", mutates: preTool, caps: []string{"rewrite:/args"}, run: onTool("probe", effects(rewrite("/args/more", "1")))}
-		h := newHost(t, []hook{toolAsker(&got, `{"tool":"probe","args":{"a":"`+strings.Repeat("a", size)+`"}}`), widens}, withTools(x))
+		widens := hook{name: "widens", mutates: preTool, caps: []string{"rewrite:/args"},
+			run: onTool("probe", effects(rewrite("/args/more", "1")))}
+		h := newHost(t, []hook{toolAsker(&got, `{"tool":"probe","args":{"a":"`+strings.Repeat("a", size)+`"}}`), widens},
+			withTools(x))
 		h.invoke(t, invocation(phases.PreTool))
-		if len(x.calls) != 1 || len(got) != 1 || (got[0].code >= 0) != shown || !shown && (got[0].code != int64(hostcalls.TooLarge) || !strings.Contains(got[0].reply, "the result cannot be shown to hooks")) {
+		if len(x.calls) != 1 || len(got) != 1 || (got[0].code >= 0) != shown || !shown &&
+			(got[0].code != int64(hostcalls.TooLarge) ||
+				!strings.Contains(got[0].reply, "the result cannot be shown to hooks")) {
 			t.Errorf("%d bytes: ran %d times, %d %.200s", size, len(x.calls), got[0].code, got[0].reply)
 		}
 	}

@@ -39,12 +39,14 @@ func (c *chain) turn(ctx context.Context, b *binding, pass phases.Pass, left tim
 	return c.turnWith(ctx, b, pass, left, c.words.Metadata())
 }
 
-func (c *chain) turnWith(ctx context.Context, b *binding, pass phases.Pass, left time.Duration, md phases.Metadata) turnResult {
+func (c *chain) turnWith(ctx context.Context, b *binding, pass phases.Pass, left time.Duration,
+	md phases.Metadata) turnResult {
 	return c.call(ctx, b, pass, left, c.words.View(), md)
 }
 
 // call runs one turn. It reads the chain's constants only: it may run ahead.
-func (c *chain) call(ctx context.Context, b *binding, pass phases.Pass, left time.Duration, view phases.Invocation, md phases.Metadata) (r turnResult) {
+func (c *chain) call(ctx context.Context, b *binding, pass phases.Pass, left time.Duration, view phases.Invocation,
+	md phases.Metadata) (r turnResult) {
 	defer func() {
 		if p := recover(); p != nil { // nobody else could when it runs ahead
 			r = turnResult{fault: phases.NewFault(phases.KindTrap, "the hook could not be run", fmt.Errorf("panic: %v", p))}
@@ -57,7 +59,8 @@ func (c *chain) call(ctx context.Context, b *binding, pass phases.Pass, left tim
 	return c.callOn(ctx, b, pass, left, view, doc, hostcalls.Limits{})
 }
 
-func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left time.Duration, view phases.Invocation, doc []byte, limits hostcalls.Limits) (r turnResult) {
+func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left time.Duration, view phases.Invocation,
+	doc []byte, limits hostcalls.Limits) (r turnResult) {
 	r.input, r.start = doc, time.Now()
 	if b.fault != nil {
 		r.fault, r.trust = b.fault, b.trust
@@ -172,7 +175,8 @@ func (c *chain) count(b *binding, pass phases.Pass, r turnResult) {
 	case r.fault != nil || c.i.k.o.Untimed > 0:
 	case *left <= 0:
 		// It ran ahead in time that the hooks before it have used up.
-		r = turnResult{input: r.input, start: r.start, fault: phases.NewFault(phases.KindDeadline, "the hooks before it have used up the chain's time", nil)}
+		r = turnResult{input: r.input, start: r.start,
+			fault: phases.NewFault(phases.KindDeadline, "the hooks before it have used up the chain's time", nil)}
 	case r.took() > *left:
 		r.fault = phases.NewFault(phases.KindDeadline, "the hook answered after the chain's time was used up", nil)
 	}
@@ -181,7 +185,8 @@ func (c *chain) count(b *binding, pass phases.Pass, r turnResult) {
 	if r.fault == nil {
 		r.fault = c.i.secretName(&r.outcome)
 	}
-	t := phases.Turn{By: b.actor(c.i.inv.Phase), Pass: pass, Effects: r.outcome.Effects, Fault: r.fault, FailText: r.outcome.FailText}
+	t := phases.Turn{By: b.actor(c.i.inv.Phase), Pass: pass, Effects: r.outcome.Effects, Fault: r.fault,
+		FailText: r.outcome.FailText}
 	before := c.words.View().Action
 	res, open := c.add(b, t, r.trust)
 	c.cut(b, before, &r.outcome)
@@ -242,9 +247,11 @@ func (c *chain) cut(b *binding, before jsontext.Value, o *Outcome) {
 	}
 }
 
-func (c *chain) report(b *binding, pass phases.Pass, r turnResult, res phases.TurnResult, notes []string) phases.HookReport {
+func (c *chain) report(b *binding, pass phases.Pass, r turnResult, res phases.TurnResult,
+	notes []string) phases.HookReport {
 	rep := phases.HookReport{
-		Hook: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Pass: pass, Decision: res.Decision, Reason: res.Reason,
+		Hook: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Pass: pass, Decision: res.Decision,
+		Reason:  res.Reason,
 		Effects: phases.CleanEffects(r.outcome.Effects), Fuel: r.outcome.Fuel, MemoryPeak: r.outcome.MemoryPeak,
 		Hostcalls: r.outcome.Hostcalls, DurationUS: r.outcome.Duration.Microseconds(), Notes: notes,
 	}

@@ -21,10 +21,13 @@ func TestTurnsAreMeasured(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 		return kernel.Outcome{}, nil
 	}
-	h := newHost(t, []hook{{name: "a", imports: []string{"mint_lease"}, run: slow}, {name: "b", imports: []string{"mint_lease"}, run: slow}},
+	h := newHost(t,
+		[]hook{{name: "a", imports: []string{"mint_lease"}, run: slow},
+			{name: "b", imports: []string{"mint_lease"}, run: slow}},
 		func(c *kernel.Config, _ *kernel.Options) { c.ChainBudget = 10 * time.Millisecond })
 	v := h.fails(t, invocation(phases.PreTool), phases.KindDeadline)
-	if len(v.Hooks) != 1 || v.Hooks[0].DurationUS < 20_000 || v.Hooks[0].Decision != phases.HookError || !strings.Contains(v.Reason, "the chain's time was used up") {
+	if len(v.Hooks) != 1 || v.Hooks[0].DurationUS < 20_000 || v.Hooks[0].Decision != phases.HookError ||
+		!strings.Contains(v.Reason, "the chain's time was used up") {
 		t.Errorf("%+v", v.Hooks)
 	}
 }
@@ -56,7 +59,8 @@ func TestRecoverAfterAnotherHasReported(t *testing.T) {
 		t.Fatal("it is healthy")
 	}
 	other := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.Store, o.SpoolPath = f.Store, path })
-	if err := other.Recover(t.Context()); err != nil || len(other.events(t, kernel.EventQuery{Type: phases.EventGap})) != 1 {
+	if err := other.Recover(t.Context()); err != nil ||
+		len(other.events(t, kernel.EventQuery{Type: phases.EventGap})) != 1 {
 		t.Fatalf("%v", err)
 	}
 	if h.Health().OK {
@@ -103,15 +107,18 @@ func TestMetadataThatIsTheSameIsNotWritten(t *testing.T) {
 func TestIDsOfRefusals(t *testing.T) {
 	h := newHost(t, nil)
 	for id, keep := range map[string]bool{
-		"019ca945-0a00-77ab-b063-3425d0697f5a": true, "": false, "019ca945-0a00-77ab-b063-3425d0697f5": false, "019ca945-0a00-77ab-b063-3425d0697f5g": false,
+		"019ca945-0a00-77ab-b063-3425d0697f5a": true, "": false, "019ca945-0a00-77ab-b063-3425d0697f5": false,
+		"019ca945-0a00-77ab-b063-3425d0697f5g": false,
 	} {
 		inv := invocation(phases.PreTool)
 		inv.ID = id
-		v, err := h.Refuse(t.Context(), kernel.Refusal{Invocation: inv, Fault: phases.NewFault(phases.KindProtocol, "no", nil)})
+		v, err := h.Refuse(t.Context(),
+			kernel.Refusal{Invocation: inv, Fault: phases.NewFault(phases.KindProtocol, "no", nil)})
 		if err == nil || len(v.ID) != 36 || (v.ID == id) != keep && len(id) == 36 || id == "" && v.ID == "" {
 			t.Errorf("%q: %q, %v", id, v.ID, err)
 		}
-		if es := h.events(t, kernel.EventQuery{Invocation: v.ID}); len(es) != 1 || es[0].PolicyRevision != "rev-1" || es[0].Session != "s-1" || es[0].Agent != "coder" || es[0].Run != "r-1" {
+		if es := h.events(t, kernel.EventQuery{Invocation: v.ID}); len(es) != 1 || es[0].PolicyRevision != "rev-1" ||
+			es[0].Session != "s-1" || es[0].Agent != "coder" || es[0].Run != "r-1" {
 			t.Errorf("%q: %+v", id, es)
 		}
 	}
@@ -155,7 +162,8 @@ func TestAnnouncedOnceOrNotAtAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	es := h.events(t, kernel.EventQuery{Type: phases.EventNotice})
-	if len(es) != 1 || es[0].Decision != "" || es[0].Reason != "configuration in use: rev-2" || es[0].PolicyRevision != "rev-2" {
+	if len(es) != 1 || es[0].Decision != "" || es[0].Reason != "configuration in use: rev-2" ||
+		es[0].PolicyRevision != "rev-2" {
 		t.Errorf("%+v", es)
 	}
 }

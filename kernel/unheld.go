@@ -18,7 +18,8 @@ const unheldLimit = 1000
 // 1000 failures at most. The error is ErrUnavailable.
 func (k *Kernel) Unheld(ctx context.Context) (int, error) {
 	now := k.o.Clock.Now()
-	list, err := k.Events(ctx, EventQuery{Type: phases.EventFailure, Since: now.Add(-UnheldFor), Newest: true, Limit: unheldLimit})
+	list, err := k.Events(ctx,
+		EventQuery{Type: phases.EventFailure, Since: now.Add(-UnheldFor), Newest: true, Limit: unheldLimit})
 	n := 0
 	for _, e := range list {
 		if e.Enforced == phases.EnforcedNone && e.Decision == string(phases.Block) {

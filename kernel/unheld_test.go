@@ -16,7 +16,8 @@ import (
 func garbage(session string) kernel.Refusal {
 	return kernel.Refusal{
 		Invocation: phases.Invocation{Runtime: "custom", Session: session}, Raw: []byte("garbage"),
-		Fault: phases.NewFault(phases.KindProtocol, "the runtime's payload could not be read", nil), Unblockable: true, Unread: true,
+		Fault: phases.NewFault(phases.KindProtocol, "the runtime's payload could not be read", nil), Unblockable: true,
+		Unread: true,
 	}
 }
 
@@ -88,7 +89,8 @@ func TestInvalidInvocationLatchesNoRuntime(t *testing.T) {
 	for _, inv := range []phases.Invocation{
 		{Phase: "nonsense", Runtime: "custom"},
 		{Phase: phases.PrePlan, Runtime: "custom", Session: "s\x00", Action: invocation(phases.PrePlan).Action},
-		{Phase: phases.PrePlan, Runtime: "custom", Action: invocation(phases.PrePlan).Action, Metadata: map[string]jsontext.Value{kernel.CallerKey: []byte(`1`)}},
+		{Phase: phases.PrePlan, Runtime: "custom", Action: invocation(phases.PrePlan).Action,
+			Metadata: map[string]jsontext.Value{kernel.CallerKey: []byte(`1`)}},
 	} {
 		if v, err := h.InvokeWith(t.Context(), inv, unblockable); v.Decision != phases.Block || err == nil {
 			t.Errorf("%+v, %v", v, err)
@@ -104,7 +106,8 @@ func TestInvalidInvocationLatchesNoRuntime(t *testing.T) {
 func TestOldRuntimeLatchesHold(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "spool.jsonl")
 	h := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.SpoolPath = path })
-	old := spoolfile.Note{Time: h.clock.Now(), Runtime: "custom", Kind: phases.KindProtocol, Reason: "the payload could not be read", Unblockable: true}
+	old := spoolfile.Note{Time: h.clock.Now(), Runtime: "custom", Kind: phases.KindProtocol,
+		Reason: "the payload could not be read", Unblockable: true}
 	if err := spoolfile.Append(path, old); err != nil {
 		t.Fatal(err)
 	}

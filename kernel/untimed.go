@@ -12,7 +12,8 @@ import (
 
 // ErrOverran: a turn without a deadline took longer than a tool waits. It is a failure of
 // the tool: nothing is known of what the turn would have come to.
-var ErrOverran = errors.New("a turn took longer by the clock than is waited for: what it would have come to is not known")
+var ErrOverran = errors.New(
+	"a turn took longer by the clock than is waited for: what it would have come to is not known")
 
 // Overran returns ErrOverran once a turn of a kernel with Options.Untimed was left
 // behind: then no verdict of that kernel says anything about its hooks.

@@ -47,11 +47,13 @@ func TestWhoCompacts(t *testing.T) {
 				t.Fatal(err)
 			}
 			es := h.events(t, kernel.EventQuery{After: r.First - 1})
-			if e := es[0]; e.Type != phases.EventCompaction || e.User != c.user || e.Decision != "compacted" || e.Reason != "old" || string(e.Output) != `{"through":1,"statement":"signed"}` ||
+			if e := es[0]; e.Type != phases.EventCompaction || e.User != c.user || e.Decision != "compacted" ||
+				e.Reason != "old" || string(e.Output) != `{"through":1,"statement":"signed"}` ||
 				e.PolicyRevision != "rev-1" || !e.Time.Equal(h.clock.Now()) {
 				t.Errorf("%+v", e)
 			}
-			if c.sign != (len(es) == 2 && es[1].Decision == kernel.Ordered && es[1].Time.Equal(h.clock.Now()) && es[1].PolicyRevision == "rev-1" && es[1].Reason == "events compact: ordered by a reviewer") {
+			if c.sign != (len(es) == 2 && es[1].Decision == kernel.Ordered && es[1].Time.Equal(h.clock.Now()) &&
+				es[1].PolicyRevision == "rev-1" && es[1].Reason == "events compact: ordered by a reviewer") {
 				t.Errorf("%+v", es)
 			}
 		})
@@ -62,7 +64,8 @@ func TestWhoCompacts(t *testing.T) {
 	h.allowed(t, invocation(phases.PreTool))
 	h.clock.add(time.Second)
 	for through, want := range map[int64]bool{1: true, 2: false} { // event 2 is younger than the bound
-		if _, err := h.Compact(t.Context(), kernel.Compaction{Through: through}, kernel.CompactBy{Retention: true}); (err == nil) != want {
+		if _, err := h.Compact(t.Context(), kernel.Compaction{Through: through},
+			kernel.CompactBy{Retention: true}); (err == nil) != want {
 			t.Errorf("through %d: %v", through, err)
 		}
 	}
@@ -72,7 +75,8 @@ func TestWhoCompacts(t *testing.T) {
 func TestOnlyProposalsAreAccepted(t *testing.T) {
 	h := newHost(t, asking(), reviewed)
 	id := h.pending(t, invocation(phases.PreTool))
-	d := kernel.ApprovalDecision{Verdict: approvals.Approve, By: "config", At: h.clock.Now(), Until: h.clock.Now().Add(time.Minute)}
+	d := kernel.ApprovalDecision{Verdict: approvals.Approve, By: "config", At: h.clock.Now(),
+		Until: h.clock.Now().Add(time.Minute)}
 	if _, err := h.AcceptApproval(t.Context(), id, d); !errors.Is(err, kernel.ErrApprovalUnknown) {
 		t.Errorf("%v", err)
 	}
@@ -100,7 +104,8 @@ func TestOnlyProposalsAreAccepted(t *testing.T) {
 		}
 	}
 	es := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: string(approvals.Consumed)})
-	if len(es) != 1 || len(es[0].Notes) != 1 || es[0].Notes[0] != phases.SafeText("note\x00", 99) || es[0].DecidedBy != "config" {
+	if len(es) != 1 || len(es[0].Notes) != 1 || es[0].Notes[0] != phases.SafeText("note\x00", 99) ||
+		es[0].DecidedBy != "config" {
 		t.Errorf("%+v", es)
 	}
 	// Without a note there is none.
@@ -111,7 +116,9 @@ func TestOnlyProposalsAreAccepted(t *testing.T) {
 	if err := h.FinishAccepted(t.Context(), p2, ""); err != nil {
 		t.Fatal(err)
 	}
-	if es := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: string(approvals.Consumed)}); len(es) != 2 || len(es[1].Notes) != 0 {
+	if es := h.events(t,
+		kernel.EventQuery{Type: phases.EventApproval, Decision: string(approvals.Consumed)}); len(es) != 2 ||
+		len(es[1].Notes) != 0 {
 		t.Errorf("%+v", es)
 	}
 }
@@ -119,12 +126,14 @@ func TestOnlyProposalsAreAccepted(t *testing.T) {
 // An item that cannot be used answers why: run out, used, denied, not decided.
 func TestItemsThatCannotBeUsed(t *testing.T) {
 	for state, want := range map[approvals.State]error{
-		approvals.Pending: kernel.ErrApprovalDecided, approvals.Denied: kernel.ErrApprovalDecided, approvals.Consumed: kernel.ErrApprovalDecided, approvals.Approved: nil,
+		approvals.Pending: kernel.ErrApprovalDecided, approvals.Denied: kernel.ErrApprovalDecided,
+		approvals.Consumed: kernel.ErrApprovalDecided, approvals.Approved: nil,
 	} {
 		h := newHost(t, asking(), reviewed)
 		id := h.inState(t, state)
 		it, err := h.CheckApproval(t.Context(), id)
-		if !errors.Is(err, want) || want != nil && !strings.Contains(err.Error(), "it is "+string(state)) || want == nil && it.ID != id {
+		if !errors.Is(err, want) || want != nil && !strings.Contains(err.Error(), "it is "+string(state)) || want == nil &&
+			it.ID != id {
 			t.Errorf("%s: %v", state, err)
 		}
 		if err := h.FinishApproval(t.Context(), id, "n"); !errors.Is(err, want) {
@@ -174,18 +183,21 @@ func TestEventsOfTheQueue(t *testing.T) {
 	seals := map[string]bool{}
 	for n, what := range []string{"requested", "approved", "consumed"} {
 		e := es[n]
-		if e.Decision != what || e.Invocation != it.Invocation || e.Phase != it.Phase || e.Runtime != it.By.Runtime || e.Session != it.By.Session || e.Agent != it.By.Agent || e.Tool != it.Tool ||
+		if e.Decision != what || e.Invocation != it.Invocation || e.Phase != it.Phase || e.Runtime != it.By.Runtime ||
+			e.Session != it.By.Session || e.Agent != it.By.Agent || e.Tool != it.Tool ||
 			e.PolicyRevision != "rev-1" || e.Binding != "asker" || e.HookDigest != it.Hooks[0].Digest || e.HookDigest == "" {
 			t.Errorf("%s: %+v", what, e)
 		}
-		if n == 0 && (e.Reason != it.Reason || e.DecidedBy != "" || e.Signer != "") || n > 0 && (e.Reason != "because" || e.DecidedBy != "dev" || e.Signer != it.Decision.Key || e.Signer == "") {
+		if n == 0 && (e.Reason != it.Reason || e.DecidedBy != "" || e.Signer != "") || n > 0 &&
+			(e.Reason != "because" || e.DecidedBy != "dev" || e.Signer != it.Decision.Key || e.Signer == "") {
 			t.Errorf("%s: %+v", what, e)
 		}
 		var out map[string]any
 		if err := json.Unmarshal(e.Output, &out); err != nil {
 			t.Fatal(err)
 		}
-		if out["approval"] != id || out["kind"] != string(it.Kind) || out["key"] != it.Key || out["credential"] != it.By.Credential || out["content"] != content ||
+		if out["approval"] != id || out["kind"] != string(it.Kind) || out["key"] != it.Key ||
+			out["credential"] != it.By.Credential || out["content"] != content ||
 			fmt.Sprint(out["hooks"]) != "[asker]" || out["expires"] != it.Expires.Format(time.RFC3339Nano) {
 			t.Errorf("%s: %v", what, out)
 		}
@@ -214,7 +226,8 @@ func TestRefusedDecisionsOnRecord(t *testing.T) {
 		t.Errorf("%+v", es)
 	}
 	// A reason that holds a secret is refused before it is stored; it is no attempt at the queue.
-	for _, reason := range []string{"because SECRET", "because\x00", "because EXPLODE", strings.Repeat("x", approvals.MaxReason+1)} {
+	for _, reason := range []string{"because SECRET", "because\x00", "because EXPLODE",
+		strings.Repeat("x", approvals.MaxReason+1)} {
 		it, err := h.Approval(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
@@ -230,7 +243,8 @@ func TestRefusedDecisionsOnRecord(t *testing.T) {
 		t.Errorf("%+v", es)
 	}
 	d = h.drafted(t, id, approvals.Deny, 1)
-	if it, err := h.DecideApproval(t.Context(), id, d); err != nil || it.State != approvals.Denied || it.Decision.By != "dev" {
+	if it, err := h.DecideApproval(t.Context(), id, d); err != nil || it.State != approvals.Denied ||
+		it.Decision.By != "dev" {
 		t.Errorf("%+v, %v", it, err)
 	}
 	if it, err := h.DecideApproval(t.Context(), id, d); !errors.Is(err, kernel.ErrApprovalDecided) || it.ID != id {
@@ -250,15 +264,24 @@ func TestLeasesByHandAreRefused(t *testing.T) {
 		want    error
 		text    string
 	}{
-		"session":       {holder: func(h *kernel.LeaseHolder) { h.Session = "\n" }, want: kernel.ErrLeaseInvalid, text: "holder"},
-		"agent":         {holder: func(h *kernel.LeaseHolder) { h.Agent = "\n" }, want: kernel.ErrLeaseInvalid, text: "holder"},
-		"runtime":       {holder: func(h *kernel.LeaseHolder) { h.Runtime = "\n" }, want: kernel.ErrLeaseInvalid, text: "holder"},
-		"credential":    {holder: func(h *kernel.LeaseHolder) { h.Credential = "\n" }, want: kernel.ErrLeaseInvalid, text: "holder"},
-		"long runtime":  {holder: func(h *kernel.LeaseHolder) { h.Runtime = strings.Repeat("r", phases.MaxRuntimeBytes+1) }, want: kernel.ErrLeaseInvalid, text: "holder"},
-		"no capability": {request: func(r *leases.Request) { r.Capability = "" }, want: kernel.ErrLeaseInvalid, text: "capability"},
-		"too long":      {request: func(r *leases.Request) { r.TTLS = int64(leases.MaxLifetime/time.Second) + 1 }, want: kernel.ErrLeaseWider, text: ""},
-		"a secret":      {request: func(r *leases.Request) { r.Scope = &leases.Scope{Paths: phases.Scope{"/SECRET"}} }, want: kernel.ErrLeaseInvalid, text: "secret"},
-		"an odd secret": {request: func(r *leases.Request) { r.Scope = &leases.Scope{Paths: phases.Scope{"/EXPLODE"}} }, want: kernel.ErrLeaseInvalid, text: "secret"},
+		"session": {holder: func(h *kernel.LeaseHolder) { h.Session = "\n" }, want: kernel.ErrLeaseInvalid,
+			text: "holder"},
+		"agent": {holder: func(h *kernel.LeaseHolder) { h.Agent = "\n" }, want: kernel.ErrLeaseInvalid,
+			text: "holder"},
+		"runtime": {holder: func(h *kernel.LeaseHolder) { h.Runtime = "\n" }, want: kernel.ErrLeaseInvalid,
+			text: "holder"},
+		"credential": {holder: func(h *kernel.LeaseHolder) { h.Credential = "\n" }, want: kernel.ErrLeaseInvalid,
+			text: "holder"},
+		"long runtime": {holder: func(h *kernel.LeaseHolder) { h.Runtime = strings.Repeat("r", phases.MaxRuntimeBytes+1) },
+			want: kernel.ErrLeaseInvalid, text: "holder"},
+		"no capability": {request: func(r *leases.Request) { r.Capability = "" }, want: kernel.ErrLeaseInvalid,
+			text: "capability"},
+		"too long": {request: func(r *leases.Request) { r.TTLS = int64(leases.MaxLifetime/time.Second) + 1 },
+			want: kernel.ErrLeaseWider, text: ""},
+		"a secret": {request: func(r *leases.Request) { r.Scope = &leases.Scope{Paths: phases.Scope{"/SECRET"}} },
+			want: kernel.ErrLeaseInvalid, text: "secret"},
+		"an odd secret": {request: func(r *leases.Request) { r.Scope = &leases.Scope{Paths: phases.Scope{"/EXPLODE"}} },
+			want: kernel.ErrLeaseInvalid, text: "secret"},
 	} {
 		h := newHost(t, nil, reviewed)
 		r, holder := good, ours
@@ -301,16 +324,19 @@ func TestLeasesByHandTakeTheirOwnApproval(t *testing.T) {
 	good := leases.Request{Capability: "tool:write", Scope: &leases.Scope{}, TTLS: 60}
 	_, err := h.MintLease(t.Context(), good, ours, "dev")
 	var wait *kernel.LeasePending
-	if !errors.As(err, &wait) || wait.Approval.Reason != "a lease by hand, wanted by dev" || wait.Approval.By.Credential != "dev" || wait.Approval.Kind != approvals.KindLease {
+	if !errors.As(err, &wait) || wait.Approval.Reason != "a lease by hand, wanted by dev" ||
+		wait.Approval.By.Credential != "dev" || wait.Approval.Kind != approvals.KindLease {
 		t.Fatalf("%v, %+v", err, wait)
 	}
 	if err := h.decide(t, wait.Approval.ID, approvals.Deny, reviewerKey(1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.MintLease(t.Context(), good, ours, "dev"); !errors.Is(err, kernel.ErrLeaseWider) || !strings.Contains(err.Error(), wait.Approval.ID) {
+	if _, err := h.MintLease(t.Context(), good, ours, "dev"); !errors.Is(err, kernel.ErrLeaseWider) ||
+		!strings.Contains(err.Error(), wait.Approval.ID) {
 		t.Errorf("%v", err)
 	}
-	if _, err := h.MintApproved(t.Context(), h.approved(t)); !errors.Is(err, kernel.ErrLeaseInvalid) || !strings.Contains(err.Error(), "not about a lease") {
+	if _, err := h.MintApproved(t.Context(), h.approved(t)); !errors.Is(err, kernel.ErrLeaseInvalid) ||
+		!strings.Contains(err.Error(), "not about a lease") {
 		t.Errorf("%v", err)
 	}
 	for name, c := range map[string]struct {
@@ -321,8 +347,9 @@ func TestLeasesByHandTakeTheirOwnApproval(t *testing.T) {
 		"no scope":     {`{"capability":"tool:write","scope":null,"ttl_s":60}`, true},
 		"no object":    {`[]`, false},
 	} {
-		it, err := h.RequestApproval(t.Context(), kernel.Approval{Kind: approvals.KindLease, Key: keyOf(c.details, "dev"), Reason: "r",
-			By: approvals.Requester{Credential: "dev"}, Details: jsontext.Value(c.details)})
+		it, err := h.RequestApproval(t.Context(),
+			kernel.Approval{Kind: approvals.KindLease, Key: keyOf(c.details, "dev"), Reason: "r",
+				By: approvals.Requester{Credential: "dev"}, Details: jsontext.Value(c.details)})
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -344,8 +371,10 @@ func TestLeasesByHandTakeTheirOwnApproval(t *testing.T) {
 	}
 	// Without a holder in it the lease is of who asked.
 	const terms = `{"capability":"tool:write","scope":{},"ttl_s":60}`
-	it, err := h.RequestApproval(t.Context(), kernel.Approval{Kind: approvals.KindLease, Key: keyOf(terms, "c-9"), Reason: "r",
-		By: approvals.Requester{Runtime: "custom", Session: "s-9", Agent: "a-9", Credential: "c-9"}, Details: jsontext.Value(terms)})
+	it, err := h.RequestApproval(t.Context(),
+		kernel.Approval{Kind: approvals.KindLease, Key: keyOf(terms, "c-9"), Reason: "r",
+			By:      approvals.Requester{Runtime: "custom", Session: "s-9", Agent: "a-9", Credential: "c-9"},
+			Details: jsontext.Value(terms)})
 	if err == nil {
 		err = h.decide(t, it.ID, approvals.Approve, reviewerKey(1))
 	}
@@ -360,7 +389,8 @@ func TestLeasesByHandTakeTheirOwnApproval(t *testing.T) {
 		t.Errorf("%+v", v.Holder)
 	}
 	e := h.events(t, kernel.EventQuery{Type: phases.EventLease})
-	if len(e) != 1 || e[0].User != "dev" || len(e[0].Notes) != 1 || e[0].Notes[0] != "approval "+it.ID || e[0].Session != "s-9" || e[0].Agent != "a-9" || e[0].Runtime != "custom" ||
+	if len(e) != 1 || e[0].User != "dev" || len(e[0].Notes) != 1 || e[0].Notes[0] != "approval "+it.ID ||
+		e[0].Session != "s-9" || e[0].Agent != "a-9" || e[0].Runtime != "custom" ||
 		e[0].DecidedBy != leases.ByPerson || e[0].Reason != "lease "+v.ID || e[0].PolicyRevision != "rev-1" {
 		t.Errorf("%+v", e)
 	}
@@ -383,7 +413,8 @@ func TestCheckLeaseRefuses(t *testing.T) {
 	}{
 		"no capability": {kernel.LeaseCheck{Holder: ours, Action: &act}, kernel.ErrLeaseInvalid, "capability"},
 		"no action":     {kernel.LeaseCheck{Holder: ours, Capability: "tool:write"}, kernel.ErrLeaseInvalid, "no action"},
-		"a bad action":  {kernel.LeaseCheck{Holder: ours, Capability: "tool:write", Action: &bad}, kernel.ErrLeaseInvalid, "action: "},
+		"a bad action": {kernel.LeaseCheck{Holder: ours, Capability: "tool:write", Action: &bad}, kernel.ErrLeaseInvalid,
+			"action: "},
 	} {
 		if _, err := h.CheckLease(t.Context(), c.q); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v", name, err)
@@ -393,7 +424,8 @@ func TestCheckLeaseRefuses(t *testing.T) {
 	if err != nil || v.UsesLeft != 3 || v.Token != "" || v.ID != l.ID {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if v, err = h.CheckLease(t.Context(), kernel.LeaseCheck{Holder: ours, Capability: "tool:write", Action: &act, Claim: true}); err != nil || v.UsesLeft != 2 {
+	if v, err = h.CheckLease(t.Context(),
+		kernel.LeaseCheck{Holder: ours, Capability: "tool:write", Action: &act, Claim: true}); err != nil || v.UsesLeft != 2 {
 		t.Errorf("%+v, %v", v, err)
 	}
 	if got, err := h.Lease(t.Context(), l.ID); err != nil || got.UsesLeft != 2 {
@@ -407,7 +439,8 @@ func TestCheckLeaseRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	es = h.events(t, kernel.EventQuery{Type: phases.EventLease, Decision: "revoked"})
-	if len(es) != 1 || es[0].User != "dev" || es[0].Session != "s-1" || !strings.Contains(string(es[0].Output), `"state":"revoked"`) {
+	if len(es) != 1 || es[0].User != "dev" || es[0].Session != "s-1" ||
+		!strings.Contains(string(es[0].Output), `"state":"revoked"`) {
 		t.Errorf("%+v %s", es, es[0].Output)
 	}
 	// What is revoked by its prefix may not be there; the event names it all the same.

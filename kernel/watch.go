@@ -110,7 +110,8 @@ func (k *Kernel) Stuck() <-chan struct{} { return k.left.stuck() }
 // watched runs a turn and answers for it when it ignores its deadline: the turn's
 // goroutine is then left behind, and what it would still answer does not count. It
 // touches nothing of the invocation any more: its scope refuses further calls.
-func (c *chain) watched(ctx context.Context, b *binding, turn Turn, scope *turnScope) (out Outcome, err error, left bool) {
+func (c *chain) watched(ctx context.Context, b *binding, turn Turn,
+	scope *turnScope) (out Outcome, err error, left bool) {
 	type answer struct {
 		out Outcome
 		err error
@@ -149,7 +150,8 @@ func (c *chain) watched(ctx context.Context, b *binding, turn Turn, scope *turnS
 		}
 		cancel(errLeft)
 		c.leave(b, func() { <-done })
-		return Outcome{Duration: time.Since(scope.began), Waited: scope.paused()}, phases.NewFault(phases.KindHang, textLeft, errLeft), true
+		return Outcome{Duration: time.Since(scope.began), Waited: scope.paused()},
+			phases.NewFault(phases.KindHang, textLeft, errLeft), true
 	}
 }
 
@@ -159,7 +161,8 @@ func (c *chain) leave(b *binding, ended func()) {
 	k, snap, key := c.i.k, c.i.snap, b.leftKey()
 	held := snap.acquire() // always: the invocation holds it, too
 	total, since := k.left.add(key), time.Now()
-	k.o.Logger.LogAttrs(context.Background(), slog.LevelError, "a hook ignores its deadline and is left behind: it blocks until that has ended",
+	k.o.Logger.LogAttrs(context.Background(), slog.LevelError,
+		"a hook ignores its deadline and is left behind: it blocks until that has ended",
 		slog.String("hook", b.spec.Name), slog.Int("left_behind", total), slog.Int("most", MaxLeftBehind))
 	go func() {
 		ended()

@@ -18,7 +18,8 @@ type waitingLedger struct {
 
 type leaseCall = func(context.Context, phases.Actor, jsontext.Value) (jsontext.Value, error)
 
-func (w waitingLedger) call(ctx context.Context, f leaseCall, a phases.Actor, request jsontext.Value) (jsontext.Value, error) {
+func (w waitingLedger) call(ctx context.Context, f leaseCall, a phases.Actor,
+	request jsontext.Value) (jsontext.Value, error) {
 	done, ok := w.scope.wait()
 	if !ok {
 		return nil, errLeft

@@ -80,7 +80,9 @@ func TestHookThatIgnoresItsDeadline(t *testing.T) {
 func TestFailOpenWaitsForNoDeafHook(t *testing.T) {
 	run, letGo := deaf()
 	defer letGo()
-	h := newHost(t, []hook{{name: "deaf", runCtx: run, spec: briefly}}, soon, func(_ *kernel.Config, o *kernel.Options) { o.UnsafeFailOpen = true })
+	h := newHost(t, []hook{{name: "deaf", runCtx: run, spec: briefly}}, soon, func(_ *kernel.Config, o *kernel.Options) {
+		o.UnsafeFailOpen = true
+	})
 	h.fails(t, invocation(phases.PreTool), phases.KindHang)
 }
 
@@ -107,7 +109,8 @@ func TestStuckSaysSo(t *testing.T) {
 	defer letGo()
 	var hooks []hook
 	for n := range kernel.MaxLeftBehind {
-		hooks = append(hooks, hook{name: fmt.Sprintf("h%d", n), phases: []phases.Phase{phases.Phases()[n]}, runCtx: run, spec: briefly})
+		hooks = append(hooks,
+			hook{name: fmt.Sprintf("h%d", n), phases: []phases.Phase{phases.Phases()[n]}, runCtx: run, spec: briefly})
 	}
 	h := newHost(t, hooks, soon)
 	for n := range kernel.MaxLeftBehind {
@@ -131,12 +134,14 @@ func TestWaitingIsNotOverdue(t *testing.T) {
 		time.Sleep(200 * time.Millisecond)
 		return kernel.ToolResult{Result: []byte(`"ok"`)}, nil
 	}}
-	h := newHost(t, []hook{{name: "a", phases: []phases.Phase{phases.PrePlan}, caps: []string{"request_tool_call"}, imports: []string{"request_tool_call"}, spec: briefly,
-		runCtx: func(ctx context.Context, turn kernel.Turn) (kernel.Outcome, error) {
-			from := time.Now()
-			_, err := turn.Session.Tools.RunTool(ctx, phases.Actor{}, []byte(`{"tool":"exec"}`))
-			return kernel.Outcome{Fuel: 1, Waited: time.Since(from)}, err
-		}}}, soon, func(_ *kernel.Config, o *kernel.Options) { o.Tools = x })
+	h := newHost(t,
+		[]hook{{name: "a", phases: []phases.Phase{phases.PrePlan}, caps: []string{"request_tool_call"},
+			imports: []string{"request_tool_call"}, spec: briefly,
+			runCtx: func(ctx context.Context, turn kernel.Turn) (kernel.Outcome, error) {
+				from := time.Now()
+				_, err := turn.Session.Tools.RunTool(ctx, phases.Actor{}, []byte(`{"tool":"exec"}`))
+				return kernel.Outcome{Fuel: 1, Waited: time.Since(from)}, err
+			}}}, soon, func(_ *kernel.Config, o *kernel.Options) { o.Tools = x })
 	if v := h.invoke(t, invocation(phases.PrePlan)); v.Decision != phases.Allow {
 		t.Errorf("%+v", v)
 	}
@@ -149,15 +154,17 @@ func TestNobodyWaitsForHooksOfAnother(t *testing.T) {
 	defer close(free)
 	second := make(chan struct{})
 	ran := 0
-	h := newHost(t, []hook{{name: "c", caps: []string{"state_get", "state_put"}, runCtx: func(ctx context.Context, tu kernel.Turn) (kernel.Outcome, error) {
-		if ran++; ran == 2 {
-			close(second)
-			<-free
-		}
-		return counting()(tu)
-	}}, {name: "other", phases: []phases.Phase{phases.PostTool}}}, func(_ *kernel.Config, o *kernel.Options) {
-		o.Store, o.LeaveAfter = &meddler{o.Store, 1}, time.Minute
-	})
+	h := newHost(t,
+		[]hook{{name: "c", caps: []string{"state_get", "state_put"},
+			runCtx: func(ctx context.Context, tu kernel.Turn) (kernel.Outcome, error) {
+				if ran++; ran == 2 {
+					close(second)
+					<-free
+				}
+				return counting()(tu)
+			}}, {name: "other", phases: []phases.Phase{phases.PostTool}}}, func(_ *kernel.Config, o *kernel.Options) {
+			o.Store, o.LeaveAfter = &meddler{o.Store, 1}, time.Minute
+		})
 	go func() { _, _ = h.Invoke(context.Background(), invocation(phases.PreTool)) }()
 	<-second
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

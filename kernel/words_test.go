@@ -27,9 +27,11 @@ func TestFaultsOfRefusals(t *testing.T) {
 	if orFault(kept) != kept {
 		t.Error("another fault")
 	}
-	for name, f := range map[string]*phases.Fault{"nil": nil, "no kind": {Text: "x"}, "policy": phases.NewFault(phases.KindPolicy, "x", nil)} {
+	for name, f := range map[string]*phases.Fault{"nil": nil, "no kind": {Text: "x"},
+		"policy": phases.NewFault(phases.KindPolicy, "x", nil)} {
 		got := orFault(f)
-		if got == nil || got.Kind != phases.KindProtocol || got.Text == "" || f != nil && (got.Text != "x" || !errors.Is(got, f)) {
+		if got == nil || got.Kind != phases.KindProtocol || got.Text == "" || f != nil &&
+			(got.Text != "x" || !errors.Is(got, f)) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -70,7 +72,8 @@ func TestWhatLatches(t *testing.T) {
 // Fail-open lets failures of a hook itself pass, and no others.
 func TestWhichFailuresMayPass(t *testing.T) {
 	for kind, want := range map[phases.Kind]bool{
-		phases.KindTrap: true, phases.KindFuel: true, phases.KindDeadline: true, phases.KindOutput: true, phases.KindLoad: true,
+		phases.KindTrap: true, phases.KindFuel: true, phases.KindDeadline: true, phases.KindOutput: true,
+		phases.KindLoad:  true,
 		phases.KindAudit: false, phases.KindStore: false, phases.KindRollback: false,
 	} {
 		if got := mayPass(kind); got != want {
@@ -93,30 +96,38 @@ func TestFaultOfErrors(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	plain := errors.New("plain")
-	if got := faultOf(plain, phases.KindTrap, "text"); got.Kind != phases.KindTrap || got.Text != "text" || !errors.Is(got, plain) {
+	if got := faultOf(plain, phases.KindTrap, "text"); got.Kind != phases.KindTrap || got.Text != "text" ||
+		!errors.Is(got, plain) {
 		t.Errorf("%+v", got)
 	}
 }
 
 // What a hook's turn leaves for the record: its report, its logs, the cause of a failure.
 func TestTurnsOnRecord(t *testing.T) {
-	b := &binding{spec: BindingSpec{Name: "b"}, digest: "d", tier: phases.Trusted, mode: phases.Enforce, loaded: &Loaded{Version: "1.2.3", Signer: "me"}}
-	out := Outcome{Effects: []phases.Effect{{Kind: phases.EffectBlock, Text: "no"}}, Fuel: 3, MemoryPeak: 4, Hostcalls: 5, Duration: 6 * time.Microsecond,
-		Logs:        []hostcalls.LogEntry{{Level: -1, Text: "a"}, {Level: 0, Text: "b"}, {Level: 1, Text: "c"}, {Level: 2, Text: "d"}, {Level: 3, Text: "e"}, {Level: 4, Text: "f"}},
+	b := &binding{spec: BindingSpec{Name: "b"}, digest: "d", tier: phases.Trusted, mode: phases.Enforce,
+		loaded: &Loaded{Version: "1.2.3", Signer: "me"}}
+	out := Outcome{Effects: []phases.Effect{{Kind: phases.EffectBlock, Text: "no"}}, Fuel: 3, MemoryPeak: 4, Hostcalls: 5,
+		Duration: 6 * time.Microsecond,
+		Logs: []hostcalls.LogEntry{{Level: -1, Text: "a"}, {Level: 0, Text: "b"}, {Level: 1, Text: "c"},
+			{Level: 2, Text: "d"}, {Level: 3, Text: "e"}, {Level: 4, Text: "f"}},
 		LogsDropped: 1}
 	var c chain
-	rep := c.report(b, phases.PassValidate, turnResult{outcome: out}, phases.TurnResult{Decision: phases.HookBlock, Reason: "no", Kind: phases.KindPolicy}, []string{"n"})
-	want := phases.HookReport{Hook: "b", Digest: "d", Version: "1.2.3", Tier: phases.Trusted, Mode: phases.Enforce, Pass: phases.PassValidate, Decision: phases.HookBlock, Reason: "no",
+	rep := c.report(b, phases.PassValidate, turnResult{outcome: out},
+		phases.TurnResult{Decision: phases.HookBlock, Reason: "no", Kind: phases.KindPolicy}, []string{"n"})
+	want := phases.HookReport{Hook: "b", Digest: "d", Version: "1.2.3", Tier: phases.Trusted, Mode: phases.Enforce,
+		Pass: phases.PassValidate, Decision: phases.HookBlock, Reason: "no",
 		Effects: phases.CleanEffects(out.Effects), Fuel: 3, MemoryPeak: 4, Hostcalls: 5, DurationUS: 6, Notes: []string{"n"}}
 	if got := fmt.Sprintf("%+v", rep); got != fmt.Sprintf("%+v", want) {
 		t.Errorf("%s, want %+v", got, want)
 	}
-	failed := c.report(b, phases.PassValidate, turnResult{outcome: out}, phases.TurnResult{Decision: phases.HookError, Kind: phases.KindTrap}, nil)
+	failed := c.report(b, phases.PassValidate, turnResult{outcome: out},
+		phases.TurnResult{Decision: phases.HookError, Kind: phases.KindTrap}, nil)
 	if failed.Kind != phases.KindTrap || failed.Effects == nil || len(failed.Effects) != 0 {
 		t.Errorf("%+v", failed)
 	}
 	b.loaded = nil
-	if rep := c.report(b, phases.PassValidate, turnResult{}, phases.TurnResult{}, nil); rep.Version != "" || rep.Effects == nil {
+	if rep := c.report(b, phases.PassValidate, turnResult{}, phases.TurnResult{}, nil); rep.Version != "" ||
+		rep.Effects == nil {
 		t.Errorf("%+v", rep)
 	}
 	b.loaded = &Loaded{Signer: "me"}
@@ -124,7 +135,8 @@ func TestTurnsOnRecord(t *testing.T) {
 	r := turnResult{input: []byte("in"), outcome: out, fault: phases.NewFault(phases.KindTrap, "text", cause)}
 	turn := auditTurn(b, rep, r)
 	if turn.Signer != "me" || turn.Detail != "the cause" || string(turn.Input) != "in" ||
-		strings.Join(turn.Logs, "; ") != "debug: a; debug: b; info: c; warn: d; error: e; error: f; (1 entries were cut or dropped)" {
+		strings.Join(turn.Logs,
+			"; ") != "debug: a; debug: b; info: c; warn: d; error: e; error: f; (1 entries were cut or dropped)" {
 		t.Errorf("%+v", turn)
 	}
 	r.outcome.Detail, r.outcome.LogsDropped, r.outcome.Logs = "of its own", 0, nil
@@ -149,7 +161,8 @@ func TestTimeOfTurns(t *testing.T) {
 		t.Errorf("%d", got)
 	}
 	began := time.Now().Add(-time.Hour)
-	s := &turnScope{began: began, time: 2 * time.Hour, waiting: began.Add(30 * time.Minute), waited: 10 * time.Minute, nested: 5 * time.Minute}
+	s := &turnScope{began: began, time: 2 * time.Hour, waiting: began.Add(30 * time.Minute), waited: 10 * time.Minute,
+		nested: 5 * time.Minute}
 	if got, want := s.left(), 2*time.Hour-(30*time.Minute-10*time.Minute)-5*time.Minute; got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -188,7 +201,8 @@ func TestNamespaces(t *testing.T) {
 		want string
 	}{
 		{BindingSpec{Name: "n"}, phases.Enforce, "n"}, {BindingSpec{Name: "n", State: "s"}, phases.Enforce, "s"},
-		{BindingSpec{Name: "n"}, phases.Observe, "observe:n"}, {BindingSpec{Name: "n", State: "s"}, phases.Observe, "observe:s"},
+		{BindingSpec{Name: "n"}, phases.Observe, "observe:n"},
+		{BindingSpec{Name: "n", State: "s"}, phases.Observe, "observe:s"},
 	} {
 		if got := namespace(&binding{spec: c.spec, mode: c.mode}); got != c.want {
 			t.Errorf("%+v %s: %s, want %s", c.spec, c.mode, got, c.want)
@@ -230,7 +244,8 @@ func TestRefusalsOfLeaseCalls(t *testing.T) {
 func TestDefaultsOfOptions(t *testing.T) {
 	full := Options{Store: &shelf{}, Loader: loaderFunc(nil), Redactor: plain{}}
 	for name, change := range map[string]func(*Options){
-		"store": func(o *Options) { o.Store = nil }, "loader": func(o *Options) { o.Loader = nil }, "redactor": func(o *Options) { o.Redactor = nil },
+		"store": func(o *Options) { o.Store = nil }, "loader": func(o *Options) { o.Loader = nil },
+		"redactor": func(o *Options) { o.Redactor = nil },
 	} {
 		o := full
 		change(&o)
@@ -239,7 +254,8 @@ func TestDefaultsOfOptions(t *testing.T) {
 		}
 	}
 	o, err := full.withDefaults()
-	if err != nil || o.Clock == nil || o.Logger == nil || o.NewID == nil || o.Boot == nil || o.Digester == nil || len(o.LeaseKey) != 32 || string(o.LeaseKey) == string(make([]byte, 32)) {
+	if err != nil || o.Clock == nil || o.Logger == nil || o.NewID == nil || o.Boot == nil || o.Digester == nil ||
+		len(o.LeaseKey) != 32 || string(o.LeaseKey) == string(make([]byte, 32)) {
 		t.Fatalf("%+v, %v", o, err)
 	}
 	if got := o.Clock.Now(); time.Since(got) > time.Minute || time.Since(got) < 0 {
@@ -257,14 +273,16 @@ func TestDefaultsOfOptions(t *testing.T) {
 	}
 	other, err := full.withDefaults()
 	for _, u := range audit.Uses() {
-		if mine := o.Digester.Digest(u, []byte("a")); err != nil || mine == other.Digester.Digest(u, []byte("a")) || mine != o.Digester.Digest(u, []byte("a")) {
+		if mine := o.Digester.Digest(u, []byte("a")); err != nil || mine == other.Digester.Digest(u, []byte("a")) ||
+			mine != o.Digester.Digest(u, []byte("a")) {
 			t.Errorf("%s: two processes have the same key, or one has two: %v", u, err)
 		}
 	}
 	mine := slog.New(slog.DiscardHandler)
 	full.Logger, full.Clock, full.LeaseKey, full.Digester = mine, clock.System{}, []byte("key"), o.Digester
 	full.NewID = func(time.Time) string { return "id" }
-	if o, err := full.withDefaults(); err != nil || o.Logger != mine || string(o.LeaseKey) != "key" || o.NewID(at) != "id" {
+	if o, err := full.withDefaults(); err != nil || o.Logger != mine || string(o.LeaseKey) != "key" ||
+		o.NewID(at) != "id" {
 		t.Errorf("%+v, %v", o, err)
 	}
 }
@@ -277,12 +295,16 @@ func (plain) Text(s string) (string, error)                           { return s
 // What a binding is told of, in the recording of a chain.
 func TestRecordedBindings(t *testing.T) {
 	ours, theirs := tiers.Match{Tools: "ours"}, tiers.Match{Tools: "theirs"}
-	l := &Loaded{Version: "1", Signer: "me", Mutates: []phases.Phase{phases.PreTool}, Imports: []string{"i"}, Capabilities: []string{"c"}, Notes: []string{"n"}, Match: theirs}
-	b := &binding{spec: BindingSpec{Name: "b", Priority: 3, Config: []byte("{}"), State: "s", Allowed: []string{"a"}, Budget: tiers.Budget{Fuel: 1}}, digest: "d",
+	l := &Loaded{Version: "1", Signer: "me", Mutates: []phases.Phase{phases.PreTool}, Imports: []string{"i"},
+		Capabilities: []string{"c"}, Notes: []string{"n"}, Match: theirs}
+	b := &binding{spec: BindingSpec{Name: "b", Priority: 3, Config: []byte("{}"), State: "s", Allowed: []string{"a"},
+		Budget: tiers.Budget{Fuel: 1}}, digest: "d",
 		tier: phases.Trusted, mode: phases.Observe, phases: []phases.Phase{phases.PreTool}, fuel: 4, timeout: 5, loaded: l}
 	r := b.recorded()
-	if r.Name != "b" || r.Priority != 3 || string(r.Config) != "{}" || r.State != "s" || !slices.Equal(r.Allowed, []string{"a"}) || r.Budget.Fuel != 1 || r.Digest != "d" || r.Tier != phases.Trusted ||
-		r.Mode != phases.Observe || len(r.Phases) != 1 || r.Fuel != 4 || r.Timeout != 5 || r.Version != "1" || r.Signer != "me" || len(r.Mutates) != 1 || r.Imports[0] != "i" ||
+	if r.Name != "b" || r.Priority != 3 || string(r.Config) != "{}" || r.State != "s" ||
+		!slices.Equal(r.Allowed, []string{"a"}) || r.Budget.Fuel != 1 || r.Digest != "d" || r.Tier != phases.Trusted ||
+		r.Mode != phases.Observe || len(r.Phases) != 1 || r.Fuel != 4 || r.Timeout != 5 || r.Version != "1" ||
+		r.Signer != "me" || len(r.Mutates) != 1 || r.Imports[0] != "i" ||
 		r.Held[0] != "c" || r.Notes[0] != "n" || r.Match.Tools != "theirs" || r.Failure != nil || r.Trust {
 		t.Errorf("%+v", r)
 	}
@@ -317,7 +339,8 @@ func TestWhichBootClock(t *testing.T) {
 		"a program's": {bothClocks{}, nil, "b"}, "none": {wallOnly{}, nil, ""}, "given": {wallOnly{}, bothClocks{}, "b"},
 		"given beside one": {bothClocks{}, noBoot{}, ""},
 	} {
-		o, err := Options{Store: &shelf{}, Loader: loaderFunc(nil), Redactor: plain{}, Clock: c.clock, Boot: c.boot}.withDefaults()
+		o, err := Options{Store: &shelf{}, Loader: loaderFunc(nil), Redactor: plain{}, Clock: c.clock,
+			Boot: c.boot}.withDefaults()
 		if err != nil {
 			t.Fatal(err)
 		}

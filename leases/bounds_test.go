@@ -55,9 +55,11 @@ func TestBoundsOfRequests(t *testing.T) {
 		{"with a rule of a second", leases.Request{TTLS: 2}, leases.Rule{MaxTTL: time.Second}, leases.ErrWider,
 			"a lease lasts at most 1s: a longer one is refused, not shortened"},
 		{"longest of all", leases.Request{TTLS: month, MaxTTLS: month}, all, nil, ""},
-		{"longer than the longest of all", leases.Request{TTLS: month + 1}, leases.Rule{MaxTTL: 2 * leases.MaxLifetime}, leases.ErrWider, longest},
+		{"longer than the longest of all", leases.Request{TTLS: month + 1}, leases.Rule{MaxTTL: 2 * leases.MaxLifetime},
+			leases.ErrWider, longest},
 		{"max_ttl_s as long", leases.Request{TTLS: 60, MaxTTLS: 60}, leases.Rule{}, nil, ""},
-		{"max_ttl_s shorter", leases.Request{TTLS: 60, MaxTTLS: 59}, leases.Rule{}, leases.ErrWider, "ttl_s is more than max_ttl_s"},
+		{"max_ttl_s shorter", leases.Request{TTLS: 60, MaxTTLS: 59}, leases.Rule{}, leases.ErrWider,
+			"ttl_s is more than max_ttl_s"},
 		{"most uses", leases.Request{TTLS: 1, MaxUses: 1_000_000_000}, leases.Rule{}, nil, ""},
 		{"more uses", leases.Request{TTLS: 1, MaxUses: 1_000_000_001}, leases.Rule{}, leases.ErrInvalid, uses},
 		{"fewer uses", leases.Request{TTLS: 1, MaxUses: -1}, leases.Rule{}, leases.ErrInvalid, uses},
@@ -68,9 +70,11 @@ func TestBoundsOfRequests(t *testing.T) {
 		{"every character of an id", leases.Request{TTLS: 1, ID: "azAZ09._-@+="}, leases.Rule{}, nil, ""},
 		{"the longest id, of the most parts", leases.Request{TTLS: 1, ID: sixteen + "a"}, leases.Rule{}, nil, ""},
 		{"a longer id", leases.Request{TTLS: 1, ID: sixteen + "aa"}, leases.Rule{}, leases.ErrInvalid, "id: " + size},
-		{"more parts", leases.Request{TTLS: 1, ID: strings.Repeat("a/", 16) + "a"}, leases.Rule{}, leases.ErrInvalid, "id: an id has at most 16 parts"},
+		{"more parts", leases.Request{TTLS: 1, ID: strings.Repeat("a/", 16) + "a"}, leases.Rule{}, leases.ErrInvalid,
+			"id: an id has at most 16 parts"},
 		{"the longest part", leases.Request{TTLS: 1, ID: strings.Repeat("a", 64)}, leases.Rule{}, nil, ""},
-		{"a longer part", leases.Request{TTLS: 1, ID: strings.Repeat("a", 65)}, leases.Rule{}, leases.ErrInvalid, "id: " + part},
+		{"a longer part", leases.Request{TTLS: 1, ID: strings.Repeat("a", 65)}, leases.Rule{}, leases.ErrInvalid,
+			"id: " + part},
 		{"an empty part", leases.Request{TTLS: 1, ID: "a//b"}, leases.Rule{}, leases.ErrInvalid, "id: " + part},
 		{"a part that is .", leases.Request{TTLS: 1, ID: "a/."}, leases.Rule{}, leases.ErrInvalid, "id: " + part},
 		{"a part that is ..", leases.Request{TTLS: 1, ID: "../a"}, leases.Rule{}, leases.ErrInvalid, "id: " + part},
@@ -89,21 +93,27 @@ func TestBoundsOfRequests(t *testing.T) {
 }
 
 func TestBoundsOfCapabilities(t *testing.T) {
-	const blanks, parts = "capability: a capability is NS:NAME or NS:*, without blanks", "capability: a capability is NS:NAME or NS:*, such as tool:exec"
+	const blanks, parts = "capability: a capability is NS:NAME or NS:*, without blanks",
+		"capability: a capability is NS:NAME or NS:*, such as tool:exec"
 	for c, text := range map[string]string{
 		"tool:exec": "", "tool:*": "", "spawn": "", "mcp:a:b": "", "a:" + strings.Repeat("b", 254): "",
-		"": "capability: a capability has 1 to 256 bytes", "a:" + strings.Repeat("b", 255): "capability: a capability has 1 to 256 bytes",
-		"a b:c": blanks, "a:\u200bb": blanks, "a:\uff42": blanks, "a:b*c": blanks, "exec": parts, "spawner": parts, "*": parts,
+		"":                              "capability: a capability has 1 to 256 bytes",
+		"a:" + strings.Repeat("b", 255): "capability: a capability has 1 to 256 bytes",
+		"a b:c":                         blanks, "a:\u200bb": blanks, "a:\uff42": blanks, "a:b*c": blanks, "exec": parts,
+		"spawner": parts,
+		"*":       parts,
 	} {
 		refused(t, c, leases.CheckCapability(c), leases.ErrInvalid, text)
 	}
 }
 
-// A lease is contained in its parent up to each bound and not beyond it; the first dimension in which it is not is named.
+// A lease is contained in its parent up to each bound and not beyond it; the first dimension in which it is
+// not is named.
 func TestBoundsOfContainment(t *testing.T) {
 	base := leases.Lease{
-		ID: "p/c", Holder: coder, Capability: "tool:exec", Scope: leases.Scope{Paths: phases.Scope{"/a/**"}}, NotBefore: t0, ExpiresAt: t0.Add(time.Hour),
-		MaxTTLS: 60, MaxUses: 3, Depth: 4,
+		ID: "p/c", Holder: coder, Capability: "tool:exec", Scope: leases.Scope{Paths: phases.Scope{"/a/**"}}, NotBefore: t0,
+		ExpiresAt: t0.Add(time.Hour),
+		MaxTTLS:   60, MaxUses: 3, Depth: 4,
 	}
 	parent := base
 	parent.ID, parent.MaxUses, parent.Uses, parent.Depth = "p", 5, 2, 3
@@ -113,9 +123,11 @@ func TestBoundsOfContainment(t *testing.T) {
 		want   string
 	}{
 		{"the same", func(_, _ *leases.Lease) {}, ""},
-		{"another capability", func(l, _ *leases.Lease) { l.Capability = "tool:write" }, "the capability is not the parent's"},
+		{"another capability", func(l, _ *leases.Lease) { l.Capability = "tool:write" },
+			"the capability is not the parent's"},
 		{"one of several capabilities", func(_, p *leases.Lease) { p.Capability = "tool:*" }, ""},
-		{"other paths", func(l, _ *leases.Lease) { l.Scope.Paths = phases.Scope{"/b"} }, "the scope goes beyond the parent's"},
+		{"other paths", func(l, _ *leases.Lease) { l.Scope.Paths = phases.Scope{"/b"} },
+			"the scope goes beyond the parent's"},
 		{"as many uses as are left", func(l, _ *leases.Lease) { l.MaxUses = 3 }, ""},
 		{"one use more", func(l, _ *leases.Lease) { l.MaxUses = 4 }, "more uses than the parent has left"},
 		{"a use of the parent's fewer", func(_, p *leases.Lease) { p.Uses++ }, "more uses than the parent has left"},
@@ -126,11 +138,14 @@ func TestBoundsOfContainment(t *testing.T) {
 		{"a shorter max_ttl_s", func(l, _ *leases.Lease) { l.MaxTTLS-- }, ""},
 		{"as deep as the parent", func(l, _ *leases.Lease) { l.Depth = 3 }, "too many leases above it"},
 		{"the deepest", func(l, p *leases.Lease) { l.Depth, p.Depth = leases.MaxDepth, leases.MaxDepth-1 }, ""},
-		{"deeper", func(l, p *leases.Lease) { l.Depth, p.Depth = leases.MaxDepth+1, leases.MaxDepth }, "too many leases above it"},
+		{"deeper", func(l, p *leases.Lease) { l.Depth, p.Depth = leases.MaxDepth+1, leases.MaxDepth },
+			"too many leases above it"},
 		{"an id beside it", func(l, _ *leases.Lease) { l.ID = "pc" }, "its id does not lie below the parent's"},
 		{"another agent", func(l, _ *leases.Lease) { l.Holder.Agent, l.Holder.Session = "x", "x" }, ""},
-		{"another runtime", func(l, _ *leases.Lease) { l.Holder.Runtime = "x" }, "another runtime's or another credential's agent"},
-		{"another credential", func(l, _ *leases.Lease) { l.Holder.Credential = "x" }, "another runtime's or another credential's agent"},
+		{"another runtime", func(l, _ *leases.Lease) { l.Holder.Runtime = "x" },
+			"another runtime's or another credential's agent"},
+		{"another credential", func(l, _ *leases.Lease) { l.Holder.Credential = "x" },
+			"another runtime's or another credential's agent"},
 	} {
 		l, p := base.Clone(), parent.Clone()
 		tc.change(&l, &p)
@@ -145,7 +160,8 @@ func TestBoundsOfContainment(t *testing.T) {
 func TestBoundsOfTime(t *testing.T) {
 	const hour = time.Hour
 	l := leases.Lease{
-		State: leases.Active, MaxUses: 2, Boot: "b1", BootFrom: hour, BootUntil: 2 * hour, NotBefore: t0.Add(hour), ExpiresAt: t0.Add(2 * hour),
+		State: leases.Active, MaxUses: 2, Boot: "b1", BootFrom: hour, BootUntil: 2 * hour, NotBefore: t0.Add(hour),
+		ExpiresAt: t0.Add(2 * hour),
 	}
 	boot := func(since time.Duration) leases.Instant {
 		return leases.Instant{Boot: "b1", Since: since, Wall: t0.Add(100 * hour)}
@@ -178,7 +194,8 @@ func TestBoundsOfTime(t *testing.T) {
 		}
 		if l.Begun(tc.at) != tc.begun || l.Over(tc.at) != tc.over || l.Remaining(tc.at) != tc.remains ||
 			l.Usable(tc.at) != (tc.begun && !tc.over) || l.StateAt(tc.at) != state {
-			t.Errorf("%s: begun %v, over %v, %v remain, usable %v, %s", tc.name, l.Begun(tc.at), l.Over(tc.at), l.Remaining(tc.at), l.Usable(tc.at), l.StateAt(tc.at))
+			t.Errorf("%s: begun %v, over %v, %v remain, usable %v, %s", tc.name, l.Begun(tc.at), l.Over(tc.at),
+				l.Remaining(tc.at), l.Usable(tc.at), l.StateAt(tc.at))
 		}
 	}
 	none := l
@@ -243,7 +260,8 @@ func TestPartsOfIDs(t *testing.T) {
 	for _, tc := range []struct {
 		prefix, id string
 		want       bool
-	}{{"a", "a/b", true}, {"a", "a/b/c", true}, {"a/b", "a/b/c", true}, {"a", "a", false}, {"a", "a/", true}, {"a", "ab/c", false}, {"a/b", "a", false}, {"b", "a/b", false}, {"b", "a/c", false}} {
+	}{{"a", "a/b", true}, {"a", "a/b/c", true}, {"a/b", "a/b/c", true}, {"a", "a", false}, {"a", "a/", true},
+		{"a", "ab/c", false}, {"a/b", "a", false}, {"b", "a/b", false}, {"b", "a/c", false}} {
 		if leases.Below(tc.prefix, tc.id) != tc.want {
 			t.Errorf("%s below %s: %v", tc.id, tc.prefix, !tc.want)
 		}
@@ -255,7 +273,8 @@ func TestPartsOfIDs(t *testing.T) {
 	}
 	// A name that can be a part of an id is one; any other gets a digest, so that no two have the same.
 	for name, want := range map[string]string{
-		"s-1": "s-1", strings.Repeat("a", 48): strings.Repeat("a", 48), strings.Repeat("a", 49): strings.Repeat("a", 40) + "-",
+		"s-1": "s-1", strings.Repeat("a", 48): strings.Repeat("a", 48), strings.Repeat("a", 49): strings.Repeat("a", 40) +
+			"-",
 		"": "-", "a/b": "a-b-", "a b": "a-b-", ".": "-", "..": "-", ".a b.": "a-b-", "ä": "--",
 	} {
 		got := leases.Segment(name)

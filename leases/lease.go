@@ -30,7 +30,8 @@ type Holder struct {
 
 // Allows reports whether who may use a lease that h holds.
 func (h Holder) Allows(who Holder) bool {
-	return h.Runtime == who.Runtime && h.Session == who.Session && h.Agent == who.Agent && (h.Credential == "" || h.Credential == who.Credential)
+	return h.Runtime == who.Runtime && h.Session == who.Session && h.Agent == who.Agent &&
+		(h.Credential == "" || h.Credential == who.Credential)
 }
 
 // HolderOf returns who an invocation says it is, with the credential that it came with.

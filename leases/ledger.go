@@ -137,8 +137,9 @@ func (l *Ledger) Mint(ctx context.Context, r Request, h Holder, by Issuer, rule 
 	ttl := time.Duration(r.TTLS) * time.Second
 	delay := time.Duration(r.DelayS) * time.Second
 	lease := Lease{
-		ID: r.ID, Holder: h, Capability: r.Capability, Scope: r.Scope.Normalize(), MaxTTLS: max(r.MaxTTLS, r.TTLS), MaxUses: max(r.MaxUses, 1),
-		Issuer: by, State: Active, Created: at.Wall.UTC().Round(0), Token: l.Hash(token),
+		ID: r.ID, Holder: h, Capability: r.Capability, Scope: r.Scope.Normalize(), MaxTTLS: max(r.MaxTTLS, r.TTLS),
+		MaxUses: max(r.MaxUses, 1),
+		Issuer:  by, State: Active, Created: at.Wall.UTC().Round(0), Token: l.Hash(token),
 		Boot: at.Boot, BootFrom: at.Since + delay, BootUntil: at.Since + delay + ttl,
 	}
 	lease.NotBefore = lease.Created.Add(delay)
@@ -155,7 +156,8 @@ func (l *Ledger) Mint(ctx context.Context, r Request, h Holder, by Issuer, rule 
 	if err := l.vacant(ctx, lease.ID); err != nil {
 		return Minted{}, err
 	}
-	held, err := l.Store.Leases(ctx, Query{Holder: Holder{Credential: h.Credential}, State: Active, At: at, Limit: MaxLimit})
+	held, err := l.Store.Leases(ctx,
+		Query{Holder: Holder{Credential: h.Credential}, State: Active, At: at, Limit: MaxLimit})
 	if err != nil {
 		return Minted{}, err
 	}

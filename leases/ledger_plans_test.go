@@ -126,15 +126,17 @@ func TestMintPlansWhatWasAsked(t *testing.T) {
 		want  leases.Lease
 	}{
 		{"the least", leases.Request{TTLS: 60}, "s/coder/", leases.Lease{
-			MaxTTLS: 60, MaxUses: 1, NotBefore: t0, ExpiresAt: t0.Add(time.Minute), BootFrom: time.Hour, BootUntil: time.Hour + time.Minute,
+			MaxTTLS: 60, MaxUses: 1, NotBefore: t0, ExpiresAt: t0.Add(time.Minute), BootFrom: time.Hour,
+			BootUntil: time.Hour + time.Minute,
 		}},
 		{"everything", leases.Request{ID: "x/y", TTLS: 60, MaxTTLS: 90, MaxUses: 7, DelayS: 30}, "", leases.Lease{
 			ID: "x/y", MaxTTLS: 90, MaxUses: 7, NotBefore: t0.Add(30 * time.Second), ExpiresAt: t0.Add(90 * time.Second),
 			BootFrom: time.Hour + 30*time.Second, BootUntil: time.Hour + 90*time.Second,
 		}},
 		{"below another", leases.Request{Parent: "p", TTLS: 30, DelayS: 30, MaxUses: 2}, "p/", leases.Lease{
-			Parent: "p", Depth: 1, MaxTTLS: 30, MaxUses: 2, NotBefore: t0.Add(30 * time.Second), ExpiresAt: t0.Add(60 * time.Second),
-			BootFrom: time.Hour + 30*time.Second, BootUntil: time.Hour + 60*time.Second,
+			Parent: "p", Depth: 1, MaxTTLS: 30, MaxUses: 2, NotBefore: t0.Add(30 * time.Second),
+			ExpiresAt: t0.Add(60 * time.Second),
+			BootFrom:  time.Hour + 30*time.Second, BootUntil: time.Hour + 60*time.Second,
 		}},
 	} {
 		m, err := w.mint(tc.r)
@@ -143,7 +145,8 @@ func TestMintPlansWhatWasAsked(t *testing.T) {
 		}
 		got := m.Op.Lease
 		want := tc.want
-		want.Holder, want.Capability, want.Issuer, want.State, want.Created, want.Boot = coder, "tool:exec", dev, leases.Active, t0, "b1"
+		want.Holder, want.Capability, want.Issuer, want.State, want.Created, want.Boot = coder, "tool:exec", dev,
+			leases.Active, t0, "b1"
 		want.Scope, want.Token = (leases.Scope{}).Normalize(), w.Hash(m.Token)
 		if rest, ok := strings.CutPrefix(got.ID, tc.below); tc.below != "" && ok && len(rest) == 16 {
 			want.ID = got.ID
@@ -151,7 +154,8 @@ func TestMintPlansWhatWasAsked(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
 		}
-		op := leases.Op{Kind: leases.OpMint, At: leases.Instant{Wall: t0, Boot: "b1", Since: time.Hour, High: t0.Add(time.Minute)}, Quota: leases.DefaultQuota}
+		op := leases.Op{Kind: leases.OpMint,
+			At: leases.Instant{Wall: t0, Boot: "b1", Since: time.Hour, High: t0.Add(time.Minute)}, Quota: leases.DefaultQuota}
 		if diff := cmp.Diff(op, m.Op, cmpopts.IgnoreFields(leases.Op{}, "Lease")); diff != "" {
 			t.Errorf("%s: the plan (-want +got):\n%s", tc.name, diff)
 		}
@@ -175,13 +179,18 @@ func TestChildrenWhenTheWallClockWasSet(t *testing.T) {
 		want  leases.Lease
 	}{
 		{"set forward", 30 * time.Minute, "b1", 30, nil, "",
-			leases.Lease{NotBefore: t0.Add(30 * time.Minute), ExpiresAt: t0.Add(time.Minute), BootFrom: time.Hour, BootUntil: time.Hour + 30*time.Second}},
+			leases.Lease{NotBefore: t0.Add(30 * time.Minute), ExpiresAt: t0.Add(time.Minute), BootFrom: time.Hour,
+				BootUntil: time.Hour + 30*time.Second}},
 		{"set back", -30 * time.Minute, "b1", 30, nil, "",
-			leases.Lease{NotBefore: t0, ExpiresAt: t0.Add(-30*time.Minute + 30*time.Second), BootFrom: time.Hour, BootUntil: time.Hour + 30*time.Second}},
+			leases.Lease{NotBefore: t0, ExpiresAt: t0.Add(-30*time.Minute + 30*time.Second), BootFrom: time.Hour,
+				BootUntil: time.Hour + 30*time.Second}},
 		{"set back, all of its time", -30 * time.Minute, "b1", 60, nil, "",
-			leases.Lease{NotBefore: t0, ExpiresAt: t0.Add(-29 * time.Minute), BootFrom: time.Hour, BootUntil: time.Hour + time.Minute}},
-		{"set forward, longer than it remains", 30 * time.Minute, "b1", 61, leases.ErrWider, "it would outlive the parent", leases.Lease{}},
-		{"set back, another boot", -30 * time.Minute, "b2", 30, leases.ErrWider, "it would begin before the parent", leases.Lease{}},
+			leases.Lease{NotBefore: t0, ExpiresAt: t0.Add(-29 * time.Minute), BootFrom: time.Hour,
+				BootUntil: time.Hour + time.Minute}},
+		{"set forward, longer than it remains", 30 * time.Minute, "b1", 61, leases.ErrWider, "it would outlive the parent",
+			leases.Lease{}},
+		{"set back, another boot", -30 * time.Minute, "b2", 30, leases.ErrWider, "it would begin before the parent",
+			leases.Lease{}},
 		{"set forward, another boot", 30 * time.Minute, "b2", 30, leases.ErrOver, "the parent is expired", leases.Lease{}},
 	} {
 		w := newWorld(t.Fatal)
@@ -244,7 +253,8 @@ func TestQuotaOfCredentials(t *testing.T) {
 	w.must(leases.Request{TTLS: 60})
 	w.must(leases.Request{TTLS: 60})
 	_, err := w.mint(leases.Request{TTLS: 60})
-	refused(t, "the third", err, leases.ErrQuota, "the holder's credential has too many leases: revoke some, or wait until they end")
+	refused(t, "the third", err, leases.ErrQuota,
+		"the holder's credential has too many leases: revoke some, or wait until they end")
 }
 
 // Renewing gives what is left of max_ttl_s, up to the parent's end, and never less than there is.
@@ -259,25 +269,39 @@ func TestBoundsOfRenewing(t *testing.T) {
 		until  time.Duration // after t0
 	}{
 		{"the shortest", 0, func(w *world) { w.pass(59 * time.Second) }, time.Second, nil, "", 60 * time.Second},
-		{"shorter", 0, func(w *world) { w.pass(59 * time.Second) }, time.Second - 1, leases.ErrInvalid, "ttl_s is at least 1 second", 0},
+		{"shorter", 0, func(w *world) { w.pass(59 * time.Second) }, time.Second - 1, leases.ErrInvalid,
+			"ttl_s is at least 1 second", 0},
 		{"as long as it lasts", 0, func(w *world) { w.pass(10 * time.Second) }, 50 * time.Second, nil, "", 60 * time.Second},
 		{"shorter than it lasts", 0, func(w *world) { w.pass(10 * time.Second) }, 50*time.Second - 1, leases.ErrInvalid,
 			"the lease lasts longer already: to end it, revoke it", 0},
 		{"all that is left", 0, func(w *world) { w.pass(10 * time.Second) }, 90 * time.Second, nil, "", 100 * time.Second},
 		{"more than is left", 0, func(w *world) { w.pass(10 * time.Second) }, 90*time.Second + 1, leases.ErrWider,
 			"the lease would last longer than its max_ttl_s", 0},
-		{"longer than any lease", 0, func(w *world) {}, leases.MaxLifetime + 1, leases.ErrWider, "the lease would last longer than its max_ttl_s", 0},
-		{"after its end", 0, func(w *world) { w.pass(60 * time.Second) }, time.Second, leases.ErrOver, "the lease is expired", 0},
-		{"after it was revoked", 0, func(w *world) { _ = w.do(w.Revoke(context.Background(), "p/c", false)) }, time.Minute, leases.ErrOver, "the lease is revoked", 0},
-		{"all that is left on another boot", 0, func(w *world) { w.pass(10 * time.Second); w.boot = "b2" }, 90 * time.Second, nil, "", 100 * time.Second},
-		{"more than is left on another boot", 0, func(w *world) { w.pass(10 * time.Second); w.boot = "b2" }, 90*time.Second + 1, leases.ErrWider,
+		{"longer than any lease", 0, func(w *world) {}, leases.MaxLifetime + 1, leases.ErrWider,
 			"the lease would last longer than its max_ttl_s", 0},
-		{"set back on another boot", 0, func(w *world) { w.pass(10 * time.Second); w.boot, w.wall = "b2", t0.Add(-time.Hour); w.table.Saw(t0) },
+		{"after its end", 0, func(w *world) { w.pass(60 * time.Second) }, time.Second, leases.ErrOver, "the lease is expired",
+			0},
+		{"after it was revoked", 0, func(w *world) { _ = w.do(w.Revoke(context.Background(), "p/c", false)) }, time.Minute,
+			leases.ErrOver, "the lease is revoked", 0},
+		{"all that is left on another boot", 0, func(w *world) { w.pass(10 * time.Second); w.boot = "b2" }, 90 * time.Second,
+			nil, "", 100 * time.Second},
+		{"more than is left on another boot", 0, func(w *world) { w.pass(10 * time.Second); w.boot = "b2" },
+			90*time.Second + 1, leases.ErrWider,
+			"the lease would last longer than its max_ttl_s", 0},
+		{"set back on another boot", 0, func(w *world) {
+			w.pass(10 * time.Second)
+			w.boot, w.wall = "b2", t0.Add(-time.Hour)
+			w.table.Saw(t0)
+		},
 			100 * time.Second, nil, "", -time.Hour + 100*time.Second},
-		{"up to the parent's end", 80, func(w *world) { w.pass(10 * time.Second) }, 70 * time.Second, nil, "", 80 * time.Second},
-		{"beyond the parent's end", 80, func(w *world) { w.pass(10 * time.Second) }, 70*time.Second + 1, leases.ErrWider, "it would outlive the parent", 0},
-		{"up to the parent's end, with the wall clock set forward", 80, func(w *world) { w.wall = w.wall.Add(time.Hour) }, 80 * time.Second, nil, "", 80 * time.Second},
-		{"after the parent was revoked", 80, func(w *world) { _ = w.do(w.Revoke(context.Background(), "p", false)) }, 70 * time.Second, leases.ErrOver,
+		{"up to the parent's end", 80, func(w *world) { w.pass(10 * time.Second) }, 70 * time.Second, nil, "",
+			80 * time.Second},
+		{"beyond the parent's end", 80, func(w *world) { w.pass(10 * time.Second) }, 70*time.Second + 1, leases.ErrWider,
+			"it would outlive the parent", 0},
+		{"up to the parent's end, with the wall clock set forward", 80, func(w *world) { w.wall = w.wall.Add(time.Hour) },
+			80 * time.Second, nil, "", 80 * time.Second},
+		{"after the parent was revoked", 80, func(w *world) { _ = w.do(w.Revoke(context.Background(), "p", false)) },
+			70 * time.Second, leases.ErrOver,
 			"the lease is revoked", 0},
 		{"after the parent was revoked since the lease was read", 80, func(w *world) {
 			read := w.table.Lease("p/c")
@@ -301,7 +325,8 @@ func TestBoundsOfRenewing(t *testing.T) {
 		}
 		at := leases.At(w.clock)
 		at.High = w.table.High()
-		want := leases.Op{Kind: leases.OpRenew, At: at, ID: "p/c", Until: t0.Add(tc.until), Boot: at.Boot, BootUntil: at.Since + tc.ttl}
+		want := leases.Op{Kind: leases.OpRenew, At: at, ID: "p/c", Until: t0.Add(tc.until), Boot: at.Boot,
+			BootUntil: at.Since + tc.ttl}
 		if diff := cmp.Diff(want, op); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
 		}
@@ -321,8 +346,9 @@ func TestViewsOfLeases(t *testing.T) {
 	l := lease("a/b", "a")
 	l.Uses, l.Issuer, l.Scope = 3, dev, leases.Scope{Paths: phases.Scope{"/a"}}
 	want := &leases.View{
-		ID: "a/b", State: leases.Expired, Capability: "tool:exec", Scope: l.Scope, Holder: coder, NotBefore: l.NotBefore, ExpiresAt: l.ExpiresAt,
-		UsesLeft: 7, Parent: "a", Issuer: dev, Token: "blt_x",
+		ID: "a/b", State: leases.Expired, Capability: "tool:exec", Scope: l.Scope, Holder: coder, NotBefore: l.NotBefore,
+		ExpiresAt: l.ExpiresAt,
+		UsesLeft:  7, Parent: "a", Issuer: dev, Token: "blt_x",
 	}
 	if diff := cmp.Diff(want, leases.ViewOf(&l, leases.Instant{Boot: "b1", Since: 2 * time.Hour}, "blt_x")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -373,7 +399,8 @@ func TestDigestsOfScopes(t *testing.T) {
 	refused(t, "as many as there may be", many.Validate(), nil, "")
 	many.Args = append(many.Args, "*")
 	refused(t, "one more", many.Validate(), leases.ErrInvalid, "scope: /args: more than 256 digests")
-	for _, hex := range []string{strings.Repeat("a", 63), strings.Repeat("a", 65), strings.Repeat("g", 64), strings.Repeat("A", 64)} {
+	for _, hex := range []string{strings.Repeat("a", 63), strings.Repeat("a", 65), strings.Repeat("g", 64),
+		strings.Repeat("A", 64)} {
 		s := leases.Scope{Args: leases.Digests{one, "sha256:" + hex}}
 		refused(t, hex, s.Validate(), leases.ErrInvalid, "scope: /args/1: not sha256: and 64 hexadecimal digits")
 	}

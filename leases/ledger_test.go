@@ -60,7 +60,8 @@ func (s tableStore) LeaseClock(context.Context) (time.Time, error) { return s.Hi
 func newWorld(fatal func(...any)) *world {
 	c := &clock{wall: t0, boot: "b1", since: time.Hour}
 	table := &leases.Table{}
-	return &world{Ledger: &leases.Ledger{Store: tableStore{table}, Clock: c, Key: make([]byte, 32)}, clock: c, table: table, fatal: fatal}
+	return &world{Ledger: &leases.Ledger{Store: tableStore{table}, Clock: c, Key: make([]byte, 32)}, clock: c,
+		table: table, fatal: fatal}
 }
 
 func (w *world) do(op leases.Op, err error) error {
@@ -99,7 +100,8 @@ func (w *world) claim(id string, by leases.Holder) error {
 
 func TestMintRefuses(t *testing.T) {
 	w := newWorld(t.Fatal)
-	w.must(leases.Request{ID: "p", TTLS: 60, MaxTTLS: 120, MaxUses: 5, Scope: &leases.Scope{Paths: phases.Scope{"/a/**"}}, DelayS: 0})
+	w.must(leases.Request{ID: "p", TTLS: 60, MaxTTLS: 120, MaxUses: 5, Scope: &leases.Scope{Paths: phases.Scope{"/a/**"}},
+		DelayS: 0})
 	w.must(leases.Request{ID: "gone", TTLS: 60})
 	if err := w.do(w.Revoke(t.Context(), "gone", false)); err != nil {
 		t.Fatal(err)
@@ -113,49 +115,57 @@ func TestMintRefuses(t *testing.T) {
 		class error
 		text  string
 	}{
-		"zero ttl":                {leases.Request{TTLS: 0}, leases.ErrInvalid, "ttl_s"},
-		"negative ttl":            {leases.Request{TTLS: -1}, leases.ErrInvalid, "ttl_s"},
-		"ttl over the maximum":    {leases.Request{TTLS: 3601}, leases.ErrWider, "refused, not shortened"},
-		"max over the maximum":    {leases.Request{TTLS: 1, MaxTTLS: 3601}, leases.ErrWider, "refused"},
-		"ttl that overflows":      {leases.Request{TTLS: 1 << 62}, leases.ErrWider, "refused"},
-		"ttl over its own max":    {leases.Request{TTLS: 61, MaxTTLS: 60}, leases.ErrWider, "max_ttl_s"},
-		"negative uses":           {leases.Request{TTLS: 1, MaxUses: -1}, leases.ErrInvalid, "max_uses"},
-		"too many uses":           {leases.Request{TTLS: 1, MaxUses: leases.MaxUses + 1}, leases.ErrInvalid, "max_uses"},
-		"negative delay":          {leases.Request{TTLS: 1, DelayS: -1}, leases.ErrInvalid, "delay_s"},
-		"no capability":           {leases.Request{TTLS: 1, Capability: " "}, leases.ErrInvalid, "capability"},
-		"every capability":        {leases.Request{TTLS: 1, Capability: "*"}, leases.ErrInvalid, "capability"},
-		"odd capability":          {leases.Request{TTLS: 1, Capability: "tool:\u200bexec"}, leases.ErrInvalid, "capability"},
-		"id with ..":              {leases.Request{TTLS: 1, ID: "a/../b"}, leases.ErrInvalid, "id"},
-		"id with blanks":          {leases.Request{TTLS: 1, ID: "a b"}, leases.ErrInvalid, "id"},
-		"id of many parts":        {leases.Request{TTLS: 1, ID: strings.Repeat("a/", 16) + "a"}, leases.ErrInvalid, "id"},
-		"scope with ..":           {leases.Request{TTLS: 1, Scope: &leases.Scope{Paths: phases.Scope{"/a/.."}}}, leases.ErrInvalid, "scope"},
-		"id taken":                {leases.Request{TTLS: 1, ID: "gone"}, leases.ErrInvalid, "id"},
-		"unknown parent":          {leases.Request{TTLS: 1, Parent: "nobody"}, leases.ErrUnknown, "no such lease"},
-		"unknown parent, with id": {leases.Request{TTLS: 1, Parent: "nobody", ID: "nobody/x"}, leases.ErrUnknown, "no such lease"},
-		"id beside the parent":    {leases.Request{TTLS: 1, Parent: "p", ID: "q/x"}, leases.ErrInvalid, "below"},
-		"revoked parent":          {leases.Request{TTLS: 1, Parent: "gone"}, leases.ErrOver, "revoked"},
-		"expired parent":          {leases.Request{TTLS: 1, Parent: "short"}, leases.ErrOver, "expired"},
-		"expired parent's child":  {leases.Request{TTLS: 1, Parent: "short/c"}, leases.ErrOver, "expired"},
-		"wider scope":             {leases.Request{TTLS: 1, Parent: "p"}, leases.ErrWider, "scope"},
-		"other paths":             {leases.Request{TTLS: 1, Parent: "p", Scope: &leases.Scope{Paths: phases.Scope{"/a/b", "/b"}}}, leases.ErrWider, "scope"},
-		"other capability":        {leases.Request{TTLS: 1, Parent: "p", Scope: sub, Capability: "tool:*"}, leases.ErrWider, "capability"},
-		"more uses":               {leases.Request{TTLS: 1, Parent: "p", Scope: sub, MaxUses: 6}, leases.ErrWider, "uses"},
-		"longer":                  {leases.Request{TTLS: 60, Parent: "p", Scope: sub}, leases.ErrWider, "outlive"},
-		"longer by waiting":       {leases.Request{TTLS: 50, DelayS: 50, Parent: "p", Scope: sub}, leases.ErrWider, "outlive"},
-		"longer max_ttl":          {leases.Request{TTLS: 1, MaxTTLS: 121, Parent: "p", Scope: sub}, leases.ErrWider, "max_ttl"},
+		"zero ttl":             {leases.Request{TTLS: 0}, leases.ErrInvalid, "ttl_s"},
+		"negative ttl":         {leases.Request{TTLS: -1}, leases.ErrInvalid, "ttl_s"},
+		"ttl over the maximum": {leases.Request{TTLS: 3601}, leases.ErrWider, "refused, not shortened"},
+		"max over the maximum": {leases.Request{TTLS: 1, MaxTTLS: 3601}, leases.ErrWider, "refused"},
+		"ttl that overflows":   {leases.Request{TTLS: 1 << 62}, leases.ErrWider, "refused"},
+		"ttl over its own max": {leases.Request{TTLS: 61, MaxTTLS: 60}, leases.ErrWider, "max_ttl_s"},
+		"negative uses":        {leases.Request{TTLS: 1, MaxUses: -1}, leases.ErrInvalid, "max_uses"},
+		"too many uses":        {leases.Request{TTLS: 1, MaxUses: leases.MaxUses + 1}, leases.ErrInvalid, "max_uses"},
+		"negative delay":       {leases.Request{TTLS: 1, DelayS: -1}, leases.ErrInvalid, "delay_s"},
+		"no capability":        {leases.Request{TTLS: 1, Capability: " "}, leases.ErrInvalid, "capability"},
+		"every capability":     {leases.Request{TTLS: 1, Capability: "*"}, leases.ErrInvalid, "capability"},
+		"odd capability":       {leases.Request{TTLS: 1, Capability: "tool:\u200bexec"}, leases.ErrInvalid, "capability"},
+		"id with ..":           {leases.Request{TTLS: 1, ID: "a/../b"}, leases.ErrInvalid, "id"},
+		"id with blanks":       {leases.Request{TTLS: 1, ID: "a b"}, leases.ErrInvalid, "id"},
+		"id of many parts":     {leases.Request{TTLS: 1, ID: strings.Repeat("a/", 16) + "a"}, leases.ErrInvalid, "id"},
+		"scope with ..": {leases.Request{TTLS: 1, Scope: &leases.Scope{Paths: phases.Scope{"/a/.."}}},
+			leases.ErrInvalid, "scope"},
+		"id taken":       {leases.Request{TTLS: 1, ID: "gone"}, leases.ErrInvalid, "id"},
+		"unknown parent": {leases.Request{TTLS: 1, Parent: "nobody"}, leases.ErrUnknown, "no such lease"},
+		"unknown parent, with id": {leases.Request{TTLS: 1, Parent: "nobody", ID: "nobody/x"}, leases.ErrUnknown,
+			"no such lease"},
+		"id beside the parent":   {leases.Request{TTLS: 1, Parent: "p", ID: "q/x"}, leases.ErrInvalid, "below"},
+		"revoked parent":         {leases.Request{TTLS: 1, Parent: "gone"}, leases.ErrOver, "revoked"},
+		"expired parent":         {leases.Request{TTLS: 1, Parent: "short"}, leases.ErrOver, "expired"},
+		"expired parent's child": {leases.Request{TTLS: 1, Parent: "short/c"}, leases.ErrOver, "expired"},
+		"wider scope":            {leases.Request{TTLS: 1, Parent: "p"}, leases.ErrWider, "scope"},
+		"other paths": {leases.Request{TTLS: 1, Parent: "p",
+			Scope: &leases.Scope{Paths: phases.Scope{"/a/b", "/b"}}}, leases.ErrWider, "scope"},
+		"other capability": {leases.Request{TTLS: 1, Parent: "p", Scope: sub, Capability: "tool:*"}, leases.ErrWider,
+			"capability"},
+		"more uses": {leases.Request{TTLS: 1, Parent: "p", Scope: sub, MaxUses: 6}, leases.ErrWider, "uses"},
+		"longer":    {leases.Request{TTLS: 60, Parent: "p", Scope: sub}, leases.ErrWider, "outlive"},
+		"longer by waiting": {leases.Request{TTLS: 50, DelayS: 50, Parent: "p", Scope: sub}, leases.ErrWider,
+			"outlive"},
+		"longer max_ttl": {leases.Request{TTLS: 1, MaxTTLS: 121, Parent: "p", Scope: sub}, leases.ErrWider,
+			"max_ttl"},
 	} {
 		if _, err := w.mint(c.r); !errors.Is(err, c.class) || !strings.Contains(fmt.Sprint(err), c.text) {
 			t.Errorf("%s: %v, want %v with %q", name, err, c.class, c.text)
 		}
 	}
-	if _, err := w.Mint(t.Context(), leases.Request{TTLS: 1, Capability: "a:b"}, coder, dev, leases.Rule{}); !errors.Is(err, leases.ErrInvalid) {
+	if _, err := w.Mint(t.Context(), leases.Request{TTLS: 1, Capability: "a:b"}, coder, dev,
+		leases.Rule{}); !errors.Is(err, leases.ErrInvalid) {
 		t.Errorf("no scope: %v", err)
 	}
 	w.must(leases.Request{TTLS: 59, Parent: "p", Scope: sub, MaxUses: 5})
 
 	other := coder
 	other.Credential = "uid 1001"
-	if _, err := w.Mint(t.Context(), leases.Request{TTLS: 1, Parent: "p", Scope: sub, Capability: "tool:exec"}, other, dev, leases.Rule{}); !errors.Is(err, leases.ErrWider) {
+	if _, err := w.Mint(t.Context(), leases.Request{TTLS: 1, Parent: "p", Scope: sub, Capability: "tool:exec"}, other, dev,
+		leases.Rule{}); !errors.Is(err, leases.ErrWider) {
 		t.Errorf("a child of another credential: %v", err)
 	}
 }
@@ -184,7 +194,8 @@ func TestQuota(t *testing.T) {
 	}
 	other := coder
 	other.Agent, other.Session = "else", "else" // only names
-	if _, err := w.Mint(t.Context(), leases.Request{TTLS: 60, Capability: "a:b", Scope: &leases.Scope{}}, other, dev, leases.Rule{}); !errors.Is(err, leases.ErrQuota) {
+	if _, err := w.Mint(t.Context(), leases.Request{TTLS: 60, Capability: "a:b", Scope: &leases.Scope{}}, other, dev,
+		leases.Rule{}); !errors.Is(err, leases.ErrQuota) {
 		t.Errorf("another session of the same credential: %v", err)
 	}
 	w.pass(time.Minute)
@@ -213,7 +224,8 @@ func TestUnknownAndNotYours(t *testing.T) {
 			t.Errorf("answer %d differs: %s and %s", i+1, s, texts[0])
 		}
 	}
-	if strings.Contains(fmt.Sprintf("%+v", m.Op.Lease), m.Token) || !strings.HasPrefix(m.Token, "blt_") || len(m.Token) != 4+43 {
+	if strings.Contains(fmt.Sprintf("%+v", m.Op.Lease), m.Token) || !strings.HasPrefix(m.Token, "blt_") ||
+		len(m.Token) != 4+43 {
 		t.Error("the token is kept, or is no token")
 	}
 }
@@ -345,8 +357,9 @@ func TestRenew(t *testing.T) {
 		class error
 	}{
 		"zero": {"a", 0, leases.ErrInvalid}, "negative": {"a", -time.Hour, leases.ErrInvalid},
-		"over its max": {"a", 71 * time.Second, leases.ErrWider}, "over the parent's end": {"a/c", 40 * time.Second, leases.ErrWider},
-		"shorter": {"a", 10 * time.Second, leases.ErrInvalid},
+		"over its max":          {"a", 71 * time.Second, leases.ErrWider},
+		"over the parent's end": {"a/c", 40 * time.Second, leases.ErrWider},
+		"shorter":               {"a", 10 * time.Second, leases.ErrInvalid},
 	} {
 		if err := renew(c.id, c.ttl); !errors.Is(err, c.class) {
 			t.Errorf("%s: %v", name, err)

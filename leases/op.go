@@ -49,7 +49,8 @@ type Op struct {
 
 // Reaches reports whether a Revoke or RevokePrefix may touch the lease.
 func (op *Op) Reaches(l *Lease) bool {
-	return op.Owner == "" || l.Holder.Runtime == op.Runtime && (l.Holder.Credential == "" || l.Holder.Credential == op.Owner)
+	return op.Owner == "" || l.Holder.Runtime == op.Runtime &&
+		(l.Holder.Credential == "" || l.Holder.Credential == op.Owner)
 }
 
 // Store shows leases to a Ledger. Implementations are safe for concurrent use.
@@ -102,6 +103,7 @@ func (q *Query) EffectiveLimit() int {
 func (q *Query) Match(l *Lease) bool {
 	eq := func(want, got string) bool { return want == "" || want == got }
 	return l.ID > q.After && (q.Prefix == "" || l.ID == q.Prefix || Below(q.Prefix, l.ID)) &&
-		eq(q.Holder.Runtime, l.Holder.Runtime) && eq(q.Holder.Session, l.Holder.Session) && eq(q.Holder.Agent, l.Holder.Agent) &&
+		eq(q.Holder.Runtime, l.Holder.Runtime) && eq(q.Holder.Session, l.Holder.Session) &&
+		eq(q.Holder.Agent, l.Holder.Agent) &&
 		eq(q.Holder.Credential, l.Holder.Credential) && (q.State == "" || l.StateAt(q.At) == q.State)
 }

@@ -113,14 +113,16 @@ func (s Scope) Validate() error {
 // invisible, nothing that compatibility forms map to other characters.
 func plain(s string) bool {
 	return norm.NFKC.IsNormalString(s) && !strings.ContainsFunc(s, func(r rune) bool {
-		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || unicode.IsSpace(r) && r != ' ' || r == unicode.ReplacementChar
+		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || unicode.IsSpace(r) && r != ' ' ||
+			r == unicode.ReplacementChar
 	})
 }
 
 // Normalize returns the normal form: two scopes cover the same if and only if
 // their normal forms are equal.
 func (s Scope) Normalize() Scope {
-	return Scope{s.Paths.Normalize(phases.ScopePath), s.Hosts.Normalize(phases.ScopeNet), s.Tools.Normalize(phases.ScopeTool), s.Args.normalize()}
+	return Scope{s.Paths.Normalize(phases.ScopePath), s.Hosts.Normalize(phases.ScopeNet),
+		s.Tools.Normalize(phases.ScopeTool), s.Args.normalize()}
 }
 
 // Narrow returns what both cover, in normal form: associative, commutative, idempotent.
@@ -178,7 +180,8 @@ func (s Scope) Covers(inv phases.Invocation, follow func(string) (string, bool))
 	}
 	all := inv
 	all.Scopes = phases.Scopes{} // whatever the lease restricts counts as narrowed
-	if phases.CheckScopesFollowing(all, inv.Action, phases.Scopes{FSRead: s.Paths, FSWrite: s.Paths, Net: s.Hosts, Tools: s.Tools}, follow) == nil {
+	if phases.CheckScopesFollowing(all, inv.Action,
+		phases.Scopes{FSRead: s.Paths, FSWrite: s.Paths, Net: s.Hosts, Tools: s.Tools}, follow) == nil {
 		return true
 	}
 	// The call was named as a whole by whoever made the lease. Tools still count.

@@ -114,7 +114,8 @@ func TestScopeRefuses(t *testing.T) {
 }
 
 func call(tool, args string) phases.Invocation {
-	return phases.Invocation{Phase: phases.PreTool, CWD: "/srv/p", Action: jsontext.Value(`{"tool":"` + tool + `","call_id":"c-1","args":` + args + `}`)}
+	return phases.Invocation{Phase: phases.PreTool, CWD: "/srv/p",
+		Action: jsontext.Value(`{"tool":"` + tool + `","call_id":"c-1","args":` + args + `}`)}
 }
 
 func TestScopeCovers(t *testing.T) {
@@ -144,11 +145,13 @@ func TestScopeCovers(t *testing.T) {
 		"a command, all":           {leases.Scope{}, exec, true},
 		"a command, stars":         {leases.Scope{Paths: phases.Scope{"*"}, Hosts: phases.Scope{"*"}}, exec, true},
 		"a command, hosts missing": {leases.Scope{Paths: phases.Scope{"*"}, Hosts: phases.Scope{"h:80"}}, exec, false},
-		"this command":             {leases.Scope{Paths: phases.Scope{"/srv/p/**"}, Args: leases.Digests{digest(1), this}}, exec, true},
+		"this command": {leases.Scope{Paths: phases.Scope{"/srv/p/**"}, Args: leases.Digests{digest(1), this}},
+			exec, true},
 		"this command, other tool": {leases.Scope{Tools: phases.Scope{"write"}, Args: leases.Digests{this}}, exec, false},
 		"another command":          {leases.Scope{Args: leases.Digests{this}}, call("exec", `{"command":"ls -l"}`), false},
 		"no command":               {leases.Scope{Args: leases.Digests{}}, exec, false},
-		"a named file elsewhere": {leases.Scope{Paths: phases.Scope{"/srv/p/**"}, Args: leases.Digests{leases.ArgsDigest(call("write", `{"file_path":"/q"}`))}},
+		"a named file elsewhere": {leases.Scope{Paths: phases.Scope{"/srv/p/**"},
+			Args: leases.Digests{leases.ArgsDigest(call("write", `{"file_path":"/q"}`))}},
 			call("write", `{"file_path":"/q"}`), false},
 		"a tool":      {leases.Scope{Tools: phases.Scope{"exec"}}, exec, true},
 		"not a tool":  {leases.Scope{Tools: phases.Scope{"write"}}, exec, false},
@@ -179,7 +182,8 @@ func TestScopeFollowsLinks(t *testing.T) {
 		}
 		return p, true
 	}
-	for path, want := range map[string]bool{"/srv/p/a": true, "/srv/p/out": false, "/srv/in": true, "/srv/p/unknown": false} {
+	for path, want := range map[string]bool{"/srv/p/a": true, "/srv/p/out": false, "/srv/in": true,
+		"/srv/p/unknown": false} {
 		if got := s.Covers(call("read", `{"file_path":"`+path+`"}`), follow); got != want {
 			t.Errorf("%s: %v, want %v", path, got, want)
 		}

@@ -23,8 +23,10 @@ func rows(table *leases.Table) map[string]leases.Lease {
 // lease is one that lasts an hour and has ten uses.
 func lease(id, parent string) leases.Lease {
 	return leases.Lease{
-		ID: id, Parent: parent, Holder: coder, Capability: "tool:exec", NotBefore: t0, ExpiresAt: t0.Add(time.Hour), MaxTTLS: 3600, MaxUses: 10,
-		State: leases.Active, Created: t0, Boot: "b1", BootFrom: time.Hour, BootUntil: 2 * time.Hour, Token: []byte("token of " + id),
+		ID: id, Parent: parent, Holder: coder, Capability: "tool:exec", NotBefore: t0, ExpiresAt: t0.Add(time.Hour),
+		MaxTTLS: 3600, MaxUses: 10,
+		State: leases.Active, Created: t0, Boot: "b1", BootFrom: time.Hour, BootUntil: 2 * time.Hour,
+		Token: []byte("token of " + id),
 	}
 }
 
@@ -52,18 +54,27 @@ func TestChangesThatDoNotHold(t *testing.T) {
 		{"mint below a lease", mint(lease("a/n", "a"), func(l *leases.Lease, _ *leases.Op) { l.MaxUses = 8 }), true},
 		{"mint with the id of another", mint(lease("a", ""), nil), false},
 		{"mint above another", mint(lease("x", ""), nil), false},
-		{"mint with the token of another", mint(lease("n", ""), func(l *leases.Lease, _ *leases.Op) { l.Token = []byte("token of a") }), false},
+		{"mint with the token of another",
+			mint(lease("n", ""), func(l *leases.Lease, _ *leases.Op) { l.Token = []byte("token of a") }), false},
 		{"mint below a lease that it does not name", mint(lease("a/n", ""), nil), false},
 		{"mint below one that is not there", mint(lease("n/n", "n"), nil), false},
 		{"mint below the one but next", mint(lease("a/b/n", "a"), nil), false},
-		{"mint with the last of the quota", mint(lease("n", ""), func(_ *leases.Lease, op *leases.Op) { op.Quota = 4 }), true},
+		{"mint with the last of the quota", mint(lease("n", ""), func(_ *leases.Lease, op *leases.Op) { op.Quota = 4 }),
+			true},
 		{"mint with one more", mint(lease("n", ""), func(_ *leases.Lease, op *leases.Op) { op.Quota = 3 }), false},
-		{"mint for another credential", mint(lease("n", ""), func(l *leases.Lease, op *leases.Op) { l.Holder.Credential, op.Quota = "x", 1 }), true},
-		{"mint for no credential", mint(lease("n", ""), func(l *leases.Lease, op *leases.Op) { l.Holder.Credential, op.Quota = "", 0 }), true},
-		{"mint with more uses than the parent has left", mint(lease("a/n", "a"), func(l *leases.Lease, _ *leases.Op) { l.MaxUses = 9 }), false},
-		{"mint beyond the parent's end", mint(lease("a/n", "a"), func(l *leases.Lease, _ *leases.Op) { l.MaxUses, l.ExpiresAt = 1, l.ExpiresAt.Add(1) }), false},
-		{"mint below one that was revoked", mint(lease("old/n", "old"), func(l *leases.Lease, _ *leases.Op) { l.MaxUses = 1 }), false},
-		{"mint below one that is over", mint(lease("a/n", "a"), func(l *leases.Lease, op *leases.Op) { l.MaxUses, op.At = 1, late }), false},
+		{"mint for another credential",
+			mint(lease("n", ""), func(l *leases.Lease, op *leases.Op) { l.Holder.Credential, op.Quota = "x", 1 }), true},
+		{"mint for no credential",
+			mint(lease("n", ""), func(l *leases.Lease, op *leases.Op) { l.Holder.Credential, op.Quota = "", 0 }), true},
+		{"mint with more uses than the parent has left",
+			mint(lease("a/n", "a"), func(l *leases.Lease, _ *leases.Op) { l.MaxUses = 9 }), false},
+		{"mint beyond the parent's end",
+			mint(lease("a/n", "a"), func(l *leases.Lease, _ *leases.Op) { l.MaxUses, l.ExpiresAt = 1, l.ExpiresAt.Add(1) }),
+			false},
+		{"mint below one that was revoked",
+			mint(lease("old/n", "old"), func(l *leases.Lease, _ *leases.Op) { l.MaxUses = 1 }), false},
+		{"mint below one that is over",
+			mint(lease("a/n", "a"), func(l *leases.Lease, op *leases.Op) { l.MaxUses, op.At = 1, late }), false},
 
 		{"claim", leases.Op{Kind: leases.OpClaim, At: at, ID: "a/b", By: coder}, true},
 		{"claim what is not there", leases.Op{Kind: leases.OpClaim, At: at, ID: "n", By: coder}, false},
@@ -72,17 +83,24 @@ func TestChangesThatDoNotHold(t *testing.T) {
 		{"claim what is over", leases.Op{Kind: leases.OpClaim, At: late, ID: "a", By: coder}, false},
 
 		{"renew", leases.Op{Kind: leases.OpRenew, At: at, ID: "a", Until: t0.Add(2 * time.Hour), Boot: "b1"}, true},
-		{"renew up to the parent's end", leases.Op{Kind: leases.OpRenew, At: at, ID: "a/b", Until: t0.Add(time.Hour), Boot: "b1"}, true},
-		{"renew beyond the parent's end", leases.Op{Kind: leases.OpRenew, At: at, ID: "a/b", Until: t0.Add(time.Hour + 1), Boot: "b1"}, false},
-		{"renew what is not there", leases.Op{Kind: leases.OpRenew, At: at, ID: "n", Until: t0.Add(time.Hour), Boot: "b1"}, false},
-		{"renew what was revoked", leases.Op{Kind: leases.OpRenew, At: at, ID: "old", Until: t0.Add(time.Hour), Boot: "b1"}, false},
-		{"renew what is over", leases.Op{Kind: leases.OpRenew, At: late, ID: "a", Until: t0.Add(3 * time.Hour), Boot: "b1"}, false},
+		{"renew up to the parent's end",
+			leases.Op{Kind: leases.OpRenew, At: at, ID: "a/b", Until: t0.Add(time.Hour), Boot: "b1"}, true},
+		{"renew beyond the parent's end",
+			leases.Op{Kind: leases.OpRenew, At: at, ID: "a/b", Until: t0.Add(time.Hour + 1), Boot: "b1"}, false},
+		{"renew what is not there", leases.Op{Kind: leases.OpRenew, At: at, ID: "n", Until: t0.Add(time.Hour), Boot: "b1"},
+			false},
+		{"renew what was revoked", leases.Op{Kind: leases.OpRenew, At: at, ID: "old", Until: t0.Add(time.Hour), Boot: "b1"},
+			false},
+		{"renew what is over", leases.Op{Kind: leases.OpRenew, At: late, ID: "a", Until: t0.Add(3 * time.Hour), Boot: "b1"},
+			false},
 
 		{"revoke", leases.Op{Kind: leases.OpRevoke, At: at, ID: "a"}, true},
 		{"revoke what is not there", leases.Op{Kind: leases.OpRevoke, At: at, ID: "n"}, false},
 		{"revoke one's own", leases.Op{Kind: leases.OpRevoke, At: at, ID: "a", Runtime: "r", Owner: "uid 1000"}, true},
-		{"revoke another credential's", leases.Op{Kind: leases.OpRevoke, At: at, ID: "a", Runtime: "r", Owner: "uid 1001"}, false},
-		{"revoke another runtime's", leases.Op{Kind: leases.OpRevoke, At: at, ID: "a", Runtime: "x", Owner: "uid 1000"}, false},
+		{"revoke another credential's", leases.Op{Kind: leases.OpRevoke, At: at, ID: "a", Runtime: "r", Owner: "uid 1001"},
+			false},
+		{"revoke another runtime's", leases.Op{Kind: leases.OpRevoke, At: at, ID: "a", Runtime: "x", Owner: "uid 1000"},
+			false},
 		{"something else", leases.Op{Kind: "lend", At: at, ID: "a"}, false},
 	} {
 		table := &leases.Table{}
@@ -95,7 +113,8 @@ func TestChangesThatDoNotHold(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, op := range []leases.Op{{Kind: leases.OpClaim, ID: "a"}, {Kind: leases.OpClaim, ID: "a"}, {Kind: leases.OpRevoke, ID: "old"}} {
+		for _, op := range []leases.Op{{Kind: leases.OpClaim, ID: "a"}, {Kind: leases.OpClaim, ID: "a"},
+			{Kind: leases.OpRevoke, ID: "old"}} {
 			if op.At, op.By = at, coder; table.Apply(&op) != nil {
 				t.Fatal(op)
 			}
@@ -182,7 +201,8 @@ func TestRevocationsReach(t *testing.T) {
 	at := leases.Instant{Wall: t0, Boot: "b1", Since: time.Hour}
 	table := &leases.Table{}
 	for id, h := range map[string]leases.Holder{
-		"p/mine": coder, "p/none": {Runtime: "r"}, "p/theirs": {Runtime: "r", Credential: "uid 1001"}, "p/elsewhere": {Runtime: "x", Credential: "uid 1000"},
+		"p/mine": coder, "p/none": {Runtime: "r"}, "p/theirs": {Runtime: "r", Credential: "uid 1001"},
+		"p/elsewhere":      {Runtime: "x", Credential: "uid 1000"},
 		"p/none-elsewhere": {Runtime: "x"}, "q": coder,
 	} {
 		l := lease(id, "")
@@ -200,7 +220,8 @@ func TestRevocationsReach(t *testing.T) {
 		slices.Sort(out)
 		return out
 	}
-	if err := table.Apply(&leases.Op{Kind: leases.OpRevokePrefix, At: at, ID: "p", Runtime: "r", Owner: "uid 1000"}); err != nil {
+	if err := table.Apply(&leases.Op{Kind: leases.OpRevokePrefix, At: at, ID: "p", Runtime: "r",
+		Owner: "uid 1000"}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"p/mine", "p/none"}, revoked()); diff != "" {
@@ -209,7 +230,8 @@ func TestRevocationsReach(t *testing.T) {
 	if err := table.Apply(&leases.Op{Kind: leases.OpRevokePrefix, At: at, ID: "p"}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"p/elsewhere", "p/mine", "p/none", "p/none-elsewhere", "p/theirs"}, revoked()); diff != "" {
+	if diff := cmp.Diff([]string{"p/elsewhere", "p/mine", "p/none", "p/none-elsewhere", "p/theirs"},
+		revoked()); diff != "" {
 		t.Errorf("by a person (-want +got):\n%s", diff)
 	}
 }
@@ -283,7 +305,8 @@ func TestQueriesSelect(t *testing.T) {
 	}
 
 	// What ends sooner comes first.
-	if err := table.Apply(&leases.Op{Kind: leases.OpRenew, At: at, ID: "a", Until: t0.Add(2 * time.Hour), Boot: "b1", BootUntil: 3 * time.Hour}); err != nil {
+	if err := table.Apply(&leases.Op{Kind: leases.OpRenew, At: at, ID: "a", Until: t0.Add(2 * time.Hour), Boot: "b1",
+		BootUntil: 3 * time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	held = nil

@@ -33,7 +33,8 @@ func randomScope(r *rand.Rand) *leases.Scope {
 func growTree(t *rapid.T, r *rand.Rand) {
 	w := newWorld(t.Fatal)
 	ids := []string{"0"}
-	w.must(leases.Request{ID: "0", Capability: "mcp:*", Scope: randomScope(r), TTLS: 1 + r.Int64N(100), MaxTTLS: 100 + r.Int64N(100), MaxUses: 1 + r.Int64N(9)})
+	w.must(leases.Request{ID: "0", Capability: "mcp:*", Scope: randomScope(r), TTLS: 1 + r.Int64N(100),
+		MaxTTLS: 100 + r.Int64N(100), MaxUses: 1 + r.Int64N(9)})
 	for n := range 8 {
 		w.pass(time.Duration(r.IntN(5)) * time.Second)
 		w.wall = w.wall.Add(time.Duration(r.IntN(3)-1) * time.Hour)
@@ -43,8 +44,9 @@ func growTree(t *rapid.T, r *rand.Rand) {
 		up := ids[r.IntN(len(ids))]
 		parent := w.table.Lease(up)
 		req := leases.Request{
-			ID: fmt.Sprintf("%s/%d", up, n), Capability: []string{"mcp:*", "mcp:a:*", "mcp:a", "tool:exec"}[r.IntN(4)], Scope: randomScope(r),
-			TTLS: 1 + r.Int64N(60), MaxUses: 1 + r.Int64N(6),
+			ID: fmt.Sprintf("%s/%d", up, n), Capability: []string{"mcp:*", "mcp:a:*", "mcp:a", "tool:exec"}[r.IntN(4)],
+			Scope: randomScope(r),
+			TTLS:  1 + r.Int64N(60), MaxUses: 1 + r.Int64N(6),
 		}
 		if r.IntN(2) == 0 {
 			s := parent.Scope.Narrow(*req.Scope)
@@ -58,9 +60,11 @@ func growTree(t *rapid.T, r *rand.Rand) {
 		l := w.table.Lease(m.Op.Lease.ID)
 		for p := parent; ; p = w.table.Lease(p.Parent) {
 			switch {
-			case !p.Scope.Contains(l.Scope), !(phases.Scope{p.Capability}).Contains(phases.ScopeTool, phases.Scope{l.Capability}),
+			case !p.Scope.Contains(l.Scope),
+				!(phases.Scope{p.Capability}).Contains(phases.ScopeTool, phases.Scope{l.Capability}),
 				p.ID == l.Parent && l.MaxUses > p.MaxUses-p.Uses, l.ExpiresAt.After(p.ExpiresAt), l.NotBefore.Before(p.NotBefore),
-				l.Boot == p.Boot && (l.BootUntil > p.BootUntil || l.BootFrom < p.BootFrom), l.MaxTTLS > p.MaxTTLS, l.Depth <= p.Depth:
+				l.Boot == p.Boot && (l.BootUntil > p.BootUntil || l.BootFrom < p.BootFrom), l.MaxTTLS > p.MaxTTLS,
+				l.Depth <= p.Depth:
 				t.Fatalf("child beyond what is above it:\n%+v\n%+v", l, p)
 			}
 			if p.Parent == "" {

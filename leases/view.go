@@ -19,6 +19,7 @@ type View struct {
 
 // ViewOf shows a lease at a moment; token is "" unless it has just been made.
 func ViewOf(l *Lease, at Instant, token string) *View {
-	return &View{ID: l.ID, State: l.StateAt(at), Capability: l.Capability, Scope: l.Scope, Holder: l.Holder, NotBefore: l.NotBefore,
+	return &View{ID: l.ID, State: l.StateAt(at), Capability: l.Capability, Scope: l.Scope, Holder: l.Holder,
+		NotBefore: l.NotBefore,
 		ExpiresAt: l.ExpiresAt, UsesLeft: l.MaxUses - l.Uses, Parent: l.Parent, Issuer: l.Issuer, Token: token}
 }

@@ -26,9 +26,11 @@ type PreSendAction struct {
 	Model    string           `json:"model,omitzero"`
 	System   jsontext.Value   `json:"system,omitzero"` // string or array of blocks
 	Messages []Message        `json:"messages,omitzero"`
-	Tools    []jsontext.Value `json:"tools,omitzero"`   // names or objects with a "name"; a rewrite may only drop entries
-	Params   jsontext.Value   `json:"params,omitzero"`  // object: temperature, top_p, think_level, reasoning_level, max_tokens…
-	Headers  jsontext.Value   `json:"headers,omitzero"` // object of strings; credential headers are neither shown nor settable
+	Tools    []jsontext.Value `json:"tools,omitzero"` // names or objects with a "name"; a rewrite may only drop entries
+	// object: temperature, top_p, think_level, reasoning_level, max_tokens…
+	Params jsontext.Value `json:"params,omitzero"`
+	// object of strings; credential headers are neither shown nor settable
+	Headers jsontext.Value `json:"headers,omitzero"`
 }
 
 // Message is one message of a conversation; Content is a string or an array of parts.

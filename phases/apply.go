@@ -175,7 +175,8 @@ func redactValue(v jsontext.Value, mask []byte, room int) (jsontext.Value, bool)
 // withoutCredentials runs change on the action as hooks see it, without the
 // credential headers, and puts them back: they are neither shown nor settable
 // nor removable.
-func withoutCredentials(p Phase, action jsontext.Value, e Effect, change func(jsontext.Value) (jsontext.Value, error)) (jsontext.Value, error) {
+func withoutCredentials(p Phase, action jsontext.Value, e Effect,
+	change func(jsontext.Value) (jsontext.Value, error)) (jsontext.Value, error) {
 	if p != PreSend || !Covers("/headers", e.Path) {
 		return change(action)
 	}

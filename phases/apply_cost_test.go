@@ -43,7 +43,8 @@ func TestSubsetComparesEachEntryOnce(t *testing.T) {
 	}
 	action := jsontext.Value(`{"provider":"p","messages":[],"tools":[` + tools.String() + `{"name":"last"}]}`)
 	by := Actor{Hook: "h", Tier: Sandboxed, Mutator: true, Rewrite: []string{""}}
-	e := Effect{Kind: EffectRewrite, Path: "/tools", Value: jsontext.Value(`[{"name":"x","d":"` + strings.Repeat("x", 200_000) + `"}]`)}
+	e := Effect{Kind: EffectRewrite, Path: "/tools",
+		Value: jsontext.Value(`[{"name":"x","d":"` + strings.Repeat("x", 200_000) + `"}]`)}
 	var err error
 	n := allocated(func() { _, err = ApplyEffect(PreSend, PassMutate, action, by, e) })
 	if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "dropped") {
@@ -62,7 +63,8 @@ func TestValidatePassComparesWhatChanged(t *testing.T) {
 		fmt.Fprintf(&b, `"%x":0,`, i*7919%1_000_003)
 	}
 	action := jsontext.Value(`{"tool":"exec","args":{"x":{` + b.String() + `"z":10,"list":[1,1]}}}`)
-	by := Actor{Hook: "h", Tier: Sandboxed, Mutator: true, Rewrite: []string{""}, Grants: map[EffectKind]bool{EffectRedact: true}}
+	by := Actor{Hook: "h", Tier: Sandboxed, Mutator: true, Rewrite: []string{""},
+		Grants: map[EffectKind]bool{EffectRedact: true}}
 	whole := allocated(func() { _, _ = DecodeAction(PreTool, action) })
 	for _, c := range []struct {
 		e    Effect

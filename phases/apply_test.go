@@ -16,7 +16,8 @@ func almighty() Actor {
 		"block", "request_approval", "rewrite", "rewrite:/model", "redact", "clamp_scopes", "annotate",
 		"add_context", "retry", "reply", "put_artifact", "grant",
 	})
-	return Actor{Hook: "almighty", Digest: "sha256:aa", ConfigDigest: "sha256:bb", Tier: Trusted, Mode: Enforce, Mutator: true, Rewrite: rewrite, Grants: grants}
+	return Actor{Hook: "almighty", Digest: "sha256:aa", ConfigDigest: "sha256:bb", Tier: Trusted, Mode: Enforce,
+		Mutator: true, Rewrite: rewrite, Grants: grants}
 }
 
 // effectsOf returns one well-formed effect of each kind, for a phase.
@@ -151,78 +152,97 @@ func TestApplyEffectRefuses(t *testing.T) {
 		e     Effect
 		want  error
 	}{
-		"tool itself":               {PreTool, PassMutate, almighty(), set("/tool", `"read"`), ErrDenied},
-		"whole action":              {PreTool, PassMutate, almighty(), set("", okAction), ErrDenied},
-		"beside args":               {PreTool, PassMutate, almighty(), set("/argsx", `1`), ErrDenied},
-		"granted elsewhere":         {PreTool, PassMutate, narrow, set("/args/n", `1`), ErrDenied},
-		"above the grant":           {PreTool, PassMutate, narrow, set("/args", `{}`), ErrDenied},
-		"beside the grant":          {PreTool, PassMutate, narrow, set("/args/commandx", `1`), ErrDenied},
-		"within the grant":          {PreTool, PassMutate, narrow, set("/args/command", `"x"`), nil},
-		"validator rewrites":        {PreTool, PassValidate, validator, set("/args/command", `"ls -la"`), ErrDenied},
-		"validator redacts":         {PreTool, PassValidate, validator, Effect{Kind: EffectRedact, Path: "/args"}, ErrDenied},
-		"validator clamps":          {PreTool, PassValidate, validator, Effect{Kind: EffectClamp, Scopes: &Scopes{}}, ErrDenied},
-		"validator in first pass":   {PreTool, PassMutate, validator, set("/args/command", `"x"`), ErrDenied},
-		"mutator repeats itself":    {PreTool, PassValidate, almighty(), set("/args/command", `"ls -l\u0061"`), nil},
-		"mutator changes its mind":  {PreTool, PassValidate, almighty(), set("/args/command", `"ls"`), ErrUnstable},
-		"mutator redacts again":     {PreTool, PassValidate, almighty(), Effect{Kind: EffectRedact, Path: "/args/command"}, ErrUnstable},
-		"unknown pass":              {PreTool, "later", almighty(), set("/args/command", `1`), ErrDenied},
-		"audit pass elsewhere":      {PreTool, PassAudit, almighty(), set("/args/command", `1`), ErrDenied},
-		"mutate pass in audit":      {Audit, PassMutate, almighty(), Effect{Kind: EffectRedact, Path: "/data"}, ErrDenied},
-		"audit outside of data":     {Audit, PassAudit, almighty(), Effect{Kind: EffectRedact, Path: "/kind"}, ErrDenied},
-		"args no object":            {PreTool, PassMutate, almighty(), set("/args", `[]`), ErrInvalid},
-		"args removed":              {PreTool, PassMutate, almighty(), drop("/args"), ErrInvalid},
-		"result removed":            {PostTool, PassMutate, almighty(), drop("/result"), ErrInvalid},
-		"no parent":                 {PreTool, PassMutate, almighty(), set("/args/a/b", `1`), ErrInvalid},
-		"bad pointer":               {PreTool, PassMutate, almighty(), set("args", `1`), ErrInvalid},
-		"bad escape":                {PreTool, PassMutate, almighty(), set("/args/~2", `1`), ErrInvalid},
-		"no JSON":                   {PreTool, PassMutate, almighty(), set("/args/x", `{"a":1}}`), ErrInvalid},
-		"injected member":           {PreTool, PassMutate, almighty(), set("/args/x", `1},"tool":"read"`), ErrInvalid},
-		"duplicate names":           {PreTool, PassMutate, almighty(), set("/args/x", `{"a":1,"a":2}`), ErrInvalid},
-		"bad UTF-8":                 {PreTool, PassMutate, almighty(), set("/args/x", "\"\xff\""), ErrInvalid},
-		"no value":                  {PreTool, PassMutate, almighty(), set("/args/x", ``), ErrInvalid},
-		"remove with value":         {PreTool, PassMutate, almighty(), Effect{Kind: EffectRewrite, Path: "/args/n", Value: jsontext.Value("1"), Remove: true}, ErrInvalid},
-		"too deep":                  {PreTool, PassMutate, almighty(), set("/args/x", strings.Repeat("[", 127)+strings.Repeat("]", 127)), ErrTooLarge},
-		"too large":                 {PreTool, PassMutate, almighty(), set("/args/x", `"`+strings.Repeat("x", MaxEffectBytes)+`"`), ErrTooLarge},
-		"model without its name":    {PreSend, PassMutate, plain, set("/model", `"m-2"`), ErrDenied},
-		"model by name":             {PreSend, PassMutate, almighty(), set("/model", `"m-2"`), nil},
-		"provider":                  {PreSend, PassMutate, almighty(), set("/provider", `"other"`), ErrDenied},
-		"tool added":                {PreSend, PassMutate, almighty(), set("/tools", `["read",{"name":"exec","x":1},"write"]`), ErrInvalid},
-		"tool changed":              {PreSend, PassMutate, almighty(), set("/tools/1", `{"name":"exec","x":2}`), ErrInvalid},
-		"tool changed inside":       {PreSend, PassMutate, almighty(), set("/tools/1/x", `2`), ErrInvalid},
-		"tools reordered":           {PreSend, PassMutate, almighty(), set("/tools", `[{"name":"exec","x":1},"read"]`), ErrInvalid},
-		"tools doubled":             {PreSend, PassMutate, almighty(), set("/tools", `["read","read"]`), ErrInvalid},
-		"tools removed":             {PreSend, PassMutate, almighty(), drop("/tools"), ErrInvalid},
-		"tool dropped":              {PreSend, PassMutate, almighty(), drop("/tools/0"), nil},
-		"all tools dropped":         {PreSend, PassMutate, almighty(), set("/tools", `[]`), nil},
-		"child gets a tool":         {Spawn, PassMutate, almighty(), set("/child/tools/3", `"web_fetch"`), ErrInvalid},
-		"child loses tools":         {Spawn, PassMutate, almighty(), set("/child/tools", `["read","write"]`), nil},
-		"child's agent":             {Spawn, PassMutate, almighty(), set("/child/agent", `"x"`), ErrDenied},
-		"credential set":            {PreSend, PassMutate, almighty(), set("/headers/X-Api-Key", `"k"`), ErrDenied},
-		"credential replaced":       {PreSend, PassMutate, almighty(), set("/headers/Authorization", `"k"`), ErrDenied},
-		"credential removed":        {PreSend, PassMutate, almighty(), drop("/headers/Authorization"), ErrDenied},
-		"credential in all":         {PreSend, PassMutate, almighty(), set("/headers", `{"authorization":"k"}`), ErrDenied},
-		"credential redacted":       {PreSend, PassMutate, almighty(), Effect{Kind: EffectRedact, Path: "/headers/Authorization"}, ErrDenied},
-		"header no string":          {PreSend, PassMutate, almighty(), set("/headers/x", `1`), ErrInvalid},
-		"redact nothing":            {PreTool, PassMutate, almighty(), Effect{Kind: EffectRedact, Path: "/args/none"}, ErrInvalid},
-		"redact the tool":           {PreTool, PassMutate, almighty(), Effect{Kind: EffectRedact, Path: "/tool"}, ErrDenied},
-		"clamp nothing":             {PreTool, PassMutate, almighty(), Effect{Kind: EffectClamp}, ErrInvalid},
-		"clamp bad pattern":         {PreTool, PassMutate, almighty(), Effect{Kind: EffectClamp, Scopes: &Scopes{Net: Scope{"x"}}}, ErrInvalid},
-		"ask no object":             {PreTool, PassMutate, almighty(), val(EffectAsk, `[]`), ErrInvalid},
-		"annotate bad key":          {PreTool, PassMutate, almighty(), Effect{Kind: EffectAnnotate, Key: "a/b", Value: jsontext.Value("1")}, ErrInvalid},
-		"annotate for the caller":   {PreTool, PassMutate, almighty(), Effect{Kind: EffectAnnotate, Key: "caller", Value: jsontext.Value("1")}, ErrDenied},
-		"annotate no JSON":          {PreTool, PassMutate, almighty(), Effect{Kind: EffectAnnotate, Key: "a", Value: jsontext.Value("x")}, ErrInvalid},
-		"empty context":             {PreTool, PassMutate, almighty(), Effect{Kind: EffectContext, Text: "\u200b"}, ErrInvalid},
+		"tool itself":        {PreTool, PassMutate, almighty(), set("/tool", `"read"`), ErrDenied},
+		"whole action":       {PreTool, PassMutate, almighty(), set("", okAction), ErrDenied},
+		"beside args":        {PreTool, PassMutate, almighty(), set("/argsx", `1`), ErrDenied},
+		"granted elsewhere":  {PreTool, PassMutate, narrow, set("/args/n", `1`), ErrDenied},
+		"above the grant":    {PreTool, PassMutate, narrow, set("/args", `{}`), ErrDenied},
+		"beside the grant":   {PreTool, PassMutate, narrow, set("/args/commandx", `1`), ErrDenied},
+		"within the grant":   {PreTool, PassMutate, narrow, set("/args/command", `"x"`), nil},
+		"validator rewrites": {PreTool, PassValidate, validator, set("/args/command", `"ls -la"`), ErrDenied},
+		"validator redacts":  {PreTool, PassValidate, validator, Effect{Kind: EffectRedact, Path: "/args"}, ErrDenied},
+		"validator clamps": {PreTool, PassValidate, validator, Effect{Kind: EffectClamp, Scopes: &Scopes{}},
+			ErrDenied},
+		"validator in first pass":  {PreTool, PassMutate, validator, set("/args/command", `"x"`), ErrDenied},
+		"mutator repeats itself":   {PreTool, PassValidate, almighty(), set("/args/command", `"ls -l\u0061"`), nil},
+		"mutator changes its mind": {PreTool, PassValidate, almighty(), set("/args/command", `"ls"`), ErrUnstable},
+		"mutator redacts again": {PreTool, PassValidate, almighty(), Effect{Kind: EffectRedact, Path: "/args/command"},
+			ErrUnstable},
+		"unknown pass":          {PreTool, "later", almighty(), set("/args/command", `1`), ErrDenied},
+		"audit pass elsewhere":  {PreTool, PassAudit, almighty(), set("/args/command", `1`), ErrDenied},
+		"mutate pass in audit":  {Audit, PassMutate, almighty(), Effect{Kind: EffectRedact, Path: "/data"}, ErrDenied},
+		"audit outside of data": {Audit, PassAudit, almighty(), Effect{Kind: EffectRedact, Path: "/kind"}, ErrDenied},
+		"args no object":        {PreTool, PassMutate, almighty(), set("/args", `[]`), ErrInvalid},
+		"args removed":          {PreTool, PassMutate, almighty(), drop("/args"), ErrInvalid},
+		"result removed":        {PostTool, PassMutate, almighty(), drop("/result"), ErrInvalid},
+		"no parent":             {PreTool, PassMutate, almighty(), set("/args/a/b", `1`), ErrInvalid},
+		"bad pointer":           {PreTool, PassMutate, almighty(), set("args", `1`), ErrInvalid},
+		"bad escape":            {PreTool, PassMutate, almighty(), set("/args/~2", `1`), ErrInvalid},
+		"no JSON":               {PreTool, PassMutate, almighty(), set("/args/x", `{"a":1}}`), ErrInvalid},
+		"injected member":       {PreTool, PassMutate, almighty(), set("/args/x", `1},"tool":"read"`), ErrInvalid},
+		"duplicate names":       {PreTool, PassMutate, almighty(), set("/args/x", `{"a":1,"a":2}`), ErrInvalid},
+		"bad UTF-8":             {PreTool, PassMutate, almighty(), set("/args/x", "\"\xff\""), ErrInvalid},
+		"no value":              {PreTool, PassMutate, almighty(), set("/args/x", ``), ErrInvalid},
+		"remove with value": {PreTool, PassMutate, almighty(),
+			Effect{Kind: EffectRewrite, Path: "/args/n", Value: jsontext.Value("1"), Remove: true}, ErrInvalid},
+		"too deep": {PreTool, PassMutate, almighty(),
+			set("/args/x", strings.Repeat("[", 127)+strings.Repeat("]", 127)), ErrTooLarge},
+		"too large": {PreTool, PassMutate, almighty(),
+			set("/args/x", `"`+strings.Repeat("x", MaxEffectBytes)+`"`), ErrTooLarge},
+		"model without its name": {PreSend, PassMutate, plain, set("/model", `"m-2"`), ErrDenied},
+		"model by name":          {PreSend, PassMutate, almighty(), set("/model", `"m-2"`), nil},
+		"provider":               {PreSend, PassMutate, almighty(), set("/provider", `"other"`), ErrDenied},
+		"tool added": {PreSend, PassMutate, almighty(),
+			set("/tools", `["read",{"name":"exec","x":1},"write"]`), ErrInvalid},
+		"tool changed":        {PreSend, PassMutate, almighty(), set("/tools/1", `{"name":"exec","x":2}`), ErrInvalid},
+		"tool changed inside": {PreSend, PassMutate, almighty(), set("/tools/1/x", `2`), ErrInvalid},
+		"tools reordered": {PreSend, PassMutate, almighty(), set("/tools", `[{"name":"exec","x":1},"read"]`),
+			ErrInvalid},
+		"tools doubled":       {PreSend, PassMutate, almighty(), set("/tools", `["read","read"]`), ErrInvalid},
+		"tools removed":       {PreSend, PassMutate, almighty(), drop("/tools"), ErrInvalid},
+		"tool dropped":        {PreSend, PassMutate, almighty(), drop("/tools/0"), nil},
+		"all tools dropped":   {PreSend, PassMutate, almighty(), set("/tools", `[]`), nil},
+		"child gets a tool":   {Spawn, PassMutate, almighty(), set("/child/tools/3", `"web_fetch"`), ErrInvalid},
+		"child loses tools":   {Spawn, PassMutate, almighty(), set("/child/tools", `["read","write"]`), nil},
+		"child's agent":       {Spawn, PassMutate, almighty(), set("/child/agent", `"x"`), ErrDenied},
+		"credential set":      {PreSend, PassMutate, almighty(), set("/headers/X-Api-Key", `"k"`), ErrDenied},
+		"credential replaced": {PreSend, PassMutate, almighty(), set("/headers/Authorization", `"k"`), ErrDenied},
+		"credential removed":  {PreSend, PassMutate, almighty(), drop("/headers/Authorization"), ErrDenied},
+		"credential in all":   {PreSend, PassMutate, almighty(), set("/headers", `{"authorization":"k"}`), ErrDenied},
+		"credential redacted": {PreSend, PassMutate, almighty(),
+			Effect{Kind: EffectRedact, Path: "/headers/Authorization"}, ErrDenied},
+		"header no string": {PreSend, PassMutate, almighty(), set("/headers/x", `1`), ErrInvalid},
+		"redact nothing": {PreTool, PassMutate, almighty(), Effect{Kind: EffectRedact, Path: "/args/none"},
+			ErrInvalid},
+		"redact the tool": {PreTool, PassMutate, almighty(), Effect{Kind: EffectRedact, Path: "/tool"}, ErrDenied},
+		"clamp nothing":   {PreTool, PassMutate, almighty(), Effect{Kind: EffectClamp}, ErrInvalid},
+		"clamp bad pattern": {PreTool, PassMutate, almighty(),
+			Effect{Kind: EffectClamp, Scopes: &Scopes{Net: Scope{"x"}}}, ErrInvalid},
+		"ask no object": {PreTool, PassMutate, almighty(), val(EffectAsk, `[]`), ErrInvalid},
+		"annotate bad key": {PreTool, PassMutate, almighty(),
+			Effect{Kind: EffectAnnotate, Key: "a/b", Value: jsontext.Value("1")}, ErrInvalid},
+		"annotate for the caller": {PreTool, PassMutate, almighty(),
+			Effect{Kind: EffectAnnotate, Key: "caller", Value: jsontext.Value("1")}, ErrDenied},
+		"annotate no JSON": {PreTool, PassMutate, almighty(),
+			Effect{Kind: EffectAnnotate, Key: "a", Value: jsontext.Value("x")}, ErrInvalid},
+		"empty context": {PreTool, PassMutate, almighty(), Effect{Kind: EffectContext, Text: "\u200b"},
+			ErrInvalid},
 		"grant by sandboxed":        {PreTool, PassMutate, sandboxed, Effect{Kind: EffectGrant}, ErrDenied},
 		"retry without instruction": {PostReceive, PassMutate, almighty(), val(EffectRetry, `{"max":1}`), ErrInvalid},
-		"retry too often":           {PostReceive, PassMutate, almighty(), val(EffectRetry, `{"instruction":"x","max":11}`), ErrInvalid},
-		"retry unknown member":      {PostReceive, PassMutate, almighty(), val(EffectRetry, `{"instruction":"x","maximum":1}`), ErrInvalid},
-		"reply empty":               {PrePlan, PassMutate, almighty(), val(EffectReply, `{"text":""}`), ErrInvalid},
-		"reply null":                {PrePlan, PassMutate, almighty(), val(EffectReply, `{"text":null}`), ErrInvalid},
-		"artifact both":             {PrePlan, PassMutate, almighty(), val(EffectArtifact, `{"name":"a","text":"x","data_base64":"eA=="}`), ErrInvalid},
-		"artifact neither":          {PrePlan, PassMutate, almighty(), val(EffectArtifact, `{"name":"a"}`), ErrInvalid},
-		"artifact bad name":         {PrePlan, PassMutate, almighty(), val(EffectArtifact, `{"name":"a\n","text":"x"}`), ErrInvalid},
-		"artifact bad meta":         {PrePlan, PassMutate, almighty(), val(EffectArtifact, `{"name":"a","text":"x","meta":[]}`), ErrInvalid},
-		"unknown kind":              {PreTool, PassMutate, almighty(), Effect{Kind: "erase"}, ErrDenied},
+		"retry too often": {PostReceive, PassMutate, almighty(), val(EffectRetry, `{"instruction":"x","max":11}`),
+			ErrInvalid},
+		"retry unknown member": {PostReceive, PassMutate, almighty(),
+			val(EffectRetry, `{"instruction":"x","maximum":1}`), ErrInvalid},
+		"reply empty": {PrePlan, PassMutate, almighty(), val(EffectReply, `{"text":""}`), ErrInvalid},
+		"reply null":  {PrePlan, PassMutate, almighty(), val(EffectReply, `{"text":null}`), ErrInvalid},
+		"artifact both": {PrePlan, PassMutate, almighty(),
+			val(EffectArtifact, `{"name":"a","text":"x","data_base64":"eA=="}`), ErrInvalid},
+		"artifact neither": {PrePlan, PassMutate, almighty(), val(EffectArtifact, `{"name":"a"}`), ErrInvalid},
+		"artifact bad name": {PrePlan, PassMutate, almighty(), val(EffectArtifact, `{"name":"a\n","text":"x"}`),
+			ErrInvalid},
+		"artifact bad meta": {PrePlan, PassMutate, almighty(),
+			val(EffectArtifact, `{"name":"a","text":"x","meta":[]}`), ErrInvalid},
+		"unknown kind": {PreTool, PassMutate, almighty(), Effect{Kind: "erase"}, ErrDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			action := sampleActions()[c.phase]
@@ -262,10 +282,14 @@ func TestCredentialsStay(t *testing.T) {
 		e    Effect
 		want string
 	}{
-		"replace all": {Effect{Kind: EffectRewrite, Path: "/headers", Value: jsontext.Value(`{"b":"2"}`)}, `{"Authorization":"Bearer k","b":"2","x-goog-api-key":"g"}`},
-		"remove all":  {Effect{Kind: EffectRewrite, Path: "/headers", Remove: true}, `{"Authorization":"Bearer k","x-goog-api-key":"g"}`},
-		"redact all":  {Effect{Kind: EffectRedact, Path: "/headers", Label: "h"}, `{"Authorization":"Bearer k","a":"[redacted:h]","x-goog-api-key":"g"}`},
-		"add one":     {Effect{Kind: EffectRewrite, Path: "/headers/b", Value: jsontext.Value(`"2"`)}, `{"Authorization":"Bearer k","a":"1","b":"2","x-goog-api-key":"g"}`},
+		"replace all": {Effect{Kind: EffectRewrite, Path: "/headers", Value: jsontext.Value(`{"b":"2"}`)},
+			`{"Authorization":"Bearer k","b":"2","x-goog-api-key":"g"}`},
+		"remove all": {Effect{Kind: EffectRewrite, Path: "/headers", Remove: true},
+			`{"Authorization":"Bearer k","x-goog-api-key":"g"}`},
+		"redact all": {Effect{Kind: EffectRedact, Path: "/headers", Label: "h"},
+			`{"Authorization":"Bearer k","a":"[redacted:h]","x-goog-api-key":"g"}`},
+		"add one": {Effect{Kind: EffectRewrite, Path: "/headers/b", Value: jsontext.Value(`"2"`)},
+			`{"Authorization":"Bearer k","a":"1","b":"2","x-goog-api-key":"g"}`},
 	} {
 		got, err := ApplyEffect(PreSend, PassMutate, action, almighty(), c.e)
 		if err != nil {
@@ -278,18 +302,21 @@ func TestCredentialsStay(t *testing.T) {
 	}
 	inv := Invocation{Phase: PreSend, Action: action}
 	doc, err := Document(inv, nil)
-	if err != nil || strings.Contains(string(doc), "Bearer") || strings.Contains(string(doc), `"g"`) || !strings.Contains(string(doc), `"a":"1"`) {
+	if err != nil || strings.Contains(string(doc), "Bearer") || strings.Contains(string(doc), `"g"`) ||
+		!strings.Contains(string(doc), `"a":"1"`) {
 		t.Errorf("the hook's document: %s, %v", doc, err)
 	}
 }
 
 func TestIsCredentialHeader(t *testing.T) {
-	for _, h := range append(CredentialHeaders(), "Authorization", "X_API_KEY", "X-Goog-Api-Key", "x-custom-token", "My-Secret", "Cookie2", "cf-access-client-secret", "x-vault-token", "x-foo-auth", " authorization ") {
+	for _, h := range append(CredentialHeaders(), "Authorization", "X_API_KEY", "X-Goog-Api-Key", "x-custom-token",
+		"My-Secret", "Cookie2", "cf-access-client-secret", "x-vault-token", "x-foo-auth", " authorization ") {
 		if !IsCredentialHeader(h) {
 			t.Errorf("%q is shown to hooks", h)
 		}
 	}
-	for _, h := range []string{"content-type", "user-agent", "anthropic-version", "anthropic-beta", "openai-organization", "x-request-id", "traceparent", "accept", "author", "x-stainless-lang"} {
+	for _, h := range []string{"content-type", "user-agent", "anthropic-version", "anthropic-beta", "openai-organization",
+		"x-request-id", "traceparent", "accept", "author", "x-stainless-lang"} {
 		if IsCredentialHeader(h) {
 			t.Errorf("%q is hidden from hooks", h)
 		}
@@ -299,14 +326,16 @@ func TestIsCredentialHeader(t *testing.T) {
 func TestRedact(t *testing.T) {
 	for _, c := range []struct{ args, path, label, want string }{
 		{`{"a":"x","b":"y"}`, "/args/a", "aws-key", `{"a":"[redacted:aws-key]","b":"y"}`},
-		{`{"a":{"k":"x","n":1,"l":["y",null,{"z" : "w"}]}}`, "/args/a", "s", `{"a":{"k":"[redacted:s]","n":1,"l":["[redacted:s]",null,{"z" : "[redacted:s]"}]}}`},
+		{`{"a":{"k":"x","n":1,"l":["y",null,{"z" : "w"}]}}`, "/args/a", "s",
+			`{"a":{"k":"[redacted:s]","n":1,"l":["[redacted:s]",null,{"z" : "[redacted:s]"}]}}`},
 		{`{"a":123}`, "/args/a", "pin", `{"a":"[redacted:pin]"}`},
 		{`{"a":"x\"}:"}`, "/args", "", `{"a":"[redacted:value]"}`},
 		{`{"a":"x"}`, "/args/a", "<b>\n]\u202e/AKIA 1", `{"a":"[redacted:b-AKIA-1]"}`},
 		{`{"a":"x"}`, "/args/a", strings.Repeat("l", 200), `{"a":"[redacted:` + strings.Repeat("l", 64) + `]"}`},
 	} {
 		action := jsontext.Value(`{"tool":"exec","args":` + c.args + `}`)
-		got, err := ApplyEffect(PreTool, PassMutate, action, almighty(), Effect{Kind: EffectRedact, Path: c.path, Label: c.label})
+		got, err := ApplyEffect(PreTool, PassMutate, action, almighty(),
+			Effect{Kind: EffectRedact, Path: c.path, Label: c.label})
 		if err != nil {
 			t.Errorf("%s: %v", c.args, err)
 			continue
@@ -332,10 +361,12 @@ func TestAnnotate(t *testing.T) {
 	if _, err := Annotate(md, by("nobody"), note("a", "2")); !errors.Is(err, ErrDenied) {
 		t.Errorf("an unknown tier overwrites: %v", err)
 	}
-	if next, err := Annotate(md, by(Trusted), note("a", "2")); err != nil || string(next["a"].Value) != "2" || string(md["a"].Value) != "1" {
+	if next, err := Annotate(md, by(Trusted), note("a", "2")); err != nil || string(next["a"].Value) != "2" ||
+		string(md["a"].Value) != "1" {
 		t.Errorf("the same tier: %v, %v; before: %v", next, err, md)
 	}
-	if _, err := Annotate(md, by(Trusted), note("b", `"`+strings.Repeat("x", MaxMetadataBytes)+`"`)); !errors.Is(err, ErrTooLarge) {
+	if _, err := Annotate(md, by(Trusted), note("b", `"`+strings.Repeat("x", MaxMetadataBytes)+`"`)); !errors.Is(err,
+		ErrTooLarge) {
 		t.Errorf("too many bytes: %v", err)
 	}
 	for i := range MaxMetadataKeys - 1 {
@@ -352,7 +383,8 @@ func TestAnnotate(t *testing.T) {
 }
 
 func TestGrantsOf(t *testing.T) {
-	rewrite, grants := GrantsOf([]string{"block", "rewrite:/args", "rewrite:/args", "rewrite:", "http_request", "block:x", "add_context", "grants"})
+	rewrite, grants := GrantsOf([]string{"block", "rewrite:/args", "rewrite:/args", "rewrite:", "http_request", "block:x",
+		"add_context", "grants"})
 	if len(rewrite) != 1 || rewrite[0] != "/args" {
 		t.Errorf("rewrite = %q", rewrite)
 	}
@@ -380,7 +412,8 @@ func TestManyCredentialHeaders(t *testing.T) {
 	if err != nil || strings.Contains(string(doc), "token") {
 		t.Fatalf("%d bytes, %v", len(doc), err)
 	}
-	out, err := ApplyEffect(PreSend, PassMutate, inv.Action, almighty(), Effect{Kind: EffectRewrite, Path: "/headers", Remove: true})
+	out, err := ApplyEffect(PreSend, PassMutate, inv.Action, almighty(),
+		Effect{Kind: EffectRewrite, Path: "/headers", Remove: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,8 @@ func TestApprovalKey(t *testing.T) {
 	otherDigest, otherConfig := ask, ask
 	otherDigest.By.Digest, otherConfig.By.ConfigDigest = "sha256:cc", "sha256:dd"
 	for name, same := range map[string]string{
-		"another call":     key(func(i *Invocation) { i.Action, _ = Set(i.Action, "/call_id", jsontext.Value(`"c-2"`)) }, ask),
+		"another call": key(func(i *Invocation) { i.Action, _ = Set(i.Action, "/call_id", jsontext.Value(`"c-2"`)) },
+			ask),
 		"another run":      key(func(i *Invocation) { i.Run, i.ID = "r-2", "" }, ask),
 		"another spelling": key(func(i *Invocation) { i.Action, _ = Set(i.Action, "/args/n", jsontext.Value("100")) }, ask),
 		"another reason":   key(nil, turn("a", askWith("really?"))),
@@ -43,7 +44,8 @@ func TestApprovalKey(t *testing.T) {
 		}
 	}
 	for name, other := range map[string]string{
-		"another command": key(func(i *Invocation) { i.Action, _ = Set(i.Action, "/args/command", jsontext.Value(`"rm"`)) }, ask),
+		"another command": key(func(i *Invocation) { i.Action, _ = Set(i.Action, "/args/command", jsontext.Value(`"rm"`)) },
+			ask),
 		"a rewrite":       key(nil, ask, turn("b", setArg("x", "1"))),
 		"another session": key(func(i *Invocation) { i.Session = "s-2" }, ask),
 		"another agent":   key(func(i *Invocation) { i.Agent = "x" }, ask),

@@ -19,7 +19,8 @@ func TestEffectBounds(t *testing.T) {
 	if _, err := ApplyEffect(PreTool, PassMutate, action, almighty(), write(MaxEffectBytes)); err != nil {
 		t.Errorf("the largest effect: %v", err)
 	}
-	if _, err := ApplyEffect(PreTool, PassMutate, action, almighty(), write(MaxEffectBytes+1)); !errors.Is(err, ErrTooLarge) {
+	if _, err := ApplyEffect(PreTool, PassMutate, action, almighty(), write(MaxEffectBytes+1)); !errors.Is(err,
+		ErrTooLarge) {
 		t.Errorf("one byte more: %v", err)
 	}
 	// All effects of a turn together are bounded, too; blocks are not counted.
@@ -37,7 +38,8 @@ func TestEffectBounds(t *testing.T) {
 	if r := turn(MaxEffectBytes); r.Decision != HookTransform {
 		t.Errorf("as much as a turn may ask for: %+v", r)
 	}
-	if r := turn(MaxEffectBytes, contextWith("x")); r.Decision != HookError || r.Kind != KindOutput || !strings.Contains(r.Reason, "too much") {
+	if r := turn(MaxEffectBytes, contextWith("x")); r.Decision != HookError || r.Kind != KindOutput ||
+		!strings.Contains(r.Reason, "too much") {
 		t.Errorf("one byte more: %+v", r)
 	}
 	if r := turn(MaxEffectBytes, blockWith("x")); r.Decision != HookBlock {
@@ -46,8 +48,10 @@ func TestEffectBounds(t *testing.T) {
 	// An action may be as large as an invocation, after a rewrite, too.
 	grow := func(size int) error {
 		const around = `{"tool":"exec","args":{"command":""}}`
-		e := Effect{Kind: EffectRewrite, Path: "/args/command", Value: jsontext.Value(`"` + strings.Repeat("y", 200<<10) + `"`)}
-		full := jsontext.Value(`{"tool":"exec","args":{"a":"` + strings.Repeat("x", size-len(around)-(200<<10)-len(`"a":"",`)) + `","command":""}}`)
+		e := Effect{Kind: EffectRewrite, Path: "/args/command",
+			Value: jsontext.Value(`"` + strings.Repeat("y", 200<<10) + `"`)}
+		full := jsontext.Value(`{"tool":"exec","args":{"a":"` +
+			strings.Repeat("x", size-len(around)-(200<<10)-len(`"a":"",`)) + `","command":""}}`)
 		out, err := ApplyEffect(PreTool, PassMutate, full, almighty(), e)
 		if err == nil && len(out) != size {
 			t.Errorf("%d bytes, want %d", len(out), size)
@@ -76,11 +80,13 @@ func TestAfterTheEnd(t *testing.T) {
 		t.Errorf("scopes: %+v", r)
 	}
 	c := ended()
-	if r := c.Fail("x", NewFault(KindStore, "down", nil)); !r.Stop || !r.Discarded || c.Result().Kind != KindPolicy || c.Result().DecidedBy != "first" {
+	if r := c.Fail("x", NewFault(KindStore, "down", nil)); !r.Stop || !r.Discarded || c.Result().Kind != KindPolicy ||
+		c.Result().DecidedBy != "first" {
 		t.Errorf("a failure: %+v, %+v", r, c.Result())
 	}
 	c = ended()
-	if r := c.Add(turn("second", setArg("a", "1"))); !r.Stop || !r.Discarded || len(r.Notes) != 1 || c.Result().DecidedBy != "first" {
+	if r := c.Add(turn("second", setArg("a", "1"))); !r.Stop || !r.Discarded || len(r.Notes) != 1 ||
+		c.Result().DecidedBy != "first" {
 		t.Errorf("a turn: %+v", r)
 	}
 	watching := turn("watcher", setArg("a", "1"))
@@ -97,12 +103,14 @@ func TestAfterTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := c.Fail("", NewFault(KindPolicy, "x", nil)); r.Kind != KindProtocol || c.Result().DecidedBy != "belay" || !c.Stopped() {
+	if r := c.Fail("", NewFault(KindPolicy, "x", nil)); r.Kind != KindProtocol || c.Result().DecidedBy != "belay" ||
+		!c.Stopped() {
 		t.Errorf("%+v, %+v", r, c.Result())
 	}
 	for kind := range map[Kind]bool{"": true, KindFuel: true} {
 		c, _ := NewChain(Invocation{Phase: PreTool, Action: jsontext.Value(sampleActions()[PreTool])}, nil, Scopes{})
-		if r := c.Add(Turn{By: named("a"), Fault: NewFault(kind, "why", nil), FailText: "said"}); r.Reason != "why: said" || r.Kind == "" || !r.Stop {
+		if r := c.Add(Turn{By: named("a"), Fault: NewFault(kind, "why", nil), FailText: "said"}); r.Reason != "why: said" ||
+			r.Kind == "" || !r.Stop {
 			t.Errorf("%q: %+v", kind, r)
 		}
 	}
@@ -169,7 +177,8 @@ func TestScopesTogetherByKind(t *testing.T) {
 			t.Errorf("%s: one more: %v", kind, err)
 		}
 	}
-	if s := (Scope{"x"}); s.Validate("odd") == nil || s.Contains("odd", Scope{"x"}) || len(s.Normalize("odd")) != 0 || len(s.Intersect("odd", s)) != 0 {
+	if s := (Scope{"x"}); s.Validate("odd") == nil || s.Contains("odd", Scope{"x"}) || len(s.Normalize("odd")) != 0 ||
+		len(s.Intersect("odd", s)) != 0 {
 		t.Error("a kind that is none has a meaning")
 	}
 	long := "/" + strings.Repeat("x", MaxPatternBytes-1)
@@ -196,13 +205,16 @@ func TestNetPatterns(t *testing.T) {
 			t.Errorf("%v: %s, want %s", scope, got, want)
 		}
 	}
-	for _, bad := range []string{"h", "h:", "h:0", "h:65536", "h:2-1", "h:1-", "h:01", "[::1]", "[::1:80", "[10.0.0.1]:80", "[::1%eth0]:80", "0x7f:80", "a.0x7f:80", "1.2:80", "127.1:80",
-		"-a:80", "a-:80", "a..b:80", ".a:80", "a b:80", "a/b:80", "a:b:80", "*.10.0.0.1:80", "**:80", strings.Repeat("a", 64) + ":80", strings.Repeat("a.", 127) + "ab:80"} {
+	for _, bad := range []string{"h", "h:", "h:0", "h:65536", "h:2-1", "h:1-", "h:01", "[::1]", "[::1:80", "[10.0.0.1]:80",
+		"[::1%eth0]:80", "0x7f:80", "a.0x7f:80", "1.2:80", "127.1:80",
+		"-a:80", "a-:80", "a..b:80", ".a:80", "a b:80", "a/b:80", "a:b:80", "*.10.0.0.1:80", "**:80",
+		strings.Repeat("a", 64) + ":80", strings.Repeat("a.", 127) + "ab:80"} {
 		if err := (Scope{bad}).Validate(ScopeNet); !errors.Is(err, ErrScope) {
 			t.Errorf("%s is accepted", bad)
 		}
 	}
-	for _, good := range []string{"0xg:80", "a_b:80", strings.Repeat("a", 63) + ":80", strings.Repeat("a.", 126) + "a:80", "h:1", "h:65535", "9a:80"} {
+	for _, good := range []string{"0xg:80", "a_b:80", strings.Repeat("a", 63) + ":80", strings.Repeat("a.", 126) + "a:80",
+		"h:1", "h:65535", "9a:80"} {
 		if err := (Scope{good}).Validate(ScopeNet); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
@@ -220,21 +232,26 @@ func TestToolNamesAtTheirEdges(t *testing.T) {
 		runtime, native, want string
 		known                 bool
 	}{
-		{"openclaw", "task", "task", false}, {"openclaw", "Task", "Task", false}, {"openclaw", "exec", "exec", true}, {"claude-code", "task", "sessions_spawn", true},
-		{"", "mcp__a__b", "mcp:a:b", true}, {"", "mcp__a__b__c", "mcp:a:b__c", true}, {"", "mcp__a__", "mcp__a__", false}, {"", "mcp____b", "mcp____b", false}, {"", "mcp__a", "mcp__a", false},
-		{"", "mcp__a:b__c*d", "mcp:a%3Ab:c%2Ad", true}, {"", "Apply.Patch", "apply_patch", true}, {"", "no such", "no such", false},
+		{"openclaw", "task", "task", false}, {"openclaw", "Task", "Task", false}, {"openclaw", "exec", "exec", true},
+		{"claude-code", "task", "sessions_spawn", true},
+		{"", "mcp__a__b", "mcp:a:b", true}, {"", "mcp__a__b__c", "mcp:a:b__c", true}, {"", "mcp__a__", "mcp__a__", false},
+		{"", "mcp____b", "mcp____b", false}, {"", "mcp__a", "mcp__a", false},
+		{"", "mcp__a:b__c*d", "mcp:a%3Ab:c%2Ad", true}, {"", "Apply.Patch", "apply_patch", true},
+		{"", "no such", "no such", false},
 	} {
 		if got, known := NormalizeTool(c.runtime, c.native); got != c.want || known != c.known {
 			t.Errorf("%s %s: %s, %v; want %s, %v", c.runtime, c.native, got, known, c.want, c.known)
 		}
 	}
-	for name, want := range map[string]string{"mcp:a:b": "a b true", "mcp:a%3Ab:c": "a:b c true", "mcp__a__b": "a b true", "mcp:a:": "false", "mcp::b": "false", "mcp:a": "false", "mcp:a:b:c": "false", "exec": "false"} {
+	for name, want := range map[string]string{"mcp:a:b": "a b true", "mcp:a%3Ab:c": "a:b c true", "mcp__a__b": "a b true",
+		"mcp:a:": "false", "mcp::b": "false", "mcp:a": "false", "mcp:a:b:c": "false", "exec": "false"} {
 		server, tool, ok := SplitMCPTool(name)
 		if got := strings.TrimSpace(fmt.Sprintf("%s %s %v", server, tool, ok)); ok && got != want || !ok && want != "false" {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	for name, want := range map[string]bool{"exec": true, "a b": false, "": false, "a:": false, ":a": false, "a::b": false, strings.Repeat("x", MaxIDBytes): true, strings.Repeat("x", MaxIDBytes+1): false, "a\x7f": false} {
+	for name, want := range map[string]bool{"exec": true, "a b": false, "": false, "a:": false, ":a": false, "a::b": false,
+		strings.Repeat("x", MaxIDBytes): true, strings.Repeat("x", MaxIDBytes+1): false, "a\x7f": false} {
 		if got := (Scope{"*:*", "exec", name}).AllowsTool(name); got != want {
 			t.Errorf("%q in its own scope: %v", name, got)
 		}
@@ -262,16 +279,19 @@ func TestFetchedPlaces(t *testing.T) {
 	}{
 		{"http://h.example/x", "h.example:80", true}, {"http://h.example/x", "h.example:81", false},
 		{"HTTPS://h.example/x", "h.example:443", true}, {"https://h.example/x", "h.example:444", false},
-		{"ws://h.example", "h.example:80", true}, {"wss://h.example", "h.example:443", true}, {"wss://h.example", "h.example:80", false},
+		{"ws://h.example", "h.example:80", true}, {"wss://h.example", "h.example:443", true},
+		{"wss://h.example", "h.example:80", false},
 		{"https://h.example:8443/x", "h.example:8443", true}, {"https://h.example:8443/x", "h.example:443", false},
-		{"file:///etc/passwd", "h.example:*", false}, {"//h.example/x", "h.example:443", false}, {"https:///x", "h.example:443", false}, {":", "h.example:443", false},
+		{"file:///etc/passwd", "h.example:*", false}, {"//h.example/x", "h.example:443", false},
+		{"https:///x", "h.example:443", false}, {":", "h.example:443", false},
 	} {
 		if err := call(`{"url":"`+c.url+`"}`, c.scope); (err == nil) != c.in {
 			t.Errorf("%s in %s: %v", c.url, c.scope, err)
 		}
 	}
 	for _, name := range []string{"uri", "href", "link", "endpoint", "baseUrl"} {
-		if err := call(`{"url":"https://h.example","`+name+`":"https://evil.example"}`, "h.example:443"); !errors.Is(err, ErrOutside) {
+		if err := call(`{"url":"https://h.example","`+name+`":"https://evil.example"}`, "h.example:443"); !errors.Is(err,
+			ErrOutside) {
 			t.Errorf("another place under %s: %v", name, err)
 		}
 	}
@@ -282,9 +302,11 @@ func TestFetchedPlaces(t *testing.T) {
 
 // TestValidatePassOfHeaders: a mutator that is called again may write headers in another order, and nothing else.
 func TestValidatePassOfHeaders(t *testing.T) {
-	action := jsontext.Value(`{"provider":"p","model":"m","messages":[],"headers":{"a":"1","Authorization":"secret","b":"2"}}`)
+	action := jsontext.Value(
+		`{"provider":"p","model":"m","messages":[],"headers":{"a":"1","Authorization":"secret","b":"2"}}`)
 	apply := func(value string) error {
-		_, err := ApplyEffect(PreSend, PassValidate, action, almighty(), Effect{Kind: EffectRewrite, Path: "/headers", Value: jsontext.Value(value)})
+		_, err := ApplyEffect(PreSend, PassValidate, action, almighty(),
+			Effect{Kind: EffectRewrite, Path: "/headers", Value: jsontext.Value(value)})
 		return err
 	}
 	if err := apply(`{"b":"2","a":"1"}`); err != nil {
@@ -296,14 +318,19 @@ func TestValidatePassOfHeaders(t *testing.T) {
 	if err := apply(`{"b":"2","a":"1","cookie":"x"}`); !errors.Is(err, ErrDenied) {
 		t.Errorf("a credential: %v", err)
 	}
-	if _, err := ApplyEffect(PreSend, PassValidate, action, almighty(), Effect{Kind: EffectRewrite, Path: "/headers/a", Remove: true}); !errors.Is(err, ErrUnstable) {
+	if _, err := ApplyEffect(PreSend, PassValidate, action, almighty(),
+		Effect{Kind: EffectRewrite, Path: "/headers/a", Remove: true}); !errors.Is(err, ErrUnstable) {
 		t.Errorf("a removal: %v", err)
 	}
 	tools := jsontext.Value(`{"provider":"p","model":"m","messages":[]}`)
-	if _, err := ApplyEffect(PreSend, PassMutate, tools, almighty(), Effect{Kind: EffectRewrite, Path: "/tools", Value: jsontext.Value(`[{"name":"exec"}]`)}); !errors.Is(err, ErrInvalid) {
+	if _, err := ApplyEffect(PreSend, PassMutate, tools, almighty(),
+		Effect{Kind: EffectRewrite, Path: "/tools", Value: jsontext.Value(`[{"name":"exec"}]`)}); !errors.Is(err,
+		ErrInvalid) {
 		t.Errorf("tools where there were none: %v", err)
 	}
-	if _, err := ApplyEffect(PreSend, PassMutate, tools, almighty(), Effect{Kind: EffectRewrite, Path: "/tools", Value: jsontext.Value(`[ ]`)}); err != nil && !errors.Is(err, ErrInvalid) {
+	if _, err := ApplyEffect(PreSend, PassMutate, tools, almighty(),
+		Effect{Kind: EffectRewrite, Path: "/tools", Value: jsontext.Value(`[ ]`)}); err != nil &&
+		!errors.Is(err, ErrInvalid) {
 		t.Errorf("an empty list: %v", err)
 	}
 }

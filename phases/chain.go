@@ -231,7 +231,8 @@ func (c *Chain) commit(t Turn, p *pending) TurnResult {
 // observe reports what a turn would have done.
 func (c *Chain) observe(t Turn) TurnResult {
 	if t.Fault != nil {
-		return TurnResult{Decision: HookError, Reason: SafeText(t.Fault.Text, MaxReasonBytes), Kind: t.Fault.Kind, Stop: c.stopped}
+		return TurnResult{Decision: HookError, Reason: SafeText(t.Fault.Text, MaxReasonBytes), Kind: t.Fault.Kind,
+			Stop: c.stopped}
 	}
 	shadow := *c
 	shadow.stopped, shadow.decision, shadow.asks, shadow.notes = false, Allow, nil, nil
@@ -271,7 +272,8 @@ func (p *pending) run() *Fault {
 			size += effectSize(e)
 		}
 		if count > MaxEffects || size > MaxEffectsBytes {
-			return NewFault(KindOutput, "a hook asked for too much in one turn", effectError(ErrTooLarge, e, "effects beyond the limit"))
+			return NewFault(KindOutput, "a hook asked for too much in one turn",
+				effectError(ErrTooLarge, e, "effects beyond the limit"))
 		}
 		if p.blocked && e.Kind != EffectAnnotate && e.Kind != EffectRedact {
 			p.notes = append(p.notes, fmt.Sprintf("%s after block dropped", SafeLine(string(e.Kind), 32)))

@@ -81,7 +81,8 @@ func CheckScopes(inv Invocation, action jsontext.Value, scopes Scopes) error {
 // CheckScopesFollowing is CheckScopes with symbolic links followed: follow takes a
 // clean absolute path and returns where it leads, or false when that cannot be
 // told. What it returns is what is compared. Nil follows nothing.
-func CheckScopesFollowing(inv Invocation, action jsontext.Value, scopes Scopes, follow func(string) (string, bool)) error {
+func CheckScopesFollowing(inv Invocation, action jsontext.Value, scopes Scopes,
+	follow func(string) (string, bool)) error {
 	c := scopeCheck{inv: inv, scopes: scopes, follow: follow}
 	switch inv.Phase {
 	case PreTool:

@@ -106,7 +106,8 @@ func urlArguments(args jsontext.Value) (out []string) {
 
 // isPathArgument takes a folded name.
 func isPathArgument(n string) bool {
-	for _, suffix := range []string{"text", "content", "contents", "type", "types", "pattern", "patterns", "filter", "filtering", "limit", "options"} {
+	for _, suffix := range []string{"text", "content", "contents", "type", "types", "pattern", "patterns", "filter",
+		"filtering", "limit", "options"} {
 		if strings.HasSuffix(n, suffix) {
 			return false
 		}
@@ -126,7 +127,8 @@ func isProse(n string, writes bool) bool {
 	return slices.ContainsFunc([]string{
 		"description", "explanation", "instruction", "instructions", "reason", "prompt", "summary", "title",
 	}, ends) || writes && slices.ContainsFunc([]string{
-		"text", "content", "contents", "string", "str", "code", "edit", "newsource", "body", "diff", "replacement", "replace", "search",
+		"text", "content", "contents", "string", "str", "code", "edit", "newsource", "body", "diff", "replacement", "replace",
+		"search",
 	}, ends)
 }
 

@@ -109,7 +109,8 @@ func TestClonesShareNothing(t *testing.T) {
 		if diff := cmp.Diff(c.a, c.b); diff != "" {
 			t.Errorf("%s: the copy differs:\n%s", c.name, diff)
 		}
-		shared(c.name, reflect.ValueOf(c.a), reflect.ValueOf(c.b), c.texts, func(path string) { t.Errorf("%s is shared", path) })
+		shared(c.name, reflect.ValueOf(c.a), reflect.ValueOf(c.b), c.texts,
+			func(path string) { t.Errorf("%s is shared", path) })
 	}
 }
 

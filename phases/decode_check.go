@@ -131,7 +131,8 @@ func checkKey(s string) string {
 // checkCallerMetadata bounds what a caller sends like what hooks write.
 func checkCallerMetadata(md map[string]jsontext.Value) error {
 	if len(md) > MaxMetadataKeys {
-		return &DecodeError{Pointer: "/metadata", Offset: -1, Reason: fmt.Sprintf("more than %d metadata keys", MaxMetadataKeys)}
+		return &DecodeError{Pointer: "/metadata", Offset: -1,
+			Reason: fmt.Sprintf("more than %d metadata keys", MaxMetadataKeys)}
 	}
 	size := 0
 	for _, key := range slices.Sorted(maps.Keys(md)) {
@@ -145,7 +146,8 @@ func checkCallerMetadata(md map[string]jsontext.Value) error {
 		size += len(key) + len(value)
 	}
 	if size > MaxMetadataBytes {
-		return &DecodeError{Pointer: "/metadata", Offset: -1, Reason: fmt.Sprintf("more than %d bytes of metadata", MaxMetadataBytes)}
+		return &DecodeError{Pointer: "/metadata", Offset: -1,
+			Reason: fmt.Sprintf("more than %d bytes of metadata", MaxMetadataBytes)}
 	}
 	return nil
 }

@@ -9,11 +9,13 @@ import (
 // Classes of errors for errors.Is. Every error that this package returns for a
 // document from outside is ErrDecode; every refused effect is one of the others.
 var (
-	ErrDecode   = errors.New("phases: document refused")            // see DecodeError
-	ErrDenied   = errors.New("phases: effect denied")               // not granted, or not legal in the phase or pass
-	ErrInvalid  = errors.New("phases: effect invalid")              // bad pointer, missing parent, or the result has the wrong shape
-	ErrTooLarge = errors.New("phases: effect too large")            // beyond a size or count limit
-	ErrUnstable = errors.New("phases: action not stable")           // a mutator called again wants another change; also ErrDenied
+	ErrDecode = errors.New("phases: document refused") // see DecodeError
+	ErrDenied = errors.New("phases: effect denied")    // not granted, or not legal in the phase or pass
+	// bad pointer, missing parent, or the result has the wrong shape
+	ErrInvalid  = errors.New("phases: effect invalid")
+	ErrTooLarge = errors.New("phases: effect too large") // beyond a size or count limit
+	// a mutator called again wants another change; also ErrDenied
+	ErrUnstable = errors.New("phases: action not stable")
 	ErrScope    = errors.New("phases: scope pattern not valid")     // see Scope.Validate
 	ErrMatcher  = errors.New("phases: matcher not valid")           // see CompileMatcher
 	ErrOutside  = errors.New("phases: action outside of its scope") // see CheckScopes

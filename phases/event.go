@@ -34,15 +34,17 @@ const (
 
 // EventTypes returns all types of events, in the order in which people are shown them.
 func EventTypes() []EventType {
-	return []EventType{EventVerdict, EventHook, EventFailure, EventLatch, EventGap, EventNotice, EventApproval, EventCompaction, EventIntent, EventOutcome, EventLease, EventRecovery}
+	return []EventType{EventVerdict, EventHook, EventFailure, EventLatch, EventGap, EventNotice, EventApproval,
+		EventCompaction, EventIntent, EventOutcome, EventLease, EventRecovery}
 }
 
 // Event is one record of the log. Everything in it is already redacted;
 // originals are present only as keyed digests. Seq is given by the store.
 type Event struct {
-	Seq            int64          `json:"seq"`
-	Restrictions   string         `json:"restrictions,omitzero"` // sha256:<hex> of the rows that restrict after its batch; the store gives it to the last event of each
-	ID             string         `json:"id"`                    // UUIDv7
+	Seq int64 `json:"seq"`
+	// sha256:<hex> of the rows that restrict after its batch; the store gives it to the last event of each
+	Restrictions   string         `json:"restrictions,omitzero"`
+	ID             string         `json:"id"` // UUIDv7
 	Type           EventType      `json:"type"`
 	Time           time.Time      `json:"time"`
 	Invocation     string         `json:"invocation,omitzero"`
@@ -81,5 +83,6 @@ type Event struct {
 	DurationUS     int64          `json:"duration_us,omitzero"`
 	Intent         string         `json:"intent,omitzero"` // the id of the intent's event; intent and outcome events only
 	Traceparent    string         `json:"traceparent,omitzero"`
-	Seed           string         `json:"seed,omitzero"` // of the invocation's random streams, hexadecimal; verdict events only
+	// of the invocation's random streams, hexadecimal; verdict events only
+	Seed string `json:"seed,omitzero"`
 }

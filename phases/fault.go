@@ -24,7 +24,8 @@ const (
 
 // Kinds returns all kinds.
 func Kinds() []Kind {
-	return []Kind{KindPolicy, KindTrap, KindFuel, KindDeadline, KindMemory, KindOutput, KindHostcall, KindProtocol, KindLoad, KindAudit, KindStore, KindRollback, KindHang}
+	return []Kind{KindPolicy, KindTrap, KindFuel, KindDeadline, KindMemory, KindOutput, KindHostcall, KindProtocol,
+		KindLoad, KindAudit, KindStore, KindRollback, KindHang}
 }
 
 // Fault is a failure of one hook or of the kernel. Text is safe to show to an

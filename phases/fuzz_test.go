@@ -261,7 +261,8 @@ func FuzzEffect(f *testing.F) {
 		if CheckAction(Phase(p), out) != nil || checkJSON(out, Limits{}) != nil {
 			t.Fatalf("broken: %q", out)
 		}
-		for _, fixed := range []string{"/tool", "/provider", "/child/agent", "/machine", "/kind", "/call_id", "/headers/Authorization", "/scopes"} {
+		for _, fixed := range []string{"/tool", "/provider", "/child/agent", "/machine", "/kind", "/call_id",
+			"/headers/Authorization", "/scopes"} {
 			a, _ := Get(action, fixed)
 			if b, _ := Get(out, fixed); string(a) != string(b) {
 				t.Fatalf("%s became %q", fixed, b)

@@ -66,16 +66,28 @@ func TestGoldenVerdicts(t *testing.T) {
 		phase Phase
 		turns []Turn
 	}{
-		"allow":       {PreTool, nil},
-		"transform":   {PreTool, []Turn{turn("defaults", setArg("timeout", "30"), contextWith("a timeout was added")), turn("clamp", clampTo("/home/dev/project/src/**"))}},
-		"ask":         {PreTool, []Turn{turn("careful", askWith("really?")), turn("careful too", askWith("hm"))}},
-		"block":       {PreTool, []Turn{turn("careful", askWith("really?")), turn("guard", blockWith("no"), contextWith("late"))}},
-		"trap":        {PreTool, []Turn{{By: named("broken"), Pass: PassMutate, Fault: NewFault(KindTrap, "a hook trapped", nil), FailText: "sorry"}}},
-		"unstable":    {PreTool, []Turn{turn("m", setArg("x", "1")), {By: named("m"), Pass: PassValidate, Effects: []Effect{setArg("x", "2")}}}},
-		"grant":       {PreTool, []Turn{turn("g", Effect{Kind: EffectGrant, Text: "known command"})}},
-		"reply":       {PrePlan, []Turn{turn("r", replyWith("no need to ask the model"), Effect{Kind: EffectAnnotate, Key: "k", Value: jsontext.Value(`{"a":[1]}`)})}},
-		"retry":       {PostReceive, []Turn{turn("r", retryWith("run the tests first"))}},
-		"artifact":    {PostTool, []Turn{turn("a", Effect{Kind: EffectArtifact, Value: jsontext.Value(`{"name":"full.txt","media_type":"text/plain","text":"all","meta":{"n":1}}`)}, Effect{Kind: EffectRewrite, Path: "/result", Value: jsontext.Value(`"short"`)})}},
+		"allow": {PreTool, nil},
+		"transform": {PreTool,
+			[]Turn{turn("defaults", setArg("timeout", "30"), contextWith("a timeout was added")),
+				turn("clamp", clampTo("/home/dev/project/src/**"))}},
+		"ask": {PreTool, []Turn{turn("careful", askWith("really?")), turn("careful too", askWith("hm"))}},
+		"block": {PreTool,
+			[]Turn{turn("careful", askWith("really?")), turn("guard", blockWith("no"), contextWith("late"))}},
+		"trap": {PreTool,
+			[]Turn{{By: named("broken"), Pass: PassMutate, Fault: NewFault(KindTrap, "a hook trapped", nil),
+				FailText: "sorry"}}},
+		"unstable": {PreTool,
+			[]Turn{turn("m", setArg("x", "1")), {By: named("m"), Pass: PassValidate, Effects: []Effect{setArg("x", "2")}}}},
+		"grant": {PreTool, []Turn{turn("g", Effect{Kind: EffectGrant, Text: "known command"})}},
+		"reply": {PrePlan,
+			[]Turn{turn("r", replyWith("no need to ask the model"),
+				Effect{Kind: EffectAnnotate, Key: "k", Value: jsontext.Value(`{"a":[1]}`)})}},
+		"retry": {PostReceive, []Turn{turn("r", retryWith("run the tests first"))}},
+		"artifact": {PostTool,
+			[]Turn{turn("a",
+				Effect{Kind: EffectArtifact,
+					Value: jsontext.Value(`{"name":"full.txt","media_type":"text/plain","text":"all","meta":{"n":1}}`)},
+				Effect{Kind: EffectRewrite, Path: "/result", Value: jsontext.Value(`"short"`)})}},
 		"redact":      {PreSend, []Turn{turn("r", Effect{Kind: EffectRedact, Path: "/messages", Label: "pii"})}},
 		"child_tools": {Spawn, []Turn{turn("s", Effect{Kind: EffectRewrite, Path: "/child/tools/1", Remove: true})}},
 	} {
@@ -116,11 +128,14 @@ func TestGoldenRules(t *testing.T) {
 // Errors are read by people: their text is kept, too.
 func TestGoldenErrors(t *testing.T) {
 	docs := map[string]string{
-		"duplicate": "{\"phase\":\"pre_tool\",\n \"run\":\"a\", \"run\":\"b\"}", "unknown": `{"phase":"pre_tool","actoin":{}}`,
-		"type": "{\"phase\":\"pre_tool\",\"action\":{\"tool\":\"exec\",\n\t\"args\":\"ls\"}}", "phase": `{"phase":"pre-tool","action":{}}`,
-		"missing": `{"phase":"pre_tool","action":{"args":{}}}`, "text after": `{"phase":"audit","action":{"kind":"x"}}}`,
-		"cut off": `{"phase":"audit","action":{"kind":`, "scope": `{"phase":"audit","action":{"kind":"x"},"scopes":{"net":["a.example"]}}`,
-		"kind": `{"phase":"pre_plan","action":{"kind":"chat"}}`,
+		"duplicate": "{\"phase\":\"pre_tool\",\n \"run\":\"a\", \"run\":\"b\"}",
+		"unknown":   `{"phase":"pre_tool","actoin":{}}`,
+		"type":      "{\"phase\":\"pre_tool\",\"action\":{\"tool\":\"exec\",\n\t\"args\":\"ls\"}}",
+		"phase":     `{"phase":"pre-tool","action":{}}`,
+		"missing":   `{"phase":"pre_tool","action":{"args":{}}}`, "text after": `{"phase":"audit","action":{"kind":"x"}}}`,
+		"cut off": `{"phase":"audit","action":{"kind":`,
+		"scope":   `{"phase":"audit","action":{"kind":"x"},"scopes":{"net":["a.example"]}}`,
+		"kind":    `{"phase":"pre_plan","action":{"kind":"chat"}}`,
 	}
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(docs)) {
@@ -128,7 +143,8 @@ func TestGoldenErrors(t *testing.T) {
 		fmt.Fprintf(&b, "%s: %v\n", name, err)
 	}
 	for _, e := range []Effect{
-		{Kind: EffectRewrite, Path: "/tool", Value: jsontext.Value("1")}, {Kind: EffectRewrite, Path: "/args", Value: jsontext.Value("1")},
+		{Kind: EffectRewrite, Path: "/tool", Value: jsontext.Value("1")},
+		{Kind: EffectRewrite, Path: "/args", Value: jsontext.Value("1")},
 		{Kind: EffectRewrite, Path: "/args/a/b", Value: jsontext.Value("1")}, {Kind: EffectRetry},
 	} {
 		_, err := ApplyEffect(PreTool, PassMutate, jsontext.Value(okAction), almighty(), e)
@@ -142,7 +158,8 @@ func TestGoldenErrors(t *testing.T) {
 // No member of any action may have the name of a member of the envelope, or a
 // hook would read one for the other.
 func TestActionsAndEnvelopeShareNoNames(t *testing.T) {
-	envelope := []string{"phase", "id", "runtime", "session", "agent", "run", "user", "cwd", "time", "reported_time", "traceparent", "scopes", "metadata"}
+	envelope := []string{"phase", "id", "runtime", "session", "agent", "run", "user", "cwd", "time", "reported_time",
+		"traceparent", "scopes", "metadata"}
 	for _, p := range Phases() {
 		typ := reflect.TypeOf(newAction(p)).Elem()
 		for i := range typ.NumField() {

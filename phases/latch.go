@@ -16,7 +16,8 @@ const (
 
 // LatchKinds returns all kinds.
 func LatchKinds() []LatchKind {
-	return []LatchKind{LatchUnknown, LatchDecision, LatchFailure, LatchPayload, LatchOverload, LatchStore, LatchDeadline, LatchStopped}
+	return []LatchKind{LatchUnknown, LatchDecision, LatchFailure, LatchPayload, LatchOverload, LatchStore, LatchDeadline,
+		LatchStopped}
 }
 
 // OwnMaking reports whether belay itself was the cause: such a latch can end with it.

@@ -51,7 +51,8 @@ func (m Metadata) Size() int {
 // Validate checks a bag that was stored or replayed. The error is a *DecodeError.
 func (m Metadata) Validate() error {
 	if len(m) > MaxMetadataKeys || m.Size() > MaxMetadataBytes {
-		return &DecodeError{Offset: -1, Reason: fmt.Sprintf("metadata beyond %d keys or %d bytes", MaxMetadataKeys, MaxMetadataBytes)}
+		return &DecodeError{Offset: -1,
+			Reason: fmt.Sprintf("metadata beyond %d keys or %d bytes", MaxMetadataKeys, MaxMetadataBytes)}
 	}
 	for k, e := range m {
 		if reason := checkKey(k); reason != "" || k == callerKey {

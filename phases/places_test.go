@@ -21,7 +21,8 @@ func TestSizesOfEffects(t *testing.T) {
 		{Effect{Kind: EffectAsk, Text: "55555"}, 5},
 		{Effect{Kind: EffectAsk, Text: "55555", Value: jsontext.Value("22")}, 2},
 		{Effect{Kind: EffectBlock, Text: "55555", Value: jsontext.Value("22")}, 7},
-		{Effect{Scopes: &Scopes{FSRead: Scope{"1", "22"}, FSWrite: Scope{"333"}, Net: Scope{"4444"}, Tools: Scope{"55555"}}}, 15},
+		{Effect{Scopes: &Scopes{FSRead: Scope{"1", "22"}, FSWrite: Scope{"333"}, Net: Scope{"4444"}, Tools: Scope{"55555"}}},
+			15},
 	} {
 		if got := effectSize(tc.e); got != tc.want {
 			t.Errorf("%+v has %d bytes, want %d", tc.e, got, tc.want)
@@ -31,7 +32,8 @@ func TestSizesOfEffects(t *testing.T) {
 
 // TestIndexesOfArrays: an index has up to nine digits, without a zero in front.
 func TestIndexesOfArrays(t *testing.T) {
-	for token, want := range map[string]int{"0": 0, "9": 9, "10": 10, "123456789": 123456789, "": -1, "00": -1, "01": -1, "1234567890": -1, "-": -1, "/": -1, ":": -1, "1a": -1} {
+	for token, want := range map[string]int{"0": 0, "9": 9, "10": 10, "123456789": 123456789, "": -1, "00": -1, "01": -1,
+		"1234567890": -1, "-": -1, "/": -1, ":": -1, "1a": -1} {
 		n, ok := arrayIndex(token)
 		if ok != (want >= 0) || ok && n != want {
 			t.Errorf("%q is %d, %v", token, n, ok)
@@ -48,7 +50,8 @@ func TestExponentsOfNumbers(t *testing.T) {
 	} {
 		_, err := Canonical(jsontext.Value(`{"a":["e99", ` + number + `]}`))
 		var d *DecodeError
-		if (err == nil) != ok || err != nil && (!errors.As(err, &d) || d.Reason != "a number has an exponent beyond any use" || d.Offset != 13) {
+		if (err == nil) != ok || err != nil &&
+			(!errors.As(err, &d) || d.Reason != "a number has an exponent beyond any use" || d.Offset != 13) {
 			t.Errorf("%s: %v", number, err)
 		}
 	}
@@ -89,7 +92,8 @@ func TestPlacesInTexts(t *testing.T) {
 
 // TestArtifactsAtTheirBounds: an artifact has a name, and either text or data.
 func TestArtifactsAtTheirBounds(t *testing.T) {
-	const names, either, meta = "wants a name and a media type without control characters", "wants either text or data_base64", "meta is not an object"
+	const names, either, meta = "wants a name and a media type without control characters",
+		"wants either text or data_base64", "meta is not an object"
 	for _, tc := range []struct{ value, want string }{
 		{`{"name":"a","text":"x"}`, ""},
 		{`{"name":"a","data_base64":"AA==","meta":{}}`, ""},
@@ -114,7 +118,8 @@ func TestArtifactsAtTheirBounds(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`{`, `{"name":"a","text":"x","more":1}`, `[]`, ``} {
-		if a, err := decodeArtifact(named("h"), Effect{Kind: EffectArtifact, Value: jsontext.Value(bad)}); err == nil || a.Name != "" {
+		if a, err := decodeArtifact(named("h"), Effect{Kind: EffectArtifact, Value: jsontext.Value(bad)}); err == nil ||
+			a.Name != "" {
 			t.Errorf("%s: %+v, %v", bad, a, err)
 		}
 	}
@@ -125,7 +130,8 @@ func TestFaultsOfErrors(t *testing.T) {
 	if f := faultOf(&OutsideError{"net", "why"}); f.Kind != KindPolicy {
 		t.Errorf("%+v", f)
 	}
-	if f := faultOf(io.EOF); f.Kind != KindOutput || f.Text != "a hook asked for something that it may not do" || !errors.Is(f, io.EOF) {
+	if f := faultOf(io.EOF); f.Kind != KindOutput || f.Text != "a hook asked for something that it may not do" ||
+		!errors.Is(f, io.EOF) {
 		t.Errorf("%+v", f)
 	}
 }
@@ -146,7 +152,8 @@ func TestMembersOfActions(t *testing.T) {
 		{PreTool, `{"tool":"x","args":{},"mcp":{"server":"","tool":"t"}}`, `must not be empty at "/mcp/server"`},
 		{PreTool, `{"tool":"x","args":{},"mcp":{"server":"s","tool":""}}`, `must not be empty at "/mcp/tool"`},
 		{PreTool, `{"tool":"x","args":{},"call_id":"\u0000"}`, `has control or invisible characters at "/call_id"`},
-		{PreSend, `{"provider":"p","messages":[{"role":"user","content":"","name":"n","tool_call_id":"i","tool_calls":[]}]}`, ""},
+		{PreSend, `{"provider":"p","messages":[{"role":"user","content":"","name":"n","tool_call_id":"i","tool_calls":[]}]}`,
+			""},
 		{PreSend, `{"provider":"p","messages":[{"role":"user","content":"","tool_calls":{}}]}`,
 			`has the wrong type: an object instead of an array at "/messages/0/tool_calls"`},
 		{PreSend, `{"provider":"p","messages":[{"role":"user","content":null,"tool_calls":[]}]}`, ""},
@@ -173,10 +180,12 @@ func TestMembersOfActions(t *testing.T) {
 			t.Errorf("%s %s: %v, want %s", tc.phase, tc.action, err, tc.want)
 		}
 	}
-	if a, err := DecodeAction("x", jsontext.Value(`{}`)); a != nil || !errors.Is(err, ErrDecode) || err.Error() != "unknown phase" {
+	if a, err := DecodeAction("x", jsontext.Value(`{}`)); a != nil || !errors.Is(err, ErrDecode) ||
+		err.Error() != "unknown phase" {
 		t.Errorf("%v, %v", a, err)
 	}
-	if a, err := DecodeAction(PreTool, jsontext.Value(`[]`)); a != nil || err == nil || !strings.HasPrefix(err.Error(), "the action is not an object") {
+	if a, err := DecodeAction(PreTool, jsontext.Value(`[]`)); a != nil || err == nil ||
+		!strings.HasPrefix(err.Error(), "the action is not an object") {
 		t.Errorf("%v, %v", a, err)
 	}
 }
@@ -210,7 +219,8 @@ func TestMetadataOfCallers(t *testing.T) {
 	}
 	err := checkCallerMetadata(of(MaxMetadataBytes + 1))
 	var d *DecodeError
-	if !errors.As(err, &d) || d.Pointer != "/metadata" || d.Reason != fmt.Sprintf("more than %d bytes of metadata", MaxMetadataBytes) {
+	if !errors.As(err, &d) || d.Pointer != "/metadata" ||
+		d.Reason != fmt.Sprintf("more than %d bytes of metadata", MaxMetadataBytes) {
 		t.Errorf("one byte more: %v", err)
 	}
 }
@@ -220,7 +230,8 @@ func TestMetadataOfCallers(t *testing.T) {
 func TestCleanEffects(t *testing.T) {
 	list := []Effect{{Kind: EffectRedact, Text: "a\x1bb", Label: "c\nd", Value: jsontext.Value("\"\x1b\"")}}
 	got := CleanEffects(list)[0]
-	if strings.Contains(got.Text, "\x1b") || strings.Contains(got.Label, "\n") || string(got.Value) != "\"\x1b\"" || list[0].Text != "a\x1bb" || list[0].Label != "c\nd" {
+	if strings.Contains(got.Text, "\x1b") || strings.Contains(got.Label, "\n") || string(got.Value) != "\"\x1b\"" ||
+		list[0].Text != "a\x1bb" || list[0].Label != "c\nd" {
 		t.Errorf("%+v of %+v", got, list[0])
 	}
 }

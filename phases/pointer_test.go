@@ -16,7 +16,8 @@ import (
 
 // The document and the pointers of RFC 6901, section 5.
 func TestFindRFC6901(t *testing.T) {
-	doc := jsontext.Value(`{"foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, "k\"l": 6, " ": 7, "m~n": 8}`)
+	doc := jsontext.Value(
+		`{"foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, "k\"l": 6, " ": 7, "m~n": 8}`)
 	for ptr, want := range map[string]string{
 		"": string(doc), "/foo": `["bar", "baz"]`, "/foo/0": `"bar"`, "/": "0", "/a~1b": "1", "/c%d": "2",
 		"/e^f": "3", "/g|h": "4", `/i\j`: "5", `/k"l`: "6", "/ ": "7", "/m~0n": "8",
@@ -29,7 +30,8 @@ func TestFindRFC6901(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	doc := jsontext.Value(" {\"args\":{\"command\":\"ls\",\"l\\u0069st\":[10, 20 ,{\"x\":[]}],\"-\":1,\"01\":2,\"n\":null},\"argsx\":1, \"deep\":{\"a\":{\"a\":{\"a\":3}}}}\n")
+	doc := jsontext.Value(
+		" {\"args\":{\"command\":\"ls\",\"l\\u0069st\":[10, 20 ,{\"x\":[]}],\"-\":1,\"01\":2,\"n\":null},\"argsx\":1, \"deep\":{\"a\":{\"a\":{\"a\":3}}}}\n")
 	for _, c := range []struct {
 		ptr, want string
 		found     bool
@@ -91,7 +93,8 @@ func TestCovers(t *testing.T) {
 		want        bool
 	}{
 		{"", "/args", true}, {"", "", true}, {"/args", "/args", true}, {"/args", "/args/command", true},
-		{"/args", "/argsx", false}, {"/args", "", false}, {"/args/command", "/args", false}, {"/args/", "/args/command", false},
+		{"/args", "/argsx", false}, {"/args", "", false}, {"/args/command", "/args", false},
+		{"/args/", "/args/command", false},
 		{"/args/", "/args/", true}, {"/a~1b", "/a~1b/c", true}, {"/a", "/a~1b", false},
 	} {
 		if got := Covers(c.prefix, c.ptr); got != c.want {
@@ -119,7 +122,8 @@ func TestSetAndRemoveKeepBytes(t *testing.T) {
 		{"remove", "/b/y/2", "", strings.Replace(doc, " , 3 ", " ", 1)},
 		{"remove", "/b/none", "", doc},
 		{"remove", "/b/y/9", "", doc},
-		{"remove", "", "", "error"}, {"remove", "/none/x", "", "error"}, {"remove", "/a/x", "", "error"}, {"remove", "/b/y/-", "", "error"},
+		{"remove", "", "", "error"}, {"remove", "/none/x", "", "error"}, {"remove", "/a/x", "", "error"},
+		{"remove", "/b/y/-", "", "error"},
 	} {
 		in := jsontext.Value(doc)
 		var got jsontext.Value
@@ -138,7 +142,8 @@ func TestSetAndRemoveKeepBytes(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || string(got) != c.want && strings.Join(strings.Fields(string(got)), "") != strings.Join(strings.Fields(c.want), "") {
+		if err != nil || string(got) != c.want &&
+			strings.Join(strings.Fields(string(got)), "") != strings.Join(strings.Fields(c.want), "") {
 			t.Errorf("%s %q:\n got %q, %v\nwant %q", c.op, c.ptr, got, err, c.want)
 		}
 	}
@@ -164,7 +169,8 @@ func anyJSON(depth int) *rapid.Generator[any] {
 
 // names draws member names with everything that pointers and JSON escape.
 func names() *rapid.Generator[string] {
-	return rapid.SampledFrom([]string{"", "a", "b", "a/b", "m~n", "~1", "0", "1", "01", "-", "\"", "\\", "é", "\n", " ", "𝄞", "args"})
+	return rapid.SampledFrom([]string{"", "a", "b", "a/b", "m~n", "~1", "0", "1", "01", "-", "\"", "\\", "é", "\n", " ",
+		"𝄞", "args"})
 }
 
 // spell writes a value as JSON with odd white space and escapes.
@@ -323,7 +329,8 @@ func TestPointerAgainstModel(t *testing.T) {
 }
 
 func BenchmarkGet(b *testing.B) {
-	raw := jsontext.Value(`{"tool":"exec","pad":"` + strings.Repeat("x", 900) + `","args":{"a":[1,2,3],"command":"ls -la"}}`)
+	raw := jsontext.Value(`{"tool":"exec","pad":"` + strings.Repeat("x", 900) +
+		`","args":{"a":[1,2,3],"command":"ls -la"}}`)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, ok := Get(raw, "/args/command"); !ok {

@@ -41,7 +41,8 @@ func TestSkipString(t *testing.T) {
 		return len(b), false
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		b := []byte(rapid.StringOfN(rapid.SampledFrom([]rune{'"', '"', '\\', '\\', 'a', 'é', '{'}), 0, 40, -1).Draw(t, "text"))
+		b := []byte(rapid.StringOfN(rapid.SampledFrom([]rune{'"', '"', '\\', '\\', 'a', 'é', '{'}), 0, 40, -1).Draw(t,
+			"text"))
 		for i := range len(b) + 1 {
 			want, wantOK := plain(b, i)
 			if got, ok := skipString(b, i); got != want || ok != wantOK {

@@ -86,10 +86,12 @@ func TestReasonsOfScopes(t *testing.T) {
 		{"grep", `{"regex":"/q/*"}`, read, ""},
 		{"grep", `{"regexp":"/q/*"}`, read, ""},
 		{"grep", `{"pattern":"/q/*"}`, read, "fs_read: " + hint},
-		{"apply_patch", `{"input":"*** Begin Patch\n*** Add File: a\n*** Delete File: b\n*** End of File\n*** End Patch"}`, write, ""},
+		{"apply_patch", `{"input":"*** Begin Patch\n*** Add File: a\n*** Delete File: b\n*** End of File\n*** End Patch"}`,
+			write, ""},
 		{"apply_patch", `{"input":"*** Begin Patch\n*** Delete File: /q\n*** End Patch"}`, write, "fs_write: " + place},
 		{"apply_patch", `{"input":"*** Begin Patch\n*** Add File: /q\n*** End Patch"}`, write, "fs_write: " + place},
-		{"apply_patch", `{"input":"*** Begin Patch\n*** Update File: a\n*** Move to: /q\n*** End Patch"}`, write, "fs_write: " + place},
+		{"apply_patch", `{"input":"*** Begin Patch\n*** Update File: a\n*** Move to: /q\n*** End Patch"}`, write,
+			"fs_write: " + place},
 		{"apply_patch", `{"input":"*** Begin Patch\n*** End Patch"}`, write, "fs_write: " + patch},
 		{"apply_patch", `{"input":"*** Add File: a","more":"x\ny"}`, write, "fs_write: " + patch},
 		{"apply_patch", `{"input":"*** Add File: a","more":"x"}`, write, ""},
@@ -112,7 +114,8 @@ func TestReasonsOfScopes(t *testing.T) {
 		{"web_fetch", `{"url":"//h:443"}`, net, ""},
 		{"web_fetch", `{"url":"%"}`, net, fetch},
 		{"web_fetch", `{"uri":"https://h"}`, net, "net: narrowed, and the arguments name no URL"},
-		{"web_fetch", `{"url":"file:///a"}`, read, "fs_read: narrowed, and it cannot be told what a URL that is not of the web reaches"},
+		{"web_fetch", `{"url":"file:///a"}`, read,
+			"fs_read: narrowed, and it cannot be told what a URL that is not of the web reaches"},
 		{"web_fetch", `{"url":"https://2130706433"}`, Scopes{}, ""},
 		{"web_search", `{"query":"x"}`, net, "net: narrowed, and a web search does not name its host"},
 		{"web_search", `{"query":"x"}`, read, ""},
@@ -121,7 +124,8 @@ func TestReasonsOfScopes(t *testing.T) {
 		{"exec", `{"command":"x"}`, net, "net: " + tool},
 		{"exec", `{"command":"x"}`, Scopes{Tools: Scope{"read"}}, "tools: the tool is not in scope"},
 	} {
-		inv := Invocation{Phase: PreTool, CWD: "/p", Action: jsontext.Value(`{"tool":"` + tc.tool + `","args":` + tc.args + `}`)}
+		inv := Invocation{Phase: PreTool, CWD: "/p",
+			Action: jsontext.Value(`{"tool":"` + tc.tool + `","args":` + tc.args + `}`)}
 		if got := outsideOf(t, inv, tc.scopes, nil); got != tc.want {
 			t.Errorf("%s %s: %q, want %q", tc.tool, tc.args, got, tc.want)
 		}
@@ -132,10 +136,12 @@ func TestReasonsOfScopes(t *testing.T) {
 		t.Errorf("without a working directory: %q", got)
 	}
 	for _, base := range []string{
-		"cwd", "root", "base", "pwd", "workdir", "working_dir", "workingDirectory", "current_directory", "workspace", "base_dir", "basePath",
+		"cwd", "root", "base", "pwd", "workdir", "working_dir", "workingDirectory", "current_directory", "workspace",
+		"base_dir", "basePath",
 		"base-directory", "root_dir", "rootPath", "rootDirectory",
 	} {
-		inv := Invocation{Phase: PreTool, CWD: "/p", Action: jsontext.Value(`{"tool":"read","args":{"path":"a","` + base + `":"b"}}`)}
+		inv := Invocation{Phase: PreTool, CWD: "/p",
+			Action: jsontext.Value(`{"tool":"read","args":{"path":"a","` + base + `":"b"}}`)}
 		if got := outsideOf(t, inv, read, nil); got != "fs_read: "+file {
 			t.Errorf("with %s: %q", base, got)
 		}
@@ -149,8 +155,10 @@ func TestReasonsOfScopes(t *testing.T) {
 // TestReasonsWhereLinksLead: what is compared is where a path leads, and what cannot be followed cannot be told.
 func TestReasonsWhereLinksLead(t *testing.T) {
 	for to, want := range map[string]string{
-		"/p/b": "", "/q": "fs_read: a path is not in scope", "": "fs_read: narrowed, and it cannot be told which file a path names",
-		"q": "fs_read: narrowed, and it cannot be told which file a path names", "/p/../p/b": "fs_read: narrowed, and it cannot be told which file a path names",
+		"/p/b": "", "/q": "fs_read: a path is not in scope",
+		"":          "fs_read: narrowed, and it cannot be told which file a path names",
+		"q":         "fs_read: narrowed, and it cannot be told which file a path names",
+		"/p/../p/b": "fs_read: narrowed, and it cannot be told which file a path names",
 	} {
 		inv := Invocation{Phase: PreTool, Action: jsontext.Value(`{"tool":"read","args":{"path":"/p//a"}}`)}
 		follow := func(p string) (string, bool) {
@@ -175,11 +183,14 @@ func TestReasonsOfOtherPhases(t *testing.T) {
 		want         string
 	}{
 		{Spawn, `{"child":{"agent":"a","tools":["Read"]}}`, Scopes{}, tools, ""},
-		{Spawn, `{"child":{"agent":"a","tools":["Read","Write"]}}`, Scopes{}, tools, "tools: a tool of the child is not in scope"},
+		{Spawn, `{"child":{"agent":"a","tools":["Read","Write"]}}`, Scopes{}, tools,
+			"tools: a tool of the child is not in scope"},
 		{Spawn, `{"child":{"agent":"a"}}`, Scopes{}, tools, "tools: the child names no tools, and tools are narrowed"},
 		{Spawn, `{"child":{"agent":"a"}}`, tools, tools, ""},
-		{Spawn, `{"child":{"agent":"a"}}`, Scopes{}, Scopes{Net: Scope{}}, "net: narrowed, and a child agent cannot be held to it"},
-		{StateTransition, `{"machine":"m"}`, Scopes{}, Scopes{FSRead: Scope{}}, "fs_read: narrowed, and a transition cannot be held to it"},
+		{Spawn, `{"child":{"agent":"a"}}`, Scopes{}, Scopes{Net: Scope{}},
+			"net: narrowed, and a child agent cannot be held to it"},
+		{StateTransition, `{"machine":"m"}`, Scopes{}, Scopes{FSRead: Scope{}},
+			"fs_read: narrowed, and a transition cannot be held to it"},
 		{StateTransition, `{"machine":"m"}`, Scopes{FSRead: Scope{"/p"}}, Scopes{FSRead: Scope{"/p/**"}}, ""},
 		{PreSend, `{"provider":"p"}`, Scopes{}, Scopes{FSRead: Scope{}, FSWrite: Scope{}, Net: Scope{}, Tools: Scope{}}, ""},
 	} {
@@ -197,12 +208,14 @@ func TestReasonsOfOtherPhases(t *testing.T) {
 // TestWhatToolsTouch: of each kind of tool it is told whether its arguments say what it touches.
 func TestWhatToolsTouch(t *testing.T) {
 	closed := Scopes{FSRead: Scope{}, FSWrite: Scope{}, Net: Scope{}}
-	nothing := strings.Fields("todo plan ask_user tool_search memory_search memory_get sessions_list sessions_history sessions_send session_status agents_list")
+	nothing := strings.Fields(
+		"todo plan ask_user tool_search memory_search memory_get sessions_list sessions_history sessions_send session_status agents_list")
 	told := strings.Fields("read write edit grep glob list apply_patch web_fetch web_search")
 	for _, name := range append(KnownTools(), "unknown", "mcp:s:read") {
 		inv := Invocation{Phase: PreTool, CWD: "/p", Action: jsontext.Value(`{"tool":"` + name + `","args":{}}`)}
 		got := outsideOf(t, inv, closed, nil)
-		isNothing, isTold := strings.Contains(" "+strings.Join(nothing, " ")+" ", " "+name+" "), strings.Contains(" "+strings.Join(told, " ")+" ", " "+name+" ")
+		isNothing, isTold := strings.Contains(" "+strings.Join(nothing, " ")+" ", " "+name+" "),
+			strings.Contains(" "+strings.Join(told, " ")+" ", " "+name+" ")
 		if (got == "") != isNothing {
 			t.Errorf("%s touches nothing: %q", name, got)
 		}
@@ -225,7 +238,8 @@ func TestNamesOfArguments(t *testing.T) {
 		if !isPathArgument(n) {
 			t.Errorf("%s names no file", n)
 		}
-		for _, suffix := range strings.Fields("text content contents type types pattern patterns filter filtering limit options") {
+		for _, suffix := range strings.Fields(
+			"text content contents type types pattern patterns filter filtering limit options") {
 			if isPathArgument(n + suffix) {
 				t.Errorf("%s%s names a file", n, suffix)
 			}
@@ -236,7 +250,8 @@ func TestNamesOfArguments(t *testing.T) {
 			t.Errorf("%s is no remark", n)
 		}
 	}
-	for _, n := range strings.Fields("text content contents string str code edit newsource body diff replacement replace search") {
+	for _, n := range strings.Fields(
+		"text content contents string str code edit newsource body diff replacement replace search") {
 		if isProse(n, false) || !isProse("my"+n, true) || isProse(n+"x", true) {
 			t.Errorf("%s is not what is written", n)
 		}
@@ -246,8 +261,10 @@ func TestNamesOfArguments(t *testing.T) {
 // TestEveryCredentialHeader: each name and each part that hides a header does so by itself.
 func TestEveryCredentialHeader(t *testing.T) {
 	for _, h := range []string{
-		"authentication", "ocp-apim-subscription-key", "x-session-id", "auth", "key", "Key", "x-auth", "x-key", "my-apikey-x", "api_key_id", "access-key-id", "xsecretx",
-		"tokens", "passwords", "passwds", "credentials", "authorizations", "cookies", "signatures", "bearers", "session-keys", "subscription-keys",
+		"authentication", "ocp-apim-subscription-key", "x-session-id", "auth", "key", "Key", "x-auth", "x-key", "my-apikey-x",
+		"api_key_id", "access-key-id", "xsecretx",
+		"tokens", "passwords", "passwds", "credentials", "authorizations", "cookies", "signatures", "bearers", "session-keys",
+		"subscription-keys",
 		"private-keys", "jwts", "assertions",
 	} {
 		if !IsCredentialHeader(h) {
@@ -294,7 +311,8 @@ func TestScanOfWhatIsCut(t *testing.T) {
 			t.Errorf("%s: deeper than %d at %d, want %d", tc.src, tc.max, at, tc.at)
 		}
 	}
-	for src, want := range map[string]string{"": "\x00", " ": "\x00", " null": "n", "-1": "0", "0": "0", "9": "0", " [": "[", `"`: `"`, "/": "/", ":": ":"} {
+	for src, want := range map[string]string{"": "\x00", " ": "\x00", " null": "n", "-1": "0", "0": "0", "9": "0",
+		" [": "[", `"`: `"`, "/": "/", ":": ":"} {
 		if got := fmt.Sprintf("%c", kindOf([]byte(src))); got != want {
 			t.Errorf("%q is of kind %q, want %q", src, got, want)
 		}
@@ -307,7 +325,8 @@ func TestScanOfWhatIsCut(t *testing.T) {
 	for _, tc := range []struct {
 		quoted, name string
 		want         bool
-	}{{`"a"`, "a", true}, {`"\u0061"`, "a", true}, {`"\u0061"`, "b", false}, {`""`, "", true}, {`"`, "", false}, {``, "", false}, {`"\x"`, "x", false}, {`"ab"`, "a", false}} {
+	}{{`"a"`, "a", true}, {`"\u0061"`, "a", true}, {`"\u0061"`, "b", false}, {`""`, "", true}, {`"`, "", false},
+		{``, "", false}, {`"\x"`, "x", false}, {`"ab"`, "a", false}} {
 		if nameIs([]byte(tc.quoted), tc.name) != tc.want {
 			t.Errorf("%s is %q: %v", tc.quoted, tc.name, !tc.want)
 		}

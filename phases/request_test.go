@@ -63,7 +63,8 @@ func TestDecodeRequestRefuses(t *testing.T) {
 }
 
 func TestWithHeldScopes(t *testing.T) {
-	for _, src := range []string{envelope("", okAction), envelope(`"holds_scopes":false,`, okAction), " " + envelope(`"holds_scopes":true,`, okAction) + "\n"} {
+	for _, src := range []string{envelope("", okAction), envelope(`"holds_scopes":false,`, okAction),
+		" " + envelope(`"holds_scopes":true,`, okAction) + "\n"} {
 		b, err := WithHeldScopes([]byte(src))
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +105,8 @@ func FuzzDecodeRequest(f *testing.F) {
 		if len(again) > MaxInputBytes {
 			return // longer escapes
 		}
-		if back, err := DecodeRequest(again); err != nil || back.HoldsScopes != r.HoldsScopes || cmp.Diff(back.ParentScopes, r.ParentScopes) != "" {
+		if back, err := DecodeRequest(again); err != nil || back.HoldsScopes != r.HoldsScopes ||
+			cmp.Diff(back.ParentScopes, r.ParentScopes) != "" {
 			t.Fatalf("%v\n%s", err, again)
 		}
 	})

@@ -22,7 +22,8 @@ type universe struct {
 
 func universes() []universe {
 	var paths, pathPatterns []string
-	for _, p := range []string{"/", "/a", "/b", "/ab", "/z", "/a/a", "/a/b", "/a/z", "/a/ab", "/a/b/c", "/a/b/c/z", "/a/b/z", "/b/a", "/b/z", "/z/z", "/a/a/z", "/ab/z"} {
+	for _, p := range []string{"/", "/a", "/b", "/ab", "/z", "/a/a", "/a/b", "/a/z", "/a/ab", "/a/b/c", "/a/b/c/z",
+		"/a/b/z", "/b/a", "/b/z", "/z/z", "/a/a/z", "/ab/z"} {
 		paths = append(paths, p)
 	}
 	for _, p := range []string{"/a", "/b", "/ab", "/a/a", "/a/b", "/a/b/c"} {
@@ -31,7 +32,8 @@ func universes() []universe {
 	pathPatterns = append(pathPatterns, "/", "*", "/**")
 
 	var hosts, netPatterns []string
-	for _, h := range []string{"a", "z", "a.x", "b.x", "z.x", "c.a.x", "z.a.x", "x", "10.0.0.1", "[::1]", "[2001:db8::1]"} {
+	for _, h := range []string{"a", "z", "a.x", "b.x", "z.x", "c.a.x", "z.a.x", "x", "10.0.0.1", "[::1]",
+		"[2001:db8::1]"} {
 		for _, port := range []int{1, 79, 80, 81, 443, 444, 65535} {
 			hosts = append(hosts, fmt.Sprintf("%s|%d", h, port))
 		}
@@ -189,20 +191,29 @@ func TestScopeValidate(t *testing.T) {
 	for k, cases := range map[ScopeKind]map[string]bool{
 		ScopePath: {
 			"*": true, "/**": true, "/": true, "/a": true, "/a/**": true, "/a b/[id].tsx": true, "/a/...": true,
-			"": false, "a": false, "a/**": false, "**": false, "/a/": false, "/a//b": false, "//**": false, "/a/../b": false, "/a/..": false,
-			"/./a": false, "/a/*": false, "/a/*.go": false, "/a**": false, "/**/b": false, "/a\x00": false, "/\xff": false, "~/a": false,
+			"": false, "a": false, "a/**": false, "**": false, "/a/": false, "/a//b": false, "//**": false, "/a/../b": false,
+			"/a/..": false,
+			"/./a":  false, "/a/*": false, "/a/*.go": false, "/a**": false, "/**/b": false, "/a\x00": false, "/\xff": false,
+			"~/a": false,
 			"/" + strings.Repeat("a", MaxPatternBytes): false,
 		},
 		ScopeNet: {
-			"*": true, "*:*": true, "*:443": true, "a.example:443": true, "*.example:1-65535": true, "10.0.0.1:80": true, "[::1]:80": true,
-			"": false, "a.example": false, "a:0": false, "a:65536": false, "a:080": false, "a:2-1": false, "a:": false, ":80": false, "a:http": false,
-			"*.*:80": false, "a.*:80": false, "*a:80": false, "a..b:80": false, "::1:80": false, "[::1]": false, "[::1%eth0]:80": false,
-			"https://a:80": false, "a/b:80": false, "ü.example:80": false, "-a:80": false, "0x7f.1:80": false, "1.2.3:80": false, "2130706433:80": false,
-			"*.1:80": false, "*.10.0.0.1:80": false, "a_b:80": true, "A.Example.:80": true, "a@b:80": false, "0177.0.0.1:80": false,
+			"*": true, "*:*": true, "*:443": true, "a.example:443": true, "*.example:1-65535": true, "10.0.0.1:80": true,
+			"[::1]:80": true,
+			"":         false, "a.example": false, "a:0": false, "a:65536": false, "a:080": false, "a:2-1": false, "a:": false,
+			":80": false, "a:http": false,
+			"*.*:80": false, "a.*:80": false, "*a:80": false, "a..b:80": false, "::1:80": false, "[::1]": false,
+			"[::1%eth0]:80": false,
+			"https://a:80":  false, "a/b:80": false, "ü.example:80": false, "-a:80": false, "0x7f.1:80": false,
+			"1.2.3:80":      false,
+			"2130706433:80": false,
+			"*.1:80":        false, "*.10.0.0.1:80": false, "a_b:80": true, "A.Example.:80": true, "a@b:80": false,
+			"0177.0.0.1:80": false,
 		},
 		ScopeTool: {
 			"*": true, "exec": true, "mcp:*": true, "mcp:s:*": true, "mcp:s:t": true,
-			"": false, ":*": false, "a*": false, "*:a": false, "a:": false, "a::b": false, "a b": false, "a\n": false, "mcp:*:t": false,
+			"": false, ":*": false, "a*": false, "*:a": false, "a:": false, "a::b": false, "a b": false, "a\n": false,
+			"mcp:*:t": false,
 		},
 		"other": {"*": false},
 	} {
@@ -280,7 +291,8 @@ func TestScopesTogether(t *testing.T) {
 		t.Error("containment is wrong")
 	}
 	for name, s := range map[string]Scopes{
-		"fs_read": {FSRead: Scope{"/a/b"}}, "fs_write": {FSWrite: Scope{"/a"}}, "net": {Net: Scope{"b:80"}}, "tools": {Tools: Scope{"read"}},
+		"fs_read": {FSRead: Scope{"/a/b"}}, "fs_write": {FSWrite: Scope{"/a"}}, "net": {Net: Scope{"b:80"}},
+		"tools": {Tools: Scope{"read"}},
 	} {
 		got := narrow.Intersect(s)
 		if !narrow.Contains(got) || !s.Contains(got) {
@@ -290,7 +302,8 @@ func TestScopesTogether(t *testing.T) {
 			t.Errorf("%s: contained", name)
 		}
 	}
-	if got := wide.Intersect(Scopes{}); !got.Equal(Scopes{FSRead: Scope{"*"}, FSWrite: Scope{"/**"}, Net: Scope{"*:*"}, Tools: Scope{"*"}}) {
+	if got := wide.Intersect(Scopes{}); !got.Equal(Scopes{FSRead: Scope{"*"}, FSWrite: Scope{"/**"}, Net: Scope{"*:*"},
+		Tools: Scope{"*"}}) {
 		t.Errorf("unrestricted is %+v", got)
 	}
 }

@@ -29,29 +29,30 @@ const (
 // POST /v1/invoke answer with. A zero Verdict is not valid: its Decision is empty,
 // which every caller must treat as a block.
 type Verdict struct {
-	ID             string         `json:"id"`
-	Phase          Phase          `json:"phase"`
-	Decision       Decision       `json:"decision"`
-	Reason         string         `json:"reason,omitzero"`
-	Kind           Kind           `json:"kind,omitzero"`       // policy, or the failure
-	DecidedBy      string         `json:"decided_by,omitzero"` // binding name, or "belay" for the kernel itself
-	Action         jsontext.Value `json:"action,omitzero"`     // the final action where it Runs; else empty
-	Changed        []string       `json:"changed"`             // pointers into the action, sorted
-	Scopes         Scopes         `json:"scopes"`
-	Metadata       Metadata       `json:"metadata"`
-	Contexts       []string       `json:"contexts"`
-	Reply          *Reply         `json:"reply"`
-	Retry          *Retry         `json:"retry"`
-	Artifacts      []Artifact     `json:"artifacts"`
-	Approval       *ApprovalRef   `json:"approval"`
-	Grant          *Grant         `json:"grant"`
-	Masked         []string       `json:"masked"`          // pointers into the record that redaction covered
-	PolicyRevision string         `json:"policy_revision"` // names what decided: sha256:<hex> of belay.yaml, and +sha256:<hex> of the trust policy where there is one
-	Enforced       Enforced       `json:"enforced"`
-	Hooks          []HookReport   `json:"hooks"`
-	Event          *EventRef      `json:"event"`
-	ActionDigest   string         `json:"action_digest,omitzero"` // sha256 of the canonical final action
-	Notes          []string       `json:"notes,omitzero"`         // what an operator should know, such as unsafe modes
+	ID        string         `json:"id"`
+	Phase     Phase          `json:"phase"`
+	Decision  Decision       `json:"decision"`
+	Reason    string         `json:"reason,omitzero"`
+	Kind      Kind           `json:"kind,omitzero"`       // policy, or the failure
+	DecidedBy string         `json:"decided_by,omitzero"` // binding name, or "belay" for the kernel itself
+	Action    jsontext.Value `json:"action,omitzero"`     // the final action where it Runs; else empty
+	Changed   []string       `json:"changed"`             // pointers into the action, sorted
+	Scopes    Scopes         `json:"scopes"`
+	Metadata  Metadata       `json:"metadata"`
+	Contexts  []string       `json:"contexts"`
+	Reply     *Reply         `json:"reply"`
+	Retry     *Retry         `json:"retry"`
+	Artifacts []Artifact     `json:"artifacts"`
+	Approval  *ApprovalRef   `json:"approval"`
+	Grant     *Grant         `json:"grant"`
+	Masked    []string       `json:"masked"` // pointers into the record that redaction covered
+	// names what decided: sha256:<hex> of belay.yaml, and +sha256:<hex> of the trust policy where there is one
+	PolicyRevision string       `json:"policy_revision"`
+	Enforced       Enforced     `json:"enforced"`
+	Hooks          []HookReport `json:"hooks"`
+	Event          *EventRef    `json:"event"`
+	ActionDigest   string       `json:"action_digest,omitzero"` // sha256 of the canonical final action
+	Notes          []string     `json:"notes,omitzero"`         // what an operator should know, such as unsafe modes
 }
 
 // Runs reports whether the action may run as it stands: it is allowed, or the runtime

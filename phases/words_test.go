@@ -14,7 +14,8 @@ import (
 // The functions that list all words of a type list every constant of it, once.
 func TestListsAreComplete(t *testing.T) {
 	declared := constants(t)
-	for typ, listed := range map[string][]string{"Phase": words(Phases()), "EventType": words(EventTypes()), "Kind": words(Kinds())} {
+	for typ, listed := range map[string][]string{"Phase": words(Phases()), "EventType": words(EventTypes()),
+		"Kind": words(Kinds())} {
 		slices.Sort(listed)
 		if want := declared[typ]; len(want) == 0 || !slices.Equal(listed, want) {
 			t.Errorf("%s: listed %q, declared %q", typ, listed, want)

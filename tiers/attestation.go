@@ -134,7 +134,8 @@ func (a *Attestation) met(facts []Fact, seats []Seat, now time.Time) (by *Fact, 
 		}
 		failed = latest[signer].wrong
 	}
-	return nil, "the statement of type " + a.PredicateType + " is missing or does not count: " + cmp.Or(failed, other, stranger, "there is none")
+	return nil, "the statement of type " + a.PredicateType + " is missing or does not count: " +
+		cmp.Or(failed, other, stranger, "there is none")
 }
 
 // check holds the statement against the conditions; wrong is "" when it meets them. about is false when it is not one

@@ -17,8 +17,10 @@ func (c policyParser) attestation(a *Attestation, at string) error {
 			return err
 		}
 	}
-	ofProvenance := map[string]bool{"builder": a.Builder != "", "buildType": a.BuildType != "", "parameters": a.Parameters != nil}
-	ofSummary := map[string]bool{"verifier": a.Verifier != "", "resourceUri": a.ResourceURI != "", "policyUri": a.PolicyURI != "", "levels": a.Levels != nil}
+	ofProvenance := map[string]bool{"builder": a.Builder != "", "buildType": a.BuildType != "",
+		"parameters": a.Parameters != nil}
+	ofSummary := map[string]bool{"verifier": a.Verifier != "", "resourceUri": a.ResourceURI != "",
+		"policyUri": a.PolicyURI != "", "levels": a.Levels != nil}
 	foreign, needed := ofSummary, []string{"builder", "buildType"}
 	switch a.PredicateType {
 	case PredicateProvenance:

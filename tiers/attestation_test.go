@@ -38,8 +38,8 @@ func decide(t testing.TB, p *tiers.Policy, facts ...tiers.Fact) tiers.Decision {
 	return p.Evaluate(someFile, m, facts, now)
 }
 
-// TestStatementsApproveNothing: a statement by a key that a rule trusts is no approval, whatever it says, except the one
-// that cosign writes for a signature.
+// TestStatementsApproveNothing: a statement by a key that a rule trusts is no approval, whatever it says,
+// except the one that cosign writes for a signature.
 func TestStatementsApproveNothing(t *testing.T) {
 	k := makeKeys(t, 1)
 	p := policy(t, k, "rules:\n- name: one\n  allOf: [{publicKey: {file: k0.pub}}]\n")
@@ -54,7 +54,8 @@ func TestStatementsApproveNothing(t *testing.T) {
 		stated(k.id[0], strings.ToUpper(tiers.PredicateSignature), `{}`),
 	} {
 		d := decide(t, p, f)
-		if d.Tier != phases.Sandboxed || d.Code != tiers.NotAnApproval || d.Evidence[0].Code != tiers.NotAnApproval || len(d.Signers) > 0 {
+		if d.Tier != phases.Sandboxed || d.Code != tiers.NotAnApproval || d.Evidence[0].Code != tiers.NotAnApproval ||
+			len(d.Signers) > 0 {
 			t.Errorf("%q: %s, %s: %s", f.Statement.PredicateType, d.Tier, d.Code, d.Why)
 		}
 		if d = decide(t, p, f, byKey(k.id[0])); d.Tier != phases.Trusted {
@@ -80,7 +81,8 @@ func TestRequiredSummary(t *testing.T) {
 		return stated(k.id[0], tiers.PredicateSummary, strings.Replace(vsaPassed, from, to, 1))
 	}
 	at := func(key, day, result string) tiers.Fact {
-		return stated(key, tiers.PredicateSummary, strings.NewReplacer("2026-02-01", day, "PASSED", result).Replace(vsaPassed))
+		return stated(key, tiers.PredicateSummary,
+			strings.NewReplacer("2026-02-01", day, "PASSED", result).Replace(vsaPassed))
 	}
 	lower := func(f tiers.Fact) tiers.Fact {
 		f.Statement.Predicate = jsontext.Value(strings.Replace(string(f.Statement.Predicate), "LEVEL_3", "LEVEL_2", 1))
@@ -94,33 +96,43 @@ func TestRequiredSummary(t *testing.T) {
 	}{
 		{"there", anyone, []tiers.Fact{stated(k.id[0], tiers.PredicateSummary, vsaPassed)}, ""},
 		{"none", anyone, nil, "there is none"},
-		{"of another type", anyone, []tiers.Fact{stated(k.id[0], "https://slsa.dev/verification_summary/v0.2", vsaPassed)}, "there is none"},
+		{"of another type", anyone, []tiers.Fact{stated(k.id[0], "https://slsa.dev/verification_summary/v0.2", vsaPassed)},
+			"there is none"},
 		{"cosign's", anyone, []tiers.Fact{stated(k.id[0], tiers.PredicateSignature, vsaPassed)}, "there is none"},
 		{"by a stranger", anyone, []tiers.Fact{stated(k.id[2], tiers.PredicateSummary, vsaPassed)}, "do not count here"},
-		{"by the rule's signer, another is named", named, []tiers.Fact{stated(k.id[0], tiers.PredicateSummary, vsaPassed)}, "do not count here"},
+		{"by the rule's signer, another is named", named, []tiers.Fact{stated(k.id[0], tiers.PredicateSummary, vsaPassed)},
+			"do not count here"},
 		{"by the one named", named, []tiers.Fact{stated(k.id[1], tiers.PredicateSummary, vsaPassed)}, ""},
 		{"failed", anyone, []tiers.Fact{change("PASSED", "FAILED")}, "FAILED, not PASSED"},
 		{"passed in other letters", anyone, []tiers.Fact{change("PASSED", "passed")}, "not PASSED"},
 		{"no result", anyone, []tiers.Fact{change(`"verificationResult":"PASSED",`, "")}, "not PASSED"},
-		{"other verifier", anyone, []tiers.Fact{change("https://v.example", "https://v.example/")}, "wanted is https://v.example"},
+		{"other verifier", anyone, []tiers.Fact{change("https://v.example", "https://v.example/")},
+			"wanted is https://v.example"},
 		{"other resource", anyone, []tiers.Fact{change("pkg:oci/guard", "pkg:oci/other")}, "about pkg:oci/other"},
 		{"other policy", anyone, []tiers.Fact{change("https://p.example", "https://q.example")}, "policy https://q.example"},
 		{"lower level", anyone, []tiers.Fact{change("LEVEL_3", "LEVEL_2")}, "LEVEL_3 is not among"},
 		{"unknown member", anyone, []tiers.Fact{change(`"policy"`, `"waived":true,"policy"`)}, "as specified at /waived"},
-		{"wrong type", anyone, []tiers.Fact{change(`["SLSA_BUILD_LEVEL_3"]`, `"SLSA_BUILD_LEVEL_3"`)}, "as specified at /verifiedLevels"},
-		{"members in other letters", anyone, []tiers.Fact{change("verificationResult", "VerificationResult")}, "as specified at /VerificationResult"},
+		{"wrong type", anyone, []tiers.Fact{change(`["SLSA_BUILD_LEVEL_3"]`, `"SLSA_BUILD_LEVEL_3"`)},
+			"as specified at /verifiedLevels"},
+		{"members in other letters", anyone, []tiers.Fact{change("verificationResult", "VerificationResult")},
+			"as specified at /VerificationResult"},
 		{"nothing", anyone, []tiers.Fact{stated(k.id[0], tiers.PredicateSummary, "")}, "no predicate"},
 		{"a list", anyone, []tiers.Fact{stated(k.id[0], tiers.PredicateSummary, "[]")}, "no predicate"},
-		{"failed, then passed", anyone, []tiers.Fact{at(k.id[0], "2026-02-01", "FAILED"), at(k.id[0], "2026-02-02", "PASSED")}, ""},
-		{"passed, then failed", anyone, []tiers.Fact{at(k.id[0], "2026-02-02", "FAILED"), at(k.id[0], "2026-02-01", "PASSED")}, "not PASSED"},
+		{"failed, then passed", anyone,
+			[]tiers.Fact{at(k.id[0], "2026-02-01", "FAILED"), at(k.id[0], "2026-02-02", "PASSED")}, ""},
+		{"passed, then failed", anyone,
+			[]tiers.Fact{at(k.id[0], "2026-02-02", "FAILED"), at(k.id[0], "2026-02-01", "PASSED")}, "not PASSED"},
 		{"all levels, then fewer", anyone, []tiers.Fact{
 			at(k.id[0], "2026-02-01", "PASSED"), lower(at(k.id[0], "2026-02-02", "PASSED")),
 		}, "LEVEL_3 is not among"},
 		{"fewer levels, then all", anyone, []tiers.Fact{
 			lower(at(k.id[0], "2026-02-01", "PASSED")), at(k.id[0], "2026-02-02", "PASSED"),
 		}, ""},
-		{"both at once", anyone, []tiers.Fact{at(k.id[0], "2026-02-01", "FAILED"), at(k.id[0], "2026-02-01", "PASSED")}, "not PASSED"},
-		{"failed elsewhere", anyone, []tiers.Fact{change(`pkg:oci/guard"`, `pkg:oci/other","slsaVersion":"1.0"`), stated(k.id[0], tiers.PredicateSummary, vsaPassed)}, ""},
+		{"both at once", anyone, []tiers.Fact{at(k.id[0], "2026-02-01", "FAILED"), at(k.id[0], "2026-02-01", "PASSED")},
+			"not PASSED"},
+		{"failed elsewhere", anyone,
+			[]tiers.Fact{change(`pkg:oci/guard"`, `pkg:oci/other","slsaVersion":"1.0"`),
+				stated(k.id[0], tiers.PredicateSummary, vsaPassed)}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for range 2 {
@@ -128,7 +140,8 @@ func TestRequiredSummary(t *testing.T) {
 				if (d.Tier == phases.Trusted) != (c.says == "") || !strings.Contains(d.Why, c.says) {
 					t.Errorf("%s, %s: %s; want %q", d.Tier, d.Code, d.Why, c.says)
 				}
-				if c.says == "" && (d.Evidence[0].Code == tiers.NotAnApproval && d.Evidence[1].Code == tiers.NotAnApproval || len(d.Signers) != 1) {
+				if c.says == "" &&
+					(d.Evidence[0].Code == tiers.NotAnApproval && d.Evidence[1].Code == tiers.NotAnApproval || len(d.Signers) != 1) {
 					t.Errorf("what counts is shown as if it did not: %+v", d.Evidence)
 				}
 				if c.says != "" && (d.Code != tiers.AttestationMissing || d.Advice == "" || d.Rules[0].Satisfied) {
@@ -157,18 +170,23 @@ func TestRequiredProvenance(t *testing.T) {
 		{"a branch", all, "refs/tags/v1", "refs/heads/v1", "/workflow/ref is"},
 		{"no ref", all, `,"ref":"refs/tags/v1"`, ``, "no external parameter /workflow/ref"},
 		{"a ref that is no text", all, `"refs/tags/v1"`, `["refs/tags/v1"]`, "/workflow/ref is"},
-		{"one more", all, `"inputs":`, `"cache":"https://evil.example","inputs":`, "no condition names the external parameter /cache"},
+		{"one more", all, `"inputs":`, `"cache":"https://evil.example","inputs":`,
+			"no condition names the external parameter /cache"},
 		{"one more inside", all, `"ref":`, `"path":"x","ref":`, "no condition names the external parameter /workflow/path"},
-		{"inputs without a condition", strings.Replace(all, "      /inputs: {any: true}\n", "", 1), "", "", "no condition names the external parameter /inputs/n"},
+		{"inputs without a condition", strings.Replace(all, "      /inputs: {any: true}\n", "", 1), "", "",
+			"no condition names the external parameter /inputs/n"},
 		{"nothing but the whole", "      /workflow: {any: true}\n      /inputs: {any: true}\n", "", "", ""},
 		{"unknown member", all, `"metadata"`, `"meta"`, "as specified at /runDetails/meta"},
-		{"parameters that are a list", all, provenanceGood[strings.Index(provenanceGood, `{"workflow"`):strings.Index(provenanceGood, `,"resolved`)], `[]`, "not an object"},
+		{"parameters that are a list", all,
+			provenanceGood[strings.Index(provenanceGood, `{"workflow"`):strings.Index(provenanceGood, `,"resolved`)], `[]`,
+			"not an object"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !strings.Contains(provenanceGood, c.from) {
 				t.Fatalf("%q is not there", c.from)
 			}
-			d := decide(t, policy(t, k, rule+c.parameters), byKey(k.id[0]), stated(k.id[0], tiers.PredicateProvenance, strings.Replace(provenanceGood, c.from, c.to, 1)))
+			d := decide(t, policy(t, k, rule+c.parameters), byKey(k.id[0]),
+				stated(k.id[0], tiers.PredicateProvenance, strings.Replace(provenanceGood, c.from, c.to, 1)))
 			if (d.Tier == phases.Trusted) != (c.says == "") || !strings.Contains(d.Why, c.says) {
 				t.Errorf("%s, %s: %s; want %q", d.Tier, d.Code, d.Why, c.says)
 			}
@@ -185,7 +203,8 @@ func TestRequireRefuses(t *testing.T) {
 	for _, c := range []struct{ name, src, want string }{
 		{"empty", "[]", "/rules/0/require"},
 		{"no type", "[{builder: b}]", "/rules/0/require/0/predicateType"},
-		{"unknown type", "[{predicateType: 'https://slsa.dev/provenance/v0.2', builder: b, buildType: t}]", "/rules/0/require/0/predicateType"},
+		{"unknown type", "[{predicateType: 'https://slsa.dev/provenance/v0.2', builder: b, buildType: t}]",
+			"/rules/0/require/0/predicateType"},
 		{"cosign's", "[{predicateType: '" + tiers.PredicateSignature + "'}]", "predicateType"},
 		{"no builder", "[{predicateType: 'https://slsa.dev/provenance/v1', buildType: t}]", "needs builder"},
 		{"no build type", "[{predicateType: 'https://slsa.dev/provenance/v1', builder: b}]", "needs buildType"},
@@ -216,12 +235,14 @@ func TestRequireRefuses(t *testing.T) {
 func TestRequirementsOnlyRestrict(t *testing.T) {
 	k := makeKeys(t, 3)
 	const bare = "rules:\n- name: one\n  anyOf: {minimumMatches: 1, signers: [{publicKey: {file: k0.pub}}, {publicKey: {file: k1.pub}}]}\n"
-	const more = bare + "  require: [{predicateType: 'https://slsa.dev/verification_summary/v1', verifier: 'https://v.example', signers: [{publicKey: {file: k2.pub}, notAfter: 2026-03-01T12:00:01Z}]}]\n"
+	const more = bare +
+		"  require: [{predicateType: 'https://slsa.dev/verification_summary/v1', verifier: 'https://v.example', signers: [{publicKey: {file: k2.pub}, notAfter: 2026-03-01T12:00:01Z}]}]\n"
 	without, with := policy(t, k, bare), policy(t, k, more)
 	if len(with.Keys()) != 3 || with.Digest() == without.Digest() || !with.NextChange(now).Equal(now.Add(time.Second)) {
 		t.Errorf("%d keys, next change %v", len(with.Keys()), with.NextChange(now))
 	}
-	kinds := rapid.SampledFrom([]string{"", tiers.PredicateSignature, tiers.PredicateSummary, tiers.PredicateProvenance, "x"})
+	kinds := rapid.SampledFrom([]string{"", tiers.PredicateSignature, tiers.PredicateSummary, tiers.PredicateProvenance,
+		"x"})
 	rapid.Check(t, func(r *rapid.T) {
 		var facts []tiers.Fact
 		met := false

@@ -35,27 +35,40 @@ func TestManifestBounds(t *testing.T) {
 	for _, c := range []struct{ name, last, first, want string }{
 		{"name", `"name":"` + x(128) + `"`, `"name":"` + x(129) + `"`, "/name"},
 		{"parts of a name", `"name":"a/b/c/d"`, `"name":"a/b/c/d/e"`, "/name"},
-		{"description", `"name":"x","description":"` + x(1024) + `"`, `"name":"x","description":"` + x(1025) + `"`, "/description: longer than 1024"},
+		{"description", `"name":"x","description":"` + x(1024) + `"`, `"name":"x","description":"` + x(1025) + `"`,
+			"/description: longer than 1024"},
 		{"license", `"name":"x","license":"` + x(128) + `"`, `"name":"x","license":"` + x(129) + `"`, "/license"},
-		{"authors", `"name":"x","authors":` + list(64, `"a"`), `"name":"x","authors":` + list(65, `"a"`), "a list is too long"},
+		{"authors", `"name":"x","authors":` + list(64, `"a"`), `"name":"x","authors":` + list(65, `"a"`),
+			"a list is too long"},
 		{"author", `"name":"x","authors":["` + x(256) + `"]`, `"name":"x","authors":["a","` + x(257) + `"]`, "/authors/1"},
-		{"examples", `"name":"x","examples":` + list(16, `{"title":"a"}`), `"name":"x","examples":` + list(17, `{"title":"a"}`), "a list is too long"},
-		{"title", `"name":"x","examples":[{"title":"` + x(256) + `"}]`, `"name":"x","examples":[{"title":"` + x(257) + `"}]`, "/examples/0/title"},
-		{"reason", `"name":"x","capabilities":[{"name":"block","reason":"` + x(512) + `"}]`, `"name":"x","capabilities":[{"name":"block","reason":"` + x(513) + `"}]`, "/capabilities/0/reason"},
-		{"capabilities", `"name":"x","capabilities":` + list(128, `{"name":"c#"}`), `"name":"x","capabilities":` + list(129, `{"name":"c#"}`), "a list is too long"},
-		{"runtime", `"name":"x","match":{"runtimes":["` + x(64) + `"]}`, `"name":"x","match":{"runtimes":["a","` + x(65) + `"]}`, "/match/runtimes/1"},
-		{"agents", `"name":"x","match":{"agents":"` + x(1024) + `"}`, `"name":"x","match":{"agents":"` + x(1025) + `"}`, "/match/agents"},
+		{"examples", `"name":"x","examples":` + list(16, `{"title":"a"}`),
+			`"name":"x","examples":` + list(17, `{"title":"a"}`), "a list is too long"},
+		{"title", `"name":"x","examples":[{"title":"` + x(256) + `"}]`, `"name":"x","examples":[{"title":"` + x(257) + `"}]`,
+			"/examples/0/title"},
+		{"reason", `"name":"x","capabilities":[{"name":"block","reason":"` + x(512) + `"}]`,
+			`"name":"x","capabilities":[{"name":"block","reason":"` + x(513) + `"}]`, "/capabilities/0/reason"},
+		{"capabilities", `"name":"x","capabilities":` + list(128, `{"name":"c#"}`),
+			`"name":"x","capabilities":` + list(129, `{"name":"c#"}`), "a list is too long"},
+		{"runtime", `"name":"x","match":{"runtimes":["` + x(64) + `"]}`, `"name":"x","match":{"runtimes":["a","` + x(65) +
+			`"]}`, "/match/runtimes/1"},
+		{"agents", `"name":"x","match":{"agents":"` + x(1024) + `"}`, `"name":"x","match":{"agents":"` + x(1025) + `"}`,
+			"/match/agents"},
 		{"a pattern of agents", `"name":"x","match":{"agents":"a|b"}`, `"name":"x","match":{"agents":"("}`, "/match/agents"},
 		{"fuel", `"name":"x","budget":{"fuel":0}`, `"name":"x","budget":{"fuel":-1}`, "/budget"},
 		{"deadline", `"name":"x","budget":{"deadline_ms":1}`, `"name":"x","budget":{"deadline_ms":-1}`, "/budget"},
 		{"memory", `"name":"x","budget":{"memory_mib":1}`, `"name":"x","budget":{"memory_mib":-1}`, "/budget"},
-		{"mutates twice", `"name":"x","mutates":["pre_tool","post_tool"]`, `"name":"x","mutates":["pre_tool","pre_tool"]`, "/mutates/1: listed twice"},
+		{"mutates twice", `"name":"x","mutates":["pre_tool","post_tool"]`, `"name":"x","mutates":["pre_tool","pre_tool"]`,
+			"/mutates/1: listed twice"},
 		{"tabs in texts", `"name":"x","description":"a\tb\nc"`, `"name":"x","description":"a\rb"`, "control characters"},
-		{"C1 controls", `"name":"x","description":"` + "\u00a0" + `"`, `"name":"x","description":"` + "\u009f" + `"`, "control characters"},
-		{"first C1 control", `"name":"x","description":"~"`, `"name":"x","description":"` + "\u0080" + `"`, "control characters"},
+		{"C1 controls", `"name":"x","description":"` + "\u00a0" + `"`, `"name":"x","description":"` + "\u009f" + `"`,
+			"control characters"},
+		{"first C1 control", `"name":"x","description":"~"`, `"name":"x","description":"` + "\u0080" + `"`,
+			"control characters"},
 		{"delete", `"name":"x","description":"~"`, `"name":"x","description":"\u007f"`, "control characters"},
-		{"an example's configuration", `"name":"x","examples":[{"title":"a","config":{}}]`, `"name":"x","examples":[{"title":"a","config":{"b":1}}]`, "/examples/0/config: does not fit the schema"},
-		{"a schema's size", `"name":"x","config_schema":{"title":"` + x(32<<10-12) + `"}`, `"name":"x","config_schema":{"title":"` + x(32<<10-11) + `"}`, "/config_schema"},
+		{"an example's configuration", `"name":"x","examples":[{"title":"a","config":{}}]`,
+			`"name":"x","examples":[{"title":"a","config":{"b":1}}]`, "/examples/0/config: does not fit the schema"},
+		{"a schema's size", `"name":"x","config_schema":{"title":"` + x(32<<10-12) + `"}`,
+			`"name":"x","config_schema":{"title":"` + x(32<<10-11) + `"}`, "/config_schema"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := tiers.DecodeManifest([]byte(base(c.last))); err != nil {
@@ -79,8 +92,9 @@ func TestManifestBounds(t *testing.T) {
 		t.Errorf("a manifest of the largest size: %v", err)
 	}
 	for name, bad := range map[string]*tiers.Manifest{
-		"too large to be written": {ABI: 1, Name: "x", Version: "1.0.0", Phases: []phases.Phase{phases.PreTool}, Description: strings.Repeat("x", tiers.MaxManifest)},
-		"no JSON in it":           {ABI: 1, Name: "x", Version: "1.0.0", ConfigSchema: jsontext.Value("{")},
+		"too large to be written": {ABI: 1, Name: "x", Version: "1.0.0", Phases: []phases.Phase{phases.PreTool},
+			Description: strings.Repeat("x", tiers.MaxManifest)},
+		"no JSON in it": {ABI: 1, Name: "x", Version: "1.0.0", ConfigSchema: jsontext.Value("{")},
 	} {
 		if b, err := bad.Encode(); !errors.Is(err, tiers.ErrManifest) || b != nil {
 			t.Errorf("%s: %d bytes, %v", name, len(b), err)
@@ -93,13 +107,16 @@ func TestManifestBounds(t *testing.T) {
 
 // TestCapabilityTexts: what a capability may be called.
 func TestCapabilityTexts(t *testing.T) {
-	for _, good := range []string{"block", "rewrite", "rewrite:/args", "rewrite:/a~0b/~1", "rewrite:/" + strings.Repeat("x", 255), strings.Repeat("x", 64)} {
+	for _, good := range []string{"block", "rewrite", "rewrite:/args", "rewrite:/a~0b/~1",
+		"rewrite:/" + strings.Repeat("x", 255), strings.Repeat("x", 64)} {
 		if c, err := tiers.ParseCapability(good); err != nil || c.String() != good {
 			t.Errorf("%q: %v, %v", good, c, err)
 		}
 	}
-	for _, bad := range []string{"", "Block", "block:", "block:/args", "rewrite:", "rewrite:args", "rewrite:/args/", "rewrite:/", "rewrite:/~", "rewrite:/a~2", "rewrite:/a~",
-		"rewrite:/" + strings.Repeat("x", 256), strings.Repeat("x", 65), "rewrite:/\x00", "rewrite:/\u0080", "rewrite:/\xff", "1x"} {
+	for _, bad := range []string{"", "Block", "block:", "block:/args", "rewrite:", "rewrite:args", "rewrite:/args/",
+		"rewrite:/", "rewrite:/~", "rewrite:/a~2", "rewrite:/a~",
+		"rewrite:/" + strings.Repeat("x", 256), strings.Repeat("x", 65), "rewrite:/\x00", "rewrite:/\u0080", "rewrite:/\xff",
+		"1x"} {
 		if c, err := tiers.ParseCapability(bad); !errors.Is(err, tiers.ErrCapability) || c != (tiers.Capability{}) {
 			t.Errorf("%q: %v, %v", bad, c, err)
 		}
@@ -109,7 +126,8 @@ func TestCapabilityTexts(t *testing.T) {
 		return strings.Join(tiers.Held(tiers.Effective(manifestOf(want), caps(t, allowed), phases.Trusted)), " ")
 	}
 	for _, c := range [][3]string{
-		{"rewrite:/args", "rewrite:/args", "rewrite:/args"}, {"rewrite:/args/a", "rewrite:/args", "rewrite:/args/a"}, {"rewrite:/args", "rewrite:/args/a", "rewrite:/args/a"},
+		{"rewrite:/args", "rewrite:/args", "rewrite:/args"}, {"rewrite:/args/a", "rewrite:/args", "rewrite:/args/a"},
+		{"rewrite:/args", "rewrite:/args/a", "rewrite:/args/a"},
 		{"rewrite:/argsx", "rewrite:/args", ""}, {"block", "rewrite", ""}, {"block", "block", "block"},
 	} {
 		if got := held(c[0], c[1]); got != c[2] {
@@ -131,11 +149,14 @@ func TestCapabilityTexts(t *testing.T) {
 	}
 }
 
-// TestSchemaReferences: a reference leads to a place of the schema, through objects and lists, or the schema is refused.
+// TestSchemaReferences: a reference leads to a place of the schema, through objects and lists, or the schema
+// is refused.
 func TestSchemaReferences(t *testing.T) {
 	refer := func(ref string) error {
-		_, err := tiers.DecodeManifest(manifestWithSchema(`{"$defs":{"a/b":{"type":"string"},"c~d":{"type":"string"}},"prefixItems":[{"type":"string"},{"type":"number"}],`+
-			`"properties":{"x":{"$ref":"`+ref+`"}}}`, ""))
+		_, err := tiers.DecodeManifest(
+			manifestWithSchema(
+				`{"$defs":{"a/b":{"type":"string"},"c~d":{"type":"string"}},"prefixItems":[{"type":"string"},{"type":"number"}],`+
+					`"properties":{"x":{"$ref":"`+ref+`"}}}`, ""))
 		return err
 	}
 	for _, good := range []string{"#/$defs/a~1b", "#/$defs/c~0d", "#/prefixItems/0", "#/prefixItems/1"} {
@@ -143,7 +164,8 @@ func TestSchemaReferences(t *testing.T) {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
-	for _, bad := range []string{"#/prefixItems/2", "#/prefixItems/-1", "#/prefixItems/x", "#/$defs/none", "#/$defs/a~1b/type/x", "#x", "other", "#/%24defs/a~1b", "https://example.org/x", "#/%zz"} {
+	for _, bad := range []string{"#/prefixItems/2", "#/prefixItems/-1", "#/prefixItems/x", "#/$defs/none",
+		"#/$defs/a~1b/type/x", "#x", "other", "#/%24defs/a~1b", "https://example.org/x", "#/%zz"} {
 		if err := refer(bad); !errors.Is(err, tiers.ErrManifest) {
 			t.Errorf("%s: %v", bad, err)
 		}
@@ -210,7 +232,8 @@ func TestConfigWork(t *testing.T) {
 	if err := m.ValidateConfig(jsontext.Value(list(2499, "0"))); err != nil { // 2,500 values
 		t.Errorf("the most that is accepted: %v", err)
 	}
-	if err := m.ValidateConfig(jsontext.Value(list(2500, "0"))); !errors.Is(err, tiers.ErrConfig) || !strings.Contains(err.Error(), "too large") {
+	if err := m.ValidateConfig(jsontext.Value(list(2500, "0"))); !errors.Is(err, tiers.ErrConfig) ||
+		!strings.Contains(err.Error(), "too large") {
 		t.Errorf("one more: %v", err)
 	}
 	m, err = tiers.DecodeManifest(manifestWithSchema(`{"properties":{"a":{"type":"string"},"b":{"type":"string"}}}`, ""))
@@ -218,7 +241,8 @@ func TestConfigWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = m.ValidateConfig(jsontext.Value(`{"a":1,"b":2}`))
-	if !errors.Is(err, tiers.ErrConfig) || !strings.Contains(err.Error(), "/a: got number, want string") || !strings.Contains(err.Error(), "; /b: got") {
+	if !errors.Is(err, tiers.ErrConfig) || !strings.Contains(err.Error(), "/a: got number, want string") ||
+		!strings.Contains(err.Error(), "; /b: got") {
 		t.Errorf("two faults: %v", err)
 	}
 	for _, bad := range []string{`{"a":"x","a":"y"}`, "{\"a\":\"\xff\"}", `{} {}`} {
@@ -270,38 +294,66 @@ func TestPolicyBounds(t *testing.T) {
 	}
 	for _, c := range []struct{ name, last, first, want string }{
 		{"rules", rules(64), rules(65), "/rules: more than 64 rules"},
-		{"signers", "rules:\n- name: a\n  allOf: " + list(64, seat), "rules:\n- name: a\n  allOf: " + list(65, seat), "more than 64 signers"},
-		{"signers of both", "rules:\n- name: a\n  allOf: " + list(32, seat) + "\n  anyOf: {minimumMatches: 1, signers: " + list(32, seat) + "}", "rules:\n- name: a\n  allOf: " + list(32, seat) + "\n  anyOf: {minimumMatches: 1, signers: " + list(33, seat) + "}", "more than 64 signers"},
-		{"name of a rule", "rules:\n- {name: " + x(64) + ", allOf: [" + seat + "]}", "rules:\n- {name: " + x(65) + ", allOf: [" + seat + "]}", "/rules/0/name"},
-		{"letters of a rule", "rules:\n- {name: a.b-c_1, allOf: [" + seat + "]}", "rules:\n- {name: A, allOf: [" + seat + "]}", "/rules/0/name"},
-		{"empty list beside a threshold", "rules:\n- name: a\n  anyOf: {minimumMatches: 1, signers: [" + seat + "]}", "rules:\n- name: a\n  allOf: []\n  anyOf: {minimumMatches: 1, signers: [" + seat + "]}", "/rules/0/allOf: lists nobody"},
-		{"name of a seat", "rules:\n- name: a\n  allOf: [{name: " + x(128) + ", publicKey: {file: k0.pub}}]", "rules:\n- name: a\n  allOf: [{name: " + x(129) + ", publicKey: {file: k0.pub}}]", "/rules/0/allOf/0/name"},
-		{"an anyOf seat", "rules:\n- name: a\n  anyOf: {minimumMatches: 1, signers: [" + seat + "]}", "rules:\n- name: a\n  anyOf: {minimumMatches: 1, signers: [{}]}", "/rules/0/anyOf/signers/0"},
-		{"key and identity", rule(""), "rules:\n- name: a\n  allOf: [{publicKey: {file: k0.pub}, keyless: {issuer: 'https://i.example', subject: {equal: a}}}]", "not both"},
+		{"signers", "rules:\n- name: a\n  allOf: " + list(64, seat), "rules:\n- name: a\n  allOf: " + list(65, seat),
+			"more than 64 signers"},
+		{"signers of both", "rules:\n- name: a\n  allOf: " + list(32, seat) + "\n  anyOf: {minimumMatches: 1, signers: " +
+			list(32, seat) + "}", "rules:\n- name: a\n  allOf: " + list(32, seat) + "\n  anyOf: {minimumMatches: 1, signers: " +
+			list(33, seat) + "}", "more than 64 signers"},
+		{"name of a rule", "rules:\n- {name: " + x(64) + ", allOf: [" + seat + "]}",
+			"rules:\n- {name: " + x(65) + ", allOf: [" + seat + "]}", "/rules/0/name"},
+		{"letters of a rule", "rules:\n- {name: a.b-c_1, allOf: [" + seat + "]}",
+			"rules:\n- {name: A, allOf: [" + seat + "]}", "/rules/0/name"},
+		{"empty list beside a threshold", "rules:\n- name: a\n  anyOf: {minimumMatches: 1, signers: [" + seat + "]}",
+			"rules:\n- name: a\n  allOf: []\n  anyOf: {minimumMatches: 1, signers: [" + seat + "]}",
+			"/rules/0/allOf: lists nobody"},
+		{"name of a seat", "rules:\n- name: a\n  allOf: [{name: " + x(128) + ", publicKey: {file: k0.pub}}]",
+			"rules:\n- name: a\n  allOf: [{name: " + x(129) + ", publicKey: {file: k0.pub}}]", "/rules/0/allOf/0/name"},
+		{"an anyOf seat", "rules:\n- name: a\n  anyOf: {minimumMatches: 1, signers: [" + seat + "]}",
+			"rules:\n- name: a\n  anyOf: {minimumMatches: 1, signers: [{}]}", "/rules/0/anyOf/signers/0"},
+		{"key and identity", rule(""),
+			"rules:\n- name: a\n  allOf: [{publicKey: {file: k0.pub}, keyless: {issuer: 'https://i.example', subject: {equal: a}}}]", "not both"},
 		{"pem and file", rule(""), "rules:\n- name: a\n  allOf: [{publicKey: {file: k0.pub, pem: x}}]", "not both"},
 		{"an absolute key file", rule(""), "rules:\n- name: a\n  allOf: [{publicKey: {file: /none.pub}}]", "cannot be read"},
-		{"a root outside", keyless("issuer: 'https://i.example', subject: {equal: a}"), strings.Replace(keyless("issuer: 'https://i.example', subject: {equal: a}"), "root.json", "../root.json", 1), "/trustedRoot"},
-		{"issuer by http", keyless("issuer: 'http://i.example', subject: {equal: a}"), keyless("issuer: 'ftp://i.example', subject: {equal: a}"), "/issuer"},
-		{"issuer without a host", keyless("issuer: 'https://i.example', subject: {equal: a}"), keyless("issuer: 'https:///x', subject: {equal: a}"), "/issuer"},
-		{"without a log", keyless("issuer: 'https://i.example', subject: {equal: a}, unsafeWithout: [log, certificateTimestamp]"), keyless("issuer: 'https://i.example', subject: {equal: a}, unsafeWithout: [log, log]"), "/unsafeWithout/1"},
-		{"without a time", keyless("issuer: 'https://i.example', subject: {equal: a}, unsafeWithout: [certificateTimestamp]"), keyless("issuer: 'https://i.example', subject: {equal: a}, unsafeWithout: [time]"), "/unsafeWithout/0"},
-		{"subject", keyless("issuer: 'https://i.example', subject: {equal: " + x(2048) + "}"), keyless("issuer: 'https://i.example', subject: {equal: " + x(2049) + "}"), "too long"},
-		{"prefix by http", keyless("issuer: 'https://i.example', subject: {urlPrefix: 'http://h.example/a'}"), keyless("issuer: 'https://i.example', subject: {urlPrefix: 'ftp://h.example/a'}"), "plain URL"},
-		{"prefix without a host", keyless("issuer: 'https://i.example', subject: {urlPrefix: 'https://h.example'}"), keyless("issuer: 'https://i.example', subject: {urlPrefix: 'https:///a'}"), "plain URL"},
-		{"prefix with a query", keyless("issuer: 'https://i.example', subject: {urlPrefix: 'https://h.example/a'}"), keyless("issuer: 'https://i.example', subject: {urlPrefix: 'https://h.example/a?b'}"), "plain URL"},
-		{"prefix with a fragment", keyless("issuer: 'https://i.example', subject: {urlPrefix: 'https://h.example/a'}"), keyless("issuer: 'https://i.example', subject: {urlPrefix: 'https://h.example/a#b'}"), "plain URL"},
-		{"prefix with a user", keyless("issuer: 'https://i.example', subject: {urlPrefix: 'https://h.example/a'}"), keyless("issuer: 'https://i.example', subject: {urlPrefix: 'https://u@h.example/a'}"), "plain URL"},
-		{"regex", keyless("issuer: 'https://i.example', subject: {regex: 'a'}"), keyless("issuer: 'https://i.example', subject: {regex: '('}"), "not an RE2 pattern"},
+		{"a root outside", keyless("issuer: 'https://i.example', subject: {equal: a}"),
+			strings.Replace(keyless("issuer: 'https://i.example', subject: {equal: a}"), "root.json", "../root.json", 1),
+			"/trustedRoot"},
+		{"issuer by http", keyless("issuer: 'http://i.example', subject: {equal: a}"),
+			keyless("issuer: 'ftp://i.example', subject: {equal: a}"), "/issuer"},
+		{"issuer without a host", keyless("issuer: 'https://i.example', subject: {equal: a}"),
+			keyless("issuer: 'https:///x', subject: {equal: a}"), "/issuer"},
+		{"without a log",
+			keyless("issuer: 'https://i.example', subject: {equal: a}, unsafeWithout: [log, certificateTimestamp]"),
+			keyless("issuer: 'https://i.example', subject: {equal: a}, unsafeWithout: [log, log]"), "/unsafeWithout/1"},
+		{"without a time", keyless("issuer: 'https://i.example', subject: {equal: a}, unsafeWithout: [certificateTimestamp]"),
+			keyless("issuer: 'https://i.example', subject: {equal: a}, unsafeWithout: [time]"), "/unsafeWithout/0"},
+		{"subject", keyless("issuer: 'https://i.example', subject: {equal: " + x(2048) + "}"),
+			keyless("issuer: 'https://i.example', subject: {equal: " + x(2049) + "}"), "too long"},
+		{"prefix by http", keyless("issuer: 'https://i.example', subject: {urlPrefix: 'http://h.example/a'}"),
+			keyless("issuer: 'https://i.example', subject: {urlPrefix: 'ftp://h.example/a'}"), "plain URL"},
+		{"prefix without a host", keyless("issuer: 'https://i.example', subject: {urlPrefix: 'https://h.example'}"),
+			keyless("issuer: 'https://i.example', subject: {urlPrefix: 'https:///a'}"), "plain URL"},
+		{"prefix with a query", keyless("issuer: 'https://i.example', subject: {urlPrefix: 'https://h.example/a'}"),
+			keyless("issuer: 'https://i.example', subject: {urlPrefix: 'https://h.example/a?b'}"), "plain URL"},
+		{"prefix with a fragment", keyless("issuer: 'https://i.example', subject: {urlPrefix: 'https://h.example/a'}"),
+			keyless("issuer: 'https://i.example', subject: {urlPrefix: 'https://h.example/a#b'}"), "plain URL"},
+		{"prefix with a user", keyless("issuer: 'https://i.example', subject: {urlPrefix: 'https://h.example/a'}"),
+			keyless("issuer: 'https://i.example', subject: {urlPrefix: 'https://u@h.example/a'}"), "plain URL"},
+		{"regex", keyless("issuer: 'https://i.example', subject: {regex: 'a'}"),
+			keyless("issuer: 'https://i.example', subject: {regex: '('}"), "not an RE2 pattern"},
 		{"no phases", rule("  limits: {phases: [pre_tool]}\n"), rule("  limits: {phases: []}\n"), "vouches for nothing"},
-		{"a phase", rule("  limits: {phases: [pre_tool]}\n"), rule("  limits: {phases: [pre_tool, pretool]}\n"), "/limits/phases/1"},
-		{"a capability", rule("  limits: {capabilities: [block]}\n"), rule("  limits: {capabilities: [block, 'rewrite:x']}\n"), "/limits/capabilities/1"},
+		{"a phase", rule("  limits: {phases: [pre_tool]}\n"), rule("  limits: {phases: [pre_tool, pretool]}\n"),
+			"/limits/phases/1"},
+		{"a capability", rule("  limits: {capabilities: [block]}\n"),
+			rule("  limits: {capabilities: [block, 'rewrite:x']}\n"), "/limits/capabilities/1"},
 		{"hooks below", rule("  limits: {hooks: ['a/**']}\n"), rule("  limits: {hooks: ['a/**/b']}\n"), "/limits/hooks/0"},
-		{"a version", rule("  limits: {minimumVersion: 1.2.3-rc.1}\n"), rule("  limits: {minimumVersion: 1.2.3-01}\n"), "/minimumVersion"},
+		{"a version", rule("  limits: {minimumVersion: 1.2.3-rc.1}\n"), rule("  limits: {minimumVersion: 1.2.3-01}\n"),
+			"/minimumVersion"},
 		{"builder", provenance("buildType: t, builder: " + x(2048)), provenance("buildType: t, builder: " + x(2049)),
 			"/require/0: a text of more than 2048"},
 		{"build type", provenance("builder: b, buildType: " + x(2048)), provenance("builder: b, buildType: " + x(2049)),
 			"/require/0: a text of more than 2048"},
-		{"verifier", summary("verifier: " + x(2048)), summary("verifier: " + x(2049)), "/require/0: a text of more than 2048"},
+		{"verifier", summary("verifier: " + x(2048)), summary("verifier: " + x(2049)),
+			"/require/0: a text of more than 2048"},
 		{"resource", summary("verifier: v, resourceUri: " + x(2048)), summary("verifier: v, resourceUri: " + x(2049)),
 			"/require/0: a text of more than 2048"},
 		{"policy", summary("verifier: v, policyUri: " + x(2048)), summary("verifier: v, policyUri: " + x(2049)),
@@ -319,9 +371,11 @@ func TestPolicyBounds(t *testing.T) {
 			provenance("builder: b, buildType: t, parameters: {/a: {any: true, urlPrefix: x}}"), "exactly one of"},
 		{"any by pattern", provenance("builder: b, buildType: t, parameters: {/a: {any: true}}"),
 			provenance("builder: b, buildType: t, parameters: {/a: {any: true, regex: x}}"), "exactly one of"},
-		{"a policy of provenance", provenance("builder: b, buildType: t"), provenance("builder: b, buildType: t, policyUri: p"),
+		{"a policy of provenance", provenance("builder: b, buildType: t"),
+			provenance("builder: b, buildType: t, policyUri: p"),
 			"/require/0/policyUri: does not belong"},
-		{"a verifier of provenance", provenance("builder: b, buildType: t"), provenance("builder: b, buildType: t, verifier: v"),
+		{"a verifier of provenance", provenance("builder: b, buildType: t"),
+			provenance("builder: b, buildType: t, verifier: v"),
 			"/require/0/verifier: does not belong"},
 		{"a resource of provenance", provenance("builder: b, buildType: t"),
 			provenance("builder: b, buildType: t, resourceUri: r"), "/require/0/resourceUri: does not belong"},
@@ -329,16 +383,21 @@ func TestPolicyBounds(t *testing.T) {
 			"/require/0/buildType: does not belong"},
 		{"parameters of a summary", summary("verifier: v"), summary("verifier: v, parameters: {/a: {any: true}}"),
 			"/require/0/parameters: does not belong"},
-		{"denied", "deny: {digests: " + digests(4096) + "}\n", "deny: {digests: " + digests(4097) + "}\n", "/deny: more than 4096"},
-		{"denied of all kinds", "deny: {signatures: [" + digest(1) + "], digests: " + digests(4095) + "}\n", "deny: {signatures: [" + digest(1) + "], digests: " + digests(4096) + "}\n", "/deny: more than 4096"},
-		{"denied signature", "deny: {signatures: [" + digest(1) + "]}\n", "deny: {signatures: [" + digest(1) + ", x]}\n", "/deny/signatures/1"},
+		{"denied", "deny: {digests: " + digests(4096) + "}\n", "deny: {digests: " + digests(4097) + "}\n",
+			"/deny: more than 4096"},
+		{"denied of all kinds", "deny: {signatures: [" + digest(1) + "], digests: " + digests(4095) + "}\n",
+			"deny: {signatures: [" + digest(1) + "], digests: " + digests(4096) + "}\n", "/deny: more than 4096"},
+		{"denied signature", "deny: {signatures: [" + digest(1) + "]}\n", "deny: {signatures: [" + digest(1) + ", x]}\n",
+			"/deny/signatures/1"},
 		{"denied key", "deny: {keys: ['" + k.id[0] + "']}\n", "deny: {keys: ['" + k.id[0] + "', 'AAAA']}\n", "/deny/keys/1"},
-		{"denied identity", "deny: {identities: [{subject: {equal: a}}]}\n", "deny: {identities: [{subject: {}}]}\n", "/deny/identities/0/subject"},
+		{"denied identity", "deny: {identities: [{subject: {equal: a}}]}\n", "deny: {identities: [{subject: {}}]}\n",
+			"/deny/identities/0/subject"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			policy(t, k, c.last)
 			_, err := tiers.ParsePolicy([]byte("version: belay/v1\n"+c.first), k.read)
-			if !errors.Is(err, tiers.PolicyUnusable) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "line ") {
+			if !errors.Is(err, tiers.PolicyUnusable) || !strings.Contains(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), "line ") {
 				t.Errorf("%v, want PolicyUnusable with %q and its line", err, c.want)
 			}
 		})
@@ -348,7 +407,8 @@ func TestPolicyBounds(t *testing.T) {
 	if _, err := tiers.ParsePolicy([]byte(full), k.read); err != nil {
 		t.Errorf("the largest file: %v", err)
 	}
-	if _, err := tiers.ParsePolicy([]byte(full+"x"), k.read); !errors.Is(err, tiers.PolicyUnusable) || !strings.Contains(err.Error(), "larger than") {
+	if _, err := tiers.ParsePolicy([]byte(full+"x"), k.read); !errors.Is(err, tiers.PolicyUnusable) ||
+		!strings.Contains(err.Error(), "larger than") {
 		t.Errorf("one byte more: %v", err)
 	}
 	// The root is read only where an identity could need it.
@@ -392,16 +452,18 @@ func TestKeysThatAreAccepted(t *testing.T) {
 	}
 }
 
-// TestKeysAndRequirements: a verifier learns of each key once, in the order of ids, and of the strictest requirement first.
+// TestKeysAndRequirements: a verifier learns of each key once, in the order of ids, and of the strictest
+// requirement first.
 func TestKeysAndRequirements(t *testing.T) {
 	k := makeKeys(t, 3)
-	p := policy(t, k, "trustedRoot: root.json\nrules:\n- name: a\n  allOf: [{publicKey: {file: k2.pub}}, {publicKey: {file: k0.pub}}, {publicKey: {file: k2.pub}}]\n"+
-		"- name: b\n  anyOf:\n    minimumMatches: 1\n    signers:\n    - {publicKey: {file: k1.pub}}\n"+
-		"    - keyless: {issuer: 'https://i.example', subject: {equal: d}, unsafeWithout: [certificateTimestamp, log]}\n"+
-		"    - keyless: {issuer: 'https://i.example', subject: {equal: a}, unsafeWithout: [log]}\n"+
-		"    - keyless: {issuer: 'https://i.example', subject: {equal: c}, unsafeWithout: [certificateTimestamp]}\n"+
-		"    - keyless: {issuer: 'https://i.example', subject: {equal: b}}\n"+
-		"    - keyless: {issuer: 'https://j.example', subject: {equal: e}}\n")
+	p := policy(t, k,
+		"trustedRoot: root.json\nrules:\n- name: a\n  allOf: [{publicKey: {file: k2.pub}}, {publicKey: {file: k0.pub}}, {publicKey: {file: k2.pub}}]\n"+
+			"- name: b\n  anyOf:\n    minimumMatches: 1\n    signers:\n    - {publicKey: {file: k1.pub}}\n"+
+			"    - keyless: {issuer: 'https://i.example', subject: {equal: d}, unsafeWithout: [certificateTimestamp, log]}\n"+
+			"    - keyless: {issuer: 'https://i.example', subject: {equal: a}, unsafeWithout: [log]}\n"+
+			"    - keyless: {issuer: 'https://i.example', subject: {equal: c}, unsafeWithout: [certificateTimestamp]}\n"+
+			"    - keyless: {issuer: 'https://i.example', subject: {equal: b}}\n"+
+			"    - keyless: {issuer: 'https://j.example', subject: {equal: e}}\n")
 	keys := p.Keys()
 	if len(keys) != 3 || !(keys[0].ID < keys[1].ID && keys[1].ID < keys[2].ID) {
 		t.Errorf("keys %v", keys)
@@ -411,7 +473,8 @@ func TestKeysAndRequirements(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) || !p.Keyless() {
 		t.Errorf("requirements %v, want %v", got, want)
 	}
-	if p := policy(t, k, "rules:\n- name: a\n  allOf: [{publicKey: {file: k2.pub}}]\n"); p.Keyless() || len(p.Requirements()) != 0 {
+	if p := policy(t, k, "rules:\n- name: a\n  allOf: [{publicKey: {file: k2.pub}}]\n"); p.Keyless() ||
+		len(p.Requirements()) != 0 {
 		t.Error("a policy of keys alone asks for a root")
 	}
 }
@@ -419,17 +482,20 @@ func TestKeysAndRequirements(t *testing.T) {
 // TestWhatIsMissing: of a rule that is not satisfied, the seats that are empty are named, in the order of the rule.
 func TestWhatIsMissing(t *testing.T) {
 	k := makeKeys(t, 3)
-	p := policy(t, k, "rules:\n- name: a\n  allOf: [{name: alice, publicKey: {file: k0.pub}}, {name: bob, publicKey: {file: k1.pub}}, {publicKey: {file: k2.pub}}]\n")
+	p := policy(t, k,
+		"rules:\n- name: a\n  allOf: [{name: alice, publicKey: {file: k0.pub}}, {name: bob, publicKey: {file: k1.pub}}, {publicKey: {file: k2.pub}}]\n")
 	d := decide(t, p, byKey(k.id[1]))
 	if want := "rule a: 1 of 3 signers; missing alice, key:" + k.id[2]; d.Why != want || d.Code != tiers.ThresholdNotMet {
 		t.Errorf("%s: %q, want %q", d.Code, d.Why, want)
 	}
-	if d := decide(t, policy(t, k, "rules:\n- name: a\n  allOf: [{publicKey: {file: k2.pub}}]\n"), byKey(k.id[1]), byKey(k.id[0])); d.Code != tiers.SignerNotTrusted ||
+	if d := decide(t, policy(t, k, "rules:\n- name: a\n  allOf: [{publicKey: {file: k2.pub}}]\n"), byKey(k.id[1]),
+		byKey(k.id[0])); d.Code != tiers.SignerNotTrusted ||
 		strings.Index(d.Why, min(k.id[0], k.id[1])) > strings.Index(d.Why, max(k.id[0], k.id[1])) {
 		t.Errorf("%s: %s; want both strangers, sorted", d.Code, d.Why)
 	}
 	deep := policy(t, k, "rules:\n- name: a\n  allOf: [{publicKey: {file: k0.pub}}]\n  limits: {hooks: ['acme/**']}\n")
-	for name, want := range map[string]phases.Tier{"acme/guard": phases.Trusted, "acme/a/b": phases.Trusted, "acme": phases.Sandboxed, "acmex/guard": phases.Sandboxed} {
+	for name, want := range map[string]phases.Tier{"acme/guard": phases.Trusted, "acme/a/b": phases.Trusted,
+		"acme": phases.Sandboxed, "acmex/guard": phases.Sandboxed} {
 		m := manifestOf("block")
 		m.Name = name
 		if d := deep.Evaluate(someFile, m, []tiers.Fact{byKey(k.id[0])}, now); d.Tier != want {

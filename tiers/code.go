@@ -6,16 +6,19 @@ type Code string
 
 // The codes. Each means that the hook is not trusted, whatever its tier comes to.
 const (
-	Unsigned           Code = "unsigned"            // there is no evidence at all
-	SignatureInvalid   Code = "signature_invalid"   // tampered file, edited payload, wrong key, expired certificate, missing log entry or timestamp
-	SignerNotTrusted   Code = "signer_not_trusted"  // unknown key, other identity or issuer, or a rule that does not vouch for this hook
-	ThresholdNotMet    Code = "threshold_not_met"   // some of the signers that a rule wants, but not enough
-	NotAnApproval      Code = "not_an_approval"     // signed statements about the file, and no signature of it
-	AttestationMissing Code = "attestation_missing" // enough signers, and a statement that the rule requires is missing or says something else
-	Revoked            Code = "revoked"             // the file, or whoever signed it, is on a deny list
-	BundleMalformed    Code = "bundle_malformed"    // the evidence cannot be read
-	RootMissing        Code = "root_missing"        // a keyless signature, and no trusted root to check it with
-	PolicyUnusable     Code = "policy_unusable"     // trust.yaml is there and cannot be used
+	Unsigned Code = "unsigned" // there is no evidence at all
+	// tampered file, edited payload, wrong key, expired certificate, missing log entry or timestamp
+	SignatureInvalid Code = "signature_invalid"
+	// unknown key, other identity or issuer, or a rule that does not vouch for this hook
+	SignerNotTrusted Code = "signer_not_trusted"
+	ThresholdNotMet  Code = "threshold_not_met" // some of the signers that a rule wants, but not enough
+	NotAnApproval    Code = "not_an_approval"   // signed statements about the file, and no signature of it
+	// enough signers, and a statement that the rule requires is missing or says something else
+	AttestationMissing Code = "attestation_missing"
+	Revoked            Code = "revoked"          // the file, or whoever signed it, is on a deny list
+	BundleMalformed    Code = "bundle_malformed" // the evidence cannot be read
+	RootMissing        Code = "root_missing"     // a keyless signature, and no trusted root to check it with
+	PolicyUnusable     Code = "policy_unusable"  // trust.yaml is there and cannot be used
 )
 
 // Error returns the class's text.

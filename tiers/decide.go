@@ -60,14 +60,16 @@ func (d *Decision) Err() error {
 // facts what a verifier found in its evidence. The order of facts is of no account,
 // and a fact that is there twice counts once.
 func (p *Policy) Evaluate(digest string, m *Manifest, facts []Fact, now time.Time) Decision {
-	d := Decision{Tier: phases.Sandboxed, Policy: p.digest, Rules: []RuleOutcome{}, Evidence: []EvidenceOutcome{}, Until: p.NextChange(now)}
+	d := Decision{Tier: phases.Sandboxed, Policy: p.digest, Rules: []RuleOutcome{}, Evidence: []EvidenceOutcome{},
+		Until: p.NextChange(now)}
 	var problems []*Error
 	revoked := ""
 	good := map[string][]Fact{}  // approvals, by signer
 	var attested []Fact          // other statements
 	outcomes := map[string]int{} // of those: where they stand in the list, by key
 	for _, f := range sorted(facts) {
-		o := EvidenceOutcome{Source: f.Source, Kind: f.Kind, Signer: f.Signer(), Signature: f.Signature, Why: "the signature holds"}
+		o := EvidenceOutcome{Source: f.Source, Kind: f.Kind, Signer: f.Signer(), Signature: f.Signature,
+			Why: "the signature holds"}
 		if f.Statement != nil {
 			o.Predicate = phases.SafeLine(f.Statement.PredicateType, 200)
 		}
@@ -85,7 +87,8 @@ func (p *Policy) Evaluate(digest string, m *Manifest, facts []Fact, now time.Tim
 		case why != "":
 			o.Code, o.Why, revoked = Revoked, why, why
 		case !f.approves():
-			o.Code, o.Why = NotAnApproval, "the signature holds; what it says is no approval, and counts only where a rule requires it"
+			o.Code, o.Why = NotAnApproval,
+				"the signature holds; what it says is no approval, and counts only where a rule requires it"
 			attested = append(attested, f)
 			outcomes[f.key()] = len(d.Evidence)
 		default:
@@ -186,7 +189,8 @@ func sorted(facts []Fact) []Fact {
 
 // key tells facts apart.
 func (f *Fact) key() string {
-	s := strings.Join([]string{f.Source, string(f.Kind), f.Signature, f.Signer(), f.Statement.key(), f.From.UTC().String(), f.To.UTC().String(), fmt.Sprint(f.Assurance)}, "\x00")
+	s := strings.Join([]string{f.Source, string(f.Kind), f.Signature, f.Signer(), f.Statement.key(), f.From.UTC().String(),
+		f.To.UTC().String(), fmt.Sprint(f.Assurance)}, "\x00")
 	if f.Problem != nil {
 		s += "\x00" + f.Problem.Error()
 	}
@@ -202,7 +206,8 @@ func (d *Deny) signer(f *Fact) string {
 		return "the signature " + f.Signature + " is on the deny list"
 	case f.Identity != nil:
 		for i := range d.Identities {
-			if x := &d.Identities[i]; (x.Issuer == "" || x.Issuer == f.Identity.Issuer) && x.Subject.matches(f.Identity.Subject) {
+			if x := &d.Identities[i]; (x.Issuer == "" || x.Issuer == f.Identity.Issuer) &&
+				x.Subject.matches(f.Identity.Subject) {
 				return "the identity " + clipTo(f.Identity.Subject, 200) + " is on the deny list"
 			}
 		}
@@ -298,7 +303,8 @@ func (s *Seat) fits(f *Fact, now time.Time) bool {
 			return false
 		}
 	case s.Keyless != nil:
-		if f.Identity == nil || !s.Keyless.matches(*f.Identity) || !f.Assurance.covers(s.Keyless.wants()) || f.From.IsZero() || f.To.IsZero() {
+		if f.Identity == nil || !s.Keyless.matches(*f.Identity) || !f.Assurance.covers(s.Keyless.wants()) ||
+			f.From.IsZero() || f.To.IsZero() {
 			return false
 		}
 		from, to = f.From, f.To
@@ -343,7 +349,11 @@ func (l *Limits) exceeded(m *Manifest) string {
 	if l.Capabilities != nil {
 		for _, w := range m.Capabilities {
 			want, err := ParseCapability(w.Name)
-			if err != nil || !slices.ContainsFunc(l.Capabilities, func(s string) bool { c, err := ParseCapability(s); return err == nil && c.covers(want) }) {
+			if err != nil ||
+				!slices.ContainsFunc(l.Capabilities, func(s string) bool {
+					c, err := ParseCapability(s)
+					return err == nil && c.covers(want)
+				}) {
 				return "it does not vouch for the capability " + w.Name
 			}
 		}
@@ -355,7 +365,8 @@ func (l *Limits) exceeded(m *Manifest) string {
 			}
 		}
 	}
-	if l.MinimumVersion != "" && (!semver.IsValid("v"+m.Version) || semver.Compare("v"+m.Version, "v"+l.MinimumVersion) < 0) {
+	if l.MinimumVersion != "" &&
+		(!semver.IsValid("v"+m.Version) || semver.Compare("v"+m.Version, "v"+l.MinimumVersion) < 0) {
 		return fmt.Sprintf("it vouches for versions from %s on, and this is %s", l.MinimumVersion, m.Version)
 	}
 	return ""

@@ -4,9 +4,10 @@ import "errors"
 
 // Classes of errors, for errors.Is. A Code is a class too.
 var (
-	ErrManifest   = errors.New("manifest not valid")         // the manifest is malformed or contradicts itself
-	ErrCapability = errors.New("capability not valid")       // a capability's text is malformed
-	ErrConfig     = errors.New("configuration not accepted") // a binding's configuration does not fit the manifest's schema
+	ErrManifest   = errors.New("manifest not valid")   // the manifest is malformed or contradicts itself
+	ErrCapability = errors.New("capability not valid") // a capability's text is malformed
+	// a binding's configuration does not fit the manifest's schema
+	ErrConfig = errors.New("configuration not accepted")
 )
 
 // Error says what is wrong with a manifest, a capability, a configuration or a

@@ -14,7 +14,8 @@ type EvidenceKind string
 const (
 	EvidenceBundle    EvidenceKind = "bundle"    // Sigstore bundle v0.3: signature of the file, or a statement about it
 	EvidenceSignature EvidenceKind = "signature" // detached signature of the file, base64 or raw
-	EvidenceManifest  EvidenceKind = "manifest"  // OCI manifest whose single layer is the file: bundles may be about it instead
+	// OCI manifest whose single layer is the file: bundles may be about it instead
+	EvidenceManifest EvidenceKind = "manifest"
 )
 
 // Limits of evidence.

@@ -75,7 +75,8 @@ type Example struct {
 
 var (
 	manifestName   = regexp.MustCompile(`\A[a-z0-9]+(?:[._-][a-z0-9]+)*(?:/[a-z0-9]+(?:[._-][a-z0-9]+)*){0,3}\z`)
-	semanticNumber = regexp.MustCompile(`\A(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\z`)
+	semanticNumber = regexp.MustCompile(
+		`\A(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\z`)
 )
 
 // DecodeManifest decodes the JSON of a manifest section strictly and checks it
@@ -146,7 +147,8 @@ func (m *Manifest) Validate() error {
 	for _, t := range []struct {
 		at, text string
 		max      int
-	}{{"/description", m.Description, 1024}, {"/license", m.License, 128}, {"/match/tools", m.Match.Tools, 1024}, {"/match/agents", m.Match.Agents, 1024}} {
+	}{{"/description", m.Description, 1024}, {"/license", m.License, 128}, {"/match/tools", m.Match.Tools, 1024},
+		{"/match/agents", m.Match.Agents, 1024}} {
 		if err := plainText(t.at, t.text, t.max); err != nil {
 			return err
 		}

@@ -152,14 +152,21 @@ func TestEffective(t *testing.T) {
 		tier          phases.Tier
 		held          []string
 	}{
-		{"all", []string{"block", "rewrite:/args"}, []string{"block", "rewrite"}, phases.Sandboxed, []string{"block", "rewrite:/args"}},
-		{"operator leaves one out", []string{"block", "annotate"}, []string{"annotate"}, phases.Sandboxed, []string{"annotate"}},
-		{"operator allows more than is wanted", []string{"block"}, []string{"block", "random"}, phases.Trusted, []string{"block"}},
-		{"narrower grant", []string{"rewrite"}, []string{"rewrite:/args", "rewrite:/text"}, phases.Sandboxed, []string{"rewrite:/args", "rewrite:/text"}},
-		{"the model is not among everything", []string{"rewrite:/model", "rewrite"}, []string{"rewrite"}, phases.Trusted, []string{"rewrite"}},
-		{"the model by name", []string{"rewrite:/model"}, []string{"rewrite", "rewrite:/model"}, phases.Sandboxed, []string{"rewrite:/model"}},
+		{"all", []string{"block", "rewrite:/args"}, []string{"block", "rewrite"}, phases.Sandboxed,
+			[]string{"block", "rewrite:/args"}},
+		{"operator leaves one out", []string{"block", "annotate"}, []string{"annotate"}, phases.Sandboxed,
+			[]string{"annotate"}},
+		{"operator allows more than is wanted", []string{"block"}, []string{"block", "random"}, phases.Trusted,
+			[]string{"block"}},
+		{"narrower grant", []string{"rewrite"}, []string{"rewrite:/args", "rewrite:/text"}, phases.Sandboxed,
+			[]string{"rewrite:/args", "rewrite:/text"}},
+		{"the model is not among everything", []string{"rewrite:/model", "rewrite"}, []string{"rewrite"}, phases.Trusted,
+			[]string{"rewrite"}},
+		{"the model by name", []string{"rewrite:/model"}, []string{"rewrite", "rewrite:/model"}, phases.Sandboxed,
+			[]string{"rewrite:/model"}},
 		{"disjoint prefixes", []string{"rewrite:/args"}, []string{"rewrite:/argsx"}, phases.Sandboxed, nil},
-		{"floor for sandboxed", []string{"grant", "http_request", "mint_lease", "revoke_lease", "block"}, []string{"grant", "http_request", "mint_lease", "revoke_lease", "block"}, phases.Sandboxed, []string{"block"}},
+		{"floor for sandboxed", []string{"grant", "http_request", "mint_lease", "revoke_lease", "block"},
+			[]string{"grant", "http_request", "mint_lease", "revoke_lease", "block"}, phases.Sandboxed, []string{"block"}},
 		{"trusted may hold them", []string{"grant"}, []string{"grant"}, phases.Trusted, []string{"grant"}},
 		{"unknown tier holds nothing", []string{"block"}, []string{"block"}, "vip", nil},
 	} {
@@ -179,14 +186,16 @@ func TestEffective(t *testing.T) {
 
 // What is held is always asked for, allowed by the operator and under the ceiling.
 func TestEffectiveNeverWidens(t *testing.T) {
-	names := []string{"block", "rewrite", "rewrite:/args", "rewrite:/args/command", "rewrite:/text", "grant", "random", "http_request"}
+	names := []string{"block", "rewrite", "rewrite:/args", "rewrite:/args/command", "rewrite:/text", "grant", "random",
+		"http_request"}
 	rapid.Check(t, func(rt *rapid.T) {
 		want := rapid.SliceOfDistinct(rapid.SampledFrom(names), rapid.ID[string]).Draw(rt, "want")
 		allowed := rapid.SliceOfDistinct(rapid.SampledFrom(names), rapid.ID[string]).Draw(rt, "allowed")
 		tier := rapid.SampledFrom([]phases.Tier{phases.Proposed, phases.Sandboxed, phases.Trusted, ""}).Draw(rt, "tier")
 		within := func(c string, set []string) bool {
 			for _, s := range set {
-				if c == s || s == "rewrite" && strings.HasPrefix(c, "rewrite:") || strings.HasPrefix(s, "rewrite:") && strings.HasPrefix(c, s+"/") {
+				if c == s || s == "rewrite" && strings.HasPrefix(c, "rewrite:") || strings.HasPrefix(s, "rewrite:") &&
+					strings.HasPrefix(c, s+"/") {
 					return true
 				}
 			}

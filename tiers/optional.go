@@ -57,7 +57,8 @@ func (m *Manifest) validateOptional() error {
 		})
 		switch {
 		case !declared:
-			return manifestError(at, fmt.Sprintf("%q is not the hostcall of a capability that the hook declares", clip(name)), nil)
+			return manifestError(at, fmt.Sprintf("%q is not the hostcall of a capability that the hook declares", clip(name)),
+				nil)
 		case slices.Contains(m.Optional[:i], name):
 			return manifestError(at, "listed twice", nil)
 		}

@@ -13,7 +13,8 @@ import (
 )
 
 func wanting(optional []string, names ...string) *tiers.Manifest {
-	m := &tiers.Manifest{ABI: tiers.ABI, Name: "h", Version: "1.0.0", Phases: []phases.Phase{phases.PreTool}, Optional: optional}
+	m := &tiers.Manifest{ABI: tiers.ABI, Name: "h", Version: "1.0.0", Phases: []phases.Phase{phases.PreTool},
+		Optional: optional}
 	for _, n := range names {
 		m.Capabilities = append(m.Capabilities, tiers.WantedCapability{Name: n})
 	}
@@ -40,21 +41,35 @@ func TestLacks(t *testing.T) {
 		tier    phases.Tier
 		want    []string // names; with ! what the tier may not hold
 	}{
-		"granted":                      {wanting(nil, "block"), []string{"block"}, []string{"block"}, phases.Sandboxed, nil},
-		"not allowed":                  {wanting(nil, "block", "time_now"), []string{"block", "time_now"}, []string{"block"}, phases.Sandboxed, []string{"time_now"}},
-		"optional":                     {wanting([]string{"time_now"}, "block", "time_now"), []string{"block", "time_now"}, []string{"block"}, phases.Sandboxed, nil},
-		"another is optional":          {wanting([]string{"block"}, "block", "time_now"), []string{"block", "time_now"}, []string{"block"}, phases.Sandboxed, []string{"time_now"}},
-		"declared and not imported":    {wanting(nil, "block", "time_now"), []string{"block"}, []string{"block"}, phases.Sandboxed, nil},
-		"free imports need nothing":    {wanting(nil, "block"), []string{"block", "input_get", "log"}, []string{"block"}, phases.Sandboxed, nil},
-		"granted in part":              {wanting(nil, "rewrite"), []string{"rewrite"}, []string{"rewrite:/args"}, phases.Sandboxed, nil},
-		"one of two prefixes":          {wanting(nil, "rewrite:/args", "rewrite:/model"), []string{"rewrite"}, []string{"rewrite:/args"}, phases.Sandboxed, nil},
-		"none of two prefixes":         {wanting(nil, "rewrite:/args", "rewrite:/model"), []string{"rewrite"}, []string{"rewrite:/text"}, phases.Sandboxed, []string{"rewrite"}},
-		"above the tier":               {wanting(nil, "http_request"), []string{"http_request"}, []string{"http_request"}, phases.Sandboxed, []string{"!http_request"}},
-		"above the tier and optional":  {wanting([]string{"http_request"}, "http_request"), []string{"http_request"}, []string{"http_request"}, phases.Sandboxed, nil},
-		"trusted":                      {wanting(nil, "http_request"), []string{"http_request"}, []string{"http_request"}, phases.Trusted, nil},
-		"trusted, and not allowed":     {wanting(nil, "http_request"), []string{"http_request"}, nil, phases.Trusted, []string{"http_request"}},
-		"a tier that nobody knows":     {wanting(nil, "block"), []string{"block"}, []string{"block"}, "royal", []string{"!block"}},
-		"several, in order of imports": {wanting(nil, "block", "random", "time_now"), []string{"time_now", "block", "random"}, nil, phases.Sandboxed, []string{"time_now", "block", "random"}},
+		"granted": {wanting(nil, "block"), []string{"block"}, []string{"block"}, phases.Sandboxed, nil},
+		"not allowed": {wanting(nil, "block", "time_now"), []string{"block", "time_now"}, []string{"block"},
+			phases.Sandboxed, []string{"time_now"}},
+		"optional": {wanting([]string{"time_now"}, "block", "time_now"), []string{"block", "time_now"},
+			[]string{"block"}, phases.Sandboxed, nil},
+		"another is optional": {wanting([]string{"block"}, "block", "time_now"), []string{"block", "time_now"},
+			[]string{"block"}, phases.Sandboxed, []string{"time_now"}},
+		"declared and not imported": {wanting(nil, "block", "time_now"), []string{"block"}, []string{"block"},
+			phases.Sandboxed, nil},
+		"free imports need nothing": {wanting(nil, "block"), []string{"block", "input_get", "log"}, []string{"block"},
+			phases.Sandboxed, nil},
+		"granted in part": {wanting(nil, "rewrite"), []string{"rewrite"}, []string{"rewrite:/args"},
+			phases.Sandboxed, nil},
+		"one of two prefixes": {wanting(nil, "rewrite:/args", "rewrite:/model"), []string{"rewrite"},
+			[]string{"rewrite:/args"}, phases.Sandboxed, nil},
+		"none of two prefixes": {wanting(nil, "rewrite:/args", "rewrite:/model"), []string{"rewrite"},
+			[]string{"rewrite:/text"}, phases.Sandboxed, []string{"rewrite"}},
+		"above the tier": {wanting(nil, "http_request"), []string{"http_request"}, []string{"http_request"},
+			phases.Sandboxed, []string{"!http_request"}},
+		"above the tier and optional": {wanting([]string{"http_request"}, "http_request"), []string{"http_request"},
+			[]string{"http_request"}, phases.Sandboxed, nil},
+		"trusted": {wanting(nil, "http_request"), []string{"http_request"}, []string{"http_request"},
+			phases.Trusted, nil},
+		"trusted, and not allowed": {wanting(nil, "http_request"), []string{"http_request"}, nil, phases.Trusted,
+			[]string{"http_request"}},
+		"a tier that nobody knows": {wanting(nil, "block"), []string{"block"}, []string{"block"}, "royal",
+			[]string{"!block"}},
+		"several, in order of imports": {wanting(nil, "block", "random", "time_now"), []string{"time_now", "block", "random"},
+			nil, phases.Sandboxed, []string{"time_now", "block", "random"}},
 	} {
 		var got []string
 		for _, l := range tiers.Lacks(c.m, c.imports, tiers.Effective(c.m, allowing(t, c.allowed...), c.tier)) {
@@ -89,7 +104,8 @@ func TestLacksAreComplete(t *testing.T) {
 		for _, n := range some.Draw(t, "allowed") {
 			allowed = append(allowed, tiers.Capability{Name: n})
 		}
-		grants := tiers.Effective(m, allowed, rapid.SampledFrom([]phases.Tier{phases.Sandboxed, phases.Trusted}).Draw(t, "tier"))
+		grants := tiers.Effective(m, allowed,
+			rapid.SampledFrom([]phases.Tier{phases.Sandboxed, phases.Trusted}).Draw(t, "tier"))
 		has := map[string]int{}
 		for _, l := range tiers.Lacks(m, declared, grants) {
 			has[l.Name]++
@@ -128,7 +144,8 @@ func TestOptionalIsChecked(t *testing.T) {
 		if c.at == "" {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
-			} else if again, err := m.Encode(); err != nil || len(m.Optional) > 0 != strings.Contains(string(again), "optional") {
+			} else if again, err := m.Encode(); err != nil ||
+				len(m.Optional) > 0 != strings.Contains(string(again), "optional") {
 				t.Errorf("%s: written as %s, %v", name, again, err)
 			}
 		} else if !errors.As(err, &e) || e.Field != c.at {

@@ -104,7 +104,8 @@ type Subject struct {
 
 // Limits say which hooks a rule vouches for. What is left out does not limit.
 type Limits struct {
-	Hooks          []string       `json:"hooks,omitzero"`          // names; * stands for anything but /, /** at the end for everything below
+	// names; * stands for anything but /, /** at the end for everything below
+	Hooks          []string       `json:"hooks,omitzero"`
 	Capabilities   []string       `json:"capabilities,omitzero"`   // the most that the manifest may ask for
 	Phases         []phases.Phase `json:"phases,omitzero"`         // the only ones that the manifest may serve
 	MinimumVersion string         `json:"minimumVersion,omitzero"` // an older file stays signed, but not trusted
@@ -138,7 +139,8 @@ func (p *Policy) Keyless() bool {
 func (p *Policy) Root() ([]byte, error) {
 	switch {
 	case p.rootErr != nil:
-		return nil, &Error{Class: RootMissing, Text: fmt.Sprintf("the trusted root %s cannot be read", clip(p.TrustedRoot)), Cause: p.rootErr}
+		return nil, &Error{Class: RootMissing, Text: fmt.Sprintf("the trusted root %s cannot be read", clip(p.TrustedRoot)),
+			Cause: p.rootErr}
 	case p.root == nil:
 		return nil, &Error{Class: RootMissing, Text: "trust.yaml names no trusted root"}
 	}
@@ -153,7 +155,9 @@ func (p *Policy) Keys() []Key {
 			continue
 		}
 		k := s.PublicKey.key
-		if i, found := slices.BinarySearchFunc(out, k.ID, func(a Key, id string) int { return strings.Compare(a.ID, id) }); !found {
+		if i, found := slices.BinarySearchFunc(out, k.ID, func(a Key, id string) int {
+			return strings.Compare(a.ID, id)
+		}); !found {
 			out = slices.Insert(out, i, k)
 		}
 	}

@@ -154,7 +154,8 @@ func (c policyParser) seat(s *Seat, at string) error {
 		}
 		for i, w := range k.UnsafeWithout {
 			if w != "log" && w != "certificateTimestamp" || slices.Contains(k.UnsafeWithout[:i], w) {
-				return c.doc.Errorf(fmt.Sprintf("%s/keyless/unsafeWithout/%d", at, i), "must be log or certificateTimestamp, each once")
+				return c.doc.Errorf(fmt.Sprintf("%s/keyless/unsafeWithout/%d", at, i),
+					"must be log or certificateTimestamp, each once")
 			}
 		}
 		return c.subject(&k.Subject, at+"/keyless/subject")
@@ -196,7 +197,8 @@ func (c policyParser) subject(s *Subject, at string) error {
 	}
 	if s.URLPrefix != "" {
 		u, err := url.Parse(s.URLPrefix)
-		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || !plainPath(u.EscapedPath()) {
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+			u.Fragment != "" || !plainPath(u.EscapedPath()) {
 			return c.doc.Errorf(at+"/urlPrefix", "must be a plain URL such as https://github.com/acme/")
 		}
 	}
@@ -218,8 +220,10 @@ func (c policyParser) limits(l *Limits, at string) error {
 		return c.doc.Errorf(at, "an empty list vouches for nothing: leave it out, or remove the rule")
 	}
 	for i, h := range l.Hooks {
-		if _, err := path.Match(h, "x"); err != nil || !hookPattern.MatchString(h) || strings.Contains(strings.TrimSuffix(h, "/**"), "**") {
-			return c.doc.Errorf(fmt.Sprintf("%s/hooks/%d", at, i), "a pattern is a hook's name with * for anything but /, or with /** at its end")
+		if _, err := path.Match(h, "x"); err != nil || !hookPattern.MatchString(h) ||
+			strings.Contains(strings.TrimSuffix(h, "/**"), "**") {
+			return c.doc.Errorf(fmt.Sprintf("%s/hooks/%d", at, i),
+				"a pattern is a hook's name with * for anything but /, or with /** at its end")
 		}
 	}
 	for i, s := range l.Capabilities {
@@ -249,12 +253,14 @@ func (c policyParser) deny(d *Deny, at string) error {
 	}
 	for i, s := range d.Signatures {
 		if !fileDigest.MatchString(s) {
-			return c.doc.Errorf(fmt.Sprintf("%s/signatures/%d", at, i), "has the form sha256: and 64 hexadecimal digits, as `belay hook verify --json` prints it")
+			return c.doc.Errorf(fmt.Sprintf("%s/signatures/%d", at, i),
+				"has the form sha256: and 64 hexadecimal digits, as `belay hook verify --json` prints it")
 		}
 	}
 	for i, s := range d.Keys {
 		if b, err := base64.StdEncoding.Strict().DecodeString(s); err != nil || len(b) != 32 {
-			return c.doc.Errorf(fmt.Sprintf("%s/keys/%d", at, i), "a key id is 32 bytes in base64, as `belay trust list` prints it")
+			return c.doc.Errorf(fmt.Sprintf("%s/keys/%d", at, i),
+				"a key id is 32 bytes in base64, as `belay trust list` prints it")
 		}
 	}
 	for i := range d.Identities {

@@ -74,7 +74,8 @@ func policy(t testing.TB, k testKeys, src string) *tiers.Policy {
 }
 
 func byKey(id string) tiers.Fact {
-	return tiers.Fact{Source: "a", Kind: tiers.EvidenceBundle, Signature: "sha256:" + fmt.Sprintf("%064x", len(id)), KeyID: id}
+	return tiers.Fact{Source: "a", Kind: tiers.EvidenceBundle, Signature: "sha256:" + fmt.Sprintf("%064x", len(id)),
+		KeyID: id}
 }
 
 func byIdentity(issuer, subject string, at time.Time) tiers.Fact {
@@ -95,22 +96,32 @@ func TestPolicyRefuses(t *testing.T) {
 		{"no signers", head + "  limits: {}\n", "line 3, column 3: /rules/0: a rule without signers would trust everybody"},
 		{"empty allOf", head + "  allOf: []\n", "would trust everybody"},
 		{"nobody under anyOf", head + "  anyOf: {minimumMatches: 0, signers: []}\n", "lists nobody"},
-		{"threshold nought", head + "  anyOf: {minimumMatches: 0, signers: [{publicKey: {file: k0.pub}}]}\n", "between 1 and 1"},
-		{"threshold too high", head + "  anyOf: {minimumMatches: 2, signers: [{publicKey: {file: k0.pub}}]}\n", "between 1 and 1"},
+		{"threshold nought", head + "  anyOf: {minimumMatches: 0, signers: [{publicKey: {file: k0.pub}}]}\n",
+			"between 1 and 1"},
+		{"threshold too high", head + "  anyOf: {minimumMatches: 2, signers: [{publicKey: {file: k0.pub}}]}\n",
+			"between 1 and 1"},
 		{"empty seat", head + "  allOf: [{name: x}]\n", "needs publicKey or keyless"},
-		{"missing key file", head + "  allOf:\n  - publicKey: {file: nobody.pub}\n", "line 5, column 17: /rules/0/allOf/0/publicKey/file: cannot be read"},
+		{"missing key file", head + "  allOf:\n  - publicKey: {file: nobody.pub}\n",
+			"line 5, column 17: /rules/0/allOf/0/publicKey/file: cannot be read"},
 		{"key outside", head + "  allOf:\n  - publicKey: {file: ../k0.pub}\n", "beside trust.yaml"},
 		{"garbage key", head + "  allOf:\n  - publicKey: {pem: garbage}\n", "not a public key"},
-		{"subject twice", head + "  allOf:\n  - keyless: {issuer: 'https://i.example', subject: {equal: a, regex: b}}\n", "exactly one of"},
+		{"subject twice", head + "  allOf:\n  - keyless: {issuer: 'https://i.example', subject: {equal: a, regex: b}}\n",
+			"exactly one of"},
 		{"no subject", head + "  allOf:\n  - keyless: {issuer: 'https://i.example', subject: {}}\n", "exactly one of"},
 		{"no issuer", head + "  allOf:\n  - keyless: {issuer: '', subject: {equal: a}}\n", "/issuer"},
-		{"regex that leaves its group", head + "  allOf:\n  - keyless: {issuer: 'https://i.example', subject: {regex: 'a)|(?:b'}}\n", "not an RE2 pattern"},
-		{"prefix that climbs", head + "  allOf:\n  - keyless: {issuer: 'https://i.example', subject: {urlPrefix: 'https://h.example/a/../'}}\n", "plain URL"},
-		{"window upside down", head + "  allOf:\n  - {publicKey: {file: k0.pub}, notBefore: 2026-02-01T00:00:00Z, notAfter: 2026-01-01T00:00:00Z}\n", "notAfter"},
-		{"rule twice", head + "  allOf: [{publicKey: {file: k0.pub}}]\n- name: a\n  allOf: [{publicKey: {file: k0.pub}}]\n", "there twice"},
+		{"regex that leaves its group",
+			head + "  allOf:\n  - keyless: {issuer: 'https://i.example', subject: {regex: 'a)|(?:b'}}\n", "not an RE2 pattern"},
+		{"prefix that climbs",
+			head + "  allOf:\n  - keyless: {issuer: 'https://i.example', subject: {urlPrefix: 'https://h.example/a/../'}}\n",
+			"plain URL"},
+		{"window upside down",
+			head + "  allOf:\n  - {publicKey: {file: k0.pub}, notBefore: 2026-02-01T00:00:00Z, notAfter: 2026-01-01T00:00:00Z}\n", "notAfter"},
+		{"rule twice", head + "  allOf: [{publicKey: {file: k0.pub}}]\n- name: a\n  allOf: [{publicKey: {file: k0.pub}}]\n",
+			"there twice"},
 		{"limit to nothing", head + "  allOf: [{publicKey: {file: k0.pub}}]\n  limits: {hooks: []}\n", "vouches for nothing"},
 		{"limit pattern", head + "  allOf: [{publicKey: {file: k0.pub}}]\n  limits: {hooks: ['[']}\n", "/limits/hooks/0"},
-		{"limit that no hook has", head + "  allOf: [{publicKey: {file: k0.pub}}]\n  limits: {hooks: [acme/a, 'Acme/a']}\n", "/limits/hooks/1"},
+		{"limit that no hook has", head + "  allOf: [{publicKey: {file: k0.pub}}]\n  limits: {hooks: [acme/a, 'Acme/a']}\n",
+			"/limits/hooks/1"},
 		{"version that is none", head + "  allOf: [{publicKey: {file: k0.pub}}]\n  limits: {minimumVersion: v1}\n", "1.2.3"},
 		{"denied digest", "version: belay/v1\ndeny: {digests: [abc]}\n", "/deny/digests/0"},
 		{"denied key", "version: belay/v1\ndeny: {keys: [abc]}\n", "/deny/keys/0"},
@@ -172,42 +183,73 @@ func TestEvaluate(t *testing.T) {
 		{"invalid", one, []tiers.Fact{bad(tiers.SignatureInvalid)}, tiers.SignatureInvalid, "because"},
 		{"malformed", one, []tiers.Fact{bad(tiers.BundleMalformed)}, tiers.BundleMalformed, "because"},
 		{"root missing", one, []tiers.Fact{bad(tiers.RootMissing)}, tiers.RootMissing, "because"},
-		{"foreign and broken beside a good one", one, []tiers.Fact{bad(tiers.BundleMalformed), bad(tiers.SignatureInvalid), byKey(k.id[1]), byKey(k.id[0])}, "", "rule one"},
+		{"foreign and broken beside a good one", one,
+			[]tiers.Fact{bad(tiers.BundleMalformed), bad(tiers.SignatureInvalid), byKey(k.id[1]), byKey(k.id[0])}, "",
+			"rule one"},
 		{"a fact without a signer proves nothing", one, []tiers.Fact{{Source: "a"}}, tiers.SignatureInvalid, "nobody"},
 		{"threshold", two, []tiers.Fact{byKey(k.id[0]), byKey(k.id[2])}, "", "rule two"},
 		{"threshold short by one", two, []tiers.Fact{byKey(k.id[0])}, tiers.ThresholdNotMet, "1 of 2"},
 		{"the same signer twice", two, []tiers.Fact{byKey(k.id[0]), other}, tiers.ThresholdNotMet, "1 of 2"},
 		{"the same signature twice", two, []tiers.Fact{byKey(k.id[0]), byKey(k.id[0])}, tiers.ThresholdNotMet, "1 of 2"},
 		{"one key, two seats", same, []tiers.Fact{byKey(k.id[0]), other}, tiers.ThresholdNotMet, "1 of 2"},
-		{"denied file", one + "deny: {digests: ['" + someFile + "']}\n", []tiers.Fact{byKey(k.id[0])}, tiers.Revoked, someFile},
+		{"denied file", one + "deny: {digests: ['" + someFile + "']}\n", []tiers.Fact{byKey(k.id[0])}, tiers.Revoked,
+			someFile},
 		{"denied file, unsigned", "deny: {digests: ['" + someFile + "']}\n", nil, tiers.Revoked, someFile},
 		{"denied key", one + "deny: {keys: ['" + k.id[0] + "']}\n", []tiers.Fact{byKey(k.id[0])}, tiers.Revoked, k.id[0]},
-		{"denied key beside a good one", two + "deny: {keys: ['" + k.id[0] + "']}\n", []tiers.Fact{byKey(k.id[0]), byKey(k.id[1]), byKey(k.id[2])}, "", "rule two"},
-		{"denied signature", one + "deny: {signatures: ['" + other.Signature + "']}\n", []tiers.Fact{other}, tiers.Revoked, other.Signature},
-		{"denied identity", subject("{equal: a@b.example}") + "deny: {identities: [{subject: {regex: '.*@b\\.example'}}]}\n", []tiers.Fact{byIdentity(issuer, "a@b.example", now)}, tiers.Revoked, "a@b.example"},
-		{"denied identity of another issuer", subject("{equal: a@b.example}") + "deny: {identities: [{issuer: 'https://other.example', subject: {equal: a@b.example}}]}\n", []tiers.Fact{byIdentity(issuer, "a@b.example", now)}, "", ""},
-		{"identity", subject("{equal: a@b.example}"), []tiers.Fact{byIdentity(issuer, "a@b.example", now)}, "", "rule person"},
-		{"wrong identity", subject("{equal: a@b.example}"), []tiers.Fact{byIdentity(issuer, "c@b.example", now)}, tiers.SignerNotTrusted, "c@b.example"},
-		{"wrong issuer", subject("{equal: a@b.example}"), []tiers.Fact{byIdentity("https://j.example", "a@b.example", now)}, tiers.SignerNotTrusted, "j.example"},
-		{"identity without certificate timestamp", subject("{equal: a@b.example}"), []tiers.Fact{weak}, tiers.SignerNotTrusted, ""},
-		{"identity without a time", subject("{equal: a@b.example}"), []tiers.Fact{byIdentity(issuer, "a@b.example", time.Time{})}, tiers.SignerNotTrusted, ""},
+		{"denied key beside a good one", two + "deny: {keys: ['" + k.id[0] + "']}\n",
+			[]tiers.Fact{byKey(k.id[0]), byKey(k.id[1]), byKey(k.id[2])}, "", "rule two"},
+		{"denied signature", one + "deny: {signatures: ['" + other.Signature + "']}\n", []tiers.Fact{other}, tiers.Revoked,
+			other.Signature},
+		{"denied identity", subject("{equal: a@b.example}") + "deny: {identities: [{subject: {regex: '.*@b\\.example'}}]}\n",
+			[]tiers.Fact{byIdentity(issuer, "a@b.example", now)}, tiers.Revoked, "a@b.example"},
+		{"denied identity of another issuer",
+			subject("{equal: a@b.example}") +
+				"deny: {identities: [{issuer: 'https://other.example', subject: {equal: a@b.example}}]}\n",
+			[]tiers.Fact{byIdentity(issuer, "a@b.example", now)}, "", ""},
+		{"identity", subject("{equal: a@b.example}"), []tiers.Fact{byIdentity(issuer, "a@b.example", now)}, "",
+			"rule person"},
+		{"wrong identity", subject("{equal: a@b.example}"), []tiers.Fact{byIdentity(issuer, "c@b.example", now)},
+			tiers.SignerNotTrusted, "c@b.example"},
+		{"wrong issuer", subject("{equal: a@b.example}"), []tiers.Fact{byIdentity("https://j.example", "a@b.example", now)},
+			tiers.SignerNotTrusted, "j.example"},
+		{"identity without certificate timestamp", subject("{equal: a@b.example}"), []tiers.Fact{weak},
+			tiers.SignerNotTrusted, ""},
+		{"identity without a time", subject("{equal: a@b.example}"),
+			[]tiers.Fact{byIdentity(issuer, "a@b.example", time.Time{})}, tiers.SignerNotTrusted, ""},
 		{"regex", subject("{regex: '[ab]@b\\.example'}"), []tiers.Fact{byIdentity(issuer, "a@b.example", now)}, "", ""},
-		{"regex is anchored", subject("{regex: 'a@b\\.example'}"), []tiers.Fact{byIdentity(issuer, "evila@b.example", now)}, tiers.SignerNotTrusted, ""},
-		{"regex is anchored at the end", subject("{regex: 'a@b\\.example|b'}"), []tiers.Fact{byIdentity(issuer, "a@b.example.evil", now)}, tiers.SignerNotTrusted, ""},
-		{"prefix", subject("{urlPrefix: 'https://h.example/acme'}"), []tiers.Fact{byIdentity(issuer, "https://h.example/acme/hooks/.github/workflows/r.yml@refs/tags/v1", now)}, "", ""},
-		{"prefix ends at a part", subject("{urlPrefix: 'https://h.example/acme'}"), []tiers.Fact{byIdentity(issuer, "https://h.example/acme-evil/x", now)}, tiers.SignerNotTrusted, ""},
-		{"prefix and dots", subject("{urlPrefix: 'https://h.example/acme/'}"), []tiers.Fact{byIdentity(issuer, "https://h.example/acme/../evil", now)}, tiers.SignerNotTrusted, ""},
-		{"prefix and escapes", subject("{urlPrefix: 'https://h.example/acme/'}"), []tiers.Fact{byIdentity(issuer, "https://h.example/acme/%2e%2e/evil", now)}, tiers.SignerNotTrusted, ""},
-		{"prefix and user", subject("{urlPrefix: 'https://h.example'}"), []tiers.Fact{byIdentity(issuer, "https://h.example@evil.example/", now)}, tiers.SignerNotTrusted, ""},
-		{"hook within limits", limit("{hooks: ['acme/*'], capabilities: [block, rewrite], phases: [pre_tool], minimumVersion: 1.2.3}"), []tiers.Fact{byKey(k.id[0])}, "", ""},
-		{"hook of another name", limit("{hooks: ['evil/*', 'acme/guard/**']}"), []tiers.Fact{byKey(k.id[0])}, tiers.SignerNotTrusted, "acme/guard"},
-		{"hook that asks for more", limit("{capabilities: [block]}"), []tiers.Fact{byKey(k.id[0])}, tiers.SignerNotTrusted, "rewrite:/args"},
-		{"hook that may hold nothing", limit("{capabilities: []}"), []tiers.Fact{byKey(k.id[0])}, tiers.SignerNotTrusted, "block"},
-		{"hook of another phase", limit("{phases: [spawn]}"), []tiers.Fact{byKey(k.id[0])}, tiers.SignerNotTrusted, "pre_tool"},
-		{"older file", limit("{minimumVersion: 1.2.4}"), []tiers.Fact{byKey(k.id[0])}, tiers.SignerNotTrusted, "this is 1.2.3"},
-		{"window over", "rules:\n- name: w\n  allOf: [{publicKey: {file: k0.pub}, notAfter: 2026-03-01T12:00:00Z}]\n", []tiers.Fact{byKey(k.id[0])}, tiers.SignerNotTrusted, ""},
-		{"window to come", "rules:\n- name: w\n  allOf: [{publicKey: {file: k0.pub}, notBefore: 2026-03-01T12:00:01Z}]\n", []tiers.Fact{byKey(k.id[0])}, tiers.SignerNotTrusted, ""},
-		{"within the window", "rules:\n- name: w\n  allOf: [{publicKey: {file: k0.pub}, notBefore: 2026-03-01T12:00:00Z, notAfter: 2026-03-01T12:00:01Z}]\n", []tiers.Fact{byKey(k.id[0])}, "", ""},
+		{"regex is anchored", subject("{regex: 'a@b\\.example'}"), []tiers.Fact{byIdentity(issuer, "evila@b.example", now)},
+			tiers.SignerNotTrusted, ""},
+		{"regex is anchored at the end", subject("{regex: 'a@b\\.example|b'}"),
+			[]tiers.Fact{byIdentity(issuer, "a@b.example.evil", now)}, tiers.SignerNotTrusted, ""},
+		{"prefix", subject("{urlPrefix: 'https://h.example/acme'}"),
+			[]tiers.Fact{byIdentity(issuer, "https://h.example/acme/hooks/.github/workflows/r.yml@refs/tags/v1", now)}, "", ""},
+		{"prefix ends at a part", subject("{urlPrefix: 'https://h.example/acme'}"),
+			[]tiers.Fact{byIdentity(issuer, "https://h.example/acme-evil/x", now)}, tiers.SignerNotTrusted, ""},
+		{"prefix and dots", subject("{urlPrefix: 'https://h.example/acme/'}"),
+			[]tiers.Fact{byIdentity(issuer, "https://h.example/acme/../evil", now)}, tiers.SignerNotTrusted, ""},
+		{"prefix and escapes", subject("{urlPrefix: 'https://h.example/acme/'}"),
+			[]tiers.Fact{byIdentity(issuer, "https://h.example/acme/%2e%2e/evil", now)}, tiers.SignerNotTrusted, ""},
+		{"prefix and user", subject("{urlPrefix: 'https://h.example'}"),
+			[]tiers.Fact{byIdentity(issuer, "https://h.example@evil.example/", now)}, tiers.SignerNotTrusted, ""},
+		{"hook within limits",
+			limit("{hooks: ['acme/*'], capabilities: [block, rewrite], phases: [pre_tool], minimumVersion: 1.2.3}"),
+			[]tiers.Fact{byKey(k.id[0])}, "", ""},
+		{"hook of another name", limit("{hooks: ['evil/*', 'acme/guard/**']}"), []tiers.Fact{byKey(k.id[0])},
+			tiers.SignerNotTrusted, "acme/guard"},
+		{"hook that asks for more", limit("{capabilities: [block]}"), []tiers.Fact{byKey(k.id[0])}, tiers.SignerNotTrusted,
+			"rewrite:/args"},
+		{"hook that may hold nothing", limit("{capabilities: []}"), []tiers.Fact{byKey(k.id[0])}, tiers.SignerNotTrusted,
+			"block"},
+		{"hook of another phase", limit("{phases: [spawn]}"), []tiers.Fact{byKey(k.id[0])}, tiers.SignerNotTrusted,
+			"pre_tool"},
+		{"older file", limit("{minimumVersion: 1.2.4}"), []tiers.Fact{byKey(k.id[0])}, tiers.SignerNotTrusted,
+			"this is 1.2.3"},
+		{"window over", "rules:\n- name: w\n  allOf: [{publicKey: {file: k0.pub}, notAfter: 2026-03-01T12:00:00Z}]\n",
+			[]tiers.Fact{byKey(k.id[0])}, tiers.SignerNotTrusted, ""},
+		{"window to come", "rules:\n- name: w\n  allOf: [{publicKey: {file: k0.pub}, notBefore: 2026-03-01T12:00:01Z}]\n",
+			[]tiers.Fact{byKey(k.id[0])}, tiers.SignerNotTrusted, ""},
+		{"within the window",
+			"rules:\n- name: w\n  allOf: [{publicKey: {file: k0.pub}, notBefore: 2026-03-01T12:00:00Z, notAfter: 2026-03-01T12:00:01Z}]\n", []tiers.Fact{byKey(k.id[0])}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := tiers.DecodeManifest([]byte(good))
@@ -272,7 +314,8 @@ func TestPolicyDigest(t *testing.T) {
 
 func TestNextChange(t *testing.T) {
 	k := makeKeys(t, 1)
-	p := policy(t, k, "rules:\n- name: w\n  allOf: [{publicKey: {file: k0.pub}, notBefore: 2026-01-01T00:00:00Z, notAfter: 2027-01-01T00:00:00Z}]\n")
+	p := policy(t, k,
+		"rules:\n- name: w\n  allOf: [{publicKey: {file: k0.pub}, notBefore: 2026-01-01T00:00:00Z, notAfter: 2027-01-01T00:00:00Z}]\n")
 	if d := cmp.Diff(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), p.NextChange(now)); d != "" {
 		t.Error(d)
 	}
@@ -294,7 +337,8 @@ func draw(rt *rapid.T, k testKeys) (rules string, facts []tiers.Fact) {
 	rules = "rules:\n"
 	for r := range rapid.IntRange(1, 2).Draw(rt, "rules") {
 		any := seats("any")
-		rules += fmt.Sprintf("- name: r%d\n  anyOf: {minimumMatches: %d, signers: [%s]}\n", r, rapid.IntRange(1, len(any)).Draw(rt, "min"), strings.Join(any, ", "))
+		rules += fmt.Sprintf("- name: r%d\n  anyOf: {minimumMatches: %d, signers: [%s]}\n", r,
+			rapid.IntRange(1, len(any)).Draw(rt, "min"), strings.Join(any, ", "))
 		if rapid.Bool().Draw(rt, "all?") {
 			rules += "  allOf: [" + strings.Join(seats("all"), ", ") + "]\n"
 		}
@@ -401,7 +445,8 @@ func TestThresholdIsExact(t *testing.T) {
 
 // TestWhoIsCounted: a seat that several signers could fill is filled by the first of them by name, each time.
 func TestWhoIsCounted(t *testing.T) {
-	p := policy(t, testKeys{}, "rules:\n- name: r\n  anyOf: {minimumMatches: 1, signers: [{keyless: {issuer: 'https://i.example', subject: {regex: '.*'}}}]}\n")
+	p := policy(t, testKeys{},
+		"rules:\n- name: r\n  anyOf: {minimumMatches: 1, signers: [{keyless: {issuer: 'https://i.example', subject: {regex: '.*'}}}]}\n")
 	var facts []tiers.Fact
 	for _, who := range []string{"d", "b", "c", "a", "f", "e", "h", "g"} {
 		facts = append(facts, byIdentity("https://i.example", who, now))
@@ -420,7 +465,8 @@ func TestOverlappingSeatsAreExact(t *testing.T) {
 	people := []string{"a", "b", "c", "d"}
 	rapid.Check(t, func(rt *rapid.T) {
 		draw := func(label string, low, high int) [][]string {
-			return rapid.SliceOfN(rapid.SliceOfNDistinct(rapid.SampledFrom(people), 1, 4, rapid.ID[string]), low, high).Draw(rt, label)
+			return rapid.SliceOfN(rapid.SliceOfNDistinct(rapid.SampledFrom(people), 1, 4, rapid.ID[string]), low, high).Draw(rt,
+				label)
 		}
 		all, some := draw("all", 0, 3), draw("any", 1, 3)
 		minimum := rapid.IntRange(1, len(some)).Draw(rt, "min")

@@ -73,7 +73,8 @@ func checkSchemaMember(name string, member any, depth int) error {
 			return fmt.Errorf("%s is not supported inside of a schema", name)
 		}
 	case "$schema":
-		if isText && (depth > 0 || !strings.Contains(text, "draft/2020-12") && !strings.Contains(text, "draft/2019-09") && !strings.Contains(text, "draft-07")) {
+		if isText && (depth > 0 || !strings.Contains(text, "draft/2020-12") && !strings.Contains(text, "draft/2019-09") &&
+			!strings.Contains(text, "draft-07")) {
 			return errors.New("$schema names no supported draft, or stands inside of the schema")
 		}
 	}

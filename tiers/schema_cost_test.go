@@ -54,7 +54,8 @@ func TestSchemaBombs(t *testing.T) {
 }
 
 func TestConfigTooCostlyForItsSchema(t *testing.T) {
-	m, err := tiers.DecodeManifest(manifestWithSchema(`{"additionalProperties":{"allOf":[`+strings.Repeat(`{},`, 1500)+`{}]}}`, ""))
+	m, err := tiers.DecodeManifest(manifestWithSchema(`{"additionalProperties":{"allOf":[`+strings.Repeat(`{},`, 1500)+
+		`{}]}}`, ""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,8 @@ func (Adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	info, ok := events[p.event]
 	if !ok {
 		return adapters.Event{}, &adapters.PayloadError{
-			Class: adapters.ErrUnknownEvent, Event: p.event, Member: "/hook_event_name", Reason: "belay does not know this event",
+			Class: adapters.ErrUnknownEvent, Event: p.event, Member: "/hook_event_name",
+			Reason: "belay does not know this event",
 		}
 	}
 	if opts.Event != "" && opts.Event != p.event {

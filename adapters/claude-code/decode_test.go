@@ -89,17 +89,23 @@ func TestDecodeRefuses(t *testing.T) {
 		{"array", "PreToolUse", []byte("[]"), "not a JSON object", adapters.ErrPayload},
 		{"truncated", "PreToolUse", pre[:len(pre)-1], "ends too early", adapters.ErrPayload},
 		{"trailing", "PreToolUse", append(slices.Clone(pre), "{}"...), "after the JSON object", adapters.ErrPayload},
-		{"duplicate", "PreToolUse", []byte(strings.Replace(string(pre), `"tool_name"`, `"tool_name":"Read","tool_name"`, 1)), "occurs twice", adapters.ErrPayload},
-		{"duplicate inside", "PreToolUse", with(t, pre, "tool_input", `{"command":"ls","command":"rm"}`), "occurs twice", adapters.ErrPayload},
+		{"duplicate", "PreToolUse", []byte(strings.Replace(string(pre), `"tool_name"`, `"tool_name":"Read","tool_name"`, 1)),
+			"occurs twice", adapters.ErrPayload},
+		{"duplicate inside", "PreToolUse", with(t, pre, "tool_input", `{"command":"ls","command":"rm"}`), "occurs twice",
+			adapters.ErrPayload},
 		{"utf-8", "PreToolUse", []byte(strings.Replace(string(pre), "Push branch", "\xff", 1)), "UTF-8", adapters.ErrPayload},
 		{"lone surrogate", "PreToolUse", with(t, pre, "tool_use_id", `"\ud800"`), "UTF-8", adapters.ErrPayload},
 		{"deep", "PreToolUse", with(t, pre, "tool_input", deep), "nest deeper", adapters.ErrPayload},
-		{"large", "PreToolUse", with(t, pre, "x", `"`+strings.Repeat("a", adapters.DefaultMaxBytes)+`"`), "larger than", adapters.ErrTooLarge},
-		{"large action", "PreToolUse", with(t, pre, "tool_input", `{"a":"`+strings.Repeat("a", phases.MaxInputBytes)+`"}`), "larger than", phases.ErrDecode},
+		{"large", "PreToolUse", with(t, pre, "x", `"`+strings.Repeat("a", adapters.DefaultMaxBytes)+`"`), "larger than",
+			adapters.ErrTooLarge},
+		{"large action", "PreToolUse", with(t, pre, "tool_input", `{"a":"`+strings.Repeat("a", phases.MaxInputBytes)+`"}`),
+			"larger than", phases.ErrDecode},
 		{"no event", "PreToolUse", with(t, pre, "hook_event_name", ""), "missing", adapters.ErrPayload},
-		{"unknown event", "PreToolUse", with(t, pre, "hook_event_name", `"PreToolUse2"`), "does not know", adapters.ErrUnknownEvent},
+		{"unknown event", "PreToolUse", with(t, pre, "hook_event_name", `"PreToolUse2"`), "does not know",
+			adapters.ErrUnknownEvent},
 		{"other event", "PreToolUse", post, "registered for", adapters.ErrPayload},
-		{"case", "PreToolUse", []byte(strings.Replace(string(pre), "tool_name", "Tool_Name", 1)), "missing", adapters.ErrPayload},
+		{"case", "PreToolUse", []byte(strings.Replace(string(pre), "tool_name", "Tool_Name", 1)), "missing",
+			adapters.ErrPayload},
 		{"no session", "PreToolUse", with(t, pre, "session_id", ""), "missing", adapters.ErrPayload},
 		{"empty session", "PreToolUse", with(t, pre, "session_id", `""`), "empty", adapters.ErrPayload},
 		{"session type", "PreToolUse", with(t, pre, "session_id", `7`), "not a string", adapters.ErrPayload},
@@ -110,19 +116,32 @@ func TestDecodeRefuses(t *testing.T) {
 		{"tool null", "PreToolUse", with(t, pre, "tool_name", "null"), "not a string", adapters.ErrPayload},
 		{"no input", "PreToolUse", with(t, pre, "tool_input", ""), "missing", adapters.ErrPayload},
 		{"input string", "PreToolUse", with(t, pre, "tool_input", `"ls"`), "not an object", adapters.ErrPayload},
-		{"agent prompt", "PreToolUse", with(t, payloadOf(t, "captured.PreToolUse.Agent"), "tool_input", `{"prompt":["x"]}`), "not a string", adapters.ErrPayload},
+		{"agent prompt", "PreToolUse", with(t, payloadOf(t, "captured.PreToolUse.Agent"), "tool_input", `{"prompt":["x"]}`),
+			"not a string", adapters.ErrPayload},
 		{"no response", "PostToolUse", with(t, post, "tool_response", ""), "missing", adapters.ErrPayload},
-		{"error type", "PostToolUseFailure", with(t, payloadOf(t, "events.PostToolUseFailure"), "error", `{}`), "not a string", adapters.ErrPayload},
-		{"no calls", "PostToolBatch", with(t, payloadOf(t, "events.PostToolBatch"), "tool_calls", `[]`), "no calls", adapters.ErrPayload},
-		{"calls type", "PostToolBatch", with(t, payloadOf(t, "events.PostToolBatch"), "tool_calls", `{}`), "not an array", adapters.ErrPayload},
-		{"call type", "PostToolBatch", with(t, payloadOf(t, "events.PostToolBatch"), "tool_calls", `["x"]`), "not an object", adapters.ErrPayload},
-		{"call without tool", "PostToolBatch", with(t, payloadOf(t, "events.PostToolBatch"), "tool_calls", `[{"tool_input":{}}]`), "missing or wrong", adapters.ErrPayload},
-		{"prompt type", "UserPromptSubmit", with(t, payloadOf(t, "events.UserPromptSubmit"), "prompt", `[]`), "not a string", adapters.ErrPayload},
-		{"stop flag", "Stop", with(t, payloadOf(t, "events.Stop"), "stop_hook_active", `"no"`), "not a boolean", adapters.ErrPayload},
-		{"no stop flag", "Stop", with(t, payloadOf(t, "events.Stop"), "stop_hook_active", ""), "missing", adapters.ErrPayload},
-		{"to_model", "PreModelSwitch", with(t, payloadOf(t, "events.PreModelSwitch"), "to_model", ""), "missing", adapters.ErrPayload},
-		{"content type", "ElicitationResult", with(t, payloadOf(t, "events.ElicitationResult"), "content", `"42"`), "not an object", adapters.ErrPayload},
-		{"trigger", "PreCompact", with(t, payloadOf(t, "events.PreCompact"), "trigger", `null`), "not a string", adapters.ErrPayload},
+		{"error type", "PostToolUseFailure", with(t, payloadOf(t, "events.PostToolUseFailure"), "error", `{}`),
+			"not a string", adapters.ErrPayload},
+		{"no calls", "PostToolBatch", with(t, payloadOf(t, "events.PostToolBatch"), "tool_calls", `[]`), "no calls",
+			adapters.ErrPayload},
+		{"calls type", "PostToolBatch", with(t, payloadOf(t, "events.PostToolBatch"), "tool_calls", `{}`), "not an array",
+			adapters.ErrPayload},
+		{"call type", "PostToolBatch", with(t, payloadOf(t, "events.PostToolBatch"), "tool_calls", `["x"]`), "not an object",
+			adapters.ErrPayload},
+		{"call without tool", "PostToolBatch",
+			with(t, payloadOf(t, "events.PostToolBatch"), "tool_calls", `[{"tool_input":{}}]`), "missing or wrong",
+			adapters.ErrPayload},
+		{"prompt type", "UserPromptSubmit", with(t, payloadOf(t, "events.UserPromptSubmit"), "prompt", `[]`), "not a string",
+			adapters.ErrPayload},
+		{"stop flag", "Stop", with(t, payloadOf(t, "events.Stop"), "stop_hook_active", `"no"`), "not a boolean",
+			adapters.ErrPayload},
+		{"no stop flag", "Stop", with(t, payloadOf(t, "events.Stop"), "stop_hook_active", ""), "missing",
+			adapters.ErrPayload},
+		{"to_model", "PreModelSwitch", with(t, payloadOf(t, "events.PreModelSwitch"), "to_model", ""), "missing",
+			adapters.ErrPayload},
+		{"content type", "ElicitationResult", with(t, payloadOf(t, "events.ElicitationResult"), "content", `"42"`),
+			"not an object", adapters.ErrPayload},
+		{"trigger", "PreCompact", with(t, payloadOf(t, "events.PreCompact"), "trigger", `null`), "not a string",
+			adapters.ErrPayload},
 	}
 	a := claudecode.Adapter{}
 	for _, c := range cases {
@@ -148,7 +167,8 @@ func TestDecodeRefuses(t *testing.T) {
 // size; absent and null optional members are the same.
 func TestDecodeKeeps(t *testing.T) {
 	a, pre := claudecode.Adapter{}, payloadOf(t, "events.PreToolUse")
-	b := with(t, with(t, with(t, pre, "new_member", `{"a":[1]}`), "huge", `"`+strings.Repeat("x", 40<<10)+`"`), "agent_id", "null")
+	b := with(t, with(t, with(t, pre, "new_member", `{"a":[1]}`), "huge", `"`+strings.Repeat("x", 40<<10)+`"`), "agent_id",
+		"null")
 	ev, err := a.Decode(b, adapters.Options{User: "dev"})
 	if err != nil {
 		t.Fatal(err)
@@ -188,8 +208,9 @@ func TestAgentNames(t *testing.T) {
 func TestNativeAsk(t *testing.T) {
 	a := claudecode.Adapter{}
 	for mode, want := range map[string]bool{
-		`"default"`: true, `"acceptEdits"`: true, `"plan"`: true, `"auto"`: false, `"bypassPermissions"`: false, `"dontAsk"`: false,
-		`"new"`: false, `null`: false, ``: false,
+		`"default"`: true, `"acceptEdits"`: true, `"plan"`: true, `"auto"`: false, `"bypassPermissions"`: false,
+		`"dontAsk"`: false,
+		`"new"`:     false, `null`: false, ``: false,
 	} {
 		ev, err := a.Decode(with(t, payloadOf(t, "events.PreToolUse"), "permission_mode", mode), adapters.Options{})
 		if err != nil || ev.Steps[0].NativeAsk != want {
@@ -207,7 +228,8 @@ func TestDocs(t *testing.T) {
 			found := phase == phases.Audit && strings.Contains(page, "| all others | audit |")
 			for line := range strings.Lines(page) {
 				cells := strings.Split(line, "|")
-				found = found || (len(cells) > 3 && strings.Contains(cells[1], s.event) && strings.Contains(cells[2], string(phase)))
+				found = found ||
+					(len(cells) > 3 && strings.Contains(cells[1], s.event) && strings.Contains(cells[2], string(phase)))
 			}
 			if !found {
 				t.Errorf("docs/runtimes/claude-code.md does not say that %s is %s", s.event, phase)
@@ -248,7 +270,8 @@ func FuzzDecode(f *testing.F) {
 					t.Fatalf("an invocation that cannot be written: %v", err)
 				}
 			}
-			checkAnswer(t, ev.Name, a.Encode(ev, chain(t, ev, func(_ int, inv phases.Invocation) phases.Verdict { return allow(inv) })))
+			checkAnswer(t, ev.Name,
+				a.Encode(ev, chain(t, ev, func(_ int, inv phases.Invocation) phases.Verdict { return allow(inv) })))
 			return
 		}
 		if !errors.Is(err, adapters.ErrPayload) && !errors.Is(err, phases.ErrDecode) {

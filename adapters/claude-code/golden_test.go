@@ -109,7 +109,8 @@ func TestDecodeGolden(t *testing.T) {
 				}
 				steps = append(steps, goldenStep{st.Blockable, st.NativeAsk, st.CarriesScopes, wire})
 			}
-			golden(t, "decode/"+s.name+".json", pretty(t, map[string]any{"event": ev.Name, "session": ev.Session, "steps": steps}))
+			golden(t, "decode/"+s.name+".json",
+				pretty(t, map[string]any{"event": ev.Name, "session": ev.Session, "steps": steps}))
 		})
 	}
 }
@@ -137,7 +138,8 @@ func TestEncodeGolden(t *testing.T) {
 			for _, c := range verdictCases(t, ev) {
 				add(c.name, a.Encode(ev, c.verdicts))
 			}
-			add("failure", a.Failure(s.payload, adapters.Options{}, phases.NewFault(phases.KindStore, "the record could not be written", nil)))
+			add("failure",
+				a.Failure(s.payload, adapters.Options{}, phases.NewFault(phases.KindStore, "the record could not be written", nil)))
 			add("failure_truncated", a.Failure(s.payload[:len(s.payload)-2], adapters.Options{}, os.ErrClosed))
 			add("no_verdict", a.Encode(ev, nil))
 			golden(t, "encode/"+s.name+".json", pretty(t, out))

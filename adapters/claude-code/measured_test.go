@@ -70,13 +70,15 @@ func specificOf(ans adapters.Answer) map[string]any {
 // openForms returns, for event/transport/case, the form that must never be answered.
 func openForms() map[string]openForm {
 	return map[string]openForm{
-		"PreToolUse/command/continue-false":                    continueFalse,
-		"PreToolUse/http/continue-false":                       continueFalse,
-		"PreToolUse/command/exit1":                             exitIs(1),
-		"PreToolUse/command/exit3":                             exitIs(3),
-		"PreToolUse/command/exit127":                           exitIs(127),
-		"PreToolUse/command/command-not-found":                 exitIs(127),
-		"PreToolUse/command/hook-killed":                       func(_ string, _ []byte, ans adapters.Answer) bool { return ans.Exit < 0 || ans.Exit > 127 },
+		"PreToolUse/command/continue-false":    continueFalse,
+		"PreToolUse/http/continue-false":       continueFalse,
+		"PreToolUse/command/exit1":             exitIs(1),
+		"PreToolUse/command/exit3":             exitIs(3),
+		"PreToolUse/command/exit127":           exitIs(127),
+		"PreToolUse/command/command-not-found": exitIs(127),
+		"PreToolUse/command/hook-killed": func(_ string, _ []byte, ans adapters.Answer) bool {
+			return ans.Exit < 0 || ans.Exit > 127
+		},
 		"PreToolUse/command/plain-text-stdout":                 notJSON,
 		"PreToolUse/command/plain-text-stdout+onFailure-block": notJSON,
 		"PreToolUse/command/invalid-json":                      notJSON,
@@ -97,7 +99,9 @@ func openForms() map[string]openForm {
 		"PostToolUse/command/block-with-reason":                feedbackOnly,
 		"PostToolUse/http/block-with-reason":                   feedbackOnly,
 		"PostToolUse/command/updated-mcp-tool-output":          wrongMember,
-		"PostToolUse/command/exit2-with-stderr":                func(event string, _ []byte, ans adapters.Answer) bool { return event == "PostToolUse" && ans.Exit == 2 },
+		"PostToolUse/command/exit2-with-stderr": func(event string, _ []byte, ans adapters.Answer) bool {
+			return event == "PostToolUse" && ans.Exit == 2
+		},
 	}
 }
 
@@ -113,7 +117,8 @@ func wrongEventName(event string, _ []byte, ans adapters.Answer) bool {
 
 func otherShape(event string, payload []byte, ans adapters.Answer) bool {
 	for _, member := range []string{"updatedToolOutput", "updatedMCPToolOutput"} {
-		if v, ok := specificOf(ans)[member]; ok && (event != "PostToolUse" || !fits(parseObject(payload)["tool_response"], v)) {
+		if v, ok := specificOf(ans)[member]; ok &&
+			(event != "PostToolUse" || !fits(parseObject(payload)["tool_response"], v)) {
 			return true
 		}
 	}
@@ -136,10 +141,12 @@ func wrongMember(_ string, payload []byte, ans adapters.Answer) bool {
 func badSchema(event string, _ []byte, ans adapters.Answer) bool {
 	m := parseObject(ans.Stdout)
 	types := map[string]string{
-		"continue": "bool", "stopReason": "string", "systemMessage": "string", "decision": "string", "reason": "string", "hookSpecificOutput": "object",
+		"continue": "bool", "stopReason": "string", "systemMessage": "string", "decision": "string", "reason": "string",
+		"hookSpecificOutput": "object",
 	}
 	specific := map[string]map[string]string{
-		"PreToolUse":          {"permissionDecision": "string", "permissionDecisionReason": "string", "updatedInput": "object", "additionalContext": "string"},
+		"PreToolUse": {"permissionDecision": "string", "permissionDecisionReason": "string",
+			"updatedInput": "object", "additionalContext": "string"},
 		"PermissionRequest":   {"decision": "object"},
 		"PostToolUse":         {"updatedToolOutput": "any", "updatedMCPToolOutput": "any", "additionalContext": "string"},
 		"PostToolUseFailure":  {"additionalContext": "string"},
@@ -197,23 +204,29 @@ func badAnswers() map[string]adapters.Answer {
 		"PreToolUse/command/plain-text-stdout+onFailure-block": out("denied"),
 		"PreToolUse/command/invalid-json":                      out(deny[:len(deny)-1]),
 		"PreToolUse/command/invalid-json+onFailure-block":      out(deny[:40]),
-		"PreToolUse/command/unknown-decision-value":            out(`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"reject"}}`),
-		"PreToolUse/command/wrong-event-name":                  out(`{"hookSpecificOutput":{"hookEventName":"PostToolUse","permissionDecision":"deny"}}`),
-		"PreToolUse/command/timeout":                           {},
-		"PreToolUse/http/timeout":                              {},
-		"PreToolUse/http/connection-refused":                   {},
-		"PreToolUse/http/status-500":                           {Stderr: "no", Exit: 2},
-		"PreToolUse/http/status-500-deny-body":                 {Stderr: deny, Exit: 2},
-		"PreToolUse/http/status-403":                           {Stderr: "no", Exit: 2},
-		"PreToolUse/http/status-403-deny-body":                 {Stderr: deny, Exit: 2},
-		"PreToolUse/http/body-not-json":                        out("denied"),
-		"PreToolUse/http/body-bad-schema":                      out(`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":{"deny":true}}}`),
-		"PostToolUse/command/updated-tool-output-string":       out(`{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":"[redacted]"}}`),
-		"PostToolUse/http/updated-tool-output-string":          out(`{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":"[redacted]"}}`),
-		"PostToolUse/command/block-with-reason":                out(`{"decision":"block","reason":"no"}`),
-		"PostToolUse/http/block-with-reason":                   out(`{"decision":"block","reason":"no"}`),
-		"PostToolUse/command/updated-mcp-tool-output":          out(`{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedMCPToolOutput":[{"type":"text","text":"x"}]}}`),
-		"PostToolUse/command/exit2-with-stderr":                {Stderr: "no", Exit: 2},
+		"PreToolUse/command/unknown-decision-value": out(
+			`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"reject"}}`),
+		"PreToolUse/command/wrong-event-name": out(
+			`{"hookSpecificOutput":{"hookEventName":"PostToolUse","permissionDecision":"deny"}}`),
+		"PreToolUse/command/timeout":           {},
+		"PreToolUse/http/timeout":              {},
+		"PreToolUse/http/connection-refused":   {},
+		"PreToolUse/http/status-500":           {Stderr: "no", Exit: 2},
+		"PreToolUse/http/status-500-deny-body": {Stderr: deny, Exit: 2},
+		"PreToolUse/http/status-403":           {Stderr: "no", Exit: 2},
+		"PreToolUse/http/status-403-deny-body": {Stderr: deny, Exit: 2},
+		"PreToolUse/http/body-not-json":        out("denied"),
+		"PreToolUse/http/body-bad-schema": out(
+			`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":{"deny":true}}}`),
+		"PostToolUse/command/updated-tool-output-string": out(
+			`{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":"[redacted]"}}`),
+		"PostToolUse/http/updated-tool-output-string": out(
+			`{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":"[redacted]"}}`),
+		"PostToolUse/command/block-with-reason": out(`{"decision":"block","reason":"no"}`),
+		"PostToolUse/http/block-with-reason":    out(`{"decision":"block","reason":"no"}`),
+		"PostToolUse/command/updated-mcp-tool-output": out(
+			`{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedMCPToolOutput":[{"type":"text","text":"x"}]}}`),
+		"PostToolUse/command/exit2-with-stderr": {Stderr: "no", Exit: 2},
 	}
 }
 
@@ -290,20 +303,24 @@ func TestClientModel(t *testing.T) {
 		return out(`{"hookSpecificOutput":{"hookEventName":"` + event + `",` + rest + `}}`)
 	}
 	fine := map[string]adapters.Answer{
-		"no-decision":                     out("{}"),
-		"body-empty":                      out("{}"),
-		"allow-needs-permission":          specific("PreToolUse", `"permissionDecision":"allow"`),
-		"deny":                            specific("PreToolUse", `"permissionDecision":"deny","permissionDecisionReason":"x"`),
-		"deny-with-reason":                specific("PreToolUse", `"permissionDecision":"deny","permissionDecisionReason":"x"`),
-		"deny-unknown-fields":             specific("PreToolUse", `"permissionDecision":"deny","more":1`),
-		"deny-and-exit1":                  {Stdout: specific("PreToolUse", `"permissionDecision":"deny"`).Stdout, Exit: 1},
-		"legacy-block":                    out(`{"decision":"block","reason":"x"}`),
-		"block":                           out(`{"decision":"block","reason":"x"}`),
-		"exit2-with-stderr":               {Stderr: "x", Exit: 2},
-		"exit2-empty-stderr":              {Exit: 2},
-		"allow-with-updated-input":        specific("PreToolUse", `"permissionDecision":"allow","updatedInput":{"command":"ls"}`),
-		"updated-input-without-decision":  specific("PreToolUse", `"updatedInput":{"command":"ls"}`),
-		"updated-tool-output-right-shape": specific("PostToolUse", `"updatedToolOutput":{"stdout":"x","stderr":"","interrupted":false,"isImage":false}`),
+		"no-decision":            out("{}"),
+		"body-empty":             out("{}"),
+		"allow-needs-permission": specific("PreToolUse", `"permissionDecision":"allow"`),
+		"deny": specific("PreToolUse",
+			`"permissionDecision":"deny","permissionDecisionReason":"x"`),
+		"deny-with-reason": specific("PreToolUse",
+			`"permissionDecision":"deny","permissionDecisionReason":"x"`),
+		"deny-unknown-fields": specific("PreToolUse", `"permissionDecision":"deny","more":1`),
+		"deny-and-exit1":      {Stdout: specific("PreToolUse", `"permissionDecision":"deny"`).Stdout, Exit: 1},
+		"legacy-block":        out(`{"decision":"block","reason":"x"}`),
+		"block":               out(`{"decision":"block","reason":"x"}`),
+		"exit2-with-stderr":   {Stderr: "x", Exit: 2},
+		"exit2-empty-stderr":  {Exit: 2},
+		"allow-with-updated-input": specific("PreToolUse",
+			`"permissionDecision":"allow","updatedInput":{"command":"ls"}`),
+		"updated-input-without-decision": specific("PreToolUse", `"updatedInput":{"command":"ls"}`),
+		"updated-tool-output-right-shape": specific("PostToolUse",
+			`"updatedToolOutput":{"stdout":"x","stderr":"","interrupted":false,"isImage":false}`),
 	}
 	// Not an answer, but a setting of the client, its mode, or several hooks at once.
 	apart := map[string]bool{

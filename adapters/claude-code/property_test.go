@@ -27,7 +27,8 @@ type drawn struct {
 
 func genText(t *rapid.T, name string) string {
 	return rapid.OneOf(
-		rapid.SampledFrom([]string{"", " ", "not here", "\x00\x1b[31m", "\xff\xfe", "\u202e", `{"continue":false}`, "line\nline"}),
+		rapid.SampledFrom([]string{"", " ", "not here", "\x00\x1b[31m", "\xff\xfe", "\u202e", `{"continue":false}`,
+			"line\nline"}),
 		rapid.String(),
 	).Draw(t, name)
 }
@@ -41,16 +42,20 @@ func genAction(t *rapid.T, inv phases.Invocation) jsontext.Value {
 	}
 	ptrs = append(ptrs, phases.RulesFor(inv.Phase).Redact...)
 	for _, deep := range []string{
-		"/args/command", "/args/prompt", "/args/subagent_type", "/args/timeout", "/result/stdout", "/result/stderr", "/result/isImage", "/result/file/content",
-		"/result/type", "/result/0/text", "/messages/0/content/0/text", "/messages/0/content/0/name", "/data/worktreePath", "/data/note", "/tool", "/args", "/child/tools",
+		"/args/command", "/args/prompt", "/args/subagent_type", "/args/timeout", "/result/stdout", "/result/stderr",
+		"/result/isImage", "/result/file/content",
+		"/result/type", "/result/0/text", "/messages/0/content/0/text", "/messages/0/content/0/name", "/data/worktreePath",
+		"/data/note", "/tool", "/args", "/child/tools",
 	} {
 		ptrs = append(ptrs, deep)
 	}
 	action := inv.Action
 	for range rapid.IntRange(0, 2).Draw(t, "changes") {
 		ptr := rapid.SampledFrom(ptrs).Draw(t, "ptr")
-		value := rapid.SampledFrom([]string{`"[redacted]"`, `""`, `null`, `7`, `true`, `{}`, `[]`, `["read"]`, `{"stdout":"x"}`, `[{"type":"text","text":"x"}]`}).Draw(t, "value")
-		if next, err := phases.Set(action, ptr, jsontext.Value(value)); err == nil && phases.CheckAction(inv.Phase, next) == nil {
+		value := rapid.SampledFrom([]string{`"[redacted]"`, `""`, `null`, `7`, `true`, `{}`, `[]`, `["read"]`,
+			`{"stdout":"x"}`, `[{"type":"text","text":"x"}]`}).Draw(t, "value")
+		if next, err := phases.Set(action, ptr, jsontext.Value(value)); err == nil &&
+			phases.CheckAction(inv.Phase, next) == nil {
 			action = next
 		}
 	}
@@ -64,16 +69,19 @@ func genVerdict(t *rapid.T, step adapters.Step, d *drawn) phases.Verdict {
 	if rapid.Bool().Draw(t, "contexts") {
 		v.Contexts = []string{genText(t, "context")}
 	}
-	v.Enforced = rapid.SampledFrom([]phases.Enforced{phases.EnforcedDirect, phases.EnforcedDelegated, phases.EnforcedNone}).Draw(t, "enforced")
+	v.Enforced = rapid.SampledFrom([]phases.Enforced{phases.EnforcedDirect, phases.EnforcedDelegated,
+		phases.EnforcedNone}).Draw(t, "enforced")
 	switch rapid.IntRange(0, 11).Draw(t, "kind") {
 	case 0:
-		v.Decision, v.Kind = phases.Block, rapid.SampledFrom([]phases.Kind{phases.KindPolicy, phases.KindTrap, ""}).Draw(t, "failure")
+		v.Decision, v.Kind = phases.Block,
+			rapid.SampledFrom([]phases.Kind{phases.KindPolicy, phases.KindTrap, ""}).Draw(t, "failure")
 		d.closed = true
 	case 1: // not a verdict
 		v.Decision = rapid.SampledFrom([]phases.Decision{"", "deny", "approve", "ALLOW"}).Draw(t, "nonsense")
 		d.closed = true
 	case 2:
-		v.Action = rapid.SampledFrom([]jsontext.Value{nil, jsontext.Value(`{`), jsontext.Value(`[]`), jsontext.Value(`{"x":1}`)}).Draw(t, "no action")
+		v.Action = rapid.SampledFrom([]jsontext.Value{nil, jsontext.Value(`{`), jsontext.Value(`[]`),
+			jsontext.Value(`{"x":1}`)}).Draw(t, "no action")
 		d.closed = true
 		return v
 	case 3:
@@ -105,7 +113,8 @@ func genVerdict(t *rapid.T, step adapters.Step, d *drawn) phases.Verdict {
 	case 9:
 		if inv.Phase == phases.Spawn || inv.Phase == phases.StateTransition {
 			v.Scopes.Tools = phases.Scope{"read"}
-			v.Hooks = []phases.HookReport{{Hook: "c", Mode: phases.Enforce, Effects: []phases.Effect{{Kind: phases.EffectClamp}}}}
+			v.Hooks = []phases.HookReport{{Hook: "c", Mode: phases.Enforce,
+				Effects: []phases.Effect{{Kind: phases.EffectClamp}}}}
 			d.closed = true
 		}
 	}
@@ -283,17 +292,21 @@ func TestRun(t *testing.T) {
 	a, ctx := claudecode.Adapter{}, context.Background()
 	payload := payloadOf(t, "captured.PreToolUse.Agent")
 	var asked []phases.Phase
-	ans, err := adapters.Run(ctx, a, payload, adapters.Options{}, func(_ context.Context, s adapters.Step) (phases.Verdict, error) {
-		asked = append(asked, s.Invocation.Phase)
-		return allow(s.Invocation), nil
-	})
-	if err != nil || string(ans.Stdout) != "{}" || len(asked) != 2 || asked[0] != phases.PreTool || asked[1] != phases.Spawn {
+	ans, err := adapters.Run(ctx, a, payload, adapters.Options{},
+		func(_ context.Context, s adapters.Step) (phases.Verdict, error) {
+			asked = append(asked, s.Invocation.Phase)
+			return allow(s.Invocation), nil
+		})
+	if err != nil || string(ans.Stdout) != "{}" || len(asked) != 2 || asked[0] != phases.PreTool ||
+		asked[1] != phases.Spawn {
 		t.Errorf("asked %v, answer %s, %v", asked, ans.Stdout, err)
 	}
 	boom := func(f func() (phases.Verdict, error)) {
 		t.Helper()
-		ans, err := adapters.Run(ctx, a, payload, adapters.Options{}, func(context.Context, adapters.Step) (phases.Verdict, error) { return f() })
-		if err == nil || !react("PreToolUse", payload, ans, false).blocked || !react("PreToolUse", payload, ans, true).blocked {
+		ans, err := adapters.Run(ctx, a, payload, adapters.Options{},
+			func(context.Context, adapters.Step) (phases.Verdict, error) { return f() })
+		if err == nil || !react("PreToolUse", payload, ans, false).blocked ||
+			!react("PreToolUse", payload, ans, true).blocked {
 			t.Errorf("answer %+v, %v", ans, err)
 		}
 	}

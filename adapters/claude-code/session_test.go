@@ -18,7 +18,8 @@ import (
 func TestRecordedSession(t *testing.T) {
 	seen := map[phases.Phase]bool{}
 	runs := map[phases.RunKey]map[phases.Phase]bool{}
-	for i, line := range bytes.Split(bytes.TrimSpace(readFile(t, "../../harness/testdata/sessions/claude-code.jsonl")), []byte("\n")) {
+	for i, line := range bytes.Split(bytes.TrimSpace(readFile(t, "../../harness/testdata/sessions/claude-code.jsonl")),
+		[]byte("\n")) {
 		var rec struct {
 			Title      string         `json:"title"`
 			Runtime    string         `json:"runtime"`

@@ -51,7 +51,8 @@ func TestDocumentedSettings(t *testing.T) {
 			t.Errorf("%s: %+v", event, h)
 			continue
 		}
-		if want := []string{"--runtime", "claude-code", "--for", event, "--state"}; !slices.Equal(args[:5], want) || !filepath.IsAbs(args[5]) {
+		if want := []string{"--runtime", "claude-code", "--for", event, "--state"}; !slices.Equal(args[:5], want) ||
+			!filepath.IsAbs(args[5]) {
 			t.Errorf("%s: %q", event, args)
 		}
 	}

@@ -87,7 +87,8 @@ func TestHide(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]bool{
-		`{"n":1}`: false, `{"type":"text"}`: false, `[{"type":"text"}]`: false, `{"type":"x"}`: true, `[[["a"]]]`: true, `""`: true, `null`: false,
+		`{"n":1}`: false, `{"type":"text"}`: false, `[{"type":"text"}]`: false, `{"type":"x"}`: true, `[[["a"]]]`: true,
+		`""`: true, `null`: false,
 	} {
 		if got := hasText(jsontext.Value(in)); got != want {
 			t.Errorf("hasText(%s) = %v", in, got)
@@ -119,7 +120,8 @@ func TestUnparts(t *testing.T) {
 // event, and then exit 2 is all there is.
 func TestFailureWithoutEvent(t *testing.T) {
 	for _, b := range []string{
-		``, `{}`, `[`, `{"hook_event_name":"Stop","hook_event_name":"PreToolUse"}`, `{"hook_event_name":7}`, `{"hook_event_name":"Unheard"}`,
+		``, `{}`, `[`, `{"hook_event_name":"Stop","hook_event_name":"PreToolUse"}`, `{"hook_event_name":7}`,
+		`{"hook_event_name":"Unheard"}`,
 		`{"x":{"hook_event_name":"Stop"}}`, `"hook_event_name"`,
 	} {
 		ans := Adapter{}.Failure([]byte(b), adapters.Options{}, nil)

@@ -85,7 +85,8 @@ func (p *payload) batch() []action {
 		o.raw("result", result)
 		if c.err != nil {
 			p.err = &adapters.PayloadError{
-				Class: adapters.ErrPayload, Event: p.event, Member: phases.Join("", "tool_calls", fmt.Sprint(i)), Reason: "a call has a missing or wrong member",
+				Class: adapters.ErrPayload, Event: p.event, Member: phases.Join("", "tool_calls", fmt.Sprint(i)),
+				Reason: "a call has a missing or wrong member",
 			}
 			return nil
 		}

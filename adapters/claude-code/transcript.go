@@ -124,9 +124,11 @@ func partsOf(content jsontext.Value) ([]transcriptPart, error) {
 }
 
 func (t *Transcript) payload(l *transcriptLine, p transcriptPart) (hookPayload, bool) {
-	h := hookPayload{Session: l.Session, Transcript: "/transcript.jsonl", CWD: l.CWD, Prompt: t.prompt, Permissions: "default", UseID: p.ID}
+	h := hookPayload{Session: l.Session, Transcript: "/transcript.jsonl", CWD: l.CWD, Prompt: t.prompt,
+		Permissions: "default", UseID: p.ID}
 	switch {
-	case l.Type == "user" && p.Type == "text" && p.Text != "" && !l.Sidechain: // what a subagent is told is no prompt of a person
+	case l.Type == "user" && p.Type == "text" && p.Text != "" && !l.Sidechain:
+		// what a subagent is told is no prompt of a person
 		t.prompt = l.UUID
 		h.Prompt, h.Event, h.Text = l.UUID, "UserPromptSubmit", p.Text
 	case l.Type == "assistant" && p.Type == "tool_use" && p.ID != "" && p.Input.Kind() == '{':

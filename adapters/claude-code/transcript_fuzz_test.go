@@ -34,7 +34,8 @@ func FuzzTranscript(f *testing.F) {
 				t.Fatalf("%q is refused, and something is made of it", line)
 			}
 			for _, p := range payloads {
-				if event, _ := phases.GetString(p, "/hook_event_name"); !jsontext.Value(p).IsValid() || !slices.Contains(told, event) {
+				if event, _ := phases.GetString(p, "/hook_event_name"); !jsontext.Value(p).IsValid() ||
+					!slices.Contains(told, event) {
 					t.Fatalf("%q is made into %s", line, p)
 				}
 				ev, err := claudecode.Adapter{}.Decode(p, adapters.Options{})

@@ -20,7 +20,8 @@ type verdictCase struct {
 }
 
 func allow(inv phases.Invocation) phases.Verdict {
-	return phases.Verdict{Phase: inv.Phase, Decision: phases.Allow, Action: inv.Action, Scopes: inv.Scopes, Enforced: phases.EnforcedDirect}
+	return phases.Verdict{Phase: inv.Phase, Decision: phases.Allow, Action: inv.Action, Scopes: inv.Scopes,
+		Enforced: phases.EnforcedDirect}
 }
 
 // rewriteAt gives a verdict whose final action has another value at ptr.
@@ -65,7 +66,8 @@ func verdictCases(t testing.TB, ev adapters.Event) []verdictCase {
 	add("allow", func(_ int, inv phases.Invocation) phases.Verdict { return allow(inv) })
 	add("block", func(_ int, inv phases.Invocation) phases.Verdict {
 		v := allow(inv)
-		v.Decision, v.Kind, v.DecidedBy, v.Reason = phases.Block, phases.KindPolicy, "command-guard", "deletes outside of the project"
+		v.Decision, v.Kind, v.DecidedBy, v.Reason = phases.Block, phases.KindPolicy, "command-guard",
+			"deletes outside of the project"
 		return v
 	})
 	add("hook_failure", func(_ int, inv phases.Invocation) phases.Verdict {
@@ -73,7 +75,8 @@ func verdictCases(t testing.TB, ev adapters.Event) []verdictCase {
 	})
 	if !ev.Steps[0].Blockable {
 		add("latched", func(_ int, inv phases.Invocation) phases.Verdict {
-			return phases.Verdict{Phase: inv.Phase, Decision: phases.Block, Kind: phases.KindPolicy, DecidedBy: "gate", Reason: "closed", Enforced: phases.EnforcedLatched}
+			return phases.Verdict{Phase: inv.Phase, Decision: phases.Block, Kind: phases.KindPolicy, DecidedBy: "gate",
+				Reason: "closed", Enforced: phases.EnforcedLatched}
 		})
 	}
 	if last > 0 {
@@ -149,7 +152,8 @@ func verdictCases(t testing.TB, ev adapters.Event) []verdictCase {
 		add("clamp", func(_ int, inv phases.Invocation) phases.Verdict {
 			v := allow(inv)
 			v.Scopes.FSWrite = phases.Scope{"/home/dev/project/**"}
-			v.Hooks = []phases.HookReport{{Hook: "clamp", Mode: phases.Enforce, Effects: []phases.Effect{{Kind: phases.EffectClamp, Scopes: &v.Scopes}}}}
+			v.Hooks = []phases.HookReport{{Hook: "clamp", Mode: phases.Enforce,
+				Effects: []phases.Effect{{Kind: phases.EffectClamp, Scopes: &v.Scopes}}}}
 			return v
 		})
 	}
@@ -239,13 +243,15 @@ func textLeaves(t testing.TB, action jsontext.Value) map[string]string {
 // approval's id: the step after it is asked when the person has said yes. An ask that
 // Claude Code puts to the person itself carries the action as it would run.
 func TestAskThatWaitsEndsTheEvent(t *testing.T) {
-	payload := []byte(`{"session_id":"s","transcript_path":"/t","cwd":"/w","permission_mode":"default","hook_event_name":"PreToolUse",` +
-		`"tool_name":"Agent","tool_input":{"description":"d","prompt":"look","subagent_type":"helper"},"tool_use_id":"t"}`)
+	payload := []byte(
+		`{"session_id":"s","transcript_path":"/t","cwd":"/w","permission_mode":"default","hook_event_name":"PreToolUse",` +
+			`"tool_name":"Agent","tool_input":{"description":"d","prompt":"look","subagent_type":"helper"},"tool_use_id":"t"}`)
 	ev, err := claudecode.Adapter{}.Decode(payload, adapters.Options{})
 	if err != nil || len(ev.Steps) != 2 {
 		t.Fatalf("%d steps, %v", len(ev.Steps), err)
 	}
-	waiting := phases.Verdict{Phase: phases.PreTool, Decision: phases.Ask, Reason: "sure?", Enforced: phases.EnforcedDirect,
+	waiting := phases.Verdict{Phase: phases.PreTool, Decision: phases.Ask, Reason: "sure?",
+		Enforced: phases.EnforcedDirect,
 		Approval: &phases.ApprovalRef{ID: "a-1"}, Changed: []string{}}
 	asked := 0
 	out := chain(t, ev, func(i int, inv phases.Invocation) phases.Verdict { asked++; return waiting })
@@ -253,7 +259,8 @@ func TestAskThatWaitsEndsTheEvent(t *testing.T) {
 		t.Errorf("%d steps were asked about", asked)
 	}
 	ans := claudecode.Adapter{}.Encode(ev, out)
-	if !strings.Contains(string(ans.Stdout), `"permissionDecision":"deny"`) || !strings.Contains(string(ans.Stdout), "waiting for approval a-1") {
+	if !strings.Contains(string(ans.Stdout), `"permissionDecision":"deny"`) ||
+		!strings.Contains(string(ans.Stdout), "waiting for approval a-1") {
 		t.Errorf("answer %s %s", ans.Stdout, ans.Stderr)
 	}
 	out = chain(t, ev, func(i int, inv phases.Invocation) phases.Verdict {
@@ -265,7 +272,8 @@ func TestAskThatWaitsEndsTheEvent(t *testing.T) {
 		return v
 	})
 	ans = claudecode.Adapter{}.Encode(ev, out)
-	if got := string(ans.Stdout); !strings.Contains(got, `"permissionDecision":"ask"`) || !strings.Contains(got, `"updatedInput":{`) || !strings.Contains(got, "look closely") {
+	if got := string(ans.Stdout); !strings.Contains(got, `"permissionDecision":"ask"`) ||
+		!strings.Contains(got, `"updatedInput":{`) || !strings.Contains(got, "look closely") {
 		t.Errorf("what the person is asked about is not what would run: %s", got)
 	}
 }

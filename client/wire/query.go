@@ -49,7 +49,8 @@ func (q *Query) Match(e *phases.Event) bool {
 	return e.Seq > q.After && (q.Before == 0 || e.Seq < q.Before) &&
 		(q.Since.IsZero() || !e.Time.Before(q.Since)) &&
 		(q.Until.IsZero() || e.Time.Before(q.Until)) &&
-		eq(q.ID, e.ID) && eq(string(q.Type), string(e.Type)) && (q.Except == "" || q.Except != e.Type) && eq(string(q.Phase), string(e.Phase)) &&
+		eq(q.ID, e.ID) && eq(string(q.Type), string(e.Type)) && (q.Except == "" || q.Except != e.Type) &&
+		eq(string(q.Phase), string(e.Phase)) &&
 		eq(q.Runtime, e.Runtime) && eq(q.Session, e.Session) && eq(q.Agent, e.Agent) && eq(q.Tool, e.Tool) &&
 		eq(q.Invocation, e.Invocation) && eq(q.Binding, e.Binding) &&
 		eq(q.Decision, e.Decision) && eq(string(q.Kind), string(e.Kind))

@@ -25,7 +25,8 @@ func TestQueryLimits(t *testing.T) {
 func TestQueryMatches(t *testing.T) {
 	at := time.Unix(1000, 0)
 	e := phases.Event{
-		Seq: 7, ID: "id", Type: phases.EventNotice, Time: at, Phase: phases.PreTool, Runtime: "r", Session: "s", Agent: "a", Tool: "t",
+		Seq: 7, ID: "id", Type: phases.EventNotice, Time: at, Phase: phases.PreTool, Runtime: "r", Session: "s", Agent: "a",
+		Tool:       "t",
 		Invocation: "i", Binding: "b", Decision: "d", Kind: phases.KindPolicy,
 	}
 	for name, c := range map[string]struct{ selects, not wire.Query }{

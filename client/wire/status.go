@@ -4,11 +4,12 @@ import "time"
 
 // Status says whether belay can do its work.
 type Status struct {
-	Dir      string      `json:"dir"`
-	Store    string      `json:"store"`                 // the state directory's name in the statements of reviewers
-	Revision string      `json:"revision"`              // of configuration and trust policy in use, as in verdicts
-	Engine   string      `json:"engine"`                // compiler or interpreter
-	Compile  string      `json:"compile,omitzero"`      // where hooks that do not come with belay are compiled: CompileApart or CompileHere; "": by an older daemon
+	Dir      string `json:"dir"`
+	Store    string `json:"store"`    // the state directory's name in the statements of reviewers
+	Revision string `json:"revision"` // of configuration and trust policy in use, as in verdicts
+	Engine   string `json:"engine"`   // compiler or interpreter
+	// where hooks that do not come with belay are compiled: CompileApart or CompileHere; "": by an older daemon
+	Compile  string      `json:"compile,omitzero"`
 	LastSeq  int64       `json:"last_seq"`              // number of the newest event
 	Gone     int64       `json:"compacted,omitzero"`    // events 1 to this number have no contents any more
 	GoneBy   int64       `json:"compacted_by,omitzero"` // the event that announces that
@@ -18,7 +19,8 @@ type Status struct {
 	Warnings []string    `json:"warnings"`              // why it is degraded
 	Sinks    []Sink      `json:"sinks"`
 	Latches  []Latch     `json:"latches"`
-	Unheld   int         `json:"unheld,omitzero"` // events of a day that could neither be read nor blocked, and named no session to latch
+	// events of a day that could neither be read nor blocked, and named no session to latch
+	Unheld int `json:"unheld,omitzero"`
 	// LeftBehind names the hooks that ignored their deadline and still run: they block until that has ended.
 	LeftBehind []string `json:"left_behind,omitzero"`
 	Daemon     *Daemon  `json:"daemon,omitzero"`
@@ -68,9 +70,10 @@ type Daemon struct {
 	GaveWay     int64 `json:"gave_way,omitzero"`  // idle connections that were ended for new ones
 	Exhausted   int64 `json:"exhausted,omitzero"` // times that a new one found all taken, or no file descriptor
 
-	Limit       int   `json:"connection_limit,omitzero"` // of connections on each address; 0: of a daemon that does not say
-	Busiest     int   `json:"busiest,omitzero"`          // connections open now on the address that has most
-	AllTaken    int64 `json:"all_taken,omitzero"`        // of Exhausted: found all connections taken
-	Descriptors int64 `json:"no_descriptor,omitzero"`    // of Exhausted: no file descriptor or memory
-	ExhaustedMS int64 `json:"exhausted_ms,omitzero"`     // how long ago the last of Exhausted was, at least 1; 0: never
+	// of connections on each address; 0: of a daemon that does not say
+	Limit       int   `json:"connection_limit,omitzero"`
+	Busiest     int   `json:"busiest,omitzero"`       // connections open now on the address that has most
+	AllTaken    int64 `json:"all_taken,omitzero"`     // of Exhausted: found all connections taken
+	Descriptors int64 `json:"no_descriptor,omitzero"` // of Exhausted: no file descriptor or memory
+	ExhaustedMS int64 `json:"exhausted_ms,omitzero"`  // how long ago the last of Exhausted was, at least 1; 0: never
 }

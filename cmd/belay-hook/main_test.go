@@ -15,8 +15,11 @@ import (
 func TestWhatIsLinked(t *testing.T) {
 	const module = "github.com/belay-hooks/belay/"
 	known := []string{
-		module + "adapters", module + "adapters/claude-code", module + "client", module + "client/wire", module + "cmd/belay-hook", module + "cmd/internal/hookcmd", module + "internal/clock", module + "internal/spoolfile", module + "phases",
-		module + "leases", module + "internal/approvals", module + "internal/peercred", // the words of package client, and who answers it
+		module + "adapters", module + "adapters/claude-code", module + "client", module + "client/wire",
+		module + "cmd/belay-hook", module + "cmd/internal/hookcmd", module + "internal/clock", module + "internal/spoolfile",
+		module + "phases",
+		// the words of package client, and who answers it
+		module + "leases", module + "internal/approvals", module + "internal/peercred",
 		"github.com/gofrs/uuid/v5",   // ids of a reviewer's statements, in internal/approvals
 		module + "internal/statedir", // a note of a block is not lost when it is taken away meanwhile
 		module + "internal/readfile", // a pipe in place of a file does not keep an event waiting
@@ -61,7 +64,8 @@ func BenchmarkEvent(b *testing.B) {
 		_ = serve.Process.Kill()
 		_ = serve.Wait()
 	}()
-	for end := time.Now().Add(time.Minute); command("belay", "events", "tail").Run() != nil || !exists(filepath.Join(state, "belay.sock")); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); command("belay", "events", "tail").Run() != nil ||
+		!exists(filepath.Join(state, "belay.sock")); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			b.Fatal("the daemon does not answer")
 		}

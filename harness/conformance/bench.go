@@ -36,8 +36,10 @@ func (o Own) Run(ctx context.Context, r Request) (Outcome, error) {
 	}
 	asked := &answerer{answers: r.Answers}
 	cfg := hostcalls.SessionConfig{
-		Phase: r.Phase, Pass: passOf(&r), Input: r.Input, Action: r.Action, Config: r.Config, Granted: granted, Observe: r.Observe,
-		Actor: phases.Actor{Hook: "guest", Tier: r.Tier, Mutator: r.Mutator}, Time: r.Time, Seed: r.Seed, CWD: "/home/dev/project", State: state(r.State),
+		Phase: r.Phase, Pass: passOf(&r), Input: r.Input, Action: r.Action, Config: r.Config, Granted: granted,
+		Observe: r.Observe,
+		Actor:   phases.Actor{Hook: "guest", Tier: r.Tier, Mutator: r.Mutator}, Time: r.Time, Seed: r.Seed,
+		CWD: "/home/dev/project", State: state(r.State),
 	}
 	asked.attach(&cfg)
 	out, err := kernel.RunUntimed(ctx, l.Hook, kernel.Turn{Session: cfg, Fuel: r.Fuel}, 0)

@@ -55,7 +55,8 @@ func (m remembered) Run(ctx context.Context, r conformance.Request) (conformance
 		}
 		m.seen[key] = o
 	}
-	o.Logs, o.Effects, o.Asked, o.State = slices.Clone(o.Logs), slices.Clone(o.Effects), slices.Clone(o.Asked), maps.Clone(o.State)
+	o.Logs, o.Effects, o.Asked, o.State = slices.Clone(o.Logs), slices.Clone(o.Effects), slices.Clone(o.Asked),
+		maps.Clone(o.State)
 	return o, nil
 }
 
@@ -89,7 +90,8 @@ func lets(k phases.Kind) func(*conformance.Request, *conformance.Outcome) {
 }
 
 // in is for one phase only.
-func in(p phases.Phase, f func(*conformance.Request, *conformance.Outcome)) func(*conformance.Request, *conformance.Outcome) {
+func in(p phases.Phase,
+	f func(*conformance.Request, *conformance.Outcome)) func(*conformance.Request, *conformance.Outcome) {
 	return func(r *conformance.Request, o *conformance.Outcome) {
 		if r.Phase == p {
 			f(r, o)
@@ -116,45 +118,64 @@ func TestBrokenHosts(t *testing.T) {
 		want []string // rules that must fail; others may
 	}{
 		"fails open": {broken{tell: func(_ *conformance.Request, o *conformance.Outcome) { o.Fault = "" }},
-			[]string{"nonzero-fails", "unreachable-traps", "fuel-ends-loops", "ungranted-effect-poisons", "early-calls-end", "proc-exit-fails", "proc-exit-with-a-code", "range-outside-ends", "wasi-ranges", "assemblyscript-abort", "negative-result-fails", "poison-stays", "effects-before-the-phase", "reads-before-the-phase", "init-is-charged", "bulk-is-charged"}},
+			[]string{"nonzero-fails", "unreachable-traps", "fuel-ends-loops", "ungranted-effect-poisons", "early-calls-end",
+				"proc-exit-fails", "proc-exit-with-a-code", "range-outside-ends", "wasi-ranges", "assemblyscript-abort",
+				"negative-result-fails", "poison-stays", "effects-before-the-phase", "reads-before-the-phase", "init-is-charged",
+				"bulk-is-charged"}},
 		"keeps effects of failures": {broken{tell: func(_ *conformance.Request, o *conformance.Outcome) {
 			if o.Fault != "" {
 				o.Effects = []phases.Effect{{Kind: phases.EffectBlock, Text: "no"}}
 			}
 		}}, []string{"failure-discards-effects"}},
-		"grants everything":       {broken{ask: func(r *conformance.Request) { r.Granted = nil }}, []string{"ungranted-effect-poisons"}},
-		"grants nothing":          {broken{ask: func(r *conformance.Request) { r.Granted = []string{} }}, []string{"block", "rewrite", "state", "time", "random"}},
-		"lets validators rewrite": {broken{ask: func(r *conformance.Request) { r.Mutator = true }}, []string{"validator-may-not-rewrite"}},
-		"has its own time":        {broken{ask: func(r *conformance.Request) { r.Time = r.Time.Add(time.Second) }}, []string{"time"}},
-		"has its own random":      {broken{ask: func(r *conformance.Request) { r.Seed[0]++ }}, []string{"random"}},
-		"forgets state":           {broken{ask: func(r *conformance.Request) { r.State = nil }}, []string{"state"}},
+		"grants everything": {broken{ask: func(r *conformance.Request) { r.Granted = nil }},
+			[]string{"ungranted-effect-poisons"}},
+		"grants nothing": {broken{ask: func(r *conformance.Request) { r.Granted = []string{} }},
+			[]string{"block", "rewrite", "state", "time", "random"}},
+		"lets validators rewrite": {broken{ask: func(r *conformance.Request) { r.Mutator = true }},
+			[]string{"validator-may-not-rewrite"}},
+		"has its own time": {broken{ask: func(r *conformance.Request) { r.Time = r.Time.Add(time.Second) }},
+			[]string{"time"}},
+		"has its own random": {broken{ask: func(r *conformance.Request) { r.Seed[0]++ }}, []string{"random"}},
+		"forgets state":      {broken{ask: func(r *conformance.Request) { r.State = nil }}, []string{"state"}},
 		"keeps state of failures": {broken{tell: func(r *conformance.Request, o *conformance.Outcome) {
 			if o.Fault != "" {
 				o.State = map[string][]byte{"k": []byte("k")}
 			}
 		}}, []string{"failure-discards-state"}},
 		"loses the configuration": {broken{ask: func(r *conformance.Request) { r.Config = nil }}, []string{"config"}},
-		"shows the action only":   {broken{ask: func(r *conformance.Request) { r.Input = r.Action }}, []string{"input-is-flat"}},
-		"does not count":          {broken{tell: func(_ *conformance.Request, o *conformance.Outcome) { o.Fuel = 0 }}, []string{"no-opinion"}},
-		"counts by the clock":     {broken{tell: func(_ *conformance.Request, o *conformance.Outcome) { turns++; o.Fuel += int64(turns) }}, []string{"no-opinion", "every-turn-is-new"}},
+		"shows the action only": {broken{ask: func(r *conformance.Request) { r.Input = r.Action }},
+			[]string{"input-is-flat"}},
+		"does not count": {broken{tell: func(_ *conformance.Request, o *conformance.Outcome) { o.Fuel = 0 }},
+			[]string{"no-opinion"}},
+		"counts by the clock": {broken{tell: func(_ *conformance.Request, o *conformance.Outcome) {
+			turns++
+			o.Fuel += int64(turns)
+		}}, []string{"no-opinion", "every-turn-is-new"}},
 		"uses instances again": {broken{tell: func(_ *conformance.Request, o *conformance.Outcome) {
 			if len(o.Logs) == 3 && o.Logs[0] == "0" {
 				o.Logs = []string{"7", "7", "2"}
 			}
 		}}, []string{"every-turn-is-new"}},
 		"loads anything": {broken{tell: func(_ *conformance.Request, o *conformance.Outcome) { o.Refused = "" }},
-			[]string{"unknown-import", "wrong-signature", "imported-memory", "memory-is-exported", "no-phase", "phase-signature", "component", "shared-memory", "tail-calls", "manifest-without-an-import", "manifest-with-unknown-members"}},
-		"loads nothing": {broken{tell: func(_ *conformance.Request, o *conformance.Outcome) { o.Refused = "too large" }}, []string{"no-opinion", "block"}},
+			[]string{"unknown-import", "wrong-signature", "imported-memory", "memory-is-exported", "no-phase", "phase-signature",
+				"component", "shared-memory", "tail-calls", "manifest-without-an-import", "manifest-with-unknown-members"}},
+		"loads nothing": {broken{tell: func(_ *conformance.Request, o *conformance.Outcome) { o.Refused = "too large" }},
+			[]string{"no-opinion", "block"}},
 		"calls all a trap": {broken{tell: func(_ *conformance.Request, o *conformance.Outcome) {
 			if o.Fault != "" {
 				o.Fault = phases.KindTrap
 			}
-		}}, []string{"fuel-ends-call-trees", "hostcalls-cost-fuel", "stack-is-bounded", "trap-after-refused-grow-is-memory", "empty-range-beyond-the-end"}},
-		"trusts everybody":   {broken{ask: func(r *conformance.Request) { r.Tier = phases.Trusted }}, []string{"trusted-calls", "grant-is-for-trusted-hooks"}},
-		"trusts nobody":      {broken{ask: func(r *conformance.Request) { r.Tier = phases.Sandboxed }}, []string{"grant", "call-replies", "http-allowed", "lease-minted"}},
+		}}, []string{"fuel-ends-call-trees", "hostcalls-cost-fuel", "stack-is-bounded", "trap-after-refused-grow-is-memory",
+			"empty-range-beyond-the-end"}},
+		"trusts everybody": {broken{ask: func(r *conformance.Request) { r.Tier = phases.Trusted }},
+			[]string{"trusted-calls", "grant-is-for-trusted-hooks"}},
+		"trusts nobody": {broken{ask: func(r *conformance.Request) { r.Tier = phases.Sandboxed }},
+			[]string{"grant", "call-replies", "http-allowed", "lease-minted"}},
 		"lets observers act": {broken{ask: func(r *conformance.Request) { r.Observe = false }}, []string{"observers-wish"}},
-		"lets all observe":   {broken{ask: func(r *conformance.Request) { r.Observe = true }}, []string{"call-replies", "refusal-explains-itself"}},
-		"lets nobody change": {broken{ask: func(r *conformance.Request) { r.Mutator = false }}, []string{"rewrite", "redact", "clamp", "legal-in-post-tool"}},
+		"lets all observe": {broken{ask: func(r *conformance.Request) { r.Observe = true }},
+			[]string{"call-replies", "refusal-explains-itself"}},
+		"lets nobody change": {broken{ask: func(r *conformance.Request) { r.Mutator = false }},
+			[]string{"rewrite", "redact", "clamp", "legal-in-post-tool"}},
 		"refuses without a word": {broken{ask: func(r *conformance.Request) {
 			answers := map[string]conformance.Answer{}
 			for call, a := range r.Answers {
@@ -165,34 +186,62 @@ func TestBrokenHosts(t *testing.T) {
 			}
 			r.Answers = answers
 		}}, []string{"refusal-explains-itself"}},
-		"offers nothing":                     {broken{ask: func(r *conformance.Request) { r.Answers = nil }}, []string{"call-replies", "all-calls-share-a-quota", "tool-call"}},
-		"lets through large inputs":          {broken{tell: lets(phases.KindProtocol)}, []string{"input-is-bounded"}},
-		"takes anything in pre_plan":         {broken{tell: in(phases.PrePlan, both(says("-2", "0"), lets(phases.KindOutput)))}, []string{"illegal-in-pre-plan", "rewritable-in-pre-plan"}},
-		"takes anything in pre_send":         {broken{tell: in(phases.PreSend, both(says("-2", "0"), lets(phases.KindOutput)))}, []string{"illegal-in-pre-send", "rewritable-in-pre-send", "calls-in-pre-send", "credentials-are-not-shown"}},
-		"takes anything in post_receive":     {broken{tell: in(phases.PostReceive, both(says("-2", "0"), lets(phases.KindOutput)))}, []string{"illegal-in-post-receive"}},
-		"takes anything in pre_tool":         {broken{tell: in(phases.PreTool, both(says("-2", "0"), lets(phases.KindOutput)))}, []string{"illegal-in-pre-tool", "rewrite-narrowed", "validator-may-not-redact", "block-is-a-power"}},
-		"takes anything in post_tool":        {broken{tell: in(phases.PostTool, both(says("-2", "0"), lets(phases.KindOutput)))}, []string{"illegal-in-post-tool"}},
-		"takes anything in state_transition": {broken{tell: in(phases.StateTransition, both(says("-2", "0"), lets(phases.KindOutput)))}, []string{"illegal-in-state-transition"}},
-		"takes anything in spawn":            {broken{tell: in(phases.Spawn, both(says("-2", "0"), lets(phases.KindOutput)))}, []string{"illegal-in-spawn", "child-tools-only-lose"}},
-		"takes anything in audit":            {broken{tell: in(phases.Audit, both(says("-2", "0"), lets(phases.KindOutput)))}, []string{"illegal-in-audit", "audit-outside-of-data", "audit-keeps-no-state", "calls-in-audit"}},
-		"takes nothing":                      {broken{tell: says("0", "-2")}, []string{"legal-in-pre-plan", "legal-in-pre-send", "legal-in-post-receive", "legal-in-pre-tool", "legal-in-post-tool", "legal-in-state-transition", "legal-in-spawn", "legal-in-audit"}},
-		"takes any document":                 {broken{tell: both(says("-3", "0"), lets(phases.KindOutput))}, []string{"ask-is-strict", "clamp-is-strict", "retry-is-strict", "reply-is-strict", "artifact-is-strict", "path-resolve-is-strict", "lease-documents", "tool-call-documents", "http-documents", "call-requests-are-objects", "tools-only-lose", "log-levels"}},
-		"has no quotas":                      {broken{tell: both(says("-4", "0"), lets(phases.KindOutput))}, []string{"effects-are-counted", "effects-together-are-bounded", "gated-calls-are-counted", "all-calls-share-a-quota", "state-is-bounded", "state-looks-are-bounded"}},
-		"has no bounds":                      {broken{tell: both(says("-5", "0"), lets(phases.KindOutput))}, []string{"effect-is-bounded", "context-is-bounded", "label-is-bounded", "requests-are-bounded", "replies-are-bounded", "shell-is-bounded", "find-secrets-is-bounded", "state-values-are-bounded", "pattern-refused"}},
+		"offers nothing": {broken{ask: func(r *conformance.Request) { r.Answers = nil }},
+			[]string{"call-replies", "all-calls-share-a-quota", "tool-call"}},
+		"lets through large inputs": {broken{tell: lets(phases.KindProtocol)}, []string{"input-is-bounded"}},
+		"takes anything in pre_plan": {broken{tell: in(phases.PrePlan,
+			both(says("-2", "0"), lets(phases.KindOutput)))}, []string{"illegal-in-pre-plan", "rewritable-in-pre-plan"}},
+		"takes anything in pre_send": {broken{tell: in(phases.PreSend,
+			both(says("-2", "0"), lets(phases.KindOutput)))},
+			[]string{"illegal-in-pre-send", "rewritable-in-pre-send", "calls-in-pre-send", "credentials-are-not-shown"}},
+		"takes anything in post_receive": {broken{tell: in(phases.PostReceive,
+			both(says("-2", "0"), lets(phases.KindOutput)))}, []string{"illegal-in-post-receive"}},
+		"takes anything in pre_tool": {broken{tell: in(phases.PreTool,
+			both(says("-2", "0"), lets(phases.KindOutput)))},
+			[]string{"illegal-in-pre-tool", "rewrite-narrowed", "validator-may-not-redact", "block-is-a-power"}},
+		"takes anything in post_tool": {broken{tell: in(phases.PostTool,
+			both(says("-2", "0"), lets(phases.KindOutput)))}, []string{"illegal-in-post-tool"}},
+		"takes anything in state_transition": {broken{tell: in(phases.StateTransition,
+			both(says("-2", "0"), lets(phases.KindOutput)))}, []string{"illegal-in-state-transition"}},
+		"takes anything in spawn": {broken{tell: in(phases.Spawn, both(says("-2", "0"), lets(phases.KindOutput)))},
+			[]string{"illegal-in-spawn", "child-tools-only-lose"}},
+		"takes anything in audit": {broken{tell: in(phases.Audit, both(says("-2", "0"), lets(phases.KindOutput)))},
+			[]string{"illegal-in-audit", "audit-outside-of-data", "audit-keeps-no-state", "calls-in-audit"}},
+		"takes nothing": {broken{tell: says("0", "-2")},
+			[]string{"legal-in-pre-plan", "legal-in-pre-send", "legal-in-post-receive", "legal-in-pre-tool",
+				"legal-in-post-tool", "legal-in-state-transition", "legal-in-spawn", "legal-in-audit"}},
+		"takes any document": {broken{tell: both(says("-3", "0"), lets(phases.KindOutput))},
+			[]string{"ask-is-strict", "clamp-is-strict", "retry-is-strict", "reply-is-strict", "artifact-is-strict",
+				"path-resolve-is-strict", "lease-documents", "tool-call-documents", "http-documents", "call-requests-are-objects",
+				"tools-only-lose", "log-levels"}},
+		"has no quotas": {broken{tell: both(says("-4", "0"), lets(phases.KindOutput))},
+			[]string{"effects-are-counted", "effects-together-are-bounded", "gated-calls-are-counted", "all-calls-share-a-quota",
+				"state-is-bounded", "state-looks-are-bounded"}},
+		"has no bounds": {broken{tell: both(says("-5", "0"), lets(phases.KindOutput))},
+			[]string{"effect-is-bounded", "context-is-bounded", "label-is-bounded", "requests-are-bounded",
+				"replies-are-bounded", "shell-is-bounded", "find-secrets-is-bounded", "state-values-are-bounded",
+				"pattern-refused"}},
 		"keeps the bits of NaN": {broken{tell: func(_ *conformance.Request, o *conformance.Outcome) {
 			if slices.Equal(o.Logs, []string{"1", "1", "1", "1"}) {
 				o.Logs[0] = "0"
 			}
 		}}, []string{"nan-of-doubles"}},
-		"sees no commands":        {broken{tell: within(`"commands":[`, `"commands":[],"more":[`)}, []string{"shell-parse", "shell-unknown"}},
-		"tells secrets":           {broken{tell: within(`"secrets":[{`, `"secrets":[{"value":"ghp_R4nd0mT0k3nF0rT3st1ngPurp0s3sXy9Za1B",`)}, []string{"find-secrets"}},
-		"matches nothing":         {broken{tell: within(`"any":true`, `"any":false`)}, []string{"pattern-match", "pattern-glob"}},
-		"takes paths as they are": {broken{tell: within(`/etc/passwd`, `/etc/./passwd`)}, []string{"path-resolve", "path-spellings"}},
-		"never takes back":        {broken{tell: within(`"active":false`, `"active":true`)}, []string{"lease-revoked", "lease-scope"}},
-		"lends without asking":    {broken{tell: says("-6", "1")}, []string{"lease-requested", "refusal-explains-itself"}},
-		"knows every lease":       {broken{tell: says("-1", "1")}, []string{"lease-unknown", "tool-call-absent", "absent"}},
-		"lends more":              {broken{tell: says("-2", "1")}, []string{"lease-wider", "lease-too-long", "trusted-calls", "http-not-listed"}},
-		"nests without end":       {broken{tell: func(_ *conformance.Request, o *conformance.Outcome) { o.Turns++ }}, []string{"tool-calls-are-bounded", "http-allowed"}},
+		"sees no commands": {broken{tell: within(`"commands":[`, `"commands":[],"more":[`)},
+			[]string{"shell-parse", "shell-unknown"}},
+		"tells secrets": {broken{tell: within(`"secrets":[{`,
+			`"secrets":[{"value":"ghp_R4nd0mT0k3nF0rT3st1ngPurp0s3sXy9Za1B",`)}, []string{"find-secrets"}},
+		"matches nothing": {broken{tell: within(`"any":true`, `"any":false`)},
+			[]string{"pattern-match", "pattern-glob"}},
+		"takes paths as they are": {broken{tell: within(`/etc/passwd`, `/etc/./passwd`)},
+			[]string{"path-resolve", "path-spellings"}},
+		"never takes back": {broken{tell: within(`"active":false`, `"active":true`)},
+			[]string{"lease-revoked", "lease-scope"}},
+		"lends without asking": {broken{tell: says("-6", "1")}, []string{"lease-requested", "refusal-explains-itself"}},
+		"knows every lease":    {broken{tell: says("-1", "1")}, []string{"lease-unknown", "tool-call-absent", "absent"}},
+		"lends more": {broken{tell: says("-2", "1")},
+			[]string{"lease-wider", "lease-too-long", "trusted-calls", "http-not-listed"}},
+		"nests without end": {broken{tell: func(_ *conformance.Request, o *conformance.Outcome) { o.Turns++ }},
+			[]string{"tool-calls-are-bounded", "http-allowed"}},
 		"asks others for more": {broken{tell: func(_ *conformance.Request, o *conformance.Outcome) {
 			o.Asked = append(o.Asked, conformance.Asked{Call: "http_request", Request: []byte("{}")})
 		}}, []string{"call-requests-are-objects", "http-not-listed", "observers-wish"}},
@@ -202,8 +251,11 @@ func TestBrokenHosts(t *testing.T) {
 			}
 		}}, []string{"http-not-listed"}},
 		"has a clock that stands still": {broken{tell: both(says("2000", "0"), says("1000", "0"))}, []string{"wasi-clocks"}},
-		"has WASI":                      {broken{tell: both(says("52", "0"), says("8", "0"))}, []string{"wasi-the-rest", "wasi-descriptors", "wasi-output", "wasi-sleep"}},
-		"logs without bounds":           {broken{tell: func(_ *conformance.Request, o *conformance.Outcome) { o.Logs = append(o.Logs, "more") }}, []string{"logs-are-bounded", "read-nothing"}},
+		"has WASI": {broken{tell: both(says("52", "0"), says("8", "0"))},
+			[]string{"wasi-the-rest", "wasi-descriptors", "wasi-output", "wasi-sleep"}},
+		"logs without bounds": {broken{tell: func(_ *conformance.Request, o *conformance.Outcome) {
+			o.Logs = append(o.Logs, "more")
+		}}, []string{"logs-are-bounded", "read-nothing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.host.inner = own

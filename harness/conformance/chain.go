@@ -42,12 +42,14 @@ func runChain(ctx context.Context, l *kernel.Loaded, r *Request) (Outcome, error
 		Name: "guest", Module: "guest", Config: r.Config, Allowed: r.Granted, Budget: tiers.Budget{Fuel: r.Fuel},
 	}}}
 	k, err := kernel.Open(ctx, cfg, kernel.Options{
-		Store: memory.New(), Loader: w, Redactor: audit.Detector{Redactor: red}, Clock: w, Boot: w, NewID: w.id, Tools: w, Sequential: true, Untimed: kernel.ToolCeiling, LeaseKey: make([]byte, 32),
+		Store: memory.New(), Loader: w, Redactor: audit.Detector{Redactor: red}, Clock: w, Boot: w, NewID: w.id, Tools: w,
+		Sequential: true, Untimed: kernel.ToolCeiling, LeaseKey: make([]byte, 32),
 	})
 	if err != nil {
 		return Outcome{}, err
 	}
-	inv := phases.Invocation{Phase: r.Phase, Runtime: "kit", Session: "s-1", Agent: "coder", CWD: "/home/dev/project", Action: r.Action, Time: r.Time}
+	inv := phases.Invocation{Phase: r.Phase, Runtime: "kit", Session: "s-1", Agent: "coder", CWD: "/home/dev/project",
+		Action: r.Action, Time: r.Time}
 	o := kernel.InvokeOptions{Seed: &r.Seed, HoldsScopes: true}
 	o.KeepTime(&inv)
 	_, err = k.InvokeWith(ctx, inv, o)

@@ -245,7 +245,8 @@ func (w *Want) checkEffects(o *Outcome, miss func(string, ...any)) {
 			return
 		}
 		reason := o.Effects[i].Text
-		if w.FirstBlock != "" && reason != w.FirstBlock || !strings.HasPrefix(reason, w.FirstBlockPrefix) || w.FirstBlockMax > 0 && len(reason) != w.FirstBlockMax {
+		if w.FirstBlock != "" && reason != w.FirstBlock || !strings.HasPrefix(reason, w.FirstBlockPrefix) ||
+			w.FirstBlockMax > 0 && len(reason) != w.FirstBlockMax {
 			miss("the reason has %d bytes and begins with %.40q", len(reason), reason)
 		}
 		return

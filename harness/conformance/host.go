@@ -113,7 +113,8 @@ func (r *Rule) request(module []byte) Request {
 		action = jsontext.Value(`{"tool":"exec","args":{"s":` + text(strings.Repeat("x", r.Long)) + `}}`)
 	}
 	req := Request{
-		Module: module, Phase: r.Phase, Mutator: r.Pass != phases.PassValidate, Tier: r.Tier, Observe: r.Observe, Again: r.Again, Action: action,
+		Module: module, Phase: r.Phase, Mutator: r.Pass != phases.PassValidate, Tier: r.Tier, Observe: r.Observe,
+		Again: r.Again, Action: action,
 		Config: r.Config, State: map[string][]byte{}, Fuel: r.Fuel, Time: now, Seed: [32]byte{1, 2, 3},
 		Answers: r.Answers, Chain: r.Chain, Hosts: r.Hosts,
 	}
@@ -138,5 +139,6 @@ func (r *Rule) request(module []byte) Request {
 
 // flat puts members of the invocation beside those of the action.
 func flat(action jsontext.Value, p phases.Phase) jsontext.Value {
-	return jsontext.Value(strings.TrimSuffix(string(action), "}") + `,"phase":"` + string(p) + `","session":"s-1","cwd":"/home/dev/project"}`)
+	return jsontext.Value(strings.TrimSuffix(string(action), "}") + `,"phase":"` + string(p) +
+		`","session":"s-1","cwd":"/home/dev/project"}`)
 }

@@ -47,7 +47,8 @@ func (b *Behaviour) Request(module []byte) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	r := Rule{ID: b.ID, Action: action, Config: b.Config, Granted: b.Granted, State: b.State, Answers: b.Answers, Fuel: 100 << 20}
+	r := Rule{ID: b.ID, Action: action, Config: b.Config, Granted: b.Granted, State: b.State, Answers: b.Answers,
+		Fuel: 100 << 20}
 	return r.request(module), nil
 }
 

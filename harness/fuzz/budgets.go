@@ -55,7 +55,8 @@ func (f *fuzzer) mustFail(e *entry, kind phases.Kind, how string, change func(*p
 	return &job{make: changed(e.plan, change), look: func(p *plan, res *result) error {
 		bad := res.failed()
 		if bad == nil || bad.fault.Kind != kind || res.verdict.Decision != phases.Block {
-			f.report(verdictOn{ClassFailOpen, fmt.Sprintf("%s|%s|%s", ClassFailOpen, e.plan.inv.Phase, kind), fmt.Sprintf("%s, and the verdict is %s (%s)", how, res.verdict.Decision, res.verdict.Kind)}, how,
+			f.report(verdictOn{ClassFailOpen, fmt.Sprintf("%s|%s|%s", ClassFailOpen, e.plan.inv.Phase, kind),
+				fmt.Sprintf("%s, and the verdict is %s (%s)", how, res.verdict.Decision, res.verdict.Kind)}, how,
 				&repro{base: p})
 		}
 		return nil
@@ -63,11 +64,13 @@ func (f *fuzzer) mustFail(e *entry, kind phases.Kind, how string, change func(*p
 }
 
 func (f *fuzzer) fuelEnds(e *entry, at int64) *job {
-	return f.mustFail(e, phases.KindFuel, fmt.Sprintf("the fuel ends at %d of %d", at, e.res.turns[0].fuel), func(p *plan) { p.fuel = at })
+	return f.mustFail(e, phases.KindFuel, fmt.Sprintf("the fuel ends at %d of %d", at, e.res.turns[0].fuel),
+		func(p *plan) { p.fuel = at })
 }
 
 func (f *fuzzer) timeEnds(e *entry, at int) *job {
-	return f.mustFail(e, phases.KindDeadline, fmt.Sprintf("the time ends at look %d of %d", at, e.res.turns[0].looks), func(p *plan) { p.look = at })
+	return f.mustFail(e, phases.KindDeadline, fmt.Sprintf("the time ends at look %d of %d", at, e.res.turns[0].looks),
+		func(p *plan) { p.look = at })
 }
 
 // memoryEnds runs the hook with less memory than it took. A guest that gets none may
@@ -77,7 +80,8 @@ func (f *fuzzer) memoryEnds(e *entry, mib int64) *job {
 	less := func(p *plan) { p.memory = mib }
 	return &job{make: changed(e.plan, less), mayNotLoad: true, look: func(_ *plan, res *result) error {
 		if weaker(e.res, res) {
-			f.report(verdictOn{ClassFailOpen, fmt.Sprintf("%s|%s|memory", ClassFailOpen, e.plan.inv.Phase), outcomes(e.res, res) + " with less memory"}, "less memory",
+			f.report(verdictOn{ClassFailOpen, fmt.Sprintf("%s|%s|memory", ClassFailOpen, e.plan.inv.Phase),
+				outcomes(e.res, res) + " with less memory"}, "less memory",
 				&repro{base: e.plan, holds: weaker, vary: func(base *plan, _ int) *plan { return base.with(less) }})
 		}
 		return nil
@@ -103,7 +107,8 @@ func (f *fuzzer) sliced(e *entry) *job {
 func (f *fuzzer) storeFails(e *entry, fault storeFault) *job {
 	return &job{make: changed(e.plan, func(p *plan) { p.store = fault }), look: func(p *plan, res *result) error {
 		if fault == storeConflictsOnce && res.verdict.Decision != e.res.verdict.Decision {
-			f.report(verdictOn{ClassUnstable, ClassUnstable + "|conflict", "after a conflict in the store the verdict is another one"}, "", &repro{base: p})
+			f.report(verdictOn{ClassUnstable, ClassUnstable + "|conflict",
+				"after a conflict in the store the verdict is another one"}, "", &repro{base: p})
 		}
 		return nil
 	}}

@@ -18,11 +18,14 @@ func (f *fuzzer) planFailures(e *entry) {
 	all := map[string][]int{}
 	for _, s := range e.res.turns[0].sites {
 		for _, errno := range s.call.Failures() {
-			list = append(list, failure{[]hostcalls.Injected{{Call: s.n, Errno: errno}}, fmt.Sprintf("%s answers %q", s.call.Name, errno.String())})
+			list = append(list,
+				failure{[]hostcalls.Injected{{Call: s.n, Errno: errno}}, fmt.Sprintf("%s answers %q", s.call.Name, errno.String())})
 		}
 		// What the operator has configured is as long as it is.
-		if s.call.CanBeLong() && (s.call.Name == "state_get" || s.call.Capability == "" && !strings.HasPrefix(s.call.Name, "config_")) {
-			list = append(list, failure{[]hostcalls.Injected{{Call: s.n, Long: true}}, s.call.Name + " answers more than its buffer holds"})
+		if s.call.CanBeLong() &&
+			(s.call.Name == "state_get" || s.call.Capability == "" && !strings.HasPrefix(s.call.Name, "config_")) {
+			list = append(list,
+				failure{[]hostcalls.Injected{{Call: s.n, Long: true}}, s.call.Name + " answers more than its buffer holds"})
 		}
 		if len(s.call.Failures()) > 0 {
 			all[s.call.Name] = append(all[s.call.Name], s.n)
@@ -52,7 +55,8 @@ func (f *fuzzer) injected(e *entry, list []hostcalls.Injected, how string) *job 
 	fail := func(p *plan) { p.inject = list }
 	return &job{make: changed(e.plan, fail), look: func(_ *plan, res *result) error {
 		if weaker(e.res, res) {
-			f.report(verdictOn{ClassFailOpen, fmt.Sprintf("%s|%s|%s", ClassFailOpen, e.plan.inv.Phase, how), outcomes(e.res, res) + " when " + how}, how,
+			f.report(verdictOn{ClassFailOpen, fmt.Sprintf("%s|%s|%s", ClassFailOpen, e.plan.inv.Phase, how),
+				outcomes(e.res, res) + " when " + how}, how,
 				&repro{base: e.plan, holds: weaker, vary: func(base *plan, _ int) *plan { return base.with(fail) }})
 		}
 		return nil

@@ -77,9 +77,10 @@ func (f *Finding) Counts() bool { return f.Severity != Low }
 
 // repro is how a finding is made again.
 type repro struct {
-	base  *plan
-	vary  func(*plan, int) *plan // makes the second run of a pair; nil when there is only one. Its answer is nil when it cannot.
-	param int                    // of vary; smaller is simpler
+	base *plan
+	// makes the second run of a pair; nil when there is only one. Its answer is nil when it cannot.
+	vary  func(*plan, int) *plan
+	param int // of vary; smaller is simpler
 	holds func(base, varied *result) bool
 }
 
@@ -128,6 +129,7 @@ func (r *Result) Found() int {
 
 func sortFindings(list []*Finding) {
 	slices.SortStableFunc(list, func(a, b *Finding) int {
-		return cmp.Or(cmp.Compare(a.Severity.rank(), b.Severity.rank()), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Run, b.Run))
+		return cmp.Or(cmp.Compare(a.Severity.rank(), b.Severity.rank()), cmp.Compare(a.Class, b.Class),
+			cmp.Compare(a.Run, b.Run))
 	})
 }

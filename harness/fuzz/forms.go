@@ -23,7 +23,8 @@ func (f *fuzzer) padding(e *entry, v variant, size int) *job {
 	return &job{make: func() attempt { return attempt{plan: vary(e.plan, size)} }, look: func(_ *plan, res *result) error {
 		if weaker(e.res, res) {
 			key := fmt.Sprintf("%s|%s|%s|%d", ClassEvasion, e.plan.inv.Phase, v.name, e.res.strength())
-			f.report(verdictOn{ClassEvasion, key, outcomes(e.res, res) + " with " + v.name}, v.name, &repro{base: e.plan, vary: vary, param: size, holds: weaker})
+			f.report(verdictOn{ClassEvasion, key, outcomes(e.res, res) + " with " + v.name}, v.name,
+				&repro{base: e.plan, vary: vary, param: size, holds: weaker})
 		}
 		return nil
 	}}
@@ -33,7 +34,8 @@ func (f *fuzzer) padding(e *entry, v variant, size int) *job {
 func (f *fuzzer) equivalent(e *entry, name string, form func(int) style, seed int) *job {
 	vary := rewritten(form)
 	other := func(base, varied *result) bool {
-		return base.decided() && varied.decided() && (varied.strength() != base.strength() || varied.verdict.Decision != base.verdict.Decision)
+		return base.decided() && varied.decided() &&
+			(varied.strength() != base.strength() || varied.verdict.Decision != base.verdict.Decision)
 	}
 	return &job{make: func() attempt { return attempt{plan: vary(e.plan, seed)} }, look: func(_ *plan, res *result) error {
 		if other(e.res, res) {

@@ -55,7 +55,8 @@ func (m *mutator) carried() phases.Metadata {
 func (f *fuzzer) frontDoor(base *plan, raw []byte) attempt {
 	inv, err, panicked := decode(raw)
 	if panicked != "" {
-		return attempt{plan: base, raw: raw, trouble: &verdictOn{ClassPanic, ClassPanic + "|decode", "decoding panicked: " + panicked}}
+		return attempt{plan: base, raw: raw,
+			trouble: &verdictOn{ClassPanic, ClassPanic + "|decode", "decoding panicked: " + panicked}}
 	}
 	if err != nil {
 		return attempt{plan: base, raw: raw, refused: err}
@@ -67,7 +68,9 @@ func (f *fuzzer) frontDoor(base *plan, raw []byte) attempt {
 	wire, err := phases.EncodeInvocation(inv)
 	again, err2 := phases.DecodeInvocation(wire)
 	if err != nil || err2 != nil || string(again.Action) != string(inv.Action) {
-		return attempt{plan: base, raw: raw, trouble: &verdictOn{ClassFrontDoor, ClassFrontDoor + "|round trip", "an input decodes and cannot be written and read again"}}
+		return attempt{plan: base, raw: raw,
+			trouble: &verdictOn{ClassFrontDoor, ClassFrontDoor + "|round trip",
+				"an input decodes and cannot be written and read again"}}
 	}
 	return attempt{plan: base.with(func(p *plan) { p.wire, p.inv = raw, inv })}
 }
@@ -85,7 +88,8 @@ func decode(raw []byte) (inv phases.Invocation, err error, panicked string) {
 // lookRefused says what has to be true of an input that was refused.
 func (f *fuzzer) lookRefused(t *attempt, res *result) {
 	bad := func(class, key, format string, args ...any) {
-		f.report(verdictOn{class, class + "|" + key, fmt.Sprintf(format, args...)}, "input "+phases.SafeLine(string(t.raw[:min(len(t.raw), 160)]), 200), &repro{base: t.plan})
+		f.report(verdictOn{class, class + "|" + key, fmt.Sprintf(format, args...)},
+			"input "+phases.SafeLine(string(t.raw[:min(len(t.raw), 160)]), 200), &repro{base: t.plan})
 	}
 	var place *phases.DecodeError
 	if !errors.As(t.refused, &place) {

@@ -102,7 +102,8 @@ func newFuzzer(ctx context.Context, o Options) (*fuzzer, error) {
 	rng := rand.New(rand.NewPCG(o.Seed, 0x62656c6179))
 	f := &fuzzer{
 		o: o, desc: desc, rng: rng, m: newMutator(rng, o.Module), seen: map[string]bool{}, found: map[string]*Finding{},
-		stats: map[phases.Phase]*PhaseStats{}, counts: map[Count]int{}, swept: map[phases.Phase]int{}, padded: map[phases.Phase]int{}, started: time.Now(), told: time.Now(),
+		stats: map[phases.Phase]*PhaseStats{}, counts: map[Count]int{}, swept: map[phases.Phase]int{},
+		padded: map[phases.Phase]int{}, started: time.Now(), told: time.Now(),
 	}
 	configs, err := f.configs(ctx)
 	if err != nil {
@@ -279,7 +280,8 @@ func (f *fuzzer) report(bad verdictOn, how string, r *repro) {
 	if len(f.order) >= maxFindings {
 		return
 	}
-	n := &Finding{Class: bad.class, Severity: severityOf(bad.class), Phase: r.base.inv.Phase, Text: phases.SafeLine(bad.text, 300), How: how, Seen: 1, Run: f.runs, key: bad.key, repro: r}
+	n := &Finding{Class: bad.class, Severity: severityOf(bad.class), Phase: r.base.inv.Phase,
+		Text: phases.SafeLine(bad.text, 300), How: how, Seen: 1, Run: f.runs, key: bad.key, repro: r}
 	f.found[bad.key] = n
 	f.order = append(f.order, n)
 }

@@ -80,7 +80,8 @@ func run(t *testing.T, name string) *fuzz.Result {
 	if r := kept[name]; r != nil {
 		return r
 	}
-	r, err := fuzz.Run(t.Context(), fuzz.Options{Bench: bench(t, loader.BenchOptions{}), Module: planted(t, name), Name: name, Seed: 1, Runs: 1500})
+	r, err := fuzz.Run(t.Context(),
+		fuzz.Options{Bench: bench(t, loader.BenchOptions{}), Module: planted(t, name), Name: name, Seed: 1, Runs: 1500})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,8 @@ func shows(t *testing.T, module []byte, f fuzz.Finding) {
 		t.Fatal(err)
 	}
 	var decisions []phases.Decision
-	o := replay.Options{Bench: bench(t, loader.BenchOptions{}), Modules: map[string][]byte{statedir.Digest(module): module}}
+	o := replay.Options{Bench: bench(t, loader.BenchOptions{}),
+		Modules: map[string][]byte{statedir.Digest(module): module}}
 	err = replay.All(t.Context(), o, rd, func(r *replay.Result) error {
 		for _, d := range r.Differences {
 			t.Errorf("%s: %+v", f.File, d)

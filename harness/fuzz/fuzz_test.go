@@ -22,7 +22,8 @@ import (
 // A guard without a mistake has no findings: what is found elsewhere is not made up.
 func TestSoundHookHasNoFindings(t *testing.T) {
 	res, err := fuzz.Run(t.Context(), fuzz.Options{
-		Bench: bench(t, loader.BenchOptions{}), Interpreter: bench(t, loader.BenchOptions{Interpreter: true}), Module: planted(t, "sound"), Seed: 3, Runs: 1500,
+		Bench: bench(t, loader.BenchOptions{}), Interpreter: bench(t, loader.BenchOptions{Interpreter: true}),
+		Module: planted(t, "sound"), Seed: 3, Runs: 1500,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +38,8 @@ func TestSoundHookHasNoFindings(t *testing.T) {
 	for _, c := range res.Counts {
 		tried[c.Kind] = true
 	}
-	for _, k := range []phases.Kind{"", phases.KindFuel, phases.KindDeadline, phases.KindOutput, phases.KindProtocol, phases.KindStore} {
+	for _, k := range []phases.Kind{"", phases.KindFuel, phases.KindDeadline, phases.KindOutput, phases.KindProtocol,
+		phases.KindStore} {
 		if !tried[k] {
 			t.Errorf("no run ended with kind %q: %+v", k, res.Counts)
 		}
@@ -48,7 +50,9 @@ func TestSoundHookHasNoFindings(t *testing.T) {
 // number of processors; another seed goes another way.
 func TestSameSeedSameFindings(t *testing.T) {
 	once := func(seed uint64, workers int) string {
-		res, err := fuzz.Run(t.Context(), fuzz.Options{Bench: bench(t, loader.BenchOptions{}), Module: planted(t, "deaf"), Name: "deaf", Seed: seed, Runs: 500, Workers: workers})
+		res, err := fuzz.Run(t.Context(),
+			fuzz.Options{Bench: bench(t, loader.BenchOptions{}), Module: planted(t, "deaf"), Name: "deaf", Seed: seed, Runs: 500,
+				Workers: workers})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +76,8 @@ func TestSameSeedSameFindings(t *testing.T) {
 
 func TestBadInputs(t *testing.T) {
 	b := bench(t, loader.BenchOptions{})
-	if _, err := fuzz.Run(t.Context(), fuzz.Options{Bench: b, Module: []byte("no module")}); !errors.Is(err, fuzz.ErrHook) {
+	if _, err := fuzz.Run(t.Context(), fuzz.Options{Bench: b, Module: []byte("no module")}); !errors.Is(err,
+		fuzz.ErrHook) {
 		t.Errorf("a file that is no module: %v", err)
 	}
 	// Inputs of other phases, and ones that are not valid, are left out.
@@ -84,7 +89,8 @@ func TestBadInputs(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if res, err := fuzz.Run(ctx, fuzz.Options{Bench: b, Module: planted(t, "sound"), Runs: 1 << 30}); err != nil || res.Runs > 200 || !res.Stopped {
+	if res, err := fuzz.Run(ctx, fuzz.Options{Bench: b, Module: planted(t, "sound"), Runs: 1 << 30}); err != nil ||
+		res.Runs > 200 || !res.Stopped {
 		t.Errorf("it goes on after the end: %+v, %v", res, err)
 	}
 }
@@ -93,7 +99,8 @@ func TestBadInputs(t *testing.T) {
 func TestInputsAreUsed(t *testing.T) {
 	res, err := fuzz.Run(t.Context(), fuzz.Options{
 		Bench: bench(t, loader.BenchOptions{}), Module: planted(t, "short"), Seed: 1, Runs: 200,
-		Inputs: []fuzz.Input{{Invocation: []byte(`{"phase":"pre_tool","session":"their-session","action":{"tool":"exec","args":{"command":"sudo rm -rf build"}}}`)}},
+		Inputs: []fuzz.Input{{Invocation: []byte(
+			`{"phase":"pre_tool","session":"their-session","action":{"tool":"exec","args":{"command":"sudo rm -rf build"}}}`)}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -144,12 +151,14 @@ func BenchmarkFuzz(b *testing.B) {
 		b.Fatal(err)
 	}
 	bn := bench(b, loader.BenchOptions{})
-	small := []byte(`{"phase":"pre_tool","runtime":"custom","session":"s-1","cwd":"/home/dev/project","action":{"tool":"exec","call_id":"c-1","args":{"command":"rm -rf /","description":"` + strings.Repeat("x", 200) + `"}}}`)
+	small := []byte(
+		`{"phase":"pre_tool","runtime":"custom","session":"s-1","cwd":"/home/dev/project","action":{"tool":"exec","call_id":"c-1","args":{"command":"rm -rf /","description":"` + strings.Repeat("x", 200) + `"}}}`)
 	var fuzzed, same, plain time.Duration
 	for b.Loop() {
 		var inputs [][]byte
 		from := time.Now()
-		if _, err := fuzz.RunTapped(b.Context(), fuzz.Options{Bench: bn, Module: module, Seed: 1, Runs: 2000}, func(wire []byte) { inputs = append(inputs, wire) }); err != nil {
+		if _, err := fuzz.RunTapped(b.Context(), fuzz.Options{Bench: bn, Module: module, Seed: 1, Runs: 2000},
+			func(wire []byte) { inputs = append(inputs, wire) }); err != nil {
 			b.Fatal(err)
 		}
 		fuzzed += time.Since(from) / time.Duration(len(inputs))

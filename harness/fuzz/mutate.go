@@ -22,7 +22,8 @@ type mutator struct {
 }
 
 func newMutator(rng *rand.Rand, module []byte) *mutator {
-	m := &mutator{rng: rng, hostile: hostile(), odd: oddTexts(), limits: limits(), lengths: lengths(), names: memberNames(), words: wordsOf(module)}
+	m := &mutator{rng: rng, hostile: hostile(), odd: oddTexts(), limits: limits(), lengths: lengths(),
+		names: memberNames(), words: wordsOf(module)}
 	m.pointers = pointersAmong(m.words)
 	return m
 }
@@ -237,17 +238,24 @@ func (m *mutator) array(n *node) {
 func (m *mutator) envelope(doc *node) {
 	switch m.rng.IntN(6) {
 	case 0:
-		doc.set("cwd", str(pick(m.rng, []string{"/", "/home/dev", "/home/dev/project/..", "/srv/é", "/" + strings.Repeat("d/", 1000)})))
+		doc.set("cwd",
+			str(pick(m.rng, []string{"/", "/home/dev", "/home/dev/project/..", "/srv/é", "/" + strings.Repeat("d/", 1000)})))
 	case 1:
-		doc.set(pick(m.rng, []string{"user", "agent", "run"}), str(pick(m.rng, []string{"root", "main", strings.Repeat("u", phases.MaxIDBytes), "ü", "a b"})))
+		doc.set(pick(m.rng, []string{"user", "agent", "run"}),
+			str(pick(m.rng, []string{"root", "main", strings.Repeat("u", phases.MaxIDBytes), "ü", "a b"})))
 	case 2:
-		doc.set("scopes", pick(m.rng, []*node{object(), {kind: '{', names: []string{"tools", "net"}, kids: []*node{{kind: '['}, {kind: '['}}}}))
+		doc.set("scopes",
+			pick(m.rng, []*node{object(),
+				{kind: '{', names: []string{"tools", "net"}, kids: []*node{{kind: '['}, {kind: '['}}}}))
 	case 3:
 		md := object()
 		md.set(pick(m.rng, []string{"note", "class", "stage", "k"}), m.value())
 		doc.set("metadata", md)
 	case 4:
-		doc.set("time", str(pick(m.rng, []string{"1970-01-01T00:00:00Z", "2199-12-31T23:59:59.999999999Z", "2026-02-28T23:59:60Z", "2026-06-05T17:00:00+02:00"})))
+		doc.set("time",
+			str(pick(m.rng,
+				[]string{"1970-01-01T00:00:00Z", "2199-12-31T23:59:59.999999999Z", "2026-02-28T23:59:60Z",
+					"2026-06-05T17:00:00+02:00"})))
 	default:
 		if i := slices.Index(doc.names, pick(m.rng, []string{"user", "cwd", "run", "agent", "scopes", "metadata"})); i >= 0 {
 			doc.remove(i)
@@ -276,7 +284,8 @@ func (m *mutator) damage(src []byte) []byte {
 	case 6:
 		return append([]byte(strings.Repeat("[", pick(m.rng, []int{100, 200, 100_000}))), b...)
 	case 7:
-		return []byte(strings.Replace(string(b), `"`, pick(m.rng, []string{`"\ud800`, `"\u0000`, `'`, `null`, `1e999,"`}), 1+m.rng.IntN(6)))
+		return []byte(strings.Replace(string(b), `"`, pick(m.rng, []string{`"\ud800`, `"\u0000`, `'`, `null`, `1e999,"`}),
+			1+m.rng.IntN(6)))
 	}
 	n := m.rng.IntN(len(b)-at) + at
 	return slices.Delete(b, at, n)

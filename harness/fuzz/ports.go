@@ -89,7 +89,8 @@ func (p *ports) ask(port string, request []byte) (jsontext.Value, error) {
 	rng := p.rng(port, request)
 	switch rng.IntN(10) {
 	case 0:
-		return nil, pick(rng, []hostcalls.Errno{hostcalls.Denied, hostcalls.Invalid, hostcalls.TooLarge, hostcalls.Pending, hostcalls.Unavailable})
+		return nil, pick(rng,
+			[]hostcalls.Errno{hostcalls.Denied, hostcalls.Invalid, hostcalls.TooLarge, hostcalls.Pending, hostcalls.Unavailable})
 	case 1:
 		return nil, &hostcalls.Refusal{Errno: hostcalls.Denied, Reply: jsontext.Value(`{"reason":"no"}`)}
 	case 2:
@@ -99,7 +100,8 @@ func (p *ports) ask(port string, request []byte) (jsontext.Value, error) {
 	case 4:
 		return jsontext.Value(`{"decision":"block","status":500,"ok":false,"covered":false,"body":"no","result":null}`), nil
 	}
-	return jsontext.Value(`{"decision":"allow","status":200,"ok":true,"covered":true,"active":true,"body":"{\"allow\":true}","result":{"stdout":"ok"},"id":"session/s-1/1","token":"t"}`), nil
+	return jsontext.Value(
+		`{"decision":"allow","status":200,"ok":true,"covered":true,"active":true,"body":"{\"allow\":true}","result":{"stdout":"ok"},"id":"session/s-1/1","token":"t"}`), nil
 }
 
 // RunTool implements hostcalls.ToolRunner.

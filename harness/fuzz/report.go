@@ -36,7 +36,9 @@ func (r *Result) JSON() ([]byte, error) {
 // HTML returns the result as one page without scripts. Whatever stands in it, it
 // shows as text.
 func (r *Result) HTML() ([]byte, error) {
-	t, err := template.New("page").Funcs(template.FuncMap{"line": func(s string) string { return phases.SafeLine(s, 600) }}).Parse(page)
+	t, err := template.New("page").Funcs(template.FuncMap{"line": func(s string) string {
+		return phases.SafeLine(s, 600)
+	}}).Parse(page)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +62,8 @@ func (r *Result) JUnit() ([]byte, error) {
 			Class: "belay.fuzz." + f.Class, Name: phases.SafeLine(string(f.Phase)+": "+f.Text, 200),
 			Failure: &junit.Text{
 				Message: phases.SafeLine(f.Text, 300), Type: string(f.Severity),
-				Detail: fmt.Sprintf("%s\ninput: %s\nrecording: %s", phases.SafeLine(f.How, 300), phases.SafeLine(f.Input, 600), f.File),
+				Detail: fmt.Sprintf("%s\ninput: %s\nrecording: %s", phases.SafeLine(f.How, 300), phases.SafeLine(f.Input, 600),
+					f.File),
 			},
 		})
 	}

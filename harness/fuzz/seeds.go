@@ -20,7 +20,8 @@ func actionsOf(p phases.Phase) []string {
 	case phases.PrePlan:
 		return []string{
 			`{"kind":"message","text":"please fix the failing test","stage":"plan","constraints":["no network"],"attachments":[{"name":"a.txt","text":"x"}]}`,
-			`{"kind":"session_start"}`, `{"kind":"command","command":"deploy","args":"prod --now"}`, `{"kind":"message","text":"think hard about this and delete everything"}`,
+			`{"kind":"session_start"}`, `{"kind":"command","command":"deploy","args":"prod --now"}`,
+			`{"kind":"message","text":"think hard about this and delete everything"}`,
 		}
 	case phases.PreSend:
 		return []string{
@@ -29,19 +30,22 @@ func actionsOf(p phases.Phase) []string {
 		}
 	case phases.PostReceive:
 		return []string{
-			`{"kind":"final","text":"done","stop_reason":"end_turn","usage":{"output_tokens":5}}`, `{"kind":"chunk","text":"do"}`,
+			`{"kind":"final","text":"done","stop_reason":"end_turn","usage":{"output_tokens":5}}`,
+			`{"kind":"chunk","text":"do"}`,
 			`{"kind":"turn","messages":[{"role":"assistant","content":"I will run rm -rf /"}]}`,
 		}
 	case phases.StateTransition:
 		return []string{
-			`{"machine":"stage","from":"plan","to":"deploy","data":{"approved":false}}`, `{"machine":"session","to":"end"}`, `{"machine":"stage","from":"build","to":"release","data":{"approved":true}}`,
+			`{"machine":"stage","from":"plan","to":"deploy","data":{"approved":false}}`, `{"machine":"session","to":"end"}`,
+			`{"machine":"stage","from":"build","to":"release","data":{"approved":true}}`,
 		}
 	case phases.Spawn:
 		return []string{
 			`{"parent":"main","child":{"agent":"helper","prompt":"look around","model":"some-model","tools":["read","exec"]},"depth":1}`, `{"child":{"agent":"helper"}}`, `{"child":{"agent":"deep"},"depth":9}`,
 		}
 	case phases.Audit:
-		return []string{`{"kind":"notification","data":{"message":"password=hunter2 in /home/dev/project","n":1}}`, `{"kind":"session_end"}`}
+		return []string{`{"kind":"notification","data":{"message":"password=hunter2 in /home/dev/project","n":1}}`,
+			`{"kind":"session_end"}`}
 	}
 	return nil
 }
@@ -50,7 +54,8 @@ func actionsOf(p phases.Phase) []string {
 func argsOf(tool string) []string {
 	switch tool {
 	case "exec":
-		return []string{`{"command":"ls -la","description":"list"}`, `{"command":"rm -rf /"}`, `{"command":"git push --force origin main"}`}
+		return []string{`{"command":"ls -la","description":"list"}`, `{"command":"rm -rf /"}`,
+			`{"command":"git push --force origin main"}`}
 	case "read", "write", "edit", "apply_patch":
 		return []string{`{"file_path":"/home/dev/project/a.txt","path":"/home/dev/project/a.txt","content":"x","old_string":"a","new_string":"b"}`, `{"file_path":"/etc/passwd","content":"x"}`}
 	case "web_fetch", "web_search":
@@ -67,8 +72,9 @@ func seeds(p phases.Phase, match tiers.Match) []string {
 		runtime = match.Runtimes[0]
 	}
 	wrap := func(action string) string {
-		return fmt.Sprintf(`{"phase":%q,"runtime":%q,"session":"s-1","agent":%q,"run":"r-1","user":"dev","cwd":"/home/dev/project","time":%q,"id":%q,"action":%s,`+
-			`"scopes":{"fs_read":["/home/dev/project/**"],"fs_write":["/home/dev/project/**"],"net":["proxy.example:443"],"tools":["*"]},"metadata":{"note":"n"}}`,
+		return fmt.Sprintf(
+			`{"phase":%q,"runtime":%q,"session":"s-1","agent":%q,"run":"r-1","user":"dev","cwd":"/home/dev/project","time":%q,"id":%q,"action":%s,`+
+				`"scopes":{"fs_read":["/home/dev/project/**"],"fs_write":["/home/dev/project/**"],"net":["proxy.example:443"],"tools":["*"]},"metadata":{"note":"n"}}`,
 			p, runtime, agent, seedTime, seedID, action)
 	}
 	var out []string
@@ -82,7 +88,8 @@ func seeds(p phases.Phase, match tiers.Match) []string {
 		for _, args := range argsOf(tool) {
 			a := fmt.Sprintf(`{"tool":%q,"call_id":"c-1","args":%s}`, tool, args)
 			if p == phases.PostTool {
-				a = strings.TrimSuffix(a, "}") + `,"result":{"stdout":"\u001b[31mred\u001b[0m password=hunter2","code":0},"duration_ms":12}`
+				a = strings.TrimSuffix(a, "}") +
+					`,"result":{"stdout":"\u001b[31mred\u001b[0m password=hunter2","code":0},"duration_ms":12}`
 			}
 			out = append(out, wrap(a))
 		}
@@ -94,7 +101,8 @@ func seeds(p phases.Phase, match tiers.Match) []string {
 func toolsFor(match tiers.Match) []string {
 	var out []string
 	m, err := phases.CompileMatcher(match.Tools, true)
-	for _, tool := range append([]string{"exec", "read", "write", "edit", "web_fetch", "mcp:crm:find"}, phases.KnownTools()...) {
+	for _, tool := range append([]string{"exec", "read", "write", "edit", "web_fetch", "mcp:crm:find"},
+		phases.KnownTools()...) {
 		if (err != nil || m.Match(tool)) && len(out) < 8 && !strings.Contains(strings.Join(out, "\x00")+"\x00", tool+"\x00") {
 			out = append(out, tool)
 		}

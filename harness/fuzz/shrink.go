@@ -86,12 +86,15 @@ func (k *shrinker) number(ctx context.Context, of func(*repro) *int) {
 // budgets leaves out what the finding does not need of its budgets.
 func (k *shrinker) budgets(ctx context.Context) {
 	for _, change := range []func(*plan){
-		func(p *plan) { p.ports = 0 }, func(p *plan) { p.carried = nil }, func(p *plan) { p.slice = 0 }, func(p *plan) { p.config = 0 },
+		func(p *plan) { p.ports = 0 }, func(p *plan) { p.carried = nil }, func(p *plan) { p.slice = 0 },
+		func(p *plan) { p.config = 0 },
 	} {
 		k.take(ctx, func(r *repro) { r.base = r.base.with(change) })
 	}
 	for i := 0; i < len(k.best.base.inject) && len(k.best.base.inject) > 1; {
-		if !k.take(ctx, func(r *repro) { r.base = r.base.with(func(p *plan) { p.inject = slices.Delete(p.inject, i, i+1) }) }) {
+		if !k.take(ctx, func(r *repro) {
+			r.base = r.base.with(func(p *plan) { p.inject = slices.Delete(p.inject, i, i+1) })
+		}) {
 			i++
 		}
 	}

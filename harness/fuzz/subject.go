@@ -88,7 +88,9 @@ func (s *subject) open(ctx context.Context, p *plan) (*rig, error) {
 	spec := kernel.BindingSpec{Name: s.name, Config: s.configs[p.config]}
 	spec.Budget.MemoryMiB = p.memory
 	load := func(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loaded, error) {
-		l, err := s.bench.Load(ctx, loader.BenchHook{Name: spec.Name, Module: s.module, Tier: s.tier, Config: spec.Config, MemoryMiB: spec.Budget.MemoryMiB})
+		l, err := s.bench.Load(ctx,
+			loader.BenchHook{Name: spec.Name, Module: s.module, Tier: s.tier, Config: spec.Config,
+				MemoryMiB: spec.Budget.MemoryMiB})
 		if err != nil {
 			return nil, err
 		}
@@ -97,10 +99,12 @@ func (s *subject) open(ctx context.Context, p *plan) (*rig, error) {
 		return &out, nil
 	}
 	var err error
-	r.kernel, err = kernel.Open(ctx, &kernel.Config{Revision: "fuzz", Bindings: []kernel.BindingSpec{spec}, ChainBudget: endless}, kernel.Options{
-		Store: r.store, Loader: loaderFunc(load), Redactor: plain{}, Recorder: r, Clock: clock{}, Sequential: true, Untimed: s.ceiling,
-		NewID: func(time.Time) string { return seedID },
-	})
+	r.kernel, err = kernel.Open(ctx,
+		&kernel.Config{Revision: "fuzz", Bindings: []kernel.BindingSpec{spec}, ChainBudget: endless}, kernel.Options{
+			Store: r.store, Loader: loaderFunc(load), Redactor: plain{}, Recorder: r, Clock: clock{}, Sequential: true,
+			Untimed: s.ceiling,
+			NewID:   func(time.Time) string { return seedID },
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +167,8 @@ func (s *subject) run(ctx context.Context, p *plan, record bool) (res *result, e
 				run.Turns[i].Budget = p.fuel
 			}
 			for _, j := range p.inject {
-				run.Turns[i].Injected = append(run.Turns[i].Injected, recording.Injected{Call: j.Call, Errno: int32(j.Errno), Long: j.Long})
+				run.Turns[i].Injected = append(run.Turns[i].Injected,
+					recording.Injected{Call: j.Call, Errno: int32(j.Errno), Long: j.Long})
 			}
 		}
 		res.chain, res.rec = &chain, &run
@@ -181,7 +186,8 @@ func (s *subject) refuse(ctx context.Context, p *plan, raw []byte, cause error) 
 	res := &result{}
 	r.plan, r.res = p, res
 	r.store.begin()
-	res.verdict, res.err = r.kernel.Refuse(ctx, kernel.Refusal{Raw: raw, Fault: phases.NewFault(phases.KindProtocol, "the invocation is not valid", cause)})
+	res.verdict, res.err = r.kernel.Refuse(ctx,
+		kernel.Refusal{Raw: raw, Fault: phases.NewFault(phases.KindProtocol, "the invocation is not valid", cause)})
 	res.events = r.store.last
 	return res, nil
 }
@@ -199,7 +205,8 @@ func (r *rig) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error) {
 	t.Session.Inject = seen
 	out, err := r.hook.Run(look, t)
 	done := turn{
-		pass: t.Session.Pass, looks: look.seen, sites: seen.seen, effects: out.Effects, writes: out.StateWrites, fuel: out.Fuel, peak: out.MemoryPeak, calls: out.Hostcalls,
+		pass: t.Session.Pass, looks: look.seen, sites: seen.seen, effects: out.Effects, writes: out.StateWrites,
+		fuel: out.Fuel, peak: out.MemoryPeak, calls: out.Hostcalls,
 		fail: out.FailText, detail: out.Detail,
 	}
 	if err != nil {
@@ -213,10 +220,12 @@ func (r *rig) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error) {
 }
 
 // Wants and Recorded implement kernel.Recorder.
-func (r *rig) Wants(*phases.Invocation) bool                          { return r.record }
-func (r *rig) Recorded(rec *kernel.Recording)                         { r.taken = rec }
-func (loaderFunc) String() string                                     { return "fuzz" }
-func (clock) Now() time.Time                                          { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
+func (r *rig) Wants(*phases.Invocation) bool  { return r.record }
+func (r *rig) Recorded(rec *kernel.Recording) { r.taken = rec }
+func (loaderFunc) String() string             { return "fuzz" }
+func (clock) Now() time.Time {
+	return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+}
 func (plain) Text(s string) (string, error)                           { return s, nil }
 func (plain) JSON(v jsontext.Value) (jsontext.Value, []string, error) { return v, nil, nil }
 

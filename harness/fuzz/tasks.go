@@ -90,6 +90,7 @@ func (f *fuzzer) unstable(class string, e *entry, text, a, b string) {
 		at++
 	}
 	from := max(at-30, 0)
-	text += fmt.Sprintf(": %s… and %s…", phases.SafeLine(a[from:min(len(a), at+40)], 80), phases.SafeLine(b[from:min(len(b), at+40)], 80))
+	text += fmt.Sprintf(": %s… and %s…", phases.SafeLine(a[from:min(len(a), at+40)], 80),
+		phases.SafeLine(b[from:min(len(b), at+40)], 80))
 	f.report(verdictOn{class, class + "|" + string(e.plan.inv.Phase), text}, "", &repro{base: e.plan})
 }

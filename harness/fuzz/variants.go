@@ -76,7 +76,9 @@ func paddings() []variant {
 	}
 	prose := []string{"text", "child/prompt", "result"}
 	return []variant{
-		{"another member before the others", func(doc *node, n int) bool { return first(open(doc), "aa_padding", str(strings.Repeat("p", n))) }},
+		{"another member before the others", func(doc *node, n int) bool {
+			return first(open(doc), "aa_padding", str(strings.Repeat("p", n)))
+		}},
 		{"another member after the others", func(doc *node, n int) bool {
 			if o := open(doc); o != nil && o.get("zz_padding") == nil {
 				o.set("zz_padding", str(strings.Repeat("p", n)))
@@ -103,7 +105,8 @@ func paddings() []variant {
 		}},
 		{"a comment behind the command", command(func(s string, n int) string { return s + " # " + strings.Repeat("c", n) })},
 		{"blanks before the command", command(func(s string, n int) string { return strings.Repeat(" ", n) + s })},
-		{"an idle command before it", command(func(s string, n int) string { return ": " + strings.Repeat("i", n) + "; " + s })},
+		{"an idle command before it",
+			command(func(s string, n int) string { return ": " + strings.Repeat("i", n) + "; " + s })},
 		{"idle commands before it", command(func(s string, n int) string { return strings.Repeat("true; ", n/6+1) + s })},
 		{"idle steps in the path", func(doc *node, n int) bool {
 			ok := false

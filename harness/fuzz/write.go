@@ -27,8 +27,10 @@ const (
 // result shrinks what was found, records it and replays the recordings.
 func (f *fuzzer) result(ctx context.Context) (*Result, error) {
 	out := &Result{
-		Hook: f.o.Name, Version: f.desc.Manifest.Version, Digest: f.desc.Digest, Seed: f.o.Seed, Runs: f.runs, Inputs: len(f.corpus), Refused: f.refused,
-		Configs: len(f.hook.configs), Stopped: ctx.Err() != nil, Findings: []Finding{}, Counts: []Count{}, Phases: []PhaseStats{},
+		Hook: f.o.Name, Version: f.desc.Manifest.Version, Digest: f.desc.Digest, Seed: f.o.Seed, Runs: f.runs,
+		Inputs: len(f.corpus), Refused: f.refused,
+		Configs: len(f.hook.configs), Stopped: ctx.Err() != nil, Findings: []Finding{}, Counts: []Count{},
+		Phases: []PhaseStats{},
 	}
 	for c, n := range f.counts {
 		c.Runs = n
@@ -165,10 +167,12 @@ func replays(ctx context.Context, bench *loader.Bench, module, src []byte) (bool
 		return false, err
 	}
 	same := true
-	err = replay.All(ctx, replay.Options{Bench: bench, Mode: replay.Exact, Workers: 1, Modules: map[string][]byte{statedir.Digest(module): module}}, rd, func(r *replay.Result) error {
-		same = same && r.Same()
-		return nil
-	})
+	err = replay.All(ctx,
+		replay.Options{Bench: bench, Mode: replay.Exact, Workers: 1,
+			Modules: map[string][]byte{statedir.Digest(module): module}}, rd, func(r *replay.Result) error {
+			same = same && r.Same()
+			return nil
+		})
 	var refused *replay.Error
 	if errors.As(err, &refused) {
 		return false, nil

@@ -223,10 +223,12 @@ func (d *directory) compare(t *testing.T, path string, o replay.Options) error {
 				break
 			}
 			if how != recording.Plain { // logs of tests are read by whoever likes
-				t.Errorf("%s: invocation %d (%s): %s %s differs; it is sealed: belay replay shows how", path, n, res.Invocation.Phase, diff.What, diff.Where)
+				t.Errorf("%s: invocation %d (%s): %s %s differs; it is sealed: belay replay shows how", path, n,
+					res.Invocation.Phase, diff.What, diff.Where)
 				continue
 			}
-			t.Errorf("%s: invocation %d (%s %s): %s %s\n  was: %s\n  is:  %s", path, n, res.Invocation.Phase, res.Invocation.Tool(), diff.What, diff.Where, diff.Want, diff.Got)
+			t.Errorf("%s: invocation %d (%s %s): %s %s\n  was: %s\n  is:  %s", path, n, res.Invocation.Phase,
+				res.Invocation.Tool(), diff.What, diff.Where, diff.Want, diff.Got)
 		}
 		return nil
 	})

@@ -63,8 +63,9 @@ func sealed(t *testing.T) (dir, key string) {
 	for path, b := range map[string][]byte{
 		filepath.Join(dir, "session.rec.age"): out.Bytes(),
 		filepath.Join(dir, "strict.wasm"):     module,
-		filepath.Join(dir, "cases.yaml"):      []byte("cases:\n  - {name: the first, recording: session.rec.age, want: {decision: block}}\n"),
-		key:                                   []byte(file),
+		filepath.Join(dir,
+			"cases.yaml"): []byte("cases:\n  - {name: the first, recording: session.rec.age, want: {decision: block}}\n"),
+		key: []byte(file),
 	} {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
@@ -93,7 +94,8 @@ func TestSealedDiffers(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^TestInner$")
 	cmd.Env = append(os.Environ(), "BELAY_INNER="+dir, "BELAY_INNER_KEY="+key)
 	out, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "differs; it is sealed") || strings.Contains(string(out), "is:  allow") || strings.Contains(string(out), "nothing is allowed") {
+	if err == nil || !strings.Contains(string(out), "differs; it is sealed") ||
+		strings.Contains(string(out), "is:  allow") || strings.Contains(string(out), "nothing is allowed") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -108,7 +110,9 @@ func TestSealed(t *testing.T) {
 		key   string
 		wants []string
 	}{
-		"no key":      {"", []string{"no key for it: harnesstest.Identity(FILE)", "/recording: session.rec.age is sealed, and no identity was given"}},
+		"no key": {"",
+			[]string{"no key for it: harnesstest.Identity(FILE)",
+				"/recording: session.rec.age is sealed, and no identity was given"}},
 		"another key": {other, []string{"none of the identities opens it"}},
 		"no file":     {other + "x", []string{"no such file"}},
 		"not a key":   {filepath.Join(dir, "cases.yaml"), []string{"not a file of age identities"}},
@@ -133,11 +137,14 @@ func TestSealed(t *testing.T) {
 
 func TestRunFails(t *testing.T) {
 	for dir, wants := range map[string][]string{
-		"testdata/other":  {"--- FAIL: TestInner/session.rec", "testdata/other/session.rec: invocation 1 (pre_tool exec): decision decision", "is:  allow"},
-		"testdata/broken": {"--- FAIL: TestInner/cases/wishful", "testdata/broken/cases.yaml:2: decision: want allow, got block", "--- FAIL: TestInner/session.rec", "session.rec:3: the recording was changed"},
-		"testdata":        {"holds neither cases nor recordings"},
-		"testdata/none":   {"no such file"},
-		"testdata/typo":   {"testdata/typo/cases.yaml: line 5, column 5: /cases/0/wants: unknown member"},
+		"testdata/other": {"--- FAIL: TestInner/session.rec",
+			"testdata/other/session.rec: invocation 1 (pre_tool exec): decision decision", "is:  allow"},
+		"testdata/broken": {"--- FAIL: TestInner/cases/wishful",
+			"testdata/broken/cases.yaml:2: decision: want allow, got block", "--- FAIL: TestInner/session.rec",
+			"session.rec:3: the recording was changed"},
+		"testdata":      {"holds neither cases nor recordings"},
+		"testdata/none": {"no such file"},
+		"testdata/typo": {"testdata/typo/cases.yaml: line 5, column 5: /cases/0/wants: unknown member"},
 	} {
 		exe, err := os.Executable()
 		if err != nil {
@@ -206,7 +213,8 @@ func TestFromAnotherModule(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(guard, "cases.yaml"), []byte(wrong), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := run(); err == nil || !strings.Contains(out, "testdata/guard/cases.yaml:2: decision: want allow, got block") {
+	if out, err := run(); err == nil ||
+		!strings.Contains(out, "testdata/guard/cases.yaml:2: decision: want allow, got block") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

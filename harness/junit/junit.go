@@ -99,7 +99,8 @@ func (s *Suite) xml(errors bool) suiteXML {
 	}
 	for i := range s.Cases {
 		c := &s.Cases[i]
-		out.Cases = append(out.Cases, caseXML{Class: clean(c.Class), Name: clean(c.Name), Failure: c.Failure.xml(), Error: c.Error.xml()})
+		out.Cases = append(out.Cases,
+			caseXML{Class: clean(c.Class), Name: clean(c.Name), Failure: c.Failure.xml(), Error: c.Error.xml()})
 		if c.Failure != nil {
 			out.Failures++
 		}

@@ -51,7 +51,8 @@ const withErrors = `<?xml version="1.0" encoding="UTF-8"?>
 
 func TestBytes(t *testing.T) {
 	s := suite()
-	r := junit.Report{Name: "belay test", Suites: []junit.Suite{s, {Name: "other", Cases: []junit.Case{{Name: "x"}}}}, Errors: true}
+	r := junit.Report{Name: "belay test", Suites: []junit.Suite{s, {Name: "other", Cases: []junit.Case{{Name: "x"}}}},
+		Errors: true}
 	plain := r
 	plain.Errors = false
 	for _, c := range []struct {
@@ -62,7 +63,8 @@ func TestBytes(t *testing.T) {
 		{"suite", s.XML, asRoot},
 		{"report", r.XML, withErrors},
 		{"report without errors", plain.XML, strings.NewReplacer(` errors="1"`, "", ` errors="0"`, "").Replace(withErrors)},
-		{"empty", (&junit.Report{Name: "n"}).XML, xml.Header + `<testsuites name="n" tests="0" failures="0"></testsuites>` + "\n"},
+		{"empty", (&junit.Report{Name: "n"}).XML, xml.Header + `<testsuites name="n" tests="0" failures="0"></testsuites>` +
+			"\n"},
 	} {
 		if got, err := c.xml(); err != nil || string(got) != c.want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", c.name, err, got, c.want)
@@ -73,12 +75,14 @@ func TestBytes(t *testing.T) {
 // Whatever stands in a result, in any place: the file is XML, has no control character
 // but line ends and tabs, and where one was there is a mark.
 func FuzzText(f *testing.F) {
-	for _, s := range []string{"", "a", "\x00", "a\x1b[31mred", "\r\n", "\u0085\u009b", "\ufffe\uffff", "\xff\xfe", "\xed\xa0\x80", "]]>", "<!--", "&#0;", "\U0010ffff\ufeff"} {
+	for _, s := range []string{"", "a", "\x00", "a\x1b[31mred", "\r\n", "\u0085\u009b", "\ufffe\uffff", "\xff\xfe",
+		"\xed\xa0\x80", "]]>", "<!--", "&#0;", "\U0010ffff\ufeff"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		text := &junit.Text{Message: s, Type: s, Detail: s}
-		r := junit.Report{Name: s, Errors: true, Suites: []junit.Suite{{Name: s, File: s, Cases: []junit.Case{{Class: s, Name: s, Failure: text, Error: text}}}}}
+		r := junit.Report{Name: s, Errors: true,
+			Suites: []junit.Suite{{Name: s, File: s, Cases: []junit.Case{{Class: s, Name: s, Failure: text, Error: text}}}}}
 		b, err := r.XML()
 		if err != nil {
 			t.Fatal(err)

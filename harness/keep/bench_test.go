@@ -16,7 +16,8 @@ func BenchmarkInvoke(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, lines := range map[string]string{"keeping nothing": "", "drop": "  on_error: drop\n", "block": "  on_error: block\n"} {
+	for name, lines := range map[string]string{"keeping nothing": "", "drop": "  on_error: drop\n",
+		"block": "  on_error: block\n"} {
 		b.Run(name, func(b *testing.B) {
 			state := filepath.Join(b.TempDir(), "state")
 			src := "version: belay/v1\n" + hooks

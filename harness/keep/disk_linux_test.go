@@ -61,11 +61,13 @@ func TestDiskFailsInTheMiddle(t *testing.T) {
 	fillDisk(t, o.dir)
 	// The one that finds out was decided before anybody could know; the next is blocked.
 	for range 2 {
-		if v, _ := b.Invoke(context.Background(), invocation("echo "+strings.Repeat("z", 70<<10))); v.Decision == phases.Block {
+		if v, _ := b.Invoke(context.Background(),
+			invocation("echo "+strings.Repeat("z", 70<<10))); v.Decision == phases.Block {
 			break
 		}
 	}
-	if v, err := b.Invoke(context.Background(), invocation("ls")); v.Decision != phases.Block || v.Kind != phases.KindStore || err == nil {
+	if v, err := b.Invoke(context.Background(), invocation("ls")); v.Decision != phases.Block ||
+		v.Kind != phases.KindStore || err == nil {
 		t.Errorf("got %s (%s), %v", v.Decision, v.Kind, err)
 	}
 	if s := recordings(b); s.OK || s.Lost == 0 || !s.Durable {

@@ -119,7 +119,8 @@ func between(list []phases.Event, after, before int64) []phases.Event {
 }
 
 // check returns what of an original contradicts its event; "" when nothing does.
-func (j *Joiner) check(e *phases.Event, inv phases.Invocation, run *recording.Run, chain *recording.Chain, turns []phases.Event) string {
+func (j *Joiner) check(e *phases.Event, inv phases.Invocation, run *recording.Run, chain *recording.Chain,
+	turns []phases.Event) string {
 	carried := run.Carried.RunState().Metadata
 	switch {
 	case e.InputDigest == "":
@@ -130,9 +131,11 @@ func (j *Joiner) check(e *phases.Event, inv phases.Invocation, run *recording.Ru
 		return "the seed of its random numbers is another one"
 	case chain == nil || chain.Revision != e.PolicyRevision:
 		return "it was decided under another configuration"
-	case inv.Phase != e.Phase || inv.Runtime != e.Runtime || inv.Session != e.Session || inv.Agent != e.Agent || inv.Run != e.Run || inv.User != e.User || inv.Traceparent != e.Traceparent:
+	case inv.Phase != e.Phase || inv.Runtime != e.Runtime || inv.Session != e.Session || inv.Agent != e.Agent ||
+		inv.Run != e.Run || inv.User != e.User || inv.Traceparent != e.Traceparent:
 		return "phase, runtime, session, agent, run, user or trace are others"
-	case string(run.Final.Decision) != e.Decision || run.Final.Kind != e.Kind || run.Final.DecidedBy != e.DecidedBy || run.Final.Enforced != e.Enforced:
+	case string(run.Final.Decision) != e.Decision || run.Final.Kind != e.Kind || run.Final.DecidedBy != e.DecidedBy ||
+		run.Final.Enforced != e.Enforced:
 		return "another decision was recorded"
 	}
 	if what := j.checkTurns(run, chain, turns); what != "" {
@@ -161,7 +164,8 @@ func (j *Joiner) checkTurns(run *recording.Run, chain *recording.Chain, events [
 		switch {
 		case t.Binding != e.Binding || t.Pass != e.Pass || digest != e.HookDigest:
 			return fmt.Sprintf("turn %d is of another hook", i+1)
-		case string(t.Report.Decision) != e.Decision || t.Report.Kind != e.Kind || o.Fuel != e.Fuel || o.MemoryPeak != e.MemoryPeak || o.Hostcalls != e.Hostcalls:
+		case string(t.Report.Decision) != e.Decision || t.Report.Kind != e.Kind || o.Fuel != e.Fuel ||
+			o.MemoryPeak != e.MemoryPeak || o.Hostcalls != e.Hostcalls:
 			return fmt.Sprintf("turn %d, of %s, came out otherwise", i+1, phases.SafeLine(t.Binding, phases.MaxIDBytes))
 		case !j.digests.Effects(e, o.Effects):
 			return fmt.Sprintf("turn %d, of %s, asked for something else", i+1, phases.SafeLine(t.Binding, phases.MaxIDBytes))
@@ -175,7 +179,8 @@ func (j *Joiner) checkTurns(run *recording.Run, chain *recording.Chain, events [
 // whose digests are of what they asked for, are the proof.
 func (j *Joiner) checkOutput(e *phases.Event, run *recording.Run, carried phases.Metadata) string {
 	c := &run.Chained
-	v := phases.Verdict{Action: c.Action, Changed: c.Changed, Scopes: c.Scopes, Contexts: c.Contexts, Reply: c.Reply, Retry: c.Retry, Artifacts: c.Artifacts, Grant: c.Grant}
+	v := phases.Verdict{Action: c.Action, Changed: c.Changed, Scopes: c.Scopes, Contexts: c.Contexts, Reply: c.Reply,
+		Retry: c.Retry, Artifacts: c.Artifacts, Grant: c.Grant}
 	if v.Contexts == nil {
 		v.Contexts = []string{} // as a verdict has them
 	}

@@ -25,19 +25,29 @@ var everything = []struct {
 	inv phases.Invocation
 	o   belay.InvokeOptions
 }{
-	{inv: phases.Invocation{Phase: phases.PrePlan, Runtime: "custom", Session: "s", Run: "r", User: "dev", Action: []byte(`{"kind":"message","text":"prove that this is  hard: 1e3 \u00e9"}`)}},
-	{inv: phases.Invocation{Phase: phases.PreSend, Runtime: "custom", Session: "s", Run: "r", Action: []byte(`{"provider":"p","model":"m","messages":[{"role":"user","content":"hi"}],"params":{"think_level":"low"}}`)}},
+	{inv: phases.Invocation{Phase: phases.PrePlan, Runtime: "custom", Session: "s", Run: "r", User: "dev",
+		Action: []byte(`{"kind":"message","text":"prove that this is  hard: 1e3 \u00e9"}`)}},
+	{inv: phases.Invocation{Phase: phases.PreSend, Runtime: "custom", Session: "s", Run: "r",
+		Action: []byte(
+			`{"provider":"p","model":"m","messages":[{"role":"user","content":"hi"}],"params":{"think_level":"low"}}`)}},
 	{inv: invocation("rm -rf /")},
 	{inv: invocation("ls"), o: belay.InvokeOptions{Unblockable: true}},
 	{inv: invocation("rm -rf /"), o: belay.InvokeOptions{Unblockable: true}},
-	{inv: phases.Invocation{Phase: phases.PreTool, Runtime: "other", Session: "t", Agent: "coder", CWD: "/home/dev/project", Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-		Action: []byte(`{"tool":"exec","args":{"command":"git push","token":"ghp_0123456789abcdefghijABCDEFGHIJ012345"}}`),
-		Scopes: phases.Scopes{FSRead: []string{"/home/dev/**"}}, Metadata: map[string]jsontext.Value{"k": jsontext.Value(`{"a": 1}`)}}},
+	{inv: phases.Invocation{Phase: phases.PreTool, Runtime: "other", Session: "t", Agent: "coder",
+		CWD: "/home/dev/project", Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		Action:   []byte(`{"tool":"exec","args":{"command":"git push","token":"ghp_0123456789abcdefghijABCDEFGHIJ012345"}}`),
+		Scopes:   phases.Scopes{FSRead: []string{"/home/dev/**"}},
+		Metadata: map[string]jsontext.Value{"k": jsontext.Value(`{"a": 1}`)}}},
 	{inv: invocation("ls"), o: belay.InvokeOptions{Delegated: true}}, // its session is latched by now
-	{inv: phases.Invocation{Phase: phases.PostTool, Runtime: "custom", Action: []byte(`{"tool":"exec","args":{"command":"ls"},"result":"AKIAIOSFODNN7EXAMPLE wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}`)}},
+	{inv: phases.Invocation{Phase: phases.PostTool, Runtime: "custom",
+		Action: []byte(
+			`{"tool":"exec","args":{"command":"ls"},"result":"AKIAIOSFODNN7EXAMPLE wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}`)}},
 	{inv: phases.Invocation{Phase: phases.Audit, Runtime: "custom", Action: []byte(`{"kind":"x","data":{"a":1}}`)}},
-	{inv: phases.Invocation{Phase: phases.PreTool, Runtime: "custom", Session: "native", Action: []byte(`{"tool":"exec","args":{"command":"git push origin main"}}`)}, o: belay.InvokeOptions{Delegated: true}},
-	{inv: phases.Invocation{Phase: phases.PreTool, Runtime: "custom", Session: "asks", Action: []byte(`{"tool":"exec","args":{"command":"git push origin main"}}`)}},
+	{inv: phases.Invocation{Phase: phases.PreTool, Runtime: "custom", Session: "native",
+		Action: []byte(`{"tool":"exec","args":{"command":"git push origin main"}}`)},
+		o: belay.InvokeOptions{Delegated: true}},
+	{inv: phases.Invocation{Phase: phases.PreTool, Runtime: "custom", Session: "asks",
+		Action: []byte(`{"tool":"exec","args":{"command":"git push origin main"}}`)}},
 }
 
 const thinking = `  - name: thinking
@@ -79,7 +89,8 @@ func decideEverything(t *testing.T) *joined {
 		j.runs, j.chains = append(j.runs, runs...), append(j.chains, chains...)
 	}
 	var err error
-	if j.events, err = j.b.Events(context.Background(), kernel.EventQuery{Type: phases.EventVerdict, Limit: 100}); err != nil {
+	if j.events, err = j.b.Events(context.Background(),
+		kernel.EventQuery{Type: phases.EventVerdict, Limit: 100}); err != nil {
 		t.Fatal(err)
 	}
 	if len(j.runs) != len(everything) || len(j.events) != len(everything) {
@@ -147,7 +158,8 @@ func TestForgeries(t *testing.T) {
 	j := decideEverything(t)
 	byPhase := func(p phases.Phase, not string) int {
 		return slices.IndexFunc(j.runs, func(r *recording.Run) bool {
-			return bytes.Contains(r.Invocation, []byte(`"`+string(p)+`"`)) && len(r.Turns) > 0 && !bytes.Contains(r.Invocation, []byte(not))
+			return bytes.Contains(r.Invocation, []byte(`"`+string(p)+`"`)) && len(r.Turns) > 0 &&
+				!bytes.Contains(r.Invocation, []byte(not))
 		})
 	}
 	edit := func(old, new string) func(*recording.Run, *recording.Chain) {
@@ -183,30 +195,48 @@ func TestForgeries(t *testing.T) {
 		"what was carried": {send, func(r *recording.Run, _ *recording.Chain) {
 			r.Carried.Metadata = map[string]recording.Entry{"class": {Value: `"easy"`, Hook: "stages", Tier: phases.Trusted}}
 		}, "the input"},
-		"the seed":       {block, func(r *recording.Run, _ *recording.Chain) { r.Seed = strings.Repeat("0", 64) }, "the seed"},
-		"the revision":   {block, func(_ *recording.Run, c *recording.Chain) { c.Revision += "x" }, "another configuration"},
-		"no chain":       {block, nil, "another configuration"},
-		"the decision":   {block, func(r *recording.Run, _ *recording.Chain) { r.Final.Decision = phases.Allow }, "another decision"},
-		"by whom":        {block, func(r *recording.Run, _ *recording.Chain) { r.Final.DecidedBy = "x" }, "another decision"},
-		"how enforced":   {block, func(r *recording.Run, _ *recording.Chain) { r.Final.Enforced = phases.EnforcedLatched }, "another decision"},
-		"no turn":        {block, func(r *recording.Run, _ *recording.Chain) { r.Turns = nil }, "0 turns"},
-		"another hook":   {block, func(r *recording.Run, _ *recording.Chain) { r.Turns[0].Binding = "stages" }, "of another hook"},
-		"another module": {block, func(_ *recording.Run, c *recording.Chain) { c.Bindings[0].Digest = "sha256:" + strings.Repeat("0", 64) }, "of another hook"},
-		"the fuel":       {block, func(r *recording.Run, _ *recording.Chain) { r.Turns[0].Outcome.Fuel++ }, "came out otherwise"},
-		"the memory":     {block, func(r *recording.Run, _ *recording.Chain) { r.Turns[0].Outcome.MemoryPeak++ }, "came out otherwise"},
-		"the calls":      {block, func(r *recording.Run, _ *recording.Chain) { r.Turns[0].Outcome.Hostcalls++ }, "came out otherwise"},
-		"what it said":   {block, func(r *recording.Run, _ *recording.Chain) { r.Turns[0].Report.Decision = phases.HookNone }, "came out otherwise"},
+		"the seed": {block, func(r *recording.Run, _ *recording.Chain) { r.Seed = strings.Repeat("0", 64) },
+			"the seed"},
+		"the revision": {block, func(_ *recording.Run, c *recording.Chain) { c.Revision += "x" }, "another configuration"},
+		"no chain":     {block, nil, "another configuration"},
+		"the decision": {block, func(r *recording.Run, _ *recording.Chain) { r.Final.Decision = phases.Allow },
+			"another decision"},
+		"by whom": {block, func(r *recording.Run, _ *recording.Chain) { r.Final.DecidedBy = "x" }, "another decision"},
+		"how enforced": {block, func(r *recording.Run, _ *recording.Chain) { r.Final.Enforced = phases.EnforcedLatched },
+			"another decision"},
+		"no turn": {block, func(r *recording.Run, _ *recording.Chain) { r.Turns = nil }, "0 turns"},
+		"another hook": {block, func(r *recording.Run, _ *recording.Chain) { r.Turns[0].Binding = "stages" },
+			"of another hook"},
+		"another module": {block, func(_ *recording.Run, c *recording.Chain) {
+			c.Bindings[0].Digest = "sha256:" + strings.Repeat("0", 64)
+		}, "of another hook"},
+		"the fuel": {block, func(r *recording.Run, _ *recording.Chain) { r.Turns[0].Outcome.Fuel++ },
+			"came out otherwise"},
+		"the memory": {block, func(r *recording.Run, _ *recording.Chain) { r.Turns[0].Outcome.MemoryPeak++ },
+			"came out otherwise"},
+		"the calls": {block, func(r *recording.Run, _ *recording.Chain) { r.Turns[0].Outcome.Hostcalls++ },
+			"came out otherwise"},
+		"what it said": {block, func(r *recording.Run, _ *recording.Chain) { r.Turns[0].Report.Decision = phases.HookNone },
+			"came out otherwise"},
 		"what it asked for": {block, func(r *recording.Run, _ *recording.Chain) {
 			r.Turns[0].Outcome.Effects = []phases.Effect{{Kind: phases.EffectBlock, Text: "x"}}
 		}, "asked for something else"},
-		"that it asked for nothing": {block, func(r *recording.Run, _ *recording.Chain) { r.Turns[0].Outcome.Effects = nil }, "asked for something else"},
-		"the final action":          {send, func(r *recording.Run, _ *recording.Chain) { r.Chained.Action = jsontext.Value(`{}`) }, "what came out"},
-		"the scopes":                {block, func(r *recording.Run, _ *recording.Chain) { r.Chained.Scopes.Tools = []string{"x"} }, "what came out"},
+		"that it asked for nothing": {block, func(r *recording.Run, _ *recording.Chain) { r.Turns[0].Outcome.Effects = nil },
+			"asked for something else"},
+		"the final action": {send, func(r *recording.Run, _ *recording.Chain) {
+			r.Chained.Action = jsontext.Value(`{}`)
+		}, "what came out"},
+		"the scopes": {block, func(r *recording.Run, _ *recording.Chain) {
+			r.Chained.Scopes.Tools = []string{"x"}
+		}, "what came out"},
 		"what was written": {plan, func(r *recording.Run, _ *recording.Chain) {
 			r.Chained.Metadata = phases.Metadata{"class": {Value: []byte(`"easy"`), Hook: "stages", Tier: phases.Trusted}}
 		}, "what came out"},
-		"that something was written": {plan, func(r *recording.Run, _ *recording.Chain) { r.Chained.Metadata = nil }, "what came out"},
-		"a context":                  {block, func(r *recording.Run, _ *recording.Chain) { r.Chained.Contexts = []string{"x"} }, "what came out"},
+		"that something was written": {plan, func(r *recording.Run, _ *recording.Chain) { r.Chained.Metadata = nil },
+			"what came out"},
+		"a context": {block, func(r *recording.Run, _ *recording.Chain) {
+			r.Chained.Contexts = []string{"x"}
+		}, "what came out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run, chain := *j.runs[c.run], *j.chains[c.run]

@@ -143,8 +143,10 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ dir, line, want string }{
 		"a checksum":          {dir, "recipients: [" + bad + "]", "belay.yaml:22: /recordings/recipients/0: "},
 		"the state directory": {o.state, "recipients: [TO]", "belay.yaml:21: /recordings/dir: is in the state directory"},
-		"below it":            {o.state + "/rec", "recipients: [TO]", "belay.yaml:21: /recordings/dir: is in the state directory"},
-		"by a link":           {link + "/rec", "recipients: [TO]", "belay.yaml:21: /recordings/dir: is in the state directory"},
+		"below it": {o.state + "/rec", "recipients: [TO]",
+			"belay.yaml:21: /recordings/dir: is in the state directory"},
+		"by a link": {link + "/rec", "recipients: [TO]",
+			"belay.yaml:21: /recordings/dir: is in the state directory"},
 		"by .. behind a link": {link + "/x/../rec", "recipients: [TO]", "belay.yaml:21: /recordings/dir: "},
 		"nobody can open it":  {dir, "keep: 1d", "belay.yaml:20: /recordings/recipients: is missing"},
 	} {
@@ -257,7 +259,8 @@ func TestFilter(t *testing.T) {
 	}
 	o.close(b)
 	runs, _, err := o.read(o.files()[0])
-	if err != nil || len(runs) != 2 || !bytes.Contains(runs[0].Invocation, []byte(`"ls"`)) || !bytes.Contains(runs[1].Invocation, []byte("why?")) {
+	if err != nil || len(runs) != 2 || !bytes.Contains(runs[0].Invocation, []byte(`"ls"`)) ||
+		!bytes.Contains(runs[1].Invocation, []byte("why?")) {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}
 }

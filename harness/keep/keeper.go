@@ -60,7 +60,8 @@ type trouble struct {
 
 // Open makes a Keeper. Nothing is written before there is something to keep. The error is a *Error.
 func Open(p Policy) (*Keeper, error) {
-	k := &Keeper{p: p, queue: make(chan *kernel.Recording, queueLength), turn: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	k := &Keeper{p: p, queue: make(chan *kernel.Recording, queueLength), turn: make(chan struct{}, 1),
+		stop: make(chan struct{}), done: make(chan struct{})}
 	if k.p.Logger == nil {
 		k.p.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -113,7 +114,8 @@ func (k *Keeper) Recorded(r *kernel.Recording) {
 	switch {
 	case k.closed:
 		k.lost.Add(1)
-		k.p.Logger.Warn("an invocation that was decided while keeping ended was not kept", slog.String("invocation", r.Invocation.ID))
+		k.p.Logger.Warn("an invocation that was decided while keeping ended was not kept",
+			slog.String("invocation", r.Invocation.ID))
 	case k.p.Block:
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -260,7 +262,8 @@ func (k *Keeper) ensure() error {
 	if t != nil {
 		k.trouble.Store(nil)
 		lost := k.lost.Load()
-		k.notice("full inputs are kept again in %s; %s since %s", k.p.Dir, wereNot(lost-k.said), t.since.UTC().Format(time.RFC3339))
+		k.notice("full inputs are kept again in %s; %s since %s", k.p.Dir, wereNot(lost-k.said),
+			t.since.UTC().Format(time.RFC3339))
 		k.said = lost
 	}
 	return nil

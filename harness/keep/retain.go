@@ -113,7 +113,8 @@ func (k *Keeper) claim() error {
 		}
 	}
 	if len(cut) > 0 {
-		k.notice("a process ended while it wrote %s; what had been written until then can be read (belay record --from kept)", strings.Join(cut, ", "))
+		k.notice("a process ended while it wrote %s; what had been written until then can be read (belay record --from kept)",
+			strings.Join(cut, ", "))
 	}
 	return nil
 }

@@ -78,7 +78,8 @@ func (c *Chain) check() *place {
 			return &place{at + "/digest", "not a digest"}
 		}
 		names[b.Name] = true
-		if p := first(words(at, "tier", string(b.Tier), "mode", string(b.Mode)), figures(at, "fuel", b.Fuel, "timeout_ms", b.TimeoutMS), b.Failure.check(at+"/failure")); p != nil {
+		if p := first(words(at, "tier", string(b.Tier), "mode", string(b.Mode)),
+			figures(at, "fuel", b.Fuel, "timeout_ms", b.TimeoutMS), b.Failure.check(at+"/failure")); p != nil {
 			return p
 		}
 	}
@@ -101,7 +102,8 @@ func (r *Run) check() *place {
 	if b, err := hex.DecodeString(r.Seed); err != nil || r.Seed != "" && len(b) != 32 {
 		return &place{"/seed", "not 64 hexadecimal digits"}
 	}
-	if p := words("", "chained/kind", string(r.Chained.Kind), "final/kind", string(r.Final.Kind), "final/decision", string(r.Final.Decision)); p != nil {
+	if p := words("", "chained/kind", string(r.Chained.Kind), "final/kind", string(r.Final.Kind), "final/decision",
+		string(r.Final.Decision)); p != nil {
 		return p
 	}
 	if r.Latch != nil {
@@ -121,7 +123,8 @@ func (t *Turn) check(at string) *place {
 	o := &t.Outcome
 	if p := first(
 		words(at, "pass", string(t.Pass), "report/decision", string(t.Report.Decision), "report/kind", string(t.Report.Kind)),
-		figures(at, "budget", t.Budget, "outcome/fuel", o.Fuel, "outcome/memory_peak", o.MemoryPeak, "outcome/hostcalls", o.Hostcalls, "outcome/logs_dropped", o.LogsDropped),
+		figures(at, "budget", t.Budget, "outcome/fuel", o.Fuel, "outcome/memory_peak", o.MemoryPeak, "outcome/hostcalls",
+			o.Hostcalls, "outcome/logs_dropped", o.LogsDropped),
 		t.Fault.check(at+"/fault"),
 	); p != nil {
 		return p

@@ -15,16 +15,20 @@ import (
 
 // ChainOf describes a configuration.
 func ChainOf(c *kernel.RecordedChain) Chain {
-	out := Chain{Revision: c.Revision, Ceiling: c.Ceiling, BudgetMS: c.ChainBudget.Milliseconds(), Home: c.Home, UnsafeFailOpen: c.UnsafeFailOpen, Bindings: []Binding{}}
+	out := Chain{Revision: c.Revision, Ceiling: c.Ceiling, BudgetMS: c.ChainBudget.Milliseconds(), Home: c.Home,
+		UnsafeFailOpen: c.UnsafeFailOpen, Bindings: []Binding{}}
 	for _, r := range c.Require {
 		out.Require = append(out.Require, Require(r))
 	}
 	for i := range c.Bindings {
 		b := &c.Bindings[i]
 		o := Binding{
-			Name: b.Name, Digest: b.Digest, Version: b.Version, Tier: b.Tier, Signer: b.Signer, Mode: b.Mode, Priority: b.Priority,
-			Phases: b.Phases, Mutates: b.Mutates, Imports: b.Imports, Held: b.Held, Match: b.Match, Config: b.Config, State: b.State,
-			Fuel: b.Fuel, TimeoutMS: b.Timeout.Milliseconds(), Budget: b.Budget, Notes: b.Notes, Failure: faultOf(b.Failure), Trust: b.Trust,
+			Name: b.Name, Digest: b.Digest, Version: b.Version, Tier: b.Tier, Signer: b.Signer, Mode: b.Mode,
+			Priority: b.Priority,
+			Phases:   b.Phases, Mutates: b.Mutates, Imports: b.Imports, Held: b.Held, Match: b.Match, Config: b.Config,
+			State: b.State,
+			Fuel:  b.Fuel, TimeoutMS: b.Timeout.Milliseconds(), Budget: b.Budget, Notes: b.Notes, Failure: faultOf(b.Failure),
+			Trust: b.Trust,
 		}
 		if b.Allowed != nil {
 			allowed := slices.Clone(b.Allowed)
@@ -59,7 +63,8 @@ func RunOf(r *kernel.Recording, chain string) (Run, error) {
 		out.Final = Final{Decision: v.Decision, Kind: v.Kind, Reason: v.Reason, DecidedBy: v.DecidedBy, Enforced: v.Enforced}
 	}
 	if l := r.Latch; l != nil {
-		out.Latch = &Latch{Reason: l.Reason, Kind: l.Kind, DecidedBy: l.DecidedBy, Invocation: l.Invocation, Since: l.Since.UTC(), ID: l.ID, Cause: l.Cause, Event: l.Event}
+		out.Latch = &Latch{Reason: l.Reason, Kind: l.Kind, DecidedBy: l.DecidedBy, Invocation: l.Invocation,
+			Since: l.Since.UTC(), ID: l.ID, Cause: l.Cause, Event: l.Event}
 	}
 	for i := range r.Turns {
 		out.Turns = append(out.Turns, TurnOf(&r.Turns[i]))
@@ -110,8 +115,10 @@ func (c *Carried) RunState() kernel.RunState {
 // VerdictOf keeps the part of a verdict that the hooks answer for.
 func VerdictOf(v *phases.Verdict) Verdict {
 	return Verdict{
-		Decision: v.Decision, Reason: v.Reason, Kind: v.Kind, DecidedBy: v.DecidedBy, Action: v.Action, Changed: orNil(v.Changed), Scopes: v.Scopes,
-		Metadata: orNilMap(v.Metadata), Contexts: orNil(v.Contexts), Reply: v.Reply, Retry: v.Retry, Artifacts: orNil(v.Artifacts), Grant: v.Grant, Notes: orNil(v.Notes),
+		Decision: v.Decision, Reason: v.Reason, Kind: v.Kind, DecidedBy: v.DecidedBy, Action: v.Action,
+		Changed: orNil(v.Changed), Scopes: v.Scopes,
+		Metadata: orNilMap(v.Metadata), Contexts: orNil(v.Contexts), Reply: v.Reply, Retry: v.Retry,
+		Artifacts: orNil(v.Artifacts), Grant: v.Grant, Notes: orNil(v.Notes),
 	}
 }
 
@@ -140,8 +147,10 @@ func faultOf(f *phases.Fault) *Fault {
 
 // TurnOf describes one turn.
 func TurnOf(t *kernel.RecordedTurn) Turn {
-	out := Turn{Binding: t.Binding, Pass: t.Pass, Ran: t.Trace != nil, Budget: t.Budget, Outcome: OutcomeOf(&t.Outcome), Fault: faultOf(t.Fault),
-		Report: Report{Decision: t.Report.Decision, Reason: t.Report.Reason, Kind: t.Report.Kind, Notes: orNil(t.Report.Notes)}}
+	out := Turn{Binding: t.Binding, Pass: t.Pass, Ran: t.Trace != nil, Budget: t.Budget, Outcome: OutcomeOf(&t.Outcome),
+		Fault: faultOf(t.Fault),
+		Report: Report{Decision: t.Report.Decision, Reason: t.Report.Reason, Kind: t.Report.Kind,
+			Notes: orNil(t.Report.Notes)}}
 	if t.Input != nil {
 		out.InputSHA256 = sum(t.Input)
 	}
@@ -171,7 +180,8 @@ func (t *Turn) trace(tr *hostcalls.Trace) {
 
 // CallOf describes one call.
 func CallOf(c *hostcalls.TracedCall) Call {
-	out := Call{Name: c.Name, I32: c.I32, Cap: c.Cap, Code: c.Code, Out: traced(c.Out), Reply: traced(c.Reply), Fuel: c.Fuel, Fault: c.Fault}
+	out := Call{Name: c.Name, I32: c.I32, Cap: c.Cap, Code: c.Code, Out: traced(c.Out), Reply: traced(c.Reply),
+		Fuel: c.Fuel, Fault: c.Fault}
 	for _, in := range c.In {
 		out.In = append(out.In, Value(in))
 	}
@@ -184,11 +194,13 @@ func CallOf(c *hostcalls.TracedCall) Call {
 // OutcomeOf keeps what is the same every time.
 func OutcomeOf(o *kernel.Outcome) Outcome {
 	out := Outcome{
-		Effects: orNil(o.Effects), LogsDropped: o.LogsDropped, Notes: orNil(o.Notes), FailText: o.FailText, Detail: strings.ToValidUTF8(o.Detail, "\uFFFD"),
-		Fuel: o.Fuel, MemoryPeak: o.MemoryPeak, Hostcalls: o.Hostcalls,
+		Effects: orNil(o.Effects), LogsDropped: o.LogsDropped, Notes: orNil(o.Notes), FailText: o.FailText,
+		Detail: strings.ToValidUTF8(o.Detail, "\uFFFD"),
+		Fuel:   o.Fuel, MemoryPeak: o.MemoryPeak, Hostcalls: o.Hostcalls,
 	}
 	for _, w := range o.StateWrites {
-		out.StateWrites = append(out.StateWrites, StateWrite{Key: w.Key, Value: whole(w.Value), Delete: w.Delete, Version: w.Version})
+		out.StateWrites = append(out.StateWrites,
+			StateWrite{Key: w.Key, Value: whole(w.Value), Delete: w.Delete, Version: w.Version})
 	}
 	for _, w := range o.Wishes {
 		out.Wishes = append(out.Wishes, Wish{Call: w.Call, Request: Value(hostcalls.ValueOf(w.Request))})

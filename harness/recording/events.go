@@ -37,7 +37,8 @@ func RunOfEvent(e *phases.Event) (Run, bool) {
 	}
 	inv := phases.Invocation{
 		ID: e.Invocation, Phase: e.Phase, Runtime: e.Runtime, Session: e.Session, Agent: e.Agent, Run: e.Run, User: e.User,
-		CWD: in.CWD, Action: in.Action, Scopes: in.Scopes, Metadata: in.Metadata, Time: in.Time.UTC(), Traceparent: e.Traceparent,
+		CWD: in.CWD, Action: in.Action, Scopes: in.Scopes, Metadata: in.Metadata, Time: in.Time.UTC(),
+		Traceparent: e.Traceparent,
 	}
 	raw, err := phases.EncodeInvocation(inv)
 	if err != nil {
@@ -57,9 +58,13 @@ func RunOfEvent(e *phases.Event) (Run, bool) {
 		}
 	}
 	r := Run{
-		Invocation: raw, ReportedTime: in.Reported.UTC(), Seed: e.Seed, Options: Options{Unblockable: e.Enforced == phases.EnforcedLatched, Delegated: e.Enforced == phases.EnforcedDelegated},
-		Chained: Verdict{Decision: phases.Decision(e.Decision), Reason: e.Reason, Kind: e.Kind, DecidedBy: e.DecidedBy, Action: out.Action, Changed: orNil(e.Changed), Scopes: out.Scopes},
-		Final:   Final{Decision: phases.Decision(e.Decision), Reason: e.Reason, Kind: e.Kind, DecidedBy: e.DecidedBy, Enforced: e.Enforced},
+		Invocation: raw, ReportedTime: in.Reported.UTC(), Seed: e.Seed,
+		Options: Options{Unblockable: e.Enforced == phases.EnforcedLatched,
+			Delegated: e.Enforced == phases.EnforcedDelegated},
+		Chained: Verdict{Decision: phases.Decision(e.Decision), Reason: e.Reason, Kind: e.Kind, DecidedBy: e.DecidedBy,
+			Action: out.Action, Changed: orNil(e.Changed), Scopes: out.Scopes},
+		Final: Final{Decision: phases.Decision(e.Decision), Reason: e.Reason, Kind: e.Kind, DecidedBy: e.DecidedBy,
+			Enforced: e.Enforced},
 	}
 	for k, m := range in.Carried {
 		if r.Carried.Metadata == nil {

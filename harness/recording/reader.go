@@ -33,7 +33,8 @@ type Reader struct {
 
 // NewReader reads the header. name stands in errors. Every error is an *Error.
 func NewReader(r io.Reader, name string) (*Reader, error) {
-	rd := &Reader{name: name, r: bufio.NewReaderSize(r, 64<<10), hash: sha256.New(), chains: map[string]*Chain{}, used: map[string]bool{}}
+	rd := &Reader{name: name, r: bufio.NewReaderSize(r, 64<<10), hash: sha256.New(), chains: map[string]*Chain{},
+		used: map[string]bool{}}
 	l, raw, err := rd.next()
 	switch {
 	case errors.Is(err, io.EOF):
@@ -48,7 +49,8 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 		Rest    jsontext.Value `json:",inline"`
 	}
 	if err := json.Unmarshal(l.Header, &v); err == nil && v.Version != Version {
-		return nil, rd.fail(ErrVersion, fmt.Sprintf("it says %q, and this belay reads %q", phases.SafeLine(v.Version, 64), Version), nil)
+		return nil, rd.fail(ErrVersion,
+			fmt.Sprintf("it says %q, and this belay reads %q", phases.SafeLine(v.Version, 64), Version), nil)
 	}
 	if err := rd.decode(l.Header, &rd.header); err != nil {
 		return nil, err
@@ -92,7 +94,8 @@ func (r *Reader) advance() (*Run, *Chain, error) {
 		}
 		switch {
 		case l.Header != nil:
-			return nil, nil, r.fail(ErrFormat, "a second header: recordings cannot be joined by putting one behind the other", nil)
+			return nil, nil,
+				r.fail(ErrFormat, "a second header: recordings cannot be joined by putting one behind the other", nil)
 		case l.Chain != nil:
 			if err := r.takeChain(l.Chain); err != nil {
 				return nil, nil, err
@@ -164,7 +167,8 @@ func (r *Reader) finish(raw jsontext.Value) error {
 	}
 	switch got := hex.EncodeToString(r.hash.Sum(nil)); {
 	case got != end.SHA256:
-		return r.fail(ErrEdited, "its lines are not the ones that its last line names: some were added, removed or put in another order", nil)
+		return r.fail(ErrEdited,
+			"its lines are not the ones that its last line names: some were added, removed or put in another order", nil)
 	case end.Runs != r.runs || end.Chains != len(r.chains):
 		return r.fail(ErrEdited, fmt.Sprintf("it holds %d invocations, and its last line says %d", r.runs, end.Runs), nil)
 	}
@@ -295,5 +299,6 @@ func (r *Reader) readFailed(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return r.fail(ErrTruncated, "", err)
 	}
-	return &Error{File: r.name, Line: r.line, Text: "it cannot be read: " + phases.SafeLine(err.Error(), 256), Class: ErrSealed, Cause: err}
+	return &Error{File: r.name, Line: r.line, Text: "it cannot be read: " + phases.SafeLine(err.Error(), 256),
+		Class: ErrSealed, Cause: err}
 }

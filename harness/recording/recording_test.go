@@ -25,38 +25,58 @@ func sample(command string) *kernel.Recording {
 	long := bytes.Repeat([]byte("x"), 5000)
 	tr := &hostcalls.Trace{Ports: []string{"state", "files"}}
 	tr.Calls = []hostcalls.TracedCall{
-		{Name: "input_get", In: []hostcalls.TracedValue{hostcalls.ValueOf([]byte("/args"))}, Cap: 9, Out: hostcalls.ValueOf(long)},
-		{Name: "state_get", In: []hostcalls.TracedValue{hostcalls.ValueOf([]byte("k"))}, Out: hostcalls.ValueOf([]byte{0xff, 0}), Code: -2, Fuel: 7},
-		{Name: "log", I32: 3, Long: [2]bool{true}, In: []hostcalls.TracedValue{hostcalls.ValueOf([]byte("a \"line\"\n\u2028"))}, Fault: phases.KindHostcall},
+		{Name: "input_get", In: []hostcalls.TracedValue{hostcalls.ValueOf([]byte("/args"))}, Cap: 9,
+			Out: hostcalls.ValueOf(long)},
+		{Name: "state_get", In: []hostcalls.TracedValue{hostcalls.ValueOf([]byte("k"))},
+			Out: hostcalls.ValueOf([]byte{0xff, 0}), Code: -2, Fuel: 7},
+		{Name: "log", I32: 3, Long: [2]bool{true},
+			In: []hostcalls.TracedValue{hostcalls.ValueOf([]byte("a \"line\"\n\u2028"))}, Fault: phases.KindHostcall},
 	}
 	tr.Answers = []hostcalls.PortAnswer{
-		{Port: "state", Request: []byte("k"), Reply: bytes.Repeat([]byte{0xfe}, 6000), Version: 4}, {Port: "state_usage", Keys: 2, Bytes: 3},
+		{Port: "state", Request: []byte("k"), Reply: bytes.Repeat([]byte{0xfe}, 6000), Version: 4},
+		{Port: "state_usage", Keys: 2, Bytes: 3},
 		{Port: "readlink", Request: []byte("/a"), Err: "absent"}, {Port: "http_request", Request: []byte("{}"), Errno: -7},
 	}
 	inv := phases.Invocation{
-		ID: "01973b9e-7a00-7000-8000-000000000001", Phase: phases.PreTool, Runtime: "custom", Session: "s", Run: "r", CWD: "/home/dev/project",
-		Action: jsontext.Value(`{"tool":"exec",  "args":{"command":"` + command + `","n":1.0}}`), Time: time.Date(2026, 2, 3, 4, 5, 6, 7, time.UTC),
+		ID: "01973b9e-7a00-7000-8000-000000000001", Phase: phases.PreTool, Runtime: "custom", Session: "s", Run: "r",
+		CWD:    "/home/dev/project",
+		Action: jsontext.Value(`{"tool":"exec",  "args":{"command":"` + command + `","n":1.0}}`),
+		Time:   time.Date(2026, 2, 3, 4, 5, 6, 7, time.UTC),
 		Scopes: phases.Scopes{FSRead: phases.Scope{}}, Metadata: map[string]jsontext.Value{"k": jsontext.Value(`"v"`)},
 	}
-	v := phases.Verdict{Decision: phases.Block, Kind: phases.KindPolicy, Reason: "no", DecidedBy: "guard", Action: inv.Action, Changed: []string{"/args/n"},
-		Metadata: phases.Metadata{"m": {Value: jsontext.Value(`[1, 2]`), Hook: "guard", Tier: phases.Trusted}}, Contexts: []string{"c"}, Enforced: phases.EnforcedDirect}
+	v := phases.Verdict{Decision: phases.Block, Kind: phases.KindPolicy, Reason: "no", DecidedBy: "guard",
+		Action: inv.Action, Changed: []string{"/args/n"},
+		Metadata: phases.Metadata{"m": {Value: jsontext.Value(`[1, 2]`), Hook: "guard", Tier: phases.Trusted}},
+		Contexts: []string{"c"}, Enforced: phases.EnforcedDirect}
 	return &kernel.Recording{
-		Invocation: inv, Seed: [32]byte{1, 2}, Options: kernel.InvokeOptions{ParentScopes: &phases.Scopes{Tools: phases.Scope{"*"}}},
+		Invocation: inv, Seed: [32]byte{1, 2},
+		Options: kernel.InvokeOptions{ParentScopes: &phases.Scopes{Tools: phases.Scope{"*"}}},
 		Chain: &kernel.RecordedChain{
-			Revision: "sha256:aa", ChainBudget: 2 * time.Second, Home: "/home/dev", Require: []kernel.Require{{Phases: []phases.Phase{phases.PreTool}, Hooks: []string{"guard"}}},
+			Revision: "sha256:aa", ChainBudget: 2 * time.Second, Home: "/home/dev",
+			Require: []kernel.Require{{Phases: []phases.Phase{phases.PreTool}, Hooks: []string{"guard"}}},
 			Bindings: []kernel.RecordedBinding{
-				{Name: "guard", Digest: "sha256:bb", Tier: phases.Trusted, Mode: phases.Enforce, Priority: 110, Phases: []phases.Phase{phases.PreTool}, Held: []string{"block"},
-					Allowed: []string{}, Match: tiers.Match{Tools: "^exec$"}, Config: []byte(`{"a":  1}`), Fuel: 5, Timeout: time.Second},
-				{Name: "gone", Tier: phases.Sandboxed, Mode: phases.Observe, Failure: phases.NewFault(phases.KindLoad, "missing", errors.New("x")), Trust: true},
+				{Name: "guard", Digest: "sha256:bb", Tier: phases.Trusted, Mode: phases.Enforce, Priority: 110,
+					Phases: []phases.Phase{phases.PreTool}, Held: []string{"block"},
+					Allowed: []string{}, Match: tiers.Match{Tools: "^exec$"}, Config: []byte(`{"a":  1}`), Fuel: 5,
+					Timeout: time.Second},
+				{Name: "gone", Tier: phases.Sandboxed, Mode: phases.Observe,
+					Failure: phases.NewFault(phases.KindLoad, "missing", errors.New("x")), Trust: true},
 			},
 		},
-		Run:   kernel.RunState{Version: 3, Metadata: phases.Metadata{"m": {Value: jsontext.Value(`{ "a" : "\u0041" }`), Hook: "guard", Tier: phases.Trusted}}, Retries: map[string]int{"guard": 1}},
+		Run: kernel.RunState{Version: 3,
+			Metadata: phases.Metadata{"m": {Value: jsontext.Value(`{ "a" : "\u0041" }`), Hook: "guard", Tier: phases.Trusted}},
+			Retries:  map[string]int{"guard": 1}},
 		Latch: &kernel.Latch{Reason: "held", Kind: phases.KindPolicy, Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 		Turns: []kernel.RecordedTurn{
-			{Binding: "guard", Pass: phases.PassValidate, Input: []byte(`{"a":1}`), Trace: tr, Report: phases.HookReport{Decision: phases.HookBlock, Reason: "no", Notes: []string{"n"}},
-				Outcome: kernel.Outcome{Effects: []phases.Effect{{Kind: phases.EffectBlock, Text: "no"}}, StateWrites: []hostcalls.StateWrite{{Key: "k", Value: []byte("v"), Version: 4}},
-					Wishes: []hostcalls.Wish{{Call: "http_request", Request: jsontext.Value("{}")}}, Logs: []hostcalls.LogEntry{{Level: 2, Text: "t"}}, Detail: "bad \xff", Fuel: 12, MemoryPeak: 65536, Hostcalls: 3}},
-			{Binding: "gone", Pass: phases.PassAudit, Input: []byte(`{ "kind":"verdict"}`), Action: []byte(`{}`), Fault: phases.NewFault(phases.KindLoad, "missing", nil)},
+			{Binding: "guard", Pass: phases.PassValidate, Input: []byte(`{"a":1}`), Trace: tr,
+				Report: phases.HookReport{Decision: phases.HookBlock, Reason: "no", Notes: []string{"n"}},
+				Outcome: kernel.Outcome{Effects: []phases.Effect{{Kind: phases.EffectBlock, Text: "no"}},
+					StateWrites: []hostcalls.StateWrite{{Key: "k", Value: []byte("v"), Version: 4}},
+					Wishes:      []hostcalls.Wish{{Call: "http_request", Request: jsontext.Value("{}")}},
+					Logs:        []hostcalls.LogEntry{{Level: 2, Text: "t"}}, Detail: "bad \xff", Fuel: 12, MemoryPeak: 65536,
+					Hostcalls: 3}},
+			{Binding: "gone", Pass: phases.PassAudit, Input: []byte(`{ "kind":"verdict"}`), Action: []byte(`{}`),
+				Fault: phases.NewFault(phases.KindLoad, "missing", nil)},
 		},
 		Chained: v, Verdict: &v,
 	}
@@ -105,7 +125,8 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(runs) != 3 || rd.End().Chains != 1 || rd.Header().Source != "eval" || !strings.HasPrefix(rd.Digest(), "sha256:") {
+	if len(runs) != 3 || rd.End().Chains != 1 || rd.Header().Source != "eval" ||
+		!strings.HasPrefix(rd.Digest(), "sha256:") {
 		t.Fatalf("%d runs, %+v", len(runs), rd.End())
 	}
 	for i, r := range list {
@@ -163,33 +184,57 @@ func TestDamage(t *testing.T) {
 		"cut after a header": {lines[0], recording.ErrTruncated, "r.rec:1: "},
 		"a byte more":        {src + " ", recording.ErrFormat, "r.rec:6: "},
 		"an edit":            {strings.Replace(src, `"reason":"no"`, `"reason":"yes"`, 1), recording.ErrEdited, "r.rec:3: "},
-		"an edit with a sum": {strings.Replace(src, lines[2], resum(strings.Replace(lines[2], `"reason":"no"`, `"reason":"yes"`, 1)), 1), recording.ErrEdited, "r.rec:5: "},
-		"a line less":        {strings.Replace(src, lines[3], "", 1), recording.ErrEdited, "r.rec:4: "},
-		"a line twice":       {strings.Replace(src, lines[2], lines[2]+lines[2], 1), recording.ErrEdited, "r.rec:6: "},
-		"another order":      {lines[0] + lines[1] + lines[3] + lines[2] + lines[4], recording.ErrEdited, "r.rec:5: "},
-		"two files":          {src + src, recording.ErrFormat, "r.rec:6: "},
-		"two joined":         {strings.Join(lines[:4], "") + src, recording.ErrFormat, "r.rec:5: "},
-		"a later version":    {resum(strings.Replace(lines[0], "recording/v1", "recording/v2", 1)) + strings.Join(lines[1:], ""), recording.ErrVersion, `r.rec:1: a recording of another version: it says "belay-recording/v2"`},
-		"an unknown member":  {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"pass":`, `"pas":`, 1)), recording.ErrFormat, "r.rec:3: not a recording: /turns/0/pas"},
-		"a duplicate member": {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"seed":`, `"seed":"","seed":`, 1)), recording.ErrFormat, "r.rec:3: "},
-		"says which member":  {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"seed":`, `"seed":"","seed":`, 1)), recording.ErrFormat, "r.rec:3: not a recording: /run/seed: two members of one name"},
-		"nested too deep":    {lines[0] + `{"run":` + strings.Repeat("[", 20_000) + "\n", recording.ErrFormat, "r.rec:2: not a recording: nested too deep at byte "},
-		"negative fuel":      {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"fuel":12,`, `"fuel":-12,`, 1)), recording.ErrFormat, "r.rec:3: not a recording: /turns/0/outcome/fuel: "},
-		"endless memory":     {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"memory_peak":65536`, `"memory_peak":9223372036854775807`, 1)), recording.ErrFormat, "r.rec:3: not a recording: /turns/0/outcome/memory_peak: "},
-		"fuel of a call":     {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"fuel":7`, `"fuel":-7`, 1)), recording.ErrFormat, "r.rec:3: not a recording: /turns/0/calls/1/fuel: "},
-		"keys of an answer":  {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"keys":2`, `"keys":-2`, 1)), recording.ErrFormat, "r.rec:3: not a recording: /turns/0/answers/1/keys: "},
-		"a kind of a latch":  {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"kind":"policy"`, `"kind":"a <b>"`, 1)), recording.ErrFormat, "r.rec:3: not a recording: /latch/kind: "},
-		"a kind of prose":    {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"reason":"no","kind":"policy"`, `"reason":"no","kind":"a <b>"`, 1)), recording.ErrFormat, "r.rec:3: not a recording: /chained/kind: "},
-		"a source of prose":  {resum(strings.Replace(lines[0], `"source":"test"`, `"source":"\u202etset"`, 1)), recording.ErrFormat, "r.rec:1: not a recording: /source: "},
-		"a digest of prose":  {lines[0] + resum(strings.Replace(lines[1], `"sha256:bb"`, `"sha256: b"`, 1)), recording.ErrFormat, "r.rec:2: not a recording: /bindings/0/digest: "},
-		"dropped less":       {strings.Join(lines[:4], "") + resum(strings.Replace(lines[4], `"runs":2,`, `"runs":2,"dropped":-1,`, 1)), recording.ErrFormat, "r.rec:5: not a recording: /dropped: "},
-		"two members":        {lines[0] + strings.Replace(lines[1], `{"chain"`, `{"end":{},"chain"`, 1), recording.ErrFormat, "r.rec:2: "},
-		"no member":          {lines[0] + `{"sha256":""}` + "\n", recording.ErrFormat, "r.rec:2: "},
-		"no such chain":      {lines[0] + lines[2], recording.ErrFormat, "r.rec:2: "},
-		"a chain twice":      {lines[0] + lines[1] + lines[1], recording.ErrFormat, "r.rec:3: "},
-		"no decision":        {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"chained":{"decision":"block"`, `"chained":{"decision":"maybe"`, 1)), recording.ErrFormat, "r.rec:3: "},
-		"a bad seed":         {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"seed":"01`, `"seed":"x1`, 1)), recording.ErrFormat, "r.rec:3: "},
-		"a bad phase":        {lines[0] + lines[1] + resum(strings.Replace(lines[2], `pre_tool\"`, `pre_tol\"`, 1)), recording.ErrFormat, "r.rec:3: "},
+		"an edit with a sum": {strings.Replace(src, lines[2],
+			resum(strings.Replace(lines[2], `"reason":"no"`, `"reason":"yes"`, 1)), 1), recording.ErrEdited, "r.rec:5: "},
+		"a line less":   {strings.Replace(src, lines[3], "", 1), recording.ErrEdited, "r.rec:4: "},
+		"a line twice":  {strings.Replace(src, lines[2], lines[2]+lines[2], 1), recording.ErrEdited, "r.rec:6: "},
+		"another order": {lines[0] + lines[1] + lines[3] + lines[2] + lines[4], recording.ErrEdited, "r.rec:5: "},
+		"two files":     {src + src, recording.ErrFormat, "r.rec:6: "},
+		"two joined":    {strings.Join(lines[:4], "") + src, recording.ErrFormat, "r.rec:5: "},
+		"a later version": {resum(strings.Replace(lines[0], "recording/v1", "recording/v2", 1)) +
+			strings.Join(lines[1:], ""), recording.ErrVersion,
+			`r.rec:1: a recording of another version: it says "belay-recording/v2"`},
+		"an unknown member": {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"pass":`, `"pas":`, 1)),
+			recording.ErrFormat, "r.rec:3: not a recording: /turns/0/pas"},
+		"a duplicate member": {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"seed":`, `"seed":"","seed":`, 1)),
+			recording.ErrFormat, "r.rec:3: "},
+		"says which member": {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"seed":`, `"seed":"","seed":`, 1)),
+			recording.ErrFormat, "r.rec:3: not a recording: /run/seed: two members of one name"},
+		"nested too deep": {lines[0] + `{"run":` + strings.Repeat("[", 20_000) + "\n", recording.ErrFormat,
+			"r.rec:2: not a recording: nested too deep at byte "},
+		"negative fuel": {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"fuel":12,`, `"fuel":-12,`, 1)),
+			recording.ErrFormat, "r.rec:3: not a recording: /turns/0/outcome/fuel: "},
+		"endless memory": {lines[0] + lines[1] +
+			resum(strings.Replace(lines[2], `"memory_peak":65536`, `"memory_peak":9223372036854775807`, 1)), recording.ErrFormat,
+			"r.rec:3: not a recording: /turns/0/outcome/memory_peak: "},
+		"fuel of a call": {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"fuel":7`, `"fuel":-7`, 1)),
+			recording.ErrFormat, "r.rec:3: not a recording: /turns/0/calls/1/fuel: "},
+		"keys of an answer": {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"keys":2`, `"keys":-2`, 1)),
+			recording.ErrFormat, "r.rec:3: not a recording: /turns/0/answers/1/keys: "},
+		"a kind of a latch": {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"kind":"policy"`, `"kind":"a <b>"`, 1)),
+			recording.ErrFormat, "r.rec:3: not a recording: /latch/kind: "},
+		"a kind of prose": {lines[0] + lines[1] +
+			resum(strings.Replace(lines[2], `"reason":"no","kind":"policy"`, `"reason":"no","kind":"a <b>"`, 1)),
+			recording.ErrFormat, "r.rec:3: not a recording: /chained/kind: "},
+		"a source of prose": {resum(strings.Replace(lines[0], `"source":"test"`, `"source":"\u202etset"`, 1)),
+			recording.ErrFormat, "r.rec:1: not a recording: /source: "},
+		"a digest of prose": {lines[0] + resum(strings.Replace(lines[1], `"sha256:bb"`, `"sha256: b"`, 1)),
+			recording.ErrFormat, "r.rec:2: not a recording: /bindings/0/digest: "},
+		"dropped less": {strings.Join(lines[:4], "") +
+			resum(strings.Replace(lines[4], `"runs":2,`, `"runs":2,"dropped":-1,`, 1)), recording.ErrFormat,
+			"r.rec:5: not a recording: /dropped: "},
+		"two members": {lines[0] + strings.Replace(lines[1], `{"chain"`, `{"end":{},"chain"`, 1), recording.ErrFormat,
+			"r.rec:2: "},
+		"no member":     {lines[0] + `{"sha256":""}` + "\n", recording.ErrFormat, "r.rec:2: "},
+		"no such chain": {lines[0] + lines[2], recording.ErrFormat, "r.rec:2: "},
+		"a chain twice": {lines[0] + lines[1] + lines[1], recording.ErrFormat, "r.rec:3: "},
+		"no decision": {lines[0] + lines[1] +
+			resum(strings.Replace(lines[2], `"chained":{"decision":"block"`, `"chained":{"decision":"maybe"`, 1)),
+			recording.ErrFormat, "r.rec:3: "},
+		"a bad seed": {lines[0] + lines[1] + resum(strings.Replace(lines[2], `"seed":"01`, `"seed":"x1`, 1)),
+			recording.ErrFormat, "r.rec:3: "},
+		"a bad phase": {lines[0] + lines[1] + resum(strings.Replace(lines[2], `pre_tool\"`, `pre_tol\"`, 1)),
+			recording.ErrFormat, "r.rec:3: "},
 	} {
 		_, _, _, err := readAll(strings.NewReader(c.src))
 		var e *recording.Error
@@ -240,10 +285,12 @@ func TestSealing(t *testing.T) {
 	if got, err := open(sealed, file); err != nil || !bytes.Equal(got, src) {
 		t.Fatalf("%v", err)
 	}
-	if _, err := open(sealed, other); !errors.Is(err, recording.ErrSealed) || !strings.Contains(err.Error(), "none of the identities") {
+	if _, err := open(sealed, other); !errors.Is(err, recording.ErrSealed) ||
+		!strings.Contains(err.Error(), "none of the identities") {
 		t.Errorf("another key: %v", err)
 	}
-	if _, err := open(sealed[:len(sealed)-20], file); !errors.Is(err, recording.ErrTruncated) && !errors.Is(err, recording.ErrSealed) {
+	if _, err := open(sealed[:len(sealed)-20], file); !errors.Is(err, recording.ErrTruncated) &&
+		!errors.Is(err, recording.ErrSealed) {
 		t.Errorf("cut off: %v", err)
 	}
 	flipped := bytes.Clone(sealed)
@@ -271,7 +318,8 @@ func TestSealing(t *testing.T) {
 	if _, how := recording.Look(bytes.NewReader(src)); how != recording.Plain {
 		t.Errorf("plain: %v", how)
 	}
-	if _, err := recording.ParseIdentities([]byte("AGE-SECRET-KEY-1NONSENSE")); err == nil || strings.Contains(err.Error(), "NONSENSE") {
+	if _, err := recording.ParseIdentities([]byte("AGE-SECRET-KEY-1NONSENSE")); err == nil ||
+		strings.Contains(err.Error(), "NONSENSE") {
 		t.Errorf("%v", err)
 	}
 	if _, err := recording.ParseRecipients("age1nonsense"); !errors.Is(err, recording.ErrSealed) {

@@ -25,7 +25,8 @@ func ParseRecipients(texts ...string) (Recipients, error) {
 	for _, t := range texts {
 		list, err := age.ParseRecipients(strings.NewReader(t))
 		if err != nil {
-			return nil, &Error{Class: ErrSealed, Text: "not an age recipient (age1…): " + phases.SafeLine(err.Error(), 200), Cause: err}
+			return nil, &Error{Class: ErrSealed, Text: "not an age recipient (age1…): " + phases.SafeLine(err.Error(), 200),
+				Cause: err}
 		}
 		out = append(out, list...)
 	}

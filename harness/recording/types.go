@@ -296,9 +296,10 @@ type Report struct {
 
 // End is the last line.
 type End struct {
-	Chains  int    `json:"chains"`
-	Runs    int    `json:"runs"`
-	Dropped int    `json:"dropped,omitzero"` // invocations that could not be kept: the recorder was too slow for them, or they were too large
-	Cut     bool   `json:"cut,omitzero"`     // it ended before its source did: what that had dropped is not known
-	SHA256  string `json:"sha256"`           // of all lines before this one
+	Chains int `json:"chains"`
+	Runs   int `json:"runs"`
+	// invocations that could not be kept: the recorder was too slow for them, or they were too large
+	Dropped int    `json:"dropped,omitzero"`
+	Cut     bool   `json:"cut,omitzero"` // it ended before its source did: what that had dropped is not known
+	SHA256  string `json:"sha256"`       // of all lines before this one
 }

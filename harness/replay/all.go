@@ -62,7 +62,8 @@ type done struct {
 	err error
 }
 
-func many(ctx context.Context, o Options, first *Replayer, workers int, src *recording.Reader, each func(*Result) error) error {
+func many(ctx context.Context, o Options, first *Replayer, workers int, src *recording.Reader,
+	each func(*Result) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	jobs := make(chan *job)
 	order := make(chan *job, 2*workers) // what bounds the memory

@@ -32,7 +32,8 @@ type Alone struct {
 func OpenAlone(ctx context.Context, bench *loader.Bench, h AloneHook) (*Alone, error) {
 	b := &h.Binding
 	b.Digest, b.Mode, b.Failure = statedir.Digest(h.Module), phases.Enforce, nil
-	load := loader.BenchHook{Name: b.Name, Module: h.Module, Tier: b.Tier, Config: jsonValue(b.Config), MemoryMiB: b.Budget.MemoryMiB}
+	load := loader.BenchHook{Name: b.Name, Module: h.Module, Tier: b.Tier, Config: jsonValue(b.Config),
+		MemoryMiB: b.Budget.MemoryMiB}
 	if b.Allowed != nil {
 		load.Allowed = *b.Allowed
 	}
@@ -74,7 +75,8 @@ func (a *Alone) Ask(ctx context.Context, run *recording.Run, chain *recording.Ch
 			one.Turns = append(one.Turns, t)
 		}
 	}
-	with := &recording.Chain{Revision: chain.Revision, Ceiling: chain.Ceiling, Home: chain.Home, Bindings: []recording.Binding{a.hook.Binding}}
+	with := &recording.Chain{Revision: chain.Revision, Ceiling: chain.Ceiling, Home: chain.Home,
+		Bindings: []recording.Binding{a.hook.Binding}}
 	res, err := a.r.Replay(ctx, &one, with)
 	if err != nil {
 		return nil, err

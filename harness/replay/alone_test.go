@@ -34,7 +34,9 @@ func eachRun(t *testing.T, src []byte, each func(*recording.Run, *recording.Chai
 
 func alone(t *testing.T, name, file string, match *tiers.Match) *replay.Alone {
 	t.Helper()
-	a, err := replay.OpenAlone(t.Context(), bench(t), replay.AloneHook{Module: module(t, file), Match: match, Binding: recording.Binding{Name: name, Tier: phases.Sandboxed}})
+	a, err := replay.OpenAlone(t.Context(), bench(t),
+		replay.AloneHook{Module: module(t, file), Match: match,
+			Binding: recording.Binding{Name: name, Tier: phases.Sandboxed}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +84,8 @@ func TestAloneIsAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		tool := res.Invocation.Phase == phases.PreTool
-		if tool != (len(res.Turns) == 1) || tool != (res.Now.Decision == phases.Block && strings.Contains(res.Now.Reason, "nothing is allowed")) {
+		if tool != (len(res.Turns) == 1) ||
+			tool != (res.Now.Decision == phases.Block && strings.Contains(res.Now.Reason, "nothing is allowed")) {
 			t.Errorf("%s: %d turns, %+v", res.Invocation.Phase, len(res.Turns), res.Now)
 		}
 		if res.Base.Decision != run.Chained.Decision {
@@ -101,7 +104,8 @@ func TestAloneIsAlone(t *testing.T) {
 	if asked == 0 {
 		t.Error("nothing was asked")
 	}
-	_, err := replay.OpenAlone(t.Context(), bench(t), replay.AloneHook{Module: []byte("\x00asm"), Binding: recording.Binding{Name: "x", Tier: phases.Sandboxed}})
+	_, err := replay.OpenAlone(t.Context(), bench(t),
+		replay.AloneHook{Module: []byte("\x00asm"), Binding: recording.Binding{Name: "x", Tier: phases.Sandboxed}})
 	if !errors.Is(err, replay.ErrCandidate) {
 		t.Errorf("got %v", err)
 	}

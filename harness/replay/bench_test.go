@@ -98,7 +98,8 @@ func BenchmarkReplay(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if err := replay.All(b.Context(), replay.Options{Bench: be, Workers: 1}, rd, func(*replay.Result) error { return nil }); err != nil {
+			if err := replay.All(b.Context(), replay.Options{Bench: be, Workers: 1}, rd,
+				func(*replay.Result) error { return nil }); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -32,8 +32,10 @@ func (c *calls) Called(call *hostcalls.Call, a *hostcalls.Args, r hostcalls.Resu
 	c.rest.Called(call, a, r, reply, err)
 }
 
-func isCall(w *recording.Call, call *hostcalls.Call, a *hostcalls.Args, r hostcalls.Result, reply []byte, err error) bool {
-	if w.Name != call.Name || w.I32 != a.I32 || w.Cap != a.Cap || w.Code != r.Code || w.Fuel != r.Fuel || !w.Out.Is(r.Out) {
+func isCall(w *recording.Call, call *hostcalls.Call, a *hostcalls.Args, r hostcalls.Result, reply []byte,
+	err error) bool {
+	if w.Name != call.Name || w.I32 != a.I32 || w.Cap != a.Cap || w.Code != r.Code || w.Fuel != r.Fuel ||
+		!w.Out.Is(r.Out) {
 		return false
 	}
 	in := hostcalls.Inputs(call, a)

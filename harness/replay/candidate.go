@@ -42,12 +42,14 @@ func (c *Candidate) check() error {
 	names := map[string]bool{}
 	for _, h := range c.Hooks {
 		if h.Name == "" || names[h.Name] {
-			return &Error{Class: ErrCandidate, Text: fmt.Sprintf("two hooks for %q", h.Name), Hint: "Each replaces one binding: --hook FILE,name=BINDING."}
+			return &Error{Class: ErrCandidate, Text: fmt.Sprintf("two hooks for %q", h.Name),
+				Hint: "Each replaces one binding: --hook FILE,name=BINDING."}
 		}
 		names[h.Name] = true
 	}
 	if c.Policy != "" && len(c.Hooks) > 0 {
-		return &Error{Class: ErrCandidate, Text: "hooks and a configuration together", Hint: "Bind the hooks in the configuration."}
+		return &Error{Class: ErrCandidate, Text: "hooks and a configuration together",
+			Hint: "Bind the hooks in the configuration."}
 	}
 	return nil
 }

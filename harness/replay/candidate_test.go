@@ -47,7 +47,8 @@ func TestNestedInvocations(t *testing.T) {
 	nested.Invocation = []byte(strings.Replace(string(nested.Invocation), `"tools":["*"]`, `"tools":["read"]`, 1))
 	if res, err = r.Replay(t.Context(), &nested, chain); err != nil {
 		t.Fatal(err)
-	} else if res.Now.Decision != phases.Block || res.Now.DecidedBy != "belay" || !strings.Contains(res.Now.Reason, "scopes") {
+	} else if res.Now.Decision != phases.Block || res.Now.DecidedBy != "belay" ||
+		!strings.Contains(res.Now.Reason, "scopes") {
 		t.Errorf("a tool outside of its scopes: %+v", res.Now)
 	}
 }
@@ -55,7 +56,8 @@ func TestNestedInvocations(t *testing.T) {
 // What nobody recorded is not there, is not asked of anybody, and is counted.
 func TestCandidateAsksForTheUnknown(t *testing.T) {
 	line := strings.Replace(execLine, `"command":"ls"`, `"paths":{"paths":[]}`, 1)
-	src := record(t, nil, []byte(line), belay.Options{Hooks: []belay.AdHocHook{{Name: "guard", Module: module(t, "lenient")}}})
+	src := record(t, nil, []byte(line),
+		belay.Options{Hooks: []belay.AdHocHook{{Name: "guard", Module: module(t, "lenient")}}})
 	res, err := replayAll(t, src, replay.Options{Bench: bench(t), Candidate: hookOf(t, "guard", "chatty"), Workers: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +75,8 @@ func TestCandidateAsksForTheUnknown(t *testing.T) {
 
 // A new version may do what the operator allowed the one before, unless all is allowed.
 func TestCandidateHoldsWhatWasAllowed(t *testing.T) {
-	src := record(t, nil, []byte(execLine), belay.Options{Hooks: []belay.AdHocHook{{Name: "guard", Module: module(t, "lenient")}}})
+	src := record(t, nil, []byte(execLine),
+		belay.Options{Hooks: []belay.AdHocHook{{Name: "guard", Module: module(t, "lenient")}}})
 	runs, chains := read(t, src)
 	chains[0].Bindings[0].Allowed = &[]string{}
 	for _, all := range []bool{false, true} {
@@ -99,16 +102,22 @@ func TestCandidateHoldsWhatWasAllowed(t *testing.T) {
 }
 
 func TestCandidateRefused(t *testing.T) {
-	src := record(t, nil, []byte(execLine), belay.Options{Hooks: []belay.AdHocHook{{Name: "guard", Module: module(t, "lenient")}}})
+	src := record(t, nil, []byte(execLine),
+		belay.Options{Hooks: []belay.AdHocHook{{Name: "guard", Module: module(t, "lenient")}}})
 	broken := &replay.Candidate{Hooks: []replay.Hook{{Name: "guard", Module: []byte("\x00asm\x01\x00\x00\x00nonsense")}}}
-	if _, err := replayAll(t, src, replay.Options{Bench: bench(t), Candidate: broken}); !errors.Is(err, replay.ErrCandidate) || !strings.Contains(err.Error(), "guard") {
+	if _, err := replayAll(t, src, replay.Options{Bench: bench(t), Candidate: broken}); !errors.Is(err,
+		replay.ErrCandidate) || !strings.Contains(err.Error(), "guard") {
 		t.Errorf("no module: %v", err)
 	}
-	twice := &replay.Candidate{Hooks: []replay.Hook{{Name: "a", Module: module(t, "strict")}, {Name: "a", Module: module(t, "strict")}}}
+	twice := &replay.Candidate{Hooks: []replay.Hook{{Name: "a", Module: module(t, "strict")},
+		{Name: "a", Module: module(t, "strict")}}}
 	if _, err := replay.New(replay.Options{Candidate: twice}); !errors.Is(err, replay.ErrCandidate) {
 		t.Errorf("two for one: %v", err)
 	}
-	if _, err := replayAll(t, src, replay.Options{Bench: bench(t), Candidate: &replay.Candidate{Policy: filepath.Join(t.TempDir(), "belay.yaml")}}); !errors.Is(err, replay.ErrCandidate) {
+	if _, err := replayAll(t, src,
+		replay.Options{Bench: bench(t),
+			Candidate: &replay.Candidate{Policy: filepath.Join(t.TempDir(), "belay.yaml")}}); !errors.Is(err,
+		replay.ErrCandidate) {
 		t.Errorf("no configuration: %v", err)
 	}
 }
@@ -116,7 +125,8 @@ func TestCandidateRefused(t *testing.T) {
 // A hook that could not be loaded when it was recorded blocks again; put right, it does not.
 func TestRecordedLoadFailure(t *testing.T) {
 	dir := t.TempDir()
-	config := "version: belay/v1\nhooks:\n  - name: gone\n    module: gone.wasm\n    digest: sha256:" + strings.Repeat("0", 64) + "\n    capabilities: [block]\n"
+	config := "version: belay/v1\nhooks:\n  - name: gone\n    module: gone.wasm\n    digest: sha256:" +
+		strings.Repeat("0", 64) + "\n    capabilities: [block]\n"
 	if err := os.WriteFile(filepath.Join(dir, "belay.yaml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}

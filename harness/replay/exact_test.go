@@ -55,7 +55,8 @@ func chatty(t *testing.T) (src []byte, tool *clockTool, link string) {
 	}
 	tool = &clockTool{}
 	line := `{"invocation":{"phase":"pre_tool","runtime":"custom","session":"s","run":"r","action":{"tool":"exec","args":{"command":"ls", "paths":{"paths":["` + link + `","` + dir + `/nothing"]}}}}}`
-	src = record(t, nil, []byte(strings.Repeat(line+"\n", 4)), belay.Options{Tools: tool, Hooks: []belay.AdHocHook{{Name: "chatty", Module: module(t, "chatty")}}})
+	src = record(t, nil, []byte(strings.Repeat(line+"\n", 4)),
+		belay.Options{Tools: tool, Hooks: []belay.AdHocHook{{Name: "chatty", Module: module(t, "chatty")}}})
 	if tool.runs != 4 {
 		t.Fatalf("the tool ran %d times", tool.runs)
 	}
@@ -147,36 +148,52 @@ func TestExactFindsEachDifference(t *testing.T) {
 		what   string
 		text   string
 	}{
-		"a call less":      {func(r *recording.Run) { r.Turns[0].Calls = r.Turns[0].Calls[:len(r.Turns[0].Calls)-1] }, replay.WhatExtra, "annotate"},
-		"a call more":      {func(r *recording.Run) { r.Turns[0].Calls = append(r.Turns[0].Calls, recording.Call{Name: "time_now"}) }, replay.WhatMissing, "time_now"},
-		"another order":    {func(r *recording.Run) { c := r.Turns[0].Calls; c[6], c[7] = c[7], c[6] }, replay.WhatReordered, "random"},
-		"another call":     {func(r *recording.Run) { r.Turns[0].Calls[5].Name = "input_keys" }, replay.WhatCall, "input_keys"},
-		"another argument": {func(r *recording.Run) { r.Turns[0].Calls[0].In[0].Bytes = []byte("/other") }, replay.WhatCall, "/other"},
-		"another answer":   {func(r *recording.Run) { r.Turns[0].Calls[6].Code++ }, replay.WhatCall, "time_now() = "},
-		"fuel of a call":   {func(r *recording.Run) { r.Turns[0].Calls[6].Fuel++ }, replay.WhatCall, " fuel, with"},
-		"another buffer":   {func(r *recording.Run) { r.Turns[0].Calls[0].Cap++ }, replay.WhatCall, "with a buffer of"},
-		"an answer less":   {func(r *recording.Run) { r.Turns[0].Answers = r.Turns[0].Answers[:1] }, replay.WhatAnswer, "nothing more"},
+		"a call less": {func(r *recording.Run) { r.Turns[0].Calls = r.Turns[0].Calls[:len(r.Turns[0].Calls)-1] },
+			replay.WhatExtra, "annotate"},
+		"a call more": {func(r *recording.Run) {
+			r.Turns[0].Calls = append(r.Turns[0].Calls, recording.Call{Name: "time_now"})
+		}, replay.WhatMissing, "time_now"},
+		"another order": {func(r *recording.Run) { c := r.Turns[0].Calls; c[6], c[7] = c[7], c[6] }, replay.WhatReordered,
+			"random"},
+		"another call": {func(r *recording.Run) { r.Turns[0].Calls[5].Name = "input_keys" }, replay.WhatCall,
+			"input_keys"},
+		"another argument": {func(r *recording.Run) { r.Turns[0].Calls[0].In[0].Bytes = []byte("/other") }, replay.WhatCall,
+			"/other"},
+		"another answer": {func(r *recording.Run) { r.Turns[0].Calls[6].Code++ }, replay.WhatCall, "time_now() = "},
+		"fuel of a call": {func(r *recording.Run) { r.Turns[0].Calls[6].Fuel++ }, replay.WhatCall, " fuel, with"},
+		"another buffer": {func(r *recording.Run) { r.Turns[0].Calls[0].Cap++ }, replay.WhatCall, "with a buffer of"},
+		"an answer less": {func(r *recording.Run) { r.Turns[0].Answers = r.Turns[0].Answers[:1] }, replay.WhatAnswer,
+			"nothing more"},
 		"an answer more": {func(r *recording.Run) {
 			r.Turns[0].Answers = append(r.Turns[0].Answers, recording.Answer{Port: "state_usage"})
 		}, replay.WhatAnswer, "state_usage"},
-		"another request":  {func(r *recording.Run) { r.Turns[0].Answers[0].Request.Bytes = []byte("/elsewhere") }, replay.WhatAnswer, "/elsewhere"},
-		"what a port said": {func(r *recording.Run) { tool(r).Reply.Bytes = []byte(`{"runs":"no"}`) }, replay.WhatCall, "runs"},
-		"an effect":        {func(r *recording.Run) { r.Turns[0].Outcome.Effects[0].Key = "other" }, replay.WhatOutcome, "effects"},
-		"a state write":    {func(r *recording.Run) { r.Turns[0].Outcome.StateWrites[0].Version++ }, replay.WhatOutcome, "state writes"},
-		"a log line":       {func(r *recording.Run) { r.Turns[0].Outcome.Logs[0].Level = 3 }, replay.WhatOutcome, "log"},
-		"fuel":             {func(r *recording.Run) { r.Turns[0].Outcome.Fuel++ }, replay.WhatFuel, "chatty"},
-		"memory":           {func(r *recording.Run) { r.Turns[0].Outcome.MemoryPeak++ }, replay.WhatMemory, "chatty"},
-		"a failure":        {func(r *recording.Run) { r.Turns[0].Fault = &recording.Fault{Kind: phases.KindTrap, Text: "x"} }, replay.WhatOutcome, "failure"},
-		"the input":        {func(r *recording.Run) { r.Turns[0].InputSHA256 = strings.Repeat("0", 64) }, replay.WhatInput, "sha256:000"},
-		"the seed":         {func(r *recording.Run) { r.Seed = strings.Repeat("0", 64) }, replay.WhatCall, "random"},
-		"a turn less":      {func(r *recording.Run) { r.Turns = nil }, replay.WhatTurn, "no such turn"},
-		"a turn more":      {func(r *recording.Run) { r.Turns = append(r.Turns, r.Turns[0]) }, replay.WhatTurn, "no such turn"},
-		"not complete":     {func(r *recording.Run) { r.Turns[0].Incomplete = true }, replay.WhatPartial, "more calls"},
-		"the decision":     {func(r *recording.Run) { r.Chained.Decision = phases.Block }, replay.WhatDecision, "block"},
-		"the reason":       {func(r *recording.Run) { r.Chained.Reason = "other" }, replay.WhatVerdict, "other"},
-		"the action":       {func(r *recording.Run) { r.Chained.Action = jsontext.Value(`{"tool":"read"}`) }, replay.WhatRewrite, "read"},
-		"the metadata":     {func(r *recording.Run) { r.Chained.Metadata = nil }, replay.WhatVerdict, "metadata"},
-		"a latch":          {func(r *recording.Run) { r.Latch = &recording.Latch{Reason: "held", Kind: phases.KindPolicy} }, replay.WhatDecision, "held"},
+		"another request": {func(r *recording.Run) { r.Turns[0].Answers[0].Request.Bytes = []byte("/elsewhere") },
+			replay.WhatAnswer, "/elsewhere"},
+		"what a port said": {func(r *recording.Run) { tool(r).Reply.Bytes = []byte(`{"runs":"no"}`) }, replay.WhatCall,
+			"runs"},
+		"an effect": {func(r *recording.Run) { r.Turns[0].Outcome.Effects[0].Key = "other" }, replay.WhatOutcome,
+			"effects"},
+		"a state write": {func(r *recording.Run) { r.Turns[0].Outcome.StateWrites[0].Version++ }, replay.WhatOutcome,
+			"state writes"},
+		"a log line": {func(r *recording.Run) { r.Turns[0].Outcome.Logs[0].Level = 3 }, replay.WhatOutcome, "log"},
+		"fuel":       {func(r *recording.Run) { r.Turns[0].Outcome.Fuel++ }, replay.WhatFuel, "chatty"},
+		"memory":     {func(r *recording.Run) { r.Turns[0].Outcome.MemoryPeak++ }, replay.WhatMemory, "chatty"},
+		"a failure": {func(r *recording.Run) { r.Turns[0].Fault = &recording.Fault{Kind: phases.KindTrap, Text: "x"} },
+			replay.WhatOutcome, "failure"},
+		"the input": {func(r *recording.Run) { r.Turns[0].InputSHA256 = strings.Repeat("0", 64) }, replay.WhatInput,
+			"sha256:000"},
+		"the seed":    {func(r *recording.Run) { r.Seed = strings.Repeat("0", 64) }, replay.WhatCall, "random"},
+		"a turn less": {func(r *recording.Run) { r.Turns = nil }, replay.WhatTurn, "no such turn"},
+		"a turn more": {func(r *recording.Run) { r.Turns = append(r.Turns, r.Turns[0]) }, replay.WhatTurn,
+			"no such turn"},
+		"not complete": {func(r *recording.Run) { r.Turns[0].Incomplete = true }, replay.WhatPartial, "more calls"},
+		"the decision": {func(r *recording.Run) { r.Chained.Decision = phases.Block }, replay.WhatDecision, "block"},
+		"the reason":   {func(r *recording.Run) { r.Chained.Reason = "other" }, replay.WhatVerdict, "other"},
+		"the action": {func(r *recording.Run) { r.Chained.Action = jsontext.Value(`{"tool":"read"}`) },
+			replay.WhatRewrite, "read"},
+		"the metadata": {func(r *recording.Run) { r.Chained.Metadata = nil }, replay.WhatVerdict, "metadata"},
+		"a latch": {func(r *recording.Run) { r.Latch = &recording.Latch{Reason: "held", Kind: phases.KindPolicy} },
+			replay.WhatDecision, "held"},
 	} {
 		runs, chain := outer(t, src)
 		run := runs[1]
@@ -216,15 +233,19 @@ func TestExactRefuses(t *testing.T) {
 	b := bench(t)
 	_, err := replayAll(t, src, replay.Options{Bench: b})
 	var e *replay.Error
-	if !errors.As(err, &e) || !errors.Is(err, replay.ErrModule) || !strings.Contains(e.Text, "chatty (sha256:") || e.Hint == "" {
+	if !errors.As(err, &e) || !errors.Is(err, replay.ErrModule) || !strings.Contains(e.Text, "chatty (sha256:") ||
+		e.Hint == "" {
 		t.Errorf("no module: %v", err)
 	}
-	_, err = replayAll(t, src, replay.Options{Bench: b, Mode: replay.Exact, Candidate: &replay.Candidate{Hooks: []replay.Hook{{Name: "chatty", Module: module(t, "lenient")}}}})
+	_, err = replayAll(t, src,
+		replay.Options{Bench: b, Mode: replay.Exact,
+			Candidate: &replay.Candidate{Hooks: []replay.Hook{{Name: "chatty", Module: module(t, "lenient")}}}})
 	if !errors.Is(err, replay.ErrRefused) || !strings.Contains(err.Error(), "was recorded as sha256:") {
 		t.Errorf("another digest: %v", err)
 	}
 	same := &replay.Candidate{Hooks: []replay.Hook{{Name: "chatty", Module: module(t, "chatty")}}}
-	if res, err := replayAll(t, src, replay.Options{Bench: b, Mode: replay.Exact, Candidate: same}); err != nil || len(res) < 8 || !res[3].Same() {
+	if res, err := replayAll(t, src, replay.Options{Bench: b, Mode: replay.Exact, Candidate: same}); err != nil ||
+		len(res) < 8 || !res[3].Same() {
 		t.Errorf("the file that was recorded: %v", err)
 	}
 	r, err := replay.New(replay.Options{Bench: b})
@@ -233,7 +254,8 @@ func TestExactRefuses(t *testing.T) {
 	}
 	for _, table := range []int{1, 99} {
 		err := r.Admit(recording.Header{CostTable: table})
-		if want := fmt.Sprintf("counted by cost table %d, and this belay counts by %d", table, loader.CostTable); !errors.Is(err, replay.ErrRefused) || !strings.Contains(err.Error(), want) {
+		if want := fmt.Sprintf("counted by cost table %d, and this belay counts by %d", table,
+			loader.CostTable); !errors.Is(err, replay.ErrRefused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("another cost table: %v", err)
 		}
 	}
@@ -280,7 +302,8 @@ func TestDeadlinesAreIgnored(t *testing.T) {
 // come again, and neither is taken for the other.
 func TestReplayKeepsBothTimes(t *testing.T) {
 	line := `{"invocation":{"phase":"pre_tool","time":"2019-06-07T08:09:10Z","runtime":"custom","session":"s","run":"r","action":{"tool":"exec","args":{"command":"ls"}}}}`
-	src := record(t, nil, []byte(line+"\n"), belay.Options{Hooks: []belay.AdHocHook{{Name: "chatty", Module: module(t, "chatty")}}})
+	src := record(t, nil, []byte(line+"\n"),
+		belay.Options{Hooks: []belay.AdHocHook{{Name: "chatty", Module: module(t, "chatty")}}})
 	runs, chains := read(t, src)
 	run, chain := runs[0], chains[0]
 	inv, err := run.Decode()
@@ -298,7 +321,8 @@ func TestReplayKeepsBothTimes(t *testing.T) {
 	}
 	// Without the claim the hook would read another document.
 	run.ReportedTime = time.Time{}
-	if res, err = r.Replay(t.Context(), run, chain); err != nil || len(res.Differences) == 0 || res.Differences[0].What != replay.WhatInput {
+	if res, err = r.Replay(t.Context(), run, chain); err != nil || len(res.Differences) == 0 ||
+		res.Differences[0].What != replay.WhatInput {
 		t.Errorf("%+v %v, want another input", res, err)
 	}
 }

@@ -79,7 +79,8 @@ func (a *answers) find(port string, request []byte) *recording.Answer {
 			if a.next < len(list) {
 				want = requestText(list[a.next].Port, list[a.next].Request.Whole())
 			}
-			a.wrong = &Difference{What: WhatAnswer, Where: fmt.Sprintf("request %d", a.next+1), Want: want, Got: requestText(port, request)}
+			a.wrong = &Difference{What: WhatAnswer, Where: fmt.Sprintf("request %d", a.next+1), Want: want,
+				Got: requestText(port, request)}
 		}
 		return nil
 	}

@@ -55,14 +55,16 @@ func New(o Options) (*Replayer, error) {
 		}
 	}
 	if !o.Mode.Valid() {
-		return nil, &Error{Class: ErrRefused, Text: "unknown comparison " + phases.SafeLine(string(o.Mode), 40), Hint: "exact, decision or budget"}
+		return nil, &Error{Class: ErrRefused, Text: "unknown comparison " + phases.SafeLine(string(o.Mode), 40),
+			Hint: "exact, decision or budget"}
 	}
 	if o.Candidate != nil {
 		if err := o.Candidate.check(); err != nil {
 			return nil, err
 		}
 		if o.Mode == Exact && o.Candidate.Policy != "" {
-			return nil, &Error{Class: ErrRefused, Text: "another configuration cannot be compared call by call", Hint: "Compare decisions: --compare decision."}
+			return nil, &Error{Class: ErrRefused, Text: "another configuration cannot be compared call by call",
+				Hint: "Compare decisions: --compare decision."}
 		}
 	}
 	return &Replayer{o: o, rigs: map[string]*rigged{}}, nil
@@ -86,9 +88,12 @@ func (r *Replayer) Admit(h recording.Header) error {
 	exact := r.o.Mode != Decision
 	switch {
 	case h.Redacted && (exact || r.o.Candidate == nil):
-		return &Error{Class: ErrRefused, Text: "it was made from stored events: it holds decisions and no calls", Hint: "Hold a candidate against it: --hook FILE.wasm or --policy belay.yaml."}
+		return &Error{Class: ErrRefused, Text: "it was made from stored events: it holds decisions and no calls",
+			Hint: "Hold a candidate against it: --hook FILE.wasm or --policy belay.yaml."}
 	case exact && h.CostTable != loader.CostTable:
-		return &Error{Class: ErrRefused, Text: fmt.Sprintf("its fuel was counted by cost table %d, and this belay counts by %d", h.CostTable, loader.CostTable), Hint: "Compare decisions: --compare decision."}
+		return &Error{Class: ErrRefused,
+			Text: fmt.Sprintf("its fuel was counted by cost table %d, and this belay counts by %d", h.CostTable,
+				loader.CostTable), Hint: "Compare decisions: --compare decision."}
 	}
 	return nil
 }
@@ -155,7 +160,8 @@ func (r *Replayer) Replay(ctx context.Context, run *recording.Run, chain *record
 // again: the turn may still run.
 func (r *Replayer) overran(err error) error {
 	r.rigs, r.age = map[string]*rigged{}, nil
-	return &Error{Class: ErrRefused, Text: err.Error(), Cause: err, Hint: "The hook or a call of it hangs, or the machine is far too slow: run it again."}
+	return &Error{Class: ErrRefused, Text: err.Error(), Cause: err,
+		Hint: "The hook or a call of it hangs, or the machine is far too slow: run it again."}
 }
 
 // holdTool does what the kernel does beside the hooks for a tool that a hook asked
@@ -167,7 +173,8 @@ func holdTool(t *turnTable, reach *phases.Scopes) {
 		if err := phases.CheckScopes(inv, v.Action, v.Scopes); err != nil {
 			t.res.Now = recording.Verdict{
 				Decision: phases.Block, Kind: phases.KindPolicy, DecidedBy: "belay", Reason: "the action is outside of its scopes",
-				Action: v.Action, Changed: t.res.Now.Changed, Scopes: v.Scopes, Metadata: t.res.Now.Metadata, Contexts: t.res.Now.Contexts, Artifacts: t.res.Now.Artifacts, Notes: t.res.Now.Notes,
+				Action: v.Action, Changed: t.res.Now.Changed, Scopes: v.Scopes, Metadata: t.res.Now.Metadata,
+				Contexts: t.res.Now.Contexts, Artifacts: t.res.Now.Artifacts, Notes: t.res.Now.Notes,
 			}
 			var outside interface{ Fault() *phases.Fault }
 			if errors.As(err, &outside) {
@@ -313,7 +320,8 @@ func (r *Replayer) open(ctx context.Context, chain *recording.Chain) (*rigged, e
 		return nil, err
 	}
 	load := &recordedLoader{bench: r.o.Bench, chain: named, find: r.find, swap: swap}
-	g, err := openRig(ctx, configOf(named, swap, added), load, named.Home, named.UnsafeFailOpen, exact, r.o.Ceiling, sameAs(named))
+	g, err := openRig(ctx, configOf(named, swap, added), load, named.Home, named.UnsafeFailOpen, exact, r.o.Ceiling,
+		sameAs(named))
 	if err != nil {
 		return nil, &Error{Class: ErrCandidate, Text: phases.SafeLine(err.Error(), 300), Cause: err}
 	}
@@ -353,7 +361,8 @@ func sameAs(chain *recording.Chain) func(name, digest string, config []byte) boo
 // sameDigests refuses to compare two different modules call by call.
 func sameDigests(chain *recording.Chain, swap map[string]*Hook, added []*Hook) error {
 	for _, h := range added {
-		return &Error{Class: ErrRefused, Text: fmt.Sprintf("no recorded hook is called %q", h.Name), Hint: "Compare decisions to add a hook: --compare decision. --hook FILE,name=BINDING says which one it replaces."}
+		return &Error{Class: ErrRefused, Text: fmt.Sprintf("no recorded hook is called %q", h.Name),
+			Hint: "Compare decisions to add a hook: --compare decision. --hook FILE,name=BINDING says which one it replaces."}
 	}
 	for _, b := range chain.Bindings {
 		h := swap[b.Name]
@@ -361,7 +370,9 @@ func sameDigests(chain *recording.Chain, swap map[string]*Hook, added []*Hook) e
 			continue
 		}
 		if got := statedir.Digest(h.Module); got != b.Digest {
-			return &Error{Class: ErrRefused, Text: fmt.Sprintf("hook %s was recorded as %s, and the file is %s", b.Name, b.Digest, got), Hint: "Compare decisions to hold another version against it: --compare decision."}
+			return &Error{Class: ErrRefused,
+				Text: fmt.Sprintf("hook %s was recorded as %s, and the file is %s", b.Name, b.Digest, got),
+				Hint: "Compare decisions to hold another version against it: --compare decision."}
 		}
 	}
 	return nil
@@ -381,7 +392,8 @@ func (r *Replayer) atHand(chain *recording.Chain, swap map[string]*Hook) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return &Error{Class: ErrModule, Text: strings.Join(missing, ", "), Hint: "Give the file with --module FILE.wasm, or a state directory that has it with --state DIR."}
+	return &Error{Class: ErrModule, Text: strings.Join(missing, ", "),
+		Hint: "Give the file with --module FILE.wasm, or a state directory that has it with --state DIR."}
 }
 
 func (r *Replayer) find(digest string) ([]byte, error) {

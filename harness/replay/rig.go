@@ -39,12 +39,15 @@ type rigHook struct {
 }
 
 // openRig makes the kernel. load is asked for each binding.
-func openRig(ctx context.Context, cfg *kernel.Config, load kernel.Loader, home string, failOpen, exact bool, ceiling time.Duration, same func(name, digest string, config []byte) bool) (*rig, error) {
+func openRig(ctx context.Context, cfg *kernel.Config, load kernel.Loader, home string, failOpen, exact bool,
+	ceiling time.Duration, same func(name, digest string, config []byte) bool) (*rig, error) {
 	r := &rig{hooks: map[string]*rigHook{}, exact: exact, ceiling: cmp.Or(ceiling, kernel.ToolCeiling)}
 	cfg.ChainBudget = endless
 	k, err := kernel.Open(ctx, cfg, kernel.Options{
-		Store: &store{Store: memory.New(), rig: r}, Loader: &rigLoader{rig: r, load: load, same: same}, Redactor: plain{}, Recorder: r, Clock: clock{r},
-		NewID: func(time.Time) string { return "00000000-0000-7000-8000-000000000000" }, Home: home, Sequential: true, Untimed: r.ceiling, UnsafeFailOpen: failOpen,
+		Store: &store{Store: memory.New(), rig: r}, Loader: &rigLoader{rig: r, load: load, same: same}, Redactor: plain{},
+		Recorder: r, Clock: clock{r},
+		NewID: func(time.Time) string { return "00000000-0000-7000-8000-000000000000" }, Home: home, Sequential: true,
+		Untimed: r.ceiling, UnsafeFailOpen: failOpen,
 	})
 	if err != nil {
 		return nil, err
@@ -74,7 +77,8 @@ func (l *rigLoader) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.
 	if err != nil {
 		return nil, err
 	}
-	h := &rigHook{rig: l.rig, name: spec.Name, spec: spec, loaded: loaded, inner: loaded.Hook, same: l.same(spec.Name, loaded.Digest, spec.Config)}
+	h := &rigHook{rig: l.rig, name: spec.Name, spec: spec, loaded: loaded, inner: loaded.Hook,
+		same: l.same(spec.Name, loaded.Digest, spec.Config)}
 	l.rig.hooks[spec.Name] = h
 	out := *loaded
 	out.Hook = h
@@ -101,8 +105,10 @@ type recordedLoader struct {
 }
 
 func (l *recordedLoader) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loaded, error) {
-	if h := l.swap[spec.Name]; h != nil && !slices.ContainsFunc(l.chain.Bindings, func(b recording.Binding) bool { return b.Name == spec.Name }) {
-		return l.bench.Load(ctx, loader.BenchHook{Name: spec.Name, Module: h.Module, Tier: phases.Sandboxed, Config: spec.Config})
+	if h := l.swap[spec.Name]; h != nil &&
+		!slices.ContainsFunc(l.chain.Bindings, func(b recording.Binding) bool { return b.Name == spec.Name }) {
+		return l.bench.Load(ctx,
+			loader.BenchHook{Name: spec.Name, Module: h.Module, Tier: phases.Sandboxed, Config: spec.Config})
 	}
 	i := slices.IndexFunc(l.chain.Bindings, func(b recording.Binding) bool { return b.Name == spec.Name })
 	if i < 0 {
@@ -117,7 +123,8 @@ func (l *recordedLoader) Load(ctx context.Context, spec kernel.BindingSpec) (*ke
 		}
 		return nil, phases.NewFault(b.Failure.Kind, b.Failure.Text, cause)
 	}
-	h := loader.BenchHook{Name: b.Name, Tier: b.Tier, Config: spec.Config, MemoryMiB: b.Budget.MemoryMiB, Recorded: swap == nil}
+	h := loader.BenchHook{Name: b.Name, Tier: b.Tier, Config: spec.Config, MemoryMiB: b.Budget.MemoryMiB,
+		Recorded: swap == nil}
 	if b.Allowed != nil {
 		h.Allowed = *b.Allowed
 	}
@@ -152,7 +159,8 @@ func configOf(c *recording.Chain, swap map[string]*Hook, added []*Hook) *kernel.
 	for i := range c.Bindings {
 		b := &c.Bindings[i]
 		spec := kernel.BindingSpec{
-			Name: b.Name, Digest: b.Digest, Phases: b.Phases, Priority: b.Priority, Match: &b.Match, Budget: b.Budget, Mode: b.Mode, State: b.State,
+			Name: b.Name, Digest: b.Digest, Phases: b.Phases, Priority: b.Priority, Match: &b.Match, Budget: b.Budget,
+			Mode: b.Mode, State: b.State,
 		}
 		if b.Config != nil {
 			spec.Config = jsonValue(b.Config)

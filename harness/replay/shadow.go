@@ -29,7 +29,9 @@ func Shadow(verdict *phases.Event, turns []phases.Event) []*Result {
 			continue
 		}
 		res := &Result{Invocation: inv, Base: run.Chained, Now: run.Chained, Turns: []TurnResult{{
-			Hook: e.Binding, Pass: e.Pass, Now: &TurnSide{Digest: e.HookDigest, Decision: phases.HookDecision(e.Decision), Fuel: e.Fuel, MemoryPeak: e.MemoryPeak},
+			Hook: e.Binding, Pass: e.Pass,
+			Now: &TurnSide{Digest: e.HookDigest, Decision: phases.HookDecision(e.Decision), Fuel: e.Fuel,
+				MemoryPeak: e.MemoryPeak},
 		}}}
 		enforce(res, e)
 		out = append(out, res)
@@ -40,7 +42,8 @@ func Shadow(verdict *phases.Event, turns []phases.Event) []*Result {
 // enforce makes of a verdict what it would be with the hook's turn counted in it.
 func enforce(res *Result, e *phases.Event) {
 	now := func(d phases.Decision, kind phases.Kind) {
-		res.Now = recording.Verdict{Decision: d, Kind: kind, DecidedBy: e.Binding, Reason: e.Reason, Action: res.Base.Action, Scopes: res.Base.Scopes}
+		res.Now = recording.Verdict{Decision: d, Kind: kind, DecidedBy: e.Binding, Reason: e.Reason, Action: res.Base.Action,
+			Scopes: res.Base.Scopes}
 		res.differ(WhatDecision, "decision", decisionText(&res.Base), decisionText(&res.Now))
 	}
 	base := res.Base.Decision

@@ -25,7 +25,8 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	line := `{"invocation":{"phase":"pre_tool","runtime":"custom","session":"s","run":"r","action":{"tool":"exec","args":{"command":"ls"}}}}`
-	src := record(t, nil, []byte(line), belay.Options{Hooks: []belay.AdHocHook{{Name: "strict", Module: module(t, "strict")}}})
+	src := record(t, nil, []byte(line),
+		belay.Options{Hooks: []belay.AdHocHook{{Name: "strict", Module: module(t, "strict")}}})
 	runs, chains := read(t, src)
 	runs[0].Chained.Reason = "something else" // every one differs: reports have to bear that, too
 
@@ -51,16 +52,17 @@ func TestSoak(t *testing.T) {
 	b.Begin(rd.Header())
 	var early, late uint64
 	n := 0
-	err = replay.All(t.Context(), replay.Options{Bench: bench(t), Modules: modules(t, "strict")}, rd, func(r *replay.Result) error {
-		b.Add(r)
-		switch n++; n {
-		case total / 4:
-			early = heap()
-		case total:
-			late = heap()
-		}
-		return nil
-	})
+	err = replay.All(t.Context(), replay.Options{Bench: bench(t), Modules: modules(t, "strict")}, rd,
+		func(r *replay.Result) error {
+			b.Add(r)
+			switch n++; n {
+			case total / 4:
+				early = heap()
+			case total:
+				late = heap()
+			}
+			return nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

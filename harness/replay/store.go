@@ -26,7 +26,8 @@ func (s *store) Latch(_ context.Context, key kernel.SessionKey) (*kernel.Latch, 
 	if l == nil {
 		return nil, nil
 	}
-	out := &kernel.Latch{SessionKey: key, Reason: l.Reason, Kind: l.Kind, DecidedBy: l.DecidedBy, Invocation: l.Invocation, Since: l.Since, ID: l.ID, Cause: l.Cause, Event: l.Event}
+	out := &kernel.Latch{SessionKey: key, Reason: l.Reason, Kind: l.Kind, DecidedBy: l.DecidedBy, Invocation: l.Invocation,
+		Since: l.Since, ID: l.ID, Cause: l.Cause, Event: l.Event}
 	if c := &s.rig.now.run.Chained; l.ID == "" && c.Decision == phases.Block {
 		out.Told = c.Reason
 	}

@@ -78,7 +78,8 @@ func (t *turnTable) run1(ctx context.Context, h *rigHook, turn kernel.Turn) (ker
 }
 
 // call runs the module with the ports of the recording.
-func (t *turnTable) call(ctx context.Context, hook kernel.Hook, turn kernel.Turn, rec *recording.Turn, compare bool, at string) (kernel.Outcome, error) {
+func (t *turnTable) call(ctx context.Context, hook kernel.Hook, turn kernel.Turn, rec *recording.Turn, compare bool,
+	at string) (kernel.Outcome, error) {
 	ports := newAnswers(rec, compare)
 	turn.Session = ports.attach(turn.Session)
 	turn.Session.Tap = nil
@@ -116,7 +117,8 @@ func (t *turnTable) call(ctx context.Context, hook kernel.Hook, turn kernel.Turn
 }
 
 // compareOutcome compares what a turn came to, member by member.
-func (t *turnTable) compareOutcome(at string, want *recording.Outcome, got *kernel.Outcome, wantFault *recording.Fault, err error) {
+func (t *turnTable) compareOutcome(at string, want *recording.Outcome, got *kernel.Outcome, wantFault *recording.Fault,
+	err error) {
 	now := recording.OutcomeOf(got)
 	fault := func(f *recording.Fault) string {
 		if f == nil {
@@ -147,7 +149,8 @@ func (t *turnTable) compareOutcome(at string, want *recording.Outcome, got *kern
 	values("log", want.Logs, now.Logs, len(want.Logs), len(now.Logs))
 	values("notes", want.Notes, now.Notes, len(want.Notes), len(now.Notes))
 	if want.FailText != now.FailText || want.LogsDropped != now.LogsDropped {
-		t.res.differ(WhatOutcome, at+", last words", fmt.Sprintf("%q, %d lines dropped", want.FailText, want.LogsDropped), fmt.Sprintf("%q, %d lines dropped", now.FailText, now.LogsDropped))
+		t.res.differ(WhatOutcome, at+", last words", fmt.Sprintf("%q, %d lines dropped", want.FailText, want.LogsDropped),
+			fmt.Sprintf("%q, %d lines dropped", now.FailText, now.LogsDropped))
 	}
 	if want.Hostcalls != now.Hostcalls {
 		t.res.differ(WhatOutcome, at+", hostcalls", strconv.Itoa(want.Hostcalls), strconv.Itoa(now.Hostcalls))
@@ -161,7 +164,8 @@ func (t *turnTable) compareOutcome(at string, want *recording.Outcome, got *kern
 }
 
 // auditTurn runs an audit hook on the record that it was shown.
-func (t *turnTable) auditTurn(ctx context.Context, h *rigHook, b *recording.Binding, home string, rec *recording.Turn, compare bool) (kernel.Outcome, error) {
+func (t *turnTable) auditTurn(ctx context.Context, h *rigHook, b *recording.Binding, home string, rec *recording.Turn,
+	compare bool) (kernel.Outcome, error) {
 	seed, err := seedOf(rec.Seed)
 	if err != nil {
 		return kernel.Outcome{}, err
@@ -181,8 +185,10 @@ func (t *turnTable) auditTurn(ctx context.Context, h *rigHook, b *recording.Bind
 	turn := kernel.Turn{
 		Fuel: kernel.FuelOf(h.spec.Budget, l.Budget),
 		Session: hostcalls.SessionConfig{
-			Phase: phases.Audit, Pass: phases.PassAudit, Input: jsonValue(rec.Input), Action: jsonValue(rec.Action), Config: h.spec.Config,
-			Actor:   phases.Actor{Hook: h.name, Digest: l.Digest, ConfigDigest: digest, Tier: l.Tier, Mode: b.Mode, Rewrite: rewrite, Grants: grants},
+			Phase: phases.Audit, Pass: phases.PassAudit, Input: jsonValue(rec.Input), Action: jsonValue(rec.Action),
+			Config: h.spec.Config,
+			Actor: phases.Actor{Hook: h.name, Digest: l.Digest, ConfigDigest: digest, Tier: l.Tier, Mode: b.Mode,
+				Rewrite: rewrite, Grants: grants},
 			Granted: granted, Limits: hostcalls.Limits{Input: max(len(rec.Input), hostcalls.DefaultLimits().Input)},
 			Time: t.inv.Time, Seed: seed, Home: home, CWD: t.inv.CWD, Scopes: t.inv.Scopes, Observe: b.Mode == phases.Observe,
 		},
@@ -254,7 +260,8 @@ func (t *turnTable) sides(c *recording.Chain) {
 		turn := &t.run.Turns[i]
 		if turn.Pass != phases.PassAudit {
 			t.res.Turns = append(t.res.Turns, TurnResult{Hook: turn.Binding, Pass: turn.Pass, NotCompare: cutShort(turn),
-				Base: &TurnSide{Digest: digest(turn.Binding), Decision: turn.Report.Decision, Fuel: turn.Outcome.Fuel, MemoryPeak: turn.Outcome.MemoryPeak}})
+				Base: &TurnSide{Digest: digest(turn.Binding), Decision: turn.Report.Decision, Fuel: turn.Outcome.Fuel,
+					MemoryPeak: turn.Outcome.MemoryPeak}})
 		}
 	}
 	if t.got == nil {
@@ -265,8 +272,11 @@ func (t *turnTable) sides(c *recording.Chain) {
 		if turn.Pass == phases.PassAudit {
 			continue
 		}
-		side := &TurnSide{Digest: turn.Report.Digest, Decision: turn.Report.Decision, Fuel: turn.Outcome.Fuel, MemoryPeak: turn.Outcome.MemoryPeak}
-		n := slices.IndexFunc(t.res.Turns, func(r TurnResult) bool { return r.Hook == turn.Binding && r.Pass == turn.Pass && r.Now == nil })
+		side := &TurnSide{Digest: turn.Report.Digest, Decision: turn.Report.Decision, Fuel: turn.Outcome.Fuel,
+			MemoryPeak: turn.Outcome.MemoryPeak}
+		n := slices.IndexFunc(t.res.Turns, func(r TurnResult) bool {
+			return r.Hook == turn.Binding && r.Pass == turn.Pass && r.Now == nil
+		})
 		if n < 0 {
 			t.res.Turns = append(t.res.Turns, TurnResult{Hook: turn.Binding, Pass: turn.Pass, Now: side})
 		} else {

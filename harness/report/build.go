@@ -56,7 +56,8 @@ const (
 func NewBuilder(mode, candidate string) *Builder {
 	return &Builder{
 		r:     Report{Version: Version, Mode: mode, Candidate: phases.SafeLine(candidate, 200)},
-		hooks: map[Hook]bool{}, policies: [2]map[string]bool{{}, {}}, flips: map[[2]phases.Decision][]Item{}, counts: map[[2]phases.Decision]int{}, budgets: map[string]*Budget{},
+		hooks: map[Hook]bool{}, policies: [2]map[string]bool{{}, {}}, flips: map[[2]phases.Decision][]Item{},
+		counts: map[[2]phases.Decision]int{}, budgets: map[string]*Budget{},
 	}
 }
 
@@ -286,7 +287,8 @@ func cut(s string) string {
 
 // about says in a few words what an invocation is about.
 func about(inv *phases.Invocation) string {
-	for _, ptr := range []string{"/args/command", "/args/file_path", "/args/path", "/args/url", "/text", "/child/agent", "/to", "/model", "/kind"} {
+	for _, ptr := range []string{"/args/command", "/args/file_path", "/args/path", "/args/url", "/text", "/child/agent",
+		"/to", "/model", "/kind"} {
 		if s, ok := phases.GetString(inv.Action, ptr); ok && strings.TrimSpace(s) != "" {
 			return line(s)
 		}

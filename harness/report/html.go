@@ -29,8 +29,10 @@ var style string
 // picture, no network. Whatever stands in it, it shows as text.
 func (r *Report) HTML() ([]byte, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"count": groupDigits, "bytes": byteText, "short": short, "delta": deltaText, "diff": diffOf, "width": width, "plural": plural, "visible": visible,
-		"direction": direction, "json": isJSON, "headline": headline, "budgets": budgetsOf, "why": why, "figure": isFigure, "css": func() template.CSS { return template.CSS(style) }, "mode": modeText,
+		"count": groupDigits, "bytes": byteText, "short": short, "delta": deltaText, "diff": diffOf, "width": width,
+		"plural": plural, "visible": visible,
+		"direction": direction, "json": isJSON, "headline": headline, "budgets": budgetsOf, "why": why, "figure": isFigure,
+		"css": func() template.CSS { return template.CSS(style) }, "mode": modeText,
 	}).Parse(page)
 	if err != nil {
 		return nil, err

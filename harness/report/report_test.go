@@ -27,8 +27,10 @@ const hostile = "</code><script>alert(1)</script>\u202e<img src=x onerror=alert(
 
 func invocation(n int, command string) phases.Invocation {
 	args, _ := json.Marshal(map[string]string{"command": command})
-	return phases.Invocation{ID: fmt.Sprintf("01973b9e-7a00-7000-8000-%012d", n), Phase: phases.PreTool, Runtime: "claude-code", Session: "s",
-		Action: jsontext.Value(`{"tool":"exec","args":` + string(args) + `}`), Time: time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC)}
+	return phases.Invocation{ID: fmt.Sprintf("01973b9e-7a00-7000-8000-%012d", n), Phase: phases.PreTool,
+		Runtime: "claude-code", Session: "s",
+		Action: jsontext.Value(`{"tool":"exec","args":` + string(args) + `}`),
+		Time:   time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC)}
 }
 
 func verdict(d phases.Decision, by, reason string, inv phases.Invocation) recording.Verdict {
@@ -44,10 +46,15 @@ func results(from int) []*replay.Result {
 	add := func(command string, base, now recording.Verdict, fuel int64, diffs ...replay.Difference) {
 		inv := invocation(from+len(out), command)
 		base.Action, now.Action = inv.Action, inv.Action
-		out = append(out, &replay.Result{Invocation: inv, Base: base, Now: now, Differences: diffs, Turns: []replay.TurnResult{
-			{Hook: "command-block", Pass: phases.PassValidate, Base: &replay.TurnSide{Digest: "sha256:" + strings.Repeat("a", 64), Fuel: 226_737, MemoryPeak: 1 << 20}, Now: &replay.TurnSide{Digest: "sha256:" + strings.Repeat("b", 64), Fuel: fuel, MemoryPeak: 2 << 20}},
-			{Hook: "ask-push", Pass: phases.PassValidate, Base: &replay.TurnSide{Digest: "sha256:" + strings.Repeat("c", 64), Fuel: 9_000, MemoryPeak: 65536}, Now: &replay.TurnSide{Digest: "sha256:" + strings.Repeat("c", 64), Fuel: 9_000, MemoryPeak: 65536}},
-		}})
+		out = append(out,
+			&replay.Result{Invocation: inv, Base: base, Now: now, Differences: diffs, Turns: []replay.TurnResult{
+				{Hook: "command-block", Pass: phases.PassValidate,
+					Base: &replay.TurnSide{Digest: "sha256:" + strings.Repeat("a", 64), Fuel: 226_737, MemoryPeak: 1 << 20},
+					Now:  &replay.TurnSide{Digest: "sha256:" + strings.Repeat("b", 64), Fuel: fuel, MemoryPeak: 2 << 20}},
+				{Hook: "ask-push", Pass: phases.PassValidate,
+					Base: &replay.TurnSide{Digest: "sha256:" + strings.Repeat("c", 64), Fuel: 9_000, MemoryPeak: 65536},
+					Now:  &replay.TurnSide{Digest: "sha256:" + strings.Repeat("c", 64), Fuel: 9_000, MemoryPeak: 65536}},
+			}})
 	}
 	var none phases.Invocation
 	allow := verdict(phases.Allow, "", "", none)
@@ -55,13 +62,21 @@ func results(from int) []*replay.Result {
 		add("npm test", allow, allow, 150_000)
 	}
 	no := verdict(phases.Block, "command-block", "rm would delete /", none)
-	add("rm -rf /", no, allow, 120_000, replay.Difference{What: replay.WhatDecision, Where: "decision", Want: "block", Got: "allow"})
-	add(hostile, allow, verdict(phases.Block, "command-block", hostile, none), 120_000, replay.Difference{What: replay.WhatDecision, Where: hostile, Want: "allow", Got: hostile})
-	add("git push --force", verdict(phases.Ask, "ask-push", "pushes to main", none), verdict(phases.Block, "command-block", "pushes by force", none), 300_000,
-		replay.Difference{What: replay.WhatDecision, Where: "decision", Want: "ask", Got: "block"}, replay.Difference{What: replay.WhatVerdict, Where: "metadata", Want: "{}", Got: `{"k":{"value":1}}`})
-	add("deploy --token "+secret, allow, allow, 200_000, replay.Difference{What: replay.WhatRewrite, Where: "/args/timeout",
-		Want: `{"tool":"exec","args":{"command":"deploy --token ` + secret + `","timeout":120000}}`, Got: `{"tool":"exec","args":{"command":"deploy --token ` + secret + `","timeout":600000}}`})
-	add("make", allow, allow, 900_000, replay.Difference{What: replay.WhatCall, Where: "command-block (validate), call 3", Want: "shell_parse(\"make\")", Got: "input_get(\"/args\")"})
+	add("rm -rf /", no, allow, 120_000,
+		replay.Difference{What: replay.WhatDecision, Where: "decision", Want: "block", Got: "allow"})
+	add(hostile, allow, verdict(phases.Block, "command-block", hostile, none), 120_000,
+		replay.Difference{What: replay.WhatDecision, Where: hostile, Want: "allow", Got: hostile})
+	add("git push --force", verdict(phases.Ask, "ask-push", "pushes to main", none),
+		verdict(phases.Block, "command-block", "pushes by force", none), 300_000,
+		replay.Difference{What: replay.WhatDecision, Where: "decision", Want: "ask", Got: "block"},
+		replay.Difference{What: replay.WhatVerdict, Where: "metadata", Want: "{}", Got: `{"k":{"value":1}}`})
+	add("deploy --token "+secret, allow, allow, 200_000,
+		replay.Difference{What: replay.WhatRewrite, Where: "/args/timeout",
+			Want: `{"tool":"exec","args":{"command":"deploy --token ` + secret + `","timeout":120000}}`,
+			Got:  `{"tool":"exec","args":{"command":"deploy --token ` + secret + `","timeout":600000}}`})
+	add("make", allow, allow, 900_000,
+		replay.Difference{What: replay.WhatCall, Where: "command-block (validate), call 3", Want: "shell_parse(\"make\")",
+			Got: "input_get(\"/args\")"})
 	out[len(out)-1].Unknown = []string{"command-block (validate): http_request {\"url\":\"https://x\"}"}
 	return out
 }
@@ -151,7 +166,8 @@ func forms(t testing.TB, r *report.Report) map[string][]byte {
 func TestReportCounts(t *testing.T) {
 	r := build(t, false)
 	s := r.Summary
-	if s.Invocations != 28 || s.Same != 18 || s.Different != 10 || s.Flips != 6 || s.Rewrites != 2 || s.Others != 2 || s.Unknown != 2 || r.Same() {
+	if s.Invocations != 28 || s.Same != 18 || s.Different != 10 || s.Flips != 6 || s.Rewrites != 2 || s.Others != 2 ||
+		s.Unknown != 2 || r.Same() {
 		t.Errorf("%+v", s)
 	}
 	var flips []string
@@ -162,7 +178,8 @@ func TestReportCounts(t *testing.T) {
 		t.Errorf("flips, what loosens first: %s", got)
 	}
 	b := r.Budgets[1]
-	if b.Hook != "command-block" || b.Turns != 28 || b.Fuel.Base != 28*226_737 || b.Most.Now != 900_000 || b.Memory != (report.Pair{Base: 1 << 20, Now: 2 << 20}) {
+	if b.Hook != "command-block" || b.Turns != 28 || b.Fuel.Base != 28*226_737 || b.Most.Now != 900_000 ||
+		b.Memory != (report.Pair{Base: 1 << 20, Now: 2 << 20}) {
 		t.Errorf("%+v", b)
 	}
 	if !r.Hooks[1].Changed() || r.Hooks[0].Changed() {
@@ -188,10 +205,14 @@ func TestReportCoversSecretsAndEscapes(t *testing.T) {
 		if bytes.Contains(b, []byte(secret)) || !bytes.Contains(b, []byte("[redacted:")) {
 			t.Errorf("%s: the secret is not covered", name)
 		}
-		if name == "html" && (bytes.Contains(b, []byte("<script")) || bytes.Contains(b, []byte("<img")) || bytes.Contains(b, []byte("\u202e")) || bytes.Contains(b, []byte("\x1b"))) {
+		if name == "html" &&
+			(bytes.Contains(b, []byte("<script")) || bytes.Contains(b, []byte("<img")) || bytes.Contains(b, []byte("\u202e")) ||
+				bytes.Contains(b, []byte("\x1b"))) {
 			t.Error("what an agent wrote is not text any more")
 		}
-		if name == "html" && (bytes.Contains(b, []byte("ZgotmplZ")) || bytes.Contains(b, []byte("http://")) || bytes.Contains(b, []byte("<link")) || bytes.Contains(b, []byte("url("))) {
+		if name == "html" &&
+			(bytes.Contains(b, []byte("ZgotmplZ")) || bytes.Contains(b, []byte("http://")) ||
+				bytes.Contains(b, []byte("<link")) || bytes.Contains(b, []byte("url("))) {
 			t.Error("the page needs something from outside")
 		}
 		switch name {
@@ -223,7 +244,8 @@ func TestPageSaysWhy(t *testing.T) {
 		b.Add(r)
 	}
 	slower := results(50)[0]
-	slower.Differences = []replay.Difference{{What: replay.WhatFuel, Where: "command-block (validate)", Want: "226737", Got: "1234567"}}
+	slower.Differences = []replay.Difference{{What: replay.WhatFuel, Where: "command-block (validate)", Want: "226737",
+		Got: "1234567"}}
 	b.Add(slower)
 	b.End("sha256:x", 0)
 	r, err := b.Report()

@@ -60,7 +60,8 @@ func TestBraces(t *testing.T) {
 			t.Errorf("%s: %s\n got %s, %s\nwant %s, %s", c.why, c.pattern, got, gotAlts, c.follow, c.alts)
 		}
 	}
-	for _, pattern := range []string{`\`, `a\`, "[", "[]", "[!", "[!]", "[a", `[a\]`, "{", "{a", "}", "a}", "{a}}", "{{a}", "{a,b"} {
+	for _, pattern := range []string{`\`, `a\`, "[", "[]", "[!", "[!]", "[a", `[a\]`, "{", "{a", "}", "a}", "{a}}", "{{a}",
+		"{a,b"} {
 		if _, _, err := braces(pattern); !errors.Is(err, ErrPattern) {
 			t.Errorf("%s: %v", pattern, err)
 		}

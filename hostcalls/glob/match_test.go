@@ -103,13 +103,15 @@ func plainly(p, s string, begins bool) bool {
 }
 
 func drawPattern(t *rapid.T) string {
-	parts := []string{"a", "b", "/", "*", "**", "**/", "/**", "?", "[ab]", "[!a]", "[^/c]", "{", "}", ",", "\\", "\\*", "\\/", "\\{", "[a-c]", "[", "]",
+	parts := []string{"a", "b", "/", "*", "**", "**/", "/**", "?", "[ab]", "[!a]", "[^/c]", "{", "}", ",", "\\", "\\*",
+		"\\/", "\\{", "[a-c]", "[", "]",
 		"-", "é", "{a,b}", "{a/,b}", "{**,a}", "{,/}", "{{a},b}", "[,}]", "[a\\]]"}
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 9).Draw(t, "pattern"), "")
 }
 
 func drawText(t *rapid.T) string {
-	return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "/", "c", "é", "*", "]", ",", "\xff"}), 0, 8).Draw(t, "text"), "")
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "/", "c", "é", "*", "]", ",", "\xff"}), 0,
+		8).Draw(t, "text"), "")
 }
 
 // A pattern without alternatives matches what trying everything finds. With them

@@ -17,8 +17,9 @@ import (
 
 // Normal is a path in the forms that a rule needs.
 type Normal struct {
-	Path     string   // ~, $HOME and file: URLs resolved, absolute where possible, cleaned
-	Walk     string   // Path before it was cleaned: what a file system walks along, where .. behind a link counts from where the link leads
+	Path string // ~, $HOME and file: URLs resolved, absolute where possible, cleaned
+	// Path before it was cleaned: what a file system walks along, where .. behind a link counts from where the link leads
+	Walk     string
 	Key      string   // Path for comparing: see Normalize
 	Keys     []string // every distinct key: of Path, and of each other reading of a doubtful spelling
 	Absolute bool     // Path is absolute
@@ -75,7 +76,8 @@ func Normalize(p, cwd, home string) Normal {
 		also(key(p, cwd, home, false, func(string) {})) // without percent-decoding
 	}
 	if strings.IndexByte(p, 0) >= 0 {
-		also(key(withoutNUL(p), cwd, home, true, func(string) {})) // as a program that drops NUL reads it; Key is how a C program does
+		// as a program that drops NUL reads it; Key is how a C program does
+		also(key(withoutNUL(p), cwd, home, true, func(string) {}))
 	}
 	return n
 }
@@ -127,8 +129,9 @@ func withoutNUL(p string) string { return strings.ReplaceAll(p, "\x00", "") }
 // visible drops characters that nobody sees.
 func visible(p string, note func(string)) string {
 	return strings.Map(func(r rune) rune {
-		if r != 0 && (unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == '\u034f' || r == '\u115f' || r == '\u1160' ||
-			r == '\u3164' || r == '\uffa0' || r >= '\ufe00' && r <= '\ufe0f' || r == '\u180e') {
+		if r != 0 &&
+			(unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == '\u034f' || r == '\u115f' || r == '\u1160' ||
+				r == '\u3164' || r == '\uffa0' || r >= '\ufe00' && r <= '\ufe0f' || r == '\u180e') {
 			note(Invisible)
 			return -1
 		}
@@ -203,7 +206,8 @@ func windows(p string, note func(string)) string {
 	}
 	elems := strings.Split(p, "/")
 	for i, e := range elems {
-		if at := strings.IndexByte(e, ':'); at > 0 && (strings.HasSuffix(strings.ToLower(e), ":$data") || i == len(elems)-1 && strings.HasPrefix(e[at:], "::")) {
+		if at := strings.IndexByte(e, ':'); at > 0 &&
+			(strings.HasSuffix(strings.ToLower(e), ":$data") || i == len(elems)-1 && strings.HasPrefix(e[at:], "::")) {
 			note(Stream)
 			e = e[:at]
 		}

@@ -52,7 +52,8 @@ func TestNormalize(t *testing.T) {
 		slices.Sort(notes)
 		want := slices.Clone(tt.notes)
 		slices.Sort(want)
-		if n.Path != tt.path || n.Key != tt.key || !slices.Equal(notes, want) || !n.Absolute || !slices.Contains(n.Keys, n.Key) {
+		if n.Path != tt.path || n.Key != tt.key || !slices.Equal(notes, want) || !n.Absolute ||
+			!slices.Contains(n.Keys, n.Key) {
 			t.Errorf("%q:\ngot  %q %q %v\nwant %q %q %v", tt.in, n.Path, n.Key, n.Notes, tt.path, tt.key, tt.notes)
 		}
 	}
@@ -79,13 +80,15 @@ func protected(key string) bool {
 		return false
 	}
 	under := "/" + strings.Join(elems, "/") + "/"
-	for _, d := range []string{"/.aws/", "/.gnupg/", "/.password-store/", "/.config/gcloud/", "/etc/sudoers.d/", "/.claude/credentials/", "/.openclaw/credentials/", "/.clawdbot/credentials/"} {
+	for _, d := range []string{"/.aws/", "/.gnupg/", "/.password-store/", "/.config/gcloud/", "/etc/sudoers.d/",
+		"/.claude/credentials/", "/.openclaw/credentials/", "/.clawdbot/credentials/"} {
 		if strings.Contains(under, d) {
 			return true
 		}
 	}
 	switch base {
-	case ".boto", "credentials.json", "service-account.json", "kubeconfig", "auth-profiles.json", "oauth_creds.json", ".credentials.json",
+	case ".boto", "credentials.json", "service-account.json", "kubeconfig", "auth-profiles.json", "oauth_creds.json",
+		".credentials.json",
 		".profile", ".bashrc", ".zshrc", ".zprofile", ".bash_profile", "environ":
 		return true
 	}
@@ -101,7 +104,8 @@ func protected(key string) bool {
 			return true
 		}
 	}
-	if base == ".env" || strings.HasPrefix(base, ".env.") && !strings.HasSuffix(base, ".example") && !strings.HasSuffix(base, ".sample") && !strings.HasSuffix(base, ".template") && !strings.HasSuffix(base, ".md") {
+	if base == ".env" || strings.HasPrefix(base, ".env.") && !strings.HasSuffix(base, ".example") &&
+		!strings.HasSuffix(base, ".sample") && !strings.HasSuffix(base, ".template") && !strings.HasSuffix(base, ".md") {
 		return true
 	}
 	return slices.Contains([]string{".pem", ".key", ".p12", ".pfx"}, path.Ext(base))
@@ -137,7 +141,8 @@ func TestCorpus(t *testing.T) {
 }
 
 func FuzzNormalize(f *testing.F) {
-	for _, s := range []string{"a/../b", "~/x", "file:///%2e%2e/x", "C:\\x", "/proc/self/root/../x", "\u200b", "%", "%zz", "\xff", "\x00", "..", "", "~", "$HOME", `\\?\UNC\a\b`, "x::$DATA"} {
+	for _, s := range []string{"a/../b", "~/x", "file:///%2e%2e/x", "C:\\x", "/proc/self/root/../x", "\u200b", "%", "%zz",
+		"\xff", "\x00", "..", "", "~", "$HOME", `\\?\UNC\a\b`, "x::$DATA"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, p string) {

@@ -92,7 +92,8 @@ func (w *walker) word(s string, known, glob, tilde bool) Word {
 		w.reply.Truncated = true
 		s, known = strings.ToValidUTF8(s[:MaxWordText], ""), false
 	}
-	return Word{Text: s, Known: known, Glob: glob && expandable(s), Tilde: tilde && strings.HasPrefix(s, "~") || strings.HasPrefix(s, homeMark)}
+	return Word{Text: s, Known: known, Glob: glob && expandable(s), Tilde: tilde && strings.HasPrefix(s, "~") ||
+		strings.HasPrefix(s, homeMark)}
 }
 
 // partial renders a word of which something is not known: known parts expanded,
@@ -256,7 +257,8 @@ func (w *walker) uses(e *env, word *syntax.Word) usage {
 
 func (w *walker) param(e *env, n *syntax.ParamExp, u *usage, size *int, name func(string, bool)) {
 	p := paramName(n)
-	if n.Excl || n.Names != 0 || n.Width || n.IsSet || n.NestedParam != nil || n.Flags != nil || len(n.Modifiers) > 0 || p == "" {
+	if n.Excl || n.Names != 0 || n.Width || n.IsSet || n.NestedParam != nil || n.Flags != nil || len(n.Modifiers) > 0 ||
+		p == "" {
 		u.known = false
 		return
 	}

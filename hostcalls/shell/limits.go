@@ -75,7 +75,8 @@ func prescan(text string) error {
 		}
 		word = i + 1
 	}
-	if most[0] > MaxNesting || most[1] > maxBraceDepth || most[2] > maxIndexDepth || ticks > 1024 || bars > maxBars || open-closed > 256 || open > 2048 {
+	if most[0] > MaxNesting || most[1] > maxBraceDepth || most[2] > maxIndexDepth || ticks > 1024 || bars > maxBars ||
+		open-closed > 256 || open > 2048 {
 		return errNested
 	}
 	return nil

@@ -32,7 +32,9 @@ func TestKnownOutputIsWhatBashPrints(t *testing.T) {
 			continue
 		}
 		// What sh itself gets is told of the command sh that the text names, not of those inside.
-		at := slices.IndexFunc(reply.Commands, func(c Command) bool { return c.Name == "sh" && c.Raw == "sh" && c.Parent < 0 })
+		at := slices.IndexFunc(reply.Commands, func(c Command) bool {
+			return c.Name == "sh" && c.Raw == "sh" && c.Parent < 0
+		})
 		if at < 0 || reply.Commands[at].Stdin == nil || !reply.Commands[at].Stdin.Known {
 			continue
 		}

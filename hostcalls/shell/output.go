@@ -265,7 +265,8 @@ func trSet(s string) (string, bool) {
 			}
 		}
 	}
-	s = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\\`, `\`, "[:upper:]", "A-Z", "[:lower:]", "a-z", "[:digit:]", "0-9", "[:space:]", " \t\n\r\v\f").Replace(s)
+	s = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\\`, `\`, "[:upper:]", "A-Z", "[:lower:]", "a-z",
+		"[:digit:]", "0-9", "[:space:]", " \t\n\r\v\f").Replace(s)
 	if strings.Contains(s, "[:") || strings.Contains(s, "[=") {
 		return "", false
 	}
@@ -318,7 +319,8 @@ func decode(name string, args []string, in string) (string, bool) {
 		out, err = base32.StdEncoding.DecodeString(text)
 	case (name == "base64" || name == "gbase64") && has("-d", "--decode", "-D", "-di", "-id"),
 		name == "basenc" && has("--base64") && has("-d", "--decode"),
-		name == "openssl" && has("base64", "enc") && has("-d") && (has("base64") || has("-base64", "-a")) && !has("-in") && !strings.Contains(all, "aes"):
+		name == "openssl" && has("base64", "enc") && has("-d") && (has("base64") || has("-base64", "-a")) && !has("-in") &&
+			!strings.Contains(all, "aes"):
 		out, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
 	case (name == "base64" || name == "gbase64") && len(args) == 0:
 		return base64.StdEncoding.EncodeToString([]byte(in)) + "\n", true

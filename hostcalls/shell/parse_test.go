@@ -95,22 +95,31 @@ func TestParse(t *testing.T) {
 		{"here-document for another program", "python3 <<E\nrm x\nE", []string{"python3"}, nil},
 		{"here-string", `sh <<< 'rm x'`, []string{"sh", "stdin> rm x"}, nil},
 		{"echo into a shell", `echo 'rm x' | sh`, []string{"echo rm x", "sh", "stdin> rm x"}, nil},
-		{"base64 into a shell", `echo cm0gLXJmIC8= | base64 -d | sh`, []string{"echo cm0gLXJmIC8=", "base64 -d", "sh", "stdin> rm -rf /"}, nil},
+		{"base64 into a shell", `echo cm0gLXJmIC8= | base64 -d | sh`,
+			[]string{"echo cm0gLXJmIC8=", "base64 -d", "sh", "stdin> rm -rf /"}, nil},
 		{"printf escapes", `printf '\162\155 x' | sh`, []string{`printf \162\155 x`, "sh", "stdin> rm x"}, nil},
-		{"download into a shell", `curl x | sudo -E bash -`, []string{"curl x", "sudo -E bash -", "sudo> bash -"}, []string{"code"}},
+		{"download into a shell", `curl x | sudo -E bash -`, []string{"curl x", "sudo -E bash -", "sudo> bash -"},
+			[]string{"code"}},
 		{"script", `bash build.sh`, []string{"bash build.sh"}, []string{"script"}},
 		{"source", `. ./env.sh`, []string{". ./env.sh"}, []string{"script"}},
 		{"sudo", `sudo -u root -E A=1 rm x`, []string{"sudo -u root -E A=1 rm x", "sudo> rm x"}, nil},
-		{"wrappers in each other", `timeout 5 nice -n 3 env -u A B=1 rm x`, []string{"timeout 5 nice -n 3 env -u A B=1 rm x", "timeout> nice -n 3 env -u A B=1 rm x", "timeout> nice> env -u A B=1 rm x", "timeout> nice> env> rm x"}, nil},
+		{"wrappers in each other", `timeout 5 nice -n 3 env -u A B=1 rm x`,
+			[]string{"timeout 5 nice -n 3 env -u A B=1 rm x", "timeout> nice -n 3 env -u A B=1 rm x",
+				"timeout> nice> env -u A B=1 rm x", "timeout> nice> env> rm x"}, nil},
 		{"env -S", `env -S 'rm -rf /'`, []string{"env -S rm -rf /", "env> rm -rf /"}, nil},
 		{"xargs", `xargs -n 1 rm -rf`, []string{"xargs -n 1 rm -rf", "xargs> rm -rf …"}, nil},
 		{"xargs with known input", `echo / | xargs rm -rf`, []string{"echo /", "xargs rm -rf", "xargs> rm -rf /"}, nil},
-		{"xargs -I", `echo / | xargs -I{} rm -rf {}etc`, []string{"echo /", "xargs -I{} rm -rf {}etc", "xargs> rm -rf /etc"}, nil},
-		{"find -exec", `find / -name a -exec rm -rf {} +`, []string{"find / -name a -exec rm -rf {} +", "find -exec> rm -rf {}"}, nil},
-		{"find -exec sh -c", `find . -exec sh -c 'rm "$1"' _ {} \;`, []string{`find . -exec sh -c rm "$1" _ {} ;`, `find -exec> sh -c rm "$1" _ {}`, "find -exec> sh -c> rm {}"}, nil},
+		{"xargs -I", `echo / | xargs -I{} rm -rf {}etc`, []string{"echo /", "xargs -I{} rm -rf {}etc", "xargs> rm -rf /etc"},
+			nil},
+		{"find -exec", `find / -name a -exec rm -rf {} +`,
+			[]string{"find / -name a -exec rm -rf {} +", "find -exec> rm -rf {}"}, nil},
+		{"find -exec sh -c", `find . -exec sh -c 'rm "$1"' _ {} \;`,
+			[]string{`find . -exec sh -c rm "$1" _ {} ;`, `find -exec> sh -c rm "$1" _ {}`, "find -exec> sh -c> rm {}"}, nil},
 		{"ssh", `ssh -p 22 host rm -rf /`, []string{"ssh -p 22 host rm -rf /", "ssh> rm -rf /"}, nil},
-		{"docker exec", `docker exec -it c sh -c 'rm x'`, []string{"docker exec -it c sh -c rm x", "docker exec> sh -c rm x", "docker exec> sh -c> rm x"}, nil},
-		{"docker run", `docker run --rm -v /a:/b img rm x`, []string{"docker run --rm -v /a:/b img rm x", "docker run> rm x"}, nil},
+		{"docker exec", `docker exec -it c sh -c 'rm x'`,
+			[]string{"docker exec -it c sh -c rm x", "docker exec> sh -c rm x", "docker exec> sh -c> rm x"}, nil},
+		{"docker run", `docker run --rm -v /a:/b img rm x`, []string{"docker run --rm -v /a:/b img rm x", "docker run> rm x"},
+			nil},
 		{"kubectl exec", `kubectl exec pod -- rm x`, []string{"kubectl exec pod -- rm x", "kubectl exec> rm x"}, nil},
 		{"su -c", `su - bob -c 'rm x'`, []string{"su - bob -c rm x", "su> rm x"}, nil},
 		{"git rebase", `git rebase -x 'rm x' main`, []string{"git rebase -x rm x main", "git rebase> rm x"}, nil},
@@ -154,7 +163,8 @@ func TestDetails(t *testing.T) {
 	if len(cat.Assigns) != 1 || cat.Assigns[0].Name != "A" || cat.Parent != 1 || cat.Name != "cat" {
 		t.Errorf("cat %+v", cat)
 	}
-	if len(cat.Redirects) != 2 || cat.Redirects[0] != (Redirect{Op: ">", FD: 2, Target: Word{Text: "err", Known: true}}) || cat.Redirects[1].Op != "<" {
+	if len(cat.Redirects) != 2 || cat.Redirects[0] != (Redirect{Op: ">", FD: 2, Target: Word{Text: "err", Known: true}}) ||
+		cat.Redirects[1].Op != "<" {
 		t.Errorf("redirects %+v", cat.Redirects)
 	}
 	if tee.StdinFrom != 1 || tee.Pipe != sudo.Pipe || tee.Pipe == 0 || !slices.Equal(tee.Context, []string{"background"}) {
@@ -165,7 +175,8 @@ func TestDetails(t *testing.T) {
 		t.Errorf("recursion %+v", r.Commands)
 	}
 	r, _ = Parse(`{ a; b; } > /etc/passwd`)
-	if len(r.Commands) != 2 || len(r.Commands[1].Redirects) != 1 || r.Commands[1].Redirects[0].Target.Text != "/etc/passwd" {
+	if len(r.Commands) != 2 || len(r.Commands[1].Redirects) != 1 ||
+		r.Commands[1].Redirects[0].Target.Text != "/etc/passwd" {
 		t.Errorf("group %+v", r.Commands)
 	}
 	r, _ = Parse(`ssh h ls`)
@@ -176,7 +187,8 @@ func TestDetails(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for _, text := range []string{
-		`echo "open`, `if`, `a | | b`, `((`, "`", strings.Repeat("(", 100) + strings.Repeat(")", 100), strings.Repeat("x", MaxText+1),
+		`echo "open`, `if`, `a | | b`, `((`, "`", strings.Repeat("(", 100) + strings.Repeat(")", 100),
+		strings.Repeat("x", MaxText+1),
 		strings.Repeat("if a; then ", 400), strings.Repeat("! ", 3000) + "a",
 	} {
 		r, _ := Parse(text)
@@ -184,10 +196,12 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%.40q: %+v", text, r)
 		}
 	}
-	if r, _ := Parse(strings.Repeat("( ", MaxNesting+1) + "a" + strings.Repeat(" )", MaxNesting+1)); r.Error != errNested.Error() {
+	if r, _ := Parse(strings.Repeat("( ", MaxNesting+1) + "a" +
+		strings.Repeat(" )", MaxNesting+1)); r.Error != errNested.Error() {
 		t.Errorf("nesting: %+v", r)
 	}
-	if r, _ := Parse(strings.Repeat("( ", MaxNesting) + "a" + strings.Repeat(" )", MaxNesting)); !r.OK || len(r.Commands) != 1 {
+	if r, _ := Parse(strings.Repeat("( ", MaxNesting) + "a" + strings.Repeat(" )", MaxNesting)); !r.OK ||
+		len(r.Commands) != 1 {
 		t.Errorf("nesting at the limit: %+v", r)
 	}
 	if r, _ := Parse("printf '" + strings.Repeat(`\033[1m`, 100) + "'"); !r.OK || len(r.Commands) != 1 {
@@ -201,7 +215,8 @@ func TestRefused(t *testing.T) {
 	if r, _ := Parse(strings.Repeat("eval ", MaxDepth) + "a"); r.Truncated || len(r.Unknown) != 0 {
 		t.Errorf("texts at the limit: %+v", r.Unknown)
 	}
-	if r, _ := Parse(strings.Repeat("eval ", MaxDepth+1) + "a"); !r.Truncated || len(r.Unknown) != 1 || r.Unknown[0].What != "limit" {
+	if r, _ := Parse(strings.Repeat("eval ", MaxDepth+1) + "a"); !r.Truncated || len(r.Unknown) != 1 ||
+		r.Unknown[0].What != "limit" {
 		t.Errorf("texts beyond the limit: %+v", r.Unknown)
 	}
 	if r, _ := Parse(`bash -c 'if'`); r.OK || len(r.Unknown) != 1 || len(r.Commands) != 1 {
@@ -268,9 +283,12 @@ func FuzzParse(f *testing.F) {
 		f.Add(s[:min(len(s), 500)])
 	}
 	for _, s := range []string{
-		`rm -rf "$(echo /)"`, "cat <<E\n$x `y`\nE", `a=(1 2); echo "${a[@]}" ${a[0]} ${#a} ${a%x} ${a/x/y}`, `find . -exec sh -c 'x' \;`,
-		`while read -r a b; do x; done < <(y)`, `case a in b|c) d;; esac`, `f() { g "$@"; }; f 1 2`, `[[ a =~ b && -f c ]]`, `echo {a..z..2} {1,2}{3,4}`,
-		`xargs -I{} x {}`, `ssh h 'a | b'`, `docker run -it x sh`, `trap 'x' EXIT`, `let a=1+2; ((a++))`, `coproc a`, `time -p a`, `! a`, `a & b`, "$'\\x41'", `echo $"a"`, `${!a}`, `<(a) >(b)`,
+		`rm -rf "$(echo /)"`, "cat <<E\n$x `y`\nE", `a=(1 2); echo "${a[@]}" ${a[0]} ${#a} ${a%x} ${a/x/y}`,
+		`find . -exec sh -c 'x' \;`,
+		`while read -r a b; do x; done < <(y)`, `case a in b|c) d;; esac`, `f() { g "$@"; }; f 1 2`, `[[ a =~ b && -f c ]]`,
+		`echo {a..z..2} {1,2}{3,4}`,
+		`xargs -I{} x {}`, `ssh h 'a | b'`, `docker run -it x sh`, `trap 'x' EXIT`, `let a=1+2; ((a++))`, `coproc a`,
+		`time -p a`, `! a`, `a & b`, "$'\\x41'", `echo $"a"`, `${!a}`, `<(a) >(b)`,
 		"\xff\xfe", "a\x00b", "é", "\U0010FFF0",
 	} {
 		f.Add(s)
@@ -372,7 +390,8 @@ func TestParseStops(t *testing.T) {
 func TestSubscriptsInValuesAreNotKnown(t *testing.T) {
 	for _, text := range []string{
 		"let 'a[$(rm -rf /)]=1'", "x='a[$(rm -rf /)]'; (( x ))", "x='a[$(rm)]'; [[ x -eq 1 ]]", "x='a[`rm`]'; echo $((x))",
-		"x='a[$(rm)]'; a[x]=1", "x='a[$(rm)]'; declare -i y=x", "test -v 'a[$(rm)]'", "printf -v 'a[$(rm)]' x", "unset 'a[$(rm)]'",
+		"x='a[$(rm)]'; a[x]=1", "x='a[$(rm)]'; declare -i y=x", "test -v 'a[$(rm)]'", "printf -v 'a[$(rm)]' x",
+		"unset 'a[$(rm)]'",
 		"declare 'a[$(rm)]=1'", "read 'a[$(rm)]' <<< 1", `x="a[\$(rm)]"; ((x))`, `x=$'a[\x24(rm)$]'; ((x))`,
 		"bash -c \"x='a[\\$(rm)]'; ((x))\"", "x='a[$(rm)]'; echo ${y:x}",
 	} {
@@ -386,8 +405,10 @@ func TestSubscriptsInValuesAreNotKnown(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"awk '{print a[$1]}' f", "for f in *.txt; do echo \"${f%.*}\"; done", "if test \"$a\" -eq 1; then echo \"$(date)\"; fi",
-		"[[ $x == [ab]* ]] && echo $((1+2))", "a=(1 2); echo ${a[0]} $(ls)", "grep -E '[0-9]+' f | while read -r l; do echo $l; done",
+		"awk '{print a[$1]}' f", "for f in *.txt; do echo \"${f%.*}\"; done",
+		"if test \"$a\" -eq 1; then echo \"$(date)\"; fi",
+		"[[ $x == [ab]* ]] && echo $((1+2))", "a=(1 2); echo ${a[0]} $(ls)",
+		"grep -E '[0-9]+' f | while read -r l; do echo $l; done",
 	} {
 		if r, _ := Parse(text); len(r.Unknown) != 0 {
 			t.Errorf("%s: %+v", text, r.Unknown)

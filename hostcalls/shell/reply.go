@@ -20,30 +20,43 @@ type Reply struct {
 // or handed by a wrapper (sudo, xargs, sh -c, find -exec …) to be run. A wrapper
 // and what it wraps are both listed, the wrapper first.
 type Command struct {
-	Name      string     `json:"name"`               // last path element of the command word, "rm" for /bin/rm; "" when not known
-	Words     []Word     `json:"words"`              // the command word and its arguments after expansion; redirections are not in it
+	// last path element of the command word, "rm" for /bin/rm; "" when not known
+	Name string `json:"name"`
+	// the command word and its arguments after expansion; redirections are not in it
+	Words     []Word     `json:"words"`
 	Raw       string     `json:"raw"`                // source text, cut at 512 bytes
 	Assigns   []Assign   `json:"assigns,omitzero"`   // NAME=value before the command, or given to env
 	Redirects []Redirect `json:"redirects,omitzero"` //
-	Pipe      int        `json:"pipe"`               // number of the pipeline that it is part of, from 1; commands with the same number are connected; 0: none
-	StdinFrom int        `json:"stdin_from"`         // index in commands of the one whose output it reads, or -1
-	Stdin     *Word      `json:"stdin,omitzero"`     // the text on its standard input where that comes from the script: here-document, here-string, echo …
-	Via       []string   `json:"via,omitzero"`       // wrappers round it, outermost first: "sudo", "sh -c", "xargs", "find -exec", "ssh", "eval", "stdin" …
-	Parent    int        `json:"parent"`             // index in commands of the innermost wrapper, or -1
-	Context   []string   `json:"context,omitzero"`   // constructs round it, outermost first: subshell, substitution, process_substitution, background, loop, condition, function:NAME, uncalled:NAME
-	CWD       *Word      `json:"cwd,omitzero"`       // where it runs, after a cd in the text; absent: where the text was started
-	Function  bool       `json:"function,omitzero"`  // it calls a function that the text defines; the commands of its body follow
-	Recursive bool       `json:"recursive,omitzero"` // the function is already running
-	Remote    bool       `json:"remote,omitzero"`    // it runs on another host or in a container (ssh, docker exec, kubectl exec …)
-	ArgsOpen  bool       `json:"args_open,omitzero"` // more arguments follow that are not known: those of xargs, or an unquoted expansion
+	// number of the pipeline that it is part of, from 1; commands with the same number are connected; 0: none
+	Pipe      int `json:"pipe"`
+	StdinFrom int `json:"stdin_from"` // index in commands of the one whose output it reads, or -1
+	// the text on its standard input where that comes from the script: here-document, here-string, echo …
+	Stdin *Word `json:"stdin,omitzero"`
+	// wrappers round it, outermost first: "sudo", "sh -c", "xargs", "find -exec", "ssh", "eval", "stdin" …
+	Via    []string `json:"via,omitzero"`
+	Parent int      `json:"parent"` // index in commands of the innermost wrapper, or -1
+	// constructs round it, outermost first: subshell, substitution, process_substitution, background, loop,
+	// condition, function:NAME, uncalled:NAME
+	Context []string `json:"context,omitzero"`
+	// where it runs, after a cd in the text; absent: where the text was started
+	CWD *Word `json:"cwd,omitzero"`
+	// it calls a function that the text defines; the commands of its body follow
+	Function  bool `json:"function,omitzero"`
+	Recursive bool `json:"recursive,omitzero"` // the function is already running
+	// it runs on another host or in a container (ssh, docker exec, kubectl exec …)
+	Remote bool `json:"remote,omitzero"`
+	// more arguments follow that are not known: those of xargs, or an unquoted expansion
+	ArgsOpen bool `json:"args_open,omitzero"`
 }
 
 // Word is a word after quote removal and expansion.
 type Word struct {
-	Text  string `json:"text"`           // parts that are not known stand as their source text, such as "$X"; a leading ~ is kept; ≤ 8 KiB
-	Known bool   `json:"known"`          // text is exactly what the command gets, apart from ~ and glob
-	Glob  bool   `json:"glob,omitzero"`  // has unquoted * ? [ that the shell would expand; those it holds as text are escaped in no way
-	Tilde bool   `json:"tilde,omitzero"` // begins with an unquoted ~ or with $HOME, both written "~"
+	// parts that are not known stand as their source text, such as "$X"; a leading ~ is kept; ≤ 8 KiB
+	Text  string `json:"text"`
+	Known bool   `json:"known"` // text is exactly what the command gets, apart from ~ and glob
+	// has unquoted * ? [ that the shell would expand; those it holds as text are escaped in no way
+	Glob  bool `json:"glob,omitzero"`
+	Tilde bool `json:"tilde,omitzero"` // begins with an unquoted ~ or with $HOME, both written "~"
 }
 
 // Assign is one assignment.
@@ -61,7 +74,8 @@ type Redirect struct {
 
 // Unknown is something that would run and is not known statically.
 type Unknown struct {
-	What    string `json:"what"`    // name: the command word; code: text for eval, sh -c or a shell's input; script: a file that a shell would run; limit
+	// name: the command word; code: text for eval, sh -c or a shell's input; script: a file that a shell would run; limit
+	What    string `json:"what"`
 	Raw     string `json:"raw"`     // source text, cut at 512 bytes
 	Command int    `json:"command"` // index in commands, or -1
 }

@@ -43,11 +43,14 @@ func TestOtherHosts(t *testing.T) {
 	for _, c := range []struct {
 		command string
 		reads   bool
-	}{{"ssh host", true}, {"mosh host", true}, {"autossh -M 0 host", true}, {"ssh -p 22 -l me -o A=b host", true}, {"pdsh -w host", false}} {
+	}{{"ssh host", true}, {"mosh host", true}, {"autossh -M 0 host", true}, {"ssh -p 22 -l me -o A=b host", true},
+		{"pdsh -w host", false}} {
 		name := strings.Fields(c.command)[0]
 		checkRows(t, []row{
-			{"several commands", c.command + ` 'rm x; rm y'`, []string{c.command + " rm x; rm y", name + "> rm x", name + "> rm y"}},
-			{"the words are joined", c.command + ` rm 'x; rm' y`, []string{c.command + " rm x; rm y", name + "> rm x", name + "> rm y"}},
+			{"several commands", c.command + ` 'rm x; rm y'`,
+				[]string{c.command + " rm x; rm y", name + "> rm x", name + "> rm y"}},
+			{"the words are joined", c.command + ` rm 'x; rm' y`,
+				[]string{c.command + " rm x; rm y", name + "> rm x", name + "> rm y"}},
 		})
 		r, _ := Parse(c.command + " rm x")
 		if last := r.Commands[len(r.Commands)-1]; !last.Remote || last.CWD == nil || last.CWD.Known {
@@ -64,9 +67,14 @@ func TestOtherHosts(t *testing.T) {
 // TestOptionsAtTheEnd: an option whose value, or whose command, is missing hands on nothing.
 func TestOptionsAtTheEnd(t *testing.T) {
 	for _, text := range []string{
-		"fd a -x", "fd a --exec-batch", "find . -exec", "git submodule foreach --recursive", "git submodule foreach", "git -C", "git rebase -x", "git rebase --exec", "git bisect run",
-		"docker run -d", "docker exec -it", "docker run --entrypoint", "docker run", "docker exec c", "kubectl exec p --", "screen -dmS", "screen -dm", "screen -dmS n", "tar --to-command", "tar x --checkpoint-action", "rsync -e", "tmux new -s",
-		"sudo -s --", "sudo -u", "env -S", "su -c", "flock -c", "npx -c", "xargs -I", "ssh", "ssh -p", "nice -n", "timeout 5", "chroot /x", "man -P", "vagrant -c", "nix-shell --run", "script -c", "bash -c", "bash -o", "trap", "trap x", "eval", "cd", "set", "shift", "read", "let",
+		"fd a -x", "fd a --exec-batch", "find . -exec", "git submodule foreach --recursive", "git submodule foreach",
+		"git -C", "git rebase -x", "git rebase --exec", "git bisect run",
+		"docker run -d", "docker exec -it", "docker run --entrypoint", "docker run", "docker exec c", "kubectl exec p --",
+		"screen -dmS", "screen -dm", "screen -dmS n", "tar --to-command", "tar x --checkpoint-action", "rsync -e",
+		"tmux new -s",
+		"sudo -s --", "sudo -u", "env -S", "su -c", "flock -c", "npx -c", "xargs -I", "ssh", "ssh -p", "nice -n", "timeout 5",
+		"chroot /x", "man -P", "vagrant -c", "nix-shell --run", "script -c", "bash -c", "bash -o", "trap", "trap x", "eval",
+		"cd", "set", "shift", "read", "let",
 	} {
 		r, _ := Parse(text)
 		if !r.OK || r.Truncated {

@@ -14,7 +14,8 @@ func (w *walker) run(e *env, words []Word, assigns []Assign, redirs []Redirect, 
 	}
 }
 
-func (w *walker) runNamed(e *env, name string, words []Word, assigns []Assign, redirs []Redirect, c ctx, raw string, open bool) {
+func (w *walker) runNamed(e *env, name string, words []Word, assigns []Assign, redirs []Redirect, c ctx, raw string,
+	open bool) {
 	if !w.step() {
 		return
 	}
@@ -188,7 +189,8 @@ func textVar(word Word) variable {
 
 // builtin follows what changes the state of the shell. It reports whether that
 // was all that there is to the command.
-func (w *walker) builtin(e *env, name string, words []Word, open bool, c ctx, redirs []Redirect, raw string, i int) bool {
+func (w *walker) builtin(e *env, name string, words []Word, open bool, c ctx, redirs []Redirect, raw string,
+	i int) bool {
 	args := words[1:]
 	switch name {
 	case "cd", "pushd":

@@ -48,7 +48,8 @@ func (w *walker) git(e *env, args []Word, c ctx, raw string, i int) {
 		if !has && k+1 < len(args) {
 			word = args[k+1]
 		}
-		if at := strings.IndexByte(a.Text, 'x'); sub == "rebase" && at > 0 && a.Text[0] == '-' && strings.Trim(a.Text[1:at], "iqvnfmrk") == "" {
+		if at := strings.IndexByte(a.Text, 'x'); sub == "rebase" && at > 0 && a.Text[0] == '-' &&
+			strings.Trim(a.Text[1:at], "iqvnfmrk") == "" {
 			if opt = "-x"; at+1 < len(a.Text) { // -ixCODE
 				word = Word{Text: a.Text[at+1:], Known: a.Known}
 			} else if k+1 < len(args) {
@@ -75,7 +76,8 @@ func (w *walker) git(e *env, args []Word, c ctx, raw string, i int) {
 
 func isContainer(name string) bool {
 	switch name {
-	case "docker", "podman", "nerdctl", "docker-compose", "podman-compose", "kubectl", "oc", "k3s", "lxc", "incus", "crictl", "ctr", "flatpak", "distrobox", "toolbox":
+	case "docker", "podman", "nerdctl", "docker-compose", "podman-compose", "kubectl", "oc", "k3s", "lxc", "incus",
+		"crictl", "ctr", "flatpak", "distrobox", "toolbox":
 		return true
 	}
 	return false
@@ -118,14 +120,16 @@ func (w *walker) container(name string, args []Word, open bool, c ctx, raw strin
 				entry = &word
 			}
 			switch opt {
-			case "rm", "detach", "interactive", "tty", "privileged", "init", "read-only", "no-healthcheck", "oom-kill-disable", "publish-all",
+			case "rm", "detach", "interactive", "tty", "privileged", "init", "read-only", "no-healthcheck", "oom-kill-disable",
+				"publish-all",
 				"sig-proxy", "no-deps", "build", "quiet", "service-ports", "use-aliases", "no-TTY", "stdin":
 			default:
 				if !has {
 					n = 2
 				}
 			}
-		} else if last := a[len(a)-1]; strings.IndexByte(takes, last) >= 0 && a != "-i" && a != "-t" && a != "-it" && a != "-ti" && a != "-dit" {
+		} else if last := a[len(a)-1]; strings.IndexByte(takes, last) >= 0 && a != "-i" && a != "-t" && a != "-it" &&
+			a != "-ti" && a != "-dit" {
 			n = 2
 		}
 		args = args[min(n, len(args)):]
@@ -155,13 +159,15 @@ func (w *walker) options(e *env, name string, args []Word, c ctx, raw string, i 
 			word = args[k+1]
 		}
 		switch {
-		case opt == "--to-command" || opt == "--use-compress-program" || opt == "--info-script" || opt == "--new-volume-script":
+		case opt == "--to-command" || opt == "--use-compress-program" || opt == "--info-script" ||
+			opt == "--new-volume-script":
 			w.code(e, word, name, c, i, false, raw)
 		case opt == "--checkpoint-action":
 			if code, ok := strings.CutPrefix(word.Text, "exec="); ok {
 				w.code(e, Word{Text: code, Known: word.Known}, name, c, i, false, raw)
 			}
-		case name == "tar" && (opt == "-I" || opt == "-F"), name == "rsync" && (opt == "-e" || opt == "--rsh" || opt == "--rsync-path"):
+		case name == "tar" && (opt == "-I" || opt == "-F"),
+			name == "rsync" && (opt == "-e" || opt == "--rsh" || opt == "--rsync-path"):
 			w.code(e, word, name, c, i, false, raw)
 		case name == "screen" && (opt == "-dm" || opt == "-dmS" || opt == "-d"):
 			rest := args[k+1:]
@@ -170,7 +176,9 @@ func (w *walker) options(e *env, name string, args []Word, c ctx, raw string, i 
 			}
 			w.argvOpen(e, name, rest, false, c, raw, i)
 			return
-		case name == "tmux" && k == 0 && (strings.HasPrefix(a.Text, "new") || a.Text == "neww" || strings.HasPrefix(a.Text, "split") || strings.HasPrefix(a.Text, "run") || a.Text == "respawn-pane"):
+		case name == "tmux" && k == 0 &&
+			(strings.HasPrefix(a.Text, "new") || a.Text == "neww" || strings.HasPrefix(a.Text, "split") ||
+				strings.HasPrefix(a.Text, "run") || a.Text == "respawn-pane"):
 			w.tmux(e, args[1:], c, raw, i)
 			return
 		}

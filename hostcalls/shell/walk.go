@@ -392,7 +392,8 @@ func (w *walker) call(e *env, s *syntax.Stmt, x *syntax.CallExpr, redirs []Redir
 		w.substitutions(e, a, c)
 	}
 	words, open := w.fields(e, x.Args)
-	none := len(words) == 0 && !open // nothing is written, or it expands to nothing: the shell assigns and redirects all the same
+	// nothing is written, or it expands to nothing: the shell assigns and redirects all the same
+	none := len(words) == 0 && !open
 	var assigns []Assign
 	for _, a := range x.Assigns {
 		w.substitutions(e, a, c)

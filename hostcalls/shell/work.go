@@ -39,7 +39,8 @@ func (w *walker) pass() bool {
 // others in arithmetic, subscripts and expansions; a question mark takes three levels.
 // Quotes are not understood here, so that a text with arithmetic pays for what is data, too.
 func nests(text string) int {
-	arithmetic := strings.Contains(text, "((") || strings.Contains(text, "[") || strings.Contains(text, "${") || strings.Contains(text, "let")
+	arithmetic := strings.Contains(text, "((") || strings.Contains(text, "[") || strings.Contains(text, "${") ||
+		strings.Contains(text, "let")
 	n := 0
 	for i := range len(text) {
 		switch text[i] {

@@ -73,7 +73,8 @@ func (w *walker) wrapped(e *env, name string, spec wrapper, args []Word, open bo
 				value, n = args[1].Text, 2
 			}
 			if slices.Contains(spec.codes, opt) {
-				w.code(e, withRest(name, Word{Text: value, Known: args[n-1].Known && !args[n-1].Glob}, args[n:], open), name, c, i, false, raw)
+				w.code(e, withRest(name, Word{Text: value, Known: args[n-1].Known && !args[n-1].Glob}, args[n:], open), name, c, i,
+					false, raw)
 				return
 			}
 			if name == "runuser" && opt == "user" {
@@ -222,7 +223,8 @@ func xargsOptions(spec wrapper, args []Word) (at int, replace string, sure bool)
 }
 
 // rest walks what is left after a wrapper's options.
-func (w *walker) rest(e *env, name string, spec wrapper, args []Word, skip int, shellMode, open bool, c ctx, raw string, i int) {
+func (w *walker) rest(e *env, name string, spec wrapper, args []Word, skip int, shellMode, open bool, c ctx, raw string,
+	i int) {
 	args = args[min(skip, len(args)):]
 	if name == "parallel" {
 		w.parallel(e, args, open, c, raw, i)

@@ -20,9 +20,12 @@ var t0 = time.Date(2026, 3, 1, 12, 0, 0, 123, time.UTC)
 func item() approvals.Item {
 	return approvals.Item{
 		ID: "01890a5d-ac96-774b-bcce-b302099a8057", Kind: approvals.KindAsk, Key: "hmac-sha256:1", State: approvals.Pending,
-		By: approvals.Requester{Credential: "uid 1", Runtime: "r", Session: "s", Agent: "a"}, Created: t0, Expires: t0.Add(time.Minute),
-		Invocation: "i", Phase: phases.PreTool, Tool: "exec", Action: jsontext.Value(`{"a":1}`), Before: jsontext.Value(`{"a":2}`), Scopes: &phases.Scopes{FSRead: []string{"*"}},
-		Reason: "why", Hooks: []approvals.Asking{{Hook: "h", Digest: "d", Reason: "r"}}, Details: jsontext.Value(`{}`), Notes: []string{"n"}, Clock: clock.Stamp{Boot: "b", Since: 1},
+		By: approvals.Requester{Credential: "uid 1", Runtime: "r", Session: "s", Agent: "a"}, Created: t0,
+		Expires:    t0.Add(time.Minute),
+		Invocation: "i", Phase: phases.PreTool, Tool: "exec", Action: jsontext.Value(`{"a":1}`),
+		Before: jsontext.Value(`{"a":2}`), Scopes: &phases.Scopes{FSRead: []string{"*"}},
+		Reason: "why", Hooks: []approvals.Asking{{Hook: "h", Digest: "d", Reason: "r"}}, Details: jsontext.Value(`{}`),
+		Notes: []string{"n"}, Clock: clock.Stamp{Boot: "b", Since: 1},
 	}
 }
 
@@ -130,13 +133,15 @@ func TestReviewerKeys(t *testing.T) {
 	if err != nil || !back.Equal(public) {
 		t.Errorf("%v, %v", back, err)
 	}
-	for _, s := range []string{"", "ed25519:", "ed25519:AA==", "ed25519:!", "ED25519:" + approvals.FormatReviewerKey(public)[8:], approvals.FormatReviewerKey(public) + "\n"} {
+	for _, s := range []string{"", "ed25519:", "ed25519:AA==", "ed25519:!",
+		"ED25519:" + approvals.FormatReviewerKey(public)[8:], approvals.FormatReviewerKey(public) + "\n"} {
 		if _, err := approvals.ParseReviewerKey(s); err == nil {
 			t.Errorf("%q is taken for a key", s)
 		}
 	}
 	a := approvals.Authority{Reviewers: []approvals.Reviewer{{Name: "dev", Key: public}}}
-	if got := a.Changed(&approvals.Authority{Unsigned: true}); got != "; reviewers removed: dev ("+approvals.KeyID(public)+"); decisions without a signature: true" {
+	if got := a.Changed(&approvals.Authority{Unsigned: true}); got != "; reviewers removed: dev ("+approvals.KeyID(public)+
+		"); decisions without a signature: true" {
 		t.Error(got)
 	}
 	if a.Changed(&a) != "" {

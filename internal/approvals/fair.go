@@ -42,7 +42,8 @@ func MakeRoom(holders []Holder, by Requester) (id string, ok bool) {
 	for i := range holders {
 		h := &holders[i]
 		if s := h.By.session(); s != mine && sum[s] >= least(sum[mine]) && (full == nil || sum[s] > sum[full.By.session()] ||
-			s == full.By.session() && fuller(h, full) || s != full.By.session() && sum[s] == sum[full.By.session()] && h.Oldest < full.Oldest) {
+			s == full.By.session() && fuller(h, full) || s != full.By.session() && sum[s] == sum[full.By.session()] &&
+			h.Oldest < full.Oldest) {
 			full = h
 		} else if s == mine && h.By != by && h.Pending >= least(own) && (mate == nil || fuller(h, mate)) {
 			mate = h

@@ -49,7 +49,9 @@ func TestMakeRoom(t *testing.T) {
 		sessions, agents := rapid.IntRange(1, 15).Draw(t, "sessions"), rapid.IntRange(1, 15).Draw(t, "agents")
 		var c crowd
 		for n := range rapid.IntRange(1, 80).Draw(t, "requests") {
-			by := approvals.Requester{Credential: "uid 1", Session: fmt.Sprint("s", rapid.IntRange(1, sessions).Draw(t, "session")), Agent: fmt.Sprint("a", rapid.IntRange(1, agents).Draw(t, "agent"))}
+			by := approvals.Requester{Credential: "uid 1",
+				Session: fmt.Sprint("s", rapid.IntRange(1, sessions).Draw(t, "session")),
+				Agent:   fmt.Sprint("a", rapid.IntRange(1, agents).Draw(t, "agent"))}
 			own, mine := c.of(by)
 			if len(c) >= limit {
 				id, ok := approvals.MakeRoom(c.holders(), by)

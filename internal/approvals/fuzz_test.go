@@ -15,7 +15,8 @@ import (
 func FuzzProposal(f *testing.F) {
 	for _, s := range []string{
 		`{"module":"AGFzbQEAAAA=","name":"guard","phases":["pre_tool"],"priority":7,"tools":"^exec$","capabilities":["block"],"config":{"a":[1]},"reason":"so","source":[{"path":"a.rs","text":"fn"}]}`,
-		`{"module":"AGFzbQEAAAA=","priority":100}`, `{"module":""}`, `{"module":"AA==","module":"AA=="}`, `{"module":"!"}`, `{"modul":"AA=="}`, `{"a\u001b[31m":1}`, `{"module":"AA==","config":1e999}`, `[]`,
+		`{"module":"AGFzbQEAAAA=","priority":100}`, `{"module":""}`, `{"module":"AA==","module":"AA=="}`, `{"module":"!"}`,
+		`{"modul":"AA=="}`, `{"a\u001b[31m":1}`, `{"module":"AA==","config":1e999}`, `[]`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -27,7 +28,8 @@ func FuzzProposal(f *testing.F) {
 			}
 			return
 		}
-		if len(p.Module) == 0 || len(p.Module) > approvals.MaxProposedModule || p.Priority >= 100 || len(p.Source) > approvals.MaxSourceFiles {
+		if len(p.Module) == 0 || len(p.Module) > approvals.MaxProposedModule || p.Priority >= 100 ||
+			len(p.Source) > approvals.MaxSourceFiles {
 			t.Fatalf("beyond the limits: %+v", p)
 		}
 		again, err := json.Marshal(&p)

@@ -13,7 +13,8 @@ import (
 // that is on file already, and the flag is part of what is signed.
 func TestWhatIsHiddenIsNotApproved(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	it := approvals.Item{ID: "1", Kind: approvals.KindAsk, Key: "k", State: approvals.Pending, Created: now, Expires: now.Add(time.Minute), Hidden: []string{"/action/args/path"}}
+	it := approvals.Item{ID: "1", Kind: approvals.KindAsk, Key: "k", State: approvals.Pending, Created: now,
+		Expires: now.Add(time.Minute), Hidden: []string{"/action/args/path"}}
 	a := approvals.Authority{Unsigned: true}
 	for _, v := range []approvals.Verdict{approvals.Approve, approvals.Deny} {
 		d, err := approvals.Draft(&it, v, "dev", "", now, time.Minute)
@@ -21,7 +22,8 @@ func TestWhatIsHiddenIsNotApproved(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = a.Check(&it, &d, wall(now), time.Hour)
-		if hidden := errors.Is(err, approvals.ErrHidden) && strings.Contains(err.Error(), "/action/args/path"); hidden != (v == approvals.Approve) || err != nil && !hidden {
+		if hidden := errors.Is(err, approvals.ErrHidden) &&
+			strings.Contains(err.Error(), "/action/args/path"); hidden != (v == approvals.Approve) || err != nil && !hidden {
 			t.Errorf("%s: %v", v, err)
 		}
 		if v == approvals.Approve && !errors.Is(a.Verify(&it, &d), approvals.ErrHidden) {

@@ -76,9 +76,10 @@ type Item struct {
 	Hooks      []Asking       `json:"hooks,omitzero"`
 	Details    jsontext.Value `json:"details,omitzero"` // by kind: a proposal's binding, a lease's terms
 	Notes      []string       `json:"notes,omitzero"`
-	Hidden     []string       `json:"hidden,omitzero"` // JSON Pointers: what one would decide by and cannot read; such an item is never approved
-	Decision   *Decision      `json:"decision,omitzero"`
-	Closed     time.Time      `json:"closed,omitzero"` // when it was decided against, used, or ran out
+	// JSON Pointers: what one would decide by and cannot read; such an item is never approved
+	Hidden   []string  `json:"hidden,omitzero"`
+	Decision *Decision `json:"decision,omitzero"`
+	Closed   time.Time `json:"closed,omitzero"` // when it was decided against, used, or ran out
 
 	// Damaged is set by a store whose row says two things: what it keeps beside the
 	// item, to find it by, is not what the item says, or the item cannot be read.

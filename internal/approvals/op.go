@@ -10,8 +10,10 @@ import (
 // Op is one step of one item, written in the transaction of the event that records
 // it. Exactly one of Create and Change is set.
 type Op struct {
-	Create *Item   // pending, or the step has failed: an item of its key is live, or the quota is used up
-	Quota  int     // with Create: undecided items of the kind that an agent may have, this one among them; a credential CredentialFactor times as many
+	Create *Item // pending, or the step has failed: an item of its key is live, or the quota is used up
+	// with Create: undecided items of the kind that an agent may have, this one among them; a credential
+	// CredentialFactor times as many
+	Quota  int
 	Change *Change // the step has failed unless the item is in state From
 
 	At clock.Instant // with Create: what is in the queue counts as it stands then; zero: when the item was created
@@ -108,7 +110,8 @@ func (q *Query) Match(it *Item) bool {
 		return (it.State == Pending || it.State == Approved) && it.At(at).State == Expired
 	}
 	return (q.Kind == "" || q.Kind == it.Kind) && (q.State == "" || q.State == it.State) &&
-		(q.By == nil || *q.By == it.By) && (q.Owner == "" || q.Owner == it.By.Credential) && (q.Before == "" || it.ID < q.Before) &&
+		(q.By == nil || *q.By == it.By) && (q.Owner == "" || q.Owner == it.By.Credential) &&
+		(q.Before == "" || it.ID < q.Before) &&
 		(q.DueAt.IsZero() || due(q.DueAt)) && (q.NotDueAt.IsZero() || !due(q.NotDueAt))
 }
 

@@ -36,16 +36,17 @@ func Verbs() []Verb {
 // Order is a statement by which a reviewer has one verb carried out, once, on one
 // state directory, with exactly these arguments. It needs no item in the queue.
 type Order struct {
-	ID        string         `json:"id"` // UUIDv7; the event that records its use has an id made from it
-	Verb      Verb           `json:"verb"`
-	Store     string         `json:"store"` // of the state directory; no other one takes the order
-	Args      jsontext.Value `json:"args"`  // an object, by verb
-	By        string         `json:"by"`    // the reviewer's name in belay.yaml
-	Key       string         `json:"key_id"`
-	At        time.Time      `json:"at"`
-	Expires   time.Time      `json:"expires"`
-	Clock     clock.Stamp    `json:"clock,omitzero"`     // of At, where it was written; it counts there until the next boot
-	Signature []byte         `json:"signature,omitzero"` // Ed25519, over Order.Statement
+	ID      string         `json:"id"` // UUIDv7; the event that records its use has an id made from it
+	Verb    Verb           `json:"verb"`
+	Store   string         `json:"store"` // of the state directory; no other one takes the order
+	Args    jsontext.Value `json:"args"`  // an object, by verb
+	By      string         `json:"by"`    // the reviewer's name in belay.yaml
+	Key     string         `json:"key_id"`
+	At      time.Time      `json:"at"`
+	Expires time.Time      `json:"expires"`
+	// of At, where it was written; it counts there until the next boot
+	Clock     clock.Stamp `json:"clock,omitzero"`
+	Signature []byte      `json:"signature,omitzero"` // Ed25519, over Order.Statement
 }
 
 // Limits of an order.
@@ -156,7 +157,8 @@ func (o *Order) validate() error {
 		return bad("/by or /key_id is too long")
 	case o.At.IsZero() || !o.Expires.After(o.At) || o.Expires.Sub(o.At) > MaxOrderLife:
 		return bad(fmt.Sprintf("/expires is not within %v after /at", MaxOrderLife))
-	case o.Clock.Boot == "" && o.Clock.Since != 0 || len(o.Clock.Boot) > phases.MaxIDBytes || !utf8.ValidString(o.Clock.Boot):
+	case o.Clock.Boot == "" && o.Clock.Since != 0 || len(o.Clock.Boot) > phases.MaxIDBytes ||
+		!utf8.ValidString(o.Clock.Boot):
 		return bad("/clock is no time since a boot")
 	case len(o.Signature) != 0 && len(o.Signature) != ed25519.SignatureSize:
 		return bad("/signature is no Ed25519 signature")
@@ -244,9 +246,11 @@ func (a *Authority) CheckOrder(o *Order, v Verb, store string, args any, at cloc
 	case store == "" || o.Store != store:
 		return orderError(ErrContent, "it is for the state directory %s, and this is %s", o.Store, store)
 	case string(have) != string(want):
-		return orderError(ErrContent, "it says %s, and this is %s", phases.SafeLine(string(have), 512), phases.SafeLine(string(want), 512))
+		return orderError(ErrContent, "it says %s, and this is %s", phases.SafeLine(string(have), 512),
+			phases.SafeLine(string(want), 512))
 	case o.ahead(at):
-		return orderError(ErrInvalid, "it was signed at %s, and now it is %s", o.At.UTC().Format(time.RFC3339), at.Wall.UTC().Format(time.RFC3339))
+		return orderError(ErrInvalid, "it was signed at %s, and now it is %s", o.At.UTC().Format(time.RFC3339),
+			at.Wall.UTC().Format(time.RFC3339))
 	case o.Over(at):
 		return orderError(ErrExpired, "it could be used until %s", o.Expires.UTC().Format(time.RFC3339))
 	}

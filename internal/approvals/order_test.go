@@ -37,7 +37,8 @@ func signedOrder(t testing.TB) (approvals.Order, approvals.Authority, ed25519.Pr
 	if err != nil {
 		t.Fatal(err)
 	}
-	return o, approvals.Authority{Reviewers: []approvals.Reviewer{{Name: "dev", Key: public}, {Name: "boss", Key: public}}}, key
+	return o, approvals.Authority{Reviewers: []approvals.Reviewer{{Name: "dev", Key: public},
+		{Name: "boss", Key: public}}}, key
 }
 
 // An order counts for exactly one act, on one state directory, while it lasts.
@@ -50,17 +51,21 @@ func TestOrderCountsForOneActOnly(t *testing.T) {
 		at    time.Time
 		want  error
 	}{
-		"at once":             {approvals.VerbLatchClear, "store-1", latched, t0, nil},
-		"members in no order": {approvals.VerbLatchClear, "store-1", jsontext.Value(`{"session":"s-1", "runtime":"claude-code"}`), t0, nil},
-		"at the last moment":  {approvals.VerbLatchClear, "store-1", latched, o.Expires.Add(-1), nil},
-		"a clock behind":      {approvals.VerbLatchClear, "store-1", latched, o.At.Add(-2 * time.Minute), nil},
-		"another verb":        {approvals.VerbCompact, "store-1", latched, t0, approvals.ErrContent},
-		"another store":       {approvals.VerbLatchClear, "store-2", latched, t0, approvals.ErrContent},
-		"no store":            {approvals.VerbLatchClear, "", latched, t0, approvals.ErrContent},
-		"another session":     {approvals.VerbLatchClear, "store-1", latchArgs{"claude-code", "s-2"}, t0, approvals.ErrContent},
-		"one member more":     {approvals.VerbLatchClear, "store-1", jsontext.Value(`{"runtime":"claude-code","session":"s-1","x":1}`), t0, approvals.ErrContent},
-		"expired":             {approvals.VerbLatchClear, "store-1", latched, o.Expires, approvals.ErrExpired},
-		"from the future":     {approvals.VerbLatchClear, "store-1", latched, o.At.Add(-2*time.Minute - 1), approvals.ErrInvalid},
+		"at once": {approvals.VerbLatchClear, "store-1", latched, t0, nil},
+		"members in no order": {approvals.VerbLatchClear, "store-1",
+			jsontext.Value(`{"session":"s-1", "runtime":"claude-code"}`), t0, nil},
+		"at the last moment": {approvals.VerbLatchClear, "store-1", latched, o.Expires.Add(-1), nil},
+		"a clock behind":     {approvals.VerbLatchClear, "store-1", latched, o.At.Add(-2 * time.Minute), nil},
+		"another verb":       {approvals.VerbCompact, "store-1", latched, t0, approvals.ErrContent},
+		"another store":      {approvals.VerbLatchClear, "store-2", latched, t0, approvals.ErrContent},
+		"no store":           {approvals.VerbLatchClear, "", latched, t0, approvals.ErrContent},
+		"another session": {approvals.VerbLatchClear, "store-1", latchArgs{"claude-code", "s-2"}, t0,
+			approvals.ErrContent},
+		"one member more": {approvals.VerbLatchClear, "store-1",
+			jsontext.Value(`{"runtime":"claude-code","session":"s-1","x":1}`), t0, approvals.ErrContent},
+		"expired": {approvals.VerbLatchClear, "store-1", latched, o.Expires, approvals.ErrExpired},
+		"from the future": {approvals.VerbLatchClear, "store-1", latched, o.At.Add(-2*time.Minute - 1),
+			approvals.ErrInvalid},
 	} {
 		err := a.CheckOrder(&o, row.verb, row.store, row.args, wall(row.at))
 		if !errors.Is(err, row.want) || (err == nil) != (row.want == nil) {
@@ -96,7 +101,8 @@ func TestOrderSignatureCoversEveryMember(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := new(approvals.Authority).CheckOrder(&o, o.Verb, o.Store, o.Args, wall(t0)); !errors.Is(err, approvals.ErrSignature) {
+	if err := new(approvals.Authority).CheckOrder(&o, o.Verb, o.Store, o.Args, wall(t0)); !errors.Is(err,
+		approvals.ErrSignature) {
 		t.Errorf("without a reviewer: %v", err)
 	}
 }
@@ -124,7 +130,8 @@ func TestOrderIsDecodedStrictly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back, err := approvals.DecodeOrder(good); err != nil || back.ID != o.ID || !bytes.Equal(back.Signature, o.Signature) || !back.At.Equal(o.At) {
+	if back, err := approvals.DecodeOrder(good); err != nil || back.ID != o.ID ||
+		!bytes.Equal(back.Signature, o.Signature) || !back.At.Equal(o.At) {
 		t.Fatalf("%+v, %v", back, err)
 	}
 	for name, edit := range map[string][2]string{
@@ -139,11 +146,12 @@ func TestOrderIsDecodedStrictly(t *testing.T) {
 		"args twice":     {`"runtime": "claude-code"`, `"runtime": "a", "runtime": "b"`},
 		"case":           {`"by":`, `"By":`},
 		"too long":       {`"claude-code"`, `"` + strings.Repeat("c", approvals.MaxOrder) + `"`},
-		"life":           {o.Expires.Format(time.RFC3339Nano), o.At.Add(approvals.MaxOrderLife + time.Millisecond).Format(time.RFC3339Nano)},
-		"life back":      {o.Expires.Format(time.RFC3339Nano), o.At.Format(time.RFC3339Nano)},
-		"time":           {o.At.Format(time.RFC3339Nano), "yesterday"},
-		"signature":      {`"signature": "`, `"signature": "AAAA`},
-		"more behind":    {"\n}", "\n} {}"},
+		"life": {o.Expires.Format(time.RFC3339Nano),
+			o.At.Add(approvals.MaxOrderLife + time.Millisecond).Format(time.RFC3339Nano)},
+		"life back":   {o.Expires.Format(time.RFC3339Nano), o.At.Format(time.RFC3339Nano)},
+		"time":        {o.At.Format(time.RFC3339Nano), "yesterday"},
+		"signature":   {`"signature": "`, `"signature": "AAAA`},
+		"more behind": {"\n}", "\n} {}"},
 	} {
 		src := strings.Replace(string(good), edit[0], edit[1], 1)
 		if src == string(good) {
@@ -166,7 +174,8 @@ func FuzzOrder(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(good)
-	f.Add([]byte(`{"id":"01890a5d-ac96-774b-bcce-b302099a8057","verb":"record","store":"s","args":{},"by":"","key_id":"","at":"2026-03-01T12:00:00Z","expires":"2026-03-01T13:00:00Z"}`))
+	f.Add([]byte(
+		`{"id":"01890a5d-ac96-774b-bcce-b302099a8057","verb":"record","store":"s","args":{},"by":"","key_id":"","at":"2026-03-01T12:00:00Z","expires":"2026-03-01T13:00:00Z"}`))
 	f.Add([]byte(`{"args":{"a":1e999}}`))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		o, err := approvals.DecodeOrder(src)
@@ -216,7 +225,8 @@ func TestNoStampLeavesNoTrace(t *testing.T) {
 	}
 	it.State, it.Decision = approvals.Pending, nil
 	content, err := it.Content()
-	if before := "sha256:4a4f27d1a6841d0ffa11f824791f46ba13bbdff602f91eb81dad6830432b6fe6"; err != nil || content != before {
+	if before := "sha256:4a4f27d1a6841d0ffa11f824791f46ba13bbdff602f91eb81dad6830432b6fe6"; err != nil ||
+		content != before {
 		t.Errorf("the content of an item of before is %s, want %s: %v", content, before, err)
 	}
 }
@@ -239,7 +249,8 @@ func TestOrderStamps(t *testing.T) {
 	if o.Clock != (clock.Stamp{}) {
 		t.Errorf("without a boot clock: %+v", o.Clock)
 	}
-	for text, bad := range map[string]clock.Stamp{"no boot": {Since: 1}, "long": {Boot: strings.Repeat("b", phases.MaxIDBytes+1)}, "not text": {Boot: "\xff"}} {
+	for text, bad := range map[string]clock.Stamp{"no boot": {Since: 1},
+		"long": {Boot: strings.Repeat("b", phases.MaxIDBytes+1)}, "not text": {Boot: "\xff"}} {
 		o.Clock = bad
 		if b, err := o.Encode(); err == nil {
 			if _, err := approvals.DecodeOrder(b); !errors.Is(err, approvals.ErrInvalid) {
@@ -260,7 +271,8 @@ func TestOrderOfTheFuture(t *testing.T) {
 		wall  time.Duration
 		want  error
 	}{
-		"now": {"b1", 0, 0, nil}, "within the skew": {"b1", skew, 24 * time.Hour, nil}, "beyond": {"b1", skew + 1, 0, approvals.ErrInvalid},
+		"now": {"b1", 0, 0, nil}, "within the skew": {"b1", skew, 24 * time.Hour, nil},
+		"beyond":       {"b1", skew + 1, 0, approvals.ErrInvalid},
 		"another boot": {"b2", 48 * time.Hour, skew, nil}, "another boot, beyond": {"b2", 0, skew + 1, approvals.ErrInvalid},
 	} {
 		o, err := approvals.NewOrder(approvals.VerbLatchClear, "store-1", latched, wall(t0.Add(c.wall)), time.Hour)

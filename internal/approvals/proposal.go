@@ -21,8 +21,9 @@ const (
 
 // Proposal is a hook that somebody wants to have installed.
 type Proposal struct {
-	Module       []byte         `json:"module"`                // the file, base64
-	Name         string         `json:"name,omitzero"`         // of the binding; default: the last part of the manifest's name
+	Module []byte `json:"module"` // the file, base64
+	// of the binding; default: the last part of the manifest's name
+	Name         string         `json:"name,omitzero"`
 	Phases       []phases.Phase `json:"phases,omitzero"`       // default: all that the hook serves
 	Priority     int            `json:"priority,omitzero"`     // below 100
 	Tools        string         `json:"tools,omitzero"`        // RE2; default: the manifest's

@@ -57,7 +57,8 @@ func SameQuestion(signed, now *Item) error {
 
 // questionMembers are the members of an item that SameQuestion compares.
 func questionMembers() []string {
-	return []string{"kind", "key", "by", "phase", "tool", "action", "before", "scopes", "reason", "hooks", "details", "notes", "hidden"}
+	return []string{"kind", "key", "by", "phase", "tool", "action", "before", "scopes", "reason", "hooks", "details",
+		"notes", "hidden"}
 }
 
 // question returns the canonical form of each member that SameQuestion compares.

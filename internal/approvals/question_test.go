@@ -15,7 +15,8 @@ import (
 // Whatever a person is shown of a question has to be the same when the approval is used,
 // apart from what is named here.
 func TestSameQuestionComparesEveryMember(t *testing.T) {
-	free := map[string]bool{"ID": true, "State": true, "Created": true, "Expires": true, "Clock": true, "Invocation": true, "Decision": true, "Closed": true, "Damaged": true}
+	free := map[string]bool{"ID": true, "State": true, "Created": true, "Expires": true, "Clock": true, "Invocation": true,
+		"Decision": true, "Closed": true, "Damaged": true}
 	signed := item()
 	if err := approvals.SameQuestion(&signed, &signed); err != nil {
 		t.Fatal(err)
@@ -34,7 +35,8 @@ func TestSameQuestionComparesEveryMember(t *testing.T) {
 		default:
 			f.SetZero()
 		}
-		if err := approvals.SameQuestion(&signed, &now); (err == nil) != free[name] || err != nil && !errors.Is(err, approvals.ErrContent) {
+		if err := approvals.SameQuestion(&signed, &now); (err == nil) != free[name] || err != nil &&
+			!errors.Is(err, approvals.ErrContent) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

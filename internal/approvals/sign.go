@@ -180,7 +180,8 @@ func (a *Authority) Check(it *Item, d *Decision, at clock.Instant, most time.Dur
 	case len(d.Reason) > MaxReason:
 		return fmt.Errorf("%w: a reason of more than %d bytes", ErrInvalid, MaxReason)
 	case d.At.Before(now.Add(-skew)) || d.At.After(now.Add(skew)):
-		return fmt.Errorf("%w: it was made at %s, and now it is %s", ErrInvalid, d.At.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+		return fmt.Errorf("%w: it was made at %s, and now it is %s", ErrInvalid, d.At.UTC().Format(time.RFC3339),
+			now.UTC().Format(time.RFC3339))
 	case !d.Until.After(d.At) || d.Until.Sub(d.At) > most:
 		return fmt.Errorf("%w: it would hold for %v, and at most %v is allowed", ErrInvalid, d.Until.Sub(d.At), most)
 	}

@@ -54,11 +54,13 @@ func builder(t *testing.T, masks ...string) *audit.Builder {
 var at = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func invocation(action string) *audit.Invocation {
-	return &audit.Invocation{Invocation: phases.Invocation{ID: "i-1", Phase: phases.PreTool, Runtime: "r", Session: "s", Action: jsontext.Value(action), Time: at}}
+	return &audit.Invocation{Invocation: phases.Invocation{ID: "i-1", Phase: phases.PreTool, Runtime: "r", Session: "s",
+		Action: jsontext.Value(action), Time: at}}
 }
 
 func verdict(action string) *phases.Verdict {
-	return &phases.Verdict{ID: "i-1", Phase: phases.PreTool, Decision: phases.Allow, Action: jsontext.Value(action), Changed: []string{"/args"}, Enforced: phases.EnforcedDirect}
+	return &phases.Verdict{ID: "i-1", Phase: phases.PreTool, Decision: phases.Allow, Action: jsontext.Value(action),
+		Changed: []string{"/args"}, Enforced: phases.EnforcedDirect}
 }
 
 const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
@@ -81,16 +83,19 @@ func TestSecretsOfEveryMemberAreCovered(t *testing.T) {
 	inv.Metadata = map[string]jsontext.Value{"k": jsontext.Value(`"` + token + `"`)}
 	turn := audit.Turn{ID: "t-1", Detail: "d " + token, Logs: []string{token}, Report: phases.HookReport{
 		Hook: "h", Reason: token, Notes: []string{token}, Decision: phases.HookTransform,
-		Effects: []phases.Effect{{Kind: phases.EffectContext, Text: token}, {Kind: phases.EffectRewrite, Path: "/args/command", Value: jsontext.Value(`"` + token + `"`)}},
+		Effects: []phases.Effect{{Kind: phases.EffectContext, Text: token},
+			{Kind: phases.EffectRewrite, Path: "/args/command", Value: jsontext.Value(`"` + token + `"`)}},
 	}}
-	rec, err := b.Build(audit.NewInput(inv), v, phases.Metadata{"k": {Value: jsontext.Value(`"` + token + `"`)}}, []audit.Turn{turn}, "v-1", at)
+	rec, err := b.Build(audit.NewInput(inv), v, phases.Metadata{"k": {Value: jsontext.Value(`"` + token + `"`)}},
+		[]audit.Turn{turn}, "v-1", at)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if all := text(t, rec.Events()); strings.Contains(all, token) || strings.Count(all, "[redacted:") < 12 {
 		t.Errorf("on record: %s", all)
 	}
-	if !slices.Contains(rec.Verdict.Masked, "/input/action/args/command") || !slices.Contains(rec.Verdict.Masked, "/output/action/args/command") {
+	if !slices.Contains(rec.Verdict.Masked, "/input/action/args/command") ||
+		!slices.Contains(rec.Verdict.Masked, "/output/action/args/command") {
 		t.Errorf("masked %v", rec.Verdict.Masked)
 	}
 }
@@ -108,7 +113,8 @@ func TestRewrittenValuesAreCoveredByTheirPlace(t *testing.T) {
 		return string(e.Output)
 	}
 	for _, c := range [][2]string{
-		{"/args/pin", `"tangerine"`}, {"/args/password", `"tangerine"`}, {"/args", `{"pin":"tangerine"}`}, {"", `{"args":{"pin":"tangerine"}}`}, {"/args/pin/deep", `"tangerine"`},
+		{"/args/pin", `"tangerine"`}, {"/args/password", `"tangerine"`}, {"/args", `{"pin":"tangerine"}`},
+		{"", `{"args":{"pin":"tangerine"}}`}, {"/args/pin/deep", `"tangerine"`},
 	} {
 		if out := turn(c[0], c[1]); strings.Contains(out, "tangerine") {
 			t.Errorf("rewrite of %q: %s", c[0], out)
@@ -132,8 +138,9 @@ func TestKeyedDigests(t *testing.T) {
 
 func TestBrokenRedactorLeavesDigestsOnly(t *testing.T) {
 	b := &audit.Builder{Redactor: broken{}, Digester: keys()}
-	turn := audit.Turn{ID: "t", Detail: "readable", Logs: []string{"readable"}, Report: phases.HookReport{Hook: "h", Reason: "readable",
-		Effects: []phases.Effect{{Kind: phases.EffectBlock, Text: "readable"}}}}
+	turn := audit.Turn{ID: "t", Detail: "readable", Logs: []string{"readable"},
+		Report: phases.HookReport{Hook: "h", Reason: "readable",
+			Effects: []phases.Effect{{Kind: phases.EffectBlock, Text: "readable"}}}}
 	v := verdict(`{}`)
 	v.Reason = "readable"
 	rec, err := b.Build(audit.NewInput(invocation(`{"x":"readable"}`)), v, nil, []audit.Turn{turn}, "v", at)
@@ -177,8 +184,10 @@ func TestTextsAreBounded(t *testing.T) {
 
 func record(t *testing.T) audit.Record {
 	t.Helper()
-	rec, err := builder(t).Build(audit.NewInput(invocation(`{"tool":"exec","args":{"command":"ls","who":"bob"}}`)), verdict(`{"tool":"exec","args":{"command":"ls -l"}}`), nil,
-		[]audit.Turn{{ID: "t", Logs: []string{"info: bob"}, Report: phases.HookReport{Hook: "h", Decision: phases.HookBlock, Reason: "bob"}}}, "v", at)
+	rec, err := builder(t).Build(audit.NewInput(invocation(`{"tool":"exec","args":{"command":"ls","who":"bob"}}`)),
+		verdict(`{"tool":"exec","args":{"command":"ls -l"}}`), nil,
+		[]audit.Turn{{ID: "t", Logs: []string{"info: bob"},
+			Report: phases.HookReport{Hook: "h", Decision: phases.HookBlock, Reason: "bob"}}}, "v", at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +212,8 @@ func TestApply(t *testing.T) {
 	if all := text(t, rec.Events()); strings.Contains(all, "bob") || rec.Hooks[0].Reason != "[redacted]" {
 		t.Errorf("after Apply: %s", all)
 	}
-	if !slices.Contains(rec.Verdict.Masked, "/input/action/args/who") || !slices.Equal(rec.Hooks[0].Masked, []string{"/logs/0", "/reason"}) {
+	if !slices.Contains(rec.Verdict.Masked, "/input/action/args/who") ||
+		!slices.Equal(rec.Hooks[0].Masked, []string{"/logs/0", "/reason"}) {
 		t.Errorf("masked %v and %v", rec.Verdict.Masked, rec.Hooks[0].Masked)
 	}
 }
@@ -217,7 +227,8 @@ func TestApplyTakesNothingElse(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		member := rapid.SampledFrom([]string{"decision", "id", "kind", "seq", "hook_digest", "input_digest", "binding", "enforced", "session", "fuel", "phase"}).Draw(rt, "member")
+		member := rapid.SampledFrom([]string{"decision", "id", "kind", "seq", "hook_digest", "input_digest", "binding",
+			"enforced", "session", "fuel", "phase"}).Draw(rt, "member")
 		ptr := rapid.SampledFrom([]string{"/", "/hooks/0/"}).Draw(rt, "where") + member
 		value := `"forged"`
 		if member == "seq" || member == "fuel" {
@@ -267,7 +278,10 @@ func TestRecordsStaySmallAndShallow(t *testing.T) {
 	deep := strings.Repeat(`[`, 120) + strings.Repeat(`]`, 120)
 	for name, action := range map[string]string{"big": `{"args":{"a":"` + big + `"}}`, "deep": `{"args":` + deep + `}`} {
 		v := verdict(action)
-		turns := []audit.Turn{{ID: "t", Report: phases.HookReport{Hook: "h", Effects: []phases.Effect{{Kind: phases.EffectRewrite, Path: "/args", Value: jsontext.Value(`"` + strings.Repeat("y", 200<<10) + `"`)}}}}}
+		turns := []audit.Turn{{ID: "t",
+			Report: phases.HookReport{Hook: "h",
+				Effects: []phases.Effect{{Kind: phases.EffectRewrite, Path: "/args",
+					Value: jsontext.Value(`"` + strings.Repeat("y", 200<<10) + `"`)}}}}}
 		rec, err := builder(t).Build(audit.NewInput(invocation(action)), v, nil, turns, "v", at)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -19,7 +19,8 @@ type Asker struct {
 // Intent makes the event that says what is about to happen. Its id is the intent's.
 // action, an object with the members tool and args, is covered like any action.
 // With an error, a *phases.Fault of kind audit, nothing may happen.
-func (b *Builder) Intent(inv *Invocation, by Asker, action jsontext.Value, id string, at time.Time) (phases.Event, error) {
+func (b *Builder) Intent(inv *Invocation, by Asker, action jsontext.Value, id string,
+	at time.Time) (phases.Event, error) {
 	e := b.intent(inv, by, phases.EventIntent, id, id, at)
 	c := &cover{b: b, e: &e}
 	e.Input = c.value(intentInput{Action: action}, &e.InputDigest, UseInput, "/input")
@@ -61,7 +62,8 @@ func (b *Builder) IntentOf(inv *Invocation, by Asker, r *Record, id string, at t
 // Outcome makes the event that says what came of an intent. result stands there as a
 // digest, summary (nil for none) covered. With an error, a *phases.Fault of kind audit,
 // the event holds digests only and can be stored all the same.
-func (b *Builder) Outcome(inv *Invocation, by Asker, intent, decision, reason string, result, summary jsontext.Value, took time.Duration, id string, at time.Time) (phases.Event, error) {
+func (b *Builder) Outcome(inv *Invocation, by Asker, intent, decision, reason string, result, summary jsontext.Value,
+	took time.Duration, id string, at time.Time) (phases.Event, error) {
 	e := b.intent(inv, by, phases.EventOutcome, intent, id, at)
 	e.Decision, e.DurationUS = decision, took.Microseconds()
 	c := &cover{b: b, e: &e}
@@ -79,7 +81,8 @@ func (b *Builder) Outcome(inv *Invocation, by Asker, intent, decision, reason st
 	return e, nil
 }
 
-func (b *Builder) intent(inv *Invocation, by Asker, typ phases.EventType, intent, id string, at time.Time) phases.Event {
+func (b *Builder) intent(inv *Invocation, by Asker, typ phases.EventType, intent, id string,
+	at time.Time) phases.Event {
 	e := b.envelope(inv, id, typ, at)
 	e.Intent = intent
 	e.Binding, e.HookDigest, e.HookVersion, e.Tier, e.Signer = by.Binding, by.Digest, by.Version, by.Tier, by.Signer

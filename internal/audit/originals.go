@@ -23,11 +23,13 @@ func OutputDocument(v *phases.Verdict, wrote phases.Metadata) ([]byte, error) {
 func EffectsDocument(list []phases.Effect) ([]byte, error) { return encoded(effects{list}) }
 
 func inputOf(inv *Invocation) input {
-	return input{Action: inv.Action, CWD: inv.CWD, Scopes: inv.Scopes, Metadata: inv.Metadata, Carried: inv.Carried, Time: inv.Time, Reported: inv.ReportedTime}
+	return input{Action: inv.Action, CWD: inv.CWD, Scopes: inv.Scopes, Metadata: inv.Metadata, Carried: inv.Carried,
+		Time: inv.Time, Reported: inv.ReportedTime}
 }
 
 func outputOf(v *phases.Verdict, wrote phases.Metadata) output {
-	out := output{Scopes: v.Scopes, Metadata: wrote, Contexts: v.Contexts, Reply: v.Reply, Retry: v.Retry, Artifacts: v.Artifacts, Grant: v.Grant}
+	out := output{Scopes: v.Scopes, Metadata: wrote, Contexts: v.Contexts, Reply: v.Reply, Retry: v.Retry,
+		Artifacts: v.Artifacts, Grant: v.Grant}
 	if len(v.Changed) > 0 {
 		out.Action = v.Action
 	}

@@ -100,7 +100,8 @@ func (r *Record) Events() []phases.Event {
 
 // tool is a tool's name as it stands in events. It comes from the caller.
 func (b *Builder) tool(name string) string {
-	if own, known := phases.NormalizeTool("", name); known && own == name && !strings.HasPrefix(name, "mcp:") || name == "" {
+	if own, known := phases.NormalizeTool("", name); known && own == name && !strings.HasPrefix(name, "mcp:") ||
+		name == "" {
 		return name // belay's own word
 	}
 	covered, err := b.Redactor.Text(phases.SafeLine(name, phases.MaxIDBytes))
@@ -139,7 +140,8 @@ const maxRounds = 5
 // in what was covered early. The verdict's Masked is not read. With an error the
 // record is still complete, but holds digests only; the error is a *phases.Fault of
 // kind audit.
-func (b *Builder) Build(in *Input, v *phases.Verdict, wrote phases.Metadata, turns []Turn, verdictID string, at time.Time) (Record, error) {
+func (b *Builder) Build(in *Input, v *phases.Verdict, wrote phases.Metadata, turns []Turn, verdictID string,
+	at time.Time) (Record, error) {
 	for range maxRounds {
 		known := b.known()
 		rec, err := b.build(in, v, wrote, turns, verdictID, at)
@@ -148,10 +150,12 @@ func (b *Builder) Build(in *Input, v *phases.Verdict, wrote phases.Metadata, tur
 		}
 	}
 	rec := b.Digests(in, v, wrote, turns, verdictID, at)
-	return rec, phases.NewFault(phases.KindAudit, "the record could not be redacted", errors.New("more secrets show each time it is looked through"))
+	return rec, phases.NewFault(phases.KindAudit, "the record could not be redacted",
+		errors.New("more secrets show each time it is looked through"))
 }
 
-func (b *Builder) build(in *Input, v *phases.Verdict, wrote phases.Metadata, turns []Turn, verdictID string, at time.Time) (Record, error) {
+func (b *Builder) build(in *Input, v *phases.Verdict, wrote phases.Metadata, turns []Turn, verdictID string,
+	at time.Time) (Record, error) {
 	var errs []error
 	inv := in.inv
 	rec := Record{Verdict: b.envelope(inv, verdictID, phases.EventVerdict, at)}
@@ -184,7 +188,8 @@ func (b *Builder) build(in *Input, v *phases.Verdict, wrote phases.Metadata, tur
 
 // Digests makes the record as Build does when nothing can be covered: it holds
 // nothing that came from outside but digests. Nothing is given to the Redactor.
-func (b *Builder) Digests(in *Input, v *phases.Verdict, wrote phases.Metadata, turns []Turn, verdictID string, at time.Time) Record {
+func (b *Builder) Digests(in *Input, v *phases.Verdict, wrote phases.Metadata, turns []Turn, verdictID string,
+	at time.Time) Record {
 	own := *in
 	blind := &Builder{Redactor: blind{}, Digester: b.Digester}
 	rec, _ := blind.Build(&own, v, wrote, turns, verdictID, at)

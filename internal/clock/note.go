@@ -29,7 +29,8 @@ func (j *Jump) String() string {
 	if by < 0 {
 		sign = "" // its own
 	}
-	return fmt.Sprintf("the clock jumped by %s%v, from %s to %s", sign, by, j.From.UTC().Format(time.RFC3339), j.To.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("the clock jumped by %s%v, from %s to %s", sign, by, j.From.UTC().Format(time.RFC3339),
+		j.To.UTC().Format(time.RFC3339))
 }
 
 // Note is what is remembered of the wall clock in one boot, so that every process finds a

@@ -14,7 +14,8 @@ import (
 func TestLook(t *testing.T) {
 	m := &machine{wall: t0, boot: "b1", since: time.Hour}
 	first, jump, changed := clock.Note{}.Look(clock.At(m))
-	if jump != nil || !changed || first.Boot != "b1" || first.Last != first.Least || first.Last != t0.Add(-time.Hour).UnixMilli() {
+	if jump != nil || !changed || first.Boot != "b1" || first.Last != first.Least ||
+		first.Last != t0.Add(-time.Hour).UnixMilli() {
 		t.Fatalf("first look: %+v, %v, %v", first, jump, changed)
 	}
 	m.sleep(time.Minute)
@@ -36,7 +37,8 @@ func TestLook(t *testing.T) {
 		}
 		least := min(first.Last, first.Last+by.Milliseconds())
 		want := clock.Note{Boot: "b1", Last: first.Last + by.Milliseconds(), Least: least, Jump: jump}
-		if diff := cmp.Diff(want, next); diff != "" || jump.String() != text || jump.By() != by || jump.Since != (time.Hour+time.Minute).Milliseconds() {
+		if diff := cmp.Diff(want, next); diff != "" || jump.String() != text || jump.By() != by ||
+			jump.Since != (time.Hour+time.Minute).Milliseconds() {
 			t.Errorf("%v: %s, since %d\n%s", by, jump, jump.Since, diff)
 		}
 		if _, again, changed := next.Look(clock.At(&moved)); again != nil || changed {
@@ -114,8 +116,10 @@ func TestNoteIsDecodedStrictly(t *testing.T) {
 		t.Errorf("nothing: %+v, %v", back, err)
 	}
 	for _, bad := range []string{
-		"x", "{}", `{"boot":"b","last_ms":1,"least_ms":2}`, `{"boot":"","last_ms":1,"least_ms":1}`, `{"boot":"b","last_ms":1,"least_ms":1,"more":1}`,
-		`{"boot":"b","boot":"b","last_ms":1,"least_ms":1}`, `{"boot":"b","last_ms":"1","least_ms":1}`, `{"boot":"` + strings.Repeat("b", 4<<10) + `","last_ms":1,"least_ms":1}`,
+		"x", "{}", `{"boot":"b","last_ms":1,"least_ms":2}`, `{"boot":"","last_ms":1,"least_ms":1}`,
+		`{"boot":"b","last_ms":1,"least_ms":1,"more":1}`,
+		`{"boot":"b","boot":"b","last_ms":1,"least_ms":1}`, `{"boot":"b","last_ms":"1","least_ms":1}`,
+		`{"boot":"` + strings.Repeat("b", 4<<10) + `","last_ms":1,"least_ms":1}`,
 	} {
 		if got, err := clock.DecodeNote([]byte(bad)); err == nil || got != (clock.Note{}) {
 			t.Errorf("%.60s: %+v, %v", bad, got, err)
@@ -124,7 +128,8 @@ func TestNoteIsDecodedStrictly(t *testing.T) {
 }
 
 func FuzzDecodeNote(f *testing.F) {
-	f.Add([]byte(`{"boot":"b","last_ms":1,"least_ms":1,"jump":{"from":"2026-01-01T00:00:00Z","to":"2026-01-01T00:00:05Z","since_ms":4}}`))
+	f.Add([]byte(
+		`{"boot":"b","last_ms":1,"least_ms":1,"jump":{"from":"2026-01-01T00:00:00Z","to":"2026-01-01T00:00:05Z","since_ms":4}}`))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		n, err := clock.DecodeNote(src)
 		if err != nil {

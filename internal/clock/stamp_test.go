@@ -66,7 +66,8 @@ func TestWhichClockCounts(t *testing.T) {
 // What a reviewer dates is stamped as of then, and never later than now.
 func TestStampOf(t *testing.T) {
 	at := clock.Instant{Boot: "b1", Since: time.Hour, Wall: t0}
-	for began, want := range map[time.Duration]time.Duration{0: time.Hour, -time.Minute: 59 * time.Minute, time.Minute: time.Hour, -2 * time.Hour: -time.Hour} {
+	for began, want := range map[time.Duration]time.Duration{0: time.Hour, -time.Minute: 59 * time.Minute,
+		time.Minute: time.Hour, -2 * time.Hour: -time.Hour} {
 		if got := at.StampOf(t0.Add(began)); got != (clock.Stamp{Boot: "b1", Since: int64(want)}) {
 			t.Errorf("%v: %+v, want %v", began, got, want)
 		}

@@ -33,7 +33,9 @@ func TestJumpIsRecordedOnce(t *testing.T) {
 		t.Errorf("less than a jump: %+v", news)
 	}
 	first := a.Look(moment(2*time.Hour, time.Hour))
-	if !first.Record || first.Err != nil || !strings.HasPrefix(first.Text, "the clock jumped by +1h0m0s, from 2026-03-01T14:00:00Z to 2026-03-01T15:00:00Z; leases") {
+	if !first.Record || first.Err != nil ||
+		!strings.HasPrefix(first.Text,
+			"the clock jumped by +1h0m0s, from 2026-03-01T14:00:00Z to 2026-03-01T15:00:00Z; leases") {
 		t.Errorf("first: %+v", first)
 	}
 	if news := b.Look(moment(2*time.Hour+time.Second, time.Hour)); news.Record || news.Text != first.Text {
@@ -48,7 +50,8 @@ func TestJumpIsRecordedOnce(t *testing.T) {
 		}
 	}
 	// Nothing ran while the clock went back.
-	if news := clockfile.New(path).Look(moment(4*time.Hour, -time.Hour)); !news.Record || !strings.Contains(news.Text, "by -2h0m0s") {
+	if news := clockfile.New(path).Look(moment(4*time.Hour, -time.Hour)); !news.Record ||
+		!strings.Contains(news.Text, "by -2h0m0s") {
 		t.Errorf("found later: %+v", news)
 	}
 	// Another boot begins anew.

@@ -15,9 +15,11 @@ import (
 
 // Approvals bound the queue of what people decide.
 type Approvals struct {
-	Timeout  string `json:"timeout,omitzero"`  // such as 10m: how long a question waits, and an approval can be used; 1s…24h; default 10m
-	Quota    int    `json:"quota,omitzero"`    // undecided questions of one agent, 1…1000; default 20
-	Unsigned bool   `json:"unsigned,omitzero"` // while there is no reviewer, decisions count without a signature: the agent can make them, too
+	// such as 10m: how long a question waits, and an approval can be used; 1s…24h; default 10m
+	Timeout string `json:"timeout,omitzero"`
+	Quota   int    `json:"quota,omitzero"` // undecided questions of one agent, 1…1000; default 20
+	// while there is no reviewer, decisions count without a signature: the agent can make them, too
+	Unsigned bool `json:"unsigned,omitzero"`
 }
 
 // Reviewer is somebody whose decisions count.

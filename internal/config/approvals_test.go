@@ -12,7 +12,9 @@ import (
 const key = "ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
 func TestApprovals(t *testing.T) {
-	f, err := config.Parse([]byte("version: belay/v1\napprovals: {timeout: 90s, quota: 5}\nreviewers:\n  - {name: dev, key: \"" + key + "\"}\nsingle_user: {auto_accept: true}\n"))
+	f, err := config.Parse(
+		[]byte("version: belay/v1\napprovals: {timeout: 90s, quota: 5}\nreviewers:\n  - {name: dev, key: \"" + key +
+			"\"}\nsingle_user: {auto_accept: true}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,23 +25,25 @@ func TestApprovals(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	for name, text := range map[string]string{
-		"not a duration":   "approvals: {timeout: soon}",
-		"too short":        "approvals: {timeout: 10ms}",
-		"too long":         "approvals: {timeout: 25h}",
-		"negative":         "approvals: {quota: -1}",
-		"too many":         "approvals: {quota: 1001}",
-		"unknown member":   "approvals: {time: 10m}",
-		"unknown opt-in":   "single_user: {auto: true}",
-		"a truth value":    "single_user: {auto_accept: yes please}",
-		"another key":      "reviewers: [{name: dev, key: \"rsa:AAAA\"}]",
-		"a short key":      "reviewers: [{name: dev, key: \"ed25519:AAAA\"}]",
-		"a bad name":       "reviewers: [{name: ../dev, key: \"" + key + "\"}]",
-		"no name":          "reviewers: [{key: \"" + key + "\"}]",
-		"one key, twice":   "reviewers: [{name: a, key: \"" + key + "\"}, {name: b, key: \"" + key + "\"}]",
-		"a name twice":     "reviewers: [{name: a, key: \"" + key + "\"}, {name: a, key: \"" + strings.Replace(key, "AAAA", "AAAB", 1) + "\"}]",
+		"not a duration": "approvals: {timeout: soon}",
+		"too short":      "approvals: {timeout: 10ms}",
+		"too long":       "approvals: {timeout: 25h}",
+		"negative":       "approvals: {quota: -1}",
+		"too many":       "approvals: {quota: 1001}",
+		"unknown member": "approvals: {time: 10m}",
+		"unknown opt-in": "single_user: {auto: true}",
+		"a truth value":  "single_user: {auto_accept: yes please}",
+		"another key":    "reviewers: [{name: dev, key: \"rsa:AAAA\"}]",
+		"a short key":    "reviewers: [{name: dev, key: \"ed25519:AAAA\"}]",
+		"a bad name":     "reviewers: [{name: ../dev, key: \"" + key + "\"}]",
+		"no name":        "reviewers: [{key: \"" + key + "\"}]",
+		"one key, twice": "reviewers: [{name: a, key: \"" + key + "\"}, {name: b, key: \"" + key + "\"}]",
+		"a name twice": "reviewers: [{name: a, key: \"" + key + "\"}, {name: a, key: \"" +
+			strings.Replace(key, "AAAA", "AAAB", 1) + "\"}]",
 		"base64 with junk": "reviewers: [{name: dev, key: \"" + strings.Replace(key, "A=", "B=", 1) + "\"}]",
 	} {
-		if _, err := config.Parse([]byte("version: belay/v1\n" + text + "\n")); !errors.Is(err, config.ErrConfig) || !strings.Contains(err.Error(), "belay.yaml:2") {
+		if _, err := config.Parse([]byte("version: belay/v1\n" + text + "\n")); !errors.Is(err, config.ErrConfig) ||
+			!strings.Contains(err.Error(), "belay.yaml:2") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -97,20 +97,24 @@ func (f *File) Errorf(pointer, format string, args ...any) error {
 
 // Binding installs one hook.
 type Binding struct {
-	Name         string         `json:"name"`              // unique; what verdicts and events call the hook
-	Module       string         `json:"module"`            // builtin:NAME, sha256:HEX of an installed file, or the path of a file
-	Digest       string         `json:"digest,omitzero"`   // sha256:HEX; needed with a path
-	Phases       []phases.Phase `json:"phases,omitzero"`   // default: all that the hook serves
-	Priority     int            `json:"priority,omitzero"` // -1000…1000; ≥ 100 for trusted hooks only
-	Tier         phases.Tier    `json:"tier,omitzero"`     // trusted: the hook must be, or it blocks its phases; default: whatever it is
-	Match        *tiers.Match   `json:"match,omitzero"`    // default: the manifest's
-	Config       jsontext.Value `json:"config,omitzero"`
-	Capabilities []string       `json:"capabilities"` // what the operator allows; an empty list allows nothing beyond reading the input
+	Name string `json:"name"` // unique; what verdicts and events call the hook
+	// builtin:NAME, sha256:HEX of an installed file, or the path of a file
+	Module   string         `json:"module"`
+	Digest   string         `json:"digest,omitzero"`   // sha256:HEX; needed with a path
+	Phases   []phases.Phase `json:"phases,omitzero"`   // default: all that the hook serves
+	Priority int            `json:"priority,omitzero"` // -1000…1000; ≥ 100 for trusted hooks only
+	// trusted: the hook must be, or it blocks its phases; default: whatever it is
+	Tier   phases.Tier    `json:"tier,omitzero"`
+	Match  *tiers.Match   `json:"match,omitzero"` // default: the manifest's
+	Config jsontext.Value `json:"config,omitzero"`
+	// what the operator allows; an empty list allows nothing beyond reading the input
+	Capabilities []string       `json:"capabilities"`
 	Budget       tiers.Budget   `json:"budget,omitzero"`
-	HTTP         *httpcall.Spec `json:"http,omitzero"`    // where http_request may go; default: nowhere
-	Mode         phases.Mode    `json:"mode,omitzero"`    // default: enforce
-	Redacts      *bool          `json:"redacts,omitzero"` // what its rewrites take out is covered on record; default: true if the hook imports find_secrets
-	Disabled     bool           `json:"disabled,omitzero"`
+	HTTP         *httpcall.Spec `json:"http,omitzero"` // where http_request may go; default: nowhere
+	Mode         phases.Mode    `json:"mode,omitzero"` // default: enforce
+	// what its rewrites take out is covered on record; default: true if the hook imports find_secrets
+	Redacts  *bool `json:"redacts,omitzero"`
+	Disabled bool  `json:"disabled,omitzero"`
 }
 
 // Require blocks an action of the phases (and, in tool phases, of the tools)
@@ -325,7 +329,8 @@ func (b *Binding) validateModule(c checker, at string) error {
 	case b.Module == "":
 		return c.errorf(at+"/module", "is missing: builtin:NAME, sha256:HEX or a file")
 	case b.Digest == "":
-		return c.errorf(at+"/digest", "is missing: a hook from a file is pinned by its digest (`belay hook inspect %s` prints it)", b.Module)
+		return c.errorf(at+"/digest",
+			"is missing: a hook from a file is pinned by its digest (`belay hook inspect %s` prints it)", b.Module)
 	}
 	return nil
 }

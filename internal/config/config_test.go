@@ -43,7 +43,8 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(f.Hooks) != 2 || f.Hooks[0].Match.Tools != "^exec$" || f.Hooks[1].Mode != phases.Observe || string(f.Hooks[1].Config) != `{"limit":3}` {
+	if len(f.Hooks) != 2 || f.Hooks[0].Match.Tools != "^exec$" || f.Hooks[1].Mode != phases.Observe ||
+		string(f.Hooks[1].Config) != `{"limit":3}` {
 		t.Errorf("got %+v", f)
 	}
 	if len(f.Require) != 1 || len(f.Scopes.FSWrite) != 1 {
@@ -59,7 +60,8 @@ func TestParseRefusesWithTheLine(t *testing.T) {
 		{"bad name", "name: mine", "name: ../mine", "belay.yaml:10"},
 		{"unknown phase", "[pre_tool]", "[pre_toll]", "not a phase"},
 		{"phase that cannot be blocked", "[pre_tool]", "[audit]", "not a phase that can be blocked"},
-		{"unpinned file", "    digest: sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", "", "pinned by its digest"},
+		{"unpinned file", "    digest: sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", "",
+			"pinned by its digest"},
 		{"short digest", "sha256:aaaa", "sha256:aa", "64 hexadecimal digits"},
 		{"upper-case digest", "sha256:aaaa", "sha256:AAAA", "64 hexadecimal digits"},
 		{"no capabilities", `    capabilities: ["rewrite:/args"]` + "\n", "", "list what the hook may do"},
@@ -83,7 +85,8 @@ func TestParseRefusesWithTheLine(t *testing.T) {
 			if !errors.Is(err, config.ErrConfig) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want ErrConfig with %q", err, c.want)
 			}
-			if at := strings.Count(err.Error(), "/match/"); strings.Contains(err.Error(), "manifest") || strings.Contains(err.Error(), "not valid") || at > 1 {
+			if at := strings.Count(err.Error(), "/match/"); strings.Contains(err.Error(), "manifest") ||
+				strings.Contains(err.Error(), "not valid") || at > 1 {
 				t.Errorf("says it twice, or speaks of a manifest: %v", err)
 			}
 		})
@@ -96,7 +99,8 @@ func TestParseRefusesWithTheLine(t *testing.T) {
 func TestEditKeepsComments(t *testing.T) {
 	b := config.Binding{
 		Name: "third", Module: "sha256:" + strings.Repeat("b", 64), Capabilities: []string{"block", "rewrite:/args"},
-		Phases: []phases.Phase{phases.PreTool}, Match: &tiers.Match{Tools: "^exec$"}, Config: jsontext.Value(`{"deny":["a: b","yes"]}`),
+		Phases: []phases.Phase{phases.PreTool}, Match: &tiers.Match{Tools: "^exec$"},
+		Config: jsontext.Value(`{"deny":["a: b","yes"]}`),
 	}
 	added, err := config.AddBinding([]byte(sample), b)
 	if err != nil {

@@ -68,15 +68,19 @@ func TestEditsLeaveWhatAPersonWrote(t *testing.T) {
 			var out []byte
 			var err error
 			touched := "" // the entry that may change
-			switch do := rapid.SampledFrom([]string{"install", "disable", "enable", "remove", "grant", "reviewer"}).Draw(t, "edit"); {
+			switch do := rapid.SampledFrom([]string{"install", "disable", "enable", "remove", "grant", "reviewer"}).Draw(t,
+				"edit"); {
 			case do == "install":
 				name := fmt.Sprintf("new-%d", i)
-				out, err = config.AddBinding(src, config.Binding{Name: name, Module: "builtin:command-block", Capabilities: []string{"block", "rewrite:/a"}, Config: []byte(`{"a":["x # y",{"b":null}],"text":"one\ntwo\n"}`)})
+				out, err = config.AddBinding(src,
+					config.Binding{Name: name, Module: "builtin:command-block", Capabilities: []string{"block", "rewrite:/a"},
+						Config: []byte(`{"a":["x # y",{"b":null}],"text":"one\ntwo\n"}`)})
 				bound = append(bound, name)
 			case do == "reviewer":
 				key := make([]byte, 32)
 				key[0] = byte(i + 1)
-				out, err = config.AddReviewer(src, config.Reviewer{Name: fmt.Sprintf("r-%d", i), Key: "ed25519:" + base64.StdEncoding.EncodeToString(key)})
+				out, err = config.AddReviewer(src,
+					config.Reviewer{Name: fmt.Sprintf("r-%d", i), Key: "ed25519:" + base64.StdEncoding.EncodeToString(key)})
 				reviewers++
 			case len(bound) == 0:
 				continue
@@ -150,9 +154,13 @@ func stays(t *rapid.T, src, out []byte, touched, eol string) {
 func TestTrustEditsLeaveWhatAPersonWrote(t *testing.T) {
 	for _, eol := range []string{"\n", "\r\n"} {
 		src := strings.ReplaceAll(trustByHand, "\n", eol)
-		out, err := config.AddDeny([]byte(src), tiers.Deny{Digests: []string{"sha256:" + strings.Repeat("1", 64)}, Keys: []string{"BBBB"}, Identities: []tiers.DeniedIdentity{{Issuer: "https://i", Subject: tiers.Subject{Equal: "s"}}}})
+		out, err := config.AddDeny([]byte(src),
+			tiers.Deny{Digests: []string{"sha256:" + strings.Repeat("1", 64)}, Keys: []string{"BBBB"},
+				Identities: []tiers.DeniedIdentity{{Issuer: "https://i", Subject: tiers.Subject{Equal: "s"}}}})
 		if err == nil {
-			out, err = config.AddTrustRule(out, tiers.Rule{Name: "r", AllOf: []tiers.Seat{{Name: "a", PublicKey: &tiers.PublicKey{PEM: "-----BEGIN\nx\n-----END\n"}}}})
+			out, err = config.AddTrustRule(out,
+				tiers.Rule{Name: "r",
+					AllOf: []tiers.Seat{{Name: "a", PublicKey: &tiers.PublicKey{PEM: "-----BEGIN\nx\n-----END\n"}}}})
 		}
 		if err == nil {
 			out, err = config.SetTrustedRoot(out, "/r.json")
@@ -197,12 +205,14 @@ trustedRoot: "/r.json"
 
 // What cannot be edited alone is refused, and says so.
 func TestEditByHand(t *testing.T) {
-	src := []byte("version: belay/v1\nhooks:\n  - name: x\n    module: builtin:x\n    capabilities: []\n    disabled: >-\n      x\n")
+	src := []byte(
+		"version: belay/v1\nhooks:\n  - name: x\n    module: builtin:x\n    capabilities: []\n    disabled: >-\n      x\n")
 	if _, err := config.SetDisabled(src, "x", true); !errors.Is(err, config.ErrConfig) {
 		t.Errorf("%v", err)
 	}
 	src = []byte("version: belay/v1\nhooks:\n - name: x\n   module: builtin:x\n   capabilities: []\n # \u2028\n")
-	if _, err := config.SetDisabled(src, "x", true); !errors.Is(err, config.ErrConfig) || !strings.Contains(err.Error(), "edit by hand") {
+	if _, err := config.SetDisabled(src, "x", true); !errors.Is(err, config.ErrConfig) ||
+		!strings.Contains(err.Error(), "edit by hand") {
 		t.Errorf("%v", err)
 	}
 }

@@ -17,7 +17,8 @@ func FuzzEdit(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte(config.Empty))
 	f.Add([]byte("version: belay/v1\nhooks:\n- &a {name: a, module: builtin:a, capabilities: []}\n"))
-	f.Add([]byte("{version: belay/v1, hooks: [{name: x, module: builtin:x, capabilities: [], config: {a: \"1e3\", b: 0x10, c: no, d: ~}}]}"))
+	f.Add([]byte(
+		"{version: belay/v1, hooks: [{name: x, module: builtin:x, capabilities: [], config: {a: \"1e3\", b: 0x10, c: no, d: ~}}]}"))
 	f.Add([]byte("{version: belay/v1, hooks: [{name: x, module: builtin:x, capabilities: [], config: {a: , b, c: [,]}}]}"))
 	f.Add([]byte("version: belay/v1\nhooks:\n- {name: x, module: builtin:x, capabilities: [], config: {a: , b: 1}}\n"))
 	f.Add([]byte("version: belay/v1\nhooks: ~\n# end"))
@@ -97,7 +98,8 @@ func FuzzTrustEdit(f *testing.F) {
 
 // A value that is left empty is null before and after, also inside of braces.
 func TestEmptyValuesStayEmpty(t *testing.T) {
-	src := []byte("version: belay/v1\nhooks:\n- {name: x, module: builtin:x, capabilities: [], config: {a: , b, c: ~, d: ''}}\n")
+	src := []byte(
+		"version: belay/v1\nhooks:\n- {name: x, module: builtin:x, capabilities: [], config: {a: , b, c: ~, d: ''}}\n")
 	out, err := config.SetDisabled(src, "x", true)
 	if err != nil {
 		t.Fatal(err)

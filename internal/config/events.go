@@ -42,7 +42,8 @@ func (c *Compaction) validate(ch checker, at string) error {
 		return nil
 	}
 	if d, err := time.ParseDuration(c.MinAge); err != nil || d < minCompactionAge || d > 87_600*time.Hour {
-		return ch.errorf(at+"/min_age", "is a duration from %v to 87600h: what is younger can never be compacted", minCompactionAge)
+		return ch.errorf(at+"/min_age", "is a duration from %v to 87600h: what is younger can never be compacted",
+			minCompactionAge)
 	}
 	return nil
 }
@@ -75,10 +76,11 @@ type StoreSink struct {
 
 // JSONLSink is a file of JSON lines: the events exactly as they are stored, in order.
 type JSONLSink struct {
-	Path      string `json:"path"`                // absolute
-	Durable   *bool  `json:"durable,omitzero"`    // default true: no verdict before the file is synced, and none while it cannot be
-	RotateMiB int64  `json:"rotate_mib,omitzero"` // 1…65536: a new file is begun at this size; default never
-	Keep      int    `json:"keep,omitzero"`       // 1…10000 rotated files; default all
+	Path string `json:"path"` // absolute
+	// default true: no verdict before the file is synced, and none while it cannot be
+	Durable   *bool `json:"durable,omitzero"`
+	RotateMiB int64 `json:"rotate_mib,omitzero"` // 1…65536: a new file is begun at this size; default never
+	Keep      int   `json:"keep,omitzero"`       // 1…10000 rotated files; default all
 }
 
 // MarkSink is a file of signed checkpoints.
@@ -90,10 +92,11 @@ type MarkSink struct {
 // Checkpoint is how often checkpoints are signed, and one file for them. Further
 // files are sinks.
 type Checkpoint struct {
-	File     string `json:"file,omitzero"`     // absolute; best where the agent cannot write
-	Every    int64  `json:"every,omitzero"`    // events, 1…1000000; default 1000
-	Seconds  int64  `json:"seconds,omitzero"`  // 1…86400; default 60
-	Required bool   `json:"required,omitzero"` // while the file cannot be written nothing is recorded, and so every action is blocked
+	File    string `json:"file,omitzero"`    // absolute; best where the agent cannot write
+	Every   int64  `json:"every,omitzero"`   // events, 1…1000000; default 1000
+	Seconds int64  `json:"seconds,omitzero"` // 1…86400; default 60
+	// while the file cannot be written nothing is recorded, and so every action is blocked
+	Required bool `json:"required,omitzero"`
 }
 
 // MarkFile is a file of checkpoints, whichever way it was configured.
@@ -192,7 +195,8 @@ func (e *Events) validate(c checker, at string) error {
 				return c.errorf(here, "there is one store")
 			}
 			if !orTrue(s.Store.Durable) {
-				return c.errorf(here+"/store/durable", "at least one sink is durable, and it is the store: numbers, latches and state come from it; take this line out")
+				return c.errorf(here+"/store/durable",
+					"at least one sink is durable, and it is the store: numbers, latches and state come from it; take this line out")
 			}
 			continue
 		case "jsonl":

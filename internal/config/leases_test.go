@@ -21,7 +21,8 @@ leases: {max_ttl: 30m}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := f.LeaseRules[0]; r.TTL() != 5*time.Minute || r.Scope.Paths[0] != "/srv/**" || f.Leases.TTL() != 30*time.Minute || f.RequireLease[0].Tools[0] != "exec" {
+	if r := f.LeaseRules[0]; r.TTL() != 5*time.Minute || r.Scope.Paths[0] != "/srv/**" ||
+		f.Leases.TTL() != 30*time.Minute || f.RequireLease[0].Tools[0] != "exec" {
 		t.Errorf("%+v", f)
 	}
 	for _, c := range []struct{ src, place string }{
@@ -42,7 +43,8 @@ leases: {max_ttl: 30m}
 		{"leases: {max_ttl: 721h}", "/leases/max_ttl"},
 	} {
 		_, err := config.Parse([]byte("version: belay/v1\n" + c.src + "\n"))
-		if !errors.Is(err, config.ErrConfig) || !strings.Contains(err.Error(), c.place) || !strings.Contains(err.Error(), ":2:") {
+		if !errors.Is(err, config.ErrConfig) || !strings.Contains(err.Error(), c.place) ||
+			!strings.Contains(err.Error(), ":2:") {
 			t.Errorf("%s: %v, want %s", c.src, err, c.place)
 		}
 	}

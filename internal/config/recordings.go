@@ -20,13 +20,18 @@ type Recordings struct {
 	Recipients []string `json:"recipients,omitzero"` // age1…: who can open what is kept; needed, unless UnsafePlaintext
 	// UnsafePlaintext writes originals, secrets included, that whoever has the file can read.
 	UnsafePlaintext bool           `json:"unsafe_plaintext,omitzero"`
-	Phases          []phases.Phase `json:"phases,omitzero"`     // default: all
-	Tools           string         `json:"tools,omitzero"`      // RE2, unanchored, in phases that are about tools; default: all
-	Rotate          string         `json:"rotate,omitzero"`     // such as 15m: a file is ended after so long; 1s…24h; default 15m
-	RotateMiB       int64          `json:"rotate_mib,omitzero"` // a file is ended at this size; 1…4096; default 64
-	Keep            string         `json:"keep,omitzero"`       // such as 30d or 12h: what is older is removed; 1m…3650d; default 30d
-	MaxMiB          int64          `json:"max_mib,omitzero"`    // of the directory: the oldest is removed; at least twice rotate_mib, at most 16777216; default 1024
-	OnError         string         `json:"on_error,omitzero"`   // drop (default): what cannot be kept is counted, reported, and goes on; block: nothing goes on
+	Phases          []phases.Phase `json:"phases,omitzero"` // default: all
+	// RE2, unanchored, in phases that are about tools; default: all
+	Tools string `json:"tools,omitzero"`
+	// such as 15m: a file is ended after so long; 1s…24h; default 15m
+	Rotate    string `json:"rotate,omitzero"`
+	RotateMiB int64  `json:"rotate_mib,omitzero"` // a file is ended at this size; 1…4096; default 64
+	// such as 30d or 12h: what is older is removed; 1m…3650d; default 30d
+	Keep string `json:"keep,omitzero"`
+	// of the directory: the oldest is removed; at least twice rotate_mib, at most 16777216; default 1024
+	MaxMiB int64 `json:"max_mib,omitzero"`
+	// drop (default): what cannot be kept is counted, reported, and goes on; block: nothing goes on
+	OnError string `json:"on_error,omitzero"`
 }
 
 // What Recordings says when it says nothing.
@@ -59,7 +64,8 @@ func (r *Recordings) validate(c checker, at string) error {
 	case !filepath.IsAbs(r.Dir):
 		return c.errorf(at+"/dir", "must be an absolute path")
 	case len(r.Recipients) == 0 && !r.UnsafePlaintext:
-		return c.errorf(at+"/recipients", "is missing: what is kept holds originals, secrets included; say who can open it (age1…, from `belay record keygen FILE`)")
+		return c.errorf(at+"/recipients",
+			"is missing: what is kept holds originals, secrets included; say who can open it (age1…, from `belay record keygen FILE`)")
 	case len(r.Recipients) > 0 && r.UnsafePlaintext:
 		return c.errorf(at+"/unsafe_plaintext", "contradicts recipients: what is sealed is not in plain text")
 	case len(r.Recipients) > maxRecipients:
@@ -68,7 +74,8 @@ func (r *Recordings) validate(c checker, at string) error {
 	for i, to := range r.Recipients {
 		here := fmt.Sprintf("%s/recipients/%d", at, i)
 		if strings.HasPrefix(to, "AGE-SECRET-KEY-") {
-			return c.errorf(here, "is a secret key: whoever reads this file could open every recording; take it out and make a new one (`belay record keygen FILE` prints the age1… that belongs here)")
+			return c.errorf(here,
+				"is a secret key: whoever reads this file could open every recording; take it out and make a new one (`belay record keygen FILE` prints the age1… that belongs here)")
 		}
 		if len(to) > maxRecipientBytes || !recipientForm.MatchString(to) {
 			return c.errorf(here, "is no age recipient (age1…)")
@@ -108,7 +115,8 @@ func (r *Recordings) validateBounds(c checker, at string) error {
 		return c.errorf(at+"/max_mib", "must be between 2 and %d", maxKeptMiB)
 	}
 	if s := r.Settings(); s.MaxBytes < 2*s.RotateBytes {
-		return c.errorf(at+"/max_mib", "must be at least twice rotate_mib (%d), so that something stays while a new file is written", s.RotateBytes>>20)
+		return c.errorf(at+"/max_mib",
+			"must be at least twice rotate_mib (%d), so that something stays while a new file is written", s.RotateBytes>>20)
 	}
 	switch r.OnError {
 	case "", "drop", OnErrorBlock:
@@ -127,7 +135,8 @@ type RecordingSettings struct {
 
 // Settings returns the bounds. Preconditions: the file was parsed.
 func (r *Recordings) Settings() RecordingSettings {
-	s := RecordingSettings{Rotate: defaultRotate, RotateBytes: defaultRotateMiB << 20, Keep: defaultKeep, MaxBytes: defaultMaxMiB << 20}
+	s := RecordingSettings{Rotate: defaultRotate, RotateBytes: defaultRotateMiB << 20, Keep: defaultKeep,
+		MaxBytes: defaultMaxMiB << 20}
 	if d, err := time.ParseDuration(r.Rotate); err == nil {
 		s.Rotate = d
 	}

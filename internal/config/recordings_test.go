@@ -31,7 +31,8 @@ func TestRecordings(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := f.Recordings
-	want := config.RecordingSettings{Rotate: 5 * time.Minute, RotateBytes: 8 << 20, Keep: 14 * 24 * time.Hour, MaxBytes: 256 << 20}
+	want := config.RecordingSettings{Rotate: 5 * time.Minute, RotateBytes: 8 << 20, Keep: 14 * 24 * time.Hour,
+		MaxBytes: 256 << 20}
 	if r == nil || r.Settings() != want || len(r.Phases) != 2 || r.OnError != config.OnErrorBlock {
 		t.Errorf("got %+v", r)
 	}
@@ -43,18 +44,24 @@ func TestRecordings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := f.Recordings.Settings(), (config.RecordingSettings{Rotate: 15 * time.Minute, RotateBytes: 64 << 20, Keep: 30 * 24 * time.Hour, MaxBytes: 1 << 30}); got != want {
+	if got, want := f.Recordings.Settings(),
+		(config.RecordingSettings{Rotate: 15 * time.Minute, RotateBytes: 64 << 20, Keep: 30 * 24 * time.Hour,
+			MaxBytes: 1 << 30}); got != want {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestRecordingsRefused(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
-		{"nobody can open it", "  recipients:\n    - " + recipient + "\n", "", "belay.yaml:2: /recordings/recipients: is missing"},
-		{"both", "  phases:", "  unsafe_plaintext: true\n  phases:", "belay.yaml:6: /recordings/unsafe_plaintext: contradicts"},
-		{"a secret key", recipient, "AGE-SECRET-KEY-1QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ", "belay.yaml:5: /recordings/recipients/0: is a secret key"},
+		{"nobody can open it", "  recipients:\n    - " + recipient + "\n", "",
+			"belay.yaml:2: /recordings/recipients: is missing"},
+		{"both", "  phases:", "  unsafe_plaintext: true\n  phases:",
+			"belay.yaml:6: /recordings/unsafe_plaintext: contradicts"},
+		{"a secret key", recipient, "AGE-SECRET-KEY-1QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ",
+			"belay.yaml:5: /recordings/recipients/0: is a secret key"},
 		{"no recipient", recipient, "ssh-ed25519 AAAA", "belay.yaml:5: "},
-		{"twice", "    - " + recipient + "\n", "    - " + recipient + "\n    - " + recipient + "\n", "belay.yaml:6: /recordings/recipients/1: listed twice"},
+		{"twice", "    - " + recipient + "\n", "    - " + recipient + "\n    - " + recipient + "\n",
+			"belay.yaml:6: /recordings/recipients/1: listed twice"},
 		{"no directory", "  dir: /srv/belay/recordings\n", "", "/recordings/dir: is missing"},
 		{"a relative one", "/srv/belay", "srv/belay", "belay.yaml:3: /recordings/dir: must be an absolute path"},
 		{"unknown member", "keep: 14d", "kept: 14d", "belay.yaml:10: "},
@@ -68,7 +75,8 @@ func TestRecordingsRefused(t *testing.T) {
 		{"files too large", "rotate_mib: 8", "rotate_mib: 5000", "belay.yaml:9: /recordings/rotate_mib"},
 		{"not long enough", "keep: 14d", "keep: 5s", "belay.yaml:10: /recordings/keep"},
 		{"for ever", "keep: 14d", "keep: 9999d", "belay.yaml:10: /recordings/keep"},
-		{"no room", "max_mib: 256", "max_mib: 15", "belay.yaml:11: /recordings/max_mib: must be at least twice rotate_mib (8)"},
+		{"no room", "max_mib: 256", "max_mib: 15",
+			"belay.yaml:11: /recordings/max_mib: must be at least twice rotate_mib (8)"},
 		{"another word", "on_error: block", "on_error: ignore", "belay.yaml:12: /recordings/on_error: must be drop or block"},
 		{"nothing at all", kept[len("version: belay/v1\n"):], "recordings:\n", "belay.yaml:2: /recordings: says nothing"},
 		{"nothing said", kept[len("version: belay/v1\n"):], "recordings: {}\n", "belay.yaml:2: /recordings/dir: is missing"},
@@ -91,7 +99,8 @@ func TestErrorf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := f.Errorf("/recordings/recipients/0", "its checksum is wrong").Error(); got != "belay.yaml:5: /recordings/recipients/0: its checksum is wrong" {
+	if got := f.Errorf("/recordings/recipients/0",
+		"its checksum is wrong").Error(); got != "belay.yaml:5: /recordings/recipients/0: its checksum is wrong" {
 		t.Error(got)
 	}
 	if got := new(config.File).Errorf("/recordings", "no").Error(); got != "belay.yaml: /recordings: no" {

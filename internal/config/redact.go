@@ -90,8 +90,10 @@ func (r *Redact) validate(c checker) error {
 	}
 	for i, s := range r.Secrets {
 		kind, rest, _ := strings.Cut(s, ":")
-		if kind != "env" && kind != "file" || rest == "" || kind == "env" && strings.Trim(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
-			return c.errorf(fmt.Sprintf("/redact/secrets/%d", i), "must be env:NAME or file:PATH") // not repeated: it may be a secret itself
+		if kind != "env" && kind != "file" || rest == "" || kind == "env" &&
+			strings.Trim(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+			// not repeated: it may be a secret itself
+			return c.errorf(fmt.Sprintf("/redact/secrets/%d", i), "must be env:NAME or file:PATH")
 		}
 	}
 	return nil

@@ -11,7 +11,8 @@ import (
 
 func TestRedact(t *testing.T) {
 	const head = "version: belay/v1\nredact:\n"
-	f, err := config.Parse([]byte(head + "  profile: strict\n  allow: [/tool, /args/*/name]\n  secrets: [\"env:DB_PASSWORD\", \"file:/run/secrets/x\"]\n"))
+	f, err := config.Parse([]byte(head +
+		"  profile: strict\n  allow: [/tool, /args/*/name]\n  secrets: [\"env:DB_PASSWORD\", \"file:/run/secrets/x\"]\n"))
 	if err != nil || f.Redact.Profile != "strict" || len(f.Redact.Allow) != 2 || len(f.Redact.Secrets) != 2 {
 		t.Fatalf("%+v, %v", f, err)
 	}
@@ -45,18 +46,21 @@ func TestRedact(t *testing.T) {
 		"  masks:\n  - ~\n":                                     "belay.yaml:4: /redact/masks/0",
 	} {
 		_, err := config.Parse([]byte(head + text))
-		if !errors.Is(err, config.ErrConfig) || !strings.Contains(err.Error(), where) || strings.Contains(err.Error(), "hunter22") {
+		if !errors.Is(err, config.ErrConfig) || !strings.Contains(err.Error(), where) ||
+			strings.Contains(err.Error(), "hunter22") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
 
 func TestMasks(t *testing.T) {
-	f, err := config.Parse([]byte("version: belay/v1\nredact:\n  masks: [/a, {path: /b}, {path: /c, how: hash}, {path: /d/*/e, how: remove}]\n"))
+	f, err := config.Parse(
+		[]byte("version: belay/v1\nredact:\n  masks: [/a, {path: /b}, {path: /c, how: hash}, {path: /d/*/e, how: remove}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []config.Mask{{Path: "/a", How: "hash"}, {Path: "/b", How: "hash"}, {Path: "/c", How: "hash"}, {Path: "/d/*/e", How: "remove"}}
+	want := []config.Mask{{Path: "/a", How: "hash"}, {Path: "/b", How: "hash"}, {Path: "/c", How: "hash"},
+		{Path: "/d/*/e", How: "remove"}}
 	if !slices.Equal(f.Redact.Masks, want) {
 		t.Errorf("%+v", f.Redact.Masks)
 	}

@@ -46,7 +46,8 @@ const (
 )
 
 var (
-	serverName   = regexp.MustCompile(`\A[a-z0-9]+([-_]?[a-z0-9]+)*\z`) // no double underscore, no colon: both separate names
+	// no double underscore, no colon: both separate names
+	serverName   = regexp.MustCompile(`\A[a-z0-9]+([-_]?[a-z0-9]+)*\z`)
 	serverTool   = regexp.MustCompile(`\A[A-Za-z0-9_./-]{1,128}\z`)
 	variableName = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
 	headerName   = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9-]*\z`)

@@ -11,7 +11,8 @@ func TestHTTPOfABinding(t *testing.T) {
 	src := func(http string) string {
 		return "version: belay/v1\nhooks:\n  - name: a\n    module: builtin:a\n    capabilities: [http_request]\n    http:\n" + http
 	}
-	f, err := config.Parse([]byte(src("      hosts: [\"api.example.com:443\"]\n      methods: [POST]\n      max_bytes: 1000\n")))
+	f, err := config.Parse(
+		[]byte(src("      hosts: [\"api.example.com:443\"]\n      methods: [POST]\n      max_bytes: 1000\n")))
 	if err != nil || f.Hooks[0].HTTP.Hosts[0] != "api.example.com:443" || f.Hooks[0].HTTP.MaxBytes != 1000 {
 		t.Fatalf("%+v, %v", f, err)
 	}

@@ -70,7 +70,8 @@ func TestTheOldestIdleGivesWay(t *testing.T) {
 			t.Fatalf("caller %d: %v", n, err)
 		}
 	}
-	if got := l.Counts(); got.Open != 2 || got.GaveWay != 2 || got.Connections != 2 || got.Last.IsZero() || warned.Load() != 2 {
+	if got := l.Counts(); got.Open != 2 || got.GaveWay != 2 || got.Connections != 2 || got.Last.IsZero() ||
+		warned.Load() != 2 {
 		t.Errorf("%+v, %d warnings", got, warned.Load())
 	}
 	if err := ask(t, callers[3], l, "/now"); err != nil || l.Counts().GaveWay != 2 {
@@ -86,7 +87,8 @@ func TestWhatIsAskedIsAnswered(t *testing.T) {
 		c := caller(t)
 		go func() { answers <- ask(t, c, l, "/") }()
 	}
-	for until := time.Now().Add(10 * time.Second); l.Counts().Connections == 0 && time.Now().Before(until); time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(10 * time.Second); l.Counts().Connections == 0 &&
+		time.Now().Before(until); time.Sleep(time.Millisecond) {
 	}
 	time.Sleep(20 * time.Millisecond)
 	if got := l.Counts(); got.Open != 2 || got.GaveWay != 0 {
@@ -140,11 +142,12 @@ func (s *scripted) Close() error { return nil }
 // Without descriptors or memory Accept waits, warns and goes on. Other errors are its own.
 func TestAcceptGoesOnWithoutDescriptors(t *testing.T) {
 	var warned []error
-	l := connlimit.New(&scripted{fails: []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM}}, 1, func(c connlimit.Cause, err error) {
-		if c == connlimit.Descriptors {
-			warned = append(warned, err)
-		}
-	})
+	l := connlimit.New(&scripted{fails: []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM}}, 1,
+		func(c connlimit.Cause, err error) {
+			if c == connlimit.Descriptors {
+				warned = append(warned, err)
+			}
+		})
 	if _, err := l.Accept(); err != nil || len(warned) != 4 || l.Counts().Descriptors != 4 {
 		t.Errorf("%v, warned %v, %+v", err, warned, l.Counts())
 	}

@@ -25,7 +25,8 @@ func FuzzNew(f *testing.F) {
 	// A custom section .debug_line and friends with nothing in them.
 	f.Add([]byte("\x00asm\x01\x00\x00\x00\x00\x0c\x0b.debug_line\x00\x0c\x0b.debug_info\x00\x0e\x0d.debug_abbrev"))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		p := cover.New(file, []cover.Region{{Func: 2, End: 4, Hit: true}, {Func: 2, Start: 4, End: 9}, {Func: 1 << 31, End: 1}})
+		p := cover.New(file,
+			[]cover.Region{{Func: 2, End: 4, Hit: true}, {Func: 2, Start: 4, End: 9}, {Func: 1 << 31, End: 1}})
 		if p.Regions != 3 || p.Hit != 1 || len(p.Funcs) != 2 {
 			t.Errorf("%+v", p)
 		}

@@ -20,7 +20,8 @@ func (m *module) lines() (out []row) {
 	if d[".debug_line"] == nil || d[".debug_info"] == nil || d[".debug_abbrev"] == nil {
 		return nil
 	}
-	data, err := dwarf.New(d[".debug_abbrev"], nil, nil, d[".debug_info"], d[".debug_line"], nil, d[".debug_ranges"], d[".debug_str"])
+	data, err := dwarf.New(d[".debug_abbrev"], nil, nil, d[".debug_info"], d[".debug_line"], nil, d[".debug_ranges"],
+		d[".debug_str"])
 	if err != nil {
 		return nil
 	}

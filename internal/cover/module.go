@@ -192,5 +192,6 @@ func demangle(s string) string {
 	if n := len(parts); n > 1 && len(parts[n-1]) == 17 && parts[n-1][0] == 'h' {
 		parts = parts[:n-1]
 	}
-	return strings.NewReplacer("$LT$", "<", "$GT$", ">", "$u20$", " ", "$RF$", "&", "$u7b$", "{", "$u7d$", "}", "..", "::").Replace(strings.Join(parts, "::"))
+	return strings.NewReplacer("$LT$", "<", "$GT$", ">", "$u20$", " ", "$RF$", "&", "$u7b$", "{", "$u7d$", "}", "..",
+		"::").Replace(strings.Join(parts, "::"))
 }

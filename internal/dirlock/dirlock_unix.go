@@ -45,7 +45,8 @@ func Take(dir, name string, patience time.Duration) (*Lock, error) {
 
 func (l *Lock) try() error {
 	switch err := unix.Flock(int(l.held.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
-	case err == nil, errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK), errors.Is(err, unix.EINVAL), errors.Is(err, unix.EBADF):
+	case err == nil, errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK),
+		errors.Is(err, unix.EINVAL), errors.Is(err, unix.EBADF):
 	case errors.Is(err, unix.EWOULDBLOCK), errors.Is(err, unix.EINTR):
 		return ErrHeld
 	default:
@@ -70,7 +71,8 @@ func lockFile(path string) (*os.File, error) {
 		err = fmt.Errorf("%s is in the place of a lock and is not a regular file: move it away", path)
 	}
 	if err == nil {
-		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
+		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) ||
+			errors.Is(err, unix.EINTR) {
 			err = ErrHeld
 		}
 	}

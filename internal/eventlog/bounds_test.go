@@ -43,15 +43,22 @@ func TestLinesOfSignedNotes(t *testing.T) {
 	root := Checkpoint{}.Root.String()
 	checkpoint := []string{Origin, "3", root, "time 2026-03-01T12:00:00Z"}
 	compaction := append([]string{compactionOrigin}, append(slices.Clone(checkpoint[1:]), "by dev", "why space")...)
-	recovery := append([]string{recoveryOrigin}, append(slices.Clone(checkpoint[1:]), "mark none", "by dev", "why disk")...)
+	recovery := append([]string{recoveryOrigin},
+		append(slices.Clone(checkpoint[1:]), "mark none", "by dev", "why disk")...)
 	for name, n := range map[string]struct {
 		lines []string
 		open  func(b []byte) error
 	}{
-		"a checkpoint":             {checkpoint, func(b []byte) error { _, err := Open(b, k.Verifier()); return err }},
-		"a compaction":             {compaction, func(b []byte) error { _, err := OpenStatement(b, k.Verifier()); return err }},
-		"a recovery":               {recovery, func(b []byte) error { _, err := OpenRecovery(b, k.Verifier()); return err }},
-		"a recovery, in its event": {recovery, func(b []byte) error { _, err := recoveryOf(4, recoveryEvent(b), k.Verifier()); return err }},
+		"a checkpoint": {checkpoint, func(b []byte) error { _, err := Open(b, k.Verifier()); return err }},
+		"a compaction": {compaction, func(b []byte) error {
+			_, err := OpenStatement(b, k.Verifier())
+			return err
+		}},
+		"a recovery": {recovery, func(b []byte) error { _, err := OpenRecovery(b, k.Verifier()); return err }},
+		"a recovery, in its event": {recovery, func(b []byte) error {
+			_, err := recoveryOf(4, recoveryEvent(b), k.Verifier())
+			return err
+		}},
 	} {
 		if err := n.open(signedText(t, k, n.lines...)); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -101,7 +108,8 @@ func recoveryEvent(statement []byte) []byte {
 // events before.
 func TestRecoveryOfAnEvent(t *testing.T) {
 	k := keyForTests(t)
-	statement, err := SignRecovery(k, Recovery{Checkpoint: Checkpoint{Size: 3, Time: noon}, Mark: "none", By: "dev", Why: "disk"})
+	statement, err := SignRecovery(k,
+		Recovery{Checkpoint: Checkpoint{Size: 3, Time: noon}, Mark: "none", By: "dev", Why: "disk"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,12 +121,14 @@ func TestRecoveryOfAnEvent(t *testing.T) {
 		seq  int64
 		body string
 	}{
-		"another event":                  {5, good},
-		"an event that breaks off":       {4, strings.TrimSuffix(good, "}") + `,"rule":`},
-		"an event of another type":       {4, strings.Replace(good, `"`+string(phases.EventRecovery)+`"`, `"`+string(phases.EventNotice)+`"`, 1)},
-		"an event without output":        {4, `{"seq":4,"type":"` + string(phases.EventRecovery) + `"}`},
-		"an output that is no statement": {4, `{"seq":4,"type":"` + string(phases.EventRecovery) + `","output":{"statement":1}}`},
-		"no event":                       {4, ""},
+		"another event":            {5, good},
+		"an event that breaks off": {4, strings.TrimSuffix(good, "}") + `,"rule":`},
+		"an event of another type": {4,
+			strings.Replace(good, `"`+string(phases.EventRecovery)+`"`, `"`+string(phases.EventNotice)+`"`, 1)},
+		"an event without output": {4, `{"seq":4,"type":"` + string(phases.EventRecovery) + `"}`},
+		"an output that is no statement": {4, `{"seq":4,"type":"` + string(phases.EventRecovery) +
+			`","output":{"statement":1}}`},
+		"no event": {4, ""},
 	} {
 		if _, err := recoveryOf(c.seq, []byte(c.body), k.Verifier()); !errors.Is(err, ErrCheckpoint) {
 			t.Errorf("%s: %v", what, err)
@@ -180,7 +190,8 @@ func TestRecordedIsBounded(t *testing.T) {
 	for seq := range int64(3 * keepRecorded) {
 		v.record(&phases.Event{Seq: seq + 1, Restrictions: root.String()})
 	}
-	if v.report.Wrong != nil || len(v.recorded) != keepRecorded || v.recorded[2*keepRecorded+1] == "" || v.recorded[2*keepRecorded] != "" {
+	if v.report.Wrong != nil || len(v.recorded) != keepRecorded || v.recorded[2*keepRecorded+1] == "" ||
+		v.recorded[2*keepRecorded] != "" {
 		t.Errorf("%d are held, %+v", len(v.recorded), v.report.Wrong)
 	}
 }
@@ -197,20 +208,23 @@ func TestTheFirstFindingCounts(t *testing.T) {
 
 // TestBeginnings: how far each line of a checkpoint may go when it breaks off there.
 func TestBeginnings(t *testing.T) {
-	hash, whole := strings.Repeat("A", 43)+"=", []string{Origin, "12", strings.Repeat("A", 43) + "=", "time 2026-03-01T12:00:00Z", "", "— belay-0123abcd AAAA"}
+	hash, whole := strings.Repeat("A", 43)+"=",
+		[]string{Origin, "12", strings.Repeat("A", 43) + "=", "time 2026-03-01T12:00:00Z", "", "— belay-0123abcd AAAA"}
 	if len(hash) != len(whole[2]) {
 		t.Fatal(hash)
 	}
 	upTo := func(n int, last string) string { return strings.Join(append(slices.Clone(whole[:n]), last), "\n") }
 	for s, want := range map[string]bool{
 		"b": true, "": true, Origin: true, Origin + "x": false, "x": false,
-		upTo(1, ""): true, upTo(1, strings.Repeat("9", 19)): true, upTo(1, strings.Repeat("9", 20)): false, upTo(1, "x"): false,
+		upTo(1, ""): true, upTo(1, strings.Repeat("9", 19)): true, upTo(1, strings.Repeat("9", 20)): false,
+		upTo(1, "x"):    false,
 		Origin + "\n\n": false, Origin + "\nx\n": false, "x\n12": false,
 		upTo(2, ""): true, upTo(2, hash): true, upTo(2, hash+"A"): false, upTo(2, "-"): false,
 		Origin + "\n12\nA\n": false, Origin + "\n12\n" + hash[1:] + "\n": false,
 		upTo(3, "t"): true, upTo(3, "time"): true, upTo(3, "time 2"): true, upTo(3, "tame"): false, upTo(3, "time x"): false,
 		upTo(4, ""): true, upTo(4, "x"): false, strings.Join(whole[:3], "\n") + "\ntime\n": false,
-		upTo(5, ""): true, upTo(5, "— bel"): true, upTo(5, whole[5]): true, upTo(5, "— belay-0123abcd AA=="): true, upTo(5, "— belay-x"): false, upTo(5, "- belay"): false,
+		upTo(5, ""): true, upTo(5, "— bel"): true, upTo(5, whole[5]): true, upTo(5, "— belay-0123abcd AA=="): true,
+		upTo(5, "— belay-x"): false, upTo(5, "- belay"): false,
 		strings.Join(whole[:4], "\n") + "\nx\n—": false, upTo(6, ""): false, upTo(6, "x"): false,
 	} {
 		if got := beginning(s); got != want {

@@ -100,7 +100,8 @@ func Latches(ctx context.Context, log kernel.Log, verifier string) ([]kernel.Lat
 		}
 	}
 	if first > held.known+1 {
-		return nil, fmt.Errorf("%w: events 1 to %d were given up without saying which sessions were latched", ErrCompacted, first-1)
+		return nil, fmt.Errorf("%w: events 1 to %d were given up without saying which sessions were latched", ErrCompacted,
+			first-1)
 	}
 	return held.latches(), nil
 }

@@ -17,11 +17,15 @@ import (
 // latchBatch latches or clears a session, as the kernel does.
 func latchBatch(n int, session string, hold bool) kernel.Batch {
 	k := kernel.SessionKey{Runtime: "r", Session: session}
-	e := phases.Event{ID: "latch-" + strconv.Itoa(n), Type: phases.EventLatch, Time: t0, Runtime: "r", Session: session, Decision: "cleared"}
+	e := phases.Event{ID: "latch-" + strconv.Itoa(n), Type: phases.EventLatch, Time: t0, Runtime: "r", Session: session,
+		Decision: "cleared"}
 	b := kernel.Batch{Now: t0, ClearLatch: &k}
 	if hold {
-		e.Decision, e.Reason, e.Kind, e.DecidedBy, e.Invocation = kernel.DecisionLatched, "too late", phases.KindPolicy, "guard", "i-1"
-		b.ClearLatch, b.Latch = nil, &kernel.Latch{SessionKey: k, Reason: "too late", Kind: phases.KindPolicy, DecidedBy: "guard", Invocation: "i-1", Since: t0}
+		e.Decision, e.Reason, e.Kind, e.DecidedBy, e.Invocation = kernel.DecisionLatched, "too late", phases.KindPolicy,
+			"guard", "i-1"
+		b.ClearLatch, b.Latch = nil,
+			&kernel.Latch{SessionKey: k, Reason: "too late", Kind: phases.KindPolicy, DecidedBy: "guard", Invocation: "i-1",
+				Since: t0}
 	}
 	b.Events = []phases.Event{e}
 	return b
@@ -71,7 +75,8 @@ func TestCompactionCarriesWhatRestricts(t *testing.T) {
 	commit(latchBatch(5, "a", false))
 	commit(latchBatch(6, "d", true))
 	same("later")
-	if r, err := eventlog.Verify(t.Context(), s, eventlog.Evidence{Verifier: k.Verifier()}); err != nil || r.Wrong != nil || r.Restrictions == "" {
+	if r, err := eventlog.Verify(t.Context(), s, eventlog.Evidence{Verifier: k.Verifier()}); err != nil ||
+		r.Wrong != nil || r.Restrictions == "" {
 		t.Errorf("%+v %+v, %v", r, r.Wrong, err)
 	}
 }
@@ -80,7 +85,8 @@ func TestCompactionCarriesWhatRestricts(t *testing.T) {
 func TestVerifyComparesWhatRestricts(t *testing.T) {
 	k := newKey(t, 1)
 	l, _ := build(t, 6, k)
-	l.rows = kernel.Restrictions{Seq: 6, Recorded: "sha256:" + strings.Repeat("0", 64), Tampered: &kernel.Tampered{Seq: 6, Tables: []string{"latches"}}}
+	l.rows = kernel.Restrictions{Seq: 6, Recorded: "sha256:" + strings.Repeat("0", 64),
+		Tampered: &kernel.Tampered{Seq: 6, Tables: []string{"latches"}}}
 	r, err := eventlog.Verify(t.Context(), l, eventlog.Evidence{Verifier: k.Verifier()})
 	if err != nil || r.Wrong == nil || !strings.Contains(r.Wrong.Text, "latches") {
 		t.Errorf("%+v, %v", r.Wrong, err)

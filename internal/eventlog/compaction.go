@@ -34,7 +34,8 @@ type Statement struct {
 // sign returns the statement as a signed note: the lines of a checkpoint, then who and
 // why, and what restricts.
 func (k *Key) sign(s Statement) ([]byte, error) {
-	text := fmt.Sprintf("%s\n%d\n%s\ntime %s\nby %s\nwhy %s\n", compactionOrigin, s.Size, s.Root, s.Time.UTC().Format(time.RFC3339), line(s.By), line(s.Why))
+	text := fmt.Sprintf("%s\n%d\n%s\ntime %s\nby %s\nwhy %s\n", compactionOrigin, s.Size, s.Root,
+		s.Time.UTC().Format(time.RFC3339), line(s.By), line(s.Why))
 	if s.Carried != nil {
 		carried, err := s.Carried.line()
 		if err != nil {
@@ -75,7 +76,8 @@ func OpenStatement(signed []byte, verifier string) (Statement, error) {
 // Announce makes the statement that the contents of events 1 to through are given up.
 // It does not look at the events: verify the log first, or what was changed before can
 // never be found again. The error is ErrNothing or ErrLog.
-func Announce(ctx context.Context, log kernel.Log, key *Key, through int64, by, why string, now time.Time) ([]byte, error) {
+func Announce(ctx context.Context, log kernel.Log, key *Key, through int64, by, why string,
+	now time.Time) ([]byte, error) {
 	size, err := log.LogSize(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLog, err)
@@ -95,7 +97,8 @@ func Announce(ctx context.Context, log kernel.Log, key *Key, through int64, by, 
 	if err != nil {
 		return nil, err
 	}
-	return key.sign(Statement{Checkpoint: Checkpoint{Size: through, Root: root, Time: now}, By: by, Why: why, Carried: carried})
+	return key.sign(Statement{Checkpoint: Checkpoint{Size: through, Root: root, Time: now}, By: by, Why: why,
+		Carried: carried})
 }
 
 // Remove removes what was announced and is still there, a few events in each
@@ -157,7 +160,9 @@ func announced(body []byte, verifier string) (Statement, error) {
 		return Statement{}, fmt.Errorf("%w: the event does not announce a compaction: %w", ErrCheckpoint, err)
 	}
 	s, err := OpenStatement([]byte(c.Statement), verifier)
-	if err == nil && (s.Size != c.Through || s.Size < 1 || s.Size >= e.Seq || s.Carried != nil && (s.Carried.Seq < s.Size || s.Carried.Seq >= e.Seq)) {
+	if err == nil &&
+		(s.Size != c.Through || s.Size < 1 || s.Size >= e.Seq || s.Carried != nil &&
+			(s.Carried.Seq < s.Size || s.Carried.Seq >= e.Seq)) {
 		err = fmt.Errorf("%w: the statement is about other events", ErrCheckpoint)
 	}
 	return s, err
@@ -186,7 +191,8 @@ func Superfluous(notes [][]byte, verifier string, keep int) [][]byte {
 // parseCheckpoint reads size, root and time from the second to the fourth line.
 func parseCheckpoint(lines []string) (c Checkpoint, err error) {
 	bad := func(what string) (Checkpoint, error) { return Checkpoint{}, fmt.Errorf("%w: %s", ErrCheckpoint, what) }
-	if c.Size, err = strconv.ParseInt(lines[1], 10, 64); err != nil || c.Size < 0 || strconv.FormatInt(c.Size, 10) != lines[1] {
+	if c.Size, err = strconv.ParseInt(lines[1], 10, 64); err != nil || c.Size < 0 ||
+		strconv.FormatInt(c.Size, 10) != lines[1] {
 		return bad("no size")
 	}
 	if c.Root, err = tlog.ParseHash(lines[2]); err != nil {

@@ -74,13 +74,14 @@ func (l *loose) refit(t fataler) {
 	old := l.tree
 	l.tree = nil
 	for n := range l.size {
-		h, err := tlog.StoredHashesForRecordHash(n, old[tlog.StoredHashIndex(0, n)], tlog.HashReaderFunc(func(is []int64) ([]tlog.Hash, error) {
-			out := make([]tlog.Hash, len(is))
-			for i, j := range is {
-				out[i] = l.tree[j]
-			}
-			return out, nil
-		}))
+		h, err := tlog.StoredHashesForRecordHash(n, old[tlog.StoredHashIndex(0, n)],
+			tlog.HashReaderFunc(func(is []int64) ([]tlog.Hash, error) {
+				out := make([]tlog.Hash, len(is))
+				for i, j := range is {
+					out[i] = l.tree[j]
+				}
+				return out, nil
+			}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +126,8 @@ func provenCompaction(rt *rapid.T, s kernel.Store) {
 	add := func(n int) {
 		for range n {
 			id++
-			e := phases.Event{ID: "e" + strconv.Itoa(id), Type: phases.EventVerdict, Time: t0.Add(time.Duration(id) * time.Second)}
+			e := phases.Event{ID: "e" + strconv.Itoa(id), Type: phases.EventVerdict,
+				Time: t0.Add(time.Duration(id) * time.Second)}
 			if _, err := s.Commit(ctx, kernel.Batch{Now: t0, Events: []phases.Event{e}}); err != nil {
 				rt.Fatal(err)
 			}
@@ -147,7 +149,8 @@ func provenCompaction(rt *rapid.T, s kernel.Store) {
 			rt.Fatal(err)
 		}
 		id++
-		if err := announce(rt, s, k, rapid.Int64Range(done.Through+1, size).Draw(rt, "through"), "e"+strconv.Itoa(id)); err != nil {
+		if err := announce(rt, s, k, rapid.Int64Range(done.Through+1, size).Draw(rt, "through"),
+			"e"+strconv.Itoa(id)); err != nil {
 			rt.Fatal(err)
 		}
 		if rapid.Bool().Draw(rt, "stopped") {
@@ -212,7 +215,9 @@ func provenCompaction(rt *rapid.T, s kernel.Store) {
 		f := memory.New()
 		other := newKeyOf(rt, 2)
 		for i := range 5 {
-			if _, err := f.Commit(ctx, kernel.Batch{Now: t0, Events: []phases.Event{{ID: "f" + strconv.Itoa(i), Type: phases.EventVerdict, Time: t0}}}); err != nil {
+			if _, err := f.Commit(ctx,
+				kernel.Batch{Now: t0,
+					Events: []phases.Event{{ID: "f" + strconv.Itoa(i), Type: phases.EventVerdict, Time: t0}}}); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -237,7 +242,9 @@ func provenCompaction(rt *rapid.T, s kernel.Store) {
 	case "reused": // a true statement, of a log that was another one
 		f := memory.New()
 		for i := range 9 {
-			if _, err := f.Commit(ctx, kernel.Batch{Now: t0, Events: []phases.Event{{ID: "f" + strconv.Itoa(i), Type: phases.EventVerdict, Time: t0}}}); err != nil {
+			if _, err := f.Commit(ctx,
+				kernel.Batch{Now: t0,
+					Events: []phases.Event{{ID: "f" + strconv.Itoa(i), Type: phases.EventVerdict, Time: t0}}}); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -284,7 +291,9 @@ func TestCopiesOfCompactedEvents(t *testing.T) {
 	k := newKey(t, 1)
 	s := memory.New()
 	for i := range 10 {
-		if _, err := s.Commit(t.Context(), kernel.Batch{Now: t0, Events: []phases.Event{{ID: "e" + strconv.Itoa(i), Type: phases.EventVerdict, Time: t0}}}); err != nil {
+		if _, err := s.Commit(t.Context(),
+			kernel.Batch{Now: t0,
+				Events: []phases.Event{{ID: "e" + strconv.Itoa(i), Type: phases.EventVerdict, Time: t0}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -302,16 +311,17 @@ func TestCopiesOfCompactedEvents(t *testing.T) {
 		t.Fatalf("%d events removed, %v", n, err)
 	}
 	for _, bad := range []int64{0, 3, 8} {
-		r, err := eventlog.Verify(t.Context(), s, eventlog.Evidence{Verifier: k.Verifier(), Copies: func(seq int64) (tlog.Hash, bool) {
-			if seq > 10 {
-				return tlog.Hash{}, false
-			}
-			body := leaves[seq-1].Body
-			if seq == bad {
-				body = append(bytes.Clone(body), ' ')
-			}
-			return tlog.RecordHash(body), true
-		}})
+		r, err := eventlog.Verify(t.Context(), s,
+			eventlog.Evidence{Verifier: k.Verifier(), Copies: func(seq int64) (tlog.Hash, bool) {
+				if seq > 10 {
+					return tlog.Hash{}, false
+				}
+				body := leaves[seq-1].Body
+				if seq == bad {
+					body = append(bytes.Clone(body), ' ')
+				}
+				return tlog.RecordHash(body), true
+			}})
 		if err != nil || (r.Wrong != nil) != (bad > 0) || bad > 0 && r.Wrong.First != bad {
 			t.Errorf("copy %d: %+v, %v", bad, r.Wrong, err)
 		}
@@ -325,7 +335,8 @@ func TestSuperfluousCheckpoints(t *testing.T) {
 	k := newKey(t, 1)
 	var notes [][]byte
 	for i := range 40 { // four a day
-		n, err := k.Sign(eventlog.Checkpoint{Size: int64(i), Time: t0.Truncate(24 * time.Hour).Add(time.Duration(i) * 6 * time.Hour)})
+		n, err := k.Sign(eventlog.Checkpoint{Size: int64(i),
+			Time: t0.Truncate(24 * time.Hour).Add(time.Duration(i) * 6 * time.Hour)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -93,7 +93,8 @@ func (l *loose) replant(t testing.TB) {
 func build(t testing.TB, n int, k *eventlog.Key) (*loose, []byte) {
 	s := memory.New()
 	for i := range n {
-		e := phases.Event{ID: "e" + strconv.Itoa(i), Type: phases.EventVerdict, Time: t0, Reason: "because " + strconv.Itoa(i%3)}
+		e := phases.Event{ID: "e" + strconv.Itoa(i), Type: phases.EventVerdict, Time: t0,
+			Reason: "because " + strconv.Itoa(i%3)}
 		if _, err := s.Commit(context.Background(), kernel.Batch{Now: t0, Events: []phases.Event{e}}); err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +224,8 @@ func TestCheckpointsOfOthers(t *testing.T) {
 			t.Errorf("byte %d changed: %v", at, err)
 		}
 	}
-	if got := eventlog.Split([]byte("\n" + string(note) + "\n" + string(forged) + "\n")); len(got) != 2 || !bytes.Equal(got[0], note) || !bytes.Equal(got[1], forged) {
+	if got := eventlog.Split([]byte("\n" + string(note) + "\n" + string(forged) + "\n")); len(got) != 2 ||
+		!bytes.Equal(got[0], note) || !bytes.Equal(got[1], forged) {
 		t.Errorf("Split: %q", got)
 	}
 }

@@ -151,7 +151,8 @@ func TestALogThatCannotBeReadDoesNotVerify(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := eventlog.Report{
-				Events: 12, Compacted: 4, Announced: 9, Checkpoints: 1, Outside: 1, Covered: 8, Uncovered: 4, Torn: 1, Restrictions: recordedIn(t, s),
+				Events: 12, Compacted: 4, Announced: 9, Checkpoints: 1, Outside: 1, Covered: 8, Uncovered: 4, Torn: 1,
+				Restrictions: recordedIn(t, s),
 			}
 			if diff := cmp.Diff(want, r); diff != "" {
 				t.Errorf("the sound log (-want +got):\n%s", diff)
@@ -345,7 +346,8 @@ func TestEventsAddedWhileVerifying(t *testing.T) {
 // latching latches a session as the kernel does.
 func latching(id, runtime, session, reason string, since time.Time) kernel.Batch {
 	l := kernel.Latch{
-		SessionKey: kernel.SessionKey{Runtime: runtime, Session: session}, Reason: reason, Kind: phases.KindTrap, DecidedBy: "hook", Invocation: "i-" + id, Since: since,
+		SessionKey: kernel.SessionKey{Runtime: runtime, Session: session}, Reason: reason, Kind: phases.KindTrap,
+		DecidedBy: "hook", Invocation: "i-" + id, Since: since,
 	}
 	return kernel.Batch{Latch: &l, Events: []phases.Event{{
 		ID: id, Type: phases.EventLatch, Time: since, Invocation: l.Invocation, Runtime: runtime, Session: session,

@@ -39,13 +39,15 @@ func TestFindingsAboutWhatEventsRecord(t *testing.T) {
 		{"adopted after the last that did not", edits{1: forget, 2: forget, 3: adopt(`{"after":2}`)}, nil},
 		{"adopted twice", edits{1: forget, 2: forget, 3: adopt(`{"after":2}`), 5: adopt(`{"after":3}`)},
 			&eventlog.Finding{First: 5, Last: 5, Text: "event 5 adopts what restricts, which event 3 had recorded before"}},
-		{"adopted by two processes at once", edits{1: forget, 2: forget, 3: adopt(`{"after":2}`), 4: adopt(`{"after":2}`)}, nil},
+		{"adopted by two processes at once", edits{1: forget, 2: forget, 3: adopt(`{"after":2}`), 4: adopt(`{"after":2}`)},
+			nil},
 		{"adopted although the first event has one", edits{3: adopt(`{"after":1}`)},
 			&eventlog.Finding{First: 3, Last: 3, Text: "event 3 adopts what restricts, which event 1 had recorded before"}},
 		{"adopted after it does not say what", edits{3: adopt(`{"before":2}`)},
 			&eventlog.Finding{First: 3, Last: 3, Text: "event 3 does not say after which event it adopts what restricts"}},
 		{"another notice", edits{3: func(e *phases.Event) { adopt(`"free"`)(e); e.Decision = "" }}, nil},
-		{"another event with that decision", edits{3: func(e *phases.Event) { adopt(`"free"`)(e); e.Type = phases.EventHook }}, nil},
+		{"another event with that decision",
+			edits{3: func(e *phases.Event) { adopt(`"free"`)(e); e.Type = phases.EventHook }}, nil},
 		{"no digest", edits{3: func(e *phases.Event) { e.Restrictions = "sha256:0" }},
 			&eventlog.Finding{First: 3, Last: 3, Text: "event 3 records no digest of what restricts"}},
 		{"not the last of its batch", edits{3: forget}, nil},
@@ -90,13 +92,16 @@ func TestFindingsAboutRows(t *testing.T) {
 	}{
 		{"latches are as they were", rows, nil},
 		{"one is missing, one changed, one made up", []kernel.Latch{changed, rows[2], unknown},
-			[]string{`the latch of "claude" "a" is missing`, `the latch of "claude" "b" was changed`, `no event made the latch of "codex" "x"`}},
+			[]string{`the latch of "claude" "a" is missing`, `the latch of "claude" "b" was changed`,
+				`no event made the latch of "codex" "x"`}},
 		{"one is missing", rows[1:], []string{`the latch of "claude" "a" is missing`}},
 		{"all are missing", nil,
-			[]string{`the latch of "claude" "a" is missing`, `the latch of "claude" "b" is missing`, `the latch of "claude" "c" is missing`}},
+			[]string{`the latch of "claude" "a" is missing`, `the latch of "claude" "b" is missing`,
+				`the latch of "claude" "c" is missing`}},
 	} {
 		l := copyLog(t, s)
-		l.rows = kernel.Restrictions{Seq: 3, Recorded: recordedIn(t, s), Latches: tc.rows, Tampered: &kernel.Tampered{Seq: 3, Tables: []string{"latches"}}}
+		l.rows = kernel.Restrictions{Seq: 3, Recorded: recordedIn(t, s), Latches: tc.rows,
+			Tampered: &kernel.Tampered{Seq: 3, Tables: []string{"latches"}}}
 		text := strings.Join(append([]string{l.rows.Tampered.Error()}, strings.Join(tc.want, ", ")), "; ")
 		want := eventlog.Finding{First: 3, Last: 3, Text: strings.TrimSuffix(text, "; ")}
 		r := verify(t, l, k)
@@ -105,7 +110,8 @@ func TestFindingsAboutRows(t *testing.T) {
 		}
 	}
 	l := copyLog(t, s)
-	l.rows = kernel.Restrictions{Seq: 3, Recorded: recordedIn(t, s), Latches: append(rows, many...), Tampered: &kernel.Tampered{Seq: 3}}
+	l.rows = kernel.Restrictions{Seq: 3, Recorded: recordedIn(t, s), Latches: append(rows, many...),
+		Tampered: &kernel.Tampered{Seq: 3}}
 	if n := strings.Count(verify(t, l, k).Wrong.Text, "no event made"); n != kernel.MaxTamperedRows {
 		t.Errorf("%d latches are named, want no more than %d", n, kernel.MaxTamperedRows)
 	}
@@ -157,11 +163,13 @@ func TestFindingsAboutAnnouncements(t *testing.T) {
 			&eventlog.Finding{First: 1, Last: 3, Text: "events 1 to 3 are not those whose compaction event 6 announces"}},
 		{"what restricts after the last that is given up", 3, lines(3, root(t, 3), open(3)), "", nil},
 		{"what restricts after the newest", 3, lines(3, root(t, 3), open(5)), "", nil},
-		{"what restricts before the last that is given up", 3, lines(3, root(t, 3), open(2)), "", bad("the statement is about other events")},
+		{"what restricts before the last that is given up", 3, lines(3, root(t, 3), open(2)), "",
+			bad("the statement is about other events")},
 		{"what restricts after itself", 3, lines(3, root(t, 3), open(6)), "", bad("the statement is about other events")},
-		{"otherwise than an event what restricts", 3, lines(3, root(t, 3), open(5)), restrict.Digest{1}.String(), &eventlog.Finding{
-			First: 6, Last: 6, Text: "event 6 announces a compaction, and says otherwise than event 5 what restricts",
-		}},
+		{"otherwise than an event what restricts", 3, lines(3, root(t, 3), open(5)), restrict.Digest{1}.String(),
+			&eventlog.Finding{
+				First: 6, Last: 6, Text: "event 6 announces a compaction, and says otherwise than event 5 what restricts",
+			}},
 		{"what restricts after an event that records nothing", 3, lines(3, root(t, 3), open(5)), "none", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -178,7 +186,8 @@ func TestFindingsAboutAnnouncements(t *testing.T) {
 	t.Run("another key", func(t *testing.T) {
 		l := base(t)
 		l.announce(t, 3, signText(t, 2, lines(3, root(t, 3))), r.Recorded)
-		if w := verify(t, l, k).Wrong; w == nil || w.First != 6 || !strings.HasPrefix(w.Text, prefix+eventlog.ErrCheckpoint.Error()+": note has no verifiable signatures") {
+		if w := verify(t, l, k).Wrong; w == nil || w.First != 6 ||
+			!strings.HasPrefix(w.Text, prefix+eventlog.ErrCheckpoint.Error()+": note has no verifiable signatures") {
 			t.Errorf("%+v", w)
 		}
 	})
@@ -186,7 +195,8 @@ func TestFindingsAboutAnnouncements(t *testing.T) {
 		l := base(t)
 		l.announce(t, 3, signText(t, 1, lines(3, root(t, 3))), r.Recorded)
 		l.edit(t, 6, func(e *phases.Event) { e.Output = jsontext.Value(`{"through":3,"more":1}`) })
-		if w := verify(t, l, k).Wrong; w == nil || w.First != 6 || !strings.Contains(w.Text, ": the event does not announce a compaction: ") {
+		if w := verify(t, l, k).Wrong; w == nil || w.First != 6 ||
+			!strings.Contains(w.Text, ": the event does not announce a compaction: ") {
 			t.Errorf("%+v", w)
 		}
 	})

@@ -24,7 +24,8 @@ func signText(t testing.TB, seed byte, text string) []byte {
 	t.Helper()
 	name := strings.SplitN(newKey(t, seed).Verifier(), "+", 3)
 	secret := append([]byte{1}, slices.Repeat([]byte{seed}, 32)...)
-	signer, err := note.NewSigner("PRIVATE+KEY+" + name[0] + "+" + name[1] + "+" + base64.StdEncoding.EncodeToString(secret))
+	signer, err := note.NewSigner("PRIVATE+KEY+" + name[0] + "+" + name[1] + "+" +
+		base64.StdEncoding.EncodeToString(secret))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,8 @@ func TestFindingsNameTheEvents(t *testing.T) {
 		{"the hashes of those that are gone cannot be read", func(t *testing.T, l *loose, _ *eventlog.Evidence) kernel.Log {
 			l.leaves, l.tree = l.leaves[2:], nil
 			return l
-		}, &eventlog.Finding{First: 1, Last: 2, Text: "the contents of events 1 to 2 are gone, and their hashes cannot be read: no such hash"}},
+		}, &eventlog.Finding{First: 1, Last: 2,
+			Text: "the contents of events 1 to 2 are gone, and their hashes cannot be read: no such hash"}},
 		{"the hashes of an event cannot be read", func(t *testing.T, l *loose, _ *eventlog.Evidence) kernel.Log {
 			l.tree = l.tree[:hash(0, 2)]
 			return l
@@ -128,10 +130,11 @@ func TestFindingsNameTheEvents(t *testing.T) {
 			l.leaves[1].Copies = false
 			return l
 		}, &eventlog.Finding{First: 2, Last: 2, Text: "event 2 is found under values that it does not have"}},
-		{"an event is changed, and found under the old values", func(t *testing.T, l *loose, _ *eventlog.Evidence) kernel.Log {
-			l.leaves[1].Body, l.leaves[1].Copies = append(l.leaves[1].Body, ' '), false
-			return l
-		}, &eventlog.Finding{First: 2, Last: 2, Text: "event 2 is not the one that was recorded"}},
+		{"an event is changed, and found under the old values",
+			func(t *testing.T, l *loose, _ *eventlog.Evidence) kernel.Log {
+				l.leaves[1].Body, l.leaves[1].Copies = append(l.leaves[1].Body, ' '), false
+				return l
+			}, &eventlog.Finding{First: 2, Last: 2, Text: "event 2 is not the one that was recorded"}},
 		{"an event stands twice", func(t *testing.T, l *loose, _ *eventlog.Evidence) kernel.Log {
 			l.leaves = slices.Insert(l.leaves, 2, l.leaves[1])
 			return l
@@ -164,31 +167,37 @@ func TestFindingsNameTheEvents(t *testing.T) {
 		{"event 2 and the tree are changed", func(t *testing.T, l *loose, _ *eventlog.Evidence) kernel.Log {
 			l.edit(t, 2, func(e *phases.Event) { e.Reason = "another" })
 			return l
-		}, &eventlog.Finding{First: 1, Last: 3, Text: "events 1 to 3 are not those of the checkpoint of 2026-03-01 12:03:00Z: one or more were changed, with the tree"}},
+		}, &eventlog.Finding{First: 1, Last: 3,
+			Text: "events 1 to 3 are not those of the checkpoint of 2026-03-01 12:03:00Z: one or more were changed, with the tree"}},
 		{"event 4 and the tree are changed", func(t *testing.T, l *loose, ev *eventlog.Evidence) kernel.Log {
 			ev.Outside = append([][]byte{mark(t, l, k, 5)}, ev.Outside...)
 			l.edit(t, 4, func(e *phases.Event) { e.Reason = "another" })
 			return l
-		}, &eventlog.Finding{First: 4, Last: 5, Text: "events 4 to 5 are not those of the checkpoint of 2026-03-01 12:05:00Z: one or more were changed, with the tree"}},
+		}, &eventlog.Finding{First: 4, Last: 5,
+			Text: "events 4 to 5 are not those of the checkpoint of 2026-03-01 12:05:00Z: one or more were changed, with the tree"}},
 		{"two checkpoints of one size differ", func(t *testing.T, l *loose, ev *eventlog.Evidence) kernel.Log {
 			other, _ := build(t, 3, k)
 			other.edit(t, 1, func(e *phases.Event) { e.Reason = "another" })
 			ev.Outside = append(ev.Outside, mark(t, other, k, 9))
 			return l
-		}, &eventlog.Finding{First: 3, Last: 3, Text: "events 3 to 3 are not those of the checkpoint of 2026-03-01 12:09:00Z: one or more were changed, with the tree"}},
+		}, &eventlog.Finding{First: 3, Last: 3,
+			Text: "events 3 to 3 are not those of the checkpoint of 2026-03-01 12:09:00Z: one or more were changed, with the tree"}},
 		{"a checkpoint covers more events than there are", func(t *testing.T, l *loose, ev *eventlog.Evidence) kernel.Log {
 			ev.Outside = append(ev.Outside, mark(t, l, k, 5))
 			l.leaves = l.leaves[:4]
 			l.replant(t)
 			return l
-		}, &eventlog.Finding{First: 5, Last: 5, Text: "event 5 is missing: a checkpoint of 2026-03-01 12:05:00Z covers 5 events, the log ends at 4"}},
-		{"of two such checkpoints the one that covers most is named", func(t *testing.T, l *loose, ev *eventlog.Evidence) kernel.Log {
-			long, _ := build(t, 9, k)
-			ev.Outside = append(ev.Outside, mark(t, long, k, 9), mark(t, l, k, 5))
-			l.leaves = l.leaves[:4]
-			l.replant(t)
-			return l
-		}, &eventlog.Finding{First: 5, Last: 9, Text: "event 5 is missing: a checkpoint of 2026-03-01 12:09:00Z covers 9 events, the log ends at 4"}},
+		}, &eventlog.Finding{First: 5, Last: 5,
+			Text: "event 5 is missing: a checkpoint of 2026-03-01 12:05:00Z covers 5 events, the log ends at 4"}},
+		{"of two such checkpoints the one that covers most is named",
+			func(t *testing.T, l *loose, ev *eventlog.Evidence) kernel.Log {
+				long, _ := build(t, 9, k)
+				ev.Outside = append(ev.Outside, mark(t, long, k, 9), mark(t, l, k, 5))
+				l.leaves = l.leaves[:4]
+				l.replant(t)
+				return l
+			}, &eventlog.Finding{First: 5, Last: 9,
+				Text: "event 5 is missing: a checkpoint of 2026-03-01 12:09:00Z covers 9 events, the log ends at 4"}},
 		{"a checkpoint from outside does not verify", func(t *testing.T, l *loose, ev *eventlog.Evidence) kernel.Log {
 			ev.Outside = append(ev.Outside, []byte("x\n"), []byte("y\n"))
 			return l
@@ -197,11 +206,12 @@ func TestFindingsNameTheEvents(t *testing.T) {
 			l.notes = [][]byte{ev.Outside[0], []byte("x\n")}
 			return l
 		}, &eventlog.Finding{Text: "checkpoint 2 in the store: " + eventlog.ErrCheckpoint.Error() + ": malformed note"}},
-		{"an event that is wrong says more than a checkpoint", func(t *testing.T, l *loose, ev *eventlog.Evidence) kernel.Log {
-			ev.Outside = append(ev.Outside, []byte("x\n"))
-			l.leaves = slices.Delete(l.leaves, 2, 3)
-			return l
-		}, &eventlog.Finding{First: 3, Last: 3, Text: "event 3 is missing"}},
+		{"an event that is wrong says more than a checkpoint",
+			func(t *testing.T, l *loose, ev *eventlog.Evidence) kernel.Log {
+				ev.Outside = append(ev.Outside, []byte("x\n"))
+				l.leaves = slices.Delete(l.leaves, 2, 3)
+				return l
+			}, &eventlog.Finding{First: 3, Last: 3, Text: "event 3 is missing"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l, _ := build(t, 5, k)
@@ -241,12 +251,16 @@ func TestReportsOfSoundLogs(t *testing.T) {
 		want eventlog.Report
 	}{
 		{"empty", empty, eventlog.Evidence{}, eventlog.Report{}},
-		{"empty, with a checkpoint", empty, eventlog.Evidence{Outside: [][]byte{mark(t, empty, k, 0)}}, eventlog.Report{Outside: 1}},
-		{"without a checkpoint", five, eventlog.Evidence{}, eventlog.Report{Events: 5, Uncovered: 5, Restrictions: newest(five)}},
+		{"empty, with a checkpoint", empty, eventlog.Evidence{Outside: [][]byte{mark(t, empty, k, 0)}},
+			eventlog.Report{Outside: 1}},
+		{"without a checkpoint", five, eventlog.Evidence{},
+			eventlog.Report{Events: 5, Uncovered: 5, Restrictions: newest(five)}},
 		{"with checkpoints in any order", five,
-			eventlog.Evidence{Outside: [][]byte{mark(t, five, k, 0), mark(t, empty, k, 0), mark(t, three, k, 1), mark(t, three, k, 0)}, Torn: 2},
+			eventlog.Evidence{Outside: [][]byte{mark(t, five, k, 0), mark(t, empty, k, 0), mark(t, three, k, 1),
+				mark(t, three, k, 0)}, Torn: 2},
 			eventlog.Report{Events: 5, Outside: 4, Covered: 5, Torn: 2, Restrictions: newest(five)}},
-		{"with checkpoints in the store", &loose{leaves: five.leaves, tree: five.tree, size: 5, notes: [][]byte{mark(t, three, k, 0), mark(t, five, k, 0)}},
+		{"with checkpoints in the store",
+			&loose{leaves: five.leaves, tree: five.tree, size: 5, notes: [][]byte{mark(t, three, k, 0), mark(t, five, k, 0)}},
 			eventlog.Evidence{Outside: [][]byte{mark(t, three, k, 0)}},
 			eventlog.Report{Events: 5, Checkpoints: 2, Outside: 1, Covered: 3, Uncovered: 2, Restrictions: newest(five)}},
 		{"with copies of some", five, eventlog.Evidence{Copies: func(seq int64) (tlog.Hash, bool) {

@@ -59,7 +59,8 @@ func TestLatchesFromRowsAreThoseFromEvents(t *testing.T) {
 			},
 			"restart": func(t *rapid.T) { k = openKernel(t, s) },
 			"act": func(t *rapid.T) {
-				inv := phases.Invocation{Phase: phases.Audit, Runtime: "r", Session: sessions.Draw(t, "session"), Action: actionOf(phases.Audit)}
+				inv := phases.Invocation{Phase: phases.Audit, Runtime: "r", Session: sessions.Draw(t, "session"),
+					Action: actionOf(phases.Audit)}
 				if v, err := k.Invoke(ctx, inv); err != nil || v.Event == nil {
 					t.Fatalf("%+v, %v", v, err)
 				}
@@ -67,7 +68,8 @@ func TestLatchesFromRowsAreThoseFromEvents(t *testing.T) {
 			"compact": func(t *rapid.T) {
 				if size, err := s.LogSize(ctx); err != nil || size < 3 {
 					return
-				} else if err := announce(t, s, key, size-1, fmt.Sprint("c-", size)); err != nil && !errors.Is(err, eventlog.ErrNothing) {
+				} else if err := announce(t, s, key, size-1, fmt.Sprint("c-", size)); err != nil &&
+					!errors.Is(err, eventlog.ErrNothing) {
 					t.Fatal(err)
 				}
 				if _, err := s.LogRemove(ctx, 1000); err != nil {
@@ -102,8 +104,11 @@ type ticking struct{ now time.Time }
 func (c *ticking) Now() time.Time { c.now = c.now.Add(time.Second); return c.now }
 
 func openKernel(t fataler, s kernel.Store) *kernel.Kernel {
-	loader := loaderFunc(func(context.Context, kernel.BindingSpec) (*kernel.Loaded, error) { return nil, errors.New("none") })
-	k, err := kernel.Open(context.Background(), &kernel.Config{Revision: "r"}, kernel.Options{Store: s, Loader: loader, Redactor: covering{}, Clock: &ticking{t0}, Retain: &kernel.Retention{}})
+	loader := loaderFunc(func(context.Context, kernel.BindingSpec) (*kernel.Loaded, error) {
+		return nil, errors.New("none")
+	})
+	k, err := kernel.Open(context.Background(), &kernel.Config{Revision: "r"},
+		kernel.Options{Store: s, Loader: loader, Redactor: covering{}, Clock: &ticking{t0}, Retain: &kernel.Retention{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,8 @@ func TestLatchesOfEventsThatAreGone(t *testing.T) {
 		place string
 	}{
 		{"as far as the statement says", cut(copyLog(t, s), 5), nil, ""},
-		{"with the statement", cut(copyLog(t, s), 6), eventlog.ErrCompacted, "events 1 to 6 were given up without saying which sessions were latched"},
+		{"with the statement", cut(copyLog(t, s), 6), eventlog.ErrCompacted,
+			"events 1 to 6 were given up without saying which sessions were latched"},
 		{"the first", &loose{leaves: copyLog(t, s).leaves[1:2]}, eventlog.ErrCompacted, "events 1 to 1 were given up"},
 		{"an event that does not decode", damaged(copyLog(t, s), 3), eventlog.ErrLog, "event 4 does not decode"},
 		{"a statement that does not hold", damaged(copyLog(t, s), 5, func(b []byte) []byte {

@@ -52,7 +52,8 @@ func TestLinesOfCheckpoints(t *testing.T) {
 	}
 	for _, tc := range []struct{ name, text, place string }{
 		{"as it is written", text(eventlog.Origin, "0", zeroRoot, "time "+at), ""},
-		{"another origin", text("belay event log v2", "0", zeroRoot, "time "+at), `it begins with another line than "belay event log v1"`},
+		{"another origin", text("belay event log v2", "0", zeroRoot, "time "+at),
+			`it begins with another line than "belay event log v1"`},
 		{"a line less", eventlog.Origin + "\n0\n" + zeroRoot + "\n", "has other lines"},
 		{"a line more", text(eventlog.Origin, "0", zeroRoot, "time "+at) + "x\n", "has other lines"},
 		{"a size with a zero in front", text(eventlog.Origin, "05", zeroRoot, "time "+at), "no size"},
@@ -127,7 +128,8 @@ func TestLinesOfStatements(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := eventlog.Statement{
-		Checkpoint: eventlog.Checkpoint{Size: 4, Root: st.Root, Time: t0}, By: phases.SafeLine("me\nand\tmore", 100), Why: phases.SafeLine("be\ncause", 100),
+		Checkpoint: eventlog.Checkpoint{Size: 4, Root: st.Root, Time: t0}, By: phases.SafeLine("me\nand\tmore", 100),
+		Why:     phases.SafeLine("be\ncause", 100),
 		Carried: &eventlog.Carried{Seq: 5, Root: rows.Recorded, Tables: rows.Tables, Latches: rows.Latches},
 	}
 	if diff := cmp.Diff(want, st); diff != "" {
@@ -157,7 +159,8 @@ func TestLinesOfStatements(t *testing.T) {
 		{"after the first event", carried(func(c *eventlog.Carried) { c.Seq = 1 }), ""},
 		{"a line less", strings.Join(lines[:5], "\n") + "\n", "has other lines"},
 		{"a line more", with(6, lines[6]+"\nmore"), "has other lines"},
-		{"a checkpoint's origin", with(0, eventlog.Origin), `it begins with another line than "belay event log compaction v1"`},
+		{"a checkpoint's origin", with(0, eventlog.Origin),
+			`it begins with another line than "belay event log compaction v1"`},
 		{"no size", with(1, "x"), "no size"},
 		{"no root", with(2, "x"), "malformed hash"},
 		{"no time", with(3, "time x"), "no time"},
@@ -209,7 +212,8 @@ func TestBoundsOfAnnouncements(t *testing.T) {
 		}
 	}
 	l := copyLog(t, s)
-	l.rows = kernel.Restrictions{Seq: 8, Recorded: recordedIn(t, s), Tampered: &kernel.Tampered{Seq: 8, Tables: []string{"latches"}}}
+	l.rows = kernel.Restrictions{Seq: 8, Recorded: recordedIn(t, s),
+		Tampered: &kernel.Tampered{Seq: 8, Tables: []string{"latches"}}}
 	statement, err := eventlog.Announce(t.Context(), l, k, 4, "me", "why", t0)
 	refused(t, "rows that were changed", err, eventlog.ErrLog, l.rows.Tampered.Error())
 	if statement != nil {
@@ -258,10 +262,13 @@ func TestRemovalsNeedTheirAnnouncement(t *testing.T) {
 		place     string
 	}{
 		{"nothing is left", s, kernel.Compacted{Through: 3, Event: 99}, ""},
-		{"an event that is not there", s, kernel.Compacted{Through: 3, Event: 10, Left: 3}, "the event 10 that announces a compaction is missing"},
-		{"an event whose place another has", &loose{leaves: copyLog(t, s).leaves[8:]}, kernel.Compacted{Through: 3, Event: 8, Left: 3},
+		{"an event that is not there", s, kernel.Compacted{Through: 3, Event: 10, Left: 3},
+			"the event 10 that announces a compaction is missing"},
+		{"an event whose place another has", &loose{leaves: copyLog(t, s).leaves[8:]},
+			kernel.Compacted{Through: 3, Event: 8, Left: 3},
 			"the event 8 that announces a compaction is missing"},
-		{"another event", s, kernel.Compacted{Through: 3, Event: 7, Left: 3}, "the event does not announce a compaction: it is another event"},
+		{"another event", s, kernel.Compacted{Through: 3, Event: 7, Left: 3},
+			"the event does not announce a compaction: it is another event"},
 		{"more events", s, kernel.Compacted{Through: 4, Event: 8, Left: 4}, "event 8 announces another compaction"},
 		{"fewer events", s, kernel.Compacted{Through: 2, Event: 8, Left: 2}, "event 8 announces another compaction"},
 		{"other events", other, kernel.Compacted{Through: 3, Event: 8, Left: 3}, "event 8 announces another compaction"},

@@ -70,7 +70,8 @@ func Prove(ctx context.Context, log kernel.Log, key *Key, seq int64, now time.Ti
 		return nil, fmt.Errorf("%w: %w", ErrLog, err)
 	}
 	if seq >= 1 && seq <= done.Through-done.Left {
-		return nil, fmt.Errorf("%w: events 1 to %d were, as event %d says; only hashes are left of them", ErrCompacted, done.Through-done.Left, done.Event)
+		return nil, fmt.Errorf("%w: events 1 to %d were, as event %d says; only hashes are left of them", ErrCompacted,
+			done.Through-done.Left, done.Event)
 	}
 	if seq < 1 || len(leaves) == 0 || leaves[0].Seq != seq {
 		return nil, fmt.Errorf("%w: there is no event %d", ErrProof, seq)

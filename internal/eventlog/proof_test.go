@@ -41,8 +41,10 @@ func TestProofsThatAreNotMade(t *testing.T) {
 		{"changed", changed, 3, eventlog.ErrProof, "event 3 is not in the log of the checkpoint"},
 		{"no event", text, 3, eventlog.ErrProof, "the event is not number 3"},
 		{"with another number", other, 3, eventlog.ErrProof, "the event is not number 3"},
-		{"the first of those that are gone", gone, 1, eventlog.ErrCompacted, "events 1 to 4 were, as event 9 says; only hashes are left of them"},
-		{"the last of those that are gone", gone, 4, eventlog.ErrCompacted, "events 1 to 4 were, as event 9 says; only hashes are left of them"},
+		{"the first of those that are gone", gone, 1, eventlog.ErrCompacted,
+			"events 1 to 4 were, as event 9 says; only hashes are left of them"},
+		{"the last of those that are gone", gone, 4, eventlog.ErrCompacted,
+			"events 1 to 4 were, as event 9 says; only hashes are left of them"},
 		{"the first that is there", gone, 5, nil, ""},
 		{"number 0 of a log of which events are gone", gone, 0, eventlog.ErrProof, "there is no event 0"},
 	} {

@@ -47,7 +47,8 @@ func TestRecoveriesInAReport(t *testing.T) {
 		{"one event was lost", 3, 0, "4:AAAA", "", nil, []eventlog.Recovered{{Event: 4, First: 4, Last: 4}}},
 		{"others, of the same number", 3, 0, "3:AAAA", "", nil, []eventlog.Recovered{{Event: 4}}},
 		{"nothing was lost", 3, 0, "3:ROOT", "", nil, []eventlog.Recovered{{Event: 4, Kept: true}}},
-		{"rows were repaired", 3, 0, "3:ROOT", `,"rows":{"tables":["latches"]}`, nil, []eventlog.Recovered{{Event: 4, Kept: true, Tables: []string{"latches"}}}},
+		{"rows were repaired", 3, 0, "3:ROOT", `,"rows":{"tables":["latches"]}`, nil,
+			[]eventlog.Recovered{{Event: 4, Kept: true, Tables: []string{"latches"}}}},
 		{"it is not known", 3, 0, "none", "", nil, []eventlog.Recovered{{Event: 4}}},
 		{"about other events", 2, 0, "6:AAAA", "", nil, nil},
 		{"about events that are not these", 3, 1, "6:AAAA", "", nil, nil},
@@ -78,7 +79,9 @@ func TestRecoveriesInAReport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		commit(t, s, kernel.Batch{Events: []phases.Event{{ID: "r", Type: phases.EventRecovery, Time: t0, Output: []byte(`{"statement":` + string(text) + c.more + "}")}}})
+		commit(t, s,
+			kernel.Batch{Events: []phases.Event{{ID: "r", Type: phases.EventRecovery, Time: t0,
+				Output: []byte(`{"statement":` + string(text) + c.more + "}")}}})
 		verdicts(t, s, 1)
 		var log kernel.Log = s
 		if c.log != nil {
@@ -135,7 +138,8 @@ func TestStandingOfCompactions(t *testing.T) {
 		want kernel.Compacted
 	}{
 		{"one", func() {}, kernel.Compacted{Through: 2, Event: 5}},
-		{"the same once more", func() { commit(t, s, kernel.Batch{Events: []phases.Event{again}}) }, kernel.Compacted{Through: 2, Event: 5}},
+		{"the same once more", func() { commit(t, s, kernel.Batch{Events: []phases.Event{again}}) },
+			kernel.Compacted{Through: 2, Event: 5}},
 		{"more", func() {
 			if err := announce(t, s, k, 3, "more"); err != nil {
 				t.Fatal(err)
@@ -179,7 +183,9 @@ func TestTamperedRowsOfALogThatCannotBeRead(t *testing.T) {
 	if err != nil || len(rows) != 1 {
 		t.Fatal(err)
 	}
-	changed := &tampered{s, kernel.Restrictions{Seq: 3, Recorded: recordedIn(t, s), Latches: rows, Tampered: &kernel.Tampered{Seq: 3, Tables: []string{"latches"}}}}
+	changed := &tampered{s,
+		kernel.Restrictions{Seq: 3, Recorded: recordedIn(t, s), Latches: rows,
+			Tampered: &kernel.Tampered{Seq: 3, Tables: []string{"latches"}}}}
 	eachFailure(t, changed, func(t *testing.T, f *faulty) {
 		r, err := eventlog.Verify(t.Context(), f, eventlog.Evidence{Verifier: k.Verifier()})
 		if err == nil && (r.Wrong == nil || strings.Contains(r.Wrong.Text, "latch of")) {

@@ -30,7 +30,8 @@ type Recovery struct {
 
 // SignRecovery returns the statement as a signed note.
 func SignRecovery(k *Key, r Recovery) ([]byte, error) {
-	text := fmt.Sprintf("%s\n%d\n%s\ntime %s\nmark %s\nby %s\nwhy %s\n", recoveryOrigin, r.Size, r.Root, r.Time.UTC().Format(time.RFC3339), line(r.Mark), line(r.By), line(r.Why))
+	text := fmt.Sprintf("%s\n%d\n%s\ntime %s\nmark %s\nby %s\nwhy %s\n", recoveryOrigin, r.Size, r.Root,
+		r.Time.UTC().Format(time.RFC3339), line(r.Mark), line(r.By), line(r.Why))
 	signed, err := note.Sign(&note.Note{Text: text}, k.signer)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCheckpoint, err)

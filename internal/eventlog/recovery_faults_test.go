@@ -25,7 +25,8 @@ func TestARecoveryThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	statement, err := eventlog.SignRecovery(k, eventlog.Recovery{
-		Checkpoint: eventlog.Checkpoint{Size: 3, Root: root, Time: t0.Add(time.Hour)}, Mark: "6:AAAA", By: "dev", Why: "a new disk",
+		Checkpoint: eventlog.Checkpoint{Size: 3, Root: root, Time: t0.Add(time.Hour)}, Mark: "6:AAAA", By: "dev",
+		Why: "a new disk",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -54,7 +54,8 @@ func TestARecoveryExplainsCheckpointsOfWhatWasLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			note, err := eventlog.SignRecovery(c.signer, eventlog.Recovery{
-				Checkpoint: eventlog.Checkpoint{Size: 3, Root: root, Time: now.Add(time.Hour)}, Mark: "6:AAAA", By: "dev", Why: "a\nnew disk"})
+				Checkpoint: eventlog.Checkpoint{Size: 3, Root: root, Time: now.Add(time.Hour)}, Mark: "6:AAAA", By: "dev",
+				Why: "a\nnew disk"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +70,8 @@ func TestARecoveryExplainsCheckpointsOfWhatWasLost(t *testing.T) {
 			if err != nil || (r.Wrong == nil) != c.sound {
 				t.Fatalf("%+v, %v", r.Wrong, err)
 			}
-			if c.sound && (!reflect.DeepEqual(r.Recovered, []eventlog.Recovered{{Event: 4, First: 4, Last: 6, Checkpoints: 1}})) {
+			if c.sound &&
+				(!reflect.DeepEqual(r.Recovered, []eventlog.Recovered{{Event: 4, First: 4, Last: 6, Checkpoints: 1}})) {
 				t.Errorf("%+v", r.Recovered)
 			}
 		})
@@ -78,7 +80,8 @@ func TestARecoveryExplainsCheckpointsOfWhatWasLost(t *testing.T) {
 
 func TestRecoveryStatements(t *testing.T) {
 	key := newKeyOf(t, 1)
-	want := eventlog.Recovery{Checkpoint: eventlog.Checkpoint{Size: 3, Time: time.Unix(1_700_000_000, 0).UTC()}, Mark: "none", By: "dev", Why: "because"}
+	want := eventlog.Recovery{Checkpoint: eventlog.Checkpoint{Size: 3, Time: time.Unix(1_700_000_000, 0).UTC()},
+		Mark: "none", By: "dev", Why: "because"}
 	note, err := eventlog.SignRecovery(key, want)
 	if err != nil {
 		t.Fatal(err)

@@ -27,8 +27,12 @@ func standingLog(t *testing.T, k *eventlog.Key) kernel.Store {
 	}
 	commit(t, s, latching("6", "codex", "c", "third", t0.Add(time.Hour)))
 	commit(t, s, clearing("7", "claude", "b"))
-	commit(t, s, kernel.Batch{Events: []phases.Event{{ID: "8", Type: phases.EventApproval, Time: t0, Decision: "denied", Output: []byte(`{"approval":"item-1"}`)}}})
-	commit(t, s, kernel.Batch{Events: []phases.Event{{ID: "9", Type: phases.EventApproval, Time: t0, Decision: "approved", Output: []byte(`{"approval":"item-2"}`)}}})
+	commit(t, s,
+		kernel.Batch{Events: []phases.Event{{ID: "8", Type: phases.EventApproval, Time: t0, Decision: "denied",
+			Output: []byte(`{"approval":"item-1"}`)}}})
+	commit(t, s,
+		kernel.Batch{Events: []phases.Event{{ID: "9", Type: phases.EventApproval, Time: t0, Decision: "approved",
+			Output: []byte(`{"approval":"item-2"}`)}}})
 	verdicts(t, s, 3)
 	if _, err := s.LogRemove(t.Context(), 2); err != nil {
 		t.Fatal(err)
@@ -53,7 +57,8 @@ func TestStandingOfASoundLog(t *testing.T) {
 			return
 		}
 		want := eventlog.Standing{
-			Latches: rows, Compacted: kernel.Compacted{Through: 3, Event: 5}, Denied: []eventlog.Denial{{Approval: "item-1", At: t0}}, Newest: t0.Add(time.Hour),
+			Latches: rows, Compacted: kernel.Compacted{Through: 3, Event: 5},
+			Denied: []eventlog.Denial{{Approval: "item-1", At: t0}}, Newest: t0.Add(time.Hour),
 		}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%v\n%s", err, diff)
@@ -87,14 +92,19 @@ func TestStandingOfALogInDoubt(t *testing.T) {
 		doubt   string
 		latches int
 	}{
-		{"an event changed", func(l *loose) { damaged(l, 3, func([]byte) []byte { return clear6(copyLog(t, s).leaves[3].Body) }) }, "event 6 is not the one that was recorded", 1},
+		{"an event changed", func(l *loose) {
+			damaged(l, 3, func([]byte) []byte { return clear6(copyLog(t, s).leaves[3].Body) })
+		}, "event 6 is not the one that was recorded", 1},
 		{"an event that does not decode", func(l *loose) { damaged(l, 6) }, "event 9 is not the one that was recorded", 2},
-		{"an event removed", func(l *loose) { l.leaves = append(l.leaves[:3:3], l.leaves[4:]...) }, "events 6 to 6 are missing", 1},
+		{"an event removed", func(l *loose) { l.leaves = append(l.leaves[:3:3], l.leaves[4:]...) },
+			"events 6 to 6 are missing", 1},
 		{"the newest removed", func(l *loose) { l.leaves = l.leaves[:len(l.leaves)-2] }, "events 11 to 12 are missing", 2},
 		{"the oldest removed", func(l *loose) { cut(l, 2) }, "events 4 to 4 are missing", 2},
 		{"the statement removed", func(l *loose) { cut(l, 3) }, "events 1 to 5 are missing", 1},
 		{"the statement changed", func(l *loose) { damaged(l, 2) }, "event 5 is not the one that was recorded", 1},
-		{"an event behind the tree", func(l *loose) { l.leaves = append(l.leaves, kernel.LogLeaf{Seq: 13, Body: []byte("{}")}) }, "event 13 has no place in the tree", 2},
+		{"an event behind the tree", func(l *loose) {
+			l.leaves = append(l.leaves, kernel.LogLeaf{Seq: 13, Body: []byte("{}")})
+		}, "event 13 has no place in the tree", 2},
 		{"the tree changed", func(l *loose) { l.tree[len(l.tree)-1][0] ^= 1 }, "the tree does not fit its leaves", 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -111,7 +121,8 @@ func TestStandingOfALogInDoubt(t *testing.T) {
 	}
 	t.Run("another key", func(t *testing.T) {
 		got, err := eventlog.ReadStanding(t.Context(), s, newKey(t, 2).Verifier())
-		if err != nil || !strings.Contains(strings.Join(got.Doubts, "\n"), "event 5 announces a compaction that is not signed") {
+		if err != nil ||
+			!strings.Contains(strings.Join(got.Doubts, "\n"), "event 5 announces a compaction that is not signed") {
 			t.Errorf("%q, %v", got.Doubts, err)
 		}
 	})

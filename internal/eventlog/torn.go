@@ -31,7 +31,8 @@ func lastBegins(file []byte) int {
 		if i < 0 {
 			return 0
 		}
-		if rest := file[i+2:]; !bytes.HasPrefix([]byte(signatureMark), rest) && !bytes.HasPrefix(rest, []byte(signatureMark)) {
+		if rest := file[i+2:]; !bytes.HasPrefix([]byte(signatureMark), rest) &&
+			!bytes.HasPrefix(rest, []byte(signatureMark)) {
 			return i + 2
 		}
 		end = i + 1
@@ -56,11 +57,14 @@ func beginning(s string) bool {
 		case 2:
 			whole, part = regexp.MustCompile(`\A[A-Za-z0-9+/]{43}=\z`), regexp.MustCompile(`\A[A-Za-z0-9+/]{0,43}=?\z`)
 		case 3:
-			whole, part = regexp.MustCompile(`\Atime [0-9TZ:.+-]{20,40}\z`), regexp.MustCompile(`\A(t|ti|tim|time|time [0-9TZ:.+-]{0,40})\z`)
+			whole, part = regexp.MustCompile(`\Atime [0-9TZ:.+-]{20,40}\z`),
+				regexp.MustCompile(`\A(t|ti|tim|time|time [0-9TZ:.+-]{0,40})\z`)
 		case 4: // empty
 		case 5:
 			const name = signatureMark + "belay-"
-			if last == 5 && (strings.HasPrefix(name, line) || regexp.MustCompile(`\A`+name+`[0-9a-f]{0,8}( [A-Za-z0-9+/]{0,100}={0,2})?\z`).MatchString(line)) {
+			if last == 5 &&
+				(strings.HasPrefix(name, line) ||
+					regexp.MustCompile(`\A`+name+`[0-9a-f]{0,8}( [A-Za-z0-9+/]{0,100}={0,2})?\z`).MatchString(line)) {
 				return true
 			}
 			return false

@@ -18,10 +18,11 @@ const page = 256
 
 // Evidence is what a log is verified against.
 type Evidence struct {
-	Verifier string                            // of the checkpoints; needed
-	Outside  [][]byte                          // checkpoints from outside the store
-	Torn     int                               // files that end in the middle of a checkpoint, which is not in Outside; see CutTorn
-	Copies   func(seq int64) (tlog.Hash, bool) // leaf hashes of copies of events; nil: there are none
+	Verifier string   // of the checkpoints; needed
+	Outside  [][]byte // checkpoints from outside the store
+	// files that end in the middle of a checkpoint, which is not in Outside; see CutTorn
+	Torn   int
+	Copies func(seq int64) (tlog.Hash, bool) // leaf hashes of copies of events; nil: there are none
 }
 
 // Finding is one thing that is wrong.
@@ -33,17 +34,20 @@ type Finding struct {
 
 // Report is the outcome of a verification. The log is sound when Wrong is nil.
 type Report struct {
-	Events      int64    `json:"events"`             // in the log
-	Compacted   int64    `json:"compacted"`          // events, the oldest, whose contents were removed: they cannot be checked, their hashes were
-	Announced   int64    `json:"announced,omitzero"` // the number of the event that announces the compaction
-	Checkpoints int      `json:"checkpoints"`        // that fit, in the store
-	Outside     int      `json:"outside"`            // that fit, from outside
-	Covered     int64    `json:"covered"`            // events up to this number are covered by an outside checkpoint
-	Uncovered   int64    `json:"uncovered"`          // events that no outside checkpoint covers yet
-	Torn        int      `json:"torn,omitzero"`      // files whose last checkpoint was cut short: it does not count, and proves nothing wrong
-	Wrong       *Finding `json:"wrong,omitzero"`
+	Events int64 `json:"events"` // in the log
+	// events, the oldest, whose contents were removed: they cannot be checked, their hashes were
+	Compacted   int64 `json:"compacted"`
+	Announced   int64 `json:"announced,omitzero"` // the number of the event that announces the compaction
+	Checkpoints int   `json:"checkpoints"`        // that fit, in the store
+	Outside     int   `json:"outside"`            // that fit, from outside
+	Covered     int64 `json:"covered"`            // events up to this number are covered by an outside checkpoint
+	Uncovered   int64 `json:"uncovered"`          // events that no outside checkpoint covers yet
+	// files whose last checkpoint was cut short: it does not count, and proves nothing wrong
+	Torn  int      `json:"torn,omitzero"`
+	Wrong *Finding `json:"wrong,omitzero"`
 
-	Recovered []Recovered `json:"recovered,omitzero"` // recoveries that the log records: what was lost is not in it, and was given up by a person
+	// recoveries that the log records: what was lost is not in it, and was given up by a person
+	Recovered []Recovered `json:"recovered,omitzero"`
 
 	// Restrictions is what the newest event records of the rows that restrict, which they
 	// were compared with; "" in a log that does not record them yet.
@@ -185,7 +189,8 @@ func (v *verifier) removed(ctx context.Context, size int64) error {
 		from := v.tree.size
 		stored, err := v.stored(ctx, from, min(gone, from+page))
 		if err != nil {
-			v.wrong(from+1, min(gone, from+page), "the contents of events %d to %d are gone, and their hashes cannot be read: %v", from+1, min(gone, from+page), err)
+			v.wrong(from+1, min(gone, from+page),
+				"the contents of events %d to %d are gone, and their hashes cannot be read: %v", from+1, min(gone, from+page), err)
 			return nil
 		}
 		for v.tree.size < min(gone, from+page) && v.report.Wrong == nil {
@@ -240,7 +245,8 @@ func (v *verifier) announcement(ctx context.Context, l kernel.LogLeaf) {
 	}
 	root, err := tlog.TreeHash(s.Size, hashes(ctx, v.log))
 	if err != nil {
-		v.wrong(1, s.Size, "events 1 to %d, whose compaction event %d announces: their hashes cannot be read: %v", s.Size, l.Seq, err)
+		v.wrong(1, s.Size, "events 1 to %d, whose compaction event %d announces: their hashes cannot be read: %v", s.Size,
+			l.Seq, err)
 		return
 	}
 	if root != s.Root {
@@ -249,7 +255,8 @@ func (v *verifier) announcement(ctx context.Context, l kernel.LogLeaf) {
 	}
 	if o := s.Carried; o != nil {
 		if got, ok := v.recorded[o.Seq]; ok && got != o.Root {
-			v.wrong(l.Seq, l.Seq, "event %d announces a compaction, and says otherwise than event %d what restricts", l.Seq, o.Seq)
+			v.wrong(l.Seq, l.Seq, "event %d announces a compaction, and says otherwise than event %d what restricts", l.Seq,
+				o.Seq)
 			return
 		}
 	}
@@ -300,7 +307,9 @@ func (v *verifier) confirm() {
 		}
 		if v.tree.root() != m.Root {
 			first := min(v.good+1, m.Size)
-			v.wrong(first, m.Size, "events %d to %d are not those of the checkpoint of %s: one or more were changed, with the tree", first, m.Size, m.Time.Format("2006-01-02 15:04:05Z"))
+			v.wrong(first, m.Size,
+				"events %d to %d are not those of the checkpoint of %s: one or more were changed, with the tree", first, m.Size,
+				m.Time.Format("2006-01-02 15:04:05Z"))
 			return
 		}
 		v.good = m.Size

@@ -50,7 +50,8 @@ func Read(path string) ([]tiers.Evidence, error) {
 		if len(out) > tiers.MaxEvidenceList {
 			break // one more than are looked at, so that the policy says so
 		}
-		data, err := readfile.Start(filepath.Join(dir, e.Name()), tiers.MaxEvidence+1) // one byte more than is accepted, which then says so
+		// one byte more than is accepted, which then says so
+		data, err := readfile.Start(filepath.Join(dir, e.Name()), tiers.MaxEvidence+1)
 		if err != nil {
 			return nil, err
 		}

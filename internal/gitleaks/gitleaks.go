@@ -215,7 +215,8 @@ func explain(err error) string {
 	var strict *toml.StrictMissingError
 	if errors.As(err, &strict) && len(strict.Errors) > 0 {
 		row, column := strict.Errors[0].Position()
-		return fmt.Sprintf("line %d, column %d: there is no member %s", row, column, name(strings.Join(strict.Errors[0].Key(), ".")))
+		return fmt.Sprintf("line %d, column %d: there is no member %s", row, column,
+			name(strings.Join(strict.Errors[0].Key(), ".")))
 	}
 	var decode *toml.DecodeError
 	if errors.As(err, &decode) {

@@ -98,7 +98,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := redact.New(redact.Config{Key: make([]byte, 32), Patterns: list}); err != nil && !errors.Is(err, redact.ErrConfig) {
+		if _, err := redact.New(redact.Config{Key: make([]byte, 32), Patterns: list}); err != nil &&
+			!errors.Is(err, redact.ErrConfig) {
 			t.Fatal(err)
 		}
 	})
@@ -122,7 +123,8 @@ func BenchmarkRules(b *testing.B) {
 		b.Fatal(err)
 	}
 	without, _ := redact.New(redact.Config{Key: make([]byte, 32)})
-	prose := strings.Repeat("The quick brown fox jumps over the lazy dog and then walks home through the wide green fields.\n", 2000)
+	prose := strings.Repeat(
+		"The quick brown fox jumps over the lazy dog and then walks home through the wide green fields.\n", 2000)
 	full := strings.Repeat("export API_KEY=Zx81kQ9vLm2 # slack github token: secret=aws_9Q2 password\n", 2000)
 	b.Run("compile", func(b *testing.B) {
 		for b.Loop() {

@@ -44,7 +44,8 @@ type osDisk struct{}
 
 // Open implements Disk.
 func (osDisk) Open(path string) (File, error) {
-	unfit := &Error{Class: ErrDamaged, Path: path, Reason: "it must be a regular file that only its owner can read (chmod 600)"}
+	unfit := &Error{Class: ErrDamaged, Path: path,
+		Reason: "it must be a regular file that only its owner can read (chmod 600)"}
 	f, err := readfile.OpenFlags(path, os.O_RDWR)
 	if errors.Is(err, readfile.ErrNotRegular) {
 		return nil, unfit

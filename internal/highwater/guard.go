@@ -58,7 +58,10 @@ func (g *Guard) Look() (*State, int64, error) {
 	}
 	if g.file == nil {
 		if adopted != nil {
-			return nil, g.looks, &Error{Class: ErrMissing, Path: g.path, Reason: "keys/" + RecordName + " says that there is one; it was removed, or the state directory was moved or copied"}
+			return nil, g.looks,
+				&Error{Class: ErrMissing, Path: g.path,
+					Reason: "keys/" + RecordName +
+						" says that there is one; it was removed, or the state directory was moved or copied"}
 		}
 		return nil, g.looks, nil
 	}
@@ -67,7 +70,8 @@ func (g *Guard) Look() (*State, int64, error) {
 		return nil, g.looks, err
 	}
 	if adopted != nil && adopted.Store != g.state.Store {
-		return nil, g.looks, &Error{Class: ErrDamaged, Path: g.path, Reason: "it is not the mark that keys/" + RecordName + " names"}
+		return nil, g.looks,
+			&Error{Class: ErrDamaged, Path: g.path, Reason: "it is not the mark that keys/" + RecordName + " names"}
 	}
 	out := *g.state
 	return &out, g.looks, nil

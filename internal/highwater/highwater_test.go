@@ -49,7 +49,8 @@ func TestAMarkIsKept(t *testing.T) {
 	if err := g.Advance(0, head(5)); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.Intend(0, head(6), []Use{{ID: Approval + "a", Event: "e", Until: 1}, {ID: Lease + "l", Count: 3, Until: 2}}, t0); err != nil {
+	if err := g.Intend(0, head(6),
+		[]Use{{ID: Approval + "a", Event: "e", Until: 1}, {ID: Lease + "l", Count: 3, Until: 2}}, t0); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.Intend(0, head(7), []Use{{ID: Lease + "l", Count: 2, Until: 9}}, t0); err != nil {
@@ -57,7 +58,8 @@ func TestAMarkIsKept(t *testing.T) {
 	}
 	for name, of := range map[string]*Guard{"same": g, "another": New(g.o)} {
 		st := look(t, of)
-		if st.Head != head(7) || st.Store != store || len(st.Uses) != 2 || st.Uses[Lease+"l"] != (Use{ID: Lease + "l", Count: 3, Until: 9}) {
+		if st.Head != head(7) || st.Store != store || len(st.Uses) != 2 ||
+			st.Uses[Lease+"l"] != (Use{ID: Lease + "l", Count: 3, Until: 9}) {
 			t.Errorf("%s: %+v", name, st)
 		}
 	}
@@ -138,12 +140,15 @@ func TestATornMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := read()
-	if err := g.Intend(0, head(3), []Use{{ID: Approval + "b", Until: 1}, {ID: Approval + "c\nd", Until: 1}}, t0); err != nil {
+	if err := g.Intend(0, head(3), []Use{{ID: Approval + "b", Until: 1}, {ID: Approval + "c\nd", Until: 1}},
+		t0); err != nil {
 		t.Fatal(err)
 	}
 	whole := read()
 	for n := len(before); n < len(whole); n++ {
-		for name, b := range map[string][]byte{"cut": whole[:n], "zeros": append(bytes.Clone(whole[:n]), make([]byte, len(whole)-n)...), "lines": append(bytes.Clone(whole[:n]), bytes.Repeat([]byte("x\n"), 9)...)} {
+		for name, b := range map[string][]byte{"cut": whole[:n],
+			"zeros": append(bytes.Clone(whole[:n]), make([]byte, len(whole)-n)...),
+			"lines": append(bytes.Clone(whole[:n]), bytes.Repeat([]byte("x\n"), 9)...)} {
 			st, err := Decode(b)
 			if err != nil || st.Head != head(2) || len(st.Uses) != 1 {
 				t.Fatalf("%s at %d: %+v, %v", name, n, st, err)
@@ -201,7 +206,8 @@ func TestDamage(t *testing.T) {
 		"no root":          with(`{"epoch":0,"size":1,"root":"AAAA"}`),
 		"unknown use":      with(`{"epoch":0,"size":1,"root":"` + root + `","uses":[{"id":"x","until":1}]}`),
 		"uncounted lease":  with(`{"epoch":0,"size":1,"root":"` + root + `","uses":[{"id":"lease:x","until":1}]}`),
-		"not UTF-8":        with("{\"epoch\":0,\"size\":1,\"root\":\"" + root + "\",\"uses\":[{\"id\":\"approval:\xff\",\"until\":1}]}"),
+		"not UTF-8": with("{\"epoch\":0,\"size\":1,\"root\":\"" + root +
+			"\",\"uses\":[{\"id\":\"approval:\xff\",\"until\":1}]}"),
 	} {
 		if _, err := Decode(b); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v", name, err)
@@ -259,7 +265,8 @@ func TestUsesThatAreOverGo(t *testing.T) {
 		if i%100 == 0 {
 			until = t0
 		}
-		if err := g.Intend(0, head(2), []Use{{ID: fmt.Sprintf("%s%s-%d", Approval, long, i), Until: until.Unix()}}, t0); err != nil {
+		if err := g.Intend(0, head(2), []Use{{ID: fmt.Sprintf("%s%s-%d", Approval, long, i), Until: until.Unix()}},
+			t0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -346,7 +353,8 @@ func TestHeads(t *testing.T) {
 			t.Errorf("%v: %v, %v", h, got, err)
 		}
 	}
-	for _, bad := range []string{"", "1", ":", "-1:" + encodeRoot(head(1)), "01:" + encodeRoot(head(1)), "1:AAAA", "1:" + encodeRoot(head(1)) + "\n"} {
+	for _, bad := range []string{"", "1", ":", "-1:" + encodeRoot(head(1)), "01:" + encodeRoot(head(1)), "1:AAAA",
+		"1:" + encodeRoot(head(1)) + "\n"} {
 		if h, err := ParseHead(bad); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%q: %v, %v", bad, h, err)
 		}
@@ -354,7 +362,9 @@ func TestHeads(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	b, err := encode(&State{Store: store, Head: head(3), Uses: map[string]Use{Approval + "a": {ID: Approval + "a", Until: 5}, Lease + "l": {ID: Lease + "l", Count: 2}}, Recovery: &Recovery{Size: 3, Body: "{}"}})
+	b, err := encode(&State{Store: store, Head: head(3),
+		Uses:     map[string]Use{Approval + "a": {ID: Approval + "a", Until: 5}, Lease + "l": {ID: Lease + "l", Count: 2}},
+		Recovery: &Recovery{Size: 3, Body: "{}"}})
 	if err != nil {
 		f.Fatal(err)
 	}

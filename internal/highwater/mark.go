@@ -345,14 +345,17 @@ func (u *Use) Over(now time.Time) bool { return now.Unix()-24*60*60 > u.Until }
 // events. The error is ErrBehind, or that of root.
 func (s *State) Behind(size int64, root func(size int64) ([32]byte, error)) error {
 	if size < s.Head.Size {
-		return &Error{Class: ErrBehind, Reason: fmt.Sprintf("it holds %d events, and held %d: it was restored, replaced or removed", size, s.Head.Size)}
+		return &Error{Class: ErrBehind,
+			Reason: fmt.Sprintf("it holds %d events, and held %d: it was restored, replaced or removed", size, s.Head.Size)}
 	}
 	got, err := root(s.Head.Size)
 	if err != nil {
 		return err
 	}
 	if got != s.Head.Root {
-		return &Error{Class: ErrBehind, Reason: fmt.Sprintf("its first %d events are not those that it held: it was restored or replaced, and written to", s.Head.Size)}
+		return &Error{Class: ErrBehind,
+			Reason: fmt.Sprintf("its first %d events are not those that it held: it was restored or replaced, and written to",
+				s.Head.Size)}
 	}
 	return nil
 }

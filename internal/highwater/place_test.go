@@ -17,8 +17,10 @@ func TestMarksAreOutsideByWhicheverName(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, dir := range []string{state, filepath.Join(state, "m"), filepath.Join(beside, "marks"), filepath.Join(beside, "state", "m")} {
-		if _, err := highwater.ForState(state, dir, os.Getenv); err == nil || !strings.Contains(err.Error(), "must not be in the state directory") {
+	for _, dir := range []string{state, filepath.Join(state, "m"), filepath.Join(beside, "marks"),
+		filepath.Join(beside, "state", "m")} {
+		if _, err := highwater.ForState(state, dir, os.Getenv); err == nil ||
+			!strings.Contains(err.Error(), "must not be in the state directory") {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}

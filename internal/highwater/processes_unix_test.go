@@ -29,7 +29,8 @@ func usesOf(dir, who string) error {
 		if err != nil {
 			return err
 		}
-		if err := g.Intend(st.Epoch, head(1), []Use{{ID: fmt.Sprintf("%s%s-%d", Approval, who, n), Event: "e", Until: t0.Unix()}}, t0); err != nil {
+		if err := g.Intend(st.Epoch, head(1),
+			[]Use{{ID: fmt.Sprintf("%s%s-%d", Approval, who, n), Event: "e", Until: t0.Unix()}}, t0); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,8 @@ func Dir(getenv func(string) string) (string, error) {
 	}
 	home := getenv("HOME")
 	if !filepath.IsAbs(home) {
-		return "", fmt.Errorf("%w: neither XDG_DATA_HOME nor HOME is set; name one in belay.yaml (events: {high_water: DIR})", ErrNoPlace)
+		return "", fmt.Errorf("%w: neither XDG_DATA_HOME nor HOME is set; name one in belay.yaml (events: {high_water: DIR})",
+			ErrNoPlace)
 	}
 	return filepath.Join(home, ".local", "share", "belay", "marks"), nil
 }
@@ -126,7 +127,8 @@ func ForState(state, configured string, getenv func(string) string) (*Guard, err
 	if configured != "" {
 		switch _, err := place.Outside("", state, configured); {
 		case errors.Is(err, place.ErrInside):
-			return nil, errors.New("the high-water mark must not be in the state directory: what takes the one back takes the other")
+			return nil, errors.New(
+				"the high-water mark must not be in the state directory: what takes the one back takes the other")
 		case err != nil:
 			return nil, err
 		}

@@ -75,7 +75,8 @@ func compile(ctx context.Context, dir string, o Options) ([]byte, *tiers.Manifes
 	}
 	lang, ok := languages()[o.Language]
 	if !ok {
-		return fail(failure(ErrSource, nil, "%q is not a language that hooks can be built from; known are %s", clip(o.Language), strings.Join(Known(), ", ")))
+		return fail(failure(ErrSource, nil, "%q is not a language that hooks can be built from; known are %s",
+			clip(o.Language), strings.Join(Known(), ", ")))
 	}
 	if o.WorkDir == "" {
 		o.WorkDir = filepath.Join(dir, "build")
@@ -101,7 +102,8 @@ func compile(ctx context.Context, dir string, o Options) ([]byte, *tiers.Manifes
 func readManifest(dir string) (*tiers.Manifest, error) {
 	src, err := readfile.All(filepath.Join(dir, ManifestFile), strictyaml.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, failure(ErrSource, err, "%s has no %s; `belay hook new` makes one, and it says who the hook is and what it may do", dir, ManifestFile)
+		return nil, failure(ErrSource, err,
+			"%s has no %s; `belay hook new` makes one, and it says who the hook is and what it may do", dir, ManifestFile)
 	}
 	if err != nil {
 		return nil, failure(ErrSource, err, "%s cannot be read: %v", ManifestFile, reason(err))
@@ -128,9 +130,11 @@ func Detect(dir string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", failure(ErrSource, nil, "%s holds no source that hooks can be built from: go.mod, Cargo.toml, hook.c, hook.wat or asconfig.json", dir)
+		return "", failure(ErrSource, nil,
+			"%s holds no source that hooks can be built from: go.mod, Cargo.toml, hook.c, hook.wat or asconfig.json", dir)
 	}
-	return "", failure(ErrSource, nil, "%s holds sources in several languages (%s); keep one, or name it", dir, strings.Join(found, ", "))
+	return "", failure(ErrSource, nil, "%s holds sources in several languages (%s); keep one, or name it", dir,
+		strings.Join(found, ", "))
 }
 
 // reason is the cause of a file error without the path, which the text has.

@@ -29,10 +29,13 @@ func TestBuildRefuses(t *testing.T) {
 		text  string
 	}{
 		{"no manifest", map[string]string{"hook.c": ""}, "", ErrSource, "has no belay.yaml"},
-		{"a manifest that is wrong", map[string]string{"hook.c": "", "belay.yaml": testSource + "tier: trusted\n"}, "", ErrSource, "tier"},
+		{"a manifest that is wrong", map[string]string{"hook.c": "", "belay.yaml": testSource + "tier: trusted\n"}, "",
+			ErrSource, "tier"},
 		{"no source", map[string]string{"belay.yaml": testSource}, "", ErrSource, "no source"},
-		{"two languages", map[string]string{"belay.yaml": testSource, "a.c": "", "a.wat": ""}, "", ErrSource, "several languages (c, wat)"},
-		{"unknown language", map[string]string{"belay.yaml": testSource}, "cobol", ErrSource, "assemblyscript, c, go, rust, wat"},
+		{"two languages", map[string]string{"belay.yaml": testSource, "a.c": "", "a.wat": ""}, "", ErrSource,
+			"several languages (c, wat)"},
+		{"unknown language", map[string]string{"belay.yaml": testSource}, "cobol", ErrSource,
+			"assemblyscript, c, go, rust, wat"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -58,7 +61,8 @@ func TestMissingTools(t *testing.T) {
 		}
 		dir := t.TempDir()
 		write(t, dir, map[string]string{"belay.yaml": testSource})
-		if _, err := Build(context.Background(), dir, Options{Language: lang}); !errors.Is(err, ErrTool) || !strings.Contains(err.Error(), text) {
+		if _, err := Build(context.Background(), dir, Options{Language: lang}); !errors.Is(err, ErrTool) ||
+			!strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", lang, err)
 		}
 	}
@@ -96,7 +100,9 @@ func TestBuildObeysItsContext(t *testing.T) {
 		t.Fatalf("%s; scripts/setup installs it", m)
 	}
 	dir := t.TempDir()
-	write(t, dir, map[string]string{"belay.yaml": testSource, "hook.c": "#include \"belay.h\"\nBELAY_PHASE(pre_tool) { return BELAY_OK; }\n"})
+	write(t, dir,
+		map[string]string{"belay.yaml": testSource,
+			"hook.c": "#include \"belay.h\"\nBELAY_PHASE(pre_tool) { return BELAY_OK; }\n"})
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
 	if _, err := Build(ctx, dir, Options{}); !errors.Is(err, context.Canceled) {

@@ -27,7 +27,8 @@ func compileAS(ctx context.Context, j *job) ([]byte, error) {
 	if err != nil {
 		out = j.output()
 	}
-	if _, err := j.run(ctx, env(), node, asc, "--config", "asconfig.json", "--target", "release", "--outFile", out); err != nil {
+	if _, err := j.run(ctx, env(), node, asc, "--config", "asconfig.json", "--target", "release", "--outFile",
+		out); err != nil {
 		return nil, err
 	}
 	return j.read()

@@ -77,7 +77,8 @@ func compileRust(ctx context.Context, j *job) ([]byte, error) {
 		}
 		environ = append(environ, "RUSTC_WRAPPER="+wrapper)
 	}
-	out, err := j.run(ctx, environ, cargo, "build", "--release", "--quiet", "--target", rustTarget, "--message-format=json-render-diagnostics")
+	out, err := j.run(ctx, environ, cargo, "build", "--release", "--quiet", "--target", rustTarget,
+		"--message-format=json-render-diagnostics")
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +150,8 @@ func builtModule(messages []byte) (string, error) {
 		}
 	}
 	if len(found) != 1 {
-		return "", failure(ErrSource, nil, `cargo made %d modules, not one; Cargo.toml needs [lib] crate-type = ["cdylib"]`, len(found))
+		return "", failure(ErrSource, nil, `cargo made %d modules, not one; Cargo.toml needs [lib] crate-type = ["cdylib"]`,
+			len(found))
 	}
 	return found[0], nil
 }

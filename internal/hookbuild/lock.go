@@ -82,7 +82,8 @@ func SourceDigest(dir, lang string) (string, error) {
 			}
 			return nil
 		}
-		if name == "README.md" || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".wasm") || strings.HasSuffix(name, "_test.go") {
+		if name == "README.md" || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".wasm") ||
+			strings.HasSuffix(name, "_test.go") {
 			return nil
 		}
 		b, err := readfile.All(path, maxSource)

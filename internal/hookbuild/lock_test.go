@@ -120,21 +120,26 @@ func TestRebuild(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	write(t, dir, map[string]string{"belay.yaml": testSource, "hook.wat": `(module (memory (export "memory") 1) (func (export "pre_tool") (result i32) (i32.const 0)))`})
+	write(t, dir,
+		map[string]string{"belay.yaml": testSource,
+			"hook.wat": `(module (memory (export "memory") 1) (func (export "pre_tool") (result i32) (i32.const 0)))`})
 	r, err := Build(t.Context(), dir, Options{Output: filepath.Join(root, "x.wasm"), WorkDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	locked := LockedModule{Name: "x", Language: "wat", File: "x/x.wasm", Digest: r.Digest, Toolchain: r.Toolchain}
-	if module, same, err := Rebuild(t.Context(), root, locked, t.TempDir()); err != nil || !same || digestOf(module) != r.Digest {
+	if module, same, err := Rebuild(t.Context(), root, locked, t.TempDir()); err != nil || !same ||
+		digestOf(module) != r.Digest {
 		t.Errorf("%t %v", same, err)
 	}
 	other := locked
 	other.Toolchain = "wat2wasm 0.1"
-	if module, same, err := Rebuild(t.Context(), root, other, t.TempDir()); err != nil || same || digestOf(module) != r.Digest {
+	if module, same, err := Rebuild(t.Context(), root, other, t.TempDir()); err != nil || same ||
+		digestOf(module) != r.Digest {
 		t.Errorf("other tools: %t %v", same, err)
 	}
-	write(t, dir, map[string]string{"hook.wat": `(module (memory (export "memory") 1) (func (export "pre_tool") (result i32) (i32.const 1)))`})
+	write(t, dir,
+		map[string]string{"hook.wat": `(module (memory (export "memory") 1) (func (export "pre_tool") (result i32) (i32.const 1)))`})
 	if _, _, err := Rebuild(t.Context(), root, locked, t.TempDir()); !errors.Is(err, ErrModule) {
 		t.Errorf("a changed source: %v", err)
 	}

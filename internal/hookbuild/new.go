@@ -70,10 +70,12 @@ func fill(tmp, dir string, files map[string][]byte) error {
 func templateFiles(name, lang string) (map[string][]byte, error) {
 	title, source := map[string][2]string{
 		"c": {"C", "`hook.c`: the hook"}, "go": {"Go", "`main.go`: the hook; `main_test.go`: its tests (`go test`)"},
-		"rust": {"Rust", "`src/lib.rs`: the hook with its tests (`cargo test`)"}, "wat": {"WebAssembly text", "`hook.wat`: the hook"},
+		"rust": {"Rust", "`src/lib.rs`: the hook with its tests (`cargo test`)"},
+		"wat":  {"WebAssembly text", "`hook.wat`: the hook"},
 	}[lang], ""
 	if title[0] == "" {
-		return nil, failure(ErrSource, nil, "there is no template for %q; there are %s", clip(lang), strings.Join(Languages(), ", "))
+		return nil, failure(ErrSource, nil, "there is no template for %q; there are %s", clip(lang),
+			strings.Join(Languages(), ", "))
 	}
 	source = title[1]
 	crate := strings.NewReplacer("/", "-", ".", "-").Replace(name)
@@ -84,7 +86,8 @@ func templateFiles(name, lang string) (map[string][]byte, error) {
 	if lang == "go" {
 		slow = "--slow-compile " // the runtime of standard Go is more than eval compiles unasked
 	}
-	words := strings.NewReplacer("EVAL_FLAGS", slow, "HOOK_NAME", name, "HOOK_FILE", path.Base(name), "CRATE_NAME", crate, "LANGUAGE", title[0], "SOURCES", source)
+	words := strings.NewReplacer("EVAL_FLAGS", slow, "HOOK_NAME", name, "HOOK_FILE", path.Base(name), "CRATE_NAME", crate,
+		"LANGUAGE", title[0], "SOURCES", source)
 	out := map[string][]byte{}
 	for _, from := range []string{"common", lang} {
 		err := fs.WalkDir(templates, "templates/"+from, func(p string, d fs.DirEntry, err error) error {

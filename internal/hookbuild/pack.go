@@ -25,7 +25,8 @@ func Pack(module, manifest []byte) ([]byte, error) {
 	case len(module) < headerSize || !bytes.HasPrefix(module, []byte("\x00asm")):
 		return nil, failure(ErrModule, nil, "not a WebAssembly module")
 	case bytes.Equal(module[4:headerSize], []byte{0x0d, 0, 1, 0}):
-		return nil, failure(ErrModule, nil, "this is a WebAssembly component; build a core module instead (target wasm32-unknown-unknown, or wasip1 as a reactor)")
+		return nil, failure(ErrModule, nil,
+			"this is a WebAssembly component; build a core module instead (target wasm32-unknown-unknown, or wasip1 as a reactor)")
 	case !bytes.Equal(module[4:headerSize], []byte{1, 0, 0, 0}):
 		return nil, failure(ErrModule, nil, "not a WebAssembly module of version 1")
 	}
@@ -38,7 +39,8 @@ func Pack(module, manifest []byte) ([]byte, error) {
 		switch {
 		case name == tiers.ManifestSection:
 		case strings.HasPrefix(name, "belay."):
-			return nil, failure(ErrModule, nil, "the module has a custom section %q; names that begin with belay. are belay's own", clip(name))
+			return nil, failure(ErrModule, nil,
+				"the module has a custom section %q; names that begin with belay. are belay's own", clip(name))
 		default:
 			out = append(out, section...)
 		}

@@ -52,9 +52,11 @@ func TestPackRefuses(t *testing.T) {
 		{"huge size", module([]byte{1, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}), testManifest, ErrModule, "cut off"},
 		{"custom section without a name", module([]byte{0, 0}), testManifest, ErrModule, "cut off"},
 		{"name beyond the section", module([]byte{0, 2, 9, 'x'}), testManifest, ErrModule, "cut off"},
-		{"someone else's belay section", module(customSection("belay.tier", []byte("trusted"))), testManifest, ErrModule, "belay's own"},
+		{"someone else's belay section", module(customSection("belay.tier", []byte("trusted"))), testManifest, ErrModule,
+			"belay's own"},
 		{"no manifest", emptyModule, "", ErrSource, "manifest"},
-		{"unknown member", emptyModule, `{"abi":1,"name":"t","phases":["pre_tool"],"version":"1.0.0","tier":"trusted"}`, ErrSource, "/tier"},
+		{"unknown member", emptyModule, `{"abi":1,"name":"t","phases":["pre_tool"],"version":"1.0.0","tier":"trusted"}`,
+			ErrSource, "/tier"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, err := Pack(c.module, []byte(c.manifest))

@@ -13,7 +13,8 @@ import (
 // asks has to see what the module does.
 func Rebuild(ctx context.Context, root string, m LockedModule, work string) (module []byte, same bool, err error) {
 	out := filepath.Join(work, m.Name+".wasm")
-	r, err := Build(ctx, filepath.Join(root, m.Name), Options{Output: out, Language: m.Language, WorkDir: work, StandardGo: true})
+	r, err := Build(ctx, filepath.Join(root, m.Name),
+		Options{Output: out, Language: m.Language, WorkDir: work, StandardGo: true})
 	if err != nil {
 		return nil, false, err
 	}
@@ -24,7 +25,9 @@ func Rebuild(ctx context.Context, root string, m LockedModule, work string) (mod
 		return module, false, nil
 	}
 	if r.Digest != m.Digest {
-		return nil, false, failure(ErrModule, nil, "%s was built with the same tools (%s) and is another module: %s, locked is %s", m.Name, m.Toolchain, r.Digest, m.Digest)
+		return nil, false,
+			failure(ErrModule, nil, "%s was built with the same tools (%s) and is another module: %s, locked is %s", m.Name,
+				m.Toolchain, r.Digest, m.Digest)
 	}
 	return module, true, nil
 }

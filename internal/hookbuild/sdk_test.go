@@ -20,7 +20,8 @@ var update = flag.Bool("update", false, "write sdk.txtar anew from hooks-sdk")
 // build results.
 func sdkFiles(t *testing.T) *txtar.Archive {
 	t.Helper()
-	a := &txtar.Archive{Comment: []byte("Written by `go test ./internal/hookbuild -run TestSDKArchive -update` from hooks-sdk.\n")}
+	a := &txtar.Archive{Comment: []byte(
+		"Written by `go test ./internal/hookbuild -run TestSDKArchive -update` from hooks-sdk.\n")}
 	root := filepath.Join("..", "..", "hooks-sdk")
 	for _, lang := range []string{"c", "go", "rust"} {
 		err := filepath.WalkDir(filepath.Join(root, lang), func(path string, d fs.DirEntry, err error) error {
@@ -34,7 +35,8 @@ func sdkFiles(t *testing.T) *txtar.Archive {
 				}
 				return nil
 			}
-			if strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "_test.c") || name == "Cargo.lock" || name == ".gitignore" {
+			if strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "_test.c") || name == "Cargo.lock" ||
+				name == ".gitignore" {
 				return nil
 			}
 			b, err := os.ReadFile(path)
@@ -68,6 +70,7 @@ func TestSDKArchive(t *testing.T) {
 		t.Fatal("the SDK's files do not survive the archive")
 	}
 	if !bytes.Equal(sdkArchive, want) {
-		t.Errorf("sdk.txtar is not what hooks-sdk holds; run this test with -update:\n%s", cmp.Diff(string(sdkArchive), string(want)))
+		t.Errorf("sdk.txtar is not what hooks-sdk holds; run this test with -update:\n%s",
+			cmp.Diff(string(sdkArchive), string(want)))
 	}
 }

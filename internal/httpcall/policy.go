@@ -21,12 +21,14 @@ const (
 
 // Spec is what an operator writes for a binding.
 type Spec struct {
-	Hosts           []string `json:"hosts"`                     // HOST:PORT for https, http://HOST:PORT for plain HTTP; no patterns
+	// HOST:PORT for https, http://HOST:PORT for plain HTTP; no patterns
+	Hosts           []string `json:"hosts"`
 	Methods         []string `json:"methods,omitzero"`          // default GET and HEAD
 	Addresses       []string `json:"addresses,omitzero"`        // networks (CIDR) that hosts may be in beside public ones
 	ResponseHeaders []string `json:"response_headers,omitzero"` // that a hook sees beside the usual ones
-	MaxBytes        int64    `json:"max_bytes,omitzero"`        // of a request's and of an answer's body, each; default 262144
-	TimeoutMS       int64    `json:"timeout_ms,omitzero"`       // for all of it, redirects included; default 5000
+	// of a request's and of an answer's body, each; default 262144
+	MaxBytes  int64 `json:"max_bytes,omitzero"`
+	TimeoutMS int64 `json:"timeout_ms,omitzero"` // for all of it, redirects included; default 5000
 }
 
 // SpecError says which member of a Spec is not valid.
@@ -56,7 +58,8 @@ type origin struct {
 
 // NewPolicy checks a Spec. The error is a *SpecError.
 func NewPolicy(s Spec) (*Policy, error) {
-	p := &Policy{hosts: map[origin]bool{}, methods: s.Methods, max: DefaultMaxBytes, timeout: DefaultTimeoutMS * time.Millisecond}
+	p := &Policy{hosts: map[origin]bool{}, methods: s.Methods, max: DefaultMaxBytes,
+		timeout: DefaultTimeoutMS * time.Millisecond}
 	if len(s.Hosts) == 0 || len(s.Hosts) > maxHosts {
 		return nil, &SpecError{"/hosts", fmt.Sprintf("lists between 1 and %d hosts", maxHosts)}
 	}
@@ -74,8 +77,10 @@ func NewPolicy(s Spec) (*Policy, error) {
 		p.methods = []string{"GET", "HEAD"}
 	}
 	for i, m := range p.methods {
-		if !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}, m) || slices.Contains(p.methods[:i], m) {
-			return nil, &SpecError{"/methods/" + strconv.Itoa(i), "must be one of GET, HEAD, POST, PUT, PATCH, DELETE, each once"}
+		if !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}, m) ||
+			slices.Contains(p.methods[:i], m) {
+			return nil, &SpecError{"/methods/" + strconv.Itoa(i),
+				"must be one of GET, HEAD, POST, PUT, PATCH, DELETE, each once"}
 		}
 	}
 	for i, a := range s.Addresses {
@@ -171,7 +176,8 @@ func canonicalHost(h string) (string, error) {
 	}
 	// What ends in a number is an IPv4 address to some programs (WHATWG URL, 3.5).
 	last := labels[len(labels)-1]
-	if strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") && strings.Trim(last[2:], "0123456789abcdef") == "" {
+	if strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") &&
+		strings.Trim(last[2:], "0123456789abcdef") == "" {
 		return "", errors.New("is a number, not a host name")
 	}
 	return h, nil
@@ -182,8 +188,10 @@ func canonicalHost(h string) (string, error) {
 // handed out, 2000::/3. Outside of that part nothing is public: loopback, mapped and
 // NAT64 addresses, unique local and link-local ones, multicast.
 var special = prefixes(
-	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24",
-	"192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24",
+	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+	"192.0.2.0/24",
+	"192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15",
+	"198.51.100.0/24",
 	"203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
 	"2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20",
 )

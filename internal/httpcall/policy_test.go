@@ -67,31 +67,42 @@ func TestSpecs(t *testing.T) {
 			t.Errorf("%+v: %v, want one at %s", s, err, c.at)
 		}
 	}
-	policy(t, Spec{Hosts: []string{"xn--bcher-kva.example:443", "http://127.0.0.1:8080", "[::1]:443", "a-1.b:1"}, Addresses: []string{"10.0.0.0/8", "fd00::/8"}, Methods: []string{"POST"}})
+	policy(t, Spec{Hosts: []string{"xn--bcher-kva.example:443", "http://127.0.0.1:8080", "[::1]:443", "a-1.b:1"},
+		Addresses: []string{"10.0.0.0/8", "fd00::/8"}, Methods: []string{"POST"}})
 }
 
 func TestAddresses(t *testing.T) {
 	for a, want := range map[string]bool{
-		"8.8.8.8": true, "93.184.216.34": true, "2606:2800:220:1::1": true, "172.32.0.1": true, "100.128.0.1": true, "192.0.1.1": true,
-		"127.0.0.1": false, "127.255.255.254": false, "10.0.0.1": false, "172.16.0.1": false, "172.31.255.255": false, "192.168.1.1": false,
-		"169.254.169.254": false, "100.64.0.1": false, "100.100.100.200": false, "0.0.0.0": false, "0.1.2.3": false, "224.0.0.1": false, "239.1.1.1": false,
-		"255.255.255.255": false, "240.0.0.1": false, "198.18.0.1": false, "192.0.0.8": false, "192.0.2.1": false, "198.51.100.1": false, "203.0.113.1": false,
-		"::1": false, "::": false, "::ffff:127.0.0.1": false, "::ffff:10.0.0.1": false, "::ffff:8.8.8.8": true, "::127.0.0.1": false,
-		"64:ff9b::7f00:1": false, "64:ff9b::808:808": false, "64:ff9b:1::1": false, "2002:7f00:1::1": false, "2001::1": false, "2001:db8::1": false,
-		"fe80::1": false, "fe80::1%eth0": false, "2606:4700::1%eth0": false, "fc00::1": false, "fd00:ec2::254": false, "ff02::1": false, "100::1": false,
+		"8.8.8.8": true, "93.184.216.34": true, "2606:2800:220:1::1": true, "172.32.0.1": true, "100.128.0.1": true,
+		"192.0.1.1": true,
+		"127.0.0.1": false, "127.255.255.254": false, "10.0.0.1": false, "172.16.0.1": false, "172.31.255.255": false,
+		"192.168.1.1":     false,
+		"169.254.169.254": false, "100.64.0.1": false, "100.100.100.200": false, "0.0.0.0": false, "0.1.2.3": false,
+		"224.0.0.1": false, "239.1.1.1": false,
+		"255.255.255.255": false, "240.0.0.1": false, "198.18.0.1": false, "192.0.0.8": false, "192.0.2.1": false,
+		"198.51.100.1": false, "203.0.113.1": false,
+		"::1": false, "::": false, "::ffff:127.0.0.1": false, "::ffff:10.0.0.1": false, "::ffff:8.8.8.8": true,
+		"::127.0.0.1":     false,
+		"64:ff9b::7f00:1": false, "64:ff9b::808:808": false, "64:ff9b:1::1": false, "2002:7f00:1::1": false, "2001::1": false,
+		"2001:db8::1": false,
+		"fe80::1":     false, "fe80::1%eth0": false, "2606:4700::1%eth0": false, "fc00::1": false, "fd00:ec2::254": false,
+		"ff02::1": false, "100::1": false,
 		"3fff::1": false, "5f00::1": false, "4000::1": false,
 	} {
 		if got := public(netip.MustParseAddr(a)); got != want {
 			t.Errorf("%s counts as public: %v", a, got)
 		}
 	}
-	p := policy(t, Spec{Hosts: []string{"a.example:443", "169.254.169.254:443"}, Addresses: []string{"10.1.0.0/16", "fd12::/32"}})
+	p := policy(t,
+		Spec{Hosts: []string{"a.example:443", "169.254.169.254:443"}, Addresses: []string{"10.1.0.0/16", "fd12::/32"}})
 	for _, c := range []struct {
 		host, addr string
 		want       bool
 	}{
-		{"a.example", "10.1.2.3", true}, {"a.example", "10.2.0.1", false}, {"a.example", "fd12::1", true}, {"a.example", "fd13::1", false},
-		{"a.example", "::ffff:10.1.2.3", true}, {"a.example", "169.254.169.254", false}, {"169.254.169.254", "169.254.169.254", true},
+		{"a.example", "10.1.2.3", true}, {"a.example", "10.2.0.1", false}, {"a.example", "fd12::1", true},
+		{"a.example", "fd13::1", false},
+		{"a.example", "::ffff:10.1.2.3", true}, {"a.example", "169.254.169.254", false},
+		{"169.254.169.254", "169.254.169.254", true},
 		{"a.example", "fd12::1%eth0", false},
 	} {
 		if got := p.reachable(c.host, netip.MustParseAddr(c.addr)); got != c.want {
@@ -103,15 +114,24 @@ func TestAddresses(t *testing.T) {
 // tricks are URLs that some program somewhere reads as a host which the policy lists,
 // or as one inside.
 var tricks = []string{
-	"http://api.example.com/", "https://api.example.com:444/", "https://api.example.com./", "https://api.example.com.evil.example/", "https://evil.example/",
-	"https://user@api.example.com/", "https://user:pw@api.example.com/", "https://api.example.com@evil.example/", "https://evil.example#@api.example.com/",
-	"https://evil.example\\@api.example.com/", "https://api.example.com\\.evil.example/", "https:\\\\api.example.com/", "https:api.example.com", "//api.example.com/",
-	"https:///api.example.com/", "https://api%2eexample.com/", "https://api.example.com%00.evil.example/", "https://api.example.com%20/", "https://api。example。com/",
-	"https://ａpi.example.com/", "https://api.exam\u00adple.com/", "https://api.example.com:/", "https://api.example.com:0443/", "https://api.example.com:443443/", "https://api.example.com:-1/",
-	"https://127.0.0.1/", "https://2130706433/", "https://0x7f000001/", "https://0x7f.0.0.1/", "https://0177.0.0.1/", "https://127.1/", "https://127.0.0.1./",
-	"https://[::1]/", "https://[::ffff:127.0.0.1]/", "https://[::ffff:7f00:1]/", "https://[64:ff9b::7f00:1]/", "https://[fe80::1%25eth0]/", "https://[fe80::1%eth0]/", "https://[::1/",
-	"https://169.254.169.254/latest/meta-data/", "https://localhost/", "https://api.example.com/#x", "https://api.example.com/ x", "https://api.example.com/\r\nHost: evil.example",
-	"https://api.example.com/\t", "https://api.example.com\n/", "", "file:///etc/passwd", "gopher://api.example.com:443/", "data:text/plain,x", "ftp://api.example.com/", "HTTPS:", "https://",
+	"http://api.example.com/", "https://api.example.com:444/", "https://api.example.com./",
+	"https://api.example.com.evil.example/", "https://evil.example/",
+	"https://user@api.example.com/", "https://user:pw@api.example.com/", "https://api.example.com@evil.example/",
+	"https://evil.example#@api.example.com/",
+	"https://evil.example\\@api.example.com/", "https://api.example.com\\.evil.example/", "https:\\\\api.example.com/",
+	"https:api.example.com", "//api.example.com/",
+	"https:///api.example.com/", "https://api%2eexample.com/", "https://api.example.com%00.evil.example/",
+	"https://api.example.com%20/", "https://api。example。com/",
+	"https://ａpi.example.com/", "https://api.exam\u00adple.com/", "https://api.example.com:/",
+	"https://api.example.com:0443/", "https://api.example.com:443443/", "https://api.example.com:-1/",
+	"https://127.0.0.1/", "https://2130706433/", "https://0x7f000001/", "https://0x7f.0.0.1/", "https://0177.0.0.1/",
+	"https://127.1/", "https://127.0.0.1./",
+	"https://[::1]/", "https://[::ffff:127.0.0.1]/", "https://[::ffff:7f00:1]/", "https://[64:ff9b::7f00:1]/",
+	"https://[fe80::1%25eth0]/", "https://[fe80::1%eth0]/", "https://[::1/",
+	"https://169.254.169.254/latest/meta-data/", "https://localhost/", "https://api.example.com/#x",
+	"https://api.example.com/ x", "https://api.example.com/\r\nHost: evil.example",
+	"https://api.example.com/\t", "https://api.example.com\n/", "", "file:///etc/passwd", "gopher://api.example.com:443/",
+	"data:text/plain,x", "ftp://api.example.com/", "HTTPS:", "https://",
 }
 
 func TestTricksWithURLs(t *testing.T) {
@@ -125,7 +145,8 @@ func TestTricksWithURLs(t *testing.T) {
 			t.Errorf("%q is sent to %+v", u, r.to)
 		}
 	}
-	for _, u := range []string{"https://api.example.com", "https://api.example.com:443/a?b=c", "HTTPS://API.Example.COM/x%2fy", "https://api.example.com/?u=http://evil.example/@"} {
+	for _, u := range []string{"https://api.example.com", "https://api.example.com:443/a?b=c",
+		"HTTPS://API.Example.COM/x%2fy", "https://api.example.com/?u=http://evil.example/@"} {
 		raw, _ := json.Marshal(map[string]string{"url": u})
 		if _, _, err := p.parse(raw); err != nil {
 			t.Errorf("%q: %v", u, err)
@@ -185,7 +206,8 @@ func FuzzPrepare(f *testing.F) {
 		f.Add(raw)
 	}
 	f.Add([]byte(`{"url":"https://api.example.com/","method":"POST","body":"a","headers":{"Host":"x"}}`))
-	c := New(policy(f, Spec{Hosts: []string{"api.example.com:443", "http://127.0.0.1:8080"}, Methods: []string{"GET", "POST"}}), Options{})
+	c := New(policy(f,
+		Spec{Hosts: []string{"api.example.com:443", "http://127.0.0.1:8080"}, Methods: []string{"GET", "POST"}}), Options{})
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		call, err := c.Prepare(raw)
 		if err != nil {
@@ -196,7 +218,9 @@ func FuzzPrepare(f *testing.F) {
 			return
 		}
 		u := call.req.url
-		if host := strings.ToLower(u.Host); !(u.Scheme == "https" && (host == "api.example.com" || host == "api.example.com:443") || u.Scheme == "http" && host == "127.0.0.1:8080") || u.User != nil {
+		if host := strings.ToLower(u.Host); !(u.Scheme == "https" &&
+			(host == "api.example.com" || host == "api.example.com:443") || u.Scheme == "http" && host == "127.0.0.1:8080") ||
+			u.User != nil {
 			t.Errorf("goes to %s", u)
 		}
 		for name := range call.req.headers {

@@ -139,7 +139,8 @@ func parseURL(s string) (*url.URL, origin, error) {
 func ownHeader(name string) bool {
 	switch name {
 	case "host", "content-length", "transfer-encoding", "connection", "keep-alive", "te", "trailer", "upgrade", "expect",
-		"accept-encoding", "via", "forwarded", "http2-settings", "proxy-connection", "proxy-authorization", "proxy-authenticate":
+		"accept-encoding", "via", "forwarded", "http2-settings", "proxy-connection", "proxy-authorization",
+		"proxy-authenticate":
 		return true
 	}
 	return strings.HasPrefix(name, "proxy-") || strings.HasPrefix(name, "x-forwarded-")

@@ -137,7 +137,8 @@ func (call *Call) Send(ctx context.Context) (Result, error) {
 		if ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			res.Outcome, res.Reason = Timeout, "no answer in time"
 		}
-		res.Reply, err = json.Marshal(map[string]string{"outcome": res.Outcome, "error": res.Reason}, json.Deterministic(true))
+		res.Reply, err = json.Marshal(map[string]string{"outcome": res.Outcome, "error": res.Reason},
+			json.Deterministic(true))
 		return res, err
 	}
 	return call.c.result(a)
@@ -152,7 +153,8 @@ func (c *Client) follow(ctx context.Context, req *request) (*answer, error) {
 		}
 		a.redirects = n
 		switch a.status {
-		case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+			http.StatusPermanentRedirect:
 		default:
 			return a, nil
 		}
@@ -188,7 +190,8 @@ func (p *Policy) redirect(from *request, where string, status int) (*request, er
 		return nil, refusal(hostcalls.Denied, "a redirect leads to a host that is not allowed")
 	}
 	req := &request{method: from.method, url: u, to: to, headers: from.headers.Clone(), body: from.body}
-	if status == http.StatusSeeOther && req.method != "HEAD" || req.method == "POST" && (status == http.StatusMovedPermanently || status == http.StatusFound) {
+	if status == http.StatusSeeOther && req.method != "HEAD" || req.method == "POST" &&
+		(status == http.StatusMovedPermanently || status == http.StatusFound) {
 		req.method, req.body = "GET", nil
 		req.headers.Del("Content-Type")
 	}
@@ -295,7 +298,8 @@ func (c *Client) connect(ctx context.Context, addrs []netip.Addr, port uint16) (
 }
 
 // shown lists the headers of answers that hooks see.
-var shown = []string{"content-type", "content-length", "content-language", "date", "etag", "last-modified", "cache-control", "retry-after", "link", "deprecation", "sunset"}
+var shown = []string{"content-type", "content-length", "content-language", "date", "etag", "last-modified",
+	"cache-control", "retry-after", "link", "deprecation", "sunset"}
 
 // result makes the documents of an answer.
 func (c *Client) result(a *answer) (Result, error) {
@@ -325,7 +329,8 @@ func (c *Client) result(a *answer) (Result, error) {
 		return Result{}, err
 	}
 	if len(raw) > hostcalls.DefaultLimits().Reply {
-		return Result{Outcome: Failed, Reason: "the answer is too large"}, refusal(hostcalls.TooLarge, "the answer is too large")
+		return Result{Outcome: Failed, Reason: "the answer is too large"},
+			refusal(hostcalls.TooLarge, "the answer is too large")
 	}
 	summary, err := json.Marshal(struct {
 		Status    int    `json:"status"`

@@ -82,22 +82,30 @@ func TestRequestAndAnswer(t *testing.T) {
 		w.Header().Set("X-Request-Id", "7")
 		w.Header().Set("Server", "secret")
 		w.WriteHeader(201)
-		fmt.Fprintf(w, "%s %s %s %s %s|%s", r.Method, r.Host, r.URL, r.Header.Get("X-Key"), r.Header.Get("Accept-Encoding"), body)
+		fmt.Fprintf(w, "%s %s %s %s %s|%s", r.Method, r.Host, r.URL, r.Header.Get("X-Key"), r.Header.Get("Accept-Encoding"),
+			body)
 	})
 	n := &names{answers: map[string][]string{"example.com": {"127.0.0.1"}}}
-	c := New(policy(t, Spec{Hosts: []string{"example.com:" + port}, Methods: []string{"POST"}, Addresses: loopback, ResponseHeaders: []string{"X-Request-Id"}}), Options{Resolver: n, Roots: roots})
-	res, e := send(t, c, `{"method":"POST","url":"https://example.com:`+port+`/a?b=c","headers":{"x-key":"k"},"body":"hello"}`)
+	c := New(policy(t,
+		Spec{Hosts: []string{"example.com:" + port}, Methods: []string{"POST"}, Addresses: loopback,
+			ResponseHeaders: []string{"X-Request-Id"}}), Options{Resolver: n, Roots: roots})
+	res, e := send(t, c, `{"method":"POST","url":"https://example.com:`+port+
+		`/a?b=c","headers":{"x-key":"k"},"body":"hello"}`)
 	want := `"body":"POST example.com:` + port + ` /a?b=c k |hello"`
-	if e != 0 || res.Outcome != OK || !strings.Contains(string(res.Reply), want) || !strings.Contains(string(res.Reply), `"status":201`) || n.asked != 1 {
+	if e != 0 || res.Outcome != OK || !strings.Contains(string(res.Reply), want) ||
+		!strings.Contains(string(res.Reply), `"status":201`) || n.asked != 1 {
 		t.Fatalf("%d %+v, want %s", e, string(res.Reply), want)
 	}
-	if s := string(res.Reply); !strings.Contains(s, `"x-request-id":"7"`) || strings.Contains(s, "cookie") || strings.Contains(s, "server") {
+	if s := string(res.Reply); !strings.Contains(s, `"x-request-id":"7"`) || strings.Contains(s, "cookie") ||
+		strings.Contains(s, "server") {
 		t.Errorf("headers: %s", s)
 	}
-	if s := string(res.Summary); s != fmt.Sprintf(`{"status":201,"bytes":%d,"redirects":0,"address":"127.0.0.1"}`, len("POST example.com: /a?b=c k |hello")+len(port)) {
+	if s := string(res.Summary); s != fmt.Sprintf(`{"status":201,"bytes":%d,"redirects":0,"address":"127.0.0.1"}`,
+		len("POST example.com: /a?b=c k |hello")+len(port)) {
 		t.Errorf("summary %s", s)
 	}
-	call, _ := c.Prepare(jsontext.Value(`{"method":"POST","url":"https://example.com:` + port + `/","headers":{"x-key":"k"},"body":"hello"}`))
+	call, _ := c.Prepare(jsontext.Value(`{"method":"POST","url":"https://example.com:` + port +
+		`/","headers":{"x-key":"k"},"body":"hello"}`))
 	if v, _ := phases.GetString(call.Record, "/body"); v != "hello" {
 		t.Errorf("record %s", call.Record)
 	}
@@ -106,12 +114,14 @@ func TestRequestAndAnswer(t *testing.T) {
 func TestAddressesInside(t *testing.T) {
 	port, roots := server(t, func(w http.ResponseWriter, r *http.Request) { t.Error("reached") })
 	var dialled []string
-	for _, a := range []string{"127.0.0.1", "::1", "::ffff:127.0.0.1", "10.0.0.1", "169.254.169.254", "100.64.1.1", "fd00::1", "fe80::1", "64:ff9b::7f00:1", "0.0.0.0", "93.184.216.34,127.0.0.1", "127.0.0.1,93.184.216.34"} {
+	for _, a := range []string{"127.0.0.1", "::1", "::ffff:127.0.0.1", "10.0.0.1", "169.254.169.254", "100.64.1.1",
+		"fd00::1", "fe80::1", "64:ff9b::7f00:1", "0.0.0.0", "93.184.216.34,127.0.0.1", "127.0.0.1,93.184.216.34"} {
 		n := &names{answers: map[string][]string{"example.com": {a}}}
-		c := New(policy(t, Spec{Hosts: []string{"example.com:" + port}}), Options{Resolver: n, Roots: roots, Dial: func(_ context.Context, _, addr string) (net.Conn, error) {
-			dialled = append(dialled, addr)
-			return nil, errors.New("no")
-		}})
+		c := New(policy(t, Spec{Hosts: []string{"example.com:" + port}}),
+			Options{Resolver: n, Roots: roots, Dial: func(_ context.Context, _, addr string) (net.Conn, error) {
+				dialled = append(dialled, addr)
+				return nil, errors.New("no")
+			}})
 		if _, e := send(t, c, `{"url":"https://example.com:`+port+`/"}`); e != hostcalls.Denied || len(dialled) != 0 {
 			t.Errorf("%s: %d, dialled %v", a, e, dialled)
 		}
@@ -129,10 +139,11 @@ func TestRebinding(t *testing.T) {
 	})
 	n := &names{answers: map[string][]string{"example.com": {"93.184.216.34", "127.0.0.1"}}}
 	var dialled []string
-	c := New(policy(t, Spec{Hosts: []string{"example.com:" + port}}), Options{Resolver: n, Roots: roots, Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-		dialled = append(dialled, addr)
-		return (&net.Dialer{}).DialContext(ctx, network, "127.0.0.1:"+port) // the public server, as far as the test has one
-	}})
+	c := New(policy(t, Spec{Hosts: []string{"example.com:" + port}}),
+		Options{Resolver: n, Roots: roots, Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dialled = append(dialled, addr)
+			return (&net.Dialer{}).DialContext(ctx, network, "127.0.0.1:"+port) // the public server, as far as the test has one
+		}})
 	_, e := send(t, c, `{"url":"https://example.com:`+port+`/"}`)
 	if e != hostcalls.Denied || len(dialled) != 1 || dialled[0] != "93.184.216.34:"+port || n.asked != 2 {
 		t.Errorf("%d, dialled %v, asked %d times", e, dialled, n.asked)
@@ -143,7 +154,9 @@ func TestRedirects(t *testing.T) {
 	type seen struct{ method, key, accept, body string }
 	var last seen
 	var second string
-	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { t.Error("plain HTTP was used") }))
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t.Error("plain HTTP was used")
+	}))
 	defer plain.Close()
 	hops := 0
 	note := func(r *http.Request) {
@@ -167,8 +180,11 @@ func TestRedirects(t *testing.T) {
 			code, to, _ := strings.Cut(strings.TrimPrefix(p, "/"), "/")
 			n := 0
 			fmt.Sscan(code, &n)
-			w.Header().Set("Location", map[string]string{"end": "/end", "other": "https://example.com:" + other + "/", "plain": plain.URL, "unlisted": "https://evil.example/",
-				"user": "https://u:p@example.com:" + second + "/end", "ip": "https://[::ffff:127.0.0.1]:" + second + "/end", "scheme": "file:///etc/passwd", "bad": "https://%"}[to])
+			w.Header().Set("Location",
+				map[string]string{"end": "/end", "other": "https://example.com:" + other + "/", "plain": plain.URL,
+					"unlisted": "https://evil.example/",
+					"user":     "https://u:p@example.com:" + second + "/end", "ip": "https://[::ffff:127.0.0.1]:" + second + "/end",
+					"scheme": "file:///etc/passwd", "bad": "https://%"}[to])
 			w.WriteHeader(n)
 		}
 	})
@@ -176,7 +192,8 @@ func TestRedirects(t *testing.T) {
 	all := roots // httptest's servers share one certificate
 	n := &names{answers: map[string][]string{"example.com": {"127.0.0.1"}, "evil.example": {"127.0.0.1"}}}
 	hosts := []string{"example.com:" + port, "example.com:" + other, plain.URL}
-	c := New(policy(t, Spec{Hosts: hosts, Methods: []string{"GET", "POST"}, Addresses: loopback}), Options{Resolver: n, Roots: all})
+	c := New(policy(t, Spec{Hosts: hosts, Methods: []string{"GET", "POST"}, Addresses: loopback}),
+		Options{Resolver: n, Roots: all})
 	for _, d := range []struct {
 		method, path, body string
 		errno              hostcalls.Errno
@@ -201,7 +218,8 @@ func TestRedirects(t *testing.T) {
 		if d.method == "POST" {
 			body = `,"body":"b"`
 		}
-		res, e := send(t, c, `{"method":"`+d.method+`","url":"https://example.com:`+port+d.path+`","headers":{"x-key":"k","accept":"a"}`+body+`}`)
+		res, e := send(t, c, `{"method":"`+d.method+`","url":"https://example.com:`+port+d.path+
+			`","headers":{"x-key":"k","accept":"a"}`+body+`}`)
 		got, _ := phases.GetString(res.Reply, "/body")
 		if e != d.errno || e == 0 && got != d.body || last != d.want {
 			t.Errorf("%s %s: %d %s, the last server saw %+v", d.method, d.path, e, res.Reply, last)
@@ -211,7 +229,8 @@ func TestRedirects(t *testing.T) {
 		}
 	}
 	// A method that the redirect would need is not there.
-	c = New(policy(t, Spec{Hosts: hosts, Methods: []string{"POST"}, Addresses: loopback}), Options{Resolver: n, Roots: all})
+	c = New(policy(t, Spec{Hosts: hosts, Methods: []string{"POST"}, Addresses: loopback}),
+		Options{Resolver: n, Roots: all})
 	if _, e := send(t, c, `{"method":"POST","url":"https://example.com:`+port+`/303/end"}`); e != hostcalls.Denied {
 		t.Errorf("%d", e)
 	}
@@ -252,7 +271,8 @@ func TestServersThatMisbehave(t *testing.T) {
 		}
 	})
 	n := &names{answers: map[string][]string{"example.com": {"127.0.0.1"}, "other.example": {"127.0.0.1"}}}
-	spec := Spec{Hosts: []string{"example.com:" + port, "other.example:" + port, "gone.example:" + port, "example.com:1"}, Addresses: loopback, MaxBytes: 100, TimeoutMS: 300}
+	spec := Spec{Hosts: []string{"example.com:" + port, "other.example:" + port, "gone.example:" + port, "example.com:1"},
+		Addresses: loopback, MaxBytes: 100, TimeoutMS: 300}
 	c := New(policy(t, spec), Options{Resolver: n, Roots: roots})
 	for _, d := range []struct {
 		url, want string
@@ -265,8 +285,10 @@ func TestServersThatMisbehave(t *testing.T) {
 		{"https://example.com:" + port + "/short", `{"error":"the answer ended too early","outcome":"error"}`, 0},
 		{"https://example.com:" + port + "/slow", `{"error":"no answer in time","outcome":"timeout"}`, 0},
 		{"https://example.com:" + port + "/drip", `{"error":"no answer in time","outcome":"timeout"}`, 0},
-		{"https://example.com:" + port + "/headers", `{"error":"the server did not answer the request","outcome":"error"}`, 0},
-		{"https://other.example:" + port + "/exact", `{"error":"the server's certificate is not valid for the host","outcome":"error"}`, 0},
+		{"https://example.com:" + port + "/headers", `{"error":"the server did not answer the request","outcome":"error"}`,
+			0},
+		{"https://other.example:" + port + "/exact",
+			`{"error":"the server's certificate is not valid for the host","outcome":"error"}`, 0},
 		{"https://gone.example:" + port + "/", `{"error":"the host's address could not be found","outcome":"error"}`, 0},
 		{"https://example.com:1/", `{"error":"the host could not be reached","outcome":"error"}`, 0},
 	} {
@@ -284,7 +306,8 @@ func TestListedAddress(t *testing.T) {
 	defer s.Close()
 	n := &names{}
 	c := New(policy(t, Spec{Hosts: []string{s.URL}}), Options{Resolver: n})
-	if res, e := send(t, c, `{"url":"`+s.URL+`/"}`); e != 0 || !strings.Contains(string(res.Reply), `"body":"hi"`) || n.asked != 0 {
+	if res, e := send(t, c, `{"url":"`+s.URL+`/"}`); e != 0 || !strings.Contains(string(res.Reply), `"body":"hi"`) ||
+		n.asked != 0 {
 		t.Errorf("%d %s", e, res.Reply)
 	}
 }

@@ -152,7 +152,8 @@ func (r *Request) binding(info *loader.Info) (config.Binding, error) {
 		}
 	}
 	if r.Priority >= kernel.TrustedPriority && info.Tier != phases.Trusted {
-		return b, fmt.Errorf("%w: priorities from %d on are for trusted hooks, and this one is %s (%s)", ErrRefused, kernel.TrustedPriority, info.Tier, info.Why)
+		return b, fmt.Errorf("%w: priorities from %d on are for trusted hooks, and this one is %s (%s)", ErrRefused,
+			kernel.TrustedPriority, info.Tier, info.Why)
 	}
 	if r.Tier == phases.Trusted && info.Tier != phases.Trusted {
 		return b, fmt.Errorf("%w: it is to be bound as trusted, and it is %s (%s)", ErrRefused, info.Tier, info.Why)

@@ -37,13 +37,15 @@ func writeFile(t *testing.T, path, text string) {
 func writePolicy(t *testing.T, dir, deny string) {
 	t.Helper()
 	key := strings.ReplaceAll(string(readFile(t, signedFixture("c0.pub"))), "\n", "\n        ")
-	writeFile(t, filepath.Join(dir, tiers.PolicyFile), "version: belay/v1\nrules:\n- name: release\n  allOf:\n  - publicKey:\n      pem: |\n        "+key+"\n"+deny)
+	writeFile(t, filepath.Join(dir, tiers.PolicyFile),
+		"version: belay/v1\nrules:\n- name: release\n  allOf:\n  - publicKey:\n      pem: |\n        "+key+"\n"+deny)
 }
 
 // A hook is bound as far as the policy trusts it, and refused where it relies on more.
 func TestInstallByTrust(t *testing.T) {
 	guard := readFile(t, signedFixture("guard.wasm"))
-	good := tiers.Evidence{Kind: tiers.EvidenceBundle, Name: "a", Data: readFile(t, signedFixture("guard.c0.sigstore.json"))}
+	good := tiers.Evidence{Kind: tiers.EvidenceBundle, Name: "a",
+		Data: readFile(t, signedFixture("guard.c0.sigstore.json"))}
 	for _, c := range []struct {
 		name, deny string
 		evidence   []tiers.Evidence
@@ -53,7 +55,8 @@ func TestInstallByTrust(t *testing.T) {
 		{"signed", "", []tiers.Evidence{good}, 100, ""},
 		{"unsigned with a high priority", "", nil, 100, "unsigned"},
 		{"unsigned", "", nil, 0, ""},
-		{"denied", "deny: {digests: ['sha256:6e33aa72a6be274e0c22a03bca171026c5d27c5acbe4a991d4044fd522ab8094']}\n", []tiers.Evidence{good}, 0, "deny list"},
+		{"denied", "deny: {digests: ['sha256:6e33aa72a6be274e0c22a03bca171026c5d27c5acbe4a991d4044fd522ab8094']}\n",
+			[]tiers.Evidence{good}, 0, "deny list"},
 		{"policy that cannot be used", "x: y\n", []tiers.Evidence{good}, 0, "unknown member"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -61,7 +64,8 @@ func TestInstallByTrust(t *testing.T) {
 			writeFile(t, filepath.Join(dir, config.FileName), config.Empty)
 			writePolicy(t, dir, c.deny)
 			_, _, err := install.Hook(t.Context(), dir, install.Request{File: guard, Evidence: c.evidence, Priority: c.priority})
-			if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, install.ErrRefused) || !strings.Contains(err.Error(), c.want)) {
+			if c.want == "" && err != nil || c.want != "" &&
+				(!errors.Is(err, install.ErrRefused) || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
@@ -73,8 +77,10 @@ func TestEvidenceIsKept(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, config.FileName), config.Empty)
 	writePolicy(t, dir, "")
-	first := []tiers.Evidence{{Kind: tiers.EvidenceBundle, Name: "guard.wasm.sigstore.json", Data: readFile(t, signedFixture("guard.c0.sigstore.json"))}}
-	if _, _, err := install.Hook(t.Context(), dir, install.Request{Name: "one", File: readFile(t, signedFixture("guard.wasm")), Evidence: first}); err != nil {
+	first := []tiers.Evidence{{Kind: tiers.EvidenceBundle, Name: "guard.wasm.sigstore.json",
+		Data: readFile(t, signedFixture("guard.c0.sigstore.json"))}}
+	if _, _, err := install.Hook(t.Context(), dir,
+		install.Request{Name: "one", File: readFile(t, signedFixture("guard.wasm")), Evidence: first}); err != nil {
 		t.Fatal(err)
 	}
 	more := []tiers.Evidence{
@@ -83,7 +89,8 @@ func TestEvidenceIsKept(t *testing.T) {
 		{Kind: tiers.EvidenceSignature, Name: "x.sig", Data: readFile(t, signedFixture("guard.c1.sig"))},
 		{Kind: tiers.EvidenceManifest, Name: "m", Data: []byte("{}")},
 	}
-	if _, _, err := install.Hook(t.Context(), dir, install.Request{Name: "two", File: readFile(t, signedFixture("guard.wasm")), Evidence: more}); err != nil {
+	if _, _, err := install.Hook(t.Context(), dir,
+		install.Request{Name: "two", File: readFile(t, signedFixture("guard.wasm")), Evidence: more}); err != nil {
 		t.Fatal(err)
 	}
 	blob := filepath.Join(dir, "blobs", "sha256", "6e33aa72a6be274e0c22a03bca171026c5d27c5acbe4a991d4044fd522ab8094")
@@ -106,7 +113,8 @@ func TestEvidenceIsKept(t *testing.T) {
 	for i := range tiers.MaxEvidenceList + 1 {
 		many = append(many, tiers.Evidence{Kind: tiers.EvidenceBundle, Data: fmt.Appendf(nil, "%d", i)})
 	}
-	if _, _, err := install.Hook(t.Context(), dir, install.Request{Name: "three", File: readFile(t, signedFixture("guard.wasm")), Evidence: many}); err == nil {
+	if _, _, err := install.Hook(t.Context(), dir,
+		install.Request{Name: "three", File: readFile(t, signedFixture("guard.wasm")), Evidence: many}); err == nil {
 		t.Error("more evidence was kept than is ever looked at")
 	}
 }

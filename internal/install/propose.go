@@ -44,7 +44,8 @@ func NewProposals(o Options) *Proposals { return &Proposals{o: o} }
 // superseded. With auto (single_user.auto_accept) a hook that can only restrict is
 // installed at once, and changed says that belay.yaml was written. Errors are
 // ErrRefused, kernel.ErrApprovalQuota, config.ErrMissing or kernel.ErrUnavailable.
-func (q *Proposals) Propose(ctx context.Context, p approvals.Proposal, credential string, auto bool) (it kernel.Approval, changed bool, err error) {
+func (q *Proposals) Propose(ctx context.Context, p approvals.Proposal, credential string,
+	auto bool) (it kernel.Approval, changed bool, err error) {
 	p = p.Clone()
 	if err := p.Validate(); err != nil {
 		return it, false, fmt.Errorf("%w: %w", ErrRefused, err)
@@ -70,7 +71,8 @@ func (q *Proposals) Propose(ctx context.Context, p approvals.Proposal, credentia
 
 // request keeps the module and puts the item into the queue. In between, no
 // process drops modules that nothing needs: until the item is there, none seems to.
-func (q *Proposals) request(ctx context.Context, it kernel.Approval, digest string, module []byte, old []string) (kernel.Approval, error) {
+func (q *Proposals) request(ctx context.Context, it kernel.Approval, digest string, module []byte,
+	old []string) (kernel.Approval, error) {
 	unlock, err := statedir.Lock(filepath.Join(q.o.Dir, config.FileName))
 	if err != nil {
 		return it, err
@@ -103,7 +105,8 @@ func (q *Proposals) proposed(ctx context.Context, p *approvals.Proposal) (config
 			return refuse("no proposed hook may hold " + c.Name)
 		}
 	}
-	r := Request{File: p.Module, Name: p.Name, Phases: p.Phases, Priority: p.Priority, Tools: p.Tools, AnyTool: p.AnyTool, Allow: p.Capabilities, Config: p.Config}
+	r := Request{File: p.Module, Name: p.Name, Phases: p.Phases, Priority: p.Priority, Tools: p.Tools, AnyTool: p.AnyTool,
+		Allow: p.Capabilities, Config: p.Config}
 	if p.Observe {
 		r.Mode = phases.Observe
 	}
@@ -124,7 +127,8 @@ func (q *Proposals) proposed(ctx context.Context, p *approvals.Proposal) (config
 		return binding, info, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	if len(p.Config) > 0 {
-		if covered, masked, err := q.o.Redactor.JSON(p.Config); err != nil || len(masked) > 0 || string(covered) != string(p.Config) {
+		if covered, masked, err := q.o.Redactor.JSON(p.Config); err != nil || len(masked) > 0 ||
+			string(covered) != string(p.Config) {
 			return refuse("its configuration holds what looks like a secret; a queue is no place for it")
 		}
 	}
@@ -147,7 +151,8 @@ func freeBindingName(src []byte, name string) string {
 	return free
 }
 
-func (q *Proposals) item(p *approvals.Proposal, binding *config.Binding, digest, credential string) (kernel.Approval, error) {
+func (q *Proposals) item(p *approvals.Proposal, binding *config.Binding, digest,
+	credential string) (kernel.Approval, error) {
 	var it kernel.Approval
 	entry, err := json.Marshal(binding, json.Deterministic(true))
 	if err != nil {
@@ -161,8 +166,9 @@ func (q *Proposals) item(p *approvals.Proposal, binding *config.Binding, digest,
 		}
 		d.Source = append(d.Source, approvals.SourceFile{Path: phases.SafeLine(f.Path, 256), Text: text})
 	}
-	it = kernel.Approval{Kind: approvals.KindProposal, By: approvals.Requester{Credential: credential, Runtime: phases.SafeLine(p.Runtime, phases.MaxRuntimeBytes),
-		Session: phases.SafeLine(p.Session, phases.MaxIDBytes), Agent: phases.SafeLine(p.Agent, phases.MaxIDBytes)},
+	it = kernel.Approval{Kind: approvals.KindProposal,
+		By: approvals.Requester{Credential: credential, Runtime: phases.SafeLine(p.Runtime, phases.MaxRuntimeBytes),
+			Session: phases.SafeLine(p.Session, phases.MaxIDBytes), Agent: phases.SafeLine(p.Agent, phases.MaxIDBytes)},
 		Hooks: []approvals.Asking{{Hook: binding.Name, Digest: digest}}}
 	if it.Reason, err = q.o.Redactor.Text(phases.SafeText(p.Reason, approvals.MaxReason)); err != nil {
 		return it, err
@@ -179,10 +185,12 @@ func (q *Proposals) item(p *approvals.Proposal, binding *config.Binding, digest,
 
 // replaced lists what a new proposal takes the place of.
 func (q *Proposals) replaced(ctx context.Context, it *kernel.Approval) ([]string, error) {
-	list, err := q.o.Kernel.Approvals(ctx, kernel.ApprovalQuery{Kind: approvals.KindProposal, State: approvals.Pending, By: &it.By})
+	list, err := q.o.Kernel.Approvals(ctx,
+		kernel.ApprovalQuery{Kind: approvals.KindProposal, State: approvals.Pending, By: &it.By})
 	var out []string
 	for _, old := range list {
-		if old.State == approvals.Pending && old.Key != it.Key && len(old.Hooks) == 1 && old.Hooks[0].Hook == it.Hooks[0].Hook {
+		if old.State == approvals.Pending && old.Key != it.Key && len(old.Hooks) == 1 &&
+			old.Hooks[0].Hook == it.Hooks[0].Hook {
 			out = append(out, old.ID)
 		}
 	}
@@ -209,7 +217,8 @@ func restrictOnly(imports []string) bool {
 // accept installs a hook without review, because the operator has said so
 // beforehand. It is on record like any other decision.
 func (q *Proposals) accept(ctx context.Context, it kernel.Approval) (kernel.Approval, bool, error) {
-	d, err := approvals.Draft(&it, approvals.Approve, "auto_accept", "single_user.auto_accept: it can only restrict", q.o.Now(), approvals.DefaultTimeout)
+	d, err := approvals.Draft(&it, approvals.Approve, "auto_accept", "single_user.auto_accept: it can only restrict",
+		q.o.Now(), approvals.DefaultTimeout)
 	if err != nil {
 		return it, false, err
 	}

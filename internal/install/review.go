@@ -79,7 +79,8 @@ func ReviewProposal(ctx context.Context, dir string, it *kernel.Approval) (Revie
 		return r, nil, fmt.Errorf("%w: its binding cannot be read: %w", ErrRefused, err)
 	}
 	b := &r.Binding
-	if b.Module != d.Digest || b.Digest != "" || b.Tier != "" || b.Priority >= config.TrustedPriority || b.Capabilities == nil {
+	if b.Module != d.Digest || b.Digest != "" || b.Tier != "" || b.Priority >= config.TrustedPriority ||
+		b.Capabilities == nil {
 		return r, nil, fmt.Errorf("%w: its binding is not one of a proposal", ErrRefused)
 	}
 	file, err := readBlob(dir, d.Digest)
@@ -144,7 +145,8 @@ func nearest(ctx context.Context, dir string, r *Review) *Nearest {
 		for _, g := range r.Hook.Capabilities {
 			would = append(would, g.Granted...)
 		}
-		found = &Nearest{Binding: h.Name, Version: b.Manifest.Version, Digest: b.Digest, Imports: changes(b.Imports, r.Hook.Imports),
+		found = &Nearest{Binding: h.Name, Version: b.Manifest.Version, Digest: b.Digest,
+			Imports:      changes(b.Imports, r.Hook.Imports),
 			Capabilities: changes(b.Capabilities, would), Phases: changes(texts(b.Phases), texts(r.Hook.Phases))}
 	}
 	return found
@@ -185,7 +187,8 @@ func (q *Proposals) bind(ctx context.Context, it *kernel.Approval) error {
 // failed after the decision went on record, handing in the same decision again
 // carries on from there. Errors are as of kernel.Kernel.DecideApproval, ErrRefused,
 // config.ErrUnusable, or ErrUnbound with what failed after the decision.
-func (q *Proposals) Decide(ctx context.Context, id string, d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error) {
+func (q *Proposals) Decide(ctx context.Context, id string,
+	d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error) {
 	if it, err = q.o.Kernel.Approval(ctx, id); err != nil {
 		return it, false, err
 	}
@@ -214,7 +217,8 @@ func (q *Proposals) Decide(ctx context.Context, id string, d kernel.ApprovalDeci
 // sameDecision reports whether a decision is the one on file. It is no proof of
 // anything: what is on file is verified again before it is carried out.
 func sameDecision(have, d *kernel.ApprovalDecision) bool {
-	return have != nil && have.Verdict == d.Verdict && have.Content == d.Content && have.By == d.By && have.At.Equal(d.At) && bytes.Equal(have.Signature, d.Signature)
+	return have != nil && have.Verdict == d.Verdict && have.Content == d.Content && have.By == d.By &&
+		have.At.Equal(d.At) && bytes.Equal(have.Signature, d.Signature)
 }
 
 // ErrUnbound: a proposed hook is approved, on record, and not bound. Beside it stands the

@@ -40,7 +40,8 @@ func (k *Keeping) Announce(ctx context.Context, store kernel.Store, r *config.Re
 			return
 		}
 		if !errors.Is(err, kernel.ErrConflict) {
-			k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "it could not be recorded whether full inputs are kept", slog.Any("error", err))
+			k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "it could not be recorded whether full inputs are kept",
+				slog.Any("error", err))
 			return
 		}
 	}
@@ -65,8 +66,9 @@ func announce(ctx context.Context, store kernel.Store, r *config.Recordings, rev
 	_, err = store.Commit(ctx, kernel.Batch{
 		Now: now, StateReads: []kernel.StateRead{{Namespace: namespace, Key: stateKey, Version: said.Version}},
 		StateWrites: []kernel.StateWrite{{Namespace: namespace, Key: stateKey, Value: []byte(is), Delete: r == nil}},
-		Events: []phases.Event{{ID: uuid.Must(uuid.NewV7AtTime(now)).String(), Type: phases.EventNotice, Time: now, PolicyRevision: revision,
-			Reason: phases.SafeText(text, phases.MaxReasonBytes)}},
+		Events: []phases.Event{{ID: uuid.Must(uuid.NewV7AtTime(now)).String(), Type: phases.EventNotice, Time: now,
+			PolicyRevision: revision,
+			Reason:         phases.SafeText(text, phases.MaxReasonBytes)}},
 	})
 	return err
 }

@@ -109,7 +109,8 @@ func (k *Keeping) Next(f *config.File) (*Keeper, error) {
 	s := r.Settings()
 	made, err := keep.Open(keep.Policy{
 		Dir: dir, Recipients: r.Recipients, Plaintext: r.UnsafePlaintext, Phases: r.Phases, Tools: r.Tools,
-		Rotate: s.Rotate, RotateBytes: s.RotateBytes, Keep: s.Keep, MaxBytes: s.MaxBytes, Block: r.OnError == config.OnErrorBlock,
+		Rotate: s.Rotate, RotateBytes: s.RotateBytes, Keep: s.Keep, MaxBytes: s.MaxBytes,
+		Block:  r.OnError == config.OnErrorBlock,
 		Logger: k.o.Logger, Notice: k.notice, Calm: k.o.Calm,
 	})
 	var bad *keep.Error
@@ -120,7 +121,8 @@ func (k *Keeping) Next(f *config.File) (*Keeper, error) {
 		return nil, fmt.Errorf("%w: recordings: %w", config.ErrUnusable, err)
 	}
 	if r.UnsafePlaintext && !k.o.Records {
-		k.o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "UNSAFE: full inputs are kept in plain text: whoever has the files can read them", slog.String("dir", r.Dir))
+		k.o.Logger.LogAttrs(context.Background(), slog.LevelWarn,
+			"UNSAFE: full inputs are kept in plain text: whoever has the files can read them", slog.String("dir", r.Dir))
 	}
 	return &Keeper{Keeper: made, policy: r}, nil
 }
@@ -130,7 +132,8 @@ func (k *Keeping) Next(f *config.File) (*Keeper, error) {
 func (k *Keeping) target(dir string) (string, error) {
 	to, err := place.Outside("", k.o.Dir, dir)
 	if errors.Is(err, place.ErrInside) {
-		return "", errors.New("is in the state directory: what is kept holds originals, secrets included, and belongs elsewhere")
+		return "", errors.New(
+			"is in the state directory: what is kept holds originals, secrets included, and belongs elsewhere")
 	}
 	return to, err
 }
@@ -165,7 +168,8 @@ func (k *Keeping) notice(text string) {
 	ctx, cancel := context.WithTimeout(context.Background(), noticeTime)
 	defer cancel()
 	if err := k.o.Notice(ctx, text); err != nil {
-		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "a notice about recordings could not be recorded", slog.String("text", text), slog.Any("error", err))
+		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "a notice about recordings could not be recorded", slog.String("text", text),
+			slog.Any("error", err))
 	}
 }
 

@@ -69,7 +69,8 @@ func OpenBench(o BenchOptions) (*Bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bench{files: source{builtin: set}, log: o.Logger, cover: o.Cover, modules: map[benchKey]*sandbox.Module{}, known: map[[sha256.Size]byte]candidate{}}
+	b := &Bench{files: source{builtin: set}, log: o.Logger, cover: o.Cover, modules: map[benchKey]*sandbox.Module{},
+		known: map[[sha256.Size]byte]candidate{}}
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
@@ -181,7 +182,9 @@ func (b *Bench) module(ctx context.Context, c *candidate, memory int64) (*sandbo
 	if m := b.modules[key]; m != nil {
 		return m, nil
 	}
-	m, err := b.engine.Load(ctx, c.file, sandbox.LoadOptions{Class: c.class, MemoryCap: memory, Declared: c.declared, Trusted: b.files.builtin.Trusted(c.info.Digest), Cover: b.cover})
+	m, err := b.engine.Load(ctx, c.file,
+		sandbox.LoadOptions{Class: c.class, MemoryCap: memory, Declared: c.declared,
+			Trusted: b.files.builtin.Trusted(c.info.Digest), Cover: b.cover})
 	if err == nil {
 		b.modules[key] = m
 	}
@@ -287,6 +290,7 @@ func (b *Bench) Policy(path string) (*kernel.Config, kernel.Loader, error) {
 	if r := policy.Revision(); r != "" {
 		revision += "+" + r
 	}
-	l := &Loader{o: Options{Dir: dir, Trust: policy, Logger: b.log}, files: source{dir: dir, builtin: b.files.builtin}, engine: b.engine}
+	l := &Loader{o: Options{Dir: dir, Trust: policy, Logger: b.log}, files: source{dir: dir, builtin: b.files.builtin},
+		engine: b.engine}
 	return Config(f, revision), l, nil
 }

@@ -62,7 +62,8 @@ func InspectBound(ctx context.Context, dir, name string) (Info, error) {
 		info.Problems = append(info.Problems, "it is not the module that was bound: the binding says "+want)
 	}
 	if reason := relies(spec); reason != "" && info.Tier != phases.Trusted {
-		info.Problems = append(info.Problems, reason+", and it is "+string(info.Tier)+": it blocks its phases instead of running")
+		info.Problems = append(info.Problems, reason+", and it is "+string(info.Tier)+
+			": it blocks its phases instead of running")
 	}
 	return info, nil
 }

@@ -31,7 +31,8 @@ func CompileOnce(ctx context.Context, dir string, file []byte, m *tiers.Manifest
 		return err
 	}
 	module, err := engine.Load(ctx, file, sandbox.LoadOptions{
-		Class: sandbox.Installed, MemoryCap: memoryCap(&mod, m, 0), Declared: declaredBy(m), Trusted: hooks.Trusted(mod.Digest),
+		Class: sandbox.Installed, MemoryCap: memoryCap(&mod, m, 0), Declared: declaredBy(m),
+		Trusted: hooks.Trusted(mod.Digest),
 	})
 	if err != nil {
 		return err

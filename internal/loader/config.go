@@ -9,7 +9,8 @@ import (
 
 // Config turns belay.yaml into what the kernel runs, under the name of a revision.
 func Config(f *config.File, revision string) *kernel.Config {
-	cfg := &kernel.Config{Revision: revision, Ceiling: f.Scopes, ChainBudget: time.Duration(f.Limits.ChainMS) * time.Millisecond,
+	cfg := &kernel.Config{Revision: revision, Ceiling: f.Scopes,
+		ChainBudget:    time.Duration(f.Limits.ChainMS) * time.Millisecond,
 		RawToolResults: f.Tools.Results == "raw", Approvals: f.Approvals.Settings(), Reviewers: f.Authorities()}
 	leaseConfig(cfg, f)
 	for _, c := range f.Enabled() {
@@ -24,12 +25,14 @@ func Config(f *config.File, revision string) *kernel.Config {
 // leaseConfig says what takes a lease.
 func leaseConfig(cfg *kernel.Config, f *config.File) {
 	for _, r := range f.RequireLease {
-		cfg.RequireLease = append(cfg.RequireLease, kernel.RequireLease{Phases: r.Phases, Tools: r.Tools, Capability: r.Capability})
+		cfg.RequireLease = append(cfg.RequireLease,
+			kernel.RequireLease{Phases: r.Phases, Tools: r.Tools, Capability: r.Capability})
 	}
 	for i := range f.LeaseRules {
 		r := &f.LeaseRules[i]
 		cfg.LeaseRules = append(cfg.LeaseRules, kernel.LeaseRule{
-			Capability: r.Capability, Scope: r.Scope, MaxTTL: r.TTL(), MaxUses: r.MaxUses, Agents: r.Agents, Decision: kernel.LeaseDecision(r.Decision),
+			Capability: r.Capability, Scope: r.Scope, MaxTTL: r.TTL(), MaxUses: r.MaxUses, Agents: r.Agents,
+			Decision: kernel.LeaseDecision(r.Decision),
 		})
 	}
 	cfg.MaxLeaseTTL = f.Leases.TTL()
@@ -38,7 +41,8 @@ func leaseConfig(cfg *kernel.Config, f *config.File) {
 // Spec turns a binding of belay.yaml into what the kernel binds.
 func Spec(c config.Binding) kernel.BindingSpec {
 	return kernel.BindingSpec{
-		Name: c.Name, Module: c.Module, Digest: c.Digest, Phases: c.Phases, Priority: c.Priority, Tier: c.Tier, Match: c.Match,
+		Name: c.Name, Module: c.Module, Digest: c.Digest, Phases: c.Phases, Priority: c.Priority, Tier: c.Tier,
+		Match:  c.Match,
 		Config: c.Config, Allowed: c.Capabilities, Budget: c.Budget, Mode: c.Mode, HTTP: c.HTTP, Redacts: c.Redacts,
 	}
 }

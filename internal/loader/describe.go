@@ -23,7 +23,8 @@ func (b *Bench) Describe(module []byte) (*Description, error) {
 	if err != nil {
 		return nil, loadFault("", err)
 	}
-	d := &Description{Digest: statedir.Digest(module), Phases: slices.Clone(info.Phases), Imports: slices.Clone(info.Imports)}
+	d := &Description{Digest: statedir.Digest(module), Phases: slices.Clone(info.Phases),
+		Imports: slices.Clone(info.Imports)}
 	if info.Manifest == nil {
 		d.Manifest, d.Derived = derive(&info), true
 		return d, nil

@@ -25,8 +25,10 @@ func (l *Loader) Examine(ctx context.Context, bindings []config.Binding) ([]wire
 		if err != nil {
 			return nil, loadFault(spec.Name, err)
 		}
-		return &kernel.Loaded{Hook: notCompiled{}, Digest: c.info.Digest, Version: c.manifest.Version, Tier: c.tier, Signer: c.signer,
-			Phases: c.info.Phases, Mutates: c.manifest.Mutates, Imports: c.info.Imports, Capabilities: caps, Match: c.manifest.Match}, nil
+		return &kernel.Loaded{Hook: notCompiled{}, Digest: c.info.Digest, Version: c.manifest.Version, Tier: c.tier,
+			Signer: c.signer,
+			Phases: c.info.Phases, Mutates: c.manifest.Mutates, Imports: c.info.Imports, Capabilities: caps,
+			Match: c.manifest.Match}, nil
 	})
 }
 

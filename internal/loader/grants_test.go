@@ -26,14 +26,16 @@ func TestUngrantedImportIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, err := loader.Inspect(t.Context(), file, []string{"block", "shell_parse", "request_approval"})
-	if err != nil || !slices.ContainsFunc(info.Problems, func(p string) bool { return strings.Contains(p, "pattern_match") }) {
+	if err != nil ||
+		!slices.ContainsFunc(info.Problems, func(p string) bool { return strings.Contains(p, "pattern_match") }) {
 		t.Errorf("inspect: %q %v", info.Problems, err)
 	}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, config.FileName), []byte(config.Empty), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = install.Hook(t.Context(), dir, install.Request{File: file, Allow: []string{"block", "shell_parse", "request_approval"}})
+	_, _, err = install.Hook(t.Context(), dir,
+		install.Request{File: file, Allow: []string{"block", "shell_parse", "request_approval"}})
 	if err == nil || !strings.Contains(err.Error(), "pattern_match") {
 		t.Errorf("install: %v", err)
 	}
@@ -43,7 +45,8 @@ func TestUngrantedImportIsRefused(t *testing.T) {
 	}
 	defer bench.Close()
 	h := loader.BenchHook{Name: "guard", Module: file, Tier: phases.Trusted, Allowed: []string{"block"}}
-	if _, err := bench.Load(context.Background(), h); phases.FaultOf(err) == nil || phases.FaultOf(err).Kind != phases.KindLoad {
+	if _, err := bench.Load(context.Background(), h); phases.FaultOf(err) == nil ||
+		phases.FaultOf(err).Kind != phases.KindLoad {
 		t.Errorf("bench: %v, want a fault of kind load", err)
 	}
 	h.Recorded = true // what was loaded so once is loaded so again
@@ -59,7 +62,8 @@ func TestBindingsInTheTreeGrantEnough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bound := regexp.MustCompile(`module: ['"]?builtin:([a-z-]+)['"]?(?:,? |\n)(?:[^\n]*\n){0,9}?[^\n]*capabilities: \[([^\]]*)\]`)
+	bound := regexp.MustCompile(
+		`module: ['"]?builtin:([a-z-]+)['"]?(?:,? |\n)(?:[^\n]*\n){0,9}?[^\n]*capabilities: \[([^\]]*)\]`)
 	seen := 0
 	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || !slices.Contains([]string{".md", ".yaml", ".txtar"}, filepath.Ext(path)) {

@@ -54,7 +54,8 @@ func Inspect(ctx context.Context, file []byte, allowed []string) (Info, error) {
 // InspectIn is Inspect with the eyes of the trust policy in dir: the tier
 // is what the evidence comes to, and what a hook of that tier is refused for is
 // among the problems.
-func InspectIn(ctx context.Context, dir string, file []byte, evidence []tiers.Evidence, allowed []string) (Info, error) {
+func InspectIn(ctx context.Context, dir string, file []byte, evidence []tiers.Evidence,
+	allowed []string) (Info, error) {
 	return inspect(file, allowed, func() (tiers.Decision, error) { return trust.Decision(dir, file, evidence) })
 }
 
@@ -71,7 +72,8 @@ func inspect(file []byte, allowed []string, decide func() (tiers.Decision, error
 	info := Info{
 		Digest: mod.Digest, Size: mod.Size, Tier: phases.Sandboxed, Why: "unsigned",
 		Phases: mod.Phases, Imports: orEmpty(mod.Imports), Others: orEmpty(mod.Others),
-		EstimateMS: float64(mod.EstimateNS) / 1e6, EstimateMiB: float64(mod.EstimateBytes) / (1 << 20), MemoryMin: mod.MemoryMin, Functions: mod.Functions,
+		EstimateMS: float64(mod.EstimateNS) / 1e6, EstimateMiB: float64(mod.EstimateBytes) / (1 << 20),
+		MemoryMin: mod.MemoryMin, Functions: mod.Functions,
 		Capabilities: []CapabilityStatus{}, Problems: []string{},
 	}
 	hooks, err := builtin.Load()
@@ -96,7 +98,9 @@ func inspect(file []byte, allowed []string, decide func() (tiers.Decision, error
 			info.Problems = append(info.Problems, manifestErr.Error())
 			return info, nil
 		}
-		if err := engine.Check(file, sandbox.LoadOptions{Class: sandbox.Installed, MemoryCap: memoryCap(&mod, info.Manifest, 0), Declared: declaredBy(info.Manifest)}); err != nil {
+		if err := engine.Check(file,
+			sandbox.LoadOptions{Class: sandbox.Installed, MemoryCap: memoryCap(&mod, info.Manifest, 0),
+				Declared: declaredBy(info.Manifest)}); err != nil {
 			info.Problems = append(info.Problems, err.Error())
 		}
 	}
@@ -105,7 +109,8 @@ func inspect(file []byte, allowed []string, decide func() (tiers.Decision, error
 		return info, err
 	}
 	for i, g := range grants {
-		c := CapabilityStatus{Name: g.Capability.String(), Reason: info.Manifest.Capabilities[i].Reason, Granted: []string{}, Why: g.Why}
+		c := CapabilityStatus{Name: g.Capability.String(), Reason: info.Manifest.Capabilities[i].Reason, Granted: []string{},
+			Why: g.Why}
 		for _, h := range g.Granted {
 			c.Granted = append(c.Granted, h.String())
 		}
@@ -114,9 +119,11 @@ func inspect(file []byte, allowed []string, decide func() (tiers.Decision, error
 		}
 		info.Capabilities = append(info.Capabilities, c)
 	}
-	lacks := slices.DeleteFunc(tiers.Lacks(info.Manifest, info.Imports, grants), func(l tiers.Lack) bool { return l.Tier }) // of which judge speaks
+	// of which judge speaks
+	lacks := slices.DeleteFunc(tiers.Lacks(info.Manifest, info.Imports, grants), func(l tiers.Lack) bool { return l.Tier })
 	if len(lacks) > 0 {
-		info.Problems = append(info.Problems, notGranted(lacks, "grant it with --allow, or list it under `optional` in its manifest").Error())
+		info.Problems = append(info.Problems,
+			notGranted(lacks, "grant it with --allow, or list it under `optional` in its manifest").Error())
 	}
 	return info, nil
 }
@@ -137,8 +144,9 @@ func (info *Info) judge(decide func() (tiers.Decision, error)) {
 		info.Problems = append(info.Problems, d.Why+"; a revoked hook does not run in any tier")
 	}
 	if power := floorImport(info.Imports, info.Manifest); power != "" && d.Tier != phases.Trusted {
-		info.Problems = append(info.Problems, notTrusted("it imports "+power+", which only trusted hooks may hold", d.Tier, d.Err()).Error()+
-			". Have it signed by somebody whom trust.yaml trusts (`belay trust add-key`, `belay hook sign`), or build it without that import")
+		info.Problems = append(info.Problems,
+			notTrusted("it imports "+power+", which only trusted hooks may hold", d.Tier, d.Err()).Error()+
+				". Have it signed by somebody whom trust.yaml trusts (`belay trust add-key`, `belay hook sign`), or build it without that import")
 	}
 }
 
@@ -158,7 +166,8 @@ func grantsFor(m *tiers.Manifest, allowed []string, tier phases.Tier) ([]tiers.G
 		}
 		if _, known := hostcalls.Lookup(c.Name); !known {
 			// A slip of the pen would otherwise be a power that the hook silently lacks.
-			return nil, &tiers.Error{Class: tiers.ErrCapability, Text: fmt.Sprintf("%q is not a capability: no hostcall is named so", c.Name)}
+			return nil, &tiers.Error{Class: tiers.ErrCapability,
+				Text: fmt.Sprintf("%q is not a capability: no hostcall is named so", c.Name)}
 		}
 		caps = append(caps, c)
 	}

@@ -35,7 +35,8 @@ func (l *Loader) Bound(ctx context.Context, spec kernel.BindingSpec) (*Bound, er
 	if err != nil {
 		return nil, err
 	}
-	return &Bound{Manifest: c.manifest, Digest: c.info.Digest, Imports: c.info.Imports, Phases: c.info.Phases, Capabilities: have}, nil
+	return &Bound{Manifest: c.manifest, Digest: c.info.Digest, Imports: c.info.Imports, Phases: c.info.Phases,
+		Capabilities: have}, nil
 }
 
 // UngrantedIn is Loader.Ungranted of the enabled bindings of belay.yaml in dir. A

@@ -34,10 +34,13 @@ func (h *moduleHook) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, er
 	if err != nil {
 		return kernel.Outcome{}, err
 	}
-	rep, err := h.module.Run(ctx, sandbox.RunRequest{Phase: cfg.Phase, Session: s, Fuel: t.Fuel, Slice: t.Slice, Timeout: t.Timeout, Ceiling: t.Ceiling})
+	rep, err := h.module.Run(ctx,
+		sandbox.RunRequest{Phase: cfg.Phase, Session: s, Fuel: t.Fuel, Slice: t.Slice, Timeout: t.Timeout,
+			Ceiling: t.Ceiling})
 	out := kernel.Outcome{
 		StateReads: s.StateReads(), Wishes: s.Wishes(), Logs: s.Logs(), LogsDropped: s.LogsDropped(), Notes: s.Notes(),
-		FailText: s.FailText(), Fuel: rep.Fuel, MemoryPeak: rep.MemoryPeak, Hostcalls: rep.Hostcalls, Duration: rep.Duration, Waited: rep.Waited,
+		FailText: s.FailText(), Fuel: rep.Fuel, MemoryPeak: rep.MemoryPeak, Hostcalls: rep.Hostcalls, Duration: rep.Duration,
+		Waited: rep.Waited,
 	}
 	if err == nil {
 		out.Effects, out.StateWrites = s.Effects(), s.StateWrites()

@@ -56,7 +56,8 @@ func relies(spec kernel.BindingSpec) string {
 
 // proof asks the verifier. Hooks that come with the binary, and those that are
 // given by hand, are only held against the deny list.
-func (l *Loader) proof(ctx context.Context, spec kernel.BindingSpec, digest string, c *candidate) (kernel.Proof, error) {
+func (l *Loader) proof(ctx context.Context, spec kernel.BindingSpec, digest string,
+	c *candidate) (kernel.Proof, error) {
 	adhoc := isGiven(spec)
 	if l.o.Verifier != nil {
 		if adhoc || c.tier == phases.Trusted {

@@ -39,7 +39,8 @@ func (e *ear) Read(p []byte) (int, error) {
 func flood() {
 	in := bufio.NewReader(os.Stdin)
 	_, _ = in.ReadString('\n')
-	fmt.Println(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"floods","version":"1"}}}`)
+	fmt.Println(
+		`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"floods","version":"1"}}}`)
 	out := bufio.NewWriterSize(os.Stdout, 1<<16)
 	for i := 0; ; i++ {
 		if _, err := fmt.Fprintf(out, `{"jsonrpc":"2.0","id":"%d","method":"ping"}`+"\n", i); err != nil {
@@ -124,7 +125,8 @@ func TestServerThatFloods(t *testing.T) {
 	_, err := call(t, set, "echo", "{}")
 	took := time.Since(from)
 	runtime.ReadMemStats(&after)
-	t.Logf("%v after %v, %d MiB allocated, %d MiB held", err, took, (after.TotalAlloc-before.TotalAlloc)>>20, (int64(after.HeapAlloc)-int64(before.HeapAlloc))>>20)
+	t.Logf("%v after %v, %d MiB allocated, %d MiB held", err, took, (after.TotalAlloc-before.TotalAlloc)>>20,
+		(int64(after.HeapAlloc)-int64(before.HeapAlloc))>>20)
 	if err == nil || took > 10*time.Second {
 		t.Errorf("%v after %v", err, took)
 	}
@@ -173,7 +175,8 @@ func TestSecretsOnStandardError(t *testing.T) {
 			t.Errorf("%q stands in the log", secret)
 		}
 	}
-	for _, want := range []string{"token [value of BELAY_TEST_TOKEN] is not good", "password ***", "[value of BELAY_TEST_KEY]", "not logged", "the end"} {
+	for _, want := range []string{"token [value of BELAY_TEST_TOKEN] is not good", "password ***",
+		"[value of BELAY_TEST_KEY]", "not logged", "the end"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is missing in the log:\n%s", want, said)
 		}

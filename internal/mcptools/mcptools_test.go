@@ -44,8 +44,10 @@ func TestMain(m *testing.M) {
 	case "silent":
 		time.Sleep(time.Hour) // not select {}: a program in which everything waits is ended by its runtime
 	case "parent": // starts a server and waits to be killed
-		set := mcptools.New([]mcptools.Server{stdio("s", "BELAY_TEST_MCP")}, mcptools.Options{LookupEnv: func(n string) (string, bool) { return "outlives", true }})
-		res, err := set.Call(context.Background(), kernel.ToolCall{MCP: &phases.MCPTool{Server: "s", Tool: "pid"}, Args: jsontext.Value("{}")})
+		set := mcptools.New([]mcptools.Server{stdio("s", "BELAY_TEST_MCP")},
+			mcptools.Options{LookupEnv: func(n string) (string, bool) { return "outlives", true }})
+		res, err := set.Call(context.Background(),
+			kernel.ToolCall{MCP: &phases.MCPTool{Server: "s", Tool: "pid"}, Args: jsontext.Value("{}")})
 		fmt.Println(string(res.Result), err)
 		time.Sleep(time.Hour) // not select {}: a program in which everything waits is ended by its runtime
 	case "floods":
@@ -60,7 +62,8 @@ func TestMain(m *testing.M) {
 		_ = testServer().Run(context.Background(), &mcp.IOTransport{Reader: &ear{ReadCloser: os.Stdin}, Writer: os.Stdout})
 		time.Sleep(time.Hour)
 	default:
-		if err := testServer().Run(context.Background(), &mcp.IOTransport{Reader: &ear{ReadCloser: os.Stdin}, Writer: os.Stdout}); err != nil {
+		if err := testServer().Run(context.Background(),
+			&mcp.IOTransport{Reader: &ear{ReadCloser: os.Stdin}, Writer: os.Stdout}); err != nil {
 			os.Exit(1)
 		}
 	}
@@ -69,13 +72,15 @@ func TestMain(m *testing.M) {
 func testServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	tool := func(name string, f func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, error)) {
-		s.AddTool(&mcp.Tool{Name: name, Description: "the tool \x1b[1m" + name, InputSchema: map[string]any{"type": "object"}}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			args := map[string]any{}
-			if err := json.Unmarshal(r.Params.Arguments, &args); err != nil {
-				return nil, err
-			}
-			return f(ctx, r, args)
-		})
+		s.AddTool(&mcp.Tool{Name: name, Description: "the tool \x1b[1m" + name,
+			InputSchema: map[string]any{"type": "object"}},
+			func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				args := map[string]any{}
+				if err := json.Unmarshal(r.Params.Arguments, &args); err != nil {
+					return nil, err
+				}
+				return f(ctx, r, args)
+			})
 	}
 	text := func(s string) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}, nil
@@ -131,7 +136,8 @@ func testServer() *mcp.Server {
 
 // stdio is the test binary as a server; it is told what to be by a variable.
 func stdio(name, variable string) mcptools.Server {
-	return mcptools.Server{Name: name, Command: []string{os.Args[0]}, Env: []string{variable}, Tools: []string{"*"}, Timeout: 5 * time.Second}
+	return mcptools.Server{Name: name, Command: []string{os.Args[0]}, Env: []string{variable}, Tools: []string{"*"},
+		Timeout: 5 * time.Second}
 }
 
 // declare makes a set of one server, which is how.
@@ -149,7 +155,8 @@ func declare(t *testing.T, how string, change func(*mcptools.Server), o mcptools
 
 func call(t *testing.T, set *mcptools.Set, tool, args string) (kernel.ToolResult, error) {
 	t.Helper()
-	return set.Call(t.Context(), kernel.ToolCall{MCP: &phases.MCPTool{Server: "s", Tool: tool}, Args: jsontext.Value(args)})
+	return set.Call(t.Context(),
+		kernel.ToolCall{MCP: &phases.MCPTool{Server: "s", Tool: tool}, Args: jsontext.Value(args)})
 }
 
 // said is the text of a result.
@@ -167,7 +174,9 @@ func TestStdioServer(t *testing.T) {
 	t.Setenv("BELAY_TEST_OTHER", "not for the server")
 	set := declare(t, "serve", func(s *mcptools.Server) { s.Dir = "/tmp" }, mcptools.Options{})
 	res, err := call(t, set, "echo", `{"text":"hi","n":1}`)
-	if err != nil || string(res.Result) != `{"content":[{"type":"text","text":"hi"}],"structuredContent":{"n":1,"text":"hi"}}` || res.IsError {
+	if err != nil ||
+		string(res.Result) != `{"content":[{"type":"text","text":"hi"}],"structuredContent":{"n":1,"text":"hi"}}` ||
+		res.IsError {
 		t.Errorf("%s %v", res.Result, err)
 	}
 	if got := said(t, set, "env", "{}"); got != "/tmp BELAY_TEST_MCP=serve" {
@@ -176,7 +185,8 @@ func TestStdioServer(t *testing.T) {
 	if res, err := call(t, set, "fail", "{}"); err != nil || !res.IsError {
 		t.Errorf("%+v %v", res, err)
 	}
-	if _, err := call(t, set, "refuse", "{}"); err == nil || !strings.Contains(err.Error(), "reason") || strings.Contains(err.Error(), "\x1b") || errors.Is(err, kernel.ErrToolCrashed) {
+	if _, err := call(t, set, "refuse", "{}"); err == nil || !strings.Contains(err.Error(), "reason") ||
+		strings.Contains(err.Error(), "\x1b") || errors.Is(err, kernel.ErrToolCrashed) {
 		t.Errorf("%v", err)
 	}
 	if got := said(t, set, "sample", "{}"); got != "sampling: true" {
@@ -186,7 +196,8 @@ func TestStdioServer(t *testing.T) {
 		t.Errorf("two processes, %s and %s", first, second)
 	}
 	list, err := set.Tools(t.Context())
-	if err != nil || len(list) != 11 || list[1].Name != "mcp:s:crash" || strings.Contains(list[0].Description, "\x1b") || !list[0].Schema.IsValid() {
+	if err != nil || len(list) != 11 || list[1].Name != "mcp:s:crash" || strings.Contains(list[0].Description, "\x1b") ||
+		!list[0].Schema.IsValid() {
 		t.Errorf("%+v %v", list, err)
 	}
 }
@@ -198,7 +209,8 @@ func TestOnlyListedTools(t *testing.T) {
 			t.Errorf("%s: %v", tool, err)
 		}
 	}
-	if _, err := set.Call(t.Context(), kernel.ToolCall{MCP: &phases.MCPTool{Server: "x", Tool: "echo"}}); !errors.Is(err, kernel.ErrNoTool) {
+	if _, err := set.Call(t.Context(), kernel.ToolCall{MCP: &phases.MCPTool{Server: "x", Tool: "echo"}}); !errors.Is(err,
+		kernel.ErrNoTool) {
 		t.Errorf("another server: %v", err)
 	}
 	if _, err := set.Call(t.Context(), kernel.ToolCall{Tool: "echo"}); !errors.Is(err, kernel.ErrNoTool) {
@@ -214,7 +226,8 @@ func TestLimits(t *testing.T) {
 	if got := said(t, set, "big", `{"n":900}`); len(got) != 900 {
 		t.Errorf("%d bytes", len(got))
 	}
-	if _, err := call(t, set, "big", `{"n":1000}`); err == nil || !strings.Contains(err.Error(), "larger than 1000 bytes") {
+	if _, err := call(t, set, "big", `{"n":1000}`); err == nil ||
+		!strings.Contains(err.Error(), "larger than 1000 bytes") {
 		t.Errorf("%v", err)
 	}
 	// More than the connection takes ends the server, and the next call starts it.
@@ -317,7 +330,8 @@ func alive(pid string) bool {
 	if err != nil || n <= 1 {
 		return false
 	}
-	if stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat")); err == nil && strings.Contains(string(stat), ") Z ") {
+	if stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat")); err == nil &&
+		strings.Contains(string(stat), ") Z ") {
 		return false
 	}
 	return syscall.Kill(n, 0) == nil
@@ -372,7 +386,8 @@ func TestHTTPServer(t *testing.T) {
 	}))
 	defer s.Close()
 	web := func(v *mcptools.Server) {
-		v.Command, v.Env, v.URL, v.Headers, v.Timeout = nil, nil, s.URL, map[string]string{"Authorization": "CRM_AUTH"}, 2*time.Second
+		v.Command, v.Env, v.URL, v.Headers, v.Timeout = nil, nil, s.URL, map[string]string{"Authorization": "CRM_AUTH"},
+			2*time.Second
 	}
 	set := declare(t, "", web, mcptools.Options{})
 	if got := said(t, set, "echo", `{"text":"hi"}`); got != "hi" || auth.Load() != "Bearer abc" {

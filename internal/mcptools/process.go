@@ -70,7 +70,8 @@ func startProcess(command, env []string, dir string, says *stderrLog) (*process,
 	if err != nil {
 		in.Close()
 		out.Close()
-		says.log.LogAttrs(context.Background(), slog.LevelError, "an MCP server's command cannot be run", slog.Any("error", err))
+		says.log.LogAttrs(context.Background(), slog.LevelError, "an MCP server's command cannot be run",
+			slog.Any("error", err))
 		return nil, errors.New("the server's command cannot be run")
 	}
 	return p, nil

@@ -25,7 +25,8 @@ func TestServerDiesWithItsParent(t *testing.T) {
 	}
 	line := make([]byte, 200)
 	n, err := out.Read(line)
-	pid, _ := phases.GetString(jsontext.Value(strings.TrimSuffix(strings.TrimSpace(string(line[:n])), " <nil>")), "/content/0/text")
+	pid, _ := phases.GetString(jsontext.Value(strings.TrimSuffix(strings.TrimSpace(string(line[:n])), " <nil>")),
+		"/content/0/text")
 	if err != nil || !alive(pid) {
 		t.Fatalf("%q %v", line[:n], err)
 	}

@@ -21,7 +21,8 @@ import (
 // installed is where scripts/test-mcp has put the servers.
 func installed(t *testing.T, name string) (node, script string) {
 	t.Helper()
-	node, script = os.Getenv("BELAY_NODE"), filepath.Join(os.Getenv("BELAY_MCP_MODULES"), "@modelcontextprotocol", name, "dist", "index.js")
+	node, script = os.Getenv("BELAY_NODE"),
+		filepath.Join(os.Getenv("BELAY_MCP_MODULES"), "@modelcontextprotocol", name, "dist", "index.js")
 	if _, err := os.Stat(script); err != nil || node == "" {
 		t.Fatalf("run scripts/test-mcp: %v", err)
 	}
@@ -65,7 +66,8 @@ func everything(t *testing.T, set *mcptools.Set) {
 		t.Errorf("%v", err)
 	}
 	from := time.Now()
-	if _, err := call(t, set, "trigger-long-running-operation", `{"duration":60,"steps":2}`); !errors.Is(err, kernel.ErrToolTimeout) || time.Since(from) > 10*time.Second {
+	if _, err := call(t, set, "trigger-long-running-operation", `{"duration":60,"steps":2}`); !errors.Is(err,
+		kernel.ErrToolTimeout) || time.Since(from) > 10*time.Second {
 		t.Errorf("a long operation: %v after %v", err, time.Since(from))
 	}
 	if got := said(t, set, "echo", `{"message":"again"}`); !strings.Contains(got, "again") {
@@ -118,7 +120,8 @@ func TestRealFilesystem(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello file"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	set := realSet(t, mcptools.Server{Command: []string{node, script, dir}, Timeout: 10 * time.Second, Tools: []string{"read_text_file"}})
+	set := realSet(t,
+		mcptools.Server{Command: []string{node, script, dir}, Timeout: 10 * time.Second, Tools: []string{"read_text_file"}})
 	quoted, _ := jsontext.AppendQuote(nil, filepath.Join(dir, "a.txt"))
 	if got := said(t, set, "read_text_file", `{"path":`+string(quoted)+`}`); got != "hello file" {
 		t.Errorf("read %q", got)
@@ -126,7 +129,8 @@ func TestRealFilesystem(t *testing.T) {
 	if res, err := call(t, set, "read_text_file", `{"path":"/etc/passwd"}`); err == nil && !res.IsError {
 		t.Errorf("outside of its directory: %s", res.Result)
 	}
-	if _, err := call(t, set, "write_file", `{"path":`+string(quoted)+`,"content":"x"}`); !errors.Is(err, kernel.ErrNoTool) {
+	if _, err := call(t, set, "write_file", `{"path":`+string(quoted)+`,"content":"x"}`); !errors.Is(err,
+		kernel.ErrNoTool) {
 		t.Errorf("a tool that is not listed: %v", err)
 	}
 }

@@ -95,7 +95,8 @@ func (s *server) get(ctx context.Context) (*session, error) {
 		s.failed()
 	}
 	if wait := time.Until(s.notBefore); wait > 0 {
-		return nil, fmt.Errorf("the server went away %d times in a row and is started again in %v", s.fails, wait.Round(time.Second))
+		return nil, fmt.Errorf("the server went away %d times in a row and is started again in %v", s.fails,
+			wait.Round(time.Second))
 	}
 	live, err := s.start(ctx)
 	if err != nil {
@@ -139,7 +140,8 @@ func (s *server) start(ctx context.Context) (*session, error) {
 	stop := context.AfterFunc(ctx, end)
 	defer stop()
 	// Nothing that a server could ask its client for is offered.
-	client := mcp.NewClient(&mcp.Implementation{Name: "belay", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	client := mcp.NewClient(&mcp.Implementation{Name: "belay", Version: "1"},
+		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
 	cs, err := client.Connect(ctx, transport, nil)
 	if err != nil {
 		end()
@@ -191,7 +193,8 @@ func (s *server) listed(ctx context.Context, cs *mcp.ClientSession) (map[string]
 		}
 		switch {
 		case !toolName.MatchString(t.Name):
-			s.log.LogAttrs(ctx, slog.LevelWarn, "a tool's name is not valid: left out", slog.String("tool", phases.SafeLine(t.Name, 128)))
+			s.log.LogAttrs(ctx, slog.LevelWarn, "a tool's name is not valid: left out",
+				slog.String("tool", phases.SafeLine(t.Name, 128)))
 		case has(out, t.Name):
 			return nil, errors.New("the server lists a tool twice")
 		default:
@@ -222,7 +225,9 @@ func (s *server) list(ctx context.Context) ([]kernel.ToolInfo, error) {
 			continue
 		}
 		t := live.tools[name]
-		out = append(out, kernel.ToolInfo{Name: phases.MCPToolName(s.spec.Name, name), Description: t.description, Schema: slices.Clone(t.schema)})
+		out = append(out,
+			kernel.ToolInfo{Name: phases.MCPToolName(s.spec.Name, name), Description: t.description,
+				Schema: slices.Clone(t.schema)})
 	}
 	return out, nil
 }

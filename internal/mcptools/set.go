@@ -47,7 +47,9 @@ type Server struct {
 type Options struct {
 	Logger    *slog.Logger                     // nil discards
 	LookupEnv func(name string) (string, bool) // nil: the process's environment
-	Cover     func(line string) string         // covers secrets in what a server writes to standard error, before it is logged; nil covers only what the server got by its environment
+	// covers secrets in what a server writes to standard error, before it is logged; nil covers only what the
+	// server got by its environment
+	Cover func(line string) string
 }
 
 // Set is all declared servers. They are started when one of their tools is first
@@ -72,7 +74,8 @@ func New(list []Server, o Options) *Set {
 		if spec.Max <= 0 {
 			spec.Max = DefaultMaxResult
 		}
-		s.servers[spec.Name] = &server{spec: spec, o: o, turn: make(chan struct{}, 1), log: o.Logger.With(slog.String("mcp_server", spec.Name))}
+		s.servers[spec.Name] = &server{spec: spec, o: o, turn: make(chan struct{}, 1),
+			log: o.Logger.With(slog.String("mcp_server", spec.Name))}
 	}
 	return s
 }

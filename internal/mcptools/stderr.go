@@ -43,7 +43,8 @@ func newStderrLog(log *slog.Logger, env []string, cover func(string) string) *st
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b value) int { return cmp.Compare(len(b.text), len(a.text)) }) // the first that fits is taken
+	// the first that fits is taken
+	slices.SortStableFunc(list, func(a, b value) int { return cmp.Compare(len(b.text), len(a.text)) })
 	var pairs []string
 	for _, v := range list {
 		pairs = append(pairs, v.text, "[value of "+v.name+"]")
@@ -80,7 +81,8 @@ func (w *stderrLog) say() {
 	if w.cover != nil {
 		text = w.cover(text)
 	}
-	w.log.LogAttrs(context.Background(), slog.LevelInfo, "an MCP server says", slog.String("stderr", phases.SafeLine(text, maxLine)))
+	w.log.LogAttrs(context.Background(), slog.LevelInfo, "an MCP server says",
+		slog.String("stderr", phases.SafeLine(text, maxLine)))
 	if w.lines == maxLines {
 		w.log.LogAttrs(context.Background(), slog.LevelWarn, "what the MCP server says from here on is not logged")
 	}

@@ -98,7 +98,8 @@ func (s *server) http() (mcp.Transport, func(), error) {
 			return errors.New("an MCP server may not redirect")
 		},
 	}
-	return &mcp.StreamableClientTransport{Endpoint: s.spec.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxFrame},
+	return &mcp.StreamableClientTransport{Endpoint: s.spec.URL, HTTPClient: client, MaxRetries: -1,
+			DisableStandaloneSSE: true, MaxEventSize: maxFrame},
 		base.CloseIdleConnections, nil
 }
 

@@ -105,7 +105,8 @@ func (b *Binary) build(ctx context.Context, dir string, paths []string, files ma
 	if err := os.WriteFile(overlay, doc, 0o600); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay="+overlay, "-o", b.path, "./"+b.folder)
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay="+overlay, "-o", b.path,
+		"./"+b.folder)
 	cmd.Dir = b.r.Root
 	return cmd.CombinedOutput()
 }
@@ -115,8 +116,9 @@ var (
 	compileError  = regexp.MustCompile(`(?m)([^/\s:]+\.go):(\d+):(?:(\d+):)?`)
 )
 
-// leaveOut takes out changes of the lines at which the compiler complains, and reports whether there were any: first those
-// whose type the compiler has to guess, then the others. An error can also stand a few lines below its change,
+// leaveOut takes out changes of the lines at which the compiler complains, and reports whether there were
+// any: first those whose type the compiler has to guess, then the others. An error can also stand a few lines
+// below its change,
 // where an expression goes over several.
 func (b *Binary) leaveOut(out []byte) bool {
 	some := false
@@ -181,7 +183,8 @@ func (b *Binary) trace(ctx context.Context, dir string) error {
 }
 
 func (b *Binary) command(ctx context.Context, env string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", fmt.Sprintf(`ulimit -d %d; exec "$@"`, maxData), "sh", b.path}, args...)...)
+	cmd := exec.CommandContext(ctx, "sh",
+		append([]string{"-c", fmt.Sprintf(`ulimit -d %d; exec "$@"`, maxData), "sh", b.path}, args...)...)
 	cmd.Dir, cmd.WaitDelay = filepath.Join(b.r.Root, b.folder), 5*time.Second
 	cmd.Env = os.Environ()
 	if env != "" {
@@ -193,8 +196,9 @@ func (b *Binary) command(ctx context.Context, env string, args ...string) *exec.
 // Changes returns the changes of the package.
 func (b *Binary) Changes() []Change { return b.changes }
 
-// Test runs the tests of the package that reach the change, the quick ones first. A change that has no switched form here is
-// compiled for itself, and every test of the package runs. An error means that the tests could not be run.
+// Test runs the tests of the package that reach the change, the quick ones first. A change that has no
+// switched form here is compiled for itself, and every test of the package runs. An error means that the
+// tests could not be run.
 func (b *Binary) Test(ctx context.Context, n int) (Result, error) {
 	id := b.ids[n]
 	if id == 0 {
@@ -221,7 +225,8 @@ func (b *Binary) Test(ctx context.Context, n int) (Result, error) {
 		for _, name := range some {
 			limit += 10 * took[name]
 		}
-		cmd := b.command(ctx, "BELAY_MUTANT="+strconv.Itoa(id), "-test.failfast", "-test.timeout", limit.String(), "-test.run", "^("+strings.Join(some, "|")+")$")
+		cmd := b.command(ctx, "BELAY_MUTANT="+strconv.Itoa(id), "-test.failfast", "-test.timeout", limit.String(),
+			"-test.run", "^("+strings.Join(some, "|")+")$")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			if ctx.Err() != nil {

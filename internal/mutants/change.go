@@ -40,7 +40,8 @@ func In(files map[string][]byte, symbol, from, with string) (Change, error) {
 				end = begin + len(from)
 			}
 			line := 1 + bytes.Count(src[:begin], []byte("\n"))
-			return Change{File: name, From: begin, To: end, With: with, Line: line, What: fmt.Sprintf("%q becomes %q", from, with)}, nil
+			return Change{File: name, From: begin, To: end, With: with, Line: line,
+				What: fmt.Sprintf("%q becomes %q", from, with)}, nil
 		}
 	}
 	return Change{}, fmt.Errorf("%w: no function %s", ErrNotFound, symbol)

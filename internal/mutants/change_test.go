@@ -38,7 +38,8 @@ func TestIn(t *testing.T) {
 	if got := string(c.Apply([]byte(sample))); !strings.Contains(got, "by < 0 || false {") || c.Line != 8 {
 		t.Errorf("line %d:\n%s", c.Line, got)
 	}
-	if c, err = In(files, "T.log", "", "panic(1)"); err != nil || !strings.Contains(string(c.Apply([]byte(sample))), "log(bool) {panic(1)}") {
+	if c, err = In(files, "T.log", "", "panic(1)"); err != nil ||
+		!strings.Contains(string(c.Apply([]byte(sample))), "log(bool) {panic(1)}") {
 		t.Errorf("a whole body: %v", err)
 	}
 	for _, bad := range [][2]string{{"T.grow", "by"}, {"T.grow", "of"}, {"grow", "by < 0"}, {"T.shrink", "by"}} {
@@ -57,7 +58,8 @@ func TestChanges(t *testing.T) {
 	var got []string
 	for n, c := range all {
 		got = append(got, c.What)
-		for form, src := range map[string][]byte{"plain": c.Apply([]byte(sample)), "switched": switched([]byte(sample), all[n:n+1], []int{1})} {
+		for form, src := range map[string][]byte{"plain": c.Apply([]byte(sample)),
+			"switched": switched([]byte(sample), all[n:n+1], []int{1})} {
 			if string(src) == sample {
 				t.Errorf("%s: the %s form changes nothing", c.What, form)
 			}
@@ -71,7 +73,8 @@ func TestChanges(t *testing.T) {
 	}
 	want := []string{
 		"if by < 0 || by > 10 never holds", "if by < 0 || by > 10 always holds",
-		"< becomes <= in by < 0", "0 becomes 1", "|| becomes && in by < 0 || by > 10", "> becomes >= in by > 10", "10 becomes 11",
+		"< becomes <= in by < 0", "0 becomes 1", "|| becomes && in by < 0 || by > 10", "> becomes >= in by > 10",
+		"10 becomes 11",
 		`the error errors.New("no") is dropped`,
 		"t.n = t.n + by is left out", "+ becomes - in t.n + by",
 		"t.log(true) is left out", "true becomes false",

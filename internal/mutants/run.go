@@ -88,7 +88,8 @@ func (r *Runner) Test(ctx context.Context, c *Change, pkg, pattern string) (Resu
 	// A test that hangs with its output open is ended a little after its own timeout.
 	ctx, stop := context.WithTimeout(ctx, r.Timeout+2*time.Minute)
 	defer stop()
-	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", fmt.Sprintf(`ulimit -d %d; exec go "$@"`, maxData), "go"}, append(args, pkg)...)...)
+	cmd := exec.CommandContext(ctx, "sh",
+		append([]string{"-c", fmt.Sprintf(`ulimit -d %d; exec go "$@"`, maxData), "go"}, append(args, pkg)...)...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = r.Root, env, 5*time.Second
 	began := time.Now()
 	out, err := cmd.CombinedOutput()

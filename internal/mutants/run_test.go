@@ -83,12 +83,15 @@ func TestDefence(t *testing.T) {
 			}
 		})
 	}
-	if err := os.WriteFile(filepath.Join(r.Root, "p", "q_test.go"), []byte("package p\n\nimport \"testing\"\n\nfunc TestRed(t *testing.T) { t.Fatal() }\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(r.Root, "p", "q_test.go"),
+		[]byte("package p\n\nimport \"testing\"\n\nfunc TestRed(t *testing.T) { t.Fatal() }\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	age.Test = "p/TestRed"
 	r = &Runner{Root: r.Root, Scratch: t.TempDir(), Timeout: r.Timeout} // the other one has built the package before
-	if _, err := r.Defence(t.Context(), &age); err == nil || !strings.Contains(err.Error(), "although nothing was changed") || !strings.Contains(err.Error(), "--- FAIL: TestRed") {
+	if _, err := r.Defence(t.Context(), &age); err == nil ||
+		!strings.Contains(err.Error(), "although nothing was changed") ||
+		!strings.Contains(err.Error(), "--- FAIL: TestRed") {
 		t.Errorf("a test that always fails: %v", err)
 	}
 }

@@ -76,7 +76,8 @@ func (l *lister) text(n ast.Node) string {
 
 func (l *lister) add(from, to token.Pos, with, what string, edits func(id int) []edit) {
 	p := l.fset.Position(from)
-	l.out = append(l.out, Change{File: l.file, From: p.Offset, To: l.offset(to), With: with, Line: p.Line, What: what, edits: edits})
+	l.out = append(l.out,
+		Change{File: l.file, From: p.Offset, To: l.offset(to), With: with, Line: p.Line, What: what, edits: edits})
 }
 
 // guessed says that the types of the change added last have to be inferred.
@@ -102,8 +103,10 @@ func (l *lister) visit(n ast.Node) bool {
 		return false
 	case *ast.IfStmt:
 		cond := l.text(n.Cond)
-		l.add(n.Cond.Pos(), n.Cond.End(), "false && ("+cond+")", "if "+line(cond)+" never holds", l.around(n.Cond, "(!mutantOn($) && (", "))"))
-		l.add(n.Cond.Pos(), n.Cond.End(), "true || ("+cond+")", "if "+line(cond)+" always holds", l.around(n.Cond, "(mutantOn($) || (", "))"))
+		l.add(n.Cond.Pos(), n.Cond.End(), "false && ("+cond+")", "if "+line(cond)+" never holds",
+			l.around(n.Cond, "(!mutantOn($) && (", "))"))
+		l.add(n.Cond.Pos(), n.Cond.End(), "true || ("+cond+")", "if "+line(cond)+" always holds",
+			l.around(n.Cond, "(mutantOn($) || (", "))"))
 	case *ast.BinaryExpr:
 		l.binary(n)
 	case *ast.BasicLit:
@@ -154,7 +157,8 @@ func (l *lister) binary(n *ast.BinaryExpr) {
 	end := n.OpPos + token.Pos(len(n.Op.String()))
 	var edits func(id int) []edit
 	if s.call != "" {
-		from, to, op, opEnd, right := l.offset(n.Pos()), l.offset(n.End()), l.offset(n.OpPos), l.offset(end), l.offset(n.Y.Pos())
+		from, to, op, opEnd, right := l.offset(n.Pos()), l.offset(n.End()), l.offset(n.OpPos), l.offset(end),
+			l.offset(n.Y.Pos())
 		edits = func(id int) []edit {
 			out := surround(from, to, fmt.Sprintf("%s(%d, (", s.call, id), ")")
 			if n.Op == token.LAND || n.Op == token.LOR {

@@ -79,7 +79,8 @@ type Tried struct {
 
 // Survey makes a seeded choice of count changes of the folders that compile, tries each, and tells of each as it goes.
 // It works folder by folder, so that at most one test binary is there at a time.
-func (r *Runner) Survey(ctx context.Context, folders []string, seed uint64, count int, tell func(*Tried)) (killed, tried int, err error) {
+func (r *Runner) Survey(ctx context.Context, folders []string, seed uint64, count int,
+	tell func(*Tried)) (killed, tried int, err error) {
 	all, err := r.Candidates(folders)
 	if err != nil {
 		return 0, 0, err

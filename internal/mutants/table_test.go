@@ -13,8 +13,8 @@ const (
 	table = root + "/internal/mutants/defences.yaml"
 )
 
-// TestEveryEntryHasItsPlace: each entry of the table names a place that the code has exactly once, and a test that there is.
-// Whether the test fails without the defence is found out by `make test-mutants`.
+// TestEveryEntryHasItsPlace: each entry of the table names a place that the code has exactly once, and a test
+// that there is. Whether the test fails without the defence is found out by `make test-mutants`.
 func TestEveryEntryHasItsPlace(t *testing.T) {
 	all, err := ReadDefences(table)
 	if err != nil {
@@ -44,7 +44,8 @@ func TestEveryEntryHasItsPlace(t *testing.T) {
 	}
 }
 
-// withoutEntry are rows of the threat model, by the words that they begin with, that no change of one place shows, and why.
+// withoutEntry are rows of the threat model, by the words that they begin with, that no change of one place
+// shows, and why.
 var withoutEntry = map[string]string{
 	"the runtime's own client asking whoever": "what stands against it is what the documents register; the tests read them, and run the client",
 }

@@ -23,7 +23,8 @@ func tree(t *testing.T) (state, beside string) {
 		}
 	}
 	for link, to := range map[string]string{
-		"to-state": state, "to-keys": "../state/keys", "to-nothing": "../state/none", "to-link": "to-nothing", "to-itself": "to-itself", "out": root,
+		"to-state": state, "to-keys": "../state/keys", "to-nothing": "../state/none", "to-link": "to-nothing",
+		"to-itself": "to-itself", "out": root,
 	} {
 		if err := os.Symlink(to, filepath.Join(beside, link)); err != nil {
 			t.Fatal(err)
@@ -61,9 +62,11 @@ func TestOutside(t *testing.T) {
 	state, beside := tree(t)
 	for path, want := range map[string]error{
 		"x": nil, state + "2": nil, "out": nil, "to-state/../x": nil,
-		state: place.ErrInside, state + "/x/y": place.ErrInside, "to-state": place.ErrInside, "to-keys/x": place.ErrInside, "to-link": place.ErrInside, "out/state": place.ErrInside,
+		state: place.ErrInside, state + "/x/y": place.ErrInside, "to-state": place.ErrInside, "to-keys/x": place.ErrInside,
+		"to-link": place.ErrInside, "out/state": place.ErrInside,
 	} {
-		if to, err := place.Outside(beside, filepath.Join(beside, "to-state"), path); !errors.Is(err, want) || (err == nil) != (to != "") {
+		if to, err := place.Outside(beside, filepath.Join(beside, "to-state"), path); !errors.Is(err, want) ||
+			(err == nil) != (to != "") {
 			t.Errorf("%s: %q, %v, want %v", path, to, err, want)
 		}
 	}
@@ -77,7 +80,8 @@ func TestNotOwn(t *testing.T) {
 	own := func(name string) bool { return name == "keys" || name == "none" }
 	for path, want := range map[string]error{
 		"x": nil, "to-state/log": nil, state + "/log": nil, "to-state/log/keys": nil,
-		"to-state": place.ErrOwn, "to-keys": place.ErrOwn, "to-keys/x": place.ErrOwn, "to-state/keys/x": place.ErrOwn, "to-nothing": place.ErrOwn, "to-link/x": place.ErrOwn,
+		"to-state": place.ErrOwn, "to-keys": place.ErrOwn, "to-keys/x": place.ErrOwn, "to-state/keys/x": place.ErrOwn,
+		"to-nothing": place.ErrOwn, "to-link/x": place.ErrOwn,
 	} {
 		if !filepath.IsAbs(path) {
 			path = beside + "/" + path

@@ -152,7 +152,8 @@ func Private(path string, limit int64) ([]byte, error) {
 		if f != nil {
 			_ = f.Close() // nothing was read
 		}
-		return nil, &Error{Path: path, Reason: "must be a regular file that only its owner can read (chmod 600)", Err: ErrNotPrivate}
+		return nil, &Error{Path: path, Reason: "must be a regular file that only its owner can read (chmod 600)",
+			Err: ErrNotPrivate}
 	}
 	if err != nil {
 		return nil, err

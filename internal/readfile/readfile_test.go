@@ -87,7 +87,8 @@ func TestWhatIsNoFileIsRefusedAtOnce(t *testing.T) {
 	}
 	check("/dev/zero", "a device")
 	for way, read := range ways {
-		if _, err := read(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "stat") {
+		if _, err := read(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) ||
+			strings.Contains(err.Error(), "stat") {
 			t.Errorf("%s of no file: %v", way, err)
 		}
 	}
@@ -120,7 +121,8 @@ func TestTheBound(t *testing.T) {
 		}
 		for _, way := range []string{"All", "Private"} {
 			b, err := ways[way](path)
-			if ok && (err != nil || len(b) != size) || !ok && (!errors.Is(err, readfile.ErrTooLarge) || !strings.Contains(err.Error(), path)) {
+			if ok && (err != nil || len(b) != size) || !ok &&
+				(!errors.Is(err, readfile.ErrTooLarge) || !strings.Contains(err.Error(), path)) {
 				t.Errorf("%s of %d bytes: %d, %v", way, size, len(b), err)
 			}
 		}
@@ -177,7 +179,8 @@ func TestAFileThatGrowsWhileItIsRead(t *testing.T) {
 func TestPrivate(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "key")
-	if err := errors.Join(os.WriteFile(path, []byte("secret"), 0o600), os.Symlink("key", filepath.Join(dir, "link"))); err != nil {
+	if err := errors.Join(os.WriteFile(path, []byte("secret"), 0o600),
+		os.Symlink("key", filepath.Join(dir, "link"))); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := readfile.Private(path, 8); err != nil || string(b) != "secret" {
@@ -193,7 +196,8 @@ func TestPrivate(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readfile.Private(path, 8); !errors.Is(err, readfile.ErrNotPrivate) || !strings.Contains(err.Error(), "chmod 600") {
+		if _, err := readfile.Private(path, 8); !errors.Is(err, readfile.ErrNotPrivate) ||
+			!strings.Contains(err.Error(), "chmod 600") {
 			t.Errorf("mode %v: %v", mode, err)
 		}
 	}

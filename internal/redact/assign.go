@@ -85,7 +85,8 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		if s[i] == ' ' && !flag && column && (vTo-vFrom < 16 || !randomish(s[vFrom:vTo])) {
 			continue
 		}
-		for kind == "cookie" && !quoted && vTo < len(s) && !valueEnd[s[vTo]] && vTo-vFrom <= work { // over the blanks between cookies
+		// over the blanks between cookies
+		for kind == "cookie" && !quoted && vTo < len(s) && !valueEnd[s[vTo]] && vTo-vFrom <= work {
 			vTo++
 		}
 		if work -= vTo - vFrom; work < 0 {
@@ -108,7 +109,8 @@ func pairedName(s string, at int, member string) string {
 		name, _, _ := strings.Cut(rest, "\"")
 		return name
 	}
-	i := max(strings.LastIndex(head, "name"), strings.LastIndex(head, "Name"), strings.LastIndex(head, "key"), strings.LastIndex(head, "Key"))
+	i := max(strings.LastIndex(head, "name"), strings.LastIndex(head, "Name"), strings.LastIndex(head, "key"),
+		strings.LastIndex(head, "Key"))
 	if attr := max(strings.LastIndex(head, "key=\""), strings.LastIndex(head, "name=\"")); attr >= 0 {
 		i = attr // the word may stand in the name, too: key="ApiKey"
 	}
@@ -128,7 +130,8 @@ func pairedName(s string, at int, member string) string {
 }
 
 // value checks one named value and adds what of it is secret.
-func (d *detector) value(s, kind string, str strength, name string, from, to int, quoted bool, add func(string, int, int)) {
+func (d *detector) value(s, kind string, str strength, name string, from, to int, quoted bool,
+	add func(string, int, int)) {
 	v := s[from:to]
 	if kind == "named" { // the operator has said so: it need not look like a secret
 		add(kind, from, to)
@@ -144,7 +147,8 @@ func (d *detector) value(s, kind string, str strength, name string, from, to int
 			parameters(s, kind, from, add)
 			return
 		}
-		if scheme := strings.Trim(lower(v), "abcdefghijklmnopqrstuvwxyz-") == "" && strings.HasSuffix(lower(name), "authorization"); scheme && !quoted && to < len(s) && s[to] == ' ' {
+		if scheme := strings.Trim(lower(v), "abcdefghijklmnopqrstuvwxyz-") == "" &&
+			strings.HasSuffix(lower(name), "authorization"); scheme && !quoted && to < len(s) && s[to] == ' ' {
 			parameters(s, kind, to, add)
 			from, to, quoted = valueAt(s, to) // of a scheme that is not listed
 			if credible(s[from:to], weak, quoted) {
@@ -177,7 +181,8 @@ func (d *detector) value(s, kind string, str strength, name string, from, to int
 
 // authScheme takes the scheme off the value of an authorization header.
 func authScheme(v string) (string, bool) {
-	for _, scheme := range []string{"bearer ", "basic ", "token token=", "token ", "apikey ", "digest ", "negotiate ", "bot ", "ssws ", "geniekey ", "key ", "sso-key ", "apitoken ", "oauth ", "jwt ", "splunk "} {
+	for _, scheme := range []string{"bearer ", "basic ", "token token=", "token ", "apikey ", "digest ", "negotiate ",
+		"bot ", "ssws ", "geniekey ", "key ", "sso-key ", "apitoken ", "oauth ", "jwt ", "splunk "} {
 		if len(v) > len(scheme) && strings.EqualFold(v[:len(scheme)], scheme) {
 			return strings.TrimLeft(v[len(scheme):], " \""), true
 		}
@@ -344,7 +349,8 @@ func logsIn(name string) bool {
 // setsSecret reports a command that stores what follows as a secret.
 func setsSecret(head string) bool {
 	line := head[strings.LastIndexByte(head, '\n')+1:]
-	return strings.Contains(line, "secret set ") || strings.Contains(line, "secrets set ") || strings.Contains(line, "secret create ") || strings.Contains(line, "variable set ")
+	return strings.Contains(line, "secret set ") || strings.Contains(line, "secrets set ") ||
+		strings.Contains(line, "secret create ") || strings.Contains(line, "variable set ")
 }
 
 // lineOfConfig reports names behind which configuration files have a blank.
@@ -358,7 +364,8 @@ func lineOfConfig(name string) bool {
 
 // valueFollows reports the names after which a blank may stand before the value.
 func valueFollows(name string) bool {
-	return len(name) == 2 && strings.EqualFold(name, "by") || name == "password" || name == "PASSWORD" || name == "passwd" ||
+	return len(name) == 2 && strings.EqualFold(name, "by") || name == "password" || name == "PASSWORD" ||
+		name == "passwd" ||
 		lineOfConfig(name) || strings.IndexByte(name, '_') > 0
 }
 
@@ -378,5 +385,7 @@ func netrcOrSQL(s string, from, at int) bool {
 	if at < len(s) && s[at] == '"' && strings.HasSuffix(line, "identified ") { // Oracle
 		return true
 	}
-	return at < len(s) && s[at] == '\'' && (strings.Contains(line, "role") || strings.Contains(line, "user") || strings.Contains(line, "encrypted") || strings.HasSuffix(line, "identified ") || strings.Contains(line, "alter") || strings.Contains(line, "with"))
+	return at < len(s) && s[at] == '\'' &&
+		(strings.Contains(line, "role") || strings.Contains(line, "user") || strings.Contains(line, "encrypted") ||
+			strings.HasSuffix(line, "identified ") || strings.Contains(line, "alter") || strings.Contains(line, "with"))
 }

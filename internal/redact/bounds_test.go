@@ -63,7 +63,9 @@ func TestKnownText(t *testing.T) {
 // TestKnownNumbers: a number that was covered by its name is covered elsewhere, at any length, and no other.
 func TestKnownNumbers(t *testing.T) {
 	r := newTestRedactor(t, Config{})
-	for n, want := range map[string]bool{"123456": false, "4839217": true, "48392": false, "1234567890123456": true, "12345678901234567890123": true} { // 123456 is a common word
+	// 123456 is a common word
+	for n, want := range map[string]bool{"123456": false, "4839217": true, "48392": false, "1234567890123456": true,
+		"12345678901234567890123": true} {
 		rec := NewRecord()
 		doc := jsontext.Value(`{"password":` + n + `,"port":` + n + `,"other":1` + n + `}`)
 		_, _, _ = rec.JSON(r, doc)
@@ -77,7 +79,8 @@ func TestKnownNumbers(t *testing.T) {
 // TestInside: what a covered text says when it is the encoding of a text.
 func TestInside(t *testing.T) {
 	for s, want := range map[string]string{
-		"eEs5I3F6": "xK9#qz", "784b3923717a": "xK9#qz", "eEs5I3E": "", "784b392371": "", "eEs5I3F6NwA=": "", "eEs5I3F6Cg0JNw==": "xK9#qz\n\r\t7", "eEs5I3F6fw==": "", "eEs5I3F6/w==": "",
+		"eEs5I3F6": "xK9#qz", "784b3923717a": "xK9#qz", "eEs5I3E": "", "784b392371": "", "eEs5I3F6NwA=": "",
+		"eEs5I3F6Cg0JNw==": "xK9#qz\n\r\t7", "eEs5I3F6fw==": "", "eEs5I3F6/w==": "",
 		"eEs5\nI3F6": "xK9#qz", "Pz4/Pj8+": "?>?>?>", "Pz4_Pj8-": "?>?>?>", "not base64!": "",
 	} {
 		if got := inside(s); got != want {
@@ -94,13 +97,15 @@ func TestPatternBounds(t *testing.T) {
 		p  Pattern
 		ok bool
 	}{
-		"name of 24":     {with(func(p *Pattern) { p.Name = strings.Repeat("n", MaxPatternName) }), true},
-		"name of 25":     {with(func(p *Pattern) { p.Name = strings.Repeat("n", MaxPatternName+1) }), false},
-		"no name":        {with(func(p *Pattern) { p.Name = "" }), false},
-		"4096 bytes":     {with(func(p *Pattern) { p.Regex = "ab" + strings.Repeat("c", MaxPatternBytes-2) }), true},
-		"4097 bytes":     {with(func(p *Pattern) { p.Regex = "ab" + strings.Repeat("c", MaxPatternBytes-1) }), false},
-		"64 keywords":    {with(func(p *Pattern) { p.Keywords = strings.Split(strings.Repeat("ab ", 64)[:64*3-1], " ") }), true},
-		"65 keywords":    {with(func(p *Pattern) { p.Keywords = strings.Split(strings.Repeat("ab ", 65)[:65*3-1], " ") }), false},
+		"name of 24": {with(func(p *Pattern) { p.Name = strings.Repeat("n", MaxPatternName) }), true},
+		"name of 25": {with(func(p *Pattern) { p.Name = strings.Repeat("n", MaxPatternName+1) }), false},
+		"no name":    {with(func(p *Pattern) { p.Name = "" }), false},
+		"4096 bytes": {with(func(p *Pattern) { p.Regex = "ab" + strings.Repeat("c", MaxPatternBytes-2) }), true},
+		"4097 bytes": {with(func(p *Pattern) { p.Regex = "ab" + strings.Repeat("c", MaxPatternBytes-1) }), false},
+		"64 keywords": {with(func(p *Pattern) { p.Keywords = strings.Split(strings.Repeat("ab ", 64)[:64*3-1], " ") }),
+			true},
+		"65 keywords": {with(func(p *Pattern) { p.Keywords = strings.Split(strings.Repeat("ab ", 65)[:65*3-1], " ") }),
+			false},
 		"keyword of 2":   {with(func(p *Pattern) { p.Keywords = []string{"ab"} }), true},
 		"keyword of 1":   {with(func(p *Pattern) { p.Keywords = []string{"a"} }), false},
 		"keyword of 64":  {with(func(p *Pattern) { p.Keywords = []string{strings.Repeat("a", 64)} }), true},
@@ -142,29 +147,34 @@ func TestAllowances(t *testing.T) {
 		text    string
 		allowed bool
 	}{
-		"no condition":        {Allowed{}, "tag=secr3t", false},
-		"all of none":         {Allowed{All: true}, "tag=secr3t", false},
-		"stopword":            {Allowed{Stopwords: []string{"CR3"}}, "tag=seCr3t", true},
-		"empty stopword":      {Allowed{Stopwords: []string{""}}, "tag=secr3t", false},
-		"stopword outside":    {Allowed{Stopwords: []string{"tag"}}, "tag=secr3t", false},
-		"secret":              {Allowed{Regexes: []string{`^secr3t$`}}, "tag=secr3t", true},
-		"secret, named":       {Allowed{Regexes: []string{`^secr3t$`}, Target: "secret"}, "tag=secr3t", true},
-		"match":               {Allowed{Regexes: []string{`^tag=secr3t$`}, Target: "match"}, "a tag=secr3t b", true},
-		"line":                {Allowed{Regexes: []string{`^a tag=secr3t b$`}, Target: "line"}, "x\na tag=secr3t b\ny", true},
-		"line, alone":         {Allowed{Regexes: []string{`^tag=secr3t$`}, Target: "line"}, "tag=secr3t", true},
-		"line, at its ends":   {Allowed{Regexes: []string{`^tag=secr3t$`}, Target: "line"}, "x\ntag=secr3t\ny", true},
-		"the next line":       {Allowed{Regexes: []string{`public`}, Target: "line"}, "tag=secr3t\n# public", false},
-		"the line before":     {Allowed{Regexes: []string{`public`}, Target: "line"}, "# public\ntag=secr3t", false},
-		"one of two":          {Allowed{Regexes: []string{`no`}, Stopwords: []string{"secr"}}, "tag=secr3t", true},
-		"both of two":         {Allowed{Regexes: []string{`secr`}, Stopwords: []string{"r3t"}, All: true}, "tag=secr3t", true},
-		"all, first missing":  {Allowed{Regexes: []string{`no`}, Stopwords: []string{"r3t"}, All: true}, "tag=secr3t", false},
-		"all, second missing": {Allowed{Regexes: []string{`secr`}, Stopwords: []string{"no"}, All: true}, "tag=secr3t", false},
-		"all, only words":     {Allowed{Stopwords: []string{"r3t"}, All: true}, "tag=secr3t", true},
-		"all, only regexes":   {Allowed{Regexes: []string{`secr`}, All: true}, "tag=secr3t", true},
+		"no condition":      {Allowed{}, "tag=secr3t", false},
+		"all of none":       {Allowed{All: true}, "tag=secr3t", false},
+		"stopword":          {Allowed{Stopwords: []string{"CR3"}}, "tag=seCr3t", true},
+		"empty stopword":    {Allowed{Stopwords: []string{""}}, "tag=secr3t", false},
+		"stopword outside":  {Allowed{Stopwords: []string{"tag"}}, "tag=secr3t", false},
+		"secret":            {Allowed{Regexes: []string{`^secr3t$`}}, "tag=secr3t", true},
+		"secret, named":     {Allowed{Regexes: []string{`^secr3t$`}, Target: "secret"}, "tag=secr3t", true},
+		"match":             {Allowed{Regexes: []string{`^tag=secr3t$`}, Target: "match"}, "a tag=secr3t b", true},
+		"line":              {Allowed{Regexes: []string{`^a tag=secr3t b$`}, Target: "line"}, "x\na tag=secr3t b\ny", true},
+		"line, alone":       {Allowed{Regexes: []string{`^tag=secr3t$`}, Target: "line"}, "tag=secr3t", true},
+		"line, at its ends": {Allowed{Regexes: []string{`^tag=secr3t$`}, Target: "line"}, "x\ntag=secr3t\ny", true},
+		"the next line":     {Allowed{Regexes: []string{`public`}, Target: "line"}, "tag=secr3t\n# public", false},
+		"the line before":   {Allowed{Regexes: []string{`public`}, Target: "line"}, "# public\ntag=secr3t", false},
+		"one of two":        {Allowed{Regexes: []string{`no`}, Stopwords: []string{"secr"}}, "tag=secr3t", true},
+		"both of two": {Allowed{Regexes: []string{`secr`}, Stopwords: []string{"r3t"}, All: true}, "tag=secr3t",
+			true},
+		"all, first missing": {Allowed{Regexes: []string{`no`}, Stopwords: []string{"r3t"}, All: true}, "tag=secr3t", false},
+		"all, second missing": {Allowed{Regexes: []string{`secr`}, Stopwords: []string{"no"}, All: true}, "tag=secr3t",
+			false},
+		"all, only words":   {Allowed{Stopwords: []string{"r3t"}, All: true}, "tag=secr3t", true},
+		"all, only regexes": {Allowed{Regexes: []string{`secr`}, All: true}, "tag=secr3t", true},
 	} {
-		r := newTestRedactor(t, Config{Patterns: []Pattern{{Name: "tag", Regex: `tag=(\w{6})`, Group: 1, Keywords: []string{"tag="}, Allowed: []Allowed{c.a}}}})
+		r := newTestRedactor(t,
+			Config{Patterns: []Pattern{{Name: "tag", Regex: `tag=(\w{6})`, Group: 1, Keywords: []string{"tag="},
+				Allowed: []Allowed{c.a}}}})
 		got, _ := r.Text(c.text)
-		if want := strings.Replace(c.text, "secr3t", "[redacted:tag]", 1); (got == c.text) != c.allowed || !c.allowed && hashless(got) != want {
+		if want := strings.Replace(c.text, "secr3t", "[redacted:tag]", 1); (got == c.text) != c.allowed || !c.allowed &&
+			hashless(got) != want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -184,13 +194,19 @@ func TestPatternSecrets(t *testing.T) {
 		"no group":        {Pattern{Regex: `w([0-9]?)x([0-9]?)yz`, FirstGroup: true}, "xx wxyz", "xx [redacted:p]"},
 		"first, not all":  {Pattern{Regex: `w([0-9]?)x([0-9]?)yz`}, "x wx5yz", "x [redacted:p]"},
 		"entropy":         {Pattern{Regex: `w=([a-d]{4})`, Group: 1, Entropy: 1}, "w=abab w=abac", "w=abab w=[redacted:p]"},
-		"keyword near":    {Pattern{Regex: `[0-9]{6} +key`, Keywords: []string{"key"}}, "123456" + strings.Repeat(" ", keyBefore-6) + "key", "[redacted:p]"},
-		"keyword far":     {Pattern{Regex: `[0-9]{6} +key`, Keywords: []string{"key"}}, "123456" + strings.Repeat(" ", keyBefore-5) + "key", ""},
-		"match near":      {Pattern{Regex: `key +[0-9]{6}`, Keywords: []string{"key"}}, "key" + strings.Repeat(" ", keyAfter-6) + "123456", "[redacted:p]"},
-		"match far":       {Pattern{Regex: `key +[0-9]{6}`, Keywords: []string{"key"}}, "key" + strings.Repeat(" ", keyAfter-5) + "123456", ""},
-		"keywords twice":  {Pattern{Regex: `key[0-9]{4}`, Keywords: []string{"key"}}, "key1234 " + strings.Repeat("x", 9000) + " key1234", "[redacted:p] " + strings.Repeat("x", 9000) + " [redacted:p]"},
-		"keyword at end":  {Pattern{Regex: `[0-9]{4}ab`, Keywords: []string{"ab"}}, "xxx1234ab", "xxx[redacted:p]"},
-		"keywords of two": {Pattern{Regex: `[0-9]{4}(?:ab|cd)`, Keywords: []string{"ab", "cd"}}, "1234cd xx 1234AB", "[redacted:p] xx 1234AB"},
+		"keyword near": {Pattern{Regex: `[0-9]{6} +key`, Keywords: []string{"key"}},
+			"123456" + strings.Repeat(" ", keyBefore-6) + "key", "[redacted:p]"},
+		"keyword far": {Pattern{Regex: `[0-9]{6} +key`, Keywords: []string{"key"}},
+			"123456" + strings.Repeat(" ", keyBefore-5) + "key", ""},
+		"match near": {Pattern{Regex: `key +[0-9]{6}`, Keywords: []string{"key"}},
+			"key" + strings.Repeat(" ", keyAfter-6) + "123456", "[redacted:p]"},
+		"match far": {Pattern{Regex: `key +[0-9]{6}`, Keywords: []string{"key"}},
+			"key" + strings.Repeat(" ", keyAfter-5) + "123456", ""},
+		"keywords twice": {Pattern{Regex: `key[0-9]{4}`, Keywords: []string{"key"}}, "key1234 " + strings.Repeat("x", 9000) +
+			" key1234", "[redacted:p] " + strings.Repeat("x", 9000) + " [redacted:p]"},
+		"keyword at end": {Pattern{Regex: `[0-9]{4}ab`, Keywords: []string{"ab"}}, "xxx1234ab", "xxx[redacted:p]"},
+		"keywords of two": {Pattern{Regex: `[0-9]{4}(?:ab|cd)`, Keywords: []string{"ab", "cd"}}, "1234cd xx 1234AB",
+			"[redacted:p] xx 1234AB"},
 	} {
 		c.p.Name = "p"
 		r := newTestRedactor(t, Config{Patterns: []Pattern{c.p}})
@@ -212,7 +228,8 @@ func TestPatternWork(t *testing.T) {
 	}
 	list = append(list, Pattern{Name: "last", Regex: "key[0-9]", Keywords: []string{"key"}})
 	r := newTestRedactor(t, Config{Patterns: list})
-	for size, want := range map[int]string{256 << 10: "last", 256<<10 + 1: "unread"} { // the seventeenth pattern reads all of it
+	// the seventeenth pattern reads all of it
+	for size, want := range map[int]string{256 << 10: "last", 256<<10 + 1: "unread"} {
 		text := strings.Repeat("key1 key.", size/9+1)[:size]
 		if _, found := r.Text(text); len(found) == 0 || found[0].Kind != want {
 			t.Errorf("%d bytes: %d findings, not %s", size, len(found), want)
@@ -272,14 +289,18 @@ func TestCharacters(t *testing.T) {
 		b := byte(c)
 		digit, letter := b >= '0' && b <= '9', b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 		hex := digit || strings.ContainsRune("abcdefABCDEF", c)
-		if inClass(b, "w") != (digit || letter) || inClass(b, "h") != hex || inClass(b, "d") != digit || inClass(b, "u") != (digit || b >= 'A' && b <= 'Z') || !inClass(b, string(c)) {
+		if inClass(b, "w") != (digit || letter) || inClass(b, "h") != hex || inClass(b, "d") != digit ||
+			inClass(b, "u") != (digit || b >= 'A' && b <= 'Z') || !inClass(b, string(c)) {
 			t.Errorf("the class of %c", c)
 		}
-		if upperByte(b) != (letter && b < 'a') || lowerByte(b) != (letter && b > 'Z') || lowerByteOf(b) != strings.ToLower(string(c))[0] {
+		if upperByte(b) != (letter && b < 'a') || lowerByte(b) != (letter && b > 'Z') ||
+			lowerByteOf(b) != strings.ToLower(string(c))[0] {
 			t.Errorf("the case of %c", c)
 		}
 	}
-	for text, want := range map[string]string{"apiKey": "api key", "HTTPAuthToken": "http auth token", "a-b_c.d e/f:g": "a b c d e f g", "--a": "a", "key1Value": "key1 value", "X": "x", "aB": "a b", "AB": "ab", "ABc": "a bc", "zA": "z a", "0A": "0 a", "9A": "9 a", "AZz": "a zz", "ZAa": "z aa", "AAz": "a az"} {
+	for text, want := range map[string]string{"apiKey": "api key", "HTTPAuthToken": "http auth token",
+		"a-b_c.d e/f:g": "a b c d e f g", "--a": "a", "key1Value": "key1 value", "X": "x", "aB": "a b", "AB": "ab",
+		"ABc": "a bc", "zA": "z a", "0A": "0 a", "9A": "9 a", "AZz": "a zz", "ZAa": "z aa", "AAz": "a az"} {
 		if got := strings.Join(parts(text), " "); got != want {
 			t.Errorf("%s: %s", text, got)
 		}

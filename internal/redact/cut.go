@@ -257,7 +257,9 @@ func (c *Record) Removed(r *Redactor, cuts []Cut) {
 		if len(text) > maxKnown {
 			continue
 		}
-		for _, w := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`=,;()<>[]{}", r) }) {
+		for _, w := range strings.FieldsFunc(text, func(r rune) bool {
+			return strings.ContainsRune(" \t\r\n\"'`=,;()<>[]{}", r)
+		}) {
 			if w != text && generated(w) {
 				own.learn("removed-"+strconv.Itoa(len(w)), w)
 			}

@@ -17,10 +17,11 @@ func TestRemovedSpans(t *testing.T) {
 		a, b string
 		want []string
 	}{
-		"nothing":           {"same", "same", nil},
-		"a word":            {"use hunter2 now", "use [gone] now", []string{"hunter2"}},
-		"the same letters":  {"pw=reallysecret", "pw=redacted", []string{"reallysecret"}},
-		"two":               {"curl -H s3cr3t https://acme.test/x -d 0ther", "curl -H [gone] https://acme.test/x -d [gone]", []string{"s3cr3t", "0ther"}},
+		"nothing":          {"same", "same", nil},
+		"a word":           {"use hunter2 now", "use [gone] now", []string{"hunter2"}},
+		"the same letters": {"pw=reallysecret", "pw=redacted", []string{"reallysecret"}},
+		"two": {"curl -H s3cr3t https://acme.test/x -d 0ther", "curl -H [gone] https://acme.test/x -d [gone]",
+			[]string{"s3cr3t", "0ther"}},
 		"all":               {"s3cr3t", "", []string{"s3cr3t"}},
 		"added":             {"a b", "a b c", nil},
 		"blanks":            {"a  b", "a b", nil},
@@ -30,7 +31,8 @@ func TestRemovedSpans(t *testing.T) {
 		"short between two": {"aaaa1 x bbbb2", "[1] x [2]", []string{"aaaa1 x bbbb2"}},
 		"eleven between":    {"s1 qwertzuio t2", "[1] qwertzuio [2]", []string{"s1 qwertzuio t2"}},
 		"twelve between":    {"s1 qwertzuiop t2", "[1] qwertzuiop [2]", []string{"s1", "t2"}},
-		"in another order":  {"s1 qwertzuiop t2 asdfghjkly u3", "[1] asdfghjkly [2] qwertzuiop [3]", []string{"s1", "t2 asdfghjkly u3"}},
+		"in another order": {"s1 qwertzuiop t2 asdfghjkly u3", "[1] asdfghjkly [2] qwertzuiop [3]",
+			[]string{"s1", "t2 asdfghjkly u3"}},
 		"all but the ends":  {"a s3cr3t b", "a b", []string{"s3cr3t "}},
 		"more of the same":  {"a b", "a b b", nil},
 		"less of the same":  {"a b b", "a b", []string{" b"}},
@@ -113,7 +115,8 @@ func TestRemovedFromDocuments(t *testing.T) {
 	if cuts, err := Removed(jsontext.Value(`{`), jsontext.Value(`{`)); err != nil || cuts != nil {
 		t.Errorf("what is the same is not read: %v %v", cuts, err)
 	}
-	for _, bad := range []string{``, `{`, `{"a"`, `{"a":`, `{"a":1`, `[`, `[1`, `{"a":1,"a":2}`, "\"\xff\"", nested(maxDepth + 2)} {
+	for _, bad := range []string{``, `{`, `{"a"`, `{"a":`, `{"a":1`, `[`, `[1`, `{"a":1,"a":2}`, "\"\xff\"",
+		nested(maxDepth + 2)} {
 		for _, docs := range [][2]string{{bad, `{}`}, {`{}`, bad}} {
 			cuts, err := Removed(jsontext.Value(docs[0]), jsontext.Value(docs[1]))
 			if !errors.Is(err, ErrInput) || cuts != nil {
@@ -129,7 +132,8 @@ func TestRemovedFromDocuments(t *testing.T) {
 // A cut is covered in its place whatever it is, and its text in every other.
 func TestCutsAreCovered(t *testing.T) {
 	r := newTestRedactor(t, Config{})
-	before := jsontext.Value(`{"a":"run xyz blue-Heron.7 now","pin":4711,"same":"blue-Heron.7","word":"the password","n/m":["q w"]}`)
+	before := jsontext.Value(
+		`{"a":"run xyz blue-Heron.7 now","pin":4711,"same":"blue-Heron.7","word":"the password","n/m":["q w"]}`)
 	after := jsontext.Value(`{"a":"run [1] [2] now","same":"blue-Heron.7","word":"the [3]","n/m":["w"]}`)
 	cuts, err := Removed(before, after)
 	if err != nil {
@@ -142,7 +146,8 @@ func TestCutsAreCovered(t *testing.T) {
 	if err != nil || len(masked) != 5 || hashless(string(out)) != hashless(want) {
 		t.Errorf("%s %v %v", out, masked, err)
 	}
-	if got, _ := rec.Text(r, "the password is blue-Heron.7"); strings.Contains(got, "Heron") || !strings.HasPrefix(got, "the password is [") {
+	if got, _ := rec.Text(r, "the password is blue-Heron.7"); strings.Contains(got, "Heron") ||
+		!strings.HasPrefix(got, "the password is [") {
 		t.Errorf("%s", got)
 	}
 }
@@ -216,7 +221,8 @@ func TestWordsOfCutsAreKnown(t *testing.T) {
 	const cut = "blue heron, s3cr3t (1234567) abcde9 Xk2b9 horses"
 	rec.Removed(r, []Cut{{Pointer: "/a", From: 0, To: len(cut), Text: " " + cut + "\n"}})
 	for text, want := range map[string]string{
-		"it is " + cut + ".": "it is [redacted:removed-50:].", "s3cr3t": "[redacted:removed-6:]", "a s3cr3tx": "a [redacted:removed-6:]x", "abcde9": "[redacted:removed-6:]",
+		"it is " + cut + ".": "it is [redacted:removed-50:].", "s3cr3t": "[redacted:removed-6:]",
+		"a s3cr3tx": "a [redacted:removed-6:]x", "abcde9": "[redacted:removed-6:]",
 		"1234567": "1234567", "horses": "horses", "Xk2b9 and": "Xk2b9 and", "blue heron": "blue heron",
 	} {
 		if got, _ := rec.Text(r, text); hashless(got) != hashless(want) {
@@ -234,7 +240,8 @@ func TestWordsOfCutsAreKnown(t *testing.T) {
 }
 
 func TestGeneratedWords(t *testing.T) {
-	for word, want := range map[string]bool{"7heron": true, "her0ns": true, "heron9": true, "a00000": true, "00000z": true, "A00000": true, "herons": false, "123456": false, "12-456": false, "her0n": false} {
+	for word, want := range map[string]bool{"7heron": true, "her0ns": true, "heron9": true, "a00000": true, "00000z": true,
+		"A00000": true, "herons": false, "123456": false, "12-456": false, "her0n": false} {
 		if generated(word) != want {
 			t.Errorf("%s: %v", word, !want)
 		}
@@ -244,11 +251,13 @@ func TestGeneratedWords(t *testing.T) {
 // A cut that does not lie in its text covers nothing.
 func TestCutsBesideTheText(t *testing.T) {
 	r := newTestRedactor(t, Config{})
-	for cut, want := range map[[2]int]string{{0, 3}: `{"a":"[redacted:removed-3]"}`, {1, 3}: `{"a":"b[redacted:removed-3]"}`, {-1, 2}: "", {2, 2}: "", {2, 1}: "", {0, 4}: ""} {
+	for cut, want := range map[[2]int]string{{0, 3}: `{"a":"[redacted:removed-3]"}`,
+		{1, 3}: `{"a":"b[redacted:removed-3]"}`, {-1, 2}: "", {2, 2}: "", {2, 1}: "", {0, 4}: ""} {
 		if want == "" {
 			want = `{"a":"blu"}`
 		}
-		out, _, err := NewRecord().JSONCut(r, jsontext.Value(`{"a":"blu"}`), []Cut{{Pointer: "/a", From: cut[0], To: cut[1], Text: "blu"}})
+		out, _, err := NewRecord().JSONCut(r, jsontext.Value(`{"a":"blu"}`),
+			[]Cut{{Pointer: "/a", From: cut[0], To: cut[1], Text: "blu"}})
 		if err != nil || hashless(string(out)) != want {
 			t.Errorf("%v: %s %v, want %s", cut, out, err, want)
 		}

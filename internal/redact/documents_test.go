@@ -9,7 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// TestDocuments: what stands in the place of each value, or nothing else than before. Digests of placeholders are left out.
+// TestDocuments: what stands in the place of each value, or nothing else than before. Digests of placeholders
+// are left out.
 func TestDocuments(t *testing.T) {
 	r := newTestRedactor(t, Config{})
 	for in, want := range map[string]string{
@@ -69,12 +70,15 @@ func TestDocuments(t *testing.T) {
 // What cannot be read is refused, with an error that says what is wrong.
 func TestDocumentsRefused(t *testing.T) {
 	r := newTestRedactor(t, Config{Removals: []string{"/gone", "/list/0"}, Masks: []string{"/m"}})
-	const bad, more, invalid = "the document is not JSON that can be redacted", "there is more after the document", "the redacted document is not valid"
+	const bad, more, invalid = "the document is not JSON that can be redacted", "there is more after the document",
+		"the redacted document is not valid"
 	secret := "ghp_Xk2b9QzT4wL8mN3pR5sT7uV9wX1yZ3"
 	covered, _ := r.Text(secret)
 	for in, want := range map[string]string{
-		``: bad, `{`: bad, `{"a"`: bad, `{"a":`: bad, `{"a":1`: bad, `{"a":tru}`: bad, `{"a":"x`: bad, `{"a":"\x"}`: bad, `{1:2}`: bad, `[`: bad, `[1`: bad, `[1,`: bad, `[nul]`: bad, `]`: bad, `{"a":1]`: bad,
-		`{"gone":`: bad, `{"gone":{"a":1,"a":2}}`: bad, `{"gone":tru}`: bad, `{"list":[`: bad, `{"list":[tru]}`: bad, `{"m":`: bad, `{"m":{"a"}}`: bad, `{"m":"\x"}`: bad,
+		``: bad, `{`: bad, `{"a"`: bad, `{"a":`: bad, `{"a":1`: bad, `{"a":tru}`: bad, `{"a":"x`: bad, `{"a":"\x"}`: bad,
+		`{1:2}`: bad, `[`: bad, `[1`: bad, `[1,`: bad, `[nul]`: bad, `]`: bad, `{"a":1]`: bad,
+		`{"gone":`: bad, `{"gone":{"a":1,"a":2}}`: bad, `{"gone":tru}`: bad, `{"list":[`: bad, `{"list":[tru]}`: bad,
+		`{"m":`: bad, `{"m":{"a"}}`: bad, `{"m":"\x"}`: bad,
 		`{"a":1} x`: more, `{} {}`: more, `1 2`: more,
 		`{"` + secret + `":1,"` + covered + `":2}`: invalid,
 		nested(maxDepth + 1):                       bad,
@@ -93,10 +97,15 @@ func TestDocumentsRefused(t *testing.T) {
 func TestPlainValues(t *testing.T) {
 	hex := strings.Repeat("0123456789abcdef", 4)
 	for s, want := range map[string]bool{
-		"": true, "11111111-2222-4333-8444-55555555abcF": true, "11111111-2222-4333-8444-55555555abcg": false, "11111111-2222-4333-8444-55555555abc": false,
-		"11111111-2222-4333-8444555-55555abcd": false, "1111111122222433338444455555555abcde": false, "11111111-2222-4333-8444-555555-5abcd": false,
-		"sha256:" + hex: true, "sha256:" + hex[1:]: false, "sha256:" + hex + "0": false, "sha256:" + hex[1:] + "A": false, "sha257:" + hex: false,
-		"2026-01-02T03:04:05Z": true, "2026-01-02T03:04:05.123456789+01:00": true, "2026-01-02T03:04:05.1234567890+01:00": false, "2026-01-02T03:04:65Z": false, "2026-01-02 03:04:05Z": false,
+		"": true, "11111111-2222-4333-8444-55555555abcF": true, "11111111-2222-4333-8444-55555555abcg": false,
+		"11111111-2222-4333-8444-55555555abc":  false,
+		"11111111-2222-4333-8444555-55555abcd": false, "1111111122222433338444455555555abcde": false,
+		"11111111-2222-4333-8444-555555-5abcd": false,
+		"sha256:" + hex:                        true, "sha256:" + hex[1:]: false, "sha256:" + hex + "0": false,
+		"sha256:" + hex[1:] + "A": false,
+		"sha257:" + hex:           false,
+		"2026-01-02T03:04:05Z":    true, "2026-01-02T03:04:05.123456789+01:00": true,
+		"2026-01-02T03:04:05.1234567890+01:00": false, "2026-01-02T03:04:65Z": false, "2026-01-02 03:04:05Z": false,
 		"2026-01-02T03:04:05": false, "Bob": false, "0": false,
 	} {
 		if plainValue(s) != want {
@@ -134,12 +143,20 @@ func TestConfigBounds(t *testing.T) {
 		ok bool
 	}{
 		"key": {Config{Key: key}, true}, "short key": {Config{Key: key[1:]}, false},
-		"exact": {Config{Key: key, Exact: []string{"123456"}}, true}, "short exact": {Config{Key: key, Exact: []string{"12345"}}, false},
-		"many exact": {Config{Key: key, Exact: exact(MaxExact)}, true}, "too many exact": {Config{Key: key, Exact: exact(MaxExact + 1)}, false},
-		"many patterns": {Config{Key: key, Patterns: patterns(MaxPatterns)}, true}, "too many patterns": {Config{Key: key, Patterns: patterns(MaxPatterns + 1)}, false},
-		"many without a keyword": {Config{Key: key, Patterns: unprompted(maxUnprompted)}, true}, "too many without": {Config{Key: key, Patterns: unprompted(maxUnprompted + 1)}, false},
-		"empty name": {Config{Key: key, KeyNames: []string{"-_"}}, false}, "mask of all": {Config{Key: key, Masks: []string{""}}, false}, "mask": {Config{Key: key, Masks: []string{"a"}}, false},
-		"strict": {Config{Key: key, Profile: Strict}, true}, "standard": {Config{Key: key, Profile: Standard}, true}, "no such profile": {Config{Key: key, Profile: "none"}, false},
+		"exact":                  {Config{Key: key, Exact: []string{"123456"}}, true},
+		"short exact":            {Config{Key: key, Exact: []string{"12345"}}, false},
+		"many exact":             {Config{Key: key, Exact: exact(MaxExact)}, true},
+		"too many exact":         {Config{Key: key, Exact: exact(MaxExact + 1)}, false},
+		"many patterns":          {Config{Key: key, Patterns: patterns(MaxPatterns)}, true},
+		"too many patterns":      {Config{Key: key, Patterns: patterns(MaxPatterns + 1)}, false},
+		"many without a keyword": {Config{Key: key, Patterns: unprompted(maxUnprompted)}, true},
+		"too many without":       {Config{Key: key, Patterns: unprompted(maxUnprompted + 1)}, false},
+		"empty name":             {Config{Key: key, KeyNames: []string{"-_"}}, false},
+		"mask of all":            {Config{Key: key, Masks: []string{""}}, false},
+		"mask":                   {Config{Key: key, Masks: []string{"a"}}, false},
+		"strict":                 {Config{Key: key, Profile: Strict}, true},
+		"standard":               {Config{Key: key, Profile: Standard}, true},
+		"no such profile":        {Config{Key: key, Profile: "none"}, false},
 	} {
 		r, err := New(c.c)
 		if (err == nil) != c.ok || !c.ok && (r != nil || !errors.Is(err, ErrConfig)) {
@@ -160,7 +177,9 @@ func TestConfigBounds(t *testing.T) {
 	// Names are told apart in their last 80 bytes.
 	name := strings.Repeat("n", 80)
 	r = newTestRedactor(t, Config{KeyNames: []string{name, "xx"}})
-	for text, want := range map[string]string{name + "=blue": name + "=[redacted:named]", "x" + name + "=blue": "x" + name + "=[redacted:named]", "xx=blue": "xx=[redacted:named]", "xx blue": "xx blue", `xx=""`: `xx=""`} {
+	for text, want := range map[string]string{name + "=blue": name + "=[redacted:named]",
+		"x" + name + "=blue": "x" + name + "=[redacted:named]", "xx=blue": "xx=[redacted:named]", "xx blue": "xx blue",
+		`xx=""`: `xx=""`} {
 		if got, _ := r.Text(text); hashless(got) != hashless(want) {
 			t.Errorf("%s: %s", text, got)
 		}

@@ -12,7 +12,8 @@ import (
 // A secret has one placeholder, whatever covers it and however it is written:
 // that is how an auditor sees that two events hold the same one.
 func TestEqualSecretsEqualPlaceholders(t *testing.T) {
-	r, err := New(Config{Key: []byte("0123456789abcdef"), Masks: []string{"/m"}, KeyNames: []string{"room"}, Exact: []string{"a plain sentence"}})
+	r, err := New(Config{Key: []byte("0123456789abcdef"), Masks: []string{"/m"}, KeyNames: []string{"room"},
+		Exact: []string{"a plain sentence"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,8 +21,10 @@ func TestEqualSecretsEqualPlaceholders(t *testing.T) {
 	for secret, kind := range map[string]string{ghKey: "github-token", "hunter22/x9": "", "a plain sentence": "known"} {
 		want := ""
 		for _, doc := range []string{
-			`{"password":"` + secret + `"}`, `{"m":"` + secret + `"}`, `{"room":"` + secret + `"}`, `{"text":"PASSWORD='` + secret + `'"}`, `{"text":"room: \"` + secret + `\""}`,
-			`{"m":"\u` + escape4(secret[0]) + secret[1:] + `"}`, `{"text":"{\"password\":\"\\u` + escape4(secret[0]) + secret[1:] + `\"}"}`,
+			`{"password":"` + secret + `"}`, `{"m":"` + secret + `"}`, `{"room":"` + secret + `"}`,
+			`{"text":"PASSWORD='` + secret + `'"}`, `{"text":"room: \"` + secret + `\""}`,
+			`{"m":"\u` + escape4(secret[0]) + secret[1:] + `"}`, `{"text":"{\"password\":\"\\u` + escape4(secret[0]) +
+				secret[1:] + `\"}"}`,
 		} {
 			out, masked, err := r.JSON(jsontext.Value(doc))
 			m := hash.FindStringSubmatch(string(out))
@@ -45,11 +48,13 @@ func escape4(c byte) string {
 }
 
 func TestRemovals(t *testing.T) {
-	r, err := New(Config{Key: []byte("0123456789abcdef"), Masks: []string{"/both", "/l/0"}, Removals: []string{"/a", "/l/1", "/deep/*/x", "/both", "/only/*"}})
+	r, err := New(Config{Key: []byte("0123456789abcdef"), Masks: []string{"/both", "/l/0"},
+		Removals: []string{"/a", "/l/1", "/deep/*/x", "/both", "/only/*"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := `{"a":{"b":1},"l":["p","q",null,3],"deep":[{"x":1,"y":2},{"x":{"z":3}}],"both":"x","only":{"` + ghKey + `":1,"k":2},"end":true}`
+	in := `{"a":{"b":1},"l":["p","q",null,3],"deep":[{"x":1,"y":2},{"x":{"z":3}}],"both":"x","only":{"` + ghKey +
+		`":1,"k":2},"end":true}`
 	out, masked, err := r.JSON(jsontext.Value(in))
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,8 @@ func (g generator) password() string {
 
 func (g generator) jwt() string {
 	enc := base64.RawURLEncoding.EncodeToString
-	return enc([]byte(`{"alg":"`+g.pick("HS256", "RS256", "EdDSA")+`","typ":"JWT"}`)) + "." + enc([]byte(`{"sub":"`+g.of(lowers, 6)+`","exp":1790000000}`)) + "." + g.of(url64, 43)
+	return enc([]byte(`{"alg":"`+g.pick("HS256", "RS256", "EdDSA")+`","typ":"JWT"}`)) + "." +
+		enc([]byte(`{"sub":"`+g.of(lowers, 6)+`","exp":1790000000}`)) + "." + g.of(url64, 43)
 }
 
 // bare are secrets that give themselves away, by kind.
@@ -63,7 +64,8 @@ func (g generator) bare() (kind, secret string) {
 		},
 		func() (string, string) { return "github-fine", "github_pat_" + g.of(alnum, 22) + "_" + g.of(alnum, 59) },
 		func() (string, string) {
-			return "gitlab", g.pick("glpat-", "gldt-", "glrt-", "glptt-", "gloas-", "glagent-", "glimt-") + g.of(url64, 20) + g.of(alnum, 4)
+			return "gitlab", g.pick("glpat-", "gldt-", "glrt-", "glptt-", "gloas-", "glagent-", "glimt-") + g.of(url64, 20) +
+				g.of(alnum, 4)
 		},
 		func() (string, string) {
 			return "slack", g.pick("xoxb-", "xoxp-") + g.of(digits, 12) + "-" + g.of(digits, 12) + "-" + g.of(alnum, 24)
@@ -123,7 +125,8 @@ func (g generator) held() (form, kind, text, secret string) {
 			return "env-quoted", "password", "export " + upper + "_PASS='" + pw + "'", pw
 		},
 		func() (string, string, string, string) {
-			return "env", "api-key", upper + g.pick("_API_KEY=", "_SECRET_KEY=", "_ACCESS_TOKEN=", "_CLIENT_SECRET=", "_AUTH_TOKEN=") + hx, hx
+			return "env", "api-key",
+				upper + g.pick("_API_KEY=", "_SECRET_KEY=", "_ACCESS_TOKEN=", "_CLIENT_SECRET=", "_AUTH_TOKEN=") + hx, hx
 		},
 		func() (string, string, string, string) { return "env", "aws-secret", "AWS_SECRET_ACCESS_KEY=" + hx, hx },
 		func() (string, string, string, string) {
@@ -131,10 +134,12 @@ func (g generator) held() (form, kind, text, secret string) {
 			return "json", "aws-secret", `{"secretAccessKey": "` + s + `"}`, s
 		},
 		func() (string, string, string, string) {
-			return "json", "password", `{"user": "x", "` + g.pick("password", "passwd", "dbPassword", "smtp_pass") + `": "` + plain + `"}`, plain
+			return "json", "password", `{"user": "x", "` + g.pick("password", "passwd", "dbPassword", "smtp_pass") + `": "` +
+				plain + `"}`, plain
 		},
 		func() (string, string, string, string) {
-			return "yaml", "password", "auth:\n  " + g.pick("password", "passphrase", "adminPassword") + ": " + plain + "\n  user: x\n", plain
+			return "yaml", "password", "auth:\n  " + g.pick("password", "passphrase", "adminPassword") + ": " + plain +
+				"\n  user: x\n", plain
 		},
 		func() (string, string, string, string) {
 			return "yaml", "uuid-key", "api_key: " + func() string { hx = g.uuid(); return hx }() + "\n", hx
@@ -153,16 +158,23 @@ func (g generator) held() (form, kind, text, secret string) {
 			return "header", "basic", "authorization: Basic " + b, b
 		},
 		func() (string, string, string, string) {
-			return "header", "x-api-key", "> " + g.pick("X-Api-Key", "X-Auth-Token", "X-Vault-Token", "Private-Token", "DD-API-KEY", "X-Amz-Security-Token") + ": " + hx + "\n> accept: */*\n", hx
+			return "header", "x-api-key",
+				"> " + g.pick("X-Api-Key", "X-Auth-Token", "X-Vault-Token", "Private-Token", "DD-API-KEY", "X-Amz-Security-Token") +
+					": " + hx + "\n> accept: */*\n", hx
 		},
 		func() (string, string, string, string) {
-			return "header", "scheme", "Authorization: " + g.pick("SSWS", "GenieKey", "Token token=", "Key", "ApiKey") + " " + plain + "A9", plain
+			return "header", "scheme", "Authorization: " + g.pick("SSWS", "GenieKey", "Token token=", "Key", "ApiKey") + " " +
+				plain + "A9", plain
 		},
 		func() (string, string, string, string) {
-			return "url", "password", g.pick("postgres", "mysql", "amqps", "rediss", "mongodb+srv", "ftp", "https", "ldap", "smtp") + "://" + g.pick("svc", "app", "") + ":" + plain + "@" + host + "/x", plain
+			return "url", "password",
+				g.pick("postgres", "mysql", "amqps", "rediss", "mongodb+srv", "ftp", "https", "ldap", "smtp") + "://" +
+					g.pick("svc", "app", "") + ":" + plain + "@" + host + "/x", plain
 		},
 		func() (string, string, string, string) {
-			return "url", "query-token", "GET https://" + host + "/v1?a=1&" + g.pick("access_token", "api_key", "token", "apikey", "key", "auth") + "=" + plain + "&b=2", plain
+			return "url", "query-token",
+				"GET https://" + host + "/v1?a=1&" + g.pick("access_token", "api_key", "token", "apikey", "key", "auth") + "=" +
+					plain + "&b=2", plain
 		},
 		func() (string, string, string, string) {
 			s := g.of(hexes, 64)
@@ -170,7 +182,8 @@ func (g generator) held() (form, kind, text, secret string) {
 		},
 		func() (string, string, string, string) {
 			s := g.of(alnum, 60)
-			return "url", "signed", "https://storage.googleapis.com/b/o?GoogleAccessId=x&Expires=1790000000&Signature=" + s + "%3D", s
+			return "url", "signed", "https://storage.googleapis.com/b/o?GoogleAccessId=x&Expires=1790000000&Signature=" + s +
+				"%3D", s
 		},
 		func() (string, string, string, string) {
 			s := g.of(alnum, 43)
@@ -192,7 +205,8 @@ func (g generator) held() (form, kind, text, secret string) {
 		},
 		func() (string, string, string, string) {
 			s := base64.StdEncoding.EncodeToString([]byte(plain))
-			return "k8s", "secret", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\ndata:\n  " + g.pick("a", "cfg", "pw") + ": " + s + "\n", s
+			return "k8s", "secret", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\ndata:\n  " + g.pick("a", "cfg", "pw") +
+				": " + s + "\n", s
 		},
 		func() (string, string, string, string) {
 			return "k8s", "string-data", "apiVersion: v1\nkind: Secret\nstringData:\n  cfg: " + plain + "\n", plain
@@ -202,11 +216,13 @@ func (g generator) held() (form, kind, text, secret string) {
 			return "k8s-json", "secret", `{"apiVersion":"v1","kind":"Secret","data":{"x":"` + s + `"}}`, s
 		},
 		func() (string, string, string, string) {
-			return "conn", "password", "Server=" + host + ";Database=x;User Id=sa;" + g.pick("Password=", "Pwd=") + plain + ";Encrypt=True", plain
+			return "conn", "password", "Server=" + host + ";Database=x;User Id=sa;" + g.pick("Password=", "Pwd=") + plain +
+				";Encrypt=True", plain
 		},
 		func() (string, string, string, string) {
 			s := g.b64(64)
-			return "conn", "account-key", "DefaultEndpointsProtocol=https;AccountName=x;AccountKey=" + s + ";EndpointSuffix=core.windows.net", s
+			return "conn", "account-key", "DefaultEndpointsProtocol=https;AccountName=x;AccountKey=" + s +
+				";EndpointSuffix=core.windows.net", s
 		},
 		func() (string, string, string, string) {
 			s := g.b64(32)
@@ -219,10 +235,12 @@ func (g generator) held() (form, kind, text, secret string) {
 			return "conn", "jdbc", "jdbc:postgresql://" + host + "/x?user=app&password=" + plain, plain
 		},
 		func() (string, string, string, string) {
-			return "cookie", "session", "Set-Cookie: " + g.pick("session", "connect.sid", "JSESSIONID", "auth_token") + "=" + plain + g.of(alnum, 12) + "; HttpOnly", plain
+			return "cookie", "session", "Set-Cookie: " + g.pick("session", "connect.sid", "JSESSIONID", "auth_token") + "=" +
+				plain + g.of(alnum, 12) + "; HttpOnly", plain
 		},
 		func() (string, string, string, string) {
-			return "shell", "flag", "tool login --" + g.pick("password", "token", "api-key", "client-secret") + g.pick(" ", "=") + plain + " --yes", plain
+			return "shell", "flag", "tool login --" + g.pick("password", "token", "api-key", "client-secret") +
+				g.pick(" ", "=") + plain + " --yes", plain
 		},
 		func() (string, string, string, string) {
 			return "shell", "sudo", "echo " + plain + " | sudo -S apt update", plain
@@ -231,22 +249,27 @@ func (g generator) held() (form, kind, text, secret string) {
 			return "shell", "curl", "curl -u " + "svc:" + plain + " https://" + host, plain
 		},
 		func() (string, string, string, string) {
-			return "sql", "password", g.pick("ALTER USER svc WITH PASSWORD '", "CREATE USER 'a'@'%' IDENTIFIED BY '") + plain + "';", plain
+			return "sql", "password", g.pick("ALTER USER svc WITH PASSWORD '", "CREATE USER 'a'@'%' IDENTIFIED BY '") + plain +
+				"';", plain
 		},
 		func() (string, string, string, string) {
-			return "prose", "password", "fyi the " + g.pick("admin ", "staging ", "") + "password is " + g.pick("", "\"", "`") + plain + " until Monday", plain
+			return "prose", "password", "fyi the " + g.pick("admin ", "staging ", "") + "password is " + g.pick("", "\"", "`") +
+				plain + " until Monday", plain
 		},
 		func() (string, string, string, string) {
 			return "prose", "api-key", "use API key " + hx + " for now", hx
 		},
 		func() (string, string, string, string) {
-			return "code", "secret", g.pick("const secret = '", "var apiKey = \"", "self.client_secret = '", "String PASSWORD = \"", ":password => '", "passwd: '") + plain + g.pick("';", "\""), plain
+			return "code", "secret",
+				g.pick("const secret = '", "var apiKey = \"", "self.client_secret = '", "String PASSWORD = \"", ":password => '",
+					"passwd: '") + plain + g.pick("';", "\""), plain
 		},
 		func() (string, string, string, string) {
 			return "xml", "password", "<" + "password>" + plain + "</password>", plain
 		},
 		func() (string, string, string, string) {
-			return "xml", "attr", "<add key=\"" + g.pick("ClientSecret", "DbPassword", "ApiKey") + "\" value=\"" + plain + "\" />", plain
+			return "xml", "attr", "<add key=\"" + g.pick("ClientSecret", "DbPassword", "ApiKey") + "\" value=\"" + plain +
+				"\" />", plain
 		},
 		func() (string, string, string, string) {
 			return "log", "password", "2026-01-02T03:04:05Z DEBUG login user=bob password=" + plain + " ok", plain
@@ -255,22 +278,27 @@ func (g generator) held() (form, kind, text, secret string) {
 			return "diff", "password", "-  password: old${X}\n+  password: " + plain + "\n", plain
 		},
 		func() (string, string, string, string) {
-			return "header", "webhook", "https://hooks.slack.com/services/T" + g.of(uppers, 8) + "/B" + g.of(uppers, 8) + "/" + plain + g.of(alnum, 8), plain
+			return "header", "webhook", "https://hooks.slack.com/services/T" + g.of(uppers, 8) + "/B" + g.of(uppers, 8) + "/" +
+				plain + g.of(alnum, 8), plain
 		},
 		func() (string, string, string, string) {
-			return "terraform", "variable", "  " + g.pick("secret_key", "admin_password", "client_secret") + "   = \"" + plain + "\"\n", plain
-		},
-		func() (string, string, string, string) {
-			s := g.of(std64, 64)
-			return "pem", "private", "-----BEGIN " + g.pick("RSA ", "EC ", "", "OPENSSH ", "ENCRYPTED ") + "PRIVATE KEY-----\n" + g.of(std64, 64) + "\n" + s + "\n" + g.of(std64, 20) + "\n-----END PRIVATE KEY-----\n", s
-		},
-		func() (string, string, string, string) {
-			s := g.of(std64, 64)
-			return "pem-cut", "private", "log: -----BEGIN RSA PRIVATE KEY-----\n" + g.of(std64, 64) + "\n" + s + "\n" + g.of(std64, 20), s
+			return "terraform", "variable", "  " + g.pick("secret_key", "admin_password", "client_secret") + "   = \"" + plain +
+				"\"\n", plain
 		},
 		func() (string, string, string, string) {
 			s := g.of(std64, 64)
-			return "pem-escaped", "private", `{"k": "-----BEGIN PRIVATE KEY-----\n` + s + `\n` + g.of(std64, 40) + `\n-----END PRIVATE KEY-----\n"}`, s
+			return "pem", "private", "-----BEGIN " + g.pick("RSA ", "EC ", "", "OPENSSH ", "ENCRYPTED ") + "PRIVATE KEY-----\n" +
+				g.of(std64, 64) + "\n" + s + "\n" + g.of(std64, 20) + "\n-----END PRIVATE KEY-----\n", s
+		},
+		func() (string, string, string, string) {
+			s := g.of(std64, 64)
+			return "pem-cut", "private", "log: -----BEGIN RSA PRIVATE KEY-----\n" + g.of(std64, 64) + "\n" + s + "\n" +
+				g.of(std64, 20), s
+		},
+		func() (string, string, string, string) {
+			s := g.of(std64, 64)
+			return "pem-escaped", "private", `{"k": "-----BEGIN PRIVATE KEY-----\n` + s + `\n` + g.of(std64, 40) +
+				`\n-----END PRIVATE KEY-----\n"}`, s
 		},
 	}
 	return makers[g.IntN(len(makers))]()
@@ -301,7 +329,9 @@ func (g generator) layered(s string) (form, text string, gone []string) {
 		},
 		func() (string, string, []string) { return one("hex-spaced", "%s", fmt.Sprintf("% x", s)) },
 		func() (string, string, []string) {
-			return one("hex-escape", "printf '%s'", func() string { return `\x` + strings.ReplaceAll(fmt.Sprintf("% x", s), " ", `\x`) }())
+			return one("hex-escape", "printf '%s'", func() string {
+				return `\x` + strings.ReplaceAll(fmt.Sprintf("% x", s), " ", `\x`)
+			}())
 		},
 		func() (string, string, []string) {
 			return one("percent-all", "u=%s", "%"+strings.ReplaceAll(fmt.Sprintf("% X", s), " ", "%"))

@@ -37,7 +37,8 @@ func TestGeneratedCorpus(t *testing.T) {
 		case 1:
 			var s string
 			kind, s = g.bare()
-			form, text, gone = "bare", g.pick("use ", "key=", "\"", "> ", "run --x ", "(")+s+g.pick("", " now", "\"", ")", ",\n"), []string{s}
+			form, text, gone = "bare", g.pick("use ", "key=", "\"", "> ", "run --x ", "(")+s+
+				g.pick("", " now", "\"", ")", ",\n"), []string{s}
 		default:
 			var s string
 			kind, s = g.bare()
@@ -79,11 +80,18 @@ func TestGeneratedCorpus(t *testing.T) {
 // end within the time of a test.
 func TestBoundedWork(t *testing.T) {
 	r := testRedactor(t)
-	for _, piece := range []string{"|", "t1.", "sk-", "api key ", "\" \"", "'a'+'b'", "a=\n", "\\u0041", "00 ", "password ", "://", "eyJ", "PRIVATE KEY", "x_key_", "name value=", "kind: Secret\ndata:\n", `"kind":"Secret","data":{`, "[redacted:", "dt0", "echo a | sudo -S ",
-		"password=", "token=a", "pw=()", "secret=;", "password: ", "-----BEGIN RSA PRIVATE KEY-----", "machine x login y password ",
-		"://a:b@", "://u:p", "x=`", "67:68:70:", "1:A", "a:1:b:c:d\n", "| api_key | b ", "\"token\",\"", "api_key b ", "value=", "secret set x --body y ", "htpasswd -b a ", "curl -u", "-us1", "1Q~", "a.bcdefg.", "QUJD\n", "password for a: ", "EAAA/", "a_b-",
-		"password=[redacted:x]", "cookie=a;", "cookie: a=b; ", "ghp_a", "Authorization: x ", "api key: ", "password=\\\"a", "a:1:b:\"", "htpasswd -n a ", "| \n", "-----a",
-		`tokens: ["a",`, `token:["`, "password: |\n ", "password:|", "password: |\n", `auth: x a="b", `, "x-ghp_", strings.Repeat("QUJD", 11) + "\n"} {
+	for _, piece := range []string{"|", "t1.", "sk-", "api key ", "\" \"", "'a'+'b'", "a=\n", "\\u0041", "00 ",
+		"password ", "://", "eyJ", "PRIVATE KEY", "x_key_", "name value=", "kind: Secret\ndata:\n",
+		`"kind":"Secret","data":{`, "[redacted:", "dt0", "echo a | sudo -S ",
+		"password=", "token=a", "pw=()", "secret=;", "password: ", "-----BEGIN RSA PRIVATE KEY-----",
+		"machine x login y password ",
+		"://a:b@", "://u:p", "x=`", "67:68:70:", "1:A", "a:1:b:c:d\n", "| api_key | b ", "\"token\",\"", "api_key b ",
+		"value=", "secret set x --body y ", "htpasswd -b a ", "curl -u", "-us1", "1Q~", "a.bcdefg.", "QUJD\n",
+		"password for a: ", "EAAA/", "a_b-",
+		"password=[redacted:x]", "cookie=a;", "cookie: a=b; ", "ghp_a", "Authorization: x ", "api key: ", "password=\\\"a",
+		"a:1:b:\"", "htpasswd -n a ", "| \n", "-----a",
+		`tokens: ["a",`, `token:["`, "password: |\n ", "password:|", "password: |\n", `auth: x a="b", `, "x-ghp_",
+		strings.Repeat("QUJD", 11) + "\n"} {
 		text := strings.Repeat(piece, (256<<10)/len(piece))
 		if out, _ := r.Text(text); len(out) == 0 {
 			t.Error(fmt.Sprintf("%q", piece))

@@ -2,7 +2,8 @@ package redact
 
 import "encoding/binary"
 
-// headSet has a bit for each head that something looked for begins with: it says at once that nothing begins at a place.
+// headSet has a bit for each head that something looked for begins with: it says at once that nothing begins
+// at a place.
 type headSet [1 << 10]uint64
 
 func (h *headSet) add(head uint16)      { h[head/64] |= 1 << (head % 64) }

@@ -72,7 +72,8 @@ func (h held) lines(n, width int) []string {
 }
 
 func (h held) jwt() string {
-	head := base64.RawURLEncoding.EncodeToString([]byte(h.one(`{"alg":"HS256","typ":"JWT"}`, `{"typ":"JWT","alg":"ES256","kid":"`+h.alnum(6)+`"}`)))
+	head := base64.RawURLEncoding.EncodeToString(
+		[]byte(h.one(`{"alg":"HS256","typ":"JWT"}`, `{"typ":"JWT","alg":"ES256","kid":"`+h.alnum(6)+`"}`)))
 	body := base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"` + h.alnum(8) + `","iat":1763000000}`))
 	return head + "." + body + "." + h.b64url(h.IntN(2)*32+32)
 }
@@ -87,7 +88,8 @@ func (h held) password() string {
 	case 2:
 		return h.one("Winter", "Sommer", "Falcon", "Dragon", "Kestrel") + h.of(heldDigit, 4) + h.one("!", "!!", "x7")
 	case 3:
-		return h.one("maple", "copper", "harbor", "violet") + "-" + h.one("tiger", "anchor", "candle", "rocket") + "-" + h.of(heldDigit, 2) + "-" + h.one("onion", "ladder", "pebble")
+		return h.one("maple", "copper", "harbor", "violet") + "-" + h.one("tiger", "anchor", "candle", "rocket") + "-" +
+			h.of(heldDigit, 2) + "-" + h.one("onion", "ladder", "pebble")
 	default:
 		return h.hex(24)
 	}

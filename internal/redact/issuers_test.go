@@ -7,10 +7,11 @@ import (
 	"testing"
 )
 
-// TestIssuers: how the tokens of an issuer read stands in testdata/issuers.txt, a line for each kind and prefix: how many
-// characters follow, which ones, "in a word" where letters and digits may stand before the prefix, and "no words" where
-// what follows has to look generated. Each line is compared with what is found: one character less and one more, and each
-// character of ASCII at the end of what follows.
+// TestIssuers: how the tokens of an issuer read stands in testdata/issuers.txt, a line for each kind and
+// prefix: how many characters follow, which ones, "in a word" where letters and digits may stand before the
+// prefix, and "no words" where
+// what follows has to look generated. Each line is compared with what is found: one character less and one
+// more, and each character of ASCII at the end of what follows.
 func TestIssuers(t *testing.T) {
 	lines := readTexts(t, "testdata/issuers.txt")
 	told := map[string]bool{}
@@ -70,12 +71,14 @@ func issuerLine(kind, prefix string) string {
 			chars += string(c)
 		}
 	}
-	chars = strings.NewReplacer(digits, "0-9", uppers, "A-Z", lowers, "a-z", "ABCDEF", "A-F", "abcdef", "a-f").Replace(chars)
+	chars = strings.NewReplacer(digits, "0-9", uppers, "A-Z", lowers, "a-z", "ABCDEF", "A-F", "abcdef",
+		"a-f").Replace(chars)
 	line := fmt.Sprintf("%s %s %s of %s", kind, prefix, length, chars)
 	if finds(" a9"+head, 1, 3+len(head)) {
 		line += ", in a word"
 	}
-	if words := strings.Repeat("resourceManagerClient", 7); set == alnum && !finds(" "+prefix+words[:least], 1, 1+len(prefix)+least) {
+	if words := strings.Repeat("resourceManagerClient", 7); set == alnum &&
+		!finds(" "+prefix+words[:least], 1, 1+len(prefix)+least) {
 		line += ", no words"
 	}
 	return line

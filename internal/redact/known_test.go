@@ -17,7 +17,8 @@ import (
 // said about it, in the encodings that surround it and in quotes that split it.
 func TestKnownEverywhere(t *testing.T) {
 	r := newTestRedactor(t, Config{})
-	for _, v := range []string{"hunter", "xK9#qz", "Tr0ub4dor&3", "correct horse battery staple", "p@$$-w0rd!!-#%x&y-(long)-and-longer"} {
+	for _, v := range []string{"hunter", "xK9#qz", "Tr0ub4dor&3", "correct horse battery staple",
+		"p@$$-w0rd!!-#%x&y-(long)-and-longer"} {
 		rec := NewRecord()
 		q, _ := json.Marshal(v)
 		doc := jsontext.Value(`{"action":{"command":` + quote("rm -rf /etc/"+v+"/x") + `,"password":` + string(q) + `}}`)
@@ -39,7 +40,8 @@ func TestKnownEverywhere(t *testing.T) {
 				}
 				if got, _ := rec.Text(r, s); strings.Contains(got, text) {
 					t.Errorf("%s, %s: %q stays %q", v, form, s, got)
-				} else if (form == "quotes" || form == "backslash") && around == "a%sb" && !(strings.HasPrefix(got, "a[") && strings.HasSuffix(got, "]b")) {
+				} else if (form == "quotes" || form == "backslash") && around == "a%sb" &&
+					!(strings.HasPrefix(got, "a[") && strings.HasSuffix(got, "]b")) {
 					t.Errorf("%s, %s: %q becomes %q", v, form, s, got)
 				}
 			}
@@ -60,17 +62,22 @@ func formsOf(v string) map[string]string {
 	}
 	m := len(v) / 2
 	return map[string]string{
-		"plain": v, "upper": strings.ToUpper(v), "lower": strings.ToLower(v), "query": url.QueryEscape(v), "path": url.PathEscape(v), "percent": all,
-		"hex": hex.EncodeToString([]byte(v)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(v))), "JSON": strings.Trim(quote(v), `"`),
-		"base64": base64.StdEncoding.EncodeToString([]byte(v)), "base64 inside": base64.StdEncoding.EncodeToString([]byte("user:" + v)),
-		"base64url": base64.URLEncoding.EncodeToString([]byte(v)), "quotes": v[:m] + `""` + v[m:], "quoted": `'` + v[:m] + `'"` + v[m:] + `"`, "backslash": v[:m] + `\` + v[m:],
+		"plain": v, "upper": strings.ToUpper(v), "lower": strings.ToLower(v), "query": url.QueryEscape(v),
+		"path": url.PathEscape(v), "percent": all,
+		"hex": hex.EncodeToString([]byte(v)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(v))),
+		"JSON":          strings.Trim(quote(v), `"`),
+		"base64":        base64.StdEncoding.EncodeToString([]byte(v)),
+		"base64 inside": base64.StdEncoding.EncodeToString([]byte("user:" + v)),
+		"base64url":     base64.URLEncoding.EncodeToString([]byte(v)), "quotes": v[:m] + `""` + v[m:],
+		"quoted": `'` + v[:m] + `'"` + v[m:] + `"`, "backslash": v[:m] + `\` + v[m:],
 	}
 }
 
 // Common words are not looked for: a password that is one would blank the record.
 func TestCommonWordsStay(t *testing.T) {
 	r := newTestRedactor(t, Config{KeyNames: []string{"vault"}})
-	for _, v := range []string{"secret", "password", "Password", "main", "master", "localhost", "develop", "python3", "/usr/bin", "github.com", "command", "production", "127.0.0.1", "aaaaaa", "------", "short"} {
+	for _, v := range []string{"secret", "password", "Password", "main", "master", "localhost", "develop", "python3",
+		"/usr/bin", "github.com", "command", "production", "127.0.0.1", "aaaaaa", "------", "short"} {
 		rec := NewRecord()
 		doc := jsontext.Value(`{"vault":` + quote(v) + `,"command":` + quote("run "+v+" now") + `}`)
 		_, first, _ := rec.JSON(r, doc)
@@ -121,11 +128,13 @@ func TestKnownProperty(t *testing.T) {
 		v := rapid.StringMatching(`[!-~]{6,64}`).Filter(func(s string) bool {
 			return !exempt(s) && placeholderAt(s) == 0 && !strings.Contains(s, "[redacted:") && strings.Count(s, `\`) == 0
 		}).Draw(t, "v")
-		before, after := rapid.StringMatching(`[ -~]{0,40}`).Draw(t, "before"), rapid.StringMatching(`[ -~]{0,40}`).Draw(t, "after")
+		before, after := rapid.StringMatching(`[ -~]{0,40}`).Draw(t, "before"),
+			rapid.StringMatching(`[ -~]{0,40}`).Draw(t, "after")
 		if strings.Contains(before+after, "[redacted:") {
 			return
 		}
-		doc := jsontext.Value(`{"text":` + quote(before+v+after) + `,"deep":[{"x":` + quote(v) + `}],"vault":` + quote(v) + `,` + quote(before+v) + `:1}`)
+		doc := jsontext.Value(`{"text":` + quote(before+v+after) + `,"deep":[{"x":` + quote(v) + `}],"vault":` + quote(v) +
+			`,` + quote(before+v) + `:1}`)
 		rec := NewRecord()
 		if _, _, err := rec.JSON(r, doc); err != nil {
 			t.Fatal(err)

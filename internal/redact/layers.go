@@ -100,7 +100,8 @@ func unwrapped(s string) view {
 		case c == '=' && softBreak(s, i) > 0:
 			i += softBreak(s, i)
 		case c == '%' && i+2 < len(s):
-			if d, err := hex.DecodeString(s[i+1 : i+3]); err == nil && (d[0] >= 0x20 && d[0] < 0x7f || d[0] == '\n' || d[0] == '\r' || d[0] == '\t') {
+			if d, err := hex.DecodeString(s[i+1 : i+3]); err == nil &&
+				(d[0] >= 0x20 && d[0] < 0x7f || d[0] == '\n' || d[0] == '\r' || d[0] == '\t') {
 				emit(string(rune(d[0])), i, i+3)
 				i += 3
 				continue
@@ -184,7 +185,8 @@ func joint(s string, i int) int {
 		return 0
 	}
 	skip()
-	if k < len(s) && (s[k] == '"' || s[k] == '\'' || s[k] == '`') && (op || s[k] == q) && k+1 < len(s) && inClass(s[k+1], "w-_+/=.") && i > 0 && inClass(s[i-1], "w-_+/=.") {
+	if k < len(s) && (s[k] == '"' || s[k] == '\'' || s[k] == '`') && (op || s[k] == q) && k+1 < len(s) &&
+		inClass(s[k+1], "w-_+/=.") && i > 0 && inClass(s[i-1], "w-_+/=.") {
 		return k + 1 - i
 	}
 	return 0
@@ -199,7 +201,8 @@ func hex4(s string) (rune, bool) {
 }
 
 func hidden(r rune) bool {
-	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == '\u034f' || r == '\u180e' || r >= '\ufe00' && r <= '\ufe0f' || r == '\u115f' || r == '\u3164'
+	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == '\u034f' || r == '\u180e' || r >= '\ufe00' &&
+		r <= '\ufe0f' || r == '\u115f' || r == '\u3164'
 }
 
 // encoded opens runs of base64 and hexadecimal digits and looks inside. A run in
@@ -315,7 +318,8 @@ func wrappedBody(s string, at, width int) int {
 func (d *detector) dumped(s string, add func(kind string, from, to int)) {
 	for i := 0; i+5 < len(s); i++ {
 		sep := s[i+2]
-		if (sep != ' ' && sep != ':' && sep != '-' && sep != ',') || !hexByte[s[i]] || !hexByte[s[i+1]] || i > 0 && word[s[i-1]] {
+		if (sep != ' ' && sep != ':' && sep != '-' && sep != ',') || !hexByte[s[i]] || !hexByte[s[i+1]] || i > 0 &&
+			word[s[i-1]] {
 			continue
 		}
 		to := i + 2
@@ -335,7 +339,9 @@ func (d *detector) dumped(s string, add func(kind string, from, to int)) {
 func mediaURL(s string, at int) bool {
 	head := s[max(0, at-64):at]
 	i := strings.LastIndex(head, "data:")
-	return i >= 0 && (strings.HasPrefix(head[i+5:], "image/") || strings.HasPrefix(head[i+5:], "font/") || strings.HasPrefix(head[i+5:], "audio/") || strings.HasPrefix(head[i+5:], "video/"))
+	return i >= 0 &&
+		(strings.HasPrefix(head[i+5:], "image/") || strings.HasPrefix(head[i+5:], "font/") ||
+			strings.HasPrefix(head[i+5:], "audio/") || strings.HasPrefix(head[i+5:], "video/"))
 }
 
 // holds reports whether decoded bytes are text with a secret in it.

@@ -14,7 +14,8 @@ func TestFork(t *testing.T) {
 	fork := rec.Fork()
 	fork.Text(r, "password=An0therOne")
 	for text, want := range map[string]string{
-		"it is Tr0ub4dor": "it is [redacted:password]", "a ADANBgkqhkiG9w0BAQ b": "a [redacted:fragment] b", "it is An0therOne": "it is [redacted:password]",
+		"it is Tr0ub4dor": "it is [redacted:password]", "a ADANBgkqhkiG9w0BAQ b": "a [redacted:fragment] b",
+		"it is An0therOne": "it is [redacted:password]",
 	} {
 		if got, _ := fork.Text(r, text); hashless(got) != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
@@ -49,19 +50,22 @@ func TestWhatIsLearned(t *testing.T) {
 		secret        string
 		learned, form bool // also in base64
 	}{
-		"a secret":            {secret: "Tr0ub4dor", learned: true, form: true},
-		"the same":            {before: []string{"Tr0ub4dor"}, secret: "Tr0ub4dor"},
-		"twice the same":      {before: []string{"Tr0ub4dor"}, secret: "Tr0ub4dorTr0ub4dor"},
-		"two":                 {before: []string{"Tr0ub4dor", "horses1"}, secret: "Tr0ub4dorhorses1"},
-		"two and more before": {before: []string{"Tr0ub4dor", "horses1"}, secret: "xTr0ub4dorhorses1", learned: true, form: true},
-		"two and more behind": {before: []string{"Tr0ub4dor", "horses1"}, secret: "Tr0ub4dorhorses1x", learned: true, form: true},
-		"two and more inside": {before: []string{"Tr0ub4dor", "horses1"}, secret: "Tr0ub4dor-horses1", learned: true, form: true},
-		"as long as may be":   {secret: long[:maxKnown], learned: true},
-		"too long":            {secret: long[:maxKnown+1]},
-		"up to the budget":    {size: knownBudget - 9, secret: "Tr0ub4dor", learned: true, form: true},
-		"above the budget":    {size: knownBudget - 8, secret: "Tr0ub4dor"},
-		"no room for forms":   {forms: formsBudget, secret: "Tr0ub4dor", learned: true},
-		"room for the first":  {forms: formsBudget - 18, secret: "Tr0ub4dor", learned: true},
+		"a secret":       {secret: "Tr0ub4dor", learned: true, form: true},
+		"the same":       {before: []string{"Tr0ub4dor"}, secret: "Tr0ub4dor"},
+		"twice the same": {before: []string{"Tr0ub4dor"}, secret: "Tr0ub4dorTr0ub4dor"},
+		"two":            {before: []string{"Tr0ub4dor", "horses1"}, secret: "Tr0ub4dorhorses1"},
+		"two and more before": {before: []string{"Tr0ub4dor", "horses1"}, secret: "xTr0ub4dorhorses1", learned: true,
+			form: true},
+		"two and more behind": {before: []string{"Tr0ub4dor", "horses1"}, secret: "Tr0ub4dorhorses1x", learned: true,
+			form: true},
+		"two and more inside": {before: []string{"Tr0ub4dor", "horses1"}, secret: "Tr0ub4dor-horses1", learned: true,
+			form: true},
+		"as long as may be":  {secret: long[:maxKnown], learned: true},
+		"too long":           {secret: long[:maxKnown+1]},
+		"up to the budget":   {size: knownBudget - 9, secret: "Tr0ub4dor", learned: true, form: true},
+		"above the budget":   {size: knownBudget - 8, secret: "Tr0ub4dor"},
+		"no room for forms":  {forms: formsBudget, secret: "Tr0ub4dor", learned: true},
+		"room for the first": {forms: formsBudget - 18, secret: "Tr0ub4dor", learned: true},
 	} {
 		var k known
 		for _, s := range c.before {
@@ -96,7 +100,9 @@ func TestTheFirstKindStays(t *testing.T) {
 	k.learn("password", "Tr0ub4dor-and-the-horse")
 	k.learn("token", "Tr0ub4dor-and-the-heron")
 	var kinds []string
-	k.find("Tr0ub4dor-and-the-horse Tr0ub4dor-and-th", func(kind string, _, _ int, _ string) { kinds = append(kinds, kind) })
+	k.find("Tr0ub4dor-and-the-horse Tr0ub4dor-and-th", func(kind string, _, _ int, _ string) {
+		kinds = append(kinds, kind)
+	})
 	if strings.Join(kinds, " ") != "password fragment" {
 		t.Error(kinds)
 	}

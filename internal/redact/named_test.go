@@ -30,7 +30,8 @@ func TestNamedKeysCoverAnyValue(t *testing.T) {
 	if err != nil || string(again) != string(out) || len(masked) != 0 {
 		t.Errorf("a second time: %s %q %v", again, masked, err)
 	}
-	if text, found := r.Text("favourite=blue other=blue"); strings.Contains(text, "favourite=blue") || !strings.Contains(text, "other=blue") || len(found) != 1 {
+	if text, found := r.Text("favourite=blue other=blue"); strings.Contains(text, "favourite=blue") ||
+		!strings.Contains(text, "other=blue") || len(found) != 1 {
 		t.Errorf("text %q %v", text, found)
 	}
 }

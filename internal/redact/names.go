@@ -69,7 +69,8 @@ func nameKind(name string) (string, strength) {
 	}
 	switch last {
 	case "password", "passwords", "passwd", "passphrase", "pwd", "passwort", "contrasena", "pass", "pw", "psk",
-		"userpass", "rootpass", "adminpass", "dbpass", "sshpass", "smtppass", "bindpass", "storepass", "keypass", "requirepass", "masterauth", "rootpw", "bindpw":
+		"userpass", "rootpass", "adminpass", "dbpass", "sshpass", "smtppass", "bindpass", "storepass", "keypass",
+		"requirepass", "masterauth", "rootpw", "bindpw":
 		return "password", strong
 	case "secret", "secrets":
 		return "secret", strong
@@ -130,7 +131,8 @@ func tellingEnd(name string) bool {
 		return false
 	}
 	switch string([]byte{name[n-3] | 32, name[n-2] | 32, name[n-1] | 32}) {
-	case "ord", "rds", "swd", "ase", "pwd", "ort", "ena", "ass", "psk", "uth", "ret", "ets", "ken", "ens", "jwt", "pat", "rer", "key",
+	case "ord", "rds", "swd", "ase", "pwd", "ort", "ena", "ass", "psk", "uth", "ret", "ets", "ken", "ens", "jwt", "pat",
+		"rer", "key",
 		"ion", "ial", "als", "red", "eds", "kie", "ies", "sas", "sig", "ure", "nic", "otp", "sid", "nid":
 		return true
 	}
@@ -140,9 +142,12 @@ func tellingEnd(name string) bool {
 // secretKey reports a word that makes the word key behind it a secret one.
 func secretKey(w string) bool {
 	switch w {
-	case "api", "secret", "private", "access", "auth", "master", "signing", "encryption", "account", "shared", "storage", "service", "deploy", "license", "admin", "app", "sas", "integration", "client",
-		"subscription", "certificate", "function", "functions", "webhook", "encrypt", "decrypt", "decryption", "crypto", "aes", "hmac", "cipher", "jwt", "session", "cookie",
-		"vault", "unseal", "recovery", "preshared", "psk", "write", "ingest", "ingestion", "bot", "consumer", "data", "kms", "wallet", "validation":
+	case "api", "secret", "private", "access", "auth", "master", "signing", "encryption", "account", "shared", "storage",
+		"service", "deploy", "license", "admin", "app", "sas", "integration", "client",
+		"subscription", "certificate", "function", "functions", "webhook", "encrypt", "decrypt", "decryption", "crypto",
+		"aes", "hmac", "cipher", "jwt", "session", "cookie",
+		"vault", "unseal", "recovery", "preshared", "psk", "write", "ingest", "ingestion", "bot", "consumer", "data", "kms",
+		"wallet", "validation":
 		return true
 	}
 	return false
@@ -152,9 +157,12 @@ func secretKey(w string) bool {
 // place or a thing.
 func openKey(w string) bool {
 	switch w {
-	case "public", "pub", "publishable", "primary", "foreign", "cache", "sort", "partition", "row", "object", "s3", "route", "routing", "idempotency", "index", "hash", "range", "map",
-		"registry", "host", "group", "issue", "project", "translation", "i18n", "message", "event", "dedup", "dedupe", "lookup", "unique", "composite", "natural", "hot", "site", "restore",
-		"query", "json", "yaml", "config", "feature", "flag", "file", "build", "lock", "content", "image", "layer", "chunk", "asset", "version", "node", "peer", "user", "id", "known":
+	case "public", "pub", "publishable", "primary", "foreign", "cache", "sort", "partition", "row", "object", "s3",
+		"route", "routing", "idempotency", "index", "hash", "range", "map",
+		"registry", "host", "group", "issue", "project", "translation", "i18n", "message", "event", "dedup", "dedupe",
+		"lookup", "unique", "composite", "natural", "hot", "site", "restore",
+		"query", "json", "yaml", "config", "feature", "flag", "file", "build", "lock", "content", "image", "layer", "chunk",
+		"asset", "version", "node", "peer", "user", "id", "known":
 		return true
 	}
 	return false
@@ -172,7 +180,8 @@ func runTogether(n, last string) (string, strength) {
 		return "token", weak
 	}
 	if head, ok := strings.CutSuffix(n, "key"); ok {
-		for _, word := range [...]string{"api", "secret", "access", "private", "auth", "signing", "encryption", "subscription"} {
+		for _, word := range [...]string{"api", "secret", "access", "private", "auth", "signing", "encryption",
+			"subscription"} {
 			if strings.HasSuffix(head, word) {
 				return word + "-key", weak
 			}
@@ -185,7 +194,8 @@ func runTogether(n, last string) (string, strength) {
 // place in a list or a number.
 func countedToken(w string) bool {
 	switch w {
-	case "stop", "pad", "eos", "bos", "unk", "mask", "sep", "next", "page", "continuation", "max", "min", "cancel", "cancellation", "start", "end", "special", "sync", "last", "first", "image":
+	case "stop", "pad", "eos", "bos", "unk", "mask", "sep", "next", "page", "continuation", "max", "min", "cancel",
+		"cancellation", "start", "end", "special", "sync", "last", "first", "image":
 		return true
 	}
 	return false
@@ -194,7 +204,8 @@ func countedToken(w string) bool {
 // yamlTag reports a tag that says where the value comes from: !vault, !Ref x.
 func yamlTag(v string) bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(v, "!"), " ")
-	return v[0] == '!' && name != "" && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz/") == "" && len(name) <= 12
+	return v[0] == '!' && name != "" && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz/") == "" &&
+		len(name) <= 12
 }
 
 // credible reports whether a value of a secret name is one: not a placeholder,
@@ -208,29 +219,40 @@ func credible(v string, s strength, quoted bool) bool {
 	}
 	low := strings.ToLower(v)
 	switch {
-	case strings.HasPrefix(v, "$"), yamlTag(v), strings.HasPrefix(v, "<") && strings.HasSuffix(v, ">"), strings.Contains(v, "{{"), strings.Contains(v, "${"),
+	case strings.HasPrefix(v, "$"), yamlTag(v), strings.HasPrefix(v, "<") && strings.HasSuffix(v, ">"),
+		strings.Contains(v, "{{"), strings.Contains(v, "${"),
 		strings.HasPrefix(v, "%") && strings.HasSuffix(v, "%"), strings.HasPrefix(v, "[") && strings.HasSuffix(v, "]"),
-		strings.HasPrefix(v, "/run/secrets/"), strings.HasPrefix(v, "/var/run/secrets"), strings.HasPrefix(v, "file:"), strings.HasPrefix(v, "vault:"),
-		strings.HasPrefix(v, "~/"), strings.HasPrefix(v, "./"), v[0] == '/' && strings.Count(v, "/") > 1 && !randomish(v), // a path
-		strings.HasPrefix(v, "arn:"), strings.HasPrefix(v, "AWS4-HMAC"), strings.HasPrefix(v, "projects/"), strings.HasPrefix(v, "op://"), strings.HasPrefix(v, "ref+"), strings.HasPrefix(v, "ssm:"):
+		strings.HasPrefix(v, "/run/secrets/"), strings.HasPrefix(v, "/var/run/secrets"), strings.HasPrefix(v, "file:"),
+		strings.HasPrefix(v, "vault:"),
+		// a path
+		strings.HasPrefix(v, "~/"), strings.HasPrefix(v, "./"), v[0] == '/' && strings.Count(v, "/") > 1 && !randomish(v),
+		strings.HasPrefix(v, "arn:"), strings.HasPrefix(v, "AWS4-HMAC"), strings.HasPrefix(v, "projects/"),
+		strings.HasPrefix(v, "op://"), strings.HasPrefix(v, "ref+"), strings.HasPrefix(v, "ssm:"):
 		return false
 	}
-	for _, word := range []string{"example", "placeholder", "changeme", "change_me", "change-me", "redacted", "your-", "your_", "yourpass", "yourtoken", "yourkey", "yoursecret",
+	for _, word := range []string{"example", "placeholder", "changeme", "change_me", "change-me", "redacted", "your-",
+		"your_", "yourpass", "yourtoken", "yourkey", "yoursecret",
 		"xxxx", "&lt;", "abcdefg", "****", "....", "todo", "dummy", "not-a-real", "notreal", "replace", "<", "insert"} {
 		if strings.Contains(low, word) {
 			return false
 		}
 	}
 	switch low {
-	case "null", "none", "nil", "true", "false", "undefined", "string", "password", "passwd", "secret", "token", "test", "pass", "admin", "user", "root", "default",
-		"empty", "bearer", "basic", "required", "optional", "hidden", "masked", "unknown", "value", "text", "bool", "char", "str", "number", "object", "mypassword",
-		"foobar", "yes", "auto", "inherit", "always", "never", "disabled", "enabled", "read", "write", "postgres", "mysql", "username", "fixme":
+	case "null", "none", "nil", "true", "false", "undefined", "string", "password", "passwd", "secret", "token", "test",
+		"pass", "admin", "user", "root", "default",
+		"empty", "bearer", "basic", "required", "optional", "hidden", "masked", "unknown", "value", "text", "bool", "char",
+		"str", "number", "object", "mypassword",
+		"foobar", "yes", "auto", "inherit", "always", "never", "disabled", "enabled", "read", "write", "postgres", "mysql",
+		"username", "fixme":
 		return false
 	}
 	if !quoted && strings.ContainsAny(v, "()[]{}") && !strings.ContainsAny(v, "!@#^&") {
 		return false // a call or an index
 	}
-	if strings.HasPrefix(low, "process.env") || strings.HasPrefix(low, "os.") || strings.HasPrefix(low, "env.") || strings.HasPrefix(low, "secrets.") || strings.HasPrefix(low, "config.") || strings.HasPrefix(low, "var.") || strings.HasPrefix(low, "self.") || strings.HasPrefix(low, "this.") || strings.HasPrefix(low, "req.") || strings.HasPrefix(low, "data.") {
+	if strings.HasPrefix(low, "process.env") || strings.HasPrefix(low, "os.") || strings.HasPrefix(low, "env.") ||
+		strings.HasPrefix(low, "secrets.") || strings.HasPrefix(low, "config.") || strings.HasPrefix(low, "var.") ||
+		strings.HasPrefix(low, "self.") || strings.HasPrefix(low, "this.") || strings.HasPrefix(low, "req.") ||
+		strings.HasPrefix(low, "data.") {
 		return false
 	}
 	digits, letters, upper, lower, other := 0, 0, 0, 0, 0
@@ -262,10 +284,12 @@ func credible(v string, s strength, quoted bool) bool {
 	if s == weakest {
 		return len(v) >= 18 && randomish(v) && !uuid36(v) && !strings.ContainsAny(v, ":,")
 	}
-	if strings.Contains(v, "://") || strings.ContainsAny(v, "[]{}()<>|") || len(v) < 40 && letters > 0 && (digits == 0 || onlyNames(v)) && identifier(v) && !randomish(v) {
+	if strings.Contains(v, "://") || strings.ContainsAny(v, "[]{}()<>|") || len(v) < 40 && letters > 0 &&
+		(digits == 0 || onlyNames(v)) && identifier(v) && !randomish(v) {
 		return false // a link, or the name of something: encryptionKey1024
 	}
-	return digits > 0 && letters > 0 && len(v) >= 10 || mixed && len(v) >= 16 && other == 0 || len(v) >= 40 && mixed || mixed && len(v) >= 12 && !identifier(v) || digits >= 16 && letters == 0
+	return digits > 0 && letters > 0 && len(v) >= 10 || mixed && len(v) >= 16 && other == 0 || len(v) >= 40 && mixed ||
+		mixed && len(v) >= 12 && !identifier(v) || digits >= 16 && letters == 0
 }
 
 // openAs reports a value that its name would make secret and its form makes an
@@ -292,7 +316,8 @@ func sentence(low string) bool {
 	}
 	for _, w := range strings.Fields(low) {
 		switch strings.Trim(w, ".,:;!?'\"") {
-		case "the", "your", "to", "is", "are", "for", "this", "that", "used", "must", "enter", "please", "password", "not", "of", "should", "has", "in", "with", "or", "new", "here":
+		case "the", "your", "to", "is", "are", "for", "this", "that", "used", "must", "enter", "please", "password", "not",
+			"of", "should", "has", "in", "with", "or", "new", "here":
 			return true
 		}
 	}

@@ -116,7 +116,8 @@ func (p *Pattern) compile(done expressions) (pattern, error) {
 	bad := func(format string, args ...any) (pattern, error) {
 		return pattern{}, &Error{ErrConfig, fmt.Sprintf(format, args...)}
 	}
-	if p.Name == "" || len(p.Name) > MaxPatternName || strings.Trim(p.Name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
+	if p.Name == "" || len(p.Name) > MaxPatternName ||
+		strings.Trim(p.Name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
 		return bad("the name must have 1 to %d of a-z 0-9 _ -", MaxPatternName)
 	}
 	re, err := done.compile(p.Regex)
@@ -215,7 +216,8 @@ func leastLength(re *syntax.Regexp) int {
 
 // ordinary are texts that no pattern may take for a secret.
 func ordinary() []string {
-	return []string{"the quick brown fox jumps over the lazy dog", "/usr/local/bin/python3", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "0000000000", "git push origin main", "https://example.com/index.html"}
+	return []string{"the quick brown fox jumps over the lazy dog", "/usr/local/bin/python3",
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "0000000000", "git push origin main", "https://example.com/index.html"}
 }
 
 func newPatterns(list []Pattern) (*patterns, error) {
@@ -235,7 +237,8 @@ func newPatterns(list []Pattern) (*patterns, error) {
 		ps.list = append(ps.list, p)
 		if len(p.Keywords) == 0 {
 			if ps.unprompt = append(ps.unprompt, i); len(ps.unprompt) > maxUnprompted {
-				return nil, &Error{ErrConfig, fmt.Sprintf("pattern %s: more than %d patterns have no keyword", p.Name, maxUnprompted)}
+				return nil, &Error{ErrConfig,
+					fmt.Sprintf("pattern %s: more than %d patterns have no keyword", p.Name, maxUnprompted)}
 			}
 		}
 		for _, k := range p.Keywords {

@@ -13,12 +13,15 @@ import (
 func TestPatterns(t *testing.T) {
 	acme := Pattern{Name: "acme-badge", Regex: `\bacme_[A-Z]{4}\b`, Keywords: []string{"acme_"}}
 	group := Pattern{Name: "crew", Regex: `crew no\.? ([0-9]{4,8})`, Keywords: []string{"crew no"}, Group: 1}
-	first := Pattern{Name: "either", Regex: `left:(\w{6})|right:(\w{6})`, Keywords: []string{"left:", "right:"}, FirstGroup: true}
+	first := Pattern{Name: "either", Regex: `left:(\w{6})|right:(\w{6})`, Keywords: []string{"left:", "right:"},
+		FirstGroup: true}
 	random := Pattern{Name: "random", Regex: `box-\w{8}`, Keywords: []string{"box-"}, Entropy: 3}
 	allowed := Pattern{Name: "allowed", Regex: `tag=\w{6}`, Keywords: []string{"tag="}, Allowed: []Allowed{
-		{Stopwords: []string{"SAMPLE"}}, {Regexes: []string{`# public$`}, Target: "line"}, {Regexes: []string{`^tag=0`}, Target: "match", Stopwords: []string{"never"}, All: true},
+		{Stopwords: []string{"SAMPLE"}}, {Regexes: []string{`# public$`}, Target: "line"},
+		{Regexes: []string{`^tag=0`}, Target: "match", Stopwords: []string{"never"}, All: true},
 	}}
-	seat := Pattern{Name: "seat", Regex: `seat=([0-9]{4})x`, Keywords: []string{"seat="}, Group: 1, Allowed: []Allowed{{Regexes: []string{`^seat=00..x$`}, Target: "match"}}}
+	seat := Pattern{Name: "seat", Regex: `seat=([0-9]{4})x`, Keywords: []string{"seat="}, Group: 1,
+		Allowed: []Allowed{{Regexes: []string{`^seat=00..x$`}, Target: "match"}}}
 	r := newTestRedactor(t, Config{Patterns: []Pattern{acme, group, first, random, allowed, seat}})
 	for text, want := range map[string]string{
 		"badge ACME_QRST and acme_QRST":       "badge ACME_QRST and [redacted:acme-badge:",
@@ -80,7 +83,8 @@ func TestBadPatterns(t *testing.T) {
 	for i := range many {
 		many[i] = Pattern{Name: fmt.Sprint("x", i), Regex: "abcd[0-9]"}
 	}
-	if _, err := New(Config{Key: make([]byte, 32), Patterns: many}); err == nil || !strings.Contains(err.Error(), "have no keyword") {
+	if _, err := New(Config{Key: make([]byte, 32), Patterns: many}); err == nil ||
+		!strings.Contains(err.Error(), "have no keyword") {
 		t.Errorf("%v", err)
 	}
 }
@@ -89,7 +93,9 @@ func TestBadPatterns(t *testing.T) {
 func TestPatternsAreBounded(t *testing.T) {
 	var list []Pattern
 	for i := range 200 {
-		list = append(list, Pattern{Name: fmt.Sprint("p", i), Regex: fmt.Sprintf(`key%d(?:[a-z]{0,20}=){1,20}[0-9]{30}`, i%10), Keywords: []string{"key"}})
+		list = append(list,
+			Pattern{Name: fmt.Sprint("p", i), Regex: fmt.Sprintf(`key%d(?:[a-z]{0,20}=){1,20}[0-9]{30}`, i%10),
+				Keywords: []string{"key"}})
 	}
 	r := newTestRedactor(t, Config{Patterns: list})
 	text := strings.Repeat("key1abc=", 128<<10)

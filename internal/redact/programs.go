@@ -12,13 +12,20 @@ type programFlag struct {
 
 // programFlags are from the programs' manuals; read only.
 var programFlags = []programFlag{
-	{program: "mysql", flag: " -p"}, {program: "mariadb", flag: " -p"}, {program: "sshpass", flag: " -p"}, {program: "redis-cli", flag: " -a "},
-	{program: "ldap", flag: " -w "}, {program: "mongo", flag: " -p "}, {program: "ssh-keygen", flag: " -N "}, {program: "ssh-keygen", flag: " -P "},
-	{program: " login", flag: " -p "}, {program: "unzip", flag: " -P "}, {program: "zip", flag: " -P "}, {program: "7z", flag: " -p"},
-	{program: "sqlcmd", flag: " -P "}, {program: "bcp", flag: " -P "}, {program: "ipmitool", flag: " -P "}, {program: "mosquitto_", flag: " -P "},
-	{program: "xfreerdp", flag: " /p:"}, {program: "smbclient", flag: " -U ", user: "%"}, {program: "rpcclient", flag: " -U ", user: "%"},
-	{program: "lftp", flag: " -u ", user: ","}, {program: "net use", flag: "/user:", user: " "}, {program: "htpasswd", word: " -", flag: "htpasswd ", user: " "},
-	{program: "CONNECT", word: "@", flag: "CONNECT ", user: "/"}, {program: "sqlplus", word: "@", flag: "sqlplus ", user: "/"},
+	{program: "mysql", flag: " -p"}, {program: "mariadb", flag: " -p"}, {program: "sshpass", flag: " -p"},
+	{program: "redis-cli", flag: " -a "},
+	{program: "ldap", flag: " -w "}, {program: "mongo", flag: " -p "}, {program: "ssh-keygen", flag: " -N "},
+	{program: "ssh-keygen", flag: " -P "},
+	{program: " login", flag: " -p "}, {program: "unzip", flag: " -P "}, {program: "zip", flag: " -P "},
+	{program: "7z", flag: " -p"},
+	{program: "sqlcmd", flag: " -P "}, {program: "bcp", flag: " -P "}, {program: "ipmitool", flag: " -P "},
+	{program: "mosquitto_", flag: " -P "},
+	{program: "xfreerdp", flag: " /p:"}, {program: "smbclient", flag: " -U ", user: "%"},
+	{program: "rpcclient", flag: " -U ", user: "%"},
+	{program: "lftp", flag: " -u ", user: ","}, {program: "net use", flag: "/user:", user: " "},
+	{program: "htpasswd", word: " -", flag: "htpasswd ", user: " "},
+	{program: "CONNECT", word: "@", flag: "CONNECT ", user: "/"},
+	{program: "sqlplus", word: "@", flag: "sqlplus ", user: "/"},
 	{program: "ConvertTo-SecureString", word: "-AsPlainText", flag: "ConvertTo-SecureString "},
 }
 
@@ -67,7 +74,8 @@ func (f *programFlag) find(line string, add func(kind string, from, to int)) {
 		return
 	}
 	from, to := f.value(line, i+j+len(f.flag))
-	if v := line[from:to]; v != "" && v[0] != '-' && credible(v, strong, true) && (strings.ContainsAny(v, "0123456789!@#%^&*") || !identifier(v)) {
+	if v := line[from:to]; v != "" && v[0] != '-' && credible(v, strong, true) &&
+		(strings.ContainsAny(v, "0123456789!@#%^&*") || !identifier(v)) {
 		add("password", from, to)
 	}
 }

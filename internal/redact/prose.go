@@ -24,7 +24,8 @@ func findProse(s string, add func(kind string, from, to int)) {
 			continue
 		}
 		at, linked := i+1, s[i] == ':' && (kind == "recovery-code" || kind == "api-key") // other names have findNamed
-		for _, link := range []string{"is now ", "is ", "was ", "to ", "for it is ", "= ", "-> ", "changed to ", "set to ", "(", "remains "} {
+		for _, link := range []string{"is now ", "is ", "was ", "to ", "for it is ", "= ", "-> ", "changed to ", "set to ",
+			"(", "remains "} {
 			if hasPrefixFold(s[at:], link) {
 				at, linked = at+len(link), true
 				break
@@ -55,7 +56,8 @@ func findProse(s string, add func(kind string, from, to int)) {
 		if len(v) < 8 || !credible(v, str, quoted) || strings.Contains(v, "://") || strings.HasPrefix(v, "/") {
 			continue
 		}
-		if !linked && (len(v) < 12 || len(v) < 16 && kind != "password" || !randomish(v) && identifier(v)) || linked && !strings.ContainsAny(v, "0123456789") && identifier(v) {
+		if !linked && (len(v) < 12 || len(v) < 16 && kind != "password" || !randomish(v) && identifier(v)) || linked &&
+			!strings.ContainsAny(v, "0123456789") && identifier(v) {
 			continue
 		}
 		add(kind, vFrom, vFrom+len(v))
@@ -74,12 +76,14 @@ func proseName(w, before string) string {
 	case "apikey":
 		return "api-key"
 	case "code":
-		if b := strings.ToLower(strings.TrimRight(before, " ")); strings.HasSuffix(b, "recovery") || strings.HasSuffix(b, "backup") {
+		if b := strings.ToLower(strings.TrimRight(before, " ")); strings.HasSuffix(b, "recovery") ||
+			strings.HasSuffix(b, "backup") {
 			return "recovery-code"
 		}
 	case "key":
 		b := strings.ToLower(strings.TrimRight(before, " -_"))
-		for _, w := range []string{"api", "secret", "access", "private", "account", "signing", "encryption", "auth", "license", "master", "deploy", "unseal", "recovery", "root", "use", "bot"} {
+		for _, w := range []string{"api", "secret", "access", "private", "account", "signing", "encryption", "auth",
+			"license", "master", "deploy", "unseal", "recovery", "root", "use", "bot"} {
 			if strings.HasSuffix(b, w) {
 				return "api-key"
 			}
@@ -96,7 +100,8 @@ func findPiped(s string, add func(kind string, from, to int)) {
 			return
 		}
 		at += i + 1
-		line, _, _ := strings.Cut(strings.TrimLeft(s[at:min(len(s), at+256)], " \t\r\n"), "\n") // a pipe goes on in the next line
+		// a pipe goes on in the next line
+		line, _, _ := strings.Cut(strings.TrimLeft(s[at:min(len(s), at+256)], " \t\r\n"), "\n")
 		line, _, _ = strings.Cut(line, "|")
 		if !asksPassword(line) {
 			continue
@@ -110,7 +115,8 @@ func findPiped(s string, add func(kind string, from, to int)) {
 				continue
 			}
 			from := begin + k + len(program)
-			for strings.HasPrefix(s[from:], "-n ") || strings.HasPrefix(s[from:], "-e ") || strings.HasPrefix(s[from:], "'%s' ") || strings.HasPrefix(s[from:], "%s ") {
+			for strings.HasPrefix(s[from:], "-n ") || strings.HasPrefix(s[from:], "-e ") ||
+				strings.HasPrefix(s[from:], "'%s' ") || strings.HasPrefix(s[from:], "%s ") {
 				from += strings.IndexByte(s[from:], ' ') + 1
 			}
 			vFrom, vTo, _ := valueAt(s, from)
@@ -127,7 +133,8 @@ func asksPassword(command string) bool {
 		return false
 	}
 	for _, w := range f[1:] {
-		if w == "-S" && f[0] == "sudo" || strings.HasSuffix(w, "-stdin") && strings.HasPrefix(w, "--pass") || w == "--with-token" || w == "chpasswd" || w == "--passphrase-fd" {
+		if w == "-S" && f[0] == "sudo" || strings.HasSuffix(w, "-stdin") && strings.HasPrefix(w, "--pass") ||
+			w == "--with-token" || w == "chpasswd" || w == "--passphrase-fd" {
 			return true
 		}
 	}

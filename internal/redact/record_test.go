@@ -24,7 +24,8 @@ func newTestRedactor(t *testing.T, c Config) *Redactor {
 func TestPiecesOfWhatWasCovered(t *testing.T) {
 	r := newTestRedactor(t, Config{})
 	strict := newTestRedactor(t, Config{Profile: Strict})
-	doc := jsontext.Value(`{"action":{"command":"-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgKg9nch/aUrsRWTdX\n` + keyLine + `\n-----END PRIVATE KEY-----\n"}}`)
+	doc := jsontext.Value(
+		`{"action":{"command":"-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgKg9nch/aUrsRWTdX\n` + keyLine + `\n-----END PRIVATE KEY-----\n"}}`)
 	for name, first := range map[string]*Redactor{"standard": r, "strict": strict} {
 		t.Run(name, func(t *testing.T) {
 			rec := NewRecord()
@@ -36,11 +37,13 @@ func TestPiecesOfWhatWasCovered(t *testing.T) {
 			}
 			for _, piece := range []string{keyLine, keyLine[7:30], strings.ToUpper(keyLine[:3]) + keyLine[3:25]} {
 				got, _ := rec.Text(r, "cannot tell: "+piece+", sorry")
-				if !strings.HasPrefix(got, "cannot tell: ") || !strings.Contains(got, "[redacted:fragment:") || strings.Contains(got, piece[3:]) {
+				if !strings.HasPrefix(got, "cannot tell: ") || !strings.Contains(got, "[redacted:fragment:") ||
+					strings.Contains(got, piece[3:]) {
 					t.Errorf("%s: %s", piece, got)
 				}
 			}
-			out, masked, err := rec.JSON(r, jsontext.Value(`{"say":["`+keyLine[20:50]+`","BEGIN PRIVATE KEY","`+keyLine[:10]+`"]}`))
+			out, masked, err := rec.JSON(r,
+				jsontext.Value(`{"say":["`+keyLine[20:50]+`","BEGIN PRIVATE KEY","`+keyLine[:10]+`"]}`))
 			if err != nil || len(masked) != 1 || masked[0] != "/say/0" {
 				t.Errorf("%s %v %v", out, masked, err)
 			}
@@ -75,7 +78,8 @@ func TestEveryPieceIsFound(t *testing.T) {
 func TestPlaceholdersSaveNothing(t *testing.T) {
 	r := newTestRedactor(t, Config{})
 	for _, text := range []string{
-		"-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49\n[redacted:password:00000000]\n" + keyLine + "\n-----END PRIVATE KEY-----",
+		"-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49\n[redacted:password:00000000]\n" + keyLine +
+			"\n-----END PRIVATE KEY-----",
 	} {
 		got, _ := r.Text(text)
 		if strings.Contains(got, keyLine[20:30]) {
@@ -97,7 +101,8 @@ func BenchmarkRecord(b *testing.B) {
 			secrets.WriteString(c.Text + "\n")
 		}
 	}
-	prose := strings.Repeat("The quick brown fox jumps over the lazy dog and then walks home through the wide green fields.\n", 40)
+	prose := strings.Repeat(
+		"The quick brown fox jumps over the lazy dog and then walks home through the wide green fields.\n", 40)
 	for name, text := range map[string]string{"clean": prose, "secrets": prose[:1000] + secrets.String() + prose[:1000]} {
 		quoted, err := json.Marshal(text)
 		if err != nil {

@@ -46,15 +46,18 @@ func TestPlaceholders(t *testing.T) {
 	}
 	// A text cannot hide a secret by dressing it as a placeholder.
 	hexKey := hex.EncodeToString([]byte(ghKey))
-	for _, s := range []string{"[redacted:" + ghKey + "]", "[redacted:x:" + awsKey + "]", "[redacted: " + ghKey, "[redacted:x:" + hexKey + "]", "[redacted:" + hexKey + "]"} {
-		if out, _ := r.Text(s); strings.Contains(out, ghKey) || strings.Contains(out, awsKey) || strings.Contains(out, hexKey) {
+	for _, s := range []string{"[redacted:" + ghKey + "]", "[redacted:x:" + awsKey + "]", "[redacted: " + ghKey,
+		"[redacted:x:" + hexKey + "]", "[redacted:" + hexKey + "]"} {
+		if out, _ := r.Text(s); strings.Contains(out, ghKey) || strings.Contains(out, awsKey) ||
+			strings.Contains(out, hexKey) {
 			t.Errorf("%q survives as %q", s, out)
 		}
 	}
 }
 
 func TestJSON(t *testing.T) {
-	r, err := New(Config{Key: []byte("0123456789abcdef"), Masks: []string{"/m/*/x", "/whole"}, KeyNames: []string{"Room-Code"}})
+	r, err := New(Config{Key: []byte("0123456789abcdef"), Masks: []string{"/m/*/x", "/whole"},
+		KeyNames: []string{"Room-Code"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,18 +68,24 @@ func TestJSON(t *testing.T) {
 		{"nothing", ` {"a": [1.50, true, null, "x\u0041"]} `, `{"a":[1.50,true,null,"x\u0041"]}`, nil},
 		{"token in a string", `{"a":{"b":["x ` + awsKey + `"]}}`, `"x [redacted:aws-access-key:`, []string{"/a/b/0"}},
 		{"escaped", `{"a":"\u0041KIAAHS2TNQ3ASBS63W2"}`, `[redacted:aws-access-key:`, []string{"/a"}},
-		{"name", `{"password":"hunter22","n":{"apiKey":"q8Zr2LmX0pTvW4"}}`, `[redacted:password:`, []string{"/password", "/n/apiKey"}},
+		{"name", `{"password":"hunter22","n":{"apiKey":"q8Zr2LmX0pTvW4"}}`, `[redacted:password:`,
+			[]string{"/password", "/n/apiKey"}},
 		{"number", `{"password":12345678}`, `"[redacted:password:`, []string{"/password"}},
 		{"reference", `{"password":"${DB_PASSWORD}","token":null,"secret":""}`, `"${DB_PASSWORD}"`, nil},
-		{"count", `{"max_tokens":2048,"token_count":5,"stop_token":"</s>"}`, `{"max_tokens":2048,"token_count":5,"stop_token":"</s>"}`, nil},
-		{"scheme stays", `{"authorization":"Bearer abcDEF0123456789xyz"}`, `"Bearer [redacted:credential:`, []string{"/authorization"}},
+		{"count", `{"max_tokens":2048,"token_count":5,"stop_token":"</s>"}`,
+			`{"max_tokens":2048,"token_count":5,"stop_token":"</s>"}`, nil},
+		{"scheme stays", `{"authorization":"Bearer abcDEF0123456789xyz"}`, `"Bearer [redacted:credential:`,
+			[]string{"/authorization"}},
 		{"operator's name", `{"roomcode":"whatever"}`, `[redacted:named:`, []string{"/roomcode"}},
 		{"mask", `{"m":[{"x":1,"y":2},{"x":[3]}],"whole":{"deep":"x"}}`, `"y":2`, []string{"/m/0/x", "/m/1/x", "/whole"}},
 		{"member name", `{"` + ghKey + `":1}`, `{"[redacted:github-token:`, nil},
-		{"kubernetes", `{"kind":"Secret","data":{"a":"aGVsbG8gd29ybGQ="}}`, `[redacted:kubernetes-secret:`, []string{"/data/a"}},
-		{"pair", `[{"name":"API_TOKEN","value":"Hj8kLm2nPq4rSt6v"},{"name":"port","value":"Hj8kLm2nPq4rSt6v"}]`, `"name":"port","value":"Hj8k`, []string{"/0/value"}},
+		{"kubernetes", `{"kind":"Secret","data":{"a":"aGVsbG8gd29ybGQ="}}`, `[redacted:kubernetes-secret:`,
+			[]string{"/data/a"}},
+		{"pair", `[{"name":"API_TOKEN","value":"Hj8kLm2nPq4rSt6v"},{"name":"port","value":"Hj8kLm2nPq4rSt6v"}]`,
+			`"name":"port","value":"Hj8k`, []string{"/0/value"}},
 		{"slash in a name", `{"a/b~c":"` + awsKey + `"}`, `"a/b~c":`, []string{"/a~1b~0c"}},
-		{"array of secrets", `{"passwords":["x","hunter22"],"tokens":["q8Zr2LmX0pTvW4aa",7]}`, `"x"`, []string{"/passwords/1", "/tokens/0"}},
+		{"array of secrets", `{"passwords":["x","hunter22"],"tokens":["q8Zr2LmX0pTvW4aa",7]}`, `"x"`,
+			[]string{"/passwords/1", "/tokens/0"}},
 		{"text alone", `"` + awsKey + `"`, `"[redacted:aws-access-key:`, []string{""}},
 	} {
 		out, masked, err := r.JSON(jsontext.Value(tt.in))
@@ -91,7 +100,8 @@ func TestJSON(t *testing.T) {
 		} else if !slices.Equal(masked, tt.masked) {
 			t.Errorf("%s: masked %q, want %q", tt.name, masked, tt.masked)
 		}
-		if !strings.Contains(string(out), tt.keeps) || !out.IsValid() || strings.Contains(string(out), awsKey) || strings.Contains(string(out), ghKey) {
+		if !strings.Contains(string(out), tt.keeps) || !out.IsValid() || strings.Contains(string(out), awsKey) ||
+			strings.Contains(string(out), ghKey) {
 			t.Errorf("%s: %s", tt.name, out)
 		}
 		again, more, err := r.JSON(out)
@@ -110,7 +120,8 @@ func TestJSON(t *testing.T) {
 
 func TestJSONRefused(t *testing.T) {
 	r := testRedactor(t)
-	for _, in := range []string{"", "{", `{"a":1,"a":2}`, `{"a":1} x`, "\"\xff\"", strings.Repeat("[", 300) + strings.Repeat("]", 300), `{"a":` + ghKey + `}`} {
+	for _, in := range []string{"", "{", `{"a":1,"a":2}`, `{"a":1} x`, "\"\xff\"",
+		strings.Repeat("[", 300) + strings.Repeat("]", 300), `{"a":` + ghKey + `}`} {
 		out, _, err := r.JSON(jsontext.Value(in))
 		if !errors.Is(err, ErrInput) || out != nil || strings.Contains(err.Error(), ghKey) {
 			t.Errorf("%.40q: %v %s", in, err, out)
@@ -135,7 +146,8 @@ func TestForms(t *testing.T) {
 		{"<add key=\"ApiSecret\" value=\"Hj8kLm2nPq4rSt\"/>", "Hj8kLm2nPq4rSt"},
 		{"  - name: DB_PASSWORD\n    value: Hj8kLm2nPq4r\n", "Hj8kLm2nPq4r"},
 		{`{"name":"API_TOKEN","value":"Hj8kLm2nPq4rSt6v"}`, "Hj8kLm2nPq4rSt6v"},
-		{"PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 1\nAAABAQCq8Zr2LmX0pTvW4Yb\nPrivate-MAC: 1a2b", "AAABAQCq8Zr2LmX0pTvW4Yb"},
+		{"PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 1\nAAABAQCq8Zr2LmX0pTvW4Yb\nPrivate-MAC: 1a2b",
+			"AAABAQCq8Zr2LmX0pTvW4Yb"},
 		{"Server=tcp:db;User Id=sa;Password=Qw3rty99Zx;Encrypt=yes", "Qw3rty99Zx"},
 		{"<password>Hj8kLm2nPq</password>", "Hj8kLm2nPq"},
 		{"x-api-key: a8f5f167f44f4964e6c998dee827110c", "a8f5f167f44f4964e6c998dee827110c"},
@@ -159,12 +171,18 @@ func TestForms(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"tests pass: 1042", "pass: 12 fail: 3", "Authorization: AWS4-HMAC-SHA256 Credential", "mysql -p app", "mkdir -p path99", "name: widget\nvalue: abc123def456\n",
-		"etag: \"5d41402abc4b2a76b9719d911017c592\"", "DB_PASSWORD_FILE=/run/secrets/db", "private_key_path: /etc/ssl/key.pem", "secrets: inherit", "X-Request-Id: 8f3a1b9c2d4e5f60718293a4b5c6d7e8",
-		"the password must have 8 characters", "token := lexer.Next()", "func parseToken(token string) error", "password: string;", "api_key: str = None",
-		"see https://example.com/a:b@c?x=1", "git@github.com:acme/x.git", "time 12:30:45 key=value", "secret = os.Getenv(\"S\")", "if password == other {",
-		"sk-learn and sk-ant", "user:pass", "\"key\": \"name\"", "primary_key=id", "Bearer token required", "sha256:cb315f9ca5c24141c9d4e543c2585a2d79b0982e6eb32902f5cc39239491b80e",
-		"11111111-2222-4333-8444-555555555555", "password: ********", "token=<your token>", "keyboard=qwertyuiop123", "author = Jane",
+		"tests pass: 1042", "pass: 12 fail: 3", "Authorization: AWS4-HMAC-SHA256 Credential", "mysql -p app",
+		"mkdir -p path99", "name: widget\nvalue: abc123def456\n",
+		"etag: \"5d41402abc4b2a76b9719d911017c592\"", "DB_PASSWORD_FILE=/run/secrets/db",
+		"private_key_path: /etc/ssl/key.pem", "secrets: inherit", "X-Request-Id: 8f3a1b9c2d4e5f60718293a4b5c6d7e8",
+		"the password must have 8 characters", "token := lexer.Next()", "func parseToken(token string) error",
+		"password: string;", "api_key: str = None",
+		"see https://example.com/a:b@c?x=1", "git@github.com:acme/x.git", "time 12:30:45 key=value",
+		"secret = os.Getenv(\"S\")", "if password == other {",
+		"sk-learn and sk-ant", "user:pass", "\"key\": \"name\"", "primary_key=id", "Bearer token required",
+		"sha256:cb315f9ca5c24141c9d4e543c2585a2d79b0982e6eb32902f5cc39239491b80e",
+		"11111111-2222-4333-8444-555555555555", "password: ********", "token=<your token>", "keyboard=qwertyuiop123",
+		"author = Jane",
 		"import { token } from './token'", "passwordHash", "max_tokens=100000000000000", "next_token=abc123def456ghi789",
 		"oci://127.0.0.1:40347/scripts/script-push_pull@sha256:4b0803661c2cf092aee0363483465451212a1975c6867aaee92c3e32645af24a",
 	} {
@@ -179,7 +197,9 @@ func TestForms(t *testing.T) {
 func TestTextProperties(t *testing.T) {
 	r := testRedactor(t)
 	piece := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
-		awsKey, ghKey, "password=", "token: ", "\"", "'", " ", "\n", "\\", "[redacted:", "]", "://u:p4ssw0rd99@h", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def_ghi", "QUtJQUFIUzJUTlEzQVNCUzYzVzI=", "\u200b", "%41", "\" + \"", "-----BEGIN PRIVATE KEY-----\n", "kind: Secret\ndata:\n a: ",
+		awsKey, ghKey, "password=", "token: ", "\"", "'", " ", "\n", "\\", "[redacted:", "]", "://u:p4ssw0rd99@h",
+		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def_ghi", "QUtJQUFIUzJUTlEzQVNCUzYzVzI=", "\u200b", "%41", "\" + \"",
+		"-----BEGIN PRIVATE KEY-----\n", "kind: Secret\ndata:\n a: ",
 	}))
 	rapid.Check(t, func(t *rapid.T) { check(t, r, strings.Join(rapid.SliceOfN(piece, 0, 8).Draw(t, "pieces"), "")) })
 }

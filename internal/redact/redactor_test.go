@@ -38,7 +38,9 @@ func TestWholeTexts(t *testing.T) {
 		switch {
 		case c.kind == "" && (out != c.text || len(found) > 0):
 			t.Errorf("%s: %.40s %v", name, out, found)
-		case c.kind != "" && (len(found) != 1 || found[0].Kind != c.kind || found[0].Start != 0 || found[0].End != len(c.text) || hashless(out) != "[redacted:"+c.kind+"]"):
+		case c.kind != "" &&
+			(len(found) != 1 || found[0].Kind != c.kind || found[0].Start != 0 || found[0].End != len(c.text) ||
+				hashless(out) != "[redacted:"+c.kind+"]"):
 			t.Errorf("%s: %.40s %v", name, out, found)
 		}
 	}
@@ -89,9 +91,12 @@ func TestWhatIsLearnedFromWholes(t *testing.T) {
 func TestPlainForms(t *testing.T) {
 	hash := strings.Repeat("0123456789abcdef", 4)
 	for text, want := range map[string]bool{
-		"": true, "x": false, "sha256:" + hash: true, "sha256:" + hash[1:]: false, "sha256:g" + hash[1:]: false, "sha256:" + hash[1:] + "G": false,
-		"2026-01-02T03:04:05Z": true, "2026-01-02T03:04:05": false, "2026-01-02T03:04:05.123456789+01:00": true, "2026-01-02T03:04:05.1234567890+01:00": false,
-		"this is no time at all": false, "11111111-2222-4333-8444-555555555555": true, "11111111-2222-4333-8444-55555555555g": false,
+		"": true, "x": false, "sha256:" + hash: true, "sha256:" + hash[1:]: false, "sha256:g" + hash[1:]: false,
+		"sha256:" + hash[1:] + "G": false,
+		"2026-01-02T03:04:05Z":     true, "2026-01-02T03:04:05": false, "2026-01-02T03:04:05.123456789+01:00": true,
+		"2026-01-02T03:04:05.1234567890+01:00": false,
+		"this is no time at all":               false, "11111111-2222-4333-8444-555555555555": true,
+		"11111111-2222-4333-8444-55555555555g": false,
 	} {
 		if plainValue(text) != want {
 			t.Errorf("%s: %v", text, !want)

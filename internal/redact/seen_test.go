@@ -17,7 +17,8 @@ func TestLayersOfATextThatWasSeenInside(t *testing.T) {
 		text = base64.StdEncoding.EncodeToString([]byte(text))
 	}
 	outer := base64.StdEncoding.EncodeToString([]byte(text))
-	if _, masked, err := rec.JSON(r, jsontext.Value(`{"outer":"`+outer+`","inner":"`+text+`"}`)); err != nil || len(masked) != 1 || masked[0] != "/inner" {
+	if _, masked, err := rec.JSON(r, jsontext.Value(`{"outer":"`+outer+`","inner":"`+text+`"}`)); err != nil ||
+		len(masked) != 1 || masked[0] != "/inner" {
 		t.Errorf("covered %q, %v", masked, err)
 	}
 }
@@ -25,7 +26,8 @@ func TestLayersOfATextThatWasSeenInside(t *testing.T) {
 // TestNamesThatNest: values that hold each other are read until they add up to eight times the text and 64 KiB; from
 // there on the text is covered as a whole.
 func TestNamesThatNest(t *testing.T) {
-	for name, behind := range map[string]string{"token=": "", "cookie=": " " + strings.Repeat("x", 40)} { // cookies go on behind a blank
+	// cookies go on behind a blank
+	for name, behind := range map[string]string{"token=": "", "cookie=": " " + strings.Repeat("x", 40)} {
 		unread := func(fill int) (found bool, values, bound int) {
 			const times = 16
 			text := strings.Repeat(name, times) + strings.Repeat("x", fill) + behind

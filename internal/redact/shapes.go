@@ -112,7 +112,8 @@ func pgpass(s string, colon int, add func(kind string, from, to int)) {
 		end = at + n
 	}
 	fields := strings.SplitN(s[at+1:end], ":", 3)
-	if len(fields) != 3 || fields[0] == "" || fields[1] == "" || strings.ContainsAny(fields[0]+fields[1]+fields[2], " \t/") || strings.Trim(fields[0], "0123456789") == "" {
+	if len(fields) != 3 || fields[0] == "" || fields[1] == "" ||
+		strings.ContainsAny(fields[0]+fields[1]+fields[2], " \t/") || strings.Trim(fields[0], "0123456789") == "" {
 		return
 	}
 	if credible(fields[2], strong, true) {

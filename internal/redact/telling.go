@@ -12,7 +12,8 @@ func findTelling(s string, add func(kind string, from, to int)) {
 			continue
 		}
 		from, last, telling, tail := i, i, false, 0
-		for i < len(s) && (word[s[i]] || s[i] == '_' || s[i] == '-') && !strings.HasPrefix(s[i:], "-----") { // which marks a key's begin or end
+		// which marks a key's begin or end
+		for i < len(s) && (word[s[i]] || s[i] == '_' || s[i] == '-') && !strings.HasPrefix(s[i:], "-----") {
 			if s[i] == '_' || s[i] == '-' {
 				// The first long part ends the prefix.
 				if i-last <= 12 && !(i-last >= 8 && randomish(s[last:i])) {
@@ -35,7 +36,8 @@ func findTelling(s string, add func(kind string, from, to int)) {
 			body = s[tail:i]
 			generated = len(body) >= 24 && mixed(body) && !identifier(body) && !dull(body)
 		}
-		if prefix := s[from:last]; generated && !strings.HasPrefix(prefix, "pk_") && !strings.Contains(prefix, "_pk_") && !strings.Contains(prefix, "publi") {
+		if prefix := s[from:last]; generated && !strings.HasPrefix(prefix, "pk_") && !strings.Contains(prefix, "_pk_") &&
+			!strings.Contains(prefix, "publi") {
 			add("token", from, i)
 		}
 	}
@@ -43,7 +45,8 @@ func findTelling(s string, add func(kind string, from, to int)) {
 
 func tellingWord(w string) bool {
 	switch strings.ToLower(w) {
-	case "sk", "rk", "pat", "tok", "tkn", "token", "key", "apikey", "api", "secret", "live", "prod", "auth", "access", "admin", "svc", "cred", "pw", "oauth", "refresh", "private", "sec":
+	case "sk", "rk", "pat", "tok", "tkn", "token", "key", "apikey", "api", "secret", "live", "prod", "auth", "access",
+		"admin", "svc", "cred", "pw", "oauth", "refresh", "private", "sec":
 		return true
 	}
 	return false

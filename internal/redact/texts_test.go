@@ -96,7 +96,8 @@ func mark(text string, found []Finding) string {
 }
 
 // alphabets of made-up values, by the letter in «LETTER NUMBER».
-var alphabets = map[byte]string{'w': alnum, 'U': uppers + digits, 'l': lowers, 'u': uppers, 'd': digits, 'h': hexes, 's': url64, 'b': std64, 'L': lowers + digits}
+var alphabets = map[byte]string{'w': alnum, 'U': uppers + digits, 'l': lowers, 'u': uppers, 'd': digits, 'h': hexes,
+	's': url64, 'b': std64, 'L': lowers + digits}
 
 // expand makes a text of a line: ⏎ ⇥ ␍ are line end, tab and carriage return, «w 20» is a made-up value of twenty
 // letters and digits, always the same, and «base64 …» and its like encode what stands in them.

@@ -145,7 +145,8 @@ type run struct {
 
 func (t *token) match(s string, from int, runs map[string]run) (int, int) {
 	start := from + len(t.prefix)
-	if t.min >= 56 && from >= 16 && (s[from-1] == '/' || s[from-1] == '+') && !strings.ContainsAny(s[from-16:from], ".:-\n ") {
+	if t.min >= 56 && from >= 16 && (s[from-1] == '/' || s[from-1] == '+') &&
+		!strings.ContainsAny(s[from-16:from], ".:-\n ") {
 		return 0, 0 // inside of a run of base64
 	}
 	to, in := start, run{}

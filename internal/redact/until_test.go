@@ -9,7 +9,8 @@ import (
 // A look through a text ends at the first question that is answered with stop, however many
 // pieces, kinds and layers are left.
 func TestFindUntilStops(t *testing.T) {
-	piece := base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte("password=hunter2xyz abc"))))
+	piece := base64.StdEncoding.EncodeToString(
+		[]byte(base64.StdEncoding.EncodeToString([]byte("password=hunter2xyz abc"))))
 	text := strings.Repeat(piece+" ", 1000)
 	asked := 0
 	if found := FindUntil(text, func() bool { asked++; return false }); len(found) != 1000 {

@@ -90,7 +90,8 @@ func TestViews(t *testing.T) {
 		// characters
 		{"full-width letters", "ａｂ～！", "⟨ａ→a⟩⟨ｂ→b⟩⟨～→~⟩⟨！→!⟩"},
 		{"beside the full-width letters", "\uff00\uff5f", "\uff00\uff5f"},
-		{"invisible ones", "a\u200bb\u2028c\u034fd\u180ee\ufe0ff\u115fg\u3164h\ufe00i", "a⟨·⟩b⟨\u2028⟩c⟨\u034f⟩d⟨\u180e⟩e⟨\ufe0f⟩f⟨\u115f⟩g⟨\u3164⟩h⟨\ufe00⟩i"},
+		{"invisible ones", "a\u200bb\u2028c\u034fd\u180ee\ufe0ff\u115fg\u3164h\ufe00i",
+			"a⟨·⟩b⟨\u2028⟩c⟨\u034f⟩d⟨\u180e⟩e⟨\ufe0f⟩f⟨\u115f⟩g⟨\u3164⟩h⟨\ufe00⟩i"},
 		{"visible ones beside them", "a\ufdffb\ufe10c", "a\ufdffb\ufe10c"},
 		{"bytes that are no characters", "a\xffb%41", "a\xffb⟨%41→A⟩"},
 		// joined literals
@@ -128,7 +129,8 @@ func TestViews(t *testing.T) {
 // TestTextsWithoutAView: a text in which nothing is escaped or split is not copied; most are of this kind.
 func TestTextsWithoutAView(t *testing.T) {
 	for text, want := range map[string]bool{
-		"": false, "plain words": false, `a="b" c='d'`: false, "it's": false, "a=b\nc=d": false, "=\na": false, "'a' 'b'": true, `"a"+"b"`: true, "ab=\ncd": true, `a\b`: true, "50%": true, "é": true,
+		"": false, "plain words": false, `a="b" c='d'`: false, "it's": false, "a=b\nc=d": false, "=\na": false,
+		"'a' 'b'": true, `"a"+"b"`: true, "ab=\ncd": true, `a\b`: true, "50%": true, "é": true,
 	} {
 		if got := wrapped(text); got != want {
 			t.Errorf("%q: %v", text, got)

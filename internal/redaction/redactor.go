@@ -70,7 +70,9 @@ func newPair(dir string, key []byte, f *config.File) (*pair, error) {
 	made.actions = made.rest
 	if f.Redact.Profile == string(redact.Strict) {
 		c.Profile = redact.Strict
-		c.Allow = []string{"/phase", "/id", "/runtime", "/session", "/agent", "/run", "/action/tool", "/effects/*/kind", "/effects/*/path", "/effects/*/label"} // what events say of themselves anyway
+		// what events say of themselves anyway
+		c.Allow = []string{"/phase", "/id", "/runtime", "/session", "/agent", "/run", "/action/tool", "/effects/*/kind",
+			"/effects/*/path", "/effects/*/label"}
 		for _, p := range f.Redact.Allow {
 			c.Allow = append(c.Allow, "/action"+p)
 		}

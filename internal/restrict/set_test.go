@@ -58,7 +58,9 @@ func TestSetIsItsRows(t *testing.T) {
 			}
 		}
 		e := (&restrict.Set{}).Edit()
-		for _, k := range slices.SortedFunc(maps.Keys(model), func(a, b rowKey) int { return strings.Compare(b.key, a.key) }) {
+		for _, k := range slices.SortedFunc(maps.Keys(model), func(a, b rowKey) int {
+			return strings.Compare(b.key, a.key)
+		}) {
 			e.Put(k.table, k.key, content(model[k]))
 		}
 		if e.Set().Root() != set.Root() {
@@ -103,7 +105,8 @@ func TestContentIsUnambiguous(t *testing.T) {
 	var h restrict.Hasher
 	seen := map[restrict.Digest]bool{}
 	for i, f := range []func(){
-		func() { h.Text("ab"); h.Text("c") }, func() { h.Text("a"); h.Text("bc") }, func() { h.Blob([]byte("ab")); h.Text("c") },
+		func() { h.Text("ab"); h.Text("c") }, func() { h.Text("a"); h.Text("bc") },
+		func() { h.Blob([]byte("ab")); h.Text("c") },
 		func() { h.Int(1) }, func() { h.Text("1") }, func() { h.Other('n') }, func() { h.Text("") }, func() {},
 	} {
 		f()
@@ -113,7 +116,8 @@ func TestContentIsUnambiguous(t *testing.T) {
 		}
 		seen[d] = true
 	}
-	if restrict.Key("a", "b c") == restrict.Key("a b", "c") || restrict.Key(`a" "b`) == restrict.Key("a", "b") || restrict.Key() != "" {
+	if restrict.Key("a", "b c") == restrict.Key("a b", "c") || restrict.Key(`a" "b`) == restrict.Key("a", "b") ||
+		restrict.Key() != "" {
 		t.Error("two keys are one")
 	}
 }

@@ -82,7 +82,8 @@ func (l *Log) Announce(now Summary) kernel.Announcer {
 func (l *Log) last(ctx context.Context) (revision string, any bool, err error) {
 	events, err := l.Events.Events(ctx, kernel.EventQuery{Newest: true, Limit: 32})
 	for i := len(events) - 1; i >= 0; i-- {
-		if r := events[i].PolicyRevision; r != "" && events[i].Decision != kernel.DecisionAdopted { // that one comes before this is asked
+		// that one comes before this is asked
+		if r := events[i].PolicyRevision; r != "" && events[i].Decision != kernel.DecisionAdopted {
 			return r, true, err
 		}
 	}
@@ -141,7 +142,8 @@ func (l *Log) Unsigned(ctx context.Context) (wire.UnsignedRevisions, error) {
 	}
 	u, at := l.was, l.at
 	for {
-		events, err := l.Events.Events(ctx, kernel.EventQuery{Type: phases.EventNotice, After: at, Before: newest[0].Seq + 1, Limit: page})
+		events, err := l.Events.Events(ctx,
+			kernel.EventQuery{Type: phases.EventNotice, After: at, Before: newest[0].Seq + 1, Limit: page})
 		if err != nil {
 			return l.was, err
 		}

@@ -31,8 +31,9 @@ type Summary struct {
 // Of summarises a configuration. file and policy are belay.yaml and trust.yaml as they
 // were read; what they encode to in JSON has the members of the files. policy may be nil.
 func Of(revision string, file, policy any) (Summary, error) {
-	s := Summary{Revision: revision, Hooks: map[string]string{}, Reviewers: map[string]string{}, Settings: map[string]string{},
-		Rules: map[string]string{}, Denied: map[string]string{}, Trust: map[string]string{}}
+	s := Summary{Revision: revision, Hooks: map[string]string{}, Reviewers: map[string]string{},
+		Settings: map[string]string{},
+		Rules:    map[string]string{}, Denied: map[string]string{}, Trust: map[string]string{}}
 	members, err := membersOf(file)
 	if err != nil {
 		return s, err
@@ -164,7 +165,8 @@ func Compare(before string, was, now Summary) Change {
 	for _, l := range []struct {
 		to       *[]Item
 		was, now map[string]string
-	}{{&c.Hooks, was.Hooks, now.Hooks}, {&c.Reviewers, was.Reviewers, now.Reviewers}, {&c.Settings, was.Settings, now.Settings},
+	}{{&c.Hooks, was.Hooks, now.Hooks}, {&c.Reviewers, was.Reviewers, now.Reviewers},
+		{&c.Settings, was.Settings, now.Settings},
 		{&c.Rules, was.Rules, now.Rules}, {&c.Denied, was.Denied, now.Denied}, {&c.Trust, was.Trust, now.Trust}} {
 		items := diff(l.was, l.now)
 		for i := range items {
@@ -212,7 +214,8 @@ func (c *Change) Text() string {
 	for _, l := range []struct {
 		what  string
 		items []Item
-	}{{"reviewers", c.Reviewers}, {"hooks", c.Hooks}, {"settings", c.Settings}, {"trust rules", c.Rules}, {"denied", c.Denied}, {"trust", c.Trust}} {
+	}{{"reviewers", c.Reviewers}, {"hooks", c.Hooks}, {"settings", c.Settings}, {"trust rules", c.Rules},
+		{"denied", c.Denied}, {"trust", c.Trust}} {
 		if len(l.items) == 0 {
 			continue
 		}
@@ -246,6 +249,7 @@ func sign(i Item) string {
 
 // same reports whether two summaries say the same.
 func (s *Summary) same(o *Summary) bool {
-	return s.Revision == o.Revision && maps.Equal(s.Hooks, o.Hooks) && maps.Equal(s.Reviewers, o.Reviewers) && maps.Equal(s.Settings, o.Settings) &&
+	return s.Revision == o.Revision && maps.Equal(s.Hooks, o.Hooks) && maps.Equal(s.Reviewers, o.Reviewers) &&
+		maps.Equal(s.Settings, o.Settings) &&
 		maps.Equal(s.Rules, o.Rules) && maps.Equal(s.Denied, o.Denied) && maps.Equal(s.Trust, o.Trust)
 }

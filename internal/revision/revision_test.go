@@ -36,7 +36,8 @@ func of(t *testing.T, rev, file, policy string) revision.Summary {
 // The event names what differs and holds no value that could be guessed from a digest.
 func TestCompare(t *testing.T) {
 	was := of(t, "r1", fileA, `{"version":"v1","rules":[{"name":"r","allOf":[1]}],"deny":{"keys":["K"]}}`)
-	now := of(t, "r2", fileB, `{"version":"v1","rules":[{"name":"r","allOf":[2]}],"deny":{"digests":["sha256:9"],"identities":[{"issuer":"i"}]}}`)
+	now := of(t, "r2", fileB,
+		`{"version":"v1","rules":[{"name":"r","allOf":[2]}],"deny":{"digests":["sha256:9"],"identities":[{"issuer":"i"}]}}`)
 	c := revision.Compare("r1", was, now)
 	want := `{"before":"r1","after":"r2","known":true,` +
 		`"hooks":[{"name":"a","before":"sha256:1","after":"sha256:1"},{"name":"b","before":"builtin:b"},{"name":"c","after":"sha256:3"}],` +
@@ -48,7 +49,8 @@ func TestCompare(t *testing.T) {
 	if err != nil || string(b) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, b, want)
 	}
-	for _, part := range []string{"from r1", "reviewers ~anna", "hooks ~a -b +c", "settings ~limits +redact", "trust rules ~r", "denied -K +sha256:9"} {
+	for _, part := range []string{"from r1", "reviewers ~anna", "hooks ~a -b +c", "settings ~limits +redact",
+		"trust rules ~r", "denied -K +sha256:9"} {
 		if !strings.Contains(c.Text(), part) {
 			t.Errorf("%q is missing in %q", part, c.Text())
 		}
@@ -82,7 +84,8 @@ func (l *events) add(e phases.Event) {
 
 func (l *events) Events(_ context.Context, q kernel.EventQuery) (out []phases.Event, err error) {
 	for _, e := range l.list {
-		if e.Seq > q.After && (q.Before == 0 || e.Seq < q.Before) && (q.Type == "" || e.Type == q.Type) && (q.Decision == "" || e.Decision == q.Decision) {
+		if e.Seq > q.After && (q.Before == 0 || e.Seq < q.Before) && (q.Type == "" || e.Type == q.Type) &&
+			(q.Decision == "" || e.Decision == q.Decision) {
 			out = append(out, e)
 		}
 	}
@@ -104,7 +107,8 @@ func announce(t *testing.T, l *revision.Log, log *events, s revision.Summary) bo
 	if a == nil {
 		return false
 	}
-	log.add(phases.Event{Type: phases.EventNotice, Decision: kernel.DecisionConfigured, PolicyRevision: s.Revision, Output: a.Data, Reason: a.Text})
+	log.add(phases.Event{Type: phases.EventNotice, Decision: kernel.DecisionConfigured, PolicyRevision: s.Revision,
+		Output: a.Data, Reason: a.Text})
 	a.Done(true)
 	return true
 }
@@ -123,7 +127,8 @@ func TestEachRevisionIsLoggedOnce(t *testing.T) {
 	if !announce(t, l, log, r2) || announce(t, l, log, r2) {
 		t.Error("a change is logged once")
 	}
-	if e := log.list[len(log.list)-1]; !strings.Contains(e.Reason, "+c") || !strings.Contains(string(e.Output), `"before":"r1"`) {
+	if e := log.list[len(log.list)-1]; !strings.Contains(e.Reason, "+c") ||
+		!strings.Contains(string(e.Output), `"before":"r1"`) {
 		t.Errorf("%s %s", e.Reason, e.Output)
 	}
 	log.add(phases.Event{Type: phases.EventVerdict, PolicyRevision: "r1"}) // a daemon that has not looked yet
@@ -153,7 +158,9 @@ func TestEachRevisionIsLoggedOnce(t *testing.T) {
 // What is remembered beside the log makes the event readable, and decides nothing:
 // who deletes or forges it hides no change.
 func TestTheFileDecidesNothing(t *testing.T) {
-	for name, text := range map[string]string{"deleted": "", "of the new revision": `{"revision":"r2","hooks":{},"reviewers":{},"settings":{},"rules":{},"denied":{},"trust":{}}`, "no JSON": "{"} {
+	for name, text := range map[string]string{"deleted": "",
+		"of the new revision": `{"revision":"r2","hooks":{},"reviewers":{},"settings":{},"rules":{},"denied":{},"trust":{}}`,
+		"no JSON":             "{"} {
 		dir := t.TempDir()
 		log := &events{}
 		l := &revision.Log{Dir: dir, Events: log}
@@ -168,7 +175,8 @@ func TestTheFileDecidesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if !announce(t, l, log, of(t, "r2", fileB, "")) || !strings.Contains(string(log.list[1].Output), `"before":"r1","after":"r2","known":false`) {
+		if !announce(t, l, log, of(t, "r2", fileB, "")) ||
+			!strings.Contains(string(log.list[1].Output), `"before":"r1","after":"r2","known":false`) {
 			t.Errorf("%s: %s", name, log.list[len(log.list)-1].Output)
 		}
 	}

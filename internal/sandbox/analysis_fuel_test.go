@@ -20,13 +20,15 @@ func TestAnalysesAreToldTheirFuel(t *testing.T) {
 			return hostcalls.Result{}, nil
 		}
 	})
-	find := imported{module: hostcalls.Module, name: "find_secrets", params: []wasm.ValType{wasm.I32, wasm.I32}, results: i32}
+	find := imported{module: hostcalls.Module, name: "find_secrets", params: []wasm.ValType{wasm.I32, wasm.I32},
+		results: i32}
 	m := load(t, open(t, Options{Table: rows}), caller(t, "pre_tool", false, find))
 	row, _ := hostcalls.Lookup("find_secrets")
 	first := int64(0)
 	for _, slice := range []int64{1, 1000, 0} {
 		left = 0
-		rep, err := m.Run(t.Context(), RunRequest{Phase: phases.PreTool, Fuel: budget, Slice: slice, Session: session(t, phases.PreTool, lsAction)})
+		rep, err := m.Run(t.Context(),
+			RunRequest{Phase: phases.PreTool, Fuel: budget, Slice: slice, Session: session(t, phases.PreTool, lsAction)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +48,8 @@ func TestAnalysesAreToldTheirFuel(t *testing.T) {
 // its text has none of it looked at.
 func TestAnalysesBeginWhenTheirTextIsPaid(t *testing.T) {
 	row, _ := hostcalls.Lookup("find_secrets")
-	find := imported{module: hostcalls.Module, name: "find_secrets", params: []wasm.ValType{wasm.I32, wasm.I32}, results: i32}
+	find := imported{module: hostcalls.Module, name: "find_secrets", params: []wasm.ValType{wasm.I32, wasm.I32},
+		results: i32}
 	for fuel, runs := range map[int64]bool{row.Cost.Base - 1: false, row.Cost.Base + 1000: true} {
 		ran := false
 		rows := table("find_secrets", func(row *hostcalls.Call) {
@@ -56,7 +59,8 @@ func TestAnalysesBeginWhenTheirTextIsPaid(t *testing.T) {
 			}
 		})
 		m := load(t, open(t, Options{Table: rows}), caller(t, "pre_tool", false, find))
-		_, err := m.Run(t.Context(), RunRequest{Phase: phases.PreTool, Fuel: fuel, Session: session(t, phases.PreTool, lsAction)})
+		_, err := m.Run(t.Context(),
+			RunRequest{Phase: phases.PreTool, Fuel: fuel, Session: session(t, phases.PreTool, lsAction)})
 		if ran != runs || (err == nil) != runs || !runs && faultOf(t, err).Kind != phases.KindFuel {
 			t.Errorf("with %d units: it ran: %v, %v", fuel, ran, err)
 		}

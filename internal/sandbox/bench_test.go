@@ -45,7 +45,8 @@ func benchCases(b *testing.B) []benchCase {
 		{"guard-c", guest(b, "guard"), phases.PreTool, action},
 	}
 	if f, err := os.ReadFile("../../examples-wasm/strip-ansi/strip-ansi.wasm"); err == nil {
-		cases = append(cases, benchCase{"strip-ansi", f, phases.PostTool, `{"tool":"exec","args":{},"result":"` + string(make1K()) + `"}`})
+		cases = append(cases,
+			benchCase{"strip-ansi", f, phases.PostTool, `{"tool":"exec","args":{},"result":"` + string(make1K()) + `"}`})
 	}
 	return cases
 }

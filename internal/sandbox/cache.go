@@ -202,7 +202,8 @@ func (c *codeCache) compileApart(ctx context.Context, m *Module, dir string, cod
 // and the engine's key leaves out is in the metered code or here.
 func (c *codeCache) name(code []byte) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "belay code 1\x00%s\x00%s\x00%s\x00%s\x00%d\x00", c.version, runtime.GOARCH, runtime.GOOS, runtime.Version(), maxMemory)
+	fmt.Fprintf(h, "belay code 1\x00%s\x00%s\x00%s\x00%s\x00%d\x00", c.version, runtime.GOARCH, runtime.GOOS,
+		runtime.Version(), maxMemory)
 	h.Write(code)
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
@@ -213,7 +214,8 @@ type sealed map[string]os.FileInfo
 // same says whether a file is still the one that was checked.
 func (s sealed) same(path string, now os.FileInfo) bool {
 	was := s[path]
-	return was != nil && os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime()) && sameChangeTime(was, now)
+	return was != nil && os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime()) &&
+		sameChangeTime(was, now)
 }
 
 // entries lists what the engine could read in a module's directory: everything in
@@ -256,7 +258,8 @@ func (c *codeCache) check(dir string) (sealed, error) {
 			good[path] = st
 			continue
 		}
-		c.log.Warn("code cache entry deleted", slog.String("entry", escape(filepath.Base(path), maxFunction)), slog.String("error", escape(fmt.Sprint(err), maxReason)))
+		c.log.Warn("code cache entry deleted", slog.String("entry", escape(filepath.Base(path), maxFunction)),
+			slog.String("error", escape(fmt.Sprint(err), maxReason)))
 		if err := c.delete(path); err != nil {
 			return nil, err // the engine would find it
 		}

@@ -22,7 +22,8 @@ var cacheKey = bytes.Repeat([]byte{7}, 32)
 func warm(t *testing.T, dir string, key []byte, name string) (log string, hit bool) {
 	t.Helper()
 	var buf bytes.Buffer
-	e := open(t, Options{CacheDir: dir, CacheKey: key, Logger: slog.New(slog.NewTextHandler(&buf, nil)), engineVersion: "v0"})
+	e := open(t,
+		Options{CacheDir: dir, CacheKey: key, Logger: slog.New(slog.NewTextHandler(&buf, nil)), engineVersion: "v0"})
 	before := stamps(t, dir)
 	m := load(t, e, guest(t, name))
 	if o := run(t, m, RunRequest{Phase: phases.PreTool, Timeout: -1}, lsAction); o.Kind == phases.KindLoad {
@@ -200,14 +201,17 @@ func TestCacheEntryThatStays(t *testing.T) {
 	b[len(b)/2] ^= 1
 	write(t, path, b)
 	stays := errors.New("operation not permitted")
-	c := &codeCache{dir: dir, key: cacheKey, log: slog.New(slog.DiscardHandler), remove: func(string) error { return stays }}
+	c := &codeCache{dir: dir, key: cacheKey, log: slog.New(slog.DiscardHandler),
+		remove: func(string) error { return stays }}
 	if good, err := c.check(moduleDir(path)); !errors.Is(err, stays) || good != nil {
 		t.Errorf("%v, %v: the directory can be used", good, err)
 	}
 	var buf bytes.Buffer
-	e := open(t, Options{CacheDir: dir, CacheKey: cacheKey, Logger: slog.New(slog.NewTextHandler(&buf, nil)), engineVersion: "v0"})
+	e := open(t,
+		Options{CacheDir: dir, CacheKey: cacheKey, Logger: slog.New(slog.NewTextHandler(&buf, nil)), engineVersion: "v0"})
 	e.cache.remove = c.remove
-	if o := run(t, load(t, e, guest(t, "init_order")), RunRequest{Phase: phases.PreTool, Timeout: -1}, lsAction); o.Kind != "" {
+	if o := run(t, load(t, e, guest(t, "init_order")), RunRequest{Phase: phases.PreTool, Timeout: -1},
+		lsAction); o.Kind != "" {
 		t.Errorf("%s %s", o.Kind, o.Cause)
 	}
 	if !strings.Contains(buf.String(), "code cache not used") || !bytes.Equal(read(t, path), b) {
@@ -287,7 +291,9 @@ func TestCacheMakesRoomWhenOpened(t *testing.T) {
 func TestCacheUnversioned(t *testing.T) {
 	dir := cacheDir(t)
 	var buf bytes.Buffer
-	load(t, open(t, Options{CacheDir: dir, CacheKey: cacheKey, Logger: slog.New(slog.NewTextHandler(&buf, nil)), engineVersion: "dev"}), guest(t, "guard"))
+	load(t, open(t,
+		Options{CacheDir: dir, CacheKey: cacheKey, Logger: slog.New(slog.NewTextHandler(&buf, nil)), engineVersion: "dev"}),
+		guest(t, "guard"))
 	if len(stamps(t, dir)) != 0 || !strings.Contains(buf.String(), "code cache is off") {
 		t.Error(buf.String())
 	}
@@ -297,13 +303,15 @@ func TestCacheUnversioned(t *testing.T) {
 func TestCacheBroken(t *testing.T) {
 	dir := cacheDir(t)
 	var buf bytes.Buffer
-	e := open(t, Options{CacheDir: dir, CacheKey: cacheKey, Logger: slog.New(slog.NewTextHandler(&buf, nil)), engineVersion: "v0"})
+	e := open(t,
+		Options{CacheDir: dir, CacheKey: cacheKey, Logger: slog.New(slog.NewTextHandler(&buf, nil)), engineVersion: "v0"})
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
 	write(t, dir, []byte("a file"))
 	m := load(t, e, guest(t, "init_order"))
-	if o := run(t, m, RunRequest{Phase: phases.PreTool}, lsAction); o.Kind != "" || !strings.Contains(buf.String(), "code cache not used") {
+	if o := run(t, m, RunRequest{Phase: phases.PreTool}, lsAction); o.Kind != "" ||
+		!strings.Contains(buf.String(), "code cache not used") {
 		t.Errorf("%q %s %s", o.Kind, o.Cause, buf.String())
 	}
 }

@@ -18,7 +18,8 @@ func (failing) acquire(context.Context) (*instance, error) { return nil, errors.
 func TestNothingRunIsAFault(t *testing.T) {
 	m := load(t, open(t, Options{}), guest(t, "guard"))
 	m.info.Phases = append(m.info.Phases, phases.PostTool) // which it does not export
-	_, err := m.Run(context.Background(), RunRequest{Phase: phases.PostTool, Session: session(t, phases.PostTool, `{"tool":"exec","result":1}`)})
+	_, err := m.Run(context.Background(),
+		RunRequest{Phase: phases.PostTool, Session: session(t, phases.PostTool, `{"tool":"exec","result":1}`)})
 	if f := phases.FaultOf(err); f == nil || f.Kind != phases.KindLoad {
 		t.Errorf("a phase without its export: %v", err)
 	}

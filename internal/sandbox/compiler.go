@@ -40,7 +40,8 @@ func newCompiler(command []string, version string) (*compiler, error) {
 		c.args[0] = os.Args[0]
 		c.program = cmp.Or(ownProgram(), command[0])
 	} else if version == "dev" {
-		return nil, errors.New("the engine's version is not known, and so not whether another program's compiler is of the same")
+		return nil, errors.New(
+			"the engine's version is not known, and so not whether another program's compiler is of the same")
 	}
 	return c, nil
 }
@@ -105,7 +106,8 @@ func (c *compiler) run(ctx context.Context, code []byte, funcs int, limits compi
 }
 
 // process starts the command and gives what it answered and said.
-func (c *compiler) process(ctx context.Context, dir string, ask []byte, limits compilerLimits) (answer, says []byte, err error) {
+func (c *compiler) process(ctx context.Context, dir string, ask []byte,
+	limits compilerLimits) (answer, says []byte, err error) {
 	theirs, ours, err := os.Pipe()
 	if err != nil {
 		return nil, nil, err
@@ -151,11 +153,13 @@ func failed(err error, says []byte, limits compilerLimits) error {
 		return fmt.Errorf("%w: %w", ErrCompiler, err)
 	case !exit.Exited(): // by a signal: this is what the limit of time sends
 		spent := (exit.UserTime() + exit.SystemTime()).Round(10 * time.Millisecond)
-		return fmt.Errorf("%w: %w after %v of the %d s of processor time that it may take", ErrCompiler, err, spent, limits.cpu)
+		return fmt.Errorf("%w: %w after %v of the %d s of processor time that it may take", ErrCompiler, err, spent,
+			limits.cpu)
 	case bytes.Contains(says, []byte("out of memory")), bytes.Contains(says, []byte("goroutine ")):
 		// The runtime ends at once where it gets no more memory, and not always by saying so.
 		line, _, _ := bytes.Cut(says, []byte("\n"))
-		return fmt.Errorf("%w: it needs more than the %d MiB of memory that it may take, or is broken: %s", ErrCompiler, limits.data>>20, escape(string(line), maxReason))
+		return fmt.Errorf("%w: it needs more than the %d MiB of memory that it may take, or is broken: %s", ErrCompiler,
+			limits.data>>20, escape(string(line), maxReason))
 	case text == "":
 		return fmt.Errorf("%w: %w", ErrCompiler, err)
 	}

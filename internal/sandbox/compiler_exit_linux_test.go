@@ -181,7 +181,8 @@ func TestCompilerProcessThatCannotAnswer(t *testing.T) {
 	_, err = ours.Write(request(code, AdHoc.compilerLimits()))
 	must(t, err)
 	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(says.String(), "no space left") {
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 ||
+		!strings.Contains(says.String(), "no space left") {
 		t.Errorf("%v, says %q", err, says.String())
 	}
 }

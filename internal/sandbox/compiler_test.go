@@ -89,12 +89,15 @@ var badCompilers = map[string]struct {
 	main func()
 	want string
 }{
-	"bad-exit":    {func() { fmt.Fprintln(os.Stderr, "no\x1b[31m luck"); os.Exit(3) }, `exit status 3: no\u{1b}[31m luck`},
-	"bad-mute":    {func() { os.Exit(4) }, "exit status 4"},
-	"bad-memory":  {func() { fmt.Fprint(os.Stderr, "runtime: out of memory\nmore"); os.Exit(2) }, "MiB of memory that it may take, or is broken: runtime: out of memory"},
-	"bad-panic":   {func() { fmt.Fprint(os.Stderr, "fatal error\n\ngoroutine 1"); os.Exit(2) }, "MiB of memory that it may take, or is broken: fatal error"},
-	"bad-silent":  {func() { os.Exit(0) }, "its answer cannot be read"},
-	"bad-garbage": {func() { fmt.Print("belay compiled 1\n", strings.Repeat("\xff", 100)); os.Exit(0) }, "its answer cannot be read"},
+	"bad-exit": {func() { fmt.Fprintln(os.Stderr, "no\x1b[31m luck"); os.Exit(3) }, `exit status 3: no\u{1b}[31m luck`},
+	"bad-mute": {func() { os.Exit(4) }, "exit status 4"},
+	"bad-memory": {func() { fmt.Fprint(os.Stderr, "runtime: out of memory\nmore"); os.Exit(2) },
+		"MiB of memory that it may take, or is broken: runtime: out of memory"},
+	"bad-panic": {func() { fmt.Fprint(os.Stderr, "fatal error\n\ngoroutine 1"); os.Exit(2) },
+		"MiB of memory that it may take, or is broken: fatal error"},
+	"bad-silent": {func() { os.Exit(0) }, "its answer cannot be read"},
+	"bad-garbage": {func() { fmt.Print("belay compiled 1\n", strings.Repeat("\xff", 100)); os.Exit(0) },
+		"its answer cannot be read"},
 	"bad-more": {func() {
 		_, _ = os.Stdout.Write(answer(honest(same)))
 		fmt.Print("more")
@@ -191,7 +194,8 @@ func TestCompilerProcess(t *testing.T) {
 		}
 		m := load(t, e, guest(t, name))
 		plain := load(t, open(t, Options{}), guest(t, name))
-		a, b := run(t, m, RunRequest{Phase: phases.PreTool, Timeout: -1}, lsAction), run(t, plain, RunRequest{Phase: phases.PreTool, Timeout: -1}, lsAction)
+		a, b := run(t, m, RunRequest{Phase: phases.PreTool, Timeout: -1}, lsAction),
+			run(t, plain, RunRequest{Phase: phases.PreTool, Timeout: -1}, lsAction)
 		if !reflect.DeepEqual(a, b) {
 			t.Errorf("%s: %+v, compiled here %+v", name, a, b)
 		}
@@ -205,7 +209,9 @@ func TestCompilerProcessFillsTheCache(t *testing.T) {
 	dir := cacheDir(t)
 	var log bytes.Buffer
 	with := func(mode string) *Engine {
-		return open(t, Options{CacheDir: dir, CacheKey: cacheKey, Compiler: ownCompiler(t, mode), Logger: slog.New(slog.NewTextHandler(&log, nil)), engineVersion: "v0"})
+		return open(t,
+			Options{CacheDir: dir, CacheKey: cacheKey, Compiler: ownCompiler(t, mode),
+				Logger: slog.New(slog.NewTextHandler(&log, nil)), engineVersion: "v0"})
 	}
 	load(t, with(CompilerCommand), guest(t, "guard"))
 	if len(stamps(t, dir)) != 1 || log.Len() > 0 {
@@ -240,7 +246,8 @@ func TestCompilerProcessThatFails(t *testing.T) {
 			}
 			_, err := open(t, o).Load(t.Context(), guest(t, "guard"), LoadOptions{})
 			var le *LoadError
-			if !errors.As(err, &le) || le.Stage != StageCompile || le.Class != ErrCompiler || !strings.Contains(err.Error(), bad.want) {
+			if !errors.As(err, &le) || le.Stage != StageCompile || le.Class != ErrCompiler ||
+				!strings.Contains(err.Error(), bad.want) {
 				t.Errorf("%s: %v, want %q", mode, err, bad.want)
 			}
 			if n := len(stamps(t, dir)); n > 0 {

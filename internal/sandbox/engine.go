@@ -80,7 +80,8 @@ func Open(opts Options) (*Engine, error) {
 		}
 	}
 	if opts.CacheDir != "" && !opts.Interpreter {
-		if e.cache, err = openCache(opts.CacheDir, opts.CacheKey, cmp.Or(opts.engineVersion, engineVersion()), e.log); err != nil {
+		if e.cache, err = openCache(opts.CacheDir, opts.CacheKey, cmp.Or(opts.engineVersion, engineVersion()),
+			e.log); err != nil {
 			return nil, err
 		}
 	}

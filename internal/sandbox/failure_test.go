@@ -35,7 +35,8 @@ func run(t testing.TB, m *Module, req RunRequest, action string) outcome {
 	req.Session = s
 	rep, err := m.Run(context.Background(), req)
 	rep.Duration, rep.Waited, rep.Worked = 0, 0, 0
-	o := outcome{Report: rep, Effects: s.Effects(), Notes: s.Notes(), Logs: s.Logs(), Dropped: s.LogsDropped(), Fail: s.FailText()}
+	o := outcome{Report: rep, Effects: s.Effects(), Notes: s.Notes(), Logs: s.Logs(), Dropped: s.LogsDropped(),
+		Fail: s.FailText()}
 	if f := faultOf(t, err); f != nil {
 		o.Kind, o.Text = f.Kind, f.Text
 		if f.Cause != nil {
@@ -125,7 +126,8 @@ func TestFailures(t *testing.T) {
 			}
 			got := everywhere(t, guest(t, c.guest), RunRequest{Phase: c.phase, Fuel: fuel, Timeout: -1}, lsAction)
 			if got.Kind != c.kind || !strings.Contains(got.Cause, c.cause) {
-				t.Errorf("%q %q %q (returned %d)\nwant %q with %q", got.Kind, got.Text, got.Cause, got.Report.ReturnCode, c.kind, c.cause)
+				t.Errorf("%q %q %q (returned %d)\nwant %q with %q", got.Kind, got.Text, got.Cause, got.Report.ReturnCode, c.kind,
+					c.cause)
 			}
 			if got.Report.Fuel <= 0 {
 				t.Error("no fuel used")
@@ -141,7 +143,8 @@ func TestFailures(t *testing.T) {
 func TestFloods(t *testing.T) {
 	m := load(t, open(t, Options{}), guest(t, "hogs"))
 	o := run(t, m, RunRequest{Phase: phases.Audit, Timeout: -1}, lsAction)
-	if o.Kind != "" || len(o.Logs) != hostcalls.DefaultLimits().Logs || o.Dropped != 1000-len(o.Logs) || o.Report.Hostcalls != 2000 {
+	if o.Kind != "" || len(o.Logs) != hostcalls.DefaultLimits().Logs || o.Dropped != 1000-len(o.Logs) ||
+		o.Report.Hostcalls != 2000 {
 		t.Errorf("%q %d lines, %d dropped, %d calls", o.Kind, len(o.Logs), o.Dropped, o.Report.Hostcalls)
 	}
 	o = run(t, m, RunRequest{Phase: phases.StateTransition, Timeout: -1}, lsAction)
@@ -166,12 +169,15 @@ func TestDeadline(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 		cancel(why)
 	}()
-	_, err := m.Run(ctx, RunRequest{Phase: phases.PrePlan, Fuel: 1 << 60, Timeout: -1, Session: session(t, phases.PrePlan, lsAction)})
+	_, err := m.Run(ctx,
+		RunRequest{Phase: phases.PrePlan, Fuel: 1 << 60, Timeout: -1, Session: session(t, phases.PrePlan, lsAction)})
 	if f := faultOf(t, err); f == nil || f.Kind != phases.KindDeadline || !errors.Is(err, why) {
 		t.Error(err)
 	}
 	// After that, nothing is started any more.
-	if _, err := m.Run(ctx, RunRequest{Phase: phases.StateTransition, Session: session(t, phases.StateTransition, lsAction)}); phases.FaultOf(err).Kind != phases.KindDeadline {
+	if _, err := m.Run(ctx,
+		RunRequest{Phase: phases.StateTransition,
+			Session: session(t, phases.StateTransition, lsAction)}); phases.FaultOf(err).Kind != phases.KindDeadline {
 		t.Error(err)
 	}
 }
@@ -193,7 +199,8 @@ func TestInitialisation(t *testing.T) {
 		fuel = o.Report.Fuel
 	}
 	// A budget for two thirds of it ends in the phase.
-	if o := run(t, m, RunRequest{Phase: phases.PreTool, Fuel: fuel - 1}, lsAction); o.Kind != phases.KindFuel || len(o.Logs) < 2 {
+	if o := run(t, m, RunRequest{Phase: phases.PreTool, Fuel: fuel - 1}, lsAction); o.Kind != phases.KindFuel ||
+		len(o.Logs) < 2 {
 		t.Errorf("%q, %d lines", o.Kind, len(o.Logs))
 	}
 	if o := run(t, m, RunRequest{Phase: phases.PreTool, Fuel: fuel}, lsAction); o.Kind != "" {
@@ -255,9 +262,11 @@ func TestNoSuchPhaseAndClosed(t *testing.T) {
 // TestPhaseThatIsNotServed: a module is not started for a phase that it has no export for, and says so.
 func TestPhaseThatIsNotServed(t *testing.T) {
 	m := load(t, open(t, Options{}), encode(t, reparse(t, caller(t, "pre_tool", false))))
-	_, err := m.Run(t.Context(), RunRequest{Phase: phases.Spawn, Session: session(t, phases.Spawn, lsAction), Fuel: 1 << 20, Timeout: -1})
+	_, err := m.Run(t.Context(),
+		RunRequest{Phase: phases.Spawn, Session: session(t, phases.Spawn, lsAction), Fuel: 1 << 20, Timeout: -1})
 	var f *phases.Fault
-	if !errors.As(err, &f) || f.Kind != phases.KindLoad || f.Text != textNoPhase || !strings.Contains(fmt.Sprint(f.Cause), "no export for the phase") {
+	if !errors.As(err, &f) || f.Kind != phases.KindLoad || f.Text != textNoPhase ||
+		!strings.Contains(fmt.Sprint(f.Cause), "no export for the phase") {
 		t.Errorf("%v", err)
 	}
 }

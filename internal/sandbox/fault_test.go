@@ -85,12 +85,14 @@ func TestEarlyCallsGoNowhere(t *testing.T) {
 	}
 }
 
-// TestEarlyCallsOfGuests: a guest that makes such a call while it is initialised hears that, too, whatever its ranges are.
+// TestEarlyCallsOfGuests: a guest that makes such a call while it is initialised hears that, too, whatever
+// its ranges are.
 func TestEarlyCallsOfGuests(t *testing.T) {
 	e := open(t, Options{})
 	block := e.host["belay_v1"]["block"].sig
 	for name, at := range map[string]uint64{"within its memory": 64, "wild": 0xffff_ffff} {
-		file := reparse(t, caller(t, "pre_tool", false, imported{"belay_v1", "block", block.Params, block.Results, []int64{64, 1}}))
+		file := reparse(t,
+			caller(t, "pre_tool", false, imported{"belay_v1", "block", block.Params, block.Results, []int64{64, 1}}))
 		var body []byte
 		for range block.Params {
 			body = wasm.AppendInstr(body, &wasm.Instr{Op: wasm.OpI32Const, Bits: at})
@@ -104,9 +106,11 @@ func TestEarlyCallsOfGuests(t *testing.T) {
 		file.Funcs = append(file.Funcs, wasm.Func{Type: uint32(len(file.Types) - 1), Body: body})
 		file.Exports = append(file.Exports, wasm.Export{Name: exportInitialize, Kind: wasm.ExternFunc, Index: 2})
 		m := load(t, e, encode(t, file))
-		_, err := m.Run(t.Context(), RunRequest{Phase: phases.PreTool, Session: session(t, phases.PreTool, lsAction), Timeout: -1})
+		_, err := m.Run(t.Context(),
+			RunRequest{Phase: phases.PreTool, Session: session(t, phases.PreTool, lsAction), Timeout: -1})
 		f := faultOf(t, err)
-		if f == nil || f.Kind != phases.KindHostcall || f.Text != textEarlyCall || !strings.Contains(f.Cause.Error(), "block during start or _initialize") {
+		if f == nil || f.Kind != phases.KindHostcall || f.Text != textEarlyCall ||
+			!strings.Contains(f.Cause.Error(), "block during start or _initialize") {
 			t.Errorf("%s: %v, %v", name, err, f)
 		}
 	}

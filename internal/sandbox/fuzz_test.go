@@ -15,7 +15,8 @@ func FuzzFuncNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, section []byte, fn uint32) {
 		for _, names := range []funcNames{funcNames(section), subsection(section, 1)} {
 			got := names.of(fn)
-			if len(got) > maxFunction || got == "" || !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
+			if len(got) > maxFunction || got == "" || !utf8.ValidString(got) ||
+				strings.ContainsFunc(got, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
 				t.Errorf("%q", got)
 			}
 		}

@@ -46,10 +46,12 @@ func goGuest(t testing.TB) []byte {
 // prints about them is in the log.
 func TestStandardGo(t *testing.T) {
 	file := withManifest(t, goGuest(t))
-	declared := &Declared{Phases: []phases.Phase{phases.PreTool, phases.PrePlan, phases.PreSend, phases.PostTool, phases.Audit}}
+	declared := &Declared{Phases: []phases.Phase{phases.PreTool, phases.PrePlan, phases.PreSend, phases.PostTool,
+		phases.Audit}}
 	e := map[bool]*Engine{false: open(t, Options{}), true: open(t, Options{Interpreter: true})}
 	// It is too large to be tried out just so; an operator may install it.
-	if err := e[false].Check(file, LoadOptions{Class: AdHoc, MemoryCap: 32 << 20, Declared: declared}); !errors.Is(err, ErrTooCostly) {
+	if err := e[false].Check(file, LoadOptions{Class: AdHoc, MemoryCap: 32 << 20, Declared: declared}); !errors.Is(err,
+		ErrTooCostly) {
 		t.Error(err)
 	}
 	mods := map[bool]*Module{}

@@ -143,35 +143,58 @@ func hostile(t testing.TB) map[string][]string {
 		},
 		"find_secrets": {
 			"x",
-			fill("x ", scan), strings.Repeat("x", scan), fill(secret, scan), fill("ghp_", scan), fill("sk-", scan), fill("a=b ", scan),
-			fill("password=hunter2xyz ", scan), fill("password=", scan), fill("token: ", scan), fill("\"password\": \"hunter21\", ", scan),
-			b64([]byte(fill(secret, scan*3/4-8))), b64([]byte(b64([]byte(fill(secret, scan*9/16-16))))), b64([]byte(b64([]byte(b64([]byte(fill("a=b; ", scan*27/64-30))))))),
-			hex.EncodeToString([]byte(fill(secret, scan/2))), hex.EncodeToString([]byte(hex.EncodeToString([]byte(hex.EncodeToString([]byte(fill("a=b ", scan/8))))))),
-			fill(b64([]byte("password=hunter2xyz abc"))+" ", scan), fill(b64([]byte(b64([]byte(b64([]byte("password=x yz"))))))+" ", scan),
-			fill(b64([]byte(fill("abc=b64;", 57)))+"\n", scan), fill("eyJhbGciOiJIUzI1NiJ9.", scan), fill("-----BEGIN PRIVATE KEY-----\n", scan), fill("https://a:b@c/ ", scan), fill("https://a:", scan),
-			fill("%41", scan), fill("\\u0041", scan), fill("\\x41", scan), fill("\\\\n", scan), fill("\" + \"a", scan), fill("é", scan), fill("\u200b", scan), fill("--token ", scan), fill("-p", scan), fill("AKIA", scan),
-			fill("data:a;base64,", scan), fill("00000000: 4142 4344 4546 4748 494a 4b4c 4d4e 4f50  ABCDEFGHIJKLMNOP\n", scan), fill("kind: Secret\ndata:\n  a: YWJj\n", scan), fill("{\"kind\":\"Secret\",\"data\":{\"a\":\"b\"}}", scan),
-			fill("curl -u a:b ", scan), fill("xoxb-", scan), fill("a_b-c_", scan), fill("sk_live_", scan), fill("=\n", scan), fill("0x", scan), fill("'", scan), fill("\"", scan), fill("\\", scan), fill("a'b\"c`", scan), fill("machine a login b password c\n", scan), fill("Bearer ", scan), fill("Authorization: Basic YTpi\n", scan), fill("key: |\n  abc\n", scan), fill("the password is ", scan),
-			fill("export A=", scan), fill("echo a | b -p ", scan), fill("A\n", scan), fill("PuTTY-User-Key-File-2: a\n", scan), fill("$(cat ", scan), fill("[redacted:a]", scan),
-			fill("api_key=", scan), fill("%2D%2Dtoken --token=", scan), fill("--token \\\n--token=", scan), fill("password=\"a\\\"--token ", scan), fill("--t\u200boken --token=", scan),
+			fill("x ", scan), strings.Repeat("x", scan), fill(secret, scan), fill("ghp_", scan), fill("sk-", scan),
+			fill("a=b ", scan),
+			fill("password=hunter2xyz ", scan), fill("password=", scan), fill("token: ", scan),
+			fill("\"password\": \"hunter21\", ", scan),
+			b64([]byte(fill(secret, scan*3/4-8))), b64([]byte(b64([]byte(fill(secret, scan*9/16-16))))),
+			b64([]byte(b64([]byte(b64([]byte(fill("a=b; ", scan*27/64-30))))))),
+			hex.EncodeToString([]byte(fill(secret, scan/2))),
+			hex.EncodeToString([]byte(hex.EncodeToString([]byte(hex.EncodeToString([]byte(fill("a=b ", scan/8))))))),
+			fill(b64([]byte("password=hunter2xyz abc"))+" ", scan),
+			fill(b64([]byte(b64([]byte(b64([]byte("password=x yz"))))))+" ", scan),
+			fill(b64([]byte(fill("abc=b64;", 57)))+"\n", scan), fill("eyJhbGciOiJIUzI1NiJ9.", scan),
+			fill("-----BEGIN PRIVATE KEY-----\n", scan), fill("https://a:b@c/ ", scan), fill("https://a:", scan),
+			fill("%41", scan), fill("\\u0041", scan), fill("\\x41", scan), fill("\\\\n", scan), fill("\" + \"a", scan),
+			fill("é", scan), fill("\u200b", scan), fill("--token ", scan), fill("-p", scan), fill("AKIA", scan),
+			fill("data:a;base64,", scan), fill("00000000: 4142 4344 4546 4748 494a 4b4c 4d4e 4f50  ABCDEFGHIJKLMNOP\n", scan),
+			fill("kind: Secret\ndata:\n  a: YWJj\n", scan), fill("{\"kind\":\"Secret\",\"data\":{\"a\":\"b\"}}", scan),
+			fill("curl -u a:b ", scan), fill("xoxb-", scan), fill("a_b-c_", scan), fill("sk_live_", scan), fill("=\n", scan),
+			fill("0x", scan), fill("'", scan), fill("\"", scan), fill("\\", scan), fill("a'b\"c`", scan),
+			fill("machine a login b password c\n", scan), fill("Bearer ", scan), fill("Authorization: Basic YTpi\n", scan),
+			fill("key: |\n  abc\n", scan), fill("the password is ", scan),
+			fill("export A=", scan), fill("echo a | b -p ", scan), fill("A\n", scan), fill("PuTTY-User-Key-File-2: a\n", scan),
+			fill("$(cat ", scan), fill("[redacted:a]", scan),
+			fill("api_key=", scan), fill("%2D%2Dtoken --token=", scan), fill("--token \\\n--token=", scan),
+			fill("password=\"a\\\"--token ", scan), fill("--t\u200boken --token=", scan),
 		},
 		"pattern_match": {
 			object(hostcalls.PatternRequest{Kind: "re2", Patterns: []string{"(a|b)*c"}, Texts: []string{fill("ab", 30000)}}),
-			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf("(x+x+)+y", 40), Texts: slicesOf(fill("x", 200), 60)}),
-			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf("((a{1,9}){1,9}){1,9}", 3), Texts: []string{fill("a", 9000)}}),
-			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf(".*.*.*.*=.*", 30), Texts: []string{fill("x=", 20000)}}),
+			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf("(x+x+)+y", 40),
+				Texts: slicesOf(fill("x", 200), 60)}),
+			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf("((a{1,9}){1,9}){1,9}", 3),
+				Texts: []string{fill("a", 9000)}}),
+			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf(".*.*.*.*=.*", 30),
+				Texts: []string{fill("x=", 20000)}}),
 			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf(fill("a|", 900), 60), Texts: []string{"b"}}),
 			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf(`\pL`, 64), Texts: []string{"b"}}),
 			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf(`[a-z]{1,300}`, 60), Texts: []string{"b"}}),
-			object(hostcalls.PatternRequest{Kind: "re2", IgnoreCase: true, Patterns: slicesOf(`[\x{0}-\x{1E942}]`, 4), Texts: []string{"b"}}),
-			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf(fill("(a", 400)+fill(")", 400), 60), Texts: []string{"b"}}),
-			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf(fill("a?", 400), 40), Texts: []string{fill("a", 400)}}),
+			object(hostcalls.PatternRequest{Kind: "re2", IgnoreCase: true, Patterns: slicesOf(`[\x{0}-\x{1E942}]`, 4),
+				Texts: []string{"b"}}),
+			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf(fill("(a", 400)+fill(")", 400), 60),
+				Texts: []string{"b"}}),
+			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf(fill("a?", 400), 40),
+				Texts: []string{fill("a", 400)}}),
 			object(hostcalls.PatternRequest{Kind: "re2", Patterns: []string{"a"}, Texts: slicesOf("b", 64)}),
 			object(hostcalls.PatternRequest{Kind: "glob", Patterns: slicesOf("{a,{b,c}}*", 60), Texts: slicesOf("abcabc", 60)}),
-			object(hostcalls.PatternRequest{Kind: "glob", Patterns: slicesOf(fill("{{x},a,aa}", 20), 40), Texts: slicesOf(fill("a", 400), 60)}),
-			object(hostcalls.PatternRequest{Kind: "glob", Patterns: slicesOf("*a*a*a*a*a*b", 60), Texts: slicesOf(fill("a", 400), 60)}),
-			object(hostcalls.PatternRequest{Kind: "glob", Patterns: slicesOf("**/a/**/b", 60), Texts: slicesOf(fill("a/", 400), 60)}),
-			object(hostcalls.PatternRequest{Kind: "glob", Patterns: slicesOf(fill("[a-z]", 900), 60), Texts: slicesOf(fill("a", 180), 20)}),
+			object(hostcalls.PatternRequest{Kind: "glob", Patterns: slicesOf(fill("{{x},a,aa}", 20), 40),
+				Texts: slicesOf(fill("a", 400), 60)}),
+			object(hostcalls.PatternRequest{Kind: "glob", Patterns: slicesOf("*a*a*a*a*a*b", 60),
+				Texts: slicesOf(fill("a", 400), 60)}),
+			object(hostcalls.PatternRequest{Kind: "glob", Patterns: slicesOf("**/a/**/b", 60),
+				Texts: slicesOf(fill("a/", 400), 60)}),
+			object(hostcalls.PatternRequest{Kind: "glob", Patterns: slicesOf(fill("[a-z]", 900), 60),
+				Texts: slicesOf(fill("a", 180), 20)}),
 		},
 		"path_resolve": {
 			object(hostcalls.PathRequest{Paths: []string{"a"}}),
@@ -217,7 +240,8 @@ func TestHostcallsArePricedByTheirWork(t *testing.T) {
 	m := load(t, open(t, Options{}), guest(t, "hogs"))
 	plain := func() float64 {
 		from := threadCPU(t)
-		rep, _ := m.Run(t.Context(), RunRequest{Phase: phases.PrePlan, Fuel: 8 << 20, Timeout: -1, Session: session(t, phases.PrePlan, lsAction)})
+		rep, _ := m.Run(t.Context(),
+			RunRequest{Phase: phases.PrePlan, Fuel: 8 << 20, Timeout: -1, Session: session(t, phases.PrePlan, lsAction)})
 		return float64(threadCPU(t)-from) / float64(rep.Fuel)
 	}
 	worst, what := 0.0, ""
@@ -255,7 +279,8 @@ func TestHostcallsArePricedByTheirWork(t *testing.T) {
 				worst, what = least, fmt.Sprintf("%s %.40q", name, text)
 			}
 			if least > dearestCall {
-				t.Errorf("%s of %.40q, %d bytes: a unit takes %.1f times as long as one of plain code", name, text, len(text), least)
+				t.Errorf("%s of %.40q, %d bytes: a unit takes %.1f times as long as one of plain code", name, text, len(text),
+					least)
 			}
 		}
 	}

@@ -97,13 +97,16 @@ func (h hostModules) link(m *wasm.Module) error {
 func segmentsFit(m *wasm.Module) error {
 	for i := range m.Datas {
 		d := &m.Datas[i]
-		if d.Mode == wasm.SegActive && (m.Memory == nil || uint64(uint32(d.Offset.Bits))+uint64(len(d.Init)) > uint64(m.Memory.Min)*pageSize) {
+		if d.Mode == wasm.SegActive &&
+			(m.Memory == nil || uint64(uint32(d.Offset.Bits))+uint64(len(d.Init)) > uint64(m.Memory.Min)*pageSize) {
 			return loadError(StageLink, ErrModule, fmt.Sprintf("data segment %d lies outside of the memory", i), nil)
 		}
 	}
 	for i := range m.Elems {
 		e := &m.Elems[i]
-		if e.Mode == wasm.SegActive && (int(e.Table) >= len(m.Tables) || uint64(uint32(e.Offset.Bits))+uint64(len(e.Init)) > uint64(m.Tables[e.Table].Min)) {
+		if e.Mode == wasm.SegActive &&
+			(int(e.Table) >= len(m.Tables) || uint64(uint32(e.Offset.Bits))+
+				uint64(len(e.Init)) > uint64(m.Tables[e.Table].Min)) {
 			return loadError(StageLink, ErrModule, fmt.Sprintf("element segment %d lies outside of its table", i), nil)
 		}
 	}
@@ -133,7 +136,8 @@ func exportOK(m *wasm.Module, e wasm.Export, results []wasm.ValType) error {
 		return loadError(StageLink, ErrExport, fmt.Sprintf("the export %s is not a function", e.Name), nil)
 	}
 	if got := m.FuncType(e.Index); got == nil || !got.Equal(&want) {
-		return loadError(StageLink, ErrExport, fmt.Sprintf("the export %s must have the signature %s", e.Name, signature(&want)), nil)
+		return loadError(StageLink, ErrExport,
+			fmt.Sprintf("the export %s must have the signature %s", e.Name, signature(&want)), nil)
 	}
 	return nil
 }
@@ -163,16 +167,19 @@ func checkDeclared(info *Info, d *Declared) error {
 	for _, c := range info.Capabilities {
 		if !declared[c] {
 			return loadError(StageDeclared, ErrDeclared,
-				fmt.Sprintf("the module imports %s.%s, the manifest does not declare the capability %s", hostcalls.Module, c, c), nil)
+				fmt.Sprintf("the module imports %s.%s, the manifest does not declare the capability %s", hostcalls.Module, c, c),
+				nil)
 		}
 	}
 	for _, p := range phases.Phases() {
 		inManifest, inModule := slices.Contains(d.Phases, p), slices.Contains(info.Phases, p)
 		switch {
 		case inManifest && !inModule:
-			return loadError(StageDeclared, ErrDeclared, fmt.Sprintf("the manifest lists the phase %s, the module does not export it", p), nil)
+			return loadError(StageDeclared, ErrDeclared,
+				fmt.Sprintf("the manifest lists the phase %s, the module does not export it", p), nil)
 		case inModule && !inManifest:
-			return loadError(StageDeclared, ErrDeclared, fmt.Sprintf("the module exports the phase %s, the manifest does not list it", p), nil)
+			return loadError(StageDeclared, ErrDeclared,
+				fmt.Sprintf("the module exports the phase %s, the manifest does not list it", p), nil)
 		}
 	}
 	return info.CheckMutates(d.Mutates)
@@ -202,16 +209,19 @@ func (i *Info) CheckMutates(mutates []phases.Phase) error {
 	calls := i.Mutating()
 	for _, p := range mutates {
 		if !slices.Contains(i.Phases, p) {
-			return loadError(StageDeclared, ErrDeclared, fmt.Sprintf("mutates lists the phase %s, the module does not export it", escape(string(p), 64)), nil)
+			return loadError(StageDeclared, ErrDeclared,
+				fmt.Sprintf("mutates lists the phase %s, the module does not export it", escape(string(p), 64)), nil)
 		}
 	}
 	onlyAudit := len(i.Phases) == 1 && i.Phases[0] == phases.Audit
 	switch {
 	case len(mutates) > 0 && len(calls) == 0:
-		return loadError(StageDeclared, ErrDeclared, "mutates lists phases, but the module imports none of rewrite, redact and clamp_scopes", nil)
+		return loadError(StageDeclared, ErrDeclared,
+			"mutates lists phases, but the module imports none of rewrite, redact and clamp_scopes", nil)
 	case len(mutates) == 0 && len(calls) > 0 && !onlyAudit:
 		return loadError(StageDeclared, ErrDeclared,
-			fmt.Sprintf("the module imports %s, so the manifest must say in mutates in which phases it changes the action", strings.Join(calls, ", ")), nil)
+			fmt.Sprintf("the module imports %s, so the manifest must say in mutates in which phases it changes the action",
+				strings.Join(calls, ", ")), nil)
 	}
 	return nil
 }

@@ -75,7 +75,8 @@ func (e *Engine) Load(ctx context.Context, file []byte, opts LoadOptions) (*Modu
 	if err := ctx.Err(); err != nil {
 		return nil, loadError(StageCompile, ErrCanceled, "the caller gave up", context.Cause(ctx))
 	}
-	metered, err := meter.Instrument(p.module, meter.Options{MemoryPages: uint32(opts.MemoryCap / pageSize), Cover: opts.Cover})
+	metered, err := meter.Instrument(p.module,
+		meter.Options{MemoryPages: uint32(opts.MemoryCap / pageSize), Cover: opts.Cover})
 	if err != nil {
 		// The memory is checked in admit; what is left are reserved names.
 		return nil, loadError(StageMeter, ErrModule, err.Error(), err)
@@ -112,12 +113,14 @@ func (e *Engine) admit(p *parsed, opts *LoadOptions) error {
 		opts.MemoryCap = DefaultMemoryCap
 	}
 	if opts.MemoryCap < pageSize || opts.MemoryCap > maxMemory {
-		return loadError(StageEstimate, ErrTooCostly, fmt.Sprintf("a memory cap of %d bytes is not between 64 KiB and 1 GiB", opts.MemoryCap), nil)
+		return loadError(StageEstimate, ErrTooCostly,
+			fmt.Sprintf("a memory cap of %d bytes is not between 64 KiB and 1 GiB", opts.MemoryCap), nil)
 	}
 	info := &p.info
 	if limit := opts.Class.budget(); uint64(info.EstimateNS) > limit.Nanos || uint64(info.EstimateBytes) > limit.Bytes {
 		return loadError(StageEstimate, ErrTooCostly,
-			fmt.Sprintf("compiling would take up to %v and %d MiB, the limits are %v and %d MiB", time.Duration(info.EstimateNS).Round(time.Millisecond),
+			fmt.Sprintf("compiling would take up to %v and %d MiB, the limits are %v and %d MiB",
+				time.Duration(info.EstimateNS).Round(time.Millisecond),
 				info.EstimateBytes>>20, time.Duration(limit.Nanos), limit.Bytes>>20), p.cost.Within(limit))
 	}
 	if info.MemoryMin > opts.MemoryCap {

@@ -44,34 +44,46 @@ func TestLoadRefuses(t *testing.T) {
 		class error
 		text  string
 	}{
-		"empty":            {nil, LoadOptions{}, StageParse, ErrModule, ""},
-		"garbage":          {[]byte("#!/bin/sh\nrm -rf /\n"), LoadOptions{}, StageParse, ErrModule, ""},
-		"truncated":        {minimal[:len(minimal)-3], LoadOptions{}, StageParse, ErrModule, ""},
-		"component":        {[]byte("\x00asm\x0d\x00\x01\x00"), LoadOptions{}, StageParse, ErrModule, "component"},
-		"too large":        {append(bytes.Clone(minimal), make([]byte, 9<<20)...), LoadOptions{}, StageParse, ErrModule, ""},
-		"unknown hostcall": {imports(hostcalls.Module, "exec", i32, i32), LoadOptions{}, StageLink, ErrImport, "there is no belay_v1.exec"},
-		"evil name":        {imports("belay_v1", "x\x1b[2J\u202e", i32, i32), LoadOptions{}, StageLink, ErrImport, `belay_v1.x\u{1b}[2J\u{202e}`},
-		"unknown module":   {imports("wasi_unstable", "fd_write", i32, i32), LoadOptions{}, StageLink, ErrImport, "hooks import from belay_v1"},
-		"unknown in env":   {imports("env", "memcpy", i32, i32), LoadOptions{}, StageLink, ErrImport, "there is no env.memcpy"},
-		"unknown in WASI":  {imports(wasiModule, "thread_spawn", i32, i32), LoadOptions{}, StageLink, ErrImport, "there is no"},
-		"short signature":  {imports(hostcalls.Module, "block", i32, i32), LoadOptions{}, StageLink, ErrImport, "belay_v1.block has the signature (i32 i32)->(i32), not (i32)->(i32)"},
-		"wrong result":     {imports(hostcalls.Module, "time_now", noVals, i32), LoadOptions{}, StageLink, ErrImport, "()->(i64)"},
-		"WASI signature":   {imports(wasiModule, "proc_exit", i32, i32), LoadOptions{}, StageLink, ErrImport, "(i32)->()"},
-		"reserved module":  {imports("__belay", "yield", []wasm.ValType{wasm.I64}, []wasm.ValType{wasm.I64}), LoadOptions{}, StageLink, ErrImport, ""},
+		"empty":     {nil, LoadOptions{}, StageParse, ErrModule, ""},
+		"garbage":   {[]byte("#!/bin/sh\nrm -rf /\n"), LoadOptions{}, StageParse, ErrModule, ""},
+		"truncated": {minimal[:len(minimal)-3], LoadOptions{}, StageParse, ErrModule, ""},
+		"component": {[]byte("\x00asm\x0d\x00\x01\x00"), LoadOptions{}, StageParse, ErrModule, "component"},
+		"too large": {append(bytes.Clone(minimal), make([]byte, 9<<20)...), LoadOptions{}, StageParse, ErrModule, ""},
+		"unknown hostcall": {imports(hostcalls.Module, "exec", i32, i32), LoadOptions{}, StageLink, ErrImport,
+			"there is no belay_v1.exec"},
+		"evil name": {imports("belay_v1", "x\x1b[2J\u202e", i32, i32), LoadOptions{}, StageLink, ErrImport,
+			`belay_v1.x\u{1b}[2J\u{202e}`},
+		"unknown module": {imports("wasi_unstable", "fd_write", i32, i32), LoadOptions{}, StageLink, ErrImport,
+			"hooks import from belay_v1"},
+		"unknown in env": {imports("env", "memcpy", i32, i32), LoadOptions{}, StageLink, ErrImport,
+			"there is no env.memcpy"},
+		"unknown in WASI": {imports(wasiModule, "thread_spawn", i32, i32), LoadOptions{}, StageLink, ErrImport,
+			"there is no"},
+		"short signature": {imports(hostcalls.Module, "block", i32, i32), LoadOptions{}, StageLink, ErrImport,
+			"belay_v1.block has the signature (i32 i32)->(i32), not (i32)->(i32)"},
+		"wrong result": {imports(hostcalls.Module, "time_now", noVals, i32), LoadOptions{}, StageLink, ErrImport,
+			"()->(i64)"},
+		"WASI signature": {imports(wasiModule, "proc_exit", i32, i32), LoadOptions{}, StageLink, ErrImport, "(i32)->()"},
+		"reserved module": {imports("__belay", "yield", []wasm.ValType{wasm.I64}, []wasm.ValType{wasm.I64}), LoadOptions{},
+			StageLink, ErrImport, ""},
 		"reserved export": {change(func(m *wasm.Module) {
 			m.Exports = append(m.Exports, wasm.Export{Name: "__belay_fuel", Kind: wasm.ExternFunc})
 		}), LoadOptions{}, StageParse, ErrModule, ""},
-		"no phase": {change(func(m *wasm.Module) { m.Exports[1].Name = "_start" }), LoadOptions{}, StageLink, ErrExport, "build it as a reactor"},
+		"no phase": {change(func(m *wasm.Module) { m.Exports[1].Name = "_start" }), LoadOptions{}, StageLink, ErrExport,
+			"build it as a reactor"},
 		"phase with results": {change(func(m *wasm.Module) {
 			m.Types[0].Results = []wasm.ValType{wasm.I64}
 			m.Funcs[0].Body = []byte{0x42, 0, 0x0b}
 		}), LoadOptions{}, StageLink, ErrExport, "pre_tool must have the signature ()->(i32)"},
-		"phase is a memory":      {change(func(m *wasm.Module) { m.Exports[1].Kind = wasm.ExternMemory }), LoadOptions{}, StageLink, ErrExport, "pre_tool is not a function"},
-		"memory by another name": {change(func(m *wasm.Module) { m.Exports[0].Name = "mem" }), LoadOptions{}, StageParse, ErrModule, `as "memory"`},
+		"phase is a memory": {change(func(m *wasm.Module) { m.Exports[1].Kind = wasm.ExternMemory }), LoadOptions{},
+			StageLink, ErrExport, "pre_tool is not a function"},
+		"memory by another name": {change(func(m *wasm.Module) { m.Exports[0].Name = "mem" }), LoadOptions{}, StageParse,
+			ErrModule, `as "memory"`},
 		"_initialize with a result": {change(func(m *wasm.Module) {
 			m.Exports = append(m.Exports, wasm.Export{Name: "_initialize", Kind: wasm.ExternFunc, Index: 0})
 		}), LoadOptions{}, StageLink, ErrExport, "_initialize must have the signature ()->()"},
-		"memory over the cap": {change(func(m *wasm.Module) { m.Memory.Min = 17 }), mib, StageEstimate, ErrTooCostly, "the cap is 1048576"},
+		"memory over the cap": {change(func(m *wasm.Module) { m.Memory.Min = 17 }), mib, StageEstimate, ErrTooCostly,
+			"the cap is 1048576"},
 		"data outside": {change(func(m *wasm.Module) {
 			m.Datas = []wasm.Data{{Offset: wasm.ConstExpr{Op: wasm.OpI32Const, Bits: 65535}, Init: []byte("xx")}}
 		}), LoadOptions{}, StageLink, ErrModule, "data segment 0"},
@@ -86,7 +98,8 @@ func TestLoadRefuses(t *testing.T) {
 		"bad cap":         {minimal, LoadOptions{MemoryCap: 2 << 30}, StageEstimate, ErrTooCostly, "between"},
 		"negative cap":    {minimal, LoadOptions{MemoryCap: -1}, StageEstimate, ErrTooCostly, "between"},
 		"bomb":            {bomb(t), LoadOptions{}, StageEstimate, ErrTooCostly, "the limits are 1s and 256 MiB"},
-		"no manifest":     {minimal, LoadOptions{Class: Installed, Declared: &Declared{}}, StageDeclared, ErrDeclared, "no manifest"},
+		"no manifest": {minimal, LoadOptions{Class: Installed, Declared: &Declared{}}, StageDeclared, ErrDeclared,
+			"no manifest"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := e.Load(context.Background(), c.file, c.opts)
@@ -136,8 +149,10 @@ func TestDeclared(t *testing.T) {
 	e := open(t, Options{})
 	manifest := wasm.Custom{Name: wasm.ManifestSection, Payload: []byte(`{}`)}
 	block := imported{module: hostcalls.Module, name: "block", params: i32x2, results: i32}
-	rewrite := imported{module: hostcalls.Module, name: "rewrite", params: []wasm.ValType{wasm.I32, wasm.I32, wasm.I32, wasm.I32, wasm.I32}, results: i32}
-	redact := imported{module: hostcalls.Module, name: "redact", params: []wasm.ValType{wasm.I32, wasm.I32, wasm.I32, wasm.I32}, results: i32}
+	rewrite := imported{module: hostcalls.Module, name: "rewrite",
+		params: []wasm.ValType{wasm.I32, wasm.I32, wasm.I32, wasm.I32, wasm.I32}, results: i32}
+	redact := imported{module: hostcalls.Module, name: "redact",
+		params: []wasm.ValType{wasm.I32, wasm.I32, wasm.I32, wasm.I32}, results: i32}
 	input := imported{module: hostcalls.Module, name: "input_read", params: i32x2, results: i32}
 	pre := []phases.Phase{phases.PreTool}
 	for name, c := range map[string]struct {
@@ -146,16 +161,26 @@ func TestDeclared(t *testing.T) {
 		d     Declared
 		text  string // empty: accepted
 	}{
-		"free calls need nothing":   {[]imported{input, input}, "pre_tool", Declared{Phases: pre}, ""},
-		"declared":                  {[]imported{block}, "pre_tool", Declared{Phases: pre, Capabilities: []string{"block"}}, ""},
-		"more than needed":          {[]imported{block}, "pre_tool", Declared{Phases: pre, Capabilities: []string{"state_get", "block"}}, ""},
-		"not declared":              {[]imported{input, block}, "pre_tool", Declared{Phases: pre, Capabilities: []string{"blocks", "redact"}}, "imports belay_v1.block"},
-		"with parameter":            {[]imported{rewrite}, "pre_tool", Declared{Phases: pre, Mutates: pre, Capabilities: []string{"rewrite:/args"}}, ""},
-		"mutates missing":           {[]imported{rewrite}, "pre_tool", Declared{Phases: pre, Capabilities: []string{"rewrite"}}, "imports rewrite, so the manifest must say in mutates"},
-		"mutates without means":     {[]imported{block}, "pre_tool", Declared{Phases: pre, Mutates: pre, Capabilities: []string{"block"}}, "imports none of"},
-		"mutates elsewhere":         {[]imported{redact}, "pre_tool", Declared{Phases: pre, Mutates: []phases.Phase{phases.PostTool}, Capabilities: []string{"redact"}}, "does not export it"},
-		"audit redacts":             {[]imported{redact}, "audit", Declared{Phases: []phases.Phase{phases.Audit}, Capabilities: []string{"redact"}}, ""},
-		"phase not in the module":   {[]imported{input}, "pre_tool", Declared{Phases: append(pre, phases.Spawn)}, "lists the phase spawn"},
+		"free calls need nothing": {[]imported{input, input}, "pre_tool", Declared{Phases: pre}, ""},
+		"declared": {[]imported{block}, "pre_tool", Declared{Phases: pre, Capabilities: []string{"block"}},
+			""},
+		"more than needed": {[]imported{block}, "pre_tool",
+			Declared{Phases: pre, Capabilities: []string{"state_get", "block"}}, ""},
+		"not declared": {[]imported{input, block}, "pre_tool",
+			Declared{Phases: pre, Capabilities: []string{"blocks", "redact"}}, "imports belay_v1.block"},
+		"with parameter": {[]imported{rewrite}, "pre_tool",
+			Declared{Phases: pre, Mutates: pre, Capabilities: []string{"rewrite:/args"}}, ""},
+		"mutates missing": {[]imported{rewrite}, "pre_tool",
+			Declared{Phases: pre, Capabilities: []string{"rewrite"}}, "imports rewrite, so the manifest must say in mutates"},
+		"mutates without means": {[]imported{block}, "pre_tool",
+			Declared{Phases: pre, Mutates: pre, Capabilities: []string{"block"}}, "imports none of"},
+		"mutates elsewhere": {[]imported{redact}, "pre_tool",
+			Declared{Phases: pre, Mutates: []phases.Phase{phases.PostTool}, Capabilities: []string{"redact"}},
+			"does not export it"},
+		"audit redacts": {[]imported{redact}, "audit",
+			Declared{Phases: []phases.Phase{phases.Audit}, Capabilities: []string{"redact"}}, ""},
+		"phase not in the module": {[]imported{input}, "pre_tool", Declared{Phases: append(pre, phases.Spawn)},
+			"lists the phase spawn"},
 		"phase not in the manifest": {[]imported{input}, "pre_tool", Declared{}, "exports the phase pre_tool"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -179,11 +204,14 @@ func TestDeclared(t *testing.T) {
 func TestInspect(t *testing.T) {
 	e := open(t, Options{})
 	file := withCustom(t, caller(t, "audit", false,
-		imported{module: hostcalls.Module, name: "redact", params: []wasm.ValType{wasm.I32, wasm.I32, wasm.I32, wasm.I32}, results: i32},
+		imported{module: hostcalls.Module, name: "redact", params: []wasm.ValType{wasm.I32, wasm.I32, wasm.I32, wasm.I32},
+			results: i32},
 		imported{module: hostcalls.Module, name: "log", params: []wasm.ValType{wasm.I32, wasm.I32, wasm.I32}, results: i32},
 		imported{module: hostcalls.Module, name: "nothing\nlike it", params: i32, results: i32},
-		imported{module: wasiModule, name: "fd_write", params: []wasm.ValType{wasm.I32, wasm.I32, wasm.I32, wasm.I32}, results: i32},
-		imported{module: wasiModule, name: "fd_write", params: []wasm.ValType{wasm.I32, wasm.I32, wasm.I32, wasm.I32}, results: i32},
+		imported{module: wasiModule, name: "fd_write", params: []wasm.ValType{wasm.I32, wasm.I32, wasm.I32, wasm.I32},
+			results: i32},
+		imported{module: wasiModule, name: "fd_write", params: []wasm.ValType{wasm.I32, wasm.I32, wasm.I32, wasm.I32},
+			results: i32},
 	), wasm.Custom{Name: wasm.ManifestSection, Payload: []byte(`{"name":"x"}`)})
 	got, err := e.Inspect(file)
 	if err != nil {
@@ -211,7 +239,8 @@ func TestLoadContext(t *testing.T) {
 	e := open(t, Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := e.Load(ctx, guest(t, "guard"), LoadOptions{}); !errors.Is(err, ErrCanceled) || !errors.Is(err, context.Canceled) {
+	if _, err := e.Load(ctx, guest(t, "guard"), LoadOptions{}); !errors.Is(err, ErrCanceled) ||
+		!errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	// One at a time: while another module is being compiled this one waits, no longer
@@ -219,7 +248,8 @@ func TestLoadContext(t *testing.T) {
 	e.compiling <- struct{}{}
 	ctx, cancel = context.WithTimeout(context.Background(), 5*time.Millisecond)
 	defer cancel()
-	if _, err := e.Load(ctx, guest(t, "guard"), LoadOptions{}); !errors.Is(err, ErrCanceled) || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := e.Load(ctx, guest(t, "guard"), LoadOptions{}); !errors.Is(err, ErrCanceled) ||
+		!errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 	<-e.compiling
@@ -227,7 +257,8 @@ func TestLoadContext(t *testing.T) {
 	file := guest(t, "traps")
 	m := load(t, e, file)
 	clear(file)
-	if o := run(t, m, RunRequest{Phase: phases.PrePlan}, lsAction); o.Kind != phases.KindTrap || !strings.Contains(o.Cause, "crash_here") {
+	if o := run(t, m, RunRequest{Phase: phases.PrePlan}, lsAction); o.Kind != phases.KindTrap ||
+		!strings.Contains(o.Cause, "crash_here") {
 		t.Errorf("%+v", o)
 	}
 }

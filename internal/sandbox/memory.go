@@ -55,5 +55,6 @@ func (m *linearMemory) Reallocate(size uint64) []byte {
 func (m *linearMemory) Free() { m.region.release() }
 
 func hostMemoryFault(err error) *phases.Fault {
-	return phases.NewFault(phases.KindMemory, textHostMemory, &Detail{Reason: "host memory", Err: fmt.Errorf("host memory: %w", err)})
+	return phases.NewFault(phases.KindMemory, textHostMemory,
+		&Detail{Reason: "host memory", Err: fmt.Errorf("host memory: %w", err)})
 }

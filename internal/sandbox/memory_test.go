@@ -18,7 +18,8 @@ func TestHostOutOfMemory(t *testing.T) {
 			m.instances = newFreshInstances(fresh.runtime, fresh.code, limit)
 			// This phase is content with -1, so that anything else shows.
 			o := run(t, m, RunRequest{Phase: phases.StateTransition, Timeout: -1}, lsAction)
-			if o.Kind != phases.KindMemory || o.Text != textHostMemory || o.Report.MemoryPeak > int64(limit) || (o.Report.Fuel > 0) != called {
+			if o.Kind != phases.KindMemory || o.Text != textHostMemory || o.Report.MemoryPeak > int64(limit) ||
+				(o.Report.Fuel > 0) != called {
 				t.Errorf("interpreter %v, %d bytes: %q %q %q %+v", interpreter, limit, o.Kind, o.Text, o.Cause, o.Report)
 			}
 		}
@@ -35,7 +36,8 @@ func TestLinearMemory(t *testing.T) {
 	first := m.Reallocate(pageSize)
 	first[pageSize-1] = 7
 	grown := m.Reallocate(1 << 20)
-	if len(grown) != 1<<20 || cap(grown) != 1<<20 || grown[pageSize-1] != 7 || grown[1<<20-1] != 0 || &grown[0] != &first[0] {
+	if len(grown) != 1<<20 || cap(grown) != 1<<20 || grown[pageSize-1] != 7 || grown[1<<20-1] != 0 ||
+		&grown[0] != &first[0] {
 		t.Error("growing moved or lost memory")
 	}
 	if m.peak != 1<<20 {

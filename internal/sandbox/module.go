@@ -48,7 +48,8 @@ type Module struct {
 }
 
 func newModule(e *Engine, p *parsed, metered meter.Output) *Module {
-	m := &Module{engine: e, info: p.info, names: newFuncNames(p.module), metered: metered, imports: p.module.Imports, funcs: len(p.module.Funcs)}
+	m := &Module{engine: e, info: p.info, names: newFuncNames(p.module), metered: metered, imports: p.module.Imports,
+		funcs: len(p.module.Funcs)}
 	m.info.Manifest = slices.Clone(p.info.Manifest)
 	m.idle.L = &m.mu
 	return m
@@ -153,7 +154,8 @@ func (m *Module) compile(ctx context.Context) error {
 		return nil
 	case errors.Is(err, ErrCompiler):
 		m.closeRuntime()
-		return loadError(StageCompile, ErrCompiler, "compiling it in a process of its own failed: "+strings.TrimPrefix(err.Error(), ErrCompiler.Error()+": "), err)
+		return loadError(StageCompile, ErrCompiler, "compiling it in a process of its own failed: "+
+			strings.TrimPrefix(err.Error(), ErrCompiler.Error()+": "), err)
 	}
 	m.closeRuntime()
 	return loadError(StageCompile, ErrCompile, "the engine refused the metered module", err)
@@ -169,7 +171,8 @@ func (m *Module) compileNow(ctx context.Context) error {
 		if err == nil || errors.Is(err, ErrCompiler) || ctx.Err() != nil {
 			return err
 		}
-		m.engine.log.WarnContext(ctx, "code cache not used", slog.String("module", m.info.Digest), slog.String("error", escape(err.Error(), maxReason)))
+		m.engine.log.WarnContext(ctx, "code cache not used", slog.String("module", m.info.Digest),
+			slog.String("error", escape(err.Error(), maxReason)))
 		m.reset()
 	}
 	if m.compiler == nil {

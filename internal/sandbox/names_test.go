@@ -37,7 +37,8 @@ func TestFunctionNames(t *testing.T) {
 		"empty":       {wasm.Custom{Name: "name"}, "in func "},
 	} {
 		m := load(t, e, encode(t, plain, c.custom))
-		_, err := m.Run(context.Background(), RunRequest{Phase: phases.PrePlan, Session: session(t, phases.PrePlan, lsAction)})
+		_, err := m.Run(context.Background(),
+			RunRequest{Phase: phases.PrePlan, Session: session(t, phases.PrePlan, lsAction)})
 		f := faultOf(t, err)
 		if f == nil || f.Kind != phases.KindTrap || !strings.Contains(f.Cause.Error(), c.want) || len(f.Cause.Error()) > 256 {
 			t.Errorf("%s: %q %q", name, f, f.Cause)

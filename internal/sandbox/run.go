@@ -78,7 +78,8 @@ func (m *Module) Run(ctx context.Context, req RunRequest) (Report, error) {
 		return rep, phases.NewFault(phases.KindLoad, textNoPhase, &Detail{Reason: "no export for the phase"})
 	}
 	if req.Session == nil || req.Fuel < 0 || req.Slice < 0 {
-		return rep, phases.NewFault(phases.KindProtocol, textHostcall, &Detail{Reason: "run without a session or with a negative budget"})
+		return rep, phases.NewFault(phases.KindProtocol, textHostcall,
+			&Detail{Reason: "run without a session or with a negative budget"})
 	}
 	from := time.Now()
 	inv := newInvocation(ctx, m, &req, from)
@@ -182,7 +183,8 @@ func (inv *invocation) callExport(ctx context.Context, name string, required boo
 	fn := inv.inst.module.ExportedFunction(name)
 	switch {
 	case fn == nil && required:
-		return 0, phases.NewFault(phases.KindLoad, textNoPhase, &Detail{Reason: "the metered module has no export for " + name})
+		return 0, phases.NewFault(phases.KindLoad, textNoPhase,
+			&Detail{Reason: "the metered module has no export for " + name})
 	case fn == nil:
 		return 0, nil
 	}

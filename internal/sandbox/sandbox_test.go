@@ -100,7 +100,8 @@ func TestGuard(t *testing.T) {
 			}
 			return s.Effects()
 		}
-		if got := run(`{"tool":"exec","args":{"command":"sudo rm -rf / --no-preserve-root"}}`); len(got) != 1 || got[0].Kind != phases.EffectBlock || got[0].Text != "no recursive removal of the root" {
+		if got := run(`{"tool":"exec","args":{"command":"sudo rm -rf / --no-preserve-root"}}`); len(got) != 1 ||
+			got[0].Kind != phases.EffectBlock || got[0].Text != "no recursive removal of the root" {
 			t.Errorf("%+v", got)
 		}
 		if got := run(lsAction); len(got) != 1 || got[0].Kind != phases.EffectAnnotate || string(got[0].Value) != `"ls -la"` {

@@ -37,7 +37,8 @@ func direct(t testing.TB, e *Engine) (*invocation, context.Context) {
 }
 
 // hostCall calls one host function and tells what came of it.
-func hostCall(ctx context.Context, inv *invocation, f *hostFunc, stack []uint64) (answer uint64, memory []byte, ended string) {
+func hostCall(ctx context.Context, inv *invocation, f *hostFunc,
+	stack []uint64) (answer uint64, memory []byte, ended string) {
 	defer func() {
 		if p := recover(); p != nil {
 			ended = fmt.Sprint(p)
@@ -109,7 +110,8 @@ func TestHandlerFaults(t *testing.T) {
 		kind    phases.Kind
 		timeout time.Duration
 	}{
-		"panics": {func(context.Context, *hostcalls.Session, *hostcalls.Args) (hostcalls.Result, error) { panic(boom) }, phases.KindHostcall, -1},
+		"panics": {func(context.Context, *hostcalls.Session, *hostcalls.Args) (hostcalls.Result, error) { panic(boom) },
+			phases.KindHostcall, -1},
 		"runtime error": {func(_ context.Context, s *hostcalls.Session, _ *hostcalls.Args) (hostcalls.Result, error) {
 			var m map[string]int
 			m["x"] = 1
@@ -180,7 +182,8 @@ func TestRangesAreInsideMemory(t *testing.T) {
 			e := open(t, Options{Table: table("random", func(row *hostcalls.Call) { row.Handle = handle })})
 			m := load(t, e, caller(t, "pre_tool", true, imported{
 				module: hostcalls.Module, name: "random", params: i32x2, results: i32, args: at[:]}))
-			_, err := m.Run(context.Background(), RunRequest{Phase: phases.PreTool, Session: session(t, phases.PreTool, lsAction), Timeout: -1})
+			_, err := m.Run(context.Background(),
+				RunRequest{Phase: phases.PreTool, Session: session(t, phases.PreTool, lsAction), Timeout: -1})
 			inside := at[0]+at[1] <= end
 			if f := phases.FaultOf(err); asked != inside || !inside && (f == nil || f.Kind != phases.KindHostcall) {
 				t.Errorf("the session was asked: %v, %v", asked, err)
@@ -195,12 +198,14 @@ func TestCallsOutsideTheDeadline(t *testing.T) {
 		time.Sleep(60 * time.Millisecond)
 		return hostcalls.Result{}, nil
 	}
-	call := imported{module: hostcalls.Module, name: "state_put", params: []wasm.ValType{wasm.I32, wasm.I32, wasm.I32, wasm.I32}, results: i32}
+	call := imported{module: hostcalls.Module, name: "state_put",
+		params: []wasm.ValType{wasm.I32, wasm.I32, wasm.I32, wasm.I32}, results: i32}
 	look := imported{module: hostcalls.Module, name: "input_kind", params: i32x2, results: i32}
 	for _, counted := range []bool{true, false} {
 		rows := table("state_put", func(c *hostcalls.Call) { c.Handle, c.Counted = slow, counted })
 		m := load(t, open(t, Options{Table: rows}), caller(t, "pre_tool", false, call, look))
-		o := run(t, m, RunRequest{Phase: phases.PreTool, Timeout: 50 * time.Millisecond, Ceiling: 50 * time.Millisecond}, lsAction)
+		o := run(t, m, RunRequest{Phase: phases.PreTool, Timeout: 50 * time.Millisecond, Ceiling: 50 * time.Millisecond},
+			lsAction)
 		if want := map[bool]phases.Kind{true: "", false: phases.KindDeadline}[counted]; o.Kind != want {
 			t.Errorf("counted %v: %q %s", counted, o.Kind, o.Cause)
 		}

@@ -58,11 +58,13 @@ func TestStubWaits(t *testing.T) {
 		want []event
 		wait int64
 	}{
-		"one clock":               {[]sub{{0, clockMonotonic, 1000, 0}}, []event{{0, wasiOK}}, 1000},
-		"the other":               {[]sub{{0, clockRealtime, 1000, 0}}, []event{{0, wasiOK}}, 1000},
-		"no clock":                {[]sub{{0, 2, 1000, 0}}, []event{{0, wasiINVAL}}, 0},
-		"the first of two":        {[]sub{{0, clockMonotonic, 3000, 0}, {0, clockRealtime, 1000, 0}}, []event{{1, wasiOK}}, 1000},
-		"two at once":             {[]sub{{0, clockMonotonic, 1000, 0}, {0, clockRealtime, 1000, 0}}, []event{{0, wasiOK}, {1, wasiOK}}, 1000},
+		"one clock": {[]sub{{0, clockMonotonic, 1000, 0}}, []event{{0, wasiOK}}, 1000},
+		"the other": {[]sub{{0, clockRealtime, 1000, 0}}, []event{{0, wasiOK}}, 1000},
+		"no clock":  {[]sub{{0, 2, 1000, 0}}, []event{{0, wasiINVAL}}, 0},
+		"the first of two": {[]sub{{0, clockMonotonic, 3000, 0}, {0, clockRealtime, 1000, 0}}, []event{{1, wasiOK}},
+			1000},
+		"two at once": {[]sub{{0, clockMonotonic, 1000, 0}, {0, clockRealtime, 1000, 0}},
+			[]event{{0, wasiOK}, {1, wasiOK}}, 1000},
 		"a point of time":         {[]sub{{0, clockMonotonic, 1000, subAbsolute}}, []event{{0, wasiOK}}, 1000},
 		"a point of the day":      {[]sub{{0, clockRealtime, 1000, subAbsolute}}, []event{{0, wasiOK}}, 1000},
 		"a point that has passed": {[]sub{{0, clockRealtime, -1000, subAbsolute}}, []event{{0, wasiOK}}, 0},
@@ -70,9 +72,11 @@ func TestStubWaits(t *testing.T) {
 		"a file to read":          {[]sub{{eventRead, 0, 0, 0}}, []event{{0, wasiBADF}}, 0},
 		"a file to write":         {[]sub{{eventWrite, 0, 0, 0}}, []event{{0, wasiBADF}}, 0},
 		"nothing that there is":   {[]sub{{3, 0, 0, 0}}, []event{{0, wasiINVAL}}, 0},
-		"a file beside a clock":   {[]sub{{eventRead, 0, 0, 0}, {0, clockMonotonic, 1000, 0}}, []event{{0, wasiBADF}, {1, wasiOK}}, 1000},
-		"no clock beside a clock": {[]sub{{0, clockMonotonic, 1000, 0}, {0, 9, 10, 0}}, []event{{0, wasiOK}, {1, wasiINVAL}}, 1000},
-		"no time at all":          {[]sub{{0, clockMonotonic, 0, 0}, {0, clockMonotonic, 1, 0}}, []event{{0, wasiOK}}, 0},
+		"a file beside a clock": {[]sub{{eventRead, 0, 0, 0}, {0, clockMonotonic, 1000, 0}},
+			[]event{{0, wasiBADF}, {1, wasiOK}}, 1000},
+		"no clock beside a clock": {[]sub{{0, clockMonotonic, 1000, 0}, {0, 9, 10, 0}}, []event{{0, wasiOK}, {1, wasiINVAL}},
+			1000},
+		"no time at all": {[]sub{{0, clockMonotonic, 0, 0}, {0, clockMonotonic, 1, 0}}, []event{{0, wasiOK}}, 0},
 	} {
 		s := newStub(t, 1)
 		wall, mono := s.inv.session.WASIClock()
@@ -98,7 +102,8 @@ func TestStubWaits(t *testing.T) {
 		}
 		for n, want := range c.want {
 			ev := s.mem[out+n*eventSize:][:eventSize]
-			if le64(ev) != uint64(0x1111*(want.sub+1)) || ev[eventErrno] != want.errno || ev[eventKindPlace] != c.subs[want.sub].kind {
+			if le64(ev) != uint64(0x1111*(want.sub+1)) || ev[eventErrno] != want.errno ||
+				ev[eventKindPlace] != c.subs[want.sub].kind {
 				t.Errorf("%s: event %d is %x, want %+v", name, n, ev, want)
 			}
 		}

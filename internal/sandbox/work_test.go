@@ -69,11 +69,13 @@ func TestWaitingForAProcessorIsNoWork(t *testing.T) {
 func TestWorkAndCeiling(t *testing.T) {
 	needsThreads(t)
 	m := load(t, open(t, Options{}), guest(t, "hogs"))
-	did, kind := worked(t, m, RunRequest{Phase: phases.PrePlan, Fuel: 2 << 30, Timeout: 10 * time.Millisecond, Ceiling: time.Hour})
+	did, kind := worked(t, m,
+		RunRequest{Phase: phases.PrePlan, Fuel: 2 << 30, Timeout: 10 * time.Millisecond, Ceiling: time.Hour})
 	if kind != phases.KindDeadline || did < 10*time.Millisecond {
 		t.Errorf("%q after %v of work", kind, did)
 	}
-	_, kind = worked(t, m, RunRequest{Phase: phases.PrePlan, Fuel: 2 << 30, Timeout: time.Hour, Ceiling: 10 * time.Millisecond})
+	_, kind = worked(t, m,
+		RunRequest{Phase: phases.PrePlan, Fuel: 2 << 30, Timeout: time.Hour, Ceiling: 10 * time.Millisecond})
 	if kind != phases.KindDeadline {
 		t.Errorf("above its ceiling: %q", kind)
 	}
@@ -92,9 +94,11 @@ func TestWorkAndCeiling(t *testing.T) {
 				return hostcalls.Result{}, nil
 			}
 		})
-		put := imported{module: hostcalls.Module, name: "state_put", params: []wasm.ValType{wasm.I32, wasm.I32, wasm.I32, wasm.I32}, results: i32}
+		put := imported{module: hostcalls.Module, name: "state_put",
+			params: []wasm.ValType{wasm.I32, wasm.I32, wasm.I32, wasm.I32}, results: i32}
 		m := load(t, open(t, Options{Table: rows}), caller(t, "pre_tool", false, put))
-		if did, kind := worked(t, m, RunRequest{Phase: phases.PreTool, Timeout: 30 * time.Millisecond, Ceiling: 3 * time.Second}); kind != c.kind {
+		if did, kind := worked(t, m,
+			RunRequest{Phase: phases.PreTool, Timeout: 30 * time.Millisecond, Ceiling: 3 * time.Second}); kind != c.kind {
 			t.Errorf("a handler that %s: %q, worked %v", name, kind, did)
 		}
 	}

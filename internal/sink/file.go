@@ -193,7 +193,8 @@ func (f *File) lines(leaves []kernel.LogLeaf) (text []byte, last int64, err erro
 		// A file that has nothing yet begins where the store does; afterwards nothing
 		// may be left out.
 		if l.Seq != last+1 && last != 0 {
-			return nil, 0, fmt.Errorf("%w: it ends with event %d, and the next one that the store has is %d; move the file away to begin another", ErrForeign, last, l.Seq)
+			return nil, 0,
+				fmt.Errorf("%w: it ends with event %d, and the next one that the store has is %d; move the file away to begin another", ErrForeign, last, l.Seq)
 		}
 		if len(text) > 0 && len(text)+len(l.Body) > maxWrite {
 			break

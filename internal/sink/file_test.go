@@ -20,7 +20,8 @@ type source struct{ leaves []kernel.LogLeaf }
 
 func (s *source) add(pad int) {
 	n := int64(len(s.leaves) + 1)
-	s.leaves = append(s.leaves, kernel.LogLeaf{Seq: n, Body: fmt.Appendf(nil, `{"seq":%d,"reason":%q}`, n, strings.Repeat("x", pad))})
+	s.leaves = append(s.leaves,
+		kernel.LogLeaf{Seq: n, Body: fmt.Appendf(nil, `{"seq":%d,"reason":%q}`, n, strings.Repeat("x", pad))})
 }
 
 func (s *source) LogSize(context.Context) (int64, error) { return int64(len(s.leaves)), nil }
@@ -212,8 +213,10 @@ func TestForeignFilesAreLeftAlone(t *testing.T) {
 		}
 	}
 	for name, make := range map[string]func(path string) error{
-		"a directory":                   func(p string) error { return os.Mkdir(p, 0o700) },
-		"a file that others write":      func(p string) error { return errors.Join(os.WriteFile(p, nil, 0o600), os.Chmod(p, 0o622)) },
+		"a directory": func(p string) error { return os.Mkdir(p, 0o700) },
+		"a file that others write": func(p string) error {
+			return errors.Join(os.WriteFile(p, nil, 0o600), os.Chmod(p, 0o622))
+		},
 		"a directory that is not there": func(p string) error { return os.Remove(filepath.Dir(p)) },
 	} {
 		path := filepath.Join(t.TempDir(), "d", "events.jsonl")
@@ -238,7 +241,8 @@ func TestLongLineTorn(t *testing.T) {
 	}
 	long := `{"seq":41,"reason":"` + strings.Repeat("x", 3*maxWrite)
 	for _, torn := range []string{
-		long[:maxWrite+1], long, long + strings.Repeat("\x00", 4096), strings.Repeat("\x00", maxWrite+5), long + strings.Repeat("\x00", 512) + "\"}\n",
+		long[:maxWrite+1], long, long + strings.Repeat("\x00", 4096), strings.Repeat("\x00", maxWrite+5),
+		long + strings.Repeat("\x00", 512) + "\"}\n",
 	} {
 		if err := os.WriteFile(path, []byte(read(t, path)+torn), 0o600); err != nil {
 			t.Fatal(err)

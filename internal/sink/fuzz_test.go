@@ -16,7 +16,8 @@ func FuzzFile(f *testing.F) {
 		src.add(10)
 	}
 	text := src.text()
-	for _, s := range []string{"", text, text[:60], text[:len(text)-3], text + "\x00\x00", text + `{"seq":5}` + "\n", `{"seq":1}` + "\n", `{"level":"info"}` + "\n", "\n", "\n\n", "{", strings.Replace(text, "x", "y", 1)} {
+	for _, s := range []string{"", text, text[:60], text[:len(text)-3], text + "\x00\x00", text + `{"seq":5}` + "\n",
+		`{"seq":1}` + "\n", `{"level":"info"}` + "\n", "\n", "\n\n", "{", strings.Replace(text, "x", "y", 1)} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, before []byte) {

@@ -58,7 +58,8 @@ func (m *member) follow(ctx context.Context, seq int64) error {
 		}
 		m.since = time.Time{}
 	case m.err == nil || errors.Is(m.err, errNotTried):
-		m.log.LogAttrs(ctx, slog.LevelError, "a sink cannot be written", slog.String("path", m.set.Path), slog.Bool("durable", m.set.Durable), slog.Any("error", err))
+		m.log.LogAttrs(ctx, slog.LevelError, "a sink cannot be written", slog.String("path", m.set.Path),
+			slog.Bool("durable", m.set.Durable), slog.Any("error", err))
 		m.since = time.Now()
 	}
 	m.err = err
@@ -94,13 +95,17 @@ func (m *member) run(ctx context.Context, s *Set) {
 		err := m.follow(context.WithoutCancel(ctx), 0)
 		if err == nil {
 			if wait > retryFirst || fresh {
-				s.notice(ctx, m, m.name()+"can be written again", func(last string) bool { return strings.HasPrefix(last, m.name()+"cannot") })
+				s.notice(ctx, m, m.name()+"can be written again", func(last string) bool {
+					return strings.HasPrefix(last, m.name()+"cannot")
+				})
 			}
 			wait = retryFirst
 			continue
 		}
 		if wait == retryFirst {
-			s.notice(ctx, m, m.name()+"cannot be written: "+err.Error(), func(last string) bool { return !strings.HasPrefix(last, m.name()+"cannot") })
+			s.notice(ctx, m, m.name()+"cannot be written: "+err.Error(), func(last string) bool {
+				return !strings.HasPrefix(last, m.name()+"cannot")
+			})
 		}
 		select {
 		case <-ctx.Done():

@@ -23,7 +23,8 @@ func Settings(state string, e *config.Events) ([]Setting, error) {
 		if err := rejectStatePath(state, s.Path); err != nil {
 			return nil, err
 		}
-		out = append(out, Setting{Durable: s.Must(), Options: Options{Path: filepath.Clean(s.Path), Rotate: s.RotateMiB << 20, Keep: s.Keep}})
+		out = append(out,
+			Setting{Durable: s.Must(), Options: Options{Path: filepath.Clean(s.Path), Rotate: s.RotateMiB << 20, Keep: s.Keep}})
 	}
 	return out, nil
 }

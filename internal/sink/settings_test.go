@@ -30,7 +30,8 @@ func TestSettingsRejectStatePaths(t *testing.T) {
 	dir := t.TempDir()
 	for _, kind := range []string{"jsonl", "checkpoint"} {
 		for _, name := range []string{
-			"belay.yaml", "trust.yaml", "belay.db", "belay.db-wal", "belay.sock", "belay.lock", "spool.jsonl", "keys/x", "cache/x", "blobs/sha256/x", "a/../keys/x",
+			"belay.yaml", "trust.yaml", "belay.db", "belay.db-wal", "belay.sock", "belay.lock", "spool.jsonl", "keys/x",
+			"cache/x", "blobs/sha256/x", "a/../keys/x",
 		} {
 			set, err := sink.Settings(dir, events(t, "    - "+kind+": {path: "+dir+"/"+name+"}\n"))
 			if err == nil || set != nil || !strings.Contains(err.Error(), "is a file of the state directory") {
@@ -42,7 +43,9 @@ func TestSettingsRejectStatePaths(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	dir, beside := t.TempDir(), t.TempDir()
-	set, err := sink.Settings(dir, events(t, "    - jsonl: {path: "+beside+"/out, rotate_mib: 2, keep: 3, durable: false}\n    - jsonl: {path: "+dir+"/log}\n    - checkpoint: {path: "+beside+"/marks}\n"))
+	set, err := sink.Settings(dir,
+		events(t, "    - jsonl: {path: "+beside+"/out, rotate_mib: 2, keep: 3, durable: false}\n    - jsonl: {path: "+dir+
+			"/log}\n    - checkpoint: {path: "+beside+"/marks}\n"))
 	want := []sink.Setting{
 		{Options: sink.Options{Path: filepath.Join(beside, "out"), Rotate: 2 << 20, Keep: 3}},
 		{Options: sink.Options{Path: filepath.Join(dir, "log")}, Durable: true},
@@ -82,10 +85,13 @@ func TestSettingsFollowLinks(t *testing.T) {
 	}
 	for _, kind := range []string{"jsonl", "checkpoint"} {
 		for _, path := range []string{
-			beside + "/keys/events.jsonl", keys + "/x", dir + "/keys/x", beside + "/deep/x", beside + "/log", beside + "/not-there", dir + "/log", beside + "/same",
-			beside + "/state/belay.db-wal", beside + "/state/cache/x", dir + "/revision.json", dir + "/.belay.yaml.lock", dir, beside + "/state",
+			beside + "/keys/events.jsonl", keys + "/x", dir + "/keys/x", beside + "/deep/x", beside + "/log",
+			beside + "/not-there", dir + "/log", beside + "/same",
+			beside + "/state/belay.db-wal", beside + "/state/cache/x", dir + "/revision.json", dir + "/.belay.yaml.lock", dir,
+			beside + "/state",
 		} {
-			if _, err := sink.Settings(dir, events(t, "    - "+kind+": {path: "+path+"}\n")); err == nil || !strings.Contains(err.Error(), path+" is a file of the state directory") {
+			if _, err := sink.Settings(dir, events(t, "    - "+kind+": {path: "+path+"}\n")); err == nil ||
+				!strings.Contains(err.Error(), path+" is a file of the state directory") {
 				t.Errorf("%s %s: %v", kind, path, err)
 			}
 		}
@@ -100,7 +106,8 @@ func TestSettingsFollowLinks(t *testing.T) {
 // Each name that belay gives a file of the state directory is one that it keeps for itself.
 func TestNamesOfTheStateDirectoryAreItsOwn(t *testing.T) {
 	for _, name := range []string{
-		config.FileName, tiers.PolicyFile, spoolfile.Name, spoolfile.Name + ".taken", spoolfile.ReserveName, revision.FileName, clockfile.Name, client.SocketName, client.LockName,
+		config.FileName, tiers.PolicyFile, spoolfile.Name, spoolfile.Name + ".taken", spoolfile.ReserveName,
+		revision.FileName, clockfile.Name, client.SocketName, client.LockName,
 		"belay.db", "belay.db-wal", "belay.db-shm", "." + revision.FileName + ".lock",
 		filepath.Base(statedir.Keys("/x")), filepath.Base(statedir.Cache("/x")), "blobs",
 	} {

@@ -246,7 +246,8 @@ func (c *compare) fits(ctx context.Context, line []byte, seq int64) error {
 	case c.last > 0 && seq != c.last+1:
 		return fmt.Errorf("%w: after event %d stands event %d", ErrForeign, c.last, seq)
 	case seq > c.total:
-		return fmt.Errorf("%w: it has event %d, the store ends at %d: the store was cut or replaced", ErrForeign, seq, c.total)
+		return fmt.Errorf("%w: it has event %d, the store ends at %d: the store was cut or replaced", ErrForeign, seq,
+			c.total)
 	}
 	for len(c.read) > 0 && c.read[0].Seq < seq {
 		c.read = c.read[1:]

@@ -40,7 +40,8 @@ func TroubleOf(err error) Trouble {
 		return Tampered
 	case errors.Is(err, ErrForeign):
 		return Foreign
-	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) || says("database or disk is full"):
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) ||
+		says("database or disk is full"):
 		return DiskFull
 	case errors.Is(err, syscall.EIO) || says("disk I/O error"):
 		return IOError

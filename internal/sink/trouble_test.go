@@ -44,15 +44,19 @@ func TestTroubleOf(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	behind := fmt.Errorf("%w: %w", kernel.ErrRollback, &highwater.Error{Class: highwater.ErrBehind, Reason: "it ends at event 3"})
-	if trouble, text := sink.Explain(behind, ""); trouble != sink.RolledBack || strings.Contains(text, kernel.ErrRollback.Error()) || !strings.Contains(text, "it ends at event 3") {
+	behind := fmt.Errorf("%w: %w", kernel.ErrRollback,
+		&highwater.Error{Class: highwater.ErrBehind, Reason: "it ends at event 3"})
+	if trouble, text := sink.Explain(behind, ""); trouble != sink.RolledBack ||
+		strings.Contains(text, kernel.ErrRollback.Error()) || !strings.Contains(text, "it ends at event 3") {
 		t.Errorf("%s %q", trouble, text)
 	}
-	if trouble, text := sink.Explain(syscall.ENOSPC, ""); trouble != sink.DiskFull || !strings.HasPrefix(text, "the disk is full: ") {
+	if trouble, text := sink.Explain(syscall.ENOSPC, ""); trouble != sink.DiskFull ||
+		!strings.HasPrefix(text, "the disk is full: ") {
 		t.Errorf("%s %q", trouble, text)
 	}
 	// There is space beside the file: an I/O error is one.
-	if trouble, text := sink.Explain(syscall.EIO, t.TempDir()+"/out"); trouble != sink.IOError || text != syscall.EIO.Error() {
+	if trouble, text := sink.Explain(syscall.EIO, t.TempDir()+"/out"); trouble != sink.IOError ||
+		text != syscall.EIO.Error() {
 		t.Errorf("%s %q", trouble, text)
 	}
 	if _, text := sink.Explain(errors.New(strings.Repeat("x", 1<<20)), ""); len(text) > 1<<10 {

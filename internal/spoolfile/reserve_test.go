@@ -12,7 +12,8 @@ import (
 )
 
 func noteNumber(n int) spoolfile.Note {
-	return spoolfile.Of(phases.Invocation{ID: fmt.Sprint(n), Runtime: "custom", Session: "s"}, phases.NewFault(phases.KindStore, "full", nil), true, time.Now())
+	return spoolfile.Of(phases.Invocation{ID: fmt.Sprint(n), Runtime: "custom", Session: "s"},
+		phases.NewFault(phases.KindStore, "full", nil), true, time.Now())
 }
 
 // held counts what a process that comes next finds, and what of it are notes.
@@ -39,7 +40,8 @@ func TestTheReserveLosesNone(t *testing.T) {
 	if all != blocked || notes < 2000 || notes == blocked {
 		t.Errorf("%d of %d, %d with a note", all, blocked, notes)
 	}
-	if fi, err := os.Stat(filepath.Join(filepath.Dir(path), spoolfile.ReserveName)); err != nil || fi.Size() != spoolfile.ReserveBytes {
+	if fi, err := os.Stat(filepath.Join(filepath.Dir(path), spoolfile.ReserveName)); err != nil ||
+		fi.Size() != spoolfile.ReserveBytes {
 		t.Errorf("the reserve: %v %v", fi, err)
 	}
 }

@@ -56,7 +56,8 @@ type Note struct {
 // false for a note that latches nothing, or whose latch ends with its cause, and where one
 // of those that are kept holds the runtime already: then it is enough to count n.
 func Hold(n Note, kept []Note) (Note, bool) {
-	if !n.Unblockable || n.Ends == phases.EndsWithCause || slices.ContainsFunc(kept, func(k Note) bool { return k.Whole && k.Runtime == n.Runtime }) {
+	if !n.Unblockable || n.Ends == phases.EndsWithCause ||
+		slices.ContainsFunc(kept, func(k Note) bool { return k.Whole && k.Runtime == n.Runtime }) {
 		return Note{}, false
 	}
 	return Note{Time: n.Time, Invocation: n.Invocation, Runtime: n.Runtime, Kind: n.Kind, Cause: n.Cause,
@@ -68,7 +69,8 @@ func Hold(n Note, kept []Note) (Note, bool) {
 // one that would pass for a hook's decision.
 func Of(inv phases.Invocation, f *phases.Fault, unblockable bool, now time.Time) Note {
 	n := Note{
-		Time: now.UTC(), Invocation: phases.SafeLine(inv.ID, 36), Phase: inv.Phase, Runtime: phases.SafeLine(inv.Runtime, phases.MaxRuntimeBytes),
+		Time: now.UTC(), Invocation: phases.SafeLine(inv.ID, 36), Phase: inv.Phase,
+		Runtime: phases.SafeLine(inv.Runtime, phases.MaxRuntimeBytes),
 		Session: phases.SafeLine(inv.Session, phases.MaxIDBytes), Kind: phases.KindProtocol,
 		Reason: "the action could not be decided", Unblockable: unblockable,
 	}

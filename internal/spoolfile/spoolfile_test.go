@@ -26,10 +26,12 @@ func TestNotes(t *testing.T) {
 		{Time: at.UTC(), Runtime: "custom", Session: "s-1", Kind: phases.KindLoad, Reason: "why", Unblockable: true},
 		{Time: at.UTC(), Kind: phases.KindProtocol, Reason: "said by a hook"},
 		{Time: at.UTC(), Kind: phases.KindProtocol, Reason: "the action could not be decided"},
-		{Time: at.UTC(), Session: phases.SafeLine(long, phases.MaxIDBytes), Kind: phases.KindStore, Reason: phases.SafeText(long, phases.MaxReasonBytes)},
+		{Time: at.UTC(), Session: phases.SafeLine(long, phases.MaxIDBytes), Kind: phases.KindStore,
+			Reason: phases.SafeText(long, phases.MaxReasonBytes)},
 	}
 	for _, n := range []spoolfile.Note{
-		spoolfile.Of(phases.Invocation{Runtime: "custom", Session: "s-1", Action: []byte(`{"never":"kept"}`)}, phases.NewFault(phases.KindLoad, "why", errors.New("never kept")), true, at),
+		spoolfile.Of(phases.Invocation{Runtime: "custom", Session: "s-1", Action: []byte(`{"never":"kept"}`)},
+			phases.NewFault(phases.KindLoad, "why", errors.New("never kept")), true, at),
 		spoolfile.Of(phases.Invocation{}, phases.NewFault(phases.KindPolicy, "said by a hook", nil), false, at),
 		spoolfile.Of(phases.Invocation{}, nil, false, at),
 		spoolfile.Of(phases.Invocation{Session: long}, phases.NewFault(phases.KindStore, long, nil), false, at),

@@ -53,7 +53,8 @@ func editAs(path string, limit int64, mode fs.FileMode, change func([]byte) ([]b
 			return err
 		}
 	}
-	return &Error{Path: path, Reason: "was changed by another program each time it was to be edited; close that program", Err: ErrChanging}
+	return &Error{Path: path, Reason: "was changed by another program each time it was to be edited; close that program",
+		Err: ErrChanging}
 }
 
 // edit is one attempt. done is false when it has to be made again on newer bytes.

@@ -47,7 +47,8 @@ func ReadKey(path string) ([]byte, error) {
 		return nil, err
 	}
 	if len(b) != KeySize {
-		return nil, fmt.Errorf("%s has %d bytes instead of %d; restore it, or move it away to begin with a new key", path, len(b), KeySize)
+		return nil, fmt.Errorf("%s has %d bytes instead of %d; restore it, or move it away to begin with a new key", path,
+			len(b), KeySize)
 	}
 	return b, nil
 }

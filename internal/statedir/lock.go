@@ -53,7 +53,9 @@ func busy(path, lock, holder string, wait time.Duration) error {
 	if holder != "" {
 		by = "process " + holder
 	}
-	return &Error{Path: path, Reason: fmt.Sprintf("is being edited by %s, which has held the lock %s for %v; wait until it is through, or end it", by, lock, wait), Err: ErrBusy}
+	return &Error{Path: path,
+		Reason: fmt.Sprintf("is being edited by %s, which has held the lock %s for %v; wait until it is through, or end it",
+			by, lock, wait), Err: ErrBusy}
 }
 
 // shareWait bounds how long OpenLocked waits. Who holds such a lock writes one line.

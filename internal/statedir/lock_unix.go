@@ -64,7 +64,8 @@ func lockOpen(f *os.File) (bool, error) {
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK), errors.Is(err, unix.EINTR):
 		return false, nil
-	case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK), errors.Is(err, unix.EINVAL):
+	case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK),
+		errors.Is(err, unix.EINVAL):
 		return true, nil // a file system without locks
 	}
 	return err == nil, err
@@ -102,7 +103,8 @@ func keepOwner(f *os.File, was fs.FileInfo) error {
 	if ok && also && (have.Uid != want.Uid || have.Gid != want.Gid) {
 		err := f.Chown(int(want.Uid), int(want.Gid))
 		if err != nil && (have.Uid != want.Uid || was.Mode().Perm()&0o070 != 0) { // a group without rights does not matter
-			return &Error{Path: was.Name(), Reason: "belongs to uid " + strconv.Itoa(int(want.Uid)) + ", gid " + strconv.Itoa(int(want.Gid)) +
+			return &Error{Path: was.Name(), Reason: "belongs to uid " + strconv.Itoa(int(want.Uid)) + ", gid " +
+				strconv.Itoa(int(want.Gid)) +
 				", and would not if it were replaced: edit it as that user, or chown it", Err: err}
 		}
 	}

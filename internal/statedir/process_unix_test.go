@@ -147,7 +147,10 @@ func TestNotRegular(t *testing.T) {
 		defer close(done)
 		for _, path := range []string{pipe, toPipe, dir, socket} {
 			for name, err := range map[string]error{
-				"Edit": statedir.Edit(path, limit, add("x")), "Replace": statedir.Replace(path, nil, 0o600), "Read": func() error { _, err := statedir.Read(path, limit); return err }(),
+				"Edit": statedir.Edit(path, limit, add("x")), "Replace": statedir.Replace(path, nil, 0o600), "Read": func() error {
+					_, err := statedir.Read(path, limit)
+					return err
+				}(),
 			} {
 				if err == nil || !errors.Is(err, statedir.ErrUnsafe) && !errors.Is(err, unix.ENXIO) {
 					t.Errorf("%s of %s: %v", name, path, err)

@@ -112,7 +112,8 @@ func resolve(path string) (string, error) {
 		return "", err
 	}
 	if dir.Mode().Perm()&0o022 != 0 {
-		return "", unsafe(path, fmt.Sprintf("leads to %s, and others can write to that directory: chmod go-w it, or edit the file by hand", real))
+		return "", unsafe(path,
+			fmt.Sprintf("leads to %s, and others can write to that directory: chmod go-w it, or edit the file by hand", real))
 	}
 	return real, nil
 }

@@ -185,7 +185,9 @@ func TestLinksAreFollowedOnce(t *testing.T) {
 	if err := os.Symlink(state, through); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(statedir.Edit(link, limit, add("b")), statedir.Edit(filepath.Join(through, "belay.yaml"), limit, add("c")), statedir.Replace(link, []byte("abcd"), 0o600)); err != nil {
+	if err := errors.Join(statedir.Edit(link, limit, add("b")),
+		statedir.Edit(filepath.Join(through, "belay.yaml"), limit, add("c")),
+		statedir.Replace(link, []byte("abcd"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	wantFile(t, real, "abcd")

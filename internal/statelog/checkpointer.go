@@ -53,7 +53,8 @@ type CheckpointFile struct {
 
 // NewCheckpointer returns the store with the checkpoints that set wants. Finish ends it.
 func NewCheckpointer(s kernel.Store, key *eventlog.Key, set config.Events, log *slog.Logger) *Checkpointer {
-	c := &Checkpointer{Store: s, key: key, log: log, poke: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	c := &Checkpointer{Store: s, key: key, log: log, poke: make(chan struct{}, 1), quit: make(chan struct{}),
+		done: make(chan struct{})}
 	c.Use(set)
 	go c.run()
 	return c

@@ -28,7 +28,8 @@ func checkpointsIn(t *testing.T, path string) int {
 func TestCheckpoints(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "checkpoints")
 	s := memory.New()
-	c := statelog.NewCheckpointer(s, stateKey(t, t.TempDir()), config.Events{Checkpoint: config.Checkpoint{File: path, Every: 2, Seconds: 86400}}, discard)
+	c := statelog.NewCheckpointer(s, stateKey(t, t.TempDir()),
+		config.Events{Checkpoint: config.Checkpoint{File: path, Every: 2, Seconds: 86400}}, discard)
 	for i, want := range []int{0, 1} {
 		if err := commit(t, c, "event"+string(rune('a'+i))); err != nil {
 			t.Fatal(err)
@@ -56,7 +57,8 @@ func TestRequiredCheckpointFile(t *testing.T) {
 	for _, required := range []bool{true, false} {
 		dir := t.TempDir()
 		s := memory.New()
-		set := config.Events{Checkpoint: config.Checkpoint{File: filepath.Join(dir, "sub", "checkpoints"), Required: required}}
+		set := config.Events{Checkpoint: config.Checkpoint{File: filepath.Join(dir, "sub", "checkpoints"),
+			Required: required}}
 		c := statelog.NewCheckpointer(s, stateKey(t, t.TempDir()), set, discard)
 		if st := c.State(); len(st) != 1 || st[0].Failed == nil || st[0].Required != required {
 			t.Errorf("%+v", st)
@@ -88,7 +90,8 @@ func TestRequiredCheckpointFile(t *testing.T) {
 func TestOtherCheckpointFiles(t *testing.T) {
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
-	c := statelog.NewCheckpointer(memory.New(), stateKey(t, t.TempDir()), config.Events{Checkpoint: config.Checkpoint{File: first}}, discard)
+	c := statelog.NewCheckpointer(memory.New(), stateKey(t, t.TempDir()),
+		config.Events{Checkpoint: config.Checkpoint{File: first}}, discard)
 	if err := commit(t, c, "first"); err != nil {
 		t.Fatal(err)
 	}

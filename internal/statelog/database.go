@@ -54,7 +54,8 @@ func OpenDatabase(ctx context.Context, dir string, o DatabaseOptions) (*Database
 		return nil, errors.Join(err, guard.Close())
 	}
 	if err := db.CheckMark(ctx); errors.Is(err, kernel.ErrRollback) {
-		o.Logger.LogAttrs(ctx, slog.LevelError, "the database went back behind its high-water mark: everything is blocked until `belay recover`",
+		o.Logger.LogAttrs(ctx, slog.LevelError,
+			"the database went back behind its high-water mark: everything is blocked until `belay recover`",
 			slog.String("why", highwater.Reason(err)))
 	}
 	return &Database{db, guard}, nil

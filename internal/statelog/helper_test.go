@@ -42,7 +42,8 @@ func stateKey(t *testing.T, dir string) *eventlog.Key {
 func commit(t *testing.T, s kernel.Store, id string) error {
 	t.Helper()
 	now := time.Now()
-	_, err := s.Commit(t.Context(), kernel.Batch{Now: now, Events: []phases.Event{{ID: id, Type: phases.EventNotice, Time: now, Reason: id}}})
+	_, err := s.Commit(t.Context(),
+		kernel.Batch{Now: now, Events: []phases.Event{{ID: id, Type: phases.EventNotice, Time: now, Reason: id}}})
 	return err
 }
 

@@ -53,7 +53,8 @@ type Live struct {
 func NewLive(h Host, c Configuration) *Live {
 	l := &Live{
 		Log: newLog(h.Storage.Store, h.Key, h.Storage.Database.mark(), &c.File.Events),
-		dir: h.Dir, storage: h.Storage, db: h.Storage.Database, kernel: h.Kernel, sinks: h.Storage.Front, at: h.At, log: h.Logger,
+		dir: h.Dir, storage: h.Storage, db: h.Storage.Database, kernel: h.Kernel, sinks: h.Storage.Front, at: h.At,
+		log: h.Logger,
 	}
 	l.Use(c)
 	return l

@@ -46,9 +46,10 @@ func (l *Log) compareMark(ctx context.Context, r Report, err error) (Report, err
 
 // HighWater says how belay.db stands to the mark outside of it.
 type HighWater struct {
-	Path    string `json:"path,omitzero"`    // of the mark
-	Seq     int64  `json:"seq,omitzero"`     // the last event that it knows of
-	Behind  bool   `json:"behind,omitzero"`  // the database went back, or the mark is missing or damaged: everything is blocked
+	Path string `json:"path,omitzero"` // of the mark
+	Seq  int64  `json:"seq,omitzero"`  // the last event that it knows of
+	// the database went back, or the mark is missing or damaged: everything is blocked
+	Behind  bool   `json:"behind,omitzero"`
 	Problem string `json:"problem,omitzero"` // why, or why there is no mark
 }
 
@@ -66,7 +67,8 @@ func (l *Live) HighWater(ctx context.Context) *HighWater {
 	case err != nil:
 		out.Problem = phases.SafeText(err.Error(), 1<<10)
 	case out.Path == "":
-		out.Problem = highwater.ErrNoPlace.Error() + ": neither XDG_DATA_HOME nor HOME names one outside of the state directory; " +
+		out.Problem = highwater.ErrNoPlace.Error() +
+			": neither XDG_DATA_HOME nor HOME names one outside of the state directory; " +
 			"belay.yaml can (events: {high_water: DIR})"
 	default:
 		if st, _, err := l.guard.Look(); err == nil && st != nil {

@@ -27,14 +27,16 @@ func openReadOnly(t *testing.T, dir string) *statelog.ReadOnly {
 
 func TestReadOnlyOfNothing(t *testing.T) {
 	dir := t.TempDir()
-	if log, err := statelog.OpenReadOnly(t.Context(), dir); log != nil || !errors.Is(err, statedir.ErrUnusable) || !errors.Is(err, fs.ErrNotExist) {
+	if log, err := statelog.OpenReadOnly(t.Context(), dir); log != nil || !errors.Is(err, statedir.ErrUnusable) ||
+		!errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an empty directory: %v, %v", log, err)
 	}
 	if err := os.MkdirAll(statedir.Keys(dir), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	write(t, statedir.Key(statedir.Keys(dir), "checkpoint"), "short")
-	if log, err := statelog.OpenReadOnly(t.Context(), dir); log != nil || !errors.Is(err, statedir.ErrUnusable) || errors.Is(err, fs.ErrNotExist) {
+	if log, err := statelog.OpenReadOnly(t.Context(), dir); log != nil || !errors.Is(err, statedir.ErrUnusable) ||
+		errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a key that is none: %v, %v", log, err)
 	}
 }
@@ -99,7 +101,8 @@ func TestReadOnlyWithoutKey(t *testing.T) {
 	if p, err := log.Prove(t.Context(), 1); p != nil || !errors.Is(err, statedir.ErrUnusable) {
 		t.Errorf("proven without a key: %v, %v", p, err)
 	}
-	if r, err := log.Verify(t.Context(), statelog.Evidence{Verifier: key.Verifier()}); err != nil || r.Wrong != nil || r.Events != 2 {
+	if r, err := log.Verify(t.Context(), statelog.Evidence{Verifier: key.Verifier()}); err != nil || r.Wrong != nil ||
+		r.Events != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -135,7 +135,8 @@ func (l *Live) mayRecover(r *Recovery, mark *highwater.State, o *kernel.Order) e
 	case o == nil && !who.Protected():
 		return nil
 	case o == nil:
-		return &kernel.OrderError{Class: kernel.ErrApprovalSignature, Text: "there is none, and recover takes one: a reviewer is registered"}
+		return &kernel.OrderError{Class: kernel.ErrApprovalSignature,
+			Text: "there is none, and recover takes one: a reviewer is registered"}
 	}
 	if err := who.CheckOrder(o, approvals.VerbRecover, l.StoreID(), r.Args(), l.at()); err != nil {
 		return err
@@ -184,16 +185,20 @@ func (l *Live) recovered(r *Recovery, s sqlite.Stand, o RecoverOptions) (out sql
 }
 
 // recoveryEvent makes the event that records a recovery, with what became of rows.
-func (l *Live) recoveryEvent(r *Recovery, s sqlite.Stand, o RecoverOptions, now time.Time, rows *Rows) (phases.Event, error) {
+func (l *Live) recoveryEvent(r *Recovery, s sqlite.Stand, o RecoverOptions, now time.Time,
+	rows *Rows) (phases.Event, error) {
 	statement, err := eventlog.SignRecovery(l.key, eventlog.Recovery{
-		Checkpoint: eventlog.Checkpoint{Size: s.Next.Size, Root: s.Next.Root, Time: now}, Mark: markFor(r, s), By: o.By, Why: o.Why,
+		Checkpoint: eventlog.Checkpoint{Size: s.Next.Size, Root: s.Next.Root, Time: now}, Mark: markFor(r, s), By: o.By,
+		Why: o.Why,
 	})
 	if err != nil {
 		return phases.Event{}, err
 	}
 	e := phases.Event{
-		ID: uuid.Must(uuid.NewV7AtTime(now)).String(), Type: phases.EventRecovery, Time: now.UTC(), User: phases.SafeLine(o.By, phases.MaxIDBytes), Decision: "recovered",
-		Reason:         phases.SafeText(fmt.Sprintf("the database counts as it is, with %d events: %s", s.Database.Size, whyRecovered(s, rows)), phases.MaxReasonBytes),
+		ID: uuid.Must(uuid.NewV7AtTime(now)).String(), Type: phases.EventRecovery, Time: now.UTC(),
+		User: phases.SafeLine(o.By, phases.MaxIDBytes), Decision: "recovered",
+		Reason: phases.SafeText(fmt.Sprintf("the database counts as it is, with %d events: %s", s.Database.Size,
+			whyRecovered(s, rows)), phases.MaxReasonBytes),
 		PolicyRevision: l.inForce().Revision,
 	}
 	if o.Order != nil {

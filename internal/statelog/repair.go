@@ -26,7 +26,8 @@ func rowsOf(r *sqlite.Repair) *Rows {
 	if r == nil {
 		return nil
 	}
-	out := &Rows{Recorded: r.Recorded, Found: r.Found, Tables: r.Tables, Rebuilt: r.Rebuilt, Revoked: r.Revoked, Accepted: r.Accepted}
+	out := &Rows{Recorded: r.Recorded, Found: r.Found, Tables: r.Tables, Rebuilt: r.Rebuilt, Revoked: r.Revoked,
+		Accepted: r.Accepted}
 	if out.Recorded == "" {
 		out.Recorded = "none"
 	}

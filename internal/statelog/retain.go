@@ -32,7 +32,8 @@ func (l *Live) Retain(ctx context.Context) {
 		case err != nil && ctx.Err() == nil:
 			l.log.LogAttrs(ctx, slog.LevelError, "old events could not be compacted", slog.Any("error", err))
 		case r.Events > 0:
-			l.log.LogAttrs(ctx, slog.LevelInfo, "old events were compacted", slog.Int64("events", r.Events), slog.Int64("through", r.Through), slog.Int64("event", r.Event))
+			l.log.LogAttrs(ctx, slog.LevelInfo, "old events were compacted", slog.Int64("events", r.Events),
+				slog.Int64("through", r.Through), slog.Int64("event", r.Event))
 		}
 	}
 }
@@ -62,5 +63,7 @@ func (l *Live) RetainOnce(ctx context.Context, now time.Time) (CompactReport, er
 	if left.Left == 0 && (len(oldest) == 0 || oldest[0].Time.After(before.Add(-day))) {
 		return CompactReport{}, nil
 	}
-	return l.compact(ctx, CompactOptions{Before: before, By: "the retention of belay.yaml", Why: "kept for " + strconv.Itoa(days) + " days"}, true)
+	return l.compact(ctx,
+		CompactOptions{Before: before, By: "the retention of belay.yaml", Why: "kept for " + strconv.Itoa(days) + " days"},
+		true)
 }

@@ -47,7 +47,8 @@ type Storage struct {
 // OpenStorage opens the store of the state directory dir, and the files of e. Records in
 // memory go into no file: a checkpoint of them would contradict those of the event log. Errors are
 // config.ErrUnusable, statedir.ErrUnusable or kernel.ErrUnavailable.
-func OpenStorage(ctx context.Context, dir string, key *eventlog.Key, e *config.Events, o StorageOptions) (*Storage, error) {
+func OpenStorage(ctx context.Context, dir string, key *eventlog.Key, e *config.Events,
+	o StorageOptions) (*Storage, error) {
 	s := &Storage{dir: dir, o: o}
 	if err := s.open(ctx, e.HighWater); err != nil {
 		return nil, err

@@ -20,7 +20,8 @@ import (
 // with is a configuration whose events go into a file of JSON lines and one of checkpoints.
 func with(dir string) *config.File {
 	return &config.File{Version: config.Version, Events: config.Events{Sinks: []config.Sink{
-		{JSONL: &config.JSONLSink{Path: filepath.Join(dir, "events.jsonl")}}, {Checkpoint: &config.MarkSink{Path: filepath.Join(dir, "checkpoints")}},
+		{JSONL: &config.JSONLSink{Path: filepath.Join(dir, "events.jsonl")}},
+		{Checkpoint: &config.MarkSink{Path: filepath.Join(dir, "checkpoints")}},
 	}}}
 }
 
@@ -61,7 +62,8 @@ func TestStorageThatLeavesNothing(t *testing.T) {
 	database(t, dir, 2)
 	before := files(t, dir)
 	for name, o := range map[string]statelog.StorageOptions{
-		"in memory": {InMemory: true}, "a dry run": {InMemory: true, DryRun: true}, "a dry run of another store": {InMemory: true, DryRun: true, Store: memory.New()},
+		"in memory": {InMemory: true}, "a dry run": {InMemory: true, DryRun: true},
+		"a dry run of another store": {InMemory: true, DryRun: true, Store: memory.New()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := storage(t, dir, with(beside), o)
@@ -88,7 +90,8 @@ func TestStorageThatLeavesNothing(t *testing.T) {
 func TestStorageOfAGivenStore(t *testing.T) {
 	given := memory.New()
 	none := &config.File{Version: config.Version}
-	_, err := statelog.OpenStorage(t.Context(), t.TempDir(), stateKey(t, t.TempDir()), &none.Events, statelog.StorageOptions{Store: given, Logger: discard})
+	_, err := statelog.OpenStorage(t.Context(), t.TempDir(), stateKey(t, t.TempDir()), &none.Events,
+		statelog.StorageOptions{Store: given, Logger: discard})
 	if !errors.Is(err, statedir.ErrUnusable) || !strings.Contains(err.Error(), "no sink is durable") {
 		t.Errorf("%v", err)
 	}
@@ -105,7 +108,8 @@ func TestStorageOfAGivenStore(t *testing.T) {
 func TestPrepare(t *testing.T) {
 	dir, first, second := t.TempDir(), t.TempDir(), t.TempDir()
 	bad := with(statedir.Keys(dir))
-	if s, err := statelog.OpenStorage(t.Context(), dir, stateKey(t, dir), &bad.Events, statelog.StorageOptions{Logger: discard}); s != nil || !errors.Is(err, config.ErrUnusable) {
+	if s, err := statelog.OpenStorage(t.Context(), dir, stateKey(t, dir), &bad.Events,
+		statelog.StorageOptions{Logger: discard}); s != nil || !errors.Is(err, config.ErrUnusable) {
 		t.Errorf("%v, %v", s, err)
 	}
 	s := storage(t, dir, with(first), statelog.StorageOptions{})
@@ -134,7 +138,8 @@ func TestPrepare(t *testing.T) {
 // A store that is not what the log records is not believed; one that cannot be written is.
 func TestBelieved(t *testing.T) {
 	none := &config.File{Version: config.Version}
-	for err, want := range map[error]bool{kernel.ErrRollback: false, kernel.ErrTampered: false, kernel.ErrUnavailable: true} {
+	for err, want := range map[error]bool{kernel.ErrRollback: false, kernel.ErrTampered: false,
+		kernel.ErrUnavailable: true} {
 		s := storage(t, t.TempDir(), none, statelog.StorageOptions{Store: failing{memory.New(), err}, InMemory: true})
 		if got := s.Believed(t.Context()); (got == nil) != want || got != nil && !errors.Is(got, err) {
 			t.Errorf("%v: %v", err, got)

@@ -248,7 +248,8 @@ func (d *Document) scalar(out *bytes.Buffer, n *yaml.Node, ptr string) error {
 		out.WriteString(n.Value)
 	case "!!int":
 		digits := strings.TrimPrefix(n.Value, "-")
-		if _, err := strconv.ParseInt(n.Value, 10, 64); err != nil || (len(digits) > 1 && digits[0] == '0') || digits[0] == '+' {
+		if _, err := strconv.ParseInt(n.Value, 10, 64); err != nil || (len(digits) > 1 && digits[0] == '0') ||
+			digits[0] == '+' {
 			return d.Errorf(ptr, "write whole numbers in plain decimal, not %s", n.Value)
 		}
 		out.WriteString(n.Value)
@@ -300,7 +301,8 @@ func kindName(k jsontext.Kind) string {
 // yamlError keeps the library's line, which stands in its text, and its reason.
 // yamlPlace is how the library says where something is: of two places the second is
 // what is wrong, the first where it began.
-var yamlPlace = regexp.MustCompile(`\A(?:go-yaml )?load error in [a-z]+(?: \([^)]*\))? at (?:L[0-9]+(?:\.C[0-9]+)?-)?(?:L([0-9]+)(?:\.C([0-9]+))?|<unknown position>): ((?s).*)\z`)
+var yamlPlace = regexp.MustCompile(
+	`\A(?:go-yaml )?load error in [a-z]+(?: \([^)]*\))? at (?:L[0-9]+(?:\.C[0-9]+)?-)?(?:L([0-9]+)(?:\.C([0-9]+))?|<unknown position>): ((?s).*)\z`)
 
 // yamlError says what the library says, with its place where ours stand.
 func yamlError(src []byte, err error) error {
@@ -312,7 +314,9 @@ func yamlError(src []byte, err error) error {
 	}
 	if e.Line == 0 { // it does not say where control characters are
 		before, _, found := bytes.Cut(src, []byte{0})
-		if i := bytes.IndexFunc(src, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\r\n\u0085", r) }); i >= 0 {
+		if i := bytes.IndexFunc(src, func(r rune) bool {
+			return unicode.IsControl(r) && !strings.ContainsRune("\t\r\n\u0085", r)
+		}); i >= 0 {
 			before, found = src[:i], true
 		}
 		if found {

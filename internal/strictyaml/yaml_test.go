@@ -116,7 +116,8 @@ func TestSyntaxHasItsPlace(t *testing.T) {
 	var v struct {
 		Max int64 `json:"max"`
 	}
-	if err := strictyaml.Unmarshal([]byte("max: 1.5\n"), &v); err == nil || !strings.HasPrefix(err.Error(), "line 1, column 1: /max: must be a whole number") {
+	if err := strictyaml.Unmarshal([]byte("max: 1.5\n"), &v); err == nil ||
+		!strings.HasPrefix(err.Error(), "line 1, column 1: /max: must be a whole number") {
 		t.Errorf("%v", err)
 	}
 }

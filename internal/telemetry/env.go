@@ -32,7 +32,8 @@ func read(getenv func(string) string, longLived bool) (w wanted, err error) {
 		return w, nil
 	}
 	shared := getenv(envEndpoint) != ""
-	if w.traces, err = signal(envTraces, getenv(envTraces), shared || getenv(envTracesEndpoint) != "", "otlp"); err != nil {
+	if w.traces, err = signal(envTraces, getenv(envTraces), shared || getenv(envTracesEndpoint) != "",
+		"otlp"); err != nil {
 		return wanted{}, err
 	}
 	kinds := []string{"otlp"}

@@ -28,17 +28,26 @@ type meters struct {
 func newMeters(m metric.Meter) (*meters, error) {
 	var s meters
 	var errs [8]error
-	s.running, errs[0] = m.Int64UpDownCounter("belay.invocations.running", metric.WithUnit("{invocation}"), metric.WithDescription("Invocations being decided."))
-	s.decisions, errs[1] = m.Int64Counter("belay.decisions", metric.WithUnit("{decision}"), metric.WithDescription("Verdicts, by phase, decision and how they take effect."))
-	s.failures, errs[2] = m.Int64Counter("belay.failures", metric.WithUnit("{failure}"), metric.WithDescription("Verdicts that a failure made, by phase and kind."))
-	s.latency, errs[3] = m.Float64Histogram("belay.invocation.duration", metric.WithUnit("s"), metric.WithDescription("Time from the question to the answer on record."),
+	s.running, errs[0] = m.Int64UpDownCounter("belay.invocations.running", metric.WithUnit("{invocation}"),
+		metric.WithDescription("Invocations being decided."))
+	s.decisions, errs[1] = m.Int64Counter("belay.decisions", metric.WithUnit("{decision}"),
+		metric.WithDescription("Verdicts, by phase, decision and how they take effect."))
+	s.failures, errs[2] = m.Int64Counter("belay.failures", metric.WithUnit("{failure}"),
+		metric.WithDescription("Verdicts that a failure made, by phase and kind."))
+	s.latency, errs[3] = m.Float64Histogram("belay.invocation.duration", metric.WithUnit("s"),
+		metric.WithDescription("Time from the question to the answer on record."),
 		metric.WithExplicitBucketBoundaries(.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5))
-	s.turns, errs[4] = m.Int64Counter("belay.hook.turns", metric.WithUnit("{turn}"), metric.WithDescription("Turns of hooks, by hook, pass, decision and kind of failure."))
-	s.turnTime, errs[5] = m.Float64Histogram("belay.hook.duration", metric.WithUnit("s"), metric.WithDescription("Time of one turn of a hook."),
-		metric.WithExplicitBucketBoundaries(.00001, .000025, .00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25))
-	s.fuel, errs[6] = m.Int64Histogram("belay.hook.fuel", metric.WithUnit("{fuel}"), metric.WithDescription("Fuel that one turn of a hook has used."),
+	s.turns, errs[4] = m.Int64Counter("belay.hook.turns", metric.WithUnit("{turn}"),
+		metric.WithDescription("Turns of hooks, by hook, pass, decision and kind of failure."))
+	s.turnTime, errs[5] = m.Float64Histogram("belay.hook.duration", metric.WithUnit("s"),
+		metric.WithDescription("Time of one turn of a hook."),
+		metric.WithExplicitBucketBoundaries(.00001, .000025, .00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05,
+			.1, .25))
+	s.fuel, errs[6] = m.Int64Histogram("belay.hook.fuel", metric.WithUnit("{fuel}"),
+		metric.WithDescription("Fuel that one turn of a hook has used."),
 		metric.WithExplicitBucketBoundaries(1e3, 1e4, 1e5, 1e6, 1e7, 1e8))
-	s.memory, errs[7] = m.Int64Histogram("belay.hook.memory", metric.WithUnit("By"), metric.WithDescription("Peak of a hook's memory in one turn."),
+	s.memory, errs[7] = m.Int64Histogram("belay.hook.memory", metric.WithUnit("By"),
+		metric.WithDescription("Peak of a hook's memory in one turn."),
 		metric.WithExplicitBucketBoundaries(64<<10, 256<<10, 1<<20, 4<<20, 16<<20, 64<<20))
 	return &s, errors.Join(errs[:]...)
 }
@@ -49,7 +58,8 @@ func (m *meters) started(ctx context.Context, phase string) {
 
 func (m *meters) hook(ctx context.Context, phase string, r *phases.HookReport) {
 	hook, at := attribute.String("hook", name(r.Hook)), attribute.String("phase", phase)
-	attrs := []attribute.KeyValue{hook, at, attribute.String("pass", string(r.Pass)), attribute.String("decision", string(r.Decision))}
+	attrs := []attribute.KeyValue{hook, at, attribute.String("pass", string(r.Pass)),
+		attribute.String("decision", string(r.Decision))}
 	if r.Decision == phases.HookError {
 		attrs = append(attrs, attribute.String("kind", string(r.Kind)))
 	}
@@ -78,8 +88,10 @@ func (t *Telemetry) WatchQueue(load func() (waiting, refused int64)) error {
 		return nil
 	}
 	m := t.metrics.Meter(scope)
-	waiting, err1 := m.Int64ObservableGauge("belay.queue.waiting", metric.WithUnit("{invocation}"), metric.WithDescription("Invocations that wait for their turn."))
-	refused, err2 := m.Int64ObservableCounter("belay.queue.refused", metric.WithUnit("{invocation}"), metric.WithDescription("Invocations that were turned away because too many waited, or one for too long."))
+	waiting, err1 := m.Int64ObservableGauge("belay.queue.waiting", metric.WithUnit("{invocation}"),
+		metric.WithDescription("Invocations that wait for their turn."))
+	refused, err2 := m.Int64ObservableCounter("belay.queue.refused", metric.WithUnit("{invocation}"),
+		metric.WithDescription("Invocations that were turned away because too many waited, or one for too long."))
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
@@ -106,9 +118,12 @@ func (t *Telemetry) WatchConnections(count func() Connections) error {
 		return nil
 	}
 	m := t.metrics.Meter(scope)
-	open, err1 := m.Int64ObservableGauge("belay.connections.open", metric.WithUnit("{connection}"), metric.WithDescription("Connections that are open."))
-	gaveWay, err2 := m.Int64ObservableCounter("belay.connections.gave_way", metric.WithUnit("{connection}"), metric.WithDescription("Idle connections that were ended for new ones."))
-	exhausted, err3 := m.Int64ObservableCounter("belay.connections.exhausted", metric.WithUnit("{connection}"), metric.WithDescription("New connections that found all taken, or no file descriptor, by cause."))
+	open, err1 := m.Int64ObservableGauge("belay.connections.open", metric.WithUnit("{connection}"),
+		metric.WithDescription("Connections that are open."))
+	gaveWay, err2 := m.Int64ObservableCounter("belay.connections.gave_way", metric.WithUnit("{connection}"),
+		metric.WithDescription("Idle connections that were ended for new ones."))
+	exhausted, err3 := m.Int64ObservableCounter("belay.connections.exhausted", metric.WithUnit("{connection}"),
+		metric.WithDescription("New connections that found all taken, or no file descriptor, by cause."))
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
 	}
@@ -124,14 +139,16 @@ func (t *Telemetry) WatchConnections(count func() Connections) error {
 }
 
 // WatchApprovals measures what waits for a person: pending counts it by kind. Each
-// of the kinds is measured every time, so that an empty queue shows as 0. Pending is called whenever metrics are collected, until Shutdown; what it cannot say is
-// left out that time. Nothing is measured when there are no metrics.
+// of the kinds is measured every time, so that an empty queue shows as 0. Pending is called whenever metrics
+// are collected, until Shutdown; what it cannot say is left out that time. Nothing is measured when there are
+// no metrics.
 func (t *Telemetry) WatchApprovals(kinds []string, pending func(context.Context) (map[string]int, error)) error {
 	if t == nil || t.metrics == nil {
 		return nil
 	}
 	m := t.metrics.Meter(scope)
-	gauge, err := m.Int64ObservableGauge("belay.approvals.pending", metric.WithUnit("{item}"), metric.WithDescription("Items that wait for a person, by kind."))
+	gauge, err := m.Int64ObservableGauge("belay.approvals.pending", metric.WithUnit("{item}"),
+		metric.WithDescription("Items that wait for a person, by kind."))
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,8 @@ const maxName = 128
 
 // InvocationStarted implements kernel.Observer: a span begins, as a child of the
 // one that the invocation's traceparent names.
-func (t *Telemetry) InvocationStarted(ctx context.Context, inv phases.Invocation) (context.Context, kernel.Observation) {
+func (t *Telemetry) InvocationStarted(ctx context.Context,
+	inv phases.Invocation) (context.Context, kernel.Observation) {
 	o := &observation{t: t, start: time.Now(), phase: string(inv.Phase)}
 	if !inv.Phase.Valid() {
 		o.phase = "unknown"
@@ -31,7 +32,8 @@ func (t *Telemetry) InvocationStarted(ctx context.Context, inv phases.Invocation
 		if inv.Phase == phases.PreTool || inv.Phase == phases.PostTool {
 			attrs = appendName(attrs, "belay.tool", inv.Tool())
 		}
-		ctx, o.span = t.tracer.Start(ctx, "belay "+o.phase, trace.WithTimestamp(o.start), trace.WithSpanKind(trace.SpanKindInternal), trace.WithAttributes(attrs...))
+		ctx, o.span = t.tracer.Start(ctx, "belay "+o.phase, trace.WithTimestamp(o.start),
+			trace.WithSpanKind(trace.SpanKindInternal), trace.WithAttributes(attrs...))
 	}
 	o.ctx = ctx
 	if t.meters != nil {
@@ -93,7 +95,8 @@ func (o *observation) Decided(v *phases.Verdict, _ error) {
 		attrs = appendName(attrs, "belay.decided_by", v.DecidedBy)
 		attrs = appendName(attrs, "belay.kind", string(v.Kind))
 		if v.Event != nil {
-			attrs = append(attrs, attribute.Int64("belay.event.seq", v.Event.Seq), attribute.String("belay.event.id", v.Event.ID))
+			attrs = append(attrs, attribute.Int64("belay.event.seq", v.Event.Seq),
+				attribute.String("belay.event.id", v.Event.ID))
 		}
 		o.span.SetAttributes(attrs...)
 		failed(o.span, v.Kind)

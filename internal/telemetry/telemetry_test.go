@@ -70,8 +70,10 @@ const (
 
 func call(tool, command string) phases.Invocation {
 	return phases.Invocation{
-		Phase: phases.PreTool, Runtime: "custom", Session: "session-SECRET", Agent: "agent-SECRET", User: "user-SECRET", Run: "run-SECRET",
-		CWD: "/home/SECRET", Action: jsontext.Value(fmt.Sprintf(`{"tool":%q,"call_id":"c-SECRET","args":{"command":%q}}`, tool, command)),
+		Phase: phases.PreTool, Runtime: "custom", Session: "session-SECRET", Agent: "agent-SECRET", User: "user-SECRET",
+		Run:         "run-SECRET",
+		CWD:         "/home/SECRET",
+		Action:      jsontext.Value(fmt.Sprintf(`{"tool":%q,"call_id":"c-SECRET","args":{"command":%q}}`, tool, command)),
 		Traceparent: "00-" + callerTrace + "-" + callerSpan + "-01",
 	}
 }
@@ -129,17 +131,20 @@ func TestSpansJoinTheCallersTrace(t *testing.T) {
 			t.Errorf("%s is in trace %x under %x, not under the invocation's %x", n, s.TraceId, s.ParentSpanId, root.SpanId)
 		}
 		if s.StartTimeUnixNano < root.StartTimeUnixNano || s.EndTimeUnixNano < s.StartTimeUnixNano {
-			t.Errorf("%s lasts from %d to %d, the invocation from %d to %d", n, s.StartTimeUnixNano, s.EndTimeUnixNano, root.StartTimeUnixNano, root.EndTimeUnixNano)
+			t.Errorf("%s lasts from %d to %d, the invocation from %d to %d", n, s.StartTimeUnixNano, s.EndTimeUnixNano,
+				root.StartTimeUnixNano, root.EndTimeUnixNano)
 		}
 		if s.Status.GetCode() != tracepb.Status_STATUS_CODE_UNSET {
 			t.Errorf("%s has the status %v: to say no is no failure", n, s.Status)
 		}
 	}
 	got := map[string]string{}
-	for _, key := range []string{"belay.decision", "belay.kind", "belay.decided_by", "belay.tool", "belay.invocation", "belay.event.id", "belay.recorded"} {
+	for _, key := range []string{"belay.decision", "belay.kind", "belay.decided_by", "belay.tool", "belay.invocation",
+		"belay.event.id", "belay.recorded"} {
 		got[key] = attr(root.Attributes, key)
 	}
-	want := map[string]string{"belay.decision": "block", "belay.kind": "policy", "belay.decided_by": "guard", "belay.tool": "exec",
+	want := map[string]string{"belay.decision": "block", "belay.kind": "policy", "belay.decided_by": "guard",
+		"belay.tool":       "exec",
 		"belay.invocation": v.ID, "belay.event.id": v.Event.ID, "belay.recorded": "true"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -177,7 +182,8 @@ func TestMetrics(t *testing.T) {
 		{"belay.failures", []string{"kind"}, map[string]int64{"fuel": 1, "protocol": 1}},
 		{"belay.invocation.duration", []string{"phase"}, map[string]int64{"pre_tool": 4}},
 		{"belay.invocations.running", []string{"phase"}, map[string]int64{"pre_tool": 0}},
-		{"belay.hook.turns", []string{"hook", "decision", "kind"}, map[string]int64{"counter none ": 3, "breaks none ": 2, "breaks error fuel": 1}},
+		{"belay.hook.turns", []string{"hook", "decision", "kind"},
+			map[string]int64{"counter none ": 3, "breaks none ": 2, "breaks error fuel": 1}},
 		{"belay.hook.duration", []string{"hook"}, map[string]int64{"counter": 3, "breaks": 3}},
 		{"belay.hook.fuel", []string{"hook"}, map[string]int64{"counter": 3, "breaks": 3}},
 		{"belay.hook.memory", []string{"hook"}, map[string]int64{"counter": 3, "breaks": 3}},
@@ -203,7 +209,8 @@ func TestFailuresAreMarkedAndNothingOfTheActionLeaves(t *testing.T) {
 		Fault: phases.NewFault(phases.KindProtocol, "no SECRET", errors.New("SECRET"))})
 	flush(t, tel)
 	s := c.span(t, "hook breaks")
-	if s.Status.GetCode() != tracepb.Status_STATUS_CODE_ERROR || s.Status.GetMessage() != "trap" || attr(s.Attributes, "error.type") != "trap" {
+	if s.Status.GetCode() != tracepb.Status_STATUS_CODE_ERROR || s.Status.GetMessage() != "trap" ||
+		attr(s.Attributes, "error.type") != "trap" {
 		t.Errorf("a hook that failed has the status %v", s.Status)
 	}
 	if bytes.Contains(c.raw.Bytes(), []byte("SECRET")) {
@@ -243,7 +250,8 @@ func TestNothingIsStartedWithoutVariables(t *testing.T) {
 	for _, env := range []map[string]string{
 		{},
 		{"OTEL_SERVICE_NAME": "x", "OTEL_TRACES_SAMPLER": "always_on"},
-		{"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"},
+		{"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none",
+			"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"},
 		{"OTEL_SDK_DISABLED": "true", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"},
 		{"OTEL_METRICS_EXPORTER": "prometheus"}, // of no use to a process that ends at once
 	} {
@@ -267,7 +275,8 @@ func TestNothingIsStartedWithoutVariables(t *testing.T) {
 func TestVariablesThatCannotBeFollowed(t *testing.T) {
 	clean(t)
 	for _, env := range []map[string]string{
-		{"OTEL_TRACES_EXPORTER": "console"}, {"OTEL_METRICS_EXPORTER": "console"}, {"OTEL_TRACES_EXPORTER": "zipkin"}, {"OTEL_TRACES_EXPORTER": "otlp,console"},
+		{"OTEL_TRACES_EXPORTER": "console"}, {"OTEL_METRICS_EXPORTER": "console"}, {"OTEL_TRACES_EXPORTER": "zipkin"},
+		{"OTEL_TRACES_EXPORTER": "otlp,console"},
 	} {
 		tel, err := Open(t.Context(), Options{Getenv: func(k string) string { return env[k] }})
 		if tel != nil || !errors.Is(err, ErrVariables) {
@@ -324,11 +333,14 @@ func TestTheQueueIsMeasured(t *testing.T) {
 	if err := tel.WatchQueue(func() (int64, int64) { return 3, 17 }); err != nil {
 		t.Fatal(err)
 	}
-	if err := tel.WatchConnections(func() Connections { return Connections{Open: 5, GaveWay: 7, AllTaken: 11, NoDescriptor: 13} }); err != nil {
+	if err := tel.WatchConnections(func() Connections {
+		return Connections{Open: 5, GaveWay: 7, AllTaken: 11, NoDescriptor: 13}
+	}); err != nil {
 		t.Fatal(err)
 	}
 	flush(t, tel)
-	for name, want := range map[string]int64{"belay.queue.waiting": 3, "belay.queue.refused": 17, "belay.connections.open": 5, "belay.connections.gave_way": 7} {
+	for name, want := range map[string]int64{"belay.queue.waiting": 3, "belay.queue.refused": 17,
+		"belay.connections.open": 5, "belay.connections.gave_way": 7} {
 		if got := c.points(t, name)[""]; got != want {
 			t.Errorf("%s is %d, not %d", name, got, want)
 		}
@@ -349,7 +361,9 @@ func TestWhatWaitsForAPersonIsMeasured(t *testing.T) {
 	c := newCollector(t)
 	tel := start(t, c.URL)
 	counts := map[string]int{"ask": 2, "unknown": 7}
-	if err := tel.WatchApprovals([]string{"ask", "lease"}, func(context.Context) (map[string]int, error) { return counts, nil }); err != nil {
+	if err := tel.WatchApprovals([]string{"ask", "lease"}, func(context.Context) (map[string]int, error) {
+		return counts, nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	flush(t, tel)

@@ -31,7 +31,8 @@ func TestLines(t *testing.T) {
 	if n := len(textdiff.Lines(same, long)); n != 6000 {
 		t.Errorf("two long texts differ in %d lines", n)
 	}
-	got := textdiff.Near(textdiff.Lines(strings.Split("1 2 3 4 5 6 7 8 9", " "), strings.Split("1 2 3 4 X 6 7 8 9", " ")), 1)
+	got := textdiff.Near(textdiff.Lines(strings.Split("1 2 3 4 5 6 7 8 9", " "), strings.Split("1 2 3 4 X 6 7 8 9", " ")),
+		1)
 	want := []textdiff.Line{{' ', "…"}, {' ', "4"}, {'-', "5"}, {'+', "X"}, {' ', "6"}, {' ', "…"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

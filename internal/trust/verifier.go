@@ -113,12 +113,15 @@ func readPolicy(path string) (*tiers.Policy, error) {
 
 // parsePolicy parses a policy whose files lie in dir.
 func parsePolicy(dir string, src []byte) (*tiers.Policy, error) {
-	return tiers.ParsePolicy(src, func(name string, limit int64) ([]byte, error) { return readfile.All(statedir.Inside(dir, name), limit) })
+	return tiers.ParsePolicy(src, func(name string, limit int64) ([]byte, error) {
+		return readfile.All(statedir.Inside(dir, name), limit)
+	})
 }
 
 // decide says how far a file is trusted with that evidence. The error is of class
 // tiers.PolicyUnusable: then nothing is known, not even what is denied.
-func (t *Verifier) decide(digest string, file []byte, m *tiers.Manifest, evidence []tiers.Evidence) (tiers.Decision, error) {
+func (t *Verifier) decide(digest string, file []byte, m *tiers.Manifest,
+	evidence []tiers.Evidence) (tiers.Decision, error) {
 	t.mu.Lock()
 	policy, verifier, bad := t.policy, t.verifier, t.bad
 	key := digest + " " + policy.Digest() + " " + tiers.EvidenceDigest(evidence)
@@ -145,7 +148,8 @@ func (t *Verifier) decide(digest string, file []byte, m *tiers.Manifest, evidenc
 
 // Prove turns a decision into what the loader acts on. A revoked file has no tier
 // to fall back to: it does not run at all.
-func (t *Verifier) Prove(digest string, file []byte, m *tiers.Manifest, evidence []tiers.Evidence) (kernel.Proof, error) {
+func (t *Verifier) Prove(digest string, file []byte, m *tiers.Manifest,
+	evidence []tiers.Evidence) (kernel.Proof, error) {
 	d, err := t.decide(digest, file, m, evidence)
 	if err != nil {
 		return kernel.Proof{}, err
@@ -217,7 +221,8 @@ func (t *Verifier) decision(file []byte, evidence []tiers.Evidence) (tiers.Decis
 		if t.Denied(digest) != nil {
 			return t.decide(digest, file, nil, nil)
 		}
-		return tiers.Decision{Tier: phases.Trusted, Why: "its digest is compiled into this binary", Signers: []string{"builtin"}, Rules: []tiers.RuleOutcome{}, Evidence: []tiers.EvidenceOutcome{}}, nil
+		return tiers.Decision{Tier: phases.Trusted, Why: "its digest is compiled into this binary",
+			Signers: []string{"builtin"}, Rules: []tiers.RuleOutcome{}, Evidence: []tiers.EvidenceOutcome{}}, nil
 	}
 	return t.decide(digest, file, manifestIn(file), evidence)
 }

@@ -39,7 +39,8 @@ func (t *Verifier) Watch(ctx context.Context, every time.Duration, use func(cont
 		case err != nil:
 			// What runs is judged by the policy before; a store that cannot write
 			// blocks everything anyway. It is tried again at the next tick.
-			log.LogAttrs(ctx, slog.LevelError, "the trust policy changed and could not be taken into use", slog.Any("error", err))
+			log.LogAttrs(ctx, slog.LevelError, "the trust policy changed and could not be taken into use",
+				slog.Any("error", err))
 		default:
 			pending = false
 			log.LogAttrs(ctx, slog.LevelInfo, "the trust policy changed: every hook was verified again")

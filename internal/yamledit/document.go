@@ -47,7 +47,8 @@ func read(src []byte) (*document, error) {
 	// YAML breaks lines at these, too; people do not see them.
 	for i, r := range string(src) {
 		if r == '\u0085' || r == '\u2028' || r == '\u2029' || r == '\r' && !bytes.HasPrefix(src[i+1:], []byte("\n")) {
-			return nil, &Error{Reason: "edit by hand: the file has line ends other than those of Unix and Windows", Err: ErrByHand}
+			return nil, &Error{Reason: "edit by hand: the file has line ends other than those of Unix and Windows",
+				Err: ErrByHand}
 		}
 	}
 	d := &document{src: src, lines: []int{0}, eol: "\n"}

@@ -29,7 +29,8 @@ func byHand(t *rapid.T) (text string, elements int) {
 		}
 	}
 	other := func(name string) {
-		b.WriteString(rapid.SampledFrom([]string{name + ": 1", name + ":", name + ": \"# no: [\"", name + ": {a: [b], c: 'd}'}", name + ": it's [x"}).Draw(t, "other") + trail())
+		b.WriteString(rapid.SampledFrom([]string{name + ": 1", name + ":", name + ": \"# no: [\"",
+			name + ": {a: [b], c: 'd}'}", name + ": it's [x"}).Draw(t, "other") + trail())
 	}
 	if rapid.Bool().Draw(t, "before") {
 		other("a")
@@ -37,13 +38,15 @@ func byHand(t *rapid.T) (text string, elements int) {
 	loose()
 	elements = rapid.IntRange(0, 3).Draw(t, "elements")
 	element := func(i int) string {
-		return rapid.SampledFrom([]string{fmt.Sprint("e", i), fmt.Sprintf("'e %d'", i), fmt.Sprintf(`"e, %d # ]"`, i), fmt.Sprintf("{name: e%d, c: [1,  2]}", i)}).Draw(t, "element")
+		return rapid.SampledFrom([]string{fmt.Sprint("e", i), fmt.Sprintf("'e %d'", i), fmt.Sprintf(`"e, %d # ]"`, i),
+			fmt.Sprintf("{name: e%d, c: [1,  2]}", i)}).Draw(t, "element")
 	}
 	form := rapid.SampledFrom([]string{"block", "block", "block", "line", "lines"}).Draw(t, "form")
 	switch {
 	case elements == 0 && rapid.Bool().Draw(t, "missing"):
 	case elements == 0:
-		b.WriteString(rapid.SampledFrom([]string{"l:", "l:  ", "l: []", "l: [ ]", "l: ~", "l:   null"}).Draw(t, "empty") + trail())
+		b.WriteString(rapid.SampledFrom([]string{"l:", "l:  ", "l: []", "l: [ ]", "l: ~", "l:   null"}).Draw(t, "empty") +
+			trail())
 	case form == "block":
 		in, gap := rapid.IntRange(0, 5).Draw(t, "in"), rapid.IntRange(1, 4).Draw(t, "gap")
 		b.WriteString("l:" + trail())
@@ -65,7 +68,8 @@ func byHand(t *rapid.T) (text string, elements int) {
 		for i := range elements {
 			parts = append(parts, pad(rapid.IntRange(0, 2).Draw(t, "gap"))+element(i))
 		}
-		b.WriteString("l: [" + strings.Join(parts, ",") + rapid.SampledFrom([]string{"]", " ]", ",]", " , ]"}).Draw(t, "end") + trail())
+		b.WriteString("l: [" + strings.Join(parts, ",") + rapid.SampledFrom([]string{"]", " ]", ",]", " , ]"}).Draw(t,
+			"end") + trail())
 	default:
 		b.WriteString("l: [" + trail())
 		for i := range elements {
@@ -122,24 +126,28 @@ func TestEverythingElseStays(t *testing.T) {
 		if _, err := strictyaml.Parse(src); err != nil {
 			t.Skip(err)
 		}
-		value := rapid.SampledFrom([]string{`"b"`, `"b: #"`, `{"name":"x","config":{"a":[1,{"b":null}]},"l":["c d"]}`, `"two\nlines\n"`, `""`, `"true"`}).Draw(t, "value")
+		value := rapid.SampledFrom([]string{`"b"`, `"b: #"`, `{"name":"x","config":{"a":[1,{"b":null}]},"l":["c d"]}`,
+			`"two\nlines\n"`, `""`, `"true"`}).Draw(t, "value")
 		out, err := yamledit.Append(src, yamledit.Path{"l"}, jsontext.Value(value))
 		if err != nil {
 			t.Fatalf("append to\n%s\n%v", src, err)
 		}
 		was, _ := changed(src, out)
-		if !onlyAdds(src, out) && strings.Trim(strings.TrimSpace(was), "[] ") != "" && strings.TrimSpace(was) != "~" && strings.TrimSpace(was) != "null" && !emptyThenText(was) && !onlyAdds(withoutEmpty(src), out) {
+		if !onlyAdds(src, out) && strings.Trim(strings.TrimSpace(was), "[] ") != "" && strings.TrimSpace(was) != "~" &&
+			strings.TrimSpace(was) != "null" && !emptyThenText(was) && !onlyAdds(withoutEmpty(src), out) {
 			t.Fatalf("append to\n%s\nmade\n%s\nwhich changes %q", src, out, was)
 		}
 		back, err := yamledit.Remove(out, yamledit.Path{"l", n})
 		if err != nil {
 			t.Fatalf("what was added cannot be removed from\n%s\n%v", out, err)
 		}
-		if n > 0 && !bytes.Equal(back, src) && !bytes.Equal(bytes.TrimRight(back, "\r\n"), src) && !strings.Contains(text, "l: [") {
+		if n > 0 && !bytes.Equal(back, src) && !bytes.Equal(bytes.TrimRight(back, "\r\n"), src) &&
+			!strings.Contains(text, "l: [") {
 			t.Fatalf("\n%s\nafter append and remove is\n%s", src, back)
 		}
 		for line := range strings.Lines(text) {
-			if comment := strings.TrimSpace(line); strings.HasPrefix(comment, "#") && strings.HasSuffix(text, "\n") && !strings.Contains(string(back), comment) {
+			if comment := strings.TrimSpace(line); strings.HasPrefix(comment, "#") && strings.HasSuffix(text, "\n") &&
+				!strings.Contains(string(back), comment) {
 				t.Fatalf("\n%s\nafter append and remove is\n%s\nwithout %q", src, back, comment)
 			}
 		}
@@ -152,7 +160,8 @@ func TestEverythingElseStays(t *testing.T) {
 				t.Fatalf("remove %d of\n%s\nmade\n%s", i, src, out)
 			}
 			for line := range strings.Lines(text) { // comments that begin where no element can
-				if strings.HasPrefix(line, "#") && strings.Count(string(out), line) < strings.Count(text, line) && strings.HasSuffix(line, "\n") && !strings.Contains(text, "l: [") {
+				if strings.HasPrefix(line, "#") && strings.Count(string(out), line) < strings.Count(text, line) &&
+					strings.HasSuffix(line, "\n") && !strings.Contains(text, "l: [") {
 					t.Fatalf("remove %d of\n%s\nmade\n%s\nwithout %q", i, src, out, line)
 				}
 			}
@@ -173,7 +182,8 @@ func withoutEmpty(src []byte) []byte {
 // emptyThenText is what goes where an empty list ends a line with a comment or blanks.
 func emptyThenText(was string) bool {
 	for _, e := range []string{"[]", "[ ]", "~", "null"} {
-		if rest, ok := strings.CutPrefix(strings.TrimLeft(was, " "), e); ok && (strings.TrimSpace(rest) == "" || strings.HasPrefix(strings.TrimLeft(rest, " "), "#")) {
+		if rest, ok := strings.CutPrefix(strings.TrimLeft(was, " "), e); ok &&
+			(strings.TrimSpace(rest) == "" || strings.HasPrefix(strings.TrimLeft(rest, " "), "#")) {
 			return true
 		}
 	}
@@ -182,7 +192,8 @@ func emptyThenText(was string) bool {
 
 // No text makes an edit panic or write what does not say what is wanted.
 func FuzzEdits(f *testing.F) {
-	for _, s := range []string{"l: [a, {b: c}] # d\n", "l:\n- a\n  # b\n- c\n", "\ufeffl: ~\n", "---\nl:\n- - a\n...\n", "l: 'a'\n", "{l: [,], m: {}}", "l: [a,\n#]\n]"} {
+	for _, s := range []string{"l: [a, {b: c}] # d\n", "l:\n- a\n  # b\n- c\n", "\ufeffl: ~\n", "---\nl:\n- - a\n...\n",
+		"l: 'a'\n", "{l: [,], m: {}}", "l: [a,\n#]\n]"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -196,7 +207,8 @@ func FuzzEdits(f *testing.F) {
 			"remove": func() ([]byte, error) { return yamledit.Remove(src, yamledit.Path{"l", 0}) },
 		} {
 			out, err := do()
-			if err != nil && !errors.Is(err, yamledit.ErrByHand) && !errors.Is(err, yamledit.ErrNotFound) && !errors.Is(err, strictyaml.ErrInvalid) {
+			if err != nil && !errors.Is(err, yamledit.ErrByHand) && !errors.Is(err, yamledit.ErrNotFound) &&
+				!errors.Is(err, strictyaml.ErrInvalid) {
 				t.Fatalf("%s: an error without class: %v", name, err)
 			}
 			if err != nil && out != nil {

@@ -142,7 +142,8 @@ func blockNode(j []byte) (*yaml.Node, error) {
 func unbracket(n *yaml.Node) {
 	n.Line, n.Column = 0, 0
 	n.Style = 0
-	if n.Kind == yaml.SequenceNode && !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return c.Kind != yaml.ScalarNode }) {
+	if n.Kind == yaml.SequenceNode &&
+		!slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return c.Kind != yaml.ScalarNode }) {
 		n.Style = yaml.FlowStyle
 	}
 	for _, c := range n.Content {

@@ -140,7 +140,8 @@ func (d *document) addLines(p place, text []string) []splice {
 		col := p.node.Column - 1
 		if p.parent == nil {
 			inner, outer := d.extent(0, -1)
-			return []splice{d.newLines(outer, indented(text, col)), d.newLines(inner, indented(text, col)), d.newLines(d.lastLine(), indented(text, col))}
+			return []splice{d.newLines(outer, indented(text, col)), d.newLines(inner, indented(text, col)),
+				d.newLines(d.lastLine(), indented(text, col))}
 		}
 		first, outside := p.node.Line-1, col-1
 		if p.key != nil {
@@ -265,7 +266,8 @@ func (d *document) removeMember(p place) []splice {
 	text, indent := d.line(i)
 	from := d.at(p.node)
 	to := from + len(p.node.Value)
-	if indent != p.key.Column-1 || to > len(d.src) || strings.TrimSpace(text) != strings.TrimSpace(string(d.src[d.lines[i]:to])) {
+	if indent != p.key.Column-1 || to > len(d.src) ||
+		strings.TrimSpace(text) != strings.TrimSpace(string(d.src[d.lines[i]:to])) {
 		return nil
 	}
 	return []splice{{{d.start(i), d.start(i + 1), ""}}}

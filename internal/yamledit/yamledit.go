@@ -114,7 +114,8 @@ func edit(src []byte, path Path, want func(any) (any, bool), ways func(*document
 	}
 	after, ok := want(root)
 	if !ok {
-		return nil, &Error{Reason: fmt.Sprintf("nothing can be done at %v: it is not there, or not of that kind", path), Err: ErrNotFound}
+		return nil, &Error{Reason: fmt.Sprintf("nothing can be done at %v: it is not there, or not of that kind", path),
+			Err: ErrNotFound}
 	}
 	d, err := read(src)
 	if err != nil {
@@ -137,7 +138,8 @@ func edit(src []byte, path Path, want func(any) (any, bool), ways func(*document
 	if len(do) > 400 {
 		do = strings.ToValidUTF8(do[:400], "") + "…"
 	}
-	return nil, &Error{Reason: "edit by hand: " + do + " " + at + "; it is written in a way in which belay cannot do that and leave the rest as it is", Err: ErrByHand}
+	return nil, &Error{Reason: "edit by hand: " + do + " " + at +
+		"; it is written in a way in which belay cannot do that and leave the rest as it is", Err: ErrByHand}
 }
 
 // gone stands for what a change takes out.
@@ -195,14 +197,15 @@ type number string
 // generic decodes JSON for comparing.
 func generic(v jsontext.Value) (any, error) {
 	var out any
-	err := json.Unmarshal(v, &out, json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, to *any) error {
-		if dec.PeekKind() != '0' {
-			return errors.ErrUnsupported
-		}
-		n, err := dec.ReadValue()
-		*to = number(n)
-		return err
-	})))
+	err := json.Unmarshal(v, &out,
+		json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, to *any) error {
+			if dec.PeekKind() != '0' {
+				return errors.ErrUnsupported
+			}
+			n, err := dec.ReadValue()
+			*to = number(n)
+			return err
+		})))
 	if err != nil {
 		return nil, &Error{Reason: "it cannot be compared: " + err.Error(), Err: err}
 	}

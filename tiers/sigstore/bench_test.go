@@ -18,7 +18,8 @@ func BenchmarkVerify(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	statement := fmt.Sprintf(`{"_type":"https://in-toto.io/Statement/v1","subject":[{"digest":{"sha256":"%x"}}],"predicateType":"p","predicate":{}}`, sha256.Sum256(file))
+	statement := fmt.Sprintf(
+		`{"_type":"https://in-toto.io/Statement/v1","subject":[{"digest":{"sha256":"%x"}}],"predicateType":"p","predicate":{}}`, sha256.Sum256(file))
 	w := world(b)
 	byKey := &Verifier{keys: []tiers.Key{s.Key()}}
 	for _, c := range []struct {
@@ -29,7 +30,8 @@ func BenchmarkVerify(b *testing.B) {
 		{"detached", byKey, detachedOf(signatureIn(b, raw))},
 		{"bundle", byKey, bundleOf(raw)},
 		{"statement", byKey, bundleOf(statementBundle(b, s, statement))},
-		{"keyless", verifierOf(w, withoutSCT), bundleFrom(b, w, attested(b, w, subject, issuer, file, time.Now().Add(5*time.Minute)), nil)},
+		{"keyless", verifierOf(w, withoutSCT),
+			bundleFrom(b, w, attested(b, w, subject, issuer, file, time.Now().Add(5*time.Minute)), nil)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			evidence := []tiers.Evidence{c.e}

@@ -119,7 +119,10 @@ func readBundle(a *artifact, data []byte) (*content, error) {
 	// The digest in the bundle is a hint that nobody signed; it only tells a bundle
 	// of another file from a signature that does not hold.
 	if !bytes.Equal(sum, m.GetMessageDigest().GetDigest()) {
-		return c, &tiers.Error{Class: tiers.SignatureInvalid, Text: fmt.Sprintf("the bundle is for another file (digest %.16x…): this file was changed, or the bundle belongs elsewhere", m.GetMessageDigest().GetDigest())}
+		return c, &tiers.Error{Class: tiers.SignatureInvalid,
+			Text: fmt.Sprintf(
+				"the bundle is for another file (digest %.16x…): this file was changed, or the bundle belongs elsewhere",
+				m.GetMessageDigest().GetDigest())}
 	}
 	c.file = a.file
 	c.artifact = func() verify.ArtifactPolicyOption { return verify.WithArtifact(bytes.NewReader(a.file)) }
@@ -144,7 +147,8 @@ func (c *content) readStatement(a *artifact, payload []byte) ([]byte, error) {
 		return nil, errors.New("the payload is not an in-toto statement")
 	}
 	// Whoever signed may have looked at it with a tool that takes "PredicateType" for "predicateType".
-	if err := json.Unmarshal(payload, &folded, json.MatchCaseInsensitiveNames(true)); err != nil || !reflect.DeepEqual(s, folded) {
+	err := json.Unmarshal(payload, &folded, json.MatchCaseInsensitiveNames(true))
+	if err != nil || !reflect.DeepEqual(s, folded) {
 		return nil, errors.New("a name in the statement is written in other letters")
 	}
 	c.statement = &tiers.Statement{PredicateType: s.PredicateType, Predicate: s.Predicate}
@@ -160,5 +164,6 @@ func (c *content) readStatement(a *artifact, payload []byte) ([]byte, error) {
 			return sum[:], nil
 		}
 	}
-	return nil, &tiers.Error{Class: tiers.SignatureInvalid, Text: "the statement is about another file (sha256:" + phases.SafeLine(got, 64) + "): this file was changed, or the bundle belongs elsewhere"}
+	return nil, &tiers.Error{Class: tiers.SignatureInvalid, Text: "the statement is about another file (sha256:" +
+		phases.SafeLine(got, 64) + "): this file was changed, or the bundle belongs elsewhere"}
 }

@@ -59,7 +59,8 @@ func (v *Verifier) byKey(f tiers.Fact, c *content, hint string) tiers.Fact {
 		last = err
 	}
 	if named {
-		return problem(f, tiers.SignatureInvalid, "the signature is not one of the key "+hint+" over this file: one of them was changed", last)
+		return problem(f, tiers.SignatureInvalid, "the signature is not one of the key "+hint+
+			" over this file: one of them was changed", last)
 	}
 	who := "by a key that it does not name"
 	if hint != "" {
@@ -87,7 +88,8 @@ func (c *content) verifyWith(k tiers.Key) error {
 		// Nothing proves when a key signed: windows of keys are held against the
 		// present time, by the policy.
 		var ver *verify.Verifier
-		if ver, err = verify.NewVerifier(material, verify.WithNoObserverTimestamps(), verify.WithoutStatementPredicate()); err != nil {
+		if ver, err = verify.NewVerifier(material, verify.WithNoObserverTimestamps(),
+			verify.WithoutStatementPredicate()); err != nil {
 			return err
 		}
 		if _, err = ver.Verify(c.bundle, verify.NewPolicy(c.artifact(), verify.WithKey())); err == nil {
@@ -129,7 +131,8 @@ func (v *Verifier) detached(a *artifact, e tiers.Evidence) tiers.Fact {
 			}
 		}
 	}
-	return problem(f, tiers.SignatureInvalid, "it is no signature over this file by any key of the trust policy: the file was changed, or another key signed", nil)
+	return problem(f, tiers.SignatureInvalid,
+		"it is no signature over this file by any key of the trust policy: the file was changed, or another key signed", nil)
 }
 
 // SignatureID names a signature for deny lists: sha256:<hex>. Of an ECDSA

@@ -49,7 +49,8 @@ func TestSignersThatFail(t *testing.T) {
 		"it shows no key":  {failingKey{good, func() (crypto.PublicKey, error) { return nil, down }, nil}, down, ""},
 		"a key of no kind": {failingKey{good, func() (crypto.PublicKey, error) { return "a text", nil }, nil}, nil, "key"},
 		"it does not sign": {failingKey{good, nil, func(io.Reader) ([]byte, error) { return nil, down }}, down, ""},
-		"it signs nothing": {failingKey{good, nil, func(io.Reader) ([]byte, error) { return []byte{1}, nil }}, nil, "does not verify"},
+		"it signs nothing": {failingKey{good, nil, func(io.Reader) ([]byte, error) { return []byte{1}, nil }}, nil,
+			"does not verify"},
 		"it signs by another": {failingKey{good, nil, func(m io.Reader) ([]byte, error) {
 			return signerOf(t, "P-256").s.SignMessage(m)
 		}}, nil, "does not verify"},
@@ -67,14 +68,17 @@ func TestSignersThatFail(t *testing.T) {
 			if err != nil || len(out) == 0 {
 				t.Errorf("%s: %v", name, err)
 			}
-		case !errors.Is(err, ErrKey) || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) || out != nil:
+		case !errors.Is(err, ErrKey) || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) ||
+			out != nil:
 			t.Errorf("%s: %d bytes, %v, want ErrKey with %v %q", name, len(out), err, c.want, c.says)
 		}
 	}
-	if _, err := OpenKey(bytes.Repeat([]byte("x"), tiers.MaxKeyFile+1), nil); !errors.Is(err, ErrKey) || !strings.Contains(err.Error(), "64 KiB") {
+	if _, err := OpenKey(bytes.Repeat([]byte("x"), tiers.MaxKeyFile+1), nil); !errors.Is(err, ErrKey) ||
+		!strings.Contains(err.Error(), "64 KiB") {
 		t.Errorf("a large file: %v", err)
 	}
-	if _, err := OpenKey(bytes.Repeat([]byte("x"), tiers.MaxKeyFile), nil); !errors.Is(err, ErrKey) || strings.Contains(err.Error(), "64 KiB") {
+	if _, err := OpenKey(bytes.Repeat([]byte("x"), tiers.MaxKeyFile), nil); !errors.Is(err, ErrKey) ||
+		strings.Contains(err.Error(), "64 KiB") {
 		t.Errorf("the largest file: %v", err)
 	}
 }
@@ -138,8 +142,10 @@ func TestRootsThatCannotBeUsed(t *testing.T) {
 func TestDetachedSignaturesAtTheirBounds(t *testing.T) {
 	file := fixture(t, "guard.wasm")
 	known, empty := &Verifier{keys: []tiers.Key{publicKey(t, "c0.pub")}}, &Verifier{}
-	wantCode(t, one(t, known, file, detachedOf(make([]byte, maxDetached+1))), tiers.BundleMalformed, "more than 8192 bytes")
-	if f := one(t, known, file, detachedOf(make([]byte, maxDetached))); f.Problem == nil || f.Problem.Class == tiers.BundleMalformed {
+	wantCode(t, one(t, known, file, detachedOf(make([]byte, maxDetached+1))), tiers.BundleMalformed,
+		"more than 8192 bytes")
+	if f := one(t, known, file, detachedOf(make([]byte, maxDetached))); f.Problem == nil ||
+		f.Problem.Class == tiers.BundleMalformed {
 		t.Errorf("the largest: %+v, problem %v", f, f.Problem)
 	}
 	wantCode(t, one(t, known, file, detachedOf([]byte(" \n"))), tiers.BundleMalformed, "is empty")
@@ -147,9 +153,11 @@ func TestDetachedSignaturesAtTheirBounds(t *testing.T) {
 	wantCode(t, one(t, empty, file, detachedOf(fixture(t, "guard.c0.sig"))), tiers.SignerNotTrusted, "has no keys")
 	wantCode(t, one(t, known, file, tiers.Evidence{Kind: "odd", Name: "x"}), tiers.BundleMalformed, "not known")
 	for _, kind := range []tiers.EvidenceKind{tiers.EvidenceBundle, tiers.EvidenceSignature, tiers.EvidenceManifest} {
-		wantCode(t, one(t, known, file, tiers.Evidence{Kind: kind, Name: "x", Data: bytes.Repeat([]byte(" "), tiers.MaxEvidence+1)}),
+		wantCode(t, one(t, known, file,
+			tiers.Evidence{Kind: kind, Name: "x", Data: bytes.Repeat([]byte(" "), tiers.MaxEvidence+1)}),
 			tiers.BundleMalformed, "larger than")
-		if f := one(t, known, file, tiers.Evidence{Kind: kind, Name: "x", Data: bytes.Repeat([]byte(" "), tiers.MaxEvidence)}); f.Problem == nil ||
+		if f := one(t, known, file,
+			tiers.Evidence{Kind: kind, Name: "x", Data: bytes.Repeat([]byte(" "), tiers.MaxEvidence)}); f.Problem == nil ||
 			strings.Contains(f.Problem.Text, "larger than") {
 			t.Errorf("the largest %s: %v", kind, f.Problem)
 		}

@@ -15,7 +15,8 @@ func GenerateKey(password []byte) (private, public []byte, key tiers.Key, err er
 	if password == nil {
 		password = []byte{}
 	}
-	private, public, err = cryptoutils.GeneratePEMEncodedECDSAKeyPair(elliptic.P256(), func(bool) ([]byte, error) { return password, nil })
+	private, public, err = cryptoutils.GeneratePEMEncodedECDSAKeyPair(elliptic.P256(),
+		func(bool) ([]byte, error) { return password, nil })
 	if err != nil {
 		return nil, nil, tiers.Key{}, fmt.Errorf("%w: %w", ErrKey, err)
 	}

@@ -45,7 +45,8 @@ func (v *Verifier) byCertificate(f tiers.Fact, c *content) tiers.Fact {
 	return problem(f, tiers.SignatureInvalid, certificateProblem(last), last)
 }
 
-func verifyCertificate(material root.TrustedMaterial, c *content, want tiers.Assurance) (*verify.VerificationResult, error) {
+func verifyCertificate(material root.TrustedMaterial, c *content,
+	want tiers.Assurance) (*verify.VerificationResult, error) {
 	opts := []verify.VerifierOption{verify.WithObserverTimestamps(1), verify.WithoutStatementPredicate()}
 	if want.Log {
 		opts = append(opts, verify.WithTransparencyLog(1))

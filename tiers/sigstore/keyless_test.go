@@ -40,7 +40,8 @@ func world(t testing.TB) *ca.VirtualSigstore {
 
 // complete adds what the test authority keeps apart: the entry's kind, and the
 // log's promise, which is what proves the time.
-func complete(t testing.TB, w *ca.VirtualSigstore, e *protorekor.TransparencyLogEntry) *protorekor.TransparencyLogEntry {
+func complete(t testing.TB, w *ca.VirtualSigstore,
+	e *protorekor.TransparencyLogEntry) *protorekor.TransparencyLogEntry {
 	t.Helper()
 	var body struct {
 		Kind    string `json:"kind"`
@@ -51,7 +52,8 @@ func complete(t testing.TB, w *ca.VirtualSigstore, e *protorekor.TransparencyLog
 	}
 	e.KindVersion = &protorekor.KindVersion{Kind: body.Kind, Version: body.Version}
 	promise, err := w.RekorSignPayload(tlog.RekorPayload{
-		Body: base64.StdEncoding.EncodeToString(e.CanonicalizedBody), IntegratedTime: e.IntegratedTime, LogIndex: e.LogIndex, LogID: hex.EncodeToString(e.LogId.KeyId),
+		Body: base64.StdEncoding.EncodeToString(e.CanonicalizedBody), IntegratedTime: e.IntegratedTime, LogIndex: e.LogIndex,
+		LogID: hex.EncodeToString(e.LogId.KeyId),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +63,8 @@ func complete(t testing.TB, w *ca.VirtualSigstore, e *protorekor.TransparencyLog
 }
 
 // bundleFrom turns what the test authority signs into a bundle as it lies on disk.
-func bundleFrom(t testing.TB, w *ca.VirtualSigstore, e *ca.TestEntity, change func(*protobundle.Bundle)) tiers.Evidence {
+func bundleFrom(t testing.TB, w *ca.VirtualSigstore, e *ca.TestEntity,
+	change func(*protobundle.Bundle)) tiers.Evidence {
 	t.Helper()
 	vc, err := e.VerificationContent()
 	if err != nil {
@@ -84,22 +87,26 @@ func bundleFrom(t testing.TB, w *ca.VirtualSigstore, e *ca.TestEntity, change fu
 		TimestampVerificationData: &protobundle.TimestampVerificationData{},
 	}}
 	for _, entry := range entries {
-		b.VerificationMaterial.TlogEntries = append(b.VerificationMaterial.TlogEntries, complete(t, w, entry.TransparencyLogEntry()))
+		b.VerificationMaterial.TlogEntries = append(b.VerificationMaterial.TlogEntries,
+			complete(t, w, entry.TransparencyLogEntry()))
 	}
 	for _, s := range stamps {
-		b.VerificationMaterial.TimestampVerificationData.Rfc3161Timestamps = append(b.VerificationMaterial.TimestampVerificationData.Rfc3161Timestamps,
+		b.VerificationMaterial.TimestampVerificationData.Rfc3161Timestamps = append(
+			b.VerificationMaterial.TimestampVerificationData.Rfc3161Timestamps,
 			&protocommon.RFC3161SignedTimestamp{SignedTimestamp: s})
 	}
 	if m := sc.MessageSignatureContent(); m != nil {
 		b.Content = &protobundle.Bundle_MessageSignature{MessageSignature: &protocommon.MessageSignature{
-			MessageDigest: &protocommon.HashOutput{Algorithm: protocommon.HashAlgorithm(protocommon.HashAlgorithm_value[m.DigestAlgorithm()]), Digest: m.Digest()}, Signature: sc.Signature()}}
+			MessageDigest: &protocommon.HashOutput{Algorithm: protocommon.HashAlgorithm(
+				protocommon.HashAlgorithm_value[m.DigestAlgorithm()]), Digest: m.Digest()}, Signature: sc.Signature()}}
 	} else {
 		env := sc.EnvelopeContent().RawEnvelope()
 		payload, err := base64.StdEncoding.DecodeString(env.Payload)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.Content = &protobundle.Bundle_DsseEnvelope{DsseEnvelope: &protodsse.Envelope{Payload: payload, PayloadType: env.PayloadType, Signatures: []*protodsse.Signature{{Sig: sc.Signature()}}}}
+		b.Content = &protobundle.Bundle_DsseEnvelope{DsseEnvelope: &protodsse.Envelope{Payload: payload,
+			PayloadType: env.PayloadType, Signatures: []*protodsse.Signature{{Sig: sc.Signature()}}}}
 	}
 	if change != nil {
 		change(b)
@@ -116,7 +123,8 @@ func bundleFrom(t testing.TB, w *ca.VirtualSigstore, e *ca.TestEntity, change fu
 func attested(t testing.TB, w *ca.VirtualSigstore, who, from string, file []byte, at time.Time) *ca.TestEntity {
 	t.Helper()
 	sum := sha256.Sum256(file)
-	payload := fmt.Sprintf(`{"_type":"https://in-toto.io/Statement/v1","subject":[{"name":"hook","digest":{"sha256":"%x"}}],"predicateType":"https://sigstore.dev/cosign/sign/v1","predicate":{}}`, sum)
+	payload := fmt.Sprintf(
+		`{"_type":"https://in-toto.io/Statement/v1","subject":[{"name":"hook","digest":{"sha256":"%x"}}],"predicateType":"https://sigstore.dev/cosign/sign/v1","predicate":{}}`, sum)
 	e, err := w.AttestAtTime(who, from, []byte(payload), at, true)
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +151,8 @@ func TestKeyless(t *testing.T) {
 	if f.Problem != nil {
 		t.Fatalf("%v: %v", f.Problem, errors.Unwrap(f.Problem))
 	}
-	if f.Identity == nil || *f.Identity != (tiers.Identity{Issuer: issuer, Subject: subject}) || f.KeyID != "" || f.Assurance != withoutSCT || f.From.IsZero() || f.To.Before(f.From) {
+	if f.Identity == nil || *f.Identity != (tiers.Identity{Issuer: issuer, Subject: subject}) || f.KeyID != "" ||
+		f.Assurance != withoutSCT || f.From.IsZero() || f.To.Before(f.From) {
 		t.Errorf("%+v", f)
 	}
 	if d := soon.Sub(f.To).Abs(); d > time.Minute {
@@ -159,26 +168,34 @@ func TestKeyless(t *testing.T) {
 		says string
 	}{
 		{"tampered file", v, fixture(t, "minter.wasm"), bundleFrom(t, w, good, nil), tiers.SignatureInvalid, "another file"},
-		{"another authority", verifierOf(other, withoutSCT), file, bundleFrom(t, w, good, nil), tiers.SignatureInvalid, "transparency log"},
-		{"another authority, no log wanted", verifierOf(other, tiers.Assurance{}), file, bundleFrom(t, w, good, nil), tiers.SignatureInvalid, ""},
-		{"no log entry", v, file, bundleFrom(t, w, good, func(b *protobundle.Bundle) { b.VerificationMaterial.TlogEntries = nil }), tiers.SignatureInvalid, "transparency log"},
-		{"neither log nor timestamp", verifierOf(w, tiers.Assurance{}), file, bundleFrom(t, w, good, func(b *protobundle.Bundle) {
-			b.VerificationMaterial.TlogEntries, b.VerificationMaterial.TimestampVerificationData = nil, nil
-		}), tiers.SignatureInvalid, "proves when it was signed"},
+		{"another authority", verifierOf(other, withoutSCT), file, bundleFrom(t, w, good, nil), tiers.SignatureInvalid,
+			"transparency log"},
+		{"another authority, no log wanted", verifierOf(other, tiers.Assurance{}), file, bundleFrom(t, w, good, nil),
+			tiers.SignatureInvalid, ""},
+		{"no log entry", v, file,
+			bundleFrom(t, w, good, func(b *protobundle.Bundle) { b.VerificationMaterial.TlogEntries = nil }),
+			tiers.SignatureInvalid, "transparency log"},
+		{"neither log nor timestamp", verifierOf(w, tiers.Assurance{}), file,
+			bundleFrom(t, w, good, func(b *protobundle.Bundle) {
+				b.VerificationMaterial.TlogEntries, b.VerificationMaterial.TimestampVerificationData = nil, nil
+			}), tiers.SignatureInvalid, "proves when it was signed"},
 		{"expired when it signed", v, file, bundleFrom(t, w, expired, nil), tiers.SignatureInvalid, "expired"},
 		{"log entry of another signature", v, file, bundleFrom(t, w, good, func(b *protobundle.Bundle) {
 			b.VerificationMaterial.TlogEntries = entriesOf(t, w, attested(t, w, subject, issuer, file, soon))
 		}), tiers.SignatureInvalid, "transparency log"},
-		{"no certificate log", verifierOf(w, tiers.Assurance{Log: true, CertificateTimestamp: true}), file, bundleFrom(t, w, good, nil), tiers.SignatureInvalid, "certificate log"},
+		{"no certificate log", verifierOf(w, tiers.Assurance{Log: true, CertificateTimestamp: true}), file,
+			bundleFrom(t, w, good, nil), tiers.SignatureInvalid, "certificate log"},
 		{"edited payload", v, file, bundleFrom(t, w, good, func(b *protobundle.Bundle) {
 			b.GetDsseEnvelope().Payload = append(b.GetDsseEnvelope().Payload, ' ')
 		}), tiers.SignatureInvalid, ""},
 		{"no keyless rule", verifierOf(w), file, bundleFrom(t, w, good, nil), tiers.SignerNotTrusted, "no rule has a seat"},
 		{"garbage certificate", v, file, bundleFrom(t, w, good, func(b *protobundle.Bundle) {
-			b.VerificationMaterial.Content = &protobundle.VerificationMaterial_Certificate{Certificate: &protocommon.X509Certificate{RawBytes: []byte("x")}}
+			b.VerificationMaterial.Content =
+				&protobundle.VerificationMaterial_Certificate{Certificate: &protocommon.X509Certificate{RawBytes: []byte("x")}}
 		}), tiers.SignatureInvalid, ""},
 		{"a chain in the bundle", v, file, bundleFrom(t, w, good, func(b *protobundle.Bundle) {
-			b.VerificationMaterial.Content = &protobundle.VerificationMaterial_X509CertificateChain{X509CertificateChain: &protocommon.X509CertificateChain{}}
+			b.VerificationMaterial.Content =
+				&protobundle.VerificationMaterial_X509CertificateChain{X509CertificateChain: &protocommon.X509CertificateChain{}}
 		}), tiers.BundleMalformed, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) { wantCode(t, one(t, c.v, c.file, c.e), c.code, c.says) })
@@ -207,7 +224,8 @@ func TestKeylessByTimestamp(t *testing.T) {
 		t.Fatal(err)
 	}
 	stamped := bundleFrom(t, w, e, func(b *protobundle.Bundle) { b.VerificationMaterial.TlogEntries = nil })
-	if f := one(t, verifierOf(w, tiers.Assurance{}), file, stamped); f.Problem != nil || f.Identity == nil || f.Assurance.Log {
+	if f := one(t, verifierOf(w, tiers.Assurance{}), file, stamped); f.Problem != nil || f.Identity == nil ||
+		f.Assurance.Log {
 		t.Errorf("%+v, problem %v, %v", f, f.Problem, errors.Unwrap(f.Problem))
 	}
 	changed := append([]byte{}, file...)
@@ -229,7 +247,8 @@ func TestKeylessPolicy(t *testing.T) {
 	rootJSON := rootOf(t, w)
 	decide := func(t *testing.T, seat string, root func() ([]byte, error)) tiers.Decision {
 		t.Helper()
-		p, err := tiers.ParsePolicy([]byte("version: belay/v1\ntrustedRoot: root.json\nrules:\n- name: people\n  allOf:\n  - {keyless: {issuer: 'https://issuer.example', subject: {equal: release@acme.example}, unsafeWithout: [certificateTimestamp]}"+seat+"}\n"),
+		p, err := tiers.ParsePolicy(
+			[]byte("version: belay/v1\ntrustedRoot: root.json\nrules:\n- name: people\n  allOf:\n  - {keyless: {issuer: 'https://issuer.example', subject: {equal: release@acme.example}, unsafeWithout: [certificateTimestamp]}"+seat+"}\n"),
 			func(string, int64) ([]byte, error) { return root() })
 		if err != nil {
 			t.Fatal(err)
@@ -247,7 +266,8 @@ func TestKeylessPolicy(t *testing.T) {
 	if d := decide(t, window(time.Now().Add(-time.Hour), soon.Add(time.Hour)), there); d.Tier != phases.Trusted {
 		t.Errorf("in the window: %s", d.Why)
 	}
-	if d := decide(t, window(time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)), there); d.Code != tiers.SignerNotTrusted {
+	if d := decide(t, window(time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)),
+		there); d.Code != tiers.SignerNotTrusted {
 		t.Errorf("after the window: %s %s", d.Tier, d.Code)
 	}
 	for name, root := range map[string]func() ([]byte, error){
@@ -281,7 +301,8 @@ func rootOf(t testing.TB, w *ca.VirtualSigstore) []byte {
 		c.ID = raw
 		logs[id] = &c
 	}
-	r, err := root.NewTrustedRoot(root.TrustedRootMediaType01, w.FulcioCertificateAuthorities(), nil, w.TimestampingAuthorities(), logs)
+	r, err := root.NewTrustedRoot(root.TrustedRootMediaType01, w.FulcioCertificateAuthorities(), nil,
+		w.TimestampingAuthorities(), logs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,8 @@ func (a *artifact) addManifest(e tiers.Evidence) *tiers.Fact {
 	}
 	// Who signs looks at the manifest with tools that take "Layers" for "layers": a
 	// document that says two things must not be read as only one of them here.
-	if err := json.Unmarshal(e.Data, &folded, json.MatchCaseInsensitiveNames(true)); err != nil || !reflect.DeepEqual(m, folded) {
+	err := json.Unmarshal(e.Data, &folded, json.MatchCaseInsensitiveNames(true))
+	if err != nil || !reflect.DeepEqual(m, folded) {
 		return fail("a name in the OCI manifest is written in other letters", err)
 	}
 	switch {
@@ -47,7 +48,8 @@ func (a *artifact) addManifest(e tiers.Evidence) *tiers.Fact {
 	case m.Layers[0].MediaType != "application/wasm":
 		return fail("the OCI manifest's layer is no WebAssembly module: who signed it signed something else", nil)
 	case m.Layers[0].Digest != "sha256:"+hex.EncodeToString(a.digest[:]) || m.Layers[0].Size != int64(len(a.file)):
-		f := problem(tiers.Fact{Source: e.Name, Kind: e.Kind}, tiers.SignatureInvalid, "the OCI manifest is about another file", nil)
+		f := problem(tiers.Fact{Source: e.Name, Kind: e.Kind}, tiers.SignatureInvalid,
+			"the OCI manifest is about another file", nil)
 		return &f
 	}
 	a.subjects[sha256.Sum256(e.Data)] = true

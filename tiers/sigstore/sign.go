@@ -96,7 +96,8 @@ func openPrivate(src []byte, ask Password) (crypto.PrivateKey, error) {
 	if block == nil {
 		return nil, fmt.Errorf("%w: not a private key in PEM", ErrKey)
 	}
-	encrypted := strings.Contains(block.Type, "ENCRYPTED") || x509.IsEncryptedPEMBlock(block) //nolint:staticcheck // only asked, to say so
+	encrypted := strings.Contains(block.Type, "ENCRYPTED") ||
+		x509.IsEncryptedPEMBlock(block) //nolint:staticcheck // only asked, to say so
 	priv, err := cryptoutils.UnmarshalPEMToPrivateKey(src, func(bool) ([]byte, error) {
 		if ask == nil {
 			return nil, errors.New("the key is encrypted and there is no password")

@@ -10,7 +10,8 @@ type SignCode string
 const (
 	ErrToken    SignCode = "token_invalid"    // the identity token is malformed, for somebody else, or over
 	ErrEndpoint SignCode = "endpoint_invalid" // a service's address is missing, or is not one that a token may be sent to
-	ErrService  SignCode = "service_failed"   // a service did not answer, or answered what does not belong to this signature
+	// a service did not answer, or answered what does not belong to this signature
+	ErrService SignCode = "service_failed"
 )
 
 // Error returns the class's text.

@@ -106,7 +106,8 @@ func newKeylessRun(ctx context.Context, file []byte, k Keyless) (*keylessRun, er
 	}
 	if k.Root != nil {
 		if s.root, err = parseRoot(k.Root); err != nil {
-			return nil, &tiers.Error{Class: tiers.RootMissing, Text: "the trusted root cannot be read: " + phases.SafeLine(err.Error(), 200), Cause: err}
+			return nil, &tiers.Error{Class: tiers.RootMissing, Text: "the trusted root cannot be read: " +
+				phases.SafeLine(err.Error(), 200), Cause: err}
 		}
 	}
 	if k.Token == nil {
@@ -157,12 +158,14 @@ func (s *keylessRun) certify(ctx context.Context) error {
 	if err := s.checkCertificate(); err != nil {
 		return err
 	}
-	s.bundle.VerificationMaterial.Content = &protobundle.VerificationMaterial_Certificate{Certificate: &protocommon.X509Certificate{RawBytes: der}}
+	s.bundle.VerificationMaterial.Content =
+		&protobundle.VerificationMaterial_Certificate{Certificate: &protocommon.X509Certificate{RawBytes: der}}
 	return nil
 }
 
 func (s *keylessRun) log(ctx context.Context) error {
-	rt := openapi.NewWithClient(s.rekor.url.Host, s.rekor.url.Path, []string{s.rekor.url.Scheme}, &http.Client{Transport: s.rekor})
+	rt := openapi.NewWithClient(s.rekor.url.Host, s.rekor.url.Path, []string{s.rekor.url.Scheme},
+		&http.Client{Transport: s.rekor})
 	rt.SetDebug(false) // an environment variable would have it print everything
 	r := sign.NewRekor(&sign.RekorOptions{Client: rekor.New(rt, strfmt.Default).Entries, Timeout: -1})
 	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.cert.Raw})
@@ -173,7 +176,8 @@ func (s *keylessRun) log(ctx context.Context) error {
 }
 
 func (s *keylessRun) stamp(ctx context.Context) error {
-	a := sign.NewTimestampAuthority(&sign.TimestampAuthorityOptions{URL: s.tsa.url.String(), Timeout: -1, Transport: s.tsa})
+	a := sign.NewTimestampAuthority(&sign.TimestampAuthorityOptions{URL: s.tsa.url.String(), Timeout: -1,
+		Transport: s.tsa})
 	stamp, err := a.GetTimestamp(ctx, s.signature)
 	if err != nil {
 		return s.tsa.failed(err)

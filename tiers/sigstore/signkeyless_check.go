@@ -45,7 +45,8 @@ func (s *keylessRun) checkCertificate() error {
 	if s.token.email && sum.SubjectAlternativeName != s.token.subject {
 		return refuse("answered with a certificate for somebody else")
 	}
-	s.out.Identity = tiers.Identity{Issuer: phases.SafeLine(sum.Issuer, 512), Subject: phases.SafeLine(sum.SubjectAlternativeName, 512)}
+	s.out.Identity = tiers.Identity{Issuer: phases.SafeLine(sum.Issuer, 512),
+		Subject: phases.SafeLine(sum.SubjectAlternativeName, 512)}
 	return nil
 }
 

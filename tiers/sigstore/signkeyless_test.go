@@ -26,14 +26,16 @@ import (
 )
 
 // signedWith signs with the infrastructure, and with the token whose claims are changed.
-func signedWith(t *testing.T, ctx context.Context, w *sigstoretest.World, file []byte, claims map[string]any, change func(*Keyless)) (*KeylessSignature, error) {
+func signedWith(t *testing.T, ctx context.Context, w *sigstoretest.World, file []byte, claims map[string]any,
+	change func(*Keyless)) (*KeylessSignature, error) {
 	t.Helper()
 	raw := w.Token(claims)
 	tok, err := ParseIdentityToken([]byte(raw), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := Keyless{Token: tok, FulcioURL: w.Fulcio.URL, RekorURL: w.Rekor.URL, TimestampURL: w.TSA.URL + "/api/v1/timestamp", Root: w.Root()}
+	k := Keyless{Token: tok, FulcioURL: w.Fulcio.URL, RekorURL: w.Rekor.URL, TimestampURL: w.TSA.URL + "/api/v1/timestamp",
+		Root: w.Root()}
 	if change != nil {
 		change(&k)
 	}
@@ -78,24 +80,30 @@ func TestSignKeyless(t *testing.T) {
 		{"everything", nil, nil, everything, sigstoretest.Subject},
 		{"no root at hand", nil, func(k *Keyless) { k.Root = nil }, everything, sigstoretest.Subject},
 		{"no timestamp authority", nil, func(k *Keyless) { k.TimestampURL = "" }, everything, sigstoretest.Subject},
-		{"no log", nil, func(k *Keyless) { k.RekorURL = "" }, tiers.Assurance{CertificateTimestamp: true}, sigstoretest.Subject},
-		{"slashes after the addresses", nil, func(k *Keyless) { k.FulcioURL += "/"; k.RekorURL += "//" }, everything, sigstoretest.Subject},
-		{"a workload", map[string]any{"email": nil, "sub": "https://ci.example/acme/hooks"}, nil, everything, "https://ci.example/acme/hooks"},
+		{"no log", nil, func(k *Keyless) { k.RekorURL = "" }, tiers.Assurance{CertificateTimestamp: true},
+			sigstoretest.Subject},
+		{"slashes after the addresses", nil, func(k *Keyless) { k.FulcioURL += "/"; k.RekorURL += "//" }, everything,
+			sigstoretest.Subject},
+		{"a workload", map[string]any{"email": nil, "sub": "https://ci.example/acme/hooks"}, nil, everything,
+			"https://ci.example/acme/hooks"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := signedWith(t, t.Context(), w, file, c.claims, c.change)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if id := (tiers.Identity{Issuer: sigstoretest.Issuer, Subject: c.subject}); s.Identity != id || time.Since(s.Signed).Abs() > time.Minute || (s.LogIndex >= 0) != c.want.Log {
+			if id := (tiers.Identity{Issuer: sigstoretest.Issuer, Subject: c.subject}); s.Identity != id ||
+				time.Since(s.Signed).Abs() > time.Minute || (s.LogIndex >= 0) != c.want.Log {
 				t.Errorf("%+v", s)
 			}
 			f := one(t, keylessVerifier(t, w, c.want), file, bundleOf(s.Bundle))
 			if f.Problem != nil || *f.Identity != s.Identity || f.Assurance != c.want {
 				t.Errorf("%+v: %v %v", f, f.Problem, errors.Unwrap(f.Problem))
 			}
-			wantCode(t, one(t, keylessVerifier(t, sigstoretest.New(t), c.want), file, bundleOf(s.Bundle)), tiers.SignatureInvalid, "")
-			wantCode(t, one(t, keylessVerifier(t, w, c.want), append([]byte{0}, file...), bundleOf(s.Bundle)), tiers.SignatureInvalid, "another file")
+			wantCode(t, one(t, keylessVerifier(t, sigstoretest.New(t), c.want), file, bundleOf(s.Bundle)),
+				tiers.SignatureInvalid, "")
+			wantCode(t, one(t, keylessVerifier(t, w, c.want), append([]byte{0}, file...), bundleOf(s.Bundle)),
+				tiers.SignatureInvalid, "another file")
 		})
 	}
 }
@@ -133,7 +141,9 @@ var brokenServers = []struct {
 	{"status 500", func(rw http.ResponseWriter, r *http.Request) {
 		http.Error(rw, r.Header.Get("Authorization"), 500) // a server that shows what it was shown
 	}, "answered with status 500"},
-	{"status 400 with the token in it", func(rw http.ResponseWriter, r *http.Request) { http.Error(rw, r.Header.Get("Authorization"), 400) }, "answered with status 400"},
+	{"status 400 with the token in it", func(rw http.ResponseWriter, r *http.Request) {
+		http.Error(rw, r.Header.Get("Authorization"), 400)
+	}, "answered with status 400"},
 	{"redirect", func(rw http.ResponseWriter, r *http.Request) {
 		http.Redirect(rw, r, "http://127.0.0.1:1/"+r.Header.Get("Authorization"), http.StatusTemporaryRedirect)
 	}, "redirect"},
@@ -168,7 +178,8 @@ var brokenServers = []struct {
 func TestSignKeylessBrokenServers(t *testing.T) {
 	file := fixture(t, "guard.wasm")
 	for which, wrap := range map[string]func(sigstoretest.Wrap) sigstoretest.Option{
-		"certificate authority": sigstoretest.WrapFulcio, "transparency log": sigstoretest.WrapRekor, "timestamp authority": sigstoretest.WrapTSA,
+		"certificate authority": sigstoretest.WrapFulcio, "transparency log": sigstoretest.WrapRekor,
+		"timestamp authority": sigstoretest.WrapTSA,
 	} {
 		for _, c := range brokenServers {
 			t.Run(which+" "+c.name, func(t *testing.T) {
@@ -183,14 +194,17 @@ func TestSignKeylessBrokenServers(t *testing.T) {
 			w := sigstoretest.New(t, wrap(answering(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })))
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
-			if _, err := signedWith(t, ctx, w, file, nil, nil); !errors.Is(err, ErrService) || !strings.Contains(err.Error(), "in time") {
+			if _, err := signedWith(t, ctx, w, file, nil, nil); !errors.Is(err, ErrService) ||
+				!strings.Contains(err.Error(), "in time") {
 				t.Error(err)
 			}
 		})
 		t.Run(which+" that is gone", func(t *testing.T) {
 			w := sigstoretest.New(t)
-			map[string]func(){"certificate authority": w.Fulcio.Close, "transparency log": w.Rekor.Close, "timestamp authority": w.TSA.Close}[which]()
-			if _, err := signedWith(t, t.Context(), w, file, nil, nil); !errors.Is(err, ErrService) || !strings.Contains(err.Error(), "cannot be reached") {
+			map[string]func(){"certificate authority": w.Fulcio.Close, "transparency log": w.Rekor.Close,
+				"timestamp authority": w.TSA.Close}[which]()
+			if _, err := signedWith(t, t.Context(), w, file, nil, nil); !errors.Is(err, ErrService) ||
+				!strings.Contains(err.Error(), "cannot be reached") {
 				t.Error(err)
 			}
 		})
@@ -233,7 +247,8 @@ func TestSignKeylessLies(t *testing.T) {
 				t.Error(err)
 			}
 			s := spec["signature"].(map[string]any)
-			cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.Certificate(sigstoretest.Subject, sigstoretest.Issuer, &foreign.PublicKey)})
+			cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+				Bytes: w.Certificate(sigstoretest.Subject, sigstoretest.Issuer, &foreign.PublicKey)})
 			spec["data"] = map[string]any{"hash": map[string]any{"algorithm": "sha256", "value": hexOf(sum[:])}}
 			s["content"], s["publicKey"] = sig, map[string]any{"content": cert}
 		}
@@ -291,14 +306,17 @@ func TestSignKeylessLies(t *testing.T) {
 		claims map[string]any
 		says   string
 	}{
-		{"another's certificate", certificateFor(sigstoretest.Subject, &foreign.PublicKey), nil, "certificate for another key"},
+		{"another's certificate", certificateFor(sigstoretest.Subject, &foreign.PublicKey), nil,
+			"certificate for another key"},
 		{"a certificate for somebody else", sigstoretest.WrapFulcio(renamed), nil, "certificate for somebody else"},
-		{"a certificate with the token in it", sigstoretest.WrapFulcio(shown), map[string]any{"email": nil, "sub": "ci"}, "shows the token"},
+		{"a certificate with the token in it", sigstoretest.WrapFulcio(shown), map[string]any{"email": nil, "sub": "ci"},
+			"shows the token"},
 		{"the log's entry about another signature", proposed(other(true)), nil, "entry about another signature"},
 		{"the log's entry about another file", proposed(other(false)), nil, "entry about another signature"},
 		{"the log's entry about another certificate for our key", proposed(func(spec map[string]any) {
 			key := spec["signature"].(map[string]any)["publicKey"].(map[string]any)
-			key["content"] = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.Certificate("mallory@acme.example", sigstoretest.Issuer, keyIn(t, key["content"].(string)))})
+			key["content"] = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+				Bytes: w.Certificate("mallory@acme.example", sigstoretest.Issuer, keyIn(t, key["content"].(string)))})
 		}), nil, "entry about another certificate"},
 		{"timestamp over something else", stamp(something[:], time.Now()), nil, "timestamp over something else"},
 		{"timestamp from long ago", sigstoretest.WrapTSA(late(t, &w)), nil, "when the certificate was not valid"},
@@ -347,14 +365,16 @@ func late(t *testing.T, w **sigstoretest.World) sigstoretest.Wrap {
 
 func TestSignKeylessAddresses(t *testing.T) {
 	file := fixture(t, "guard.wasm")
-	w := sigstoretest.New(t, sigstoretest.WrapFulcio(answering(func(http.ResponseWriter, *http.Request) { t.Error("the token was sent") })))
+	w := sigstoretest.New(t,
+		sigstoretest.WrapFulcio(answering(func(http.ResponseWriter, *http.Request) { t.Error("the token was sent") })))
 	for _, c := range []struct {
 		name   string
 		change func(*Keyless)
 		says   string
 	}{
 		{"no authority", func(k *Keyless) { k.FulcioURL = "" }, "certificate authority: its address is missing"},
-		{"neither log nor timestamps", func(k *Keyless) { k.RekorURL, k.TimestampURL = "", "" }, "transparency log: its address is missing"},
+		{"neither log nor timestamps", func(k *Keyless) { k.RekorURL, k.TimestampURL = "", "" },
+			"transparency log: its address is missing"},
 		{"plain http", func(k *Keyless) { k.FulcioURL = "http://fulcio.example" }, "use https"},
 		{"plain http of the log", func(k *Keyless) { k.RekorURL = "http://rekor.example" }, "use https"},
 		{"plain http of the timestamps", func(k *Keyless) { k.TimestampURL = "http://192.0.2.1/t" }, "use https"},
@@ -366,13 +386,15 @@ func TestSignKeylessAddresses(t *testing.T) {
 		{"a word", func(k *Keyless) { k.FulcioURL = "fulcio" }, "not a URL"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := signedWith(t, t.Context(), w, file, nil, c.change); !errors.Is(err, ErrEndpoint) || !strings.Contains(err.Error(), c.says) {
+			if _, err := signedWith(t, t.Context(), w, file, nil, c.change); !errors.Is(err, ErrEndpoint) ||
+				!strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v, want %q", err, c.says)
 			}
 		})
 	}
 	t.Run("a root that is none", func(t *testing.T) {
-		if _, err := signedWith(t, t.Context(), w, file, nil, func(k *Keyless) { k.Root = []byte("{}") }); !errors.Is(err, tiers.RootMissing) {
+		if _, err := signedWith(t, t.Context(), w, file, nil, func(k *Keyless) { k.Root = []byte("{}") }); !errors.Is(err,
+			tiers.RootMissing) {
 			t.Error(err)
 		}
 	})
@@ -382,7 +404,9 @@ func TestSignKeylessAddresses(t *testing.T) {
 		}
 	})
 	t.Run("a token that has expired since it was read", func(t *testing.T) {
-		if _, err := signedWith(t, t.Context(), w, file, nil, func(k *Keyless) { k.Token.expires = time.Now() }); !errors.Is(err, ErrToken) {
+		if _, err := signedWith(t, t.Context(), w, file, nil, func(k *Keyless) {
+			k.Token.expires = time.Now()
+		}); !errors.Is(err, ErrToken) {
 			t.Error(err)
 		}
 	})
@@ -395,7 +419,8 @@ func TestEndpointLoopback(t *testing.T) {
 	if err != nil || e.tr.Proxy != nil || e.tr.DialContext == nil {
 		t.Errorf("%v, %+v", err, e)
 	}
-	for address, ok := range map[string]bool{"127.0.0.1:1": true, "[::1]:1": true, "192.0.2.1:1": false, "[2001:db8::1]:1": false, "x": false} {
+	for address, ok := range map[string]bool{"127.0.0.1:1": true, "[::1]:1": true, "192.0.2.1:1": false,
+		"[2001:db8::1]:1": false, "x": false} {
 		if err := onlyLoopback("tcp", address, nil); (err == nil) != ok {
 			t.Errorf("%s: %v", address, err)
 		}

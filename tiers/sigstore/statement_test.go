@@ -17,17 +17,19 @@ import (
 func TestSignedFindingsAgainstAHook(t *testing.T) {
 	file, s := fixture(t, "guard.wasm"), signerOf(t, "P-256")
 	summary := func(result string) tiers.Evidence {
-		return bundleOf(statementBundle(t, s, fmt.Sprintf(`{"_type":"https://in-toto.io/Statement/v1","subject":[{"digest":{"sha256":"%x"}}],`+
-			`"predicateType":"https://slsa.dev/verification_summary/v1","predicate":{"verifier":{"id":"https://v.example"},`+
-			`"timeVerified":"2026-02-01T00:00:00Z","resourceUri":"guard","policy":{"uri":"p"},"verificationResult":"%s","verifiedLevels":[]}}`,
-			sha256.Sum256(file), result)))
+		return bundleOf(statementBundle(t, s,
+			fmt.Sprintf(`{"_type":"https://in-toto.io/Statement/v1","subject":[{"digest":{"sha256":"%x"}}],`+
+				`"predicateType":"https://slsa.dev/verification_summary/v1","predicate":{"verifier":{"id":"https://v.example"},`+
+				`"timeVerified":"2026-02-01T00:00:00Z","resourceUri":"guard","policy":{"uri":"p"},"verificationResult":"%s","verifiedLevels":[]}}`,
+				sha256.Sum256(file), result)))
 	}
 	signature, err := s.SignFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	decide := func(require string, evidence ...tiers.Evidence) tiers.Decision {
-		p, err := tiers.ParsePolicy([]byte("version: belay/v1\nrules:\n- name: one\n  allOf: [{publicKey: {file: k.pub}}]\n"+require),
+		p, err := tiers.ParsePolicy([]byte("version: belay/v1\nrules:\n- name: one\n  allOf: [{publicKey: {file: k.pub}}]\n"+
+			require),
 			func(string, int64) ([]byte, error) {
 				der, err := x509.MarshalPKIXPublicKey(s.Key().Public)
 				return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), err
@@ -63,8 +65,10 @@ func TestSignedFindingsAgainstAHook(t *testing.T) {
 func TestStatementsReadInTwoWays(t *testing.T) {
 	file, s := fixture(t, "guard.wasm"), signerOf(t, "P-256")
 	v := &Verifier{keys: []tiers.Key{s.Key()}}
-	for _, extra := range []string{`"PredicateType":"https://slsa.dev/verification_summary/v1",`, `"SUBJECT":[],`, `"Predicate":{"result":"FAILED"},`} {
-		payload := fmt.Sprintf(`{"_type":"https://in-toto.io/Statement/v1",%s"subject":[{"digest":{"sha256":"%x"}}],"predicateType":"%s","predicate":{}}`,
+	for _, extra := range []string{`"PredicateType":"https://slsa.dev/verification_summary/v1",`, `"SUBJECT":[],`,
+		`"Predicate":{"result":"FAILED"},`} {
+		payload := fmt.Sprintf(
+			`{"_type":"https://in-toto.io/Statement/v1",%s"subject":[{"digest":{"sha256":"%x"}}],"predicateType":"%s","predicate":{}}`,
 			extra, sha256.Sum256(file), tiers.PredicateSignature)
 		wantCode(t, one(t, v, file, bundleOf(statementBundle(t, s, payload))), tiers.BundleMalformed, "other letters")
 	}

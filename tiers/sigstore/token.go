@@ -109,7 +109,8 @@ func ParseIdentityToken(src []byte, now time.Time) (*IdentityToken, error) {
 	if err := json.Unmarshal(decoded[1], &claims); err != nil {
 		return refuse("its claims are not JSON as a JWT has it")
 	}
-	if u, err := url.Parse(claims.Issuer); err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && loopbackHost(u.Hostname())) {
+	if u, err := url.Parse(claims.Issuer); err != nil || u.Host == "" || u.Scheme != "https" &&
+		!(u.Scheme == "http" && loopbackHost(u.Hostname())) {
 		return refuse("its issuer (iss) is not a URL of https")
 	}
 	audience, ok := audiences(claims.Audience)
@@ -123,7 +124,8 @@ func ParseIdentityToken(src []byte, now time.Time) (*IdentityToken, error) {
 	if claims.Expires <= 0 || claims.Expires > latest || claims.NotBefore < 0 || claims.NotBefore > latest {
 		return refuse("its times (exp, nbf) are missing or out of range")
 	}
-	t := &IdentityToken{raw: raw, issuer: claims.Issuer, subject: claims.Subject, expires: time.Unix(int64(claims.Expires), 0)}
+	t := &IdentityToken{raw: raw, issuer: claims.Issuer, subject: claims.Subject,
+		expires: time.Unix(int64(claims.Expires), 0)}
 	switch {
 	case !now.Before(t.expires):
 		return refuse("it has expired, at %s: get a new one", t.expires.UTC().Format(time.RFC3339))

@@ -29,7 +29,8 @@ func TestParseIdentityToken(t *testing.T) {
 		{"white space around it", " \n" + jwt(es256, claims("")) + "\r\n", "repo:acme/hooks"},
 		{"verified mail", jwt(es256, claims(`,"email":"a@acme.example","email_verified":true`)), "a@acme.example"},
 		{"verified mail as text", jwt(es256, claims(`,"email":"a@acme.example","email_verified":"true"`)), "a@acme.example"},
-		{"list of audiences", jwt(es256, strings.Replace(claims(""), `"sigstore"`, `["x","sigstore"]`, 1)), "repo:acme/hooks"},
+		{"list of audiences", jwt(es256, strings.Replace(claims(""), `"sigstore"`, `["x","sigstore"]`, 1)),
+			"repo:acme/hooks"},
 		{"claims of the provider's own", jwt(es256, claims(`,"job_workflow_ref":{"a":[1]}`)), "repo:acme/hooks"},
 		{"valid from the end of the skew on", jwt(es256, claims(`,"nbf":1800000060`)), "repo:acme/hooks"},
 	} {
@@ -46,7 +47,9 @@ func TestParseIdentityToken(t *testing.T) {
 		{"not a JWT", "hunter2", "three parts"},
 		{"two parts", "a.b", "three parts"},
 		{"four parts", "a.b.c.d", "three parts"},
-		{"no signature", strings.TrimSuffix(jwt(es256, claims("")), base64.RawURLEncoding.EncodeToString([]byte("signature"))), "three parts"},
+		{"no signature",
+			strings.TrimSuffix(jwt(es256, claims("")), base64.RawURLEncoding.EncodeToString([]byte("signature"))),
+			"three parts"},
 		{"padded base64", strings.Replace(jwt(es256, claims("")), ".", "=.", 1), "base64url"},
 		{"standard base64", "ab+/" + jwt(es256, claims(""))[4:], "base64url"},
 		{"a line end inside", strings.Replace(jwt(es256, claims("")), ".", "\n.", 1), "base64url"},
@@ -66,18 +69,21 @@ func TestParseIdentityToken(t *testing.T) {
 		{"no end", jwt(es256, strings.Replace(claims(""), `,"exp":1800000060`, "", 1)), "times"},
 		{"end out of range", jwt(es256, strings.Replace(claims(""), "1800000060", "1e300", 1)), "times"},
 		{"not valid yet", jwt(es256, claims(`,"nbf":1800000061`)), "not valid yet"},
-		{"an issuer without a host", jwt(es256, strings.Replace(claims(""), "https://issuer.example", "https:///issuer", 1)), "issuer"},
+		{"an issuer without a host", jwt(es256, strings.Replace(claims(""), "https://issuer.example", "https:///issuer", 1)),
+			"issuer"},
 		{"no issuer", jwt(es256, strings.Replace(claims(""), `"iss":"https://issuer.example",`, ``, 1)), "issuer"},
 		{"issuer over plain http", jwt(es256, strings.Replace(claims(""), "https:", "http:", 1)), "issuer"},
 		{"no subject", jwt(es256, strings.Replace(claims(""), `"sub":"repo:acme/hooks",`, ``, 1)), "subject"},
 		{"subject of control characters", jwt(es256, strings.Replace(claims(""), "repo:", `\u001b[2J`, 1)), "subject"},
 		{"mail that nobody verified", jwt(es256, claims(`,"email":"a@acme.example"`)), "not verified"},
-		{"mail that is said not to be verified", jwt(es256, claims(`,"email":"a@acme.example","email_verified":false`)), "not verified"},
+		{"mail that is said not to be verified", jwt(es256, claims(`,"email":"a@acme.example","email_verified":false`)),
+			"not verified"},
 		{"too large", strings.Repeat("a", MaxToken+1), "larger"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tok, err := ParseIdentityToken([]byte(c.src), now)
-			if !errors.Is(err, ErrToken) || tok != nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "[token_invalid]") {
+			if !errors.Is(err, ErrToken) || tok != nil || !strings.Contains(err.Error(), c.says) ||
+				!strings.Contains(err.Error(), "[token_invalid]") {
 				t.Fatalf("%v, %v; want %q", tok, err, c.says)
 			}
 			if len(c.src) > 8 && strings.Contains(err.Error(), strings.TrimSpace(c.src)) {
@@ -101,7 +107,8 @@ func TestTokenIsNotShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []string{fmt.Sprint(tok), fmt.Sprintf("%+v", tok), fmt.Sprintf("%#v", tok), fmt.Sprintf("%s %q", tok, tok), log.String(), string(j)} {
+	for _, s := range []string{fmt.Sprint(tok), fmt.Sprintf("%+v", tok), fmt.Sprintf("%#v", tok),
+		fmt.Sprintf("%s %q", tok, tok), log.String(), string(j)} {
 		for _, part := range strings.Split(raw, ".") {
 			if strings.Contains(s, part) {
 				t.Errorf("shown: %s", s)

@@ -48,7 +48,8 @@ func (v *Verifier) Facts(file []byte, evidence []tiers.Evidence) []tiers.Fact {
 	var facts []tiers.Fact
 	if len(evidence) > tiers.MaxEvidenceList {
 		for _, e := range evidence[tiers.MaxEvidenceList:] {
-			facts = append(facts, broken(e, fmt.Sprintf("more than %d pieces of evidence: this one was not looked at", tiers.MaxEvidenceList), nil))
+			facts = append(facts,
+				broken(e, fmt.Sprintf("more than %d pieces of evidence: this one was not looked at", tiers.MaxEvidenceList), nil))
 		}
 		evidence = evidence[:tiers.MaxEvidenceList]
 	}
@@ -109,7 +110,8 @@ func (v *Verifier) trusted() (root.TrustedMaterial, *tiers.Error) {
 		}
 		m, err := parseRoot(b)
 		if err != nil {
-			v.rootErr = &tiers.Error{Class: tiers.RootMissing, Text: "the trusted root cannot be read: " + phases.SafeLine(err.Error(), 200), Cause: err}
+			v.rootErr = &tiers.Error{Class: tiers.RootMissing, Text: "the trusted root cannot be read: " +
+				phases.SafeLine(err.Error(), 200), Cause: err}
 			return
 		}
 		v.material = m

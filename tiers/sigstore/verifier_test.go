@@ -139,7 +139,8 @@ func TestAttestation(t *testing.T) {
 	}
 	other := sha256.Sum256(fixture(t, "minter.wasm"))
 	mine := sha256.Sum256(file)
-	env["payload"] = base64.StdEncoding.EncodeToString(bytes.ReplaceAll(payload, []byte(hex.EncodeToString(mine[:])), []byte(hex.EncodeToString(other[:]))))
+	env["payload"] = base64.StdEncoding.EncodeToString(bytes.ReplaceAll(payload, []byte(hex.EncodeToString(mine[:])),
+		[]byte(hex.EncodeToString(other[:]))))
 	edited, err := json.Marshal(doc)
 	if err != nil {
 		t.Fatal(err)
@@ -164,19 +165,28 @@ func TestWhoSigned(t *testing.T) {
 		{"unknown key", only1, bundleOf(good), tiers.SignerNotTrusted, hint},
 		{"unknown key, detached", only1, detachedOf(fixture(t, "guard.c0.sig")), tiers.SignatureInvalid, "another key"},
 		{"no keys", none, detachedOf(fixture(t, "guard.c0.sig")), tiers.SignerNotTrusted, "no keys"},
-		{"hint of another key", both, bundleOf(bytes.Replace(good, []byte(hint), []byte(publicKey(t, "c1.pub").ID), 1)), tiers.SignatureInvalid, "not one of the key"},
+		{"hint of another key", both, bundleOf(bytes.Replace(good, []byte(hint), []byte(publicKey(t, "c1.pub").ID), 1)),
+			tiers.SignatureInvalid, "not one of the key"},
 		{"foreign hint, known key", both, bundleOf(bytes.Replace(good, []byte(hint), []byte("x"), 1)), "", ""},
-		{"bundle of another file", both, bundleOf(fixture(t, "minter.c0.sigstore.json")), tiers.SignatureInvalid, "another file"},
+		{"bundle of another file", both, bundleOf(fixture(t, "minter.c0.sigstore.json")), tiers.SignatureInvalid,
+			"another file"},
 		{"not JSON", both, bundleOf([]byte("{")), tiers.BundleMalformed, "not a Sigstore bundle"},
 		{"empty", both, bundleOf(nil), tiers.BundleMalformed, ""},
-		{"duplicate name", both, bundleOf(bytes.Replace(good, []byte(`{"mediaType"`), []byte(`{"mediaType":"x","mediaType"`), 1)), tiers.BundleMalformed, "without duplicate names"},
-		{"unknown member", both, bundleOf(bytes.Replace(good, []byte(`{"mediaType"`), []byte(`{"x":1,"mediaType"`), 1)), tiers.BundleMalformed, ""},
-		{"older bundle", both, bundleOf(bytes.Replace(good, []byte(`bundle.v0.3+json`), []byte(`bundle+json;version=0.2`), 1)), tiers.BundleMalformed, "media type"},
+		{"duplicate name", both,
+			bundleOf(bytes.Replace(good, []byte(`{"mediaType"`), []byte(`{"mediaType":"x","mediaType"`), 1)),
+			tiers.BundleMalformed, "without duplicate names"},
+		{"unknown member", both, bundleOf(bytes.Replace(good, []byte(`{"mediaType"`), []byte(`{"x":1,"mediaType"`), 1)),
+			tiers.BundleMalformed, ""},
+		{"older bundle", both,
+			bundleOf(bytes.Replace(good, []byte(`bundle.v0.3+json`), []byte(`bundle+json;version=0.2`), 1)),
+			tiers.BundleMalformed, "media type"},
 		{"newer bundle", both, bundleOf(bytes.Replace(good, []byte(`v0.3`), []byte(`v0.4`), 1)), tiers.BundleMalformed, ""},
 		{"no signature", both, bundleOf(strip(t, good, "signature")), tiers.BundleMalformed, ""},
-		{"no verification material", both, bundleOf([]byte(`{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json"}`)), tiers.BundleMalformed, ""},
+		{"no verification material", both, bundleOf([]byte(`{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json"}`)),
+			tiers.BundleMalformed, ""},
 		{"too large", both, bundleOf(bytes.Repeat([]byte(" "), tiers.MaxEvidence+1)), tiers.BundleMalformed, "larger than"},
-		{"detached too large", both, detachedOf(bytes.Repeat([]byte("A"), maxDetached+1)), tiers.BundleMalformed, "more than"},
+		{"detached too large", both, detachedOf(bytes.Repeat([]byte("A"), maxDetached+1)), tiers.BundleMalformed,
+			"more than"},
 		{"detached empty", both, detachedOf([]byte("\n")), tiers.BundleMalformed, "empty"},
 		{"unknown kind", both, tiers.Evidence{Kind: "gpg"}, tiers.BundleMalformed, "kind"},
 		{"raw instead of base64", both, detachedOf(unbase64(t, fixture(t, "guard.c0.sig"))), "", ""},
@@ -197,7 +207,8 @@ func TestWhoSigned(t *testing.T) {
 func TestEveryByteOfTheFile(t *testing.T) {
 	file := fixture(t, "guard.wasm")
 	v := &Verifier{keys: []tiers.Key{publicKey(t, "c0.pub"), publicKey(t, "ed25519.pub")}}
-	evidence := []tiers.Evidence{bundleOf(fixture(t, "guard.c0.sigstore.json")), bundleOf(fixture(t, "guard.ed25519.sigstore.json")),
+	evidence := []tiers.Evidence{bundleOf(fixture(t, "guard.c0.sigstore.json")),
+		bundleOf(fixture(t, "guard.ed25519.sigstore.json")),
 		bundleOf(fixture(t, "guard.attest.sigstore.json")), detachedOf(fixture(t, "guard.c0.sig"))}
 	for i := range file {
 		changed := bytes.Clone(file)
@@ -318,7 +329,8 @@ func TestKeysOfOthersAndOurs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.HasPrefix(private, []byte("-----BEGIN ENCRYPTED SIGSTORE PRIVATE KEY-----")) || !bytes.HasPrefix(public, []byte("-----BEGIN PUBLIC KEY-----")) {
+		if !bytes.HasPrefix(private, []byte("-----BEGIN ENCRYPTED SIGSTORE PRIVATE KEY-----")) ||
+			!bytes.HasPrefix(public, []byte("-----BEGIN PUBLIC KEY-----")) {
 			t.Errorf("%.50s %.50s", private, public)
 		}
 		if s, err := OpenKey(private, password(pw)); err != nil || s.Key().ID != key.ID {
@@ -356,13 +368,16 @@ func TestManifestSubject(t *testing.T) {
 	s := signerOf(t, "P-256")
 	sum := sha256.Sum256(file)
 	manifest := func(layers string) []byte {
-		return fmt.Appendf(nil, `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":{"mediaType":"application/vnd.wasm.config.v0+json","digest":"sha256:%064x","size":2},"layers":[%s]}`, 0, layers)
+		return fmt.Appendf(nil,
+			`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":{"mediaType":"application/vnd.wasm.config.v0+json","digest":"sha256:%064x","size":2},"layers":[%s]}`, 0, layers)
 	}
 	layer := fmt.Sprintf(`{"mediaType":"application/wasm","digest":"sha256:%x","size":%d}`, sum, len(file))
 	good := manifest(layer)
 	about := func(m []byte) tiers.Evidence {
 		d := sha256.Sum256(m)
-		return bundleOf(statementBundle(t, s, fmt.Sprintf(`{"_type":"https://in-toto.io/Statement/v1","subject":[{"digest":{"sha256":"%x"}}],"predicateType":"https://sigstore.dev/cosign/sign/v1","predicate":{}}`, d)))
+		return bundleOf(statementBundle(t, s,
+			fmt.Sprintf(
+				`{"_type":"https://in-toto.io/Statement/v1","subject":[{"digest":{"sha256":"%x"}}],"predicateType":"https://sigstore.dev/cosign/sign/v1","predicate":{}}`, d)))
 	}
 	asEvidence := func(m []byte) tiers.Evidence {
 		return tiers.Evidence{Kind: tiers.EvidenceManifest, Name: "manifest", Data: m}
@@ -373,9 +388,10 @@ func TestManifestSubject(t *testing.T) {
 	}
 	wantCode(t, one(t, v, file, about(good)), tiers.SignatureInvalid, "another file")
 	for name, bad := range map[string][]byte{
-		"two layers":       manifest(layer + "," + layer),
-		"another layer":    manifest(strings.Replace(layer, hex.EncodeToString(sum[:]), strings.Repeat("0", 64), 1)),
-		"another size":     manifest(fmt.Sprintf(`{"mediaType":"application/wasm","digest":"sha256:%x","size":%d}`, sum, len(file)+1)),
+		"two layers":    manifest(layer + "," + layer),
+		"another layer": manifest(strings.Replace(layer, hex.EncodeToString(sum[:]), strings.Repeat("0", 64), 1)),
+		"another size": manifest(fmt.Sprintf(`{"mediaType":"application/wasm","digest":"sha256:%x","size":%d}`, sum,
+			len(file)+1)),
 		"no layer":         manifest(""),
 		"not an image":     bytes.Replace(good, []byte("image.manifest"), []byte("image.index"), 1),
 		"duplicate layers": bytes.Replace(good, []byte(`"layers"`), []byte(`"layers":[],"layers"`), 1),
@@ -410,11 +426,14 @@ func TestStatements(t *testing.T) {
 		{"good v0.1", statement("https://in-toto.io/Statement/v0.1", subject), ""},
 		{"another type", statement("https://in-toto.io/Statement/v2", subject), "statement of type"},
 		{"no subject", statement(v1, ""), "0 subjects"},
-		{"two subjects", statement(v1, subject+","+strings.Replace(subject, hex.EncodeToString(sum[:]), strings.Repeat("0", 64), 1)), "2 subjects"},
+		{"two subjects",
+			statement(v1, subject+","+strings.Replace(subject, hex.EncodeToString(sum[:]), strings.Repeat("0", 64), 1)),
+			"2 subjects"},
 		{"the same subject twice", statement(v1, subject+","+subject), "2 subjects"},
 		{"no digest", statement(v1, `{"name":"guard.wasm"}`), "another file"},
 		{"digest of another kind", statement(v1, strings.Replace(subject, "sha256", "sha1", 1)), "another file"},
-		{"duplicate subject", strings.Replace(statement(v1, subject), `"subject"`, `"subject":[],"subject"`, 1), "not an in-toto statement"},
+		{"duplicate subject", strings.Replace(statement(v1, subject), `"subject"`, `"subject":[],"subject"`, 1),
+			"not an in-toto statement"},
 		{"not JSON", "x", "not an in-toto statement"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -482,7 +501,8 @@ func FuzzEvidence(f *testing.F) {
 	}
 	f.Add(certificateSeed)
 	key := publicKey(f, "c0.pub")
-	v := &Verifier{keys: []tiers.Key{key, publicKey(f, "ed25519.pub")}, requirements: []tiers.Assurance{{Log: true}}, root: func() ([]byte, error) { return nil, errors.New("none") }}
+	v := &Verifier{keys: []tiers.Key{key, publicKey(f, "ed25519.pub")}, requirements: []tiers.Assurance{{Log: true}},
+		root: func() ([]byte, error) { return nil, errors.New("none") }}
 	known := map[string]bool{}
 	for _, n := range []string{"guard.c0.sig", "guard.ed25519.sig"} {
 		known[SignatureID(unbase64(f, fixture(f, n)))] = true
@@ -503,15 +523,20 @@ func FuzzEvidence(f *testing.F) {
 	})
 }
 
-var certificateSeed = []byte(`{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json","verificationMaterial":{"certificate":{"rawBytes":"MIIB"}},"messageSignature":{"messageDigest":{"algorithm":"SHA2_256","digest":"bjOqcqa+J04MIqA7yhcQJsXSfFrL5KmR1ARP1SKrgJQ="},"signature":"MEUC"}}`)
+var certificateSeed = []byte(
+	`{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json","verificationMaterial":{"certificate":{"rawBytes":"MIIB"}},"messageSignature":{"messageDigest":{"algorithm":"SHA2_256","digest":"bjOqcqa+J04MIqA7yhcQJsXSfFrL5KmR1ARP1SKrgJQ="},"signature":"MEUC"}}`)
 
 // Hosts without a keyless rule, and hooks without a certificate, never pay for the
 // trusted root.
 func TestTrustedRootIsReadLast(t *testing.T) {
 	asked := 0
-	v := &Verifier{keys: []tiers.Key{publicKey(t, "c0.pub")}, root: func() ([]byte, error) { asked++; return nil, errors.New("none") }}
+	v := &Verifier{keys: []tiers.Key{publicKey(t, "c0.pub")}, root: func() ([]byte, error) {
+		asked++
+		return nil, errors.New("none")
+	}}
 	file := fixture(t, "guard.wasm")
-	v.Facts(file, []tiers.Evidence{bundleOf(fixture(t, "guard.c0.sigstore.json")), detachedOf(fixture(t, "guard.c0.sig")), bundleOf(certificateSeed)})
+	v.Facts(file, []tiers.Evidence{bundleOf(fixture(t, "guard.c0.sigstore.json")), detachedOf(fixture(t, "guard.c0.sig")),
+		bundleOf(certificateSeed)})
 	if asked != 0 {
 		t.Errorf("the root was read %d times", asked)
 	}

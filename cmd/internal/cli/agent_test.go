@@ -81,7 +81,8 @@ func tamper() {
 func before(id string) string { return "before-" + id }
 
 func saveRow(c *sqlite3.Conn, id string) {
-	st, _, err := c.Prepare("SELECT state || char(10) || ends_ns || char(10) || CAST(body AS TEXT) FROM approvals WHERE id = ?")
+	st, _, err := c.Prepare(
+		"SELECT state || char(10) || ends_ns || char(10) || CAST(body AS TEXT) FROM approvals WHERE id = ?")
 	must(err)
 	must(st.BindText(1, id))
 	st.Step()

@@ -153,11 +153,14 @@ agent is about to do and answer go on, go on with these changes, ask, or stop.
 	}
 	root.SetVersionTemplate("belay {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.PersistentFlags().StringVar(&a.state, "state", "", "state directory (default $BELAY_HOME, then the XDG state directory)")
+	root.PersistentFlags().StringVar(&a.state, "state", "",
+		"state directory (default $BELAY_HOME, then the XDG state directory)")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(err.Error(), "`"+cmd.CommandPath()+" --help` lists the flags.")
 	})
-	root.AddCommand(a.initCmd(), a.evalCmd(), a.serveCmd(), a.reloadCmd(), a.hookCmd(), a.trustCmd(), a.eventsCmd(), a.statusCmd(), a.doctorCmd(), a.configCmd(), a.latchCmd(), a.leaseCmd(), a.approvalsCmd(), a.reviewerCmd(), a.testCmd(), a.redactCmd(), a.recordCmd(), a.recoverCmd(), a.replayCmd(), a.fuzzCmd(), a.conformCmd(), a.demoCmd())
+	root.AddCommand(a.initCmd(), a.evalCmd(), a.serveCmd(), a.reloadCmd(), a.hookCmd(), a.trustCmd(), a.eventsCmd(),
+		a.statusCmd(), a.doctorCmd(), a.configCmd(), a.latchCmd(), a.leaseCmd(), a.approvalsCmd(), a.reviewerCmd(),
+		a.testCmd(), a.redactCmd(), a.recordCmd(), a.recoverCmd(), a.replayCmd(), a.fuzzCmd(), a.conformCmd(), a.demoCmd())
 	root.AddCommand(a.previewCmds()...)
 	return root
 }

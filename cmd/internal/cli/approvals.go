@@ -35,7 +35,8 @@ Without arguments, on a terminal, it shows the queue to look through and decide.
 			return a.approvalsList(cmd.Context(), approvalsListOptions{})
 		},
 	}
-	cmd.AddCommand(a.approvalsListCmd(), a.approvalsShowCmd(), a.approvalsDecideCmd(approvals.Approve), a.approvalsDecideCmd(approvals.Deny), a.approvalsWaitCmd(), a.approvalsWatchCmd())
+	cmd.AddCommand(a.approvalsListCmd(), a.approvalsShowCmd(), a.approvalsDecideCmd(approvals.Approve),
+		a.approvalsDecideCmd(approvals.Deny), a.approvalsWaitCmd(), a.approvalsWatchCmd())
 	return cmd
 }
 
@@ -78,7 +79,8 @@ func (o *approvalsListOptions) query() (client.ApprovalQuery, error) {
 		return q, usageError("--kind: "+safe(o.kind)+" is not known", "Known: ask, proposal, lease.")
 	}
 	if q.State != "" && !contains(approvals.States(), q.State) {
-		return q, usageError("--state: "+safe(o.state)+" is not known", "Known: pending, approved, denied, expired, superseded, consumed.")
+		return q, usageError("--state: "+safe(o.state)+" is not known",
+			"Known: pending, approved, denied, expired, superseded, consumed.")
 	}
 	return q, nil
 }
@@ -131,7 +133,8 @@ func (a *App) printApprovals(list []client.Approval) {
 	t := newTable("ID", "KIND", "STATE", "WHO", "WHAT", "WHY")
 	for i := range list {
 		it := &list[i]
-		t.row(oneLine(it.ID, 40), oneLine(string(it.Kind), 10), a.stateText(it), oneLine(who(it), 30), oneLine(what(it), 50), oneLine(it.Reason, 50))
+		t.row(oneLine(it.ID, 40), oneLine(string(it.Kind), 10), a.stateText(it), oneLine(who(it), 30), oneLine(what(it), 50),
+			oneLine(it.Reason, 50))
 	}
 	t.print(a.Out, a.palette())
 }
@@ -277,9 +280,12 @@ func findApproval(ctx context.Context, q queue, id string) (client.Approval, err
 	case 1:
 		return found[0], nil
 	case 0:
-		return client.Approval{}, failure("there is no approval with an id that ends in "+safe(id), "`belay approvals list --all` prints the ids of all that there are.")
+		return client.Approval{},
+			failure("there is no approval with an id that ends in "+safe(id),
+				"`belay approvals list --all` prints the ids of all that there are.")
 	}
-	return client.Approval{}, failure(fmt.Sprintf("%d approvals have ids that end in %s", len(found), safe(id)), "Give more of the id.")
+	return client.Approval{},
+		failure(fmt.Sprintf("%d approvals have ids that end in %s", len(found), safe(id)), "Give more of the id.")
 }
 
 // describeApproval prints everything that a person should see before deciding. All
@@ -313,7 +319,8 @@ func (a *App) describeApproval(it *client.Approval) {
 		a.field("details", indentJSON(it.Details))
 	}
 	for _, h := range it.Hidden {
-		a.rawField("hidden", p.red("argument hidden: "+oneLine(h, 200)+" holds a secret of this action; it can only be denied"))
+		a.rawField("hidden",
+			p.red("argument hidden: "+oneLine(h, 200)+" holds a secret of this action; it can only be denied"))
 	}
 	for _, n := range it.Notes {
 		a.field("note", oneLine(n, 400))

@@ -25,14 +25,16 @@ type decideOptions struct {
 
 func (a *App) approvalsDecideCmd(v approvals.Verdict) *cobra.Command {
 	var o decideOptions
-	verb, short, long := "approve", "Approve exactly this, once", `approve signs that exactly this may go on: an action with these arguments, by this agent
+	verb, short, long := "approve", "Approve exactly this, once",
+		`approve signs that exactly this may go on: an action with these arguments, by this agent
 in this session, once; or a hook with this digest and these capabilities. It shows what
 that is, then asks for the reviewer's passphrase on the terminal.
 
 A hook that was approved and could not be bound then (belay.yaml could not be written,
 say) is bound by the same command once more, without another signature.`
 	if v == approvals.Deny {
-		verb, short, long = "deny", "Deny this, with a reason", `deny signs that this may not go on. The agent is given the reason, and for a while the
+		verb, short, long = "deny", "Deny this, with a reason",
+			`deny signs that this may not go on. The agent is given the reason, and for a while the
 same question is answered with it.`
 	}
 	cmd := &cobra.Command{
@@ -65,23 +67,27 @@ func (a *App) approvalsDecide(ctx context.Context, id string, v approvals.Verdic
 	if err != nil {
 		return err
 	}
-	if v == approvals.Approve && it.Kind == approvals.KindProposal && it.State == approvals.Approved && it.Decision != nil {
+	if v == approvals.Approve && it.Kind == approvals.KindProposal && it.State == approvals.Approved &&
+		it.Decision != nil {
 		return a.approvalsCarryOn(ctx, q, it, o)
 	}
 	if it.State != approvals.Pending {
-		return failure("it is "+string(it.State)+" already", "Nothing was changed. `belay approvals show ID` says how it stands.")
+		return failure("it is "+string(it.State)+" already",
+			"Nothing was changed. `belay approvals show ID` says how it stands.")
 	}
 	content, err := it.Content()
 	if err != nil {
 		return failureBy(err, "")
 	}
 	if o.content != "" && o.content != content {
-		return failure("what is in the queue is not what you looked at: it has the digest "+content, "Nothing was decided. `belay approvals show ID` shows it.")
+		return failure("what is in the queue is not what you looked at: it has the digest "+content,
+			"Nothing was decided. `belay approvals show ID` shows it.")
 	}
 	r, err := a.reviewOf(ctx, it, o.wish)
 	switch {
 	case err != nil && v == approvals.Approve:
-		return failureBy(err, "Nothing was decided. `--preview 0` approves without a preview; a module that cannot be looked at can only be denied.")
+		return failureBy(err,
+			"Nothing was decided. `--preview 0` approves without a preview; a module that cannot be looked at can only be denied.")
 	case !o.json:
 		a.describeReview(&r)
 		fmt.Fprintln(a.Out)
@@ -101,7 +107,8 @@ func (a *App) approvalsDecide(ctx context.Context, id string, v approvals.Verdic
 // then. The decision on file is handed in again, so that nobody has to sign anew.
 func (a *App) approvalsCarryOn(ctx context.Context, q queue, it client.Approval, o decideOptions) error {
 	if o.content != "" && o.content != it.Decision.Content {
-		return failure("what was approved is not what you looked at: it has the digest "+safe(it.Decision.Content), "Nothing was changed. `belay approvals show ID` shows it.")
+		return failure("what was approved is not what you looked at: it has the digest "+safe(it.Decision.Content),
+			"Nothing was changed. `belay approvals show ID` shows it.")
 	}
 	done, err := q.Decide(ctx, it.ID, *it.Decision)
 	if err != nil {
@@ -125,10 +132,12 @@ func decideFailure(ctx context.Context, q queue, id string, err error) error {
 		return approvalFailure(err)
 	}
 	var p *client.Error
-	config := errors.As(err, &p) && p.Code == wire.CodeConfig || errors.Is(err, belay.ErrConfig) || errors.Is(err, install.ErrRefused)
+	config := errors.As(err, &p) && p.Code == wire.CodeConfig || errors.Is(err, belay.ErrConfig) ||
+		errors.Is(err, install.ErrRefused)
 	switch {
 	case it.State == approvals.Approved && it.Decision != nil:
-		return failureBy(err, "Mend that, then run `belay approvals approve "+id+"` again before "+it.Decision.Until.Local().Format(time.TimeOnly)+": it binds what is approved and asks for no passphrase.")
+		return failureBy(err, "Mend that, then run `belay approvals approve "+id+"` again before "+
+			it.Decision.Until.Local().Format(time.TimeOnly)+": it binds what is approved and asks for no passphrase.")
 	case it.State == approvals.Pending && config:
 		return failureBy(err, "Nothing was decided. Mend that, then approve it again; or deny it.")
 	}
@@ -142,7 +151,8 @@ func verdictText(it *client.Approval) string {
 	case it.Kind == approvals.KindProposal:
 		return "Approved and bound in belay.yaml as " + oneLine(proposedName(it), 64)
 	case it.Kind == approvals.KindAsk:
-		return "Approved for the next time that the agent tries it, once, until " + it.Decision.Until.Local().Format(time.TimeOnly)
+		return "Approved for the next time that the agent tries it, once, until " +
+			it.Decision.Until.Local().Format(time.TimeOnly)
 	}
 	return "Approved"
 }
@@ -186,7 +196,10 @@ func protection(f *config.File) (ok bool, text, advice string) {
 	case len(f.Reviewers) > 0:
 		return true, fmt.Sprintf("decisions take the key of a reviewer (%d registered)", len(f.Reviewers)), ""
 	case f.Approvals.Unsigned:
-		return false, "unprotected: decisions count without a signature, so that an agent of this user can approve for itself", "`belay reviewer init` makes a key; then take approvals.unsigned out of belay.yaml."
+		return false,
+			"unprotected: decisions count without a signature, so that an agent of this user can approve for itself",
+			"`belay reviewer init` makes a key; then take approvals.unsigned out of belay.yaml."
 	}
-	return false, "unprotected: no reviewer has a key, so that nothing can be approved", "A person makes a key with `belay reviewer init`."
+	return false, "unprotected: no reviewer has a key, so that nothing can be approved",
+		"A person makes a key with `belay reviewer init`."
 }

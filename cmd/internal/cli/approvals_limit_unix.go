@@ -8,7 +8,8 @@ import "syscall"
 // processor's time in seconds, address space, and the size of any file it writes. It
 // leaves no core dump. What the operator allows already is never raised.
 func limitProcess(seconds, memory, file uint64) error {
-	for what, most := range map[int]uint64{syscall.RLIMIT_CPU: seconds, syscall.RLIMIT_AS: memory, syscall.RLIMIT_FSIZE: file, syscall.RLIMIT_CORE: 0} {
+	for what, most := range map[int]uint64{syscall.RLIMIT_CPU: seconds, syscall.RLIMIT_AS: memory,
+		syscall.RLIMIT_FSIZE: file, syscall.RLIMIT_CORE: 0} {
 		var l syscall.Rlimit
 		if err := syscall.Getrlimit(what, &l); err != nil {
 			return err

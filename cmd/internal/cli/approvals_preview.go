@@ -60,7 +60,8 @@ func (a *App) previewProcess(ctx context.Context, command string, what any) (Pre
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, exe, command)
 	cmd.Args[0] = os.Args[0]
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(task), &limitedWriter{w: &out, left: 1 << 20}, &limitedWriter{w: &errs, left: 16 << 10}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(task), &limitedWriter{w: &out, left: 1 << 20},
+		&limitedWriter{w: &errs, left: 16 << 10}
 	// It gets nothing that leads to the state directory or to anybody's secrets.
 	cmd.Env = []string{"TMPDIR=" + os.TempDir(), "GOMEMLIMIT=1GiB"}
 	if err := cmd.Run(); err != nil {
@@ -89,8 +90,10 @@ func (l *limitedWriter) Write(b []byte) (int, error) {
 // recordings.
 func (a *App) previewCmds() []*cobra.Command {
 	return []*cobra.Command{
-		previewCmd(a, previewCommand, "Run a proposed hook on recorded events; started by `belay approvals show`", RunPreview),
-		previewCmd(a, previewRecordedCommand, "Run a proposed hook on recordings; started by `belay approvals show`", runRecorded),
+		previewCmd(a, previewCommand, "Run a proposed hook on recorded events; started by `belay approvals show`",
+			RunPreview),
+		previewCmd(a, previewRecordedCommand, "Run a proposed hook on recordings; started by `belay approvals show`",
+			runRecorded),
 	}
 }
 
@@ -132,7 +135,8 @@ func (a *App) describePreview(p *Preview) {
 	if p.Events > 0 {
 		mean = p.FuelSum / int64(p.Events)
 	}
-	a.field("", fmt.Sprintf("%d blocks, %d asks, %d changes, %d failures; fuel %s on average, %s at most", p.Blocks, p.Asks, p.Changes, p.Failures, count(mean), count(p.FuelMax)))
+	a.field("", fmt.Sprintf("%d blocks, %d asks, %d changes, %d failures; fuel %s on average, %s at most", p.Blocks,
+		p.Asks, p.Changes, p.Failures, count(mean), count(p.FuelMax)))
 	if len(p.Flips) == 0 {
 		a.field("flips", "none: nothing would have come out differently")
 		return
@@ -144,7 +148,8 @@ func (a *App) describePreview(p *Preview) {
 		if f.Kind != "" && f.Would == phases.HookError {
 			would += " (" + oneLine(string(f.Kind), 12) + ")"
 		}
-		t.row(placeOf(p, f), oneLine(string(f.Phase), 20), oneLine(f.Tool, 20), a.palette().decision(oneLine(f.Was, 12)), a.palette().decision(would), count(f.Fuel), oneLine(f.Reason, 60))
+		t.row(placeOf(p, f), oneLine(string(f.Phase), 20), oneLine(f.Tool, 20), a.palette().decision(oneLine(f.Was, 12)),
+			a.palette().decision(would), count(f.Fuel), oneLine(f.Reason, 60))
 	}
 	t.print(a.Out, a.palette())
 }

@@ -35,8 +35,10 @@ type previewWish struct {
 }
 
 func (o *previewWish) flags(f *pflag.FlagSet) {
-	f.IntVar(&o.events, "preview", previewEvents, "of a proposed hook: how many recorded decisions to run it on, 0 to 1000")
-	f.StringArrayVar(&o.recordings, "recordings", nil, "of a proposed hook: also run it on these recordings, which hold originals (files, or a `DIR` of them)")
+	f.IntVar(&o.events, "preview", previewEvents,
+		"of a proposed hook: how many recorded decisions to run it on, 0 to 1000")
+	f.StringArrayVar(&o.recordings, "recordings", nil,
+		"of a proposed hook: also run it on these recordings, which hold originals (files, or a `DIR` of them)")
 	f.StringArrayVar(&o.identities, "identity", nil, "open sealed recordings with the age keys of this file")
 }
 
@@ -132,7 +134,9 @@ func (a *App) describeBinding(rv *install.Review) {
 		a.field("binding", string(b)+"\nis what an approval adds to belay.yaml, as a sandboxed hook")
 	}
 	if m := rv.Hook.Manifest; m != nil {
-		a.field("budget", fmt.Sprintf("wants fuel %s, %d ms, %d MiB (0: the host's default)", count(m.Budget.Fuel), m.Budget.DeadlineMS, m.Budget.MemoryMiB))
+		a.field("budget",
+			fmt.Sprintf("wants fuel %s, %d ms, %d MiB (0: the host's default)", count(m.Budget.Fuel), m.Budget.DeadlineMS,
+				m.Budget.MemoryMiB))
 	}
 }
 

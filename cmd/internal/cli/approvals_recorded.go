@@ -45,7 +45,8 @@ type recordedRun struct {
 
 // previewRecorded has a process of its own find out what the proposed hook would
 // have said about the newest invocations of recordings.
-func (a *App) previewRecorded(ctx context.Context, binding config.Binding, module []byte, wish previewWish) (Preview, error) {
+func (a *App) previewRecorded(ctx context.Context, binding config.Binding, module []byte,
+	wish previewWish) (Preview, error) {
 	files, err := recordingFiles(wish.recordings)
 	if err != nil {
 		return Preview{}, err
@@ -113,7 +114,8 @@ func (a *App) takeNewest(task *recordedTask, path string, wish previewWish, left
 	}
 	last = last[max(0, len(last)-need):]
 	at := len(task.Files)
-	task.Files = append(task.Files, PreviewRecording{File: filepath.Base(path), Digest: rd.Digest(), Source: rd.Header().Source, Of: n})
+	task.Files = append(task.Files,
+		PreviewRecording{File: filepath.Base(path), Digest: rd.Digest(), Source: rd.Header().Source, Of: n})
 	chains := map[*recording.Chain]int{}
 	for i := len(last) - 1; i >= 0; i-- {
 		l := &last[i]
@@ -124,7 +126,9 @@ func (a *App) takeNewest(task *recordedTask, path string, wish previewWish, left
 		if !ok {
 			c = len(task.Chains)
 			chains[l.chain] = c
-			task.Chains = append(task.Chains, recording.Chain{Revision: l.chain.Revision, Ceiling: l.chain.Ceiling, Home: l.chain.Home, Bindings: []recording.Binding{}})
+			task.Chains = append(task.Chains,
+				recording.Chain{Revision: l.chain.Revision, Ceiling: l.chain.Ceiling, Home: l.chain.Home,
+					Bindings: []recording.Binding{}})
 		}
 		task.Runs = append(task.Runs, recordedRun{Run: l.run, Chain: c, File: at, Number: n - len(last) + i + 1})
 		task.Files[at].Used++
@@ -155,9 +159,11 @@ func runRecorded(ctx context.Context, t recordedTask) (Preview, error) {
 	}
 	defer bench.Close()
 	b := t.Binding
-	alone, err := replay.OpenAlone(ctx, bench, replay.AloneHook{Module: t.Module, Match: b.Match, Binding: recording.Binding{
-		Name: b.Name, Tier: phases.Sandboxed, Priority: b.Priority, Phases: b.Phases, Allowed: &b.Capabilities, Config: recording.Raw(b.Config), Budget: b.Budget,
-	}})
+	alone, err := replay.OpenAlone(ctx, bench,
+		replay.AloneHook{Module: t.Module, Match: b.Match, Binding: recording.Binding{
+			Name: b.Name, Tier: phases.Sandboxed, Priority: b.Priority, Phases: b.Phases, Allowed: &b.Capabilities,
+			Config: recording.Raw(b.Config), Budget: b.Budget,
+		}})
 	var bad *replay.Error
 	if errors.As(err, &bad) && errors.Is(err, replay.ErrCandidate) {
 		p.Failed = phases.SafeText(bad.Text, phases.MaxReasonBytes)
@@ -191,7 +197,8 @@ func countRecorded(p *Preview, r *recordedRun, res *replay.Result) {
 	if len(res.Unknown) > 0 {
 		p.Unknown++
 	}
-	f := PreviewFlip{In: r.File + 1, Number: r.Number, Phase: res.Invocation.Phase, Tool: res.Invocation.Tool(), Was: string(r.Run.Final.Decision),
+	f := PreviewFlip{In: r.File + 1, Number: r.Number, Phase: res.Invocation.Phase, Tool: res.Invocation.Tool(),
+		Was:   string(r.Run.Final.Decision),
 		Would: res.Turns[len(res.Turns)-1].Now.Decision, Kind: res.Now.Kind, Reason: res.Now.Reason}
 	for _, t := range res.Turns {
 		f.Fuel += t.Now.Fuel
@@ -225,16 +232,23 @@ func (a *App) coverPreview(p *Preview) error {
 // previewOf says what a preview ran on, and what its flips are called by.
 func (a *App) previewOf(p *Preview) string {
 	if p.Recordings == nil {
-		a.field("preview", fmt.Sprintf("run alone on the newest %d recorded decisions that it would have been asked about (%d others do not concern it).\n"+
-			"Stored inputs are redacted: what the hook would make of what is covered is not known.", p.Events, p.Skipped))
+		a.field("preview",
+			fmt.Sprintf(
+				"run alone on the newest %d recorded decisions that it would have been asked about (%d others do not concern it).\n"+
+					"Stored inputs are redacted: what the hook would make of what is covered is not known.", p.Events, p.Skipped))
 		return "SEQ"
 	}
-	text := fmt.Sprintf("run alone on %s of recordings (%d others do not concern it): originals, with what was carried along then.", plural(p.Events, "invocation"), p.Skipped)
+	text := fmt.Sprintf(
+		"run alone on %s of recordings (%d others do not concern it): originals, with what was carried along then.",
+		plural(p.Events, "invocation"), p.Skipped)
 	if p.Unknown > 0 {
-		text += fmt.Sprintf("\nIn %d of them it asked for something that nobody was asked then, and was answered that it is not there.", p.Unknown)
+		text += fmt.Sprintf(
+			"\nIn %d of them it asked for something that nobody was asked then, and was answered that it is not there.",
+			p.Unknown)
 	}
 	for i, f := range p.Recordings {
-		text += fmt.Sprintf("\n%d: %s, %s, the newest %d of %d", i+1, oneLine(f.File, 80), oneLine(f.Digest, 23), f.Used, f.Of)
+		text += fmt.Sprintf("\n%d: %s, %s, the newest %d of %d", i+1, oneLine(f.File, 80), oneLine(f.Digest, 23), f.Used,
+			f.Of)
 	}
 	a.field("recorded", text)
 	return "WHERE"

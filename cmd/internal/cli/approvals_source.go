@@ -22,7 +22,9 @@ type queue interface {
 
 // openQueue opens the queue, of the daemon or of the directory without its hooks.
 func (a *App) openQueue(ctx context.Context) (queue, error) {
-	return openSource(ctx, a, func(c *client.Client) queue { return c }, func(host *belay.Belay) queue { return localQueue{host} })
+	return openSource(ctx, a, func(c *client.Client) queue { return c }, func(host *belay.Belay) queue {
+		return localQueue{host}
+	})
 }
 
 type localQueue struct{ host *belay.Belay }
@@ -77,12 +79,14 @@ func approvalFailure(err error) error {
 	case errors.As(err, &p) && p.Code == wire.CodeNotFound, errors.Is(err, kernel.ErrApprovalUnknown):
 		return failureBy(err, "`belay approvals list --all` prints the ids of all that there are.")
 	case errors.Is(err, kernel.ErrApprovalHidden):
-		return failureBy(err, "`belay approvals deny ID` answers it; the agent can ask again without repeating the secret there.")
+		return failureBy(err,
+			"`belay approvals deny ID` answers it; the agent can ask again without repeating the secret there.")
 	case errors.Is(err, kernel.ErrApprovalUnsound):
 		return failureBy(err, "It is neither shown nor decided. `belay doctor` lists such items; the log says why.")
 	case errors.As(err, &p) && p.Code == wire.CodeSignature, errors.Is(err, kernel.ErrApprovalSignature):
 		return failureBy(err, "`belay reviewer list` shows whose decisions count.")
-	case errors.As(err, &p) && p.Code == wire.CodeConflict, errors.Is(err, kernel.ErrApprovalDecided), errors.Is(err, kernel.ErrApprovalExpired), errors.Is(err, kernel.ErrApprovalContent):
+	case errors.As(err, &p) && p.Code == wire.CodeConflict, errors.Is(err, kernel.ErrApprovalDecided),
+		errors.Is(err, kernel.ErrApprovalExpired), errors.Is(err, kernel.ErrApprovalContent):
 		return failureBy(err, "Nothing was changed. `belay approvals show ID` says how it stands.")
 	}
 	return recordsFailure(err)
@@ -106,7 +110,8 @@ func (a *App) waitFor(ctx context.Context, id string, patience time.Duration) (c
 		case err == nil:
 			last, failed = it, nil
 			continue
-		case errors.As(err, &p) && (p.Status < 500 || p.Trouble != ""), errors.Is(err, kernel.ErrTampered), errors.Is(err, kernel.ErrRollback),
+		case errors.As(err, &p) && (p.Status < 500 || p.Trouble != ""), errors.Is(err, kernel.ErrTampered),
+			errors.Is(err, kernel.ErrRollback),
 			errors.Is(err, kernel.ErrApprovalUnknown), errors.Is(err, kernel.ErrApprovalUnsound):
 			return it, err
 		}

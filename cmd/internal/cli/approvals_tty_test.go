@@ -156,7 +156,9 @@ func TestApprovalsAtATerminal(t *testing.T) {
 	x.end()
 
 	ask := func(command string) string {
-		return belay(t, state, `{"phase":"pre_tool","runtime":"custom","session":"s-1","agent":"coder","action":{"tool":"exec","args":{"command":"`+command+`"}}}`, "eval")
+		return belay(t, state,
+			`{"phase":"pre_tool","runtime":"custom","session":"s-1","agent":"coder","action":{"tool":"exec","args":{"command":"`+
+				command+`"}}}`, "eval")
 	}
 	hostile := `git push origin main \u001b[2J\u001b]0;owned\u0007\u202e`
 	if got := ask(hostile); !strings.Contains(got, `"decision":"ask"`) {
@@ -203,7 +205,8 @@ func TestApprovalsAtATerminal(t *testing.T) {
 	if got := ask("git push --tags"); !strings.Contains(got, `"decision":"ask"`) {
 		t.Errorf("the denial was not signed: %s", got)
 	}
-	if got := belay(t, state, "", "approvals", "list", "--all"); !strings.Contains(got, "consumed") || !strings.Contains(got, "pending") {
+	if got := belay(t, state, "", "approvals", "list", "--all"); !strings.Contains(got, "consumed") ||
+		!strings.Contains(got, "pending") {
 		t.Error(got)
 	}
 }

@@ -258,7 +258,9 @@ func (b *board) list() []string {
 	from := max(0, min(b.cursor-fits/2, len(b.items)-fits))
 	for i := from; i < len(b.items) && i < from+fits; i++ {
 		it := &b.items[i]
-		mark, text := "  ", fmt.Sprintf("%-8s  %-14s  %-24s  %s", oneLine(string(it.Kind), 8), left(it), oneLine(who(it), 24), oneLine(what(it), 200))
+		mark, text := "  ",
+			fmt.Sprintf("%-8s  %-14s  %-24s  %s", oneLine(string(it.Kind), 8), left(it), oneLine(who(it), 24),
+				oneLine(what(it), 200))
 		if i == b.cursor {
 			mark, text = "> ", p.bold(text)
 		}
@@ -269,7 +271,8 @@ func (b *board) list() []string {
 
 func (b *board) detail() []string {
 	p := b.paint
-	head := p.bold("Approval "+oneLine(b.open.ID, 40)) + p.faint("   a: approve   d: deny   j/k, space: scroll   esc: back")
+	head := p.bold("Approval "+oneLine(b.open.ID, 40)) +
+		p.faint("   a: approve   d: deny   j/k, space: scroll   esc: back")
 	if b.lines == nil {
 		return []string{head, "", p.faint("looking at it…")}
 	}

@@ -111,7 +111,8 @@ func (a *App) approvalsWatch(ctx context.Context, asJSON bool) error {
 				fmt.Fprintf(a.Out, "%s\n", b)
 				continue
 			}
-			fmt.Fprintf(a.Out, "%s  %s  %s  %s  %s\n", time.Now().Format(time.TimeOnly), a.stateText(it), oneLine(it.ID, 40), oneLine(who(it), 30), oneLine(what(it), 80))
+			fmt.Fprintf(a.Out, "%s  %s  %s  %s  %s\n", time.Now().Format(time.TimeOnly), a.stateText(it), oneLine(it.ID, 40),
+				oneLine(who(it), 30), oneLine(what(it), 80))
 		}
 		seen = now
 		select {

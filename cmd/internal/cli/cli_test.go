@@ -21,7 +21,9 @@ import (
 
 // Commands of the scripts: "belay" is the program itself; "xbelay" ends with
 // status 0 and says the real one on standard error as "exit N", so that a script
-// can tell 3 from 1; "belay-hook" and "xbelay-hook" are the small program; "sigstore-kms-scripted" is a key management service; "sql FILE TEXT…" does to a database what another program could, "sqlite-copy backup|restore FILE OTHER" what .backup and .restore do.
+// can tell 3 from 1; "belay-hook" and "xbelay-hook" are the small program; "sigstore-kms-scripted" is a key
+// management service; "sql FILE TEXT…" does to a database what another program could, "sqlite-copy
+// backup|restore FILE OTHER" what .backup and .restore do.
 func TestMain(m *testing.M) {
 	if cli.IsCompiler(os.Args) { // of the commands below, as of the program itself
 		os.Exit(cli.Compile(os.Stdin, os.Stdout, os.Stderr))

@@ -69,18 +69,21 @@ func acceptWish(st wire.Status) wish {
 	if st.Unsigned.Count > 0 {
 		text += " " + unsignedRevisions(st.Unsigned) + "."
 	}
-	return wish{verb: approvals.VerbConfigAccept, store: st.Store, args: kernel.ConfigOrder{Revision: st.Revision}, text: text}
+	return wish{verb: approvals.VerbConfigAccept, store: st.Store, args: kernel.ConfigOrder{Revision: st.Revision},
+		text: text}
 }
 
 // signConfigCmd is `belay reviewer sign config`.
 func (a *App) signConfigCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Of the configuration", Args: noArgs, RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() }}
-	cmd.AddCommand(a.signVerbCmd("accept", "Sign that the configuration in use was looked at", noArgs, func(ctx context.Context, src records, _ []string) (wish, error) {
-		st, err := src.Status(ctx)
-		if err != nil {
-			return wish{}, recordsFailure(err)
-		}
-		return acceptWish(st), nil
-	}))
+	cmd := &cobra.Command{Use: "config", Short: "Of the configuration", Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() }}
+	cmd.AddCommand(a.signVerbCmd("accept", "Sign that the configuration in use was looked at", noArgs,
+		func(ctx context.Context, src records, _ []string) (wish, error) {
+			st, err := src.Status(ctx)
+			if err != nil {
+				return wish{}, recordsFailure(err)
+			}
+			return acceptWish(st), nil
+		}))
 	return cmd
 }

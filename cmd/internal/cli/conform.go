@@ -146,7 +146,9 @@ func (a *App) conformHost(ctx context.Context, argv []string, o *conformOptions)
 	}
 	var r conformReport
 	for i := range rules {
-		if err := r.add(o, rules[i].ID, rules[i].Rule, func() ([]string, error) { return rules[i].Verify(ctx, host) }); err != nil {
+		if err := r.add(o, rules[i].ID, rules[i].Rule, func() ([]string, error) {
+			return rules[i].Verify(ctx, host)
+		}); err != nil {
 			return err
 		}
 	}
@@ -172,7 +174,9 @@ func (a *App) conformSDK(ctx context.Context, path string, o *conformOptions) er
 	defer func() { _ = bench.Close() }()
 	var r conformReport
 	for i := range list {
-		if err := r.add(o, list[i].ID, list[i].Rule, func() ([]string, error) { return list[i].Verify(ctx, conformance.Own{Bench: bench}, module) }); err != nil {
+		if err := r.add(o, list[i].ID, list[i].Rule, func() ([]string, error) {
+			return list[i].Verify(ctx, conformance.Own{Bench: bench}, module)
+		}); err != nil {
 			return err
 		}
 	}

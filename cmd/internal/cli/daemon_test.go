@@ -83,7 +83,8 @@ type shot struct {
 func newShot(t testing.TB, command string) (*shot, phases.Invocation) {
 	id := uuid.Must(uuid.NewV7()).String()
 	args := fmt.Sprintf(`{"tool":"exec","call_id":"c","args":{"command":%q}}`, command)
-	return &shot{id: id, command: command}, phases.Invocation{ID: id, Phase: phases.PreTool, Runtime: "custom", Session: "s", Action: []byte(args)}
+	return &shot{id: id, command: command},
+		phases.Invocation{ID: id, Phase: phases.PreTool, Runtime: "custom", Session: "s", Action: []byte(args)}
 }
 
 // volley has many callers ask until stop, and returns everything that was sent.
@@ -138,7 +139,8 @@ func initState(t *testing.T, dir string) {
 		t.Fatal(out)
 	}
 	path := filepath.Join(dir, "belay.yaml")
-	text := fileText(t, path) + "\nevents:\n  sinks:\n    - jsonl: {path: " + dir + "/events.jsonl}\n    - checkpoint: {path: " + dir + "/marks}\n"
+	text := fileText(t, path) + "\nevents:\n  sinks:\n    - jsonl: {path: " + dir +
+		"/events.jsonl}\n    - checkpoint: {path: " + dir + "/marks}\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

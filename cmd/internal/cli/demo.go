@@ -116,7 +116,9 @@ func (a *App) demo(ctx context.Context, o demoOptions) error {
 	}
 	fmt.Fprintln(out)
 	defer printLogReport(out, report) // the last word, after where the events are
-	fmt.Fprintf(out, "The events are in %s. To see them:\n  belay events tail --state %s\n  belay events show 1 --state %s\n", safe(dir), safe(dir), safe(dir))
+	fmt.Fprintf(out,
+		"The events are in %s. To see them:\n  belay events tail --state %s\n  belay events show 1 --state %s\n", safe(dir),
+		safe(dir), safe(dir))
 	return nil
 }
 

@@ -73,7 +73,8 @@ type leaseDemo struct {
 const (
 	demoReviewer = "demo"
 	demoPassword = "of the demo's own keys, which nobody uses after it"
-	demoRules    = "# What `belay demo leases` plays against.\nversion: " + config.Version + "\nhooks: []\nrequire_lease:\n  - {tools: [write], capability: \"tool:write\"}\n"
+	demoRules    = "# What `belay demo leases` plays against.\nversion: " + config.Version +
+		"\nhooks: []\nrequire_lease:\n  - {tools: [write], capability: \"tool:write\"}\n"
 )
 
 // own makes a built-in hook somebody's own: with a section of one word more it is
@@ -98,10 +99,13 @@ func (d *leaseDemo) prepare() (err error) {
 	if err != nil {
 		return err
 	}
-	if d.key, err = sigstore.OpenEd25519(private, func() ([]byte, error) { return []byte(demoPassword), nil }); err != nil {
+	if d.key, err = sigstore.OpenEd25519(private, func() ([]byte, error) {
+		return []byte(demoPassword), nil
+	}); err != nil {
 		return err
 	}
-	src, err := config.AddReviewer([]byte(demoRules), config.Reviewer{Name: demoReviewer, Key: approvals.FormatReviewerKey(public)})
+	src, err := config.AddReviewer([]byte(demoRules),
+		config.Reviewer{Name: demoReviewer, Key: approvals.FormatReviewerKey(public)})
 	if err != nil {
 		return err
 	}
@@ -203,7 +207,8 @@ func (d *leaseDemo) leases(ctx context.Context, prefix string) error {
 	for i := range list {
 		l := &list[i]
 		d.line("lease "+l.ID, string(l.State), fmt.Sprintf("%s of %s, %d s, %d uses left, by %s",
-			l.Capability, strings.Join(l.Scope.Paths, " "), int(l.ExpiresAt.Sub(l.NotBefore).Seconds()), l.UsesLeft, issuerText(&l.Issuer)))
+			l.Capability, strings.Join(l.Scope.Paths, " "), int(l.ExpiresAt.Sub(l.NotBefore).Seconds()), l.UsesLeft,
+			issuerText(&l.Issuer)))
 	}
 	return nil
 }

@@ -24,22 +24,27 @@ import (
 
 // What the agents of the demo want to do.
 func demoWrite(agent, file string) string {
-	return fmt.Sprintf(`{"phase":"pre_tool","runtime":"custom","session":"s-1","agent":%q,"action":{"tool":"write","args":{"file_path":%q,"content":"x"}}}`, agent, file)
+	return fmt.Sprintf(
+		`{"phase":"pre_tool","runtime":"custom","session":"s-1","agent":%q,"action":{"tool":"write","args":{"file_path":%q,"content":"x"}}}`, agent, file)
 }
 
 // demoTask writes into the task's directory by a name in it, which lease-broker does not lend for.
 func demoTask(agent string) string {
-	return fmt.Sprintf(`{"phase":"pre_tool","runtime":"custom","session":"s-1","agent":%q,"cwd":"/srv/task","action":{"tool":"write","args":{"file_path":"plan.md","content":"x"}}}`, agent)
+	return fmt.Sprintf(
+		`{"phase":"pre_tool","runtime":"custom","session":"s-1","agent":%q,"cwd":"/srv/task","action":{"tool":"write","args":{"file_path":"plan.md","content":"x"}}}`, agent)
 }
 
 func demoSpawn(child, passOn string) string {
-	return fmt.Sprintf(`{"phase":"spawn","runtime":"custom","session":"s-1","agent":"coder","action":{"child":{"agent":%q,"prompt":"write it down","leases":[%s]},"depth":1}}`, child, passOn)
+	return fmt.Sprintf(
+		`{"phase":"spawn","runtime":"custom","session":"s-1","agent":"coder","action":{"child":{"agent":%q,"prompt":"write it down","leases":[%s]},"depth":1}}`, child, passOn)
 }
 
 // play is the story, in order.
 func (d *leaseDemo) play(ctx context.Context) error {
-	fmt.Fprintf(d.out, "Power is lent, never owned: whoever wants to call write needs a lease (require_lease in belay.yaml).\nEverything happens in %s, with the real hooks, signatures and store.\n", safe(d.dir))
-	for _, step := range []func(context.Context) error{d.unsigned, d.signed, d.lent, d.once, d.byHand, d.child, d.revoked, d.proposed, d.record} {
+	fmt.Fprintf(d.out,
+		"Power is lent, never owned: whoever wants to call write needs a lease (require_lease in belay.yaml).\nEverything happens in %s, with the real hooks, signatures and store.\n", safe(d.dir))
+	for _, step := range []func(context.Context) error{d.unsigned, d.signed, d.lent, d.once, d.byHand, d.child, d.revoked,
+		d.proposed, d.record} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -58,7 +63,8 @@ func (d *leaseDemo) unsigned(ctx context.Context) error {
 		return err
 	}
 	d.bound("lease-broker", "")
-	if _, err := d.ask(ctx, "coder writes /srv/notes/a.md", demoWrite("coder", "/srv/notes/a.md"), phases.Block); err != nil {
+	if _, err := d.ask(ctx, "coder writes /srv/notes/a.md", demoWrite("coder", "/srv/notes/a.md"),
+		phases.Block); err != nil {
 		return err
 	}
 	return d.leases(ctx, "")
@@ -79,7 +85,8 @@ func (d *leaseDemo) signed(ctx context.Context) error {
 		return err
 	}
 	d.line("key "+key.ID, "made", "a throw-away key of this demo; it signs lease-broker")
-	rule, err := ruleFor("release", []tiers.Seat{{Name: "release", PublicKey: &tiers.PublicKey{PEM: string(public)}}}, 0, limitFlags{hooks: []string{"lease-broker"}})
+	rule, err := ruleFor("release", []tiers.Seat{{Name: "release", PublicKey: &tiers.PublicKey{PEM: string(public)}}}, 0,
+		limitFlags{hooks: []string{"lease-broker"}})
 	if err != nil {
 		return err
 	}
@@ -88,7 +95,8 @@ func (d *leaseDemo) signed(ctx context.Context) error {
 	}
 	_, _, err = install.Hook(ctx, d.dir, install.Request{
 		Compiler: d.a.Compiler,
-		File:     d.broker, Evidence: []tiers.Evidence{{Kind: tiers.EvidenceBundle, Name: "lease-broker.wasm.sigstore.json", Data: bundle}},
+		File:     d.broker,
+		Evidence: []tiers.Evidence{{Kind: tiers.EvidenceBundle, Name: "lease-broker.wasm.sigstore.json", Data: bundle}},
 		Priority: config.TrustedPriority, Tier: phases.Trusted, Mode: phases.Enforce,
 	})
 	if err != nil {
@@ -111,7 +119,8 @@ func (d *leaseDemo) lent(ctx context.Context) error {
 	if err := d.leases(ctx, ""); err != nil {
 		return err
 	}
-	d.line("reviewer "+demoReviewer, "wanted", "played by this demo, with a throw-away key; at your place a person, with a passphrase")
+	d.line("reviewer "+demoReviewer, "wanted",
+		"played by this demo, with a throw-away key; at your place a person, with a passphrase")
 	if v.Approval == nil {
 		return errDemo
 	}
@@ -126,7 +135,8 @@ func (d *leaseDemo) lent(ctx context.Context) error {
 
 func (d *leaseDemo) once(ctx context.Context) error {
 	d.step("Once means once, and one path means one path")
-	if _, err := d.ask(ctx, "coder writes /srv/notes/a.md", demoWrite("coder", "/srv/notes/a.md"), phases.Block); err != nil {
+	if _, err := d.ask(ctx, "coder writes /srv/notes/a.md", demoWrite("coder", "/srv/notes/a.md"),
+		phases.Block); err != nil {
 		return err
 	}
 	_, err := d.ask(ctx, "coder writes /srv/notes/b.md", demoWrite("coder", "/srv/notes/b.md"), phases.Ask)
@@ -135,7 +145,9 @@ func (d *leaseDemo) once(ctx context.Context) error {
 
 func (d *leaseDemo) byHand(ctx context.Context) error {
 	d.step("A person lends by hand, for a task; that takes a reviewer's signature, too")
-	_, err := d.host.MintLease(ctx, leases.Request{ID: "s-1/task", Capability: "tool:write", Scope: &leases.Scope{Paths: []string{"/srv/task/**"}}, TTLS: 600, MaxUses: 5},
+	_, err := d.host.MintLease(ctx,
+		leases.Request{ID: "s-1/task", Capability: "tool:write", Scope: &leases.Scope{Paths: []string{"/srv/task/**"}},
+			TTLS: 600, MaxUses: 5},
 		kernel.LeaseHolder{Runtime: "custom", Session: "s-1", Agent: "coder"}, "")
 	var wait *kernel.LeasePending
 	if !errors.As(err, &wait) {
@@ -182,7 +194,8 @@ func (d *leaseDemo) proposed(ctx context.Context) error {
 		return err
 	}
 	it, _, err := d.host.Propose(ctx, approvals.Proposal{
-		Module: module, Name: "no-helpers", Reason: "helpers only make a mess", Config: []byte(`{"max_depth":0}`), Runtime: "custom", Session: "s-1", Agent: "coder",
+		Module: module, Name: "no-helpers", Reason: "helpers only make a mess", Config: []byte(`{"max_depth":0}`),
+		Runtime: "custom", Session: "s-1", Agent: "coder",
 	}, peercred.Credential(os.Getuid()))
 	if err != nil {
 		return err
@@ -195,9 +208,11 @@ func (d *leaseDemo) proposed(ctx context.Context) error {
 	if r.Review == nil || r.Preview == nil || len(r.Preview.Flips) == 0 {
 		return errDemo
 	}
-	d.line("review: it may", strings.Join(r.Review.Binding.Capabilities, " "), "read by the host from the module's bytes, not taken from the agent's words")
+	d.line("review: it may", strings.Join(r.Review.Binding.Capabilities, " "),
+		"read by the host from the module's bytes, not taken from the agent's words")
 	for _, f := range r.Preview.Flips {
-		d.line(fmt.Sprintf("review: it would flip event %d", f.Seq), string(f.Would), fmt.Sprintf("%s, was %s: %s", f.Phase, f.Was, f.Reason))
+		d.line(fmt.Sprintf("review: it would flip event %d", f.Seq), string(f.Would),
+			fmt.Sprintf("%s, was %s: %s", f.Phase, f.Was, f.Reason))
 	}
 	if err := d.approve(ctx, it.ID, "let us try that"); err != nil {
 		return err
@@ -206,7 +221,9 @@ func (d *leaseDemo) proposed(ctx context.Context) error {
 	if _, err := d.ask(ctx, "coder starts helper-2", demoSpawn("helper-2", ""), phases.Block); err != nil {
 		return err
 	}
-	if err := d.a.editConfig(func(src []byte) ([]byte, error) { return config.SetDisabled(src, "no-helpers", true) }); err != nil {
+	if err := d.a.editConfig(func(src []byte) ([]byte, error) {
+		return config.SetDisabled(src, "no-helpers", true)
+	}); err != nil {
 		return err
 	}
 	if err := d.host.Reload(ctx); err != nil {
@@ -234,14 +251,17 @@ func (d *leaseDemo) record(ctx context.Context) error {
 		if e.Type != phases.EventVerdict {
 			what, by, about = string(e.Type), cmp.Or(e.User, e.Binding, e.DecidedBy), e.Reason
 		}
-		t.row(fmt.Sprint(e.Seq), what, d.p.decision(oneLine(e.Decision, 12)), oneLine(by, 16), oneLine(e.Agent, 10), oneLine(about, 64))
+		t.row(fmt.Sprint(e.Seq), what, d.p.decision(oneLine(e.Decision, 12)), oneLine(by, 16), oneLine(e.Agent, 10),
+			oneLine(about, 64))
 	}
 	t.print(d.out, d.p)
 	report, err := d.host.Log().Verify(ctx, statelog.Evidence{})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(d.out, "\nTo look at them:\n  belay events query --type lease --state %s\n  belay lease list --all --state %s\n\n", safe(d.dir), safe(d.dir))
+	fmt.Fprintf(d.out,
+		"\nTo look at them:\n  belay events query --type lease --state %s\n  belay lease list --all --state %s\n\n",
+		safe(d.dir), safe(d.dir))
 	printLogReport(d.out, report)
 	return nil
 }

@@ -118,7 +118,8 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	}
 	for _, name := range []string{"keys", "belay.db", "cache"} {
 		if in, err := os.Stat(filepath.Join(dir, name)); err == nil && in.Mode().Perm()&0o077 != 0 {
-			fail("permissions", fmt.Sprintf("%s can be opened by others (%v)", name, in.Mode().Perm()), "chmod go-rwx "+filepath.Join(dir, name))
+			fail("permissions", fmt.Sprintf("%s can be opened by others (%v)", name, in.Mode().Perm()),
+				"chmod go-rwx "+filepath.Join(dir, name))
 		}
 	}
 
@@ -177,7 +178,8 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	if st.Compile == wire.CompileApart {
 		ok("compile", "in a process of its own, with limits of time and memory")
 	} else {
-		warn("compile", "in belay's own process: only an estimate bounds what a hook takes to compile", "The system does not say which file this program is, or the program that embeds belay names no compiler.")
+		warn("compile", "in belay's own process: only an estimate bounds what a hook takes to compile",
+			"The system does not say which file this program is, or the program that embeds belay names no compiler.")
 	}
 	ready := 0
 	for _, b := range host.Bindings() {
@@ -202,7 +204,8 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 		warn("payloads", unheld(st.Unheld), unheldAdvice)
 	}
 	if text := host.ClockWarning(ctx); text != "" {
-		warn("clock", text, "Set the clock right and keep it so, with a time server. docs/OPERATIONS.md says what goes by which clock.")
+		warn("clock", text,
+			"Set the clock right and keep it so, with a time server. docs/OPERATIONS.md says what goes by which clock.")
 	}
 	if unsound, ok := examineQueue(ctx, host); !ok {
 		out = append(out, unsound)
@@ -210,7 +213,8 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	if _, f, err := a.readConfigFile(); err == nil {
 		if r := f.Recordings; r != nil && r.UnsafePlaintext {
 			out = append(out, finding{Check: "recordings", Status: "warn", Red: true,
-				Text: "UNSAFE: full inputs, secrets included, are kept in plain text in " + r.Dir, Advice: "`belay record keygen FILE` makes a key; give what it prints as recipients instead of unsafe_plaintext."})
+				Text:   "UNSAFE: full inputs, secrets included, are kept in plain text in " + r.Dir,
+				Advice: "`belay record keygen FILE` makes a key; give what it prints as recipients instead of unsafe_plaintext."})
 		}
 		if protected, text, advice := protection(f); protected {
 			ok("approvals", text)

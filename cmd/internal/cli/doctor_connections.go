@@ -22,7 +22,8 @@ func examineConnections(d *wire.Daemon, ok func(check, text string), warn func(c
 	if d == nil || d.Limit == 0 {
 		return
 	}
-	text := fmt.Sprintf("%d of %d in use on the busiest address; since the daemon began %s found all taken, and %s no file descriptor",
+	text := fmt.Sprintf(
+		"%d of %d in use on the busiest address; since the daemon began %s found all taken, and %s no file descriptor",
 		d.Busiest, d.Limit, count(d.AllTaken), count(d.Descriptors))
 	lately := d.ExhaustedMS > 0 && d.ExhaustedMS <= refusedLately.Milliseconds()
 	if lately {
@@ -32,7 +33,8 @@ func examineConnections(d *wire.Daemon, ok func(check, text string), warn func(c
 		ok("connections", text)
 		return
 	}
-	warn("connections", text, "Close what callers do not use; for descriptors, raise LimitNOFILE= of the service. docs/OPERATIONS.md says more.")
+	warn("connections", text,
+		"Close what callers do not use; for descriptors, raise LimitNOFILE= of the service. docs/OPERATIONS.md says more.")
 }
 
 // examineAge tells of health that the daemon could not find out again.

@@ -42,15 +42,18 @@ func TestDoctorOnConnections(t *testing.T) {
 		daemon *wire.Daemon
 		want   string // "": no line
 	}{
-		"no daemon":        {nil, ""},
-		"an older one":     {&wire.Daemon{Busiest: 9}, ""},
-		"idle":             {&wire.Daemon{Limit: 512}, "ok connections: 0 of 512 in use"},
-		"nine tenths":      {&wire.Daemon{Limit: 10, Busiest: 9}, "ok connections: 9 of 10 in use"},
-		"more":             {&wire.Daemon{Limit: 512, Busiest: 461}, "warn connections: 461 of 512 in use"},
-		"all":              {&wire.Daemon{Limit: 1, Busiest: 1}, "warn connections: 1 of 1 in use"},
-		"refused now":      {&wire.Daemon{Limit: 512, Busiest: 2, AllTaken: 7, ExhaustedMS: 1}, "warn connections: 2 of 512 in use on the busiest address; since the daemon began 7 found all taken, and 0 no file descriptor, the last 0s ago"},
-		"an hour ago":      {&wire.Daemon{Limit: 512, Descriptors: 3, ExhaustedMS: hour}, "warn connections: 0 of 512 in use on the busiest address; since the daemon began 0 found all taken, and 3 no file descriptor, the last 1h0m0s ago"},
-		"before that hour": {&wire.Daemon{Limit: 512, Descriptors: 3, ExhaustedMS: hour + 1}, "ok connections: 0 of 512 in use on the busiest address; since the daemon began 0 found all taken, and 3 no file descriptor"},
+		"no daemon":    {nil, ""},
+		"an older one": {&wire.Daemon{Busiest: 9}, ""},
+		"idle":         {&wire.Daemon{Limit: 512}, "ok connections: 0 of 512 in use"},
+		"nine tenths":  {&wire.Daemon{Limit: 10, Busiest: 9}, "ok connections: 9 of 10 in use"},
+		"more":         {&wire.Daemon{Limit: 512, Busiest: 461}, "warn connections: 461 of 512 in use"},
+		"all":          {&wire.Daemon{Limit: 1, Busiest: 1}, "warn connections: 1 of 1 in use"},
+		"refused now": {&wire.Daemon{Limit: 512, Busiest: 2, AllTaken: 7, ExhaustedMS: 1},
+			"warn connections: 2 of 512 in use on the busiest address; since the daemon began 7 found all taken, and 0 no file descriptor, the last 0s ago"},
+		"an hour ago": {&wire.Daemon{Limit: 512, Descriptors: 3, ExhaustedMS: hour},
+			"warn connections: 0 of 512 in use on the busiest address; since the daemon began 0 found all taken, and 3 no file descriptor, the last 1h0m0s ago"},
+		"before that hour": {&wire.Daemon{Limit: 512, Descriptors: 3, ExhaustedMS: hour + 1},
+			"ok connections: 0 of 512 in use on the busiest address; since the daemon began 0 found all taken, and 3 no file descriptor"},
 	} {
 		var f findings
 		examineConnections(c.daemon, f.ok, f.warn)
@@ -61,7 +64,8 @@ func TestDoctorOnConnections(t *testing.T) {
 }
 
 func TestDoctorOnHealthThatIsStale(t *testing.T) {
-	for age, warns := range map[time.Duration]bool{0: false, time.Second: false, healthLately: false, healthLately + time.Millisecond: true, time.Minute: true} {
+	for age, warns := range map[time.Duration]bool{0: false, time.Second: false, healthLately: false,
+		healthLately + time.Millisecond: true, time.Minute: true} {
 		var f findings
 		examineAge(wire.Health{OK: true, Age: age.Milliseconds()}, f.warn)
 		if (len(f) == 1) != warns {
@@ -70,7 +74,8 @@ func TestDoctorOnHealthThatIsStale(t *testing.T) {
 	}
 }
 
-// TestDoctorAsksTheDaemonForConnections: the line is green while connections are free, and yellow after new ones found all taken.
+// TestDoctorAsksTheDaemonForConnections: the line is green while connections are free, and yellow after new
+// ones found all taken.
 func TestDoctorAsksTheDaemonForConnections(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	a := &App{Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}
@@ -110,7 +115,8 @@ func TestDoctorAsksTheDaemonForConnections(t *testing.T) {
 	for end := time.Now().Add(20 * time.Second); s.Connections().Connections == 0 && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
-	if got := said(); !strings.HasPrefix(got, "warn connections: ") || !strings.Contains(got, " found all taken, and 0 no file descriptor, the last ") {
+	if got := said(); !strings.HasPrefix(got, "warn connections: ") ||
+		!strings.Contains(got, " found all taken, and 0 no file descriptor, the last ") {
 		t.Errorf("%q", got)
 	}
 }

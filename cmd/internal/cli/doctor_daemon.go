@@ -14,13 +14,15 @@ import (
 
 // examineDaemon looks whether a daemon answers, and where its credentials lie. One that
 // hangs may hold what the other checks would wait for.
-func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text string), warn, fail func(check, text, advice string)) (hangs bool) {
+func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text string), warn,
+	fail func(check, text, advice string)) (hangs bool) {
 	c, err := client.Dial(dir)
 	switch {
 	case errors.Is(err, client.ErrNotRunning):
 		ok("daemon", "not running: commands work on the state directory themselves")
 	case err != nil:
-		fail("daemon", err.Error(), "Commands do not go round a daemon that is there. Stop it, or find out what is wrong with it.")
+		fail("daemon", err.Error(),
+			"Commands do not go round a daemon that is there. Stop it, or find out what is wrong with it.")
 	default:
 		defer c.Close()
 		if err := alive(ctx, c); err != nil {
@@ -85,7 +87,8 @@ func examinePlain(st wire.Status, warn func(check, text, advice string)) {
 	if st.Daemon == nil || st.Daemon.Plain == 0 {
 		return
 	}
-	warn("plain HTTP", plural(int(st.Daemon.Plain), "request")+" came without TLS since the daemon began: those callers do not know who answers",
+	warn("plain HTTP", plural(int(st.Daemon.Plain), "request")+
+		" came without TLS since the daemon began: those callers do not know who answers",
 		"docs/SERVE.md says what to use instead; `belay serve --tls-only` refuses them.")
 }
 

@@ -41,7 +41,8 @@ func (a *App) doctorFix(ctx context.Context, yes bool) error {
 	edited := shown
 	for _, u := range short {
 		if edited, err = config.AddCapabilities(edited, u.Binding, u.Capabilities...); err != nil {
-			return failureBy(err, "Add them under the capabilities of "+safe(u.Binding)+": "+safe(strings.Join(u.Capabilities, ", "))+".")
+			return failureBy(err, "Add them under the capabilities of "+safe(u.Binding)+": "+
+				safe(strings.Join(u.Capabilities, ", "))+".")
 		}
 		for i, c := range u.Capabilities {
 			fmt.Fprintf(a.Err, "%s imports %s, which belay.yaml does not grant.", safe(u.Binding), safe(c))

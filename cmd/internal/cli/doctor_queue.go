@@ -21,14 +21,18 @@ func examineQueue(ctx context.Context, host *belay.Belay) (f finding, ok bool) {
 		return finding{Check: "queue", Status: "fail", Text: err.Error()}, false
 	}
 	if len(ids) > 0 {
-		return finding{Check: "queue", Status: "fail", Text: plural(len(ids), "item") + " on file, not what was asked: " + oneLine(ids[0], 40), Advice: advice}, false
+		return finding{Check: "queue", Status: "fail", Text: plural(len(ids), "item") + " on file, not what was asked: " +
+			oneLine(ids[0], 40), Advice: advice}, false
 	}
-	met, err := host.Events(ctx, kernel.EventQuery{Type: phases.EventApproval, Decision: "unsound", Newest: true, Limit: 1, Since: time.Now().Add(-unsoundFor)})
+	met, err := host.Events(ctx,
+		kernel.EventQuery{Type: phases.EventApproval, Decision: "unsound", Newest: true, Limit: 1,
+			Since: time.Now().Add(-unsoundFor)})
 	if err != nil {
 		return finding{Check: "queue", Status: "fail", Text: err.Error()}, false
 	}
 	if len(met) > 0 {
-		return finding{Check: "queue", Status: "warn", Red: true, Text: "an item was not what was asked, on " + met[0].Time.Local().Format(time.DateTime) + ": " + oneLine(met[0].Reason, 200), Advice: advice}, false
+		return finding{Check: "queue", Status: "warn", Red: true, Text: "an item was not what was asked, on " +
+			met[0].Time.Local().Format(time.DateTime) + ": " + oneLine(met[0].Reason, 200), Advice: advice}, false
 	}
 	return finding{}, true
 }

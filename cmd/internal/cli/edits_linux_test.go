@@ -68,9 +68,11 @@ func TestParallelEdits(t *testing.T) {
 		x.expect("The same again")
 		people = append(people, x)
 	}
-	commands := [][]string{{"hook", "disable", "ask-push"}, {"hook", "disable", "strip-ansi"}, {"hook", "remove", "redact-secret"}}
+	commands := [][]string{{"hook", "disable", "ask-push"}, {"hook", "disable", "strip-ansi"},
+		{"hook", "remove", "redact-secret"}}
 	for i := range 10 {
-		commands = append(commands, []string{"hook", "install", "builtin:command-block", "--name", fmt.Sprintf("guard-%d", i)})
+		commands = append(commands,
+			[]string{"hook", "install", "builtin:command-block", "--name", fmt.Sprintf("guard-%d", i)})
 	}
 	for _, x := range people {
 		x.send("correct horse battery\n")

@@ -74,16 +74,22 @@ runtime's own form: its JSON, its exit status, its way of saying no.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.file, "file", "f", "", "read the invocation from this file instead of standard input")
-	f.StringArrayVar(&o.hooks, "hook", nil, "add an unsigned hook for this call only: FILE.wasm[,priority=N][,config=FILE]")
+	f.StringArrayVar(&o.hooks, "hook", nil,
+		"add an unsigned hook for this call only: FILE.wasm[,priority=N][,config=FILE]")
 	f.BoolVar(&o.lines, "lines", false, "read one invocation a line and answer one verdict a line")
 	f.StringVar(&o.runtime, "runtime", "", "take and give the form of an agent runtime: claude-code")
 	f.StringVar(&o.event, "event", "", "with --runtime: the runtime's payload (default standard input)")
-	f.StringVar(&o.forEvent, "for", "", "with --runtime: the event that this command is registered for; another one is refused")
+	f.StringVar(&o.forEvent, "for", "",
+		"with --runtime: the event that this command is registered for; another one is refused")
 	f.BoolVar(&o.verdict, "verdict", false, "with --runtime: print belay's verdict instead of the runtime's answer")
-	f.BoolVar(&o.holds, "holds-scopes", false, "you hold the action to the verdict's scopes yourself: belay does not check it against them")
-	f.BoolVar(&o.slow, "slow-compile", false, "accept hooks that take up to 6 s to compile, as standard Go does (default: 1 s)")
-	f.DurationVar(&o.wait, "wait", 0, "wait so long for a person's decision when one is asked for, then ask again (up to 24h)")
-	f.StringVar(&o.atText, "at", "", "dry run: hooks read this time (RFC 3339); nothing is recorded, used up or carried out")
+	f.BoolVar(&o.holds, "holds-scopes", false,
+		"you hold the action to the verdict's scopes yourself: belay does not check it against them")
+	f.BoolVar(&o.slow, "slow-compile", false,
+		"accept hooks that take up to 6 s to compile, as standard Go does (default: 1 s)")
+	f.DurationVar(&o.wait, "wait", 0,
+		"wait so long for a person's decision when one is asked for, then ask again (up to 24h)")
+	f.StringVar(&o.atText, "at", "",
+		"dry run: hooks read this time (RFC 3339); nothing is recorded, used up or carried out")
 	f.StringVar(&o.record, "record", "", "also write a recording into this directory, which is not the state directory")
 	o.seal.flags(f)
 	f.BoolVar(&o.unsafeOpen, "unsafe-fail-open", false, "UNSAFE, for debugging: a hook that fails counts as no opinion")
@@ -100,13 +106,15 @@ func (a *App) eval(ctx context.Context, o evalOptions) error {
 	case o.wait > 0 && (o.lines || o.record != "" || len(o.hooks) > 0 || o.unsafeOpen || o.slow):
 		return usageError("--wait goes with one invocation and the installed hooks", "")
 	case o.holds && o.runtime != "":
-		return usageError("--holds-scopes and --runtime do not go together", "What a runtime can hold is known to its adapter.")
+		return usageError("--holds-scopes and --runtime do not go together",
+			"What a runtime can hold is known to its adapter.")
 	case o.lines && o.runtime != "":
 		return usageError("--lines and --runtime do not go together", "")
 	case (o.event != "" || o.forEvent != "" || o.verdict) && o.runtime == "":
 		return usageError("--event, --for and --verdict need --runtime", "")
 	case o.record != "" && o.runtime != "":
-		return usageError("--record and --runtime do not go together", "`belay record --from claude-hooks` records payloads of a runtime.")
+		return usageError("--record and --runtime do not go together",
+			"`belay record --from claude-hooks` records payloads of a runtime.")
 	case o.record == "" && o.seal.set():
 		return usageError("--recipient, --passphrase and --unsafe-plaintext need --record", "")
 	case o.file != "" && o.event != "":
@@ -166,7 +174,8 @@ func (a *App) evalAsk(ctx context.Context, o evalOptions) error {
 	a.now.Store(&src)
 	v, err := host.Wire(ctx, src)
 	if d := new(phases.DecodeError); errors.As(err, &d) {
-		return failure("the invocation is not valid: "+safe(d.Error()), "The action counts as blocked. README.md shows the form.")
+		return failure("the invocation is not valid: "+safe(d.Error()),
+			"The action counts as blocked. README.md shows the form.")
 	} else if p := new(client.Error); errors.As(err, &p) && p.Code == wire.CodeInvocation {
 		return failureBy(err, "The action counts as blocked. README.md shows the form.")
 	} else if err != nil {
@@ -252,7 +261,8 @@ func parseHook(spec string) (belay.AdHocHook, error) {
 	parts := strings.Split(spec, ",")
 	h := belay.AdHocHook{Path: parts[0]}
 	bad := func(text string) (belay.AdHocHook, error) {
-		return h, usageError(fmt.Sprintf("--hook %s: %s", safe(spec), text), "The form is FILE.wasm[,priority=N][,config=FILE].")
+		return h, usageError(fmt.Sprintf("--hook %s: %s", safe(spec), text),
+			"The form is FILE.wasm[,priority=N][,config=FILE].")
 	}
 	if h.Path == "" {
 		return bad("no file is named")
@@ -300,7 +310,8 @@ func encodeJSON(v any, indent bool) ([]byte, error) {
 
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError(fmt.Sprintf("%s takes no argument, and %q was given", cmd.CommandPath(), safe(args[0])), "`"+cmd.CommandPath()+" --help` shows how it is used.")
+		return usageError(fmt.Sprintf("%s takes no argument, and %q was given", cmd.CommandPath(), safe(args[0])),
+			"`"+cmd.CommandPath()+" --help` shows how it is used.")
 	}
 	return nil
 }

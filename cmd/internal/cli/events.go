@@ -19,7 +19,8 @@ func (a *App) eventsCmd() *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.eventsTailCmd(), a.eventsQueryCmd(), a.eventsShowCmd(), a.eventsExportCmd(), a.eventsVerifyCmd(), a.eventsProveCmd(), a.eventsCompactCmd(), a.eventsKeyCmd())
+	cmd.AddCommand(a.eventsTailCmd(), a.eventsQueryCmd(), a.eventsShowCmd(), a.eventsExportCmd(), a.eventsVerifyCmd(),
+		a.eventsProveCmd(), a.eventsCompactCmd(), a.eventsKeyCmd())
 	return cmd
 }
 

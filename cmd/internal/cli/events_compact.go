@@ -109,7 +109,8 @@ func (a *App) eventsCompact(ctx context.Context, o eventsCompactOptions) error {
 		}
 	}
 	if !o.dryRun && !o.yes {
-		if err := a.confirm(fmt.Sprintf("The contents of %s events, up to number %d, would be gone for good.", count(would.Events), would.Through)); err != nil {
+		if err := a.confirm(fmt.Sprintf("The contents of %s events, up to number %d, would be gone for good.",
+			count(would.Events), would.Through)); err != nil {
 			return err
 		}
 	}
@@ -136,7 +137,8 @@ func compactWish(ctx context.Context, src records, would client.Compacted) (wish
 		return wish{}, recordsFailure(err)
 	}
 	text := fmt.Sprintf("Remove the contents of %s events, up to number %d, for good.", count(would.Events), would.Through)
-	return wish{verb: approvals.VerbCompact, store: st.Store, args: kernel.CompactOrder{Through: would.Through}, text: text}, nil
+	return wish{verb: approvals.VerbCompact, store: st.Store, args: kernel.CompactOrder{Through: would.Through},
+		text: text}, nil
 }
 
 func (a *App) printCompacted(r client.Compacted, o eventsCompactOptions) error {
@@ -146,9 +148,11 @@ func (a *App) printCompacted(r client.Compacted, o eventsCompactOptions) error {
 	case r.Events == 0:
 		fmt.Fprintln(a.Out, "No event is that old and has its contents: nothing was removed.")
 	case r.DryRun:
-		fmt.Fprintf(a.Out, "The contents of %s events, up to number %d, would be removed. The log is sound.\n", count(r.Events), r.Through)
+		fmt.Fprintf(a.Out, "The contents of %s events, up to number %d, would be removed. The log is sound.\n",
+			count(r.Events), r.Through)
 	default:
-		fmt.Fprintf(a.Out, "The contents of %s events, up to number %d, were removed. Event %d announces it.\n", count(r.Events), r.Through, r.Event)
+		fmt.Fprintf(a.Out, "The contents of %s events, up to number %d, were removed. Event %d announces it.\n",
+			count(r.Events), r.Through, r.Event)
 	}
 	return nil
 }
@@ -177,9 +181,12 @@ func (a *App) ifCompacted(ctx context.Context, src events, q wire.Query) error {
 		return nil
 	}
 	if q.ID != "" {
-		return failure(fmt.Sprintf("there is no event %q now, but events 1 to %d were compacted, and it may have been one of them", safe(q.ID), gone),
+		return failure(
+			fmt.Sprintf("there is no event %q now, but events 1 to %d were compacted, and it may have been one of them",
+				safe(q.ID), gone),
 			fmt.Sprintf("`belay events show %d` says when and why. What was exported before has it.", by))
 	}
 	return failure(fmt.Sprintf("event %d was compacted: its contents are gone, its hash is kept", q.Before-1),
-		fmt.Sprintf("`belay events show %d` says when and why. A copy that was exported before is checked with `belay events verify --against FILE`.", by))
+		fmt.Sprintf(
+			"`belay events show %d` says when and why. A copy that was exported before is checked with `belay events verify --against FILE`.", by))
 }

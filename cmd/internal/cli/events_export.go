@@ -42,7 +42,8 @@ number of its last event to --after.`,
 	}
 	o.all = true
 	o.flags(cmd.Flags())
-	cmd.Flags().StringVar(&o.format, "format", string(export.JSONL), "jsonl, otlp (OTLP/JSON logs, one request a line) or cef")
+	cmd.Flags().StringVar(&o.format, "format", string(export.JSONL),
+		"jsonl, otlp (OTLP/JSON logs, one request a line) or cef")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "file to write (default: standard output)")
 	cmd.Flags().Int64Var(&o.after, "after", 0, "only events with a larger number")
 	return cmd
@@ -57,7 +58,8 @@ func (a *App) eventsExport(ctx context.Context, o eventsExportOptions) error {
 		return usageError("--after cannot be negative", "")
 	}
 	if _, err := export.New(export.Format(o.format), io.Discard, ""); err != nil {
-		return usageError(fmt.Sprintf("--format: there is no format %q", safe(o.format)), "The formats are "+joined(export.Formats())+".")
+		return usageError(fmt.Sprintf("--format: there is no format %q", safe(o.format)),
+			"The formats are "+joined(export.Formats())+".")
 	}
 	src, err := a.openEvents(ctx)
 	if err != nil {
@@ -86,7 +88,8 @@ func (a *App) eventsExport(ctx context.Context, o eventsExportOptions) error {
 }
 
 // exportTo writes what is on record now, and returns how many events that were.
-func (a *App) exportTo(ctx context.Context, to io.Writer, src events, q wire.Query, format string) (n int64, err error) {
+func (a *App) exportTo(ctx context.Context, to io.Writer, src events, q wire.Query,
+	format string) (n int64, err error) {
 	newest, err := src.Events(ctx, wire.Query{Newest: true, Limit: 1})
 	if err != nil {
 		return 0, recordsFailure(err)

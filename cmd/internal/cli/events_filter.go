@@ -26,7 +26,8 @@ func (o *eventFilter) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.since, "since", "", "not before this time: RFC 3339, a date, or how long ago (90m, 2h, 7d)")
 	f.StringVar(&o.until, "until", "", "before this time, in the same forms")
 	f.StringVar(&o.phase, "phase", "", "of this phase, such as pre_tool")
-	f.StringVar(&o.decision, "decision", "", "with this decision: allow, ask, block; of hooks also none, transform, grant, error")
+	f.StringVar(&o.decision, "decision", "",
+		"with this decision: allow, ask, block; of hooks also none, transform, grant, error")
 	f.StringVar(&o.kind, "kind", "", "decided by a policy, or blocked by this kind of failure")
 	f.StringVar(&o.hook, "hook", "", "turns of this hook, by the name of its binding")
 	f.StringVar(&o.tool, "tool", "", "about this tool, by its normalised name, such as exec")
@@ -66,25 +67,31 @@ func joined[T ~string](list []T) string {
 func eventDecisions() []string {
 	return []string{"allow", "ask", "block", "none", "transform", "grant", "error", "latched", "cleared",
 		"requested", "approved", "denied", "consumed", "expired", "superseded", "refused",
-		"minted", "claimed", "renewed", "revoked", "ok", "timeout", "crashed", "unknown", "ordered", "unsound", "configured", "accepted", "recovered"}
+		"minted", "claimed", "renewed", "revoked", "ok", "timeout", "crashed", "unknown", "ordered", "unsound", "configured",
+		"accepted", "recovered"}
 }
 
 // query turns the flags into a query without a limit. Turns of hooks are left out
 // unless something asks for them.
 func (o *eventFilter) query(now time.Time) (q wire.Query, err error) {
 	q = wire.Query{
-		Type: phases.EventType(o.typ), Phase: phases.Phase(o.phase), Decision: o.decision, Kind: phases.Kind(o.kind), Binding: o.hook,
-		Tool: o.tool, Agent: o.agent, Session: o.session, Runtime: o.runtime, Invocation: o.invocation,
+		Type: phases.EventType(o.typ), Phase: phases.Phase(o.phase), Decision: o.decision, Kind: phases.Kind(o.kind),
+		Binding: o.hook,
+		Tool:    o.tool, Agent: o.agent, Session: o.session, Runtime: o.runtime, Invocation: o.invocation,
 	}
 	switch {
 	case o.phase != "" && !q.Phase.Valid():
-		return q, usageError(fmt.Sprintf("--phase: there is no phase %q", safe(o.phase)), "The phases are "+joined(phases.Phases())+".")
+		return q, usageError(fmt.Sprintf("--phase: there is no phase %q", safe(o.phase)),
+			"The phases are "+joined(phases.Phases())+".")
 	case o.decision != "" && !slices.Contains(eventDecisions(), o.decision):
-		return q, usageError(fmt.Sprintf("--decision: there is no decision %q", safe(o.decision)), "The decisions are "+joined(eventDecisions())+".")
+		return q, usageError(fmt.Sprintf("--decision: there is no decision %q", safe(o.decision)),
+			"The decisions are "+joined(eventDecisions())+".")
 	case o.kind != "" && !slices.Contains(phases.Kinds(), q.Kind):
-		return q, usageError(fmt.Sprintf("--kind: there is no kind %q", safe(o.kind)), "The kinds are "+joined(phases.Kinds())+".")
+		return q, usageError(fmt.Sprintf("--kind: there is no kind %q", safe(o.kind)),
+			"The kinds are "+joined(phases.Kinds())+".")
 	case o.typ != "" && !slices.Contains(phases.EventTypes(), q.Type):
-		return q, usageError(fmt.Sprintf("--type: there is no type %q", safe(o.typ)), "The types are "+joined(phases.EventTypes())+".")
+		return q, usageError(fmt.Sprintf("--type: there is no type %q", safe(o.typ)),
+			"The types are "+joined(phases.EventTypes())+".")
 	}
 	if q.Since, err = instant("--since", o.since, now); err != nil {
 		return q, err
@@ -120,7 +127,9 @@ func instant(flag, s string, now time.Time) (time.Time, error) {
 	if d, ok := ago(s); ok {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, usageError(fmt.Sprintf("%s: %q is no time", flag, safe(s)), "Times look like 2026-03-01T12:00:00Z, 2026-03-01 or 2h (two hours ago); 7d and 2w are days and weeks.")
+	return time.Time{},
+		usageError(fmt.Sprintf("%s: %q is no time", flag, safe(s)),
+			"Times look like 2026-03-01T12:00:00Z, 2026-03-01 or 2h (two hours ago); 7d and 2w are days and weeks.")
 }
 
 func ago(s string) (time.Duration, bool) {
@@ -140,7 +149,8 @@ func ago(s string) (time.Duration, bool) {
 // checkLimit refuses what no source answers.
 func checkLimit(name string, n int) error {
 	if n < 1 || n > kernel.MaxEventLimit {
-		return usageError(fmt.Sprintf("%s must be between 1 and %d", name, kernel.MaxEventLimit), "`belay events export` writes them all.")
+		return usageError(fmt.Sprintf("%s must be between 1 and %d", name, kernel.MaxEventLimit),
+			"`belay events export` writes them all.")
 	}
 	return nil
 }

@@ -73,7 +73,9 @@ func (a *App) eventsQuery(ctx context.Context, o eventsQueryOptions) error {
 		fmt.Fprintf(a.Err, "Events 1 to %d were compacted: their contents are gone and were not searched.\n", gone)
 	}
 	if len(events) == o.limit {
-		fmt.Fprintf(a.Err, "These are the newest %s; there may be more. --limit shows more, `belay events export` writes them all.\n", count(int64(o.limit)))
+		fmt.Fprintf(a.Err,
+			"These are the newest %s; there may be more. --limit shows more, `belay events export` writes them all.\n",
+			count(int64(o.limit)))
 	}
 	return nil
 }
@@ -99,7 +101,8 @@ func (a *App) printEvents(events []phases.Event) {
 		if kind == phases.KindPolicy {
 			kind = ""
 		}
-		t.row(fmt.Sprint(e.Seq), e.Time.Local().Format(time.DateTime), phase, p.decision(oneLine(e.Decision, 12)), oneLine(by, 24),
+		t.row(fmt.Sprint(e.Seq), e.Time.Local().Format(time.DateTime), phase, p.decision(oneLine(e.Decision, 12)),
+			oneLine(by, 24),
 			oneLine(string(kind), 10), oneLine(e.Session, 16), oneLine(glance(&e), 40), oneLine(why, 60))
 	}
 	t.print(a.Out, p)

@@ -90,7 +90,8 @@ func (a *App) field(name, value string) {
 
 func (a *App) rawField(name, value string) {
 	pad := strings.Repeat(" ", fieldWidth)
-	fmt.Fprintf(a.Out, "%s%s%s\n", a.palette().faint(name), pad[:max(1, fieldWidth-len(name))], strings.ReplaceAll(value, "\n", "\n"+pad))
+	fmt.Fprintf(a.Out, "%s%s%s\n", a.palette().faint(name), pad[:max(1, fieldWidth-len(name))],
+		strings.ReplaceAll(value, "\n", "\n"+pad))
 }
 
 func (a *App) describeEvent(e phases.Event) {
@@ -143,7 +144,9 @@ func (a *App) describeEvent(e phases.Event) {
 		a.field("note", oneLine(n, 400))
 	}
 	if e.Fuel > 0 || e.DurationUS > 0 {
-		a.field("cost", fmt.Sprintf("%s fuel, %s memory, %d hostcalls, %s", count(e.Fuel), bytesText(e.MemoryPeak), e.Hostcalls, micros(e.DurationUS)))
+		a.field("cost",
+			fmt.Sprintf("%s fuel, %s memory, %d hostcalls, %s", count(e.Fuel), bytesText(e.MemoryPeak), e.Hostcalls,
+				micros(e.DurationUS)))
 	}
 }
 
@@ -200,7 +203,8 @@ func (a *App) describeTurns(ctx context.Context, src events, e phases.Event) err
 	p := a.palette()
 	t := newTable("SEQ", "HOOK", "TIER", "PASS", "DECISION", "FUEL", "TIME", "REASON").alignRight(0, 5, 6)
 	for _, h := range turns {
-		t.row(fmt.Sprint(h.Seq), oneLine(h.Binding, 40), oneLine(string(h.Tier), 12), oneLine(string(h.Pass), 12), p.decision(oneLine(h.Decision, 12)),
+		t.row(fmt.Sprint(h.Seq), oneLine(h.Binding, 40), oneLine(string(h.Tier), 12), oneLine(string(h.Pass), 12),
+			p.decision(oneLine(h.Decision, 12)),
 			count(h.Fuel), micros(h.DurationUS), oneLine(h.Reason, 60))
 	}
 	fmt.Fprintln(a.Out)

@@ -89,17 +89,20 @@ func (a *App) eventsVerify(ctx context.Context, o eventsVerifyOptions) error {
 
 func printLogReport(w io.Writer, r statelog.Report) {
 	if r.Wrong != nil {
-		fmt.Fprintf(w, "events verify: WRONG: %s\n%d events; %d are not covered by an outside checkpoint that was confirmed before that\n",
+		fmt.Fprintf(w,
+			"events verify: WRONG: %s\n%d events; %d are not covered by an outside checkpoint that was confirmed before that\n",
 			oneLine(r.Wrong.Text, 400), r.Events, r.Uncovered)
 		return
 	}
 	fmt.Fprintf(w, "events verify: ok\n")
 	if r.Compacted > 0 {
-		fmt.Fprintf(w, "events 1 to %d are compacted, as event %d announces: their hashes were checked, their contents cannot be any more\n", r.Compacted, r.Announced)
+		fmt.Fprintf(w,
+			"events 1 to %d are compacted, as event %d announces: their hashes were checked, their contents cannot be any more\n", r.Compacted, r.Announced)
 	}
 	for _, rec := range r.Recovered {
 		if len(rec.Tables) > 0 {
-			fmt.Fprintf(w, "recovered: event %d records that a person took rows back into use that were changed outside of belay (%s), and what became of them\n",
+			fmt.Fprintf(w,
+				"recovered: event %d records that a person took rows back into use that were changed outside of belay (%s), and what became of them\n",
 				rec.Event, oneLine(strings.Join(rec.Tables, ", "), 200))
 			if rec.Last == 0 && rec.Kept {
 				continue
@@ -109,13 +112,16 @@ func printLogReport(w io.Writer, r statelog.Report) {
 		if rec.Last > 0 {
 			lost = fmt.Sprintf("events %d to %d of before are lost", rec.First, rec.Last)
 		}
-		fmt.Fprintf(w, "recovered: event %d records that a person let the log go on from a database that went back; %s; %s of them do not count\n",
+		fmt.Fprintf(w,
+			"recovered: event %d records that a person let the log go on from a database that went back; %s; %s of them do not count\n",
 			rec.Event, lost, plural(rec.Checkpoints, "checkpoint"))
 	}
 	if r.Torn > 0 {
-		fmt.Fprintf(w, "note: the last outside checkpoint is torn, as a crash or a full disk leaves it: it does not count, all before it do\n")
+		fmt.Fprintf(w,
+			"note: the last outside checkpoint is torn, as a crash or a full disk leaves it: it does not count, all before it do\n")
 	}
-	fmt.Fprintf(w, "%d events, %d checkpoints in the store and %d outside; %d events are not covered by an outside checkpoint yet\n",
+	fmt.Fprintf(w,
+		"%d events, %d checkpoints in the store and %d outside; %d events are not covered by an outside checkpoint yet\n",
 		r.Events, r.Checkpoints, r.Outside, r.Uncovered)
 }
 

@@ -34,7 +34,8 @@ var readers = []struct {
 	{what: "belay.yaml", at: "DIR/belay.yaml", asked: []string{"hook", "inspect", "command-block"}},
 	{what: "trust policy", at: "DIR/trust.yaml", asked: []string{"trust", "list"}},
 	{what: "key", at: "DIR/keys/redact.key", asked: []string{"status"}, more: "chmod 600"},
-	{what: "key of the loopback address", at: "DIR/keys/tls.key", asked: []string{"serve", "--listen", "127.0.0.1:0"}, more: "chmod 600"},
+	{what: "key of the loopback address", at: "DIR/keys/tls.key", asked: []string{"serve", "--listen", "127.0.0.1:0"},
+		more: "chmod 600"},
 	{what: "hash of a token", at: "DIR/keys/admin.hash", asked: []string{"serve"}, more: "chmod 600"},
 	{what: "database", at: "DIR/belay.db", asked: []string{"status"}},
 	{what: "database", at: "DIR/belay.db", asked: []string{"events", "tail"}},
@@ -84,7 +85,9 @@ func TestNoCommandWaitsForAFile(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "source")
 	sealed := filepath.Join(t.TempDir(), "sealed.rec.age")
 	manifest := "abi: 1\nname: h\nversion: 1.0.0\nphases: [pre_tool]\n"
-	err = errors.Join(os.Chmod(dir, 0o700), os.WriteFile(sealed, []byte("age-encryption.org/v1\n-> X25519 x\n"), 0o600), os.MkdirAll(filepath.Join(source, "cases"), 0o700), os.WriteFile(filepath.Join(source, "belay.yaml"), []byte(manifest), 0o600))
+	err = errors.Join(os.Chmod(dir, 0o700), os.WriteFile(sealed, []byte("age-encryption.org/v1\n-> X25519 x\n"), 0o600),
+		os.MkdirAll(filepath.Join(source, "cases"), 0o700),
+		os.WriteFile(filepath.Join(source, "belay.yaml"), []byte(manifest), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +105,8 @@ func TestNoCommandWaitsForAFile(t *testing.T) {
 			}
 			t.Run(kind.name+"/"+r.what+"/"+strings.Join(r.asked, "_"), func(t *testing.T) {
 				file := filepath.Join(t.TempDir(), "f")
-				names := strings.NewReplacer("DIR", dir, "SOURCE", source, "FILE", file, "WASM", wasm, "KEY", filepath.Join(source, "none"), "SEALED", sealed)
+				names := strings.NewReplacer("DIR", dir, "SOURCE", source, "FILE", file, "WASM", wasm, "KEY",
+					filepath.Join(source, "none"), "SEALED", sealed)
 				at := file
 				if r.at != "" {
 					at = names.Replace(r.at)
@@ -134,7 +138,8 @@ func TestNoCommandWaitsForAFile(t *testing.T) {
 					t.Fatalf("it waits: %s", said)
 				case err == nil && r.what != "payload":
 					t.Errorf("it ends as if all were well: %s", said)
-				case regexp.MustCompile(regexp.QuoteMeta(filepath.Base(at)) + " is not a regular file, but " + kind.is).MatchString(said):
+				case regexp.MustCompile(regexp.QuoteMeta(filepath.Base(at)) + " is not a regular file, but " +
+					kind.is).MatchString(said):
 				case r.more != "" && strings.Contains(said, filepath.Base(at)) && strings.Contains(said, r.more):
 				default:
 					t.Errorf("it says: %s", said)

@@ -86,9 +86,11 @@ func TestEvalEndsWhenItIsTold(t *testing.T) {
 		out, errs  string
 		exit, took int
 	}{
-		"eval":                {[]string{"belay", "eval"}, askedLs, "", "The action counts as blocked", 1, 5},
-		"eval for a runtime":  {[]string{"belay", "eval", "--runtime", "claude-code"}, askedClaude, `"permissionDecision":"deny"`, "told to end", 2, 5},
-		"one line of several": {[]string{"belay", "eval", "--lines"}, askedLs + "\n" + askedLs + "\n", "", "The action counts as blocked", 1, 5},
+		"eval": {[]string{"belay", "eval"}, askedLs, "", "The action counts as blocked", 1, 5},
+		"eval for a runtime": {[]string{"belay", "eval", "--runtime", "claude-code"}, askedClaude,
+			`"permissionDecision":"deny"`, "told to end", 2, 5},
+		"one line of several": {[]string{"belay", "eval", "--lines"}, askedLs + "\n" + askedLs + "\n", "",
+			"The action counts as blocked", 1, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			marks, dir := t.TempDir(), t.TempDir()
@@ -108,7 +110,8 @@ func TestEvalEndsWhenItIsTold(t *testing.T) {
 			cmd := exec.Command(c.command[0], c.command[1:]...)
 			cmd.Stdin = strings.NewReader(c.in)
 			out, errs, took := told(t, cmd)
-			if took > time.Duration(c.took)*time.Second || cmd.ProcessState.ExitCode() != c.exit || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || c.out == "" && out != "" {
+			if took > time.Duration(c.took)*time.Second || cmd.ProcessState.ExitCode() != c.exit ||
+				!strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || c.out == "" && out != "" {
 				t.Errorf("after %v: exit %d, %q, %q", took, cmd.ProcessState.ExitCode(), out, errs)
 			}
 			release()
@@ -142,7 +145,8 @@ func TestEvalForARuntimeAnswersInTime(t *testing.T) {
 	cmd.Stdin = strings.NewReader(askedClaude)
 	start := time.Now()
 	out, _ := cmd.Output()
-	if took := time.Since(start); took > hookcmd.Patience+2*time.Second || !strings.Contains(string(out), `"permissionDecision":"deny"`) {
+	if took := time.Since(start); took > hookcmd.Patience+2*time.Second ||
+		!strings.Contains(string(out), `"permissionDecision":"deny"`) {
 		t.Errorf("after %v: %s", took, out)
 	}
 }

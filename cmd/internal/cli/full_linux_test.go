@@ -161,7 +161,8 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("healthz does not say why: %+v", h)
 		}
 	}
-	if out, code := p.belay(t, "status"); code != 1 || !strings.Contains(out, "NOT READY") || !strings.Contains(out, "disk is full") {
+	if out, code := p.belay(t, "status"); code != 1 || !strings.Contains(out, "NOT READY") ||
+		!strings.Contains(out, "disk is full") {
 		t.Errorf("status: exit %d: %s", code, out)
 	}
 	if out, code := p.belay(t, "doctor"); code != 1 || !strings.Contains(out, "disk full") {

@@ -70,7 +70,8 @@ reports that it cannot deal with (gives-up) is shown and does not count.`,
 	f.IntVar(&o.runs, "runs", fuzz.DefaultRuns, "how many runs; with --time alone there is no limit")
 	f.DurationVar(&o.time, "time", 0, "how long, such as 1m")
 	f.Uint64Var(&o.seed, "seed", 1, "what the inputs are made from: another one goes another way")
-	f.StringArrayVar(&o.recordings, "recordings", nil, "begin with the invocations of a recording, or of those in a directory")
+	f.StringArrayVar(&o.recordings, "recordings", nil,
+		"begin with the invocations of a recording, or of those in a directory")
 	f.StringArrayVar(&o.identities, "identity", nil, "a file of age identities that opens sealed recordings")
 	f.StringArrayVar(&o.configs, "config", nil, "a file with a configuration of the hook, as JSON")
 	f.StringVar(&o.out, "out", "", "write a recording of each finding, and the module, to this directory")
@@ -107,7 +108,8 @@ func (a *App) fuzz(ctx context.Context, o fuzzOptions, what string) error {
 	if err != nil {
 		return err
 	}
-	opts := fuzz.Options{Bench: bench, Interpreter: interpreter, Module: module, Seed: o.seed, Runs: o.runs, Time: o.time, Progress: a.fuzzProgress()}
+	opts := fuzz.Options{Bench: bench, Interpreter: interpreter, Module: module, Seed: o.seed, Runs: o.runs, Time: o.time,
+		Progress: a.fuzzProgress()}
 	if opts.Inputs, err = a.fuzzInputs(o, dir); err != nil {
 		return err
 	}
@@ -132,7 +134,8 @@ func (a *App) fuzz(ctx context.Context, o fuzzOptions, what string) error {
 		fmt.Fprint(a.Err, "\r\x1b[K")
 	}
 	if err != nil {
-		return failureBy(err, "`belay hook inspect FILE` says what is wrong with a module. A configuration is given with --config FILE.")
+		return failureBy(err,
+			"`belay hook inspect FILE` says what is wrong with a module. A configuration is given with --config FILE.")
 	}
 	return a.fuzzed(o, res, module, to, files)
 }
@@ -144,6 +147,7 @@ func (a *App) fuzzProgress() func(fuzz.Progress) {
 	}
 	return func(p fuzz.Progress) {
 		rate := float64(p.Runs) / max(p.Elapsed.Seconds(), 0.001)
-		fmt.Fprintf(a.Err, "\r\x1b[K%s runs, %.0f a second, %s inputs, %d found", count(int64(p.Runs)), rate, count(int64(p.Inputs)), p.Findings)
+		fmt.Fprintf(a.Err, "\r\x1b[K%s runs, %.0f a second, %s inputs, %d found", count(int64(p.Runs)), rate,
+			count(int64(p.Inputs)), p.Findings)
 	}
 }

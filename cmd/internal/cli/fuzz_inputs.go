@@ -40,7 +40,9 @@ func fuzzModule(bench *loader.Bench, what string) (module []byte, dir string, er
 			return nil, "", err
 		}
 		if len(found) != 1 {
-			return nil, "", usageError(fmt.Sprintf("%s holds %s", safe(what), plural(len(found), "module")), "Name the file, or build the hook: `belay hook build`.")
+			return nil, "",
+				usageError(fmt.Sprintf("%s holds %s", safe(what), plural(len(found), "module")),
+					"Name the file, or build the hook: `belay hook build`.")
 		}
 		path = found[0]
 	}
@@ -101,7 +103,9 @@ func (a *App) noteUnserved(bench *loader.Bench, module []byte, recorded []fuzz.I
 			return
 		}
 	}
-	fmt.Fprintf(a.Err, "belay: none of the recorded invocations is of a phase that the hook serves (%v): made-up inputs are used alone\n", desc.Phases)
+	fmt.Fprintf(a.Err,
+		"belay: none of the recorded invocations is of a phase that the hook serves (%v): made-up inputs are used alone\n",
+		desc.Phases)
 }
 
 // fuzzRecording reads the invocations of a recording; those that are alike are taken

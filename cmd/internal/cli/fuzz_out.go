@@ -18,7 +18,8 @@ import (
 func (a *App) fuzzOutputs(o fuzzOptions) (*outputs, error) {
 	if o.out != "" {
 		if err := canWriteIn(o.out); err != nil {
-			return nil, failureBy(fmt.Errorf("--out %s: %w", o.out, err), "Name a directory that is yours to write to; it is made when there are findings.")
+			return nil, failureBy(fmt.Errorf("--out %s: %w", o.out, err),
+				"Name a directory that is yours to write to; it is made when there are findings.")
 		}
 		for _, r := range o.reports { // beside the findings, also when there are none
 			if sameFile(filepath.Dir(r), o.out) {
@@ -63,7 +64,8 @@ func (a *App) fuzzed(o fuzzOptions, res *fuzz.Result, module []byte, to recordin
 	}
 	err := a.conclude(res, files, o.json, func() { a.printFuzz(o, res) }, res.Found() > 0)
 	if err == nil && res.Stopped {
-		return failure("fuzz was stopped before it was through", "Nothing was found until then, which says little. --time and --runs bound it.")
+		return failure("fuzz was stopped before it was through",
+			"Nothing was found until then, which says little. --time and --runs bound it.")
 	}
 	return err
 }

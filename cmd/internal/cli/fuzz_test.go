@@ -32,7 +32,9 @@ func TestFuzzStops(t *testing.T) {
 			kept := filepath.Join(dir, c.hook)
 			go func() {
 				a := &cli.App{Out: &out, Err: &errs, Terminal: true}
-				done <- a.Main(ctx, []string{"fuzz", "../../../harness/fuzz/testdata/planted/" + c.hook + ".wasm", "--runs", "1000000000", "--state", filepath.Join(dir, "state"), "--out", kept, "--report", report})
+				done <- a.Main(ctx,
+					[]string{"fuzz", "../../../harness/fuzz/testdata/planted/" + c.hook + ".wasm", "--runs", "1000000000", "--state",
+						filepath.Join(dir, "state"), "--out", kept, "--report", report})
 			}()
 			told := regexp.MustCompile(`\d found`)
 			if c.exit == cli.ExitDifferences {

@@ -53,7 +53,9 @@ func (a *App) printFuzz(o fuzzOptions, res *fuzz.Result) {
 		early = ", stopped early"
 	}
 	for _, st := range res.Phases {
-		fmt.Fprintf(a.Out, "%s: %s runs on valid input; at most %s fuel, %s, %d hostcalls\n", st.Phase, count(int64(st.Runs)), count(st.Fuel), bytesText(st.Memory), st.Calls)
+		fmt.Fprintf(a.Out, "%s: %s runs on valid input; at most %s fuel, %s, %d hostcalls\n", st.Phase, count(int64(st.Runs)),
+			count(st.Fuel), bytesText(st.Memory), st.Calls)
 	}
-	fmt.Fprintf(a.Out, "%s runs, seed %d, %s inputs kept, %s refused: %s%s\n", count(int64(res.Runs)), res.Seed, count(int64(res.Inputs)), count(int64(res.Refused)), plural(res.Found(), "finding"), early)
+	fmt.Fprintf(a.Out, "%s runs, seed %d, %s inputs kept, %s refused: %s%s\n", count(int64(res.Runs)), res.Seed,
+		count(int64(res.Inputs)), count(int64(res.Refused)), plural(res.Found(), "finding"), early)
 }

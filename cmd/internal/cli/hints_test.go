@@ -19,7 +19,8 @@ import (
 // of commands is taken for one.
 var (
 	quotedCommand = regexp.MustCompile("`belay ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)*)")
-	plainCommand  = regexp.MustCompile(`\bbelay ((?:hook|events|trust|latch|lease|approvals|reviewer|config|record) [a-z][a-z-]*)`)
+	plainCommand  = regexp.MustCompile(
+		`\bbelay ((?:hook|events|trust|latch|lease|approvals|reviewer|config|record) [a-z][a-z-]*)`)
 )
 
 // notHints are words that follow the name and are no command to type.
@@ -109,7 +110,8 @@ func isCommand(c *cobra.Command, words []string) bool {
 
 func TestIsCommand(t *testing.T) {
 	root := (&App{}).root()
-	for words, want := range map[string]bool{"hook build": true, "hook": true, "hook pack": false, "hooks": false, "latch clear claude-code": true, "nothing": false} {
+	for words, want := range map[string]bool{"hook build": true, "hook": true, "hook pack": false, "hooks": false,
+		"latch clear claude-code": true, "nothing": false} {
 		if isCommand(root, strings.Fields(words)) != want {
 			t.Errorf("%s: want %v", words, want)
 		}

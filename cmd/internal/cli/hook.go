@@ -21,7 +21,8 @@ func (a *App) hookCmd() *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.hookNewCmd(), a.hookBuildCmd(), a.hookInspectCmd(), a.hookSignCmd(), a.hookVerifyCmd(), a.hookInstallCmd(), a.hookProposeCmd(),
+	cmd.AddCommand(a.hookNewCmd(), a.hookBuildCmd(), a.hookInspectCmd(), a.hookSignCmd(), a.hookVerifyCmd(),
+		a.hookInstallCmd(), a.hookProposeCmd(),
 		a.hookPushCmd(), a.hookPullCmd(),
 		a.hookListCmd(), a.hookEnableCmd(), a.hookDisableCmd(), a.hookRemoveCmd())
 	return cmd
@@ -31,7 +32,8 @@ func (a *App) hookCmd() *cobra.Command {
 func oneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return usageError(fmt.Sprintf("%s takes %s", cmd.CommandPath(), what), "`"+cmd.CommandPath()+" --help` shows how it is used.")
+			return usageError(fmt.Sprintf("%s takes %s", cmd.CommandPath(), what),
+				"`"+cmd.CommandPath()+" --help` shows how it is used.")
 		}
 		return nil
 	}
@@ -67,7 +69,8 @@ func (a *App) hookNew(name string, o hookNewOptions) error {
 		dir = name
 	}
 	if !slices.Contains(hookbuild.Languages(), o.lang) {
-		return usageError(fmt.Sprintf("there is no template for %q", safe(o.lang)), "There are "+strings.Join(hookbuild.Languages(), ", ")+".")
+		return usageError(fmt.Sprintf("there is no template for %q", safe(o.lang)),
+			"There are "+strings.Join(hookbuild.Languages(), ", ")+".")
 	}
 	if err := hookbuild.New(dir, name, o.lang); err != nil {
 		return failureBy(err, "")
@@ -77,7 +80,8 @@ func (a *App) hookNew(name string, o hookNewOptions) error {
 	if o.lang == "go" {
 		slow = "--slow-compile " // standard Go's runtime takes longer to compile than eval allows unasked
 	}
-	fmt.Fprintf(a.Out, "  cd %s\n  belay hook build\n  belay test\n  belay eval %s--hook %s.wasm < invocation.json\n", safe(dir), slow, safe(path.Base(name)))
+	fmt.Fprintf(a.Out, "  cd %s\n  belay hook build\n  belay test\n  belay eval %s--hook %s.wasm < invocation.json\n",
+		safe(dir), slow, safe(path.Base(name)))
 	if missing := hookbuild.Missing(o.lang); missing != "" {
 		fmt.Fprintf(a.Err, "belay: note: to build it here: %s\n", safe(missing))
 	}
@@ -129,9 +133,11 @@ func (a *App) hookBuild(ctx context.Context, dir string, o hookBuildOptions) err
 		return failureBy(err, "The module was built as "+res.Path+", but belay would refuse it.")
 	}
 	if o.json {
-		return a.printJSON(map[string]any{"path": res.Path, "digest": res.Digest, "size": res.Size, "toolchain": res.Toolchain, "hook": info})
+		return a.printJSON(map[string]any{"path": res.Path, "digest": res.Digest, "size": res.Size,
+			"toolchain": res.Toolchain, "hook": info})
 	}
-	fmt.Fprintf(a.Out, "%s  %s  %s\n  built with %s\n", safe(relative(res.Path)), bytesText(int64(res.Size)), res.Digest, safe(res.Toolchain))
+	fmt.Fprintf(a.Out, "%s  %s  %s\n  built with %s\n", safe(relative(res.Path)), bytesText(int64(res.Size)), res.Digest,
+		safe(res.Toolchain))
 	return nil
 }
 

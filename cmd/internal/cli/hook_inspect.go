@@ -79,7 +79,8 @@ func (a *App) hookInspect(ctx context.Context, what string, asJSON bool) error {
 // could be one: files of modules end in .wasm or have a path.
 func inspectFileOrBound(ctx context.Context, dir, what string) (loader.Info, error) {
 	file, err := readModule(what)
-	if errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(what, ".wasm") && !strings.ContainsRune(what, os.PathSeparator) {
+	if errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(what, ".wasm") &&
+		!strings.ContainsRune(what, os.PathSeparator) {
 		info, err := loader.InspectBound(ctx, dir, what)
 		if err != nil {
 			return info, failureBy(err, "Give the file of a module, or the name of a bound hook; `belay hook list` lists these.")
@@ -114,7 +115,9 @@ func (a *App) describeHook(info loader.Info) {
 		field("license", safe(m.License))
 	}
 	field("digest", info.Digest)
-	field("size", fmt.Sprintf("%s, %s functions, starts with %s of memory", bytesText(int64(info.Size)), count(int64(info.Functions)), bytesText(info.MemoryMin)))
+	field("size",
+		fmt.Sprintf("%s, %s functions, starts with %s of memory", bytesText(int64(info.Size)), count(int64(info.Functions)),
+			bytesText(info.MemoryMin)))
 	field("compile", fmt.Sprintf("at most %.0f ms and %.0f MiB by estimate", info.EstimateMS, info.EstimateMiB))
 	field("tier", string(info.Tier)+": "+oneLine(info.Why, 300))
 	if t := info.Trust; t != nil {

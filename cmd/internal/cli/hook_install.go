@@ -69,7 +69,8 @@ func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions
 	if err != nil {
 		return err
 	}
-	req := install.Request{Compiler: a.Compiler, Name: o.name, Priority: o.priority, Allow: o.allow, Tools: o.tools, AnyTool: o.any, Mode: phases.Enforce}
+	req := install.Request{Compiler: a.Compiler, Name: o.name, Priority: o.priority, Allow: o.allow, Tools: o.tools,
+		AnyTool: o.any, Mode: phases.Enforce}
 	if o.trusted {
 		req.Tier = phases.Trusted
 	}
@@ -169,15 +170,17 @@ func (a *App) hookList(ctx context.Context, asJSON bool) error {
 }
 
 func (a *App) hookEnableCmd() *cobra.Command {
-	return a.hookEditCmd("enable NAME", "Let a disabled hook run again", "is enabled", func(src []byte, name string) ([]byte, error) {
-		return config.SetDisabled(src, name, false)
-	})
+	return a.hookEditCmd("enable NAME", "Let a disabled hook run again", "is enabled",
+		func(src []byte, name string) ([]byte, error) {
+			return config.SetDisabled(src, name, false)
+		})
 }
 
 func (a *App) hookDisableCmd() *cobra.Command {
-	return a.hookEditCmd("disable NAME", "Keep a hook bound but stop asking it", "is disabled", func(src []byte, name string) ([]byte, error) {
-		return config.SetDisabled(src, name, true)
-	})
+	return a.hookEditCmd("disable NAME", "Keep a hook bound but stop asking it", "is disabled",
+		func(src []byte, name string) ([]byte, error) {
+			return config.SetDisabled(src, name, true)
+		})
 }
 
 func (a *App) hookRemoveCmd() *cobra.Command {

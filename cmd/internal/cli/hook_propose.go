@@ -100,12 +100,14 @@ func (a *App) hookPropose(ctx context.Context, file string, o hookProposeOptions
 	}
 	switch {
 	case changed || it.State == approvals.Consumed:
-		fmt.Fprintf(a.Out, "%s is bound without a person's decision: single_user.auto_accept, and it can only restrict.\n", safe(cmp.Or(proposedName(&it), o.p.Name, "It")))
+		fmt.Fprintf(a.Out, "%s is bound without a person's decision: single_user.auto_accept, and it can only restrict.\n",
+			safe(cmp.Or(proposedName(&it), o.p.Name, "It")))
 	case it.State == approvals.Denied:
 		fmt.Fprintf(a.Out, "This was denied: %s\n", oneLine(it.Decision.Reason, 200))
 		return exitWith(ExitBlocked)
 	default:
-		fmt.Fprintf(a.Out, "Proposed as %s. Until %s a reviewer can approve it:\n  belay approvals show %s\n  belay approvals approve %s\n",
+		fmt.Fprintf(a.Out,
+			"Proposed as %s. Until %s a reviewer can approve it:\n  belay approvals show %s\n  belay approvals approve %s\n",
 			it.ID, it.Expires.Local().Format("15:04:05"), it.ID, it.ID)
 	}
 	return nil
@@ -143,7 +145,8 @@ func readSource(dir string) ([]approvals.SourceFile, error) {
 		if err != nil {
 			return err
 		}
-		if name := d.Name(); path != dir && (name[0] == '.' || slices.Contains([]string{"target", "node_modules", "vendor"}, name)) {
+		if name := d.Name(); path != dir &&
+			(name[0] == '.' || slices.Contains([]string{"target", "node_modules", "vendor"}, name)) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}

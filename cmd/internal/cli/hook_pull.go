@@ -125,7 +125,8 @@ func writePulled(path string, module []byte, force bool) error {
 	case err == nil && bytes.Equal(have, module):
 		return nil
 	case err == nil && !force:
-		return failure(safe(path)+" is there and is another file", "Nothing was written. -o names another place, --force replaces it.")
+		return failure(safe(path)+" is there and is another file",
+			"Nothing was written. -o names another place, --force replaces it.")
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return failureBy(err, "Nothing was written.")
 	}

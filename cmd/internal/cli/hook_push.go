@@ -53,7 +53,8 @@ func (a *App) hookPush(ctx context.Context, path, target string, o hookPushOptio
 		return err
 	}
 	if ref.Digest != "" {
-		return usageError("what is pushed gets its digest from its bytes", "Leave the @sha256:… out; give a tag instead, or none.")
+		return usageError("what is pushed gets its digest from its bytes",
+			"Leave the @sha256:… out; give a tag instead, or none.")
 	}
 	file, err := readModule(path)
 	if err != nil {
@@ -89,7 +90,8 @@ func (a *App) hookPush(ctx context.Context, path, target string, o hookPushOptio
 		})
 	}
 	p := a.palette()
-	fmt.Fprintf(a.Out, "%s %s is in the registry as\n  %s\n", safe(info.Manifest.Name), safe(info.Manifest.Version), p.bold(pushed.Ref.String()))
+	fmt.Fprintf(a.Out, "%s %s is in the registry as\n  %s\n", safe(info.Manifest.Name), safe(info.Manifest.Version),
+		p.bold(pushed.Ref.String()))
 	if pushed.Tag != "" {
 		fmt.Fprintf(a.Out, "  tagged %s\n", pushed.Tag)
 	}
@@ -121,7 +123,8 @@ func (a *App) evidenceToPush(path string, file []byte) ([]oci.Evidence, error) {
 		switch e.Kind {
 		case tiers.EvidenceManifest:
 			if string(e.Data) != string(manifest) {
-				fmt.Fprintf(a.Err, "belay: note: %s is not the manifest that belay makes of this file; signatures over it will not count there. Copy the artifact with a registry tool to keep them.\n", safe(e.Name))
+				fmt.Fprintf(a.Err,
+					"belay: note: %s is not the manifest that belay makes of this file; signatures over it will not count there. Copy the artifact with a registry tool to keep them.\n", safe(e.Name))
 			}
 		case tiers.EvidenceBundle:
 			out = append(out, oci.Evidence{Kind: oci.KindBundle, Bytes: e.Data})

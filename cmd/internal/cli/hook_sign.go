@@ -41,7 +41,8 @@ of it takes 30 s at most. What they answer is checked against what was signed be
 anything is written. Give the token as @FILE, on standard input (-), or in
 $SIGSTORE_ID_TOKEN: what stands on a command line, other programs can see.
 
-` + "`cosign verify-blob --key KEY.pub --bundle FILE.wasm.sigstore.json --insecure-ignore-tlog FILE.wasm`" + ` accepts what it writes.`,
+` + "`cosign verify-blob --key KEY.pub --bundle FILE.wasm.sigstore.json --insecure-ignore-tlog FILE.wasm`" +
+			` accepts what it writes.`,
 		Example: `  belay trust generate-key release
   belay hook sign --key release.key guard.wasm
   belay hook sign --identity-token @token.jwt --fulcio-url https://fulcio.acme.example --rekor-url https://rekor.acme.example \
@@ -87,7 +88,8 @@ func (a *App) hookSign(ctx context.Context, path string, o hookSignOptions) erro
 		return failureBy(err, "")
 	}
 	if o.json {
-		return a.printJSON(map[string]any{"bundle": out, "digest": info.Digest, "key": signer.Key().ID, "kind": signer.Key().Kind})
+		return a.printJSON(map[string]any{"bundle": out, "digest": info.Digest, "key": signer.Key().ID,
+			"kind": signer.Key().Kind})
 	}
 	fmt.Fprintf(a.Out, "%s\n  signs   %s\n  key     %s (%s)\n", safe(out), info.Digest, signer.Key().ID, signer.Key().Kind)
 	return nil
@@ -108,7 +110,8 @@ func (a *App) openSigner(ctx context.Context, ref string) (*sigstore.Signer, err
 	s, err := sigstore.OpenKey(src, a.keyPassword(ref, false))
 	switch {
 	case errors.Is(err, sigstore.ErrPassword):
-		return nil, failureBy(err, "The password is asked for on the terminal, or taken from $BELAY_KEY_PASSWORD or $COSIGN_PASSWORD.")
+		return nil, failureBy(err,
+			"The password is asked for on the terminal, or taken from $BELAY_KEY_PASSWORD or $COSIGN_PASSWORD.")
 	case err != nil:
 		return nil, failureBy(fmt.Errorf("%s: %w", ref, err), "--key takes the private half, such as release.key.")
 	}

@@ -23,12 +23,14 @@ type keylessOptions struct {
 }
 
 func (o *keylessOptions) add(f *pflag.FlagSet) {
-	f.StringVar(&o.token, "identity-token", "", "sign keyless with this token: @FILE, - for standard input, or the token itself (default $SIGSTORE_ID_TOKEN)")
+	f.StringVar(&o.token, "identity-token", "",
+		"sign keyless with this token: @FILE, - for standard input, or the token itself (default $SIGSTORE_ID_TOKEN)")
 	f.StringVar(&o.fulcio, "fulcio-url", "", "certificate authority (Fulcio)")
 	f.StringVar(&o.rekor, "rekor-url", "", "transparency log (Rekor, API v1)")
 	f.StringVar(&o.stamp, "timestamp-url", "", "timestamp authority (RFC 3161), whole address")
 	f.StringVar(&o.root, "trusted-root", "", "also check the signature against this trusted root")
-	f.BoolVar(&o.noLog, "no-log", false, "do without a transparency log; needs --timestamp-url, and a policy with unsafeWithout: [log]")
+	f.BoolVar(&o.noLog, "no-log", false,
+		"do without a transparency log; needs --timestamp-url, and a policy with unsafeWithout: [log]")
 }
 
 func (o *keylessOptions) given() bool {
@@ -42,17 +44,22 @@ func (a *App) keylessWanted(o hookSignOptions) (*sigstore.Keyless, error) {
 	env := a.Getenv("SIGSTORE_ID_TOKEN")
 	switch {
 	case o.key != "" && k.given():
-		return nil, usageError("--key and keyless signing exclude each other", "Leave out --key, or the flags --identity-token, --fulcio-url, --rekor-url, --timestamp-url, --trusted-root and --no-log.")
+		return nil, usageError("--key and keyless signing exclude each other",
+			"Leave out --key, or the flags --identity-token, --fulcio-url, --rekor-url, --timestamp-url, --trusted-root and --no-log.")
 	case o.key != "":
 		return nil, nil
 	case !k.given() && env == "":
-		return nil, usageError("hook sign needs a key or an identity token", "Give a key with --key (`belay trust generate-key NAME` makes one), or a token with --identity-token.")
+		return nil, usageError("hook sign needs a key or an identity token",
+			"Give a key with --key (`belay trust generate-key NAME` makes one), or a token with --identity-token.")
 	case k.token == "" && env == "":
-		return nil, usageError("keyless signing needs an identity token", "Give one with --identity-token @FILE, or in $SIGSTORE_ID_TOKEN.")
+		return nil, usageError("keyless signing needs an identity token",
+			"Give one with --identity-token @FILE, or in $SIGSTORE_ID_TOKEN.")
 	case k.fulcio == "":
-		return nil, usageError("keyless signing needs a certificate authority", "Name it with --fulcio-url; belay has no addresses of its own.")
+		return nil, usageError("keyless signing needs a certificate authority",
+			"Name it with --fulcio-url; belay has no addresses of its own.")
 	case k.rekor == "" && !k.noLog:
-		return nil, usageError("keyless signing needs a transparency log", "Name it with --rekor-url; or do without by --no-log, which most policies do not accept.")
+		return nil, usageError("keyless signing needs a transparency log",
+			"Name it with --rekor-url; or do without by --no-log, which most policies do not accept.")
 	case k.rekor != "" && k.noLog:
 		return nil, usageError("--rekor-url and --no-log exclude each other", "")
 	case k.noLog && k.stamp == "":
@@ -93,24 +100,28 @@ func (a *App) identityToken(flag, env string) (*sigstore.IdentityToken, error) {
 			if errors.As(err, &pe) {
 				why = pe.Err.Error()
 			}
-			return nil, failure("the file of --identity-token cannot be read: "+why, "--identity-token @FILE takes a file with the token and nothing else.")
+			return nil, failure("the file of --identity-token cannot be read: "+why,
+				"--identity-token @FILE takes a file with the token and nothing else.")
 		}
 		src = b
 	}
 	t, err := sigstore.ParseIdentityToken(bytes.TrimSpace(src), time.Now())
 	if err != nil {
-		return nil, failureBy(err, "Ask your identity provider for a new token for the audience sigstore. Nothing was written.")
+		return nil, failureBy(err,
+			"Ask your identity provider for a new token for the audience sigstore. Nothing was written.")
 	}
 	return t, nil
 }
 
-func (a *App) signKeyless(ctx context.Context, path string, file []byte, digest string, k sigstore.Keyless, o hookSignOptions) error {
+func (a *App) signKeyless(ctx context.Context, path string, file []byte, digest string, k sigstore.Keyless,
+	o hookSignOptions) error {
 	s, err := sigstore.SignKeyless(ctx, file, k)
 	switch {
 	case errors.Is(err, sigstore.ErrEndpoint):
 		return failureBy(err, "Nothing was sent, nothing was written.")
 	case errors.Is(err, tiers.RootMissing):
-		return failureBy(err, "--trusted-root takes the file that verifiers name in trust.yaml. Nothing was sent, nothing was written.")
+		return failureBy(err,
+			"--trusted-root takes the file that verifiers name in trust.yaml. Nothing was sent, nothing was written.")
 	case err != nil:
 		return failureBy(err, "Nothing was written. Look at that service, and try again with a new token.")
 	}
@@ -119,13 +130,15 @@ func (a *App) signKeyless(ctx context.Context, path string, file []byte, digest 
 		return failureBy(err, "")
 	}
 	if o.json {
-		j := map[string]any{"bundle": out, "digest": digest, "identity": s.Identity, "signed": s.Signed.UTC().Format(time.RFC3339)}
+		j := map[string]any{"bundle": out, "digest": digest, "identity": s.Identity,
+			"signed": s.Signed.UTC().Format(time.RFC3339)}
 		if s.LogIndex >= 0 {
 			j["log_index"] = s.LogIndex
 		}
 		return a.printJSON(j)
 	}
-	fmt.Fprintf(a.Out, "%s\n  signs   %s\n  as      %s\n  says    %s\n  at      %s\n", safe(out), digest, safe(s.Identity.Subject), safe(s.Identity.Issuer), s.Signed.UTC().Format(time.RFC3339))
+	fmt.Fprintf(a.Out, "%s\n  signs   %s\n  as      %s\n  says    %s\n  at      %s\n", safe(out), digest,
+		safe(s.Identity.Subject), safe(s.Identity.Issuer), s.Signed.UTC().Format(time.RFC3339))
 	if s.LogIndex >= 0 {
 		fmt.Fprintf(a.Out, "  logged  entry %d\n", s.LogIndex)
 	}

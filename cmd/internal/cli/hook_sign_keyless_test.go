@@ -42,7 +42,9 @@ func newBench(t *testing.T, opts ...sigstoretest.Option) *bench {
 func (b *bench) run(want int, stdin, env string, secrets []string, args ...string) string {
 	b.t.Helper()
 	var out bytes.Buffer
-	app := &cli.App{In: strings.NewReader(stdin), Out: &out, Err: &out, Getwd: func() (string, error) { return b.dir, nil },
+	app := &cli.App{In: strings.NewReader(stdin), Out: &out, Err: &out, Getwd: func() (string, error) {
+		return b.dir, nil
+	},
 		Getenv: func(name string) string {
 			if name == "SIGSTORE_ID_TOKEN" {
 				return env
@@ -106,21 +108,26 @@ func TestHookSignKeyless(t *testing.T) {
 		return b.run(cli.ExitOK, stdin, env, secrets, args...)
 	}
 	out := sign("", "", "@"+b.path("token.jwt"), "--trusted-root", b.path("trusted_root.json"))
-	for _, want := range []string{"guard.wasm.sigstore.json", "as      " + sigstoretest.Subject, "says    " + sigstoretest.Issuer, "logged  entry 1000"} {
+	for _, want := range []string{"guard.wasm.sigstore.json", "as      " + sigstoretest.Subject,
+		"says    " + sigstoretest.Issuer, "logged  entry 1000"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
 	}
-	if out := sign(token+"\n", "", "-", "--json"); !strings.Contains(out, `"identity":{"issuer":"`+sigstoretest.Issuer+`","subject":"`+sigstoretest.Subject+`"}`) || !strings.Contains(out, "guard.wasm.1.sigstore.json") {
+	if out := sign(token+"\n", "", "-", "--json"); !strings.Contains(out, `"identity":{"issuer":"`+sigstoretest.Issuer+
+		`","subject":"`+sigstoretest.Subject+`"}`) || !strings.Contains(out, "guard.wasm.1.sigstore.json") {
 		t.Errorf("%s", out)
 	}
 	sign("", token, "")                                         // $SIGSTORE_ID_TOKEN
 	sign("", "not this one", token, "-o", b.path("other.json")) // the flag wins
-	b.run(cli.ExitOK, "", token, secrets, "hook", "sign", b.path("guard.wasm"), "--no-log", "--fulcio-url", b.w.Fulcio.URL, "--timestamp-url", b.w.TSA.URL, "-o", b.path("nolog.json"))
-	if got, want := b.files(), "guard.wasm guard.wasm.1.sigstore.json guard.wasm.2.sigstore.json guard.wasm.sigstore.json nolog.json other.json token.jwt trusted_root.json"; got != want {
+	b.run(cli.ExitOK, "", token, secrets, "hook", "sign", b.path("guard.wasm"), "--no-log", "--fulcio-url", b.w.Fulcio.URL,
+		"--timestamp-url", b.w.TSA.URL, "-o", b.path("nolog.json"))
+	if got, want := b.files(),
+		"guard.wasm guard.wasm.1.sigstore.json guard.wasm.2.sigstore.json guard.wasm.sigstore.json nolog.json other.json token.jwt trusted_root.json"; got != want {
 		t.Errorf("%s", got)
 	}
-	for _, name := range []string{"guard.wasm.sigstore.json", "guard.wasm.1.sigstore.json", "guard.wasm.2.sigstore.json", "other.json", "nolog.json"} {
+	for _, name := range []string{"guard.wasm.sigstore.json", "guard.wasm.1.sigstore.json", "guard.wasm.2.sigstore.json",
+		"other.json", "nolog.json"} {
 		src, err := os.ReadFile(b.path(name))
 		if err != nil {
 			t.Fatal(err)
@@ -129,30 +136,37 @@ func TestHookSignKeyless(t *testing.T) {
 	}
 
 	// Signed, and nobody said yet that this identity counts.
-	if out := b.run(cli.ExitError, "", "", secrets, "hook", "verify", b.path("guard.wasm")); !strings.Contains(out, "signer_not_trusted") {
+	if out := b.run(cli.ExitError, "", "", secrets, "hook", "verify", b.path("guard.wasm")); !strings.Contains(out,
+		"signer_not_trusted") {
 		t.Errorf("%s", out)
 	}
-	b.run(cli.ExitOK, "", "", nil, "trust", "add-identity", "--trusted-root", b.path("trusted_root.json"), "--issuer", sigstoretest.Issuer, "--subject", sigstoretest.Subject, "--rule", "people")
+	b.run(cli.ExitOK, "", "", nil, "trust", "add-identity", "--trusted-root", b.path("trusted_root.json"), "--issuer",
+		sigstoretest.Issuer, "--subject", sigstoretest.Subject, "--rule", "people")
 	out = b.run(cli.ExitOK, "", "", secrets, "hook", "verify", b.path("guard.wasm"))
-	for _, want := range []string{"tier      trusted", "signed by identity:" + sigstoretest.Subject, "rule      yes  people", "guard.wasm.2.sigstore.json: holds"} {
+	for _, want := range []string{"tier      trusted", "signed by identity:" + sigstoretest.Subject,
+		"rule      yes  people", "guard.wasm.2.sigstore.json: holds"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
 	}
-	if out := b.run(cli.ExitOK, "", "", secrets, "hook", "install", b.path("guard.wasm"), "--trusted", "--priority", "150"); !strings.Contains(out, "guard is bound (trusted") {
+	if out := b.run(cli.ExitOK, "", "", secrets, "hook", "install", b.path("guard.wasm"), "--trusted", "--priority",
+		"150"); !strings.Contains(out, "guard is bound (trusted") {
 		t.Errorf("%s", out)
 	}
 	// A signature that is in no log does not do where the policy wants a log.
 	if err := os.Rename(b.path("guard.wasm"), b.path("alone.wasm")); err != nil {
 		t.Fatal(err)
 	}
-	if out := b.run(cli.ExitError, "", "", secrets, "hook", "verify", b.path("alone.wasm"), "--bundle", b.path("nolog.json")); !strings.Contains(out, "signature_invalid") {
+	if out := b.run(cli.ExitError, "", "", secrets, "hook", "verify", b.path("alone.wasm"), "--bundle",
+		b.path("nolog.json")); !strings.Contains(out, "signature_invalid") {
 		t.Errorf("%s", out)
 	}
 	// The next one who signs is somebody else.
 	mallory := b.w.Token(map[string]any{"email": "mallory@acme.example"})
-	b.run(cli.ExitOK, mallory, "", []string{mallory}, append([]string{"hook", "sign", b.path("alone.wasm"), "--identity-token", "-"}, b.services()...)...)
-	if out := b.run(cli.ExitError, "", "", nil, "hook", "verify", b.path("alone.wasm")); !strings.Contains(out, "signer_not_trusted") {
+	b.run(cli.ExitOK, mallory, "", []string{mallory},
+		append([]string{"hook", "sign", b.path("alone.wasm"), "--identity-token", "-"}, b.services()...)...)
+	if out := b.run(cli.ExitError, "", "", nil, "hook", "verify", b.path("alone.wasm")); !strings.Contains(out,
+		"signer_not_trusted") {
 		t.Errorf("%s", out)
 	}
 }
@@ -182,25 +196,46 @@ func TestHookSignKeylessFailures(t *testing.T) {
 		says       string
 		secret     string
 	}{
-		{"expired token", whole, whole.w.Token(map[string]any{"exp": time.Now().Add(-time.Second).Unix()}), "", []string{"--identity-token", "-", "$SERVICES"}, cli.ExitError, "expired", ""},
-		{"wrong audience", whole, whole.w.Token(map[string]any{"aud": "kubernetes"}), "", []string{"--identity-token", "-", "$SERVICES"}, cli.ExitError, "[token_invalid]", ""},
-		{"not a JWT", whole, "correct-horse-battery-staple", "", []string{"--identity-token", "-", "$SERVICES"}, cli.ExitError, "[token_invalid]", ""},
+		{"expired token", whole, whole.w.Token(map[string]any{"exp": time.Now().Add(-time.Second).Unix()}), "",
+			[]string{"--identity-token", "-", "$SERVICES"}, cli.ExitError, "expired", ""},
+		{"wrong audience", whole, whole.w.Token(map[string]any{"aud": "kubernetes"}), "",
+			[]string{"--identity-token", "-", "$SERVICES"}, cli.ExitError, "[token_invalid]", ""},
+		{"not a JWT", whole, "correct-horse-battery-staple", "", []string{"--identity-token", "-", "$SERVICES"},
+			cli.ExitError, "[token_invalid]", ""},
 		{"empty standard input", whole, "", "", []string{"--identity-token", "-", "$SERVICES"}, cli.ExitError, "empty", ""},
-		{"too long a standard input", whole, strings.Repeat("a", 1<<20), "", []string{"--identity-token", "-", "$SERVICES"}, cli.ExitError, "larger", ""},
-		{"not a JWT in the environment", whole, "", "correct-horse-battery-staple", []string{"$SERVICES"}, cli.ExitError, "[token_invalid]", ""},
-		{"the token for the name of a file", whole, "", "", []string{"--identity-token", "@" + good, "$SERVICES"}, cli.ExitError, "cannot be read", good},
-		{"a token by somebody else's provider", whole, ending.w.Token(nil), "", []string{"--identity-token", "-", "$SERVICES"}, cli.ExitError, "status 400", ""},
-		{"status 500", ending, ending.w.Token(nil), "", []string{"--identity-token", "-", "$SERVICES"}, cli.ExitError, "status 500 [service_failed]", ""},
-		{"garbage", garbage, garbage.w.Token(nil), "", []string{"--identity-token", "-", "$SERVICES"}, cli.ExitError, "[service_failed]", ""},
-		{"plain http", whole, good, "", []string{"--identity-token", "-", "--fulcio-url", "http://fulcio.example", "--rekor-url", "https://rekor.example"}, cli.ExitError, "[endpoint_invalid]", ""},
-		{"no authority", whole, good, "", []string{"--identity-token", "-", "--rekor-url", "https://rekor.example"}, cli.ExitUsage, "--fulcio-url", ""},
-		{"no log", whole, good, "", []string{"--identity-token", "-", "--fulcio-url", "https://fulcio.example"}, cli.ExitUsage, "--rekor-url", ""},
-		{"nothing proves the time", whole, good, "", []string{"--identity-token", "-", "--fulcio-url", "https://fulcio.example", "--no-log"}, cli.ExitUsage, "--timestamp-url", ""},
-		{"a log and no log", whole, good, "", []string{"--identity-token", "-", "$SERVICES", "--no-log"}, cli.ExitUsage, "exclude", ""},
+		{"too long a standard input", whole, strings.Repeat("a", 1<<20), "", []string{"--identity-token", "-", "$SERVICES"},
+			cli.ExitError, "larger", ""},
+		{"not a JWT in the environment", whole, "", "correct-horse-battery-staple", []string{"$SERVICES"}, cli.ExitError,
+			"[token_invalid]", ""},
+		{"the token for the name of a file", whole, "", "", []string{"--identity-token", "@" + good, "$SERVICES"},
+			cli.ExitError, "cannot be read", good},
+		{"a token by somebody else's provider", whole, ending.w.Token(nil), "",
+			[]string{"--identity-token", "-", "$SERVICES"}, cli.ExitError, "status 400", ""},
+		{"status 500", ending, ending.w.Token(nil), "", []string{"--identity-token", "-", "$SERVICES"}, cli.ExitError,
+			"status 500 [service_failed]", ""},
+		{"garbage", garbage, garbage.w.Token(nil), "", []string{"--identity-token", "-", "$SERVICES"}, cli.ExitError,
+			"[service_failed]", ""},
+		{"plain http", whole, good, "",
+			[]string{"--identity-token", "-", "--fulcio-url", "http://fulcio.example", "--rekor-url", "https://rekor.example"},
+			cli.ExitError, "[endpoint_invalid]", ""},
+		{"no authority", whole, good, "", []string{"--identity-token", "-", "--rekor-url", "https://rekor.example"},
+			cli.ExitUsage, "--fulcio-url", ""},
+		{"no log", whole, good, "", []string{"--identity-token", "-", "--fulcio-url", "https://fulcio.example"},
+			cli.ExitUsage, "--rekor-url", ""},
+		{"nothing proves the time", whole, good, "",
+			[]string{"--identity-token", "-", "--fulcio-url", "https://fulcio.example", "--no-log"}, cli.ExitUsage,
+			"--timestamp-url", ""},
+		{"a log and no log", whole, good, "", []string{"--identity-token", "-", "$SERVICES", "--no-log"}, cli.ExitUsage,
+			"exclude", ""},
 		{"no token", whole, "", "", []string{"$SERVICES"}, cli.ExitUsage, "identity token", ""},
-		{"a key as well", whole, good, "", []string{"--identity-token", "-", "--key", "k.key", "$SERVICES"}, cli.ExitUsage, "exclude", ""},
-		{"a root that is none", whole, good, "", []string{"--identity-token", "-", "--trusted-root", whole.path("guard.wasm"), "$SERVICES"}, cli.ExitError, "trusted root", ""},
-		{"the root of somebody else", whole, good, "", []string{"--identity-token", "-", "--trusted-root", ending.path("trusted_root.json"), "$SERVICES"}, cli.ExitError, "trusted root", ""},
+		{"a key as well", whole, good, "", []string{"--identity-token", "-", "--key", "k.key", "$SERVICES"}, cli.ExitUsage,
+			"exclude", ""},
+		{"a root that is none", whole, good, "",
+			[]string{"--identity-token", "-", "--trusted-root", whole.path("guard.wasm"), "$SERVICES"}, cli.ExitError,
+			"trusted root", ""},
+		{"the root of somebody else", whole, good, "",
+			[]string{"--identity-token", "-", "--trusted-root", ending.path("trusted_root.json"), "$SERVICES"}, cli.ExitError,
+			"trusted root", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.b.t = t

@@ -51,7 +51,8 @@ func (a *App) hookVerify(path string, o hookVerifyOptions) error {
 	if err != nil {
 		return failureBy(err, "")
 	}
-	for kind, names := range map[tiers.EvidenceKind][]string{tiers.EvidenceBundle: o.bundles, tiers.EvidenceSignature: o.signatures} {
+	for kind, names := range map[tiers.EvidenceKind][]string{tiers.EvidenceBundle: o.bundles,
+		tiers.EvidenceSignature: o.signatures} {
 		for _, n := range names {
 			data, err := readLimited(n, tiers.MaxEvidence)
 			if err != nil {

@@ -62,7 +62,8 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 	if err := a.printBindings(host.Bindings(), false); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "\nNext:\n  edit %s\n  belay hook list\n  echo '{\"phase\":\"pre_tool\",\"action\":{\"tool\":\"exec\",\"args\":{\"command\":\"rm -rf /\"}}}' | belay eval\n", safe(file))
+	fmt.Fprintf(a.Out,
+		"\nNext:\n  edit %s\n  belay hook list\n  echo '{\"phase\":\"pre_tool\",\"action\":{\"tool\":\"exec\",\"args\":{\"command\":\"rm -rf /\"}}}' | belay eval\n", safe(file))
 	return nil
 }
 

@@ -17,7 +17,8 @@ func TestInterpreterIsShown(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	if err := errors.Join(os.Chmod(dir, 0o700), os.WriteFile(filepath.Join(dir, "belay.yaml"), []byte("version: belay/v1\nhooks: []\n"), 0o600)); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o700),
+		os.WriteFile(filepath.Join(dir, "belay.yaml"), []byte("version: belay/v1\nhooks: []\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for command, want := range map[string][]string{

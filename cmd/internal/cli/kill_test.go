@@ -103,8 +103,10 @@ func check(t *testing.T, p *process, sent map[string]*shot) {
 		if s.command != "ls" {
 			want = phases.Block
 		}
-		if !ok || e.Seq != s.v.Event.Seq || e.ID != s.v.Event.ID || e.Decision != string(s.v.Decision) || s.v.Decision != want {
-			t.Errorf("%s was answered %s as event %+v, and on record is %d %s %s", s.id, s.v.Decision, *s.v.Event, e.Seq, e.ID, e.Decision)
+		if !ok || e.Seq != s.v.Event.Seq || e.ID != s.v.Event.ID || e.Decision != string(s.v.Decision) ||
+			s.v.Decision != want {
+			t.Errorf("%s was answered %s as event %+v, and on record is %d %s %s", s.id, s.v.Decision, *s.v.Event, e.Seq, e.ID,
+				e.Decision)
 		}
 	}
 	// The sink is behind the store by what nobody was answered, or not at all.

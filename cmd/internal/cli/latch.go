@@ -57,7 +57,8 @@ for on the terminal, or --statement brings what ` + "`belay reviewer sign latch 
 
 func latchArgs(_ *cobra.Command, args []string) error {
 	if len(args) != 1 && len(args) != 2 {
-		return usageError("latch clear takes the runtime and the session", "`belay latch list` prints both; without a session it clears the latch of the whole runtime.")
+		return usageError("latch clear takes the runtime and the session",
+			"`belay latch list` prints both; without a session it clears the latch of the whole runtime.")
 	}
 	return nil
 }
@@ -97,7 +98,8 @@ func (a *App) latchList(ctx context.Context, asJSON bool) error {
 		case "unnamed":
 			session = "(none)"
 		}
-		t.row(safe(l.Runtime), session, safe(l.Scope), l.Since.Local().Format(time.DateTime), string(l.Cause), safe(cmp.Or(l.Event, l.Invocation)), ending(l), safe(l.DecidedBy), oneLine(l.Reason, 80))
+		t.row(safe(l.Runtime), session, safe(l.Scope), l.Since.Local().Format(time.DateTime), string(l.Cause),
+			safe(cmp.Or(l.Event, l.Invocation)), ending(l), safe(l.DecidedBy), oneLine(l.Reason, 80))
 	}
 	t.print(a.Out, a.palette())
 	return nil
@@ -136,7 +138,8 @@ func latchWish(ctx context.Context, src records, key wire.Session) (wish, error)
 	}
 	for _, l := range st.Latches {
 		if l.Runtime == key.Runtime && l.Session == key.Session {
-			text := "Let " + held(key) + " go on. It is latched since " + l.Since.Local().Format(time.DateTime) + ": " + oneLine(l.Reason, 300)
+			text := "Let " + held(key) + " go on. It is latched since " + l.Since.Local().Format(time.DateTime) + ": " +
+				oneLine(l.Reason, 300)
 			full := kernel.Latch{SessionKey: kernel.SessionKey(key), Invocation: l.Invocation, Since: l.Since}
 			return wish{verb: approvals.VerbLatchClear, store: st.Store, args: full.Order(), text: text}, nil
 		}

@@ -33,7 +33,8 @@ type lateCall struct {
 func (l *lateCall) answer() int {
 	call, f := l.seen.Load(), tooLate()
 	ans := l.ad.Failure(call.payload, call.opts, f)
-	r := kernel.Refusal{Invocation: phases.Invocation{Runtime: l.ad.Runtime(), Session: ans.Session}, Fault: f, Unblockable: call.opts.NeedsLatch(ans), Unread: true}
+	r := kernel.Refusal{Invocation: phases.Invocation{Runtime: l.ad.Runtime(), Session: ans.Session}, Fault: f,
+		Unblockable: call.opts.NeedsLatch(ans), Unread: true}
 	if r.Unblockable {
 		var err error
 		if r.Of, err = adapters.Invocations(l.ad, call.payload, call.opts); err != nil {

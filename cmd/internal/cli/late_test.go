@@ -21,8 +21,9 @@ func TestLateNoteSaysItsCause(t *testing.T) {
 		why     phases.LatchKind
 		phases  []phases.Phase
 	}{
-		"a payload":           {`{"session_id":"s-1","transcript_path":"/t","cwd":"/","hook_event_name":"SessionStart","source":"startup"}`, phases.LatchDeadline, []phases.Phase{phases.PrePlan}},
-		"one that is no such": {`{"session_id":"s-1","hook_event_name":"SessionStart","a":1,"a":2}`, phases.LatchPayload, nil},
+		"a payload": {`{"session_id":"s-1","transcript_path":"/t","cwd":"/","hook_event_name":"SessionStart","source":"startup"}`, phases.LatchDeadline, []phases.Phase{phases.PrePlan}},
+		"one that is no such": {`{"session_id":"s-1","hook_event_name":"SessionStart","a":1,"a":2}`, phases.LatchPayload,
+			nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -35,7 +36,8 @@ func TestLateNoteSaysItsCause(t *testing.T) {
 			l.answer()
 			l.answer() // as work does that ends after all
 			notes, _ := spoolfile.Read(filepath.Join(dir, spoolfile.Name))
-			if len(notes) != 1 || !notes[0].Unblockable || notes[0].Session != "s-1" || notes[0].Cause != c.why || !slices.Equal(notes[0].Phases, c.phases) {
+			if len(notes) != 1 || !notes[0].Unblockable || notes[0].Session != "s-1" || notes[0].Cause != c.why ||
+				!slices.Equal(notes[0].Phases, c.phases) {
 				t.Errorf("%+v", notes)
 			}
 		})

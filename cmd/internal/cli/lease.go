@@ -15,7 +15,8 @@ it is taken back.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.leaseListCmd(), a.leaseShowCmd(), a.leaseMintCmd(), a.leaseRevokeCmd(), a.leaseCheckCmd(), a.leaseVerifyCmd())
+	cmd.AddCommand(a.leaseListCmd(), a.leaseShowCmd(), a.leaseMintCmd(), a.leaseRevokeCmd(), a.leaseCheckCmd(),
+		a.leaseVerifyCmd())
 	return cmd
 }
 

@@ -64,7 +64,8 @@ func (a *App) leaseCheck(ctx context.Context, q *client.LeaseCheck, file string,
 		}
 	}
 	if !got.Active {
-		return &exitError{code: ExitBlocked, text: "no lease of this agent covers it", hint: "`belay lease list --session " + safe(inv.Session) + "` shows what it holds."}
+		return &exitError{code: ExitBlocked, text: "no lease of this agent covers it",
+			hint: "`belay lease list --session " + safe(inv.Session) + "` shows what it holds."}
 	}
 	if !asJSON {
 		fmt.Fprintf(a.Out, "Covered by lease %s, %d uses left.\n", safe(got.Lease.ID), got.Lease.UsesLeft)

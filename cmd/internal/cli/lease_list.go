@@ -27,7 +27,8 @@ func (a *App) leaseListCmd() *cobra.Command {
 			if q.State == "" && !all {
 				q.State = leases.Active
 			}
-			if q.State != "" && !contains([]leases.State{leases.Active, leases.Exhausted, leases.Expired, leases.Revoked}, q.State) {
+			if q.State != "" && !contains([]leases.State{leases.Active, leases.Exhausted, leases.Expired, leases.Revoked},
+				q.State) {
 				return usageError("--state: "+safe(state)+" is not known", "Known: active, exhausted, expired, revoked.")
 			}
 			if q.Limit < 1 || q.Limit > leases.MaxLimit {
@@ -71,7 +72,8 @@ func (a *App) leaseList(ctx context.Context, q client.LeaseQuery, asJSON bool) e
 	t := newTable("ID", "STATE", "CAPABILITY", "HOLDER", "LEFT", "ENDS", "BY").alignRight(4)
 	for i := range list {
 		v := &list[i]
-		t.row(safe(v.ID), string(v.State), safe(v.Capability), holderText(&v.Holder), strconv.FormatInt(v.UsesLeft, 10), v.ExpiresAt.Local().Format(time.DateTime), issuerText(&v.Issuer))
+		t.row(safe(v.ID), string(v.State), safe(v.Capability), holderText(&v.Holder), strconv.FormatInt(v.UsesLeft, 10),
+			v.ExpiresAt.Local().Format(time.DateTime), issuerText(&v.Issuer))
 	}
 	t.print(a.Out, a.palette())
 	return nil

@@ -40,7 +40,8 @@ approval, and runs again with --approval after it was signed.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.leaseMint(cmd.Context(), &o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.capability, "capability", "", "what it lends: tool:exec, tool:*, fs:write, model:NAME, spawn, or a name of your own")
+	f.StringVar(&o.capability, "capability", "",
+		"what it lends: tool:exec, tool:*, fs:write, model:NAME, spawn, or a name of your own")
 	f.StringArrayVar(&o.paths, "path", nil, "a path, DIR/** or *; may be repeated")
 	f.StringArrayVar(&o.hosts, "host", nil, "HOST:PORT, *.suffix:PORT; may be repeated")
 	f.StringArrayVar(&o.tools, "tool", nil, "a tool, ns:* or *; may be repeated")
@@ -51,7 +52,8 @@ approval, and runs again with --approval after it was signed.`,
 	f.StringVar(&o.runtime, "runtime", "custom", "runtime of the holder, as in its events")
 	f.StringVar(&o.session, "session", "", "session of the holder")
 	f.StringVar(&o.agent, "agent", "", "agent of the holder; \"\" is the main one")
-	f.StringVar(&o.credential, "credential", "", "only whoever comes with this, such as \"uid 1000\" (default: whoever names the session)")
+	f.StringVar(&o.credential, "credential", "",
+		"only whoever comes with this, such as \"uid 1000\" (default: whoever names the session)")
 	f.StringVar(&o.id, "id", "", "its id, such as S/task/notes (default: one is made)")
 	f.StringVar(&o.parent, "parent", "", "the lease that it is a part of")
 	f.StringVar(&o.approval, "approval", "", "make the lease that was approved under this id")
@@ -67,7 +69,9 @@ func (o *leaseTerms) mint() (client.LeaseMint, error) {
 		return client.LeaseMint{Approval: o.approval}, nil
 	}
 	if o.capability == "" || o.session == "" {
-		return client.LeaseMint{}, usageError("--capability and --session are needed", "`belay events tail` shows the sessions; the reason of a block says which capability it takes.")
+		return client.LeaseMint{},
+			usageError("--capability and --session are needed",
+				"`belay events tail` shows the sessions; the reason of a block says which capability it takes.")
 	}
 	for name, d := range map[string]time.Duration{"--ttl": o.ttl, "--max-ttl": o.maxTTL} {
 		if d%time.Second != 0 || d < 0 {
@@ -79,8 +83,9 @@ func (o *leaseTerms) mint() (client.LeaseMint, error) {
 	}
 	return client.LeaseMint{
 		Request: leases.Request{
-			ID: o.id, Parent: o.parent, Capability: o.capability, Scope: &leases.Scope{Paths: o.paths, Hosts: o.hosts, Tools: o.tools, Args: o.args},
-			TTLS: int64(o.ttl / time.Second), MaxTTLS: int64(o.maxTTL / time.Second), MaxUses: o.uses,
+			ID: o.id, Parent: o.parent, Capability: o.capability,
+			Scope: &leases.Scope{Paths: o.paths, Hosts: o.hosts, Tools: o.tools, Args: o.args},
+			TTLS:  int64(o.ttl / time.Second), MaxTTLS: int64(o.maxTTL / time.Second), MaxUses: o.uses,
 		},
 		Holder: &client.LeaseHolder{Runtime: o.runtime, Session: o.session, Agent: o.agent, Credential: o.credential},
 	}, nil

@@ -13,7 +13,8 @@ func (a *App) leaseRevokeCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revoke ID",
 		Short: "Take a lease back, and everything below it",
-		Args:  leaseArg("lease revoke takes the id of a lease, or with --prefix the beginning of ids", "`belay lease list` prints them."),
+		Args: leaseArg("lease revoke takes the id of a lease, or with --prefix the beginning of ids",
+			"`belay lease list` prints them."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, err := a.openLender(cmd.Context())
 			if err != nil {
@@ -35,6 +36,7 @@ func (a *App) leaseRevokeCmd() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&prefix, "prefix", false, "every lease at or below this id, whether there is one of that very id or not")
+	cmd.Flags().BoolVar(&prefix, "prefix", false,
+		"every lease at or below this id, whether there is one of that very id or not")
 	return cmd
 }

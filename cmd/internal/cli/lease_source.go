@@ -22,7 +22,9 @@ type lender interface {
 }
 
 func (a *App) openLender(ctx context.Context) (lender, error) {
-	return openSource(ctx, a, func(c *client.Client) lender { return c }, func(host *belay.Belay) lender { return localLender{host} })
+	return openSource(ctx, a, func(c *client.Client) lender { return c }, func(host *belay.Belay) lender {
+		return localLender{host}
+	})
 }
 
 type localLender struct{ host *belay.Belay }
@@ -31,7 +33,8 @@ func (l localLender) Close() error { return l.host.Close() }
 
 func (l localLender) Leases(ctx context.Context, q client.LeaseQuery) ([]client.Lease, error) {
 	return l.host.Leases(ctx, kernel.LeaseQuery{
-		Prefix: q.Prefix, Holder: kernel.LeaseHolder{Runtime: q.Runtime, Session: q.Session, Agent: q.Agent}, State: q.State, After: q.After, Limit: q.Limit,
+		Prefix: q.Prefix, Holder: kernel.LeaseHolder{Runtime: q.Runtime, Session: q.Session, Agent: q.Agent}, State: q.State,
+		After: q.After, Limit: q.Limit,
 	})
 }
 
@@ -54,8 +57,11 @@ func (l localLender) RevokeLease(ctx context.Context, r client.LeaseRevoke) erro
 	return l.host.RevokeLease(ctx, r.ID+r.Prefix, r.Prefix != "", "")
 }
 
-func (l localLender) CheckLease(ctx context.Context, inv phases.Invocation, q client.LeaseCheck) (client.LeaseChecked, error) {
-	v, err := l.host.CheckLease(ctx, kernel.LeaseCheck{Holder: leases.HolderOf(inv, ""), Token: q.Token, Capability: q.Capability, Action: &inv, Claim: q.Claim})
+func (l localLender) CheckLease(ctx context.Context, inv phases.Invocation,
+	q client.LeaseCheck) (client.LeaseChecked, error) {
+	v, err := l.host.CheckLease(ctx,
+		kernel.LeaseCheck{Holder: leases.HolderOf(inv, ""), Token: q.Token, Capability: q.Capability, Action: &inv,
+			Claim: q.Claim})
 	if errors.Is(err, kernel.ErrLeaseUnknown) {
 		return client.LeaseChecked{}, nil
 	}
@@ -71,7 +77,8 @@ func leaseFailure(err error) error {
 		return failureBy(err, "`belay lease list --all` prints all that there are.")
 	case errors.As(err, &e):
 		return failureBy(err, "docs/LEASES.md says what a lease may hold.")
-	case errors.Is(err, kernel.ErrApprovalUnknown), errors.Is(err, kernel.ErrApprovalDecided), errors.Is(err, kernel.ErrApprovalExpired):
+	case errors.Is(err, kernel.ErrApprovalUnknown), errors.Is(err, kernel.ErrApprovalDecided),
+		errors.Is(err, kernel.ErrApprovalExpired):
 		return approvalFailure(err)
 	}
 	return recordsFailure(err)

@@ -60,7 +60,8 @@ func (a *App) leaseVerify(ctx context.Context, asJSON bool) error {
 		if len(r.Wrong) == 0 {
 			fmt.Fprintln(a.Out, "lease verify: ok")
 		}
-		fmt.Fprintf(a.Out, "%d leases, %d of them lent in events that are compacted and cannot be compared\n", r.Leases, r.Unchecked)
+		fmt.Fprintf(a.Out, "%d leases, %d of them lent in events that are compacted and cannot be compared\n", r.Leases,
+			r.Unchecked)
 	}
 	if len(r.Wrong) > 0 {
 		return exitWith(ExitDifferences)
@@ -140,11 +141,13 @@ type leaseEntry struct {
 }
 
 func newLeaseRecord() *leaseRecord {
-	return &leaseRecord{minted: map[string]leaseEntry{}, ends: map[string][]leases.Lease{}, claims: map[string]int64{}, revoked: map[string]leaseEntry{}}
+	return &leaseRecord{minted: map[string]leaseEntry{}, ends: map[string][]leases.Lease{}, claims: map[string]int64{},
+		revoked: map[string]leaseEntry{}}
 }
 
 func (r *leaseRecord) clone() *leaseRecord {
-	return &leaseRecord{last: r.last, minted: maps.Clone(r.minted), ends: maps.Clone(r.ends), claims: maps.Clone(r.claims), revoked: maps.Clone(r.revoked)}
+	return &leaseRecord{last: r.last, minted: maps.Clone(r.minted), ends: maps.Clone(r.ends), claims: maps.Clone(r.claims),
+		revoked: maps.Clone(r.revoked)}
 }
 
 // read goes on where it stopped.
@@ -225,7 +228,8 @@ func disagreement(v *client.Lease, before, after *leaseRecord) string {
 		return "no event says that it was ever lent"
 	}
 	lent := &m.lease
-	same := v.Capability == lent.Capability && v.Holder == lent.Holder && v.Parent == lent.Parent && v.NotBefore.Equal(lent.NotBefore) &&
+	same := v.Capability == lent.Capability && v.Holder == lent.Holder && v.Parent == lent.Parent &&
+		v.NotBefore.Equal(lent.NotBefore) &&
 		v.Scope.Contains(lent.Scope) && lent.Scope.Contains(v.Scope)
 	if !same && !m.covered {
 		return "its terms are not those that it was lent with"

@@ -27,7 +27,8 @@ type orderFlags struct {
 }
 
 func (o *orderFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.statement, "statement", "", "`FILE` that belay reviewer sign wrote for exactly this; no passphrase is asked")
+	f.StringVar(&o.statement, "statement", "",
+		"`FILE` that belay reviewer sign wrote for exactly this; no passphrase is asked")
 	o.who(f)
 }
 
@@ -42,7 +43,8 @@ func examineVerbs(f *config.File) finding {
 	if len(f.Reviewers) > 0 {
 		return finding{Check: "person's verbs", Status: "ok", Text: verbs + " take the key of a reviewer"}
 	}
-	return finding{Check: "person's verbs", Status: "warn", Red: true, Text: "unprotected: an agent of this user can do what only a person should: " + verbs,
+	return finding{Check: "person's verbs", Status: "warn", Red: true,
+		Text:   "unprotected: an agent of this user can do what only a person should: " + verbs,
 		Advice: "A person makes a key with `belay reviewer init`; then they take its signature."}
 }
 
@@ -97,7 +99,8 @@ func (a *App) readOrder(file string) (*client.Order, error) {
 		return nil, failureBy(err, hint)
 	}
 	if len(o.Signature) == 0 {
-		return nil, failure(safe(file)+" is a draft that no reviewer has signed", "`belay reviewer sign draft FILE` signs it.")
+		return nil, failure(safe(file)+" is a draft that no reviewer has signed",
+			"`belay reviewer sign draft FILE` signs it.")
 	}
 	return &o, nil
 }
@@ -129,5 +132,6 @@ func (a *App) describeOrder(o *client.Order, text string) {
 	if text != "" {
 		fmt.Fprintln(a.Err, safe(text))
 	}
-	fmt.Fprintf(a.Err, "to sign:  belay %s\nfor:      state directory %s\nwith:     %s\nuntil:    %s\n", o.Verb, safe(o.Store), safe(string(o.Args)), o.Expires.Local().Format(time.DateTime))
+	fmt.Fprintf(a.Err, "to sign:  belay %s\nfor:      state directory %s\nwith:     %s\nuntil:    %s\n", o.Verb,
+		safe(o.Store), safe(string(o.Args)), o.Expires.Local().Format(time.DateTime))
 }

@@ -38,7 +38,8 @@ func (o *outputs) add(path string, perm os.FileMode) error {
 	}
 	f, err := wholefile.Create(path, wholefile.Options{Perm: perm})
 	if err != nil {
-		return failureBy(fmt.Errorf("%s cannot be written: %w", path, causeOf(err)), "Its directory must be there, and be yours to write to.")
+		return failureBy(fmt.Errorf("%s cannot be written: %w", path, causeOf(err)),
+			"Its directory must be there, and be yours to write to.")
 	}
 	o.files = append(o.files, &output{path: path, pending: f})
 	return nil

@@ -22,16 +22,17 @@ import (
 // alone, on inputs as they are stored: redacted, so that what it would have seen in
 // what is covered is not known. Or, with Recordings, on originals.
 type Preview struct {
-	Events   int           `json:"events"`  // that it was asked about
-	Skipped  int           `json:"skipped"` // of phases or tools that it does not serve, or without a stored input
-	Blocks   int           `json:"blocks"`
-	Asks     int           `json:"asks"`
-	Changes  int           `json:"changes"`
-	Failures int           `json:"failures"` // it trapped, ran out of budget or answered nonsense
-	FuelMax  int64         `json:"fuel_max"`
-	FuelSum  int64         `json:"fuel_sum"`
-	Failed   string        `json:"failed,omitzero"` // why it could not even be loaded
-	Flips    []PreviewFlip `json:"flips"`           // what would have come out differently, or failed; the newest first, at most MaxFlips
+	Events   int    `json:"events"`  // that it was asked about
+	Skipped  int    `json:"skipped"` // of phases or tools that it does not serve, or without a stored input
+	Blocks   int    `json:"blocks"`
+	Asks     int    `json:"asks"`
+	Changes  int    `json:"changes"`
+	Failures int    `json:"failures"` // it trapped, ran out of budget or answered nonsense
+	FuelMax  int64  `json:"fuel_max"`
+	FuelSum  int64  `json:"fuel_sum"`
+	Failed   string `json:"failed,omitzero"` // why it could not even be loaded
+	// what would have come out differently, or failed; the newest first, at most MaxFlips
+	Flips []PreviewFlip `json:"flips"`
 
 	// Recordings are what it ran on in place of events; Unknown counts invocations in
 	// which it asked for something that nobody was asked then.
@@ -139,7 +140,8 @@ func (p *Preview) add(ctx context.Context, host *belay.Belay, e *phases.Event) {
 		return
 	}
 	last := v.Hooks[len(v.Hooks)-1]
-	f := PreviewFlip{Seq: e.Seq, Phase: e.Phase, Tool: e.Tool, Was: e.Decision, Would: last.Decision, Kind: last.Kind, Reason: last.Reason}
+	f := PreviewFlip{Seq: e.Seq, Phase: e.Phase, Tool: e.Tool, Was: e.Decision, Would: last.Decision, Kind: last.Kind,
+		Reason: last.Reason}
 	for _, h := range v.Hooks {
 		f.Fuel += h.Fuel
 		if h.Decision == phases.HookTransform && f.Would == phases.HookNone {
@@ -188,6 +190,8 @@ func invocationOf(e *phases.Event) (phases.Invocation, error) {
 	if err := json.Unmarshal(e.Input, &in); err != nil {
 		return phases.Invocation{}, fmt.Errorf("event %d: %w", e.Seq, err)
 	}
-	return phases.Invocation{Phase: e.Phase, Runtime: e.Runtime, Session: e.Session, Agent: e.Agent, Run: e.Run, User: e.User,
-		CWD: in.CWD, Action: in.Action, Scopes: in.Scopes, Metadata: in.Metadata, Time: e.Time, ReportedTime: in.Reported}, nil
+	return phases.Invocation{Phase: e.Phase, Runtime: e.Runtime, Session: e.Session, Agent: e.Agent, Run: e.Run,
+			User: e.User,
+			CWD:  in.CWD, Action: in.Action, Scopes: in.Scopes, Metadata: in.Metadata, Time: e.Time, ReportedTime: in.Reported},
+		nil
 }

@@ -93,8 +93,10 @@ their own in memory: nothing is recorded in the state directory, no tool is run.
 	o.sign.flags(f)
 	o.filter.narrow(f, "with --from events or kept")
 	o.filter.pick(f, "with --from events or kept")
-	f.StringVar(&o.recordings, "recordings", "", "with --from kept: the directory of kept originals (default: that of belay.yaml)")
-	f.StringArrayVar(&o.identities, "identity", nil, "with --from kept: open sealed recordings with the age keys of this file")
+	f.StringVar(&o.recordings, "recordings", "",
+		"with --from kept: the directory of kept originals (default: that of belay.yaml)")
+	f.StringArrayVar(&o.identities, "identity", nil,
+		"with --from kept: open sealed recordings with the age keys of this file")
 	cmd.AddCommand(a.recordKeygenCmd())
 	return cmd
 }
@@ -306,7 +308,8 @@ func (a *App) recordKeygenCmd() *cobra.Command {
 				return err
 			}
 			if err := writeNew(args[0], []byte(key), 0o600); errors.Is(err, fs.ErrExist) {
-				return failure(safe(args[0])+" is there already", "A key that is lost opens nothing any more: it is not overwritten.")
+				return failure(safe(args[0])+" is there already",
+					"A key that is lost opens nothing any more: it is not overwritten.")
 			} else if err != nil {
 				return failureBy(err, "")
 			}

@@ -24,14 +24,16 @@ import (
 // process only, which seals them before they reach a disk.
 func (a *App) recordDaemon(ctx context.Context, o recordOptions) error {
 	if o.filter != (eventFilter{}) {
-		return usageError("--since, --session, --phase and the like pick events: they belong to --from events and --from kept", "")
+		return usageError(
+			"--since, --session, --phase and the like pick events: they belong to --from events and --from kept", "")
 	}
 	c, err := a.daemon()
 	if err != nil {
 		return err
 	}
 	if c == nil {
-		return failure("no daemon serves the state directory", "Start one with `belay serve`, record with `belay eval --record DIR`, or read a file with --from.")
+		return failure("no daemon serves the state directory",
+			"Start one with `belay serve`, record with `belay eval --record DIR`, or read a file with --from.")
 	}
 	defer c.Close()
 	to, err := a.recordTo(ctx, c, o)
@@ -140,9 +142,11 @@ func (a *App) recordWish(ctx context.Context, src records, o recordOptions) (wis
 		return wish{}, recordsFailure(err)
 	}
 	seconds := int64((o.duration + time.Second - 1) / time.Second)
-	text := fmt.Sprintf("Record originals, secrets included: %d invocations at most within %d s, into %s, for %s", o.count, seconds, dir, strings.Join(to.Recipients, " "))
+	text := fmt.Sprintf("Record originals, secrets included: %d invocations at most within %d s, into %s, for %s", o.count,
+		seconds, dir, strings.Join(to.Recipients, " "))
 	if o.seal.plaintext {
 		text += "in PLAIN TEXT"
 	}
-	return wish{verb: approvals.VerbRecord, store: st.Store, args: kernel.RecordOrder{Seconds: seconds, Count: int64(o.count), Destination: digest}, text: text}, nil
+	return wish{verb: approvals.VerbRecord, store: st.Store,
+		args: kernel.RecordOrder{Seconds: seconds, Count: int64(o.count), Destination: digest}, text: text}, nil
 }

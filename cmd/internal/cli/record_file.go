@@ -25,8 +25,10 @@ type sealFlags struct {
 
 func (o *sealFlags) flags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.recipients, "recipient", nil, "seal the recording for this age key (age1…, or a file of them)")
-	f.BoolVar(&o.passphrase, "passphrase", false, "seal the recording with a passphrase: $BELAY_RECORDING_PASSPHRASE, or asked for on the terminal")
-	f.BoolVar(&o.plaintext, "unsafe-plaintext", false, "UNSAFE: write originals, secrets included, that whoever has the file can read")
+	f.BoolVar(&o.passphrase, "passphrase", false,
+		"seal the recording with a passphrase: $BELAY_RECORDING_PASSPHRASE, or asked for on the terminal")
+	f.BoolVar(&o.plaintext, "unsafe-plaintext", false,
+		"UNSAFE: write originals, secrets included, that whoever has the file can read")
 }
 
 func (o *sealFlags) set() bool { return len(o.recipients) > 0 || o.passphrase || o.plaintext }
@@ -85,7 +87,8 @@ func (a *App) recipients(o sealFlags) (recording.Recipients, error) {
 		}
 	}
 	if ways != 1 {
-		return nil, usageError("a recording holds originals, secrets included: say who can open it", "Give one of --recipient age1…, --passphrase, or --unsafe-plaintext. `belay record keygen FILE` makes a key.")
+		return nil, usageError("a recording holds originals, secrets included: say who can open it",
+			"Give one of --recipient age1…, --passphrase, or --unsafe-plaintext. `belay record keygen FILE` makes a key.")
 	}
 	switch {
 	case o.plaintext:
@@ -167,7 +170,8 @@ func (f *recordFile) finish() (string, error) {
 		_ = os.Remove(f.tmp.Name())
 		return "", failureBy(err, "The recording was not kept.")
 	}
-	return strings.TrimRight(f.shown, string(filepath.Separator)) + string(filepath.Separator) + name, nil // Join would take `..` back by a name
+	// Join would take `..` back by a name
+	return strings.TrimRight(f.shown, string(filepath.Separator)) + string(filepath.Separator) + name, nil
 }
 
 // abandon removes what was begun.

@@ -92,7 +92,8 @@ func (a *App) keptDir(dir string) (string, error) {
 			return "", err
 		}
 		if f.Recordings == nil {
-			return "", failure("belay.yaml keeps no full inputs", "--recordings DIR names a directory of recordings; `recordings:` in belay.yaml keeps them from now on; --from events makes a redacted recording.")
+			return "", failure("belay.yaml keeps no full inputs",
+				"--recordings DIR names a directory of recordings; `recordings:` in belay.yaml keeps them from now on; --from events makes a redacted recording.")
 		}
 		dir = f.Recordings.Dir
 	}
@@ -186,7 +187,8 @@ func (k *keptReader) begin(f *readfile.File, path string) (*recording.Reader, er
 			case h.Redacted:
 				return nil, nil
 			case h.CostTable != loader.CostTable:
-				k.say("%s is passed over: its fuel was counted by cost table %d, and this belay counts by %d", safe(path), h.CostTable, loader.CostTable)
+				k.say("%s is passed over: its fuel was counted by cost table %d, and this belay counts by %d", safe(path),
+					h.CostTable, loader.CostTable)
 				return nil, nil
 			}
 			return rd, nil

@@ -35,7 +35,8 @@ func (a *App) recordingPlace(out string) (string, error) {
 	to, err := place.Outside(wd, dir, out)
 	switch {
 	case errors.Is(err, place.ErrInside):
-		return "", failure("recordings are not kept in the state directory", "They hold originals. Give another directory with --out.")
+		return "", failure("recordings are not kept in the state directory",
+			"They hold originals. Give another directory with --out.")
 	case err != nil:
 		return "", failureBy(err, "")
 	}

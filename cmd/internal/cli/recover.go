@@ -106,7 +106,8 @@ func recoverText(r statelog.Recovery) string {
 	for _, part := range []struct {
 		what string
 		list []string
-	}{{"Made again from the log", r.Rows.Rebuilt}, {"Taken back", r.Rows.Revoked}, {"Accepted as it is", r.Rows.Accepted}} {
+	}{{"Made again from the log", r.Rows.Rebuilt}, {"Taken back", r.Rows.Revoked},
+		{"Accepted as it is", r.Rows.Accepted}} {
 		if len(part.list) > 0 {
 			s += "\n" + part.what + ":\n  " + strings.Join(part.list, "\n  ")
 		}
@@ -128,7 +129,8 @@ func (a *App) recoverState(ctx context.Context, o recoverOptions) error {
 		if o.json {
 			return a.printJSON(plan)
 		}
-		fmt.Fprintf(a.Out, "%s\nmark      %s\ndatabase  %s\nstore     %s\n", safe(recoverText(plan)), safe(plan.Mark), safe(plan.Database), safe(plan.Store))
+		fmt.Fprintf(a.Out, "%s\nmark      %s\ndatabase  %s\nstore     %s\n", safe(recoverText(plan)), safe(plan.Mark),
+			safe(plan.Database), safe(plan.Store))
 		if plan.Rows != nil {
 			fmt.Fprintf(a.Out, "recorded  %s\nfound     %s\n", safe(plan.Rows.Recorded), safe(plan.Rows.Found))
 		}
@@ -158,7 +160,8 @@ func (a *App) recoverState(ctx context.Context, o recoverOptions) error {
 func (a *App) agree(what string) error {
 	in, ok := a.In.(*os.File)
 	if !ok || !isTerminal(in) {
-		return failure("recover is confirmed by a person at a terminal, and there is none", "With a reviewer, `belay reviewer sign recover` makes a statement that --statement takes.")
+		return failure("recover is confirmed by a person at a terminal, and there is none",
+			"With a reviewer, `belay reviewer sign recover` makes a statement that --statement takes.")
 	}
 	fmt.Fprintf(a.Err, "%s\nType yes to go on: ", what)
 	answer, err := bufio.NewReader(io.LimitReader(in, 256)).ReadString('\n')
@@ -202,7 +205,8 @@ func examineMark(w *statelog.HighWater, f *config.File) *finding {
 	case w.Seq == 0:
 		return &finding{Check: "high water", Status: "ok", Text: "begins with the first event, in " + w.Path}
 	}
-	return &finding{Check: "high water", Status: "ok", Text: fmt.Sprintf("up to event %s in %s", count(w.Seq), w.Path), Advice: recoverProof(f)}
+	return &finding{Check: "high water", Status: "ok", Text: fmt.Sprintf("up to event %s in %s", count(w.Seq), w.Path),
+		Advice: recoverProof(f)}
 }
 
 func recoverProof(f *config.File) string {

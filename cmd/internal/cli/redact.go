@@ -55,16 +55,20 @@ is printed.`,
 	fl.BoolVar(&f.json, "json", false, "the input is one JSON document a line; with --report, print JSON")
 	fl.BoolVar(&f.report, "report", false, "print kinds and places instead of the text")
 	fl.BoolVar(&f.check, "check", false, "print nothing; exit 5 when there is a secret")
-	fl.StringArrayVar(&f.masks, "mask", nil, "also cover what this JSON Pointer names (* for any element); not with --state")
-	fl.StringArrayVar(&f.removals, "remove", nil, "take out what this JSON Pointer names (an element becomes null); not with --state")
+	fl.StringArrayVar(&f.masks, "mask", nil,
+		"also cover what this JSON Pointer names (* for any element); not with --state")
+	fl.StringArrayVar(&f.removals, "remove", nil,
+		"take out what this JSON Pointer names (an element becomes null); not with --state")
 	fl.BoolVar(&f.strict, "strict", false, "hash every string of the documents; not with --state")
-	fl.StringVar(&f.gitleaks, "gitleaks", "", "also cover what the rules in this file of gitleaks (TOML) find; not with --state")
+	fl.StringVar(&f.gitleaks, "gitleaks", "",
+		"also cover what the rules in this file of gitleaks (TOML) find; not with --state")
 	return cmd
 }
 
 func (a *App) redact(f redactFlags) error {
 	if a.state != "" && (f.strict || f.gitleaks != "" || len(f.masks)+len(f.removals) > 0) {
-		return usageError("--mask, --remove, --gitleaks and --strict come from belay.yaml with --state", "Leave them away, or leave --state away.")
+		return usageError("--mask, --remove, --gitleaks and --strict come from belay.yaml with --state",
+			"Leave them away, or leave --state away.")
 	}
 	if f.report && f.check {
 		return usageError("--report and --check exclude each other", "")
@@ -135,7 +139,8 @@ func (f filter) run(in io.Reader) (int, error) {
 		return 0, failureBy(err, "")
 	}
 	if len(raw) > maxRedactInput {
-		return 0, failure(fmt.Sprintf("the text is longer than %d MiB", maxRedactInput>>20), "Split it at empty lines; nothing was printed.")
+		return 0, failure(fmt.Sprintf("the text is longer than %d MiB", maxRedactInput>>20),
+			"Split it at empty lines; nothing was printed.")
 	}
 	if !utf8.Valid(raw) {
 		return 0, failure("the text is not UTF-8", "Nothing was printed.")
@@ -172,7 +177,8 @@ func (f filter) lines(in io.Reader) (int, error) {
 		}
 		out, masked, err := f.r.JSON(slices.Clone(jsontext.Value(line)))
 		if err != nil {
-			return found, failure(fmt.Sprintf("line %d: %s", n, err), "It was not printed. Text that is not JSON is covered without --json.")
+			return found,
+				failure(fmt.Sprintf("line %d: %s", n, err), "It was not printed. Text that is not JSON is covered without --json.")
 		}
 		found += len(masked)
 		switch {

@@ -27,10 +27,13 @@ type registryOptions struct {
 func (o *registryOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.plainHTTP, "plain-http", false, "talk without TLS to a host that is not this machine")
 	f.BoolVar(&o.tls, "tls", false, "talk TLS to this machine too (default there: plain HTTP)")
-	f.StringVar(&o.authFile, "auth-file", "", "Docker configuration with credentials (default $DOCKER_CONFIG/config.json, then ~/.docker/config.json)")
+	f.StringVar(&o.authFile, "auth-file", "",
+		"Docker configuration with credentials (default $DOCKER_CONFIG/config.json, then ~/.docker/config.json)")
 	f.StringVar(&o.caFile, "ca-file", "", "PEM file with the certificates to trust instead of the system's")
-	f.StringSliceVar(&o.tokenHosts, "token-host", nil, "host that may be sent the registry's credentials when the registry asks for a token from there")
-	f.StringSliceVar(&o.blobHosts, "blob-host", nil, "host that the registry may redirect downloads to; it is sent no credentials")
+	f.StringSliceVar(&o.tokenHosts, "token-host", nil,
+		"host that may be sent the registry's credentials when the registry asks for a token from there")
+	f.StringSliceVar(&o.blobHosts, "blob-host", nil,
+		"host that the registry may redirect downloads to; it is sent no credentials")
 	f.DurationVar(&o.timeout, "timeout", oci.DefaultTimeout, "for the whole transfer")
 }
 
@@ -51,7 +54,8 @@ func (a *App) registry(o registryOptions, quiet bool) (c *oci.Client, done func(
 		}
 	}
 	if o.plainHTTP {
-		fmt.Fprintln(a.Err, "belay: warning: without TLS, everybody on the way can read credentials and what is transferred; digests still hold")
+		fmt.Fprintln(a.Err,
+			"belay: warning: without TLS, everybody on the way can read credentials and what is transferred; digests still hold")
 	}
 	opts := oci.Options{
 		UnsafePlainHTTP: o.plainHTTP, ForceTLS: o.tls, AuthFile: file, CAFile: o.caFile,
@@ -87,7 +91,8 @@ func isRegistry(s string) bool { return strings.HasPrefix(s, oci.Scheme) }
 func parseRegistry(s string) (oci.Reference, error) {
 	ref, err := oci.ParseReference(s)
 	if err != nil {
-		return ref, usageError(safe(err.Error()), "For example oci://ghcr.io/acme/hooks/guard:1.0, or oci://127.0.0.1:5000/guard@sha256:…")
+		return ref, usageError(safe(err.Error()),
+			"For example oci://ghcr.io/acme/hooks/guard:1.0, or oci://127.0.0.1:5000/guard@sha256:…")
 	}
 	return ref, nil
 }
@@ -99,7 +104,8 @@ func registryFailure(err error, ref oci.Reference) error {
 		class error
 		hint  string
 	}{
-		{oci.ErrAuth, "Log in with `docker login " + ref.Host + "` (or any tool that writes a Docker configuration), or give one with --auth-file."},
+		{oci.ErrAuth, "Log in with `docker login " + ref.Host +
+			"` (or any tool that writes a Docker configuration), or give one with --auth-file."},
 		{oci.ErrTokenHost, "Nothing was sent there. If that host does belong to the registry, name it with --token-host."},
 		{oci.ErrRedirect, "Nothing was sent there. If that host does belong to the registry, name it with --blob-host."},
 		{oci.ErrPlainHTTP, "Use TLS, or insist with --plain-http."},
@@ -109,7 +115,8 @@ func registryFailure(err error, ref oci.Reference) error {
 		{oci.ErrTooLarge, "Nothing was kept."},
 		{oci.ErrLayout, "A hook has one layer, the module, as `belay hook push` stores it."},
 		{oci.ErrEvidence, "Other clients may be attaching things to the same hook; push again."},
-		{oci.ErrUnavailable, "Is the address right? Proxies come from $HTTPS_PROXY, $HTTP_PROXY and $NO_PROXY; a registry without TLS needs --plain-http."},
+		{oci.ErrUnavailable,
+			"Is the address right? Proxies come from $HTTPS_PROXY, $HTTP_PROXY and $NO_PROXY; a registry without TLS needs --plain-http."},
 	} {
 		if errors.Is(err, h.class) {
 			hint = h.hint

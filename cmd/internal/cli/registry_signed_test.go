@@ -48,7 +48,8 @@ func newSigner(t *testing.T) *signer {
 func (s *signer) sign(t *testing.T, digest string) oci.Evidence {
 	t.Helper()
 	const payloadType = "application/vnd.in-toto+json"
-	payload := fmt.Sprintf(`{"_type":"https://in-toto.io/Statement/v1","subject":[{"digest":{"sha256":%q}}],"predicateType":"https://sigstore.dev/cosign/sign/v1","predicate":{}}`,
+	payload := fmt.Sprintf(
+		`{"_type":"https://in-toto.io/Statement/v1","subject":[{"digest":{"sha256":%q}}],"predicateType":"https://sigstore.dev/cosign/sign/v1","predicate":{}}`,
 		strings.TrimPrefix(digest, "sha256:"))
 	sum := sha256.Sum256(fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload))
 	sig, err := ecdsa.SignASN1(rand.Reader, s.key, sum[:])
@@ -98,7 +99,8 @@ func (m *machine) belay(want int, args ...string) string {
 func TestSignedInTheRegistry(t *testing.T) {
 	for name, referrers := range map[string]bool{"referrers": true, "fallback": false} {
 		t.Run(name, func(t *testing.T) {
-			srv := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithReferrersSupport(referrers)))
+			srv := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0)),
+				registry.WithReferrersSupport(referrers)))
 			defer srv.Close()
 			ctx, client := context.Background(), oci.New(oci.Options{})
 			ref := oci.Reference{Host: srv.Listener.Addr().String(), Repo: "team/guard", Tag: "1.0"}
@@ -122,7 +124,8 @@ func TestSignedInTheRegistry(t *testing.T) {
 			m.belay(cli.ExitError, "hook", "install", pushed.Ref.String(), "--priority", "150")
 
 			// A statement about another manifest is about another hook, wherever it is attached.
-			other, err := client.Push(ctx, oci.Reference{Host: ref.Host, Repo: ref.Repo}, append(bytes.Clone(file), 0, 2, 1, 'x'), nil)
+			other, err := client.Push(ctx, oci.Reference{Host: ref.Host, Repo: ref.Repo},
+				append(bytes.Clone(file), 0, 2, 1, 'x'), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,8 +167,10 @@ func TestTransfersAreShownOnATerminal(t *testing.T) {
 	ref := "oci://" + srv.Listener.Addr().String() + "/guard:1.0"
 	for _, terminal := range []bool{true, false} {
 		var out, said bytes.Buffer
-		app := &cli.App{In: strings.NewReader(""), Out: &out, Err: &said, Terminal: terminal, Getenv: func(string) string { return "" }}
-		if code := app.Main(context.Background(), []string{"hook", "push", "../../../tiers/sigstore/testdata/cosign/guard.wasm", ref}); code != cli.ExitOK {
+		app := &cli.App{In: strings.NewReader(""), Out: &out, Err: &said, Terminal: terminal,
+			Getenv: func(string) string { return "" }}
+		if code := app.Main(context.Background(),
+			[]string{"hook", "push", "../../../tiers/sigstore/testdata/cosign/guard.wasm", ref}); code != cli.ExitOK {
 			t.Fatalf("exit %d: %s", code, said.String())
 		}
 		if got := strings.Contains(said.String(), "module 259 B of 259 B"); got != terminal {

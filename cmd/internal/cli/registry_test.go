@@ -18,7 +18,8 @@ func TestRegistryScripts(t *testing.T) {
 	for name, referrers := range map[string]bool{"referrers": true, "fallback": false} {
 		t.Run(name, func(t *testing.T) {
 			registryScripts(t, "registry", func(env *testscript.Env) string {
-				srv := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithReferrersSupport(referrers)))
+				srv := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0)),
+					registry.WithReferrersSupport(referrers)))
 				env.Defer(srv.Close)
 				return srv.Listener.Addr().String()
 			})

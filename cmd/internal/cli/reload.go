@@ -26,7 +26,8 @@ func (a *App) reload(ctx context.Context) error {
 		return err
 	}
 	if c == nil {
-		return failure("no daemon serves this state directory", "`belay serve` starts one. Other commands read the configuration each time.")
+		return failure("no daemon serves this state directory",
+			"`belay serve` starts one. Other commands read the configuration each time.")
 	}
 	defer c.Close()
 	r, err := c.Reload(ctx)
@@ -51,7 +52,8 @@ func (a *App) tellDaemon(ctx context.Context) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &p) && (p.Code == wire.CodeToken || p.Code == wire.CodeRole):
-		fmt.Fprintln(a.Err, "belay: note: the daemon was not told, since the admin's token is not here; it looks at belay.yaml by itself every second")
+		fmt.Fprintln(a.Err,
+			"belay: note: the daemon was not told, since the admin's token is not here; it looks at belay.yaml by itself every second")
 		return nil
 	case errors.As(err, &p):
 		return failureBy(err, "It is written to belay.yaml, but the daemon does not use it: "+p.Hint)

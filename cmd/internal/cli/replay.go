@@ -50,9 +50,12 @@ are bound in observe mode would have decided about live traffic, from the record
 		RunE: func(cmd *cobra.Command, args []string) error { return a.replay(cmd.Context(), o, args) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.hooks, "hook", nil, "hold this module against the recorded one: FILE.wasm or builtin:NAME[,name=BINDING][,config=FILE][,priority=N][,allow=all]")
-	f.StringVar(&o.policy, "policy", "", "hold this belay.yaml, with the modules and the trust.yaml beside it, against the recorded configuration")
-	f.StringVar(&o.compare, "compare", "", "what counts: exact (default), decision (default with --hook and --policy) or budget")
+	f.StringArrayVar(&o.hooks, "hook", nil,
+		"hold this module against the recorded one: FILE.wasm or builtin:NAME[,name=BINDING][,config=FILE][,priority=N][,allow=all]")
+	f.StringVar(&o.policy, "policy", "",
+		"hold this belay.yaml, with the modules and the trust.yaml beside it, against the recorded configuration")
+	f.StringVar(&o.compare, "compare", "",
+		"what counts: exact (default), decision (default with --hook and --policy) or budget")
 	f.StringArrayVar(&o.modules, "module", nil, "a module file that a recording may name by its digest")
 	f.StringArrayVar(&o.identities, "identity", nil, "a file of age identities that opens sealed recordings")
 	f.StringArrayVar(&o.reports, "report", nil, reportUsage)
@@ -142,7 +145,8 @@ func (a *App) replayBench() (*loader.Bench, error) {
 }
 
 // replayFile replays one recording into the report, and says how many invocations it holds.
-func (a *App) replayFile(ctx context.Context, o replayOptions, opts replay.Options, b *report.Builder, path string) (int, error) {
+func (a *App) replayFile(ctx context.Context, o replayOptions, opts replay.Options, b *report.Builder,
+	path string) (int, error) {
 	f, err := openFile(path)
 	if err != nil {
 		return 0, failureBy(err, "")
@@ -212,7 +216,8 @@ func (a *App) replayShadow(ctx context.Context, o replayOptions, out *outputs) e
 		return err
 	}
 	if !seen {
-		fmt.Fprintln(a.Err, "No hook in observe mode has seen anything that is on record. `mode: observe` in belay.yaml binds one.")
+		fmt.Fprintln(a.Err,
+			"No hook in observe mode has seen anything that is on record. `mode: observe` in belay.yaml binds one.")
 	}
 	b.End(source, 0)
 	return a.reportReplay(b, o, out)

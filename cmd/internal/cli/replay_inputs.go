@@ -38,7 +38,8 @@ func recordingFiles(args []string) ([]string, error) {
 		slices.Sort(out)
 		return slices.Compact(out), nil
 	case len(begun) > 0:
-		return nil, usageError(fmt.Sprintf("there is no recording, only what was left of one: %s", safe(begun[0])), "Whoever wrote it was killed before it was whole. It holds originals: remove it, and record again.")
+		return nil, usageError(fmt.Sprintf("there is no recording, only what was left of one: %s", safe(begun[0])),
+			"Whoever wrote it was killed before it was whole. It holds originals: remove it, and record again.")
 	}
 	return nil, usageError("there is no recording", "`belay record` makes one. Recordings end in .rec or .rec.age.")
 }
@@ -63,7 +64,8 @@ func filesIn(dir string, endings ...string) ([]string, error) {
 	}
 	var out []string
 	for _, e := range entries {
-		if slices.ContainsFunc(endings, func(end string) bool { return strings.HasSuffix(e.Name(), end) }) && !strings.HasPrefix(e.Name(), ".") {
+		if slices.ContainsFunc(endings, func(end string) bool { return strings.HasSuffix(e.Name(), end) }) &&
+			!strings.HasPrefix(e.Name(), ".") {
 			out = append(out, filepath.Join(dir, e.Name()))
 		}
 	}
@@ -147,7 +149,9 @@ func candidateHook(bench *loader.Bench, spec string) (h replay.Hook, shown strin
 		case i > 0 && key == "allow" && value == "all":
 			h.AllowAll = true
 		case i > 0 && key == "allow":
-			return h, "", usageError("--hook "+safe(spec)+": allow takes all", "Without it the hook may do what the operator allowed the recorded one.")
+			return h, "",
+				usageError("--hook "+safe(spec)+": allow takes all",
+					"Without it the hook may do what the operator allowed the recorded one.")
 		default:
 			rest = append(rest, p)
 		}

@@ -29,7 +29,8 @@ func (a *App) printReport(r *report.Report) {
 	p := a.palette()
 	left := shownItems
 	for _, f := range r.Flips {
-		fmt.Fprintf(a.Out, "%s → %s  %s\n", p.decision(string(f.From)), p.decision(string(f.To)), plural(f.Count, "invocation"))
+		fmt.Fprintf(a.Out, "%s → %s  %s\n", p.decision(string(f.From)), p.decision(string(f.To)),
+			plural(f.Count, "invocation"))
 		a.printItems(f.Items, &left, f.Count)
 	}
 	if n := r.Summary.Rewrites; n > 0 {
@@ -47,14 +48,18 @@ func (a *App) printReport(r *report.Report) {
 	}
 	for _, rec := range r.Recordings {
 		if rec.Cut {
-			fmt.Fprintf(a.Out, "%s ended before its source did: what came after that, or was lost on the way, is not among them.\n", oneLine(rec.Digest, 24))
+			fmt.Fprintf(a.Out,
+				"%s ended before its source did: what came after that, or was lost on the way, is not among them.\n",
+				oneLine(rec.Digest, 24))
 		}
 		if rec.Dropped > 0 {
-			fmt.Fprintf(a.Out, "%s of %s could not be recorded and are not among them.\n", plural(rec.Dropped, "invocation"), oneLine(rec.Digest, 24))
+			fmt.Fprintf(a.Out, "%s of %s could not be recorded and are not among them.\n", plural(rec.Dropped, "invocation"),
+				oneLine(rec.Digest, 24))
 		}
 	}
 	fmt.Fprintf(a.Out, "%s, %s: %s (%s, %s, %s)\n", plural(s.Invocations, "invocation"), plural(s.Turns, "turn"),
-		plural(s.Different, "difference"), plural(s.Flips, "decision"), plural(s.Rewrites, "action"), plural(s.Others, "other"))
+		plural(s.Different, "difference"), plural(s.Flips, "decision"), plural(s.Rewrites, "action"),
+		plural(s.Others, "other"))
 }
 
 func (a *App) printItems(items []report.Item, left *int, total int) {
@@ -69,7 +74,8 @@ func (a *App) printItems(items []report.Item, left *int, total int) {
 		what := fmt.Sprintf("%s %d", oneLine(string(it.Phase)+" "+it.Tool, 32), it.Number)
 		fmt.Fprintf(a.Out, "  %s  %s\n", p.faint(what), oneLine(it.About, screen-4-utf8.RuneCountInString(what)))
 		if it.Base.Decision != it.Now.Decision {
-			fmt.Fprintf(a.Out, "    was: %s\n    is:  %s\n", oneLine(sideText(it.Base), screen-9), oneLine(sideText(it.Now), screen-9))
+			fmt.Fprintf(a.Out, "    was: %s\n    is:  %s\n", oneLine(sideText(it.Base), screen-9),
+				oneLine(sideText(it.Now), screen-9))
 			continue
 		}
 		for n, c := range it.Changes {
@@ -82,10 +88,12 @@ func (a *App) printItems(items []report.Item, left *int, total int) {
 				continue
 			}
 			if was, is, ok := figuresOf(c); ok {
-				fmt.Fprintf(a.Out, "    %s\n", oneLine(fmt.Sprintf("%s %s: %s → %s", c.What, c.Where, count(was), count(is)), screen-4))
+				fmt.Fprintf(a.Out, "    %s\n",
+					oneLine(fmt.Sprintf("%s %s: %s → %s", c.What, c.Where, count(was), count(is)), screen-4))
 				continue
 			}
-			fmt.Fprintf(a.Out, "    %s\n      was: %s\n      is:  %s\n", oneLine(c.What+" "+c.Where, screen-4), oneLine(c.Was, screen-11), oneLine(c.Is, screen-11))
+			fmt.Fprintf(a.Out, "    %s\n      was: %s\n      is:  %s\n", oneLine(c.What+" "+c.Where, screen-4),
+				oneLine(c.Was, screen-11), oneLine(c.Is, screen-11))
 		}
 	}
 	if more := total - shown; more > 0 {
@@ -123,7 +131,8 @@ func (a *App) printRewrites(c report.Change) {
 		if jsontext.Value(was).IsValid() && jsontext.Value(is).IsValid() { // longer ones are cut
 			was, is = value(was, ptr), value(is, ptr)
 		}
-		fmt.Fprintf(a.Out, "    rewrite %s\n      was: %s\n      is:  %s\n", oneLine(ptr, screen-12), oneLine(was, screen-11), oneLine(is, screen-11))
+		fmt.Fprintf(a.Out, "    rewrite %s\n      was: %s\n      is:  %s\n", oneLine(ptr, screen-12), oneLine(was, screen-11),
+			oneLine(is, screen-11))
 	}
 }
 
@@ -141,7 +150,8 @@ func (a *App) printBudgets(r *report.Report) {
 		case ok:
 			change = fmt.Sprintf("%+.1f %%", float64(d)/10)
 		}
-		t.row(oneLine(b.Hook, 32), count(int64(b.Turns)), count(b.Fuel.Base), count(b.Fuel.Now), change, bytesText(b.Memory.Base), bytesText(b.Memory.Now))
+		t.row(oneLine(b.Hook, 32), count(int64(b.Turns)), count(b.Fuel.Base), count(b.Fuel.Now), change,
+			bytesText(b.Memory.Base), bytesText(b.Memory.Now))
 	}
 	if len(t.rows) > 0 {
 		t.print(a.Out, a.palette())

@@ -61,7 +61,8 @@ prints the entry, and somebody who may change belay.yaml puts it there.`,
 			return a.reviewerInit(cmd.Context(), name, out)
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "file for the private key (default keys/NAME.reviewer.key in the state directory)")
+	cmd.Flags().StringVar(&out, "out", "",
+		"file for the private key (default keys/NAME.reviewer.key in the state directory)")
 	return cmd
 }
 
@@ -75,7 +76,9 @@ func (a *App) reviewerInit(ctx context.Context, name, out string) error {
 			return failure("there is a reviewer "+safe(name)+" already", "`belay reviewer list` shows them. Give another name.")
 		}
 	}
-	if _, err := config.AddReviewer([]byte(config.Empty), config.Reviewer{Name: name, Key: approvals.FormatReviewerKey(make(ed25519.PublicKey, ed25519.PublicKeySize))}); err != nil {
+	if _, err := config.AddReviewer([]byte(config.Empty),
+		config.Reviewer{Name: name,
+			Key: approvals.FormatReviewerKey(make(ed25519.PublicKey, ed25519.PublicKeySize))}); err != nil {
 		return failureBy(err, "A name is lower-case letters, digits, - . _")
 	}
 	if out == "" {
@@ -84,7 +87,8 @@ func (a *App) reviewerInit(ctx context.Context, name, out string) error {
 	if _, err := os.Lstat(out); err == nil {
 		return failure(safe(out)+" exists already", "Give another file with --out, or move it away.")
 	}
-	pass, err := a.passphrase("Passphrase for the reviewer "+name+" (at least "+fmt.Sprint(minPassphrase)+" characters): ", true)
+	pass, err := a.passphrase("Passphrase for the reviewer "+name+" (at least "+fmt.Sprint(minPassphrase)+" characters): ",
+		true)
 	if err != nil {
 		return failureBy(err, "A person at a terminal makes this key; nothing was changed.")
 	}
@@ -99,7 +103,8 @@ func (a *App) reviewerInit(ctx context.Context, name, out string) error {
 		return failureBy(err, "Nothing was changed.")
 	}
 	entry := config.Reviewer{Name: name, Key: approvals.FormatReviewerKey(public)}
-	fmt.Fprintf(a.Out, "%s\n  holds the key %s of %s; without the passphrase it is of no use\n", safe(out), approvals.KeyID(public), name)
+	fmt.Fprintf(a.Out, "%s\n  holds the key %s of %s; without the passphrase it is of no use\n", safe(out),
+		approvals.KeyID(public), name)
 	registered := false
 	err = a.editConfig(func(src []byte) ([]byte, error) {
 		f, err := config.Parse(src)
@@ -112,13 +117,15 @@ func (a *App) reviewerInit(ctx context.Context, name, out string) error {
 		return err
 	}
 	if !registered {
-		fmt.Fprintf(a.Out, "\nThere is a reviewer already. To let this one decide, too, add to reviewers in belay.yaml:\n  - name: %s\n    key: %s\n", entry.Name, entry.Key)
+		fmt.Fprintf(a.Out,
+			"\nThere is a reviewer already. To let this one decide, too, add to reviewers in belay.yaml:\n  - name: %s\n    key: %s\n", entry.Name, entry.Key)
 		return nil
 	}
 	if err := a.tellDaemon(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "  registered in belay.yaml: only what it signs is decided from now on\n\nNext:\n  belay approvals list\n")
+	fmt.Fprintf(a.Out,
+		"  registered in belay.yaml: only what it signs is decided from now on\n\nNext:\n  belay approvals list\n")
 	return nil
 }
 
@@ -195,7 +202,9 @@ func (a *App) reviewerKey(dir string, f *config.File, as, file string) (string, 
 	} else if err != nil {
 		return "", nil, failureBy(err, "")
 	}
-	key, err := sigstore.OpenEd25519(src, func() ([]byte, error) { return a.passphrase("Passphrase of the reviewer: ", false) })
+	key, err := sigstore.OpenEd25519(src, func() ([]byte, error) {
+		return a.passphrase("Passphrase of the reviewer: ", false)
+	})
 	if err != nil {
 		return "", nil, failureBy(err, "The passphrase is asked for on the terminal. Nothing was decided.")
 	}

@@ -47,18 +47,22 @@ Where the reviewer's key is on another machine, --draft writes what is to be sig
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
-	latch := &cobra.Command{Use: "latch", Short: "Of latched sessions", Args: noArgs, RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() }}
-	latch.AddCommand(a.signVerbCmd("clear RUNTIME [SESSION]", "Sign that a latched session may go on", latchArgs, func(ctx context.Context, src records, args []string) (wish, error) {
-		return latchWish(ctx, src, latchKey(args))
-	}))
-	events := &cobra.Command{Use: "events", Short: "Of the event log", Args: noArgs, RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() }}
+	latch := &cobra.Command{Use: "latch", Short: "Of latched sessions", Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() }}
+	latch.AddCommand(a.signVerbCmd("clear RUNTIME [SESSION]", "Sign that a latched session may go on", latchArgs,
+		func(ctx context.Context, src records, args []string) (wish, error) {
+			return latchWish(ctx, src, latchKey(args))
+		}))
+	events := &cobra.Command{Use: "events", Short: "Of the event log", Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() }}
 	events.AddCommand(a.signCompactCmd())
 	cmd.AddCommand(latch, events, a.signRecordCmd(), a.signConfigCmd(), a.signRecoverCmd(), a.signDraftCmd())
 	return cmd
 }
 
 // signVerbCmd is the command that signs for one verb; what finds out what is to be signed.
-func (a *App) signVerbCmd(use, short string, args cobra.PositionalArgs, what func(context.Context, records, []string) (wish, error)) *cobra.Command {
+func (a *App) signVerbCmd(use, short string, args cobra.PositionalArgs,
+	what func(context.Context, records, []string) (wish, error)) *cobra.Command {
 	var o signOptions
 	cmd := &cobra.Command{
 		Use:   use,
@@ -84,9 +88,10 @@ func (a *App) signVerbCmd(use, short string, args cobra.PositionalArgs, what fun
 // signRecordCmd signs a recording of a daemon, with the flags that `belay record` gets.
 func (a *App) signRecordCmd() *cobra.Command {
 	var o recordOptions
-	cmd := a.signVerbCmd("record --to DIR", "Sign that a daemon may record originals", noArgs, func(ctx context.Context, src records, _ []string) (wish, error) {
-		return a.recordWish(ctx, src, o)
-	})
+	cmd := a.signVerbCmd("record --to DIR", "Sign that a daemon may record originals", noArgs,
+		func(ctx context.Context, src records, _ []string) (wish, error) {
+			return a.recordWish(ctx, src, o)
+		})
 	f := cmd.Flags()
 	f.StringVar(&o.out, "to", "", "directory of the recording: --out of belay record")
 	f.DurationVar(&o.duration, "duration", 10*time.Minute, "how long: --for of belay record")
@@ -98,21 +103,22 @@ func (a *App) signRecordCmd() *cobra.Command {
 // signCompactCmd signs the removal of what is that old now.
 func (a *App) signCompactCmd() *cobra.Command {
 	var o eventsCompactOptions
-	cmd := a.signVerbCmd("compact {--before TIME | --keep DAYS}", "Sign that old events may be compacted", noArgs, func(ctx context.Context, src records, _ []string) (wish, error) {
-		c, err := o.compaction(time.Now())
-		if err != nil {
-			return wish{}, err
-		}
-		c.DryRun = true
-		would, err := src.Compact(ctx, c)
-		if err != nil {
-			return wish{}, recordsFailure(err)
-		}
-		if would.Events == 0 {
-			return wish{}, failure("no event is that old and has its contents", "")
-		}
-		return compactWish(ctx, src, would)
-	})
+	cmd := a.signVerbCmd("compact {--before TIME | --keep DAYS}", "Sign that old events may be compacted", noArgs,
+		func(ctx context.Context, src records, _ []string) (wish, error) {
+			c, err := o.compaction(time.Now())
+			if err != nil {
+				return wish{}, err
+			}
+			c.DryRun = true
+			would, err := src.Compact(ctx, c)
+			if err != nil {
+				return wish{}, recordsFailure(err)
+			}
+			if would.Events == 0 {
+				return wish{}, failure("no event is that old and has its contents", "")
+			}
+			return compactWish(ctx, src, would)
+		})
 	cmd.Flags().StringVar(&o.before, "before", "", "what is older than this: RFC 3339, a date, or how long ago (90d)")
 	cmd.Flags().IntVar(&o.keep, "keep", 0, "what is older than so many days")
 	return cmd
@@ -157,7 +163,8 @@ func (a *App) writeOrder(o *client.Order, file string) error {
 	if len(o.Signature) == 0 {
 		what = "draft"
 	}
-	fmt.Fprintf(a.Err, "Written: the %s of `belay %s`, once, until %s.\n", what, o.Verb, o.Expires.Local().Format(time.DateTime))
+	fmt.Fprintf(a.Err, "Written: the %s of `belay %s`, once, until %s.\n", what, o.Verb,
+		o.Expires.Local().Format(time.DateTime))
 	return nil
 }
 
@@ -172,7 +179,8 @@ func (a *App) signDraftCmd() *cobra.Command {
 		Args:    oneArg("the file that --draft wrote"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if as == "" || key == "" {
-				return usageError("--key says which key signs, --as whose it is", "The name is the one in belay.yaml of the machine that wrote the draft.")
+				return usageError("--key says which key signs, --as whose it is",
+					"The name is the one in belay.yaml of the machine that wrote the draft.")
 			}
 			return a.signDraft(args[0], as, key, out)
 		},
@@ -194,7 +202,8 @@ func (a *App) signDraft(file, as, keyFile, out string) error {
 		return failureBy(err, "Nothing was signed.")
 	}
 	if !time.Now().Before(o.Expires) {
-		return failure("the draft could be used until "+o.Expires.Local().Format(time.DateTime), "Write another one; --for says how long it lasts.")
+		return failure("the draft could be used until "+o.Expires.Local().Format(time.DateTime),
+			"Write another one; --for says how long it lasts.")
 	}
 	o.Restamp(clock.At(clock.System{}))
 	a.describeOrder(&o, "")
@@ -202,7 +211,9 @@ func (a *App) signDraft(file, as, keyFile, out string) error {
 	if err != nil {
 		return failureBy(err, "Nothing was signed.")
 	}
-	key, err := sigstore.OpenEd25519(pem, func() ([]byte, error) { return a.passphrase("Passphrase of the reviewer: ", false) })
+	key, err := sigstore.OpenEd25519(pem, func() ([]byte, error) {
+		return a.passphrase("Passphrase of the reviewer: ", false)
+	})
 	if err != nil {
 		return failureBy(err, "The passphrase is asked for on the terminal. Nothing was signed.")
 	}

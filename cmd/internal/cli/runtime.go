@@ -25,7 +25,8 @@ import (
 func adapterFor(name string) (adapters.Adapter, error) {
 	ad, ok := hookcmd.Runtimes()[name]
 	if !ok {
-		return nil, usageError(fmt.Sprintf("--runtime: %q is not known", safe(name)), "Known: "+strings.Join(runtimeNames(), ", ")+".")
+		return nil, usageError(fmt.Sprintf("--runtime: %q is not known", safe(name)),
+			"Known: "+strings.Join(runtimeNames(), ", ")+".")
 	}
 	return ad, nil
 }
@@ -154,7 +155,8 @@ func startFault(err error) *phases.Fault {
 // refuseRuntime answers a payload that nothing could be asked about, and leaves a
 // record of that, with the latch that holds the session where the answer does not:
 // in the store if there is one, else in its spool.
-func (a *App) refuseRuntime(ctx context.Context, ad adapters.Adapter, call *runtimeCall, args []string, f *phases.Fault) adapters.Answer {
+func (a *App) refuseRuntime(ctx context.Context, ad adapters.Adapter, call *runtimeCall, args []string,
+	f *phases.Fault) adapters.Answer {
 	answer := ad.Failure(call.payload, call.opts, f)
 	if a.state == "" {
 		a.state = valueOf(args, "--state") // the flags may not have been parsed
@@ -174,7 +176,8 @@ func (a *App) refuseRuntime(ctx context.Context, ad adapters.Adapter, call *runt
 			return dispatch.RefuseRuntime(ctx, host, ad, call.payload, call.opts, f).Answer
 		}
 	}
-	r := kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: answer.Session}, Fault: f, Unblockable: call.opts.NeedsLatch(answer), Unread: true}
+	r := kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: answer.Session}, Fault: f,
+		Unblockable: call.opts.NeedsLatch(answer), Unread: true}
 	if r.Of, err = adapters.Invocations(ad, call.payload, call.opts); err != nil {
 		r.Why = phases.LatchPayload
 	}

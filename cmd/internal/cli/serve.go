@@ -81,18 +81,21 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	restrictUmask() // nothing that the daemon makes is for others
 	tel := a.telemetry(ctx, log, flushServe)
 	tapes := new(server.Tapes)
-	host, err := a.openState(ctx, dir, belay.Options{Logger: log, UnsafeFailOpen: o.unsafeOpen, Observer: tel.Observer(), Recorder: tapes, Retain: true})
+	host, err := a.openState(ctx, dir,
+		belay.Options{Logger: log, UnsafeFailOpen: o.unsafeOpen, Observer: tel.Observer(), Recorder: tapes, Retain: true})
 	if err != nil {
 		return err
 	}
 	defer host.Close()
 	defer a.finish() // the last metrics are read from what is closed next
 	s, err := server.Open(host, server.Options{
-		Dir: dir, Listen: o.listen, TLSOnly: o.tlsOnly, Runtimes: hookcmd.Runtimes(), Version: version(), User: userName(), Logger: log, Tapes: tapes, Running: o.running, Queue: o.queue,
+		Dir: dir, Listen: o.listen, TLSOnly: o.tlsOnly, Runtimes: hookcmd.Runtimes(), Version: version(), User: userName(),
+		Logger: log, Tapes: tapes, Running: o.running, Queue: o.queue,
 	})
 	switch {
 	case errors.Is(err, server.ErrAddress):
-		return usageError(safe(err.Error()), "belay answers this machine only. To reach it from elsewhere, forward the port with something that knows who connects, such as ssh -L.")
+		return usageError(safe(err.Error()),
+			"belay answers this machine only. To reach it from elsewhere, forward the port with something that knows who connects, such as ssh -L.")
 	case errors.Is(err, server.ErrRunning):
 		return failureBy(err, "`belay status` shows it.")
 	case err != nil:
@@ -109,7 +112,8 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	}
 	fmt.Fprintf(a.Err, "belay: serving %s on %s\n", safe(dir), safe(s.Socket()))
 	if addr := s.Addr(); addr != "" {
-		fmt.Fprintf(a.Err, "belay: and on https://%s; clients need %s and a token, %s\n", addr, safe(client.CertificatePath(dir)), safe(client.TokenPath(dir, client.RoleInvoke)))
+		fmt.Fprintf(a.Err, "belay: and on https://%s; clients need %s and a token, %s\n", addr,
+			safe(client.CertificatePath(dir)), safe(client.TokenPath(dir, client.RoleInvoke)))
 	}
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, hangup)
@@ -162,7 +166,8 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 func connectionsOf(s *server.Server) func() telemetry.Connections {
 	return func() telemetry.Connections {
 		c := s.Connections()
-		return telemetry.Connections{Open: int64(c.Open), GaveWay: c.GaveWay, AllTaken: c.Connections, NoDescriptor: c.Descriptors}
+		return telemetry.Connections{Open: int64(c.Open), GaveWay: c.GaveWay, AllTaken: c.Connections,
+			NoDescriptor: c.Descriptors}
 	}
 }
 

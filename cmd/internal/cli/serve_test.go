@@ -24,7 +24,8 @@ func TestServeTellsSystemd(t *testing.T) {
 	if err := os.Mkdir(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(state, "belay.yaml"), []byte("version: belay/v1\nhooks: []\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(state, "belay.yaml"), []byte("version: belay/v1\nhooks: []\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "notify")

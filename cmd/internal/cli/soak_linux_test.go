@@ -84,14 +84,16 @@ func (s *soak) caller(session string) {
 		case <-time.After(time.Duration(5+rand.IntN(20)) * time.Millisecond):
 		}
 		a := soakActions[n%len(soakActions)]
-		inv := phases.Invocation{ID: uuid.Must(uuid.NewV7()).String(), Phase: a.phase, Runtime: "custom", Session: session, Run: "r", Action: []byte(a.action)}
+		inv := phases.Invocation{ID: uuid.Must(uuid.NewV7()).String(), Phase: a.phase, Runtime: "custom", Session: session,
+			Run: "r", Action: []byte(a.action)}
 		v, err := c.Invoke(s.t.Context(), inv)
 		s.note(inv, a.want, v, err)
 		if err != nil {
 			time.Sleep(100 * time.Millisecond)
 		}
 		if n%7 == 0 {
-			payload := fmt.Sprintf(`{"session_id":%q,"transcript_path":"/t","cwd":"/w","hook_event_name":"Notification","message":"m","notification_type":"idle_prompt"}`, session)
+			payload := fmt.Sprintf(
+				`{"session_id":%q,"transcript_path":"/t","cwd":"/w","hook_event_name":"Notification","message":"m","notification_type":"idle_prompt"}`, session)
 			_, _ = c.Ask(s.t.Context(), "claude-code", "Notification", []byte(payload))
 		}
 	}
@@ -158,7 +160,8 @@ func (s *soak) faults(long time.Duration) map[string]func() {
 				if c == nil {
 					continue
 				}
-				text := "POST /v1/adapters/claude-code HTTP/1.1\r\nHost: belay\r\nContent-Length: 400\r\n\r\n" + `{"session_id":"s-1","hook_event_name":"Notif`
+				text := "POST /v1/adapters/claude-code HTTP/1.1\r\nHost: belay\r\nContent-Length: 400\r\n\r\n" +
+					`{"session_id":"s-1","hook_event_name":"Notif`
 				_, _ = io.WriteString(c, text[:min(8+n*7, len(text))])
 				c.Close()
 			}
@@ -209,7 +212,8 @@ func (s *soak) faults(long time.Duration) map[string]func() {
 			})
 			clockStood(s.t, s.dir, -time.Hour)
 			s.p = serveProcess(s.t, s.dir)
-			if out, code := s.p.belay(s.t, "events", "query", "--type", "notice", "--json"); code != 0 || !strings.Contains(out, "the clock jumped by +1h0m0s") {
+			if out, code := s.p.belay(s.t, "events", "query", "--type", "notice", "--json"); code != 0 ||
+				!strings.Contains(out, "the clock jumped by +1h0m0s") {
 				s.t.Errorf("the jump is not on record: %d, %.500s", code, out)
 			}
 			clockStood(s.t, s.dir, 2*time.Hour)
@@ -265,7 +269,8 @@ func (s *soak) faults(long time.Duration) map[string]func() {
 			defer c.Close()
 			for n := range 300 {
 				crowd.Go(func() {
-					inv := phases.Invocation{ID: uuid.Must(uuid.NewV7()).String(), Phase: phases.Audit, Runtime: "custom", Session: "crowd-" + strconv.Itoa(n), Action: []byte(`{"kind":"notification","data":{}}`)}
+					inv := phases.Invocation{ID: uuid.Must(uuid.NewV7()).String(), Phase: phases.Audit, Runtime: "custom",
+						Session: "crowd-" + strconv.Itoa(n), Action: []byte(`{"kind":"notification","data":{}}`)}
 					v, err := c.Invoke(s.t.Context(), inv)
 					s.note(inv, phases.Allow, v, err)
 				})
@@ -289,7 +294,8 @@ func TestFaultsInTurn(t *testing.T) {
 	}
 	dir := shortDir(t)
 	initState(t, dir)
-	s := &soak{t: t, dir: dir, stop: make(chan struct{}), answered: map[string]acknowledged{}, refused: map[phases.Kind]int{}}
+	s := &soak{t: t, dir: dir, stop: make(chan struct{}), answered: map[string]acknowledged{},
+		refused: map[phases.Kind]int{}}
 	s.p = serveProcess(t, dir)
 	for n := range callers {
 		s.wg.Go(func() { s.caller("s-" + strconv.Itoa(n)) })
@@ -305,7 +311,8 @@ func TestFaultsInTurn(t *testing.T) {
 		for name, fault := range s.faults(long) {
 			fault()
 			s.mu.Lock()
-			t.Logf("%7.1fs  %-40s %6d sent, %d answers on record, refused %v", time.Since(began).Seconds(), name, s.sent, len(s.answered), s.refused)
+			t.Logf("%7.1fs  %-40s %6d sent, %d answers on record, refused %v", time.Since(began).Seconds(), name, s.sent,
+				len(s.answered), s.refused)
 			s.mu.Unlock()
 			time.Sleep(long)
 			if time.Since(began) > whole && rounds > 0 {
@@ -337,7 +344,8 @@ func (s *soak) free(callers int) {
 		for _, runtime := range []string{"custom", "claude-code"} {
 			var v phases.Verdict
 			for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-				inv := phases.Invocation{Phase: phases.PreTool, Runtime: runtime, Session: "s-" + strconv.Itoa(n), Action: []byte(`{"tool":"exec","args":{"command":"ls"}}`)}
+				inv := phases.Invocation{Phase: phases.PreTool, Runtime: runtime, Session: "s-" + strconv.Itoa(n),
+					Action: []byte(`{"tool":"exec","args":{"command":"ls"}}`)}
 				if v, err = c.Invoke(s.t.Context(), inv); err == nil && v.Decision == phases.Allow {
 					break
 				}
@@ -372,7 +380,8 @@ func (s *soak) recorded() {
 			s.t.Fatal(err)
 		}
 		// What was refused before it was read has an invocation of belay's own.
-		if a, ok := left[e.ID]; ok && e.Seq == a.seq && e.Decision == string(a.decision) && (e.Type != phases.EventVerdict || e.Invocation == a.invocation) {
+		if a, ok := left[e.ID]; ok && e.Seq == a.seq && e.Decision == string(a.decision) &&
+			(e.Type != phases.EventVerdict || e.Invocation == a.invocation) {
 			delete(left, e.ID)
 		}
 	}

@@ -62,10 +62,12 @@ func (a *App) daemon() (*client.Client, error) {
 	case errors.Is(err, client.ErrNotRunning):
 		return nil, nil
 	case err != nil:
-		return nil, failureBy(err, "A daemon serves "+safe(dir)+". Stop it, or find out what is wrong with it; belay does not go round it.")
+		return nil, failureBy(err,
+			"A daemon serves "+safe(dir)+". Stop it, or find out what is wrong with it; belay does not go round it.")
 	}
 	// Tokens that were moved out of the state directory come by the environment.
-	for role, name := range map[client.Role]string{client.RoleReview: "BELAY_REVIEW_TOKEN", client.RoleAdmin: "BELAY_ADMIN_TOKEN"} {
+	for role, name := range map[client.Role]string{client.RoleReview: "BELAY_REVIEW_TOKEN",
+		client.RoleAdmin: "BELAY_ADMIN_TOKEN"} {
 		if t := a.Getenv(name); t != "" {
 			c.SetToken(role, t)
 		}
@@ -106,7 +108,8 @@ func (a *App) answering(ctx context.Context) (*client.Client, error) {
 }
 
 // openSource opens the daemon, or the state directory without its hooks.
-func openSource[T any](ctx context.Context, a *App, remote func(*client.Client) T, local func(*belay.Belay) T) (T, error) {
+func openSource[T any](ctx context.Context, a *App, remote func(*client.Client) T,
+	local func(*belay.Belay) T) (T, error) {
 	var none T
 	c, err := a.answering(ctx)
 	if err != nil {
@@ -129,7 +132,9 @@ func openSource[T any](ctx context.Context, a *App, remote func(*client.Client) 
 // openRecords opens the record, of the daemon or of the directory without its
 // hooks: it must be there to look at while a hook is broken.
 func (a *App) openRecords(ctx context.Context) (records, error) {
-	return openSource(ctx, a, func(c *client.Client) records { return c }, func(host *belay.Belay) records { return localRecords{host} })
+	return openSource(ctx, a, func(c *client.Client) records { return c }, func(host *belay.Belay) records {
+		return localRecords{host}
+	})
 }
 
 // events is where events are read from.
@@ -173,7 +178,8 @@ func (a *App) openEvents(ctx context.Context) (events, error) {
 func (a *App) openLog(ctx context.Context, dir string) (*statelog.ReadOnly, error) {
 	log, err := statelog.OpenReadOnly(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, failure("there is no event log in "+safe(dir), "`belay init` makes a state directory; --state and $BELAY_HOME name another.")
+		return nil, failure("there is no event log in "+safe(dir),
+			"`belay init` makes a state directory; --state and $BELAY_HOME name another.")
 	}
 	if err != nil {
 		return nil, failureBy(err, "`belay doctor` says what is wrong and what to do about it.")
@@ -245,7 +251,8 @@ func (l localRecords) AcceptConfig(ctx context.Context, revision string, o *clie
 }
 
 func (l localRecords) Compact(ctx context.Context, o client.Compaction) (client.Compacted, error) {
-	r, err := l.host.Log().Compact(ctx, statelog.CompactOptions{Before: o.Before, Why: o.Why, DryRun: o.DryRun, Order: o.Statement})
+	r, err := l.host.Log().Compact(ctx,
+		statelog.CompactOptions{Before: o.Before, Why: o.Why, DryRun: o.DryRun, Order: o.Statement})
 	return client.Compacted(r), err
 }
 
@@ -301,7 +308,8 @@ func (l localAsker) Wire(ctx context.Context, src []byte) (phases.Verdict, error
 	return dispatch.Wire(ctx, l.asks, src)
 }
 
-func (l localAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []byte, o adapters.Options) dispatch.Answered {
+func (l localAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []byte,
+	o adapters.Options) dispatch.Answered {
 	return dispatch.Runtime(ctx, l.asks, ad, payload, o)
 }
 
@@ -325,7 +333,8 @@ func (d daemonAsker) Wire(ctx context.Context, src []byte) (phases.Verdict, erro
 	return d.InvokeJSON(ctx, src)
 }
 
-func (d daemonAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []byte, o adapters.Options) dispatch.Answered {
+func (d daemonAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []byte,
+	o adapters.Options) dispatch.Answered {
 	out := hookcmd.Ask(ctx, d.Client, d.dir, ad, payload, o, d.word)
 	return dispatch.Answered{Answer: out.Answer, Verdicts: out.Verdicts, Err: out.Err}
 }

@@ -54,7 +54,8 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	}
 	fmt.Fprintf(a.Out, "%s\n\n", health)
 	config, trust, _ := strings.Cut(st.Revision, "+")
-	fmt.Fprintf(a.Out, "state    %s\nconfig   %s\ntrust    %s\nevents   %s\nengine   %s\n", safe(st.Dir), safe(config), safe(cmp.Or(trust, "nobody")), count(st.LastSeq), engineLine(st))
+	fmt.Fprintf(a.Out, "state    %s\nconfig   %s\ntrust    %s\nevents   %s\nengine   %s\n", safe(st.Dir), safe(config),
+		safe(cmp.Or(trust, "nobody")), count(st.LastSeq), engineLine(st))
 	fmt.Fprintf(a.Out, "daemon   %s\n", daemonLine(st.Daemon))
 	for _, k := range st.Sinks {
 		a.printSink(k)
@@ -78,7 +79,8 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	for n := range st.Latches {
 		l := &st.Latches[n]
 		fmt.Fprintf(a.Out, "\n%s  %s: %s\n", p.red("latched"), holds(l), oneLine(l.Reason, 120))
-		fmt.Fprintf(a.Out, "  kind %s since %s, event %s; ended by %s\n", l.Cause, l.Since.Local().Format(time.DateTime), safe(cmp.Or(l.Event, "not recorded")), ending(l))
+		fmt.Fprintf(a.Out, "  kind %s since %s, event %s; ended by %s\n", l.Cause, l.Since.Local().Format(time.DateTime),
+			safe(cmp.Or(l.Event, "not recorded")), ending(l))
 		fmt.Fprintf(a.Out, "  %s\n", clearing(wire.Session{Runtime: l.Runtime, Session: l.Session}))
 	}
 	if st.Unheld > 0 {
@@ -159,7 +161,8 @@ func (a *App) printBindings(bindings []wire.Hook, asJSON bool) error {
 		case b.Problem != "":
 			state = p.red("BLOCKS: " + oneLine(b.Problem, 100))
 		}
-		t.row(safe(b.Name), safe(b.Version), string(b.Tier), fmt.Sprint(b.Priority), string(b.Mode), phaseList(b.Phases), state)
+		t.row(safe(b.Name), safe(b.Version), string(b.Tier), fmt.Sprint(b.Priority), string(b.Mode), phaseList(b.Phases),
+			state)
 	}
 	t.print(a.Out, p)
 	return nil

@@ -47,7 +47,8 @@ func deafState(t *testing.T, hooks int) (dir string, files deafFiles) {
 	code = append(binary.AppendUvarint(append(code, 0), uint64(len(section))), section...)
 	config := "version: belay/v1\nhooks:\n"
 	for n := range hooks {
-		config += fmt.Sprintf("  - {name: h%d, module: paths.wasm, digest: \"sha256:%x\", match: {tools: ^t%d$, any: true}, capabilities: [path_resolve]}\n", n, sha256.Sum256(code), n)
+		config += fmt.Sprintf(
+			"  - {name: h%d, module: paths.wasm, digest: \"sha256:%x\", match: {tools: ^t%d$, any: true}, capabilities: [path_resolve]}\n", n, sha256.Sum256(code), n)
 	}
 	for file, content := range map[string][]byte{"paths.wasm": code, "belay.yaml": []byte(config)} {
 		if err := os.WriteFile(filepath.Join(dir, file), content, 0o600); err != nil {
@@ -64,7 +65,8 @@ func action(tool int) string {
 }
 
 // belayOn runs a command on the directory.
-func belayOn(ctx context.Context, dir string, files kernel.FileSystem, in string, args ...string) (code int, out, log string) {
+func belayOn(ctx context.Context, dir string, files kernel.FileSystem, in string,
+	args ...string) (code int, out, log string) {
 	var o, e bytes.Buffer
 	a := &cli.App{In: strings.NewReader(in), Out: &o, Err: &e, Files: files, Getenv: func(name string) string {
 		return map[string]string{"BELAY_HOME": dir}[name]
@@ -99,7 +101,8 @@ func TestServeEndsWhenStuck(t *testing.T) {
 		var wg sync.WaitGroup
 		for n := from; n < to; n++ {
 			wg.Go(func() {
-				if code, out, log := belayOn(t.Context(), dir, nil, action(n), "eval"); code != cli.ExitBlocked || !strings.Contains(out, `"kind":"hang"`) {
+				if code, out, log := belayOn(t.Context(), dir, nil, action(n), "eval"); code != cli.ExitBlocked ||
+					!strings.Contains(out, `"kind":"hang"`) {
 					t.Errorf("exit %d\n%s%s", code, out, log)
 				}
 			})
@@ -107,16 +110,19 @@ func TestServeEndsWhenStuck(t *testing.T) {
 		wg.Wait()
 	}
 	asked(0, kernel.MaxLeftBehind-1)
-	if code, out, log := belayOn(t.Context(), dir, nil, "", "status"); code != cli.ExitOK || !strings.Contains(out, "ready, degraded") || !strings.Contains(out, "they block until they have ended: h0, h1, h2") {
+	if code, out, log := belayOn(t.Context(), dir, nil, "", "status"); code != cli.ExitOK ||
+		!strings.Contains(out, "ready, degraded") || !strings.Contains(out, "they block until they have ended: h0, h1, h2") {
 		t.Errorf("status: exit %d\n%s%s", code, out, log)
 	}
-	if code, out, log := belayOn(t.Context(), dir, nil, "", "doctor"); code != cli.ExitError || !strings.Contains(out, "still run: h0, h1, h2") {
+	if code, out, log := belayOn(t.Context(), dir, nil, "", "doctor"); code != cli.ExitError ||
+		!strings.Contains(out, "still run: h0, h1, h2") {
 		t.Errorf("doctor: exit %d\n%s%s", code, out, log)
 	}
 	asked(kernel.MaxLeftBehind-1, kernel.MaxLeftBehind)
 	select {
 	case got := <-ended:
-		if got.code != cli.ExitRestart || !strings.Contains(got.log, "start it again") || strings.Contains(got.log, "belay: stopped\n") {
+		if got.code != cli.ExitRestart || !strings.Contains(got.log, "start it again") ||
+			strings.Contains(got.log, "belay: stopped\n") {
 			t.Errorf("exit %d\n%s", got.code, got.log)
 		}
 	case <-time.After(time.Minute):

@@ -21,7 +21,8 @@ const (
 // sent, for as long as there is patience. What cannot be followed is said and left
 // out: it is no reason to leave agents without answers.
 func (a *App) telemetry(ctx context.Context, log *slog.Logger, patience time.Duration) *telemetry.Telemetry {
-	t, err := telemetry.Open(ctx, telemetry.Options{Getenv: a.Getenv, Version: version(), LongLived: patience == flushServe, Logger: log})
+	t, err := telemetry.Open(ctx,
+		telemetry.Options{Getenv: a.Getenv, Version: version(), LongLived: patience == flushServe, Logger: log})
 	if err != nil {
 		fmt.Fprintf(a.Err, "belay: no telemetry: %s\n", safe(err.Error()))
 		return nil

@@ -75,7 +75,8 @@ func TestEvalExportsByTheStandardVariables(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if !bytes.Contains(got["/v1/traces"], []byte("belay pre_tool")) || !bytes.Contains(got["/v1/traces"], []byte("hook command-block")) {
+	if !bytes.Contains(got["/v1/traces"], []byte("belay pre_tool")) ||
+		!bytes.Contains(got["/v1/traces"], []byte("hook command-block")) {
 		t.Errorf("traces: %q", got["/v1/traces"])
 	}
 	if !bytes.Contains(got["/v1/metrics"], []byte("belay.decisions")) {
@@ -130,7 +131,8 @@ func TestTheDaemonExportsUntilItsEnd(t *testing.T) {
 		}
 		return os.Getenv(name)
 	}
-	if code := (&cli.App{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Getenv: env}).Main(t.Context(), []string{"init"}); code != 0 {
+	if code := (&cli.App{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Getenv: env}).Main(t.Context(),
+		[]string{"init"}); code != 0 {
 		t.Fatalf("init: exit %d", code)
 	}
 	ctx, stop := context.WithCancel(t.Context())

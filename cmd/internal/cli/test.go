@@ -67,7 +67,8 @@ Exit status: 0 every case passed, 1 a case failed or a suite is wrong, 2 usage,
 	f.BoolVar(&o.build, "build", false, "build hooks from their source, also those that are built")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "list every case")
 	f.BoolVar(&o.json, "json", false, "print JSON")
-	f.StringArrayVar(&o.identities, "identity", nil, "open sealed recordings that cases name with the age keys of this file")
+	f.StringArrayVar(&o.identities, "identity", nil,
+		"open sealed recordings that cases name with the age keys of this file")
 	f.StringVar(&o.junit, "junit", "", "write the results as JUnit XML to `FILE`")
 	f.BoolVar(&o.cover, "cover", false, "say how much of the hooks ran")
 	f.StringVar(&o.coverHTML, "cover-html", "", "write what ran as one HTML page to `FILE`")
@@ -98,7 +99,8 @@ func (a *App) test(ctx context.Context, args []string, o *testOptions) error {
 		return failureBy(err, "")
 	}
 	defer func() { _ = os.RemoveAll(work) }()
-	t := &tester{app: a, o: o, args: args, ids: ids, where: harness.Locator{Build: o.build, Debug: o.covers(), WorkDir: work}}
+	t := &tester{app: a, o: o, args: args, ids: ids,
+		where: harness.Locator{Build: o.build, Debug: o.covers(), WorkDir: work}}
 	if o.watch {
 		return t.watch(ctx)
 	}
@@ -140,7 +142,8 @@ func (t *tester) once(ctx context.Context) error {
 		return err
 	}
 	defer out.drop()
-	engine, err := harness.OpenEngine(harness.EngineOptions{Dir: t.app.codeCache(), Compiler: t.app.Compiler, Cover: t.o.covers(), Identities: t.ids})
+	engine, err := harness.OpenEngine(harness.EngineOptions{Dir: t.app.codeCache(), Compiler: t.app.Compiler,
+		Cover: t.o.covers(), Identities: t.ids})
 	if err != nil {
 		return failureBy(err, "")
 	}
@@ -178,7 +181,8 @@ func (t *tester) outputs() (*outputs, error) {
 }
 
 // suite runs one suite.
-func (t *tester) suite(ctx context.Context, e *harness.Engine, file string, hooks map[string]*hookCover) (harness.SuiteResult, error) {
+func (t *tester) suite(ctx context.Context, e *harness.Engine, file string,
+	hooks map[string]*hookCover) (harness.SuiteResult, error) {
 	s, err := harness.ReadSuiteFile(file)
 	if err != nil {
 		return harness.SuiteResult{File: file}, err

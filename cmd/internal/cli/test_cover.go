@@ -53,7 +53,8 @@ func (t *tester) profile(run *testRun) error {
 		}
 	}
 	if t.o.coverProfile != "" && lines == 0 {
-		return failure("no hook has line numbers, so that there is no profile", "Build them with line numbers: --build. Hooks in C, Rust and TinyGo have them then; --cover shows functions without.")
+		return failure("no hook has line numbers, so that there is no profile",
+			"Build them with line numbers: --build. Hooks in C, Rust and TinyGo have them then; --cover shows functions without.")
 	}
 	return nil
 }
@@ -124,7 +125,8 @@ func (a *App) printCover(run *testRun) {
 		if all > 0 {
 			lines = fmt.Sprintf("%d/%d", hit, all)
 		}
-		t.row(safe(c.name), percent(c.profile.Hit, c.profile.Regions), fmt.Sprintf("%d/%d", c.profile.Hit, c.profile.Regions), percent(hit, all), lines, fmt.Sprintf("%d/%d", ran, len(c.profile.Funcs)))
+		t.row(safe(c.name), percent(c.profile.Hit, c.profile.Regions), fmt.Sprintf("%d/%d", c.profile.Hit, c.profile.Regions),
+			percent(hit, all), lines, fmt.Sprintf("%d/%d", ran, len(c.profile.Funcs)))
 		for _, f := range c.files {
 			all, hit := f.Count()
 			t.row("  "+safe(f.rel), "", "", percent(hit, all), fmt.Sprintf("%d/%d", hit, all), missedLines(&f))
@@ -184,7 +186,8 @@ type coverFile struct {
 }
 
 func (c *hookCover) json() coverJSON {
-	out := coverJSON{Hook: c.name, Digest: c.hook.Digest(), Regions: c.profile.Regions, Hit: c.profile.Hit, Functions: []coverFunc{}}
+	out := coverJSON{Hook: c.name, Digest: c.hook.Digest(), Regions: c.profile.Regions, Hit: c.profile.Hit,
+		Functions: []coverFunc{}}
 	for _, f := range c.profile.Funcs {
 		out.Functions = append(out.Functions, coverFunc{Index: f.Index, Name: f.Name, Regions: f.Regions, Hit: f.Hit})
 	}

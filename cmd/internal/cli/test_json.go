@@ -37,13 +37,15 @@ func testJSON(run *testRun, sum testSummary) any {
 	}{Suites: []suiteJSON{}, Without: run.without, Summary: sum}
 	for i := range run.suites {
 		s := &run.suites[i]
-		js := suiteJSON{Suite: s.file, Hook: s.res.Hook, Digest: s.res.Digest, Cases: []caseJSON{}, Left: s.res.Left, Skipped: s.res.Skipped, Updated: s.res.Updated}
+		js := suiteJSON{Suite: s.file, Hook: s.res.Hook, Digest: s.res.Digest, Cases: []caseJSON{}, Left: s.res.Left,
+			Skipped: s.res.Skipped, Updated: s.res.Updated}
 		if s.err != nil {
 			js.Error = s.err.Error()
 		}
 		for k := range s.res.Cases {
 			c := &s.res.Cases[k]
-			jc := caseJSON{Name: c.Case, Line: c.Line, Status: c.Status(), Decision: c.Verdict.Decision, Differences: c.Differences, Golden: c.Golden}
+			jc := caseJSON{Name: c.Case, Line: c.Line, Status: c.Status(), Decision: c.Verdict.Decision,
+				Differences: c.Differences, Golden: c.Golden}
 			if c.Err != nil {
 				jc.Error = c.Err.Error()
 			}

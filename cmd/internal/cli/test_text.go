@@ -21,13 +21,15 @@ func (a *App) printTest(run *testRun, sum testSummary, o *testOptions) {
 			a.printCase(s.file, &s.res.Cases[k], o)
 		}
 		for _, name := range s.res.Left {
-			fmt.Fprintf(a.Out, "%s  %s  %s\n    the golden has this case, the suite has not; --update drops it\n\n", p.yellow("GOLDEN"), safe(s.file), safe(name))
+			fmt.Fprintf(a.Out, "%s  %s  %s\n    the golden has this case, the suite has not; --update drops it\n\n",
+				p.yellow("GOLDEN"), safe(s.file), safe(name))
 		}
 	}
 	t := newTable("STATUS", "HOOK", "SUITE", "CASES", "PASSED", "").alignRight(3, 4)
 	for i := range run.suites {
 		s := &run.suites[i]
-		t.row(p.suiteStatus(s), orDash(safe(s.res.Hook)), safe(s.file), fmt.Sprint(len(s.res.Cases)), fmt.Sprint(s.res.Count("pass")+s.res.Count("golden")), note(s))
+		t.row(p.suiteStatus(s), orDash(safe(s.res.Hook)), safe(s.file), fmt.Sprint(len(s.res.Cases)),
+			fmt.Sprint(s.res.Count("pass")+s.res.Count("golden")), note(s))
 	}
 	for _, dir := range run.without {
 		t.row(p.faint("none"), "-", safe(dir), "0", "0", "no cases")
@@ -101,7 +103,8 @@ func (a *App) printCase(file string, c *harness.CaseResult, o *testOptions) {
 			for _, h := range c.Verdict.Hooks {
 				fuel, memory = fuel+h.Fuel, max(memory, h.MemoryPeak)
 			}
-			fmt.Fprintf(a.Out, "%s  %s  %s  %s\n", p.green("pass"), safe(c.Case), p.decision(string(c.Verdict.Decision)), p.faint(fmt.Sprintf("%d fuel, %s", fuel, bytesText(memory))))
+			fmt.Fprintf(a.Out, "%s  %s  %s  %s\n", p.green("pass"), safe(c.Case), p.decision(string(c.Verdict.Decision)),
+				p.faint(fmt.Sprintf("%d fuel, %s", fuel, bytesText(memory))))
 		}
 		return
 	case "error":
@@ -117,7 +120,8 @@ func (a *App) printCase(file string, c *harness.CaseResult, o *testOptions) {
 		if d.Line > 0 {
 			line = p.faint(fmt.Sprintf("  line %d", d.Line))
 		}
-		fmt.Fprintf(a.Out, "    %s%s\n%s%s", safe(d.What), line, sides(p.red, "- want  ", d.Want), sides(p.green, "+ got   ", d.Got))
+		fmt.Fprintf(a.Out, "    %s%s\n%s%s", safe(d.What), line, sides(p.red, "- want  ", d.Want),
+			sides(p.green, "+ got   ", d.Got))
 	}
 	fmt.Fprintln(a.Out)
 }

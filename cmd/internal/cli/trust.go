@@ -27,7 +27,8 @@ use within a second, and verifies every hook again.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.trustInitCmd(), a.trustGenerateCmd(), a.trustAddKeyCmd(), a.trustAddIdentityCmd(), a.trustDenyCmd(), a.trustListCmd(), a.trustCheckCmd())
+	cmd.AddCommand(a.trustInitCmd(), a.trustGenerateCmd(), a.trustAddKeyCmd(), a.trustAddIdentityCmd(), a.trustDenyCmd(),
+		a.trustListCmd(), a.trustCheckCmd())
 	return cmd
 }
 
@@ -50,7 +51,8 @@ func (a *App) trustInitCmd() *cobra.Command {
 			} else if err != nil {
 				return failureBy(err, "")
 			}
-			fmt.Fprintf(a.Out, "%s trusts nobody yet. Next:\n  belay trust generate-key NAME\n  belay trust add-key NAME.pub\n", safe(path))
+			fmt.Fprintf(a.Out, "%s trusts nobody yet. Next:\n  belay trust generate-key NAME\n  belay trust add-key NAME.pub\n",
+				safe(path))
 			return nil
 		},
 	}

@@ -26,7 +26,8 @@ func (l *limitFlags) add(f *pflag.FlagSet) {
 	f.StringSliceVar(&l.hooks, "hook", nil, "vouch only for hooks of these names; acme/* and acme/** are patterns")
 	f.StringSliceVar(&l.caps, "capability", nil, "vouch only for hooks that ask for no more than these capabilities")
 	f.StringSliceVar(&l.phases, "phase", nil, "vouch only for hooks that serve no more than these phases")
-	f.StringVar(&l.minVersion, "min-version", "", "vouch only for this version and later ones: no way back to an older file")
+	f.StringVar(&l.minVersion, "min-version", "",
+		"vouch only for this version and later ones: no way back to an older file")
 	f.StringVar(&l.notBefore, "not-before", "", "not before this time, RFC 3339")
 	f.StringVar(&l.notAfter, "not-after", "", "not from this time on, RFC 3339")
 }
@@ -91,7 +92,8 @@ func (a *App) trustAddKey(files []string, minimum int, l limitFlags) error {
 		}
 		// The key itself goes into the policy: a file that lies elsewhere could be
 		// changed by whoever can write there.
-		s := tiers.Seat{Name: strings.TrimSuffix(filepath.Base(f), filepath.Ext(f)), PublicKey: &tiers.PublicKey{PEM: string(src)}}
+		s := tiers.Seat{Name: strings.TrimSuffix(filepath.Base(f), filepath.Ext(f)),
+			PublicKey: &tiers.PublicKey{PEM: string(src)}}
 		if err := l.window(&s); err != nil {
 			return err
 		}
@@ -169,6 +171,7 @@ func (a *App) trustAddIdentity(o addIdentityOptions) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "Rule %s trusts hooks signed by %s of %s.\n", safe(r.Name), safe(k.Subject.String()), safe(o.issuer))
+	fmt.Fprintf(a.Out, "Rule %s trusts hooks signed by %s of %s.\n", safe(r.Name), safe(k.Subject.String()),
+		safe(o.issuer))
 	return nil
 }

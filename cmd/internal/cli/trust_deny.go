@@ -78,6 +78,7 @@ func (a *App) trustDeny(o denyOptions) error {
 	if err := a.editTrust(func(src []byte) ([]byte, error) { return config.AddDeny(src, d) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "Revoked:\n  %s\nA belay that runs takes it into use within a second.\n", safe(strings.Join(said, "\n  ")))
+	fmt.Fprintf(a.Out, "Revoked:\n  %s\nA belay that runs takes it into use within a second.\n",
+		safe(strings.Join(said, "\n  ")))
 	return nil
 }

@@ -60,7 +60,8 @@ func TestWalkThrough(t *testing.T) {
 			fmt.Fprintf(&script, "grep '%s' out.txt\n", s)
 		}
 	}
-	text := script.String() + "exists flips.html\nexec sh -c 'kill -TERM $(cat $BELAY_HOME/belay.lock)'\nwait\n" + files.String() + `-- status.sh --
+	text := script.String() + "exists flips.html\nexec sh -c 'kill -TERM $(cat $BELAY_HOME/belay.lock)'\nwait\n" +
+		files.String() + `-- status.sh --
 # The command's status has to be the one that is expected.
 sh "$1" >out.txt
 got=$?

@@ -37,23 +37,27 @@ func (h *host) Refuse(_ context.Context, r kernel.Refusal) (phases.Verdict, erro
 }
 
 func allow(inv phases.Invocation, _ kernel.InvokeOptions) (phases.Verdict, error) {
-	return phases.Verdict{ID: inv.ID, Phase: inv.Phase, Decision: phases.Allow, Action: inv.Action, Event: &phases.EventRef{Seq: 1, ID: "e"}}, nil
+	return phases.Verdict{ID: inv.ID, Phase: inv.Phase, Decision: phases.Allow, Action: inv.Action,
+		Event: &phases.EventRef{Seq: 1, ID: "e"}}, nil
 }
 
 const wire = `{"phase":"pre_tool","runtime":"custom","session":"s","action":{"tool":"exec","call_id":"c","args":{"command":"ls"}}}`
 
 func event(name, more string) []byte {
-	return []byte(`{"session_id":"s-1","transcript_path":"/t","cwd":"/","permission_mode":"default","hook_event_name":"` + name + `"` + more + `}`)
+	return []byte(`{"session_id":"s-1","transcript_path":"/t","cwd":"/","permission_mode":"default","hook_event_name":"` +
+		name + `"` + more + `}`)
 }
 
 func TestWire(t *testing.T) {
 	h := &host{invoke: allow}
-	if v, err := dispatch.Wire(t.Context(), h, []byte(wire)); err != nil || v.Decision != phases.Allow || len(h.refused) != 0 {
+	if v, err := dispatch.Wire(t.Context(), h, []byte(wire)); err != nil || v.Decision != phases.Allow ||
+		len(h.refused) != 0 {
 		t.Fatalf("%+v %v", v, err)
 	}
 	v, err := dispatch.Wire(t.Context(), h, []byte(`{"phase":"pre_tool"}`))
 	var d *phases.DecodeError
-	if v.Decision != phases.Block || v.Event == nil || !errors.Is(err, dispatch.ErrInvocation) || !errors.As(err, &d) || len(h.refused) != 1 {
+	if v.Decision != phases.Block || v.Event == nil || !errors.Is(err, dispatch.ErrInvocation) || !errors.As(err, &d) ||
+		len(h.refused) != 1 {
 		t.Errorf("no invocation: %+v %v, %d refusals", v, err, len(h.refused))
 	}
 	for name, f := range map[string]func(phases.Invocation, kernel.InvokeOptions) (phases.Verdict, error){
@@ -71,7 +75,8 @@ func TestWire(t *testing.T) {
 		},
 	} {
 		for _, lost := range []bool{false, true} {
-			if v, err := dispatch.Wire(t.Context(), &host{invoke: f, lost: lost}, []byte(wire)); err != nil || v.Decision != phases.Block || v.Reason == "" {
+			if v, err := dispatch.Wire(t.Context(), &host{invoke: f, lost: lost}, []byte(wire)); err != nil ||
+				v.Decision != phases.Block || v.Reason == "" {
 				t.Errorf("%s: %+v %v", name, v, err)
 			}
 		}
@@ -112,7 +117,8 @@ func TestRuntime(t *testing.T) {
 	} {
 		h := &host{invoke: allow}
 		out := dispatch.Runtime(t.Context(), h, ad, c.payload, adapters.Options{Event: c.event})
-		if out.Err == nil || !strings.Contains(string(out.Answer.Stdout), c.says) || len(h.refused) != 1 || h.refused[0].Unblockable != c.latches {
+		if out.Err == nil || !strings.Contains(string(out.Answer.Stdout), c.says) || len(h.refused) != 1 ||
+			h.refused[0].Unblockable != c.latches {
 			t.Errorf("%s: %s, err %v, refusals %+v", name, out.Answer.Stdout, out.Err, h.refused)
 		}
 		if last := out.Verdicts[len(out.Verdicts)-1]; last.Decision != phases.Block {
@@ -123,7 +129,8 @@ func TestRuntime(t *testing.T) {
 	// The host fails: block, whatever the event and however it fails.
 	for _, lost := range []bool{false, true} {
 		h := &host{lost: lost, invoke: func(phases.Invocation, kernel.InvokeOptions) (phases.Verdict, error) { panic("x") }}
-		if out := dispatch.Runtime(t.Context(), h, ad, bash, adapters.Options{Event: "PreToolUse"}); out.Err == nil || !strings.Contains(string(out.Answer.Stdout), "deny") || len(h.refused) != 1 {
+		if out := dispatch.Runtime(t.Context(), h, ad, bash, adapters.Options{Event: "PreToolUse"}); out.Err == nil ||
+			!strings.Contains(string(out.Answer.Stdout), "deny") || len(h.refused) != 1 {
 			t.Errorf("a panic: %s %v", out.Answer.Stdout, out.Err)
 		}
 	}
@@ -151,8 +158,10 @@ func TestRuntime(t *testing.T) {
 func TestRefuseRuntime(t *testing.T) {
 	h := &host{}
 	f := phases.NewFault(phases.KindDeadline, "too many", nil)
-	out := dispatch.RefuseRuntime(t.Context(), h, claudecode.Adapter{}, event("UserPromptSubmit", ""), adapters.Options{Event: "UserPromptSubmit"}, f)
-	if !strings.Contains(string(out.Answer.Stdout), `"decision":"block"`) || len(h.refused) != 1 || h.refused[0].Fault != f || h.refused[0].Invocation.Session != "s-1" {
+	out := dispatch.RefuseRuntime(t.Context(), h, claudecode.Adapter{}, event("UserPromptSubmit", ""),
+		adapters.Options{Event: "UserPromptSubmit"}, f)
+	if !strings.Contains(string(out.Answer.Stdout), `"decision":"block"`) || len(h.refused) != 1 ||
+		h.refused[0].Fault != f || h.refused[0].Invocation.Session != "s-1" {
 		t.Errorf("%s %+v", out.Answer.Stdout, h.refused)
 	}
 }
@@ -161,18 +170,23 @@ func TestRefuseRuntime(t *testing.T) {
 // held; what is no JSON names none.
 func TestWireAuditThatIsNotValid(t *testing.T) {
 	for src, want := range map[string]phases.Invocation{
-		`{"phase":"audit","runtime":"custom","session":"s-1","agent":"a","action":{"kind":7}}`: {Phase: phases.Audit, Runtime: "custom", Session: "s-1", Agent: "a"},
-		`{"phase":"audit","runtime":"custom","session":"s-1"}`:                                 {Phase: phases.Audit, Runtime: "custom", Session: "s-1"},
-		`{"phase":"audit","session":"s-1","session":"s-2","action":{"kind":"x"}}`:              {},
-		`{"phase":"audit","runtime":"custom","session":7,"action":{"kind":"x"}}`:               {Phase: phases.Audit, Runtime: "custom"},
+		`{"phase":"audit","runtime":"custom","session":"s-1","agent":"a","action":{"kind":7}}`: {Phase: phases.Audit,
+			Runtime: "custom", Session: "s-1", Agent: "a"},
+		`{"phase":"audit","runtime":"custom","session":"s-1"}`: {Phase: phases.Audit,
+			Runtime: "custom", Session: "s-1"},
+		`{"phase":"audit","session":"s-1","session":"s-2","action":{"kind":"x"}}`: {},
+		`{"phase":"audit","runtime":"custom","session":7,"action":{"kind":"x"}}`: {Phase: phases.Audit,
+			Runtime: "custom"},
 		`{"phase":"audit","runtime":"custom","session":"s-1","action":{"kind":"notification"}`: {},
 	} {
 		h := &host{invoke: allow}
-		if v, err := dispatch.Wire(t.Context(), h, []byte(src)); v.Decision != phases.Block || !errors.Is(err, dispatch.ErrInvocation) || len(h.refused) != 1 {
+		if v, err := dispatch.Wire(t.Context(), h, []byte(src)); v.Decision != phases.Block ||
+			!errors.Is(err, dispatch.ErrInvocation) || len(h.refused) != 1 {
 			t.Fatalf("%s: %s %v", src, v.Decision, err)
 		}
 		got := h.refused[0]
-		if got.Invocation.Session != want.Session || got.Invocation.Phase != want.Phase || got.Invocation.Runtime != want.Runtime || !got.Unread || string(got.Raw) != src {
+		if got.Invocation.Session != want.Session || got.Invocation.Phase != want.Phase ||
+			got.Invocation.Runtime != want.Runtime || !got.Unread || string(got.Raw) != src {
 			t.Errorf("%s: %+v", src, got)
 		}
 	}

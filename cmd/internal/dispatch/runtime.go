@@ -20,18 +20,20 @@ type Answered struct {
 // be decided is on record as a refusal, and a session that the answer alone does
 // not hold is latched, before this returns; where that fails the answer is the
 // event's block form. It never panics.
-func Runtime(ctx context.Context, host Host, ad adapters.Adapter, payload []byte, opts adapters.Options) (out Answered) {
+func Runtime(ctx context.Context, host Host, ad adapters.Adapter, payload []byte,
+	opts adapters.Options) (out Answered) {
 	defer func() {
 		if p := recover(); p != nil {
 			f := phases.NewFault(phases.KindProtocol, "belay failed", fmt.Errorf("panic: %v", p))
 			out.Answer, out.Err = ad.Failure(payload, opts, f), f
 		}
 	}()
-	out.Answer, out.Err = adapters.Run(ctx, ad, payload, opts, func(ctx context.Context, s adapters.Step) (phases.Verdict, error) {
-		v := step(ctx, host, s)
-		out.Verdicts = append(out.Verdicts, v)
-		return v, nil
-	})
+	out.Answer, out.Err = adapters.Run(ctx, ad, payload, opts,
+		func(ctx context.Context, s adapters.Step) (phases.Verdict, error) {
+			v := step(ctx, host, s)
+			out.Verdicts = append(out.Verdicts, v)
+			return v, nil
+		})
 	if out.Err == nil && out.Answer.Latch == "" {
 		return out
 	}
@@ -40,13 +42,15 @@ func Runtime(ctx context.Context, host Host, ad adapters.Adapter, payload []byte
 
 // RefuseRuntime answers a payload that was not even looked at, such as one that
 // came when there was no room for it: the event's block form, on record.
-func RefuseRuntime(ctx context.Context, host Host, ad adapters.Adapter, payload []byte, opts adapters.Options, f *phases.Fault) Answered {
+func RefuseRuntime(ctx context.Context, host Host, ad adapters.Adapter, payload []byte, opts adapters.Options,
+	f *phases.Fault) Answered {
 	return settle(ctx, host, ad, payload, opts, Answered{Answer: ad.Failure(payload, opts, f), Err: f})
 }
 
 // settle records what no verdict stands for: a failure, or a block that the
 // runtime has no words for, with the latch that then holds the session.
-func settle(ctx context.Context, host Host, ad adapters.Adapter, payload []byte, opts adapters.Options, out Answered) Answered {
+func settle(ctx context.Context, host Host, ad adapters.Adapter, payload []byte, opts adapters.Options,
+	out Answered) Answered {
 	f := phases.FaultOf(out.Err)
 	switch {
 	case out.Err == nil:

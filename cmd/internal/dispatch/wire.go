@@ -24,15 +24,18 @@ func Wire(ctx context.Context, host Host, src []byte) (v phases.Verdict, err err
 	defer func() {
 		if p := recover(); p != nil {
 			cause := fmt.Errorf("panic: %v", p)
-			v, err = refuse(ctx, host, kernel.Refusal{Raw: src, Fault: phases.NewFault(phases.KindProtocol, "belay failed", cause)}), nil
+			v, err = refuse(ctx, host,
+				kernel.Refusal{Raw: src, Fault: phases.NewFault(phases.KindProtocol, "belay failed", cause)}), nil
 		}
 	}()
 	req, err := phases.DecodeRequest(src)
 	if err != nil {
 		f := phases.NewFault(phases.KindProtocol, ErrInvocation.Error(), err)
-		return refuse(ctx, host, kernel.Refusal{Invocation: named(src), Raw: src, Fault: f, Unread: true}), fmt.Errorf("%w: %w", ErrInvocation, err)
+		return refuse(ctx, host, kernel.Refusal{Invocation: named(src), Raw: src, Fault: f, Unread: true}),
+			fmt.Errorf("%w: %w", ErrInvocation, err)
 	}
-	v, err = host.InvokeWith(ctx, req.Invocation, kernel.InvokeOptions{HoldsScopes: req.HoldsScopes, ParentScopes: req.ParentScopes})
+	v, err = host.InvokeWith(ctx, req.Invocation,
+		kernel.InvokeOptions{HoldsScopes: req.HoldsScopes, ParentScopes: req.ParentScopes})
 	return complete(v, req.Invocation, err), nil
 }
 
@@ -89,7 +92,8 @@ func block(inv phases.Invocation, f *phases.Fault) phases.Verdict {
 	v := phases.Verdict{
 		ID: inv.ID, Phase: inv.Phase, Decision: phases.Block, DecidedBy: "belay", Enforced: phases.EnforcedDirect,
 		Reason: "the action could not be decided", Kind: phases.KindProtocol,
-		Changed: []string{}, Metadata: phases.Metadata{}, Contexts: []string{}, Artifacts: []phases.Artifact{}, Masked: []string{}, Hooks: []phases.HookReport{},
+		Changed: []string{}, Metadata: phases.Metadata{}, Contexts: []string{}, Artifacts: []phases.Artifact{},
+		Masked: []string{}, Hooks: []phases.HookReport{},
 	}
 	if f != nil {
 		v.Reason, v.Kind = phases.SafeText(f.Text, phases.MaxReasonBytes), f.Kind

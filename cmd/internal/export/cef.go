@@ -29,7 +29,8 @@ func (w *Writer) cefLine(b *strings.Builder, e *phases.Event) {
 		signature += ":" + e.Decision
 		name = strings.TrimSpace(string(e.Phase) + " " + e.Decision)
 	}
-	fmt.Fprintf(b, "CEF:0|belay|belay|%s|%s|%s|%d|", cefHeader(w.version), cefHeader(signature), cefHeader(name), severityOf(e).cef)
+	fmt.Fprintf(b, "CEF:0|belay|belay|%s|%s|%s|%d|", cefHeader(w.version), cefHeader(signature), cefHeader(name),
+		severityOf(e).cef)
 	first := true
 	add := func(key, value string) {
 		if value == "" {

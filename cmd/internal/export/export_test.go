@@ -31,8 +31,10 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func sample() []phases.Event {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 	base := phases.Event{
-		Time: at, Invocation: "0195511c-7a00-7000-8000-000000000001", Phase: phases.PreTool, Runtime: "claude-code", Session: "s-1", Agent: "coder",
-		Run: "r-1", User: "dev", Tool: "exec", PolicyRevision: "sha256:77", Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		Time: at, Invocation: "0195511c-7a00-7000-8000-000000000001", Phase: phases.PreTool, Runtime: "claude-code",
+		Session: "s-1", Agent: "coder",
+		Run: "r-1", User: "dev", Tool: "exec", PolicyRevision: "sha256:77",
+		Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 	}
 	with := func(seq int64, typ phases.EventType, f func(*phases.Event)) phases.Event {
 		e := base
@@ -42,16 +44,20 @@ func sample() []phases.Event {
 	}
 	return []phases.Event{
 		with(1, phases.EventHook, func(e *phases.Event) {
-			e.Binding, e.HookDigest, e.HookVersion, e.Tier, e.Pass = "command-block", "sha256:ab", "1.0.0", phases.Trusted, phases.PassValidate
+			e.Binding, e.HookDigest, e.HookVersion, e.Tier, e.Pass = "command-block", "sha256:ab", "1.0.0", phases.Trusted,
+				phases.PassValidate
 			e.Decision, e.Kind, e.DecidedBy, e.Reason = "block", phases.KindPolicy, "command-block", "rm would delete /"
 			e.Fuel, e.MemoryPeak, e.Hostcalls, e.DurationUS = 226737, 196608, 6, 291
 		}),
 		with(2, phases.EventVerdict, func(e *phases.Event) {
-			e.Decision, e.Kind, e.DecidedBy, e.Enforced, e.Reason = "block", phases.KindPolicy, "command-block", phases.EnforcedDirect, "rm would delete /"
+			e.Decision, e.Kind, e.DecidedBy, e.Enforced, e.Reason = "block", phases.KindPolicy, "command-block",
+				phases.EnforcedDirect, "rm would delete /"
 			e.Input = jsontext.Value(`{"action":{"args":{"command":"rm -rf /"},"tool":"exec"}}`)
 			e.InputDigest, e.Masked = "hmac-sha256:00", []string{"/input/action/args/token"}
 		}),
-		with(3, phases.EventVerdict, func(e *phases.Event) { e.Decision, e.Enforced, e.Traceparent = "allow", phases.EnforcedDirect, "" }),
+		with(3, phases.EventVerdict, func(e *phases.Event) {
+			e.Decision, e.Enforced, e.Traceparent = "allow", phases.EnforcedDirect, ""
+		}),
 		with(4, phases.EventVerdict, func(e *phases.Event) { e.Decision, e.Enforced = "ask", phases.EnforcedDelegated }),
 		with(5, phases.EventFailure, func(e *phases.Event) {
 			e.Decision, e.Kind, e.Reason = "block", phases.KindStore, "the store cannot write"
@@ -59,10 +65,12 @@ func sample() []phases.Event {
 		with(6, phases.EventLatch, func(e *phases.Event) { e.Decision, e.Reason = "latched", "too late to block" }),
 		with(7, phases.EventLatch, func(e *phases.Event) { e.Decision, e.User = "cleared", "uid 1000" }),
 		with(8, phases.EventGap, func(e *phases.Event) { e.Reason = "3 events could not be stored" }),
-		{Seq: 9, ID: "0195511c-7a00-7000-8000-000000000109", Type: phases.EventNotice, Time: at, Reason: "configuration in use: sha256:77"},
+		{Seq: 9, ID: "0195511c-7a00-7000-8000-000000000109", Type: phases.EventNotice, Time: at,
+			Reason: "configuration in use: sha256:77"},
 		with(10, phases.EventIntent, func(e *phases.Event) { e.Binding, e.Intent = "reporter", e.ID }),
 		with(11, phases.EventOutcome, func(e *phases.Event) {
-			e.Binding, e.Intent, e.Decision, e.DurationUS = "reporter", "0195511c-7a00-7000-8000-00000000010a", "timeout", 30000000
+			e.Binding, e.Intent, e.Decision, e.DurationUS = "reporter", "0195511c-7a00-7000-8000-00000000010a", "timeout",
+				30000000
 		}),
 		with(12, phases.EventApproval, func(e *phases.Event) {
 			e.Binding, e.Decision, e.DecidedBy, e.Signer = "ask-push", "denied", "dev", "key"
@@ -70,7 +78,8 @@ func sample() []phases.Event {
 		}),
 		with(13, phases.EventLease, func(e *phases.Event) {
 			e.Phase, e.Tool, e.Binding, e.Decision = "", "", "lender", "minted"
-			e.Output = jsontext.Value(`{"id":"0195511c-7a00-7000-8000-0000000000bb","lease":{"capability":"deploy"},"what":"minted"}`)
+			e.Output = jsontext.Value(
+				`{"id":"0195511c-7a00-7000-8000-0000000000bb","lease":{"capability":"deploy"},"what":"minted"}`)
 		}),
 		with(14, phases.EventCompaction, func(e *phases.Event) { e.Phase, e.Reason = "", "retention" }),
 	}
@@ -128,9 +137,12 @@ func fill(s string) phases.Event {
 		panic(err)
 	}
 	return phases.Event{
-		Seq: 1, ID: s, Type: phases.EventType(s), Time: time.Unix(1, 0).UTC(), Invocation: s, Phase: phases.Phase(s), Runtime: s, Session: s, Agent: s,
-		Run: s, User: s, Tool: s, Binding: s, HookDigest: s, HookVersion: s, Tier: phases.Tier(s), Signer: s, Mode: phases.Mode(s), Pass: phases.Pass(s),
-		PolicyRevision: s, Enforced: phases.Enforced(s), Decision: s, Reason: s, Kind: phases.Kind(s), DecidedBy: s, Input: raw, Output: raw,
+		Seq: 1, ID: s, Type: phases.EventType(s), Time: time.Unix(1, 0).UTC(), Invocation: s, Phase: phases.Phase(s),
+		Runtime: s, Session: s, Agent: s,
+		Run: s, User: s, Tool: s, Binding: s, HookDigest: s, HookVersion: s, Tier: phases.Tier(s), Signer: s,
+		Mode: phases.Mode(s), Pass: phases.Pass(s),
+		PolicyRevision: s, Enforced: phases.Enforced(s), Decision: s, Reason: s, Kind: phases.Kind(s), DecidedBy: s,
+		Input: raw, Output: raw,
 		Masked: []string{s}, Changed: []string{s}, Detail: s, Logs: []string{s}, Notes: []string{s}, Traceparent: s,
 	}
 }
@@ -304,11 +316,13 @@ func TestOTLPIsWhatTheProtocolSays(t *testing.T) {
 		if r.TimeUnixNano != uint64(e.Time.UnixNano()) || r.EventName != "belay."+string(e.Type) || r.SeverityNumber == 0 {
 			t.Errorf("record %d: %v", i, r)
 		}
-		if want := e.Traceparent; want != "" && (hex.EncodeToString(r.TraceId) != want[3:35] || hex.EncodeToString(r.SpanId) != want[36:52] || r.Flags != 1) {
+		if want := e.Traceparent; want != "" &&
+			(hex.EncodeToString(r.TraceId) != want[3:35] || hex.EncodeToString(r.SpanId) != want[36:52] || r.Flags != 1) {
 			t.Errorf("record %d is in trace %x, span %x, flags %d", i, r.TraceId, r.SpanId, r.Flags)
 		}
 		var back phases.Event
-		if err := json.Unmarshal([]byte(r.Body.GetStringValue()), &back); err != nil || back.Seq != e.Seq || back.Reason != e.Reason {
+		if err := json.Unmarshal([]byte(r.Body.GetStringValue()), &back); err != nil || back.Seq != e.Seq ||
+			back.Reason != e.Reason {
 			t.Errorf("record %d has the body %q, %v", i, r.Body.GetStringValue(), err)
 		}
 	}
@@ -316,7 +330,8 @@ func TestOTLPIsWhatTheProtocolSays(t *testing.T) {
 
 func TestTraceparentsThatAreNone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := rapid.OneOf(rapid.String(), rapid.StringMatching(`[0-9a-g-]{2}-[0-9a-fx]{32}-[0-9a-fx]{16}-[0-9a-fx]{2}`)).Draw(t, "s")
+		s := rapid.OneOf(rapid.String(),
+			rapid.StringMatching(`[0-9a-g-]{2}-[0-9a-fx]{32}-[0-9a-fx]{16}-[0-9a-fx]{2}`)).Draw(t, "s")
 		trace, span, _ := traceOf(s)
 		for _, id := range []string{trace, span} {
 			if _, err := hex.DecodeString(id); err != nil {

@@ -74,7 +74,8 @@ func (w *Writer) otlp(events []phases.Event) ([]byte, error) {
 		}
 	}
 	b, err := json.Marshal(otlpRequest{ResourceLogs: []otlpResourceLogs{{
-		Resource:  otlpResource{Attributes: []otlpAttribute{text("service.name", "belay"), text("service.version", w.version)}},
+		Resource: otlpResource{Attributes: []otlpAttribute{text("service.name", "belay"),
+			text("service.version", w.version)}},
 		ScopeLogs: []otlpScopeLogs{{Scope: otlpScope{Name: scope, Version: w.version}, LogRecords: records}},
 	}}})
 	if err != nil {
@@ -97,14 +98,19 @@ func otlpOf(e *phases.Event) (otlpRecord, error) {
 	}
 	whole := string(body)
 	r := otlpRecord{
-		Time: at, Observed: at, SeverityNumber: sev.otel, SeverityText: sev.text, EventName: "belay." + string(e.Type), Body: otlpValue{String: &whole},
-		Attributes: []otlpAttribute{number("belay.event.seq", e.Seq), text("belay.event.id", e.ID), text("belay.event.type", string(e.Type))},
+		Time: at, Observed: at, SeverityNumber: sev.otel, SeverityText: sev.text, EventName: "belay." + string(e.Type),
+		Body: otlpValue{String: &whole},
+		Attributes: []otlpAttribute{number("belay.event.seq", e.Seq), text("belay.event.id", e.ID),
+			text("belay.event.type", string(e.Type))},
 	}
 	for _, a := range []struct{ key, value string }{
-		{"belay.invocation", e.Invocation}, {"belay.phase", string(e.Phase)}, {"belay.runtime", e.Runtime}, {"belay.session", e.Session},
-		{"belay.agent", e.Agent}, {"belay.run", e.Run}, {"belay.user", e.User}, {"belay.tool", e.Tool}, {"belay.hook.name", e.Binding},
+		{"belay.invocation", e.Invocation}, {"belay.phase", string(e.Phase)}, {"belay.runtime", e.Runtime},
+		{"belay.session", e.Session},
+		{"belay.agent", e.Agent}, {"belay.run", e.Run}, {"belay.user", e.User}, {"belay.tool", e.Tool},
+		{"belay.hook.name", e.Binding},
 		{"belay.hook.digest", e.HookDigest}, {"belay.hook.tier", string(e.Tier)}, {"belay.hook.pass", string(e.Pass)},
-		{"belay.decision", e.Decision}, {"belay.decided_by", e.DecidedBy}, {"belay.kind", string(e.Kind)}, {"belay.enforced", string(e.Enforced)},
+		{"belay.decision", e.Decision}, {"belay.decided_by", e.DecidedBy}, {"belay.kind", string(e.Kind)},
+		{"belay.enforced", string(e.Enforced)},
 		{"belay.policy_revision", e.PolicyRevision}, {"belay.reason", e.Reason},
 	} {
 		if a.value != "" {

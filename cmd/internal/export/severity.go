@@ -16,13 +16,16 @@ func severityOf(e *phases.Event) severity {
 	switch {
 	case e.Type == phases.EventGap:
 		return severity{10, 21, "FATAL"}
-	case e.Type == phases.EventRecovery, e.Enforced == phases.EnforcedLatched, e.Type == phases.EventLatch && e.Decision != "cleared":
+	case e.Type == phases.EventRecovery, e.Enforced == phases.EnforcedLatched, e.Type == phases.EventLatch &&
+		e.Decision != "cleared":
 		return severity{9, 17, "ERROR"}
 	case failed, e.Type == phases.EventFailure:
 		return severity{8, 17, "ERROR"}
-	case e.Decision == string(phases.Block), e.Decision == "denied", e.Decision == "refused", e.Type == phases.EventOutcome && e.Decision != "ok":
+	case e.Decision == string(phases.Block), e.Decision == "denied", e.Decision == "refused",
+		e.Type == phases.EventOutcome && e.Decision != "ok":
 		return severity{6, 13, "WARN"}
-	case e.Decision == string(phases.Ask), e.Type == phases.EventNotice, e.Type == phases.EventCompaction, e.Type == phases.EventLatch:
+	case e.Decision == string(phases.Ask), e.Type == phases.EventNotice, e.Type == phases.EventCompaction,
+		e.Type == phases.EventLatch:
 		return severity{4, 10, "INFO2"}
 	}
 	return severity{1, 9, "INFO"}

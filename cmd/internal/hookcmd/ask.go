@@ -33,28 +33,33 @@ type Answered struct {
 // event's block form and a note in the spool: nobody knows what the daemon has recorded of
 // the action, and the note has the session latched where the answer holds nothing. word
 // leaves the note.
-func Ask(ctx context.Context, c *client.Client, dir string, ad adapters.Adapter, payload []byte, o adapters.Options, word *LastWord) Answered {
+func Ask(ctx context.Context, c *client.Client, dir string, ad adapters.Adapter, payload []byte, o adapters.Options,
+	word *LastWord) Answered {
 	return askWithin(ctx, Patience, c, dir, ad, payload, o, word)
 }
 
-func askWithin(ctx context.Context, patience time.Duration, c *client.Client, dir string, ad adapters.Adapter, payload []byte, o adapters.Options, word *LastWord) Answered {
+func askWithin(ctx context.Context, patience time.Duration, c *client.Client, dir string, ad adapters.Adapter,
+	payload []byte, o adapters.Options, word *LastWord) Answered {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	a, err := c.Ask(ctx, ad.Runtime(), o.Event, payload)
 	if err != nil {
 		return refuse(word, dir, ad, payload, o, phases.NewFault(phases.KindLoad, "the daemon could not be asked", err))
 	}
-	return Answered{Answer: adapters.Answer{Stdout: []byte(a.Stdout), Stderr: a.Stderr, Exit: a.Exit, Notes: a.Notes}, Verdicts: a.Verdicts}
+	return Answered{Answer: adapters.Answer{Stdout: []byte(a.Stdout), Stderr: a.Stderr, Exit: a.Exit, Notes: a.Notes},
+		Verdicts: a.Verdicts}
 }
 
 // causeOf says why a latch is asked for, and for which phases: who takes the note up knows
 // whether a hook would have judged them.
-func causeOf(f *phases.Fault, ad adapters.Adapter, payload []byte, o adapters.Options) (phases.LatchKind, []phases.Phase) {
+func causeOf(f *phases.Fault, ad adapters.Adapter, payload []byte,
+	o adapters.Options) (phases.LatchKind, []phases.Phase) {
 	of, err := adapters.Invocations(ad, payload, o)
 	switch {
 	case err != nil:
 		return phases.LatchPayload, nil
-	case f.Kind != phases.KindLoad && f.Kind != phases.KindDeadline: // belay failed, or read something else than its payload
+	case f.Kind != phases.KindLoad && f.Kind != phases.KindDeadline:
+		// belay failed, or read something else than its payload
 		return phases.LatchFailure, nil
 	}
 	var ps []phases.Phase
@@ -68,7 +73,8 @@ func causeOf(f *phases.Fault, ad adapters.Adapter, payload []byte, o adapters.Op
 }
 
 // refuse answers in the event's block form and leaves a note of it in dir, unless that is "".
-func refuse(word *LastWord, dir string, ad adapters.Adapter, payload []byte, o adapters.Options, f *phases.Fault) Answered {
+func refuse(word *LastWord, dir string, ad adapters.Adapter, payload []byte, o adapters.Options,
+	f *phases.Fault) Answered {
 	out := Answered{Answer: ad.Failure(payload, o, f), Err: f}
 	if dir == "" {
 		return out
@@ -80,7 +86,8 @@ func refuse(word *LastWord, dir string, ad adapters.Adapter, payload []byte, o a
 }
 
 // leaveNote notes in dir that the event got this answer, and why.
-func leaveNote(dir string, ad adapters.Adapter, payload []byte, a adapters.Answer, o adapters.Options, f *phases.Fault) error {
+func leaveNote(dir string, ad adapters.Adapter, payload []byte, a adapters.Answer, o adapters.Options,
+	f *phases.Fault) error {
 	inv := phases.Invocation{Runtime: ad.Runtime(), Session: a.Session}
 	n := spoolfile.Of(inv, f, o.NeedsLatch(a) && inv.Session != "", time.Now())
 	if n.Unblockable {

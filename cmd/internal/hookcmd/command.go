@@ -111,7 +111,8 @@ func (c *Command) work(ctx context.Context, a arguments, plain bool, e *event, a
 	}
 	dir, err := StateDir(a.state, c.Getenv, c.Getwd)
 	if err != nil {
-		return c.refuse(c.salvage(ctx, e), "", phases.NewFault(phases.KindLoad, "there is no state directory: give one with --state DIR or $BELAY_HOME", err))
+		return c.refuse(c.salvage(ctx, e), "",
+			phases.NewFault(phases.KindLoad, "there is no state directory: give one with --state DIR or $BELAY_HOME", err))
 	}
 	if mayNote(dir) {
 		c.note.Store(&dir)
@@ -250,5 +251,6 @@ func (c *Command) say(err error) {
 
 // noBelay is the failure of a belay-hook that would have handed over.
 func noBelay(why string, err error) *phases.Fault {
-	return phases.NewFault(phases.KindLoad, why+", and belay is not there to decide", fmt.Errorf("%w: start a daemon with `belay serve`, or install belay beside belay-hook", err))
+	return phases.NewFault(phases.KindLoad, why+", and belay is not there to decide",
+		fmt.Errorf("%w: start a daemon with `belay serve`, or install belay beside belay-hook", err))
 }

@@ -138,7 +138,8 @@ func checkNo(t *testing.T, dir, event string, r ran) {
 		}
 	}
 	notes, dropped := spoolfile.Read(filepath.Join(dir, spoolfile.Name))
-	if len(notes) != 1 || dropped != 0 || notes[0].Runtime != "claude-code" || notes[0].Session != "s-1" || notes[0].Unblockable != want.latches || notes[0].Kind == "" {
+	if len(notes) != 1 || dropped != 0 || notes[0].Runtime != "claude-code" || notes[0].Session != "s-1" ||
+		notes[0].Unblockable != want.latches || notes[0].Kind == "" {
 		t.Errorf("notes %+v, %d dropped", notes, dropped)
 	}
 }
@@ -147,20 +148,24 @@ func checkNo(t *testing.T, dir, event string, r ran) {
 func TestDaemonsThatAreNotWell(t *testing.T) {
 	const kind = "application/json"
 	answers := map[string][]byte{
-		"hangs":            nil,
-		"closes":           {},
-		"speaks no HTTP":   []byte("220 mail.example ESMTP\r\n"),
-		"answers no JSON":  ok("text/html", "<p>{}</p>"),
-		"says nothing":     ok(kind, ""),
-		"is cut off":       []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{\"stdout\":\"{}\"}"),
-		"answers half":     ok(kind, `{"stdout":"{}","exi`),
-		"says it twice":    ok(kind, `{"stdout":"{}","exit":0,"exit":2,"stderr":"no"}`),
-		"another status":   ok(kind, `{"stdout":"{}","exit":1}`),
-		"exit 2 unsaid":    ok(kind, `{"stdout":"","exit":2,"stderr":""}`),
-		"wrong types":      ok(kind, `{"stdout":{},"exit":"0"}`),
-		"an error":         []byte("HTTP/1.1 500 Internal Server Error\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{\"stdout\":\"{}\",\"exit\":0}"),
-		"refuses":          []byte("HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{\"error\":{\"code\":\"token\",\"message\":\"this token is not known\"}}"),
-		"sends elsewhere":  []byte("HTTP/1.1 307 Temporary Redirect\r\nLocation: http://belay/other\r\nConnection: close\r\n\r\n"),
+		"hangs":           nil,
+		"closes":          {},
+		"speaks no HTTP":  []byte("220 mail.example ESMTP\r\n"),
+		"answers no JSON": ok("text/html", "<p>{}</p>"),
+		"says nothing":    ok(kind, ""),
+		"is cut off": []byte(
+			"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{\"stdout\":\"{}\"}"),
+		"answers half":   ok(kind, `{"stdout":"{}","exi`),
+		"says it twice":  ok(kind, `{"stdout":"{}","exit":0,"exit":2,"stderr":"no"}`),
+		"another status": ok(kind, `{"stdout":"{}","exit":1}`),
+		"exit 2 unsaid":  ok(kind, `{"stdout":"","exit":2,"stderr":""}`),
+		"wrong types":    ok(kind, `{"stdout":{},"exit":"0"}`),
+		"an error": []byte(
+			"HTTP/1.1 500 Internal Server Error\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{\"stdout\":\"{}\",\"exit\":0}"),
+		"refuses": []byte(
+			"HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{\"error\":{\"code\":\"token\",\"message\":\"this token is not known\"}}"),
+		"sends elsewhere": []byte(
+			"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://belay/other\r\nConnection: close\r\n\r\n"),
 		"an empty verdict": ok("application/problem+json", `{}`),
 	}
 	for name, answer := range answers {
@@ -197,7 +202,8 @@ func TestPayloadsThatCannotBeRead(t *testing.T) {
 	for name, in := range map[string]io.Reader{
 		"never complete": io.MultiReader(strings.NewReader(payload("PreToolUse")), open),
 		"breaks":         io.MultiReader(strings.NewReader(payload("PreToolUse")), brokenReader{}),
-		"too large":      io.MultiReader(strings.NewReader(payload("PreToolUse")), strings.NewReader(strings.Repeat(" ", hookcmd.MaxInput))),
+		"too large": io.MultiReader(strings.NewReader(payload("PreToolUse")),
+			strings.NewReader(strings.Repeat(" ", hookcmd.MaxInput))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := stateDir(t)
@@ -226,18 +232,20 @@ func TestHandingOver(t *testing.T) {
 			in := strings.NewReader(payload("PreToolUse"))
 			read := -1
 			var out, errs bytes.Buffer
-			c := hookcmd.Command{In: in, Out: &out, Err: &errs, Getenv: func(string) string { return dir }, HandOver: func(got []string) error {
-				read = len(payload("PreToolUse")) - in.Len()
-				if strings.Join(got, " ") != strings.Join(args, " ") {
-					t.Errorf("handed over %q", got)
-				}
-				return os.ErrNotExist
-			}}
+			c := hookcmd.Command{In: in, Out: &out, Err: &errs, Getenv: func(string) string { return dir },
+				HandOver: func(got []string) error {
+					read = len(payload("PreToolUse")) - in.Len()
+					if strings.Join(got, " ") != strings.Join(args, " ") {
+						t.Errorf("handed over %q", got)
+					}
+					return os.ErrNotExist
+				}}
 			code := c.Main(context.Background(), args)
 			if read != 0 {
 				t.Errorf("handed over after %d bytes were read", read)
 			}
-			if code != 2 || !strings.Contains(out.String(), `"permissionDecision":"deny"`) || !strings.Contains(errs.String(), "`belay serve`") {
+			if code != 2 || !strings.Contains(out.String(), `"permissionDecision":"deny"`) ||
+				!strings.Contains(errs.String(), "`belay serve`") {
 				t.Errorf("exit %d, %s, %s", code, out.String(), errs.String())
 			}
 		})
@@ -246,7 +254,8 @@ func TestHandingOver(t *testing.T) {
 
 // What no runtime is named for has exit 2 and nothing on standard output.
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{{}, {"--runtime", "nobody"}, {"--runtime="}, {"--for", "Stop"}, {"--help"}, {"--runtime", "claude-code", "-h"}} {
+	for _, args := range [][]string{{}, {"--runtime", "nobody"}, {"--runtime="}, {"--for", "Stop"}, {"--help"},
+		{"--runtime", "claude-code", "-h"}} {
 		r := run(t, stateDir(t), strings.NewReader("{}"), args...)
 		if r.code != 2 || r.out != "" || !strings.Contains(r.err, "usage: belay-hook") || len(r.handed) != 0 {
 			t.Errorf("%q: %+v", args, r)
@@ -269,7 +278,8 @@ func TestAnswersThatNobodyReads(t *testing.T) {
 		}
 		defer null.Close()
 		for name, out := range map[string]io.Writer{"broken": brokenWriter{}, "null device": null} {
-			c := hookcmd.Command{In: strings.NewReader(payload(event)), Out: out, Err: io.Discard, Getenv: func(string) string { return dir }}
+			c := hookcmd.Command{In: strings.NewReader(payload(event)), Out: out, Err: io.Discard,
+				Getenv: func(string) string { return dir }}
 			if code := c.Main(t.Context(), []string{"--runtime", "claude-code"}); code != want.exit {
 				t.Errorf("%s, %s: exit %d, want %d", event, name, code, want.exit)
 			}

@@ -35,7 +35,8 @@ func TestImpostorGetsNothing(t *testing.T) {
 	} {
 		for event, want := range noes() {
 			dir := stateDir(t)
-			if err := os.WriteFile(client.TokenPath(dir, client.RoleInvoke), []byte("belay_invoke_"+strings.Repeat("x", 43)+"\n"), 0o600); err != nil {
+			if err := os.WriteFile(client.TokenPath(dir, client.RoleInvoke),
+				[]byte("belay_invoke_"+strings.Repeat("x", 43)+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			l, err := net.Listen("unix", put(t, dir))
@@ -52,13 +53,15 @@ func TestImpostorGetsNothing(t *testing.T) {
 					_ = c.SetDeadline(time.Now().Add(time.Second))
 					n, _ := c.Read(make([]byte, 64<<10))
 					told.Add(int64(n))
-					_, _ = io.WriteString(c, string(ok("application/json", `{"stdout":"{}","exit":0,"stderr":"","notes":[],"verdicts":[]}`)))
+					_, _ = io.WriteString(c,
+						string(ok("application/json", `{"stdout":"{}","exit":0,"stderr":"","notes":[],"verdicts":[]}`)))
 					_ = c.Close()
 				}
 			}()
 			r := run(t, dir, strings.NewReader(payload(event)), "--runtime", "claude-code", "--for", event)
 			_ = l.Close()
-			if r.code != want.exit || r.out == "{}\n" || len(r.handed) != 0 || !strings.Contains(r.err, "the daemon could not be asked") {
+			if r.code != want.exit || r.out == "{}\n" || len(r.handed) != 0 ||
+				!strings.Contains(r.err, "the daemon could not be asked") {
 				t.Errorf("%s, %s: %+v", name, event, r)
 			}
 			if told.Load() != 0 {
@@ -77,7 +80,8 @@ func TestNoNoteInADirectoryOfAnother(t *testing.T) {
 	}
 	dir := stateDir(t)
 	victim := filepath.Join(stateDir(t), "victim")
-	if err := errors.Join(os.WriteFile(victim, []byte("mine\n"), 0o600), os.Symlink(victim, filepath.Join(dir, spoolfile.Name)),
+	if err := errors.Join(os.WriteFile(victim, []byte("mine\n"), 0o600),
+		os.Symlink(victim, filepath.Join(dir, spoolfile.Name)),
 		os.Chown(filepath.Join(dir, "keys"), 65534, 65534), os.Chown(dir, 65534, 65534)); err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,8 @@ func (w *LastWord) Take() bool { return w.taken.CompareAndSwap(false, true) }
 // grace, late answers in its place, unless work has begun to answer: then it gets a second
 // for that. What cannot be stopped goes on until the process ends, which is up to the
 // caller, and cannot answer any more. ended reports whether work has ended.
-func InTime(ctx context.Context, grace time.Duration, w *LastWord, work func() int, late func() int) (code int, ended bool) {
+func InTime(ctx context.Context, grace time.Duration, w *LastWord, work func() int,
+	late func() int) (code int, ended bool) {
 	done := make(chan int, 1)
 	go func() { done <- work() }()
 	select {

@@ -115,7 +115,8 @@ func TestOneNoteOfAnEvent(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			if err := w.Note(func() error { time.Sleep(10 * time.Millisecond); left.Add(1); return fails }); !errors.Is(err, fails) {
+			if err := w.Note(func() error { time.Sleep(10 * time.Millisecond); left.Add(1); return fails }); !errors.Is(err,
+				fails) {
 				t.Errorf("%v", err)
 			}
 		})

@@ -46,7 +46,8 @@ func TestNotesNameSessionsAsRecordsDo(t *testing.T) {
 					In: strings.NewReader(in), Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" },
 					HandOver: func([]string) error { return os.ErrNotExist }, Patience: time.Minute, PayloadPatience: time.Minute,
 				}
-				if code := cmd.Main(t.Context(), []string{"--runtime", "claude-code", "--for", "SessionStart", "--state", dir}); code != 2 {
+				if code := cmd.Main(t.Context(),
+					[]string{"--runtime", "claude-code", "--for", "SessionStart", "--state", dir}); code != 2 {
 					t.Errorf("%s: not blocked: exit %d", form, code)
 				}
 				path := filepath.Join(dir, spoolfile.Name)
@@ -55,7 +56,8 @@ func TestNotesNameSessionsAsRecordsDo(t *testing.T) {
 					t.Errorf("%s: notes %+v, %d dropped", form, notes, dropped)
 				}
 				line, err := os.ReadFile(path)
-				if err != nil || len(line) > 2<<10 || strings.Contains(string(line), "never") || strings.ContainsAny(string(line), "\x1b\x00\u009b\u202e") {
+				if err != nil || len(line) > 2<<10 || strings.Contains(string(line), "never") ||
+					strings.ContainsAny(string(line), "\x1b\x00\u009b\u202e") {
 					t.Errorf("%s: %v, %.2000q", form, err, line)
 				}
 			}

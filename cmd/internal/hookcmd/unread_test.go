@@ -21,17 +21,23 @@ func TestUnreadPayloadsHoldTheirOwnSession(t *testing.T) {
 		session string
 		latches bool
 	}{
-		"too large":                {strings.NewReader(`{"session_id":"s-1","hook_event_name":"SubagentStart",` + large + `}`), "s-1", true},
-		"too large, named last":    {strings.NewReader(`{"hook_event_name":"SubagentStart",` + large + `,"session_id":"s-1"}`), "s-1", true},
-		"too large, two sessions":  {strings.NewReader(`{"session_id":"s-1",` + large + `,"session_id":"s-2"}`), "", false},
-		"too large, named inside":  {strings.NewReader(`{"hook_event_name":"SubagentStart",` + large + `}`), "", false},
-		"too large, garbage":       {strings.NewReader(strings.Repeat("garbage ", hookcmd.MaxInput/7)), "", false},
-		"too large, and then cut":  {io.MultiReader(strings.NewReader(`{"session_id":"s-1",`+large), brokenReader{}), "s-1", true},
-		"cut off":                  {io.MultiReader(strings.NewReader(`{"session_id":"s-1","hook_event_name":"SubagentStart",`), brokenReader{}), "s-1", false},
-		"ended":                    {strings.NewReader(start[:len(start)-1]), "s-1", false},
-		"ended in a name":          {strings.NewReader(start[:30]), "s-1", false},
-		"ended in a letter":        {strings.NewReader(`{"session_id":"s-1","hook_event_name":"SubagentStart","x":"` + "\xc3"), "s-1", false},
-		"ended behind a fault":     {strings.NewReader(`{"session_id":"s-1","hook_event_name":"SubagentStart","x":01,"y":"`), "s-1", true},
+		"too large": {strings.NewReader(`{"session_id":"s-1","hook_event_name":"SubagentStart",` + large +
+			`}`), "s-1", true},
+		"too large, named last": {strings.NewReader(`{"hook_event_name":"SubagentStart",` + large +
+			`,"session_id":"s-1"}`), "s-1", true},
+		"too large, two sessions": {strings.NewReader(`{"session_id":"s-1",` + large + `,"session_id":"s-2"}`), "", false},
+		"too large, named inside": {strings.NewReader(`{"hook_event_name":"SubagentStart",` + large + `}`), "", false},
+		"too large, garbage":      {strings.NewReader(strings.Repeat("garbage ", hookcmd.MaxInput/7)), "", false},
+		"too large, and then cut": {io.MultiReader(strings.NewReader(`{"session_id":"s-1",`+large), brokenReader{}), "s-1",
+			true},
+		"cut off": {io.MultiReader(
+			strings.NewReader(`{"session_id":"s-1","hook_event_name":"SubagentStart",`), brokenReader{}), "s-1", false},
+		"ended":           {strings.NewReader(start[:len(start)-1]), "s-1", false},
+		"ended in a name": {strings.NewReader(start[:30]), "s-1", false},
+		"ended in a letter": {strings.NewReader(`{"session_id":"s-1","hook_event_name":"SubagentStart","x":"` +
+			"\xc3"), "s-1", false},
+		"ended behind a fault": {strings.NewReader(`{"session_id":"s-1","hook_event_name":"SubagentStart","x":01,"y":"`),
+			"s-1", true},
 		"ended behind a doubling":  {strings.NewReader(`{"session_id":"s-1","x":1,"x":2,"y":"`), "s-1", true},
 		"ended behind no text":     {strings.NewReader(`{"session_id":"s-1","x":"` + "\xff" + `","y":"`), "s-1", true},
 		"more than a payload":      {strings.NewReader(start + start[:9]), "s-1", true},

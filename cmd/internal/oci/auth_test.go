@@ -120,7 +120,8 @@ func TestTokens(t *testing.T) {
 	if _, err := pull(o, f.pinned()); err != nil {
 		t.Fatal(err)
 	}
-	if len(asked) != 1 || !strings.HasPrefix(asked[0], "Basic ") || !strings.HasSuffix(asked[0], "repository:"+repo+":pull") {
+	if len(asked) != 1 || !strings.HasPrefix(asked[0], "Basic ") ||
+		!strings.HasSuffix(asked[0], "repository:"+repo+":pull") {
 		t.Errorf("asked for tokens: %q", asked)
 	}
 
@@ -148,7 +149,8 @@ func TestTokens(t *testing.T) {
 
 // Whatever name the challenge handler comes up with, only the registry's is looked up.
 func TestCredentialsAreTheRegistrysOwn(t *testing.T) {
-	find, err := New(Options{AuthFile: dockerConfig(t, "registry.example", "other.example")}).credentials(Reference{Host: "registry.example"})
+	find, err := New(Options{AuthFile: dockerConfig(t, "registry.example", "other.example")}).credentials(
+		Reference{Host: "registry.example"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +160,8 @@ func TestCredentialsAreTheRegistrysOwn(t *testing.T) {
 		}
 	}
 	// Docker Hub is known by one name and reached by another.
-	find, err = New(Options{AuthFile: dockerConfig(t, "https://index.docker.io/v1/")}).credentials(Reference{Host: "docker.io"})
+	find, err = New(Options{AuthFile: dockerConfig(t, "https://index.docker.io/v1/")}).credentials(
+		Reference{Host: "docker.io"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +209,8 @@ func TestBlobHostsGetNoCredentials(t *testing.T) {
 		}
 		return false
 	}
-	o := Options{AuthFile: dockerConfig(t, f.host(), cdn.Listener.Addr().String()), BlobHosts: []string{cdn.Listener.Addr().String()}}
+	o := Options{AuthFile: dockerConfig(t, f.host(), cdn.Listener.Addr().String()),
+		BlobHosts: []string{cdn.Listener.Addr().String()}}
 	if _, err := pull(o, f.pinned()); err != nil {
 		t.Fatal(err)
 	}

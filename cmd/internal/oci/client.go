@@ -138,7 +138,8 @@ func (c *Client) credentials(ref Reference) (auth.CredentialFunc, error) {
 	}
 	store, err := credentials.NewStore(c.o.AuthFile, credentials.StoreOptions{})
 	if err != nil {
-		return nil, &Error{Class: ErrConfig, Op: "read the credentials", Ref: c.o.AuthFile, Text: "it is not a Docker configuration", Cause: err}
+		return nil, &Error{Class: ErrConfig, Op: "read the credentials", Ref: c.o.AuthFile,
+			Text: "it is not a Docker configuration", Cause: err}
 	}
 	find := credentials.Credential(store)
 	return func(ctx context.Context, hostport string) (auth.Credential, error) {
@@ -147,7 +148,9 @@ func (c *Client) credentials(ref Reference) (auth.CredentialFunc, error) {
 		}
 		cred, err := find(ctx, hostport)
 		if err != nil {
-			return auth.EmptyCredential, &Error{Class: ErrConfig, Op: "find the credentials for", Ref: hostport, Text: "the credential helper failed", Cause: err}
+			return auth.EmptyCredential,
+				&Error{Class: ErrConfig, Op: "find the credentials for", Ref: hostport, Text: "the credential helper failed",
+					Cause: err}
 		}
 		return cred, nil
 	}, nil

@@ -29,7 +29,8 @@ func TestEvidenceComesAlong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Evidence{Kind: KindBundle, Bytes: []byte("one"), MediaType: MediaTypeBundle, Digest: Digest([]byte("one")), Subject: f.digest, Referrer: r}
+	want := Evidence{Kind: KindBundle, Bytes: []byte("one"), MediaType: MediaTypeBundle, Digest: Digest([]byte("one")),
+		Subject: f.digest, Referrer: r}
 	if d := cmp.Diff(want, p.Evidence[0]); d != "" {
 		t.Error(d)
 	}
@@ -72,7 +73,8 @@ func TestBrokenReferrersAreSkipped(t *testing.T) {
 	good := func(f *fake, b string) Manifest {
 		f.addBlob([]byte(b))
 		return Manifest{SchemaVersion: 2, MediaType: MediaTypeManifest, ArtifactType: MediaTypeBundle,
-			Config: describe(MediaTypeEmpty, emptyConfig()), Layers: []Descriptor{describe(MediaTypeBundle, []byte(b))}, Subject: subject(f)}
+			Config: describe(MediaTypeEmpty, emptyConfig()), Layers: []Descriptor{describe(MediaTypeBundle, []byte(b))},
+			Subject: subject(f)}
 	}
 	for _, c := range []struct {
 		name string
@@ -176,8 +178,10 @@ func TestRefusalsAreNotSkipped(t *testing.T) {
 func TestFloodOfReferrers(t *testing.T) {
 	f := newFake(t)
 	for i := range 300 {
-		m := Manifest{SchemaVersion: 2, MediaType: MediaTypeManifest, ArtifactType: "application/x", Config: describe(MediaTypeEmpty, emptyConfig()),
-			Layers: []Descriptor{describe("application/x", []byte{byte(i), byte(i >> 8)})}, Subject: &Descriptor{MediaType: MediaTypeManifest, Digest: f.digest}}
+		m := Manifest{SchemaVersion: 2, MediaType: MediaTypeManifest, ArtifactType: "application/x",
+			Config:  describe(MediaTypeEmpty, emptyConfig()),
+			Layers:  []Descriptor{describe("application/x", []byte{byte(i), byte(i >> 8)})},
+			Subject: &Descriptor{MediaType: MediaTypeManifest, Digest: f.digest}}
 		f.attachRaw(encode(t, m))
 	}
 	f.attach(t, bundle("the good one"))

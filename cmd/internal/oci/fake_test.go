@@ -128,7 +128,8 @@ func encode(t *testing.T, v any) []byte {
 }
 
 func classes() []error {
-	return []error{ErrReference, ErrConfig, ErrPlainHTTP, ErrRedirect, ErrTokenHost, ErrAuth, ErrNotFound, ErrUnavailable, ErrTooLarge,
+	return []error{ErrReference, ErrConfig, ErrPlainHTTP, ErrRedirect, ErrTokenHost, ErrAuth, ErrNotFound, ErrUnavailable,
+		ErrTooLarge,
 		ErrSize, ErrDigest, ErrMediaType, ErrEncoding, ErrMalformed, ErrLayout, ErrEvidence}
 }
 

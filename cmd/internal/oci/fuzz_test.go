@@ -8,7 +8,8 @@ import (
 func FuzzManifest(f *testing.F) {
 	manifest, _, _ := Pack(module("a hook"))
 	attached, _ := packEvidence(bundle("x"), describe(MediaTypeManifest, manifest))
-	for _, s := range []string{string(manifest), string(attached), `{}`, `{"schemaVersion":2,"layers":[],"layers":[{}]}`, `{"schemaVersion":2,"config":null,"layers":null}`} {
+	for _, s := range []string{string(manifest), string(attached), `{}`, `{"schemaVersion":2,"layers":[],"layers":[{}]}`,
+		`{"schemaVersion":2,"config":null,"layers":null}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -16,14 +17,16 @@ func FuzzManifest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if kind, l, err := m.evidence(Digest(manifest)); err == nil && (l.Size < 1 || l.Size > MaxEvidence || kind.mediaType() != l.MediaType || !digestForm.MatchString(l.Digest)) {
+		if kind, l, err := m.evidence(Digest(manifest)); err == nil &&
+			(l.Size < 1 || l.Size > MaxEvidence || kind.mediaType() != l.MediaType || !digestForm.MatchString(l.Digest)) {
 			t.Errorf("accepted as evidence: %+v", m)
 		}
 		l, err := ModuleLayer(b)
 		if err != nil {
 			return
 		}
-		if l.Size < 1 || l.Size > MaxModule || l.MediaType != MediaTypeWasm || !digestForm.MatchString(l.Digest) || len(l.URLs) > 0 {
+		if l.Size < 1 || l.Size > MaxModule || l.MediaType != MediaTypeWasm || !digestForm.MatchString(l.Digest) ||
+			len(l.URLs) > 0 {
 			t.Errorf("accepted as a hook: %+v", m)
 		}
 		// Signing tools read with the standard library: they must see the same layer.
@@ -43,7 +46,8 @@ func FuzzManifest(f *testing.F) {
 }
 
 func FuzzIndex(f *testing.F) {
-	for _, s := range []string{`{"schemaVersion":2,"manifests":[]}`, `{"schemaVersion":2,"manifests":[{"mediaType":"` + MediaTypeManifest + `","digest":"` + Digest(nil) + `","size":1}]}`, `{"schemaVersion":2,"manifests":null}`} {
+	for _, s := range []string{`{"schemaVersion":2,"manifests":[]}`, `{"schemaVersion":2,"manifests":[{"mediaType":"` +
+		MediaTypeManifest + `","digest":"` + Digest(nil) + `","size":1}]}`, `{"schemaVersion":2,"manifests":null}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -60,7 +64,8 @@ func FuzzIndex(f *testing.F) {
 }
 
 func FuzzReference(f *testing.F) {
-	for _, s := range []string{"oci://127.0.0.1:5000/a/b:1.0", "oci://ghcr.io/a/b@" + Digest(nil), "oci://[::1]:5000/a:x@" + Digest(nil), "oci://a/b/../c", "oci://h%2f/x"} {
+	for _, s := range []string{"oci://127.0.0.1:5000/a/b:1.0", "oci://ghcr.io/a/b@" + Digest(nil),
+		"oci://[::1]:5000/a:x@" + Digest(nil), "oci://a/b/../c", "oci://h%2f/x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -26,7 +26,8 @@ func TestHonestRegistry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(p.Module, f.module) || p.Digest != Digest(f.module) || p.ManifestDigest != f.digest || !bytes.Equal(p.Manifest, f.manifest) {
+		if !bytes.Equal(p.Module, f.module) || p.Digest != Digest(f.module) || p.ManifestDigest != f.digest ||
+			!bytes.Equal(p.Manifest, f.manifest) {
 			t.Errorf("%v: %+v is not what was put there", ref, p)
 		}
 		if p.Ref != f.pinned() {
@@ -110,14 +111,20 @@ func TestLies(t *testing.T) {
 			f.manifest = []byte(`{"schemaVersion":2,"mediaType":"` + MediaTypeIndex + `","manifests":[]}`)
 			f.digest = f.addManifest(f.manifest)
 		}, ErrMediaType, "index"},
-		{"an index", answer("manifests", byDigest, func(f *fake, w http.ResponseWriter) { f.document(w, MediaTypeIndex, f.manifest) }), ErrMediaType, "wanted is " + MediaTypeManifest},
-		{"a web page", answer("manifests", byDigest, func(f *fake, w http.ResponseWriter) { f.document(w, "text/html", f.manifest) }), ErrMediaType, "text/html"},
+		{"an index",
+			answer("manifests", byDigest, func(f *fake, w http.ResponseWriter) { f.document(w, MediaTypeIndex, f.manifest) }),
+			ErrMediaType, "wanted is " + MediaTypeManifest},
+		{"a web page",
+			answer("manifests", byDigest, func(f *fake, w http.ResponseWriter) { f.document(w, "text/html", f.manifest) }),
+			ErrMediaType, "text/html"},
 		{"no content type", answer("manifests", byDigest, func(f *fake, w http.ResponseWriter) {
 			w.Header()["Content-Type"] = nil
 			w.Write(f.manifest)
 		}), ErrMediaType, `""`},
-		{"10 GB announced in the manifest", change(func(f *fake, m *Manifest) { m.Layers[0].Size = 10 << 30 }), ErrTooLarge, "10737418240"},
-		{"one byte more than a module may have", change(func(f *fake, m *Manifest) { m.Layers[0].Size = MaxModule + 1 }), ErrTooLarge, "8388609"},
+		{"10 GB announced in the manifest", change(func(f *fake, m *Manifest) { m.Layers[0].Size = 10 << 30 }), ErrTooLarge,
+			"10737418240"},
+		{"one byte more than a module may have", change(func(f *fake, m *Manifest) { m.Layers[0].Size = MaxModule + 1 }),
+			ErrTooLarge, "8388609"},
 		{"10 GB announced in the header", answer("blobs", layer, func(f *fake, w http.ResponseWriter) {
 			w.Header().Set("Content-Length", fmt.Sprint(int64(10)<<30))
 			w.Write(f.module)
@@ -128,7 +135,8 @@ func TestLies(t *testing.T) {
 		{"another size announced in the header", answer("blobs", layer, func(f *fake, w http.ResponseWriter) {
 			w.Write(f.module[:8])
 		}), ErrSize, "announced with 8"},
-		{"a smaller size in the manifest", change(func(f *fake, m *Manifest) { m.Layers[0].Size-- }), ErrSize, "announced with"},
+		{"a smaller size in the manifest", change(func(f *fake, m *Manifest) { m.Layers[0].Size-- }), ErrSize,
+			"announced with"},
 		{"more than announced, in chunks", answer("blobs", layer, func(f *fake, w http.ResponseWriter) {
 			w.(http.Flusher).Flush()
 			w.Write(append(bytes.Clone(f.module), 'x'))
@@ -151,7 +159,8 @@ func TestLies(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip")
 			f.document(w, MediaTypeManifest, []byte("x"))
 		}), ErrEncoding, "gzip"},
-		{"no JSON", func(t *testing.T, f *fake) { f.manifest = []byte("{"); f.digest = f.addManifest(f.manifest) }, ErrMalformed, "JSON"},
+		{"no JSON", func(t *testing.T, f *fake) { f.manifest = []byte("{"); f.digest = f.addManifest(f.manifest) },
+			ErrMalformed, "JSON"},
 		{"two lists of layers", func(t *testing.T, f *fake) {
 			f.manifest = bytes.Replace(f.manifest, []byte(`"layers":`), []byte(`"layers":[],"layers":`), 1)
 			f.digest = f.addManifest(f.manifest)
@@ -164,13 +173,21 @@ func TestLies(t *testing.T) {
 			f.manifest = bytes.Replace(f.manifest, []byte(`"layers":`), []byte(`"Layers":[],"layers":`), 1)
 			f.digest = f.addManifest(f.manifest)
 		}, ErrMalformed, "JSON"},
-		{"sha512", change(func(f *fake, m *Manifest) { m.Layers[0].Digest = "sha512:" + strings.Repeat("0", 128) }), ErrMalformed, "digest"},
-		{"a path as digest", change(func(f *fake, m *Manifest) { m.Layers[0].Digest = "sha256:../../../etc/passwd" }), ErrMalformed, "digest"},
+		{"sha512", change(func(f *fake, m *Manifest) { m.Layers[0].Digest = "sha512:" + strings.Repeat("0", 128) }),
+			ErrMalformed, "digest"},
+		{"a path as digest", change(func(f *fake, m *Manifest) { m.Layers[0].Digest = "sha256:../../../etc/passwd" }),
+			ErrMalformed, "digest"},
 		{"a negative size", change(func(f *fake, m *Manifest) { m.Layers[0].Size = -1 }), ErrMalformed, "negative"},
-		{"two layers", change(func(f *fake, m *Manifest) { m.Layers = append(m.Layers, m.Layers[0]) }), ErrLayout, "2 layers"},
-		{"a container image", change(func(f *fake, m *Manifest) { m.Config.MediaType = "application/vnd.oci.image.config.v1+json" }), ErrLayout, "config"},
-		{"a gzipped layer", change(func(f *fake, m *Manifest) { m.Layers[0].MediaType = "application/wasm+gzip" }), ErrLayout, "wasm+gzip"},
-		{"a layer from elsewhere", change(func(f *fake, m *Manifest) { m.Layers[0].URLs = []string{"https://evil.example/x"} }), ErrLayout, "elsewhere"},
+		{"two layers", change(func(f *fake, m *Manifest) { m.Layers = append(m.Layers, m.Layers[0]) }), ErrLayout,
+			"2 layers"},
+		{"a container image",
+			change(func(f *fake, m *Manifest) { m.Config.MediaType = "application/vnd.oci.image.config.v1+json" }), ErrLayout,
+			"config"},
+		{"a gzipped layer", change(func(f *fake, m *Manifest) { m.Layers[0].MediaType = "application/wasm+gzip" }), ErrLayout,
+			"wasm+gzip"},
+		{"a layer from elsewhere",
+			change(func(f *fake, m *Manifest) { m.Layers[0].URLs = []string{"https://evil.example/x"} }), ErrLayout,
+			"elsewhere"},
 		{"an empty layer", change(func(f *fake, m *Manifest) { m.Layers[0].Size = 0 }), ErrLayout, "empty"},
 		{"no media type in the document", change(func(f *fake, m *Manifest) { m.MediaType = "" }), ErrLayout, "mediaType"},
 		{"a subject", change(func(f *fake, m *Manifest) { m.Subject = &m.Config }), ErrLayout, "attached"},
@@ -287,7 +304,8 @@ func TestCapped(t *testing.T) {
 	if e := fail(ErrTooLarge, ""); !errors.Is(err, e.Class) || n > 1001 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
-	if n, err = io.Copy(io.Discard, &capped{ReadCloser: io.NopCloser(io.LimitReader(zeros{}, 1000)), left: 1000}); n != 1000 || err != nil {
+	if n, err = io.Copy(io.Discard,
+		&capped{ReadCloser: io.NopCloser(io.LimitReader(zeros{}, 1000)), left: 1000}); n != 1000 || err != nil {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 }
@@ -391,7 +409,8 @@ func TestPlainHTTPOnlyForThisMachine(t *testing.T) {
 	_, err = pull(Options{ForceTLS: true}, ref)
 	wantClass(t, err, ErrUnavailable, "certificate")
 	ca := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: tls.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: tls.Certificate().Raw}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err = pull(Options{ForceTLS: true, CAFile: ca}, ref); err != nil {
@@ -415,7 +434,8 @@ func TestGuardKnowsSchemes(t *testing.T) {
 		}
 	}
 	g = newGuard(nil, "registry.example", false, nil, []string{"cdn.example"})
-	for url, want := range map[string]bool{"https://cdn.example/x": true, "https://cdn.example:443/x": true, "http://cdn.example:443/x": false, "https://cdn.example:8443/x": false} {
+	for url, want := range map[string]bool{"https://cdn.example/x": true, "https://cdn.example:443/x": true,
+		"http://cdn.example:443/x": false, "https://cdn.example:8443/x": false} {
 		if got := g.mayServe(httptest.NewRequest(http.MethodGet, url, nil).URL); got != want {
 			t.Errorf("%s: %v, want %v", url, got, want)
 		}

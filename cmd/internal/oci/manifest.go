@@ -135,7 +135,8 @@ func (m *Manifest) module() (Descriptor, error) {
 	case l.Size == 0:
 		return Descriptor{}, fail(ErrLayout, "its layer is empty")
 	case l.Size > MaxModule:
-		return Descriptor{}, fail(ErrTooLarge, fmt.Sprintf("the layer is announced with %d bytes, a module may have %d", l.Size, MaxModule))
+		return Descriptor{},
+			fail(ErrTooLarge, fmt.Sprintf("the layer is announced with %d bytes, a module may have %d", l.Size, MaxModule))
 	}
 	return l, nil
 }
@@ -154,7 +155,8 @@ func (m *Manifest) evidence(subject string) (Kind, Descriptor, error) {
 		return "", none, fail(ErrLayout, "evidence has exactly one layer, in the same registry")
 	}
 	if l := m.Layers[0]; l.Size == 0 || l.Size > MaxEvidence {
-		return "", none, fail(ErrTooLarge, fmt.Sprintf("it is announced with %d bytes, evidence may have 1 to %d", l.Size, MaxEvidence))
+		return "", none,
+			fail(ErrTooLarge, fmt.Sprintf("it is announced with %d bytes, evidence may have 1 to %d", l.Size, MaxEvidence))
 	}
 	if mt := m.Layers[0].MediaType; mt != m.kind() {
 		return "", none, fail(ErrMediaType, "the layer is "+quote(mt)+" in an artifact of "+quote(m.kind()))
@@ -215,7 +217,8 @@ func Pack(module []byte) (manifest, config []byte, err error) {
 func packEvidence(e Evidence, subject Descriptor) ([]byte, error) {
 	return json.Marshal(Manifest{
 		SchemaVersion: 2, MediaType: MediaTypeManifest, ArtifactType: e.Kind.mediaType(),
-		Config: describe(MediaTypeEmpty, emptyConfig()), Layers: []Descriptor{describe(e.Kind.mediaType(), e.Bytes)}, Subject: &subject,
+		Config: describe(MediaTypeEmpty, emptyConfig()), Layers: []Descriptor{describe(e.Kind.mediaType(), e.Bytes)},
+		Subject: &subject,
 	})
 }
 

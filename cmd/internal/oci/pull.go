@@ -64,7 +64,8 @@ func (s *session) pull(ctx context.Context) (*Pulled, error) {
 		return nil, about(err, "read the module", layer.Digest)
 	}
 	if !isModule(module) {
-		return nil, &Error{Class: ErrMediaType, Op: "read the module", Ref: layer.Digest, Text: "the layer calls itself " + MediaTypeWasm + ", and it is none"}
+		return nil, &Error{Class: ErrMediaType, Op: "read the module", Ref: layer.Digest,
+			Text: "the layer calls itself " + MediaTypeWasm + ", and it is none"}
 	}
 	evidence, skipped, err := s.evidence(ctx, digest)
 	if err != nil {
@@ -83,7 +84,9 @@ func (s *session) manifest(ctx context.Context) (body []byte, layer Descriptor, 
 		name = s.ref.Tag
 	}
 	if name == "" {
-		return nil, layer, "", &Error{Class: ErrReference, Op: "read the manifest of", Ref: s.ref.String(), Text: "which one? Give a tag or a digest"}
+		return nil, layer, "",
+			&Error{Class: ErrReference, Op: "read the manifest of", Ref: s.ref.String(),
+				Text: "which one? Give a tag or a digest"}
 	}
 	const op = "read the manifest of"
 	s.progress("manifest", 0, 0)

@@ -94,7 +94,8 @@ func (s *session) push(ctx context.Context, module []byte, evidence []Evidence) 
 			return nil, &Error{Class: ErrDigest, Op: "read back the manifest", Ref: name}
 		}
 	}
-	out := &Pushed{Ref: s.ref.Pinned(subject.Digest), Tag: s.ref.Tag, Digest: Digest(module), Manifest: manifest, Evidence: []string{}}
+	out := &Pushed{Ref: s.ref.Pinned(subject.Digest), Tag: s.ref.Tag, Digest: Digest(module), Manifest: manifest,
+		Evidence: []string{}}
 	if len(evidence) == 0 {
 		return out, nil
 	}
@@ -103,7 +104,8 @@ func (s *session) push(ctx context.Context, module []byte, evidence []Evidence) 
 }
 
 // attach pushes evidence and makes sure that it is listed.
-func (s *session) attach(ctx context.Context, repo *remote.Repository, subject Descriptor, evidence []Evidence) ([]string, error) {
+func (s *session) attach(ctx context.Context, repo *remote.Repository, subject Descriptor,
+	evidence []Evidence) ([]string, error) {
 	if err := s.upload(ctx, repo, MediaTypeEmpty, emptyConfig(), "evidence"); err != nil {
 		return nil, err
 	}
@@ -141,7 +143,8 @@ func (s *session) attach(ctx context.Context, repo *remote.Repository, subject D
 			return order, nil
 		}
 	}
-	return nil, &Error{Class: ErrEvidence, Op: "push the evidence", Ref: missing[0], Text: "it was accepted, but it is not listed"}
+	return nil, &Error{Class: ErrEvidence, Op: "push the evidence", Ref: missing[0],
+		Text: "it was accepted, but it is not listed"}
 }
 
 // upload puts a blob there, unless it is.

@@ -74,7 +74,8 @@ func roundTrip(t *testing.T, o Options, ref Reference) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pushed.Digest != Digest(m) || pushed.Ref.Digest != Digest(pushed.Manifest) || pushed.Tag != ref.Tag || len(pushed.Evidence) != 2 {
+	if pushed.Digest != Digest(m) || pushed.Ref.Digest != Digest(pushed.Manifest) || pushed.Tag != ref.Tag ||
+		len(pushed.Evidence) != 2 {
 		t.Errorf("pushed %+v", pushed)
 	}
 	pinned, err := c.Resolve(ctx, ref)
@@ -228,7 +229,8 @@ func TestLostUpdateOfTheFallbackTag(t *testing.T) {
 			h.ServeHTTP(w, r)
 			if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/manifests/sha256-") && !swallowed {
 				swallowed = true
-				empty := httptest.NewRequest(r.Method, r.URL.Path, strings.NewReader(`{"schemaVersion":2,"mediaType":"`+MediaTypeIndex+`","manifests":[]}`))
+				empty := httptest.NewRequest(r.Method, r.URL.Path,
+					strings.NewReader(`{"schemaVersion":2,"mediaType":"`+MediaTypeIndex+`","manifests":[]}`))
 				empty.Header.Set("Content-Type", MediaTypeIndex)
 				h.ServeHTTP(httptest.NewRecorder(), empty)
 			}

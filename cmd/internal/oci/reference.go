@@ -22,7 +22,8 @@ type Reference struct {
 // RE2, anchored; the grammar is that of the distribution specification, hosts
 // are DNS names, IPv4 addresses, or IPv6 addresses in brackets.
 var (
-	hostForm   = regexp.MustCompile(`\A(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?\z`)
+	hostForm = regexp.MustCompile(
+		`\A(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?\z`)
 	repoForm   = regexp.MustCompile(`\A[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*\z`)
 	tagForm    = regexp.MustCompile(`\A[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}\z`)
 	digestForm = regexp.MustCompile(`\Asha256:[0-9a-f]{64}\z`)

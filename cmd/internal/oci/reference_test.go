@@ -21,9 +21,12 @@ func TestReferences(t *testing.T) {
 	}
 	for _, s := range []string{
 		"", "ghcr.io/acme/guard:1", "https://ghcr.io/a:1", "oci://", "oci://ghcr.io", "oci://ghcr.io/", "oci:///a:1",
-		"oci://ghcr.io/Acme/guard:1", "oci://ghcr.io/a/../b:1", "oci://ghcr.io/a//b:1", "oci://ghcr.io/a:", "oci://ghcr.io/a@", "oci://ghcr.io/a:x/y",
-		"oci://ghcr.io/a@sha256:abc", "oci://ghcr.io/a@" + strings.ToUpper(d), "oci://ghcr.io/a@sha512:" + strings.Repeat("0", 128),
-		"oci://user@ghcr.io/a:1", "oci://user:pw@ghcr.io/a:1", "oci://gh cr.io/a:1", "oci://ghcr.io:99999/a:1", "oci://ghcr.io:0/a:1", "oci://ghcr.io/a:1?x", "oci://ghcr.io/a#x",
+		"oci://ghcr.io/Acme/guard:1", "oci://ghcr.io/a/../b:1", "oci://ghcr.io/a//b:1", "oci://ghcr.io/a:",
+		"oci://ghcr.io/a@", "oci://ghcr.io/a:x/y",
+		"oci://ghcr.io/a@sha256:abc", "oci://ghcr.io/a@" + strings.ToUpper(d),
+		"oci://ghcr.io/a@sha512:" + strings.Repeat("0", 128),
+		"oci://user@ghcr.io/a:1", "oci://user:pw@ghcr.io/a:1", "oci://gh cr.io/a:1", "oci://ghcr.io:99999/a:1",
+		"oci://ghcr.io:0/a:1", "oci://ghcr.io/a:1?x", "oci://ghcr.io/a#x",
 		"oci://ghcr.io/a%2fb:1", "oci://ghcr.io/a:1\n", "oci://ghcr.io/" + strings.Repeat("a", 600), "oci://gh\x00cr.io/a:1",
 	} {
 		_, err := ParseReference(s)
@@ -37,8 +40,10 @@ func TestReferences(t *testing.T) {
 
 func TestLoopback(t *testing.T) {
 	for host, want := range map[string]bool{
-		"localhost": true, "localhost:5000": true, "127.0.0.1": true, "127.9.9.9:80": true, "[::1]:5000": true, "[::ffff:127.0.0.1]:5000": true,
-		"localhost.example": false, "127.0.0.1.example:5000": false, "10.0.0.1": false, "0.0.0.0:5000": false, "[::]:5000": false, "registry": false,
+		"localhost": true, "localhost:5000": true, "127.0.0.1": true, "127.9.9.9:80": true, "[::1]:5000": true,
+		"[::ffff:127.0.0.1]:5000": true,
+		"localhost.example":       false, "127.0.0.1.example:5000": false, "10.0.0.1": false, "0.0.0.0:5000": false,
+		"[::]:5000": false, "registry": false,
 	} {
 		if got := (Reference{Host: host}).Loopback(); got != want {
 			t.Errorf("%s: %v, want %v", host, got, want)

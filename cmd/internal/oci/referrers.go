@@ -172,7 +172,8 @@ func (s *session) oneEvidence(ctx context.Context, d Descriptor, subject string)
 	if err != nil {
 		return Evidence{}, about(err, "read the evidence", layer.Digest)
 	}
-	return Evidence{Kind: kind, Bytes: b, MediaType: layer.MediaType, Digest: layer.Digest, Subject: subject, Referrer: d.Digest}, nil
+	return Evidence{Kind: kind, Bytes: b, MediaType: layer.MediaType, Digest: layer.Digest, Subject: subject,
+		Referrer: d.Digest}, nil
 }
 
 // harmless errors are about one referrer and its content.

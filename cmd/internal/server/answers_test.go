@@ -23,7 +23,8 @@ func documented(t *testing.T, method, path string, resp reply, body string) {
 	}
 	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	at := doc
-	steps := []string{"paths", path, strings.ToLower(method), "responses", strconv.Itoa(resp.StatusCode), "content", kind, "schema"}
+	steps := []string{"paths", path, strings.ToLower(method), "responses", strconv.Itoa(resp.StatusCode), "content", kind,
+		"schema"}
 	for _, s := range steps {
 		m, _ := at.(map[string]any)
 		if at = m[s]; at == nil {
@@ -80,58 +81,81 @@ func TestAnswers(t *testing.T) {
 		{"ask", "POST", "/v1/invoke", "", nil, asking(`eval $X`), 200, `"decision":"ask"`},
 		{"no JSON", "POST", "/v1/invoke", "", nil, `{`, 400, `"event":{"seq":`},
 		{"two names", "POST", "/v1/invoke", "", nil, `{"phase":"pre_tool","phase":"pre_plan"}`, 400, `"decision":"block"`},
-		{"unknown member", "POST", "/v1/invoke", "", nil, strings.Replace(asking("ls"), "{", `{"allow":true,`, 1), 400, `"pointer":"/allow"`},
+		{"unknown member", "POST", "/v1/invoke", "", nil, strings.Replace(asking("ls"), "{", `{"allow":true,`, 1), 400,
+			`"pointer":"/allow"`},
 		{"nothing", "POST", "/v1/invoke", "", nil, ` `, 400, `invalid_invocation`},
 		{"a verdict", "POST", "/v1/invoke", "", nil, `{"decision":"allow"}`, 400, `invalid_invocation`},
-		{"too large", "POST", "/v1/invoke", "", nil, asking(strings.Repeat("x", phases.MaxInputBytes)), 413, `"event":{"seq":`},
+		{"too large", "POST", "/v1/invoke", "", nil, asking(strings.Repeat("x", phases.MaxInputBytes)), 413,
+			`"event":{"seq":`},
 		{"parameters", "POST", "/v1/invoke?unsafe=1", "/v1/invoke", nil, asking("ls"), 400, `"decision":"block"`},
-		{"a form", "POST", "/v1/invoke", "", map[string]string{"Content-Type": "text/plain"}, asking("ls"), 415, `media_type`},
+		{"a form", "POST", "/v1/invoke", "", map[string]string{"Content-Type": "text/plain"}, asking("ls"), 415,
+			`media_type`},
 
 		{"claude", "POST", "/adapters/claude-code?event=PreToolUse", "/adapters/{runtime}", nil, string(claude), 200, `{}`},
-		{"claude: another event", "POST", "/adapters/claude-code?event=PostToolUse", "/adapters/{runtime}", nil, string(claude), 200, ``},
-		{"claude: bytes", "POST", "/adapters/claude-code?event=PreToolUse", "/adapters/{runtime}", nil, `garbage`, 200, `"permissionDecision":"deny"`},
-		{"claude: unknown parameter", "POST", "/adapters/claude-code?event=PreToolUse&x=1", "/adapters/{runtime}", nil, string(claude), 200, `parameters that belay does not know`},
-		{"claude: parameter twice", "POST", "/adapters/claude-code?event=PreToolUse&event=Stop", "/adapters/{runtime}", nil, string(claude), 200, `parameters that belay does not know`},
-		{"claude: a broken parameter", "POST", "/adapters/claude-code?event=PreToolUse&x=%zz", "/adapters/{runtime}", nil, string(claude), 200, `parameters that belay does not know`},
-		{"claude: empty parameter", "POST", "/adapters/claude-code?event=", "/adapters/{runtime}", nil, string(claude), 200, `parameters that belay does not know`},
-		{"claude: too large", "POST", "/adapters/claude-code?event=Stop", "/adapters/{runtime}", nil, `{"hook_event_name":"Stop","x":"` + strings.Repeat("x", 3<<20) + `"}`, 200, `"continue":false`},
+		{"claude: another event", "POST", "/adapters/claude-code?event=PostToolUse", "/adapters/{runtime}", nil,
+			string(claude), 200, ``},
+		{"claude: bytes", "POST", "/adapters/claude-code?event=PreToolUse", "/adapters/{runtime}", nil, `garbage`, 200,
+			`"permissionDecision":"deny"`},
+		{"claude: unknown parameter", "POST", "/adapters/claude-code?event=PreToolUse&x=1", "/adapters/{runtime}", nil,
+			string(claude), 200, `parameters that belay does not know`},
+		{"claude: parameter twice", "POST", "/adapters/claude-code?event=PreToolUse&event=Stop", "/adapters/{runtime}", nil,
+			string(claude), 200, `parameters that belay does not know`},
+		{"claude: a broken parameter", "POST", "/adapters/claude-code?event=PreToolUse&x=%zz", "/adapters/{runtime}", nil,
+			string(claude), 200, `parameters that belay does not know`},
+		{"claude: empty parameter", "POST", "/adapters/claude-code?event=", "/adapters/{runtime}", nil, string(claude), 200,
+			`parameters that belay does not know`},
+		{"claude: too large", "POST", "/adapters/claude-code?event=Stop", "/adapters/{runtime}", nil,
+			`{"hook_event_name":"Stop","x":"` + strings.Repeat("x", 3<<20) + `"}`, 200, `"continue":false`},
 		{"claude: no event", "POST", "/adapters/claude-code", "/adapters/{runtime}", nil, `{}`, 500, ``},
-		{"claude: start that cannot be read", "POST", "/adapters/claude-code?event=SessionStart", "/adapters/{runtime}", nil, start, 200, `systemMessage`},
-		{"claude: as a command", "POST", "/adapters/claude-code?event=PreToolUse", "/adapters/{runtime}", map[string]string{"Accept": client.AnswerType}, `garbage`, 200, `"exit":2`},
+		{"claude: start that cannot be read", "POST", "/adapters/claude-code?event=SessionStart", "/adapters/{runtime}", nil,
+			start, 200, `systemMessage`},
+		{"claude: as a command", "POST", "/adapters/claude-code?event=PreToolUse", "/adapters/{runtime}",
+			map[string]string{"Accept": client.AnswerType}, `garbage`, 200, `"exit":2`},
 		{"another runtime", "POST", "/adapters/nobody", "/adapters/{runtime}", nil, `{}`, 404, `"decision":"block"`},
 
 		{"hooks", "GET", "/v1/hooks", "", review, "", 200, `command-block`},
 		{"status", "GET", "/v1/status", "", review, "", 200, `"healthy":true`},
 		{"latches", "GET", "/v1/latches", "", review, "", 200, `s-9`},
 		{"clear", "POST", "/v1/latches/clear", "", admin, `{"runtime":"claude-code","session":"s-9"}`, 200, `s-9`},
-		{"clear again", "POST", "/v1/latches/clear", "", admin, `{"runtime":"claude-code","session":"s-9"}`, 404, `not_found`},
+		{"clear again", "POST", "/v1/latches/clear", "", admin, `{"runtime":"claude-code","session":"s-9"}`, 404,
+			`not_found`},
 		{"clear nothing", "POST", "/v1/latches/clear", "", admin, `{"session":"s-9"}`, 400, `invalid_request`},
-		{"clear more", "POST", "/v1/latches/clear", "", admin, `{"runtime":"claude-code","session":"s-9","all":true}`, 400, `invalid_request`},
+		{"clear more", "POST", "/v1/latches/clear", "", admin, `{"runtime":"claude-code","session":"s-9","all":true}`, 400,
+			`invalid_request`},
 		{"accept nothing", "POST", "/v1/config/accept", "", admin, `{}`, 400, `invalid_request`},
 		{"accept more", "POST", "/v1/config/accept", "", admin, `{"revision":"sha256:0","all":true}`, 400, `invalid_request`},
-		{"accept another", "POST", "/v1/config/accept", "", admin, `{"revision":"sha256:0"}`, 409, `another revision is in use`},
-		{"accept with nonsense", "POST", "/v1/config/accept", "", admin, `{"revision":"sha256:0","statement":{}}`, 400, `invalid_request`},
-		{"clear much", "POST", "/v1/latches/clear", "", admin, `{"runtime":"` + strings.Repeat("x", 8<<10) + `","session":"s-9"}`, 413, `too_large`},
+		{"accept another", "POST", "/v1/config/accept", "", admin, `{"revision":"sha256:0"}`, 409,
+			`another revision is in use`},
+		{"accept with nonsense", "POST", "/v1/config/accept", "", admin, `{"revision":"sha256:0","statement":{}}`, 400,
+			`invalid_request`},
+		{"clear much", "POST", "/v1/latches/clear", "", admin, `{"runtime":"` + strings.Repeat("x", 8<<10) +
+			`","session":"s-9"}`, 413, `too_large`},
 		{"events", "GET", "/v1/events?limit=3&newest=true", "/v1/events", review, "", 200, `"seq":`},
-		{"events of a kind", "GET", "/v1/events?kind=protocol&type=failure", "/v1/events", review, "", 200, `"type":"failure"`},
+		{"events of a kind", "GET", "/v1/events?kind=protocol&type=failure", "/v1/events", review, "", 200,
+			`"type":"failure"`},
 		{"no events", "GET", "/v1/events?session=nobody", "/v1/events", review, "", 200, `{"events":[]}`},
 		{"events: unknown parameter", "GET", "/v1/events?sesion=x", "/v1/events", review, "", 400, `invalid_request`},
-		{"events: parameter twice", "GET", "/v1/events?session=x&session=y", "/v1/events", review, "", 400, `invalid_request`},
+		{"events: parameter twice", "GET", "/v1/events?session=x&session=y", "/v1/events", review, "", 400,
+			`invalid_request`},
 		{"events: no number", "GET", "/v1/events?after=x", "/v1/events", review, "", 400, `invalid_request`},
 		{"events: negative", "GET", "/v1/events?after=-1", "/v1/events", review, "", 400, `invalid_request`},
 		{"events: too many", "GET", "/v1/events?limit=10001", "/v1/events", review, "", 400, `invalid_request`},
 		{"events: no phase", "GET", "/v1/events?phase=x", "/v1/events", review, "", 400, `invalid_request`},
 		{"events: no time", "GET", "/v1/events?since=yesterday", "/v1/events", review, "", 400, `invalid_request`},
 		{"events: no escape", "GET", "/v1/events?session=%zz", "/v1/events", review, "", 400, `invalid_request`},
-		{"events: bad last id", "GET", "/v1/events?follow=true", "/v1/events", map[string]string{"Authorization": review["Authorization"], "Last-Event-ID": "x"}, "", 400, `invalid_request`},
-		{"events: except what there is not", "GET", "/v1/events?except=hooks", "/v1/events", review, "", 400, `\"except\" must be one of`},
+		{"events: bad last id", "GET", "/v1/events?follow=true", "/v1/events",
+			map[string]string{"Authorization": review["Authorization"], "Last-Event-ID": "x"}, "", 400, `invalid_request`},
+		{"events: except what there is not", "GET", "/v1/events?except=hooks", "/v1/events", review, "", 400,
+			`\"except\" must be one of`},
 		{"events: a sign", "GET", "/v1/events?after=%2B1", "/v1/events", review, "", 400, `invalid_request`},
 		{"events: empty parameter", "GET", "/v1/events?session=", "/v1/events", review, "", 400, `\"session\" is empty`},
 		{"hooks: parameter", "GET", "/v1/hooks?limit=1", "/v1/hooks", review, "", 400, `\"limit\" is not known here`},
 		{"status: parameter", "GET", "/v1/status?x=1", "/v1/status", review, "", 400, `invalid_request`},
 		{"latches: parameter", "GET", "/v1/latches?session=s", "/v1/latches", review, "", 400, `invalid_request`},
-		{"clear: parameter", "POST", "/v1/latches/clear?session=s", "/v1/latches/clear", admin, `{"runtime":"claude-code","session":"s"}`, 400, `\"session\" is not known here`},
-		{"compact: parameter", "POST", "/v1/events/compact?dry_run=true", "/v1/events/compact", admin, `{"before":"2020-01-01T00:00:00Z"}`, 400, `\"dry_run\" is not known here`},
+		{"clear: parameter", "POST", "/v1/latches/clear?session=s", "/v1/latches/clear", admin,
+			`{"runtime":"claude-code","session":"s"}`, 400, `\"session\" is not known here`},
+		{"compact: parameter", "POST", "/v1/events/compact?dry_run=true", "/v1/events/compact", admin,
+			`{"before":"2020-01-01T00:00:00Z"}`, 400, `\"dry_run\" is not known here`},
 		{"reload: parameter", "POST", "/v1/reload?force=1", "/v1/reload", admin, "", 400, `invalid_request`},
 		{"health: parameter", "GET", "/healthz?x=%zz", "/healthz", nil, "", 400, `the parameters cannot be read`},
 		{"document: parameter", "GET", "/v1/openapi.json?v=3", "/v1/openapi.json", nil, "", 400, `invalid_request`},
@@ -155,8 +179,10 @@ func TestAnswers(t *testing.T) {
 	for _, c := range []struct {
 		method, path string
 		status       int
-	}{{"GET", "/v1/invoke", 405}, {"DELETE", "/v1/events", 405}, {"GET", "/v1/reload", 405}, {"GET", "/", 404}, {"GET", "/v2/invoke", 404}, {"POST", "/adapters/", 404}, {"GET", "/v1/hooks/x", 404}} {
-		if resp, body := d.do(t, call{method: c.method, path: c.path, header: admin}); resp.StatusCode != c.status || !strings.Contains(body, `"error"`) {
+	}{{"GET", "/v1/invoke", 405}, {"DELETE", "/v1/events", 405}, {"GET", "/v1/reload", 405}, {"GET", "/", 404},
+		{"GET", "/v2/invoke", 404}, {"POST", "/adapters/", 404}, {"GET", "/v1/hooks/x", 404}} {
+		if resp, body := d.do(t, call{method: c.method, path: c.path, header: admin}); resp.StatusCode != c.status ||
+			!strings.Contains(body, `"error"`) {
 			t.Errorf("%s %s: status %d: %s", c.method, c.path, resp.StatusCode, body)
 		}
 	}

@@ -38,7 +38,8 @@ type credited struct {
 	credential string
 }
 
-func (c credited) InvokeWith(ctx context.Context, inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error) {
+func (c credited) InvokeWith(ctx context.Context, inv phases.Invocation,
+	o kernel.InvokeOptions) (phases.Verdict, error) {
 	o.Credential = c.credential
 	return c.Host.InvokeWith(ctx, inv, o)
 }
@@ -91,7 +92,8 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 		if s.streams.Add(1) > int64(s.o.Streams) {
 			s.streams.Add(-1)
 			w.Header().Set("Retry-After", "1")
-			s.problem(w, r, http.StatusServiceUnavailable, wire.ProblemBody{Code: wire.CodeOverloaded, Message: "too many are waiting for a decision"})
+			s.problem(w, r, http.StatusServiceUnavailable,
+				wire.ProblemBody{Code: wire.CodeOverloaded, Message: "too many are waiting for a decision"})
 			return
 		}
 		it, err = s.await(r.Context(), look, wait)
@@ -111,7 +113,8 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 
 // await looks again whenever something happens, until the item is decided, the
 // time is over, or the daemon stops: the caller then asks again.
-func (s *Server) await(ctx context.Context, look func() (client.Approval, error), wait time.Duration) (client.Approval, error) {
+func (s *Server) await(ctx context.Context, look func() (client.Approval, error),
+	wait time.Duration) (client.Approval, error) {
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	poll := time.NewTicker(streamPoll)
@@ -155,12 +158,14 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 		s.refuseDecision(w, r, err)
 		return
 	}
-	s.log.LogAttrs(ctx, slog.LevelInfo, "an approval was decided", slog.String("approval", it.ID), slog.String("verdict", string(d.Verdict)), slog.String("by", d.By))
+	s.log.LogAttrs(ctx, slog.LevelInfo, "an approval was decided", slog.String("approval", it.ID),
+		slog.String("verdict", string(d.Verdict)), slog.String("by", d.By))
 	s.write(w, r, http.StatusOK, it)
 }
 
 func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err error) {
-	p, status := wire.ProblemBody{Code: wire.CodeConflict, Message: phases.SafeText(err.Error(), 1<<10)}, http.StatusConflict
+	p, status := wire.ProblemBody{Code: wire.CodeConflict, Message: phases.SafeText(err.Error(), 1<<10)},
+		http.StatusConflict
 	switch {
 	case errors.Is(err, install.ErrUnbound):
 		p.Code = wire.CodeConfig
@@ -172,7 +177,8 @@ func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err erro
 		p.Code, status = wire.CodeSignature, http.StatusForbidden
 	case errors.Is(err, kernel.ErrApprovalInvalid):
 		p.Code, status = wire.CodeRequest, http.StatusBadRequest
-	case errors.Is(err, kernel.ErrApprovalDecided), errors.Is(err, kernel.ErrApprovalExpired), errors.Is(err, kernel.ErrApprovalContent), errors.Is(err, kernel.ErrApprovalHidden):
+	case errors.Is(err, kernel.ErrApprovalDecided), errors.Is(err, kernel.ErrApprovalExpired),
+		errors.Is(err, kernel.ErrApprovalContent), errors.Is(err, kernel.ErrApprovalHidden):
 	case errors.Is(err, install.ErrRefused), errors.Is(err, belay.ErrConfig), errors.Is(err, belay.ErrNoConfig):
 		p.Code = wire.CodeConfig
 	default:
@@ -184,7 +190,8 @@ func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err erro
 
 // unsoundProblem says that an item is not what was asked, and nothing of what it says.
 func unsoundProblem(err error) wire.ProblemBody {
-	p := wire.ProblemBody{Code: wire.CodeConflict, Message: kernel.ErrApprovalUnsound.Error(), Hint: "It is neither shown nor decided. `belay doctor` lists such items; the log says why."}
+	p := wire.ProblemBody{Code: wire.CodeConflict, Message: kernel.ErrApprovalUnsound.Error(),
+		Hint: "It is neither shown nor decided. `belay doctor` lists such items; the log says why."}
 	if f := phases.FaultOf(err); f != nil {
 		p.Message = f.Text
 	}
@@ -193,19 +200,22 @@ func unsoundProblem(err error) wire.ProblemBody {
 
 // toAgent is what an agent sees of what it has asked.
 func toAgent(it *kernel.Approval) client.Approval {
-	return client.Approval{ID: it.ID, Kind: it.Kind, State: it.State, Key: it.Key, By: it.By, Created: it.Created, Expires: it.Expires, Decision: it.Decision, Closed: it.Closed}
+	return client.Approval{ID: it.ID, Kind: it.Kind, State: it.State, Key: it.Key, By: it.By, Created: it.Created,
+		Expires: it.Expires, Decision: it.Decision, Closed: it.Closed}
 }
 
 // propose takes a hook into the queue. An agent may do that: nothing of it runs.
 func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 	src, err := s.readBody(w, r, approvals.MaxProposalBody, io.Discard)
 	if err != nil || len(src) > approvals.MaxProposalBody {
-		s.problem(w, r, http.StatusRequestEntityTooLarge, wire.ProblemBody{Code: wire.CodeTooLarge, Message: "the proposal is too large, or did not come"})
+		s.problem(w, r, http.StatusRequestEntityTooLarge,
+			wire.ProblemBody{Code: wire.CodeTooLarge, Message: "the proposal is too large, or did not come"})
 		return
 	}
 	p, err := approvals.DecodeProposal(src)
 	if err != nil {
-		s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeRequest, Message: phases.SafeText(err.Error(), 1<<10)})
+		s.problem(w, r, http.StatusBadRequest,
+			wire.ProblemBody{Code: wire.CodeRequest, Message: phases.SafeText(err.Error(), 1<<10)})
 		return
 	}
 	ctx, cancel := s.deciding(r)
@@ -214,7 +224,8 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 	leave, ok := s.gate.enter(ctx)
 	if !ok {
 		w.Header().Set("Retry-After", "1")
-		s.problem(w, r, http.StatusServiceUnavailable, wire.ProblemBody{Code: wire.CodeOverloaded, Message: "too many are waiting"})
+		s.problem(w, r, http.StatusServiceUnavailable,
+			wire.ProblemBody{Code: wire.CodeOverloaded, Message: "too many are waiting"})
 		return
 	}
 	it, changed, err := s.host.Propose(ctx, p, credential(r))
@@ -224,9 +235,12 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case errors.Is(err, kernel.ErrApprovalQuota):
-		s.problem(w, r, http.StatusTooManyRequests, wire.ProblemBody{Code: wire.CodeQuota, Message: err.Error(), Hint: "Wait until a person has decided about some of them."})
+		s.problem(w, r, http.StatusTooManyRequests,
+			wire.ProblemBody{Code: wire.CodeQuota, Message: err.Error(),
+				Hint: "Wait until a person has decided about some of them."})
 	case errors.Is(err, install.ErrRefused), errors.Is(err, belay.ErrConfig), errors.Is(err, belay.ErrNoConfig):
-		s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeRequest, Message: phases.SafeText(err.Error(), 4<<10)})
+		s.problem(w, r, http.StatusBadRequest,
+			wire.ProblemBody{Code: wire.CodeRequest, Message: phases.SafeText(err.Error(), 4<<10)})
 	case err != nil:
 		s.unavailable(w, r, err)
 	default:

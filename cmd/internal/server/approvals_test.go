@@ -75,16 +75,21 @@ func TestApprovalsOverTheDaemon(t *testing.T) {
 	path := "/v1/approvals/" + v.Approval.ID
 	// What an agent sees of its own, and of another's.
 	own, body := d.do(t, call{method: "GET", path: path})
-	if own.StatusCode != http.StatusOK || strings.Contains(body, "git push") || !strings.Contains(body, `"state":"pending"`) {
+	if own.StatusCode != http.StatusOK || strings.Contains(body, "git push") ||
+		!strings.Contains(body, `"state":"pending"`) {
 		t.Errorf("an agent's own: %d %s", own.StatusCode, body)
 	}
 	other, body := d.do(t, call{tcp: true, method: "GET", path: path, header: bearer(d.token(t, client.RoleInvoke))})
-	none, nothing := d.do(t, call{tcp: true, method: "GET", path: "/v1/approvals/01890a5d-ac96-774b-bcce-b302099a8057", header: bearer(d.token(t, client.RoleInvoke))})
+	none, nothing := d.do(t,
+		call{tcp: true, method: "GET", path: "/v1/approvals/01890a5d-ac96-774b-bcce-b302099a8057",
+			header: bearer(d.token(t, client.RoleInvoke))})
 	if other.StatusCode != http.StatusNotFound || none.StatusCode != http.StatusNotFound || body != nothing {
 		t.Errorf("another's: %d %s, none: %d %s", other.StatusCode, body, none.StatusCode, nothing)
 	}
 	for _, role := range []client.Role{client.RoleReview, client.RoleAdmin} {
-		if r, body := d.do(t, call{tcp: true, method: "GET", path: path, header: bearer(d.token(t, role))}); r.StatusCode != http.StatusOK || !strings.Contains(body, "git push") {
+		if r, body := d.do(t,
+			call{tcp: true, method: "GET", path: path, header: bearer(d.token(t, role))}); r.StatusCode != http.StatusOK ||
+			!strings.Contains(body, "git push") {
 			t.Errorf("%s: %d %s", role, r.StatusCode, body)
 		}
 	}
@@ -108,17 +113,22 @@ func TestApprovalsOverTheDaemon(t *testing.T) {
 		want int
 		code string
 	}{
-		"an agent":                       {call{body: text(good)}, 403, wire.CodeRole},
-		"the admin":                      {call{body: text(good), header: bearer(d.token(t, client.RoleAdmin))}, 403, wire.CodeRole},
+		"an agent": {call{body: text(good)}, 403, wire.CodeRole},
+		"the admin": {call{body: text(good), header: bearer(d.token(t, client.RoleAdmin))}, 403,
+			wire.CodeRole},
 		"a signature that does not hold": {call{body: text(bad), header: review}, 403, wire.CodeSignature},
 		"another key's signature":        {call{body: text(foreign), header: review}, 403, wire.CodeSignature},
 		"about something else":           {call{body: text(elsewhere), header: review}, 409, wire.CodeConflict},
 		"no decision":                    {call{body: `{"verdict":"yes"}`, header: review}, 400, wire.CodeRequest},
-		"an unknown member":              {call{body: `{"verdict":"approved","force":true}`, header: review}, 400, wire.CodeRequest},
-		"a name twice":                   {call{body: `{"verdict":"denied","verdict":"approved"}`, header: review}, 400, wire.CodeRequest},
-		"too much":                       {call{body: `{"reason":"` + strings.Repeat("x", 20<<10) + `"}`, header: review}, 413, wire.CodeTooLarge},
-		"an id of nothing":               {call{path: "/v1/approvals/x/decide", body: text(good), header: review}, 404, wire.CodeNotFound},
-		"over the loopback, no token":    {call{tcp: true, body: text(good)}, 401, wire.CodeToken},
+		"an unknown member": {call{body: `{"verdict":"approved","force":true}`, header: review}, 400,
+			wire.CodeRequest},
+		"a name twice": {call{body: `{"verdict":"denied","verdict":"approved"}`, header: review}, 400,
+			wire.CodeRequest},
+		"too much": {call{body: `{"reason":"` + strings.Repeat("x", 20<<10) + `"}`, header: review},
+			413, wire.CodeTooLarge},
+		"an id of nothing": {call{path: "/v1/approvals/x/decide", body: text(good), header: review}, 404,
+			wire.CodeNotFound},
+		"over the loopback, no token": {call{tcp: true, body: text(good)}, 401, wire.CodeToken},
 	} {
 		w.c.method = "POST"
 		if w.c.path == "" {
@@ -153,11 +163,14 @@ func TestApprovalsOverTheDaemon(t *testing.T) {
 		t.Fatal("the wait does not end")
 	}
 	var p *client.Error
-	if _, err := c.Decide(t.Context(), v.Approval.ID, signed(t, list[0], approvals.Deny, key)); !errors.As(err, &p) || p.Code != wire.CodeConflict {
+	if _, err := c.Decide(t.Context(), v.Approval.ID, signed(t, list[0], approvals.Deny, key)); !errors.As(err, &p) ||
+		p.Code != wire.CodeConflict {
 		t.Errorf("decided twice: %v", err)
 	}
 	// Over the loopback it is another caller, with a question of its own.
-	if r, body := d.do(t, call{tcp: true, method: "POST", path: "/v1/invoke", body: asking("git push"), header: bearer(d.token(t, client.RoleInvoke))}); r.StatusCode != 200 || !strings.Contains(body, `"decision":"ask"`) {
+	if r, body := d.do(t,
+		call{tcp: true, method: "POST", path: "/v1/invoke", body: asking("git push"),
+			header: bearer(d.token(t, client.RoleInvoke))}); r.StatusCode != 200 || !strings.Contains(body, `"decision":"ask"`) {
 		t.Errorf("another credential: %d %s", r.StatusCode, body)
 	}
 	if v := ask(t, c); v.Decision != phases.Allow {
@@ -172,7 +185,8 @@ func TestApprovalRequestsAreChecked(t *testing.T) {
 	_, config := reviewer(t)
 	d := startDaemon(t, withConfig(config), withServer(func(o *server.Options) { o.Streams = 1 }))
 	review := bearer(d.token(t, client.RoleReview))
-	for _, query := range []string{"?kind=x", "?state=x", "?limit=0", "?limit=1001", "?limit=x", "?x=1", "?kind=ask&kind=ask", "?kind=", "?%zz"} {
+	for _, query := range []string{"?kind=x", "?state=x", "?limit=0", "?limit=1001", "?limit=x", "?x=1",
+		"?kind=ask&kind=ask", "?kind=", "?%zz"} {
 		if r, body := d.do(t, call{method: "GET", path: "/v1/approvals" + query, header: review}); r.StatusCode != 400 {
 			t.Errorf("%s: %d %s", query, r.StatusCode, body)
 		}
@@ -187,7 +201,8 @@ func TestApprovalRequestsAreChecked(t *testing.T) {
 		t.Errorf("an agent lists the queue: %d", r.StatusCode)
 	}
 	start := time.Now()
-	if r, body := d.do(t, call{method: "GET", path: "/v1/approvals/" + id + "?wait=150ms"}); r.StatusCode != 200 || !strings.Contains(body, "pending") || time.Since(start) < 150*time.Millisecond {
+	if r, body := d.do(t, call{method: "GET", path: "/v1/approvals/" + id + "?wait=150ms"}); r.StatusCode != 200 ||
+		!strings.Contains(body, "pending") || time.Since(start) < 150*time.Millisecond {
 		t.Errorf("%d %s after %v", r.StatusCode, body, time.Since(start))
 	}
 	// Only so many wait, and a stop ends every wait.
@@ -246,10 +261,12 @@ func TestProposalsAreChecked(t *testing.T) {
 		"bytes that are none": {call{body: `{"module":"AA=="}`}, 400, "refused"},
 		"a trusted priority":  {call{body: `{"module":"` + module + `","priority":100}`}, 400, "from -1000 to 99"},
 		"what comes with it":  {call{body: `{"module":"` + module + `"}`}, 400, "comes with belay"},
-		"too much source":     {call{body: `{"module":"AA==","source":[{"path":"a","text":"` + strings.Repeat("x", 200<<10) + `"}]}`}, 400, "source has more"},
-		"too much":            {call{body: `{"module":"` + strings.Repeat("A", 5<<20) + `"}`}, 413, wire.CodeTooLarge},
-		"no token":            {call{tcp: true, body: `{"module":"AA=="}`}, 401, wire.CodeToken},
-		"a reviewer's token":  {call{tcp: true, body: `{"module":"AA=="}`, header: bearer(d.token(t, client.RoleReview))}, 403, wire.CodeRole},
+		"too much source": {call{body: `{"module":"AA==","source":[{"path":"a","text":"` + strings.Repeat("x", 200<<10) +
+			`"}]}`}, 400, "source has more"},
+		"too much": {call{body: `{"module":"` + strings.Repeat("A", 5<<20) + `"}`}, 413, wire.CodeTooLarge},
+		"no token": {call{tcp: true, body: `{"module":"AA=="}`}, 401, wire.CodeToken},
+		"a reviewer's token": {call{tcp: true, body: `{"module":"AA=="}`, header: bearer(d.token(t, client.RoleReview))},
+			403, wire.CodeRole},
 	} {
 		c.call.method, c.call.path = "POST", "/v1/proposals"
 		if r, body := d.do(t, c.call); r.StatusCode != c.want || !strings.Contains(body, c.says) {

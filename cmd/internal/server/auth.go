@@ -39,7 +39,8 @@ func (s *Server) stranger(r *http.Request) string {
 // know who answers. The first one is told to the log.
 func (s *Server) notePlain(r *http.Request) {
 	if peerOf(r.Context()).plain() && s.plain.Add(1) == 1 {
-		s.log.LogAttrs(r.Context(), slog.LevelWarn, "a caller has sent its token without TLS: whoever takes this port while no daemon runs gets it; docs/SERVE.md says what to use instead",
+		s.log.LogAttrs(r.Context(), slog.LevelWarn,
+			"a caller has sent its token without TLS: whoever takes this port while no daemon runs gets it; docs/SERVE.md says what to use instead",
 			slog.String("path", r.URL.Path))
 	}
 }

@@ -117,7 +117,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		for k, v := range c.header {
 			header[k] = v
 		}
-		resp, body := d.do(t, call{tcp: true, method: "POST", path: "/v1/invoke", body: asking("ls"), header: header, host: c.host})
+		resp, body := d.do(t,
+			call{tcp: true, method: "POST", path: "/v1/invoke", body: asking("ls"), header: header, host: c.host})
 		if resp.StatusCode != c.want {
 			t.Errorf("%s: status %d, want %d: %s", c.name, resp.StatusCode, c.want, body)
 		}
@@ -143,12 +144,17 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		t.Errorf("two tokens: status %d", resp.StatusCode)
 	}
 	for _, path := range []string{"/v1/invoke", "/healthz"} {
-		if resp, _ := d.do(t, call{method: "POST", path: path, body: asking("ls"), header: map[string]string{"Origin": "https://evil.example"}}); resp.StatusCode != 403 {
+		if resp, _ := d.do(t,
+			call{method: "POST", path: path, body: asking("ls"),
+				header: map[string]string{"Origin": "https://evil.example"}}); resp.StatusCode != 403 {
 			t.Errorf("a page at the socket, %s: status %d", path, resp.StatusCode)
 		}
 	}
 	// A preflight is never answered with permission.
-	if resp, _ := d.do(t, call{tcp: true, method: "OPTIONS", path: "/v1/invoke", header: map[string]string{"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}}); resp.StatusCode != 403 {
+	if resp, _ := d.do(t,
+		call{tcp: true, method: "OPTIONS", path: "/v1/invoke",
+			header: map[string]string{"Origin": "https://evil.example",
+				"Access-Control-Request-Method": "POST"}}); resp.StatusCode != 403 {
 		t.Errorf("preflight: status %d", resp.StatusCode)
 	}
 }
@@ -167,7 +173,8 @@ func TestAddressesThatAreNotLoopback(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "keys"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range []string{"0.0.0.0:0", ":0", "[::]:0", "localhost:0", "192.0.2.1:80", "127.0.0.1", "127.1:0", "[::ffff:127.0.0.1]:0", "[::1%lo]:0", "[::ffff:192.0.2.1]:0", "127.0.0.1:http", "127.0.0.1:-1"} {
+	for _, a := range []string{"0.0.0.0:0", ":0", "[::]:0", "localhost:0", "192.0.2.1:80", "127.0.0.1", "127.1:0",
+		"[::ffff:127.0.0.1]:0", "[::1%lo]:0", "[::ffff:192.0.2.1]:0", "127.0.0.1:http", "127.0.0.1:-1"} {
 		s, err := server.Open(nil, server.Options{Dir: dir, Listen: a, Runtimes: map[string]adapters.Adapter{}})
 		if !errors.Is(err, server.ErrAddress) {
 			t.Errorf("%s: %v, %v", a, s, err)
@@ -205,7 +212,8 @@ func TestSocketMode(t *testing.T) {
 	umask(old)
 	for path, want := range map[string]fs.FileMode{
 		"belay.sock": 0o600, "belay.lock": 0o600, "keys": 0o700,
-		"keys/invoke.token": 0o600, "keys/review.token": 0o600, "keys/admin.token": 0o600, "keys/invoke.hash": 0o600, "keys/admin.hash": 0o600,
+		"keys/invoke.token": 0o600, "keys/review.token": 0o600, "keys/admin.token": 0o600, "keys/invoke.hash": 0o600,
+		"keys/admin.hash": 0o600,
 	} {
 		fi, err := os.Stat(filepath.Join(d.dir, path))
 		if err != nil || fi.Mode().Perm() != want {
@@ -245,7 +253,8 @@ func TestTokensAreNotRecorded(t *testing.T) {
 	d := startDaemon(t)
 	for _, r := range client.Roles() {
 		token := d.token(t, r)
-		if resp, body := d.do(t, call{method: "POST", path: "/v1/invoke", body: asking("curl -d " + token + " x")}); resp.StatusCode != 200 {
+		if resp, body := d.do(t,
+			call{method: "POST", path: "/v1/invoke", body: asking("curl -d " + token + " x")}); resp.StatusCode != 200 {
 			t.Fatal(resp.StatusCode, body)
 		}
 		_, body := d.do(t, call{method: "GET", path: "/v1/events", header: bearer(d.token(t, client.RoleReview))})

@@ -93,7 +93,8 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			m.onAsk()
 		}
 		input, _ := json.Marshal(map[string]any{"command": m.command, "description": "as scripted"})
-		block = map[string]any{"type": "tool_use", "id": fmt.Sprintf("toolu_%02d", m.asked), "name": "Bash", "input": map[string]any{}}
+		block = map[string]any{"type": "tool_use", "id": fmt.Sprintf("toolu_%02d", m.asked), "name": "Bash",
+			"input": map[string]any{}}
 		delta = map[string]any{"type": "input_json_delta", "partial_json": string(input)}
 		stop = "tool_use"
 	} else {
@@ -104,8 +105,10 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.mu.Unlock()
 	if !req.Stream {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-scripted",
-			"content": []any{map[string]any{"type": "text", "text": "done"}}, "stop_reason": "end_turn", "usage": map[string]any{"input_tokens": 1, "output_tokens": 1}})
+		_ = json.NewEncoder(w).Encode(map[string]any{"id": "msg_1", "type": "message", "role": "assistant",
+			"model":   "claude-scripted",
+			"content": []any{map[string]any{"type": "text", "text": "done"}}, "stop_reason": "end_turn",
+			"usage": map[string]any{"input_tokens": 1, "output_tokens": 1}})
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -114,12 +117,17 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		b, _ := json.Marshal(v)
 		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, b)
 	}
-	send("message_start", map[string]any{"message": map[string]any{"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-scripted",
-		"content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": map[string]any{"input_tokens": 1, "output_tokens": 1}}})
+	send("message_start",
+		map[string]any{"message": map[string]any{"id": "msg_1", "type": "message", "role": "assistant",
+			"model":   "claude-scripted",
+			"content": []any{}, "stop_reason": nil, "stop_sequence": nil,
+			"usage": map[string]any{"input_tokens": 1, "output_tokens": 1}}})
 	send("content_block_start", map[string]any{"index": 0, "content_block": block})
 	send("content_block_delta", map[string]any{"index": 0, "delta": delta})
 	send("content_block_stop", map[string]any{"index": 0})
-	send("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil}, "usage": map[string]any{"output_tokens": 1}})
+	send("message_delta",
+		map[string]any{"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil},
+			"usage": map[string]any{"output_tokens": 1}})
 	send("message_stop", map[string]any{})
 }
 
@@ -188,9 +196,11 @@ func runClaudeWith(t *testing.T, settingsDoc []byte, command string, onAsk func(
 		"--allowedTools", "Bash", "--output-format", "stream-json", "--verbose")
 	cmd.Dir = project
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "BELAY_HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(), "CLAUDE_CONFIG_DIR=" + filepath.Join(home, ".claude"),
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "BELAY_HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(),
+		"CLAUDE_CONFIG_DIR=" + filepath.Join(home, ".claude"),
 		"ANTHROPIC_BASE_URL=" + c.model.URL, "ANTHROPIC_API_KEY=dummy-key-of-a-test",
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1",
+		"DISABLE_ERROR_REPORTING=1",
 		"HTTPS_PROXY=" + wall.URL, "HTTP_PROXY=" + wall.URL, "NO_PROXY=127.0.0.1,localhost",
 	}
 	var out bytes.Buffer
@@ -274,7 +284,8 @@ func TestClaudeBlockedCommandDoesNotRun(t *testing.T) {
 }
 
 func TestClaudeRewriteIsApplied(t *testing.T) {
-	d := startDaemon(t, withConfig("version: belay/v1\nhooks: []\n"), withHook(belay.AdHocHook{Name: "rewrite", Path: "testdata/rewrite.wasm"}))
+	d := startDaemon(t, withConfig("version: belay/v1\nhooks: []\n"),
+		withHook(belay.AdHocHook{Name: "rewrite", Path: "testdata/rewrite.wasm"}))
 	c := runClaude(t, d, "echo ran > ran.txt", nil)
 	if c.wrote("ran.txt") || !c.wrote("rewritten.txt") {
 		t.Fatalf("the rewritten command did not run in place of the other:\n%s", c.out)
@@ -305,11 +316,12 @@ func TestClaudeDaemonGoneNothingRuns(t *testing.T) {
 func TestClaudeImpostorNothingRuns(t *testing.T) {
 	d := startDaemon(t, withConfig(guardConfig))
 	var told atomic.Int64
-	impostor := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		told.Add(1)
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"stdout":"{}","stderr":"","exit":0,"notes":[],"verdicts":[]}`)
-	})}
+	impostor := &http.Server{ReadHeaderTimeout: time.Second,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			told.Add(1)
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"stdout":"{}","stderr":"","exit":0,"notes":[],"verdicts":[]}`)
+		})}
 	t.Cleanup(func() { _ = impostor.Close() })
 	c := runClaude(t, d, "echo ran > ran.txt", sync.OnceFunc(func() {
 		d.stop(t)
@@ -336,7 +348,8 @@ type holdTools struct {
 	began, letGo chan struct{}
 }
 
-func (h *holdTools) InvokeWith(ctx context.Context, inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error) {
+func (h *holdTools) InvokeWith(ctx context.Context, inv phases.Invocation,
+	o kernel.InvokeOptions) (phases.Verdict, error) {
 	if inv.Phase == phases.PreTool {
 		select {
 		case h.began <- struct{}{}:
@@ -367,9 +380,11 @@ func TestClaudeDaemonDiesWhileAskedNothingRuns(t *testing.T) {
 // The daemon never answers: the client's own time is up.
 func TestClaudeDaemonHangsNothingRuns(t *testing.T) {
 	h := &holdTools{began: make(chan struct{}, 1), letGo: make(chan struct{})}
-	d := startDaemon(t, withConfig(guardConfig), withHost(func(inner server.Host) server.Host { h.Host = inner; return h }))
+	d := startDaemon(t, withConfig(guardConfig),
+		withHost(func(inner server.Host) server.Host { h.Host = inner; return h }))
 	defer close(h.letGo)
-	settings := bytes.ReplaceAll(documentedSettings(t, d, binaries()), []byte(`"timeout": 30, "onFailure"`), []byte(`"timeout": 2, "onFailure"`))
+	settings := bytes.ReplaceAll(documentedSettings(t, d, binaries()), []byte(`"timeout": 30, "onFailure"`),
+		[]byte(`"timeout": 2, "onFailure"`))
 	c := runClaudeWith(t, settings, "echo ran > ran.txt", nil)
 	<-h.began
 	if c.wrote("ran.txt") {

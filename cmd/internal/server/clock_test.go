@@ -24,7 +24,8 @@ type optionSpy struct {
 	options []belay.InvokeOptions
 }
 
-func (s *optionSpy) InvokeWith(ctx context.Context, inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error) {
+func (s *optionSpy) InvokeWith(ctx context.Context, inv phases.Invocation,
+	o kernel.InvokeOptions) (phases.Verdict, error) {
 	s.mu.Lock()
 	s.options = append(s.options, o)
 	s.mu.Unlock()
@@ -51,7 +52,8 @@ func TestClockIsNotOnTheWire(t *testing.T) {
 	}
 	const claim = `"2020-06-07T08:09:10Z"`
 	bodies := []string{""}
-	for _, member := range []string{"time", "at", "clock", "hook_clock", "HookClock", "hookClock", "reported_time", "ReportedTime", "options"} {
+	for _, member := range []string{"time", "at", "clock", "hook_clock", "HookClock", "hookClock", "reported_time",
+		"ReportedTime", "options"} {
 		extra := `"` + member + `":` + claim
 		if member == "options" {
 			extra = `"options":{"hook_clock":` + claim + `,"HookClock":` + claim + `}`
@@ -60,7 +62,8 @@ func TestClockIsNotOnTheWire(t *testing.T) {
 			`{`+extra+`,"session_id":"s-1","transcript_path":"/t","cwd":"/","permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t"}`)
 	}
 	header := bearer(d.token(t, client.RoleAdmin))
-	for k, v := range map[string]string{"X-Belay-At": claim, "X-Belay-Hook-Clock": claim, "Date": "Sun, 07 Jun 2020 08:09:10 GMT"} {
+	for k, v := range map[string]string{"X-Belay-At": claim, "X-Belay-Hook-Clock": claim,
+		"Date": "Sun, 07 Jun 2020 08:09:10 GMT"} {
 		header[k] = v
 	}
 	asked := map[string]bool{}
@@ -68,8 +71,10 @@ func TestClockIsNotOnTheWire(t *testing.T) {
 		path = strings.NewReplacer("{runtime}", "claude-code", "{id}", "x").Replace(path)
 		for method := range methods {
 			for _, body := range bodies {
-				for _, query := range []string{"", "?at=2020-06-07T08:09:10Z", "?hook_clock=2020-06-07T08:09:10Z", "?event=PreToolUse", "?event=PreToolUse&time=2020-06-07T08:09:10Z"} {
-					if strings.Contains(path, "recording") || strings.Contains(query, "event=") != strings.HasPrefix(path, "/adapters/") && query != "" {
+				for _, query := range []string{"", "?at=2020-06-07T08:09:10Z", "?hook_clock=2020-06-07T08:09:10Z",
+					"?event=PreToolUse", "?event=PreToolUse&time=2020-06-07T08:09:10Z"} {
+					if strings.Contains(path, "recording") ||
+						strings.Contains(query, "event=") != strings.HasPrefix(path, "/adapters/") && query != "" {
 						continue // the first streams
 					}
 					before := len(spy.options)

@@ -29,7 +29,9 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if in.Before.IsZero() == (in.Statement == nil) {
-		s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeRequest, Message: `the body must be {"before": TIME} or {"statement": …}, with "why" and "dry_run" if wanted`})
+		s.problem(w, r, http.StatusBadRequest,
+			wire.ProblemBody{Code: wire.CodeRequest,
+				Message: `the body must be {"before": TIME} or {"statement": …}, with "why" and "dry_run" if wanted`})
 		return
 	}
 	order, ok := s.order(w, r, in.Statement)
@@ -38,18 +40,24 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.changed()
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the whole log is verified first
-	out, err := s.host.Log().Compact(context.WithoutCancel(r.Context()), statelog.CompactOptions{Before: in.Before, Why: in.Why, By: "admin of the daemon", DryRun: in.DryRun, Order: order})
+	out, err := s.host.Log().Compact(context.WithoutCancel(r.Context()),
+		statelog.CompactOptions{Before: in.Before, Why: in.Why, By: "admin of the daemon", DryRun: in.DryRun, Order: order})
 	switch {
 	case err != nil && s.refuseOrder(w, r, err):
 	case errors.Is(err, kernel.ErrTooYoung):
-		s.problem(w, r, http.StatusConflict, wire.ProblemBody{Code: wire.CodeConflict, Message: phases.SafeText(err.Error(), 1<<10), Hint: "events.compaction.min_age in belay.yaml can only raise that age."})
+		s.problem(w, r, http.StatusConflict,
+			wire.ProblemBody{Code: wire.CodeConflict, Message: phases.SafeText(err.Error(), 1<<10),
+				Hint: "events.compaction.min_age in belay.yaml can only raise that age."})
 	case errors.Is(err, statelog.ErrWrong), errors.Is(err, statelog.ErrSinkBehind), errors.Is(err, kernel.ErrConflict):
-		s.problem(w, r, http.StatusConflict, wire.ProblemBody{Code: wire.CodeLog, Message: phases.SafeText(err.Error(), 4<<10), Hint: "`belay events verify` and `belay status` say more."})
+		s.problem(w, r, http.StatusConflict,
+			wire.ProblemBody{Code: wire.CodeLog, Message: phases.SafeText(err.Error(), 4<<10),
+				Hint: "`belay events verify` and `belay status` say more."})
 	case err != nil:
 		s.unavailable(w, r, err)
 	default:
 		if !in.DryRun {
-			s.log.LogAttrs(r.Context(), slog.LevelInfo, "old events were compacted", slog.Int64("events", out.Events), slog.Int64("through", out.Through))
+			s.log.LogAttrs(r.Context(), slog.LevelInfo, "old events were compacted", slog.Int64("events", out.Events),
+				slog.Int64("through", out.Through))
 		}
 		s.write(w, r, http.StatusOK, client.Compacted(out))
 	}

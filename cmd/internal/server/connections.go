@@ -33,7 +33,8 @@ func (s *Server) exhausted(cause connlimit.Cause, err error) {
 		text = "no connection can be accepted: the process or the system has no file descriptors or no memory left; the oldest connection that idles is closed"
 	}
 	c := s.Connections()
-	s.log.LogAttrs(context.Background(), slog.LevelWarn, text, slog.Any("error", err), slog.Int("open", c.Open), slog.Int64("gave_way", c.GaveWay),
+	s.log.LogAttrs(context.Background(), slog.LevelWarn, text, slog.Any("error", err), slog.Int("open", c.Open),
+		slog.Int64("gave_way", c.GaveWay),
 		slog.Int64("found_all_taken", c.Connections), slog.Int64("without_descriptors", c.Descriptors))
 }
 
@@ -57,7 +58,8 @@ func (s *Server) Connections() (sum connlimit.Counts) {
 func (s *Server) tellConnections(out *wire.Status) {
 	c := s.Connections()
 	out.Daemon.Connections, out.Daemon.GaveWay = c.Open, c.GaveWay
-	out.Daemon.Exhausted, out.Daemon.AllTaken, out.Daemon.Descriptors = c.Connections+c.Descriptors, c.Connections, c.Descriptors
+	out.Daemon.Exhausted, out.Daemon.AllTaken, out.Daemon.Descriptors = c.Connections+c.Descriptors, c.Connections,
+		c.Descriptors
 	out.Daemon.Limit = max(1, s.o.Conns)
 	for _, l := range s.limits {
 		out.Daemon.Busiest = max(out.Daemon.Busiest, l.Counts().Open)
@@ -72,7 +74,10 @@ func (s *Server) tellConnections(out *wire.Status) {
 	if c.Descriptors > 0 {
 		what = "connections or file descriptors"
 	}
-	out.Warnings = append(out.Warnings, fmt.Sprintf("the daemon ran out of %s within the last minute: %d are open, %d that idled gave way to others since the start", what, c.Open, c.GaveWay))
+	out.Warnings = append(out.Warnings,
+		fmt.Sprintf(
+			"the daemon ran out of %s within the last minute: %d are open, %d that idled gave way to others since the start",
+			what, c.Open, c.GaveWay))
 	if out.Health == wire.HealthOK {
 		out.Health = wire.HealthDegraded
 	}

@@ -75,7 +75,9 @@ func TestIdleConnectionsGiveWay(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	st, err := c.Status(ctx)
-	if err != nil || st.Daemon.GaveWay < 3 || st.Daemon.Exhausted < 3 || st.Daemon.Connections < 1 || st.Health != "degraded" || !strings.Contains(strings.Join(st.Warnings, "\n"), "ran out of connections within the last minute") {
+	if err != nil || st.Daemon.GaveWay < 3 || st.Daemon.Exhausted < 3 || st.Daemon.Connections < 1 ||
+		st.Health != "degraded" ||
+		!strings.Contains(strings.Join(st.Warnings, "\n"), "ran out of connections within the last minute") {
 		t.Errorf("%+v %+v, %v", st.Daemon, st.Warnings, err)
 	}
 	resp, body := d.do(t, call{method: "GET", path: "/v1/status", header: bearer(d.token(t, client.RoleReview))})
@@ -92,7 +94,8 @@ func TestTheDaemonGoesOnWithoutDescriptors(t *testing.T) {
 	c := dial(t, dir)
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
-	if v, err := c.Invoke(ctx, invocation("s", "ls")); err != nil || v.Decision != phases.Allow { // what it opens at first is open
+	// what it opens at first is open
+	if v, err := c.Invoke(ctx, invocation("s", "ls")); err != nil || v.Decision != phases.Allow {
 		t.Fatalf("%s %v", v.Decision, err)
 	}
 	socket := filepath.Join(dir, client.SocketName)

@@ -24,8 +24,9 @@ func TestTheLogTellsOfBodiesThatWereCutOff(t *testing.T) {
 	d := startDaemon(t, withServer(func(o *server.Options) { o.Listen = "127.0.0.1:0" }))
 	told := 0
 	for path, role := range map[string]client.Role{
-		"/v1/invoke": client.RoleInvoke, "/adapters/claude-code?event=Stop": client.RoleInvoke, "/v1/leases/check": client.RoleInvoke,
-		"/v1/proposals": client.RoleInvoke, "/v1/approvals/019ca945-0a00-7031-a9a5-96414c265e13/decide": client.RoleReview,
+		"/v1/invoke": client.RoleInvoke, "/adapters/claude-code?event=Stop": client.RoleInvoke,
+		"/v1/leases/check": client.RoleInvoke,
+		"/v1/proposals":    client.RoleInvoke, "/v1/approvals/019ca945-0a00-7031-a9a5-96414c265e13/decide": client.RoleReview,
 		"/v1/leases": client.RoleAdmin, "/v1/leases/revoke": client.RoleAdmin, "/v1/latches/clear": client.RoleAdmin,
 		"/v1/config/accept": client.RoleAdmin, "/v1/events/compact": client.RoleAdmin,
 	} {
@@ -39,7 +40,8 @@ func TestTheLogTellsOfBodiesThatWereCutOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-			fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 77\r\n\r\n{\"phase", path, d.server.Addr(), token)
+			fmt.Fprintf(conn,
+				"POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 77\r\n\r\n{\"phase", path, d.server.Addr(), token)
 			if err := conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +49,8 @@ func TestTheLogTellsOfBodiesThatWereCutOff(t *testing.T) {
 			conn.Close()
 			told++
 			route, _, _ := strings.Cut(path, "?")
-			if log := d.log.String(); strings.Count(log, bodyCut) != told || strings.Count(log, bodyCut+" path="+route+" bytes=7 announced=77") == 0 {
+			if log := d.log.String(); strings.Count(log, bodyCut) != told ||
+				strings.Count(log, bodyCut+" path="+route+" bytes=7 announced=77") == 0 {
 				t.Errorf("%s over %s: %d of %d told: %s", path, address[0], strings.Count(log, bodyCut), told, log)
 				told = strings.Count(log, bodyCut)
 			}
@@ -68,18 +71,22 @@ func TestBodiesThatAreRefusedAreOnRecord(t *testing.T) {
 		status     int
 		latched    string
 	}{
-		"invoke: cut off":              {"/v1/invoke", invoke[:20], len(invoke), 400, ""},
-		"invoke: cut off behind it":    {"/v1/invoke", invoke, len(invoke) + 9, 400, ""},
-		"invoke: nothing came":         {"/v1/invoke", "", len(invoke), 400, ""},
-		"invoke: too large":            {"/v1/invoke", large(invoke), len(large(invoke)), 413, ""},
-		"invoke: too large, cut off":   {"/v1/invoke", large(invoke), len(large(invoke)) + 9, 413, ""},
-		"invoke: parameters":           {"/v1/invoke?x=1", invoke, len(invoke), 400, ""},
-		"invoke: no JSON":              {"/v1/invoke", "{", 1, 400, ""},
-		"runtime: cut off":             {"/adapters/claude-code?event=SessionStart", start[:len(start)-1], len(start), 200, ""},
-		"runtime: nothing came":        {"/adapters/claude-code?event=SessionStart", "", len(start), 200, ""},
-		"runtime: too large":           {"/adapters/claude-code?event=SessionStart", large(start), len(large(start)), 200, "s-1"},
-		"runtime: too large, cut off":  {"/adapters/claude-code?event=SessionStart", large(start), len(large(start)) + 9, 200, ""},
-		"runtime: named, then cut off": {"/adapters/claude-code?event=SessionStart", start + strings.Repeat(" ", 3<<20), len(start) + 4<<20, 200, ""},
+		"invoke: cut off":            {"/v1/invoke", invoke[:20], len(invoke), 400, ""},
+		"invoke: cut off behind it":  {"/v1/invoke", invoke, len(invoke) + 9, 400, ""},
+		"invoke: nothing came":       {"/v1/invoke", "", len(invoke), 400, ""},
+		"invoke: too large":          {"/v1/invoke", large(invoke), len(large(invoke)), 413, ""},
+		"invoke: too large, cut off": {"/v1/invoke", large(invoke), len(large(invoke)) + 9, 413, ""},
+		"invoke: parameters":         {"/v1/invoke?x=1", invoke, len(invoke), 400, ""},
+		"invoke: no JSON":            {"/v1/invoke", "{", 1, 400, ""},
+		"runtime: cut off": {"/adapters/claude-code?event=SessionStart", start[:len(start)-1], len(start), 200,
+			""},
+		"runtime: nothing came": {"/adapters/claude-code?event=SessionStart", "", len(start), 200, ""},
+		"runtime: too large": {"/adapters/claude-code?event=SessionStart", large(start), len(large(start)), 200,
+			"s-1"},
+		"runtime: too large, cut off": {"/adapters/claude-code?event=SessionStart", large(start), len(large(start)) + 9, 200,
+			""},
+		"runtime: named, then cut off": {"/adapters/claude-code?event=SessionStart", start + strings.Repeat(" ", 3<<20),
+			len(start) + 4<<20, 200, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := startDaemon(t, withServer(func(o *server.Options) { o.Body = 5 * time.Second }))
@@ -89,7 +96,9 @@ func TestBodiesThatAreRefusedAreOnRecord(t *testing.T) {
 			}
 			defer conn.Close()
 			_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-			fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: belay\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", c.path, c.length, c.sent)
+			fmt.Fprintf(conn,
+				"POST %s HTTP/1.1\r\nHost: belay\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", c.path,
+				c.length, c.sent)
 			if err := conn.(*net.UnixConn).CloseWrite(); err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +112,8 @@ func TestBodiesThatAreRefusedAreOnRecord(t *testing.T) {
 				t.Errorf("status %d, want %d: %s", resp.StatusCode, c.status, body)
 			}
 			refused, err := d.host.Events(t.Context(), kernel.EventQuery{Type: phases.EventFailure})
-			if err != nil || len(refused) != 1 || refused[0].Kind != phases.KindProtocol || refused[0].Decision != string(phases.Block) {
+			if err != nil || len(refused) != 1 || refused[0].Kind != phases.KindProtocol ||
+				refused[0].Decision != string(phases.Block) {
 				t.Errorf("on record: %+v, %v", refused, err)
 			}
 			if got := strings.Join(d.latched(t), " "); got != c.latched {
@@ -113,7 +123,8 @@ func TestBodiesThatAreRefusedAreOnRecord(t *testing.T) {
 			if strings.Contains(name, "cut off") || strings.Contains(name, "nothing came") {
 				warned = 1
 			}
-			if log := d.log.String(); strings.Count(log, bodyCut) != warned || warned > 0 && strings.Count(log, "level=WARN") != 1 {
+			if log := d.log.String(); strings.Count(log, bodyCut) != warned || warned > 0 &&
+				strings.Count(log, "level=WARN") != 1 {
 				t.Errorf("the log tells of the body %d times, want %d: %s", strings.Count(log, bodyCut), warned, log)
 			}
 		})

@@ -49,7 +49,8 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, max int, rest 
 // cutOff logs that a body ended before its end, for whichever endpoint it was.
 func (s *Server) cutOff(r *http.Request, came int64, err error) error {
 	s.log.LogAttrs(r.Context(), slog.LevelWarn, "the body of a request was cut off, or did not come in time",
-		slog.String("path", phases.SafeLine(r.URL.Path, 128)), slog.Int64("bytes", came), slog.Int64("announced", r.ContentLength), slog.Any("error", err))
+		slog.String("path", phases.SafeLine(r.URL.Path, 128)), slog.Int64("bytes", came),
+		slog.Int64("announced", r.ContentLength), slog.Any("error", err))
 	return errors.Join(errBody, err)
 }
 
@@ -57,14 +58,17 @@ func (s *Server) cutOff(r *http.Request, came int64, err error) error {
 func (s *Server) document(w http.ResponseWriter, r *http.Request, most int, into any) bool {
 	src, err := s.readBody(w, r, most, io.Discard)
 	if len(src) > most {
-		s.problem(w, r, http.StatusRequestEntityTooLarge, wire.ProblemBody{Code: wire.CodeTooLarge, Message: "the body is too large"})
+		s.problem(w, r, http.StatusRequestEntityTooLarge,
+			wire.ProblemBody{Code: wire.CodeTooLarge, Message: "the body is too large"})
 		return false
 	}
 	if err == nil {
 		err = json.Unmarshal(src, into, json.RejectUnknownMembers(true))
 	}
 	if err != nil {
-		s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeRequest, Message: "the body is not a valid document: " + phases.SafeLine(err.Error(), 256)})
+		s.problem(w, r, http.StatusBadRequest,
+			wire.ProblemBody{Code: wire.CodeRequest, Message: "the body is not a valid document: " +
+				phases.SafeLine(err.Error(), 256)})
 		return false
 	}
 	return true
@@ -109,7 +113,9 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 	if unfit != nil {
 		v := dispatch.Refuse(ctx, s.host, src, unfit)
 		leave()
-		s.write(w, r, http.StatusBadRequest, wire.Problem{Event: v.Event, Error: wire.ProblemBody{Code: wire.CodeRequest, Message: unfit.Text, Decision: phases.Block}})
+		s.write(w, r, http.StatusBadRequest,
+			wire.Problem{Event: v.Event,
+				Error: wire.ProblemBody{Code: wire.CodeRequest, Message: unfit.Text, Decision: phases.Block}})
 		return
 	}
 	done := s.ending.begin(func(f *phases.Fault) kernel.Refusal {
@@ -123,7 +129,8 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 	done()
 	leave()
 	if err != nil {
-		p := wire.Problem{Event: v.Event, Error: wire.ProblemBody{Code: wire.CodeInvocation, Message: "the invocation is not valid", Decision: phases.Block}}
+		p := wire.Problem{Event: v.Event,
+			Error: wire.ProblemBody{Code: wire.CodeInvocation, Message: "the invocation is not valid", Decision: phases.Block}}
 		if d := new(phases.DecodeError); errors.As(err, &d) {
 			p.Error.Message, p.Error.Pointer = "the invocation is not valid: "+d.Error(), d.Pointer
 		}
@@ -134,7 +141,8 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 		s.write(w, r, status, p)
 		return
 	}
-	s.log.LogAttrs(ctx, slog.LevelDebug, "decided", slog.String("invocation", v.ID), slog.String("phase", string(v.Phase)), slog.String("decision", string(v.Decision)))
+	s.log.LogAttrs(ctx, slog.LevelDebug, "decided", slog.String("invocation", v.ID), slog.String("phase", string(v.Phase)),
+		slog.String("decision", string(v.Decision)))
 	s.write(w, r, http.StatusOK, v)
 }
 
@@ -144,7 +152,8 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	ad, ok := s.o.Runtimes[r.PathValue("runtime")]
 	if !ok {
-		s.problem(w, r, http.StatusNotFound, wire.ProblemBody{Code: wire.CodeNotFound, Message: "this runtime is not known", Decision: phases.Block})
+		s.problem(w, r, http.StatusNotFound,
+			wire.ProblemBody{Code: wire.CodeNotFound, Message: "this runtime is not known", Decision: phases.Block})
 		return
 	}
 	opts := adapters.Options{User: s.o.User}
@@ -174,7 +183,8 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 		out = refuse(overloaded())
 		s.gate.turnedAway.Add(1)
 	case p.err != nil:
-		out = refuse(phases.NewFault(phases.KindProtocol, "the address that the hook is registered with has parameters that belay does not know", p.err))
+		out = refuse(phases.NewFault(phases.KindProtocol,
+			"the address that the hook is registered with has parameters that belay does not know", p.err))
 		leave()
 	case bodyErr != nil:
 		out = refuse(phases.NewFault(phases.KindProtocol, errBody.Error(), bodyErr))
@@ -183,7 +193,8 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 		done := s.ending.begin(func(f *phases.Fault) kernel.Refusal {
 			no := ad.Failure(payload, opts, f)
 			var err error
-			r := kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: no.Session}, Fault: f, Unblockable: opts.NeedsLatch(no), Unread: true}
+			r := kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: no.Session}, Fault: f,
+				Unblockable: opts.NeedsLatch(no), Unread: true}
 			r.Why = phases.LatchStopped
 			if r.Of, err = adapters.Invocations(ad, payload, opts); err != nil {
 				r.Why = phases.LatchPayload
@@ -195,13 +206,15 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 		leave()
 	}
 	if out.Err != nil && !errors.Is(out.Err, errBody) { // readBody has told of that
-		s.log.LogAttrs(ctx, slog.LevelWarn, "a runtime's event could not be decided", slog.String("runtime", ad.Runtime()), slog.Any("error", out.Err))
+		s.log.LogAttrs(ctx, slog.LevelWarn, "a runtime's event could not be decided", slog.String("runtime", ad.Runtime()),
+			slog.Any("error", out.Err))
 	}
 	for _, n := range out.Answer.Notes {
 		s.log.LogAttrs(ctx, slog.LevelInfo, "note", slog.String("runtime", ad.Runtime()), slog.String("note", n))
 	}
 	if strings.TrimSpace(r.Header.Get("Accept")) == client.AnswerType {
-		a := client.Answer{Stdout: string(out.Answer.Stdout), Stderr: out.Answer.Stderr, Exit: out.Answer.Exit, Notes: out.Answer.Notes, Verdicts: out.Verdicts}
+		a := client.Answer{Stdout: string(out.Answer.Stdout), Stderr: out.Answer.Stderr, Exit: out.Answer.Exit,
+			Notes: out.Answer.Notes, Verdicts: out.Verdicts}
 		if a.Notes == nil {
 			a.Notes = []string{}
 		}

@@ -110,14 +110,16 @@ func TestDiskFails(t *testing.T) {
 				}
 			}
 			resp, body := d.do(t, call{tcp: true, method: "GET", path: "/healthz"})
-			if resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, `"state":"failing"`) || !strings.Contains(body, `"trouble":"io_error"`) {
+			if resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, `"state":"failing"`) ||
+				!strings.Contains(body, `"trouble":"io_error"`) {
 				t.Errorf("healthz: %d %s", resp.StatusCode, body)
 			}
 			documented(t, "GET", "/healthz", resp, body)
 			for _, b := range part(disk) {
 				b.Store(false)
 			}
-			if v, err := c.Invoke(t.Context(), invocation("s", "ls")); err != nil || v.Decision != phases.Allow || v.Event == nil {
+			if v, err := c.Invoke(t.Context(), invocation("s", "ls")); err != nil || v.Decision != phases.Allow ||
+				v.Event == nil {
 				t.Errorf("on a disk that works again: %+v, %v", v, err)
 			}
 			time.Sleep(1100 * time.Millisecond) // what /healthz answers is a second old at most

@@ -21,7 +21,8 @@ type slowHost struct {
 	wait  func(ctx context.Context)
 }
 
-func (h *slowHost) InvokeWith(ctx context.Context, inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error) {
+func (h *slowHost) InvokeWith(ctx context.Context, inv phases.Invocation,
+	o kernel.InvokeOptions) (phases.Verdict, error) {
 	h.begun <- struct{}{}
 	h.wait(ctx)
 	return h.Host.InvokeWith(ctx, inv, o)
@@ -44,7 +45,8 @@ func TestWhatRunsAtTheEndIsBlockedOnRecord(t *testing.T) {
 				}
 				<-hang
 			}}
-			d := startDaemon(t, withServer(func(o *server.Options) { o.Drain = time.Second }), withHost(func(in server.Host) server.Host { h.Host = in; return h }))
+			d := startDaemon(t, withServer(func(o *server.Options) { o.Drain = time.Second }),
+				withHost(func(in server.Host) server.Host { h.Host = in; return h }))
 			answered := make(chan phases.Verdict, 1)
 			go func() {
 				v, _ := dial(t, d.dir).Invoke(context.Background(), invocation("late", "ls"))
@@ -80,9 +82,11 @@ func TestNoteOfAStoppedDaemonSaysItsCause(t *testing.T) {
 	hang := make(chan struct{})
 	defer close(hang)
 	h := &slowHost{begun: make(chan struct{}, 1), wait: func(context.Context) { <-hang }}
-	d := startDaemon(t, withServer(func(o *server.Options) { o.Drain = time.Second }), withHost(func(in server.Host) server.Host { h.Host = in; return h }))
+	d := startDaemon(t, withServer(func(o *server.Options) { o.Drain = time.Second }),
+		withHost(func(in server.Host) server.Host { h.Host = in; return h }))
 	go func() {
-		resp, err := d.overSocket().Post("http://belay/adapters/claude-code?event=SessionStart", "application/json", strings.NewReader(claude("s-1", "SessionStart")))
+		resp, err := d.overSocket().Post("http://belay/adapters/claude-code?event=SessionStart", "application/json",
+			strings.NewReader(claude("s-1", "SessionStart")))
 		if err == nil {
 			_ = resp.Body.Close()
 		}
@@ -90,7 +94,8 @@ func TestNoteOfAStoppedDaemonSaysItsCause(t *testing.T) {
 	<-h.begun
 	d.stop(t)
 	notes, _ := spoolfile.Read(filepath.Join(d.dir, spoolfile.Name))
-	if len(notes) != 1 || !notes[0].Unblockable || notes[0].Cause != phases.LatchStopped || !slices.Equal(notes[0].Phases, []phases.Phase{phases.PrePlan}) {
+	if len(notes) != 1 || !notes[0].Unblockable || notes[0].Cause != phases.LatchStopped ||
+		!slices.Equal(notes[0].Phases, []phases.Phase{phases.PrePlan}) {
 		t.Fatalf("notes: %+v", notes)
 	}
 	if st, err := d.host.Status(t.Context()); err != nil || len(st.Latches) != 0 {

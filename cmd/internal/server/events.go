@@ -26,7 +26,8 @@ const (
 )
 
 func eventParams() []string {
-	return []string{"after", "before", "since", "until", "id", "type", "except", "phase", "runtime", "session", "agent", "tool",
+	return []string{"after", "before", "since", "until", "id", "type", "except", "phase", "runtime", "session", "agent",
+		"tool",
 		"invocation", "binding", "decision", "kind", "newest", "limit", "follow"}
 }
 
@@ -59,7 +60,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	if s.streams.Add(1) > int64(s.o.Streams) {
 		s.streams.Add(-1)
-		s.problem(w, r, http.StatusServiceUnavailable, wire.ProblemBody{Code: wire.CodeOverloaded, Message: "too many are following the events"})
+		s.problem(w, r, http.StatusServiceUnavailable,
+			wire.ProblemBody{Code: wire.CodeOverloaded, Message: "too many are following the events"})
 		return
 	}
 	defer s.streams.Add(-1)
@@ -178,7 +180,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, q kernel.EventQu
 }
 
 // pause waits for something to do, and reports false when there is nothing more.
-func (s *Server) pause(ctx context.Context, woken <-chan struct{}, poll, beat <-chan time.Time, send func([]byte) bool) bool {
+func (s *Server) pause(ctx context.Context, woken <-chan struct{}, poll, beat <-chan time.Time,
+	send func([]byte) bool) bool {
 	for {
 		select {
 		case <-woken:

@@ -60,7 +60,8 @@ func FuzzRequests(f *testing.F) {
 	}
 	f.Add(route("/v1/invoke"), "", "", []byte(`{"phase":"pre_tool","action":{"tool":"exec","args":{"command":"ls"}}}`))
 	f.Add(route("/v1/invoke"), "", "", []byte(`{"phase":"pre_tool","phase":"pre_plan"}`))
-	f.Add(route("/adapters/{runtime}"), "claude-code", "event=PreToolUse", []byte(`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"}}`))
+	f.Add(route("/adapters/{runtime}"), "claude-code", "event=PreToolUse",
+		[]byte(`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"}}`))
 	f.Add(route("/adapters/{runtime}"), "../x", "event=\x1b", []byte(`{}`))
 	f.Add(route("/v1/events"), "", "after=0&limit=3&type=verdict&since=2026-01-01T00:00:00Z", []byte{})
 	f.Add(route("/v1/events"), "", "follow=true&after=0", []byte{})
@@ -71,13 +72,16 @@ func FuzzRequests(f *testing.F) {
 	f.Add(route("/v1/approvals/{id}"), "01a1fc35-e999-778a-8ada-7a335a915e53", "wait=1ms", []byte{})
 	f.Add(route("/v1/approvals/{id}/decide"), "x", "", []byte(`{"verdict":"approve","by":"dev","signature":"AA=="}`))
 	f.Add(route("/v1/events/compact"), "", "", []byte(`{"before":"2020-01-01T00:00:00Z","dry_run":true}`))
-	f.Add(uint8(len(s.routes)-4), "", "", []byte(`{"capability":"tool:write","scope":{"paths":["/srv/**"]},"ttl_s":60,"holder":{"runtime":"custom"}}`))
+	f.Add(uint8(len(s.routes)-4), "", "",
+		[]byte(`{"capability":"tool:write","scope":{"paths":["/srv/**"]},"ttl_s":60,"holder":{"runtime":"custom"}}`))
 	f.Add(route("/v1/leases/revoke"), "", "", []byte(`{"id":"x","prefix":"y"}`))
-	f.Add(route("/v1/leases/check"), "", "", []byte(`{"invocation":{"phase":"pre_tool","action":{"tool":"exec","args":{}}},"capability":"tool:exec"}`))
+	f.Add(route("/v1/leases/check"), "", "",
+		[]byte(`{"invocation":{"phase":"pre_tool","action":{"tool":"exec","args":{}}},"capability":"tool:exec"}`))
 	handler := s.handler()
 	f.Fuzz(func(t *testing.T, n uint8, part, query string, body []byte) {
 		rt := s.routes[int(n)%len(s.routes)]
-		ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), peerKey{}, peer{unix: true, uid: os.Geteuid()}), 50*time.Millisecond)
+		ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), peerKey{}, peer{unix: true, uid: os.Geteuid()}),
+			50*time.Millisecond)
 		defer cancel()
 		r := httptest.NewRequestWithContext(ctx, rt.method, "http://belay/", bytes.NewReader(body))
 		r.URL.Path, r.URL.RawQuery = pathOf(rt.path, part), query

@@ -39,11 +39,13 @@ func (s *Server) table() []route {
 		{method: "GET", path: "/healthz", handle: s.healthz},
 		{method: "GET", path: "/v1/openapi.json", handle: s.openAPI},
 		{method: "POST", path: "/v1/invoke", roles: invoke, body: true, handle: s.invoke, answers: true},
-		{method: "POST", path: "/adapters/{runtime}", roles: invoke, body: true, query: []string{"event"}, handle: s.adapter, answers: true},
+		{method: "POST", path: "/adapters/{runtime}", roles: invoke, body: true, query: []string{"event"}, handle: s.adapter,
+			answers: true},
 		{method: "GET", path: "/v1/hooks", roles: read, handle: s.hooks},
 		{method: "GET", path: "/v1/events", roles: read, query: eventParams(), handle: s.events},
 		{method: "POST", path: "/v1/events/compact", roles: admin, body: true, handle: s.compact},
-		{method: "GET", path: "/v1/recording", roles: admin, query: []string{"seconds", "count", "destination"}, handle: s.recording},
+		{method: "GET", path: "/v1/recording", roles: admin, query: []string{"seconds", "count", "destination"},
+			handle: s.recording},
 		{method: "GET", path: "/v1/status", roles: read, handle: s.status},
 		{method: "GET", path: "/v1/latches", roles: read, handle: s.latches},
 		{method: "POST", path: "/v1/latches/clear", roles: admin, body: true, handle: s.clearLatch},
@@ -72,11 +74,14 @@ func (s *Server) handler() http.Handler {
 	for path, allowed := range methods {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			s.problem(w, r, http.StatusMethodNotAllowed, wire.ProblemBody{Code: wire.CodeMethod, Message: "this is asked for with " + strings.Join(allowed, " or ")})
+			s.problem(w, r, http.StatusMethodNotAllowed,
+				wire.ProblemBody{Code: wire.CodeMethod, Message: "this is asked for with " + strings.Join(allowed, " or ")})
 		})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.problem(w, r, http.StatusNotFound, wire.ProblemBody{Code: wire.CodeNotFound, Message: "there is nothing here", Hint: "GET /v1/openapi.json lists what there is."})
+		s.problem(w, r, http.StatusNotFound,
+			wire.ProblemBody{Code: wire.CodeNotFound, Message: "there is nothing here",
+				Hint: "GET /v1/openapi.json lists what there is."})
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer s.recovered(w, r)
@@ -115,8 +120,10 @@ func (s *Server) recovered(w http.ResponseWriter, r *http.Request) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(p)
 	}
-	s.log.LogAttrs(r.Context(), slog.LevelError, "internal error", slog.String("path", r.URL.Path), slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
-	s.problem(w, r, http.StatusInternalServerError, wire.ProblemBody{Code: wire.CodeInternal, Message: "belay failed", Decision: phases.Block})
+	s.log.LogAttrs(r.Context(), slog.LevelError, "internal error", slog.String("path", r.URL.Path),
+		slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
+	s.problem(w, r, http.StatusInternalServerError,
+		wire.ProblemBody{Code: wire.CodeInternal, Message: "belay failed", Decision: phases.Block})
 }
 
 // guarded lets through who has one of the route's roles and sends what it takes.
@@ -126,13 +133,17 @@ func (s *Server) guarded(rt route) http.HandlerFunc {
 			roles, ok := s.rolesOf(r)
 			if !ok || len(roles) == 0 {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="belay"`)
-				s.log.LogAttrs(r.Context(), slog.LevelWarn, "request without a valid token", slog.String("path", rt.path), slog.Bool("unix", peerOf(r.Context()).unix))
-				s.problem(w, r, http.StatusUnauthorized, wire.ProblemBody{Code: wire.CodeToken, Message: "this takes a valid token: " + oneOf(rt.roles), Hint: "Send it as `Authorization: Bearer TOKEN`. The state directory keeps tokens in keys/ROLE.token."})
+				s.log.LogAttrs(r.Context(), slog.LevelWarn, "request without a valid token", slog.String("path", rt.path),
+					slog.Bool("unix", peerOf(r.Context()).unix))
+				s.problem(w, r, http.StatusUnauthorized,
+					wire.ProblemBody{Code: wire.CodeToken, Message: "this takes a valid token: " + oneOf(rt.roles),
+						Hint: "Send it as `Authorization: Bearer TOKEN`. The state directory keeps tokens in keys/ROLE.token."})
 				return
 			}
 			if !slices.ContainsFunc(roles, func(have client.Role) bool { return slices.Contains(rt.roles, have) }) {
 				s.log.LogAttrs(r.Context(), slog.LevelWarn, "request with the wrong role", slog.String("path", rt.path))
-				s.problem(w, r, http.StatusForbidden, wire.ProblemBody{Code: wire.CodeRole, Message: "this takes the role " + oneOf(rt.roles)})
+				s.problem(w, r, http.StatusForbidden,
+					wire.ProblemBody{Code: wire.CodeRole, Message: "this takes the role " + oneOf(rt.roles)})
 				return
 			}
 			s.notePlain(r)
@@ -171,7 +182,8 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, v any
 	b, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		s.log.LogAttrs(r.Context(), slog.LevelError, "an answer could not be written down", slog.Any("error", err))
-		status, b = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"the answer could not be written down"}}`)
+		status, b = http.StatusInternalServerError,
+			[]byte(`{"error":{"code":"internal","message":"the answer could not be written down"}}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

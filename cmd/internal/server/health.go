@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	healthFor  = time.Second      // an answer about health is found out again when it is older
-	statusFor  = healthFor / 10   // the same of the status, and of health that is red: what other processes have changed shows soon
+	healthFor = time.Second // an answer about health is found out again when it is older
+	// the same of the status, and of health that is red: what other processes have changed shows soon
+	statusFor  = healthFor / 10
 	healthWait = 2 * time.Second  // for a newer one; a command waits 3 s for a daemon
 	healthOld  = 10 * time.Second // an answer that is older says nothing any more: that is a failure
 )
@@ -91,10 +92,12 @@ func (s *Server) look(ctx context.Context) (found, time.Duration, error) {
 		return found{}, 0, fmt.Errorf("%w: %w", kernel.ErrUnavailable, errNoStatus)
 	}
 	f, age := a.Value, a.Age()
-	f.status.Problems, f.status.Warnings = slices.Clip(f.status.Problems), slices.Clip(f.status.Warnings) // callers add theirs
+	// callers add theirs
+	f.status.Problems, f.status.Warnings = slices.Clip(f.status.Problems), slices.Clip(f.status.Warnings)
 	if f.err == nil && age > healthOld {
 		f.status.Healthy, f.status.Health = false, wire.HealthFailing
-		f.status.Problems = append([]string{fmt.Sprintf("the store does not answer: what stands here is %v old", age.Round(time.Second))}, f.status.Problems...)
+		f.status.Problems = append([]string{fmt.Sprintf("the store does not answer: what stands here is %v old",
+			age.Round(time.Second))}, f.status.Problems...)
 	}
 	return f, age, f.err
 }

@@ -57,7 +57,8 @@ func TestHealthIsCached(t *testing.T) {
 	began = time.Now()
 	l.looks.Store(0)
 	for range 40 {
-		for _, c := range []call{{method: "GET", path: "/healthz"}, {method: "GET", path: "/v1/status", header: review}, {method: "GET", path: "/v1/hooks", header: review}} {
+		for _, c := range []call{{method: "GET", path: "/healthz"}, {method: "GET", path: "/v1/status", header: review},
+			{method: "GET", path: "/v1/hooks", header: review}} {
 			resp, body := d.do(t, c)
 			if resp.StatusCode != http.StatusOK || c.path != "/v1/hooks" && !strings.Contains(body, `"age_ms":`) {
 				t.Fatalf("%s: status %d: %s", c.path, resp.StatusCode, body)
@@ -99,7 +100,8 @@ func TestHealthWhileTheStoreHangs(t *testing.T) {
 		err := json.Unmarshal([]byte(body), &h)
 		return err == nil && status == http.StatusServiceUnavailable && !h.OK && h.State == "failing" && h.Age > 10_000
 	})
-	if status, body := get("/v1/status"); status != http.StatusOK || !strings.Contains(body, `"healthy":false`) || !strings.Contains(body, "the store does not answer") {
+	if status, body := get("/v1/status"); status != http.StatusOK || !strings.Contains(body, `"healthy":false`) ||
+		!strings.Contains(body, "the store does not answer") {
 		t.Errorf("status %d: %s", status, body)
 	}
 	if status, _ := get("/v1/hooks"); status != http.StatusOK {
@@ -112,7 +114,8 @@ func TestHealthBeforeAnythingIsKnown(t *testing.T) {
 	d, l := looking(t)
 	l.hangs.Store(true)
 	defer close(l.end)
-	for path, want := range map[string]string{"/healthz": `{"ok":false,"state":"failing","age_ms":`, "/v1/status": `the store is not available`, "/v1/hooks": `the store is not available`} {
+	for path, want := range map[string]string{"/healthz": `{"ok":false,"state":"failing","age_ms":`,
+		"/v1/status": `the store is not available`, "/v1/hooks": `the store is not available`} {
 		resp, body := d.do(t, call{method: "GET", path: path, header: bearer(d.token(t, client.RoleReview))})
 		if resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, want) {
 			t.Errorf("%s: status %d: %s", path, resp.StatusCode, body)

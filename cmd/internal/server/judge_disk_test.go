@@ -31,7 +31,8 @@ func TestWhatAFailingDiskRefusedIsJudged(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { store.Close() })
-			d := startDaemon(t, withRetention, withConfig(strings.Replace(startGuard, "frozen: false", "frozen: "+frozen+", reason: closed today", 1)),
+			d := startDaemon(t, withRetention,
+				withConfig(strings.Replace(startGuard, "frozen: false", "frozen: "+frozen+", reason: closed today", 1)),
 				func(s *setup) { s.belay.Store = store })
 			all := []*atomic.Bool{&disk.writes, &disk.syncs, &disk.reads} // else the guard decides, and that is noted
 			for _, b := range all {
@@ -54,7 +55,8 @@ func TestWhatAFailingDiskRefusedIsJudged(t *testing.T) {
 				t.Fatal(err)
 			}
 			if frozen == "true" {
-				if !strings.Contains(body, "closed today") || !strings.Contains(body, "belay latch clear claude-code s-1") || len(list) != 1 || list[0].DecidedBy != "freeze" {
+				if !strings.Contains(body, "closed today") || !strings.Contains(body, "belay latch clear claude-code s-1") ||
+					len(list) != 1 || list[0].DecidedBy != "freeze" {
 					t.Errorf("%s %+v", body, list)
 				}
 				return
@@ -62,7 +64,8 @@ func TestWhatAFailingDiskRefusedIsJudged(t *testing.T) {
 			if strings.Contains(body, "deny") || len(list) != 0 {
 				t.Errorf("%s %+v", body, list)
 			}
-			lifted, err := d.host.Events(t.Context(), kernel.EventQuery{Type: phases.EventLatch, Decision: kernel.DecisionLifted})
+			lifted, err := d.host.Events(t.Context(),
+				kernel.EventQuery{Type: phases.EventLatch, Decision: kernel.DecisionLifted})
 			if err != nil || len(lifted) != 1 {
 				t.Errorf("%+v, %v", lifted, err)
 			}

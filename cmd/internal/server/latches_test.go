@@ -17,13 +17,18 @@ import (
 )
 
 func claude(session, event string) string {
-	more := map[string]string{"PreToolUse": `,"tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t-1"`, "Notification": `,"message":"hi"`, "SessionStart": `,"source":"startup"`, "SubagentStart": `,"agent_id":"a","agent_type":"t"`}[event]
-	return `{"session_id":"` + session + `","transcript_path":"/t","cwd":"/","permission_mode":"default","hook_event_name":"` + event + `"` + more + `}`
+	more := map[string]string{"PreToolUse": `,"tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t-1"`,
+		"Notification": `,"message":"hi"`, "SessionStart": `,"source":"startup"`,
+		"SubagentStart": `,"agent_id":"a","agent_type":"t"`}[event]
+	return `{"session_id":"` + session +
+		`","transcript_path":"/t","cwd":"/","permission_mode":"default","hook_event_name":"` + event + `"` + more + `}`
 }
 
 func (d *daemon) tell(t *testing.T, session, event string) string {
 	t.Helper()
-	resp, body := d.do(t, call{method: "POST", path: "/adapters/claude-code?event=" + event, body: claude(session, event), header: map[string]string{"Accept": client.AnswerType}})
+	resp, body := d.do(t,
+		call{method: "POST", path: "/adapters/claude-code?event=" + event, body: claude(session, event),
+			header: map[string]string{"Accept": client.AnswerType}})
 	if resp.StatusCode != 200 {
 		t.Errorf("%s: status %d: %s", event, resp.StatusCode, body)
 	}
@@ -44,22 +49,28 @@ func withRetention(s *setup) { s.belay.Retain = true }
 // An overload latches the sessions whose events it refused, and its end frees those that
 // no hook would have stopped. A host that retains nothing leaves the others latched.
 func TestOverloadEndsWithItsLatches(t *testing.T) {
-	d, h := holding(t, withConfig(startGuard), withServer(func(o *server.Options) { o.Running, o.Queue, o.Patience = 1, 1, time.Hour }))
+	d, h := holding(t, withConfig(startGuard),
+		withServer(func(o *server.Options) { o.Running, o.Queue, o.Patience = 1, 1, time.Hour }))
 	c := dial(t, d.dir)
 	answers := h.fill(t, d, c)
-	for session, event := range map[string]string{"s-notified": "Notification", "s-spawned": "SubagentStart", "s-judged": "SessionStart"} {
+	for session, event := range map[string]string{"s-notified": "Notification", "s-spawned": "SubagentStart",
+		"s-judged": "SessionStart"} {
 		if body := d.tell(t, session, event); !strings.Contains(body, `"enforced":"latched"`) {
 			t.Errorf("%s: %s", event, body)
 		}
 	}
-	d.do(t, call{method: "POST", path: "/adapters/claude-code?event=SubagentStart", body: `{"session_id":"s-garbled","a":1,"a":2}`})
-	want := map[string]phases.LatchEnd{"s-notified": phases.EndsWithCause, "s-spawned": phases.EndsWithCause, "s-judged": phases.EndsByPerson, "s-garbled": phases.EndsByPerson}
+	d.do(t, call{method: "POST", path: "/adapters/claude-code?event=SubagentStart",
+		body: `{"session_id":"s-garbled","a":1,"a":2}`})
+	want := map[string]phases.LatchEnd{"s-notified": phases.EndsWithCause, "s-spawned": phases.EndsWithCause,
+		"s-judged": phases.EndsByPerson, "s-garbled": phases.EndsByPerson}
 	list, err := c.Latches(t.Context())
 	if err != nil || len(list) != len(want) {
 		t.Fatalf("latches %+v, %v", list, err)
 	}
 	for _, l := range list {
-		if kind := map[bool]phases.LatchKind{true: phases.LatchPayload, false: phases.LatchOverload}[l.Session == "s-garbled"]; l.Cause != kind || l.Ends != want[l.Session] || l.ID == "" || l.Event == "" || l.Scope != "session" {
+		if kind := map[bool]phases.LatchKind{true: phases.LatchPayload,
+			false: phases.LatchOverload}[l.Session == "s-garbled"]; l.Cause != kind || l.Ends != want[l.Session] || l.ID == "" ||
+			l.Event == "" || l.Scope != "session" {
 			t.Errorf("%+v", l)
 		}
 	}
@@ -70,7 +81,9 @@ func TestOverloadEndsWithItsLatches(t *testing.T) {
 	for range 2 {
 		<-answers
 	}
-	eventually(t, "the end of the overload", func() bool { return strings.Join(d.latched(t), " ") == "s-garbled s-judged" })
+	eventually(t, "the end of the overload", func() bool {
+		return strings.Join(d.latched(t), " ") == "s-garbled s-judged"
+	})
 	lifted, err := d.host.Events(t.Context(), kernel.EventQuery{Type: phases.EventLatch, Decision: kernel.DecisionLifted})
 	if err != nil || len(lifted) != 2 || lifted[0].Reason != "the overload is over" {
 		t.Errorf("%+v, %v", lifted, err)
@@ -86,7 +99,8 @@ func TestOverloadIsJudgedAfterwards(t *testing.T) {
 	for name, frozen := range map[string]bool{"the guard passes": false, "the guard blocks": true} {
 		t.Run(name, func(t *testing.T) {
 			config := strings.Replace(startGuard, "frozen: false", fmt.Sprintf("frozen: %v, reason: closed today", frozen), 1)
-			d, h := holding(t, withRetention, withConfig(config), withServer(func(o *server.Options) { o.Running, o.Queue, o.Patience = 1, 1, time.Hour }))
+			d, h := holding(t, withRetention, withConfig(config),
+				withServer(func(o *server.Options) { o.Running, o.Queue, o.Patience = 1, 1, time.Hour }))
 			c := dial(t, d.dir)
 			answers := h.fill(t, d, c)
 			for n := range 3 {
@@ -119,7 +133,8 @@ func TestOverloadIsJudgedAfterwards(t *testing.T) {
 					}
 					continue
 				}
-				if !strings.Contains(body, "closed today") || !strings.Contains(body, "of kind decision") || !strings.Contains(body, "belay latch clear claude-code "+session) {
+				if !strings.Contains(body, "closed today") || !strings.Contains(body, "of kind decision") ||
+					!strings.Contains(body, "belay latch clear claude-code "+session) {
 					t.Errorf("%s: %s", session, body)
 				}
 			}
@@ -133,9 +148,13 @@ func TestOverloadIsJudgedAfterwards(t *testing.T) {
 // What a daemon retained ends with it: the next one says so, and a person has to decide.
 func TestWhatADaemonRetainedEndsWithIt(t *testing.T) {
 	d := startDaemon(t, withRetention, withConfig(startGuard))
-	v, _ := d.host.Refuse(t.Context(), kernel.Refusal{Unblockable: true, Why: phases.LatchOverload, Fault: phases.NewFault(phases.KindDeadline, "too many", nil),
-		Invocation: phases.Invocation{Phase: phases.PrePlan, Runtime: "claude-code", Session: "s-1", Action: jsontext.Value(`{"kind":"session_start"}`)}})
-	if list, err := d.host.Latches(t.Context()); v.Enforced != phases.EnforcedLatched || err != nil || len(list) != 1 || list[0].Ends != phases.EndsByJudging {
+	v, _ := d.host.Refuse(t.Context(),
+		kernel.Refusal{Unblockable: true, Why: phases.LatchOverload,
+			Fault: phases.NewFault(phases.KindDeadline, "too many", nil),
+			Invocation: phases.Invocation{Phase: phases.PrePlan, Runtime: "claude-code", Session: "s-1",
+				Action: jsontext.Value(`{"kind":"session_start"}`)}})
+	if list, err := d.host.Latches(t.Context()); v.Enforced != phases.EnforcedLatched || err != nil || len(list) != 1 ||
+		list[0].Ends != phases.EndsByJudging {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	d.stop(t)
@@ -145,7 +164,8 @@ func TestWhatADaemonRetainedEndsWithIt(t *testing.T) {
 	next := serveDir(t, d.dir, withRetention)
 	eventually(t, "the next daemon has looked", func() bool {
 		list, _ := next.host.Latches(t.Context())
-		return len(list) == 1 && list[0].Ends == phases.EndsByPerson && strings.Contains(list[0].Reason, "does not have it any more")
+		return len(list) == 1 && list[0].Ends == phases.EndsByPerson &&
+			strings.Contains(list[0].Reason, "does not have it any more")
 	})
 	if body := next.tell(t, "s-1", "PreToolUse"); !strings.Contains(body, "belay latch clear claude-code s-1") {
 		t.Errorf("%s", body)

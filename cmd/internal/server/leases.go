@@ -104,7 +104,8 @@ func (s *Server) checkLease(w http.ResponseWriter, r *http.Request) {
 		inv, err = phases.Normalize(inv)
 	}
 	if err != nil {
-		s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeInvocation, Message: "invocation: " + phases.SafeLine(err.Error(), 512)})
+		s.problem(w, r, http.StatusBadRequest,
+			wire.ProblemBody{Code: wire.CodeInvocation, Message: "invocation: " + phases.SafeLine(err.Error(), 512)})
 		return
 	}
 	ctx, cancel := s.deciding(r)

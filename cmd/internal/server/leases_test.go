@@ -27,15 +27,17 @@ func writing(agent string) phases.Invocation {
 
 func terms(id string, uses int64) client.LeaseMint {
 	return client.LeaseMint{
-		Request: leases.Request{ID: id, Capability: "tool:write", Scope: &leases.Scope{Paths: phases.Scope{"/srv/**"}}, TTLS: 60, MaxUses: uses},
-		Holder:  &client.LeaseHolder{Runtime: "custom", Session: "s-1", Agent: "coder"},
+		Request: leases.Request{ID: id, Capability: "tool:write", Scope: &leases.Scope{Paths: phases.Scope{"/srv/**"}},
+			TTLS: 60, MaxUses: uses},
+		Holder: &client.LeaseHolder{Runtime: "custom", Session: "s-1", Agent: "coder"},
 	}
 }
 
 func TestLeasesOverTheDaemon(t *testing.T) {
 	d := startDaemon(t, withConfig(leaseConfig), withListener)
 	c := dial(t, d.dir)
-	if v, err := c.Invoke(t.Context(), writing("coder")); err != nil || v.Decision != phases.Block || !strings.Contains(v.Reason, "needs a lease") {
+	if v, err := c.Invoke(t.Context(), writing("coder")); err != nil || v.Decision != phases.Block ||
+		!strings.Contains(v.Reason, "needs a lease") {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	m, err := c.MintLease(t.Context(), terms("s-1/a", 2))
@@ -52,7 +54,8 @@ func TestLeasesOverTheDaemon(t *testing.T) {
 	// Somebody who runs tools outside asks, and takes the last use.
 	check := func(agent, token string, claim bool) bool {
 		t.Helper()
-		got, err := c.CheckLease(t.Context(), writing(agent), client.LeaseCheck{Capability: "tool:write", Token: token, Claim: claim})
+		got, err := c.CheckLease(t.Context(), writing(agent),
+			client.LeaseCheck{Capability: "tool:write", Token: token, Claim: claim})
 		if err != nil || got.Active != (got.Lease != nil) {
 			t.Fatalf("%+v, %v", got, err)
 		}
@@ -76,7 +79,8 @@ func TestLeasesOverTheDaemon(t *testing.T) {
 		t.Error("a lease that was taken back passes")
 	}
 	var refused *client.Error
-	if err := c.RevokeLease(t.Context(), client.LeaseRevoke{ID: "unknown"}); !errors.As(err, &refused) || refused.Code != wire.CodeNotFound {
+	if err := c.RevokeLease(t.Context(), client.LeaseRevoke{ID: "unknown"}); !errors.As(err, &refused) ||
+		refused.Code != wire.CodeNotFound {
 		t.Errorf("an unknown id: %v", err)
 	}
 	events, err := c.Events(t.Context(), wire.Query{Type: phases.EventLease})
@@ -84,7 +88,8 @@ func TestLeasesOverTheDaemon(t *testing.T) {
 	for _, e := range events {
 		got = append(got, e.Decision)
 	}
-	if err != nil || strings.Join(got, " ") != "minted claimed claimed minted revoked" || events[0].User != "token review" {
+	if err != nil || strings.Join(got, " ") != "minted claimed claimed minted revoked" ||
+		events[0].User != "token review" {
 		t.Errorf("%q by %s, %v", got, events[0].User, err)
 	}
 }
@@ -105,22 +110,29 @@ func TestLeaseRoutesRefuse(t *testing.T) {
 		{"an agent revokes", "POST", "/v1/leases/revoke", `{"prefix":"s"}`, invoke, 403, wire.CodeRole},
 		{"a reviewer checks", "POST", "/v1/leases/check", `{}`, review, 403, wire.CodeRole},
 		{"mint without a token", "POST", "/v1/leases", mint, nil, 401, wire.CodeToken},
-		{"no holder", "POST", "/v1/leases", `{"capability":"tool:write","scope":{},"ttl_s":60}`, review, 400, wire.CodeRequest},
+		{"no holder", "POST", "/v1/leases", `{"capability":"tool:write","scope":{},"ttl_s":60}`, review, 400,
+			wire.CodeRequest},
 		{"unknown member", "POST", "/v1/leases", `{"cap":1}`, review, 400, wire.CodeRequest},
-		{"duplicate member", "POST", "/v1/leases", strings.Replace(mint, `"ttl_s":60`, `"ttl_s":60,"ttl_s":61`, 1), review, 400, wire.CodeRequest},
+		{"duplicate member", "POST", "/v1/leases", strings.Replace(mint, `"ttl_s":60`, `"ttl_s":60,"ttl_s":61`, 1), review,
+			400, wire.CodeRequest},
 		{"negative ttl", "POST", "/v1/leases", strings.Replace(mint, "60", "-60", 1), review, 400, wire.CodeRequest},
 		{"too long", "POST", "/v1/leases", strings.Replace(mint, "60", "2592001", 1), review, 409, wire.CodeConflict},
-		{"unknown parent", "POST", "/v1/leases", strings.Replace(mint, "{", `{"parent":"p",`, 1), review, 404, wire.CodeNotFound},
-		{"unknown approval", "POST", "/v1/leases", `{"approval":"01890a5d-ac96-774b-bcce-b302099a8057"}`, review, 404, wire.CodeNotFound},
+		{"unknown parent", "POST", "/v1/leases", strings.Replace(mint, "{", `{"parent":"p",`, 1), review, 404,
+			wire.CodeNotFound},
+		{"unknown approval", "POST", "/v1/leases", `{"approval":"01890a5d-ac96-774b-bcce-b302099a8057"}`, review, 404,
+			wire.CodeNotFound},
 		{"approval and terms", "POST", "/v1/leases", `{"approval":"x","ttl_s":1}`, review, 400, wire.CodeRequest},
 		{"bad parameter", "GET", "/v1/leases?nope=1", "", review, 400, wire.CodeRequest},
 		{"bad state", "GET", "/v1/leases?state=open", "", review, 400, wire.CodeRequest},
 		{"bad limit", "GET", "/v1/leases?limit=0", "", review, 400, wire.CodeRequest},
 		{"revoke nothing", "POST", "/v1/leases/revoke", `{}`, review, 400, wire.CodeRequest},
 		{"revoke an odd id", "POST", "/v1/leases/revoke", `{"prefix":"../x"}`, review, 400, wire.CodeRequest},
-		{"check without an invocation", "POST", "/v1/leases/check", `{"capability":"tool:write"}`, invoke, 400, wire.CodeInvocation},
-		{"check an odd invocation", "POST", "/v1/leases/check", `{"capability":"tool:write","invocation":{"phase":"x"}}`, invoke, 400, wire.CodeInvocation},
-		{"check every capability", "POST", "/v1/leases/check", `{"capability":"*","invocation":` + inv + `}`, invoke, 400, wire.CodeRequest},
+		{"check without an invocation", "POST", "/v1/leases/check", `{"capability":"tool:write"}`, invoke, 400,
+			wire.CodeInvocation},
+		{"check an odd invocation", "POST", "/v1/leases/check", `{"capability":"tool:write","invocation":{"phase":"x"}}`,
+			invoke, 400, wire.CodeInvocation},
+		{"check every capability", "POST", "/v1/leases/check", `{"capability":"*","invocation":` + inv + `}`, invoke, 400,
+			wire.CodeRequest},
 	} {
 		r, body := d.do(t, call{tcp: true, method: c.method, path: c.path, body: c.body, header: c.header})
 		if r.StatusCode != c.status || !strings.Contains(body, `"code":"`+c.code+`"`) {

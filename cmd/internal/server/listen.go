@@ -21,7 +21,8 @@ const maxSocketPath = 103
 // is closed to others, so that nobody gets in before the mode is set.
 func listenUnix(path string) (net.Listener, error) {
 	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("%w: %s is longer than the %d bytes that the path of a socket may have", ErrState, path, maxSocketPath)
+		return nil, fmt.Errorf("%w: %s is longer than the %d bytes that the path of a socket may have", ErrState, path,
+			maxSocketPath)
 	}
 	fi, err := os.Lstat(path)
 	switch {

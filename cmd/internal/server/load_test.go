@@ -38,7 +38,8 @@ func dial(t *testing.T, dir string) *client.Client {
 }
 
 func invocation(session, command string) phases.Invocation {
-	args, err := json.Marshal(map[string]any{"tool": "exec", "call_id": "c", "args": map[string]string{"command": command}})
+	args, err := json.Marshal(map[string]any{"tool": "exec", "call_id": "c",
+		"args": map[string]string{"command": command}})
 	if err != nil {
 		panic(err)
 	}
@@ -46,7 +47,8 @@ func invocation(session, command string) phases.Invocation {
 }
 
 // recordOf reads all verdicts that are on record, by event id.
-func recordOf(t *testing.T, events func(context.Context, kernel.EventQuery) ([]phases.Event, error)) map[string]phases.Event {
+func recordOf(t *testing.T,
+	events func(context.Context, kernel.EventQuery) ([]phases.Event, error)) map[string]phases.Event {
 	t.Helper()
 	out := map[string]phases.Event{}
 	q := kernel.EventQuery{Type: phases.EventVerdict, Limit: kernel.MaxEventLimit}
@@ -341,11 +343,15 @@ func TestOverload(t *testing.T) {
 	answers := h.fill(t, d, c)
 	resp, body := d.do(t, call{method: "POST", path: "/v1/invoke", body: asking("ls")})
 	documented(t, "POST", "/v1/invoke", resp, body)
-	if resp.StatusCode != 503 || !strings.Contains(body, `"decision":"block"`) || !strings.Contains(body, `"event":{"seq":`) {
+	if resp.StatusCode != 503 || !strings.Contains(body, `"decision":"block"`) ||
+		!strings.Contains(body, `"event":{"seq":`) {
 		t.Errorf("status %d: %s", resp.StatusCode, body)
 	}
-	for event, want := range map[string]string{"PreToolUse": `"permissionDecision":"deny"`, "Stop": `"continue":false`, "UserPromptSubmit": `"decision":"block"`} {
-		resp, body := d.do(t, call{method: "POST", path: "/adapters/claude-code?event=" + event, body: `{"session_id":"s","hook_event_name":"` + event + `"}`})
+	for event, want := range map[string]string{"PreToolUse": `"permissionDecision":"deny"`, "Stop": `"continue":false`,
+		"UserPromptSubmit": `"decision":"block"`} {
+		resp, body := d.do(t,
+			call{method: "POST", path: "/adapters/claude-code?event=" + event, body: `{"session_id":"s","hook_event_name":"` +
+				event + `"}`})
 		if resp.StatusCode != 200 || !strings.Contains(body, want) {
 			t.Errorf("%s: status %d: %s", event, resp.StatusCode, body)
 		}
@@ -430,7 +436,9 @@ func TestHealthIsRed(t *testing.T) {
 	d := startDaemon(t, withListener)
 	d.host.Close()
 	resp, body := d.do(t, call{tcp: true, method: "GET", path: "/healthz"})
-	if resp.StatusCode != http.StatusServiceUnavailable || ageOf.ReplaceAllString(strings.TrimSpace(body), "") != `{"ok":false,"state":"failing","sinks":[{"kind":"store","durable":true,"ok":false,"trouble":"unavailable"}]}` {
+	if resp.StatusCode != http.StatusServiceUnavailable ||
+		ageOf.ReplaceAllString(strings.TrimSpace(body),
+			"") != `{"ok":false,"state":"failing","sinks":[{"kind":"store","durable":true,"ok":false,"trouble":"unavailable"}]}` {
 		t.Errorf("status %d: %s", resp.StatusCode, body)
 	}
 	documented(t, "GET", "/healthz", resp, body)

@@ -30,7 +30,9 @@ func TestOneDaemonWhateverBecomesOfTheLockFile(t *testing.T) {
 			if _, err := server.Open(d.host, server.Options{Dir: d.dir}); !errors.Is(err, server.ErrRunning) {
 				t.Fatalf("a second daemon: %v", err)
 			}
-			eventually(t, "the lock file is made anew", func() bool { return strings.Contains(d.log.String(), "it was made anew") })
+			eventually(t, "the lock file is made anew", func() bool {
+				return strings.Contains(d.log.String(), "it was made anew")
+			})
 			if _, err := server.Open(d.host, server.Options{Dir: d.dir}); !errors.Is(err, server.ErrRunning) {
 				t.Errorf("a second daemon afterwards: %v", err)
 			}
@@ -51,7 +53,8 @@ func TestADaemonThatLostItsDirectoryStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), os.Rename(path+".other", path)); err != nil {
+	if err := errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB),
+		os.Rename(path+".other", path)); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -82,7 +85,8 @@ func TestTheLockOfTheDirectoryIsSeenByClients(t *testing.T) {
 	l, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0) // bound, without a listener
 	if err == nil {
 		t.Cleanup(func() { _ = syscall.Close(l) })
-		err = errors.Join(syscall.Bind(l, &syscall.SockaddrUnix{Name: filepath.Join(d.dir, client.SocketName)}), os.Chmod(filepath.Join(d.dir, client.SocketName), 0o600))
+		err = errors.Join(syscall.Bind(l, &syscall.SockaddrUnix{Name: filepath.Join(d.dir, client.SocketName)}),
+			os.Chmod(filepath.Join(d.dir, client.SocketName), 0o600))
 	}
 	if err != nil {
 		t.Fatal(err)

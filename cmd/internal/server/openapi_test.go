@@ -115,9 +115,12 @@ func TestDocumentHasTheRoutes(t *testing.T) {
 func TestDocumentHasTheMembersOfRequests(t *testing.T) {
 	d := readDocument(t)
 	r := phases.Request{HoldsScopes: true, ParentScopes: &phases.Scopes{}, Invocation: phases.Invocation{
-		ID: "01938c8e-7b1a-7c3d-8e4f-0123456789ab", Phase: phases.Spawn, Runtime: "custom", Session: "s", Agent: "a", Run: "r", User: "u", CWD: "/w",
-		Action: []byte(`{"child":{"agent":"a"}}`), Scopes: phases.Scopes{Tools: phases.Scope{"*"}}, Metadata: map[string]jsontext.Value{"k": jsontext.Value("1")},
-		Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+		ID: "01938c8e-7b1a-7c3d-8e4f-0123456789ab", Phase: phases.Spawn, Runtime: "custom", Session: "s", Agent: "a",
+		Run: "r", User: "u", CWD: "/w",
+		Action: []byte(`{"child":{"agent":"a"}}`), Scopes: phases.Scopes{Tools: phases.Scope{"*"}},
+		Metadata:    map[string]jsontext.Value{"k": jsontext.Value("1")},
+		Time:        time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		Traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 	}}
 	whole, err := phases.EncodeRequest(r)
 	if err != nil {
@@ -143,10 +146,16 @@ func TestDocumentHasTheMembersOfRequests(t *testing.T) {
 func TestDocumentHasTheMembers(t *testing.T) {
 	d := readDocument(t)
 	for name, v := range map[string]any{
-		"Verdict": phases.Verdict{}, "HookReport": phases.HookReport{}, "EventRef": phases.EventRef{}, "Event": phases.Event{},
-		"Hook": wire.Hook{}, "Latch": wire.Latch{}, "Session": wire.Session{}, "Daemon": wire.Daemon{}, "Status": wire.Status{},
-		"Health": wire.Health{}, "Reloaded": client.Reloaded{}, "Compaction": client.Compaction{}, "Compacted": client.Compacted{}, "Answer": client.Answer{}, "Problem": wire.Problem{}, "ProblemBody": wire.ProblemBody{},
-		"Lease": client.Lease{}, "LeaseHolder": client.LeaseHolder{}, "LeaseScope": leases.Scope{}, "LeaseIssuer": leases.Issuer{}, "LeaseMinted": client.LeaseMinted{}, "LeaseRevoke": client.LeaseRevoke{}, "LeaseCheck": client.LeaseCheck{}, "LeaseChecked": client.LeaseChecked{},
+		"Verdict": phases.Verdict{}, "HookReport": phases.HookReport{}, "EventRef": phases.EventRef{},
+		"Event": phases.Event{},
+		"Hook":  wire.Hook{}, "Latch": wire.Latch{}, "Session": wire.Session{}, "Daemon": wire.Daemon{},
+		"Status": wire.Status{},
+		"Health": wire.Health{}, "Reloaded": client.Reloaded{}, "Compaction": client.Compaction{},
+		"Compacted": client.Compacted{}, "Answer": client.Answer{}, "Problem": wire.Problem{},
+		"ProblemBody": wire.ProblemBody{},
+		"Lease":       client.Lease{}, "LeaseHolder": client.LeaseHolder{}, "LeaseScope": leases.Scope{},
+		"LeaseIssuer": leases.Issuer{}, "LeaseMinted": client.LeaseMinted{}, "LeaseRevoke": client.LeaseRevoke{},
+		"LeaseCheck": client.LeaseCheck{}, "LeaseChecked": client.LeaseChecked{},
 		"Approval": client.Approval{}, "ApprovalDecision": client.Decision{}, "Proposal": client.Proposal{},
 	} {
 		have := map[string]bool{}
@@ -174,8 +183,10 @@ func TestDocumentHasTheMembers(t *testing.T) {
 	if err := json.Unmarshal(OpenAPI(), &codes); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{wire.CodeInvocation, wire.CodeRequest, wire.CodeToken, wire.CodeRole, wire.CodeForbidden, wire.CodeNotFound, wire.CodeMethod,
-		wire.CodeConfig, wire.CodeConflict, wire.CodeSignature, wire.CodeLog, wire.CodeQuota, wire.CodeTooLarge, wire.CodeMediaType, wire.CodeInternal, wire.CodeOverloaded, wire.CodeStore}
+	want := []string{wire.CodeInvocation, wire.CodeRequest, wire.CodeToken, wire.CodeRole, wire.CodeForbidden,
+		wire.CodeNotFound, wire.CodeMethod,
+		wire.CodeConfig, wire.CodeConflict, wire.CodeSignature, wire.CodeLog, wire.CodeQuota, wire.CodeTooLarge,
+		wire.CodeMediaType, wire.CodeInternal, wire.CodeOverloaded, wire.CodeStore}
 	if got := codes.Components.Schemas.ProblemBody.Properties.Code.Enum; !slices.Equal(got, want) {
 		t.Errorf("codes: %q, want %q", got, want)
 	}

@@ -146,7 +146,8 @@ func (s *Server) misasked(w http.ResponseWriter, r *http.Request, err error) {
 
 // sendList answers with the part of a list that q asks for, which was read from
 // the parameters of the request.
-func sendList[Q, T any](s *Server, w http.ResponseWriter, r *http.Request, name string, q Q, from func(context.Context, Q) ([]T, error)) {
+func sendList[Q, T any](s *Server, w http.ResponseWriter, r *http.Request, name string, q Q,
+	from func(context.Context, Q) ([]T, error)) {
 	if err := given(r).err; err != nil {
 		s.misasked(w, r, err)
 		return

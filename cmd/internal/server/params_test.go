@@ -55,7 +55,8 @@ func TestParametersAreReadAsDocumented(t *testing.T) {
 				if err := try(url.Values{p.Name: {v, v}}.Encode()); err == nil || !strings.Contains(err.Error(), "more than once") {
 					t.Errorf("%s?%s twice: %v", path, p.Name, err)
 				}
-				if err := try(url.Values{p.Name: {v}, "x\x1b": {"1"}}.Encode()); err == nil || !strings.Contains(err.Error(), "is not known here") || strings.Contains(err.Error(), "\x1b") {
+				if err := try(url.Values{p.Name: {v}, "x\x1b": {"1"}}.Encode()); err == nil ||
+					!strings.Contains(err.Error(), "is not known here") || strings.Contains(err.Error(), "\x1b") {
 					t.Errorf("%s?%s with an unknown one: %q", path, p.Name, err)
 				}
 				if err := try(p.Name + "=" + url.QueryEscape(v) + "&%zz"); err == nil {
@@ -63,7 +64,8 @@ func TestParametersAreReadAsDocumented(t *testing.T) {
 				}
 			}
 			for _, v := range append(bad, "", strings.Repeat("1", phases.MaxIDBytes+1)) {
-				if err := try(url.Values{p.Name: {v}}.Encode()); err == nil || !strings.Contains(err.Error(), strconv.Quote(p.Name)) {
+				if err := try(url.Values{p.Name: {v}}.Encode()); err == nil ||
+					!strings.Contains(err.Error(), strconv.Quote(p.Name)) {
 					t.Errorf("%s?%s=%.40s: %v", path, p.Name, v, err)
 				}
 			}
@@ -93,12 +95,14 @@ func documentedValues(t *testing.T, p parameter) (good, bad []string) {
 	}
 	switch {
 	case p.Name == "wait":
-		return []string{"0s", "1.5s", client.MaxWait.String()}, []string{"1", "-1s", (client.MaxWait + time.Millisecond).String(), "NaN"}
+		return []string{"0s", "1.5s", client.MaxWait.String()},
+			[]string{"1", "-1s", (client.MaxWait + time.Millisecond).String(), "NaN"}
 	case enum != nil:
 		return enum, []string{"x", strings.ToUpper(enum[0]), " " + enum[0], enum[0] + "," + enum[0]}
 	case p.Schema.Type == "integer":
 		least, most := *p.Schema.Minimum, int64(math.MaxInt64)
-		bad = []string{"x", "1.0", "1e3", "0x1", "+1", " 1", "1_0", "-1", "9223372036854775808", strconv.FormatInt(least-1, 10)}
+		bad = []string{"x", "1.0", "1e3", "0x1", "+1", " 1", "1_0", "-1", "9223372036854775808",
+			strconv.FormatInt(least-1, 10)}
 		if p.Schema.Maximum != nil {
 			most = *p.Schema.Maximum
 			bad = append(bad, strconv.FormatInt(most+1, 10))
@@ -107,7 +111,8 @@ func documentedValues(t *testing.T, p parameter) (good, bad []string) {
 	case p.Schema.Type == "boolean":
 		return []string{"true", "false", "1", "0"}, []string{"yes", "TRUE", "t", "2"}
 	case p.Schema.Format == "date-time":
-		return []string{"2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000000001+01:00"}, []string{"yesterday", "2026-01-02", "1767322800"}
+		return []string{"2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000000001+01:00"},
+			[]string{"yesterday", "2026-01-02", "1767322800"}
 	case p.Schema.Type == "string":
 		return []string{"x", "ü", strings.Repeat("x", phases.MaxIDBytes)}, nil
 	}

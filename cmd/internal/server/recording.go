@@ -113,13 +113,16 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	wanted := kernel.RecordOrder{Seconds: int64(d / time.Second), Count: int64(count), Destination: given(r).text("destination")}
+	wanted := kernel.RecordOrder{Seconds: int64(d / time.Second), Count: int64(count),
+		Destination: given(r).text("destination")}
 	var sub *tape
 	if s.o.Tapes != nil {
 		sub = s.o.Tapes.begin()
 	}
 	if sub == nil {
-		s.problem(w, r, http.StatusServiceUnavailable, wire.ProblemBody{Code: wire.CodeOverloaded, Message: "nothing more can be recorded now", Hint: fmt.Sprintf("At most %d clients record at once.", maxTapes)})
+		s.problem(w, r, http.StatusServiceUnavailable,
+			wire.ProblemBody{Code: wire.CodeOverloaded, Message: "nothing more can be recorded now",
+				Hint: fmt.Sprintf("At most %d clients record at once.", maxTapes)})
 		return
 	}
 	defer s.o.Tapes.end(sub)

@@ -47,8 +47,10 @@ func TestTapes(t *testing.T) {
 
 func TestSpan(t *testing.T) {
 	for query, ok := range map[string]bool{
-		"seconds=1&count=1": true, "seconds=86400&count=1000000": true, "": false, "seconds=1": false, "seconds=0&count=1": false, "seconds=86401&count=1": false,
-		"seconds=1&count=1000001": false, "seconds=1&seconds=2&count=1": false, "seconds=1&count=1&x=1": false, "seconds=1h&count=1": false,
+		"seconds=1&count=1": true, "seconds=86400&count=1000000": true, "": false, "seconds=1": false,
+		"seconds=0&count=1": false, "seconds=86401&count=1": false,
+		"seconds=1&count=1000001": false, "seconds=1&seconds=2&count=1": false, "seconds=1&count=1&x=1": false,
+		"seconds=1h&count=1": false,
 	} {
 		if _, _, err := span(parameters(query, []string{"seconds", "count"})); (err == nil) != ok {
 			t.Errorf("%q: %v", query, err)
@@ -63,7 +65,8 @@ func TestRecordingTakesWhatWaits(t *testing.T) {
 	for range 20 {
 		tapes.Recorded(&kernel.Recording{
 			Chain: &kernel.RecordedChain{Revision: "sha256:aa"}, Chained: phases.Verdict{Decision: phases.Allow},
-			Invocation: phases.Invocation{ID: "01973b9e-7a00-7000-8000-000000000001", Phase: phases.PreTool, Runtime: "custom", Session: "s", Action: jsontext.Value(`{"tool":"exec","args":{}}`), Time: time.Now()},
+			Invocation: phases.Invocation{ID: "01973b9e-7a00-7000-8000-000000000001", Phase: phases.PreTool, Runtime: "custom",
+				Session: "s", Action: jsontext.Value(`{"tool":"exec","args":{}}`), Time: time.Now()},
 		})
 	}
 	var out bytes.Buffer

@@ -70,7 +70,8 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 		out.Problems = append(out.Problems, *bad+" (the configuration before stays in use)")
 	}
 	g := s.gate
-	out.Daemon = &wire.Daemon{Age: age.Milliseconds(), PID: os.Getpid(), Version: s.o.Version, Since: s.since.UTC(), Listen: s.Addr(), Plain: s.plain.Load(),
+	out.Daemon = &wire.Daemon{Age: age.Milliseconds(), PID: os.Getpid(), Version: s.o.Version, Since: s.since.UTC(),
+		Listen: s.Addr(), Plain: s.plain.Load(),
 		Running: len(g.slots), Waiting: int(g.waiting.Load()), Decided: g.decided.Load(), Overloaded: g.refused.Load()}
 	s.tellConnections(&out)
 	s.write(w, r, http.StatusOK, out)
@@ -112,8 +113,11 @@ func (s *Server) clearLatch(w http.ResponseWriter, r *http.Request) {
 	if !s.document(w, r, maxSmallBody+client.MaxOrder, &body) {
 		return
 	}
-	if body.Runtime == nil || body.Session == nil || len(*body.Runtime) > phases.MaxRuntimeBytes || len(*body.Session) > phases.MaxIDBytes {
-		s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeRequest, Message: `the body must be {"runtime": "…", "session": "…"}, with "" as session for a whole runtime`})
+	if body.Runtime == nil || body.Session == nil || len(*body.Runtime) > phases.MaxRuntimeBytes ||
+		len(*body.Session) > phases.MaxIDBytes {
+		s.problem(w, r, http.StatusBadRequest,
+			wire.ProblemBody{Code: wire.CodeRequest,
+				Message: `the body must be {"runtime": "…", "session": "…"}, with "" as session for a whole runtime`})
 		return
 	}
 	key := wire.Session{Runtime: *body.Runtime, Session: *body.Session}
@@ -129,7 +133,8 @@ func (s *Server) clearLatch(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.unavailable(w, r, err)
 	default:
-		s.log.LogAttrs(r.Context(), slog.LevelInfo, "a latch was cleared", slog.String("runtime", key.Runtime), slog.String("session", key.Session))
+		s.log.LogAttrs(r.Context(), slog.LevelInfo, "a latch was cleared", slog.String("runtime", key.Runtime),
+			slog.String("session", key.Session))
 		s.write(w, r, http.StatusOK, key)
 	}
 }
@@ -138,7 +143,9 @@ func (s *Server) reload(w http.ResponseWriter, r *http.Request) {
 	defer s.changed()
 	if err := s.Reload(context.WithoutCancel(r.Context())); err != nil {
 		// The role may see what `belay status` prints: what is wrong in its own file.
-		s.problem(w, r, http.StatusConflict, wire.ProblemBody{Code: wire.CodeConfig, Message: phases.SafeText(err.Error(), 4<<10), Hint: "The configuration before stays in use."})
+		s.problem(w, r, http.StatusConflict,
+			wire.ProblemBody{Code: wire.CodeConfig, Message: phases.SafeText(err.Error(), 4<<10),
+				Hint: "The configuration before stays in use."})
 		return
 	}
 	f, _, err := s.look(r.Context())

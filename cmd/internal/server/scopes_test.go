@@ -39,8 +39,10 @@ func TestScopesOverTheWire(t *testing.T) {
 		}
 		return v
 	}
-	passwd := phases.Invocation{Phase: phases.PreTool, Action: jsontext.Value(`{"tool":"write","args":{"file_path":"/etc/passwd","content":""}}`)}
-	if v := ask(phases.Request{Invocation: passwd}); v.Decision != phases.Block || v.Kind != phases.KindPolicy || !strings.Contains(strings.Join(v.Notes, " "), "holds_scopes") {
+	passwd := phases.Invocation{Phase: phases.PreTool,
+		Action: jsontext.Value(`{"tool":"write","args":{"file_path":"/etc/passwd","content":""}}`)}
+	if v := ask(phases.Request{Invocation: passwd}); v.Decision != phases.Block || v.Kind != phases.KindPolicy ||
+		!strings.Contains(strings.Join(v.Notes, " "), "holds_scopes") {
 		t.Errorf("outside of what a hook left: %s %s %q", v.Decision, v.Kind, v.Notes)
 	}
 	held := ask(phases.Request{Invocation: passwd, HoldsScopes: true})
@@ -53,11 +55,13 @@ func TestScopesOverTheWire(t *testing.T) {
 	}
 	defer review.Close()
 	es, err := review.Events(t.Context(), wire.Query{ID: held.Event.ID})
-	if err != nil || len(es) != 1 || !strings.Contains(strings.Join(es[0].Notes, " "), "the caller says that it holds the action to its scopes") {
+	if err != nil || len(es) != 1 ||
+		!strings.Contains(strings.Join(es[0].Notes, " "), "the caller says that it holds the action to its scopes") {
 		t.Errorf("that is not on record: %+v, %v", es, err)
 	}
 
-	child := phases.Invocation{Phase: phases.Spawn, Action: jsontext.Value(`{"child":{"agent":"a","tools":["read","write"]}}`)}
+	child := phases.Invocation{Phase: phases.Spawn,
+		Action: jsontext.Value(`{"child":{"agent":"a","tools":["read","write"]}}`)}
 	parent := phases.Scopes{Tools: phases.Scope{"read"}}
 	if v := ask(phases.Request{Invocation: child}); v.Decision != phases.Allow {
 		t.Errorf("a child of a parent without scopes: %s", v.Decision)
@@ -65,7 +69,8 @@ func TestScopesOverTheWire(t *testing.T) {
 	if v := ask(phases.Request{Invocation: child, ParentScopes: &parent}); v.Decision != phases.Block {
 		t.Errorf("a child with a tool that its parent has not: %s %+v", v.Decision, v.Scopes)
 	}
-	if v := ask(phases.Request{Invocation: child, ParentScopes: &parent, HoldsScopes: true}); v.Decision != phases.Allow || !v.Scopes.Tools.Equal(phases.ScopeTool, parent.Tools) {
+	if v := ask(phases.Request{Invocation: child, ParentScopes: &parent, HoldsScopes: true}); v.Decision != phases.Allow ||
+		!v.Scopes.Tools.Equal(phases.ScopeTool, parent.Tools) {
 		t.Errorf("a client that holds a child to its parent's: %s %+v", v.Decision, v.Scopes)
 	}
 	child.Scopes = parent
@@ -73,9 +78,13 @@ func TestScopesOverTheWire(t *testing.T) {
 		t.Errorf("a child with a tool outside of its own scopes: %s", v.Decision)
 	}
 
-	for _, member := range []string{`"holds_scopes":"true"`, `"holds_scopes":null`, `"parent_scopes":{"fs_read":["x"]}`, `"parent_scopes":null`, `"scopes_held":true`} {
-		r, body := d.do(t, call{method: http.MethodPost, path: "/v1/invoke", body: `{"phase":"pre_tool",` + member + `,"action":{"tool":"exec","args":{}}}`})
-		if r.StatusCode != http.StatusBadRequest || !strings.Contains(body, wire.CodeInvocation) || !strings.Contains(body, `"decision":"block"`) {
+	for _, member := range []string{`"holds_scopes":"true"`, `"holds_scopes":null`, `"parent_scopes":{"fs_read":["x"]}`,
+		`"parent_scopes":null`, `"scopes_held":true`} {
+		r, body := d.do(t,
+			call{method: http.MethodPost, path: "/v1/invoke",
+				body: `{"phase":"pre_tool",` + member + `,"action":{"tool":"exec","args":{}}}`})
+		if r.StatusCode != http.StatusBadRequest || !strings.Contains(body, wire.CodeInvocation) ||
+			!strings.Contains(body, `"decision":"block"`) {
 			t.Errorf("%s: %d %s", member, r.StatusCode, body)
 		}
 	}

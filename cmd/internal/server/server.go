@@ -68,8 +68,9 @@ type Host interface {
 
 // Options are the ways to serve. Dir is needed; zero members take the defaults.
 type Options struct {
-	Dir      string                      // the state directory that Host has open
-	Listen   string                      // IP:PORT of a loopback address besides the socket; "" means none; port 0 picks one
+	Dir string // the state directory that Host has open
+	// IP:PORT of a loopback address besides the socket; "" means none; port 0 picks one
+	Listen   string
 	TLSOnly  bool                        // refuse requests on Listen that come without TLS
 	Runtimes map[string]adapters.Adapter // by the name in /adapters/NAME
 	Version  string                      // of the program
@@ -155,7 +156,8 @@ type Server struct {
 // Serve. Errors are ErrRunning, ErrAddress, ErrState or those of the system.
 // The caller closes the host after Serve has returned.
 func Open(host Host, o Options) (*Server, error) {
-	s := &Server{host: host, o: o.withDefaults(), since: time.Now(), news: newNews(), ending: newEnding(), health: newHealth(host)}
+	s := &Server{host: host, o: o.withDefaults(), since: time.Now(), news: newNews(), ending: newEnding(),
+		health: newHealth(host)}
 	s.log = s.o.Logger
 	s.gate = newGate(s.o.Running, s.o.Queue, s.o.Patience)
 	s.routes = s.table()
@@ -219,7 +221,9 @@ func (s *Server) open() error {
 		if err != nil {
 			return fmt.Errorf("listen on %s: %w", listen, err)
 		}
-		either := &eitherListener{l, &tls.Config{Certificates: []tls.Certificate{identity}, MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}}}
+		either := &eitherListener{l,
+			&tls.Config{Certificates: []tls.Certificate{identity}, MinVersion: tls.VersionTLS13,
+				NextProtos: []string{"http/1.1"}}}
 		s.tcp = s.limit(either)
 		s.hosts = hostsOf(l.Addr().String())
 	}

@@ -43,12 +43,14 @@ func TestBodiesThatDoNotCome(t *testing.T) {
 		"a form":          {"POST /v1/invoke HTTP/1.1\r\n" + bearing(client.RoleInvoke), 415},
 		"an invocation":   {"POST /v1/invoke HTTP/1.1\r\n" + jsonType + bearing(client.RoleInvoke), 400},
 		"unknown runtime": {"POST /adapters/none HTTP/1.1\r\n" + jsonType + bearing(client.RoleInvoke), 404},
-		"a runtime":       {"POST /adapters/claude-code?event=PreToolUse HTTP/1.1\r\n" + jsonType + bearing(client.RoleInvoke), 200},
-		"a latch":         {"POST /v1/latches/clear HTTP/1.1\r\n" + jsonType + bearing(client.RoleAdmin), 400},
-		"a decision":      {"POST /v1/approvals/x/decide HTTP/1.1\r\n" + jsonType + bearing(client.RoleReview), 400},
-		"a proposal":      {"POST /v1/proposals HTTP/1.1\r\n" + jsonType + bearing(client.RoleInvoke), 413},
+		"a runtime": {"POST /adapters/claude-code?event=PreToolUse HTTP/1.1\r\n" + jsonType +
+			bearing(client.RoleInvoke), 200},
+		"a latch":    {"POST /v1/latches/clear HTTP/1.1\r\n" + jsonType + bearing(client.RoleAdmin), 400},
+		"a decision": {"POST /v1/approvals/x/decide HTTP/1.1\r\n" + jsonType + bearing(client.RoleReview), 400},
+		"a proposal": {"POST /v1/proposals HTTP/1.1\r\n" + jsonType + bearing(client.RoleInvoke), 413},
 	} {
-		for _, form := range []string{"Content-Length: 50000000\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", "Content-Length: 50000000\r\n\r\n{" + strings.Repeat(" ", 3<<20)} {
+		for _, form := range []string{"Content-Length: 50000000\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+			"Content-Length: 50000000\r\n\r\n{" + strings.Repeat(" ", 3<<20)} {
 			host := d.server.Addr()
 			if name == "another host" {
 				host = "evil.example"
@@ -56,7 +58,10 @@ func TestBodiesThatDoNotCome(t *testing.T) {
 			wg.Go(func() { withhold(t, d, name, c.head+"Host: "+host+"\r\n"+form, c.want) })
 		}
 	}
-	more := fmt.Sprintf("%sHost: %s\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s", "POST /v1/invoke HTTP/1.1\r\n"+jsonType+bearing(client.RoleInvoke), d.server.Addr(), 32<<20, strings.Repeat(" ", phases.MaxInputBytes+16<<20+1000)) // and a little of what the system throws away
+	// and a little of what the system throws away
+	more := fmt.Sprintf("%sHost: %s\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s",
+		"POST /v1/invoke HTTP/1.1\r\n"+jsonType+bearing(client.RoleInvoke), d.server.Addr(), 32<<20,
+		strings.Repeat(" ", phases.MaxInputBytes+16<<20+1000))
 	wg.Go(func() { withhold(t, d, "more than is thrown away", more, 413) })
 	wg.Wait()
 	if strings.Contains(d.log.String(), `msg=decided`) {
@@ -105,7 +110,8 @@ func TestBodyTimeEndsWithTheBody(t *testing.T) {
 	in := bufio.NewReader(c)
 	for range 2 {
 		body := asking("ls")
-		fmt.Fprintf(c, "POST /v1/invoke HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", d.server.Addr(), d.token(t, client.RoleInvoke), len(body), body)
+		fmt.Fprintf(c,
+			"POST /v1/invoke HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", d.server.Addr(), d.token(t, client.RoleInvoke), len(body), body)
 		<-h.began
 		time.Sleep(2 * short) // the time itself is what is tested
 		h.letGo <- struct{}{}

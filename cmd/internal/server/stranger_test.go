@@ -25,7 +25,8 @@ func TestStranger(t *testing.T) {
 		{"loopback under another name", peer{uid: -1}, "belay", true},
 		{"a connection of which nothing is known", nil, "belay", true},
 	} {
-		r, err := http.NewRequestWithContext(context.WithValue(t.Context(), peerKey{}, c.peer), "GET", "http://"+c.host+"/", nil)
+		r, err := http.NewRequestWithContext(context.WithValue(t.Context(), peerKey{}, c.peer), "GET", "http://"+c.host+"/",
+			nil)
 		if err != nil {
 			t.Fatal(err)
 		}

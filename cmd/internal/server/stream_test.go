@@ -26,7 +26,8 @@ func TestFollow(t *testing.T) {
 	c := dial(t, d.dir)
 	go func() {
 		for i := range 30 {
-			if v, err := c.Invoke(context.Background(), invocation("s", "echo "+strconv.Itoa(i))); err != nil || v.Decision != phases.Allow {
+			if v, err := c.Invoke(context.Background(), invocation("s", "echo "+strconv.Itoa(i))); err != nil ||
+				v.Decision != phases.Allow {
 				t.Errorf("%s %v", v.Decision, err)
 			}
 		}
@@ -161,7 +162,8 @@ func TestStreamBegins(t *testing.T) {
 		return v.Event.Seq
 	}
 	first, second := invoke(), invoke()
-	after := d.follow(t, "/v1/events?follow=true&type=verdict", map[string]string{"Last-Event-ID": strconv.FormatInt(first, 10)})
+	after := d.follow(t, "/v1/events?follow=true&type=verdict",
+		map[string]string{"Last-Event-ID": strconv.FormatInt(first, 10)})
 	if got := nextID(t, bufio.NewScanner(after.body)); got != second {
 		t.Errorf("after event %d came %d, want %d", first, got, second)
 	}

@@ -36,7 +36,8 @@ func openIdentity(dir string) (tls.Certificate, error) {
 	key, err := readfile.Private(keyPath(dir), maxPEM)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, cerr := os.Lstat(client.CertificatePath(dir)); cerr == nil {
-			return tls.Certificate{}, fmt.Errorf("%s is there without %s; remove it to begin with a new key", client.CertificatePath(dir), keyPath(dir))
+			return tls.Certificate{},
+				fmt.Errorf("%s is there without %s; remove it to begin with a new key", client.CertificatePath(dir), keyPath(dir))
 		}
 		key, err = newKey(dir)
 	}
@@ -52,7 +53,9 @@ func openIdentity(dir string) (tls.Certificate, error) {
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("%s and %s do not belong together; remove both to begin with a new key: %w", client.CertificatePath(dir), keyPath(dir), err)
+		return tls.Certificate{},
+			fmt.Errorf("%s and %s do not belong together; remove both to begin with a new key: %w", client.CertificatePath(dir),
+				keyPath(dir), err)
 	}
 	return pair, nil
 }
@@ -95,7 +98,8 @@ func newCertificate(dir string, keyPEM []byte) ([]byte, error) {
 		SerialNumber: serial, Subject: pkix.Name{CommonName: "belay daemon"},
 		NotBefore: time.Unix(0, 0).UTC(), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		BasicConstraintsValid: true, DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		BasicConstraintsValid: true, DNSNames: []string{"localhost"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, t, t, &key.PublicKey, key)
 	if err != nil {

@@ -37,7 +37,8 @@ func (d *daemon) overTLS(t *testing.T, addr string) *client.Client {
 	for _, r := range client.Roles() {
 		tokens[r] = d.token(t, r)
 	}
-	c, err := client.New(client.Options{URL: "https://" + addr, Certificate: cert, Tokens: tokens, Timeout: 10 * time.Second})
+	c, err := client.New(client.Options{URL: "https://" + addr, Certificate: cert, Tokens: tokens,
+		Timeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,10 +58,12 @@ func TestTLS(t *testing.T) {
 			t.Fatal(v.Decision, err)
 		}
 	}
-	if a, err := c.Ask(t.Context(), "claude-code", "PreToolUse", []byte(toolUse)); err != nil || strings.TrimSpace(a.Stdout) != "{}" {
+	if a, err := c.Ask(t.Context(), "claude-code", "PreToolUse", []byte(toolUse)); err != nil ||
+		strings.TrimSpace(a.Stdout) != "{}" {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if v, err := c.Invoke(t.Context(), invocation("s", strings.Repeat("x", 900<<10))); err != nil || v.Decision != phases.Allow {
+	if v, err := c.Invoke(t.Context(), invocation("s", strings.Repeat("x", 900<<10))); err != nil ||
+		v.Decision != phases.Allow {
 		t.Errorf("a large one: %s, %v", v.Decision, err)
 	}
 	seen, enough := 0, errors.New("enough")
@@ -75,10 +78,13 @@ func TestTLS(t *testing.T) {
 	if st, err := c.Status(t.Context()); err != nil || st.Daemon.Plain != 0 {
 		t.Errorf("%+v, %v", st.Daemon, err)
 	}
-	if reply, _ := d.do(t, call{tcp: true, method: "GET", path: "/v1/status", header: bearer(d.token(t, client.RoleReview))}); reply.StatusCode != 200 {
+	if reply, _ := d.do(t,
+		call{tcp: true, method: "GET", path: "/v1/status",
+			header: bearer(d.token(t, client.RoleReview))}); reply.StatusCode != 200 {
 		t.Errorf("plain: %d", reply.StatusCode)
 	}
-	if st, err := c.Status(t.Context()); err != nil || st.Daemon.Plain != 1 || !strings.Contains(d.log.String(), "without TLS") {
+	if st, err := c.Status(t.Context()); err != nil || st.Daemon.Plain != 1 ||
+		!strings.Contains(d.log.String(), "without TLS") {
 		t.Errorf("%+v, %v", st.Daemon, err)
 	}
 }
@@ -89,7 +95,8 @@ func TestTLSOnly(t *testing.T) {
 		t.Error(err)
 	}
 	for _, path := range []string{"/healthz", "/v1/status"} {
-		if reply, body := d.do(t, call{tcp: true, method: "GET", path: path, header: bearer(d.token(t, client.RoleReview))}); reply.StatusCode != 403 {
+		if reply, body := d.do(t,
+			call{tcp: true, method: "GET", path: path, header: bearer(d.token(t, client.RoleReview))}); reply.StatusCode != 403 {
 			t.Errorf("%s: %d %s", path, reply.StatusCode, body)
 		}
 	}
@@ -155,7 +162,8 @@ func another(t *testing.T) tls.Certificate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	tmpl.Subject.CommonName = "belay daemon"
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
 	if err != nil {
@@ -203,13 +211,15 @@ func TestImpostorOnThePort(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func(*eavesdropper, net.Conn)
 		passes bool
-	}{"plain HTTP": {plain, false}, "another key": {overTLS, false}, "closes": {func(*eavesdropper, net.Conn) {}, false}, "a relay": {relay, true}} {
+	}{"plain HTTP": {plain, false}, "another key": {overTLS, false}, "closes": {func(*eavesdropper, net.Conn) {}, false},
+		"a relay": {relay, true}} {
 		e := eavesdrop(t, "127.0.0.1:0", c.answer)
 		cl := d.overTLS(t, e.addr)
 		a, err := cl.Ask(t.Context(), "claude-code", "PreToolUse", []byte(toolUse))
 		v, verr := cl.Invoke(t.Context(), invocation("s", "ls"))
 		_, herr := cl.Health(t.Context())
-		if told := e.told(); strings.Contains(told, secret) || strings.Contains(told, "tool_input") || strings.Contains(told, "POST") {
+		if told := e.told(); strings.Contains(told, secret) || strings.Contains(told, "tool_input") ||
+			strings.Contains(told, "POST") {
 			t.Errorf("%s: was told %q", name, told)
 		}
 		if c.passes {
@@ -230,7 +240,8 @@ func TestImpostorOnThePort(t *testing.T) {
 	cl := d.overTLS(t, real)
 	d.stop(t)
 	e := eavesdrop(t, real, overTLS)
-	if a, err := cl.Ask(t.Context(), "claude-code", "PreToolUse", []byte(toolUse)); !errors.Is(err, client.ErrPeer) || a.Stdout != "" || e.told() != "" {
+	if a, err := cl.Ask(t.Context(), "claude-code", "PreToolUse", []byte(toolUse)); !errors.Is(err, client.ErrPeer) ||
+		a.Stdout != "" || e.told() != "" {
 		t.Errorf("%+v %v, told %q", a, err, e.told())
 	}
 }
@@ -288,10 +299,12 @@ func TestIdentity(t *testing.T) {
 		"a key that others read": {func() error { return os.Chmod(key, 0o640) }, false},
 		"no key in the file":     {func() error { return os.WriteFile(key, []byte("x"), 0o600) }, false},
 		"a certificate of another's key": {func() error {
-			return os.WriteFile(crt, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: another(t).Certificate[0]}), 0o644)
+			return os.WriteFile(crt, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: another(t).Certificate[0]}),
+				0o644)
 		}, false},
 	} {
-		if err := errors.Join(os.WriteFile(key, keep, 0o600), os.Chmod(key, 0o600), os.WriteFile(crt, first, 0o644), c.change()); err != nil {
+		if err := errors.Join(os.WriteFile(key, keep, 0o600), os.Chmod(key, 0o600), os.WriteFile(crt, first, 0o644),
+			c.change()); err != nil {
 			t.Fatal(err)
 		}
 		if err := open(); (err == nil) != c.ok || err != nil && !errors.Is(err, server.ErrState) {

@@ -55,7 +55,8 @@ func openTokens(dir string) (tokens, error) {
 	for i, a := range client.Roles() {
 		for _, b := range client.Roles()[i+1:] {
 			if t[a] == t[b] {
-				return nil, fmt.Errorf("the tokens of the roles %s and %s are the same; remove the files of one under %s", a, b, filepath.Join(dir, "keys"))
+				return nil, fmt.Errorf("the tokens of the roles %s and %s are the same; remove the files of one under %s", a, b,
+					filepath.Join(dir, "keys"))
 			}
 		}
 	}

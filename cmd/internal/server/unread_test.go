@@ -57,7 +57,9 @@ func TestUnreadPayloadsLatchTheirOwnSession(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := startDaemon(t)
-			reply, body := d.do(t, call{method: "POST", path: "/adapters/claude-code?event=SubagentStart", body: c.payload, header: map[string]string{"Accept": client.AnswerType}})
+			reply, body := d.do(t,
+				call{method: "POST", path: "/adapters/claude-code?event=SubagentStart", body: c.payload,
+					header: map[string]string{"Accept": client.AnswerType}})
 			if reply.StatusCode != 200 || !strings.Contains(body, `"exit":2`) || !strings.Contains(body, `"decision":"block"`) {
 				t.Errorf("%d %.300s", reply.StatusCode, body)
 			}
@@ -92,7 +94,8 @@ func TestBodiesCutOffLatchNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	fmt.Fprintf(c, "POST /adapters/claude-code?event=SubagentStart HTTP/1.1\r\nHost: belay\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{\"session_id\":\"s-1\",")
+	fmt.Fprintf(c,
+		"POST /adapters/claude-code?event=SubagentStart HTTP/1.1\r\nHost: belay\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{\"session_id\":\"s-1\",")
 	b, _ := io.ReadAll(c)
 	if !strings.Contains(string(b), "systemMessage") {
 		t.Errorf("%s", b)

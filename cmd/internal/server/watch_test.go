@@ -52,7 +52,9 @@ func TestAModuleThatIsBackIsLoaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := startDaemon(t, withServer(watched), withConfig("version: belay/v1\nhooks:\n  - name: guard\n    module: guard.wasm\n    digest: "+statedir.Digest(module)+"\n    capabilities: [block, add_context]\n"))
+	d := startDaemon(t, withServer(watched),
+		withConfig("version: belay/v1\nhooks:\n  - name: guard\n    module: guard.wasm\n    digest: "+statedir.Digest(module)+
+			"\n    capabilities: [block, add_context]\n"))
 	broken := func() bool { return d.host.Bindings()[0].Problem != "" }
 	if !broken() {
 		t.Fatal("a module that is not there was loaded")
@@ -74,13 +76,15 @@ func TestAModuleThatWasAwayForAReloadIsLoaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := stateDir(t, "version: belay/v1\nhooks:\n  - name: guard\n    module: guard.wasm\n    digest: "+statedir.Digest(module)+"\n    capabilities: [block, add_context]\n")
+	dir := stateDir(t, "version: belay/v1\nhooks:\n  - name: guard\n    module: guard.wasm\n    digest: "+
+		statedir.Digest(module)+"\n    capabilities: [block, add_context]\n")
 	path := filepath.Join(dir, "guard.wasm")
 	if err := os.WriteFile(path, module, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d := serveDir(t, dir, withServer(func(s *server.Options) { s.Watch = 2 * time.Second }))
-	if err := errors.Join(os.Rename(path, path+".aside"), d.server.Reload(t.Context()), os.Rename(path+".aside", path)); err != nil {
+	if err := errors.Join(os.Rename(path, path+".aside"), d.server.Reload(t.Context()),
+		os.Rename(path+".aside", path)); err != nil {
 		t.Fatal(err)
 	}
 	broken := func() bool { return d.host.Bindings()[0].Problem != "" }

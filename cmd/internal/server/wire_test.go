@@ -14,7 +14,8 @@ import (
 // strictly and encoded again it is the same bytes.
 func TestAnswersAreTheTypesOfClients(t *testing.T) {
 	d := startDaemon(t, withConfig(startGuard))
-	d.do(t, call{method: "POST", path: "/adapters/claude-code?event=SubagentStart", body: `{"session_id":"s","a":1,"a":2}`})
+	d.do(t, call{method: "POST", path: "/adapters/claude-code?event=SubagentStart",
+		body: `{"session_id":"s","a":1,"a":2}`})
 	review := map[string]string{"Authorization": "Bearer " + d.token(t, client.RoleReview)}
 	for _, c := range []struct {
 		path   string

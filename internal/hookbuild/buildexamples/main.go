@@ -18,7 +18,8 @@ import (
 )
 
 func main() {
-	check := flag.Bool("check", false, "build into a temporary directory and compare with what is committed; exit 1 on differences")
+	check := flag.Bool("check", false,
+		"build into a temporary directory and compare with what is committed; exit 1 on differences")
 	root := flag.String("C", "examples-wasm", "directory of the examples")
 	flag.Usage = func() {
 		fmt.Fprintf(os.Stderr, "usage: buildexamples [-C DIR] [-check] [NAME...]\n")
@@ -77,20 +78,21 @@ func (b *builder) run(ctx context.Context) (different bool, err error) {
 	if b.check {
 		return different, nil
 	}
-	return false, statedir.EditPublic(filepath.Join(b.root, hookbuild.LockFile), maxLock, func(src []byte) ([]byte, error) {
-		now := hookbuild.Lock{Format: 1} // another run may have built others meanwhile
-		if src != nil {
-			var err error
-			if now, err = hookbuild.ReadLock(src); err != nil {
-				return nil, err
+	return false,
+		statedir.EditPublic(filepath.Join(b.root, hookbuild.LockFile), maxLock, func(src []byte) ([]byte, error) {
+			now := hookbuild.Lock{Format: 1} // another run may have built others meanwhile
+			if src != nil {
+				var err error
+				if now, err = hookbuild.ReadLock(src); err != nil {
+					return nil, err
+				}
 			}
-		}
-		for _, m := range built {
-			now.Modules = slices.DeleteFunc(now.Modules, func(o hookbuild.LockedModule) bool { return o.Name == m.Name })
-			now.Modules = append(now.Modules, m)
-		}
-		return now.Encode()
-	})
+			for _, m := range built {
+				now.Modules = slices.DeleteFunc(now.Modules, func(o hookbuild.LockedModule) bool { return o.Name == m.Name })
+				now.Modules = append(now.Modules, m)
+			}
+			return now.Encode()
+		})
 }
 
 // maxLock is the largest lock that is read, in bytes.
@@ -109,7 +111,8 @@ func (b *builder) lock() (hookbuild.Lock, error) {
 
 // one builds one example and returns what the lock says of it. Standard Go is not
 // locked: it goes to build/, and m has no name.
-func (b *builder) one(ctx context.Context, lock *hookbuild.Lock, dir, scratch string) (m hookbuild.LockedModule, different bool, err error) {
+func (b *builder) one(ctx context.Context, lock *hookbuild.Lock, dir,
+	scratch string) (m hookbuild.LockedModule, different bool, err error) {
 	name := filepath.Base(dir)
 	lang, err := hookbuild.Detect(dir)
 	if err != nil {
@@ -155,8 +158,10 @@ func (b *builder) one(ctx context.Context, lock *hookbuild.Lock, dir, scratch st
 
 // behaves stands in for the comparison of bytes where the tools are not those of
 // the lock: what was built here must do what the cases say.
-func (b *builder) behaves(ctx context.Context, dir, file, locked string, m hookbuild.LockedModule) (different bool, err error) {
-	fmt.Printf("%s: built with other tools, so its cases are run instead:\n  locked: %s\n  here:   %s\n", m.Name, locked, m.Toolchain)
+func (b *builder) behaves(ctx context.Context, dir, file, locked string,
+	m hookbuild.LockedModule) (different bool, err error) {
+	fmt.Printf("%s: built with other tools, so its cases are run instead:\n  locked: %s\n  here:   %s\n", m.Name, locked,
+		m.Toolchain)
 	cases, err := harness.ReadSuites(filepath.Join(dir, "cases"))
 	if err != nil {
 		return false, err

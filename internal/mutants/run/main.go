@@ -21,7 +21,8 @@ func main() {
 	flag.StringVar(&o.root, "C", ".", "the module's root")
 	flag.StringVar(&o.table, "defences", "", "remove each defence of this table (YAML) and run the test that it names")
 	flag.StringVar(&o.only, "only", "", "only defences whose name contains this")
-	flag.StringVar(&o.packages, "packages", "", "make small changes in these folders (separated by commas; FOLDER/... with those below it)")
+	flag.StringVar(&o.packages, "packages", "",
+		"make small changes in these folders (separated by commas; FOLDER/... with those below it)")
 	flag.Uint64Var(&o.seed, "seed", 1, "what the choice of small changes depends on")
 	flag.IntVar(&o.count, "n", 200, "how many small changes")
 	flag.Float64Var(&o.least, "least", 0.9, "the share of small changes that has to be killed")
@@ -133,7 +134,8 @@ func (o *options) sample(ctx context.Context, r *mutants.Runner) (bool, error) {
 		}
 		by[t.Folder] = sum
 		if t.Outcome == mutants.Survived || o.verbose {
-			fmt.Printf("%-8s %5.1fs  %s:%d  %s  (%d tests reach it)\n", t.Outcome, t.Took.Seconds(), filepath.Join(t.Folder, filepath.Base(t.File)), t.Line, t.What, t.Reached)
+			fmt.Printf("%-8s %5.1fs  %s:%d  %s  (%d tests reach it)\n", t.Outcome, t.Took.Seconds(),
+				filepath.Join(t.Folder, filepath.Base(t.File)), t.Line, t.What, t.Reached)
 		}
 	})
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 )
 
 // Region is a stretch of code that runs as a whole: what one static charge pays for,
-// before small ones are merged. What holds nothing but the ends of blocks is none. Code behind an unconditional branch counts to the region
-// in front of it.
+// before small ones are merged. What holds nothing but the ends of blocks is none. Code behind an
+// unconditional branch counts to the region in front of it.
 type Region struct {
 	Func  uint32 // in the guest's index space
 	Start int    // offset into the function's instructions, behind the declarations of its locals
@@ -52,7 +52,9 @@ func (e *emitter) mark(n int) {
 // globals adds the globals that the marks name.
 func (c *cover) globals(out *wasm.Module) {
 	for i := range (len(c.regions) + 63) / 64 {
-		out.Globals = append(out.Globals, wasm.Global{Type: wasm.I64, Mutable: true, Init: wasm.ConstExpr{Op: wasm.OpI64Const}})
-		out.Exports = append(out.Exports, wasm.Export{Name: ExportCover + strconv.Itoa(i), Kind: wasm.ExternGlobal, Index: c.global + uint32(i)})
+		out.Globals = append(out.Globals,
+			wasm.Global{Type: wasm.I64, Mutable: true, Init: wasm.ConstExpr{Op: wasm.OpI64Const}})
+		out.Exports = append(out.Exports,
+			wasm.Export{Name: ExportCover + strconv.Itoa(i), Kind: wasm.ExternGlobal, Index: c.global + uint32(i)})
 	}
 }

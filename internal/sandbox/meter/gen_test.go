@@ -330,7 +330,8 @@ func (g *generator) op(p wasm.Op, d int) {
 // asWritten runs the program's functions unmetered and compares with a metered instance:
 // only where nothing ended for lack of fuel or stack, and only without floats, whose NaNs
 // may differ by right.
-func asWritten(m *wasm.Module, file []byte, r *runtime, out *Output, plain api.Module, limit int64) (n int, why string) {
+func asWritten(m *wasm.Module, file []byte, r *runtime, out *Output, plain api.Module,
+	limit int64) (n int, why string) {
 	i, err := r.instantiate(out)
 	if err != nil {
 		return 0, err.Error()

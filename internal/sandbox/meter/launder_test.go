@@ -23,7 +23,8 @@ func features(t testing.TB) []byte {
 		{Type: v128, Mutable: true, Init: wasm.ConstExpr{Op: wasm.OpV128Const, Bits: 6}},
 		{Type: wasm.FuncRef, Mutable: true, Init: wasm.ConstExpr{Op: wasm.OpRefFunc, Index: 1}},
 	}
-	m.Tables = []wasm.Table{{Type: wasm.FuncRef, Size: wasm.Size{Min: 4}}, {Type: wasm.ExternRef, Size: wasm.Size{Min: 1, Max: 9, HasMax: true}}}
+	m.Tables = []wasm.Table{{Type: wasm.FuncRef, Size: wasm.Size{Min: 4}},
+		{Type: wasm.ExternRef, Size: wasm.Size{Min: 1, Max: 9, HasMax: true}}}
 	m.Types = append(m.Types, sig(ty(i32), ty(i32, i32)))
 	multi := len(m.Types) - 1
 	start := m.fn(nullary, nil, i32c(9), x(wasm.OpGlobalSet, 0), i32c(5), call(0))
@@ -31,26 +32,31 @@ func features(t testing.TB) []byte {
 	f := m.fn(sig(ty(i32), ty(i32)), []wasm.LocalRun{{Count: 1, Type: f64}, {Count: 1, Type: v128}, {Count: 2, Type: i32}},
 		get(0), blk(wasm.OpBlock, multi), tee(3), get(3), i32c(1), o(wasm.OpI32And), o(end), o(wasm.OpI32Add), set(4),
 		blk(wasm.OpLoop), get(4), i32c(1), o(wasm.OpI32Sub), tee(4), i32c(0), o(wasm.OpI32GtS), brIf(0), o(end),
-		get(0), o(wasm.OpF64ConvertI32S), x(wasm.OpGlobalGet, 2), o(wasm.OpF64Div), get(1), o(wasm.OpF64Mul), tee(1), x(wasm.OpGlobalSet, 2),
+		get(0), o(wasm.OpF64ConvertI32S), x(wasm.OpGlobalGet, 2), o(wasm.OpF64Div), get(1), o(wasm.OpF64Mul), tee(1),
+		x(wasm.OpGlobalSet, 2),
 		get(2), x(wasm.OpGlobalGet, 3), o(wasm.OpF32x4Add), tee(2), get(2), o(wasm.OpF64x2Max), x(wasm.OpGlobalSet, 3),
 		i32c(8), i32c(0), i32c(4), x(wasm.OpMemoryInit, 1), x(wasm.OpDataDrop, 1),
 		i32c(64), i32c(0), i32c(32), o(wasm.OpMemoryCopy),
 		i32c(1), i32c(0), i32c(1), ins{Op: wasm.OpTableInit, Index: 1}, x(wasm.OpElemDrop, 1),
 		i32c(0), x(wasm.OpTableGet, 1), o(wasm.OpRefIsNull), o(wasm.OpDrop),
-		blk(wasm.OpBlock), blk(wasm.OpBlock), get(0), brTable(0, 1, 1), o(end), get(0), i32c(1), ins{Op: wasm.OpCallIndirect, Index: uint32(multi + 2)}, o(wasm.OpReturn), o(end),
+		blk(wasm.OpBlock), blk(wasm.OpBlock), get(0), brTable(0, 1, 1), o(end), get(0), i32c(1),
+		ins{Op: wasm.OpCallIndirect, Index: uint32(multi + 2)}, o(wasm.OpReturn), o(end),
 		i32c(1), o(wasm.OpMemoryGrow), o(wasm.OpDrop),
 		get(0), mem(wasm.OpI32Load, 4))
-	g := m.fn(sig(ty(i32), ty(i32)), nil, get(0), blk(wasm.OpIf, i32), get(0), ins{Op: wasm.OpI32Const, Bits: 2}, o(wasm.OpI32DivU), o(wasm.OpElse), i32c(7), o(end))
+	g := m.fn(sig(ty(i32), ty(i32)), nil, get(0), blk(wasm.OpIf, i32), get(0), ins{Op: wasm.OpI32Const, Bits: 2},
+		o(wasm.OpI32DivU), o(wasm.OpElse), i32c(7), o(end))
 	m.export("f", f)
 	m.export("g", g)
-	m.Exports = append(m.Exports, wasm.Export{Name: "global", Kind: wasm.ExternGlobal}, wasm.Export{Name: "table", Kind: wasm.ExternTable})
+	m.Exports = append(m.Exports, wasm.Export{Name: "global", Kind: wasm.ExternGlobal},
+		wasm.Export{Name: "table", Kind: wasm.ExternTable})
 	zero := wasm.ConstExpr{Op: wasm.OpI32Const}
 	m.Elems = []wasm.Elem{
 		{Type: wasm.FuncRef, Offset: zero, Init: []uint32{f, g, 0}},
 		{Type: wasm.FuncRef, Mode: wasm.SegPassive, Init: []uint32{g, wasm.RefNull}},
 		{Type: wasm.FuncRef, Mode: wasm.SegDeclarative, Init: []uint32{1}},
 	}
-	m.Datas = []wasm.Data{{Offset: zero, Init: []byte("\x01\x02\x03\x04\x05\x06\x07\x08")}, {Mode: wasm.SegPassive, Init: []byte("abcdef")}}
+	m.Datas = []wasm.Data{{Offset: zero, Init: []byte("\x01\x02\x03\x04\x05\x06\x07\x08")},
+		{Mode: wasm.SegPassive, Init: []byte("abcdef")}}
 	m.DataCount = true
 	return m.bytes(t)
 }

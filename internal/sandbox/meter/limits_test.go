@@ -48,25 +48,29 @@ func TestNoGuestRunsOn(t *testing.T) {
 	var tables mod
 	tables.Tables = []wasm.Table{{Type: wasm.FuncRef, Size: wasm.Size{Min: 1000}}}
 	tables.export("f", tables.fn(nullary, nil,
-		blk(wasm.OpLoop), i32c(0), ins{Op: wasm.OpRefNull, Type: wasm.FuncRef}, i32c(1000), x(wasm.OpTableFill, 0), br(0), o(end)))
+		blk(wasm.OpLoop), i32c(0), ins{Op: wasm.OpRefNull, Type: wasm.FuncRef}, i32c(1000), x(wasm.OpTableFill, 0), br(0),
+		o(end)))
 	var grown mod
 	grown.Tables = []wasm.Table{{Type: wasm.ExternRef}}
 	grown.export("f", grown.fn(nullary, nil,
-		blk(wasm.OpLoop), ins{Op: wasm.OpRefNull, Type: wasm.ExternRef}, i32c(-1), x(wasm.OpTableGrow, 0), o(wasm.OpDrop), br(0), o(end)))
+		blk(wasm.OpLoop), ins{Op: wasm.OpRefNull, Type: wasm.ExternRef}, i32c(-1), x(wasm.OpTableGrow, 0), o(wasm.OpDrop),
+		br(0), o(end)))
 	for _, c := range []struct {
 		name string
 		file []byte
 	}{
 		{"empty loop", one(t, nullary, nil, blk(wasm.OpLoop), br(0), o(end))},
 		{"loop by br_table", one(t, nullary, nil, blk(wasm.OpLoop), i32c(5), brTable(0, 0, 0), o(end))},
-		{"loop by br_if from a block", one(t, nullary, nil, blk(wasm.OpLoop), blk(wasm.OpBlock), i32c(1), brIf(1), o(end), o(end))},
+		{"loop by br_if from a block",
+			one(t, nullary, nil, blk(wasm.OpLoop), blk(wasm.OpBlock), i32c(1), brIf(1), o(end), o(end))},
 		{"two loops", one(t, nullary, nil, blk(wasm.OpLoop), blk(wasm.OpLoop), br(1), o(end), o(end))},
 		{"call tree without loops", expo(t, 40)},
 		{"memory.fill", filled(wasm.OpMemoryFill)},
 		{"memory.copy", filled(wasm.OpMemoryCopy)},
 		{"table.fill", tables.bytes(t)},
 		{"table.grow in vain", grown.bytes(t)},
-		{"memory.grow by nothing", one(t, nullary, nil, blk(wasm.OpLoop), i32c(0), ins{Op: wasm.OpMemoryGrow}, o(wasm.OpDrop), br(0), o(end))},
+		{"memory.grow by nothing",
+			one(t, nullary, nil, blk(wasm.OpLoop), i32c(0), ins{Op: wasm.OpMemoryGrow}, o(wasm.OpDrop), br(0), o(end))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			const limit = 1 << 18
@@ -87,11 +91,14 @@ func TestMemoryGrowBombs(t *testing.T) {
 		grew  bool
 		used  int64
 	}{
-		{"page by page for ever", []ins{blk(wasm.OpLoop), grow(1), o(wasm.OpMemoryGrow), o(wasm.OpDrop), br(0), o(end)}, "fuel", true, 0},
-		{"all at once, then trap", []ins{grow(-1), o(wasm.OpMemoryGrow), o(wasm.OpDrop), o(wasm.OpUnreachable)}, "unreachable", true, 2 + 1 + 64 + 1 + 1 + 20<<12},
+		{"page by page for ever", []ins{blk(wasm.OpLoop), grow(1), o(wasm.OpMemoryGrow), o(wasm.OpDrop), br(0), o(end)},
+			"fuel", true, 0},
+		{"all at once, then trap", []ins{grow(-1), o(wasm.OpMemoryGrow), o(wasm.OpDrop), o(wasm.OpUnreachable)},
+			"unreachable", true, 2 + 1 + 64 + 1 + 1 + 20<<12},
 		{"up to the cap", []ins{grow(19), o(wasm.OpMemoryGrow), o(wasm.OpDrop)}, "", false, 2 + 1 + 64 + 1 + 19<<12},
 		{"one over the cap", []ins{grow(20), o(wasm.OpMemoryGrow), o(wasm.OpDrop)}, "", true, 2 + 1 + 64 + 1 + 20<<12},
-		{"refused, then granted", []ins{grow(20), o(wasm.OpMemoryGrow), o(wasm.OpDrop), grow(1), o(wasm.OpMemoryGrow), o(wasm.OpDrop)}, "", true, 0},
+		{"refused, then granted",
+			[]ins{grow(20), o(wasm.OpMemoryGrow), o(wasm.OpDrop), grow(1), o(wasm.OpMemoryGrow), o(wasm.OpDrop)}, "", true, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := everywhere(t, instrument(t, one(t, nullary, nil, c.is...), Options{MemoryPages: 20}), "f", 1<<20)

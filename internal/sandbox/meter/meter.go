@@ -53,7 +53,8 @@ func (p *pass) run() error {
 	g := uint32(len(m.Globals))
 	p.at = layout{imports: n, yield: n, stack: n + 1, fuel: g, depth: g + 1, grew: g + 2, maxPages: p.result.MemoryPages}
 	p.out.Imports = append(append([]wasm.Import(nil), m.Imports...),
-		wasm.Import{Module: ImportModule, Name: ImportYield, Type: p.typeOf([]wasm.ValType{wasm.I64}, []wasm.ValType{wasm.I64})},
+		wasm.Import{Module: ImportModule, Name: ImportYield,
+			Type: p.typeOf([]wasm.ValType{wasm.I64}, []wasm.ValType{wasm.I64})},
 		wasm.Import{Module: ImportModule, Name: ImportStack, Type: p.typeOf(nil, nil)})
 	p.globals()
 	if err := p.exports(); err != nil {
@@ -192,7 +193,8 @@ func (p *pass) exports() error {
 		if g.Mutable && g.Type.IsNum() {
 			name := ExportGlobal + strconv.Itoa(i)
 			add(name, wasm.ExternGlobal, uint32(i))
-			p.result.Globals = append(p.result.Globals, Global{Export: name, Index: uint32(i), Type: g.Type, Names: names[uint32(i)]})
+			p.result.Globals = append(p.result.Globals,
+				Global{Export: name, Index: uint32(i), Type: g.Type, Names: names[uint32(i)]})
 		}
 	}
 	return nil

@@ -22,8 +22,10 @@ func TestOutput(t *testing.T) {
 	file := features(t)
 	out := instrument(t, file, Options{MemoryPages: 40})
 	want := Output{
-		CostTable: CostTable, Start: true, MemoryPages: 40, StackBudget: 131_072 * 15, SizeIn: len(file), SizeOut: len(out.Wasm),
-		Globals:      []Global{{Export: "__belay_g0", Index: 0, Type: i32, Names: []string{"global"}}, {Export: "__belay_g2", Index: 2, Type: f64}},
+		CostTable: CostTable, Start: true, MemoryPages: 40, StackBudget: 131_072 * 15, SizeIn: len(file),
+		SizeOut: len(out.Wasm),
+		Globals: []Global{{Export: "__belay_g0", Index: 0, Type: i32, Names: []string{"global"}},
+			{Export: "__belay_g2", Index: 2, Type: f64}},
 		Unrestorable: []Unrestorable{StateGlobals, StateTables, StateSegments},
 	}
 	if d := cmp.Diff(want, out, cmpopts.IgnoreFields(Output{}, "Wasm"), cmpopts.IgnoreUnexported(Output{})); d != "" {
@@ -38,14 +40,16 @@ func TestOutput(t *testing.T) {
 	}
 	// Written by the pass, read by hand: what is exported under which name.
 	var names []string
-	p := &pass{in: parse(t, file), opts: Options{MemoryPages: 40}.withDefaults(), units: newStackUnits(Options{}.withDefaults())}
+	p := &pass{in: parse(t, file), opts: Options{MemoryPages: 40}.withDefaults(),
+		units: newStackUnits(Options{}.withDefaults())}
 	if err := p.run(); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range p.out.Exports {
 		names = append(names, fmt.Sprint(x.Name, " ", x.Kind, " ", x.Index))
 	}
-	wantNames := []string{"memory 2 0", "f 0 4", "g 0 5", "__belay_fuel 3 5", "__belay_stack 3 6", "__belay_grow_refused 3 7", "__belay_start 0 3", "__belay_g0 3 0", "__belay_g2 3 2"}
+	wantNames := []string{"memory 2 0", "f 0 4", "g 0 5", "__belay_fuel 3 5", "__belay_stack 3 6",
+		"__belay_grow_refused 3 7", "__belay_start 0 3", "__belay_g0 3 0", "__belay_g2 3 2"}
 	if d := cmp.Diff(wantNames, names); d != "" {
 		t.Error(d)
 	}
@@ -107,12 +111,15 @@ func TestCapsAndOptions(t *testing.T) {
 	var big mod
 	big.memory(1)
 	big.Memory.Max, big.Memory.HasMax = 60_000, true
-	big.Tables = []wasm.Table{{Type: wasm.FuncRef, Size: wasm.Size{Min: 1, Max: 1 << 30, HasMax: true}}, {Type: wasm.FuncRef}}
-	p := &pass{in: parse(t, big.bytes(t)), opts: Options{MemoryPages: 20, TableElems: 30}.withDefaults(), units: newStackUnits(Options{}.withDefaults())}
+	big.Tables = []wasm.Table{{Type: wasm.FuncRef, Size: wasm.Size{Min: 1, Max: 1 << 30, HasMax: true}},
+		{Type: wasm.FuncRef}}
+	p := &pass{in: parse(t, big.bytes(t)), opts: Options{MemoryPages: 20, TableElems: 30}.withDefaults(),
+		units: newStackUnits(Options{}.withDefaults())}
 	if err := p.run(); err != nil {
 		t.Fatal(err)
 	}
-	if p.out.Memory.Max != 20 || p.result.MemoryPages != 20 || p.out.Tables[0].Max != 30 || p.out.Tables[1].Max != 30 || !p.out.Tables[1].HasMax {
+	if p.out.Memory.Max != 20 || p.result.MemoryPages != 20 || p.out.Tables[0].Max != 30 || p.out.Tables[1].Max != 30 ||
+		!p.out.Tables[1].HasMax {
 		t.Errorf("declared maxima are not cut: %+v, %+v", p.out.Memory, p.out.Tables)
 	}
 	var m mod

@@ -11,7 +11,8 @@ import (
 // Values that make arithmetic give NaN, or pass one on: a quiet NaN with a payload, one
 // with the sign, a signalling one, infinities, zeros.
 var (
-	odd32 = []uint64{0x7fc0_1234, 0xffc0_0001, 0x7f80_0001, 0xff80_4321, 0x7f80_0000, 0xff80_0000, 0, 0x8000_0000, 0x3f80_0000}
+	odd32 = []uint64{0x7fc0_1234, 0xffc0_0001, 0x7f80_0001, 0xff80_4321, 0x7f80_0000, 0xff80_0000, 0, 0x8000_0000,
+		0x3f80_0000}
 	odd64 = []uint64{0x7ff8_0000_0000_1234, 0xfff8_0000_0000_0001, 0x7ff0_0000_0000_0001, 0xfff0_0000_0000_4321,
 		0x7ff0 << 48, 0xfff0 << 48, 0, 1 << 63, 0x3ff0 << 48}
 )
@@ -167,8 +168,10 @@ func TestNeedlessCanonicalisationIsLeftOut(t *testing.T) {
 // pmin, pmax and the sign instructions move bits, and the same ones on both engines.
 func TestBitMoversAgree(t *testing.T) {
 	var m mod
-	list := []wasm.Op{wasm.OpF32x4Pmin, wasm.OpF32x4Pmax, wasm.OpF64x2Pmin, wasm.OpF64x2Pmax, wasm.OpF32x4Neg, wasm.OpF64x2Neg,
-		wasm.OpF32x4Abs, wasm.OpF64x2Abs, wasm.OpF32Neg, wasm.OpF64Neg, wasm.OpF32Abs, wasm.OpF64Abs, wasm.OpF32Copysign, wasm.OpF64Copysign}
+	list := []wasm.Op{wasm.OpF32x4Pmin, wasm.OpF32x4Pmax, wasm.OpF64x2Pmin, wasm.OpF64x2Pmax, wasm.OpF32x4Neg,
+		wasm.OpF64x2Neg,
+		wasm.OpF32x4Abs, wasm.OpF64x2Abs, wasm.OpF32Neg, wasm.OpF64Neg, wasm.OpF32Abs, wasm.OpF64Abs, wasm.OpF32Copysign,
+		wasm.OpF64Copysign}
 	for k, p := range list {
 		info, _ := p.Info()
 		in := info.Sig.In[:info.Sig.NIn]
@@ -210,8 +213,8 @@ func TestBitMoversAgree(t *testing.T) {
 	}
 }
 
-// TestWhatGivesAndHidesNaNs: by their names, which instructions give NaNs whose bits are not fixed, and which cannot show
-// the bits of those that they take. Every other one shows them, or takes none.
+// TestWhatGivesAndHidesNaNs: by their names, which instructions give NaNs whose bits are not fixed, and which
+// cannot show the bits of those that they take. Every other one shows them, or takes none.
 func TestWhatGivesAndHidesNaNs(t *testing.T) {
 	shapes := map[string]nanShape{"f32": nanF32, "f64": nanF64, "f32x4": nanF32x4, "f64x2": nanF64x2}
 	type row struct{ in, out nanShape }

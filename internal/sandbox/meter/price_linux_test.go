@@ -49,7 +49,8 @@ func priceVar(vt wasm.ValType, k int) uint32 {
 }
 
 // priced is a module whose function f runs times repetitions of a setting for as many
-// rounds as its parameter says; with edge, it has 400 locals more, and function 6 has many. The locals hold what bits gives for numbers.
+// rounds as its parameter says; with edge, it has 400 locals more, and function 6 has many. The locals hold
+// what bits gives for numbers.
 func priced(t testing.TB, s setting, times int, bits func(wasm.ValType, int) uint64, edge bool) []byte {
 	t.Helper()
 	var m mod
@@ -190,7 +191,8 @@ func settings(op wasm.Op) []setting {
 			}
 			return ops
 		case wasm.OpMemoryGrow:
-			return []setting{{"none", []ins{i32c(0), {Op: op}, o(wasm.OpDrop)}}, {"refused", []ins{i32c(1), {Op: op}, o(wasm.OpDrop)}}}
+			return []setting{{"none", []ins{i32c(0), {Op: op}, o(wasm.OpDrop)}},
+				{"refused", []ins{i32c(1), {Op: op}, o(wasm.OpDrop)}}}
 		case wasm.OpDataDrop, wasm.OpElemDrop:
 			return []setting{{"again", []ins{{Op: op}}}}
 		}
@@ -229,13 +231,17 @@ func settings(op wasm.Op) []setting {
 	case wasm.OpGlobalGet, wasm.OpGlobalSet:
 		var out []setting
 		for i, vt := range priceTypes {
-			out = append(out, setting{vt.String(), []ins{get(priceVar(vt, 0)), x(wasm.OpGlobalSet, uint32(i)), x(wasm.OpGlobalGet, uint32(i)), set(priceVar(vt, 3))}})
+			out = append(out,
+				setting{vt.String(),
+					[]ins{get(priceVar(vt, 0)), x(wasm.OpGlobalSet, uint32(i)), x(wasm.OpGlobalGet, uint32(i)), set(priceVar(vt, 3))}})
 		}
 		return out
 	case wasm.OpTableGet:
-		return []setting{{"func", []ins{i32c(3), x(op, 0), set(priceVar(wasm.FuncRef, 3))}}, {"extern", []ins{i32c(3), x(op, 1), set(priceVar(wasm.ExternRef, 3))}}}
+		return []setting{{"func", []ins{i32c(3), x(op, 0), set(priceVar(wasm.FuncRef, 3))}},
+			{"extern", []ins{i32c(3), x(op, 1), set(priceVar(wasm.ExternRef, 3))}}}
 	case wasm.OpTableSet:
-		return []setting{{"func", []ins{i32c(3), ref(wasm.FuncRef), x(op, 0)}}, {"extern", []ins{i32c(3), ref(wasm.ExternRef), x(op, 1)}}}
+		return []setting{{"func", []ins{i32c(3), ref(wasm.FuncRef), x(op, 0)}},
+			{"extern", []ins{i32c(3), ref(wasm.ExternRef), x(op, 1)}}}
 	case wasm.OpTableSize:
 		return []setting{{"used", []ins{x(op, 0), set(priceVar(wasm.I32, 3))}}}
 	case wasm.OpTableGrow:
@@ -244,15 +250,21 @@ func settings(op wasm.Op) []setting {
 			{"refused", []ins{ref(wasm.FuncRef), i32c(1), x(op, 0), drop}},
 		}
 	case wasm.OpTableFill:
-		return []setting{{"one", []ins{i32c(0), ref(wasm.FuncRef), i32c(1), x(op, 0)}}, {"none", []ins{i32c(0), ref(wasm.FuncRef), i32c(0), x(op, 0)}}, {"all", []ins{i32c(0), ref(wasm.FuncRef), i32c(64), x(op, 0)}}}
+		return []setting{{"one", []ins{i32c(0), ref(wasm.FuncRef), i32c(1), x(op, 0)}},
+			{"none", []ins{i32c(0), ref(wasm.FuncRef), i32c(0), x(op, 0)}},
+			{"all", []ins{i32c(0), ref(wasm.FuncRef), i32c(64), x(op, 0)}}}
 	case wasm.OpTableCopy:
-		return []setting{{"none", []ins{i32c(0), i32c(0), i32c(0), {Op: op}}}, {"one", []ins{i32c(0), i32c(1), i32c(1), {Op: op}}}, {"all", []ins{i32c(0), i32c(1), i32c(63), {Op: op}}}}
+		return []setting{{"none", []ins{i32c(0), i32c(0), i32c(0), {Op: op}}},
+			{"one", []ins{i32c(0), i32c(1), i32c(1), {Op: op}}}, {"all", []ins{i32c(0), i32c(1), i32c(63), {Op: op}}}}
 	case wasm.OpTableInit:
-		return []setting{{"none", []ins{i32c(0), i32c(0), i32c(0), {Op: op, Index: 1}}}, {"one", []ins{i32c(0), i32c(0), i32c(1), {Op: op, Index: 1}}}}
+		return []setting{{"none", []ins{i32c(0), i32c(0), i32c(0), {Op: op, Index: 1}}},
+			{"one", []ins{i32c(0), i32c(0), i32c(1), {Op: op, Index: 1}}}}
 	case wasm.OpSelect:
-		return []setting{{"used", []ins{get(priceVar(wasm.I64, 0)), get(priceVar(wasm.I64, 1)), i32, o(op), set(priceVar(wasm.I64, 3))}}}
+		return []setting{{"used",
+			[]ins{get(priceVar(wasm.I64, 0)), get(priceVar(wasm.I64, 1)), i32, o(op), set(priceVar(wasm.I64, 3))}}}
 	case wasm.OpMemoryGrow:
-		return []setting{{"none", []ins{i32c(0), {Op: op}, o(wasm.OpDrop)}}, {"refused", []ins{i32c(1), {Op: op}, o(wasm.OpDrop)}}}
+		return []setting{{"none", []ins{i32c(0), {Op: op}, o(wasm.OpDrop)}},
+			{"refused", []ins{i32c(1), {Op: op}, o(wasm.OpDrop)}}}
 	}
 	return nil
 }
@@ -369,7 +381,9 @@ func edges() []setting {
 		for range 16 {
 			values, drops = append(values, get(priceVar(vt, 0))), append(drops, set(priceVar(vt, 3)))
 		}
-		out = append(out, setting{"16 values of " + vt.String(), seq(blk(wasm.OpBlock, manyResults(vt)), values, get(0), i32c(-1), o(wasm.OpI32Eq), brIf(0), o(end), drops)})
+		out = append(out,
+			setting{"16 values of " + vt.String(),
+				seq(blk(wasm.OpBlock, manyResults(vt)), values, get(0), i32c(-1), o(wasm.OpI32Eq), brIf(0), o(end), drops)})
 		var params []ins
 		for range 128 {
 			params = append(params, get(priceVar(vt, 0)))

@@ -11,10 +11,12 @@ import (
 // price for bytes alone misses.
 var dense = []bomb{
 	{"calls of 16 that feed each other, n bytes", 8 << 20, func(n int) *wasm.Module {
-		return feeding(n, wasm.FuncType{Params: many(wasm.F64, 16), Results: many(wasm.F64, 16)}, func(b *body) { b.ix(wasm.OpCall, 0) })
+		return feeding(n, wasm.FuncType{Params: many(wasm.F64, 16), Results: many(wasm.F64, 16)},
+			func(b *body) { b.ix(wasm.OpCall, 0) })
 	}},
 	{"indirect calls of 16 that feed each other, n bytes", 8 << 20, func(n int) *wasm.Module {
-		m := feeding(n, wasm.FuncType{Params: many(wasm.I64, 16), Results: many(wasm.I64, 16)}, func(b *body) { b.i32(0).ix(wasm.OpCallIndirect, 1) })
+		m := feeding(n, wasm.FuncType{Params: many(wasm.I64, 16), Results: many(wasm.I64, 16)},
+			func(b *body) { b.i32(0).ix(wasm.OpCallIndirect, 1) })
 		m.Tables = []wasm.Table{{Type: wasm.FuncRef, Size: wasm.Size{Min: 1}}}
 		return m
 	}},
@@ -53,7 +55,8 @@ var dense = []bomb{
 // value and leaves one.
 func chained(n int, t wasm.ValType, f func(*body)) *wasm.Module {
 	get, put := (&body{}).ix(wasm.OpLocalGet, 0).b, (&body{}).ix(wasm.OpLocalSet, 0)
-	store := map[wasm.ValType]wasm.Op{wasm.I32: wasm.OpI32Store, wasm.I64: wasm.OpI64Store, wasm.F32: wasm.OpF32Store, wasm.F64: wasm.OpF64Store}
+	store := map[wasm.ValType]wasm.Op{wasm.I32: wasm.OpI32Store, wasm.I64: wasm.OpI64Store, wasm.F32: wasm.OpF32Store,
+		wasm.F64: wasm.OpF64Store}
 	m := inBodies(n, 0, f)
 	for i := range m.Funcs[1:] {
 		b := m.Funcs[i+1].Body

@@ -194,7 +194,8 @@ var bombs = append([]bomb{
 	}},
 	{"float min and max, n bytes", 8 << 20, func(n int) *wasm.Module {
 		return inBodies(n, 1, func(b *body) {
-			b.load(0).op(wasm.OpF32ConvertI32S).load(4).op(wasm.OpF32ConvertI32S, wasm.OpF32Min, wasm.OpI32TruncSatF32S).ix(wasm.OpLocalSet, 0)
+			b.load(0).op(wasm.OpF32ConvertI32S).load(4).op(wasm.OpF32ConvertI32S, wasm.OpF32Min,
+				wasm.OpI32TruncSatF32S).ix(wasm.OpLocalSet, 0)
 		})
 	}},
 	{"float adds, n bytes", 8 << 20, func(n int) *wasm.Module {
@@ -324,7 +325,8 @@ var bombs = append([]bomb{
 	{"v128 arithmetic, n bytes", 8 << 20, func(n int) *wasm.Module {
 		return inBodies(n, 0, func(b *body) {
 			b.i32(0).i32(0).op(wasm.OpV128Load)
-			for _, op := range []wasm.Op{wasm.OpI8x16Popcnt, wasm.OpI32x4TruncSatF32x4U, wasm.OpF32x4ConvertI32x4U, wasm.OpI8x16Abs, wasm.OpI64x2Abs} {
+			for _, op := range []wasm.Op{wasm.OpI8x16Popcnt, wasm.OpI32x4TruncSatF32x4U, wasm.OpF32x4ConvertI32x4U,
+				wasm.OpI8x16Abs, wasm.OpI64x2Abs} {
 				b.op(op)
 			}
 			b.i32(3).op(wasm.OpI8x16ShrS).i32(3).op(wasm.OpI64x2ShrS, wasm.OpI64x2AllTrue, wasm.OpI32Store)
@@ -418,7 +420,8 @@ var bombs = append([]bomb{
 	{"n globals", 4096, func(n int) *wasm.Module {
 		m := one(0, (&body{}).end())
 		for range n {
-			m.Globals = append(m.Globals, wasm.Global{Type: wasm.V128, Mutable: true, Init: wasm.ConstExpr{Op: wasm.OpV128Const}})
+			m.Globals = append(m.Globals,
+				wasm.Global{Type: wasm.V128, Mutable: true, Init: wasm.ConstExpr{Op: wasm.OpV128Const}})
 		}
 		return m
 	}},

@@ -119,7 +119,8 @@ func TestBombsGoGuest(t *testing.T) {
 	dir := t.TempDir()
 	got := measure(t, dir, metered(t, file))
 	slow := slowness(t, dir, measure(t, dir, mustEncode(t, one(0, (&body{}).end()))))
-	t.Logf("estimate %d ms %d MB, measured %d ms %d MB", cost.Nanos/1e6, cost.Bytes>>20, fitted(got.cpu, slow).Milliseconds(), got.rss>>20)
+	t.Logf("estimate %d ms %d MB, measured %d ms %d MB", cost.Nanos/1e6, cost.Bytes>>20,
+		fitted(got.cpu, slow).Milliseconds(), got.rss>>20)
 	if cost.Nanos > 6e9 {
 		t.Errorf("estimate %v", time.Duration(cost.Nanos))
 	}

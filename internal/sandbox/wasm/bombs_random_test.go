@@ -113,7 +113,8 @@ func randomBomb(rng *rand.Rand, size int) (*wasm.Module, string) {
 		case k == 12:
 			b.ix(wasm.OpLocalGet, local()).i32(0).i32(8).op(wasm.OpMemoryFill)
 		case k == 13:
-			b.ix(wasm.OpLocalGet, local()).ix(wasm.OpLocalGet, local()).ix(wasm.OpLocalGet, local()).op(wasm.OpSelect).ix(wasm.OpLocalSet, local())
+			b.ix(wasm.OpLocalGet, local()).ix(wasm.OpLocalGet, local()).ix(wasm.OpLocalGet,
+				local()).op(wasm.OpSelect).ix(wasm.OpLocalSet, local())
 		}
 	}
 	for range open {

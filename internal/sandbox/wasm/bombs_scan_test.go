@@ -60,9 +60,11 @@ func TestBombsScan(t *testing.T) {
 			if r := got * scanNanos / sub.estimate; r > worst {
 				worst, name = r, op.String()+" "+u.name
 			}
-			record.WriteString(strings.Join([]string{op.String(), u.name, strconv.FormatFloat(got, 'f', 2, 64), strconv.FormatFloat(sub.bytes(), 'f', 0, 64)}, "\t") + "\n")
+			record.WriteString(strings.Join([]string{op.String(), u.name, strconv.FormatFloat(got, 'f', 2, 64),
+				strconv.FormatFloat(sub.bytes(), 'f', 0, 64)}, "\t") + "\n")
 			if got*scanNanos > slack*sub.estimate {
-				t.Errorf("%s %s: %.1f times the reference, estimated at %.0f ns: at %d ns each that is %.2f of it", op, u.name, got, sub.estimate, scanNanos, got*scanNanos/sub.estimate)
+				t.Errorf("%s %s: %.1f times the reference, estimated at %.0f ns: at %d ns each that is %.2f of it", op, u.name, got,
+					sub.estimate, scanNanos, got*scanNanos/sub.estimate)
 			}
 			if sub.bytes() > 1.1*sub.memory {
 				t.Errorf("%s %s: %.0f bytes, estimated at %.0f", op, u.name, sub.bytes(), sub.memory)
@@ -77,7 +79,8 @@ func TestBombsScan(t *testing.T) {
 func scanTimes(op wasm.Op, u unit) int {
 	n := 3840
 	info, _ := op.Info()
-	if op < wasm.OpCall || op == wasm.OpMemoryGrow || op>>8 == 0xfc && op > wasm.OpI64TruncSatF64U || info.Imm == wasm.ImmTable {
+	if op < wasm.OpCall || op == wasm.OpMemoryGrow || op>>8 == 0xfc && op > wasm.OpI64TruncSatF64U ||
+		info.Imm == wasm.ImmTable {
 		n = 240
 	}
 	for n > 48 && len(scanModule(u, n).Funcs[0].Body) > 100_000 {

@@ -83,7 +83,8 @@ func scanModule(u unit, n int) *wasm.Module {
 		for _, s := range []struct {
 			t  wasm.ValType
 			op wasm.Op
-		}{{wasm.I32, wasm.OpI32Store}, {wasm.I64, wasm.OpI64Store}, {wasm.F32, wasm.OpF32Store}, {wasm.F64, wasm.OpF64Store}, {wasm.V128, wasm.OpV128Store}} {
+		}{{wasm.I32, wasm.OpI32Store}, {wasm.I64, wasm.OpI64Store}, {wasm.F32, wasm.OpF32Store}, {wasm.F64, wasm.OpF64Store},
+			{wasm.V128, wasm.OpV128Store}} {
 			b.i32(0)
 			get(b, s.t, k)
 			b.op(s.op)
@@ -331,15 +332,16 @@ func callUnits(op wasm.Op) []unit {
 	if op == wasm.OpCall {
 		for _, n := range scanArities {
 			ft := wasm.FuncType{Params: many(wasm.I64, n), Results: many(wasm.I64, n)}
-			out = append(out, unit{name: fmt.Sprintf("import %d:%d", n, n), op: op, calls: &ft, imported: true, emit: func(b *body, i int) {
-				for k := range n {
-					get(b, wasm.I64, i+k)
-				}
-				b.ix(op, 0)
-				for k := range n {
-					set(b, wasm.I64, k)
-				}
-			}})
+			out = append(out,
+				unit{name: fmt.Sprintf("import %d:%d", n, n), op: op, calls: &ft, imported: true, emit: func(b *body, i int) {
+					for k := range n {
+						get(b, wasm.I64, i+k)
+					}
+					b.ix(op, 0)
+					for k := range n {
+						set(b, wasm.I64, k)
+					}
+				}})
 		}
 	}
 	for _, ft := range callTypes() {

@@ -154,9 +154,10 @@ func TestCountBombs(t *testing.T) {
 		return section(10, append([]byte{1, byte(len(body))}, body...)...)
 	}
 	cases := map[string][]byte{
-		"2^27 locals":      file(types, section(3, 1, 0), code(big)),
-		"2^32-1 locals":    file(types, section(3, 1, 0), code(huge)),
-		"br_table":         file(types, section(3, 1, 0), section(10, 1, 10, 0, 0x41, 0, 0x0e, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x0b)),
+		"2^27 locals":   file(types, section(3, 1, 0), code(big)),
+		"2^32-1 locals": file(types, section(3, 1, 0), code(huge)),
+		"br_table": file(types, section(3, 1, 0),
+			section(10, 1, 10, 0, 0x41, 0, 0x0e, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x0b)),
 		"select types":     file(types, section(3, 1, 0), section(10, 1, 8, 0, 0x1c, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x0b)),
 		"body length":      file(types, section(3, 1, 0), section(10, 1, 0xff, 0xff, 0xff, 0xff, 0x0f)),
 		"parameters":       file(section(1, append([]byte{1, 0x60}, huge...)...)),
@@ -172,7 +173,8 @@ func TestCountBombs(t *testing.T) {
 		"data count":       file(section(12, huge...)),
 		"data count, data": file(section(12, huge...), section(11, huge...)),
 	}
-	for id, name := range map[byte]string{1: "types", 2: "imports", 3: "functions", 4: "tables", 6: "globals", 7: "exports", 9: "element segments", 11: "data segments"} {
+	for id, name := range map[byte]string{1: "types", 2: "imports", 3: "functions", 4: "tables", 6: "globals",
+		7: "exports", 9: "element segments", 11: "data segments"} {
 		cases[name+", 2^32-1"] = file(section(id, huge...))
 		cases[name+", 2^27"] = file(section(id, big...))
 	}

@@ -104,7 +104,8 @@ func (p *parser) module() error {
 func (p *parser) header() error {
 	if len(p.b) < 8 || string(p.b[:4]) != "\x00asm" {
 		if len(p.b) > 0 && strings.HasPrefix(strings.TrimLeft(string(p.b[:min(64, len(p.b))]), " \t\r\n"), "(") {
-			return p.fail(ErrMalformed, "not a WebAssembly binary; it looks like the text format, which has to be assembled first")
+			return p.fail(ErrMalformed,
+				"not a WebAssembly binary; it looks like the text format, which has to be assembled first")
 		}
 		return p.fail(ErrMalformed, "not a WebAssembly binary")
 	}
@@ -343,7 +344,8 @@ func (p *parser) constExpr(want ValType) (c ConstExpr, err error) {
 		return c, err
 	}
 	if in.Op != OpEnd {
-		return c, p.failAt(at, ErrInvalid, "constant expression of more than one instruction (extended constant expressions are not supported)")
+		return c, p.failAt(at, ErrInvalid,
+			"constant expression of more than one instruction (extended constant expressions are not supported)")
 	}
 	if got != want {
 		return c, p.failAt(at, ErrInvalid, "type mismatch: constant expression of type %s, %s is needed", got, want)

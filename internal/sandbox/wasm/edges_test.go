@@ -26,7 +26,8 @@ func TestLanesOfShuffles(t *testing.T) {
 		t.Errorf("the last lane in each place: %v", err)
 	}
 	for place := range 16 {
-		if _, err := wasm.Parse(shuffled(place), wasm.RelaxedLimits()); !errors.Is(err, wasm.ErrInvalid) || !strings.Contains(err.Error(), "lane") {
+		if _, err := wasm.Parse(shuffled(place), wasm.RelaxedLimits()); !errors.Is(err, wasm.ErrInvalid) ||
+			!strings.Contains(err.Error(), "lane") {
 			t.Errorf("one lane more in place %d: %v", place, err)
 		}
 	}
@@ -55,7 +56,8 @@ func TestLocalsAreCounted(t *testing.T) {
 	for params, class := range map[byte]error{0: wasm.ErrLimit, 1: wasm.ErrMalformed} {
 		types := append([]byte{1, 0x60, params}, bytes.Repeat([]byte{0x7f}, int(params))...)
 		code := append([]byte{1, byte(len(body))}, body...)
-		_, err := wasm.Parse(file(section(1, append(types, 0)...), section(3, 1, 0), section(10, code...)), wasm.RelaxedLimits())
+		_, err := wasm.Parse(file(section(1, append(types, 0)...), section(3, 1, 0), section(10, code...)),
+			wasm.RelaxedLimits())
 		if !errors.Is(err, class) || !strings.Contains(err.Error(), "too many locals") {
 			t.Errorf("%d parameters: %v, want %v", params, err, class)
 		}

@@ -70,7 +70,8 @@ const free = 16
 // Estimate says what compiling m costs. m must come from Parse.
 func Estimate(m *Module) Cost {
 	c := Cost{
-		Nanos: satAdd(satMul(nsPerType, uint64(len(m.Types))), nsPerSegment*uint64(len(m.Datas)+len(m.Globals)+m.Facts.ElemCount)),
+		Nanos: satAdd(satMul(nsPerType, uint64(len(m.Types))),
+			nsPerSegment*uint64(len(m.Datas)+len(m.Globals)+m.Facts.ElemCount)),
 		Bytes: bytesBase + bytesPerByte*uint64(m.Facts.FileSize),
 	}
 	var first, second uint64 // two functions are compiled at a time

@@ -20,15 +20,19 @@ func TestWhatEachFactAdds(t *testing.T) {
 	}{
 		{"nothing", FuncFacts{}, 0, 0},
 		{"locals that are never read", with(func(f *FuncFacts) { f.Locals = 3 }), nsPerLocal * 3, 0},
-		{"locals of which some are read", with(func(f *FuncFacts) { f.Locals, f.LocalGets = 3, 2 }), nsPerLocal*3 + nsPerLive*2*2, bytesPerLive * 2 * 2},
-		{"a local that is read often", with(func(f *FuncFacts) { f.Locals, f.LocalGets = 1, 9 }), nsPerLocal + nsPerLive*2, bytesPerLive * 2},
+		{"locals of which some are read", with(func(f *FuncFacts) { f.Locals, f.LocalGets = 3, 2 }),
+			nsPerLocal*3 + nsPerLive*2*2, bytesPerLive * 2 * 2},
+		{"a local that is read often", with(func(f *FuncFacts) { f.Locals, f.LocalGets = 1, 9 }), nsPerLocal + nsPerLive*2,
+			bytesPerLive * 2},
 		{"blocks", with(func(f *FuncFacts) { f.Blocks = 3 }), nsPerLive * 6 * 2, bytesPerLive * 6 * 2},
 		{"ifs", with(func(f *FuncFacts) { f.Ifs = 3 }), nsPerLive * 3 * 2, bytesPerLive * 3 * 2},
 		{"jumps", with(func(f *FuncFacts) { f.Jumps = 3 }), nsPerLive * 3 * 2, bytesPerLive * 3 * 2},
 		{"loops", with(func(f *FuncFacts) { f.Loops = 3 }), nsPerLive * 9 * 2, bytesPerLive * 9 * 2},
 		{"edges", with(func(f *FuncFacts) { f.Edges = 3 }), nsPerLive * 3 * 2, bytesPerLive * 3 * 2},
-		{"entries of a table", with(func(f *FuncFacts) { f.BrTable = 3 }), nsPerEntry*3 + nsPerLive*3*2 + nsPerFlow*3*9, bytesPerLive * 3 * 2},
-		{"bulk operations", with(func(f *FuncFacts) { f.Bulk = 3 }), nsPerBulk*3 + nsPerLive*24*2, bytesPerBulk*3 + bytesPerLive*24*2},
+		{"entries of a table", with(func(f *FuncFacts) { f.BrTable = 3 }), nsPerEntry*3 + nsPerLive*3*2 + nsPerFlow*3*9,
+			bytesPerLive * 3 * 2},
+		{"bulk operations", with(func(f *FuncFacts) { f.Bulk = 3 }), nsPerBulk*3 + nsPerLive*24*2,
+			bytesPerBulk*3 + bytesPerLive*24*2},
 		{"operands", with(func(f *FuncFacts) { f.MaxHeight = 3 }), nsPerHigh*3 + nsPerLive*2*3, bytesPerLive * 2 * 3},
 		{"instructions", with(func(f *FuncFacts) { f.Nanos, f.Bytes = 7, 9 }), 7, 9},
 		{"joins", joins(func(j *JoinFacts) { j.Edges = 3 }), nsPerPhi * 2 * 2 * 3, 0},
@@ -36,17 +40,21 @@ func TestWhatEachFactAdds(t *testing.T) {
 		{"joins with many operands", joins(func(j *JoinFacts) { j.OperandsSq = 5 }), nsPerPhi * 5, 0},
 		{"the same in loops", with(func(f *FuncFacts) { f.Joins.OperandsSq, f.LoopDepth = 5, 2 }), nsPerPhi * 5 * 3, 0},
 		{"the same with a copy", with(func(f *FuncFacts) { f.Joins.OperandsSq, f.Copies = 5, 1 }), nsPerPhi * 5 * 2, 0},
-		{"the same with more copies than locals", with(func(f *FuncFacts) { f.Joins.OperandsSq, f.Copies = 5, 9 }), nsPerPhi * 5 * 3, 0},
-		{"as many locals as there are registers", with(func(f *FuncFacts) { f.Joins.Edges, f.Locals, f.LocalGets = 3, free-2, free-2 }),
+		{"the same with more copies than locals", with(func(f *FuncFacts) { f.Joins.OperandsSq, f.Copies = 5, 9 }),
+			nsPerPhi * 5 * 3, 0},
+		{"as many locals as there are registers",
+			with(func(f *FuncFacts) { f.Joins.Edges, f.Locals, f.LocalGets = 3, free-2, free-2 }),
 			nsPerLocal*(free-2) + nsPerLive*2*(free-2) + nsPerPhi*free*free*3, bytesPerLive * 2 * (free - 2)},
 		{"more locals than registers", with(func(f *FuncFacts) { f.Joins.Edges, f.Locals, f.LocalGets = 3, free, free }),
-			nsPerLocal*free + nsPerLive*2*free + nsPerPhi*(free+2)*(free+2)*3 + nsPerMove*2*3, bytesPerLive*2*free + bytesPerMove*2*3},
+			nsPerLocal*free + nsPerLive*2*free + nsPerPhi*(free+2)*(free+2)*3 + nsPerMove*2*3,
+			bytesPerLive*2*free + bytesPerMove*2*3},
 		{"runs before edges", joins(func(j *JoinFacts) { j.EdgeRuns = 3 }), nsPerLookup * 2 * 3, 0},
 		{"runs before reads", joins(func(j *JoinFacts) { j.GetRuns = 3 }), nsPerLookup * 3, 0},
 		{"depths", joins(func(j *JoinFacts) { j.Depths = 4 }), nsPerFlow * 12, 0},
 		{"bounds", joins(func(j *JoinFacts) { j.Bounds = 3 }), nsPerBound * 3, bytesPerBound * 3},
 		{"heads", joins(func(j *JoinFacts) { j.Heads = 2 }), nsPerLoopLive * 6 * 2, bytesPerLoopLive * 6 * 2},
-		{"more than can be counted", joins(func(j *JoinFacts) { j.Edges, j.Heads, j.Bounds = math.MaxUint64, math.MaxUint64, math.MaxUint64/2 }),
+		{"more than can be counted",
+			joins(func(j *JoinFacts) { j.Edges, j.Heads, j.Bounds = math.MaxUint64, math.MaxUint64, math.MaxUint64/2 }),
 			math.MaxUint64 - none, math.MaxUint64 - noneBytes},
 	} {
 		ns, bytes := estimateFunc(&Func{Facts: c.f})
@@ -54,7 +62,8 @@ func TestWhatEachFactAdds(t *testing.T) {
 			t.Errorf("%s: %d ns and %d bytes more, want %d and %d", c.name, ns-none, bytes-noneBytes, c.ns, c.bytes)
 		}
 	}
-	if ns, bytes := estimateFunc(&Func{Body: make([]byte, 7)}); ns != none+nsPerByte*7 || bytes != noneBytes+bytesPerFuncByte*7 {
+	if ns, bytes := estimateFunc(&Func{Body: make([]byte, 7)}); ns != none+nsPerByte*7 ||
+		bytes != noneBytes+bytesPerFuncByte*7 {
 		t.Errorf("a body: %d ns and %d bytes more", ns-none, bytes-noneBytes)
 	}
 }
@@ -97,13 +106,15 @@ func TestEstimatesOfModules(t *testing.T) {
 	}{
 		{Cost{}, ""},
 		{Cost{Nanos: 2e6, Bytes: 3 << 20}, ""},
-		{Cost{Nanos: 2e6 + 1, Worst: 7, WorstNano: 1e6}, "estimated at 2 ms and 0 MB, allowed are 2 ms and 3 MB; this function, the most expensive, takes 1 ms"},
+		{Cost{Nanos: 2e6 + 1, Worst: 7, WorstNano: 1e6},
+			"estimated at 2 ms and 0 MB, allowed are 2 ms and 3 MB; this function, the most expensive, takes 1 ms"},
 		{Cost{Bytes: 3<<20 + 1, Worst: 7}, "estimated at 0 ms and 3 MB"},
 	} {
 		err := c.cost.Within(b)
 		var e *Error
 		if (err == nil) != (c.want == "") ||
-			err != nil && (!errors.Is(err, ErrLimit) || !errors.As(err, &e) || e.Func != 7 || !strings.Contains(err.Error(), c.want)) {
+			err != nil &&
+				(!errors.Is(err, ErrLimit) || !errors.As(err, &e) || e.Func != 7 || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: %v, want %q", c.cost, err, c.want)
 		}
 	}

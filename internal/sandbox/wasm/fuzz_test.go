@@ -89,7 +89,8 @@ func FuzzBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, code []byte, typ uint8) {
 		m := fuzzEnv()
 		m.Funcs[0].Type = uint32(typ % 2)
-		m.Funcs[0].Locals = []wasm.LocalRun{{Count: 3, Type: wasm.I32}, {Count: 1, Type: wasm.V128}, {Count: 1, Type: wasm.FuncRef}}
+		m.Funcs[0].Locals = []wasm.LocalRun{{Count: 3, Type: wasm.I32}, {Count: 1, Type: wasm.V128},
+			{Count: 1, Type: wasm.FuncRef}}
 		b := splice(t, m, code)
 		got, err := bounded(t, b, lim)
 		theirs := compile(b)

@@ -72,7 +72,8 @@ func TestLimits(t *testing.T) {
 			}
 		}},
 		{"table elements", 65536, "tables of", func(m *wasm.Module, n int) {
-			m.Tables = []wasm.Table{{Type: wasm.FuncRef, Size: wasm.Size{Min: 7}}, {Type: wasm.FuncRef, Size: wasm.Size{Min: uint32(n - 7)}}}
+			m.Tables = []wasm.Table{{Type: wasm.FuncRef, Size: wasm.Size{Min: 7}},
+				{Type: wasm.FuncRef, Size: wasm.Size{Min: uint32(n - 7)}}}
 		}},
 		{"memory", 256, "memory of", func(m *wasm.Module, n int) { m.Memory.Min = uint32(n) }},
 		{"globals", 4096, "globals", func(m *wasm.Module, n int) {
@@ -171,9 +172,15 @@ func TestShape(t *testing.T) {
 	}{
 		{"as it should be", "", nil, func(m *wasm.Module) {}},
 		{"no manifest", "no belay.manifest", wasm.ErrInvalid, func(m *wasm.Module) { m.Customs = nil }},
-		{"two manifests", "more than one", wasm.ErrInvalid, func(m *wasm.Module) { m.Customs = append(m.Customs, m.Customs[0]) }},
-		{"other section of ours", "reserved", wasm.ErrInvalid, func(m *wasm.Module) { m.Customs = append(m.Customs, wasm.Custom{Name: "belay.signature"}) }},
-		{"reserved section", "reserved", wasm.ErrInvalid, func(m *wasm.Module) { m.Customs = append(m.Customs, wasm.Custom{Name: "__belay_x"}) }},
+		{"two manifests", "more than one", wasm.ErrInvalid, func(m *wasm.Module) {
+			m.Customs = append(m.Customs, m.Customs[0])
+		}},
+		{"other section of ours", "reserved", wasm.ErrInvalid, func(m *wasm.Module) {
+			m.Customs = append(m.Customs, wasm.Custom{Name: "belay.signature"})
+		}},
+		{"reserved section", "reserved", wasm.ErrInvalid, func(m *wasm.Module) {
+			m.Customs = append(m.Customs, wasm.Custom{Name: "__belay_x"})
+		}},
 		{"reserved import module", "reserved", wasm.ErrInvalid, func(m *wasm.Module) {
 			m.Imports = []wasm.Import{{Module: "__belay_host", Name: "yield"}}
 		}},
@@ -186,8 +193,12 @@ func TestShape(t *testing.T) {
 		{"no memory", "memory of its own", wasm.ErrInvalid, func(m *wasm.Module) { m.Memory, m.Exports = nil, nil }},
 		{"memory not exported", `as "memory"`, wasm.ErrInvalid, func(m *wasm.Module) { m.Exports = nil }},
 		{"memory by another name", `as "memory"`, wasm.ErrInvalid, func(m *wasm.Module) { m.Exports[0].Name = "mem" }},
-		{"memory is a function", `as "memory"`, wasm.ErrInvalid, func(m *wasm.Module) { m.Exports[0].Kind = wasm.ExternFunc }},
-		{"duplicate export", "duplicate export", wasm.ErrInvalid, func(m *wasm.Module) { m.Exports = append(m.Exports, m.Exports[0]) }},
+		{"memory is a function", `as "memory"`, wasm.ErrInvalid, func(m *wasm.Module) {
+			m.Exports[0].Kind = wasm.ExternFunc
+		}},
+		{"duplicate export", "duplicate export", wasm.ErrInvalid, func(m *wasm.Module) {
+			m.Exports = append(m.Exports, m.Exports[0])
+		}},
 		{"minimum over maximum", "greater than maximum", wasm.ErrInvalid, func(m *wasm.Module) {
 			m.Memory.Size = wasm.Size{Min: 2, Max: 1, HasMax: true}
 		}},

@@ -62,23 +62,28 @@ func kitchenSink() *wasm.Module {
 	b.ix(wasm.OpLocalGet, 0).op(wasm.OpIf, wasm.OpElse, wasm.OpEnd)
 	b.ix(wasm.OpLocalGet, 0).ix(wasm.OpLocalGet, 0).table(0, 0).op(wasm.OpEnd)
 	b.in(wasm.Instr{Op: wasm.OpF64Const, Bits: math.Float64bits(math.NaN())}).op(wasm.OpEnd, wasm.OpDrop)
-	b.ix(wasm.OpLocalGet, 0).ix(wasm.OpLocalGet, 1).block(wasm.OpBlock, 1).ix(wasm.OpCall, 0).op(wasm.OpEnd, wasm.OpDrop, wasm.OpDrop)
-	b.ix(wasm.OpLocalGet, 0).ix(wasm.OpLocalGet, 1).i32(0).in(wasm.Instr{Op: wasm.OpCallIndirect, Index: 1, Index2: 2}).op(wasm.OpDrop, wasm.OpDrop)
-	b.in(wasm.Instr{Op: wasm.OpRefNull, Type: wasm.ExternRef}).in(wasm.Instr{Op: wasm.OpRefNull, Type: wasm.ExternRef}).i32(1)
+	b.ix(wasm.OpLocalGet, 0).ix(wasm.OpLocalGet, 1).block(wasm.OpBlock, 1).ix(wasm.OpCall, 0).op(wasm.OpEnd, wasm.OpDrop,
+		wasm.OpDrop)
+	b.ix(wasm.OpLocalGet, 0).ix(wasm.OpLocalGet,
+		1).i32(0).in(wasm.Instr{Op: wasm.OpCallIndirect, Index: 1, Index2: 2}).op(wasm.OpDrop, wasm.OpDrop)
+	b.in(wasm.Instr{Op: wasm.OpRefNull, Type: wasm.ExternRef}).in(wasm.Instr{Op: wasm.OpRefNull,
+		Type: wasm.ExternRef}).i32(1)
 	b.in(wasm.Instr{Op: wasm.OpSelectT, Types: []wasm.ValType{wasm.ExternRef}}).op(wasm.OpRefIsNull, wasm.OpDrop)
 	b.ix(wasm.OpRefFunc, 2).op(wasm.OpDrop)
 	b.i32(0).i32(0).i32(0).ix(wasm.OpMemoryInit, 1).ix(wasm.OpDataDrop, 0)
 	b.i32(0).i32(0).i32(0).op(wasm.OpMemoryCopy).i32(0).i32(0).i32(0).op(wasm.OpMemoryFill)
 	b.i32(0).i32(0).i32(0).in(wasm.Instr{Op: wasm.OpTableInit, Index: 2, Index2: 2}).ix(wasm.OpElemDrop, 7)
 	b.i32(0).i32(0).i32(0).in(wasm.Instr{Op: wasm.OpTableCopy, Index: 0, Index2: 2})
-	b.i32(0).i32(0).ix(wasm.OpTableGet, 1).ix(wasm.OpTableSet, 1).ix(wasm.OpTableSize, 1).op(wasm.OpMemoryGrow, wasm.OpDrop)
+	b.i32(0).i32(0).ix(wasm.OpTableGet, 1).ix(wasm.OpTableSet, 1).ix(wasm.OpTableSize, 1).op(wasm.OpMemoryGrow,
+		wasm.OpDrop)
 	b.i32(0).ix(wasm.OpLocalGet, 1).in(wasm.Instr{Op: wasm.OpV128Load32Lane, Align: 2, Offset: 1 << 31, Lane: 3})
 	b.ix(wasm.OpLocalGet, 1).in(wasm.Instr{Op: wasm.OpI8x16Shuffle, Bits: 0x1f1e1d1c1b1a1918, BitsHi: 0x0706050403020100})
 	b.in(wasm.Instr{Op: wasm.OpI16x8ExtractLaneU, Lane: 7}).ix(wasm.OpGlobalSet, 0)
 	b.in(wasm.Instr{Op: wasm.OpI64Const, Bits: 1 << 63}).in(wasm.Instr{Op: wasm.OpF32Const, Bits: 0x7fa00000})
 	m.Funcs = []wasm.Func{
 		{Type: 0, Body: (&body{}).end()},
-		{Type: 1, Locals: []wasm.LocalRun{{Count: 2, Type: wasm.F64}, {Count: 0, Type: wasm.I32}, {Count: 1, Type: wasm.FuncRef}}, Body: b.end()},
+		{Type: 1, Locals: []wasm.LocalRun{{Count: 2, Type: wasm.F64}, {Count: 0, Type: wasm.I32},
+			{Count: 1, Type: wasm.FuncRef}}, Body: b.end()},
 	}
 	return m
 }
@@ -92,7 +97,8 @@ func TestEncodeParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(m, got, cmpopts.IgnoreFields(wasm.Func{}, "Facts"), cmpopts.IgnoreFields(wasm.Module{}, "Facts"), cmpopts.EquateEmpty()); d != "" {
+	if d := cmp.Diff(m, got, cmpopts.IgnoreFields(wasm.Func{}, "Facts"), cmpopts.IgnoreFields(wasm.Module{}, "Facts"),
+		cmpopts.EquateEmpty()); d != "" {
 		t.Errorf("model differs (-want +got):\n%s", d)
 	}
 	roundTrip(t, "sink", got, lim, engine(t))
@@ -141,7 +147,8 @@ func TestFacts(t *testing.T) {
 	b.ix(wasm.OpCall, 1)           //
 	b.i32(1).op(wasm.OpMemoryGrow) //
 	b.ix(wasm.OpLocalSet, 0)       //
-	m.Funcs = []wasm.Func{{Type: 1, Locals: []wasm.LocalRun{{Count: 3, Type: wasm.V128}}, Body: b.end()}, fn(0, (&body{}).end())}
+	m.Funcs = []wasm.Func{{Type: 1, Locals: []wasm.LocalRun{{Count: 3, Type: wasm.V128}}, Body: b.end()},
+		fn(0, (&body{}).end())}
 	m, err := wasm.Parse(mustEncode(t, m), bombLimits())
 	if err != nil {
 		t.Fatal(err)
@@ -191,8 +198,10 @@ func TestInstrRoundTrip(t *testing.T) {
 		u64 := func() uint64 { return rapid.Uint64().Draw(t, "u64") }
 		switch inf.Imm {
 		case wasm.ImmBlock:
-			in.Block = rapid.SampledFrom([]wasm.BlockType{wasm.BlockEmpty, wasm.BlockOf(wasm.V128), wasm.BlockType(u32())}).Draw(t, "block")
-		case wasm.ImmLabel, wasm.ImmFunc, wasm.ImmLocal, wasm.ImmGlobal, wasm.ImmTable, wasm.ImmData, wasm.ImmElem, wasm.ImmMemoryInit:
+			in.Block = rapid.SampledFrom([]wasm.BlockType{wasm.BlockEmpty, wasm.BlockOf(wasm.V128),
+				wasm.BlockType(u32())}).Draw(t, "block")
+		case wasm.ImmLabel, wasm.ImmFunc, wasm.ImmLocal, wasm.ImmGlobal, wasm.ImmTable, wasm.ImmData, wasm.ImmElem,
+			wasm.ImmMemoryInit:
 			in.Index = u32()
 		case wasm.ImmCallIndirect, wasm.ImmTableInit, wasm.ImmTableCopy:
 			in.Index, in.Index2 = u32(), u32()

@@ -62,7 +62,8 @@ func TestCallsArePricedByTheirOperands(t *testing.T) {
 		ft := wasm.FuncType{Params: many(wasm.F64, params), Results: many(wasm.F64, results)}
 		b := &body{}
 		b.rep(400, func(int) {
-			b.rep(params, func(k int) { b.ix(wasm.OpLocalGet, k) }).ix(wasm.OpCall, 0).rep(results, func(int) { b.op(wasm.OpDrop) })
+			b.rep(params, func(k int) { b.ix(wasm.OpLocalGet, k) }).ix(wasm.OpCall, 0).rep(results,
+				func(int) { b.op(wasm.OpDrop) })
 		})
 		file := bombModule()
 		file.Types = append(file.Types, ft, wasm.FuncType{Params: many(wasm.F64, 16)})

@@ -18,7 +18,8 @@ func inBody(code ...byte) []byte {
 
 func withBody(b []byte) []byte {
 	contents := append(wasm.AppendU32([]byte{1}, uint32(len(b))), b...)
-	return file(section(1, 1, 0x60, 0, 0), section(3, 1, 0), section(4, 1, 0x70, 0, 1), section(5, 1, 0, 1), section(10, contents...))
+	return file(section(1, 1, 0x60, 0, 0), section(3, 1, 0), section(4, 1, 0x70, 0, 1), section(5, 1, 0, 1),
+		section(10, contents...))
 }
 
 // TestRefusedFeatures is what other versions of the language have: each refused, as
@@ -99,17 +100,21 @@ func TestRefusedBytes(t *testing.T) {
 		{"unknown misc opcode", wasm.ErrMalformed, "opcode", inBody(0xfc, 18)},
 		{"gap in SIMD", wasm.ErrMalformed, "opcode", inBody(0xfd, 0x9a, 0x01)},
 		{"limits flag", wasm.ErrMalformed, "limits flag 0x08", file(section(5, 1, 8, 1))},
-		{"size of a body of six bytes", wasm.ErrMalformed, "integer", file(types, section(3, 1, 0), section(10, append([]byte{1}, sixBytes...)...))},
+		{"size of a body of six bytes", wasm.ErrMalformed, "integer",
+			file(types, section(3, 1, 0), section(10, append([]byte{1}, sixBytes...)...))},
 		{"runs of locals of six bytes", wasm.ErrMalformed, "integer", withBody(append(slices.Clone(sixBytes), 0x0b))},
-		{"count of a run of six bytes", wasm.ErrMalformed, "integer", withBody(append(append([]byte{1}, sixBytes...), 0x7f, 0x0b))},
+		{"count of a run of six bytes", wasm.ErrMalformed, "integer",
+			withBody(append(append([]byte{1}, sixBytes...), 0x7f, 0x0b))},
 		{"type of a local", wasm.ErrMalformed, "type 0x40", withBody([]byte{1, 1, 0x40, 0x0b})},
 		{"a body of nothing", wasm.ErrMalformed, "unexpected end", withBody(nil)},
 		{"memory index", wasm.ErrMalformed, "zero byte", inBody(0x3f, 1, 0x1a)},
 		{"data.drop without count", wasm.ErrMalformed, "data count", inBody(0xfc, 9, 0)},
-		{"data count and data differ", wasm.ErrMalformed, "data count section says 2", file(section(12, 2), section(11, 1, 1, 0))},
+		{"data count and data differ", wasm.ErrMalformed, "data count section says 2",
+			file(section(12, 2), section(11, 1, 1, 0))},
 		{"data count without data", wasm.ErrMalformed, "data count section says 1", file(section(12, 1))},
 		{"table of numbers", wasm.ErrMalformed, "no reference type", file(section(4, 1, 0x7f, 0, 1))},
-		{"element segment kind", wasm.ErrMalformed, "kind 8", file(section(4, 1, 0x70, 0, 1), section(9, 1, 8, 0x41, 0, 0x0b, 0))},
+		{"element segment kind", wasm.ErrMalformed, "kind 8",
+			file(section(4, 1, 0x70, 0, 1), section(9, 1, 8, 0x41, 0, 0x0b, 0))},
 		{"padded empty block type", wasm.ErrMalformed, "block type", inBody(0x02, 0xc0, 0x7f, 0x0b)},
 		{"padded short block type", wasm.ErrMalformed, "block type", inBody(0x02, 0xff, 0x7f, 0x41, 0, 0x0b, 0x1a)},
 		{"unknown block type", wasm.ErrMalformed, "type 0x50", inBody(0x02, 0x50, 0x0b)},
@@ -118,7 +123,8 @@ func TestRefusedBytes(t *testing.T) {
 		{"constant with high bits", wasm.ErrMalformed, "integer too long", inBody(0x41, 0xff, 0xff, 0xff, 0xff, 0x4f, 0x1a)},
 		{"select of no type", wasm.ErrMalformed, "type 0x40", inBody(0x41, 0, 0x41, 0, 0x41, 0, 0x1c, 1, 0x40, 0x1a)},
 		{"ref.is_null of a number", wasm.ErrInvalid, "no reference", inBody(0x41, 0, 0xd1, 0x1a)},
-		{"unknown element segment", wasm.ErrInvalid, "unknown element segment", inBody(0x41, 0, 0x41, 0, 0x41, 0, 0xfc, 12, 0, 0)},
+		{"unknown element segment", wasm.ErrInvalid, "unknown element segment",
+			inBody(0x41, 0, 0x41, 0, 0x41, 0, 0xfc, 12, 0, 0)},
 		{"operand missing", wasm.ErrInvalid, "empty", inBody(0x1a)},
 		{"operand left", wasm.ErrInvalid, "too many at the end", inBody(0x41, 0)},
 		{"wrong operand", wasm.ErrInvalid, "i64", inBody(0x42, 0, 0x45, 0x1a)},
@@ -131,8 +137,10 @@ func TestRefusedBytes(t *testing.T) {
 		{"unknown type", wasm.ErrInvalid, "unknown type 1", inBody(0x41, 0, 0x11, 1, 0)},
 		{"undeclared function reference", wasm.ErrInvalid, "undeclared", inBody(0xd2, 0, 0x1a)},
 		{"alignment", wasm.ErrInvalid, "alignment", inBody(0x41, 0, 0x28, 3, 0, 0x1a)},
-		{"lane", wasm.ErrInvalid, "lane", inBody(0xfd, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xfd, 21, 16, 0x1a)},
-		{"extended constant", wasm.ErrInvalid, "extended constant", file(section(6, 1, 0x7f, 0, 0x41, 1, 0x41, 1, 0x6a, 0x0b))},
+		{"lane", wasm.ErrInvalid, "lane",
+			inBody(0xfd, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xfd, 21, 16, 0x1a)},
+		{"extended constant", wasm.ErrInvalid, "extended constant",
+			file(section(6, 1, 0x7f, 0, 0x41, 1, 0x41, 1, 0x6a, 0x0b))},
 		{"global in a constant", wasm.ErrInvalid, "imported globals", file(section(6, 1, 0x7f, 0, 0x23, 0, 0x0b))},
 		{"type out of range", wasm.ErrInvalid, "unknown type", file(types, section(3, 1, 1))},
 	} {
@@ -191,7 +199,8 @@ func TestRefusedOperands(t *testing.T) {
 			if !errors.Is(err, wasm.ErrMalformed) || !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("%s %s: %v, want %q", name, what, err, tc.text)
 			}
-			if _, err := wasm.Parse(withBody(append([]byte{0}, tc.code...)), wasm.RelaxedLimits()); !errors.Is(err, wasm.ErrMalformed) &&
+			if _, err := wasm.Parse(withBody(append([]byte{0}, tc.code...)), wasm.RelaxedLimits()); !errors.Is(err,
+				wasm.ErrMalformed) &&
 				!errors.Is(err, wasm.ErrInvalid) {
 				t.Errorf("%s %s, in a module: %v", name, what, err)
 			}
@@ -199,9 +208,11 @@ func TestRefusedOperands(t *testing.T) {
 	}
 	for name, code := range map[string][]byte{
 		"f32.const": {0x43, 1, 2, 3}, "f64.const": {0x44, 1, 2, 3, 4, 5, 6, 7}, "ref.null": {0xd0},
-		"v128.const": {0xfd, 12, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, "a lane": {0xfd, 21}, "a lane of a load": {0xfd, 84, 0, 0},
-		"memory.size": {0x3f}, "memory.fill": {0xfc, 11}, "memory.copy": {0xfc, 10}, "the second of memory.copy": {0xfc, 10, 0},
-		"memory of memory.init": {0xfc, 8, 0}, "types of select": {0x1c, 2, 0x7f}, "labels": {0x0e, 3, 0, 0},
+		"v128.const": {0xfd, 12, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, "a lane": {0xfd, 21},
+		"a lane of a load": {0xfd, 84, 0, 0},
+		"memory.size":      {0x3f}, "memory.fill": {0xfc, 11}, "memory.copy": {0xfc, 10},
+		"the second of memory.copy": {0xfc, 10, 0},
+		"memory of memory.init":     {0xfc, 8, 0}, "types of select": {0x1c, 2, 0x7f}, "labels": {0x0e, 3, 0, 0},
 	} {
 		var in wasm.Instr
 		r := wasm.NewReader(code)
@@ -250,7 +261,8 @@ func TestErrorText(t *testing.T) {
 	evil := "\x1b[31m\u202e\"\n" + strings.Repeat("é", 120)
 	for _, m := range []*wasm.Module{
 		{Exports: []wasm.Export{{Name: evil}}},
-		{Types: []wasm.FuncType{{}}, Funcs: []wasm.Func{fn(0, (&body{}).end())}, Exports: []wasm.Export{{Name: evil}, {Name: evil}}},
+		{Types: []wasm.FuncType{{}}, Funcs: []wasm.Func{fn(0, (&body{}).end())},
+			Exports: []wasm.Export{{Name: evil}, {Name: evil}}},
 		{Customs: []wasm.Custom{{Name: "belay." + evil[:90]}}},
 		{Exports: []wasm.Export{{Name: "__belay_" + evil[:90]}}},
 	} {
@@ -259,7 +271,8 @@ func TestErrorText(t *testing.T) {
 			t.Fatal("accepted")
 		}
 		s := err.Error()
-		if len(s) > 320 || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r >= 0x7f }) {
+		if len(s) > 320 || !utf8.ValidString(s) ||
+			strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r >= 0x7f }) {
 			t.Errorf("%d bytes: %q", len(s), s)
 		}
 		var e *wasm.Error
@@ -303,12 +316,14 @@ func TestProposalsByTheirBytes(t *testing.T) {
 		}
 		checkNamed(t, fmt.Sprintf("%#x", uint32(op)), []byte{byte(op), 0, 0, 0, 0, 0, 0, 0, 0}, feature, &in)
 	}
-	for sub, feature := range map[uint32]string{0x9a: "", 0x100: "relaxed SIMD", 0x12f: "relaxed SIMD", 0x130: "", 0x1000: ""} {
+	for sub, feature := range map[uint32]string{0x9a: "", 0x100: "relaxed SIMD", 0x12f: "relaxed SIMD", 0x130: "",
+		0x1000: ""} {
 		var in wasm.Instr
 		checkNamed(t, fmt.Sprintf("SIMD %#x", sub), wasm.AppendU32([]byte{0xfd}, sub), feature, &in)
 		checkNamed(t, fmt.Sprintf("misc %#x", sub), wasm.AppendU32([]byte{0xfc}, sub), "", &in)
 	}
-	for c, feature := range map[byte]string{0x62: "", 0x63: "typed references", 0x76: "typed references", 0x77: "", 0x40: "", 0x80: ""} {
+	for c, feature := range map[byte]string{0x62: "", 0x63: "typed references", 0x76: "typed references", 0x77: "",
+		0x40: "", 0x80: ""} {
 		var in wasm.Instr
 		checkNamed(t, fmt.Sprintf("type %#x", c), []byte{0xd0, c}, feature, &in)
 	}

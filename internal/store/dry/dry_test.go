@@ -23,11 +23,13 @@ func full() kernel.Batch {
 	run, session := phases.RunKey{Runtime: "r", Session: "s"}, kernel.SessionKey{Runtime: "r", Session: "s"}
 	return kernel.Batch{
 		Now: t0, Events: []phases.Event{{ID: "e1", Type: phases.EventNotice, Time: t0}},
-		Run:         &kernel.RunWrite{Key: run, Metadata: phases.Metadata{"k": {Value: []byte("1"), Hook: "h", Tier: phases.Sandboxed}}},
+		Run: &kernel.RunWrite{Key: run,
+			Metadata: phases.Metadata{"k": {Value: []byte("1"), Hook: "h", Tier: phases.Sandboxed}}},
 		StateWrites: []kernel.StateWrite{{Namespace: "n", Key: "k", Value: []byte("v")}},
 		Latch:       &kernel.Latch{SessionKey: session, Reason: "held", Since: t0},
-		Approvals: []kernel.ApprovalOp{{Create: &approvals.Item{ID: "a1", Kind: approvals.KindAsk, Key: "k", State: approvals.Pending,
-			By: approvals.Requester{Credential: "c"}, Created: t0, Expires: t0.Add(time.Hour)}, Quota: 5}},
+		Approvals: []kernel.ApprovalOp{{Create: &approvals.Item{ID: "a1", Kind: approvals.KindAsk, Key: "k",
+			State: approvals.Pending,
+			By:    approvals.Requester{Credential: "c"}, Created: t0, Expires: t0.Add(time.Hour)}, Quota: 5}},
 		Leases: []leases.Op{},
 	}
 }
@@ -92,7 +94,8 @@ func TestNothingIsWritten(t *testing.T) {
 // Each method of a store reads, or is one that a dry store has of its own: who adds one
 // says here which it is.
 func TestEveryMethodIsKnown(t *testing.T) {
-	reads := []string{"Approval", "ApprovalByKey", "ApprovalCounts", "ApprovalHolders", "ApprovalUsage", "Approvals", "Checkpoints", "Close", "Events", "HeldLeases", "HookState",
+	reads := []string{"Approval", "ApprovalByKey", "ApprovalCounts", "ApprovalHolders", "ApprovalUsage", "Approvals",
+		"Checkpoints", "Close", "Events", "HeldLeases", "HookState",
 		"Latch", "Latches", "Lease", "LeaseByToken", "LeaseClock", "Leases",
 		"LogCompacted", "LogHashes", "LogLeaves", "LogSize", "Probe", "Restrictions", "RunState", "StateUsage"}
 	writes := []string{"AddCheckpoint", "Commit", "DropCheckpoints", "LogRemove", "Prune"}

@@ -121,7 +121,9 @@ func (q queue) trim(kind approvals.Kind, credential string) {
 			old = append(old, it)
 		}
 	}
-	slices.SortFunc(old, func(a, b approvals.Item) int { return cmp.Or(b.Closed.Compare(a.Closed), cmp.Compare(b.ID, a.ID)) })
+	slices.SortFunc(old, func(a, b approvals.Item) int {
+		return cmp.Or(b.Closed.Compare(a.Closed), cmp.Compare(b.ID, a.ID))
+	})
 	for n := approvals.KeepSuperseded; n < len(old); n++ {
 		delete(q, old[n].ID)
 	}
@@ -179,7 +181,8 @@ func (s *Store) Approvals(ctx context.Context, q approvals.Query) ([]approvals.I
 }
 
 // ApprovalUsage implements approvals.Reader.
-func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by approvals.Requester, now clock.Instant) (approvals.Usage, error) {
+func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by approvals.Requester,
+	now clock.Instant) (approvals.Usage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter(ctx); err != nil {
@@ -189,7 +192,8 @@ func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by appro
 }
 
 // ApprovalHolders implements approvals.Reader.
-func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, credential string, now clock.Instant) ([]approvals.Holder, error) {
+func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, credential string,
+	now clock.Instant) ([]approvals.Holder, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter(ctx); err != nil {

@@ -72,7 +72,8 @@ func createApproval(c *conn, op *approvals.Op) error {
 	}
 	c.touch(restrict.ApprovalKeys, string(it.Kind), it.Key)
 	return putApproval(c, `INSERT INTO approvals (state, ends_ns, body, id, kind, key, credential, runtime, session, agent)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, it, string(it.Kind), it.Key, it.By.Credential, it.By.Runtime, it.By.Session, it.By.Agent)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, it, string(it.Kind), it.Key, it.By.Credential, it.By.Runtime, it.By.Session,
+		it.By.Agent)
 }
 
 func changeApproval(c *conn, ch *approvals.Change) error {
@@ -84,7 +85,8 @@ func changeApproval(c *conn, ch *approvals.Change) error {
 		return conflict("approval")
 	}
 	next := ch.Apply(*it)
-	if err := putApproval(c, "UPDATE approvals SET state=?, ends_ns=?, body=? WHERE id=?", &next); err != nil || next.State != approvals.Superseded {
+	if err := putApproval(c, "UPDATE approvals SET state=?, ends_ns=?, body=? WHERE id=?", &next); err != nil ||
+		next.State != approvals.Superseded {
 		return err
 	}
 	return deleteApprovals(c, `id IN (SELECT id FROM approvals WHERE credential=? AND kind=? AND state='superseded'
@@ -120,7 +122,8 @@ func scanApproval(st *sqlite3.Stmt) approvals.Item {
 	var it approvals.Item
 	err := json.Unmarshal(st.ColumnBlob(9, nil), &it, json.RejectUnknownMembers(true))
 	it.Damaged = err != nil || st.ColumnInt64(8) != it.Ends().UnixNano()
-	for i, v := range []string{it.ID, string(it.Kind), it.Key, string(it.State), it.By.Credential, it.By.Runtime, it.By.Session, it.By.Agent} {
+	for i, v := range []string{it.ID, string(it.Kind), it.Key, string(it.State), it.By.Credential, it.By.Runtime,
+		it.By.Session, it.By.Agent} {
 		it.Damaged = it.Damaged || st.ColumnText(i) != v
 	}
 	if it.Damaged {
@@ -167,7 +170,8 @@ func pending(c *conn, now clock.Instant, f func(pendingItem), where string, args
 	}, args...)
 }
 
-func approvalUsage(c *conn, kind approvals.Kind, by approvals.Requester, now clock.Instant) (u approvals.Usage, err error) {
+func approvalUsage(c *conn, kind approvals.Kind, by approvals.Requester,
+	now clock.Instant) (u approvals.Usage, err error) {
 	err = pending(c, now, func(it pendingItem) {
 		u.Credential++
 		if it.by == by {
@@ -177,7 +181,8 @@ func approvalUsage(c *conn, kind approvals.Kind, by approvals.Requester, now clo
 	return u, err
 }
 
-func approvalHolders(c *conn, kind approvals.Kind, credential string, now clock.Instant) (out []approvals.Holder, err error) {
+func approvalHolders(c *conn, kind approvals.Kind, credential string,
+	now clock.Instant) (out []approvals.Holder, err error) {
 	err = pending(c, now, func(it pendingItem) {
 		n := slices.IndexFunc(out, func(h approvals.Holder) bool { return h.By == it.by })
 		if n < 0 {
@@ -245,7 +250,8 @@ func (v *view) newest(kind approvals.Kind, key string, it *approvals.Item) error
 }
 
 // ApprovalUsage implements approvals.Reader.
-func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by approvals.Requester, now clock.Instant) (u approvals.Usage, err error) {
+func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by approvals.Requester,
+	now clock.Instant) (u approvals.Usage, err error) {
 	err = s.read(ctx, "count approvals", func(c *conn) (err error) {
 		u, err = approvalUsage(c, kind, by, now)
 		return err
@@ -254,7 +260,8 @@ func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by appro
 }
 
 // ApprovalHolders implements approvals.Reader.
-func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, credential string, now clock.Instant) (out []approvals.Holder, err error) {
+func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, credential string,
+	now clock.Instant) (out []approvals.Holder, err error) {
 	err = s.read(ctx, "read holders of approvals", func(c *conn) (err error) {
 		out, err = approvalHolders(c, kind, credential, now)
 		return err

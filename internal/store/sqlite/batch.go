@@ -108,7 +108,8 @@ func writeRun(c *conn, b *kernel.Batch) error {
 		if err != nil {
 			return err
 		}
-		err = c.exec(`INSERT INTO runs (runtime, session, run, version, used_ns, metadata, retries) VALUES (?, ?, ?, ?, ?, ?, ?)
+		err = c.exec(
+			`INSERT INTO runs (runtime, session, run, version, used_ns, metadata, retries) VALUES (?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET version=excluded.version, used_ns=excluded.used_ns, metadata=excluded.metadata, retries=excluded.retries`,
 			r.Key.Runtime, r.Key.Session, r.Key.Run, version+1, b.Age(), metadata, retries)
 		if err != nil {

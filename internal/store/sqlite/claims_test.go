@@ -75,7 +75,8 @@ func TestContendedClaims(t *testing.T) {
 		processes = n
 	}
 	path := filepath.Join(t.TempDir(), "belay.db")
-	uses := map[string]int64{"single": int64(attempts / 8), "tree": int64(attempts / 6), "tree/child": int64(attempts / 15)}
+	uses := map[string]int64{"single": int64(attempts / 8), "tree": int64(attempts / 6),
+		"tree/child": int64(attempts / 15)}
 	s := open(t, path, sqlite.Options{})
 	storetest.MintContended(t, s, "single", uses["single"])
 	storetest.MintContended(t, s, "tree", uses["tree"])
@@ -90,7 +91,8 @@ func TestContendedClaims(t *testing.T) {
 	var outs []*bytes.Buffer
 	for p := 1; p < processes; p++ {
 		c := exec.Command(os.Args[0])
-		c.Env = append(os.Environ(), "BELAY_TEST_CLAIMER="+path, "BELAY_TEST_NAME=p"+strconv.Itoa(p), "BELAY_TEST_COUNT="+strconv.Itoa(each))
+		c.Env = append(os.Environ(), "BELAY_TEST_CLAIMER="+path, "BELAY_TEST_NAME=p"+strconv.Itoa(p),
+			"BELAY_TEST_COUNT="+strconv.Itoa(each))
 		out := new(bytes.Buffer)
 		c.Stdout, c.Stderr = out, os.Stderr
 		if err := c.Start(); err != nil {
@@ -132,7 +134,8 @@ func TestContendedClaims(t *testing.T) {
 	if n, err := s.LogSize(t.Context()); err != nil || n != taken+minted {
 		t.Errorf("%d events for %d claims: %v", n, taken, err)
 	}
-	t.Logf("%d claims by %d × %d goroutines in %v (%.0f/s): %d acknowledged, 0 over", attempts, processes, claimers, took.Round(time.Millisecond),
+	t.Logf("%d claims by %d × %d goroutines in %v (%.0f/s): %d acknowledged, 0 over", attempts, processes, claimers,
+		took.Round(time.Millisecond),
 		float64(attempts)/took.Seconds(), taken)
 }
 

@@ -110,9 +110,12 @@ type standing struct {
 const crashLease = "crash"
 
 func mintForCrashes(t *testing.T, s *sqlite.Store) {
-	l := leases.Lease{ID: crashLease, Holder: leases.Holder{Runtime: "r", Session: "s", Agent: "a"}, Capability: "tool:exec",
-		NotBefore: storetest.T0, ExpiresAt: storetest.T0.Add(time.Hour), MaxTTLS: 3600, MaxUses: 1 << 20, State: leases.Active, Token: []byte("t")}
-	b := kernel.Batch{Now: storetest.T0, Events: batch("mint").Events, Leases: []leases.Op{{Kind: leases.OpMint, At: leases.Instant{Wall: storetest.T0}, Lease: l, Quota: 5}}}
+	l := leases.Lease{ID: crashLease, Holder: leases.Holder{Runtime: "r", Session: "s", Agent: "a"},
+		Capability: "tool:exec",
+		NotBefore:  storetest.T0, ExpiresAt: storetest.T0.Add(time.Hour), MaxTTLS: 3600, MaxUses: 1 << 20,
+		State: leases.Active, Token: []byte("t")}
+	b := kernel.Batch{Now: storetest.T0, Events: batch("mint").Events,
+		Leases: []leases.Op{{Kind: leases.OpMint, At: leases.Instant{Wall: storetest.T0}, Lease: l, Quota: 5}}}
 	if _, err := s.Commit(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
@@ -123,19 +126,25 @@ func useUp(t *testing.T, s *sqlite.Store, i int, stand *standing, tried *sync.Ma
 	id := func(i int) string { return fmt.Sprintf("item%d", i) }
 	d := &approvals.Decision{Verdict: approvals.Approve, At: storetest.T0, Until: storetest.T0.Add(time.Hour)}
 	b := kernel.Batch{Now: storetest.T0, Approvals: []approvals.Op{
-		{Create: &approvals.Item{ID: id(i), Kind: approvals.KindAsk, Key: id(i), State: approvals.Pending, Created: storetest.T0, Expires: storetest.T0.Add(time.Hour)}, Quota: 1 << 20},
-		{Change: &approvals.Change{ID: id(i), From: approvals.Pending, To: approvals.Approved, Decision: d, At: storetest.Wall(storetest.T0)}},
+		{Create: &approvals.Item{ID: id(i), Kind: approvals.KindAsk, Key: id(i), State: approvals.Pending,
+			Created: storetest.T0, Expires: storetest.T0.Add(time.Hour)}, Quota: 1 << 20},
+		{Change: &approvals.Change{ID: id(i), From: approvals.Pending, To: approvals.Approved, Decision: d,
+			At: storetest.Wall(storetest.T0)}},
 	}}
 	asked := batch("ask-" + id(i)).Events[0]
 	tried.Store(asked.ID, true)
 	b.Events = append(b.Events, asked)
 	if i > 1 {
-		e := phases.Event{ID: "use-" + id(i-1), Type: phases.EventApproval, Decision: "consumed", Time: storetest.T0, Output: []byte(`{"approval":"` + id(i-1) + `"}`)}
+		e := phases.Event{ID: "use-" + id(i-1), Type: phases.EventApproval, Decision: "consumed", Time: storetest.T0,
+			Output: []byte(`{"approval":"` + id(i-1) + `"}`)}
 		tried.Store(e.ID, true)
 		b.Events = append(b.Events, e)
-		b.Approvals = append(b.Approvals, approvals.Op{Change: &approvals.Change{ID: id(i - 1), From: approvals.Approved, To: approvals.Consumed, At: storetest.Wall(storetest.T0)}})
+		b.Approvals = append(b.Approvals,
+			approvals.Op{Change: &approvals.Change{ID: id(i - 1), From: approvals.Approved, To: approvals.Consumed,
+				At: storetest.Wall(storetest.T0)}})
 	}
-	b.Leases = []leases.Op{{Kind: leases.OpClaim, At: leases.Instant{Wall: storetest.T0}, ID: crashLease, By: leases.Holder{Runtime: "r", Session: "s", Agent: "a"}}}
+	b.Leases = []leases.Op{{Kind: leases.OpClaim, At: leases.Instant{Wall: storetest.T0}, ID: crashLease,
+		By: leases.Holder{Runtime: "r", Session: "s", Agent: "a"}}}
 	if _, err := s.Commit(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}

@@ -236,7 +236,8 @@ func compactSome(t *testing.T, s *sqlite.Store, i int, acked, tried *sync.Map, g
 }
 
 // checkImage opens what a crash left and says what is wrong with it.
-func checkImage(t *testing.T, dir string, image map[string][]byte, acked, tried *sync.Map, gone int64, stand *standing) string {
+func checkImage(t *testing.T, dir string, image map[string][]byte, acked, tried *sync.Map, gone int64,
+	stand *standing) string {
 	err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700))
 	for name, b := range image {
 		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), b, 0o600))
@@ -285,7 +286,8 @@ func checkImage(t *testing.T, dir string, image map[string][]byte, acked, tried 
 	if size, err := s.LogSize(t.Context()); fault == "" && (err != nil || size != removed+int64(len(es))) {
 		fault = fmt.Sprintf("%d leaves, %d events, %v", size, len(es), err)
 	}
-	if r, err := s.Restrictions(t.Context()); fault == "" && (err != nil || r.Tampered != nil || r.Seq > 0 && r.Recorded != r.Found) {
+	if r, err := s.Restrictions(t.Context()); fault == "" &&
+		(err != nil || r.Tampered != nil || r.Seq > 0 && r.Recorded != r.Found) {
 		fault = fmt.Sprintf("a crash passes for an edit: %+v, %v", r.Tampered, err)
 	}
 	if fault == "" && len(es)%64 == 0 {

@@ -52,9 +52,11 @@ func numbered(body []byte, seq int64, stamp string) []byte {
 func writeEvent(c *conn, at *edge, e *phases.Event, body []byte, stamp string) error {
 	seq := at.size + 1
 	body = numbered(body, seq, stamp)
-	err := c.exec(`INSERT INTO events (seq, id, type, time_ns, phase, runtime, session, agent, invocation, binding, decision, kind, body)
+	err := c.exec(
+		`INSERT INTO events (seq, id, type, time_ns, phase, runtime, session, agent, invocation, binding, decision, kind, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		seq, e.ID, string(e.Type), e.Time, string(e.Phase), e.Runtime, e.Session, e.Agent, e.Invocation, e.Binding, e.Decision, string(e.Kind), body)
+		seq, e.ID, string(e.Type), e.Time, string(e.Phase), e.Runtime, e.Session, e.Agent, e.Invocation, e.Binding,
+		e.Decision, string(e.Kind), body)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,8 @@ const (
 	leaseChain = `WITH RECURSIVE chain (id, parent) AS (
 		SELECT id, parent FROM leases WHERE id = ?4
 		UNION ALL SELECT u.id, u.parent FROM chain c JOIN leases u ON u.id = c.parent)`
-	chainUsable = `(SELECT count(*) FROM chain c JOIN leases l ON l.id = c.id WHERE ` + usable + `) = (SELECT depth + 1 FROM leases WHERE id = ?4)`
+	chainUsable = `(SELECT count(*) FROM chain c JOIN leases l ON l.id = c.id WHERE ` + usable +
+		`) = (SELECT depth + 1 FROM leases WHERE id = ?4)`
 
 	claimLease = leaseChain + `
 		UPDATE leases SET uses = uses + 1, state = CASE WHEN uses + 1 >= max_uses THEN 'exhausted' ELSE state END
@@ -96,7 +97,8 @@ func writeLeases(c *conn, ops []leases.Op) error {
 		case leases.OpMint:
 			err = mintLease(c, op)
 		case leases.OpClaim:
-			err = changeLeases(c, claimLease, append(clocks(op.At), op.ID, op.By.Runtime, op.By.Session, op.By.Agent, op.By.Credential)...)
+			err = changeLeases(c, claimLease,
+				append(clocks(op.At), op.ID, op.By.Runtime, op.By.Session, op.By.Agent, op.By.Credential)...)
 		case leases.OpRenew:
 			err = changeLeases(c, renewLease, append(clocks(op.At), op.ID, op.Until, op.Boot, int64(op.BootUntil))...)
 		case leases.OpRevoke, leases.OpRevokePrefix:
@@ -117,7 +119,8 @@ func writeLeases(c *conn, ops []leases.Op) error {
 
 func revokeLeases(c *conn, op *leases.Op) error {
 	if op.Kind == leases.OpRevoke {
-		there, err := exists(c, "SELECT 1 FROM leases WHERE id = ? AND (? = '' OR credential IN ('', ?) AND runtime = ?)", op.ID, op.Owner, op.Owner, op.Runtime)
+		there, err := exists(c, "SELECT 1 FROM leases WHERE id = ? AND (? = '' OR credential IN ('', ?) AND runtime = ?)",
+			op.ID, op.Owner, op.Owner, op.Runtime)
 		if err != nil {
 			return err
 		}
@@ -126,7 +129,8 @@ func revokeLeases(c *conn, op *leases.Op) error {
 		}
 	}
 	from, to := below(op.ID)
-	return changeLeases(c, "UPDATE leases SET state = 'revoked' WHERE (id = ? OR id > ? AND id < ?) AND state = 'active' AND (? = '' OR credential IN ('', ?) AND runtime = ?)",
+	return changeLeases(c,
+		"UPDATE leases SET state = 'revoked' WHERE (id = ? OR id > ? AND id < ?) AND state = 'active' AND (? = '' OR credential IN ('', ?) AND runtime = ?)",
 		op.ID, from, to, op.Owner, op.Owner, op.Runtime)
 }
 
@@ -170,10 +174,11 @@ func mintLease(c *conn, op *leases.Op) error {
 	}
 	if l.Holder.Credential != "" {
 		live := 0
-		err := c.query("SELECT count(*) FROM leases l WHERE credential = ?4 AND state = 'active' AND NOT "+leaseOver, func(st *sqlite3.Stmt) error {
-			live = st.ColumnInt(0)
-			return nil
-		}, append(clocks(op.At), l.Holder.Credential)...)
+		err := c.query("SELECT count(*) FROM leases l WHERE credential = ?4 AND state = 'active' AND NOT "+leaseOver,
+			func(st *sqlite3.Stmt) error {
+				live = st.ColumnInt(0)
+				return nil
+			}, append(clocks(op.At), l.Holder.Credential)...)
 		if err != nil {
 			return err
 		}
@@ -195,9 +200,11 @@ func mintLease(c *conn, op *leases.Op) error {
 		return err
 	}
 	c.touch(restrict.Leases, l.ID)
-	return c.exec(`INSERT INTO leases (id, parent, depth, runtime, session, agent, credential, state, uses, max_uses, not_before_ns, expires_ns, boot, boot_from_ns, boot_until_ns, token, body)
+	return c.exec(
+		`INSERT INTO leases (id, parent, depth, runtime, session, agent, credential, state, uses, max_uses, not_before_ns, expires_ns, boot, boot_from_ns, boot_until_ns, token, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		l.ID, l.Parent, l.Depth, l.Holder.Runtime, l.Holder.Session, l.Holder.Agent, l.Holder.Credential, string(l.State), l.Uses, l.MaxUses,
+		l.ID, l.Parent, l.Depth, l.Holder.Runtime, l.Holder.Session, l.Holder.Agent, l.Holder.Credential, string(l.State),
+		l.Uses, l.MaxUses,
 		l.NotBefore, l.ExpiresAt, l.Boot, int64(l.BootFrom), int64(l.BootUntil), l.Token, body)
 }
 
@@ -212,7 +219,8 @@ func readLease(st *sqlite3.Stmt) (leases.Lease, error) {
 	}
 	l.State, l.Uses = leases.State(st.ColumnText(7)), st.ColumnInt64(8)
 	l.NotBefore, l.ExpiresAt = time.Unix(0, st.ColumnInt64(10)).UTC(), time.Unix(0, st.ColumnInt64(11)).UTC()
-	l.Boot, l.BootFrom, l.BootUntil = st.ColumnText(12), time.Duration(st.ColumnInt64(13)), time.Duration(st.ColumnInt64(14))
+	l.Boot, l.BootFrom, l.BootUntil = st.ColumnText(12), time.Duration(st.ColumnInt64(13)),
+		time.Duration(st.ColumnInt64(14))
 	l.Token = st.ColumnBlob(15, nil)
 	return l, nil
 }
@@ -299,17 +307,20 @@ func (s *Store) LeaseByToken(ctx context.Context, hash []byte) (*leases.Lease, e
 func (s *Store) HeldLeases(ctx context.Context, h leases.Holder, at leases.Instant) ([]leases.Lease, error) {
 	// A lease is as good as the worst one above it: leases that are not at the top
 	// are looked at again, with their chains.
-	list, err := s.leaseRows(ctx, leaseRow+`WHERE l.session = ?4 AND l.agent = ?5 AND l.runtime = ?6 AND l.credential IN ('', ?7) AND `+usable+
-		` AND (l.parent = '' OR NOT EXISTS (
+	list, err := s.leaseRows(ctx,
+		leaseRow+`WHERE l.session = ?4 AND l.agent = ?5 AND l.runtime = ?6 AND l.credential IN ('', ?7) AND `+usable+
+			` AND (l.parent = '' OR NOT EXISTS (
 			WITH RECURSIVE above (id) AS (SELECT l.parent UNION ALL SELECT u.parent FROM above a JOIN leases u ON u.id = a.id WHERE u.parent <> '')
-			SELECT 1 FROM above a LEFT JOIN leases p ON p.id = a.id WHERE p.id IS NULL OR NOT (`+strings.ReplaceAll(usable, "l.", "p.")+`)))
+			SELECT 1 FROM above a LEFT JOIN leases p ON p.id = a.id WHERE p.id IS NULL OR NOT (`+
+			strings.ReplaceAll(usable, "l.", "p.")+`)))
 		ORDER BY l.expires_ns, l.id`, append(clocks(at), h.Session, h.Agent, h.Runtime, h.Credential)...)
 	return list, err
 }
 
 // Leases implements leases.Store.
 func (s *Store) Leases(ctx context.Context, q leases.Query) ([]leases.Lease, error) {
-	sql, args := leaseRow+"WHERE l.id > ?4 AND (?1 IS NOT NULL AND ?2 IS NOT NULL AND ?3 IS NOT NULL)", append(clocks(q.At), q.After)
+	sql, args := leaseRow+"WHERE l.id > ?4 AND (?1 IS NOT NULL AND ?2 IS NOT NULL AND ?3 IS NOT NULL)",
+		append(clocks(q.At), q.After)
 	and := func(cond string, a ...any) {
 		sql += " AND " + cond
 		args = append(args, a...)
@@ -319,7 +330,8 @@ func (s *Store) Leases(ctx context.Context, q leases.Query) ([]leases.Lease, err
 		and("(l.id = ? OR l.id > ? AND l.id < ?)", q.Prefix, from, to)
 	}
 	for _, f := range []struct{ column, value string }{
-		{"runtime", q.Holder.Runtime}, {"session", q.Holder.Session}, {"agent", q.Holder.Agent}, {"credential", q.Holder.Credential},
+		{"runtime", q.Holder.Runtime}, {"session", q.Holder.Session}, {"agent", q.Holder.Agent},
+		{"credential", q.Holder.Credential},
 	} {
 		if f.value != "" {
 			and("l."+f.column+" = ?", f.value)

@@ -23,13 +23,14 @@ func (s *Store) LogSize(ctx context.Context) (size int64, err error) {
 func (s *Store) LogLeaves(ctx context.Context, after int64, limit int) ([]kernel.LogLeaf, error) {
 	var out []kernel.LogLeaf
 	err := s.read(ctx, "read the log", func(c *conn) error {
-		return c.query(`SELECT seq, body, id, type, time_ns, phase, runtime, session, agent, invocation, binding, decision, kind
+		return c.query(
+			`SELECT seq, body, id, type, time_ns, phase, runtime, session, agent, invocation, binding, decision, kind
 			FROM events WHERE seq > ? ORDER BY seq LIMIT ?`, func(st *sqlite3.Stmt) error {
-			l := kernel.LogLeaf{Seq: st.ColumnInt64(0), Body: st.ColumnBlob(1, nil)}
-			l.Copies = copied(st, l.Body)
-			out = append(out, l)
-			return ctx.Err()
-		}, after, limit)
+				l := kernel.LogLeaf{Seq: st.ColumnInt64(0), Body: st.ColumnBlob(1, nil)}
+				l.Copies = copied(st, l.Body)
+				out = append(out, l)
+				return ctx.Err()
+			}, after, limit)
 	})
 	return out, err
 }
@@ -40,7 +41,8 @@ func copied(st *sqlite3.Stmt, body []byte) bool {
 	if json.Unmarshal(body, &e) != nil || e.Seq != st.ColumnInt64(0) || e.Time.UnixNano() != st.ColumnInt64(4) {
 		return false
 	}
-	for i, v := range map[int]string{2: e.ID, 3: string(e.Type), 5: string(e.Phase), 6: e.Runtime, 7: e.Session, 8: e.Agent,
+	for i, v := range map[int]string{2: e.ID, 3: string(e.Type), 5: string(e.Phase), 6: e.Runtime, 7: e.Session,
+		8: e.Agent,
 		9: e.Invocation, 10: e.Binding, 11: e.Decision, 12: string(e.Kind)} {
 		if st.ColumnText(i) != v {
 			return false

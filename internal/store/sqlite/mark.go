@@ -47,7 +47,8 @@ func rolledBack(err error) error { return fmt.Errorf("%w: %w", kernel.ErrRollbac
 // markFailure gives an error of the mark its class: a mark that is missing or damaged
 // is no better than a database that went back.
 func markFailure(err error) error {
-	if errors.Is(err, highwater.ErrBehind) || errors.Is(err, highwater.ErrMissing) || errors.Is(err, highwater.ErrDamaged) {
+	if errors.Is(err, highwater.ErrBehind) || errors.Is(err, highwater.ErrMissing) ||
+		errors.Is(err, highwater.ErrDamaged) {
 		return rolledBack(err)
 	}
 	return err
@@ -75,7 +76,8 @@ func (w *writer) follow() error {
 	}
 	err := w.recover()
 	if _, gone := os.Stat(w.store.path); err != nil && w.store.mark != nil && errors.Is(gone, os.ErrNotExist) {
-		return rolledBack(&highwater.Error{Class: highwater.ErrBehind, Path: w.store.path, Reason: "the file was removed while it was open"})
+		return rolledBack(&highwater.Error{Class: highwater.ErrBehind, Path: w.store.path,
+			Reason: "the file was removed while it was open"})
 	}
 	if err != nil {
 		return fmt.Errorf("the database failed and could not be opened anew: %w", err)
@@ -109,13 +111,15 @@ func (w *writer) guard(group []*request) error {
 	case err != nil:
 		return markFailure(err)
 	case st == nil && id != "":
-		return rolledBack(&highwater.Error{Class: highwater.ErrMissing, Reason: "the database says that it has one; it was removed, or the state directory was moved or copied"})
+		return rolledBack(&highwater.Error{Class: highwater.ErrMissing,
+			Reason: "the database says that it has one; it was removed, or the state directory was moved or copied"})
 	case st == nil && (w.wrong != nil || !brings(group)):
 		return nil
 	case st == nil:
 		return w.adopt()
 	case id != "" && id != st.Store:
-		return rolledBack(&highwater.Error{Class: highwater.ErrBehind, Reason: "it is another database than the one of the mark"})
+		return rolledBack(&highwater.Error{Class: highwater.ErrBehind,
+			Reason: "it is another database than the one of the mark"})
 	}
 	if g.edge != w.edge || g.head != st.Head || g.epoch != st.Epoch {
 		if err := st.Behind(w.edge.size, w.edge.rootAt(w.conn)); err != nil {

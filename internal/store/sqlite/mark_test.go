@@ -40,7 +40,8 @@ func openMarked(t *testing.T) *marked {
 
 func (m *marked) newGuard() *highwater.Guard {
 	dir := filepath.Dir(filepath.Dir(m.path))
-	return highwater.New(highwater.Options{Dir: filepath.Join(dir, "marks"), Name: "m", Record: filepath.Join(dir, "state", "high-water.json")})
+	return highwater.New(highwater.Options{Dir: filepath.Join(dir, "marks"), Name: "m",
+		Record: filepath.Join(dir, "state", "high-water.json")})
 }
 
 // again is another process with the same database.
@@ -65,7 +66,8 @@ func (m *marked) must(b kernel.Batch) {
 func (m *marked) wantRollback(says string) {
 	m.t.Helper()
 	err := m.commit(batch("after"))
-	if !errors.Is(err, kernel.ErrRollback) || !errors.Is(err, kernel.ErrUnavailable) || !strings.Contains(err.Error(), says) {
+	if !errors.Is(err, kernel.ErrRollback) || !errors.Is(err, kernel.ErrUnavailable) ||
+		!strings.Contains(err.Error(), says) {
 		m.t.Fatalf("a commit answers %v, want a rollback that says %q", err, says)
 	}
 	if err := m.CheckMark(m.t.Context()); !errors.Is(err, kernel.ErrRollback) {
@@ -103,22 +105,28 @@ func approved(id string) kernel.Batch {
 	d := &approvals.Decision{Verdict: approvals.Approve, At: storetest.T0, Until: storetest.T0.Add(10 * time.Minute)}
 	b := batch("made-" + id)
 	b.Approvals = []approvals.Op{
-		{Create: &approvals.Item{ID: id, Kind: approvals.KindAsk, Key: id, State: approvals.Pending, Created: storetest.T0, Expires: storetest.T0.Add(10 * time.Minute)}, Quota: 10},
-		{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Approved, Decision: d, At: storetest.Wall(storetest.T0)}},
+		{Create: &approvals.Item{ID: id, Kind: approvals.KindAsk, Key: id, State: approvals.Pending, Created: storetest.T0,
+			Expires: storetest.T0.Add(10 * time.Minute)}, Quota: 10},
+		{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Approved, Decision: d,
+			At: storetest.Wall(storetest.T0)}},
 	}
 	return b
 }
 
 func use(id string) kernel.Batch {
-	b := kernel.Batch{Now: storetest.T0, Events: []phases.Event{{ID: "use-" + id, Type: phases.EventApproval, Decision: "consumed", Time: storetest.T0, Output: []byte(`{"approval":"` + id + `"}`)}}}
-	b.Approvals = []approvals.Op{{Change: &approvals.Change{ID: id, From: approvals.Approved, To: approvals.Consumed, At: storetest.Wall(storetest.T0)}}}
+	b := kernel.Batch{Now: storetest.T0,
+		Events: []phases.Event{{ID: "use-" + id, Type: phases.EventApproval, Decision: "consumed", Time: storetest.T0,
+			Output: []byte(`{"approval":"` + id + `"}`)}}}
+	b.Approvals = []approvals.Op{{Change: &approvals.Change{ID: id, From: approvals.Approved, To: approvals.Consumed,
+		At: storetest.Wall(storetest.T0)}}}
 	return b
 }
 
 var holder = leases.Holder{Runtime: "r", Session: "s", Agent: "a"}
 
 func mint(id string, uses int64) kernel.Batch {
-	l := leases.Lease{ID: id, Holder: holder, Capability: "tool:exec", NotBefore: storetest.T0, ExpiresAt: storetest.T0.Add(time.Hour), MaxTTLS: 3600, MaxUses: uses,
+	l := leases.Lease{ID: id, Holder: holder, Capability: "tool:exec", NotBefore: storetest.T0,
+		ExpiresAt: storetest.T0.Add(time.Hour), MaxTTLS: 3600, MaxUses: uses,
 		State: leases.Active, Token: []byte(id)}
 	b := batch("minted-" + id)
 	b.Leases = []leases.Op{{Kind: leases.OpMint, At: leases.Instant{Wall: storetest.T0}, Lease: l, Quota: 5}}
@@ -296,7 +304,8 @@ func TestAMarkThatIsGoneIsNoticed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(m.guard.Path(), []byte(strings.Replace(string(b), `"epoch":0`, `"epoch":7`, 1)), 0o600); err != nil {
+		if err := os.WriteFile(m.guard.Path(), []byte(strings.Replace(string(b), `"epoch":0`, `"epoch":7`, 1)),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		m.again().wantRollback("the high-water mark is damaged")
@@ -326,7 +335,8 @@ func TestADatabaseOfTodayIsAdoptedOnce(t *testing.T) {
 	m = m.again()
 	m.must(batch("e4"))
 	es, err := m.Events(t.Context(), kernel.EventQuery{})
-	if err != nil || len(es) != 5 || es[1].Type != phases.EventNotice || !strings.Contains(es[1].Reason, "high-water mark") {
+	if err != nil || len(es) != 5 || es[1].Type != phases.EventNotice ||
+		!strings.Contains(es[1].Reason, "high-water mark") {
 		t.Fatalf("%+v, %v", es, err)
 	}
 	storetest.CheckLog(t, m.Store)
@@ -339,7 +349,8 @@ func TestADatabaseWithoutAPlaceForItsMark(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, filepath.Join(dir, "belay.db"), sqlite.Options{Mark: highwater.New(highwater.Options{Dir: filepath.Join(file, "marks"), Name: "m"})})
+	s := open(t, filepath.Join(dir, "belay.db"),
+		sqlite.Options{Mark: highwater.New(highwater.Options{Dir: filepath.Join(file, "marks"), Name: "m"})})
 	if _, err := s.Commit(t.Context(), batch("e1")); err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +407,8 @@ func TestUsesCountThatTheDatabaseDoesNotHold(t *testing.T) {
 	m.must(claim("l", "c1"))
 	c, err := sqlite3.Open(m.path)
 	if err == nil {
-		err = c.Exec(`ATTACH '` + old + `' AS o; UPDATE approvals SET state='approved', body=(SELECT body FROM o.approvals); DELETE FROM events WHERE id='use-a'; UPDATE leases SET uses=0`)
+		err = c.Exec(`ATTACH '` + old +
+			`' AS o; UPDATE approvals SET state='approved', body=(SELECT body FROM o.approvals); DELETE FROM events WHERE id='use-a'; UPDATE leases SET uses=0`)
 		err = errors.Join(err, c.Close())
 	}
 	if err != nil {
@@ -426,7 +438,8 @@ func TestANotedUseWithoutACommitCountsAsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	until := storetest.T0.Add(time.Hour).Unix()
-	uses := []highwater.Use{{ID: highwater.Approval + "a", Event: "use-a", Until: until}, {ID: highwater.Lease + "l", Count: 1, Until: until}, {ID: highwater.Approval + "gone", Until: until}}
+	uses := []highwater.Use{{ID: highwater.Approval + "a", Event: "use-a", Until: until},
+		{ID: highwater.Lease + "l", Count: 1, Until: until}, {ID: highwater.Approval + "gone", Until: until}}
 	if err := m.newGuard().Intend(st.Epoch, st.Head, uses, storetest.T0); err != nil {
 		t.Fatal(err)
 	}
@@ -470,7 +483,8 @@ func TestAUseThatCannotBeNotedDoesNotHappen(t *testing.T) {
 	m.must(approved("a"))
 	m.Close()
 	s := open(t, m.path, sqlite.Options{Mark: failingMark{m.newGuard(), errors.New("no space left on device")}})
-	if _, err := s.Commit(t.Context(), use("a")); !errors.Is(err, kernel.ErrUnavailable) || errors.Is(err, kernel.ErrRollback) {
+	if _, err := s.Commit(t.Context(), use("a")); !errors.Is(err, kernel.ErrUnavailable) ||
+		errors.Is(err, kernel.ErrRollback) {
 		t.Errorf("the use answers %v", err)
 	}
 	if it, err := s.Approval(t.Context(), "a"); err != nil || it.State != approvals.Approved {

@@ -107,10 +107,12 @@ func migrate(c *sqlite3.Conn, readOnly bool) error {
 		return nil
 	}
 	if version > len(migrations) {
-		return fmt.Errorf("%w: schema version %d was written by a newer belay, this one knows %d", errForeign, version, len(migrations))
+		return fmt.Errorf("%w: schema version %d was written by a newer belay, this one knows %d", errForeign, version,
+			len(migrations))
 	}
 	if readOnly {
-		return fmt.Errorf("%w: schema version %d, wanted %d, and the database is opened for reading only", errForeign, version, len(migrations))
+		return fmt.Errorf("%w: schema version %d, wanted %d, and the database is opened for reading only", errForeign,
+			version, len(migrations))
 	}
 	return migrateLocked(c)
 }
@@ -149,7 +151,8 @@ func migrateLocked(c *sqlite3.Conn) (err error) {
 // It looks at everything in one statement: between two, another process may
 // finish making the database, which would look like a foreign one.
 func schemaVersion(c *sqlite3.Conn) (version int, err error) {
-	stmt, _, err := c.Prepare("SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version")
+	stmt, _, err := c.Prepare(
+		"SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version")
 	if err != nil {
 		return 0, err
 	}

@@ -20,7 +20,8 @@ import (
 // unwritable reports whether a database could not be opened because its directory
 // does not let the companions be made.
 func unwritable(err error) bool {
-	return errors.Is(err, sqlite3.CANTOPEN) || errors.Is(err, sqlite3.READONLY) || errors.Is(err, sqlite3.PERM) || errors.Is(err, os.ErrPermission)
+	return errors.Is(err, sqlite3.CANTOPEN) || errors.Is(err, sqlite3.READONLY) || errors.Is(err, sqlite3.PERM) ||
+		errors.Is(err, os.ErrPermission)
 }
 
 // openAside opens the database for reading without its companions.

@@ -147,7 +147,8 @@ func (w *writer) compareMark(now *Stand) (bool, error) {
 		now.Wrong = highwater.ErrMissing
 	case st != nil:
 		now.Mark = st
-		if now.Wrong = st.Behind(w.edge.size, w.edge.rootAt(w.conn)); now.Wrong == nil && now.Store != "" && now.Store != st.Store {
+		if now.Wrong = st.Behind(w.edge.size, w.edge.rootAt(w.conn)); now.Wrong == nil && now.Store != "" &&
+			now.Store != st.Store {
 			now.Wrong = &highwater.Error{Class: highwater.ErrBehind, Reason: "it is another database than the one of the mark"}
 		}
 	}

@@ -24,8 +24,10 @@ func (r *repairer) latches() error {
 	err := r.query(latchRows+"ORDER BY runtime, session", func(st *sqlite3.Stmt) error {
 		key := kernel.SessionKey{Runtime: st.ColumnText(0), Session: st.ColumnText(1)}
 		var l kernel.Latch
-		if json.Unmarshal(st.ColumnBlob(3, nil), &l, json.RejectUnknownMembers(true)) != nil || l.SessionKey != key || l.Since.UnixNano() != st.ColumnInt64(2) {
-			l = kernel.Latch{SessionKey: key, Reason: "the latch on file could not be read", Kind: phases.KindStore, DecidedBy: "belay", Since: r.now.UTC().Round(0)}
+		if json.Unmarshal(st.ColumnBlob(3, nil), &l, json.RejectUnknownMembers(true)) != nil || l.SessionKey != key ||
+			l.Since.UnixNano() != st.ColumnInt64(2) {
+			l = kernel.Latch{SessionKey: key, Reason: "the latch on file could not be read", Kind: phases.KindStore,
+				DecidedBy: "belay", Since: r.now.UTC().Round(0)}
 		}
 		found[key], order = l, append(order, key)
 		return nil
@@ -148,7 +150,8 @@ func (r *repairer) runs() error {
 		key := [3]string{st.ColumnText(0), st.ColumnText(1), st.ColumnText(2)}
 		var metadata phases.Metadata
 		var retries map[string]int
-		if err := cmp.Or(json.Unmarshal(st.ColumnBlob(5, nil), &metadata), json.Unmarshal(st.ColumnBlob(6, nil), &retries)); err != nil {
+		if err := cmp.Or(json.Unmarshal(st.ColumnBlob(5, nil), &metadata),
+			json.Unmarshal(st.ColumnBlob(6, nil), &retries)); err != nil {
 			bad = append(bad, key)
 			return nil
 		}
@@ -182,10 +185,11 @@ func (r *repairer) state() error {
 		return r.one("state_version", version)
 	}
 	r.accepted("state of hooks, as it is found; values that were deleted or set back are not known: a budget may begin anew")
-	err := r.query("SELECT namespace, count(*) FROM state GROUP BY namespace ORDER BY namespace", func(st *sqlite3.Stmt) error {
-		r.accepted("state %s: values found: %d", restrict.Key(st.ColumnText(0)), st.ColumnInt64(1))
-		return nil
-	})
+	err := r.query("SELECT namespace, count(*) FROM state GROUP BY namespace ORDER BY namespace",
+		func(st *sqlite3.Stmt) error {
+			r.accepted("state %s: values found: %d", restrict.Key(st.ColumnText(0)), st.ColumnInt64(1))
+			return nil
+		})
 	if err == nil {
 		err = r.exec("UPDATE state SET version=?", version)
 	}

@@ -45,9 +45,12 @@ func (s *Store) mendSchema(c *conn) (done []string, err error) {
 		alien = append(alien, o)
 	}
 	order := []string{"trigger", "view", "index", "table"}
-	slices.SortStableFunc(alien, func(a, b object) int { return slices.Index(order, a.kind) - slices.Index(order, b.kind) })
+	slices.SortStableFunc(alien, func(a, b object) int {
+		return slices.Index(order, a.kind) - slices.Index(order, b.kind)
+	})
 	for _, o := range alien {
-		if err := c.Exec("DROP " + strings.ToUpper(o.kind) + " IF EXISTS " + `"` + strings.ReplaceAll(o.name, `"`, `""`) + `"`); err != nil {
+		if err := c.Exec("DROP " + strings.ToUpper(o.kind) + " IF EXISTS " + `"` + strings.ReplaceAll(o.name, `"`, `""`) +
+			`"`); err != nil {
 			return nil, refused(fmt.Errorf("the %s %q is not belay's and cannot be removed: %w", o.kind, o.name, err))
 		}
 		name(&done, "%s %q, which belay has not made", o.kind, o.name)

@@ -54,13 +54,16 @@ func recovers(t *testing.T, s *sqlite.Store, advise func() (sqlite.Advice, error
 	return stand
 }
 
-func recovery(t *testing.T, s *sqlite.Store, advise func() (sqlite.Advice, error), e phases.Event) (stand sqlite.Stand, err error) {
+func recovery(t *testing.T, s *sqlite.Store, advise func() (sqlite.Advice, error),
+	e phases.Event) (stand sqlite.Stand, err error) {
 	t.Helper()
 	err = s.Recover(t.Context(), advise, func(now sqlite.Stand) (sqlite.Decision, error) {
 		stand = now
-		d := sqlite.Decision{Event: e, Mark: &highwater.State{Store: now.Store, Epoch: 1, Head: now.Database, Uses: map[string]highwater.Use{}}}
+		d := sqlite.Decision{Event: e,
+			Mark: &highwater.State{Store: now.Store, Epoch: 1, Head: now.Database, Uses: map[string]highwater.Use{}}}
 		if now.Mark != nil {
-			d.Mark.Store, d.Mark.Epoch, d.Mark.Uses, d.Mark.Recovery = now.Mark.Store, now.Mark.Epoch+1, now.Mark.Uses, now.Mark.Recovery
+			d.Mark.Store, d.Mark.Epoch, d.Mark.Uses, d.Mark.Recovery = now.Mark.Store, now.Mark.Epoch+1, now.Mark.Uses,
+				now.Mark.Recovery
 		}
 		return d, nil
 	})
@@ -107,7 +110,8 @@ func TestRecoverRowsOfEveryTable(t *testing.T) {
 				wantTampered(t, err, table)
 				found, _ := tablesNode(t, starting)
 				stand := recovers(t, starting, advise, id)
-				if stand.Wrong != nil || stand.Repair == nil || stand.Repair.Recorded != before.Recorded || stand.Repair.Found != found.Found || stand.Repair.Recorded == stand.Repair.Found {
+				if stand.Wrong != nil || stand.Repair == nil || stand.Repair.Recorded != before.Recorded ||
+					stand.Repair.Found != found.Found || stand.Repair.Recorded == stand.Repair.Found {
 					t.Fatalf("%+v", stand.Repair)
 				}
 				if !strings.Contains(strings.Join(stand.Repair.Tables, ","), table) {
@@ -122,7 +126,8 @@ func TestRecoverRowsOfEveryTable(t *testing.T) {
 					t.Fatalf("still tampered: %+v", r.Tampered)
 				}
 				for name := range was {
-					if touched := slices.Contains(stand.Repair.Tables, name) || strings.HasPrefix(name, "approvals") && table == "approvals" ||
+					if touched := slices.Contains(stand.Repair.Tables, name) || strings.HasPrefix(name, "approvals") &&
+						table == "approvals" ||
 						strings.HasPrefix(name, "state") && strings.HasPrefix(table, "state"); !touched && now[name] != was[name] {
 						t.Errorf("%s was changed, which was as recorded", name)
 					}
@@ -133,7 +138,8 @@ func TestRecoverRowsOfEveryTable(t *testing.T) {
 				}
 				if table == "approvals" {
 					for _, state := range []approvals.State{approvals.Pending, approvals.Approved} {
-						if open, err := running.Approvals(t.Context(), kernel.ApprovalQuery{State: state, Limit: 9}); err != nil || len(open) > 0 {
+						if open, err := running.Approvals(t.Context(), kernel.ApprovalQuery{State: state, Limit: 9}); err != nil ||
+							len(open) > 0 {
 							t.Errorf("%s: %+v, %v", state, open, err)
 						}
 					}
@@ -144,7 +150,9 @@ func TestRecoverRowsOfEveryTable(t *testing.T) {
 					}
 				}
 				if table == "state" || table == "state_version" {
-					_, err := running.Commit(t.Context(), kernel.Batch{Now: storetest.T0, Events: batch("stale-" + id).Events, StateReads: []kernel.StateRead{{Namespace: "budget", Key: "today", Version: 1}}})
+					_, err := running.Commit(t.Context(),
+						kernel.Batch{Now: storetest.T0, Events: batch("stale-" + id).Events,
+							StateReads: []kernel.StateRead{{Namespace: "budget", Key: "today", Version: 1}}})
 					if table == "state" && !errors.Is(err, kernel.ErrConflict) {
 						t.Errorf("a version of before counts: %v", err)
 					}
@@ -181,12 +189,15 @@ func TestRecoverWhereTheTableIsNotKnown(t *testing.T) {
 		sql, table string
 		recorded   bool
 	}{
-		"the digests of the tables":    {"DELETE FROM latches; UPDATE restrictions SET tables=x'00'", "latches", true},
-		"their row":                    {"DELETE FROM latches; DELETE FROM restrictions", "latches", true},
-		"two rows":                     {"DELETE FROM latches; INSERT INTO restrictions SELECT * FROM restrictions", "latches", true},
-		"the newest event":             {"DELETE FROM latches; UPDATE events SET body=CAST('{}' AS BLOB) WHERE seq=(SELECT max(seq) FROM events)", "latches", false},
-		"the newest event is gone":     {"DELETE FROM latches; DELETE FROM events WHERE seq=(SELECT max(seq) FROM events)", "latches", false},
-		"a trigger":                    {"CREATE TRIGGER gone AFTER INSERT ON latches BEGIN DELETE FROM latches; END", "sqlite_schema", true},
+		"the digests of the tables": {"DELETE FROM latches; UPDATE restrictions SET tables=x'00'", "latches", true},
+		"their row":                 {"DELETE FROM latches; DELETE FROM restrictions", "latches", true},
+		"two rows": {"DELETE FROM latches; INSERT INTO restrictions SELECT * FROM restrictions",
+			"latches", true},
+		"the newest event": {"DELETE FROM latches; UPDATE events SET body=CAST('{}' AS BLOB) WHERE seq=(SELECT max(seq) FROM events)", "latches", false},
+		"the newest event is gone": {"DELETE FROM latches; DELETE FROM events WHERE seq=(SELECT max(seq) FROM events)",
+			"latches", false},
+		"a trigger": {"CREATE TRIGGER gone AFTER INSERT ON latches BEGIN DELETE FROM latches; END",
+			"sqlite_schema", true},
 		"an index":                     {"CREATE INDEX one ON approvals (kind)", "sqlite_schema", true},
 		"a table dropped: latches":     {"DROP TABLE latches", "latches", true},
 		"a table dropped: leases":      {"DROP TABLE leases", "leases", true},
@@ -214,7 +225,8 @@ func TestRecoverWhereTheTableIsNotKnown(t *testing.T) {
 			if !slices.Contains(stand.Repair.Tables, c.table) || c.recorded != (stand.Repair.Recorded == before.Recorded) {
 				t.Errorf("%+v, recorded %s", stand.Repair, before.Recorded)
 			}
-			if !c.recorded && !strings.Contains(strings.Join(stand.Repair.Accepted, "\n"), "which rows were changed is not known") {
+			if !c.recorded &&
+				!strings.Contains(strings.Join(stand.Repair.Accepted, "\n"), "which rows were changed is not known") {
 				t.Errorf("it does not say that it cannot know: %q", stand.Repair.Accepted)
 			}
 			held, err := s.Latches(t.Context())
@@ -233,7 +245,8 @@ func TestRecoverWhereTheTableIsNotKnown(t *testing.T) {
 func TestRecoverRefusesWhatItCannotMakeAgain(t *testing.T) {
 	for name, c := range map[string]struct{ sql, says string }{
 		"events dropped": {"ALTER TABLE events RENAME TO other", ""},
-		"a column added": {"ALTER TABLE latches ADD COLUMN mine TEXT", "the table latches is not as belay makes it: put a backup of belay.db back"},
+		"a column added": {"ALTER TABLE latches ADD COLUMN mine TEXT",
+			"the table latches is not as belay makes it: put a backup of belay.db back"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "belay.db")
@@ -256,7 +269,8 @@ func TestRecoverRefusesWhatItCannotMakeAgain(t *testing.T) {
 // Where the log is in doubt, the latch stays that ends hardest, on file or in events; where
 // it is not, that of the events.
 func TestRecoverKeepsTheHarderLatch(t *testing.T) {
-	ends := []phases.LatchEnd{phases.EndsWithCause, phases.EndsByJudging, phases.EndsByPerson} // each harder than the one before
+	// each harder than the one before
+	ends := []phases.LatchEnd{phases.EndsWithCause, phases.EndsByJudging, phases.EndsByPerson}
 	key := kernel.SessionKey{Runtime: "r", Session: "both"}
 	for onFile := range ends {
 		for inEvents := range ends {
@@ -266,7 +280,8 @@ func TestRecoverKeepsTheHarderLatch(t *testing.T) {
 					s := open(t, path, sqlite.Options{})
 					restricted(t, s)
 					latch := func(who string, end phases.LatchEnd) kernel.Latch {
-						return kernel.Latch{SessionKey: key, Reason: who, Kind: phases.KindStore, Invocation: who, Since: storetest.T0, ID: who, Cause: phases.LatchStore, Ends: end}
+						return kernel.Latch{SessionKey: key, Reason: who, Kind: phases.KindStore, Invocation: who, Since: storetest.T0,
+							ID: who, Cause: phases.LatchStore, Ends: end}
 					}
 					advice, _ := adviceOf(t, s)()
 					advice.Latches = append(advice.Latches, latch("events", ends[inEvents]))
@@ -277,8 +292,10 @@ func TestRecoverKeepsTheHarderLatch(t *testing.T) {
 					body, err := json.Marshal(&file)
 					must(t, err)
 					out := raw(t, path)
-					must(t, errors.Join(out.Exec(fmt.Sprintf("INSERT INTO latches (runtime, session, since_ns, body) VALUES ('r', 'both', %d, CAST('%s' AS BLOB))",
-						storetest.T0.UnixNano(), body)), out.Close()))
+					must(t, errors.Join(
+						out.Exec(fmt.Sprintf(
+							"INSERT INTO latches (runtime, session, since_ns, body) VALUES ('r', 'both', %d, CAST('%s' AS BLOB))",
+							storetest.T0.UnixNano(), body)), out.Close()))
 					recovers(t, s, func() (sqlite.Advice, error) { return advice, nil }, "r")
 					want := "events"
 					if doubt && (onFile > inEvents || onFile == inEvents && ends[onFile] == phases.EndsByJudging) {
@@ -304,10 +321,13 @@ func TestRecoverKeepsLatchesInDoubt(t *testing.T) {
 			advice.Doubts = []string{"event 2 is missing"}
 		}
 		out := raw(t, path)
-		must(t, errors.Join(out.Exec("INSERT INTO latches SELECT runtime, 'more', since_ns, CAST('x' AS BLOB) FROM latches WHERE session='s-1'"), out.Close()))
+		must(t, errors.Join(
+			out.Exec("INSERT INTO latches SELECT runtime, 'more', since_ns, CAST('x' AS BLOB) FROM latches WHERE session='s-1'"),
+			out.Close()))
 		stand := recovers(t, s, func() (sqlite.Advice, error) { return advice, nil }, "r")
 		l, err := s.Latch(t.Context(), kernel.SessionKey{Runtime: "r", Session: "more"})
-		if err != nil || (l != nil) != doubt || doubt != (len(stand.Repair.Accepted) > 0) || doubt != (len(stand.Repair.Revoked) == 0) {
+		if err != nil || (l != nil) != doubt || doubt != (len(stand.Repair.Accepted) > 0) ||
+			doubt != (len(stand.Repair.Revoked) == 0) {
 			t.Errorf("doubt %v: latch %+v, %v, %+v", doubt, l, err, stand.Repair)
 		}
 	}
@@ -348,9 +368,10 @@ func TestACrashInARecovery(t *testing.T) {
 	must(t, errors.Join(out.Exec("DELETE FROM latches"), out.Close()))
 	found, _ := tablesNode(t, m.Store)
 	err := m.Recover(t.Context(), advise, func(now sqlite.Stand) (d sqlite.Decision, err error) {
-		d.Mark = &highwater.State{Store: now.Mark.Store, Epoch: now.Mark.Epoch + 1, Head: now.Database, Uses: map[string]highwater.Use{
-			used: {ID: used, Event: "crashed", Until: time.Now().Add(time.Hour).Unix()},
-		}}
+		d.Mark = &highwater.State{Store: now.Mark.Store, Epoch: now.Mark.Epoch + 1, Head: now.Database,
+			Uses: map[string]highwater.Use{
+				used: {ID: used, Event: "crashed", Until: time.Now().Add(time.Hour).Unix()},
+			}}
 		return d, nil
 	})
 	if err == nil {
@@ -368,7 +389,8 @@ func TestACrashInARecovery(t *testing.T) {
 	if l, err := next.Latches(t.Context()); err != nil || len(l) != 3 {
 		t.Errorf("latches: %v, %v", l, err)
 	}
-	if es, err := next.Events(t.Context(), kernel.EventQuery{After: found.Seq, Limit: 9}); err != nil || len(es) != 2 || es[0].ID != "second" || es[1].ID != "crashed" {
+	if es, err := next.Events(t.Context(), kernel.EventQuery{After: found.Seq, Limit: 9}); err != nil || len(es) != 2 ||
+		es[0].ID != "second" || es[1].ID != "crashed" {
 		t.Errorf("%+v, %v", es, err)
 	}
 	must(t, next.commit(batch("after")))
@@ -387,8 +409,10 @@ func TestARecoveryThatWasCutOffIsNotForgotten(t *testing.T) {
 	m.restore(old)
 	m.wantRollback("")
 	err := m.Recover(t.Context(), advise, func(now sqlite.Stand) (d sqlite.Decision, err error) {
-		d.Mark = &highwater.State{Store: now.Mark.Store, Epoch: now.Mark.Epoch + 1, Head: now.Database, Uses: map[string]highwater.Use{},
-			Recovery: &highwater.Recovery{Size: now.Database.Size, Body: `{"id":"first","type":"recovery","time":"2026-01-01T00:00:00Z"}`}}
+		d.Mark = &highwater.State{Store: now.Mark.Store, Epoch: now.Mark.Epoch + 1, Head: now.Database,
+			Uses: map[string]highwater.Use{},
+			Recovery: &highwater.Recovery{Size: now.Database.Size,
+				Body: `{"id":"first","type":"recovery","time":"2026-01-01T00:00:00Z"}`}}
 		return d, nil
 	})
 	if err == nil {

@@ -55,15 +55,23 @@ const (
 // sources says where the rows of each table are.
 func sources() []restricting {
 	return []restricting{
-		restrict.Latches:      {table: restrict.Latches, columns: latchColumns, count: 4, keys: 2, from: "latches", where: "runtime=? AND session=?"},
-		restrict.Approvals:    {table: restrict.Approvals, columns: approvalColumns, count: 10, keys: 1, from: "approvals", where: "id=?"},
-		restrict.ApprovalKeys: {table: restrict.ApprovalKeys, columns: "kind, key, max(id)", count: 3, keys: 2, from: "approvals", where: "kind=? AND key=?", group: " GROUP BY kind, key"},
-		restrict.Leases:       {table: restrict.Leases, columns: leaseColumns, count: 17, keys: 1, from: "leases l", where: "l.id=?"},
-		restrict.LeaseClock:   {table: restrict.LeaseClock, columns: "wall_ns", count: 1, from: "lease_clock", where: "1"},
-		restrict.Runs:         {table: restrict.Runs, columns: runColumns, count: 7, keys: 3, from: "runs", where: "runtime=? AND session=? AND run=?"},
-		restrict.State:        {table: restrict.State, columns: stateColumns, count: 4, keys: 2, from: "state", where: "namespace=? AND key=?"},
-		restrict.StateVersion: {table: restrict.StateVersion, columns: "version", count: 1, from: "state_version", where: "1"},
-		restrict.Compaction:   {table: restrict.Compaction, columns: "through, event", count: 2, from: "compaction", where: "1"},
+		restrict.Latches: {table: restrict.Latches, columns: latchColumns, count: 4, keys: 2, from: "latches",
+			where: "runtime=? AND session=?"},
+		restrict.Approvals: {table: restrict.Approvals, columns: approvalColumns, count: 10, keys: 1, from: "approvals",
+			where: "id=?"},
+		restrict.ApprovalKeys: {table: restrict.ApprovalKeys, columns: "kind, key, max(id)", count: 3, keys: 2,
+			from: "approvals", where: "kind=? AND key=?", group: " GROUP BY kind, key"},
+		restrict.Leases: {table: restrict.Leases, columns: leaseColumns, count: 17, keys: 1, from: "leases l",
+			where: "l.id=?"},
+		restrict.LeaseClock: {table: restrict.LeaseClock, columns: "wall_ns", count: 1, from: "lease_clock", where: "1"},
+		restrict.Runs: {table: restrict.Runs, columns: runColumns, count: 7, keys: 3, from: "runs",
+			where: "runtime=? AND session=? AND run=?"},
+		restrict.State: {table: restrict.State, columns: stateColumns, count: 4, keys: 2, from: "state",
+			where: "namespace=? AND key=?"},
+		restrict.StateVersion: {table: restrict.StateVersion, columns: "version", count: 1, from: "state_version",
+			where: "1"},
+		restrict.Compaction: {table: restrict.Compaction, columns: "through, event", count: 2, from: "compaction",
+			where: "1"},
 	}
 }
 

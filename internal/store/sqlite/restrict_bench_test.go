@@ -22,7 +22,8 @@ func BenchmarkLatchRead(b *testing.B) {
 		}
 		batch := batch("rows")
 		for i := range n {
-			batch.StateWrites = append(batch.StateWrites, kernel.StateWrite{Namespace: "n", Key: strconv.Itoa(i), Value: []byte("1234567890")})
+			batch.StateWrites = append(batch.StateWrites,
+				kernel.StateWrite{Namespace: "n", Key: strconv.Itoa(i), Value: []byte("1234567890")})
 		}
 		if _, err := s.Commit(b.Context(), batch); err != nil {
 			b.Fatal(err)

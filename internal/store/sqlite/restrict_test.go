@@ -30,7 +30,8 @@ func unstamp(t *testing.T, path string) {
 	t.Helper()
 	c := raw(t, path)
 	defer c.Close()
-	must(t, c.Exec("UPDATE restrictions SET since=0, tables=x''; UPDATE events SET body = CAST(json_remove(CAST(body AS TEXT), '$.restrictions') AS BLOB)"))
+	must(t, c.Exec(
+		"UPDATE restrictions SET since=0, tables=x''; UPDATE events SET body = CAST(json_remove(CAST(body AS TEXT), '$.restrictions') AS BLOB)"))
 	retree(t, c)
 }
 
@@ -103,21 +104,26 @@ func restricted(t *testing.T, s *sqlite.Store) {
 		if runtime == "" {
 			runtime = "r"
 		}
-		commit(kernel.Batch{Latch: &kernel.Latch{SessionKey: kernel.SessionKey{Runtime: runtime, Session: session}, Reason: "too late", Kind: phases.KindPolicy, Since: storetest.T0}})
+		commit(kernel.Batch{Latch: &kernel.Latch{SessionKey: kernel.SessionKey{Runtime: runtime, Session: session},
+			Reason: "too late", Kind: phases.KindPolicy, Since: storetest.T0}})
 	}
 	bag := phases.Metadata{"class": {Value: jsontext.Value(`"secret"`), Hook: "h"}}
 	commit(kernel.Batch{Run: &kernel.RunWrite{Key: someRun, Metadata: bag, Retries: map[string]int{"h": 1}}})
-	commit(kernel.Batch{StateWrites: []kernel.StateWrite{{Namespace: "budget", Key: "today", Value: []byte("99")}, {Namespace: "budget", Key: "month", Value: []byte("7")}}})
+	commit(kernel.Batch{StateWrites: []kernel.StateWrite{{Namespace: "budget", Key: "today", Value: []byte("99")},
+		{Namespace: "budget", Key: "month", Value: []byte("7")}}})
 	commit(kernel.Batch{Leases: []leases.Op{storetest.Mint("single", 3)}})
 	commit(kernel.Batch{Leases: []leases.Op{storetest.Claim("single")}})
 	for i, state := range []approvals.State{approvals.Denied, approvals.Approved, approvals.Pending} {
 		id := fmt.Sprint("item-", i)
-		it := approvals.Item{ID: id, Kind: approvals.KindAsk, Key: "sha256:" + id, State: approvals.Pending, By: approvals.Requester{Credential: "uid 1", Runtime: "r", Session: "s-1"},
+		it := approvals.Item{ID: id, Kind: approvals.KindAsk, Key: "sha256:" + id, State: approvals.Pending,
+			By:      approvals.Requester{Credential: "uid 1", Runtime: "r", Session: "s-1"},
 			Created: storetest.T0, Expires: storetest.T0.Add(time.Hour), Action: jsontext.Value(`{"tool":"exec"}`)}
 		commit(kernel.Batch{Approvals: []kernel.ApprovalOp{{Create: &it, Quota: 9}}})
 		if state != approvals.Pending {
-			commit(kernel.Batch{Approvals: []kernel.ApprovalOp{{Change: &approvals.Change{ID: id, From: approvals.Pending, To: state, At: storetest.Wall(storetest.T0),
-				Decision: &approvals.Decision{Verdict: approvals.Verdict(state), By: "anna", At: storetest.T0, Until: storetest.T0.Add(time.Hour)}}}}})
+			commit(kernel.Batch{Approvals: []kernel.ApprovalOp{{Change: &approvals.Change{ID: id, From: approvals.Pending,
+				To: state, At: storetest.Wall(storetest.T0),
+				Decision: &approvals.Decision{Verdict: approvals.Verdict(state), By: "anna", At: storetest.T0,
+					Until: storetest.T0.Add(time.Hour)}}}}})
 		}
 	}
 	commit(kernel.Batch{Compact: 2})
@@ -159,15 +165,17 @@ func reads(s *sqlite.Store) map[string]func(*testing.T) error {
 
 // first selects the row of each table that reads look at.
 var first = map[string]string{
-	"latches": "runtime='r' AND session='s-1'", "approvals": "id='item-0'", "leases": "id='single'", "lease_clock": "1", "runs": "1",
+	"latches": "runtime='r' AND session='s-1'", "approvals": "id='item-0'", "leases": "id='single'", "lease_clock": "1",
+	"runs":  "1",
 	"state": "key='today'", "state_version": "1", "compaction": "1",
 }
 
 // uncovered are the tables that restrict nothing by themselves.
 var uncovered = map[string]string{
 	"events": "the log itself: its tree covers it", "tiles": "the tree: checkpoints cover it",
-	"high_water":  "the id that the mark outside of the database is compared with",
-	"checkpoints": "signed; evidence for verify, nothing is decided on them", "restrictions": "names what differs; compared with the newest event",
+	"high_water":   "the id that the mark outside of the database is compared with",
+	"checkpoints":  "signed; evidence for verify, nothing is decided on them",
+	"restrictions": "names what differs; compared with the newest event",
 }
 
 func tablesOf(t *testing.T, c *sqlite3.Conn) (out []string) {
@@ -203,7 +211,8 @@ func edits(t *testing.T, c *sqlite3.Conn, table string) map[string]string {
 	}
 	cols := columnsOf(t, c, table)
 	for _, col := range cols {
-		value := map[string]string{"INTEGER": col.name + "+1", "TEXT": col.name + "||'x'", "BLOB": "CAST(" + col.name + "||' ' AS BLOB)"}[col.kind]
+		value := map[string]string{"INTEGER": col.name + "+1", "TEXT": col.name + "||'x'",
+			"BLOB": "CAST(" + col.name + "||' ' AS BLOB)"}[col.kind]
 		if value == "" {
 			t.Fatalf("%s.%s is %s: say how to change it", table, col.name, col.kind)
 		}
@@ -219,7 +228,8 @@ func edits(t *testing.T, c *sqlite3.Conn, table string) map[string]string {
 			values = append(values, col.name)
 		}
 	}
-	out["INSERT a row"] = "INSERT INTO " + table + " SELECT " + strings.Join(values, ", ") + " FROM " + table + " WHERE " + first[table]
+	out["INSERT a row"] = "INSERT INTO " + table + " SELECT " + strings.Join(values, ", ") + " FROM " + table + " WHERE " +
+		first[table]
 	return out
 }
 
@@ -230,7 +240,8 @@ func wantTampered(t *testing.T, err error, table string) {
 	if !errors.As(err, &tampered) || !errors.Is(err, kernel.ErrTampered) || !errors.Is(err, kernel.ErrUnavailable) {
 		t.Fatalf("%v, want ErrTampered and ErrUnavailable", err)
 	}
-	if !slices.ContainsFunc(tampered.Tables, func(s string) bool { return strings.HasPrefix(s, table) }) || !strings.Contains(tampered.Text(), table) {
+	if !slices.ContainsFunc(tampered.Tables, func(s string) bool { return strings.HasPrefix(s, table) }) ||
+		!strings.Contains(tampered.Text(), table) {
 		t.Errorf("%q does not name %s", err, table)
 	}
 }
@@ -312,13 +323,15 @@ func TestOlderRowsAreNotBelieved(t *testing.T) {
 	restricted(t, s)
 	c := raw(t, path)
 	defer c.Close()
-	must(t, c.Exec("CREATE TEMP TABLE old_state AS SELECT * FROM state; CREATE TEMP TABLE old_leases AS SELECT * FROM leases; "+
-		"CREATE TEMP TABLE old_approvals AS SELECT * FROM approvals; CREATE TEMP TABLE old_runs AS SELECT * FROM runs"))
+	must(t, c.Exec(
+		"CREATE TEMP TABLE old_state AS SELECT * FROM state; CREATE TEMP TABLE old_leases AS SELECT * FROM leases; "+
+			"CREATE TEMP TABLE old_approvals AS SELECT * FROM approvals; CREATE TEMP TABLE old_runs AS SELECT * FROM runs"))
 	b := batch("more")
 	b.Now = storetest.T0.Add(time.Hour / 2)
 	b.StateWrites = []kernel.StateWrite{{Namespace: "budget", Key: "today", Value: []byte("100")}}
 	b.Leases = []leases.Op{storetest.Claim("single")}
-	b.Approvals = []kernel.ApprovalOp{{Change: &approvals.Change{ID: "item-1", From: approvals.Approved, To: approvals.Consumed, At: storetest.Wall(storetest.T0)}}}
+	b.Approvals = []kernel.ApprovalOp{{Change: &approvals.Change{ID: "item-1", From: approvals.Approved,
+		To: approvals.Consumed, At: storetest.Wall(storetest.T0)}}}
 	b.TouchRun = &someRun
 	if _, err := s.Commit(t.Context(), b); err != nil {
 		t.Fatal(err)
@@ -459,7 +472,8 @@ func TestAdoption(t *testing.T) {
 	s := open(t, path, sqlite.Options{})
 	look := func(recorded bool) {
 		t.Helper()
-		if l, err := s.Latch(t.Context(), kernel.SessionKey{Runtime: "claude-code", Session: "s-1"}); err != nil || l == nil || l.Reason != "too late to block" {
+		if l, err := s.Latch(t.Context(), kernel.SessionKey{Runtime: "claude-code", Session: "s-1"}); err != nil ||
+			l == nil || l.Reason != "too late to block" {
 			t.Errorf("the latch: %+v, %v", l, err)
 		}
 		if v, err := s.HookState(t.Context(), "n", "k"); err != nil || string(v.Value) != "7" {
@@ -471,11 +485,13 @@ func TestAdoption(t *testing.T) {
 		if it, err := s.Approval(t.Context(), "1"); err != nil || it == nil || it.State != approvals.Denied {
 			t.Errorf("the denial: %+v, %v", it, err)
 		}
-		if r, err := s.RunState(t.Context(), phases.RunKey{Runtime: "claude-code", Session: "s-1", Run: "1"}, storetest.T0); err != nil || len(r.Metadata) != 1 || r.Retries["h"] != 1 {
+		if r, err := s.RunState(t.Context(), phases.RunKey{Runtime: "claude-code", Session: "s-1", Run: "1"},
+			storetest.T0); err != nil || len(r.Metadata) != 1 || r.Retries["h"] != 1 {
 			t.Errorf("the run: %+v, %v", r, err)
 		}
 		r, err := s.Restrictions(t.Context())
-		if err != nil || r.Tampered != nil || (r.Recorded != "") != recorded || recorded && (r.Recorded != r.Found || r.Since != 9) {
+		if err != nil || r.Tampered != nil || (r.Recorded != "") != recorded || recorded &&
+			(r.Recorded != r.Found || r.Since != 9) {
 			t.Errorf("Restrictions: %+v, %v", r, err)
 		}
 		if n := storetest.CheckLog(t, s); n != 8 && !recorded {

@@ -79,7 +79,8 @@ func writer(t *testing.T, path, name string, count int) *exec.Cmd {
 		t.Fatal(err)
 	}
 	c := exec.Command(exe)
-	c.Env = append(os.Environ(), "BELAY_TEST_WRITER="+path, "BELAY_TEST_NAME="+name, "BELAY_TEST_COUNT="+strconv.Itoa(count))
+	c.Env = append(os.Environ(), "BELAY_TEST_WRITER="+path, "BELAY_TEST_NAME="+name,
+		"BELAY_TEST_COUNT="+strconv.Itoa(count))
 	c.Stderr = os.Stderr
 	return c
 }

@@ -68,7 +68,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, unavailable("open", err)
 	}
-	s := &Store{path: abs, vfs: o.VFS, mark: o.Mark, readOnly: o.ReadOnly, unproven: o.Unproven, logPages: cmp.Or(o.LogPages, busyLog), schema: sync.OnceValues(ownSchema), readers: make(chan *conn, maxReaders), requests: make(chan *request, maxGroup)}
+	s := &Store{path: abs, vfs: o.VFS, mark: o.Mark, readOnly: o.ReadOnly, unproven: o.Unproven,
+		logPages: cmp.Or(o.LogPages, busyLog), schema: sync.OnceValues(ownSchema), readers: make(chan *conn, maxReaders),
+		requests: make(chan *request, maxGroup)}
 	if o.VFS == "" {
 		if err := checkFiles(abs); err != nil {
 			return nil, unavailable("open", err)
@@ -287,7 +289,8 @@ func (s *Store) HookState(ctx context.Context, namespace, key string) (kernel.St
 func (s *Store) StateUsage(ctx context.Context, namespace string) (kernel.StateUsage, error) {
 	var out kernel.StateUsage
 	err := s.read(ctx, "read state usage", func(c *conn) error {
-		return c.query("SELECT count(*), coalesce(sum(octet_length(key) + octet_length(value)), 0) FROM state WHERE namespace=?",
+		return c.query(
+			"SELECT count(*), coalesce(sum(octet_length(key) + octet_length(value)), 0) FROM state WHERE namespace=?",
 			func(st *sqlite3.Stmt) error {
 				out = kernel.StateUsage{Keys: st.ColumnInt(0), Bytes: st.ColumnInt64(1)}
 				return nil

@@ -260,7 +260,10 @@ func repot(c *conn) error {
 		return err
 	}
 	size := int64(-1)
-	if err := c.query("SELECT size FROM tree_size", func(st *sqlite3.Stmt) error { size = st.ColumnInt64(0); return nil }); err != nil {
+	if err := c.query("SELECT size FROM tree_size", func(st *sqlite3.Stmt) error {
+		size = st.ColumnInt64(0)
+		return nil
+	}); err != nil {
 		return err
 	}
 	if size < 0 || tlog.StoredHashCount(size) != next {

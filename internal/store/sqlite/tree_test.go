@@ -123,7 +123,8 @@ func TestNumbersNeverComeBack(t *testing.T) {
 
 // The columns by which events are found are compared with the record.
 func TestColumnsAreCompared(t *testing.T) {
-	for _, col := range []string{"id", "type", "phase", "runtime", "session", "agent", "invocation", "binding", "decision", "kind", "time_ns"} {
+	for _, col := range []string{"id", "type", "phase", "runtime", "session", "agent", "invocation", "binding", "decision",
+		"kind", "time_ns"} {
 		path := filled(t)
 		value := "'x'"
 		if col == "time_ns" {
@@ -191,7 +192,8 @@ func TestTreeIsKept(t *testing.T) {
 // A tree that does not even look like one stops everything, and says so.
 func TestDamagedTree(t *testing.T) {
 	for _, sql := range []string{
-		"UPDATE tiles SET hashes=substr(hashes, 1, 33)", "UPDATE tiles SET hashes=substr(hashes, 1, 64)", "UPDATE tiles SET hashes=zeroblob(4096)",
+		"UPDATE tiles SET hashes=substr(hashes, 1, 33)", "UPDATE tiles SET hashes=substr(hashes, 1, 64)",
+		"UPDATE tiles SET hashes=zeroblob(4096)",
 	} {
 		path := filled(t)
 		change(t, path, sql)

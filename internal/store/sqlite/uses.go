@@ -42,7 +42,8 @@ func (w *writer) spent(b *kernel.Batch) error {
 	for i := range b.Events {
 		if o := ordered(&b.Events[i]); o != nil && st.Uses[highwater.Statement+o.ID].ID != "" {
 			w.guarded.undone = true
-			return rolledBack(&highwater.Error{Class: highwater.ErrBehind, Reason: "the reviewer's statement " + o.ID + " was used before"})
+			return rolledBack(&highwater.Error{Class: highwater.ErrBehind, Reason: "the reviewer's statement " + o.ID +
+				" was used before"})
 		}
 	}
 	for i := range b.Leases {
@@ -84,7 +85,8 @@ func ordered(e *phases.Event) *approvals.Order {
 
 // raise makes the uses of a lease at least count, and says whether they were fewer.
 func raise(c *conn, id string, count int64) (bool, error) {
-	err := changeLeases(c, `UPDATE leases SET uses = ?1, state = CASE WHEN state = 'active' AND ?1 >= max_uses THEN 'exhausted' ELSE state END
+	err := changeLeases(c,
+		`UPDATE leases SET uses = ?1, state = CASE WHEN state = 'active' AND ?1 >= max_uses THEN 'exhausted' ELSE state END
 		WHERE id = ?2 AND uses < ?1`, count, id)
 	return err == nil && c.Changes() > 0, err
 }
@@ -119,15 +121,17 @@ func uses(c *conn, b *kernel.Batch) ([]highwater.Use, error) {
 		err := c.query(`WITH RECURSIVE chain (id, parent) AS (
 				SELECT id, parent FROM leases WHERE id = ?
 				UNION ALL SELECT u.id, u.parent FROM chain c JOIN leases u ON u.id = c.parent)
-			SELECT l.id, l.uses, l.not_before_ns, l.expires_ns, l.body FROM chain c JOIN leases l ON l.id = c.id`, func(st *sqlite3.Stmt) error {
-			var l leases.Lease
-			if err := json.Unmarshal(st.ColumnBlob(4, nil), &l); err != nil {
-				return err
-			}
-			end := max(st.ColumnInt64(3), st.ColumnInt64(2)+l.MaxTTLS*int64(time.Second)) // with all renewals
-			out = append(out, highwater.Use{ID: highwater.Lease + st.ColumnText(0), Count: st.ColumnInt64(1), Until: end / int64(time.Second)})
-			return nil
-		}, b.Leases[i].ID)
+			SELECT l.id, l.uses, l.not_before_ns, l.expires_ns, l.body FROM chain c JOIN leases l ON l.id = c.id`,
+			func(st *sqlite3.Stmt) error {
+				var l leases.Lease
+				if err := json.Unmarshal(st.ColumnBlob(4, nil), &l); err != nil {
+					return err
+				}
+				end := max(st.ColumnInt64(3), st.ColumnInt64(2)+l.MaxTTLS*int64(time.Second)) // with all renewals
+				out = append(out,
+					highwater.Use{ID: highwater.Lease + st.ColumnText(0), Count: st.ColumnInt64(1), Until: end / int64(time.Second)})
+				return nil
+			}, b.Leases[i].ID)
 		if err != nil {
 			return nil, err
 		}
@@ -246,7 +250,8 @@ func (w *writer) settleLease(id string, count int64, now time.Time) error {
 	const claims = `SELECT count(*) FROM (SELECT json_extract(CAST(body AS TEXT), '$.reason') AS r FROM events WHERE type = 'lease' AND decision = 'claimed')
 		WHERE r = ?1 OR substr(r, 1, length(?2)) = ?2`
 	var logged int64
-	if err := w.conn.query(claims, func(st *sqlite3.Stmt) error { logged = st.ColumnInt64(0); return nil }, "lease "+id, "lease "+id+"/"); err != nil || logged >= count {
+	if err := w.conn.query(claims, func(st *sqlite3.Stmt) error { logged = st.ColumnInt64(0); return nil }, "lease "+id,
+		"lease "+id+"/"); err != nil || logged >= count {
 		return err
 	}
 	l, err := leaseByID(w.conn, id)
@@ -369,7 +374,8 @@ func approvalStep(it *approvals.Item, what, why string, now time.Time) phases.Ev
 
 func leaseStep(l *leases.Lease, what, why string, now time.Time) phases.Event {
 	e := newEvent(phases.EventLease, now)
-	e.Runtime, e.Session, e.Agent = phases.SafeLine(l.Holder.Runtime, phases.MaxRuntimeBytes), phases.SafeLine(l.Holder.Session, phases.MaxIDBytes), phases.SafeLine(l.Holder.Agent, phases.MaxIDBytes)
+	e.Runtime, e.Session, e.Agent = phases.SafeLine(l.Holder.Runtime, phases.MaxRuntimeBytes),
+		phases.SafeLine(l.Holder.Session, phases.MaxIDBytes), phases.SafeLine(l.Holder.Agent, phases.MaxIDBytes)
 	e.Decision, e.Reason, e.Notes = what, "lease "+l.ID, []string{why}
 	e.Output = document("id", l.ID)
 	return e

@@ -182,7 +182,8 @@ func (w *writer) transaction(group []*request, apart bool) error {
 	}
 	w.edge, w.conn.seen, w.guarded.settled = nil, 0, false
 	undone := w.conn.GetAutocommit() || w.conn.exec("ROLLBACK") == nil
-	if !undone || !errors.Is(err, sqlite3.BUSY) && !errors.Is(err, errTogether) && !errors.Is(err, kernel.ErrRollback) && !errors.Is(err, errRefused) {
+	if !undone || !errors.Is(err, sqlite3.BUSY) && !errors.Is(err, errTogether) && !errors.Is(err, kernel.ErrRollback) &&
+		!errors.Is(err, errRefused) {
 		w.conn.close() // which undoes it, if that was still to be done
 		w.conn = nil
 	}

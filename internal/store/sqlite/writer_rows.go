@@ -59,7 +59,8 @@ func (w *writer) recordRows(before head) error {
 		return nil // no event, no change
 	}
 	if !before.adopted || w.set != before.set {
-		err := w.conn.exec("UPDATE restrictions SET tables = ?1, since = CASE since WHEN 0 THEN ?2 ELSE since END", w.set.Node(), before.seq+1)
+		err := w.conn.exec("UPDATE restrictions SET tables = ?1, since = CASE since WHEN 0 THEN ?2 ELSE since END",
+			w.set.Node(), before.seq+1)
 		if err != nil {
 			return err
 		}

@@ -38,7 +38,8 @@ func create(it approvals.Item) kernel.Batch {
 func step(id string, from, to approvals.State, at time.Time) kernel.Batch {
 	ch := &approvals.Change{ID: id, From: from, To: to, At: Wall(at)}
 	if to == approvals.Approved || to == approvals.Denied {
-		ch.Decision = &approvals.Decision{Verdict: approvals.Verdict(to), By: "dev", At: at, Until: at.Add(10 * time.Minute), Content: "sha256:0", Signature: []byte{1, 2}}
+		ch.Decision = &approvals.Decision{Verdict: approvals.Verdict(to), By: "dev", At: at, Until: at.Add(10 * time.Minute),
+			Content: "sha256:0", Signature: []byte{1, 2}}
 	}
 	return kernel.Batch{Approvals: []approvals.Op{{Change: ch}}}
 }
@@ -177,7 +178,8 @@ func approvalsRunOut(t *testing.T, s kernel.Store) {
 	if got := listed(t, s, approvals.Query{DueAt: Wall(end)}); got != "1" {
 		t.Errorf("due: %q", got)
 	}
-	if got := listed(t, s, approvals.Query{DueAt: Wall(end.Add(-1))}) + listed(t, s, approvals.Query{NotDueAt: Wall(end)}); got != "" {
+	if got := listed(t, s, approvals.Query{DueAt: Wall(end.Add(-1))}) +
+		listed(t, s, approvals.Query{NotDueAt: Wall(end)}); got != "" {
 		t.Errorf("due too early: %q", got)
 	}
 	// The same question can be asked again, in the same transaction that notes the end of the first.
@@ -266,7 +268,8 @@ func approvalHolders(t *testing.T, s kernel.Store) {
 		want   []approvals.Holder
 		counts map[approvals.Kind]int
 	}{
-		{T0, []approvals.Holder{{By: late.By, Pending: 1, Oldest: "late"}, {By: who("a"), Pending: 2, Oldest: "h1"}, {By: who("b"), Pending: 1, Oldest: "h0"}}, map[approvals.Kind]int{approvals.KindAsk: 5, approvals.KindLease: 1}},
+		{T0, []approvals.Holder{{By: late.By, Pending: 1, Oldest: "late"}, {By: who("a"), Pending: 2, Oldest: "h1"},
+			{By: who("b"), Pending: 1, Oldest: "h0"}}, map[approvals.Kind]int{approvals.KindAsk: 5, approvals.KindLease: 1}},
 		{end, []approvals.Holder{{By: late.By, Pending: 1, Oldest: "late"}}, map[approvals.Kind]int{approvals.KindAsk: 1}},
 		{end.Add(time.Hour), nil, map[approvals.Kind]int{}},
 	} {
@@ -397,7 +400,8 @@ func approvalsRunOutByBoot(t *testing.T, s kernel.Store) {
 		u, err := s.ApprovalUsage(t.Context(), it.Kind, it.By, at)
 		counts, cerr := s.ApprovalCounts(t.Context(), at)
 		holders, herr := s.ApprovalHolders(t.Context(), it.Kind, it.By.Credential, at)
-		if err != nil || cerr != nil || herr != nil || u != (approvals.Usage{Agent: n, Credential: n}) || counts[it.Kind] != n || len(holders) != n {
+		if err != nil || cerr != nil || herr != nil || u != (approvals.Usage{Agent: n, Credential: n}) ||
+			counts[it.Kind] != n || len(holders) != n {
 			t.Errorf("%+v, %v, %+v; %v, %v, %v; want %d", u, counts, holders, err, cerr, herr, n)
 		}
 		if got := listed(t, s, approvals.Query{DueAt: at}); got != due {

@@ -30,10 +30,12 @@ func allOrNothing(t *testing.T, s kernel.Store) {
 	// Text that is not UTF-8 cannot be encoded.
 	broken := event("c")
 	broken.Reason = "\xff"
-	if _, err := s.Commit(t.Context(), kernel.Batch{Now: T0, Events: []phases.Event{broken}}); !errors.Is(err, kernel.ErrUnavailable) {
+	if _, err := s.Commit(t.Context(), kernel.Batch{Now: T0, Events: []phases.Event{broken}}); !errors.Is(err,
+		kernel.ErrUnavailable) {
 		t.Fatalf("Commit with broken text: %v, want ErrUnavailable", err)
 	}
-	if _, err := s.Commit(t.Context(), kernel.Batch{Now: T0, Events: []phases.Event{event("")}}); !errors.Is(err, kernel.ErrUnavailable) {
+	if _, err := s.Commit(t.Context(), kernel.Batch{Now: T0, Events: []phases.Event{event("")}}); !errors.Is(err,
+		kernel.ErrUnavailable) {
 		t.Fatalf("Commit without an id: %v, want ErrUnavailable", err)
 	}
 	if es := all(t, s); len(es) != 1 {
@@ -102,7 +104,8 @@ func concurrentIncrements(t *testing.T, s kernel.Store) {
 func cancelled(t *testing.T, s kernel.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Commit(ctx, kernel.Batch{Now: T0, Events: []phases.Event{event("a")}}); !errors.Is(err, kernel.ErrUnavailable) {
+	if _, err := s.Commit(ctx, kernel.Batch{Now: T0, Events: []phases.Event{event("a")}}); !errors.Is(err,
+		kernel.ErrUnavailable) {
 		t.Errorf("Commit: %v, want ErrUnavailable", err)
 	}
 	if _, err := s.Events(ctx, kernel.EventQuery{}); !errors.Is(err, kernel.ErrUnavailable) {

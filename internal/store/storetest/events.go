@@ -16,12 +16,17 @@ import (
 
 func eventsRoundTrip(t *testing.T, s kernel.Store) {
 	e := phases.Event{
-		ID: "e-1", Type: phases.EventHook, Time: T0.In(time.FixedZone("X", 3600)), Invocation: "i", Phase: phases.PreTool, Runtime: "r",
-		Session: "s", Agent: "a", Run: "run", User: "u", Tool: "exec", Binding: "b", HookDigest: "sha256:00", HookVersion: "1.0.0",
-		Tier: phases.Trusted, Signer: "k", Mode: phases.Enforce, Pass: phases.PassMutate, PolicyRevision: "p", Enforced: phases.EnforcedDirect,
+		ID: "e-1", Type: phases.EventHook, Time: T0.In(time.FixedZone("X", 3600)), Invocation: "i", Phase: phases.PreTool,
+		Runtime: "r",
+		Session: "s", Agent: "a", Run: "run", User: "u", Tool: "exec", Binding: "b", HookDigest: "sha256:00",
+		HookVersion: "1.0.0",
+		Tier:        phases.Trusted, Signer: "k", Mode: phases.Enforce, Pass: phases.PassMutate, PolicyRevision: "p",
+		Enforced: phases.EnforcedDirect,
 		Decision: "block", Reason: "why", Kind: phases.KindPolicy, DecidedBy: "b", Input: jsontext.Value(`{"a":[1,2.50]}`),
-		Output: jsontext.Value(`{"b":null}`), InputDigest: "hmac-sha256:1", OutputDigest: "hmac-sha256:2", Masked: []string{"/input/a"},
-		Changed: []string{"/args"}, Detail: "d", Logs: []string{"l"}, Notes: []string{"n"}, Fuel: 1, MemoryPeak: 2, Hostcalls: 3, DurationUS: 4,
+		Output: jsontext.Value(`{"b":null}`), InputDigest: "hmac-sha256:1", OutputDigest: "hmac-sha256:2",
+		Masked:  []string{"/input/a"},
+		Changed: []string{"/args"}, Detail: "d", Logs: []string{"l"}, Notes: []string{"n"}, Fuel: 1, MemoryPeak: 2,
+		Hostcalls: 3, DurationUS: 4,
 		Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 	}
 	r := commit(t, s, kernel.Batch{Events: []phases.Event{e}})
@@ -71,8 +76,10 @@ func queries(t *testing.T, s kernel.Store) {
 	commit(t, s, b)
 	events := all(t, s)
 	for _, q := range []kernel.EventQuery{
-		{}, {After: 40}, {Before: 5}, {After: 10, Before: 20}, {Since: T0.Add(3 * time.Minute)}, {Until: T0.Add(3 * time.Minute)},
-		{ID: "e7"}, {Type: "hook"}, {Except: "hook"}, {Phase: "spawn"}, {Runtime: "r2"}, {Session: "s3"}, {Agent: "a2"}, {Tool: "exec"}, {Tool: `mcp__"x"'; --`}, {Invocation: "i2"}, {Binding: "b2"},
+		{}, {After: 40}, {Before: 5}, {After: 10, Before: 20}, {Since: T0.Add(3 * time.Minute)},
+		{Until: T0.Add(3 * time.Minute)},
+		{ID: "e7"}, {Type: "hook"}, {Except: "hook"}, {Phase: "spawn"}, {Runtime: "r2"}, {Session: "s3"}, {Agent: "a2"},
+		{Tool: "exec"}, {Tool: `mcp__"x"'; --`}, {Invocation: "i2"}, {Binding: "b2"},
 		{Decision: "allow"}, {Kind: "trap"}, {Session: "nobody"}, {Session: "s1", Phase: "audit", Kind: "policy"},
 	} {
 		for _, newest := range []bool{false, true} {

@@ -12,7 +12,8 @@ import (
 
 func latches(t *testing.T, s kernel.Store) {
 	k := kernel.SessionKey{Runtime: "r", Session: "s"}
-	l := kernel.Latch{SessionKey: k, Reason: "first", Kind: phases.KindTrap, DecidedBy: "h", Invocation: "i", Since: T0.Add(time.Hour)}
+	l := kernel.Latch{SessionKey: k, Reason: "first", Kind: phases.KindTrap, DecidedBy: "h", Invocation: "i",
+		Since: T0.Add(time.Hour)}
 	commit(t, s, kernel.Batch{Latch: &l, Events: []phases.Event{event("a")}})
 	second := l
 	second.Reason = "second"
@@ -42,7 +43,8 @@ func latches(t *testing.T, s kernel.Store) {
 
 // latchOfRuntime: a latch without a session holds every session of its runtime.
 func latchOfRuntime(t *testing.T, s kernel.Store) {
-	all, one, other := kernel.SessionKey{Runtime: "r"}, kernel.SessionKey{Runtime: "r", Session: "s"}, kernel.SessionKey{Runtime: "q", Session: "s"}
+	all, one, other := kernel.SessionKey{Runtime: "r"}, kernel.SessionKey{Runtime: "r", Session: "s"},
+		kernel.SessionKey{Runtime: "q", Session: "s"}
 	commit(t, s, kernel.Batch{Latch: &kernel.Latch{SessionKey: all, Reason: "all", Since: T0}})
 	reason := func(k kernel.SessionKey) string {
 		t.Helper()

@@ -16,8 +16,9 @@ import (
 func latchEnds(t *testing.T, s kernel.Store) {
 	k := kernel.SessionKey{Runtime: "r", Session: "s"}
 	latch := func(invocation string, ends phases.LatchEnd) kernel.Latch {
-		return kernel.Latch{SessionKey: k, Reason: "why " + invocation, Kind: phases.KindStore, Invocation: invocation, Since: T0,
-			ID: "id " + invocation, Cause: phases.LatchStore, Event: "event " + invocation, Ends: ends}
+		return kernel.Latch{SessionKey: k, Reason: "why " + invocation, Kind: phases.KindStore, Invocation: invocation,
+			Since: T0,
+			ID:    "id " + invocation, Cause: phases.LatchStore, Event: "event " + invocation, Ends: ends}
 	}
 	now := func() kernel.Latch {
 		t.Helper()
@@ -37,7 +38,8 @@ func latchEnds(t *testing.T, s kernel.Store) {
 	lifting := func(invocation string) kernel.Batch {
 		return kernel.Batch{ClearLatch: &k, ClearOf: invocation}
 	}
-	easy, judged, later, hard := latch("1", phases.EndsWithCause), latch("2", phases.EndsByJudging), latch("3", phases.EndsByJudging), latch("4", phases.EndsByPerson)
+	easy, judged, later, hard := latch("1", phases.EndsWithCause), latch("2", phases.EndsByJudging),
+		latch("3", phases.EndsByJudging), latch("4", phases.EndsByPerson)
 	set(easy, easy)
 	set(latch("5", phases.EndsWithCause), easy)
 	set(judged, judged)
@@ -73,7 +75,9 @@ func latchEnds(t *testing.T, s kernel.Store) {
 // latchUnnamed: a latch of what names no session holds that, and no session.
 func latchUnnamed(t *testing.T, s kernel.Store) {
 	none, one := kernel.SessionKey{Runtime: "r"}, kernel.SessionKey{Runtime: "r", Session: "s"}
-	commit(t, s, kernel.Batch{Latch: &kernel.Latch{SessionKey: none, Reason: "why", Since: T0, ID: "i", Cause: phases.LatchFailure, Unnamed: true}})
+	commit(t, s,
+		kernel.Batch{Latch: &kernel.Latch{SessionKey: none, Reason: "why", Since: T0, ID: "i", Cause: phases.LatchFailure,
+			Unnamed: true}})
 	if l, err := s.Latch(t.Context(), none); err != nil || l == nil || l.Scope() != "unnamed" {
 		t.Errorf("what names none: %+v, %v", l, err)
 	}
@@ -85,7 +89,8 @@ func latchUnnamed(t *testing.T, s kernel.Store) {
 	if ls, err := s.Latches(t.Context()); err != nil || len(ls) != 1 {
 		t.Errorf("Latches: %+v, %v", ls, err)
 	}
-	if _, err := s.Commit(t.Context(), kernel.Batch{ClearLatch: &one, Events: []phases.Event{event("x")}}); !errors.Is(err, kernel.ErrConflict) {
+	if _, err := s.Commit(t.Context(), kernel.Batch{ClearLatch: &one, Events: []phases.Event{event("x")}}); !errors.Is(err,
+		kernel.ErrConflict) {
 		t.Errorf("a session is cleared: %v", err)
 	}
 	commit(t, s, kernel.Batch{ClearLatch: &none})

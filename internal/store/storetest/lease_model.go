@@ -80,7 +80,8 @@ func leaseModel(t *testing.T, s kernel.Store) {
 			t.Fatalf("step %d: held: %v %s", step, err, diff)
 		}
 	}
-	for _, q := range []leases.Query{{}, {Prefix: "a"}, {State: leases.Active, At: at(55 * time.Second)}, {State: leases.Expired, At: at(55 * time.Second)}, {State: leases.Revoked}, {After: "a/b", Limit: 3}} {
+	for _, q := range []leases.Query{{}, {Prefix: "a"}, {State: leases.Active, At: at(55 * time.Second)},
+		{State: leases.Expired, At: at(55 * time.Second)}, {State: leases.Revoked}, {After: "a/b", Limit: 3}} {
 		list, err := s.Leases(t.Context(), q)
 		if diff := cmp.Diff(model.Leases(q), list, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Fatalf("%+v: %v %s", q, err, diff)

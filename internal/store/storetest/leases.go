@@ -26,8 +26,10 @@ func at(d time.Duration) leases.Instant {
 func lease(id string, uses int64) leases.Lease {
 	l := leases.Lease{
 		ID: id, Holder: coder, Capability: "tool:exec", Scope: leases.Scope{Paths: phases.Scope{"/srv/**"}}.Normalize(),
-		NotBefore: T0, ExpiresAt: T0.Add(time.Minute), MaxTTLS: 120, MaxUses: uses, Issuer: leases.Issuer{Kind: leases.ByPerson, Person: "dev"},
-		State: leases.Active, Created: T0, Boot: thisBoot, BootFrom: time.Hour, BootUntil: time.Hour + time.Minute, Token: []byte("hash of " + id),
+		NotBefore: T0, ExpiresAt: T0.Add(time.Minute), MaxTTLS: 120, MaxUses: uses,
+		Issuer: leases.Issuer{Kind: leases.ByPerson, Person: "dev"},
+		State:  leases.Active, Created: T0, Boot: thisBoot, BootFrom: time.Hour, BootUntil: time.Hour + time.Minute,
+		Token: []byte("hash of " + id),
 	}
 	return l
 }
@@ -122,7 +124,9 @@ func leasesByHolder(t *testing.T, s kernel.Store) {
 	long, anyone, other, done := lease("long", 1), lease("anyone", 1), lease("other", 1), lease("done", 1)
 	long.ExpiresAt, long.BootUntil = T0.Add(2*time.Minute), time.Hour+2*time.Minute
 	anyone.Holder.Credential, other.Holder.Agent = "", "else"
-	commit(t, s, ops(mint(long), mint(anyone), mint(other), mint(done), claim("done", at(0)), mint(lease("p", 5)), mint(child("p/c", "p", 1, 1)), revoke("p")))
+	commit(t, s,
+		ops(mint(long), mint(anyone), mint(other), mint(done), claim("done", at(0)), mint(lease("p", 5)),
+			mint(child("p/c", "p", 1, 1)), revoke("p")))
 	held := func(h leases.Holder, when leases.Instant) string {
 		t.Helper()
 		list, err := s.HeldLeases(t.Context(), h, when)
@@ -188,7 +192,8 @@ func leaseClocks(t *testing.T, s kernel.Store) {
 		"no boot clock, over":            {noBoot(time.Minute), false},
 	} {
 		err := error(nil)
-		if _, err = s.Commit(t.Context(), evented(ops(claim("a", c.when)))); err != nil && !errors.Is(err, kernel.ErrConflict) {
+		if _, err = s.Commit(t.Context(), evented(ops(claim("a", c.when)))); err != nil &&
+			!errors.Is(err, kernel.ErrConflict) {
 			t.Fatal(err)
 		}
 		if (err == nil) != c.good {
@@ -205,7 +210,9 @@ func leaseClocks(t *testing.T, s kernel.Store) {
 }
 
 func leaseTrees(t *testing.T, s kernel.Store) {
-	commit(t, s, ops(mint(lease("t", 10)), mint(child("t/a", "t", 1, 5)), mint(child("t/a/x", "t/a", 2, 2)), mint(child("t/b", "t", 1, 5)), mint(lease("t2", 1))))
+	commit(t, s,
+		ops(mint(lease("t", 10)), mint(child("t/a", "t", 1, 5)), mint(child("t/a/x", "t/a", 2, 2)),
+			mint(child("t/b", "t", 1, 5)), mint(lease("t2", 1))))
 	commit(t, s, ops(claim("t/a/x", at(0))))
 	for id, n := range map[string]int64{"t": 1, "t/a": 1, "t/a/x": 1, "t/b": 0} {
 		wantUses(t, s, id, n, leases.Active)
@@ -220,7 +227,8 @@ func leaseTrees(t *testing.T, s kernel.Store) {
 	wantUses(t, s, "t", 10, leases.Exhausted)
 	wantConflict(t, s, ops(claim("t/a", at(0))))
 
-	commit(t, s, ops(mint(lease("u", 10)), mint(child("u/a", "u", 1, 5)), mint(child("u/a/x", "u/a", 2, 2)), mint(lease("u-2", 1))))
+	commit(t, s,
+		ops(mint(lease("u", 10)), mint(child("u/a", "u", 1, 5)), mint(child("u/a/x", "u/a", 2, 2)), mint(lease("u-2", 1))))
 	commit(t, s, ops(revoke("u/a")))
 	wantUses(t, s, "u/a/x", 0, leases.Revoked)
 	wantConflict(t, s, ops(claim("u/a/x", at(0))))
@@ -235,7 +243,8 @@ func leaseTrees(t *testing.T, s kernel.Store) {
 }
 
 func leaseMints(t *testing.T, s kernel.Store) {
-	commit(t, s, ops(mint(lease("a/b", 2)), mint(lease("gone", 2)), mint(lease("used", 1)), revoke("gone"), claim("used", at(0))))
+	commit(t, s,
+		ops(mint(lease("a/b", 2)), mint(lease("gone", 2)), mint(lease("used", 1)), revoke("gone"), claim("used", at(0))))
 	for name, op := range map[string]leases.Op{
 		"taken":                     mint(lease("a/b", 1)),
 		"above another":             mint(lease("a", 1)),
@@ -271,7 +280,8 @@ func leaseMints(t *testing.T, s kernel.Store) {
 func leaseRenewals(t *testing.T, s kernel.Store) {
 	commit(t, s, ops(mint(lease("a", 2)), mint(child("a/c", "a", 1, 1))))
 	renew := func(id string, when leases.Instant, until time.Duration) leases.Op {
-		return leases.Op{Kind: leases.OpRenew, At: when, ID: id, Until: T0.Add(until), Boot: thisBoot, BootUntil: time.Hour + until}
+		return leases.Op{Kind: leases.OpRenew, At: when, ID: id, Until: T0.Add(until), Boot: thisBoot,
+			BootUntil: time.Hour + until}
 	}
 	wantConflict(t, s, ops(renew("a/c", at(0), 90*time.Second)))
 	commit(t, s, ops(renew("a", at(0), 90*time.Second)))

@@ -98,7 +98,8 @@ func logGrows(t *testing.T, s kernel.Store) {
 		}
 		commit(t, s, b)
 		want += int64(i)
-		wantConflict(t, s, kernel.Batch{Events: []phases.Event{event("x")}, Unlatched: &kernel.SessionKey{Runtime: "r", Session: "s"}})
+		wantConflict(t, s,
+			kernel.Batch{Events: []phases.Event{event("x")}, Unlatched: &kernel.SessionKey{Runtime: "r", Session: "s"}})
 		if n := CheckLog(t, s); n != want {
 			t.Fatalf("%d leaves, want %d", n, want)
 		}

@@ -24,11 +24,13 @@ func runMetadata(t *testing.T, s kernel.Store) {
 	if err != nil || r.Version != 1 || r.Retries["h"] != 2 {
 		t.Fatalf("RunState: %+v, %v", r, err)
 	}
-	if diff := cmp.Diff(phases.Metadata{"k": {Value: jsontext.Value(`{"a": 1}`), Hook: "h", Tier: phases.Trusted}}, r.Metadata, equalJSON); diff != "" {
+	if diff := cmp.Diff(phases.Metadata{"k": {Value: jsontext.Value(`{"a": 1}`), Hook: "h", Tier: phases.Trusted}},
+		r.Metadata, equalJSON); diff != "" {
 		t.Errorf("metadata (-want +got):\n%s", diff)
 	}
 	commit(t, s, kernel.Batch{Run: &kernel.RunWrite{Key: key, Version: 1}})
-	if r, err = s.RunState(t.Context(), key, T0); err != nil || r.Version != 2 || len(r.Metadata) != 0 || len(r.Retries) != 0 {
+	if r, err = s.RunState(t.Context(), key, T0); err != nil || r.Version != 2 || len(r.Metadata) != 0 ||
+		len(r.Retries) != 0 {
 		t.Errorf("after it was emptied: %+v, %v", r, err)
 	}
 	other := key
@@ -118,7 +120,8 @@ func hookState(t *testing.T, s kernel.Store) {
 
 func stateUsage(t *testing.T, s kernel.Store) {
 	commit(t, s, kernel.Batch{StateWrites: []kernel.StateWrite{
-		{Namespace: "n", Key: "ä", Value: []byte("123")}, {Namespace: "n", Key: "bb", Value: nil}, {Namespace: "m", Key: "x", Value: []byte("y")},
+		{Namespace: "n", Key: "ä", Value: []byte("123")}, {Namespace: "n", Key: "bb", Value: nil},
+		{Namespace: "m", Key: "x", Value: []byte("y")},
 	}})
 	u, err := s.StateUsage(t.Context(), "n")
 	if want := (kernel.StateUsage{Keys: 2, Bytes: 7}); err != nil || u != want {

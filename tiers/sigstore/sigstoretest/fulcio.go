@@ -81,7 +81,8 @@ func (w *World) CertificateAnswer(subject, issuer string, key *ecdsa.PublicKey) 
 	for _, der := range [][]byte{w.Certificate(subject, issuer, key), w.issuing.Raw, w.rootCert.Raw} {
 		chain = append(chain, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
 	}
-	b, err := json.Marshal(map[string]any{"signedCertificateEmbeddedSct": map[string]any{"chain": map[string]any{"certificates": chain}}})
+	b, err := json.Marshal(
+		map[string]any{"signedCertificateEmbeddedSct": map[string]any{"chain": map[string]any{"certificates": chain}}})
 	if err != nil {
 		panic(err)
 	}
@@ -93,7 +94,8 @@ func (w *World) CertificateAnswer(subject, issuer string, key *ecdsa.PublicKey) 
 // a URI, else a mail address.
 func (w *World) Certificate(subject, issuer string, key *ecdsa.PublicKey) []byte {
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Second), NotAfter: time.Now().Add(10 * time.Minute),
+		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Second),
+		NotAfter: time.Now().Add(10 * time.Minute),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},
 		ExtraExtensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1, 1}, Value: []byte(issuer)}},
 	}
@@ -118,7 +120,8 @@ func (w *World) Certificate(subject, issuer string, key *ecdsa.PublicKey) []byte
 	if err != nil {
 		panic(err)
 	}
-	template.ExtraExtensions = append(template.ExtraExtensions, pkix.Extension{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 2}, Value: list})
+	template.ExtraExtensions = append(template.ExtraExtensions,
+		pkix.Extension{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 2}, Value: list})
 	return create().Raw
 }
 

@@ -61,7 +61,8 @@ func (w *World) LogAnswer(proposed []byte) (answer []byte, id string, err error)
 	const index = 1000
 	at := time.Now().Unix()
 	encoded := base64.StdEncoding.EncodeToString(body)
-	promise, err := w.transparent.RekorSignPayload(tlog.RekorPayload{Body: encoded, IntegratedTime: at, LogIndex: index, LogID: logID})
+	promise, err := w.transparent.RekorSignPayload(tlog.RekorPayload{Body: encoded, IntegratedTime: at, LogIndex: index,
+		LogID: logID})
 	if err != nil {
 		return nil, "", err
 	}
@@ -76,7 +77,8 @@ func (w *World) LogAnswer(proposed []byte) (answer []byte, id string, err error)
 		"verification": map[string]any{
 			"signedEntryTimestamp": base64.StdEncoding.EncodeToString(promise),
 			"inclusionProof": map[string]any{
-				"checkpoint": *proof.Checkpoint, "hashes": append([]string{}, proof.Hashes...), "logIndex": *proof.LogIndex, "rootHash": *proof.RootHash, "treeSize": *proof.TreeSize,
+				"checkpoint": *proof.Checkpoint, "hashes": append([]string{}, proof.Hashes...), "logIndex": *proof.LogIndex,
+				"rootHash": *proof.RootHash, "treeSize": *proof.TreeSize,
 			},
 		},
 	}})
@@ -107,6 +109,7 @@ func (w *World) serveTSA(rw http.ResponseWriter, r *http.Request) {
 
 // Stamp is the timestamp authority's answer for a SHA-256 digest.
 func (w *World) Stamp(digest []byte, at time.Time) ([]byte, error) {
-	ts := timestamp.Timestamp{HashAlgorithm: crypto.SHA256, HashedMessage: digest, Time: at, Policy: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 2}}
+	ts := timestamp.Timestamp{HashAlgorithm: crypto.SHA256, HashedMessage: digest, Time: at,
+		Policy: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 2}}
 	return ts.CreateResponseWithOpts(w.stamp, w.stampKey, crypto.SHA256)
 }

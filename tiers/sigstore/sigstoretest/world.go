@@ -72,7 +72,8 @@ func New(t testing.TB, opts ...Option) *World {
 	w.must(err)
 	w.transparent, err = ca.NewVirtualSigstore()
 	w.must(err)
-	var fulcio, rekor, tsa http.Handler = http.HandlerFunc(w.serveFulcio), http.HandlerFunc(w.serveRekor), http.HandlerFunc(w.serveTSA)
+	var fulcio, rekor, tsa http.Handler = http.HandlerFunc(w.serveFulcio), http.HandlerFunc(w.serveRekor),
+		http.HandlerFunc(w.serveTSA)
 	for _, o := range opts {
 		o(&fulcio, &rekor, &tsa)
 	}
@@ -105,10 +106,12 @@ func (w *World) Root() []byte {
 	}}
 	r, err := root.NewTrustedRoot(root.TrustedRootMediaType01,
 		[]root.CertificateAuthority{&root.FulcioCertificateAuthority{
-			Root: w.rootCert, Intermediates: []*x509.Certificate{w.issuing}, ValidityPeriodStart: from, ValidityPeriodEnd: to, URI: "https://fulcio.localhost"}},
+			Root: w.rootCert, Intermediates: []*x509.Certificate{w.issuing}, ValidityPeriodStart: from, ValidityPeriodEnd: to,
+			URI: "https://fulcio.localhost"}},
 		certificateLogs,
 		[]root.TimestampingAuthority{&root.SigstoreTimestampingAuthority{
-			Root: w.rootCert, Intermediates: []*x509.Certificate{w.stampCA}, Leaf: w.stamp, ValidityPeriodStart: from, ValidityPeriodEnd: to, URI: "https://tsa.localhost"}},
+			Root: w.rootCert, Intermediates: []*x509.Certificate{w.stampCA}, Leaf: w.stamp, ValidityPeriodStart: from,
+			ValidityPeriodEnd: to, URI: "https://tsa.localhost"}},
 		logs)
 	w.must(err)
 	b, err := r.MarshalJSON()
