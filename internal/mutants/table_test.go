@@ -47,7 +47,7 @@ func TestEveryEntryHasItsPlace(t *testing.T) {
 // withoutEntry are rows of the threat model, by the words that they begin with, that no change of one place
 // shows, and why.
 var withoutEntry = map[string]string{
-	"the runtime's own client asking whoever": "what stands against it is what the documents register; the tests read them, and run the client",
+	"the runtime's own client asking the process": "what stands against it is what the documents register; the tests read them, and run the client",
 }
 
 var proof = regexp.MustCompile("`([a-z0-9._/-]*)[./](Test[A-Za-z0-9_]+)`|`([a-z0-9._/-]+\\.txtar)`")
