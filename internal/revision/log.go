@@ -129,7 +129,7 @@ func (l *Log) remember(s Summary) {
 const page = 1000
 
 // Unsigned counts the changes that are in the log. What compaction has removed does
-// not count.
+// not count. A call that fails halfway has counted what it read: the next one goes on there.
 func (l *Log) Unsigned(ctx context.Context) (wire.UnsignedRevisions, error) {
 	if l == nil {
 		return wire.UnsignedRevisions{}, nil // of a log alone
@@ -145,7 +145,8 @@ func (l *Log) Unsigned(ctx context.Context) (wire.UnsignedRevisions, error) {
 		events, err := l.Events.Events(ctx,
 			kernel.EventQuery{Type: phases.EventNotice, After: at, Before: newest[0].Seq + 1, Limit: page})
 		if err != nil {
-			return l.was, err
+			l.was, l.at = u, at
+			return u, err
 		}
 		for _, e := range events {
 			switch e.Decision {

@@ -73,8 +73,10 @@ func TestCompareIsBounded(t *testing.T) {
 
 // events is a log in memory.
 type events struct {
-	list []phases.Event
-	err  error
+	list  []phases.Event
+	err   error
+	pages int // how many pages of notices a caller gets before its time is up; 0: all
+	given int
 }
 
 func (l *events) add(e phases.Event) {
@@ -83,6 +85,12 @@ func (l *events) add(e phases.Event) {
 }
 
 func (l *events) Events(_ context.Context, q kernel.EventQuery) (out []phases.Event, err error) {
+	if l.pages > 0 && q.Type != "" {
+		if l.given++; l.given > l.pages {
+			l.given = 0
+			return nil, context.DeadlineExceeded
+		}
+	}
 	for _, e := range l.list {
 		if e.Seq > q.After && (q.Before == 0 || e.Seq < q.Before) && (q.Type == "" || e.Type == q.Type) &&
 			(q.Decision == "" || e.Decision == q.Decision) {
@@ -202,5 +210,29 @@ func TestAnnouncedAfterAFailure(t *testing.T) {
 	log.err = errors.New("down")
 	if _, err := l.Announce(of(t, "r3", fileA, ""))(t.Context()); err == nil {
 		t.Error("a log that cannot be read knows no revision")
+	}
+}
+
+// A count that is cut short goes on where it stopped: a log so long that one call cannot
+// read it is read by a few.
+func TestCountingGoesOnWhereItStopped(t *testing.T) {
+	log := &events{}
+	l := &revision.Log{Dir: t.TempDir(), Events: log}
+	const notices, limit = 2500, 1000 // a page
+	for range notices {
+		log.add(phases.Event{Type: phases.EventNotice, Decision: kernel.DecisionConfigured})
+	}
+	log.pages = 1
+	for calls := 1; ; calls++ {
+		u, err := l.Unsigned(t.Context())
+		if err == nil {
+			if u.Count != notices || calls != notices/limit+1 {
+				t.Errorf("%d changes after %d calls", u.Count, calls)
+			}
+			return
+		}
+		if calls > notices {
+			t.Fatalf("call %d begins anew: %+v", calls, u)
+		}
 	}
 }

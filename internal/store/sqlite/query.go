@@ -67,6 +67,9 @@ func eventSQL(q *kernel.EventQuery) (string, []any) {
 			add(f.cond, f.value)
 		}
 	}
+	if q.Type != "" && q.Type != phases.EventHook && q.Type != phases.EventVerdict {
+		where = append(where, rareTypes) // for the index
+	}
 	if q.Tool != "" { // no column of its own: it comes after what narrows the search
 		add("json_extract(CAST(body AS TEXT), '$.tool') = ?", q.Tool)
 	}

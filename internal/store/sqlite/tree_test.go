@@ -57,7 +57,7 @@ func older(t *testing.T, path string, version int, sql string) {
 	if err := c.Exec(sql); err != nil {
 		t.Fatal(err)
 	}
-	drop := "PRAGMA user_version=" + strconv.Itoa(version) + ";"
+	drop := "PRAGMA user_version=" + strconv.Itoa(version) + "; DROP INDEX events_rare;"
 	st, _, err := c.Prepare("SELECT name FROM sqlite_schema WHERE type='table'")
 	if err != nil {
 		t.Fatal(err)

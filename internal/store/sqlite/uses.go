@@ -247,7 +247,8 @@ func (w *writer) settleLease(id string, count int64, now time.Time) error {
 	}
 	// Of a row that was only set back the log has the use already. A use of a lease below
 	// is one of this lease as well.
-	const claims = `SELECT count(*) FROM (SELECT json_extract(CAST(body AS TEXT), '$.reason') AS r FROM events WHERE type = 'lease' AND decision = 'claimed')
+	const claims = `SELECT count(*) FROM (SELECT json_extract(CAST(body AS TEXT), '$.reason') AS r FROM events
+			WHERE type = 'lease' AND decision = 'claimed' AND ` + rareTypes + `)
 		WHERE r = ?1 OR substr(r, 1, length(?2)) = ?2`
 	var logged int64
 	if err := w.conn.query(claims, func(st *sqlite3.Stmt) error { logged = st.ColumnInt64(0); return nil }, "lease "+id,
