@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/belay-hooks/belay/hostcalls/shell"
+	"github.com/belay-hooks/belay/internal/shell"
 )
 
 // shellStepFuel is charged for each step of the shell walker.

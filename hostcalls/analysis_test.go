@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/shell"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -26,13 +27,13 @@ func decodeReply[T any](u turn) T {
 func TestShellParse(t *testing.T) {
 	u := newTurn(t, nil)
 	r := u.do("shell_parse", "sudo rm -rf / && echo ok")
-	reply := decodeReply[ShellReply](u)
+	reply := decodeReply[shell.Reply](u)
 	if r.Code != int64(len(u.reply())) || r.Fuel <= 0 || !reply.OK || len(reply.Commands) != 3 ||
 		reply.Commands[1].Name != "rm" {
 		t.Errorf("%d %+v", r.Code, reply)
 	}
 	u.do("shell_parse", `echo "`)
-	if reply := decodeReply[ShellReply](u); reply.OK || reply.Error == "" {
+	if reply := decodeReply[shell.Reply](u); reply.OK || reply.Error == "" {
 		t.Errorf("%+v", reply)
 	}
 	u.code(Invalid, "shell_parse", "\xff")

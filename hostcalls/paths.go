@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/belay-hooks/belay/hostcalls/paths"
+	"github.com/belay-hooks/belay/internal/paths"
 	"github.com/belay-hooks/belay/phases"
 )
 

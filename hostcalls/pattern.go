@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/belay-hooks/belay/hostcalls/glob"
+	"github.com/belay-hooks/belay/internal/glob"
 )
 
 const (

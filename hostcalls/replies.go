@@ -1,12 +1,7 @@
 package hostcalls
 
-import "github.com/belay-hooks/belay/hostcalls/shell"
-
 // The documents that analysis calls answer. Members are always present unless
 // marked as optional; a member added later does not change version 1 of the ABI.
-
-// ShellReply answers shell_parse: see package shell, which documents every member.
-type ShellReply = shell.Reply
 
 // PathRequest is the argument of path_resolve: at most 64 paths of 4 KiB.
 type PathRequest struct {

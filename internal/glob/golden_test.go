@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/belay-hooks/belay/hostcalls/glob"
+	"github.com/belay-hooks/belay/internal/glob"
 )
 
 func match(t interface{ Fatalf(string, ...any) }, pattern, text string) bool {

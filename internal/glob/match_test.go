@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/belay-hooks/belay/hostcalls/glob"
+	"github.com/belay-hooks/belay/internal/glob"
 )
 
 // written returns the patterns that come of writing the alternatives out.
