@@ -58,7 +58,7 @@ func TestSignersThatFail(t *testing.T) {
 			return good.SignMessage(strings.NewReader("x"))
 		}}, nil, "does not verify"},
 	} {
-		s, err := newSigner(c.key)
+		s, err := NewSigner(c.key)
 		var out []byte
 		if err == nil {
 			out, err = s.SignFile(file)

@@ -2,7 +2,6 @@ package sigstore
 
 import (
 	"bytes"
-	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -20,7 +19,6 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/bundle"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 	"github.com/sigstore/sigstore/pkg/signature"
-	"github.com/sigstore/sigstore/pkg/signature/kms"
 
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -44,28 +42,6 @@ type Signer struct {
 // Key is the public half.
 func (s *Signer) Key() tiers.Key { return s.key }
 
-// IsKMS reports whether the text names a key in a key management service
-// (NAME://…) and not a file.
-func IsKMS(ref string) bool { return strings.Contains(ref, "://") }
-
-// OpenKMS opens a key in a key management service, through the program
-// sigstore-kms-NAME on the PATH. The error is ErrKey.
-func OpenKMS(ctx context.Context, ref string) (*Signer, error) {
-	s, err := openKMS(ctx, ref, crypto.SHA256)
-	if err == nil && isP384(s.key.Public) { // which is known only now
-		s, err = openKMS(ctx, ref, crypto.SHA384)
-	}
-	return s, err
-}
-
-func openKMS(ctx context.Context, ref string, hash crypto.Hash) (*Signer, error) {
-	sv, err := kms.Get(ctx, ref, hash)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrKey, err)
-	}
-	return newSigner(sv)
-}
-
 // isP384 tells keys whose signatures are made over SHA-384 from all others.
 func isP384(pub crypto.PublicKey) bool {
 	k, ok := pub.(*ecdsa.PublicKey)
@@ -85,7 +61,7 @@ func OpenKey(src []byte, ask Password) (*Signer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKey, err)
 	}
-	return newSigner(sv)
+	return NewSigner(sv)
 }
 
 func openPrivate(src []byte, ask Password) (crypto.PrivateKey, error) {
@@ -113,7 +89,9 @@ func openPrivate(src []byte, ask Password) (crypto.PrivateKey, error) {
 	return priv, nil
 }
 
-func newSigner(sv signature.SignerVerifier) (*Signer, error) {
+// NewSigner signs with a key that sv holds, in a file or in a key management service. The
+// error is ErrKey.
+func NewSigner(sv signature.SignerVerifier) (*Signer, error) {
 	pub, err := sv.PublicKey()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKey, err)
@@ -133,8 +111,7 @@ func (s *Signer) SignFile(file []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrKey, err)
 	}
 	algorithm, digest := s.hash(file)
-	v, err := encodeBundle(&protobundle.Bundle{
-		MediaType: mediaTypeBundle,
+	v, err := EncodeBundle(&protobundle.Bundle{
 		VerificationMaterial: &protobundle.VerificationMaterial{
 			Content: &protobundle.VerificationMaterial_PublicKey{PublicKey: &protocommon.PublicKeyIdentifier{Hint: s.key.ID}},
 		},
@@ -155,8 +132,10 @@ func (s *Signer) SignFile(file []byte) ([]byte, error) {
 	return append(v, '\n'), nil
 }
 
-// encodeBundle writes a bundle in one form: the library's white space is random.
-func encodeBundle(b *protobundle.Bundle) (jsontext.Value, error) {
+// EncodeBundle writes b as a bundle of version 0.3, and sets its media type. It has one form:
+// the library's white space is random.
+func EncodeBundle(b *protobundle.Bundle) (jsontext.Value, error) {
+	b.MediaType = mediaTypeBundle
 	checked, err := bundle.NewBundle(b)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/tiers"
 	"github.com/belay-hooks/belay/tiers/sigstore"
+	"github.com/belay-hooks/belay/tiers/sigstore/signing"
 )
 
 type hookSignOptions struct {
@@ -96,8 +97,8 @@ func (a *App) hookSign(ctx context.Context, path string, o hookSignOptions) erro
 }
 
 func (a *App) openSigner(ctx context.Context, ref string) (*sigstore.Signer, error) {
-	if sigstore.IsKMS(ref) {
-		s, err := sigstore.OpenKMS(ctx, ref)
+	if signing.IsKMS(ref) {
+		s, err := signing.OpenKMS(ctx, ref)
 		if err != nil {
 			return nil, failureBy(err, "A key management service is reached through the program sigstore-kms-NAME on the PATH.")
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/belay-hooks/belay/tiers"
-	"github.com/belay-hooks/belay/tiers/sigstore"
+	"github.com/belay-hooks/belay/tiers/sigstore/signing"
 )
 
 type keylessOptions struct {
@@ -39,7 +39,7 @@ func (o *keylessOptions) given() bool {
 
 // keylessWanted reads how to sign from the flags: nil means with a key. The token is
 // read last, so that a mistake elsewhere does not take it from standard input.
-func (a *App) keylessWanted(o hookSignOptions) (*sigstore.Keyless, error) {
+func (a *App) keylessWanted(o hookSignOptions) (*signing.Keyless, error) {
 	k := o.keyless
 	env := a.Getenv("SIGSTORE_ID_TOKEN")
 	switch {
@@ -65,7 +65,7 @@ func (a *App) keylessWanted(o hookSignOptions) (*sigstore.Keyless, error) {
 	case k.noLog && k.stamp == "":
 		return nil, usageError("without a log, a timestamp authority has to prove the time", "Name it with --timestamp-url.")
 	}
-	out := &sigstore.Keyless{FulcioURL: k.fulcio, RekorURL: k.rekor, TimestampURL: k.stamp}
+	out := &signing.Keyless{FulcioURL: k.fulcio, RekorURL: k.rekor, TimestampURL: k.stamp}
 	var err error
 	if k.root != "" {
 		if out.Root, err = readLimited(k.root, tiers.MaxRoot); err != nil {
@@ -79,20 +79,20 @@ func (a *App) keylessWanted(o hookSignOptions) (*sigstore.Keyless, error) {
 }
 
 // identityToken finds the token. No message shows what was read.
-func (a *App) identityToken(flag, env string) (*sigstore.IdentityToken, error) {
+func (a *App) identityToken(flag, env string) (*signing.IdentityToken, error) {
 	src := []byte(flag)
 	name, isFile := strings.CutPrefix(flag, "@")
 	switch {
 	case flag == "":
 		src = []byte(env)
 	case flag == "-":
-		b, err := io.ReadAll(io.LimitReader(a.In, sigstore.MaxToken+1))
+		b, err := io.ReadAll(io.LimitReader(a.In, signing.MaxToken+1))
 		if err != nil {
 			return nil, failureBy(err, "The token was expected on standard input.")
 		}
 		src = b
 	case isFile:
-		b, err := readLimited(name, sigstore.MaxToken)
+		b, err := readLimited(name, signing.MaxToken)
 		if err != nil {
 			// Without its name: it may be the token itself, with an @ by mistake.
 			why := "it is too large"
@@ -105,7 +105,7 @@ func (a *App) identityToken(flag, env string) (*sigstore.IdentityToken, error) {
 		}
 		src = b
 	}
-	t, err := sigstore.ParseIdentityToken(bytes.TrimSpace(src), time.Now())
+	t, err := signing.ParseIdentityToken(bytes.TrimSpace(src), time.Now())
 	if err != nil {
 		return nil, failureBy(err,
 			"Ask your identity provider for a new token for the audience sigstore. Nothing was written.")
@@ -113,11 +113,11 @@ func (a *App) identityToken(flag, env string) (*sigstore.IdentityToken, error) {
 	return t, nil
 }
 
-func (a *App) signKeyless(ctx context.Context, path string, file []byte, digest string, k sigstore.Keyless,
+func (a *App) signKeyless(ctx context.Context, path string, file []byte, digest string, k signing.Keyless,
 	o hookSignOptions) error {
-	s, err := sigstore.SignKeyless(ctx, file, k)
+	s, err := signing.SignKeyless(ctx, file, k)
 	switch {
-	case errors.Is(err, sigstore.ErrEndpoint):
+	case errors.Is(err, signing.ErrEndpoint):
 		return failureBy(err, "Nothing was sent, nothing was written.")
 	case errors.Is(err, tiers.RootMissing):
 		return failureBy(err,

@@ -1,4 +1,4 @@
-package sigstore
+package signing
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
+	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
 // What services answer is checked against what was signed, one answer at a time and
@@ -116,22 +117,8 @@ func (s *keylessRun) check() error {
 	if err != nil {
 		return signFail(ErrService, "what the services answered does not make a bundle")
 	}
-	a := &artifact{file: s.file, digest: s.digest, subjects: map[[sha256.Size]byte]bool{s.digest: true}}
-	c, err := readBundle(a, data)
-	if err != nil {
-		return signFail(ErrService, "what the services answered does not make a bundle that can be read again")
-	}
-	k, err := tiers.NewKey(s.cert.PublicKey)
-	if err == nil {
-		err = c.verifyWith(k)
-	}
-	if err != nil {
-		return signFail(ErrService, "the signature does not fit the certificate")
-	}
-	if s.root != nil {
-		if _, err := verifyCertificate(s.root, c, tiers.Assurance{Log: s.rekor != nil}); err != nil {
-			return signFail(ErrService, "the signature does not hold by the trusted root: "+certificateProblem(err))
-		}
+	if err := sigstore.Holds(s.file, data, s.cert.PublicKey, s.root, tiers.Assurance{Log: s.rekor != nil}); err != nil {
+		return signFail(ErrService, err.Error())
 	}
 	s.out.Bundle = data
 	return nil

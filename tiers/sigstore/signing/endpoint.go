@@ -1,4 +1,4 @@
-package sigstore
+package signing
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Bounds of a conversation with a signing service.
@@ -122,7 +124,7 @@ func (e *endpoint) RoundTrip(req *http.Request) (*http.Response, error) {
 		return fail("broke off its answer: %s", e.reason(err))
 	case len(body) > maxAnswer:
 		return fail("answered with more than %d bytes", maxAnswer)
-	case e.json && !strictJSON(body):
+	case e.json && !jsontext.Value(body).IsValid():
 		return fail("answered with something that is not JSON without duplicate names")
 	}
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))

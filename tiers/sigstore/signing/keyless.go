@@ -1,4 +1,4 @@
-package sigstore
+package signing
 
 import (
 	"context"
@@ -15,11 +15,11 @@ import (
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
 	rekor "github.com/sigstore/rekor/pkg/generated/client"
-	"github.com/sigstore/sigstore-go/pkg/root"
 	"github.com/sigstore/sigstore-go/pkg/sign"
 
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
+	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
 // Keyless says with whose word, and with which services, a file is signed. There are
@@ -77,8 +77,8 @@ type keylessRun struct {
 	token *IdentityToken
 	key   *sign.EphemeralKeypair
 
-	fulcio, rekor, tsa *endpoint            // the last two may be nil
-	root               root.TrustedMaterial // may be nil
+	fulcio, rekor, tsa *endpoint // the last two may be nil
+	root               []byte    // may be nil
 
 	signature []byte
 	digest    [sha256.Size]byte
@@ -88,7 +88,7 @@ type keylessRun struct {
 }
 
 func newKeylessRun(ctx context.Context, file []byte, k Keyless) (*keylessRun, error) {
-	s := &keylessRun{file: file, token: k.Token, digest: sha256.Sum256(file)}
+	s := &keylessRun{file: file, token: k.Token, root: k.Root, digest: sha256.Sum256(file)}
 	s.out.LogIndex = -1
 	var err error
 	if s.fulcio, err = newEndpoint(ctx, "the certificate authority", k.FulcioURL, true); err != nil {
@@ -105,9 +105,9 @@ func newKeylessRun(ctx context.Context, file []byte, k Keyless) (*keylessRun, er
 		}
 	}
 	if k.Root != nil {
-		if s.root, err = parseRoot(k.Root); err != nil {
-			return nil, &tiers.Error{Class: tiers.RootMissing, Text: "the trusted root cannot be read: " +
-				phases.SafeLine(err.Error(), 200), Cause: err}
+		if err = sigstore.CheckRoot(k.Root); err != nil {
+			text := "the trusted root cannot be read: " + phases.SafeLine(err.Error(), 200)
+			return nil, &tiers.Error{Class: tiers.RootMissing, Text: text, Cause: err}
 		}
 	}
 	if k.Token == nil {
@@ -139,7 +139,7 @@ func (s *keylessRun) sign(ctx context.Context) error {
 		return err
 	}
 	s.signature = sig
-	s.bundle = &protobundle.Bundle{MediaType: mediaTypeBundle, VerificationMaterial: &protobundle.VerificationMaterial{}}
+	s.bundle = &protobundle.Bundle{VerificationMaterial: &protobundle.VerificationMaterial{}}
 	(&sign.PlainData{Data: s.file}).Bundle(s.bundle, sig, digest, s.key.GetHashAlgorithm())
 	return nil
 }
@@ -200,7 +200,7 @@ func (e *endpoint) failed(err error) error {
 
 // encode writes the bundle as it lies on disk.
 func (s *keylessRun) encode() ([]byte, error) {
-	v, err := encodeBundle(s.bundle)
+	v, err := sigstore.EncodeBundle(s.bundle)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package sigstore
+package signing
 
 import (
 	"bytes"
@@ -55,15 +55,6 @@ func signedWith(t *testing.T, ctx context.Context, w *sigstoretest.World, file [
 		t.Error("the bundle shows the token")
 	}
 	return s, nil
-}
-
-func keylessVerifier(t *testing.T, w *sigstoretest.World, want ...tiers.Assurance) *Verifier {
-	t.Helper()
-	m, err := parseRoot(w.Root())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return verifierOf(m, want...)
 }
 
 func TestSignKeyless(t *testing.T) {

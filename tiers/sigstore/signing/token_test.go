@@ -1,4 +1,4 @@
-package sigstore
+package signing
 
 import (
 	"encoding/base64"
