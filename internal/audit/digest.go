@@ -24,7 +24,7 @@ const (
 func Uses() []Use { return []Use{UseInput, UseOutput, UseApproval, UseApprovalItem} }
 
 // Digester makes keyed digests of originals: equal values of one use have equal
-// digests, and nobody without the key can find the value by trying. It is safe for
+// digests, and finding the value by trying takes the key. It is safe for
 // concurrent use.
 type Digester interface {
 	Digest(u Use, original []byte) string
@@ -35,7 +35,7 @@ type Digester interface {
 type Keys map[Use][]byte
 
 // Digest returns hmac-sha256:HEX, or "" when the use has no key: no digest is
-// better than one that anybody can compute.
+// better than one without a key.
 func (k Keys) Digest(u Use, original []byte) string {
 	if len(k[u]) < 32 {
 		return ""

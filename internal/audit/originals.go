@@ -6,8 +6,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// The digests in events are of these documents. Whoever has originals and the keys
-// can make them again, and so find out whether the two belong together.
+// The digests in events are of these documents. With originals and keys a
+// program can compute them again, and so find out whether an original belongs
+// to an event.
 
 // InputDocument is what the input digest of a verdict's event is of.
 func InputDocument(inv *Invocation) ([]byte, error) { return encoded(inputOf(inv)) }

@@ -37,8 +37,8 @@ type Set struct {
 	byDigest map[string]string
 }
 
-// lock is the part of digests.lock that matters here; its other members serve
-// whoever builds the modules again.
+// lock is the part of digests.lock that matters here; its other members serve a
+// rebuild of the modules.
 type lock struct {
 	Modules []struct {
 		Name   string `json:"name"`

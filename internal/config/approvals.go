@@ -22,13 +22,13 @@ type Approvals struct {
 	Unsigned bool `json:"unsigned,omitzero"`
 }
 
-// Reviewer is somebody whose decisions count.
+// Reviewer is a person whose decisions count.
 type Reviewer struct {
 	Name string `json:"name"`
 	Key  string `json:"key"` // ed25519:BASE64
 }
 
-// SingleUser are opt-ins for somebody who works alone.
+// SingleUser are opt-ins for a person who works alone.
 type SingleUser struct {
 	AutoAccept bool `json:"auto_accept,omitzero"` // proposed hooks that can only restrict are accepted without a person
 }

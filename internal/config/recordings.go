@@ -18,7 +18,7 @@ import (
 type Recordings struct {
 	Dir        string   `json:"dir"`                 // absolute, and not in the state directory
 	Recipients []string `json:"recipients,omitzero"` // age1…: who can open what is kept; needed, unless UnsafePlaintext
-	// UnsafePlaintext writes originals, secrets included, that whoever has the file can read.
+	// UnsafePlaintext writes originals, secrets included, without sealing them.
 	UnsafePlaintext bool           `json:"unsafe_plaintext,omitzero"`
 	Phases          []phases.Phase `json:"phases,omitzero"` // default: all
 	// RE2, unanchored, in phases that are about tools; default: all

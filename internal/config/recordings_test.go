@@ -93,7 +93,7 @@ func TestRecordingsRefused(t *testing.T) {
 	}
 }
 
-// Whoever uses the file can point into it.
+// Users of the file can point into it.
 func TestErrorf(t *testing.T) {
 	f, err := config.Parse([]byte(kept))
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
-// EmptyTrust is the trust policy that `belay trust init` writes: it trusts nobody.
+// EmptyTrust is the trust policy that `belay trust init` writes: it trusts no
+// signer.
 const EmptyTrust = `# trust.yaml: whose signatures make a hook trusted. Without a rule nobody is.
 # Hooks that come with the belay binary do not need one.
 version: ` + tiers.PolicyVersion + `

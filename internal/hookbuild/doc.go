@@ -5,5 +5,5 @@
 //
 // It never judges a module (the sandbox does, with what it refuses to load) and
 // never downloads anything itself. Building runs compilers on the author's own
-// source, with the author's rights; it is not for source that nobody has read.
+// source, with the author's rights; it is not for unread source.
 package hookbuild

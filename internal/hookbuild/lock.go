@@ -19,9 +19,9 @@ import (
 // LockFile stands beside the directories of prebuilt hooks.
 const LockFile = "digests.lock"
 
-// Lock records how prebuilt modules came about, so that anybody with the same
-// compilers can build them again and compare, and anybody without can see that
-// the module belongs to the source.
+// Lock records how prebuilt modules were built. With the same compilers a
+// reader can build them again and compare; without them, see that the module
+// belongs to the source.
 type Lock struct {
 	Format  int            `json:"format"` // 1
 	Modules []LockedModule `json:"modules"`

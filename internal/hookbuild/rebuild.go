@@ -7,10 +7,10 @@ import (
 	"github.com/belay-hooks/belay/internal/readfile"
 )
 
-// Rebuild builds the module of a lock in root anew, keeps what compilers can use again
-// in work, and returns it. Under the tools that the lock names it has to be the same
-// bytes; the error is ErrModule when it is not. Under others same is false, and whoever
-// asks has to see what the module does.
+// Rebuild builds the module of a lock in root anew, caches compiler output in
+// work, and returns it. Under the tools that the lock names it has to be the
+// same bytes; the error is ErrModule when it is not. Under others same is
+// false, and the caller has to test the module's behaviour.
 func Rebuild(ctx context.Context, root string, m LockedModule, work string) (module []byte, same bool, err error) {
 	out := filepath.Join(work, m.Name+".wasm")
 	r, err := Build(ctx, filepath.Join(root, m.Name),

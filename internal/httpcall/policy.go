@@ -183,10 +183,10 @@ func canonicalHost(h string) (string, error) {
 	return h, nil
 }
 
-// special are the blocks that are not somebody's public address (IANA's
-// special-purpose registries, 2025-10), of IPv4 and of the part of IPv6 that is
-// handed out, 2000::/3. Outside of that part nothing is public: loopback, mapped and
-// NAT64 addresses, unique local and link-local ones, multicast.
+// special are the blocks that are no public address (IANA's special-purpose
+// registries, 2025-10), of IPv4 and of the part of IPv6 that is handed out,
+// 2000::/3. Outside of that part nothing is public: loopback, mapped and NAT64
+// addresses, unique local and link-local ones, multicast.
 var special = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
 	"192.0.2.0/24",
@@ -206,7 +206,7 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// public reports whether an address is somebody's public one.
+// public reports whether an address is a public one.
 func public(a netip.Addr) bool {
 	if a.Zone() != "" || !a.IsValid() {
 		return false

@@ -199,7 +199,7 @@ func (p *Policy) redirect(from *request, where string, status int) (*request, er
 		return nil, refusal(hostcalls.Denied, "a redirect needs a method that is not allowed")
 	}
 	if to != from.to {
-		// Nobody knows under which name a hook sends what is secret.
+		// A hook can send a secret under any name.
 		for name := range req.headers {
 			if name != "Accept" && name != "Accept-Language" && name != "Content-Type" {
 				req.headers.Del(name)

@@ -73,7 +73,7 @@ func send(t *testing.T, c *Client, doc string) (Result, hostcalls.Errno) {
 var loopback = []string{"127.0.0.0/8"}
 
 func TestRequestAndAnswer(t *testing.T) {
-	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1") // nobody listens there
+	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1") // no listener there
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	port, roots := server(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

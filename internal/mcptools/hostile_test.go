@@ -88,8 +88,8 @@ func complain(lines int) {
 	os.Exit(1)
 }
 
-// A server that has stopped reading keeps neither the call that is too large for the
-// pipe, nor those after it, nor whoever ends it.
+// A server that has stopped reading delays neither a call that is too large for
+// the pipe, nor later calls, nor its own end.
 func TestServerThatStopsReading(t *testing.T) {
 	set := declare(t, "serve", func(s *mcptools.Server) { s.Timeout = 700 * time.Millisecond }, mcptools.Options{})
 	pid := said(t, set, "deafen", "{}")

@@ -30,7 +30,7 @@ type server struct {
 	o    Options
 	log  *slog.Logger
 
-	turn      chan struct{} // holds one token while somebody starts or ends it; guards what follows
+	turn      chan struct{} // holds one token while a goroutine starts or ends the server; guards the fields below
 	live      *session
 	fails     int       // starts and sessions in a row that ended badly
 	notBefore time.Time // of the next start
@@ -123,7 +123,7 @@ func (s *server) worked() {
 	case s.turn <- struct{}{}:
 		s.fails = 0
 		<-s.turn
-	default: // somebody starts or ends it just now
+	default: // another goroutine starts or ends it just now
 	}
 }
 

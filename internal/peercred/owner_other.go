@@ -4,5 +4,5 @@ package peercred
 
 import "io/fs"
 
-// Owner cannot tell here: no file counts as anybody's.
+// Owner cannot tell here: ok is false for every file.
 func Owner(fs.FileInfo) (uid int, ok bool) { return -1, false }

@@ -5,7 +5,7 @@ package peercred
 import "net"
 
 // askSocket has ask look at the descriptor of the socket, which stays open
-// meanwhile. Without an answer the uid is -1, which is nobody's.
+// meanwhile. Without an answer the uid is -1, which no user has.
 func askSocket(c *net.UnixConn, ask func(fd int) (uid uint32, err error)) (int, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Cut is a part of a document that somebody has taken out of it.
+// Cut is a part that a hook has taken out of a document.
 type Cut struct {
 	Pointer  string // RFC 6901: a string, or a number
 	From, To int    // bytes of the string, decoded, or of the number

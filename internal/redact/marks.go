@@ -38,8 +38,9 @@ func unmarked(s string) string {
 }
 
 // besides returns what the findings say about the text beside its placeholders.
-// One that reaches over a placeholder is cut at it and not dropped: whoever can
-// write into a text could save a key from being covered with a made-up one.
+// A finding that reaches over a placeholder is cut at it and not dropped:
+// otherwise an author of the text could save a key from redaction with a forged
+// placeholder.
 func besides(s string, found []Finding) []Finding {
 	marks := placeholders(s)
 	var out []Finding

@@ -93,7 +93,7 @@ func nameKind(name string) (string, strength) {
 		return "cookie", weak
 	case "sas":
 		return "signature", weak
-	case "sig", "signature": // of a URL; others prove who wrote something and let nobody in
+	case "sig", "signature": // of a URL; others prove an author and open nothing
 		if prev == "amz" || prev == "goog" || prev == "access" || prev == "sas" {
 			return "signature", weak
 		}

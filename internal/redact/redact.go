@@ -42,8 +42,8 @@ func (e *Error) Unwrap() error { return e.Class }
 
 // Config says what to cover besides what the detector finds.
 type Config struct {
-	// Key is what placeholders are keyed with, so that equal secrets have equal
-	// placeholders and nobody without the key can test a guess. At least MinKey bytes.
+	// Key keys the placeholders: equal secrets have equal placeholders, and
+	// testing a guess takes the key. At least MinKey bytes.
 	Key []byte
 	// Masks are JSON Pointers (RFC 6901) into documents given to JSON; a token "*"
 	// stands for every member or element. What they name is covered whole.

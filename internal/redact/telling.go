@@ -2,9 +2,9 @@ package redact
 
 import "strings"
 
-// findTelling covers tokens of issuers that nobody has listed: short words
-// joined by _ or -, one of which says what it is (sk, pat, live, secret …), and
-// then a long body that no person would type.
+// findTelling finds tokens of issuers that are not listed: short words joined
+// by _ or -, one of which is telling (sk, pat, live, secret …), and then a long
+// body that no person would type.
 func findTelling(s string, add func(kind string, from, to int)) {
 	for i := 0; i < len(s); {
 		if !word[s[i]] {

@@ -67,8 +67,8 @@ func entry(t *testing.T, dir string) string {
 // The name has characters that mean something in patterns.
 func cacheDir(t *testing.T) string { return filepath.Join(t.TempDir(), "[cache] *?") }
 
-// The second process takes the code from the cache; the directory is nobody
-// else's.
+// The second process takes the code from the cache; only the owner can use the
+// directory.
 func TestCache(t *testing.T) {
 	dir := cacheDir(t)
 	if log, hit := warm(t, dir, cacheKey, "init_order"); hit || log != "" {

@@ -15,9 +15,9 @@ type Options struct {
 	// CacheDir is where compiled code is kept between processes; made with mode 0700
 	// when absent. Empty: no cache. It is refused when others have any access to it.
 	CacheDir string
-	// CacheKey authenticates what is in CacheDir: a secret of at least 16 bytes.
-	// Whoever can write to the directory and knows the key can run native code in
-	// this process.
+	// CacheKey authenticates the files of CacheDir: a secret of at least 16
+	// bytes. An attacker who knows the key and can write to the directory can
+	// run native code in this process.
 	CacheKey []byte
 	// Interpreter runs modules on the engine's interpreter: 40 times slower, same
 	// fuel, same results, no cache.

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// The name section is read only when a guest has crashed, so nobody has looked at
-// it before: whatever it holds, the answer is short and printable.
+// The host reads the name section only after a guest has crashed, unvalidated:
+// whatever it holds, the answer is short and printable.
 func FuzzFuncNames(f *testing.F) {
 	f.Add([]byte{1, 1, 0, 3, 'a', 'b', 'c'}, uint32(0))
 	f.Add([]byte{0, 2, 1, 'm', 1, 6, 1, 0, 3, 'a', 0x1b, 0xff}, uint32(0))

@@ -14,7 +14,8 @@ import (
 type Class int
 
 const (
-	// AdHoc is what an agent proposes or somebody tries out: an estimate of at most 1 s.
+	// AdHoc is a module that an agent proposes or an author tries out: an
+	// estimate of at most 1 s.
 	AdHoc Class = iota
 	// Installed is what an operator has bound: at most 6 s, once, and needs a manifest.
 	Installed
@@ -38,7 +39,7 @@ type Declared struct {
 	Mutates []phases.Phase
 }
 
-// DefaultMemoryCap is the memory cap of a module for which nobody said otherwise.
+// DefaultMemoryCap is the memory cap of a module whose binding sets none.
 const DefaultMemoryCap int64 = 16 << 20
 
 // LoadOptions are how one module is to be loaded.

@@ -28,7 +28,7 @@ func wasiFdWrite(inv *invocation, stack []uint64) uint32 {
 		inv.check(s, "fd_write")
 		inv.charge(int64(s.n))
 		total += uint64(s.n)
-		// Nobody reads past the longest entry, so nothing more is copied.
+		// The log holds no longer entry, so nothing more is copied.
 		s.n = min(s.n, 2*hostcalls.MaxLogText)
 		inv.stdio[fd-1].write(inv.copyIn(s), inv.session, int(fd))
 	}

@@ -33,7 +33,8 @@ type handle interface {
 	Sync() error
 	Close() error
 	size() (int64, error)
-	// lock waits until nobody else has the file locked; closing it unlocks.
+	// lock waits until no other process has the file locked; closing it
+	// unlocks.
 	lock() error
 	unlock() error
 	// current reports whether path still names this file.

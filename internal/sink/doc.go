@@ -1,11 +1,10 @@
-// Package sink decides when an event is everywhere where it has to be before its
-// verdict may be released: in the store, and then in every durable file of JSON
-// lines. The store is written first, and a file is only ever made to follow it: it
-// is caught up from the store, line by line, with the bytes that the store holds. So
-// a file can be behind for a moment, and never ahead.
-//
-// It never changes what was stored, repairs no line that somebody wrote, and never
-// lets an action pass because a copy of its record could not be made.
+// Package sink decides when an event is everywhere where it has to be before
+// its verdict may be released: in the store, and then in every durable file of
+// JSON lines. The store is written first, and each file follows it, line by
+// line, with the bytes that the store holds. So a file can be behind for a
+// moment, and never ahead. It never changes a stored event, never repairs a
+// foreign line, and never lets an action pass because a copy of its record
+// could not be made.
 package sink
 
 import (

@@ -61,7 +61,7 @@ func (f *File) Follow(ctx context.Context, seq int64) error {
 		return errClosed
 	}
 	if f.sure && f.h != nil && seq > 0 && f.seq >= seq && f.h.current(f.o.Path) {
-		return nil // somebody else's call has taken it along
+		return nil // another call has written it, too
 	}
 	err := f.follow(ctx, seq)
 	if err != nil {
@@ -169,8 +169,8 @@ func (f *File) append(ctx context.Context) (more bool, err error) {
 		err = f.sync()
 	}
 	if err != nil {
-		// What of it is in the file now may be gone after a power cut although it can
-		// be read, so that nobody may take it for written.
+		// The part that is in the file now can be read, but a power cut may
+		// lose it: it does not count as written.
 		return false, errors.Join(err, f.h.Truncate(f.end))
 	}
 	f.end += int64(len(text))

@@ -182,7 +182,7 @@ func TestRealFile(t *testing.T) {
 	}
 }
 
-// What somebody did to the file or to the store is never covered up.
+// Changes of the file or of the store are never hidden.
 func TestForeignFilesAreLeftAlone(t *testing.T) {
 	src := &source{}
 	for range 5 {

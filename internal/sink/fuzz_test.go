@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Whatever stands where the events should go: either it becomes the events, all of
-// them, or it is refused and left as it is. Nothing is lost that could be somebody's.
+// Whatever stands where the events should go: either it becomes the events, all
+// of them, or it is refused and left as it is. No foreign line is lost.
 func FuzzFile(f *testing.F) {
 	src := &source{}
 	for range 4 {

@@ -19,7 +19,7 @@ type member struct {
 	err   error // nil: the last write worked
 	since time.Time
 
-	poke chan struct{} // nil for durable ones: nobody writes to them in the background
+	poke chan struct{} // nil for durable ones, which have no background writer
 	quit context.CancelFunc
 	done chan struct{}
 }

@@ -105,8 +105,8 @@ func (s *Set) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error
 	if err != nil || r.Last == 0 {
 		return r, err
 	}
-	// The decision has been taken and stands in the store: the caller's patience is
-	// the kernel's, which is bounded, and not that of whoever asked.
+	// The decision has been taken and stands in the store: the kernel's bounded
+	// patience counts here, and not the caller's context.
 	for _, m := range members {
 		if !m.set.Durable {
 			m.wake()

@@ -17,9 +17,9 @@ import (
 // maxLine bounds how far back the beginning of a line is looked for.
 const maxLine = 64 << 20
 
-// look finds where the file ends. What a crash can have left at its end, lines that
-// are cut short or hold what is no JSON, is cut off: it was never counted as written.
-// A whole line that is not the store's is somebody's work, and left alone: ErrForeign.
+// look finds where the file ends. It cuts off lines that a crash cut short or
+// left without JSON: they never counted as written. It leaves a complete line
+// that is not the store's alone: ErrForeign.
 func (f *File) look(ctx context.Context, size int64) error {
 	total, err := f.log.LogSize(ctx)
 	if err != nil {

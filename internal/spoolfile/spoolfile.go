@@ -1,6 +1,6 @@
-// Package spoolfile decides how an action that was blocked without a record is
-// noted in a state directory, so that whoever can write the record later puts it
-// there. It never reports anything by itself: that is the kernel's.
+// Package spoolfile decides how a state directory notes an action that was
+// blocked without a record, so that a later process records it. It never
+// reports anything by itself: that is the kernel's.
 package spoolfile
 
 import (

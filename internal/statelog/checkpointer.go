@@ -189,8 +189,8 @@ func (c *Checkpointer) write(ctx context.Context, force bool) error {
 	return err
 }
 
-// cutShort stands behind a checkpoint that a crash or a full disk cut short, so that
-// it is not taken for one that somebody has changed.
+// cutShort stands behind a checkpoint that a crash or a full disk cut short, so
+// that it is not taken for a forged one.
 const cutShort = "cut short"
 
 // appendFile appends durably; with nothing to append it finds out whether it could.

@@ -8,9 +8,9 @@ import (
 	"github.com/belay-hooks/belay/kernel"
 )
 
-// BenchmarkDecision compares one decision, without a sandbox and without a disk,
-// that nobody watches with the same one while everything is exported. x-off is
-// what a decision costs with the variables unset against a kernel that was never
+// BenchmarkDecision compares one unobserved decision, without a sandbox and
+// without a disk, with the same one while everything is exported. x-off is what
+// a decision costs with the variables unset against a kernel that was never
 // given an observer: 1.0 but for noise. x-on is the same with a collector.
 func BenchmarkDecision(b *testing.B) {
 	clean(b)

@@ -25,8 +25,8 @@ const (
 type wanted struct{ traces, metrics bool }
 
 // read looks at the variables. The specification would export to localhost when
-// nothing is set; here that means off: a hook host does not open connections
-// that nobody asked for.
+// nothing is set; here that means off: a hook host opens no unrequested
+// connections.
 func read(getenv func(string) string, longLived bool) (w wanted, err error) {
 	if strings.EqualFold(getenv(envDisabled), "true") {
 		return w, nil
@@ -40,7 +40,8 @@ func read(getenv func(string) string, longLived bool) (w wanted, err error) {
 	if longLived {
 		kinds = append(kinds, "prometheus")
 	} else if getenv(envMetrics) == "prometheus" {
-		// Nobody can scrape a process that ends at once: the daemon serves those.
+		// A collector cannot scrape a process that ends at once: only the
+		// daemon serves metrics.
 		return w, nil
 	}
 	w.metrics, err = signal(envMetrics, getenv(envMetrics), shared || getenv(envMetricsEndpoint) != "", kinds...)

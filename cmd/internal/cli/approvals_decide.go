@@ -103,8 +103,9 @@ func (a *App) approvalsDecide(ctx context.Context, id string, v approvals.Verdic
 	return a.printDecided(&decided, o.json)
 }
 
-// approvalsCarryOn binds a hook that is approved already: something stood in the way
-// then. The decision on file is handed in again, so that nobody has to sign anew.
+// approvalsCarryOn binds a hook whose approval could not be carried out at
+// first. It hands in the stored decision again, so that the reviewer need not
+// sign anew.
 func (a *App) approvalsCarryOn(ctx context.Context, q queue, it client.Approval, o decideOptions) error {
 	if o.content != "" && o.content != it.Decision.Content {
 		return failure("what was approved is not what you looked at: it has the digest "+safe(it.Decision.Content),

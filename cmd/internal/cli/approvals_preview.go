@@ -30,8 +30,8 @@ const (
 	previewFile   = 64 << 20
 )
 
-// preview has a process of its own find out what the proposed hook would have said
-// about the newest decisions on record. Nobody but a reviewer's view starts it.
+// preview runs the proposed hook on the newest logged decisions, in a process
+// of its own, and returns its verdicts. Only a reviewer's view starts it.
 func (a *App) preview(ctx context.Context, binding config.Binding, module []byte, n int) (Preview, error) {
 	src, err := a.openRecords(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (a *App) previewProcess(ctx context.Context, command string, what any) (Pre
 	cmd.Args[0] = os.Args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(task), &limitedWriter{w: &out, left: 1 << 20},
 		&limitedWriter{w: &errs, left: 16 << 10}
-	// It gets nothing that leads to the state directory or to anybody's secrets.
+	// Its environment leads neither to the state directory nor to secrets.
 	cmd.Env = []string{"TMPDIR=" + os.TempDir(), "GOMEMLIMIT=1GiB"}
 	if err := cmd.Run(); err != nil {
 		return Preview{}, fmt.Errorf("the preview failed: %w: %s", err, oneLine(errs.String(), 300))

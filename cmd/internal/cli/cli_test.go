@@ -113,7 +113,8 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Hooks in Go are built with the module and build caches of whoever runs the test.
+	// Hooks in Go are built with the module and build caches of the test's
+	// user.
 	keep := []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY", "CARGO_HOME", "RUSTUP_HOME"}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

@@ -146,8 +146,8 @@ func initState(t *testing.T, dir string) {
 	}
 }
 
-// sound checks a state directory that nobody is using: it verifies, and the file holds
-// what the store holds.
+// sound checks a state directory that no process uses: its log verifies, and
+// the file holds the events of the store.
 func sound(t *testing.T, p *process) {
 	t.Helper()
 	out, code := p.belay(t, "events", "verify")

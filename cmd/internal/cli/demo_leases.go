@@ -77,8 +77,8 @@ const (
 		"\nhooks: []\nrequire_lease:\n  - {tools: [write], capability: \"tool:write\"}\n"
 )
 
-// own makes a built-in hook somebody's own: with a section of one word more it is
-// another file, for which the binary does not vouch.
+// own turns a built-in hook into a file of its own: a section of one word more
+// changes its digest, so that the binary no longer vouches for it.
 func own(name string) ([]byte, error) {
 	hooks, err := builtin.Load()
 	if err != nil {

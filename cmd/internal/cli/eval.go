@@ -227,7 +227,7 @@ func (a *App) openForEval(ctx context.Context, o evalOptions) (*belay.Belay, err
 		hooks = append(hooks, h)
 	}
 	tel := a.telemetry(ctx, a.logger(), flushEval)
-	if o.at != nil { // nobody's decision: it counts in no figure
+	if o.at != nil { // a dry run counts in no figure
 		return a.openState(ctx, dir, belay.Options{Hooks: hooks, SlowCompile: o.slow, DryRun: true})
 	}
 	opts := belay.Options{Hooks: hooks, SlowCompile: o.slow, UnsafeFailOpen: o.unsafeOpen, Observer: tel.Observer()}

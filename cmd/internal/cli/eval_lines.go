@@ -73,7 +73,8 @@ func (a *App) evalLines(ctx context.Context, host asker, in io.Reader) error {
 
 var errLongLine = errors.New("the line is longer than an invocation may be")
 
-// lineProblem is what was wrong with a line, said in the same words whoever looked at it.
+// lineProblem describes the fault of a line in the same words for a daemon and
+// for this process.
 func lineProblem(err error) string {
 	if d := new(phases.DecodeError); errors.As(err, &d) {
 		return d.Error()

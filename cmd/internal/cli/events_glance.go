@@ -11,9 +11,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// What a person wants to see of an action at a glance, and of what became of it.
-// All of it comes from the record, which is redacted; what is printed is made safe
-// by whoever prints it.
+// These functions shorten an event to its action and its outcome, for a line
+// that a person reads at a glance. Events are redacted; callers make the text
+// safe for terminals.
 
 // glance says in a few words what an event was about.
 func glance(e *phases.Event) string {

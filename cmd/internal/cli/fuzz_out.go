@@ -13,8 +13,8 @@ import (
 	"github.com/belay-hooks/belay/harness/recording"
 )
 
-// fuzzOutputs begins the reports, and looks whether findings could be kept: nobody
-// waits for a minute to be told that they cannot.
+// fuzzOutputs begins the reports and checks that findings can be written, so
+// that a campaign fails at once and not after a minute.
 func (a *App) fuzzOutputs(o fuzzOptions) (*outputs, error) {
 	if o.out != "" {
 		if err := canWriteIn(o.out); err != nil {
@@ -115,8 +115,8 @@ func sealed(b []byte, to recording.Recipients) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// fuzzSeal says for whom findings are sealed; nil: for everybody. Made-up inputs are
-// nobody's secret, recorded ones are.
+// fuzzSeal returns the recipients of sealed findings, nil for plain text.
+// Generated inputs hold no secrets, recorded ones do.
 func (a *App) fuzzSeal(o fuzzOptions) (recording.Recipients, error) {
 	if o.out == "" {
 		return nil, nil

@@ -140,9 +140,9 @@ func writePulled(path string, module []byte, force bool) error {
 	return nil
 }
 
-// fetchToInstall gets what `hook install oci://…` installs. Only a digest will do:
-// what a tag stands for can change between looking at it and installing it, and
-// nobody would see that it did.
+// fetchToInstall fetches the hook that `hook install oci://…` installs. It
+// takes only a digest: a tag can move, unnoticed, between looking at a hook and
+// installing it.
 func (a *App) fetchToInstall(ctx context.Context, target string, o registryOptions, quiet bool) (*oci.Pulled, error) {
 	ref, err := parseRegistry(target)
 	if err != nil {

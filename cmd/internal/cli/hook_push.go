@@ -60,7 +60,7 @@ func (a *App) hookPush(ctx context.Context, path, target string, o hookPushOptio
 	if err != nil {
 		return failureBy(err, "")
 	}
-	// What nobody could install is not worth a place in a registry.
+	// Refuse to push a module that could not be installed.
 	info, err := loader.Inspect(ctx, file, nil)
 	if err == nil && len(info.Problems) > 0 {
 		err = fmt.Errorf("%s", strings.Join(info.Problems, "; "))

@@ -135,7 +135,7 @@ func TestHookSignKeyless(t *testing.T) {
 		b.hidden(name, string(src), secrets)
 	}
 
-	// Signed, and nobody said yet that this identity counts.
+	// Signed, but no rule trusts this identity yet.
 	if out := b.run(cli.ExitError, "", "", secrets, "hook", "verify", b.path("guard.wasm")); !strings.Contains(out,
 		"signer_not_trusted") {
 		t.Errorf("%s", out)
@@ -161,7 +161,7 @@ func TestHookSignKeyless(t *testing.T) {
 		b.path("nolog.json")); !strings.Contains(out, "signature_invalid") {
 		t.Errorf("%s", out)
 	}
-	// The next one who signs is somebody else.
+	// Another identity signs next.
 	mallory := b.w.Token(map[string]any{"email": "mallory@acme.example"})
 	b.run(cli.ExitOK, mallory, "", []string{mallory},
 		append([]string{"hook", "sign", b.path("alone.wasm"), "--identity-token", "-"}, b.services()...)...)
@@ -177,7 +177,7 @@ func TestHookSignKeylessFailures(t *testing.T) {
 	answer := func(status int, body string) sigstoretest.Wrap {
 		return func(http.Handler) http.Handler {
 			return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-				io.Copy(io.Discard, r.Body) // closing waits for what nobody reads
+				io.Copy(io.Discard, r.Body) // closing waits for an unread body
 				rw.WriteHeader(status)
 				io.WriteString(rw, body+r.Header.Get("Authorization"))
 			})

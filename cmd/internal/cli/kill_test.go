@@ -27,9 +27,9 @@ func rounds(t *testing.T) int {
 	return 5
 }
 
-// A daemon under load is killed at some moment, again and again, on one state
-// directory: every verdict that somebody got is on record as it was given, nothing is
-// on record that nobody asked about, and the next daemon needs no repair.
+// The test kills a daemon under load again and again, on one state directory.
+// The log holds each verdict as its caller got it and no event without a
+// request, and the next daemon needs no repair.
 func TestKilledUnderLoad(t *testing.T) {
 	dir := shortDir(t)
 	initState(t, dir)
@@ -109,7 +109,7 @@ func check(t *testing.T, p *process, sent map[string]*shot) {
 				e.Decision)
 		}
 	}
-	// The sink is behind the store by what nobody was answered, or not at all.
+	// The sink is behind the store by unanswered verdicts at most.
 	sink := fileText(t, p.dir+"/events.jsonl")
 	whole := sink[:strings.LastIndexByte(sink, '\n')+1]
 	if !strings.HasPrefix(fileText(t, p.dir+"/exported"), whole) {

@@ -56,8 +56,8 @@ type wish struct {
 	text  string
 }
 
-// order returns the order for a verb, or nil where none is needed. What it is to say is
-// only found out when somebody is to sign it.
+// order returns the order for a verb, or nil where none is needed. It calls
+// what only if a reviewer has to sign.
 func (a *App) order(o orderFlags, what func() (wish, error)) (*client.Order, error) {
 	if o.statement != "" {
 		return a.readOrder(o.statement)

@@ -10,9 +10,9 @@ import (
 	"github.com/belay-hooks/belay/internal/wholefile"
 )
 
-// outputs are the files that a command writes when it ends: all of them or none, and
-// each at once. They are begun before the work is: what cannot be written is said
-// before anybody has waited for it.
+// outputs are the files that a command writes when it ends: all of them or
+// none, and each at once. The command begins them before its work, so that a
+// path that cannot be written fails without a wait.
 //
 // Between the first and the last of them being put in place a power cut can still come;
 // nothing else that can go wrong is left until then.

@@ -34,8 +34,9 @@ type Preview struct {
 	// what would have come out differently, or failed; the newest first, at most MaxFlips
 	Flips []PreviewFlip `json:"flips"`
 
-	// Recordings are what it ran on in place of events; Unknown counts invocations in
-	// which it asked for something that nobody was asked then.
+	// Recordings are the recordings it ran on in place of events. Unknown
+	// counts invocations in which it made a hostcall that the recording does
+	// not contain.
 	Recordings []PreviewRecording `json:"recordings,omitzero"`
 	Unknown    int                `json:"unknown,omitzero"`
 }

@@ -110,8 +110,8 @@ func (a *App) recordTo(ctx context.Context, src records, o recordOptions) (*clie
 	return &client.RecordTo{Destination: w.args.(kernel.RecordOrder).Destination, Statement: order}, nil
 }
 
-// recordWish is the order to record what a daemon decides. The destination is the
-// directory and whoever the recording is sealed for.
+// recordWish is the order to record a daemon's decisions. Its destination names
+// the directory and the recipients.
 func (a *App) recordWish(ctx context.Context, src records, o recordOptions) (wish, error) {
 	dir, err := a.recordingPlace(o.out)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/belay-hooks/belay/internal/place"
 )
 
-// outsideState refuses the state directory: whoever backs it up, or lets an agent
-// read it, does not expect originals there.
+// outsideState refuses the state directory: an operator who backs it up, or
+// lets an agent read it, does not expect originals there.
 func (a *App) outsideState(out string) error {
 	_, err := a.recordingPlace(out)
 	return err

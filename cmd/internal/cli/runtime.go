@@ -89,8 +89,8 @@ func (a *App) mainRuntime(ctx context.Context, name string, args []string) (code
 		a.report(err)
 		return ExitUsage // 2 with text on standard error is what most runtimes take for a block
 	}
-	// The answer may find nobody who reads it any more. That must not end the process
-	// by a signal, which runtimes take for a hook that has no opinion.
+	// The reader of the answer may have gone. That must not end the process by
+	// a signal, which runtimes take for a hook without an opinion.
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
@@ -166,7 +166,7 @@ func (a *App) refuseRuntime(ctx context.Context, ad adapters.Adapter, call *runt
 		return answer
 	}
 	if _, err := os.Stat(filepath.Join(dir, "keys")); err != nil {
-		return answer // nobody has set belay up there
+		return answer // belay is not set up there
 	}
 	ctx = context.WithoutCancel(ctx)
 	if !errors.Is(f, kernel.ErrUnavailable) {

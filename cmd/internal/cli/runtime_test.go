@@ -12,9 +12,9 @@ import (
 	"github.com/belay-hooks/belay/cmd/internal/cli"
 )
 
-// TestRuntimeWithoutAPayload: whoever starts a hook and neither writes nor closes
-// its standard input, or sends a signal, gets the block form and not a wait that
-// the runtime ends by going on.
+// TestRuntimeWithoutAPayload: a runtime that neither writes nor closes the
+// hook's standard input, or sends a signal, gets the block form. It does not
+// wait until it gives up and goes on.
 func TestRuntimeWithoutAPayload(t *testing.T) {
 	for _, c := range []struct {
 		name     string

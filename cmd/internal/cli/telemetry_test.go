@@ -21,7 +21,7 @@ import (
 
 const oneCall = `{"phase":"pre_tool","action":{"tool":"exec","args":{"command":"echo hush-hush"}},"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`
 
-// lockedText is what somebody still writes while a test reads it.
+// lockedText is a text that a process still writes while a test reads it.
 type lockedText struct {
 	mu sync.Mutex
 	b  strings.Builder

@@ -90,8 +90,8 @@ func (a *App) trustAddKey(files []string, minimum int, l limitFlags) error {
 		if err != nil {
 			return failureBy(fmt.Errorf("%s: %w", f, err), "add-key takes the public half, such as release.pub.")
 		}
-		// The key itself goes into the policy: a file that lies elsewhere could be
-		// changed by whoever can write there.
+		// The policy holds the key itself: a process that can write elsewhere
+		// could replace a file there.
 		s := tiers.Seat{Name: strings.TrimSuffix(filepath.Base(f), filepath.Ext(f)),
 			PublicKey: &tiers.PublicKey{PEM: string(src)}}
 		if err := l.window(&s); err != nil {

@@ -19,8 +19,8 @@ const (
 )
 
 // Write gives the runtime its answer and returns the exit status. If the answer
-// cannot be written, or if nobody can see it, the status does not read as a
-// decision to go on. payload and opts are what the answer is to.
+// cannot be written or is lost, the status does not read as a decision to go
+// on. The answer is to payload, decoded with opts.
 func Write(out, errs io.Writer, ad adapters.Adapter, payload []byte, opts adapters.Options, ans adapters.Answer) int {
 	if ans.Stderr != "" {
 		fmt.Fprintln(errs, strings.TrimRight(ans.Stderr, "\n"))

@@ -21,18 +21,18 @@ func Runtimes() map[string]adapters.Adapter {
 	return map[string]adapters.Adapter{claudecode.Runtime: claudecode.Adapter{}}
 }
 
-// Answered is what a daemon, or nobody, has said about one payload.
+// Answered is a daemon's answer to one payload, or the answer without a daemon.
 type Answered struct {
 	Answer   adapters.Answer  // for the runtime; valid whatever happened
 	Verdicts []phases.Verdict // in order
 	Err      error            // a *phases.Fault: why the daemon has not answered; nil when it has
 }
 
-// Ask brings a payload to the daemon that serves dir, "" when that is out of reach, and
-// waits no longer than Patience. A daemon that does not answer as it should gives the
-// event's block form and a note in the spool: nobody knows what the daemon has recorded of
-// the action, and the note has the session latched where the answer holds nothing. word
-// leaves the note.
+// Ask brings a payload to the daemon that serves dir, "" when that is out of
+// reach, and waits no longer than Patience. If the daemon does not answer as it
+// should, Ask returns the event's block form and word leaves a note in the
+// spool. The daemon may not have recorded the action, so the note latches the
+// session of an event that cannot be blocked.
 func Ask(ctx context.Context, c *client.Client, dir string, ad adapters.Adapter, payload []byte, o adapters.Options,
 	word *LastWord) Answered {
 	return askWithin(ctx, Patience, c, dir, ad, payload, o, word)

@@ -42,15 +42,14 @@ type Command struct {
 	note *atomic.Pointer[string] // where a note goes; nil: not known yet, or nowhere
 }
 
-// Main answers one event and returns the exit status: 0 with a document, or 2 with
-// text on standard error, as adapters.Answer says. It never panics.
-//
-// While nobody serves the directory, and for arguments that it does not know, belay
-// itself takes over: it decides the same, only later.
+// Main answers one event and returns the exit status: 0 with a document, or 2
+// with text on standard error, as adapters.Answer says. It never panics.
+// Without a daemon, and for arguments that Main does not know, belay itself
+// takes over: it decides the same, only later.
 func (c Command) Main(ctx context.Context, args []string) (code int) {
 	c.defaults()
-	// The answer may find nobody who reads it any more. That must not end the process
-	// by a signal, which runtimes take for a hook that has no opinion.
+	// The reader of the answer may have gone. That must not end the process by
+	// a signal, which runtimes take for a hook without an opinion.
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)

@@ -61,7 +61,7 @@ func daemon(t *testing.T, dir string, answer []byte) {
 					return
 				}
 				if n, err := c.Read(make([]byte, 64<<10)); n == 0 || err != nil {
-					return // it only looked whether somebody is there
+					return // the client only checked for a listener
 				}
 				_, _ = c.Write(answer)
 			}()
@@ -196,9 +196,9 @@ func TestAnswersArePassedOn(t *testing.T) {
 	}
 }
 
-// Payloads that cannot be read are refused without asking anybody.
+// Payloads that cannot be read are refused without asking the daemon.
 func TestPayloadsThatCannotBeRead(t *testing.T) {
-	open, _ := io.Pipe() // nobody ever closes it
+	open, _ := io.Pipe() // never closed
 	for name, in := range map[string]io.Reader{
 		"never complete": io.MultiReader(strings.NewReader(payload("PreToolUse")), open),
 		"breaks":         io.MultiReader(strings.NewReader(payload("PreToolUse")), brokenReader{}),

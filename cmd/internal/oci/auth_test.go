@@ -110,7 +110,7 @@ func TestTokens(t *testing.T) {
 		t.Fatalf("error %v, credentials went to another host: %q", err, asked)
 	}
 
-	// Inside somebody's network: refused before any name or address is looked at.
+	// An address of a private network: refused before any name is resolved.
 	f.lie = challenge(`Bearer realm="https://10.0.0.1/token"`, bearer)
 	_, err = pull(o, f.pinned())
 	wantClass(t, err, ErrTokenHost, "10.0.0.1")

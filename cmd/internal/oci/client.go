@@ -16,7 +16,7 @@ import (
 )
 
 // Options says how to talk to registries. The zero value talks TLS to all but
-// this machine, knows no credentials and follows nobody to another host.
+// this machine, knows no credentials and follows no redirect to another host.
 type Options struct {
 	// UnsafePlainHTTP talks without TLS, to any host: who is on the way can read
 	// credentials and see what is asked for. Digests still hold.

@@ -44,7 +44,7 @@ type Evidence struct {
 }
 
 // Skipped is a referrer that was not taken, and why. It does not stop a pull:
-// anybody who may push can attach things to a hook.
+// every account with push rights can attach things to a hook.
 type Skipped struct {
 	Referrer string `json:"referrer"`
 	Why      string `json:"why"`

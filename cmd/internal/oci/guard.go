@@ -108,7 +108,7 @@ func (g *guard) tokenHost(u *url.URL) error {
 	return fail(ErrTokenHost, "it asks for a token from "+quote(u.Scheme+"://"+u.Host)+", which is not the registry")
 }
 
-// checkResponse looks at headers only, before anybody reads the body.
+// checkResponse looks at headers only, before the body is read.
 func (g *guard) checkResponse(req *http.Request, resp *http.Response) error {
 	if enc := resp.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
 		return fail(ErrEncoding, "Content-Encoding: "+quote(enc))

@@ -187,7 +187,7 @@ func decodeIndex(b []byte) ([]Descriptor, error) {
 	if x.MediaType != "" && x.MediaType != MediaTypeIndex {
 		return nil, fail(ErrMediaType, "the document says that it is "+quote(x.MediaType)+", an index was announced")
 	}
-	// A broken descriptor is somebody's broken referrer, not a broken list.
+	// A broken descriptor is one broken referrer, not a broken list.
 	return slices.DeleteFunc(x.Manifests, func(d Descriptor) bool { return d.check() != nil }), nil
 }
 

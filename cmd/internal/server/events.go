@@ -98,9 +98,9 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, q kernel.EventQuer
 	}{events, more})
 }
 
-// some reads events until there are as many as asked for, no more, or enough for one
-// answer: an event can be large, and nobody's question may fill the memory. more says
-// that the answer may not be complete.
+// some reads events until it has as many as requested, or all, or enough for
+// one answer: events can be large, and no request may fill the memory. more
+// says that the answer may not be complete.
 func (s *Server) some(ctx context.Context, q kernel.EventQuery) (list []phases.Event, more bool, err error) {
 	list = []phases.Event{}
 	want, piece, size := q.Limit, firstPiece, 0

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// gate bounds how many invocations are decided at once and how many may wait for
-// their turn. Whoever finds the queue full, or waits too long, is turned away:
-// a caller that is told no at once is better off than one that times out.
-// Safe for concurrent use.
+// gate bounds how many invocations are decided at once and how many may wait
+// for their turn. It refuses a caller that finds the queue full or waits too
+// long: a refusal at once serves the caller better than a timeout. Safe for
+// concurrent use.
 type gate struct {
 	slots    chan struct{}
 	queue    int64 // how many may wait

@@ -91,13 +91,14 @@ func (s *Server) handler() http.Handler {
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		rc := http.NewResponseController(w)
 		_ = rc.SetWriteDeadline(time.Now().Add(headerTime + s.o.Body + decideTime + writeTime))
-		// The system waits for the rest of a body before it sends an answer. Whoever
-		// gets no further than this keeps a connection for no longer than it takes.
+		// The system waits for the rest of a body before it sends an answer.
+		// The deadline bounds how long a refused request holds its connection.
 		if r.ContentLength != 0 {
 			_ = rc.SetReadDeadline(time.Now().Add(min(refuseTime, s.o.Body)))
 		}
-		// Every local user can connect to the loopback address. Whoever has shown no
-		// token yet keeps no connection, so that nobody can take all of them.
+		// Every local user can connect to the loopback address. A connection
+		// closes unless it has shown a token, so that no user can take all of
+		// them.
 		if !peerOf(r.Context()).unix {
 			h.Set("Connection", "close")
 		}

@@ -92,8 +92,8 @@ func (s *Server) revokeLease(w http.ResponseWriter, r *http.Request) {
 	s.write(w, r, http.StatusOK, q)
 }
 
-// checkLease answers whoever runs an action outside of belay. That there is no
-// such lease, and that it is another's, are the same answer.
+// checkLease answers a program that runs an action outside of belay. An unknown
+// lease and another holder's lease get the same answer.
 func (s *Server) checkLease(w http.ResponseWriter, r *http.Request) {
 	var q client.LeaseCheck
 	if !s.document(w, r, phases.MaxInputBytes, &q) {

@@ -51,7 +51,7 @@ func TestLeasesOverTheDaemon(t *testing.T) {
 	if v, err := c.Invoke(t.Context(), writing("coder")); err != nil || v.Decision != phases.Allow {
 		t.Fatalf("%+v, %v", v, err)
 	}
-	// Somebody who runs tools outside asks, and takes the last use.
+	// A program that runs tools outside asks, and takes the last use.
 	check := func(agent, token string, claim bool) bool {
 		t.Helper()
 		got, err := c.CheckLease(t.Context(), writing(agent),

@@ -17,8 +17,8 @@ import (
 const maxSocketPath = 103
 
 // listenUnix makes the socket, mode 0600 whatever the umask. Preconditions: the
-// lock is held, so that a socket which is there belongs to nobody; the directory
-// is closed to others, so that nobody gets in before the mode is set.
+// lock is held, so that an existing socket has no owner; the directory is
+// closed to other users, so that none connects before the mode is set.
 func listenUnix(path string) (net.Listener, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("%w: %s is longer than the %d bytes that the path of a socket may have", ErrState, path,

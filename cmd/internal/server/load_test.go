@@ -225,8 +225,8 @@ func startChild(t *testing.T, dir string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// The daemon is killed under load, again and again: every verdict that somebody
-// got is on record, and the next daemon takes its place.
+// The daemon is killed under load, again and again: the log holds every verdict
+// that a caller got, and the next daemon takes its place.
 func TestKilledUnderLoad(t *testing.T) {
 	dir := stateDir(t, guardConfig)
 	acknowledged := map[string]phases.Decision{}
@@ -388,7 +388,7 @@ func TestStopDrains(t *testing.T) {
 		t.Fatalf("what had begun was cut off: %s", v.Reason)
 	default:
 	}
-	// Still there, and not answering: nobody may take that for nobody being there.
+	// The daemon runs and does not answer: that must not look like no daemon.
 	if _, err := client.Dial(d.dir); !errors.Is(err, client.ErrSick) {
 		t.Errorf("while it stops: %v", err)
 	}

@@ -29,8 +29,8 @@ const (
 	maxTapeRuns = 1_000_000
 )
 
-// Tapes hands what a kernel decides to the clients that are recording, and spends
-// nothing while nobody is. It is the kernel's Recorder and safe for concurrent use.
+// Tapes hands a kernel's decisions to the clients that are recording, and costs
+// nothing without one. It is the kernel's Recorder and safe for concurrent use.
 type Tapes struct {
 	on   atomic.Int32
 	mu   sync.Mutex
@@ -46,7 +46,7 @@ type tape struct {
 func (t *Tapes) Wants(*phases.Invocation) bool { return t.on.Load() > 0 }
 
 // Recorded implements kernel.Recorder. A client that does not keep up loses
-// invocations; nobody waits for it.
+// invocations; the kernel never waits for it.
 func (t *Tapes) Recorded(r *kernel.Recording) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A client that does not keep up loses invocations and is told how many; nobody
-// waits for it, and nothing is wanted once nobody records.
+// A client that does not keep up loses invocations and is told how many. The
+// kernel never waits for it, and records nothing once the last client has gone.
 func TestTapes(t *testing.T) {
 	var tapes Tapes
 	if tapes.Wants(nil) {

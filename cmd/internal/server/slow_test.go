@@ -18,8 +18,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Whoever announces a body and does not send it is answered and let go all the
-// same: connections are few, and every local user can open some.
+// A client that announces a body and does not send it is answered and
+// disconnected all the same: connections are few, and every local user can open
+// some.
 func TestBodiesThatDoNotCome(t *testing.T) {
 	d := startDaemon(t, withListener, withServer(func(o *server.Options) { o.Body = 400 * time.Millisecond }))
 	bearing := func(r client.Role) string { return "Authorization: Bearer " + d.token(t, r) + "\r\n" }

@@ -36,9 +36,9 @@ func (t tokens) roleOf(token string) (client.Role, bool) {
 	return found, found != ""
 }
 
-// openTokens reads the hashes under dir/keys. A role that has none yet gets one:
-// of the token file, if somebody put one there, else of a new token. A token file
-// that is missing beside its hash stays missing: it was moved away.
+// openTokens reads the hashes under dir/keys. A role without a hash gets one:
+// of its token file, if there is one, else of a new token. A token file that is
+// missing beside its hash stays missing: it was moved away.
 func openTokens(dir string) (tokens, error) {
 	t := tokens{}
 	for _, r := range client.Roles() {

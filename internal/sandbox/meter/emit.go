@@ -98,7 +98,7 @@ func (e *emitter) settle(check bool) {
 func (e *emitter) prologue(units int32, leaf bool, first int64) {
 	e.opU(wasm.OpGlobalGet, e.depth)
 	if leaf {
-		// Nobody below looks at the counter: compare it, and leave it alone.
+		// No code below reads the counter: compare it, and leave it alone.
 		e.i32(units)
 		e.op(wasm.OpI32LtS)
 	} else {

@@ -13,7 +13,7 @@ type Cost struct {
 // Budget is a ceiling for [Cost].
 type Budget struct{ Nanos, Bytes uint64 }
 
-// UnreviewedBudget is for modules that nobody has reviewed: what an agent proposes, or a
+// UnreviewedBudget is for unreviewed modules: one that an agent proposes, or a
 // file named on a command line. One second, 256 MB.
 func UnreviewedBudget() Budget { return Budget{Nanos: 1e9, Bytes: 256 << 20} }
 
