@@ -3,9 +3,9 @@ package belay
 import (
 	"context"
 
-	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
 // Classes of errors about hooks that are proposed, for errors.Is.

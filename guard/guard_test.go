@@ -13,9 +13,9 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/guard"
-	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/highwater/highwatertest"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
 

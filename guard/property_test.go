@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/belay-hooks/belay/guard"
-	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/approvals"
-	"github.com/belay-hooks/belay/internal/clock"
+	"github.com/belay-hooks/belay/kernel/approvals"
+	"github.com/belay-hooks/belay/leases/clock"
 )
 
 // fullQueue is a queue in which one other requester has all the items.

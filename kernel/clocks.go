@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/approvals"
-	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/internal/clockfile"
+	"github.com/belay-hooks/belay/kernel/approvals"
+	"github.com/belay-hooks/belay/leases/clock"
 )
 
 // clocks are the kernel's two clocks as one.
@@ -48,7 +48,7 @@ func (k *Kernel) endedBefore(it *approvals.Item, at clock.Instant) bool {
 	return stamp.Boot != "" && !stamp.Counts(at)
 }
 
-// WatchClock finds out whether the wall clock jumped, by clock.MinJump or more, since any
+// WatchClock finds out whether the wall clock jumped, by clockfile.MinJump or more, since any
 // process of the state directory looked last in this boot. The process that finds it first
 // records it; each process logs it. It costs nothing while there is no jump.
 func (k *Kernel) WatchClock(ctx context.Context) { k.tellClock(ctx, k.watch.Look(k.now())) }
@@ -70,11 +70,10 @@ func (k *Kernel) tellClock(ctx context.Context, news clockfile.News) {
 	}
 }
 
-// ClockNote returns what is remembered of the wall clock of this boot, and the clocks as
-// they are; the note is zero on a host without a boot clock.
-func (k *Kernel) ClockNote() (clock.Note, clock.Instant) {
-	return k.watch.Note(), k.now()
-}
+// ClockWarning says in one line what a person should know of the clock: that it jumped within
+// the last day of this boot, that a jump delays deletion by age, or that the host has no boot
+// clock. "" means none of these. It is safe to show.
+func (k *Kernel) ClockWarning() string { return k.watch.Warning(k.now()) }
 
 // CalmTime returns the time by which things are deleted for their age: the wall time, but
 // for a jump ahead in this boot, which makes nothing older.

@@ -16,11 +16,11 @@ func TestWhatIsLinked(t *testing.T) {
 	const module = "github.com/belay-hooks/belay/"
 	known := []string{
 		module + "adapters", module + "adapters/claude-code", module + "client", module + "client/wire",
-		module + "cmd/belay-hook", module + "cmd/internal/hookcmd", module + "internal/clock", module + "internal/spoolfile",
+		module + "cmd/belay-hook", module + "cmd/internal/hookcmd", module + "leases/clock", module + "internal/spoolfile",
 		module + "phases",
 		// the words of package client, and who answers it
-		module + "leases", module + "internal/approvals", module + "internal/peercred",
-		"github.com/gofrs/uuid/v5",   // ids of a reviewer's statements, in internal/approvals
+		module + "leases", module + "kernel/approvals", module + "internal/peercred",
+		"github.com/gofrs/uuid/v5",   // ids of a reviewer's statements, in kernel/approvals
 		module + "internal/statedir", // a note of a block is not lost when it is taken away meanwhile
 		module + "internal/readfile", // a pipe in place of a file does not keep an event waiting
 		"golang.org/x/sys/unix", "golang.org/x/text/transform", "golang.org/x/text/unicode/norm",

@@ -32,7 +32,7 @@ func TestBrokenArrowsAreFound(t *testing.T) {
 		{"kernel", arch.Module + "/internal/store/sqlite"},
 		{"kernel", arch.Module},
 		{"client/wire", arch.Module + "/kernel"},
-		{"client/wire", arch.Module + "/internal/approvals"},
+		{"client/wire", arch.Module + "/kernel/approvals"},
 		{"kernel", arch.Module + "/client"},
 		{"guard", arch.Module},
 		{"harness", arch.Module},

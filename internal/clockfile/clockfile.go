@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/leases/clock"
 )
 
 // Name is the file's name in a state directory.
@@ -27,7 +27,7 @@ type Watch struct {
 	path string // "": the process remembers for itself
 
 	mu   sync.Mutex
-	note atomic.Pointer[clock.Note]
+	note atomic.Pointer[Note]
 }
 
 // New returns a Watch that keeps its note in a file; "" for none.
@@ -51,7 +51,7 @@ func (w *Watch) Look(at clock.Instant) News {
 	if known != nil && !changed(*known, at) {
 		return News{}
 	}
-	var before clock.Note
+	var before Note
 	if known != nil {
 		before = *known
 	}
@@ -63,17 +63,17 @@ func (w *Watch) Look(at clock.Instant) News {
 	return news
 }
 
-func changed(n clock.Note, at clock.Instant) bool {
+func changed(n Note, at clock.Instant) bool {
 	_, _, changed := n.Look(at)
 	return changed
 }
 
 // take brings the note on file up to date and returns it.
-func (w *Watch) take(known clock.Note, at clock.Instant) (next clock.Note, news News) {
-	var jump *clock.Jump
+func (w *Watch) take(known Note, at clock.Instant) (next Note, news News) {
+	var jump *Jump
 	var damaged error
 	look := func(old []byte) ([]byte, error) {
-		from, err := clock.DecodeNote(old)
+		from, err := DecodeNote(old)
 		if damaged = err; err != nil || old == nil {
 			from = known // what this process knows, if anything
 		}
@@ -83,7 +83,7 @@ func (w *Watch) take(known clock.Note, at clock.Instant) (next clock.Note, news 
 	if w.path == "" {
 		_, news.Err = look(nil)
 	} else if old, err := readfile.All(w.path, maxBytes); err == nil {
-		if n, err := clock.DecodeNote(old); err == nil && len(old) > 0 && !changed(n, at) {
+		if n, err := DecodeNote(old); err == nil && len(old) > 0 && !changed(n, at) {
 			return n, news
 		}
 		news.Err = statedir.Edit(w.path, maxBytes, look)
@@ -106,14 +106,14 @@ func (w *Watch) take(known clock.Note, at clock.Instant) (next clock.Note, news 
 }
 
 // Note returns what is remembered; the zero Note before the first Look.
-func (w *Watch) Note() clock.Note {
+func (w *Watch) Note() Note {
 	if n := w.note.Load(); n != nil {
 		return *n
 	}
-	return clock.Note{}
+	return Note{}
 }
 
-// Calm returns the time by which things are deleted for their age: see clock.Note.Calm. ok
+// Calm returns the time by which things are deleted for their age: see Note.Calm. ok
 // is false on a host with a boot clock before the first Look: nothing is to be deleted then.
 func (w *Watch) Calm(at clock.Instant) (calm time.Time, ok bool) {
 	n := w.Note()

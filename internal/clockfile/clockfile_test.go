@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/internal/clockfile"
+	"github.com/belay-hooks/belay/leases/clock"
 )
 
 var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -29,7 +29,7 @@ func TestJumpIsRecordedOnce(t *testing.T) {
 			t.Errorf("first look: %+v", news)
 		}
 	}
-	if news := a.Look(moment(2*time.Hour, clock.MinJump-time.Millisecond)); news != (clockfile.News{}) {
+	if news := a.Look(moment(2*time.Hour, clockfile.MinJump-time.Millisecond)); news != (clockfile.News{}) {
 		t.Errorf("less than a jump: %+v", news)
 	}
 	first := a.Look(moment(2*time.Hour, time.Hour))

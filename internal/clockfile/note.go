@@ -1,4 +1,4 @@
-package clock
+package clockfile
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/belay-hooks/belay/leases/clock"
 )
 
 // Jump is a step of the wall clock: what it says changed by more than the time that passed.
@@ -43,11 +45,11 @@ type Note struct {
 	Jump  *Jump  `json:"jump,omitzero"`
 }
 
-func offset(at Instant) int64 { return at.Wall.UnixMilli() - at.Since.Milliseconds() }
+func offset(at clock.Instant) int64 { return at.Wall.UnixMilli() - at.Since.Milliseconds() }
 
 // Look compares the note with a moment. The jump is nil without one; changed says that
 // next is to be remembered in place of the note.
-func (n Note) Look(at Instant) (next Note, jump *Jump, changed bool) {
+func (n Note) Look(at clock.Instant) (next Note, jump *Jump, changed bool) {
 	if at.Boot == "" {
 		return n, nil, false
 	}
@@ -69,7 +71,7 @@ const maxJump = int64(1<<63-1) / int64(time.Millisecond)
 // Calm returns the time by which things are deleted for their age: the wall time, and in
 // the boot of the note as if the clock had always been at its least offset. A jump ahead
 // deletes nothing early by it; what was kept is deleted late by as much, until the next boot.
-func (n Note) Calm(at Instant) time.Time {
+func (n Note) Calm(at clock.Instant) time.Time {
 	if at.Boot == "" || n.Boot != at.Boot {
 		return at.Wall
 	}

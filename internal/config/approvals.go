@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/yamledit"
+	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
 // Approvals bound the queue of what people decide.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
 // Events says where events go besides the store, and how often checkpoints of the

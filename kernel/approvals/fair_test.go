@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
 // crowd is a queue of one credential, as short as its ids.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
 // What cannot be read is denied or left: an approval of it never counts, also one

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/clock"
+	"github.com/belay-hooks/belay/leases/clock"
 )
 
 // Op is one step of one item, written in the transaction of the event that records

@@ -1,6 +1,8 @@
 // Package clock tells the time in two ways: by the wall clock, which people and programs
-// set, and by the clock of the machine's boot, which nothing sets. What has a deadline
-// counts by the second where it can; see Stamp and Note.
+// set, and by the clock of the machine's boot, which nothing sets. It decides how long a
+// lease, an approval or an order still lasts: by the boot clock where it can, see Stamp.
+//
+// It never looks for jumps of the wall clock and never stores what it reads.
 package clock
 
 import "time"

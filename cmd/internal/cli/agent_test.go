@@ -18,7 +18,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	_ "github.com/ncruces/go-sqlite3/driver"
 
-	"github.com/belay-hooks/belay/internal/approvals"
+	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
 // tamper is what an agent with a shell and a database tool does: `tamper ID STATE`

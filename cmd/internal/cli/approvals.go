@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/client"
-	"github.com/belay-hooks/belay/internal/approvals"
-	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/internal/textdiff"
+	"github.com/belay-hooks/belay/kernel/approvals"
+	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 

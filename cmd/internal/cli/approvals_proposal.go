@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/belay-hooks/belay/client"
-	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/install"
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
 

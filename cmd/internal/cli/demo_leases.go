@@ -17,10 +17,10 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
-	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers/sigstore"
 )

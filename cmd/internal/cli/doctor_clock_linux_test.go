@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/internal/clockfile"
+	"github.com/belay-hooks/belay/leases/clock"
 )
 
 // clockStood makes the state directory remember that the wall clock of this boot stood
@@ -17,7 +17,7 @@ func clockStood(t *testing.T, dir string, by time.Duration) {
 	t.Helper()
 	at := clock.At(clock.System{})
 	at.Wall = at.Wall.Add(by)
-	n, _, _ := clock.Note{}.Look(at)
+	n, _, _ := clockfile.Note{}.Look(at)
 	b, err := n.Encode()
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, clockfile.Name), b, 0o600)

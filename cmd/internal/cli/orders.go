@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/belay-hooks/belay/client"
-	"github.com/belay-hooks/belay/internal/approvals"
-	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/kernel/approvals"
+	"github.com/belay-hooks/belay/leases/clock"
 )
 
 // A person's verbs (approvals.Verb) take an order that a reviewer signs, where one is

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/approvals"
-	"github.com/belay-hooks/belay/internal/clock"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/approvals"
+	"github.com/belay-hooks/belay/leases/clock"
 )
 
 // queue is the approvals by id.

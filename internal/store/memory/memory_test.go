@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/internal/store/memory"
-	"github.com/belay-hooks/belay/internal/store/storetest"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/storetest"
 )
 
 func TestStore(t *testing.T) {

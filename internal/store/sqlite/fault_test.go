@@ -12,8 +12,8 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 
 	"github.com/belay-hooks/belay/internal/store/sqlite"
-	"github.com/belay-hooks/belay/internal/store/storetest"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/storetest"
 )
 
 // faultyDisk is the real file system until it is told to fail. It remembers

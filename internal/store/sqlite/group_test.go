@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/internal/store/sqlite"
-	"github.com/belay-hooks/belay/internal/store/storetest"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/storetest"
 	"github.com/belay-hooks/belay/phases"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/internal/store/sqlite"
-	"github.com/belay-hooks/belay/internal/store/storetest"
+	"github.com/belay-hooks/belay/kernel/storetest"
 )
 
 // A copy in a directory that cannot be written, with and without a write-ahead log,

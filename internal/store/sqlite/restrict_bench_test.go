@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/internal/store/sqlite"
-	"github.com/belay-hooks/belay/internal/store/storetest"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/storetest"
 )
 
 // BenchmarkLatchRead is what each call asks first: by a process that runs, and by one that

@@ -16,8 +16,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/belay-hooks/belay/internal/store/sqlite"
-	"github.com/belay-hooks/belay/internal/store/storetest"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/storetest"
 	"github.com/belay-hooks/belay/phases"
 )
 

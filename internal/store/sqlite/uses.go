@@ -9,9 +9,9 @@ import (
 	"github.com/gofrs/uuid/v5"
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/belay-hooks/belay/internal/approvals"
 	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
