@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// This program starts for every event of an agent. What is linked into it is paid
-// for each time, so that a new dependency needs a reason, and a line here.
+// This program starts for every event of an agent, and pays for its
+// dependencies each time: a new one needs a reason, and a line here.
 func TestWhatIsLinked(t *testing.T) {
 	const module = "github.com/belay-hooks/belay/"
 	known := []string{
@@ -36,8 +36,8 @@ func TestWhatIsLinked(t *testing.T) {
 	}
 }
 
-// BenchmarkEvent is one event from the start of a process to its end, while a daemon
-// serves: belay-hook, and as x-hook what it takes against `belay eval`.
+// BenchmarkEvent is one event from the start of a process to its end, while a
+// daemon serves: belay-hook, and as x-hook its time relative to `belay eval`.
 func BenchmarkEvent(b *testing.B) {
 	bin := b.TempDir()
 	if out, err := exec.Command("go", "build", "-trimpath", "-o", bin, ".", "../belay").CombinedOutput(); err != nil {

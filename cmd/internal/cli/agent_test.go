@@ -21,10 +21,10 @@ import (
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
-// tamper is what an agent with a shell and a database tool does: `tamper ID STATE`
-// sets the state of an approval past belay, with a decision that looks like one.
-// `tamper ID STATE keep` keeps the decision that is there, `tamper ID edit keep`
-// changes what it is about.
+// tamper acts as an agent with a shell and a database tool: `tamper ID STATE`
+// sets the state of an approval past belay, with a plausible decision. `tamper
+// ID STATE keep` leaves the present decision, `tamper ID edit keep` changes the
+// item's subject.
 func tamper() {
 	id, state := os.Args[1], os.Args[2]
 	if state == "undo" { // the row as it was before

@@ -42,7 +42,7 @@ type App struct {
 
 	state string   // --state
 	quiet bool     // warnings are not logged, only errors: for a demo
-	last  []func() // what is done when the answer has been written
+	last  []func() // run after the answer has been written
 }
 
 // Main runs one command line (without the program's name) and returns the exit
@@ -90,7 +90,7 @@ func (a *App) report(err error) int {
 	}
 	var e *exitError
 	if errors.As(err, &e) {
-		// It may quote what was read, and standard error is kept by others.
+		// It may quote input, and others store standard error.
 		if e.text != "" {
 			fmt.Fprintf(a.Err, "belay: %s\n", redact.Label(e.text))
 		}

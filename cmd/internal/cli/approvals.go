@@ -192,7 +192,7 @@ func commandOf(action jsontext.Value) string {
 	return ""
 }
 
-// what says in a few words what is asked about.
+// what summarises an item's subject in a few words.
 func what(it *client.Approval) string {
 	if it.Tool != "" {
 		if cmd := commandOf(it.Action); cmd != "" {

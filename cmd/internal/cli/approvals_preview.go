@@ -86,8 +86,8 @@ func (l *limitedWriter) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-// previewCmds are the processes of their own: one for what is on record, one for
-// recordings.
+// previewCmds are the commands of the preview's processes: one for logged
+// events, one for recordings.
 func (a *App) previewCmds() []*cobra.Command {
 	return []*cobra.Command{
 		previewCmd(a, previewCommand, "Run a proposed hook on recorded events; started by `belay approvals show`",

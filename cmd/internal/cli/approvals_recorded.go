@@ -90,7 +90,7 @@ func (a *App) takeNewest(task *recordedTask, path string, wish previewWish, left
 		return err
 	}
 	if rd.Header().Redacted {
-		return nil // what is on record is looked at anyway
+		return nil // the logged events are previewed anyway
 	}
 	type found struct {
 		run   recording.Run
@@ -136,8 +136,8 @@ func (a *App) takeNewest(task *recordedTask, path string, wish previewWish, left
 	return nil
 }
 
-// onlyOf leaves of an invocation what a hook of that name needs: others' turns hold
-// what is none of its business.
+// onlyOf strips an invocation to the turns of the named hook, which must not
+// see other hooks' turns.
 func onlyOf(run *recording.Run, name string) recording.Run {
 	out := *run
 	out.Turns = nil

@@ -38,8 +38,8 @@ func (l localQueue) Approvals(ctx context.Context, q client.ApprovalQuery) ([]cl
 // believeEvery is how often the whole database is compared with its log while a command waits.
 const believeEvery = 2 * time.Second
 
-// lookTime is how long a look may take that is under way when the patience ends: a short wait on a slow machine ends
-// with what is on file, not with an error.
+// lookTime is how long a running look may take after the patience ends: a short
+// wait on a slow machine ends with the stored item, not with an error.
 const lookTime = 2 * time.Second
 
 // localPoll is how often the database is looked at for a decision by another process.

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is a program at a pseudo-terminal, and what it has written there.
+// terminal is a program at a pseudo-terminal, and its output.
 type terminal struct {
 	t    *testing.T
 	ptm  *os.File
@@ -89,7 +89,8 @@ func (x *terminal) text() string {
 	return x.seen.String()
 }
 
-// expect waits until all of it has been written, and forgets what was.
+// expect waits until the program has written all of want, and drops its output
+// until then.
 func (x *terminal) expect(want ...string) string {
 	x.t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

@@ -332,7 +332,8 @@ func (a *App) describedLines(ctx context.Context, it client.Approval) []string {
 	return strings.Split(strings.ReplaceAll(strings.TrimRight(text.String(), "\n"), "\t", "    "), "\n")
 }
 
-// decideChoice signs and hands in what was chosen, and says what came of it.
+// decideChoice signs the chosen decision, hands it in, and describes the
+// outcome.
 func (a *App) decideChoice(ctx context.Context, q queue, c *choice) string {
 	p := a.palette()
 	if c.verdict == approvals.Approve {

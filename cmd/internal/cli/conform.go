@@ -70,7 +70,7 @@ SDK and does what /args/do says: harness/conformance/sdk has it in C, Rust and G
 	return cmd
 }
 
-// conformItem is one rule, and what is wrong.
+// conformItem is one rule and its fault.
 type conformItem struct {
 	ID     string   `json:"id"`
 	Rule   string   `json:"rule"`

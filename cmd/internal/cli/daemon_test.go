@@ -62,7 +62,8 @@ func (p *process) kill() {
 	})
 }
 
-// belay runs a command on the state directory and returns what it prints and its exit status.
+// belay runs a command on the state directory and returns its output and its
+// exit status.
 func (p *process) belay(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "belay", append([]string{"--state", p.dir}, args...)...)

@@ -138,7 +138,7 @@ func (d *leaseDemo) step(title string) {
 	d.out.Flush()
 }
 
-// line prints what was done, what came of it, and why, in columns.
+// line prints a step, its outcome and the reason, in columns.
 func (d *leaseDemo) line(what, outcome, why string) {
 	pad := func(s string, n int) string { return strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s))) }
 	what = oneLine(what, 34)
@@ -147,7 +147,7 @@ func (d *leaseDemo) line(what, outcome, why string) {
 	fmt.Fprintln(d.out, strings.TrimRight(text, " "))
 }
 
-// errDemo says that the demo does not show what it says it shows.
+// errDemo says that a step of the demo had another outcome than announced.
 var errDemo = errors.New("the demo came out differently")
 
 // ask has an action decided and prints the answer. It is an error when that is not

@@ -5,8 +5,8 @@
 //
 // It never decides about an action: a verdict is printed as the kernel gave it.
 //
-// Output rules: what was asked for goes to standard output; everything else
-// (progress, notes, errors) to standard error, errors with the prefix "belay:"
-// and, where there is one, a line that says what to do next. Colour only on a
-// terminal and without NO_COLOR. Every listing has --json.
+// Output rules: the answer goes to standard output; everything else (progress,
+// notes, errors) to standard error, errors with the prefix "belay:" and, where
+// there is one, a line that says what to do next. Colour only on a terminal and
+// without NO_COLOR. Every listing has --json.
 package cli

@@ -26,7 +26,7 @@ func (f *findings) fail(check, text, advice string) {
 	*f = append(*f, "fail "+check+": "+text+" "+advice)
 }
 
-// of returns what was said in a check.
+// of returns the messages of a check.
 func (f findings) of(check string) (out []string) {
 	for _, line := range f {
 		if _, rest, _ := strings.Cut(line, " "); strings.HasPrefix(rest, check+":") {

@@ -12,9 +12,10 @@ import (
 	"github.com/belay-hooks/belay/internal/textdiff"
 )
 
-// doctorFix offers to grant what bound hooks import without a grant. What it shows is
-// what it writes: a belay.yaml that changes meanwhile is left alone. Everything is
-// said on standard error, so that the report stays what is on standard output.
+// doctorFix offers to grant the capabilities that bound hooks import without a
+// grant. It writes exactly the edit that it shows: it leaves a belay.yaml that
+// changes meanwhile alone. Its messages go to standard error, so that standard
+// output holds only the report.
 func (a *App) doctorFix(ctx context.Context, yes bool) error {
 	dir, err := a.stateDir()
 	if err != nil {

@@ -9,11 +9,13 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// unsoundFor is how long doctor speaks of an item that was not what was asked.
+// unsoundFor is how long doctor reports an item that differed from its
+// question.
 const unsoundFor = 7 * 24 * time.Hour
 
-// examineQueue finds items of the queue that are not what was asked: those on file, and
-// those of the last days that were met and put aside. Without any it answers ok.
+// examineQueue finds items that differ from their questions: those still in the
+// queue, and those of the last days that the kernel put aside. Without any it
+// returns ok.
 func examineQueue(ctx context.Context, host *belay.Belay) (f finding, ok bool) {
 	const advice = "Somebody has written to belay.db. Such items are neither shown nor decided; `belay events query --type approval --decision unsound` says why."
 	ids, err := host.Log().UnsoundApprovals(ctx)

@@ -133,7 +133,7 @@ func TestParallelInstallsOfOneName(t *testing.T) {
 	}
 }
 
-// Enable and disable of what is a link change the file where it leads, and a pipe is
+// Enable and disable follow a link to the file and change it there; a pipe is
 // refused at once.
 func TestEditsOfALinkedConfiguration(t *testing.T) {
 	dir := t.TempDir()

@@ -174,7 +174,8 @@ func (a *App) confirmOr(what, declined string) error {
 	return nil
 }
 
-// ifCompacted says so when what was asked for by its number has no contents any more.
+// ifCompacted says so when the event with the requested number has been
+// compacted.
 func (a *App) ifCompacted(ctx context.Context, src events, q wire.Query) error {
 	gone, by, err := src.Compacted(ctx)
 	if err != nil || gone == 0 || q.ID == "" && q.Before > gone+1 {

@@ -87,7 +87,7 @@ func (a *App) eventsExport(ctx context.Context, o eventsExportOptions) error {
 	return nil
 }
 
-// exportTo writes what is on record now, and returns how many events that were.
+// exportTo writes the logged events and returns their number.
 func (a *App) exportTo(ctx context.Context, to io.Writer, src events, q wire.Query,
 	format string) (n int64, err error) {
 	newest, err := src.Events(ctx, wire.Query{Newest: true, Limit: 1})

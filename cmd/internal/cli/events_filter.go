@@ -108,7 +108,7 @@ func (o *eventFilter) query(now time.Time) (q wire.Query, err error) {
 	return q, nil
 }
 
-// maxAgo keeps what is counted in days and weeks inside of what a duration holds.
+// maxAgo keeps days and weeks within the range of a duration.
 const maxAgo = 100 * 366 * 24 * time.Hour
 
 // instant reads a time that is given as such, or as how long ago it was.

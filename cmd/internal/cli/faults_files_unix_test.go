@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Each command that reads a file by its name, with something else in the file's place.
-// DIR is the state directory, FILE what is in the way.
+// Each command that reads a file by its name, with a pipe, socket, device or
+// directory in the file's place. DIR is the state directory, FILE the obstacle.
 var readers = []struct {
 	what  string // the file
 	at    string // where it is
@@ -68,8 +68,8 @@ var readers = []struct {
 	{what: "rules", asked: []string{"redact", "--gitleaks", "FILE"}},
 }
 
-// No command waits for what stands in the place of a file: it names the file, says
-// what is wrong, and does not end as if all were well.
+// No command waits for an obstacle in the place of a file: it names the file
+// and the fault, and its exit status is not that of success.
 func TestNoCommandWaitsForAFile(t *testing.T) {
 	wasm, err := filepath.Abs("../../../examples-wasm/prompt-length/prompt-length.wasm")
 	if err != nil {

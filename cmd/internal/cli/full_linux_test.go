@@ -108,8 +108,9 @@ func healthOf(t *testing.T, dir string) (int, wire.Health) {
 	return resp.StatusCode, h
 }
 
-// A disk fills up under a loaded daemon: every action is refused and health is red,
-// what is kept is bounded, and when there is space again everything goes on by itself.
+// A disk fills up under a loaded daemon: every action is refused and health is
+// red, the spool is bounded, and when there is space again everything goes on
+// by itself.
 func TestFullDisk(t *testing.T) {
 	d := newSmallDisk(t)
 	initState(t, d.dir)

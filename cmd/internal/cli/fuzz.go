@@ -126,8 +126,8 @@ func (a *App) fuzz(ctx context.Context, o fuzzOptions, what string) error {
 		}
 		opts.Configs = append(opts.Configs, jsontext.Value(b))
 	}
-	// A first signal ends the search, and what was found is kept; a second one ends
-	// everything, as it does in programs that know nothing of signals.
+	// A first signal ends the search and writes the findings; a second one ends
+	// the process, as by default.
 	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
 	res, err := fuzz.Run(ctx, opts)
 	if a.Terminal {

@@ -95,7 +95,7 @@ func (a *App) fuzzRecordings(o fuzzOptions) ([]fuzz.Input, error) {
 func (a *App) noteUnserved(bench *loader.Bench, module []byte, recorded []fuzz.Input) {
 	desc, err := bench.Describe(module)
 	if err != nil || len(recorded) == 0 {
-		return // what is wrong with the module is said when it is run
+		return // the run reports the module's fault
 	}
 	for _, in := range recorded {
 		inv, err := phases.DecodeInvocation(in.Invocation)

@@ -12,7 +12,7 @@ import (
 	"github.com/belay-hooks/belay/cmd/internal/cli"
 )
 
-// Ctrl-C: what was found is written and shown; that nothing was found is no answer.
+// Ctrl-C: findings are written and shown; no findings are no answer.
 func TestFuzzStops(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {

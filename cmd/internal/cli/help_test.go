@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Help is the first thing that people read: every command says what it does in
-// one line, and no flag shows a sentence where the name of its value belongs (as
-// pflag does with what stands in backquotes).
+// Help is the first thing that people read: every command has a one-line
+// summary, and no flag shows a sentence where the name of its value belongs (as
+// pflag does with text in backquotes).
 func TestHelp(t *testing.T) {
 	var walk func(c *cobra.Command)
 	commands := 0

@@ -28,7 +28,7 @@ func (a *App) hookCmd() *cobra.Command {
 	return cmd
 }
 
-// oneArg returns an argument check that says what is missing.
+// oneArg returns an argument check that names the missing argument.
 func oneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -126,8 +126,8 @@ func (a *App) hookBuild(ctx context.Context, dir string, o hookBuildOptions) err
 	if err != nil {
 		return failureBy(err, "")
 	}
-	// What was built is looked at with the eyes of the sandbox at once: an author
-	// should not have to install a hook to learn that it will be refused.
+	// Inspect the built module as the sandbox would: an author should not have
+	// to install a hook to learn that it will be refused.
 	info, err := inspectFile(ctx, res.Path)
 	if err != nil {
 		return failureBy(err, "The module was built as "+res.Path+", but belay would refuse it.")

@@ -68,7 +68,8 @@ func (a *App) hookSign(ctx context.Context, path string, o hookSignOptions) erro
 	if err != nil {
 		return failureBy(err, "")
 	}
-	// What is signed is vouched for: not what belay itself would refuse to load.
+	// A signature vouches for a module: refuse to sign one that belay would not
+	// load.
 	info, err := loader.Inspect(ctx, file, nil)
 	if err != nil {
 		return failureBy(fmt.Errorf("%s: %w", path, err), "Nothing was signed.")

@@ -78,7 +78,7 @@ func (a *App) keylessWanted(o hookSignOptions) (*signing.Keyless, error) {
 	return out, nil
 }
 
-// identityToken finds the token. No message shows what was read.
+// identityToken finds the token. No message quotes it.
 func (a *App) identityToken(flag, env string) (*signing.IdentityToken, error) {
 	src := []byte(flag)
 	name, isFile := strings.CutPrefix(flag, "@")

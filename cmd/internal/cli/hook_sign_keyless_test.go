@@ -38,7 +38,7 @@ func newBench(t *testing.T, opts ...sigstoretest.Option) *bench {
 	return b
 }
 
-// run runs a command; what it prints must not show any of the secrets.
+// run runs a command, whose output must not show any of the secrets.
 func (b *bench) run(want int, stdin, env string, secrets []string, args ...string) string {
 	b.t.Helper()
 	var out bytes.Buffer

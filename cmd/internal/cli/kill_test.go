@@ -70,7 +70,7 @@ func TestKilledUnderLoad(t *testing.T) {
 	sound(t, &process{dir: dir})
 }
 
-// check compares what was answered with what is on record.
+// check compares the answers with the log.
 func check(t *testing.T, p *process, sent map[string]*shot) {
 	t.Helper()
 	out, code := p.belay(t, "events", "export", "--output", p.dir+"/exported")

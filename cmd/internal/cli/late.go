@@ -26,7 +26,7 @@ type lateCall struct {
 	ad   adapters.Adapter
 	args []string
 	out  io.Writer
-	seen atomic.Pointer[runtimeCall] // what is known of the payload; not changed
+	seen atomic.Pointer[runtimeCall] // the payload as far as it is known; not changed
 }
 
 // answer gives the event's block form, and leaves a note of it.
@@ -46,8 +46,8 @@ func (l *lateCall) answer() int {
 	return hookcmd.Write(l.out, l.app.Err, l.ad, call.payload, call.opts, ans)
 }
 
-// late says that eval has to end before it has decided. A runtime that reads no verdict does
-// not go on; what was being decided is noted as blocked.
+// late says that eval has to end before it has decided. A runtime that reads no
+// verdict does not go on; the undecided action is noted as blocked.
 func (a *App) late(args []string) int {
 	var inv phases.Invocation // stays empty where belay hung before it had read one
 	if src := a.now.Load(); src != nil {

@@ -135,7 +135,7 @@ type leaseRecord struct {
 // leaseEntry is one event and the lease as it was then.
 type leaseEntry struct {
 	seq     int64
-	covered bool // what was lent is not stored in full
+	covered bool // the event holds the lease redacted
 	person  bool
 	lease   leases.Lease
 }

@@ -105,7 +105,7 @@ func (a *App) readOrder(file string) (*client.Order, error) {
 	return &o, nil
 }
 
-// signOrder shows what is to be signed and signs it with the passphrase of the person.
+// signOrder shows the order and signs it with the reviewer's passphrase.
 func (a *App) signOrder(dir string, f *config.File, w wish, o orderFlags, life time.Duration) (*client.Order, error) {
 	if w.verb != approvals.VerbRecover {
 		if err := a.believable(); err != nil {

@@ -13,7 +13,7 @@ import (
 func (a *App) believable() (err error) {
 	ctx := context.Background()
 	quiet := a.quiet
-	a.quiet = true // what is wrong was printed when it was opened before
+	a.quiet = true // opening it before has printed the fault
 	defer func() { a.quiet = quiet }()
 	src, err := a.openRecords(ctx)
 	if err != nil {

@@ -104,7 +104,7 @@ func (o *outputs) write(make func(path string) ([]byte, error)) error {
 	return nil
 }
 
-// drop takes back what was begun and not written.
+// drop removes begun files that were not written.
 func (o *outputs) drop() {
 	for _, f := range o.files {
 		_ = f.pending.Discard() // it is a temporary file; when it is gone already, all the better

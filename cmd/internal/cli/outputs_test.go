@@ -20,8 +20,8 @@ func names(t *testing.T, dir string) []string {
 	return out
 }
 
-// When one file cannot be made, none is written: what was there stays, and nothing
-// temporary is left.
+// When one file cannot be made, none is written: earlier files stay, and no
+// temporary one is left.
 func TestOutputsAllOrNone(t *testing.T) {
 	dir := t.TempDir()
 	old := filepath.Join(dir, "a.json")
@@ -72,7 +72,7 @@ func TestOutputsAllOrNone(t *testing.T) {
 	}
 }
 
-// One file under two names would hold what was written last.
+// One file under two names would hold only the last output.
 func TestOutputsTwice(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Symlink(dir, filepath.Join(dir, "again")); err != nil {

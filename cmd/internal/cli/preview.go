@@ -18,9 +18,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Preview is what a proposed hook would have said about what is on record. It ran
-// alone, on inputs as they are stored: redacted, so that what it would have seen in
-// what is covered is not known. Or, with Recordings, on originals.
+// Preview holds a proposed hook's verdicts on logged events. The hook ran
+// alone, on inputs as they are stored: redacted, so that its verdict on the
+// redacted parts is not known. With Recordings it ran on originals.
 type Preview struct {
 	Events   int    `json:"events"`  // that it was asked about
 	Skipped  int    `json:"skipped"` // of phases or tools that it does not serve, or without a stored input
@@ -87,7 +87,7 @@ func RunPreview(ctx context.Context, t PreviewTask) (Preview, error) {
 		return Preview{}, err
 	}
 	defer os.RemoveAll(dir)
-	t.Binding.Mode, t.Binding.Disabled = "", false // what it would decide is what is asked
+	t.Binding.Mode, t.Binding.Disabled = "", false // the preview asks for its decision
 	src, err := config.AddBinding([]byte(config.Empty), t.Binding)
 	if err != nil {
 		return Preview{}, err

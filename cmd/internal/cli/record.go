@@ -242,7 +242,7 @@ func (l *lines) each(ctx context.Context, do func([]byte) error) error {
 	return ctx.Err()
 }
 
-// recordEvents makes a recording of what is on record.
+// recordEvents makes a recording of logged events.
 func (a *App) recordEvents(ctx context.Context, o recordOptions) error {
 	o.filter.typ = string(phases.EventVerdict)
 	q, err := o.filter.query(time.Now())

@@ -55,7 +55,7 @@ func (a *App) recordDaemon(ctx context.Context, o recordOptions) error {
 	fmt.Fprintf(a.Err, "belay: recording for %s, %d invocations at most; interrupt to end it\n", o.duration, o.count)
 	cut := copyRecording(f, stream)
 	if cut != nil && f.Err() == nil {
-		f.Cut() // the daemon has not said what it dropped
+		f.Cut() // the daemon has not reported its dropped invocations
 	}
 	if ctx.Err() != nil {
 		cut = nil // the person has ended it

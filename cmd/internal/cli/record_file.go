@@ -78,7 +78,7 @@ func (a *App) createRecording(out string, o sealFlags, h recording.Header) (*rec
 	return f, nil
 }
 
-// recipients returns who can open the recording; nil for everybody.
+// recipients returns the recipients of the recording, nil for plain text.
 func (a *App) recipients(o sealFlags) (recording.Recipients, error) {
 	ways := 0
 	for _, b := range []bool{len(o.recipients) > 0, o.passphrase, o.plaintext} {
@@ -174,7 +174,7 @@ func (f *recordFile) finish() (string, error) {
 	return strings.TrimRight(f.shown, string(filepath.Separator)) + string(filepath.Separator) + name, nil
 }
 
-// abandon removes what was begun.
+// abandon removes the unfinished file.
 func (f *recordFile) abandon() {
 	_ = f.tmp.Close()
 	_ = os.Remove(f.tmp.Name())

@@ -115,8 +115,8 @@ type keptReader struct {
 	foreign    int // originals that do not belong to their event
 }
 
-// readAll reads every file. What is being written may get another name meanwhile:
-// then it is found under that.
+// readAll reads every file. A file that is being written may be renamed
+// meanwhile: then it reads that one under its new name.
 func (k *keptReader) readAll(ctx context.Context, dir string) error {
 	seen := map[string]bool{}
 	for again := true; again; {
@@ -143,8 +143,8 @@ func (k *keptReader) readAll(ctx context.Context, dir string) error {
 	return nil
 }
 
-// read takes what is wanted of one file, as far as it can be read. Damage is said
-// and no error: each invocation is proven by itself.
+// read takes the wanted invocations of one file, as far as it can be read. It
+// reports damage without an error: each invocation is proven by itself.
 func (k *keptReader) read(ctx context.Context, path string) error {
 	f, err := readfile.Stream(path)
 	if err != nil {

@@ -13,9 +13,9 @@ func (a *App) outsideState(out string) error {
 	return err
 }
 
-// recordingPlace returns the directory that out is, with every link followed, and
-// refuses one that lies in the state directory. Who writes there uses the result:
-// then what was looked at is what is written to.
+// recordingPlace returns the real path of the directory out, with every link
+// resolved, and refuses one in the state directory. Callers write to the
+// result: the directory that was checked.
 func (a *App) recordingPlace(out string) (string, error) {
 	if out == "" {
 		return "", usageError("--out DIR is missing: where recordings go", "It must not be the state directory.")

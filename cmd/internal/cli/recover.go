@@ -69,7 +69,7 @@ func (a *App) openToRecover(ctx context.Context) (*belay.Belay, statelog.Recover
 		return nil, statelog.Recovery{}, err
 	}
 	quiet := a.quiet
-	a.quiet = true // it would say what is about to be said
+	a.quiet = true // recover is about to say the same
 	host, err := a.openState(ctx, dir, belay.Options{NoHooks: true})
 	a.quiet = quiet
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/belay-hooks/belay/internal/redaction"
 )
 
-// maxRedactInput bounds what is read as one text or one line of JSON.
+// maxRedactInput is the size of the largest text, or line of JSON, that is
+// read.
 const maxRedactInput = redact.MaxText
 
 type redactFlags struct {
@@ -163,7 +164,7 @@ func (f filter) run(in io.Reader) (int, error) {
 // redactReport is one line of --json --report.
 type redactReport struct {
 	Line   int      `json:"line"`
-	Masked []string `json:"masked"` // JSON Pointers of what was covered
+	Masked []string `json:"masked"` // JSON Pointers of the redacted values
 }
 
 func (f filter) lines(in io.Reader) (int, error) {

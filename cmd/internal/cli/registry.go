@@ -68,7 +68,8 @@ func (a *App) registry(o registryOptions, quiet bool) (c *oci.Client, done func(
 	return oci.New(opts), done, nil
 }
 
-// transferLine shows what is being transferred on one line that is overwritten.
+// transferLine shows the progress of a transfer on one line, which it
+// overwrites.
 func (a *App) transferLine() (func(step string, n, total int64), func()) {
 	shown := false
 	show := func(step string, n, total int64) {
@@ -126,8 +127,8 @@ func registryFailure(err error, ref oci.Reference) error {
 	return failureBy(err, hint)
 }
 
-// evidenceOf is what was pulled as those take it who judge it. The manifest comes
-// first: it says what statements about it are about.
+// evidenceOf converts pulled evidence for verification. The manifest comes
+// first: the statements that follow are about it.
 func evidenceOf(p *oci.Pulled) []tiers.Evidence {
 	var list []tiers.Evidence
 	if len(p.Evidence) > 0 {

@@ -38,8 +38,8 @@ func (a *App) reload(ctx context.Context) error {
 	return nil
 }
 
-// tellDaemon has the daemon take up what was just written, so that a command that
-// says "done" is. Who may not ask for that leaves it to the daemon's own look.
+// tellDaemon has the daemon reload an edited file, so that a command that says
+// "done" is. A caller without the role leaves it to the daemon's own look.
 func (a *App) tellDaemon(ctx context.Context) error {
 	c, err := a.daemon()
 	if c == nil || err != nil {

@@ -112,8 +112,8 @@ func modulesBeside(named, recordings []string) (map[string][]byte, error) {
 	return out, nil
 }
 
-// candidateOf reads what is held against the recordings, and returns its name for
-// the report and the revision of its configuration.
+// candidateOf reads the candidate that replay compares with the recordings, and
+// returns its name for the report and the revision of its configuration.
 func candidateOf(bench *loader.Bench, opts *replay.Options, o replayOptions) (name, revision string, err error) {
 	if len(o.hooks) == 0 && o.policy == "" {
 		return "", "", nil

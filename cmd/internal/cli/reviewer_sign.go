@@ -60,7 +60,8 @@ Where the reviewer's key is on another machine, --draft writes what is to be sig
 	return cmd
 }
 
-// signVerbCmd is the command that signs for one verb; what finds out what is to be signed.
+// signVerbCmd is the command that signs for one verb; what returns the order to
+// sign.
 func (a *App) signVerbCmd(use, short string, args cobra.PositionalArgs,
 	what func(context.Context, records, []string) (wish, error)) *cobra.Command {
 	var o signOptions
@@ -100,7 +101,7 @@ func (a *App) signRecordCmd() *cobra.Command {
 	return cmd
 }
 
-// signCompactCmd signs the removal of what is that old now.
+// signCompactCmd signs the compaction of events of that age.
 func (a *App) signCompactCmd() *cobra.Command {
 	var o eventsCompactOptions
 	cmd := a.signVerbCmd("compact {--before TIME | --keep DAYS}", "Sign that old events may be compacted", noArgs,

@@ -87,7 +87,7 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 		return err
 	}
 	defer host.Close()
-	defer a.finish() // the last metrics are read from what is closed next
+	defer a.finish() // the last metrics are read from the host, which is closed next
 	s, err := server.Open(host, server.Options{
 		Dir: dir, Listen: o.listen, TLSOnly: o.tlsOnly, Runtimes: hookcmd.Runtimes(), Version: version(), User: userName(),
 		Logger: log, Tapes: tapes, Running: o.running, Queue: o.queue,
@@ -151,7 +151,7 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	}()
 	err = s.Serve(ctx)
 	stop()
-	<-retained // both use what is closed next
+	<-retained // both use the host, which is closed next
 	<-watched
 	if err != nil {
 		return failureBy(err, "")
@@ -171,11 +171,12 @@ func connectionsOf(s *server.Server) func() telemetry.Connections {
 	}
 }
 
-// closeTime is how long a daemon may take to close what it has open, after its drain.
+// closeTime is how long a daemon may take to close its files after its drain.
 const closeTime = 5 * time.Second
 
-// endServe ends a daemon that was told to end and does not: a disk that does not answer
-// holds up every commit. What it was deciding is noted as blocked by then.
+// endServe ends a daemon that was told to end and does not: a disk that does
+// not answer holds up every commit. By then its undecided actions are noted as
+// blocked.
 func (a *App) endServe(ctx context.Context, ended <-chan struct{}, log *slog.Logger) {
 	select {
 	case <-ended:

@@ -364,7 +364,7 @@ func (s *soak) free(callers int) {
 	}
 }
 
-// recorded compares what was acknowledged with the log.
+// recorded compares the acknowledged verdicts with the log.
 func (s *soak) recorded() {
 	if out, code := s.p.belay(s.t, "events", "verify"); code != 0 {
 		s.t.Fatalf("verify: %s", out)
@@ -379,7 +379,8 @@ func (s *soak) recorded() {
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			s.t.Fatal(err)
 		}
-		// What was refused before it was read has an invocation of belay's own.
+		// A request that was refused unread has an invocation id of belay's
+		// own.
 		if a, ok := left[e.ID]; ok && e.Seq == a.seq && e.Decision == string(a.decision) &&
 			(e.Type != phases.EventVerdict || e.Invocation == a.invocation) {
 			delete(left, e.ID)

@@ -142,7 +142,8 @@ func (a *App) printSink(k wire.Sink) {
 	fmt.Fprintf(a.Out, "sink     %s %s, %s: %s\n", k.Kind, safe(k.Path), need, state)
 }
 
-// printBindings lists what is bound, in the order in which hooks are asked.
+// printBindings lists the bound hooks in the order in which the kernel asks
+// them.
 func (a *App) printBindings(bindings []wire.Hook, asJSON bool) error {
 	if asJSON {
 		return a.printJSON(bindings)

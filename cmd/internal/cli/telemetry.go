@@ -16,10 +16,10 @@ const (
 	flushEval  = 500 * time.Millisecond
 )
 
-// telemetry starts what the OTEL_* variables ask for; without them it is nil. When
-// everything else is done and the answer has been written, what is waiting is
-// sent, for as long as there is patience. What cannot be followed is said and left
-// out: it is no reason to leave agents without answers.
+// telemetry starts the exporters that the OTEL_* variables ask for; without
+// them it is nil. After the answer has been written, it sends queued data for
+// at most patience. It reports variables that it cannot follow and ignores
+// them: they are no reason to leave agents without answers.
 func (a *App) telemetry(ctx context.Context, log *slog.Logger, patience time.Duration) *telemetry.Telemetry {
 	t, err := telemetry.Open(ctx,
 		telemetry.Options{Getenv: a.Getenv, Version: version(), LongLived: patience == flushServe, Logger: log})

@@ -90,7 +90,8 @@ func (p palette) red(s string) string    { return p.paint("31;1", s) }
 func (p palette) green(s string) string  { return p.paint("32", s) }
 func (p palette) yellow(s string) string { return p.paint("33", s) }
 
-// table prints rows in columns. Widths count what is seen, not colour codes.
+// table prints rows in columns. Widths count visible characters, not colour
+// codes.
 type table struct {
 	head  []string
 	rows  [][]string

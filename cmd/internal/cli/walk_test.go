@@ -50,7 +50,7 @@ func TestWalkThrough(t *testing.T) {
 		if !strings.HasPrefix(c, w.command) {
 			t.Fatalf("%q, and %q is expected", c, w.command)
 		}
-		if w.command == "belay record --out " { // what is asked of a daemon meanwhile; one invocation is enough for a test
+		if w.command == "belay record --out " { // one invocation of a daemon is enough for a test
 			c = strings.Replace(c, "--for 10m", "--for 10m --count 1", 1)
 			script.WriteString("exec belay init\nexec belay serve &daemon&\nexec sh serving.sh\nexec sh ask.sh &ask&\n")
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// host answers as it is told to and keeps what it was asked.
+// host answers as it is told to and notes its invocations.
 type host struct {
 	invoke  func(phases.Invocation, kernel.InvokeOptions) (phases.Verdict, error)
 	lost    bool // refusals cannot be recorded
@@ -166,8 +166,8 @@ func TestRefuseRuntime(t *testing.T) {
 	}
 }
 
-// An event that has happened already and is not valid names the session that has to be
-// held; what is no JSON names none.
+// An invalid event that has happened already names the session to hold; text
+// that is no JSON names none.
 func TestWireAuditThatIsNotValid(t *testing.T) {
 	for src, want := range map[string]phases.Invocation{
 		`{"phase":"audit","runtime":"custom","session":"s-1","agent":"a","action":{"kind":7}}`: {Phase: phases.Audit,

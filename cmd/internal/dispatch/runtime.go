@@ -77,7 +77,8 @@ func settle(ctx context.Context, host Host, ad adapters.Adapter, payload []byte,
 	return out
 }
 
-// refused returns what was refused without a look at it, or that it cannot be judged at all.
+// refused returns the invocations of a refused payload, or the kind of latch
+// for one that cannot be judged.
 func refused(ad adapters.Adapter, payload []byte, opts adapters.Options) ([]phases.Invocation, phases.LatchKind) {
 	of, err := adapters.Invocations(ad, payload, opts)
 	if err != nil {

@@ -72,8 +72,8 @@ func refuse(ctx context.Context, host Host, r kernel.Refusal) (v phases.Verdict)
 	return complete(v, r.Invocation, err)
 }
 
-// complete makes sure that an answer says what it decides: nothing is read out of
-// a verdict without a decision.
+// complete returns a verdict with a decision: an error, or a missing decision,
+// becomes a block.
 func complete(v phases.Verdict, inv phases.Invocation, err error) phases.Verdict {
 	switch v.Decision {
 	case phases.Allow, phases.Ask, phases.Block:

@@ -130,7 +130,7 @@ func otlpOf(e *phases.Event) (otlpRecord, error) {
 	return r, nil
 }
 
-// traceOf takes a W3C traceparent apart; what is none gives nothing.
+// traceOf takes a W3C traceparent apart; other text gives nothing.
 func traceOf(s string) (trace, span string, flags int) {
 	if len(s) < 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' {
 		return "", "", 0

@@ -9,8 +9,8 @@ type severity struct {
 	text string
 }
 
-// severityOf: what was only recorded is quiet, what was stopped by a hook is a
-// warning, what failed or could not be stopped is an error.
+// severityOf: a recorded allow is quiet, a block by a hook is a warning, a
+// failure or an event that could not be stopped is an error.
 func severityOf(e *phases.Event) severity {
 	failed := e.Kind != "" && e.Kind != phases.KindPolicy
 	switch {

@@ -43,8 +43,8 @@ func Write(out, errs io.Writer, ad adapters.Adapter, payload []byte, opts adapte
 	return ans.Exit
 }
 
-// nowhere tells whether what is written to w is lost: the language's runtime opens
-// the null device in place of a standard output that was closed.
+// nowhere reports whether writes to w are lost: Go's runtime opens the null
+// device in place of a closed standard output.
 func nowhere(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -38,7 +38,7 @@ type Command struct {
 	Patience        time.Duration // of the whole; 0: the constant
 
 	word *LastWord
-	seen *atomic.Pointer[event]  // what is known of the event, for who answers in time
+	seen *atomic.Pointer[event]  // the event as far as it is known, for an answer in time
 	note *atomic.Pointer[string] // where a note goes; nil: not known yet, or nowhere
 }
 
@@ -152,7 +152,7 @@ belay-hook is what an agent runtime starts for each of its events. It asks the d
 serves the state directory, and for other flags, belay eval does the work. With --connect it asks
 a daemon of another user, by the url, tls.crt and invoke.token in DIR, and nothing stands in for it.`
 
-// event is what is known of the event so far.
+// event is the event as far as it is known.
 type event struct {
 	ad      adapters.Adapter
 	opts    adapters.Options

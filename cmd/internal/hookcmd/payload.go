@@ -13,8 +13,9 @@ import (
 	"github.com/belay-hooks/belay/adapters"
 )
 
-// MaxInput bounds what is read of one document, in bytes. The decoders have limits
-// of their own and name them, so this one only keeps memory in check.
+// MaxInput is the size of the largest document that is read, in bytes. The
+// decoders have limits of their own and name them, so this one only keeps
+// memory in check.
 const MaxInput = 4 << 20
 
 // PayloadPatience is how long a runtime may take to hand over its payload. A

@@ -189,7 +189,7 @@ func TestSubdomainsGetNoCredentials(t *testing.T) {
 	}
 }
 
-// What was sent to the registry is not sent on to the host that serves blobs.
+// Credentials for the registry do not go to the host that serves blobs.
 func TestBlobHostsGetNoCredentials(t *testing.T) {
 	f := newFake(t)
 	var got []string

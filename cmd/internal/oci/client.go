@@ -18,8 +18,8 @@ import (
 // Options says how to talk to registries. The zero value talks TLS to all but
 // this machine, knows no credentials and follows no redirect to another host.
 type Options struct {
-	// UnsafePlainHTTP talks without TLS, to any host: who is on the way can read
-	// credentials and see what is asked for. Digests still hold.
+	// UnsafePlainHTTP talks without TLS, to any host: an eavesdropper can read
+	// credentials and requests. Digests still hold.
 	UnsafePlainHTTP bool
 	// ForceTLS talks TLS to this machine too.
 	ForceTLS bool
@@ -36,8 +36,8 @@ type Options struct {
 	BlobHosts []string
 	// Timeout bounds a whole push or pull; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Progress is told what is being done: done of total bytes, or 0 of 0. It is
-	// called from one goroutine, at most once for every 64 KiB.
+	// Progress is told each step: done of total bytes, or 0 of 0. It is called
+	// from one goroutine, at most once for every 64 KiB.
 	Progress func(step string, done, total int64)
 }
 
@@ -103,7 +103,7 @@ func (c *Client) open(ref Reference) (*session, error) {
 	return s, nil
 }
 
-// within bounds the operation and what is left open by it.
+// within bounds the operation and its open connections.
 func (c *Client) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	d := c.o.Timeout
 	if d == 0 {

@@ -2,10 +2,10 @@
 // its evidence as OCI artifacts, and pulls them back under limits that hold
 // before and while reading, with every digest computed again from what came.
 //
-// It never decides whether a hook is trusted (signatures are looked at by those
-// who receive what was pulled), never runs or unpacks a module, never follows a
-// registry to another host unless the operator named that host, and never sends
-// a credential to a host that it does not belong to.
+// It never decides whether a hook is trusted (its receiver verifies
+// signatures), never runs or unpacks a module, never follows a registry to
+// another host unless the operator named that host, and never sends a
+// credential to a host that it does not belong to.
 //
 // Layout. A hook is an image manifest with the config media type
 // application/vnd.wasm.config.v0+json and one layer, application/wasm, which is
@@ -35,8 +35,8 @@ const (
 	MediaTypeSignature = "application/vnd.belay.hook.signature.v1"
 )
 
-// Limits, in bytes and counts. They are constants and no options: what is larger
-// would be refused later anyway.
+// Limits, in bytes and counts. They are constants and no options: belay would
+// refuse a larger hook later anyway.
 const (
 	MaxModule    = 8 << 20 // of a layer
 	MaxManifest  = 1 << 20 // of a manifest, and of one page of referrers

@@ -27,7 +27,7 @@ var (
 type Error struct {
 	Class  error
 	Op     string // "read the manifest", …
-	Ref    string // what it was about: a reference, a digest, a host
+	Ref    string // a reference, a digest or a host
 	Text   string // for people; may be empty
 	Status int    // HTTP status of the registry's answer, or 0
 	Cause  error

@@ -40,7 +40,7 @@ func TestEvidenceComesAlong(t *testing.T) {
 }
 
 // Lists of referrers are hints: types may be missing or be the config's, and
-// only the referrer's own manifest says what it is and of what.
+// only the referrer's own manifest gives its type and its subject.
 func TestListsAreOnlyHints(t *testing.T) {
 	f := newFake(t)
 	f.attach(t, bundle("untyped"))

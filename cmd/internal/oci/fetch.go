@@ -69,7 +69,7 @@ func (s *session) document(ctx context.Context, url, mediaType, want string) ([]
 }
 
 // blob fetches content of exactly d.Size bytes and digest d.Digest. d.Size is
-// within the limits of what is fetched already.
+// within the limits of a pull.
 func (s *session) blob(ctx context.Context, d Descriptor, step string) ([]byte, error) {
 	var body []byte
 	err := s.get(ctx, s.base+"/blobs/"+d.Digest, "", func(resp *http.Response) (err error) {
@@ -93,8 +93,8 @@ func (s *session) blob(ctx context.Context, d Descriptor, step string) ([]byte, 
 	return body, err
 }
 
-// readAll reads at most limit bytes. The buffer grows with what has come, not
-// with what was announced.
+// readAll reads at most limit bytes. The buffer grows with the bytes that have
+// come, not with the announced size.
 func readAll(resp *http.Response, limit int64, progress func(int64)) ([]byte, error) {
 	tooLarge := func() error { return fail(ErrTooLarge, fmt.Sprintf("at most %d bytes are read", limit)) }
 	if resp.ContentLength > limit {

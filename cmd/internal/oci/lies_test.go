@@ -36,7 +36,7 @@ func TestHonestRegistry(t *testing.T) {
 	}
 }
 
-// A tag is asked for once: what it stands for a moment later is of no account.
+// A pull resolves a tag once: moving it a moment later changes nothing.
 func TestTagIsResolvedOnce(t *testing.T) {
 	f := newFake(t)
 	f.attach(t, bundle("x"))
@@ -281,7 +281,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 func (*endless) Close() error { return nil }
 
-// What is announced as too large is not even begun to be read.
+// A body that is announced as too large is not read at all.
 func TestAnnouncedSizeIsEnough(t *testing.T) {
 	f := newFake(t)
 	f.lie = func(w http.ResponseWriter, r *http.Request) bool {

@@ -17,7 +17,7 @@ import (
 // write can swallow ours.
 const indexAttempts = 3
 
-// Pushed says what is in the registry now.
+// Pushed lists the artifacts that the registry holds now.
 type Pushed struct {
 	Ref      Reference // by digest
 	Tag      string    // that was set, or empty

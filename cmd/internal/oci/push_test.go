@@ -161,7 +161,7 @@ func TestPushRefusals(t *testing.T) {
 	}
 }
 
-// A registry that does not keep what it took is found out.
+// A push finds a registry that does not store what it accepted.
 func TestPushToLiars(t *testing.T) {
 	for name, c := range map[string]struct {
 		referrers bool

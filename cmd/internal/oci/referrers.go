@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// referrers lists what is attached to a manifest: by the referrers API, and
-// where there is none by the tag that stands in for it. An empty list is no
-// error.
+// referrers lists the attachments of a manifest: by the referrers API, or
+// without one by its tag schema. An empty list is no error.
 func (s *session) referrers(ctx context.Context, subject string) ([]Descriptor, error) {
 	next := s.base + "/referrers/" + subject
 	var all []Descriptor

@@ -28,7 +28,7 @@ func credential(r *http.Request) string {
 	return "token " + string(client.RoleInvoke)
 }
 
-// hostFor is the host on behalf of a caller: what it asks is its own.
+// hostFor is the host on behalf of a caller: the caller's items are its own.
 func (s *Server) hostFor(r *http.Request) dispatch.Host {
 	return credited{s.host, credential(r)}
 }
@@ -188,7 +188,8 @@ func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err erro
 	s.problem(w, r, status, p)
 }
 
-// unsoundProblem says that an item is not what was asked, and nothing of what it says.
+// unsoundProblem says that an item differs from its question, and quotes
+// nothing of it.
 func unsoundProblem(err error) wire.ProblemBody {
 	p := wire.ProblemBody{Code: wire.CodeConflict, Message: kernel.ErrApprovalUnsound.Error(),
 		Hint: "It is neither shown nor decided. `belay doctor` lists such items; the log says why."}
@@ -198,7 +199,7 @@ func unsoundProblem(err error) wire.ProblemBody {
 	return p
 }
 
-// toAgent is what an agent sees of what it has asked.
+// toAgent is an agent's view of its own item.
 func toAgent(it *kernel.Approval) client.Approval {
 	return client.Approval{ID: it.ID, Kind: it.Kind, State: it.State, Key: it.Key, By: it.By, Created: it.Created,
 		Expires: it.Expires, Decision: it.Decision, Closed: it.Closed}

@@ -93,7 +93,7 @@ func TestApprovalsOverTheDaemon(t *testing.T) {
 			t.Errorf("%s: %d %s", role, r.StatusCode, body)
 		}
 	}
-	// Who may decide, and what is no decision.
+	// Only a reviewer may decide, and only by a valid decision.
 	good := signed(t, list[0], approvals.Approve, key)
 	bad := good
 	bad.Signature = append([]byte{1}, good.Signature[1:]...)

@@ -264,8 +264,8 @@ func TestTokensAreNotRecorded(t *testing.T) {
 	}
 }
 
-// Tokens: the daemon keeps hashes, takes what it finds, and gives out new ones
-// only where there are none.
+// Tokens: the daemon stores hashes, takes existing tokens, and gives out new
+// ones only where there are none.
 func TestTokens(t *testing.T) {
 	d := startDaemon(t)
 	admin := d.token(t, client.RoleAdmin)

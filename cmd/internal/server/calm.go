@@ -42,7 +42,8 @@ func (s *Server) begin(ctx context.Context) {
 	})
 }
 
-// untilEnding is a context that ends when the daemon gives up what is being decided.
+// untilEnding is a context that ends when the daemon abandons its undecided
+// actions.
 func (s *Server) untilEnding(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(s.ending.over, cancel)

@@ -94,7 +94,7 @@ func TestTheDaemonGoesOnWithoutDescriptors(t *testing.T) {
 	c := dial(t, dir)
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
-	// what it opens at first is open
+	// its first connections are open
 	if v, err := c.Invoke(ctx, invocation("s", "ls")); err != nil || v.Decision != phases.Allow {
 		t.Fatalf("%s %v", v.Decision, err)
 	}

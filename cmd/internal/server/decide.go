@@ -94,7 +94,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case given(r).err != nil:
 		unfit = phases.NewFault(phases.KindProtocol, "no parameters are taken here", given(r).err)
-	case err != nil && len(src) <= phases.MaxInputBytes: // what is too large is told that
+	case err != nil && len(src) <= phases.MaxInputBytes: // a larger body gets its own error
 		unfit = phases.NewFault(phases.KindProtocol, errBody.Error(), err)
 	}
 	ctx, cancel := s.deciding(r)

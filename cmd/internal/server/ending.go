@@ -11,10 +11,10 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// ending is what a daemon that was told to end still owes: what is being decided. Safe
-// for concurrent use.
+// ending holds the undecided actions of a daemon that was told to end. Safe for
+// concurrent use.
 type ending struct {
-	over context.Context // ends what is being decided, so that it is blocked on record
+	over context.Context // ends undecided actions, so that they are blocked and recorded
 	end  context.CancelFunc
 
 	mu      sync.Mutex
@@ -54,10 +54,10 @@ func (e *ending) left() (all []*underway) {
 	return all
 }
 
-// drain lets what has begun finish. After three quarters of the time what is still being
-// decided is given up, which blocks it on record; what does not end by then either is
-// noted as blocked for the process that comes next. It returns within Options.Drain, and
-// a second more where the note cannot be written.
+// drain lets started requests finish. After three quarters of the time it
+// cancels undecided actions, which blocks and records them. It notes actions
+// that do not end by then as blocked, for the next process. It returns within
+// Options.Drain, and a second more if the note cannot be written.
 func (s *Server) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.Drain)
 	defer cancel()

@@ -28,8 +28,8 @@ func (h *slowHost) InvokeWith(ctx context.Context, inv phases.Invocation,
 	return h.Host.InvokeWith(ctx, inv, o)
 }
 
-// What is being decided when the daemon has to end is blocked on record: by itself when it
-// ends with its context, and by a note when it does not end at all.
+// A daemon that ends blocks and records its undecided actions: by their own end
+// when they obey their context, else by a note.
 func TestWhatRunsAtTheEndIsBlockedOnRecord(t *testing.T) {
 	for name, c := range map[string]struct {
 		ends  bool

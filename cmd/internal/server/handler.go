@@ -20,7 +20,7 @@ import (
 // route is one thing that can be asked for.
 type route struct {
 	method, path string
-	roles        []client.Role // any of them; nil: everybody who got as far as this
+	roles        []client.Role // any of them; nil: every caller that got this far
 	body         bool          // takes a JSON document
 	query        []string      // the parameters that it takes
 	handle       http.HandlerFunc
@@ -127,7 +127,8 @@ func (s *Server) recovered(w http.ResponseWriter, r *http.Request) {
 		wire.ProblemBody{Code: wire.CodeInternal, Message: "belay failed", Decision: phases.Block})
 }
 
-// guarded lets through who has one of the route's roles and sends what it takes.
+// guarded passes callers that have one of the route's roles and send its
+// parameters and body.
 func (s *Server) guarded(rt route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if rt.roles != nil {

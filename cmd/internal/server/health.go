@@ -30,8 +30,8 @@ type found struct {
 	err    error // of status
 }
 
-// newHealth returns what is known of the host. Callers share one look at it, which alone
-// waits for the store and for locks.
+// newHealth returns the health of the host. Callers share one look at it, which
+// alone waits for the store and for locks.
 func newHealth(h Host) *lately.Value[found] {
 	return lately.New(func(ctx context.Context) (f found) {
 		defer func() {
@@ -84,7 +84,7 @@ func healthOf(st wire.Status, err error) wire.Health {
 	return h
 }
 
-// look returns what is known of the host, and how old that is. The error is
+// look returns the last known health of the host, and its age. The error is
 // kernel.ErrUnavailable.
 func (s *Server) look(ctx context.Context) (found, time.Duration, error) {
 	a, ok := s.health.Current(ctx, statusFor)

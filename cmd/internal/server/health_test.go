@@ -70,8 +70,9 @@ func TestHealthIsCached(t *testing.T) {
 	}
 }
 
-// While the store hangs, health and status answer with what was known before, say how old
-// it is, and are red when that is too old. Every request is answered within 5 s.
+// While the store hangs, health and status give their last known answer with
+// its age, and are red when that is too old. Every request is answered within 5
+// s.
 func TestHealthWhileTheStoreHangs(t *testing.T) {
 	d, l := looking(t)
 	review := bearer(d.token(t, client.RoleReview))
@@ -88,7 +89,7 @@ func TestHealthWhileTheStoreHangs(t *testing.T) {
 	}
 	l.hangs.Store(true)
 	defer close(l.end)
-	time.Sleep(1100 * time.Millisecond) // what is known is too old to be given without a look
+	time.Sleep(1100 * time.Millisecond) // the last look is too old to be given again
 	var h wire.Health
 	status, body := get("/healthz")
 	if err := json.Unmarshal([]byte(body), &h); err != nil || status != http.StatusOK || h.Age < 1000 {

@@ -93,8 +93,9 @@ func TestOverloadEndsWithItsLatches(t *testing.T) {
 	}
 }
 
-// A daemon judges what it refused in an overload when that is over: the session that the
-// guard passes is free, and the one that it blocks is held by the guard's own decision.
+// After an overload the daemon judges the events that it refused: a session
+// whose events the guard passes is free, and one that it blocks is held by the
+// guard's own decision.
 func TestOverloadIsJudgedAfterwards(t *testing.T) {
 	for name, frozen := range map[string]bool{"the guard passes": false, "the guard blocks": true} {
 		t.Run(name, func(t *testing.T) {
@@ -214,7 +215,7 @@ func TestTransportFailuresLatchNothing(t *testing.T) {
 			})
 		}
 	}
-	// What was still being read when its test ended is over with this one.
+	// A request that was still read when its test ended is over after this.
 	time.Sleep(400 * time.Millisecond)
 	if got := d.latched(t); len(got) != 0 {
 		t.Errorf("latched %q", got)

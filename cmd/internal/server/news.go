@@ -2,9 +2,9 @@ package server
 
 import "sync"
 
-// news tells those who follow the log that there may be something new in it. It
-// carries no events: everybody reads the log at his own pace, so that a slow
-// reader costs nothing. Safe for concurrent use.
+// news tells followers that the log may have new events. It carries none: each
+// follower reads the log at its own pace, so that a slow one costs nothing.
+// Safe for concurrent use.
 type news struct {
 	mu    sync.Mutex
 	next  chan struct{}
@@ -14,7 +14,7 @@ type news struct {
 
 func newNews() *news { return &news{next: make(chan struct{}), over: make(chan struct{})} }
 
-// tell wakes everybody who waits.
+// tell wakes all waiters.
 func (n *news) tell() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -111,7 +111,8 @@ func TestDocumentHasTheRoutes(t *testing.T) {
 	}
 }
 
-// The schemas of what is asked have the members that are taken, and no others.
+// The schemas of requests have the members that the daemon takes, and no
+// others.
 func TestDocumentHasTheMembersOfRequests(t *testing.T) {
 	d := readDocument(t)
 	r := phases.Request{HoldsScopes: true, ParentScopes: &phases.Scopes{}, Invocation: phases.Invocation{

@@ -15,12 +15,12 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// params are the parameters of one request. They are read in one way for every
-// route: what the table does not name, what is given twice, empty, longer than
-// phases.MaxIDBytes or cannot be unescaped is refused, because a filter that is not
-// understood would show too much. err is the first thing that is wrong; the
-// readers below add to it, and answer the zero value for what is not given. What
-// could be read is there also then: a refusal may have to be in a form that it names.
+// params are the parameters of one request, read in one way for every route. A
+// parameter that the table does not name, that comes twice, is empty, is longer
+// than phases.MaxIDBytes or cannot be unescaped is refused: a filter that is
+// not understood would show too much. err is the first fault; the readers below
+// add to it, and return the zero value for an absent parameter. The readable
+// parameters are set even then: they may name the form of the refusal.
 type params struct {
 	values map[string]string
 	err    error
@@ -126,7 +126,7 @@ func choice[T ~string](p *params, name string, of []T) T {
 
 type paramsKey struct{}
 
-// withParams leaves what was read for the handler.
+// withParams hands the parameters to the handler.
 func withParams(r *http.Request, p *params) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), paramsKey{}, p))
 }

@@ -94,8 +94,8 @@ func span(p *params) (time.Duration, int, error) {
 	return d, int(p.number("count", 1, maxTapeRuns)), p.err
 }
 
-// recording answers GET /v1/recording: what is decided from now on, whole and not
-// redacted, as a recording that ends by itself. That it began is on record first.
+// recording answers GET /v1/recording: decisions from now on, complete and not
+// redacted, as a recording that ends by itself. It logs its begin first.
 func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
 	d, count, err := span(given(r))
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *Server) record(w io.Writer, r *http.Request, sub *tape, timer *time.Tim
 		}
 		break
 	}
-	for rec.Runs() < count && len(sub.queue) > 0 { // what was decided in time and waits
+	for rec.Runs() < count && len(sub.queue) > 0 { // decided in time, and still queued
 		if err := rec.Record(<-sub.queue); err != nil {
 			return err
 		}

@@ -58,7 +58,8 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// What was decided in time and waits to be written belongs to a recording that ends.
+// A recording that ends includes the decisions that were made in time and wait
+// to be written.
 func TestRecordingTakesWhatWaits(t *testing.T) {
 	var tapes Tapes
 	sub := tapes.begin()

@@ -38,7 +38,8 @@ func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) 
 
 const recoverHint = "Every action is blocked until `belay recover`; with --dry-run it says what is wrong."
 
-// believeEvery is how often a store is compared while a caller waits for what it may come to hold.
+// believeEvery is the time between comparisons of the database with its log
+// while a caller waits.
 const believeEvery = 2 * time.Second
 
 // beliefs keeps those who wait from having the store compared more often than it takes.
@@ -142,7 +143,8 @@ func (s *Server) clearLatch(w http.ResponseWriter, r *http.Request) {
 func (s *Server) reload(w http.ResponseWriter, r *http.Request) {
 	defer s.changed()
 	if err := s.Reload(context.WithoutCancel(r.Context())); err != nil {
-		// The role may see what `belay status` prints: what is wrong in its own file.
+		// The role may see the fault in its own file, as `belay status` prints
+		// it.
 		s.problem(w, r, http.StatusConflict,
 			wire.ProblemBody{Code: wire.CodeConfig, Message: phases.SafeText(err.Error(), 4<<10),
 				Hint: "The configuration before stays in use."})

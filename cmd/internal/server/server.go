@@ -40,7 +40,7 @@ var (
 	ErrState = errors.New("the state directory cannot be served")
 )
 
-// Host is what is served; *belay.Belay is one. Safe for concurrent use.
+// Host is the served host, such as *belay.Belay. Safe for concurrent use.
 type Host interface {
 	dispatch.Host
 	Reload(ctx context.Context) error
@@ -296,9 +296,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// Reload takes belay.yaml and the tokens into use as they are now. With an error
-// everything stays as it was, and the status says so. Requests that have begun
-// finish with what was in use before.
+// Reload takes belay.yaml and the tokens into use as they are now. With an
+// error everything stays as it was, and the status says so. Requests that have
+// begun finish under the old ones.
 func (s *Server) Reload(ctx context.Context) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()

@@ -114,7 +114,7 @@ func TestBodyTimeEndsWithTheBody(t *testing.T) {
 		fmt.Fprintf(c,
 			"POST /v1/invoke HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", d.server.Addr(), d.token(t, client.RoleInvoke), len(body), body)
 		<-h.began
-		time.Sleep(2 * short) // the time itself is what is tested
+		time.Sleep(2 * short) // the test is about this time
 		h.letGo <- struct{}{}
 		resp, err := http.ReadResponse(in, nil)
 		if err != nil || resp.StatusCode != 200 {

@@ -29,9 +29,9 @@ func keyPath(dir string) string { return filepath.Join(dir, "keys", "tls.key") }
 // maxPEM is the most that a key or a certificate may have, in bytes.
 const maxPEM = 64 << 10
 
-// openIdentity reads key and certificate of the loopback address, and makes what is
-// missing. A certificate without its key is an error: the key was moved away, and a new one
-// would lock out the clients that hold the certificate.
+// openIdentity reads key and certificate of the loopback address, and makes
+// missing ones. A certificate without its key is an error: the key was moved
+// away, and a new one would lock out the clients that hold the certificate.
 func openIdentity(dir string) (tls.Certificate, error) {
 	key, err := readfile.Private(keyPath(dir), maxPEM)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -105,7 +105,7 @@ func TestTLSOnly(t *testing.T) {
 	}
 }
 
-// eavesdropper keeps what it is told.
+// eavesdropper notes every request.
 type eavesdropper struct {
 	mu    sync.Mutex
 	heard bytes.Buffer

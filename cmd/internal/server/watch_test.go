@@ -24,8 +24,8 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// What kept a reload back ends without a change of belay.yaml: the daemon sees that, and
-// says only once what was wrong.
+// The cause of a failed reload ends without a change of belay.yaml: the daemon
+// notices, and logs the fault only once.
 func TestAReloadThatFailedIsTriedAgain(t *testing.T) {
 	d := startDaemon(t, withServer(watched))
 	hash := filepath.Join(d.dir, "keys", "review.hash")
