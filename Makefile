@@ -3,7 +3,7 @@
 
 GO        ?= go
 BIN       := bin
-SESSION   := harness/testdata/sessions/claude-code.jsonl
+SESSION   := internal/suite/testdata/sessions/claude-code.jsonl
 FUZZTIME  ?= 30s
 BENCHTIME ?= 300ms
 LINT      := $(BIN)/golangci-lint
@@ -50,7 +50,7 @@ test-cosign: ## the real cosign: belay verifies what it signed, and it verifies 
 	scripts/test-cosign
 
 test-race: ## the packages that share state, under the race detector (cgo)
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./internal/shell ./internal/glob ./internal/paths ./kernel/... ./guard ./internal/store/... ./internal/audit/... ./cmd/internal/dispatch ./internal/mcptools ./internal/httpcall ./internal/loader ./internal/install ./harness/keep ./cmd/internal/server ./client .
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./internal/shell ./internal/glob ./internal/paths ./kernel/... ./guard ./internal/store/... ./internal/audit/... ./cmd/internal/dispatch ./internal/mcptools ./internal/httpcall ./internal/loader ./internal/install ./internal/retention ./cmd/internal/server ./client .
 
 test-cross: ## both commands build for windows/amd64, darwin/arm64 and linux/arm64, and are vetted
 	scripts/test-cross
@@ -84,7 +84,7 @@ test-faults: ## the daemon killed 60 times under load, disks that fill up and fa
 
 test-soak: ## a daemon under 48 callers meets faults in turn for SOAK_TIME (default 10m), then replay of 1,000,000 invocations with flat memory (about 6 minutes)
 	BELAY_SOAK_TIME=$(SOAK_TIME) $(GO) test -count=1 -timeout 120m -run TestFaultsInTurn -v ./cmd/internal/cli
-	BELAY_SOAK=1000000 $(GO) test -timeout 60m -run TestSoak -v ./harness/replay
+	BELAY_SOAK=1000000 $(GO) test -timeout 60m -run TestSoak -v ./internal/replay
 
 SOAK_TIME   ?= 10m
 

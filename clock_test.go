@@ -150,10 +150,10 @@ func TestWhoSetsTheHookClock(t *testing.T) {
 		"kernel/toolcall.go":           "calls of a hook go by the clock that the hook reads",
 		"belay.go":                     "refuses it where something is recorded",
 		"cmd/internal/cli/preview.go":  "previews, in memory",
-		"harness/run.go":               "suites",
-		"harness/replay/replay.go":     "replays",
+		"internal/suite/run.go":        "suites",
+		"internal/replay/replay.go":    "replays",
 		"harness/conformance/chain.go": "the kit",
-		"harness/fuzz/subject.go":      "fuzzing",
+		"internal/fuzz/subject.go":     "fuzzing",
 		"cmd/internal/cli/eval_at.go":  "eval --at, a dry run",
 	}
 	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/recording"
 )
 
 // A program that opens a state directory whose belay.yaml asks for recordings keeps

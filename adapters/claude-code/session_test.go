@@ -18,7 +18,7 @@ import (
 func TestRecordedSession(t *testing.T) {
 	seen := map[phases.Phase]bool{}
 	runs := map[phases.RunKey]map[phases.Phase]bool{}
-	for i, line := range bytes.Split(bytes.TrimSpace(readFile(t, "../../harness/testdata/sessions/claude-code.jsonl")),
+	for i, line := range bytes.Split(bytes.TrimSpace(readFile(t, "../../internal/suite/testdata/sessions/claude-code.jsonl")),
 		[]byte("\n")) {
 		var rec struct {
 			Title      string         `json:"title"`

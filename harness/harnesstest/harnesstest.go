@@ -13,11 +13,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belay-hooks/belay/harness"
-	"github.com/belay-hooks/belay/harness/recording"
-	"github.com/belay-hooks/belay/harness/replay"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/recording"
+	"github.com/belay-hooks/belay/internal/replay"
 	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/internal/suite"
 )
 
 // maxShown is how many differences of one invocation are listed.
@@ -127,20 +127,20 @@ func open(dir string) (*directory, error) {
 }
 
 func (d *directory) cases(t *testing.T) {
-	e, err := harness.OpenEngine(harness.EngineOptions{Identities: d.identities})
+	e, err := suite.OpenEngine(suite.EngineOptions{Identities: d.identities})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = e.Close() }()
-	where := harness.Locator{WorkDir: t.TempDir()}
+	where := suite.Locator{WorkDir: t.TempDir()}
 	for _, path := range d.suites {
-		suite, err := harness.ReadSuiteFile(path)
+		s, err := suite.ReadSuiteFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		name, module := d.name, d.hook
-		if suite.Hook != "" {
-			m, err := where.Module(t.Context(), suite)
+		if s.Hook != "" {
+			m, err := where.Module(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +149,7 @@ func (d *directory) cases(t *testing.T) {
 		if module == nil {
 			t.Fatalf("cases are of one hook, and here are %d modules", len(d.modules))
 		}
-		res, err := e.Hook(name, module).RunSuite(t.Context(), suite, harness.SuiteOptions{})
+		res, err := e.Hook(name, module).RunSuite(t.Context(), s, suite.SuiteOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

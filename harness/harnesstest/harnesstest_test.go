@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/harness/harnesstest"
-	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/recording"
 )
 
 func TestRun(t *testing.T) { harnesstest.Run(t, "testdata/same") }

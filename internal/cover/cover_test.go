@@ -11,7 +11,7 @@ import (
 // A module that is broken or hostile gives fewer names and lines, never a panic; what
 // was counted stays counted.
 func FuzzNew(f *testing.F) {
-	files, err := filepath.Glob("../../harness/testdata/guests/*.wasm")
+	files, err := filepath.Glob("../../internal/suite/testdata/guests/*.wasm")
 	if err != nil || len(files) == 0 {
 		f.Fatal(files, err)
 	}
@@ -34,7 +34,7 @@ func FuzzNew(f *testing.F) {
 }
 
 func TestNames(t *testing.T) {
-	file, err := os.ReadFile("../../harness/testdata/guests/asks.wasm")
+	file, err := os.ReadFile("../../internal/suite/testdata/guests/asks.wasm")
 	if err != nil {
 		t.Fatal(err)
 	}

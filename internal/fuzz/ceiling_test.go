@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/harness/fuzz"
+	"github.com/belay-hooks/belay/internal/fuzz"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/kernel"
 )

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/phases"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/harness/junit"
+	"github.com/belay-hooks/belay/internal/junit"
 	"github.com/belay-hooks/belay/phases"
 )
 

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/belay-hooks/belay/harness"
 	"github.com/belay-hooks/belay/internal/hookbuild"
+	"github.com/belay-hooks/belay/internal/suite"
 )
 
 // A new hook builds as it is, answers its own cases in the real sandbox, and
@@ -23,11 +23,11 @@ func TestNewHooksBuildAndRun(t *testing.T) {
 			if err != nil || len(module) != r.Size || r.Language != lang || r.Toolchain == "" {
 				t.Fatalf("%+v %v", r, err)
 			}
-			cases, err := harness.ReadSuites(filepath.Join(dir, "cases"))
+			cases, err := suite.ReadSuites(filepath.Join(dir, "cases"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, err := harness.OpenEngine(harness.EngineOptions{})
+			e, err := suite.OpenEngine(suite.EngineOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

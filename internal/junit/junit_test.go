@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/belay-hooks/belay/harness/junit"
+	"github.com/belay-hooks/belay/internal/junit"
 )
 
 func suite() junit.Suite {

@@ -1,7 +1,7 @@
 // Package keeping decides which keeper of full inputs is in use: the one that the
 // recordings of belay.yaml ask for, as long as they ask for it. It puts on record that
 // keeping began, changed or ended. It never decides what is kept, or in which form:
-// package harness/keep does.
+// package internal/retention does.
 package keeping
 
 import (
@@ -13,9 +13,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/belay-hooks/belay/harness/keep"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/place"
+	"github.com/belay-hooks/belay/internal/retention"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -43,7 +43,7 @@ type Keeping struct {
 
 // Keeper is a keeper with the policy that it follows.
 type Keeper struct {
-	*keep.Keeper
+	*retention.Keeper
 	policy *config.Recordings
 }
 
@@ -107,13 +107,13 @@ func (k *Keeping) Next(f *config.File) (*Keeper, error) {
 		return nil, fmt.Errorf("%w: %w", config.ErrUnusable, f.Errorf("/recordings/dir", "%v", err))
 	}
 	s := r.Settings()
-	made, err := keep.Open(keep.Policy{
+	made, err := retention.Open(retention.Policy{
 		Dir: dir, Recipients: r.Recipients, Plaintext: r.UnsafePlaintext, Phases: r.Phases, Tools: r.Tools,
 		Rotate: s.Rotate, RotateBytes: s.RotateBytes, Keep: s.Keep, MaxBytes: s.MaxBytes,
 		Block:  r.OnError == config.OnErrorBlock,
 		Logger: k.o.Logger, Notice: k.notice, Calm: k.o.Calm,
 	})
-	var bad *keep.Error
+	var bad *retention.Error
 	switch {
 	case errors.As(err, &bad):
 		return nil, fmt.Errorf("%w: %w", config.ErrUnusable, f.Errorf("/recordings"+bad.Pointer, "%s", bad.Text))
@@ -175,7 +175,7 @@ func (k *Keeping) notice(text string) {
 
 // State says how the keeper in use stands.
 type State struct {
-	keep.State
+	retention.State
 	Dir   string
 	Block bool // while nothing can be kept, nothing is decided
 }

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/recording"
 )
 
 func hexsum(s string) string {

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/recording"
 )
 
 // All replays a whole recording, several invocations at a time, and calls each in

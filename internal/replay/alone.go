@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/phases"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/internal/replay"
 	"github.com/belay-hooks/belay/kernel"
 )
 

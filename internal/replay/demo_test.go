@@ -3,7 +3,7 @@ package replay_test
 import (
 	"testing"
 
-	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/internal/replay"
 )
 
 func TestDemoReplaysWithoutADifference(t *testing.T) {

@@ -14,10 +14,10 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
-	"github.com/belay-hooks/belay/harness"
-	"github.com/belay-hooks/belay/harness/recording"
-	"github.com/belay-hooks/belay/harness/replay"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/recording"
+	"github.com/belay-hooks/belay/internal/replay"
+	"github.com/belay-hooks/belay/internal/suite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -93,7 +93,7 @@ func decide(ctx context.Context, host *belay.Belay, payload []byte) error {
 }
 
 func demo(t testing.TB) []byte {
-	lines, config := harness.DemoSession()
+	lines, config := suite.DemoSession()
 	return record(t, config, lines, belay.Options{})
 }
 

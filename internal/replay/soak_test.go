@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/harness/recording"
-	"github.com/belay-hooks/belay/harness/replay"
-	"github.com/belay-hooks/belay/harness/report"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/recording"
+	"github.com/belay-hooks/belay/internal/replay"
+	"github.com/belay-hooks/belay/internal/report"
 )
 
 // Memory stays flat however long a recording is: 20 000 invocations here, 1 000 000

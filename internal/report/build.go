@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"hash"
@@ -11,9 +12,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/harness/recording"
-	"github.com/belay-hooks/belay/harness/replay"
+	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/redact"
+	"github.com/belay-hooks/belay/internal/replay"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -66,6 +67,29 @@ func (b *Builder) Base(revision string) { b.policies[0][revision] = true }
 
 // Now names a configuration of the candidate's side.
 func (b *Builder) Now(revision string) { b.policies[1][revision] = true }
+
+// Replay replays a recording into the report. It reports whether the report holds the
+// same recording already: then it counts once.
+func (b *Builder) Replay(ctx context.Context, o replay.Options, rd *recording.Reader) (again bool, err error) {
+	b.Begin(rd.Header())
+	err = replay.All(ctx, o, rd, func(res *replay.Result) error {
+		b.Add(res)
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	for _, revision := range rd.Revisions() {
+		b.Base(revision)
+		if o.Candidate == nil || o.Candidate.Policy == "" {
+			b.Now(revision)
+		}
+	}
+	if rd.End().Cut {
+		b.Cut()
+	}
+	return !b.End(rd.Digest(), rd.End().Dropped), nil
+}
 
 // Begin starts a recording.
 func (b *Builder) Begin(h recording.Header) {

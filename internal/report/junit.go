@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/belay-hooks/belay/harness/junit"
+	"github.com/belay-hooks/belay/internal/junit"
 )
 
 // JUnit returns the report in the XML form that CI systems read: a suite for each

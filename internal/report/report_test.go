@@ -14,9 +14,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/harness/recording"
-	"github.com/belay-hooks/belay/harness/replay"
-	"github.com/belay-hooks/belay/harness/report"
+	"github.com/belay-hooks/belay/internal/recording"
+	"github.com/belay-hooks/belay/internal/replay"
+	"github.com/belay-hooks/belay/internal/report"
 	"github.com/belay-hooks/belay/phases"
 )
 

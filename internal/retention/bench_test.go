@@ -1,4 +1,4 @@
-package keep_test
+package retention_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/recording"
 )
 
 // What keeping costs a caller, beside the record that is written anyway.

@@ -1,4 +1,4 @@
-package keep
+package retention
 
 import (
 	"crypto/rand"
@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 

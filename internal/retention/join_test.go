@@ -1,4 +1,4 @@
-package keep_test
+package retention_test
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/harness/keep"
-	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/recording"
+	"github.com/belay-hooks/belay/internal/retention"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -99,13 +99,13 @@ func decideEverything(t *testing.T) *joined {
 	return j
 }
 
-func (j *joined) joiner(events ...phases.Event) *keep.Joiner {
+func (j *joined) joiner(events ...phases.Event) *retention.Joiner {
 	j.t.Helper()
-	d, err := keep.OpenDigests(j.state)
+	d, err := retention.OpenDigests(j.state)
 	if err != nil {
 		j.t.Fatal(err)
 	}
-	out := keep.NewJoiner(d, func(ctx context.Context, id string) ([]phases.Event, error) {
+	out := retention.NewJoiner(d, func(ctx context.Context, id string) ([]phases.Event, error) {
 		return j.b.Events(ctx, kernel.EventQuery{Invocation: id, Type: phases.EventHook, Limit: 1000})
 	})
 	for i := range events {
@@ -250,7 +250,7 @@ func TestForgeries(t *testing.T) {
 			}
 			join := j.joiner(j.events...)
 			seq, err := join.Take(context.Background(), &run, given)
-			var other *keep.MismatchError
+			var other *retention.MismatchError
 			if seq != 0 || !errors.As(err, &other) || !strings.Contains(other.What, c.want) {
 				t.Errorf("%d, %v; want %q", seq, err, c.want)
 			}
@@ -268,17 +268,17 @@ func TestForgeries(t *testing.T) {
 // Without the keys nothing can be proven; with others nothing is.
 func TestKeys(t *testing.T) {
 	j := decideEverything(t)
-	if _, err := keep.OpenDigests(t.TempDir()); !errors.Is(err, belay.ErrState) {
+	if _, err := retention.OpenDigests(t.TempDir()); !errors.Is(err, belay.ErrState) {
 		t.Errorf("got %v", err)
 	}
 	other := newOperator(t)
 	other.configure()
 	other.close(other.open())
-	d, err := keep.OpenDigests(other.state)
+	d, err := retention.OpenDigests(other.state)
 	if err != nil {
 		t.Fatal(err)
 	}
-	join := keep.NewJoiner(d, func(context.Context, string) ([]phases.Event, error) { return nil, nil })
+	join := retention.NewJoiner(d, func(context.Context, string) ([]phases.Event, error) { return nil, nil })
 	join.Want(&j.events[0])
 	if seq, err := join.Take(context.Background(), j.runs[0], j.chains[0]); seq != 0 || err == nil {
 		t.Errorf("%d, %v", seq, err)
@@ -286,7 +286,7 @@ func TestKeys(t *testing.T) {
 	if err := os.Chmod(filepath.Join(other.state, "keys", "event-input.key"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := keep.OpenDigests(other.state); !errors.Is(err, belay.ErrState) {
+	if _, err := retention.OpenDigests(other.state); !errors.Is(err, belay.ErrState) {
 		t.Errorf("a key that others can read: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package keep_test
+package retention_test
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/harness/keep"
-	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/recording"
+	"github.com/belay-hooks/belay/internal/retention"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -226,7 +226,7 @@ func TestReload(t *testing.T) {
 func whole(files []string) []string {
 	var out []string
 	for _, f := range files {
-		if !keep.Unfinished(f) {
+		if !retention.Unfinished(f) {
 			out = append(out, f)
 		}
 	}

@@ -1,4 +1,4 @@
-package keep
+package retention
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"

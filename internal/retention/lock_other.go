@@ -1,6 +1,6 @@
 //go:build !unix
 
-package keep
+package retention
 
 import (
 	"os"

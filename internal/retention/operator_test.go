@@ -1,4 +1,4 @@
-package keep_test
+package retention_test
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/harness/keep"
-	"github.com/belay-hooks/belay/harness/recording"
-	"github.com/belay-hooks/belay/harness/replay"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/recording"
+	"github.com/belay-hooks/belay/internal/replay"
+	"github.com/belay-hooks/belay/internal/retention"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -101,7 +101,7 @@ func (o *operator) close(b *belay.Belay) {
 
 func (o *operator) files() []string {
 	o.t.Helper()
-	list, err := keep.Files(o.dir)
+	list, err := retention.Files(o.dir)
 	if err != nil {
 		o.t.Fatal(err)
 	}

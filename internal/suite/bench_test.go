@@ -1,4 +1,4 @@
-package harness_test
+package suite_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/harness"
+	"github.com/belay-hooks/belay/internal/suite"
 )
 
 // benchmarkSuite runs a suite of 1,000 small cases and its 1,000 invocations in turn,
@@ -22,7 +22,7 @@ func benchmarkSuite(b *testing.B) {
 		fmt.Fprintf(&src,
 			"  - name: case %d\n    phase: post_tool\n    action: {tool: exec, args: {}, result: \"line %d \\e[31mred\\e[0m\"}\n    want: {decision: allow, action: {/result: \"line %d red\"}}\n", i, i, i)
 	}
-	module, err := os.ReadFile("../examples-wasm/strip-ansi/strip-ansi.wasm")
+	module, err := os.ReadFile("../../examples-wasm/strip-ansi/strip-ansi.wasm")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -37,17 +37,17 @@ func benchmarkSuite(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer host.Close()
-	warm, err := harness.ReadSuite([]byte(src.String()))
+	warm, err := suite.ReadSuite([]byte(src.String()))
 	if err != nil {
 		b.Fatal(err)
 	}
 	if r, err := h.Run(b.Context(), &warm.Cases[0]); err != nil || !r.Passed() {
 		b.Fatal(r.Differences, err)
 	}
-	var suite, bare time.Duration
+	var whole, bare time.Duration
 	for b.Loop() {
 		from := time.Now()
-		s, err := harness.ReadSuite([]byte(src.String()))
+		s, err := suite.ReadSuite([]byte(src.String()))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func benchmarkSuite(b *testing.B) {
 				b.Fatal(r.Differences, err)
 			}
 		}
-		suite += time.Since(from)
+		whole += time.Since(from)
 		from = time.Now()
 		for i := range warm.Cases {
 			inv, err := warm.Cases[i].Invocation()
@@ -69,6 +69,6 @@ func benchmarkSuite(b *testing.B) {
 		}
 		bare += time.Since(from)
 	}
-	b.ReportMetric(suite.Seconds()/bare.Seconds(), "x/invocation")
+	b.ReportMetric(whole.Seconds()/bare.Seconds(), "x/invocation")
 	b.ReportMetric(float64(bare.Nanoseconds())/float64(b.N)/cases, "ns/invocation")
 }

@@ -1,4 +1,4 @@
-package harness_test
+package suite_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/harness"
+	"github.com/belay-hooks/belay/internal/suite"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -25,7 +25,7 @@ const file = `cases:
 `
 
 func TestReadSuite(t *testing.T) {
-	s, err := harness.ReadSuite([]byte(file))
+	s, err := suite.ReadSuite([]byte(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestReadSuite(t *testing.T) {
 		{"changed: []", "masked: [args]", "/cases/0/want/masked/0: "},
 		{"changed: []", "action: {args/x: 1}", "line 5, column 29: /cases/0/want/action: "},
 	} {
-		_, err := harness.ReadSuite([]byte(strings.Replace(file, c.old, c.new, 1)))
+		_, err := suite.ReadSuite([]byte(strings.Replace(file, c.old, c.new, 1)))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: got %v, want %q", c.new, err, c.want)
 		}
@@ -64,11 +64,11 @@ func TestCheckFindsEachDifference(t *testing.T) {
 		Hooks: []phases.HookReport{{Fuel: 100, MemoryPeak: 65536,
 			Effects: []phases.Effect{{Kind: phases.EffectRewrite, Path: "/args/a"}}}},
 	}
-	fits := harness.Want{
+	fits := suite.Want{
 		Decision: phases.Allow, Kind: phases.KindPolicy, ReasonContains: "cause", Changed: []string{"/args/a"},
 		Action: map[string]jsontext.Value{"/args/a": jsontext.Value("1.0")}, Absent: []string{"/args/b"},
 		Metadata: map[string]jsontext.Value{"k": jsontext.Value(`"v"`)}, Scopes: &phases.Scopes{}, Contexts: []string{"text"},
-		Effects: []harness.WantEffect{{Kind: phases.EffectRewrite}}, Reply: "hell", Retry: "again",
+		Effects: []suite.WantEffect{{Kind: phases.EffectRewrite}}, Reply: "hell", Retry: "again",
 		Artifacts: []string{"a.txt"},
 		Masked:    []string{"/args/a"}, MaxFuel: 100, MaxMemory: 65536,
 		Verdict: jsontext.Value(`{"retry":{"instruction":"again"},"hooks":[{"fuel":100}]}`),
@@ -76,7 +76,7 @@ func TestCheckFindsEachDifference(t *testing.T) {
 	if bad := fits.Check(v); len(bad) != 0 {
 		t.Fatalf("a fitting verdict is refused: %q", bad)
 	}
-	for name, w := range map[string]harness.Want{
+	for name, w := range map[string]suite.Want{
 		"decision":  {Decision: phases.Block},
 		"kind":      {Decision: phases.Allow, Kind: phases.KindFuel},
 		"reason":    {Decision: phases.Allow, ReasonContains: "other"},
@@ -87,13 +87,13 @@ func TestCheckFindsEachDifference(t *testing.T) {
 		"metadata":  {Decision: phases.Allow, Metadata: map[string]jsontext.Value{"z": jsontext.Value("1")}},
 		"scopes":    {Decision: phases.Allow, Scopes: &phases.Scopes{Tools: phases.Scope{}}},
 		"contexts":  {Decision: phases.Allow, Contexts: []string{}},
-		"effects":   {Decision: phases.Allow, Effects: []harness.WantEffect{}},
+		"effects":   {Decision: phases.Allow, Effects: []suite.WantEffect{}},
 		"reply":     {Decision: phases.Allow, Reply: "bye"},
 		"retry":     {Decision: phases.Allow, Retry: "stop"},
 		"artifacts": {Decision: phases.Allow, Artifacts: []string{}},
 		"masked":    {Decision: phases.Allow, Masked: []string{"/text"}},
 		"an effect": {Decision: phases.Allow,
-			Effects: []harness.WantEffect{{Kind: phases.EffectRewrite,
+			Effects: []suite.WantEffect{{Kind: phases.EffectRewrite,
 				Rest: jsontext.Value(`{"kind":"rewrite","path":"/args/b"}`)}}},
 		"fuel":    {Decision: phases.Allow, MaxFuel: 99},
 		"memory":  {Decision: phases.Allow, MaxMemory: 65535},

@@ -1,23 +1,23 @@
-package harness_test
+package suite_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/harness"
+	"github.com/belay-hooks/belay/internal/suite"
 	"github.com/belay-hooks/belay/phases"
 )
 
 // A turn that takes longer than is waited for is a case that could not be run: it has
 // neither passed nor failed, also where it expects a failure.
 func TestTurnBeyondTheCeiling(t *testing.T) {
-	e, err := harness.OpenEngine(harness.EngineOptions{Ceiling: time.Nanosecond})
+	e, err := suite.OpenEngine(suite.EngineOptions{Ceiling: time.Nanosecond})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	s, err := harness.ReadSuiteFile(asks)
+	s, err := suite.ReadSuiteFile(asks)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package harness_test
+package suite_test
 
 import (
 	"os"
@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belay-hooks/belay/harness"
 	"github.com/belay-hooks/belay/internal/cover"
 	"github.com/belay-hooks/belay/internal/hookbuild"
+	"github.com/belay-hooks/belay/internal/suite"
 )
 
 // covered builds a hook, with line numbers or without, and runs its cases.
@@ -18,8 +18,8 @@ func covered(t *testing.T, dir, lang string, debug bool) *cover.Profile {
 	if m := hookbuild.Missing(lang); m != "" {
 		t.Fatalf("%s; scripts/setup installs it", m)
 	}
-	where := harness.Locator{Build: true, Debug: debug, WorkDir: t.TempDir()}
-	s, err := harness.ReadSuiteFile(filepath.Join("testdata", dir, "cases", "one.yaml"))
+	where := suite.Locator{Build: true, Debug: debug, WorkDir: t.TempDir()}
+	s, err := suite.ReadSuiteFile(filepath.Join("testdata", dir, "cases", "one.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func covered(t *testing.T, dir, lang string, debug bool) *cover.Profile {
 	if h.Coverage() != nil {
 		t.Error("something ran before anything was loaded")
 	}
-	res, err := h.RunSuite(t.Context(), s, harness.SuiteOptions{})
+	res, err := h.RunSuite(t.Context(), s, suite.SuiteOptions{})
 	if err != nil || res.Count("pass") != len(s.Cases) {
 		t.Fatalf("%+v %v", res, err)
 	}
@@ -119,7 +119,7 @@ func TestCoverageOfKnownBranches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := harness.ReadSuite([]byte(`cases:
+	s, err := suite.ReadSuite([]byte(`cases:
   - {name: one, phase: pre_tool, action: {tool: a, args: {}}, want: {decision: allow}}
   - {name: three, phase: pre_tool, action: {tool: abc, args: {}}, want: {decision: allow}}
 `))

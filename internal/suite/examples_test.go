@@ -1,4 +1,4 @@
-package harness_test
+package suite_test
 
 import (
 	"errors"
@@ -7,21 +7,21 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/belay-hooks/belay/harness"
 	"github.com/belay-hooks/belay/internal/hookbuild"
+	"github.com/belay-hooks/belay/internal/suite"
 )
 
 // Every example hook does what its cases say, and its goldens where it has some: the prebuilt ones as they are
 // committed, the others built from their source first.
 func TestExampleHooks(t *testing.T) {
-	dirs, err := filepath.Glob("../examples-wasm/*/belay.yaml")
+	dirs, err := filepath.Glob("../../examples-wasm/*/belay.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(dirs) < 12 {
 		t.Fatalf("only %d example hooks were found", len(dirs))
 	}
-	e, err := harness.OpenEngine(harness.EngineOptions{})
+	e, err := suite.OpenEngine(suite.EngineOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +48,11 @@ func TestExampleHooks(t *testing.T) {
 			}
 			h := e.Hook(name, module)
 			for _, f := range files {
-				s, err := harness.ReadSuiteFile(f)
+				s, err := suite.ReadSuiteFile(f)
 				if err != nil {
 					t.Fatal(err)
 				}
-				res, err := h.RunSuite(t.Context(), s, harness.SuiteOptions{})
+				res, err := h.RunSuite(t.Context(), s, suite.SuiteOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}

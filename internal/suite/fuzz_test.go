@@ -1,12 +1,12 @@
-package harness_test
+package suite_test
 
 import (
 	"errors"
 	"os"
 	"testing"
 
-	"github.com/belay-hooks/belay/harness"
 	"github.com/belay-hooks/belay/internal/strictyaml"
+	"github.com/belay-hooks/belay/internal/suite"
 )
 
 // What is no suite is an error of the class that names a line, never a panic.
@@ -18,7 +18,7 @@ func FuzzReadSuite(f *testing.F) {
 	}
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, src []byte) {
-		s, err := harness.ReadSuite(src)
+		s, err := suite.ReadSuite(src)
 		switch {
 		case err != nil && !errors.Is(err, strictyaml.ErrInvalid):
 			t.Fatalf("error without class: %v", err)

@@ -1,12 +1,12 @@
-package harness
+package suite
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/phases"
 )
 

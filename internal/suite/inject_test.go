@@ -1,4 +1,4 @@
-package harness_test
+package suite_test
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/harness"
-	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/recording"
+	"github.com/belay-hooks/belay/internal/suite"
 )
 
 const askTool = "cases:\n  - name: one\n    phase: pre_tool\n    action: {tool: exec, args: {request: {tool: clock}}}\n"
@@ -38,7 +38,7 @@ func TestInjected(t *testing.T) {
 			// it notes 4,097 bytes that it was not given
 			"    injected: [{call: state_get, long: true}]\n    want: {decision: block, kind: output}\n",
 	} {
-		res, err := suite(t, src, harness.SuiteOptions{})
+		res, err := runSuite(t, src, suite.SuiteOptions{})
 		if err != nil || len(res.Cases) != 1 || res.Cases[0].Err != nil {
 			t.Fatalf("%s: %+v %v", name, res.Cases, err)
 		}
@@ -57,8 +57,8 @@ func TestInjected(t *testing.T) {
 
 // An injection that meets no call fails the case, with its line.
 func TestInjectedThatMeetsNoCall(t *testing.T) {
-	res, err := suite(t,
-		askTool+"    stubs: [{call: request_tool_call, reply: {}}]\n    injected:\n      - {call: request_tool_call, number: 2, errno: denied}\n    want: {decision: allow}\n", harness.SuiteOptions{})
+	res, err := runSuite(t,
+		askTool+"    stubs: [{call: request_tool_call, reply: {}}]\n    injected:\n      - {call: request_tool_call, number: 2, errno: denied}\n    want: {decision: allow}\n", suite.SuiteOptions{})
 	if err != nil || res.Cases[0].Err != nil {
 		t.Fatal(err, res.Cases[0].Err)
 	}
@@ -84,7 +84,7 @@ func TestInjectedThatNeverHappens(t *testing.T) {
 		"{call: input_get, long: true, every: true}":           "unknown member",
 		"{call: request_tool_call, number: x, errno: pending}": "line 5",
 	} {
-		res, err := suite(t, askTool+"    injected: ["+injected+"]\n    want: {decision: allow}\n", harness.SuiteOptions{})
+		res, err := runSuite(t, askTool+"    injected: ["+injected+"]\n    want: {decision: allow}\n", suite.SuiteOptions{})
 		if err == nil && len(res.Cases) > 0 {
 			err = res.Cases[0].Err
 		}
@@ -129,7 +129,7 @@ func recordedInjection(t *testing.T, call string, place int, failed recording.In
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := harness.Input{Phase: "pre_tool", Action: jsontext.Value(`{"tool":"exec","args":{"request":{"tool":"mcp:x:y"}}}`)}
+	in := suite.Input{Phase: "pre_tool", Action: jsontext.Value(`{"tool":"exec","args":{"request":{"tool":"mcp:x:y"}}}`)}
 	inv, err := in.Invocation()
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func recordedInjection(t *testing.T, call string, place int, failed recording.In
 	if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := harness.ReadSuiteFile(path)
+	s, err := suite.ReadSuiteFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

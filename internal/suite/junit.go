@@ -1,11 +1,11 @@
-package harness
+package suite
 
 import (
 	"fmt"
 	"path/filepath"
 	"strings"
 
-	"github.com/belay-hooks/belay/harness/junit"
+	"github.com/belay-hooks/belay/internal/junit"
 )
 
 // JUnit returns results in the XML form that CI systems read, without times: the

@@ -1,4 +1,4 @@
-package harness_test
+package suite_test
 
 import (
 	"os"

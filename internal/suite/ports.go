@@ -1,4 +1,4 @@
-package harness
+package suite
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/phases"
 )
 

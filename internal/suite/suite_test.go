@@ -1,4 +1,4 @@
-package harness_test
+package suite_test
 
 import (
 	"bytes"
@@ -14,17 +14,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/harness"
-	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/recording"
+	"github.com/belay-hooks/belay/internal/suite"
 	"github.com/belay-hooks/belay/kernel"
 )
 
 const asks = "testdata/guests/asks.yaml"
 
-func engine(t testing.TB, cover bool) *harness.Engine {
+func engine(t testing.TB, cover bool) *suite.Engine {
 	t.Helper()
-	e, err := harness.OpenEngine(harness.EngineOptions{Cover: cover})
+	e, err := suite.OpenEngine(suite.EngineOptions{Cover: cover})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func engine(t testing.TB, cover bool) *harness.Engine {
 	return e
 }
 
-func asksHook(t testing.TB, e *harness.Engine) *harness.Hook {
+func asksHook(t testing.TB, e *suite.Engine) *suite.Hook {
 	t.Helper()
 	b, err := os.ReadFile("testdata/guests/asks.wasm")
 	if err != nil {
@@ -60,26 +60,26 @@ func TestGuestsAreCurrent(t *testing.T) {
 	}
 }
 
-// suite writes a suite about the guest and runs it.
-func suite(t *testing.T, cases string, o harness.SuiteOptions) (harness.SuiteResult, error) {
+// runSuite writes a suite about the guest and runs it.
+func runSuite(t *testing.T, cases string, o suite.SuiteOptions) (suite.SuiteResult, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s.yaml")
 	if err := os.WriteFile(path, []byte(cases), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := harness.ReadSuiteFile(path)
+	s, err := suite.ReadSuiteFile(path)
 	if err != nil {
-		return harness.SuiteResult{}, err
+		return suite.SuiteResult{}, err
 	}
 	return asksHook(t, engine(t, false)).RunSuite(t.Context(), s, o)
 }
 
 func TestStubs(t *testing.T) {
-	s, err := harness.ReadSuiteFile(asks)
+	s, err := suite.ReadSuiteFile(asks)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := asksHook(t, engine(t, false)).RunSuite(t.Context(), s, harness.SuiteOptions{})
+	res, err := asksHook(t, engine(t, false)).RunSuite(t.Context(), s, suite.SuiteOptions{})
 	if err != nil || len(res.Cases) != 8 {
 		t.Fatalf("%d cases, %v", len(res.Cases), err)
 	}
@@ -92,7 +92,7 @@ func TestStubs(t *testing.T) {
 
 // A case has the same ids, random numbers, fuel and verdict every time.
 func TestCasesRepeat(t *testing.T) {
-	s, err := harness.ReadSuiteFile(asks)
+	s, err := suite.ReadSuiteFile(asks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,8 +126,8 @@ func TestStubsThatDoNotFit(t *testing.T) {
 			`request_tool_call {"tool": "b"}`},
 		"another key": {"{call: state_get, request: other, reply: x}", "{}", "stubs/0 state_get", "used 0 times"},
 	} {
-		res, err := suite(t, "cases:\n  - name: one\n    phase: pre_tool\n    action: {tool: exec, args: "+c.args+
-			"}\n    stubs:\n      - "+c.stubs+"\n    want: {decision: allow}\n", harness.SuiteOptions{})
+		res, err := runSuite(t, "cases:\n  - name: one\n    phase: pre_tool\n    action: {tool: exec, args: "+c.args+
+			"}\n    stubs:\n      - "+c.stubs+"\n    want: {decision: allow}\n", suite.SuiteOptions{})
 		if err != nil || len(res.Cases) != 1 || res.Cases[0].Err != nil {
 			t.Fatalf("%s: %+v %v", name, res, err)
 		}
@@ -196,7 +196,7 @@ func TestUnreachableExpectations(t *testing.T) {
 		"a recording that is not there": {"cases:\n  - name: one\n    recording: none.rec\n    want: {decision: allow}\n",
 			"line 3, column 5: /cases/0/recording: none.rec"},
 	} {
-		res, err := suite(t, c.src, harness.SuiteOptions{})
+		res, err := runSuite(t, c.src, suite.SuiteOptions{})
 		if err == nil && len(res.Cases) > 0 {
 			err = res.Cases[0].Err
 		}
@@ -233,7 +233,7 @@ func TestRecordedCase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := harness.Input{Phase: "pre_tool",
+	in := suite.Input{Phase: "pre_tool",
 		Action: jsontext.Value(`{"tool":"exec","args":{"request":{"tool":"clock","args":{}}}}`)}
 	inv, err := in.Invocation()
 	if err != nil {
@@ -259,7 +259,7 @@ func TestRecordedCase(t *testing.T) {
 		if err := os.WriteFile(path, []byte(strings.Replace(src, "NUMBER", string(rune('0'+n)), 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := harness.ReadSuiteFile(path)
+		s, err := suite.ReadSuiteFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,13 +282,13 @@ func TestRecordedCase(t *testing.T) {
 
 func TestGoldens(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.yaml")
-	write := func(state, more string) *harness.Suite {
+	write := func(state, more string) *suite.Suite {
 		t.Helper()
 		src := "cases:\n  - name: one\n    phase: pre_tool\n    action: {tool: exec, args: {}}\n    stubs: [{call: state_get, request: count, reply: " + state + "}]\n    want: {decision: allow}\n" + more
 		if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := harness.ReadSuiteFile(path)
+		s, err := suite.ReadSuiteFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,7 +296,7 @@ func TestGoldens(t *testing.T) {
 	}
 	const two = "  - name: two\n    phase: pre_tool\n    action: {tool: exec, args: {}}\n    want: {decision: DEC}\n"
 	h := asksHook(t, engine(t, false))
-	run := func(s *harness.Suite, o harness.SuiteOptions) harness.SuiteResult {
+	run := func(s *suite.Suite, o suite.SuiteOptions) suite.SuiteResult {
 		t.Helper()
 		res, err := h.RunSuite(t.Context(), s, o)
 		if err != nil {
@@ -305,47 +305,47 @@ func TestGoldens(t *testing.T) {
 		return res
 	}
 	both := strings.Replace(two, "DEC", "allow", 1)
-	if r := run(write("1", both), harness.SuiteOptions{Update: true}); !r.Updated {
+	if r := run(write("1", both), suite.SuiteOptions{Update: true}); !r.Updated {
 		t.Fatalf("%+v", r)
 	}
-	before, err := os.ReadFile(harness.GoldenFile(path))
+	before, err := os.ReadFile(suite.GoldenFile(path))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := run(write("1", both), harness.SuiteOptions{}); r.Count("pass") != 2 {
+	if r := run(write("1", both), suite.SuiteOptions{}); r.Count("pass") != 2 {
 		t.Errorf("%+v", r)
 	}
-	r := run(write("2", both), harness.SuiteOptions{})
+	r := run(write("2", both), suite.SuiteOptions{})
 	if r.Count("golden") != 1 || r.Cases[0].Golden[0].What != "golden /effects/0/value" ||
 		r.Cases[0].Golden[0].Got != "2" {
 		t.Errorf("%+v", r)
 	}
-	if r := run(write("1", ""), harness.SuiteOptions{}); len(r.Left) != 1 {
+	if r := run(write("1", ""), suite.SuiteOptions{}); len(r.Left) != 1 {
 		t.Errorf("%+v", r)
 	}
-	if r := run(write("1", strings.ReplaceAll(both, "two", "three")), harness.SuiteOptions{}); r.Count("golden") != 1 ||
+	if r := run(write("1", strings.ReplaceAll(both, "two", "three")), suite.SuiteOptions{}); r.Count("golden") != 1 ||
 		len(r.Left) != 1 {
 		t.Errorf("%+v", r)
 	}
 	// A case that fails keeps the golden as it is.
-	if r := run(write("2", strings.Replace(two, "DEC", "block", 1)), harness.SuiteOptions{Update: true}); r.Updated {
+	if r := run(write("2", strings.Replace(two, "DEC", "block", 1)), suite.SuiteOptions{Update: true}); r.Updated {
 		t.Error("a failing suite has updated its golden")
 	}
 	// Some of the cases replace some of the golden.
-	if r := run(write("2", both), harness.SuiteOptions{Update: true, Run: regexp.MustCompile("one")}); !r.Updated ||
+	if r := run(write("2", both), suite.SuiteOptions{Update: true, Run: regexp.MustCompile("one")}); !r.Updated ||
 		r.Skipped != 1 {
 		t.Errorf("%+v", r)
 	}
-	after, err := os.ReadFile(harness.GoldenFile(path))
+	after, err := os.ReadFile(suite.GoldenFile(path))
 	if err != nil || bytes.Equal(before, after) || !bytes.Contains(after, []byte(`"two"`)) {
 		t.Errorf("%v\n%s", err, after)
 	}
 	for _, bad := range []string{"{", `{"format":"belay-golden/v9","cases":{}}`,
 		`{"format":"belay-golden/v1","cases":{},"x":1}`} {
-		if err := os.WriteFile(harness.GoldenFile(path), []byte(bad), 0o600); err != nil {
+		if err := os.WriteFile(suite.GoldenFile(path), []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.RunSuite(t.Context(), write("1", ""), harness.SuiteOptions{}); err == nil ||
+		if _, err := h.RunSuite(t.Context(), write("1", ""), suite.SuiteOptions{}); err == nil ||
 			!strings.Contains(err.Error(), "s.golden.json: ") {
 			t.Errorf("%s: %v", bad, err)
 		}

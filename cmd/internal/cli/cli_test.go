@@ -122,8 +122,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("EXAMPLES", examples)
 			env.Setenv("KIT", filepath.Join(filepath.Dir(examples), "harness", "conformance", "sdk"))
-			env.Setenv("FUZZ", filepath.Join(filepath.Dir(examples), "harness", "fuzz", "testdata", "planted"))
-			env.Setenv("REPLAY", filepath.Join(filepath.Dir(examples), "harness", "replay", "testdata"))
+			env.Setenv("FUZZ", filepath.Join(filepath.Dir(examples), "internal", "fuzz", "testdata", "planted"))
+			env.Setenv("REPLAY", filepath.Join(filepath.Dir(examples), "internal", "replay", "testdata"))
 			env.Setenv("BELAY_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			for _, k := range keep {

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/harness"
-	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/statelog"
+	"github.com/belay-hooks/belay/internal/suite"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -66,7 +66,7 @@ func (a *App) demo(ctx context.Context, o demoOptions) error {
 	if err != nil {
 		return err
 	}
-	session, settings := harness.DemoSession()
+	session, settings := suite.DemoSession()
 	if err := os.WriteFile(filepath.Join(dir, config.FileName), settings, 0o600); err != nil {
 		return failureBy(err, "")
 	}

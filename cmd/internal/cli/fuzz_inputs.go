@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/belay-hooks/belay/harness"
-	"github.com/belay-hooks/belay/harness/fuzz"
-	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/fuzz"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/recording"
+	"github.com/belay-hooks/belay/internal/suite"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -57,7 +57,7 @@ func (a *App) fuzzInputs(o fuzzOptions, dir string) ([]fuzz.Input, error) {
 	var out []fuzz.Input
 	if dir != "" {
 		if cases := filepath.Join(dir, "cases"); isDir(cases) {
-			list, err := harness.ReadSuites(cases)
+			list, err := suite.ReadSuites(cases)
 			if err != nil {
 				return nil, failureBy(err, "Correct the cases beside the hook.")
 			}

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/belay-hooks/belay/harness/fuzz"
-	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/fuzz"
+	"github.com/belay-hooks/belay/internal/recording"
 )
 
 // fuzzOutputs begins the reports and checks that findings can be written, so

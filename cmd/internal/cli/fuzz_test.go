@@ -33,7 +33,7 @@ func TestFuzzStops(t *testing.T) {
 			go func() {
 				a := &cli.App{Out: &out, Err: &errs, Terminal: true}
 				done <- a.Main(ctx,
-					[]string{"fuzz", "../../../harness/fuzz/testdata/planted/" + c.hook + ".wasm", "--runs", "1000000000", "--state",
+					[]string{"fuzz", "../../../internal/fuzz/testdata/planted/" + c.hook + ".wasm", "--runs", "1000000000", "--state",
 						filepath.Join(dir, "state"), "--out", kept, "--report", report})
 			}()
 			told := regexp.MustCompile(`\d found`)

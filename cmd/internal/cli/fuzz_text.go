@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/belay-hooks/belay/harness/fuzz"
+	"github.com/belay-hooks/belay/internal/fuzz"
 )
 
 // printFuzz shows a result to a person.

@@ -18,7 +18,7 @@ import (
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
-	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/phases"
 )
 

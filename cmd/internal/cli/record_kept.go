@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/harness/keep"
-	"github.com/belay-hooks/belay/harness/recording"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/recording"
+	"github.com/belay-hooks/belay/internal/retention"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -34,7 +34,7 @@ func (a *App) recordKept(ctx context.Context, o recordOptions) error {
 	if err != nil {
 		return err
 	}
-	digests, err := keep.OpenDigests(state)
+	digests, err := retention.OpenDigests(state)
 	if err != nil {
 		return failureBy(err, "Without it nobody can tell whether an original belongs to an event.")
 	}
@@ -43,7 +43,7 @@ func (a *App) recordKept(ctx context.Context, o recordOptions) error {
 		return err
 	}
 	defer src.Close()
-	join := keep.NewJoiner(digests, func(ctx context.Context, invocation string) ([]phases.Event, error) {
+	join := retention.NewJoiner(digests, func(ctx context.Context, invocation string) ([]phases.Event, error) {
 		var out []phases.Event
 		err := eachEvent(ctx, src, wire.Query{Invocation: invocation, Type: phases.EventHook}, func(e *phases.Event) error {
 			out = append(out, *e)
@@ -109,7 +109,7 @@ func (a *App) keptDir(dir string) (string, error) {
 type keptReader struct {
 	app        *App
 	identities []string
-	join       *keep.Joiner
+	join       *retention.Joiner
 	out        *recordFile
 	sealed     int // files that could not be opened
 	foreign    int // originals that do not belong to their event
@@ -121,7 +121,7 @@ func (k *keptReader) readAll(ctx context.Context, dir string) error {
 	seen := map[string]bool{}
 	for again := true; again; {
 		again = false
-		files, err := keep.Files(dir)
+		files, err := retention.Files(dir)
 		if err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func (k *keptReader) begin(f *readfile.File, path string) (*recording.Reader, er
 		return nil, err
 	case errors.Is(err, recording.ErrSealed):
 		k.sealed++
-	case errors.Is(err, recording.ErrTruncated) && keep.Unfinished(path): // not even its first piece is there
+	case errors.Is(err, recording.ErrTruncated) && retention.Unfinished(path): // not even its first piece is there
 	default:
 		k.say("%s", safe(bad.Error()))
 	}
@@ -208,7 +208,7 @@ func (k *keptReader) begin(f *readfile.File, path string) (*recording.Reader, er
 
 func (k *keptReader) take(ctx context.Context, path string, run *recording.Run, chain *recording.Chain) error {
 	seq, err := k.join.Take(ctx, run, chain)
-	var other *keep.MismatchError
+	var other *retention.MismatchError
 	switch {
 	case errors.As(err, &other):
 		k.foreign++

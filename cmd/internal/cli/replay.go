@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay/harness/recording"
-	"github.com/belay-hooks/belay/harness/replay"
-	"github.com/belay-hooks/belay/harness/report"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/recording"
+	"github.com/belay-hooks/belay/internal/replay"
+	"github.com/belay-hooks/belay/internal/report"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -160,24 +160,11 @@ func (a *App) replayFile(ctx context.Context, o replayOptions, opts replay.Optio
 	if err != nil {
 		return 0, err
 	}
-	b.Begin(rd.Header())
-	err = replay.All(ctx, opts, rd, func(res *replay.Result) error {
-		b.Add(res)
-		return nil
-	})
+	again, err := b.Replay(ctx, opts, rd)
 	if err != nil {
 		return 0, err
 	}
-	for _, revision := range rd.Revisions() {
-		b.Base(revision)
-		if o.policy == "" {
-			b.Now(revision)
-		}
-	}
-	if rd.End().Cut {
-		b.Cut()
-	}
-	if !b.End(rd.Digest(), rd.End().Dropped) {
+	if again {
 		fmt.Fprintf(a.Err, "belay: %s holds the same recording as another file: it counts once\n", safe(path))
 	}
 	return rd.Runs(), nil

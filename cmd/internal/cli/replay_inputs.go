@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/belay-hooks/belay/harness/recording"
-	"github.com/belay-hooks/belay/harness/replay"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/recording"
+	"github.com/belay-hooks/belay/internal/replay"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 

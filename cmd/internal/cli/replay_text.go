@@ -12,8 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/harness/replay"
-	"github.com/belay-hooks/belay/harness/report"
+	"github.com/belay-hooks/belay/internal/replay"
+	"github.com/belay-hooks/belay/internal/report"
 	"github.com/belay-hooks/belay/phases"
 )
 

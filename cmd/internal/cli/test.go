@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay/harness"
-	"github.com/belay-hooks/belay/harness/recording"
+	"github.com/belay-hooks/belay/internal/recording"
+	"github.com/belay-hooks/belay/internal/suite"
 )
 
 type testOptions struct {
@@ -100,7 +100,7 @@ func (a *App) test(ctx context.Context, args []string, o *testOptions) error {
 	}
 	defer func() { _ = os.RemoveAll(work) }()
 	t := &tester{app: a, o: o, args: args, ids: ids,
-		where: harness.Locator{Build: o.build, Debug: o.covers(), WorkDir: work}}
+		where: suite.Locator{Build: o.build, Debug: o.covers(), WorkDir: work}}
 	if o.watch {
 		return t.watch(ctx)
 	}
@@ -112,7 +112,7 @@ type tester struct {
 	app   *App
 	o     *testOptions
 	args  []string
-	where harness.Locator
+	where suite.Locator
 	ids   recording.Identities
 
 	seen []string // files that the last run has read
@@ -121,7 +121,7 @@ type tester struct {
 // suiteRun is one suite with what came of it. err: it could not be run.
 type suiteRun struct {
 	file string
-	res  harness.SuiteResult
+	res  suite.SuiteResult
 	err  error
 }
 
@@ -133,7 +133,7 @@ type testRun struct {
 }
 
 func (t *tester) once(ctx context.Context) error {
-	files, without, err := harness.FindSuites(t.args)
+	files, without, err := suite.FindSuites(t.args)
 	if err != nil {
 		return failureBy(err, "A suite is a YAML file with `cases:`; `belay hook new` makes a hook with one.")
 	}
@@ -142,7 +142,7 @@ func (t *tester) once(ctx context.Context) error {
 		return err
 	}
 	defer out.drop()
-	engine, err := harness.OpenEngine(harness.EngineOptions{Dir: t.app.codeCache(), Compiler: t.app.Compiler,
+	engine, err := suite.OpenEngine(suite.EngineOptions{Dir: t.app.codeCache(), Compiler: t.app.Compiler,
 		Cover: t.o.covers(), Identities: t.ids})
 	if err != nil {
 		return failureBy(err, "")
@@ -181,15 +181,15 @@ func (t *tester) outputs() (*outputs, error) {
 }
 
 // suite runs one suite.
-func (t *tester) suite(ctx context.Context, e *harness.Engine, file string,
-	hooks map[string]*hookCover) (harness.SuiteResult, error) {
-	s, err := harness.ReadSuiteFile(file)
+func (t *tester) suite(ctx context.Context, e *suite.Engine, file string,
+	hooks map[string]*hookCover) (suite.SuiteResult, error) {
+	s, err := suite.ReadSuiteFile(file)
 	if err != nil {
-		return harness.SuiteResult{File: file}, err
+		return suite.SuiteResult{File: file}, err
 	}
 	m, err := t.where.Module(ctx, s)
 	if err != nil {
-		return harness.SuiteResult{File: file}, err
+		return suite.SuiteResult{File: file}, err
 	}
 	if m.Path != "" {
 		t.seen = append(t.seen, m.Path)
@@ -197,7 +197,7 @@ func (t *tester) suite(ctx context.Context, e *harness.Engine, file string,
 		t.seen = append(t.seen, m.Source)
 	}
 	h := e.Hook(m.Name, m.File)
-	res, err := h.RunSuite(ctx, s, harness.SuiteOptions{Run: t.o.filter, Update: t.o.update})
+	res, err := h.RunSuite(ctx, s, suite.SuiteOptions{Run: t.o.filter, Update: t.o.update})
 	if t.o.covers() {
 		hooks[res.Digest] = &hookCover{name: res.Hook, source: m.Source, hook: h}
 	}
@@ -207,7 +207,7 @@ func (t *tester) suite(ctx context.Context, e *harness.Engine, file string,
 // report prints and writes everything, and says how the run ended.
 func (t *tester) report(run *testRun, files *outputs) error {
 	a, o := t.app, t.o
-	results := make([]harness.SuiteResult, 0, len(run.suites))
+	results := make([]suite.SuiteResult, 0, len(run.suites))
 	for i := range run.suites {
 		results = append(results, asResult(&run.suites[i]))
 	}
@@ -221,7 +221,7 @@ func (t *tester) report(run *testRun, files *outputs) error {
 		case o.coverProfile:
 			return coverProfile(run.cover), nil
 		}
-		return harness.JUnit(results)
+		return suite.JUnit(results)
 	})
 	if err != nil {
 		return err
@@ -241,7 +241,7 @@ func (t *tester) report(run *testRun, files *outputs) error {
 }
 
 // asResult is a suite that could not be run as one with a single error.
-func asResult(s *suiteRun) harness.SuiteResult {
+func asResult(s *suiteRun) suite.SuiteResult {
 	if s.err == nil {
 		return s.res
 	}
@@ -250,7 +250,7 @@ func asResult(s *suiteRun) harness.SuiteResult {
 	if r.Hook == "" {
 		r.Hook = filepath.Base(filepath.Dir(s.file))
 	}
-	c := harness.CaseResult{Err: s.err}
+	c := suite.CaseResult{Err: s.err}
 	c.Case = "the suite"
 	r.Cases = append(slices.Clone(r.Cases), c)
 	return r

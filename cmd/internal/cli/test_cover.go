@@ -10,15 +10,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/belay-hooks/belay/harness"
 	"github.com/belay-hooks/belay/internal/cover"
+	"github.com/belay-hooks/belay/internal/suite"
 )
 
 // hookCover is what ran of one hook in all its suites.
 type hookCover struct {
 	name   string
 	source string // its folder; "" when not known
-	hook   *harness.Hook
+	hook   *suite.Hook
 
 	profile *cover.Profile
 	files   []ownFile

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"github.com/belay-hooks/belay/harness"
+	"github.com/belay-hooks/belay/internal/suite"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -17,15 +17,15 @@ type suiteJSON struct {
 }
 
 type caseJSON struct {
-	Name        string               `json:"name"`
-	Line        int                  `json:"line,omitzero"`
-	Status      string               `json:"status"` // pass, fail, error, golden
-	Error       string               `json:"error,omitzero"`
-	Decision    phases.Decision      `json:"decision,omitzero"`
-	Fuel        int64                `json:"fuel"`
-	MemoryPeak  int64                `json:"memory_peak"`
-	Differences []harness.Difference `json:"differences,omitzero"`
-	Golden      []harness.Difference `json:"golden,omitzero"`
+	Name        string             `json:"name"`
+	Line        int                `json:"line,omitzero"`
+	Status      string             `json:"status"` // pass, fail, error, golden
+	Error       string             `json:"error,omitzero"`
+	Decision    phases.Decision    `json:"decision,omitzero"`
+	Fuel        int64              `json:"fuel"`
+	MemoryPeak  int64              `json:"memory_peak"`
+	Differences []suite.Difference `json:"differences,omitzero"`
+	Golden      []suite.Difference `json:"golden,omitzero"`
 }
 
 func testJSON(run *testRun, sum testSummary) any {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/harness"
+	"github.com/belay-hooks/belay/internal/suite"
 )
 
 // printTest prints a run for people: what went wrong first, then one line a suite.
@@ -93,7 +93,7 @@ func orDash(s string) string {
 }
 
 // printCase prints a case that did not pass, or any with --verbose.
-func (a *App) printCase(file string, c *harness.CaseResult, o *testOptions) {
+func (a *App) printCase(file string, c *suite.CaseResult, o *testOptions) {
 	p := a.palette()
 	place := fmt.Sprintf("%s:%d", safe(file), c.Line)
 	switch c.Status() {
@@ -115,7 +115,7 @@ func (a *App) printCase(file string, c *harness.CaseResult, o *testOptions) {
 	default:
 		fmt.Fprintf(a.Out, "%s  %s  %s\n", p.red("FAIL"), place, p.bold(safe(c.Case)))
 	}
-	for _, d := range append(append([]harness.Difference{}, c.Differences...), c.Golden...) {
+	for _, d := range append(append([]suite.Difference{}, c.Differences...), c.Golden...) {
 		line := ""
 		if d.Line > 0 {
 			line = p.faint(fmt.Sprintf("  line %d", d.Line))

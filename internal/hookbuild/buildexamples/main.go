@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/belay-hooks/belay/harness"
 	"github.com/belay-hooks/belay/internal/hookbuild"
 	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/internal/suite"
 )
 
 func main() {
@@ -162,7 +162,7 @@ func (b *builder) behaves(ctx context.Context, dir, file, locked string,
 	m hookbuild.LockedModule) (different bool, err error) {
 	fmt.Printf("%s: built with other tools, so its cases are run instead:\n  locked: %s\n  here:   %s\n", m.Name, locked,
 		m.Toolchain)
-	cases, err := harness.ReadSuites(filepath.Join(dir, "cases"))
+	cases, err := suite.ReadSuites(filepath.Join(dir, "cases"))
 	if err != nil {
 		return false, err
 	}
@@ -170,7 +170,7 @@ func (b *builder) behaves(ctx context.Context, dir, file, locked string,
 	if err != nil {
 		return false, err
 	}
-	e, err := harness.OpenEngine(harness.EngineOptions{})
+	e, err := suite.OpenEngine(suite.EngineOptions{})
 	if err != nil {
 		return false, err
 	}
