@@ -50,7 +50,7 @@ test-cosign: ## the real cosign: belay verifies what it signed, and it verifies 
 	scripts/test-cosign
 
 test-race: ## the packages that share state, under the race detector (cgo)
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./internal/shell ./internal/glob ./internal/paths ./kernel/... ./guard ./internal/store/... ./internal/audit/... ./cmd/internal/dispatch ./internal/mcptools ./internal/httpcall ./internal/loader ./internal/install ./internal/retention ./cmd/internal/server ./client .
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./internal/shell ./internal/glob ./internal/links ./internal/paths ./kernel/... ./guard ./internal/store/... ./internal/audit/... ./cmd/internal/dispatch ./internal/mcptools ./internal/httpcall ./internal/loader ./internal/install ./internal/retention ./cmd/internal/server ./client .
 
 test-cross: ## both commands build for windows/amd64, darwin/arm64 and linux/arm64, and are vetted
 	scripts/test-cross
@@ -90,7 +90,7 @@ SOAK_TIME   ?= 10m
 
 MUTANTS     ?= 200
 MUTANT_SEED ?= 1
-GUARDED     := phases/...,kernel,hostcalls/...,internal/glob,internal/paths,internal/shell,tiers/...,leases,internal/sandbox/...,internal/eventlog,internal/redact
+GUARDED     := phases/...,kernel,hostcalls/...,internal/glob,internal/links,internal/paths,internal/shell,tiers/...,leases,internal/sandbox/...,internal/eventlog,internal/redact
 
 test-mutants: ## switch each defence off and see its test fail; then MUTANTS small changes of GUARDED packages, of which 90 % have to be noticed
 	$(GO) run ./internal/mutants/run -defences internal/mutants/defences.yaml -packages $(GUARDED) -n $(MUTANTS) -seed $(MUTANT_SEED)

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/links"
 	"github.com/belay-hooks/belay/internal/shell"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -114,7 +115,7 @@ func TestFindSecrets(t *testing.T) {
 	u := newTurn(t, nil)
 	text := "key AKIAAHS2TNQ3ASBS63W2 end"
 	u.do("find_secrets", text)
-	reply := decodeReply[SecretsReply](u)
+	reply := decodeReply[secretsReply](u)
 	if len(reply.Secrets) != 1 || text[reply.Secrets[0].Start:reply.Secrets[0].End] != "AKIAAHS2TNQ3ASBS63W2" {
 		t.Errorf("%+v", reply)
 	}
@@ -122,7 +123,7 @@ func TestFindSecrets(t *testing.T) {
 		t.Error("the reply holds the secret")
 	}
 	u.do("find_secrets", strings.Repeat(text+"\n", 300))
-	if reply := decodeReply[SecretsReply](u); len(reply.Secrets) != 256 || !reply.Truncated {
+	if reply := decodeReply[secretsReply](u); len(reply.Secrets) != 256 || !reply.Truncated {
 		t.Errorf("%d secrets, truncated %v", len(reply.Secrets), reply.Truncated)
 	}
 	u.code(Invalid, "find_secrets", "\xff")
@@ -135,7 +136,7 @@ func TestFindSecrets(t *testing.T) {
 		"blt_q8Zr2LmX0pTvW4aaq8Zr2LmX0pTvW4aaq8Zr2LmX0p1": "belay-lease", "postgres://u:S3cr3tzz9@h/db": "url-password",
 	} {
 		u.do("find_secrets", text)
-		if reply := decodeReply[SecretsReply](u); len(reply.Secrets) != 1 || reply.Secrets[0].Kind != kind {
+		if reply := decodeReply[secretsReply](u); len(reply.Secrets) != 1 || reply.Secrets[0].Kind != kind {
 			t.Errorf("%q: %+v", text, reply)
 		}
 	}
@@ -181,13 +182,13 @@ func TestPatternMatch(t *testing.T) {
 	u.code(TooLarge, "pattern_match", `{"kind":"re2","patterns":[`+strings.Repeat(`"a",`, 64)+`"a"],"texts":[]}`)
 }
 
-// links is a file system of symbolic links for tests.
-type links struct {
+// linkTree is a file system of symbolic links for tests.
+type linkTree struct {
 	targets map[string]string // "" for a plain file or directory
 	asked   []string
 }
 
-func (l *links) Readlink(_ context.Context, p string) (string, error) {
+func (l *linkTree) Readlink(_ context.Context, p string) (string, error) {
 	l.asked = append(l.asked, p)
 	t, ok := l.targets[p]
 	switch {
@@ -202,14 +203,14 @@ func (l *links) Readlink(_ context.Context, p string) (string, error) {
 // ".." behind a link leads up from where the link leads, and programs that clean a
 // path first go elsewhere: both places are among the keys.
 func TestPathResolveClimbs(t *testing.T) {
-	l := &links{targets: map[string]string{
+	l := &linkTree{targets: map[string]string{
 		"/srv": "", "/srv/a": "", "/srv/a/deep": "", "/srv/a/key": "", "/srv/key": "other", "/srv/other": "",
 		"/srv/link": "a/deep", "/srv/file": "",
 	}}
 	u := newTurn(t, func(c *SessionConfig) { c.Files, c.CWD = l, "/srv" })
 	u.do("path_resolve",
 		`{"paths":["link/../key","/srv/link/./../../srv/key","none/../key","file","link/../none/../key"]}`)
-	reply := decodeReply[PathReply](u)
+	reply := decodeReply[pathReply](u)
 	for i, want := range []struct {
 		path, resolved, links string
 		keys                  []string
@@ -231,7 +232,7 @@ func TestPathResolveClimbs(t *testing.T) {
 }
 
 func TestPathResolve(t *testing.T) {
-	l := &links{targets: map[string]string{
+	l := &linkTree{targets: map[string]string{
 		"/srv": "", "/srv/a": "", "/srv/link": "../etc", "/etc": "", "/etc/shadow": "", "/srv/loop": "loop",
 		"/srv/rel": "a/./b", "/srv/a/b": "", "/srv/abs": "/etc/shadow",
 	}}
@@ -241,7 +242,7 @@ func TestPathResolve(t *testing.T) {
 	}
 	u := newTurn(t, cfg)
 	r := u.do("path_resolve", `{"paths":["a","link/shadow","abs","rel","loop","a/none/x","~/x","/etc/shadow"]}`)
-	reply := decodeReply[PathReply](u)
+	reply := decodeReply[pathReply](u)
 	var got []string
 	for _, p := range reply.Results {
 		got = append(got, p.Resolved+" "+p.Links)
@@ -259,8 +260,8 @@ func TestPathResolve(t *testing.T) {
 			t.Errorf("looked at %s, outside of the scopes", p)
 		}
 	}
-	if r.Fuel <= 0 || len(u.FileReads()) != len(l.asked) {
-		t.Errorf("fuel %d, %d of %d reads recorded", r.Fuel, len(u.FileReads()), len(l.asked))
+	if r.Fuel <= 0 || len(u.fileReads) != len(l.asked) {
+		t.Errorf("fuel %d, %d of %d reads recorded", r.Fuel, len(u.fileReads), len(l.asked))
 	}
 	n := len(l.asked)
 	u.do("path_resolve", `{"paths":["a","link/shadow"]}`)
@@ -269,7 +270,7 @@ func TestPathResolve(t *testing.T) {
 	}
 
 	// a replay answers from the recording and gives the same reply
-	replayed := newTurn(t, func(c *SessionConfig) { cfg(c); c.Files = recorded(u.FileReads()) })
+	replayed := newTurn(t, func(c *SessionConfig) { cfg(c); c.Files = recorded(u.fileReads) })
 	first := u.reply()
 	if replayed.do("path_resolve", `{"paths":["a","link/shadow"]}`); replayed.reply() != first {
 		t.Errorf("replayed %s\nfirst %s", replayed.reply(), first)
@@ -277,7 +278,7 @@ func TestPathResolve(t *testing.T) {
 
 	without := newTurn(t, func(c *SessionConfig) { cfg(c); c.Files = nil })
 	without.do("path_resolve", `{"paths":["link"],"cwd":"/srv"}`)
-	if r := decodeReply[PathReply](without).Results[0]; r.Links != "unknown" || r.Resolved != "" {
+	if r := decodeReply[pathReply](without).Results[0]; r.Links != "unknown" || r.Resolved != "" {
 		t.Errorf("without a file system: %+v", r)
 	}
 	u.code(Invalid, "path_resolve", `{"paths":["a"],"cwd":"rel"}`)
@@ -287,7 +288,7 @@ func TestPathResolve(t *testing.T) {
 }
 
 // recorded is the FileSystem of a replay.
-type recorded []FileRead
+type recorded []links.Found
 
 func (r recorded) Readlink(_ context.Context, p string) (string, error) {
 	for _, e := range r {
@@ -314,7 +315,7 @@ func FuzzRequests(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, req string) {
 		for _, name := range []string{"path_resolve", "pattern_match", "find_secrets", "shell_parse"} {
-			u := newTurn(t, func(c *SessionConfig) { c.CWD, c.Files = "/w", &links{} })
+			u := newTurn(t, func(c *SessionConfig) { c.CWD, c.Files = "/w", &linkTree{} })
 			r := u.do(name, req)
 			if r.Code < 0 {
 				if u.reply() != "" {

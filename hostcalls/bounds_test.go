@@ -46,18 +46,18 @@ func TestRefusedCapabilities(t *testing.T) {
 		"X" + long[1:]: `capability "X` + long[1:] + `": ` + malformed, "X" + long: `capability "X` + long[1:] + `…": ` +
 			malformed,
 	} {
-		c, err := ParseCapability(s)
+		c, err := parseCapability(s)
 		if !errors.Is(err, ErrCapability) || err.Error() != want || c != (tiers.Capability{}) {
 			t.Errorf("%q: %+v, %v, want %s", s, c, err, want)
 		}
-		if g, err := ParseGrants([]string{"block", s}); err == nil || g.Has("block") {
+		if g, err := ParseGrants([]string{"block", s}); err == nil || g.has("block") {
 			t.Errorf("%q among others: %v", s, err)
 		}
 	}
-	if tier, ok := LeastTier("log"); ok || tier != "" {
+	if tier, ok := leastTier("log"); ok || tier != "" {
 		t.Errorf("log is for %q, %v", tier, ok)
 	}
-	if tier, ok := LeastTier("nothing"); ok || tier != "" {
+	if tier, ok := leastTier("nothing"); ok || tier != "" {
 		t.Errorf("nothing is for %q, %v", tier, ok)
 	}
 }
@@ -104,8 +104,8 @@ func TestInjectionsOfLongAnswers(t *testing.T) {
 		ok   bool
 	}{
 		{"into an empty buffer", &get, 1, 0, Injections{{Call: 1, Long: true}}, 1, 0, true},
-		{"into a large buffer", &get, 1, MaxLong - 1, Injections{{Call: 1, Long: true}}, MaxLong, 0, true},
-		{"into the largest", &get, 1, MaxLong, Injections{{Call: 1, Long: true}}, 0, 0, false},
+		{"into a large buffer", &get, 1, maxLong - 1, Injections{{Call: 1, Long: true}}, maxLong, 0, true},
+		{"into the largest", &get, 1, maxLong, Injections{{Call: 1, Long: true}}, 0, 0, false},
 		{"without a buffer", &kind, 1, 0, Injections{{Call: 1, Long: true}}, 0, 0, false},
 		{"another call", &get, 2, 0, Injections{{Call: 1, Long: true}}, 0, 0, false},
 		{"nothing", &get, 1, 0, Injections{{Call: 1}}, 0, 0, false},
@@ -490,7 +490,7 @@ func TestTracedPorts(t *testing.T) {
 		{SessionConfig{State: &store{}}, "[state]"},
 		{SessionConfig{Tools: portFunc(nil)}, "[tools]"},
 		{SessionConfig{Leases: ledger{}}, "[leases]"},
-		{SessionConfig{Files: &links{}}, "[files]"},
+		{SessionConfig{Files: &linkTree{}}, "[files]"},
 	} {
 		var tr Trace
 		c := tc.cfg.Record(&tr)
@@ -507,7 +507,7 @@ func TestTracedPorts(t *testing.T) {
 
 // A path costs by itself, by what is looked at, and by what is answered.
 func TestFuelOfPaths(t *testing.T) {
-	l := &links{targets: map[string]string{"/w": "", "/w/a": "", "/w/b": "a"}}
+	l := &linkTree{targets: map[string]string{"/w": "", "/w/a": "", "/w/b": "a"}}
 	scoped := phases.Scopes{FSRead: phases.Scope{"/w/**", "/x"}, FSWrite: phases.Scope{"/w/**"}}
 	for _, tc := range []struct {
 		name, request        string
@@ -552,7 +552,7 @@ func TestFuelOfPaths(t *testing.T) {
 	relative := newTurn(t, func(c *SessionConfig) { c.CWD = "/w" })
 	for request, want := range map[string]string{`{"paths":["a"]}`: "/w/a", `{"paths":["a"],"cwd":"/x"}`: "/x/a"} {
 		relative.do("path_resolve", request)
-		if reply := decodeReply[PathReply](relative); reply.Results[0].Path != want || reply.Results[0].Links != "unknown" {
+		if reply := decodeReply[pathReply](relative); reply.Results[0].Path != want || reply.Results[0].Links != "unknown" {
 			t.Errorf("%s: %+v, want %s", request, reply.Results[0], want)
 		}
 	}
@@ -590,30 +590,30 @@ func TestBoundsOfPatterns(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name string
-		req  PatternRequest
+		req  patternQuery
 		ok   bool
 	}{
 		{"most patterns and texts",
-			PatternRequest{Kind: "re2", Patterns: list("a", maxPatterns), Texts: list("a", maxPatternTexts)}, true},
-		{"more patterns", PatternRequest{Kind: "re2", Patterns: list("a", maxPatterns+1)}, false},
-		{"more texts", PatternRequest{Kind: "glob", Texts: list("a", maxPatternTexts+1)}, false},
-		{"the longest pattern", PatternRequest{Kind: "re2", Patterns: []string{strings.Repeat("a", maxPattern)}}, true},
-		{"a longer pattern", PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("a", maxPattern+1)}}, false},
-		{"most stars", PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("*a", maxGlobStars)}}, true},
-		{"more stars", PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("*a", maxGlobStars+1)}}, false},
+			patternQuery{Kind: "re2", Patterns: list("a", maxPatterns), Texts: list("a", maxPatternTexts)}, true},
+		{"more patterns", patternQuery{Kind: "re2", Patterns: list("a", maxPatterns+1)}, false},
+		{"more texts", patternQuery{Kind: "glob", Texts: list("a", maxPatternTexts+1)}, false},
+		{"the longest pattern", patternQuery{Kind: "re2", Patterns: []string{strings.Repeat("a", maxPattern)}}, true},
+		{"a longer pattern", patternQuery{Kind: "glob", Patterns: []string{strings.Repeat("a", maxPattern+1)}}, false},
+		{"most stars", patternQuery{Kind: "glob", Patterns: []string{strings.Repeat("*a", maxGlobStars)}}, true},
+		{"more stars", patternQuery{Kind: "glob", Patterns: []string{strings.Repeat("*a", maxGlobStars+1)}}, false},
 		{"stars that are two",
-			PatternRequest{Kind: "glob", Patterns: []string{strings.TrimSuffix(strings.Repeat("**/", maxGlobStars), "/")}},
+			patternQuery{Kind: "glob", Patterns: []string{strings.TrimSuffix(strings.Repeat("**/", maxGlobStars), "/")}},
 			true},
-		{"most alternatives", PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("{a,b}", 6)}}, true},
-		{"more alternatives", PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("{a,b}", 6) + "{a,b}"}}, false},
+		{"most alternatives", patternQuery{Kind: "glob", Patterns: []string{strings.Repeat("{a,b}", 6)}}, true},
+		{"more alternatives", patternQuery{Kind: "glob", Patterns: []string{strings.Repeat("{a,b}", 6) + "{a,b}"}}, false},
 		{"the longest text of a glob",
-			PatternRequest{Kind: "glob", Patterns: []string{"a"}, Texts: []string{strings.Repeat("a", maxGlobText)}}, true},
+			patternQuery{Kind: "glob", Patterns: []string{"a"}, Texts: []string{strings.Repeat("a", maxGlobText)}}, true},
 		{"a longer one",
-			PatternRequest{Kind: "glob", Patterns: []string{"a"}, Texts: []string{strings.Repeat("a", maxGlobText+1)}}, false},
+			patternQuery{Kind: "glob", Patterns: []string{"a"}, Texts: []string{strings.Repeat("a", maxGlobText+1)}}, false},
 		{"a longer one for an expression",
-			PatternRequest{Kind: "re2", Patterns: []string{"a"}, Texts: []string{strings.Repeat("a", maxGlobText+1)}}, true},
-		{"the largest expression", PatternRequest{Kind: "re2", Patterns: []string{"(?:a){1000}"}}, true},
-		{"a larger one", PatternRequest{Kind: "re2", Patterns: []string{"(?:abc|d[xyz]){1000}"}}, false},
+			patternQuery{Kind: "re2", Patterns: []string{"a"}, Texts: []string{strings.Repeat("a", maxGlobText+1)}}, true},
+		{"the largest expression", patternQuery{Kind: "re2", Patterns: []string{"(?:a){1000}"}}, true},
+		{"a larger one", patternQuery{Kind: "re2", Patterns: []string{"(?:abc|d[xyz]){1000}"}}, false},
 	} {
 		u := newTurn(t, nil)
 		r := u.do("pattern_match", patternRequest(t, tc.req))
@@ -624,7 +624,7 @@ func TestBoundsOfPatterns(t *testing.T) {
 	// A pattern costs twenty times what a byte of text does, and each pair its text.
 	fuel := func(patterns, texts []string) int64 {
 		u := newTurn(t, nil)
-		return u.do("pattern_match", patternRequest(t, PatternRequest{Kind: "glob", Patterns: patterns, Texts: texts})).Fuel
+		return u.do("pattern_match", patternRequest(t, patternQuery{Kind: "glob", Patterns: patterns, Texts: texts})).Fuel
 	}
 	one := fuel([]string{"a"}, nil) / 20
 	if one <= 0 || fuel([]string{"a"}, []string{"xy"}) != one*(20+3) ||

@@ -1,6 +1,7 @@
 package hostcalls
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -20,9 +21,9 @@ func Known() []string {
 	return names
 }
 
-// LeastTier returns the least tier that can be granted the capability of the
+// leastTier returns the least tier that can be granted the capability of the
 // name, and false for a name that is not known.
-func LeastTier(name string) (phases.Tier, bool) {
+func leastTier(name string) (phases.Tier, bool) {
 	c, ok := Lookup(name)
 	if !ok || c.Capability == "" {
 		return "", false
@@ -30,14 +31,14 @@ func LeastTier(name string) (phases.Tier, bool) {
 	return c.LeastTier, true
 }
 
-// ParseCapability reads the text form (see tiers.ParseCapability) and knows which
+// parseCapability reads the text form (see tiers.ParseCapability) and knows which
 // calls there are. Every error is errors.Is(err, ErrCapability).
-func ParseCapability(s string) (tiers.Capability, error) {
+func parseCapability(s string) (tiers.Capability, error) {
 	c, err := tiers.ParseCapability(s)
 	if err != nil {
 		return tiers.Capability{}, capabilityError(s, "it is malformed")
 	}
-	if _, ok := LeastTier(c.Name); ok {
+	if _, ok := leastTier(c.Name); ok {
 		return c, nil
 	}
 	if _, free := Lookup(c.Name); free {
@@ -47,26 +48,20 @@ func ParseCapability(s string) (tiers.Capability, error) {
 }
 
 // ErrCapability is the class of malformed or unknown capabilities.
-var ErrCapability = &Error{Text: "bad capability"}
+var ErrCapability = errors.New("bad capability")
 
-// Error is this package's error outside of a turn: text that is safe to show,
-// and a class for errors.Is.
-type Error struct {
-	Text  string
-	Class error
-}
+// capabilityProblem is an error of class ErrCapability whose text is safe to show.
+type capabilityProblem struct{ text string }
 
-// Error returns the text.
-func (e *Error) Error() string { return e.Text }
+func (e *capabilityProblem) Error() string { return e.text }
 
-// Unwrap returns the class.
-func (e *Error) Unwrap() error { return e.Class }
+func (e *capabilityProblem) Unwrap() error { return ErrCapability }
 
 func capabilityError(s, why string) error {
 	if len(s) > 64 {
 		s = s[:64] + "…"
 	}
-	return &Error{Text: fmt.Sprintf("capability %q: %s", s, why), Class: ErrCapability}
+	return &capabilityProblem{fmt.Sprintf("capability %q: %s", s, why)}
 }
 
 // Grants is a set of capabilities. The zero value grants nothing. It is safe
@@ -85,7 +80,7 @@ func ParseGrants(list []string) (Grants, error) {
 	g := Grants{names: map[string]bool{}}
 	g.rewrite, g.effects = phases.GrantsOf(list)
 	for _, s := range list {
-		c, err := ParseCapability(s)
+		c, err := parseCapability(s)
 		if err != nil {
 			return Grants{}, err
 		}
@@ -102,9 +97,9 @@ func ParseGrants(list []string) (Grants, error) {
 }
 
 // Has reports whether the call of the name may be made at all.
-func (g Grants) Has(name string) bool { return g.names[name] }
+func (g Grants) has(name string) bool { return g.names[name] }
 
 // RewritePrefixes returns the JSON Pointers at or below which a rewrite is
 // granted, sorted; [""] means everything that the phase permits, none means that
 // rewrite is not granted. The slice is the caller's.
-func (g Grants) RewritePrefixes() []string { return slices.Clone(g.prefixes) }
+func (g Grants) rewritePrefixes() []string { return slices.Clone(g.prefixes) }

@@ -53,7 +53,7 @@ func (s *Session) Random(n int) []byte {
 
 // Now returns the invocation's time in unix nanoseconds; a fixed epoch during
 // start and _initialize.
-func (s *Session) Now() int64 {
+func (s *Session) now() int64 {
 	if s.init {
 		return initEpoch * int64(time.Second)
 	}
@@ -64,7 +64,7 @@ func (s *Session) Now() int64 {
 // the stub's clocks have gone on since.
 func (s *Session) WASIRealtime() int64 {
 	s.wall += clockStep
-	return s.Now() + int64(s.wall)
+	return s.now() + int64(s.wall)
 }
 
 // WASIMonotonic answers clock 1: nanoseconds from 0.
@@ -75,20 +75,20 @@ func (s *Session) WASIMonotonic() int64 {
 
 // WASIClock returns both clocks without moving them, for poll_oneoff's absolute timeouts.
 func (s *Session) WASIClock() (realtime, monotonic int64) {
-	return s.Now() + int64(s.wall), int64(s.mono)
+	return s.now() + int64(s.wall), int64(s.mono)
 }
 
 // WASIAdvance moves both clocks on, as if the guest had slept; d < 0 counts as 0
 // and a clock that would overflow stays.
 func (s *Session) WASIAdvance(d time.Duration) {
-	if d > 0 && s.mono+d > 0 && s.Now()+int64(s.wall+d) > 0 {
+	if d > 0 && s.mono+d > 0 && s.now()+int64(s.wall+d) > 0 {
 		s.wall += d
 		s.mono += d
 	}
 }
 
 func timeNow(_ context.Context, s *Session, _ *Args) (Result, error) {
-	return Result{Code: s.Now()}, nil
+	return Result{Code: s.now()}, nil
 }
 
 func randomCall(_ context.Context, s *Session, a *Args) (Result, error) {

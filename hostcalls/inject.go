@@ -17,9 +17,9 @@ type Injected struct {
 	Long bool
 }
 
-// MaxLong is the largest buffer that a call can be made too long for, in bytes: no
+// maxLong is the largest buffer that a call can be made too long for, in bytes: no
 // answer of a host is longer.
-const MaxLong = 1 << 20
+const maxLong = 1 << 20
 
 // Injections are an Injector that is written down.
 type Injections []Injected
@@ -31,7 +31,7 @@ func (list Injections) Inject(n int, c *Call, a *Args) (Result, bool) {
 		case i.Call != n:
 		case i.Errno < 0:
 			return Result{Code: int64(i.Errno)}, true
-		case i.Long && c.CanBeLong() && a.Cap < MaxLong:
+		case i.Long && c.CanBeLong() && a.Cap < maxLong:
 			return Result{Out: make([]byte, a.Cap+1)}, true
 		}
 	}

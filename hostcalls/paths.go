@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/belay-hooks/belay/internal/links"
 	"github.com/belay-hooks/belay/internal/paths"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -22,7 +23,7 @@ const (
 )
 
 func pathResolve(ctx context.Context, s *Session, a *Args) (Result, error) {
-	var req PathRequest
+	var req pathQuery
 	if err := strictObject(a.In[0], &req); err != nil || req.CWD != "" && !strings.HasPrefix(req.CWD, "/") {
 		return Result{Code: int64(Invalid)}, nil
 	}
@@ -33,9 +34,9 @@ func pathResolve(ctx context.Context, s *Session, a *Args) (Result, error) {
 	if cwd == "" {
 		cwd = s.cfg.CWD
 	}
-	reply := PathReply{Results: []PathResult{}}
+	reply := pathReply{Results: []pathResult{}}
 	before, size := len(s.fileReads), 0
-	walk := &LinkWalk{Read: s.readlink, MayLook: s.mayLook, MaxElements: maxElements}
+	walk := &links.Walk{Read: s.readlink, MayLook: s.mayLook, MaxElements: maxElements}
 	fuel := func() int64 {
 		perElement := int64(elementFuel + patternFuel*(len(s.cfg.Scopes.FSRead)+len(s.cfg.Scopes.FSWrite)))
 		return int64(len(reply.Results)+1)*pathFuel + int64(len(s.fileReads)-before)*fileReadFuel +
@@ -46,7 +47,7 @@ func pathResolve(ctx context.Context, s *Session, a *Args) (Result, error) {
 			return Result{Code: int64(TooLarge), Fuel: fuel()}, nil
 		}
 		n := paths.Normalize(p, cwd, s.cfg.Home)
-		r := PathResult{Input: p, Path: n.Path, Key: n.Key, Keys: n.Keys, Absolute: n.Absolute, Notes: n.Notes}
+		r := pathResult{Input: p, Path: n.Path, Key: n.Key, Keys: n.Keys, Absolute: n.Absolute, Notes: n.Notes}
 		r.Links = "unknown"
 		if s.cfg.Files != nil && n.Absolute {
 			w := s.readings(ctx, walk, n)
@@ -82,20 +83,20 @@ func pathResolve(ctx context.Context, s *Session, a *Args) (Result, error) {
 // with .. behind a link, and, where that differs, as it is once cleaned, which is what
 // programs do that clean a path before they use it. First comes the one that leads
 // somewhere: systems go no further than a place where nothing is.
-func (s *Session) readings(ctx context.Context, walk *LinkWalk, n paths.Normal) []Walked {
+func (s *Session) readings(ctx context.Context, walk *links.Walk, n paths.Normal) []links.Walked {
 	written := walk.Follow(ctx, n.Walk)
 	if !slices.Contains(strings.Split(n.Walk, "/"), "..") {
-		return []Walked{written}
+		return []links.Walked{written}
 	}
 	cleaned := walk.Follow(ctx, n.Path)
-	if written.State == WalkAbsent && written.Climbs() {
-		return []Walked{cleaned, written}
+	if written.State == links.Absent && written.Climbs() {
+		return []links.Walked{cleaned, written}
 	}
-	return []Walked{written, cleaned}
+	return []links.Walked{written, cleaned}
 }
 
 // also adds the keys of another path that may be meant.
-func (r *PathResult) also(p string) {
+func (r *pathResult) also(p string) {
 	for _, k := range paths.Normalize(p, "", "").Keys {
 		if !slices.Contains(r.Keys, k) {
 			r.Keys = append(r.Keys, k)
@@ -133,14 +134,14 @@ func below(dir, p string) bool {
 }
 
 // readlink asks the file system once per place and turn, and records the answer.
-func (s *Session) readlink(ctx context.Context, p string) FileRead {
+func (s *Session) readlink(ctx context.Context, p string) links.Found {
 	if i, ok := s.fileSeen[p]; ok {
 		return s.fileReads[i]
 	}
 	if len(s.fileReads) >= maxFileReads {
-		return FileRead{Path: p, State: fileUnknown}
+		return links.Found{Path: p, State: links.Unknown}
 	}
-	r := ReadLink(ctx, s.cfg.Files, p)
+	r := links.Look(ctx, s.cfg.Files, p)
 	if s.fileSeen == nil {
 		s.fileSeen = map[string]int{}
 	}

@@ -13,7 +13,7 @@ import (
 
 func pathRequest(t *testing.T, paths ...string) string {
 	t.Helper()
-	raw, err := json.Marshal(PathRequest{Paths: paths})
+	raw, err := json.Marshal(pathQuery{Paths: paths})
 	if err != nil || len(raw) > MaxRequest {
 		t.Fatalf("%d bytes, %v", len(raw), err)
 	}
@@ -36,7 +36,7 @@ func TestPathResolveIsBounded(t *testing.T) {
 	})
 	few := u.do("path_resolve", pathRequest(t, "/w/a"))
 	r := u.do("path_resolve", pathRequest(t, "/w/"+long, "/"+long))
-	reply := decodeReply[PathReply](u)
+	reply := decodeReply[pathReply](u)
 	for i, p := range reply.Results {
 		if p.Links != "loop" || p.Resolved != p.Path {
 			t.Errorf("%d: links %s, %d bytes resolved of %d", i, p.Links, len(p.Resolved), len(p.Path))
@@ -55,7 +55,7 @@ func TestPathResolveIsBounded(t *testing.T) {
 	})
 	u = newTurn(t, func(c *SessionConfig) { c.Files = turns })
 	u.do("path_resolve", pathRequest(t, "/w/l"))
-	if p := decodeReply[PathReply](u).Results[0]; p.Links != "loop" {
+	if p := decodeReply[pathReply](u).Results[0]; p.Links != "loop" {
 		t.Errorf("links %s after %d elements", p.Links, maxElements)
 	}
 
@@ -97,7 +97,7 @@ func TestPathResolveOddNames(t *testing.T) {
 	if r, err := u.try("path_resolve", pathRequest(t, "file:///%ff", "/l")); err != nil || r.Code <= 0 {
 		t.Fatal(r.Code, err)
 	}
-	got := decodeReply[PathReply](u).Results
+	got := decodeReply[pathReply](u).Results
 	if got[0].Path != "/\uFFFD" || got[1].Resolved != "/\uFFFD" {
 		t.Errorf("%+v", got)
 	}

@@ -25,7 +25,7 @@ const (
 )
 
 func patternMatch(ctx context.Context, s *Session, a *Args) (Result, error) {
-	var req PatternRequest
+	var req patternQuery
 	if err := strictObject(a.In[0], &req); err != nil {
 		return Result{Code: int64(Invalid)}, nil
 	}
@@ -63,7 +63,7 @@ func patternMatch(ctx context.Context, s *Session, a *Args) (Result, error) {
 			}
 		}
 	}
-	reply := PatternReply{Matches: []PatternMatch{}}
+	reply := patternReply{Matches: []patternHit{}}
 	steps := &glob.Work{Stop: ctx.Err}
 	for ti, t := range req.Texts {
 		for pi, m := range match {
@@ -85,7 +85,7 @@ func patternMatch(ctx context.Context, s *Session, a *Args) (Result, error) {
 			work += max(0, steps.Steps-before-paid)
 			if ok {
 				reply.Any = true
-				reply.Matches = append(reply.Matches, PatternMatch{Text: ti, Pattern: pi, Start: start, End: end})
+				reply.Matches = append(reply.Matches, patternHit{Text: ti, Pattern: pi, Start: start, End: end})
 			}
 		}
 	}

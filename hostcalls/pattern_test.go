@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-func patternRequest(t *testing.T, req PatternRequest) string {
+func patternRequest(t *testing.T, req patternQuery) string {
 	t.Helper()
 	raw, err := json.Marshal(req)
 	if err != nil || len(raw) > MaxRequest {
@@ -28,7 +28,7 @@ func TestPatternClassesAreBounded(t *testing.T) {
 		}
 		return out
 	}
-	for _, req := range []PatternRequest{
+	for _, req := range []patternQuery{
 		{Patterns: many("["+strings.Repeat(`\pL`, 240)+"]", 50)},
 		{Patterns: many("["+strings.Repeat(`\PL`, 240)+"]", 50)},
 		{Patterns: many("["+strings.Repeat("B-\U0001E942", 60)+"]", 60), IgnoreCase: true},
@@ -39,7 +39,7 @@ func TestPatternClassesAreBounded(t *testing.T) {
 		req.Kind, req.Texts = "re2", []string{"a"}
 		u.code(TooLarge, "pattern_match", patternRequest(t, req))
 	}
-	for _, req := range []PatternRequest{
+	for _, req := range []patternQuery{
 		{Patterns: []string{`^[а-яё]+$`, `(?i)[a-z0-9_.-]+`, `[\p{Greek}\pL]+`}, IgnoreCase: true},
 		{Patterns: many("["+strings.Repeat("B-\U0001E942", 60)+"]", 60)}, // without folding a range is one entry
 	} {
@@ -49,7 +49,7 @@ func TestPatternClassesAreBounded(t *testing.T) {
 		}
 	}
 	dear := u.do("pattern_match",
-		patternRequest(t, PatternRequest{Kind: "re2", Patterns: []string{"[" + strings.Repeat(`\pL`, 100) + "]"}}))
+		patternRequest(t, patternQuery{Kind: "re2", Patterns: []string{"[" + strings.Repeat(`\pL`, 100) + "]"}}))
 	if dear.Fuel < 100*classTable {
 		t.Errorf("100 Unicode classes cost %d", dear.Fuel)
 	}
@@ -61,7 +61,7 @@ func TestPatternMatchObeysContext(t *testing.T) {
 	call, _ := Lookup("pattern_match")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, req := range []PatternRequest{
+	for _, req := range []patternQuery{
 		{Kind: "re2", Patterns: []string{"a", "b"}},
 		{Kind: "glob", Patterns: []string{"a"}, Texts: []string{"a"}},
 	} {
@@ -88,7 +88,7 @@ func (c *endsAfter) Err() error {
 func TestPatternMatchEndsInTheMiddle(t *testing.T) {
 	u := newTurn(t, nil)
 	call, _ := Lookup("pattern_match")
-	req := patternRequest(t, PatternRequest{Kind: "re2", Patterns: []string{"a", "b"}, Texts: []string{"a", "b"}})
+	req := patternRequest(t, patternQuery{Kind: "re2", Patterns: []string{"a", "b"}, Texts: []string{"a", "b"}})
 	for looks := range 6 { // two patterns, then each of them with each text
 		if r, err := u.Do(&endsAfter{context.Background(), looks}, &call, &Args{In: [2][]byte{[]byte(req)}}); err == nil {
 			t.Errorf("after %d looks: %+v", looks, r)
@@ -103,10 +103,10 @@ func TestPatternMatchEndsInTheMiddle(t *testing.T) {
 // answer all the same, and in steps that the call has room for.
 func TestNestedAlternativesAnswer(t *testing.T) {
 	u := newTurn(t, nil)
-	req := PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("{{x},a,aa}", 30)},
+	req := patternQuery{Kind: "glob", Patterns: []string{strings.Repeat("{{x},a,aa}", 30)},
 		Texts: []string{strings.Repeat("a", 45) + "!", strings.Repeat("a", 45), strings.Repeat("a", 29)}}
 	r := u.do("pattern_match", patternRequest(t, req))
-	if reply := decodeReply[PatternReply](u); r.Code <= 0 || len(reply.Matches) != 1 || reply.Matches[0].Text != 1 {
+	if reply := decodeReply[patternReply](u); r.Code <= 0 || len(reply.Matches) != 1 || reply.Matches[0].Text != 1 {
 		t.Fatalf("%d %+v", r.Code, reply)
 	}
 	steps := 5 * (len(req.Patterns[0]) + 1) * (46 + 45 + 29)
@@ -115,7 +115,7 @@ func TestNestedAlternativesAnswer(t *testing.T) {
 		t.Errorf("%d fuel", r.Fuel)
 	}
 	// All the texts and patterns that fit, each of which costs what it can.
-	req = PatternRequest{Kind: "glob"}
+	req = patternQuery{Kind: "glob"}
 	for range 30 {
 		req.Patterns = append(req.Patterns, strings.Repeat("{{x},a,aa}", 100)+"*")
 		req.Texts = append(req.Texts, strings.Repeat("a", 1<<10))
@@ -130,7 +130,7 @@ func TestOneMatchObeysContext(t *testing.T) {
 	u := newTurn(t, nil)
 	call, _ := Lookup("pattern_match")
 	req := patternRequest(t,
-		PatternRequest{Kind: "glob", Patterns: []string{strings.Repeat("{{x},a,aa}", 100) + "*"},
+		patternQuery{Kind: "glob", Patterns: []string{strings.Repeat("{{x},a,aa}", 100) + "*"},
 			Texts: []string{strings.Repeat("a", 1<<10)}})
 	for looks := range 4 { // of the pattern, of the pair, then of every 4096 steps
 		if _, err := u.Do(&endsAfter{context.Background(), looks}, &call, &Args{In: [2][]byte{[]byte(req)}}); err == nil {

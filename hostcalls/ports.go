@@ -2,11 +2,10 @@ package hostcalls
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/links"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -85,35 +84,7 @@ type FileSystem interface {
 }
 
 // ErrNotLink says that there is something at a path, and that it is no symbolic link.
-var ErrNotLink = &Error{Text: "not a symbolic link"}
-
-// FileRead is one answer of the FileSystem, for the recording.
-type FileRead struct {
-	Path   string `json:"path"`
-	Target string `json:"target,omitzero"`
-	State  string `json:"state"` // link, plain, absent, unknown
-}
-
-// States of a FileRead.
-const (
-	fileLink    = "link"
-	filePlain   = "plain"
-	fileAbsent  = "absent"
-	fileUnknown = "unknown"
-)
-
-// fileState is the state that an error of a FileSystem stands for.
-func fileState(err error) string {
-	switch {
-	case err == nil:
-		return fileLink
-	case errors.Is(err, ErrNotLink):
-		return filePlain
-	case errors.Is(err, fs.ErrNotExist):
-		return fileAbsent
-	}
-	return fileUnknown
-}
+var ErrNotLink = links.ErrNotLink
 
 // Wish is a call that an observed hook made and that was answered with
 // Unavailable instead of being carried out.

@@ -55,7 +55,7 @@ func TestPorts(t *testing.T) {
 		newTurn(t, func(c *SessionConfig) { c.Granted = Grants{} }).code(Denied, name, "{}")
 		newTurn(t, forPhase(phases.Audit)).code(Denied, name, "{}")
 		u := newTurn(t, func(c *SessionConfig) { c.Actor.Tier = phases.Sandboxed })
-		if least, _ := LeastTier(name); least == phases.Trusted {
+		if least, _ := leastTier(name); least == phases.Trusted {
 			u.code(Denied, name, "{}")
 		} else {
 			u.code(Unavailable, name, "{}")

@@ -3,21 +3,21 @@ package hostcalls
 // The documents that analysis calls answer. Members are always present unless
 // marked as optional; a member added later does not change version 1 of the ABI.
 
-// PathRequest is the argument of path_resolve: at most 64 paths of 4 KiB.
-type PathRequest struct {
+// pathQuery is the argument of path_resolve: at most 64 paths of 4 KiB.
+type pathQuery struct {
 	Paths []string `json:"paths"`
 	// what relative paths are relative to; the invocation's working directory when empty
 	CWD string `json:"cwd,omitzero"`
 }
 
-// PathReply answers path_resolve, one result per path in the same order.
-type PathReply struct {
-	Results []PathResult `json:"results"`
+// pathReply answers path_resolve, one result per path in the same order.
+type pathReply struct {
+	Results []pathResult `json:"results"`
 }
 
-// PathResult is one path in the forms that a rule can be written against.
+// pathResult is one path in the forms that a rule can be written against.
 // A rule should look at all of keys.
-type PathResult struct {
+type pathResult struct {
 	Input string `json:"input"`
 	// ~, $HOME and file: URLs resolved, absolute where the directory is known, cleaned
 	Path string `json:"path"`
@@ -41,9 +41,9 @@ type PathResult struct {
 	Notes []string `json:"notes,omitzero"`
 }
 
-// PatternRequest is the argument of pattern_match: at most 64 patterns of 1 KiB
+// patternQuery is the argument of pattern_match: at most 64 patterns of 1 KiB
 // against at most 64 texts.
-type PatternRequest struct {
+type patternQuery struct {
 	// re2: RE2 syntax, unanchored; glob: *, **, ?, [class], {a,b} against the whole text, / separates
 	Kind       string   `json:"kind"`
 	Patterns   []string `json:"patterns"`
@@ -51,29 +51,29 @@ type PatternRequest struct {
 	IgnoreCase bool     `json:"ignore_case,omitzero"`
 }
 
-// PatternReply answers pattern_match: the first match of each pattern in each
+// patternReply answers pattern_match: the first match of each pattern in each
 // text. A pattern that is not valid, or too costly, refuses the call (Invalid, TooLarge).
-type PatternReply struct {
-	Any     bool           `json:"any"`
-	Matches []PatternMatch `json:"matches"` // by text, then by pattern
+type patternReply struct {
+	Any     bool         `json:"any"`
+	Matches []patternHit `json:"matches"` // by text, then by pattern
 }
 
-// PatternMatch is one match; Start and End are byte offsets in the text.
-type PatternMatch struct {
+// patternHit is one match; Start and End are byte offsets in the text.
+type patternHit struct {
 	Text    int `json:"text"`    // index in texts
 	Pattern int `json:"pattern"` // index in patterns
 	Start   int `json:"start"`
 	End     int `json:"end"`
 }
 
-// SecretsReply answers find_secrets(text). Values are never in it.
-type SecretsReply struct {
-	Secrets   []SecretPlace `json:"secrets"` // by place, not overlapping; ≤ 256
+// secretsReply answers find_secrets(text). Values are never in it.
+type secretsReply struct {
+	Secrets   []secretPlace `json:"secrets"` // by place, not overlapping; ≤ 256
 	Truncated bool          `json:"truncated"`
 }
 
-// SecretPlace is one secret; Start and End are byte offsets in the text.
-type SecretPlace struct {
+// secretPlace is one secret; Start and End are byte offsets in the text.
+type secretPlace struct {
 	Kind  string `json:"kind"` // such as github-token, private-key, password
 	Start int    `json:"start"`
 	End   int    `json:"end"`

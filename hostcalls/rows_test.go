@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/links"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -130,8 +131,8 @@ func TestPlacesLookedAt(t *testing.T) {
 	if r := u.readlink(t.Context(), "/0"); r.State != "absent" || files.asked != maxFileReads {
 		t.Errorf("a place that was looked at: %+v, asked %d times", r, files.asked)
 	}
-	if r := u.readlink(t.Context(), "/x"); r.State != fileUnknown || files.asked != maxFileReads ||
-		len(u.FileReads()) != maxFileReads {
+	if r := u.readlink(t.Context(), "/x"); r.State != links.Unknown || files.asked != maxFileReads ||
+		len(u.fileReads) != maxFileReads {
 		t.Errorf("one place more: %+v, asked %d times", r, files.asked)
 	}
 }

@@ -13,7 +13,7 @@ func findSecrets(ctx context.Context, s *Session, a *Args) (Result, error) {
 	if !utf8.Valid(a.In[0]) {
 		return Result{Code: int64(Invalid)}, nil
 	}
-	reply := SecretsReply{Secrets: []SecretPlace{}}
+	reply := secretsReply{Secrets: []secretPlace{}}
 	found := redact.FindUntil(string(a.In[0]), func() bool { return ctx.Err() != nil })
 	if ctx.Err() != nil {
 		return Result{}, ctx.Err()
@@ -23,7 +23,7 @@ func findSecrets(ctx context.Context, s *Session, a *Args) (Result, error) {
 			reply.Truncated = true
 			break
 		}
-		reply.Secrets = append(reply.Secrets, SecretPlace{Kind: f.Kind, Start: f.Start, End: f.End})
+		reply.Secrets = append(reply.Secrets, secretPlace{Kind: f.Kind, Start: f.Start, End: f.End})
 	}
 	return s.answer(reply, 0)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/links"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -66,7 +67,7 @@ type Session struct {
 	wall, mono         time.Duration
 
 	state     stateView
-	fileReads []FileRead
+	fileReads []links.Found
 	fileSeen  map[string]int
 }
 
@@ -165,7 +166,7 @@ func (s *Session) do(ctx context.Context, c *Call, a *Args) (res Result, err err
 
 // admit decides whether the call may be made at all.
 func (s *Session) admit(c *Call, a *Args) Errno {
-	if c.Capability != "" && (!s.cfg.Granted.Has(c.Capability) || s.cfg.Actor.Tier.Rank() < c.LeastTier.Rank()) {
+	if c.Capability != "" && (!s.cfg.Granted.has(c.Capability) || s.cfg.Actor.Tier.Rank() < c.LeastTier.Rank()) {
 		return Denied
 	}
 	if !c.LegalIn(s.cfg.Phase) {
@@ -230,9 +231,6 @@ func (s *Session) Hostcalls() int { return s.hostcalls }
 
 // Wishes returns the calls that an observed hook made in vain.
 func (s *Session) Wishes() []Wish { return s.wishes }
-
-// FileReads returns what path_resolve learned from the file system, each path once.
-func (s *Session) FileReads() []FileRead { return s.fileReads }
 
 // LogEntry is one line that a hook logged. Text is valid UTF-8 but otherwise
 // the guest's: escape it wherever it is shown.

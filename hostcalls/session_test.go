@@ -313,7 +313,7 @@ func TestRandomAndTime(t *testing.T) {
 	}
 	a.BeginInit()
 	init1 := a.Random(16)
-	if a.Now() != initEpoch*1e9 {
+	if a.now() != initEpoch*1e9 {
 		t.Error("time during init")
 	}
 	a.EndInit()

@@ -84,7 +84,7 @@ func TestLegality(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"grant", "mint_lease", "revoke_lease", "http_request"} {
-		if tier, _ := LeastTier(name); tier != phases.Trusted {
+		if tier, _ := leastTier(name); tier != phases.Trusted {
 			t.Errorf("%s is for %s", name, tier)
 		}
 	}
@@ -135,14 +135,14 @@ func TestAgainstABI(t *testing.T) {
 
 func TestCapabilities(t *testing.T) {
 	for _, s := range []string{"block", "rewrite", "rewrite:/args", "rewrite:/a~1b/c", "http_request", "state_get"} {
-		c, err := ParseCapability(s)
+		c, err := parseCapability(s)
 		if err != nil || c.String() != s {
 			t.Errorf("%q: %v %v", s, c, err)
 		}
 	}
 	for _, s := range []string{"", "Block", "blok", "block:", "block:x", "rewrite:", "rewrite:args", "rewrite:/a~",
 		"rewrite:/\xff", "input_get", "log", " block", "http_request:x", "rewrite:/" + strings.Repeat("x", MaxPath)} {
-		if c, err := ParseCapability(s); !errors.Is(err, ErrCapability) {
+		if c, err := parseCapability(s); !errors.Is(err, ErrCapability) {
 			t.Errorf("%q: %v %v", s, c, err)
 		}
 	}
@@ -150,14 +150,14 @@ func TestCapabilities(t *testing.T) {
 		t.Errorf("known: %q", Known())
 	}
 	g, err := ParseGrants([]string{"block", "rewrite:/b", "rewrite:/a", "block"})
-	if err != nil || !g.Has("block") || !g.Has("rewrite") || g.Has("redact") ||
-		!slices.Equal(g.RewritePrefixes(), []string{"/a", "/b"}) {
+	if err != nil || !g.has("block") || !g.has("rewrite") || g.has("redact") ||
+		!slices.Equal(g.rewritePrefixes(), []string{"/a", "/b"}) {
 		t.Errorf("%+v %v", g, err)
 	}
-	if g, _ := ParseGrants([]string{"rewrite:/a", "rewrite"}); !slices.Equal(g.RewritePrefixes(), []string{""}) {
-		t.Errorf("plain rewrite: %q", g.RewritePrefixes())
+	if g, _ := ParseGrants([]string{"rewrite:/a", "rewrite"}); !slices.Equal(g.rewritePrefixes(), []string{""}) {
+		t.Errorf("plain rewrite: %q", g.rewritePrefixes())
 	}
-	if (Grants{}).Has("block") || (Grants{}).RewritePrefixes() != nil {
+	if (Grants{}).has("block") || (Grants{}).rewritePrefixes() != nil {
 		t.Error("the zero value grants something")
 	}
 }
@@ -165,7 +165,7 @@ func TestCapabilities(t *testing.T) {
 func TestCapabilityProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.OneOf(rapid.String(), rapid.StringMatching(`(rewrite|block|grant|log)(:[/a-z~01]{0,8})?`)).Draw(t, "s")
-		c, err := ParseCapability(s)
+		c, err := parseCapability(s)
 		if err != nil {
 			if !errors.Is(err, ErrCapability) || len(err.Error()) > 600 {
 				t.Fatalf("%v", err)
@@ -176,7 +176,7 @@ func TestCapabilityProperties(t *testing.T) {
 			t.Fatalf("%q gives %+v", s, c)
 		}
 		g, err := ParseGrants([]string{s})
-		if err != nil || !g.Has(c.Name) {
+		if err != nil || !g.has(c.Name) {
 			t.Fatalf("%q: %v", s, err)
 		}
 	})
@@ -186,9 +186,9 @@ func TestCapabilityProperties(t *testing.T) {
 // without omitzero must be there even when empty.
 func TestReplyShapes(t *testing.T) {
 	for doc, want := range map[any]string{
-		&SecretsReply{Secrets: []SecretPlace{}}:  `{"secrets":[],"truncated":false}`,
-		&PatternReply{Matches: []PatternMatch{}}: `{"any":false,"matches":[]}`,
-		&PathReply{Results: []PathResult{}}:      `{"results":[]}`,
+		&secretsReply{Secrets: []secretPlace{}}: `{"secrets":[],"truncated":false}`,
+		&patternReply{Matches: []patternHit{}}:  `{"any":false,"matches":[]}`,
+		&pathReply{Results: []pathResult{}}:     `{"results":[]}`,
 	} {
 		got, err := json.Marshal(doc)
 		if err != nil || string(got) != want {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/links"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -61,7 +62,7 @@ type TracedCall struct {
 
 // PortAnswer is what one port said to one request. Err is the text of an error
 // that is no Errno; the turn ended with it, except of the port readlink, whose
-// errors have the names of FileRead.State.
+// errors are written as words: absent, plain or unknown.
 type PortAnswer struct {
 	Port    string // a Port constant or the name of the call
 	Request []byte
@@ -259,22 +260,22 @@ func (s tracedFiles) Readlink(ctx context.Context, path string) (string, error) 
 	target, err := s.port.Readlink(ctx, path)
 	p := PortAnswer{Port: PortReadlink, Request: []byte(path), Reply: []byte(target)}
 	if err != nil {
-		p.Err = fileState(err)
+		p.Err = links.StateOf(err)
 	}
 	s.t.add(p)
 	return target, err
 }
 
-var errUnknownFile = &Error{Text: "cannot be told"}
+var errUnknownFile = errors.New("cannot be told")
 
 // FileError is the error that a FileSystem gave when its trace says err.
 func FileError(err string) error {
 	switch err {
 	case "":
 		return nil
-	case fileAbsent:
+	case links.NotThere:
 		return fs.ErrNotExist
-	case filePlain:
+	case links.Plain:
 		return ErrNotLink
 	}
 	return errUnknownFile

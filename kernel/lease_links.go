@@ -3,7 +3,7 @@ package kernel
 import (
 	"context"
 
-	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/links"
 )
 
 // maxFollowed bounds the elements that are looked at for one path.
@@ -16,14 +16,14 @@ func (k *Kernel) follower(ctx context.Context) func(string) (string, bool) {
 	if k.o.Files == nil {
 		return nil
 	}
-	walk := &hostcalls.LinkWalk{
-		Read:        func(ctx context.Context, p string) hostcalls.FileRead { return hostcalls.ReadLink(ctx, k.o.Files, p) },
+	walk := &links.Walk{
+		Read:        func(ctx context.Context, p string) links.Found { return links.Look(ctx, k.o.Files, p) },
 		MaxElements: maxFollowed,
 	}
 	return func(p string) (string, bool) {
 		w := walk.Follow(ctx, p)
 		switch {
-		case w.State == hostcalls.WalkResolved, w.State == hostcalls.WalkAbsent && !w.Climbs():
+		case w.State == links.Resolved, w.State == links.Absent && !w.Climbs():
 			// Where nothing is, nothing below it leads elsewhere.
 			return w.Whole(), true
 		}

@@ -18,6 +18,18 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
+// pathQuery and patternQuery are the documents that path_resolve and pattern_match read.
+type pathQuery struct {
+	Paths []string `json:"paths"`
+}
+
+type patternQuery struct {
+	Kind       string   `json:"kind"`
+	Patterns   []string `json:"patterns"`
+	Texts      []string `json:"texts"`
+	IgnoreCase bool     `json:"ignore_case,omitzero"`
+}
+
 // threadCPU is the processor time of the calling thread; rusage moves in steps of milliseconds.
 func threadCPU(t testing.TB) time.Duration {
 	t.Helper()
@@ -169,46 +181,46 @@ func hostile(t testing.TB) map[string][]string {
 			fill("password=\"a\\\"--token ", scan), fill("--t\u200boken --token=", scan),
 		},
 		"pattern_match": {
-			object(hostcalls.PatternRequest{Kind: "re2", Patterns: []string{"(a|b)*c"}, Texts: []string{fill("ab", 30000)}}),
-			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf("(x+x+)+y", 40),
+			object(patternQuery{Kind: "re2", Patterns: []string{"(a|b)*c"}, Texts: []string{fill("ab", 30000)}}),
+			object(patternQuery{Kind: "re2", Patterns: slicesOf("(x+x+)+y", 40),
 				Texts: slicesOf(fill("x", 200), 60)}),
-			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf("((a{1,9}){1,9}){1,9}", 3),
+			object(patternQuery{Kind: "re2", Patterns: slicesOf("((a{1,9}){1,9}){1,9}", 3),
 				Texts: []string{fill("a", 9000)}}),
-			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf(".*.*.*.*=.*", 30),
+			object(patternQuery{Kind: "re2", Patterns: slicesOf(".*.*.*.*=.*", 30),
 				Texts: []string{fill("x=", 20000)}}),
-			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf(fill("a|", 900), 60), Texts: []string{"b"}}),
-			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf(`\pL`, 64), Texts: []string{"b"}}),
-			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf(`[a-z]{1,300}`, 60), Texts: []string{"b"}}),
-			object(hostcalls.PatternRequest{Kind: "re2", IgnoreCase: true, Patterns: slicesOf(`[\x{0}-\x{1E942}]`, 4),
+			object(patternQuery{Kind: "re2", Patterns: slicesOf(fill("a|", 900), 60), Texts: []string{"b"}}),
+			object(patternQuery{Kind: "re2", Patterns: slicesOf(`\pL`, 64), Texts: []string{"b"}}),
+			object(patternQuery{Kind: "re2", Patterns: slicesOf(`[a-z]{1,300}`, 60), Texts: []string{"b"}}),
+			object(patternQuery{Kind: "re2", IgnoreCase: true, Patterns: slicesOf(`[\x{0}-\x{1E942}]`, 4),
 				Texts: []string{"b"}}),
-			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf(fill("(a", 400)+fill(")", 400), 60),
+			object(patternQuery{Kind: "re2", Patterns: slicesOf(fill("(a", 400)+fill(")", 400), 60),
 				Texts: []string{"b"}}),
-			object(hostcalls.PatternRequest{Kind: "re2", Patterns: slicesOf(fill("a?", 400), 40),
+			object(patternQuery{Kind: "re2", Patterns: slicesOf(fill("a?", 400), 40),
 				Texts: []string{fill("a", 400)}}),
-			object(hostcalls.PatternRequest{Kind: "re2", Patterns: []string{"a"}, Texts: slicesOf("b", 64)}),
-			object(hostcalls.PatternRequest{Kind: "glob", Patterns: slicesOf("{a,{b,c}}*", 60), Texts: slicesOf("abcabc", 60)}),
-			object(hostcalls.PatternRequest{Kind: "glob", Patterns: slicesOf(fill("{{x},a,aa}", 20), 40),
+			object(patternQuery{Kind: "re2", Patterns: []string{"a"}, Texts: slicesOf("b", 64)}),
+			object(patternQuery{Kind: "glob", Patterns: slicesOf("{a,{b,c}}*", 60), Texts: slicesOf("abcabc", 60)}),
+			object(patternQuery{Kind: "glob", Patterns: slicesOf(fill("{{x},a,aa}", 20), 40),
 				Texts: slicesOf(fill("a", 400), 60)}),
-			object(hostcalls.PatternRequest{Kind: "glob", Patterns: slicesOf("*a*a*a*a*a*b", 60),
+			object(patternQuery{Kind: "glob", Patterns: slicesOf("*a*a*a*a*a*b", 60),
 				Texts: slicesOf(fill("a", 400), 60)}),
-			object(hostcalls.PatternRequest{Kind: "glob", Patterns: slicesOf("**/a/**/b", 60),
+			object(patternQuery{Kind: "glob", Patterns: slicesOf("**/a/**/b", 60),
 				Texts: slicesOf(fill("a/", 400), 60)}),
-			object(hostcalls.PatternRequest{Kind: "glob", Patterns: slicesOf(fill("[a-z]", 900), 60),
+			object(patternQuery{Kind: "glob", Patterns: slicesOf(fill("[a-z]", 900), 60),
 				Texts: slicesOf(fill("a", 180), 20)}),
 		},
 		"path_resolve": {
-			object(hostcalls.PathRequest{Paths: []string{"a"}}),
-			object(hostcalls.PathRequest{Paths: slicesOf(fill("a/", 900), 64)}),
-			object(hostcalls.PathRequest{Paths: slicesOf(fill("../", 900), 64)}),
-			object(hostcalls.PathRequest{Paths: slicesOf(fill("%2525", 900), 64)}),
-			object(hostcalls.PathRequest{Paths: slicesOf(fill("%61", 900), 60)}),
-			object(hostcalls.PathRequest{Paths: slicesOf(fill("\ufdfa", 900), 64)}),
-			object(hostcalls.PathRequest{Paths: slicesOf(fill("a\u0301\u0323", 900), 64)}),
-			object(hostcalls.PathRequest{Paths: slicesOf(fill("\u200b", 900), 64)}),
-			object(hostcalls.PathRequest{Paths: slicesOf("/proc/self/root"+fill("/proc/self/root", 850), 64)}),
-			object(hostcalls.PathRequest{Paths: slicesOf("C:\\a"+fill(".\\", 850), 40)}),
-			object(hostcalls.PathRequest{Paths: slicesOf(fill(". /", 900), 64)}),
-			object(hostcalls.PathRequest{Paths: slicesOf(fill("a\x00", 300), 30)}),
+			object(pathQuery{Paths: []string{"a"}}),
+			object(pathQuery{Paths: slicesOf(fill("a/", 900), 64)}),
+			object(pathQuery{Paths: slicesOf(fill("../", 900), 64)}),
+			object(pathQuery{Paths: slicesOf(fill("%2525", 900), 64)}),
+			object(pathQuery{Paths: slicesOf(fill("%61", 900), 60)}),
+			object(pathQuery{Paths: slicesOf(fill("\ufdfa", 900), 64)}),
+			object(pathQuery{Paths: slicesOf(fill("a\u0301\u0323", 900), 64)}),
+			object(pathQuery{Paths: slicesOf(fill("\u200b", 900), 64)}),
+			object(pathQuery{Paths: slicesOf("/proc/self/root"+fill("/proc/self/root", 850), 64)}),
+			object(pathQuery{Paths: slicesOf("C:\\a"+fill(".\\", 850), 40)}),
+			object(pathQuery{Paths: slicesOf(fill(". /", 900), 64)}),
+			object(pathQuery{Paths: slicesOf(fill("a\x00", 300), 30)}),
 			"[" + fill("[", 60000),
 			`{"paths":["` + fill(`\u0061`, 60000) + `"]}`,
 			`{"x":` + fill("[", 9000) + fill("]", 9000) + "}",

@@ -1,4 +1,6 @@
-package hostcalls
+// Package links follows symbolic links in a path, element by element and within limits. It looks
+// through a function of its caller; it never opens, lists or changes a file.
+package links
 
 import (
 	"context"
@@ -9,21 +11,21 @@ import (
 
 // How a walk along a path can end.
 const (
-	WalkResolved = "resolved" // every element was looked at
-	WalkPartial  = "partial"  // some could not be told, or were not to be looked at, and count as no links
-	WalkAbsent   = "absent"   // every element was looked at until one was not there
-	WalkLoop     = "loop"     // links in a circle, a limit, or the context is done
+	Resolved = "resolved" // every element was looked at
+	Partial  = "partial"  // some could not be told, or were not to be looked at, and count as no links
+	Absent   = "absent"   // every element was looked at until one was not there
+	Loop     = "loop"     // links in a circle, a limit, or the context is done
 )
 
 // maxLinks is how many links are followed for one path, as the kernel of most systems does.
 const maxLinks = 40
 
-// LinkWalk follows symbolic links element by element, as a POSIX system does when it
+// Walk follows symbolic links element by element, as a POSIX system does when it
 // opens a path. What it finds holds for the moment of each look: between that and the
-// use of a file somebody can put a link in its place. It is used by one goroutine.
-type LinkWalk struct {
-	// Read says what is at a clean absolute path; State is as in FileRead.
-	Read func(ctx context.Context, path string) FileRead
+// use of a file a program can put a link in its place. It is used by one goroutine.
+type Walk struct {
+	// Read says what is at a clean absolute path; State is as in Found.
+	Read func(ctx context.Context, path string) Found
 	// MayLook limits the walk: Read is never asked about a path for which it is
 	// false. Nil allows every path.
 	MayLook func(path string) bool
@@ -49,12 +51,12 @@ func (w Walked) Climbs() bool { return slices.Contains(w.Rest, "..") }
 
 // Follow walks along p, which is absolute and need not be clean: ".." counts from
 // where the links before it have led.
-func (l *LinkWalk) Follow(ctx context.Context, p string) Walked {
+func (l *Walk) Follow(ctx context.Context, p string) Walked {
 	done, rest := "/", strings.Split(strings.Trim(p, "/"), "/")
-	state := WalkResolved
+	state := Resolved
 	for links, n := 0, 0; len(rest) > 0; n++ {
 		if n == l.MaxElements || ctx.Err() != nil {
-			return Walked{done, rest, WalkLoop}
+			return Walked{done, rest, Loop}
 		}
 		l.Elements++
 		name := rest[0]
@@ -68,36 +70,41 @@ func (l *LinkWalk) Follow(ctx context.Context, p string) Walked {
 		}
 		next := path.Join(done, name)
 		if l.MayLook != nil && !l.MayLook(next) {
-			done, state = next, WalkPartial
+			done, state = next, Partial
 			continue
 		}
 		switch read := l.Read(ctx, next); read.State {
-		case fileLink:
+		case Link:
 			if links++; links > maxLinks {
-				return Walked{next, rest, WalkLoop}
+				return Walked{next, rest, Loop}
 			}
 			rest = append(strings.Split(read.Target, "/"), rest...)
 			if strings.HasPrefix(read.Target, "/") {
 				done = "/"
 			}
-		case fileAbsent:
-			if state == WalkResolved {
-				state = WalkAbsent // below a place that could not be told, this is no news
+		case NotThere:
+			if state == Resolved {
+				state = Absent // below a place that is not known, absence tells nothing
 			}
 			return Walked{next, rest, state}
-		case filePlain:
+		case Plain:
 			done = next
 		default:
-			done, state = next, WalkPartial
+			done, state = next, Partial
 		}
 	}
 	return Walked{done, nil, state}
 }
 
-// ReadLink asks the file system what is at a path.
-func ReadLink(ctx context.Context, files FileSystem, p string) FileRead {
+// linkReader tells the targets of symbolic links, with errors as hostcalls.FileSystem has them.
+type linkReader interface {
+	Readlink(ctx context.Context, path string) (target string, err error)
+}
+
+// Look asks the file system what is at a path.
+func Look(ctx context.Context, files linkReader, p string) Found {
 	target, err := files.Readlink(ctx, p)
-	r := FileRead{Path: p, State: fileState(err)}
+	r := Found{Path: p, State: StateOf(err)}
 	if err == nil {
 		r.Target = target
 	}

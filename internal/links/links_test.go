@@ -1,4 +1,4 @@
-package hostcalls
+package links
 
 import (
 	"context"
@@ -13,6 +13,14 @@ import (
 	"syscall"
 	"testing"
 )
+
+// What path_resolve gives its walks.
+const (
+	testElements = 512
+	testPathText = 4 << 10
+)
+
+func below(dir, p string) bool { return strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/") }
 
 // disk is the real file system, as belay looks at it.
 type disk struct{}
@@ -84,40 +92,40 @@ func TestWalksAgreeWithTheSystem(t *testing.T) {
 			if !strings.HasPrefix(p, "/") {
 				p = root + "/" + p
 			}
-			free := &LinkWalk{MaxElements: 4096, Read: func(ctx context.Context, p string) FileRead {
-				return ReadLink(ctx, disk{}, p)
+			free := &Walk{MaxElements: 4096, Read: func(ctx context.Context, p string) Found {
+				return Look(ctx, disk{}, p)
 			}}
 			got := free.Follow(t.Context(), p)
 			want, err := filepath.EvalSymlinks(p)
 			switch {
 			case err == nil:
 				arrived++
-				if got.State != WalkResolved || got.Whole() != want {
+				if got.State != Resolved || got.Whole() != want {
 					t.Errorf("seed %d, round %d: %s: %+v, the system says %s", seed, round, p, got, want)
 				}
 			case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 				absent++
 				// A file with .. behind it is an error of the system and none of ours.
-				if got.State != WalkAbsent && !(got.State == WalkResolved && errors.Is(err, syscall.ENOTDIR)) {
+				if got.State != Absent && !(got.State == Resolved && errors.Is(err, syscall.ENOTDIR)) {
 					t.Errorf("seed %d, round %d: %s: %+v, the system says %v", seed, round, p, got, err)
 				}
 			default:
 				looped++
-				if got.State != WalkLoop {
+				if got.State != Loop {
 					t.Errorf("seed %d, round %d: %s: %+v, the system says %v", seed, round, p, got, err)
 				}
 			}
 
 			fence := root + "/" + strconv.Itoa(rng.IntN(12))
-			limited := &LinkWalk{MaxElements: 4096,
+			limited := &Walk{MaxElements: 4096,
 				MayLook: func(p string) bool { return p == fence || below(p, fence) || below(fence, p) },
-				Read: func(ctx context.Context, p string) FileRead {
+				Read: func(ctx context.Context, p string) Found {
 					if p != fence && !below(p, fence) && !below(fence, p) {
 						t.Errorf("looked at %s, outside of %s", p, fence)
 					}
-					return ReadLink(ctx, disk{}, p)
+					return Look(ctx, disk{}, p)
 				}}
-			if w := limited.Follow(t.Context(), p); w.State != WalkPartial {
+			if w := limited.Follow(t.Context(), p); w.State != Partial {
 				kept++
 				if w.State != got.State || w.Path != got.Path || !slices.Equal(w.Rest, got.Rest) {
 					t.Errorf("seed %d, round %d: %s within %s: %+v, without a limit %+v", seed, round, p, fence, w, got)
@@ -134,16 +142,16 @@ func TestWalksAgreeWithTheSystem(t *testing.T) {
 
 // As many links are followed as Linux follows for one path, and not one more.
 func TestWalkCountsLinks(t *testing.T) {
-	chain := &LinkWalk{MaxElements: maxElements, Read: func(_ context.Context, p string) FileRead {
+	chain := &Walk{MaxElements: testElements, Read: func(_ context.Context, p string) Found {
 		if n, err := strconv.Atoi(p[1:]); err == nil && n > 0 {
-			return FileRead{Path: p, State: fileLink, Target: strconv.Itoa(n - 1)}
+			return Found{Path: p, State: Link, Target: strconv.Itoa(n - 1)}
 		}
-		return FileRead{Path: p, State: filePlain}
+		return Found{Path: p, State: Plain}
 	}}
-	if w := chain.Follow(t.Context(), "/40"); w.State != WalkResolved || w.Whole() != "/0" {
+	if w := chain.Follow(t.Context(), "/40"); w.State != Resolved || w.Whole() != "/0" {
 		t.Errorf("40 links: %+v", w)
 	}
-	if w := chain.Follow(t.Context(), "/41"); w.State != WalkLoop {
+	if w := chain.Follow(t.Context(), "/41"); w.State != Loop {
 		t.Errorf("41 links: %+v", w)
 	}
 }
@@ -155,18 +163,18 @@ func FuzzWalk(f *testing.F) {
 	f.Add("/l/l/l", "/l=/l/l", "/")
 	f.Add("//a/./..//b", "/b=../../../b/b", "/b")
 	f.Fuzz(func(t *testing.T, p, links, fence string) {
-		if !strings.HasPrefix(p, "/") || len(p) > maxPathText {
+		if !strings.HasPrefix(p, "/") || len(p) > testPathText {
 			return
 		}
 		targets := map[string]string{}
 		for one := range strings.SplitSeq(links, ";") {
-			if at, to, ok := strings.Cut(one, "="); ok && len(to) < maxPathText {
+			if at, to, ok := strings.Cut(one, "="); ok && len(to) < testPathText {
 				targets[at] = to
 			}
 		}
 		reads := 0
-		walk := &LinkWalk{MaxElements: maxElements, MayLook: func(p string) bool { return p == fence || below(fence, p) },
-			Read: func(_ context.Context, p string) FileRead {
+		walk := &Walk{MaxElements: testElements, MayLook: func(p string) bool { return p == fence || below(fence, p) },
+			Read: func(_ context.Context, p string) Found {
 				reads++
 				if p != filepath.Clean(p) || p[0] != '/' {
 					t.Fatalf("looked at %q", p)
@@ -177,22 +185,22 @@ func FuzzWalk(f *testing.F) {
 				to, ok := targets[p]
 				switch {
 				case !ok && strings.HasSuffix(p, "x"):
-					return FileRead{Path: p, State: fileAbsent}
+					return Found{Path: p, State: NotThere}
 				case !ok:
-					return FileRead{Path: p, State: filePlain}
+					return Found{Path: p, State: Plain}
 				case to == "?":
-					return FileRead{Path: p, State: fileUnknown}
+					return Found{Path: p, State: Unknown}
 				}
-				return FileRead{Path: p, Target: to, State: fileLink}
+				return Found{Path: p, Target: to, State: Link}
 			}}
 		w := walk.Follow(t.Context(), p)
-		if walk.Elements > maxElements || reads > walk.Elements {
+		if walk.Elements > testElements || reads > walk.Elements {
 			t.Fatalf("%d elements, %d looks", walk.Elements, reads)
 		}
 		if whole := w.Whole(); whole != filepath.Clean(whole) || whole[0] != '/' || w.Path != filepath.Clean(w.Path) {
 			t.Fatalf("%+v", w)
 		}
-		if w.State == WalkResolved && len(w.Rest) > 0 {
+		if w.State == Resolved && len(w.Rest) > 0 {
 			t.Fatalf("%+v", w)
 		}
 	})
