@@ -253,8 +253,18 @@ func (b *Belay) inForce() statelog.Configuration {
 	return statelog.Configuration{File: b.file, Revision: b.revision(), Unusable: b.bad}
 }
 
-// Log is the event log: verified, proven, compacted, recovered. It is open as long as b.
-func (b *Belay) Log() *statelog.Live { return b.live }
+// Log is the event log of the state directory, open as long as b. Key is the public key that
+// verifies its checkpoints, and StoreID the name of the state directory in the orders of
+// reviewers; both are "" without the key that signs. Believed compares the whole store with
+// its high-water mark and with what the log records; its error is kernel.ErrRollback or
+// kernel.ErrTampered.
+func (b *Belay) Log() interface {
+	Key() string
+	StoreID() string
+	Believed(ctx context.Context) error
+} {
+	return b.live
+}
 
 // kernelConfig turns belay.yaml and the hooks given at Open into what the kernel runs.
 func (b *Belay) kernelConfig() *kernel.Config {

@@ -70,7 +70,7 @@ func TestRetention(t *testing.T) {
 	dir := aged(t, guarded+"events: {retention: {days: 5}}\n")
 	b := open(t, dir, belay.Options{})
 	now := time.Now()
-	r, err := b.Log().RetainOnce(t.Context(), now)
+	r, err := statelog.Of(b.Log()).RetainOnce(t.Context(), now)
 	if err != nil || r.Events != 5 || r.Through != 5 || r.Event == 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -78,10 +78,10 @@ func TestRetention(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	// Not again within a day: every announcement is an event that stays.
-	if r, err := b.Log().RetainOnce(t.Context(), now.Add(20*time.Hour)); err != nil || r.Events != 0 {
+	if r, err := statelog.Of(b.Log()).RetainOnce(t.Context(), now.Add(20*time.Hour)); err != nil || r.Events != 0 {
 		t.Errorf("a few hours later: %+v, %v", r, err)
 	}
-	if r, err := b.Log().RetainOnce(t.Context(), now.Add(49*time.Hour)); err != nil || r.Events != 2 {
+	if r, err := statelog.Of(b.Log()).RetainOnce(t.Context(), now.Add(49*time.Hour)); err != nil || r.Events != 2 {
 		t.Errorf("two days later: %+v, %v", r, err)
 	}
 	verified(t, b)
@@ -104,7 +104,7 @@ func TestRetention(t *testing.T) {
 
 func TestRetentionKeepsEverythingByDefault(t *testing.T) {
 	b := open(t, aged(t, guarded), belay.Options{})
-	if r, err := b.Log().RetainOnce(t.Context(), time.Now().Add(1e6*time.Hour)); err != nil || r.Events != 0 {
+	if r, err := statelog.Of(b.Log()).RetainOnce(t.Context(), time.Now().Add(1e6*time.Hour)); err != nil || r.Events != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if v := verified(t, b); v.Compacted != 0 {
@@ -119,7 +119,7 @@ func TestWrongLogIsNotCompacted(t *testing.T) {
 	b := open(t, dir, belay.Options{})
 	o := statelog.CompactOptions{Before: time.Now().Add(-5 * 24 * time.Hour)}
 	for _, o.DryRun = range []bool{true, false} {
-		if r, err := b.Log().Compact(t.Context(), o); !errors.Is(err, statelog.ErrWrong) || r.Events != 0 {
+		if r, err := statelog.Of(b.Log()).Compact(t.Context(), o); !errors.Is(err, statelog.ErrWrong) || r.Events != 0 {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
@@ -138,7 +138,7 @@ func TestCompactionGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := aged(t, guarded)
 			b := open(t, dir, belay.Options{})
-			r, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-4*24*time.Hour - time.Hour)})
+			r, err := statelog.Of(b.Log()).Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-4*24*time.Hour - time.Hour)})
 			if err != nil || r.Events != 5 {
 				t.Fatalf("%+v, %v", r, err)
 			}
@@ -147,11 +147,11 @@ func TestCompactionGoesOn(t *testing.T) {
 			}
 			tamper(t, dir, sql)
 			b = open(t, dir, belay.Options{})
-			report, err := b.Log().Verify(t.Context(), statelog.Evidence{})
+			report, err := statelog.Of(b.Log()).Verify(t.Context(), statelog.Evidence{})
 			if err != nil || (report.Wrong != nil) != (name != "stopped") {
 				t.Errorf("%+v %+v, %v", report, report.Wrong, err)
 			}
-			_, err = b.Log().Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-24*time.Hour - time.Hour)})
+			_, err = statelog.Of(b.Log()).Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-24*time.Hour - time.Hour)})
 			if (err != nil) != (name != "stopped") || err != nil && !errors.Is(err, statelog.ErrWrong) {
 				t.Errorf("compaction: %v", err)
 			}
@@ -176,13 +176,13 @@ func TestCompactionWaitsForSinks(t *testing.T) {
 	}
 	b = open(t, dir, belay.Options{})
 	o := statelog.CompactOptions{Before: time.Now().Add(-60 * time.Hour)}
-	if _, err := b.Log().Compact(t.Context(), o); !errors.Is(err, statelog.ErrSinkBehind) {
+	if _, err := statelog.Of(b.Log()).Compact(t.Context(), o); !errors.Is(err, statelog.ErrSinkBehind) {
 		t.Errorf("with a sink that has nothing: %v", err)
 	}
 	if err := os.Mkdir(filepath.Join(beside, "no"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := b.Log().Compact(t.Context(), o); err != nil || r.Events == 0 {
+	if r, err := statelog.Of(b.Log()).Compact(t.Context(), o); err != nil || r.Events == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	verified(t, b)
@@ -198,24 +198,24 @@ func (d daysAgo) Now() time.Time { return time.Now().Add(-time.Duration(d) * 24 
 func TestYoungEventsAreNotCompacted(t *testing.T) {
 	b := open(t, aged(t, guarded+"events: {retention: {days: 1}}\n"), belay.Options{})
 	for _, dry := range []bool{true, false} {
-		if r, err := b.Log().Compact(t.Context(),
+		if r, err := statelog.Of(b.Log()).Compact(t.Context(),
 			statelog.CompactOptions{Before: time.Now().Add(-25 * time.Hour), DryRun: dry}); err != nil || r.Through != 8 {
 			t.Fatalf("two days and more: %+v, %v", r, err)
 		}
-		if r, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Before: time.Now(), DryRun: dry}); !errors.Is(err,
+		if r, err := statelog.Of(b.Log()).Compact(t.Context(), statelog.CompactOptions{Before: time.Now(), DryRun: dry}); !errors.Is(err,
 			kernel.ErrTooYoung) || r.Events != 0 {
 			t.Errorf("all of them: %+v, %v", r, err)
 		}
 	}
-	if r, err := b.Log().RetainOnce(t.Context(), time.Now().Add(1000*time.Hour)); err != nil || r.Events != 0 {
+	if r, err := statelog.Of(b.Log()).RetainOnce(t.Context(), time.Now().Add(1000*time.Hour)); err != nil || r.Events != 0 {
 		t.Errorf("retention with a clock of its own: %+v, %v", r, err)
 	}
 	b = open(t, aged(t, guarded+"events: {compaction: {min_age: 120h}}\n"), belay.Options{})
-	if _, err := b.Log().Compact(t.Context(),
+	if _, err := statelog.Of(b.Log()).Compact(t.Context(),
 		statelog.CompactOptions{Before: time.Now().Add(-49 * time.Hour)}); !errors.Is(err, kernel.ErrTooYoung) {
 		t.Errorf("as belay.yaml says: %v", err)
 	}
-	if r, err := b.Log().Compact(t.Context(),
+	if r, err := statelog.Of(b.Log()).Compact(t.Context(),
 		statelog.CompactOptions{Before: time.Now().Add(-121 * time.Hour)}); err != nil || r.Events == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -252,16 +252,16 @@ func TestCompactionTakesAnOrder(t *testing.T) {
 		"none at all":   {Order: order(0, key)},
 	} {
 		var refused *kernel.OrderError
-		if r, err := b.Log().Compact(t.Context(), o); !errors.As(err, &refused) && !errors.Is(err, kernel.ErrTooYoung) ||
+		if r, err := statelog.Of(b.Log()).Compact(t.Context(), o); !errors.As(err, &refused) && !errors.Is(err, kernel.ErrTooYoung) ||
 			r.Events != 0 {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
-	if r, err := b.Log().RetainOnce(t.Context(), time.Now()); err != nil || r.Through != 2 {
+	if r, err := statelog.Of(b.Log()).RetainOnce(t.Context(), time.Now()); err != nil || r.Through != 2 {
 		t.Errorf("retention: %+v, %v", r, err)
 	}
 	o := order(4, key)
-	if r, err := b.Log().Compact(t.Context(), statelog.CompactOptions{Order: o}); err != nil || r.Through != 4 ||
+	if r, err := statelog.Of(b.Log()).Compact(t.Context(), statelog.CompactOptions{Order: o}); err != nil || r.Through != 4 ||
 		r.Events != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -104,11 +105,11 @@ func TestJumpAheadGivesUpNoEvents(t *testing.T) {
 	const day = 24 * time.Hour
 	m.pass(29*day, 365*day)
 	invoke(t, b, exec("ls"))
-	if r, err := b.Log().RetainNow(t.Context()); err != nil || r.Events != 0 {
+	if r, err := statelog.Of(b.Log()).RetainNow(t.Context()); err != nil || r.Events != 0 {
 		t.Errorf("after 29 days and a jump: %+v, %v", r, err)
 	}
 	m.pass(3*day, 0)
-	if r, err := b.Log().RetainNow(t.Context()); err != nil || r.Events == 0 {
+	if r, err := statelog.Of(b.Log()).RetainNow(t.Context()); err != nil || r.Events == 0 {
 		t.Errorf("after 32 days: %+v, %v", r, err)
 	}
 }

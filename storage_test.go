@@ -39,7 +39,7 @@ func content(t *testing.T, path string) string {
 
 func verified(t *testing.T, b *belay.Belay) statelog.Report {
 	t.Helper()
-	r, err := b.Log().Verify(t.Context(), statelog.Evidence{})
+	r, err := statelog.Of(b.Log()).Verify(t.Context(), statelog.Evidence{})
 	if err != nil || r.Wrong != nil {
 		t.Fatalf("verify: %+v, %v", r.Wrong, err)
 	}
@@ -83,7 +83,7 @@ func TestDurableSink(t *testing.T) {
 	// What somebody changed in the file is named, and is not covered up.
 	forged := strings.Replace(content(t, path), `"seq":3,`, `"seq":3 ,`, 1)
 	write(t, path, forged)
-	if r, err := hosts[0].Log().Verify(t.Context(), statelog.Evidence{}); err != nil || r.Wrong == nil ||
+	if r, err := statelog.Of(hosts[0].Log()).Verify(t.Context(), statelog.Evidence{}); err != nil || r.Wrong == nil ||
 		r.Wrong.First != 3 {
 		t.Errorf("a changed line: %+v, %v", r.Wrong, err)
 	}

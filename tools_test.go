@@ -129,7 +129,7 @@ func TestKilledInTheMiddleOfACall(t *testing.T) {
 		}
 	}
 	b := open(t, dir, belay.Options{NoHooks: true})
-	if r, err := b.Log().Verify(t.Context(), statelog.Evidence{}); err != nil || r.Wrong != nil {
+	if r, err := statelog.Of(b.Log()).Verify(t.Context(), statelog.Evidence{}); err != nil || r.Wrong != nil {
 		t.Errorf("the log: %+v, %v", r, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofrs/uuid/v5"
 
 	"github.com/belay-hooks/belay/hostcalls"
@@ -15,27 +16,42 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Redactor covers secrets in what is stored: JSON returns a copy of a value with
-// secrets covered and pointers to them, Text does the same for text. An error
-// means that nothing of the original may be stored. Safe for concurrent use.
-type Redactor = audit.Redactor
+// Redactor redacts secrets in what is stored. Safe for concurrent use.
+type Redactor interface {
+	// JSON returns a copy of a strict JSON value with secrets redacted, and pointers (RFC 6901,
+	// into raw) to what was redacted. With an error nothing of the original is stored.
+	JSON(raw jsontext.Value) (redacted jsontext.Value, masked []string, err error)
 
-// Cutting is a Memory that covers what hooks have taken out of the action. Without
-// one, an action that such a hook has changed is stored as a digest only.
-type Cutting = audit.Cutting
+	// Text returns the text with secrets redacted. With an error nothing of the original is stored.
+	Text(s string) (string, error)
+}
 
-// Remembering is a Redactor that keeps in mind, for one invocation, what it has
-// covered, so that pieces of it are covered in what hooks say.
-type Remembering = audit.Remembering
+// Remembering is an optional interface of a Redactor: it remembers the secrets of one
+// invocation, so that pieces of them are redacted in what hooks say.
+type Remembering interface {
+	Redactor
+	// Remember returns a Memory without any secrets.
+	Remember() Memory
+}
 
-// Memory is what a Remembering redactor keeps in mind for one invocation.
-type Memory = audit.Memory
+// Memory is a Redactor for one invocation that knows the secrets it has redacted. It is for
+// one goroutine at a time. An action from which a hook has removed a secret is stored as a
+// digest only. It is an alias, so that a Redactor can implement Remembering without
+// importing this package.
+type Memory = interface {
+	Redactor
+	// Known grows when the Memory learns a secret. While it stays the same, the same
+	// document is redacted in the same way.
+	Known() int
+}
 
-// Digester makes the keyed digests that stand in events for originals.
-type Digester = audit.Digester
-
-// Use says what a keyed digest is for.
-type Use = audit.Use
+// Digester makes the keyed digests that stand in events for originals. The uses are
+// "event-input", "event-output", "approval-key" and "approval-item". Equal originals of one
+// use have equal digests; digests of different uses are not comparable. "" records no
+// digest. Safe for concurrent use.
+type Digester interface {
+	Digest(use string, original []byte) string
+}
 
 // Clock tells the time. Safe for concurrent use.
 type Clock interface {

@@ -561,6 +561,6 @@ func TestParallelEqualsSequential(t *testing.T) {
 
 type digester struct{}
 
-func (digester) Digest(u kernel.Use, original []byte) string {
+func (digester) Digest(u string, original []byte) string {
 	return string(u) + ":" + string(original)
 }

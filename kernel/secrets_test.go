@@ -171,7 +171,7 @@ func TestWritingChangesNothingOfTheInput(t *testing.T) {
 
 type plainDigests struct{}
 
-func (plainDigests) Digest(use kernel.Use, b []byte) string { return string(use) + ":" + string(b) }
+func (plainDigests) Digest(use string, b []byte) string { return string(use) + ":" + string(b) }
 
 // A redactor that has learned a secret since the action was covered finds its
 // pieces in the action, too.

@@ -1,7 +1,7 @@
 // Package arch decides whether the packages of belay import each other only
-// in the direction that the architecture allows (docs/ARCHITECTURE.md), and
-// whether each outside library is imported in its one place. It reads import
-// lists only; it never builds or runs anything.
+// in the direction that the architecture allows (docs/ARCHITECTURE.md),
+// whether each outside library is imported in its one place, and whether what is public
+// names public types only. It reads import lists and signatures; it never runs anything.
 package arch
 
 import (

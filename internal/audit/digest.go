@@ -8,7 +8,7 @@ import (
 
 // Use says what a keyed digest is for. Each use has a key of its own, so that
 // equal values in different places cannot be told from the log.
-type Use string
+type Use = string
 
 // The uses of keyed digests in events.
 const (

@@ -44,7 +44,7 @@ type Remembering interface {
 
 // Memory is a Redactor that knows the secrets that it has covered. It is for one
 // goroutine.
-type Memory interface {
+type Memory = interface {
 	Redactor
 	// Known grows when a secret is learned that would be found elsewhere, too:
 	// while it stays the same, the same document is covered in the same way.

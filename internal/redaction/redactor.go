@@ -176,10 +176,10 @@ func (m *remembering) Text(s string) (string, error) {
 	return covered, nil
 }
 
-// Removed implements kernel.Cutting.
+// Removed implements audit.Cutting.
 func (m *remembering) Removed(cuts []redact.Cut) { m.record.Removed(m.r.rest, cuts) }
 
-// JSONCut implements kernel.Cutting.
+// JSONCut implements audit.Cutting.
 func (m *remembering) JSONCut(raw jsontext.Value, cuts []redact.Cut) (jsontext.Value, []string, error) {
 	return m.record.JSONCut(m.r.forDocument(raw), raw, cuts)
 }

@@ -66,6 +66,17 @@ func (l *Live) Use(c Configuration) {
 	l.events.Store(&c.File.Events)
 }
 
+// Public is what every program may do with the log of an open host: what Belay.Log returns.
+type Public = interface {
+	Key() string
+	StoreID() string
+	Believed(ctx context.Context) error
+}
+
+// Of returns the log of an open host with all that commands and the daemon do with it.
+// Preconditions: log is what Belay.Log returned.
+func Of(log Public) *Live { return log.(*Live) }
+
 func (l *Live) now() time.Time { return l.at().Wall }
 
 func (l *Live) inForce() *Configuration { return l.current.Load() }

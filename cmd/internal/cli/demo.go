@@ -110,7 +110,7 @@ func (a *App) demo(ctx context.Context, o demoOptions) error {
 	}
 	t.print(out, p)
 	sum.print(out, p)
-	report, err := host.Log().Verify(ctx, statelog.Evidence{})
+	report, err := statelog.Of(host.Log()).Verify(ctx, statelog.Evidence{})
 	if err != nil {
 		return failureBy(err, "")
 	}

@@ -255,7 +255,7 @@ func (d *leaseDemo) record(ctx context.Context) error {
 			oneLine(about, 64))
 	}
 	t.print(d.out, d.p)
-	report, err := d.host.Log().Verify(ctx, statelog.Evidence{})
+	report, err := statelog.Of(d.host.Log()).Verify(ctx, statelog.Evidence{})
 	if err != nil {
 		return err
 	}

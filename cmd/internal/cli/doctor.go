@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/hookbuild"
 	"github.com/belay-hooks/belay/internal/sink"
+	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -222,7 +223,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 			out = append(out, finding{Check: "approvals", Status: "warn", Text: text, Advice: advice, Red: true})
 		}
 		out = append(out, examineVerbs(f))
-		if m := examineMark(host.Log().HighWater(ctx), f); m != nil {
+		if m := examineMark(statelog.Of(host.Log()).HighWater(ctx), f); m != nil {
 			out = append(out, *m)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -18,7 +19,7 @@ const unsoundFor = 7 * 24 * time.Hour
 // returns ok.
 func examineQueue(ctx context.Context, host *belay.Belay) (f finding, ok bool) {
 	const advice = "Somebody has written to belay.db. Such items are neither shown nor decided; `belay events query --type approval --decision unsound` says why."
-	ids, err := host.Log().UnsoundApprovals(ctx)
+	ids, err := statelog.Of(host.Log()).UnsoundApprovals(ctx)
 	if err != nil {
 		return finding{Check: "queue", Status: "fail", Text: err.Error()}, false
 	}

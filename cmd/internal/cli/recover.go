@@ -75,7 +75,7 @@ func (a *App) openToRecover(ctx context.Context) (*belay.Belay, statelog.Recover
 	if err != nil {
 		return nil, statelog.Recovery{}, err
 	}
-	plan, err := host.Log().PlanRecovery(ctx)
+	plan, err := statelog.Of(host.Log()).PlanRecovery(ctx)
 	if err == nil && plan.Wrong == "" {
 		err = statelog.ErrNothingToRecover
 	}
@@ -145,7 +145,7 @@ func (a *App) recoverState(ctx context.Context, o recoverOptions) error {
 			return err
 		}
 	}
-	r, err := host.Log().Recover(ctx, statelog.RecoverOptions{Order: order, Want: plan, Why: o.why})
+	r, err := statelog.Of(host.Log()).Recover(ctx, statelog.RecoverOptions{Order: order, Want: plan, Why: o.why})
 	if err != nil {
 		return recoverFailure(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/cmd/internal/server"
+	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/telemetry"
 )
 
@@ -138,7 +139,7 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	retained := make(chan struct{})
 	go func() {
 		defer close(retained)
-		host.Log().Retain(ctx)
+		statelog.Of(host.Log()).Retain(ctx)
 	}()
 	watched := make(chan struct{})
 	go func() {

@@ -190,7 +190,7 @@ func (a *App) openLog(ctx context.Context, dir string) (*statelog.ReadOnly, erro
 type hostEvents struct{ *belay.Belay }
 
 func (h hostEvents) Compacted(ctx context.Context) (through, event int64, err error) {
-	return h.Log().Compacted(ctx)
+	return statelog.Of(h.Log()).Compacted(ctx)
 }
 
 func (h hostEvents) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
@@ -251,7 +251,7 @@ func (l localRecords) AcceptConfig(ctx context.Context, revision string, o *clie
 }
 
 func (l localRecords) Compact(ctx context.Context, o client.Compaction) (client.Compacted, error) {
-	r, err := l.host.Log().Compact(ctx,
+	r, err := statelog.Of(l.host.Log()).Compact(ctx,
 		statelog.CompactOptions{Before: o.Before, Why: o.Why, DryRun: o.DryRun, Order: o.Statement})
 	return client.Compacted(r), err
 }

@@ -40,7 +40,7 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.changed()
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the whole log is verified first
-	out, err := s.host.Log().Compact(context.WithoutCancel(r.Context()),
+	out, err := statelog.Of(s.host.Log()).Compact(context.WithoutCancel(r.Context()),
 		statelog.CompactOptions{Before: in.Before, Why: in.Why, By: "admin of the daemon", DryRun: in.DryRun, Order: order})
 	switch {
 	case err != nil && s.refuseOrder(w, r, err):

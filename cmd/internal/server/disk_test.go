@@ -140,7 +140,7 @@ func TestDiskFails(t *testing.T) {
 			if err != nil || len(gaps) == 0 || blocked != asked {
 				t.Errorf("%d gap events about %d actions: %v", len(gaps), blocked, err)
 			}
-			if r, err := d.host.Log().Verify(t.Context(), statelog.Evidence{}); err != nil || r.Wrong != nil {
+			if r, err := statelog.Of(d.host.Log()).Verify(t.Context(), statelog.Evidence{}); err != nil || r.Wrong != nil {
 				t.Errorf("verify: %+v, %v", r.Wrong, err)
 			}
 		})

@@ -63,7 +63,7 @@ type Host interface {
 	MintApproved(ctx context.Context, id string) (*kernel.LeaseView, error)
 	RevokeLease(ctx context.Context, id string, prefix bool, person string) error
 	CheckLease(ctx context.Context, q kernel.LeaseCheck) (*kernel.LeaseView, error)
-	Log() *statelog.Live
+	Log() statelog.Public
 }
 
 // Options are the ways to serve. Dir is needed; zero members take the defaults.
