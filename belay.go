@@ -145,9 +145,12 @@ func (b *Belay) prepare(dir string) error {
 	if b.keys, err = keyring.Open(b.dir); err != nil {
 		return err
 	}
-	b.trust = trust.Open(b.dir, b.o.Clock)
+	b.trust = b.trustDir().Open(b.o.Clock)
 	return nil
 }
+
+// trustDir is the state directory as the one of a trust policy.
+func (b *Belay) trustDir() trust.Dir { return trust.Dir{Path: b.dir, Signatures: b.o.Signatures} }
 
 // readAdHoc reads the modules of the hooks that were given at Open.
 func (b *Belay) readAdHoc() (err error) {
@@ -240,7 +243,7 @@ func (b *Belay) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.proposals = install.NewProposals(install.Options{Dir: b.dir, Compiler: b.o.Compiler, Kernel: b.kernel,
+	b.proposals = install.NewProposals(install.Options{Dir: b.trustDir(), Compiler: b.o.Compiler, Kernel: b.kernel,
 		Redactor: b.redact, Now: func() time.Time { return b.at().Wall }})
 	b.live = statelog.NewLive(statelog.Host{
 		Dir: b.dir, Storage: b.storage, Key: b.keys.Events, Kernel: b.kernel, At: b.at, Logger: b.log,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -55,7 +56,7 @@ func TestUngrantedImportBlocks(t *testing.T) {
 
 func ungranted(t *testing.T, dir string) []loader.Ungranted {
 	t.Helper()
-	list, err := loader.UngrantedIn(t.Context(), dir)
+	list, err := loader.UngrantedIn(t.Context(), trust.Dir{Path: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

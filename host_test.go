@@ -24,6 +24,7 @@ import (
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
 func example(name string) string {
@@ -32,6 +33,7 @@ func example(name string) string {
 
 func open(t *testing.T, dir string, o belay.Options) *belay.Belay {
 	t.Helper()
+	o.Signatures = sigstore.New
 	b, err := belay.Open(t.Context(), dir, o)
 	if err != nil {
 		t.Fatalf("Open: %v", err)

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/tiers"
 )
 
 // InvokeOptions are what a caller says about one invocation beyond its wire form.
@@ -48,6 +49,11 @@ type Options struct {
 	Tools    kernel.ToolExecutor // nil: those of the MCP servers in belay.yaml
 	Verifier kernel.Verifier     // nil: trust.yaml in the state directory decides who is trusted
 	Files    kernel.FileSystem   // nil: the host's own, for what hooks learn of symbolic links
+
+	// Signatures makes what verifies signatures by trust.yaml: sigstore.New of package
+	// tiers/sigstore, which links what it needs for that. Nil: a trust.yaml that names signers
+	// cannot be used, so that hooks that are not built in block their phases.
+	Signatures func(*tiers.Policy) tiers.EvidenceVerifier
 
 	// Retain keeps events in memory that were refused because of an overload, a store
 	// that failed or a deadline of belay, and judges them when that has ended; see

@@ -10,9 +10,11 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/install"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
+	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
 func signedFixture(name string) string {
@@ -40,7 +42,7 @@ func trustState(t *testing.T, r install.Request) (dir string) {
 		r.Evidence = []tiers.Evidence{{Kind: tiers.EvidenceBundle, Name: "guard.wasm.sigstore.json",
 			Data: readFile(t, signedFixture("guard.c0.sigstore.json"))}}
 	}
-	if _, _, err := install.Hook(t.Context(), dir, r); err != nil {
+	if _, _, err := install.Hook(t.Context(), trust.Dir{Path: dir, Signatures: sigstore.New}, r); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -32,6 +32,13 @@ type Evidence struct {
 	Data []byte
 }
 
+// EvidenceVerifier finds out what evidence proves, by the keys and the trusted root of one
+// policy. It returns a Fact for every signature, and for every piece that cannot be used;
+// it never fails as a whole. Package tiers/sigstore makes one. It is safe for concurrent use.
+type EvidenceVerifier interface {
+	Facts(file []byte, evidence []Evidence) []Fact
+}
+
 // EvidenceDigest names a list of evidence, whatever its order is.
 func EvidenceDigest(list []Evidence) string {
 	var acc [sha256.Size]byte

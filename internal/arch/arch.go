@@ -21,7 +21,7 @@ const root = "(root)"
 // belay's own packages it may import. A package that no rule names may not exist.
 func layers() map[string][]string {
 	lower := []string{"phases", "tiers", "leases", "hostcalls", "kernel", "internal/strictyaml"}
-	signing := "tiers/sigstore" // heavy: only those who verify and sign
+	signing := "tiers/sigstore" // heavy: only the commands
 	assembled := append([]string{root, "internal/config", "internal/builtin", "internal/hookbuild", "internal/loader"},
 		lower...)
 	// what the harness is built on: never the root
@@ -47,12 +47,12 @@ func layers() map[string][]string {
 		"hooks-sdk/abi":        nil,
 		"internal/statedir":    {"internal/readfile"},
 		"internal/evidence":    {"phases", "tiers", "internal/readfile", "internal/statedir"},
-		"internal/trust": {"phases", "tiers", signing, "kernel", "internal/sandbox", "internal/builtin",
+		"internal/trust": {"phases", "tiers", "kernel", "internal/sandbox", "internal/builtin",
 			"internal/config", "internal/evidence", "internal/readfile", "internal/statedir"},
 		"internal/loader": append([]string{"client/wire", "internal/sandbox", "internal/builtin", "internal/config",
 			"internal/evidence", "internal/httpcall", "internal/readfile", "internal/statedir", "internal/trust"}, lower...),
 		"internal/install": append([]string{"client/wire", "kernel/approvals", "internal/builtin", "internal/config",
-			"internal/evidence", "internal/loader", "internal/statedir"}, lower...),
+			"internal/evidence", "internal/loader", "internal/statedir", "internal/trust"}, lower...),
 		"internal/redaction": {"phases", "kernel", "internal/audit", "internal/config", "internal/gitleaks",
 			"internal/readfile", "internal/redact", "internal/statedir"},
 		"internal/revision":      {"client/wire", "phases", "kernel", "internal/statedir"},

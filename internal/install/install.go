@@ -20,6 +20,7 @@ import (
 	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -46,12 +47,12 @@ type Request struct {
 }
 
 // Hook checks a module, compiles it once, keeps it under its digest in
-// dir and binds it in belay.yaml. The file and the configuration are written
+// the state directory and binds it in belay.yaml. The file and the configuration are written
 // atomically and last, so that a hook that is refused leaves nothing behind.
 // Errors are ErrRefused, config.ErrMissing, or of the file system.
-func Hook(ctx context.Context, dir string, r Request) (kernel.BindingSpec, loader.Info, error) {
+func Hook(ctx context.Context, dir trust.Dir, r Request) (kernel.BindingSpec, loader.Info, error) {
 	var none kernel.BindingSpec
-	src, err := config.ReadFile(dir)
+	src, err := config.ReadFile(dir.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return none, loader.Info{}, config.ErrMissing
 	} else if err != nil {
@@ -75,20 +76,20 @@ func Hook(ctx context.Context, dir string, r Request) (kernel.BindingSpec, loade
 	if _, err := config.AddBinding(src, b); err != nil { // before the time for compiling is spent
 		return none, info, err
 	}
-	if err := loader.CompileOnce(ctx, dir, file, info.Manifest, r.Compiler); err != nil {
+	if err := loader.CompileOnce(ctx, dir.Path, file, info.Manifest, r.Compiler); err != nil {
 		return none, info, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	// The module is kept under the lock of belay.yaml: the process that drops unneeded
 	// modules holds it, too.
-	err = config.EditFile(dir, func(src []byte) ([]byte, error) {
+	err = config.EditFile(dir.Path, func(src []byte) ([]byte, error) {
 		edited, err := config.AddBinding(src, b)
 		if err != nil || r.Module != "" {
 			return edited, err
 		}
-		if err := statedir.KeepBlob(dir, info.Digest, file); err != nil {
+		if err := statedir.KeepBlob(dir.Path, info.Digest, file); err != nil {
 			return nil, err
 		}
-		return edited, evidence.Keep(dir, info.Digest, r.Evidence)
+		return edited, evidence.Keep(dir.Path, info.Digest, r.Evidence)
 	})
 	if err != nil {
 		return none, info, err

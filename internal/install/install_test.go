@@ -11,8 +11,13 @@ import (
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/install"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/tiers"
+	"github.com/belay-hooks/belay/tiers/sigstore"
 )
+
+// state is a state directory whose trust policy is followed.
+func state(dir string) trust.Dir { return trust.Dir{Path: dir, Signatures: sigstore.New} }
 
 func signedFixture(name string) string {
 	return filepath.Join("..", "..", "tiers", "sigstore", "testdata", "cosign", name)
@@ -63,7 +68,7 @@ func TestInstallByTrust(t *testing.T) {
 			dir := t.TempDir()
 			writeFile(t, filepath.Join(dir, config.FileName), config.Empty)
 			writePolicy(t, dir, c.deny)
-			_, _, err := install.Hook(t.Context(), dir, install.Request{File: guard, Evidence: c.evidence, Priority: c.priority})
+			_, _, err := install.Hook(t.Context(), state(dir), install.Request{File: guard, Evidence: c.evidence, Priority: c.priority})
 			if c.want == "" && err != nil || c.want != "" &&
 				(!errors.Is(err, install.ErrRefused) || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v, want %q", err, c.want)
@@ -79,7 +84,7 @@ func TestEvidenceIsKept(t *testing.T) {
 	writePolicy(t, dir, "")
 	first := []tiers.Evidence{{Kind: tiers.EvidenceBundle, Name: "guard.wasm.sigstore.json",
 		Data: readFile(t, signedFixture("guard.c0.sigstore.json"))}}
-	if _, _, err := install.Hook(t.Context(), dir,
+	if _, _, err := install.Hook(t.Context(), state(dir),
 		install.Request{Name: "one", File: readFile(t, signedFixture("guard.wasm")), Evidence: first}); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +94,7 @@ func TestEvidenceIsKept(t *testing.T) {
 		{Kind: tiers.EvidenceSignature, Name: "x.sig", Data: readFile(t, signedFixture("guard.c1.sig"))},
 		{Kind: tiers.EvidenceManifest, Name: "m", Data: []byte("{}")},
 	}
-	if _, _, err := install.Hook(t.Context(), dir,
+	if _, _, err := install.Hook(t.Context(), state(dir),
 		install.Request{Name: "two", File: readFile(t, signedFixture("guard.wasm")), Evidence: more}); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +118,7 @@ func TestEvidenceIsKept(t *testing.T) {
 	for i := range tiers.MaxEvidenceList + 1 {
 		many = append(many, tiers.Evidence{Kind: tiers.EvidenceBundle, Data: fmt.Appendf(nil, "%d", i)})
 	}
-	if _, _, err := install.Hook(t.Context(), dir,
+	if _, _, err := install.Hook(t.Context(), state(dir),
 		install.Request{Name: "three", File: readFile(t, signedFixture("guard.wasm")), Evidence: many}); err == nil {
 		t.Error("more evidence was kept than is ever looked at")
 	}

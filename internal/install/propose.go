@@ -17,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -25,7 +26,7 @@ import (
 
 // Options are what Proposals are made of; all are needed but Compiler.
 type Options struct {
-	Dir      string   // the state directory, absolute
+	Dir      trust.Dir
 	Compiler []string // as loader.Options.Compiler
 	Kernel   *kernel.Kernel
 	Redactor kernel.Redactor
@@ -73,12 +74,12 @@ func (q *Proposals) Propose(ctx context.Context, p approvals.Proposal, credentia
 // process drops modules that nothing needs: until the item is there, none seems to.
 func (q *Proposals) request(ctx context.Context, it kernel.Approval, digest string, module []byte,
 	old []string) (kernel.Approval, error) {
-	unlock, err := statedir.Lock(filepath.Join(q.o.Dir, config.FileName))
+	unlock, err := statedir.Lock(filepath.Join(q.o.Dir.Path, config.FileName))
 	if err != nil {
 		return it, err
 	}
 	defer unlock()
-	if err := statedir.KeepBlob(q.o.Dir, digest, module); err != nil {
+	if err := statedir.KeepBlob(q.o.Dir.Path, digest, module); err != nil {
 		return it, err
 	}
 	return q.o.Kernel.RequestApproval(ctx, it, old...)
@@ -114,7 +115,7 @@ func (q *Proposals) proposed(ctx context.Context, p *approvals.Proposal) (config
 	if err != nil {
 		return binding, info, err
 	}
-	src, err := config.ReadFile(q.o.Dir)
+	src, err := config.ReadFile(q.o.Dir.Path)
 	if errors.Is(err, os.ErrNotExist) {
 		return binding, info, config.ErrMissing
 	} else if err != nil {
@@ -237,12 +238,12 @@ func (q *Proposals) accept(ctx context.Context, it kernel.Approval) (kernel.Appr
 // something else needs them. It is bounded, and a failure harms nothing. It holds
 // the lock of belay.yaml: a module that is being bound is not dropped.
 func (q *Proposals) dropUnneeded(ctx context.Context) {
-	unlock, err := statedir.Lock(filepath.Join(q.o.Dir, config.FileName))
+	unlock, err := statedir.Lock(filepath.Join(q.o.Dir.Path, config.FileName))
 	if err != nil {
 		return
 	}
 	defer unlock()
-	src, err := config.ReadFile(q.o.Dir)
+	src, err := config.ReadFile(q.o.Dir.Path)
 	if err != nil {
 		return
 	}
@@ -268,7 +269,7 @@ func (q *Proposals) dropUnneeded(ctx context.Context) {
 			continue
 		}
 		if name, ok := strings.CutPrefix(digest, "sha256:"); ok && len(name) == 64 && !strings.ContainsAny(name, "/.") {
-			_ = os.Remove(filepath.Join(q.o.Dir, "blobs", "sha256", name))
+			_ = os.Remove(filepath.Join(q.o.Dir.Path, "blobs", "sha256", name))
 		}
 	}
 }

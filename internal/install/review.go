@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -66,7 +67,7 @@ func changes(old, now []string) (c Changes) {
 // ReviewProposal reads the bytes of a proposed hook and says what they are. It
 // works on the state directory alone, runs nothing, and believes nothing that is on
 // file: an entry that does not fit its module is ErrRefused.
-func ReviewProposal(ctx context.Context, dir string, it *kernel.Approval) (Review, []byte, error) {
+func ReviewProposal(ctx context.Context, dir trust.Dir, it *kernel.Approval) (Review, []byte, error) {
 	if err := it.CheckProposal(); err != nil {
 		return Review{}, nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
@@ -83,7 +84,7 @@ func ReviewProposal(ctx context.Context, dir string, it *kernel.Approval) (Revie
 		b.Capabilities == nil {
 		return r, nil, fmt.Errorf("%w: its binding is not one of a proposal", ErrRefused)
 	}
-	file, err := readBlob(dir, d.Digest)
+	file, err := readBlob(dir.Path, d.Digest)
 	if err != nil {
 		return r, nil, err
 	}
@@ -121,8 +122,8 @@ func readBlob(dir, digest string) ([]byte, error) {
 
 // nearest finds the newest bound hook whose manifest has the same name. A bound
 // hook that cannot be read is not it.
-func nearest(ctx context.Context, dir string, r *Review) *Nearest {
-	src, err := config.ReadFile(dir)
+func nearest(ctx context.Context, dir trust.Dir, r *Review) *Nearest {
+	src, err := config.ReadFile(dir.Path)
 	if err != nil {
 		return nil
 	}
@@ -170,11 +171,11 @@ func (q *Proposals) bind(ctx context.Context, it *kernel.Approval) error {
 	if done, err := q.boundAlready(&r); err != nil || done {
 		return err
 	}
-	if err := loader.CompileOnce(ctx, q.o.Dir, file, r.Hook.Manifest, q.o.Compiler); err != nil {
+	if err := loader.CompileOnce(ctx, q.o.Dir.Path, file, r.Hook.Manifest, q.o.Compiler); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	return config.EditFile(q.o.Dir, func(src []byte) ([]byte, error) {
-		if err := statedir.KeepBlob(q.o.Dir, r.Binding.Module, file); err != nil {
+	return config.EditFile(q.o.Dir.Path, func(src []byte) ([]byte, error) {
+		if err := statedir.KeepBlob(q.o.Dir.Path, r.Binding.Module, file); err != nil {
 			return nil, err
 		}
 		edited, _, err := withBinding(src, &r)
@@ -251,7 +252,7 @@ func (q *Proposals) bindable(ctx context.Context, it *kernel.Approval) error {
 // boundAlready reports whether the proposed hook is bound as it was proposed; with
 // an error it cannot be bound as things are now.
 func (q *Proposals) boundAlready(r *Review) (done bool, err error) {
-	src, err := config.ReadFile(q.o.Dir)
+	src, err := config.ReadFile(q.o.Dir.Path)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, config.ErrMissing
 	} else if err != nil {

@@ -40,6 +40,8 @@ type BenchOptions struct {
 	Logger   *slog.Logger // nil discards
 	// Interpreter runs modules on the engine's interpreter: slow, same fuel, same results.
 	Interpreter bool
+	// Signatures is what Bench.Policy verifies signatures with; see trust.Dir.
+	Signatures func(*tiers.Policy) tiers.EvidenceVerifier
 }
 
 // Bench loads hooks outside of any configuration that is in force, for replays and
@@ -51,6 +53,8 @@ type Bench struct {
 	engine *sandbox.Engine
 	log    *slog.Logger
 	cover  bool
+
+	signatures func(*tiers.Policy) tiers.EvidenceVerifier // nil: see trust.Dir
 
 	mu      sync.Mutex
 	modules map[benchKey]*sandbox.Module
@@ -69,8 +73,9 @@ func OpenBench(o BenchOptions) (*Bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bench{files: source{builtin: set}, log: o.Logger, cover: o.Cover, modules: map[benchKey]*sandbox.Module{},
-		known: map[[sha256.Size]byte]candidate{}}
+	b := &Bench{files: source{builtin: set}, log: o.Logger, cover: o.Cover, signatures: o.Signatures,
+		modules: map[benchKey]*sandbox.Module{},
+		known:   map[[sha256.Size]byte]candidate{}}
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
@@ -285,7 +290,7 @@ func (b *Bench) Policy(path string) (*kernel.Config, kernel.Loader, error) {
 		return nil, nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
 	}
 	dir := filepath.Dir(abs)
-	policy := trust.Open(dir, nil)
+	policy := trust.Dir{Path: dir, Signatures: b.signatures}.Open(nil)
 	revision := config.Revision(src)
 	if r := policy.Revision(); r != "" {
 		revision += "+" + r

@@ -11,6 +11,7 @@ import (
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -21,9 +22,9 @@ var ErrUnknownHook = errors.New("there is no such hook")
 // capabilities it says what the binding allows. Errors are config.ErrMissing, config.ErrUnusable,
 // ErrUnknownHook when there is no binding of that name, and those of reading the
 // module.
-func InspectBound(ctx context.Context, dir, name string) (Info, error) {
-	path := filepath.Join(dir, config.FileName)
-	src, err := config.ReadFile(dir)
+func InspectBound(ctx context.Context, dir trust.Dir, name string) (Info, error) {
+	path := filepath.Join(dir.Path, config.FileName)
+	src, err := config.ReadFile(dir.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return Info{}, fmt.Errorf("%w (looked for %s)", config.ErrMissing, path)
@@ -43,7 +44,7 @@ func InspectBound(ctx context.Context, dir, name string) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	files := source{dir: dir, builtin: hooks}
+	files := source{dir: dir.Path, builtin: hooks}
 	file, want, err := files.read(spec)
 	if err != nil {
 		return Info{}, err

@@ -14,6 +14,7 @@ import (
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -34,7 +35,7 @@ func TestUngrantedImportIsRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, config.FileName), []byte(config.Empty), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = install.Hook(t.Context(), dir,
+	_, _, err = install.Hook(t.Context(), trust.Dir{Path: dir},
 		install.Request{File: file, Allow: []string{"block", "shell_parse", "request_approval"}})
 	if err == nil || !strings.Contains(err.Error(), "pattern_match") {
 		t.Errorf("install: %v", err)

@@ -54,9 +54,9 @@ func Inspect(ctx context.Context, file []byte, allowed []string) (Info, error) {
 // InspectIn is Inspect with the eyes of the trust policy in dir: the tier
 // is what the evidence comes to, and what a hook of that tier is refused for is
 // among the problems.
-func InspectIn(ctx context.Context, dir string, file []byte, evidence []tiers.Evidence,
+func InspectIn(ctx context.Context, dir trust.Dir, file []byte, evidence []tiers.Evidence,
 	allowed []string) (Info, error) {
-	return inspect(file, allowed, func() (tiers.Decision, error) { return trust.Decision(dir, file, evidence) })
+	return inspect(file, allowed, func() (tiers.Decision, error) { return dir.Open(nil).Decision(file, evidence) })
 }
 
 func inspect(file []byte, allowed []string, decide func() (tiers.Decision, error)) (Info, error) {

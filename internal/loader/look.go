@@ -12,8 +12,8 @@ import (
 
 // Look opens a Loader that looks at the hooks of a state directory, by its trust policy,
 // and keeps no compiled code.
-func Look(dir string) (*Loader, error) {
-	return Open(Options{Dir: dir, Trust: trust.Open(dir, nil)})
+func Look(dir trust.Dir) (*Loader, error) {
+	return Open(Options{Dir: dir.Path, Trust: dir.Open(nil)})
 }
 
 // Bound is what is known of a bound hook without running it.
@@ -41,8 +41,8 @@ func (l *Loader) Bound(ctx context.Context, spec kernel.BindingSpec) (*Bound, er
 
 // UngrantedIn is Loader.Ungranted of the enabled bindings of belay.yaml in dir. A
 // belay.yaml that cannot be used binds nothing.
-func UngrantedIn(ctx context.Context, dir string) ([]Ungranted, error) {
-	src, err := config.ReadFile(dir)
+func UngrantedIn(ctx context.Context, dir trust.Dir) ([]Ungranted, error) {
+	src, err := config.ReadFile(dir.Path)
 	if err != nil {
 		return nil, nil
 	}

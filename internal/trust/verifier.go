@@ -4,24 +4,20 @@
 package trust
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/evidence"
-	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
-	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
 const maxDecisions = 1024 // remembered
@@ -29,21 +25,21 @@ const maxDecisions = 1024 // remembered
 // Verifier is the operator's trust policy and what was decided by it. It implements
 // kernel.Verifier and is safe for concurrent use.
 type Verifier struct {
-	dir string
+	dir Dir
 	now func() time.Time
 
 	mu       sync.Mutex // guards what follows
 	policy   *tiers.Policy
-	verifier *sigstore.Verifier
+	verifier tiers.EvidenceVerifier
 	bad      error     // trust.yaml cannot be used; of class tiers.PolicyUnusable
 	until    time.Time // a window of the policy opens or closes; zero: never
 	made     map[string]tiers.Decision
 }
 
-// Open reads the policy in dir. clock nil means the system's. A policy that cannot be
+// Open reads the policy. clock nil means the system's. A policy that cannot be
 // used is no error here: nothing is trusted by it until it can.
-func Open(dir string, clock kernel.Clock) *Verifier {
-	t := &Verifier{dir: dir, now: time.Now}
+func (d Dir) Open(clock kernel.Clock) *Verifier {
+	t := &Verifier{dir: d, now: time.Now}
 	if clock != nil {
 		t.now = clock.Now
 	}
@@ -53,7 +49,8 @@ func Open(dir string, clock kernel.Clock) *Verifier {
 
 // Refresh reads trust.yaml again and reports whether decisions may have changed.
 func (t *Verifier) Refresh() bool {
-	policy, err := readPolicy(filepath.Join(t.dir, tiers.PolicyFile))
+	policy, err := t.dir.Policy()
+	err = cmp.Or(err, t.dir.verifies(policy))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
@@ -62,7 +59,7 @@ func (t *Verifier) Refresh() bool {
 		return false
 	}
 	t.policy, t.bad, t.until = policy, err, policy.NextChange(now)
-	t.verifier, t.made = sigstore.New(policy), map[string]tiers.Decision{}
+	t.verifier, t.made = t.dir.verifier(policy), map[string]tiers.Decision{}
 	return true
 }
 
@@ -88,34 +85,6 @@ func (t *Verifier) InUse() *tiers.Policy {
 		return nil
 	}
 	return t.policy
-}
-
-// readPolicy reads a trust policy and what it names. With an error the policy
-// trusts no signer. So does a policy whose file is missing.
-func readPolicy(path string) (*tiers.Policy, error) {
-	src, err := readfile.All(path, tiers.MaxPolicy)
-	if errors.Is(err, fs.ErrNotExist) {
-		return tiers.NoPolicy(), nil
-	}
-	if err != nil {
-		text := " cannot be read"
-		if refused := (*readfile.Error)(nil); errors.As(err, &refused) {
-			text = " " + refused.Reason
-		}
-		return tiers.NoPolicy(), &tiers.Error{Class: tiers.PolicyUnusable, Text: tiers.PolicyFile + text, Cause: err}
-	}
-	p, err := parsePolicy(filepath.Dir(path), src)
-	if err != nil {
-		return tiers.NoPolicy(), err
-	}
-	return p, nil
-}
-
-// parsePolicy parses a policy whose files lie in dir.
-func parsePolicy(dir string, src []byte) (*tiers.Policy, error) {
-	return tiers.ParsePolicy(src, func(name string, limit int64) ([]byte, error) {
-		return readfile.All(statedir.Inside(dir, name), limit)
-	})
 }
 
 // decide says how far a file is trusted with that evidence. The error is of class
@@ -180,7 +149,7 @@ func (t *Verifier) Denied(digest string) error {
 
 // Verify implements kernel.Verifier with the evidence that is kept with the file.
 func (t *Verifier) Verify(_ context.Context, digest string, module []byte) (kernel.Proof, error) {
-	pieces, err := evidence.Read(statedir.Blob(t.dir, digest))
+	pieces, err := evidence.Read(statedir.Blob(t.dir.Path, digest))
 	if err != nil {
 		return kernel.Proof{}, err
 	}
@@ -205,13 +174,9 @@ func manifestIn(module []byte) *tiers.Manifest {
 	return m
 }
 
-// Decision says how far a file with that evidence is trusted by the policy in dir. The
-// error is of class tiers.PolicyUnusable, or of the file's parsing.
-func Decision(dir string, file []byte, evidence []tiers.Evidence) (tiers.Decision, error) {
-	return Open(dir, nil).decision(file, evidence)
-}
-
-func (t *Verifier) decision(file []byte, evidence []tiers.Evidence) (tiers.Decision, error) {
+// Decision says how far a file with that evidence is trusted. The error is of class
+// tiers.PolicyUnusable, or of the file's parsing.
+func (t *Verifier) Decision(file []byte, evidence []tiers.Evidence) (tiers.Decision, error) {
 	digest := statedir.Digest(file)
 	hooks, err := builtin.Load()
 	if err != nil {
@@ -225,12 +190,6 @@ func (t *Verifier) decision(file []byte, evidence []tiers.Evidence) (tiers.Decis
 			Signers: []string{"builtin"}, Rules: []tiers.RuleOutcome{}, Evidence: []tiers.EvidenceOutcome{}}, nil
 	}
 	return t.decide(digest, file, manifestIn(file), evidence)
-}
-
-// Policy reads the trust policy in dir; one that is missing trusts no signer.
-// The error is of class tiers.PolicyUnusable.
-func Policy(dir string) (*tiers.Policy, error) {
-	return readPolicy(filepath.Join(dir, tiers.PolicyFile))
 }
 
 func errorText(err error) string {

@@ -21,10 +21,10 @@ func BenchmarkVerify(b *testing.B) {
 	statement := fmt.Sprintf(
 		`{"_type":"https://in-toto.io/Statement/v1","subject":[{"digest":{"sha256":"%x"}}],"predicateType":"p","predicate":{}}`, sha256.Sum256(file))
 	w := world(b)
-	byKey := &Verifier{keys: []tiers.Key{s.Key()}}
+	byKey := &verifier{keys: []tiers.Key{s.Key()}}
 	for _, c := range []struct {
 		name string
-		v    *Verifier
+		v    *verifier
 		e    tiers.Evidence
 	}{
 		{"detached", byKey, detachedOf(signatureIn(b, raw))},

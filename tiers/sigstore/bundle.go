@@ -36,7 +36,7 @@ type content struct {
 }
 
 // bundle looks at one Sigstore bundle.
-func (v *Verifier) bundle(a *artifact, e tiers.Evidence) tiers.Fact {
+func (v *verifier) bundle(a *artifact, e tiers.Evidence) tiers.Fact {
 	f := tiers.Fact{Source: e.Name, Kind: e.Kind}
 	c, err := readBundle(a, e.Data)
 	if c != nil {

@@ -42,7 +42,7 @@ func verifiersFor(k tiers.Key) ([]signature.Verifier, error) {
 // byKey finds the policy's key that made the bundle's signature. The hint is
 // nobody's word: it only saves trying, and tells a signature that does not hold
 // from a signer who is not known.
-func (v *Verifier) byKey(f tiers.Fact, c *content, hint string) tiers.Fact {
+func (v *verifier) byKey(f tiers.Fact, c *content, hint string) tiers.Fact {
 	keys, named := v.keys, false
 	for _, k := range v.keys {
 		if hint != "" && hint == k.ID {
@@ -101,7 +101,7 @@ func (c *content) verifyWith(k tiers.Key) error {
 
 // detached looks at a signature without anything round it: base64, as cosign
 // writes it, or raw.
-func (v *Verifier) detached(a *artifact, e tiers.Evidence) tiers.Fact {
+func (v *verifier) detached(a *artifact, e tiers.Evidence) tiers.Fact {
 	f := tiers.Fact{Source: e.Name, Kind: e.Kind}
 	if len(e.Data) > maxDetached {
 		return problem(f, tiers.BundleMalformed, fmt.Sprintf("a detached signature of more than %d bytes", maxDetached), nil)

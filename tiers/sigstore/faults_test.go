@@ -86,7 +86,7 @@ func TestSignersThatFail(t *testing.T) {
 // TestPiecesThatPanic: a piece of evidence whose check panics does not count, nor does it stop the check of another.
 func TestPiecesThatPanic(t *testing.T) {
 	file := fixture(t, "guard.wasm")
-	v := &Verifier{
+	v := &verifier{
 		keys:         []tiers.Key{publicKey(t, "c0.pub")},
 		requirements: []tiers.Assurance{{Log: true}},
 		root:         func() ([]byte, error) { panic("a root that bites") },
@@ -126,7 +126,7 @@ func TestRootsThatCannotBeUsed(t *testing.T) {
 		"the largest":       {bytes.Repeat([]byte(" "), tiers.MaxRoot), nil, tiers.RootMissing, "not JSON"},
 		"no root":           {[]byte(`{"mediaType":"x"}`), nil, tiers.RootMissing, "cannot be read: "},
 	} {
-		v := &Verifier{requirements: []tiers.Assurance{{Log: true}}, root: func() ([]byte, error) { return c.b, c.err }}
+		v := &verifier{requirements: []tiers.Assurance{{Log: true}}, root: func() ([]byte, error) { return c.b, c.err }}
 		f := one(t, v, file, bundleOf(certificateSeed))
 		wantCode(t, f, c.code, c.says)
 		if c.err != nil && !errors.Is(f.Problem, c.err) {
@@ -141,7 +141,7 @@ func TestRootsThatCannotBeUsed(t *testing.T) {
 // TestDetachedSignaturesAtTheirBounds: what no signature can be is said before a key is tried.
 func TestDetachedSignaturesAtTheirBounds(t *testing.T) {
 	file := fixture(t, "guard.wasm")
-	known, empty := &Verifier{keys: []tiers.Key{publicKey(t, "c0.pub")}}, &Verifier{}
+	known, empty := &verifier{keys: []tiers.Key{publicKey(t, "c0.pub")}}, &verifier{}
 	wantCode(t, one(t, known, file, detachedOf(make([]byte, maxDetached+1))), tiers.BundleMalformed,
 		"more than 8192 bytes")
 	if f := one(t, known, file, detachedOf(make([]byte, maxDetached))); f.Problem == nil ||

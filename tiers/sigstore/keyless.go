@@ -13,7 +13,7 @@ import (
 // byCertificate checks a signature by a short-lived certificate: the chain to the
 // trusted root at a time that a log or a timestamp proves, the entry in the log,
 // and the signature. Whose name counts is decided by the policy.
-func (v *Verifier) byCertificate(f tiers.Fact, c *content) tiers.Fact {
+func (v *verifier) byCertificate(f tiers.Fact, c *content) tiers.Fact {
 	if len(v.requirements) == 0 {
 		return problem(f, tiers.SignerNotTrusted, "signed by a certificate, and no rule has a seat for an identity", nil)
 	}

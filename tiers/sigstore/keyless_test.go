@@ -133,8 +133,8 @@ func attested(t testing.TB, w *ca.VirtualSigstore, who, from string, file []byte
 }
 
 // verifierOf trusts w, and wants of certificates what is given.
-func verifierOf(w root.TrustedMaterial, want ...tiers.Assurance) *Verifier {
-	v := &Verifier{requirements: want, material: w}
+func verifierOf(w root.TrustedMaterial, want ...tiers.Assurance) *verifier {
+	v := &verifier{requirements: want, material: w}
 	v.once.Do(func() {})
 	return v
 }
@@ -161,7 +161,7 @@ func TestKeyless(t *testing.T) {
 	expired := attested(t, w, subject, issuer, file, time.Now().Add(time.Hour))
 	for _, c := range []struct {
 		name string
-		v    *Verifier
+		v    *verifier
 		file []byte
 		e    tiers.Evidence
 		code tiers.Code

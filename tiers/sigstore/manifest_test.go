@@ -16,7 +16,7 @@ func TestManifestReadInTwoWays(t *testing.T) {
 	s := signerOf(t, "P-256")
 	good := fmt.Appendf(nil,
 		`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","layers":[{"mediaType":"application/wasm","digest":"sha256:%x","size":%d}]}`, sha256.Sum256(file), len(file))
-	v := &Verifier{keys: []tiers.Key{s.Key()}}
+	v := &verifier{keys: []tiers.Key{s.Key()}}
 	signed := func(m []byte) []tiers.Fact {
 		bundle := statementBundle(t, s,
 			fmt.Sprintf(

@@ -123,7 +123,7 @@ func (s *Signer) SignFile(file []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	check := &Verifier{keys: []tiers.Key{s.key}}
+	check := &verifier{keys: []tiers.Key{s.key}}
 	for _, f := range check.Facts(file, []tiers.Evidence{{Kind: tiers.EvidenceBundle, Data: v}}) {
 		if f.Problem != nil {
 			return nil, fmt.Errorf("%w: what it signed does not verify: %w", ErrKey, f.Problem)

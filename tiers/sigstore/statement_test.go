@@ -64,7 +64,7 @@ func TestSignedFindingsAgainstAHook(t *testing.T) {
 // TestStatementsReadInTwoWays: a statement that tools which fold letters read as another one is refused.
 func TestStatementsReadInTwoWays(t *testing.T) {
 	file, s := fixture(t, "guard.wasm"), signerOf(t, "P-256")
-	v := &Verifier{keys: []tiers.Key{s.Key()}}
+	v := &verifier{keys: []tiers.Key{s.Key()}}
 	for _, extra := range []string{`"PredicateType":"https://slsa.dev/verification_summary/v1",`, `"SUBJECT":[],`,
 		`"Predicate":{"result":"FAILED"},`} {
 		payload := fmt.Sprintf(

@@ -14,9 +14,9 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
-// Verifier looks at evidence with the keys and the trusted root of one policy. It
+// verifier looks at evidence with the keys and the trusted root of one policy. It
 // is safe for concurrent use.
-type Verifier struct {
+type verifier struct {
 	keys         []tiers.Key
 	requirements []tiers.Assurance
 	root         func() ([]byte, error)
@@ -29,8 +29,8 @@ type Verifier struct {
 }
 
 // New returns a verifier for the policy. Nothing is parsed yet.
-func New(p *tiers.Policy) *Verifier {
-	return &Verifier{keys: p.Keys(), requirements: p.Requirements(), root: p.Root}
+func New(p *tiers.Policy) tiers.EvidenceVerifier {
+	return &verifier{keys: p.Keys(), requirements: p.Requirements(), root: p.Root}
 }
 
 // artifact is the file that evidence has to be about.
@@ -42,7 +42,7 @@ type artifact struct {
 
 // Facts looks at every piece of evidence about the file and says what it found,
 // one fact for each signature and one for each piece that cannot be used.
-func (v *Verifier) Facts(file []byte, evidence []tiers.Evidence) []tiers.Fact {
+func (v *verifier) Facts(file []byte, evidence []tiers.Evidence) []tiers.Fact {
 	a := &artifact{file: file, digest: sha256.Sum256(file)}
 	a.subjects = map[[sha256.Size]byte]bool{a.digest: true}
 	var facts []tiers.Fact
@@ -70,7 +70,7 @@ func (v *Verifier) Facts(file []byte, evidence []tiers.Evidence) []tiers.Fact {
 
 // fact looks at one piece. A library that panics on hostile input must not take
 // the host with it, nor let the piece count.
-func (v *Verifier) fact(a *artifact, e tiers.Evidence) (f tiers.Fact) {
+func (v *verifier) fact(a *artifact, e tiers.Evidence) (f tiers.Fact) {
 	defer func() {
 		if p := recover(); p != nil {
 			f = broken(e, "it cannot be read", fmt.Errorf("panic: %v", p))
@@ -97,7 +97,7 @@ func problem(f tiers.Fact, code tiers.Code, text string, cause error) tiers.Fact
 }
 
 // trusted returns the parsed root.
-func (v *Verifier) trusted() (root.TrustedMaterial, *tiers.Error) {
+func (v *verifier) trusted() (root.TrustedMaterial, *tiers.Error) {
 	v.once.Do(func() {
 		b, err := v.root()
 		if err != nil {

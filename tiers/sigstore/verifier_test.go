@@ -51,7 +51,7 @@ func detachedOf(data []byte) tiers.Evidence {
 	return tiers.Evidence{Kind: tiers.EvidenceSignature, Name: "a signature", Data: data}
 }
 
-func one(t testing.TB, v *Verifier, file []byte, e ...tiers.Evidence) tiers.Fact {
+func one(t testing.TB, v *verifier, file []byte, e ...tiers.Evidence) tiers.Fact {
 	t.Helper()
 	facts := v.Facts(file, e)
 	if len(facts) != 1 {
@@ -102,7 +102,7 @@ func TestCosignEvidence(t *testing.T) {
 	file := fixture(t, "guard.wasm")
 	for _, name := range []string{"c0", "c1", "p384", "ed25519", "rsa"} {
 		key := publicKey(t, name+".pub")
-		v := &Verifier{keys: []tiers.Key{publicKey(t, "c1.pub"), key}}
+		v := &verifier{keys: []tiers.Key{publicKey(t, "c1.pub"), key}}
 		for kind, e := range map[string]tiers.Evidence{
 			"bundle":   bundleOf(fixture(t, "guard."+name+".sigstore.json")),
 			"detached": detachedOf(fixture(t, "guard."+name+".sig")),
@@ -121,7 +121,7 @@ func TestCosignEvidence(t *testing.T) {
 
 func TestAttestation(t *testing.T) {
 	file, data := fixture(t, "guard.wasm"), fixture(t, "guard.attest.sigstore.json")
-	v := &Verifier{keys: []tiers.Key{publicKey(t, "c0.pub")}}
+	v := &verifier{keys: []tiers.Key{publicKey(t, "c0.pub")}}
 	f := one(t, v, file, bundleOf(data))
 	if f.Problem != nil || f.Statement == nil || f.Statement.PredicateType != "https://acme.example/review/v1" {
 		t.Fatalf("%+v, problem %v", f, f.Problem)
@@ -152,12 +152,12 @@ func TestWhoSigned(t *testing.T) {
 	file := fixture(t, "guard.wasm")
 	good := fixture(t, "guard.c0.sigstore.json")
 	hint := publicKey(t, "c0.pub").ID
-	both := &Verifier{keys: []tiers.Key{publicKey(t, "c0.pub"), publicKey(t, "c1.pub")}}
-	only1 := &Verifier{keys: []tiers.Key{publicKey(t, "c1.pub")}}
-	none := &Verifier{}
+	both := &verifier{keys: []tiers.Key{publicKey(t, "c0.pub"), publicKey(t, "c1.pub")}}
+	only1 := &verifier{keys: []tiers.Key{publicKey(t, "c1.pub")}}
+	none := &verifier{}
 	for _, c := range []struct {
 		name string
-		v    *Verifier
+		v    *verifier
 		e    tiers.Evidence
 		code tiers.Code
 		says string
@@ -206,7 +206,7 @@ func TestWhoSigned(t *testing.T) {
 // that vouched for it does any more.
 func TestEveryByteOfTheFile(t *testing.T) {
 	file := fixture(t, "guard.wasm")
-	v := &Verifier{keys: []tiers.Key{publicKey(t, "c0.pub"), publicKey(t, "ed25519.pub")}}
+	v := &verifier{keys: []tiers.Key{publicKey(t, "c0.pub"), publicKey(t, "ed25519.pub")}}
 	evidence := []tiers.Evidence{bundleOf(fixture(t, "guard.c0.sigstore.json")),
 		bundleOf(fixture(t, "guard.ed25519.sigstore.json")),
 		bundleOf(fixture(t, "guard.attest.sigstore.json")), detachedOf(fixture(t, "guard.c0.sig"))}
@@ -231,7 +231,7 @@ func TestEveryByteOfTheFile(t *testing.T) {
 func TestEveryBitOfABundle(t *testing.T) {
 	file, good := fixture(t, "guard.wasm"), fixture(t, "guard.c0.sigstore.json")
 	key := publicKey(t, "c0.pub")
-	v := &Verifier{keys: []tiers.Key{key, publicKey(t, "c1.pub")}}
+	v := &verifier{keys: []tiers.Key{key, publicKey(t, "c1.pub")}}
 	held := 0
 	for i := range good {
 		changed := bytes.Clone(good)
@@ -295,7 +295,7 @@ func TestSignAndVerify(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := one(t, &Verifier{keys: []tiers.Key{s.Key()}}, file, bundleOf(out))
+			f := one(t, &verifier{keys: []tiers.Key{s.Key()}}, file, bundleOf(out))
 			if f.Problem != nil || f.KeyID != s.Key().ID {
 				t.Errorf("%+v, problem %v", f, f.Problem)
 			}
@@ -348,7 +348,7 @@ func TestSignatureIDOfTheTwin(t *testing.T) {
 	file := fixture(t, "guard.wasm")
 	sig := unbase64(t, fixture(t, "guard.c0.sig"))
 	twin := twinOf(t, sig)
-	v := &Verifier{keys: []tiers.Key{publicKey(t, "c0.pub")}}
+	v := &verifier{keys: []tiers.Key{publicKey(t, "c0.pub")}}
 	f := one(t, v, file, detachedOf([]byte(base64.StdEncoding.EncodeToString(twin))))
 	if f.Problem != nil {
 		t.Fatal("the twin is not valid: the test has lost its point")
@@ -382,7 +382,7 @@ func TestManifestSubject(t *testing.T) {
 	asEvidence := func(m []byte) tiers.Evidence {
 		return tiers.Evidence{Kind: tiers.EvidenceManifest, Name: "manifest", Data: m}
 	}
-	v := &Verifier{keys: []tiers.Key{s.Key()}}
+	v := &verifier{keys: []tiers.Key{s.Key()}}
 	if f := one(t, v, file, about(good), asEvidence(good)); f.Problem != nil || f.KeyID != s.Key().ID {
 		t.Fatalf("%+v, problem %v", f, f.Problem)
 	}
@@ -414,7 +414,7 @@ func TestManifestSubject(t *testing.T) {
 func TestStatements(t *testing.T) {
 	file := fixture(t, "guard.wasm")
 	s := signerOf(t, "P-256")
-	v := &Verifier{keys: []tiers.Key{s.Key()}}
+	v := &verifier{keys: []tiers.Key{s.Key()}}
 	sum := sha256.Sum256(file)
 	subject := fmt.Sprintf(`{"name":"guard.wasm","digest":{"sha256":"%x"}}`, sum)
 	statement := func(typ, subjects string) string {
@@ -478,7 +478,7 @@ func statementBundle(t testing.TB, s *Signer, payload string) []byte {
 
 func TestTooMuchEvidence(t *testing.T) {
 	file := fixture(t, "guard.wasm")
-	v := &Verifier{keys: []tiers.Key{publicKey(t, "c0.pub")}}
+	v := &verifier{keys: []tiers.Key{publicKey(t, "c0.pub")}}
 	var list []tiers.Evidence
 	for range tiers.MaxEvidenceList + 2 {
 		list = append(list, bundleOf(fixture(t, "guard.c0.sigstore.json")))
@@ -501,7 +501,7 @@ func FuzzEvidence(f *testing.F) {
 	}
 	f.Add(certificateSeed)
 	key := publicKey(f, "c0.pub")
-	v := &Verifier{keys: []tiers.Key{key, publicKey(f, "ed25519.pub")}, requirements: []tiers.Assurance{{Log: true}},
+	v := &verifier{keys: []tiers.Key{key, publicKey(f, "ed25519.pub")}, requirements: []tiers.Assurance{{Log: true}},
 		root: func() ([]byte, error) { return nil, errors.New("none") }}
 	known := map[string]bool{}
 	for _, n := range []string{"guard.c0.sig", "guard.ed25519.sig"} {
@@ -530,7 +530,7 @@ var certificateSeed = []byte(
 // trusted root.
 func TestTrustedRootIsReadLast(t *testing.T) {
 	asked := 0
-	v := &Verifier{keys: []tiers.Key{publicKey(t, "c0.pub")}, root: func() ([]byte, error) {
+	v := &verifier{keys: []tiers.Key{publicKey(t, "c0.pub")}, root: func() ([]byte, error) {
 		asked++
 		return nil, errors.New("none")
 	}}

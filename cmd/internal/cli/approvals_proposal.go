@@ -65,7 +65,7 @@ func (a *App) reviewOf(ctx context.Context, it client.Approval, wish previewWish
 	if err != nil {
 		return r, err
 	}
-	found, module, err := install.ReviewProposal(ctx, dir, &it)
+	found, module, err := install.ReviewProposal(ctx, trustDir(dir), &it)
 	if err != nil {
 		return r, err
 	}

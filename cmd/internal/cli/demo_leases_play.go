@@ -54,7 +54,7 @@ func (d *leaseDemo) play(ctx context.Context) error {
 
 func (d *leaseDemo) unsigned(ctx context.Context) error {
 	d.step("A hook that nobody vouches for lends nothing")
-	_, _, err := install.Hook(ctx, d.dir, install.Request{File: d.broker, Compiler: d.a.Compiler})
+	_, _, err := install.Hook(ctx, trustDir(d.dir), install.Request{File: d.broker, Compiler: d.a.Compiler})
 	if !errors.Is(err, install.ErrRefused) {
 		return cmp.Or(err, errDemo)
 	}
@@ -93,7 +93,7 @@ func (d *leaseDemo) signed(ctx context.Context) error {
 	if err := trust.Edit(d.dir, func(src []byte) ([]byte, error) { return config.AddTrustRule(src, rule) }); err != nil {
 		return err
 	}
-	_, _, err = install.Hook(ctx, d.dir, install.Request{
+	_, _, err = install.Hook(ctx, trustDir(d.dir), install.Request{
 		Compiler: d.a.Compiler,
 		File:     d.broker,
 		Evidence: []tiers.Evidence{{Kind: tiers.EvidenceBundle, Name: "lease-broker.wasm.sigstore.json", Data: bundle}},

@@ -18,6 +18,7 @@ import (
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
 // finding is one line of `belay doctor`.
@@ -143,7 +144,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 		return out
 	}
 
-	host, err := belay.Open(ctx, dir, belay.Options{Logger: a.logger(), Compiler: a.Compiler})
+	host, err := belay.Open(ctx, dir, belay.Options{Logger: a.logger(), Compiler: a.Compiler, Signatures: sigstore.New})
 	if err != nil {
 		fail("kernel", err.Error(), "Every action is blocked.")
 		return out

@@ -28,7 +28,7 @@ func (a *App) doctorFix(ctx context.Context, yes bool) error {
 	if err := host.Close(); err != nil {
 		return err
 	}
-	short, err := loader.UngrantedIn(ctx, dir)
+	short, err := loader.UngrantedIn(ctx, trustDir(dir))
 	if err != nil {
 		return failureBy(err, "")
 	}

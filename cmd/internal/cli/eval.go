@@ -19,6 +19,7 @@ import (
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
 // evalOptions are the flags of `belay eval`.
@@ -242,7 +243,7 @@ func (a *App) openState(ctx context.Context, dir string, o belay.Options) (*bela
 	if o.Logger == nil {
 		o.Logger = a.logger()
 	}
-	o.Files, o.Compiler = a.Files, a.Compiler
+	o.Files, o.Compiler, o.Signatures = a.Files, a.Compiler, sigstore.New
 	host, err := belay.Open(ctx, dir, o)
 	switch {
 	case err == nil:

@@ -81,7 +81,7 @@ func inspectFileOrBound(ctx context.Context, dir, what string) (loader.Info, err
 	file, err := readModule(what)
 	if errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(what, ".wasm") &&
 		!strings.ContainsRune(what, os.PathSeparator) {
-		info, err := loader.InspectBound(ctx, dir, what)
+		info, err := loader.InspectBound(ctx, trustDir(dir), what)
 		if err != nil {
 			return info, failureBy(err, "Give the file of a module, or the name of a bound hook; `belay hook list` lists these.")
 		}
@@ -94,7 +94,7 @@ func inspectFileOrBound(ctx context.Context, dir, what string) (loader.Info, err
 	if err != nil {
 		return loader.Info{}, failureBy(err, "")
 	}
-	info, err := loader.InspectIn(ctx, dir, file, pieces, nil)
+	info, err := loader.InspectIn(ctx, trustDir(dir), file, pieces, nil)
 	if err != nil {
 		return info, failureBy(fmt.Errorf("%s: %w", what, err), "")
 	}

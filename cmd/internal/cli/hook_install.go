@@ -98,7 +98,7 @@ func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions
 	} else if req.Evidence, err = evidence.Read(what); err != nil {
 		return failureBy(err, "")
 	}
-	b, info, err := install.Hook(ctx, dir, req)
+	b, info, err := install.Hook(ctx, trustDir(dir), req)
 	if errors.Is(err, belay.ErrNoConfig) {
 		return failureBy(err, "`belay init` writes a first configuration, in which the hook can be bound.")
 	} else if err != nil {

@@ -73,7 +73,7 @@ func (a *App) hookPull(ctx context.Context, target string, o hookPullOptions) er
 		return registryFailure(err, ref)
 	}
 	pieces := evidenceOf(p)
-	info, err := loader.InspectIn(ctx, dir, p.Module, pieces, nil)
+	info, err := loader.InspectIn(ctx, trustDir(dir), p.Module, pieces, nil)
 	if err != nil {
 		return failureBy(fmt.Errorf("%s: %w", p.Ref, err), "Nothing was written.")
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/internal/evidence"
-	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -61,7 +60,7 @@ func (a *App) hookVerify(path string, o hookVerifyOptions) error {
 			pieces = append(pieces, tiers.Evidence{Kind: kind, Name: filepath.Base(n), Data: data})
 		}
 	}
-	d, err := trust.Decision(dir, file, pieces)
+	d, err := trustDir(dir).Open(nil).Decision(file, pieces)
 	if err != nil {
 		return failureBy(err, tiers.PolicyUnusable.Advice())
 	}

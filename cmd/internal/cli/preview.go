@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
 // Preview holds a proposed hook's verdicts on logged events. The hook ran
@@ -98,7 +99,7 @@ func RunPreview(ctx context.Context, t PreviewTask) (Preview, error) {
 	if err := statedir.KeepBlob(dir, t.Binding.Module, t.Module); err != nil {
 		return Preview{}, err
 	}
-	host, err := belay.Open(ctx, dir, belay.Options{InMemory: true})
+	host, err := belay.Open(ctx, dir, belay.Options{InMemory: true, Signatures: sigstore.New})
 	if err != nil {
 		return Preview{}, err
 	}

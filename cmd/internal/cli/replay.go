@@ -13,6 +13,7 @@ import (
 	"github.com/belay-hooks/belay/internal/replay"
 	"github.com/belay-hooks/belay/internal/report"
 	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
 type replayOptions struct {
@@ -137,7 +138,7 @@ func (a *App) replayBench() (*loader.Bench, error) {
 			dir = ""
 		}
 	}
-	b, err := loader.OpenBench(loader.BenchOptions{Dir: dir, Compiler: a.Compiler, Logger: a.logger()})
+	b, err := loader.OpenBench(loader.BenchOptions{Dir: dir, Compiler: a.Compiler, Logger: a.logger(), Signatures: sigstore.New})
 	if err != nil {
 		return nil, failureBy(err, "`belay doctor` says what is wrong and what to do about it.")
 	}

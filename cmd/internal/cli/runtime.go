@@ -20,6 +20,7 @@ import (
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
 func adapterFor(name string) (adapters.Adapter, error) {
@@ -170,7 +171,7 @@ func (a *App) refuseRuntime(ctx context.Context, ad adapters.Adapter, call *runt
 	}
 	ctx = context.WithoutCancel(ctx)
 	if !errors.Is(f, kernel.ErrUnavailable) {
-		host, err := belay.Open(ctx, dir, belay.Options{NoHooks: true, Logger: a.logger()})
+		host, err := belay.Open(ctx, dir, belay.Options{NoHooks: true, Logger: a.logger(), Signatures: sigstore.New})
 		if err == nil {
 			defer host.Close()
 			return dispatch.RefuseRuntime(ctx, host, ad, call.payload, call.opts, f).Answer

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/tiers"
 	"github.com/belay-hooks/belay/tiers/sigstore"
 )
@@ -33,7 +32,7 @@ func (a *App) trustPolicy() (*tiers.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := trust.Policy(dir)
+	p, err := trustDir(dir).Policy()
 	if err != nil {
 		return nil, failureBy(err, "Until it is mended no hook from outside the binary is loaded.")
 	}

@@ -21,7 +21,7 @@ func fixture(t testing.TB, name string) []byte {
 }
 
 // keylessVerifier trusts w's root, and wants of certificates what is given.
-func keylessVerifier(t *testing.T, w *sigstoretest.World, want tiers.Assurance) *sigstore.Verifier {
+func keylessVerifier(t *testing.T, w *sigstoretest.World, want tiers.Assurance) tiers.EvidenceVerifier {
 	t.Helper()
 	var without []string
 	if !want.Log {
@@ -52,7 +52,7 @@ func bundleOf(data []byte) tiers.Evidence {
 }
 
 // one returns the only fact about the piece.
-func one(t testing.TB, v *sigstore.Verifier, file []byte, e tiers.Evidence) tiers.Fact {
+func one(t testing.TB, v tiers.EvidenceVerifier, file []byte, e tiers.Evidence) tiers.Fact {
 	t.Helper()
 	facts := v.Facts(file, []tiers.Evidence{e})
 	if len(facts) != 1 {

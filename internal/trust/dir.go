@@ -1,0 +1,81 @@
+package trust
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// Dir is a state directory, and what verifies signatures by its trust policy.
+type Dir struct {
+	Path string // absolute
+
+	// Signatures makes what looks at evidence by a policy, such as sigstore.New. Without
+	// it, a policy that speaks of signers cannot be used.
+	Signatures func(*tiers.Policy) tiers.EvidenceVerifier
+}
+
+// Policy reads the trust policy and what it names. With an error the policy trusts no
+// signer. So does a policy whose file is missing. The error is of class
+// tiers.PolicyUnusable.
+func (d Dir) Policy() (*tiers.Policy, error) {
+	src, err := readfile.All(filepath.Join(d.Path, tiers.PolicyFile), tiers.MaxPolicy)
+	if errors.Is(err, fs.ErrNotExist) {
+		return tiers.NoPolicy(), nil
+	}
+	if err != nil {
+		text := " cannot be read"
+		if refused := (*readfile.Error)(nil); errors.As(err, &refused) {
+			text = " " + refused.Reason
+		}
+		return tiers.NoPolicy(), &tiers.Error{Class: tiers.PolicyUnusable, Text: tiers.PolicyFile + text, Cause: err}
+	}
+	p, err := parsePolicy(d.Path, src)
+	if err != nil {
+		return tiers.NoPolicy(), err
+	}
+	return p, nil
+}
+
+// parsePolicy parses a policy whose files lie in dir.
+func parsePolicy(dir string, src []byte) (*tiers.Policy, error) {
+	return tiers.ParsePolicy(src, func(name string, limit int64) ([]byte, error) {
+		return readfile.All(statedir.Inside(dir, name), limit)
+	})
+}
+
+// verifies returns an error of class tiers.PolicyUnusable when the policy speaks of
+// signers and this program verifies no signatures: whom it denies could not be told from
+// others.
+func (d Dir) verifies(p *tiers.Policy) error {
+	if d.Signatures != nil || !p.NamesSigners() {
+		return nil
+	}
+	return &tiers.Error{Class: tiers.PolicyUnusable, Text: tiers.PolicyFile +
+		" names signers, and this program verifies no signatures: open belay with Options.Signatures"}
+}
+
+func (d Dir) verifier(p *tiers.Policy) tiers.EvidenceVerifier {
+	if d.Signatures == nil {
+		return unverified{}
+	}
+	return d.Signatures(p)
+}
+
+// unverified stands in where a program verifies no signatures: no piece of evidence counts.
+type unverified struct{}
+
+func (unverified) Facts(_ []byte, evidence []tiers.Evidence) []tiers.Fact {
+	var facts []tiers.Fact
+	for _, e := range evidence {
+		if e.Kind != tiers.EvidenceManifest { // which is no signature
+			facts = append(facts, tiers.Fact{Source: e.Name, Kind: e.Kind, Problem: &tiers.Error{
+				Class: tiers.SignerNotTrusted, Text: "this program verifies no signatures"}})
+		}
+	}
+	return facts
+}
