@@ -70,7 +70,7 @@ func (a *App) previewRecorded(ctx context.Context, binding config.Binding, modul
 	if err != nil {
 		return p, err
 	}
-	return p, a.coverPreview(&p)
+	return p, a.redactPreview(&p)
 }
 
 // takeNewest adds the last invocations of a recording, the last one first. The whole
@@ -209,8 +209,8 @@ func countRecorded(p *Preview, r *recordedRun, res *replay.Result) {
 	p.Count(f)
 }
 
-// coverPreview covers what the hook says about originals as events cover it.
-func (a *App) coverPreview(p *Preview) error {
+// redactPreview redacts what the hook says about originals, as events do.
+func (a *App) redactPreview(p *Preview) error {
 	dir, err := a.stateDir()
 	if err != nil {
 		return err

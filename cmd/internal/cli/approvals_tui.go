@@ -142,7 +142,7 @@ func (b *board) key(k string) tea.Cmd {
 }
 
 func (b *board) keyOpen(k string) tea.Cmd {
-	page := max(1, b.room())
+	page := max(1, b.visibleLines())
 	last := max(0, len(b.lines)-page)
 	switch k {
 	case "q", "esc", "left", "h":
@@ -207,8 +207,8 @@ func (b *board) fill(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// room is how many lines of an item fit.
-func (b *board) room() int {
+// visibleLines is how many lines of an item fit.
+func (b *board) visibleLines() int {
 	used := 3
 	if b.form != nil {
 		used += strings.Count(b.form.View(), "\n") + 2
@@ -276,7 +276,7 @@ func (b *board) detail() []string {
 	if b.lines == nil {
 		return []string{head, "", p.faint("looking at it…")}
 	}
-	room := max(1, b.room())
+	room := max(1, b.visibleLines())
 	end := min(len(b.lines), b.offset+room)
 	more := ""
 	if end < len(b.lines) {

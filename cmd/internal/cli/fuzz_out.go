@@ -58,7 +58,7 @@ func canWriteIn(dir string) error {
 // fuzzed writes and prints what came out.
 func (a *App) fuzzed(o fuzzOptions, res *fuzz.Result, module []byte, to recording.Recipients, files *outputs) error {
 	if o.out != "" {
-		if err := keepFindings(files, o.out, res, module, to); err != nil {
+		if err := writeFindings(files, o.out, res, module, to); err != nil {
 			return err
 		}
 	}
@@ -70,9 +70,9 @@ func (a *App) fuzzed(o fuzzOptions, res *fuzz.Result, module []byte, to recordin
 	return err
 }
 
-// keepFindings puts the recordings among the files, and beside them the module that
+// writeFindings puts the recordings among the files, and beside them the module that
 // they need. Sealed ones get the name that says so.
-func keepFindings(files *outputs, dir string, res *fuzz.Result, module []byte, to recording.Recipients) error {
+func writeFindings(files *outputs, dir string, res *fuzz.Result, module []byte, to recording.Recipients) error {
 	if len(res.Findings) == 0 {
 		return nil
 	}

@@ -134,10 +134,10 @@ type leaseRecord struct {
 
 // leaseEntry is one event and the lease as it was then.
 type leaseEntry struct {
-	seq     int64
-	covered bool // the event holds the lease redacted
-	person  bool
-	lease   leases.Lease
+	seq      int64
+	redacted bool // the event holds the lease redacted
+	person   bool
+	lease    leases.Lease
 }
 
 func newLeaseRecord() *leaseRecord {
@@ -181,7 +181,7 @@ func (r *leaseRecord) add(e *phases.Event) error {
 	if err := json.Unmarshal(e.Output, &doc); err != nil {
 		return fmt.Errorf("event %d: %w", e.Seq, err)
 	}
-	entry := leaseEntry{seq: e.Seq, covered: len(e.Masked) > 0, person: e.DecidedBy == leases.ByPerson, lease: doc.Lease}
+	entry := leaseEntry{seq: e.Seq, redacted: len(e.Masked) > 0, person: e.DecidedBy == leases.ByPerson, lease: doc.Lease}
 	switch e.Decision {
 	case "minted":
 		r.minted[doc.ID] = entry
@@ -231,7 +231,7 @@ func disagreement(v *client.Lease, before, after *leaseRecord) string {
 	same := v.Capability == lent.Capability && v.Holder == lent.Holder && v.Parent == lent.Parent &&
 		v.NotBefore.Equal(lent.NotBefore) &&
 		v.Scope.Contains(lent.Scope) && lent.Scope.Contains(v.Scope)
-	if !same && !m.covered {
+	if !same && !m.redacted {
 		return "its terms are not those that it was lent with"
 	}
 	if !slices.ContainsFunc(after.ends[v.ID], func(l leases.Lease) bool { return l.ExpiresAt.Equal(v.ExpiresAt) }) {

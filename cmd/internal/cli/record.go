@@ -116,7 +116,7 @@ func (a *App) record(ctx context.Context, o recordOptions, file string) error {
 			return usageError("--from "+o.from+" reads the record: no file, and no hook is asked", "")
 		}
 		if o.from == fromKept {
-			return a.recordKept(ctx, o)
+			return a.recordRetained(ctx, o)
 		}
 		return a.recordEvents(ctx, o)
 	case recording.SourceLines, recording.SourceHooks, recording.SourceTranscript:

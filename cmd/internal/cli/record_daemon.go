@@ -113,7 +113,7 @@ func (a *App) recordTo(ctx context.Context, src records, o recordOptions) (*clie
 // recordWish is the order to record a daemon's decisions. Its destination names
 // the directory and the recipients.
 func (a *App) recordWish(ctx context.Context, src records, o recordOptions) (wish, error) {
-	dir, err := a.recordingPlace(o.out)
+	dir, err := a.recordingDir(o.out)
 	if err != nil {
 		return wish{}, err
 	}

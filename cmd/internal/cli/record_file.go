@@ -48,7 +48,7 @@ type recordFile struct {
 
 // createRecording begins a recording in a directory that is not the state directory.
 func (a *App) createRecording(out string, o sealFlags, h recording.Header) (*recordFile, error) {
-	place, err := a.recordingPlace(out)
+	place, err := a.recordingDir(out)
 	if err != nil {
 		return nil, err
 	}

@@ -81,9 +81,9 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	go a.endServe(ctx, ended, log)
 	restrictUmask() // nothing that the daemon makes is for others
 	tel := a.telemetry(ctx, log, flushServe)
-	tapes := new(server.Tapes)
+	recorders := new(server.Recorders)
 	host, err := a.openState(ctx, dir,
-		belay.Options{Logger: log, UnsafeFailOpen: o.unsafeOpen, Observer: tel.Observer(), Recorder: tapes, Retain: true})
+		belay.Options{Logger: log, UnsafeFailOpen: o.unsafeOpen, Observer: tel.Observer(), Recorder: recorders, Retain: true})
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	defer a.finish() // the last metrics are read from the host, which is closed next
 	s, err := server.Open(host, server.Options{
 		Dir: dir, Listen: o.listen, TLSOnly: o.tlsOnly, Runtimes: hookcmd.Runtimes(), Version: version(), User: userName(),
-		Logger: log, Tapes: tapes, Running: o.running, Queue: o.queue,
+		Logger: log, Recorders: recorders, Running: o.running, Queue: o.queue,
 	})
 	switch {
 	case errors.Is(err, server.ErrAddress):

@@ -65,7 +65,7 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 	p := given(r)
 	wait := p.duration("wait", client.MaxWait)
 	if p.err != nil {
-		s.misasked(w, r, p.err)
+		s.invalidRequest(w, r, p.err)
 		return
 	}
 	roles, _ := s.rolesOf(r)
@@ -120,7 +120,7 @@ func (s *Server) await(ctx context.Context, look func() (client.Approval, error)
 	poll := time.NewTicker(streamPoll)
 	defer poll.Stop()
 	for {
-		woken := s.news.wait()
+		woken := s.notifications.wait()
 		it, err := look()
 		if err != nil || it.State != approvals.Pending {
 			return it, err
@@ -130,7 +130,7 @@ func (s *Server) await(ctx context.Context, look func() (client.Approval, error)
 		case <-poll.C:
 		case <-over.C:
 			return it, nil
-		case <-s.news.done():
+		case <-s.notifications.done():
 			return it, nil
 		case <-ctx.Done():
 			return it, nil

@@ -11,11 +11,11 @@ import (
 	"github.com/belay-hooks/belay/client"
 )
 
-// stranger says why a request is refused by the look of it, or "". A web page can
+// checkPeer says why a request is refused by the look of it, or "". A web page can
 // make a browser send requests to a loopback address, under a name of its own
 // choosing too; it can neither leave out Origin and Sec-Fetch-Site nor forge Host.
 // There is no page of belay's own, so that no origin is a good one.
-func (s *Server) stranger(r *http.Request) string {
+func (s *Server) checkPeer(r *http.Request) string {
 	p := peerOf(r.Context())
 	switch {
 	case p.unix && p.uid != os.Geteuid():

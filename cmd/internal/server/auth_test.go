@@ -184,7 +184,7 @@ func TestAddressesThatAreNotLoopback(t *testing.T) {
 
 // On the loopback address, where every local user can connect, a connection is
 // kept only for those who have shown a token.
-func TestStrangersKeepNoConnection(t *testing.T) {
+func TestConnectionsWithoutATokenClose(t *testing.T) {
 	d := startDaemon(t, withListener)
 	for _, c := range []struct {
 		call call

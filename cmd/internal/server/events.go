@@ -84,7 +84,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 // there are more.
 func (s *Server) list(w http.ResponseWriter, r *http.Request, q kernel.EventQuery) {
 	if err := given(r).err; err != nil {
-		s.misasked(w, r, err)
+		s.invalidRequest(w, r, err)
 		return
 	}
 	events, more, err := s.some(r.Context(), q)
@@ -158,7 +158,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, q kernel.EventQu
 	poll := time.NewTicker(streamPoll)
 	defer poll.Stop()
 	for {
-		woken := s.news.wait()
+		woken := s.notifications.wait()
 		list, more, err := s.some(r.Context(), q)
 		if err != nil {
 			return // the client comes back with Last-Event-ID
@@ -194,7 +194,7 @@ func (s *Server) pause(ctx context.Context, woken <-chan struct{}, poll, beat <-
 			}
 		case <-ctx.Done():
 			return false
-		case <-s.news.done():
+		case <-s.notifications.done():
 			return false
 		}
 	}

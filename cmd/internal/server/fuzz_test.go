@@ -35,7 +35,9 @@ func FuzzRequests(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { host.Close() })
-	s := &Server{host: host, news: newNews(), ending: newEnding(), health: newHealth(host), since: time.Now()}
+	s := &Server{
+		host: host, notifications: newNotifications(), ending: newEnding(), health: newHealth(host), since: time.Now(),
+	}
 	s.o = Options{Dir: dir, Runtimes: map[string]adapters.Adapter{claudecode.Runtime: claudecode.Adapter{}}}.withDefaults()
 	s.log, s.gate, s.routes = s.o.Logger, newGate(s.o.Running, s.o.Queue, s.o.Patience), s.table()
 	t, err := openTokens(dir)

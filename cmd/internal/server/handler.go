@@ -102,7 +102,7 @@ func (s *Server) handler() http.Handler {
 		if !peerOf(r.Context()).unix {
 			h.Set("Connection", "close")
 		}
-		if why := s.stranger(r); why != "" {
+		if why := s.checkPeer(r); why != "" {
 			s.log.LogAttrs(r.Context(), slog.LevelWarn, "request refused", slog.String("why", why), slog.String("host", r.Host),
 				slog.String("origin", r.Header.Get("Origin")), slog.Int("uid", peerOf(r.Context()).uid))
 			s.problem(w, r, http.StatusForbidden, wire.ProblemBody{Code: wire.CodeForbidden, Message: why})
@@ -163,7 +163,7 @@ func (s *Server) guarded(rt route) http.HandlerFunc {
 		}
 		p := parameters(r.URL.RawQuery, rt.query)
 		if p.err != nil && !rt.answers {
-			s.misasked(w, r, p.err)
+			s.invalidRequest(w, r, p.err)
 			return
 		}
 		rt.handle(w, withParams(r, p))

@@ -48,7 +48,7 @@ func newHealth(h Host) *lately.Value[found] {
 // changed tells those who follow the log, and those who ask for the status, of a change.
 func (s *Server) changed() {
 	s.health.Changed()
-	s.news.tell()
+	s.notifications.tell()
 }
 
 // healthz says whether the records can be written, and nothing else: it takes no token.

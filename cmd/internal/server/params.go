@@ -139,8 +139,8 @@ func given(r *http.Request) *params {
 	return &params{err: errors.New("the parameters were not read")}
 }
 
-// misasked answers a request with a parameter that is not known or not valid.
-func (s *Server) misasked(w http.ResponseWriter, r *http.Request, err error) {
+// invalidRequest answers a request with a parameter that is not known or not valid.
+func (s *Server) invalidRequest(w http.ResponseWriter, r *http.Request, err error) {
 	s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeRequest, Message: err.Error()})
 }
 
@@ -149,7 +149,7 @@ func (s *Server) misasked(w http.ResponseWriter, r *http.Request, err error) {
 func sendList[Q, T any](s *Server, w http.ResponseWriter, r *http.Request, name string, q Q,
 	from func(context.Context, Q) ([]T, error)) {
 	if err := given(r).err; err != nil {
-		s.misasked(w, r, err)
+		s.invalidRequest(w, r, err)
 		return
 	}
 	l, err := from(r.Context(), q)

@@ -23,31 +23,31 @@ import (
 
 // Of recordings of live traffic.
 const (
-	maxTapes    = 2  // clients that record at once
-	tapeQueue   = 64 // invocations that wait for a client; more are dropped, and counted
-	maxTapeTime = 24 * time.Hour
-	maxTapeRuns = 1_000_000
+	maxRecorders  = 2  // clients that record at once
+	recorderQueue = 64 // invocations that wait for a client; more are dropped, and counted
+	maxRecordTime = 24 * time.Hour
+	maxRecordRuns = 1_000_000
 )
 
-// Tapes hands a kernel's decisions to the clients that are recording, and costs
+// Recorders hands a kernel's decisions to the clients that are recording, and costs
 // nothing without one. It is the kernel's Recorder and safe for concurrent use.
-type Tapes struct {
+type Recorders struct {
 	on   atomic.Int32
 	mu   sync.Mutex
-	subs map[*tape]bool
+	subs map[*recorder]bool
 }
 
-type tape struct {
+type recorder struct {
 	queue   chan *kernel.Recording
 	dropped atomic.Int64
 }
 
 // Wants implements kernel.Recorder.
-func (t *Tapes) Wants(*phases.Invocation) bool { return t.on.Load() > 0 }
+func (t *Recorders) Wants(*phases.Invocation) bool { return t.on.Load() > 0 }
 
 // Recorded implements kernel.Recorder. A client that does not keep up loses
 // invocations; the kernel never waits for it.
-func (t *Tapes) Recorded(r *kernel.Recording) {
+func (t *Recorders) Recorded(r *kernel.Recording) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for s := range t.subs {
@@ -60,22 +60,22 @@ func (t *Tapes) Recorded(r *kernel.Recording) {
 }
 
 // begin adds a client; nil when there are enough.
-func (t *Tapes) begin() *tape {
+func (t *Recorders) begin() *recorder {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.subs) >= maxTapes {
+	if len(t.subs) >= maxRecorders {
 		return nil
 	}
 	if t.subs == nil {
-		t.subs = map[*tape]bool{}
+		t.subs = map[*recorder]bool{}
 	}
-	s := &tape{queue: make(chan *kernel.Recording, tapeQueue)}
+	s := &recorder{queue: make(chan *kernel.Recording, recorderQueue)}
 	t.subs[s] = true
 	t.on.Store(int32(len(t.subs)))
 	return s
 }
 
-func (t *Tapes) end(s *tape) {
+func (t *Recorders) end(s *recorder) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.subs, s)
@@ -90,8 +90,8 @@ func span(p *params) (time.Duration, int, error) {
 			p.refuse(name, "must be given")
 		}
 	}
-	d := time.Duration(p.number("seconds", 1, uint64(maxTapeTime/time.Second))) * time.Second
-	return d, int(p.number("count", 1, maxTapeRuns)), p.err
+	d := time.Duration(p.number("seconds", 1, uint64(maxRecordTime/time.Second))) * time.Second
+	return d, int(p.number("count", 1, maxRecordRuns)), p.err
 }
 
 // recording answers GET /v1/recording: decisions from now on, complete and not
@@ -99,13 +99,13 @@ func span(p *params) (time.Duration, int, error) {
 func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
 	d, count, err := span(given(r))
 	if err != nil {
-		s.misasked(w, r, err)
+		s.invalidRequest(w, r, err)
 		return
 	}
 	var src jsontext.Value
 	if enc := r.Header.Values(client.StatementHeader); len(enc) > 0 { // too long for a parameter
 		if src, err = base64.RawURLEncoding.Strict().DecodeString(enc[0]); err != nil || len(enc) > 1 || len(src) == 0 {
-			s.misasked(w, r, errors.New("the header "+client.StatementHeader+" must be one statement in base64url"))
+			s.invalidRequest(w, r, errors.New("the header "+client.StatementHeader+" must be one statement in base64url"))
 			return
 		}
 	}
@@ -115,17 +115,17 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
 	}
 	wanted := kernel.RecordOrder{Seconds: int64(d / time.Second), Count: int64(count),
 		Destination: given(r).text("destination")}
-	var sub *tape
-	if s.o.Tapes != nil {
-		sub = s.o.Tapes.begin()
+	var sub *recorder
+	if s.o.Recorders != nil {
+		sub = s.o.Recorders.begin()
 	}
 	if sub == nil {
 		s.problem(w, r, http.StatusServiceUnavailable,
 			wire.ProblemBody{Code: wire.CodeOverloaded, Message: "nothing more can be recorded now",
-				Hint: fmt.Sprintf("At most %d clients record at once.", maxTapes)})
+				Hint: fmt.Sprintf("At most %d clients record at once.", maxRecorders)})
 		return
 	}
-	defer s.o.Tapes.end(sub)
+	defer s.o.Recorders.end(sub)
 	text := fmt.Sprintf("recording of originals begun: at most %d invocations within %s", count, d)
 	if err := s.host.BeginRecording(r.Context(), wanted, order, text); err != nil {
 		if !s.refuseOrder(w, r, err) {
@@ -140,7 +140,7 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
 	s.log.LogAttrs(r.Context(), slog.LevelWarn, "recording of originals ended", slog.Any("error", err))
 }
 
-func (s *Server) record(w io.Writer, r *http.Request, sub *tape, timer *time.Timer, count int) error {
+func (s *Server) record(w io.Writer, r *http.Request, sub *recorder, timer *time.Timer, count int) error {
 	defer timer.Stop()
 	rec, err := recording.NewWriter(w, recording.Header{Source: recording.SourceDaemon, CostTable: loader.CostTable})
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Server) record(w io.Writer, r *http.Request, sub *tape, timer *time.Tim
 			}
 			continue
 		case <-timer.C:
-		case <-s.news.done():
+		case <-s.notifications.done():
 		case <-r.Context().Done():
 			return r.Context().Err()
 		}

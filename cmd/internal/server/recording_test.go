@@ -16,31 +16,31 @@ import (
 
 // A client that does not keep up loses invocations and is told how many. The
 // kernel never waits for it, and records nothing once the last client has gone.
-func TestTapes(t *testing.T) {
-	var tapes Tapes
-	if tapes.Wants(nil) {
+func TestRecorders(t *testing.T) {
+	var recorders Recorders
+	if recorders.Wants(nil) {
 		t.Error("something is recorded that nobody asked for")
 	}
-	slow, fast := tapes.begin(), tapes.begin()
-	if slow == nil || fast == nil || !tapes.Wants(nil) {
+	slow, fast := recorders.begin(), recorders.begin()
+	if slow == nil || fast == nil || !recorders.Wants(nil) {
 		t.Fatal("two clients cannot record")
 	}
-	if tapes.begin() != nil {
+	if recorders.begin() != nil {
 		t.Error("there is no end to clients")
 	}
-	for range tapeQueue + 3 {
-		tapes.Recorded(&kernel.Recording{})
+	for range recorderQueue + 3 {
+		recorders.Recorded(&kernel.Recording{})
 		<-fast.queue
 	}
 	if n, m := slow.dropped.Load(), fast.dropped.Load(); n != 3 || m != 0 {
 		t.Errorf("dropped %d and %d", n, m)
 	}
-	tapes.end(slow)
-	if !tapes.Wants(nil) {
+	recorders.end(slow)
+	if !recorders.Wants(nil) {
 		t.Error("the other one does not record any more")
 	}
-	tapes.end(fast)
-	if tapes.Wants(nil) {
+	recorders.end(fast)
+	if recorders.Wants(nil) {
 		t.Error("something is recorded for nobody")
 	}
 }
@@ -61,17 +61,17 @@ func TestSpan(t *testing.T) {
 // A recording that ends includes the decisions that were made in time and wait
 // to be written.
 func TestRecordingTakesWhatWaits(t *testing.T) {
-	var tapes Tapes
-	sub := tapes.begin()
+	var recorders Recorders
+	sub := recorders.begin()
 	for range 20 {
-		tapes.Recorded(&kernel.Recording{
+		recorders.Recorded(&kernel.Recording{
 			Chain: &kernel.RecordedChain{Revision: "sha256:aa"}, Chained: phases.Verdict{Decision: phases.Allow},
 			Invocation: phases.Invocation{ID: "01973b9e-7a00-7000-8000-000000000001", Phase: phases.PreTool, Runtime: "custom",
 				Session: "s", Action: jsontext.Value(`{"tool":"exec","args":{}}`), Time: time.Now()},
 		})
 	}
 	var out bytes.Buffer
-	s := &Server{news: newNews()}
+	s := &Server{notifications: newNotifications()}
 	if err := s.record(&out, httptest.NewRequest("GET", "/v1/recording", nil), sub, time.NewTimer(0), 18); err != nil {
 		t.Fatal(err)
 	}

@@ -70,13 +70,13 @@ type Host interface {
 type Options struct {
 	Dir string // the state directory that Host has open
 	// IP:PORT of a loopback address besides the socket; "" means none; port 0 picks one
-	Listen   string
-	TLSOnly  bool                        // refuse requests on Listen that come without TLS
-	Runtimes map[string]adapters.Adapter // by the name in /adapters/NAME
-	Version  string                      // of the program
-	User     string                      // whose agents these are; goes into the invocations of runtimes
-	Logger   *slog.Logger                // nil discards
-	Tapes    *Tapes                      // the host's Recorder; nil: nothing can be recorded
+	Listen    string
+	TLSOnly   bool                        // refuse requests on Listen that come without TLS
+	Runtimes  map[string]adapters.Adapter // by the name in /adapters/NAME
+	Version   string                      // of the program
+	User      string                      // whose agents these are; goes into the invocations of runtimes
+	Logger    *slog.Logger                // nil discards
+	Recorders *Recorders                  // the host's Recorder; nil: nothing can be recorded
 
 	Running  int           // invocations decided at once; default 4 for each CPU, at least 8
 	Queue    int           // invocations that may wait for their turn; default 128
@@ -119,22 +119,22 @@ const (
 
 // Server serves one state directory. Safe for concurrent use.
 type Server struct {
-	host    Host
-	o       Options
-	log     *slog.Logger
-	locked  *dirlock.Lock
-	lost    bool   // another process has the directory, and perhaps a socket of its own; of Serve
-	socket  string // path
-	unix    net.Listener
-	tcp     net.Listener // nil without Options.Listen
-	hosts   []string     // what a Host header may say on tcp
-	http    *http.Server
-	gate    *gate
-	news    *news
-	health  *lately.Value[found]
-	ending  *ending
-	beliefs beliefs
-	since   time.Time
+	host          Host
+	o             Options
+	log           *slog.Logger
+	locked        *dirlock.Lock
+	lost          bool   // another process has the directory, and perhaps a socket of its own; of Serve
+	socket        string // path
+	unix          net.Listener
+	tcp           net.Listener // nil without Options.Listen
+	hosts         []string     // what a Host header may say on tcp
+	http          *http.Server
+	gate          *gate
+	notifications *notifications
+	health        *lately.Value[found]
+	ending        *ending
+	beliefs       beliefs
+	since         time.Time
 
 	limits []*connlimit.Listener
 	warned atomic.Int64 // when the log last said that there are too many connections; ns
@@ -156,7 +156,7 @@ type Server struct {
 // Serve. Errors are ErrRunning, ErrAddress, ErrState or those of the system.
 // The caller closes the host after Serve has returned.
 func Open(host Host, o Options) (*Server, error) {
-	s := &Server{host: host, o: o.withDefaults(), since: time.Now(), news: newNews(), ending: newEnding(),
+	s := &Server{host: host, o: o.withDefaults(), since: time.Now(), notifications: newNotifications(), ending: newEnding(),
 		health: newHealth(host)}
 	s.log = s.o.Logger
 	s.gate = newGate(s.o.Running, s.o.Queue, s.o.Patience)
@@ -174,7 +174,7 @@ func Open(host Host, o Options) (*Server, error) {
 		ConnState:         connlimit.State,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	s.http.RegisterOnShutdown(s.news.end)
+	s.http.RegisterOnShutdown(s.notifications.end)
 	return s, nil
 }
 

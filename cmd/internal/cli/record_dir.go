@@ -9,14 +9,14 @@ import (
 // outsideState refuses the state directory: an operator who backs it up, or
 // lets an agent read it, does not expect originals there.
 func (a *App) outsideState(out string) error {
-	_, err := a.recordingPlace(out)
+	_, err := a.recordingDir(out)
 	return err
 }
 
-// recordingPlace returns the real path of the directory out, with every link
+// recordingDir returns the real path of the directory out, with every link
 // resolved, and refuses one in the state directory. Callers write to the
 // result: the directory that was checked.
-func (a *App) recordingPlace(out string) (string, error) {
+func (a *App) recordingDir(out string) (string, error) {
 	if out == "" {
 		return "", usageError("--out DIR is missing: where recordings go", "It must not be the state directory.")
 	}

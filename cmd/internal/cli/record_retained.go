@@ -19,14 +19,14 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// recordKept makes one recording of stored events and their kept originals.
-func (a *App) recordKept(ctx context.Context, o recordOptions) error {
+// recordRetained makes one recording of stored events and their retained originals.
+func (a *App) recordRetained(ctx context.Context, o recordOptions) error {
 	o.filter.typ = string(phases.EventVerdict)
 	q, err := o.filter.query(time.Now())
 	if err != nil {
 		return err
 	}
-	dir, err := a.keptDir(o.recordings)
+	dir, err := a.retainedDir(o.recordings)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (a *App) recordKept(ctx context.Context, o recordOptions) error {
 	if err != nil {
 		return err
 	}
-	k := &keptReader{app: a, identities: o.identities, join: join, out: f}
+	k := &retainedReader{app: a, identities: o.identities, join: join, out: f}
 	if err := k.readAll(ctx, dir); err != nil {
 		f.abandon()
 		return recordsFailure(err)
@@ -84,8 +84,8 @@ func (a *App) recordKept(ctx context.Context, o recordOptions) error {
 	return nil
 }
 
-// keptDir is where kept originals are: as it was said, else as belay.yaml says.
-func (a *App) keptDir(dir string) (string, error) {
+// retainedDir returns the directory of retained originals: dir, else the one in belay.yaml.
+func (a *App) retainedDir(dir string) (string, error) {
 	if dir == "" {
 		_, f, err := a.readConfigFile()
 		if err != nil {
@@ -105,8 +105,8 @@ func (a *App) keptDir(dir string) (string, error) {
 	return dir, nil
 }
 
-// keptReader goes through a directory of recordings.
-type keptReader struct {
+// retainedReader goes through a directory of recordings.
+type retainedReader struct {
 	app        *App
 	identities []string
 	join       *retention.Joiner
@@ -117,7 +117,7 @@ type keptReader struct {
 
 // readAll reads every file. A file that is being written may be renamed
 // meanwhile: then it reads that one under its new name.
-func (k *keptReader) readAll(ctx context.Context, dir string) error {
+func (k *retainedReader) readAll(ctx context.Context, dir string) error {
 	seen := map[string]bool{}
 	for again := true; again; {
 		again = false
@@ -145,7 +145,7 @@ func (k *keptReader) readAll(ctx context.Context, dir string) error {
 
 // read takes the wanted invocations of one file, as far as it can be read. It
 // reports damage without an error: each invocation is proven by itself.
-func (k *keptReader) read(ctx context.Context, path string) error {
+func (k *retainedReader) read(ctx context.Context, path string) error {
 	f, err := readfile.Stream(path)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (k *keptReader) read(ctx context.Context, path string) error {
 }
 
 // begin opens a file; nil when it holds nothing for us.
-func (k *keptReader) begin(f *readfile.File, path string) (*recording.Reader, error) {
+func (k *retainedReader) begin(f *readfile.File, path string) (*recording.Reader, error) {
 	in, err := k.app.unseal(f, path, k.identities)
 	var bad *recording.Error
 	if err == nil {
@@ -206,7 +206,7 @@ func (k *keptReader) begin(f *readfile.File, path string) (*recording.Reader, er
 	return nil, nil
 }
 
-func (k *keptReader) take(ctx context.Context, path string, run *recording.Run, chain *recording.Chain) error {
+func (k *retainedReader) take(ctx context.Context, path string, run *recording.Run, chain *recording.Chain) error {
 	seq, err := k.join.Take(ctx, run, chain)
 	var other *retention.MismatchError
 	switch {
@@ -223,12 +223,12 @@ func (k *keptReader) take(ctx context.Context, path string, run *recording.Run, 
 	return k.out.AddRun(run)
 }
 
-func (k *keptReader) say(format string, args ...any) {
+func (k *retainedReader) say(format string, args ...any) {
 	fmt.Fprintf(k.app.Err, "belay: "+format+"\n", args...)
 }
 
 // summary says which events have an original and which have none.
-func (k *keptReader) summary() {
+func (k *retainedReader) summary() {
 	if k.sealed > 0 {
 		k.say("%s could not be opened with the identities that were given", plural(k.sealed, "recording"))
 	}
@@ -241,7 +241,7 @@ func (k *keptReader) summary() {
 }
 
 // nothing says why no event has an original.
-func (k *keptReader) nothing() error {
+func (k *retainedReader) nothing() error {
 	text := "none of " + plural(k.join.Wanted(), "event") + " has a kept original"
 	hint := "What is being written counts once its file is ended: `belay reload` ends it. --from events makes a redacted recording."
 	if k.sealed > 0 {

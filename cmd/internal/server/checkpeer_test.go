@@ -8,7 +8,7 @@ import (
 )
 
 // Who is refused by what the system says about the connection.
-func TestStranger(t *testing.T) {
+func TestCheckPeer(t *testing.T) {
 	s := &Server{hosts: hostsOf("127.0.0.1:4170")}
 	me := os.Geteuid()
 	for _, c := range []struct {
@@ -30,7 +30,7 @@ func TestStranger(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if why := s.stranger(r); (why != "") != c.refused {
+		if why := s.checkPeer(r); (why != "") != c.refused {
 			t.Errorf("%s: %q", c.name, why)
 		}
 	}

@@ -2,20 +2,22 @@ package server
 
 import "sync"
 
-// news tells followers that the log may have new events. It carries none: each
+// notifications tells followers that the log may have new events. It carries none: each
 // follower reads the log at its own pace, so that a slow one costs nothing.
 // Safe for concurrent use.
-type news struct {
+type notifications struct {
 	mu    sync.Mutex
 	next  chan struct{}
 	over  chan struct{}
 	ended bool
 }
 
-func newNews() *news { return &news{next: make(chan struct{}), over: make(chan struct{})} }
+func newNotifications() *notifications {
+	return &notifications{next: make(chan struct{}), over: make(chan struct{})}
+}
 
 // tell wakes all waiters.
-func (n *news) tell() {
+func (n *notifications) tell() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	close(n.next)
@@ -24,14 +26,14 @@ func (n *news) tell() {
 
 // wait returns a channel that is closed by the next tell. It is taken before the
 // log is read, so that nothing falls in between.
-func (n *news) wait() <-chan struct{} {
+func (n *notifications) wait() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.next
 }
 
 // end makes done's channel close: no more news from here.
-func (n *news) end() {
+func (n *notifications) end() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.ended {
@@ -40,4 +42,4 @@ func (n *news) end() {
 	}
 }
 
-func (n *news) done() <-chan struct{} { return n.over }
+func (n *notifications) done() <-chan struct{} { return n.over }
