@@ -53,7 +53,7 @@ func (k *Kernel) endedBefore(it *approvals.Item, at clock.Instant) bool {
 // records it; each process logs it. It costs nothing while there is no jump.
 func (k *Kernel) WatchClock(ctx context.Context) { k.tellClock(ctx, k.watch.Look(k.now())) }
 
-func (k *Kernel) tellClock(ctx context.Context, news clockfile.News) {
+func (k *Kernel) tellClock(ctx context.Context, news clockfile.Observation) {
 	if news.Text != "" {
 		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, news.Text)
 	}

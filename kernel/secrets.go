@@ -147,7 +147,7 @@ func (i *invocation) coverItem(it *Approval) error {
 func (i *invocation) redactor() Redactor {
 	b := i.audit()
 	if _, ok := b.Redactor.(Memory); ok {
-		b.Cover(i.input)
+		b.Redact(i.input)
 	}
 	return b.Redactor
 }

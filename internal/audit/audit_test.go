@@ -74,7 +74,7 @@ func text(t *testing.T, v any) string {
 	return string(b)
 }
 
-func TestSecretsOfEveryMemberAreCovered(t *testing.T) {
+func TestSecretsOfEveryMemberAreRedacted(t *testing.T) {
 	b := builder(t)
 	v := verdict(`{"tool":"exec","args":{"command":"` + token + `"}}`)
 	v.Reason, v.Notes, v.Contexts = "r "+token, []string{token}, []string{token}
@@ -102,7 +102,7 @@ func TestSecretsOfEveryMemberAreCovered(t *testing.T) {
 
 // A value that is secret because of its name, or by the operator's mask, is so in
 // the effect that writes it, too.
-func TestRewrittenValuesAreCoveredByTheirPlace(t *testing.T) {
+func TestRewrittenValuesAreRedactedByTheirPlace(t *testing.T) {
 	b := builder(t, "/action/args/pin")
 	turn := func(path, value string) string {
 		e, err := b.Turn(invocation(`{}`), &audit.Turn{ID: "t", Report: phases.HookReport{Effects: []phases.Effect{

@@ -10,7 +10,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Cut takes note of what a turn has taken out of the action: it is covered in its
+// Cut takes note of what a turn has taken out of the action: it is redacted in its
 // place in the input, and wherever else it stands in what is made of the invocation
 // from then on. below limits that to what lies below one of the pointers; nil means
 // the whole action. Errors are of class redact.ErrInput.
@@ -80,9 +80,9 @@ func textAt(doc jsontext.Value, ptr string) (string, bool) {
 	return "", false
 }
 
-// covered covers a document of which the cuts are parts. A redactor that cannot be
+// redacted redacts a document of which the cuts are parts. A redactor that cannot be
 // told of them leaves nothing of the document.
-func (b *Builder) covered(raw jsontext.Value, cuts []redact.Cut) (jsontext.Value, []string, error) {
+func (b *Builder) redactCut(raw jsontext.Value, cuts []redact.Cut) (jsontext.Value, []string, error) {
 	if len(cuts) == 0 {
 		return b.Redactor.JSON(raw)
 	}

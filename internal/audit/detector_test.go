@@ -11,7 +11,7 @@ import (
 	"github.com/belay-hooks/belay/internal/redact"
 )
 
-// What a hook took out is covered in its place and in what is said afterwards; the rest of
+// What a hook took out is redacted in its place and in what is said afterwards; the rest of
 // the action stays. A redactor that cannot be told of it leaves nothing of the action.
 func TestDetectorIsToldOfWhatAHookTakesOut(t *testing.T) {
 	const before = `{"tool":"exec","args":{"command":"deploy --with zq81-Kd0plQ77 or another --now","pin":"k7Q2"}}`
@@ -49,7 +49,7 @@ func TestDetectorIsToldOfWhatAHookTakesOut(t *testing.T) {
 		if (e.Input == nil) != (c.command == "") || !strings.Contains(string(e.Input), c.command) {
 			t.Errorf("%s: input %s", name, e.Input)
 		}
-		// The pin is too short to be known elsewhere: it is covered by its place alone.
+		// The pin is too short to be known elsewhere: it is redacted by its place alone.
 		for _, taken := range []string{"zq81-Kd0plQ77", "k7Q2"} {
 			if strings.Contains(string(e.Input), taken) {
 				t.Errorf("%s: the input holds %s: %s", name, taken, e.Input)

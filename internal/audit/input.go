@@ -21,15 +21,15 @@ type input struct {
 	Reported time.Time                 `json:"reported_time,omitzero"` // what the caller said
 }
 
-// Input is what one attempt at an invocation came in with. It is covered when that
+// Input is what one attempt at an invocation came in with. It is redacted when that
 // is first needed, which may be long before there is a record, and kept for the
 // record. What comes of the action later is not in it. It is for one goroutine, and
 // its Invocation is not changed any more.
 type Input struct {
-	inv     *Invocation
-	cuts    []redact.Cut // pointers into the document
-	covered bool
-	known   int // what the redactor knew before it covered this
+	inv      *Invocation
+	cuts     []redact.Cut // pointers into the document
+	redacted bool
+	known    int // what the redactor knew before it redacted this
 
 	value  jsontext.Value
 	digest string
@@ -37,31 +37,31 @@ type Input struct {
 	err    error    // the value must not be stored
 }
 
-// NewInput returns an Input that is not covered yet.
+// NewInput returns an Input that is not redacted yet.
 func NewInput(inv *Invocation) *Input { return &Input{inv: inv} }
 
 // Invocation returns what the Input was made of.
 func (in *Input) Invocation() *Invocation { return in.inv }
 
-// Cover covers the input unless that has been done, so that a Memory knows its
-// secrets. That it cannot be covered is found by Build.
-func (b *Builder) Cover(in *Input) {
-	if in.covered {
+// Redact redacts the input unless that has been done, so that a Memory knows its
+// secrets. That it cannot be redacted is found by Build.
+func (b *Builder) Redact(in *Input) {
+	if in.redacted {
 		return
 	}
-	in.covered, in.known = true, b.known()
+	in.redacted, in.known = true, b.known()
 	raw, err := InputDocument(in.inv)
 	if err != nil {
 		in.err = err
 		return
 	}
 	in.digest = b.Digester.Digest(UseInput, raw)
-	covered, masked, err := b.covered(raw, in.cuts)
+	redacted, masked, err := b.redactCut(raw, in.cuts)
 	if err != nil {
 		in.err = err
 		return
 	}
-	in.value = covered
+	in.value = redacted
 	for _, m := range masked {
 		in.masked = append(in.masked, "/input"+m)
 	}
@@ -77,11 +77,11 @@ func (b *Builder) known() int {
 
 // input takes the input into the event. A redactor that has learned since then,
 // also from the input itself, may find more in it.
-func (c *cover) input(in *Input) {
-	if in.covered && in.known != c.b.known() {
+func (c *redaction) input(in *Input) {
+	if in.redacted && in.known != c.b.known() {
 		*in = Input{inv: in.inv, cuts: in.cuts}
 	}
-	c.b.Cover(in)
+	c.b.Redact(in)
 	c.e.Input, c.e.InputDigest = in.value, in.digest
 	c.e.Masked = append(c.e.Masked, in.masked...)
 	if in.err != nil {

@@ -17,12 +17,12 @@ type Asker struct {
 }
 
 // Intent makes the event that says what is about to happen. Its id is the intent's.
-// action, an object with the members tool and args, is covered like any action.
+// action, an object with the members tool and args, is redacted like any action.
 // With an error, a *phases.Fault of kind audit, nothing may happen.
 func (b *Builder) Intent(inv *Invocation, by Asker, action jsontext.Value, id string,
 	at time.Time) (phases.Event, error) {
 	e := b.intent(inv, by, phases.EventIntent, id, id, at)
-	c := &cover{b: b, e: &e}
+	c := &redaction{b: b, e: &e}
 	e.Input = c.value(intentInput{Action: action}, &e.InputDigest, UseInput, "/input")
 	if c.err != nil {
 		return e, phases.NewFault(phases.KindAudit, "what was about to happen could not be recorded", c.err)
@@ -30,7 +30,7 @@ func (b *Builder) Intent(inv *Invocation, by Asker, action jsontext.Value, id st
 	return e, nil
 }
 
-// IntentOf makes the same event of a record that was covered already, with the
+// IntentOf makes the same event of a record that was redacted already, with the
 // action that the record's verdict lets pass.
 func (b *Builder) IntentOf(inv *Invocation, by Asker, r *Record, id string, at time.Time) phases.Event {
 	e := b.intent(inv, by, phases.EventIntent, id, id, at)
@@ -60,13 +60,13 @@ func (b *Builder) IntentOf(inv *Invocation, by Asker, r *Record, id string, at t
 }
 
 // Outcome makes the event that says what came of an intent. result stands there as a
-// digest, summary (nil for none) covered. With an error, a *phases.Fault of kind audit,
+// digest, summary (nil for none) redacted. With an error, a *phases.Fault of kind audit,
 // the event holds digests only and can be stored all the same.
 func (b *Builder) Outcome(inv *Invocation, by Asker, intent, decision, reason string, result, summary jsontext.Value,
 	took time.Duration, id string, at time.Time) (phases.Event, error) {
 	e := b.intent(inv, by, phases.EventOutcome, intent, id, at)
 	e.Decision, e.DurationUS = decision, took.Microseconds()
-	c := &cover{b: b, e: &e}
+	c := &redaction{b: b, e: &e}
 	if summary != nil {
 		c.output(summary)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// ErrFixed: an audit hook wanted to cover a member that identifies the record or
+// ErrFixed: an audit hook wanted to redact a member that identifies the record or
 // says what was decided.
 var ErrFixed = errors.New("this member of a record cannot be covered")
 
@@ -33,13 +33,13 @@ func (r *Record) Document() (jsontext.Value, error) {
 	return raw, nil
 }
 
-// coverable lists the members of an event that an audit hook may cover, whole
+// maskable lists the members of an event that an audit hook may redact, whole
 // or in part: texts and payloads, never ids, digests, decisions or kinds.
-func coverable() []string {
+func maskable() []string {
 	return []string{"/input", "/output", "/reason", "/detail", "/logs", "/notes"}
 }
 
-// CheckMask reports whether the member of the document at ptr may be covered.
+// CheckMask reports whether the member of the document at ptr may be redacted.
 // The error is ErrFixed.
 func CheckMask(ptr string) error {
 	rest := ptr
@@ -50,7 +50,7 @@ func CheckMask(ptr string) error {
 		}
 		rest = "/" + member
 	}
-	for _, m := range coverable() {
+	for _, m := range maskable() {
 		if phases.Covers(m, rest) {
 			return nil
 		}
@@ -58,11 +58,11 @@ func CheckMask(ptr string) error {
 	return fmt.Errorf("%w: %q", ErrFixed, ptr)
 }
 
-// Apply takes over a document that audit hooks have covered further. masked are
-// the pointers that they covered; each is checked, and nothing outside of them
+// Apply takes over a document that audit hooks have redacted further. masked are
+// the pointers that they redacted; each is checked, and nothing outside of them
 // can have changed. On an error, a *phases.Fault of kind audit, the record is
 // unchanged.
-func (r *Record) Apply(covered jsontext.Value, masked []string) error {
+func (r *Record) Apply(redacted jsontext.Value, masked []string) error {
 	refuse := func(err error) error {
 		return phases.NewFault(phases.KindAudit, "an audit hook did what it may not do", err)
 	}
@@ -72,16 +72,16 @@ func (r *Record) Apply(covered jsontext.Value, masked []string) error {
 		}
 	}
 	var d document
-	if err := json.Unmarshal(covered, &d, json.RejectUnknownMembers(true)); err != nil {
+	if err := json.Unmarshal(redacted, &d, json.RejectUnknownMembers(true)); err != nil {
 		return refuse(err)
 	}
 	if len(d.Hooks) != len(r.Hooks) {
 		return refuse(errors.New("the number of turns changed"))
 	}
 	next := Record{Verdict: r.Verdict, Hooks: slices.Clone(r.Hooks)}
-	takeCovered(&next.Verdict, &d.Event)
+	takeMasked(&next.Verdict, &d.Event)
 	for i := range next.Hooks {
-		takeCovered(&next.Hooks[i], &d.Hooks[i])
+		takeMasked(&next.Hooks[i], &d.Hooks[i])
 	}
 	for _, m := range masked {
 		next.note(m)
@@ -90,13 +90,13 @@ func (r *Record) Apply(covered jsontext.Value, masked []string) error {
 	return nil
 }
 
-// takeCovered copies what an audit hook may change and nothing else.
-func takeCovered(dst, src *phases.Event) {
+// takeMasked copies what an audit hook may change and nothing else.
+func takeMasked(dst, src *phases.Event) {
 	dst.Input, dst.Output, dst.Reason, dst.Detail = src.Input, src.Output, src.Reason, src.Detail
 	dst.Logs, dst.Notes = src.Logs, src.Notes
 }
 
-// note lists a covered pointer with the event that it belongs to.
+// note lists a redacted pointer with the event that it belongs to.
 func (r *Record) note(ptr string) {
 	e, rest := &r.Verdict, ptr
 	if tail, ok := strings.CutPrefix(ptr, "/hooks/"); ok {

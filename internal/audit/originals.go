@@ -14,7 +14,7 @@ import (
 func InputDocument(inv *Invocation) ([]byte, error) { return encoded(inputOf(inv)) }
 
 // OutputDocument is what the output digest of a verdict's event is of. wrote is the
-// metadata that the chain wrote, as it was covered.
+// metadata that the chain wrote, as it was redacted.
 func OutputDocument(v *phases.Verdict, wrote phases.Metadata) ([]byte, error) {
 	return encoded(outputOf(v, wrote))
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Redactor covers secrets. It is safe for concurrent use. An error means that
+// Redactor redacts secrets. It is safe for concurrent use. An error means that
 // nothing of the original may be stored.
 type Redactor interface {
-	// JSON returns a copy of a strict JSON value with secrets covered, and
-	// pointers (RFC 6901, into raw) to what was covered.
-	JSON(raw jsontext.Value) (covered jsontext.Value, masked []string, err error)
-	// Text returns the text with secrets covered.
+	// JSON returns a copy of a strict JSON value with secrets redacted, and
+	// pointers (RFC 6901, into raw) to what was redacted.
+	JSON(raw jsontext.Value) (redacted jsontext.Value, masked []string, err error)
+	// Text returns the text with secrets redacted.
 	Text(s string) (string, error)
 }
 
@@ -33,8 +33,8 @@ const (
 
 const hidden = "[not stored: redaction failed]"
 
-// Remembering is a Redactor that can keep in mind what it has covered. The kernel
-// asks for one for each invocation, so that pieces of its secrets are covered in
+// Remembering is a Redactor that can keep in mind what it has redacted. The kernel
+// asks for one for each invocation, so that pieces of its secrets are redacted in
 // what hooks say, too.
 type Remembering interface {
 	Redactor
@@ -42,23 +42,23 @@ type Remembering interface {
 	Remember() Memory
 }
 
-// Memory is a Redactor that knows the secrets that it has covered. It is for one
+// Memory is a Redactor that knows the secrets that it has redacted. It is for one
 // goroutine.
 type Memory = interface {
 	Redactor
 	// Known grows when a secret is learned that would be found elsewhere, too:
-	// while it stays the same, the same document is covered in the same way.
+	// while it stays the same, the same document is redacted in the same way.
 	Known() int
 }
 
 // Cutting is a Memory that can be told what hooks have taken out of the action, so
-// that it is covered although nothing but the hook knows it for a secret.
+// that it is redacted although nothing but the hook knows it for a secret.
 type Cutting interface {
 	Memory
 	// Removed remembers what was cut out of an action.
 	Removed(cuts []redact.Cut)
 	// JSONCut is JSON for a document of which the cuts are parts.
-	JSONCut(raw jsontext.Value, cuts []redact.Cut) (covered jsontext.Value, masked []string, err error)
+	JSONCut(raw jsontext.Value, cuts []redact.Cut) (redacted jsontext.Value, masked []string, err error)
 }
 
 // Builder makes events out of originals. The zero value is not usable; all
@@ -104,11 +104,11 @@ func (b *Builder) tool(name string) string {
 		name == "" {
 		return name // belay's own word
 	}
-	covered, err := b.Redactor.Text(phases.SafeLine(name, phases.MaxIDBytes))
-	if err != nil || covered == hidden {
+	redacted, err := b.Redactor.Text(phases.SafeLine(name, phases.MaxIDBytes))
+	if err != nil || redacted == hidden {
 		return "unknown"
 	}
-	return phases.SafeLine(covered, phases.MaxIDBytes)
+	return phases.SafeLine(redacted, phases.MaxIDBytes)
 }
 
 func (b *Builder) envelope(inv *Invocation, id string, typ phases.EventType, at time.Time) phases.Event {
@@ -136,8 +136,8 @@ type output struct {
 const maxRounds = 5
 
 // Build makes the record of a decided invocation. With a Memory it is made again
-// until nothing more is learned, so that a secret that shows itself late is covered
-// in what was covered early. The verdict's Masked is not read. With an error the
+// until nothing more is learned, so that a secret that shows itself late is redacted
+// in what was redacted early. The verdict's Masked is not read. With an error the
 // record is still complete, but holds digests only; the error is a *phases.Fault of
 // kind audit.
 func (b *Builder) Build(in *Input, v *phases.Verdict, wrote phases.Metadata, turns []Turn, verdictID string,
@@ -161,7 +161,7 @@ func (b *Builder) build(in *Input, v *phases.Verdict, wrote phases.Metadata, tur
 	rec := Record{Verdict: b.envelope(inv, verdictID, phases.EventVerdict, at)}
 	e := &rec.Verdict
 	e.Enforced, e.Decision, e.Kind, e.DecidedBy = v.Enforced, string(v.Decision), v.Kind, v.DecidedBy
-	c := &cover{b: b, e: e}
+	c := &redaction{b: b, e: e}
 	e.Changed = c.pointers(v.Changed)
 	c.input(in)
 	c.output(outputOf(v, wrote))
@@ -186,7 +186,7 @@ func (b *Builder) build(in *Input, v *phases.Verdict, wrote phases.Metadata, tur
 	return rec, rec.fit()
 }
 
-// Digests makes the record as Build does when nothing can be covered: it holds
+// Digests makes the record as Build does when nothing can be redacted: it holds
 // nothing that came from outside but digests. Nothing is given to the Redactor.
 func (b *Builder) Digests(in *Input, v *phases.Verdict, wrote phases.Metadata, turns []Turn, verdictID string,
 	at time.Time) Record {
@@ -207,7 +207,7 @@ func (b *Builder) Turn(inv *Invocation, t *Turn, at time.Time) (phases.Event, er
 	if r.Decision != phases.HookNone && r.Decision != phases.HookTransform && r.Decision != phases.HookError {
 		e.DecidedBy = r.Hook
 	}
-	c := &cover{b: b, e: &e}
+	c := &redaction{b: b, e: &e}
 	// What a hook saw follows from the verdict's event and the turns before it;
 	// the digest is enough to check that.
 	e.InputDigest = b.Digester.Digest(UseInput, t.Input)
@@ -235,7 +235,7 @@ func (b *Builder) Turn(inv *Invocation, t *Turn, at time.Time) (phases.Event, er
 func (b *Builder) Failure(inv *Invocation, v *phases.Verdict, raw []byte, id string, at time.Time) phases.Event {
 	e := b.envelope(inv, id, phases.EventFailure, at)
 	e.Decision, e.Kind, e.DecidedBy, e.Enforced = string(v.Decision), v.Kind, v.DecidedBy, v.Enforced
-	e.Reason = (&cover{b: b, e: &e}).text(v.Reason, maxReason)
+	e.Reason = (&redaction{b: b, e: &e}).text(v.Reason, maxReason)
 	e.InputDigest = b.Digester.Digest(UseInput, raw)
 	return e
 }

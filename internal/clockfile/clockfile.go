@@ -33,23 +33,23 @@ type Watch struct {
 // New returns a Watch that keeps its note in a file; "" for none.
 func New(path string) *Watch { return &Watch{path: path} }
 
-// News is what a look found out.
-type News struct {
+// Observation is the result of a look.
+type Observation struct {
 	Text   string // "" for nothing
-	Record bool   // this look is the one that wrote it down: the log is to say it
-	Err    error  // the note could not be kept on file; the process goes by it all the same
+	Record bool   // this look wrote the jump down: the caller logs it
+	Err    error  // the note could not be written; the process uses it all the same
 }
 
 // Look compares the clocks with the note. It costs nothing while there is no news.
-func (w *Watch) Look(at clock.Instant) News {
+func (w *Watch) Look(at clock.Instant) Observation {
 	if known := w.note.Load(); at.Boot == "" || known != nil && !changed(*known, at) {
-		return News{}
+		return Observation{}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	known := w.note.Load()
 	if known != nil && !changed(*known, at) {
-		return News{}
+		return Observation{}
 	}
 	var before Note
 	if known != nil {
@@ -69,7 +69,7 @@ func changed(n Note, at clock.Instant) bool {
 }
 
 // take brings the note on file up to date and returns it.
-func (w *Watch) take(known Note, at clock.Instant) (next Note, news News) {
+func (w *Watch) take(known Note, at clock.Instant) (next Note, news Observation) {
 	var jump *Jump
 	var damaged error
 	look := func(old []byte) ([]byte, error) {

@@ -25,11 +25,11 @@ func TestJumpIsRecordedOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), clockfile.Name)
 	a, b := clockfile.New(path), clockfile.New(path)
 	for _, w := range []*clockfile.Watch{a, b} {
-		if news := w.Look(moment(time.Hour, 0)); news != (clockfile.News{}) {
+		if news := w.Look(moment(time.Hour, 0)); news != (clockfile.Observation{}) {
 			t.Errorf("first look: %+v", news)
 		}
 	}
-	if news := a.Look(moment(2*time.Hour, clockfile.MinJump-time.Millisecond)); news != (clockfile.News{}) {
+	if news := a.Look(moment(2*time.Hour, clockfile.MinJump-time.Millisecond)); news != (clockfile.Observation{}) {
 		t.Errorf("less than a jump: %+v", news)
 	}
 	first := a.Look(moment(2*time.Hour, time.Hour))
@@ -42,7 +42,7 @@ func TestJumpIsRecordedOnce(t *testing.T) {
 		t.Errorf("second: %+v", news)
 	}
 	for _, w := range []*clockfile.Watch{a, b, clockfile.New(path)} {
-		if news := w.Look(moment(3*time.Hour, time.Hour)); news != (clockfile.News{}) {
+		if news := w.Look(moment(3*time.Hour, time.Hour)); news != (clockfile.Observation{}) {
 			t.Errorf("told again: %+v", news)
 		}
 		if got := w.Note(); got.Jump == nil || got.Jump.By() != time.Hour {
@@ -55,7 +55,7 @@ func TestJumpIsRecordedOnce(t *testing.T) {
 		t.Errorf("found later: %+v", news)
 	}
 	// Another boot begins anew.
-	if news := clockfile.New(path).Look(clock.Instant{Wall: t0, Boot: "b2"}); news != (clockfile.News{}) {
+	if news := clockfile.New(path).Look(clock.Instant{Wall: t0, Boot: "b2"}); news != (clockfile.Observation{}) {
 		t.Errorf("another boot: %+v", news)
 	}
 }
@@ -94,7 +94,7 @@ func TestDamagedNote(t *testing.T) {
 	if news := w.Look(moment(time.Hour, 0)); !news.Record || !strings.Contains(news.Text, "damaged") || news.Err != nil {
 		t.Errorf("%+v", news)
 	}
-	if news := clockfile.New(path).Look(moment(time.Hour, 0)); news != (clockfile.News{}) {
+	if news := clockfile.New(path).Look(moment(time.Hour, 0)); news != (clockfile.Observation{}) {
 		t.Errorf("again: %+v", news)
 	}
 	// A process that knows better puts that down.
@@ -126,13 +126,13 @@ func TestNoteWithoutFile(t *testing.T) {
 		if news := w.Look(moment(2*time.Hour, -time.Hour)); !strings.Contains(news.Text, "by -1h0m0s") || !news.Record {
 			t.Errorf("%q: %+v", path, news)
 		}
-		if news := w.Look(moment(2*time.Hour, -time.Hour)); news != (clockfile.News{}) {
+		if news := w.Look(moment(2*time.Hour, -time.Hour)); news != (clockfile.Observation{}) {
 			t.Errorf("%q: %+v", path, news)
 		}
 	}
 	w := clockfile.New("")
 	none := clock.Instant{Wall: t0}
-	if news := w.Look(none); news != (clockfile.News{}) {
+	if news := w.Look(none); news != (clockfile.Observation{}) {
 		t.Errorf("without a boot clock: %+v", news)
 	}
 	if calm, ok := w.Calm(none); !ok || !calm.Equal(t0) {

@@ -63,9 +63,9 @@ func (r *Retention) validate(c checker, at string) error {
 // Sink is one place for events or checkpoints: exactly one member is set. The store
 // is a sink whether it is listed or not.
 type Sink struct {
-	Store      *StoreSink `json:"store,omitzero"`
-	JSONL      *JSONLSink `json:"jsonl,omitzero"`
-	Checkpoint *MarkSink  `json:"checkpoint,omitzero"`
+	Store      *StoreSink      `json:"store,omitzero"`
+	JSONL      *JSONLSink      `json:"jsonl,omitzero"`
+	Checkpoint *CheckpointSink `json:"checkpoint,omitzero"`
 }
 
 // StoreSink is belay.db. It takes no part of the settings away: numbers of events,
@@ -83,8 +83,8 @@ type JSONLSink struct {
 	Keep      int   `json:"keep,omitzero"`       // 1…10000 rotated files; default all
 }
 
-// MarkSink is a file of signed checkpoints.
-type MarkSink struct {
+// CheckpointSink is a file of signed checkpoints.
+type CheckpointSink struct {
 	Path    string `json:"path"`             // absolute; best where the agent cannot write
 	Durable *bool  `json:"durable,omitzero"` // default true: while it cannot be written, every action is blocked
 }
@@ -99,21 +99,21 @@ type Checkpoint struct {
 	Required bool `json:"required,omitzero"`
 }
 
-// MarkFile is a file of checkpoints, whichever way it was configured.
-type MarkFile struct {
+// CheckpointFile is a file of checkpoints, whichever way it was configured.
+type CheckpointFile struct {
 	Path     string
 	Required bool
 }
 
-// MarkFiles returns every file of checkpoints, in the order of the configuration.
-func (e *Events) MarkFiles() []MarkFile {
-	var out []MarkFile
+// CheckpointFiles returns every file of checkpoints, in the order of the configuration.
+func (e *Events) CheckpointFiles() []CheckpointFile {
+	var out []CheckpointFile
 	if e.Checkpoint.File != "" {
-		out = append(out, MarkFile{Path: e.Checkpoint.File, Required: e.Checkpoint.Required})
+		out = append(out, CheckpointFile{Path: e.Checkpoint.File, Required: e.Checkpoint.Required})
 	}
 	for _, s := range e.Sinks {
 		if c := s.Checkpoint; c != nil {
-			out = append(out, MarkFile{Path: c.Path, Required: orTrue(c.Durable)})
+			out = append(out, CheckpointFile{Path: c.Path, Required: orTrue(c.Durable)})
 		}
 	}
 	return out

@@ -24,9 +24,9 @@ events:
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []config.MarkFile{{Path: "/srv/one.marks"}, {Path: "/srv/two.marks", Required: true},
+	want := []config.CheckpointFile{{Path: "/srv/one.marks"}, {Path: "/srv/two.marks", Required: true},
 		{Path: "/srv/three.marks"}}
-	if d := cmp.Diff(want, f.Events.MarkFiles()); d != "" {
+	if d := cmp.Diff(want, f.Events.CheckpointFiles()); d != "" {
 		t.Error(d)
 	}
 	if j := f.Events.JSONL(); len(j) != 2 || !j[0].Must() || j[1].Must() || j[0].RotateMiB != 64 || j[0].Keep != 4 {

@@ -60,9 +60,9 @@ func Read(path string) ([]tiers.Evidence, error) {
 	return out, nil
 }
 
-// Keep writes evidence beside the module of that digest in a state directory. The
-// error is statedir.ErrUnusable.
-func Keep(dir, digest string, evidence []tiers.Evidence) error {
+// Store writes evidence beside the module of that digest in a state directory.
+// The error is statedir.ErrUnusable.
+func Store(dir, digest string, evidence []tiers.Evidence) error {
 	if _, err := write(statedir.Blob(dir, digest), evidence, 0o600); err != nil {
 		return statedir.Unusable("evidence", err)
 	}
@@ -70,8 +70,8 @@ func Keep(dir, digest string, evidence []tiers.Evidence) error {
 }
 
 // Write writes evidence beside a module file and returns the names (without
-// directories) of the files that hold it. What is there stays: a second pull or
-// installation can bring the signature that the first lacked.
+// directories) of the files that hold it. Existing evidence stays: a second
+// pull or installation can bring the signature that the first lacked.
 func Write(path string, evidence []tiers.Evidence) ([]string, error) {
 	return write(path, evidence, 0o644)
 }
@@ -96,7 +96,7 @@ func write(path string, evidence []tiers.Evidence, mode fs.FileMode) ([]string, 
 		}
 		name := freeName(path, e.Kind, have)
 		if err := statedir.Create(name, e.Data, mode); errors.Is(err, fs.ErrExist) {
-			return write(path, evidence, mode) // another process took the name: what it wrote is there now
+			return write(path, evidence, mode) // another process took the name: its evidence is there now
 		} else if err != nil {
 			return names, err
 		}

@@ -40,7 +40,7 @@ func look(t *testing.T, g *Guard) *State {
 	return st
 }
 
-func TestAMarkIsKept(t *testing.T) {
+func TestAMarkIsStored(t *testing.T) {
 	g := newGuard(t)
 	if st, _, err := g.Look(); st != nil || err != nil {
 		t.Fatalf("before there is one: %v, %v", st, err)

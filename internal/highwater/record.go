@@ -12,8 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/belay-hooks/belay/internal/place"
 	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/realpath"
 )
 
 // RecordName is the name of the file in keys/ that says that there is a mark, and where.
@@ -125,8 +125,8 @@ func ForState(state, configured string, getenv func(string) string) (*Guard, err
 		return nil, err
 	}
 	if configured != "" {
-		switch _, err := place.Outside("", state, configured); {
-		case errors.Is(err, place.ErrInside):
+		switch _, err := realpath.Outside("", state, configured); {
+		case errors.Is(err, realpath.ErrInside):
 			return nil, errors.New(
 				"the high-water mark must not be in the state directory: what takes the one back takes the other")
 		case err != nil:
@@ -136,7 +136,7 @@ func ForState(state, configured string, getenv func(string) string) (*Guard, err
 	if o.Dir == "" {
 		// Without a place, or with one inside, there is none: that is for those to say who look.
 		if o.Dir, err = Dir(getenv); err == nil {
-			_, err = place.Outside("", state, o.Dir)
+			_, err = realpath.Outside("", state, o.Dir)
 		}
 		if err != nil {
 			o.Dir = ""

@@ -89,7 +89,7 @@ func Hook(ctx context.Context, dir trust.Dir, r Request) (kernel.BindingSpec, lo
 		if err := statedir.KeepBlob(dir.Path, info.Digest, file); err != nil {
 			return nil, err
 		}
-		return edited, evidence.Keep(dir.Path, info.Digest, r.Evidence)
+		return edited, evidence.Store(dir.Path, info.Digest, r.Evidence)
 	})
 	if err != nil {
 		return none, info, err

@@ -78,7 +78,7 @@ func TestInstallByTrust(t *testing.T) {
 }
 
 // Every piece of evidence is kept once beside the module, and only evidence is read.
-func TestEvidenceIsKept(t *testing.T) {
+func TestEvidenceIsStored(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, config.FileName), config.Empty)
 	writePolicy(t, dir, "")

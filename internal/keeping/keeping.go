@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/internal/config"
-	"github.com/belay-hooks/belay/internal/place"
+	"github.com/belay-hooks/belay/internal/realpath"
 	"github.com/belay-hooks/belay/internal/retention"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -130,8 +130,8 @@ func (k *Keeping) Next(f *config.File) (*Keeper, error) {
 // target returns where recordings go, with links followed: never into the state
 // directory, which others back up and agents may read.
 func (k *Keeping) target(dir string) (string, error) {
-	to, err := place.Outside("", k.o.Dir, dir)
-	if errors.Is(err, place.ErrInside) {
+	to, err := realpath.Outside("", k.o.Dir, dir)
+	if errors.Is(err, realpath.ErrInside) {
 		return "", errors.New(
 			"is in the state directory: what is kept holds originals, secrets included, and belongs elsewhere")
 	}

@@ -9,7 +9,7 @@ import "strings"
 // Values may overlap, since a value that is no secret can hold a name with one
 // that is. A text made of nothing but names would cost the square of its length:
 // when the values looked at add up to many times the text, the rest of it is
-// covered as a whole instead of being read.
+// redacted completely instead of being read.
 func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 	work := 8*len(s) + 64<<10 // bytes of values
 	next := askEvery

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// TestKnownText: what of a text is covered, and under which kind, when a secret of some length stands in it that was
-// covered as a password somewhere else. Everything around it stays. Digests of placeholders are left out.
+// TestKnownText: what of a text is redacted, and under which kind, when a secret of some length stands in it that was
+// redacted as a password somewhere else. Everything around it stays. Digests of placeholders are left out.
 func TestKnownText(t *testing.T) {
 	const v, long = "xK9#qz", "p@$$-w0rd!!-#%x&y-(long)-and-longer.than-that"
 	for _, c := range []struct{ secret, text, want string }{
@@ -60,7 +60,7 @@ func TestKnownText(t *testing.T) {
 	}
 }
 
-// TestKnownNumbers: a number that was covered by its name is covered elsewhere, at any length, and no other.
+// TestKnownNumbers: a number that was redacted by its name is redacted elsewhere, at any length, and no other.
 func TestKnownNumbers(t *testing.T) {
 	r := newTestRedactor(t, Config{})
 	// 123456 is a common word
@@ -76,7 +76,7 @@ func TestKnownNumbers(t *testing.T) {
 	}
 }
 
-// TestInside: what a covered text says when it is the encoding of a text.
+// TestInside: what a redacted text says when it is the encoding of a text.
 func TestInside(t *testing.T) {
 	for s, want := range map[string]string{
 		"eEs5I3F6": "xK9#qz", "784b3923717a": "xK9#qz", "eEs5I3E": "", "784b392371": "", "eEs5I3F6NwA=": "",
@@ -220,7 +220,7 @@ func TestPatternSecrets(t *testing.T) {
 	}
 }
 
-// The patterns look through a text sixteen times all together, and 256 KiB; then the rest is covered unread.
+// The patterns look through a text sixteen times all together, and 256 KiB; then the rest is redacted unread.
 func TestPatternWork(t *testing.T) {
 	var list []Pattern
 	for i := range maxUnprompted {

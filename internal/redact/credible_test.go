@@ -113,7 +113,7 @@ func TestNamesInFrontOfValues(t *testing.T) {
 	}
 }
 
-// TestSchemesInDocuments: the value of an authorization in a document is covered behind its scheme, from
+// TestSchemesInDocuments: the value of an authorization in a document is redacted behind its scheme, from
 // sixteen letters on.
 func TestSchemesInDocuments(t *testing.T) {
 	r := newTestRedactor(t, Config{})

@@ -129,8 +129,8 @@ func TestRemovedFromDocuments(t *testing.T) {
 	}
 }
 
-// A cut is covered in its place whatever it is, and its text in every other.
-func TestCutsAreCovered(t *testing.T) {
+// A cut is redacted in its place whatever it is, and its text in every other.
+func TestCutsAreRedacted(t *testing.T) {
 	r := newTestRedactor(t, Config{})
 	before := jsontext.Value(
 		`{"a":"run xyz blue-Heron.7 now","pin":4711,"same":"blue-Heron.7","word":"the password","n/m":["q w"]}`)
@@ -248,7 +248,7 @@ func TestGeneratedWords(t *testing.T) {
 	}
 }
 
-// A cut that does not lie in its text covers nothing.
+// A cut that does not lie in its text redacts nothing.
 func TestCutsBesideTheText(t *testing.T) {
 	r := newTestRedactor(t, Config{})
 	for cut, want := range map[[2]int]string{{0, 3}: `{"a":"[redacted:removed-3]"}`,

@@ -14,8 +14,8 @@ type detector struct {
 	patterns *patterns
 	halt     *halt // nil: nothing stops it
 
-	record *Record // what is known from elsewhere; nil: nothing
-	again  bool    // only what is known from elsewhere is looked for
+	record    *Record // what is known from elsewhere; nil: nothing
+	knownOnly bool    // only what is known from elsewhere is looked for
 }
 
 // askEvery is how many bytes the dearest look goes over before it asks again whether to stop.
@@ -49,13 +49,13 @@ func (d *detector) find(s string) []Finding {
 	}
 	// A second pass, by what is known from elsewhere. The first comes first: where
 	// both find a place, its kind says more.
-	second := detector{depth: d.depth, record: d.record, again: true, halt: d.halt}
+	second := detector{depth: d.depth, record: d.record, knownOnly: true, halt: d.halt}
 	return d.merge(s, append(slices.Clip(first), second.look(s)...))
 }
 
 // first is what a text shows of itself, whatever is known from elsewhere.
 func (d *detector) first(s string) []Finding {
-	if d.again {
+	if d.knownOnly {
 		return nil
 	}
 	if d.record == nil {
@@ -75,7 +75,7 @@ func (d *detector) first(s string) []Finding {
 // inside of what is encoded; unsorted and overlapping.
 func (d *detector) look(s string) (found []Finding) {
 	plain, layers := d.plain, d.depth < maxLayers
-	if d.again {
+	if d.knownOnly {
 		plain = d.record.find
 	}
 	add := func(kind string, from, to int) { found = append(found, Finding{Kind: kind, Start: from, End: to}) }
@@ -99,7 +99,7 @@ func (d *detector) look(s string) (found []Finding) {
 			add(kind, from, to)
 		})
 	}
-	if d.again {
+	if d.knownOnly {
 		v := unquoted(s)
 		plain(v.text, seen(&v))
 	}
@@ -154,7 +154,7 @@ func (d *detector) merge(s string, found []Finding) []Finding {
 	return out
 }
 
-// kubernetes covers the data of a Secret written as YAML: every value below data
+// kubernetes redacts the data of a Secret written as YAML: every value below data
 // or stringData.
 func (d *detector) kubernetes(s string, add func(kind string, from, to int)) {
 	if !strings.Contains(s, "kind: Secret") {

@@ -1,7 +1,7 @@
-// Package redact finds secrets in text and JSON and covers them. It decides
+// Package redact finds secrets in text and JSON and redacts them. It decides
 // what looks like a secret; it never decides what to do with a text that has one.
 //
-// Three things are covered: strings of a known form (tokens, private keys, URLs
+// Three things are redacted: strings of a known form (tokens, private keys, URLs
 // with passwords), values whose name says that they are secret (members of
 // objects, KEY=value, headers), and what the operator's masks name. The first
 // two are also looked for in a few layers of encoding.

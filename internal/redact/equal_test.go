@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A secret has one placeholder, whatever covers it and however it is written:
+// A secret has one placeholder, whatever redacts it and however it is written:
 // that is how an auditor sees that two events hold the same one.
 func TestEqualSecretsEqualPlaceholders(t *testing.T) {
 	r, err := New(Config{Key: []byte("0123456789abcdef"), Masks: []string{"/m"}, KeyNames: []string{"room"},

@@ -4,7 +4,7 @@ import "strings"
 
 // Limits of Config.Exact.
 const (
-	MinExact = 6    // bytes of one secret: a shorter one would cover ordinary words
+	MinExact = 6    // bytes of one secret: a shorter one would redact ordinary words
 	MaxExact = 4096 // secrets
 )
 

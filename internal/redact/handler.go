@@ -7,8 +7,8 @@ import (
 )
 
 // NewHandler returns a handler that gives inner every record with the texts in it
-// covered: message, values, errors and whatever prints itself. Names of attributes
-// are the program's own. It is safe for concurrent use if inner and cover are.
+// redacted: message, values, errors and whatever prints itself. Names of attributes
+// are the program's own. It is safe for concurrent use if inner and redact are.
 func NewHandler(inner slog.Handler, cover func(string) string) slog.Handler {
 	return &handler{inner, cover}
 }

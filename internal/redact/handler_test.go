@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestHandlerCoversWhatIsLogged(t *testing.T) {
+func TestHandlerRedactsLogs(t *testing.T) {
 	const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 	var b bytes.Buffer
 	log := slog.New(NewHandler(slog.NewTextHandler(&b, nil), Label))

@@ -14,7 +14,7 @@ import (
 // maxDepth bounds how deep a document may nest.
 const maxDepth = 256
 
-// JSON covers the secrets in a document and returns it with the RFC 6901
+// JSON redacts the secrets in a document and returns it with the RFC 6901
 // pointers of the values that were changed, in order. Strings are looked at
 // decoded; what has no secret keeps its source bytes. Member names are kept
 // unless a secret stands in one.
@@ -96,13 +96,13 @@ func (w *jsonWalk) value(ptr string, rules rules, str strength, kind string) err
 			str = none
 		}
 		if str != none && credible(s, str, true) && !wholly(s) {
-			w.mask(ptr, w.r.whole(kind, s))
+			w.mask(ptr, w.r.complete(kind, s))
 			return nil
 		}
 		cuts := w.r.cuts[w.at]
 		if str != none {
 			if rest, ok := authScheme(s); ok && (credible(rest, weak, true) || len(rest) >= 16 && credible(rest, strong, true)) {
-				w.mask(ptr, s[:len(s)-len(rest)]+w.r.whole(kind, rest))
+				w.mask(ptr, s[:len(s)-len(rest)]+w.r.complete(kind, rest))
 				return nil
 			}
 		}
@@ -111,7 +111,7 @@ func (w *jsonWalk) value(ptr string, rules rules, str strength, kind string) err
 			w.mask(ptr, w.r.placeholder(hashedText, s))
 			return nil
 		}
-		if out, found := w.r.coverWith(s, cuts); found != nil {
+		if out, found := w.r.redactCuts(s, cuts); found != nil {
 			w.mask(ptr, out)
 			return nil
 		}
@@ -183,11 +183,11 @@ func (w *jsonWalk) container(ptr string, rules rules, str strength, kind string)
 			childKind, childStr = secret.childKind(token, kind, str)
 		}
 		at := phases.Join(ptr, token)
-		switch covers := coveredAs(masked, named); {
+		switch covers := redactedAs(masked, named); {
 		case removed:
 			w.void(at)
 		case covers != "":
-			w.whole(at, covers)
+			w.complete(at, covers)
 		default:
 			from := len(w.out)
 			if err := w.value(at, next, childStr, childKind); err != nil {
@@ -204,10 +204,10 @@ func (w *jsonWalk) container(ptr string, rules rules, str strength, kind string)
 	return nil
 }
 
-// name copies a member's name, covered where a secret stands in it, and returns
+// name copies a member's name, redacted where a secret stands in it, and returns
 // what was written.
 func (w *jsonWalk) name(ptr, name string, raw jsontext.Value) string {
-	shown, found := w.r.cover(name)
+	shown, found := w.r.redact(name)
 	if found == nil {
 		w.out = append(append(w.out, raw...), ':')
 		return name
@@ -221,7 +221,7 @@ func (w *jsonWalk) name(ptr, name string, raw jsontext.Value) string {
 // leaveOut skips a member that is removed; only its pointer stays. A secret in
 // its name does not.
 func (w *jsonWalk) leaveOut(ptr string) {
-	shown, _ := w.r.cover(ptr)
+	shown, _ := w.r.redact(ptr)
 	w.masked = append(w.masked, shown)
 	w.skip()
 }
@@ -242,9 +242,9 @@ func (w *jsonWalk) void(ptr string) {
 	w.skip()
 }
 
-// coveredAs says why a whole value is covered, whatever it looks like: a mask
+// redactedAs says why a whole value is redacted, whatever it looks like: a mask
 // stands on its place, or the operator has named its member; "" when neither.
-func coveredAs(masked, named bool) string {
+func redactedAs(masked, named bool) string {
 	switch {
 	case masked:
 		return "mask"
@@ -254,8 +254,8 @@ func coveredAs(masked, named bool) string {
 	return ""
 }
 
-// whole covers a value of any type.
-func (w *jsonWalk) whole(ptr, kind string) {
+// complete redacts a value of any type.
+func (w *jsonWalk) complete(ptr, kind string) {
 	raw, _ := w.dec.ReadValue()
 	if raw.Kind() != '"' {
 		w.r.learnAll(kind, raw)
@@ -263,7 +263,7 @@ func (w *jsonWalk) whole(ptr, kind string) {
 	} else if s := unquote(raw); wholly(s) {
 		w.out = append(w.out, raw...)
 	} else {
-		w.mask(ptr, w.r.whole(kind, s))
+		w.mask(ptr, w.r.complete(kind, s))
 	}
 }
 

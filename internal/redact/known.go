@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// MinKnown is the length from which a secret that was covered in one place is
-// covered everywhere in its record, in bytes. It is that of Config.Exact.
+// MinKnown is the length from which a secret that was redacted in one place is
+// redacted everywhere in its record, in bytes. It is that of Config.Exact.
 const MinKnown = MinExact
 
 const (
@@ -18,10 +18,10 @@ const (
 	maxKnown     = 64 << 10  // bytes of one secret: beyond it, pieces alone know it
 	knownBudget  = 2 << 20   // bytes of everything that is looked up
 	formsBudget  = 256 << 10 // of that, bytes of encoded forms
-	minDifferent = 3         // bytes: a secret of fewer different ones would cover rules and blanks
+	minDifferent = 3         // bytes: a secret of fewer different ones would redact rules and blanks
 )
 
-// known finds secrets that were covered somewhere else in the record, wherever
+// known finds secrets that were redacted somewhere else in the record, wherever
 // they stand, in either case, and in the encodings that decoding a text would not
 // open, since what stands around them need not be encoded.
 //
@@ -46,7 +46,7 @@ type part struct {
 
 // learn adds a secret, unless it is too short or too common to be looked for.
 func (k *known) learn(kind, secret string) {
-	if len(secret) > maxKnown || k.have[secret] || exempt(secret) || k.size+len(secret) > knownBudget || k.covers(secret) {
+	if len(secret) > maxKnown || k.have[secret] || exempt(secret) || k.size+len(secret) > knownBudget || k.isAll(secret) {
 		return
 	}
 	if k.parts == nil {
@@ -82,8 +82,8 @@ func (k *known) add(text string, p part) {
 	k.lengths[headHash(text)] |= 1 << len(text)
 }
 
-// covers reports a text that is made of known secrets alone.
-func (k *known) covers(s string) bool {
+// isAll reports a text that is made of known secrets alone.
+func (k *known) isAll(s string) bool {
 	at := 0
 	k.find(s, func(_ string, from, to int, _ string) {
 		if from <= at {
@@ -167,7 +167,7 @@ func encodings(s string) []string {
 	return out
 }
 
-// exempt reports what is not looked for elsewhere although it was covered in one
+// exempt reports what is not looked for elsewhere although it was redacted in one
 // place: too short, a rule, or a word that everybody uses.
 func exempt(s string) bool {
 	return len(s) < MinKnown || different(s) < minDifferent || commonWord(s)
@@ -233,7 +233,7 @@ func unquoted(s string) view {
 	return v
 }
 
-// inside returns what a covered text says when it is an encoding of a text, or
+// inside returns what a redacted text says when it is an encoding of a text, or
 // nothing: base64 or hexadecimal digits around characters that can be read.
 func inside(s string) string {
 	s = strings.TrimRight(strings.Map(standardBase64, s), "=")

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What a name gives away in one place is covered in every other, also in what is
+// What a name gives away in one place is redacted in every other, also in what is
 // said about it, in the encodings that surround it and in quotes that split it.
 func TestKnownEverywhere(t *testing.T) {
 	r := newTestRedactor(t, Config{})
@@ -88,7 +88,7 @@ func TestCommonWordsStay(t *testing.T) {
 	}
 }
 
-// What is hidden inside of a covered text is known, too: data of a Secret, basic
+// What is hidden inside of a redacted text is known, too: data of a Secret, basic
 // authentication, what a mask or a removal names.
 func TestKnownFromInside(t *testing.T) {
 	const v = "n3ver-seen"
@@ -121,7 +121,7 @@ func TestKnownFromInside(t *testing.T) {
 	}
 }
 
-// A random value that is covered in one place leaves no trace in another.
+// A random value that is redacted in one place leaves no trace in another.
 func TestKnownProperty(t *testing.T) {
 	r := newTestRedactor(t, Config{KeyNames: []string{"vault"}})
 	rapid.Check(t, func(t *rapid.T) {

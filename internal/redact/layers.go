@@ -356,7 +356,7 @@ func (d *detector) holds(raw []byte) bool {
 	}
 	inner := *d
 	inner.depth++
-	if inner.again {
+	if inner.knownOnly {
 		return len(inner.look(string(raw))) > 0
 	}
 	return len(inner.find(string(raw))) > 0

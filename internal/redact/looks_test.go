@@ -119,7 +119,7 @@ func TestEncodingsAreTheSecretsAlone(t *testing.T) {
 func TestKnownInAnotherForm(t *testing.T) {
 	var k known
 	k.learn("password", "Hunter-2x")
-	for text, want := range map[string][3]string{ // kind, what is covered, the secret
+	for text, want := range map[string][3]string{ // kind, what is redacted, the secret
 		"a Hunter-2x b":                {"password", "Hunter-2x", ""},
 		"a HUNTER-2X b":                {"password", "HUNTER-2X", "Hunter-2x"},
 		"a 48756e7465722d3278 b":       {"password", "48756e7465722d3278", "Hunter-2x"},
@@ -148,7 +148,7 @@ func TestKnownInAnotherForm(t *testing.T) {
 func TestKnownBehindAnEscape(t *testing.T) {
 	rec := NewRecord()
 	rec.known.learn("password", "Hunter-2x")
-	d := detector{record: rec, again: true}
+	d := detector{record: rec, knownOnly: true}
 	text := `a HUNTER\x2d2X b`
 	found := d.look(text)
 	if len(found) != 1 || found[0].in(text) != "Hunter-2x" || text[found[0].Start:found[0].End] != `HUNTER\x2d2X` {

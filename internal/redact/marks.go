@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// placeholders returns the places of a text that are covered already.
+// placeholders returns the places of a text that are redacted already.
 func placeholders(s string) []Finding {
 	var out []Finding
 	for at := 0; ; {
@@ -64,7 +64,7 @@ func besides(s string, found []Finding) []Finding {
 }
 
 // minLeftover is how many letters and digits make what is left of a finding worth
-// covering: with fewer it is the punctuation around a placeholder.
+// redacting: with fewer it is the punctuation around a placeholder.
 const minLeftover = 4
 
 func leftover(s string, out []Finding, kind string, from, to int) []Finding {

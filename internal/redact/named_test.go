@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A member that the operator has named is covered whatever its value looks like.
-func TestNamedKeysCoverAnyValue(t *testing.T) {
+// A member that the operator has named is redacted whatever its value looks like.
+func TestNamedKeysRedactAnyValue(t *testing.T) {
 	r, err := New(Config{Key: make([]byte, 32), KeyNames: []string{"favourite"}})
 	if err != nil {
 		t.Fatal(err)

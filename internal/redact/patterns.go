@@ -254,7 +254,7 @@ func newPatterns(list []Pattern) (*patterns, error) {
 type span struct{ from, to int }
 
 // find reports what the patterns match. The windows around keywords are bounded, and
-// so is what is looked through in all: beyond that the rest of the text is covered as
+// so is what is looked through in all: beyond that the rest of the text is redacted as
 // a whole instead of being read.
 func (ps *patterns) find(s string, add func(kind string, from, to int)) {
 	if ps == nil {

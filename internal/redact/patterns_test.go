@@ -89,7 +89,7 @@ func TestBadPatterns(t *testing.T) {
 	}
 }
 
-// A text made to cost time is covered as a whole instead of being read for ever.
+// A text made to cost time is redacted completely instead of being read for ever.
 func TestPatternsAreBounded(t *testing.T) {
 	var list []Pattern
 	for i := range 200 {

@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Record covers the secrets of several documents and texts that belong together.
-// What it has covered in one of them it knows in those that come later, from
+// Record redacts the secrets of several documents and texts that belong together.
+// What it has redacted in one of them it knows in those that come later, from
 // MinKnown bytes on and in the usual encodings, and piece by piece: a line of a
 // private key, or half of a token, says nothing of itself where a hook quotes it.
 // What came earlier has to be given to it again once Known has grown. It is not
@@ -18,7 +18,7 @@ type Record struct {
 	looked map[string][]Finding // what a text shows of itself, so that it is looked through once
 	size   int                  // bytes of looked
 
-	seen []seenSecret // in the document that is being covered
+	seen []seenSecret // in the document that is being redacted
 }
 
 type seenSecret struct{ kind, secret string }
@@ -43,13 +43,13 @@ func (c *Record) Fork() *Record {
 	return out
 }
 
-// JSON covers like Redactor.JSON, and what it knows from before.
+// JSON redacts like Redactor.JSON, and what it knows from before.
 func (c *Record) JSON(r *Redactor, raw jsontext.Value) (jsontext.Value, []string, error) {
 	defer c.learn()
 	return c.with(r).JSON(raw)
 }
 
-// Text covers like Redactor.Text, and what it knows from before.
+// Text redacts like Redactor.Text, and what it knows from before.
 func (c *Record) Text(r *Redactor, s string) (string, []Finding) {
 	defer c.learn()
 	return c.with(r).Text(s)

@@ -21,7 +21,7 @@ func newTestRedactor(t *testing.T, c Config) *Redactor {
 	return r
 }
 
-func TestPiecesOfWhatWasCovered(t *testing.T) {
+func TestPiecesOfRedactedValues(t *testing.T) {
 	r := newTestRedactor(t, Config{})
 	strict := newTestRedactor(t, Config{Profile: Strict})
 	doc := jsontext.Value(
@@ -92,7 +92,7 @@ func TestPlaceholdersSaveNothing(t *testing.T) {
 }
 
 // BenchmarkRecord is what an invocation's record costs, action and six texts about
-// it: by itself, and with what was covered before kept in mind.
+// it: by itself, and with what was redacted before kept in mind.
 func BenchmarkRecord(b *testing.B) {
 	r := testRedactor(b)
 	var secrets strings.Builder

@@ -18,7 +18,7 @@ import (
 const MinKey = 16
 
 // MaxText is the longest text that is looked through, in bytes; a longer one is
-// covered as a whole.
+// redacted completely.
 const MaxText = 4 << 20
 
 // ErrConfig is the class of errors about a Config, ErrInput that of errors about
@@ -40,13 +40,13 @@ func (e *Error) Error() string { return e.Text }
 // Unwrap returns the class.
 func (e *Error) Unwrap() error { return e.Class }
 
-// Config says what to cover besides what the detector finds.
+// Config says what to redact besides what the detector finds.
 type Config struct {
 	// Key keys the placeholders: equal secrets have equal placeholders, and
 	// testing a guess takes the key. At least MinKey bytes.
 	Key []byte
 	// Masks are JSON Pointers (RFC 6901) into documents given to JSON; a token "*"
-	// stands for every member or element. What they name is covered whole.
+	// stands for every member or element. What they name is redacted completely.
 	Masks []string
 	// Removals are JSON Pointers, as Masks, to what is taken out: a member with its
 	// name, an element as null, so that the others keep their places. Where a mask
@@ -55,7 +55,7 @@ type Config struct {
 	// KeyNames are further names of secret values, compared without case and
 	// without - _ . and blanks.
 	KeyNames []string
-	// Exact are secrets known in full, such as the host's own tokens: covered
+	// Exact are secrets known in full, such as the host's own tokens: redacted
 	// wherever they stand, also encoded. At least MinExact bytes each, at most MaxExact.
 	Exact []string
 	// Patterns are further forms of secrets, at most MaxPatterns.
@@ -67,7 +67,7 @@ type Config struct {
 	Allow []string
 }
 
-// Redactor covers secrets.
+// Redactor redacts secrets.
 type Redactor struct {
 	key      []byte
 	masks    [][]string
@@ -79,7 +79,7 @@ type Redactor struct {
 	allow    [][]string
 
 	cuts   map[string][]Cut // of the document, by place
-	record *Record          // learns what is covered, and knows it elsewhere; nil: nothing is kept
+	record *Record          // learns what is redacted, and knows it elsewhere; nil: nothing is kept
 }
 
 // New checks the configuration. Errors are of class ErrConfig.
@@ -169,7 +169,7 @@ func FindUntil(text string, stop func() bool) []Finding {
 	return d.find(text)
 }
 
-// Label covers the secrets of a text that is shown and not stored, where there is no
+// Label redacts the secrets of a text that is shown and not stored, where there is no
 // key: their kinds stand instead, [redacted:KIND].
 func Label(s string) string {
 	if len(s) > MaxText {
@@ -188,24 +188,24 @@ func Label(s string) string {
 	return b.String() + s[at:]
 }
 
-// Text covers the secrets of a text. Findings are places in the original. With
+// Text redacts the secrets of a text. Findings are places in the original. With
 // profile Strict the whole text is one, unless it is harmless by its form.
 func (r *Redactor) Text(s string) (string, []Finding) {
 	if r.strict && !plainValue(s) && !wholly(s) {
 		r.note(s)
 		return r.placeholder(hashedText, s), []Finding{{Kind: hashedText, Start: 0, End: len(s)}}
 	}
-	return r.cover(s)
+	return r.redact(s)
 }
 
-// hashedText is the kind of what profile Strict covers without knowing why.
+// hashedText is the kind of what profile Strict redacts without knowing why.
 const hashedText = "text"
 
-// cover is what the detector finds, whatever the profile.
-func (r *Redactor) cover(s string) (string, []Finding) { return r.coverWith(s, nil) }
+// redact redacts what the detector finds, whatever the profile.
+func (r *Redactor) redact(s string) (string, []Finding) { return r.redactCuts(s, nil) }
 
-// coverWith covers what the detector finds, and the cuts.
-func (r *Redactor) coverWith(s string, cuts []Cut) (string, []Finding) {
+// redactCuts redacts what the detector finds, and the cuts.
+func (r *Redactor) redactCuts(s string, cuts []Cut) (string, []Finding) {
 	if len(s) > MaxText {
 		return r.placeholder("too-long", s), []Finding{{Kind: "too-long", Start: 0, End: len(s)}}
 	}
@@ -228,9 +228,9 @@ func (r *Redactor) coverWith(s string, cuts []Cut) (string, []Finding) {
 	return b.String(), found
 }
 
-// whole covers a text of which the name or a mask says that it is secret. Where
+// complete redacts a text of which the name or a mask says that it is secret. Where
 // the detector knows all of it, the detector's kind says more.
-func (r *Redactor) whole(kind, s string) string {
+func (r *Redactor) complete(kind, s string) string {
 	d := r.detector()
 	if f := d.find(s); len(f) == 1 && f[0].Start == 0 && f[0].End == len(s) {
 		return r.placeholder(f[0].Kind, f[0].in(s))
@@ -242,7 +242,7 @@ func (r *Redactor) detector() detector {
 	return detector{names: r.names, exact: r.exact, patterns: r.patterns, record: r.record}
 }
 
-// note remembers the secrets of a text that is covered whole, so that they are
+// note remembers the secrets of a text that is redacted completely, so that they are
 // known elsewhere.
 func (r *Redactor) note(s string) {
 	if r.record == nil {
@@ -280,7 +280,7 @@ func (r *Redactor) learn(kind, secret string) {
 	}
 }
 
-// learnAll remembers the texts and numbers of a value that is covered as a whole.
+// learnAll remembers the texts and numbers of a value that is redacted completely.
 func (r *Redactor) learnAll(kind string, raw jsontext.Value) {
 	if r.record == nil {
 		return

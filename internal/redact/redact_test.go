@@ -108,7 +108,7 @@ func TestJSON(t *testing.T) {
 		if err != nil || string(again) != string(out) || len(more) != 0 {
 			t.Errorf("%s: twice gives %s %q %v", tt.name, again, more, err)
 		}
-		for _, p := range masked { // the pointers lead to what was covered
+		for _, p := range masked { // the pointers lead to what was redacted
 			if tt.name != "member name" {
 				if _, ok := phases.Get(out, p); !ok {
 					t.Errorf("%s: nothing at %q", tt.name, p)
@@ -192,7 +192,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// Whatever a text is, it is covered the same way twice, findings are in order
+// Whatever a text is, it is redacted the same way twice, findings are in order
 // and inside of it, and nothing outside of them changes.
 func TestTextProperties(t *testing.T) {
 	r := testRedactor(t)

@@ -19,8 +19,8 @@ func TestPlaceholdersTellSecretsApart(t *testing.T) {
 	}
 }
 
-// TestWholeTexts: a text that is covered as a whole is one finding from its begin to its end.
-func TestWholeTexts(t *testing.T) {
+// TestCompleteTexts: a text that is redacted completely is one finding from its begin to its end.
+func TestCompleteTexts(t *testing.T) {
 	strict, standard := newTestRedactor(t, Config{Profile: Strict}), newTestRedactor(t, Config{})
 	long := strings.Repeat("x", MaxText+1)
 	for name, c := range map[string]struct {
@@ -52,8 +52,8 @@ func TestWholeTexts(t *testing.T) {
 	}
 }
 
-// TestWhatIsLearnedFromWholes: what stands in a value that is covered as a whole is known elsewhere.
-func TestWhatIsLearnedFromWholes(t *testing.T) {
+// TestLearnedFromCompleteValues: what stands in a value that is redacted completely is known elsewhere.
+func TestLearnedFromCompleteValues(t *testing.T) {
 	mask := Config{Masks: []string{"/a"}}
 	for name, c := range map[string]struct {
 		config    Config

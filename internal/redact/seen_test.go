@@ -24,7 +24,7 @@ func TestLayersOfATextThatWasSeenInside(t *testing.T) {
 }
 
 // TestNamesThatNest: values that hold each other are read until they add up to eight times the text and 64 KiB; from
-// there on the text is covered as a whole.
+// there on the text is redacted completely.
 func TestNamesThatNest(t *testing.T) {
 	// cookies go on behind a blank
 	for name, behind := range map[string]string{"token=": "", "cookie=": " " + strings.Repeat("x", 40)} {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Profile says what is covered.
+// Profile says what is redacted.
 type Profile string
 
-// Profiles. Standard covers what the detector finds and the masks name. Strict
+// Profiles. Standard redacts what the detector finds and the masks name. Strict
 // replaces every string that is not allowed by place (Config.Allow) or harmless
 // by its form with a keyed hash; names of members, numbers, true, false and null stay.
 const (

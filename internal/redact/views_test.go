@@ -37,7 +37,7 @@ func shown(s string, v *view) string {
 }
 
 // TestViews: what each escape reads as, what is taken out, and where in the original each of it stands: a
-// finding in a view covers exactly that.
+// finding in a view redacts exactly that.
 func TestViews(t *testing.T) {
 	for _, c := range []struct{ why, text, want string }{
 		{"plain text behind an escape", `\x41bc`, `⟨\x41→A⟩bc`},
@@ -138,7 +138,7 @@ func TestTextsWithoutAView(t *testing.T) {
 	}
 }
 
-// TestBesides: findings are cut at the placeholders that they reach over, and what is left of one is covered
+// TestBesides: findings are cut at the placeholders that they reach over, and what is left of one is redacted
 // if four letters and digits are.
 func TestBesides(t *testing.T) {
 	const m = "[redacted:x:0123abcd]"

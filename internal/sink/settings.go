@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 
 	"github.com/belay-hooks/belay/internal/config"
-	"github.com/belay-hooks/belay/internal/place"
+	"github.com/belay-hooks/belay/internal/realpath"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 
 // Settings turns what belay.yaml says under events into the files of a Set. It refuses a
 // file, also one of checkpoints, that the state directory itself uses.
 func Settings(state string, e *config.Events) ([]Setting, error) {
-	for _, f := range e.MarkFiles() {
+	for _, f := range e.CheckpointFiles() {
 		if err := rejectStatePath(state, f.Path); err != nil {
 			return nil, err
 		}
@@ -32,9 +32,9 @@ func Settings(state string, e *config.Events) ([]Setting, error) {
 // rejectStatePath keeps sinks from writing into what the state directory keeps for itself,
 // by whichever link.
 func rejectStatePath(state, path string) error {
-	err := place.NotOwn(state, filepath.Clean(path), statedir.IsOwn)
+	err := realpath.RejectStatePath(state, filepath.Clean(path), statedir.IsOwn)
 	switch {
-	case errors.Is(err, place.ErrOwn):
+	case errors.Is(err, realpath.ErrOwn):
 		return fmt.Errorf("events.sinks: %s is a file of the state directory", path)
 	case err != nil:
 		return fmt.Errorf("events.sinks: %w", err)

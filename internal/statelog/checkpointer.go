@@ -47,7 +47,7 @@ type Checkpointer struct {
 
 // CheckpointFile is one file of checkpoints.
 type CheckpointFile struct {
-	config.MarkFile
+	config.CheckpointFile
 	Failed error // why the last checkpoint could not be written; nil when it could
 }
 
@@ -64,7 +64,7 @@ func NewCheckpointer(s kernel.Store, key *eventlog.Key, set config.Events, log *
 // from the start.
 func (c *Checkpointer) Use(set config.Events) {
 	var files []CheckpointFile
-	for _, f := range set.MarkFiles() {
+	for _, f := range set.CheckpointFiles() {
 		files = append(files, CheckpointFile{f, appendFile(f.Path, nil)})
 	}
 	c.mu.Lock()
@@ -181,7 +181,7 @@ func (c *Checkpointer) write(ctx context.Context, force bool) error {
 	c.pending -= pending
 	for i, f := range c.files {
 		for _, tried := range files {
-			if tried.MarkFile == f.MarkFile {
+			if tried.CheckpointFile == f.CheckpointFile {
 				c.files[i].Failed = tried.Failed
 			}
 		}

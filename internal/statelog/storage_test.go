@@ -21,7 +21,7 @@ import (
 func with(dir string) *config.File {
 	return &config.File{Version: config.Version, Events: config.Events{Sinks: []config.Sink{
 		{JSONL: &config.JSONLSink{Path: filepath.Join(dir, "events.jsonl")}},
-		{Checkpoint: &config.MarkSink{Path: filepath.Join(dir, "checkpoints")}},
+		{Checkpoint: &config.CheckpointSink{Path: filepath.Join(dir, "checkpoints")}},
 	}}}
 }
 

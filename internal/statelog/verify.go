@@ -91,7 +91,7 @@ func (l *Log) outsideCheckpoints(file, verifier string) (out [][]byte, torn int,
 		}
 		return nil, 0, fmt.Errorf("checkpoints: %s holds none", file)
 	}
-	for _, f := range l.events.Load().MarkFiles() {
+	for _, f := range l.events.Load().CheckpointFiles() {
 		src, err := readfile.All(f.Path, maxMarkFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, 0, fmt.Errorf("checkpoints: %w", err)

@@ -3,7 +3,7 @@ package cli
 import (
 	"errors"
 
-	"github.com/belay-hooks/belay/internal/place"
+	"github.com/belay-hooks/belay/internal/realpath"
 )
 
 // outsideState refuses the state directory: an operator who backs it up, or
@@ -26,15 +26,15 @@ func (a *App) recordingDir(out string) (string, error) {
 	}
 	dir, err := a.stateDir()
 	if err != nil { // there is none
-		to, err := place.Follow(wd, out)
+		to, err := realpath.ResolveLinks(wd, out)
 		if err != nil {
 			return "", failureBy(err, "")
 		}
 		return to, nil
 	}
-	to, err := place.Outside(wd, dir, out)
+	to, err := realpath.Outside(wd, dir, out)
 	switch {
-	case errors.Is(err, place.ErrInside):
+	case errors.Is(err, realpath.ErrInside):
 		return "", failure("recordings are not kept in the state directory",
 			"They hold originals. Give another directory with --out.")
 	case err != nil:

@@ -15,21 +15,21 @@ type effects struct {
 	Effects []phases.Effect `json:"effects"`
 }
 
-// cover redacts the members of one event and remembers the first error.
-type cover struct {
+// redact redacts the members of one event and remembers the first error.
+type redaction struct {
 	b   *Builder
 	e   *phases.Event
 	err error
 }
 
-func (c *cover) value(v any, digest *string, use Use, at string) jsontext.Value {
+func (c *redaction) value(v any, digest *string, use Use, at string) jsontext.Value {
 	raw, err := encoded(v)
 	if err != nil {
 		c.fail(err)
 		return nil
 	}
 	*digest = c.b.Digester.Digest(use, raw)
-	covered, masked, err := c.b.Redactor.JSON(raw)
+	redacted, masked, err := c.b.Redactor.JSON(raw)
 	if err != nil {
 		c.fail(err)
 		return nil
@@ -37,14 +37,14 @@ func (c *cover) value(v any, digest *string, use Use, at string) jsontext.Value 
 	for _, m := range masked {
 		c.e.Masked = append(c.e.Masked, at+m)
 	}
-	return covered
+	return redacted
 }
 
-func (c *cover) output(v any) { c.e.Output = c.value(v, &c.e.OutputDigest, UseOutput, "/output") }
+func (c *redaction) output(v any) { c.e.Output = c.value(v, &c.e.OutputDigest, UseOutput, "/output") }
 
-// effects covers the values of rewrites in the place where they would stand: a
+// effects redacts the values of rewrites in the place where they would stand: a
 // name or a mask that makes a value secret in the action does so in the effect.
-func (c *cover) effects(list []phases.Effect) []phases.Effect {
+func (c *redaction) effects(list []phases.Effect) []phases.Effect {
 	out := slices.Clone(list)
 	for i := range out {
 		if out[i].Kind != phases.EffectRewrite || out[i].Value == nil || phases.CheckPointer(out[i].Path) != nil {
@@ -55,7 +55,7 @@ func (c *cover) effects(list []phases.Effect) []phases.Effect {
 			c.fail(err)
 			return nil
 		}
-		covered, masked, err := c.b.Redactor.JSON(placed)
+		redacted, masked, err := c.b.Redactor.JSON(placed)
 		if err != nil {
 			c.fail(err)
 			return nil
@@ -63,8 +63,8 @@ func (c *cover) effects(list []phases.Effect) []phases.Effect {
 		if len(masked) == 0 {
 			continue
 		}
-		// A mask may have covered a member above: then there is nothing left at the path.
-		v, ok := phases.Get(covered, "/action"+out[i].Path)
+		// A mask may have redacted a member above: then there is nothing left at the path.
+		v, ok := phases.Get(redacted, "/action"+out[i].Path)
 		if !ok {
 			v = jsontext.Value(`"[redacted]"`)
 		}
@@ -92,30 +92,30 @@ func place(ptr string, value jsontext.Value) (jsontext.Value, error) {
 	return json.Marshal(map[string]jsontext.Value{"action": v})
 }
 
-// text covers first and cleans after: a secret split by characters that cleaning
+// text redacts first and cleans after: a secret split by characters that cleaning
 // drops would otherwise be put together again behind the redactor's back, so
-// cleaned text is covered once more when cleaning changed it.
-func (c *cover) text(s string, limit int) string {
+// cleaned text is redacted once more when cleaning changed it.
+func (c *redaction) text(s string, limit int) string {
 	if s == "" {
 		return ""
 	}
-	covered, err := c.b.Redactor.Text(strings.ToValidUTF8(s, "\uFFFD"))
+	redacted, err := c.b.Redactor.Text(strings.ToValidUTF8(s, "\uFFFD"))
 	if err != nil {
 		c.fail(err)
 		return hidden
 	}
-	clean := phases.SafeText(covered, limit)
-	if clean == covered {
+	clean := phases.SafeText(redacted, limit)
+	if clean == redacted {
 		return clean
 	}
-	if covered, err = c.b.Redactor.Text(clean); err != nil {
+	if redacted, err = c.b.Redactor.Text(clean); err != nil {
 		c.fail(err)
 		return hidden
 	}
-	return phases.SafeText(covered, limit)
+	return phases.SafeText(redacted, limit)
 }
 
-func (c *cover) texts(in []string, limit int) []string {
+func (c *redaction) texts(in []string, limit int) []string {
 	var out []string
 	for i, s := range in {
 		if i == maxNotes {
@@ -127,27 +127,27 @@ func (c *cover) texts(in []string, limit int) []string {
 	return out
 }
 
-// pointers covers names of members as they are covered where the members stand.
-func (c *cover) pointers(in []string) []string {
+// pointers redacts names of members as they are redacted where the members stand.
+func (c *redaction) pointers(in []string) []string {
 	out := slices.Clone(in)
 	for i, ptr := range in {
-		covered, err := c.b.Redactor.Text(ptr)
+		redacted, err := c.b.Redactor.Text(ptr)
 		if err != nil {
 			c.fail(err)
 			return nil
 		}
-		out[i] = covered
+		out[i] = redacted
 	}
 	return out
 }
 
-func (c *cover) fail(err error) {
+func (c *redaction) fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
 }
 
-// blind covers everything, whatever it is.
+// blind redacts everything, whatever it is.
 type blind struct{}
 
 func (blind) JSON(jsontext.Value) (jsontext.Value, []string, error) { return nil, nil, nil }

@@ -1,4 +1,4 @@
-package place_test
+package realpath_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/belay-hooks/belay/internal/place"
+	"github.com/belay-hooks/belay/internal/realpath"
 )
 
 // tree makes a state directory with keys, and links beside it.
@@ -33,7 +33,7 @@ func tree(t *testing.T) (state, beside string) {
 	return state, beside
 }
 
-func TestFollow(t *testing.T) {
+func TestResolveLinks(t *testing.T) {
 	state, beside := tree(t)
 	for path, want := range map[string]string{
 		beside:                        beside,
@@ -48,12 +48,12 @@ func TestFollow(t *testing.T) {
 		"to-itself/x":                 "",
 		filepath.Join(state, "a//b/"): filepath.Join(state, "a", "b"),
 	} {
-		got, err := place.Follow(beside, path)
+		got, err := realpath.ResolveLinks(beside, path)
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, %v, want %q", path, got, err, want)
 		}
 	}
-	if got, err := place.Follow("", "x"); err == nil {
+	if got, err := realpath.ResolveLinks("", "x"); err == nil {
 		t.Errorf("a relative path without a beginning leads to %q", got)
 	}
 }
@@ -62,40 +62,40 @@ func TestOutside(t *testing.T) {
 	state, beside := tree(t)
 	for path, want := range map[string]error{
 		"x": nil, state + "2": nil, "out": nil, "to-state/../x": nil,
-		state: place.ErrInside, state + "/x/y": place.ErrInside, "to-state": place.ErrInside, "to-keys/x": place.ErrInside,
-		"to-link": place.ErrInside, "out/state": place.ErrInside,
+		state: realpath.ErrInside, state + "/x/y": realpath.ErrInside, "to-state": realpath.ErrInside, "to-keys/x": realpath.ErrInside,
+		"to-link": realpath.ErrInside, "out/state": realpath.ErrInside,
 	} {
-		if to, err := place.Outside(beside, filepath.Join(beside, "to-state"), path); !errors.Is(err, want) ||
+		if to, err := realpath.Outside(beside, filepath.Join(beside, "to-state"), path); !errors.Is(err, want) ||
 			(err == nil) != (to != "") {
 			t.Errorf("%s: %q, %v, want %v", path, to, err, want)
 		}
 	}
-	if _, err := place.Outside(beside, state, "none/../x"); err == nil || errors.Is(err, place.ErrInside) {
+	if _, err := realpath.Outside(beside, state, "none/../x"); err == nil || errors.Is(err, realpath.ErrInside) {
 		t.Errorf("what cannot be looked at: %v", err)
 	}
 }
 
-func TestNotOwn(t *testing.T) {
+func TestRejectStatePath(t *testing.T) {
 	state, beside := tree(t)
 	own := func(name string) bool { return name == "keys" || name == "none" }
 	for path, want := range map[string]error{
 		"x": nil, "to-state/log": nil, state + "/log": nil, "to-state/log/keys": nil,
-		"to-state": place.ErrOwn, "to-keys": place.ErrOwn, "to-keys/x": place.ErrOwn, "to-state/keys/x": place.ErrOwn,
-		"to-nothing": place.ErrOwn, "to-link/x": place.ErrOwn,
+		"to-state": realpath.ErrOwn, "to-keys": realpath.ErrOwn, "to-keys/x": realpath.ErrOwn, "to-state/keys/x": realpath.ErrOwn,
+		"to-nothing": realpath.ErrOwn, "to-link/x": realpath.ErrOwn,
 	} {
 		if !filepath.IsAbs(path) {
 			path = beside + "/" + path
 		}
-		if err := place.NotOwn(filepath.Join(beside, "to-state"), path, own); !errors.Is(err, want) {
+		if err := realpath.RejectStatePath(filepath.Join(beside, "to-state"), path, own); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", path, err, want)
 		}
 	}
 	for _, path := range []string{beside + "/to-itself", "relative"} {
-		if err := place.NotOwn(state, path, own); err == nil || errors.Is(err, place.ErrOwn) {
+		if err := realpath.RejectStatePath(state, path, own); err == nil || errors.Is(err, realpath.ErrOwn) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if err := place.NotOwn(filepath.Join(beside, "none"), filepath.Join(beside, "x"), own); err != nil {
+	if err := realpath.RejectStatePath(filepath.Join(beside, "none"), filepath.Join(beside, "x"), own); err != nil {
 		t.Errorf("a state directory that is not there yet: %v", err)
 	}
 }

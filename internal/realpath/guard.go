@@ -1,0 +1,69 @@
+package realpath
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Classes of errors of Outside and RejectStatePath, for errors.Is.
+var (
+	ErrInside = errors.New("is in the state directory")
+	ErrOwn    = errors.New("is a file of the state directory")
+)
+
+// Outside returns the real path of path, as ResolveLinks does, and refuses the
+// state directory and paths in it. The error is ErrInside, or names the path
+// that cannot be resolved.
+func Outside(wd, state, path string) (string, error) {
+	to, err := ResolveLinks(wd, path)
+	if err != nil {
+		return "", err
+	}
+	if state, err = ResolveLinks(wd, state); err != nil {
+		return "", err
+	}
+	if Contains(state, to) {
+		return "", ErrInside
+	}
+	return to, nil
+}
+
+// RejectStatePath refuses a path that leads to the state directory or to one of
+// its own files: to a name at its top for which own is true, or below one, by
+// whichever name, link or second name of the file. Both paths are absolute. The
+// error is ErrOwn, or names the path that cannot be resolved.
+func RejectStatePath(state, path string, own func(name string) bool) error {
+	to, err := ResolveLinks("", path)
+	if err != nil {
+		return err
+	}
+	if state, err = ResolveLinks("", state); err != nil {
+		return err
+	}
+	if rel, ok := below(state, to); ok {
+		if top, _, _ := strings.Cut(filepath.ToSlash(rel), "/"); top == "." || own(top) {
+			return ErrOwn
+		}
+	}
+	entries, err := os.ReadDir(state)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if !own(e.Name()) {
+			continue
+		}
+		held, err := ResolveLinks(state, e.Name())
+		if err != nil {
+			return fmt.Errorf("%s: %w", e.Name(), err)
+		}
+		if Contains(held, to) {
+			return ErrOwn
+		}
+	}
+	return nil
+}
