@@ -79,7 +79,7 @@ func (s *Session) poisonWith(err error) {
 	if s.poison != nil {
 		return
 	}
-	var e *phases.EffectError
+	var e interface{ Fault() *phases.Fault }
 	if errors.As(err, &e) {
 		s.poison = e.Fault()
 		return

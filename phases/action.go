@@ -2,12 +2,14 @@ package phases
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// Action is the typed payload of one phase. Members named here are the only
-// ones accepted at this level; values of type jsontext.Value are opaque JSON.
+// Action is the typed payload of one phase: a pointer to one of the structs below. Members named
+// here are the only ones accepted at this level; values of type jsontext.Value are opaque JSON.
 type Action interface {
-	// Phase returns the phase that this action belongs to.
-	Phase() Phase
+	phase() Phase
 }
+
+// PhaseOf returns the phase that the action belongs to. The pointer may be nil.
+func PhaseOf(action Action) Phase { return action.phase() }
 
 // PrePlanAction is a message, a session start or a command, before any planning.
 type PrePlanAction struct {
@@ -112,11 +114,11 @@ type AuditAction struct {
 	Data jsontext.Value `json:"data,omitzero"`
 }
 
-func (*PrePlanAction) Phase() Phase         { return PrePlan }
-func (*PreSendAction) Phase() Phase         { return PreSend }
-func (*PostReceiveAction) Phase() Phase     { return PostReceive }
-func (*PreToolAction) Phase() Phase         { return PreTool }
-func (*PostToolAction) Phase() Phase        { return PostTool }
-func (*StateTransitionAction) Phase() Phase { return StateTransition }
-func (*SpawnAction) Phase() Phase           { return Spawn }
-func (*AuditAction) Phase() Phase           { return Audit }
+func (*PrePlanAction) phase() Phase         { return PrePlan }
+func (*PreSendAction) phase() Phase         { return PreSend }
+func (*PostReceiveAction) phase() Phase     { return PostReceive }
+func (*PreToolAction) phase() Phase         { return PreTool }
+func (*PostToolAction) phase() Phase        { return PostTool }
+func (*StateTransitionAction) phase() Phase { return StateTransition }
+func (*SpawnAction) phase() Phase           { return Spawn }
+func (*AuditAction) phase() Phase           { return Audit }

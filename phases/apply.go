@@ -12,10 +12,10 @@ import (
 // phase's rewritable ones, entries of arrays that may only lose some, credential headers.
 //
 // Effects on other things than the action (annotate, clamp, …) are checked by
-// themselves only; Annotate and Chain.Add check them against what is there.
+// themselves only; annotate and Chain.Add check them against what is there.
 //
-// Every error is an *EffectError: ErrDenied, ErrInvalid, ErrTooLarge, or
-// ErrUnstable for a mutator that in the validate pass would change something.
+// Every error has a method Fault() *Fault, which says what it means for the hook's turn, and may be
+// of class ErrDenied or ErrTooLarge. A mutator that would change something in the validate pass is denied.
 func ApplyEffect(p Phase, pass Pass, action jsontext.Value, by Actor, e Effect) (jsontext.Value, error) {
 	rules := RulesFor(p)
 	if e.Kind == EffectBlock && rules.Block {
@@ -30,8 +30,8 @@ func ApplyEffect(p Phase, pass Pass, action jsontext.Value, by Actor, e Effect) 
 	if err := checkPass(p, pass, by, e); err != nil {
 		return nil, err
 	}
-	if effectSize(e) > MaxEffectBytes {
-		return nil, effectError(ErrTooLarge, e, "larger than %d bytes", MaxEffectBytes)
+	if effectSize(e) > maxEffectBytes {
+		return nil, effectError(ErrTooLarge, e, "larger than %d bytes", maxEffectBytes)
 	}
 	var out jsontext.Value
 	var err error
@@ -50,7 +50,7 @@ func ApplyEffect(p Phase, pass Pass, action jsontext.Value, by Actor, e Effect) 
 		return nil, effectError(ErrTooLarge, e, "the action would be larger than %d bytes", MaxInputBytes)
 	}
 	if pass == PassValidate && !unchanged(p, action, out, e) {
-		return nil, effectError(ErrUnstable, e, "the action was already judged in another form")
+		return nil, effectError(errUnstable, e, "the action was already judged in another form")
 	}
 	return out, nil
 }
@@ -84,7 +84,7 @@ func applyRewrite(rules Rules, action jsontext.Value, by Actor, e Effect) (jsont
 		return nil, effectError(ErrDenied, e, "not granted")
 	}
 	if e.Remove && e.Value != nil {
-		return nil, effectError(ErrInvalid, e, "a removal with a value")
+		return nil, effectError(errInvalid, e, "a removal with a value")
 	}
 	if !e.Remove {
 		if err := checkEffectValue(e); err != nil {
@@ -122,12 +122,12 @@ func applyRedact(rules Rules, action jsontext.Value, e Effect) (jsontext.Value, 
 		return nil, effectError(ErrDenied, e, "the phase %s does not permit a redaction here", rules.Phase)
 	}
 	return withoutCredentials(rules.Phase, action, e, func(action jsontext.Value) (jsontext.Value, error) {
-		v, found, err := Find(action, e.Path)
+		v, found, err := find(action, e.Path)
 		if err != nil {
 			return nil, invalid(e, err)
 		}
 		if !found {
-			return nil, effectError(ErrInvalid, e, "there is nothing to redact")
+			return nil, effectError(errInvalid, e, "there is nothing to redact")
 		}
 		room := max(MaxInputBytes, len(action)) - (len(action) - len(v))
 		masked, ok := redactValue(v, quote("[redacted:"+safeLabel(e.Label)+"]"), room)
@@ -185,7 +185,7 @@ func withoutCredentials(p Phase, action jsontext.Value, e Effect,
 		return nil, invalid(e, err)
 	}
 	if e.Path != "/headers" {
-		if name, _ := splitToken(e.Path[len("/headers"):]); IsCredentialHeader(name) {
+		if name, _ := splitToken(e.Path[len("/headers"):]); isCredentialHeader(name) {
 			return nil, effectError(ErrDenied, e, "credential headers cannot be changed")
 		}
 		return change(action)
@@ -209,12 +209,12 @@ func checkSubset(before, after jsontext.Value, rule RewriteRule, e Effect) error
 	now, has := Get(after, rule.Pointer)
 	if !had {
 		if has && kindOf(now) == '[' && string(trim(now)) != "[]" {
-			return effectError(ErrInvalid, e, "entries may only be dropped, and there were none")
+			return effectError(errInvalid, e, "entries may only be dropped, and there were none")
 		}
 		return nil
 	}
 	if !has { // absent can mean "all" to a runtime
-		return effectError(ErrInvalid, e, "entries may only be dropped: write the empty array instead of removing it")
+		return effectError(errInvalid, e, "entries may only be dropped: write the empty array instead of removing it")
 	}
 	list, err := canonicalElements(old)
 	if err != nil {
@@ -235,7 +235,7 @@ func checkSubset(before, after jsontext.Value, rule RewriteRule, e Effect) error
 		next++
 	}
 	if !subset {
-		return effectError(ErrInvalid, e, "entries may only be dropped, not added, changed or reordered")
+		return effectError(errInvalid, e, "entries may only be dropped, not added, changed or reordered")
 	}
 	return nil
 }

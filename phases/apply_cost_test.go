@@ -24,7 +24,7 @@ func allocated(f func()) uint64 {
 func TestRedactDoesNotGrowWithoutBound(t *testing.T) {
 	action := jsontext.Value(`{"tool":"exec","args":{"x":[` + strings.Repeat(`"",`, 300_000) + `""]}}`)
 	by := Actor{Hook: "h", Tier: Sandboxed, Mutator: true, Grants: map[EffectKind]bool{EffectRedact: true}}
-	e := Effect{Kind: EffectRedact, Path: "/args/x", Label: strings.Repeat("l", MaxLabelBytes)}
+	e := Effect{Kind: EffectRedact, Path: "/args/x", Label: strings.Repeat("l", maxLabelBytes)}
 	var err error
 	n := allocated(func() { _, err = ApplyEffect(PreTool, PassMutate, action, by, e) })
 	if !errors.Is(err, ErrTooLarge) {
@@ -47,7 +47,7 @@ func TestSubsetComparesEachEntryOnce(t *testing.T) {
 		Value: jsontext.Value(`[{"name":"x","d":"` + strings.Repeat("x", 200_000) + `"}]`)}
 	var err error
 	n := allocated(func() { _, err = ApplyEffect(PreSend, PassMutate, action, by, e) })
-	if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "dropped") {
+	if !errors.Is(err, errInvalid) || !strings.Contains(err.Error(), "dropped") {
 		t.Errorf("error %v, not that entries may only be dropped", err)
 	}
 	if n > 8<<20 {
@@ -82,7 +82,7 @@ func TestValidatePassComparesWhatChanged(t *testing.T) {
 	} {
 		var err error
 		n := allocated(func() { _, err = ApplyEffect(PreTool, PassValidate, action, by, c.e) })
-		if c.same && err != nil || !c.same && !errors.Is(err, ErrUnstable) {
+		if c.same && err != nil || !c.same && !errors.Is(err, errUnstable) {
 			t.Errorf("%+v: %v", c.e, err)
 		}
 		if n > 2*whole+6<<20 {

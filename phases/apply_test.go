@@ -123,7 +123,7 @@ func TestRewritablePlaces(t *testing.T) {
 					e.Value = jsontext.Value(`{"x":"1"}`) // its own has a credential
 				}
 				_, err := ApplyEffect(p, passOf(p), raw, almighty(), e)
-				if permitted == errors.Is(err, ErrDenied) && !IsCredentialHeader(ptr[strings.LastIndex(ptr, "/")+1:]) {
+				if permitted == errors.Is(err, ErrDenied) && !isCredentialHeader(ptr[strings.LastIndex(ptr, "/")+1:]) {
 					t.Errorf("%s %q (remove %v): %v", p, ptr, remove, err)
 				}
 				if !permitted && !errors.Is(err, ErrDenied) {
@@ -165,44 +165,44 @@ func TestApplyEffectRefuses(t *testing.T) {
 			ErrDenied},
 		"validator in first pass":  {PreTool, PassMutate, validator, set("/args/command", `"x"`), ErrDenied},
 		"mutator repeats itself":   {PreTool, PassValidate, almighty(), set("/args/command", `"ls -l\u0061"`), nil},
-		"mutator changes its mind": {PreTool, PassValidate, almighty(), set("/args/command", `"ls"`), ErrUnstable},
+		"mutator changes its mind": {PreTool, PassValidate, almighty(), set("/args/command", `"ls"`), errUnstable},
 		"mutator redacts again": {PreTool, PassValidate, almighty(), Effect{Kind: EffectRedact, Path: "/args/command"},
-			ErrUnstable},
+			errUnstable},
 		"unknown pass":          {PreTool, "later", almighty(), set("/args/command", `1`), ErrDenied},
 		"audit pass elsewhere":  {PreTool, PassAudit, almighty(), set("/args/command", `1`), ErrDenied},
 		"mutate pass in audit":  {Audit, PassMutate, almighty(), Effect{Kind: EffectRedact, Path: "/data"}, ErrDenied},
 		"audit outside of data": {Audit, PassAudit, almighty(), Effect{Kind: EffectRedact, Path: "/kind"}, ErrDenied},
-		"args no object":        {PreTool, PassMutate, almighty(), set("/args", `[]`), ErrInvalid},
-		"args removed":          {PreTool, PassMutate, almighty(), drop("/args"), ErrInvalid},
-		"result removed":        {PostTool, PassMutate, almighty(), drop("/result"), ErrInvalid},
-		"no parent":             {PreTool, PassMutate, almighty(), set("/args/a/b", `1`), ErrInvalid},
-		"bad pointer":           {PreTool, PassMutate, almighty(), set("args", `1`), ErrInvalid},
-		"bad escape":            {PreTool, PassMutate, almighty(), set("/args/~2", `1`), ErrInvalid},
-		"no JSON":               {PreTool, PassMutate, almighty(), set("/args/x", `{"a":1}}`), ErrInvalid},
-		"injected member":       {PreTool, PassMutate, almighty(), set("/args/x", `1},"tool":"read"`), ErrInvalid},
-		"duplicate names":       {PreTool, PassMutate, almighty(), set("/args/x", `{"a":1,"a":2}`), ErrInvalid},
-		"bad UTF-8":             {PreTool, PassMutate, almighty(), set("/args/x", "\"\xff\""), ErrInvalid},
-		"no value":              {PreTool, PassMutate, almighty(), set("/args/x", ``), ErrInvalid},
+		"args no object":        {PreTool, PassMutate, almighty(), set("/args", `[]`), errInvalid},
+		"args removed":          {PreTool, PassMutate, almighty(), drop("/args"), errInvalid},
+		"result removed":        {PostTool, PassMutate, almighty(), drop("/result"), errInvalid},
+		"no parent":             {PreTool, PassMutate, almighty(), set("/args/a/b", `1`), errInvalid},
+		"bad pointer":           {PreTool, PassMutate, almighty(), set("args", `1`), errInvalid},
+		"bad escape":            {PreTool, PassMutate, almighty(), set("/args/~2", `1`), errInvalid},
+		"no JSON":               {PreTool, PassMutate, almighty(), set("/args/x", `{"a":1}}`), errInvalid},
+		"injected member":       {PreTool, PassMutate, almighty(), set("/args/x", `1},"tool":"read"`), errInvalid},
+		"duplicate names":       {PreTool, PassMutate, almighty(), set("/args/x", `{"a":1,"a":2}`), errInvalid},
+		"bad UTF-8":             {PreTool, PassMutate, almighty(), set("/args/x", "\"\xff\""), errInvalid},
+		"no value":              {PreTool, PassMutate, almighty(), set("/args/x", ``), errInvalid},
 		"remove with value": {PreTool, PassMutate, almighty(),
-			Effect{Kind: EffectRewrite, Path: "/args/n", Value: jsontext.Value("1"), Remove: true}, ErrInvalid},
+			Effect{Kind: EffectRewrite, Path: "/args/n", Value: jsontext.Value("1"), Remove: true}, errInvalid},
 		"too deep": {PreTool, PassMutate, almighty(),
 			set("/args/x", strings.Repeat("[", 127)+strings.Repeat("]", 127)), ErrTooLarge},
 		"too large": {PreTool, PassMutate, almighty(),
-			set("/args/x", `"`+strings.Repeat("x", MaxEffectBytes)+`"`), ErrTooLarge},
+			set("/args/x", `"`+strings.Repeat("x", maxEffectBytes)+`"`), ErrTooLarge},
 		"model without its name": {PreSend, PassMutate, plain, set("/model", `"m-2"`), ErrDenied},
 		"model by name":          {PreSend, PassMutate, almighty(), set("/model", `"m-2"`), nil},
 		"provider":               {PreSend, PassMutate, almighty(), set("/provider", `"other"`), ErrDenied},
 		"tool added": {PreSend, PassMutate, almighty(),
-			set("/tools", `["read",{"name":"exec","x":1},"write"]`), ErrInvalid},
-		"tool changed":        {PreSend, PassMutate, almighty(), set("/tools/1", `{"name":"exec","x":2}`), ErrInvalid},
-		"tool changed inside": {PreSend, PassMutate, almighty(), set("/tools/1/x", `2`), ErrInvalid},
+			set("/tools", `["read",{"name":"exec","x":1},"write"]`), errInvalid},
+		"tool changed":        {PreSend, PassMutate, almighty(), set("/tools/1", `{"name":"exec","x":2}`), errInvalid},
+		"tool changed inside": {PreSend, PassMutate, almighty(), set("/tools/1/x", `2`), errInvalid},
 		"tools reordered": {PreSend, PassMutate, almighty(), set("/tools", `[{"name":"exec","x":1},"read"]`),
-			ErrInvalid},
-		"tools doubled":       {PreSend, PassMutate, almighty(), set("/tools", `["read","read"]`), ErrInvalid},
-		"tools removed":       {PreSend, PassMutate, almighty(), drop("/tools"), ErrInvalid},
+			errInvalid},
+		"tools doubled":       {PreSend, PassMutate, almighty(), set("/tools", `["read","read"]`), errInvalid},
+		"tools removed":       {PreSend, PassMutate, almighty(), drop("/tools"), errInvalid},
 		"tool dropped":        {PreSend, PassMutate, almighty(), drop("/tools/0"), nil},
 		"all tools dropped":   {PreSend, PassMutate, almighty(), set("/tools", `[]`), nil},
-		"child gets a tool":   {Spawn, PassMutate, almighty(), set("/child/tools/3", `"web_fetch"`), ErrInvalid},
+		"child gets a tool":   {Spawn, PassMutate, almighty(), set("/child/tools/3", `"web_fetch"`), errInvalid},
 		"child loses tools":   {Spawn, PassMutate, almighty(), set("/child/tools", `["read","write"]`), nil},
 		"child's agent":       {Spawn, PassMutate, almighty(), set("/child/agent", `"x"`), ErrDenied},
 		"credential set":      {PreSend, PassMutate, almighty(), set("/headers/X-Api-Key", `"k"`), ErrDenied},
@@ -211,37 +211,37 @@ func TestApplyEffectRefuses(t *testing.T) {
 		"credential in all":   {PreSend, PassMutate, almighty(), set("/headers", `{"authorization":"k"}`), ErrDenied},
 		"credential redacted": {PreSend, PassMutate, almighty(),
 			Effect{Kind: EffectRedact, Path: "/headers/Authorization"}, ErrDenied},
-		"header no string": {PreSend, PassMutate, almighty(), set("/headers/x", `1`), ErrInvalid},
+		"header no string": {PreSend, PassMutate, almighty(), set("/headers/x", `1`), errInvalid},
 		"redact nothing": {PreTool, PassMutate, almighty(), Effect{Kind: EffectRedact, Path: "/args/none"},
-			ErrInvalid},
+			errInvalid},
 		"redact the tool": {PreTool, PassMutate, almighty(), Effect{Kind: EffectRedact, Path: "/tool"}, ErrDenied},
-		"clamp nothing":   {PreTool, PassMutate, almighty(), Effect{Kind: EffectClamp}, ErrInvalid},
+		"clamp nothing":   {PreTool, PassMutate, almighty(), Effect{Kind: EffectClamp}, errInvalid},
 		"clamp bad pattern": {PreTool, PassMutate, almighty(),
-			Effect{Kind: EffectClamp, Scopes: &Scopes{Net: Scope{"x"}}}, ErrInvalid},
-		"ask no object": {PreTool, PassMutate, almighty(), val(EffectAsk, `[]`), ErrInvalid},
+			Effect{Kind: EffectClamp, Scopes: &Scopes{Net: Scope{"x"}}}, errInvalid},
+		"ask no object": {PreTool, PassMutate, almighty(), val(EffectAsk, `[]`), errInvalid},
 		"annotate bad key": {PreTool, PassMutate, almighty(),
-			Effect{Kind: EffectAnnotate, Key: "a/b", Value: jsontext.Value("1")}, ErrInvalid},
+			Effect{Kind: EffectAnnotate, Key: "a/b", Value: jsontext.Value("1")}, errInvalid},
 		"annotate for the caller": {PreTool, PassMutate, almighty(),
 			Effect{Kind: EffectAnnotate, Key: "caller", Value: jsontext.Value("1")}, ErrDenied},
 		"annotate no JSON": {PreTool, PassMutate, almighty(),
-			Effect{Kind: EffectAnnotate, Key: "a", Value: jsontext.Value("x")}, ErrInvalid},
+			Effect{Kind: EffectAnnotate, Key: "a", Value: jsontext.Value("x")}, errInvalid},
 		"empty context": {PreTool, PassMutate, almighty(), Effect{Kind: EffectContext, Text: "\u200b"},
-			ErrInvalid},
+			errInvalid},
 		"grant by sandboxed":        {PreTool, PassMutate, sandboxed, Effect{Kind: EffectGrant}, ErrDenied},
-		"retry without instruction": {PostReceive, PassMutate, almighty(), val(EffectRetry, `{"max":1}`), ErrInvalid},
+		"retry without instruction": {PostReceive, PassMutate, almighty(), val(EffectRetry, `{"max":1}`), errInvalid},
 		"retry too often": {PostReceive, PassMutate, almighty(), val(EffectRetry, `{"instruction":"x","max":11}`),
-			ErrInvalid},
+			errInvalid},
 		"retry unknown member": {PostReceive, PassMutate, almighty(),
-			val(EffectRetry, `{"instruction":"x","maximum":1}`), ErrInvalid},
-		"reply empty": {PrePlan, PassMutate, almighty(), val(EffectReply, `{"text":""}`), ErrInvalid},
-		"reply null":  {PrePlan, PassMutate, almighty(), val(EffectReply, `{"text":null}`), ErrInvalid},
+			val(EffectRetry, `{"instruction":"x","maximum":1}`), errInvalid},
+		"reply empty": {PrePlan, PassMutate, almighty(), val(EffectReply, `{"text":""}`), errInvalid},
+		"reply null":  {PrePlan, PassMutate, almighty(), val(EffectReply, `{"text":null}`), errInvalid},
 		"artifact both": {PrePlan, PassMutate, almighty(),
-			val(EffectArtifact, `{"name":"a","text":"x","data_base64":"eA=="}`), ErrInvalid},
-		"artifact neither": {PrePlan, PassMutate, almighty(), val(EffectArtifact, `{"name":"a"}`), ErrInvalid},
+			val(EffectArtifact, `{"name":"a","text":"x","data_base64":"eA=="}`), errInvalid},
+		"artifact neither": {PrePlan, PassMutate, almighty(), val(EffectArtifact, `{"name":"a"}`), errInvalid},
 		"artifact bad name": {PrePlan, PassMutate, almighty(), val(EffectArtifact, `{"name":"a\n","text":"x"}`),
-			ErrInvalid},
+			errInvalid},
 		"artifact bad meta": {PrePlan, PassMutate, almighty(),
-			val(EffectArtifact, `{"name":"a","text":"x","meta":[]}`), ErrInvalid},
+			val(EffectArtifact, `{"name":"a","text":"x","meta":[]}`), errInvalid},
 		"unknown kind": {PreTool, PassMutate, almighty(), Effect{Kind: "erase"}, ErrDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -253,14 +253,14 @@ func TestApplyEffectRefuses(t *testing.T) {
 				}
 				return
 			}
-			var e *EffectError
+			var e *effectProblem
 			if !errors.Is(err, c.want) || !errors.As(err, &e) || out != nil {
 				t.Fatalf("err = %v, want %v", err, c.want)
 			}
-			if c.want == ErrUnstable && (!errors.Is(err, ErrDenied) || e.Fault().Kind != KindProtocol) {
+			if c.want == errUnstable && (!errors.Is(err, ErrDenied) || e.Fault().Kind != KindProtocol) {
 				t.Errorf("an unstable action: %v, %v", err, e.Fault())
 			}
-			if c.want != ErrUnstable && e.Fault().Kind != KindOutput {
+			if c.want != errUnstable && e.Fault().Kind != KindOutput {
 				t.Errorf("fault = %v", e.Fault())
 			}
 		})
@@ -309,15 +309,15 @@ func TestCredentialsStay(t *testing.T) {
 }
 
 func TestIsCredentialHeader(t *testing.T) {
-	for _, h := range append(CredentialHeaders(), "Authorization", "X_API_KEY", "X-Goog-Api-Key", "x-custom-token",
+	for _, h := range append(slices.Clone(credentialHeaders), "Authorization", "X_API_KEY", "X-Goog-Api-Key", "x-custom-token",
 		"My-Secret", "Cookie2", "cf-access-client-secret", "x-vault-token", "x-foo-auth", " authorization ") {
-		if !IsCredentialHeader(h) {
+		if !isCredentialHeader(h) {
 			t.Errorf("%q is shown to hooks", h)
 		}
 	}
 	for _, h := range []string{"content-type", "user-agent", "anthropic-version", "anthropic-beta", "openai-organization",
 		"x-request-id", "traceparent", "accept", "author", "x-stainless-lang"} {
-		if IsCredentialHeader(h) {
+		if isCredentialHeader(h) {
 			t.Errorf("%q is hidden from hooks", h)
 		}
 	}
@@ -351,30 +351,30 @@ func TestAnnotate(t *testing.T) {
 	note := func(k, v string) Effect {
 		return Effect{Kind: EffectAnnotate, Key: k, Value: jsontext.Value(v)}
 	}
-	md, err := Annotate(nil, by(Trusted), note("a", " 1 "))
+	md, err := annotate(nil, by(Trusted), note("a", " 1 "))
 	if err != nil || string(md["a"].Value) != "1" || md["a"].Hook != "trusted" || md["a"].Tier != Trusted {
 		t.Fatalf("%v, %v", md, err)
 	}
-	if _, err := Annotate(md, by(Sandboxed), note("a", "2")); !errors.Is(err, ErrDenied) {
+	if _, err := annotate(md, by(Sandboxed), note("a", "2")); !errors.Is(err, ErrDenied) {
 		t.Errorf("a lower tier overwrites a higher one: %v", err)
 	}
-	if _, err := Annotate(md, by("nobody"), note("a", "2")); !errors.Is(err, ErrDenied) {
+	if _, err := annotate(md, by("nobody"), note("a", "2")); !errors.Is(err, ErrDenied) {
 		t.Errorf("an unknown tier overwrites: %v", err)
 	}
-	if next, err := Annotate(md, by(Trusted), note("a", "2")); err != nil || string(next["a"].Value) != "2" ||
+	if next, err := annotate(md, by(Trusted), note("a", "2")); err != nil || string(next["a"].Value) != "2" ||
 		string(md["a"].Value) != "1" {
 		t.Errorf("the same tier: %v, %v; before: %v", next, err, md)
 	}
-	if _, err := Annotate(md, by(Trusted), note("b", `"`+strings.Repeat("x", MaxMetadataBytes)+`"`)); !errors.Is(err,
+	if _, err := annotate(md, by(Trusted), note("b", `"`+strings.Repeat("x", MaxMetadataBytes)+`"`)); !errors.Is(err,
 		ErrTooLarge) {
 		t.Errorf("too many bytes: %v", err)
 	}
-	for i := range MaxMetadataKeys - 1 {
-		if md, err = Annotate(md, by(Trusted), note(fmt.Sprint("k", i), "1")); err != nil {
+	for i := range maxMetadataKeys - 1 {
+		if md, err = annotate(md, by(Trusted), note(fmt.Sprint("k", i), "1")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Annotate(md, by(Trusted), note("more", "1")); !errors.Is(err, ErrTooLarge) {
+	if _, err := annotate(md, by(Trusted), note("more", "1")); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("too many keys: %v", err)
 	}
 	if err := md.Validate(); err != nil {

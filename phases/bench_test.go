@@ -21,7 +21,7 @@ func BenchmarkChain(b *testing.B) {
 	turns := []Turn{turn("a", setArg("timeout", "30")), turn("b", contextWith("x")), turn("c")}
 	b.ReportAllocs()
 	for b.Loop() {
-		if v, err := Combine(inv, nil, Scopes{}, turns); err != nil || v.Decision != Allow {
+		if v, err := fold(inv, nil, Scopes{}, turns); err != nil || v.Decision != Allow {
 			b.Fatal(v, err)
 		}
 	}

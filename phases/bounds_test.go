@@ -16,10 +16,10 @@ func TestEffectBounds(t *testing.T) {
 	write := func(size int) Effect { // path and value together
 		return setArg("n", `"`+strings.Repeat("x", size-len("/args/n")-2)+`"`)
 	}
-	if _, err := ApplyEffect(PreTool, PassMutate, action, almighty(), write(MaxEffectBytes)); err != nil {
+	if _, err := ApplyEffect(PreTool, PassMutate, action, almighty(), write(maxEffectBytes)); err != nil {
 		t.Errorf("the largest effect: %v", err)
 	}
-	if _, err := ApplyEffect(PreTool, PassMutate, action, almighty(), write(MaxEffectBytes+1)); !errors.Is(err,
+	if _, err := ApplyEffect(PreTool, PassMutate, action, almighty(), write(maxEffectBytes+1)); !errors.Is(err,
 		ErrTooLarge) {
 		t.Errorf("one byte more: %v", err)
 	}
@@ -30,19 +30,19 @@ func TestEffectBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		var effects []Effect
-		for range MaxEffectsBytes/MaxEffectBytes - 1 {
-			effects = append(effects, write(MaxEffectBytes))
+		for range maxEffectsBytes/maxEffectBytes - 1 {
+			effects = append(effects, write(maxEffectBytes))
 		}
 		return c.Add(Turn{By: named("a"), Pass: PassMutate, Effects: append(append(effects, write(last)), more...)})
 	}
-	if r := turn(MaxEffectBytes); r.Decision != HookTransform {
+	if r := turn(maxEffectBytes); r.Decision != HookTransform {
 		t.Errorf("as much as a turn may ask for: %+v", r)
 	}
-	if r := turn(MaxEffectBytes, contextWith("x")); r.Decision != HookError || r.Kind != KindOutput ||
+	if r := turn(maxEffectBytes, contextWith("x")); r.Decision != HookError || r.Kind != KindOutput ||
 		!strings.Contains(r.Reason, "too much") {
 		t.Errorf("one byte more: %+v", r)
 	}
-	if r := turn(MaxEffectBytes, blockWith("x")); r.Decision != HookBlock {
+	if r := turn(maxEffectBytes, blockWith("x")); r.Decision != HookBlock {
 		t.Errorf("a block beside it: %+v", r)
 	}
 	// An action may be as large as an invocation, after a rewrite, too.
@@ -76,7 +76,7 @@ func TestAfterTheEnd(t *testing.T) {
 		c.Add(turn("first", blockWith("no")))
 		return c
 	}
-	if r := ended().CheckScopes(); !r.Stop || !r.Discarded || r.Decision != "" {
+	if r := ended().checkScopes(); !r.Stop || !r.Discarded || r.Decision != "" {
 		t.Errorf("scopes: %+v", r)
 	}
 	c := ended()
@@ -166,7 +166,7 @@ func TestScopesTogetherByKind(t *testing.T) {
 		if err := set(kind, Scope{pattern, "\x00"}).Validate(); !errors.As(err, &e) || e.Pointer != "/"+kind+"/1" {
 			t.Errorf("%s: %v", kind, err)
 		}
-		many := make(Scope, MaxScopePatterns+1)
+		many := make(Scope, maxScopePatterns+1)
 		for i := range many {
 			many[i] = pattern
 		}
@@ -181,11 +181,11 @@ func TestScopesTogetherByKind(t *testing.T) {
 		len(s.Intersect("odd", s)) != 0 {
 		t.Error("a kind that is none has a meaning")
 	}
-	long := "/" + strings.Repeat("x", MaxPatternBytes-1)
-	if err := (Scope{long}).Validate(ScopePath); err != nil || !(Scope{long}).AllowsPath(long) {
+	long := "/" + strings.Repeat("x", maxPatternBytes-1)
+	if err := (Scope{long}).Validate(ScopePath); err != nil || !(Scope{long}).allowsPath(long) {
 		t.Errorf("the longest pattern: %v", err)
 	}
-	if err := (Scope{long + "x"}).Validate(ScopePath); err == nil || (Scope{long + "x"}).AllowsPath(long+"x") {
+	if err := (Scope{long + "x"}).Validate(ScopePath); err == nil || (Scope{long + "x"}).allowsPath(long+"x") {
 		t.Error("a longer one is accepted")
 	}
 }
@@ -220,7 +220,7 @@ func TestNetPatterns(t *testing.T) {
 		}
 	}
 	for port, want := range map[int]bool{0: false, 1: true, 65535: true, 65536: false} {
-		if got := (Scope)(nil).AllowsHost("h.example", port); got != want {
+		if got := (Scope)(nil).allowsHost("h.example", port); got != want {
 			t.Errorf("port %d: %v", port, got)
 		}
 	}
@@ -312,25 +312,25 @@ func TestValidatePassOfHeaders(t *testing.T) {
 	if err := apply(`{"b":"2","a":"1"}`); err != nil {
 		t.Errorf("another order: %v", err)
 	}
-	if err := apply(`{"b":"2","a":"2"}`); !errors.Is(err, ErrUnstable) {
+	if err := apply(`{"b":"2","a":"2"}`); !errors.Is(err, errUnstable) {
 		t.Errorf("another value: %v", err)
 	}
 	if err := apply(`{"b":"2","a":"1","cookie":"x"}`); !errors.Is(err, ErrDenied) {
 		t.Errorf("a credential: %v", err)
 	}
 	if _, err := ApplyEffect(PreSend, PassValidate, action, almighty(),
-		Effect{Kind: EffectRewrite, Path: "/headers/a", Remove: true}); !errors.Is(err, ErrUnstable) {
+		Effect{Kind: EffectRewrite, Path: "/headers/a", Remove: true}); !errors.Is(err, errUnstable) {
 		t.Errorf("a removal: %v", err)
 	}
 	tools := jsontext.Value(`{"provider":"p","model":"m","messages":[]}`)
 	if _, err := ApplyEffect(PreSend, PassMutate, tools, almighty(),
 		Effect{Kind: EffectRewrite, Path: "/tools", Value: jsontext.Value(`[{"name":"exec"}]`)}); !errors.Is(err,
-		ErrInvalid) {
+		errInvalid) {
 		t.Errorf("tools where there were none: %v", err)
 	}
 	if _, err := ApplyEffect(PreSend, PassMutate, tools, almighty(),
 		Effect{Kind: EffectRewrite, Path: "/tools", Value: jsontext.Value(`[ ]`)}); err != nil &&
-		!errors.Is(err, ErrInvalid) {
+		!errors.Is(err, errInvalid) {
 		t.Errorf("an empty list: %v", err)
 	}
 }

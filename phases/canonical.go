@@ -22,7 +22,7 @@ import (
 //
 // The error is a *DecodeError: raw is not strict JSON.
 func Canonical(raw jsontext.Value) (jsontext.Value, error) {
-	if err := checkJSON(raw, Limits{MaxBytes: math.MaxInt, MaxDepth: maxCanonicalDepth}); err != nil {
+	if err := checkJSON(raw, limits{maxBytes: math.MaxInt, maxDepth: maxCanonicalDepth}); err != nil {
 		return nil, err
 	}
 	if err := checkNumbers(raw); err != nil {

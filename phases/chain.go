@@ -135,24 +135,6 @@ func (c *Chain) Add(t Turn) TurnResult {
 	return c.commit(t, p)
 }
 
-// CheckScopes ends the chain in a block if the action as it stands is outside of the
-// scopes as they stand, or if that cannot be told and they restrict. It is for runtimes
-// that do not enforce scopes, after the last hook. See the function CheckScopes.
-func (c *Chain) CheckScopes() TurnResult {
-	if c.stopped {
-		return TurnResult{Stop: true, Discarded: true}
-	}
-	inv := c.inv
-	inv.Scopes = Scopes{} // whatever runs the action can reach everything
-	err := CheckScopes(inv, c.state.action, c.state.scopes)
-	if err == nil {
-		return TurnResult{Decision: HookNone}
-	}
-	f := faultOf(err)
-	c.block(kernelName, f.Text, f.Kind)
-	return TurnResult{Decision: HookBlock, Reason: f.Text, Kind: f.Kind, Stop: true}
-}
-
 // Fail ends the chain in a block that no hook decided, such as a store that is
 // down or a required hook that did not run. by is a binding's name or "belay".
 func (c *Chain) Fail(by string, f *Fault) TurnResult {
@@ -165,7 +147,7 @@ func (c *Chain) Fail(by string, f *Fault) TurnResult {
 // fail ends the chain: a hook that failed has not agreed.
 func (c *Chain) fail(t Turn, f *Fault, text string) TurnResult {
 	reason := SafeText(f.Text, MaxReasonBytes)
-	if text = SafeText(text, MaxFailBytes); text != "" {
+	if text = SafeText(text, maxFailBytes); text != "" {
 		reason = SafeText(reason+": "+text, MaxReasonBytes)
 	}
 	kind := f.Kind
@@ -271,7 +253,7 @@ func (p *pending) run() *Fault {
 			count++
 			size += effectSize(e)
 		}
-		if count > MaxEffects || size > MaxEffectsBytes {
+		if count > maxEffects || size > maxEffectsBytes {
 			return NewFault(KindOutput, "a hook asked for too much in one turn",
 				effectError(ErrTooLarge, e, "effects beyond the limit"))
 		}
@@ -313,11 +295,11 @@ func (p *pending) apply(e Effect) error {
 	case EffectClamp:
 		scopes := p.state.scopes.Intersect(*e.Scopes)
 		if t.Pass == PassValidate && !scopes.Equal(p.state.scopes) {
-			return effectError(ErrUnstable, e, "the scopes were already judged in another form")
+			return effectError(errUnstable, e, "the scopes were already judged in another form")
 		}
 		p.state.scopes = scopes
 	case EffectAnnotate:
-		if p.state.metadata, err = Annotate(p.state.metadata, t.By, e); err != nil {
+		if p.state.metadata, err = annotate(p.state.metadata, t.By, e); err != nil {
 			return err
 		}
 		p.added = true
@@ -406,16 +388,4 @@ func (c *Chain) Result() Verdict {
 	}
 	v.ActionDigest = digest
 	return v
-}
-
-// Combine folds turns into a verdict: NewChain, Add for each, Result.
-func Combine(inv Invocation, md Metadata, ceiling Scopes, turns []Turn) (Verdict, error) {
-	c, err := NewChain(inv, md, ceiling)
-	if err != nil {
-		return Verdict{}, err
-	}
-	for _, t := range turns {
-		c.Add(t)
-	}
-	return c.Result(), nil
 }

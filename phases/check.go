@@ -10,22 +10,22 @@ import (
 
 func itoa(i int) string { return strconv.Itoa(i) }
 
-// OutsideError says that an action goes beyond its scopes, or that it cannot be
+// outsideError says that an action goes beyond its scopes, or that it cannot be
 // told; it is of class ErrOutside. Reason names no path, host or argument.
-type OutsideError struct {
-	Scope  string // fs_read, fs_write, net or tools
-	Reason string
+type outsideError struct {
+	scope  string // fs_read, fs_write, net or tools
+	reason string
 }
 
 // Error returns scope and reason.
-func (e *OutsideError) Error() string { return e.Scope + ": " + e.Reason }
+func (e *outsideError) Error() string { return e.scope + ": " + e.reason }
 
 // Is reports the class ErrOutside.
-func (e *OutsideError) Is(target error) bool { return target == ErrOutside }
+func (e *outsideError) Is(target error) bool { return target == ErrOutside }
 
 // Fault returns the block that it means: the action may not run.
-func (e *OutsideError) Fault() *Fault {
-	return NewFault(KindPolicy, "the action is outside of its scopes ("+e.Scope+"): "+e.Reason, e)
+func (e *outsideError) Fault() *Fault {
+	return NewFault(KindPolicy, "the action is outside of its scopes ("+e.scope+"): "+e.reason, e)
 }
 
 // reach says how the scopes that a tool's call needs can be read off its arguments.
@@ -73,7 +73,7 @@ func reachOf(tool string) reach {
 // transition at all), it is an error if scopes are narrower than inv.Scopes.
 //
 // Paths are compared as they are written: no symbolic link is followed (that does
-// CheckScopesFollowing), and letter case counts. The error is an *OutsideError.
+// CheckScopesFollowing), and letter case counts. The error is of class ErrOutside.
 func CheckScopes(inv Invocation, action jsontext.Value, scopes Scopes) error {
 	return CheckScopesFollowing(inv, action, scopes, nil)
 }
@@ -90,7 +90,7 @@ func CheckScopesFollowing(inv Invocation, action jsontext.Value, scopes Scopes,
 		final.Action = action
 		tool := final.Tool()
 		if !scopes.Tools.AllowsTool(tool) {
-			return &OutsideError{"tools", "the tool is not in scope"}
+			return &outsideError{"tools", "the tool is not in scope"}
 		}
 		args, _ := Get(action, "/args")
 		return c.tool(tool, args)
@@ -98,12 +98,12 @@ func CheckScopesFollowing(inv Invocation, action jsontext.Value, scopes Scopes,
 		tools, ok := Get(action, "/child/tools")
 		if !ok {
 			if !scopes.Tools.Contains(ScopeTool, inv.Scopes.Tools) {
-				return &OutsideError{"tools", "the child names no tools, and tools are narrowed"}
+				return &outsideError{"tools", "the child names no tools, and tools are narrowed"}
 			}
 		}
 		for _, t := range toolNames(tools) {
 			if name, _ := NormalizeTool(inv.Runtime, t); !scopes.Tools.AllowsTool(name) {
-				return &OutsideError{"tools", "a tool of the child is not in scope"}
+				return &outsideError{"tools", "a tool of the child is not in scope"}
 			}
 		}
 		return c.unknown("a child agent cannot be held to it")
@@ -148,7 +148,7 @@ func (c scopeCheck) unknown(why string, names ...string) error {
 	}
 	for _, name := range names {
 		if c.narrowed(name) {
-			return &OutsideError{name, "narrowed, and " + why}
+			return &outsideError{name, "narrowed, and " + why}
 		}
 	}
 	return nil
@@ -202,17 +202,17 @@ func (c scopeCheck) paths(name string, scope Scope, list []string, subtree bool)
 			}
 			continue
 		}
-		allowed := scope.AllowsPath(clean)
+		allowed := scope.allowsPath(clean)
 		if subtree && allowed {
 			pattern := clean + "/**"
 			if clean == "/" {
 				pattern = "*"
 			}
 			// A directory whose name has a * cannot be written as a pattern.
-			allowed = scope.Contains(ScopePath, Scope{pattern}) || scope.Unrestricted(ScopePath)
+			allowed = scope.Contains(ScopePath, Scope{pattern}) || scope.unrestricted(ScopePath)
 		}
 		if !allowed {
-			return &OutsideError{name, "a path is not in scope"}
+			return &outsideError{name, "a path is not in scope"}
 		}
 	}
 	return nil

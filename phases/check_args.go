@@ -36,11 +36,11 @@ func (c scopeCheck) url(raw string) error {
 	if s := u.Port(); s != "" {
 		port, _ = parsePort(s)
 	}
-	if !c.scopes.Net.AllowsHost(u.Hostname(), port) {
-		if c.scopes.Net.Unrestricted(ScopeNet) {
+	if !c.scopes.Net.allowsHost(u.Hostname(), port) {
+		if c.scopes.Net.unrestricted(ScopeNet) {
 			return nil // odd hosts are in no scope, but here none was asked for
 		}
-		return &OutsideError{"net", "a host is not in scope"}
+		return &outsideError{"net", "a host is not in scope"}
 	}
 	return nil
 }

@@ -29,12 +29,12 @@ func (inv Invocation) Clone() Invocation {
 
 // Clone returns scopes that share no memory with these.
 func (s Scopes) Clone() Scopes {
-	return Scopes{FSRead: s.FSRead.Clone(), FSWrite: s.FSWrite.Clone(), Net: s.Net.Clone(), Tools: s.Tools.Clone()}
+	return Scopes{FSRead: s.FSRead.clone(), FSWrite: s.FSWrite.clone(), Net: s.Net.clone(), Tools: s.Tools.clone()}
 }
 
 // Clone returns a scope that shares no memory with this one. Nil stays nil: it
 // means everything, and an empty scope means nothing.
-func (s Scope) Clone() Scope {
+func (s Scope) clone() Scope {
 	if s == nil {
 		return nil
 	}

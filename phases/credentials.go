@@ -21,14 +21,10 @@ var (
 	}
 )
 
-// CredentialHeaders lists headers of pre_send that are known to carry
-// credentials. The slice is the caller's. IsCredentialHeader decides; it knows more.
-func CredentialHeaders() []string { return slices.Clone(credentialHeaders) }
-
-// IsCredentialHeader reports whether a header of that name is kept from hooks:
-// it is one of CredentialHeaders, has one of the tell-tale parts (api-key, token,
+// isCredentialHeader reports whether a header of that name is kept from hooks:
+// it is one of credentialHeaders, has one of the tell-tale parts (api-key, token,
 // secret, cookie…), or ends in "-auth" or "-key". Case and _ for - make no difference.
-func IsCredentialHeader(name string) bool {
+func isCredentialHeader(name string) bool {
 	n := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", "-")
 	return slices.Contains(credentialHeaders, n) ||
 		slices.ContainsFunc(credentialParts, func(part string) bool { return strings.Contains(n, part) }) ||
@@ -48,7 +44,7 @@ func hideCredentials(p Phase, action jsontext.Value) (shown, hidden jsontext.Val
 	var keep, hide documentWriter
 	walk(headers, 0, func(m member) bool {
 		quoted, value := headers[m.name.start:m.name.end], headers[m.value.start:m.value.end]
-		if name, _ := unquote(quoted); IsCredentialHeader(name) {
+		if name, _ := unquote(quoted); isCredentialHeader(name) {
 			hide.member(quoted, value)
 		} else {
 			keep.member(quoted, value)

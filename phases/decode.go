@@ -30,12 +30,12 @@ type wireInvocation struct {
 }
 
 // DecodeInvocation decodes one invocation under the default limits. See
-// DecodeInvocationLimits.
+// decodeInvocationLimits.
 func DecodeInvocation(b []byte) (Invocation, error) {
-	return DecodeInvocationLimits(b, Limits{})
+	return decodeInvocationLimits(b, limits{})
 }
 
-// DecodeInvocationLimits decodes one invocation from a document that nobody
+// decodeInvocationLimits decodes one invocation from a document that nobody
 // vouches for. It refuses: more bytes or deeper nesting than lim; text after the
 // document; duplicate member names and bytes that are not UTF-8, at any depth;
 // members that the envelope or the phase's action do not have; values of another
@@ -44,7 +44,7 @@ func DecodeInvocation(b []byte) (Invocation, error) {
 // everything else inside the action stay the caller's bytes, as copies.
 //
 // Every error is a *DecodeError with the place of the fault.
-func DecodeInvocationLimits(b []byte, lim Limits) (Invocation, error) {
+func decodeInvocationLimits(b []byte, lim limits) (Invocation, error) {
 	var w wireInvocation
 	if err := decodeWire(b, lim, &w); err != nil {
 		return Invocation{}, err
@@ -53,7 +53,7 @@ func DecodeInvocationLimits(b []byte, lim Limits) (Invocation, error) {
 }
 
 // decodeWire decodes one document strictly. The error is a *DecodeError.
-func decodeWire(b []byte, lim Limits, into any) error {
+func decodeWire(b []byte, lim limits, into any) error {
 	if err := checkJSON(b, lim); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (inv *Invocation) Validate() error {
 		{"/agent", inv.Agent, MaxIDBytes},
 		{"/run", inv.Run, MaxIDBytes},
 		{"/user", inv.User, MaxIDBytes},
-		{"/cwd", inv.CWD, MaxCWDBytes},
+		{"/cwd", inv.CWD, maxCWDBytes},
 	} {
 		if reason := checkID(id.value, id.max); reason != "" {
 			return refuse(id.ptr, "%s", reason)
@@ -152,7 +152,7 @@ func (inv *Invocation) Validate() error {
 	if err := checkCallerMetadata(inv.Metadata); err != nil {
 		return err
 	}
-	if err := checkJSON(inv.Action, Limits{}); err != nil {
+	if err := checkJSON(inv.Action, limits{}); err != nil {
 		return under(err, "/action")
 	}
 	_, err := DecodeAction(inv.Phase, inv.Action)
@@ -187,13 +187,13 @@ var strictOptions = json.JoinOptions(
 var errNull = errors.New("null is not allowed here")
 
 // checkJSON refuses what is not one strict JSON document within the limits.
-func checkJSON(b []byte, lim Limits) error {
+func checkJSON(b []byte, lim limits) error {
 	lim = lim.withDefaults()
-	if len(b) > lim.MaxBytes {
-		return newDecodeError(b, "", lim.MaxBytes, fmt.Sprintf("the document is larger than %d bytes", lim.MaxBytes))
+	if len(b) > lim.maxBytes {
+		return newDecodeError(b, "", lim.maxBytes, fmt.Sprintf("the document is larger than %d bytes", lim.maxBytes))
 	}
-	if at := tooDeep(b, lim.MaxDepth); at >= 0 {
-		return newDecodeError(b, pointerAt(b, at), at, fmt.Sprintf("objects and arrays nest deeper than %d", lim.MaxDepth))
+	if at := tooDeep(b, lim.maxDepth); at >= 0 {
+		return newDecodeError(b, pointerAt(b, at), at, fmt.Sprintf("objects and arrays nest deeper than %d", lim.maxDepth))
 	}
 	dec := jsontext.NewDecoder(newByteReader(b))
 	if _, err := dec.ReadValue(); err != nil {

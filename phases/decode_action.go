@@ -63,8 +63,8 @@ func DecodeAction(p Phase, raw jsontext.Value) (Action, error) {
 		c.postTool(a)
 	case *StateTransitionAction:
 		c.name("/machine", a.Machine, MaxRuntimeBytes, true)
-		c.name("/from", a.From, MaxCWDBytes, false)
-		c.name("/to", a.To, MaxCWDBytes, false)
+		c.name("/from", a.From, maxCWDBytes, false)
+		c.name("/to", a.To, maxCWDBytes, false)
 		c.object("/data", a.Data, false)
 	case *SpawnAction:
 		c.spawn(a)
@@ -236,8 +236,8 @@ func (c *actionCheck) spawn(a *SpawnAction) {
 	for i, t := range a.Child.Tools {
 		c.name(Join("/child/tools", fmt.Sprint(i)), t, MaxIDBytes, true)
 	}
-	if len(a.Child.Leases) > MaxChildLeases {
-		c.refuse("/child/leases", "more than %d leases", MaxChildLeases)
+	if len(a.Child.Leases) > maxChildLeases {
+		c.refuse("/child/leases", "more than %d leases", maxChildLeases)
 	}
 	for i, l := range a.Child.Leases {
 		c.name(Join("/child/leases", fmt.Sprint(i)), l, MaxIDBytes, true)

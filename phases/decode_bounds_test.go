@@ -26,7 +26,7 @@ func TestInvocationBounds(t *testing.T) {
 		{"agent", action + `,"agent":"` + x(MaxIDBytes) + `"`, action + `,"agent":"` + x(MaxIDBytes+1) + `"`, "/agent"},
 		{"run", action + `,"run":"` + x(MaxIDBytes) + `"`, action + `,"run":"` + x(MaxIDBytes+1) + `"`, "/run"},
 		{"user", action + `,"user":"` + x(MaxIDBytes) + `"`, action + `,"user":"` + x(MaxIDBytes+1) + `"`, "/user"},
-		{"cwd", action + `,"cwd":"/` + x(MaxCWDBytes-1) + `"`, action + `,"cwd":"/` + x(MaxCWDBytes) + `"`, "/cwd"},
+		{"cwd", action + `,"cwd":"/` + x(maxCWDBytes-1) + `"`, action + `,"cwd":"/` + x(maxCWDBytes) + `"`, "/cwd"},
 		{"controls in ids", action + `,"session":"a b"`, action + `,"session":"a\u0085b"`, "/session"},
 		{"format characters in ids", action + `,"session":"ä"`, action + `,"session":"a\u200bb"`, "/session"},
 		{"line separators in ids", action + `,"session":"\ufffd"`, action + `,"session":"a\u2028b"`, "/session"},
@@ -69,7 +69,7 @@ func TestInvocationBounds(t *testing.T) {
 			"/traceparent"},
 		{"short trace", action + `,"traceparent":"` + trace + `"`, action + `,"traceparent":"` + trace[:54] + `"`,
 			"/traceparent"},
-		{"metadata key", action + `,"metadata":{"` + x(MaxKeyBytes) + `":1}`, action + `,"metadata":{"` + x(MaxKeyBytes+1) +
+		{"metadata key", action + `,"metadata":{"` + x(maxKeyBytes) + `":1}`, action + `,"metadata":{"` + x(maxKeyBytes+1) +
 			`":1}`, "/metadata"},
 		{"letters of a metadata key", action + `,"metadata":{"aZ09._:-":1}`, action + `,"metadata":{"a/b":1}`, "/metadata"},
 		{"edges of letters", action + `,"metadata":{"azAZ09":1}`, action + `,"metadata":{"a@":1}`, "/metadata"},
@@ -147,28 +147,28 @@ func TestMetadataBounds(t *testing.T) {
 		return m
 	}
 	by := named("h")
-	full := bag(MaxMetadataKeys-1, 10)
+	full := bag(maxMetadataKeys-1, 10)
 	next := func(m Metadata, value string) (Metadata, error) {
-		return Annotate(m, by, Effect{Kind: EffectAnnotate, Key: "next", Value: jsontext.Value(value)})
+		return annotate(m, by, Effect{Kind: EffectAnnotate, Key: "next", Value: jsontext.Value(value)})
 	}
 	full, err := next(full, "1")
-	if err != nil || full.Validate() != nil || len(full) != MaxMetadataKeys {
+	if err != nil || full.Validate() != nil || len(full) != maxMetadataKeys {
 		t.Fatalf("as many keys as there may be: %v, %d", err, len(full))
 	}
-	if _, err := next(bag(MaxMetadataKeys, 10), "1"); !errors.Is(err, ErrTooLarge) {
+	if _, err := next(bag(maxMetadataKeys, 10), "1"); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("one key more: %v", err)
 	}
-	if bag(MaxMetadataKeys+1, 10).Validate() == nil {
+	if bag(maxMetadataKeys+1, 10).Validate() == nil {
 		t.Error("one key more is valid")
 	}
 	fill := func(more int) Metadata {
 		m := Metadata{"k": {Hook: "h", Tier: Trusted}}
-		m["k"] = Entry{Value: jsontext.Value(`"` + strings.Repeat("x", MaxMetadataBytes-m.Size()-2+more) + `"`), Hook: "h",
+		m["k"] = Entry{Value: jsontext.Value(`"` + strings.Repeat("x", MaxMetadataBytes-m.size()-2+more) + `"`), Hook: "h",
 			Tier: Trusted}
 		return m
 	}
-	if m := fill(0); m.Validate() != nil || m.Size() != MaxMetadataBytes {
-		t.Errorf("%d bytes: %v", m.Size(), m.Validate())
+	if m := fill(0); m.Validate() != nil || m.size() != MaxMetadataBytes {
+		t.Errorf("%d bytes: %v", m.size(), m.Validate())
 	}
 	if fill(1).Validate() == nil {
 		t.Error("one byte more is valid")
@@ -205,12 +205,12 @@ func TestDocumentsOfEffects(t *testing.T) {
 		{EffectArtifact, `{"name":"a","text":"x","meta":[]}`, false},
 		{EffectArtifact, `{"name":"a\u0000","text":"x"}`, false},
 		{EffectArtifact, `{"name":"a","media_type":"a\nb","text":"x"}`, false},
-		{EffectArtifact, `{"name":"` + strings.Repeat("n", MaxArtifactName) + `","media_type":"` +
-			strings.Repeat("m", MaxMediaTypeBytes) + `","text":"x"}`, true},
-		{EffectArtifact, `{"name":"` + strings.Repeat("n", MaxArtifactName+1) + `","text":"x"}`, false},
-		{EffectArtifact, `{"name":"a","media_type":"` + strings.Repeat("m", MaxMediaTypeBytes+1) + `","text":"x"}`, false},
+		{EffectArtifact, `{"name":"` + strings.Repeat("n", maxArtifactName) + `","media_type":"` +
+			strings.Repeat("m", maxMediaTypeBytes) + `","text":"x"}`, true},
+		{EffectArtifact, `{"name":"` + strings.Repeat("n", maxArtifactName+1) + `","text":"x"}`, false},
+		{EffectArtifact, `{"name":"a","media_type":"` + strings.Repeat("m", maxMediaTypeBytes+1) + `","text":"x"}`, false},
 	} {
-		if err := apply(PostReceive, c.kind, c.value); (err == nil) != c.good || err != nil && !errors.Is(err, ErrInvalid) {
+		if err := apply(PostReceive, c.kind, c.value); (err == nil) != c.good || err != nil && !errors.Is(err, errInvalid) {
 			t.Errorf("%s %.60s: %v", c.kind, c.value, err)
 		}
 	}
@@ -259,7 +259,7 @@ func TestPointersAtTheirEdges(t *testing.T) {
 	}
 	if got := []string{safeLabel("a b/c:d"), safeLabel("ä\x00"), safeLabel("azAZ09._-{`@[/"),
 		safeLabel(strings.Repeat("x", 100))}; fmt.Sprint(got) != "[a-b-c-d value azAZ09._-- "+
-		strings.Repeat("x", MaxLabelBytes)+"]" {
+		strings.Repeat("x", maxLabelBytes)+"]" {
 		t.Errorf("%q", got)
 	}
 	if got := SafeText("a\u0085b\tc\nd\u2028e\U000E0001f\xffg", 100); got != "ab\tc\ndef\uFFFDg" {

@@ -116,8 +116,8 @@ func checkKey(s string) string {
 	if s == "" {
 		return "an empty metadata key"
 	}
-	if len(s) > MaxKeyBytes {
-		return fmt.Sprintf("a metadata key longer than %d bytes", MaxKeyBytes)
+	if len(s) > maxKeyBytes {
+		return fmt.Sprintf("a metadata key longer than %d bytes", maxKeyBytes)
 	}
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -130,9 +130,9 @@ func checkKey(s string) string {
 
 // checkCallerMetadata bounds what a caller sends like what hooks write.
 func checkCallerMetadata(md map[string]jsontext.Value) error {
-	if len(md) > MaxMetadataKeys {
+	if len(md) > maxMetadataKeys {
 		return &DecodeError{Pointer: "/metadata", Offset: -1,
-			Reason: fmt.Sprintf("more than %d metadata keys", MaxMetadataKeys)}
+			Reason: fmt.Sprintf("more than %d metadata keys", maxMetadataKeys)}
 	}
 	size := 0
 	for _, key := range slices.Sorted(maps.Keys(md)) {
@@ -140,7 +140,7 @@ func checkCallerMetadata(md map[string]jsontext.Value) error {
 		if reason := checkKey(key); reason != "" {
 			return &DecodeError{Pointer: "/metadata", Offset: -1, Reason: reason}
 		}
-		if err := checkJSON(value, Limits{}); err != nil {
+		if err := checkJSON(value, limits{}); err != nil {
 			return under(err, Join("/metadata", key))
 		}
 		size += len(key) + len(value)

@@ -182,16 +182,16 @@ func TestDecodeErrorNamesThePlace(t *testing.T) {
 
 func TestDecodeLimits(t *testing.T) {
 	doc := []byte(envelope("", okAction))
-	if _, err := DecodeInvocationLimits(doc, Limits{MaxBytes: len(doc)}); err != nil {
+	if _, err := decodeInvocationLimits(doc, limits{maxBytes: len(doc)}); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
-	if _, err := DecodeInvocationLimits(doc, Limits{MaxBytes: len(doc) - 1}); !errors.Is(err, ErrDecode) {
+	if _, err := decodeInvocationLimits(doc, limits{maxBytes: len(doc) - 1}); !errors.Is(err, ErrDecode) {
 		t.Errorf("above the size limit: %v", err)
 	}
-	if _, err := DecodeInvocationLimits(doc, Limits{MaxDepth: 3}); err != nil {
+	if _, err := decodeInvocationLimits(doc, limits{maxDepth: 3}); err != nil {
 		t.Errorf("at the depth limit: %v", err)
 	}
-	if _, err := DecodeInvocationLimits(doc, Limits{MaxDepth: 2}); !errors.Is(err, ErrDecode) {
+	if _, err := decodeInvocationLimits(doc, limits{maxDepth: 2}); !errors.Is(err, ErrDecode) {
 		t.Errorf("above the depth limit: %v", err)
 	}
 	big := envelope("", `{"tool":"exec","args":{"x":"`+strings.Repeat("x", MaxInputBytes)+`"}}`)
@@ -207,8 +207,8 @@ func TestDecodeAction(t *testing.T) {
 			t.Errorf("%s: %v", p, err)
 			continue
 		}
-		if a.Phase() != p {
-			t.Errorf("%s: got the action of %s", p, a.Phase())
+		if a.phase() != p {
+			t.Errorf("%s: got the action of %s", p, a.phase())
 		}
 	}
 	for _, c := range []struct {

@@ -20,7 +20,7 @@ const timeFormat = time.RFC3339Nano
 //
 // Metadata of earlier hooks is at /metadata/KEY/value (beside hook and tier),
 // the caller's at /metadata/caller/KEY. Credential headers of pre_send are not
-// in the document (see IsCredentialHeader).
+// in the document.
 func Document(inv Invocation, md Metadata) (jsontext.Value, error) {
 	action, _, err := hideCredentials(inv.Phase, inv.Action)
 	if err != nil {
@@ -54,7 +54,7 @@ func metadataDocument(caller map[string]jsontext.Value, md Metadata) []byte {
 	d.raw(callerKey, c.bytes())
 	for _, key := range slices.Sorted(maps.Keys(md)) {
 		if key == callerKey {
-			continue // reserved; Annotate refuses it
+			continue // reserved; annotate refuses it
 		}
 		var e documentWriter
 		e.raw("value", trim(md[key].Value))

@@ -41,8 +41,8 @@ type Effect struct {
 func CleanEffects(list []Effect) []Effect {
 	out := slices.Clone(list)
 	for i := range out {
-		out[i].Text = SafeText(out[i].Text, MaxEffectBytes)
-		out[i].Label = SafeLine(out[i].Label, MaxLabelBytes)
+		out[i].Text = SafeText(out[i].Text, maxEffectBytes)
+		out[i].Label = SafeLine(out[i].Label, maxLabelBytes)
 	}
 	return out
 }

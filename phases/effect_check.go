@@ -49,7 +49,7 @@ func effectSize(e Effect) int {
 
 // checkEffectValue refuses a value that is not strict JSON.
 func checkEffectValue(e Effect) error {
-	if err := checkJSON(e.Value, Limits{MaxBytes: MaxEffectBytes}); err != nil {
+	if err := checkJSON(e.Value, limits{maxBytes: maxEffectBytes}); err != nil {
 		return invalid(e, err)
 	}
 	return nil
@@ -66,23 +66,23 @@ func checkEffect(by Actor, e Effect) error {
 			return err
 		}
 		if kindOf(e.Value) != '{' {
-			return effectError(ErrInvalid, e, "not an object")
+			return effectError(errInvalid, e, "not an object")
 		}
 		return nil
 	case EffectClamp:
 		if e.Scopes == nil {
-			return effectError(ErrInvalid, e, "no scopes given")
+			return effectError(errInvalid, e, "no scopes given")
 		}
 		if err := e.Scopes.Validate(); err != nil {
-			return effectError(ErrInvalid, e, "%v", err)
+			return effectError(errInvalid, e, "%v", err)
 		}
 		return nil
 	case EffectAnnotate:
-		_, err := Annotate(nil, by, e)
+		_, err := annotate(nil, by, e)
 		return err
 	case EffectContext:
-		if SafeText(e.Text, MaxContextBytes) == "" {
-			return effectError(ErrInvalid, e, "no text given")
+		if SafeText(e.Text, maxContextBytes) == "" {
+			return effectError(errInvalid, e, "no text given")
 		}
 		return nil
 	case EffectRetry:
@@ -100,7 +100,7 @@ func checkEffect(by Actor, e Effect) error {
 		}
 		return nil
 	}
-	return effectError(ErrInvalid, e, "unknown kind of effect")
+	return effectError(errInvalid, e, "unknown kind of effect")
 }
 
 func decodeRetry(by Actor, e Effect) (Retry, error) {
@@ -113,8 +113,8 @@ func decodeRetry(by Actor, e Effect) (Retry, error) {
 		return Retry{}, err
 	}
 	text := SafeText(v.Instruction, MaxReasonBytes)
-	if text == "" || v.Max < 1 || v.Max > MaxRetries {
-		return Retry{}, effectError(ErrInvalid, e, "wants an instruction and a max from 1 to %d", MaxRetries)
+	if text == "" || v.Max < 1 || v.Max > maxRetries {
+		return Retry{}, effectError(errInvalid, e, "wants an instruction and a max from 1 to %d", maxRetries)
 	}
 	return Retry{Instruction: text, Max: v.Max, Hook: by.Hook}, nil
 }
@@ -126,9 +126,9 @@ func decodeReply(by Actor, e Effect) (Reply, error) {
 	if err := decodeValue(e, &v); err != nil {
 		return Reply{}, err
 	}
-	text := SafeText(v.Text, MaxEffectBytes)
+	text := SafeText(v.Text, maxEffectBytes)
 	if text == "" {
-		return Reply{}, effectError(ErrInvalid, e, "no text given")
+		return Reply{}, effectError(errInvalid, e, "no text given")
 	}
 	return Reply{Text: text, Hook: by.Hook}, nil
 }
@@ -147,14 +147,14 @@ func decodeArtifact(by Actor, e Effect) (Artifact, error) {
 	if v.MediaType == "" {
 		v.MediaType = "text/plain"
 	}
-	if v.Name == "" || checkID(v.Name, MaxArtifactName) != "" || checkID(v.MediaType, MaxMediaTypeBytes) != "" {
-		return Artifact{}, effectError(ErrInvalid, e, "wants a name and a media type without control characters")
+	if v.Name == "" || checkID(v.Name, maxArtifactName) != "" || checkID(v.MediaType, maxMediaTypeBytes) != "" {
+		return Artifact{}, effectError(errInvalid, e, "wants a name and a media type without control characters")
 	}
 	if (v.Text == "") == (v.Data == nil) {
-		return Artifact{}, effectError(ErrInvalid, e, "wants either text or data_base64")
+		return Artifact{}, effectError(errInvalid, e, "wants either text or data_base64")
 	}
 	if v.Meta != nil && kindOf(v.Meta) != '{' {
-		return Artifact{}, effectError(ErrInvalid, e, "meta is not an object")
+		return Artifact{}, effectError(errInvalid, e, "meta is not an object")
 	}
 	return Artifact{Name: v.Name, MediaType: v.MediaType, Text: v.Text, Data: v.Data, Meta: v.Meta, Hook: by.Hook}, nil
 }
@@ -165,7 +165,7 @@ func decodeValue(e Effect, v any) error {
 		return err
 	}
 	if kindOf(e.Value) != '{' {
-		return effectError(ErrInvalid, e, "not an object")
+		return effectError(errInvalid, e, "not an object")
 	}
 	if err := json.Unmarshal(e.Value, v, strictOptions); err != nil {
 		return invalid(e, decodeError(e.Value, err))
@@ -175,7 +175,7 @@ func decodeValue(e Effect, v any) error {
 
 // labelled returns a hook's context so that nobody takes it for a person's words.
 func labelled(by Actor, text string) string {
-	text = SafeText(text, MaxContextBytes)
+	text = SafeText(text, maxContextBytes)
 	for from := 0; ; { // what looks like another hook's label is not one
 		i := strings.IndexByte(text[from:], '[')
 		if i < 0 {
@@ -186,14 +186,14 @@ func labelled(by Actor, text string) string {
 			text = text[:from-1] + "(" + rest
 		}
 	}
-	return SafeText(fmt.Sprintf("[belay hook %s] %s", SafeLine(by.Hook, MaxIDBytes), text), MaxContextBytes)
+	return SafeText(fmt.Sprintf("[belay hook %s] %s", SafeLine(by.Hook, MaxIDBytes), text), maxContextBytes)
 }
 
 // invalid wraps an error about a pointer or a document.
 func invalid(e Effect, err error) error {
 	reason := "not valid"
 	var d *DecodeError
-	var p *PointerError
+	var p *pointerError
 	switch {
 	case errors.As(err, &d):
 		reason = d.Reason
@@ -201,7 +201,7 @@ func invalid(e Effect, err error) error {
 			reason += " at " + strconv.Quote(cut(d.Pointer, 200))
 		}
 	case errors.As(err, &p):
-		reason = p.Reason
+		reason = p.reason
 	}
-	return effectError(ErrInvalid, e, "%s", reason)
+	return effectError(errInvalid, e, "%s", reason)
 }

@@ -7,18 +7,21 @@ import (
 )
 
 // Classes of errors for errors.Is. Every error that this package returns for a
-// document from outside is ErrDecode; every refused effect is one of the others.
+// document from outside is ErrDecode.
 var (
-	ErrDecode = errors.New("phases: document refused") // see DecodeError
-	ErrDenied = errors.New("phases: effect denied")    // not granted, or not legal in the phase or pass
-	// bad pointer, missing parent, or the result has the wrong shape
-	ErrInvalid  = errors.New("phases: effect invalid")
-	ErrTooLarge = errors.New("phases: effect too large") // beyond a size or count limit
-	// a mutator called again wants another change; also ErrDenied
-	ErrUnstable = errors.New("phases: action not stable")
+	ErrDecode   = errors.New("phases: document refused")            // see DecodeError
+	ErrDenied   = errors.New("phases: effect denied")               // not granted, or not legal in the phase or pass
+	ErrTooLarge = errors.New("phases: effect too large")            // beyond a size or count limit
 	ErrScope    = errors.New("phases: scope pattern not valid")     // see Scope.Validate
 	ErrMatcher  = errors.New("phases: matcher not valid")           // see CompileMatcher
 	ErrOutside  = errors.New("phases: action outside of its scope") // see CheckScopes
+)
+
+// Every refused effect is ErrDenied, ErrTooLarge, or one of these.
+var (
+	errInvalid = errors.New("phases: effect invalid") // bad pointer, missing parent, or a result of the wrong shape
+	// a mutator wants another change when called again; also ErrDenied
+	errUnstable = errors.New("phases: action not stable")
 )
 
 // DecodeError says what is wrong with a document from outside, and where.
@@ -48,38 +51,38 @@ func (e *DecodeError) Error() string {
 // Is reports the class ErrDecode.
 func (e *DecodeError) Is(target error) bool { return target == ErrDecode }
 
-// EffectError says why an effect was refused. Class is ErrDenied, ErrInvalid,
-// ErrTooLarge or ErrUnstable; Reason is safe to show.
-type EffectError struct {
-	Class  error
-	Kind   EffectKind
-	Path   string
-	Reason string
+// effectProblem says why an effect was refused. Class is ErrDenied, errInvalid,
+// ErrTooLarge or errUnstable; Reason is safe to show.
+type effectProblem struct {
+	class  error
+	kind   EffectKind
+	path   string
+	reason string
 }
 
 // Error returns effect, path and reason in one line.
-func (e *EffectError) Error() string {
-	if e.Path != "" {
-		return fmt.Sprintf("%s %q: %s", SafeLine(string(e.Kind), 32), cut(e.Path, 200), e.Reason)
+func (e *effectProblem) Error() string {
+	if e.path != "" {
+		return fmt.Sprintf("%s %q: %s", SafeLine(string(e.kind), 32), cut(e.path, 200), e.reason)
 	}
-	return SafeLine(string(e.Kind), 32) + ": " + e.Reason
+	return SafeLine(string(e.kind), 32) + ": " + e.reason
 }
 
 // Is reports the class; an unstable action is a kind of denial.
-func (e *EffectError) Is(target error) bool {
-	return target == e.Class || (e.Class == ErrUnstable && target == ErrDenied)
+func (e *effectProblem) Is(target error) bool {
+	return target == e.class || (e.class == errUnstable && target == ErrDenied)
 }
 
 // Fault returns the failure that the refusal means for the hook's turn: an
 // effect that is refused poisons the turn (output), and an unstable action
 // breaks a rule of the chain (protocol).
-func (e *EffectError) Fault() *Fault {
-	if errors.Is(e, ErrUnstable) {
+func (e *effectProblem) Fault() *Fault {
+	if errors.Is(e, errUnstable) {
 		return NewFault(KindProtocol, "the action is not stable: a hook wants to change it again after it was judged", e)
 	}
 	return NewFault(KindOutput, "a hook asked for something that it may not do", e)
 }
 
-func effectError(class error, e Effect, format string, args ...any) *EffectError {
-	return &EffectError{Class: class, Kind: e.Kind, Path: e.Path, Reason: fmt.Sprintf(format, args...)}
+func effectError(class error, e Effect, format string, args ...any) *effectProblem {
+	return &effectProblem{class: class, kind: e.Kind, path: e.Path, reason: fmt.Sprintf(format, args...)}
 }

@@ -62,7 +62,7 @@ func FuzzDecodeInvocation(f *testing.F) {
 			t.Fatal(d)
 		}
 		doc, err := Document(inv, nil)
-		if err != nil || checkJSON(doc, Limits{MaxBytes: math.MaxInt}) != nil {
+		if err != nil || checkJSON(doc, limits{maxBytes: math.MaxInt}) != nil {
 			t.Fatalf("no document: %v\n%s", err, doc)
 		}
 		if _, err := NewChain(inv, nil, Scopes{}); err != nil {
@@ -88,7 +88,7 @@ func FuzzDecodeAction(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, p string, raw []byte) {
 		phase := Phase(p)
-		if checkJSON(raw, Limits{}) != nil {
+		if checkJSON(raw, limits{}) != nil {
 			return // callers check that first
 		}
 		a, err := DecodeAction(phase, raw)
@@ -96,8 +96,8 @@ func FuzzDecodeAction(f *testing.F) {
 			checkPlace(t, raw, err)
 			return
 		}
-		if a.Phase() != phase {
-			t.Fatalf("%s instead of %s", a.Phase(), phase)
+		if a.phase() != phase {
+			t.Fatalf("%s instead of %s", a.phase(), phase)
 		}
 		// What hooks do to an action that is right leaves one that is right.
 		for _, e := range effectsOf(phase) {
@@ -113,12 +113,12 @@ func FuzzPointer(f *testing.F) {
 	f.Add([]byte(`{"a":[1,{"b~/c":null}],"":"x"}`), "/a/1/b~0~1c", []byte(`[1]`))
 	f.Add([]byte(`[[],{},"\u0061"]`), "/0", []byte(`"é"`))
 	f.Fuzz(func(t *testing.T, raw []byte, ptr string, value []byte) {
-		got, found, err := Find(raw, ptr) // must end, whatever raw is
+		got, found, err := find(raw, ptr) // must end, whatever raw is
 		if _, e := Set(raw, ptr, value); e == nil && err != nil {
 			t.Fatalf("Set takes %q, Find does not: %v", ptr, err)
 		}
 		_, _ = Remove(raw, ptr)
-		if checkJSON(raw, Limits{MaxDepth: 50}) != nil || checkJSON(value, Limits{MaxDepth: 50}) != nil {
+		if checkJSON(raw, limits{maxDepth: 50}) != nil || checkJSON(value, limits{maxDepth: 50}) != nil {
 			return
 		}
 		want, ok := any(nil), false
@@ -132,7 +132,7 @@ func FuzzPointer(f *testing.F) {
 			t.Fatalf("Find(%q, %q) = %q, want %v", raw, ptr, got, want)
 		}
 		if set, err := Set(raw, ptr, value); err == nil {
-			if checkJSON(set, Limits{}) != nil {
+			if checkJSON(set, limits{}) != nil {
 				t.Fatalf("Set(%q, %q, %q) = %q", raw, ptr, value, set)
 			}
 			if v, ok := Get(set, ptr); !ok || string(v) != string(trim(value)) {
@@ -142,7 +142,7 @@ func FuzzPointer(f *testing.F) {
 			t.Fatalf("Set(%q, %q, %q): %v", raw, ptr, value, err)
 		}
 		if removed, err := Remove(raw, ptr); err == nil {
-			if checkJSON(removed, Limits{}) != nil {
+			if checkJSON(removed, limits{}) != nil {
 				t.Fatalf("Remove(%q, %q) = %q", raw, ptr, removed)
 			}
 		} else if found && ptr != "" {
@@ -230,11 +230,11 @@ func FuzzScope(f *testing.F) {
 			var in func(Scope) bool
 			switch k {
 			case ScopePath:
-				in = func(s Scope) bool { return s.AllowsPath(p) }
+				in = func(s Scope) bool { return s.allowsPath(p) }
 			case ScopeTool:
 				in = func(s Scope) bool { return s.AllowsTool(p) }
 			default:
-				in = func(s Scope) bool { return s.AllowsHost(host, 80) }
+				in = func(s Scope) bool { return s.allowsHost(host, 80) }
 			}
 			if in(i) != (in(a) && in(b)) || in(n) != in(a) {
 				t.Fatalf("%q is in %v, %v, and in the intersection %v", p, in(a), in(b), in(i))
@@ -252,13 +252,13 @@ func FuzzEffect(f *testing.F) {
 		e := Effect{Kind: EffectKind(kind), Path: path, Value: value, Label: label, Key: label, Text: text, Remove: remove}
 		out, err := ApplyEffect(Phase(p), passOf(Phase(p)), action, almighty(), e)
 		if err != nil {
-			var x *EffectError
+			var x *effectProblem
 			if !errors.As(err, &x) || out != nil || hasControl(err.Error()) {
 				t.Fatalf("%v", err)
 			}
 			return
 		}
-		if CheckAction(Phase(p), out) != nil || checkJSON(out, Limits{}) != nil {
+		if CheckAction(Phase(p), out) != nil || checkJSON(out, limits{}) != nil {
 			t.Fatalf("broken: %q", out)
 		}
 		for _, fixed := range []string{"/tool", "/provider", "/child/agent", "/machine", "/kind", "/call_id",

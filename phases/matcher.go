@@ -16,49 +16,49 @@ type Matcher struct {
 	pattern string
 }
 
-// MatcherError says why a matcher is refused; it is of class ErrMatcher.
-type MatcherError struct {
-	Pattern string
-	Reason  string
+// matcherError says why a matcher is refused; it is of class ErrMatcher.
+type matcherError struct {
+	pattern string
+	reason  string
 }
 
 // Error returns pattern and reason.
-func (e *MatcherError) Error() string {
-	return fmt.Sprintf("matcher %s: %s", quote(SafeLine(e.Pattern, 100)), e.Reason)
+func (e *matcherError) Error() string {
+	return fmt.Sprintf("matcher %s: %s", quote(SafeLine(e.pattern, 100)), e.reason)
 }
 
 // Is reports the class ErrMatcher.
-func (e *MatcherError) Is(target error) bool { return target == ErrMatcher }
+func (e *matcherError) Is(target error) bool { return target == ErrMatcher }
 
 // CompileMatcher compiles a matcher on tool names. "" and "*" match every name.
 // A pattern that matches no known tool is refused with the list of known names,
 // since a guard with a typing error guards nothing, unless any is set (for
 // tools of one's own) or it begins with mcp: (servers are open-ended). The error
-// is a *MatcherError.
+// is of class ErrMatcher.
 func CompileMatcher(pattern string, any bool) (*Matcher, error) {
 	m, err := CompileNameMatcher(pattern)
 	if err != nil || m.all || any || strings.HasPrefix(strings.TrimPrefix(pattern, "^"), "mcp:") {
 		return m, err
 	}
 	if !slices.ContainsFunc(KnownTools(), m.Match) {
-		return nil, &MatcherError{pattern, "matches no known tool; known are " + strings.Join(KnownTools(), ", ") +
+		return nil, &matcherError{pattern, "matches no known tool; known are " + strings.Join(KnownTools(), ", ") +
 			" and mcp:SERVER:TOOL; mark the matcher as any for tools of your own"}
 	}
 	return m, nil
 }
 
 // CompileNameMatcher compiles a matcher on other names, such as agents and
-// runtimes, of which no list exists. The error is a *MatcherError.
+// runtimes, of which no list exists. The error is of class ErrMatcher.
 func CompileNameMatcher(pattern string) (*Matcher, error) {
 	if pattern == "" || pattern == "*" {
 		return &Matcher{all: true, pattern: pattern}, nil
 	}
-	if len(pattern) > MaxMatcherBytes {
-		return nil, &MatcherError{pattern, fmt.Sprintf("longer than %d bytes", MaxMatcherBytes)}
+	if len(pattern) > maxMatcherBytes {
+		return nil, &matcherError{pattern, fmt.Sprintf("longer than %d bytes", maxMatcherBytes)}
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return nil, &MatcherError{pattern, "not a regular expression (RE2): " + SafeLine(err.Error(), 200)}
+		return nil, &matcherError{pattern, "not a regular expression (RE2): " + SafeLine(err.Error(), 200)}
 	}
 	return &Matcher{re: re, pattern: pattern}, nil
 }

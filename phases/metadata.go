@@ -8,13 +8,13 @@ import (
 // callerKey is where the caller's own metadata stands in the input document.
 const callerKey = "caller"
 
-// Annotate returns the bag with the effect's entry written. md is not changed.
-// The error is an *EffectError: a bad key, the reserved key "caller" or a value that a
-// hook of a higher tier wrote (ErrDenied), no strict JSON (ErrInvalid), more
-// than MaxMetadataKeys or MaxMetadataBytes (ErrTooLarge).
-func Annotate(md Metadata, by Actor, e Effect) (Metadata, error) {
+// annotate returns the bag with the effect's entry written. md is not changed.
+// The error is an *effectProblem: a bad key, the reserved key "caller" or a value that a
+// hook of a higher tier wrote (ErrDenied), no strict JSON (errInvalid), more
+// than maxMetadataKeys or MaxMetadataBytes (ErrTooLarge).
+func annotate(md Metadata, by Actor, e Effect) (Metadata, error) {
 	if reason := checkKey(e.Key); reason != "" {
-		return nil, effectError(ErrInvalid, e, "%s", reason)
+		return nil, effectError(errInvalid, e, "%s", reason)
 	}
 	if e.Key == callerKey {
 		return nil, effectError(ErrDenied, e, "the key %q belongs to the caller", callerKey)
@@ -30,17 +30,17 @@ func Annotate(md Metadata, by Actor, e Effect) (Metadata, error) {
 		out = Metadata{}
 	}
 	out[e.Key] = Entry{Value: trim(e.Value), Hook: by.Hook, Tier: by.Tier}
-	if len(out) > MaxMetadataKeys {
-		return nil, effectError(ErrTooLarge, e, "more than %d metadata keys", MaxMetadataKeys)
+	if len(out) > maxMetadataKeys {
+		return nil, effectError(ErrTooLarge, e, "more than %d metadata keys", maxMetadataKeys)
 	}
-	if out.Size() > MaxMetadataBytes {
+	if out.size() > MaxMetadataBytes {
 		return nil, effectError(ErrTooLarge, e, "more than %d bytes of metadata", MaxMetadataBytes)
 	}
 	return out, nil
 }
 
 // Size returns the bytes that count towards MaxMetadataBytes.
-func (m Metadata) Size() int {
+func (m Metadata) size() int {
 	n := 0
 	for k, e := range m {
 		n += len(k) + len(e.Value) + len(e.Hook) + len(e.Tier)
@@ -50,15 +50,15 @@ func (m Metadata) Size() int {
 
 // Validate checks a bag that was stored or replayed. The error is a *DecodeError.
 func (m Metadata) Validate() error {
-	if len(m) > MaxMetadataKeys || m.Size() > MaxMetadataBytes {
+	if len(m) > maxMetadataKeys || m.size() > MaxMetadataBytes {
 		return &DecodeError{Offset: -1,
-			Reason: fmt.Sprintf("metadata beyond %d keys or %d bytes", MaxMetadataKeys, MaxMetadataBytes)}
+			Reason: fmt.Sprintf("metadata beyond %d keys or %d bytes", maxMetadataKeys, MaxMetadataBytes)}
 	}
 	for k, e := range m {
 		if reason := checkKey(k); reason != "" || k == callerKey {
 			return &DecodeError{Pointer: Join("", k), Offset: -1, Reason: "not a metadata key"}
 		}
-		if err := checkJSON(e.Value, Limits{}); err != nil {
+		if err := checkJSON(e.Value, limits{}); err != nil {
 			return under(err, Join("", k, "value"))
 		}
 	}

@@ -98,10 +98,10 @@ func TestArtifactsAtTheirBounds(t *testing.T) {
 		{`{"name":"a","text":"x"}`, ""},
 		{`{"name":"a","data_base64":"AA==","meta":{}}`, ""},
 		{`{"name":"a","data_base64":""}`, ""},
-		{`{"name":"` + strings.Repeat("a", MaxArtifactName) + `","text":"x"}`, ""},
-		{`{"name":"` + strings.Repeat("a", MaxArtifactName+1) + `","text":"x"}`, names},
-		{`{"name":"a","media_type":"` + strings.Repeat("a", MaxMediaTypeBytes) + `","text":"x"}`, ""},
-		{`{"name":"a","media_type":"` + strings.Repeat("a", MaxMediaTypeBytes+1) + `","text":"x"}`, names},
+		{`{"name":"` + strings.Repeat("a", maxArtifactName) + `","text":"x"}`, ""},
+		{`{"name":"` + strings.Repeat("a", maxArtifactName+1) + `","text":"x"}`, names},
+		{`{"name":"a","media_type":"` + strings.Repeat("a", maxMediaTypeBytes) + `","text":"x"}`, ""},
+		{`{"name":"a","media_type":"` + strings.Repeat("a", maxMediaTypeBytes+1) + `","text":"x"}`, names},
 		{`{"text":"x"}`, names},
 		{`{"name":"a\u0000","text":"x"}`, names},
 		{`{"name":"a"}`, either},
@@ -109,11 +109,11 @@ func TestArtifactsAtTheirBounds(t *testing.T) {
 		{`{"name":"a","text":"x","meta":[]}`, meta},
 	} {
 		a, err := decodeArtifact(named("h"), Effect{Kind: EffectArtifact, Value: jsontext.Value(tc.value)})
-		var e *EffectError
+		var e *effectProblem
 		switch {
 		case tc.want == "" && (err != nil || a.Name == "" || a.MediaType == "" || a.Hook != "h"):
 			t.Errorf("%.60s: %+v, %v", tc.value, a, err)
-		case tc.want != "" && (!errors.As(err, &e) || e.Reason != tc.want || !errors.Is(err, ErrInvalid)):
+		case tc.want != "" && (!errors.As(err, &e) || e.reason != tc.want || !errors.Is(err, errInvalid)):
 			t.Errorf("%.60s: %v, want %s", tc.value, err, tc.want)
 		}
 	}
@@ -127,7 +127,7 @@ func TestArtifactsAtTheirBounds(t *testing.T) {
 
 // TestFaultsOfErrors: an error that knows its fault keeps it; any other is a hook's that asked for too much.
 func TestFaultsOfErrors(t *testing.T) {
-	if f := faultOf(&OutsideError{"net", "why"}); f.Kind != KindPolicy {
+	if f := faultOf(&outsideError{"net", "why"}); f.Kind != KindPolicy {
 		t.Errorf("%+v", f)
 	}
 	if f := faultOf(io.EOF); f.Kind != KindOutput || f.Text != "a hook asked for something that it may not do" ||
@@ -174,7 +174,7 @@ func TestMembersOfActions(t *testing.T) {
 	} {
 		a, err := DecodeAction(tc.phase, jsontext.Value(tc.action))
 		switch {
-		case tc.want == "" && (err != nil || a == nil || a.Phase() != tc.phase):
+		case tc.want == "" && (err != nil || a == nil || a.phase() != tc.phase):
 			t.Errorf("%s %s: %v", tc.phase, tc.action, err)
 		case tc.want != "" && (!errors.Is(err, ErrDecode) || !strings.HasPrefix(err.Error(), tc.want+" (line 1") || a != nil):
 			t.Errorf("%s %s: %v, want %s", tc.phase, tc.action, err, tc.want)

@@ -14,19 +14,19 @@ import (
 // applicable to the document.
 var ErrPointer = errors.New("phases: JSON Pointer not valid")
 
-// PointerError says why a JSON Pointer does not work.
-type PointerError struct {
-	Pointer string
-	Reason  string
+// pointerError says why a JSON Pointer does not work.
+type pointerError struct {
+	pointer string
+	reason  string
 }
 
 // Error returns pointer and reason.
-func (e *PointerError) Error() string {
-	return "pointer " + strconv.Quote(cut(e.Pointer, 200)) + ": " + e.Reason
+func (e *pointerError) Error() string {
+	return "pointer " + strconv.Quote(cut(e.pointer, 200)) + ": " + e.reason
 }
 
 // Is reports the class ErrPointer.
-func (e *PointerError) Is(target error) bool { return target == ErrPointer }
+func (e *pointerError) Is(target error) bool { return target == ErrPointer }
 
 // CheckPointer reports whether ptr is a JSON Pointer (RFC 6901) of at most
 // MaxPathBytes. "" is the whole document. Whether a token is a legal array index
@@ -36,17 +36,17 @@ func CheckPointer(ptr string) error {
 		return nil
 	}
 	if len(ptr) > MaxPathBytes {
-		return &PointerError{ptr, "too long"}
+		return &pointerError{ptr, "too long"}
 	}
 	if ptr[0] != '/' {
-		return &PointerError{ptr, "does not start with a slash"}
+		return &pointerError{ptr, "does not start with a slash"}
 	}
 	if !utf8.ValidString(ptr) {
-		return &PointerError{ptr, "is not UTF-8"}
+		return &pointerError{ptr, "is not UTF-8"}
 	}
 	for i := 0; i < len(ptr); i++ {
 		if ptr[i] == '~' && (i+1 == len(ptr) || (ptr[i+1] != '0' && ptr[i+1] != '1')) {
-			return &PointerError{ptr, "has a ~ that is neither ~0 nor ~1"}
+			return &pointerError{ptr, "has a ~ that is neither ~0 nor ~1"}
 		}
 	}
 	return nil
@@ -121,7 +121,7 @@ func arrayIndex(token string) (int, bool) {
 // is malformed, or a token that addresses an array is no legal index (RFC 6901
 // forbids leading zeros; "-" addresses nothing and is refused too). raw must be
 // valid JSON; the result shares its memory.
-func Find(raw jsontext.Value, ptr string) (v jsontext.Value, found bool, err error) {
+func find(raw jsontext.Value, ptr string) (v jsontext.Value, found bool, err error) {
 	v, found, _, err = FindCounted(raw, ptr)
 	return v, found, err
 }
@@ -151,7 +151,7 @@ func FindCounted(raw jsontext.Value, ptr string) (v jsontext.Value, found bool, 
 
 // Get is Find for callers to whom a bad pointer is the same as an absent value.
 func Get(raw jsontext.Value, ptr string) (jsontext.Value, bool) {
-	v, found, err := Find(raw, ptr)
+	v, found, err := find(raw, ptr)
 	return v, found && err == nil
 }
 
@@ -169,7 +169,7 @@ func locate(raw []byte, ptr string, took *Looked) (span, bool, error) {
 		token, p = splitToken(p)
 		m, found, err := child(raw, i, token, took)
 		if err != nil {
-			return span{}, false, &PointerError{ptr, err.Error()}
+			return span{}, false, &pointerError{ptr, err.Error()}
 		}
 		if !found {
 			return span{}, false, nil
@@ -226,7 +226,7 @@ func Set(raw jsontext.Value, ptr string, value jsontext.Value) (jsontext.Value, 
 	}
 	value = trim(value)
 	if len(value) == 0 {
-		return nil, &PointerError{ptr, "no value given"}
+		return nil, &pointerError{ptr, "no value given"}
 	}
 	sp, found, err := locate(raw, ptr, new(Looked))
 	if err != nil {
@@ -236,7 +236,7 @@ func Set(raw jsontext.Value, ptr string, value jsontext.Value) (jsontext.Value, 
 		return splice(raw, sp, value), nil
 	}
 	if ptr == "" {
-		return nil, &PointerError{ptr, "the document is not JSON"}
+		return nil, &pointerError{ptr, "the document is not JSON"}
 	}
 	parent, token := splitLast(ptr)
 	at, found, err := locate(raw, parent, new(Looked))
@@ -244,11 +244,11 @@ func Set(raw jsontext.Value, ptr string, value jsontext.Value) (jsontext.Value, 
 		return nil, err
 	}
 	if !found {
-		return nil, &PointerError{ptr, "the parent is missing"}
+		return nil, &pointerError{ptr, "the parent is missing"}
 	}
 	object := raw[at.start] == '{'
 	if !object && raw[at.start] != '[' {
-		return nil, &PointerError{ptr, "the parent is neither object nor array"}
+		return nil, &pointerError{ptr, "the parent is neither object nor array"}
 	}
 	last, n := at.start+1, 0 // where the last entry ends
 	walk(raw, at.start, func(m member) bool {
@@ -257,7 +257,7 @@ func Set(raw jsontext.Value, ptr string, value jsontext.Value) (jsontext.Value, 
 	})
 	if !object {
 		if i, _ := arrayIndex(token); i != n {
-			return nil, &PointerError{ptr, "the index is beyond the end of the array"}
+			return nil, &pointerError{ptr, "the index is beyond the end of the array"}
 		}
 	}
 	var entry []byte
@@ -278,7 +278,7 @@ func Remove(raw jsontext.Value, ptr string) (jsontext.Value, error) {
 		return nil, err
 	}
 	if ptr == "" {
-		return nil, &PointerError{ptr, "the whole document cannot be removed"}
+		return nil, &pointerError{ptr, "the whole document cannot be removed"}
 	}
 	parent, token := splitLast(ptr)
 	at, found, err := locate(raw, parent, new(Looked))
@@ -286,11 +286,11 @@ func Remove(raw jsontext.Value, ptr string) (jsontext.Value, error) {
 		return nil, err
 	}
 	if !found || (raw[at.start] != '{' && raw[at.start] != '[') {
-		return nil, &PointerError{ptr, "the parent is missing"}
+		return nil, &pointerError{ptr, "the parent is missing"}
 	}
 	m, found, err := child(raw, at.start, token, new(Looked))
 	if err != nil {
-		return nil, &PointerError{ptr, err.Error()}
+		return nil, &pointerError{ptr, err.Error()}
 	}
 	if !found {
 		return raw.Clone(), nil

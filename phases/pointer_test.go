@@ -22,7 +22,7 @@ func TestFindRFC6901(t *testing.T) {
 		"": string(doc), "/foo": `["bar", "baz"]`, "/foo/0": `"bar"`, "/": "0", "/a~1b": "1", "/c%d": "2",
 		"/e^f": "3", "/g|h": "4", `/i\j`: "5", `/k"l`: "6", "/ ": "7", "/m~0n": "8",
 	} {
-		got, found, err := Find(doc, ptr)
+		got, found, err := find(doc, ptr)
 		if err != nil || !found || string(got) != want {
 			t.Errorf("Find(%q) = %q, %v, %v; want %q", ptr, got, found, err, want)
 		}
@@ -62,7 +62,7 @@ func TestFind(t *testing.T) {
 		{ptr: "/\xff", bad: true},
 		{ptr: "/" + strings.Repeat("a", MaxPathBytes), bad: true},
 	} {
-		got, found, err := Find(doc, c.ptr)
+		got, found, err := find(doc, c.ptr)
 		if string(got) != c.want || found != c.found || errors.Is(err, ErrPointer) != c.bad || (err != nil) != c.bad {
 			t.Errorf("Find(%q) = %q, %v, %v", c.ptr, got, found, err)
 		}

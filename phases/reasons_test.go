@@ -16,7 +16,7 @@ func outsideOf(t *testing.T, inv Invocation, scopes Scopes, follow func(string) 
 	if err == nil {
 		return ""
 	}
-	var o *OutsideError
+	var o *outsideError
 	if !errors.As(err, &o) || !errors.Is(err, ErrOutside) {
 		t.Fatalf("%v is no *OutsideError", err)
 	}
@@ -199,7 +199,7 @@ func TestReasonsOfOtherPhases(t *testing.T) {
 			t.Errorf("%s %s: %q, want %q", tc.phase, tc.action, got, tc.want)
 		}
 	}
-	f := (&OutsideError{"net", "why"}).Fault()
+	f := (&outsideError{"net", "why"}).Fault()
 	if f.Kind != KindPolicy || f.Text != "the action is outside of its scopes (net): why" || !errors.Is(f, ErrOutside) {
 		t.Errorf("%+v", f)
 	}
@@ -267,12 +267,12 @@ func TestEveryCredentialHeader(t *testing.T) {
 		"subscription-keys",
 		"private-keys", "jwts", "assertions",
 	} {
-		if !IsCredentialHeader(h) {
+		if !isCredentialHeader(h) {
 			t.Errorf("%q is shown to hooks", h)
 		}
 	}
 	for _, h := range []string{"auths", "keys", "xauth", "xkey", "author", "monkey", "x-session", "authenticate"} {
-		if IsCredentialHeader(h) {
+		if isCredentialHeader(h) {
 			t.Errorf("%q is hidden from hooks", h)
 		}
 	}

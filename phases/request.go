@@ -30,7 +30,7 @@ type wireRequest struct {
 // DecodeInvocation does. Every error is a *DecodeError with the place of the fault.
 func DecodeRequest(b []byte) (Request, error) {
 	var w wireRequest
-	if err := decodeWire(b, Limits{}, &w); err != nil {
+	if err := decodeWire(b, limits{}, &w); err != nil {
 		return Request{}, err
 	}
 	inv, err := w.invocation(b)
@@ -73,7 +73,7 @@ func EncodeRequest(r Request) ([]byte, error) {
 // WithHeldScopes returns a request in the wire form that says that its caller holds
 // the scopes. The error is a *DecodeError: b is no object.
 func WithHeldScopes(b []byte) ([]byte, error) {
-	if err := checkJSON(b, Limits{}); err != nil {
+	if err := checkJSON(b, limits{}); err != nil {
 		return nil, err
 	}
 	if kindOf(b) != '{' {

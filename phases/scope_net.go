@@ -166,7 +166,7 @@ func parseNets(s Scope) netPatterns {
 	}
 	out := make(netPatterns, 0, len(s))
 	for _, p := range s {
-		if q, reason := parseNet(p); reason == "" && len(p) <= MaxPatternBytes {
+		if q, reason := parseNet(p); reason == "" && len(p) <= maxPatternBytes {
 			out = append(out, q)
 		}
 	}
@@ -290,7 +290,7 @@ func subtractPorts(a, b []ports) []ports {
 
 // AllowsHost reports whether the host (a name, an IPv4 address, or an IPv6
 // address with or without brackets) with the port is in a net scope. What is no host is in none.
-func (s Scope) AllowsHost(host string, port int) bool {
+func (s Scope) allowsHost(host string, port int) bool {
 	if strings.Contains(host, ":") && !strings.HasPrefix(host, "[") {
 		host = "[" + host + "]"
 	}

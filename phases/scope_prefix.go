@@ -130,7 +130,7 @@ func parsePrefixes(s Scope, parse func(string) (prefix, string)) prefixes {
 	}
 	out := make(prefixes, 0, len(s))
 	for _, p := range s {
-		if q, reason := parse(p); reason == "" && len(p) <= MaxPatternBytes {
+		if q, reason := parse(p); reason == "" && len(p) <= maxPatternBytes {
 			out = append(out, q)
 		}
 	}
@@ -201,7 +201,7 @@ func (ps prefixes) intersect(qs prefixes) prefixes {
 // AllowsPath reports whether the clean absolute path is in a path scope. A path
 // that is relative or not clean is in none, not even in an unrestricted one. Symlinks
 // and letter case are not looked at: resolve the path first.
-func (s Scope) AllowsPath(path string) bool {
+func (s Scope) allowsPath(path string) bool {
 	if checkPath(path) != "" {
 		return false
 	}
@@ -215,7 +215,7 @@ func (s Scope) AllowsPath(path string) bool {
 // AllowsTool reports whether the tool's normalised name is in a tool scope.
 func (s Scope) AllowsTool(name string) bool {
 	if checkToolName(name) != "" {
-		return s.Unrestricted(ScopeTool) && name != "" // odd names of unknown runtimes: only "*" covers them
+		return s.unrestricted(ScopeTool) && name != "" // odd names of unknown runtimes: only "*" covers them
 	}
 	return parsePrefixes(s, parseTool).coverOne(prefix{text: name})
 }

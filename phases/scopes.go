@@ -68,10 +68,10 @@ func (s *Scope) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// Validate checks every pattern and their number (≤ MaxScopePatterns). The error is a *ScopeError.
+// Validate checks every pattern and their number (at most 256). The error is a *ScopeError.
 func (s Scope) Validate(k ScopeKind) error {
-	if len(s) > MaxScopePatterns {
-		return &ScopeError{"", fmt.Sprintf("more than %d patterns", MaxScopePatterns)}
+	if len(s) > maxScopePatterns {
+		return &ScopeError{"", fmt.Sprintf("more than %d patterns", maxScopePatterns)}
 	}
 	for i, p := range s {
 		if reason := checkPattern(k, p); reason != "" {
@@ -85,8 +85,8 @@ func checkPattern(k ScopeKind, p string) string {
 	if p == "" {
 		return "the pattern is empty"
 	}
-	if len(p) > MaxPatternBytes {
-		return fmt.Sprintf("the pattern is longer than %d bytes", MaxPatternBytes)
+	if len(p) > maxPatternBytes {
+		return fmt.Sprintf("the pattern is longer than %d bytes", maxPatternBytes)
 	}
 	var reason string
 	switch k {
@@ -159,7 +159,7 @@ func (s Scope) Equal(k ScopeKind, o Scope) bool {
 }
 
 // Unrestricted reports whether the scope allows everything of its kind.
-func (s Scope) Unrestricted(k ScopeKind) bool {
+func (s Scope) unrestricted(k ScopeKind) bool {
 	return s == nil || slices.Equal(s.Normalize(k), Scope{"*"})
 }
 

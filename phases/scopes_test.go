@@ -49,12 +49,12 @@ func universes() []universe {
 	toolPatterns := []string{"a", "n:a", "n:m", "n:m:a", "n:*", "n:m:*", "nm:*", "n", "*"}
 
 	return []universe{
-		{ScopePath, pathPatterns, paths, Scope.AllowsPath},
+		{ScopePath, pathPatterns, paths, Scope.allowsPath},
 		{ScopeNet, netPatterns, hosts, func(s Scope, v string) bool {
 			host, port, _ := strings.Cut(v, "|")
 			var n int
 			fmt.Sscan(port, &n)
-			return s.AllowsHost(host, n)
+			return s.allowsHost(host, n)
 		}},
 		{ScopeTool, toolPatterns, tools, Scope.AllowsTool},
 	}
@@ -195,7 +195,7 @@ func TestScopeValidate(t *testing.T) {
 			"/a/..": false,
 			"/./a":  false, "/a/*": false, "/a/*.go": false, "/a**": false, "/**/b": false, "/a\x00": false, "/\xff": false,
 			"~/a": false,
-			"/" + strings.Repeat("a", MaxPatternBytes): false,
+			"/" + strings.Repeat("a", maxPatternBytes): false,
 		},
 		ScopeNet: {
 			"*": true, "*:*": true, "*:443": true, "a.example:443": true, "*.example:1-65535": true, "10.0.0.1:80": true,
@@ -227,7 +227,7 @@ func TestScopeValidate(t *testing.T) {
 			}
 		}
 	}
-	many := slices.Repeat(Scope{"/a"}, MaxScopePatterns+1)
+	many := slices.Repeat(Scope{"/a"}, maxScopePatterns+1)
 	if err := many.Validate(ScopePath); !errors.Is(err, ErrScope) {
 		t.Errorf("too many patterns: %v", err)
 	}
@@ -241,33 +241,33 @@ func TestScopeValidate(t *testing.T) {
 func TestScopeMembersThatAreNone(t *testing.T) {
 	var all Scope
 	for _, p := range []string{"", "a", "/a/../b", "/a//b", "/a/", "/a\x00", "/./a", "../a"} {
-		if all.AllowsPath(p) {
+		if all.allowsPath(p) {
 			t.Errorf("an unrestricted scope allows the path %q", p)
 		}
 	}
 	for _, h := range []string{"", "a b", "0x7f.1", "a..b", "*", "*.a", "a/b"} {
-		if all.AllowsHost(h, 80) {
+		if all.allowsHost(h, 80) {
 			t.Errorf("an unrestricted scope allows the host %q", h)
 		}
 	}
-	if all.AllowsHost("a", 0) || all.AllowsHost("a", 65536) {
+	if all.allowsHost("a", 0) || all.allowsHost("a", 65536) {
 		t.Error("an unrestricted scope allows a port that is none")
 	}
 	nothing := Scope{}
-	if nothing.AllowsPath("/a") || nothing.AllowsHost("a", 80) || nothing.AllowsTool("a") {
+	if nothing.allowsPath("/a") || nothing.allowsHost("a", 80) || nothing.AllowsTool("a") {
 		t.Error("an empty scope allows something")
 	}
 	v4 := Scope{"1.2.3.4:80"}
-	if !v4.AllowsHost("::ffff:1.2.3.4", 80) || !v4.AllowsHost("[::ffff:1.2.3.4]", 80) {
+	if !v4.allowsHost("::ffff:1.2.3.4", 80) || !v4.allowsHost("[::ffff:1.2.3.4]", 80) {
 		t.Error("an IPv4 address in IPv6 is another address")
 	}
-	if !(Scope{"[::1]:80"}).AllowsHost("0:0:0:0:0:0:0:1", 80) {
+	if !(Scope{"[::1]:80"}).allowsHost("0:0:0:0:0:0:0:1", 80) {
 		t.Error("a spelling of an IPv6 address is another address")
 	}
-	if (Scope{"*.example:80"}).AllowsHost("example", 80) {
+	if (Scope{"*.example:80"}).allowsHost("example", 80) {
 		t.Error("*.example covers example itself")
 	}
-	if !(Scope{"/a/**"}).AllowsPath("/a") {
+	if !(Scope{"/a/**"}).allowsPath("/a") {
 		t.Error("DIR/** does not cover DIR")
 	}
 }
@@ -275,7 +275,7 @@ func TestScopeMembersThatAreNone(t *testing.T) {
 // Many overlapping ranges must not multiply.
 func TestScopeIntersectStaysSmall(t *testing.T) {
 	var a, b Scope
-	for i := range MaxScopePatterns {
+	for i := range maxScopePatterns {
 		a = append(a, fmt.Sprintf("*:%d-%d", 1+i, 20000+i))
 		b = append(b, fmt.Sprintf("*:%d-%d", 100+2*i, 30000+i))
 	}

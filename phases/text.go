@@ -85,7 +85,7 @@ func safeLabel(s string) string {
 		case r == ' ' || r == '/' || r == ':':
 			b.WriteByte('-')
 		}
-		if b.Len() >= MaxLabelBytes {
+		if b.Len() >= maxLabelBytes {
 			break
 		}
 	}

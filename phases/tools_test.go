@@ -138,7 +138,7 @@ func TestMatcher(t *testing.T) {
 		}
 	}
 	for _, p := range []string{"exce", "Bash", "my_tool", "^exec $", "(", "a(?!b)", `(a)\1`,
-		strings.Repeat("a", MaxMatcherBytes+1), "xmcp:"} {
+		strings.Repeat("a", maxMatcherBytes+1), "xmcp:"} {
 		_, err := CompileMatcher(p, false)
 		if !errors.Is(err, ErrMatcher) {
 			t.Errorf("%q: %v", p, err)
@@ -278,8 +278,8 @@ func TestCheckScopes(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		err := CheckScopes(inv, inv.Action, c.scopes)
-		var o *OutsideError
-		if errors.As(err, &o) != (c.outside != "") || o != nil && (o.Scope != c.outside || !errors.Is(err, ErrOutside)) {
+		var o *outsideError
+		if errors.As(err, &o) != (c.outside != "") || o != nil && (o.scope != c.outside || !errors.Is(err, ErrOutside)) {
 			t.Errorf("%s: %v, want %q", name, err, c.outside)
 		}
 	}
@@ -305,20 +305,20 @@ func TestCheckScopesOfOtherPhases(t *testing.T) {
 	} {
 		inv := Invocation{Phase: c.phase, Action: jsontext.Value(c.action)}
 		err := CheckScopes(inv, inv.Action, c.scopes)
-		var o *OutsideError
-		if errors.As(err, &o) != (c.outside != "") || o != nil && o.Scope != c.outside {
+		var o *outsideError
+		if errors.As(err, &o) != (c.outside != "") || o != nil && o.scope != c.outside {
 			t.Errorf("%s %s: %v, want %q", c.phase, c.action, err, c.outside)
 		}
 	}
 	c, _ := NewChain(sampleInvocation(PreTool), nil, Scopes{FSWrite: Scope{}})
-	if r := c.CheckScopes(); r.Decision != HookBlock || c.Result().DecidedBy != "belay" || c.Result().Kind != KindPolicy {
+	if r := c.checkScopes(); r.Decision != HookBlock || c.Result().DecidedBy != "belay" || c.Result().Kind != KindPolicy {
 		t.Errorf("%+v, %+v", r, c.Result())
 	}
 	// That the invocation came with the same scopes enforces nothing.
 	inv := sampleInvocation(PreTool)
 	inv.Scopes = Scopes{FSWrite: Scope{"/w/**"}}
 	c, _ = NewChain(inv, nil, inv.Scopes)
-	if r := c.CheckScopes(); r.Decision != HookBlock {
+	if r := c.checkScopes(); r.Decision != HookBlock {
 		t.Errorf("as narrow as the invocation: %+v, %+v", r, c.Result())
 	}
 }
@@ -332,7 +332,7 @@ func TestDocumentHasNoCollisions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := checkJSON(doc, Limits{}); err != nil {
+		if err := checkJSON(doc, limits{}); err != nil {
 			t.Fatalf("%s: %v\n%s", p, err, doc)
 		}
 		var names []string
