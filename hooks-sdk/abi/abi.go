@@ -1,8 +1,9 @@
-// Package abi holds the guest ABI as data, for whoever writes another SDK or
+// Package abi holds the guest ABI as data, for authors of another SDK or
 // another host: abi.json lists every host function with its core signature,
-// group, capability, phases and limits, and every number that crosses the border.
-// README.md says what they mean. The package decides nothing; its test keeps the
-// data, the specification, the three SDKs and this repository's host in step.
+// group, capability, phases and limits, and every number that crosses the
+// border. README.md says what they mean. The package decides nothing; its test
+// keeps the data, the specification, the three SDKs and this repository's host
+// in step.
 package abi
 
 import _ "embed"

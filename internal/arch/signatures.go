@@ -52,7 +52,7 @@ func (w *walk) typ(at string, t types.Type) {
 			}
 		}
 	case *types.Interface:
-		for method := range t.Methods() { // unexported ones, too: nobody could implement it
+		for method := range t.Methods() { // unexported ones, too: they keep others from implementing it
 			w.typ(at+"."+method.Name(), method.Type())
 		}
 		for embedded := range t.EmbeddedTypes() {

@@ -1,0 +1,109 @@
+package docs_test
+
+import (
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// vague are words that hide who acts. CONTRIBUTING.md has the rule.
+var vague = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|anybody)\b`)
+
+// unswept are folders whose comments still have such words; below them, too, with "/...".
+var unswept = []string{
+	".", "kernel/...", "tiers/...", "leases/...", "hostcalls/...", "phases/...", "adapters/...", "client/...", "guard/...",
+	"harness/...", "internal/store/...", "internal/eventlog/...", "internal/fuzz/...", "internal/replay/...",
+	"internal/report/...", "internal/retention/...", "internal/recording/...", "internal/suite/...", "internal/junit/...",
+	"internal/paths/...",
+	"hooks-sdk/go", // its files are in the digests of the examples
+}
+
+// TestCommentsNameWhoActs: no comment of a Go file hides who acts.
+func TestCommentsNameWhoActs(t *testing.T) {
+	files := 0
+	for _, path := range goFiles(t) {
+		if swept(filepath.Dir(path)) {
+			files++
+			for _, c := range comments(t, path) {
+				if word := vague.FindString(c.text); word != "" {
+					t.Errorf("%s:%d: a comment says %q: name who acts", path, c.line, word)
+				}
+			}
+		}
+	}
+	if files < 300 {
+		t.Errorf("only %d files were read", files)
+	}
+}
+
+// TestPagesNameWhoActs: no page hides who acts. Code, and words in backquotes, are left
+// alone.
+func TestPagesNameWhoActs(t *testing.T) {
+	for _, page := range pages(t) {
+		text := quoted.ReplaceAllString(fenced.ReplaceAllStringFunc(read(t, page), blank), "")
+		for i, line := range strings.Split(text, "\n") {
+			if word := vague.FindString(line); word != "" {
+				t.Errorf("%s:%d: the page says %q: name who acts", page, i+1, word)
+			}
+		}
+	}
+}
+
+// blank keeps only the line ends of a text.
+func blank(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) }
+
+func swept(dir string) bool {
+	for _, u := range unswept {
+		if sub, ok := strings.CutSuffix(u, "/..."); dir == u || ok && (dir == sub || strings.HasPrefix(dir, sub+"/")) {
+			return false
+		}
+	}
+	return true
+}
+
+type comment struct {
+	line int
+	text string
+}
+
+// comments returns the comments of a Go file.
+func comments(t *testing.T, path string) (out []comment) {
+	src := []byte(read(t, path))
+	files := token.NewFileSet()
+	file := files.AddFile(path, -1, len(src))
+	var s scanner.Scanner
+	s.Init(file, src, nil, scanner.ScanComments)
+	for {
+		pos, tok, lit := s.Scan()
+		if tok == token.EOF {
+			return out
+		}
+		if tok == token.COMMENT {
+			out = append(out, comment{files.Position(pos).Line, lit})
+		}
+	}
+}
+
+// goFiles are the Go files of the module and of the SDKs, relative to the root.
+func goFiles(t *testing.T) (out []string) {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); d.IsDir() && name != ".." && (strings.HasPrefix(name, ".") || name == "bin" || name == "node_modules") {
+			return filepath.SkipDir
+		}
+		if rel, _ := filepath.Rel(root, path); strings.HasSuffix(rel, ".go") {
+			out = append(out, filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
