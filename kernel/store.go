@@ -158,7 +158,7 @@ type Batch struct {
 
 	// Prune drops, after everything else, the contents of runs last used more than
 	// MetadataTTL before Age, approvals that are Forgettable, and leases that have been over
-	// for leases.Keep.
+	// for leases.Retention.
 	Prune bool
 }
 

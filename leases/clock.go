@@ -5,10 +5,6 @@ import "github.com/belay-hooks/belay/leases/clock"
 // The words of the clock. They are one package's, since what else has a deadline counts
 // the same way.
 type (
-	Clock       = clock.Clock
-	Instant     = clock.Instant
-	SystemClock = clock.System
+	Clock   = clock.Clock
+	Instant = clock.Instant
 )
-
-// At reads the clock.
-func At(c Clock) Instant { return clock.At(c) }

@@ -4,8 +4,8 @@ import "errors"
 
 // Classes of errors, for errors.Is.
 var (
-	// ErrUnknown: there is no such lease, or it is somebody else's. Both have the
-	// same text, so that asking tells nobody which ids exist.
+	// ErrUnknown: no lease has this id, or another holder has it. Both cases have the
+	// same text, so that a caller cannot learn which ids exist.
 	ErrUnknown = errors.New("no such lease")
 	// ErrInvalid: the request is not a valid one.
 	ErrInvalid = errors.New("not a valid lease")
@@ -17,8 +17,8 @@ var (
 	ErrQuota = errors.New("too many leases")
 )
 
-// Error is a request that is refused. Text is safe to show and names no lease
-// of anybody else.
+// Error is a request that is refused. Text is safe to show and never names another
+// holder's lease.
 type Error struct {
 	Class error // one of the classes
 	Text  string
@@ -30,7 +30,7 @@ func (e *Error) Error() string { return e.Text }
 // Is reports the class.
 func (e *Error) Is(target error) bool { return target == e.Class }
 
-// unknown is the one answer for what is not there and what is not the asker's.
+// unknown answers for an id without a lease, and for a lease of another holder.
 func unknown() error { return &Error{ErrUnknown, "no such lease, or not yours"} }
 
 func invalid(text string) error { return &Error{ErrInvalid, text} }

@@ -25,16 +25,16 @@ type Holder struct {
 	Runtime    string `json:"runtime,omitzero"`
 	Session    string `json:"session,omitzero"`
 	Agent      string `json:"agent,omitzero"`
-	Credential string `json:"credential,omitzero"` // of a lease: "" means whoever names the rest
+	Credential string `json:"credential,omitzero"` // of a lease: "" admits every credential
 }
 
-// Allows reports whether who may use a lease that h holds.
+// Allows reports whether the caller who may use a lease that h holds.
 func (h Holder) Allows(who Holder) bool {
 	return h.Runtime == who.Runtime && h.Session == who.Session && h.Agent == who.Agent &&
 		(h.Credential == "" || h.Credential == who.Credential)
 }
 
-// HolderOf returns who an invocation says it is, with the credential that it came with.
+// HolderOf returns the holder that an invocation names, with the credential that came with it.
 func HolderOf(inv phases.Invocation, credential string) Holder {
 	return Holder{Runtime: inv.Runtime, Session: inv.Session, Agent: inv.Agent, Credential: credential}
 }
@@ -84,7 +84,7 @@ type Lease struct {
 	Token []byte `json:"-"` // keyed hash of the token
 }
 
-// Clone returns a copy that shares nothing that anybody changes.
+// Clone returns a copy. A change of the copy never changes the lease.
 func (l Lease) Clone() Lease {
 	l.Scope = l.Scope.Clone()
 	l.Token = append([]byte{}, l.Token...)
@@ -94,16 +94,16 @@ func (l Lease) Clone() Lease {
 // sameBoot reports whether CLOCK_BOOTTIME decides.
 func (l *Lease) sameBoot(at Instant) bool { return l.Boot != "" && l.Boot == at.Boot }
 
-// Over reports whether the lease's time is up. at.High must be set.
-func (l *Lease) Over(at Instant) bool {
+// ended reports whether the lease's time is up. at.High must be set.
+func (l *Lease) ended(at Instant) bool {
 	if l.sameBoot(at) {
 		return at.Since >= l.BootUntil
 	}
 	return !at.Latest().Before(l.ExpiresAt)
 }
 
-// Begun reports whether its time has come.
-func (l *Lease) Begun(at Instant) bool {
+// begun reports whether its time has come.
+func (l *Lease) begun(at Instant) bool {
 	if l.sameBoot(at) {
 		return at.Since >= l.BootFrom
 	}
@@ -121,37 +121,37 @@ func (l *Lease) Remaining(at Instant) time.Duration {
 
 // Usable reports whether this lease itself, its parents apart, can be claimed.
 func (l *Lease) Usable(at Instant) bool {
-	return l.State == Active && l.Uses < l.MaxUses && l.Begun(at) && !l.Over(at)
+	return l.State == Active && l.Uses < l.MaxUses && l.begun(at) && !l.ended(at)
 }
 
 // StateAt returns the state with the clocks looked at.
 func (l *Lease) StateAt(at Instant) State {
-	if l.State == Active && l.Over(at) {
+	if l.State == Active && l.ended(at) {
 		return Expired
 	}
 	return l.State
 }
 
-// ContainedIn says why the lease is not contained in p in some dimension, or "".
-func (l *Lease) ContainedIn(p *Lease) string {
+// containedIn says why the lease is not contained in p in some dimension, or "".
+func (l *Lease) containedIn(parent *Lease) string {
 	switch {
-	case !covers(p.Capability, l.Capability):
+	case !covers(parent.Capability, l.Capability):
 		return "the capability is not the parent's"
-	case !p.Scope.Contains(l.Scope):
+	case !parent.Scope.Contains(l.Scope):
 		return "the scope goes beyond the parent's"
-	case l.MaxUses > p.MaxUses-p.Uses:
+	case l.MaxUses > parent.MaxUses-parent.Uses:
 		return "more uses than the parent has left"
-	case l.NotBefore.Before(p.NotBefore):
+	case l.NotBefore.Before(parent.NotBefore):
 		return "it would begin before the parent"
-	case l.ExpiresAt.After(p.ExpiresAt):
+	case l.ExpiresAt.After(parent.ExpiresAt):
 		return "it would outlive the parent"
-	case l.MaxTTLS > p.MaxTTLS:
+	case l.MaxTTLS > parent.MaxTTLS:
 		return "a longer max_ttl than the parent's"
-	case l.Depth != p.Depth+1 || l.Depth > MaxDepth:
+	case l.Depth != parent.Depth+1 || l.Depth > MaxDepth:
 		return "too many leases above it"
-	case !Below(p.ID, l.ID):
+	case !Below(parent.ID, l.ID):
 		return "its id does not lie below the parent's"
-	case p.Holder.Runtime != l.Holder.Runtime || p.Holder.Credential != l.Holder.Credential:
+	case parent.Holder.Runtime != l.Holder.Runtime || parent.Holder.Credential != l.Holder.Credential:
 		return "another runtime's or another credential's agent"
 	}
 	return ""
@@ -189,15 +189,15 @@ func CheckCapability(c string) error {
 
 // checkID returns why id is no id: parts of letters, digits and . _ - @ + = joined by /.
 func checkID(id string) string {
-	if id == "" || len(id) > MaxIDBytes {
+	if id == "" || len(id) > maxIDBytes {
 		return "an id has 1 to 256 bytes"
 	}
 	n := 0
 	for part := range strings.SplitSeq(id, "/") {
-		if n++; n > MaxSegments {
+		if n++; n > maxSegments {
 			return "an id has at most 16 parts"
 		}
-		if part == "" || part == "." || part == ".." || len(part) > MaxSegmentBytes {
+		if part == "" || part == "." || part == ".." || len(part) > maxSegmentBytes {
 			return "a part of an id is empty, . or .., or longer than 64 bytes"
 		}
 		if strings.ContainsFunc(part, func(r rune) bool { return !idRune(r) }) {
@@ -227,9 +227,9 @@ func Prefixes(id string) []string {
 	return out
 }
 
-// Segment makes one part of an id of a name that may hold anything. Different
+// segment makes one part of an id of a name that may hold anything. Different
 // names give different parts.
-func Segment(name string) string {
+func segment(name string) string {
 	if name != "" && len(name) <= 48 && checkID(name) == "" && !strings.Contains(name, "/") {
 		return name
 	}

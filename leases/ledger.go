@@ -9,10 +9,12 @@ import (
 	"encoding/hex"
 	"strings"
 	"time"
+
+	"github.com/belay-hooks/belay/leases/clock"
 )
 
 // Ledger turns requests into Ops. It writes nothing. The zero value of Quota
-// means DefaultQuota. It is safe for concurrent use when Store and Clock are.
+// means defaultQuota. It is safe for concurrent use when Store and Clock are.
 type Ledger struct {
 	Store Store
 	Clock Clock
@@ -44,8 +46,8 @@ type Minted struct {
 	Token string
 }
 
-// TokenPrefix begins every token.
-const TokenPrefix = "blt_"
+// tokenPrefix begins every token.
+const tokenPrefix = "blt_"
 
 // Hash returns the keyed hash under which a token is stored.
 func (l *Ledger) Hash(token string) []byte {
@@ -57,31 +59,31 @@ func (l *Ledger) Hash(token string) []byte {
 
 // Now reads the clocks, the store's included.
 func (l *Ledger) Now(ctx context.Context) (Instant, error) {
-	at := At(l.Clock)
+	at := clock.At(l.Clock)
 	high, err := l.Store.LeaseClock(ctx)
 	at.High = high
 	return at, err
 }
 
-// Check says what is wrong with a request by itself. The error is ErrInvalid or ErrWider.
-func (r *Request) Check(rule Rule) error {
-	if r.ID != "" {
-		if reason := checkID(r.ID); reason != "" {
+// Check returns an error if the request is not valid by itself: ErrInvalid or ErrWider.
+func (req *Request) Check(rule Rule) error {
+	if req.ID != "" {
+		if reason := checkID(req.ID); reason != "" {
 			return invalid("id: " + reason)
 		}
 	}
-	if r.Parent != "" {
-		if reason := checkID(r.Parent); reason != "" {
+	if req.Parent != "" {
+		if reason := checkID(req.Parent); reason != "" {
 			return invalid("parent: " + reason)
 		}
 	}
-	if err := CheckCapability(r.Capability); err != nil {
+	if err := CheckCapability(req.Capability); err != nil {
 		return err
 	}
-	if r.Scope == nil {
+	if req.Scope == nil {
 		return invalid("scope is missing: {} covers everything")
 	}
-	if err := r.Scope.Validate(); err != nil {
+	if err := req.Scope.Validate(); err != nil {
 		return err
 	}
 	most := rule.MaxTTL
@@ -90,15 +92,15 @@ func (r *Request) Check(rule Rule) error {
 	}
 	most = min(most, MaxLifetime)
 	switch {
-	case r.TTLS < 1 || r.MaxTTLS < 0:
+	case req.TTLS < 1 || req.MaxTTLS < 0:
 		return invalid("ttl_s is at least 1 second")
-	case r.MaxTTLS != 0 && r.MaxTTLS < r.TTLS:
+	case req.MaxTTLS != 0 && req.MaxTTLS < req.TTLS:
 		return wider("ttl_s is more than max_ttl_s")
-	case time.Duration(r.TTLS) > most/time.Second || time.Duration(r.MaxTTLS) > most/time.Second:
+	case time.Duration(req.TTLS) > most/time.Second || time.Duration(req.MaxTTLS) > most/time.Second:
 		return wider("a lease lasts at most " + most.String() + ": a longer one is refused, not shortened")
-	case r.MaxUses < 0 || r.MaxUses > MaxUses:
+	case req.MaxUses < 0 || req.MaxUses > MaxUses:
 		return invalid("max_uses is between 1 and 1000000000")
-	case r.DelayS < 0 || time.Duration(r.DelayS) > MaxLifetime/time.Second:
+	case req.DelayS < 0 || time.Duration(req.DelayS) > MaxLifetime/time.Second:
 		return invalid("delay_s is between 0 and 30 days")
 	}
 	return nil
@@ -106,40 +108,40 @@ func (r *Request) Check(rule Rule) error {
 
 // Mint plans a lease for the holder. A request with a parent attenuates it: in no
 // dimension may the child go beyond it. Errors are of this package's classes, or the store's.
-func (l *Ledger) Mint(ctx context.Context, r Request, h Holder, by Issuer, rule Rule) (Minted, error) {
-	if err := r.Check(rule); err != nil {
+func (l *Ledger) Mint(ctx context.Context, req Request, holder Holder, issuer Issuer, rule Rule) (Minted, error) {
+	if err := req.Check(rule); err != nil {
 		return Minted{}, err
 	}
 	at, err := l.Now(ctx)
 	if err != nil {
 		return Minted{}, err
 	}
-	parent, err := l.parent(ctx, &r)
+	parent, err := l.parent(ctx, &req)
 	if err != nil {
 		return Minted{}, err
 	}
 	var salt [40]byte
 	rand.Read(salt[:]) // never fails: the runtime ends the process instead
-	if r.ID == "" {
-		base := r.Parent
+	if req.ID == "" {
+		base := req.Parent
 		if base == "" {
-			base = Segment(h.Session) + "/" + Segment(h.Agent)
+			base = segment(holder.Session) + "/" + segment(holder.Agent)
 		}
-		r.ID = base + "/" + hex.EncodeToString(salt[32:])
-		if reason := checkID(r.ID); reason != "" {
+		req.ID = base + "/" + hex.EncodeToString(salt[32:])
+		if reason := checkID(req.ID); reason != "" {
 			return Minted{}, invalid("id: " + reason)
 		}
-		if parent, err = l.parent(ctx, &r); err != nil {
+		if parent, err = l.parent(ctx, &req); err != nil {
 			return Minted{}, err
 		}
 	}
-	token := TokenPrefix + base64.RawURLEncoding.EncodeToString(salt[:32])
-	ttl := time.Duration(r.TTLS) * time.Second
-	delay := time.Duration(r.DelayS) * time.Second
+	token := tokenPrefix + base64.RawURLEncoding.EncodeToString(salt[:32])
+	ttl := time.Duration(req.TTLS) * time.Second
+	delay := time.Duration(req.DelayS) * time.Second
 	lease := Lease{
-		ID: r.ID, Holder: h, Capability: r.Capability, Scope: r.Scope.Normalize(), MaxTTLS: max(r.MaxTTLS, r.TTLS),
-		MaxUses: max(r.MaxUses, 1),
-		Issuer:  by, State: Active, Created: at.Wall.UTC().Round(0), Token: l.Hash(token),
+		ID: req.ID, Holder: holder, Capability: req.Capability, Scope: req.Scope.Normalize(), MaxTTLS: max(req.MaxTTLS, req.TTLS),
+		MaxUses: max(req.MaxUses, 1),
+		Issuer:  issuer, State: Active, Created: at.Wall.UTC().Round(0), Token: l.Hash(token),
 		Boot: at.Boot, BootFrom: at.Since + delay, BootUntil: at.Since + delay + ttl,
 	}
 	lease.NotBefore = lease.Created.Add(delay)
@@ -151,17 +153,17 @@ func (l *Ledger) Mint(ctx context.Context, r Request, h Holder, by Issuer, rule 
 	}
 	quota := l.Quota
 	if quota <= 0 {
-		quota = DefaultQuota
+		quota = defaultQuota
 	}
 	if err := l.vacant(ctx, lease.ID); err != nil {
 		return Minted{}, err
 	}
 	held, err := l.Store.Leases(ctx,
-		Query{Holder: Holder{Credential: h.Credential}, State: Active, At: at, Limit: MaxLimit})
+		Query{Holder: Holder{Credential: holder.Credential}, State: Active, At: at, Limit: MaxLimit})
 	if err != nil {
 		return Minted{}, err
 	}
-	if h.Credential != "" && len(held) >= quota {
+	if holder.Credential != "" && len(held) >= quota {
 		return Minted{}, &Error{ErrQuota, "the holder's credential has too many leases: revoke some, or wait until they end"}
 	}
 	return Minted{Op: Op{Kind: OpMint, At: at, Lease: lease, Quota: quota}, Token: token}, nil
@@ -177,11 +179,11 @@ func (l *Ledger) vacant(ctx context.Context, id string) error {
 }
 
 // parent finds the lease just above the request's id.
-func (l *Ledger) parent(ctx context.Context, r *Request) (*Lease, error) {
-	if r.ID == "" {
+func (l *Ledger) parent(ctx context.Context, req *Request) (*Lease, error) {
+	if req.ID == "" {
 		return nil, nil
 	}
-	for _, p := range Prefixes(r.ID) {
+	for _, p := range Prefixes(req.ID) {
 		found, err := l.Store.Lease(ctx, p)
 		if err != nil {
 			return nil, err
@@ -189,16 +191,16 @@ func (l *Ledger) parent(ctx context.Context, r *Request) (*Lease, error) {
 		if found == nil {
 			continue
 		}
-		if r.Parent == "" {
-			r.Parent = p
+		if req.Parent == "" {
+			req.Parent = p
 		}
-		if r.Parent != p {
+		if req.Parent != p {
 			return nil, invalid("parent: the lease just above the id is another one")
 		}
 		return found, nil
 	}
-	if r.Parent != "" {
-		if !Below(r.Parent, r.ID) {
+	if req.Parent != "" {
+		if !Below(req.Parent, req.ID) {
 			return nil, invalid("id: must lie below the parent's")
 		}
 		return nil, unknown()
@@ -208,26 +210,26 @@ func (l *Ledger) parent(ctx context.Context, r *Request) (*Lease, error) {
 
 // attenuate makes l a child of p, or says why it cannot be one. Every lease above
 // is looked at again when the Op is carried out.
-func attenuate(l, p *Lease, at Instant, until time.Duration) error {
-	l.Parent, l.Depth = p.ID, p.Depth+1
+func attenuate(child, parent *Lease, at Instant, until time.Duration) error {
+	child.Parent, child.Depth = parent.ID, parent.Depth+1
 	switch {
-	case p.State != Active:
-		return over("the parent is " + string(p.State))
-	case p.Over(at):
+	case parent.State != Active:
+		return over("the parent is " + string(parent.State))
+	case parent.ended(at):
 		return over("the parent is expired")
-	case until > p.Remaining(at):
+	case until > parent.Remaining(at):
 		return wider("it would outlive the parent")
 	}
 	// Clocks that were set between the two: what counts is what remains, and a
 	// child never outlives its parent on either clock.
-	if l.ExpiresAt.After(p.ExpiresAt) && p.sameBoot(at) {
-		l.ExpiresAt = p.ExpiresAt
+	if child.ExpiresAt.After(parent.ExpiresAt) && parent.sameBoot(at) {
+		child.ExpiresAt = parent.ExpiresAt
 	}
-	if l.NotBefore.Before(p.NotBefore) && p.sameBoot(at) {
-		l.NotBefore = p.NotBefore
-		l.BootFrom = max(l.BootFrom, p.BootFrom)
+	if child.NotBefore.Before(parent.NotBefore) && parent.sameBoot(at) {
+		child.NotBefore = parent.NotBefore
+		child.BootFrom = max(child.BootFrom, parent.BootFrom)
 	}
-	if reason := l.ContainedIn(p); reason != "" {
+	if reason := child.containedIn(parent); reason != "" {
 		return wider(reason)
 	}
 	return nil
@@ -253,18 +255,18 @@ func (l *Ledger) Renew(ctx context.Context, lease *Lease, ttl time.Duration) (Op
 		return Op{}, invalid("the lease lasts longer already: to end it, revoke it")
 	}
 	if lease.Parent != "" {
-		p, err := l.Store.Lease(ctx, lease.Parent)
+		parent, err := l.Store.Lease(ctx, lease.Parent)
 		if err != nil {
 			return Op{}, err
 		}
-		if p == nil || p.StateAt(at) != Active {
+		if parent == nil || parent.StateAt(at) != Active {
 			return Op{}, over("the parent is not active")
 		}
-		if ttl > p.Remaining(at) {
+		if ttl > parent.Remaining(at) {
 			return Op{}, wider("it would outlive the parent")
 		}
-		if until.After(p.ExpiresAt) {
-			until = p.ExpiresAt
+		if until.After(parent.ExpiresAt) {
+			until = parent.ExpiresAt
 		}
 	}
 	return Op{Kind: OpRenew, At: at, ID: lease.ID, Until: until, Boot: at.Boot, BootUntil: at.Since + ttl}, nil
@@ -278,13 +280,13 @@ func (l *Ledger) age(lease *Lease, at Instant) time.Duration {
 	return max(at.Latest().Sub(lease.NotBefore), 0)
 }
 
-// Get returns a lease that the asker may see. It takes an id or a token. A nil
-// asker may see every lease; one that does not exist and one of somebody else
-// give the same error, ErrUnknown, after the same work.
+// Get returns a lease that the asker may see, by its id or its token. A nil asker may
+// see every lease. A lease that does not exist and a lease of another holder give the
+// same error, ErrUnknown, after the same work.
 func (l *Ledger) Get(ctx context.Context, idOrToken string, asker *Holder) (*Lease, error) {
 	var lease *Lease
 	var err error
-	if strings.HasPrefix(idOrToken, TokenPrefix) {
+	if strings.HasPrefix(idOrToken, tokenPrefix) {
 		lease, err = l.Store.LeaseByToken(ctx, l.Hash(idOrToken))
 	} else {
 		lease, err = l.Store.Lease(ctx, idOrToken)

@@ -341,6 +341,16 @@ func or(a, b *leases.Lease) *leases.Lease {
 	return b
 }
 
+// lease is one that lasts an hour and has ten uses.
+func lease(id, parent string) leases.Lease {
+	return leases.Lease{
+		ID: id, Parent: parent, Holder: coder, Capability: "tool:exec", NotBefore: t0, ExpiresAt: t0.Add(time.Hour),
+		MaxTTLS: 3600, MaxUses: 10,
+		State: leases.Active, Created: t0, Boot: "b1", BootFrom: time.Hour, BootUntil: 2 * time.Hour,
+		Token: []byte("token of " + id),
+	}
+}
+
 // A view shows how the lease stands, and the token only to the caller that has just made it.
 func TestViewsOfLeases(t *testing.T) {
 	l := lease("a/b", "a")

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/belay-hooks/belay/internal/leasetable"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -36,12 +37,12 @@ func (c *clock) pass(d time.Duration)          { c.wall, c.since = c.wall.Add(d)
 type world struct {
 	*leases.Ledger
 	*clock
-	table *leases.Table
+	table *leasetable.Table
 	fatal func(...any)
 	read  *leases.Lease // what a caller has read before the rest happened; nil: it reads it now
 }
 
-type tableStore struct{ *leases.Table }
+type tableStore struct{ *leasetable.Table }
 
 func (s tableStore) Lease(_ context.Context, id string) (*leases.Lease, error) {
 	return s.Table.Lease(id), nil
@@ -59,7 +60,7 @@ func (s tableStore) LeaseClock(context.Context) (time.Time, error) { return s.Hi
 
 func newWorld(fatal func(...any)) *world {
 	c := &clock{wall: t0, boot: "b1", since: time.Hour}
-	table := &leases.Table{}
+	table := &leasetable.Table{}
 	return &world{Ledger: &leases.Ledger{Store: tableStore{table}, Clock: c, Key: make([]byte, 32)}, clock: c,
 		table: table, fatal: fatal}
 }

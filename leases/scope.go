@@ -14,7 +14,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Scope is what a lease covers, in four dimensions. A missing dimension is not
+// Scope limits a lease in four dimensions. A missing dimension is not
 // restricted, an empty one covers nothing. Paths, hosts and tools are prefix
 // patterns as in phases.Scope, so that Contains and Narrow are exact and closed.
 type Scope struct {
@@ -98,8 +98,8 @@ func (s Scope) Validate() error {
 			}
 		}
 	}
-	if len(s.Args) > MaxDigests {
-		return invalid(fmt.Sprintf("scope: /args: more than %d digests", MaxDigests))
+	if len(s.Args) > maxDigests {
+		return invalid(fmt.Sprintf("scope: /args: more than %d digests", maxDigests))
 	}
 	for i, a := range s.Args {
 		if a != "*" && !isDigest(a) {
@@ -109,8 +109,8 @@ func (s Scope) Validate() error {
 	return nil
 }
 
-// plain reports whether what a person reads in s is what is compared: nothing
-// invisible, nothing that compatibility forms map to other characters.
+// plain reports whether a reader sees the characters that are compared: s has no
+// invisible ones, and none that compatibility forms map to others.
 func plain(s string) bool {
 	return norm.NFKC.IsNormalString(s) && !strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || unicode.IsSpace(r) && r != ' ' ||
@@ -138,12 +138,6 @@ func (s Scope) Narrow(o Scope) Scope {
 func (s Scope) Contains(o Scope) bool {
 	return s.Paths.Contains(phases.ScopePath, o.Paths) && s.Hosts.Contains(phases.ScopeNet, o.Hosts) &&
 		s.Tools.Contains(phases.ScopeTool, o.Tools) && s.Args.contains(o.Args)
-}
-
-// Equal reports whether both cover the same.
-func (s Scope) Equal(o Scope) bool {
-	return s.Paths.Equal(phases.ScopePath, o.Paths) && s.Hosts.Equal(phases.ScopeNet, o.Hosts) &&
-		s.Tools.Equal(phases.ScopeTool, o.Tools) && slices.Equal(s.Args.normalize(), o.Args.normalize())
 }
 
 // Clone returns a copy that shares nothing.
@@ -184,6 +178,6 @@ func (s Scope) Covers(inv phases.Invocation, follow func(string) (string, bool))
 		phases.Scopes{FSRead: s.Paths, FSWrite: s.Paths, Net: s.Hosts, Tools: s.Tools}, follow) == nil {
 		return true
 	}
-	// The call was named as a whole by whoever made the lease. Tools still count.
+	// The maker of the lease named this very call. Its tools are still compared.
 	return digest != "" && phases.Opaque(all) && phases.CheckScopes(all, inv.Action, phases.Scopes{Tools: s.Tools}) == nil
 }

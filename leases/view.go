@@ -2,7 +2,7 @@ package leases
 
 import "time"
 
-// View is what is shown of a lease, as it stands.
+// View shows a lease at one moment.
 type View struct {
 	ID         string    `json:"id"`
 	State      State     `json:"state"`
@@ -17,7 +17,7 @@ type View struct {
 	Token      string    `json:"token,omitzero"` // only where the lease has just been made
 }
 
-// ViewOf shows a lease at a moment; token is "" unless it has just been made.
+// ViewOf shows a lease at a moment. token is "" unless the lease has just been made.
 func ViewOf(l *Lease, at Instant, token string) *View {
 	return &View{ID: l.ID, State: l.StateAt(at), Capability: l.Capability, Scope: l.Scope, Holder: l.Holder,
 		NotBefore: l.NotBefore,

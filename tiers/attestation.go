@@ -24,14 +24,14 @@ const (
 	PredicateSummary = "https://slsa.dev/verification_summary/v1"
 )
 
-// Attestation is a statement that a rule wants beside its signatures. Who signed it fills a seat of Signers; it
-// never fills a seat of the rule. What the statement says has to meet every condition that is given here, and
-// what it says beyond that has to be in its specification.
+// Attestation is a statement that a rule requires beside its signatures. Its signer fills a slot of Signers, never a
+// slot of the rule. The statement has to meet every condition that is given here. Its other members have to be
+// in its specification.
 type Attestation struct {
 	PredicateType string `json:"predicateType"`
 
-	// Signers are those whose statement counts; left out: those who have a seat in the rule.
-	Signers []Seat `json:"signers,omitzero"`
+	// Signers are those whose statement counts. Left out, they are the signers that have a slot in the rule.
+	Signers []Slot `json:"signers,omitzero"`
 
 	// Of provenance. Builder and BuildType are compared exactly. Parameters names every external parameter of the
 	// build, by JSON Pointer, with what it may be: one that is not named is refused, as SLSA asks for.
@@ -47,7 +47,7 @@ type Attestation struct {
 	Levels      []string `json:"levels,omitzero"`
 }
 
-// Condition says what a value may be: in exactly one way.
+// Condition limits a value in exactly one way.
 type Condition struct {
 	Subject
 	Any bool `json:"any,omitzero"` // it may be anything
@@ -96,11 +96,11 @@ type summary struct {
 	SLSAVersion        jsontext.Value `json:"slsaVersion,omitzero"`
 }
 
-// met returns the fact that is the statement that is wanted, or nil and why there is none. seats are those of the
-// rule. Of the summaries of one signer the newest counts, and of equally old ones the worse.
-func (a *Attestation) met(facts []Fact, seats []Seat, now time.Time) (by *Fact, why string) {
+// met returns the fact with the required statement, or nil and why there is none. slots are those of the rule.
+// Of the summaries of one signer the newest counts, and of equally old ones the worse.
+func (a *Attestation) met(facts []Fact, slots []Slot, now time.Time) (by *Fact, why string) {
 	if len(a.Signers) > 0 {
-		seats = a.Signers
+		slots = a.Signers
 	}
 	type verdict struct {
 		at    time.Time
@@ -108,14 +108,14 @@ func (a *Attestation) met(facts []Fact, seats []Seat, now time.Time) (by *Fact, 
 		by    *Fact
 	}
 	latest := map[string]verdict{} // by signer
-	stranger, other := "", ""
+	uncounted, other := "", ""
 	for i := range facts {
 		f := &facts[i]
 		if f.Statement == nil || f.Statement.PredicateType != a.PredicateType {
 			continue
 		}
-		if !slices.ContainsFunc(seats, func(s Seat) bool { return s.fits(f, now) }) {
-			stranger = "it is signed by " + clipTo(f.Signer(), 200) + ", whose statements do not count here"
+		if !slices.ContainsFunc(slots, func(s Slot) bool { return s.fits(f, now) }) {
+			uncounted = "it is signed by " + clipTo(f.Signer(), 200) + ", whose statements do not count here"
 			continue
 		}
 		at, wrong, about := a.check(f.Statement)
@@ -135,12 +135,11 @@ func (a *Attestation) met(facts []Fact, seats []Seat, now time.Time) (by *Fact, 
 		failed = latest[signer].wrong
 	}
 	return nil, "the statement of type " + a.PredicateType + " is missing or does not count: " +
-		cmp.Or(failed, other, stranger, "there is none")
+		cmp.Or(failed, other, uncounted, "there is none")
 }
 
-// check holds the statement against the conditions; wrong is "" when it meets them. about is false when it is not one
-// that could meet them at all: not readable, by another builder or verifier, about another resource. at is when a
-// summary was made.
+// check compares the statement with the conditions; wrong is "" when it meets them. about is false when it could never
+// meet them: it is not readable, by another builder or verifier, or about another resource. at is the time of a summary.
 func (a *Attestation) check(s *Statement) (at time.Time, wrong string, about bool) {
 	if a.PredicateType == PredicateProvenance {
 		wrong = a.checkProvenance(s.Predicate)
@@ -170,7 +169,7 @@ func (a *Attestation) check(s *Statement) (at time.Time, wrong string, about boo
 	return v.TimeVerified, "", true
 }
 
-// checkProvenance says what of the predicate does not meet the conditions.
+// checkProvenance returns the first condition that the predicate does not meet, or "".
 func (a *Attestation) checkProvenance(src jsontext.Value) (wrong string) {
 	var p provenance
 	if wrong = decodePredicate(src, &p); wrong != "" {
@@ -185,7 +184,7 @@ func (a *Attestation) checkProvenance(src jsontext.Value) (wrong string) {
 	return a.parameters(p.BuildDefinition.ExternalParameters)
 }
 
-// parameters holds the external parameters against the conditions: each leaf needs one, and each condition a value.
+// parameters compares the external parameters with the conditions: each leaf needs one, and each condition a value.
 func (a *Attestation) parameters(doc jsontext.Value) (wrong string) {
 	if doc.Kind() != '{' {
 		return "externalParameters is not an object"
@@ -239,7 +238,7 @@ func (c Condition) String() string {
 	return c.Subject.String()
 }
 
-// decodePredicate decodes a predicate strictly: what its specification does not have is refused.
+// decodePredicate decodes a predicate strictly: it refuses members that its specification does not have.
 func decodePredicate(src jsontext.Value, v any) (wrong string) {
 	if len(src) == 0 || src.Kind() != '{' {
 		return "it has no predicate"
@@ -255,7 +254,7 @@ func decodePredicate(src jsontext.Value, v any) (wrong string) {
 	return "its predicate is not as specified"
 }
 
-// show makes a line of text that others wrote.
+// show makes one safe line of foreign text.
 func show(s string) string { return phases.SafeLine(s, 120) }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

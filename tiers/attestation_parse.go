@@ -9,11 +9,11 @@ import (
 // attestation checks a statement that a rule requires: a member that does not belong to its type is refused, since it
 // would look as if it were checked.
 func (c policyParser) attestation(a *Attestation, at string) error {
-	if a.Signers != nil && len(a.Signers) == 0 || len(a.Signers) > maxSeats {
-		return c.doc.Errorf(at+"/signers", "lists from 1 to %d signers, or is left out", maxSeats)
+	if a.Signers != nil && len(a.Signers) == 0 || len(a.Signers) > maxSlots {
+		return c.doc.Errorf(at+"/signers", "lists from 1 to %d signers, or is left out", maxSlots)
 	}
 	for i := range a.Signers {
-		if err := c.seat(&a.Signers[i], fmt.Sprintf("%s/signers/%d", at, i)); err != nil {
+		if err := c.slot(&a.Signers[i], fmt.Sprintf("%s/signers/%d", at, i)); err != nil {
 			return err
 		}
 	}

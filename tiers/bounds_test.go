@@ -479,7 +479,7 @@ func TestKeysAndRequirements(t *testing.T) {
 	}
 }
 
-// TestWhatIsMissing: of a rule that is not satisfied, the seats that are empty are named, in the order of the rule.
+// TestWhatIsMissing: of a rule that is not satisfied, the slots that are empty are named, in the order of the rule.
 func TestWhatIsMissing(t *testing.T) {
 	k := makeKeys(t, 3)
 	p := policy(t, k,

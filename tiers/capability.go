@@ -77,8 +77,8 @@ func namedOnly(pointer string) bool {
 	return false
 }
 
-// floor lists what no tier below trusted is ever given, whatever an operator
-// writes: these powers act without asking a person.
+// floor lists the capabilities that only a trusted hook may hold, whatever an operator
+// writes: they act without asking a person.
 var floor = []string{"grant", "mint_lease", "revoke_lease", "http_request"}
 
 // Ceiling reports whether a tier may hold the capability at all. proposed and
@@ -94,7 +94,7 @@ func Ceiling(t phases.Tier, c Capability) bool {
 // Grant is the outcome for one capability that a manifest asks for.
 type Grant struct {
 	Capability Capability
-	Granted    []Capability // what is really held: itself, narrower ones, or nothing
+	Granted    []Capability // the capabilities held: itself, narrower ones, or none
 	Why        string       // one sentence for `belay hook inspect`
 	Tier       bool         // refused by the ceiling of the tier
 }
@@ -120,7 +120,7 @@ func Effective(m *Manifest, allowed []Capability, t phases.Tier) []Grant {
 	return out
 }
 
-// Held flattens grants into the capabilities that are really held.
+// Held returns the capabilities that the grants give.
 func Held(grants []Grant) []string {
 	var out []string
 	for _, g := range grants {

@@ -15,7 +15,7 @@ const (
 	NotAnApproval    Code = "not_an_approval"   // signed statements about the file, and no signature of it
 	// enough signers, and a statement that the rule requires is missing or says something else
 	AttestationMissing Code = "attestation_missing"
-	Revoked            Code = "revoked"          // the file, or whoever signed it, is on a deny list
+	Revoked            Code = "revoked"          // the file, or its signer, is on a deny list
 	BundleMalformed    Code = "bundle_malformed" // the evidence cannot be read
 	RootMissing        Code = "root_missing"     // a keyless signature, and no trusted root to check it with
 	PolicyUnusable     Code = "policy_unusable"  // trust.yaml is there and cannot be used

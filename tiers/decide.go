@@ -32,8 +32,8 @@ type Decision struct {
 type RuleOutcome struct {
 	Rule      string   `json:"rule"`
 	Satisfied bool     `json:"satisfied"`
-	Counted   []string `json:"counted"` // signers that fill a seat
-	Need      int      `json:"need"`    // seats to be filled
+	Counted   []string `json:"counted"` // signers that fill a slot
+	Need      int      `json:"need"`    // slots to be filled
 	Why       string   `json:"why"`
 }
 
@@ -56,9 +56,9 @@ func (d *Decision) Err() error {
 	return &Error{Class: d.Code, Text: d.Why, Cause: d.cause}
 }
 
-// Evaluate decides about a file: digest is sha256:<hex> of it, m its manifest,
-// facts what a verifier found in its evidence. The order of facts is of no account,
-// and a fact that is there twice counts once.
+// Evaluate decides about a file with the digest sha256:<hex> and the manifest m. facts
+// are the findings of a verifier in its evidence. Their order does not matter, and a
+// fact that is listed twice counts once.
 func (p *Policy) Evaluate(digest string, m *Manifest, facts []Fact, now time.Time) Decision {
 	d := Decision{Tier: phases.Sandboxed, Policy: p.digest, Rules: []RuleOutcome{}, Evidence: []EvidenceOutcome{},
 		Until: p.NextChange(now)}
@@ -171,7 +171,7 @@ func (d Decision) refuse(c Code, why string, cause error) Decision {
 	return d
 }
 
-// codeOf is the code of a problem. A class that is none counts as malformed.
+// codeOf returns the code of a problem. Another class counts as malformed evidence.
 func codeOf(e *Error) Code {
 	var c Code
 	if errors.As(e.Class, &c) {
@@ -197,7 +197,7 @@ func (f *Fact) key() string {
 	return s
 }
 
-// signer says why a fact is denied, or "".
+// signer returns why a fact is denied, or "".
 func (d *Deny) signer(f *Fact) string {
 	switch {
 	case f.KeyID != "" && slices.Contains(d.Keys, f.KeyID):
@@ -217,7 +217,7 @@ func (d *Deny) signer(f *Fact) string {
 
 type ruleOutcome struct {
 	RuleOutcome
-	outside bool // the rule does not vouch for this hook, whoever signed
+	outside bool // the rule does not vouch for this hook, with any signer
 	lacking bool // enough signers, and a statement that it requires is missing
 
 	required []*Fact // the statements that it requires
@@ -229,21 +229,21 @@ func (r *Rule) evaluate(m *Manifest, good map[string][]Fact, attested []Fact, no
 		signers = append(signers, s)
 	}
 	slices.Sort(signers)
-	seats := slices.Clone(r.AllOf)
-	need := len(seats)
+	slots := slices.Clone(r.AllOf)
+	need := len(slots)
 	if r.AnyOf != nil {
-		seats = append(seats, r.AnyOf.Signers...)
+		slots = append(slots, r.AnyOf.Signers...)
 		need += r.AnyOf.MinimumMatches
 	}
-	fits := make([][]int, len(seats))
-	for i := range seats {
+	fits := make([][]int, len(slots))
+	for i := range slots {
 		for j, s := range signers {
-			if slices.ContainsFunc(good[s], func(f Fact) bool { return seats[i].fits(&f, now) }) {
+			if slices.ContainsFunc(good[s], func(f Fact) bool { return slots[i].fits(&f, now) }) {
 				fits[i] = append(fits[i], j)
 			}
 		}
 	}
-	taken := fillSeats(fits, len(signers))
+	taken := fillSlots(fits, len(signers))
 	o := ruleOutcome{RuleOutcome: RuleOutcome{Rule: r.Name, Need: need, Counted: []string{}}}
 	var empty []string
 	all, some := 0, 0
@@ -256,7 +256,7 @@ func (r *Rule) evaluate(m *Manifest, good map[string][]Fact, attested []Fact, no
 			some++
 			o.Counted = append(o.Counted, signers[s])
 		case i < len(r.AllOf):
-			empty = append(empty, seats[i].String())
+			empty = append(empty, slots[i].String())
 		}
 	}
 	filled := all == len(r.AllOf) && (r.AnyOf == nil || some >= r.AnyOf.MinimumMatches)
@@ -280,12 +280,12 @@ func (r *Rule) evaluate(m *Manifest, good map[string][]Fact, attested []Fact, no
 
 // required returns the statements that the rule requires, or says which is missing.
 func (r *Rule) required(attested []Fact, now time.Time) (found []*Fact, lacks string) {
-	seats := slices.Clone(r.AllOf)
+	slots := slices.Clone(r.AllOf)
 	if r.AnyOf != nil {
-		seats = append(seats, r.AnyOf.Signers...)
+		slots = append(slots, r.AnyOf.Signers...)
 	}
 	for i := range r.Require {
-		f, why := r.Require[i].met(attested, seats, now)
+		f, why := r.Require[i].met(attested, slots, now)
 		if f == nil {
 			return nil, why
 		}
@@ -294,16 +294,16 @@ func (r *Rule) required(attested []Fact, now time.Time) (found []*Fact, lacks st
 	return found, ""
 }
 
-// fits reports whether the fact fills the seat at that time.
-func (s *Seat) fits(f *Fact, now time.Time) bool {
+// fits reports whether the fact fills the slot at that time.
+func (slot *Slot) fits(f *Fact, now time.Time) bool {
 	from, to := now, now
 	switch {
-	case s.PublicKey != nil:
-		if f.Identity != nil || f.KeyID == "" || f.KeyID != s.PublicKey.key.ID {
+	case slot.PublicKey != nil:
+		if f.Identity != nil || f.KeyID == "" || f.KeyID != slot.PublicKey.key.ID {
 			return false
 		}
-	case s.Keyless != nil:
-		if f.Identity == nil || !s.Keyless.matches(*f.Identity) || !f.Assurance.covers(s.Keyless.wants()) ||
+	case slot.Keyless != nil:
+		if f.Identity == nil || !slot.Keyless.matches(*f.Identity) || !f.Assurance.covers(slot.Keyless.wants()) ||
 			f.From.IsZero() || f.To.IsZero() {
 			return false
 		}
@@ -311,31 +311,31 @@ func (s *Seat) fits(f *Fact, now time.Time) bool {
 	default:
 		return false
 	}
-	return (s.NotBefore.IsZero() || !from.Before(s.NotBefore)) && (s.NotAfter.IsZero() || to.Before(s.NotAfter))
+	return (slot.NotBefore.IsZero() || !from.Before(slot.NotBefore)) && (slot.NotAfter.IsZero() || to.Before(slot.NotAfter))
 }
 
-// String names the seat for people.
-func (s *Seat) String() string {
+// String names the slot for people.
+func (slot *Slot) String() string {
 	switch {
-	case s.Name != "":
-		return s.Name
-	case s.PublicKey != nil:
-		return "key:" + s.PublicKey.key.ID
-	case s.Keyless != nil:
-		return "identity:" + s.Keyless.Subject.String()
+	case slot.Name != "":
+		return slot.Name
+	case slot.PublicKey != nil:
+		return "key:" + slot.PublicKey.key.ID
+	case slot.Keyless != nil:
+		return "identity:" + slot.Keyless.Subject.String()
 	}
 	return "?"
 }
 
-// KeyID is the id of the seat's key, or "".
-func (s *Seat) KeyID() string {
-	if s.PublicKey == nil {
+// KeyID returns the id of the slot's key, or "".
+func (slot *Slot) KeyID() string {
+	if slot.PublicKey == nil {
 		return ""
 	}
-	return s.PublicKey.key.ID
+	return slot.PublicKey.key.ID
 }
 
-// exceeded says what of the hook the rule does not vouch for, or "".
+// exceeded returns why the rule does not vouch for the hook, or "".
 func (l *Limits) exceeded(m *Manifest) string {
 	if len(l.Hooks)+len(l.Capabilities)+len(l.Phases) == 0 && l.Capabilities == nil && l.MinimumVersion == "" {
 		return ""
@@ -374,7 +374,7 @@ func (l *Limits) exceeded(m *Manifest) string {
 
 func nameMatches(pattern, name string) bool {
 	if dir, ok := strings.CutSuffix(pattern, "/**"); ok {
-		// The name's first parts are held against the pattern, the rest is free.
+		// The pattern names the first parts; the rest is free.
 		n := strings.Count(dir, "/") + 1
 		parts := strings.SplitN(name, "/", n+1)
 		if len(parts) != n+1 {

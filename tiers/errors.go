@@ -10,8 +10,8 @@ var (
 	ErrConfig = errors.New("configuration not accepted")
 )
 
-// Error says what is wrong with a manifest, a capability, a configuration or a
-// hook's signatures. Field names the member (a JSON Pointer, or empty); Text is
+// Error is a fault in a manifest, a capability, a configuration or a hook's
+// signatures. Field names the member (a JSON Pointer, or empty); Text is
 // for people, and safe to show.
 type Error struct {
 	Class error

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// EvidenceKind says what a piece of evidence is.
+// EvidenceKind is the form of a piece of evidence.
 type EvidenceKind string
 
 // The kinds of evidence.
@@ -47,13 +47,13 @@ func EvidenceDigest(list []Evidence) string {
 		fmt.Fprintf(h, "%s\x00%d\x00", e.Kind, len(e.Data))
 		h.Write(e.Data)
 		for i, b := range h.Sum(nil) {
-			acc[i] += b // a sum: order is of no account, duplicates are
+			acc[i] += b // a sum: order does not matter, duplicates do
 		}
 	}
 	return fmt.Sprintf("%d:%s", len(list), hex.EncodeToString(acc[:]))
 }
 
-// Fact is what a verifier found in one piece of evidence.
+// Fact is the finding of a verifier in one piece of evidence.
 type Fact struct {
 	Source    string       // Evidence.Name
 	Kind      EvidenceKind //
@@ -62,7 +62,7 @@ type Fact struct {
 	Identity  *Identity    // whom the certificate names; nil with a key
 	Assurance Assurance    // with an identity
 	From, To  time.Time    // with an identity: first and last proven time of the signature
-	Statement *Statement   // what was signed, when it is not the file itself
+	Statement *Statement   // the signed statement; nil when the file itself was signed
 
 	// Problem says why the fact proves nothing; nil means that the signature holds
 	// and is about the file. Its Class is a Code.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Identity is whom a certificate names.
+// Identity is the signer that a certificate names.
 type Identity struct {
 	Issuer  string `json:"issuer"`
 	Subject string `json:"subject"`
@@ -77,7 +77,7 @@ func underURL(prefix, subject string) bool {
 	return strings.HasPrefix(subject, prefix)
 }
 
-// plainPath refuses what a reader of the path could resolve to somewhere else.
+// plainPath reports whether every reader resolves the path to the same place.
 func plainPath(p string) bool {
 	if strings.ContainsAny(p, `%\`) {
 		return false

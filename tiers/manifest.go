@@ -24,7 +24,7 @@ const MaxManifest = 64 << 10
 // ManifestSection is the custom section that holds the manifest.
 const ManifestSection = "belay.manifest"
 
-// Manifest is what a hook says about itself. It stands as JSON in the custom
+// Manifest describes a hook in its author's words. It stands as JSON in the custom
 // section belay.manifest of the module file, so that one file is one digest is
 // one signature. Nothing in it is believed without a check: phases and
 // capabilities must agree with the module's exports and imports, and a tier is
@@ -60,7 +60,7 @@ type Match struct {
 	Any      bool     `json:"any,omitzero"`      // Tools may match no known tool
 }
 
-// Budget is what a hook wants to spend on one action; zero means the host's default.
+// Budget limits the resources of a hook for one action; zero means the host's default.
 type Budget struct {
 	Fuel       int64 `json:"fuel,omitzero"`
 	DeadlineMS int64 `json:"deadline_ms,omitzero"` // of work; on the wall ten times as much
@@ -89,7 +89,7 @@ func DecodeManifest(b []byte) (*Manifest, error) {
 	if err := json.Unmarshal(b, m, json.RejectUnknownMembers(true)); err != nil {
 		return nil, decodeError(err)
 	}
-	if err := m.Validate(); err != nil {
+	if err := m.validate(); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -106,7 +106,7 @@ func ParseManifestSource(src []byte) (*Manifest, error) {
 	if err := doc.Decode(m); err != nil {
 		return nil, manifestError("", err.Error(), err)
 	}
-	if err := m.Validate(); err != nil {
+	if err := m.validate(); err != nil {
 		var e *Error
 		if errors.As(err, &e) {
 			placed := doc.Errorf(e.Field, "%s", e.Text)
@@ -135,7 +135,7 @@ func (m *Manifest) Encode() ([]byte, error) {
 }
 
 // Validate checks the manifest against itself.
-func (m *Manifest) Validate() error {
+func (m *Manifest) validate() error {
 	switch {
 	case m.ABI != ABI:
 		return manifestError("/abi", fmt.Sprintf("this belay speaks ABI %d, the hook asks for %d", ABI, m.ABI), nil)
@@ -239,16 +239,6 @@ func (m *Match) Validate(at string) error {
 		}
 	}
 	return nil
-}
-
-// Wants reports whether the manifest declares a capability that covers c.
-func (m *Manifest) Wants(c Capability) bool {
-	for _, w := range m.Capabilities {
-		if have, err := ParseCapability(w.Name); err == nil && have.covers(c) {
-			return true
-		}
-	}
-	return false
 }
 
 func plainText(at, s string, limit int) error {

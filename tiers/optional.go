@@ -14,10 +14,10 @@ type Lack struct {
 	Why   string   // of the first of them, as in Grant
 }
 
-// Lacks returns the imports that none of the grants is for, without those that the
-// manifest lists as optional: with one of them the hook must not be loaded, since a
-// call that is always denied is a rule that silently does not hold. A capability that
-// was granted in part counts as granted.
+// Lacks returns the imports that no grant covers, without those that the manifest lists
+// as optional. A hook with one of them must not be loaded: a call that is always denied
+// is a rule that silently does not hold. A capability that was granted in part counts
+// as granted.
 func Lacks(m *Manifest, imports []string, grants []Grant) []Lack {
 	var out []Lack
 	for _, name := range imports {

@@ -26,17 +26,17 @@ const (
 	MaxKeyFile = 64 << 10
 	MaxRoot    = 4 << 20 // bytes of a trusted root
 	maxRules   = 64
-	maxSeats   = 64 // of one rule
+	maxSlots   = 64 // of one rule
 	maxDenied  = 4096
 	maxRequire = 16 // statements of one rule
 	maxNamed   = 64 // external parameters and levels of one statement
 )
 
 // Policy is trust.yaml: whose signatures make a hook trusted. It does not change
-// after it was parsed. The zero value trusts nobody.
+// after it was parsed. The zero value trusts no signer.
 type Policy struct {
 	Version     string `json:"version"`
-	TrustedRoot string `json:"trustedRoot,omitzero"` // file; only keyless seats need it
+	TrustedRoot string `json:"trustedRoot,omitzero"` // file; only keyless slots need it
 	Rules       []Rule `json:"rules,omitzero"`
 	Deny        Deny   `json:"deny,omitzero"`
 
@@ -45,11 +45,11 @@ type Policy struct {
 	digest  string
 }
 
-// Rule is one way to be trusted: every seat of AllOf and enough seats of AnyOf
+// Rule is one way to be trusted: every slot of AllOf and enough slots of AnyOf
 // are filled, each by another signer.
 type Rule struct {
-	Name   string `json:"name"` // unique; what a decision calls the rule
-	AllOf  []Seat `json:"allOf,omitzero"`
+	Name   string `json:"name"` // unique; decisions name the rule by it
+	AllOf  []Slot `json:"allOf,omitzero"`
 	AnyOf  *AnyOf `json:"anyOf,omitzero"`
 	Limits Limits `json:"limits,omitzero"`
 
@@ -60,14 +60,14 @@ type Rule struct {
 // AnyOf is a threshold.
 type AnyOf struct {
 	MinimumMatches int    `json:"minimumMatches"` // from 1 to the number of signers
-	Signers        []Seat `json:"signers"`
+	Signers        []Slot `json:"signers"`
 }
 
-// Seat is one signer that a rule wants: a key or an identity, exactly one of them.
-// Outside of its window a seat cannot be filled. For a key the time is now,
+// Slot is one signer that a rule wants: a key or an identity, exactly one of them.
+// Outside of its window a slot cannot be filled. For a key the time is now,
 // because nothing proves when a key signed; for an identity it is the time that
 // the transparency log or the timestamps prove.
-type Seat struct {
+type Slot struct {
 	Name      string     `json:"name,omitzero"` // for people
 	PublicKey *PublicKey `json:"publicKey,omitzero"`
 	Keyless   *Keyless   `json:"keyless,omitzero"`
@@ -88,7 +88,7 @@ type Keyless struct {
 	Issuer  string  `json:"issuer"` // of the identity token; compared exactly
 	Subject Subject `json:"subject"`
 
-	// UnsafeWithout lists proofs that this seat does without: "log" (an entry in
+	// UnsafeWithout lists proofs that this slot does without: "log" (an entry in
 	// the transparency log), "certificateTimestamp" (the certificate's own entry).
 	UnsafeWithout []string `json:"unsafeWithout,omitzero"`
 }
@@ -129,10 +129,10 @@ type DeniedIdentity struct {
 // with the same digest decide the same.
 func (p *Policy) Digest() string { return p.digest }
 
-// Keyless reports whether any rule has a seat for an identity, so that a trusted
+// Keyless reports whether any rule has a slot for an identity, so that a trusted
 // root is needed at all.
 func (p *Policy) Keyless() bool {
-	return slices.ContainsFunc(p.seats(), func(s *Seat) bool { return s.Keyless != nil })
+	return slices.ContainsFunc(p.slots(), func(s *Slot) bool { return s.Keyless != nil })
 }
 
 // NamesSigners reports whether the policy cannot be followed without verifying
@@ -153,10 +153,10 @@ func (p *Policy) Root() ([]byte, error) {
 	return p.root, nil
 }
 
-// Keys returns the keys of all seats, each once, in the order of their ids.
+// Keys returns the keys of all slots, each once, in the order of their ids.
 func (p *Policy) Keys() []Key {
 	var out []Key
-	for _, s := range p.seats() {
+	for _, s := range p.slots() {
 		if s.PublicKey == nil {
 			continue
 		}
@@ -174,7 +174,7 @@ func (p *Policy) Keys() []Key {
 // the strictest first.
 func (p *Policy) Requirements() []Assurance {
 	var out []Assurance
-	for _, s := range p.seats() {
+	for _, s := range p.slots() {
 		if s.Keyless != nil {
 			if a := s.Keyless.wants(); !slices.Contains(out, a) {
 				out = append(out, a)
@@ -189,7 +189,7 @@ func (p *Policy) Requirements() []Assurance {
 // or the zero time.
 func (p *Policy) NextChange(now time.Time) time.Time {
 	var next time.Time
-	for _, s := range p.seats() {
+	for _, s := range p.slots() {
 		for _, t := range []time.Time{s.NotBefore, s.NotAfter} {
 			if t.After(now) && (next.IsZero() || t.Before(next)) {
 				next = t
@@ -199,8 +199,8 @@ func (p *Policy) NextChange(now time.Time) time.Time {
 	return next
 }
 
-func (p *Policy) seats() []*Seat {
-	var out []*Seat
+func (p *Policy) slots() []*Slot {
+	var out []*Slot
 	for i := range p.Rules {
 		r := &p.Rules[i]
 		for j := range r.AllOf {
@@ -229,7 +229,7 @@ func (p *Policy) seal() error {
 	h := sha256.New()
 	part := func(b []byte) { fmt.Fprintf(h, "%d:", len(b)); h.Write(b) }
 	part(b)
-	for _, s := range p.seats() {
+	for _, s := range p.slots() {
 		if s.PublicKey != nil {
 			part([]byte(s.PublicKey.key.ID))
 		}

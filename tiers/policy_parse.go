@@ -51,7 +51,7 @@ func ParsePolicy(src []byte, read func(name string, limit int64) ([]byte, error)
 	return p, nil
 }
 
-// NoPolicy is what holds when there is no trust.yaml: nobody is trusted.
+// NoPolicy returns the policy of a host without trust.yaml: it trusts no signer.
 func NoPolicy() *Policy {
 	p := &Policy{Version: PolicyVersion}
 	if err := p.seal(); err != nil {
@@ -106,7 +106,7 @@ func (c policyParser) rule(r *Rule, at string) error {
 		return c.doc.Errorf(at+"/allOf", "lists nobody")
 	}
 	for i := range r.AllOf {
-		if err := c.seat(&r.AllOf[i], fmt.Sprintf("%s/allOf/%d", at, i)); err != nil {
+		if err := c.slot(&r.AllOf[i], fmt.Sprintf("%s/allOf/%d", at, i)); err != nil {
 			return err
 		}
 	}
@@ -119,13 +119,13 @@ func (c policyParser) rule(r *Rule, at string) error {
 			return c.doc.Errorf(at+"/anyOf/minimumMatches", "must be between 1 and %d, the number of signers", len(a.Signers))
 		}
 		for i := range a.Signers {
-			if err := c.seat(&a.Signers[i], fmt.Sprintf("%s/anyOf/signers/%d", at, i)); err != nil {
+			if err := c.slot(&a.Signers[i], fmt.Sprintf("%s/anyOf/signers/%d", at, i)); err != nil {
 				return err
 			}
 		}
 	}
-	if n > maxSeats {
-		return c.doc.Errorf(at, "more than %d signers", maxSeats)
+	if n > maxSlots {
+		return c.doc.Errorf(at, "more than %d signers", maxSlots)
 	}
 	if r.Require != nil && len(r.Require) == 0 || len(r.Require) > maxRequire {
 		return c.doc.Errorf(at+"/require", "lists from 1 to %d statements, or is left out", maxRequire)
@@ -138,7 +138,7 @@ func (c policyParser) rule(r *Rule, at string) error {
 	return c.limits(&r.Limits, at+"/limits")
 }
 
-func (c policyParser) seat(s *Seat, at string) error {
+func (c policyParser) slot(s *Slot, at string) error {
 	if err := plainText("", s.Name, 128); err != nil {
 		return c.doc.Errorf(at+"/name", "too long, or with control characters")
 	}

@@ -385,7 +385,7 @@ func TestDuplicatesAndOrderDoNotMatter(t *testing.T) {
 	})
 }
 
-// The matching is exact: it agrees with trying every assignment of signers to seats.
+// The matching is exact: it agrees with trying every assignment of signers to slots.
 func TestThresholdIsExact(t *testing.T) {
 	k := makeKeys(t, 3)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -443,7 +443,7 @@ func TestThresholdIsExact(t *testing.T) {
 	})
 }
 
-// TestWhoIsCounted: a seat that several signers could fill is filled by the first of them by name, each time.
+// TestWhoIsCounted: a slot that several signers could fill is filled by the first of them by name, each time.
 func TestWhoIsCounted(t *testing.T) {
 	p := policy(t, testKeys{},
 		"rules:\n- name: r\n  anyOf: {minimumMatches: 1, signers: [{keyless: {issuer: 'https://i.example', subject: {regex: '.*'}}}]}\n")
@@ -459,7 +459,7 @@ func TestWhoIsCounted(t *testing.T) {
 	}
 }
 
-// Seats that overlap: one that takes anybody must not take the only signer of
+// Slots that overlap: one that takes anybody must not take the only signer of
 // another. Every assignment is tried and compared.
 func TestOverlappingSeatsAreExact(t *testing.T) {
 	people := []string{"a", "b", "c", "d"}

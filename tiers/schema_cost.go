@@ -18,7 +18,7 @@ const (
 var errSchemaCost = fmt.Errorf("written out it has more than %d parts, or it refers to itself", maxSchemaVisits)
 
 // schemaVisits counts the objects of a schema with its references written out,
-// each time anew. The error says what is not accepted: too many, and references
+// each time anew. It refuses a schema with too many, and references
 // whose target depends on anything but the document.
 func schemaVisits(root any) (int, error) {
 	n := 0

@@ -1,41 +1,40 @@
 package tiers
 
-// fillSeats seats signers: fits[s] lists the signers that may take seat s. Each
-// signer takes one seat at most. It returns the signer of every seat, or -1.
+// fillSlots assigns signers to threshold slots: fits[s] lists the signers that may fill
+// slot s. Each signer fills one slot at most. It returns the signer of each slot, or -1.
 //
-// Seats are served in order by augmenting paths (Kuhn): a seat once filled stays
-// filled, and the number of filled seats is the largest possible. So a caller that
-// puts the seats it cannot do without first learns whether they can all be filled,
-// and then how many of the others can be filled beside them.
-func fillSeats(fits [][]int, signers int) []int {
-	seatOf := make([]int, signers)
-	for i := range seatOf {
-		seatOf[i] = -1
+// Slots are filled in order along augmenting paths (Kuhn): a filled slot stays filled,
+// and the number of filled slots is the largest possible. A caller puts the required
+// slots first. It learns whether all of them can be filled, and how many others beside them.
+func fillSlots(fits [][]int, signers int) []int {
+	slotOf := make([]int, signers)
+	for i := range slotOf {
+		slotOf[i] = -1
 	}
-	var try func(seat int, seen []bool) bool
-	try = func(seat int, seen []bool) bool {
-		for _, s := range fits[seat] {
+	var try func(slot int, seen []bool) bool
+	try = func(slot int, seen []bool) bool {
+		for _, s := range fits[slot] {
 			if seen[s] {
 				continue
 			}
 			seen[s] = true
-			if seatOf[s] < 0 || try(seatOf[s], seen) {
-				seatOf[s] = seat
+			if slotOf[s] < 0 || try(slotOf[s], seen) {
+				slotOf[s] = slot
 				return true
 			}
 		}
 		return false
 	}
-	for seat := range fits {
-		try(seat, make([]bool, signers))
+	for slot := range fits {
+		try(slot, make([]bool, signers))
 	}
 	out := make([]int, len(fits))
 	for i := range out {
 		out[i] = -1
 	}
-	for s, seat := range seatOf {
-		if seat >= 0 {
-			out[seat] = s
+	for s, slot := range slotOf {
+		if slot >= 0 {
+			out[slot] = s
 		}
 	}
 	return out

@@ -22,8 +22,8 @@ func (s *Statement) key() string {
 	return s.PredicateType + "\x00" + string(s.Predicate)
 }
 
-// approves reports whether the fact is somebody's approval of the file: a signature of the file itself, or the
-// statement that stands for one. What any other statement says can be the opposite of an approval.
+// approves reports whether the fact is an approval of the file: a signature of the file itself, or the statement
+// that stands for one. Any other statement can say the opposite.
 func (f *Fact) approves() bool {
 	return f.Statement == nil || f.Statement.PredicateType == PredicateSignature
 }

@@ -1,6 +1,6 @@
-// Package tiers decides who a hook is: it decodes the manifest that stands in
-// the module file, derives the tier from proof, and cuts the capabilities that a
-// hook wants down to what its tier and the operator allow.
+// Package tiers decides how far a hook is trusted. It decodes the manifest in the
+// module file and derives the tier from proof. It cuts the capabilities that a hook
+// wants down to those that its tier and the operator allow.
 //
-// It never believes a module's own word about its tier, and it never runs one.
+// It never believes what a module says about its tier, and it never runs one.
 package tiers

@@ -21,7 +21,7 @@ const root = "(root)"
 // belay's own packages it may import. A package that no rule names may not exist.
 func layers() map[string][]string {
 	lower := []string{"phases", "tiers", "leases", "hostcalls", "kernel", "internal/strictyaml"}
-	signing := "tiers/sigstore" // heavy: only the commands
+	verifying := "tiers/sigstore" // heavy: only the commands
 	assembled := append([]string{root, "internal/config", "internal/builtin", "internal/hookbuild", "internal/loader"},
 		lower...)
 	// what the harness is built on: never the root
@@ -31,6 +31,7 @@ func layers() map[string][]string {
 		"internal/strictyaml":  nil,
 		"internal/arch":        nil,
 		"leases/clock":         nil,
+		"internal/leasetable":  {"leases"},
 		"internal/clockfile":   {"leases/clock", "internal/readfile", "internal/statedir"},
 		"internal/arch/calls":  nil,
 		"internal/restrict":    nil,
@@ -55,20 +56,18 @@ func layers() map[string][]string {
 			"internal/evidence", "internal/loader", "internal/statedir", "internal/trust"}, lower...),
 		"internal/redaction": {"phases", "kernel", "internal/audit", "internal/config", "internal/gitleaks",
 			"internal/readfile", "internal/redact", "internal/statedir"},
-		"internal/revision":      {"client/wire", "phases", "kernel", "internal/statedir"},
-		"internal/keeping":       {"phases", "kernel", "internal/retention", "internal/config", "internal/realpath"},
-		"internal/yamledit":      {"internal/strictyaml"},
-		"docs":                   nil,
-		"client/wire":            {"phases", "leases"}, // what an embedder's store and a client both name
-		"examples-wasm":          nil,
-		"tiers":                  {"phases", "internal/strictyaml"},
-		"cmd/internal/oci":       {"phases", "internal/readfile"},
-		"tiers/sigstore":         {"phases", "tiers"},
-		"tiers/sigstore/signing": {"phases", "tiers", "tiers/sigstore"},
-		"tiers/sigstore/...":     nil, // a signing infrastructure for tests
-		"leases":                 {"phases", "tiers", "leases/clock"},
-		"internal/redact":        {"phases"},
-		"internal/gitleaks":      {"internal/redact"},
+		"internal/revision": {"client/wire", "phases", "kernel", "internal/statedir"},
+		"internal/keeping":  {"phases", "kernel", "internal/retention", "internal/config", "internal/realpath"},
+		"internal/yamledit": {"internal/strictyaml"},
+		"docs":              nil,
+		"client/wire":       {"phases", "leases"}, // what an embedder's store and a client both name
+		"examples-wasm":     nil,
+		"tiers":             {"phases", "internal/strictyaml"},
+		"cmd/internal/oci":  {"phases", "internal/readfile"},
+		"tiers/sigstore":    {"phases", "tiers"},
+		"leases":            {"phases", "tiers", "leases/clock"},
+		"internal/redact":   {"phases"},
+		"internal/gitleaks": {"internal/redact"},
 		"hostcalls": {"phases", "tiers", "leases", "internal/glob", "internal/links", "internal/paths", "internal/redact",
 			"internal/shell"},
 		"internal/glob":          nil,
@@ -85,7 +84,8 @@ func layers() map[string][]string {
 		"kernel": {"client/wire", "phases", "tiers", "leases", "hostcalls", "internal/links", "internal/shell",
 			"internal/sandbox", "internal/redact", "internal/audit", "kernel/approvals", "internal/spoolfile",
 			"internal/readfile", "internal/statedir", "leases/clock", "internal/clockfile"},
-		"kernel/storetest":  {"phases", "kernel", "kernel/approvals", "leases", "leases/clock", "internal/restrict"},
+		"kernel/storetest": {"phases", "kernel", "kernel/approvals", "leases", "leases/clock", "internal/leasetable",
+			"internal/restrict"},
 		"guard":             {"phases", "kernel", "kernel/approvals"},
 		"internal/httpcall": {"phases", "hostcalls"},
 		"internal/mcptools": {"phases", "kernel", "internal/config"},
@@ -97,7 +97,8 @@ func layers() map[string][]string {
 		"internal/sink": {"client/wire", "phases", "kernel", "internal/config", "internal/realpath",
 			"internal/highwater", "internal/readfile", "internal/statedir"},
 		"internal/store/...": {"phases", "kernel", "leases", "kernel/approvals", "internal/highwater",
-			"internal/restrict", "internal/store/...", "internal/readfile", "internal/statedir", "leases/clock"},
+			"internal/leasetable", "internal/restrict", "internal/store/...", "internal/readfile", "internal/statedir",
+			"leases/clock"},
 		"internal/builtin":       {"phases", "tiers", "examples-wasm"},
 		"internal/hookbuild":     {"phases", "tiers", "internal/strictyaml", "internal/readfile", "internal/wholefile"},
 		"internal/hookbuild/...": {"internal/hookbuild", "internal/statedir", "internal/suite"},
@@ -140,7 +141,7 @@ func layers() map[string][]string {
 			"cmd/internal/dispatch", "internal/connlimit", "internal/dirlock", "internal/lately", "internal/peercred",
 			"internal/readfile", "internal/sink", "internal/statelog"}, assembled...),
 		"cmd/internal/cli": append([]string{"internal/wholefile", "internal/install", "internal/redaction",
-			"client/wire", signing, "tiers/sigstore/signing", "internal/evidence", "cmd/internal/hookcmd",
+			"client/wire", verifying, "cmd/internal/signing", "internal/evidence", "cmd/internal/hookcmd",
 			"kernel/approvals", "adapters", "adapters/...", "harness/conformance", "internal/fuzz", "internal/recording",
 			"internal/replay", "internal/report", "internal/retention", "internal/suite", "cmd/internal/server",
 			"cmd/internal/dispatch", "client",
@@ -148,9 +149,12 @@ func layers() map[string][]string {
 			"internal/hookbuild", "internal/cover", "cmd/internal/oci", "internal/textdiff", "internal/realpath",
 			"internal/statedir", "internal/readfile", "internal/sink", "internal/trust", "leases/clock", "internal/peercred",
 			"internal/statelog"}, assembled...),
-		"cmd/internal/hookcmd": {"phases", "adapters", "adapters/...", "client", "internal/spoolfile", "internal/peercred"},
-		"cmd/belay":            {"cmd/internal/cli"},
-		"cmd/belay-hook":       {"cmd/internal/hookcmd"}, // starts for every event of an agent: nothing heavy
+		"cmd/internal/hookcmd": {"phases", "adapters", "adapters/...", "client", "internal/spoolfile",
+			"internal/peercred"},
+		"cmd/internal/signing":     {"phases", "tiers", verifying},
+		"cmd/internal/signing/...": nil, // a signing infrastructure for tests
+		"cmd/belay":                {"cmd/internal/cli"},
+		"cmd/belay-hook":           {"cmd/internal/hookcmd"}, // starts for every event of an agent: nothing heavy
 	}
 }
 
@@ -158,22 +162,23 @@ func layers() map[string][]string {
 func homes() map[string][]string {
 	return map[string][]string{
 		"github.com/tetratelabs/wazero":          {"internal/sandbox", "internal/sandbox/..."},
-		"github.com/sigstore":                    {"tiers/sigstore", "tiers/sigstore/..."},
+		"github.com/sigstore":                    {"tiers/sigstore", "cmd/internal/signing", "cmd/internal/signing/..."},
 		"oras.land/oras-go":                      {"cmd/internal/oci"},
 		"github.com/modelcontextprotocol/go-sdk": {"internal/mcptools"},
 		"filippo.io/age":                         {"internal/recording"},
 		"go.opentelemetry.io":                    {"internal/telemetry"},
 		"github.com/go-logr/logr":                {"internal/telemetry"},
-		"golang.org/x/mod/sumdb":                 {"internal/eventlog", "internal/statelog", "internal/store/...", "kernel/storetest"},
-		"database/sql":                           {"internal/store/..."},
-		"github.com/ncruces/go-sqlite3":          {"internal/store/sqlite"},
-		"github.com/pelletier/go-toml":           {"internal/gitleaks"},
-		"github.com/spf13/cobra":                 {"cmd/internal/cli"},
-		"charm.land":                             {"cmd/internal/cli"},
-		"mvdan.cc/sh":                            {"internal/shell"},
-		"go.yaml.in/yaml":                        {"internal/strictyaml", "internal/yamledit"},
-		"encoding/xml":                           {"internal/junit"},
-		"encoding/json":                          nil, // takes the last of duplicate names: a bypass
+		"golang.org/x/mod/sumdb": {"internal/eventlog", "internal/statelog", "internal/store/...",
+			"kernel/storetest"},
+		"database/sql":                  {"internal/store/..."},
+		"github.com/ncruces/go-sqlite3": {"internal/store/sqlite"},
+		"github.com/pelletier/go-toml":  {"internal/gitleaks"},
+		"github.com/spf13/cobra":        {"cmd/internal/cli"},
+		"charm.land":                    {"cmd/internal/cli"},
+		"mvdan.cc/sh":                   {"internal/shell"},
+		"go.yaml.in/yaml":               {"internal/strictyaml", "internal/yamledit"},
+		"encoding/xml":                  {"internal/junit"},
+		"encoding/json":                 nil, // takes the last of duplicate names: a bypass
 	}
 }
 

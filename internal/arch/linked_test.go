@@ -12,7 +12,7 @@ import (
 // clients are what signing by certificate needs, and nothing else: an identity
 // provider's page in a browser, the clients of services, key management, command lines.
 var clients = []string{
-	arch.Module + "/tiers/sigstore/signing",
+	arch.Module + "/cmd/internal/signing",
 	"github.com/pkg/browser",
 	"github.com/sigstore/sigstore-go/pkg/sign",
 	"github.com/sigstore/sigstore/pkg/oauthflow",

@@ -160,7 +160,7 @@ func TestTrustEditsLeaveWhatAPersonWrote(t *testing.T) {
 		if err == nil {
 			out, err = config.AddTrustRule(out,
 				tiers.Rule{Name: "r",
-					AllOf: []tiers.Seat{{Name: "a", PublicKey: &tiers.PublicKey{PEM: "-----BEGIN\nx\n-----END\n"}}}})
+					AllOf: []tiers.Slot{{Name: "a", PublicKey: &tiers.PublicKey{PEM: "-----BEGIN\nx\n-----END\n"}}}})
 		}
 		if err == nil {
 			out, err = config.SetTrustedRoot(out, "/r.json")

@@ -1,4 +1,8 @@
-package leases
+// Package leasetable carries out changes to leases in memory: it says what every leases.Op means, without a database.
+// The store in memory holds its leases in one, and the suite that each store passes compares stores with one.
+//
+// It never decides who may mint a lease, and it records nothing.
+package leasetable
 
 import (
 	"cmp"
@@ -7,15 +11,17 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/belay-hooks/belay/leases"
 )
 
-// ErrStale: what an Op rests on does not hold any more.
+// ErrStale: a condition of a leases.Op does not hold any more.
 var ErrStale = errors.New("the lease has changed")
 
-// Table is leases in memory: what every Op means, without a database. It is not
+// Table is leases in memory. The zero value is an empty one. It is not
 // safe for concurrent use.
 type Table struct {
-	rows map[string]Lease
+	rows map[string]leases.Lease
 	high time.Time
 }
 
@@ -32,11 +38,11 @@ func (t *Table) Saw(wall time.Time) {
 // High returns the highest wall time seen.
 func (t *Table) High() time.Time { return t.high }
 
-// All returns every lease, in no order. They share what is in the table: do not change them.
-func (t *Table) All() iter.Seq[Lease] { return maps.Values(t.rows) }
+// All returns every lease, in no order. They share memory with the table: do not change them.
+func (t *Table) All() iter.Seq[leases.Lease] { return maps.Values(t.rows) }
 
 // Lease returns the lease, or nil.
-func (t *Table) Lease(id string) *Lease {
+func (t *Table) Lease(id string) *leases.Lease {
 	if l, ok := t.rows[id]; ok {
 		l = l.Clone()
 		return &l
@@ -45,7 +51,7 @@ func (t *Table) Lease(id string) *Lease {
 }
 
 // LeaseByToken returns the lease with the keyed hash, or nil.
-func (t *Table) LeaseByToken(hash []byte) *Lease {
+func (t *Table) LeaseByToken(hash []byte) *leases.Lease {
 	for _, l := range t.rows {
 		if len(hash) > 0 && string(l.Token) == string(hash) {
 			l = l.Clone()
@@ -56,22 +62,22 @@ func (t *Table) LeaseByToken(hash []byte) *Lease {
 }
 
 // Held is Store.HeldLeases.
-func (t *Table) Held(h Holder, at Instant) []Lease {
+func (t *Table) Held(h leases.Holder, at leases.Instant) []leases.Lease {
 	at.High = t.high
-	var out []Lease
+	var out []leases.Lease
 	for id, l := range t.rows {
 		if l.Holder.Allows(h) && t.usable(id, at) != nil {
 			out = append(out, l.Clone())
 		}
 	}
-	slices.SortFunc(out, func(a, b Lease) int { return cmp.Or(a.ExpiresAt.Compare(b.ExpiresAt), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b leases.Lease) int { return cmp.Or(a.ExpiresAt.Compare(b.ExpiresAt), cmp.Compare(a.ID, b.ID)) })
 	return out
 }
 
 // Leases is Store.Leases.
-func (t *Table) Leases(q Query) []Lease {
+func (t *Table) Leases(q leases.Query) []leases.Lease {
 	q.At.High = t.high
-	var out []Lease
+	var out []leases.Lease
 	for _, id := range slices.Sorted(maps.Keys(t.rows)) {
 		if l := t.rows[id]; q.Match(&l) {
 			out = append(out, l.Clone())
@@ -83,8 +89,8 @@ func (t *Table) Leases(q Query) []Lease {
 	return out
 }
 
-// usable returns the ids of the lease and all above it if every one can be claimed, else nil.
-func (t *Table) usable(id string, at Instant) []string {
+// usable returns the ids of the lease and of all leases above it, or nil if one of them cannot be claimed.
+func (t *Table) usable(id string, at leases.Instant) []string {
 	var chain []string
 	for id != "" {
 		l, ok := t.rows[id]
@@ -97,17 +103,17 @@ func (t *Table) usable(id string, at Instant) []string {
 	return chain
 }
 
-// Apply carries out one Op. With an error, ErrStale, nothing has changed.
-func (t *Table) Apply(op *Op) error {
+// Apply carries out one leases.Op. With an error, ErrStale, nothing has changed.
+func (t *Table) Apply(op *leases.Op) error {
 	at := op.At
 	at.High = t.high
 	if t.rows == nil {
-		t.rows = map[string]Lease{}
+		t.rows = map[string]leases.Lease{}
 	}
 	switch op.Kind {
-	case OpMint:
+	case leases.OpMint:
 		return t.mint(op, at)
-	case OpClaim:
+	case leases.OpClaim:
 		l, ok := t.rows[op.ID]
 		chain := t.usable(op.ID, at)
 		if !ok || chain == nil || !l.Holder.Allows(op.By) {
@@ -116,11 +122,11 @@ func (t *Table) Apply(op *Op) error {
 		for _, id := range chain {
 			l := t.rows[id]
 			if l.Uses++; l.Uses >= l.MaxUses {
-				l.State = Exhausted
+				l.State = leases.Exhausted
 			}
 			t.rows[id] = l
 		}
-	case OpRenew:
+	case leases.OpRenew:
 		l, ok := t.rows[op.ID]
 		if !ok || t.usable(op.ID, at) == nil || l.Parent != "" && t.rows[l.Parent].ExpiresAt.Before(op.Until) {
 			return ErrStale
@@ -130,13 +136,13 @@ func (t *Table) Apply(op *Op) error {
 		}
 		l.ExpiresAt, l.Boot, l.BootUntil = op.Until.UTC().Round(0), op.Boot, op.BootUntil
 		t.rows[op.ID] = l
-	case OpRevoke, OpRevokePrefix:
-		if l, ok := t.rows[op.ID]; op.Kind == OpRevoke && (!ok || !op.Reaches(&l)) {
+	case leases.OpRevoke, leases.OpRevokePrefix:
+		if l, ok := t.rows[op.ID]; op.Kind == leases.OpRevoke && (!ok || !op.Reaches(&l)) {
 			return ErrStale
 		}
 		for id, l := range t.rows {
-			if (id == op.ID || Below(op.ID, id)) && l.State == Active && op.Reaches(&l) {
-				l.State = Revoked
+			if (id == op.ID || leases.Below(op.ID, id)) && l.State == leases.Active && op.Reaches(&l) {
+				l.State = leases.Revoked
 				t.rows[id] = l
 			}
 		}
@@ -146,10 +152,10 @@ func (t *Table) Apply(op *Op) error {
 	return nil
 }
 
-func (t *Table) mint(op *Op, at Instant) error {
+func (t *Table) mint(op *leases.Op, at leases.Instant) error {
 	l := op.Lease.Clone()
 	parent := ""
-	for _, p := range Prefixes(l.ID) {
+	for _, p := range leases.Prefixes(l.ID) {
 		if _, ok := t.rows[p]; ok {
 			parent = p
 			break
@@ -160,10 +166,10 @@ func (t *Table) mint(op *Op, at Instant) error {
 	}
 	live := 0
 	for id, o := range t.rows {
-		if id == l.ID || Below(l.ID, id) || string(o.Token) == string(l.Token) {
+		if id == l.ID || leases.Below(l.ID, id) || string(o.Token) == string(l.Token) {
 			return ErrStale
 		}
-		if l.Holder.Credential != "" && o.Holder.Credential == l.Holder.Credential && o.StateAt(at) == Active {
+		if l.Holder.Credential != "" && o.Holder.Credential == l.Holder.Credential && o.StateAt(at) == leases.Active {
 			live++
 		}
 	}
@@ -183,7 +189,7 @@ func (t *Table) mint(op *Op, at Instant) error {
 
 // Prune forgets leases that were over before a time.
 func (t *Table) Prune(before time.Time) {
-	maps.DeleteFunc(t.rows, func(_ string, l Lease) bool { return l.ExpiresAt.Before(before) })
+	maps.DeleteFunc(t.rows, func(_ string, l leases.Lease) bool { return l.ExpiresAt.Before(before) })
 }
 
 // SetHigh sets the highest wall time seen.

@@ -1,4 +1,4 @@
-package leases_test
+package leasetable_test
 
 import (
 	"errors"
@@ -8,11 +8,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belay-hooks/belay/internal/leasetable"
 	"github.com/belay-hooks/belay/leases"
 )
 
+var (
+	t0    = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	coder = leases.Holder{Runtime: "r", Session: "s", Agent: "coder", Credential: "uid 1000"}
+)
+
 // rows returns the leases of a table by id.
-func rows(table *leases.Table) map[string]leases.Lease {
+func rows(table *leasetable.Table) map[string]leases.Lease {
 	out := map[string]leases.Lease{}
 	for l := range table.All() {
 		out[l.ID] = l
@@ -103,7 +109,7 @@ func TestChangesThatDoNotHold(t *testing.T) {
 			false},
 		{"something else", leases.Op{Kind: "lend", At: at, ID: "a"}, false},
 	} {
-		table := &leases.Table{}
+		table := &leasetable.Table{}
 		for _, l := range []leases.Lease{lease("a", ""), lease("a/b", "a"), lease("old", ""), lease("x/y", "")} {
 			l.MaxUses = 10
 			if l.Parent != "" {
@@ -126,7 +132,7 @@ func TestChangesThatDoNotHold(t *testing.T) {
 			t.Errorf("%s: %v", tc.name, err)
 		case tc.ok && cmp.Equal(before, rows(table)):
 			t.Errorf("%s: nothing has changed", tc.name)
-		case !tc.ok && !errors.Is(err, leases.ErrStale):
+		case !tc.ok && !errors.Is(err, leasetable.ErrStale):
 			t.Errorf("%s: %v, want ErrStale", tc.name, err)
 		case !tc.ok && !cmp.Equal(before, rows(table)):
 			t.Errorf("%s: refused, and yet:\n%s", tc.name, cmp.Diff(before, rows(table)))
@@ -137,7 +143,7 @@ func TestChangesThatDoNotHold(t *testing.T) {
 // What a change changes, and nothing else.
 func TestWhatChangesChange(t *testing.T) {
 	at := leases.Instant{Wall: t0, Boot: "b1", Since: time.Hour}
-	table := &leases.Table{}
+	table := &leasetable.Table{}
 	apply := func(op leases.Op) {
 		t.Helper()
 		op.At = at
@@ -199,7 +205,7 @@ func TestWhatChangesChange(t *testing.T) {
 // A revocation below an id reaches what is the asker's and what belongs to no credential, of the asker's runtime.
 func TestRevocationsReach(t *testing.T) {
 	at := leases.Instant{Wall: t0, Boot: "b1", Since: time.Hour}
-	table := &leases.Table{}
+	table := &leasetable.Table{}
 	for id, h := range map[string]leases.Holder{
 		"p/mine": coder, "p/none": {Runtime: "r"}, "p/theirs": {Runtime: "r", Credential: "uid 1001"},
 		"p/elsewhere":      {Runtime: "x", Credential: "uid 1000"},
@@ -239,7 +245,7 @@ func TestRevocationsReach(t *testing.T) {
 // Each member of a query selects by itself, and its limit holds.
 func TestQueriesSelect(t *testing.T) {
 	at := leases.Instant{Wall: t0, Boot: "b1", Since: time.Hour}
-	table := &leases.Table{}
+	table := &leasetable.Table{}
 	for _, id := range []string{"a", "a/b", "ab", "c"} {
 		l := lease(id, "")
 		if id == "a/b" {
@@ -320,7 +326,7 @@ func TestQueriesSelect(t *testing.T) {
 
 // The highest time that was seen does not go back, and what ended before a time is forgotten.
 func TestTablesForget(t *testing.T) {
-	table := &leases.Table{}
+	table := &leasetable.Table{}
 	for _, id := range []string{"a", "b"} {
 		l := lease(id, "")
 		if id == "b" {

@@ -10,17 +10,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/belay-hooks/belay/internal/leasetable"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
 )
 
-// leaseModel takes random steps with the store and with leases.Table, which must
+// leaseModel takes random steps with the store and with leasetable.Table, which must
 // agree about every one of them and about what is left.
 func leaseModel(t *testing.T, s kernel.Store) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	model := &leases.Table{}
+	model := &leasetable.Table{}
 	ids := []string{"a", "a/b", "a/b/c", "a/c", "b", "b/a", "c/a"}
 	for step := range 600 {
 		id := ids[r.IntN(len(ids))]

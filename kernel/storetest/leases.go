@@ -294,9 +294,9 @@ func leaseRenewals(t *testing.T, s kernel.Store) {
 
 func leasesForgotten(t *testing.T, s kernel.Store) {
 	commit(t, s, ops(mint(lease("a", 1))))
-	prune(t, s, T0.Add(leases.Keep))
+	prune(t, s, T0.Add(leases.Retention))
 	leaseOf(t, s, "a")
-	prune(t, s, T0.Add(leases.Keep+time.Hour))
+	prune(t, s, T0.Add(leases.Retention+time.Hour))
 	if l, err := s.Lease(t.Context(), "a"); l != nil || err != nil {
 		t.Errorf("after its time: %v, %v", l, err)
 	}

@@ -42,7 +42,7 @@ func changes() []change {
 		{"a revocation", ops(revoke("a"))},
 		{"a time", kernel.Batch{Now: T0.Add(2 * time.Hour), Events: []phases.Event{event("time")}}},
 		{"a compaction", kernel.Batch{Compact: 1}},
-		{"what has had its time goes", kernel.Batch{Now: T0.Add(leases.Keep + 48*time.Hour), Prune: true}},
+		{"what has had its time goes", kernel.Batch{Now: T0.Add(leases.Retention + 48*time.Hour), Prune: true}},
 	}
 }
 
@@ -72,7 +72,7 @@ func restrictionsRecorded(t *testing.T, s kernel.Store) {
 		seen[r.Recorded] = c.name
 	}
 	before, _ := s.Restrictions(t.Context())
-	now := T0.Add(leases.Keep + 48*time.Hour)
+	now := T0.Add(leases.Retention + 48*time.Hour)
 	commit(t, s, kernel.Batch{Now: now, Events: []phases.Event{event("nothing")}})
 	if after, _ := s.Restrictions(t.Context()); after.Recorded != before.Recorded {
 		t.Error("a batch that changes nothing has changed the digest")

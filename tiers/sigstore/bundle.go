@@ -26,13 +26,13 @@ const (
 	mediaTypeBundleOld = "application/vnd.dev.sigstore.bundle+json;version=0.3"
 )
 
-// content is a bundle that was read and is about the file, if its signature holds.
+// content is a decoded bundle. If its signature holds, it is about the file.
 type content struct {
 	bundle    *bundle.Bundle
 	signature []byte
-	file      []byte // what was signed; nil for a statement
+	file      []byte // the signed bytes; nil for a statement
 	artifact  func() verify.ArtifactPolicyOption
-	statement *tiers.Statement // what was signed, when it is not the file
+	statement *tiers.Statement // the signed statement; nil when the file was signed
 }
 
 // bundle looks at one Sigstore bundle.
@@ -116,8 +116,8 @@ func readBundle(a *artifact, data []byte) (*content, error) {
 	default:
 		return c, errors.New("a digest of a kind that is not accepted")
 	}
-	// The digest in the bundle is a hint that nobody signed; it only tells a bundle
-	// of another file from a signature that does not hold.
+	// The digest in the bundle is an unsigned hint: it only tells a bundle of another
+	// file from a signature that does not hold.
 	if !bytes.Equal(sum, m.GetMessageDigest().GetDigest()) {
 		return c, &tiers.Error{Class: tiers.SignatureInvalid,
 			Text: fmt.Sprintf(
@@ -146,7 +146,7 @@ func (c *content) readStatement(a *artifact, payload []byte) ([]byte, error) {
 	if err := json.Unmarshal(payload, &s); err != nil {
 		return nil, errors.New("the payload is not an in-toto statement")
 	}
-	// Whoever signed may have looked at it with a tool that takes "PredicateType" for "predicateType".
+	// The signer may have read it with a tool that takes "PredicateType" for "predicateType".
 	err := json.Unmarshal(payload, &folded, json.MatchCaseInsensitiveNames(true))
 	if err != nil || !reflect.DeepEqual(s, folded) {
 		return nil, errors.New("a name in the statement is written in other letters")

@@ -39,9 +39,9 @@ func verifiersFor(k tiers.Key) ([]signature.Verifier, error) {
 	return []signature.Verifier{v, ph}, nil
 }
 
-// byKey finds the policy's key that made the bundle's signature. The hint is
-// nobody's word: it only saves trying, and tells a signature that does not hold
-// from a signer who is not known.
+// byKey finds the policy's key that made the bundle's signature. The hint is not
+// signed: it only saves trying, and tells a signature that does not hold from an
+// unknown signer.
 func (v *verifier) byKey(f tiers.Fact, c *content, hint string) tiers.Fact {
 	keys, named := v.keys, false
 	for _, k := range v.keys {
@@ -85,8 +85,8 @@ func (c *content) verifyWith(k tiers.Key) error {
 		material := root.NewTrustedPublicKeyMaterial(func(string) (root.TimeConstrainedVerifier, error) {
 			return root.NewExpiringKey(s, time.Time{}, time.Time{}), nil
 		})
-		// Nothing proves when a key signed: windows of keys are held against the
-		// present time, by the policy.
+		// Nothing proves when a key signed: the policy compares windows of keys with
+		// the present time.
 		var ver *verify.Verifier
 		if ver, err = verify.NewVerifier(material, verify.WithNoObserverTimestamps(),
 			verify.WithoutStatementPredicate()); err != nil {
@@ -99,8 +99,7 @@ func (c *content) verifyWith(k tiers.Key) error {
 	return err
 }
 
-// detached looks at a signature without anything round it: base64, as cosign
-// writes it, or raw.
+// detached checks a signature in a file of its own: base64, as cosign writes it, or raw.
 func (v *verifier) detached(a *artifact, e tiers.Evidence) tiers.Fact {
 	f := tiers.Fact{Source: e.Name, Kind: e.Kind}
 	if len(e.Data) > maxDetached {

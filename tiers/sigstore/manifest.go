@@ -34,8 +34,8 @@ func (a *artifact) addManifest(e tiers.Evidence) *tiers.Fact {
 	if err := json.Unmarshal(e.Data, &m); err != nil {
 		return fail("not an OCI manifest", err)
 	}
-	// Who signs looks at the manifest with tools that take "Layers" for "layers": a
-	// document that says two things must not be read as only one of them here.
+	// Signers read the manifest with tools that take "Layers" for "layers": a document
+	// that says two things must not count as one of them here.
 	err := json.Unmarshal(e.Data, &folded, json.MatchCaseInsensitiveNames(true))
 	if err != nil || !reflect.DeepEqual(m, folded) {
 		return fail("a name in the OCI manifest is written in other letters", err)
@@ -57,5 +57,5 @@ func (a *artifact) addManifest(e tiers.Evidence) *tiers.Fact {
 }
 
 // strictJSON reports whether b is one JSON value in UTF-8 without duplicate names:
-// readers that disagree about what a document says are a way round a check.
+// readers that disagree about a document make a way round a check.
 func strictJSON(b []byte) bool { return jsontext.Value(b).IsValid() }

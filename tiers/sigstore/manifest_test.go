@@ -13,7 +13,7 @@ import (
 // nothing does.
 func TestManifestReadInTwoWays(t *testing.T) {
 	file := fixture(t, "guard.wasm")
-	s := signerOf(t, "P-256")
+	s := signerOf(t)
 	good := fmt.Appendf(nil,
 		`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","layers":[{"mediaType":"application/wasm","digest":"sha256:%x","size":%d}]}`, sha256.Sum256(file), len(file))
 	v := &verifier{keys: []tiers.Key{s.Key()}}

@@ -15,7 +15,7 @@ import (
 // TestSignedFindingsAgainstAHook: a verification summary that says FAILED, signed by the key of a rule, makes nothing
 // trusted. The same summary with PASSED is what a rule can require beside a signature.
 func TestSignedFindingsAgainstAHook(t *testing.T) {
-	file, s := fixture(t, "guard.wasm"), signerOf(t, "P-256")
+	file, s := fixture(t, "guard.wasm"), signerOf(t)
 	summary := func(result string) tiers.Evidence {
 		return bundleOf(statementBundle(t, s,
 			fmt.Sprintf(`{"_type":"https://in-toto.io/Statement/v1","subject":[{"digest":{"sha256":"%x"}}],`+
@@ -23,10 +23,7 @@ func TestSignedFindingsAgainstAHook(t *testing.T) {
 				`"timeVerified":"2026-02-01T00:00:00Z","resourceUri":"guard","policy":{"uri":"p"},"verificationResult":"%s","verifiedLevels":[]}}`,
 				sha256.Sum256(file), result)))
 	}
-	signature, err := s.SignFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signature := s.signFile(t, file)
 	decide := func(require string, evidence ...tiers.Evidence) tiers.Decision {
 		p, err := tiers.ParsePolicy([]byte("version: belay/v1\nrules:\n- name: one\n  allOf: [{publicKey: {file: k.pub}}]\n"+
 			require),
@@ -63,7 +60,7 @@ func TestSignedFindingsAgainstAHook(t *testing.T) {
 
 // TestStatementsReadInTwoWays: a statement that tools which fold letters read as another one is refused.
 func TestStatementsReadInTwoWays(t *testing.T) {
-	file, s := fixture(t, "guard.wasm"), signerOf(t, "P-256")
+	file, s := fixture(t, "guard.wasm"), signerOf(t)
 	v := &verifier{keys: []tiers.Key{s.Key()}}
 	for _, extra := range []string{`"PredicateType":"https://slsa.dev/verification_summary/v1",`, `"SUBJECT":[],`,
 		`"Predicate":{"result":"FAILED"},`} {

@@ -14,8 +14,8 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
-// verifier looks at evidence with the keys and the trusted root of one policy. It
-// is safe for concurrent use.
+// verifier checks evidence with the keys and the trusted root of one policy. It is
+// safe for concurrent use.
 type verifier struct {
 	keys         []tiers.Key
 	requirements []tiers.Assurance
@@ -28,20 +28,27 @@ type verifier struct {
 	rootErr  *tiers.Error
 }
 
-// New returns a verifier for the policy. Nothing is parsed yet.
+// New returns a verifier for the policy. It parses nothing yet.
 func New(p *tiers.Policy) tiers.EvidenceVerifier {
-	return &verifier{keys: p.Keys(), requirements: p.Requirements(), root: p.Root}
+	return NewVerifier(p.Keys(), p.Requirements(), p.Root)
+}
+
+// NewVerifier returns a verifier without a policy: for signatures of the keys, and for
+// certificates with one of the assurances, the strictest first. root returns the JSON of
+// the trusted root; it is called at most once, when the first certificate is looked at.
+func NewVerifier(keys []tiers.Key, wanted []tiers.Assurance, root func() ([]byte, error)) tiers.EvidenceVerifier {
+	return &verifier{keys: keys, requirements: wanted, root: root}
 }
 
 // artifact is the file that evidence has to be about.
 type artifact struct {
 	file     []byte
 	digest   [sha256.Size]byte
-	subjects map[[sha256.Size]byte]bool // what a statement may be about: the file, or a manifest that holds it
+	subjects map[[sha256.Size]byte]bool // digests that a statement may name: the file's, or a manifest's that binds it
 }
 
-// Facts looks at every piece of evidence about the file and says what it found,
-// one fact for each signature and one for each piece that cannot be used.
+// Facts checks every piece of evidence about the file. It returns one fact for each
+// signature, and one for each piece that cannot be used.
 func (v *verifier) Facts(file []byte, evidence []tiers.Evidence) []tiers.Fact {
 	a := &artifact{file: file, digest: sha256.Sum256(file)}
 	a.subjects = map[[sha256.Size]byte]bool{a.digest: true}
@@ -68,8 +75,8 @@ func (v *verifier) Facts(file []byte, evidence []tiers.Evidence) []tiers.Fact {
 	return facts
 }
 
-// fact looks at one piece. A library that panics on hostile input must not take
-// the host with it, nor let the piece count.
+// fact checks one piece. A library that panics on hostile input must neither end
+// the host nor let the piece count.
 func (v *verifier) fact(a *artifact, e tiers.Evidence) (f tiers.Fact) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -134,7 +141,7 @@ func parseRoot(b []byte) (m root.TrustedMaterial, err error) {
 	return root.NewTrustedRootFromJSON(b)
 }
 
-// CheckRoot says whether b is a trusted root that can be used.
+// CheckRoot returns an error if b is not the JSON of a trusted root.
 func CheckRoot(b []byte) error {
 	_, err := parseRoot(b)
 	return err

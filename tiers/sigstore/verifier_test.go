@@ -2,17 +2,9 @@ package sigstore
 
 import (
 	"bytes"
-	"crypto"
-	"crypto/ecdsa"
-	"crypto/ed25519"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
@@ -65,35 +57,6 @@ func wantCode(t testing.TB, f tiers.Fact, code tiers.Code, says string) {
 	if f.Problem == nil || f.Problem.Class != code || !strings.Contains(f.Problem.Text, says) {
 		t.Errorf("got %+v (problem %v), want %q with %q", f, f.Problem, code, says)
 	}
-}
-
-// signerOf makes a key of a kind, in PKCS #8.
-func signerOf(t testing.TB, kind string) *Signer {
-	t.Helper()
-	var priv crypto.PrivateKey
-	var err error
-	switch kind {
-	case "P-256":
-		priv, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	case "P-384":
-		priv, err = ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
-	case "Ed25519":
-		_, priv, err = ed25519.GenerateKey(rand.Reader)
-	case "RSA":
-		priv, err = rsa.GenerateKey(rand.Reader, 2048)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(priv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := OpenKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // What cosign made holds for every kind of key and of evidence, and no longer after
@@ -286,62 +249,6 @@ func strip(t testing.TB, data []byte, member string) []byte {
 	return out
 }
 
-func TestSignAndVerify(t *testing.T) {
-	file := fixture(t, "guard.wasm")
-	for _, kind := range []string{"P-256", "P-384", "Ed25519", "RSA"} {
-		t.Run(kind, func(t *testing.T) {
-			s := signerOf(t, kind)
-			out, err := s.SignFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f := one(t, &verifier{keys: []tiers.Key{s.Key()}}, file, bundleOf(out))
-			if f.Problem != nil || f.KeyID != s.Key().ID {
-				t.Errorf("%+v, problem %v", f, f.Problem)
-			}
-			if bytes.Contains(out, []byte(`, "`)) {
-				t.Error("white space in what should be compact")
-			}
-		})
-	}
-}
-
-func TestKeysOfOthersAndOurs(t *testing.T) {
-	password := func(p string) Password { return func() ([]byte, error) { return []byte(p), nil } }
-	s, err := OpenKey(fixture(t, "c0.key"), password("pw"))
-	if err != nil || s.Key().ID != publicKey(t, "c0.pub").ID {
-		t.Fatalf("%v", err)
-	}
-	if _, err := OpenKey(fixture(t, "c0.key"), password("no")); !errors.Is(err, ErrPassword) {
-		t.Errorf("wrong password: %v", err)
-	}
-	if _, err := OpenKey(fixture(t, "c0.key"), nil); !errors.Is(err, ErrPassword) {
-		t.Errorf("no password: %v", err)
-	}
-	if _, err := OpenKey(fixture(t, "c0.pub"), nil); !errors.Is(err, ErrKey) {
-		t.Errorf("public key: %v", err)
-	}
-	if _, err := OpenKey([]byte("x"), nil); !errors.Is(err, ErrKey) {
-		t.Errorf("garbage: %v", err)
-	}
-	for _, pw := range []string{"", "secret"} {
-		private, public, key, err := GenerateKey([]byte(pw))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.HasPrefix(private, []byte("-----BEGIN ENCRYPTED SIGSTORE PRIVATE KEY-----")) ||
-			!bytes.HasPrefix(public, []byte("-----BEGIN PUBLIC KEY-----")) {
-			t.Errorf("%.50s %.50s", private, public)
-		}
-		if s, err := OpenKey(private, password(pw)); err != nil || s.Key().ID != key.ID {
-			t.Errorf("password %q: %v", pw, err)
-		}
-		if _, err := OpenKey(private, password("other")); !errors.Is(err, ErrPassword) {
-			t.Errorf("password %q opened by another: %v", pw, err)
-		}
-	}
-}
-
 // An ECDSA signature has a twin that is as valid; both have one name, so that a
 // denied signature does not come back as its twin.
 func TestSignatureIDOfTheTwin(t *testing.T) {
@@ -365,7 +272,7 @@ func TestSignatureIDOfTheTwin(t *testing.T) {
 // exactly this file.
 func TestManifestSubject(t *testing.T) {
 	file := fixture(t, "guard.wasm")
-	s := signerOf(t, "P-256")
+	s := signerOf(t)
 	sum := sha256.Sum256(file)
 	manifest := func(layers string) []byte {
 		return fmt.Appendf(nil,
@@ -413,7 +320,7 @@ func TestManifestSubject(t *testing.T) {
 
 func TestStatements(t *testing.T) {
 	file := fixture(t, "guard.wasm")
-	s := signerOf(t, "P-256")
+	s := signerOf(t)
 	v := &verifier{keys: []tiers.Key{s.Key()}}
 	sum := sha256.Sum256(file)
 	subject := fmt.Sprintf(`{"name":"guard.wasm","digest":{"sha256":"%x"}}`, sum)
@@ -456,10 +363,10 @@ func TestStatements(t *testing.T) {
 }
 
 // statementBundle wraps a payload as a DSSE envelope signed by s.
-func statementBundle(t testing.TB, s *Signer, payload string) []byte {
+func statementBundle(t testing.TB, s *signer, payload string) []byte {
 	t.Helper()
 	pae := fmt.Sprintf("DSSEv1 %d %s %d %s", len(inTotoPayload), inTotoPayload, len(payload), payload)
-	sig, err := s.s.SignMessage(strings.NewReader(pae))
+	sig, err := s.key.SignMessage(strings.NewReader(pae))
 	if err != nil {
 		t.Fatal(err)
 	}

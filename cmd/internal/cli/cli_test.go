@@ -15,8 +15,8 @@ import (
 
 	"github.com/belay-hooks/belay/cmd/internal/cli"
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
+	"github.com/belay-hooks/belay/cmd/internal/signing/sigstoretest"
 	"github.com/belay-hooks/belay/internal/highwater/highwatertest"
-	"github.com/belay-hooks/belay/tiers/sigstore/sigstoretest"
 )
 
 // Commands of the scripts: "belay" is the program itself; "xbelay" ends with

@@ -17,12 +17,12 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
+	"github.com/belay-hooks/belay/cmd/internal/signing"
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
-	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
 func (a *App) demoLeasesCmd() *cobra.Command {
@@ -95,11 +95,11 @@ func (d *leaseDemo) prepare() (err error) {
 	if d.broker, err = own("lease-broker"); err != nil {
 		return err
 	}
-	private, public, err := sigstore.GenerateEd25519([]byte(demoPassword))
+	private, public, err := signing.GenerateEd25519([]byte(demoPassword))
 	if err != nil {
 		return err
 	}
-	if d.key, err = sigstore.OpenEd25519(private, func() ([]byte, error) {
+	if d.key, err = signing.OpenEd25519(private, func() ([]byte, error) {
 		return []byte(demoPassword), nil
 	}); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/cmd/internal/signing"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/peercred"
@@ -19,7 +20,6 @@ import (
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
-	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
 // What the agents of the demo want to do.
@@ -72,11 +72,11 @@ func (d *leaseDemo) unsigned(ctx context.Context) error {
 
 func (d *leaseDemo) signed(ctx context.Context) error {
 	d.step("A key signs the hook, and the operator trusts the key")
-	private, public, key, err := sigstore.GenerateKey([]byte(demoPassword))
+	private, public, key, err := signing.GenerateKey([]byte(demoPassword))
 	if err != nil {
 		return err
 	}
-	signer, err := sigstore.OpenKey(private, func() ([]byte, error) { return []byte(demoPassword), nil })
+	signer, err := signing.OpenKey(private, func() ([]byte, error) { return []byte(demoPassword), nil })
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (d *leaseDemo) signed(ctx context.Context) error {
 		return err
 	}
 	d.line("key "+key.ID, "made", "a throw-away key of this demo; it signs lease-broker")
-	rule, err := ruleFor("release", []tiers.Seat{{Name: "release", PublicKey: &tiers.PublicKey{PEM: string(public)}}}, 0,
+	rule, err := ruleFor("release", []tiers.Slot{{Name: "release", PublicKey: &tiers.PublicKey{PEM: string(public)}}}, 0,
 		limitFlags{hooks: []string{"lease-broker"}})
 	if err != nil {
 		return err

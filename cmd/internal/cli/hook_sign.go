@@ -8,11 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/belay-hooks/belay/cmd/internal/signing"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/tiers"
-	"github.com/belay-hooks/belay/tiers/sigstore"
-	"github.com/belay-hooks/belay/tiers/sigstore/signing"
 )
 
 type hookSignOptions struct {
@@ -97,7 +96,7 @@ func (a *App) hookSign(ctx context.Context, path string, o hookSignOptions) erro
 	return nil
 }
 
-func (a *App) openSigner(ctx context.Context, ref string) (*sigstore.Signer, error) {
+func (a *App) openSigner(ctx context.Context, ref string) (*signing.Signer, error) {
 	if signing.IsKMS(ref) {
 		s, err := signing.OpenKMS(ctx, ref)
 		if err != nil {
@@ -109,9 +108,9 @@ func (a *App) openSigner(ctx context.Context, ref string) (*sigstore.Signer, err
 	if err != nil {
 		return nil, failureBy(err, "")
 	}
-	s, err := sigstore.OpenKey(src, a.keyPassword(ref, false))
+	s, err := signing.OpenKey(src, a.keyPassword(ref, false))
 	switch {
-	case errors.Is(err, sigstore.ErrPassword):
+	case errors.Is(err, signing.ErrPassword):
 		return nil, failureBy(err,
 			"The password is asked for on the terminal, or taken from $BELAY_KEY_PASSWORD or $COSIGN_PASSWORD.")
 	case err != nil:

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/belay-hooks/belay/cmd/internal/signing"
 	"github.com/belay-hooks/belay/tiers"
-	"github.com/belay-hooks/belay/tiers/sigstore/signing"
 )
 
 type keylessOptions struct {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/cmd/internal/cli"
-	"github.com/belay-hooks/belay/tiers/sigstore/sigstoretest"
+	"github.com/belay-hooks/belay/cmd/internal/signing/sigstoretest"
 )
 
 // bench is a directory with a hook in it, a state directory, and a signing

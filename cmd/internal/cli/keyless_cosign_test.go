@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/cmd/internal/cli"
-	"github.com/belay-hooks/belay/tiers/sigstore/sigstoretest"
+	"github.com/belay-hooks/belay/cmd/internal/signing/sigstoretest"
 )
 
 // TestRealCosignKeyless has the real cosign verify what belay signed keyless, and sign

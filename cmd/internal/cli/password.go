@@ -7,13 +7,13 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/belay-hooks/belay/tiers/sigstore"
+	"github.com/belay-hooks/belay/cmd/internal/signing"
 )
 
 // keyPassword returns how the password of a signing key is found: in the environment,
 // else from a person. twice is for a new key. It is never taken from standard
 // input: that is where an agent would write it.
-func (a *App) keyPassword(what string, twice bool) sigstore.Password {
+func (a *App) keyPassword(what string, twice bool) signing.Password {
 	return func() ([]byte, error) {
 		for _, name := range []string{"BELAY_KEY_PASSWORD", "COSIGN_PASSWORD"} {
 			if v := a.Getenv(name); v != "" {

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/belay-hooks/belay/cmd/internal/signing"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/tiers"
-	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
 // minPassphrase is the least length of a reviewer's passphrase, in characters: the
@@ -92,7 +92,7 @@ func (a *App) reviewerInit(ctx context.Context, name, out string) error {
 	if err != nil {
 		return failureBy(err, "A person at a terminal makes this key; nothing was changed.")
 	}
-	private, public, err := sigstore.GenerateEd25519(pass)
+	private, public, err := signing.GenerateEd25519(pass)
 	if err != nil {
 		return failureBy(err, "Nothing was changed.")
 	}
@@ -202,7 +202,7 @@ func (a *App) reviewerKey(dir string, f *config.File, as, file string) (string, 
 	} else if err != nil {
 		return "", nil, failureBy(err, "")
 	}
-	key, err := sigstore.OpenEd25519(src, func() ([]byte, error) {
+	key, err := signing.OpenEd25519(src, func() ([]byte, error) {
 		return a.passphrase("Passphrase of the reviewer: ", false)
 	})
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/cmd/internal/signing"
 	"github.com/belay-hooks/belay/internal/wholefile"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/tiers"
-	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
 // signOptions are those of every `belay reviewer sign`.
@@ -212,7 +212,7 @@ func (a *App) signDraft(file, as, keyFile, out string) error {
 	if err != nil {
 		return failureBy(err, "Nothing was signed.")
 	}
-	key, err := sigstore.OpenEd25519(pem, func() ([]byte, error) {
+	key, err := signing.OpenEd25519(pem, func() ([]byte, error) {
 		return a.passphrase("Passphrase of the reviewer: ", false)
 	})
 	if err != nil {

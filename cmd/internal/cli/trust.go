@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/belay-hooks/belay/cmd/internal/signing"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/tiers"
-	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
 func (a *App) trustCmd() *cobra.Command {
@@ -80,7 +80,7 @@ func (a *App) trustGenerate(name string) error {
 	if err != nil {
 		return failureBy(err, "Nothing was written.")
 	}
-	private, public, key, err := sigstore.GenerateKey(password)
+	private, public, key, err := signing.GenerateKey(password)
 	if err != nil {
 		return failureBy(err, "")
 	}
@@ -109,8 +109,8 @@ func (a *App) editTrust(edit func([]byte) ([]byte, error)) error {
 	return nil
 }
 
-// ruleFor makes a rule of seats: all of them, or a threshold.
-func ruleFor(name string, seats []tiers.Seat, minimum int, l limitFlags) (tiers.Rule, error) {
+// ruleFor makes a rule of slots: all of them, or a threshold.
+func ruleFor(name string, seats []tiers.Slot, minimum int, l limitFlags) (tiers.Rule, error) {
 	r := tiers.Rule{Name: name, Limits: l.limits()}
 	switch {
 	case minimum == 0 || minimum == len(seats):

@@ -40,7 +40,7 @@ func (l *limitFlags) limits() tiers.Limits {
 	return out
 }
 
-func (l *limitFlags) window(s *tiers.Seat) error {
+func (l *limitFlags) window(s *tiers.Slot) error {
 	for _, w := range []struct {
 		flag, value string
 		to          *time.Time
@@ -79,7 +79,7 @@ func (a *App) trustAddKeyCmd() *cobra.Command {
 }
 
 func (a *App) trustAddKey(files []string, minimum int, l limitFlags) error {
-	var seats []tiers.Seat
+	var seats []tiers.Slot
 	var ids []string
 	for _, f := range files {
 		src, err := readLimited(f, tiers.MaxKeyFile)
@@ -92,7 +92,7 @@ func (a *App) trustAddKey(files []string, minimum int, l limitFlags) error {
 		}
 		// The policy holds the key itself: a process that can write elsewhere
 		// could replace a file there.
-		s := tiers.Seat{Name: strings.TrimSuffix(filepath.Base(f), filepath.Ext(f)),
+		s := tiers.Slot{Name: strings.TrimSuffix(filepath.Base(f), filepath.Ext(f)),
 			PublicKey: &tiers.PublicKey{PEM: string(src)}}
 		if err := l.window(&s); err != nil {
 			return err
@@ -140,14 +140,14 @@ func (a *App) trustAddIdentityCmd() *cobra.Command {
 
 func (a *App) trustAddIdentity(o addIdentityOptions) error {
 	k := &tiers.Keyless{Issuer: o.issuer, Subject: tiers.Subject{Equal: o.subject, URLPrefix: o.prefix, Regex: o.regex}}
-	s := tiers.Seat{Keyless: k}
+	s := tiers.Slot{Keyless: k}
 	if err := o.window(&s); err != nil {
 		return err
 	}
 	if o.rule == "" {
 		o.rule = ruleNameFrom(strings.TrimPrefix(o.subject+o.prefix+o.regex, "https://"))
 	}
-	r, err := ruleFor(o.rule, []tiers.Seat{s}, 0, o.limitFlags)
+	r, err := ruleFor(o.rule, []tiers.Slot{s}, 0, o.limitFlags)
 	if err != nil {
 		return err
 	}

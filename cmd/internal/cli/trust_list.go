@@ -88,7 +88,7 @@ func (a *App) trustList(asJSON bool) error {
 	return nil
 }
 
-func seatText(s *tiers.Seat) string {
+func seatText(s *tiers.Slot) string {
 	var parts []string
 	if s.Name != "" {
 		parts = append(parts, safe(s.Name))

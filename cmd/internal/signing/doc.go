@@ -1,9 +1,9 @@
-// Package signing signs a file with a short-lived certificate, or with a key in a key
-// management service. A certificate authority (Fulcio), a transparency log (Rekor) and
-// a timestamp authority say who signed and when; the caller names them, and an identity
-// token is shown to the certificate authority only.
+// Package signing signs hook files, and makes and reads the keys that sign them. A signature is
+// returned only after tiers/sigstore has verified it.
 //
-// It decides whether their answers belong to what was signed, before it returns them. It
-// never decides who is trusted, and it verifies nothing that others signed: package
-// sigstore does, and links none of the clients of this package.
+// It never decides whether a signer is trusted (package tiers does). Only signing with an identity
+// token talks to services, to those that the caller names. The token is sent to the certificate
+// authority and to no other service. Each answer is compared with what was signed before it is used.
+//
+// It is a package of the commands: a program that embeds belay verifies signatures and links nothing of it.
 package signing

@@ -1,4 +1,4 @@
-package sigstore
+package signing
 
 import (
 	"crypto/ed25519"

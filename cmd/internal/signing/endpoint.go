@@ -131,8 +131,8 @@ func (e *endpoint) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// reason says why a connection failed, in our words where the error could carry
-// somebody else's.
+// reason says why a connection failed, in belay's words where the error could carry
+// a service's.
 func (e *endpoint) reason(err error) string {
 	var op *net.OpError
 	var dns *net.DNSError

@@ -8,7 +8,7 @@ type SignCode string
 
 // The classes of errors of keyless signing.
 const (
-	ErrToken    SignCode = "token_invalid"    // the identity token is malformed, for somebody else, or over
+	ErrToken    SignCode = "token_invalid"    // the identity token is malformed, for another audience, or over
 	ErrEndpoint SignCode = "endpoint_invalid" // a service's address is missing, or is not one that a token may be sent to
 	// a service did not answer, or answered what does not belong to this signature
 	ErrService SignCode = "service_failed"
@@ -28,7 +28,7 @@ func (c SignCode) Error() string {
 }
 
 // SignError says what went wrong while signing keyless. Text is for people and
-// safe to show: it never quotes a token or what a service answered.
+// safe to show: it never quotes a token or a service's answer.
 type SignError struct {
 	Class SignCode
 	Text  string

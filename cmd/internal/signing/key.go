@@ -1,7 +1,8 @@
-package sigstore
+package signing
 
 import (
 	"bytes"
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -19,9 +20,14 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/bundle"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 	"github.com/sigstore/sigstore/pkg/signature"
+	"github.com/sigstore/sigstore/pkg/signature/kms"
 
 	"github.com/belay-hooks/belay/tiers"
+	"github.com/belay-hooks/belay/tiers/sigstore"
 )
+
+// mediaType names a bundle of version 0.3.
+const mediaType = "application/vnd.dev.sigstore.bundle.v0.3+json"
 
 // Classes of errors, for errors.Is.
 var (
@@ -29,8 +35,8 @@ var (
 	ErrPassword = errors.New("the password does not open the key")
 )
 
-// Password is asked for the password of a key, at most once. Nil means that there
-// is nobody to ask.
+// Password returns the password of a key; it is called at most once. Nil means that
+// no person can be asked.
 type Password func() ([]byte, error)
 
 // Signer signs with one private key, which may be elsewhere.
@@ -41,6 +47,28 @@ type Signer struct {
 
 // Key is the public half.
 func (s *Signer) Key() tiers.Key { return s.key }
+
+// IsKMS reports whether the text names a key in a key management service
+// (NAME://…) and not a file.
+func IsKMS(ref string) bool { return strings.Contains(ref, "://") }
+
+// OpenKMS opens a key in a key management service, through the program
+// sigstore-kms-NAME on the PATH. The error is ErrKey.
+func OpenKMS(ctx context.Context, ref string) (*Signer, error) {
+	s, err := openKMS(ctx, ref, crypto.SHA256)
+	if err == nil && isP384(s.key.Public) { // which is known only now
+		s, err = openKMS(ctx, ref, crypto.SHA384)
+	}
+	return s, err
+}
+
+func openKMS(ctx context.Context, ref string, hash crypto.Hash) (*Signer, error) {
+	sv, err := kms.Get(ctx, ref, hash)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKey, err)
+	}
+	return newSigner(sv)
+}
 
 // isP384 tells keys whose signatures are made over SHA-384 from all others.
 func isP384(pub crypto.PublicKey) bool {
@@ -61,7 +89,7 @@ func OpenKey(src []byte, ask Password) (*Signer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKey, err)
 	}
-	return NewSigner(sv)
+	return newSigner(sv)
 }
 
 func openPrivate(src []byte, ask Password) (crypto.PrivateKey, error) {
@@ -89,9 +117,7 @@ func openPrivate(src []byte, ask Password) (crypto.PrivateKey, error) {
 	return priv, nil
 }
 
-// NewSigner signs with a key that sv holds, in a file or in a key management service. The
-// error is ErrKey.
-func NewSigner(sv signature.SignerVerifier) (*Signer, error) {
+func newSigner(sv signature.SignerVerifier) (*Signer, error) {
 	pub, err := sv.PublicKey()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKey, err)
@@ -111,7 +137,8 @@ func (s *Signer) SignFile(file []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrKey, err)
 	}
 	algorithm, digest := s.hash(file)
-	v, err := EncodeBundle(&protobundle.Bundle{
+	v, err := encodeBundle(&protobundle.Bundle{
+		MediaType: mediaType,
 		VerificationMaterial: &protobundle.VerificationMaterial{
 			Content: &protobundle.VerificationMaterial_PublicKey{PublicKey: &protocommon.PublicKeyIdentifier{Hint: s.key.ID}},
 		},
@@ -123,7 +150,7 @@ func (s *Signer) SignFile(file []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	check := &verifier{keys: []tiers.Key{s.key}}
+	check := sigstore.NewVerifier([]tiers.Key{s.key}, nil, nil)
 	for _, f := range check.Facts(file, []tiers.Evidence{{Kind: tiers.EvidenceBundle, Data: v}}) {
 		if f.Problem != nil {
 			return nil, fmt.Errorf("%w: what it signed does not verify: %w", ErrKey, f.Problem)
@@ -132,10 +159,8 @@ func (s *Signer) SignFile(file []byte) ([]byte, error) {
 	return append(v, '\n'), nil
 }
 
-// EncodeBundle writes b as a bundle of version 0.3, and sets its media type. It has one form:
-// the library's white space is random.
-func EncodeBundle(b *protobundle.Bundle) (jsontext.Value, error) {
-	b.MediaType = mediaTypeBundle
+// encodeBundle writes a bundle in one form: the library's white space is random.
+func encodeBundle(b *protobundle.Bundle) (jsontext.Value, error) {
 	checked, err := bundle.NewBundle(b)
 	if err != nil {
 		return nil, err

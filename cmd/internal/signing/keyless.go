@@ -42,7 +42,7 @@ type KeylessSignature struct {
 
 // SignKeyless signs the file with a key that exists for this call only. The certificate
 // authority names the token's owner for the key, the log and the timestamp authority
-// say when. What is returned has been checked against what was signed: the signature,
+// say when. The result has been compared with what was signed: the signature,
 // the certificate's key, and that log entry and timestamp are about this signature;
 // with a root, also that all of them come from it. Errors are *SignError of the
 // classes ErrToken, ErrEndpoint and ErrService, or of the code tiers.RootMissing. It
@@ -105,9 +105,9 @@ func newKeylessRun(ctx context.Context, file []byte, k Keyless) (*keylessRun, er
 		}
 	}
 	if k.Root != nil {
-		if err = sigstore.CheckRoot(k.Root); err != nil {
-			text := "the trusted root cannot be read: " + phases.SafeLine(err.Error(), 200)
-			return nil, &tiers.Error{Class: tiers.RootMissing, Text: text, Cause: err}
+		if err := sigstore.CheckRoot(k.Root); err != nil {
+			return nil, &tiers.Error{Class: tiers.RootMissing, Text: "the trusted root cannot be read: " +
+				phases.SafeLine(err.Error(), 200), Cause: err}
 		}
 	}
 	if k.Token == nil {
@@ -122,8 +122,8 @@ func newKeylessRun(ctx context.Context, file []byte, k Keyless) (*keylessRun, er
 	return s, s.sign(ctx)
 }
 
-// guarded makes a failure of a panic: a library that panics on what a service answers
-// must not look like success, nor show what it read.
+// guarded makes a failure of a panic: a library that panics on a service's answer must
+// neither look like success nor show what it read.
 func guarded(failed error, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -139,13 +139,13 @@ func (s *keylessRun) sign(ctx context.Context) error {
 		return err
 	}
 	s.signature = sig
-	s.bundle = &protobundle.Bundle{VerificationMaterial: &protobundle.VerificationMaterial{}}
+	s.bundle = &protobundle.Bundle{MediaType: mediaType, VerificationMaterial: &protobundle.VerificationMaterial{}}
 	(&sign.PlainData{Data: s.file}).Bundle(s.bundle, sig, digest, s.key.GetHashAlgorithm())
 	return nil
 }
 
 // certify gets a certificate for the key. It is looked at before anything is written
-// into a log, which nobody can take back.
+// into a log, where it stays.
 func (s *keylessRun) certify(ctx context.Context) error {
 	f := sign.NewFulcio(&sign.FulcioOptions{BaseURL: s.fulcio.url.String(), Timeout: -1, Transport: s.fulcio})
 	der, err := f.GetCertificate(ctx, s.key, &sign.CertificateProviderOptions{IDToken: s.token.raw})
@@ -200,7 +200,7 @@ func (e *endpoint) failed(err error) error {
 
 // encode writes the bundle as it lies on disk.
 func (s *keylessRun) encode() ([]byte, error) {
-	v, err := sigstore.EncodeBundle(s.bundle)
+	v, err := encodeBundle(s.bundle)
 	if err != nil {
 		return nil, err
 	}

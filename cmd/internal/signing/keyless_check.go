@@ -12,15 +12,16 @@ import (
 	"github.com/digitorus/timestamp"
 	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
 	"github.com/sigstore/sigstore-go/pkg/tlog"
+	"github.com/sigstore/sigstore/pkg/signature"
 
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
-// What services answer is checked against what was signed, one answer at a time and
-// before the next service is asked. A service that mixes up two requests, or that
-// lies, is found out here and not months later by whoever verifies.
+// The answers of services are compared with what was signed, one at a time and before
+// the next service is asked. A service that mixes up two requests, or that lies, is
+// found out here and not months later by a verifier.
 
 // checkCertificate: for our key, for the token's owner, and for signing.
 func (s *keylessRun) checkCertificate() error {
@@ -42,7 +43,7 @@ func (s *keylessRun) checkCertificate() error {
 	}
 	// Other kinds of subjects are written otherwise in certificates than in tokens, and
 	// an authority may name the provider behind the token's issuer: those are shown to
-	// whoever signs, not compared.
+	// the person who signs, not compared.
 	if s.token.email && sum.SubjectAlternativeName != s.token.subject {
 		return refuse("answered with a certificate for somebody else")
 	}
@@ -117,8 +118,25 @@ func (s *keylessRun) check() error {
 	if err != nil {
 		return signFail(ErrService, "what the services answered does not make a bundle")
 	}
-	if err := sigstore.Holds(s.file, data, s.cert.PublicKey, s.root, tiers.Assurance{Log: s.rekor != nil}); err != nil {
-		return signFail(ErrService, err.Error())
+	evidence := []tiers.Evidence{{Kind: tiers.EvidenceBundle, Data: data}}
+	// A verifier without keys and identities reads the bundle, and trusts no signer.
+	read := sigstore.NewVerifier(nil, nil, nil).Facts(s.file, evidence)[0]
+	if read.Problem == nil || read.Problem.Class != tiers.SignerNotTrusted {
+		return signFail(ErrService, "what the services answered does not make a bundle that can be read again")
+	}
+	certified, err := signature.LoadDefaultVerifier(s.cert.PublicKey)
+	if err == nil {
+		err = certified.VerifySignature(bytes.NewReader(s.signature), bytes.NewReader(s.file))
+	}
+	if err != nil || read.Signature != sigstore.SignatureID(s.signature) {
+		return signFail(ErrService, "the signature does not fit the certificate")
+	}
+	if s.root != nil {
+		v := sigstore.NewVerifier(nil, []tiers.Assurance{{Log: s.rekor != nil}},
+			func() ([]byte, error) { return s.root, nil })
+		if f := v.Facts(s.file, evidence)[0]; f.Problem != nil {
+			return signFail(ErrService, "the signature does not hold by the trusted root: "+f.Problem.Text)
+		}
 	}
 	s.out.Bundle = data
 	return nil

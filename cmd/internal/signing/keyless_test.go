@@ -21,8 +21,9 @@ import (
 	"github.com/digitorus/timestamp"
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/cmd/internal/signing/sigstoretest"
 	"github.com/belay-hooks/belay/tiers"
-	"github.com/belay-hooks/belay/tiers/sigstore/sigstoretest"
+	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
 // signedWith signs with the infrastructure, and with the token whose claims are changed.
@@ -57,6 +58,10 @@ func signedWith(t *testing.T, ctx context.Context, w *sigstoretest.World, file [
 	return s, nil
 }
 
+func keylessVerifier(w *sigstoretest.World, want ...tiers.Assurance) tiers.EvidenceVerifier {
+	return sigstore.NewVerifier(nil, want, func() ([]byte, error) { return w.Root(), nil })
+}
+
 func TestSignKeyless(t *testing.T) {
 	file := fixture(t, "guard.wasm")
 	w := sigstoretest.New(t)
@@ -87,13 +92,13 @@ func TestSignKeyless(t *testing.T) {
 				time.Since(s.Signed).Abs() > time.Minute || (s.LogIndex >= 0) != c.want.Log {
 				t.Errorf("%+v", s)
 			}
-			f := one(t, keylessVerifier(t, w, c.want), file, bundleOf(s.Bundle))
+			f := one(t, keylessVerifier(w, c.want), file, bundleOf(s.Bundle))
 			if f.Problem != nil || *f.Identity != s.Identity || f.Assurance != c.want {
 				t.Errorf("%+v: %v %v", f, f.Problem, errors.Unwrap(f.Problem))
 			}
-			wantCode(t, one(t, keylessVerifier(t, sigstoretest.New(t), c.want), file, bundleOf(s.Bundle)),
+			wantCode(t, one(t, keylessVerifier(sigstoretest.New(t), c.want), file, bundleOf(s.Bundle)),
 				tiers.SignatureInvalid, "")
-			wantCode(t, one(t, keylessVerifier(t, w, c.want), append([]byte{0}, file...), bundleOf(s.Bundle)),
+			wantCode(t, one(t, keylessVerifier(w, c.want), append([]byte{0}, file...), bundleOf(s.Bundle)),
 				tiers.SignatureInvalid, "another file")
 		})
 	}
@@ -103,7 +108,7 @@ func TestSignKeyless(t *testing.T) {
 func answering(h http.HandlerFunc) sigstoretest.Wrap {
 	return func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			io.Copy(io.Discard, r.Body) // closing waits for what nobody reads
+			io.Copy(io.Discard, r.Body) // closing waits for what is not read
 			h(rw, r)
 		})
 	}
@@ -225,7 +230,7 @@ func TestSignKeylessLies(t *testing.T) {
 			return out
 		}))
 	}
-	// other is an entry that somebody else made: the log takes it, all in it fits.
+	// other is an entry of another signer: the log takes it, all in it fits.
 	other := func(sameFile bool) func(map[string]any) {
 		return func(spec map[string]any) {
 			f := file
@@ -259,7 +264,7 @@ func TestSignKeylessLies(t *testing.T) {
 		}))
 	}
 	something := sha256.Sum256([]byte("something else"))
-	// renamed has the authority name somebody else for our key.
+	// renamed has the authority name another signer for our key.
 	renamed := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			var req struct {

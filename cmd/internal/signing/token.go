@@ -19,11 +19,11 @@ import (
 // MaxToken is the largest identity token that is read, in bytes.
 const MaxToken = 16 << 10
 
-// tokenAudience is whom an identity token has to be made for. A token for somebody
-// else must not be sent to a certificate authority: it could use it there.
+// tokenAudience is the audience that an identity token has to name. A token for another
+// audience must not be sent to a certificate authority: it could use it there.
 const tokenAudience = "sigstore"
 
-// tokenSkew is how far the clock of whoever made a token may be ahead of ours.
+// tokenSkew is how far the clock of a token's issuer may be ahead of ours.
 const tokenSkew = time.Minute
 
 // IdentityToken is an identity provider's word on who signs (OpenID Connect, a JWT,

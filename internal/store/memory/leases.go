@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/leasetable"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
 )
 
 // lent returns the leases as they are after the changes. The error is
 // kernel.ErrConflict, and nothing has changed. Preconditions: s.mu is held.
-func (s *Store) lent(b *kernel.Batch) (*leases.Table, error) {
+func (s *Store) lent(b *kernel.Batch) (*leasetable.Table, error) {
 	if len(b.Leases) == 0 {
 		return &s.lease, nil
 	}

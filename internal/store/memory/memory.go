@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/belay-hooks/belay/internal/leasetable"
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
@@ -42,7 +43,7 @@ type Store struct {
 	state   map[stateKey]kernel.StateValue
 	version int64 // the last one given to a value
 	latches map[kernel.SessionKey]kernel.Latch
-	lease   leases.Table
+	lease   leasetable.Table
 	queue   queue
 	covered *restrict.Set              // the rows that restrict, as the newest event records them
 	digests map[string]restrict.Digest // of the approvals that covered holds, by id
@@ -338,7 +339,7 @@ func (s *Store) Probe(ctx context.Context, _ time.Time) error {
 // prune drops what has had its time. Preconditions: s.mu is held.
 func (s *Store) prune(now time.Time) (runs int) {
 	s.queue.prune(now)
-	s.lease.Prune(now.Add(-leases.Keep))
+	s.lease.Prune(now.Add(-leases.Retention))
 	n := len(s.runs)
 	maps.DeleteFunc(s.runs, func(_ phases.RunKey, r run) bool { return now.Sub(r.used) > kernel.MetadataTTL })
 	return n - len(s.runs)

@@ -209,7 +209,7 @@ func mintLease(c *conn, op *leases.Op) error {
 }
 
 func pruneLeases(c *conn, now time.Time) error {
-	return changeLeases(c, "DELETE FROM leases WHERE expires_ns < ?", now.Add(-leases.Keep))
+	return changeLeases(c, "DELETE FROM leases WHERE expires_ns < ?", now.Add(-leases.Retention))
 }
 
 func readLease(st *sqlite3.Stmt) (leases.Lease, error) {

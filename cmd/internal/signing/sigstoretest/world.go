@@ -40,7 +40,7 @@ type World struct {
 	transparent *ca.VirtualSigstore
 }
 
-// Wrap changes what a server does; it is given what the server would do.
+// Wrap replaces the handler of a server; it gets the original one.
 type Wrap func(http.Handler) http.Handler
 
 // Option changes one of the servers.
