@@ -10,10 +10,10 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Cut takes note of what a turn has taken out of the action: it is redacted in its
-// place in the input, and wherever else it stands in what is made of the invocation
-// from then on. below limits that to what lies below one of the pointers; nil means
-// the whole action. Errors are of class redact.ErrInput.
+// Cut notes the text that a turn has taken out of the action: it is redacted in
+// its place in the input, and wherever else it stands in later records of the
+// invocation. below limits that to text below one of the pointers; nil means
+// the complete action. Errors are of class redact.ErrInput.
 func (b *Builder) Cut(in *Input, before, after jsontext.Value, below []string) error {
 	cuts, err := redact.Removed(before, after)
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/belay-hooks/belay/internal/redact"
 )
 
-// What a hook took out is redacted in its place and in what is said afterwards; the rest of
-// the action stays. A redactor that cannot be told of it leaves nothing of the action.
+// Text that a hook took out is redacted in its place and in later texts; the
+// rest of the action stays. A redactor that cannot be told of it leaves nothing
+// of the action.
 func TestDetectorIsToldOfWhatAHookTakesOut(t *testing.T) {
 	const before = `{"tool":"exec","args":{"command":"deploy --with zq81-Kd0plQ77 or another --now","pin":"k7Q2"}}`
 	const after = `{"tool":"exec","args":{"command":"deploy --with [gone] --now","pin":"[gone]"}}`
@@ -36,7 +37,7 @@ func TestDetectorIsToldOfWhatAHookTakesOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := verdict(after)
-		// A part of what was taken out is known only to who was told of it.
+		// Only a redactor that was told of the cut knows a part of it.
 		v.Reason = "the pin zq81-Kd0plQ77 is gone"
 		rec, err := b.Build(in, v, nil, nil, "v", at)
 		if err != nil {

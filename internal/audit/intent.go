@@ -16,9 +16,9 @@ type Asker struct {
 	Tier                             phases.Tier
 }
 
-// Intent makes the event that says what is about to happen. Its id is the intent's.
-// action, an object with the members tool and args, is redacted like any action.
-// With an error, a *phases.Fault of kind audit, nothing may happen.
+// Intent makes the event that announces a call. Its id is the intent's. action,
+// an object with the members tool and args, is redacted like any action. With
+// an error, a *phases.Fault of kind audit, nothing may happen.
 func (b *Builder) Intent(inv *Invocation, by Asker, action jsontext.Value, id string,
 	at time.Time) (phases.Event, error) {
 	e := b.intent(inv, by, phases.EventIntent, id, id, at)

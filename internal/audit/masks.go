@@ -13,8 +13,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// ErrFixed: an audit hook wanted to redact a member that identifies the record or
-// says what was decided.
+// ErrFixed: an audit hook wanted to redact a member that identifies the record
+// or holds the decision.
 var ErrFixed = errors.New("this member of a record cannot be covered")
 
 // document is the data of the audit action of kind "verdict".

@@ -16,7 +16,7 @@ import (
 // nothing of the original may be stored.
 type Redactor interface {
 	// JSON returns a copy of a strict JSON value with secrets redacted, and
-	// pointers (RFC 6901, into raw) to what was redacted.
+	// pointers (RFC 6901, into raw) to the redacted values.
 	JSON(raw jsontext.Value) (redacted jsontext.Value, masked []string, err error)
 	// Text returns the text with secrets redacted.
 	Text(s string) (string, error)
@@ -33,9 +33,9 @@ const (
 
 const hidden = "[not stored: redaction failed]"
 
-// Remembering is a Redactor that can keep in mind what it has redacted. The kernel
-// asks for one for each invocation, so that pieces of its secrets are redacted in
-// what hooks say, too.
+// Remembering is a Redactor that can remember its redacted secrets. The kernel
+// asks for one for each invocation, so that pieces of its secrets are redacted
+// in hooks' texts, too.
 type Remembering interface {
 	Redactor
 	// Remember returns one that knows nothing yet.
@@ -55,7 +55,7 @@ type Memory = interface {
 // that it is redacted although nothing but the hook knows it for a secret.
 type Cutting interface {
 	Memory
-	// Removed remembers what was cut out of an action.
+	// Removed remembers text that was cut out of an action.
 	Removed(cuts []redact.Cut)
 	// JSONCut is JSON for a document of which the cuts are parts.
 	JSONCut(raw jsontext.Value, cuts []redact.Cut) (redacted jsontext.Value, masked []string, err error)
@@ -135,11 +135,11 @@ type output struct {
 // learned from the last one.
 const maxRounds = 5
 
-// Build makes the record of a decided invocation. With a Memory it is made again
-// until nothing more is learned, so that a secret that shows itself late is redacted
-// in what was redacted early. The verdict's Masked is not read. With an error the
-// record is still complete, but holds digests only; the error is a *phases.Fault of
-// kind audit.
+// Build makes the record of a decided invocation. With a Memory it is made
+// again until nothing more is learned, so that a secret that shows itself late
+// is redacted in earlier parts, too. The verdict's Masked is not read. With an
+// error the record is still complete, but holds digests only; the error is a
+// *phases.Fault of kind audit.
 func (b *Builder) Build(in *Input, v *phases.Verdict, wrote phases.Metadata, turns []Turn, verdictID string,
 	at time.Time) (Record, error) {
 	for range maxRounds {
@@ -213,7 +213,7 @@ func (b *Builder) Turn(inv *Invocation, t *Turn, at time.Time) (phases.Event, er
 	e.InputDigest = b.Digester.Digest(UseInput, t.Input)
 	if len(r.Effects) > 0 {
 		c.output(effects{c.effects(r.Effects)})
-		// The digest is of what the hook asked for, not of what is left to read.
+		// The digest is of the hook's effects, not of their redacted form.
 		raw, err := EffectsDocument(r.Effects)
 		if err != nil {
 			c.fail(err)

@@ -1,10 +1,10 @@
-// Package config decides what belay.yaml says: which hooks are bound to which
-// phases with which capabilities, what must have run, and what an action may
-// touch at most. It decodes strictly, checks the file against itself, and edits
-// it in place so that an operator's comments survive.
+// Package config decides the meaning of belay.yaml: which hooks are bound to
+// which phases with which capabilities, what must have run, and what an action
+// may touch at most. It decodes strictly, checks the file against itself, and
+// edits it in place so that an operator's comments survive.
 //
-// It never opens a module: whether a binding's module exists, fits its digest
-// and may hold what it is given is decided where it is loaded.
+// It never opens a module: the loader decides whether a binding's module
+// exists, fits its digest and may hold its capabilities.
 package config
 
 import (
@@ -34,7 +34,7 @@ const TrustedPriority = 100
 // ErrConfig is the class of every error of this package.
 var ErrConfig = errors.New("configuration not valid")
 
-// Error says what is wrong with the configuration and where. It is of class
+// Error names a fault of the configuration and its place. It is of class
 // ErrConfig.
 type Error struct {
 	Line    int    // from 1; 0 when not known
@@ -125,7 +125,7 @@ type Require struct {
 	Hooks  []string       `json:"hooks"`
 }
 
-// Redact adds to what is always covered in events.
+// Redact adds to the secrets that are always redacted in events.
 type Redact struct {
 	Masks []Mask   `json:"masks,omitzero"`
 	Keys  []string `json:"keys,omitzero"` // member names whose values are secret

@@ -71,7 +71,7 @@ func bindings(list []config.Binding) map[string]config.Binding {
 	return out
 }
 
-// The same for the trust policy: what was trusted and denied stays so.
+// The same for the trust policy: trusted and denied entries stay so.
 func FuzzTrustEdit(f *testing.F) {
 	f.Add([]byte("version: belay/v1\n"))
 	f.Add([]byte("version: belay/v1 # ours\ndeny: {digests: [], keys: [a]}\n"))

@@ -50,7 +50,7 @@ func (c *Compaction) validate(ch checker, at string) error {
 
 // Retention is how long the contents of events are kept. Without it: for ever.
 type Retention struct {
-	Days int `json:"days,omitzero"` // 1…36500; the daemon compacts what is older
+	Days int `json:"days,omitzero"` // 1…36500; the daemon compacts older events
 }
 
 func (r *Retention) validate(c checker, at string) error {

@@ -17,7 +17,7 @@ import (
 // Without it nothing of the kind is kept.
 type Recordings struct {
 	Dir        string   `json:"dir"`                 // absolute, and not in the state directory
-	Recipients []string `json:"recipients,omitzero"` // age1…: who can open what is kept; needed, unless UnsafePlaintext
+	Recipients []string `json:"recipients,omitzero"` // age1…: who can open the recordings; needed, unless UnsafePlaintext
 	// UnsafePlaintext writes originals, secrets included, without sealing them.
 	UnsafePlaintext bool           `json:"unsafe_plaintext,omitzero"`
 	Phases          []phases.Phase `json:"phases,omitzero"` // default: all
@@ -26,7 +26,7 @@ type Recordings struct {
 	// such as 15m: a file is ended after so long; 1s…24h; default 15m
 	Rotate    string `json:"rotate,omitzero"`
 	RotateMiB int64  `json:"rotate_mib,omitzero"` // a file is ended at this size; 1…4096; default 64
-	// such as 30d or 12h: what is older is removed; 1m…3650d; default 30d
+	// such as 30d or 12h: older recordings are removed; 1m…3650d; default 30d
 	Keep string `json:"keep,omitzero"`
 	// of the directory: the oldest is removed; at least twice rotate_mib, at most 16777216; default 1024
 	MaxMiB int64 `json:"max_mib,omitzero"`

@@ -39,7 +39,7 @@ func TestRecordings(t *testing.T) {
 	if f, err := config.Parse([]byte("version: belay/v1\n")); err != nil || f.Recordings != nil {
 		t.Errorf("nothing is kept unless somebody says so: %v, %v", f.Recordings, err)
 	}
-	// What is not said has a bound all the same.
+	// A member that is left out has a bound all the same.
 	f, err = config.Parse([]byte("version: belay/v1\nrecordings: {dir: /srv/r, unsafe_plaintext: true}\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -43,8 +43,8 @@ func SetTrustedRoot(src []byte, file string) ([]byte, error) {
 	return out, nil
 }
 
-// AddDeny returns the trust policy with the entries appended to its deny lists. What
-// is denied already is left out.
+// AddDeny returns the trust policy with the entries appended to its deny lists.
+// Entries that are denied already are left out.
 func AddDeny(src []byte, d tiers.Deny) ([]byte, error) {
 	have, err := denied(src)
 	if err != nil {

@@ -80,7 +80,7 @@ func listMuch() {
 func complain(lines int) {
 	token := os.Getenv("BELAY_TEST_TOKEN")
 	fmt.Fprintf(os.Stderr, "token %s is not good\npassword hunter2\n%s\n", token, os.Getenv("BELAY_TEST_KEY"))
-	fmt.Fprintf(os.Stderr, "%s%s\n", strings.Repeat("x", 1<<10-8), token) // over the end of what is shown
+	fmt.Fprintf(os.Stderr, "%s%s\n", strings.Repeat("x", 1<<10-8), token) // over the end of the shown part
 	for range lines {
 		fmt.Fprintln(os.Stderr, "and again")
 	}
@@ -135,7 +135,7 @@ func TestServerThatFloods(t *testing.T) {
 	}
 }
 
-// Nor is what it says of its tools.
+// Nor is its list of tools.
 func TestServerThatListsMuch(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

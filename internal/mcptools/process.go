@@ -27,7 +27,7 @@ const (
 	graceTerm  = 500 * time.Millisecond
 )
 
-// startProcess starts a command with nothing but what it is given. The text of an
+// startProcess starts a command with the given environment only. The text of an
 // error is ours: it is shown to hooks.
 func startProcess(command, env []string, dir string, says *stderrLog) (*process, error) {
 	if dir == "" {

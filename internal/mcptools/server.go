@@ -46,7 +46,7 @@ type session struct {
 	slow  chan struct{} // one token for each call in a row that timed out
 }
 
-// tool is what is kept of a server's own words.
+// tool is the stored part of a server's description of a tool.
 type tool struct {
 	description string
 	schema      jsontext.Value
@@ -258,8 +258,8 @@ func (s *server) call(ctx context.Context, c kernel.ToolCall) (kernel.ToolResult
 }
 
 // ask sends a call and waits for the answer, but not for longer than ctx: the
-// library does, while the server does not take what is written to it. What it left
-// waiting goes on until the server reads, or is ended.
+// library does, while the server does not read. Its write goes on until the
+// server reads, or is ended.
 func (s *session) ask(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	type answer struct {
 		res *mcp.CallToolResult

@@ -22,7 +22,7 @@ const (
 
 	startTimeout = 20 * time.Second
 	maxTools     = 1024    // that a server may list
-	maxListed    = 8 << 20 // bytes of what it says about all of them
+	maxListed    = 8 << 20 // bytes of its description of all of them
 	maxFrame     = 4 << 20 // bytes of one message of a server
 	maxAsked     = 64      // requests of a server that wait for our answer, which is no
 	maxTimeouts  = 3       // in a row, before a server is started anew

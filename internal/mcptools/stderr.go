@@ -12,12 +12,12 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Limits of what is logged of a server's standard error.
+// Limits of the logged part of a server's standard error.
 const (
 	maxLines = 200
 	maxLine  = 1 << 10 // bytes that are shown
-	maxKept  = 8 << 10 // bytes of a line that are looked at, so that a secret at the end of what is shown is whole
-	minValue = 8       // bytes of a value that is covered: shorter ones stand everywhere
+	maxKept  = 8 << 10 // bytes of a line that are looked at, so that a secret at the end of the shown part is complete
+	minValue = 8       // bytes of a value that is redacted: shorter ones stand everywhere
 )
 
 // stderrLog logs what a server writes to standard error: maxLines lines, without

@@ -45,9 +45,9 @@ func (l listener) Connect(ctx context.Context) (mcp.Connection, error) {
 	return &listening{Connection: c}, nil
 }
 
-// listening drops a server's notifications, none of which means anything here, and
-// ends the connection of a server that asks on without reading what it is answered:
-// the library would keep all of it.
+// listening drops a server's notifications, none of which means anything here,
+// and ends the connection of a server that sends requests without reading the
+// answers: the library would queue all of them.
 type listening struct {
 	mcp.Connection
 	asked atomic.Int64

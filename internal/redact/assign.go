@@ -298,7 +298,7 @@ func quotedEnd(s string, at int) int {
 			return to
 		}
 		if n%2 == 1 && to+n < len(s) {
-			n++ // what it escapes
+			n++ // the escaped byte
 		}
 		to += max(n, 1)
 	}

@@ -167,8 +167,9 @@ const (
 	minKept    = keptWindow + keptStep // bytes that both texts have between two cuts
 )
 
-// removedSpans returns the parts of a that b does not have, in order. What counts as
-// kept stands in b, so that nothing which is gone can be read from what is shown.
+// removedSpans returns the parts of a that b does not have, in order. The parts
+// that count as present are in b, so that the shown text never reveals a
+// removed one.
 func removedSpans(a, b string) [][2]int {
 	from := 0
 	for from < len(a) && from < len(b) && a[from] == b[from] {
@@ -246,8 +247,8 @@ func inWord(s string, i int) bool {
 
 func wordPart(c byte) bool { return word[c] || c == '_' || c == '-' || c >= 0x80 }
 
-// Removed remembers what was cut, wherever else it stands: whole cuts, and the words
-// in them that have letters and digits.
+// Removed remembers cut text, wherever else it stands: complete cuts, and their
+// words that have letters and digits.
 func (c *Record) Removed(r *Redactor, cuts []Cut) {
 	own := c.with(r)
 	for i := range cuts {

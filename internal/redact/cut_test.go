@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is shown of a text from which something was taken stands in what is left.
+// The shown part of a text from which something was taken is in the rest.
 func TestRemovedSpans(t *testing.T) {
 	for name, c := range map[string]struct {
 		a, b string
@@ -214,7 +214,8 @@ func TestLongListsAreCut(t *testing.T) {
 	}
 }
 
-// Of what was cut, all of it is known elsewhere, and of its words those that a person would not write.
+// A complete cut is known elsewhere, and so are its words that a person would
+// not write.
 func TestWordsOfCutsAreKnown(t *testing.T) {
 	r := newTestRedactor(t, Config{})
 	rec := NewRecord()

@@ -14,8 +14,8 @@ type detector struct {
 	patterns *patterns
 	halt     *halt // nil: nothing stops it
 
-	record    *Record // what is known from elsewhere; nil: nothing
-	knownOnly bool    // only what is known from elsewhere is looked for
+	record    *Record // secrets known from elsewhere; nil: none
+	knownOnly bool    // looks only for secrets known from elsewhere
 }
 
 // askEvery is how many bytes the dearest look goes over before it asks again whether to stop.
@@ -47,8 +47,8 @@ func (d *detector) find(s string) []Finding {
 	if !d.record.knows() {
 		return d.merge(s, first)
 	}
-	// A second pass, by what is known from elsewhere. The first comes first: where
-	// both find a place, its kind says more.
+	// A second pass, for secrets known from elsewhere. The first comes first:
+	// where both find a place, its kind says more.
 	second := detector{depth: d.depth, record: d.record, knownOnly: true, halt: d.halt}
 	return d.merge(s, append(slices.Clip(first), second.look(s)...))
 }
@@ -71,8 +71,8 @@ func (d *detector) first(s string) []Finding {
 	return found
 }
 
-// look returns what is found in the text as it stands, without what hides it, and
-// inside of what is encoded; unsorted and overlapping.
+// look returns the findings in the text as it stands, without the characters
+// that hide them, and inside of encodings; unsorted and overlapping.
 func (d *detector) look(s string) (found []Finding) {
 	plain, layers := d.plain, d.depth < maxLayers
 	if d.knownOnly {
@@ -127,8 +127,8 @@ func (d *detector) plain(s string, tell func(kind string, from, to int, secret s
 	}
 }
 
-// merge sorts findings, takes out of them what is a placeholder, so that redacting
-// twice changes nothing, and joins those that overlap.
+// merge sorts findings, cuts placeholders out of them, so that redacting twice
+// changes nothing, and joins those that overlap.
 func (d *detector) merge(s string, found []Finding) []Finding {
 	found = besides(s, found)
 	slices.SortStableFunc(found, func(a, b Finding) int {

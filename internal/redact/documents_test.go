@@ -67,7 +67,8 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// What cannot be read is refused, with an error that says what is wrong.
+// A document that cannot be read is refused, with an error that names the
+// fault.
 func TestDocumentsRefused(t *testing.T) {
 	r := newTestRedactor(t, Config{Removals: []string{"/gone", "/list/0"}, Masks: []string{"/m"}})
 	const bad, more, invalid = "the document is not JSON that can be redacted", "there is more after the document",
@@ -93,7 +94,8 @@ func TestDocumentsRefused(t *testing.T) {
 	}
 }
 
-// TestPlainValues: what profile strict leaves because it says nothing of its own, and what is one character off.
+// TestPlainValues: values that profile strict leaves because they say nothing
+// of their own, and values one character off.
 func TestPlainValues(t *testing.T) {
 	hex := strings.Repeat("0123456789abcdef", 4)
 	for s, want := range map[string]bool{

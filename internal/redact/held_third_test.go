@@ -7,7 +7,7 @@ import (
 )
 
 // A third set of places, written after the detector was mended with the second:
-// what it found of them on first sight is in docs/REDACTION.md, too.
+// docs/REDACTION.md has the findings on first sight, too.
 func TestThirdCorpus(t *testing.T) {
 	r, hit, all, touched := testRedactor(t), 0, 0, 0
 	shown := map[string]bool{}

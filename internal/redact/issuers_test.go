@@ -30,7 +30,7 @@ func TestIssuers(t *testing.T) {
 	}
 }
 
-// issuerLine finds out what is found behind a prefix.
+// issuerLine finds out which texts behind a prefix are found.
 func issuerLine(kind, prefix string) string {
 	finds := func(text string, from, to int) bool {
 		ok := false

@@ -16,8 +16,8 @@ const maxDepth = 256
 
 // JSON redacts the secrets in a document and returns it with the RFC 6901
 // pointers of the values that were changed, in order. Strings are looked at
-// decoded; what has no secret keeps its source bytes. Member names are kept
-// unless a secret stands in one.
+// decoded; values without a secret retain their source bytes. Member names are
+// kept unless a secret stands in one.
 //
 // Errors are of class ErrInput: not strict JSON, or nested too deep. The caller
 // must not store the document then, only its digest.
@@ -51,7 +51,7 @@ type jsonWalk struct {
 	at     string // where the value stands in the original; "" unless there are cuts
 }
 
-// rules are what the configuration says about a value and what is below it: the
+// rules are the configuration's rules for a value and the values below it: the
 // rest of each pointer, and whether every string is hashed.
 type rules struct {
 	masks, removals, allow [][]string
@@ -204,8 +204,8 @@ func (w *jsonWalk) container(ptr string, rules rules, str strength, kind string)
 	return nil
 }
 
-// name copies a member's name, redacted where a secret stands in it, and returns
-// what was written.
+// name copies a member's name, redacted where a secret stands in it, and
+// returns the copy.
 func (w *jsonWalk) name(ptr, name string, raw jsontext.Value) string {
 	shown, found := w.r.redact(name)
 	if found == nil {
@@ -226,7 +226,7 @@ func (w *jsonWalk) leaveOut(ptr string) {
 	w.skip()
 }
 
-// skip passes over a value that is not shown, and learns what it said.
+// skip passes over a value that is not shown, and learns its texts.
 func (w *jsonWalk) skip() {
 	raw, _ := w.dec.ReadValue()
 	w.r.learnAll("mask", raw)
@@ -291,7 +291,8 @@ func (o *secretObject) see(name string, value []byte) {
 	}
 }
 
-// childKind tells what the value of a member is by its name and by what is above.
+// childKind tells the kind of a member's value by its name and by the names
+// above.
 func (o *secretObject) childKind(name, above string, str strength) (string, strength) {
 	switch {
 	case o.data(name):

@@ -167,8 +167,8 @@ func encodings(s string) []string {
 	return out
 }
 
-// exempt reports what is not looked for elsewhere although it was redacted in one
-// place: too short, a rule, or a word that everybody uses.
+// exempt reports a secret that is not looked for elsewhere although it was
+// redacted in one place: too short, a rule, or a common word.
 func exempt(s string) bool {
 	return len(s) < MinKnown || different(s) < minDifferent || commonWord(s)
 }

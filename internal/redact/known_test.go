@@ -13,8 +13,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What a name gives away in one place is redacted in every other, also in what is
-// said about it, in the encodings that surround it and in quotes that split it.
+// A secret that a name gives away in one place is redacted in every other, also
+// in texts about it, in the encodings that surround it and in quotes that split
+// it.
 func TestKnownEverywhere(t *testing.T) {
 	r := newTestRedactor(t, Config{})
 	for _, v := range []string{"hunter", "xK9#qz", "Tr0ub4dor&3", "correct horse battery staple",
@@ -88,8 +89,8 @@ func TestCommonWordsStay(t *testing.T) {
 	}
 }
 
-// What is hidden inside of a redacted text is known, too: data of a Secret, basic
-// authentication, what a mask or a removal names.
+// A text inside of a redacted one is known, too: data of a Secret, basic
+// authentication, values that a mask or a removal names.
 func TestKnownFromInside(t *testing.T) {
 	const v = "n3ver-seen"
 	b64 := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
@@ -173,7 +174,7 @@ func BenchmarkKnown(b *testing.B) {
 	}
 }
 
-// What is known from a text with a secret touches no text that has nothing to do with it.
+// Secrets known from one text change no unrelated text.
 func TestKnownTouchesNothing(t *testing.T) {
 	r := testRedactor(t)
 	all, touched := 0, 0

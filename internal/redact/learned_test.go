@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestFork: a fork knows what its record knew, secrets and pieces of them; what it learns later is its own.
+// TestFork: a fork knows the secrets of its record, and their pieces; secrets
+// that it learns later are its own.
 func TestFork(t *testing.T) {
 	r := newTestRedactor(t, Config{})
 	rec := NewRecord()
@@ -46,7 +47,7 @@ func TestWhatIsLearned(t *testing.T) {
 	long := strings.Repeat("a1-", maxKnown)
 	for name, c := range map[string]struct {
 		before        []string
-		size, forms   int // of what is known from before
+		size, forms   int // of known secrets
 		secret        string
 		learned, form bool // also in base64
 	}{

@@ -69,8 +69,9 @@ func TestInlineMedia(t *testing.T) {
 	}
 }
 
-// TestEncodingsAreTheSecretsAlone: what is looked for of a secret in base64 is every character that it
-// decides, wherever it stands, and none that its neighbours decide.
+// TestEncodingsAreTheSecretsAlone: the pass looks for every base64 character
+// that a secret decides, wherever it stands, and for none that its neighbours
+// decide.
 func TestEncodingsAreTheSecretsAlone(t *testing.T) {
 	for _, secret := range []string{"hunter2", "hunter22", "hunter222", "Tr0ub4dor&3", "\xff\xfe\xfd\xfc\xfb\xfa",
 		"??>>??>>"} {
@@ -119,7 +120,7 @@ func TestEncodingsAreTheSecretsAlone(t *testing.T) {
 func TestKnownInAnotherForm(t *testing.T) {
 	var k known
 	k.learn("password", "Hunter-2x")
-	for text, want := range map[string][3]string{ // kind, what is redacted, the secret
+	for text, want := range map[string][3]string{ // kind, redacted text, the secret
 		"a Hunter-2x b":                {"password", "Hunter-2x", ""},
 		"a HUNTER-2X b":                {"password", "HUNTER-2X", "Hunter-2x"},
 		"a 48756e7465722d3278 b":       {"password", "48756e7465722d3278", "Hunter-2x"},

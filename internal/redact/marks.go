@@ -63,7 +63,7 @@ func besides(s string, found []Finding) []Finding {
 	return out
 }
 
-// minLeftover is how many letters and digits make what is left of a finding worth
+// minLeftover is how many letters and digits make the rest of a finding worth
 // redacting: with fewer it is the punctuation around a placeholder.
 const minLeftover = 4
 

@@ -79,7 +79,7 @@ type allowance struct {
 	re []*regexp.Regexp
 }
 
-// Check compiles the pattern. Errors are of class ErrConfig and say what is wrong.
+// Check compiles the pattern. Errors are of class ErrConfig and name the fault.
 func (p *Pattern) Check() error {
 	_, err := p.compile(expressions{})
 	return err
@@ -253,9 +253,9 @@ func newPatterns(list []Pattern) (*patterns, error) {
 // span is a part of a text.
 type span struct{ from, to int }
 
-// find reports what the patterns match. The windows around keywords are bounded, and
-// so is what is looked through in all: beyond that the rest of the text is redacted as
-// a whole instead of being read.
+// find reports the matches of the patterns. The windows around keywords are
+// bounded, and so is their sum: beyond that the rest of the text is redacted
+// unread.
 func (ps *patterns) find(s string, add func(kind string, from, to int)) {
 	if ps == nil {
 		return
@@ -291,7 +291,7 @@ func (ps *patterns) windows(s string) map[int][]span {
 			}
 			list := out[k.pattern]
 			if n := len(list); n > 0 && at < list[n-1].to-keyAfter/2 {
-				continue // well inside of what is tried already
+				continue // well inside of a window that was tried
 			}
 			w := span{max(0, at-keyBefore), min(len(s), at+len(k.keyword)+keyAfter)}
 			if n := len(list); n > 0 && list[n-1].to >= w.from {

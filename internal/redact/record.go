@@ -6,12 +6,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Record redacts the secrets of several documents and texts that belong together.
-// What it has redacted in one of them it knows in those that come later, from
-// MinKnown bytes on and in the usual encodings, and piece by piece: a line of a
-// private key, or half of a token, says nothing of itself where a hook quotes it.
-// What came earlier has to be given to it again once Known has grown. It is not
-// safe for concurrent use.
+// Record redacts the secrets of several documents and texts that belong
+// together. It finds a secret of one of them in later ones, from MinKnown bytes
+// on, in the usual encodings, and piece by piece: a line of a private key, or
+// half of a token, says nothing of itself where a hook quotes it. Give it
+// earlier texts again once Known has grown. It is not safe for concurrent use.
 type Record struct {
 	pieces pieces
 	known  known
@@ -23,7 +22,7 @@ type Record struct {
 
 type seenSecret struct{ kind, secret string }
 
-// maxLooked bounds what is kept of texts that were looked through, in bytes.
+// maxLooked is how many bytes of texts without findings a record remembers.
 const maxLooked = 4 << 20
 
 // NewRecord returns a Record that has seen nothing.
@@ -43,20 +42,20 @@ func (c *Record) Fork() *Record {
 	return out
 }
 
-// JSON redacts like Redactor.JSON, and what it knows from before.
+// JSON redacts like Redactor.JSON, and known secrets as well.
 func (c *Record) JSON(r *Redactor, raw jsontext.Value) (jsontext.Value, []string, error) {
 	defer c.learn()
 	return c.with(r).JSON(raw)
 }
 
-// Text redacts like Redactor.Text, and what it knows from before.
+// Text redacts like Redactor.Text, and known secrets as well.
 func (c *Record) Text(r *Redactor, s string) (string, []Finding) {
 	defer c.learn()
 	return c.with(r).Text(s)
 }
 
-// Known counts what it would find elsewhere: secrets, and secrets whose pieces it
-// would find.
+// Known counts the secrets that the record finds elsewhere, completely or in
+// pieces.
 func (c *Record) Known() int { return len(c.pieces.secrets) + len(c.known.secrets) }
 
 func (c *Record) with(r *Redactor) *Redactor {
@@ -71,7 +70,7 @@ func (c *Record) see(kind, secret string) {
 	}
 }
 
-// learn takes over what was seen since the last time.
+// learn takes over the secrets found since the last call.
 func (c *Record) learn() {
 	for _, s := range c.seen {
 		if s.kind != "fragment" && s.kind != "unread" && s.kind != "too-long" {

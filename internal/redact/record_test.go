@@ -91,8 +91,8 @@ func TestPlaceholdersSaveNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkRecord is what an invocation's record costs, action and six texts about
-// it: by itself, and with what was redacted before kept in mind.
+// BenchmarkRecord is the cost of an invocation's record, action and six texts
+// about it: by itself, and with a record's known secrets.
 func BenchmarkRecord(b *testing.B) {
 	r := testRedactor(b)
 	var secrets strings.Builder

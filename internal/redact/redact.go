@@ -21,14 +21,14 @@ const MinKey = 16
 // redacted completely.
 const MaxText = 4 << 20
 
-// ErrConfig is the class of errors about a Config, ErrInput that of errors about
-// what is to be redacted.
+// ErrConfig is the class of errors about a Config, ErrInput that of errors
+// about the input.
 var (
 	ErrConfig = errors.New("redact: bad configuration")
 	ErrInput  = errors.New("redact: bad input")
 )
 
-// Error is this package's error. Text holds nothing of what was to be redacted.
+// Error is this package's error. Text holds nothing of the input.
 type Error struct {
 	Class error
 	Text  string
@@ -48,9 +48,9 @@ type Config struct {
 	// Masks are JSON Pointers (RFC 6901) into documents given to JSON; a token "*"
 	// stands for every member or element. What they name is redacted completely.
 	Masks []string
-	// Removals are JSON Pointers, as Masks, to what is taken out: a member with its
-	// name, an element as null, so that the others keep their places. Where a mask
-	// names the same, the removal counts.
+	// Removals are JSON Pointers, as Masks, to values to take out: a member
+	// with its name, an element as null, so that the others stay in their
+	// places. Where a mask names the same, the removal counts.
 	Removals []string
 	// KeyNames are further names of secret values, compared without case and
 	// without - _ . and blanks.
@@ -79,7 +79,7 @@ type Redactor struct {
 	allow    [][]string
 
 	cuts   map[string][]Cut // of the document, by place
-	record *Record          // learns what is redacted, and knows it elsewhere; nil: nothing is kept
+	record *Record          // learns redacted secrets and finds them elsewhere; nil: none
 }
 
 // New checks the configuration. Errors are of class ErrConfig.
@@ -147,7 +147,7 @@ type Finding struct {
 	Start int
 	End   int
 
-	secret string // what it says without escapes, when that is another text
+	secret string // the secret without escapes, when that is another text
 }
 
 // in returns the secret that the finding names in its text.
@@ -161,9 +161,9 @@ func (f *Finding) in(s string) string {
 // Find returns the secrets of a text, by place and without overlaps.
 func Find(text string) []Finding { return FindUntil(text, nil) }
 
-// FindUntil is Find that gives up soon after stop says so: it is asked before each kind of
-// secret, and before each piece that looks encoded. What is returned then is of no use. Nil
-// never stops.
+// FindUntil is Find that gives up soon after stop says so: it is asked before
+// each kind of secret, and before each piece that looks encoded. The result is
+// useless then. Nil never stops.
 func FindUntil(text string, stop func() bool) []Finding {
 	d := detector{halt: &halt{ask: stop}}
 	return d.find(text)
@@ -254,7 +254,8 @@ func (r *Redactor) note(s string) {
 	}
 }
 
-// learn remembers a secret for the rest of the record, and what it is the encoding of.
+// learn remembers a secret, and the text that it encodes, for the rest of the
+// record.
 func (r *Redactor) learn(kind, secret string) {
 	if r.record == nil || kind == hashedText || kind == "fragment" || r.record.known.have[secret] {
 		return
@@ -305,7 +306,7 @@ func (r *Redactor) placeholder(kind, secret string) string {
 	return r.hashed(kind, secret)
 }
 
-// hashed is a placeholder for what is not looked for elsewhere as it stands.
+// hashed is a placeholder for a value that is not looked for elsewhere.
 func (r *Redactor) hashed(kind, secret string) string {
 	m := hmac.New(sha256.New, r.key)
 	m.Write([]byte(secret))

@@ -108,7 +108,7 @@ func TestJSON(t *testing.T) {
 		if err != nil || string(again) != string(out) || len(more) != 0 {
 			t.Errorf("%s: twice gives %s %q %v", tt.name, again, more, err)
 		}
-		for _, p := range masked { // the pointers lead to what was redacted
+		for _, p := range masked { // the pointers lead to the redacted values
 			if tt.name != "member name" {
 				if _, ok := phases.Get(out, p); !ok {
 					t.Errorf("%s: nothing at %q", tt.name, p)

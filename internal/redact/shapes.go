@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// findShapes redacts tokens that begin with nothing fixed: what is fixed stands
-// inside of them.
+// findShapes redacts tokens that begin with nothing fixed: their fixed part
+// stands inside of them.
 func findShapes(s string, add func(kind string, from, to int)) {
 	for i := 1; i+4 <= len(s); i++ {
 		switch s[i] {

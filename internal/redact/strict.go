@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Profile says what is redacted.
+// Profile says which values are redacted.
 type Profile string
 
 // Profiles. Standard redacts what the detector finds and the masks name. Strict

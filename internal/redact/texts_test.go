@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// TestTexts: what is found in each line of testdata/texts.txt stands between ⟦ and ⟧ behind its kind, and nothing else
-// is found in it. Where a secret reads otherwise without what splits or escapes it, → stands before that.
+// TestTexts: each finding in a line of testdata/texts.txt stands between ⟦ and
+// ⟧ behind its kind, and the line has no other. Where a secret reads otherwise
+// without what splits or escapes it, → stands before that.
 func TestTexts(t *testing.T) {
 	lines := readTexts(t, "testdata/texts.txt")
 	if len(lines) < 1000 {

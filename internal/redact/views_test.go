@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// shown writes a view as its original: what reads otherwise stands as ⟨ORIGINAL→TEXT⟩, what was taken out as
-// ⟨ORIGINAL⟩. A byte that is said to come from a place that overlaps the one before it shows as !.
+// shown writes a view as its original: text that reads otherwise stands as
+// ⟨ORIGINAL→TEXT⟩, removed text as ⟨ORIGINAL⟩. A byte that is said to come from
+// a place that overlaps the one before it shows as !.
 func shown(s string, v *view) string {
 	var b strings.Builder
 	at := 0
@@ -36,8 +37,8 @@ func shown(s string, v *view) string {
 	return strings.NewReplacer("\n", "⏎", "\t", "⇥", "\r", "␍", "\u200b", "·", "\u0660", "٠").Replace(b.String())
 }
 
-// TestViews: what each escape reads as, what is taken out, and where in the original each of it stands: a
-// finding in a view redacts exactly that.
+// TestViews: how each escape reads, which text is taken out, and where in the
+// original each of them stands: a finding in a view redacts exactly that.
 func TestViews(t *testing.T) {
 	for _, c := range []struct{ why, text, want string }{
 		{"plain text behind an escape", `\x41bc`, `⟨\x41→A⟩bc`},
@@ -138,8 +139,8 @@ func TestTextsWithoutAView(t *testing.T) {
 	}
 }
 
-// TestBesides: findings are cut at the placeholders that they reach over, and what is left of one is redacted
-// if four letters and digits are.
+// TestBesides: findings are cut at the placeholders that they reach over, and
+// the rest of one is redacted if it has four letters and digits.
 func TestBesides(t *testing.T) {
 	const m = "[redacted:x:0123abcd]"
 	for _, c := range []struct {

@@ -55,9 +55,10 @@ func (c *Copy) Close() {
 	c.files = nil
 }
 
-// Line returns the line of event seq, without its end, if there is one. Numbers are
-// asked for in rising order. A line that is no event stands for the one asked for:
-// it is not what was recorded. A last line that is cut short is none.
+// Line returns the line of event seq, without its end, if there is one. Numbers
+// are asked for in rising order. A line that is no event counts as the
+// requested one: it differs from the record. A last line that is cut short is
+// none.
 func (c *Copy) Line(seq int64) (line []byte, ok bool, err error) {
 	for {
 		if c.next == nil {
@@ -72,7 +73,7 @@ func (c *Copy) Line(seq int64) (line []byte, ok bool, err error) {
 		case c.seq > seq:
 			return nil, false, nil
 		}
-		c.next = nil // before what is asked for
+		c.next = nil // before the requested event
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// crashDisk is a file system with a page cache: what was not synced may be lost,
-// whole or in parts, when the power fails, and names as well. It fails or crashes at
-// the step that a test asks for.
+// crashDisk is a file system with a page cache: unsynced bytes and names may be
+// lost, all or in part, when the power fails. It fails or crashes at the step
+// that a test asks for.
 type crashDisk struct {
 	names, safe map[string]*inode         // safe: names that outlive the power
 	later       []func(map[string]*inode) // changes of names that may be lost, in order, as journals keep them
@@ -51,7 +51,7 @@ func (d *crashDisk) next(partly func()) error {
 	return nil
 }
 
-// cut ends the process. With power, what was not synced is lost as the disk likes.
+// cut ends the process. With power, the disk loses unsynced bytes as it likes.
 func (d *crashDisk) cut(power bool) {
 	d.crashAt, d.failAt = 0, 0
 	if !power {
@@ -71,8 +71,8 @@ func (d *crashDisk) cut(power bool) {
 	}
 }
 
-// cut keeps what was synced, and of the rest what got to the disk by chance: some
-// blocks, with zeros between them.
+// cut leaves the synced bytes, and of the rest those that got to the disk by
+// chance: some blocks, with zeros between them.
 func (n *inode) cut(pick func(int) int) {
 	now := slices.Clone(n.safe)
 	if len(n.cache) > len(now) {

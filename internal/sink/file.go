@@ -90,7 +90,7 @@ func (f *File) Close() error {
 	return h.Close()
 }
 
-// drop forgets what is known of the file: the next try begins with looking at it.
+// drop forgets the state of the file: the next try begins with looking at it.
 func (f *File) drop() {
 	if f.h != nil {
 		_ = f.h.Close() // unlocks, too

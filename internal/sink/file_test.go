@@ -52,8 +52,8 @@ func (d *crashDisk) whole(path string) string {
 	return b.String()
 }
 
-// The process or the power ends at any step, or any step fails: what was
-// acknowledged is there, and the next process leaves neither holes nor doubles.
+// The process or the power ends at any step, or any step fails: acknowledged
+// events are there, and the next process leaves neither holes nor doubles.
 func TestCrashes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newCrashDisk(func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "pick") })
@@ -229,7 +229,8 @@ func TestForeignFilesAreLeftAlone(t *testing.T) {
 	}
 }
 
-// One event may be larger than what is looked at first; a crash damages all of it.
+// One event may be larger than the first block that is read; a crash damages
+// all of it.
 func TestLongLineTorn(t *testing.T) {
 	src, path := &source{}, filepath.Join(t.TempDir(), "events.jsonl")
 	for range 40 {

@@ -40,8 +40,8 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// isStart says that the first line is the log's own, as far as it was written: a crash
-// leaves zeros for what was not.
+// isStart says that the first line is the log's own, as far as it was written:
+// a crash leaves zeros for the rest.
 func isStart(text, before string) bool {
 	for i := range len(before) {
 		if i < len(text) && before[i] == '\n' && text[i] == '\n' {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// member is one file of a Set with what is known about it.
+// member is one file of a Set and its state.
 type member struct {
 	set  Setting
 	file *File
@@ -79,8 +79,8 @@ func (m *member) wake() {
 	}
 }
 
-// run follows in the background. Nothing is kept for it: what it lacks is read from
-// the store when it can be written.
+// run follows in the background. It queues nothing: it reads missing events
+// from the store when the file can be written.
 func (m *member) run(ctx context.Context, s *Set) {
 	defer close(m.done)
 	wait := retryFirst

@@ -55,8 +55,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// A link leads to what it means: none takes a sink to what the state directory keeps for
-// itself, and no other name of the directory, or of a file, does.
+// No link leads a sink to a file of the state directory, and neither does
+// another name of the directory or of a file.
 func TestSettingsFollowLinks(t *testing.T) {
 	dir, beside, keys := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, name := range []string{"belay.yaml", "belay.db", "revision.json", "blobs/sha256/x"} {

@@ -194,7 +194,8 @@ func (f *File) ours(ctx context.Context, from int64, tail []byte) error {
 			return nil
 		}
 	}
-	// The very first write was cut short: some of what it wrote, and zeros for the rest.
+	// The very first write was cut short: some of its bytes, and zeros for the
+	// rest.
 	leaves, err := f.log.LogLeaves(ctx, f.seq, page)
 	if err != nil {
 		return err

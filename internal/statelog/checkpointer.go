@@ -176,8 +176,8 @@ func (c *Checkpointer) write(ctx context.Context, force bool) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// A file that failed gets a checkpoint again with the next one: what it lacks is
-	// covered by that, too.
+	// A file that failed gets a checkpoint again with the next one, which
+	// covers the missing one, too.
 	c.pending -= pending
 	for i, f := range c.files {
 		for _, tried := range files {

@@ -26,7 +26,7 @@ type CompactOptions struct {
 	Order *kernel.Order
 }
 
-// CompactReport says what was given up.
+// CompactReport lists the compacted events.
 type CompactReport struct {
 	Events      int64 `json:"events"`         // whose contents were, or would be, removed now
 	Through     int64 `json:"through"`        // events 1 to this number have, or would have, no contents

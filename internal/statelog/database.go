@@ -28,9 +28,10 @@ type DatabaseOptions struct {
 	Logger *slog.Logger // never nil
 }
 
-// OpenDatabase opens belay.db in dir with its mark, and makes what is missing. A database
-// that went back is no error: it blocks everything, and `belay recover` needs it open. Errors are
-// config.ErrUnusable, statedir.ErrUnusable or kernel.ErrUnavailable.
+// OpenDatabase opens belay.db in dir with its high-water mark, and makes
+// missing ones. A database that went back is no error: it blocks everything,
+// and `belay recover` needs it open. Errors are config.ErrUnusable,
+// statedir.ErrUnusable or kernel.ErrUnavailable.
 func OpenDatabase(ctx context.Context, dir string, o DatabaseOptions) (*Database, error) {
 	path := databasePath(dir)
 	if o.NoMark {

@@ -16,7 +16,8 @@ import (
 
 // Classes of errors, for errors.Is.
 var (
-	// ErrWrong: the event log is not what was signed; what could show that is kept.
+	// ErrWrong: the event log differs from the signed one; the evidence of that
+	// stays.
 	ErrWrong = errors.New("the event log is wrong")
 	// ErrSinkBehind: a file of belay.yaml lacks events that would be removed.
 	ErrSinkBehind = errors.New("a sink lacks events")

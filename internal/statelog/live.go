@@ -15,7 +15,7 @@ import (
 	"github.com/belay-hooks/belay/leases/clock"
 )
 
-// Kernel records what is done to the log; *kernel.Kernel is one.
+// Kernel records operations on the log; *kernel.Kernel is one.
 type Kernel interface {
 	Compact(ctx context.Context, c kernel.Compaction, by kernel.CompactBy) (kernel.Receipt, error)
 	CalmTime() time.Time // by which things are old; see kernel.Kernel

@@ -43,7 +43,8 @@ func (l *Log) StoreID() string {
 	return l.key.StoreID()
 }
 
-// Events returns what is on record, in order. The error is kernel.ErrUnavailable.
+// Events returns the logged events, in order. The error is
+// kernel.ErrUnavailable.
 func (l *Log) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
 	return l.store.Events(ctx, q)
 }

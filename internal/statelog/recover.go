@@ -48,7 +48,7 @@ func (r *Recovery) Args() any {
 	return a
 }
 
-// errOnlyLook ends a recovery that only says what it would be about.
+// errOnlyLook ends a recovery that only describes itself.
 var errOnlyLook = errors.New("only a look")
 
 // PlanRecovery says what Recover would be about. The error is kernel.ErrUnavailable.
@@ -86,11 +86,12 @@ type RecoverOptions struct {
 	Why   string        // for the record; one line
 }
 
-// Recover makes belay.db as it is the database from which everything goes on. What was
-// used up stays used up; approvals that were not used and leases are taken back where they
-// may have been used. What becomes of rows is in Recovery.Rows. Errors
-// are ErrNothingToRecover, *kernel.OrderError, kernel.ErrConflict when it is not the
-// recovery that was wanted, config.ErrUnusable or kernel.ErrUnavailable.
+// Recover makes belay.db as it is the database from which everything goes on.
+// Used approvals and uses stay used; unused approvals and leases are revoked
+// where the lost part may have used them. Recovery.Rows lists the repaired
+// rows. Errors are ErrNothingToRecover, *kernel.OrderError, kernel.ErrConflict
+// when it is not the recovery that was wanted, config.ErrUnusable or
+// kernel.ErrUnavailable.
 func (l *Live) Recover(ctx context.Context, o RecoverOptions) (Recovery, error) {
 	if err := l.reviewersKnown(); err != nil {
 		return Recovery{}, err

@@ -19,7 +19,7 @@ type Rows struct {
 	Tables   []string `json:"tables"`   // that differ
 	Rebuilt  []string `json:"rebuilt"`  // made again from the log
 	Revoked  []string `json:"revoked"`  // taken back, or removed since the log says otherwise
-	Accepted []string `json:"accepted"` // stays as it is found, or is lost: nothing says what it was
+	Accepted []string `json:"accepted"` // stays as it is found, or is lost: the log does not hold it
 }
 
 func rowsOf(r *sqlite.Repair) *Rows {

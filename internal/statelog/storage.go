@@ -24,7 +24,7 @@ import (
 // StorageOptions say where the events of a host go.
 type StorageOptions struct {
 	Store    kernel.Store // nil means belay.db; one that is given is not closed
-	DryRun   bool         // what is stored is read, and nothing is written
+	DryRun   bool         // reads stored rows, and writes nothing
 	InMemory bool         // events go to memory, or to a Store that is not durable, and into no file
 	NoMark   bool         // see DatabaseOptions
 	MoveMark bool         // see DatabaseOptions.Move
@@ -34,9 +34,9 @@ type StorageOptions struct {
 // Storage is where the events of a host go: the store, the checkpoints of its log, and the
 // files that follow it. Safe for concurrent use, but for Finish and Close.
 type Storage struct {
-	Store    kernel.Store // itself: what is on record, as it is verified and compacted
+	Store    kernel.Store // the log itself, for verifying and compacting
 	Database *Database    // nil: Store is another one
-	Front    *sink.Set    // what is committed to: before it returns, the event is everywhere where it has to be
+	Front    *sink.Set    // the target of commits: when it returns, the event is everywhere where it has to be
 
 	dir         string
 	o           StorageOptions

@@ -25,7 +25,8 @@ func with(dir string) *config.File {
 	}}}
 }
 
-// What is committed is in the store and in its files, and the last checkpoint is signed at the end, once.
+// A committed event is in the store and in its files, and the last checkpoint
+// is signed at the end, once.
 func TestStorage(t *testing.T) {
 	dir, beside := t.TempDir(), t.TempDir()
 	s := storage(t, dir, with(beside), statelog.StorageOptions{})

@@ -31,8 +31,8 @@ type Evidence struct {
 	Copies io.Reader
 }
 
-// Verify proves that the event log is what was signed. A log that is wrong is
-// no error: Report.Wrong says what is. With an error nothing is known.
+// Verify proves that the event log is the signed one. A wrong log is no error:
+// Report.Wrong names the fault. With an error nothing is known.
 func (l *Log) Verify(ctx context.Context, ev Evidence) (Report, error) {
 	e := eventlog.Evidence{Verifier: ev.Verifier}
 	if e.Verifier == "" {
