@@ -9,18 +9,31 @@ import (
 
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/rig"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Own is belay's own host: the sandbox and the hostcalls, as every hook has them.
-type Own struct {
-	Bench *loader.Bench
+// BelayHost is belay's own host: the sandbox and the hostcalls, as every hook has them.
+type BelayHost struct{ bench *loader.Bench }
+
+// OpenBelayHost opens belay's own host, which the caller closes. compiler is a command
+// that compiles modules in a process of its own, as in belay.Options; nil compiles them
+// in this one.
+func OpenBelayHost(compiler []string) (*BelayHost, error) {
+	bench, err := loader.OpenBench(loader.BenchOptions{Compiler: compiler})
+	if err != nil {
+		return nil, err
+	}
+	return &BelayHost{bench}, nil
 }
 
+// Close unloads the modules.
+func (h *BelayHost) Close() error { return h.bench.Close() }
+
 // Run implements Host.
-func (o Own) Run(ctx context.Context, r Request) (Outcome, error) {
-	l, err := o.Bench.Load(ctx, loader.BenchHook{Name: "guest", Module: r.Module, Tier: r.Tier, Allowed: r.Granted})
+func (h *BelayHost) Run(ctx context.Context, r Request) (Outcome, error) {
+	l, err := h.bench.Load(ctx, loader.BenchHook{Name: "guest", Module: r.Module, Tier: r.Tier, Allowed: r.Granted})
 	if err != nil {
 		if phases.FaultOf(err) == nil {
 			return Outcome{}, fmt.Errorf("load: %w", err)
@@ -87,66 +100,37 @@ func outcomeOf(out *kernel.Outcome, err error) (Outcome, error) {
 	return res, nil
 }
 
-// answerer stands behind the calls that others carry out.
+// answerer answers the calls that something outside of the kernel carries out.
 type answerer struct {
 	answers map[string]Answer
 	asked   []Asked
 }
 
-// attach gives the session what there is an answer for.
+// attach gives the session the ports that there is an answer for.
 func (a *answerer) attach(cfg *hostcalls.SessionConfig) {
 	for call := range a.answers {
 		switch call {
-		case "request_tool_call":
-			cfg.Tools = a
-		case "http_request":
-			cfg.HTTP = a
+		case rig.CallTool:
+			cfg.Tools = rig.Ask(a.ask)
+		case rig.CallHTTP:
+			cfg.HTTP = rig.Ask(a.ask)
 		default:
-			cfg.Leases = a
+			cfg.Leases = rig.Ask(a.ask)
 		}
 	}
 }
 
-func (a *answerer) ask(call string, request jsontext.Value) (jsontext.Value, error) {
+func (a *answerer) ask(_ context.Context, call string, _ phases.Actor,
+	request jsontext.Value) (jsontext.Value, error) {
 	answer, ok := a.answers[call]
 	if !ok {
 		return nil, hostcalls.Unavailable
 	}
 	a.asked = append(a.asked, Asked{Call: call, Request: request.Clone()})
 	if answer.Errno < 0 {
-		return nil, &hostcalls.Refusal{Errno: hostcalls.Errno(answer.Errno), Reply: answer.Document()}
+		return nil, &hostcalls.Refusal{Errno: hostcalls.Errno(answer.Errno), Reply: answer.document()}
 	}
-	return answer.Document(), nil
-}
-
-// RunTool implements hostcalls.ToolRunner.
-func (a *answerer) RunTool(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
-	return a.ask("request_tool_call", r)
-}
-
-// Request implements hostcalls.LeaseLedger.
-func (a *answerer) Request(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
-	return a.ask("request_lease", r)
-}
-
-// Check implements hostcalls.LeaseLedger.
-func (a *answerer) Check(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
-	return a.ask("check_lease", r)
-}
-
-// Mint implements hostcalls.LeaseLedger.
-func (a *answerer) Mint(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
-	return a.ask("mint_lease", r)
-}
-
-// Revoke implements hostcalls.LeaseLedger.
-func (a *answerer) Revoke(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
-	return a.ask("revoke_lease", r)
-}
-
-// DoHTTP implements hostcalls.HTTPDoer.
-func (a *answerer) DoHTTP(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
-	return a.ask("http_request", r)
+	return answer.document(), nil
 }
 
 // state holds what a hook keeps; every value is of version 1.

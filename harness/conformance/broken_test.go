@@ -110,7 +110,7 @@ func within(old, next string) func(*conformance.Request, *conformance.Outcome) {
 
 // A host that breaks a rule is found, by the rules that it breaks.
 func TestBrokenHosts(t *testing.T) {
-	own := remembered{conformance.Own{Bench: bench(t)}, map[[sha256.Size]byte]conformance.Outcome{}}
+	own := remembered{belayHost(t), map[[sha256.Size]byte]conformance.Outcome{}}
 	turns := 0
 	ever := map[string]bool{}
 	for name, c := range map[string]struct {
@@ -285,7 +285,7 @@ func TestBrokenHosts(t *testing.T) {
 // No rule is one that everything passes: each finds a wrong end, a wrong log, a wrong
 // effect and a wrong write.
 func TestEveryRuleCanFail(t *testing.T) {
-	own := remembered{conformance.Own{Bench: bench(t)}, map[[sha256.Size]byte]conformance.Outcome{}}
+	own := remembered{belayHost(t), map[[sha256.Size]byte]conformance.Outcome{}}
 	for name, tell := range map[string]func(*conformance.Request, *conformance.Outcome){
 		"end": func(_ *conformance.Request, o *conformance.Outcome) { o.Fault += "x"; o.Refused = "" },
 		"log": func(_ *conformance.Request, o *conformance.Outcome) {

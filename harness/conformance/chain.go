@@ -4,27 +4,25 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/httpcall"
 	"github.com/belay-hooks/belay/internal/redact"
-	"github.com/belay-hooks/belay/internal/store/memory"
+	"github.com/belay-hooks/belay/internal/rig"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
 
-// whole is a kernel with one hook and an empty store: what a rule with Chain is about.
-// What the outermost turn comes to is the outcome.
-type whole struct {
+// complete is a kernel with one hook and an empty store, for rules with Chain. The outcome
+// is that of the outermost turn.
+type complete struct {
 	loaded *kernel.Loaded
 	req    *Request
 
 	mu    sync.Mutex
-	ids   int
 	turns int
 	depth int
 	first *kernel.Outcome
@@ -33,26 +31,26 @@ type whole struct {
 }
 
 func runChain(ctx context.Context, l *kernel.Loaded, r *Request) (Outcome, error) {
-	w := &whole{loaded: l, req: r}
+	w := &complete{loaded: l, req: r}
 	red, err := redact.New(redact.Config{Key: make([]byte, 32)})
 	if err != nil {
 		return Outcome{}, err
 	}
-	cfg := &kernel.Config{Revision: "kit", ChainBudget: time.Hour, Bindings: []kernel.BindingSpec{{
+	cfg := &kernel.Config{Revision: "kit", Bindings: []kernel.BindingSpec{{
 		Name: "guest", Module: "guest", Config: r.Config, Allowed: r.Granted, Budget: tiers.Budget{Fuel: r.Fuel},
 	}}}
-	k, err := kernel.Open(ctx, cfg, kernel.Options{
-		Store: memory.New(), Loader: w, Redactor: audit.Detector{Redactor: red}, Clock: w, Boot: w, NewID: w.id, Tools: w,
-		Sequential: true, Untimed: kernel.ToolCeiling, LeaseKey: make([]byte, 32),
+	k, err := rig.Open(ctx, rig.Options{
+		Config: cfg, Loader: w, Redactor: audit.Detector{Redactor: red}, Time: r.Time, Tools: w,
+		Wrap: func(_ kernel.BindingSpec, l *kernel.Loaded) kernel.Hook { return watched{l.Hook, w} },
 	})
 	if err != nil {
 		return Outcome{}, err
 	}
-	inv := phases.Invocation{Phase: r.Phase, Runtime: "kit", Session: "s-1", Agent: "coder", CWD: "/home/dev/project",
-		Action: r.Action, Time: r.Time}
-	o := kernel.InvokeOptions{Seed: &r.Seed, HoldsScopes: true}
-	o.KeepTime(&inv)
-	_, err = k.InvokeWith(ctx, inv, o)
+	_, err = k.Decide(ctx, rig.Case{
+		Invocation: phases.Invocation{Phase: r.Phase, Runtime: "kit", Session: "s-1", Agent: "coder",
+			CWD: "/home/dev/project", Action: r.Action, Time: r.Time},
+		Options: kernel.InvokeOptions{HoldsScopes: true}, Seed: r.Seed,
+	})
 	if over := k.Overran(); over != nil {
 		return Outcome{}, over
 	}
@@ -65,9 +63,8 @@ func runChain(ctx context.Context, l *kernel.Loaded, r *Request) (Outcome, error
 }
 
 // Load implements kernel.Loader.
-func (w *whole) Load(context.Context, kernel.BindingSpec) (*kernel.Loaded, error) {
+func (w *complete) Load(context.Context, kernel.BindingSpec) (*kernel.Loaded, error) {
 	l := *w.loaded
-	l.Hook = watched{w.loaded.Hook, w}
 	if len(w.req.Hosts) > 0 {
 		p, err := httpcall.NewPolicy(httpcall.Spec{Hosts: w.req.Hosts})
 		if err != nil {
@@ -81,7 +78,7 @@ func (w *whole) Load(context.Context, kernel.BindingSpec) (*kernel.Loaded, error
 // watched notes what the outermost turn comes to.
 type watched struct {
 	inner kernel.Hook
-	w     *whole
+	w     *complete
 }
 
 // Run implements kernel.Hook.
@@ -117,10 +114,10 @@ func (u unsent) Prepare(request jsontext.Value) (kernel.HTTPCall, error) {
 }
 
 // Tools implements kernel.ToolExecutor.
-func (w *whole) Tools(context.Context) ([]kernel.ToolInfo, error) { return nil, nil }
+func (w *complete) Tools(context.Context) ([]kernel.ToolInfo, error) { return nil, nil }
 
 // Call implements kernel.ToolExecutor.
-func (w *whole) Call(_ context.Context, c kernel.ToolCall) (kernel.ToolResult, error) {
+func (w *complete) Call(_ context.Context, c kernel.ToolCall) (kernel.ToolResult, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.asked = append(w.asked, Asked{Call: c.Tool, Request: c.Args.Clone()})
@@ -128,19 +125,5 @@ func (w *whole) Call(_ context.Context, c kernel.ToolCall) (kernel.ToolResult, e
 	if !ok {
 		return kernel.ToolResult{}, kernel.ErrNoTool
 	}
-	return kernel.ToolResult{Result: answer.Document()}, nil
-}
-
-// Now implements kernel.Clock.
-func (w *whole) Now() time.Time { return w.req.Time }
-
-// Boot implements kernel.BootClock: there is none.
-func (w *whole) Boot() (string, time.Duration) { return "", 0 }
-
-// id counts, so that a second run has the same ids.
-func (w *whole) id(time.Time) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.ids++
-	return fmt.Sprintf("00000000-0000-7000-8000-%012x", w.ids)
+	return kernel.ToolResult{Result: answer.document()}, nil
 }

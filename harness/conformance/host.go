@@ -60,8 +60,8 @@ type Answer struct {
 	Size  int            `json:"size,omitzero"`  // instead of a reply: a JSON string of so many bytes, quotes included
 }
 
-// Document is the reply of the answer, nil when there is none.
-func (a *Answer) Document() jsontext.Value {
+// document is the reply of the answer, nil when there is none.
+func (a *Answer) document() jsontext.Value {
 	if a.Size > 0 {
 		return jsontext.Value(`"` + strings.Repeat("x", max(a.Size-2, 0)) + `"`)
 	}
@@ -89,8 +89,8 @@ type Asked struct {
 	Request jsontext.Value `json:"request"`
 }
 
-// DefaultFuel is the budget of rules that do not say.
-const DefaultFuel = 10 << 20
+// defaultFuel is the budget of rules that name none.
+const defaultFuel = 10 << 20
 
 // now is the time of every turn.
 var now = time.Unix(1_700_000_000, 7).UTC()
@@ -126,7 +126,7 @@ func (r *Rule) request(module []byte) Request {
 	}
 	req.Input = flat(action, req.Phase)
 	if req.Fuel == 0 {
-		req.Fuel = DefaultFuel
+		req.Fuel = defaultFuel
 	}
 	if r.Granted != nil {
 		req.Granted = append([]string{}, *r.Granted...)

@@ -18,7 +18,6 @@ import (
 
 	"github.com/belay-hooks/belay/harness/conformance"
 	"github.com/belay-hooks/belay/hostcalls"
-	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -33,18 +32,18 @@ func rules(t testing.TB) []conformance.Rule {
 	return rs
 }
 
-func bench(t testing.TB) *loader.Bench {
+func belayHost(t testing.TB) *conformance.BelayHost {
 	t.Helper()
-	b, err := loader.OpenBench(loader.BenchOptions{})
+	h, err := conformance.OpenBelayHost(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { b.Close() })
-	return b
+	t.Cleanup(func() { h.Close() })
+	return h
 }
 
 // belay's own host keeps every rule.
-func TestOwnHost(t *testing.T) { conformance.Run(t, conformance.Own{Bench: bench(t)}) }
+func TestBelayHost(t *testing.T) { conformance.Run(t, belayHost(t)) }
 
 const num = `  (func $say (param i32 i32) (drop (call $log (i32.const 1) (local.get 0) (local.get 1))))
   (func $num (param $v i32) (local $at i32) (local $minus i32)

@@ -52,7 +52,7 @@ func TestSDKs(t *testing.T) {
 			if m.Digest != "" {
 				t.Logf("the tools of the lock: %t", same)
 			}
-			conformance.RunSDK(t, conformance.Own{Bench: bench(t)}, module)
+			conformance.RunSDK(t, belayHost(t), module)
 		})
 	}
 }

@@ -43,6 +43,7 @@ func TestBrokenArrowsAreFound(t *testing.T) {
 		{"internal/suite", arch.Module},
 		{"internal/suite", arch.Module + "/harness"},
 		{"internal/fuzz", arch.Module},
+		{"internal/rig", arch.Module + "/internal/loader"},
 		{"internal/loader", arch.Module},
 		{"internal/trust", arch.Module + "/internal/loader"},
 		{"adapters/claude-code", arch.Module + "/cmd/internal/cli"},

@@ -3,7 +3,7 @@ package fuzz
 import (
 	"context"
 
-	"github.com/belay-hooks/belay/internal/store/memory"
+	"github.com/belay-hooks/belay/internal/rig"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -20,8 +20,9 @@ func RunTapped(ctx context.Context, o Options, tap func(wire []byte)) (*Result, 
 
 // NewNullStore is a store that keeps nothing.
 func NewNullStore() kernel.Store {
-	return &ledger{Store: memory.New(), rig: &rig{}}
+	r := &planRig{ledger: &ledger{}}
+	return rig.NewVolatile(r.carried, noLatch, r.commit)
 }
 
-// NoRedactor covers nothing.
-type NoRedactor = plain
+// NoRedactor redacts nothing.
+type NoRedactor = rig.Plain

@@ -124,7 +124,7 @@ func hookError(err error) error {
 
 // subject returns the hook with kernels of its own.
 func (f *fuzzer) subject(b *loader.Bench) *subject {
-	return &subject{bench: b, ceiling: cmp.Or(f.o.Ceiling, kernel.ToolCeiling), target: f.hook, rigs: map[rigKey]*rig{}}
+	return &subject{bench: b, ceiling: cmp.Or(f.o.Ceiling, kernel.ToolCeiling), target: f.hook, rigs: map[rigKey]*planRig{}}
 }
 
 func (f *fuzzer) hand() *hand {

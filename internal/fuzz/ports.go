@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/rig"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -26,7 +27,8 @@ func (p *ports) attach(cfg hostcalls.SessionConfig) hostcalls.SessionConfig {
 	cfg.State, cfg.Files = p, p
 	cfg.Tools, cfg.HTTP, cfg.Leases = nil, nil, nil
 	if p.seed != 0 {
-		cfg.Tools, cfg.HTTP, cfg.Leases = p, p, p
+		ask := rig.Ask(p.ask)
+		cfg.Tools, cfg.HTTP, cfg.Leases = ask, ask, ask
 	}
 	if traced { // what it traced so far are the ports that are gone
 		*trace = hostcalls.Trace{}
@@ -85,7 +87,8 @@ func (p *ports) Readlink(_ context.Context, path string) (string, error) {
 	return "", hostcalls.ErrNotLink
 }
 
-func (p *ports) ask(port string, request []byte) (jsontext.Value, error) {
+// ask answers a call that something outside of the kernel carries out.
+func (p *ports) ask(_ context.Context, port string, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
 	rng := p.rng(port, request)
 	switch rng.IntN(10) {
 	case 0:
@@ -102,33 +105,6 @@ func (p *ports) ask(port string, request []byte) (jsontext.Value, error) {
 	}
 	return jsontext.Value(
 		`{"decision":"allow","status":200,"ok":true,"covered":true,"active":true,"body":"{\"allow\":true}","result":{"stdout":"ok"},"id":"session/s-1/1","token":"t"}`), nil
-}
-
-// RunTool implements hostcalls.ToolRunner.
-func (p *ports) RunTool(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
-	return p.ask("request_tool_call", r)
-}
-
-// DoHTTP implements hostcalls.HTTPDoer.
-func (p *ports) DoHTTP(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
-	return p.ask("http_request", r)
-}
-
-// Request and the others implement hostcalls.LeaseLedger.
-func (p *ports) Request(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
-	return p.ask("request_lease", r)
-}
-
-func (p *ports) Check(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
-	return p.ask("check_lease", r)
-}
-
-func (p *ports) Mint(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
-	return p.ask("mint_lease", r)
-}
-
-func (p *ports) Revoke(_ context.Context, _ phases.Actor, r jsontext.Value) (jsontext.Value, error) {
-	return p.ask("revoke_lease", r)
 }
 
 func pick[T any](rng *rand.Rand, list []T) T { return list[rng.IntN(len(list))] }

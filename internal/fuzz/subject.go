@@ -10,13 +10,13 @@ import (
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/recording"
-	"github.com/belay-hooks/belay/internal/store/memory"
+	"github.com/belay-hooks/belay/internal/rig"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
-// endless stands for the chain's time: nothing here depends on a clock.
-const endless = 365 * 24 * time.Hour
+// hostTime is the time of the kernel's clock: nothing here depends on it.
+func hostTime() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
 // kernelTries is how often the kernel runs an invocation whose commit conflicts; the
 // refusal that comes then rests on nothing that could.
@@ -37,7 +37,7 @@ type subject struct {
 	*target
 	bench   *loader.Bench
 	ceiling time.Duration // of a turn, by the clock
-	rigs    map[rigKey]*rig
+	rigs    map[rigKey]*planRig
 }
 
 type rigKey struct {
@@ -45,32 +45,30 @@ type rigKey struct {
 	memory int64
 }
 
-// rig is a kernel with the hook in it.
-type rig struct {
-	kernel *kernel.Kernel
+// planRig is a kernel with the hook in it. It is given one plan after the other.
+type planRig struct {
+	*rig.Rig
 	hook   kernel.Hook // the module
-	store  *ledger
+	ledger *ledger
 	plan   *plan
 	res    *result
-	record bool
-	taken  *kernel.Recording
 }
 
 func (s *subject) close() {
 	for _, r := range s.rigs {
-		_ = r.kernel.Close() // nothing is kept in it
+		_ = r.Close() // nothing is kept in it
 	}
 }
 
 // rig returns the kernel for a plan. The error is the one with which the hook could
 // not be loaded. A kernel remembers that its store has failed: such a plan has one of
 // its own, which done closes.
-func (s *subject) rig(ctx context.Context, p *plan) (r *rig, done func(), err error) {
+func (s *subject) rig(ctx context.Context, p *plan) (r *planRig, done func(), err error) {
 	if p.store != storeWorks {
 		if r, err = s.open(ctx, p); err != nil {
 			return nil, nil, err
 		}
-		return r, func() { _ = r.kernel.Close() }, nil // nothing is kept in it
+		return r, func() { _ = r.Close() }, nil // nothing is kept in it
 	}
 	key := rigKey{p.config, p.memory}
 	if r = s.rigs[key]; r == nil {
@@ -82,39 +80,36 @@ func (s *subject) rig(ctx context.Context, p *plan) (r *rig, done func(), err er
 	return r, func() {}, nil
 }
 
-func (s *subject) open(ctx context.Context, p *plan) (*rig, error) {
-	r := &rig{store: &ledger{Store: memory.New()}}
-	r.store.rig = r
+func (s *subject) open(ctx context.Context, p *plan) (*planRig, error) {
+	r := &planRig{ledger: &ledger{}}
 	spec := kernel.BindingSpec{Name: s.name, Config: s.configs[p.config]}
 	spec.Budget.MemoryMiB = p.memory
-	load := func(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loaded, error) {
-		l, err := s.bench.Load(ctx,
-			loader.BenchHook{Name: spec.Name, Module: s.module, Tier: s.tier, Config: spec.Config,
-				MemoryMiB: spec.Budget.MemoryMiB})
-		if err != nil {
-			return nil, err
-		}
-		out := *l
-		r.hook, out.Hook = l.Hook, r
-		return &out, nil
-	}
 	var err error
-	r.kernel, err = kernel.Open(ctx,
-		&kernel.Config{Revision: "fuzz", Bindings: []kernel.BindingSpec{spec}, ChainBudget: endless}, kernel.Options{
-			Store: r.store, Loader: loaderFunc(load), Redactor: plain{}, Recorder: r, Clock: clock{}, Sequential: true,
-			Untimed: s.ceiling,
-			NewID:   func(time.Time) string { return seedID },
-		})
+	r.Rig, err = rig.Open(ctx, rig.Options{
+		Config: &kernel.Config{Revision: "fuzz", Bindings: []kernel.BindingSpec{spec}},
+		Loader: rig.LoaderFunc(s.load), Store: rig.NewVolatile(r.carried, noLatch, r.commit), ID: seedID, Time: hostTime(),
+		Ceiling: s.ceiling,
+		Wrap: func(_ kernel.BindingSpec, l *kernel.Loaded) kernel.Hook {
+			r.hook = l.Hook
+			return r
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range r.kernel.Hooks() {
+	for _, h := range r.Hooks() {
 		if h.Problem != "" {
-			_ = r.kernel.Close()
+			_ = r.Close()
 			return nil, fmt.Errorf("%s: %s", h.Name, h.Problem)
 		}
 	}
 	return r, nil
+}
+
+// load loads the target with the budget of a plan.
+func (s *subject) load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loaded, error) {
+	return s.bench.Load(ctx, loader.BenchHook{Name: spec.Name, Module: s.module, Tier: s.tier, Config: spec.Config,
+		MemoryMiB: spec.Budget.MemoryMiB})
 }
 
 // exec runs a plan.
@@ -135,30 +130,28 @@ func (s *subject) run(ctx context.Context, p *plan, record bool) (res *result, e
 	}
 	defer done()
 	res = &result{}
-	r.plan, r.res, r.record, r.taken = p, res, record, nil
-	r.store.begin()
+	r.plan, r.res = p, res
+	r.ledger.begin()
 	func() {
 		defer func() {
 			if v := recover(); v != nil {
 				res.panicked = fmt.Sprint(v)
 			}
 		}()
-		var seed [32]byte
-		inv, o := p.inv, kernel.InvokeOptions{Seed: &seed, HoldsScopes: true}
-		o.KeepTime(&inv)
-		res.verdict, res.err = r.kernel.InvokeWith(ctx, inv, o)
+		res.verdict, res.err = r.Decide(ctx,
+			rig.Case{Invocation: p.inv, Options: kernel.InvokeOptions{HoldsScopes: true}, Record: record})
 	}()
-	if err := r.kernel.Overran(); err != nil {
+	if err := r.Overran(); err != nil {
 		return nil, err
 	}
-	res.events = r.store.last
-	if r.taken != nil {
-		chain := recording.ChainOf(r.taken.Chain)
+	res.events = r.ledger.last
+	if taken := r.Recorded(); taken != nil {
+		chain := recording.ChainOf(taken.Chain)
 		digest, err := chain.Digest()
 		if err != nil {
 			return nil, err
 		}
-		run, err := recording.RunOf(r.taken, digest)
+		run, err := recording.RunOf(taken, digest)
 		if err != nil {
 			return nil, err
 		}
@@ -185,15 +178,15 @@ func (s *subject) refuse(ctx context.Context, p *plan, raw []byte, cause error) 
 	defer done()
 	res := &result{}
 	r.plan, r.res = p, res
-	r.store.begin()
-	res.verdict, res.err = r.kernel.Refuse(ctx,
+	r.ledger.begin()
+	res.verdict, res.err = r.Refuse(ctx,
 		kernel.Refusal{Raw: raw, Fault: phases.NewFault(phases.KindProtocol, "the invocation is not valid", cause)})
-	res.events = r.store.last
+	res.events = r.ledger.last
 	return res, nil
 }
 
 // Run implements kernel.Hook: it stands between the kernel and the module.
-func (r *rig) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error) {
+func (r *planRig) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error) {
 	p := r.plan
 	look := &lookContext{Context: ctx, at: p.look}
 	seen := &sites{list: p.inject}
@@ -219,27 +212,6 @@ func (r *rig) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error) {
 	return out, err
 }
 
-// Wants and Recorded implement kernel.Recorder.
-func (r *rig) Wants(*phases.Invocation) bool  { return r.record }
-func (r *rig) Recorded(rec *kernel.Recording) { r.taken = rec }
-func (loaderFunc) String() string             { return "fuzz" }
-func (clock) Now() time.Time {
-	return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-}
-func (plain) Text(s string) (string, error)                           { return s, nil }
-func (plain) JSON(v jsontext.Value) (jsontext.Value, []string, error) { return v, nil, nil }
-
-type (
-	clock struct{}
-	plain struct{}
-
-	loaderFunc func(context.Context, kernel.BindingSpec) (*kernel.Loaded, error)
-)
-
-func (f loaderFunc) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loaded, error) {
-	return f(ctx, spec)
-}
-
 // sites notes the calls of a turn on their way, and makes the chosen ones fail.
 type sites struct {
 	list hostcalls.Injections
@@ -256,39 +228,38 @@ func (s *sites) Inject(n int, c *hostcalls.Call, a *hostcalls.Args) (hostcalls.R
 	return s.list.Inject(n, c, a)
 }
 
-// ledger is a store that keeps the last batch, and fails when the plan says so.
+// ledger holds the batch of the last commit, and how often the plan at hand was committed.
 type ledger struct {
-	kernel.Store
-	rig   *rig
 	tries int
 	last  []phases.Event
 }
 
 func (l *ledger) begin() { l.tries, l.last = 0, nil }
 
-func (l *ledger) RunState(context.Context, phases.RunKey, time.Time) (kernel.RunState, error) {
-	if l.rig.plan == nil || len(l.rig.plan.carried) == 0 {
-		return kernel.RunState{}, nil
+// carried is the state of the run that the plan has.
+func (r *planRig) carried() kernel.RunState {
+	if r.plan == nil || len(r.plan.carried) == 0 {
+		return kernel.RunState{}
 	}
-	return kernel.RunState{Version: 1, Metadata: l.rig.plan.carried}, nil
+	return kernel.RunState{Version: 1, Metadata: r.plan.carried}
 }
 
-func (l *ledger) Latch(context.Context, kernel.SessionKey) (*kernel.Latch, error) { return nil, nil }
+func noLatch(kernel.SessionKey) *kernel.Latch { return nil }
 
-func (l *ledger) Commit(_ context.Context, b kernel.Batch) (kernel.Receipt, error) {
+// commit fails when the plan says so.
+func (r *planRig) commit(b kernel.Batch) error {
 	fault := storeWorks
-	if l.rig.plan != nil {
-		fault = l.rig.plan.store
+	if r.plan != nil {
+		fault = r.plan.store
 	}
-	l.tries++
+	r.ledger.tries++
 	switch {
 	case fault == storeDown:
-		return kernel.Receipt{}, kernel.ErrUnavailable
-	case fault == storeConflicts && l.tries <= kernelTries, fault == storeConflictsOnce && l.tries == 1:
-		return kernel.Receipt{}, kernel.ErrConflict
+		return kernel.ErrUnavailable
+	case fault == storeConflicts && r.ledger.tries <= kernelTries,
+		fault == storeConflictsOnce && r.ledger.tries == 1:
+		return kernel.ErrConflict
 	}
-	l.last = b.Events
-	return kernel.Receipt{First: 1, Last: int64(len(b.Events))}, nil
+	r.ledger.last = b.Events
+	return nil
 }
-
-func (l *ledger) Prune(context.Context, time.Time) (int, error) { return 0, nil }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/recording"
+	"github.com/belay-hooks/belay/internal/rig"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -51,13 +52,13 @@ func (a *answers) attach(cfg hostcalls.SessionConfig) hostcalls.SessionConfig {
 		return cfg
 	}
 	if has("tools") {
-		cfg.Tools = asked{a}
+		cfg.Tools = rig.Ask(a.ask)
 	}
 	if has("leases") {
-		cfg.Leases = leases{a}
+		cfg.Leases = rig.Ask(a.ask)
 	}
 	if has("http") {
-		cfg.HTTP = asked{a}
+		cfg.HTTP = rig.Ask(a.ask)
 	}
 	return cfg
 }
@@ -160,45 +161,18 @@ func (f files) Readlink(_ context.Context, path string) (string, error) {
 	return string(a.Reply.Whole()), hostcalls.FileError(a.Error)
 }
 
-// asked answers what somebody else carries out.
-type asked struct{ *answers }
-
-func (s asked) ask(ctx context.Context, port string, request jsontext.Value) (jsontext.Value, error) {
-	a := s.find(port, request)
+// ask answers a call that something outside of the kernel carries out.
+func (a *answers) ask(ctx context.Context, port string, _ phases.Actor,
+	request jsontext.Value) (jsontext.Value, error) {
+	found := a.find(port, request)
 	switch {
-	case a != nil:
-		hostcalls.Charge(ctx, a.Fuel)
-		return a.Reply.Whole(), errorOf(a)
-	case s.inOrder:
+	case found != nil:
+		hostcalls.Charge(ctx, found.Fuel)
+		return found.Reply.Whole(), errorOf(found)
+	case a.inOrder:
 		return nil, errNotRecorded
 	}
 	return nil, hostcalls.Unavailable
-}
-
-func (s asked) RunTool(ctx context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	return s.ask(ctx, "request_tool_call", request)
-}
-
-func (s asked) DoHTTP(ctx context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	return s.ask(ctx, "http_request", request)
-}
-
-type leases struct{ *answers }
-
-func (l leases) Request(ctx context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	return asked(l).ask(ctx, "request_lease", request)
-}
-
-func (l leases) Check(ctx context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	return asked(l).ask(ctx, "check_lease", request)
-}
-
-func (l leases) Mint(ctx context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	return asked(l).ask(ctx, "mint_lease", request)
-}
-
-func (l leases) Revoke(ctx context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	return asked(l).ask(ctx, "revoke_lease", request)
 }
 
 // errorOf is the error that a port gave. Its text is compared nowhere: the turn

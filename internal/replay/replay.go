@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/recording"
+	"github.com/belay-hooks/belay/internal/rig"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -42,7 +44,7 @@ type Replayer struct {
 
 // rigged is a configuration that is open.
 type rigged struct {
-	*rig
+	*chainRig
 	chain *recording.Chain // as recorded; nil for one that no recording names
 }
 
@@ -77,7 +79,7 @@ func (r *Replayer) Mode() Mode { return r.o.Mode }
 func (r *Replayer) Close() error {
 	var errs []error
 	for _, g := range r.rigs {
-		errs = append(errs, g.close())
+		errs = append(errs, g.Close())
 	}
 	r.rigs = map[string]*rigged{}
 	return errors.Join(errs...)
@@ -117,18 +119,15 @@ func (r *Replayer) Replay(ctx context.Context, run *recording.Run, chain *record
 	}
 	g.now = t
 	defer func() { g.now = nil }()
-	o := run.Options.InvokeOptions()
-	o.Seed = &t.seed
-	again := inv
-	o.KeepTime(&again)
-	v, verr := g.kernel.InvokeWith(ctx, again, o)
+	v, verr := g.Decide(ctx, rig.Case{Invocation: inv, Options: run.Options.InvokeOptions(), Seed: t.seed,
+		Clock: inv.Time, Record: true})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := g.kernel.Overran(); err != nil {
+	if err := g.Overran(); err != nil {
 		return nil, r.overran(err)
 	}
-	if t.got == nil { // it was refused before any hook could be asked
+	if t.got = g.Recorded(); t.got == nil { // it was refused before any hook could be asked
 		res.Now = recording.VerdictOf(&v)
 		res.differ(WhatDecision, "decision", decisionText(&res.Base), fmt.Sprintf("%s (%v)", decisionText(&res.Now), verr))
 		return res, nil
@@ -217,7 +216,7 @@ func (r *Replayer) auditTurns(ctx context.Context, g *rigged, t *turnTable) erro
 			continue // the candidate has no such hook any more
 		}
 		before := len(t.res.Differences)
-		out, err := t.auditTurn(ctx, h, &g.chain.Bindings[n], g.chain.Home, rec, g.exact)
+		out, err := t.auditTurn(ctx, h, &g.chain.Bindings[n], g.chain.Home, rec, cmp.Or(r.o.Ceiling, kernel.ToolCeiling))
 		if errors.Is(err, kernel.ErrOverran) {
 			return err
 		}
@@ -280,7 +279,7 @@ func (r *Replayer) rig(ctx context.Context, digest string, chain *recording.Chai
 	if len(r.age) == maxRigs {
 		old := r.age[0]
 		r.age = r.age[1:]
-		err := r.rigs[old].close()
+		err := r.rigs[old].Close()
 		delete(r.rigs, old)
 		if err != nil {
 			return nil, err
@@ -320,16 +319,16 @@ func (r *Replayer) open(ctx context.Context, chain *recording.Chain) (*rigged, e
 		return nil, err
 	}
 	load := &recordedLoader{bench: r.o.Bench, chain: named, find: r.find, swap: swap}
-	g, err := openRig(ctx, configOf(named, swap, added), load, named.Home, named.UnsafeFailOpen, exact, r.o.Ceiling,
-		sameAs(named))
+	g, err := openRig(ctx, rig.Options{Config: configOf(named, swap, added), Loader: load, Home: named.Home,
+		UnsafeFailOpen: named.UnsafeFailOpen, Ceiling: r.o.Ceiling}, exact, sameAs(named))
 	if err != nil {
 		return nil, &Error{Class: ErrCandidate, Text: phases.SafeLine(err.Error(), 300), Cause: err}
 	}
 	if err := g.loadFailed(named); err != nil {
-		_ = g.close()
+		_ = g.Close()
 		return nil, &Error{Class: ErrCandidate, Text: phases.SafeLine(err.Error(), 600), Cause: err}
 	}
-	return &rigged{rig: g, chain: named}, nil
+	return &rigged{chainRig: g, chain: named}, nil
 }
 
 func (r *Replayer) openPolicy(ctx context.Context, chain *recording.Chain) (*rigged, error) {
@@ -343,11 +342,12 @@ func (r *Replayer) openPolicy(ctx context.Context, chain *recording.Chain) (*rig
 	} else {
 		chain = &recording.Chain{}
 	}
-	g, err := openRig(ctx, cfg, load, home, false, false, r.o.Ceiling, sameAs(chain))
+	g, err := openRig(ctx, rig.Options{Config: cfg, Loader: load, Home: home, Ceiling: r.o.Ceiling}, false,
+		sameAs(chain))
 	if err != nil {
 		return nil, &Error{Class: ErrCandidate, Text: phases.SafeLine(err.Error(), 300), Cause: err}
 	}
-	return &rigged{rig: g, chain: chain}, nil
+	return &rigged{chainRig: g, chain: chain}, nil
 }
 
 // sameAs says whether a hook is the one that was recorded.

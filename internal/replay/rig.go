@@ -1,36 +1,33 @@
 package replay
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/recording"
-	"github.com/belay-hooks/belay/internal/store/memory"
+	"github.com/belay-hooks/belay/internal/rig"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
-// endless stands for the chain's time, which a replay ignores.
-const endless = 365 * 24 * time.Hour
+// recordedID is the id of every invocation and event in a replay.
+const recordedID = "00000000-0000-7000-8000-000000000000"
 
-// rig is a kernel with the hooks of one configuration, fed by one recorded
-// invocation after the other. It is used by one goroutine.
-type rig struct {
-	kernel  *kernel.Kernel
-	hooks   map[string]*rigHook
-	exact   bool
-	ceiling time.Duration // of a turn, by the clock
-	now     *turnTable
+// chainRig is a kernel with the hooks of one configuration. It is given one recorded
+// invocation after the other, by one goroutine.
+type chainRig struct {
+	*rig.Rig
+	hooks map[string]*rigHook
+	exact bool
+	now   *turnTable
 }
 
-// rigHook is a hook of the rig; it answers to the kernel in place of the module.
+// rigHook is a hook of the rig. The kernel runs it in place of the module.
 type rigHook struct {
-	rig    *rig
+	rig    *chainRig
 	name   string
 	spec   kernel.BindingSpec
 	loaded *kernel.Loaded
@@ -38,51 +35,21 @@ type rigHook struct {
 	same   bool // the module and configuration that were recorded
 }
 
-// openRig makes the kernel. load is asked for each binding.
-func openRig(ctx context.Context, cfg *kernel.Config, load kernel.Loader, home string, failOpen, exact bool,
-	ceiling time.Duration, same func(name, digest string, config []byte) bool) (*rig, error) {
-	r := &rig{hooks: map[string]*rigHook{}, exact: exact, ceiling: cmp.Or(ceiling, kernel.ToolCeiling)}
-	cfg.ChainBudget = endless
-	k, err := kernel.Open(ctx, cfg, kernel.Options{
-		Store: &store{Store: memory.New(), rig: r}, Loader: &rigLoader{rig: r, load: load, same: same}, Redactor: plain{},
-		Recorder: r, Clock: clock{r},
-		NewID: func(time.Time) string { return "00000000-0000-7000-8000-000000000000" }, Home: home, Sequential: true,
-		Untimed: r.ceiling, UnsafeFailOpen: failOpen,
-	})
-	if err != nil {
-		return nil, err
+// openRig opens a kernel. o has its configuration and its loader; same reports whether a
+// hook is the recorded one.
+func openRig(ctx context.Context, o rig.Options, exact bool,
+	same func(name, digest string, config []byte) bool) (*chainRig, error) {
+	r := &chainRig{hooks: map[string]*rigHook{}, exact: exact}
+	o.ID, o.Store = recordedID, r.store()
+	o.Wrap = func(spec kernel.BindingSpec, l *kernel.Loaded) kernel.Hook {
+		h := &rigHook{rig: r, name: spec.Name, spec: spec, loaded: l, inner: l.Hook,
+			same: same(spec.Name, l.Digest, spec.Config)}
+		r.hooks[spec.Name] = h
+		return h
 	}
-	r.kernel = k
-	return r, nil
-}
-
-func (r *rig) close() error { return r.kernel.Close() }
-
-// Wants implements kernel.Recorder: this is how the rig learns what the hooks came to.
-func (r *rig) Wants(*phases.Invocation) bool { return true }
-
-// Recorded implements kernel.Recorder.
-func (r *rig) Recorded(rec *kernel.Recording) { r.now.got = rec }
-
-// rigLoader puts the rig's hook in front of every module. Audit hooks are left to
-// the replayer: what they were shown is a record, which the kernel would build anew.
-type rigLoader struct {
-	rig  *rig
-	load kernel.Loader
-	same func(name, digest string, config []byte) bool
-}
-
-func (l *rigLoader) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loaded, error) {
-	loaded, err := l.load.Load(ctx, spec)
-	if err != nil {
-		return nil, err
-	}
-	h := &rigHook{rig: l.rig, name: spec.Name, spec: spec, loaded: loaded, inner: loaded.Hook,
-		same: l.same(spec.Name, loaded.Digest, spec.Config)}
-	l.rig.hooks[spec.Name] = h
-	out := *loaded
-	out.Hook = h
-	return &out, nil
+	var err error
+	r.Rig, err = rig.Open(ctx, o)
+	return r, err
 }
 
 // Run implements kernel.Hook.
@@ -90,7 +57,8 @@ func (h *rigHook) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error
 	if h.rig.now == nil {
 		return kernel.Outcome{}, phases.NewFault(phases.KindProtocol, "no invocation is being replayed", nil)
 	}
-	if t.Session.Pass == phases.PassAudit { // see rigLoader
+	if t.Session.Pass == phases.PassAudit {
+		// Replayer.auditTurns runs audit hooks on the recorded record, which the kernel would build anew.
 		return kernel.Outcome{}, nil
 	}
 	return h.rig.now.run1(ctx, h, t)
@@ -184,9 +152,9 @@ func configOf(c *recording.Chain, swap map[string]*Hook, added []*Hook) *kernel.
 
 // loadFailed returns why a hook of the rig could not be loaded, for those that were
 // loaded when they were recorded.
-func (r *rig) loadFailed(c *recording.Chain) error {
+func (r *chainRig) loadFailed(c *recording.Chain) error {
 	var errs []error
-	for _, s := range r.kernel.Hooks() {
+	for _, s := range r.Hooks() {
 		if s.Problem == "" {
 			continue
 		}

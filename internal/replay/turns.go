@@ -165,7 +165,7 @@ func (t *turnTable) compareOutcome(at string, want *recording.Outcome, got *kern
 
 // auditTurn runs an audit hook on the record that it was shown.
 func (t *turnTable) auditTurn(ctx context.Context, h *rigHook, b *recording.Binding, home string, rec *recording.Turn,
-	compare bool) (kernel.Outcome, error) {
+	ceiling time.Duration) (kernel.Outcome, error) {
 	seed, err := seedOf(rec.Seed)
 	if err != nil {
 		return kernel.Outcome{}, err
@@ -193,7 +193,7 @@ func (t *turnTable) auditTurn(ctx context.Context, h *rigHook, b *recording.Bind
 			Time: t.inv.Time, Seed: seed, Home: home, CWD: t.inv.CWD, Scopes: t.inv.Scopes, Observe: b.Mode == phases.Observe,
 		},
 	}
-	return t.call(ctx, untimed{h.inner, h.rig.ceiling}, turn, rec, compare, where(h.name, phases.PassAudit))
+	return t.call(ctx, untimed{h.inner, ceiling}, turn, rec, h.rig.exact, where(h.name, phases.PassAudit))
 }
 
 // untimed runs turns that no kernel runs.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/recording"
+	"github.com/belay-hooks/belay/internal/rig"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -90,13 +91,17 @@ func (a *answers) attach(cfg hostcalls.SessionConfig) hostcalls.SessionConfig {
 			}
 		}
 	}
-	if a.has(callTool) {
-		cfg.Tools = a
+	stubbed := rig.Ask(func(_ context.Context, call string, _ phases.Actor,
+		request jsontext.Value) (jsontext.Value, error) {
+		return a.answer(call, request)
+	})
+	if a.has(rig.CallTool) {
+		cfg.Tools = stubbed
 	}
-	if a.has(callHTTP) {
-		cfg.HTTP = a
+	if a.has(rig.CallHTTP) {
+		cfg.HTTP = stubbed
 	}
-	cfg.Leases = stubLeases{a, cfg.Leases}
+	cfg.Leases = a.leases(cfg.Leases)
 	a.fail.begin(cfg.Pass)
 	if a.own {
 		cfg.Inject = a.fail
@@ -138,16 +143,6 @@ func (a *answers) answer(call string, request jsontext.Value) (jsontext.Value, e
 	return nil, hostcalls.Unavailable
 }
 
-// RunTool implements hostcalls.ToolRunner.
-func (a *answers) RunTool(_ context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	return a.answer(callTool, request)
-}
-
-// DoHTTP implements hostcalls.HTTPDoer.
-func (a *answers) DoHTTP(_ context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	return a.answer(callHTTP, request)
-}
-
 // Readlink implements hostcalls.FileSystem.
 func (a *answers) Readlink(_ context.Context, path string) (string, error) {
 	if target, ok := a.files.Links[path]; ok {
@@ -187,39 +182,16 @@ func (a *answers) unused(c *Case) []Difference {
 	return append(out, a.fail.unused(c)...)
 }
 
-// stubLeases answers the lease calls that have a stub and leaves the others to the
-// kernel's own ledger.
-type stubLeases struct {
-	a    *answers
-	next hostcalls.LeaseLedger // may be nil
-}
-
-func (l stubLeases) ask(ctx context.Context, call string,
-	own func(hostcalls.LeaseLedger) func(context.Context, phases.Actor, jsontext.Value) (jsontext.Value, error),
-	actor phases.Actor, request jsontext.Value) (jsontext.Value, error) {
-	switch {
-	case l.a.has(call):
-		return l.a.answer(call, request)
-	case l.next == nil:
-		return nil, hostcalls.Unavailable
+// leases answers the lease calls that have a stub, and leaves the others to the kernel's
+// own ledger, which may be nil.
+func (a *answers) leases(own hostcalls.LeaseLedger) rig.Ask {
+	return func(ctx context.Context, call string, by phases.Actor, request jsontext.Value) (jsontext.Value, error) {
+		switch {
+		case a.has(call):
+			return a.answer(call, request)
+		case own == nil:
+			return nil, hostcalls.Unavailable
+		}
+		return rig.AskLedger(own)(ctx, call, by, request)
 	}
-	return own(l.next)(ctx, actor, request)
-}
-
-type leaseCall = func(context.Context, phases.Actor, jsontext.Value) (jsontext.Value, error)
-
-func (l stubLeases) Request(ctx context.Context, by phases.Actor, r jsontext.Value) (jsontext.Value, error) {
-	return l.ask(ctx, "request_lease", func(n hostcalls.LeaseLedger) leaseCall { return n.Request }, by, r)
-}
-
-func (l stubLeases) Check(ctx context.Context, by phases.Actor, r jsontext.Value) (jsontext.Value, error) {
-	return l.ask(ctx, "check_lease", func(n hostcalls.LeaseLedger) leaseCall { return n.Check }, by, r)
-}
-
-func (l stubLeases) Mint(ctx context.Context, by phases.Actor, r jsontext.Value) (jsontext.Value, error) {
-	return l.ask(ctx, "mint_lease", func(n hostcalls.LeaseLedger) leaseCall { return n.Mint }, by, r)
-}
-
-func (l stubLeases) Revoke(ctx context.Context, by phases.Actor, r jsontext.Value) (jsontext.Value, error) {
-	return l.ask(ctx, "revoke_lease", func(n hostcalls.LeaseLedger) leaseCall { return n.Revoke }, by, r)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/redact"
+	"github.com/belay-hooks/belay/internal/rig"
 	"github.com/belay-hooks/belay/internal/statedir"
-	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -181,30 +181,28 @@ func (h *Hook) Run(ctx context.Context, c *Case) (Result, error) {
 
 // invoke runs the invocations of a case and returns the verdict of the last.
 func (h *Hook) invoke(ctx context.Context, c *Case, p *plan) (v phases.Verdict, err error) {
-	rig, err := h.rig(ctx, c, p)
+	r, err := h.rig(ctx, c, p)
 	if err != nil {
 		return v, c.errorf("", "%v", err)
 	}
 	defer func() {
-		if rig.kernel.Overran() == nil { // else something of it still runs
-			h.giveBack(rig)
+		if r.Overran() == nil { // else something of it still runs
+			h.giveBack(r)
 		}
 	}()
-	rig.store.Store, rig.answers, rig.ids = memory.New(), p.answers, 0
-	if err := p.prepare(ctx, rig.store); err != nil {
+	r.answers = p.answers
+	if err := p.prepare(ctx, r.Empty()); err != nil {
 		return v, c.errorf("", "its state cannot be set up: %v", err)
 	}
 	for i, in := range append(p.before, p.inv) {
-		rig.at, rig.answers.own = in.Time, i == len(p.before)
-		o := p.options
+		r.answers.own = i == len(p.before)
 		seed := p.seed
 		seed[0] += byte(len(p.before) - i)
-		o.Seed = &seed
-		o.KeepTime(&in)
-		if v, err = rig.kernel.InvokeWith(ctx, in, o); v.Decision == "" {
+		v, err = r.Decide(ctx, rig.Case{Invocation: in, Options: p.options, Seed: seed, Clock: in.Time})
+		if v.Decision == "" {
 			return v, c.errorf("", "%v", err)
 		}
-		if err := rig.kernel.Overran(); err != nil {
+		if err := r.Overran(); err != nil {
 			return phases.Verdict{}, c.errorf("", "it could not be run: %v", err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/rig"
 )
 
 // Stub says what the host answers to one kind of hostcall during a case. Calls that
@@ -35,14 +36,12 @@ const (
 	callRand  = "random"
 	callState = "state_get"
 	callPath  = "path_resolve"
-	callTool  = "request_tool_call"
-	callHTTP  = "http_request"
 )
 
-// ported are the calls that somebody else carries out.
+// ported reports whether something outside of the kernel carries the call out.
 func ported(call string) bool {
 	switch call {
-	case callTool, callHTTP, "request_lease", "check_lease", "mint_lease", "revoke_lease":
+	case rig.CallTool, rig.CallHTTP, rig.CallRequestLease, rig.CallCheckLease, rig.CallMintLease, rig.CallRevokeLease:
 		return true
 	}
 	return false

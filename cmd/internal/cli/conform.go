@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/harness/conformance"
-	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/readfile"
 )
 
@@ -137,12 +136,12 @@ func (a *App) conformHost(ctx context.Context, argv []string, o *conformOptions)
 		defer func() { _ = p.Close() }()
 		host = p
 	} else {
-		bench, err := loader.OpenBench(loader.BenchOptions{})
+		own, err := conformance.OpenBelayHost(nil)
 		if err != nil {
 			return failureBy(err, "")
 		}
-		defer func() { _ = bench.Close() }()
-		host = conformance.Own{Bench: bench}
+		defer func() { _ = own.Close() }()
+		host = own
 	}
 	var r conformReport
 	for i := range rules {
@@ -167,15 +166,15 @@ func (a *App) conformSDK(ctx context.Context, path string, o *conformOptions) er
 	if err != nil {
 		return failureBy(err, "")
 	}
-	bench, err := loader.OpenBench(loader.BenchOptions{Compiler: a.Compiler})
+	host, err := conformance.OpenBelayHost(a.Compiler)
 	if err != nil {
 		return failureBy(err, "")
 	}
-	defer func() { _ = bench.Close() }()
+	defer func() { _ = host.Close() }()
 	var r conformReport
 	for i := range list {
 		if err := r.add(o, list[i].ID, list[i].Rule, func() ([]string, error) {
-			return list[i].Verify(ctx, conformance.Own{Bench: bench}, module)
+			return list[i].Verify(ctx, host, module)
 		}); err != nil {
 			return err
 		}
@@ -184,12 +183,12 @@ func (a *App) conformSDK(ctx context.Context, path string, o *conformOptions) er
 }
 
 func (a *App) conformServe(ctx context.Context) error {
-	bench, err := loader.OpenBench(loader.BenchOptions{})
+	host, err := conformance.OpenBelayHost(nil)
 	if err != nil {
 		return failureBy(err, "")
 	}
-	defer func() { _ = bench.Close() }()
-	if err := conformance.Serve(ctx, conformance.Own{Bench: bench}, a.In, a.Out); err != nil {
+	defer func() { _ = host.Close() }()
+	if err := conformance.Serve(ctx, host, a.In, a.Out); err != nil {
 		return failureBy(err, "")
 	}
 	return nil
