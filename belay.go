@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -61,7 +60,7 @@ type Belay struct {
 	live      *statelog.Live    // the event log
 	storage   *statelog.Storage
 
-	revisions *revision.Log // nil unless opened whole
+	revisions *revision.Log // logs which configuration is in force
 
 	keeping *keeping.Keeping
 	stop    func() // ends the watch over the trust policy; nil when there is none
@@ -132,10 +131,6 @@ func (b *Belay) useTrust(ctx context.Context) error {
 	return err
 }
 
-func stateError(text string, err error) error {
-	return statedir.Unusable(text, err)
-}
-
 // prepare makes the directory and finds the keys.
 func (b *Belay) prepare(dir string) error {
 	var err error
@@ -165,32 +160,16 @@ func (b *Belay) readAdHoc() (err error) {
 	return err
 }
 
-// readConfig reads belay.yaml. Preconditions: nobody else uses b, or b.mu is held.
+// readConfig reads belay.yaml. Preconditions: b is not shared yet, or b.mu is held.
 func (b *Belay) readConfig() error {
-	b.file, b.rev, b.bad = &config.File{Version: config.Version}, "", nil
-	path := filepath.Join(b.dir, config.FileName)
-	src, err := config.ReadFile(b.dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		b.rev = config.Revision(nil)
-		if len(b.o.Hooks) == 0 {
-			b.bad = fmt.Errorf("%w (looked for %s)", ErrNoConfig, path)
-		}
-	case err != nil:
-		b.bad = fmt.Errorf("%w: %w", ErrConfig, err)
-	default:
-		b.rev = config.Revision(src)
-		f, err := config.Parse(src)
-		if err != nil {
-			b.bad = fmt.Errorf("%w: %w", ErrConfig, err)
-			break
-		}
-		b.file = f
+	b.file, b.rev, b.bad = config.Load(b.dir)
+	if errors.Is(b.bad, ErrNoConfig) && len(b.o.Hooks) > 0 {
+		b.bad = nil
 	}
-	if b.bad != nil && !b.o.NoHooks {
-		return b.bad
+	if b.o.NoHooks {
+		return nil
 	}
-	return nil
+	return b.bad
 }
 
 // open wires everything.
@@ -217,7 +196,7 @@ func (b *Belay) open(ctx context.Context) error {
 		b.tools = mcptools.NewToolbox(b.file.MCP.Servers, mcptools.Options{Logger: b.log, Cover: b.redact.Line})
 	}
 	b.keeping = keeping.New(keeping.Options{Dir: b.dir, Fixed: b.o.Recorder, Off: b.o.InMemory, Records: b.o.NoHooks,
-		Logger: b.log, Notice: b.notice, Calm: b.calm})
+		Logger: b.log, Kernel: func() *kernel.Kernel { return b.kernel }})
 	keeper, err := b.keeping.Next(b.file)
 	if err != nil {
 		if !b.o.NoHooks {
@@ -236,7 +215,7 @@ func (b *Belay) open(ctx context.Context) error {
 		Store: b.storage.Front, Loader: b.loader, Redactor: b.redact, Digester: b.keys.Digests, LeaseKey: b.keys.Lease,
 		StoreID: b.keys.Events.StoreID(), Observer: b.o.Observer, Recorder: b.keeping.Recorder(), Clock: b.o.Clock,
 		Logger: b.log,
-		Tools:  b.executor(), IntentDir: b.intentDir(), Files: files, Home: home, SpoolPath: b.spoolPath(),
+		Tools:  b.executor(), IntentDir: b.noted("intents"), Files: files, Home: home, SpoolPath: b.noted(spoolfile.Name),
 		ClockPath: b.clockPath(), UnsafeFailOpen: b.o.UnsafeFailOpen,
 		Retain: b.retention(),
 	})
@@ -244,9 +223,9 @@ func (b *Belay) open(ctx context.Context) error {
 		return err
 	}
 	b.proposals = install.NewProposals(install.Options{Dir: b.trustDir(), Compiler: b.o.Compiler, Kernel: b.kernel,
-		Redactor: b.redact, Now: func() time.Time { return b.at().Wall }})
+		Redactor: b.redact})
 	b.live = statelog.NewLive(statelog.Host{
-		Dir: b.dir, Storage: b.storage, Key: b.keys.Events, Kernel: b.kernel, At: b.at, Logger: b.log,
+		Dir: b.dir, Storage: b.storage, Key: b.keys.Events, Kernel: b.kernel, Logger: b.log,
 	}, b.inForce())
 	return nil
 }
@@ -289,7 +268,7 @@ func (b *Belay) Invoke(ctx context.Context, inv phases.Invocation) (phases.Verdi
 	return b.InvokeWith(ctx, inv, InvokeOptions{})
 }
 
-// InvokeWith decides one invocation and returns when the answer is on record.
+// InvokeWith decides one invocation and returns when the answer is logged.
 // The verdict is always complete; an error stands only beside a block. With HookClock
 // it blocks, unless Options.InMemory is set.
 func (b *Belay) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeOptions) (phases.Verdict, error) {
@@ -302,7 +281,7 @@ func (b *Belay) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeO
 			Fault: phases.NewFault(phases.KindProtocol, "hooks read the host's clock where something is recorded",
 				ErrHookClock)})
 	}
-	inv = inv.Clone() // what is looked at here is what the kernel decides
+	inv = inv.Clone() // the kernel decides what Ready looks at, whatever the caller does meanwhile
 	if err := b.keeping.Ready(&inv); err != nil {
 		return b.Refuse(ctx, kernel.Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
 			Fault: phases.NewFault(phases.KindStore, "full inputs cannot be kept, and nothing goes on without", err)})
@@ -320,48 +299,30 @@ func (b *Belay) Refuse(ctx context.Context, r kernel.Refusal) (phases.Verdict, e
 }
 
 // Spool leaves a note that an action was blocked although dir could not be
-// opened: the next Open that can write puts it on record and sets the latch that it
+// opened: the next Open that can write records it and sets the latch that it
 // asks for. The error is ErrState; there is nothing else that a caller could do then.
 func Spool(dir string, r kernel.Refusal) error {
-	if red, err := redaction.Of(dir); err == nil { // else the next Open covers what it puts on record
-		for _, name := range [...]*string{&r.Invocation.Runtime, &r.Invocation.Session} {
-			*name, _ = red.Text(*name)
-		}
-		if r.Fault != nil {
-			text, _ := red.Text(r.Fault.Text)
-			r.Fault = phases.NewFault(r.Fault.Kind, text, nil)
-		}
-	}
-	if err := kernel.Spool(filepath.Join(dir, spoolfile.Name), r, time.Now()); err != nil {
-		return stateError("spool", err)
+	if err := kernel.Spool(filepath.Join(dir, spoolfile.Name), redaction.Refusal(dir, r), time.Now()); err != nil {
+		return statedir.Unusable("spool", err)
 	}
 	return nil
 }
 
-// spoolPath is where blocks are noted that could not be recorded. What is only in memory
-// must not take notes for its own that belong on the record.
-func (b *Belay) spoolPath() string {
+// noted is the path of a file that remembers across processes; "" where nothing is
+// remembered. What is only in memory must not take notes that belong to the log.
+func (b *Belay) noted(name string) string {
 	if b.o.Store == nil && b.o.InMemory {
 		return ""
 	}
-	return filepath.Join(b.dir, spoolfile.Name)
+	return filepath.Join(b.dir, name)
 }
 
-// clockPath is where the clock is remembered. What is only in memory, or leaves nothing,
-// remembers for itself.
+// clockPath is where the clock is remembered. A dry run remembers for itself.
 func (b *Belay) clockPath() string {
-	if b.o.Store == nil && b.o.InMemory || b.o.DryRun {
+	if b.o.DryRun {
 		return ""
 	}
-	return filepath.Join(b.dir, clockfile.Name)
-}
-
-// intentDir is where calls that are under way are noted.
-func (b *Belay) intentDir() string {
-	if b.o.Store == nil && b.o.InMemory {
-		return "" // nobody could add to that record
-	}
-	return filepath.Join(b.dir, "intents")
+	return b.noted(clockfile.Name)
 }
 
 // Reload reads belay.yaml and trust.yaml again and takes them into use. With an error, ErrConfig

@@ -138,7 +138,8 @@ func TestCompactionGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := aged(t, guarded)
 			b := open(t, dir, belay.Options{})
-			r, err := statelog.Of(b.Log()).Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-4*24*time.Hour - time.Hour)})
+			r, err := statelog.Of(b.Log()).Compact(t.Context(),
+				statelog.CompactOptions{Before: time.Now().Add(-4*24*time.Hour - time.Hour)})
 			if err != nil || r.Events != 5 {
 				t.Fatalf("%+v, %v", r, err)
 			}
@@ -151,7 +152,8 @@ func TestCompactionGoesOn(t *testing.T) {
 			if err != nil || (report.Wrong != nil) != (name != "stopped") {
 				t.Errorf("%+v %+v, %v", report, report.Wrong, err)
 			}
-			_, err = statelog.Of(b.Log()).Compact(t.Context(), statelog.CompactOptions{Before: time.Now().Add(-24*time.Hour - time.Hour)})
+			_, err = statelog.Of(b.Log()).Compact(t.Context(),
+				statelog.CompactOptions{Before: time.Now().Add(-24*time.Hour - time.Hour)})
 			if (err != nil) != (name != "stopped") || err != nil && !errors.Is(err, statelog.ErrWrong) {
 				t.Errorf("compaction: %v", err)
 			}
@@ -202,12 +204,14 @@ func TestYoungEventsAreNotCompacted(t *testing.T) {
 			statelog.CompactOptions{Before: time.Now().Add(-25 * time.Hour), DryRun: dry}); err != nil || r.Through != 8 {
 			t.Fatalf("two days and more: %+v, %v", r, err)
 		}
-		if r, err := statelog.Of(b.Log()).Compact(t.Context(), statelog.CompactOptions{Before: time.Now(), DryRun: dry}); !errors.Is(err,
+		if r, err := statelog.Of(b.Log()).Compact(t.Context(),
+			statelog.CompactOptions{Before: time.Now(), DryRun: dry}); !errors.Is(err,
 			kernel.ErrTooYoung) || r.Events != 0 {
 			t.Errorf("all of them: %+v, %v", r, err)
 		}
 	}
-	if r, err := statelog.Of(b.Log()).RetainOnce(t.Context(), time.Now().Add(1000*time.Hour)); err != nil || r.Events != 0 {
+	if r, err := statelog.Of(b.Log()).RetainOnce(t.Context(), time.Now().Add(1000*time.Hour)); err != nil ||
+		r.Events != 0 {
 		t.Errorf("retention with a clock of its own: %+v, %v", r, err)
 	}
 	b = open(t, aged(t, guarded+"events: {compaction: {min_age: 120h}}\n"), belay.Options{})
@@ -252,7 +256,8 @@ func TestCompactionTakesAnOrder(t *testing.T) {
 		"none at all":   {Order: order(0, key)},
 	} {
 		var refused *kernel.OrderError
-		if r, err := statelog.Of(b.Log()).Compact(t.Context(), o); !errors.As(err, &refused) && !errors.Is(err, kernel.ErrTooYoung) ||
+		if r, err := statelog.Of(b.Log()).Compact(t.Context(), o); !errors.As(err, &refused) &&
+			!errors.Is(err, kernel.ErrTooYoung) ||
 			r.Events != 0 {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
@@ -261,7 +266,8 @@ func TestCompactionTakesAnOrder(t *testing.T) {
 		t.Errorf("retention: %+v, %v", r, err)
 	}
 	o := order(4, key)
-	if r, err := statelog.Of(b.Log()).Compact(t.Context(), statelog.CompactOptions{Order: o}); err != nil || r.Through != 4 ||
+	if r, err := statelog.Of(b.Log()).Compact(t.Context(), statelog.CompactOptions{Order: o}); err != nil ||
+		r.Through != 4 ||
 		r.Events != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -10,7 +10,7 @@ import (
 // CompilerMain does and nothing else.
 const CompilerCommand = sandbox.CompilerCommand
 
-// CompilerMain is the whole of a compiler process: see Options.Compiler. A program that
+// CompilerMain is all that a compiler process does: see Options.Compiler. A program that
 // compiles for itself calls it first thing in main when CompilerCommand is its only
 // argument, and exits with what it returns.
 func CompilerMain(in io.Reader, out, errs io.Writer) int {

@@ -18,5 +18,5 @@
 // verdict is an allow, nothing happens, also whenever there is an error; and it runs
 // Verdict.Action, not what it asked about. The kernel has held it to Verdict.Scopes,
 // unless InvokeOptions.HoldsScopes says that the caller does. Nothing that it does with
-// its own buffers changes Verdict.Action: what is handed over is copied first.
+// its own buffers changes Verdict.Action: the kernel copies what it is given first.
 package belay

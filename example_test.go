@@ -12,17 +12,16 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// A program that runs tools for an agent puts each of them through a Guard, which runs
-// what the hooks leave of a call, and returns what they leave of its result.
+// A program opens a host once, and puts each tool call of its agent through a Guard, which
+// runs what the hooks leave of the call, or nothing. Package guard says more.
 func Example() {
-	dir, err := os.MkdirTemp("", "belay-example-")
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "belay-example-") // a real program has one directory, made by `belay init`
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer os.RemoveAll(dir)
-
-	ctx := context.Background()
 	host, err := belay.Open(ctx, dir, belay.Options{
 		Hooks: []belay.AdHocHook{{Path: "examples-wasm/command-block/command-block.wasm"}},
 	})
@@ -32,26 +31,19 @@ func Example() {
 	}
 	defer host.Close()
 
-	shell := func(_ context.Context, call phases.PreToolAction, _ phases.Scopes) (any, error) {
-		return "ran " + string(call.Args), nil
-	}
+	g := guard.New(host, guard.Options{Runtime: "my-agent", Session: "s-1"})
 	for _, args := range []string{`{"command":"ls -la"}`, `{"command":"rm -rf /"}`} {
-		fmt.Println(answer(ctx, host, args, shell))
+		done, err := g.Tool(ctx, phases.PreToolAction{Tool: "bash", Args: jsontext.Value(args)},
+			func(_ context.Context, call phases.PreToolAction, _ phases.Scopes) (any, error) {
+				return "ran " + string(call.Args), nil
+			})
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(string(done.Action.Result))
 	}
 	// Output:
 	// "ran {\"command\":\"ls -la\"}"
 	// guard: blocked: pre_tool: rm would delete /
-}
-
-// answer returns what the agent gets for a command.
-func answer(ctx context.Context, host *belay.Belay, args string,
-	shell func(context.Context, phases.PreToolAction, phases.Scopes) (any, error),
-) string {
-	g := guard.New(host, guard.Options{Runtime: "my-agent", Session: "s-1"})
-	call := phases.PreToolAction{Tool: "bash", Args: jsontext.Value(args)}
-	done, err := g.Tool(ctx, call, shell) // runs shell with the call as the hooks left it, or not at all
-	if err != nil {
-		return err.Error() // safe to show to the agent
-	}
-	return string(done.Action.Result) // as the hooks left it
 }

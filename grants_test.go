@@ -6,11 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/internal/loader"
-	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -37,11 +33,6 @@ func TestUngrantedImportBlocks(t *testing.T) {
 	if s := b.Bindings()[0]; !strings.Contains(s.Problem, "pattern_match") {
 		t.Errorf("status: %+v", s)
 	}
-	want := []loader.Ungranted{{Binding: "guard", Capabilities: []string{"pattern_match"},
-		Reasons: []string{ungranted(t, dir)[0].Reasons[0]}}}
-	if diff := cmp.Diff(want, ungranted(t, dir)); diff != "" {
-		t.Error(diff)
-	}
 	if src, err := os.ReadFile(filepath.Join(dir, "belay.yaml")); err != nil || string(src) != shortOfOne {
 		t.Errorf("belay.yaml was changed: %s %v", src, err)
 	}
@@ -49,16 +40,7 @@ func TestUngrantedImportBlocks(t *testing.T) {
 	if err := b.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if v := invoke(t, b, exec("ls")); v.Decision != phases.Allow || len(ungranted(t, dir)) != 0 {
+	if v := invoke(t, b, exec("ls")); v.Decision != phases.Allow {
 		t.Errorf("granted: %+v", v)
 	}
-}
-
-func ungranted(t *testing.T, dir string) []loader.Ungranted {
-	t.Helper()
-	list, err := loader.UngrantedIn(t.Context(), trust.Dir{Path: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
 }

@@ -3,8 +3,10 @@ package belay
 import (
 	"context"
 	"os"
+	"time"
 
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/every"
 	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
@@ -19,17 +21,14 @@ func (b *Belay) reviewersKnown() error {
 	return config.ReviewersKnown(b.dir, b.bad)
 }
 
-// ownCredential stands for whoever runs as this process does: all that is known of
-// a caller in the same process. An agent with a shell has it as well.
+// ownCredential names the user of this process, the only name that a caller in the same
+// process has. An agent with a shell has it as well.
 func ownCredential() string { return peercred.Credential(os.Getuid()) }
 
-// Events returns what is on record, in order. The error is kernel.ErrUnavailable.
+// Events returns logged events, in order. The error is kernel.ErrUnavailable.
 func (b *Belay) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
 	return b.kernel.Events(ctx, q)
 }
-
-// notice records what a part of the host says. The error is kernel.ErrUnavailable.
-func (b *Belay) notice(ctx context.Context, text string) error { return b.kernel.Notice(ctx, text) }
 
 // BeginRecording records that originals are about to be handed out; see
 // kernel.Kernel.BeginRecording.
@@ -91,9 +90,8 @@ func (b *Belay) Leases(ctx context.Context, q kernel.LeaseQuery) ([]kernel.Lease
 	return b.kernel.Leases(ctx, q)
 }
 
-// MintLease makes a lease in a person's name; "" means whoever runs as this process
-// does. The answer has the token, which is shown nowhere else. Errors are of package
-// leases' classes, or kernel.ErrUnavailable.
+// MintLease makes a lease in a person's name; "" means the user of this process. Only the
+// answer has the token. Errors are of package leases' classes, or kernel.ErrUnavailable.
 func (b *Belay) MintLease(ctx context.Context, r leases.Request, h kernel.LeaseHolder,
 	person string) (*kernel.LeaseView, error) {
 	if person == "" {
@@ -134,3 +132,15 @@ func (b *Belay) LeftBehind() []string { return b.kernel.LeftBehind() }
 
 // OverloadEnded tells that callers find room again; see kernel.Kernel.OverloadEnded.
 func (b *Belay) OverloadEnded(ctx context.Context) error { return b.kernel.OverloadEnded(ctx) }
+
+// WatchClock looks every second for jumps of the wall clock, until ctx ends. What it finds is
+// recorded once, also when other processes look; see kernel.Kernel.WatchClock.
+func (b *Belay) WatchClock(ctx context.Context) {
+	every.Do(ctx, time.Second, time.Second, func(ctx context.Context) bool {
+		b.kernel.WatchClock(ctx)
+		return true
+	})
+}
+
+// ClockWarning says what a person should know of the clock; see kernel.Kernel.ClockWarning.
+func (b *Belay) ClockWarning(context.Context) string { return b.kernel.ClockWarning() }

@@ -44,8 +44,8 @@ type Options struct {
 	NoMark bool         // keep no high-water mark: then a belay.db that is restored or removed is not noticed
 	// records and state live in memory only, or in a Store that says it is not durable; for tests of hooks
 	InMemory bool
-	Recorder kernel.Recorder     // nil: nothing is recorded, which is how it should be unless somebody asked
-	Observer kernel.Observer     // nil: nobody is told what happens, for telemetry
+	Recorder kernel.Recorder     // nil: full inputs go where belay.yaml says, by default nowhere
+	Observer kernel.Observer     // for telemetry; nil: none
 	Tools    kernel.ToolExecutor // nil: those of the MCP servers in belay.yaml
 	Verifier kernel.Verifier     // nil: trust.yaml in the state directory decides who is trusted
 	Files    kernel.FileSystem   // nil: the host's own, for what hooks learn of symbolic links

@@ -12,11 +12,11 @@ import (
 var (
 	// ErrRefused: the hook cannot be installed.
 	ErrRefused = install.ErrRefused
-	// ErrUnbound: the hook is approved, on record, and not bound.
+	// ErrUnbound: the approval of the hook is logged, and the hook is not bound.
 	ErrUnbound = install.ErrUnbound
 )
 
-// Propose puts a hook into the queue: its bytes are kept under their digest and
+// Propose puts a hook into the queue: its bytes are stored under their digest and
 // nothing of it runs. A pending proposal of the same name by the same agent is
 // superseded. With single_user.auto_accept a hook that can only restrict is
 // installed at once, and changed says that belay.yaml was written. Errors are
@@ -31,7 +31,7 @@ func (b *Belay) Propose(ctx context.Context, p approvals.Proposal,
 
 // Decide takes a person's decision. A proposed hook that is approved is bound;
 // changed says that belay.yaml was written and has to be taken into use. When that
-// failed after the decision went on record, handing in the same decision again
+// failed after the decision was logged, handing in the same decision again
 // carries on from there. Errors are as of kernel.Kernel.DecideApproval, ErrRefused,
 // ErrConfig, or ErrUnbound with what failed after the decision.
 func (b *Belay) Decide(ctx context.Context, id string,

@@ -12,32 +12,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// sinkStates tries every place for events, checkpoints and full inputs, and says how they
-// stand, the store first.
-func (b *Belay) sinkStates(ctx context.Context) []wire.Sink {
-	out := b.storage.State(ctx)
-	if st, ok := b.keepSink(); ok {
-		out = append(out, st)
-	}
-	return out
-}
-
-// keepSink says how what is kept stands, in the form of a sink.
-func (b *Belay) keepSink() (wire.Sink, bool) {
-	st, ok := b.keeping.State()
-	s := wire.Sink{Kind: wire.SinkRecordings, Path: st.Dir, Durable: st.Block, OK: st.Err == nil, Kept: st.Kept,
-		Lost: st.Lost}
-	if st.Err != nil {
-		sink.Fail(&s, st.Err)
-		if !st.Since.IsZero() {
-			s.Since = st.Since.UTC()
-		}
-	}
-	return s, ok
-}
-
 // Status tries the store and every sink, also for writing, and lists what is wrong.
-// When they work again after a failure, that is put on record here at the latest.
+// When they work again after a failure, Status logs that at the latest.
 // The error is kernel.ErrUnavailable: not even that could be found out, and what is
 // known of the status stands beside it.
 func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
@@ -62,7 +38,10 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 	if bad != nil {
 		problem(bad.Error())
 	}
-	s.Sinks = b.sinkStates(ctx)
+	s.Sinks = b.storage.State(ctx)
+	if kept, ok := b.keeping.Sink(); ok {
+		s.Sinks = append(s.Sinks, kept)
+	}
 	for _, k := range s.Sinks {
 		switch {
 		case k.OK:

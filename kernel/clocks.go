@@ -16,14 +16,14 @@ type clocks struct {
 	BootClock
 }
 
-// now reads the clocks, and asks no store.
-func (k *Kernel) now() clock.Instant { return clock.At(clocks{k.o.Clock, k.o.Boot}) }
+// Now reads the kernel's clocks, and asks no store: Instant.High is not set.
+func (k *Kernel) Now() clock.Instant { return clock.At(clocks{k.o.Clock, k.o.Boot}) }
 
 // at reads the clocks. What was stamped in another boot is held to the highest time that
 // the store had seen when this process first asked. A store that cannot say it is asked
 // again; what would rest on the answer cannot be read from it either.
 func (k *Kernel) at(ctx context.Context) clock.Instant {
-	at := k.now()
+	at := k.Now()
 	high := k.high.Load()
 	if high == nil {
 		t, err := k.o.Store.LeaseClock(ctx)
@@ -51,7 +51,7 @@ func (k *Kernel) endedBefore(it *approvals.Item, at clock.Instant) bool {
 // WatchClock finds out whether the wall clock jumped, by clockfile.MinJump or more, since any
 // process of the state directory looked last in this boot. The process that finds it first
 // records it; each process logs it. It costs nothing while there is no jump.
-func (k *Kernel) WatchClock(ctx context.Context) { k.tellClock(ctx, k.watch.Look(k.now())) }
+func (k *Kernel) WatchClock(ctx context.Context) { k.tellClock(ctx, k.watch.Look(k.Now())) }
 
 func (k *Kernel) tellClock(ctx context.Context, news clockfile.Observation) {
 	if news.Text != "" {
@@ -73,11 +73,11 @@ func (k *Kernel) tellClock(ctx context.Context, news clockfile.Observation) {
 // ClockWarning says in one line what a person should know of the clock: that it jumped within
 // the last day of this boot, that a jump delays deletion by age, or that the host has no boot
 // clock. "" means none of these. It is safe to show.
-func (k *Kernel) ClockWarning() string { return k.watch.Warning(k.now()) }
+func (k *Kernel) ClockWarning() string { return k.watch.Warning(k.Now()) }
 
 // CalmTime returns the time by which things are deleted for their age: the wall time, but
 // for a jump ahead in this boot, which makes nothing older.
 func (k *Kernel) CalmTime() time.Time {
-	calm, _ := k.watch.Calm(k.now())
+	calm, _ := k.watch.Calm(k.Now())
 	return calm
 }

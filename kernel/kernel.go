@@ -77,7 +77,7 @@ func Open(ctx context.Context, cfg *Config, o Options) (*Kernel, error) {
 	}
 	k.current.Store(snap)
 	k.logLoad(ctx, snap)
-	news := k.watch.Look(k.now())
+	news := k.watch.Look(k.Now())
 	k.adoptRows(ctx)
 	k.tellClock(ctx, news)
 	if err := k.announce(ctx, cfg.Announce); err == nil { // otherwise intents wait, too

@@ -186,7 +186,7 @@ func (k *Kernel) blocked(inv phases.Invocation, r Refusal) phases.Verdict {
 func (k *Kernel) commit(ctx context.Context, b Batch) (Receipt, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
-	calm, ok := k.watch.Calm(k.now())
+	calm, ok := k.watch.Calm(k.Now())
 	due := ok && len(b.Events) > 0 && k.pruneDue(b.Now)
 	b.Calm = calm
 	b.Prune = due

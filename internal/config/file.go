@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -27,4 +28,22 @@ func EditFile(dir string, change func(src []byte) ([]byte, error)) error {
 // ReadFile returns the bytes of belay.yaml in dir. Errors are as of statedir.Read.
 func ReadFile(dir string) ([]byte, error) {
 	return statedir.Read(filepath.Join(dir, FileName), strictyaml.MaxSize)
+}
+
+// Load reads belay.yaml in dir, and its revision: that of no bytes where there is no file,
+// "" where it cannot be read. Errors are ErrMissing or ErrUnusable; beside one stands a
+// configuration that says nothing. Safe for concurrent use.
+func Load(dir string) (f *File, revision string, err error) {
+	none := &File{Version: Version}
+	src, err := ReadFile(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return none, Revision(nil), fmt.Errorf("%w (looked for %s)", ErrMissing, filepath.Join(dir, FileName))
+	case err != nil:
+		return none, "", fmt.Errorf("%w: %w", ErrUnusable, err)
+	}
+	if f, err = Parse(src); err != nil {
+		return none, Revision(src), fmt.Errorf("%w: %w", ErrUnusable, err)
+	}
+	return f, Revision(src), nil
 }

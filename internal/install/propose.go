@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -30,7 +29,6 @@ type Options struct {
 	Compiler []string // as loader.Options.Compiler
 	Kernel   *kernel.Kernel
 	Redactor kernel.Redactor
-	Now      func() time.Time
 }
 
 // Proposals decides what becomes of hooks that agents propose. It is safe for concurrent
@@ -219,7 +217,7 @@ func restrictOnly(imports []string) bool {
 // beforehand. It is on record like any other decision.
 func (q *Proposals) accept(ctx context.Context, it kernel.Approval) (kernel.Approval, bool, error) {
 	d, err := approvals.Draft(&it, approvals.Approve, "auto_accept", "single_user.auto_accept: it can only restrict",
-		q.o.Now(), approvals.DefaultTimeout)
+		q.o.Kernel.Now().Wall, approvals.DefaultTimeout)
 	if err != nil {
 		return it, false, err
 	}

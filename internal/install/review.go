@@ -123,11 +123,7 @@ func readBlob(dir, digest string) ([]byte, error) {
 // nearest finds the newest bound hook whose manifest has the same name. A bound
 // hook that cannot be read is not it.
 func nearest(ctx context.Context, dir trust.Dir, r *Review) *Nearest {
-	src, err := config.ReadFile(dir.Path)
-	if err != nil {
-		return nil
-	}
-	f, err := config.Parse(src)
+	f, _, err := config.Load(dir.Path)
 	if err != nil {
 		return nil
 	}

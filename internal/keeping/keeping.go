@@ -13,9 +13,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/realpath"
 	"github.com/belay-hooks/belay/internal/retention"
+	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -27,11 +29,9 @@ type Options struct {
 	Off     bool            // nothing is kept: what leaves no record leaves no recording
 	Records bool            // opened to look at records: nothing is decided here
 	Logger  *slog.Logger
-	// Calm is the time by which recordings are old (kernel.Kernel.CalmTime); nil means the
-	// wall clock.
-	Calm func() time.Time
-	// Notice puts a sentence on record.
-	Notice func(ctx context.Context, text string) error
+	// Kernel returns what logs a sentence (Notice) and tells the time by which recordings are
+	// old (CalmTime); nil before it is open: then nothing is old yet.
+	Kernel func() *kernel.Kernel
 }
 
 // Keeping is a kernel.Recorder: the one of its options, and the keeper of the
@@ -111,7 +111,7 @@ func (k *Keeping) Next(f *config.File) (*Keeper, error) {
 		Dir: dir, Recipients: r.Recipients, Plaintext: r.UnsafePlaintext, Phases: r.Phases, Tools: r.Tools,
 		Rotate: s.Rotate, RotateBytes: s.RotateBytes, Keep: s.Keep, MaxBytes: s.MaxBytes,
 		Block:  r.OnError == config.OnErrorBlock,
-		Logger: k.o.Logger, Notice: k.notice, Calm: k.o.Calm,
+		Logger: k.o.Logger, Notice: k.notice, Calm: k.calm,
 	})
 	var bad *retention.Error
 	switch {
@@ -167,24 +167,35 @@ const noticeTime = 5 * time.Second
 func (k *Keeping) notice(text string) {
 	ctx, cancel := context.WithTimeout(context.Background(), noticeTime)
 	defer cancel()
-	if err := k.o.Notice(ctx, text); err != nil {
+	if err := k.o.Kernel().Notice(ctx, text); err != nil {
 		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "a notice about recordings could not be recorded", slog.String("text", text),
 			slog.Any("error", err))
 	}
 }
 
-// State says how the keeper in use stands.
-type State struct {
-	retention.State
-	Dir   string
-	Block bool // while nothing can be kept, nothing is decided
+// calm is the time by which recordings are old.
+func (k *Keeping) calm() time.Time {
+	if open := k.o.Kernel(); open != nil {
+		return open.CalmTime()
+	}
+	return time.Time{}
 }
 
-// State tries the directory by writing; ok is false when nothing is to be kept.
-func (k *Keeping) State() (st State, ok bool) {
+// Sink tries the directory by writing, and says how what is kept stands, in the form of a
+// sink; ok is false when nothing is to be kept.
+func (k *Keeping) Sink() (s wire.Sink, ok bool) {
 	now := k.now.Load()
 	if now == nil {
-		return st, false
+		return s, false
 	}
-	return State{State: now.State(), Dir: now.policy.Dir, Block: now.policy.OnError == config.OnErrorBlock}, true
+	st := now.State()
+	s = wire.Sink{Kind: wire.SinkRecordings, Path: now.policy.Dir, Durable: now.policy.OnError == config.OnErrorBlock,
+		OK: st.Err == nil, Kept: st.Kept, Lost: st.Lost}
+	if st.Err != nil {
+		sink.Fail(&s, st.Err)
+		if !st.Since.IsZero() {
+			s.Since = st.Since.UTC()
+		}
+	}
+	return s, true
 }

@@ -234,13 +234,10 @@ func (b *Bench) Find(digest string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %s", ErrNoModule, digest)
 	}
 	paths := []string{statedir.Blob(b.files.dir, digest)}
-	if src, err := config.ReadFile(b.files.dir); err == nil {
-		if f, err := config.Parse(src); err == nil {
-			for _, h := range f.Hooks {
-				if p := modulePath(b.files.dir, h.Module); p != "" {
-					paths = append(paths, p)
-				}
-			}
+	f, _, _ := config.Load(b.files.dir) // beside an error it binds nothing
+	for _, h := range f.Hooks {
+		if p := modulePath(b.files.dir, h.Module); p != "" {
+			paths = append(paths, p)
 		}
 	}
 	for _, p := range paths {

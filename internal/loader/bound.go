@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -23,21 +22,13 @@ var ErrUnknownHook = errors.New("there is no such hook")
 // ErrUnknownHook when there is no binding of that name, and those of reading the
 // module.
 func InspectBound(ctx context.Context, dir trust.Dir, name string) (Info, error) {
-	path := filepath.Join(dir.Path, config.FileName)
-	src, err := config.ReadFile(dir.Path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return Info{}, fmt.Errorf("%w (looked for %s)", config.ErrMissing, path)
-	case err != nil:
-		return Info{}, fmt.Errorf("%w: %w", config.ErrUnusable, err)
-	}
-	f, err := config.Parse(src)
+	f, _, err := config.Load(dir.Path)
 	if err != nil {
-		return Info{}, fmt.Errorf("%w: %w", config.ErrUnusable, err)
+		return Info{}, err
 	}
 	i := slices.IndexFunc(f.Hooks, func(b config.Binding) bool { return b.Name == name })
 	if i < 0 {
-		return Info{}, fmt.Errorf("%w: %s binds no hook named %q", ErrUnknownHook, path, name)
+		return Info{}, fmt.Errorf("%w: %s binds no hook named %q", ErrUnknownHook, filepath.Join(dir.Path, config.FileName), name)
 	}
 	spec := Spec(f.Hooks[i])
 	hooks, err := builtin.Load()

@@ -56,6 +56,37 @@ func TestUngrantedImportIsRefused(t *testing.T) {
 	}
 }
 
+// The bindings of a directory that grant less than their hooks import are listed, with what
+// is missing, and no longer when it is granted. A disabled binding is not asked.
+func TestUngrantedIn(t *testing.T) {
+	const short = `version: belay/v1
+hooks:
+  - name: guard
+    module: builtin:command-block
+    priority: 100
+    capabilities: [block, request_approval, shell_parse]
+  - name: off
+    module: builtin:command-block
+    disabled: true
+    capabilities: [block]
+`
+	dir := trust.Dir{Path: t.TempDir()}
+	for text, want := range map[string][]string{short: {"pattern_match"},
+		strings.Replace(short, "shell_parse", "shell_parse, pattern_match", 1): nil} {
+		if err := os.WriteFile(filepath.Join(dir.Path, config.FileName), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		list, err := loader.UngrantedIn(t.Context(), dir)
+		if err != nil || len(list) != min(len(want), 1) {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		if want != nil && (list[0].Binding != "guard" || !slices.Equal(list[0].Capabilities, want) ||
+			len(list[0].Reasons) != 1 || list[0].Reasons[0] == "") {
+			t.Errorf("%+v", list[0])
+		}
+	}
+}
+
 // Every binding of a built-in hook that the tree shows, in pages, examples and scripts,
 // grants what the hook imports: a reader who copies one gets a hook that runs.
 func TestBindingsInTheTreeGrantEnough(t *testing.T) {

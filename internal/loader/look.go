@@ -42,11 +42,7 @@ func (l *Loader) Bound(ctx context.Context, spec kernel.BindingSpec) (*Bound, er
 // UngrantedIn is Loader.Ungranted of the enabled bindings of belay.yaml in dir. A
 // belay.yaml that cannot be used binds nothing.
 func UngrantedIn(ctx context.Context, dir trust.Dir) ([]Ungranted, error) {
-	src, err := config.ReadFile(dir.Path)
-	if err != nil {
-		return nil, nil
-	}
-	f, err := config.Parse(src)
+	f, _, err := config.Load(dir.Path)
 	if err != nil {
 		return nil, nil
 	}

@@ -215,3 +215,20 @@ func Of(dir string) (*redact.Redactor, error) {
 	}
 	return made.actions, nil
 }
+
+// Refusal returns r with its names and its fault's text redacted as dir is configured. Where
+// that cannot be told r stays as it is: the next Open redacts what it records.
+func Refusal(dir string, r kernel.Refusal) kernel.Refusal {
+	red, err := Of(dir)
+	if err != nil {
+		return r
+	}
+	for _, name := range [...]*string{&r.Invocation.Runtime, &r.Invocation.Session} {
+		*name, _ = red.Text(*name)
+	}
+	if r.Fault != nil {
+		text, _ := red.Text(r.Fault.Text)
+		r.Fault = phases.NewFault(r.Fault.Kind, text, nil)
+	}
+	return r
+}

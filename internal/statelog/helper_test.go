@@ -93,6 +93,8 @@ func files(t *testing.T, dir string) map[string]string {
 // noKernel fails the test when anything is to be recorded.
 type noKernel struct{ t *testing.T }
 
+func (noKernel) Now() clock.Instant { return clock.At(clock.System{}) }
+
 func (noKernel) CalmTime() time.Time { return time.Now() }
 
 func (k noKernel) Compact(context.Context, kernel.Compaction, kernel.CompactBy) (kernel.Receipt, error) {
@@ -124,8 +126,7 @@ func storage(t *testing.T, dir string, f *config.File, o statelog.StorageOptions
 func live(t *testing.T, dir string, s *statelog.Storage, f *config.File) *statelog.Live {
 	t.Helper()
 	return statelog.NewLive(statelog.Host{
-		Dir: dir, Storage: s, Key: stateKey(t, dir), Kernel: noKernel{t},
-		At: func() clock.Instant { return clock.At(clock.System{}) }, Logger: discard,
+		Dir: dir, Storage: s, Key: stateKey(t, dir), Kernel: noKernel{t}, Logger: discard,
 	}, statelog.Configuration{File: f, Revision: "r"})
 }
 

@@ -18,6 +18,7 @@ import (
 // Kernel records operations on the log; *kernel.Kernel is one.
 type Kernel interface {
 	Compact(ctx context.Context, c kernel.Compaction, by kernel.CompactBy) (kernel.Receipt, error)
+	Now() clock.Instant  // the clocks of the host
 	CalmTime() time.Time // by which things are old; see kernel.Kernel
 	UnsoundApprovals(ctx context.Context) ([]string, error)
 	SoundApproval(ctx context.Context, it *kernel.Approval) (bool, error)
@@ -29,7 +30,6 @@ type Host struct {
 	Storage *Storage
 	Key     *eventlog.Key
 	Kernel  Kernel
-	At      func() clock.Instant // what the clocks of the host say
 	Logger  *slog.Logger
 }
 
@@ -42,7 +42,6 @@ type Live struct {
 	kernel  Kernel
 	storage *Storage
 	sinks   *sink.Set
-	at      func() clock.Instant
 	log     *slog.Logger
 
 	current    atomic.Pointer[Configuration]
@@ -53,7 +52,7 @@ type Live struct {
 func NewLive(h Host, c Configuration) *Live {
 	l := &Live{
 		Log: newLog(h.Storage.Store, h.Key, h.Storage.Database.mark(), &c.File.Events),
-		dir: h.Dir, storage: h.Storage, db: h.Storage.Database, kernel: h.Kernel, sinks: h.Storage.Front, at: h.At,
+		dir: h.Dir, storage: h.Storage, db: h.Storage.Database, kernel: h.Kernel, sinks: h.Storage.Front,
 		log: h.Logger,
 	}
 	l.Use(c)
@@ -76,8 +75,6 @@ type Public = interface {
 // Of returns the log of an open host with all that commands and the daemon do with it.
 // Preconditions: log is what Belay.Log returned.
 func Of(log Public) *Live { return log.(*Live) }
-
-func (l *Live) now() time.Time { return l.at().Wall }
 
 func (l *Live) inForce() *Configuration { return l.current.Load() }
 

@@ -87,14 +87,6 @@ func checkpointKey(dir string) (*eventlog.Key, error) {
 // configurationIn reads belay.yaml. One that cannot be used names no files: what the log is
 // compared with has to be given by hand then.
 func configurationIn(dir string) *config.File {
-	none := &config.File{Version: config.Version}
-	src, err := config.ReadFile(dir)
-	if err != nil {
-		return none
-	}
-	f, err := config.Parse(src)
-	if err != nil {
-		return none
-	}
+	f, _, _ := config.Load(dir)
 	return f
 }

@@ -139,7 +139,7 @@ func (l *Live) mayRecover(r *Recovery, mark *highwater.State, o *kernel.Order) e
 		return &kernel.OrderError{Class: kernel.ErrApprovalSignature,
 			Text: "there is none, and recover takes one: a reviewer is registered"}
 	}
-	if err := who.CheckOrder(o, approvals.VerbRecover, l.StoreID(), r.Args(), l.at()); err != nil {
+	if err := who.CheckOrder(o, approvals.VerbRecover, l.StoreID(), r.Args(), l.kernel.Now()); err != nil {
 		return err
 	}
 	if mark != nil && mark.Uses[highwater.Statement+o.ID].ID != "" {
@@ -150,7 +150,7 @@ func (l *Live) mayRecover(r *Recovery, mark *highwater.State, o *kernel.Order) e
 
 // recovered makes the mark of a recovered database, and the event that records it.
 func (l *Live) recovered(r *Recovery, s sqlite.Stand, o RecoverOptions) (out sqlite.Decision, err error) {
-	now := l.now()
+	now := l.kernel.Now().Wall
 	next := &highwater.State{Store: s.Store, Epoch: 1, Head: s.Database, Uses: map[string]highwater.Use{}}
 	if s.Mark != nil {
 		next.Store, next.Epoch, next.Uses, next.Recovery = s.Mark.Store, s.Mark.Epoch+1, s.Mark.Uses, s.Mark.Recovery

@@ -70,7 +70,7 @@ func (l *Live) adviser(ctx context.Context) func() (sqlite.Advice, error) {
 		}
 		who := l.authority()
 		out.Sound = func(it *approvals.Item) (bool, error) {
-			if it.Decision != nil && !it.Over(l.at()) && who.Verify(it, it.Decision) != nil {
+			if it.Decision != nil && !it.Over(l.kernel.Now()) && who.Verify(it, it.Decision) != nil {
 				return false, nil
 			}
 			return l.kernel.SoundApproval(ctx, it)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/every"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -18,15 +19,7 @@ const (
 // hour, and compacts when the oldest event is a day over its time. One process for
 // each state directory is to do it: the daemon does.
 func (l *Live) Retain(ctx context.Context) {
-	t := time.NewTimer(retainFirst)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-			t.Reset(retainEvery)
-		}
+	every.Do(ctx, retainFirst, retainEvery, func(ctx context.Context) bool {
 		r, err := l.RetainNow(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:
@@ -35,7 +28,8 @@ func (l *Live) Retain(ctx context.Context) {
 			l.log.LogAttrs(ctx, slog.LevelInfo, "old events were compacted", slog.Int64("events", r.Events),
 				slog.Int64("through", r.Through), slog.Int64("event", r.Event))
 		}
-	}
+		return true
+	})
 }
 
 // RetainNow does at once what Retain does from time to time, as of now; a jump ahead of the

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/every"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -16,26 +17,19 @@ const Poll = time.Second
 // Watch looks at every interval whether the policy changed, and calls use to take it
 // into use, until ctx ends or use fails with kernel.ErrClosed. use takes the locks that
 // it needs; Watch holds none.
-func (t *Verifier) Watch(ctx context.Context, every time.Duration, use func(context.Context) error, log *slog.Logger) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
+func (t *Verifier) Watch(ctx context.Context, period time.Duration, use func(context.Context) error, log *slog.Logger) {
 	pending := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	every.Do(ctx, period, period, func(ctx context.Context) bool {
 		if t.Refresh() {
 			pending = true
 		}
 		if !pending {
-			continue
+			return true
 		}
 		err := use(ctx)
 		switch {
 		case ctx.Err() != nil || errors.Is(err, kernel.ErrClosed):
-			return
+			return false
 		case err != nil:
 			// What runs is judged by the policy before; a store that cannot write
 			// blocks everything anyway. It is tried again at the next tick.
@@ -45,5 +39,6 @@ func (t *Verifier) Watch(ctx context.Context, every time.Duration, use func(cont
 			pending = false
 			log.LogAttrs(ctx, slog.LevelInfo, "the trust policy changed: every hook was verified again")
 		}
-	}
+		return true
+	})
 }
