@@ -184,7 +184,7 @@ func homes() map[string][]string {
 	}
 }
 
-// Package is one package with what it imports.
+// Package is one package and its imports.
 type Package struct {
 	ImportPath string
 	Imports    []string

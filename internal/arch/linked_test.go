@@ -32,7 +32,7 @@ var verifying = []string{
 	"google.golang.org/protobuf",
 }
 
-// A program that imports one of these packages does not link what is listed.
+// A program that imports one of these packages does not link the listed ones.
 func TestWhatIsNotLinked(t *testing.T) {
 	for pkg, forbidden := range map[string][]string{
 		"":               slices.Concat(clients, verifying),

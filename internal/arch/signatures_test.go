@@ -16,7 +16,8 @@ import (
 	"github.com/belay-hooks/belay/internal/arch"
 )
 
-// What is public can be used from another module: no exported declaration names an internal type.
+// Public packages can be used from another module: no exported declaration
+// names an internal type.
 func TestPublicSignaturesNameNoInternalType(t *testing.T) {
 	cmd := exec.Command("go", "list", "-export", "-deps", "-f",
 		"{{if .GoFiles}}{{.ImportPath}}\t{{.Export}}\t{{.Name}}{{end}}", "./...")

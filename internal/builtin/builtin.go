@@ -47,7 +47,7 @@ type lock struct {
 	} `json:"modules"`
 }
 
-// Load reads and checks what is embedded.
+// Load reads and checks the embedded modules.
 func Load() (*Set, error) {
 	src, err := exampleswasm.Read("digests.lock")
 	if err != nil {

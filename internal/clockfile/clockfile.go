@@ -105,7 +105,7 @@ func (w *Watch) take(known Note, at clock.Instant) (next Note, news Observation)
 	return next, news
 }
 
-// Note returns what is remembered; the zero Note before the first Look.
+// Note returns the remembered note; the zero Note before the first Look.
 func (w *Watch) Note() Note {
 	if n := w.note.Load(); n != nil {
 		return *n

@@ -112,7 +112,7 @@ func TestDamagedNote(t *testing.T) {
 	}
 }
 
-// Where the file cannot be written the process goes by what it has seen itself.
+// Where the file cannot be written the process uses its own observations.
 func TestNoteWithoutFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "taken"), 0o700); err != nil {

@@ -10,10 +10,11 @@ import (
 	"github.com/belay-hooks/belay/leases/clock"
 )
 
-// Jump is a step of the wall clock: what it says changed by more than the time that passed.
+// Jump is a step of the wall clock: its time changed by more than the time that
+// passed.
 type Jump struct {
 	From  time.Time `json:"from"` // what the wall clock would say
-	To    time.Time `json:"to"`   // what it says
+	To    time.Time `json:"to"`   // its time after the jump
 	Since int64     `json:"since_ms"`
 }
 
@@ -35,9 +36,9 @@ func (j *Jump) String() string {
 		j.To.UTC().Format(time.RFC3339))
 }
 
-// Note is what is remembered of the wall clock in one boot, so that every process finds a
-// jump that happened while another one looked, or none did. Offsets are the wall time, in
-// Unix milliseconds, at which the boot clock would have been 0.
+// Note is the memory of the wall clock in one boot, so that every process finds
+// a jump that happened while another one looked, or none did. Offsets are the
+// wall time, in Unix milliseconds, at which the boot clock would have been 0.
 type Note struct {
 	Boot  string `json:"boot"`
 	Last  int64  `json:"last_ms"`  // offset at the newest jump, or at the first look
@@ -68,9 +69,10 @@ func (n Note) Look(at clock.Instant) (next Note, jump *Jump, changed bool) {
 // maxJump is the longest jump that is told as it is, in milliseconds: about 290 years.
 const maxJump = int64(1<<63-1) / int64(time.Millisecond)
 
-// Calm returns the time by which things are deleted for their age: the wall time, and in
-// the boot of the note as if the clock had always been at its least offset. A jump ahead
-// deletes nothing early by it; what was kept is deleted late by as much, until the next boot.
+// Calm returns the time by which things are deleted for their age: the wall
+// time, and in the boot of the note as if the clock had always been at its
+// least offset. A jump ahead deletes nothing early by it; older things are
+// deleted late by as much, until the next boot.
 func (n Note) Calm(at clock.Instant) time.Time {
 	if at.Boot == "" || n.Boot != at.Boot {
 		return at.Wall

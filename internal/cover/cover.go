@@ -1,8 +1,9 @@
-// Package cover decides what the regions of a module that ran mean to its author: which
-// functions, and, where the module has debug information, which lines of which source
-// files. It reads names and DWARF from the module file as it was built. It never runs
-// or validates anything, and what it cannot make sense of it leaves out: a module
-// without debug information has functions and no lines.
+// Package cover decides what the regions of a module that ran mean to its
+// author: which functions, and, where the module has debug information, which
+// lines of which source files. It reads names and DWARF from the module file as
+// it was built. It never runs or validates anything, and leaves out parts that
+// it cannot make sense of: a module without debug information has functions and
+// no lines.
 package cover
 
 import (

@@ -8,8 +8,8 @@ import (
 	"github.com/belay-hooks/belay/internal/cover"
 )
 
-// A module that is broken or hostile gives fewer names and lines, never a panic; what
-// was counted stays counted.
+// A module that is broken or hostile gives fewer names and lines, never a
+// panic; counted regions stay counted.
 func FuzzNew(f *testing.F) {
 	files, err := filepath.Glob("../../internal/suite/testdata/guests/*.wasm")
 	if err != nil || len(files) == 0 {

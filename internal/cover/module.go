@@ -58,7 +58,7 @@ const (
 	secCode   = 10
 )
 
-// readModule reads what it understands; what is broken is left out.
+// readModule reads the parts that it understands and leaves out broken ones.
 func readModule(file []byte) *module {
 	m := &module{names: map[uint32]string{}, exports: map[uint32]string{}, debug: map[string][]byte{}}
 	if len(file) < 8 || !bytes.HasPrefix(file, []byte("\x00asm")) {

@@ -97,7 +97,7 @@ func TestAnotherDirectory(t *testing.T) {
 	}
 }
 
-// What is no file is never waited for, nor taken for the lock.
+// A pipe, socket or device is never waited for, nor taken for the lock.
 func TestWhatIsNoFile(t *testing.T) {
 	for what, put := range map[string]func(string) error{
 		"a pipe":      func(p string) error { return syscall.Mkfifo(p, 0o600) },

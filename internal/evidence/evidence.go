@@ -27,8 +27,8 @@ var kinds = map[string]tiers.EvidenceKind{
 	"sigstore.json": tiers.EvidenceBundle, "sig": tiers.EvidenceSignature, "manifest.json": tiers.EvidenceManifest,
 }
 
-// Read reads the evidence that lies beside a module file: each piece once,
-// so that what is kept is what was looked at. No evidence is no error.
+// Read reads the evidence that lies beside a module file: each piece once, so
+// that the stored evidence is the verified one. No evidence is no error.
 func Read(path string) ([]tiers.Evidence, error) {
 	dir, base := filepath.Split(path)
 	entries, err := os.ReadDir(filepath.Clean(dir + "."))

@@ -185,10 +185,10 @@ func (r *reader) place(i int, alts []int) place {
 	return place{kind: literal, next: r.follow[i+n], char: c}
 }
 
-// What is left of a pattern matches the end of the text when it is, with its
-// alternatives written out, nothing, * or **, the latter also with / before or behind it: a
-// directory is below itself. These are all the ends of such texts, by the bit
-// that stands for them.
+// The rest of a pattern matches the end of the text when it is, with its
+// alternatives written out, nothing, * or **, the latter also with / before or
+// behind it: a directory is below itself. These are all the ends of such texts,
+// by the bit that stands for them.
 const (
 	isNothing uint8 = 1 << iota
 	isStar
@@ -202,7 +202,7 @@ const (
 	matchesEnd = isNothing | isStar | isStars | isStarsSlash | isSlashStars | isSlashStarsSlash
 )
 
-// tails finds what is left of the pattern from byte i on, of those texts.
+// tails finds which of those texts the pattern is from byte i on.
 func (r *reader) tails(i int, places []place) (out uint8) {
 	move := func(from, to uint8, left uint8) {
 		if left&from != 0 {

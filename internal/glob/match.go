@@ -79,7 +79,7 @@ func (g *Glob) Match(text string, w *Work) (bool, error) {
 	now.add(state{0, begins})
 	for _, c := range text {
 		next.clear(states)
-		for i := 0; i < len(now.list); i++ { // it grows by what is reached without a character
+		for i := 0; i < len(now.list); i++ { // it grows by places reached without a character
 			if err := w.step(); err != nil {
 				return false, err
 			}

@@ -84,7 +84,7 @@ func (osDisk) Replace(path string, b []byte) error {
 	return statedir.SyncDir(dir)
 }
 
-// makeDir makes dir with mode 0700 and what is missing above it, durably.
+// makeDir makes dir with mode 0700 and its missing parents, durably.
 func makeDir(dir string) error {
 	fi, err := os.Stat(dir)
 	switch {

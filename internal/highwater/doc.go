@@ -1,6 +1,7 @@
-// Package highwater keeps, outside of a database, how far the database has come and what
-// was used up in it. It decides whether a database that is opened, or that is written to,
-// is older than one that was acknowledged before: restored, replaced or removed.
+// Package highwater stores, outside of a database, how far the database has
+// come and which uses it has recorded. It decides whether a database that is
+// opened, or that is written to, is older than one that was acknowledged
+// before: restored, replaced or removed.
 //
 // A mark is one file in a directory of its own. It holds
 //
@@ -13,6 +14,6 @@
 // Whatever a power cut leaves of the last record is taken for torn. A record that does not
 // verify before one that does is damage, which no power cut makes.
 //
-// The package claims nothing against a program of the same user: it can delete the
-// database, the mark and what says that there was one.
+// The package claims nothing against a program of the same user: it can delete
+// the database, the mark and every trace of them.
 package highwater

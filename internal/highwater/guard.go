@@ -43,7 +43,8 @@ func New(o Options) *Guard {
 	return &Guard{o: o}
 }
 
-// rewriteAt is the size from which on a mark is written anew without what is over.
+// rewriteAt is the size from which on a mark is written anew without expired
+// records.
 const rewriteAt = 1 << 20
 
 // Look returns what the mark says, and a number that changes when it says something that
@@ -321,9 +322,9 @@ func (g *Guard) Intend(epoch int64, h Head, uses []Use, now time.Time) error {
 	return nil
 }
 
-// Advance says that the database has come as far as h. It is not synced: after a power cut
-// the mark says what it said with the last record. A head that is not further than the
-// mark, and one from before a recovery, changes nothing.
+// Advance says that the database has come as far as h. It is not synced: after
+// a power cut the mark holds the head of its last record. A head that is not
+// further than the mark, and one from before a recovery, changes nothing.
 func (g *Guard) Advance(epoch int64, h Head) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -169,7 +169,7 @@ func TestATornMark(t *testing.T) {
 			t.Fatalf("record at %d: %v", n, err)
 		}
 	}
-	// The next record takes the place of what is torn.
+	// The next record takes the place of the torn one.
 	if err := os.WriteFile(g.Path(), whole[:len(whole)-3], 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +379,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		// What is read can be written, and says the same.
+		// A mark that can be read can be written, and reads the same.
 		again, err := encode(st)
 		if err != nil {
 			t.Fatal(err)

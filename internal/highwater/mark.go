@@ -24,7 +24,7 @@ var (
 	ErrDamaged = errors.New("the high-water mark is damaged")
 )
 
-// Error says what is wrong with a mark, and where. It is of its Class.
+// Error names a fault of a mark, and its place. It is of its Class.
 type Error struct {
 	Class  error
 	Path   string // "" when it is not about a file
@@ -42,7 +42,7 @@ func (e *Error) Error() string {
 // Unwrap returns the class.
 func (e *Error) Unwrap() error { return e.Class }
 
-// Reason says what is wrong, without the errors around an Error of this package.
+// Reason names the fault, without the errors around an Error of this package.
 func Reason(err error) string {
 	if e := new(Error); errors.As(err, &e) {
 		return e.Error()

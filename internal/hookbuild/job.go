@@ -15,7 +15,7 @@ import (
 type job struct {
 	dir, work string // absolute
 	opts      Options
-	tools     []string // versions of what was used
+	tools     []string // versions of the tools that ran
 }
 
 // find returns the path of the first of the programs that is there, or "".
@@ -31,8 +31,8 @@ func find(programs ...string) string {
 // env adds settings to the environment; later ones win.
 func env(settings ...string) []string { return append(os.Environ(), settings...) }
 
-// run starts a program in the hook's directory. What it says is the error's
-// text: authors need to see it as their compiler wrote it.
+// run starts a program in the hook's directory. Its output is the error's text:
+// authors need to see it as their compiler wrote it.
 func (j *job) run(ctx context.Context, environ []string, program string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env = j.dir, environ
@@ -51,7 +51,7 @@ func (j *job) run(ctx context.Context, environ []string, program string, args ..
 	return out.Bytes(), nil
 }
 
-// textOf drops machine-readable lines: they go with what was said for people.
+// textOf drops machine-readable lines: the lines for people say the same.
 func textOf(out []byte) string {
 	var lines []string
 	for line := range strings.Lines(string(out)) {

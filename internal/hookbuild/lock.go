@@ -34,7 +34,7 @@ type LockedModule struct {
 	File      string `json:"file"`      // relative to the lock, with slashes
 	Digest    string `json:"digest"`    // sha256:<hex> of the module file
 	Size      int    `json:"size"`      // bytes
-	Source    string `json:"source"`    // sha256:<hex> of what it was built from (see SourceDigest)
+	Source    string `json:"source"`    // sha256:<hex> of its source (see SourceDigest)
 	Toolchain string `json:"toolchain"` // Result.Toolchain
 }
 

@@ -67,7 +67,8 @@ func TestPackRefuses(t *testing.T) {
 	}
 }
 
-// Whatever the bytes, Pack answers, and what it packs can be packed again to the same.
+// Whatever the bytes, Pack answers, and packing its result again gives the
+// same.
 func TestPackProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SliceOfN(rapid.Byte(), 0, 64).Draw(t, "sections")

@@ -128,8 +128,8 @@ func TestAddressesInside(t *testing.T) {
 	}
 }
 
-// A name that answers a public address first and one inside after that: what was
-// checked is what is dialled, and a redirect is checked anew.
+// A name that answers a public address first and one inside after that: the
+// client dials the address that it checked, and checks a redirect anew.
 func TestRebinding(t *testing.T) {
 	port, roots := server(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/again" {

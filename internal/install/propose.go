@@ -134,7 +134,8 @@ func (q *Proposals) proposed(ctx context.Context, p *approvals.Proposal) (config
 	return binding, info, nil
 }
 
-// freeBindingName keeps what is bound: a proposal stands beside it until a person removes it.
+// freeBindingName leaves the present binding alone: a proposal gets a name
+// beside it until a person removes it.
 func freeBindingName(src []byte, name string) string {
 	f, err := config.Parse(src)
 	if err != nil {
@@ -214,7 +215,7 @@ func restrictOnly(imports []string) bool {
 }
 
 // accept installs a hook without review, because the operator has said so
-// beforehand. It is on record like any other decision.
+// beforehand. It is logged like any other decision.
 func (q *Proposals) accept(ctx context.Context, it kernel.Approval) (kernel.Approval, bool, error) {
 	d, err := approvals.Draft(&it, approvals.Approve, "auto_accept", "single_user.auto_accept: it can only restrict",
 		q.o.Kernel.Now().Wall, approvals.DefaultTimeout)

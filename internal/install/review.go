@@ -44,7 +44,7 @@ type Nearest struct {
 	Phases       Changes `json:"phases"`
 }
 
-// Changes are what is added and what is gone.
+// Changes are the added and the removed entries.
 type Changes struct {
 	Added   []string `json:"added,omitzero"`
 	Removed []string `json:"removed,omitzero"`
@@ -157,8 +157,8 @@ func texts(list []phases.Phase) []string {
 	return out
 }
 
-// bind binds exactly what was approved, in belay.yaml as it is now. Doing
-// it again changes nothing.
+// bind binds exactly the approved hook, in belay.yaml as it is now. Doing it
+// again changes nothing.
 func (q *Proposals) bind(ctx context.Context, it *kernel.Approval) error {
 	r, file, err := ReviewProposal(ctx, q.o.Dir, it)
 	if err != nil {
@@ -180,10 +180,11 @@ func (q *Proposals) bind(ctx context.Context, it *kernel.Approval) error {
 }
 
 // Decide takes a person's decision. A proposed hook that is approved is bound;
-// changed says that belay.yaml was written and has to be taken into use. When that
-// failed after the decision went on record, handing in the same decision again
-// carries on from there. Errors are as of kernel.Kernel.DecideApproval, ErrRefused,
-// config.ErrUnusable, or ErrUnbound with what failed after the decision.
+// changed says that belay.yaml was written and has to be taken into use. If
+// that failed after the decision was recorded, handing in the same decision
+// again carries on from there. Errors are as of kernel.Kernel.DecideApproval,
+// ErrRefused, config.ErrUnusable, or ErrUnbound with what failed after the
+// decision.
 func (q *Proposals) Decide(ctx context.Context, id string,
 	d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error) {
 	if it, err = q.o.Kernel.Approval(ctx, id); err != nil {
@@ -193,7 +194,7 @@ func (q *Proposals) Decide(ctx context.Context, id string,
 		if it.State == approvals.Approved && sameDecision(it.Decision, &d) {
 			return q.carryOn(ctx, id)
 		}
-		if err := q.bindable(ctx, &it); err != nil { // not even put on record
+		if err := q.bindable(ctx, &it); err != nil { // not even recorded
 			return it, false, err
 		}
 	}
@@ -211,18 +212,19 @@ func (q *Proposals) Decide(ctx context.Context, id string,
 	return q.carryOn(ctx, id)
 }
 
-// sameDecision reports whether a decision is the one on file. It is no proof of
-// anything: what is on file is verified again before it is carried out.
+// sameDecision reports whether a decision is the stored one. It is no proof:
+// the stored decision is verified again before it is carried out.
 func sameDecision(have, d *kernel.ApprovalDecision) bool {
 	return have != nil && have.Verdict == d.Verdict && have.Content == d.Content && have.By == d.By &&
 		have.At.Equal(d.At) && bytes.Equal(have.Signature, d.Signature)
 }
 
-// ErrUnbound: a proposed hook is approved, on record, and not bound. Beside it stands the
-// cause: ErrRefused, config.ErrUnusable or an error of the file system.
+// ErrUnbound: a proposed hook is approved, which is recorded, and not bound.
+// Beside it stands the cause: ErrRefused, config.ErrUnusable or an error of the
+// file system.
 var ErrUnbound = errors.New("the hook is approved and that is on record, but it could not be bound")
 
-// carryOn binds what is approved.
+// carryOn binds the approved hook.
 func (q *Proposals) carryOn(ctx context.Context, id string) (it kernel.Approval, changed bool, err error) {
 	err = q.Finish(ctx, id)
 	it, again := q.o.Kernel.Approval(ctx, id)

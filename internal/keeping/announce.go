@@ -26,10 +26,10 @@ const (
 // changed what the record says.
 const announceTries = 3
 
-// Announce puts on record that keeping began, changed or ended, once: also when many
-// processes find out one after the other. A store that cannot be written is no reason
-// not to open; the next process says it. r is what belay.yaml says now; nil: nothing is
-// kept.
+// Announce logs once that retention began, changed or ended, also when many
+// processes find out one after the other. A store that cannot be written does
+// not prevent opening; the next process logs it. r is the policy of belay.yaml;
+// nil: nothing is retained.
 func (k *Keeping) Announce(ctx context.Context, store kernel.Store, r *config.Recordings, revision string) {
 	if k.o.Records || k.o.Off {
 		return
@@ -73,7 +73,7 @@ func announce(ctx context.Context, store kernel.Store, r *config.Recordings, rev
 	return err
 }
 
-// describe says in a line what is kept for whom; "" for nothing.
+// describe says in a line which inputs are retained for whom; "" for none.
 func describe(r *config.Recordings) string {
 	if r == nil {
 		return ""

@@ -1,7 +1,7 @@
-// Package keeping decides which keeper of full inputs is in use: the one that the
-// recordings of belay.yaml ask for, as long as they ask for it. It puts on record that
-// keeping began, changed or ended. It never decides what is kept, or in which form:
-// package internal/retention does.
+// Package keeping decides which recorder of full inputs is in use: the one that
+// the recordings of belay.yaml ask for, as long as they ask for it. It logs
+// that retention began, changed or ended. It never decides which inputs are
+// retained, or in which form: package internal/retention does.
 package keeping
 
 import (
@@ -82,8 +82,8 @@ func (k *Keeping) Ready(inv *phases.Invocation) error {
 	return nil
 }
 
-// Close ends what is being kept. Closing may put a notice on record: whatever Notice
-// needs is closed after it.
+// Close ends the current recording. Closing may log a notice: close the parts
+// that Notice needs after it.
 func (k *Keeping) Close() error {
 	if now := k.now.Swap(nil); now != nil {
 		return now.Close()
@@ -91,9 +91,10 @@ func (k *Keeping) Close() error {
 	return nil
 }
 
-// Next makes the keeper that a configuration asks for: the one in use where nothing has
-// changed, nil when nothing is to be kept. The error is config.ErrUnusable. What it
-// returns is handed to Use, or to Drop. Preconditions: one caller at a time.
+// Next makes the keeper that a configuration asks for: the one in use where
+// nothing has changed, nil when nothing is to be retained. The error is
+// config.ErrUnusable. The caller hands the result to Use, or to Drop.
+// Preconditions: one caller at a time.
 func (k *Keeping) Next(f *config.File) (*Keeper, error) {
 	r := f.Recordings
 	if r == nil || k.o.Off {
@@ -138,8 +139,8 @@ func (k *Keeping) target(dir string) (string, error) {
 	return to, err
 }
 
-// Use takes a keeper into use, nil for none. What was kept until now is a file of its
-// own from here on, also where nothing has changed. Preconditions: as of Next.
+// Use takes a keeper into use, nil for none. Inputs retained until now are a
+// file of their own, also where nothing has changed. Preconditions: as of Next.
 func (k *Keeping) Use(ctx context.Context, next *Keeper) {
 	switch old := k.now.Swap(next); {
 	case old == nil:
@@ -163,7 +164,7 @@ func (k *Keeping) Drop(next *Keeper) error {
 // noticeTime bounds how long a keeper waits for its notice.
 const noticeTime = 5 * time.Second
 
-// notice puts what a keeper says on record.
+// notice logs a keeper's message.
 func (k *Keeping) notice(text string) {
 	ctx, cancel := context.WithTimeout(context.Background(), noticeTime)
 	defer cancel()

@@ -28,7 +28,7 @@ type Value[T any] struct {
 	running chan struct{} // closed when the find that runs has ended; nil: none does
 }
 
-// Answer is what was found out, and when finding out began.
+// Answer is a result, and when computing it began.
 type Answer[T any] struct {
 	Value   T
 	Began   time.Time

@@ -33,8 +33,9 @@ type Binary struct {
 // maxBuilds is how often a binary is built: each time without what did not compile the time before.
 const maxBuilds = 12
 
-// Build makes the test binary of a folder and runs each of its tests once, without a change, to see what it reaches.
-// Changes that do not compile in their switched form are left out; see Test.
+// Build makes the test binary of a folder and runs each of its tests once,
+// without a change, to see which changes it reaches. Changes that do not
+// compile in their switched form are left out; see Test.
 func (r *Runner) Build(ctx context.Context, folder string) (*Binary, error) {
 	files, err := r.Sources(folder)
 	if err != nil {

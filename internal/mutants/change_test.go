@@ -49,7 +49,8 @@ func TestIn(t *testing.T) {
 	}
 }
 
-// TestChanges: what is changed, and that both forms of each change are Go and leave the lines where they are.
+// TestChanges: the changes, and that both forms of each change are Go and leave
+// the lines where they are.
 func TestChanges(t *testing.T) {
 	all, err := Changes("p.go", []byte(sample))
 	if err != nil {

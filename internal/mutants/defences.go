@@ -11,7 +11,7 @@ import (
 
 // Defence is one defence with the change that switches it off and the test that has to fail then.
 type Defence struct {
-	Name    string `json:"defence"` // what it prevents, in a line
+	Name    string `json:"defence"` // the attack it prevents, in a line
 	Package string `json:"package"` // folder from the module's root; "." is the root
 	Symbol  string `json:"symbol"`  // Name or Type.Name
 	From    string `json:"from,omitzero"`

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// edit puts text at a place of a file, in place of so many bytes. span tells edits at the same place apart: what
-// begins there stands before what is inside of it, what ends there behind it.
+// edit puts text at a place of a file, in place of so many bytes. span tells
+// edits at the same place apart: an outer edit begins before an inner one, and
+// ends behind it.
 type edit struct {
 	at, remove int
 	text       string

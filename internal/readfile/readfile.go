@@ -34,10 +34,10 @@ func (e *Error) Error() string { return e.Path + " " + e.Reason }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Open opens a regular file for reading, and follows links. It never waits: a pipe or a
-// device is refused, also one that another program writes to. The error is of class
-// ErrNotRegular, or one of the file system. The caller bounds what it reads; All, Start
-// and Stream do so by themselves.
+// Open opens a regular file for reading, and follows links. It never waits: a
+// pipe or a device is refused, also one that another program writes to. The
+// error is of class ErrNotRegular, or one of the file system. The caller bounds
+// its reads; All, Start and Stream do so by themselves.
 func Open(path string) (*os.File, error) { return OpenFlags(path, os.O_RDONLY) }
 
 // OpenFlags is Open with other flags of os.OpenFile. It makes no file: the flag
@@ -77,7 +77,7 @@ func asOpen(err error) error {
 	return err
 }
 
-// regular refuses what is not a regular file, and says what is there instead.
+// regular refuses a file that is not regular, and names its kind.
 func regular(path string, fi fs.FileInfo) error {
 	if fi.Mode().IsRegular() {
 		return nil
@@ -162,8 +162,9 @@ func Private(path string, limit int64) ([]byte, error) {
 	return rest(f, path, limit)
 }
 
-// File is a regular file that is read as far as it went when it was opened: what is added
-// later is not read, so that reading ends. It is for use by one goroutine.
+// File is a regular file that is read as far as it went when it was opened:
+// bytes added later are not read, so that reading ends. It is for use by one
+// goroutine.
 type File struct {
 	io.SectionReader // Size is the size when it was opened
 	f                *os.File

@@ -22,14 +22,14 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Redactor is the detector with the operator's masks. It is safe for concurrent use: Use
-// swaps what it does.
+// Redactor is the detector with the operator's masks. It is safe for concurrent
+// use: Use swaps its rules.
 type Redactor struct {
 	current atomic.Pointer[pair]
 }
 
-// pair is the two that a configuration makes: one for actions on record,
-// and one for what hooks write and read again (reasons, metadata, state), which
+// pair is the two that a configuration makes: one for logged actions, and one
+// for texts that hooks write and read again (reasons, metadata, state), which
 // profile strict leaves to the detector, for hashed it would be of no use.
 type pair struct{ actions, rest *redact.Redactor }
 

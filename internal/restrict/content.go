@@ -31,7 +31,7 @@ func (h *Hasher) sized(kind byte, n int) []byte {
 	return binary.BigEndian.AppendUint64(append(h.b, kind), uint64(n))
 }
 
-// Sum returns the digest of what was added, and forgets it.
+// Sum returns the digest of the added rows, and forgets them.
 func (h *Hasher) Sum() Digest {
 	d := Digest(sha256.Sum256(h.b))
 	h.b = h.b[:0]

@@ -20,7 +20,7 @@ const FileName = "revision.json"
 // maxFile is the largest such file that is read, in bytes.
 const maxFile = 4 << 20
 
-// Events is what is read of the log.
+// Events reads the log.
 type Events interface {
 	Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error)
 }
@@ -31,7 +31,7 @@ type Log struct {
 	Events Events
 
 	mu  sync.Mutex             // guards what follows
-	was wire.UnsignedRevisions // what was counted up to the event seen
+	was wire.UnsignedRevisions // the count up to the last event
 	at  int64                  // the number of the last event that was looked at
 }
 
@@ -105,7 +105,8 @@ func (l *Log) logged(ctx context.Context, revision string) (bool, error) {
 	return err == nil && len(changes) == 1 && changes[0].PolicyRevision == revision, err
 }
 
-// read returns what is remembered; nothing when it cannot be read.
+// read returns the remembered Summary; an empty one when the file cannot be
+// read.
 func (l *Log) read() (s Summary) {
 	b, err := statedir.Read(filepath.Join(l.Dir, FileName), maxFile)
 	if err != nil || json.Unmarshal(b, &s, json.RejectUnknownMembers(true)) != nil {
@@ -114,8 +115,8 @@ func (l *Log) read() (s Summary) {
 	return s
 }
 
-// remember notes what a revision holds. Without the note the next change is logged
-// without saying what was before.
+// remember notes the content of a revision. Without the note the next change is
+// logged without the former content.
 func (l *Log) remember(s Summary) {
 	if have := l.read(); have.same(&s) {
 		return
@@ -128,8 +129,9 @@ func (l *Log) remember(s Summary) {
 // page is how many events are asked for at once.
 const page = 1000
 
-// Unsigned counts the changes that are in the log. What compaction has removed does
-// not count. A call that fails halfway has counted what it read: the next one goes on there.
+// Unsigned counts the changes in the log. Compacted ones do not count. A call
+// that fails halfway has counted the events that it read: the next one goes on
+// there.
 func (l *Log) Unsigned(ctx context.Context) (wire.UnsignedRevisions, error) {
 	if l == nil {
 		return wire.UnsignedRevisions{}, nil // of a log alone

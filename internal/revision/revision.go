@@ -16,8 +16,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Summary is what is remembered of a configuration: names and digests. Each map goes
-// from a name to what it stands for.
+// Summary is the remembered part of a configuration: names and digests. Each
+// map goes from a name to its value or digest.
 type Summary struct {
 	Revision  string            `json:"revision"`  // as in verdicts
 	Hooks     map[string]string `json:"hooks"`     // binding -> module, and a digest of the whole entry

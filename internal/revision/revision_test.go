@@ -163,8 +163,8 @@ func TestEachRevisionIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// What is remembered beside the log makes the event readable, and decides nothing:
-// who deletes or forges it hides no change.
+// The file beside the log makes the event readable, and decides nothing:
+// deleting or forging it hides no change.
 func TestTheFileDecidesNothing(t *testing.T) {
 	for name, text := range map[string]string{"deleted": "",
 		"of the new revision": `{"revision":"r2","hooks":{},"reviewers":{},"settings":{},"rules":{},"denied":{},"trust":{}}`,

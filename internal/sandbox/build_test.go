@@ -80,7 +80,8 @@ func withCustom(t testing.TB, file []byte, keep ...wasm.Custom) []byte {
 	return encode(t, reparse(t, file), keep...)
 }
 
-// withManifest adds a manifest section; what is in it is not the sandbox's business.
+// withManifest adds a manifest section, whose content the sandbox does not
+// read.
 func withManifest(t testing.TB, file []byte) []byte {
 	t.Helper()
 	m := reparse(t, file)

@@ -22,21 +22,21 @@ import (
 	"github.com/belay-hooks/belay/internal/readfile"
 )
 
-// codeCache keeps compiled code between processes. The engine's own files are
+// codeCache stores compiled code between processes. The engine's own files are
 // native code that it maps and runs with no more than a checksum, so that every
-// module gets a directory of its own here, in which each file must have a seal: a
-// MAC over what it is for and what it holds, under a key that is kept elsewhere.
+// module gets a directory of its own here, in which each file must have a seal:
+// a MAC over its purpose and its content, under a key that is stored elsewhere.
 // All seals are checked before the engine gets to see the directory.
 //
 //	DIR/<module>/wazero-<version>-<arch>-<os>/<entry>   written by the engine
 //	DIR/<module>/<entry>.seal                           written here
 //	DIR/<module>.lock                                   taken while either is used
 //
-// Someone with the same uid who changes a file between the check and the engine's
-// reading is found out afterwards, before any of the code runs (see sealed.same).
-// What is left is the moment between the engine's writing a new file and its being
-// sealed: the engine does not hand out what it writes. Who can use that moment has
-// this process's uid, and mostly other ways into it.
+// If a process of the same uid changes a file between the check and the
+// engine's reading, a second check finds it before any of the code runs (see
+// sealed.same). One moment remains: between the engine's writing of a new file
+// and its seal, since the engine does not hand out the bytes. A process that
+// uses that moment has this process's uid, and mostly other ways into it.
 type codeCache struct {
 	dir     string
 	key     []byte
@@ -158,8 +158,9 @@ func (c *codeCache) compile(ctx context.Context, m *Module, code []byte) (err er
 	return unchanged(dir, before)
 }
 
-// unchanged says whether a directory holds what was checked and nothing else that the
-// engine could have read: where this process compiles nothing, the engine adds nothing.
+// unchanged says whether a directory holds the checked files and no other that
+// the engine could have read: where this process compiles nothing, the engine
+// adds nothing.
 func unchanged(dir string, before sealed) error {
 	paths, err := entries(dir)
 	if err != nil {
@@ -177,8 +178,8 @@ func unchanged(dir string, before sealed) error {
 	return nil
 }
 
-// compileApart has m's compiler make what the cache lacks, and seals what it handed back
-// before any of it is on the disk.
+// compileApart has m's compiler make the missing files of the cache, and seals
+// them before any of them is on the disk.
 func (c *codeCache) compileApart(ctx context.Context, m *Module, dir string, code []byte) (sealed, error) {
 	e, err := m.compiler.run(ctx, code, m.funcs, m.class.compilerLimits())
 	if err != nil {
@@ -245,7 +246,7 @@ func entries(dir string) ([]string, error) {
 	return out, nil
 }
 
-// check verifies every file that the engine could read and deletes what is wrong.
+// check verifies every file that the engine could read and deletes bad ones.
 func (c *codeCache) check(dir string) (sealed, error) {
 	paths, err := entries(dir)
 	if err != nil {

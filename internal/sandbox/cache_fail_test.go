@@ -109,7 +109,7 @@ func TestCacheFailsAtEachStep(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(t *testing.T, c *codeCache, dir string)
 		want    string
-		stays   bool // what is in the way
+		stays   bool // the obstacle stays
 	}{
 		"the lock is a directory": {func(t *testing.T, _ *codeCache, dir string) {
 			must(t, os.Mkdir(dir+".lock", 0o700))
@@ -299,7 +299,8 @@ func TestCompilerWithoutADirectory(t *testing.T) {
 	}
 }
 
-// What is compiled for one version of the engine has another place than what is compiled for another one.
+// Code for one version of the engine has another place than code for another
+// version.
 func TestCacheNames(t *testing.T) {
 	c := quietCache(t)
 	other := quietCache(t)
@@ -322,7 +323,8 @@ func TestCacheNames(t *testing.T) {
 	}
 }
 
-// What is wrong in a module's directory is deleted, and what is good beside it stays, up to so many files.
+// Bad files of a module's directory are deleted, and good ones beside them
+// stay, up to so many files.
 func TestCacheKeepsWhatIsGood(t *testing.T) {
 	c := quietCache(t)
 	m, code := uncompiled(t)
@@ -357,7 +359,7 @@ func TestCacheKeepsWhatIsGood(t *testing.T) {
 	if err != nil || len(good) != maxCacheFiles || good[path] == nil || len(stamps(t, c.dir)) != maxCacheFiles {
 		t.Errorf("%d files, %v, want %d", len(good), err, maxCacheFiles)
 	}
-	// What is new gets its seal, all of it.
+	// Each new file gets its seal.
 	for n := range 2 {
 		path := filepath.Join(filepath.Dir(path), "~new"+string(rune('a'+n)))
 		write(t, path, nil)

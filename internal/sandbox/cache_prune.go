@@ -15,8 +15,8 @@ const (
 	maxCacheBytes   = 1 << 30
 )
 
-// prune deletes the module directories used least recently until what is left
-// fits. It is best effort: the cache works with whatever is there.
+// prune deletes the module directories used least recently until the rest fits.
+// It is best effort: the cache works with every state.
 func (c *codeCache) prune(modules int, bytes int64) {
 	type entry struct {
 		dir  string

@@ -17,8 +17,8 @@ import (
 
 var cacheKey = bytes.Repeat([]byte{7}, 32)
 
-// warm opens an engine on a cache directory, loads a guest and runs it; it returns
-// what was logged and whether compiled code came from the cache.
+// warm opens an engine on a cache directory, loads a guest and runs it; it
+// returns the log and whether compiled code came from the cache.
 func warm(t *testing.T, dir string, key []byte, name string) (log string, hit bool) {
 	t.Helper()
 	var buf bytes.Buffer
@@ -245,7 +245,8 @@ func TestCachePrune(t *testing.T) {
 	}
 }
 
-// TestCacheMakesRoomWhenOpened: what is above the number and the size that a cache may have goes, the oldest first.
+// TestCacheMakesRoomWhenOpened: opening a cache evicts the oldest modules above
+// its number and its size.
 func TestCacheMakesRoomWhenOpened(t *testing.T) {
 	fill := func(t *testing.T, n int) string {
 		dir := cacheDir(t)

@@ -20,9 +20,9 @@ import (
 var ErrCompiler = errors.New("module not compiled")
 
 // compiler compiles modules in a process of its own. That process has limits of
-// processor time and memory, which an estimate alone cannot give; what it hands back is
-// native code that this process will run, so that it protects from what compiling costs,
-// and not from an engine that a module makes write wrong code.
+// processor time and memory, which an estimate alone cannot give. It hands back
+// native code that this process will run: it protects from the costs of
+// compiling, and not from an engine that a module makes write wrong code.
 type compiler struct {
 	program string   // the file to start
 	args    []string // with the program's name
@@ -105,7 +105,7 @@ func (c *compiler) run(ctx context.Context, code []byte, funcs int, limits compi
 	return e, nil
 }
 
-// process starts the command and gives what it answered and said.
+// process starts the command and returns its answer and its messages.
 func (c *compiler) process(ctx context.Context, dir string, ask []byte,
 	limits compilerLimits) (answer, says []byte, err error) {
 	theirs, ours, err := os.Pipe()

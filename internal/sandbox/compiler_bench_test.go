@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// BenchmarkLoadApart is loading a module that no cache has, compiled in a process of its
-// own, and as x-apart what it takes against compiling it here.
+// BenchmarkLoadApart is loading a module that no cache has, compiled in a
+// process of its own, and as x-apart its time relative to compiling it here.
 func BenchmarkLoadApart(b *testing.B) {
 	for _, tc := range []struct {
 		name string

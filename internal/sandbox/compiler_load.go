@@ -11,8 +11,8 @@ import (
 	"github.com/tetratelabs/wazero"
 )
 
-// compileApart has m's compiler compile code, without a cache: what it hands back stays
-// in a directory of this process until it is loaded.
+// compileApart has m's compiler compile code, without a cache: its files stay
+// in a directory of this process until they are loaded.
 func (m *Module) compileApart(ctx context.Context, code []byte) error {
 	dir, err := os.MkdirTemp("", "belay-code-")
 	if err != nil {

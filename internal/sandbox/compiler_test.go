@@ -84,7 +84,7 @@ func say(e *compiledEntry) {
 	os.Exit(0)
 }
 
-// badCompilers hand back something else, or nothing, and what is said of it.
+// badCompilers hand back something else, or nothing, each with its error.
 var badCompilers = map[string]struct {
 	main func()
 	want string

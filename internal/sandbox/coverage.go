@@ -11,9 +11,10 @@ import (
 // Region is a stretch of a module's code that runs as a whole.
 type Region = meter.Region
 
-// Coverage says which regions of a module have been entered, by any of its runs since it
-// was loaded, failed ones included. A region counts when it is entered: an instruction
-// in it that traps is the end of the run, not of what is known.
+// Coverage says which regions of a module have been entered, by any of its runs
+// since it was loaded, failed ones included. A region counts when it is
+// entered: an instruction in it that traps ends the run, and the region still
+// counts.
 type Coverage struct {
 	Regions []Region // in the order of the code
 	Hit     []bool   // for each region

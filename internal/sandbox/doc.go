@@ -9,8 +9,8 @@
 // a person unescaped. It is the only importer of the WebAssembly engine.
 //
 // Guest memory is mapped outside of the Go heap: neither its statistics nor
-// GOMEMLIMIT see it. What is in use is at most the number of runs under way times
-// their memory caps, and who starts runs bounds that number.
+// GOMEMLIMIT see it. It is at most the number of running invocations times
+// their memory caps; the caller bounds that number.
 //
 // An [Engine] is opened once per process, a [Module] is loaded once per file and
 // set of limits, and every [Module.Run] gets a fresh instance. All three are safe

@@ -208,7 +208,7 @@ func TestInitialisation(t *testing.T) {
 	}
 }
 
-// The last stretch of a function has no check behind it: what it costs counts all
+// The last stretch of a function has no check behind it: its cost counts all
 // the same, and a budget that is one short fails when the guest has returned.
 func TestLastStretch(t *testing.T) {
 	file := reparse(t, caller(t, "pre_tool", false))

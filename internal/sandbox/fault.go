@@ -39,7 +39,7 @@ type Detail struct {
 	Err      error  // what lies below, for errors.Is; its own text is not escaped
 }
 
-// Error joins what is known into one line.
+// Error joins the known details into one line.
 func (d *Detail) Error() string {
 	var b strings.Builder
 	b.WriteString(d.Reason)

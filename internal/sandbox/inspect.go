@@ -16,8 +16,8 @@ type Info struct {
 	Manifest []byte         // contents of the custom section belay.manifest; nil without one
 	Phases   []phases.Phase // exported phases, in canonical order
 	Imports  []string       // names imported from belay_v1, escaped, sorted, each once
-	Others   []string       // what it imports from elsewhere, as module.name, escaped, sorted, each once
-	// Capabilities are what the imports need, sorted, without parameters.
+	Others   []string       // other imports, as module.name, escaped, sorted, each once
+	// Capabilities are those that the imports need, sorted, without parameters.
 	Capabilities []string
 	WASI         bool  // imports from wasi_snapshot_preview1, which here is a stub
 	Initialize   bool  // exports _initialize
@@ -41,10 +41,10 @@ type parsed struct {
 	info   Info
 }
 
-// Inspect parses a file and says what it is, without compiling or linking it: a
-// module that imports what does not exist can be looked at, too. It takes time
-// and memory in proportion to the size of the file. Errors are *LoadError of
-// class ErrModule. Safe for concurrent use; the file is not kept.
+// Inspect parses a file and describes it, without compiling or linking it: it
+// takes a module with unknown imports, too. Time and memory are in proportion
+// to the size of the file. Errors are *LoadError of class ErrModule. Safe for
+// concurrent use; the file is not retained.
 func (e *Engine) Inspect(file []byte) (Info, error) {
 	p, err := e.parse(file)
 	if err != nil {

@@ -23,7 +23,8 @@ type instances interface {
 	// release takes it back. Reusable is false after a trap, a deadline or any other
 	// end that the host forced: such an instance is never used again.
 	release(inst *instance, reusable bool)
-	// close frees what is kept for later; no run is under way.
+	// close frees the instances that wait for reuse. Preconditions: no run is
+	// under way.
 	close()
 }
 

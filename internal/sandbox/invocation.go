@@ -116,8 +116,8 @@ func (inv *invocation) handlerContext() context.Context {
 	return inv.hookCtx
 }
 
-// outside runs f, a call that reaches beyond the host, and moves the deadline on
-// by what it took.
+// outside runs f, a call that reaches beyond the host, and moves the deadline
+// on by its duration.
 func (inv *invocation) outside(f func(context.Context)) {
 	ctx, cancel := context.WithTimeout(inv.ctx, CallTimeout)
 	defer cancel()

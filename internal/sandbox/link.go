@@ -24,8 +24,8 @@ type hostFunc struct {
 	cap string // capability that importing it needs; empty for none
 }
 
-// hostModules are all functions that guests can import, by module and name. What
-// is not in here does not exist for a guest. Built once per engine.
+// hostModules are all functions that guests can import, by module and name. No
+// other exists for a guest. Built once per engine.
 type hostModules map[string]map[string]*hostFunc
 
 func newHostModules(table []hostcalls.Call) (hostModules, error) {

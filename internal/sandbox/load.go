@@ -79,7 +79,7 @@ func (e *Engine) Load(ctx context.Context, file []byte, opts LoadOptions) (*Modu
 	metered, err := meter.Instrument(p.module,
 		meter.Options{MemoryPages: uint32(opts.MemoryCap / pageSize), Cover: opts.Cover})
 	if err != nil {
-		// The memory is checked in admit; what is left are reserved names.
+		// admit checks the memory; reserved names remain.
 		return nil, loadError(StageMeter, ErrModule, err.Error(), err)
 	}
 	m := newModule(e, p, metered)

@@ -23,8 +23,8 @@ var (
 	noVals []wasm.ValType
 )
 
-// Whatever a module wants that it cannot have is refused before it is compiled,
-// with a class, a stage and a sentence that names what is wrong.
+// A module that wants something that it cannot have is refused before it is
+// compiled, with a class, a stage and a sentence that names the fault.
 func TestLoadRefuses(t *testing.T) {
 	e := open(t, Options{})
 	minimal := caller(t, "pre_tool", false)

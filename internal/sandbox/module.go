@@ -55,7 +55,7 @@ func newModule(e *Engine, p *parsed, metered meter.Output) *Module {
 	return m
 }
 
-// Info returns what is known about the module. Slices in it are not to be changed.
+// Info returns the description of the module. Callers do not change its slices.
 func (m *Module) Info() Info { return m.info }
 
 // CostTable is the version of the fuel table that the module is metered with.

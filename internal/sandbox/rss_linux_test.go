@@ -44,7 +44,7 @@ func TestHostMemory(t *testing.T) {
 		for _, p := range []phases.Phase{phases.StateTransition, phases.PostReceive, phases.Spawn, phases.Audit} {
 			debug.FreeOSMemory()
 			before := residentKB(t, "VmRSS")
-			// 5 resets the peak to what is resident now.
+			// 5 resets the peak to the current resident size.
 			if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
 				t.Fatal(err)
 			}

@@ -59,7 +59,8 @@ func (h *shim) Call(ctx context.Context, _ api.Module, stack []uint64) {
 		}
 	}
 
-	// What is copied is bounded by the table, so it is charged before it is copied.
+	// The table bounds the copied bytes, so they are charged before they are
+	// copied.
 	copied := int64(0)
 	for i := range ins {
 		if in[i].n > uint32(c.MaxIn[i]) {
@@ -125,7 +126,7 @@ func (inv *invocation) do(c *hostcalls.Call, args *hostcalls.Args) hostcalls.Res
 		}()
 		res, err = inv.session.Do(ctx, c, args)
 	}
-	if c.Group == hostcalls.GroupAnalysis { // it stops where what it does cannot be paid for
+	if c.Group == hostcalls.GroupAnalysis { // it stops where the fuel ends
 		args.Fuel = max(inv.account.Limit-inv.account.Used(inv.inst.fuelLeft()), 1)
 	}
 	// Calls of this kind can wait for people and networks; the hook's own deadline

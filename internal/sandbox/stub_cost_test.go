@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestStubCosts: each function of the stub costs what a call does, and what it moves beside that.
+// TestStubCosts: each function of the stub costs a call, and the bytes that it
+// moves.
 func TestStubCosts(t *testing.T) {
 	s := newStub(t, 1)
 	s.put(256, 0, 3, 0, 4) // two pieces, of 3 and 4 bytes

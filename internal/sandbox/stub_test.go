@@ -80,7 +80,7 @@ func outside(f *phases.Fault, name string) bool {
 func TestStubPointers(t *testing.T) {
 	s := newStub(t, 1)
 	const end = pageSize
-	for _, free := range [][]byte{s.mem[:256], s.mem[1024 : end-256]} { // what is written shows
+	for _, free := range [][]byte{s.mem[:256], s.mem[1024 : end-256]} { // writes show
 		copy(free, bytes.Repeat([]byte{0x55}, len(free)))
 	}
 	// Two subscriptions at 256, of which the first only is due: the answer is shorter than
@@ -185,7 +185,8 @@ func TestStubWithoutPointers(t *testing.T) {
 	}
 }
 
-// What is counted in a call has bounds: subscriptions, pieces, and the bytes of all of them.
+// The counts in a call have bounds: subscriptions, pieces, and the bytes of all
+// of them.
 func TestStubBounds(t *testing.T) {
 	const pages = 512
 	s := newStub(t, pages)

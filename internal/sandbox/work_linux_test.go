@@ -58,7 +58,7 @@ func TestTimeOfAThread(t *testing.T) {
 	}
 }
 
-// What a run works is told apart from what it is given, also below a millisecond.
+// The work of a run is told apart from its budget, also below a millisecond.
 func TestWorkBelowAMillisecond(t *testing.T) {
 	var w work
 	w.budget = 500 * time.Microsecond

@@ -4,9 +4,9 @@
 // The text is parsed with a real shell parser, walked as a shell would run it,
 // and expanded where everything that an expansion needs stands in the text:
 // quotes, escapes, variables assigned to literals, braces, arithmetic, and the
-// output of a few well-known programs (echo, printf, base64 -d …). Programs that
-// run other programs are unwrapped to a bounded depth. What is not known
-// statically is reported as such and never guessed.
+// output of a few well-known programs (echo, printf, base64 -d …). Programs
+// that run other programs are unwrapped to a bounded depth. A value that is not
+// known statically is reported as such and never guessed.
 //
 // It never runs anything, reads no file and no environment, and looks at no
 // clock. Time and memory are bounded: see the limits. Parse is safe for

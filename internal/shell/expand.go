@@ -96,8 +96,9 @@ func (w *walker) word(s string, known, glob, tilde bool) Word {
 		strings.HasPrefix(s, homeMark)}
 }
 
-// partial renders a word of which something is not known: known parts expanded,
-// the others as their source. tail is what is known for certain at the end.
+// partial renders a word of which a part is not known: known parts expanded,
+// the others as their source. tail is the part that is known for certain at the
+// end.
 func (w *walker) partial(e *env, word *syntax.Word) (all, tail string) {
 	var b strings.Builder
 	mark := 0

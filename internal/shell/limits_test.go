@@ -7,7 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// TestAtTheLimits: what is at a limit is told in full, and what is one past it is told as cut, not known or refused.
+// TestAtTheLimits: a text at a limit is reported in full, and a text one past
+// it as cut, not known or refused.
 func TestAtTheLimits(t *testing.T) {
 	lines := func(n int, line string) string { return strings.Repeat(line+"\n", n) }
 	nested := func(n int) string { return strings.Repeat("( ", n) + "a" + strings.Repeat(" )", n) }

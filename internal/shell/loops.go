@@ -55,8 +55,8 @@ func (w *walker) rewind() func() {
 	}
 }
 
-// part walks a round of a loop, a loop, or the body of a function, which break, continue or return may end early: what
-// is known behind it holds there, too.
+// part walks a round of a loop, a loop, or the body of a function, which break,
+// continue or return may end early: the values known behind it hold there, too.
 func (w *walker) part(e *env, walk func()) {
 	outer := w.left
 	w.left = nil

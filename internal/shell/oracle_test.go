@@ -8,8 +8,10 @@ import (
 	"testing"
 )
 
-// TestKnownOutputIsWhatBashPrints: what is told of the text that a pipeline hands to a shell is what bash, with the
-// programs of this machine, prints there. Programs that are told by name only, such as which, are left out.
+// TestKnownOutputIsWhatBashPrints: the text that the parser expects a pipeline
+// to hand to a shell is the one that bash, with the programs of this machine,
+// prints there. Programs that are reported by name only, such as which, are
+// left out.
 func TestKnownOutputIsWhatBashPrints(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

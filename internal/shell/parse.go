@@ -8,16 +8,17 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Parse tells what the text would run. It never fails: a text that cannot be
-// read gives a Reply with OK false. Steps is the work done, for charging, and
-// proportional to time: at most 20,000 for what is walked, and those of parsing.
+// Parse tells which commands the text would run. It never fails: a text that
+// cannot be read gives a Reply with OK false. Steps is the work done, for
+// charging, and proportional to time: at most 20,000 for the walk, and those of
+// parsing.
 func Parse(text string) (reply Reply, steps int) {
 	return ParseUntil(text, nil)
 }
 
-// ParseUntil is Parse that gives up soon after stop says so; it is asked every few
-// steps and before each block that the parser reads, with the steps so far, and what is
-// returned then is of no use. Nil never stops.
+// ParseUntil is Parse that gives up soon after stop says so; it is asked every
+// few steps and before each block that the parser reads, with the steps so far.
+// The result is useless then. Nil never stops.
 func ParseUntil(text string, stop func(steps int) bool) (reply Reply, steps int) {
 	w := &walker{funcs: map[string]*function{}, stop: stop}
 	w.reply = Reply{OK: true, Commands: []Command{}, Unknown: []Unknown{}}

@@ -9,16 +9,16 @@ package shell
 type Reply struct {
 	OK        bool      `json:"ok"`                 // the text is shell and was walked to the end, inner texts included
 	Dialect   string    `json:"dialect"`            // "bash" or "posix": the grammar that read it
-	Error     string    `json:"error,omitzero"`     // when not ok: what is wrong and where, without text of the input
+	Error     string    `json:"error,omitzero"`     // when not ok: the fault and its place, without text of the input
 	Commands  []Command `json:"commands"`           // in the order in which they would start; ≤ 512
 	Unknown   []Unknown `json:"unknown"`            // what would run but is not known statically; ≤ 64
 	Truncated bool      `json:"truncated"`          // a limit was reached: there is more than is told here
 	Functions []string  `json:"functions,omitzero"` // names of functions that the text defines
 }
 
-// Command is one simple command that would run: typed in the text itself,
-// or handed by a wrapper (sudo, xargs, sh -c, find -exec …) to be run. A wrapper
-// and what it wraps are both listed, the wrapper first.
+// Command is one simple command that would run: typed in the text itself, or
+// handed by a wrapper (sudo, xargs, sh -c, find -exec …) to be run. A wrapper
+// and the command in it are both listed, the wrapper first.
 type Command struct {
 	// last path element of the command word, "rm" for /bin/rm; "" when not known
 	Name string `json:"name"`

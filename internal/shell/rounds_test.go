@@ -11,7 +11,8 @@ type row struct {
 	want      []string
 }
 
-// checkRows parses each text and compares its commands. What is not known is told behind them.
+// checkRows parses each text and compares its commands. The parts that are not
+// known follow them.
 func checkRows(t *testing.T, rows []row) {
 	t.Helper()
 	for _, tt := range rows {

@@ -7,7 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// run tells a command whose words are expanded, and what it hands on.
+// run reports a command whose words are expanded, and the commands that it
+// starts.
 func (w *walker) run(e *env, words []Word, assigns []Assign, redirs []Redirect, c ctx, raw string) {
 	if len(words) > 0 {
 		w.runNamed(e, nameOf(words[0]), words, assigns, redirs, c, raw, false)
@@ -224,7 +225,7 @@ func (w *walker) builtin(e *env, name string, words []Word, open bool, c ctx, re
 		if len(args) > 1 && args[0].Text == "-v" {
 			e.forget(args[1].Text)
 		}
-	case "let": // handed over by a wrapper: what it assigns is not read
+	case "let": // handed over by a wrapper: its assignments are not read
 		e.forgetAll()
 	case "break", "continue", "return":
 		w.left = append(w.left, e.clone())

@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/expand"
 )
 
-// variable is what is known of a shell variable.
+// variable is the known part of a shell variable.
 type variable struct {
 	known bool
 	glob  bool // holds the text of a pattern that the shell would have expanded

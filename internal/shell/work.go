@@ -9,7 +9,7 @@ import (
 // Work beyond the steps of the walker, in steps.
 const (
 	stepsPerNest  = 2 // a character that can begin one more level of the parser
-	nodesPerStep  = 8 // nodes that are only looked at for what is in them
+	nodesPerStep  = 8 // nodes that are only looked at for their children
 	maxParseBlock = 512
 )
 
@@ -34,10 +34,11 @@ func (w *walker) pass() bool {
 	return !w.gaveUp
 }
 
-// nests counts the characters by which a text may nest: the parser has a level for each, and
-// the stack for thousands of them is what takes its time. Parentheses nest anywhere, the
-// others in arithmetic, subscripts and expansions; a question mark takes three levels.
-// Quotes are not understood here, so that a text with arithmetic pays for what is data, too.
+// nests counts the characters by which a text may nest: the parser has a level
+// for each, and the stack for thousands of them is what takes its time.
+// Parentheses nest anywhere, the others in arithmetic, subscripts and
+// expansions; a question mark takes three levels. Quotes are not understood
+// here, so that a text with arithmetic pays for data, too.
 func nests(text string) int {
 	arithmetic := strings.Contains(text, "((") || strings.Contains(text, "[") || strings.Contains(text, "${") ||
 		strings.Contains(text, "let")

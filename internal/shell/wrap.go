@@ -222,7 +222,7 @@ func xargsOptions(spec wrapper, args []Word) (at int, replace string, sure bool)
 	return min(at, len(args)), replace, sure
 }
 
-// rest walks what is left after a wrapper's options.
+// rest walks the words after a wrapper's options.
 func (w *walker) rest(e *env, name string, spec wrapper, args []Word, skip int, shellMode, open bool, c ctx, raw string,
 	i int) {
 	args = args[min(skip, len(args)):]

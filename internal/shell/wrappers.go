@@ -13,7 +13,7 @@ type wrapper struct {
 	open    bool   // it adds arguments of its own
 	dashes  bool   // the command begins after --
 	nocmd   string // short options with which nothing is run
-	shells  string // short options with which a shell runs the joined words, or what it reads
+	shells  string // short options with which a shell runs the joined words, or its input
 	reads   bool   // without a command it is a shell that reads its standard input
 }
 

@@ -46,7 +46,8 @@ func TestTheReserveLosesNone(t *testing.T) {
 	}
 }
 
-// What is cleared is what was read: what came meanwhile stays, and the space is used again.
+// Clearing removes only the notes that were read: later ones stay, and the
+// space is used again.
 func TestTheReserveIsClearedAsItWasRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), spoolfile.Name)
 	if err := os.Mkdir(path, 0o700); err != nil { // no file can be there

@@ -158,9 +158,10 @@ func Create(path string, content []byte, mode fs.FileMode) error {
 	return err
 }
 
-// Replace writes a file whole, whatever it holds; what is there keeps its mode and
-// owner, and a link is followed. A new file gets the mode, lessened by the umask. For
-// content that depends on what is there, use Edit. Errors are as of Edit.
+// Replace writes a complete file, whatever it held; an existing one keeps its
+// mode and owner, and a link is resolved. A new file gets the mode, lessened by
+// the umask. For content that depends on the present one, use Edit. Errors are
+// as of Edit.
 func Replace(path string, content []byte, mode fs.FileMode) error {
 	unlock, err := Lock(path)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // ErrUnusable means that a state directory cannot be used, for errors.Is.
 var ErrUnusable = errors.New("the state directory cannot be used")
 
-// Unusable returns an error of class ErrUnusable and of the class of err. doing names
-// the part of the state directory, or what was done with it.
+// Unusable returns an error of class ErrUnusable and of the class of err. doing
+// names the part of the state directory, or the operation on it.
 func Unusable(doing string, err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrUnusable, doing, err)
 }

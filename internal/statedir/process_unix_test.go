@@ -104,7 +104,7 @@ func TestKilledWriter(t *testing.T) {
 		if d := time.Since(begun); d > 10*time.Second {
 			t.Fatalf("the next edit took %v", d)
 		}
-		wantOnly(t, dir, "f") // nothing is left of what was killed
+		wantOnly(t, dir, "f") // the killed process leaves no file
 	}
 }
 
@@ -126,7 +126,7 @@ func TestBusyNamesTheHolder(t *testing.T) {
 	unlock()
 }
 
-// What is no regular file is refused at once, also as a lock.
+// A file that is not regular is refused at once, also as a lock.
 func TestNotRegular(t *testing.T) {
 	dir := t.TempDir()
 	// A socket stands for devices: a test that fails as root must not replace one of the machine's.

@@ -322,7 +322,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// A module is kept once, and what was damaged is written again.
+// A module is stored once, and a damaged one is written again.
 func TestKeepBlob(t *testing.T) {
 	dir, file := t.TempDir(), []byte("module")
 	digest := statedir.Digest(file)

@@ -89,7 +89,7 @@ var writes = map[string][]string{
 // Nothing in the product writes a file but through this package, or with a reason.
 func TestEveryWriterIsKnown(t *testing.T) {
 	used := map[string]bool{}
-	through := map[string][]string{} // file -> what it calls of this package, or of config's EditFile
+	through := map[string][]string{} // file -> its calls of this package, or of config's EditFile
 	source := calls.Source{
 		Root: filepath.Join("..", ".."),
 		// guests; this package; a tool that works on copies of the source

@@ -31,7 +31,7 @@ const maxDepth = 64
 // ErrInvalid is the class of every error of this package.
 var ErrInvalid = errors.New("invalid document")
 
-// Error says what is wrong and where. Line and Column count from 1; they are 0
+// Error names a fault and its place. Line and Column count from 1; they are 0
 // when the place is not known.
 type Error struct {
 	Line, Column int
@@ -299,8 +299,8 @@ func kindName(k jsontext.Kind) string {
 }
 
 // yamlError keeps the library's line, which stands in its text, and its reason.
-// yamlPlace is how the library says where something is: of two places the second is
-// what is wrong, the first where it began.
+// yamlPlace is how the library says where something is: of two places the
+// second is the fault's, the first where it began.
 var yamlPlace = regexp.MustCompile(
 	`\A(?:go-yaml )?load error in [a-z]+(?: \([^)]*\))? at (?:L[0-9]+(?:\.C[0-9]+)?-)?(?:L([0-9]+)(?:\.C([0-9]+))?|<unknown position>): ((?s).*)\z`)
 

@@ -97,7 +97,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What is no YAML at all is refused with its place, too, in our words for places.
+// A text that is no YAML at all is refused with its place, too, in our words
+// for places.
 func TestSyntaxHasItsPlace(t *testing.T) {
 	for src, want := range map[string]string{
 		"a: 1\n\tb: 2\n":                       "line 2, column 1: not YAML: ",

@@ -138,10 +138,11 @@ func (t *Telemetry) WatchConnections(count func() Connections) error {
 	return err
 }
 
-// WatchApprovals measures what waits for a person: pending counts it by kind. Each
-// of the kinds is measured every time, so that an empty queue shows as 0. Pending is called whenever metrics
-// are collected, until Shutdown; what it cannot say is left out that time. Nothing is measured when there are
-// no metrics.
+// WatchApprovals measures the items that wait for a person: pending counts them
+// by kind. Each of the kinds is measured every time, so that an empty queue
+// shows as 0. Pending is called whenever metrics are collected, until Shutdown;
+// counts that it cannot give are left out that time. Without metrics nothing is
+// measured.
 func (t *Telemetry) WatchApprovals(kinds []string, pending func(context.Context) (map[string]int, error)) error {
 	if t == nil || t.metrics == nil {
 		return nil

@@ -118,8 +118,8 @@ func failed(span trace.Span, kind phases.Kind) {
 	span.SetStatus(codes.Error, string(kind))
 }
 
-// name is a name that comes from a caller: cleaned, cut, and without the secrets that
-// show by themselves. The kernel has covered what it knows before.
+// name is a name that comes from a caller: cleaned, cut, and without the
+// secrets that show by themselves. The kernel has redacted known ones before.
 func name(s string) string {
 	return phases.SafeLine(redact.Label(phases.SafeLine(s, 4*maxName)), maxName)
 }

@@ -100,8 +100,9 @@ func (t *Telemetry) Observer() kernel.Observer {
 	return t
 }
 
-// Shutdown sends what is waiting and ends everything. It returns when ctx ends, at
-// the latest, with what was not sent lost. A nil Telemetry has nothing to do.
+// Shutdown sends queued data and ends all exporters. It returns when ctx ends,
+// at the latest; data not sent by then is lost. A nil Telemetry has nothing to
+// do.
 func (t *Telemetry) Shutdown(ctx context.Context) error {
 	if t == nil {
 		return nil

@@ -19,9 +19,9 @@ type Dir struct {
 	Signatures func(*tiers.Policy) tiers.EvidenceVerifier
 }
 
-// Policy reads the trust policy and what it names. With an error the policy trusts no
-// signer. So does a policy whose file is missing. The error is of class
-// tiers.PolicyUnusable.
+// Policy reads the trust policy and the files that it names. With an error the
+// policy trusts no signer. So does a policy whose file is missing. The error is
+// of class tiers.PolicyUnusable.
 func (d Dir) Policy() (*tiers.Policy, error) {
 	src, err := readfile.All(filepath.Join(d.Path, tiers.PolicyFile), tiers.MaxPolicy)
 	if errors.Is(err, fs.ErrNotExist) {

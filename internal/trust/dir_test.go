@@ -82,7 +82,8 @@ func TestWithoutWhatVerifiesSignatures(t *testing.T) {
 	}
 }
 
-// What is denied by its digest is denied although nothing else of the policy can be followed.
+// A digest on the deny list is denied although the rest of the policy cannot be
+// used.
 func TestDigestsAreDeniedWithoutSignatures(t *testing.T) {
 	dir := trust.Dir{Path: t.TempDir()}
 	digest := "sha256:" + strings.Repeat("ab", 32)

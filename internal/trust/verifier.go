@@ -22,7 +22,7 @@ import (
 
 const maxDecisions = 1024 // remembered
 
-// Verifier is the operator's trust policy and what was decided by it. It implements
+// Verifier is the operator's trust policy and its decisions. It implements
 // kernel.Verifier and is safe for concurrent use.
 type Verifier struct {
 	dir Dir
@@ -87,8 +87,8 @@ func (t *Verifier) InUse() *tiers.Policy {
 	return t.policy
 }
 
-// decide says how far a file is trusted with that evidence. The error is of class
-// tiers.PolicyUnusable: then nothing is known, not even what is denied.
+// decide says how far a file is trusted with that evidence. The error is of
+// class tiers.PolicyUnusable: then not even the deny lists are known.
 func (t *Verifier) decide(digest string, file []byte, m *tiers.Manifest,
 	evidence []tiers.Evidence) (tiers.Decision, error) {
 	t.mu.Lock()

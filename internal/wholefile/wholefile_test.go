@@ -73,7 +73,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-// A link is replaced, and what it leads to stays.
+// A link is replaced, and its target stays.
 func TestLinksAreReplaced(t *testing.T) {
 	dir, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(elsewhere, []byte("old"), 0o600); err != nil {

@@ -25,7 +25,7 @@ func (s splice) apply(src []byte) []byte {
 	at := 0
 	for _, p := range s {
 		if p.from < at || p.to < p.from || p.to > len(src) {
-			return nil // a way that leads nowhere; an empty document is never what is wanted
+			return nil // a way that leads nowhere; no edit wants an empty document
 		}
 		out = append(append(out, src[at:p.from]...), p.text...)
 		at = p.to
@@ -87,7 +87,7 @@ func (d *document) at(n *yaml.Node) int {
 	return i
 }
 
-// place is a node with what it is a value or an element of.
+// place is a node and its parent.
 type place struct {
 	parent *yaml.Node // a mapping or a list; nil at the root
 	key    *yaml.Node // in a mapping
@@ -141,9 +141,10 @@ func (d *document) line(i int) (text string, indent int) {
 	return text, len(text) - len(body)
 }
 
-// extent says where an entry that begins on a line ends: inner is the line after its
-// own last one, outer the line of what follows it. Comments and blank lines that
-// belong to neither are in between. What is indented by more than col belongs to it.
+// extent says where an entry that begins on a line ends: inner is the line
+// after its own last one, outer the line of the next entry. Comments and blank
+// lines that belong to neither are in between. Lines that are indented by more
+// than col belong to it.
 func (d *document) extent(first, col int) (inner, outer int) {
 	inner = first + 1
 	loose := false // after a comment that is not the entry's own
@@ -213,7 +214,7 @@ type flow struct {
 	ends        []int
 }
 
-// scan reads brackets and what is in them, from the opening one on.
+// scan reads brackets and their content, from the opening one on.
 func (d *document) scan(open int) (f flow, ok bool) {
 	f.open, f.last = open, open+1
 	depth, end := 0, open+1

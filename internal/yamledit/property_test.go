@@ -118,7 +118,7 @@ func onlyAdds(src, out []byte) bool {
 	return i == len(src)
 }
 
-// Whatever a file looks like, an edit changes what it is for, and no other byte.
+// Whatever a file looks like, an edit changes its entry, and no other byte.
 func TestEverythingElseStays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text, n := byHand(t)
@@ -190,7 +190,7 @@ func emptyThenText(was string) bool {
 	return false
 }
 
-// No text makes an edit panic or write what does not say what is wanted.
+// No text makes an edit panic or write another result than the wanted one.
 func FuzzEdits(f *testing.F) {
 	for _, s := range []string{"l: [a, {b: c}] # d\n", "l:\n- a\n  # b\n- c\n", "\ufeffl: ~\n", "---\nl:\n- - a\n...\n",
 		"l: 'a'\n", "{l: [,], m: {}}", "l: [a,\n#]\n]"} {

@@ -2,9 +2,9 @@
 // added, changed or removed while every other byte stays: comments, blank lines,
 // indentation, quotes, line ends. A change that it cannot make so, it refuses.
 //
-// Each way to write a change is tried on a copy, and the result is read again: it
-// counts only when it says what was there, with that change. So a mistake about where
-// an entry ends refuses an edit; it never damages a file.
+// Each way to write a change is tried on a copy, and the result is read again:
+// it counts only when it is the former content with that change. So a mistake
+// about where an entry ends refuses an edit; it never damages a file.
 package yamledit
 
 import (
@@ -102,7 +102,7 @@ func list(values []jsontext.Value) string {
 	return strings.Join(out, ", ")
 }
 
-// edit tries the ways to write a change until one says what is wanted.
+// edit tries the ways to write a change until one has the wanted result.
 func edit(src []byte, path Path, want func(any) (any, bool), ways func(*document) []splice, do string) ([]byte, error) {
 	before, err := strictyaml.Parse(src)
 	if err != nil {

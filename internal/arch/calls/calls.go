@@ -1,7 +1,8 @@
-// Package calls tells which functions of belay's own source call functions of named packages,
-// for tests that list every caller of a kind: all that open files, all that write them. It
-// reads source without types: a call is the name of a package, a dot and a name. It never
-// builds or runs anything, and decides nothing about what it finds.
+// Package calls tells which functions of belay's own source call functions of
+// named packages, for tests that list every caller of a kind: all that open
+// files, all that write them. It reads source without types: a call is the name
+// of a package, a dot and a name. It never builds or runs anything, and decides
+// nothing about the calls.
 package calls
 
 import (

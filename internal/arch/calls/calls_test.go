@@ -10,8 +10,8 @@ import (
 	"github.com/belay-hooks/belay/internal/arch/calls"
 )
 
-// Each use is told with the function in which it stands; what is no part of the product is
-// left out, and so are the calls that a test passes over.
+// Each use is told with the function in which it stands; files that are no part
+// of the product are left out, and so are the calls that a test passes over.
 func TestEach(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{

@@ -156,8 +156,8 @@ func (b *builder) one(ctx context.Context, lock *hookbuild.Lock, dir,
 	return m, false, nil
 }
 
-// behaves stands in for the comparison of bytes where the tools are not those of
-// the lock: what was built here must do what the cases say.
+// behaves stands in for the comparison of bytes where the tools are not those
+// of the lock: the module built here must pass the cases.
 func (b *builder) behaves(ctx context.Context, dir, file, locked string,
 	m hookbuild.LockedModule) (different bool, err error) {
 	fmt.Printf("%s: built with other tools, so its cases are run instead:\n  locked: %s\n  here:   %s\n", m.Name, locked,

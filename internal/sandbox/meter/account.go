@@ -8,10 +8,11 @@ import (
 // ErrFuel says that the budget of an [Account] is spent.
 var ErrFuel = errors.New("fuel exhausted")
 
-// Account hands a fuel budget out in slices. It is the host's half of the counter: the
-// guest's half is the ExportFuel global, and what was used is Granted minus that. The
-// slice decides how often the host is asked, never where the guest ends: an invocation
-// is out of fuel when it has used more than Limit, and at no other point.
+// Account hands a fuel budget out in slices. It is the host's half of the
+// counter: the guest's half is the ExportFuel global, and the used fuel is
+// Granted minus that. The slice decides how often the host is asked, never
+// where the guest ends: an invocation is out of fuel when it has used more than
+// Limit, and at no other point.
 //
 // The zero value has no fuel. Not for concurrent use.
 type Account struct {

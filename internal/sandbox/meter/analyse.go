@@ -34,13 +34,14 @@ type event struct {
 	arg     uint32 // function index, bound of evElems, branch depth of evReturn
 	cost    int64  // evRegion
 	head    int32  // evRegion: the region that heads its level
-	taken   int64  // evRegion, of a head: what it pays for others
+	taken   int64  // evRegion, of a head: the units it pays for other regions
 }
 
 // label is an open block. entryDead says that the block itself is behind an
-// unconditional branch; targeted, that live code branches to its label. head is the
-// region at the start of the innermost loop around its code, or of the function. What is
-// between its beginning and its end sets as many locals as analysis.sets has grown by.
+// unconditional branch; targeted, that live code branches to its label. head is
+// the region at the start of the innermost loop around its code, or of the
+// function. The code between its beginning and its end sets as many locals as
+// analysis.sets has grown by.
 type label struct {
 	op        wasm.Op
 	head      int32
@@ -110,9 +111,9 @@ func (a *analysis) walk(body []byte, sp spaces, entry int64) error {
 	return nil
 }
 
-// merge lets the head of a level pay for small regions of that level: a region runs once
-// at most between two runs of its head. What is saved is the time of the charges, most
-// of them a single subtraction, but in the tightest of loops.
+// merge lets the head of a level pay for small regions of that level: a region
+// runs once at most between two runs of its head. That saves the time of
+// charges: most are a single subtraction, but in the tightest of loops.
 func (a *analysis) merge() {
 	for i := range a.events {
 		e := &a.events[i]
@@ -239,8 +240,8 @@ func (a *analysis) end() {
 	a.flow.reset()
 }
 
-// join is what it costs to come to a label: where ways meet, the engine moves each local
-// that one of them has set to the place where the others have it.
+// join is the cost of coming to a label: where ways meet, the engine moves each
+// local that one of them has set to the place where the others have it.
 func (a *analysis) join(l *label) int64 {
 	moved := min(a.sets-l.sets, a.locals)
 	return max(int64(moved)-costJoinFree, 0)

@@ -9,8 +9,8 @@ import (
 	"github.com/belay-hooks/belay/internal/sandbox/wasm"
 )
 
-// branches has six regions: the entry, both arms of an if, a loop, what is behind the
-// way out of it, and the end.
+// branches has six regions: the entry, both arms of an if, a loop, the code
+// behind its exit, and the end.
 func branches(t testing.TB) []byte {
 	return one(t, sig(ty(i32), ty(i32)), locals(1, i32),
 		get(0), i32c(10), o(wasm.OpI32LtU), // entry

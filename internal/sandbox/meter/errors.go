@@ -22,7 +22,7 @@ var (
 type Error struct {
 	Class error  // one of the Err* classes of this package
 	Func  int    // function index, imports counted; -1 outside of functions
-	Msg   string // what is wrong, in words
+	Msg   string // the fault, in words
 	Cause error  // from package wasm, or nil
 }
 

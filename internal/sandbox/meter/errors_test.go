@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestErrorText: an error says its class, the function where it is in one, and what is wrong; errors.Is sees the cause.
+// TestErrorText: an error says its class, the function where it is in one, and
+// the fault; errors.Is sees the cause.
 func TestErrorText(t *testing.T) {
 	for want, e := range map[string]*Error{
 		ErrLimit.Error() + ": 3 pages":          refuse(ErrLimit, -1, "%d pages", 3),

@@ -77,8 +77,8 @@ func sameState(a, b *instance) string {
 	return ""
 }
 
-// FuzzInstrument: what parser and pass accept, the engine compiles, and both engines
-// agree on what it does.
+// FuzzInstrument: the engine compiles every module that parser and pass accept,
+// and both engines agree on its behaviour.
 func FuzzInstrument(f *testing.F) {
 	for _, b := range [][]byte{spin(f), fib(f), divLate(f), hostCharges(f), pair(f), features(f), benchGuest(f)} {
 		f.Add(b)

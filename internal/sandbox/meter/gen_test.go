@@ -405,8 +405,8 @@ func spillsEverywhere(t testing.TB, m *wasm.Module, opts Options, r *runtime, li
 	return ""
 }
 
-// checkProgram wants a random program to be accepted, to do the same on both engines,
-// and to do what it does unmetered.
+// checkProgram wants a random program to be accepted, to behave the same on
+// both engines, and the same as unmetered.
 func checkProgram(t testing.TB, seed uint64, r *runtime) (calls, same int) {
 	t.Helper()
 	const limit = 30_000

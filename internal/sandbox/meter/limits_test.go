@@ -109,7 +109,8 @@ func TestMemoryGrowBombs(t *testing.T) {
 	}
 }
 
-// A declared maximum below the cap stands, and what it refuses sets the flag as well.
+// A declared maximum below the cap stands, and a growth that it refuses sets
+// the flag as well.
 func TestDeclaredMaximumStands(t *testing.T) {
 	var m mod
 	m.memory(1)

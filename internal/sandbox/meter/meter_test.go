@@ -72,8 +72,8 @@ func pair(t testing.TB) []byte {
 	return m.bytes(t)
 }
 
-// late charges on a way that passes a call by and meets it again: what was charged must
-// not be forgotten where the two join.
+// late charges on a way that passes a call by and meets it again: the charge
+// must not be forgotten where the two join.
 func late(t testing.TB) []byte {
 	var m mod
 	h := m.hostCharge()

@@ -38,7 +38,7 @@ func TestOutput(t *testing.T) {
 	if err == nil {
 		t.Fatal("the parser takes a metered module for a guest's")
 	}
-	// Written by the pass, read by hand: what is exported under which name.
+	// Written by the pass, read by hand: the exports and their names.
 	var names []string
 	p := &pass{in: parse(t, file), opts: Options{MemoryPages: 40}.withDefaults(),
 		units: newStackUnits(Options{}.withDefaults())}

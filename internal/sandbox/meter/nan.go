@@ -2,9 +2,9 @@ package meter
 
 import "github.com/belay-hooks/belay/internal/sandbox/wasm"
 
-// The sign and payload of a NaN that arithmetic produces are not fixed by WebAssembly, and
-// wazero's engines differ in them (also from one CPU to the next). The pass makes every
-// such result the canonical NaN. What is not touched:
+// The sign and payload of a NaN that arithmetic produces are not fixed by
+// WebAssembly, and wazero's engines differ in them (also from one CPU to the
+// next). The pass makes every such result the canonical NaN. It leaves alone:
 //
 //   - abs, neg, copysign, reinterpret, loads, stores, splats, lane moves and select act on
 //     bits and are the same everywhere;
@@ -88,9 +88,9 @@ type operand struct {
 	shape nanShape
 }
 
-// flow follows operands through straight-line code, to find the results that need not be
-// made canonical. Whatever it does not know it forgets, and what is forgotten is made
-// canonical.
+// flow follows operands through straight-line code, to find the results that
+// need not be made canonical. It forgets results that it cannot follow, and
+// those are made canonical.
 type flow struct {
 	stack []operand
 }

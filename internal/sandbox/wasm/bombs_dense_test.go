@@ -86,9 +86,9 @@ func feeding(n int, t wasm.FuncType, f func(*body)) *wasm.Module {
 	return m
 }
 
-// TestDenseBombs are modules that passed the ceiling of installed ones while a byte of
-// code had one price, and took the engine several times what is allowed: each is refused
-// now, at the size at which it was accepted then.
+// TestDenseBombs are modules that passed the ceiling of installed ones while a
+// byte of code had one price, and took the engine several times the allowed
+// time: each is refused now, at the size at which it was accepted then.
 func TestDenseBombs(t *testing.T) {
 	for i, b := range dense {
 		then := 5_300_000 // bytes of code; 1,100 ns each came to less than 6 s

@@ -20,15 +20,16 @@ import (
 	"github.com/belay-hooks/belay/internal/sandbox/wasm"
 )
 
-// TestBombsCompile measures what the engine needs for the greatest member of every
-// family of bombs that a ceiling lets through, and compares with the estimate. It takes
-// minutes and a quiet machine, so it runs only with BELAY_BOMBS set: to the ceiling in
-// milliseconds, or "1" for the ceiling of modules without a review. Processor time
-// counts as a multiple of what a yardstick takes beside it, so that the machine and what
-// else it does matter little; BELAY_SLACK is how much more than the estimate passes
-// (default 1.5). With BELAY_BOMBS_RECORD what was measured is written to
-// testdata/bombs.txt, in the time of the machine of the fit; TestBombsRecorded holds the
-// estimate against it without measuring.
+// TestBombsCompile measures the engine's time and memory for the greatest
+// member of every family of bombs that a ceiling lets through, and compares
+// them with the estimate. It takes minutes and a quiet machine, so it runs only
+// with BELAY_BOMBS set: to the ceiling in milliseconds, or "1" for the ceiling
+// of modules without a review. Processor time counts as a multiple of a
+// yardstick's beside it, so that the machine and its other load matter little;
+// BELAY_SLACK is how much more than the estimate passes (default 1.5). With
+// BELAY_BOMBS_RECORD the figures are written to testdata/bombs.txt, in the time
+// of the machine of the fit; TestBombsRecorded holds the estimate against it
+// without measuring.
 func TestBombsCompile(t *testing.T) {
 	if file := os.Getenv("BELAY_BOMB_FILE"); file != "" {
 		compileChild(t, file)
@@ -84,7 +85,7 @@ func TestBombsCompile(t *testing.T) {
 	}
 }
 
-// The yardstick: a module of divisions, and what it took on the machine of the fit.
+// The yardstick: a module of divisions, and its time on the machine of the fit.
 const (
 	yardBytes = 300_000
 	yardNanos = 168e6

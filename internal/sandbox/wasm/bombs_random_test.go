@@ -11,9 +11,10 @@ import (
 	"github.com/belay-hooks/belay/internal/sandbox/wasm"
 )
 
-// TestBombsRandom looks for shapes that the families miss: random bodies of one mixture
-// of instructions each, measured like the families. Opt-in like them; BELAY_BOMBS_RANDOM
-// is the number of modules (default 20). What it finds belongs into the families.
+// TestBombsRandom looks for shapes that the families miss: random bodies of one
+// mixture of instructions each, measured like the families. Opt-in like them;
+// BELAY_BOMBS_RANDOM is the number of modules (default 20). Add its findings to
+// the families.
 func TestBombsRandom(t *testing.T) {
 	if os.Getenv("BELAY_BOMBS") == "" {
 		t.Skip("long: set BELAY_BOMBS=1 (make test-bombs)")

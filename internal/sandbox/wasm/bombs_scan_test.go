@@ -21,11 +21,12 @@ import (
 const scanNanos = 1_800
 
 // TestBombsScan holds the table of prices against the engine: it compiles every
-// instruction in every setting of scanUnits, metered, and compares its processor time
-// with that of the reference, measured beside it in the same process. BELAY_SLACK as in
-// TestBombsCompile; BELAY_BOMBS_OP is the name of the only instruction to scan. With
-// BELAY_SCAN_RECORD, the name of a file, what was measured is written to it: instruction,
-// setting, multiples of the reference, bytes.
+// instruction in every setting of scanUnits, metered, and compares its
+// processor time with that of the reference, measured beside it in the same
+// process. BELAY_SLACK as in TestBombsCompile; BELAY_BOMBS_OP is the name of
+// the only instruction to scan. With BELAY_SCAN_RECORD, the name of a file, the
+// figures are written to it: instruction, setting, multiples of the reference,
+// bytes.
 func TestBombsScan(t *testing.T) {
 	if os.Getenv("BELAY_BOMBS") == "" {
 		t.Skip("long: set BELAY_BOMBS=1 (make test-bombs)")
@@ -137,8 +138,8 @@ func (s *scanner) round(sub *subject) {
 	}
 }
 
-// once compiles a module and gives the processor time of this process that it took, and
-// what it allocated.
+// once compiles a module and returns the processor time of this process for it,
+// and adds its allocations.
 func (s *scanner) once(file []byte, bytes *uint64) time.Duration {
 	s.t.Helper()
 	runtime.GC()

@@ -112,8 +112,8 @@ func callTypes() []wasm.FuncType {
 	return out
 }
 
-// scanTables is a module with all that instructions can name; function 0 is to get the
-// body, function 1 is what it calls.
+// scanTables is a module with all that instructions can name; function 0 is to
+// get the body, and calls function 1.
 func scanTables(calls *wasm.FuncType) *wasm.Module {
 	m := bombModule()
 	var params []wasm.ValType

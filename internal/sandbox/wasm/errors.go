@@ -31,7 +31,7 @@ type Error struct {
 	Section string // name of the section, "" where none applies
 	Offset  int    // byte offset in the file (in the body for [Reader]); -1 when unknown
 	Func    int    // function index, imports counted; -1 outside of function bodies
-	Msg     string // what is wrong, in words
+	Msg     string // the fault, in words
 }
 
 // Error gives class, place and reason in one line.

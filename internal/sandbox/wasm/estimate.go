@@ -143,7 +143,8 @@ func estimateFunc(f *Func) (ns, bytes uint64) {
 	n.add(nsPerFlow, depths)
 	// Each block repeats the bounds that the accesses before it have checked.
 	n.add(nsPerBound, j.Bounds)
-	// What is alive at a loop's head counts as alive in everything that it dominates.
+	// A value alive at a loop's head counts as alive in everything that the
+	// head dominates.
 	n.add(nsPerLoopLive, heads, alive)
 
 	b.add(bytesPerFuncByte, size)

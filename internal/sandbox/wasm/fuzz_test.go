@@ -105,7 +105,8 @@ func FuzzBody(f *testing.F) {
 			return
 		}
 		roundTrip(t, "fuzz", got, lim, compile)
-		// The compiler must not panic on what it is given; only for cheap ones, for speed.
+		// The compiler must not panic on an accepted module; only for cheap
+		// ones, for speed.
 		if wasm.Estimate(got).Nanos < 20e6 {
 			if err := compileNative(ctx, r, b); err != nil {
 				t.Errorf("the compiler says %v", err)

@@ -1,10 +1,11 @@
 package wasm
 
-// The prices of instructions: {nanoseconds, bytes}. They come from TestBombsScan, which
-// compiles every instruction in several settings and compares it with one of them, in the
-// same run: what is here is the dearest setting, times what the reference takes on the
-// machine of the fit, and a quarter more. What the metering pass adds is in them. Control
-// flow is priced by Estimate; its rows are for decoding alone.
+// The prices of instructions: {nanoseconds, bytes}. They come from
+// TestBombsScan, which compiles every instruction in several settings and
+// compares it with one of them, in the same run: a price is the dearest
+// setting, times the reference's time on the machine of the fit, and a quarter
+// more. It includes the code that the metering pass adds. Control flow is
+// priced by Estimate; its rows are for decoding alone.
 
 // corePrices is indexed by the opcode byte.
 var corePrices = [256]Price{

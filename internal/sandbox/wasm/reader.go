@@ -225,7 +225,7 @@ func (r *Reader) labels(in *Instr) error {
 	if err != nil {
 		return err
 	}
-	// Every label takes a byte: this bounds what is appended by the bytes at hand.
+	// Every label takes a byte: the bytes at hand bound the appended ones.
 	if uint64(n)+1 > uint64(len(r.b)-r.pos) {
 		return newError(ErrMalformed, r.pos, "br_table with %d entries: unexpected end", n)
 	}

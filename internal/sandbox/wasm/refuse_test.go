@@ -66,7 +66,7 @@ func TestRefusedFeatures(t *testing.T) {
 	}
 }
 
-// TestRefusedBytes is what is wrong in any version.
+// TestRefusedBytes: files that are wrong in every version.
 func TestRefusedBytes(t *testing.T) {
 	types := section(1, 1, 0x60, 0, 0)
 	for _, tc := range []struct {

@@ -102,8 +102,8 @@ func onlyImports(err error) bool {
 	return errors.Is(err, wasm.ErrUnsupported) && strings.Contains(err.Error(), "only functions can be imported")
 }
 
-// TestSpec parses every binary module of the specification's tests: what the language
-// allows parses, round-trips and still compiles; what it forbids is refused.
+// TestSpec parses every binary module of the specification's tests: valid ones
+// parse, round-trip and still compile; invalid ones are refused.
 func TestSpec(t *testing.T) {
 	lim := wasm.RelaxedLimits()
 	compile := engine(t)
