@@ -25,7 +25,7 @@ type Options struct {
 	User        string
 	Scopes      phases.Scopes
 	Traceparent string
-	// MaxBytes is the largest payload; 0 means DefaultMaxBytes. Each invocation is
+	// MaxBytes is the largest payload; 0 means 2 MiB. Each invocation is
 	// held to phases.MaxInputBytes besides.
 	MaxBytes int
 	// Scan has read all that came where the payload is only its beginning, because it
@@ -35,9 +35,9 @@ type Options struct {
 	Cut bool
 }
 
-// DefaultMaxBytes is the largest payload by default: an invocation may have
+// defaultMaxBytes is the largest payload by default: an invocation may have
 // phases.MaxInputBytes, and a payload carries it once more in escaped form at most.
-const DefaultMaxBytes = 2 * phases.MaxInputBytes
+const defaultMaxBytes = 2 * phases.MaxInputBytes
 
 // NeedsLatch reports whether nothing but a latch holds what the answer was about. A payload
 // that was cut off on its way latches nothing.
@@ -48,7 +48,7 @@ func (o Options) Limit() int {
 	if o.MaxBytes > 0 {
 		return o.MaxBytes
 	}
-	return DefaultMaxBytes
+	return defaultMaxBytes
 }
 
 // Step is one invocation of the kernel for an event.
@@ -113,6 +113,9 @@ func (a Answer) HTTP() (status int, contentType string, body []byte) {
 type Adapter interface {
 	// Runtime returns the name that invocations carry, such as "claude-code".
 	Runtime() string
+	// SessionMember returns the top-level member that names a payload's session, such as
+	// "session_id", or "". A caller that cannot keep a whole payload scans it for that member.
+	SessionMember() string
 	// Decode reads one payload. Every error is a *PayloadError or a
 	// *phases.DecodeError, and must be answered with Failure. The event shares no
 	// memory with the payload.
@@ -150,13 +153,12 @@ func Invocations(a Adapter, payload []byte, opts Options) (of []phases.Invocatio
 	return of, nil
 }
 
-// Invoke asks the kernel about one step. The verdict must be on record when it returns.
-type Invoke func(ctx context.Context, step Step) (phases.Verdict, error)
-
-// Run answers one payload from beginning to end. Whatever happens on the way, a
+// Run answers one payload from beginning to end. It has invoke ask the kernel about each step, whose
+// verdict must be logged when invoke returns. Whatever happens on the way, a
 // panic included, gives an answer in the event's block form. err tells the
 // caller's log about the failure; the answer is valid in any case.
-func Run(ctx context.Context, a Adapter, payload []byte, opts Options, invoke Invoke) (answer Answer, err error) {
+func Run(ctx context.Context, a Adapter, payload []byte, opts Options,
+	invoke func(ctx context.Context, step Step) (phases.Verdict, error)) (answer Answer, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("adapters: %s: panic: %v", a.Runtime(), r)

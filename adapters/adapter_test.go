@@ -74,7 +74,7 @@ func TestSafeReason(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
-	if got := (adapters.Options{}).Limit(); got != adapters.DefaultMaxBytes {
+	if got := (adapters.Options{}).Limit(); got != 2*phases.MaxInputBytes {
 		t.Errorf("default %d", got)
 	}
 	if got := (adapters.Options{MaxBytes: 7}).Limit(); got != 7 {

@@ -6,20 +6,13 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// SessionNamer is an Adapter whose payloads name their session in one top-level
-// member. A caller that cannot keep a whole payload scans it for that member.
-type SessionNamer interface {
-	// SessionMember returns the member's name, such as "session_id".
-	SessionMember() string
-}
-
 // SessionOf returns the session that a payload names which may not be readable, "" when it
 // names none or more than one. The scan in opts goes before payload.
-func SessionOf(n SessionNamer, payload []byte, opts Options) string {
+func SessionOf(a Adapter, payload []byte, opts Options) string {
 	if opts.Scan != nil {
 		return opts.Scan.Name()
 	}
-	return ScanName(payload, n.SessionMember())
+	return ScanName(payload, a.SessionMember())
 }
 
 // Scan finds the text that one top-level member of a JSON object has, in bytes that may

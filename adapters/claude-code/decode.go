@@ -22,7 +22,7 @@ const maxExtraBytes = 32 << 10
 // type. Members that it does not know are kept for hooks, not refused.
 //
 // The payload is copied before it is read: the caller may use its buffer again.
-func (Adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
+func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	b = bytes.Clone(b)
 	p, err := parse(b, opts.Limit())
 	if err != nil {

@@ -96,7 +96,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"utf-8", "PreToolUse", []byte(strings.Replace(string(pre), "Push branch", "\xff", 1)), "UTF-8", adapters.ErrPayload},
 		{"lone surrogate", "PreToolUse", with(t, pre, "tool_use_id", `"\ud800"`), "UTF-8", adapters.ErrPayload},
 		{"deep", "PreToolUse", with(t, pre, "tool_input", deep), "nest deeper", adapters.ErrPayload},
-		{"large", "PreToolUse", with(t, pre, "x", `"`+strings.Repeat("a", adapters.DefaultMaxBytes)+`"`), "larger than",
+		{"large", "PreToolUse", with(t, pre, "x", `"`+strings.Repeat("a", adapters.Options{}.Limit())+`"`), "larger than",
 			adapters.ErrTooLarge},
 		{"large action", "PreToolUse", with(t, pre, "tool_input", `{"a":"`+strings.Repeat("a", phases.MaxInputBytes)+`"}`),
 			"larger than", phases.ErrDecode},
@@ -143,7 +143,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"trigger", "PreCompact", with(t, payloadOf(t, "events.PreCompact"), "trigger", `null`), "not a string",
 			adapters.ErrPayload},
 	}
-	a := claudecode.Adapter{}
+	a := claudecode.New()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			opts := adapters.Options{Event: c.event}
@@ -166,7 +166,7 @@ func TestDecodeRefuses(t *testing.T) {
 // TestDecodeKeeps: members that the adapter does not know reach hooks, up to a
 // size; absent and null optional members are the same.
 func TestDecodeKeeps(t *testing.T) {
-	a, pre := claudecode.Adapter{}, payloadOf(t, "events.PreToolUse")
+	a, pre := claudecode.New(), payloadOf(t, "events.PreToolUse")
 	b := with(t, with(t, with(t, pre, "new_member", `{"a":[1]}`), "huge", `"`+strings.Repeat("x", 40<<10)+`"`), "agent_id",
 		"null")
 	ev, err := a.Decode(b, adapters.Options{User: "dev"})
@@ -186,7 +186,7 @@ func TestDecodeKeeps(t *testing.T) {
 }
 
 func TestAgentNames(t *testing.T) {
-	a, pre := claudecode.Adapter{}, payloadOf(t, "events.PreToolUse")
+	a, pre := claudecode.New(), payloadOf(t, "events.PreToolUse")
 	for _, c := range []struct{ id, kind, want string }{
 		{"", "", "main"}, {"", `"reviewer"`, "main"}, {`"a1"`, "", "a1"}, {`"a1"`, `"Explore"`, "Explore/a1"},
 	} {
@@ -206,7 +206,7 @@ func TestAgentNames(t *testing.T) {
 
 // TestNativeAsk: only the modes in which Claude Code asks a person by itself count.
 func TestNativeAsk(t *testing.T) {
-	a := claudecode.Adapter{}
+	a := claudecode.New()
 	for mode, want := range map[string]bool{
 		`"default"`: true, `"acceptEdits"`: true, `"plan"`: true, `"auto"`: false, `"bypassPermissions"`: false,
 		`"dontAsk"`: false,
@@ -240,7 +240,7 @@ func TestDocs(t *testing.T) {
 
 // TestSpawnDepth: a subagent's child is at least two deep.
 func TestSpawnDepth(t *testing.T) {
-	a, b := claudecode.Adapter{}, payloadOf(t, "captured.PreToolUse.Agent")
+	a, b := claudecode.New(), payloadOf(t, "captured.PreToolUse.Agent")
 	for want, payload := range map[string][]byte{"1": b, "2": with(t, b, "agent_id", `"a1"`)} {
 		ev, err := a.Decode(payload, adapters.Options{})
 		if err != nil {
@@ -262,7 +262,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(`{"hook_event_name":"PostToolUse","tool_response":{"a":["\ud800",{"type":"text"}]}}`), uint8(i))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, registered uint8) {
-		a := claudecode.Adapter{}
+		a := claudecode.New()
 		ev, err := a.Decode(b, adapters.Options{})
 		if err == nil {
 			for _, st := range ev.Steps {

@@ -16,10 +16,9 @@ import "github.com/belay-hooks/belay/adapters"
 // Runtime is the name that invocations of Claude Code carry.
 const Runtime = "claude-code"
 
-// Adapter is the translator. The zero value is ready; it has no state.
-type Adapter struct{}
+// New returns the translator. It has no state.
+func New() adapters.Adapter { return adapter{} }
 
-var _ adapters.Adapter = Adapter{}
+type adapter struct{}
 
-// Runtime returns "claude-code".
-func (Adapter) Runtime() string { return Runtime }
+func (adapter) Runtime() string { return Runtime }

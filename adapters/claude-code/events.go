@@ -3,6 +3,7 @@ package claudecode
 import (
 	"slices"
 
+	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -27,6 +28,42 @@ type eventInfo struct {
 	form    form
 	context bool   // hookSpecificOutput.additionalContext reaches the model
 	machine string // of a state transition
+}
+
+// table says what each event can express, for the logic that all adapters share. What a row does
+// not name, Claude Code cannot carry, and it becomes a block.
+var table = adapters.Table{Runtime: "Claude Code", Events: expressions(), Spawn: spawnStep}
+
+func expressions() map[string]adapters.Expresses {
+	rows := map[string]adapters.Expresses{}
+	for name, info := range events {
+		rows[name] = expresses(name, info)
+	}
+	return rows
+}
+
+func expresses(name string, info eventInfo) adapters.Expresses {
+	row := adapters.Expresses{Context: info.context}
+	switch name {
+	case "PreToolUse": // the prompt of the Agent tool is one of its arguments
+		row.Carries = []string{"/args", "/child/prompt"}
+	case "PermissionRequest":
+		row.Carries, row.RewriteNeedsGrant = []string{"/args"}, true
+	case "PostToolUse": // the model wrote the arguments itself: what a hook redacts there is for the record
+		row.Carries, row.Records = []string{"/result"}, []string{"/args", "/original_args"}
+	case "WorktreeCreate":
+		row.Carries = []string{"/data/worktreePath"}
+	case "ElicitationResult":
+		row.Carries = []string{"/messages/0/content"}
+	default:
+		switch info.phase {
+		case phases.Audit:
+			row.Records = []string{""}
+		case phases.PostTool:
+			row.Records = []string{"/args"}
+		}
+	}
+	return row
 }
 
 // eventTable returns all events. Names and phases are those of

@@ -14,9 +14,9 @@ import (
 // names as far as it can be read, else none, and then exit 2 with a reason is
 // what blocks most. Where both count, JSON and exit 2 say the same, so that
 // neither a truncated stdout nor a lost status lets anything through.
-func (Adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.Answer {
-	reason := named("", "", adapters.SafeReason(cause), "no decision could be made")
-	seen, session := peek(b), adapters.SessionOf(Adapter{}, b, opts)
+func (adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.Answer {
+	reason := adapters.Reason("", adapters.SafeReason(cause), "no decision could be made")
+	seen, session := peek(b), adapters.SessionOf(adapter{}, b, opts)
 	event := opts.Event
 	if event == "" {
 		event = seen.event
@@ -46,8 +46,8 @@ type glimpse struct {
 	tool, response jsontext.Value
 }
 
-// SessionMember implements adapters.SessionNamer.
-func (Adapter) SessionMember() string { return "session_id" }
+// SessionMember implements adapters.Adapter.
+func (adapter) SessionMember() string { return "session_id" }
 
 // peek reads top-level members up to the first fault. An event that is named
 // twice is no event.

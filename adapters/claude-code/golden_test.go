@@ -83,7 +83,7 @@ func golden(t *testing.T, path string, got []byte) {
 
 func decode(t testing.TB, s sample) adapters.Event {
 	t.Helper()
-	ev, err := claudecode.Adapter{}.Decode(s.payload, adapters.Options{})
+	ev, err := claudecode.New().Decode(s.payload, adapters.Options{})
 	if err != nil {
 		t.Fatalf("%s: %v", s.name, err)
 	}
@@ -125,7 +125,7 @@ type goldenAnswer struct {
 }
 
 func TestEncodeGolden(t *testing.T) {
-	a := claudecode.Adapter{}
+	a := claudecode.New()
 	for _, s := range samples(t) {
 		t.Run(s.name, func(t *testing.T) {
 			ev := decode(t, s)

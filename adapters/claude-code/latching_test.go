@@ -23,7 +23,7 @@ func TestEventsThatLatchHaveOneStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ev, err := claudecode.Adapter{}.Decode(b, adapters.Options{})
+		ev, err := claudecode.New().Decode(b, adapters.Options{})
 		if err != nil {
 			continue // no payload, or not a good one
 		}

@@ -282,7 +282,7 @@ func assertClosed(t rapid.TB, forms map[string]openForm, event string, payload [
 
 // TestNeverOpen holds every golden answer against every form.
 func TestNeverOpen(t *testing.T) {
-	forms, a := openForms(), claudecode.Adapter{}
+	forms, a := openForms(), claudecode.New()
 	for _, s := range samples(t) {
 		ev := decode(t, s)
 		for _, c := range verdictCases(t, ev) {

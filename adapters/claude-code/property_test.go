@@ -126,7 +126,7 @@ func genVerdict(t *rapid.T, step adapters.Step, d *drawn) phases.Verdict {
 // it was measured, carries out all of it, or the event does not happen, or the
 // session is latched. And no answer has a form in which the client fails open.
 func TestNothingPassesUnexpressed(t *testing.T) {
-	all, forms, a := samples(t), openForms(), claudecode.Adapter{}
+	all, forms, a := samples(t), openForms(), claudecode.New()
 	rapid.Check(t, func(t *rapid.T) {
 		s := all[rapid.IntRange(0, len(all)-1).Draw(t, "sample")]
 		ev, err := a.Decode(s.payload, adapters.Options{})
@@ -289,7 +289,7 @@ func sameRaw(v any, raw jsontext.Value) bool {
 // TestRun: a step that cannot be asked, a verdict that is an error, and a panic
 // give the event's block form.
 func TestRun(t *testing.T) {
-	a, ctx := claudecode.Adapter{}, context.Background()
+	a, ctx := claudecode.New(), context.Background()
 	payload := payloadOf(t, "captured.PreToolUse.Agent")
 	var asked []phases.Phase
 	ans, err := adapters.Run(ctx, a, payload, adapters.Options{},
@@ -322,7 +322,7 @@ func TestRun(t *testing.T) {
 func TestSpawnJudgesTheFinalPrompt(t *testing.T) {
 	ev := decode(t, sample{payload: payloadOf(t, "captured.PreToolUse.Agent")})
 	v := rewriteAt(t, ev.Steps[0].Invocation, "/args/prompt", `"changed"`)
-	step, more, err := claudecode.Adapter{}.Next(ev, []phases.Verdict{v})
+	step, more, err := claudecode.New().Next(ev, []phases.Verdict{v})
 	if err != nil || !more {
 		t.Fatal(more, err)
 	}

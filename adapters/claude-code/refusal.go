@@ -7,17 +7,17 @@ import (
 )
 
 // refusal is the answer when the event is blocked by a decision.
-func (o *outcome) refusal(event string, info eventInfo, p *payload) adapters.Answer {
+func refusal(o *adapters.Outcome, event string, info eventInfo, p *payload) adapters.Answer {
 	response, _ := p.find("tool_response")
 	tool, _ := p.find("tool_name")
-	ans := blockForm(event, info, o.reason, response, tool)
+	ans := blockForm(event, info, o.Reason, response, tool)
 	if event == "ConfigChange" && p.optStr("source") == "policy_settings" {
-		ans.Latch = o.reason
+		ans.Latch = o.Reason
 	}
-	if o.latched {
+	if o.Latched {
 		ans.Latch = ""
 	}
-	ans.Notes = o.notes
+	ans.Notes = o.Notes
 	return ans
 }
 

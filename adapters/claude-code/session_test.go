@@ -18,7 +18,8 @@ import (
 func TestRecordedSession(t *testing.T) {
 	seen := map[phases.Phase]bool{}
 	runs := map[phases.RunKey]map[phases.Phase]bool{}
-	for i, line := range bytes.Split(bytes.TrimSpace(readFile(t, "../../internal/suite/testdata/sessions/claude-code.jsonl")),
+	for i, line := range bytes.Split(
+		bytes.TrimSpace(readFile(t, "../../internal/suite/testdata/sessions/claude-code.jsonl")),
 		[]byte("\n")) {
 		var rec struct {
 			Title      string         `json:"title"`
@@ -37,7 +38,7 @@ func TestRecordedSession(t *testing.T) {
 			}
 			invs = append(invs, inv)
 		} else {
-			ev, err := claudecode.Adapter{}.Decode(rec.Event, adapters.Options{})
+			ev, err := claudecode.New().Decode(rec.Event, adapters.Options{})
 			if err != nil || rec.Runtime != claudecode.Runtime {
 				t.Fatalf("line %d: %s: %v", i+1, rec.Runtime, err)
 			}

@@ -124,12 +124,12 @@ func TestFailureWithoutEvent(t *testing.T) {
 		`{"hook_event_name":"Unheard"}`,
 		`{"x":{"hook_event_name":"Stop"}}`, `"hook_event_name"`,
 	} {
-		ans := Adapter{}.Failure([]byte(b), adapters.Options{}, nil)
+		ans := adapter{}.Failure([]byte(b), adapters.Options{}, nil)
 		if ans.Exit != 2 || ans.Stderr == "" || len(ans.Stdout) != 0 || ans.Latch == "" {
 			t.Errorf("%s: %+v", b, ans)
 		}
 	}
-	ans := Adapter{}.Failure([]byte(`{"session_id":"s","hook_event_name":"Stop","cut`), adapters.Options{}, nil)
+	ans := adapter{}.Failure([]byte(`{"session_id":"s","hook_event_name":"Stop","cut`), adapters.Options{}, nil)
 	if ans.Exit != 0 || ans.Session != "s" || !strings.Contains(string(ans.Stdout), `"continue":false`) {
 		t.Errorf("a cut payload: %+v", ans)
 	}
@@ -137,7 +137,7 @@ func TestFailureWithoutEvent(t *testing.T) {
 
 // TestCauseStaysInside: what went wrong inside is not for the agent.
 func TestCauseStaysInside(t *testing.T) {
-	ans := Adapter{}.Failure([]byte(`{"hook_event_name":"PreToolUse"}`), adapters.Options{}, &secretError{})
+	ans := adapter{}.Failure([]byte(`{"hook_event_name":"PreToolUse"}`), adapters.Options{}, &secretError{})
 	if strings.Contains(string(ans.Stdout)+ans.Stderr, "/home") {
 		t.Errorf("the cause shows: %+v", ans)
 	}

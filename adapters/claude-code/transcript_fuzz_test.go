@@ -38,7 +38,7 @@ func FuzzTranscript(f *testing.F) {
 					!slices.Contains(told, event) {
 					t.Fatalf("%q is made into %s", line, p)
 				}
-				ev, err := claudecode.Adapter{}.Decode(p, adapters.Options{})
+				ev, err := claudecode.New().Decode(p, adapters.Options{})
 				switch {
 				case err == nil && len(ev.Steps) == 0:
 					t.Fatalf("nothing is decided about %s", p)

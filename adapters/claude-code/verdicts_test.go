@@ -41,7 +41,7 @@ func chain(t testing.TB, ev adapters.Event, f func(i int, inv phases.Invocation)
 	t.Helper()
 	var out []phases.Verdict
 	for {
-		step, more, err := claudecode.Adapter{}.Next(ev, out)
+		step, more, err := claudecode.New().Next(ev, out)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +246,7 @@ func TestAskThatWaitsEndsTheEvent(t *testing.T) {
 	payload := []byte(
 		`{"session_id":"s","transcript_path":"/t","cwd":"/w","permission_mode":"default","hook_event_name":"PreToolUse",` +
 			`"tool_name":"Agent","tool_input":{"description":"d","prompt":"look","subagent_type":"helper"},"tool_use_id":"t"}`)
-	ev, err := claudecode.Adapter{}.Decode(payload, adapters.Options{})
+	ev, err := claudecode.New().Decode(payload, adapters.Options{})
 	if err != nil || len(ev.Steps) != 2 {
 		t.Fatalf("%d steps, %v", len(ev.Steps), err)
 	}
@@ -258,7 +258,7 @@ func TestAskThatWaitsEndsTheEvent(t *testing.T) {
 	if asked != 1 {
 		t.Errorf("%d steps were asked about", asked)
 	}
-	ans := claudecode.Adapter{}.Encode(ev, out)
+	ans := claudecode.New().Encode(ev, out)
 	if !strings.Contains(string(ans.Stdout), `"permissionDecision":"deny"`) ||
 		!strings.Contains(string(ans.Stdout), "waiting for approval a-1") {
 		t.Errorf("answer %s %s", ans.Stdout, ans.Stderr)
@@ -271,7 +271,7 @@ func TestAskThatWaitsEndsTheEvent(t *testing.T) {
 		}
 		return v
 	})
-	ans = claudecode.Adapter{}.Encode(ev, out)
+	ans = claudecode.New().Encode(ev, out)
 	if got := string(ans.Stdout); !strings.Contains(got, `"permissionDecision":"ask"`) ||
 		!strings.Contains(got, `"updatedInput":{`) || !strings.Contains(got, "look closely") {
 		t.Errorf("what the person is asked about is not what would run: %s", got)

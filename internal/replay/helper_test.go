@@ -80,7 +80,7 @@ func record(t testing.TB, config, lines []byte, o belay.Options) []byte {
 // decide puts a payload of the runtime to the host, step by step. It fails where the
 // event was not decided, or not by the answer alone.
 func decide(ctx context.Context, host *belay.Belay, payload []byte) error {
-	answer, err := adapters.Run(ctx, claudecode.Adapter{}, payload, adapters.Options{},
+	answer, err := adapters.Run(ctx, claudecode.New(), payload, adapters.Options{},
 		func(ctx context.Context, s adapters.Step) (phases.Verdict, error) {
 			return host.InvokeWith(ctx, s.Invocation, kernel.InvokeOptions{
 				Unblockable: !s.Blockable, Delegated: s.NativeAsk, HoldsScopes: s.CarriesScopes,

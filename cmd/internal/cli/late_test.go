@@ -31,7 +31,7 @@ func TestLateNoteSaysItsCause(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := &App{Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return dir }, word: new(hookcmd.LastWord)}
-			l := &lateCall{app: a, ad: claudecode.Adapter{}, args: []string{"--state", dir}, out: io.Discard}
+			l := &lateCall{app: a, ad: claudecode.New(), args: []string{"--state", dir}, out: io.Discard}
 			l.seen.Store(&runtimeCall{payload: []byte(c.payload)})
 			l.answer()
 			l.answer() // as work does that ends after all

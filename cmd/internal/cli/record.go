@@ -209,7 +209,7 @@ func playHooks(ctx context.Context, host *belay.Belay, in *lines) error {
 }
 
 func playPayload(ctx context.Context, host *belay.Belay, payload []byte) error {
-	return dispatch.Runtime(ctx, host, claudecode.Adapter{}, payload, adapters.Options{}).Err
+	return dispatch.Runtime(ctx, host, claudecode.New(), payload, adapters.Options{}).Err
 }
 
 // lines is a file that is read line by line.

@@ -86,7 +86,7 @@ func TestWire(t *testing.T) {
 // What the runtime can and cannot do is passed on, and what could not be decided
 // is on record, with a latch where the answer alone holds nothing.
 func TestRuntime(t *testing.T) {
-	ad := claudecode.Adapter{}
+	ad := claudecode.New()
 	bash := event("PreToolUse", `,"tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t"`)
 	h := &host{invoke: allow}
 	out := dispatch.Runtime(t.Context(), h, ad, bash, adapters.Options{})
@@ -158,7 +158,7 @@ func TestRuntime(t *testing.T) {
 func TestRefuseRuntime(t *testing.T) {
 	h := &host{}
 	f := phases.NewFault(phases.KindDeadline, "too many", nil)
-	out := dispatch.RefuseRuntime(t.Context(), h, claudecode.Adapter{}, event("UserPromptSubmit", ""),
+	out := dispatch.RefuseRuntime(t.Context(), h, claudecode.New(), event("UserPromptSubmit", ""),
 		adapters.Options{Event: "UserPromptSubmit"}, f)
 	if !strings.Contains(string(out.Answer.Stdout), `"decision":"block"`) || len(h.refused) != 1 ||
 		h.refused[0].Fault != f || h.refused[0].Invocation.Session != "s-1" {

@@ -18,7 +18,7 @@ const Patience = 25 * time.Second
 
 // Runtimes returns the adapters by the name that --runtime takes.
 func Runtimes() map[string]adapters.Adapter {
-	return map[string]adapters.Adapter{claudecode.Runtime: claudecode.Adapter{}}
+	return map[string]adapters.Adapter{claudecode.Runtime: claudecode.New()}
 }
 
 // Answered is a daemon's answer to one payload, or the answer without a daemon.

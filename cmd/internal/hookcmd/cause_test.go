@@ -25,7 +25,7 @@ func TestCauseOfANote(t *testing.T) {
 		"not judged, stopped": {phases.KindLoad, `{"session_id":"s-1","a":1,"a":2}`, phases.LatchPayload, nil},
 		"not judged, late":    {phases.KindDeadline, `[]`, phases.LatchPayload, nil},
 	} {
-		why, ps := causeOf(phases.NewFault(c.kind, "why", nil), claudecode.Adapter{}, []byte(c.payload), adapters.Options{})
+		why, ps := causeOf(phases.NewFault(c.kind, "why", nil), claudecode.New(), []byte(c.payload), adapters.Options{})
 		if why != c.why || !slices.Equal(ps, c.phases) {
 			t.Errorf("%s: %s %v", name, why, ps)
 		}

@@ -49,8 +49,8 @@ func ReadPayload(ctx context.Context, r io.Reader, ad adapters.Adapter) (p Paylo
 	p.Bytes, err = ReadAll(ctx, r)
 	switch {
 	case errors.Is(err, ErrTooLarge):
-		if n, ok := ad.(adapters.SessionNamer); ok {
-			p.Scan = adapters.NewScan(n.SessionMember())
+		if member := ad.SessionMember(); member != "" {
+			p.Scan = adapters.NewScan(member)
 			_, _ = p.Scan.Write(p.Bytes)
 			_, _ = io.Copy(p.Scan, io.LimitReader(Interruptible(ctx, r), maxScan)) // what comes is enough
 		}

@@ -161,8 +161,8 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	opts.Event = p.text("event")
 	whole := io.Discard
 	var scan *adapters.Scan
-	if n, ok := ad.(adapters.SessionNamer); ok {
-		scan = adapters.NewScan(n.SessionMember())
+	if member := ad.SessionMember(); member != "" {
+		scan = adapters.NewScan(member)
 		whole = scan
 	}
 	payload, bodyErr := s.readBody(w, r, opts.Limit(), whole)

@@ -38,7 +38,7 @@ func FuzzRequests(f *testing.F) {
 	s := &Server{
 		host: host, notifications: newNotifications(), ending: newEnding(), health: newHealth(host), since: time.Now(),
 	}
-	s.o = Options{Dir: dir, Runtimes: map[string]adapters.Adapter{claudecode.Runtime: claudecode.Adapter{}}}.withDefaults()
+	s.o = Options{Dir: dir, Runtimes: map[string]adapters.Adapter{claudecode.Runtime: claudecode.New()}}.withDefaults()
 	s.log, s.gate, s.routes = s.o.Logger, newGate(s.o.Running, s.o.Queue, s.o.Patience), s.table()
 	t, err := openTokens(dir)
 	if err != nil {

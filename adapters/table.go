@@ -1,0 +1,85 @@
+package adapters
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Table is what an adapter tells about its runtime, so that one place decides how verdicts read as
+// an answer (Next, Weigh). The adapter itself writes the runtime's own JSON and nothing else.
+//
+// What an event's row does not name, the event cannot express, and a verdict that needs it is a
+// block. A row for each of the six runtimes fits: one that rewrites only along with a permission
+// (Codex), one that carries scopes (Step.CarriesScopes), one that has no question for the person
+// (Step.NativeAsk), one whose events end without an answer (Step.Blockable).
+type Table struct {
+	Runtime string // the name that reasons give the runtime, such as "Claude Code"
+	Events  map[string]Expresses
+	// Spawn builds the spawn step of a tool call from the call's arguments as pre_tool left them, so
+	// that it judges what will run. Nil: spawn steps stay as Decode made them.
+	Spawn func(spawn Step, args jsontext.Value) (Step, error)
+}
+
+// Expresses says what one event of a runtime can carry besides a block.
+type Expresses struct {
+	// Carries has for each step the pointer at or below which a changed action reaches the
+	// runtime; "" or no entry means that no change does.
+	Carries []string
+	// Records are pointers at or below which a change is for the record alone: the runtime goes on
+	// without it, and Outcome.Changed does not name it. "" means the whole action.
+	Records []string
+	// RewriteNeedsGrant says that the runtime takes a changed action only along with a permission.
+	RewriteNeedsGrant bool
+	// Context says that text for the model reaches it.
+	Context bool
+}
+
+// Next is the method of Adapter: a block ends the event, and so does an ask that waits in belay's
+// own queue.
+func (t Table) Next(ev Event, verdicts []phases.Verdict) (Step, bool, error) {
+	if len(verdicts) > len(ev.Steps) {
+		return Step{}, false, misfit(ev, "there are more verdicts than steps")
+	}
+	for i := range verdicts {
+		if v := &verdicts[i]; v.Decision == phases.Block || waits(ev.Steps[i], v) {
+			return Step{}, false, nil // nothing of the event runs now, and the verdict holds no action
+		}
+	}
+	i := len(verdicts)
+	if i == len(ev.Steps) {
+		return Step{}, false, nil
+	}
+	step, err := t.stepAt(ev, i, verdicts)
+	return step, err == nil, err
+}
+
+// stepAt returns step i after the verdicts of the steps before it.
+func (t Table) stepAt(ev Event, i int, verdicts []phases.Verdict) (Step, error) {
+	step := ev.Steps[i]
+	if i == 0 || t.Spawn == nil || step.Invocation.Phase != phases.Spawn {
+		return step, nil
+	}
+	args, ok := phases.Get(verdicts[i-1].Action, "/args")
+	if !ok || args.Kind() != '{' {
+		return Step{}, misfit(ev, "the verdict has no arguments")
+	}
+	step, err := t.Spawn(step, args)
+	if err != nil {
+		return Step{}, err
+	}
+	if err := step.Invocation.Validate(); err != nil {
+		return Step{}, err
+	}
+	return step, nil
+}
+
+// waits reports whether a person has to decide before anything may run, and the runtime does not
+// ask that person itself.
+func waits(step Step, v *phases.Verdict) bool {
+	return v.Decision == phases.Ask && (v.Approval != nil || !step.NativeAsk)
+}
+
+func misfit(ev Event, reason string) error {
+	return &PayloadError{Class: ErrVerdicts, Event: ev.Name, Reason: reason}
+}
