@@ -13,6 +13,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
@@ -123,7 +124,7 @@ func TestWrongLogIsNotCompacted(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
-	if es, err := b.Events(t.Context(), kernel.EventQuery{Limit: 1}); err != nil || es[0].Seq != 1 {
+	if es, err := b.Events(t.Context(), wire.Query{Limit: 1}); err != nil || es[0].Seq != 1 {
 		t.Errorf("%+v, %v", es, err)
 	}
 }
@@ -157,7 +158,7 @@ func TestCompactionGoesOn(t *testing.T) {
 			if (err != nil) != (name != "stopped") || err != nil && !errors.Is(err, statelog.ErrWrong) {
 				t.Errorf("compaction: %v", err)
 			}
-			if es, err := b.Events(t.Context(), kernel.EventQuery{Limit: 1}); name == "row" && (err != nil || es[0].Seq != 6) {
+			if es, err := b.Events(t.Context(), wire.Query{Limit: 1}); name == "row" && (err != nil || es[0].Seq != 6) {
 				t.Errorf("a row without a statement had events removed: %+v, %v", es[0].Seq, err)
 			}
 		})
@@ -235,7 +236,7 @@ func TestCompactionTakesAnOrder(t *testing.T) {
 	dir := aged(t, guarded+"events: {retention: {days: 8}}\nreviewers: [{name: dev, key: "+
 		strconv.Quote(approvals.FormatReviewerKey(public))+"}]\n")
 	b := open(t, dir, belay.Options{NoHooks: true})
-	order := func(through int64, key ed25519.PrivateKey) *kernel.Order {
+	order := func(through int64, key ed25519.PrivateKey) *approvals.Order {
 		t.Helper()
 		o, err := approvals.NewOrder(approvals.VerbCompact, b.Log().StoreID(), kernel.CompactOrder{Through: through},
 			clock.At(clock.System{}), time.Hour)
@@ -255,7 +256,7 @@ func TestCompactionTakesAnOrder(t *testing.T) {
 		"too many":      {Order: order(1000, key)},
 		"none at all":   {Order: order(0, key)},
 	} {
-		var refused *kernel.OrderError
+		var refused *approvals.OrderError
 		if r, err := statelog.Of(b.Log()).Compact(t.Context(), o); !errors.As(err, &refused) &&
 			!errors.Is(err, kernel.ErrTooYoung) ||
 			r.Events != 0 {
@@ -272,7 +273,7 @@ func TestCompactionTakesAnOrder(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if es, err := b.Events(t.Context(),
-		kernel.EventQuery{Type: phases.EventCompaction, Newest: true, Limit: 1}); err != nil || es[0].User != "dev" {
+		wire.Query{Type: phases.EventCompaction, Newest: true, Limit: 1}); err != nil || es[0].User != "dev" {
 		t.Errorf("%+v, %v", es, err)
 	}
 	verified(t, b)

@@ -21,8 +21,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/store/memory"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers/sigstore"
 )
@@ -88,7 +88,7 @@ func TestAdHocHook(t *testing.T) {
 		if v.Decision != want || v.Hooks[0].Tier != phases.Sandboxed || v.Hooks[0].Fuel == 0 {
 			t.Errorf("%s: %+v, want %s", command, v, want)
 		}
-		es, err := b.Events(t.Context(), kernel.EventQuery{Invocation: v.ID})
+		es, err := b.Events(t.Context(), wire.Query{Invocation: v.ID})
 		if err != nil || len(es) != 2 || es[1].Seq != v.Event.Seq || es[1].ID != v.Event.ID {
 			t.Errorf("%s: events %+v, %v, verdict's is %+v", command, es, err, v.Event)
 		}
@@ -137,7 +137,7 @@ redact:
 		!strings.HasPrefix(v.PolicyRevision, "sha256:") {
 		t.Errorf("verdict %+v", v)
 	}
-	es, err := b.Events(t.Context(), kernel.EventQuery{ID: v.Event.ID})
+	es, err := b.Events(t.Context(), wire.Query{ID: v.Event.ID})
 	if err != nil || len(es) != 1 || bytes.Contains(es[0].Input, []byte("rm -rf")) ||
 		es[0].Masked[0] != "/input/action/args/command" {
 		t.Errorf("the operator's mask: %+v, %v", es, err)
@@ -343,7 +343,7 @@ func TestOpenedTogether(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			es, err := b.Events(context.Background(), kernel.EventQuery{ID: v.Event.ID})
+			es, err := b.Events(context.Background(), wire.Query{ID: v.Event.ID})
 			if err != nil || len(es) != 1 {
 				t.Error(es, err)
 				return
@@ -428,7 +428,7 @@ hooks:
 		if notes := strings.Join(v.Hooks[0].Notes, " "); !strings.Contains(notes, "no manifest") {
 			t.Errorf("notes %q", notes)
 		}
-		es, err := b.Events(t.Context(), kernel.EventQuery{Invocation: v.ID})
+		es, err := b.Events(t.Context(), wire.Query{Invocation: v.ID})
 		if err != nil || len(es) != 3 || bytes.Contains(es[1].Input, []byte("bob")) || es[2].Pass != phases.PassAudit {
 			t.Errorf("events %+v, %v", es, err)
 		}

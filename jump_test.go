@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/statelog"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -43,7 +43,7 @@ func (m *machine) pass(d, set time.Duration) {
 // jumpsIn returns what the log says of jumps.
 func jumpsIn(t *testing.T, b *belay.Belay) (out []string) {
 	t.Helper()
-	list, err := b.Events(t.Context(), kernel.EventQuery{Type: phases.EventNotice})
+	list, err := b.Events(t.Context(), wire.Query{Type: phases.EventNotice})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestNoteOfTheClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := open(t, dir, belay.Options{Clock: m})
-	list, err := b.Events(t.Context(), kernel.EventQuery{Type: phases.EventNotice, Newest: true, Limit: 1})
+	list, err := b.Events(t.Context(), wire.Query{Type: phases.EventNotice, Newest: true, Limit: 1})
 	if err != nil || len(list) != 1 ||
 		!strings.HasPrefix(list[0].Reason, "the note of the clock in clock.json was damaged") {
 		t.Errorf("%+v, %v", list, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -88,7 +88,7 @@ mcp:
 		!strings.Contains(reply, `{\"q\":\"x\"`) || strings.Contains(reply, "hunter2") {
 		t.Errorf("code %s, reply %s", code, reply)
 	}
-	es, err := b.Events(t.Context(), kernel.EventQuery{Tool: "mcp:files:echo"})
+	es, err := b.Events(t.Context(), wire.Query{Tool: "mcp:files:echo"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,10 +5,12 @@ import (
 	"os"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/every"
 	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -26,13 +28,13 @@ func (b *Belay) reviewersKnown() error {
 func ownCredential() string { return peercred.Credential(os.Getuid()) }
 
 // Events returns logged events, in order. The error is kernel.ErrUnavailable.
-func (b *Belay) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
+func (b *Belay) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
 	return b.kernel.Events(ctx, q)
 }
 
 // BeginRecording records that originals are about to be handed out; see
 // kernel.Kernel.BeginRecording.
-func (b *Belay) BeginRecording(ctx context.Context, r kernel.RecordOrder, o *kernel.Order, text string) error {
+func (b *Belay) BeginRecording(ctx context.Context, r kernel.RecordOrder, o *approvals.Order, text string) error {
 	if err := b.reviewersKnown(); err != nil {
 		return err
 	}
@@ -44,7 +46,7 @@ func (b *Belay) Latches(ctx context.Context) ([]kernel.Latch, error) { return b.
 
 // ClearLatch lets a latched session go on and records that. Where a reviewer is
 // registered it takes an order; see kernel.Kernel.ClearLatch, also for errors.
-func (b *Belay) ClearLatch(ctx context.Context, key kernel.SessionKey, o *kernel.Order) error {
+func (b *Belay) ClearLatch(ctx context.Context, key kernel.SessionKey, o *approvals.Order) error {
 	if err := b.reviewersKnown(); err != nil {
 		return err
 	}
@@ -53,7 +55,7 @@ func (b *Belay) ClearLatch(ctx context.Context, key kernel.SessionKey, o *kernel
 
 // AcceptConfig records that a person has looked at the configuration of that revision;
 // see kernel.Kernel.AcceptConfig, also for errors.
-func (b *Belay) AcceptConfig(ctx context.Context, revision string, o *kernel.Order) error {
+func (b *Belay) AcceptConfig(ctx context.Context, revision string, o *approvals.Order) error {
 	if err := b.reviewersKnown(); err != nil {
 		return err
 	}
@@ -61,13 +63,13 @@ func (b *Belay) AcceptConfig(ctx context.Context, revision string, o *kernel.Ord
 }
 
 // Approval returns an item of the queue as it stands now. Errors are
-// kernel.ErrApprovalUnknown or kernel.ErrUnavailable.
-func (b *Belay) Approval(ctx context.Context, id string) (kernel.Approval, error) {
+// approvals.ErrUnknown or kernel.ErrUnavailable.
+func (b *Belay) Approval(ctx context.Context, id string) (approvals.Item, error) {
 	return b.kernel.Approval(ctx, id)
 }
 
 // Approvals returns items of the queue, newest first. The error is kernel.ErrUnavailable.
-func (b *Belay) Approvals(ctx context.Context, q kernel.ApprovalQuery) ([]kernel.Approval, error) {
+func (b *Belay) Approvals(ctx context.Context, q approvals.Query) ([]approvals.Item, error) {
 	return b.kernel.Approvals(ctx, q)
 }
 
@@ -86,14 +88,14 @@ func (b *Belay) ApprovalCounts(ctx context.Context) (map[string]int, error) {
 func (b *Belay) SweepApprovals(ctx context.Context) error { return b.kernel.SweepApprovals(ctx) }
 
 // Leases returns leases by id, as they stand now. The error is kernel.ErrUnavailable.
-func (b *Belay) Leases(ctx context.Context, q kernel.LeaseQuery) ([]kernel.LeaseView, error) {
+func (b *Belay) Leases(ctx context.Context, q leases.Query) ([]leases.View, error) {
 	return b.kernel.Leases(ctx, q)
 }
 
 // MintLease makes a lease in a person's name; "" means the user of this process. Only the
 // answer has the token. Errors are of package leases' classes, or kernel.ErrUnavailable.
-func (b *Belay) MintLease(ctx context.Context, r leases.Request, h kernel.LeaseHolder,
-	person string) (*kernel.LeaseView, error) {
+func (b *Belay) MintLease(ctx context.Context, r leases.Request, h leases.Holder,
+	person string) (*leases.View, error) {
 	if person == "" {
 		person = ownCredential()
 	}
@@ -101,7 +103,7 @@ func (b *Belay) MintLease(ctx context.Context, r leases.Request, h kernel.LeaseH
 }
 
 // MintApproved makes the lease that a reviewer has approved; see kernel.Kernel.MintApproved.
-func (b *Belay) MintApproved(ctx context.Context, id string) (*kernel.LeaseView, error) {
+func (b *Belay) MintApproved(ctx context.Context, id string) (*leases.View, error) {
 	return b.kernel.MintApproved(ctx, id)
 }
 
@@ -115,7 +117,7 @@ func (b *Belay) RevokeLease(ctx context.Context, id string, prefix bool, person 
 }
 
 // CheckLease says whether a lease covers an action; see kernel.Kernel.CheckLease.
-func (b *Belay) CheckLease(ctx context.Context, q kernel.LeaseCheck) (*kernel.LeaseView, error) {
+func (b *Belay) CheckLease(ctx context.Context, q kernel.LeaseCheck) (*leases.View, error) {
 	if q.Holder.Credential == "" {
 		q.Holder.Credential = ownCredential()
 	}

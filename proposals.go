@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/belay-hooks/belay/internal/install"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
@@ -20,9 +19,9 @@ var (
 // nothing of it runs. A pending proposal of the same name by the same agent is
 // superseded. With single_user.auto_accept a hook that can only restrict is
 // installed at once, and changed says that belay.yaml was written. Errors are
-// ErrRefused, kernel.ErrApprovalQuota, ErrNoConfig or kernel.ErrUnavailable.
+// ErrRefused, approvals.ErrQuota, ErrNoConfig or kernel.ErrUnavailable.
 func (b *Belay) Propose(ctx context.Context, p approvals.Proposal,
-	credential string) (it kernel.Approval, changed bool, err error) {
+	credential string) (it approvals.Item, changed bool, err error) {
 	b.mu.Lock()
 	auto := b.file.SingleUser.AutoAccept
 	b.mu.Unlock()
@@ -35,6 +34,6 @@ func (b *Belay) Propose(ctx context.Context, p approvals.Proposal,
 // carries on from there. Errors are as of kernel.Kernel.DecideApproval, ErrRefused,
 // ErrConfig, or ErrUnbound with what failed after the decision.
 func (b *Belay) Decide(ctx context.Context, id string,
-	d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error) {
+	d approvals.Decision) (it approvals.Item, changed bool, err error) {
 	return b.proposals.Decide(ctx, id, d)
 }

@@ -78,7 +78,7 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 	if s.Healthy && len(s.Warnings) > 0 {
 		s.Health = wire.HealthDegraded
 	}
-	newest, err := b.Events(ctx, kernel.EventQuery{Newest: true, Limit: 1})
+	newest, err := b.Events(ctx, wire.Query{Newest: true, Limit: 1})
 	if err != nil {
 		return s, err
 	}

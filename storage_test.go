@@ -92,7 +92,7 @@ func TestDurableSink(t *testing.T) {
 // blockedInGaps returns how many actions the gap events say were blocked without a record.
 func blockedInGaps(t *testing.T, b *belay.Belay) int {
 	t.Helper()
-	gaps, err := b.Events(t.Context(), kernel.EventQuery{Type: phases.EventGap})
+	gaps, err := b.Events(t.Context(), wire.Query{Type: phases.EventGap})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestOptionalSinkFails(t *testing.T) {
 	notices := func(b *belay.Belay, n int) []phases.Event {
 		t.Helper()
 		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-			es, err := b.Events(t.Context(), kernel.EventQuery{Type: phases.EventNotice})
+			es, err := b.Events(t.Context(), wire.Query{Type: phases.EventNotice})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -108,7 +109,7 @@ func TestKilledInTheMiddleOfACall(t *testing.T) {
 	outcomes := func() []phases.Event {
 		b := open(t, dir, belay.Options{NoHooks: true})
 		defer b.Close()
-		es, err := b.Events(t.Context(), kernel.EventQuery{Type: phases.EventOutcome})
+		es, err := b.Events(t.Context(), wire.Query{Type: phases.EventOutcome})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +208,7 @@ hooks:
 			if code != c.code || c.code == "0" && !strings.Contains(reply, `"status":200`) {
 				t.Errorf("code %s, reply %s", code, reply)
 			}
-			es, err := b.Events(t.Context(), kernel.EventQuery{Tool: "http_request"})
+			es, err := b.Events(t.Context(), wire.Query{Tool: "http_request"})
 			if err != nil || len(es) != 2*c.intents {
 				t.Fatalf("events %+v, %v", es, err)
 			}

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/trust"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 	"github.com/belay-hooks/belay/tiers/sigstore"
@@ -145,7 +145,7 @@ func TestRevisionNamesTheTrustPolicy(t *testing.T) {
 	if len(revisions) != 4 {
 		t.Errorf("four policies, %d revisions: %v", len(revisions), revisions)
 	}
-	notices, err := b.Events(t.Context(), kernel.EventQuery{Type: phases.EventNotice})
+	notices, err := b.Events(t.Context(), wire.Query{Type: phases.EventNotice})
 	if err != nil {
 		t.Fatal(err)
 	}

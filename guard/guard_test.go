@@ -51,7 +51,7 @@ func (h *fakeHost) InvokeWith(_ context.Context, inv phases.Invocation,
 	return allow(inv), nil
 }
 
-func (h *fakeHost) Approval(context.Context, string) (kernel.Approval, error) {
+func (h *fakeHost) Approval(context.Context, string) (approvals.Item, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.onLook != nil {
@@ -59,7 +59,7 @@ func (h *fakeHost) Approval(context.Context, string) (kernel.Approval, error) {
 	}
 	state := h.states[min(h.looks, len(h.states)-1)]
 	h.looks++
-	return kernel.Approval{State: state}, h.itemErr
+	return approvals.Item{State: state}, h.itemErr
 }
 
 func (h *fakeHost) phases() (out []phases.Phase) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/guard"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -100,7 +101,7 @@ func TestToolOnARealHost(t *testing.T) {
 				(c.result != "withheld" || strings.Contains(got, secret) || !strings.HasPrefix(got, `"TOKEN=`)) {
 				t.Errorf("result %s, want %s", got, c.result)
 			}
-			es, err := b.Events(t.Context(), kernel.EventQuery{Session: c.o.Session})
+			es, err := b.Events(t.Context(), wire.Query{Session: c.o.Session})
 			if err != nil {
 				t.Fatal(err)
 			}

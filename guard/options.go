@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -15,7 +16,7 @@ import (
 type Host interface {
 	InvokeWith(ctx context.Context, inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error)
 	// Approval returns an item of the queue that people decide, as it stands now.
-	Approval(ctx context.Context, id string) (kernel.Approval, error)
+	Approval(ctx context.Context, id string) (approvals.Item, error)
 }
 
 // Options say who acts, within what, and what to do when hooks ask for a person. Names

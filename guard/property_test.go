@@ -54,8 +54,8 @@ func (h *randomHost) InvokeWith(_ context.Context, inv phases.Invocation,
 	return v.Clone(), h.lastErr
 }
 
-func (h *randomHost) Approval(context.Context, string) (kernel.Approval, error) {
-	return kernel.Approval{State: rapid.SampledFrom(approvals.States()).Draw(h.t, "state")}, nil
+func (h *randomHost) Approval(context.Context, string) (approvals.Item, error) {
+	return approvals.Item{State: rapid.SampledFrom(approvals.States()).Draw(h.t, "state")}, nil
 }
 
 // Whatever a host answers, a tool runs at most once, only after a yes, as the last

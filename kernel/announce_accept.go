@@ -18,7 +18,7 @@ type ConfigOrder struct {
 // one that was looked at; ErrConflict when another is in use. Where a reviewer is
 // registered it takes an order to VerbConfigAccept that says ConfigOrder; by counts
 // only without one. Other errors are as of UseOrder.
-func (k *Kernel) AcceptConfig(ctx context.Context, revision, by string, o *Order) error {
+func (k *Kernel) AcceptConfig(ctx context.Context, revision, by string, o *approvals.Order) error {
 	if err := k.announceWaiting(ctx); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -36,13 +37,13 @@ func TestAnnouncedBeforeAnythingElse(t *testing.T) {
 	var logged []bool
 	h := newHost(t, []hook{{name: "a"}}, announcing("rev-1", &none, &logged))
 	h.invoke(t, invocation(phases.PreTool))
-	es := h.events(t, kernel.EventQuery{})
+	es := h.events(t, wire.Query{})
 	e := es[0]
 	if e.Type != phases.EventNotice || e.Decision != kernel.DecisionConfigured || e.PolicyRevision != "rev-1" ||
 		string(e.Output) != `{"after":"rev-1"}` || !strings.Contains(e.Reason, "rev-1: what changed") {
 		t.Errorf("the first event is %+v", e)
 	}
-	if n := len(h.events(t, kernel.EventQuery{Decision: kernel.DecisionConfigured})); n != 1 || len(logged) != 1 ||
+	if n := len(h.events(t, wire.Query{Decision: kernel.DecisionConfigured})); n != 1 || len(logged) != 1 ||
 		!logged[0] {
 		t.Errorf("%d times in the log, %v", n, logged)
 	}
@@ -53,7 +54,7 @@ func TestAnnouncedBeforeAnythingElse(t *testing.T) {
 	if err := h.Reload(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	if es := h.events(t, kernel.EventQuery{Decision: kernel.DecisionConfigured}); len(es) != 2 ||
+	if es := h.events(t, wire.Query{Decision: kernel.DecisionConfigured}); len(es) != 2 ||
 		es[1].PolicyRevision != "rev-2" || !strings.HasPrefix(es[1].Reason, "configuration in use: rev-2") {
 		t.Errorf("after Reload: %+v", es)
 	}
@@ -77,8 +78,8 @@ func TestNothingIsDecidedUnannounced(t *testing.T) {
 	}
 	down = nil
 	h.invoke(t, invocation(phases.PreTool))
-	es := h.events(t, kernel.EventQuery{Decision: kernel.DecisionConfigured})
-	verdicts := h.events(t, kernel.EventQuery{Type: phases.EventVerdict})
+	es := h.events(t, wire.Query{Decision: kernel.DecisionConfigured})
+	verdicts := h.events(t, wire.Query{Type: phases.EventVerdict})
 	if len(es) != 1 || len(verdicts) == 0 || es[0].Seq > verdicts[0].Seq {
 		t.Errorf("announced %+v, decided %+v", es, verdicts)
 	}
@@ -91,16 +92,16 @@ func TestAcceptConfigTakesAnOrder(t *testing.T) {
 	rev := kernel.ConfigOrder{Revision: "rev-1"}
 	for name, row := range map[string]struct {
 		revision string
-		order    *kernel.Order
+		order    *approvals.Order
 		want     error
 	}{
-		"none": {"rev-1", nil, kernel.ErrApprovalSignature},
+		"none": {"rev-1", nil, approvals.ErrSignature},
 		"an agent's key": {"rev-1", h.signed(t, approvals.VerbConfigAccept, rev, reviewerKey(2)),
-			kernel.ErrApprovalSignature},
+			approvals.ErrSignature},
 		"for another one": {"rev-1",
 			h.signed(t, approvals.VerbConfigAccept, kernel.ConfigOrder{Revision: "rev-0"}, reviewerKey(1)),
-			kernel.ErrApprovalContent},
-		"for another verb": {"rev-1", h.signed(t, approvals.VerbRecord, rev, reviewerKey(1)), kernel.ErrApprovalContent},
+			approvals.ErrContent},
+		"for another verb": {"rev-1", h.signed(t, approvals.VerbRecord, rev, reviewerKey(1)), approvals.ErrContent},
 		"not in use": {"rev-0",
 			h.signed(t, approvals.VerbConfigAccept, kernel.ConfigOrder{Revision: "rev-0"}, reviewerKey(1)), kernel.ErrConflict},
 	} {
@@ -108,17 +109,17 @@ func TestAcceptConfigTakesAnOrder(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, row.want)
 		}
 	}
-	if es := h.events(t, kernel.EventQuery{Decision: kernel.DecisionAccepted}); len(es) != 0 {
+	if es := h.events(t, wire.Query{Decision: kernel.DecisionAccepted}); len(es) != 0 {
 		t.Errorf("accepted: %+v", es)
 	}
 	o := h.signed(t, approvals.VerbConfigAccept, rev, reviewerKey(1))
 	if err := h.AcceptConfig(t.Context(), "rev-1", "uid 1", o); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.AcceptConfig(t.Context(), "rev-1", "uid 1", o); !errors.Is(err, kernel.ErrApprovalDecided) {
+	if err := h.AcceptConfig(t.Context(), "rev-1", "uid 1", o); !errors.Is(err, approvals.ErrDecided) {
 		t.Errorf("the same order again: %v", err)
 	}
-	if es := h.events(t, kernel.EventQuery{Decision: kernel.DecisionAccepted}); len(es) != 1 || es[0].User != "dev" ||
+	if es := h.events(t, wire.Query{Decision: kernel.DecisionAccepted}); len(es) != 1 || es[0].User != "dev" ||
 		es[0].PolicyRevision != "rev-1" {
 		t.Errorf("%+v", es)
 	}

@@ -6,38 +6,17 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 
-// The words of the queue, for those who embed the kernel.
-type (
-	Approval         = approvals.Item
-	ApprovalQuery    = approvals.Query
-	ApprovalDecision = approvals.Decision
-	ApprovalSettings = approvals.Settings
-	Reviewer         = approvals.Reviewer
-)
-
-// Classes of errors about the queue, for errors.Is.
-var (
-	ErrApprovalUnknown   = approvals.ErrUnknown
-	ErrApprovalDecided   = approvals.ErrDecided
-	ErrApprovalExpired   = approvals.ErrExpired
-	ErrApprovalContent   = approvals.ErrContent
-	ErrApprovalSignature = approvals.ErrSignature
-	ErrApprovalQuota     = approvals.ErrQuota
-	ErrApprovalInvalid   = approvals.ErrInvalid
-	ErrApprovalUnsound   = approvals.ErrUnsound
-	ErrApprovalHidden    = approvals.ErrHidden
-)
-
 // question is what the queue has to do with one attempt at an invocation whose
 // hooks ask for a person.
 type question struct {
-	ops    []ApprovalOp
+	ops    []approvals.Op
 	events []phases.Event
 	at     clock.Instant   // when the queue was looked at
 	fresh  *approvals.Item // to be created; what it shows comes from the record
@@ -126,7 +105,7 @@ func (i *invocation) answer(ctx context.Context, c *chain, v *phases.Verdict) (*
 		return nil, err
 	}
 	ops, events, err := i.k.room(ctx, approvals.KindAsk, by, u, set.Quota, at, i.snap.revision)
-	if errors.Is(err, ErrApprovalQuota) {
+	if errors.Is(err, approvals.ErrQuota) {
 		blockVerdict(v, phases.KindPolicy, kernelName, "a person has to decide, and "+approvals.ErrQuota.Error())
 		return &question{}, nil
 	}
@@ -179,7 +158,7 @@ func (q *question) into(b *Batch, i *invocation, c *chain, v *phases.Verdict, re
 	}
 	show(q.fresh, c, v, rec)
 	noteHidden(v, q.fresh)
-	b.Approvals = append(b.Approvals, ApprovalOp{Create: q.fresh, Quota: i.snap.approvals.Quota, At: q.at})
+	b.Approvals = append(b.Approvals, approvals.Op{Create: q.fresh, Quota: i.snap.approvals.Quota, At: q.at})
 	b.Events = append(b.Events, i.k.approvalEvent(q.fresh, "requested", b.Now, i.snap.revision))
 	return nil
 }
@@ -223,11 +202,11 @@ func show(it *approvals.Item, c *chain, v *phases.Verdict, rec *audit.Record) {
 // write the database can write "approved", but not a reviewer's signature, and
 // not a second use of one.
 func (k *Kernel) useApproval(ctx context.Context, s *snapshot, it *approvals.Item,
-	at clock.Instant) (ApprovalOp, phases.Event, error) {
-	fault := func(text string, err error) (ApprovalOp, phases.Event, error) {
+	at clock.Instant) (approvals.Op, phases.Event, error) {
+	fault := func(text string, err error) (approvals.Op, phases.Event, error) {
 		k.o.Logger.LogAttrs(ctx, slog.LevelError, "an approval on file does not count", slog.String("approval", it.ID),
 			slog.String("why", text))
-		return ApprovalOp{}, phases.Event{}, storeFault(text, err)
+		return approvals.Op{}, phases.Event{}, storeFault(text, err)
 	}
 	d := it.Decision
 	if d == nil || d.Verdict != approvals.Approve {
@@ -238,18 +217,18 @@ func (k *Kernel) useApproval(ctx context.Context, s *snapshot, it *approvals.Ite
 	}
 	e := k.approvalEvent(it, string(approvals.Consumed), at.Wall, s.revision)
 	e.ID = useID(it.ID)
-	used, err := k.o.Store.Events(ctx, EventQuery{ID: e.ID})
+	used, err := k.o.Store.Events(ctx, wire.Query{ID: e.ID})
 	if err != nil {
-		return ApprovalOp{}, phases.Event{}, err
+		return approvals.Op{}, phases.Event{}, err
 	}
 	if len(used) > 0 {
 		// It may just have been used, between the two looks at the store.
 		if again, err := k.o.Store.Approval(ctx, it.ID); err != nil || again == nil || again.State != it.State {
-			return ApprovalOp{}, phases.Event{}, errors.Join(ErrConflict, err)
+			return approvals.Op{}, phases.Event{}, errors.Join(ErrConflict, err)
 		}
 		return fault("what is on file as approved has been used before", approvals.ErrDecided)
 	}
-	return ApprovalOp{Change: &approvals.Change{ID: it.ID, From: approvals.Approved, To: approvals.Consumed, At: at}}, e,
+	return approvals.Op{Change: &approvals.Change{ID: it.ID, From: approvals.Approved, To: approvals.Consumed, At: at}}, e,
 		nil
 }
 

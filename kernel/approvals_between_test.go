@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -15,7 +16,7 @@ type between struct {
 	run func()
 }
 
-func (s *between) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
+func (s *between) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
 	if run := s.run; run != nil && q.ID != "" {
 		s.run = nil
 		run()
@@ -36,7 +37,7 @@ func TestItemsThatChangeWhileTheyAreRead(t *testing.T) {
 		"decided, and listed": {
 			func(h *host, id string) { _ = h.decide(t, id, approvals.Approve, reviewerKey(1)) },
 			func(t *testing.T, h *host, id string) {
-				list, err := h.Approvals(t.Context(), kernel.ApprovalQuery{})
+				list, err := h.Approvals(t.Context(), approvals.Query{})
 				if err != nil || len(list) != 1 || list[0].State != approvals.Approved {
 					t.Errorf("%+v, %v", list, err)
 				}
@@ -70,7 +71,7 @@ func TestItemsThatChangeWhileTheyAreRead(t *testing.T) {
 			if ids, err := h.UnsoundApprovals(t.Context()); err != nil || len(ids) != 0 {
 				t.Errorf("unsound: %v, %v", ids, err)
 			}
-			if got := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: "unsound"}); len(got) != 0 {
+			if got := h.events(t, wire.Query{Type: phases.EventApproval, Decision: "unsound"}); len(got) != 0 {
 				t.Errorf("logged as unsound: %+v", got)
 			}
 		})

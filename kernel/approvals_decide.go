@@ -11,14 +11,14 @@ import (
 // AcceptApproval approves a pending item without a person, because the operator has
 // said so beforehand, and records that. Such an approval never lets an action
 // pass: the kernel asks for a reviewer's signature then. Errors are as of DecideApproval.
-func (k *Kernel) AcceptApproval(ctx context.Context, id string, d ApprovalDecision) (Approval, error) {
+func (k *Kernel) AcceptApproval(ctx context.Context, id string, d approvals.Decision) (approvals.Item, error) {
 	d = ownDecision(d)
 	it, err := k.onFile(ctx, id)
 	if err != nil {
-		return Approval{}, err
+		return approvals.Item{}, err
 	}
 	if it.Kind != approvals.KindProposal {
-		return Approval{}, ErrApprovalUnknown
+		return approvals.Item{}, approvals.ErrUnknown
 	}
 	at := k.at(ctx)
 	d.Clock = at.StampOf(d.At)
@@ -34,7 +34,7 @@ func (k *Kernel) FinishAccepted(ctx context.Context, id, note string) error {
 		return err
 	}
 	if it.Kind != approvals.KindProposal {
-		return ErrApprovalUnknown
+		return approvals.ErrUnknown
 	}
 	return k.step(ctx, &approvals.Change{ID: id, From: approvals.Approved, To: approvals.Consumed, At: k.at(ctx)}, it,
 		string(approvals.Consumed), note)
@@ -49,27 +49,27 @@ func (k *Kernel) step(ctx context.Context, ch *approvals.Change, it *approvals.I
 	if note != "" {
 		e.Notes = append(e.Notes, phases.SafeText(note, phases.MaxReasonBytes))
 	}
-	_, err := k.commit(ctx, Batch{Now: ch.At.Wall, Approvals: []ApprovalOp{{Change: ch}}, Events: []phases.Event{e}})
+	_, err := k.commit(ctx, Batch{Now: ch.At.Wall, Approvals: []approvals.Op{{Change: ch}}, Events: []phases.Event{e}})
 	if errors.Is(err, ErrConflict) {
-		return ErrApprovalDecided
+		return approvals.ErrDecided
 	}
 	return err
 }
 
 // DecideApproval takes a person's decision, once, and records it. Errors are
-// ErrApprovalUnknown, -Decided, -Expired, -Content, -Signature, -Invalid or
+// ErrUnknown, -Decided, -Expired, -Content, -Signature, -Invalid of package approvals, or
 // ErrUnavailable. A decision that is about something else or not signed by a
 // reviewer is recorded as an attempt.
-func (k *Kernel) DecideApproval(ctx context.Context, id string, d ApprovalDecision) (Approval, error) {
+func (k *Kernel) DecideApproval(ctx context.Context, id string, d approvals.Decision) (approvals.Item, error) {
 	d = ownDecision(d)
 	s := k.snapshot()
 	if s == nil {
-		return Approval{}, ErrClosed
+		return approvals.Item{}, ErrClosed
 	}
 	defer k.letGo(s)
 	it, err := k.onFile(ctx, id)
 	if err != nil {
-		return Approval{}, err
+		return approvals.Item{}, err
 	}
 	at := k.at(ctx)
 	now := at.Wall
@@ -80,11 +80,11 @@ func (k *Kernel) DecideApproval(ctx context.Context, id string, d ApprovalDecisi
 	}
 	switch {
 	case err == nil:
-	case errors.Is(err, ErrApprovalExpired) && it.State == approvals.Pending:
+	case errors.Is(err, approvals.ErrExpired) && it.State == approvals.Pending:
 		op, e := k.expireApproval(it, at, s.revision)
-		_, _ = k.commit(ctx, Batch{Now: now, Approvals: []ApprovalOp{op}, Events: []phases.Event{e}})
+		_, _ = k.commit(ctx, Batch{Now: now, Approvals: []approvals.Op{op}, Events: []phases.Event{e}})
 		return it.At(at), err
-	case errors.Is(err, ErrApprovalSignature), errors.Is(err, ErrApprovalContent), errors.Is(err, ErrApprovalHidden):
+	case errors.Is(err, approvals.ErrSignature), errors.Is(err, approvals.ErrContent), errors.Is(err, approvals.ErrHidden):
 		e := k.approvalEvent(it, "refused", now, s.revision)
 		e.Reason = "a decision was refused: " + err.Error()
 		if _, cerr := k.commit(ctx, Batch{Now: now, Events: []phases.Event{e}}); cerr != nil {
@@ -101,10 +101,10 @@ func (k *Kernel) DecideApproval(ctx context.Context, id string, d ApprovalDecisi
 	ch := &approvals.Change{ID: it.ID, From: approvals.Pending, To: to, Decision: &d, At: at}
 	next := ch.Apply(*it)
 	_, err = k.commit(ctx,
-		Batch{Now: now, Approvals: []ApprovalOp{{Change: ch}},
+		Batch{Now: now, Approvals: []approvals.Op{{Change: ch}},
 			Events: []phases.Event{k.approvalEvent(&next, string(to), now, s.revision)}})
 	if errors.Is(err, ErrConflict) {
-		return it.At(at), ErrApprovalDecided
+		return it.At(at), approvals.ErrDecided
 	}
 	return next, err
 }
@@ -113,7 +113,7 @@ func (k *Kernel) DecideApproval(ctx context.Context, id string, d ApprovalDecisi
 func (k *Kernel) speakable(reason string) error {
 	if covered, err := k.o.Redactor.Text(reason); err != nil || covered != reason ||
 		phases.SafeText(reason, approvals.MaxReason) != reason {
-		return errors.Join(ErrApprovalInvalid, errors.New("the reason holds a secret or control characters"))
+		return errors.Join(approvals.ErrInvalid, errors.New("the reason holds a secret or control characters"))
 	}
 	return nil
 }
@@ -134,22 +134,22 @@ func (k *Kernel) FinishApproval(ctx context.Context, id, note string) error {
 	at := k.at(ctx)
 	op, e, err := k.useApproval(ctx, s, it, at)
 	if errors.Is(err, ErrConflict) {
-		return ErrApprovalDecided
+		return approvals.ErrDecided
 	}
 	if err != nil {
 		return err
 	}
 	e.Notes = append(e.Notes, phases.SafeText(note, phases.MaxReasonBytes))
-	_, err = k.commit(ctx, Batch{Now: at.Wall, Approvals: []ApprovalOp{op}, Events: []phases.Event{e}})
+	_, err = k.commit(ctx, Batch{Now: at.Wall, Approvals: []approvals.Op{op}, Events: []phases.Event{e}})
 	if errors.Is(err, ErrConflict) {
-		return ErrApprovalDecided
+		return approvals.ErrDecided
 	}
 	return err
 }
 
 // CheckApproval returns an item that is approved, not used yet, and whose
 // decision counts. Errors are as of FinishApproval.
-func (k *Kernel) CheckApproval(ctx context.Context, id string) (*Approval, error) {
+func (k *Kernel) CheckApproval(ctx context.Context, id string) (*approvals.Item, error) {
 	s := k.snapshot()
 	if s == nil {
 		return nil, ErrClosed
@@ -163,12 +163,12 @@ func (k *Kernel) CheckApproval(ctx context.Context, id string) (*Approval, error
 	switch st := it.At(at).State; st {
 	case approvals.Approved:
 	case approvals.Expired:
-		return nil, ErrApprovalExpired
+		return nil, approvals.ErrExpired
 	default:
-		return nil, errors.Join(ErrApprovalDecided, errors.New("it is "+string(st)))
+		return nil, errors.Join(approvals.ErrDecided, errors.New("it is "+string(st)))
 	}
 	if _, _, err = k.useApproval(ctx, s, it, at); errors.Is(err, ErrConflict) {
-		err = ErrApprovalDecided
+		err = approvals.ErrDecided
 	}
 	return it, err
 }

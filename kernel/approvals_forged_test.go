@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -157,25 +158,25 @@ func TestWhyAnItemIsNotWhatWasAsked(t *testing.T) {
 			m.edit = c.edit
 			h.clock.add(c.after)
 			it, err := h.Approval(t.Context(), id)
-			unsound := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: "unsound"})
+			unsound := h.events(t, wire.Query{Type: phases.EventApproval, Decision: "unsound"})
 			if c.want == "" {
 				if err != nil || it.ID != id || len(unsound) != 0 {
 					t.Errorf("%+v, %v", it, err)
 				}
 				return
 			}
-			if f := phases.FaultOf(err); f == nil || f.Kind != phases.KindStore || !errors.Is(err, kernel.ErrApprovalUnsound) ||
+			if f := phases.FaultOf(err); f == nil || f.Kind != phases.KindStore || !errors.Is(err, approvals.ErrUnsound) ||
 				!strings.Contains(f.Text, c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 			if len(unsound) != 1 || !strings.Contains(unsound[0].Reason, c.want) {
 				t.Errorf("logged: %+v", unsound)
 			}
-			list, err := h.Approvals(t.Context(), kernel.ApprovalQuery{})
+			list, err := h.Approvals(t.Context(), approvals.Query{})
 			if name != "damaged" && (err != nil || len(list) != 0) {
 				t.Errorf("listed: %+v, %v", list, err)
 			}
-			if again := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: "unsound"}); len(again) != 1 {
+			if again := h.events(t, wire.Query{Type: phases.EventApproval, Decision: "unsound"}); len(again) != 1 {
 				t.Errorf("logged %d times", len(again))
 			}
 		})
@@ -256,7 +257,7 @@ func TestItemsThatKeepChanging(t *testing.T) {
 	if _, err := h.Approval(t.Context(), id); !errors.Is(err, kernel.ErrConflict) {
 		t.Errorf("%v", err)
 	}
-	if got := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: "unsound"}); len(got) != 0 {
+	if got := h.events(t, wire.Query{Type: phases.EventApproval, Decision: "unsound"}); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -275,7 +276,7 @@ func TestProposalsThatAreNotWhatWasAsked(t *testing.T) {
 	if err != nil || it.ID == old || it.State != approvals.Pending {
 		t.Fatalf("%+v, %v", it, err)
 	}
-	gone := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: string(approvals.Superseded)})
+	gone := h.events(t, wire.Query{Type: phases.EventApproval, Decision: string(approvals.Superseded)})
 	if len(gone) != 1 || !strings.Contains(string(gone[0].Output), old) || len(gone[0].Notes) != 1 ||
 		gone[0].Notes[0] != "it was not what was asked" {
 		t.Errorf("%+v", gone)
@@ -284,17 +285,17 @@ func TestProposalsThatAreNotWhatWasAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.edit = func(it *approvals.Item) { it.Tool = "x" }
-	if _, err := h.RequestApproval(t.Context(), proposal("a")); !errors.Is(err, kernel.ErrApprovalUnsound) {
+	if _, err := h.RequestApproval(t.Context(), proposal("a")); !errors.Is(err, approvals.ErrUnsound) {
 		t.Errorf("%v", err)
 	}
 	for name, f := range map[string]func() error{
-		"decide": func() error { _, err := h.DecideApproval(t.Context(), it.ID, kernel.ApprovalDecision{}); return err },
+		"decide": func() error { _, err := h.DecideApproval(t.Context(), it.ID, approvals.Decision{}); return err },
 		"check":  func() error { _, err := h.CheckApproval(t.Context(), it.ID); return err },
 		"finish": func() error { return h.FinishApproval(t.Context(), it.ID, "") },
-		"accept": func() error { _, err := h.AcceptApproval(t.Context(), it.ID, kernel.ApprovalDecision{}); return err },
+		"accept": func() error { _, err := h.AcceptApproval(t.Context(), it.ID, approvals.Decision{}); return err },
 		"end":    func() error { return h.FinishAccepted(t.Context(), it.ID, "") },
 	} {
-		if err := f(); !errors.Is(err, kernel.ErrApprovalUnsound) {
+		if err := f(); !errors.Is(err, approvals.ErrUnsound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -74,7 +74,7 @@ func TestKeyIsOfWhatIsShown(t *testing.T) {
 			if err != nil || !edited {
 				t.Fatalf("edited: %v, %v", edited, err)
 			}
-			if it, err := h.Approval(t.Context(), id); !errors.Is(err, kernel.ErrApprovalUnsound) {
+			if it, err := h.Approval(t.Context(), id); !errors.Is(err, approvals.ErrUnsound) {
 				t.Errorf("it is shown: %+v, %v", it, err)
 			}
 		})

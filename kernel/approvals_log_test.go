@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -25,7 +26,7 @@ type bent struct {
 	kernel.Store
 	item func(*approvals.Item)
 	leaf func(*kernel.LogLeaf)
-	rows func(kernel.EventQuery, []phases.Event) []phases.Event
+	rows func(wire.Query, []phases.Event) []phases.Event
 }
 
 func (b *bent) Approval(ctx context.Context, id string) (*approvals.Item, error) {
@@ -47,7 +48,7 @@ func (b *bent) LogLeaves(ctx context.Context, after int64, limit int) ([]kernel.
 	return list, err
 }
 
-func (b *bent) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
+func (b *bent) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
 	list, err := b.Store.Events(ctx, q)
 	if b.rows != nil {
 		list = b.rows(q, list)
@@ -95,7 +96,7 @@ func TestOnlyTheTreeVouches(t *testing.T) {
 		},
 		"a row points to another leaf": pointsElsewhere,
 		"there is no leaf": func(_ *testing.T, b *bent, _ approvals.Item) {
-			b.rows = func(q kernel.EventQuery, list []phases.Event) []phases.Event {
+			b.rows = func(q wire.Query, list []phases.Event) []phases.Event {
 				for n := range list {
 					list[n].Seq += 1000
 				}
@@ -112,7 +113,7 @@ func TestOnlyTheTreeVouches(t *testing.T) {
 				t.Fatal(err)
 			}
 			bend(t, b, it)
-			if it, err := h.Approval(t.Context(), id); !errors.Is(err, kernel.ErrApprovalUnsound) {
+			if it, err := h.Approval(t.Context(), id); !errors.Is(err, approvals.ErrUnsound) {
 				t.Errorf("it is shown: %s, %v", it.Action, err)
 			}
 			d, err := approvals.Draft(&it, approvals.Approve, "dev", "because", h.clock.Now(), approvals.DefaultTimeout)
@@ -122,7 +123,7 @@ func TestOnlyTheTreeVouches(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := h.DecideApproval(t.Context(), id, d); !errors.Is(err, kernel.ErrApprovalUnsound) {
+			if _, err := h.DecideApproval(t.Context(), id, d); !errors.Is(err, approvals.ErrUnsound) {
 				t.Errorf("it is decided: %v", err)
 			}
 		})
@@ -132,7 +133,7 @@ func TestOnlyTheTreeVouches(t *testing.T) {
 // pointsElsewhere has the row by which the event of a question is found lead to another
 // event about the same item, which says the same of it.
 func pointsElsewhere(t *testing.T, b *bent, it approvals.Item) {
-	list, err := b.Store.Events(t.Context(), kernel.EventQuery{Type: phases.EventApproval})
+	list, err := b.Store.Events(t.Context(), wire.Query{Type: phases.EventApproval})
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%+v, %v", list, err)
 	}
@@ -141,11 +142,11 @@ func pointsElsewhere(t *testing.T, b *bent, it approvals.Item) {
 	if _, err := b.Store.Commit(t.Context(), kernel.Batch{Now: twin.Time, Events: []phases.Event{twin}}); err != nil {
 		t.Fatal(err)
 	}
-	twins, err := b.Store.Events(t.Context(), kernel.EventQuery{ID: twin.ID})
+	twins, err := b.Store.Events(t.Context(), wire.Query{ID: twin.ID})
 	if err != nil || len(twins) != 1 {
 		t.Fatalf("%+v, %v", twins, err)
 	}
-	b.rows = func(q kernel.EventQuery, found []phases.Event) []phases.Event {
+	b.rows = func(q wire.Query, found []phases.Event) []phases.Event {
 		if q.ID == list[0].ID {
 			return twins
 		}
@@ -156,7 +157,7 @@ func pointsElsewhere(t *testing.T, b *bent, it approvals.Item) {
 // A denial answers for a person only while a reviewer's signature is under it: the agent
 // is not told that a person has denied what none of today's reviewers has.
 func TestDenialOfAReviewerWhoIsGone(t *testing.T) {
-	for name, reviewers := range map[string][]kernel.Reviewer{
+	for name, reviewers := range map[string][]approvals.Reviewer{
 		"another key": {{Name: "dev", Key: reviewerKey(2).Public().(ed25519.PublicKey)}}, "none": nil,
 	} {
 		gone := func(t *testing.T, h *host) {
@@ -179,7 +180,7 @@ func TestDenialOfAReviewerWhoIsGone(t *testing.T) {
 			if v := h.fails(t, forcedPush(), phases.KindStore); strings.Contains(v.Reason, "denied by") {
 				t.Errorf("reason %q", v.Reason)
 			}
-			if got := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: "unsound"}); len(got) != 1 {
+			if got := h.events(t, wire.Query{Type: phases.EventApproval, Decision: "unsound"}); len(got) != 1 {
 				t.Errorf("logged: %+v", got)
 			}
 		})
@@ -190,7 +191,7 @@ func TestDenialOfAReviewerWhoIsGone(t *testing.T) {
 				reviewed)
 			s.say(`request {"reason":"why","capability":"tool:write","scope":{"paths":["/srv/**"]},"ttl_s":60}`)
 			h.allowed(t, invocation(phases.PreTool))
-			waiting, err := h.Approvals(t.Context(), kernel.ApprovalQuery{})
+			waiting, err := h.Approvals(t.Context(), approvals.Query{})
 			if err != nil || len(waiting) != 1 {
 				t.Fatalf("%+v, %v", waiting, err)
 			}
@@ -237,10 +238,10 @@ func TestAnotherItemWhenReadAnew(t *testing.T) {
 				bend(it, &other)
 			}
 			it, err := h.Approval(t.Context(), id)
-			if !errors.Is(err, kernel.ErrApprovalUnsound) || errors.Is(err, kernel.ErrConflict) {
+			if !errors.Is(err, approvals.ErrUnsound) || errors.Is(err, kernel.ErrConflict) {
 				t.Errorf("after %d reads: %+v, %v", reads, it, err)
 			}
-			list := h.events(t, kernel.EventQuery{Decision: "unsound"})
+			list := h.events(t, wire.Query{Decision: "unsound"})
 			if len(list) != 1 || !strings.Contains(list[0].Reason, "on file as pending") ||
 				!strings.Contains(string(list[0].Output), id) {
 				t.Errorf("on record: %+v", list)
@@ -257,7 +258,7 @@ func TestApprovalWhoseDecisionIsNotInTheLog(t *testing.T) {
 	if err := h.decide(t, id, approvals.Approve, reviewerKey(1)); err != nil {
 		t.Fatal(err)
 	}
-	b.rows = func(_ kernel.EventQuery, list []phases.Event) []phases.Event {
+	b.rows = func(_ wire.Query, list []phases.Event) []phases.Event {
 		return slices.DeleteFunc(slices.Clone(list), func(e phases.Event) bool {
 			return e.Type == phases.EventApproval && e.Decision == string(approvals.Approve)
 		})

@@ -57,7 +57,7 @@ func TestItemsOfOlderVersionsCount(t *testing.T) {
 	if v := h.invoke(t, approved); v.Decision != phases.Allow {
 		t.Errorf("approved before: %s %s", v.Decision, v.Reason)
 	}
-	if list, err := h.Approvals(t.Context(), kernel.ApprovalQuery{}); err != nil || len(list) != 2 {
+	if list, err := h.Approvals(t.Context(), approvals.Query{}); err != nil || len(list) != 2 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	if err := h.decide(t, waits, approvals.Approve, reviewerKey(1)); err != nil {
@@ -86,7 +86,7 @@ func TestChangedItemsOfOlderVersions(t *testing.T) {
 	b.item = func(it *approvals.Item) {
 		it.Action = jsontext.Value(`{"tool":"exec","args":{"command":"git push origin docs-typo"}}`)
 	}
-	if it, err := h.Approval(t.Context(), id); !errors.Is(err, kernel.ErrApprovalUnsound) {
+	if it, err := h.Approval(t.Context(), id); !errors.Is(err, approvals.ErrUnsound) {
 		t.Errorf("it is shown: %s, %v", it.Action, err)
 	}
 }
@@ -114,7 +114,7 @@ func TestOlderItemsWithAStoreThatFails(t *testing.T) {
 			break
 		}
 		met[call] = true
-		if !errors.Is(err, kernel.ErrUnavailable) || errors.Is(err, kernel.ErrApprovalUnsound) {
+		if !errors.Is(err, kernel.ErrUnavailable) || errors.Is(err, approvals.ErrUnsound) {
 			t.Errorf("call %d (%s) failed: %+v, %v", n, call, it.Action, err)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 // question (kind and key) is there already and has not run out, or was denied and
 // the denial still holds, that item is returned instead. The item's ID, State,
 // Created and Expires are set here; everything in it must be redacted. A new item
-// supersedes those named, if they are pending. Errors are ErrApprovalQuota or
+// supersedes those named, if they are pending. Errors are approvals.ErrQuota or
 // ErrUnavailable.
-func (k *Kernel) RequestApproval(ctx context.Context, it Approval, supersedes ...string) (Approval, error) {
+func (k *Kernel) RequestApproval(ctx context.Context, it approvals.Item, supersedes ...string) (approvals.Item, error) {
 	it = it.Clone()
 	s := k.snapshot()
 	if s == nil {
@@ -67,7 +67,7 @@ func (k *Kernel) RequestApproval(ctx context.Context, it Approval, supersedes ..
 		it.ID, it.State = k.o.NewID(now), approvals.Pending
 		it.Created, it.Expires = now.UTC(), now.Add(s.approvals.Timeout).UTC()
 		it.Clock = at.Stamp()
-		b.Approvals = append(b.Approvals, ApprovalOp{Create: &it, Quota: s.approvals.Quota, At: at})
+		b.Approvals = append(b.Approvals, approvals.Op{Create: &it, Quota: s.approvals.Quota, At: at})
 		b.Events = append(b.Events, k.approvalEvent(&it, "requested", now, s.revision))
 		_, err = k.commit(ctx, b)
 		if !errors.Is(err, ErrConflict) || attempt == maxFilings {
@@ -93,17 +93,17 @@ func (k *Kernel) supersede(ctx context.Context, b *Batch, at clock.Instant, ids 
 		}
 		n++
 		b.Approvals = append(b.Approvals,
-			ApprovalOp{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Superseded, At: at}})
+			approvals.Op{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Superseded, At: at}})
 		b.Events = append(b.Events, k.approvalEvent(old, string(approvals.Superseded), b.Now, revision))
 	}
 	return n, nil
 }
 
-// Approval returns an item as it stands now. Errors are ErrApprovalUnknown or ErrUnavailable.
-func (k *Kernel) Approval(ctx context.Context, id string) (Approval, error) {
+// Approval returns an item as it stands now. Errors are approvals.ErrUnknown or ErrUnavailable.
+func (k *Kernel) Approval(ctx context.Context, id string) (approvals.Item, error) {
 	it, err := k.onFile(ctx, id)
 	if err != nil {
-		return Approval{}, err
+		return approvals.Item{}, err
 	}
 	st := it.At(k.at(ctx))
 	if st.State != it.State {
@@ -114,7 +114,7 @@ func (k *Kernel) Approval(ctx context.Context, id string) (Approval, error) {
 
 // Approvals returns items as they stand now, newest first, after writing down
 // which have run out. The error is ErrUnavailable.
-func (k *Kernel) Approvals(ctx context.Context, q ApprovalQuery) ([]Approval, error) {
+func (k *Kernel) Approvals(ctx context.Context, q approvals.Query) ([]approvals.Item, error) {
 	if err := k.SweepApprovals(ctx); err != nil && !errors.Is(err, ErrUnavailable) {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ const sweep = 64
 func (k *Kernel) SweepApprovals(ctx context.Context) error {
 	for {
 		at := k.at(ctx)
-		due, err := k.o.Store.Approvals(ctx, ApprovalQuery{DueAt: at, Limit: sweep})
+		due, err := k.o.Store.Approvals(ctx, approvals.Query{DueAt: at, Limit: sweep})
 		if err != nil || len(due) == 0 {
 			return err
 		}
@@ -164,8 +164,8 @@ func (k *Kernel) SweepApprovals(ctx context.Context) error {
 	}
 }
 
-func (k *Kernel) expireApproval(it *approvals.Item, at clock.Instant, revision string) (ApprovalOp, phases.Event) {
-	op := ApprovalOp{Change: &approvals.Change{ID: it.ID, From: it.State, To: approvals.Expired, At: at}}
+func (k *Kernel) expireApproval(it *approvals.Item, at clock.Instant, revision string) (approvals.Op, phases.Event) {
+	op := approvals.Op{Change: &approvals.Change{ID: it.ID, From: it.State, To: approvals.Expired, At: at}}
 	return op, k.approvalEvent(it, string(approvals.Expired), at.Wall, revision)
 }
 

@@ -12,14 +12,14 @@ import (
 // one, or the item of somebody who has more gives way to it (approvals.MakeRoom), by
 // the steps and with the events returned. spoken are steps that are taken in the
 // same transaction, or soon: nothing gives way twice. The error is
-// ErrApprovalQuota, or the store's.
+// approvals.ErrQuota, or the store's.
 func (k *Kernel) room(ctx context.Context, kind approvals.Kind, by approvals.Requester, u approvals.Usage, quota int,
-	at clock.Instant, revision string, spoken ...ApprovalOp) (ops []ApprovalOp, events []phases.Event, err error) {
+	at clock.Instant, revision string, spoken ...approvals.Op) (ops []approvals.Op, events []phases.Event, err error) {
 	if !u.Full(quota) {
 		return nil, nil, nil
 	}
 	if u.Agent >= quota || u.Credential > quota*approvals.CredentialFactor { // the latter: the operator has lowered it
-		return nil, nil, ErrApprovalQuota
+		return nil, nil, approvals.ErrQuota
 	}
 	holders, err := k.o.Store.ApprovalHolders(ctx, kind, by.Credential, at)
 	if err != nil {
@@ -27,11 +27,11 @@ func (k *Kernel) room(ctx context.Context, kind approvals.Kind, by approvals.Req
 	}
 	id, ok := approvals.MakeRoom(holders, by)
 	if !ok {
-		return nil, nil, ErrApprovalQuota
+		return nil, nil, approvals.ErrQuota
 	}
 	for _, op := range spoken {
 		if op.Change != nil && op.Change.ID == id {
-			return nil, nil, ErrApprovalQuota
+			return nil, nil, approvals.ErrQuota
 		}
 	}
 	old, err := k.o.Store.Approval(ctx, id)
@@ -43,7 +43,7 @@ func (k *Kernel) room(ctx context.Context, kind approvals.Kind, by approvals.Req
 	}
 	e := k.approvalEvent(old, string(approvals.Superseded), at.Wall, revision)
 	e.Notes = append(e.Notes, "the quota of its credential is full, and it gave way to somebody who has less in the queue")
-	return []ApprovalOp{{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Superseded, At: at}}},
+	return []approvals.Op{{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Superseded, At: at}}},
 		[]phases.Event{e}, nil
 }
 

@@ -31,16 +31,16 @@ func (q *fullQueue) Approval(context.Context, string) (*approvals.Item, error) {
 func TestRoomIsMadeOnce(t *testing.T) {
 	at := clock.Instant{Wall: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	broken := errors.New("the store is down")
-	change := func(id string) ApprovalOp { return ApprovalOp{Change: &approvals.Change{ID: id}} }
+	change := func(id string) approvals.Op { return approvals.Op{Change: &approvals.Change{ID: id}} }
 	for name, c := range map[string]struct {
-		spoken []ApprovalOp
+		spoken []approvals.Op
 		broken error
 		want   error
 	}{
 		"nothing is planned":   {nil, nil, nil},
-		"an item is made":      {[]ApprovalOp{{Create: &approvals.Item{ID: "new"}}}, nil, nil},
-		"another gives way":    {[]ApprovalOp{change("other")}, nil, nil},
-		"it gives way already": {[]ApprovalOp{change("other"), change("old")}, nil, ErrApprovalQuota},
+		"an item is made":      {[]approvals.Op{{Create: &approvals.Item{ID: "new"}}}, nil, nil},
+		"another gives way":    {[]approvals.Op{change("other")}, nil, nil},
+		"it gives way already": {[]approvals.Op{change("other"), change("old")}, nil, approvals.ErrQuota},
 		"it cannot be read":    {nil, broken, broken},
 	} {
 		q := &fullQueue{err: c.broken, oldest: approvals.Item{

@@ -162,8 +162,8 @@ func (r *rows) unusable(t *testing.T, id string) {
 	if it, err := r.Approval(t.Context(), id); err == nil {
 		t.Errorf("it is shown: %+v", it)
 	}
-	list, err := r.Approvals(t.Context(), kernel.ApprovalQuery{Limit: approvals.MaxLimit})
-	if err != nil || slices.ContainsFunc(list, func(it kernel.Approval) bool { return it.ID == id }) {
+	list, err := r.Approvals(t.Context(), approvals.Query{Limit: approvals.MaxLimit})
+	if err != nil || slices.ContainsFunc(list, func(it approvals.Item) bool { return it.ID == id }) {
 		t.Errorf("it is listed, or nothing is: %v", err)
 	}
 	d := r.signed(t, id)
@@ -188,7 +188,7 @@ func (r *rows) unusable(t *testing.T, id string) {
 }
 
 // signed is a decision that a reviewer has signed for a row as it is on file.
-func (r *rows) signed(t *testing.T, id string) kernel.ApprovalDecision {
+func (r *rows) signed(t *testing.T, id string) approvals.Decision {
 	t.Helper()
 	it, err := r.store.Approval(t.Context(), id)
 	if err != nil || it == nil {
@@ -199,7 +199,7 @@ func (r *rows) signed(t *testing.T, id string) kernel.ApprovalDecision {
 		err = approvals.Sign(it, &d, reviewerKey(1))
 	}
 	if err != nil {
-		return kernel.ApprovalDecision{Verdict: approvals.Approve, By: "dev"} // it has no canonical form
+		return approvals.Decision{Verdict: approvals.Approve, By: "dev"} // it has no canonical form
 	}
 	return d
 }
@@ -371,7 +371,7 @@ func (r *rows) leaseByHand(t *testing.T, s approvals.State) (string, func(*testi
 
 func (r *rows) mintsNothing(t *testing.T) {
 	t.Helper()
-	if list, err := r.Leases(t.Context(), kernel.LeaseQuery{}); err != nil || len(list) > 0 {
+	if list, err := r.Leases(t.Context(), leases.Query{}); err != nil || len(list) > 0 {
 		t.Errorf("minted: %+v, %v", list, err)
 	}
 }
@@ -394,14 +394,14 @@ func (r *rows) proposes(t *testing.T, s approvals.State) (string, func(*testing.
 }
 
 // proposal is a proposed hook of its own digest as the host files it.
-func proposal(name string) kernel.Approval { return proposalOf(name, "the source") }
+func proposal(name string) approvals.Item { return proposalOf(name, "the source") }
 
-func proposalOf(name, source string) kernel.Approval {
+func proposalOf(name, source string) approvals.Item {
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(name)))
 	d := approvals.ProposalDetails{Digest: digest, Source: []approvals.SourceFile{{Path: "hook.go", Text: source}},
 		Binding: jsontext.Value(fmt.Sprintf(`{"name":%q,"module":%q,"phases":["pre_tool"],"capabilities":["block"]}`, name,
 			digest))}
-	it := kernel.Approval{Kind: approvals.KindProposal,
+	it := approvals.Item{Kind: approvals.KindProposal,
 		By:     approvals.Requester{Credential: "uid 1", Runtime: "custom", Session: "s-1", Agent: "coder"},
 		Reason: "keeps deploys out", Hooks: []approvals.Asking{{Hook: name, Digest: digest}}}
 	var err error

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/gofrs/uuid/v5"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
@@ -67,7 +68,7 @@ const maxLooks = 16
 
 // vouched finds out whether an item on file is what was asked and decided. Item and events
 // are read one after the other: an item that was decided or used in between is read anew,
-// and is then as it is now. The error is of ErrApprovalUnsound, and then it is logged, or
+// and is then as it is now. The error is of approvals.ErrUnsound, and then it is logged, or
 // ErrUnavailable, or ErrConflict when the item is gone or keeps changing.
 func (k *Kernel) vouched(ctx context.Context, it *approvals.Item) error {
 	why := ""
@@ -101,7 +102,7 @@ func (k *Kernel) vouched(ctx context.Context, it *approvals.Item) error {
 	default:
 		text += " is not what was asked: " + why
 	}
-	return k.unsound(ctx, it, text, fmt.Errorf("%w: %s", ErrApprovalUnsound, why))
+	return k.unsound(ctx, it, text, fmt.Errorf("%w: %s", approvals.ErrUnsound, why))
 }
 
 // readAnew puts the item as it is on file now into it, and reports whether it is another
@@ -130,12 +131,12 @@ func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, q 
 	revision string) (*approvals.Item, error) {
 	err := k.vouched(ctx, it)
 	if err == nil && it.Key != key { // a store that answers with another item
-		err = k.unsound(ctx, it, "what is on file is not what was asked", ErrApprovalUnsound)
+		err = k.unsound(ctx, it, "what is on file is not what was asked", approvals.ErrUnsound)
 	}
 	switch {
 	case err == nil:
 		return it, nil
-	case !errors.Is(err, ErrApprovalUnsound) || it.Damaged || it.State != approvals.Pending:
+	case !errors.Is(err, approvals.ErrUnsound) || it.Damaged || it.State != approvals.Pending:
 		return nil, err
 	}
 	op, e := k.putAside(it, at, revision)
@@ -144,11 +145,11 @@ func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, q 
 }
 
 // putAside makes the step by which an item that is not what was asked is superseded.
-func (k *Kernel) putAside(it *approvals.Item, at clock.Instant, revision string) (ApprovalOp, phases.Event) {
+func (k *Kernel) putAside(it *approvals.Item, at clock.Instant, revision string) (approvals.Op, phases.Event) {
 	e := k.approvalEvent(&approvals.Item{ID: phases.SafeLine(it.ID, phases.MaxIDBytes)}, string(approvals.Superseded),
 		at.Wall, revision)
 	e.Notes = append(e.Notes, "it was not what was asked")
-	return ApprovalOp{Change: &approvals.Change{ID: it.ID, From: approvals.Pending, To: approvals.Superseded, At: at}}, e
+	return approvals.Op{Change: &approvals.Change{ID: it.ID, From: approvals.Pending, To: approvals.Superseded, At: at}}, e
 }
 
 // vouchedDenial finds out whether a denial on file was signed: only then does it answer
@@ -156,7 +157,7 @@ func (k *Kernel) putAside(it *approvals.Item, at clock.Instant, revision string)
 func (k *Kernel) vouchedDenial(ctx context.Context, s *snapshot, it *approvals.Item) error {
 	err := s.authority.Verify(it, it.Decision)
 	if err == nil && it.Decision.Verdict != approvals.Deny {
-		err = ErrApprovalSignature
+		err = approvals.ErrSignature
 	}
 	if err != nil {
 		return k.unsound(ctx, it, "what is on file as denied was not signed by a reviewer", err)
@@ -165,14 +166,14 @@ func (k *Kernel) vouchedDenial(ctx context.Context, s *snapshot, it *approvals.I
 }
 
 // onFile returns an item that is what was asked and decided. The error is
-// ErrApprovalUnknown, of ErrApprovalUnsound, or ErrUnavailable.
+// approvals.ErrUnknown, of approvals.ErrUnsound, or ErrUnavailable.
 func (k *Kernel) onFile(ctx context.Context, id string) (*approvals.Item, error) {
 	it, err := k.o.Store.Approval(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if it == nil {
-		return nil, ErrApprovalUnknown
+		return nil, approvals.ErrUnknown
 	}
 	if it.ID != id {
 		it.Damaged = true
@@ -187,7 +188,7 @@ func (k *Kernel) soundOnly(ctx context.Context, list []approvals.Item) ([]approv
 		switch err := k.vouched(ctx, &list[n]); {
 		case err == nil:
 			out = append(out, list[n])
-		case !errors.Is(err, ErrApprovalUnsound):
+		case !errors.Is(err, approvals.ErrUnsound):
 			return nil, err
 		}
 	}
@@ -199,7 +200,7 @@ func (k *Kernel) soundOnly(ctx context.Context, list []approvals.Item) ([]approv
 // so that nothing could follow from it, is in the answer until the log says of it that it
 // is not sound. The error is ErrUnavailable.
 func (k *Kernel) UnsoundApprovals(ctx context.Context) ([]string, error) {
-	list, err := k.o.Store.Approvals(ctx, ApprovalQuery{Limit: approvals.MaxLimit})
+	list, err := k.o.Store.Approvals(ctx, approvals.Query{Limit: approvals.MaxLimit})
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +208,7 @@ func (k *Kernel) UnsoundApprovals(ctx context.Context) ([]string, error) {
 	at := k.at(ctx)
 	for n := range list {
 		if !list[n].Damaged && list[n].Over(at) {
-			met, err := k.o.Store.Events(ctx, EventQuery{ID: unsoundID(list[n].ID), Limit: 1})
+			met, err := k.o.Store.Events(ctx, wire.Query{ID: unsoundID(list[n].ID), Limit: 1})
 			if err != nil {
 				return nil, err
 			}
@@ -217,7 +218,7 @@ func (k *Kernel) UnsoundApprovals(ctx context.Context) ([]string, error) {
 		}
 		switch err := k.vouched(ctx, &list[n]); {
 		case err == nil:
-		case errors.Is(err, ErrApprovalUnsound):
+		case errors.Is(err, approvals.ErrUnsound):
 			out = append(out, phases.SafeLine(list[n].ID, phases.MaxIDBytes))
 		default:
 			return nil, err
@@ -228,7 +229,7 @@ func (k *Kernel) UnsoundApprovals(ctx context.Context) ([]string, error) {
 
 // SoundApproval reports whether an item on file is what was asked and decided, as the log says. It reads
 // events alone, and logs nothing. The error is ErrUnavailable.
-func (k *Kernel) SoundApproval(ctx context.Context, it *Approval) (bool, error) {
+func (k *Kernel) SoundApproval(ctx context.Context, it *approvals.Item) (bool, error) {
 	why, err := k.examineItem(ctx, it)
 	if err != nil {
 		return false, errors.Join(ErrUnavailable, err)
@@ -363,8 +364,8 @@ func (k *Kernel) requestedEvent(ctx context.Context, it *approvals.Item) (*phase
 		return nil, nil
 	}
 	const about = 2 * time.Minute // a question is committed when its chain has ended
-	q := EventQuery{Type: phases.EventApproval, Decision: "requested", Since: at.Add(-time.Second), Until: at.Add(about),
-		Limit: MaxEventLimit}
+	q := wire.Query{Type: phases.EventApproval, Decision: "requested", Since: at.Add(-time.Second), Until: at.Add(about),
+		Limit: wire.MaxLimit}
 	list, err := k.o.Store.Events(ctx, q)
 	if err != nil {
 		return nil, err
@@ -375,7 +376,7 @@ func (k *Kernel) requestedEvent(ctx context.Context, it *approvals.Item) (*phase
 			continue
 		}
 		before, err := k.o.Store.Events(ctx,
-			EventQuery{Type: q.Type, Decision: q.Decision, Before: list[n].Seq, Newest: true, Limit: 1})
+			wire.Query{Type: q.Type, Decision: q.Decision, Before: list[n].Seq, Newest: true, Limit: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -390,7 +391,7 @@ func (k *Kernel) requestedEvent(ctx context.Context, it *approvals.Item) (*phase
 
 // eventByID returns the event as it is in the log; nil when there is none.
 func (k *Kernel) eventByID(ctx context.Context, id string) (*phases.Event, error) {
-	list, err := k.o.Store.Events(ctx, EventQuery{ID: id})
+	list, err := k.o.Store.Events(ctx, wire.Query{ID: id})
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -434,7 +435,7 @@ func (k *Kernel) unsound(ctx context.Context, it *approvals.Item, text string, c
 		slog.String("approval", phases.SafeLine(it.ID, phases.MaxIDBytes)), slog.String("why", text),
 		slog.Any("error", cause))
 	id := unsoundID(it.ID)
-	if have, err := k.o.Store.Events(ctx, EventQuery{ID: id}); err == nil && len(have) == 0 {
+	if have, err := k.o.Store.Events(ctx, wire.Query{ID: id}); err == nil && len(have) == 0 {
 		now := k.o.Clock.Now()
 		// What is in the item is somebody's invention: only its id is logged.
 		e := k.approvalEvent(&approvals.Item{ID: phases.SafeLine(it.ID, phases.MaxIDBytes)}, approvalUnsound, now,

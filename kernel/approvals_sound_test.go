@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -99,11 +100,11 @@ func TestSignedForSomethingElseDoesNotPass(t *testing.T) {
 			if !strings.Contains(v.Reason, "what was approved is not what would run") {
 				t.Errorf("reason %q", v.Reason)
 			}
-			if got := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: "unsound"}); len(got) != 1 ||
+			if got := h.events(t, wire.Query{Type: phases.EventApproval, Decision: "unsound"}); len(got) != 1 ||
 				!strings.Contains(string(got[0].Output), id) {
 				t.Errorf("logged: %+v", got)
 			}
-			if got := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: "consumed"}); len(got) != 0 {
+			if got := h.events(t, wire.Query{Type: phases.EventApproval, Decision: "consumed"}); len(got) != 0 {
 				t.Errorf("used up: %+v", got)
 			}
 		})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -28,7 +29,7 @@ func reviewerKey(n byte) ed25519.PrivateKey {
 }
 
 func reviewed(c *kernel.Config, _ *kernel.Options) {
-	c.Reviewers = []kernel.Reviewer{{Name: "dev", Key: reviewerKey(1).Public().(ed25519.PublicKey)}}
+	c.Reviewers = []approvals.Reviewer{{Name: "dev", Key: reviewerKey(1).Public().(ed25519.PublicKey)}}
 }
 
 func asking() []hook {
@@ -37,7 +38,7 @@ func asking() []hook {
 
 // decide signs and hands in a decision as a reviewer would.
 func (h *host) decide(t testing.TB, id string, v approvals.Verdict, key ed25519.PrivateKey,
-	change ...func(*kernel.ApprovalDecision)) error {
+	change ...func(*approvals.Decision)) error {
 	t.Helper()
 	it, err := h.Approval(t.Context(), id)
 	if err != nil {
@@ -62,7 +63,7 @@ func (h *host) decide(t testing.TB, id string, v approvals.Verdict, key ed25519.
 func (h *host) approvalEvents(t *testing.T) string {
 	t.Helper()
 	var out []string
-	for _, e := range h.events(t, kernel.EventQuery{Type: phases.EventApproval}) {
+	for _, e := range h.events(t, wire.Query{Type: phases.EventApproval}) {
 		out = append(out, e.Decision)
 	}
 	return strings.Join(out, " ")
@@ -111,7 +112,7 @@ func TestApprovedOnce(t *testing.T) {
 	if got := h.approvalEvents(t); got != "requested approved consumed requested" {
 		t.Errorf("on record: %s", got)
 	}
-	e := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: "approved"})[0]
+	e := h.events(t, wire.Query{Type: phases.EventApproval, Decision: "approved"})[0]
 	if e.DecidedBy != "dev" || e.Signer == "" || e.Reason != "because" || e.Session != "s-1" ||
 		!strings.Contains(string(e.Output), id) {
 		t.Errorf("event %+v %s", e, e.Output)
@@ -175,14 +176,14 @@ func TestApprovalsRunOut(t *testing.T) {
 	h := newHost(t, asking(), reviewed, func(c *kernel.Config, _ *kernel.Options) { c.Approvals.Timeout = time.Minute })
 	first := h.pending(t, invocation(phases.PreTool))
 	h.clock.add(time.Minute)
-	if err := h.decide(t, first, approvals.Approve, reviewerKey(1)); !errors.Is(err, kernel.ErrApprovalExpired) {
+	if err := h.decide(t, first, approvals.Approve, reviewerKey(1)); !errors.Is(err, approvals.ErrExpired) {
 		t.Errorf("deciding after the end: %v", err)
 	}
 	second := h.pending(t, invocation(phases.PreTool))
 	if second == first {
 		t.Fatal("what has run out still waits")
 	}
-	if err := h.decide(t, second, approvals.Approve, reviewerKey(1), func(d *kernel.ApprovalDecision) {
+	if err := h.decide(t, second, approvals.Approve, reviewerKey(1), func(d *approvals.Decision) {
 		d.Until = d.At.Add(time.Minute)
 	}); err == nil {
 		t.Error("a decision that was changed after signing was taken")
@@ -200,7 +201,7 @@ func TestApprovalsRunOut(t *testing.T) {
 		t.Error("an approval that nobody used in time is used")
 	}
 	h.clock.add(time.Minute)
-	list, err := h.Approvals(t.Context(), kernel.ApprovalQuery{})
+	list, err := h.Approvals(t.Context(), approvals.Query{})
 	if err != nil || len(list) != 3 {
 		t.Fatalf("%v, %v", list, err)
 	}
@@ -223,38 +224,38 @@ func TestDecisionsThatDoNotCount(t *testing.T) {
 	otherItem, _ := h.Approval(t.Context(), other)
 	for name, c := range map[string]struct {
 		key    ed25519.PrivateKey
-		change func(*kernel.ApprovalDecision)
+		change func(*approvals.Decision)
 		want   error
 	}{
-		"not signed":         {nil, func(*kernel.ApprovalDecision) {}, kernel.ErrApprovalSignature},
-		"signed by somebody": {reviewerKey(2), func(*kernel.ApprovalDecision) {}, kernel.ErrApprovalSignature},
-		"under another name": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.By = "boss" },
-			kernel.ErrApprovalSignature},
-		"a denial turned": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Verdict = approvals.Deny },
-			kernel.ErrApprovalSignature},
-		"another reason": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Reason = "x" },
-			kernel.ErrApprovalSignature},
-		"one bit": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Signature[7] ^= 1 },
-			kernel.ErrApprovalSignature},
-		"no signature": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Signature = nil },
-			kernel.ErrApprovalSignature},
-		"about something else": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Content, _ = otherItem.Content() },
-			kernel.ErrApprovalContent},
-		"a digest of nothing": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Content = "sha256:00" },
-			kernel.ErrApprovalContent},
-		"neither yes nor no": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Verdict = "consumed" },
-			kernel.ErrApprovalInvalid},
-		"from long ago": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.At = d.At.Add(-time.Hour) },
-			kernel.ErrApprovalInvalid},
-		"from the future": {reviewerKey(1), func(d *kernel.ApprovalDecision) {
+		"not signed":         {nil, func(*approvals.Decision) {}, approvals.ErrSignature},
+		"signed by somebody": {reviewerKey(2), func(*approvals.Decision) {}, approvals.ErrSignature},
+		"under another name": {reviewerKey(1), func(d *approvals.Decision) { d.By = "boss" },
+			approvals.ErrSignature},
+		"a denial turned": {reviewerKey(1), func(d *approvals.Decision) { d.Verdict = approvals.Deny },
+			approvals.ErrSignature},
+		"another reason": {reviewerKey(1), func(d *approvals.Decision) { d.Reason = "x" },
+			approvals.ErrSignature},
+		"one bit": {reviewerKey(1), func(d *approvals.Decision) { d.Signature[7] ^= 1 },
+			approvals.ErrSignature},
+		"no signature": {reviewerKey(1), func(d *approvals.Decision) { d.Signature = nil },
+			approvals.ErrSignature},
+		"about something else": {reviewerKey(1), func(d *approvals.Decision) { d.Content, _ = otherItem.Content() },
+			approvals.ErrContent},
+		"a digest of nothing": {reviewerKey(1), func(d *approvals.Decision) { d.Content = "sha256:00" },
+			approvals.ErrContent},
+		"neither yes nor no": {reviewerKey(1), func(d *approvals.Decision) { d.Verdict = "consumed" },
+			approvals.ErrInvalid},
+		"from long ago": {reviewerKey(1), func(d *approvals.Decision) { d.At = d.At.Add(-time.Hour) },
+			approvals.ErrInvalid},
+		"from the future": {reviewerKey(1), func(d *approvals.Decision) {
 			d.At = d.At.Add(time.Hour)
 			d.Until = d.At.Add(time.Minute)
-		}, kernel.ErrApprovalInvalid},
-		"for ever": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Until = d.At.Add(1000 * time.Hour) },
-			kernel.ErrApprovalInvalid},
-		"over before it begins": {reviewerKey(1), func(d *kernel.ApprovalDecision) { d.Until = d.At },
-			kernel.ErrApprovalInvalid},
-		"with a secret": {nil, nil, kernel.ErrApprovalInvalid},
+		}, approvals.ErrInvalid},
+		"for ever": {reviewerKey(1), func(d *approvals.Decision) { d.Until = d.At.Add(1000 * time.Hour) },
+			approvals.ErrInvalid},
+		"over before it begins": {reviewerKey(1), func(d *approvals.Decision) { d.Until = d.At },
+			approvals.ErrInvalid},
+		"with a secret": {nil, nil, approvals.ErrInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var err error
@@ -278,12 +279,12 @@ func TestDecisionsThatDoNotCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range []approvals.Verdict{approvals.Approve, approvals.Deny} {
-		if err := h.decide(t, id, v, reviewerKey(1)); !errors.Is(err, kernel.ErrApprovalDecided) {
+		if err := h.decide(t, id, v, reviewerKey(1)); !errors.Is(err, approvals.ErrDecided) {
 			t.Errorf("decided twice: %v", err)
 		}
 	}
-	if _, err := h.DecideApproval(t.Context(), "nobody", kernel.ApprovalDecision{}); !errors.Is(err,
-		kernel.ErrApprovalUnknown) {
+	if _, err := h.DecideApproval(t.Context(), "nobody", approvals.Decision{}); !errors.Is(err,
+		approvals.ErrUnknown) {
 		t.Errorf("unknown: %v", err)
 	}
 	if n := strings.Count(h.approvalEvents(t), "refused"); n != 9 {
@@ -308,7 +309,7 @@ func TestForgedApprovalBlocks(t *testing.T) {
 			d, _ := approvals.Draft(&it, approvals.Approve, "dev", "", h.clock.Now(), time.Minute)
 			forge(&it, &d)
 			_, err := h.store.Commit(t.Context(),
-				kernel.Batch{Now: h.clock.Now(), Events: meanwhile(), Approvals: []kernel.ApprovalOp{
+				kernel.Batch{Now: h.clock.Now(), Events: meanwhile(), Approvals: []approvals.Op{
 					{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Approved, Decision: &d,
 						At: wall(h.clock.Now())}}}})
 			if err != nil {
@@ -318,7 +319,7 @@ func TestForgedApprovalBlocks(t *testing.T) {
 			if !strings.Contains(v.Reason, "approved") {
 				t.Errorf("reason %q", v.Reason)
 			}
-			if got := h.events(t, kernel.EventQuery{Type: phases.EventVerdict, Decision: "block"}); len(got) != 1 ||
+			if got := h.events(t, wire.Query{Type: phases.EventVerdict, Decision: "block"}); len(got) != 1 ||
 				got[0].Kind != phases.KindStore {
 				t.Errorf("on record: %+v", got)
 			}
@@ -329,7 +330,7 @@ func TestForgedApprovalBlocks(t *testing.T) {
 func TestWithoutReviewersNothingIsApproved(t *testing.T) {
 	h := newHost(t, asking())
 	id := h.pending(t, invocation(phases.PreTool))
-	if err := h.decide(t, id, approvals.Approve, reviewerKey(1)); !errors.Is(err, kernel.ErrApprovalSignature) {
+	if err := h.decide(t, id, approvals.Approve, reviewerKey(1)); !errors.Is(err, approvals.ErrSignature) {
 		t.Errorf("%v", err)
 	}
 	if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Ask {
@@ -346,7 +347,7 @@ func TestWithoutReviewersNothingIsApproved(t *testing.T) {
 	// With a reviewer, unsigned decisions do not count whatever else is said.
 	both := newHost(t, asking(), reviewed, func(c *kernel.Config, _ *kernel.Options) { c.Approvals.Unsigned = true })
 	id = both.pending(t, invocation(phases.PreTool))
-	if err := both.decide(t, id, approvals.Approve, nil); !errors.Is(err, kernel.ErrApprovalSignature) {
+	if err := both.decide(t, id, approvals.Approve, nil); !errors.Is(err, approvals.ErrSignature) {
 		t.Errorf("%v", err)
 	}
 }
@@ -374,7 +375,7 @@ func TestAsksWithoutItems(t *testing.T) {
 		if v.Decision != c.decision || v.Enforced != c.enforced || v.Approval != nil {
 			t.Errorf("%s: %s %s %v", name, v.Decision, v.Enforced, v.Approval)
 		}
-		if list, err := h.Approvals(t.Context(), kernel.ApprovalQuery{}); err != nil || len(list) != 0 {
+		if list, err := h.Approvals(t.Context(), approvals.Query{}); err != nil || len(list) != 0 {
 			t.Errorf("%s: in the queue: %v, %v", name, list, err)
 		}
 	}
@@ -431,7 +432,7 @@ func TestApprovalPassesOneOfMany(t *testing.T) {
 	if passed.Load() != 1 || waiting.Load() != 31 {
 		t.Errorf("%d passed, %d wait", passed.Load(), waiting.Load())
 	}
-	list, _ := h.Approvals(t.Context(), kernel.ApprovalQuery{State: approvals.Pending})
+	list, _ := h.Approvals(t.Context(), approvals.Query{State: approvals.Pending})
 	if len(list) != 1 {
 		t.Errorf("%d items for one question", len(list))
 	}
@@ -479,7 +480,7 @@ func TestQueueFlood(t *testing.T) {
 	full := 0
 	for i := range n {
 		switch err := request("flood", "uid 1", i); {
-		case errors.Is(err, kernel.ErrApprovalQuota):
+		case errors.Is(err, approvals.ErrQuota):
 			full++
 		case err != nil:
 			t.Fatal(err)
@@ -527,7 +528,7 @@ func TestQueueFlood(t *testing.T) {
 	if err := request("quiet", "uid 2", 1); err != nil {
 		t.Errorf("another credential: %v", err)
 	}
-	list, err := h.Approvals(ctx, kernel.ApprovalQuery{State: approvals.Pending, Limit: approvals.MaxLimit})
+	list, err := h.Approvals(ctx, approvals.Query{State: approvals.Pending, Limit: approvals.MaxLimit})
 	if err != nil || len(list) > approvals.DefaultQuota*approvals.CredentialFactor+1 {
 		t.Errorf("%d in the queue, %v", len(list), err)
 	}
@@ -535,7 +536,7 @@ func TestQueueFlood(t *testing.T) {
 		len(counts) != 1 {
 		t.Errorf("%v counted, %d listed, %v", counts, len(list), err)
 	}
-	list, err = h.Approvals(ctx, kernel.ApprovalQuery{State: approvals.Superseded, Limit: approvals.MaxLimit})
+	list, err = h.Approvals(ctx, approvals.Query{State: approvals.Superseded, Limit: approvals.MaxLimit})
 	if err != nil || len(list) > approvals.KeepSuperseded {
 		t.Errorf("%d superseded items are kept, %v", len(list), err)
 	}
@@ -584,7 +585,7 @@ func TestAsksGiveWay(t *testing.T) {
 		t.Errorf("approved: %+v", v)
 	}
 	events, err := h.store.Events(t.Context(),
-		kernel.EventQuery{Type: phases.EventApproval, Decision: string(approvals.Superseded), Limit: 1})
+		wire.Query{Type: phases.EventApproval, Decision: string(approvals.Superseded), Limit: 1})
 	if err != nil || len(events) != 1 || len(events[0].Notes) != 1 || !strings.Contains(events[0].Notes[0], "gave way") {
 		t.Errorf("%+v, %v", events, err)
 	}

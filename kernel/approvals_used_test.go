@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -48,7 +49,7 @@ func (f *forgetful) Approval(ctx context.Context, id string) (*approvals.Item, e
 	return it, err
 }
 
-func (f *forgetful) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
+func (f *forgetful) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
 	list, err := f.Store.Events(ctx, q)
 	if f.on.Load() && q.ID != "" && len(list) == 1 && list[0].Decision == string(approvals.Consumed) &&
 		f.hide.Add(-1) >= 0 {
@@ -59,7 +60,7 @@ func (f *forgetful) Events(ctx context.Context, q kernel.EventQuery) ([]phases.E
 
 func (f *forgetful) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
 	if f.on.Load() {
-		b.Approvals = slices.DeleteFunc(slices.Clone(b.Approvals), func(op kernel.ApprovalOp) bool {
+		b.Approvals = slices.DeleteFunc(slices.Clone(b.Approvals), func(op approvals.Op) bool {
 			return op.Change != nil && op.Change.To == approvals.Consumed
 		})
 	}
@@ -101,7 +102,7 @@ func TestUsedOnceWhateverTheStoreSays(t *testing.T) {
 				t.Errorf("%s %s %q", v.Decision, v.Kind, v.Reason)
 			}
 			if used := h.events(t,
-				kernel.EventQuery{Type: phases.EventApproval, Decision: string(approvals.Consumed)}); len(used) != 1 {
+				wire.Query{Type: phases.EventApproval, Decision: string(approvals.Consumed)}); len(used) != 1 {
 				t.Errorf("%d uses on record", len(used))
 			}
 		})
@@ -110,7 +111,7 @@ func TestUsedOnceWhateverTheStoreSays(t *testing.T) {
 
 // What a reviewer has signed counts as long as the reviewer is one, also when the log says otherwise.
 func TestApprovalOfAReviewerWhoIsGone(t *testing.T) {
-	for name, reviewers := range map[string][]kernel.Reviewer{
+	for name, reviewers := range map[string][]approvals.Reviewer{
 		"another key": {{Name: "dev", Key: reviewerKey(2).Public().(ed25519.PublicKey)}}, "nobody": nil,
 		"another name": {{Name: "else", Key: reviewerKey(1).Public().(ed25519.PublicKey)}},
 	} {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -30,14 +31,14 @@ func TestAuditFailureRecordsNoWordsOfTheHook(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := json.Marshal(map[string]any{"events": h.events(t, kernel.EventQuery{}), "latches": latches})
+		all, err := json.Marshal(map[string]any{"events": h.events(t, wire.Query{}), "latches": latches})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(all), "Bob") || strings.Contains(string(all), "SECRET") {
 			t.Errorf("on record: %s", all)
 		}
-		for _, e := range h.events(t, kernel.EventQuery{}) {
+		for _, e := range h.events(t, wire.Query{}) {
 			if len(e.Logs) != 0 {
 				t.Errorf("logs on record: %v", e.Logs)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -34,7 +35,7 @@ func TestRecordIsRedacted(t *testing.T) {
 	}
 	h := newHost(t, []hook{mutator, {name: "b", run: effects(block("because SECRET\x1b[31m\u202e"))}})
 	v = h.invoke(t, inv)
-	es := h.events(t, kernel.EventQuery{})
+	es := h.events(t, wire.Query{})
 	all, err := json.Marshal(es)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +59,7 @@ func TestRedactionFailureBlocksAndStoresDigestsOnly(t *testing.T) {
 	inv := invocation(phases.PreTool)
 	inv.Action = []byte(`{"tool":"exec","args":{"command":"EXPLODE readable"}}`)
 	h.fails(t, inv, phases.KindAudit)
-	es := h.events(t, kernel.EventQuery{})
+	es := h.events(t, wire.Query{})
 	all, err := json.Marshal(es)
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +96,7 @@ func TestAuditHooksSeeTheRedactedRecordOnce(t *testing.T) {
 	if kind != "verdict" || decision != "block" {
 		t.Errorf("kind %q, decision %q", kind, decision)
 	}
-	es := h.events(t, kernel.EventQuery{})
+	es := h.events(t, wire.Query{})
 	if len(es) != 3 || es[2].Pass != phases.PassAudit || es[2].Binding != "aud" || es[1].Type != phases.EventVerdict {
 		t.Fatalf("events %+v", es)
 	}
@@ -140,7 +141,7 @@ func TestAuditFailureBlocks(t *testing.T) {
 			if !strings.HasPrefix(v.Reason, "an audit hook failed") {
 				t.Errorf("reason %q", v.Reason)
 			}
-			es := h.events(t, kernel.EventQuery{})
+			es := h.events(t, wire.Query{})
 			all, err := json.Marshal(es)
 			if err != nil {
 				t.Fatal(err)
@@ -183,7 +184,7 @@ func TestAuditPhaseInvocation(t *testing.T) {
 	if !slices.Equal(v.Changed, []string{"/data/text"}) || strings.Contains(string(v.Action), "hi") {
 		t.Errorf("changed %v, action %s", v.Changed, v.Action)
 	}
-	es := h.events(t, kernel.EventQuery{})
+	es := h.events(t, wire.Query{})
 	if len(es) != 2 || strings.Contains(string(es[0].Input), "hi") ||
 		!slices.Contains(es[0].Masked, "/input/action/data/text") {
 		t.Errorf("events %+v", es)
@@ -209,7 +210,7 @@ func TestLargeRecords(t *testing.T) {
 	inv := invocation(phases.PreTool)
 	inv.Action = []byte(`{"tool":"exec","args":{"big":"` + big + `"}}`)
 	v := h.invoke(t, inv)
-	es := h.events(t, kernel.EventQuery{})
+	es := h.events(t, wire.Query{})
 	if v.Decision != phases.Allow || len(es) != 3 || es[1].Output != nil || es[1].OutputDigest == "" ||
 		!slices.Contains(es[1].Masked, "/output") {
 		t.Errorf("%s, %d events, output of %d bytes, masked %v", v.Decision, len(es), len(es[1].Output), es[1].Masked)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -48,7 +49,7 @@ func TestOrder(t *testing.T) {
 	wantOrder(t, reported(v), want...)
 	wantOrder(t, h.calls.take(), want...)
 	var events []string
-	es := h.events(t, kernel.EventQuery{Invocation: v.ID})
+	es := h.events(t, wire.Query{Invocation: v.ID})
 	for _, e := range es[:len(es)-1] {
 		events = append(events, e.Binding+"/"+string(e.Pass))
 	}
@@ -65,7 +66,7 @@ func TestNothingMatches(t *testing.T) {
 		v.PolicyRevision != "rev-1" {
 		t.Errorf("verdict %+v", v)
 	}
-	if es := h.events(t, kernel.EventQuery{}); len(es) != 1 || es[0].Type != phases.EventVerdict {
+	if es := h.events(t, wire.Query{}); len(es) != 1 || es[0].Type != phases.EventVerdict {
 		t.Errorf("events %+v, want the verdict's", es)
 	}
 }
@@ -169,7 +170,7 @@ func TestMutatorJudgesWhatRuns(t *testing.T) {
 func TestValidatorMayNotRewrite(t *testing.T) {
 	h := newHost(t, []hook{{name: "v", caps: []string{"rewrite"}, run: effects(rewrite("/args/command", `"b"`))}})
 	v := h.fails(t, invocation(phases.PreTool), phases.KindOutput)
-	es := h.events(t, kernel.EventQuery{ID: v.Event.ID})
+	es := h.events(t, wire.Query{ID: v.Event.ID})
 	if v.Action != nil || len(es) != 1 || len(es[0].Changed) != 0 || strings.Contains(string(es[0].Output), `"b"`) {
 		t.Errorf("action %s changed by a validator: %+v", v.Action, es)
 	}
@@ -244,7 +245,7 @@ func TestFailuresBlock(t *testing.T) {
 		if strings.Contains(v.Reason, "cause") {
 			t.Errorf("%s: the cause is shown to the agent: %s", kind, v.Reason)
 		}
-		es := h.events(t, kernel.EventQuery{Type: phases.EventHook})
+		es := h.events(t, wire.Query{Type: phases.EventHook})
 		if len(es) != 1 || es[0].Kind != kind || es[0].Detail != "the cause" || es[0].Decision != "error" {
 			t.Errorf("%s: events %+v", kind, es)
 		}
@@ -425,7 +426,7 @@ func TestFailOpen(t *testing.T) {
 		if notes := strings.Join(v.Notes, "\n"); strings.Count(notes, "UNSAFE") != 4 {
 			t.Errorf("notes %q, want the mode and each failure", v.Notes)
 		}
-		if es := h.events(t, kernel.EventQuery{Type: phases.EventNotice}); len(es) != 1 ||
+		if es := h.events(t, wire.Query{Type: phases.EventNotice}); len(es) != 1 ||
 			!strings.Contains(es[0].Reason, "fail-open") {
 			t.Errorf("notices %+v", es)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -74,7 +75,7 @@ func TestClockIsTheHosts(t *testing.T) {
 				t.Errorf("%s, %s: the input says /time %q and /reported_time %q", phase, turn.pass, turn.time, turn.reported)
 			}
 		}
-		e := h.events(t, kernel.EventQuery{ID: v.Event.ID})[0]
+		e := h.events(t, wire.Query{ID: v.Event.ID})[0]
 		recorded, _ := phases.GetString(e.Input, "/time")
 		claimed, _ := phases.GetString(e.Input, "/reported_time")
 		if recorded != hostTime || claimed != claimTime || !e.Time.Equal(at(hostTime)) {
@@ -91,7 +92,7 @@ func TestNoReportedTime(t *testing.T) {
 	var got []times
 	h := newHost(t, []hook{watch("rule", &got, phases.PreTool)})
 	v := h.invoke(t, invocation(phases.PreTool))
-	e := h.events(t, kernel.EventQuery{ID: v.Event.ID})[0]
+	e := h.events(t, wire.Query{ID: v.Event.ID})[0]
 	if _, ok := phases.Get(e.Input, "/reported_time"); ok || got[0].reported != "" || got[0].time != hostTime {
 		t.Errorf("%+v, event %s", got, e.Input)
 	}
@@ -126,7 +127,7 @@ func TestHookClock(t *testing.T) {
 			t.Errorf("%+v, want %s", turn, otherTime)
 		}
 	}
-	for _, e := range h.events(t, kernel.EventQuery{}) {
+	for _, e := range h.events(t, wire.Query{}) {
 		if !e.Time.Equal(at(hostTime)) {
 			t.Errorf("event %s is of %s, want the host's time", e.Type, e.Time)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -61,9 +62,9 @@ func TestJumpsEndNoApproval(t *testing.T) {
 				b.set(j[1])
 				h.clock.add(life - last)
 				b.set(j[2])
-				want := map[bool]error{false: nil, true: kernel.ErrApprovalExpired}[late]
+				want := map[bool]error{false: nil, true: approvals.ErrExpired}[late]
 				if err := h.decide(t, undecided, approvals.Approve, reviewerKey(1)); !errors.Is(err, want) &&
-					!(late && errors.Is(err, kernel.ErrApprovalDecided)) {
+					!(late && errors.Is(err, approvals.ErrDecided)) {
 					t.Fatalf("decided: %v, want %v", err, want)
 				}
 
@@ -132,7 +133,7 @@ func TestJumpsMoveNoQueue(t *testing.T) {
 	}
 	b.set(-year)
 	h.clock.add(approvals.DefaultTimeout)
-	list, err := h.Approvals(t.Context(), kernel.ApprovalQuery{})
+	list, err := h.Approvals(t.Context(), approvals.Query{})
 	counts, cerr := h.ApprovalCounts(t.Context())
 	if err != nil || cerr != nil || len(list) != 1 || list[0].State != approvals.Expired || len(counts) != 0 {
 		t.Errorf("in the end: %+v, %v, %v, %v", list, counts, err, cerr)
@@ -200,7 +201,7 @@ func TestDecisionBringsNoStamp(t *testing.T) {
 	var b boot
 	h := newHost(t, asking(), reviewed, onBoot(&b))
 	id := h.pending(t, invocation(phases.PreTool))
-	forged := func(d *kernel.ApprovalDecision) { d.Clock = clock.Stamp{Boot: "boot", Since: int64(year)} }
+	forged := func(d *approvals.Decision) { d.Clock = clock.Stamp{Boot: "boot", Since: int64(year)} }
 	if err := h.decide(t, id, approvals.Approve, reviewerKey(1), forged); err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +218,7 @@ func TestDecisionBringsNoStamp(t *testing.T) {
 // An order lasts as long as was signed, on the host that it was written on.
 func TestJumpsEndNoOrder(t *testing.T) {
 	for _, by := range []time.Duration{-year, 0, year} {
-		for after, class := range map[time.Duration]error{time.Hour - 1: nil, time.Hour: kernel.ErrApprovalExpired} {
+		for after, class := range map[time.Duration]error{time.Hour - 1: nil, time.Hour: approvals.ErrExpired} {
 			var b boot
 			h := newHost(t, latching(), reviewed, inStore, onBoot(&b))
 			l := h.latchOne(t)
@@ -257,7 +258,7 @@ func TestJumpIsAnEvent(t *testing.T) {
 		h.WatchClock(t.Context())
 		v := h.invoke(t, invocation(phases.PreSend)) // the hook is not asked: what it said is carried
 		var told []string
-		for _, e := range h.events(t, kernel.EventQuery{Type: phases.EventNotice}) {
+		for _, e := range h.events(t, wire.Query{Type: phases.EventNotice}) {
 			if strings.HasPrefix(e.Reason, "the clock jumped by ") {
 				told = append(told, e.Reason)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -29,10 +30,10 @@ type CompactOrder struct {
 
 // CompactBy says who wants a compaction.
 type CompactBy struct {
-	By        string // for the log; the reviewer's name where there is an order
-	Why       string // for the log
-	Order     *Order // to VerbCompact, of CompactOrder; needed where a reviewer is registered
-	Retention bool   // belay.yaml wants it, and no person
+	By        string           // for the log; the reviewer's name where there is an order
+	Why       string           // for the log
+	Order     *approvals.Order // to VerbCompact, of CompactOrder; needed where a reviewer is registered
+	Retention bool             // belay.yaml wants it, and no person
 }
 
 // Compact records that the contents of events 1 to c.Through are given up; nothing is
@@ -66,7 +67,7 @@ func (k *Kernel) Compact(ctx context.Context, c Compaction, by CompactBy) (Recei
 
 // oldEnough refuses to give up an event that something still rests on.
 func (k *Kernel) oldEnough(ctx context.Context, through int64, now time.Time) error {
-	young, err := k.o.Store.Events(ctx, EventQuery{Since: now.Add(-MinCompactionAge), Limit: 1})
+	young, err := k.o.Store.Events(ctx, wire.Query{Since: now.Add(-MinCompactionAge), Limit: 1})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -18,7 +19,7 @@ func TestCompactRefusesWhatIsNoText(t *testing.T) {
 		kernel.CompactBy{Retention: true}); err == nil || errors.Is(err, kernel.ErrUnavailable) {
 		t.Errorf("%v, want a refusal of the text", err)
 	}
-	if es := h.events(t, kernel.EventQuery{Type: phases.EventCompaction}); len(es) != 0 {
+	if es := h.events(t, wire.Query{Type: phases.EventCompaction}); len(es) != 0 {
 		t.Errorf("%+v", es)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -68,8 +69,8 @@ type Config struct {
 	LeaseRules   []LeaseRule    // answers to requests for leases, the first that fits
 	MaxLeaseTTL  time.Duration  // the longest lease that a hook may make; 0 means leases.DefaultMaxTTL
 
-	Approvals ApprovalSettings // the queue of what people decide
-	Reviewers []Reviewer       // whose decisions count
+	Approvals approvals.Settings   // the queue of what people decide
+	Reviewers []approvals.Reviewer // whose decisions count
 }
 
 // BindingSpec is one installed hook as the operator wrote it.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -24,7 +25,7 @@ func TestWhatARewriteTakesOut(t *testing.T) {
 		if v := h.invoke(t, inv); v.Decision != phases.Allow || !strings.Contains(string(v.Action), `"ls"`) {
 			t.Fatalf("%+v", v)
 		}
-		all, err := json.Marshal(h.events(t, kernel.EventQuery{}))
+		all, err := json.Marshal(h.events(t, wire.Query{}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -213,9 +214,9 @@ func invocation(phase phases.Phase) phases.Invocation {
 		Action: action(phase)}
 }
 
-func (h *host) events(t *testing.T, q kernel.EventQuery) []phases.Event {
+func (h *host) events(t *testing.T, q wire.Query) []phases.Event {
 	t.Helper()
-	q.Limit = kernel.MaxEventLimit
+	q.Limit = wire.MaxLimit
 	es, err := h.store.Events(t.Context(), q)
 	if err != nil {
 		t.Fatalf("Events: %v", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
@@ -50,7 +51,7 @@ func (h *host) passed(t *testing.T) (out []string) {
 // those that a gap names.
 func (h *host) recorded(t *testing.T, id string) bool {
 	t.Helper()
-	for _, e := range h.events(t, kernel.EventQuery{}) {
+	for _, e := range h.events(t, wire.Query{}) {
 		var gap struct {
 			Invocations []string `json:"invocations"`
 		}
@@ -155,7 +156,7 @@ func decisions() map[string]decision {
 	asked := func(t *testing.T, h *host) string {
 		t.Helper()
 		h.invoke(t, write("/srv/a"))
-		list, err := h.Approvals(t.Context(), kernel.ApprovalQuery{Kind: approvals.KindLease})
+		list, err := h.Approvals(t.Context(), approvals.Query{Kind: approvals.KindLease})
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%+v, %v", list, err)
 		}
@@ -273,8 +274,8 @@ func TestCallsWithAStoreThatFails(t *testing.T) {
 		if v.Decision != phases.Block || err == nil {
 			t.Errorf("call %d failed: %s, %v", n, v.Decision, err)
 		}
-		intents := len(h.events(t, kernel.EventQuery{Type: phases.EventIntent}))
-		outcomes := len(h.events(t, kernel.EventQuery{Type: phases.EventOutcome}))
+		intents := len(h.events(t, wire.Query{Type: phases.EventIntent}))
+		outcomes := len(h.events(t, wire.Query{Type: phases.EventOutcome}))
 		if len(x.calls) > intents {
 			t.Errorf("call %d failed: the tool ran and there is no intent", n)
 		}

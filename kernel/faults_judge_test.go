@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -50,7 +51,7 @@ func TestRefusalsBehindAGap(t *testing.T) {
 		v, err := h.Refuse(t.Context(),
 			kernel.Refusal{Invocation: invocation(phases.PreTool), Fault: phases.NewFault(phases.KindProtocol, "no", nil)})
 		call := f.disarm()
-		gaps := h.events(t, kernel.EventQuery{Type: phases.EventGap})
+		gaps := h.events(t, wire.Query{Type: phases.EventGap})
 		if v.Event != nil && len(gaps) != 1 {
 			t.Errorf("call %d, %q, had failed: on record before the gap is", n, call)
 		}
@@ -102,7 +103,7 @@ func TestConflictsAreNotedOnce(t *testing.T) {
 // wantGap checks that one gap event counts so many blocked actions.
 func (h *host) wantGap(t *testing.T, blocked string) {
 	t.Helper()
-	gaps := h.events(t, kernel.EventQuery{Type: phases.EventGap})
+	gaps := h.events(t, wire.Query{Type: phases.EventGap})
 	if len(gaps) != 1 {
 		t.Fatalf("%d gap events", len(gaps))
 	}
@@ -127,7 +128,7 @@ func TestStartWhileAPersonClears(t *testing.T) {
 	if err := next.OverloadEnded(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if es := h.events(t, kernel.EventQuery{Type: phases.EventLatch}); len(es) != 1 {
+	if es := h.events(t, wire.Query{Type: phases.EventLatch}); len(es) != 1 {
 		t.Errorf("%+v", es)
 	}
 }

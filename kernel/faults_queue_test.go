@@ -12,7 +12,7 @@ import (
 )
 
 // drafted returns a decision as a reviewer hands it in.
-func (h *host) drafted(t *testing.T, id string, v approvals.Verdict, key byte) kernel.ApprovalDecision {
+func (h *host) drafted(t *testing.T, id string, v approvals.Verdict, key byte) approvals.Decision {
 	t.Helper()
 	it, err := h.Approval(t.Context(), id)
 	if err != nil {
@@ -60,20 +60,20 @@ func TestQueueWithAStoreThatFails(t *testing.T) {
 	for name, c := range map[string]verb{
 		"approve":                {prepare: decide(approvals.Approve, 1)},
 		"deny":                   {prepare: decide(approvals.Deny, 1)},
-		"approve by another key": {prepare: decide(approvals.Approve, 2), want: kernel.ErrApprovalSignature},
+		"approve by another key": {prepare: decide(approvals.Approve, 2), want: approvals.ErrSignature},
 		"finish": {prepare: func(t *testing.T, h *host) func() error {
 			id := h.approved(t)
 			return func() error { return h.FinishApproval(t.Context(), id, "done") }
 		}},
 		"accept a proposal": {prepare: func(t *testing.T, h *host) func() error {
 			id := h.proposed(t, "a")
-			d := kernel.ApprovalDecision{Verdict: approvals.Approve, By: "config", At: h.clock.Now(),
+			d := approvals.Decision{Verdict: approvals.Approve, By: "config", At: h.clock.Now(),
 				Until: h.clock.Now().Add(time.Minute)}
 			return func() error { _, err := h.AcceptApproval(t.Context(), id, d); return err }
 		}},
 		"finish an accepted proposal": {prepare: func(t *testing.T, h *host) func() error {
 			id := h.proposed(t, "a")
-			d := kernel.ApprovalDecision{Verdict: approvals.Approve, By: "config", At: h.clock.Now(),
+			d := approvals.Decision{Verdict: approvals.Approve, By: "config", At: h.clock.Now(),
 				Until: h.clock.Now().Add(time.Minute)}
 			if _, err := h.AcceptApproval(t.Context(), id, d); err != nil {
 				t.Fatal(err)
@@ -157,7 +157,7 @@ func TestLooksAtTheQueueWithAStoreThatFails(t *testing.T) {
 			prepare: func(t *testing.T, h *host) func() error {
 				h.approved(t)
 				return func() error {
-					list, err := h.Approvals(t.Context(), kernel.ApprovalQuery{})
+					list, err := h.Approvals(t.Context(), approvals.Query{})
 					if err == nil && len(list) != 1 {
 						t.Errorf("%d items, want 1", len(list))
 					}
@@ -177,10 +177,10 @@ func TestExpiredWithAStoreThatFails(t *testing.T) {
 	for n := 1; n <= 20; n++ {
 		f.arm(n, 0, false)
 		it, err := h.DecideApproval(t.Context(), id, d)
-		if f.disarm(); !errors.Is(err, kernel.ErrApprovalExpired) && !errors.Is(err, kernel.ErrUnavailable) {
+		if f.disarm(); !errors.Is(err, approvals.ErrExpired) && !errors.Is(err, kernel.ErrUnavailable) {
 			t.Fatalf("call %d failed: %v", n, err)
 		}
-		if errors.Is(err, kernel.ErrApprovalExpired) && it.State != approvals.Expired {
+		if errors.Is(err, approvals.ErrExpired) && it.State != approvals.Expired {
 			t.Fatalf("call %d failed: it stands as %s", n, it.State)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -141,15 +142,15 @@ func TestCallsWithARedactorThatFails(t *testing.T) {
 		if v.Decision != phases.Block && len(x.calls) == 0 && (len(got) != 1 || got[0].code >= 0) {
 			t.Errorf("call %d failed: the tool did not run, and the answer is %+v", n, got)
 		}
-		for _, e := range h.events(t, kernel.EventQuery{}) {
+		for _, e := range h.events(t, wire.Query{}) {
 			if raw, err := json.Marshal(&e); err != nil || strings.Contains(string(raw), "SECRET") {
 				t.Errorf("call %d failed: on record %s, %v", n, raw, err)
 			}
 		}
-		if intents := len(h.events(t, kernel.EventQuery{Type: phases.EventIntent})); len(x.calls) > intents {
+		if intents := len(h.events(t, wire.Query{Type: phases.EventIntent})); len(x.calls) > intents {
 			t.Errorf("call %d failed: the tool ran and there is no intent", n)
 		}
-		if outcomes := len(h.events(t, kernel.EventQuery{Type: phases.EventOutcome})); len(x.calls) != outcomes {
+		if outcomes := len(h.events(t, wire.Query{Type: phases.EventOutcome})); len(x.calls) != outcomes {
 			t.Errorf("call %d failed: the tool ran %d times, and there are %d outcomes", n, len(x.calls), outcomes)
 		}
 	}
@@ -168,14 +169,14 @@ func TestRecoveryWithARedactorThatFails(t *testing.T) {
 		r.arm(n)
 		err := h.Recover(t.Context())
 		met := r.disarm()
-		told := len(h.events(t, kernel.EventQuery{Type: phases.EventGap})) > 0
+		told := len(h.events(t, wire.Query{Type: phases.EventGap})) > 0
 		if (err == nil) != told {
 			t.Errorf("call %d failed: %v, and a gap on record is %v", n, err, told)
 		}
 		if err := h.Recover(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		gaps := h.events(t, kernel.EventQuery{Type: phases.EventGap})
+		gaps := h.events(t, wire.Query{Type: phases.EventGap})
 		if len(gaps) != 1 || !strings.Contains(string(gaps[0].Output), `"blocked":1`) {
 			t.Errorf("call %d failed: %+v", n, gaps)
 		}
@@ -221,12 +222,12 @@ func TestNotesOfOthersWithARedactorThatFails(t *testing.T) {
 				if again := h.Recover(t.Context()); again != nil || err != nil && !met {
 					t.Fatalf("call %d failed: %v, then %v", n, err, again)
 				}
-				gaps := h.events(t, kernel.EventQuery{Type: phases.EventGap})
+				gaps := h.events(t, wire.Query{Type: phases.EventGap})
 				if len(gaps) != 1 || !strings.Contains(string(gaps[0].Output), `"i-[redacted]"`) ||
 					strings.Contains(string(gaps[0].Output), `"session":"s-[redacted]"`) == c.latched {
 					t.Errorf("call %d failed: %+v", n, gaps)
 				}
-				for _, e := range h.events(t, kernel.EventQuery{}) {
+				for _, e := range h.events(t, wire.Query{}) {
 					if raw, err := json.Marshal(&e); err != nil || strings.Contains(string(raw), "SECRET") {
 						t.Errorf("call %d failed: on record %s, %v", n, raw, err)
 					}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -101,7 +102,7 @@ func (f *faulty) Latch(ctx context.Context, k kernel.SessionKey) (*kernel.Latch,
 	return read(f, "Latch", v, err)
 }
 
-func (f *faulty) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
+func (f *faulty) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
 	v, err := f.Store.Events(ctx, q)
 	return read(f, "Events", v, err)
 }
@@ -203,7 +204,7 @@ func (h *host) onFile(t *testing.T) (out onFile) {
 	check()
 	out.Latches, err = h.store.Latches(t.Context())
 	check()
-	out.Log = len(h.events(t, kernel.EventQuery{}))
+	out.Log = len(h.events(t, wire.Query{}))
 	return out
 }
 

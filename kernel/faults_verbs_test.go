@@ -85,7 +85,7 @@ func TestLeasesWithAStoreThatFails(t *testing.T) {
 		"all": {prepare: func(t *testing.T, h *host) func() error {
 			h.lend(t, want)
 			return func() error {
-				list, err := h.Leases(t.Context(), kernel.LeaseQuery{})
+				list, err := h.Leases(t.Context(), leases.Query{})
 				if err == nil && len(list) != 1 {
 					t.Errorf("%+v", list)
 				}
@@ -116,7 +116,7 @@ func TestOrdersWithAStoreThatFails(t *testing.T) {
 				l := h.latchOne(t)
 				o := h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(2))
 				return func() error { return h.ClearLatch(t.Context(), l.SessionKey, "dev", o) }
-			}, want: kernel.ErrApprovalSignature},
+			}, want: approvals.ErrSignature},
 		"config accept by order": {changes: []change{reviewed, inStore}, prepare: func(t *testing.T, h *host) func() error {
 			o := h.signed(t, approvals.VerbConfigAccept, kernel.ConfigOrder{Revision: "rev-1"}, reviewerKey(1))
 			return func() error { return h.AcceptConfig(t.Context(), "rev-1", "dev", o) }

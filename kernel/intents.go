@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/statedir"
@@ -170,7 +171,7 @@ func (k *Kernel) recoverIntents(ctx context.Context) {
 }
 
 func (k *Kernel) recoverIntent(ctx context.Context, in *openIntent) error {
-	found, err := k.o.Store.Events(ctx, EventQuery{ID: in.ID})
+	found, err := k.o.Store.Events(ctx, wire.Query{ID: in.ID})
 	if err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func (k *Kernel) recoverIntent(ctx context.Context, in *openIntent) error {
 	}
 	intent := found[0]
 	outcomes, err := k.o.Store.Events(ctx,
-		EventQuery{Type: phases.EventOutcome, Invocation: intent.Invocation, Limit: MaxEventLimit})
+		wire.Query{Type: phases.EventOutcome, Invocation: intent.Invocation, Limit: wire.MaxLimit})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -77,7 +78,7 @@ func TestIntentsLeftBehind(t *testing.T) {
 		newHost(t, hooks, journalIn(dir), func(_ *kernel.Config, o *kernel.Options) { o.Store = h.store })
 	}
 	outcomes := func() (list []string) {
-		for _, e := range h.events(t, kernel.EventQuery{Type: phases.EventOutcome}) {
+		for _, e := range h.events(t, wire.Query{Type: phases.EventOutcome}) {
 			list = append(list, e.Decision)
 		}
 		return list
@@ -134,8 +135,8 @@ func TestIntentsLeftBehind(t *testing.T) {
 	}
 	again()
 	again()
-	es := h.events(t, kernel.EventQuery{Type: phases.EventOutcome})
-	intent := h.events(t, kernel.EventQuery{Type: phases.EventIntent})[0]
+	es := h.events(t, wire.Query{Type: phases.EventOutcome})
+	intent := h.events(t, wire.Query{Type: phases.EventIntent})[0]
 	if len(es) != 1 || es[0].Decision != kernel.OutcomeUnknown || es[0].Intent != intent.ID || es[0].Tool != "probe" ||
 		es[0].Binding != "asker" || es[0].Reason == "" || es[0].Input != nil {
 		t.Errorf("outcome %+v", es)
@@ -150,8 +151,8 @@ func TestIntentsLeftBehind(t *testing.T) {
 	write(filepath.Join(dir, "01900000-0000-7000-8000-000000000000.json"), []byte(`{"id`))
 	write(filepath.Join(dir, ".new-1"), nil)
 	h = newHost(t, hooks, journalIn(dir))
-	if left := notes(t, dir); len(left) != 0 || len(h.events(t, kernel.EventQuery{Except: phases.EventNotice})) != 0 {
-		t.Errorf("notes %v, events %+v", left, h.events(t, kernel.EventQuery{}))
+	if left := notes(t, dir); len(left) != 0 || len(h.events(t, wire.Query{Except: phases.EventNotice})) != 0 {
+		t.Errorf("notes %v, events %+v", left, h.events(t, wire.Query{}))
 	}
 }
 
@@ -219,7 +220,7 @@ func TestHTTPRequestsAreRecorded(t *testing.T) {
 				t.Errorf("sent %d times, answer %+v", by.sent, got)
 			}
 			var list []string
-			for _, e := range h.events(t, kernel.EventQuery{}) {
+			for _, e := range h.events(t, wire.Query{}) {
 				if strings.Contains(string(e.Input)+string(e.Output)+e.Reason, "SECRET") {
 					t.Errorf("on record: %+v", e)
 				}

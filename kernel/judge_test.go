@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -35,13 +36,13 @@ func refuseFor(t *testing.T, h *host, why phases.LatchKind, inv phases.Invocatio
 // lifts are the events that ended a latch without a person.
 func lifts(t *testing.T, h *host) []phases.Event {
 	t.Helper()
-	return h.events(t, kernel.EventQuery{Type: phases.EventLatch, Decision: kernel.DecisionLifted})
+	return h.events(t, wire.Query{Type: phases.EventLatch, Decision: kernel.DecisionLifted})
 }
 
 // judged are the verdicts on events that were refused before.
 func judged(t *testing.T, h *host) (out []phases.Event) {
 	t.Helper()
-	for _, e := range h.events(t, kernel.EventQuery{}) {
+	for _, e := range h.events(t, wire.Query{}) {
 		if len(e.Notes) > 0 && strings.HasPrefix(e.Notes[0], kernel.NoteAfterwards) {
 			out = append(out, e)
 		}

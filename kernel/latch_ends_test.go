@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -101,7 +102,7 @@ func TestLatchesEndWithTheirCause(t *testing.T) {
 					t.Fatal(err)
 				}
 				list, _ := h.Latches(t.Context())
-				lifted := h.events(t, kernel.EventQuery{Type: phases.EventLatch, Decision: kernel.DecisionLifted})
+				lifted := h.events(t, wire.Query{Type: phases.EventLatch, Decision: kernel.DecisionLifted})
 				if (len(list) == 0) != c.ends || (len(lifted) == 1) != c.ends {
 					t.Errorf("%s: %+v, %d events lift", why, list, len(lifted))
 				}
@@ -239,7 +240,7 @@ func TestFullDiskLatchesNothingForGood(t *testing.T) {
 			if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Allow {
 				t.Errorf("%+v", v)
 			}
-			gaps := h.events(t, kernel.EventQuery{Type: phases.EventGap})
+			gaps := h.events(t, wire.Query{Type: phases.EventGap})
 			if len(gaps) == 0 ||
 				!strings.Contains(string(gaps[0].Output), `"lifted":[{"runtime":"custom","session":"s-1","cause":"store"}]`) {
 				t.Errorf("%+v", gaps)

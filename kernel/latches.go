@@ -26,7 +26,7 @@ func (l *Latch) Order() LatchOrder {
 // registered it takes an order to VerbLatchClear that says Latch.Order; by counts only
 // without one. The error is ErrConflict when the session is not latched, or as of
 // UseOrder.
-func (k *Kernel) ClearLatch(ctx context.Context, key SessionKey, by string, o *Order) error {
+func (k *Kernel) ClearLatch(ctx context.Context, key SessionKey, by string, o *approvals.Order) error {
 	l, err := k.o.Store.Latch(ctx, key)
 	if err != nil {
 		return err

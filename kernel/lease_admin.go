@@ -12,17 +12,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Classes of errors about leases, for errors.Is.
-var (
-	ErrLeaseUnknown = leases.ErrUnknown
-	ErrLeaseInvalid = leases.ErrInvalid
-	ErrLeaseWider   = leases.ErrWider
-	ErrLeaseOver    = leases.ErrOver
-	ErrLeaseQuota   = leases.ErrQuota
-)
-
 // LeasePending says that the lease is made when a reviewer has approved it.
-type LeasePending struct{ Approval Approval }
+type LeasePending struct{ Approval approvals.Item }
 
 // Error says what is to be done.
 func (e *LeasePending) Error() string {
@@ -32,7 +23,7 @@ func (e *LeasePending) Error() string {
 // handDocument is what a person is shown of a lease that is to be made by hand.
 type handDocument struct {
 	leases.Request
-	Holder *LeaseHolder `json:"holder,omitzero"` // nil: who asked
+	Holder *leases.Holder `json:"holder,omitzero"` // nil: who asked
 }
 
 // MintLease makes a lease in a person's name and records that. The token is shown
@@ -40,7 +31,7 @@ type handDocument struct {
 // agent could call this as well. It puts the lease into the queue, answers a
 // *LeasePending, and MintApproved makes the lease once a reviewer has signed. Other
 // errors are of package leases' classes, of the queue, or ErrUnavailable.
-func (k *Kernel) MintLease(ctx context.Context, r leases.Request, h LeaseHolder, person string) (*LeaseView, error) {
+func (k *Kernel) MintLease(ctx context.Context, r leases.Request, h leases.Holder, person string) (*leases.View, error) {
 	r = ownRequest(r)
 	if err := errors.Join(checkNames(h.Session, h.Agent), checkNames(h.Runtime, h.Credential)); err != nil ||
 		len(h.Runtime) > phases.MaxRuntimeBytes {
@@ -57,9 +48,9 @@ func (k *Kernel) MintLease(ctx context.Context, r leases.Request, h LeaseHolder,
 	return k.mintNow(ctx, r, h, staged{what: "minted", issuer: issuer})
 }
 
-func (k *Kernel) mintNow(ctx context.Context, r leases.Request, h LeaseHolder, s staged) (*LeaseView, error) {
+func (k *Kernel) mintNow(ctx context.Context, r leases.Request, h leases.Holder, s staged) (*leases.View, error) {
 	book := k.book(k.o.Store)
-	var v *LeaseView
+	var v *leases.View
 	err := k.again(func() error {
 		m, err := book.Mint(ctx, r, h, s.issuer, leases.Rule{MaxTTL: leases.MaxLifetime})
 		if err != nil {
@@ -86,7 +77,7 @@ func (k *Kernel) askForLease(ctx context.Context, doc handDocument, person strin
 		return &leases.Error{Class: leases.ErrInvalid,
 			Text: "its terms look like they hold a secret, which nobody could be shown"}
 	}
-	it, err := k.RequestApproval(ctx, Approval{
+	it, err := k.RequestApproval(ctx, approvals.Item{
 		Kind: approvals.KindLease, Key: k.handKey(&doc, person), Reason: "a lease by hand, wanted by " + person,
 		By: approvals.Requester{Credential: person}, Details: covered,
 	})
@@ -108,7 +99,7 @@ func (k *Kernel) handKey(doc *handDocument, person string) string {
 
 // MintApproved makes the lease that a reviewer has approved, once. Errors are of the
 // queue (see FinishApproval), of package leases' classes, or ErrUnavailable.
-func (k *Kernel) MintApproved(ctx context.Context, id string) (*LeaseView, error) {
+func (k *Kernel) MintApproved(ctx context.Context, id string) (*leases.View, error) {
 	s := k.snapshot()
 	if s == nil {
 		return nil, ErrClosed
@@ -123,7 +114,7 @@ func (k *Kernel) MintApproved(ctx context.Context, id string) (*LeaseView, error
 		doc.Scope == nil {
 		return nil, &leases.Error{Class: leases.ErrInvalid, Text: "this approval is not about a lease"}
 	}
-	h := LeaseHolder{Runtime: it.By.Runtime, Session: it.By.Session, Agent: it.By.Agent, Credential: it.By.Credential}
+	h := leases.Holder{Runtime: it.By.Runtime, Session: it.By.Session, Agent: it.By.Agent, Credential: it.By.Credential}
 	if doc.Holder != nil {
 		h = *doc.Holder
 	}
@@ -133,9 +124,9 @@ func (k *Kernel) MintApproved(ctx context.Context, id string) (*LeaseView, error
 	}
 	v, err := k.mintNow(ctx, doc.Request, h,
 		staged{what: "minted", issuer: leases.Issuer{Kind: leases.ByPerson, Person: it.Decision.By},
-			question: []ApprovalOp{op}, events: []phases.Event{e}, notes: []string{"approval " + it.ID}})
+			question: []approvals.Op{op}, events: []phases.Event{e}, notes: []string{"approval " + it.ID}})
 	if errors.Is(err, ErrConflict) {
-		err = ErrApprovalDecided
+		err = approvals.ErrDecided
 	}
 	return v, err
 }
@@ -182,7 +173,7 @@ func (k *Kernel) change(ctx context.Context, s staged) error {
 
 // LeaseCheck is what somebody who runs an action outside of the kernel asks.
 type LeaseCheck struct {
-	Holder     LeaseHolder
+	Holder     leases.Holder
 	Token      string // one that names the lease; "" means whichever of the holder's covers it
 	Capability string
 	Action     *phases.Invocation // what is about to run; its runtime, session and agent must be the holder's
@@ -191,8 +182,8 @@ type LeaseCheck struct {
 
 // CheckLease looks for a lease that covers an action, and takes one use of it if
 // asked to. A token that is unknown, not the holder's, not usable or does not cover
-// the action, and no lease at all, are the same ErrLeaseUnknown.
-func (k *Kernel) CheckLease(ctx context.Context, q LeaseCheck) (*LeaseView, error) {
+// the action, and no lease at all, are the same leases.ErrUnknown.
+func (k *Kernel) CheckLease(ctx context.Context, q LeaseCheck) (*leases.View, error) {
 	q = q.owned()
 	if err := leases.CheckCapability(q.Capability); err != nil {
 		return nil, err
@@ -204,7 +195,7 @@ func (k *Kernel) CheckLease(ctx context.Context, q LeaseCheck) (*LeaseView, erro
 		return nil, &leases.Error{Class: leases.ErrInvalid, Text: "action: " + err.Error()}
 	}
 	book := k.book(k.o.Store)
-	var v *LeaseView
+	var v *leases.View
 	err := k.again(func() error {
 		at, err := book.Now(ctx)
 		if err != nil {
@@ -256,7 +247,7 @@ func (k *Kernel) checked(ctx context.Context, book *leases.Ledger, at leases.Ins
 }
 
 // Leases returns leases by id, as they stand now. The error is ErrUnavailable.
-func (k *Kernel) Leases(ctx context.Context, q LeaseQuery) ([]LeaseView, error) {
+func (k *Kernel) Leases(ctx context.Context, q leases.Query) ([]leases.View, error) {
 	at, err := k.book(k.o.Store).Now(ctx)
 	if err != nil {
 		return nil, err
@@ -264,15 +255,15 @@ func (k *Kernel) Leases(ctx context.Context, q LeaseQuery) ([]LeaseView, error) 
 	q.At = at
 	q.AsStored = true
 	list, err := k.o.Store.Leases(ctx, q)
-	out := make([]LeaseView, 0, len(list))
+	out := make([]leases.View, 0, len(list))
 	for n := range list {
 		out = append(out, *leases.ViewOf(&list[n], at, ""))
 	}
 	return out, err
 }
 
-// Lease returns one lease by its id as it stands now. Errors are ErrLeaseUnknown or ErrUnavailable.
-func (k *Kernel) Lease(ctx context.Context, id string) (*LeaseView, error) {
+// Lease returns one lease by its id as it stands now. Errors are leases.ErrUnknown or ErrUnavailable.
+func (k *Kernel) Lease(ctx context.Context, id string) (*leases.View, error) {
 	book := k.book(k.o.Store)
 	at, err := book.Now(ctx)
 	if err != nil {

@@ -63,7 +63,7 @@ type (
 
 	checkReply struct {
 		Active   bool           `json:"active"`
-		Lease    *LeaseView     `json:"lease,omitzero"`
+		Lease    *leases.View   `json:"lease,omitzero"`
 		Requests []LeaseRequest `json:"requests,omitzero"`
 	}
 
@@ -144,7 +144,7 @@ func (t *turnLedger) Mint(ctx context.Context, _ phases.Actor, request jsontext.
 	return reply(t.mint(ctx, request))
 }
 
-func (t *turnLedger) mint(ctx context.Context, request jsontext.Value) (*LeaseView, error) {
+func (t *turnLedger) mint(ctx context.Context, request jsontext.Value) (*leases.View, error) {
 	var doc mintDocument
 	if err := strictLease(request, &doc); err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (t *turnLedger) mint(ctx context.Context, request jsontext.Value) (*LeaseVi
 		if err := within(&doc.Request, asked); err != nil {
 			return nil, err
 		}
-		s.question = []ApprovalOp{{Change: &approvals.Change{ID: it.ID, From: approvals.Pending, To: approvals.Superseded,
+		s.question = []approvals.Op{{Change: &approvals.Change{ID: it.ID, From: approvals.Pending, To: approvals.Superseded,
 			At: t.c.i.at}}}
 		next := s.question[0].Change.Apply(*it)
 		s.events = []phases.Event{t.c.i.k.approvalEvent(&next, string(approvals.Superseded), t.c.i.at.Wall,
@@ -175,7 +175,7 @@ func (t *turnLedger) mint(ctx context.Context, request jsontext.Value) (*LeaseVi
 }
 
 // make stages a new lease and shows it with its token.
-func (t *turnLedger) make(ctx context.Context, r leases.Request, holder leases.Holder, s staged) (*LeaseView, error) {
+func (t *turnLedger) make(ctx context.Context, r leases.Request, holder leases.Holder, s staged) (*leases.View, error) {
 	m, err := t.book.Mint(ctx, r, holder, s.issuer, t.rule())
 	if err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func checkNames(session, agent string) error {
 	return nil
 }
 
-func (t *turnLedger) renew(ctx context.Context, request jsontext.Value) (*LeaseView, error) {
+func (t *turnLedger) renew(ctx context.Context, request jsontext.Value) (*leases.View, error) {
 	var doc renewDocument
 	if err := strictLease(request, &doc); err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func FuzzLeaseCalls(f *testing.F) {
 		if text != "" && !jsontext.Value(text).IsValid() {
 			t.Fatalf("%s is answered %q", request, s.last())
 		}
-		list, err := h.Leases(t.Context(), kernel.LeaseQuery{})
+		list, err := h.Leases(t.Context(), leases.Query{})
 		if err != nil {
 			t.Fatal(err)
 		}

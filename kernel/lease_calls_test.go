@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -76,8 +77,8 @@ func TestHookMints(t *testing.T) {
 	s.say("mint "+mintSrv+"}", `check {"id":"s-1/lent"}`, `check {"capability":"tool:write"}`)
 	h.allowed(t, write("/srv/a")) // minted and used in one transaction
 	var seen struct {
-		Active bool             `json:"active"`
-		Lease  kernel.LeaseView `json:"lease"`
+		Active bool        `json:"active"`
+		Lease  leases.View `json:"lease"`
 	}
 	if err := json.Unmarshal([]byte(s.last()), &seen); err != nil || !seen.Active || seen.Lease.ID != "s-1/lent" {
 		t.Errorf("%s: %v", s.last(), err)
@@ -93,7 +94,7 @@ func TestHookMints(t *testing.T) {
 	if got := h.leaseEvents(t); got != "minted claimed" {
 		t.Errorf("events %s", got)
 	}
-	e := h.events(t, kernel.EventQuery{Type: phases.EventLease})[0]
+	e := h.events(t, wire.Query{Type: phases.EventLease})[0]
 	if e.Binding != "broker" || e.Tier != phases.Trusted || e.DecidedBy != leases.ByHook ||
 		!strings.Contains(string(e.Output), `"invocation":"`+e.Invocation) {
 		t.Errorf("%+v", e)
@@ -120,7 +121,7 @@ func TestLeaseCallsAreTransactions(t *testing.T) {
 	s.effects = []phases.Effect{ask("may it?")}
 	s.say("mint " + mintSrv + "}")
 	id := h.pending(t, write("/srv/a"))
-	if _, err := h.Lease(t.Context(), "s-1/lent"); !errors.Is(err, kernel.ErrLeaseUnknown) {
+	if _, err := h.Lease(t.Context(), "s-1/lent"); !errors.Is(err, leases.ErrUnknown) {
 		t.Errorf("minted before the person said yes: %v", err)
 	}
 	if err := h.decide(t, id, approvals.Approve, reviewerKey(1)); err != nil {
@@ -137,7 +138,7 @@ func TestLeaseCallsRefuse(t *testing.T) {
 	h := newHost(t, []hook{broker(s)}, func(c *kernel.Config, _ *kernel.Options) { c.MaxLeaseTTL = 2 * time.Minute })
 	mine, theirs := ours, ours
 	mine.Credential, theirs.Credential = "uid 1", "uid 2"
-	for id, who := range map[string]kernel.LeaseHolder{"mine": mine, "theirs": theirs} {
+	for id, who := range map[string]leases.Holder{"mine": mine, "theirs": theirs} {
 		if _, err := h.MintLease(t.Context(),
 			leases.Request{ID: id, Capability: "tool:write", Scope: &leases.Scope{Paths: phases.Scope{"/srv/**"}}, TTLS: 60,
 				MaxTTLS: 90}, who, "dev"); err != nil {
@@ -217,7 +218,7 @@ func TestRequestedLeaseIsForAPerson(t *testing.T) {
 		t.Fatalf("%s, %s", s.replies[0], s.last())
 	}
 	h.blocked(t, write("/srv/a"), "needs a lease")
-	list, err := h.Approvals(t.Context(), kernel.ApprovalQuery{})
+	list, err := h.Approvals(t.Context(), approvals.Query{})
 	if err != nil || len(list) != 1 || list[0].Kind != approvals.KindLease || list[0].State != approvals.Pending ||
 		strings.Contains(list[0].Reason, "SECRET") ||
 		!strings.Contains(string(list[0].Details), "/srv/a") || list[0].Hooks[0].Hook != "asker" {
@@ -237,7 +238,7 @@ func TestRequestedLeaseIsForAPerson(t *testing.T) {
 	if got := h.approvalEvents(t); got != "requested approved consumed requested" {
 		t.Errorf("events: %s", got)
 	}
-	list, _ = h.Approvals(t.Context(), kernel.ApprovalQuery{State: approvals.Pending})
+	list, _ = h.Approvals(t.Context(), approvals.Query{State: approvals.Pending})
 	if err := h.decide(t, list[0].ID, approvals.Deny, reviewerKey(1)); err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +341,7 @@ func TestChildrenGetWhatIsPassedOn(t *testing.T) {
 	h.blocked(t, spawn("nobody"), "not yours")
 	v := h.allowed(t, spawn("s-1/a"))
 	h.allowed(t, helper)
-	list, err := h.Leases(t.Context(), kernel.LeaseQuery{Holder: kernel.LeaseHolder{Agent: "helper"}})
+	list, err := h.Leases(t.Context(), leases.Query{Holder: leases.Holder{Agent: "helper"}})
 	if err != nil || len(list) != 1 || list[0].Parent != "s-1/a" || list[0].UsesLeft != 3 ||
 		!strings.Contains(strings.Join(v.Notes, " "), list[0].ID) {
 		t.Fatalf("%+v, %v, notes %q", list, err, v.Notes)

@@ -58,7 +58,7 @@ func (t *turnLedger) Request(ctx context.Context, _ phases.Actor, request jsonte
 	return t.ask(ctx, &doc)
 }
 
-func (t *turnLedger) makeWithin(ctx context.Context, r leases.Request, s staged, rule leases.Rule) (*LeaseView, error) {
+func (t *turnLedger) makeWithin(ctx context.Context, r leases.Request, s staged, rule leases.Rule) (*leases.View, error) {
 	m, err := t.book.Mint(ctx, r, t.c.i.holder(), s.issuer, rule)
 	if err != nil {
 		return nil, err
@@ -139,13 +139,13 @@ func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Va
 	if err != nil {
 		return nil, err
 	}
-	var spoken []ApprovalOp
+	var spoken []approvals.Op
 	for _, d := range slices.Concat(t.c.lent, t.done) {
 		spoken = append(spoken, d.question...)
 	}
 	ops, events, err := i.k.room(ctx, approvals.KindLease, i.requester(), u, i.snap.approvals.Quota, i.at, i.snap.revision,
 		spoken...)
-	if err != nil && !errors.Is(err, ErrApprovalQuota) {
+	if err != nil && !errors.Is(err, approvals.ErrQuota) {
 		return nil, err
 	}
 	if err != nil {
@@ -156,13 +156,13 @@ func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Va
 		return nil, err
 	}
 	s.question, s.events = append(s.question, ops...), append(s.events, events...)
-	s.question = append(s.question, ApprovalOp{Create: fresh, Quota: i.snap.approvals.Quota, At: i.at})
+	s.question = append(s.question, approvals.Op{Create: fresh, Quota: i.snap.approvals.Quota, At: i.at})
 	s.events = append(s.events, i.k.approvalEvent(fresh, "requested", i.at.Wall, i.snap.revision))
 	t.stage(s)
 	return pending(fresh)
 }
 
-func pending(it *Approval) (jsontext.Value, error) {
+func pending(it *approvals.Item) (jsontext.Value, error) {
 	doc, err := json.Marshal(pendingReply{Approval: it.ID, Expires: it.Expires})
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func pending(it *Approval) (jsontext.Value, error) {
 }
 
 // question is what a person is shown of a request: redacted, like all that is stored.
-func (t *turnLedger) question(doc *requestDocument, key string) (*Approval, error) {
+func (t *turnLedger) question(doc *requestDocument, key string) (*approvals.Item, error) {
 	i := t.c.i
 	raw, err := json.Marshal(&doc.Request)
 	if err != nil {
@@ -185,7 +185,7 @@ func (t *turnLedger) question(doc *requestDocument, key string) (*Approval, erro
 	if err != nil {
 		return nil, err
 	}
-	it := &Approval{
+	it := &approvals.Item{
 		ID: i.k.o.NewID(i.at.Wall), Kind: approvals.KindLease, Key: key, State: approvals.Pending, By: i.requester(),
 		Created: i.at.Wall.UTC(), Expires: i.at.Wall.Add(i.snap.approvals.Timeout).UTC(), Clock: i.at.Stamp(),
 		Invocation: i.inv.ID, Phase: i.inv.Phase, Tool: i.inv.Tool(), Reason: reason, Details: terms,
@@ -198,7 +198,7 @@ func (t *turnLedger) question(doc *requestDocument, key string) (*Approval, erro
 }
 
 // approved makes the lease that a person has approved. The approval is used up with it.
-func (t *turnLedger) approved(ctx context.Context, doc *requestDocument, it *Approval,
+func (t *turnLedger) approved(ctx context.Context, doc *requestDocument, it *approvals.Item,
 	key string) (jsontext.Value, error) {
 	i := t.c.i
 	now, err := t.question(doc, key)
@@ -215,7 +215,7 @@ func (t *turnLedger) approved(ctx context.Context, doc *requestDocument, it *App
 	s := staged{what: "minted",
 		issuer: leases.Issuer{Kind: leases.ByPerson, Person: it.Decision.By, Hook: t.b.spec.Name, Digest: t.b.digest,
 			Invocation: i.inv.ID},
-		key: key, question: []ApprovalOp{op}, events: []phases.Event{e}, notes: []string{"approval " + it.ID}}
+		key: key, question: []approvals.Op{op}, events: []phases.Event{e}, notes: []string{"approval " + it.ID}}
 	return reply(t.makeWithin(ctx, doc.Request, s, leases.Rule{MaxTTL: leases.MaxLifetime}))
 }
 
@@ -245,11 +245,11 @@ func (t *turnLedger) waiting(ctx context.Context) ([]LeaseRequest, error) {
 }
 
 // asked returns a request that waits, and makes its holder the holder.
-func (t *turnLedger) asked(ctx context.Context, id string, holder *leases.Holder) (*Approval, *leases.Request, error) {
+func (t *turnLedger) asked(ctx context.Context, id string, holder *leases.Holder) (*approvals.Item, *leases.Request, error) {
 	i := t.c.i
 	unknown := &leases.Error{Class: leases.ErrUnknown, Text: "no such request"}
 	it, err := i.k.onFile(ctx, id)
-	if err != nil && !errors.Is(err, ErrApprovalUnknown) {
+	if err != nil && !errors.Is(err, approvals.ErrUnknown) {
 		return nil, nil, err
 	}
 	if it == nil || it.Kind != approvals.KindLease || it.At(i.at).State != approvals.Pending ||

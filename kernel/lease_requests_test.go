@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
@@ -24,7 +25,7 @@ func TestRequestsAreShownRedacted(t *testing.T) {
 	h := newHost(t, []hook{requester(s)}, reviewed)
 	s.say(`request {"capability":"tool:write","scope":{"paths":["/srv/SECRET"]},"ttl_s":60,"reason":"to note SECRET"}`)
 	h.invoke(t, write("/srv/a"), kernel.InvokeOptions{Credential: "uid 1"})
-	list, err := h.Approvals(t.Context(), kernel.ApprovalQuery{})
+	list, err := h.Approvals(t.Context(), approvals.Query{})
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%+v, %v", list, err)
 	}
@@ -37,7 +38,7 @@ func TestRequestsAreShownRedacted(t *testing.T) {
 		it.Invocation == "" {
 		t.Errorf("%+v", it)
 	}
-	e := h.events(t, kernel.EventQuery{Type: phases.EventLease})
+	e := h.events(t, wire.Query{Type: phases.EventLease})
 	if len(e) != 1 || e[0].Decision != "requested" || e[0].Invocation != it.Invocation || e[0].Phase != phases.PreTool ||
 		e[0].Run != "r-1" || e[0].Tool != "write" || e[0].Binding != "asker" ||
 		e[0].HookVersion != "1.0.0" || len(e[0].Masked) != 1 || e[0].Masked[0] != "/output/lease/somewhere" ||
@@ -128,7 +129,7 @@ func TestRequestsTakeTheirOwnSignature(t *testing.T) {
 			h := newHost(t, []hook{requester(s)}, reviewed, forged(c.edit))
 			s.say(wish)
 			h.invoke(t, write("/srv/a"))
-			list, err := h.Approvals(t.Context(), kernel.ApprovalQuery{})
+			list, err := h.Approvals(t.Context(), approvals.Query{})
 			if err != nil || len(list) != 1 {
 				t.Fatalf("%+v, %v", list, err)
 			}
@@ -150,7 +151,7 @@ func TestRequestsTakeTheirOwnSignature(t *testing.T) {
 		h := newHost(t, []hook{requester(s)}, reviewed)
 		s.say(wish)
 		h.invoke(t, write("/srv/a"))
-		list, _ := h.Approvals(t.Context(), kernel.ApprovalQuery{})
+		list, _ := h.Approvals(t.Context(), approvals.Query{})
 		if err := h.decide(t, list[0].ID, verdict, reviewerKey(1)); err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +244,7 @@ func TestLendingInDetail(t *testing.T) {
 	s.effects = []phases.Effect{block("no")}
 	s.say("mint "+strings.Replace(mintSrv, "s-1/lent", "s-1/not", 1)+"}", `revoke {"prefix":"s-1"}`)
 	h.invoke(t, write("/srv/a"))
-	if _, err := h.Lease(t.Context(), "s-1/not"); !errors.Is(err, kernel.ErrLeaseUnknown) {
+	if _, err := h.Lease(t.Context(), "s-1/not"); !errors.Is(err, leases.ErrUnknown) {
 		t.Errorf("%v", err)
 	}
 	if l, err := h.Lease(t.Context(), "s-1/lent"); err != nil || l.State != leases.Revoked {
@@ -267,7 +268,7 @@ func TestPassedOnInDetail(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.allowed(t, spawn("s-1/a"), kernel.InvokeOptions{Credential: "uid 1"})
-	list, err := h.Leases(t.Context(), kernel.LeaseQuery{Holder: kernel.LeaseHolder{Agent: "helper"}})
+	list, err := h.Leases(t.Context(), leases.Query{Holder: leases.Holder{Agent: "helper"}})
 	if err != nil || len(list) != 1 || list[0].UsesLeft != 3 || list[0].Holder.Credential != "uid 1" ||
 		list[0].Holder.Session != "s-1" || list[0].Issuer.Kind != leases.BySpawn || list[0].Issuer.Invocation == "" {
 		t.Fatalf("%+v, %v", list, err)
@@ -344,14 +345,14 @@ func TestFiledQuestions(t *testing.T) {
 	if err != nil || late.ID == again.ID {
 		t.Errorf("%+v, %v", late, err)
 	}
-	expired := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: string(approvals.Expired)})
+	expired := h.events(t, wire.Query{Type: phases.EventApproval, Decision: string(approvals.Expired)})
 	if len(expired) != 1 || !strings.Contains(string(expired[0].Output), again.ID) {
 		t.Errorf("%+v", expired)
 	}
 	// A better one takes the place of another: of one that is pending, and of the requester's share.
 	small := newHost(t, nil, reviewed, func(c *kernel.Config, _ *kernel.Options) { c.Approvals.Quota = 1 })
 	old := small.proposed(t, "a")
-	if _, err := small.RequestApproval(t.Context(), proposal("b")); !errors.Is(err, kernel.ErrApprovalQuota) {
+	if _, err := small.RequestApproval(t.Context(), proposal("b")); !errors.Is(err, approvals.ErrQuota) {
 		t.Errorf("%v", err)
 	}
 	next, err := small.RequestApproval(t.Context(), proposal("b"), old)
@@ -361,7 +362,7 @@ func TestFiledQuestions(t *testing.T) {
 	if it, err := small.Approval(t.Context(), old); err != nil || it.State != approvals.Superseded {
 		t.Errorf("%+v, %v", it, err)
 	}
-	if _, err := small.RequestApproval(t.Context(), proposal("c"), old); !errors.Is(err, kernel.ErrApprovalQuota) {
+	if _, err := small.RequestApproval(t.Context(), proposal("c"), old); !errors.Is(err, approvals.ErrQuota) {
 		t.Errorf("what was put aside before makes no room: %v", err)
 	}
 }

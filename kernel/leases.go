@@ -12,16 +12,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
-)
-
-// Lease and its kin are package leases' words, for those who embed the kernel.
-type (
-	Lease       = leases.Lease
-	LeaseQuery  = leases.Query
-	LeaseHolder = leases.Holder
-	LeaseView   = leases.View
 )
 
 // RequireLease blocks an action unless its agent holds a lease that covers it; one
@@ -96,8 +89,8 @@ type staged struct {
 	issuer leases.Issuer
 	notes  []string
 
-	key      string       // of the request that it answers
-	question []ApprovalOp // of a request, or of the approval that it uses up
+	key      string         // of the request that it answers
+	question []approvals.Op // of a request, or of the approval that it uses up
 	events   []phases.Event
 }
 

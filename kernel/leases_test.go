@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -56,9 +57,9 @@ func write(path string) phases.Invocation {
 	return inv
 }
 
-var ours = kernel.LeaseHolder{Runtime: "custom", Session: "s-1", Agent: "coder"}
+var ours = leases.Holder{Runtime: "custom", Session: "s-1", Agent: "coder"}
 
-func (h *host) lend(t *testing.T, r leases.Request) *kernel.LeaseView {
+func (h *host) lend(t *testing.T, r leases.Request) *leases.View {
 	t.Helper()
 	if r.Capability == "" {
 		r.Capability = "tool:write"
@@ -86,7 +87,7 @@ func (h *host) lend(t *testing.T, r leases.Request) *kernel.LeaseView {
 func (h *host) leaseEvents(t *testing.T) string {
 	t.Helper()
 	var out []string
-	for _, e := range h.events(t, kernel.EventQuery{Type: phases.EventLease}) {
+	for _, e := range h.events(t, wire.Query{Type: phases.EventLease}) {
 		out = append(out, e.Decision)
 	}
 	return strings.Join(out, " ")
@@ -136,12 +137,12 @@ func TestRequiredLease(t *testing.T) {
 	if got := h.leaseEvents(t); got != "minted claimed claimed" {
 		t.Errorf("events: %s", got)
 	}
-	e := h.events(t, kernel.EventQuery{Type: phases.EventLease})[1]
+	e := h.events(t, wire.Query{Type: phases.EventLease})[1]
 	if e.Invocation != v.ID || e.Agent != "coder" || e.User != "dev" || e.Tool != "write" ||
 		!strings.Contains(string(e.Output), `"id":"s-1/a"`) {
 		t.Errorf("event %+v", e)
 	}
-	for _, e := range h.events(t, kernel.EventQuery{}) {
+	for _, e := range h.events(t, wire.Query{}) {
 		if strings.Contains(fmt.Sprintf("%+v", e)+string(e.Output), l.Token) || strings.Contains(string(e.Output), "blt_") {
 			t.Errorf("a token on record: %+v", e)
 		}
@@ -368,7 +369,7 @@ func TestCheckLease(t *testing.T) {
 		"another agent":      func(q *kernel.LeaseCheck) { q.Holder.Agent = "other" },
 	} {
 		err := check(f)
-		if !errors.Is(err, kernel.ErrLeaseUnknown) {
+		if !errors.Is(err, leases.ErrUnknown) {
 			t.Errorf("%s: %v", name, err)
 		}
 		texts = append(texts, fmt.Sprintf("%#v", err))
@@ -385,10 +386,10 @@ func TestCheckLease(t *testing.T) {
 		t.Error(err)
 	}
 	if err := check(func(q *kernel.LeaseCheck) { q.Token, q.Claim = l.Token, true }); !errors.Is(err,
-		kernel.ErrLeaseUnknown) {
+		leases.ErrUnknown) {
 		t.Errorf("a token that was used up: %v", err)
 	}
-	if err := check(func(q *kernel.LeaseCheck) { q.Action = nil }); !errors.Is(err, kernel.ErrLeaseInvalid) {
+	if err := check(func(q *kernel.LeaseCheck) { q.Action = nil }); !errors.Is(err, leases.ErrInvalid) {
 		t.Error(err)
 	}
 	if got := h.leaseEvents(t); got != "minted minted revoked claimed" {
@@ -416,7 +417,7 @@ func TestMintByHandTakesAReviewer(t *testing.T) {
 	if _, err := h.MintApproved(t.Context(), id); err == nil {
 		t.Error("minted while nobody has decided")
 	}
-	if err := h.decide(t, id, approvals.Approve, reviewerKey(2)); !errors.Is(err, kernel.ErrApprovalSignature) {
+	if err := h.decide(t, id, approvals.Approve, reviewerKey(2)); !errors.Is(err, approvals.ErrSignature) {
 		t.Errorf("a decision with another key: %v", err)
 	}
 	h.blocked(t, write("/srv/a"), "needs a lease")
@@ -426,7 +427,7 @@ func TestMintByHandTakesAReviewer(t *testing.T) {
 	if v, err := h.MintApproved(t.Context(), id); err != nil || v.Issuer.Person != "dev" {
 		t.Fatalf("%+v, %v", v, err)
 	}
-	if _, err := h.MintApproved(t.Context(), id); !errors.Is(err, kernel.ErrApprovalDecided) {
+	if _, err := h.MintApproved(t.Context(), id); !errors.Is(err, approvals.ErrDecided) {
 		t.Errorf("minted twice: %v", err)
 	}
 	h.allowed(t, write("/srv/a"))
@@ -435,7 +436,7 @@ func TestMintByHandTakesAReviewer(t *testing.T) {
 	if err := h.decide(t, denied, approvals.Deny, reviewerKey(1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.MintLease(t.Context(), r, ours, "uid 1000"); !errors.Is(err, kernel.ErrLeaseWider) {
+	if _, err := h.MintLease(t.Context(), r, ours, "uid 1000"); !errors.Is(err, leases.ErrWider) {
 		t.Errorf("after a denial: %v", err)
 	}
 	if got := h.leaseEvents(t); got != "minted claimed" {

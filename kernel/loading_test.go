@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -247,7 +248,7 @@ func TestIntentsThatCannotBeNoted(t *testing.T) {
 		x := &tools{}
 		h := newHost(t, []hook{toolAsker(&got, probeCall)}, withTools(x), journalIn(dir))
 		v, err := h.Invoke(t.Context(), invocation(phases.PreTool))
-		if len(x.calls) != 0 || len(h.events(t, kernel.EventQuery{Type: phases.EventIntent})) != 0 || len(got) != 1 ||
+		if len(x.calls) != 0 || len(h.events(t, wire.Query{Type: phases.EventIntent})) != 0 || len(got) != 1 ||
 			got[0].code >= 0 && v.Decision != phases.Block {
 			t.Errorf("%s: ran %d times, %+v, %s %v", name, len(x.calls), got, v.Decision, err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -148,7 +149,7 @@ func TestConcurrentState(t *testing.T) {
 	if got := h.counter(t, "counter"); got != "20" {
 		t.Errorf("counted %s, want 20", got)
 	}
-	if es := h.events(t, kernel.EventQuery{Type: phases.EventVerdict}); len(es) != 20 {
+	if es := h.events(t, wire.Query{Type: phases.EventVerdict}); len(es) != 20 {
 		t.Errorf("%d verdicts on record, want 20", len(es))
 	}
 }
@@ -197,7 +198,7 @@ func TestConflicts(t *testing.T) {
 	if n := len(h.calls.take()); n != 4 {
 		t.Errorf("ran %d times, want 4", n)
 	}
-	if es := h.events(t, kernel.EventQuery{Except: phases.EventNotice}); len(es) != 1 ||
+	if es := h.events(t, wire.Query{Except: phases.EventNotice}); len(es) != 1 ||
 		es[0].Type != phases.EventFailure || es[0].Kind != phases.KindStore || v.Event == nil || v.Event.ID != es[0].ID {
 		t.Errorf("events %+v, verdict's %+v", es, v.Event)
 	}

@@ -7,16 +7,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"
-)
-
-// The words of a person's verbs, for those who embed the kernel.
-type (
-	Order      = approvals.Order
-	OrderError = approvals.OrderError
-	Verb       = approvals.Verb
 )
 
 // Ordered is the decision of the event that records the use of an order; Output holds the order.
@@ -35,7 +29,7 @@ const MinCompactionAge = 2 * approvals.MaxTimeout
 // event's id is made from the order's. Without a reviewer an order is refused, and no
 // order is let pass without an event. Errors are *OrderError, ErrClosed or
 // ErrUnavailable; an order that does not count is logged as an attempt.
-func (k *Kernel) UseOrder(ctx context.Context, v Verb, args any, o *Order) ([]phases.Event, error) {
+func (k *Kernel) UseOrder(ctx context.Context, v approvals.Verb, args any, o *approvals.Order) ([]phases.Event, error) {
 	s := k.snapshot()
 	if s == nil {
 		return nil, ErrClosed
@@ -47,7 +41,7 @@ func (k *Kernel) UseOrder(ctx context.Context, v Verb, args any, o *Order) ([]ph
 		return nil, nil
 	}
 	err := k.checkOrder(ctx, s, v, args, o, at)
-	var refused *OrderError
+	var refused *approvals.OrderError
 	if errors.As(err, &refused) {
 		if _, cerr := k.commit(ctx,
 			Batch{Now: now, Events: []phases.Event{k.orderEvent(s, v, o, "refused", refused.Error(), now)}}); cerr != nil {
@@ -62,27 +56,27 @@ func (k *Kernel) UseOrder(ctx context.Context, v Verb, args any, o *Order) ([]ph
 	return []phases.Event{e}, nil
 }
 
-func (k *Kernel) checkOrder(ctx context.Context, s *snapshot, v Verb, args any, o *Order, at clock.Instant) error {
+func (k *Kernel) checkOrder(ctx context.Context, s *snapshot, v approvals.Verb, args any, o *approvals.Order, at clock.Instant) error {
 	if o == nil {
-		return &OrderError{Class: ErrApprovalSignature, Text: "there is none, and " + string(v) +
+		return &approvals.OrderError{Class: approvals.ErrSignature, Text: "there is none, and " + string(v) +
 			" takes one: a reviewer is registered"}
 	}
 	if err := s.authority.CheckOrder(o, v, k.o.StoreID, args, at); err != nil {
 		return err
 	}
-	used, err := k.o.Store.Events(ctx, EventQuery{ID: orderUseID(o.ID)})
+	used, err := k.o.Store.Events(ctx, wire.Query{ID: orderUseID(o.ID)})
 	if err != nil {
 		return err
 	}
 	if len(used) > 0 {
-		return &OrderError{Class: ErrApprovalDecided, Text: "it was used before"}
+		return &approvals.OrderError{Class: approvals.ErrDecided, Text: "it was used before"}
 	}
 	return nil
 }
 
 // orderEvent records what became of an order. The use holds the order itself, with its
 // signature, so that the log proves who wanted the act.
-func (k *Kernel) orderEvent(s *snapshot, v Verb, o *Order, what, why string, now time.Time) phases.Event {
+func (k *Kernel) orderEvent(s *snapshot, v approvals.Verb, o *approvals.Order, what, why string, now time.Time) phases.Event {
 	e := phases.Event{ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: s.revision, Decision: what,
 		Reason: phases.SafeText(string(v)+": "+why, phases.MaxReasonBytes)}
 	if what != Ordered {

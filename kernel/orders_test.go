@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -18,7 +19,7 @@ const testStore = "store-1"
 func inStore(_ *kernel.Config, o *kernel.Options) { o.StoreID = testStore }
 
 // signed returns an order as a reviewer signs it.
-func (h *host) signed(t *testing.T, v kernel.Verb, args any, key ed25519.PrivateKey) *kernel.Order {
+func (h *host) signed(t *testing.T, v approvals.Verb, args any, key ed25519.PrivateKey) *approvals.Order {
 	t.Helper()
 	o, err := approvals.NewOrder(v, testStore, args, wall(h.clock.Now()), time.Hour)
 	if err == nil {
@@ -51,17 +52,17 @@ func TestClearLatchTakesAnOrder(t *testing.T) {
 	other := l.Order()
 	other.Invocation = "another"
 	for name, row := range map[string]struct {
-		order *kernel.Order
+		order *approvals.Order
 		want  error
 	}{
-		"none":              {nil, kernel.ErrApprovalSignature},
-		"an agent's key":    {h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(2)), kernel.ErrApprovalSignature},
-		"an earlier latch":  {h.signed(t, approvals.VerbLatchClear, other, reviewerKey(1)), kernel.ErrApprovalContent},
-		"for another verb":  {h.signed(t, approvals.VerbRecord, l.Order(), reviewerKey(1)), kernel.ErrApprovalContent},
-		"and one too short": {&kernel.Order{}, kernel.ErrApprovalInvalid},
+		"none":              {nil, approvals.ErrSignature},
+		"an agent's key":    {h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(2)), approvals.ErrSignature},
+		"an earlier latch":  {h.signed(t, approvals.VerbLatchClear, other, reviewerKey(1)), approvals.ErrContent},
+		"for another verb":  {h.signed(t, approvals.VerbRecord, l.Order(), reviewerKey(1)), approvals.ErrContent},
+		"and one too short": {&approvals.Order{}, approvals.ErrInvalid},
 	} {
 		err := h.ClearLatch(t.Context(), l.SessionKey, "uid 1", row.order)
-		var refused *kernel.OrderError
+		var refused *approvals.OrderError
 		if !errors.Is(err, row.want) || !errors.As(err, &refused) {
 			t.Errorf("%s: %v, want %v", name, err, row.want)
 		}
@@ -69,7 +70,7 @@ func TestClearLatchTakesAnOrder(t *testing.T) {
 	if list, err := h.Latches(t.Context()); err != nil || len(list) != 1 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	attempts := h.events(t, kernel.EventQuery{Type: phases.EventNotice, Decision: "refused"})
+	attempts := h.events(t, wire.Query{Type: phases.EventNotice, Decision: "refused"})
 	if len(attempts) != 5 || !strings.Contains(attempts[0].Reason, "latch clear") {
 		t.Errorf("the attempts are not logged: %+v", attempts)
 	}
@@ -78,12 +79,12 @@ func TestClearLatchTakesAnOrder(t *testing.T) {
 	if err := h.ClearLatch(t.Context(), l.SessionKey, "uid 1", o); err != nil {
 		t.Fatal(err)
 	}
-	used := h.events(t, kernel.EventQuery{Type: phases.EventNotice, Decision: "ordered"})
+	used := h.events(t, wire.Query{Type: phases.EventNotice, Decision: "ordered"})
 	if len(used) != 1 || used[0].DecidedBy != "dev" || used[0].Signer != o.Key ||
 		!strings.Contains(string(used[0].Output), o.ID) {
 		t.Errorf("%+v", used)
 	}
-	if cleared := h.events(t, kernel.EventQuery{Type: phases.EventLatch, Decision: "cleared"}); len(cleared) != 1 ||
+	if cleared := h.events(t, wire.Query{Type: phases.EventLatch, Decision: "cleared"}); len(cleared) != 1 ||
 		cleared[0].User != "dev" {
 		t.Errorf("%+v", cleared)
 	}
@@ -114,7 +115,7 @@ func TestOrderIsUsedOnce(t *testing.T) {
 	if done != 1 {
 		t.Errorf("the order was used %d times", done)
 	}
-	if _, err := h.UseOrder(t.Context(), approvals.VerbCompact, args, o); !errors.Is(err, kernel.ErrApprovalDecided) {
+	if _, err := h.UseOrder(t.Context(), approvals.VerbCompact, args, o); !errors.Is(err, approvals.ErrDecided) {
 		t.Errorf("used again: %v", err)
 	}
 }
@@ -124,7 +125,7 @@ func TestOrderWithoutReviewer(t *testing.T) {
 	h := newHost(t, latching(), inStore)
 	l := h.latchOne(t)
 	o := h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(1))
-	if err := h.ClearLatch(t.Context(), l.SessionKey, "uid 1", o); !errors.Is(err, kernel.ErrApprovalSignature) {
+	if err := h.ClearLatch(t.Context(), l.SessionKey, "uid 1", o); !errors.Is(err, approvals.ErrSignature) {
 		t.Errorf("%v", err)
 	}
 	if err := h.ClearLatch(t.Context(), l.SessionKey, "uid 1", nil); err != nil {
@@ -137,7 +138,7 @@ func TestOrderWithoutStore(t *testing.T) {
 	h := newHost(t, nil, reviewed)
 	o := h.signed(t, approvals.VerbCompact, struct{}{}, reviewerKey(1))
 	if _, err := h.UseOrder(t.Context(), approvals.VerbCompact, struct{}{}, o); !errors.Is(err,
-		kernel.ErrApprovalContent) {
+		approvals.ErrContent) {
 		t.Errorf("%v", err)
 	}
 }

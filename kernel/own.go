@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -59,7 +60,7 @@ func ownRequest(r leases.Request) leases.Request {
 	return r
 }
 
-func ownDecision(d ApprovalDecision) ApprovalDecision {
+func ownDecision(d approvals.Decision) approvals.Decision {
 	d.Signature = slices.Clone(d.Signature)
 	return d
 }

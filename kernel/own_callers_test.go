@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
@@ -38,7 +39,7 @@ func TestRefusedBufferIsUsedAgain(t *testing.T) {
 		}
 		session.next()
 		raw.next()
-		es := h.events(t, kernel.EventQuery{Invocation: v.ID})
+		es := h.events(t, wire.Query{Invocation: v.ID})
 		if len(es) != 2 || es[0].Session != "session-a" || es[1].Session != "session-a" {
 			t.Errorf("recorded: %+v", es)
 		}
@@ -75,7 +76,7 @@ func TestProposedBufferIsUsedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, it := range []kernel.Approval{it, shown} {
+	for _, it := range []approvals.Item{it, shown} {
 		if now, err := json.Marshal([]any{it.Details, it.Hooks, it.Notes, it.Scopes}); err != nil ||
 			string(now) != string(before) {
 			t.Errorf("%s, %v\nwant %s", now, err, before)
@@ -129,7 +130,7 @@ func TestLentBufferIsUsedAgain(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				raw, _ := json.Marshal([]any{v, now, h.events(t, kernel.EventQuery{Type: phases.EventLease})})
+				raw, _ := json.Marshal([]any{v, now, h.events(t, wire.Query{Type: phases.EventLease})})
 				if s := string(jsontext.Value(raw)); strings.Contains(s, `"/**"`) || strings.Contains(s, "tool:admin") ||
 					!strings.Contains(s, `"/srv/**"`) {
 					t.Errorf("%s", s)

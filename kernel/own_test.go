@@ -12,8 +12,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -73,7 +75,7 @@ func TestCallersBufferIsUsedAgain(t *testing.T) {
 	if got := string(v.Action); got != `{"tool":"exec","args":{"command":"ls"}}` {
 		t.Errorf("what runs is the caller's next message: %s", got)
 	}
-	es := h.events(t, kernel.EventQuery{Invocation: v.ID})
+	es := h.events(t, wire.Query{Invocation: v.ID})
 	if len(es) == 0 || es[len(es)-1].Session != "session-a" ||
 		!strings.Contains(string(es[len(es)-1].Input), `"because"`) {
 		t.Errorf("on record is the caller's next message: %+v", es)
@@ -94,7 +96,7 @@ func TestBufferChangesWhileItIsChecked(t *testing.T) {
 	act.Action = append(jsontext.Value{}, act.Action...)
 	change = func() { copy(act.Action, bytes.ReplaceAll(act.Action, []byte("/etc/a"), []byte("/srv/a"))) }
 	if _, err := h.CheckLease(t.Context(),
-		kernel.LeaseCheck{Holder: ours, Capability: "tool:write", Action: &act}); !errors.Is(err, kernel.ErrLeaseUnknown) {
+		kernel.LeaseCheck{Holder: ours, Capability: "tool:write", Action: &act}); !errors.Is(err, leases.ErrUnknown) {
 		t.Errorf("a lease for what the buffer came to hold: %v", err)
 	}
 }
@@ -160,8 +162,8 @@ func TestVerdictIsTheCallers(t *testing.T) {
 	})
 	inv := invocation(phases.PreTool)
 	state := func() string {
-		es := h.events(t, kernel.EventQuery{})
-		items, err := h.store.Approvals(t.Context(), kernel.ApprovalQuery{})
+		es := h.events(t, wire.Query{})
+		items, err := h.store.Approvals(t.Context(), approvals.Query{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +217,7 @@ func TestAnswersOutOfMemoryThatIsUsedAgain(t *testing.T) {
 			return kernel.Outcome{}, nil
 		}}})
 	v := h.invoke(t, invocation(phases.PreTool))
-	es := h.events(t, kernel.EventQuery{Binding: "noter"})
+	es := h.events(t, wire.Query{Binding: "noter"})
 	if got, _ := phases.GetString(v.Action, "/args/x"); got != "first" ||
 		string(v.Hooks[0].Effects[0].Value) != `"first"` || strings.Contains(string(es[0].Output), "later") {
 		t.Errorf("action %s, report %s, event %s", v.Action, v.Hooks[0].Effects[0].Value, es[0].Output)

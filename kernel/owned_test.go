@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -25,7 +26,7 @@ func TestWhatComesInIsCopied(t *testing.T) {
 	if got := ownRequest(leases.Request{}); got.Scope != nil {
 		t.Errorf("%+v", got)
 	}
-	d := ApprovalDecision{Signature: []byte("a")}
+	d := approvals.Decision{Signature: []byte("a")}
 	decision := ownDecision(d)
 	d.Signature[0] = 'b'
 	if string(decision.Signature) != "a" {

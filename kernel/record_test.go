@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -71,7 +72,7 @@ func TestLatch(t *testing.T) {
 			if v = h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Allow {
 				t.Errorf("after clearing: %+v", v)
 			}
-			es := h.events(t, kernel.EventQuery{Type: phases.EventLatch})
+			es := h.events(t, wire.Query{Type: phases.EventLatch})
 			if len(es) != 2 || es[0].Decision != "latched" || es[0].Reason != "stop here" || es[1].Decision != "cleared" ||
 				es[1].User != "op" {
 				t.Errorf("latch events %+v", es)
@@ -136,7 +137,7 @@ func TestRefusals(t *testing.T) {
 			inv := invocation(phases.PreTool)
 			change(&inv)
 			v := h.fails(t, inv, phases.KindProtocol)
-			es := h.events(t, kernel.EventQuery{Newest: true})
+			es := h.events(t, wire.Query{Newest: true})
 			e := es[len(es)-1]
 			if e.Type != phases.EventFailure || e.ID != v.Event.ID || e.Input != nil || e.InputDigest == "" ||
 				strings.ContainsAny(e.Session, "\n") {
@@ -224,9 +225,9 @@ func TestStoreFailures(t *testing.T) {
 				if v.Decision != phases.Block || v.Enforced != phases.EnforcedLatched || !h.Health().OK {
 					t.Errorf("after recovery: %+v, health %+v", v, h.Health())
 				}
-				gaps := h.events(t, kernel.EventQuery{Type: phases.EventGap})
+				gaps := h.events(t, wire.Query{Type: phases.EventGap})
 				if set[0] { // what cannot be read can still be written: each block is on record
-					if es := h.events(t, kernel.EventQuery{Type: phases.EventFailure}); len(gaps) != 0 || len(es) != 4 {
+					if es := h.events(t, wire.Query{Type: phases.EventFailure}); len(gaps) != 0 || len(es) != 4 {
 						t.Errorf("gaps %+v, failures %+v", gaps, es)
 					}
 					return
@@ -245,7 +246,7 @@ func TestStoreFailures(t *testing.T) {
 					t.Errorf("left in the spool: %v", left)
 				}
 				h.invoke(t, invocation(phases.PrePlan), unblockable)
-				if again := h.events(t, kernel.EventQuery{Type: phases.EventGap}); len(again) != len(gaps) {
+				if again := h.events(t, wire.Query{Type: phases.EventGap}); len(again) != len(gaps) {
 					t.Errorf("the gap was reported again: %+v", again)
 				}
 			})
@@ -267,7 +268,7 @@ func TestRefusalReportsTheGap(t *testing.T) {
 		t.Fatalf("verdict %+v", v)
 	}
 	var types []phases.EventType
-	for _, e := range h.events(t, kernel.EventQuery{}) {
+	for _, e := range h.events(t, wire.Query{}) {
 		types = append(types, e.Type)
 	}
 	if diff := cmp.Diff([]phases.EventType{phases.EventLatch, phases.EventGap, phases.EventFailure}, types); diff != "" {
@@ -292,7 +293,7 @@ func TestSpoolOutlivesTheProcess(t *testing.T) {
 	f.set(false, false, false)
 	next := newHost(t, nil, use)
 	next.invoke(t, invocation(phases.PreTool))
-	gaps := next.events(t, kernel.EventQuery{Type: phases.EventGap})
+	gaps := next.events(t, wire.Query{Type: phases.EventGap})
 	if len(gaps) != 2 { // what was taken once already, then what came after it
 		t.Fatalf("gaps %+v", gaps)
 	}
@@ -326,7 +327,7 @@ func TestNotesOfOthersAreTakenUp(t *testing.T) {
 	if v := h.invoke(t, other); v.Decision != phases.Allow {
 		t.Errorf("another session: %+v", v)
 	}
-	if es := h.events(t, kernel.EventQuery{Type: phases.EventGap}); len(es) != 1 {
+	if es := h.events(t, wire.Query{Type: phases.EventGap}); len(es) != 1 {
 		t.Errorf("gaps %+v", es)
 	}
 	if left, _ := filepath.Glob(path + "*"); len(left) != 0 {
@@ -442,7 +443,7 @@ func TestReloadAndClose(t *testing.T) {
 	if v = h.invoke(t, invocation(phases.PreTool)); v.PolicyRevision != "rev-2" {
 		t.Errorf("after a Reload that failed: %+v", v)
 	}
-	if es := h.events(t, kernel.EventQuery{Type: phases.EventNotice}); len(es) != 1 || es[0].PolicyRevision != "rev-2" {
+	if es := h.events(t, wire.Query{Type: phases.EventNotice}); len(es) != 1 || es[0].PolicyRevision != "rev-2" {
 		t.Errorf("notices %+v", es)
 	}
 	if err := h.Close(); err != nil {
@@ -530,7 +531,7 @@ func TestParallelEqualsSequential(t *testing.T) {
 			if err != nil {
 				text = err.Error()
 			}
-			es, _ := h.store.Events(t.Context(), kernel.EventQuery{})
+			es, _ := h.store.Events(t.Context(), wire.Query{})
 			return v, text, es
 		}
 		v1, err1, es1 := run(true)

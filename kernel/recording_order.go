@@ -17,7 +17,7 @@ type RecordOrder struct {
 // BeginRecording records that originals are about to be handed out. Where a reviewer is
 // registered it takes an order to VerbRecord that says r. The error is ErrClosed, of
 // UseOrder, or ErrUnavailable: then nothing may be handed out.
-func (k *Kernel) BeginRecording(ctx context.Context, r RecordOrder, o *Order, text string) error {
+func (k *Kernel) BeginRecording(ctx context.Context, r RecordOrder, o *approvals.Order, text string) error {
 	used, err := k.UseOrder(ctx, approvals.VerbRecord, r, o)
 	if err != nil {
 		return err

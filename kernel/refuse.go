@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -226,6 +227,6 @@ func (k *Kernel) sweep(ctx context.Context) {
 func (k *Kernel) Latches(ctx context.Context) ([]Latch, error) { return k.o.Store.Latches(ctx) }
 
 // Events returns what is on record. The error is ErrUnavailable.
-func (k *Kernel) Events(ctx context.Context, q EventQuery) ([]phases.Event, error) {
+func (k *Kernel) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
 	return k.o.Store.Events(ctx, q)
 }

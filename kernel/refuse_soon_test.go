@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -80,14 +81,14 @@ func TestRefusalsUnderOverloadDoNotWaitForTheStore(t *testing.T) {
 		if err := h.OverloadEnded(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range h.events(t, kernel.EventQuery{Type: phases.EventGap}) {
+		for _, e := range h.events(t, wire.Query{Type: phases.EventGap}) {
 			var g struct{ Blocked int }
 			if err := json.Unmarshal(e.Output, &g, json.MatchCaseInsensitiveNames(true)); err != nil {
 				t.Fatal(err)
 			}
 			n += g.Blocked
 		}
-		return n + len(h.events(t, kernel.EventQuery{Type: phases.EventFailure}))
+		return n + len(h.events(t, wire.Query{Type: phases.EventFailure}))
 	}
 	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		if files, _ := spooled(); onRecord() >= refusals && len(files) == 0 {

@@ -8,8 +8,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -76,11 +78,11 @@ func TestEndedContextIsNeverAllowed(t *testing.T) {
 			if v.Event == nil {
 				t.Fatal("it is not on record")
 			}
-			if es := h.events(t, kernel.EventQuery{ID: v.Event.ID}); len(es) != 1 || es[0].Decision != "block" ||
+			if es := h.events(t, wire.Query{ID: v.Event.ID}); len(es) != 1 || es[0].Decision != "block" ||
 				es[0].Kind != phases.KindDeadline {
 				t.Errorf("on record: %+v", es)
 			}
-			if list, err := h.store.Approvals(t.Context(), kernel.ApprovalQuery{}); err != nil || len(list) != 0 {
+			if list, err := h.store.Approvals(t.Context(), approvals.Query{}); err != nil || len(list) != 0 {
 				t.Errorf("in the queue: %+v, %v", list, err)
 			}
 		})
@@ -155,7 +157,7 @@ func TestNoActionWhereNothingRuns(t *testing.T) {
 			if got := r.list[0].Verdict; (len(got.Action) > 0) != c.runs || len(r.list[0].Chained.Action) == 0 {
 				t.Errorf("recorded: %s, and what the hooks came to: %s", got.Action, r.list[0].Chained.Action)
 			}
-			es := h.events(t, kernel.EventQuery{ID: v.Event.ID})
+			es := h.events(t, wire.Query{ID: v.Event.ID})
 			if got, _ := phases.GetString(es[0].Output, "/action/args/command"); got != "ls -a" || len(es[0].Changed) != 1 {
 				t.Errorf("on record: %s, changed %v", es[0].Output, es[0].Changed)
 			}
@@ -246,7 +248,7 @@ func TestToolCallForACallerThatGaveUp(t *testing.T) {
 	if v.Decision != phases.Block || len(x.calls) != 0 {
 		t.Errorf("%s, and the tool ran %d times", v.Decision, len(x.calls))
 	}
-	if es := h.events(t, kernel.EventQuery{Type: phases.EventOutcome}); len(es) != 1 ||
+	if es := h.events(t, wire.Query{Type: phases.EventOutcome}); len(es) != 1 ||
 		es[0].Decision != kernel.OutcomeError {
 		t.Errorf("on record: %+v", es)
 	}

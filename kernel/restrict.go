@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -80,7 +81,7 @@ const DecisionLatched = "latched"
 // adoptRows says in the log that the rows of a store from before events recorded what restricts
 // are taken as they are. Any other batch would adopt them as well, without saying so.
 func (k *Kernel) adoptRows(ctx context.Context) {
-	newest, err := k.o.Store.Events(ctx, EventQuery{Newest: true, Limit: 1})
+	newest, err := k.o.Store.Events(ctx, wire.Query{Newest: true, Limit: 1})
 	if err == nil && (len(newest) == 0 || newest[0].Restrictions != "") {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -110,7 +111,7 @@ type unrecorded struct {
 	wrote  []kernel.Batch
 }
 
-func (o *unrecorded) Events(_ context.Context, q kernel.EventQuery) ([]phases.Event, error) {
+func (o *unrecorded) Events(_ context.Context, q wire.Query) ([]phases.Event, error) {
 	if !q.Newest || q.Limit != 1 {
 		return nil, errors.New("only the newest event tells")
 	}
@@ -168,7 +169,7 @@ func TestRowsOfOlderStoresAreAdopted(t *testing.T) {
 func TestEventsOfLatches(t *testing.T) {
 	h := newHost(t, latching())
 	l := h.latchOne(t)
-	e := h.events(t, kernel.EventQuery{Type: phases.EventLatch})[0]
+	e := h.events(t, wire.Query{Type: phases.EventLatch})[0]
 	if e.Decision != kernel.DecisionLatched || e.Runtime != l.Runtime || e.Session != l.Session || e.Reason != l.Reason ||
 		e.Kind != l.Kind ||
 		e.DecidedBy != l.DecidedBy || e.Invocation != l.Invocation || !e.Time.Equal(l.Since) || e.PolicyRevision != "rev-1" ||
@@ -183,7 +184,7 @@ func TestEventsOfLatches(t *testing.T) {
 	if err := h.ClearLatch(t.Context(), l.SessionKey, "dev\n", nil); err != nil {
 		t.Fatal(err)
 	}
-	c := h.events(t, kernel.EventQuery{Type: phases.EventLatch, Decision: "cleared"})
+	c := h.events(t, wire.Query{Type: phases.EventLatch, Decision: "cleared"})
 	if len(c) != 1 || c[0].User != phases.SafeLine("dev\n", 99) || c[0].Runtime != l.Runtime ||
 		c[0].Session != l.Session || !c[0].Time.Equal(h.clock.Now()) || c[0].PolicyRevision != "rev-1" {
 		t.Errorf("%+v", c)

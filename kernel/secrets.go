@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -121,7 +122,7 @@ func (i *invocation) coverState(w *StateWrite) error {
 
 // coverItem covers what a person is shown once more: it was made in the middle of the
 // invocation, and the record has shown more secrets since.
-func (i *invocation) coverItem(it *Approval) error {
+func (i *invocation) coverItem(it *approvals.Item) error {
 	r := i.redactor()
 	texts := []*string{&it.Reason, &it.Tool}
 	for n := range it.Hooks {

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -108,7 +109,7 @@ func TestSecretsThatOnlyTheRecordShows(t *testing.T) {
 			if err != nil || string(s.Value) != c.stored {
 				t.Errorf("state %q, %v, want %q", s.Value, err, c.stored)
 			}
-			for _, e := range h.events(t, kernel.EventQuery{}) {
+			for _, e := range h.events(t, wire.Query{}) {
 				if raw, err := json.Marshal(&e); err != nil || bytes.Contains(raw, []byte("«hush»")) ||
 					bytes.Contains(raw, []byte("is hush")) {
 					t.Errorf("on record: %s, %v", raw, err)
@@ -158,14 +159,14 @@ func TestNamesThatCannotBeCovered(t *testing.T) {
 		inv := invocation(phases.PreTool)
 		set(&inv, "the SECRET")
 		v := h.invoke(t, inv)
-		e := h.events(t, kernel.EventQuery{Type: phases.EventVerdict})[0]
+		e := h.events(t, wire.Query{Type: phases.EventVerdict})[0]
 		shown := map[string]string{"session": e.Session, "agent": e.Agent, "run": e.Run, "user": e.User}[name]
 		if v.Decision != phases.Allow || shown != "the [redacted]" {
 			t.Errorf("%s: %q", name, shown)
 		}
 		set(&inv, "the EXPLODE")
 		h.fails(t, inv, phases.KindAudit)
-		list := h.events(t, kernel.EventQuery{Type: phases.EventFailure})
+		list := h.events(t, wire.Query{Type: phases.EventFailure})
 		if len(list) != 1 || list[0].Session != "" || list[0].Agent != "" || list[0].Run != "" || list[0].User != "" ||
 			list[0].Runtime != "" || list[0].Phase != phases.PreTool {
 			t.Errorf("%s: %+v", name, list)

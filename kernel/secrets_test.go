@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -128,7 +129,7 @@ func TestEachDocumentIsCoveredOnce(t *testing.T) {
 		if r.mems != 1 {
 			t.Errorf("%s: %d memories", name, r.mems)
 		}
-		e := h.events(t, kernel.EventQuery{Type: phases.EventVerdict})[0]
+		e := h.events(t, wire.Query{Type: phases.EventVerdict})[0]
 		if c.decision == phases.Block {
 			if e.Input != nil || e.Output != nil || e.InputDigest == "" || e.OutputDigest == "" {
 				t.Errorf("%s: %+v", name, e)
@@ -157,7 +158,7 @@ func TestWritingChangesNothingOfTheInput(t *testing.T) {
 		inv.CWD, inv.Time = "/home/dev/project", h.clock.Now()
 		inv.Action = jsontext.Value(`{"tool":"exec","args":{"command":"echo SECRET"}}`)
 		h.invoke(t, inv)
-		e := h.events(t, kernel.EventQuery{Type: phases.EventVerdict})[0]
+		e := h.events(t, wire.Query{Type: phases.EventVerdict})[0]
 		return phases.Event{Input: e.Input, InputDigest: e.InputDigest, Masked: e.Masked}
 	}
 	quiet, wrote := record(nil), record(writing(annotate("level", `"high"`)))
@@ -191,7 +192,7 @@ func TestWhatWasLearnedLaterIsCovered(t *testing.T) {
 		if n := r.with(`"args"`); n != 2 {
 			t.Errorf("%s: covered %d times, want 2", name, n)
 		}
-		if e := h.events(t, kernel.EventQuery{Type: phases.EventVerdict})[0]; strings.Contains(string(e.Input), "half") {
+		if e := h.events(t, wire.Query{Type: phases.EventVerdict})[0]; strings.Contains(string(e.Input), "half") {
 			t.Errorf("%s: on record: %s", name, e.Input)
 		}
 	}
@@ -205,7 +206,7 @@ func TestEachAttemptIsCoveredOnce(t *testing.T) {
 	if n := r.with(`"command"`); n != 3 {
 		t.Errorf("covered %d times in 3 attempts", n)
 	}
-	if e := h.events(t, kernel.EventQuery{Type: phases.EventVerdict}); len(e) != 1 || e[0].Input == nil {
+	if e := h.events(t, wire.Query{Type: phases.EventVerdict}); len(e) != 1 || e[0].Input == nil {
 		t.Errorf("events %+v", e)
 	}
 }
@@ -224,7 +225,7 @@ func TestAnActionThatCannotBeCovered(t *testing.T) {
 		if v.Decision != phases.Block || v.Kind != phases.KindAudit || !errors.Is(err, errExplode) {
 			t.Errorf("%s: %+v, %v", name, v, err)
 		}
-		for _, e := range h.events(t, kernel.EventQuery{}) {
+		for _, e := range h.events(t, wire.Query{}) {
 			if e.Input != nil || e.Output != nil || e.InputDigest == "" {
 				t.Errorf("%s: %+v", name, e)
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"testing"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -23,7 +24,7 @@ func TestSeeds(t *testing.T) {
 	}
 	given := [32]byte{7, 31: 9}
 	h.invoke(t, invocation(phases.PreTool), kernel.InvokeOptions{Seed: &given})
-	verdicts := h.events(t, kernel.EventQuery{Type: phases.EventVerdict})
+	verdicts := h.events(t, wire.Query{Type: phases.EventVerdict})
 	if len(got) != 9 || len(verdicts) != 9 {
 		t.Fatalf("%d turns, %d verdicts", len(got), len(verdicts))
 	}

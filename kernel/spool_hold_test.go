@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -166,7 +167,7 @@ func TestALateRecordIsToldOnce(t *testing.T) {
 				if err := h.Recover(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				for _, e := range h.events(t, kernel.EventQuery{}) {
+				for _, e := range h.events(t, wire.Query{}) {
 					switch {
 					case e.Type == phases.EventFailure && e.Invocation == v.ID:
 						n++

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -47,7 +48,7 @@ func TestAKilledProcessLosesNoCount(t *testing.T) {
 		Blocked int `json:"blocked"`
 		Dropped int `json:"dropped"`
 	}
-	gaps := next.events(t, kernel.EventQuery{Type: phases.EventGap})
+	gaps := next.events(t, wire.Query{Type: phases.EventGap})
 	if len(gaps) != 1 {
 		t.Fatalf("%d gap events", len(gaps))
 	}
@@ -58,7 +59,7 @@ func TestAKilledProcessLosesNoCount(t *testing.T) {
 		t.Errorf("%+v, want %d", told, blocked)
 	}
 	next.invoke(t, invocation(phases.PreTool))
-	if n := len(next.events(t, kernel.EventQuery{Type: phases.EventGap})); n != 1 {
+	if n := len(next.events(t, wire.Query{Type: phases.EventGap})); n != 1 {
 		t.Errorf("%d gap events", n)
 	}
 	if fi, err := os.Stat(filepath.Join(filepath.Dir(path), spoolfile.ReserveName)); err != nil ||

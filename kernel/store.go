@@ -69,7 +69,7 @@ type Store interface {
 	Probe(ctx context.Context, now time.Time) error
 
 	// Events returns events in order of their sequence numbers.
-	Events(ctx context.Context, q EventQuery) ([]phases.Event, error)
+	Events(ctx context.Context, q wire.Query) ([]phases.Event, error)
 
 	// Reader shows the queue of what people decide; Batch.Approvals changes it.
 	approvals.Reader
@@ -153,8 +153,8 @@ type Batch struct {
 	// event announces that. They are removed by Log.LogRemove. ErrConflict when
 	// there are not so many events, or as many were given up before. 0: none.
 	Compact   int64
-	Approvals []ApprovalOp // in order; ErrConflict when a step does not fit
-	Leases    []leases.Op  // in order; ErrConflict when what one rests on does not hold any more
+	Approvals []approvals.Op // in order; ErrConflict when a step does not fit
+	Leases    []leases.Op    // in order; ErrConflict when what one rests on does not hold any more
 
 	// Prune drops, after everything else, the contents of runs last used more than
 	// MetadataTTL before Age, approvals that are Forgettable, and leases that have been over
@@ -183,20 +183,8 @@ func (b *Batch) Valid() error {
 	return nil
 }
 
-// ApprovalOp is one step of one item in the queue.
-type ApprovalOp = approvals.Op
-
 // Receipt acknowledges a durable batch. First and Last are 0 when it had no events.
 type Receipt struct {
 	First, Last int64 // sequence numbers, inclusive
 	Pruned      int   // runs that Batch.Prune dropped
 }
-
-// EventQuery selects events; zero members select everything.
-type EventQuery = wire.Query
-
-// Limits of one query.
-const (
-	DefaultEventLimit = wire.DefaultLimit
-	MaxEventLimit     = wire.MaxLimit
-)

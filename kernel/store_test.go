@@ -26,7 +26,7 @@ func TestBatchesThatChangeRowsTakeAnEvent(t *testing.T) {
 		"latch":       {kernel.Batch{Latch: &kernel.Latch{}}, true},
 		"clear latch": {kernel.Batch{ClearLatch: &kernel.SessionKey{}}, true},
 		"compaction":  {kernel.Batch{Compact: 1}, true},
-		"approvals":   {kernel.Batch{Approvals: []kernel.ApprovalOp{{}}}, true},
+		"approvals":   {kernel.Batch{Approvals: []approvals.Op{{}}}, true},
 		"leases":      {kernel.Batch{Leases: []leases.Op{{}}}, true},
 		"prune":       {kernel.Batch{Prune: true}, true},
 	} {

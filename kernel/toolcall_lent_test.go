@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
@@ -62,8 +63,8 @@ func TestToolCallTakesALease(t *testing.T) {
 		t.Errorf("the other lease is %s", s)
 	}
 	// The use is taken with the verdict that lets the tool run, and so with its intent.
-	claim := h.events(t, kernel.EventQuery{Type: phases.EventLease, Decision: "claimed"})
-	intent := h.events(t, kernel.EventQuery{Type: phases.EventIntent})
+	claim := h.events(t, wire.Query{Type: phases.EventLease, Decision: "claimed"})
+	intent := h.events(t, wire.Query{Type: phases.EventIntent})
 	if len(claim) != 1 || len(intent) != 1 || claim[0].Invocation != intent[0].Invocation || claim[0].Tool != "write" {
 		t.Errorf("claims %+v, intents %+v", claim, intent)
 	}

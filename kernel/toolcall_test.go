@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -106,7 +107,7 @@ func TestToolCallIsGatedAndRecorded(t *testing.T) {
 			caps: []string{"rewrite:/result"}, run: effects(rewrite("/result/extra", `"added"`))},
 	}, withTools(x))
 	x.call = func(ctx context.Context, c kernel.ToolCall) (kernel.ToolResult, error) {
-		es := h.events(t, kernel.EventQuery{Type: phases.EventIntent})
+		es := h.events(t, wire.Query{Type: phases.EventIntent})
 		if len(es) != 1 || es[0].ID != c.ID || es[0].Intent != c.ID || es[0].Binding != "asker" || es[0].Tool != "probe" {
 			t.Errorf("on record before the tool runs: %+v", es)
 		}
@@ -130,20 +131,20 @@ func TestToolCallIsGatedAndRecorded(t *testing.T) {
 		}
 	}
 	var types []string
-	for _, e := range h.events(t, kernel.EventQuery{}) {
+	for _, e := range h.events(t, wire.Query{}) {
 		if e.Type != phases.EventHook {
 			types = append(types, string(e.Type)+" "+string(e.Phase)+" "+e.Tool+" "+e.Decision)
 		}
 	}
 	wantOrder(t, types, "verdict pre_tool probe allow", "intent pre_tool probe ", "outcome pre_tool probe ok",
 		"verdict post_tool probe allow", "verdict pre_tool exec allow")
-	es := h.events(t, kernel.EventQuery{})
+	es := h.events(t, wire.Query{})
 	intent := es[slices.IndexFunc(es, func(e phases.Event) bool { return e.Type == phases.EventIntent })]
 	if string(intent.Input) != `{"action":{"tool":"probe","call_id":"`+intent.ID+
 		`","args":{"path":"b","key":"[redacted]"}}}` || intent.InputDigest == "" {
 		t.Errorf("intent %s %s", intent.Input, intent.InputDigest)
 	}
-	outcome := h.events(t, kernel.EventQuery{Type: phases.EventOutcome})[0]
+	outcome := h.events(t, wire.Query{Type: phases.EventOutcome})[0]
 	if outcome.Intent != intent.ID || outcome.Invocation != intent.Invocation || outcome.OutputDigest == "" ||
 		outcome.Output != nil {
 		t.Errorf("outcome %+v", outcome)
@@ -184,7 +185,7 @@ func TestToolCallRefusals(t *testing.T) {
 				!strings.HasPrefix(got[0].reply, c.reply) {
 				t.Errorf("%+v, decision %s", got, v.Decision)
 			}
-			if n := len(h.events(t, kernel.EventQuery{Type: phases.EventIntent})); len(x.calls) != c.ran || n != c.opened {
+			if n := len(h.events(t, wire.Query{Type: phases.EventIntent})); len(x.calls) != c.ran || n != c.opened {
 				t.Errorf("ran %d times with %d intents", len(x.calls), n)
 			}
 		})
@@ -213,7 +214,7 @@ func TestToolCallRequests(t *testing.T) {
 		*x.calls[0].MCP != (phases.MCPTool{Server: "crm", Tool: "find"}) || string(x.calls[0].Args) != "{}" {
 		t.Errorf("calls %+v", x.calls)
 	}
-	if e := h.events(t, kernel.EventQuery{Type: phases.EventIntent})[0]; e.Tool != "mcp:crm:find" {
+	if e := h.events(t, wire.Query{Type: phases.EventIntent})[0]; e.Tool != "mcp:crm:find" {
 		t.Errorf("intent for %q", e.Tool)
 	}
 }
@@ -268,11 +269,11 @@ func TestToolOutcomes(t *testing.T) {
 				!strings.Contains(got[0].reply, `"is_error":true,"result":`+c.result) {
 				t.Errorf("reply %+v", got)
 			}
-			es := h.events(t, kernel.EventQuery{Type: phases.EventOutcome})
+			es := h.events(t, wire.Query{Type: phases.EventOutcome})
 			if len(es) != 1 || es[0].Decision != c.outcome || es[0].Reason == "" || strings.Contains(es[0].Reason, "SECRET") {
 				t.Errorf("outcome %+v", es)
 			}
-			post := h.events(t, kernel.EventQuery{Type: phases.EventVerdict, Phase: phases.PostTool})
+			post := h.events(t, wire.Query{Type: phases.EventVerdict, Phase: phases.PostTool})
 			if len(post) != 1 || !strings.Contains(string(post[0].Input), `"is_error":true`) {
 				t.Errorf("the chain of post_tool saw %+v", post)
 			}
@@ -284,7 +285,7 @@ func TestToolOutcomes(t *testing.T) {
 			return kernel.ToolResult{}, fmt.Errorf("%w: probe", kernel.ErrNoTool)
 		}}))
 	h.invoke(t, invocation(phases.PreTool))
-	if got[0].code != int64(hostcalls.Absent) || len(h.events(t, kernel.EventQuery{Type: phases.EventOutcome})) != 1 {
+	if got[0].code != int64(hostcalls.Absent) || len(h.events(t, wire.Query{Type: phases.EventOutcome})) != 1 {
 		t.Errorf("an unknown tool: %+v", got)
 	}
 }
@@ -309,7 +310,7 @@ func TestToolCallDepth(t *testing.T) {
 	if v.Hooks[0].Fuel != 10*(kernel.MaxToolDepth+1) {
 		t.Errorf("the outermost hook paid %d fuel", v.Hooks[0].Fuel)
 	}
-	if n := len(h.events(t, kernel.EventQuery{Type: phases.EventOutcome})); n != kernel.MaxToolDepth {
+	if n := len(h.events(t, wire.Query{Type: phases.EventOutcome})); n != kernel.MaxToolDepth {
 		t.Errorf("%d outcomes", n)
 	}
 }
@@ -461,7 +462,7 @@ func TestToolCallScopes(t *testing.T) {
 			if len(x.calls) != c.ran || (got[0].code > 0) != (c.ran == 1) {
 				t.Errorf("ran %d times, %+v", len(x.calls), got)
 			}
-			if n := len(h.events(t, kernel.EventQuery{Type: phases.EventIntent})); n != c.ran {
+			if n := len(h.events(t, wire.Query{Type: phases.EventIntent})); n != c.ran {
 				t.Errorf("%d intents", n)
 			}
 		})
@@ -486,7 +487,7 @@ func TestRawToolResults(t *testing.T) {
 	if !strings.HasSuffix(got[0].reply, `"result":"SECRET"}`) {
 		t.Errorf("reply %s", got[0].reply)
 	}
-	for _, e := range h.events(t, kernel.EventQuery{}) {
+	for _, e := range h.events(t, wire.Query{}) {
 		if strings.Contains(string(e.Input)+string(e.Output), "SECRET") {
 			t.Errorf("on record: %+v", e)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -60,7 +61,7 @@ func TestRecoverAfterAnotherHasReported(t *testing.T) {
 	}
 	other := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.Store, o.SpoolPath = f.Store, path })
 	if err := other.Recover(t.Context()); err != nil ||
-		len(other.events(t, kernel.EventQuery{Type: phases.EventGap})) != 1 {
+		len(other.events(t, wire.Query{Type: phases.EventGap})) != 1 {
 		t.Fatalf("%v", err)
 	}
 	if h.Health().OK {
@@ -117,7 +118,7 @@ func TestIDsOfRefusals(t *testing.T) {
 		if err == nil || len(v.ID) != 36 || (v.ID == id) != keep && len(id) == 36 || id == "" && v.ID == "" {
 			t.Errorf("%q: %q, %v", id, v.ID, err)
 		}
-		if es := h.events(t, kernel.EventQuery{Invocation: v.ID}); len(es) != 1 || es[0].PolicyRevision != "rev-1" ||
+		if es := h.events(t, wire.Query{Invocation: v.ID}); len(es) != 1 || es[0].PolicyRevision != "rev-1" ||
 			es[0].Session != "s-1" || es[0].Agent != "coder" || es[0].Run != "r-1" {
 			t.Errorf("%q: %+v", id, es)
 		}
@@ -161,7 +162,7 @@ func TestAnnouncedOnceOrNotAtAll(t *testing.T) {
 	if err := h.Reload(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	es := h.events(t, kernel.EventQuery{Type: phases.EventNotice})
+	es := h.events(t, wire.Query{Type: phases.EventNotice})
 	if len(es) != 1 || es[0].Decision != "" || es[0].Reason != "configuration in use: rev-2" ||
 		es[0].PolicyRevision != "rev-2" {
 		t.Errorf("%+v", es)

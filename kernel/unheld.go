@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -19,7 +20,7 @@ const unheldLimit = 1000
 func (k *Kernel) Unheld(ctx context.Context) (int, error) {
 	now := k.o.Clock.Now()
 	list, err := k.Events(ctx,
-		EventQuery{Type: phases.EventFailure, Since: now.Add(-UnheldFor), Newest: true, Limit: unheldLimit})
+		wire.Query{Type: phases.EventFailure, Since: now.Add(-UnheldFor), Newest: true, Limit: unheldLimit})
 	n := 0
 	for _, e := range list {
 		if e.Enforced == phases.EnforcedNone && e.Decision == string(phases.Block) {

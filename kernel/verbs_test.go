@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -38,7 +39,7 @@ func TestWhoCompacts(t *testing.T) {
 			}
 			r, err := h.Compact(t.Context(), kernel.Compaction{Through: 1, Statement: "signed"}, c.by)
 			if c.user == "" {
-				if !errors.Is(err, kernel.ErrApprovalSignature) {
+				if !errors.Is(err, approvals.ErrSignature) {
 					t.Errorf("%v", err)
 				}
 				return
@@ -46,7 +47,7 @@ func TestWhoCompacts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			es := h.events(t, kernel.EventQuery{After: r.First - 1})
+			es := h.events(t, wire.Query{After: r.First - 1})
 			if e := es[0]; e.Type != phases.EventCompaction || e.User != c.user || e.Decision != "compacted" ||
 				e.Reason != "old" || string(e.Output) != `{"through":1,"statement":"signed"}` ||
 				e.PolicyRevision != "rev-1" || !e.Time.Equal(h.clock.Now()) {
@@ -75,13 +76,13 @@ func TestWhoCompacts(t *testing.T) {
 func TestOnlyProposalsAreAccepted(t *testing.T) {
 	h := newHost(t, asking(), reviewed)
 	id := h.pending(t, invocation(phases.PreTool))
-	d := kernel.ApprovalDecision{Verdict: approvals.Approve, By: "config", At: h.clock.Now(),
+	d := approvals.Decision{Verdict: approvals.Approve, By: "config", At: h.clock.Now(),
 		Until: h.clock.Now().Add(time.Minute)}
-	if _, err := h.AcceptApproval(t.Context(), id, d); !errors.Is(err, kernel.ErrApprovalUnknown) {
+	if _, err := h.AcceptApproval(t.Context(), id, d); !errors.Is(err, approvals.ErrUnknown) {
 		t.Errorf("%v", err)
 	}
 	used := h.approved(t)
-	if err := h.FinishAccepted(t.Context(), used, "n"); !errors.Is(err, kernel.ErrApprovalUnknown) {
+	if err := h.FinishAccepted(t.Context(), used, "n"); !errors.Is(err, approvals.ErrUnknown) {
 		t.Errorf("%v", err)
 	}
 	p := h.proposed(t, "a")
@@ -89,7 +90,7 @@ func TestOnlyProposalsAreAccepted(t *testing.T) {
 	if err != nil || it.State != approvals.Approved || it.Decision.By != "config" {
 		t.Fatalf("%+v, %v", it, err)
 	}
-	if _, err := h.AcceptApproval(t.Context(), p, d); !errors.Is(err, kernel.ErrApprovalDecided) {
+	if _, err := h.AcceptApproval(t.Context(), p, d); !errors.Is(err, approvals.ErrDecided) {
 		t.Errorf("accepted again: %v", err)
 	}
 	if err := h.FinishAccepted(t.Context(), p, "note\x00"); err != nil {
@@ -99,11 +100,11 @@ func TestOnlyProposalsAreAccepted(t *testing.T) {
 		t.Error("used twice")
 	}
 	for _, id := range []string{"", "none"} {
-		if _, err := h.AcceptApproval(t.Context(), id, d); !errors.Is(err, kernel.ErrApprovalUnknown) {
+		if _, err := h.AcceptApproval(t.Context(), id, d); !errors.Is(err, approvals.ErrUnknown) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	es := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: string(approvals.Consumed)})
+	es := h.events(t, wire.Query{Type: phases.EventApproval, Decision: string(approvals.Consumed)})
 	if len(es) != 1 || len(es[0].Notes) != 1 || es[0].Notes[0] != phases.SafeText("note\x00", 99) ||
 		es[0].DecidedBy != "config" {
 		t.Errorf("%+v", es)
@@ -117,7 +118,7 @@ func TestOnlyProposalsAreAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if es := h.events(t,
-		kernel.EventQuery{Type: phases.EventApproval, Decision: string(approvals.Consumed)}); len(es) != 2 ||
+		wire.Query{Type: phases.EventApproval, Decision: string(approvals.Consumed)}); len(es) != 2 ||
 		len(es[1].Notes) != 0 {
 		t.Errorf("%+v", es)
 	}
@@ -126,8 +127,8 @@ func TestOnlyProposalsAreAccepted(t *testing.T) {
 // An item that cannot be used answers why: run out, used, denied, not decided.
 func TestItemsThatCannotBeUsed(t *testing.T) {
 	for state, want := range map[approvals.State]error{
-		approvals.Pending: kernel.ErrApprovalDecided, approvals.Denied: kernel.ErrApprovalDecided,
-		approvals.Consumed: kernel.ErrApprovalDecided, approvals.Approved: nil,
+		approvals.Pending: approvals.ErrDecided, approvals.Denied: approvals.ErrDecided,
+		approvals.Consumed: approvals.ErrDecided, approvals.Approved: nil,
 	} {
 		h := newHost(t, asking(), reviewed)
 		id := h.inState(t, state)
@@ -147,10 +148,10 @@ func TestItemsThatCannotBeUsed(t *testing.T) {
 		t.Error(err)
 	}
 	h.clock.add(time.Nanosecond)
-	if _, err := h.CheckApproval(t.Context(), id); !errors.Is(err, kernel.ErrApprovalExpired) {
+	if _, err := h.CheckApproval(t.Context(), id); !errors.Is(err, approvals.ErrExpired) {
 		t.Error(err)
 	}
-	if err := h.FinishApproval(t.Context(), id, "n"); !errors.Is(err, kernel.ErrApprovalExpired) {
+	if err := h.FinishApproval(t.Context(), id, "n"); !errors.Is(err, approvals.ErrExpired) {
 		t.Error(err)
 	}
 	if it, err := h.Approval(t.Context(), id); err != nil || it.State != approvals.Expired {
@@ -176,7 +177,7 @@ func TestEventsOfTheQueue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	es := h.events(t, kernel.EventQuery{Type: phases.EventApproval})
+	es := h.events(t, wire.Query{Type: phases.EventApproval})
 	if len(es) != 3 {
 		t.Fatalf("%+v", es)
 	}
@@ -218,10 +219,10 @@ func TestRefusedDecisionsOnRecord(t *testing.T) {
 	id := h.pending(t, invocation(phases.PreTool))
 	d := h.drafted(t, id, approvals.Approve, 2)
 	it, err := h.DecideApproval(t.Context(), id, d)
-	if !errors.Is(err, kernel.ErrApprovalSignature) || it.ID != id || it.State != approvals.Pending {
+	if !errors.Is(err, approvals.ErrSignature) || it.ID != id || it.State != approvals.Pending {
 		t.Errorf("%+v, %v", it, err)
 	}
-	es := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: "refused"})
+	es := h.events(t, wire.Query{Type: phases.EventApproval, Decision: "refused"})
 	if len(es) != 1 || !strings.HasPrefix(es[0].Reason, "a decision was refused: ") || es[0].DecidedBy != "" {
 		t.Errorf("%+v", es)
 	}
@@ -235,11 +236,11 @@ func TestRefusedDecisionsOnRecord(t *testing.T) {
 		d := h.drafted(t, id, approvals.Approve, 1)
 		d.Reason = reason
 		_ = approvals.Sign(&it, &d, reviewerKey(1))
-		if got, err := h.DecideApproval(t.Context(), id, d); !errors.Is(err, kernel.ErrApprovalInvalid) || got.ID != id {
+		if got, err := h.DecideApproval(t.Context(), id, d); !errors.Is(err, approvals.ErrInvalid) || got.ID != id {
 			t.Errorf("%q: %+v, %v", reason, got, err)
 		}
 	}
-	if es := h.events(t, kernel.EventQuery{Type: phases.EventApproval, Decision: "refused"}); len(es) != 1 {
+	if es := h.events(t, wire.Query{Type: phases.EventApproval, Decision: "refused"}); len(es) != 1 {
 		t.Errorf("%+v", es)
 	}
 	d = h.drafted(t, id, approvals.Deny, 1)
@@ -247,10 +248,10 @@ func TestRefusedDecisionsOnRecord(t *testing.T) {
 		it.Decision.By != "dev" {
 		t.Errorf("%+v, %v", it, err)
 	}
-	if it, err := h.DecideApproval(t.Context(), id, d); !errors.Is(err, kernel.ErrApprovalDecided) || it.ID != id {
+	if it, err := h.DecideApproval(t.Context(), id, d); !errors.Is(err, approvals.ErrDecided) || it.ID != id {
 		t.Errorf("%+v, %v", it, err)
 	}
-	if it, err := h.DecideApproval(t.Context(), "none", d); !errors.Is(err, kernel.ErrApprovalUnknown) || it.ID != "" {
+	if it, err := h.DecideApproval(t.Context(), "none", d); !errors.Is(err, approvals.ErrUnknown) || it.ID != "" {
 		t.Errorf("%+v, %v", it, err)
 	}
 }
@@ -260,28 +261,28 @@ func TestLeasesByHandAreRefused(t *testing.T) {
 	good := leases.Request{Capability: "tool:write", Scope: &leases.Scope{}, TTLS: 60}
 	for name, c := range map[string]struct {
 		request func(*leases.Request)
-		holder  func(*kernel.LeaseHolder)
+		holder  func(*leases.Holder)
 		want    error
 		text    string
 	}{
-		"session": {holder: func(h *kernel.LeaseHolder) { h.Session = "\n" }, want: kernel.ErrLeaseInvalid,
+		"session": {holder: func(h *leases.Holder) { h.Session = "\n" }, want: leases.ErrInvalid,
 			text: "holder"},
-		"agent": {holder: func(h *kernel.LeaseHolder) { h.Agent = "\n" }, want: kernel.ErrLeaseInvalid,
+		"agent": {holder: func(h *leases.Holder) { h.Agent = "\n" }, want: leases.ErrInvalid,
 			text: "holder"},
-		"runtime": {holder: func(h *kernel.LeaseHolder) { h.Runtime = "\n" }, want: kernel.ErrLeaseInvalid,
+		"runtime": {holder: func(h *leases.Holder) { h.Runtime = "\n" }, want: leases.ErrInvalid,
 			text: "holder"},
-		"credential": {holder: func(h *kernel.LeaseHolder) { h.Credential = "\n" }, want: kernel.ErrLeaseInvalid,
+		"credential": {holder: func(h *leases.Holder) { h.Credential = "\n" }, want: leases.ErrInvalid,
 			text: "holder"},
-		"long runtime": {holder: func(h *kernel.LeaseHolder) { h.Runtime = strings.Repeat("r", phases.MaxRuntimeBytes+1) },
-			want: kernel.ErrLeaseInvalid, text: "holder"},
-		"no capability": {request: func(r *leases.Request) { r.Capability = "" }, want: kernel.ErrLeaseInvalid,
+		"long runtime": {holder: func(h *leases.Holder) { h.Runtime = strings.Repeat("r", phases.MaxRuntimeBytes+1) },
+			want: leases.ErrInvalid, text: "holder"},
+		"no capability": {request: func(r *leases.Request) { r.Capability = "" }, want: leases.ErrInvalid,
 			text: "capability"},
 		"too long": {request: func(r *leases.Request) { r.TTLS = int64(leases.MaxLifetime/time.Second) + 1 },
-			want: kernel.ErrLeaseWider, text: ""},
+			want: leases.ErrWider, text: ""},
 		"a secret": {request: func(r *leases.Request) { r.Scope = &leases.Scope{Paths: phases.Scope{"/SECRET"}} },
-			want: kernel.ErrLeaseInvalid, text: "secret"},
+			want: leases.ErrInvalid, text: "secret"},
 		"an odd secret": {request: func(r *leases.Request) { r.Scope = &leases.Scope{Paths: phases.Scope{"/EXPLODE"}} },
-			want: kernel.ErrLeaseInvalid, text: "secret"},
+			want: leases.ErrInvalid, text: "secret"},
 	} {
 		h := newHost(t, nil, reviewed)
 		r, holder := good, ours
@@ -295,7 +296,7 @@ func TestLeasesByHandAreRefused(t *testing.T) {
 		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if list, err := h.Approvals(t.Context(), kernel.ApprovalQuery{}); err != nil || len(list) != 0 {
+		if list, err := h.Approvals(t.Context(), approvals.Query{}); err != nil || len(list) != 0 {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}
 	}
@@ -305,7 +306,7 @@ func TestLeasesByHandAreRefused(t *testing.T) {
 	if _, err := h.MintLease(t.Context(), good, long, "dev"); err != nil {
 		t.Error(err)
 	}
-	if err := (&kernel.LeasePending{Approval: kernel.Approval{ID: "the-id"}}).Error(); err != "a reviewer has to approve it first (approval the-id)" {
+	if err := (&kernel.LeasePending{Approval: approvals.Item{ID: "the-id"}}).Error(); err != "a reviewer has to approve it first (approval the-id)" {
 		t.Error(err)
 	}
 }
@@ -331,11 +332,11 @@ func TestLeasesByHandTakeTheirOwnApproval(t *testing.T) {
 	if err := h.decide(t, wait.Approval.ID, approvals.Deny, reviewerKey(1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.MintLease(t.Context(), good, ours, "dev"); !errors.Is(err, kernel.ErrLeaseWider) ||
+	if _, err := h.MintLease(t.Context(), good, ours, "dev"); !errors.Is(err, leases.ErrWider) ||
 		!strings.Contains(err.Error(), wait.Approval.ID) {
 		t.Errorf("%v", err)
 	}
-	if _, err := h.MintApproved(t.Context(), h.approved(t)); !errors.Is(err, kernel.ErrLeaseInvalid) ||
+	if _, err := h.MintApproved(t.Context(), h.approved(t)); !errors.Is(err, leases.ErrInvalid) ||
 		!strings.Contains(err.Error(), "not about a lease") {
 		t.Errorf("%v", err)
 	}
@@ -348,16 +349,16 @@ func TestLeasesByHandTakeTheirOwnApproval(t *testing.T) {
 		"no object":    {`[]`, false},
 	} {
 		it, err := h.RequestApproval(t.Context(),
-			kernel.Approval{Kind: approvals.KindLease, Key: keyOf(c.details, "dev"), Reason: "r",
+			approvals.Item{Kind: approvals.KindLease, Key: keyOf(c.details, "dev"), Reason: "r",
 				By: approvals.Requester{Credential: "dev"}, Details: jsontext.Value(c.details)})
 		if err != nil {
 			t.Fatal(name, err)
 		}
 		if !c.shown {
-			if _, err := h.Approval(t.Context(), it.ID); !errors.Is(err, kernel.ErrApprovalUnsound) {
+			if _, err := h.Approval(t.Context(), it.ID); !errors.Is(err, approvals.ErrUnsound) {
 				t.Errorf("%s: %v", name, err)
 			}
-			if _, err := h.MintApproved(t.Context(), it.ID); !errors.Is(err, kernel.ErrApprovalUnsound) {
+			if _, err := h.MintApproved(t.Context(), it.ID); !errors.Is(err, approvals.ErrUnsound) {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue
@@ -365,14 +366,14 @@ func TestLeasesByHandTakeTheirOwnApproval(t *testing.T) {
 		if err := h.decide(t, it.ID, approvals.Approve, reviewerKey(1)); err != nil {
 			t.Fatal(name, err)
 		}
-		if _, err := h.MintApproved(t.Context(), it.ID); !errors.Is(err, kernel.ErrLeaseInvalid) {
+		if _, err := h.MintApproved(t.Context(), it.ID); !errors.Is(err, leases.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	// Without a holder in it the lease is of who asked.
 	const terms = `{"capability":"tool:write","scope":{},"ttl_s":60}`
 	it, err := h.RequestApproval(t.Context(),
-		kernel.Approval{Kind: approvals.KindLease, Key: keyOf(terms, "c-9"), Reason: "r",
+		approvals.Item{Kind: approvals.KindLease, Key: keyOf(terms, "c-9"), Reason: "r",
 			By:      approvals.Requester{Runtime: "custom", Session: "s-9", Agent: "a-9", Credential: "c-9"},
 			Details: jsontext.Value(terms)})
 	if err == nil {
@@ -385,16 +386,16 @@ func TestLeasesByHandTakeTheirOwnApproval(t *testing.T) {
 	if err != nil || v.Token == "" {
 		t.Fatalf("%+v, %v", v, err)
 	}
-	if v.Holder != (kernel.LeaseHolder{Runtime: "custom", Session: "s-9", Agent: "a-9", Credential: "c-9"}) {
+	if v.Holder != (leases.Holder{Runtime: "custom", Session: "s-9", Agent: "a-9", Credential: "c-9"}) {
 		t.Errorf("%+v", v.Holder)
 	}
-	e := h.events(t, kernel.EventQuery{Type: phases.EventLease})
+	e := h.events(t, wire.Query{Type: phases.EventLease})
 	if len(e) != 1 || e[0].User != "dev" || len(e[0].Notes) != 1 || e[0].Notes[0] != "approval "+it.ID ||
 		e[0].Session != "s-9" || e[0].Agent != "a-9" || e[0].Runtime != "custom" ||
 		e[0].DecidedBy != leases.ByPerson || e[0].Reason != "lease "+v.ID || e[0].PolicyRevision != "rev-1" {
 		t.Errorf("%+v", e)
 	}
-	if _, err := h.MintApproved(t.Context(), it.ID); !errors.Is(err, kernel.ErrApprovalDecided) {
+	if _, err := h.MintApproved(t.Context(), it.ID); !errors.Is(err, approvals.ErrDecided) {
 		t.Errorf("again: %v", err)
 	}
 }
@@ -411,9 +412,9 @@ func TestCheckLeaseRefuses(t *testing.T) {
 		want error
 		text string
 	}{
-		"no capability": {kernel.LeaseCheck{Holder: ours, Action: &act}, kernel.ErrLeaseInvalid, "capability"},
-		"no action":     {kernel.LeaseCheck{Holder: ours, Capability: "tool:write"}, kernel.ErrLeaseInvalid, "no action"},
-		"a bad action": {kernel.LeaseCheck{Holder: ours, Capability: "tool:write", Action: &bad}, kernel.ErrLeaseInvalid,
+		"no capability": {kernel.LeaseCheck{Holder: ours, Action: &act}, leases.ErrInvalid, "capability"},
+		"no action":     {kernel.LeaseCheck{Holder: ours, Capability: "tool:write"}, leases.ErrInvalid, "no action"},
+		"a bad action": {kernel.LeaseCheck{Holder: ours, Capability: "tool:write", Action: &bad}, leases.ErrInvalid,
 			"action: "},
 	} {
 		if _, err := h.CheckLease(t.Context(), c.q); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
@@ -431,14 +432,14 @@ func TestCheckLeaseRefuses(t *testing.T) {
 	if got, err := h.Lease(t.Context(), l.ID); err != nil || got.UsesLeft != 2 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	es := h.events(t, kernel.EventQuery{Type: phases.EventLease, Decision: "claimed"})
+	es := h.events(t, wire.Query{Type: phases.EventLease, Decision: "claimed"})
 	if len(es) != 1 || len(es[0].Notes) != 1 || es[0].Notes[0] != "by a check from outside" {
 		t.Errorf("%+v", es)
 	}
 	if err := h.RevokeLease(t.Context(), l.ID, false, "dev"); err != nil {
 		t.Fatal(err)
 	}
-	es = h.events(t, kernel.EventQuery{Type: phases.EventLease, Decision: "revoked"})
+	es = h.events(t, wire.Query{Type: phases.EventLease, Decision: "revoked"})
 	if len(es) != 1 || es[0].User != "dev" || es[0].Session != "s-1" ||
 		!strings.Contains(string(es[0].Output), `"state":"revoked"`) {
 		t.Errorf("%+v %s", es, es[0].Output)
@@ -447,11 +448,11 @@ func TestCheckLeaseRefuses(t *testing.T) {
 	if err := h.RevokeLease(t.Context(), "s-7", true, "dev"); err != nil {
 		t.Fatal(err)
 	}
-	es = h.events(t, kernel.EventQuery{Type: phases.EventLease, Decision: "revoked"})
+	es = h.events(t, wire.Query{Type: phases.EventLease, Decision: "revoked"})
 	if len(es) != 2 || es[1].Reason != "lease s-7" || string(es[1].Output) != `{"what":"revoked","id":"s-7"}` {
 		t.Errorf("%+v %s", es, es[len(es)-1].Output)
 	}
-	if err := h.RevokeLease(t.Context(), "s-7", false, "dev"); !errors.Is(err, kernel.ErrLeaseUnknown) {
+	if err := h.RevokeLease(t.Context(), "s-7", false, "dev"); !errors.Is(err, leases.ErrUnknown) {
 		t.Errorf("%v", err)
 	}
 }

@@ -10,8 +10,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -51,7 +53,7 @@ func TestHookThatIgnoresItsDeadline(t *testing.T) {
 	with := func(_ *kernel.Config, o *kernel.Options) { o.Store = store }
 	h := newHost(t, hooks, soon, with)
 	v := h.fails(t, invocation(phases.PreTool), phases.KindHang)
-	if es := h.events(t, kernel.EventQuery{Kind: phases.KindHang}); v.DecidedBy != "deaf" || len(es) == 0 {
+	if es := h.events(t, wire.Query{Kind: phases.KindHang}); v.DecidedBy != "deaf" || len(es) == 0 {
 		t.Errorf("decided by %s, %d events on record", v.DecidedBy, len(es))
 	}
 	if got := fmt.Sprint(h.LeftBehind()); got != "[deaf]" || h.Hooks()[0].Problem == "" {
@@ -196,7 +198,7 @@ func TestLeftBehindReachesNoLease(t *testing.T) {
 			t.Errorf("the call answered %v", err)
 		}
 	}
-	if list, err := h.Leases(t.Context(), kernel.LeaseQuery{}); err != nil || len(list) != 0 {
+	if list, err := h.Leases(t.Context(), leases.Query{}); err != nil || len(list) != 0 {
 		t.Errorf("on file: %+v %v", list, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -73,7 +74,7 @@ func (f *faulty) LogRemove(ctx context.Context, limit int) (int64, error) {
 	return asked(f, func() (int64, error) { return f.Log.LogRemove(ctx, limit) })
 }
 
-func (f *faulty) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
+func (f *faulty) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
 	return asked(f, func() ([]phases.Event, error) { return f.Log.(kernel.Store).Events(ctx, q) })
 }
 

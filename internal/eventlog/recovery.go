@@ -12,7 +12,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
-	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -127,13 +127,13 @@ func repaired(body []byte) []string {
 func (v *verifier) recoveries(ctx context.Context) error {
 	after := int64(0)
 	reader, ok := v.log.(interface {
-		Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error)
+		Events(ctx context.Context, q wire.Query) ([]phases.Event, error)
 	})
 	if !ok {
 		return nil
 	}
 	for {
-		es, err := reader.Events(ctx, kernel.EventQuery{Type: phases.EventRecovery, After: after, Limit: page})
+		es, err := reader.Events(ctx, wire.Query{Type: phases.EventRecovery, After: after, Limit: page})
 		if err != nil || len(es) == 0 {
 			return err
 		}

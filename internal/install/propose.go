@@ -42,9 +42,9 @@ func NewProposals(o Options) *Proposals { return &Proposals{o: o} }
 // nothing of it runs. A pending proposal of the same name by the same agent is
 // superseded. With auto (single_user.auto_accept) a hook that can only restrict is
 // installed at once, and changed says that belay.yaml was written. Errors are
-// ErrRefused, kernel.ErrApprovalQuota, config.ErrMissing or kernel.ErrUnavailable.
+// ErrRefused, approvals.ErrQuota, config.ErrMissing or kernel.ErrUnavailable.
 func (q *Proposals) Propose(ctx context.Context, p approvals.Proposal, credential string,
-	auto bool) (it kernel.Approval, changed bool, err error) {
+	auto bool) (it approvals.Item, changed bool, err error) {
 	p = p.Clone()
 	if err := p.Validate(); err != nil {
 		return it, false, fmt.Errorf("%w: %w", ErrRefused, err)
@@ -70,8 +70,8 @@ func (q *Proposals) Propose(ctx context.Context, p approvals.Proposal, credentia
 
 // request keeps the module and puts the item into the queue. In between, no
 // process drops modules that nothing needs: until the item is there, none seems to.
-func (q *Proposals) request(ctx context.Context, it kernel.Approval, digest string, module []byte,
-	old []string) (kernel.Approval, error) {
+func (q *Proposals) request(ctx context.Context, it approvals.Item, digest string, module []byte,
+	old []string) (approvals.Item, error) {
 	unlock, err := statedir.Lock(filepath.Join(q.o.Dir.Path, config.FileName))
 	if err != nil {
 		return it, err
@@ -152,8 +152,8 @@ func freeBindingName(src []byte, name string) string {
 }
 
 func (q *Proposals) item(p *approvals.Proposal, binding *config.Binding, digest,
-	credential string) (kernel.Approval, error) {
-	var it kernel.Approval
+	credential string) (approvals.Item, error) {
+	var it approvals.Item
 	entry, err := json.Marshal(binding, json.Deterministic(true))
 	if err != nil {
 		return it, err
@@ -166,7 +166,7 @@ func (q *Proposals) item(p *approvals.Proposal, binding *config.Binding, digest,
 		}
 		d.Source = append(d.Source, approvals.SourceFile{Path: phases.SafeLine(f.Path, 256), Text: text})
 	}
-	it = kernel.Approval{Kind: approvals.KindProposal,
+	it = approvals.Item{Kind: approvals.KindProposal,
 		By: approvals.Requester{Credential: credential, Runtime: phases.SafeLine(p.Runtime, phases.MaxRuntimeBytes),
 			Session: phases.SafeLine(p.Session, phases.MaxIDBytes), Agent: phases.SafeLine(p.Agent, phases.MaxIDBytes)},
 		Hooks: []approvals.Asking{{Hook: binding.Name, Digest: digest}}}
@@ -184,9 +184,9 @@ func (q *Proposals) item(p *approvals.Proposal, binding *config.Binding, digest,
 }
 
 // replaced lists what a new proposal takes the place of.
-func (q *Proposals) replaced(ctx context.Context, it *kernel.Approval) ([]string, error) {
+func (q *Proposals) replaced(ctx context.Context, it *approvals.Item) ([]string, error) {
 	list, err := q.o.Kernel.Approvals(ctx,
-		kernel.ApprovalQuery{Kind: approvals.KindProposal, State: approvals.Pending, By: &it.By})
+		approvals.Query{Kind: approvals.KindProposal, State: approvals.Pending, By: &it.By})
 	var out []string
 	for _, old := range list {
 		if old.State == approvals.Pending && old.Key != it.Key && len(old.Hooks) == 1 &&
@@ -216,7 +216,7 @@ func restrictOnly(imports []string) bool {
 
 // accept installs a hook without review, because the operator has said so
 // beforehand. It is logged like any other decision.
-func (q *Proposals) accept(ctx context.Context, it kernel.Approval) (kernel.Approval, bool, error) {
+func (q *Proposals) accept(ctx context.Context, it approvals.Item) (approvals.Item, bool, error) {
 	d, err := approvals.Draft(&it, approvals.Approve, "auto_accept", "single_user.auto_accept: it can only restrict",
 		q.o.Kernel.Now().Wall, approvals.DefaultTimeout)
 	if err != nil {
@@ -246,7 +246,7 @@ func (q *Proposals) dropUnneeded(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	live, err := q.o.Kernel.Approvals(ctx, kernel.ApprovalQuery{Kind: approvals.KindProposal, Limit: approvals.MaxLimit})
+	live, err := q.o.Kernel.Approvals(ctx, approvals.Query{Kind: approvals.KindProposal, Limit: approvals.MaxLimit})
 	if err != nil {
 		return
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/trust"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -67,7 +66,7 @@ func changes(old, now []string) (c Changes) {
 // ReviewProposal reads the bytes of a proposed hook and says what they are. It
 // works on the state directory alone, runs nothing, and believes nothing that is on
 // file: an entry that does not fit its module is ErrRefused.
-func ReviewProposal(ctx context.Context, dir trust.Dir, it *kernel.Approval) (Review, []byte, error) {
+func ReviewProposal(ctx context.Context, dir trust.Dir, it *approvals.Item) (Review, []byte, error) {
 	if err := it.CheckProposal(); err != nil {
 		return Review{}, nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
@@ -159,7 +158,7 @@ func texts(list []phases.Phase) []string {
 
 // bind binds exactly the approved hook, in belay.yaml as it is now. Doing it
 // again changes nothing.
-func (q *Proposals) bind(ctx context.Context, it *kernel.Approval) error {
+func (q *Proposals) bind(ctx context.Context, it *approvals.Item) error {
 	r, file, err := ReviewProposal(ctx, q.o.Dir, it)
 	if err != nil {
 		return err
@@ -186,7 +185,7 @@ func (q *Proposals) bind(ctx context.Context, it *kernel.Approval) error {
 // ErrRefused, config.ErrUnusable, or ErrUnbound with what failed after the
 // decision.
 func (q *Proposals) Decide(ctx context.Context, id string,
-	d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error) {
+	d approvals.Decision) (it approvals.Item, changed bool, err error) {
 	if it, err = q.o.Kernel.Approval(ctx, id); err != nil {
 		return it, false, err
 	}
@@ -214,7 +213,7 @@ func (q *Proposals) Decide(ctx context.Context, id string,
 
 // sameDecision reports whether a decision is the stored one. It is no proof:
 // the stored decision is verified again before it is carried out.
-func sameDecision(have, d *kernel.ApprovalDecision) bool {
+func sameDecision(have, d *approvals.Decision) bool {
 	return have != nil && have.Verdict == d.Verdict && have.Content == d.Content && have.By == d.By &&
 		have.At.Equal(d.At) && bytes.Equal(have.Signature, d.Signature)
 }
@@ -225,7 +224,7 @@ func sameDecision(have, d *kernel.ApprovalDecision) bool {
 var ErrUnbound = errors.New("the hook is approved and that is on record, but it could not be bound")
 
 // carryOn binds the approved hook.
-func (q *Proposals) carryOn(ctx context.Context, id string) (it kernel.Approval, changed bool, err error) {
+func (q *Proposals) carryOn(ctx context.Context, id string) (it approvals.Item, changed bool, err error) {
 	err = q.Finish(ctx, id)
 	it, again := q.o.Kernel.Approval(ctx, id)
 	switch {
@@ -238,7 +237,7 @@ func (q *Proposals) carryOn(ctx context.Context, id string) (it kernel.Approval,
 }
 
 // bindable reports whether the proposed hook could be bound as things are now.
-func (q *Proposals) bindable(ctx context.Context, it *kernel.Approval) error {
+func (q *Proposals) bindable(ctx context.Context, it *approvals.Item) error {
 	r, _, err := ReviewProposal(ctx, q.o.Dir, it)
 	if err != nil {
 		return err

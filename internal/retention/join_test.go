@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/retention"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -90,7 +90,7 @@ func decideEverything(t *testing.T) *joined {
 	}
 	var err error
 	if j.events, err = j.b.Events(context.Background(),
-		kernel.EventQuery{Type: phases.EventVerdict, Limit: 100}); err != nil {
+		wire.Query{Type: phases.EventVerdict, Limit: 100}); err != nil {
 		t.Fatal(err)
 	}
 	if len(j.runs) != len(everything) || len(j.events) != len(everything) {
@@ -106,7 +106,7 @@ func (j *joined) joiner(events ...phases.Event) *retention.Joiner {
 		j.t.Fatal(err)
 	}
 	out := retention.NewJoiner(d, func(ctx context.Context, id string) ([]phases.Event, error) {
-		return j.b.Events(ctx, kernel.EventQuery{Invocation: id, Type: phases.EventHook, Limit: 1000})
+		return j.b.Events(ctx, wire.Query{Invocation: id, Type: phases.EventHook, Limit: 1000})
 	})
 	for i := range events {
 		out.Want(&events[i])

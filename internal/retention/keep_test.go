@@ -18,7 +18,6 @@ import (
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/retention"
 	"github.com/belay-hooks/belay/internal/sink"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -117,7 +116,7 @@ func TestBeginningAndEndAreEvents(t *testing.T) {
 	}
 	// Every notice was made under a revision, like everything else.
 	log := o.open()
-	list, err := log.Events(context.Background(), kernel.EventQuery{Type: phases.EventNotice, Limit: 10})
+	list, err := log.Events(context.Background(), wire.Query{Type: phases.EventNotice, Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

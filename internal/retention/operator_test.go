@@ -11,11 +11,11 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/replay"
 	"github.com/belay-hooks/belay/internal/retention"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -141,7 +141,7 @@ func (o *operator) read(path string) (runs []*recording.Run, chains []*recording
 // notices are the sentences on record.
 func (o *operator) notices(b *belay.Belay) []string {
 	o.t.Helper()
-	list, err := b.Events(context.Background(), kernel.EventQuery{Type: phases.EventNotice, Limit: 1000})
+	list, err := b.Events(context.Background(), wire.Query{Type: phases.EventNotice, Limit: 1000})
 	if err != nil {
 		o.t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ const maxFile = 4 << 20
 
 // Events reads the log.
 type Events interface {
-	Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error)
+	Events(ctx context.Context, q wire.Query) ([]phases.Event, error)
 }
 
 // Log tells the log which revisions come into force. It is safe for concurrent use.
@@ -80,7 +80,7 @@ func (l *Log) Announce(now Summary) kernel.Announcer {
 // last returns the revision of the newest event that names one; any is false when the
 // log has no events at all.
 func (l *Log) last(ctx context.Context) (revision string, any bool, err error) {
-	events, err := l.Events.Events(ctx, kernel.EventQuery{Newest: true, Limit: 32})
+	events, err := l.Events.Events(ctx, wire.Query{Newest: true, Limit: 32})
 	for i := len(events) - 1; i >= 0; i-- {
 		// that one comes before this is asked
 		if r := events[i].PolicyRevision; r != "" && events[i].Decision != kernel.DecisionAdopted {
@@ -93,14 +93,14 @@ func (l *Log) last(ctx context.Context) (revision string, any bool, err error) {
 // logged reports whether the newest change in the log is the one to this revision: then
 // another process was faster, and a third still runs with the one before.
 func (l *Log) logged(ctx context.Context, revision string) (bool, error) {
-	newest, err := l.Events.Events(ctx, kernel.EventQuery{Newest: true, Limit: 1})
+	newest, err := l.Events.Events(ctx, wire.Query{Newest: true, Limit: 1})
 	if err != nil || len(newest) == 0 {
 		return false, err
 	}
 	if newest[0].Decision == kernel.DecisionConfigured {
 		return newest[0].PolicyRevision == revision, nil
 	}
-	changes, err := l.Events.Events(ctx, kernel.EventQuery{Type: phases.EventNotice, Decision: kernel.DecisionConfigured,
+	changes, err := l.Events.Events(ctx, wire.Query{Type: phases.EventNotice, Decision: kernel.DecisionConfigured,
 		After: max(0, newest[0].Seq-look), Newest: true, Limit: 1})
 	return err == nil && len(changes) == 1 && changes[0].PolicyRevision == revision, err
 }
@@ -138,14 +138,14 @@ func (l *Log) Unsigned(ctx context.Context) (wire.UnsignedRevisions, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	newest, err := l.Events.Events(ctx, kernel.EventQuery{Newest: true, Limit: 1})
+	newest, err := l.Events.Events(ctx, wire.Query{Newest: true, Limit: 1})
 	if err != nil || len(newest) == 0 {
 		return l.was, err
 	}
 	u, at := l.was, l.at
 	for {
 		events, err := l.Events.Events(ctx,
-			kernel.EventQuery{Type: phases.EventNotice, After: at, Before: newest[0].Seq + 1, Limit: page})
+			wire.Query{Type: phases.EventNotice, After: at, Before: newest[0].Seq + 1, Limit: page})
 		if err != nil {
 			l.was, l.at = u, at
 			return u, err

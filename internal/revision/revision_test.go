@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/revision"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -84,7 +85,7 @@ func (l *events) add(e phases.Event) {
 	l.list = append(l.list, e)
 }
 
-func (l *events) Events(_ context.Context, q kernel.EventQuery) (out []phases.Event, err error) {
+func (l *events) Events(_ context.Context, q wire.Query) (out []phases.Event, err error) {
 	if l.pages > 0 && q.Type != "" {
 		if l.given++; l.given > l.pages {
 			l.given = 0

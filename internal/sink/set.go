@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -150,7 +151,7 @@ func (s *Set) all() []*member {
 // notice records that a sink that is not durable fails, or works again: once, also
 // when many processes find out one after the other.
 func (s *Set) notice(ctx context.Context, m *member, text string, only func(last string) bool) {
-	newest, err := s.Events(ctx, kernel.EventQuery{Type: phases.EventNotice, Newest: true, Limit: 50})
+	newest, err := s.Events(ctx, wire.Query{Type: phases.EventNotice, Newest: true, Limit: 50})
 	last := ""
 	for _, e := range newest {
 		if e.Binding == "" && len(e.Reason) > len(m.name()) && e.Reason[:len(m.name())] == m.name() {

@@ -9,9 +9,11 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
 // CompactOptions say which events are given up.
@@ -23,7 +25,7 @@ type CompactOptions struct {
 
 	// Order is the order of a reviewer, needed where one is registered. It says itself
 	// which events (kernel.CompactOrder); Before is not looked at then.
-	Order *kernel.Order
+	Order *approvals.Order
 }
 
 // CompactReport lists the compacted events.
@@ -40,7 +42,7 @@ type CompactReport struct {
 // and so are copies that were exported. What an earlier call was stopped at is finished
 // first. Events that are younger than kernel.MinCompactionAge, or than belay.yaml says, are
 // never given up. The error is ErrWrong, ErrSinkBehind, kernel.ErrTooYoung, a
-// *kernel.OrderError, kernel.ErrConflict when another process was faster, or
+// *approvals.OrderError, kernel.ErrConflict when another process was faster, or
 // kernel.ErrUnavailable.
 func (l *Live) Compact(ctx context.Context, o CompactOptions) (CompactReport, error) {
 	if err := l.reviewersKnown(); err != nil {
@@ -61,10 +63,10 @@ func (l *Live) lastOf(ctx context.Context, o *CompactOptions) (int64, error) {
 	}
 	var c kernel.CompactOrder
 	if err := json.Unmarshal(o.Order.Args, &c, json.RejectUnknownMembers(true)); err != nil || c.Through < 1 {
-		return 0, &kernel.OrderError{Class: kernel.ErrApprovalContent, Text: "it does not say which events"}
+		return 0, &approvals.OrderError{Class: approvals.ErrContent, Text: "it does not say which events"}
 	}
 	if size, err := l.store.LogSize(ctx); err != nil || c.Through > size {
-		return 0, errors.Join(&kernel.OrderError{Class: kernel.ErrApprovalContent, Text: "there are not so many events"}, err)
+		return 0, errors.Join(&approvals.OrderError{Class: approvals.ErrContent, Text: "there are not so many events"}, err)
 	}
 	return c.Through, nil
 }
@@ -126,7 +128,7 @@ func (l *Live) compact(ctx context.Context, o CompactOptions, retention bool) (C
 
 // older returns the number of the last event before the first that is not older.
 func (l *Live) older(ctx context.Context, before time.Time) (int64, error) {
-	first, err := l.store.Events(ctx, kernel.EventQuery{Since: before, Limit: 1})
+	first, err := l.store.Events(ctx, wire.Query{Since: before, Limit: 1})
 	if err != nil {
 		return 0, err
 	}

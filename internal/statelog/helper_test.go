@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -104,7 +105,7 @@ func (k noKernel) Compact(context.Context, kernel.Compaction, kernel.CompactBy) 
 
 func (noKernel) UnsoundApprovals(context.Context) ([]string, error) { return nil, nil }
 
-func (k noKernel) SoundApproval(context.Context, *kernel.Approval) (bool, error) { return true, nil }
+func (k noKernel) SoundApproval(context.Context, *approvals.Item) (bool, error) { return true, nil }
 
 // storage opens where events go, by the options, and closes it with the test.
 func storage(t *testing.T, dir string, f *config.File, o statelog.StorageOptions) *statelog.Storage {

@@ -21,7 +21,7 @@ type Kernel interface {
 	Now() clock.Instant  // the clocks of the host
 	CalmTime() time.Time // by which things are old; see kernel.Kernel
 	UnsoundApprovals(ctx context.Context) ([]string, error)
-	SoundApproval(ctx context.Context, it *kernel.Approval) (bool, error)
+	SoundApproval(ctx context.Context, it *approvals.Item) (bool, error)
 }
 
 // Host is what the log of an open host is made of. All members are needed.

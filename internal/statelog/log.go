@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/highwater"
@@ -45,7 +46,7 @@ func (l *Log) StoreID() string {
 
 // Events returns the logged events, in order. The error is
 // kernel.ErrUnavailable.
-func (l *Log) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
+func (l *Log) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
 	return l.store.Events(ctx, q)
 }
 

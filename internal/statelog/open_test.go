@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/statelog"
-	"github.com/belay-hooks/belay/kernel"
 )
 
 func openReadOnly(t *testing.T, dir string) *statelog.ReadOnly {
@@ -56,7 +56,7 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 	if log.Key() != key.Verifier() || log.StoreID() != key.StoreID() {
 		t.Errorf("%q %q", log.Key(), log.StoreID())
 	}
-	if es, err := log.Events(t.Context(), kernel.EventQuery{}); err != nil || len(es) != 3 {
+	if es, err := log.Events(t.Context(), wire.Query{}); err != nil || len(es) != 3 {
 		t.Errorf("%d events, %v", len(es), err)
 	}
 	if through, event, err := log.Compacted(t.Context()); through != 0 || event != 0 || err != nil {

@@ -80,16 +80,16 @@ func (l *Live) recovery(s sqlite.Stand) Recovery {
 
 // RecoverOptions say who wants a recovery.
 type RecoverOptions struct {
-	Order *kernel.Order // of a reviewer, over Recovery.Args; needed where one is registered
-	Want  Recovery      // as it was shown: another one is refused
-	By    string        // for the record; "" means the user of this process
-	Why   string        // for the record; one line
+	Order *approvals.Order // of a reviewer, over Recovery.Args; needed where one is registered
+	Want  Recovery         // as it was shown: another one is refused
+	By    string           // for the record; "" means the user of this process
+	Why   string           // for the record; one line
 }
 
 // Recover makes belay.db as it is the database from which everything goes on.
 // Used approvals and uses stay used; unused approvals and leases are revoked
 // where the lost part may have used them. Recovery.Rows lists the repaired
-// rows. Errors are ErrNothingToRecover, *kernel.OrderError, kernel.ErrConflict
+// rows. Errors are ErrNothingToRecover, *approvals.OrderError, kernel.ErrConflict
 // when it is not the recovery that was wanted, config.ErrUnusable or
 // kernel.ErrUnavailable.
 func (l *Live) Recover(ctx context.Context, o RecoverOptions) (Recovery, error) {
@@ -130,20 +130,20 @@ func headSize(head string) int64 {
 
 // mayRecover checks the order of a reviewer. It is asked inside of the transaction: the
 // log cannot say whether the order was used before, since it went back; the mark does.
-func (l *Live) mayRecover(r *Recovery, mark *highwater.State, o *kernel.Order) error {
+func (l *Live) mayRecover(r *Recovery, mark *highwater.State, o *approvals.Order) error {
 	who := l.authority()
 	switch {
 	case o == nil && !who.Protected():
 		return nil
 	case o == nil:
-		return &kernel.OrderError{Class: kernel.ErrApprovalSignature,
+		return &approvals.OrderError{Class: approvals.ErrSignature,
 			Text: "there is none, and recover takes one: a reviewer is registered"}
 	}
 	if err := who.CheckOrder(o, approvals.VerbRecover, l.StoreID(), r.Args(), l.kernel.Now()); err != nil {
 		return err
 	}
 	if mark != nil && mark.Uses[highwater.Statement+o.ID].ID != "" {
-		return &kernel.OrderError{Class: kernel.ErrApprovalDecided, Text: "it was used before"}
+		return &approvals.OrderError{Class: approvals.ErrDecided, Text: "it was used before"}
 	}
 	return nil
 }
@@ -206,13 +206,13 @@ func (l *Live) recoveryEvent(r *Recovery, s sqlite.Stand, o RecoverOptions, now 
 		e.DecidedBy, e.Signer = o.Order.By, o.Order.Key
 	}
 	e.Output, err = json.Marshal(struct {
-		Mark      string        `json:"mark"`
-		Database  string        `json:"database"`
-		First     int64         `json:"first_lost,omitzero"`
-		Last      int64         `json:"last_lost,omitzero"`
-		Rows      *Rows         `json:"rows,omitzero"`
-		Statement string        `json:"statement"`
-		Order     *kernel.Order `json:"order,omitzero"`
+		Mark      string           `json:"mark"`
+		Database  string           `json:"database"`
+		First     int64            `json:"first_lost,omitzero"`
+		Last      int64            `json:"last_lost,omitzero"`
+		Rows      *Rows            `json:"rows,omitzero"`
+		Statement string           `json:"statement"`
+		Order     *approvals.Order `json:"order,omitzero"`
 	}{r.Mark, r.Database, lostFrom(r), lostTo(r), rows, string(statement), o.Order}, json.Deterministic(true))
 	return e, err
 }

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/every"
-	"github.com/belay-hooks/belay/kernel"
 )
 
 const (
@@ -46,7 +46,7 @@ func (l *Live) RetainOnce(ctx context.Context, now time.Time) (CompactReport, er
 	}
 	const day = 24 * time.Hour
 	before := now.Add(-time.Duration(days) * day)
-	oldest, err := l.store.Events(ctx, kernel.EventQuery{Limit: 1})
+	oldest, err := l.store.Events(ctx, wire.Query{Limit: 1})
 	if err != nil {
 		return CompactReport{}, err
 	}

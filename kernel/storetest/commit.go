@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -108,7 +109,7 @@ func cancelled(t *testing.T, s kernel.Store) {
 		kernel.ErrUnavailable) {
 		t.Errorf("Commit: %v, want ErrUnavailable", err)
 	}
-	if _, err := s.Events(ctx, kernel.EventQuery{}); !errors.Is(err, kernel.ErrUnavailable) {
+	if _, err := s.Events(ctx, wire.Query{}); !errors.Is(err, kernel.ErrUnavailable) {
 		t.Errorf("Events: %v, want ErrUnavailable", err)
 	}
 	if es := all(t, s); len(es) != 0 {
@@ -121,7 +122,7 @@ func closed(t *testing.T, s kernel.Store) {
 		t.Fatalf("Close: %v", err)
 	}
 	_, errCommit := s.Commit(t.Context(), kernel.Batch{Now: T0})
-	_, errEvents := s.Events(t.Context(), kernel.EventQuery{})
+	_, errEvents := s.Events(t.Context(), wire.Query{})
 	_, errRun := s.RunState(t.Context(), phases.RunKey{}, T0)
 	_, errState := s.HookState(t.Context(), "", "")
 	_, errUsage := s.StateUsage(t.Context(), "")

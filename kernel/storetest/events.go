@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -75,7 +76,7 @@ func queries(t *testing.T, s kernel.Store) {
 	}
 	commit(t, s, b)
 	events := all(t, s)
-	for _, q := range []kernel.EventQuery{
+	for _, q := range []wire.Query{
 		{}, {After: 40}, {Before: 5}, {After: 10, Before: 20}, {Since: T0.Add(3 * time.Minute)},
 		{Until: T0.Add(3 * time.Minute)},
 		{ID: "e7"}, {Type: "hook"}, {Except: "hook"}, {Phase: "spawn"}, {Runtime: "r2"}, {Session: "s3"}, {Agent: "a2"},
@@ -110,12 +111,12 @@ func queries(t *testing.T, s kernel.Store) {
 
 func limits(t *testing.T, s kernel.Store) {
 	var b kernel.Batch
-	for i := range kernel.DefaultEventLimit + 5 {
+	for i := range wire.DefaultLimit + 5 {
 		b.Events = append(b.Events, event(strconv.Itoa(i)))
 	}
 	commit(t, s, b)
-	got, err := s.Events(t.Context(), kernel.EventQuery{})
-	if err != nil || len(got) != kernel.DefaultEventLimit {
+	got, err := s.Events(t.Context(), wire.Query{})
+	if err != nil || len(got) != wire.DefaultLimit {
 		t.Errorf("a query without a limit gave %d events, %v", len(got), err)
 	}
 }
@@ -126,7 +127,7 @@ func oddText(t *testing.T, s kernel.Store) {
 	e.Session, e.Reason = text, text
 	commit(t, s, kernel.Batch{Events: []phases.Event{e},
 		StateWrites: []kernel.StateWrite{{Namespace: text, Key: text, Value: []byte(text)}}})
-	es, err := s.Events(t.Context(), kernel.EventQuery{Session: text})
+	es, err := s.Events(t.Context(), wire.Query{Session: text})
 	if err != nil || len(es) != 1 || es[0].Session != text || es[0].Reason != text {
 		t.Errorf("events: %+v, %v", es, err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -115,7 +116,7 @@ func leaseClaims(t *testing.T, s kernel.Store) {
 	b.Events = []phases.Event{event("e-1")}
 	wantConflict(t, s, b)
 	wantUses(t, s, "open", 0, leases.Active)
-	if list, err := s.Events(t.Context(), kernel.EventQuery{ID: "e-1"}); err != nil || len(list) != 0 {
+	if list, err := s.Events(t.Context(), wire.Query{ID: "e-1"}); err != nil || len(list) != 0 {
 		t.Errorf("events of a claim that did not hold: %v, %v", list, err)
 	}
 }

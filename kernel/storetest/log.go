@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -156,11 +157,11 @@ func compacts(t *testing.T, s kernel.Store) {
 	}
 	stored := func(first, last int64) {
 		t.Helper()
-		es, err := s.Events(t.Context(), kernel.EventQuery{Limit: 100})
+		es, err := s.Events(t.Context(), wire.Query{Limit: 100})
 		if err != nil || len(es) == 0 || es[0].Seq != first || es[len(es)-1].Seq != last || int64(len(es)) != last-first+1 {
 			t.Errorf("%d events, %v; want %d to %d", len(es), err, first, last)
 		}
-		if es, err := s.Events(t.Context(), kernel.EventQuery{Newest: true, Before: first}); err != nil || len(es) != 0 {
+		if es, err := s.Events(t.Context(), wire.Query{Newest: true, Before: first}); err != nil || len(es) != 0 {
 			t.Errorf("before the first there are %d events, %v", len(es), err)
 		}
 		leaves, err := s.LogLeaves(t.Context(), 0, 1)

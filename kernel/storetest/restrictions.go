@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -59,7 +60,7 @@ func restrictionsRecorded(t *testing.T, s kernel.Store) {
 		if err != nil || r.Tampered != nil || r.Found != r.Recorded || r.Since != 1 {
 			t.Fatalf("after %s: %+v, %v", c.name, r, err)
 		}
-		es, err := s.Events(t.Context(), kernel.EventQuery{Newest: true, Limit: 2})
+		es, err := s.Events(t.Context(), wire.Query{Newest: true, Limit: 2})
 		if err != nil || len(es) != 2 || es[0].Restrictions != "" || es[1].Restrictions != r.Recorded || es[1].Seq != r.Seq {
 			t.Fatalf("after %s: the events are %+v, %v, want %s in the second", c.name, es, err, r.Recorded)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"
@@ -133,7 +134,7 @@ func prune(t *testing.T, s kernel.Store, now time.Time) int {
 
 func all(t *testing.T, s kernel.Store) []phases.Event {
 	t.Helper()
-	es, err := s.Events(t.Context(), kernel.EventQuery{Limit: kernel.MaxEventLimit})
+	es, err := s.Events(t.Context(), wire.Query{Limit: wire.MaxLimit})
 	if err != nil {
 		t.Fatalf("Events: %v", err)
 	}

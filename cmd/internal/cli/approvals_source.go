@@ -32,7 +32,7 @@ type localQueue struct{ host *belay.Belay }
 func (l localQueue) Close() error { return l.host.Close() }
 
 func (l localQueue) Approvals(ctx context.Context, q client.ApprovalQuery) ([]client.Approval, error) {
-	return l.host.Approvals(ctx, kernel.ApprovalQuery{Kind: q.Kind, State: q.State, Before: q.Before, Limit: q.Limit})
+	return l.host.Approvals(ctx, approvals.Query{Kind: q.Kind, State: q.State, Before: q.Before, Limit: q.Limit})
 }
 
 // believeEvery is how often the whole database is compared with its log while a command waits.
@@ -76,17 +76,17 @@ func (l localQueue) Decide(ctx context.Context, id string, d client.Decision) (c
 func approvalFailure(err error) error {
 	var p *client.Error
 	switch {
-	case errors.As(err, &p) && p.Code == wire.CodeNotFound, errors.Is(err, kernel.ErrApprovalUnknown):
+	case errors.As(err, &p) && p.Code == wire.CodeNotFound, errors.Is(err, approvals.ErrUnknown):
 		return failureBy(err, "`belay approvals list --all` prints the ids of all that there are.")
-	case errors.Is(err, kernel.ErrApprovalHidden):
+	case errors.Is(err, approvals.ErrHidden):
 		return failureBy(err,
 			"`belay approvals deny ID` answers it; the agent can ask again without repeating the secret there.")
-	case errors.Is(err, kernel.ErrApprovalUnsound):
+	case errors.Is(err, approvals.ErrUnsound):
 		return failureBy(err, "It is neither shown nor decided. `belay doctor` lists such items; the log says why.")
-	case errors.As(err, &p) && p.Code == wire.CodeSignature, errors.Is(err, kernel.ErrApprovalSignature):
+	case errors.As(err, &p) && p.Code == wire.CodeSignature, errors.Is(err, approvals.ErrSignature):
 		return failureBy(err, "`belay reviewer list` shows whose decisions count.")
-	case errors.As(err, &p) && p.Code == wire.CodeConflict, errors.Is(err, kernel.ErrApprovalDecided),
-		errors.Is(err, kernel.ErrApprovalExpired), errors.Is(err, kernel.ErrApprovalContent):
+	case errors.As(err, &p) && p.Code == wire.CodeConflict, errors.Is(err, approvals.ErrDecided),
+		errors.Is(err, approvals.ErrExpired), errors.Is(err, approvals.ErrContent):
 		return failureBy(err, "Nothing was changed. `belay approvals show ID` says how it stands.")
 	}
 	return recordsFailure(err)
@@ -112,7 +112,7 @@ func (a *App) waitFor(ctx context.Context, id string, patience time.Duration) (c
 			continue
 		case errors.As(err, &p) && (p.Status < 500 || p.Trouble != ""), errors.Is(err, kernel.ErrTampered),
 			errors.Is(err, kernel.ErrRollback),
-			errors.Is(err, kernel.ErrApprovalUnknown), errors.Is(err, kernel.ErrApprovalUnsound):
+			errors.Is(err, approvals.ErrUnknown), errors.Is(err, approvals.ErrUnsound):
 			return it, err
 		}
 		failed = err

@@ -20,8 +20,8 @@ import (
 	"github.com/belay-hooks/belay/cmd/internal/signing"
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -197,7 +197,7 @@ func (d *leaseDemo) approve(ctx context.Context, id, why string) error {
 
 // leases prints the leases of any state at or below a prefix; "" are all.
 func (d *leaseDemo) leases(ctx context.Context, prefix string) error {
-	list, err := d.host.Leases(ctx, kernel.LeaseQuery{Prefix: prefix})
+	list, err := d.host.Leases(ctx, leases.Query{Prefix: prefix})
 	if err != nil {
 		return err
 	}

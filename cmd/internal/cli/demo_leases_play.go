@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/signing"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/install"
@@ -148,7 +149,7 @@ func (d *leaseDemo) byHand(ctx context.Context) error {
 	_, err := d.host.MintLease(ctx,
 		leases.Request{ID: "s-1/task", Capability: "tool:write", Scope: &leases.Scope{Paths: []string{"/srv/task/**"}},
 			TTLS: 600, MaxUses: 5},
-		kernel.LeaseHolder{Runtime: "custom", Session: "s-1", Agent: "coder"}, "")
+		leases.Holder{Runtime: "custom", Session: "s-1", Agent: "coder"}, "")
 	var wait *kernel.LeasePending
 	if !errors.As(err, &wait) {
 		return cmp.Or(err, errDemo)
@@ -236,7 +237,7 @@ func (d *leaseDemo) proposed(ctx context.Context) error {
 
 // record prints the events of all that, and that none is missing.
 func (d *leaseDemo) record(ctx context.Context) error {
-	events, err := d.host.Events(ctx, kernel.EventQuery{Limit: 200})
+	events, err := d.host.Events(ctx, wire.Query{Limit: 200})
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/statelog"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -28,7 +28,7 @@ func examineQueue(ctx context.Context, host *belay.Belay) (f finding, ok bool) {
 			oneLine(ids[0], 40), Advice: advice}, false
 	}
 	met, err := host.Events(ctx,
-		kernel.EventQuery{Type: phases.EventApproval, Decision: "unsound", Newest: true, Limit: 1,
+		wire.Query{Type: phases.EventApproval, Decision: "unsound", Newest: true, Limit: 1,
 			Since: time.Now().Add(-unsoundFor)})
 	if err != nil {
 		return finding{Check: "queue", Status: "fail", Text: err.Error()}, false

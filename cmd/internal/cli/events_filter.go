@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -148,8 +147,8 @@ func ago(s string) (time.Duration, bool) {
 
 // checkLimit refuses what no source answers.
 func checkLimit(name string, n int) error {
-	if n < 1 || n > kernel.MaxEventLimit {
-		return usageError(fmt.Sprintf("%s must be between 1 and %d", name, kernel.MaxEventLimit),
+	if n < 1 || n > wire.MaxLimit {
+		return usageError(fmt.Sprintf("%s must be between 1 and %d", name, wire.MaxLimit),
 			"`belay events export` writes them all.")
 	}
 	return nil

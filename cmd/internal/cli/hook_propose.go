@@ -17,7 +17,6 @@ import (
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/peercred"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -90,7 +89,7 @@ func (a *App) hookPropose(ctx context.Context, file string, o hookProposeOptions
 		return failureBy(err, "`belay init` writes a first configuration.")
 	case errors.Is(err, install.ErrRefused):
 		return failureBy(err, "`belay hook inspect` shows what a hook asks for and what stands against it.")
-	case errors.Is(err, kernel.ErrApprovalQuota):
+	case errors.Is(err, approvals.ErrQuota):
 		return failureBy(err, "Wait until a person has decided about some of them.")
 	case err != nil:
 		return recordsFailure(err)

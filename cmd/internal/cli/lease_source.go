@@ -8,6 +8,7 @@ import (
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -32,14 +33,14 @@ type localLender struct{ host *belay.Belay }
 func (l localLender) Close() error { return l.host.Close() }
 
 func (l localLender) Leases(ctx context.Context, q client.LeaseQuery) ([]client.Lease, error) {
-	return l.host.Leases(ctx, kernel.LeaseQuery{
-		Prefix: q.Prefix, Holder: kernel.LeaseHolder{Runtime: q.Runtime, Session: q.Session, Agent: q.Agent}, State: q.State,
+	return l.host.Leases(ctx, leases.Query{
+		Prefix: q.Prefix, Holder: leases.Holder{Runtime: q.Runtime, Session: q.Session, Agent: q.Agent}, State: q.State,
 		After: q.After, Limit: q.Limit,
 	})
 }
 
 func (l localLender) MintLease(ctx context.Context, m client.LeaseMint) (client.LeaseMinted, error) {
-	var v *kernel.LeaseView
+	var v *leases.View
 	var err error
 	if m.Approval != "" {
 		v, err = l.host.MintApproved(ctx, m.Approval)
@@ -62,7 +63,7 @@ func (l localLender) CheckLease(ctx context.Context, inv phases.Invocation,
 	v, err := l.host.CheckLease(ctx,
 		kernel.LeaseCheck{Holder: leases.HolderOf(inv, ""), Token: q.Token, Capability: q.Capability, Action: &inv,
 			Claim: q.Claim})
-	if errors.Is(err, kernel.ErrLeaseUnknown) {
+	if errors.Is(err, leases.ErrUnknown) {
 		return client.LeaseChecked{}, nil
 	}
 	return client.LeaseChecked{Active: err == nil, Lease: v}, err
@@ -77,8 +78,8 @@ func leaseFailure(err error) error {
 		return failureBy(err, "`belay lease list --all` prints all that there are.")
 	case errors.As(err, &e):
 		return failureBy(err, "docs/LEASES.md says what a lease may hold.")
-	case errors.Is(err, kernel.ErrApprovalUnknown), errors.Is(err, kernel.ErrApprovalDecided),
-		errors.Is(err, kernel.ErrApprovalExpired):
+	case errors.Is(err, approvals.ErrUnknown), errors.Is(err, approvals.ErrDecided),
+		errors.Is(err, approvals.ErrExpired):
 		return approvalFailure(err)
 	}
 	return recordsFailure(err)

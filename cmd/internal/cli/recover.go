@@ -14,7 +14,6 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/statelog"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
@@ -89,7 +88,7 @@ func recoverFailure(err error) error {
 	if errors.Is(err, statelog.ErrNothingToRecover) {
 		return failure(statelog.ErrNothingToRecover.Error(), "`belay doctor` says what else may be wrong.")
 	}
-	if refused, ok := errors.AsType[*kernel.OrderError](err); ok {
+	if refused, ok := errors.AsType[*approvals.OrderError](err); ok {
 		err = refused // the store is well: it is the statement that does not count
 	}
 	return failureBy(err, "Nothing was changed.")

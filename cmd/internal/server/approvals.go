@@ -50,8 +50,8 @@ func (s *Server) approvals(w http.ResponseWriter, r *http.Request) {
 
 func approvalParams() []string { return []string{"kind", "state", "before", "limit"} }
 
-func approvalQuery(p *params) kernel.ApprovalQuery {
-	return kernel.ApprovalQuery{
+func approvalQuery(p *params) approvals.Query {
+	return approvals.Query{
 		Kind:   choice(p, "kind", approvals.Kinds()),
 		State:  choice(p, "state", approvals.States()),
 		Before: p.text("before"),
@@ -83,7 +83,7 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 		case all:
 			return it, nil
 		case it.By.Credential != credential(r):
-			return it, kernel.ErrApprovalUnknown
+			return it, approvals.ErrUnknown
 		}
 		return toAgent(&it), nil
 	}
@@ -100,9 +100,9 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 		s.streams.Add(-1)
 	}
 	switch {
-	case errors.Is(err, kernel.ErrApprovalUnknown):
+	case errors.Is(err, approvals.ErrUnknown):
 		s.problem(w, r, http.StatusNotFound, wire.ProblemBody{Code: wire.CodeNotFound, Message: err.Error()})
-	case errors.Is(err, kernel.ErrApprovalUnsound):
+	case errors.Is(err, approvals.ErrUnsound):
 		s.problem(w, r, http.StatusConflict, unsoundProblem(err))
 	case err != nil:
 		s.unavailable(w, r, err)
@@ -169,16 +169,16 @@ func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err erro
 	switch {
 	case errors.Is(err, install.ErrUnbound):
 		p.Code = wire.CodeConfig
-	case errors.Is(err, kernel.ErrApprovalUnsound):
+	case errors.Is(err, approvals.ErrUnsound):
 		p = unsoundProblem(err)
-	case errors.Is(err, kernel.ErrApprovalUnknown):
+	case errors.Is(err, approvals.ErrUnknown):
 		p.Code, status = wire.CodeNotFound, http.StatusNotFound
-	case errors.Is(err, kernel.ErrApprovalSignature):
+	case errors.Is(err, approvals.ErrSignature):
 		p.Code, status = wire.CodeSignature, http.StatusForbidden
-	case errors.Is(err, kernel.ErrApprovalInvalid):
+	case errors.Is(err, approvals.ErrInvalid):
 		p.Code, status = wire.CodeRequest, http.StatusBadRequest
-	case errors.Is(err, kernel.ErrApprovalDecided), errors.Is(err, kernel.ErrApprovalExpired),
-		errors.Is(err, kernel.ErrApprovalContent), errors.Is(err, kernel.ErrApprovalHidden):
+	case errors.Is(err, approvals.ErrDecided), errors.Is(err, approvals.ErrExpired),
+		errors.Is(err, approvals.ErrContent), errors.Is(err, approvals.ErrHidden):
 	case errors.Is(err, install.ErrRefused), errors.Is(err, belay.ErrConfig), errors.Is(err, belay.ErrNoConfig):
 		p.Code = wire.CodeConfig
 	default:
@@ -191,7 +191,7 @@ func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err erro
 // unsoundProblem says that an item differs from its question, and quotes
 // nothing of it.
 func unsoundProblem(err error) wire.ProblemBody {
-	p := wire.ProblemBody{Code: wire.CodeConflict, Message: kernel.ErrApprovalUnsound.Error(),
+	p := wire.ProblemBody{Code: wire.CodeConflict, Message: approvals.ErrUnsound.Error(),
 		Hint: "It is neither shown nor decided. `belay doctor` lists such items; the log says why."}
 	if f := phases.FaultOf(err); f != nil {
 		p.Message = f.Text
@@ -200,7 +200,7 @@ func unsoundProblem(err error) wire.ProblemBody {
 }
 
 // toAgent is an agent's view of its own item.
-func toAgent(it *kernel.Approval) client.Approval {
+func toAgent(it *approvals.Item) client.Approval {
 	return client.Approval{ID: it.ID, Kind: it.Kind, State: it.State, Key: it.Key, By: it.By, Created: it.Created,
 		Expires: it.Expires, Decision: it.Decision, Closed: it.Closed}
 }
@@ -235,7 +235,7 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 		err = errors.Join(err, s.Reload(ctx))
 	}
 	switch {
-	case errors.Is(err, kernel.ErrApprovalQuota):
+	case errors.Is(err, approvals.ErrQuota):
 		s.problem(w, r, http.StatusTooManyRequests,
 			wire.ProblemBody{Code: wire.CodeQuota, Message: err.Error(),
 				Hint: "Wait until a person has decided about some of them."})

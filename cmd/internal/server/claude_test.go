@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -246,7 +247,7 @@ func alone(t *testing.T) string {
 
 func (d *daemon) events(t *testing.T) []phases.Event {
 	t.Helper()
-	list, err := d.host.Events(t.Context(), kernel.EventQuery{Limit: kernel.MaxEventLimit})
+	list, err := d.host.Events(t.Context(), wire.Query{Limit: wire.MaxLimit})
 	if err != nil {
 		t.Fatal(err)
 	}

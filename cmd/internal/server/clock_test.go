@@ -12,6 +12,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -94,7 +95,7 @@ func TestClockIsNotOnTheWire(t *testing.T) {
 			t.Fatalf("the wire has set the clock of hooks: %s", o.HookClock)
 		}
 	}
-	events, err := d.host.Events(t.Context(), kernel.EventQuery{Type: phases.EventVerdict, Limit: kernel.MaxEventLimit})
+	events, err := d.host.Events(t.Context(), wire.Query{Type: phases.EventVerdict, Limit: wire.MaxLimit})
 	if err != nil || len(events) == 0 {
 		t.Fatalf("%d events: %v", len(events), err)
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/server"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -111,7 +111,7 @@ func TestBodiesThatAreRefusedAreOnRecord(t *testing.T) {
 			if resp.StatusCode != c.status {
 				t.Errorf("status %d, want %d: %s", resp.StatusCode, c.status, body)
 			}
-			refused, err := d.host.Events(t.Context(), kernel.EventQuery{Type: phases.EventFailure})
+			refused, err := d.host.Events(t.Context(), wire.Query{Type: phases.EventFailure})
 			if err != nil || len(refused) != 1 || refused[0].Kind != phases.KindProtocol ||
 				refused[0].Decision != string(phases.Block) {
 				t.Errorf("on record: %+v, %v", refused, err)

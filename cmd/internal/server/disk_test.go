@@ -16,7 +16,6 @@ import (
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -126,7 +125,7 @@ func TestDiskFails(t *testing.T) {
 			if h, err := c.Health(t.Context()); err != nil || !h.OK || h.State != wire.HealthOK {
 				t.Errorf("afterwards: %+v, %v", h, err)
 			}
-			gaps, err := d.host.Events(t.Context(), kernel.EventQuery{Type: phases.EventGap})
+			gaps, err := d.host.Events(t.Context(), wire.Query{Type: phases.EventGap})
 			blocked := 0
 			for _, e := range gaps {
 				var gap struct {

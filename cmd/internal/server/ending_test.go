@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/kernel"
@@ -68,7 +69,7 @@ func TestWhatRunsAtTheEndIsBlockedOnRecord(t *testing.T) {
 			if len(notes) != c.notes || c.notes == 1 && (notes[0].Session != "late" || notes[0].Kind != phases.KindDeadline) {
 				t.Errorf("notes: %v", notes)
 			}
-			all, err := d.host.Events(t.Context(), kernel.EventQuery{Session: "late", Limit: 10})
+			all, err := d.host.Events(t.Context(), wire.Query{Session: "late", Limit: 10})
 			if err != nil || c.ends && (len(all) == 0 || all[0].Decision != string(phases.Block)) {
 				t.Errorf("on record: %v, %v", all, err)
 			}

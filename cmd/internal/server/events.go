@@ -12,7 +12,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -31,14 +30,14 @@ func eventParams() []string {
 		"invocation", "binding", "decision", "kind", "newest", "limit", "follow"}
 }
 
-func eventQuery(p *params) kernel.EventQuery {
-	return kernel.EventQuery{
+func eventQuery(p *params) wire.Query {
+	return wire.Query{
 		After: p.sequence("after"), Before: p.sequence("before"), Since: p.instant("since"), Until: p.instant("until"),
 		ID: p.text("id"), Type: choice(p, "type", phases.EventTypes()), Except: choice(p, "except", phases.EventTypes()),
 		Phase: choice(p, "phase", phases.Phases()), Kind: choice(p, "kind", phases.Kinds()), Decision: p.text("decision"),
 		Runtime: p.text("runtime"), Session: p.text("session"), Agent: p.text("agent"), Tool: p.text("tool"),
 		Invocation: p.text("invocation"), Binding: p.text("binding"),
-		Newest: p.boolean("newest"), Limit: int(p.number("limit", 0, kernel.MaxEventLimit)),
+		Newest: p.boolean("newest"), Limit: int(p.number("limit", 0, wire.MaxLimit)),
 	}
 }
 
@@ -67,7 +66,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	defer s.streams.Add(-1)
 	if !p.has("after") && last == "" {
 		// Without a place to begin, it begins now.
-		newest, err := s.host.Events(r.Context(), kernel.EventQuery{Newest: true, Limit: 1})
+		newest, err := s.host.Events(r.Context(), wire.Query{Newest: true, Limit: 1})
 		if err != nil {
 			s.unavailable(w, r, err)
 			return
@@ -82,7 +81,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 
 // list answers with as many of the events as one answer holds, and says whether
 // there are more.
-func (s *Server) list(w http.ResponseWriter, r *http.Request, q kernel.EventQuery) {
+func (s *Server) list(w http.ResponseWriter, r *http.Request, q wire.Query) {
 	if err := given(r).err; err != nil {
 		s.invalidRequest(w, r, err)
 		return
@@ -101,11 +100,11 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, q kernel.EventQuer
 // some reads events until it has as many as requested, or all, or enough for
 // one answer: events can be large, and no request may fill the memory. more
 // says that the answer may not be complete.
-func (s *Server) some(ctx context.Context, q kernel.EventQuery) (list []phases.Event, more bool, err error) {
+func (s *Server) some(ctx context.Context, q wire.Query) (list []phases.Event, more bool, err error) {
 	list = []phases.Event{}
 	want, piece, size := q.Limit, firstPiece, 0
 	if want == 0 {
-		want = kernel.DefaultEventLimit
+		want = wire.DefaultLimit
 	}
 	for want > 0 && size < maxListed {
 		q.Limit = min(piece, want)
@@ -139,7 +138,7 @@ func (s *Server) some(ctx context.Context, q kernel.EventQuery) (list []phases.E
 
 // stream sends events as they come. Nothing is kept for a client: each reads the
 // log at its own pace, and one that takes nothing for writeTime is let go.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, q kernel.EventQuery) {
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, q wire.Query) {
 	rc := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)

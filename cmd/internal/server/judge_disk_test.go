@@ -9,6 +9,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3/vfs"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -65,7 +66,7 @@ func TestWhatAFailingDiskRefusedIsJudged(t *testing.T) {
 				t.Errorf("%s %+v", body, list)
 			}
 			lifted, err := d.host.Events(t.Context(),
-				kernel.EventQuery{Type: phases.EventLatch, Decision: kernel.DecisionLifted})
+				wire.Query{Type: phases.EventLatch, Decision: kernel.DecisionLifted})
 			if err != nil || len(lifted) != 1 {
 				t.Errorf("%+v, %v", lifted, err)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -84,7 +85,7 @@ func TestOverloadEndsWithItsLatches(t *testing.T) {
 	eventually(t, "the end of the overload", func() bool {
 		return strings.Join(d.latched(t), " ") == "s-garbled s-judged"
 	})
-	lifted, err := d.host.Events(t.Context(), kernel.EventQuery{Type: phases.EventLatch, Decision: kernel.DecisionLifted})
+	lifted, err := d.host.Events(t.Context(), wire.Query{Type: phases.EventLatch, Decision: kernel.DecisionLifted})
 	if err != nil || len(lifted) != 2 || lifted[0].Reason != "the overload is over" {
 		t.Errorf("%+v, %v", lifted, err)
 	}

@@ -21,8 +21,8 @@ func leaseParams() []string {
 	return []string{"prefix", "runtime", "session", "agent", "state", "after", "limit"}
 }
 
-func leaseQuery(p *params) kernel.LeaseQuery {
-	return kernel.LeaseQuery{
+func leaseQuery(p *params) leases.Query {
+	return leases.Query{
 		Prefix: p.text("prefix"),
 		Holder: leases.Holder{Runtime: p.text("runtime"), Session: p.text("session"), Agent: p.text("agent")},
 		State:  choice(p, "state", []leases.State{leases.Active, leases.Exhausted, leases.Expired, leases.Revoked}),
@@ -50,7 +50,7 @@ func (s *Server) mintLease(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := s.deciding(r)
 	defer cancel()
 	defer s.changed()
-	var v *kernel.LeaseView
+	var v *leases.View
 	var err error
 	switch {
 	case m.Approval != "" && m.Holder == nil && m.Request == (leases.Request{}):

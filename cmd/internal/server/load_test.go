@@ -48,10 +48,10 @@ func invocation(session, command string) phases.Invocation {
 
 // recordOf reads all verdicts that are on record, by event id.
 func recordOf(t *testing.T,
-	events func(context.Context, kernel.EventQuery) ([]phases.Event, error)) map[string]phases.Event {
+	events func(context.Context, wire.Query) ([]phases.Event, error)) map[string]phases.Event {
 	t.Helper()
 	out := map[string]phases.Event{}
-	q := kernel.EventQuery{Type: phases.EventVerdict, Limit: kernel.MaxEventLimit}
+	q := wire.Query{Type: phases.EventVerdict, Limit: wire.MaxLimit}
 	for {
 		list, err := events(t.Context(), q)
 		if err != nil {
@@ -61,7 +61,7 @@ func recordOf(t *testing.T,
 			out[e.ID] = e
 			q.After = e.Seq
 		}
-		if len(list) < kernel.MaxEventLimit {
+		if len(list) < wire.MaxLimit {
 			return out
 		}
 	}
@@ -84,7 +84,7 @@ func TestManyAtOnce(t *testing.T) {
 					t.Errorf("%d/%d: %s %s, %v", i, n, v.Decision, v.Reason, err)
 					return
 				}
-				got, err := d.host.Events(t.Context(), kernel.EventQuery{ID: v.Event.ID})
+				got, err := d.host.Events(t.Context(), wire.Query{ID: v.Event.ID})
 				if err != nil || len(got) != 1 || got[0].Decision != string(want) || got[0].Session != fmt.Sprintf("s-%d", i) {
 					t.Errorf("%d/%d: not on record as answered: %v %v", i, n, got, err)
 				}
@@ -356,7 +356,7 @@ func TestOverload(t *testing.T) {
 			t.Errorf("%s: status %d: %s", event, resp.StatusCode, body)
 		}
 	}
-	list, err := d.host.Events(t.Context(), kernel.EventQuery{Type: phases.EventFailure, Kind: phases.KindDeadline})
+	list, err := d.host.Events(t.Context(), wire.Query{Type: phases.EventFailure, Kind: phases.KindDeadline})
 	if err != nil || len(list) != 4 {
 		t.Errorf("%d refusals on record, %v", len(list), err)
 	}

@@ -46,23 +46,23 @@ type Host interface {
 	Reload(ctx context.Context) error
 	Status(ctx context.Context) (wire.Status, error)
 	Bindings() []wire.Hook
-	Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error)
+	Events(ctx context.Context, q wire.Query) ([]phases.Event, error)
 	Latches(ctx context.Context) ([]kernel.Latch, error)
-	BeginRecording(ctx context.Context, r kernel.RecordOrder, o *kernel.Order, text string) error
-	ClearLatch(ctx context.Context, key kernel.SessionKey, o *kernel.Order) error
+	BeginRecording(ctx context.Context, r kernel.RecordOrder, o *approvals.Order, text string) error
+	ClearLatch(ctx context.Context, key kernel.SessionKey, o *approvals.Order) error
 	OverloadEnded(ctx context.Context) error
-	AcceptConfig(ctx context.Context, revision string, o *kernel.Order) error
-	Approval(ctx context.Context, id string) (kernel.Approval, error)
-	Approvals(ctx context.Context, q kernel.ApprovalQuery) ([]kernel.Approval, error)
+	AcceptConfig(ctx context.Context, revision string, o *approvals.Order) error
+	Approval(ctx context.Context, id string) (approvals.Item, error)
+	Approvals(ctx context.Context, q approvals.Query) ([]approvals.Item, error)
 	SweepApprovals(ctx context.Context) error
-	Propose(ctx context.Context, p approvals.Proposal, credential string) (it kernel.Approval, changed bool, err error)
+	Propose(ctx context.Context, p approvals.Proposal, credential string) (it approvals.Item, changed bool, err error)
 	// Decide may have changed belay.yaml when it says so: it is to be taken into use.
-	Decide(ctx context.Context, id string, d kernel.ApprovalDecision) (it kernel.Approval, changed bool, err error)
-	Leases(ctx context.Context, q kernel.LeaseQuery) ([]kernel.LeaseView, error)
-	MintLease(ctx context.Context, r leases.Request, h kernel.LeaseHolder, person string) (*kernel.LeaseView, error)
-	MintApproved(ctx context.Context, id string) (*kernel.LeaseView, error)
+	Decide(ctx context.Context, id string, d approvals.Decision) (it approvals.Item, changed bool, err error)
+	Leases(ctx context.Context, q leases.Query) ([]leases.View, error)
+	MintLease(ctx context.Context, r leases.Request, h leases.Holder, person string) (*leases.View, error)
+	MintApproved(ctx context.Context, id string) (*leases.View, error)
 	RevokeLease(ctx context.Context, id string, prefix bool, person string) error
-	CheckLease(ctx context.Context, q kernel.LeaseCheck) (*kernel.LeaseView, error)
+	CheckLease(ctx context.Context, q kernel.LeaseCheck) (*leases.View, error)
 	Log() statelog.Public
 }
 

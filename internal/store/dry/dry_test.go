@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/store/dry"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -27,7 +28,7 @@ func full() kernel.Batch {
 			Metadata: phases.Metadata{"k": {Value: []byte("1"), Hook: "h", Tier: phases.Sandboxed}}},
 		StateWrites: []kernel.StateWrite{{Namespace: "n", Key: "k", Value: []byte("v")}},
 		Latch:       &kernel.Latch{SessionKey: session, Reason: "held", Since: t0},
-		Approvals: []kernel.ApprovalOp{{Create: &approvals.Item{ID: "a1", Kind: approvals.KindAsk, Key: "k",
+		Approvals: []approvals.Op{{Create: &approvals.Item{ID: "a1", Kind: approvals.KindAsk, Key: "k",
 			State: approvals.Pending,
 			By:    approvals.Requester{Credential: "c"}, Created: t0, Expires: t0.Add(time.Hour)}, Quota: 5}},
 		Leases: []leases.Op{},
@@ -51,7 +52,7 @@ func what(t *testing.T, s kernel.Store) map[string]any {
 	keep("state", state, err)
 	latches, err := s.Latches(ctx)
 	keep("latches", latches, err)
-	events, err := s.Events(ctx, kernel.EventQuery{Limit: 100})
+	events, err := s.Events(ctx, wire.Query{Limit: 100})
 	keep("events", events, err)
 	item, err := s.Approval(ctx, "a1")
 	keep("approval", item, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/leasetable"
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
@@ -292,7 +293,7 @@ func (s *Store) apply(b *kernel.Batch) {
 }
 
 // Events implements kernel.Store.
-func (s *Store) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
+func (s *Store) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter(ctx); err != nil {

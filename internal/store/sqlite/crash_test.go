@@ -14,9 +14,9 @@ import (
 
 	"github.com/ncruces/go-sqlite3/vfs"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/storetest"
 )
 
@@ -254,7 +254,7 @@ func checkImage(t *testing.T, dir string, image map[string][]byte, acked, tried 
 	}
 	defer s.Close()
 	stored := map[string]bool{}
-	es, err := s.Events(t.Context(), kernel.EventQuery{Limit: kernel.MaxEventLimit})
+	es, err := s.Events(t.Context(), wire.Query{Limit: wire.MaxLimit})
 	if err != nil {
 		return "cannot be read: " + err.Error()
 	}

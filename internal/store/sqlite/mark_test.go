@@ -10,6 +10,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
@@ -221,7 +222,7 @@ func TestARemovedOrReplacedDatabaseIsNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.wantRollback("it holds 1 events, and held 2")
-		if es, err := m.Events(t.Context(), kernel.EventQuery{}); err != nil || len(es) != 1 {
+		if es, err := m.Events(t.Context(), wire.Query{}); err != nil || len(es) != 1 {
 			t.Errorf("reading goes on in the file that is gone: %d events, %v", len(es), err)
 		}
 	})
@@ -334,7 +335,7 @@ func TestADatabaseOfTodayIsAdoptedOnce(t *testing.T) {
 	m.Close()
 	m = m.again()
 	m.must(batch("e4"))
-	es, err := m.Events(t.Context(), kernel.EventQuery{})
+	es, err := m.Events(t.Context(), wire.Query{})
 	if err != nil || len(es) != 5 || es[1].Type != phases.EventNotice ||
 		!strings.Contains(es[1].Reason, "high-water mark") {
 		t.Fatalf("%+v, %v", es, err)
@@ -455,7 +456,7 @@ func TestANotedUseWithoutACommitCountsAsUsed(t *testing.T) {
 	if l, err := m.Lease(t.Context(), "l"); err != nil || l.Uses != 1 {
 		t.Errorf("%+v, %v", l, err)
 	}
-	es, err := m.Events(t.Context(), kernel.EventQuery{ID: "use-a"})
+	es, err := m.Events(t.Context(), wire.Query{ID: "use-a"})
 	if err != nil || len(es) != 1 || es[0].Reason == "" {
 		t.Errorf("%+v, %v", es, err)
 	}

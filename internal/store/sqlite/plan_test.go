@@ -9,7 +9,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -23,7 +23,7 @@ func TestRareTypesAreFoundByAnIndex(t *testing.T) {
 	}
 	defer s.Close()
 	now := time.Unix(1<<30, 0)
-	for name, q := range map[string]kernel.EventQuery{
+	for name, q := range map[string]wire.Query{
 		"the newest":             {Newest: true, Limit: 50},
 		"the newest of a day":    {Newest: true, Since: now, Limit: 1000},
 		"what came after":        {After: 7, Before: 9, Limit: 1000},
@@ -42,7 +42,7 @@ func TestRareTypesAreFoundByAnIndex(t *testing.T) {
 	}
 }
 
-func planOf(t *testing.T, s *Store, q *kernel.EventQuery) string {
+func planOf(t *testing.T, s *Store, q *wire.Query) string {
 	t.Helper()
 	sql, args := eventSQL(q)
 	var plan []string

@@ -9,12 +9,12 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
 // Events implements kernel.Store.
-func (s *Store) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event, error) {
+func (s *Store) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
 	sql, args := eventSQL(&q)
 	var out []phases.Event
 	err := s.read(ctx, "read events", func(c *conn) error {
@@ -40,7 +40,7 @@ func (s *Store) Events(ctx context.Context, q kernel.EventQuery) ([]phases.Event
 }
 
 // eventSQL turns a query into a statement. Only constants become SQL text.
-func eventSQL(q *kernel.EventQuery) (string, []any) {
+func eventSQL(q *wire.Query) (string, []any) {
 	where := []string{"seq > ?", "seq < ?"}
 	before := q.Before
 	if before == 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
@@ -33,7 +34,7 @@ func adviceOf(t *testing.T, s *sqlite.Store) func() (sqlite.Advice, error) {
 	out.Compacted, err = s.LogCompacted(t.Context())
 	must(t, err)
 	out.Newest = storetest.T0.Add(time.Hour)
-	items, err := s.Approvals(t.Context(), kernel.ApprovalQuery{Limit: 100})
+	items, err := s.Approvals(t.Context(), approvals.Query{Limit: 100})
 	must(t, err)
 	for i := range items {
 		if items[i].State == approvals.Denied {
@@ -138,7 +139,7 @@ func TestRecoverRowsOfEveryTable(t *testing.T) {
 				}
 				if table == "approvals" {
 					for _, state := range []approvals.State{approvals.Pending, approvals.Approved} {
-						if open, err := running.Approvals(t.Context(), kernel.ApprovalQuery{State: state, Limit: 9}); err != nil ||
+						if open, err := running.Approvals(t.Context(), approvals.Query{State: state, Limit: 9}); err != nil ||
 							len(open) > 0 {
 							t.Errorf("%s: %+v, %v", state, open, err)
 						}
@@ -157,7 +158,7 @@ func TestRecoverRowsOfEveryTable(t *testing.T) {
 						t.Errorf("a version of before counts: %v", err)
 					}
 				}
-				es, err := running.Events(t.Context(), kernel.EventQuery{Type: phases.EventRecovery, After: before.Seq, Limit: 9})
+				es, err := running.Events(t.Context(), wire.Query{Type: phases.EventRecovery, After: before.Seq, Limit: 9})
 				if err != nil || len(es) != 1 || es[0].Seq != before.Seq+1 || es[0].Restrictions == "" {
 					t.Fatalf("the recovery is recorded as %+v, %v", es, err)
 				}
@@ -389,7 +390,7 @@ func TestACrashInARecovery(t *testing.T) {
 	if l, err := next.Latches(t.Context()); err != nil || len(l) != 3 {
 		t.Errorf("latches: %v, %v", l, err)
 	}
-	if es, err := next.Events(t.Context(), kernel.EventQuery{After: found.Seq, Limit: 9}); err != nil || len(es) != 2 ||
+	if es, err := next.Events(t.Context(), wire.Query{After: found.Seq, Limit: 9}); err != nil || len(es) != 2 ||
 		es[0].ID != "second" || es[1].ID != "crashed" {
 		t.Errorf("%+v, %v", es, err)
 	}
@@ -428,7 +429,7 @@ func TestARecoveryThatWasCutOffIsNotForgotten(t *testing.T) {
 	if stand.Wrong != nil || stand.Next.Size != stand.Database.Size+1 || stand.Next != look.Next {
 		t.Errorf("%+v, a look said %+v", stand, look)
 	}
-	es, err := again.Events(t.Context(), kernel.EventQuery{After: stand.Database.Size, Limit: 9})
+	es, err := again.Events(t.Context(), wire.Query{After: stand.Database.Size, Limit: 9})
 	if err != nil || len(es) < 2 || es[0].ID != "first" || es[1].ID != "second" {
 		t.Fatalf("%+v, %v", es, err)
 	}

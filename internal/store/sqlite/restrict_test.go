@@ -118,9 +118,9 @@ func restricted(t *testing.T, s *sqlite.Store) {
 		it := approvals.Item{ID: id, Kind: approvals.KindAsk, Key: "sha256:" + id, State: approvals.Pending,
 			By:      approvals.Requester{Credential: "uid 1", Runtime: "r", Session: "s-1"},
 			Created: storetest.T0, Expires: storetest.T0.Add(time.Hour), Action: jsontext.Value(`{"tool":"exec"}`)}
-		commit(kernel.Batch{Approvals: []kernel.ApprovalOp{{Create: &it, Quota: 9}}})
+		commit(kernel.Batch{Approvals: []approvals.Op{{Create: &it, Quota: 9}}})
 		if state != approvals.Pending {
-			commit(kernel.Batch{Approvals: []kernel.ApprovalOp{{Change: &approvals.Change{ID: id, From: approvals.Pending,
+			commit(kernel.Batch{Approvals: []approvals.Op{{Change: &approvals.Change{ID: id, From: approvals.Pending,
 				To: state, At: storetest.Wall(storetest.T0),
 				Decision: &approvals.Decision{Verdict: approvals.Verdict(state), By: "anna", At: storetest.T0,
 					Until: storetest.T0.Add(time.Hour)}}}}})
@@ -330,7 +330,7 @@ func TestOlderRowsAreNotBelieved(t *testing.T) {
 	b.Now = storetest.T0.Add(time.Hour / 2)
 	b.StateWrites = []kernel.StateWrite{{Namespace: "budget", Key: "today", Value: []byte("100")}}
 	b.Leases = []leases.Op{storetest.Claim("single")}
-	b.Approvals = []kernel.ApprovalOp{{Change: &approvals.Change{ID: "item-1", From: approvals.Approved,
+	b.Approvals = []approvals.Op{{Change: &approvals.Change{ID: "item-1", From: approvals.Approved,
 		To: approvals.Consumed, At: storetest.Wall(storetest.T0)}}}
 	b.TouchRun = &someRun
 	if _, err := s.Commit(t.Context(), b); err != nil {

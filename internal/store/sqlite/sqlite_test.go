@@ -15,6 +15,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/storetest"
@@ -100,7 +101,7 @@ func allIDs(t *testing.T, s kernel.Store) map[string]bool {
 	out := map[string]bool{}
 	after := int64(0)
 	for {
-		es, err := s.Events(t.Context(), kernel.EventQuery{After: after, Limit: kernel.MaxEventLimit})
+		es, err := s.Events(t.Context(), wire.Query{After: after, Limit: wire.MaxLimit})
 		if err != nil {
 			t.Fatalf("Events: %v", err)
 		}
