@@ -46,6 +46,7 @@ func layers() map[string][]string {
 		"internal/lately":      nil,
 		"internal/connlimit":   nil,
 		"internal/dirlock":     nil,
+		"hooks-sdk":            nil,
 		"hooks-sdk/abi":        nil,
 		"internal/statedir":    {"internal/readfile"},
 		"internal/evidence":    {"phases", "tiers", "internal/readfile", "internal/statedir"},
@@ -102,7 +103,7 @@ func layers() map[string][]string {
 			"internal/leasetable", "internal/restrict", "internal/store/...", "internal/readfile", "internal/statedir",
 			"leases/clock"},
 		"internal/builtin":       {"phases", "tiers", "examples-wasm"},
-		"internal/hookbuild":     {"phases", "tiers", "internal/strictyaml", "internal/readfile", "internal/wholefile"},
+		"internal/hookbuild":     {"phases", "tiers", "hooks-sdk", "internal/strictyaml", "internal/readfile", "internal/wholefile"},
 		"internal/hookbuild/...": {"internal/hookbuild", "internal/statedir", "internal/suite"},
 		root: append([]string{"internal/install", "internal/redaction", "client/wire", "internal/loader",
 			"internal/sandbox", "internal/redact", "internal/audit", "internal/config", "internal/store/...",
@@ -172,15 +173,16 @@ func homes() map[string][]string {
 		"github.com/go-logr/logr":                {"internal/telemetry"},
 		"golang.org/x/mod/sumdb": {"internal/eventlog", "internal/statelog", "internal/store/...",
 			"kernel/storetest"},
-		"database/sql":                  {"internal/store/..."},
-		"github.com/ncruces/go-sqlite3": {"internal/store/sqlite"},
-		"github.com/pelletier/go-toml":  {"internal/gitleaks"},
-		"github.com/spf13/cobra":        {"cmd/internal/cli"},
-		"charm.land":                    {"cmd/internal/cli"},
-		"mvdan.cc/sh":                   {"internal/shell"},
-		"go.yaml.in/yaml":               {"internal/strictyaml", "internal/yamledit"},
-		"encoding/xml":                  {"internal/junit"},
-		"encoding/json":                 nil, // takes the last of duplicate names: a bypass
+		"database/sql":                     {"internal/store/..."},
+		"github.com/ncruces/go-sqlite3":    {"internal/store/sqlite"},
+		"github.com/aymanbagabas/go-udiff": {"internal/textdiff"},
+		"github.com/pelletier/go-toml":     {"internal/gitleaks"},
+		"github.com/spf13/cobra":           {"cmd/internal/cli"},
+		"charm.land":                       {"cmd/internal/cli"},
+		"mvdan.cc/sh":                      {"internal/shell"},
+		"go.yaml.in/yaml":                  {"internal/strictyaml", "internal/yamledit"},
+		"encoding/xml":                     {"internal/junit"},
+		"encoding/json":                    nil, // takes the last of duplicate names: a bypass
 	}
 }
 

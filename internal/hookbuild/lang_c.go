@@ -40,7 +40,11 @@ func compileC(ctx context.Context, j *job) ([]byte, error) {
 	if err := os.MkdirAll(include, 0o755); err != nil {
 		return nil, failure(ErrWrite, err, "%s could not be made: %v", include, reason(err))
 	}
-	if err := os.WriteFile(filepath.Join(include, "belay.h"), sdk("c")["belay.h"], 0o644); err != nil {
+	files, err := sdk("c")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(include, "belay.h"), files["belay.h"], 0o644); err != nil {
 		return nil, failure(ErrWrite, err, "belay.h could not be written: %v", reason(err))
 	}
 	j.version(ctx, "", cc, "--version")

@@ -98,7 +98,11 @@ func SourceDigest(dir, lang string) (string, error) {
 		return "", failure(ErrSource, err, "%s cannot be read: %v", dir, reason(err))
 	}
 	if lang == "c" || lang == "rust" {
-		for name, content := range sdk(lang) {
+		files, err := sdk(lang)
+		if err != nil {
+			return "", err
+		}
+		for name, content := range files {
 			if !strings.HasSuffix(name, ".md") && !strings.HasPrefix(name, "src/testing/") {
 				add("sdk/"+name, content)
 			}

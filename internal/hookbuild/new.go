@@ -120,7 +120,11 @@ func templateFiles(name, lang string) (map[string][]byte, error) {
 		// The runtime of standard Go alone needs more than the default.
 		out[ManifestFile] = append(out[ManifestFile], "\nbudget:\n  memory_mib: 64\n"...)
 	}
-	for file, content := range sdk(lang) {
+	files, err := sdk(lang)
+	if err != nil {
+		return nil, err
+	}
+	for file, content := range files {
 		out["sdk/"+file] = content
 	}
 	if _, err := tiers.ParseManifestSource(out[ManifestFile]); err != nil {
