@@ -68,7 +68,7 @@ func changed(n Note, at clock.Instant) bool {
 	return changed
 }
 
-// take brings the note on file up to date and returns it.
+// take brings the note's file up to date and returns it.
 func (w *Watch) take(known Note, at clock.Instant) (next Note, news Observation) {
 	var jump *Jump
 	var damaged error

@@ -78,7 +78,7 @@ func (n Note) Calm(at clock.Instant) time.Time {
 		return at.Wall
 	}
 	ahead := min(max(offset(at)-n.Least, 0), maxJump)
-	return at.Wall.Add(-time.Duration(ahead) * time.Millisecond).Round(0) // a time to be compared with those on file
+	return at.Wall.Add(-time.Duration(ahead) * time.Millisecond).Round(0) // a time to be compared with stored ones
 }
 
 // Encode writes the note down.

@@ -112,7 +112,8 @@ type Binding struct {
 	Budget       tiers.Budget   `json:"budget,omitzero"`
 	HTTP         *httpcall.Spec `json:"http,omitzero"` // where http_request may go; default: nowhere
 	Mode         phases.Mode    `json:"mode,omitzero"` // default: enforce
-	// what its rewrites take out is covered on record; default: true if the hook imports find_secrets
+	// text that its rewrites take out is redacted in the log; default: true if
+	// the hook imports find_secrets
 	Redacts  *bool `json:"redacts,omitzero"`
 	Disabled bool  `json:"disabled,omitzero"`
 }

@@ -14,7 +14,7 @@ import (
 // maxSecrets bounds the list of secrets that are covered exactly.
 const maxSecrets = 1024
 
-// Mask names what of an action is never on record, and how it is kept off:
+// Mask names a part of an action that is never logged, and how it is left out:
 // a JSON Pointer alone, or {path: POINTER, how: hash or remove}.
 type Mask struct {
 	Path string `json:"path"` // JSON Pointer into the action; * stands for one member or element

@@ -63,9 +63,9 @@ func changes(old, now []string) (c Changes) {
 	return c
 }
 
-// ReviewProposal reads the bytes of a proposed hook and says what they are. It
-// works on the state directory alone, runs nothing, and believes nothing that is on
-// file: an entry that does not fit its module is ErrRefused.
+// ReviewProposal reads the bytes of a proposed hook and describes them. It
+// works on the state directory alone, runs nothing, and trusts no stored
+// description: an entry that does not fit its module is ErrRefused.
 func ReviewProposal(ctx context.Context, dir trust.Dir, it *approvals.Item) (Review, []byte, error) {
 	if err := it.CheckProposal(); err != nil {
 		return Review{}, nil, fmt.Errorf("%w: %w", ErrRefused, err)

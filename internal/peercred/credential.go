@@ -2,5 +2,5 @@ package peercred
 
 import "strconv"
 
-// Credential names a local user in approvals, leases and on record.
+// Credential names a local user in approvals, leases and events.
 func Credential(uid int) string { return "uid " + strconv.Itoa(uid) }

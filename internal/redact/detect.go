@@ -154,7 +154,7 @@ func (d *detector) merge(s string, found []Finding) []Finding {
 	return out
 }
 
-// kubernetes redacts the data of a Secret written as YAML: every value below data
+// kubernetes finds the data of a Secret written as YAML: every value below data
 // or stringData.
 func (d *detector) kubernetes(s string, add func(kind string, from, to int)) {
 	if !strings.Contains(s, "kind: Secret") {

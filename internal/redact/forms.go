@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// findPEM redacts private keys: the body between the markers, to the end of the
+// findPEM finds private keys: the body between the markers, to the end of the
 // text or of what looks like a body when the end is cut off.
 func findPEM(s string, add func(kind string, from, to int)) {
 	for at := 0; ; {
@@ -50,7 +50,7 @@ func findPEM(s string, add func(kind string, from, to int)) {
 	}
 }
 
-// findPuTTY redacts the private part of a PuTTY key file.
+// findPuTTY finds the private part of a PuTTY key file.
 func findPuTTY(s string, add func(kind string, from, to int)) {
 	i := strings.Index(s, "Private-Lines:")
 	if i < 0 {
@@ -87,7 +87,7 @@ func pemBody(s string) (to int) {
 	return to
 }
 
-// findJWT redacts JSON Web Tokens: three parts of base64url, the first of which
+// findJWT finds JSON Web Tokens: three parts of base64url, the first of which
 // is an object with an algorithm.
 func findJWT(s string, add func(kind string, from, to int)) {
 	for at := 0; ; {

@@ -29,7 +29,7 @@ var programFlags = []programFlag{
 	{program: "ConvertTo-SecureString", word: "-AsPlainText", flag: "ConvertTo-SecureString "},
 }
 
-// findFlags redacts credentials of command-line clients: curl -u user:password.
+// findFlags finds credentials of command-line clients: curl -u user:password.
 func findFlags(s string, add func(kind string, from, to int)) {
 	var letters [256]bool // of the flags in the text
 	for at := 0; ; {
@@ -80,7 +80,7 @@ func (f *programFlag) find(line string, add func(kind string, from, to int)) {
 	}
 }
 
-// findUsers redacts the password of -u user:password of an HTTP client.
+// findUsers finds the password of -u user:password of an HTTP client.
 func findUsers(line string, add func(kind string, from, to int)) {
 	if !strings.Contains(line, "curl") && !strings.Contains(line, "http") {
 		return

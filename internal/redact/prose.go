@@ -2,7 +2,7 @@ package redact
 
 import "strings"
 
-// findProse redacts what people write to each other: "the password is X", "API
+// findProse finds what people write to each other: "the password is X", "API
 // key X". The value has to look generated, because sentences about secrets are
 // common.
 func findProse(s string, add func(kind string, from, to int)) {

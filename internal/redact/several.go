@@ -74,7 +74,7 @@ func block(s string, name, at int, tell func(from, to int, quoted bool)) (some b
 // indent returns the blanks at the beginning of a line.
 func indent(line string) string { return line[:len(line)-len(strings.TrimLeft(line, " "))] }
 
-// parameters redacts the values of NAME="value", NAME="value" behind the scheme of an authorization header.
+// parameters finds the values of NAME="value", NAME="value" behind the scheme of an authorization header.
 func parameters(s, kind string, at int, add func(kind string, from, to int)) {
 	for range maxSeveral {
 		for at < len(s) && (s[at] == ' ' || s[at] == ',') {

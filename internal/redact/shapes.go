@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// findShapes redacts tokens that begin with nothing fixed: their fixed part
+// findShapes finds tokens that begin with nothing fixed: their fixed part
 // stands inside of them.
 func findShapes(s string, add func(kind string, from, to int)) {
 	for i := 1; i+4 <= len(s); i++ {
@@ -53,7 +53,7 @@ func hexRun(s string) bool {
 	return true
 }
 
-// telegram redacts the token of a bot: 8 to 10 digits, a colon, AA and 33 more.
+// telegram finds the token of a bot: 8 to 10 digits, a colon, AA and 33 more.
 func telegram(s string, colon int, add func(kind string, from, to int)) {
 	if s[colon+1] != 'A' || !inClass(s[colon-1], "d") {
 		return
@@ -70,7 +70,7 @@ func telegram(s string, colon int, add func(kind string, from, to int)) {
 	}
 }
 
-// discord redacts the token of a bot: the bot's number in base64, a time and a
+// discord finds the token of a bot: the bot's number in base64, a time and a
 // keyed digest, joined by dots. dot is the first of the two.
 func discord(s string, dot int, add func(kind string, from, to int)) {
 	if dot < 22 || dot+8 >= len(s) || s[dot+7] != '.' {
@@ -92,7 +92,7 @@ func discord(s string, dot int, add func(kind string, from, to int)) {
 	}
 }
 
-// pgpass redacts a line of libpq's password file, host:port:database:user:password.
+// pgpass finds a line of libpq's password file, host:port:database:user:password.
 // colon is the first.
 func pgpass(s string, colon int, add func(kind string, from, to int)) {
 	at := colon + 1

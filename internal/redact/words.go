@@ -33,9 +33,9 @@ func commonWord(s string) bool {
 	return slices.Contains(commonNames(), s)
 }
 
-// commonNames are names of six bytes and more that words.txt does not have: programs,
-// parts of paths, branches, hosts, and words that belay itself writes on record. They
-// are kept by hand, in lower case.
+// commonNames are names of six bytes and more that words.txt does not have:
+// programs, parts of paths, branches, hosts, and words that belay itself writes
+// into the log. They are maintained by hand, in lower case.
 func commonNames() []string {
 	return []string{
 		// programs

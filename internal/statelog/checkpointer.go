@@ -26,9 +26,8 @@ const (
 )
 
 // Checkpointer is the store as the kernel sees it: it signs a checkpoint after
-// so many events or so much time and at the end, and while a required file
-// for checkpoints cannot be written it refuses what would go on record. Safe for
-// concurrent use.
+// so many events or so much time and at the end, and refuses commits while a
+// required file for checkpoints cannot be written. Safe for concurrent use.
 type Checkpointer struct {
 	kernel.Store
 	key  *eventlog.Key
@@ -86,7 +85,8 @@ func (c *Checkpointer) State() []CheckpointFile {
 	return slices.Clone(c.files)
 }
 
-// blocked returns why nothing may go on record now: a required file that failed.
+// blocked returns why nothing may be committed now: a required file that
+// failed.
 func (c *Checkpointer) blocked() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -146,9 +146,9 @@ func (a *App) decided(ctx context.Context, id string, patience time.Duration) bo
 	return false
 }
 
-// afterDecision waits as long as the caller wants for the person whom the verdict
-// waits for, and then asks the hooks again about the same invocation: that is
-// the verdict that counts, and is on record.
+// afterDecision waits for the person's decision, as long as the caller wants,
+// and then asks the hooks again about the same invocation: that verdict counts
+// and is recorded.
 func (a *App) afterDecision(ctx context.Context, o evalOptions, src []byte, v phases.Verdict) (phases.Verdict, error) {
 	for end, n := time.Now().Add(o.wait), 0; o.wait > 0 && n < maxQuestions; n++ {
 		id := waitsFor([]phases.Verdict{v})

@@ -30,7 +30,7 @@ func parallel(t *testing.T, dir string, commands [][]string) (done []bool) {
 	return done
 }
 
-// Twenty revocations at the same time: each that says "Revoked" is on file.
+// Twenty revocations at the same time: each that says "Revoked" is in the file.
 func TestParallelDenies(t *testing.T) {
 	dir := t.TempDir()
 	initState(t, dir)
@@ -51,7 +51,8 @@ func TestParallelDenies(t *testing.T) {
 }
 
 // Installations, switches and a removal at the same time, and two reviewers who
-// register: each that was acknowledged is on file, and what a person wrote is there.
+// register: each acknowledged one is in the file, and a person's edits are,
+// too.
 func TestParallelEdits(t *testing.T) {
 	dir := t.TempDir()
 	initState(t, dir)

@@ -41,7 +41,7 @@ type evalOptions struct {
 	taker      *recording.Taker
 	atText     string // --at
 	atSet      bool
-	at         *time.Time // nil: the host's clock, and on record
+	at         *time.Time // nil: the host's clock, and recorded
 }
 
 func (a *App) evalCmd() *cobra.Command {

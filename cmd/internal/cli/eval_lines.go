@@ -39,11 +39,11 @@ func (a *App) evalLines(ctx context.Context, host asker, in io.Reader) error {
 		}
 		var answer any
 		if errors.Is(err, errLongLine) {
-			line = bytes.Repeat([]byte{' '}, phases.MaxInputBytes+1) // refused for its size, and on record
+			line = bytes.Repeat([]byte{' '}, phases.MaxInputBytes+1) // refused for its size, and recorded
 		}
 		a.now.Store(&line)
 		v, err := host.Wire(ctx, line)
-		a.now.Store(nil) // it is on record
+		a.now.Store(nil) // it is recorded
 		if err != nil {
 			bad++
 			answer = lineError{Line: n, Decision: phases.Block, Kind: phases.KindProtocol, Error: safe(lineProblem(err))}

@@ -77,8 +77,8 @@ const (
 	askedClaude = `{"session_id":"late","transcript_path":"/home/dev/t.jsonl","cwd":"/home/dev/project","permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t"}`
 )
 
-// SIGTERM ends eval within five seconds, wherever it hangs: a runtime gets its block,
-// the exit status is no permission, and the next process has it on record.
+// SIGTERM ends eval within five seconds, wherever it hangs: a runtime gets its
+// block, the exit status is no permission, and the next process records it.
 func TestEvalEndsWhenItIsTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		command    []string

@@ -58,7 +58,7 @@ type PreviewFlip struct {
 	Number int                 `json:"number,omitzero"` // and which invocation in it, from 1
 	Phase  phases.Phase        `json:"phase"`
 	Tool   string              `json:"tool,omitzero"`
-	Was    string              `json:"was"`   // the decision on record
+	Was    string              `json:"was"`   // the recorded decision
 	Would  phases.HookDecision `json:"would"` // the hook's own
 	Kind   phases.Kind         `json:"kind,omitzero"`
 	Reason string              `json:"reason,omitzero"`
@@ -78,10 +78,9 @@ type PreviewTask struct {
 	Events  []phases.Event `json:"events"` // of type verdict
 }
 
-// RunPreview runs the hook on recorded inputs, in a state directory of its own that
-// is gone afterwards: nothing of it is on record anywhere, nothing is shared with
-// what runs. It is meant for a process of its own. An error says that nothing could
-// be found out.
+// RunPreview runs the hook on recorded inputs, in a state directory of its own
+// that it removes afterwards: it logs nothing, and shares nothing with hooks in
+// use. It is meant for a process of its own. With an error there is no preview.
 func RunPreview(ctx context.Context, t PreviewTask) (Preview, error) {
 	dir, err := os.MkdirTemp("", "belay-preview-")
 	if err != nil {

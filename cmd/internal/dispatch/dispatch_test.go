@@ -83,8 +83,8 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// What the runtime can and cannot do is passed on, and what could not be decided
-// is on record, with a latch where the answer alone holds nothing.
+// The runtime's abilities are passed on, and an undecided payload is recorded,
+// with a latch where the answer alone holds nothing.
 func TestRuntime(t *testing.T) {
 	ad := claudecode.New()
 	bash := event("PreToolUse", `,"tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t"`)

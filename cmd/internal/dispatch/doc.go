@@ -1,6 +1,6 @@
-// Package dispatch brings what callers send to the kernel: an invocation in the wire
-// form, or an agent runtime's own payload. It decides when something that could
-// not be decided goes on record as a refusal, and when a session has to be
+// Package dispatch brings callers' documents to the kernel: an invocation in
+// the wire form, or an agent runtime's own payload. It decides when an
+// undecided document is recorded as a refusal, and when a session has to be
 // latched because the runtime's answer alone would not hold it.
 //
 // It never decides about an action: that is the kernel's, and where the kernel
@@ -18,6 +18,6 @@ import (
 // concurrent use. A verdict is complete, and an error stands only beside a block.
 type Host interface {
 	InvokeWith(ctx context.Context, inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error)
-	// Refuse records a block; a verdict without an Event is not on record.
+	// Refuse records a block; a verdict without an Event is not recorded.
 	Refuse(ctx context.Context, r kernel.Refusal) (phases.Verdict, error)
 }

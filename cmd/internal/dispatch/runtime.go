@@ -12,13 +12,13 @@ import (
 // Answered is what became of one payload of a runtime.
 type Answered struct {
 	Answer   adapters.Answer  // for the runtime; valid whatever happened
-	Verdicts []phases.Verdict // in order; a refusal on record is among them
+	Verdicts []phases.Verdict // in order, recorded refusals included
 	Err      error            // why there was no decision, for the caller's log; nil when there was
 }
 
-// Runtime answers one payload of a runtime from beginning to end. What could not
-// be decided is on record as a refusal, and a session that the answer alone does
-// not hold is latched, before this returns; where that fails the answer is the
+// Runtime answers one payload of a runtime from beginning to end. Before it
+// returns, it records an undecided payload as a refusal, and latches a session
+// that the answer alone does not hold; where that fails the answer is the
 // event's block form. It never panics.
 func Runtime(ctx context.Context, host Host, ad adapters.Adapter, payload []byte,
 	opts adapters.Options) (out Answered) {
@@ -40,8 +40,8 @@ func Runtime(ctx context.Context, host Host, ad adapters.Adapter, payload []byte
 	return settle(ctx, host, ad, payload, opts, out)
 }
 
-// RefuseRuntime answers a payload that was not even looked at, such as one that
-// came when there was no room for it: the event's block form, on record.
+// RefuseRuntime answers an unread payload, such as one that came to a full
+// queue: the event's block form, and it records the refusal.
 func RefuseRuntime(ctx context.Context, host Host, ad adapters.Adapter, payload []byte, opts adapters.Options,
 	f *phases.Fault) Answered {
 	return settle(ctx, host, ad, payload, opts, Answered{Answer: ad.Failure(payload, opts, f), Err: f})

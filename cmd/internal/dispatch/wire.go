@@ -11,8 +11,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// ErrInvocation says that what came in is no invocation. The refusal is on record, unless
-// the verdict beside the error has no Event.
+// ErrInvocation says that the input is no invocation. The refusal is recorded,
+// unless the verdict beside the error has no Event.
 var ErrInvocation = errors.New("the invocation is not valid")
 
 // Wire decodes an invocation in the wire form, with what its caller says beside it

@@ -15,8 +15,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// A note names a session as it may stand on record, in at most phases.MaxIDBytes and with
-// no control characters, or names none: it never asks for the latch of another session's name.
+// A note names a session as the log may, in at most phases.MaxIDBytes and with
+// no control characters, or names none: it never asks for the latch of another
+// session's name.
 func TestNotesNameSessionsAsRecordsDo(t *testing.T) {
 	longest := strings.Repeat("s", phases.MaxIDBytes)
 	for name, c := range map[string]struct{ session, noted string }{

@@ -38,7 +38,7 @@ type stillClock time.Time
 func (c stillClock) Now() time.Time { return time.Time(c) }
 
 // No route, member, parameter or header of the wire sets the clock of hooks, in
-// either form: what a caller says of the time is refused, or is a claim on record.
+// either form: a caller's time is refused, or logged as a claim.
 func TestClockIsNotOnTheWire(t *testing.T) {
 	spy := &optionSpy{}
 	now := time.Now().UTC().Truncate(time.Second)

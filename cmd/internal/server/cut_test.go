@@ -58,8 +58,8 @@ func TestTheLogTellsOfBodiesThatWereCutOff(t *testing.T) {
 	}
 }
 
-// Each action that was sent by a caller who may ask and could not be decided is on record,
-// once, however its body came; what the network cut off latches nothing.
+// Each undecided action of a caller who may ask is recorded, once, however its
+// body came; a body that the network cut off latches nothing.
 func TestBodiesThatAreRefusedAreOnRecord(t *testing.T) {
 	invoke, start := asking("ls"), claude("s-1", "SessionStart")
 	large := func(s string) string {

@@ -72,8 +72,9 @@ func (f *badFile) ReadAt(b []byte, off int64) (int, error) {
 	return f.File.ReadAt(b, off)
 }
 
-// While the disk fails, whatever it is that fails, every action is refused and health
-// is red and says why; when it works again everything goes on, with the gap on record.
+// While any operation of the disk fails, every action is refused and health is
+// red and says why; when it works again everything goes on, and the gap is
+// logged.
 func TestDiskFails(t *testing.T) {
 	for name, part := range map[string]func(*badDisk) []*atomic.Bool{
 		"writes":     func(d *badDisk) []*atomic.Bool { return []*atomic.Bool{&d.writes} },

@@ -46,7 +46,7 @@ func invocation(session, command string) phases.Invocation {
 	return phases.Invocation{Phase: phases.PreTool, Runtime: "custom", Session: session, Action: args}
 }
 
-// recordOf reads all verdicts that are on record, by event id.
+// recordOf reads all logged verdicts, by event id.
 func recordOf(t *testing.T,
 	events func(context.Context, wire.Query) ([]phases.Event, error)) map[string]phases.Event {
 	t.Helper()
@@ -67,7 +67,8 @@ func recordOf(t *testing.T,
 	}
 }
 
-// Many at once: every answer is the right one, and its event is on record when it comes.
+// Many at once: every answer is the right one, and its event is logged before
+// it comes.
 func TestManyAtOnce(t *testing.T) {
 	d := startDaemon(t, withConfig(guardConfig))
 	c := dial(t, d.dir)
@@ -335,8 +336,8 @@ func (h *held) fill(t *testing.T, d *daemon, c *client.Client) <-chan phases.Dec
 	return answers
 }
 
-// Who finds the queue full is told no at once, in words that his runtime reads,
-// and that is on record.
+// A caller that finds the queue full is refused at once, in its runtime's
+// words, and the refusal is recorded.
 func TestOverload(t *testing.T) {
 	d, h := holding(t, withServer(func(o *server.Options) { o.Running, o.Queue, o.Patience = 1, 1, time.Hour }))
 	c := dial(t, d.dir)

@@ -30,7 +30,7 @@ func (s *Server) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		_ = s.host.SweepApprovals(ctx) // so that the end of a question is on record when it comes
+		_ = s.host.SweepApprovals(ctx) // so that the end of a question is logged when it comes
 		now, mended := glance(path), false
 		was := broken
 		broken = s.broken()
