@@ -335,7 +335,7 @@ func (b *Belay) Reload(ctx context.Context) error {
 	err := b.readConfig()
 	var r *redaction.Redactor
 	var useFiles func()
-	var keeper *keeping.Keeper
+	var keeper *keeping.Recorder
 	if err == nil {
 		useFiles, err = b.storage.Prepare(&b.file.Events)
 	}

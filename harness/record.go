@@ -24,7 +24,7 @@ type RecordOptions struct {
 // kernel.Recorder, for belay.Options, and safe for concurrent use.
 type Recorder struct {
 	writer   *recording.Writer
-	recorder *recording.Taker
+	recorder *recording.Recorder
 	seal     io.WriteCloser // nil: plain text
 }
 
@@ -47,7 +47,7 @@ func Record(w io.Writer, o RecordOptions) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.recorder = recording.NewTaker(r.writer)
+	r.recorder = recording.NewRecorder(r.writer)
 	return r, nil
 }
 

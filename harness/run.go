@@ -50,7 +50,7 @@ type CaseResult struct {
 // memory. Errors say that a suite could not be found, read or run, or that its hook could
 // not be built.
 func Run(ctx context.Context, o RunOptions, paths ...string) (*Results, error) {
-	files, _, err := suite.FindSuites(paths)
+	files, _, err := suite.Find(paths)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func Run(ctx context.Context, o RunOptions, paths ...string) (*Results, error) {
 	modules := suite.Locator{Build: o.Build, WorkDir: work}
 	out := &Results{}
 	for _, file := range files {
-		s, err := suite.ReadSuiteFile(file)
+		s, err := suite.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +79,7 @@ func Run(ctx context.Context, o RunOptions, paths ...string) (*Results, error) {
 		if err != nil {
 			return nil, err
 		}
-		res, err := engine.Hook(m.Name, m.File).RunSuite(ctx, s, suite.SuiteOptions{Run: o.Only, Update: o.Update})
+		res, err := engine.Hook(m.Name, m.File).RunSuite(ctx, s, suite.Options{Run: o.Only, Update: o.Update})
 		if err != nil {
 			return nil, err
 		}

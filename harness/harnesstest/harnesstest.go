@@ -134,7 +134,7 @@ func (d *directory) cases(t *testing.T) {
 	defer func() { _ = e.Close() }()
 	where := suite.Locator{WorkDir: t.TempDir()}
 	for _, path := range d.suites {
-		s, err := suite.ReadSuiteFile(path)
+		s, err := suite.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func (d *directory) cases(t *testing.T) {
 		if module == nil {
 			t.Fatalf("cases are of one hook, and here are %d modules", len(d.modules))
 		}
-		res, err := e.Hook(name, module).RunSuite(t.Context(), s, suite.SuiteOptions{})
+		res, err := e.Hook(name, module).RunSuite(t.Context(), s, suite.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

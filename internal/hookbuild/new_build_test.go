@@ -23,7 +23,7 @@ func TestNewHooksBuildAndRun(t *testing.T) {
 			if err != nil || len(module) != r.Size || r.Language != lang || r.Toolchain == "" {
 				t.Fatalf("%+v %v", r, err)
 			}
-			cases, err := suite.ReadSuites(filepath.Join(dir, "cases"))
+			cases, err := suite.ReadCases(filepath.Join(dir, "cases"))
 			if err != nil {
 				t.Fatal(err)
 			}

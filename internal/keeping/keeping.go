@@ -25,7 +25,7 @@ import (
 // Options are what a Keeping is made of.
 type Options struct {
 	Dir     string          // the state directory, absolute
-	Fixed   kernel.Recorder // records beside the keeper; nil: nothing does
+	Fixed   kernel.Recorder // records beside the recorder; nil: nothing does
 	Off     bool            // nothing is kept: what leaves no record leaves no recording
 	Records bool            // opened to look at records: nothing is decided here
 	Logger  *slog.Logger
@@ -34,16 +34,16 @@ type Options struct {
 	Kernel func() *kernel.Kernel
 }
 
-// Keeping is a kernel.Recorder: the one of its options, and the keeper of the
+// Keeping is a kernel.Recorder: the one of its options, and the recorder of the
 // configuration in force. It is safe for concurrent use.
 type Keeping struct {
 	o   Options
-	now atomic.Pointer[Keeper]
+	now atomic.Pointer[Recorder]
 }
 
-// Keeper is a keeper with the policy that it follows.
-type Keeper struct {
-	*retention.Keeper
+// Recorder is a recorder with the policy that it follows.
+type Recorder struct {
+	*retention.Recorder
 	policy *config.Recordings
 }
 
@@ -64,7 +64,7 @@ func (k *Keeping) Wants(inv *phases.Invocation) bool {
 	return now != nil && now.Wants(inv) || k.o.Fixed != nil && k.o.Fixed.Wants(inv)
 }
 
-// Recorded implements kernel.Recorder. The keeper looks itself whether it wants it.
+// Recorded implements kernel.Recorder. The recorder looks itself whether it wants it.
 func (k *Keeping) Recorded(r *kernel.Recording) {
 	if now := k.now.Load(); now != nil {
 		now.Recorded(r)
@@ -91,11 +91,11 @@ func (k *Keeping) Close() error {
 	return nil
 }
 
-// Next makes the keeper that a configuration asks for: the one in use where
+// Next makes the recorder that a configuration asks for: the one in use where
 // nothing has changed, nil when nothing is to be retained. The error is
 // config.ErrUnusable. The caller hands the result to Use, or to Drop.
 // Preconditions: one caller at a time.
-func (k *Keeping) Next(f *config.File) (*Keeper, error) {
+func (k *Keeping) Next(f *config.File) (*Recorder, error) {
 	r := f.Recordings
 	if r == nil || k.o.Off {
 		return nil, nil
@@ -125,7 +125,7 @@ func (k *Keeping) Next(f *config.File) (*Keeper, error) {
 		k.o.Logger.LogAttrs(context.Background(), slog.LevelWarn,
 			"UNSAFE: full inputs are kept in plain text: whoever has the files can read them", slog.String("dir", r.Dir))
 	}
-	return &Keeper{Keeper: made, policy: r}, nil
+	return &Recorder{Recorder: made, policy: r}, nil
 }
 
 // target returns where recordings go, with links followed: never into the state
@@ -139,9 +139,9 @@ func (k *Keeping) target(dir string) (string, error) {
 	return to, err
 }
 
-// Use takes a keeper into use, nil for none. Inputs retained until now are a
+// Use takes a recorder into use, nil for none. Inputs retained until now are a
 // file of their own, also where nothing has changed. Preconditions: as of Next.
-func (k *Keeping) Use(ctx context.Context, next *Keeper) {
+func (k *Keeping) Use(ctx context.Context, next *Recorder) {
 	switch old := k.now.Swap(next); {
 	case old == nil:
 	case old == next:
@@ -153,18 +153,18 @@ func (k *Keeping) Use(ctx context.Context, next *Keeper) {
 	}
 }
 
-// Drop closes a keeper that is not taken into use after all. The one in use stays.
-func (k *Keeping) Drop(next *Keeper) error {
+// Drop closes a recorder that is not taken into use after all. The one in use stays.
+func (k *Keeping) Drop(next *Recorder) error {
 	if next == nil || next == k.now.Load() {
 		return nil
 	}
 	return next.Close()
 }
 
-// noticeTime bounds how long a keeper waits for its notice.
+// noticeTime bounds how long a recorder waits for its notice.
 const noticeTime = 5 * time.Second
 
-// notice logs a keeper's message.
+// notice logs a recorder's message.
 func (k *Keeping) notice(text string) {
 	ctx, cancel := context.WithTimeout(context.Background(), noticeTime)
 	defer cancel()

@@ -172,7 +172,7 @@ func (t *Turn) trace(tr *hostcalls.Trace) {
 	for i := range tr.Answers {
 		a := &tr.Answers[i]
 		t.Answers = append(t.Answers, Answer{
-			Port: a.Port, Request: whole(a.Request), Reply: whole(a.Reply), Version: a.Version, Keys: a.Keys, Bytes: a.Bytes,
+			Port: a.Port, Request: complete(a.Request), Reply: complete(a.Reply), Version: a.Version, Keys: a.Keys, Bytes: a.Bytes,
 			Errno: int32(a.Errno), Fuel: a.Fuel, Error: strings.ToValidUTF8(a.Err, "\uFFFD"),
 		})
 	}
@@ -200,7 +200,7 @@ func OutcomeOf(o *kernel.Outcome) Outcome {
 	}
 	for _, w := range o.StateWrites {
 		out.StateWrites = append(out.StateWrites,
-			StateWrite{Key: w.Key, Value: whole(w.Value), Delete: w.Delete, Version: w.Version})
+			StateWrite{Key: w.Key, Value: complete(w.Value), Delete: w.Delete, Version: w.Version})
 	}
 	for _, w := range o.Wishes {
 		out.Wishes = append(out.Wishes, Wish{Call: w.Call, Request: Value(hostcalls.ValueOf(w.Request))})

@@ -7,23 +7,23 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Taker is a kernel.Recorder that writes every invocation at once. An error of the
+// Recorder is a kernel.Recorder that writes every invocation at once. An error of the
 // destination is kept, and nothing is recorded after it.
-type Taker struct {
+type Recorder struct {
 	w  *Writer
 	mu sync.Mutex
 	// err is the first error.
 	err error
 }
 
-// NewTaker returns a recorder that writes to w, which stays the caller's.
-func NewTaker(w *Writer) *Taker { return &Taker{w: w} }
+// NewRecorder returns a recorder that writes to w, which stays the caller's.
+func NewRecorder(w *Writer) *Recorder { return &Recorder{w: w} }
 
 // Wants implements kernel.Recorder.
-func (t *Taker) Wants(*phases.Invocation) bool { return t.Err() == nil }
+func (t *Recorder) Wants(*phases.Invocation) bool { return t.Err() == nil }
 
 // Recorded implements kernel.Recorder.
-func (t *Taker) Recorded(r *kernel.Recording) {
+func (t *Recorder) Recorded(r *kernel.Recording) {
 	if err := t.w.Record(r); err != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -34,7 +34,7 @@ func (t *Taker) Recorded(r *kernel.Recording) {
 }
 
 // Err returns the first error.
-func (t *Taker) Err() error {
+func (t *Recorder) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.err

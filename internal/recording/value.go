@@ -137,16 +137,16 @@ func traced(t hostcalls.TracedValue) *Value {
 	return &v
 }
 
-// whole makes a Value that keeps every byte; nil when there is none.
-func whole(b []byte) *Value {
+// complete makes a Value that holds every byte; nil when there is none.
+func complete(b []byte) *Value {
 	if len(b) == 0 {
 		return nil
 	}
 	return &Value{Len: len(b), Bytes: b}
 }
 
-// Whole returns the bytes of a value that has them all.
-func (v *Value) Whole() []byte {
+// Complete returns the bytes of a value that holds all of them, else nil.
+func (v *Value) Complete() []byte {
 	if v == nil {
 		return nil
 	}

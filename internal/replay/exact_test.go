@@ -134,7 +134,7 @@ func TestReplayTouchesNothing(t *testing.T) {
 			t.Errorf("no answer of %s in %v", p, ports)
 		}
 	}
-	if got := string(runs[3].Turns[0].Answers[slices.Index(ports, "state")].Reply.Whole()); got != "xxx" {
+	if got := string(runs[3].Turns[0].Answers[slices.Index(ports, "state")].Reply.Complete()); got != "xxx" {
 		t.Errorf("the state of the fourth invocation is %q", got)
 	}
 }

@@ -39,8 +39,8 @@ func record(t testing.TB, config, lines []byte, o belay.Options) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	taker := recording.NewTaker(w)
-	o.InMemory, o.Recorder = true, taker
+	recorder := recording.NewRecorder(w)
+	o.InMemory, o.Recorder = true, recorder
 	host, err := belay.Open(t.Context(), dir, o)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func record(t testing.TB, config, lines []byte, o belay.Options) []byte {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := taker.Err(); err != nil {
+	if err := recorder.Err(); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

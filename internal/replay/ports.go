@@ -78,7 +78,7 @@ func (a *answers) find(port string, request []byte) *recording.Answer {
 		if a.wrong == nil {
 			want := "nothing more"
 			if a.next < len(list) {
-				want = requestText(list[a.next].Port, list[a.next].Request.Whole())
+				want = requestText(list[a.next].Port, list[a.next].Request.Complete())
 			}
 			a.wrong = &Difference{What: WhatAnswer, Where: fmt.Sprintf("request %d", a.next+1), Want: want,
 				Got: requestText(port, request)}
@@ -122,7 +122,7 @@ func (a *answers) left() string {
 	if a.turn == nil || !a.inOrder || a.next >= len(a.turn.Answers) {
 		return ""
 	}
-	return requestText(a.turn.Answers[a.next].Port, a.turn.Answers[a.next].Request.Whole())
+	return requestText(a.turn.Answers[a.next].Port, a.turn.Answers[a.next].Request.Complete())
 }
 
 type state struct{ *answers }
@@ -132,7 +132,7 @@ func (s state) Get(_ context.Context, key string) ([]byte, int64, error) {
 	if a == nil {
 		return nil, 0, s.missing()
 	}
-	return a.Reply.Whole(), a.Version, errorOf(a)
+	return a.Reply.Complete(), a.Version, errorOf(a)
 }
 
 func (s state) Usage(context.Context) (int, int, error) {
@@ -158,7 +158,7 @@ func (f files) Readlink(_ context.Context, path string) (string, error) {
 	if a == nil {
 		return "", hostcalls.FileError("unknown")
 	}
-	return string(a.Reply.Whole()), hostcalls.FileError(a.Error)
+	return string(a.Reply.Complete()), hostcalls.FileError(a.Error)
 }
 
 // ask answers a call that something outside of the kernel carries out.
@@ -168,7 +168,7 @@ func (a *answers) ask(ctx context.Context, port string, _ phases.Actor,
 	switch {
 	case found != nil:
 		hostcalls.Charge(ctx, found.Fuel)
-		return found.Reply.Whole(), errorOf(found)
+		return found.Reply.Complete(), errorOf(found)
 	case a.inOrder:
 		return nil, errNotRecorded
 	}
@@ -180,7 +180,7 @@ func (a *answers) ask(ctx context.Context, port string, _ phases.Actor,
 func errorOf(a *recording.Answer) error {
 	switch {
 	case a.Errno != 0 && a.Reply != nil:
-		return &hostcalls.Refusal{Errno: hostcalls.Errno(a.Errno), Reply: a.Reply.Whole()}
+		return &hostcalls.Refusal{Errno: hostcalls.Errno(a.Errno), Reply: a.Reply.Complete()}
 	case a.Errno != 0:
 		return hostcalls.Errno(a.Errno)
 	case a.Error != "":

@@ -49,23 +49,23 @@ func (f *file) size() int64 { return f.sink.n }
 
 // begin makes room and begins a file. doubt: writing has failed before, so that it is
 // tried first.
-func (k *Keeper) begin(now time.Time, doubt bool) (*file, error) {
-	if err := checkDir(k.p.Dir, true); err != nil {
+func (rec *Recorder) begin(now time.Time, doubt bool) (*file, error) {
+	if err := checkDir(rec.policy.Dir, true); err != nil {
 		return nil, err
 	}
 	if doubt {
-		if err := probe(k.p.Dir); err != nil {
+		if err := probe(rec.policy.Dir); err != nil {
 			return nil, err
 		}
 	}
-	if err := k.claim(); err != nil {
+	if err := rec.claim(); err != nil {
 		return nil, err
 	}
-	if err := k.prune(k.calm(now)); err != nil {
+	if err := rec.prune(rec.calm(now)); err != nil {
 		return nil, err
 	}
-	f := &file{begun: now, dir: k.p.Dir}
-	if err := f.create(k.to); err != nil {
+	f := &file{begun: now, dir: rec.policy.Dir}
+	if err := f.create(rec.to); err != nil {
 		return nil, err
 	}
 	return f, nil

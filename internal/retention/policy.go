@@ -30,7 +30,7 @@ type Policy struct {
 	Calm func() time.Time
 }
 
-// State says how a Keeper stands.
+// State says how a Recorder stands.
 type State struct {
 	Err   error     // why nothing can be kept now; nil: it can
 	Since time.Time // since when it cannot, as far as this process knows
@@ -41,7 +41,7 @@ type State struct {
 	Bytes int64     // of all of them
 }
 
-// An Error is a policy that a Keeper cannot follow. Pointer is a place in it (RFC
+// An Error is a policy that a Recorder cannot follow. Pointer is a place in it (RFC
 // 6901, below recordings), such as /recipients/0.
 type Error struct {
 	Pointer string

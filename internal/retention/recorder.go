@@ -23,16 +23,16 @@ const (
 	retryMost   = 30 * time.Second // between tries while it fails
 )
 
-// Keeper writes recordings into a directory. It is a kernel.Recorder that looks at the
+// Recorder writes recordings into a directory. It is a kernel.Recorder that looks at the
 // policy itself, and safe for concurrent use.
 //
 // Recordings wait in a queue until one goroutine writes them, so that no invocation
 // waits for a disk; with Block it is written at once. Encryption is in pieces of 64
 // KiB: what was written since the last whole piece is lost in a crash.
-type Keeper struct {
-	p     Policy
-	to    recording.Recipients // nil: plain text
-	tools *regexp.Regexp       // nil: all
+type Recorder struct {
+	policy Policy
+	to     recording.Recipients // nil: plain text
+	tools  *regexp.Regexp       // nil: all
 
 	gate   sync.RWMutex // held for reading while something is put into the queue
 	closed bool         // guarded by gate
@@ -58,74 +58,74 @@ type trouble struct {
 	since time.Time
 }
 
-// Open makes a Keeper. Nothing is written before there is something to keep. The error is a *Error.
-func Open(p Policy) (*Keeper, error) {
-	k := &Keeper{p: p, queue: make(chan *kernel.Recording, queueLength), turn: make(chan struct{}, 1),
+// Open makes a Recorder. Nothing is written before there is something to keep. The error is a *Error.
+func Open(p Policy) (*Recorder, error) {
+	rec := &Recorder{policy: p, queue: make(chan *kernel.Recording, queueLength), turn: make(chan struct{}, 1),
 		stop: make(chan struct{}), done: make(chan struct{})}
-	if k.p.Logger == nil {
-		k.p.Logger = slog.New(slog.DiscardHandler)
+	if rec.policy.Logger == nil {
+		rec.policy.Logger = slog.New(slog.DiscardHandler)
 	}
-	if k.p.Notice == nil {
-		k.p.Notice = func(string) {}
+	if rec.policy.Notice == nil {
+		rec.policy.Notice = func(string) {}
 	}
 	for i, r := range p.Recipients {
 		to, err := recording.ParseRecipients(r)
 		if err != nil {
 			return nil, &Error{Pointer: "/recipients/" + strconv.Itoa(i), Text: err.Error()}
 		}
-		k.to = append(k.to, to...)
+		rec.to = append(rec.to, to...)
 	}
 	switch {
-	case len(k.to) == 0 && !p.Plaintext:
+	case len(rec.to) == 0 && !p.Plaintext:
 		return nil, &Error{Pointer: "/recipients", Text: "nobody could open what is kept"}
-	case len(k.to) > 0 && p.Plaintext:
+	case len(rec.to) > 0 && p.Plaintext:
 		return nil, &Error{Pointer: "/unsafe_plaintext", Text: "contradicts recipients"}
 	case p.RotateBytes <= 0 || p.Rotate <= 0 || p.Keep <= 0 || p.MaxBytes < 2*p.RotateBytes:
 		return nil, &Error{Text: "bounds are missing"}
 	}
 	if p.Tools != "" {
 		var err error
-		if k.tools, err = regexp.Compile(p.Tools); err != nil {
+		if rec.tools, err = regexp.Compile(p.Tools); err != nil {
 			return nil, &Error{Pointer: "/tools", Text: "not an RE2 pattern"}
 		}
 	}
-	go k.run()
-	return k, nil
+	go rec.run()
+	return rec, nil
 }
 
 // Wants implements kernel.Recorder: it is what the policy says.
-func (k *Keeper) Wants(inv *phases.Invocation) bool {
-	if len(k.p.Phases) > 0 && !slices.Contains(k.p.Phases, inv.Phase) {
+func (rec *Recorder) Wants(inv *phases.Invocation) bool {
+	if len(rec.policy.Phases) > 0 && !slices.Contains(rec.policy.Phases, inv.Phase) {
 		return false
 	}
-	if k.tools != nil && (inv.Phase == phases.PreTool || inv.Phase == phases.PostTool) {
-		return k.tools.MatchString(inv.Tool())
+	if rec.tools != nil && (inv.Phase == phases.PreTool || inv.Phase == phases.PostTool) {
+		return rec.tools.MatchString(inv.Tool())
 	}
 	return true
 }
 
 // Recorded implements kernel.Recorder.
-func (k *Keeper) Recorded(r *kernel.Recording) {
-	if !k.Wants(&r.Invocation) {
+func (rec *Recorder) Recorded(r *kernel.Recording) {
+	if !rec.Wants(&r.Invocation) {
 		return
 	}
-	k.gate.RLock()
-	defer k.gate.RUnlock()
+	rec.gate.RLock()
+	defer rec.gate.RUnlock()
 	switch {
-	case k.closed:
-		k.lost.Add(1)
-		k.p.Logger.Warn("an invocation that was decided while keeping ended was not kept",
+	case rec.closed:
+		rec.lost.Add(1)
+		rec.policy.Logger.Warn("an invocation that was decided while keeping ended was not kept",
 			slog.String("invocation", r.Invocation.ID))
-	case k.p.Block:
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.write(r)
+	case rec.policy.Block:
+		rec.mu.Lock()
+		defer rec.mu.Unlock()
+		rec.write(r)
 	default:
 		select {
-		case k.queue <- r:
+		case rec.queue <- r:
 		default:
-			k.lost.Add(1)
-			k.flooded.Add(1)
+			rec.lost.Add(1)
+			rec.flooded.Add(1)
 		}
 	}
 }
@@ -133,138 +133,138 @@ func (k *Keeper) Recorded(r *kernel.Recording) {
 // Ready returns why an invocation that is wanted cannot be kept; while there is trouble
 // it tries again. It is asked before the invocation is decided, and only when the
 // policy blocks.
-func (k *Keeper) Ready(inv *phases.Invocation) error {
-	if !k.Wants(inv) {
+func (rec *Recorder) Ready(inv *phases.Invocation) error {
+	if !rec.Wants(inv) {
 		return nil
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.file != nil {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	if rec.file != nil {
 		return nil
 	}
-	return k.ensure()
+	return rec.ensure()
 }
 
 // Turn ends the file that is being written, so that it can be used.
-func (k *Keeper) Turn() {
+func (rec *Recorder) Turn() {
 	select {
-	case k.turn <- struct{}{}:
+	case rec.turn <- struct{}{}:
 	default: // it is about to be
 	}
 }
 
 // Close writes what waits and ends the file.
-func (k *Keeper) Close() error {
-	k.gate.Lock()
-	if k.closed {
-		k.gate.Unlock()
+func (rec *Recorder) Close() error {
+	rec.gate.Lock()
+	if rec.closed {
+		rec.gate.Unlock()
 		return nil
 	}
-	k.closed = true
-	k.gate.Unlock()
-	close(k.stop)
-	<-k.done
-	if t := k.trouble.Load(); t != nil {
+	rec.closed = true
+	rec.gate.Unlock()
+	close(rec.stop)
+	<-rec.done
+	if t := rec.trouble.Load(); t != nil {
 		return t.err
 	}
 	return nil
 }
 
 // run writes what is in the queue, and ends files that are old enough.
-func (k *Keeper) run() {
-	defer close(k.done)
-	tick := time.NewTicker(min(max(k.p.Rotate/10, 50*time.Millisecond), 30*time.Second))
+func (rec *Recorder) run() {
+	defer close(rec.done)
+	tick := time.NewTicker(min(max(rec.policy.Rotate/10, 50*time.Millisecond), 30*time.Second))
 	defer tick.Stop()
 	for {
 		select {
-		case r := <-k.queue:
-			k.locked(func() { k.write(r) })
+		case r := <-rec.queue:
+			rec.locked(func() { rec.write(r) })
 		case <-tick.C:
-			k.locked(func() {
-				if k.file != nil && time.Since(k.file.begun) >= k.p.Rotate {
-					k.finish()
+			rec.locked(func() {
+				if rec.file != nil && time.Since(rec.file.begun) >= rec.policy.Rotate {
+					rec.finish()
 				}
-				k.reportLost(false)
+				rec.reportLost(false)
 			})
-		case <-k.turn:
-			k.locked(func() { k.drain(); k.finish() })
-		case <-k.stop:
-			k.locked(func() { k.drain(); k.finish(); k.reportLost(true) })
+		case <-rec.turn:
+			rec.locked(func() { rec.drain(); rec.finish() })
+		case <-rec.stop:
+			rec.locked(func() { rec.drain(); rec.finish(); rec.reportLost(true) })
 			return
 		}
 	}
 }
 
-func (k *Keeper) locked(do func()) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+func (rec *Recorder) locked(do func()) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
 	do()
 }
 
 // drain writes what waits.
-func (k *Keeper) drain() {
+func (rec *Recorder) drain() {
 	for {
 		select {
-		case r := <-k.queue:
-			k.write(r)
+		case r := <-rec.queue:
+			rec.write(r)
 		default:
 			return
 		}
 	}
 }
 
-// write adds one invocation to the file. Preconditions, here and below: k.mu is held.
-func (k *Keeper) write(r *kernel.Recording) {
-	if k.ensure() != nil {
-		k.lost.Add(1)
+// write adds one invocation to the file. Preconditions, here and below: rec.mu is held.
+func (rec *Recorder) write(r *kernel.Recording) {
+	if rec.ensure() != nil {
+		rec.lost.Add(1)
 		return
 	}
-	f := k.file
-	f.w.Dropped(int(k.flooded.Swap(0)))
+	f := rec.file
+	f.w.Dropped(int(rec.flooded.Swap(0)))
 	before := f.w.Runs()
 	err := f.w.Record(r)
 	switch {
 	case f.err() != nil:
-		k.lost.Add(1)
-		k.cutOff(f.err())
+		rec.lost.Add(1)
+		rec.cutOff(f.err())
 		return
 	case err != nil: // it cannot be written down; the file is as it was
-		k.lost.Add(1)
+		rec.lost.Add(1)
 		f.w.Dropped(1)
-		k.p.Logger.Warn("an invocation could not be kept", slog.String("invocation", r.Invocation.ID), slog.Any("error", err))
+		rec.policy.Logger.Warn("an invocation could not be kept", slog.String("invocation", r.Invocation.ID), slog.Any("error", err))
 	case f.w.Runs() == before: // larger than a recording holds; the file counts it
-		k.lost.Add(1)
+		rec.lost.Add(1)
 	default:
-		k.kept.Add(1)
+		rec.kept.Add(1)
 	}
-	if f.size() >= k.p.RotateBytes || errors.Is(err, recording.ErrLimit) {
-		k.finish()
+	if f.size() >= rec.policy.RotateBytes || errors.Is(err, recording.ErrLimit) {
+		rec.finish()
 	}
 }
 
 // ensure begins a file if there is none. While there is trouble it tries from time
 // to time only.
-func (k *Keeper) ensure() error {
-	if k.file != nil {
+func (rec *Recorder) ensure() error {
+	if rec.file != nil {
 		return nil
 	}
-	t := k.trouble.Load()
+	t := rec.trouble.Load()
 	now := time.Now()
-	if t != nil && now.Before(k.next) {
+	if t != nil && now.Before(rec.next) {
 		return t.err
 	}
-	f, err := k.begin(now, t != nil)
+	f, err := rec.begin(now, t != nil)
 	if err != nil {
-		k.failed(err)
+		rec.failed(err)
 		return err
 	}
-	k.file = f
+	rec.file = f
 	if t != nil {
-		k.trouble.Store(nil)
-		lost := k.lost.Load()
-		k.notice("full inputs are kept again in %s; %s since %s", k.p.Dir, wereNot(lost-k.said),
+		rec.trouble.Store(nil)
+		lost := rec.lost.Load()
+		rec.notice("full inputs are kept again in %s; %s since %s", rec.policy.Dir, wereNot(lost-rec.said),
 			t.since.UTC().Format(time.RFC3339))
-		k.said = lost
+		rec.said = lost
 	}
 	return nil
 }
@@ -277,69 +277,71 @@ func wereNot(n int64) string {
 }
 
 // finish ends the file.
-func (k *Keeper) finish() {
-	f := k.file
+func (rec *Recorder) finish() {
+	f := rec.file
 	if f == nil {
 		return
 	}
-	f.w.Dropped(int(k.flooded.Swap(0)))
+	f.w.Dropped(int(rec.flooded.Swap(0)))
 	if err := f.finish(); err != nil {
-		k.cutOff(err)
+		rec.cutOff(err)
 		return
 	}
-	k.file, k.pause = nil, 0
+	rec.file, rec.pause = nil, 0
 }
 
 // cutOff gives up the file: what stands in it is readable up to where it was written.
-func (k *Keeper) cutOff(err error) {
-	f := k.file
-	k.file = nil
+func (rec *Recorder) cutOff(err error) {
+	f := rec.file
+	rec.file = nil
 	name, cerr := f.cut()
 	if cerr == nil && name != "" {
-		k.notice("a recording was cut off: %s holds what had been written of %d invocations", name, f.w.Runs())
+		rec.notice("a recording was cut off: %s holds what had been written of %d invocations", name, f.w.Runs())
 	}
-	k.failed(err)
+	rec.failed(err)
 }
 
 // failed says, once, that nothing can be kept.
-func (k *Keeper) failed(err error) {
-	k.pause = min(max(2*k.pause, retryFirst), retryMost)
-	k.next = time.Now().Add(k.pause)
-	t := k.trouble.Load()
+func (rec *Recorder) failed(err error) {
+	rec.pause = min(max(2*rec.pause, retryFirst), retryMost)
+	rec.next = time.Now().Add(rec.pause)
+	t := rec.trouble.Load()
 	if t == nil {
 		t = &trouble{since: time.Now()}
 		effect := "actions go on without"
-		if k.p.Block {
+		if rec.policy.Block {
 			effect = "actions are blocked until it can"
 		}
-		k.p.Logger.Error("full inputs cannot be kept", slog.String("dir", k.p.Dir), slog.Any("error", err))
-		k.notice("full inputs cannot be kept in %s (%s): %s", k.p.Dir, sink.TroubleOf(err), effect)
+		rec.policy.Logger.Error("full inputs cannot be kept", slog.String("dir", rec.policy.Dir), slog.Any("error", err))
+		rec.notice("full inputs cannot be kept in %s (%s): %s", rec.policy.Dir, sink.TroubleOf(err), effect)
 	}
-	k.trouble.Store(&trouble{err: err, since: t.since})
+	rec.trouble.Store(&trouble{err: err, since: t.since})
 }
 
 // reportLost puts on record what was lost since it was said last: while there is
 // trouble only at the end, because its end says it otherwise.
-func (k *Keeper) reportLost(end bool) {
-	lost := k.lost.Load()
-	if lost == k.said || !end && k.trouble.Load() != nil {
+func (rec *Recorder) reportLost(end bool) {
+	lost := rec.lost.Load()
+	if lost == rec.said || !end && rec.trouble.Load() != nil {
 		return
 	}
-	k.notice("full inputs: %s in %s", wereNot(lost-k.said), k.p.Dir)
-	k.said = lost
+	rec.notice("full inputs: %s in %s", wereNot(lost-rec.said), rec.policy.Dir)
+	rec.said = lost
 }
 
-func (k *Keeper) notice(format string, args ...any) { k.p.Notice(fmt.Sprintf(format, args...)) }
+func (rec *Recorder) notice(format string, args ...any) {
+	rec.policy.Notice(fmt.Sprintf(format, args...))
+}
 
 // State tries the directory by writing and says how things stand.
-func (k *Keeper) State() State {
-	st := State{Kept: k.kept.Load(), Lost: k.lost.Load()}
-	if t := k.trouble.Load(); t != nil {
+func (rec *Recorder) State() State {
+	st := State{Kept: rec.kept.Load(), Lost: rec.lost.Load()}
+	if t := rec.trouble.Load(); t != nil {
 		st.Err, st.Since = t.err, t.since
-	} else if err := probe(k.p.Dir); err != nil {
+	} else if err := probe(rec.policy.Dir); err != nil {
 		st.Err = err
 	}
-	list, err := look(k.p.Dir)
+	list, err := look(rec.policy.Dir)
 	if err != nil && st.Err == nil {
 		st.Err = err
 	}

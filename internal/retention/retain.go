@@ -30,7 +30,7 @@ const (
 	cutOff
 )
 
-// entry is a file that a Keeper has made.
+// entry is a file that a Recorder has made.
 type entry struct {
 	name  string
 	begun time.Time
@@ -91,11 +91,11 @@ func named(name string) (entry, bool) {
 
 // claim recognises files whose process ended while it wrote them: nobody has them
 // locked.
-func (k *Keeper) claim() error {
+func (rec *Recorder) claim() error {
 	if !canLock {
 		return nil
 	}
-	list, err := look(k.p.Dir)
+	list, err := look(rec.policy.Dir)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (k *Keeper) claim() error {
 		if e.state != writing {
 			continue
 		}
-		name, err := claimOne(filepath.Join(k.p.Dir, e.name))
+		name, err := claimOne(filepath.Join(rec.policy.Dir, e.name))
 		if err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (k *Keeper) claim() error {
 		}
 	}
 	if len(cut) > 0 {
-		k.notice("a process ended while it wrote %s; what had been written until then can be read (belay record --from kept)",
+		rec.notice("a process ended while it wrote %s; what had been written until then can be read (belay record --from kept)",
 			strings.Join(cut, ", "))
 	}
 	return nil
@@ -143,17 +143,17 @@ func claimOne(path string) (string, error) {
 }
 
 // calm is the time by which recordings are old.
-func (k *Keeper) calm(now time.Time) time.Time {
-	if k.p.Calm != nil {
-		return k.p.Calm()
+func (rec *Recorder) calm(now time.Time) time.Time {
+	if rec.policy.Calm != nil {
+		return rec.policy.Calm()
 	}
 	return now
 }
 
 // prune removes what is too old, and the oldest of what is too much: so much that a
 // file of full size has room beside the rest. What it removes is on record.
-func (k *Keeper) prune(now time.Time) error {
-	list, err := look(k.p.Dir)
+func (rec *Recorder) prune(now time.Time) error {
+	list, err := look(rec.policy.Dir)
 	if err != nil {
 		return err
 	}
@@ -161,8 +161,8 @@ func (k *Keeper) prune(now time.Time) error {
 	for _, e := range list {
 		total += e.size
 	}
-	oldest := now.Add(-k.p.Keep)
-	room := k.p.MaxBytes - k.p.RotateBytes
+	oldest := now.Add(-rec.policy.Keep)
+	room := rec.policy.MaxBytes - rec.policy.RotateBytes
 	low := room
 	if total > room {
 		low = room - room/10 // not again with the next file
@@ -175,7 +175,7 @@ func (k *Keeper) prune(now time.Time) error {
 		if e.state == writing || !tooOld && total <= low {
 			continue
 		}
-		if err := os.Remove(filepath.Join(k.p.Dir, e.name)); err != nil {
+		if err := os.Remove(filepath.Join(rec.policy.Dir, e.name)); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				total -= e.size
 				continue // another process was faster, and says so
@@ -192,8 +192,8 @@ func (k *Keeper) prune(now time.Time) error {
 		}
 	}
 	if old+large > 0 {
-		k.notice("%d recordings (%d bytes) were removed from %s: %s; the newest of them began at %s",
-			old+large, bytes, k.p.Dir, why(old, large, k.p.Keep, k.p.MaxBytes), last.UTC().Format(time.RFC3339))
+		rec.notice("%d recordings (%d bytes) were removed from %s: %s; the newest of them began at %s",
+			old+large, bytes, rec.policy.Dir, why(old, large, rec.policy.Keep, rec.policy.MaxBytes), last.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func why(old, large int, keep time.Duration, most int64) string {
 }
 
 // Files lists what can be read of a directory: recordings, those that were cut off,
-// and those that are being written. The oldest of a Keeper's come first.
+// and those that are being written. The oldest of a Recorder's come first.
 func Files(dir string) ([]string, error) {
 	var out []string
 	for _, pattern := range []string{"*.rec", "*.rec.age"} {

@@ -37,7 +37,7 @@ func benchmarkSuite(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer host.Close()
-	warm, err := suite.ReadSuite([]byte(src.String()))
+	warm, err := suite.Parse([]byte(src.String()))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func benchmarkSuite(b *testing.B) {
 	var whole, bare time.Duration
 	for b.Loop() {
 		from := time.Now()
-		s, err := suite.ReadSuite([]byte(src.String()))
+		s, err := suite.Parse([]byte(src.String()))
 		if err != nil {
 			b.Fatal(err)
 		}

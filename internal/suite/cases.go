@@ -123,8 +123,8 @@ func (s *Suite) named(err error) error {
 	return fmt.Errorf("%s: %w", s.file, err)
 }
 
-// ReadSuite decodes a file of cases strictly; errors name the line.
-func ReadSuite(src []byte) (*Suite, error) { return readSuite(src, "") }
+// Parse decodes a file of cases strictly; errors name the line.
+func Parse(src []byte) (*Suite, error) { return readSuite(src, "") }
 
 func readSuite(src []byte, file string) (*Suite, error) {
 	s := &Suite{file: file}
@@ -237,9 +237,9 @@ func (c *Case) pointers() error {
 	return nil
 }
 
-// ReadSuites reads every *.yaml file of a directory, in order of their names.
+// ReadCases reads every *.yaml file of a directory, in order of their names.
 // A directory without a case is an error: it would prove nothing.
-func ReadSuites(dir string) ([]Case, error) {
+func ReadCases(dir string) ([]Case, error) {
 	suites, err := readDir(dir)
 	var cases []Case
 	for _, s := range suites {
@@ -258,7 +258,7 @@ func readDir(dir string) ([]*Suite, error) {
 		if !strings.HasSuffix(e.Name(), ".yaml") || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		s, err := ReadSuiteFile(filepath.Join(dir, e.Name()))
+		s, err := ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
 			return nil, err
 		}
@@ -270,8 +270,8 @@ func readDir(dir string) ([]*Suite, error) {
 	return out, nil
 }
 
-// ReadSuiteFile reads one file of cases; errors name the file and the line.
-func ReadSuiteFile(path string) (*Suite, error) {
+// ReadFile reads one file of cases; errors name the file and the line.
+func ReadFile(path string) (*Suite, error) {
 	src, err := readfile.Start(path, strictyaml.MaxSize+1) // more is refused by its size
 	if err != nil {
 		return nil, err

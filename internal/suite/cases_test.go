@@ -25,7 +25,7 @@ const file = `cases:
 `
 
 func TestReadSuite(t *testing.T) {
-	s, err := suite.ReadSuite([]byte(file))
+	s, err := suite.Parse([]byte(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestReadSuite(t *testing.T) {
 		{"changed: []", "masked: [args]", "/cases/0/want/masked/0: "},
 		{"changed: []", "action: {args/x: 1}", "line 5, column 29: /cases/0/want/action: "},
 	} {
-		_, err := suite.ReadSuite([]byte(strings.Replace(file, c.old, c.new, 1)))
+		_, err := suite.Parse([]byte(strings.Replace(file, c.old, c.new, 1)))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: got %v, want %q", c.new, err, c.want)
 		}

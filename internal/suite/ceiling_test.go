@@ -17,7 +17,7 @@ func TestTurnBeyondTheCeiling(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	s, err := suite.ReadSuiteFile(asks)
+	s, err := suite.ReadFile(asks)
 	if err != nil {
 		t.Fatal(err)
 	}

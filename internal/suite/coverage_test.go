@@ -19,7 +19,7 @@ func covered(t *testing.T, dir, lang string, debug bool) *cover.Profile {
 		t.Fatalf("%s; scripts/setup installs it", m)
 	}
 	where := suite.Locator{Build: true, Debug: debug, WorkDir: t.TempDir()}
-	s, err := suite.ReadSuiteFile(filepath.Join("testdata", dir, "cases", "one.yaml"))
+	s, err := suite.ReadFile(filepath.Join("testdata", dir, "cases", "one.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func covered(t *testing.T, dir, lang string, debug bool) *cover.Profile {
 	if h.Coverage() != nil {
 		t.Error("something ran before anything was loaded")
 	}
-	res, err := h.RunSuite(t.Context(), s, suite.SuiteOptions{})
+	res, err := h.RunSuite(t.Context(), s, suite.Options{})
 	if err != nil || res.Count("pass") != len(s.Cases) {
 		t.Fatalf("%+v %v", res, err)
 	}
@@ -119,7 +119,7 @@ func TestCoverageOfKnownBranches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := suite.ReadSuite([]byte(`cases:
+	s, err := suite.Parse([]byte(`cases:
   - {name: one, phase: pre_tool, action: {tool: a, args: {}}, want: {decision: allow}}
   - {name: three, phase: pre_tool, action: {tool: abc, args: {}}, want: {decision: allow}}
 `))

@@ -48,11 +48,11 @@ func TestExampleHooks(t *testing.T) {
 			}
 			h := e.Hook(name, module)
 			for _, f := range files {
-				s, err := suite.ReadSuiteFile(f)
+				s, err := suite.ReadFile(f)
 				if err != nil {
 					t.Fatal(err)
 				}
-				res, err := h.RunSuite(t.Context(), s, suite.SuiteOptions{})
+				res, err := h.RunSuite(t.Context(), s, suite.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -18,7 +18,7 @@ func FuzzReadSuite(f *testing.F) {
 	}
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, src []byte) {
-		s, err := suite.ReadSuite(src)
+		s, err := suite.Parse(src)
 		switch {
 		case err != nil && !errors.Is(err, strictyaml.ErrInvalid):
 			t.Fatalf("error without class: %v", err)

@@ -38,7 +38,7 @@ func TestInjected(t *testing.T) {
 			// it notes 4,097 bytes that it was not given
 			"    injected: [{call: state_get, long: true}]\n    want: {decision: block, kind: output}\n",
 	} {
-		res, err := runSuite(t, src, suite.SuiteOptions{})
+		res, err := runSuite(t, src, suite.Options{})
 		if err != nil || len(res.Cases) != 1 || res.Cases[0].Err != nil {
 			t.Fatalf("%s: %+v %v", name, res.Cases, err)
 		}
@@ -58,7 +58,7 @@ func TestInjected(t *testing.T) {
 // An injection that meets no call fails the case, with its line.
 func TestInjectedThatMeetsNoCall(t *testing.T) {
 	res, err := runSuite(t,
-		askTool+"    stubs: [{call: request_tool_call, reply: {}}]\n    injected:\n      - {call: request_tool_call, number: 2, errno: denied}\n    want: {decision: allow}\n", suite.SuiteOptions{})
+		askTool+"    stubs: [{call: request_tool_call, reply: {}}]\n    injected:\n      - {call: request_tool_call, number: 2, errno: denied}\n    want: {decision: allow}\n", suite.Options{})
 	if err != nil || res.Cases[0].Err != nil {
 		t.Fatal(err, res.Cases[0].Err)
 	}
@@ -84,7 +84,7 @@ func TestInjectedThatNeverHappens(t *testing.T) {
 		"{call: input_get, long: true, every: true}":           "unknown member",
 		"{call: request_tool_call, number: x, errno: pending}": "line 5",
 	} {
-		res, err := runSuite(t, askTool+"    injected: ["+injected+"]\n    want: {decision: allow}\n", suite.SuiteOptions{})
+		res, err := runSuite(t, askTool+"    injected: ["+injected+"]\n    want: {decision: allow}\n", suite.Options{})
 		if err == nil && len(res.Cases) > 0 {
 			err = res.Cases[0].Err
 		}
@@ -124,7 +124,7 @@ func recordedInjection(t *testing.T, call string, place int, failed recording.In
 		t.Fatal(err)
 	}
 	host, err := belay.Open(t.Context(), filepath.Join(dir, "state"),
-		belay.Options{InMemory: true, Recorder: recording.NewTaker(w), Tools: fakeTool{},
+		belay.Options{InMemory: true, Recorder: recording.NewRecorder(w), Tools: fakeTool{},
 			Hooks: []belay.AdHocHook{{Name: "asks", Module: module}}})
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func recordedInjection(t *testing.T, call string, place int, failed recording.In
 	if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := suite.ReadSuiteFile(path)
+	s, err := suite.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,10 +21,10 @@ import (
 // casesDir is the folder of suites in the folder of a hook.
 const casesDir = "cases"
 
-// FindSuites returns the files of cases that arguments of `belay test` mean, sorted
+// Find returns the files of cases that arguments of `belay test` mean, sorted
 // within each argument: a file, a hook's folder, a folder of suites, or DIR/... for
 // every hook's folder below DIR. Without holds folders of hooks that have no cases.
-func FindSuites(args []string) (files, without []string, err error) {
+func Find(args []string) (files, without []string, err error) {
 	for _, a := range args {
 		root, all := strings.CutSuffix(filepath.ToSlash(a), "/...")
 		if a == "..." {

@@ -142,8 +142,8 @@ func (p *plan) takeTurn(t *recording.Turn) {
 	p.answers.fail.record(t)
 	for i := range t.Answers {
 		if a := &t.Answers[i]; a.Port == hostcalls.PortState && a.Version != 0 {
-			if key := string(a.Request.Whole()); p.state[key] == nil {
-				p.state[key] = a.Reply.Whole()
+			if key := string(a.Request.Complete()); p.state[key] == nil {
+				p.state[key] = a.Reply.Complete()
 			}
 		}
 	}

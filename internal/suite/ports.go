@@ -56,14 +56,14 @@ func (a *answers) record(list []recording.Answer) {
 			if a.known == nil {
 				a.known = map[string]string{}
 			}
-			a.known[string(r.Request.Whole())] = string(r.Reply.Whole())
+			a.known[string(r.Request.Complete())] = string(r.Reply.Complete())
 			if r.Error != "" {
-				a.known[string(r.Request.Whole())] = "?" + r.Error
+				a.known[string(r.Request.Complete())] = "?" + r.Error
 			}
 		case ported(r.Port):
-			s := Stub{Call: r.Port, Request: jsontext.Value(r.Request.Whole()), Times: 1}
+			s := Stub{Call: r.Port, Request: jsontext.Value(r.Request.Complete()), Times: 1}
 			if r.Reply != nil {
-				s.Reply = jsontext.Value(r.Reply.Whole())
+				s.Reply = jsontext.Value(r.Reply.Complete())
 			}
 			s.Errno = errnoName(hostcalls.Errno(r.Errno))
 			a.stubs, a.used = append(a.stubs, s), append(a.used, 0)

@@ -6,8 +6,8 @@ import (
 	"regexp"
 )
 
-// SuiteOptions say how a suite is run.
-type SuiteOptions struct {
+// Options say how a suite is run.
+type Options struct {
 	Run    *regexp.Regexp // only cases whose name it matches; nil means all
 	Update bool           // write the golden anew when every case passed
 }
@@ -41,7 +41,7 @@ type SuiteResult struct {
 	Cases   []CaseResult
 	Left    []string // cases of the golden that the suite has no more
 	Updated bool     // the golden was written
-	Skipped int      // cases that SuiteOptions.Run left out
+	Skipped int      // cases that Options.Run left out
 }
 
 // Count returns how many cases have a status.
@@ -57,7 +57,7 @@ func (r *SuiteResult) Count(status string) int {
 
 // RunSuite runs the cases of a suite in order. The error says that the suite as a
 // whole could not be run; everything else is in the result.
-func (h *Hook) RunSuite(ctx context.Context, s *Suite, o SuiteOptions) (SuiteResult, error) {
+func (h *Hook) RunSuite(ctx context.Context, s *Suite, o Options) (SuiteResult, error) {
 	res := SuiteResult{File: s.file, Hook: h.name, Digest: h.Digest()}
 	path := GoldenFile(s.file)
 	g, err := readGolden(path)

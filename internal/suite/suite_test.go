@@ -61,13 +61,13 @@ func TestGuestsAreCurrent(t *testing.T) {
 }
 
 // runSuite writes a suite about the guest and runs it.
-func runSuite(t *testing.T, cases string, o suite.SuiteOptions) (suite.SuiteResult, error) {
+func runSuite(t *testing.T, cases string, o suite.Options) (suite.SuiteResult, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s.yaml")
 	if err := os.WriteFile(path, []byte(cases), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := suite.ReadSuiteFile(path)
+	s, err := suite.ReadFile(path)
 	if err != nil {
 		return suite.SuiteResult{}, err
 	}
@@ -75,11 +75,11 @@ func runSuite(t *testing.T, cases string, o suite.SuiteOptions) (suite.SuiteResu
 }
 
 func TestStubs(t *testing.T) {
-	s, err := suite.ReadSuiteFile(asks)
+	s, err := suite.ReadFile(asks)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := asksHook(t, engine(t, false)).RunSuite(t.Context(), s, suite.SuiteOptions{})
+	res, err := asksHook(t, engine(t, false)).RunSuite(t.Context(), s, suite.Options{})
 	if err != nil || len(res.Cases) != 8 {
 		t.Fatalf("%d cases, %v", len(res.Cases), err)
 	}
@@ -92,7 +92,7 @@ func TestStubs(t *testing.T) {
 
 // A case has the same ids, random numbers, fuel and verdict every time.
 func TestCasesRepeat(t *testing.T) {
-	s, err := suite.ReadSuiteFile(asks)
+	s, err := suite.ReadFile(asks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestStubsThatDoNotFit(t *testing.T) {
 		"another key": {"{call: state_get, request: other, reply: x}", "{}", "stubs/0 state_get", "used 0 times"},
 	} {
 		res, err := runSuite(t, "cases:\n  - name: one\n    phase: pre_tool\n    action: {tool: exec, args: "+c.args+
-			"}\n    stubs:\n      - "+c.stubs+"\n    want: {decision: allow}\n", suite.SuiteOptions{})
+			"}\n    stubs:\n      - "+c.stubs+"\n    want: {decision: allow}\n", suite.Options{})
 		if err != nil || len(res.Cases) != 1 || res.Cases[0].Err != nil {
 			t.Fatalf("%s: %+v %v", name, res, err)
 		}
@@ -196,7 +196,7 @@ func TestUnreachableExpectations(t *testing.T) {
 		"a recording that is not there": {"cases:\n  - name: one\n    recording: none.rec\n    want: {decision: allow}\n",
 			"line 3, column 5: /cases/0/recording: none.rec"},
 	} {
-		res, err := runSuite(t, c.src, suite.SuiteOptions{})
+		res, err := runSuite(t, c.src, suite.Options{})
 		if err == nil && len(res.Cases) > 0 {
 			err = res.Cases[0].Err
 		}
@@ -221,14 +221,14 @@ func TestRecordedCase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	taker := recording.NewTaker(w)
+	recorder := recording.NewRecorder(w)
 	module, err := os.ReadFile("testdata/guests/asks.wasm")
 	if err != nil {
 		t.Fatal(err)
 	}
 	state := filepath.Join(dir, "state")
 	host, err := belay.Open(t.Context(), state,
-		belay.Options{InMemory: true, Recorder: taker, Tools: fakeTool{},
+		belay.Options{InMemory: true, Recorder: recorder, Tools: fakeTool{},
 			Hooks: []belay.AdHocHook{{Name: "recorded", Module: module}}})
 	if err != nil {
 		t.Fatal(err)
@@ -259,7 +259,7 @@ func TestRecordedCase(t *testing.T) {
 		if err := os.WriteFile(path, []byte(strings.Replace(src, "NUMBER", string(rune('0'+n)), 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := suite.ReadSuiteFile(path)
+		s, err := suite.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +288,7 @@ func TestGoldens(t *testing.T) {
 		if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := suite.ReadSuiteFile(path)
+		s, err := suite.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,7 +296,7 @@ func TestGoldens(t *testing.T) {
 	}
 	const two = "  - name: two\n    phase: pre_tool\n    action: {tool: exec, args: {}}\n    want: {decision: DEC}\n"
 	h := asksHook(t, engine(t, false))
-	run := func(s *suite.Suite, o suite.SuiteOptions) suite.SuiteResult {
+	run := func(s *suite.Suite, o suite.Options) suite.SuiteResult {
 		t.Helper()
 		res, err := h.RunSuite(t.Context(), s, o)
 		if err != nil {
@@ -305,34 +305,34 @@ func TestGoldens(t *testing.T) {
 		return res
 	}
 	both := strings.Replace(two, "DEC", "allow", 1)
-	if r := run(write("1", both), suite.SuiteOptions{Update: true}); !r.Updated {
+	if r := run(write("1", both), suite.Options{Update: true}); !r.Updated {
 		t.Fatalf("%+v", r)
 	}
 	before, err := os.ReadFile(suite.GoldenFile(path))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := run(write("1", both), suite.SuiteOptions{}); r.Count("pass") != 2 {
+	if r := run(write("1", both), suite.Options{}); r.Count("pass") != 2 {
 		t.Errorf("%+v", r)
 	}
-	r := run(write("2", both), suite.SuiteOptions{})
+	r := run(write("2", both), suite.Options{})
 	if r.Count("golden") != 1 || r.Cases[0].Golden[0].What != "golden /effects/0/value" ||
 		r.Cases[0].Golden[0].Got != "2" {
 		t.Errorf("%+v", r)
 	}
-	if r := run(write("1", ""), suite.SuiteOptions{}); len(r.Left) != 1 {
+	if r := run(write("1", ""), suite.Options{}); len(r.Left) != 1 {
 		t.Errorf("%+v", r)
 	}
-	if r := run(write("1", strings.ReplaceAll(both, "two", "three")), suite.SuiteOptions{}); r.Count("golden") != 1 ||
+	if r := run(write("1", strings.ReplaceAll(both, "two", "three")), suite.Options{}); r.Count("golden") != 1 ||
 		len(r.Left) != 1 {
 		t.Errorf("%+v", r)
 	}
 	// A case that fails keeps the golden as it is.
-	if r := run(write("2", strings.Replace(two, "DEC", "block", 1)), suite.SuiteOptions{Update: true}); r.Updated {
+	if r := run(write("2", strings.Replace(two, "DEC", "block", 1)), suite.Options{Update: true}); r.Updated {
 		t.Error("a failing suite has updated its golden")
 	}
 	// Some of the cases replace some of the golden.
-	if r := run(write("2", both), suite.SuiteOptions{Update: true, Run: regexp.MustCompile("one")}); !r.Updated ||
+	if r := run(write("2", both), suite.Options{Update: true, Run: regexp.MustCompile("one")}); !r.Updated ||
 		r.Skipped != 1 {
 		t.Errorf("%+v", r)
 	}
@@ -345,7 +345,7 @@ func TestGoldens(t *testing.T) {
 		if err := os.WriteFile(suite.GoldenFile(path), []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.RunSuite(t.Context(), write("1", ""), suite.SuiteOptions{}); err == nil ||
+		if _, err := h.RunSuite(t.Context(), write("1", ""), suite.Options{}); err == nil ||
 			!strings.Contains(err.Error(), "s.golden.json: ") {
 			t.Errorf("%s: %v", bad, err)
 		}

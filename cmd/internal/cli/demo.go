@@ -134,11 +134,11 @@ func (a *App) recordDemo(o demoOptions) (opts belay.Options, finish func(error) 
 	if err != nil {
 		return opts, nil, err
 	}
-	taker := recording.NewTaker(f.Writer)
-	opts.Recorder = taker
+	recorder := recording.NewRecorder(f.Writer)
+	opts.Recorder = recorder
 	return opts, func(err error) error {
 		if err == nil {
-			err = taker.Err()
+			err = recorder.Err()
 		}
 		if err != nil {
 			f.abandon()

@@ -38,7 +38,7 @@ type evalOptions struct {
 	wait       time.Duration
 	record     string
 	seal       sealFlags
-	taker      *recording.Taker
+	recorder   *recording.Recorder
 	atText     string // --at
 	atSet      bool
 	at         *time.Time // nil: the host's clock, and recorded
@@ -142,13 +142,13 @@ func (a *App) evalRecorded(ctx context.Context, o evalOptions) error {
 	if err != nil {
 		return err
 	}
-	o.taker = recording.NewTaker(f.Writer)
+	o.recorder = recording.NewRecorder(f.Writer)
 	answer := a.evalAsk(ctx, o)
 	if f.Runs() == 0 {
 		f.abandon()
 		return answer
 	}
-	if err := errors.Join(o.taker.Err(), a.recorded(f)); err != nil {
+	if err := errors.Join(o.recorder.Err(), a.recorded(f)); err != nil {
 		return errors.Join(answer, failureBy(err, "The actions were decided; they could not be recorded."))
 	}
 	return answer
@@ -232,8 +232,8 @@ func (a *App) openForEval(ctx context.Context, o evalOptions) (*belay.Belay, err
 		return a.openState(ctx, dir, belay.Options{Hooks: hooks, SlowCompile: o.slow, DryRun: true})
 	}
 	opts := belay.Options{Hooks: hooks, SlowCompile: o.slow, UnsafeFailOpen: o.unsafeOpen, Observer: tel.Observer()}
-	if o.taker != nil {
-		opts.Recorder = o.taker
+	if o.recorder != nil {
+		opts.Recorder = o.recorder
 	}
 	return a.openState(ctx, dir, opts)
 }

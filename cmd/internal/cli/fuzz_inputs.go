@@ -57,7 +57,7 @@ func (a *App) fuzzInputs(o fuzzOptions, dir string) ([]fuzz.Input, error) {
 	var out []fuzz.Input
 	if dir != "" {
 		if cases := filepath.Join(dir, "cases"); isDir(cases) {
-			list, err := suite.ReadSuites(cases)
+			list, err := suite.ReadCases(cases)
 			if err != nil {
 				return nil, failureBy(err, "Correct the cases beside the hook.")
 			}

@@ -144,8 +144,8 @@ func (a *App) recordFrom(ctx context.Context, o recordOptions, file string) erro
 }
 
 func (a *App) playInto(ctx context.Context, o recordOptions, f *recordFile, in *lines) error {
-	taker := recording.NewTaker(f.Writer)
-	host, err := a.openBench(ctx, o.hooks, taker)
+	recorder := recording.NewRecorder(f.Writer)
+	host, err := a.openBench(ctx, o.hooks, recorder)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (a *App) playInto(ctx context.Context, o recordOptions, f *recordFile, in *
 		err = playTranscript(ctx, host, in)
 	}
 	if err == nil {
-		err = taker.Err()
+		err = recorder.Err()
 	}
 	if err == nil && f.Runs() == 0 {
 		err = errors.New("there is nothing in it")
@@ -172,7 +172,7 @@ func (a *App) playInto(ctx context.Context, o recordOptions, f *recordFile, in *
 }
 
 // openBench opens the configuration with a store in memory.
-func (a *App) openBench(ctx context.Context, specs []string, r *recording.Taker) (*belay.Belay, error) {
+func (a *App) openBench(ctx context.Context, specs []string, r *recording.Recorder) (*belay.Belay, error) {
 	dir, err := a.stateDir()
 	if err != nil {
 		return nil, err

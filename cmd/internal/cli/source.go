@@ -267,7 +267,7 @@ func (a *App) openAsker(ctx context.Context, o evalOptions) (asker, error) {
 }
 
 func (a *App) openDecider(ctx context.Context, o evalOptions) (asker, error) {
-	if len(o.hooks) == 0 && !o.unsafeOpen && !o.slow && o.taker == nil && o.at == nil {
+	if len(o.hooks) == 0 && !o.unsafeOpen && !o.slow && o.recorder == nil && o.at == nil {
 		c, err := a.daemon()
 		if err != nil {
 			return nil, err

@@ -133,7 +133,7 @@ type testRun struct {
 }
 
 func (t *tester) once(ctx context.Context) error {
-	files, without, err := suite.FindSuites(t.args)
+	files, without, err := suite.Find(t.args)
 	if err != nil {
 		return failureBy(err, "A suite is a YAML file with `cases:`; `belay hook new` makes a hook with one.")
 	}
@@ -183,7 +183,7 @@ func (t *tester) outputs() (*outputs, error) {
 // suite runs one suite.
 func (t *tester) suite(ctx context.Context, e *suite.Engine, file string,
 	hooks map[string]*hookCover) (suite.SuiteResult, error) {
-	s, err := suite.ReadSuiteFile(file)
+	s, err := suite.ReadFile(file)
 	if err != nil {
 		return suite.SuiteResult{File: file}, err
 	}
@@ -197,7 +197,7 @@ func (t *tester) suite(ctx context.Context, e *suite.Engine, file string,
 		t.seen = append(t.seen, m.Source)
 	}
 	h := e.Hook(m.Name, m.File)
-	res, err := h.RunSuite(ctx, s, suite.SuiteOptions{Run: t.o.filter, Update: t.o.update})
+	res, err := h.RunSuite(ctx, s, suite.Options{Run: t.o.filter, Update: t.o.update})
 	if t.o.covers() {
 		hooks[res.Digest] = &hookCover{name: res.Hook, source: m.Source, hook: h}
 	}

@@ -162,7 +162,7 @@ func (b *builder) behaves(ctx context.Context, dir, file, locked string,
 	m hookbuild.LockedModule) (different bool, err error) {
 	fmt.Printf("%s: built with other tools, so its cases are run instead:\n  locked: %s\n  here:   %s\n", m.Name, locked,
 		m.Toolchain)
-	cases, err := suite.ReadSuites(filepath.Join(dir, "cases"))
+	cases, err := suite.ReadCases(filepath.Join(dir, "cases"))
 	if err != nil {
 		return false, err
 	}
