@@ -4,19 +4,10 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/kernel/approvals"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
-
-// SocketName is the name of the daemon's socket in its state directory, LockName
-// that of the file which it keeps locked while it runs.
-const (
-	SocketName = "belay.sock"
-	LockName   = "belay.lock"
-)
-
-// AnswerType is the media type in which a caller of /adapters/RUNTIME gets the
-// whole Answer instead of what the runtime reads over HTTP.
-const AnswerType = "application/vnd.belay.answer+json"
 
 // Role is what a credential is good for. Roles do not contain each other.
 type Role string
@@ -39,7 +30,7 @@ type Compaction struct {
 
 	// Statement is a reviewer's, needed where one is registered. It says itself which
 	// events, so that Before is left out then.
-	Statement *Order `json:"statement,omitzero"`
+	Statement *approvals.Order `json:"statement,omitzero"`
 }
 
 // Compacted says what was given up.
@@ -73,6 +64,6 @@ type List struct {
 	Hooks   []wire.Hook    `json:"hooks,omitzero"`
 	Latches []wire.Latch   `json:"latches,omitzero"`
 
-	Approvals []Approval `json:"approvals,omitzero"`
-	Leases    []Lease    `json:"leases,omitzero"`
+	Approvals []approvals.Item `json:"approvals,omitzero"`
+	Leases    []leases.View    `json:"leases,omitzero"`
 }

@@ -8,36 +8,20 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
-// Approval is one question to a person, Decision the answer. An Order is a reviewer's
-// statement that has one of a person's verbs carried out.
-type (
-	Approval      = approvals.Item
-	Decision      = approvals.Decision
-	Proposal      = approvals.Proposal
-	ApprovalKind  = approvals.Kind
-	ApprovalState = approvals.State
-	Order         = approvals.Order
-)
-
-// MaxOrder is the most bytes that a statement of a reviewer has.
-const MaxOrder = approvals.MaxOrder
-
-// MaxWait is how long one request waits for a decision at most.
-const MaxWait = 60 * time.Second
-
 // ApprovalQuery selects items of the queue; zero members select everything.
 type ApprovalQuery struct {
-	Kind   ApprovalKind
-	State  ApprovalState
+	Kind   approvals.Kind
+	State  approvals.State
 	Before string // only older ones than this id
 	Limit  int    // 0 means 100; at most 1000
 }
 
 // Approvals lists the queue, newest first. It takes RoleReview or RoleAdmin.
-func (c *Client) Approvals(ctx context.Context, q ApprovalQuery) ([]Approval, error) {
+func (c *Client) Approvals(ctx context.Context, q ApprovalQuery) ([]approvals.Item, error) {
 	p := filters{}
 	p.text("kind", string(q.Kind))
 	p.text("state", string(q.State))
@@ -50,22 +34,22 @@ func (c *Client) Approvals(ctx context.Context, q ApprovalQuery) ([]Approval, er
 
 // Approval returns one item. With RoleReview or RoleAdmin it is complete; with
 // RoleInvoke only the caller's own are there, with their state and decision.
-// When wait is positive, at most MaxWait, it answers as soon as the item is
+// When wait is positive, at most a minute, it answers as soon as the item is
 // decided, and when wait is over at the latest.
-func (c *Client) Approval(ctx context.Context, id string, wait time.Duration) (Approval, error) {
+func (c *Client) Approval(ctx context.Context, id string, wait time.Duration) (approvals.Item, error) {
 	q := request{method: http.MethodGet, path: "/v1/approvals/" + url.PathEscape(id),
 		roles: []Role{RoleReview, RoleAdmin, RoleInvoke}}
 	if wait > 0 {
-		q.query = url.Values{"wait": {min(wait, MaxWait).Round(time.Millisecond).String()}}
+		q.query = url.Values{"wait": {min(wait, daemonapi.MaxWait).Round(time.Millisecond).String()}}
 	}
-	var it Approval
+	var it approvals.Item
 	err := c.call(ctx, q, &it)
 	return it, err
 }
 
 // Decide hands in a decision that a reviewer has signed. It takes RoleReview.
-func (c *Client) Decide(ctx context.Context, id string, d Decision) (Approval, error) {
-	var it Approval
+func (c *Client) Decide(ctx context.Context, id string, d approvals.Decision) (approvals.Item, error) {
+	var it approvals.Item
 	body, err := json.Marshal(&d)
 	if err != nil {
 		return it, err
@@ -76,8 +60,8 @@ func (c *Client) Decide(ctx context.Context, id string, d Decision) (Approval, e
 }
 
 // Propose puts a hook into the queue. It takes RoleInvoke.
-func (c *Client) Propose(ctx context.Context, p Proposal) (Approval, error) {
-	var it Approval
+func (c *Client) Propose(ctx context.Context, p approvals.Proposal) (approvals.Item, error) {
+	var it approvals.Item
 	body, err := json.Marshal(&p)
 	if err != nil {
 		return it, err

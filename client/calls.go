@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/daemonapi"
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -93,7 +95,7 @@ func blocked(inv phases.Invocation, reason string) phases.Verdict {
 // is the event that the caller was registered for, or "".
 func (c *Client) Ask(ctx context.Context, runtime, event string, payload []byte) (Answer, error) {
 	q := request{method: http.MethodPost, path: "/adapters/" + url.PathEscape(runtime), body: payload,
-		roles: []Role{RoleInvoke}, accept: AnswerType}
+		roles: []Role{RoleInvoke}, accept: daemonapi.AnswerType}
 	if event != "" {
 		q.query = url.Values{"event": {event}}
 	}
@@ -152,7 +154,7 @@ func (c *Client) Latches(ctx context.Context) ([]wire.Latch, error) {
 
 // ClearLatch lets a latched session go on or, where Session is "", a whole runtime, and
 // that is recorded. It takes RoleAdmin and, where a reviewer is registered, an order.
-func (c *Client) ClearLatch(ctx context.Context, s wire.Session, o *Order) error {
+func (c *Client) ClearLatch(ctx context.Context, s wire.Session, o *approvals.Order) error {
 	body := mustJSON(latchClear{s, o})
 	return c.call(ctx, request{method: http.MethodPost, path: "/v1/latches/clear", body: body, roles: []Role{RoleAdmin}},
 		&s)
@@ -161,13 +163,13 @@ func (c *Client) ClearLatch(ctx context.Context, s wire.Session, o *Order) error
 // latchClear is the body of /v1/latches/clear.
 type latchClear struct {
 	wire.Session
-	Statement *Order `json:"statement,omitzero"`
+	Statement *approvals.Order `json:"statement,omitzero"`
 }
 
 // AcceptConfig records that a person has looked at the configuration of that revision,
 // which has to be the one in use. It takes RoleAdmin and, where a reviewer is
 // registered, an order.
-func (c *Client) AcceptConfig(ctx context.Context, revision string, o *Order) error {
+func (c *Client) AcceptConfig(ctx context.Context, revision string, o *approvals.Order) error {
 	r := configAccept{Revision: revision, Statement: o}
 	return c.call(ctx,
 		request{method: http.MethodPost, path: "/v1/config/accept", body: mustJSON(r), roles: []Role{RoleAdmin}},
@@ -176,8 +178,8 @@ func (c *Client) AcceptConfig(ctx context.Context, revision string, o *Order) er
 
 // configAccept is the body of /v1/config/accept and, without the statement, its answer.
 type configAccept struct {
-	Revision  string `json:"revision"`
-	Statement *Order `json:"statement,omitzero"`
+	Revision  string           `json:"revision"`
+	Statement *approvals.Order `json:"statement,omitzero"`
 }
 
 // Compact removes the contents of old events, and that is recorded. It takes RoleAdmin.

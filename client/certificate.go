@@ -7,17 +7,12 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 
 	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 const maxCertificateBytes = 16 << 10
-
-// CertificatePath returns where a state directory keeps the certificate by which clients
-// know its daemon on the loopback address. It is no secret.
-func CertificatePath(dir string) string { return filepath.Join(dir, "keys", "tls.crt") }
 
 // ReadCertificate reads a daemon's certificate for Options.Certificate. Whoever can write
 // the file says which daemon is believed: it must be a regular file of this user or of

@@ -20,6 +20,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -117,7 +118,7 @@ func New(o Options) (*Client, error) {
 // of its tokens that the caller can read. The error is ErrNotRunning when there is
 // certainly none: no socket, or one that a daemon has left behind.
 func Dial(dir string) (*Client, error) {
-	socket := filepath.Join(dir, SocketName)
+	socket := filepath.Join(dir, daemonapi.SocketName)
 	if err := probe(dir, newSocketDialer(socket)); err != nil {
 		return nil, err
 	}
@@ -139,7 +140,7 @@ func probe(dir string, d *socketDialer) error {
 		return c.Close()
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %s", ErrNotRunning, dir)
-	case errors.Is(err, syscall.ECONNREFUSED) && !held(filepath.Join(dir, LockName)):
+	case errors.Is(err, syscall.ECONNREFUSED) && !held(filepath.Join(dir, daemonapi.LockName)):
 		return fmt.Errorf("%w: %s", ErrNotRunning, dir)
 	case errors.Is(err, syscall.EINVAL) && len(socket) > 100: // no socket can have such a path
 		if _, serr := os.Lstat(socket); errors.Is(serr, fs.ErrNotExist) {
@@ -191,7 +192,7 @@ func (c *Client) send(ctx context.Context, q request) (*http.Response, error) {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if q.statement != "" {
-		req.Header.Set(StatementHeader, q.statement)
+		req.Header.Set(daemonapi.StatementHeader, q.statement)
 	}
 	if q.accept != "" {
 		req.Header.Set("Accept", q.accept)

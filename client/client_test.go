@@ -18,6 +18,7 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -35,7 +36,7 @@ func shortDir(t *testing.T) string {
 // fake serves the handler on the socket of a directory.
 func fake(t *testing.T, dir string, h http.HandlerFunc) *client.Client {
 	t.Helper()
-	l, err := net.Listen("unix", filepath.Join(dir, client.SocketName))
+	l, err := net.Listen("unix", filepath.Join(dir, daemonapi.SocketName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,8 @@ func TestInvokeFailsClosed(t *testing.T) {
 	defer close(hang)
 	dir := shortDir(t)
 	fake(t, dir, func(http.ResponseWriter, *http.Request) { <-hang })
-	slow, err := client.New(client.Options{Socket: filepath.Join(dir, client.SocketName), Timeout: 50 * time.Millisecond})
+	slow, err := client.New(client.Options{Socket: filepath.Join(dir, daemonapi.SocketName),
+		Timeout: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +192,7 @@ func TestDial(t *testing.T) {
 	if _, err := client.Dial(filepath.Join(dir, strings.Repeat("x", 200))); !errors.Is(err, client.ErrNotRunning) {
 		t.Errorf("a path too long for any socket: %v", err)
 	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, client.SocketName), Net: "unix"})
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, daemonapi.SocketName), Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +201,7 @@ func TestDial(t *testing.T) {
 	if _, err := client.Dial(dir); !errors.Is(err, client.ErrNotRunning) {
 		t.Errorf("a socket left behind: %v", err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, client.LockName), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, daemonapi.LockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,10 +215,10 @@ func TestDial(t *testing.T) {
 		t.Errorf("a daemon that does not listen: %v", err)
 	}
 	f.Close()
-	if err := os.Remove(filepath.Join(dir, client.SocketName)); err != nil {
+	if err := os.Remove(filepath.Join(dir, daemonapi.SocketName)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, client.SocketName), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, daemonapi.SocketName), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client.Dial(dir); err == nil {
@@ -241,7 +243,7 @@ func TestTokensAreSentWhereTheyBelong(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range client.Roles() {
-		if err := os.WriteFile(client.TokenPath(dir, r), []byte("belay_"+string(r)+"_"+strings.Repeat("x", 43)+"\n"),
+		if err := os.WriteFile(daemonapi.TokenPath(dir, r), []byte("belay_"+string(r)+"_"+strings.Repeat("x", 43)+"\n"),
 			0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +263,7 @@ func TestTokensAreSentWhereTheyBelong(t *testing.T) {
 			t.Errorf("%s: sent %q", role, sent)
 		}
 	}
-	path := client.TokenPath(dir, client.RoleAdmin)
+	path := daemonapi.TokenPath(dir, client.RoleAdmin)
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}

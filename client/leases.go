@@ -13,20 +13,13 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Lease is a lease as it stands, LeaseHolder who may use it.
-type (
-	Lease       = leases.View
-	LeaseHolder = leases.Holder
-	LeaseState  = leases.State
-)
-
 // LeaseQuery selects leases; zero members select everything.
 type LeaseQuery struct {
 	Prefix  string // this id, and everything below it
 	Runtime string
 	Session string
 	Agent   string
-	State   LeaseState
+	State   leases.State
 	After   string // only ids greater than this
 	Limit   int    // 0 means 100; at most 1000
 }
@@ -35,16 +28,16 @@ type LeaseQuery struct {
 // them and that a reviewer has signed.
 type LeaseMint struct {
 	leases.Request
-	Holder   *LeaseHolder `json:"holder,omitzero"`
-	Approval string       `json:"approval,omitzero"`
+	Holder   *leases.Holder `json:"holder,omitzero"`
+	Approval string         `json:"approval,omitzero"`
 }
 
 // LeaseMinted is the lease with its token, or, where there are reviewers, the
 // approval that one of them has to sign first.
 type LeaseMinted struct {
-	Lease    *Lease    `json:"lease,omitzero"`
-	Approval string    `json:"approval,omitzero"`
-	Expires  time.Time `json:"expires,omitzero"` // of the approval
+	Lease    *leases.View `json:"lease,omitzero"`
+	Approval string       `json:"approval,omitzero"`
+	Expires  time.Time    `json:"expires,omitzero"` // of the approval
 }
 
 // LeaseRevoke takes a lease back with everything below it, or with prefix everything
@@ -65,12 +58,12 @@ type LeaseCheck struct {
 
 // LeaseChecked is the answer: no lease means no.
 type LeaseChecked struct {
-	Active bool   `json:"active"`
-	Lease  *Lease `json:"lease,omitzero"`
+	Active bool         `json:"active"`
+	Lease  *leases.View `json:"lease,omitzero"`
 }
 
 // Leases lists leases by id. It takes RoleReview or RoleAdmin.
-func (c *Client) Leases(ctx context.Context, q LeaseQuery) ([]Lease, error) {
+func (c *Client) Leases(ctx context.Context, q LeaseQuery) ([]leases.View, error) {
 	p := filters{}
 	p.text("prefix", q.Prefix)
 	p.text("runtime", q.Runtime)

@@ -8,10 +8,10 @@ import (
 	"net/url"
 	"strconv"
 	"time"
-)
 
-// RecordingType is the media type of a recording: JSON, one value a line.
-const RecordingType = "application/vnd.belay.recording+jsonl"
+	"github.com/belay-hooks/belay/internal/daemonapi"
+	"github.com/belay-hooks/belay/kernel/approvals"
+)
 
 // Record has the daemon record what it decides from now on, for so long and so many
 // invocations at most (both rounded up to what the daemon counts), and returns the
@@ -35,7 +35,8 @@ func (c *Client) Record(ctx context.Context, d time.Duration, count int, to *Rec
 		}
 	}
 	resp, err := c.send(ctx,
-		request{method: http.MethodGet, path: "/v1/recording", query: values, roles: []Role{RoleAdmin}, accept: RecordingType,
+		request{method: http.MethodGet, path: "/v1/recording", query: values, roles: []Role{RoleAdmin},
+			accept:    daemonapi.RecordingType,
 			statement: statement})
 	if err != nil {
 		return nil, err
@@ -48,12 +49,8 @@ func (c *Client) Record(ctx context.Context, d time.Duration, count int, to *Rec
 	return resp.Body, nil
 }
 
-// StatementHeader carries a reviewer's statement where a request has no body: its JSON in
-// base64url without padding.
-const StatementHeader = "Belay-Statement"
-
 // RecordTo says where a recording goes, and who wants that.
 type RecordTo struct {
 	Destination string // digest of what the recorder knows of it
-	Statement   *Order
+	Statement   *approvals.Order
 }

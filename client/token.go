@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/readfile"
 )
 
@@ -16,15 +16,10 @@ const maxTokenBytes = 256
 // ErrToken says that there is no usable token for a role.
 var ErrToken = errors.New("client: no usable token")
 
-// TokenPath returns where a state directory keeps the token of a role.
-func TokenPath(dir string, r Role) string {
-	return filepath.Join(dir, "keys", string(r)+".token")
-}
-
 // ReadToken reads the token of a role in a state directory. The error is ErrToken,
 // and also fs.ErrNotExist when there is none. A file that others can read is refused.
 func ReadToken(dir string, r Role) (string, error) {
-	path := TokenPath(dir, r)
+	path := daemonapi.TokenPath(dir, r)
 	fi, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w: %s: %w", ErrToken, path, fs.ErrNotExist)

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -75,7 +76,7 @@ func tokenDir(t *testing.T) string {
 		t.Fatal(err)
 	}
 	for _, r := range Roles() {
-		if err := os.WriteFile(TokenPath(dir, r), []byte("belay_"+string(r)+"_"+strings.Repeat("x", 43)+"\n"),
+		if err := os.WriteFile(daemonapi.TokenPath(dir, r), []byte("belay_"+string(r)+"_"+strings.Repeat("x", 43)+"\n"),
 			0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -103,13 +104,13 @@ func refusesToTell(t *testing.T, name string, dir string, change func(*socketDia
 		(!errors.Is(err, ErrPeer) || !errors.Is(err, ErrSick) || errors.Is(err, ErrNotRunning)) {
 		t.Errorf("%s: dialed: %v", name, err)
 	}
-	c, err := New(Options{Socket: filepath.Join(dir, SocketName),
+	c, err := New(Options{Socket: filepath.Join(dir, daemonapi.SocketName),
 		Tokens: map[Role]string{RoleInvoke: "secret", RoleReview: "secret", RoleAdmin: "secret"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if change != nil {
-		d := newSocketDialer(filepath.Join(dir, SocketName))
+		d := newSocketDialer(filepath.Join(dir, daemonapi.SocketName))
 		change(d)
 		c.http.Transport.(*http.Transport).DialContext = d.dialContext
 	}
@@ -163,14 +164,14 @@ func TestTheSocketIsKnown(t *testing.T) {
 			}
 		}, nil},
 		"a link": {func(t *testing.T, dir string) {
-			path := filepath.Join(dir, SocketName)
+			path := filepath.Join(dir, daemonapi.SocketName)
 			if err := errors.Join(os.Rename(path, path+".other"), os.Symlink(path+".other", path)); err != nil {
 				t.Fatal(err)
 			}
 		}, nil},
 	} {
 		dir := tokenDir(t)
-		i := listenAt(t, filepath.Join(dir, SocketName))
+		i := listenAt(t, filepath.Join(dir, daemonapi.SocketName))
 		if c.change != nil {
 			c.change(t, dir)
 		}
@@ -180,7 +181,7 @@ func TestTheSocketIsKnown(t *testing.T) {
 		}
 	}
 	dir := tokenDir(t)
-	i := listenAt(t, filepath.Join(dir, SocketName))
+	i := listenAt(t, filepath.Join(dir, daemonapi.SocketName))
 	c, err := Dial(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +221,7 @@ func TestAnotherUserListens(t *testing.T) {
 	}
 	const nobody = 65534
 	dir := tokenDir(t)
-	path := filepath.Join(dir, SocketName)
+	path := filepath.Join(dir, daemonapi.SocketName)
 	exe := filepath.Join(dir, "impostor")
 	b, err := os.ReadFile(os.Args[0])
 	if err := errors.Join(err, os.WriteFile(exe, b, 0o755), os.Chmod(dir, 0o777)); err != nil {
@@ -268,7 +269,7 @@ func TestNoProxyAndNoRedirect(t *testing.T) {
 		t.Setenv(name, "http://"+other.addr)
 	}
 	dir := tokenDir(t)
-	l, err := net.Listen("unix", filepath.Join(dir, SocketName))
+	l, err := net.Listen("unix", filepath.Join(dir, daemonapi.SocketName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +341,7 @@ func listenTCP(t *testing.T) tcpImpostor {
 
 // The file that says which daemon is believed is one that others could not have written.
 func TestReadCertificate(t *testing.T) {
-	path := CertificatePath(tokenDir(t))
+	path := daemonapi.CertificatePath(tokenDir(t))
 	if err := os.WriteFile(path, []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -383,14 +384,14 @@ func TestReadCertificate(t *testing.T) {
 // What says which daemon of another user is asked is written by root or this user only.
 func TestConnect(t *testing.T) {
 	dir := tokenDir(t)
-	tok := filepath.Join(dir, ConnectToken)
+	tok := filepath.Join(dir, connectToken)
 	write := func() {
 		t.Helper()
 		_ = os.RemoveAll(tok)
 		if err := errors.Join(
-			os.WriteFile(filepath.Join(dir, ConnectURL), []byte("https://127.0.0.1:1\n"), 0o644), os.Chmod(dir, 0o755),
+			os.WriteFile(filepath.Join(dir, connectURL), []byte("https://127.0.0.1:1\n"), 0o644), os.Chmod(dir, 0o755),
 			os.WriteFile(tok, []byte(strings.Repeat("x", 43)+"\n"), 0o600), os.Chmod(tok, 0o640),
-			os.WriteFile(filepath.Join(dir, ConnectCert), []byte(testCertificate), 0o644),
+			os.WriteFile(filepath.Join(dir, connectCert), []byte(testCertificate), 0o644),
 		); err != nil {
 			t.Fatal(err)
 		}
@@ -413,12 +414,12 @@ func TestConnect(t *testing.T) {
 		"no token":                   func() error { return os.Remove(tok) },
 		"a token of nothing":         func() error { return os.WriteFile(tok, []byte("short"), 0o600) },
 		"another machine": func() error {
-			return os.WriteFile(filepath.Join(dir, ConnectURL), []byte("https://192.0.2.1:1"), 0o644)
+			return os.WriteFile(filepath.Join(dir, connectURL), []byte("https://192.0.2.1:1"), 0o644)
 		},
 		"no TLS": func() error {
-			return os.WriteFile(filepath.Join(dir, ConnectURL), []byte("http://127.0.0.1:1"), 0o644)
+			return os.WriteFile(filepath.Join(dir, connectURL), []byte("http://127.0.0.1:1"), 0o644)
 		},
-		"no certificate": func() error { return os.WriteFile(filepath.Join(dir, ConnectCert), []byte("x"), 0o644) },
+		"no certificate": func() error { return os.WriteFile(filepath.Join(dir, connectCert), []byte("x"), 0o644) },
 		"no directory":   func() error { return os.Rename(dir, dir+"2") },
 	}
 	if os.Getuid() == 0 {

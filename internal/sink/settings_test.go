@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/clockfile"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/revision"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/internal/spoolfile"
@@ -107,7 +107,7 @@ func TestSettingsFollowLinks(t *testing.T) {
 func TestNamesOfTheStateDirectoryAreItsOwn(t *testing.T) {
 	for _, name := range []string{
 		config.FileName, tiers.PolicyFile, spoolfile.Name, spoolfile.Name + ".taken", spoolfile.ReserveName,
-		revision.FileName, clockfile.Name, client.SocketName, client.LockName,
+		revision.FileName, clockfile.Name, daemonapi.SocketName, daemonapi.LockName,
 		"belay.db", "belay.db-wal", "belay.db-shm", "." + revision.FileName + ".lock",
 		filepath.Base(statedir.Keys("/x")), filepath.Base(statedir.Cache("/x")), "blobs",
 	} {

@@ -68,7 +68,7 @@ func (a *App) approvalsListCmd() *cobra.Command {
 }
 
 func (o *approvalsListOptions) query() (client.ApprovalQuery, error) {
-	q := client.ApprovalQuery{Kind: client.ApprovalKind(o.kind), State: client.ApprovalState(o.state), Limit: o.limit}
+	q := client.ApprovalQuery{Kind: approvals.Kind(o.kind), State: approvals.State(o.state), Limit: o.limit}
 	if q.State == "" && !o.all {
 		q.State = approvals.Pending
 	}
@@ -117,7 +117,7 @@ func (a *App) approvalsList(ctx context.Context, o approvalsListOptions) error {
 	}
 	if o.json {
 		if list == nil {
-			list = []client.Approval{}
+			list = []approvals.Item{}
 		}
 		return a.printJSON(list)
 	}
@@ -129,7 +129,7 @@ func (a *App) approvalsList(ctx context.Context, o approvalsListOptions) error {
 	return nil
 }
 
-func (a *App) printApprovals(list []client.Approval) {
+func (a *App) printApprovals(list []approvals.Item) {
 	t := newTable("ID", "KIND", "STATE", "WHO", "WHAT", "WHY")
 	for i := range list {
 		it := &list[i]
@@ -140,7 +140,7 @@ func (a *App) printApprovals(list []client.Approval) {
 }
 
 // stateText says how an item stands, with the time that is left.
-func (a *App) stateText(it *client.Approval) string {
+func (a *App) stateText(it *approvals.Item) string {
 	p := a.palette()
 	switch it.State {
 	case approvals.Pending:
@@ -156,7 +156,7 @@ func (a *App) stateText(it *client.Approval) string {
 	return p.faint(oneLine(string(it.State), 12))
 }
 
-func left(it *client.Approval) string {
+func left(it *approvals.Item) string {
 	d := it.Left(clock.At(clock.System{}))
 	switch {
 	case d <= 0:
@@ -169,7 +169,7 @@ func left(it *client.Approval) string {
 	return fmt.Sprintf("%d h left", int(d.Hours()))
 }
 
-func who(it *client.Approval) string {
+func who(it *approvals.Item) string {
 	var parts []string
 	for _, s := range []string{it.By.Agent, it.By.Session, it.By.Runtime} {
 		if s != "" {
@@ -193,7 +193,7 @@ func commandOf(action jsontext.Value) string {
 }
 
 // what summarises an item's subject in a few words.
-func what(it *client.Approval) string {
+func what(it *approvals.Item) string {
 	if it.Tool != "" {
 		if cmd := commandOf(it.Action); cmd != "" {
 			return it.Tool + ": " + cmd
@@ -257,7 +257,7 @@ func (a *App) approvalsShow(ctx context.Context, id string, wish previewWish, as
 }
 
 // findApproval takes an id, or an end of one that fits a single item.
-func findApproval(ctx context.Context, q queue, id string) (client.Approval, error) {
+func findApproval(ctx context.Context, q queue, id string) (approvals.Item, error) {
 	const whole = 36
 	if len(id) >= whole || len(id) < 4 {
 		it, err := q.Approval(ctx, id, 0)
@@ -268,9 +268,9 @@ func findApproval(ctx context.Context, q queue, id string) (client.Approval, err
 	}
 	list, err := q.Approvals(ctx, client.ApprovalQuery{Limit: approvals.MaxLimit})
 	if err != nil {
-		return client.Approval{}, approvalFailure(err)
+		return approvals.Item{}, approvalFailure(err)
 	}
-	var found []client.Approval
+	var found []approvals.Item
 	for _, it := range list {
 		if strings.HasSuffix(it.ID, id) {
 			found = append(found, it)
@@ -280,17 +280,17 @@ func findApproval(ctx context.Context, q queue, id string) (client.Approval, err
 	case 1:
 		return found[0], nil
 	case 0:
-		return client.Approval{},
+		return approvals.Item{},
 			failure("there is no approval with an id that ends in "+safe(id),
 				"`belay approvals list --all` prints the ids of all that there are.")
 	}
-	return client.Approval{},
+	return approvals.Item{},
 		failure(fmt.Sprintf("%d approvals have ids that end in %s", len(found), safe(id)), "Give more of the id.")
 }
 
 // describeApproval prints everything that a person should see before deciding. All
 // of it came from outside at some time, so that all of it is made safe.
-func (a *App) describeApproval(it *client.Approval) {
+func (a *App) describeApproval(it *approvals.Item) {
 	p := a.palette()
 	a.field("approval", it.ID)
 	a.rawField("state", a.stateText(it))

@@ -106,7 +106,7 @@ func (a *App) approvalsDecide(ctx context.Context, id string, v approvals.Verdic
 // approvalsCarryOn binds a hook whose approval could not be carried out at
 // first. It hands in the stored decision again, so that the reviewer need not
 // sign anew.
-func (a *App) approvalsCarryOn(ctx context.Context, q queue, it client.Approval, o decideOptions) error {
+func (a *App) approvalsCarryOn(ctx context.Context, q queue, it approvals.Item, o decideOptions) error {
 	if o.content != "" && o.content != it.Decision.Content {
 		return failure("what was approved is not what you looked at: it has the digest "+safe(it.Decision.Content),
 			"Nothing was changed. `belay approvals show ID` shows it.")
@@ -118,7 +118,7 @@ func (a *App) approvalsCarryOn(ctx context.Context, q queue, it client.Approval,
 	return a.printDecided(&done, o.json)
 }
 
-func (a *App) printDecided(it *client.Approval, asJSON bool) error {
+func (a *App) printDecided(it *approvals.Item, asJSON bool) error {
 	if asJSON {
 		return a.printJSON(it)
 	}
@@ -145,7 +145,7 @@ func decideFailure(ctx context.Context, q queue, id string, err error) error {
 	return approvalFailure(err)
 }
 
-func verdictText(it *client.Approval) string {
+func verdictText(it *approvals.Item) string {
 	switch {
 	case it.Decision != nil && it.Decision.Verdict == approvals.Deny:
 		return "Denied"
@@ -160,10 +160,10 @@ func verdictText(it *client.Approval) string {
 
 // signDecision makes the decision about the item as it was shown. Where no
 // reviewer has a key and the operator has said that this is all right, nothing signs it.
-func (a *App) signDecision(it *client.Approval, v approvals.Verdict, o decideOptions) (client.Decision, error) {
+func (a *App) signDecision(it *approvals.Item, v approvals.Verdict, o decideOptions) (approvals.Decision, error) {
 	dir, f, err := a.readConfigFile()
 	if err != nil {
-		return client.Decision{}, err
+		return approvals.Decision{}, err
 	}
 	holds := f.Approvals.Settings().WithDefaults().Timeout
 	if len(f.Reviewers) == 0 && f.Approvals.Unsigned {
@@ -175,11 +175,11 @@ func (a *App) signDecision(it *client.Approval, v approvals.Verdict, o decideOpt
 		return approvals.Draft(it, v, name, o.reason, time.Now(), holds)
 	}
 	if err := a.believable(); err != nil {
-		return client.Decision{}, err
+		return approvals.Decision{}, err
 	}
 	name, key, err := a.reviewerKey(dir, f, o.as, o.key)
 	if err != nil {
-		return client.Decision{}, err
+		return approvals.Decision{}, err
 	}
 	d, err := approvals.Draft(it, v, name, o.reason, time.Now(), holds)
 	if err == nil {

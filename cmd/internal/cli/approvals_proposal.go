@@ -7,21 +7,20 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
 
 // proposedName is the name under which a proposed hook would be bound.
-func proposedName(it *client.Approval) string {
+func proposedName(it *approvals.Item) string {
 	name, _ := phases.GetString(it.Details, "/binding/name")
 	return name
 }
 
 // review is a proposal as the host sees it, for the person who decides.
 type review struct {
-	Approval client.Approval `json:"approval"`
+	Approval approvals.Item  `json:"approval"`
 	Review   *install.Review `json:"review,omitzero"`
 	Preview  *Preview        `json:"preview,omitzero"`
 	Recorded *Preview        `json:"recorded,omitzero"` // the same on recordings: originals
@@ -56,7 +55,7 @@ func (o *previewWish) check() error {
 
 // reviewOf looks at the bytes of a proposed hook and runs its preview. What cannot be
 // looked at cannot be approved either, and says why.
-func (a *App) reviewOf(ctx context.Context, it client.Approval, wish previewWish) (review, error) {
+func (a *App) reviewOf(ctx context.Context, it approvals.Item, wish previewWish) (review, error) {
 	r := review{Approval: it}
 	if it.Kind != approvals.KindProposal {
 		return r, nil

@@ -8,15 +8,16 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
 // queue is where approvals are listed and decided: the daemon, or the state directory.
 type queue interface {
-	Approvals(ctx context.Context, q client.ApprovalQuery) ([]client.Approval, error)
-	Approval(ctx context.Context, id string, wait time.Duration) (client.Approval, error)
-	Decide(ctx context.Context, id string, d client.Decision) (client.Approval, error)
+	Approvals(ctx context.Context, q client.ApprovalQuery) ([]approvals.Item, error)
+	Approval(ctx context.Context, id string, wait time.Duration) (approvals.Item, error)
+	Decide(ctx context.Context, id string, d approvals.Decision) (approvals.Item, error)
 	Close() error
 }
 
@@ -31,7 +32,7 @@ type localQueue struct{ host *belay.Belay }
 
 func (l localQueue) Close() error { return l.host.Close() }
 
-func (l localQueue) Approvals(ctx context.Context, q client.ApprovalQuery) ([]client.Approval, error) {
+func (l localQueue) Approvals(ctx context.Context, q client.ApprovalQuery) ([]approvals.Item, error) {
 	return l.host.Approvals(ctx, approvals.Query{Kind: q.Kind, State: q.State, Before: q.Before, Limit: q.Limit})
 }
 
@@ -45,13 +46,13 @@ const lookTime = 2 * time.Second
 // localPoll is how often the database is looked at for a decision by another process.
 const localPoll = 250 * time.Millisecond
 
-func (l localQueue) Approval(ctx context.Context, id string, wait time.Duration) (client.Approval, error) {
-	end := time.Now().Add(min(wait, client.MaxWait))
+func (l localQueue) Approval(ctx context.Context, id string, wait time.Duration) (approvals.Item, error) {
+	end := time.Now().Add(min(wait, daemonapi.MaxWait))
 	var compared time.Time
 	for {
 		if wait > 0 && time.Since(compared) > believeEvery {
 			if err := l.host.Log().Believed(ctx); err != nil {
-				return client.Approval{}, err
+				return approvals.Item{}, err
 			}
 			compared = time.Now()
 		}
@@ -67,7 +68,7 @@ func (l localQueue) Approval(ctx context.Context, id string, wait time.Duration)
 	}
 }
 
-func (l localQueue) Decide(ctx context.Context, id string, d client.Decision) (client.Approval, error) {
+func (l localQueue) Decide(ctx context.Context, id string, d approvals.Decision) (approvals.Item, error) {
 	it, _, err := l.host.Decide(ctx, id, d) // who comes next reads belay.yaml anew
 	return it, err
 }
@@ -95,11 +96,11 @@ func approvalFailure(err error) error {
 // waitFor waits until the item is decided, or for so long. A daemon that is
 // restarted meanwhile is no reason to give up; a store that is blocked until
 // `belay recover` is one.
-func (a *App) waitFor(ctx context.Context, id string, patience time.Duration) (client.Approval, error) {
+func (a *App) waitFor(ctx context.Context, id string, patience time.Duration) (approvals.Item, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience+lookTime)
 	defer cancel()
 	end := time.Now().Add(patience)
-	var last client.Approval
+	var last approvals.Item
 	var failed error
 	for first := true; first || time.Now().Before(end) && ctx.Err() == nil; first = false {
 		it, err := a.waitOnce(ctx, id, max(0, time.Until(end)))
@@ -127,10 +128,10 @@ func (a *App) waitFor(ctx context.Context, id string, patience time.Duration) (c
 	return last, nil
 }
 
-func (a *App) waitOnce(ctx context.Context, id string, wait time.Duration) (client.Approval, error) {
+func (a *App) waitOnce(ctx context.Context, id string, wait time.Duration) (approvals.Item, error) {
 	q, err := a.openQueue(ctx)
 	if err != nil {
-		return client.Approval{}, err
+		return approvals.Item{}, err
 	}
 	defer q.Close()
 	return q.Approval(ctx, id, wait)

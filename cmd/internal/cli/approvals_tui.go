@@ -17,7 +17,7 @@ import (
 
 // choice is what the person has decided in the terminal view, not signed yet.
 type choice struct {
-	item    client.Approval // as it was shown
+	item    approvals.Item // as it was shown
 	verdict approvals.Verdict
 	reason  string
 }
@@ -26,19 +26,19 @@ type choice struct {
 // the decision. Everything that it shows has been made safe before. It decides
 // nothing: with a choice it ends, and the decision is signed as by the commands.
 type board struct {
-	load     func() ([]client.Approval, error)
-	describe func(client.Approval) []string
+	load     func() ([]approvals.Item, error)
+	describe func(approvals.Item) []string
 	paint    palette
 	width    int
 	height   int
 	status   string // what became of the decision before
 
-	items  []client.Approval
+	items  []approvals.Item
 	cursor int
 	err    error
 
-	open   *client.Approval // shown in full
-	lines  []string         // nil while it is being looked at
+	open   *approvals.Item // shown in full
+	lines  []string        // nil while it is being looked at
 	offset int
 
 	form    *huh.Form
@@ -51,7 +51,7 @@ type board struct {
 
 type (
 	loadedMsg struct {
-		items []client.Approval
+		items []approvals.Item
 		err   error
 	}
 	describedMsg struct {
@@ -303,10 +303,10 @@ func (a *App) approvalsBoard(ctx context.Context) error {
 	status := ""
 	for {
 		b := &board{paint: a.palette(), status: status, width: 80, height: 24,
-			load: func() ([]client.Approval, error) {
+			load: func() ([]approvals.Item, error) {
 				return q.Approvals(ctx, client.ApprovalQuery{State: approvals.Pending, Limit: approvals.MaxLimit})
 			},
-			describe: func(it client.Approval) []string { return a.describedLines(ctx, it) },
+			describe: func(it approvals.Item) []string { return a.describedLines(ctx, it) },
 		}
 		opts := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(a.In), tea.WithOutput(a.Out)}
 		if _, err := tea.NewProgram(b, opts...).Run(); err != nil && ctx.Err() == nil {
@@ -320,7 +320,7 @@ func (a *App) approvalsBoard(ctx context.Context) error {
 }
 
 // describedLines is an item in full, as `approvals show` prints it.
-func (a *App) describedLines(ctx context.Context, it client.Approval) []string {
+func (a *App) describedLines(ctx context.Context, it approvals.Item) []string {
 	var text strings.Builder
 	view := *a
 	view.Out = &text

@@ -56,7 +56,7 @@ func (a *App) approvalsWait(ctx context.Context, id string, patience time.Durati
 	return exitWith(waitStatus(&it))
 }
 
-func waitStatus(it *client.Approval) int {
+func waitStatus(it *approvals.Item) int {
 	switch it.State {
 	case approvals.Approved, approvals.Consumed:
 		return ExitOK

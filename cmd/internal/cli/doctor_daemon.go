@@ -9,6 +9,7 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/sandbox"
 )
 
@@ -60,7 +61,7 @@ func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text
 			fail("token", err.Error(), "")
 		case r == client.RoleAdmin:
 			warn("token", fmt.Sprintf("agents of this user can read the token of the role %s", r),
-				"Move "+client.TokenPath(dir, r)+" out of their reach; docs/SERVE.md says how to give it then.")
+				"Move "+daemonapi.TokenPath(dir, r)+" out of their reach; docs/SERVE.md says how to give it then.")
 		}
 	}
 	return false

@@ -18,6 +18,7 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -93,7 +94,7 @@ func largest(t *testing.T, dir string) uint64 {
 func healthOf(t *testing.T, dir string) (int, wire.Health) {
 	t.Helper()
 	c := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, client.SocketName))
+		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, daemonapi.SocketName))
 	}}}
 	defer c.CloseIdleConnections()
 	resp, err := c.Get("http://belay/healthz")

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -113,10 +112,10 @@ func (a *App) hookPropose(ctx context.Context, file string, o hookProposeOptions
 }
 
 // propose hands the proposal to the daemon, or puts it into the queue itself.
-func (a *App) propose(ctx context.Context, p approvals.Proposal) (client.Approval, bool, error) {
+func (a *App) propose(ctx context.Context, p approvals.Proposal) (approvals.Item, bool, error) {
 	c, err := a.daemon()
 	if err != nil {
-		return client.Approval{}, false, err
+		return approvals.Item{}, false, err
 	}
 	if c != nil {
 		defer c.Close()
@@ -125,11 +124,11 @@ func (a *App) propose(ctx context.Context, p approvals.Proposal) (client.Approva
 	}
 	dir, err := a.stateDir()
 	if err != nil {
-		return client.Approval{}, false, err
+		return approvals.Item{}, false, err
 	}
 	host, err := a.openState(ctx, dir, belay.Options{NoHooks: true})
 	if err != nil {
-		return client.Approval{}, false, err
+		return approvals.Item{}, false, err
 	}
 	defer host.Close()
 	return host.Propose(ctx, p, peercred.Credential(os.Getuid()))

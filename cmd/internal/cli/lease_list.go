@@ -23,7 +23,7 @@ func (a *App) leaseListCmd() *cobra.Command {
 		Example: "  belay lease list\n  belay lease list --all --prefix s-1 --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q.State = client.LeaseState(state)
+			q.State = leases.State(state)
 			if q.State == "" && !all {
 				q.State = leases.Active
 			}
@@ -61,7 +61,7 @@ func (a *App) leaseList(ctx context.Context, q client.LeaseQuery, asJSON bool) e
 	}
 	if asJSON {
 		if list == nil {
-			list = []client.Lease{}
+			list = []leases.View{}
 		}
 		return a.printJSON(list)
 	}
@@ -79,7 +79,7 @@ func (a *App) leaseList(ctx context.Context, q client.LeaseQuery, asJSON bool) e
 	return nil
 }
 
-func holderText(h *client.LeaseHolder) string {
+func holderText(h *leases.Holder) string {
 	return safe(strings.Join([]string{h.Runtime, h.Session, h.Agent}, "/"))
 }
 
@@ -123,7 +123,7 @@ func (a *App) leaseShowCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *App) printLease(v *client.Lease) {
+func (a *App) printLease(v *leases.View) {
 	row := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(a.Out, "%-12s %s\n", name, value)

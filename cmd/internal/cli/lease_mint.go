@@ -87,7 +87,7 @@ func (o *leaseTerms) mint() (client.LeaseMint, error) {
 			Scope: &leases.Scope{Paths: o.paths, Hosts: o.hosts, Tools: o.tools, Args: o.args},
 			TTLS:  int64(o.ttl / time.Second), MaxTTLS: int64(o.maxTTL / time.Second), MaxUses: o.uses,
 		},
-		Holder: &client.LeaseHolder{Runtime: o.runtime, Session: o.session, Agent: o.agent, Credential: o.credential},
+		Holder: &leases.Holder{Runtime: o.runtime, Session: o.session, Agent: o.agent, Credential: o.credential},
 	}, nil
 }
 

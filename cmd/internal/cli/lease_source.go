@@ -15,7 +15,7 @@ import (
 
 // lender is where leases are: the daemon, or the state directory.
 type lender interface {
-	Leases(ctx context.Context, q client.LeaseQuery) ([]client.Lease, error)
+	Leases(ctx context.Context, q client.LeaseQuery) ([]leases.View, error)
 	MintLease(ctx context.Context, m client.LeaseMint) (client.LeaseMinted, error)
 	RevokeLease(ctx context.Context, r client.LeaseRevoke) error
 	CheckLease(ctx context.Context, inv phases.Invocation, q client.LeaseCheck) (client.LeaseChecked, error)
@@ -32,7 +32,7 @@ type localLender struct{ host *belay.Belay }
 
 func (l localLender) Close() error { return l.host.Close() }
 
-func (l localLender) Leases(ctx context.Context, q client.LeaseQuery) ([]client.Lease, error) {
+func (l localLender) Leases(ctx context.Context, q client.LeaseQuery) ([]leases.View, error) {
 	return l.host.Leases(ctx, leases.Query{
 		Prefix: q.Prefix, Holder: leases.Holder{Runtime: q.Runtime, Session: q.Session, Agent: q.Agent}, State: q.State,
 		After: q.After, Limit: q.Limit,

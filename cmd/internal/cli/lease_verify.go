@@ -86,7 +86,7 @@ func (a *App) compareLeases(ctx context.Context) (leaseReport, error) {
 		return r, err
 	}
 	defer l.Close()
-	var list []client.Lease
+	var list []leases.View
 	for {
 		q := client.LeaseQuery{Limit: leases.MaxLimit}
 		if len(list) > 0 {
@@ -222,7 +222,7 @@ func (r *leaseRecord) taken(id string) bool {
 }
 
 // disagreement says what about a lease is not as the record has it, or "".
-func disagreement(v *client.Lease, before, after *leaseRecord) string {
+func disagreement(v *leases.View, before, after *leaseRecord) string {
 	m, known := after.minted[v.ID]
 	if !known {
 		return "no event says that it was ever lent"

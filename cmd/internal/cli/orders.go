@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
@@ -58,7 +57,7 @@ type wish struct {
 
 // order returns the order for a verb, or nil where none is needed. It calls
 // what only if a reviewer has to sign.
-func (a *App) order(o orderFlags, what func() (wish, error)) (*client.Order, error) {
+func (a *App) order(o orderFlags, what func() (wish, error)) (*approvals.Order, error) {
 	if o.statement != "" {
 		return a.readOrder(o.statement)
 	}
@@ -88,7 +87,7 @@ func (a *App) order(o orderFlags, what func() (wish, error)) (*client.Order, err
 }
 
 // readOrder reads a signed order from a file.
-func (a *App) readOrder(file string) (*client.Order, error) {
+func (a *App) readOrder(file string) (*approvals.Order, error) {
 	const hint = "`belay reviewer sign` writes one."
 	src, err := readLimited(file, approvals.MaxOrder)
 	if err != nil {
@@ -106,7 +105,8 @@ func (a *App) readOrder(file string) (*client.Order, error) {
 }
 
 // signOrder shows the order and signs it with the reviewer's passphrase.
-func (a *App) signOrder(dir string, f *config.File, w wish, o orderFlags, life time.Duration) (*client.Order, error) {
+func (a *App) signOrder(dir string, f *config.File, w wish, o orderFlags,
+	life time.Duration) (*approvals.Order, error) {
 	if w.verb != approvals.VerbRecover {
 		if err := a.believable(); err != nil {
 			return nil, err
@@ -128,7 +128,7 @@ func (a *App) signOrder(dir string, f *config.File, w wish, o orderFlags, life t
 }
 
 // describeOrder prints everything that the signature is for.
-func (a *App) describeOrder(o *client.Order, text string) {
+func (a *App) describeOrder(o *approvals.Order, text string) {
 	if text != "" {
 		fmt.Fprintln(a.Err, safe(text))
 	}

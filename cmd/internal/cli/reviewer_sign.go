@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/cmd/internal/signing"
 	"github.com/belay-hooks/belay/internal/wholefile"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -148,7 +147,7 @@ func (a *App) reviewerSign(w wish, o signOptions) error {
 	return a.writeOrder(order, o.out)
 }
 
-func (a *App) writeOrder(o *client.Order, file string) error {
+func (a *App) writeOrder(o *approvals.Order, file string) error {
 	b, err := o.Encode()
 	if err != nil {
 		return failureBy(err, "")

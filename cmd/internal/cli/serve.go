@@ -17,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/cmd/internal/server"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/telemetry"
 )
@@ -114,7 +115,7 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	fmt.Fprintf(a.Err, "belay: serving %s on %s\n", safe(dir), safe(s.Socket()))
 	if addr := s.Addr(); addr != "" {
 		fmt.Fprintf(a.Err, "belay: and on https://%s; clients need %s and a token, %s\n", addr,
-			safe(client.CertificatePath(dir)), safe(client.TokenPath(dir, client.RoleInvoke)))
+			safe(daemonapi.CertificatePath(dir)), safe(daemonapi.TokenPath(dir, client.RoleInvoke)))
 	}
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, hangup)

@@ -24,6 +24,7 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -71,7 +72,7 @@ var soakActions = []struct {
 // caller asks about everything in turn, for a session of its own, until the end. An event of
 // a runtime that can block nothing comes in between.
 func (s *soak) caller(session string) {
-	c, err := client.New(client.Options{Socket: filepath.Join(s.dir, client.SocketName), Timeout: 30 * time.Second})
+	c, err := client.New(client.Options{Socket: filepath.Join(s.dir, daemonapi.SocketName), Timeout: 30 * time.Second})
 	if err != nil {
 		s.t.Error(err)
 		return
@@ -132,7 +133,7 @@ func (s *soak) restart(sig syscall.Signal) {
 func (s *soak) faults(long time.Duration) map[string]func() {
 	conf := filepath.Join(s.dir, "belay.yaml")
 	dial := func() net.Conn {
-		c, err := net.Dial("unix", filepath.Join(s.dir, client.SocketName))
+		c, err := net.Dial("unix", filepath.Join(s.dir, daemonapi.SocketName))
 		if err != nil {
 			return nil
 		}

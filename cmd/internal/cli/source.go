@@ -17,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -31,8 +32,8 @@ type records interface {
 	Hooks(ctx context.Context) ([]wire.Hook, error)
 	Events(ctx context.Context, q wire.Query) ([]phases.Event, error)
 	Latches(ctx context.Context) ([]wire.Latch, error)
-	ClearLatch(ctx context.Context, s wire.Session, o *client.Order) error
-	AcceptConfig(ctx context.Context, revision string, o *client.Order) error
+	ClearLatch(ctx context.Context, s wire.Session, o *approvals.Order) error
+	AcceptConfig(ctx context.Context, revision string, o *approvals.Order) error
 	Compact(ctx context.Context, o client.Compaction) (client.Compacted, error)
 	Close() error
 }
@@ -242,11 +243,11 @@ func (l localRecords) Latches(ctx context.Context) ([]wire.Latch, error) {
 	return kernel.LatchesOnWire(ls), err
 }
 
-func (l localRecords) ClearLatch(ctx context.Context, s wire.Session, o *client.Order) error {
+func (l localRecords) ClearLatch(ctx context.Context, s wire.Session, o *approvals.Order) error {
 	return l.host.ClearLatch(ctx, kernel.SessionKey(s), o)
 }
 
-func (l localRecords) AcceptConfig(ctx context.Context, revision string, o *client.Order) error {
+func (l localRecords) AcceptConfig(ctx context.Context, revision string, o *approvals.Order) error {
 	return l.host.AcceptConfig(ctx, revision, o)
 }
 

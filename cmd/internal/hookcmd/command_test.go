@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -39,7 +39,7 @@ func stateDir(t *testing.T) string {
 // daemon answers each connection with these bytes; nil is one that never answers.
 func daemon(t *testing.T, dir string, answer []byte) {
 	t.Helper()
-	l, err := net.Listen("unix", filepath.Join(dir, client.SocketName))
+	l, err := net.Listen("unix", filepath.Join(dir, daemonapi.SocketName))
 	if err != nil {
 		t.Fatal(err)
 	}

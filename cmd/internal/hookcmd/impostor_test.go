@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 )
 
@@ -21,7 +22,7 @@ func TestImpostorGetsNothing(t *testing.T) {
 	for name, put := range map[string]func(t *testing.T, dir string) string{
 		"a link to a socket elsewhere": func(t *testing.T, dir string) string {
 			path := filepath.Join(stateDir(t), "other.sock")
-			if err := os.Symlink(path, filepath.Join(dir, client.SocketName)); err != nil {
+			if err := os.Symlink(path, filepath.Join(dir, daemonapi.SocketName)); err != nil {
 				t.Fatal(err)
 			}
 			return path
@@ -30,12 +31,12 @@ func TestImpostorGetsNothing(t *testing.T) {
 			if err := os.Chmod(dir, 0o777); err != nil {
 				t.Fatal(err)
 			}
-			return filepath.Join(dir, client.SocketName)
+			return filepath.Join(dir, daemonapi.SocketName)
 		},
 	} {
 		for event, want := range noes() {
 			dir := stateDir(t)
-			if err := os.WriteFile(client.TokenPath(dir, client.RoleInvoke),
+			if err := os.WriteFile(daemonapi.TokenPath(dir, client.RoleInvoke),
 				[]byte("belay_invoke_"+strings.Repeat("x", 43)+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/cmd/internal/server"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -110,7 +111,7 @@ func TestAnswers(t *testing.T) {
 		{"claude: start that cannot be read", "POST", "/adapters/claude-code?event=SessionStart", "/adapters/{runtime}", nil,
 			start, 200, `systemMessage`},
 		{"claude: as a command", "POST", "/adapters/claude-code?event=PreToolUse", "/adapters/{runtime}",
-			map[string]string{"Accept": client.AnswerType}, `garbage`, 200, `"exit":2`},
+			map[string]string{"Accept": daemonapi.AnswerType}, `garbage`, 200, `"exit":2`},
 		{"another runtime", "POST", "/adapters/nobody", "/adapters/{runtime}", nil, `{}`, 404, `"decision":"block"`},
 
 		{"hooks", "GET", "/v1/hooks", "", review, "", 200, `command-block`},

@@ -13,6 +13,7 @@ import (
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/kernel"
@@ -63,17 +64,17 @@ func approvalQuery(p *params) approvals.Query {
 // own only, and of those what they need: another's is as unknown as none.
 func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 	p := given(r)
-	wait := p.duration("wait", client.MaxWait)
+	wait := p.duration("wait", daemonapi.MaxWait)
 	if p.err != nil {
 		s.invalidRequest(w, r, p.err)
 		return
 	}
 	roles, _ := s.rolesOf(r)
 	all := slices.Contains(roles, client.RoleReview) || slices.Contains(roles, client.RoleAdmin)
-	look := func() (client.Approval, error) {
+	look := func() (approvals.Item, error) {
 		if wait > 0 {
 			if err := s.believed(r.Context()); err != nil {
-				return client.Approval{}, err
+				return approvals.Item{}, err
 			}
 		}
 		it, err := s.host.Approval(r.Context(), r.PathValue("id"))
@@ -113,8 +114,8 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 
 // await looks again whenever something happens, until the item is decided, the
 // time is over, or the daemon stops: the caller then asks again.
-func (s *Server) await(ctx context.Context, look func() (client.Approval, error),
-	wait time.Duration) (client.Approval, error) {
+func (s *Server) await(ctx context.Context, look func() (approvals.Item, error),
+	wait time.Duration) (approvals.Item, error) {
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	poll := time.NewTicker(streamPoll)
@@ -143,7 +144,7 @@ const maxDecision = 16 << 10
 // decide takes a decision that a reviewer has signed. The role alone decides
 // nothing: an agent may have found the token.
 func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
-	var d client.Decision
+	var d approvals.Decision
 	if !s.document(w, r, maxDecision, &d) {
 		return
 	}
@@ -200,8 +201,8 @@ func unsoundProblem(err error) wire.ProblemBody {
 }
 
 // toAgent is an agent's view of its own item.
-func toAgent(it *approvals.Item) client.Approval {
-	return client.Approval{ID: it.ID, Kind: it.Kind, State: it.State, Key: it.Key, By: it.By, Created: it.Created,
+func toAgent(it *approvals.Item) approvals.Item {
+	return approvals.Item{ID: it.ID, Kind: it.Kind, State: it.State, Key: it.Key, By: it.By, Created: it.Created,
 		Expires: it.Expires, Decision: it.Decision, Closed: it.Closed}
 }
 

@@ -48,7 +48,7 @@ func ask(t *testing.T, c *client.Client) phases.Verdict {
 	return v
 }
 
-func signed(t *testing.T, it client.Approval, v approvals.Verdict, key ed25519.PrivateKey) client.Decision {
+func signed(t *testing.T, it approvals.Item, v approvals.Verdict, key ed25519.PrivateKey) approvals.Decision {
 	t.Helper()
 	d, err := approvals.Draft(&it, v, "dev", "fine", time.Now(), time.Minute)
 	if err == nil {
@@ -100,7 +100,7 @@ func TestApprovalsOverTheDaemon(t *testing.T) {
 	foreign := signed(t, list[0], approvals.Approve, ed25519.NewKeyFromSeed(make([]byte, 32)))
 	elsewhere := good
 	elsewhere.Content = "sha256:0"
-	text := func(d client.Decision) string {
+	text := func(d approvals.Decision) string {
 		b, err := json.Marshal(&d)
 		if err != nil {
 			t.Fatal(err)
@@ -142,7 +142,7 @@ func TestApprovalsOverTheDaemon(t *testing.T) {
 		t.Fatalf("nobody has decided, and it is %s", v.Decision)
 	}
 	// A wait ends with the decision.
-	waited := make(chan client.Approval, 1)
+	waited := make(chan approvals.Item, 1)
 	go func() {
 		it, err := c.Approval(t.Context(), v.Approval.ID, time.Minute)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/cmd/internal/server"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 )
 
 // Every route with every credential, over both listeners: who may ask for what.
@@ -269,7 +270,7 @@ func TestTokensAreNotRecorded(t *testing.T) {
 func TestTokens(t *testing.T) {
 	d := startDaemon(t)
 	admin := d.token(t, client.RoleAdmin)
-	path := client.TokenPath(d.dir, client.RoleAdmin)
+	path := daemonapi.TokenPath(d.dir, client.RoleAdmin)
 	reloads := func(token string) int {
 		resp, _ := d.do(t, call{method: "POST", path: "/v1/reload", header: bearer(token)})
 		return resp.StatusCode

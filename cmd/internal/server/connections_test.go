@@ -17,6 +17,7 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/cmd/internal/server"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -98,7 +99,7 @@ func TestTheDaemonGoesOnWithoutDescriptors(t *testing.T) {
 	if v, err := c.Invoke(ctx, invocation("s", "ls")); err != nil || v.Decision != phases.Allow {
 		t.Fatalf("%s %v", v.Decision, err)
 	}
-	socket := filepath.Join(dir, client.SocketName)
+	socket := filepath.Join(dir, daemonapi.SocketName)
 	for range 60 {
 		idle(t, socket)
 	}

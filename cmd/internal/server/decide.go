@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -212,7 +213,7 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	for _, n := range out.Answer.Notes {
 		s.log.LogAttrs(ctx, slog.LevelInfo, "note", slog.String("runtime", ad.Runtime()), slog.String("note", n))
 	}
-	if strings.TrimSpace(r.Header.Get("Accept")) == client.AnswerType {
+	if strings.TrimSpace(r.Header.Get("Accept")) == daemonapi.AnswerType {
 		a := client.Answer{Stdout: string(out.Answer.Stdout), Stderr: out.Answer.Stderr, Exit: out.Answer.Exit,
 			Notes: out.Answer.Notes, Verdicts: out.Verdicts}
 		if a.Notes == nil {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/server"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -29,7 +29,7 @@ func (d *daemon) tell(t *testing.T, session, event string) string {
 	t.Helper()
 	resp, body := d.do(t,
 		call{method: "POST", path: "/adapters/claude-code?event=" + event, body: claude(session, event),
-			header: map[string]string{"Accept": client.AnswerType}})
+			header: map[string]string{"Accept": daemonapi.AnswerType}})
 	if resp.StatusCode != 200 {
 		t.Errorf("%s: status %d: %s", event, resp.StatusCode, body)
 	}

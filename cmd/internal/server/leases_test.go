@@ -29,7 +29,7 @@ func terms(id string, uses int64) client.LeaseMint {
 	return client.LeaseMint{
 		Request: leases.Request{ID: id, Capability: "tool:write", Scope: &leases.Scope{Paths: phases.Scope{"/srv/**"}},
 			TTLS: 60, MaxUses: uses},
-		Holder: &client.LeaseHolder{Runtime: "custom", Session: "s-1", Agent: "coder"},
+		Holder: &leases.Holder{Runtime: "custom", Session: "s-1", Agent: "coder"},
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/dirlock"
 )
 
@@ -19,7 +19,7 @@ const (
 // lock makes this process the only daemon of the state directory until the lock is closed,
 // by a crash as well. The error is ErrRunning when there is one already.
 func lock(dir string) (*dirlock.Lock, error) {
-	l, err := dirlock.Take(dir, client.LockName, lockPatience)
+	l, err := dirlock.Take(dir, daemonapi.LockName, lockPatience)
 	if errors.Is(err, dirlock.ErrHeld) {
 		return nil, ErrRunning
 	}
@@ -44,7 +44,8 @@ func (s *Server) guardLock(ctx context.Context) error {
 		case err != nil:
 			s.log.LogAttrs(ctx, slog.LevelWarn, "the lock of the state directory cannot be looked at", slog.Any("error", err))
 		case renewed:
-			s.log.LogAttrs(ctx, slog.LevelWarn, client.LockName+" was removed or replaced while it was held: it was made anew")
+			s.log.LogAttrs(ctx, slog.LevelWarn,
+				daemonapi.LockName+" was removed or replaced while it was held: it was made anew")
 		}
 	}
 }

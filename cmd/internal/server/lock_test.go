@@ -11,6 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/cmd/internal/server"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -23,7 +24,7 @@ func TestOneDaemonWhateverBecomesOfTheLockFile(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			d := startDaemon(t)
-			path := filepath.Join(d.dir, client.LockName)
+			path := filepath.Join(d.dir, daemonapi.LockName)
 			if err := harm(path); err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +48,7 @@ func TestOneDaemonWhateverBecomesOfTheLockFile(t *testing.T) {
 // the socket alone, which is the other one's by then.
 func TestADaemonThatLostItsDirectoryStops(t *testing.T) {
 	d := startDaemon(t)
-	path := filepath.Join(d.dir, client.LockName)
+	path := filepath.Join(d.dir, daemonapi.LockName)
 	f, err := os.OpenFile(path+".other", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +78,7 @@ func TestADaemonThatLostItsDirectoryStops(t *testing.T) {
 // A client takes a daemon whose lock file was removed for one that is there.
 func TestTheLockOfTheDirectoryIsSeenByClients(t *testing.T) {
 	d := startDaemon(t)
-	for _, name := range []string{client.LockName, client.SocketName} {
+	for _, name := range []string{daemonapi.LockName, daemonapi.SocketName} {
 		if err := os.Remove(filepath.Join(d.dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -85,8 +86,8 @@ func TestTheLockOfTheDirectoryIsSeenByClients(t *testing.T) {
 	l, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0) // bound, without a listener
 	if err == nil {
 		t.Cleanup(func() { _ = syscall.Close(l) })
-		err = errors.Join(syscall.Bind(l, &syscall.SockaddrUnix{Name: filepath.Join(d.dir, client.SocketName)}),
-			os.Chmod(filepath.Join(d.dir, client.SocketName), 0o600))
+		err = errors.Join(syscall.Bind(l, &syscall.SockaddrUnix{Name: filepath.Join(d.dir, daemonapi.SocketName)}),
+			os.Chmod(filepath.Join(d.dir, daemonapi.SocketName), 0o600))
 	}
 	if err != nil {
 		t.Fatal(err)

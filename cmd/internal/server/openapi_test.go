@@ -14,6 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -154,10 +155,10 @@ func TestDocumentHasTheMembers(t *testing.T) {
 		"Health": wire.Health{}, "Reloaded": client.Reloaded{}, "Compaction": client.Compaction{},
 		"Compacted": client.Compacted{}, "Answer": client.Answer{}, "Problem": wire.Problem{},
 		"ProblemBody": wire.ProblemBody{},
-		"Lease":       client.Lease{}, "LeaseHolder": client.LeaseHolder{}, "LeaseScope": leases.Scope{},
+		"Lease":       leases.View{}, "LeaseHolder": leases.Holder{}, "LeaseScope": leases.Scope{},
 		"LeaseIssuer": leases.Issuer{}, "LeaseMinted": client.LeaseMinted{}, "LeaseRevoke": client.LeaseRevoke{},
 		"LeaseCheck": client.LeaseCheck{}, "LeaseChecked": client.LeaseChecked{},
-		"Approval": client.Approval{}, "ApprovalDecision": client.Decision{}, "Proposal": client.Proposal{},
+		"Approval": approvals.Item{}, "ApprovalDecision": approvals.Decision{}, "Proposal": approvals.Proposal{},
 	} {
 		have := map[string]bool{}
 		for f := range fieldsOf(reflect.TypeOf(v)) {

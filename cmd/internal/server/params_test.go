@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -20,7 +20,7 @@ func TestParametersAreReadAsDocumented(t *testing.T) {
 	for path, read := range map[string]func(*params){
 		"/v1/events":         func(p *params) { eventQuery(p); p.boolean("follow") },
 		"/v1/approvals":      func(p *params) { approvalQuery(p) },
-		"/v1/approvals/{id}": func(p *params) { p.duration("wait", client.MaxWait) },
+		"/v1/approvals/{id}": func(p *params) { p.duration("wait", daemonapi.MaxWait) },
 		"/v1/leases":         func(p *params) { leaseQuery(p) },
 		"/v1/recording": func(p *params) {
 			for _, name := range []string{"seconds", "count"} {
@@ -95,8 +95,8 @@ func documentedValues(t *testing.T, p parameter) (good, bad []string) {
 	}
 	switch {
 	case p.Name == "wait":
-		return []string{"0s", "1.5s", client.MaxWait.String()},
-			[]string{"1", "-1s", (client.MaxWait + time.Millisecond).String(), "NaN"}
+		return []string{"0s", "1.5s", daemonapi.MaxWait.String()},
+			[]string{"1", "-1s", (daemonapi.MaxWait + time.Millisecond).String(), "NaN"}
 	case enum != nil:
 		return enum, []string{"x", strings.ToUpper(enum[0]), " " + enum[0], enum[0] + "," + enum[0]}
 	case p.Schema.Type == "integer":

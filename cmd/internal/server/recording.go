@@ -13,8 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/kernel"
@@ -103,9 +103,9 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var src jsontext.Value
-	if enc := r.Header.Values(client.StatementHeader); len(enc) > 0 { // too long for a parameter
+	if enc := r.Header.Values(daemonapi.StatementHeader); len(enc) > 0 { // too long for a parameter
 		if src, err = base64.RawURLEncoding.Strict().DecodeString(enc[0]); err != nil || len(enc) > 1 || len(src) == 0 {
-			s.invalidRequest(w, r, errors.New("the header "+client.StatementHeader+" must be one statement in base64url"))
+			s.invalidRequest(w, r, errors.New("the header "+daemonapi.StatementHeader+" must be one statement in base64url"))
 			return
 		}
 	}
@@ -134,7 +134,7 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.log.LogAttrs(r.Context(), slog.LevelWarn, text)
-	w.Header().Set("Content-Type", client.RecordingType)
+	w.Header().Set("Content-Type", daemonapi.RecordingType)
 	w.WriteHeader(http.StatusOK)
 	err = s.record(&deadlineWriter{w: w, rc: http.NewResponseController(w)}, r, sub, time.NewTimer(d), count)
 	s.log.LogAttrs(r.Context(), slog.LevelWarn, "recording of originals ended", slog.Any("error", err))

@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/adapters"
-	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/internal/connlimit"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/dirlock"
 	"github.com/belay-hooks/belay/internal/lately"
 	"github.com/belay-hooks/belay/internal/statelog"
@@ -156,7 +156,8 @@ type Server struct {
 // Serve. Errors are ErrRunning, ErrAddress, ErrState or those of the system.
 // The caller closes the host after Serve has returned.
 func Open(host Host, o Options) (*Server, error) {
-	s := &Server{host: host, o: o.withDefaults(), since: time.Now(), notifications: newNotifications(), ending: newEnding(),
+	s := &Server{host: host, o: o.withDefaults(), since: time.Now(), notifications: newNotifications(),
+		ending: newEnding(),
 		health: newHealth(host)}
 	s.log = s.o.Logger
 	s.gate = newGate(s.o.Running, s.o.Queue, s.o.Patience)
@@ -207,7 +208,7 @@ func (s *Server) open() error {
 		return fmt.Errorf("%w: %w", ErrState, err)
 	}
 	s.tokens.Store(&t)
-	s.socket = filepath.Join(dir, client.SocketName)
+	s.socket = filepath.Join(dir, daemonapi.SocketName)
 	if s.unix, err = listenUnix(s.socket); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/wholefile"
 )
@@ -35,16 +35,17 @@ const maxPEM = 64 << 10
 func openIdentity(dir string) (tls.Certificate, error) {
 	key, err := readfile.Private(keyPath(dir), maxPEM)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, cerr := os.Lstat(client.CertificatePath(dir)); cerr == nil {
+		if _, cerr := os.Lstat(daemonapi.CertificatePath(dir)); cerr == nil {
 			return tls.Certificate{},
-				fmt.Errorf("%s is there without %s; remove it to begin with a new key", client.CertificatePath(dir), keyPath(dir))
+				fmt.Errorf("%s is there without %s; remove it to begin with a new key", daemonapi.CertificatePath(dir),
+					keyPath(dir))
 		}
 		key, err = newKey(dir)
 	}
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	cert, err := readfile.All(client.CertificatePath(dir), maxPEM)
+	cert, err := readfile.All(daemonapi.CertificatePath(dir), maxPEM)
 	if errors.Is(err, fs.ErrNotExist) {
 		cert, err = newCertificate(dir, key)
 	}
@@ -54,7 +55,8 @@ func openIdentity(dir string) (tls.Certificate, error) {
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return tls.Certificate{},
-			fmt.Errorf("%s and %s do not belong together; remove both to begin with a new key: %w", client.CertificatePath(dir),
+			fmt.Errorf("%s and %s do not belong together; remove both to begin with a new key: %w",
+				daemonapi.CertificatePath(dir),
 				keyPath(dir), err)
 	}
 	return pair, nil
@@ -106,5 +108,5 @@ func newCertificate(dir string, keyPEM []byte) ([]byte, error) {
 		return nil, err
 	}
 	b := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return b, wholefile.Write(client.CertificatePath(dir), b, wholefile.Options{Perm: 0o644, NoUmask: true})
+	return b, wholefile.Write(daemonapi.CertificatePath(dir), b, wholefile.Options{Perm: 0o644, NoUmask: true})
 }

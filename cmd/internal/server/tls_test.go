@@ -23,13 +23,14 @@ import (
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/server"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/phases"
 )
 
 // overTLS is a client at an address that believes the daemon of d.
 func (d *daemon) overTLS(t *testing.T, addr string) *client.Client {
 	t.Helper()
-	cert, err := client.ReadCertificate(client.CertificatePath(d.dir))
+	cert, err := client.ReadCertificate(daemonapi.CertificatePath(d.dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +262,7 @@ func TestNoProxyOverTLS(t *testing.T) {
 // Key and certificate are made once, kept, and refused when they are not as they should be.
 func TestIdentity(t *testing.T) {
 	d := startDaemon(t, withListener)
-	key, crt := filepath.Join(d.dir, "keys", "tls.key"), client.CertificatePath(d.dir)
+	key, crt := filepath.Join(d.dir, "keys", "tls.key"), daemonapi.CertificatePath(d.dir)
 	first, err := os.ReadFile(crt)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
@@ -84,7 +85,7 @@ func newToken(dir string, r client.Role, hashPath string) (sum [sha256.Size]byte
 		b := make([]byte, tokenBytes)
 		rand.Read(b) // never fails: the runtime ends the process instead
 		token = "belay_" + string(r) + "_" + base64.RawURLEncoding.EncodeToString(b)
-		if err = statedir.Create(client.TokenPath(dir, r), []byte(token+"\n"), 0o600); errors.Is(err, fs.ErrExist) {
+		if err = statedir.Create(daemonapi.TokenPath(dir, r), []byte(token+"\n"), 0o600); errors.Is(err, fs.ErrExist) {
 			token, err = client.ReadToken(dir, r)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/cmd/internal/server"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 )
 
 // latched are the sessions that are, whatever their runtime: "(all)" is a whole one.
@@ -59,7 +59,7 @@ func TestUnreadPayloadsLatchTheirOwnSession(t *testing.T) {
 			d := startDaemon(t)
 			reply, body := d.do(t,
 				call{method: "POST", path: "/adapters/claude-code?event=SubagentStart", body: c.payload,
-					header: map[string]string{"Accept": client.AnswerType}})
+					header: map[string]string{"Accept": daemonapi.AnswerType}})
 			if reply.StatusCode != 200 || !strings.Contains(body, `"exit":2`) || !strings.Contains(body, `"decision":"block"`) {
 				t.Errorf("%d %.300s", reply.StatusCode, body)
 			}
