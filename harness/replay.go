@@ -13,7 +13,7 @@ import (
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/replay"
 	"github.com/belay-hooks/belay/internal/report"
-	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // ReplayOptions say what is replayed and what counts. The zero value compares every call,
@@ -74,7 +74,7 @@ func Replay(ctx context.Context, o ReplayOptions, recordings ...io.Reader) (*Rep
 	defer bench.Close()
 	opts := replay.Options{Bench: bench, Mode: replay.Mode(o.Compare), Modules: map[string][]byte{}}
 	for _, m := range o.Modules {
-		opts.Modules[statedir.Digest(m)] = m
+		opts.Modules[phases.ByteDigest(m)] = m
 	}
 	b, err := o.begin(bench, &opts)
 	if err != nil {

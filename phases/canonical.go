@@ -53,8 +53,11 @@ func Digest(raw jsontext.Value) (string, error) {
 // writes the digest of a file, a module or a configuration.
 func ByteDigest(b []byte) string {
 	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return SumDigest(sum[:])
 }
+
+// SumDigest is ByteDigest of bytes whose SHA-256 is known.
+func SumDigest(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
 
 // ActionDigest returns the digest of what an invocation's action does: the
 // canonical action without call_id and duration_ms, which differ from call to

@@ -2,7 +2,6 @@ package tiers
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"regexp"
 	"slices"
@@ -238,6 +237,6 @@ func (p *Policy) seal() error {
 	if p.rootErr != nil {
 		part([]byte("no root"))
 	}
-	p.digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
+	p.digest = phases.SumDigest(h.Sum(nil))
 	return nil
 }

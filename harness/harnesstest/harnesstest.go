@@ -16,8 +16,8 @@ import (
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/replay"
-	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/suite"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // maxShown is how many differences of one invocation are listed.
@@ -113,7 +113,7 @@ func open(dir string) (*directory, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.modules[statedir.Digest(m)] = m
+		d.modules[phases.ByteDigest(m)] = m
 		if len(wasm) == 1 {
 			d.hook, d.name = m, strings.TrimSuffix(filepath.Base(path), ".wasm")
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/replay"
-	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -99,7 +98,7 @@ func shows(t *testing.T, module []byte, f fuzz.Finding) {
 	}
 	var decisions []phases.Decision
 	o := replay.Options{Bench: bench(t, loader.BenchOptions{}),
-		Modules: map[string][]byte{statedir.Digest(module): module}}
+		Modules: map[string][]byte{phases.ByteDigest(module): module}}
 	err = replay.All(t.Context(), o, rd, func(r *replay.Result) error {
 		for _, d := range r.Differences {
 			t.Errorf("%s: %+v", f.File, d)

@@ -15,7 +15,6 @@ import (
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/internal/replay"
-	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -169,7 +168,7 @@ func replays(ctx context.Context, bench *loader.Bench, module, src []byte) (bool
 	same := true
 	err = replay.All(ctx,
 		replay.Options{Bench: bench, Mode: replay.Exact, Workers: 1,
-			Modules: map[string][]byte{statedir.Digest(module): module}}, rd, func(r *replay.Result) error {
+			Modules: map[string][]byte{phases.ByteDigest(module): module}}, rd, func(r *replay.Result) error {
 			same = same && r.Same()
 			return nil
 		})

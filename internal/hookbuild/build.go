@@ -12,6 +12,7 @@ import (
 	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/internal/wholefile"
+	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
 
@@ -94,7 +95,7 @@ func compile(ctx context.Context, dir string, o Options) ([]byte, *tiers.Manifes
 		return fail(err)
 	}
 	return module, m, Result{
-		Path: o.Output, Digest: digestOf(module), Size: len(module),
+		Path: o.Output, Digest: phases.ByteDigest(module), Size: len(module),
 		Toolchain: strings.Join(j.tools, "; "), Name: m.Name, Language: o.Language,
 	}, nil
 }

@@ -2,7 +2,6 @@ package hookbuild
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // LockFile stands beside the directories of prebuilt hooks.
@@ -109,12 +109,7 @@ func SourceDigest(dir, lang string) (string, error) {
 		}
 	}
 	sort.Strings(lines)
-	return digestOf(strings.Join(lines, "")), nil
-}
-
-func digestOf[T string | []byte](b T) string {
-	sum := sha256.Sum256([]byte(b))
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return phases.ByteDigest([]byte(strings.Join(lines, ""))), nil
 }
 
 // Limits of files that are read, in bytes.
@@ -145,7 +140,7 @@ func CheckLocked(root string, l Lock) ([]Drift, error) {
 		case err != nil:
 			return nil, failure(ErrSource, err, "%s cannot be read: %v", m.File, reason(err))
 		}
-		if digestOf(file) != m.Digest {
+		if phases.ByteDigest(file) != m.Digest {
 			drift("%s is not the module that was locked", m.File)
 		}
 		source, err := SourceDigest(filepath.Join(root, m.Name), m.Language)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/belay-hooks/belay/phases"
 )
 
 const examples = "../../examples-wasm"
@@ -82,7 +84,7 @@ func TestCheckLockedSeesChanges(t *testing.T) {
 	if got := drifts(); got != "x/x.wasm is not the module that was locked" {
 		t.Errorf("a wrong digest: %q", got)
 	}
-	l.Modules[0].Digest = digestOf("module")
+	l.Modules[0].Digest = phases.ByteDigest([]byte("module"))
 	if got := drifts(); got != "" {
 		t.Errorf("nothing changed: %q", got)
 	}
@@ -129,13 +131,13 @@ func TestRebuild(t *testing.T) {
 	}
 	locked := LockedModule{Name: "x", Language: "wat", File: "x/x.wasm", Digest: r.Digest, Toolchain: r.Toolchain}
 	if module, same, err := Rebuild(t.Context(), root, locked, t.TempDir()); err != nil || !same ||
-		digestOf(module) != r.Digest {
+		phases.ByteDigest(module) != r.Digest {
 		t.Errorf("%t %v", same, err)
 	}
 	other := locked
 	other.Toolchain = "wat2wasm 0.1"
 	if module, same, err := Rebuild(t.Context(), root, other, t.TempDir()); err != nil || same ||
-		digestOf(module) != r.Digest {
+		phases.ByteDigest(module) != r.Digest {
 		t.Errorf("other tools: %t %v", same, err)
 	}
 	write(t, dir,

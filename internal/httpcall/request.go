@@ -1,9 +1,7 @@
 package httpcall
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/phases"
 )
 
 const (
@@ -218,11 +217,10 @@ func (r *request) record() (jsontext.Value, error) {
 		Sum     string            `json:"body_sha256,omitzero"`
 	}{Method: r.method, URL: r.url.String(), Headers: headers, Bytes: len(r.body)}
 	if len(r.body) > 0 {
-		sum := sha256.Sum256(r.body)
 		if len(r.body) <= maxRecorded && utf8.Valid(r.body) {
 			out.Body = string(r.body)
 		} else {
-			out.Sum = "sha256:" + hex.EncodeToString(sum[:])
+			out.Sum = phases.ByteDigest(r.body)
 		}
 	}
 	return json.Marshal(&out, json.Deterministic(true))

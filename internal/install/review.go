@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -113,7 +112,7 @@ func readBlob(dir, digest string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: the proposed module is not there any more: %w", ErrRefused, err)
 	}
-	if sum := sha256.Sum256(file); hex.EncodeToString(sum[:]) != name {
+	if phases.ByteDigest(file) != digest {
 		return nil, fmt.Errorf("%w: what lies under the digest of the proposed module is something else", ErrRefused)
 	}
 	return file, nil

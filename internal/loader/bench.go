@@ -248,7 +248,7 @@ func (b *Bench) Find(digest string) ([]byte, error) {
 			}
 			return nil, err
 		}
-		if statedir.Digest(file) == digest {
+		if phases.ByteDigest(file) == digest {
 			return file, nil
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
-	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -40,7 +39,7 @@ func InspectBound(ctx context.Context, dir trust.Dir, name string) (Info, error)
 	if err != nil {
 		return Info{}, err
 	}
-	digest := statedir.Digest(file)
+	digest := phases.ByteDigest(file)
 	pieces, err := files.kept(spec, digest)
 	if err != nil {
 		return Info{}, err

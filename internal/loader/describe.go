@@ -3,7 +3,6 @@ package loader
 import (
 	"slices"
 
-	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -23,7 +22,7 @@ func (b *Bench) Describe(module []byte) (*Description, error) {
 	if err != nil {
 		return nil, loadFault("", err)
 	}
-	d := &Description{Digest: statedir.Digest(module), Phases: slices.Clone(info.Phases),
+	d := &Description{Digest: phases.ByteDigest(module), Phases: slices.Clone(info.Phases),
 		Imports: slices.Clone(info.Imports)}
 	if info.Manifest == nil {
 		d.Manifest, d.Derived = derive(&info), true

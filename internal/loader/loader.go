@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -154,7 +153,7 @@ func (l *Loader) examine(ctx context.Context, spec kernel.BindingSpec) (*candida
 		return nil, err
 	}
 	c.file, c.sum = file, sha256.Sum256(file)
-	digest := "sha256:" + hex.EncodeToString(c.sum[:])
+	digest := phases.SumDigest(c.sum[:])
 	if want != "" && digest != want {
 		return nil, fmt.Errorf("%w: the file is %s, the binding says %s", kernel.ErrTrust, digest, want)
 	}

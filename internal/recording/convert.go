@@ -45,7 +45,7 @@ func (c *Chain) Digest() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "sha256:" + sum(b), nil
+	return phases.ByteDigest(b), nil
 }
 
 // RunOf describes one invocation under the chain of the digest.

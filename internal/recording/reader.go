@@ -125,7 +125,7 @@ func (r *Reader) takeChain(raw jsontext.Value) error {
 	if err := r.check(c); err != nil {
 		return err
 	}
-	digest := "sha256:" + sum(raw)
+	digest := phases.ByteDigest(raw)
 	if r.chains[digest] != nil {
 		return r.fail(ErrFormat, "a configuration stands in it twice", nil)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // line is one line of a recording: exactly one member beside the digest.
@@ -88,7 +89,7 @@ func (w *Writer) chain(c *Chain) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	digest := "sha256:" + sum(b)
+	digest := phases.ByteDigest(b)
 	if w.chains[digest] {
 		return digest, nil
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/recording"
-	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -31,7 +30,7 @@ type Alone struct {
 // Text says why. The bench is closed by the caller, after the Alone.
 func OpenAlone(ctx context.Context, bench *loader.Bench, h AloneHook) (*Alone, error) {
 	b := &h.Binding
-	b.Digest, b.Mode, b.Failure = statedir.Digest(h.Module), phases.Enforce, nil
+	b.Digest, b.Mode, b.Failure = phases.ByteDigest(h.Module), phases.Enforce, nil
 	load := loader.BenchHook{Name: b.Name, Module: h.Module, Tier: b.Tier, Config: jsonValue(b.Config),
 		MemoryMiB: b.Budget.MemoryMiB}
 	if b.Allowed != nil {

@@ -18,7 +18,6 @@ import (
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/replay"
-	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -96,7 +95,7 @@ func modules(t testing.TB, names ...string) map[string][]byte {
 	out := map[string][]byte{}
 	for _, n := range names {
 		m := module(t, n)
-		out[statedir.Digest(m)] = m
+		out[phases.ByteDigest(m)] = m
 	}
 	return out
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/rig"
-	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -369,7 +368,7 @@ func sameDigests(chain *recording.Chain, swap map[string]*Hook, added []*Hook) e
 		if h == nil {
 			continue
 		}
-		if got := statedir.Digest(h.Module); got != b.Digest {
+		if got := phases.ByteDigest(h.Module); got != b.Digest {
 			return &Error{Class: ErrRefused,
 				Text: fmt.Sprintf("hook %s was recorded as %s, and the file is %s", b.Name, b.Digest, got),
 				Hint: "Compare decisions to hold another version against it: --compare decision."}

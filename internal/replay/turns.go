@@ -61,7 +61,7 @@ func (t *turnTable) run1(ctx context.Context, h *rigHook, turn kernel.Turn) (ker
 		return kernel.Outcome{}, phases.NewFault(rec.Fault.Kind, rec.Fault.Text, nil)
 	}
 	if compare && rec.InputSHA256 != hexsum(turn.Session.Input) {
-		t.res.differ(WhatInput, at, "sha256:"+rec.InputSHA256, "sha256:"+hexsum(turn.Session.Input))
+		t.res.differ(WhatInput, at, "sha256:"+rec.InputSHA256, phases.ByteDigest(turn.Session.Input))
 	}
 	if rec != nil && rec.Budget > 0 && (compare || h.same) {
 		turn.Fuel = rec.Budget // on behalf of another hook it lives on what that one had left

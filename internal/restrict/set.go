@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+
+	"github.com/belay-hooks/belay/phases"
 )
 
 // Digest is a SHA-256.
@@ -23,7 +25,7 @@ const (
 )
 
 // String returns the digest as events record it.
-func (d Digest) String() string { return prefix + hex.EncodeToString(d[:]) }
+func (d Digest) String() string { return phases.SumDigest(d[:]) }
 
 // Parse reads what String has written, and nothing else.
 func Parse(s string) (d Digest, ok bool) {

@@ -1,8 +1,6 @@
 package statedir
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -51,10 +49,4 @@ func IsOwn(name string) bool {
 // the digest was computed here, or compared with one that was.
 func Blob(dir, digest string) string {
 	return filepath.Join(dir, "blobs", "sha256", strings.TrimPrefix(digest, "sha256:"))
-}
-
-// Digest returns sha256:<hex> of a file.
-func Digest(file []byte) string {
-	sum := sha256.Sum256(file)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/phases"
 )
 
 const limit = 1 << 20
@@ -304,7 +305,7 @@ func TestEditsOfOneProcess(t *testing.T) {
 
 // Files of the state directory have the names that they always had.
 func TestLayout(t *testing.T) {
-	digest := statedir.Digest([]byte("module"))
+	digest := phases.ByteDigest([]byte("module"))
 	if want := "sha256:120970d812836f19888625587a4606a5ad23cef31c8684e601771552548fc6b9"; digest != want {
 		t.Errorf("digest %s, want %s", digest, want)
 	}
@@ -325,7 +326,7 @@ func TestLayout(t *testing.T) {
 // A module is stored once, and a damaged one is written again.
 func TestKeepBlob(t *testing.T) {
 	dir, file := t.TempDir(), []byte("module")
-	digest := statedir.Digest(file)
+	digest := phases.ByteDigest(file)
 	for range 2 {
 		if err := statedir.KeepBlob(dir, digest, file); err != nil {
 			t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/internal/rig"
-	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -90,7 +89,7 @@ func (e *Engine) Hook(name string, module []byte) *Hook {
 }
 
 // Digest is sha256:<hex> of the module file.
-func (h *Hook) Digest() string { return statedir.Digest(h.module) }
+func (h *Hook) Digest() string { return phases.ByteDigest(h.module) }
 
 // keyOf tells apart what a module is given.
 func keyOf(b loader.BenchHook) string {

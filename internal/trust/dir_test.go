@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -45,7 +44,7 @@ func TestWithoutWhatVerifiesSignatures(t *testing.T) {
 		{"a policy that says nothing", "{version: belay/v1}", tiers.SignerNotTrusted, tiers.SignerNotTrusted},
 		{"another file is denied", "{version: belay/v1, deny: {digests: ['sha256:" + strings.Repeat("0", 64) + "']}}",
 			tiers.SignerNotTrusted, tiers.SignerNotTrusted},
-		{"the file is denied", "{version: belay/v1, deny: {digests: ['" + statedir.Digest(file) + "']}}", tiers.Revoked, tiers.Revoked},
+		{"the file is denied", "{version: belay/v1, deny: {digests: ['" + phases.ByteDigest(file) + "']}}", tiers.Revoked, tiers.Revoked},
 		{"the signer is trusted", "version: belay/v1\n" + rule, nothing, tiers.PolicyUnusable},
 		{"the signer is denied", "version: belay/v1\n" + rule + "deny: {keys: ['" + key.ID + "']}\n", tiers.Revoked, tiers.PolicyUnusable},
 		{"a key is denied, and nothing else said", "{version: belay/v1, deny: {keys: ['" + key.ID + "']}}",

@@ -177,7 +177,7 @@ func manifestIn(module []byte) *tiers.Manifest {
 // Decision says how far a file with that evidence is trusted. The error is of class
 // tiers.PolicyUnusable, or of the file's parsing.
 func (t *Verifier) Decision(file []byte, evidence []tiers.Evidence) (tiers.Decision, error) {
-	digest := statedir.Digest(file)
+	digest := phases.ByteDigest(file)
 	hooks, err := builtin.Load()
 	if err != nil {
 		return tiers.Decision{}, err

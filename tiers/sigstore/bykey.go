@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/asn1"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"math/big"
 	"time"
@@ -147,5 +146,5 @@ func SignatureID(sig []byte) string {
 		h.Write([]byte("raw\x00"))
 		h.Write(sig)
 	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+	return phases.SumDigest(h.Sum(nil))
 }

@@ -2,13 +2,13 @@ package sigstore
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"reflect"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
 
@@ -47,7 +47,7 @@ func (a *artifact) addManifest(e tiers.Evidence) *tiers.Fact {
 		return fail(fmt.Sprintf("the OCI manifest has %d layers, a hook has one", len(m.Layers)), nil)
 	case m.Layers[0].MediaType != "application/wasm":
 		return fail("the OCI manifest's layer is no WebAssembly module: who signed it signed something else", nil)
-	case m.Layers[0].Digest != "sha256:"+hex.EncodeToString(a.digest[:]) || m.Layers[0].Size != int64(len(a.file)):
+	case m.Layers[0].Digest != phases.SumDigest(a.digest[:]) || m.Layers[0].Size != int64(len(a.file)):
 		f := problem(tiers.Fact{Source: e.Name, Kind: e.Kind}, tiers.SignatureInvalid,
 			"the OCI manifest is about another file", nil)
 		return &f

@@ -11,7 +11,7 @@ import (
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/replay"
-	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // recordingFiles lists files, and the recordings in directories, in order of their names.
@@ -83,7 +83,7 @@ func modulesBeside(named, recordings []string) (map[string][]byte, error) {
 		if len(m) >= maxModule {
 			return false, nil // no module that could have run
 		}
-		out[statedir.Digest(m)] = m
+		out[phases.ByteDigest(m)] = m
 		return true, nil
 	}
 	for _, path := range named {

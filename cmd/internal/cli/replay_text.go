@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -197,5 +196,5 @@ func (a *App) shadow(ctx context.Context, f eventFilter, each func(*replay.Resul
 	if err != nil {
 		return "", recordsFailure(err)
 	}
-	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
+	return phases.SumDigest(sum.Sum(nil)), nil
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/belay-hooks/belay/phases"
 )
 
 func dockerConfig(t *testing.T, hosts ...string) string {
@@ -203,7 +205,7 @@ func TestBlobHostsGetNoCredentials(t *testing.T) {
 		if auth(w, r) {
 			return true
 		}
-		if is(r, "blobs", Digest(f.module)) {
+		if is(r, "blobs", phases.ByteDigest(f.module)) {
 			http.Redirect(w, r, cdn.URL+"/blob", http.StatusTemporaryRedirect)
 			return true
 		}

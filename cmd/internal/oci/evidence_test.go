@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/belay-hooks/belay/phases"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -29,7 +30,7 @@ func TestEvidenceComesAlong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Evidence{Kind: KindBundle, Bytes: []byte("one"), MediaType: MediaTypeBundle, Digest: Digest([]byte("one")),
+	want := Evidence{Kind: KindBundle, Bytes: []byte("one"), MediaType: MediaTypeBundle, Digest: phases.ByteDigest([]byte("one")),
 		Subject: f.digest, Referrer: r}
 	if d := cmp.Diff(want, p.Evidence[0]); d != "" {
 		t.Error(d)
@@ -83,7 +84,7 @@ func TestBrokenReferrersAreSkipped(t *testing.T) {
 	}{
 		{"another hook's", func(t *testing.T, f *fake) {
 			m := good(f, "x")
-			m.Subject.Digest = Digest([]byte("another manifest"))
+			m.Subject.Digest = phases.ByteDigest([]byte("another manifest"))
 			f.attachRaw(encode(t, m))
 		}, ErrLayout},
 		{"nobody's", func(t *testing.T, f *fake) {
@@ -112,7 +113,7 @@ func TestBrokenReferrersAreSkipped(t *testing.T) {
 		}, ErrTooLarge},
 		{"with another digest", func(t *testing.T, f *fake) {
 			f.attach(t, bundle("x"))
-			f.blobs[Digest([]byte("x"))] = []byte("y")
+			f.blobs[phases.ByteDigest([]byte("x"))] = []byte("y")
 		}, ErrDigest},
 		{"with another manifest", func(t *testing.T, f *fake) {
 			d := f.attach(t, bundle("x"))
@@ -128,12 +129,12 @@ func TestBrokenReferrersAreSkipped(t *testing.T) {
 		}, ErrDigest},
 		{"with another size", func(t *testing.T, f *fake) {
 			f.attach(t, bundle("x"))
-			f.blobs[Digest([]byte("x"))] = []byte("longer")
+			f.blobs[phases.ByteDigest([]byte("x"))] = []byte("longer")
 		}, ErrSize},
 		{"no JSON", func(t *testing.T, f *fake) { f.attachRaw([]byte("{")) }, ErrMalformed},
 		{"gone", func(t *testing.T, f *fake) {
 			f.attach(t, bundle("x"))
-			delete(f.blobs, Digest([]byte("x")))
+			delete(f.blobs, phases.ByteDigest([]byte("x")))
 		}, ErrNotFound},
 		{"an index", func(t *testing.T, f *fake) {
 			f.attach(t, bundle("x"))
@@ -163,7 +164,7 @@ func TestRefusalsAreNotSkipped(t *testing.T) {
 	f := newFake(t)
 	f.attach(t, bundle("x"))
 	f.lie = func(w http.ResponseWriter, r *http.Request) bool {
-		if is(r, "blobs", Digest([]byte("x"))) {
+		if is(r, "blobs", phases.ByteDigest([]byte("x"))) {
 			http.Redirect(w, r, "https://evil.example/", http.StatusFound)
 			return true
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/belay-hooks/belay/phases"
 	"github.com/go-json-experiment/json"
 )
 
@@ -45,10 +46,10 @@ func newFake(t *testing.T) *fake {
 	return f
 }
 
-func (f *fake) addBlob(b []byte) string { d := Digest(b); f.blobs[d] = b; return d }
+func (f *fake) addBlob(b []byte) string { d := phases.ByteDigest(b); f.blobs[d] = b; return d }
 
 func (f *fake) addManifest(b []byte, tags ...string) string {
-	d := Digest(b)
+	d := phases.ByteDigest(b)
 	for _, name := range append(tags, d) {
 		f.manifests[name] = b
 	}
@@ -105,7 +106,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (f *fake) document(w http.ResponseWriter, mediaType string, b []byte) {
 	w.Header().Set("Content-Type", mediaType)
-	w.Header().Set("Docker-Content-Digest", Digest(b))
+	w.Header().Set("Docker-Content-Digest", phases.ByteDigest(b))
 	w.Write(b)
 }
 

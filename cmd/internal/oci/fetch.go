@@ -56,7 +56,7 @@ func (s *session) document(ctx context.Context, url, mediaType, want string) ([]
 		if body, err = readAll(resp, MaxManifest, nil); err != nil {
 			return err
 		}
-		digest := Digest(body)
+		digest := phases.ByteDigest(body)
 		if want != "" && digest != want {
 			return fail(ErrDigest, "what came is "+digest)
 		}
@@ -85,7 +85,7 @@ func (s *session) blob(ctx context.Context, d Descriptor, step string) ([]byte, 
 		case int64(len(body)) != d.Size:
 			return fail(ErrSize, fmt.Sprintf("the manifest says %d bytes, the answer has %d", d.Size, len(body)))
 		}
-		if got := Digest(body); got != d.Digest {
+		if got := phases.ByteDigest(body); got != d.Digest {
 			return fail(ErrDigest, "what came is "+got)
 		}
 		return nil

@@ -3,6 +3,8 @@ package oci
 import (
 	stdjson "encoding/json"
 	"testing"
+
+	"github.com/belay-hooks/belay/phases"
 )
 
 func FuzzManifest(f *testing.F) {
@@ -17,7 +19,7 @@ func FuzzManifest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if kind, l, err := m.evidence(Digest(manifest)); err == nil &&
+		if kind, l, err := m.evidence(phases.ByteDigest(manifest)); err == nil &&
 			(l.Size < 1 || l.Size > MaxEvidence || kind.mediaType() != l.MediaType || !digestForm.MatchString(l.Digest)) {
 			t.Errorf("accepted as evidence: %+v", m)
 		}
@@ -47,7 +49,7 @@ func FuzzManifest(f *testing.F) {
 
 func FuzzIndex(f *testing.F) {
 	for _, s := range []string{`{"schemaVersion":2,"manifests":[]}`, `{"schemaVersion":2,"manifests":[{"mediaType":"` +
-		MediaTypeManifest + `","digest":"` + Digest(nil) + `","size":1}]}`, `{"schemaVersion":2,"manifests":null}`} {
+		MediaTypeManifest + `","digest":"` + phases.ByteDigest(nil) + `","size":1}]}`, `{"schemaVersion":2,"manifests":null}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -64,8 +66,8 @@ func FuzzIndex(f *testing.F) {
 }
 
 func FuzzReference(f *testing.F) {
-	for _, s := range []string{"oci://127.0.0.1:5000/a/b:1.0", "oci://ghcr.io/a/b@" + Digest(nil),
-		"oci://[::1]:5000/a:x@" + Digest(nil), "oci://a/b/../c", "oci://h%2f/x"} {
+	for _, s := range []string{"oci://127.0.0.1:5000/a/b:1.0", "oci://ghcr.io/a/b@" + phases.ByteDigest(nil),
+		"oci://[::1]:5000/a:x@" + phases.ByteDigest(nil), "oci://a/b/../c", "oci://h%2f/x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/belay-hooks/belay/phases"
 )
 
 func TestHonestRegistry(t *testing.T) {
@@ -26,7 +28,7 @@ func TestHonestRegistry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(p.Module, f.module) || p.Digest != Digest(f.module) || p.ManifestDigest != f.digest ||
+		if !bytes.Equal(p.Module, f.module) || p.Digest != phases.ByteDigest(f.module) || p.ManifestDigest != f.digest ||
 			!bytes.Equal(p.Manifest, f.manifest) {
 			t.Errorf("%v: %+v is not what was put there", ref, p)
 		}
@@ -65,7 +67,7 @@ func TestTagIsResolvedOnce(t *testing.T) {
 
 // Each lie of a registry about the manifest or the module has an error of its own.
 func TestLies(t *testing.T) {
-	layer := func(f *fake) string { return Digest(f.module) }
+	layer := func(f *fake) string { return phases.ByteDigest(f.module) }
 	change := func(edit func(f *fake, m *Manifest)) func(*testing.T, *fake) {
 		return func(t *testing.T, f *fake) {
 			m, err := decodeManifest(f.manifest)
@@ -101,7 +103,7 @@ func TestLies(t *testing.T) {
 		}), ErrDigest, "what came is sha256:"},
 		{"a digest header that is not true", answer("manifests", byDigest, func(f *fake, w http.ResponseWriter) {
 			w.Header().Set("Content-Type", MediaTypeManifest)
-			w.Header().Set("Docker-Content-Digest", Digest([]byte("x")))
+			w.Header().Set("Docker-Content-Digest", phases.ByteDigest([]byte("x")))
 			w.Write(f.manifest)
 		}), ErrDigest, "the registry calls it"},
 		{"another module under the digest", answer("blobs", layer, func(f *fake, w http.ResponseWriter) {
@@ -195,7 +197,7 @@ func TestLies(t *testing.T) {
 			text := []byte("#!/bin/sh")
 			m.Layers[0].Digest, m.Layers[0].Size = f.addBlob(text), int64(len(text))
 		}), ErrMediaType, "calls itself application/wasm"},
-		{"the module is gone", func(t *testing.T, f *fake) { delete(f.blobs, Digest(f.module)) }, ErrNotFound, "404"},
+		{"the module is gone", func(t *testing.T, f *fake) { delete(f.blobs, phases.ByteDigest(f.module)) }, ErrNotFound, "404"},
 		{"500", answer("blobs", layer, func(f *fake, w http.ResponseWriter) {
 			w.WriteHeader(500)
 			fmt.Fprint(w, "{\"errors\":[{\"code\":\"UNKNOWN\",\"message\":\"\\u001b[31mboo\"}]}")
@@ -235,7 +237,7 @@ func TestEndlessBody(t *testing.T) {
 	f := newFake(t)
 	var sent atomic.Int64
 	f.lie = func(w http.ResponseWriter, r *http.Request) bool {
-		if !is(r, "blobs", Digest(f.module)) {
+		if !is(r, "blobs", phases.ByteDigest(f.module)) {
 			return false
 		}
 		b := make([]byte, 64<<10)
@@ -325,7 +327,7 @@ func TestRedirects(t *testing.T) {
 	cdnHost := cdn.Listener.Addr().String()
 	to := func(target string) func(http.ResponseWriter, *http.Request) bool {
 		return func(w http.ResponseWriter, r *http.Request) bool {
-			if is(r, "blobs", Digest(f.module)) {
+			if is(r, "blobs", phases.ByteDigest(f.module)) {
 				http.Redirect(w, r, target, http.StatusTemporaryRedirect)
 				return true
 			}
@@ -355,7 +357,7 @@ func TestRedirects(t *testing.T) {
 
 	// On the same host a few are fine, a circle is not.
 	f.lie = func(w http.ResponseWriter, r *http.Request) bool {
-		if !is(r, "blobs", Digest(f.module)) || r.URL.RawQuery != "" {
+		if !is(r, "blobs", phases.ByteDigest(f.module)) || r.URL.RawQuery != "" {
 			return false
 		}
 		http.Redirect(w, r, r.URL.Path+"?again=1", http.StatusFound)
@@ -446,7 +448,7 @@ func TestTimeouts(t *testing.T) {
 	f := newFake(t)
 	release := make(chan struct{})
 	f.lie = func(w http.ResponseWriter, r *http.Request) bool {
-		if is(r, "blobs", Digest(f.module)) {
+		if is(r, "blobs", phases.ByteDigest(f.module)) {
 			w.Write(f.module[:8])
 			w.(http.Flusher).Flush()
 			select {

@@ -38,11 +38,6 @@ type index struct {
 	Manifests     []Descriptor `json:"manifests"`
 }
 
-// Digest is sha256:<hex> of b.
-func Digest(b []byte) string {
-	return phases.ByteDigest(b)
-}
-
 // decode refuses what another reader could understand in another way: duplicate
 // names, invalid UTF-8, and names that are ours but for the case of their letters
 // (the standard library, which signing tools use, takes "Layers" for "layers").
@@ -225,7 +220,7 @@ func packEvidence(e Evidence, subject Descriptor) ([]byte, error) {
 func emptyConfig() []byte { return []byte("{}") }
 
 func describe(mediaType string, b []byte) Descriptor {
-	return Descriptor{MediaType: mediaType, Digest: Digest(b), Size: int64(len(b))}
+	return Descriptor{MediaType: mediaType, Digest: phases.ByteDigest(b), Size: int64(len(b))}
 }
 
 // isModule looks at the magic number only: whether the sandbox takes the module

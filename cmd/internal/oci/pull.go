@@ -3,6 +3,7 @@ package oci
 import (
 	"context"
 
+	"github.com/belay-hooks/belay/phases"
 	"oras.land/oras-go/v2/registry/remote/auth"
 )
 
@@ -101,5 +102,5 @@ func (s *session) manifest(ctx context.Context) (body []byte, layer Descriptor, 
 	if layer, err = m.module(); err != nil {
 		return nil, layer, "", about(err, op, s.ref.String())
 	}
-	return body, layer, Digest(body), nil
+	return body, layer, phases.ByteDigest(body), nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/belay-hooks/belay/phases"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/registry/remote"
@@ -94,7 +95,7 @@ func (s *session) push(ctx context.Context, module []byte, evidence []Evidence) 
 			return nil, &Error{Class: ErrDigest, Op: "read back the manifest", Ref: name}
 		}
 	}
-	out := &Pushed{Ref: s.ref.Pinned(subject.Digest), Tag: s.ref.Tag, Digest: Digest(module), Manifest: manifest,
+	out := &Pushed{Ref: s.ref.Pinned(subject.Digest), Tag: s.ref.Tag, Digest: phases.ByteDigest(module), Manifest: manifest,
 		Evidence: []string{}}
 	if len(evidence) == 0 {
 		return out, nil
@@ -119,7 +120,7 @@ func (s *session) attach(ctx context.Context, repo *remote.Repository, subject D
 		if err != nil {
 			return nil, err
 		}
-		if d := Digest(doc); docs[d] == nil {
+		if d := phases.ByteDigest(doc); docs[d] == nil {
 			docs[d] = doc
 			order = append(order, d)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/belay-hooks/belay/phases"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/registry"
 )
@@ -34,7 +35,7 @@ func TestManifestIsStable(t *testing.T) {
 	if d := cmp.Diff(wantManifest, string(manifest)); d != "" {
 		t.Error(d)
 	}
-	if layer, err := ModuleLayer(manifest); err != nil || layer.Digest != Digest(module("a hook")) {
+	if layer, err := ModuleLayer(manifest); err != nil || layer.Digest != phases.ByteDigest(module("a hook")) {
 		t.Errorf("the manifest binds %v (%v)", layer, err)
 	}
 }
@@ -74,7 +75,7 @@ func roundTrip(t *testing.T, o Options, ref Reference) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pushed.Digest != Digest(m) || pushed.Ref.Digest != Digest(pushed.Manifest) || pushed.Tag != ref.Tag ||
+	if pushed.Digest != phases.ByteDigest(m) || pushed.Ref.Digest != phases.ByteDigest(pushed.Manifest) || pushed.Tag != ref.Tag ||
 		len(pushed.Evidence) != 2 {
 		t.Errorf("pushed %+v", pushed)
 	}
@@ -118,7 +119,7 @@ func roundTrip(t *testing.T, o Options, ref Reference) {
 	missing.Tag = "never-pushed"
 	_, err = c.Pull(ctx, missing)
 	wantClass(t, err, ErrNotFound, "never-pushed")
-	_, err = c.Pull(ctx, ref.Pinned(Digest([]byte("never pushed"))))
+	_, err = c.Pull(ctx, ref.Pinned(phases.ByteDigest([]byte("never pushed"))))
 	wantClass(t, err, ErrNotFound, "404")
 }
 
@@ -148,7 +149,7 @@ func TestPushRefusals(t *testing.T) {
 		evidence []Evidence
 		class    error
 	}{
-		"a digest":           {ref.Pinned(Digest(nil)), module("x"), nil, ErrReference},
+		"a digest":           {ref.Pinned(phases.ByteDigest(nil)), module("x"), nil, ErrReference},
 		"too large":          {ref, module(strings.Repeat("x", MaxModule)), nil, ErrTooLarge},
 		"no module":          {ref, []byte("#!/bin/sh"), nil, ErrLayout},
 		"too much evidence":  {ref, module("x"), many, ErrTooLarge},

@@ -3,10 +3,12 @@ package oci
 import (
 	"strings"
 	"testing"
+
+	"github.com/belay-hooks/belay/phases"
 )
 
 func TestReferences(t *testing.T) {
-	d := Digest([]byte("x"))
+	d := phases.ByteDigest([]byte("x"))
 	for s, want := range map[string]Reference{
 		"oci://ghcr.io/acme/hooks/guard:1.0":  {Host: "ghcr.io", Repo: "acme/hooks/guard", Tag: "1.0"},
 		"oci://ghcr.io/acme/guard@" + d:       {Host: "ghcr.io", Repo: "acme/guard", Digest: d},

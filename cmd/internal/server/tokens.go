@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // A token is 256 random bits, so that a plain hash of it is as good as a slow one.
@@ -93,7 +94,7 @@ func newToken(dir string, r client.Role, hashPath string) (sum [sha256.Size]byte
 		return sum, err
 	}
 	sum = sha256.Sum256([]byte(token))
-	if err := statedir.Create(hashPath, fmt.Appendf(nil, "sha256:%x\n", sum), 0o600); errors.Is(err, fs.ErrExist) {
+	if err := statedir.Create(hashPath, []byte(phases.SumDigest(sum[:])+"\n"), 0o600); errors.Is(err, fs.ErrExist) {
 		return readHash(hashPath)
 	} else if err != nil {
 		return sum, err

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/cmd/internal/server"
-	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/phases"
 )
 
 func watched(s *server.Options) { s.Watch = 20 * time.Millisecond }
@@ -53,7 +53,7 @@ func TestAModuleThatIsBackIsLoaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := startDaemon(t, withServer(watched),
-		withConfig("version: belay/v1\nhooks:\n  - name: guard\n    module: guard.wasm\n    digest: "+statedir.Digest(module)+
+		withConfig("version: belay/v1\nhooks:\n  - name: guard\n    module: guard.wasm\n    digest: "+phases.ByteDigest(module)+
 			"\n    capabilities: [block, add_context]\n"))
 	broken := func() bool { return d.host.Bindings()[0].Problem != "" }
 	if !broken() {
@@ -77,7 +77,7 @@ func TestAModuleThatWasAwayForAReloadIsLoaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := stateDir(t, "version: belay/v1\nhooks:\n  - name: guard\n    module: guard.wasm\n    digest: "+
-		statedir.Digest(module)+"\n    capabilities: [block, add_context]\n")
+		phases.ByteDigest(module)+"\n    capabilities: [block, add_context]\n")
 	path := filepath.Join(dir, "guard.wasm")
 	if err := os.WriteFile(path, module, 0o600); err != nil {
 		t.Fatal(err)
