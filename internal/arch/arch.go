@@ -1,7 +1,8 @@
-// Package arch decides whether the packages of belay import each other only
-// in the direction that the architecture allows (docs/ARCHITECTURE.md),
-// whether each outside library is imported in its one place, and whether what is public
-// names public types only. It reads import lists and signatures; it never runs anything.
+// Package arch decides whether the packages of belay import each other only in
+// the direction that the architecture allows (docs/ARCHITECTURE.md), whether
+// each outside library is imported in its one place, and whether public
+// declarations name public types only. It reads import lists and signatures; it
+// never runs anything.
 package arch
 
 import (

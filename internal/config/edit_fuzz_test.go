@@ -11,8 +11,8 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
-// An edit of whatever file is valid does what it is for and leaves the rest as it is:
-// a hook that was bound before is bound the same way after.
+// An edit of a valid file changes its entry and leaves the rest as it is: a
+// hook that was bound before is bound the same way after.
 func FuzzEdit(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte(config.Empty))

@@ -86,7 +86,7 @@ func Hook(ctx context.Context, dir trust.Dir, r Request) (kernel.BindingSpec, lo
 		if err != nil || r.Module != "" {
 			return edited, err
 		}
-		if err := statedir.KeepBlob(dir.Path, info.Digest, file); err != nil {
+		if err := statedir.StoreBlob(dir.Path, info.Digest, file); err != nil {
 			return nil, err
 		}
 		return edited, evidence.Store(dir.Path, info.Digest, r.Evidence)

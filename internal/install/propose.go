@@ -77,7 +77,7 @@ func (q *Proposals) request(ctx context.Context, it approvals.Item, digest strin
 		return it, err
 	}
 	defer unlock()
-	if err := statedir.KeepBlob(q.o.Dir.Path, digest, module); err != nil {
+	if err := statedir.StoreBlob(q.o.Dir.Path, digest, module); err != nil {
 		return it, err
 	}
 	return q.o.Kernel.RequestApproval(ctx, it, old...)

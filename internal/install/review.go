@@ -169,7 +169,7 @@ func (q *Proposals) bind(ctx context.Context, it *approvals.Item) error {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return config.EditFile(q.o.Dir.Path, func(src []byte) ([]byte, error) {
-		if err := statedir.KeepBlob(q.o.Dir.Path, r.Binding.Module, file); err != nil {
+		if err := statedir.StoreBlob(q.o.Dir.Path, r.Binding.Module, file); err != nil {
 			return nil, err
 		}
 		edited, _, err := withBinding(src, &r)

@@ -182,8 +182,8 @@ func (k *Keeping) calm() time.Time {
 	return time.Time{}
 }
 
-// Sink tries the directory by writing, and says how what is kept stands, in the form of a
-// sink; ok is false when nothing is to be kept.
+// Sink tries the directory by writing and returns the state of retention in the
+// form of a sink; ok is false when nothing is to be retained.
 func (k *Keeping) Sink() (s wire.Sink, ok bool) {
 	now := k.now.Load()
 	if now == nil {

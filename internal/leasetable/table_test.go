@@ -202,7 +202,8 @@ func TestWhatChangesChange(t *testing.T) {
 	same("revoked at a and below it: a is exhausted, ab lies beside it")
 }
 
-// A revocation below an id reaches what is the asker's and what belongs to no credential, of the asker's runtime.
+// A revocation below an id reaches leases of the caller and leases without a
+// credential, of the caller's runtime.
 func TestRevocationsReach(t *testing.T) {
 	at := leases.Instant{Wall: t0, Boot: "b1", Since: time.Hour}
 	table := &leasetable.Table{}

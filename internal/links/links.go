@@ -20,11 +20,12 @@ const (
 // maxLinks is how many links are followed for one path, as the kernel of most systems does.
 const maxLinks = 40
 
-// Walk follows symbolic links element by element, as a POSIX system does when it
-// opens a path. What it finds holds for the moment of each look: between that and the
-// use of a file a program can put a link in its place. It is used by one goroutine.
+// Walk resolves symbolic links element by element, as a POSIX system does when
+// it opens a path. Each finding holds for the moment of its look: between that
+// and the use of a file a program can put a link in its place. It is used by
+// one goroutine.
 type Walk struct {
-	// Read says what is at a clean absolute path; State is as in Found.
+	// Read looks at a clean absolute path; State is as in Found.
 	Read func(ctx context.Context, path string) Found
 	// MayLook limits the walk: Read is never asked about a path for which it is
 	// false. Nil allows every path.
@@ -101,7 +102,7 @@ type linkReader interface {
 	Readlink(ctx context.Context, path string) (target string, err error)
 }
 
-// Look asks the file system what is at a path.
+// Look looks at a path in the file system.
 func Look(ctx context.Context, files linkReader, p string) Found {
 	target, err := files.Readlink(ctx, p)
 	r := Found{Path: p, State: StateOf(err)}

@@ -78,9 +78,9 @@ func spelling(rng *rand.Rand, root, dir string) string {
 	return p
 }
 
-// A walk leads where the system's own does, and where the system finds nothing it
-// does not claim to have arrived. With a limit it looks at nothing outside of it, and
-// what it then has seen wholly is the same.
+// A walk leads where the system's own does, and where the system finds nothing
+// it does not claim to have arrived. With a limit it looks at nothing outside
+// of it, and a walk within the limit has the same result.
 func TestWalksAgreeWithTheSystem(t *testing.T) {
 	seed := uint64(20260301)
 	arrived, absent, looped, kept := 0, 0, 0, 0

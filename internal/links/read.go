@@ -15,7 +15,7 @@ type Found struct {
 	State  string
 }
 
-// States of what was found. Recordings of hosts hold these words.
+// States of a path. Recordings of hosts hold these words.
 const (
 	Link     = "link"
 	Plain    = "plain" // a file or directory, no link

@@ -23,7 +23,7 @@ type Normal struct {
 	Key      string   // Path for comparing: see Normalize
 	Keys     []string // every distinct key: of Path, and of each other reading of a doubtful spelling
 	Absolute bool     // Path is absolute
-	Notes    []string // what was unusual: see the constants
+	Notes    []string // unusual parts: see the constants
 }
 
 // Notes.

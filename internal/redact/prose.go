@@ -92,7 +92,7 @@ func proseName(w, before string) string {
 	return ""
 }
 
-// findPiped covers what is echoed into a program that asks for a password.
+// findPiped finds text that is echoed into a program that asks for a password.
 func findPiped(s string, add func(kind string, from, to int)) {
 	for at := 0; ; {
 		i := strings.IndexByte(s[at:], '|')

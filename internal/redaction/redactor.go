@@ -216,8 +216,9 @@ func Of(dir string) (*redact.Redactor, error) {
 	return made.actions, nil
 }
 
-// Refusal returns r with its names and its fault's text redacted as dir is configured. Where
-// that cannot be told r stays as it is: the next Open redacts what it records.
+// Refusal returns r with its names and its fault's text redacted as dir is
+// configured. If the configuration cannot be read, r stays as it is: the next
+// Open redacts the record.
 func Refusal(dir string, r kernel.Refusal) kernel.Refusal {
 	red, err := Of(dir)
 	if err != nil {

@@ -108,7 +108,8 @@ func TestCasesAreTheSameEachTime(t *testing.T) {
 	}
 }
 
-// A Volatile store answers what it is told, and a commit that fails blocks the action.
+// A Volatile store gives the configured answers, and a commit that fails blocks
+// the action.
 func TestVolatileStore(t *testing.T) {
 	var commit error
 	var events int

@@ -21,8 +21,9 @@ type Volatile struct {
 	commit func(kernel.Batch) error
 }
 
-// NewVolatile returns a store that asks run for what is carried along a run, latch for the
-// latch of a session (nil: none), and commit whether a batch can be written.
+// NewVolatile returns a store that asks run for the metadata of a run, latch
+// for the latch of a session (nil: none), and commit whether a batch can be
+// written.
 func NewVolatile(run func() kernel.RunState, latch func(kernel.SessionKey) *kernel.Latch,
 	commit func(kernel.Batch) error) *Volatile {
 	return &Volatile{Store: memory.New(), run: run, latch: latch, commit: commit}

@@ -240,7 +240,7 @@ var spoilers = map[string]func(dir, entry string){
 }
 
 // Code that a process hands back and that cannot be put down is not used.
-func TestCompiledCodeThatCannotBeKept(t *testing.T) {
+func TestCompiledCodeThatCannotBeStored(t *testing.T) {
 	for what, text := range map[string]string{
 		"directory": "not a directory", "entry": "is a directory", "seal": "is a directory",
 		"other": fs.ErrPermission.Error(),

@@ -57,7 +57,7 @@ func TestSettings(t *testing.T) {
 
 // No link leads a sink to a file of the state directory, and neither does
 // another name of the directory or of a file.
-func TestSettingsFollowLinks(t *testing.T) {
+func TestSettingsResolveLinks(t *testing.T) {
 	dir, beside, keys := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, name := range []string{"belay.yaml", "belay.db", "revision.json", "blobs/sha256/x"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {

@@ -15,9 +15,9 @@ const MaxModule = 8 << 20
 // package readfile.
 func ReadModule(path string) ([]byte, error) { return readfile.All(path, MaxModule) }
 
-// KeepBlob writes a module under its digest, unless it is there. The error is
+// StoreBlob writes a module under its digest, unless it is there. The error is
 // ErrUnusable.
-func KeepBlob(dir, digest string, file []byte) error {
+func StoreBlob(dir, digest string, file []byte) error {
 	path := Blob(dir, digest)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return Unusable("blobs", err)

@@ -169,7 +169,7 @@ func TestEditSeesFilesComeAndGo(t *testing.T) {
 	wantFile(t, f, "x")
 }
 
-func TestLinksAreFollowedOnce(t *testing.T) {
+func TestLinksAreResolvedOnce(t *testing.T) {
 	dir := t.TempDir()
 	home, state := filepath.Join(dir, "dotfiles"), filepath.Join(dir, "state")
 	for _, d := range []string{home, state} {
@@ -324,11 +324,11 @@ func TestLayout(t *testing.T) {
 }
 
 // A module is stored once, and a damaged one is written again.
-func TestKeepBlob(t *testing.T) {
+func TestStoreBlob(t *testing.T) {
 	dir, file := t.TempDir(), []byte("module")
 	digest := phases.ByteDigest(file)
 	for range 2 {
-		if err := statedir.KeepBlob(dir, digest, file); err != nil {
+		if err := statedir.StoreBlob(dir, digest, file); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := statedir.ReadModule(statedir.Blob(dir, digest)); err != nil || !bytes.Equal(got, file) {
@@ -341,7 +341,7 @@ func TestKeepBlob(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := statedir.KeepBlob(filepath.Join(dir, "file"), digest, file); !errors.Is(err, statedir.ErrUnusable) {
+	if err := statedir.StoreBlob(filepath.Join(dir, "file"), digest, file); !errors.Is(err, statedir.ErrUnusable) {
 		t.Errorf("below a file: %v", err)
 	}
 }

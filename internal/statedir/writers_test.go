@@ -20,7 +20,7 @@ var edited = []struct{ file, by, from string }{
 	{"keys/*.key", "MakeKey", "internal/keyring/ring.go"},
 	{"keys/*.token, keys/*.hash", "Create", "cmd/internal/server/tokens.go"},
 	{"NAME.key, NAME.pub, NAME.reviewer.key, signatures beside a module", "Create", "cmd/internal/cli/hook_sign.go"},
-	{"blobs/sha256/*", "KeepBlob", "internal/install/install.go"},
+	{"blobs/sha256/*", "StoreBlob", "internal/install/install.go"},
 	{"blobs/sha256/*, while it is not bound yet, and while it is dropped", "Lock", "internal/install/propose.go"},
 	{"evidence beside a module", "Create", "internal/evidence/evidence.go"},
 	{"a pulled module", "Replace", "cmd/internal/cli/hook_pull.go"},

@@ -287,7 +287,7 @@ func TestVariablesThatCannotBeFollowed(t *testing.T) {
 
 // A collector that takes connections and never answers is the worst one: verdicts
 // come all the same, however many, and the end comes in time.
-func TestACollectorThatHangsHoldsNobodyUp(t *testing.T) {
+func TestAHangingCollectorDelaysNoAnswer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

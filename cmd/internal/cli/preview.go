@@ -95,7 +95,7 @@ func RunPreview(ctx context.Context, t PreviewTask) (Preview, error) {
 	if err := os.WriteFile(filepath.Join(dir, config.FileName), src, 0o600); err != nil {
 		return Preview{}, err
 	}
-	if err := statedir.KeepBlob(dir, t.Binding.Module, t.Module); err != nil {
+	if err := statedir.StoreBlob(dir, t.Binding.Module, t.Module); err != nil {
 		return Preview{}, err
 	}
 	host, err := belay.Open(ctx, dir, belay.Options{InMemory: true, Signatures: sigstore.New})

@@ -264,7 +264,7 @@ func TestUsage(t *testing.T) {
 }
 
 // An answer that cannot be written is no answer.
-func TestAnswersThatNobodyReads(t *testing.T) {
+func TestAnswersThatAreNotRead(t *testing.T) {
 	for event, want := range noes() {
 		dir := stateDir(t)
 		doc, err := json.Marshal(map[string]any{"stdout": `{}`, "exit": 0})

@@ -60,7 +60,7 @@ func TestTheLogTellsOfBodiesThatWereCutOff(t *testing.T) {
 
 // Each undecided action of a caller who may ask is recorded, once, however its
 // body came; a body that the network cut off latches nothing.
-func TestBodiesThatAreRefusedAreOnRecord(t *testing.T) {
+func TestRefusedBodiesAreRecorded(t *testing.T) {
 	invoke, start := asking("ls"), claude("s-1", "SessionStart")
 	large := func(s string) string {
 		return strings.Replace(s, "{", `{"x":"`+strings.Repeat("x", 3<<20)+`",`, 1)

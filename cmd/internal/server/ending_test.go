@@ -31,7 +31,7 @@ func (h *slowHost) InvokeWith(ctx context.Context, inv phases.Invocation,
 
 // A daemon that ends blocks and records its undecided actions: by their own end
 // when they obey their context, else by a note.
-func TestWhatRunsAtTheEndIsBlockedOnRecord(t *testing.T) {
+func TestUndecidedActionsAreBlockedAndRecorded(t *testing.T) {
 	for name, c := range map[string]struct {
 		ends  bool
 		notes int

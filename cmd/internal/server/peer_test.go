@@ -70,7 +70,7 @@ func TestAnotherUserIsRefused(t *testing.T) {
 		t.Fatalf("the owner is refused: %s", out)
 	}
 	if os.Getuid() != 0 {
-		return // TestCheckPeer shows what it can without another uid
+		return // TestCheckPeer shows the rest without another uid
 	}
 	if err := os.Chmod(d.dir, 0o755); err != nil {
 		t.Fatal(err)

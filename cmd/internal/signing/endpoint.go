@@ -72,8 +72,8 @@ func newEndpoint(ctx context.Context, what, address string, isJSON bool) (*endpo
 		ForceAttemptHTTP2:      true,
 	}}
 	if local {
-		// The name was looked at; what it stands for is looked at again here. And what
-		// is on this machine is not reached through another one.
+		// The name was checked; the address behind it is checked again here.
+		// And a service on this machine is not reached through another one.
 		e.tr.Proxy = nil
 		e.tr.DialContext = (&net.Dialer{Control: onlyLoopback}).DialContext
 	}

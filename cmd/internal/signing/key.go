@@ -130,7 +130,7 @@ func newSigner(sv signature.SignerVerifier) (*Signer, error) {
 }
 
 // SignFile signs the file and returns a Sigstore bundle v0.3 with a message
-// signature. What is returned has been verified with the public half.
+// signature. The bundle has been verified with the public half.
 func (s *Signer) SignFile(file []byte) ([]byte, error) {
 	sig, err := s.s.SignMessage(bytes.NewReader(file))
 	if err != nil {

@@ -40,13 +40,13 @@ type KeylessSignature struct {
 	Signed   time.Time
 }
 
-// SignKeyless signs the file with a key that exists for this call only. The certificate
-// authority names the token's owner for the key, the log and the timestamp authority
-// say when. The result has been compared with what was signed: the signature,
-// the certificate's key, and that log entry and timestamp are about this signature;
-// with a root, also that all of them come from it. Errors are *SignError of the
-// classes ErrToken, ErrEndpoint and ErrService, or of the code tiers.RootMissing. It
-// takes at most KeylessTimeout.
+// SignKeyless signs the file with a key that exists for this call only. The
+// certificate authority names the token's owner for the key, the log and the
+// timestamp authority say when. The result has been compared with the signed
+// file: the signature, the certificate's key, and that log entry and timestamp
+// are about this signature; with a root, also that all of them come from it.
+// Errors are *SignError of the classes ErrToken, ErrEndpoint and ErrService, or
+// of the code tiers.RootMissing. It takes at most KeylessTimeout.
 func SignKeyless(ctx context.Context, file []byte, k Keyless) (*KeylessSignature, error) {
 	ctx, cancel := context.WithTimeout(ctx, KeylessTimeout)
 	defer cancel()
@@ -122,8 +122,8 @@ func newKeylessRun(ctx context.Context, file []byte, k Keyless) (*keylessRun, er
 	return s, s.sign(ctx)
 }
 
-// guarded makes a failure of a panic: a library that panics on a service's answer must
-// neither look like success nor show what it read.
+// guarded makes a failure of a panic: a library that panics on a service's
+// answer must neither look like success nor quote the answer.
 func guarded(failed error, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

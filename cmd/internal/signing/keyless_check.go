@@ -19,9 +19,9 @@ import (
 	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
-// The answers of services are compared with what was signed, one at a time and before
-// the next service is asked. A service that mixes up two requests, or that lies, is
-// found out here and not months later by a verifier.
+// SignKeyless compares each service's answer with the signed file before it
+// asks the next service. So it finds a service that mixes up two requests, or
+// that lies, and not a verifier months later.
 
 // checkCertificate: for our key, for the token's owner, and for signing.
 func (s *keylessRun) checkCertificate() error {

@@ -108,7 +108,7 @@ func TestSignKeyless(t *testing.T) {
 func answering(h http.HandlerFunc) sigstoretest.Wrap {
 	return func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			io.Copy(io.Discard, r.Body) // closing waits for what is not read
+			io.Copy(io.Discard, r.Body) // closing waits for an unread body
 			h(rw, r)
 		})
 	}
@@ -135,7 +135,7 @@ var brokenServers = []struct {
 	says string
 }{
 	{"status 500", func(rw http.ResponseWriter, r *http.Request) {
-		http.Error(rw, r.Header.Get("Authorization"), 500) // a server that shows what it was shown
+		http.Error(rw, r.Header.Get("Authorization"), 500) // a server that echoes the token
 	}, "answered with status 500"},
 	{"status 400 with the token in it", func(rw http.ResponseWriter, r *http.Request) {
 		http.Error(rw, r.Header.Get("Authorization"), 400)

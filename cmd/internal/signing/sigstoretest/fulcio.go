@@ -25,7 +25,7 @@ func bigInt(b []byte) *big.Int { return new(big.Int).SetBytes(b) }
 
 // serveFulcio answers POST /api/v2/signingCert.
 func (w *World) serveFulcio(rw http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body) // all of it: a server waits for what is not read
+	body, err := io.ReadAll(r.Body) // all of it: a server waits for an unread body
 	if err != nil || r.Method != http.MethodPost || r.URL.Path != "/api/v2/signingCert" {
 		http.Error(rw, "not here", http.StatusNotFound)
 		return
