@@ -12,7 +12,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases test test-go test-sdk test-examples test-registry test-cosign test-race test-cross test-spec test-bombs test-claude test-mcp test-crash test-approvals test-claims test-soak test-faults test-mutants fuzz bench lint setup examples fmt clean
+.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-cross test-spec test-bombs test-claude test-mcp test-crash test-approvals test-claims test-soak test-faults test-mutants fuzz bench lint setup examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -31,7 +31,7 @@ demo-leases: build ## power lent, used up and taken back: signed hook, reviewer,
 	@$(BIN)/belay demo leases
 
 test: setup ## everything that must hold; installs its tools first
-	@$(MAKE) --no-print-directory test-go test-sdk test-examples test-registry
+	@$(MAKE) --no-print-directory test-go test-sdk test-examples test-outside test-registry
 
 test-go:
 	$(GO) vet ./...
@@ -42,6 +42,9 @@ test-sdk: ## the SDKs' own tests, natively
 
 test-examples: ## rebuild the prebuilt hooks and compare them with the lock
 	scripts/build-examples -check
+
+test-outside: ## a program of another module: a store, loader, verifier, tools and recorder of its own (5 s)
+	cd testdata/outside && $(GO) vet ./... && $(GO) test ./...
 
 test-registry: ## push and pull with a real registry on loopback, which it installs and starts
 	scripts/test-registry

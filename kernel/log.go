@@ -57,12 +57,17 @@ type Compacted struct {
 }
 
 // Restrictions says whether the rows that restrict are those that the log records.
+//
+// A store digests the rows of each of up to sixteen tables in a way of its own, so that each
+// change of a row changes the digest of its table. Rows that restrict are all that a Batch
+// changes beside events: runs, state of hooks and its last version, latches, approvals,
+// leases, the clock of leases, and compaction.
 type Restrictions struct {
 	Seq      int64     // the newest event; 0: there is none
 	Since    int64     // the first event that records them, as the store says; 0: none does yet
 	Recorded string    // what the newest event records, as phases.Event.Restrictions; "" if it records nothing
-	Found    string    // of the rows as they are
-	Tables   []byte    // the digests of the tables, of which Found is the digest
+	Found    string    // of the rows as they are: sha256:HEX of a byte 3 and Tables
+	Tables   []byte    // sixteen SHA-256 digests, 512 bytes; a table that the store does not have is zeros
 	Latches  []Latch   // as they are, oldest first
 	Tampered *Tampered // how they differ; nil: they do not, or nothing is recorded yet
 }

@@ -37,6 +37,11 @@ var (
 //
 // Every error is ErrConflict (Commit only) or ErrUnavailable for errors.Is; any
 // other error is treated as ErrUnavailable.
+//
+// A store whose events do not outlive the process says so by a method Durable() bool that
+// returns false; package belay takes such a store only in memory (Options.InMemory).
+//
+// Package kernel/storetest is the contract as a suite: each store passes it.
 type Store interface {
 	// RunState returns what is carried along the run. Contents that were last
 	// used more than MetadataTTL before now, a Batch.Age, come back empty, with their version.
