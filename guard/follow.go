@@ -28,17 +28,20 @@ func (g *Guard) Spawn(ctx context.Context, a phases.SpawnAction) (*Guard, Allowe
 	}
 	child := g.Within(may.Verdict.Scopes)
 	if tools := may.Action.Child.Tools; tools != nil {
-		child = child.Within(phases.Scopes{Tools: toolScope(g.o.Runtime, tools)})
+		child = child.Within(phases.Scopes{Tools: g.toolScope(tools)})
 	}
 	child.o.Agent, child.depth = may.Action.Child.Agent, may.Action.Depth
 	return child, may, nil
 }
 
-// toolScope returns the scope of a list of a runtime's own names of tools.
-func toolScope(runtime string, tools []string) phases.Scope {
+// toolScope returns the scope of a list of the agent's own names of tools.
+func (g *Guard) toolScope(tools []string) phases.Scope {
 	scope := phases.Scope{}
 	for _, t := range tools {
-		name, _ := phases.NormalizeTool(runtime, t)
+		name, ok := g.o.Tools[t]
+		if !ok {
+			name, _ = phases.NormalizeTool(g.o.Runtime, t)
+		}
 		scope = append(scope, name)
 	}
 	return scope

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -32,6 +33,14 @@ type Options struct {
 	// Credential is what the program has seen of who acts for itself, such as a uid.
 	// Quotas and approvals are by it. "" stands for the user of this process.
 	Credential string
+
+	// Tools says what the agent's own tools do in belay's words, by the names that the agent gives
+	// them: {"run_it": "exec"} has hooks judge run_it as a command. Values are normalised names, such
+	// as those of phases.KnownTools; a name that is yours alone keeps belay from taking a tool for
+	// another: {"search": "crm_search"}. Names that are not here are read by phases.NormalizeTool.
+	// Hooks see the lists of tools in Spawn and Send as they are given; what a child may use is held
+	// to the names here.
+	Tools map[string]string
 
 	// Scopes are what may be touched at most; the zero value is everything.
 	Scopes phases.Scopes
@@ -65,7 +74,7 @@ type Guard struct {
 
 // New returns a Guard of the main agent. The host must stay open while it is used.
 func New(host Host, o Options) *Guard {
-	o.Scopes = o.Scopes.Clone()
+	o.Scopes, o.Tools = o.Scopes.Clone(), maps.Clone(o.Tools)
 	return &Guard{host: host, o: o}
 }
 

@@ -31,6 +31,10 @@ func (g *Guard) Tool(ctx context.Context, call phases.PreToolAction,
 	if call.Args = call.Args.Clone(); call.Args == nil { // run may write to its own
 		call.Args = jsontext.Value("{}")
 	}
+	call, err := g.named(call)
+	if err != nil {
+		return Allowed[phases.PostToolAction]{}, err
+	}
 	holds := g != nil && g.o.HoldsScopes
 	pre, err := decide(ctx, g, call, kernel.InvokeOptions{HoldsScopes: holds})
 	if err != nil {
@@ -59,6 +63,24 @@ func (g *Guard) Tool(ctx context.Context, call phases.PreToolAction,
 	}
 	done.Contexts = append(pre.Contexts, done.Contexts...)
 	return done, nil
+}
+
+// named gives a call the name that Options.Tools has for its tool. Names that belay would read as
+// another one's are refused: hooks would judge a tool that does not run.
+func (g *Guard) named(call phases.PreToolAction) (phases.PreToolAction, error) {
+	if g == nil || call.MCP != nil || call.NativeTool != "" {
+		return call, nil
+	}
+	name, ok := g.o.Tools[call.Tool]
+	if !ok {
+		return call, nil
+	}
+	if read, _ := phases.NormalizeTool(g.o.Runtime, name); name == "" || read != name {
+		return call, refuse(ErrFailed, phases.PreTool, phases.Verdict{}, "Options.Tools has a name that is not normalised",
+			nil)
+	}
+	call.Tool, call.NativeTool = name, call.Tool
+	return call, nil
 }
 
 // inScope holds the final action to its scopes, whatever the host has let pass.
