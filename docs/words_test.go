@@ -94,7 +94,8 @@ func goFiles(t *testing.T) (out []string) {
 		if err != nil {
 			return err
 		}
-		if name := d.Name(); d.IsDir() && name != ".." && (strings.HasPrefix(name, ".") || name == "bin" || name == "node_modules") {
+		if name := d.Name(); d.IsDir() && name != ".." &&
+			(strings.HasPrefix(name, ".") || name == "bin" || name == "node_modules") {
 			return filepath.SkipDir
 		}
 		if rel, _ := filepath.Rel(root, path); strings.HasSuffix(rel, ".go") {

@@ -20,7 +20,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-var update = flag.Bool("update", false, "write abi.json anew from the host's table; look at the difference before committing it")
+var update = flag.Bool("update", false,
+	"write abi.json anew from the host's table; look at the difference before committing it")
 
 type document struct {
 	ABI       int            `json:"abi"`
@@ -102,15 +103,18 @@ func fromHost() document {
 			{int(hostcalls.Pending), "pending", "waits for a person"},
 			{int(hostcalls.Unavailable), "unavailable", "this host does not offer it here"},
 		},
-		Kinds:    []number{{0, "null", ""}, {1, "bool", ""}, {2, "number", ""}, {3, "string", ""}, {4, "array", ""}, {5, "object", ""}},
-		Rewrites: []number{{0, "json", "the value is JSON"}, {1, "text", "the value is text and becomes a string"}, {2, "remove", "the value is empty"}},
-		Levels:   []number{{0, "debug", ""}, {1, "info", ""}, {2, "warn", ""}, {3, "error", ""}},
+		Kinds: []number{{0, "null", ""}, {1, "bool", ""}, {2, "number", ""}, {3, "string", ""}, {4, "array", ""},
+			{5, "object", ""}},
+		Rewrites: []number{{0, "json", "the value is JSON"}, {1, "text", "the value is text and becomes a string"},
+			{2, "remove", "the value is empty"}},
+		Levels: []number{{0, "debug", ""}, {1, "info", ""}, {2, "warn", ""}, {3, "error", ""}},
 		Limits: limits{
 			Input: l.Input, Reply: l.Reply, Path: hostcalls.MaxPath, Effect: hostcalls.MaxEffect, EffectBytes: l.EffectBytes,
 			Effects: l.Effects, Calls: l.Calls, Reason: hostcalls.MaxReason, Fail: hostcalls.MaxFail,
 			LogText: hostcalls.MaxLogText, Logs: l.Logs, Context: hostcalls.MaxContext, Label: hostcalls.MaxLabel,
 			Random: hostcalls.MaxRandom, Shell: hostcalls.MaxShell, Request: hostcalls.MaxRequest, Scan: hostcalls.MaxScan,
-			StateKey: hostcalls.MaxStateKey, StateVal: hostcalls.MaxStateVal, StateKeys: hostcalls.MaxStateKeys, State: hostcalls.MaxState,
+			StateKey: hostcalls.MaxStateKey, StateVal: hostcalls.MaxStateVal, StateKeys: hostcalls.MaxStateKeys,
+			State: hostcalls.MaxState,
 		},
 	}
 	for _, c := range hostcalls.Table() {
@@ -122,7 +126,8 @@ func fromHost() document {
 func describe(c hostcalls.Call) function {
 	f := function{
 		Name: c.Name, Group: string(c.Group), Capability: c.Capability, LeastTier: c.LeastTier, Phases: c.Phases,
-		Params: []string{}, Results: []string{"i32"}, Args: []argument{}, Reply: c.Replies, Counted: c.Counted, Init: c.InInit, Doc: c.Doc,
+		Params: []string{}, Results: []string{"i32"}, Args: []argument{}, Reply: c.Replies, Counted: c.Counted,
+		Init: c.InInit, Doc: c.Doc,
 	}
 	if c.Result == hostcalls.ResultI64 {
 		f.Results[0] = "i64"
@@ -194,7 +199,8 @@ func TestSDKsDeclareTheABI(t *testing.T) {
 		{
 			"c", read(t, "..", "c", "belay.h"),
 			regexp.MustCompile(`(?m)^BELAY_IMPORT\((\w+)\) (\w+) belay_v1_(\w+)\(([^)]*)\);`),
-			map[string]int{"int32_t": 1, "uint32_t": 1, "const char *": 1, "void *": 1, "const void *": 1}, map[string]int{"int64_t": 1},
+			map[string]int{"int32_t": 1, "uint32_t": 1, "const char *": 1, "void *": 1, "const void *": 1},
+			map[string]int{"int64_t": 1},
 		},
 		{
 			"rust", read(t, "..", "rust", "src", "raw.rs"),
@@ -224,7 +230,9 @@ func TestSDKsDeclareTheABI(t *testing.T) {
 					if p == "" || p == "void" {
 						continue
 					}
-					if !slices.ContainsFunc(slices.Sorted(keys(sdk.i32)), func(ty string) bool { return strings.HasPrefix(p, ty) || strings.HasSuffix(p, ty) }) {
+					if !slices.ContainsFunc(slices.Sorted(keys(sdk.i32)), func(ty string) bool {
+						return strings.HasPrefix(p, ty) || strings.HasSuffix(p, ty)
+					}) {
 						t.Errorf("%s has a parameter %q", name, p)
 					}
 					n++
@@ -261,7 +269,8 @@ func TestSpecification(t *testing.T) {
 	d := vectors(t)
 	spec := read(t, "README.md")
 	rows := map[string]string{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)\\([^`]*\\)` \\| `(\\([^`]*)` \\|").FindAllStringSubmatch(spec, -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)\\([^`]*\\)` \\| `(\\([^`]*)` \\|").FindAllStringSubmatch(spec,
+		-1) {
 		rows[m[1]] = m[2]
 	}
 	want := map[string]string{}

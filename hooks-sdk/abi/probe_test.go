@@ -136,9 +136,10 @@ func TestProbes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := e.Load(t.Context(), file, sandbox.LoadOptions{Class: sandbox.Installed, MemoryCap: 64 << 20, Declared: &sandbox.Declared{
-				Capabilities: info.Capabilities, Phases: info.Phases, Mutates: []phases.Phase{phases.PreTool},
-			}})
+			m, err := e.Load(t.Context(), file,
+				sandbox.LoadOptions{Class: sandbox.Installed, MemoryCap: 64 << 20, Declared: &sandbox.Declared{
+					Capabilities: info.Capabilities, Phases: info.Phases, Mutates: []phases.Phase{phases.PreTool},
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +189,8 @@ func otherPhases(t *testing.T, m *sandbox.Module) {
 	}{
 		{phases.PostReceive, `{"kind":"final","text":"x"}`, []phases.Effect{
 			{Kind: phases.EffectRetry, Value: jsontext.Value(`{"instruction":"again","max":2}`)},
-			{Kind: phases.EffectArtifact, Value: jsontext.Value(`{"name":"a.txt","media_type":"text/plain","text":"one\ttwo\u0001"}`)},
+			{Kind: phases.EffectArtifact,
+				Value: jsontext.Value(`{"name":"a.txt","media_type":"text/plain","text":"one\ttwo\u0001"}`)},
 		}},
 		{phases.PrePlan, `{"kind":"message","text":"x"}`, []phases.Effect{
 			{Kind: phases.EffectReply, Value: jsontext.Value(`{"text":"no model needed"}`)},

@@ -68,7 +68,8 @@ func TestInstallByTrust(t *testing.T) {
 			dir := t.TempDir()
 			writeFile(t, filepath.Join(dir, config.FileName), config.Empty)
 			writePolicy(t, dir, c.deny)
-			_, _, err := install.Hook(t.Context(), state(dir), install.Request{File: guard, Evidence: c.evidence, Priority: c.priority})
+			_, _, err := install.Hook(t.Context(), state(dir),
+				install.Request{File: guard, Evidence: c.evidence, Priority: c.priority})
 			if c.want == "" && err != nil || c.want != "" &&
 				(!errors.Is(err, install.ErrRefused) || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v, want %q", err, c.want)

@@ -70,7 +70,9 @@ func (t *Table) Held(h leases.Holder, at leases.Instant) []leases.Lease {
 			out = append(out, l.Clone())
 		}
 	}
-	slices.SortFunc(out, func(a, b leases.Lease) int { return cmp.Or(a.ExpiresAt.Compare(b.ExpiresAt), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b leases.Lease) int {
+		return cmp.Or(a.ExpiresAt.Compare(b.ExpiresAt), cmp.Compare(a.ID, b.ID))
+	})
 	return out
 }
 

@@ -62,8 +62,9 @@ func TestOutside(t *testing.T) {
 	state, beside := tree(t)
 	for path, want := range map[string]error{
 		"x": nil, state + "2": nil, "out": nil, "to-state/../x": nil,
-		state: realpath.ErrInside, state + "/x/y": realpath.ErrInside, "to-state": realpath.ErrInside, "to-keys/x": realpath.ErrInside,
-		"to-link": realpath.ErrInside, "out/state": realpath.ErrInside,
+		state: realpath.ErrInside, state + "/x/y": realpath.ErrInside, "to-state": realpath.ErrInside,
+		"to-keys/x": realpath.ErrInside,
+		"to-link":   realpath.ErrInside, "out/state": realpath.ErrInside,
 	} {
 		if to, err := realpath.Outside(beside, filepath.Join(beside, "to-state"), path); !errors.Is(err, want) ||
 			(err == nil) != (to != "") {
@@ -80,8 +81,9 @@ func TestRejectStatePath(t *testing.T) {
 	own := func(name string) bool { return name == "keys" || name == "none" }
 	for path, want := range map[string]error{
 		"x": nil, "to-state/log": nil, state + "/log": nil, "to-state/log/keys": nil,
-		"to-state": realpath.ErrOwn, "to-keys": realpath.ErrOwn, "to-keys/x": realpath.ErrOwn, "to-state/keys/x": realpath.ErrOwn,
-		"to-nothing": realpath.ErrOwn, "to-link/x": realpath.ErrOwn,
+		"to-state": realpath.ErrOwn, "to-keys": realpath.ErrOwn, "to-keys/x": realpath.ErrOwn,
+		"to-state/keys/x": realpath.ErrOwn,
+		"to-nothing":      realpath.ErrOwn, "to-link/x": realpath.ErrOwn,
 	} {
 		if !filepath.IsAbs(path) {
 			path = beside + "/" + path

@@ -138,7 +138,8 @@ func (a *App) replayBench() (*loader.Bench, error) {
 			dir = ""
 		}
 	}
-	b, err := loader.OpenBench(loader.BenchOptions{Dir: dir, Compiler: a.Compiler, Logger: a.logger(), Signatures: sigstore.New})
+	b, err := loader.OpenBench(loader.BenchOptions{Dir: dir, Compiler: a.Compiler, Logger: a.logger(),
+		Signatures: sigstore.New})
 	if err != nil {
 		return nil, failureBy(err, "`belay doctor` says what is wrong and what to do about it.")
 	}

@@ -49,7 +49,8 @@ func FuzzManifest(f *testing.F) {
 
 func FuzzIndex(f *testing.F) {
 	for _, s := range []string{`{"schemaVersion":2,"manifests":[]}`, `{"schemaVersion":2,"manifests":[{"mediaType":"` +
-		MediaTypeManifest + `","digest":"` + phases.ByteDigest(nil) + `","size":1}]}`, `{"schemaVersion":2,"manifests":null}`} {
+		MediaTypeManifest + `","digest":"` + phases.ByteDigest(nil) + `","size":1}]}`,
+		`{"schemaVersion":2,"manifests":null}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -95,7 +95,8 @@ func (s *session) push(ctx context.Context, module []byte, evidence []Evidence) 
 			return nil, &Error{Class: ErrDigest, Op: "read back the manifest", Ref: name}
 		}
 	}
-	out := &Pushed{Ref: s.ref.Pinned(subject.Digest), Tag: s.ref.Tag, Digest: phases.ByteDigest(module), Manifest: manifest,
+	out := &Pushed{Ref: s.ref.Pinned(subject.Digest), Tag: s.ref.Tag, Digest: phases.ByteDigest(module),
+		Manifest: manifest,
 		Evidence: []string{}}
 	if len(evidence) == 0 {
 		return out, nil

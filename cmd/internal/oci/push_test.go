@@ -75,7 +75,8 @@ func roundTrip(t *testing.T, o Options, ref Reference) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pushed.Digest != phases.ByteDigest(m) || pushed.Ref.Digest != phases.ByteDigest(pushed.Manifest) || pushed.Tag != ref.Tag ||
+	if pushed.Digest != phases.ByteDigest(m) || pushed.Ref.Digest != phases.ByteDigest(pushed.Manifest) ||
+		pushed.Tag != ref.Tag ||
 		len(pushed.Evidence) != 2 {
 		t.Errorf("pushed %+v", pushed)
 	}
