@@ -13,7 +13,7 @@ const (
 	Runs                      // metadata of runs, and their retries
 	State                     // values of hooks
 	StateVersion              // the last version given to a value
-	Compaction                // which events were given up
+	Compaction                // which events were compacted
 
 	tables // how many there are
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
-// CompactOptions say which events are given up.
+// CompactOptions say which events to compact.
 type CompactOptions struct {
 	Before time.Time // all events before the first one that is not older than this
 	Why    string    // for the record; one line
@@ -38,12 +38,12 @@ type CompactReport struct {
 }
 
 // Compact verifies the log, records a signed announcement, and then removes the
-// contents of the oldest events. Their hashes stay, so that the rest is proven as before,
-// and so are copies that were exported. What an earlier call was stopped at is finished
-// first. Events that are younger than kernel.MinCompactionAge, or than belay.yaml says, are
-// never given up. The error is ErrWrong, ErrSinkBehind, kernel.ErrTooYoung, a
-// *approvals.OrderError, kernel.ErrConflict when another process was faster, or
-// kernel.ErrUnavailable.
+// contents of the oldest events. Their hashes stay, so that the rest is proven
+// as before, and so are copies that were exported. It finishes an interrupted
+// call first. It never compacts events that are younger than
+// kernel.MinCompactionAge or the age in belay.yaml. The error is ErrWrong,
+// ErrSinkBehind, kernel.ErrTooYoung, a *approvals.OrderError,
+// kernel.ErrConflict when another process was faster, or kernel.ErrUnavailable.
 func (l *Live) Compact(ctx context.Context, o CompactOptions) (CompactReport, error) {
 	if err := l.reviewersKnown(); err != nil {
 		return CompactReport{DryRun: o.DryRun}, err
@@ -56,7 +56,7 @@ func (l *Live) minAge() time.Duration {
 	return max(kernel.MinCompactionAge, l.events.Load().Compaction.Age())
 }
 
-// lastOf returns the number of the last event that is to be given up.
+// lastOf returns the number of the last event to compact.
 func (l *Live) lastOf(ctx context.Context, o *CompactOptions) (int64, error) {
 	if o.Order == nil {
 		return l.older(ctx, o.Before)

@@ -46,8 +46,8 @@ func whyRecovered(s sqlite.Stand, rows *Rows) string {
 	return strings.Join(why, "; ")
 }
 
-// markFor is the head that the log gave up, as the statement of a recovery says it: that of the
-// mark. Where only rows were repaired, it has given up nothing.
+// markFor is the head that the log lost, as the statement of a recovery says
+// it: that of the mark. Where only rows were repaired, it has lost none.
 func markFor(r *Recovery, s sqlite.Stand) string {
 	if s.Wrong == nil {
 		return s.Next.String()

@@ -13,8 +13,8 @@ import (
 )
 
 // TestRuntimeWithoutAPayload: a runtime that neither writes nor closes the
-// hook's standard input, or sends a signal, gets the block form. It does not
-// wait until it gives up and goes on.
+// hook's standard input, or sends a signal, gets the block form before it would
+// go on without an answer.
 func TestRuntimeWithoutAPayload(t *testing.T) {
 	for _, c := range []struct {
 		name     string
