@@ -55,7 +55,7 @@ test-cosign: ## the real cosign: belay verifies what it signed, and it verifies 
 test-race: ## the packages that share state, under the race detector (cgo)
 	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./internal/shell ./internal/glob ./internal/links ./internal/paths ./kernel/... ./guard ./internal/store/... ./internal/audit/... ./cmd/internal/dispatch ./internal/mcptools ./internal/httpcall ./internal/loader ./internal/install ./internal/retention ./cmd/internal/server ./client .
 
-test-cross: ## both commands build for windows/amd64, darwin/arm64 and linux/arm64, and are vetted
+test-cross: ## every package builds for windows/amd64, darwin/arm64 and linux/arm64, and is vetted, tests included
 	scripts/test-cross
 
 test-spec: ## the whole WebAssembly spec test suite, instrumented and not

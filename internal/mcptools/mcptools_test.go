@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -334,7 +333,7 @@ func alive(pid string) bool {
 		strings.Contains(string(stat), ") Z ") {
 		return false
 	}
-	return syscall.Kill(n, 0) == nil
+	return exists(n)
 }
 
 func ends(t *testing.T, what, pid string) {

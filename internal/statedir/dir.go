@@ -1,7 +1,9 @@
 package statedir
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -21,8 +23,21 @@ func Open(dir string) (string, error) {
 	if err != nil {
 		return "", Unusable("look at it", err)
 	}
-	if fi.Mode().Perm()&0o022 != 0 {
-		return "", Unusable("permissions", fmt.Errorf("others can write to %s: chmod go-w it", abs))
+	if err := private(abs, fi.Mode(), modesHold); err != nil {
+		return "", Unusable("permissions", err)
 	}
 	return abs, nil
+}
+
+// private returns why a directory is not its owner's alone. hold says whether modes mean
+// something on this system.
+func private(dir string, mode fs.FileMode, hold bool) error {
+	switch {
+	case !hold:
+		return errors.New("this system does not say who else reads keys and writes the configuration in " + dir +
+			": belay runs where files have Unix modes, such as Linux and macOS")
+	case mode.Perm()&0o022 != 0:
+		return fmt.Errorf("others can write to %s: chmod go-w it", dir)
+	}
+	return nil
 }

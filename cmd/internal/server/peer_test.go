@@ -5,14 +5,8 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 
-	"github.com/belay-hooks/belay/client"
-	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/highwater/highwatertest"
 )
 
@@ -45,55 +39,4 @@ func childCall(path, token string) int {
 	b, _ := io.ReadAll(resp.Body)
 	fmt.Println(resp.StatusCode, string(b))
 	return 0
-}
-
-// Another user is refused by who he is, even with a valid token and with the
-// permissions of directory and socket out of the way.
-func TestAnotherUserIsRefused(t *testing.T) {
-	d := startDaemon(t)
-	token := d.token(t, client.RoleAdmin)
-	run := func(uid int) string {
-		exe := filepath.Join(d.dir, "child")
-		copyFile(t, os.Args[0], exe)
-		cmd := exec.Command(exe)
-		cmd.Env = []string{childEnv + "=" + d.server.Socket(), "BELAY_TEST_TOKEN=" + token}
-		if uid != os.Getuid() {
-			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
-		}
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("child as %d: %v\n%s", uid, err, out)
-		}
-		return string(out)
-	}
-	if out := run(os.Getuid()); !strings.HasPrefix(out, "200 ") {
-		t.Fatalf("the owner is refused: %s", out)
-	}
-	if os.Getuid() != 0 {
-		return // TestCheckPeer shows the rest without another uid
-	}
-	if err := os.Chmod(d.dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	const nobody = 65534
-	if out := run(nobody); !strings.Contains(out, "permission denied") {
-		t.Errorf("the mode of the socket lets others in: %s", out)
-	}
-	if err := os.Chmod(d.server.Socket(), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if out := run(nobody); !strings.HasPrefix(out, "403 ") || !strings.Contains(out, wire.CodeForbidden) {
-		t.Errorf("another user got in: %s", out)
-	}
-}
-
-func copyFile(t *testing.T, from, to string) {
-	t.Helper()
-	b, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, b, 0o755); err != nil {
-		t.Fatal(err)
-	}
 }
