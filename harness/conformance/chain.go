@@ -75,7 +75,7 @@ func (w *complete) Load(context.Context, kernel.BindingSpec) (*kernel.Loaded, er
 	return &l, nil
 }
 
-// watched notes what the outermost turn comes to.
+// watched notes the outcome of the outermost turn.
 type watched struct {
 	inner kernel.Hook
 	w     *complete

@@ -16,7 +16,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Failure is a rule that a host does not keep.
+// Failure is a rule that a host breaks.
 type Failure struct {
 	Rule *Rule
 	Text string
@@ -24,8 +24,8 @@ type Failure struct {
 
 func (f Failure) String() string { return f.Rule.ID + ": " + f.Text + " (" + f.Rule.Rule + ")" }
 
-// Verify runs every rule twice on the host: the second turn has to come to the same
-// as the first, with the same fuel. The error says that a rule could not be run.
+// Verify runs every rule twice on the host: both turns need the same outcome and the same
+// fuel. The error says that a rule could not be run.
 func Verify(ctx context.Context, h Host) ([]Failure, error) {
 	rules, err := Rules()
 	if err != nil {
@@ -47,7 +47,7 @@ func Verify(ctx context.Context, h Host) ([]Failure, error) {
 	return out, nil
 }
 
-// Verify runs the rule on the host and says how it is not kept.
+// Verify runs the rule on the host and returns one sentence for each breach.
 func (r *Rule) Verify(ctx context.Context, h Host) ([]string, error) {
 	req, err := r.Request()
 	if err != nil {
@@ -116,7 +116,7 @@ func text(v any) string {
 	return string(b)
 }
 
-// check compares an outcome with what has to come of the turn.
+// check compares an outcome with the wanted one.
 func (w *Want) check(req *Request, o *Outcome) (bad []string) {
 	miss := func(format string, args ...any) { bad = append(bad, fmt.Sprintf(format, args...)) }
 	if w.Refused != (o.Refused != "") {
@@ -139,7 +139,7 @@ func (w *Want) check(req *Request, o *Outcome) (bad []string) {
 	if w.FailMax > 0 && len(o.FailText) != w.FailMax {
 		miss("the text of fail has %d bytes, want %d", len(o.FailText), w.FailMax)
 	}
-	if o.Fuel <= 0 && o.Fault != phases.KindProtocol { // what cannot be shown need not be begun
+	if o.Fuel <= 0 && o.Fault != phases.KindProtocol { // a host may refuse an input without beginning the turn
 		miss("the turn took %d fuel", o.Fuel)
 	}
 	w.checkLogs(req, o, miss)
@@ -183,7 +183,7 @@ func orNone(k phases.Kind) string {
 
 func (w *Want) checkLogs(req *Request, o *Outcome, miss func(string, ...any)) {
 	if w.AnyFault {
-		return // what a runtime says when it breaks is its own
+		return // each runtime logs its own text when it breaks
 	}
 	want := w.Logs
 	if len(w.RandomAt) > 0 {

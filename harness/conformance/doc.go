@@ -1,10 +1,9 @@
-// Package conformance is the kit for guest ABI version 1. It holds one guest for each
-// rule that a host has to keep, and decides from what came of it whether the host keeps
-// the rule. Hosts other than belay's own use rules and the modules in guests as
-// they are, or are programs that [Start] starts (`belay conform host`); hosts in Go
-// implement [Host] and call [Run] in a test. [RunSDK] is for authors of SDKs.
+// Package conformance is the kit for guest ABI version 1. It has one guest module for each
+// rule of the ABI, and decides from the outcome of the module whether a host obeys the
+// rule. Hosts in Go implement [Host] and call [Run] in a test. Hosts in other languages are
+// programs that [Start] starts (`belay conform host`), or read rules and guests as files.
+// [RunSDK] is for authors of SDKs.
 //
-// A host that passes keeps the rules that are here. The kit does not say that it is
-// safe: limits of time and memory, and what a compiler does with hostile modules, are
-// not in it.
+// The kit never says that a host is safe: limits of time and memory, and compiling hostile
+// modules, are not in it.
 package conformance

@@ -19,9 +19,8 @@ type Host interface {
 	Run(ctx context.Context, r Request) (Outcome, error)
 }
 
-// ErrNotOffered is what a host answers to a request with Chain when it has no leases
-// and no tools of its own: the ABI lets it answer those calls with -7. The rule then
-// counts as not asked.
+// ErrNotOffered is the error of a host without leases and tools of its own for a request
+// with Chain: the ABI lets it answer those calls with -7. The rule then does not count.
 var ErrNotOffered = errors.New("this host does not offer it")
 
 // Request is one turn.
@@ -36,27 +35,26 @@ type Request struct {
 	Action  jsontext.Value    `json:"action"`  // the action alone
 	Config  jsontext.Value    `json:"config,omitzero"`
 	Granted []string          `json:"granted"` // capabilities; nil (null): everything that the module imports
-	State   map[string][]byte `json:"state"`   // what the hook keeps
+	State   map[string][]byte `json:"state"`   // of the hook, before the turn
 	Fuel    int64             `json:"fuel"`    // budget
 	Time    time.Time         `json:"time"`
 	Seed    [32]byte          `json:"seed"` // of the random stream
 
-	// Answers say what stands behind the calls that others carry out (request_tool_call,
-	// the lease calls, http_request), by name. What is not in it is not there, and the
-	// call answers -7.
+	// Answers are the replies to request_tool_call, http_request and the lease calls, by the
+	// name of the call. A call without an answer returns -7.
 	Answers map[string]Answer `json:"answers,omitzero"`
 
-	// Chain asks for the whole host instead of Answers: the hook is the only one that is
+	// Chain asks for the complete host instead of Answers: the hook is the only one that is
 	// bound, the store is empty, leases are the host's own with its defaults, a tool
-	// replies what Answers has under "tool", and http_request may go to Hosts.
+	// replies with the answer named "tool", and http_request may go to Hosts.
 	Chain bool     `json:"chain"`
 	Hosts []string `json:"hosts,omitzero"` // HOST:PORT
 }
 
-// Answer is what one call is answered.
+// Answer is the answer to one call.
 type Answer struct {
 	Errno int32          `json:"errno,omitzero"` // below zero: the call is refused
-	Reply jsontext.Value `json:"reply,omitzero"` // beside an errno: what explains it
+	Reply jsontext.Value `json:"reply,omitzero"` // beside an errno: the explanation
 	Size  int            `json:"size,omitzero"`  // instead of a reply: a JSON string of so many bytes, quotes included
 }
 
@@ -68,22 +66,22 @@ func (a *Answer) document() jsontext.Value {
 	return a.Reply
 }
 
-// Outcome is what came of a turn.
+// Outcome is the outcome of a turn.
 type Outcome struct {
 	Refused  string            `json:"refused,omitzero"`   // why the module was not loaded; "" when it was
 	Fault    phases.Kind       `json:"fault,omitzero"`     // why the turn failed; "" when it did not
 	FailText string            `json:"fail_text,omitzero"` // the last text of fail
 	Effects  []phases.Effect   `json:"effects,omitzero"`   // that count
-	Logs     []string          `json:"logs,omitzero"`      // lines that are kept
+	Logs     []string          `json:"logs,omitzero"`      // lines that the host retains
 	Dropped  int               `json:"dropped,omitzero"`   // lines that were cut or dropped
 	State    map[string][]byte `json:"state,omitzero"`     // writes that count; null values remove
-	Asked    []Asked           `json:"asked,omitzero"`     // what reached the one who answers, in order
-	Wishes   []Asked           `json:"wishes,omitzero"`    // what an observed hook asked for in vain
+	Asked    []Asked           `json:"asked,omitzero"`     // requests that reached Answers or the tool, in order
+	Wishes   []Asked           `json:"wishes,omitzero"`    // requests of an observing hook, which have no effect
 	Turns    int               `json:"turns,omitzero"`     // how often the hook was called; 0 counts as 1
 	Fuel     int64             `json:"fuel"`
 }
 
-// Asked is one request for somebody else: with Chain, the tool's name and arguments.
+// Asked is one request that left the hook: with Chain, the tool's name and arguments.
 type Asked struct {
 	Call    string         `json:"call"`
 	Request jsontext.Value `json:"request"`

@@ -19,7 +19,7 @@ const (
 	maxTurn = 60 * time.Second
 )
 
-// answerLine is what a host program writes for each Request that it reads.
+// answerLine is the line that a host program writes for each Request.
 type answerLine struct {
 	Outcome    *Outcome `json:"outcome,omitzero"`
 	NotOffered bool     `json:"not_offered,omitzero"` // instead: ErrNotOffered
@@ -36,8 +36,8 @@ type Program struct {
 	dead error
 }
 
-// Start starts a host program. What it writes to standard error goes to stderr. It is
-// stopped by Close, and when ctx ends.
+// Start starts a host program, with stderr as its standard error. Close and the end of ctx
+// stop it.
 func Start(ctx context.Context, argv []string, stderr io.Writer) (*Program, error) {
 	if len(argv) == 0 {
 		return nil, errors.New("no host program is named")
@@ -68,7 +68,7 @@ func (p *Program) Close() error {
 	return p.cmd.Wait()
 }
 
-// Run implements Host. After an answer that is none the program is not asked again.
+// Run implements Host. After a line that is no answer every Run fails.
 func (p *Program) Run(ctx context.Context, r Request) (Outcome, error) {
 	if p.dead != nil {
 		return Outcome{}, p.dead

@@ -15,7 +15,7 @@ import (
 //go:embed rules/*.yaml behaviours.yaml guests/*.wasm
 var kit embed.FS
 
-// Rule is one rule with the guest that shows whether it is kept.
+// Rule is one rule with the guest that shows whether a host obeys it.
 type Rule struct {
 	ID   string `json:"id"`
 	Rule string `json:"rule"` // in words
@@ -34,7 +34,7 @@ type Rule struct {
 
 	Manifest jsontext.Value `json:"manifest,omitzero"` // in its custom section; absent: none
 
-	// What it is given.
+	// The turn.
 	Phase   phases.Phase      `json:"phase,omitzero"` // pre_tool unless said
 	Pass    phases.Pass       `json:"pass,omitzero"`  // mutate unless said
 	Tier    phases.Tier       `json:"tier,omitzero"`  // sandboxed unless said
@@ -53,8 +53,8 @@ type Rule struct {
 	Want Want `json:"want"`
 }
 
-// Want is what has to come of a turn. What is not named must not be there: no fault,
-// no effect, no log, no write, no request.
+// Want is the wanted outcome of a turn. A member left out wants none: no fault, no effect,
+// no log, no write, no request.
 type Want struct {
 	Refused  bool              `json:"refused,omitzero"` // the module is not loaded at all
 	Fault    phases.Kind       `json:"fault,omitzero"`
@@ -64,14 +64,14 @@ type Want struct {
 	Lines    []jsontext.Value  `json:"lines,omitzero"`   // instead of logs: each line is JSON with at least this
 	Effects  []jsontext.Value  `json:"effects,omitzero"` // each with at least these members
 	State    map[string]string `json:"state,omitzero"`   // writes; "" removes
-	Asked    []Asked           `json:"asked,omitzero"`   // what reached the one who answers
-	Wishes   []Asked           `json:"wishes,omitzero"`  // what an observed hook asked for in vain
+	Asked    []Asked           `json:"asked,omitzero"`   // requests that reached Answers or the tool
+	Wishes   []Asked           `json:"wishes,omitzero"`  // requests of an observing hook, which have no effect
 	Turns    int               `json:"turns,omitzero"`   // how often the hook was called, with chain; 1 unless said
 
 	Without []string `json:"without,omitzero"` // texts that no line has
 
 	FirstBlock       string `json:"first_block,omitzero"`        // reason of the block that counts
-	FirstBlockPrefix string `json:"first_block_prefix,omitzero"` // what it begins with
+	FirstBlockPrefix string `json:"first_block_prefix,omitzero"` // its beginning
 	FirstBlockMax    int    `json:"first_block_max,omitzero"`    // its bytes at most
 	EffectCount      int    `json:"effect_count,omitzero"`       // instead of effects: how many count
 	LogLines         int    `json:"log_lines,omitzero"`          // how many there are

@@ -10,9 +10,9 @@ import (
 
 //go:generate go run ../../internal/hookbuild/buildexamples -C harness/conformance/sdk
 
-// Behaviour is something that a hook written with an SDK is asked to do, by /args/do.
+// Behaviour is one thing that a hook written with an SDK does when /args/do names it.
 type Behaviour struct {
-	ID      string                    `json:"id"` // what /args/do says
+	ID      string                    `json:"id"` // the value of /args/do
 	Rule    string                    `json:"rule"`
 	Args    map[string]jsontext.Value `json:"args,omitzero"` // beside it
 	Long    int                       `json:"long,omitzero"` // /args/s is a text of so many bytes
@@ -23,7 +23,7 @@ type Behaviour struct {
 	Want    Want                      `json:"want"`
 }
 
-// Behaviours returns what every SDK is asked.
+// Behaviours returns the behaviours that every SDK needs.
 func Behaviours() ([]Behaviour, error) {
 	var doc struct {
 		Behaviours []Behaviour `json:"behaviours"`
@@ -52,7 +52,8 @@ func (b *Behaviour) Request(module []byte) (Request, error) {
 	return r.request(module), nil
 }
 
-// Verify asks a hook that was built with an SDK, and says what it does otherwise.
+// Verify runs a hook that was built with an SDK, and returns one sentence for each
+// difference from Want.
 func (b *Behaviour) Verify(ctx context.Context, h Host, module []byte) ([]string, error) {
 	req, err := b.Request(module)
 	if err != nil {
@@ -61,8 +62,8 @@ func (b *Behaviour) Verify(ctx context.Context, h Host, module []byte) ([]string
 	return verify(ctx, h, req, &b.Want, b.ID)
 }
 
-// RunSDK asks everything of a hook that was built with an SDK, each as a subtest of t,
-// which is a *testing.T.
+// RunSDK verifies every behaviour of a hook that was built with an SDK, each as a subtest
+// of t, which is a *testing.T.
 func RunSDK[T tester[T]](t T, h Host, module []byte) {
 	t.Helper()
 	list, err := Behaviours()

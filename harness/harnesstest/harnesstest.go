@@ -1,7 +1,6 @@
-// Package harnesstest runs cases and recordings of hooks from `go test`. It decides
-// what in a directory is a test; what a case or a recording means, package harness
-// and package replay decide. Sealed recordings are opened with what Identity names, and
-// no hook that it runs reaches anything.
+// Package harnesstest runs cases and recordings of hooks from `go test`. It decides which
+// files of a directory are tests. It opens sealed recordings with the keys of Identity, and
+// never gives a hook a port to the world.
 package harnesstest
 
 import (
@@ -30,10 +29,9 @@ const maxShown = 10
 //	*.rec, recordings/*.rec         recordings (belay-recording/v1)
 //	*.rec.age, recordings/*.rec.age sealed ones, which need an Identity
 //
-// A recording of the very file is replayed call by call. One that names another
-// digest is one of another version: then decisions and final actions have to be the
-// recorded ones. Modules of the other hooks in a recording are those that come with
-// belay, or lie in the directory, too.
+// A recording of the very module is replayed call by call. A recording with another digest
+// is of another version: its decisions and final actions have to be the recorded ones. The
+// other hooks in a recording come with belay, or lie in the directory as well.
 func Run(t *testing.T, dir string, options ...Option) {
 	t.Helper()
 	d, err := open(dir)
@@ -56,12 +54,11 @@ func Run(t *testing.T, dir string, options ...Option) {
 	}
 }
 
-// Option changes what Run does.
+// Option changes Run.
 type Option func(*directory) error
 
 // Identity opens sealed recordings, and those that cases name, with the age keys of a
-// file (as `belay record keygen` makes them). A test that needs it cannot run where
-// the key is not: whoever has no key does not call Run, or the test fails.
+// file (as `belay record keygen` makes them). Run fails where the file is missing.
 func Identity(file string) Option {
 	return func(d *directory) error {
 		src, err := os.ReadFile(file)
@@ -77,7 +74,7 @@ func Identity(file string) Option {
 	}
 }
 
-// directory is what was found.
+// directory is a directory with the tests in it.
 type directory struct {
 	modules    map[string][]byte // by digest
 	hook       []byte            // the only module; nil when there are several
@@ -222,7 +219,7 @@ func (d *directory) compare(t *testing.T, path string, o replay.Options) error {
 				t.Errorf("%s: invocation %d: and %d more", path, n, len(res.Differences)-i)
 				break
 			}
-			if how != recording.Plain { // logs of tests are read by whoever likes
+			if how != recording.Plain { // logs of tests are public
 				t.Errorf("%s: invocation %d (%s): %s %s differs; it is sealed: belay replay shows how", path, n,
 					res.Invocation.Phase, diff.What, diff.Where)
 				continue

@@ -40,7 +40,7 @@ type BenchOptions struct {
 	Logger   *slog.Logger // nil discards
 	// Interpreter runs modules on the engine's interpreter: slow, same fuel, same results.
 	Interpreter bool
-	// Signatures is what Bench.Policy verifies signatures with; see trust.Dir.
+	// Signatures verifies signatures for Bench.Policy; see trust.Dir.
 	Signatures func(*tiers.Policy) tiers.EvidenceVerifier
 }
 
@@ -58,7 +58,7 @@ type Bench struct {
 
 	mu      sync.Mutex
 	modules map[benchKey]*sandbox.Module
-	known   map[[sha256.Size]byte]candidate // what was looked at before, without file and tier
+	known   map[[sha256.Size]byte]candidate // modules that examine has parsed, without file and tier
 }
 
 type benchKey struct {
@@ -106,15 +106,15 @@ type BenchHook struct {
 	Tier      phases.Tier    // as which it runs; no proof is asked for
 	Allowed   []string       // capabilities; nil means everything that it declares
 	Config    jsontext.Value // checked against the manifest's schema
-	MemoryMiB int64          // 0 means what the manifest wants
+	MemoryMiB int64          // 0 means the manifest's
 
 	// Recorded: it was loaded like this before, and is to be loaded again, also with an
 	// import that is not granted: the call is denied then, as it was.
 	Recorded bool
 }
 
-// Load makes a hook ready to run. Errors are as those of kernel.Loader. What is
-// loaded stays loaded until the bench is closed: its Close is nil.
+// Load makes a hook ready to run. Errors are as those of kernel.Loader. The hook stays
+// loaded until the bench is closed: its Close is nil.
 func (b *Bench) Load(ctx context.Context, h BenchHook) (*kernel.Loaded, error) {
 	l, err := b.load(ctx, h)
 	if err != nil {

@@ -16,10 +16,9 @@ import (
 // ErrUnknownHook: belay.yaml binds no hook of that name.
 var ErrUnknownHook = errors.New("there is no such hook")
 
-// InspectBound is InspectIn for a hook that belay.yaml in dir binds: of its
-// capabilities it says what the binding allows. Errors are config.ErrMissing, config.ErrUnusable,
-// ErrUnknownHook when there is no binding of that name, and those of reading the
-// module.
+// InspectBound is InspectIn for a hook that belay.yaml in dir binds, with the capabilities
+// that the binding allows. Errors are config.ErrMissing, config.ErrUnusable, ErrUnknownHook
+// when there is no binding of that name, and those of reading the module.
 func InspectBound(ctx context.Context, dir trust.Dir, name string) (Info, error) {
 	f, _, err := config.Load(dir.Path)
 	if err != nil {
@@ -40,7 +39,7 @@ func InspectBound(ctx context.Context, dir trust.Dir, name string) (Info, error)
 		return Info{}, err
 	}
 	digest := phases.ByteDigest(file)
-	pieces, err := files.kept(spec, digest)
+	pieces, err := files.evidence(spec, digest)
 	if err != nil {
 		return Info{}, err
 	}

@@ -13,8 +13,8 @@ const (
 	closePatience = 10
 )
 
-// closeEngine unloads all modules. It waits for code that runs, but not for what was left
-// behind: such code stays loaded.
+// closeEngine unloads all modules. It waits for code that runs, but not for turns that the
+// kernel left behind: their code stays loaded.
 func closeEngine(e *sandbox.Engine, left func() bool) error {
 	done := make(chan error, 1)
 	go func() { done <- e.Close() }()

@@ -7,7 +7,7 @@ import (
 	"github.com/belay-hooks/belay/kernel"
 )
 
-// Config turns belay.yaml into what the kernel runs, under the name of a revision.
+// Config turns belay.yaml into the kernel's configuration of a revision.
 func Config(f *config.File, revision string) *kernel.Config {
 	cfg := &kernel.Config{Revision: revision, Ceiling: f.Scopes,
 		ChainBudget:    time.Duration(f.Limits.ChainMS) * time.Millisecond,
@@ -22,7 +22,7 @@ func Config(f *config.File, revision string) *kernel.Config {
 	return cfg
 }
 
-// leaseConfig says what takes a lease.
+// leaseConfig sets which actions take a lease, and which leases hooks get.
 func leaseConfig(cfg *kernel.Config, f *config.File) {
 	for _, r := range f.RequireLease {
 		cfg.RequireLease = append(cfg.RequireLease,
@@ -38,7 +38,7 @@ func leaseConfig(cfg *kernel.Config, f *config.File) {
 	cfg.MaxLeaseTTL = f.Leases.TTL()
 }
 
-// Spec turns a binding of belay.yaml into what the kernel binds.
+// Spec turns a binding of belay.yaml into the kernel's.
 func Spec(c config.Binding) kernel.BindingSpec {
 	return kernel.BindingSpec{
 		Name: c.Name, Module: c.Module, Digest: c.Digest, Phases: c.Phases, Priority: c.Priority, Tier: c.Tier,

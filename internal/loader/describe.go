@@ -7,7 +7,7 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
-// Description is what a module file says about itself.
+// Description is a module file's own account of itself.
 type Description struct {
 	Digest   string // sha256:<hex>
 	Phases   []phases.Phase

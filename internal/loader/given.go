@@ -32,8 +32,8 @@ type Ready struct {
 	file []byte
 }
 
-// ReadGiven reads the modules now, so that what is looked at later are these bytes. No
-// hook gets a name that is taken.
+// ReadGiven reads the modules now: later examinations see these bytes. No hook gets a name
+// that is taken.
 func ReadGiven(hooks []Given, taken []string) ([]Ready, error) {
 	names := map[string]bool{}
 	for _, n := range taken {

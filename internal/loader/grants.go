@@ -9,9 +9,9 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
-// held returns the capabilities that the hook really has. A hook given by hand has
-// no list of allowed ones: it gets everything that it declares. A hook that imports
-// what it was not granted, and does not list it as optional, is not loaded.
+// held returns the capabilities that the hook really has. A hook given by hand has no list
+// of allowed ones: it gets everything that it declares. A hook with an import that is
+// neither granted nor optional is not loaded.
 func held(c *candidate, spec kernel.BindingSpec) ([]string, error) {
 	grants, err := grantsFor(c.manifest, spec.Allowed, c.tier)
 	if err != nil {
@@ -26,27 +26,27 @@ func held(c *candidate, spec kernel.BindingSpec) ([]string, error) {
 // notGranted is the error about imports without a grant. remedy is for those that an
 // operator can grant.
 func notGranted(lacks []tiers.Lack, remedy string) error {
-	var theirs, ours []string // whose no it is
+	var byTier, byOperator []string
 	why := ""
 	for _, l := range lacks {
 		if l.Tier {
-			theirs, why = append(theirs, l.Name), strings.TrimPrefix(l.Why, "refused: ")
+			byTier, why = append(byTier, l.Name), strings.TrimPrefix(l.Why, "refused: ")
 		} else {
-			ours = append(ours, l.Name)
+			byOperator = append(byOperator, l.Name)
 		}
 	}
 	var texts []string
-	if len(ours) > 0 {
-		texts = append(texts, "it imports "+strings.Join(ours, ", ")+", not granted by the operator: "+remedy)
+	if len(byOperator) > 0 {
+		texts = append(texts, "it imports "+strings.Join(byOperator, ", ")+", not granted by the operator: "+remedy)
 	}
-	if len(theirs) > 0 {
-		texts = append(texts, "it imports "+strings.Join(theirs, ", ")+", and "+why)
+	if len(byTier) > 0 {
+		texts = append(texts, "it imports "+strings.Join(byTier, ", ")+", and "+why)
 	}
 	return &tiers.Error{Class: tiers.ErrCapability, Text: strings.Join(texts, "; ")}
 }
 
-// Ungranted is a binding that blocks its phases because its hook imports what
-// belay.yaml does not grant.
+// Ungranted is a binding that blocks its phases because belay.yaml does not grant the
+// imports of its hook.
 type Ungranted struct {
 	Binding      string   `json:"binding"`
 	Capabilities []string `json:"capabilities"` // as the manifest declares them
@@ -54,7 +54,7 @@ type Ungranted struct {
 }
 
 // Ungranted returns the bindings that load once their capabilities are granted, in their
-// order. What only another tier could hold is not among them.
+// order. Bindings whose hook needs another tier are not among them.
 func (l *Loader) Ungranted(ctx context.Context, bindings []config.Binding) []Ungranted {
 	var out []Ungranted
 	for _, h := range bindings {

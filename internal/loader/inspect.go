@@ -13,7 +13,8 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
-// Info is what a module file says and may do, found without running it.
+// Info is a module file's own account of itself with its tier and capabilities. Nothing
+// was run to find it.
 type Info struct {
 	Digest       string             `json:"digest"` // sha256:<hex> of the file
 	Size         int                `json:"size"`   // bytes
@@ -33,7 +34,7 @@ type Info struct {
 	Problems     []string           `json:"problems"` // why it would be refused
 }
 
-// CapabilityStatus says what becomes of one capability that a hook asks for.
+// CapabilityStatus says whether a hook gets one capability that it asks for.
 type CapabilityStatus struct {
 	Name    string   `json:"name"`
 	Reason  string   `json:"reason"` // the author's
@@ -41,19 +42,17 @@ type CapabilityStatus struct {
 	Why     string   `json:"why"` // the host's
 }
 
-// Inspect looks at a module file with the eyes of the host: what it exports
-// and imports, what its manifest says, whether they agree, its tier, and which
-// capabilities it would hold if the operator allowed what is in allowed (nil:
-// everything that the manifest declares). It never compiles or runs the module.
-// The error is one of sandbox parsing; whatever else would have the file refused
-// is listed in Problems. Safe for concurrent use.
+// Inspect looks at a module file as the host does: its exports, imports and manifest,
+// whether they agree, its tier, and the capabilities that it would hold if the operator
+// allowed those in allowed (nil: all that the manifest declares). It never compiles or runs
+// the module. The error is one of sandbox parsing; Problems lists every other reason to
+// refuse the file. Safe for concurrent use.
 func Inspect(ctx context.Context, file []byte, allowed []string) (Info, error) {
 	return inspect(file, allowed, nil)
 }
 
-// InspectIn is Inspect with the eyes of the trust policy in dir: the tier
-// is what the evidence comes to, and what a hook of that tier is refused for is
-// among the problems.
+// InspectIn is Inspect with the trust policy in dir: the evidence decides the tier, and
+// Problems has the reasons to refuse a hook of that tier.
 func InspectIn(ctx context.Context, dir trust.Dir, file []byte, evidence []tiers.Evidence,
 	allowed []string) (Info, error) {
 	return inspect(file, allowed, func() (tiers.Decision, error) { return dir.Open(nil).Decision(file, evidence) })
@@ -150,8 +149,8 @@ func (info *Info) judge(decide func() (tiers.Decision, error)) {
 	}
 }
 
-// grantsFor cuts what the manifest declares to what the operator allows and the
-// tier may hold; allowed nil allows everything declared.
+// grantsFor cuts the capabilities of the manifest to those that the operator allows and the
+// tier may hold; allowed nil allows all of them.
 func grantsFor(m *tiers.Manifest, allowed []string, tier phases.Tier) ([]tiers.Grant, error) {
 	if allowed == nil {
 		for _, w := range m.Capabilities {

@@ -1,8 +1,8 @@
 // Package loader decides which module file a binding means, whether the file is the one
 // that was bound, which tier and which capabilities it has, and makes it ready to run.
 // It looks at files without running them, too, and runs hooks outside of any
-// configuration, on a Bench. It never decides what an action comes to: package kernel
-// does, and never what the operator trusts: package trust does.
+// configuration, on a Bench. It never decides about an action: package kernel does. Nor
+// does it decide whom the operator trusts: package trust does.
 package loader
 
 import (
@@ -26,7 +26,7 @@ import (
 const (
 	mebibyte = 1 << 20
 
-	// What a manifest can ask for by itself; an operator can give more.
+	// The most that a manifest gets by itself; an operator can give more.
 	maxWantedFuel       = 1 << 30
 	maxWantedDeadlineMS = 1000
 	maxWantedMemoryMiB  = 64
@@ -40,7 +40,7 @@ const CostTable = sandbox.CostTable
 // Options are what a Loader is made of.
 type Options struct {
 	Dir      string          // the state directory, absolute
-	CacheKey []byte          // authenticates compiled code in Dir; nil: none is kept
+	CacheKey []byte          // authenticates compiled code in Dir; nil: Dir holds none
 	Compiler []string        // compiles modules in a process of its own; empty: here
 	Trust    *trust.Verifier // the operator's policy in Dir
 	Verifier kernel.Verifier // decides in place of Trust; nil: Trust decides
@@ -61,7 +61,7 @@ type Loader struct {
 }
 
 // Open makes a Loader, to be closed after every hook that it loaded. The error is
-// statedir.ErrUnusable when compiled code cannot be kept in Dir.
+// statedir.ErrUnusable when Dir cannot hold compiled code.
 func Open(o Options) (*Loader, error) {
 	set, err := builtin.Load()
 	if err != nil {
@@ -82,8 +82,8 @@ func Open(o Options) (*Loader, error) {
 // process of their own.
 func (l *Loader) Isolated() bool { return l.engine.Isolated() }
 
-// Close unloads all modules. It waits for code that runs, but not for what was left
-// behind, as left reports: such code stays loaded.
+// Close unloads all modules. It waits for code that runs, but not for turns that the kernel
+// left behind, as left reports: their code stays loaded.
 func (l *Loader) Close(left func() bool) error { return closeEngine(l.engine, left) }
 
 // candidate is a module that was read and looked at, but not compiled.
@@ -128,7 +128,7 @@ func (l *Loader) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loa
 	return loaded, nil
 }
 
-// loadedOf is what the kernel is told about a hook that is ready to run.
+// loadedOf describes a hook that is ready to run to the kernel.
 func loadedOf(c *candidate, module *sandbox.Module, held []string) *kernel.Loaded {
 	return &kernel.Loaded{
 		Hook: &moduleHook{module: module, initSeed: initSeed(c.sum)}, Digest: c.info.Digest, Version: c.manifest.Version,
@@ -144,8 +144,8 @@ func loadedOf(c *candidate, module *sandbox.Module, held []string) *kernel.Loade
 
 const noteDerived = "the module has no manifest: phases and capabilities are taken from its exports and imports"
 
-// examine reads the module, checks its digest, and finds out who it is. Nothing
-// is compiled, so that it is also how Bindings tells what is wrong.
+// examine reads the module, checks its digest, and decides its tier. It compiles nothing,
+// so that Examine uses it, too.
 func (l *Loader) examine(ctx context.Context, spec kernel.BindingSpec) (*candidate, error) {
 	c := &candidate{tier: phases.Sandboxed, class: sandbox.Installed}
 	file, want, err := l.files.read(spec)
@@ -194,7 +194,7 @@ func (l *Loader) examine(ctx context.Context, spec kernel.BindingSpec) (*candida
 	return c, nil
 }
 
-// declaredBy is what the module has to agree with.
+// declaredBy returns the manifest's promises, which the module has to agree with.
 func declaredBy(m *tiers.Manifest) *sandbox.Declared {
 	d := &sandbox.Declared{Phases: m.Phases, Mutates: m.Mutates}
 	for _, w := range m.Capabilities {
@@ -203,8 +203,8 @@ func declaredBy(m *tiers.Manifest) *sandbox.Declared {
 	return d
 }
 
-// memoryCap is the most memory an instance may have, in bytes: what the operator
-// gives, else what the manifest wants within bounds; 0 means the sandbox's default.
+// memoryCap is the most memory an instance may have, in bytes: the operator's number, else
+// the manifest's within bounds; 0 means the sandbox's default.
 func memoryCap(info *sandbox.Info, m *tiers.Manifest, operatorMiB int64) int64 {
 	memory := cmp.Or(operatorMiB, min(m.Budget.MemoryMiB, maxWantedMemoryMiB))
 	if memory == 0 && info.WASI {

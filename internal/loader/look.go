@@ -11,12 +11,12 @@ import (
 )
 
 // Look opens a Loader that looks at the hooks of a state directory, by its trust policy,
-// and keeps no compiled code.
+// and writes no compiled code.
 func Look(dir trust.Dir) (*Loader, error) {
 	return Open(Options{Dir: dir.Path, Trust: dir.Open(nil)})
 }
 
-// Bound is what is known of a bound hook without running it.
+// Bound describes a bound hook, without running it.
 type Bound struct {
 	Manifest     *tiers.Manifest
 	Digest       string // sha256:<hex>

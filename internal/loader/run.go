@@ -20,8 +20,8 @@ type moduleHook struct {
 	initSeed [32]byte
 }
 
-// initSeed is the seed of what a module draws before its phase begins: the same
-// for every invocation, so that an image taken after that can be used for all.
+// initSeed seeds the random bytes that a module draws before its phase begins. It is the
+// same for every invocation, so that all of them can use one image of the memory.
 func initSeed(sum [sha256.Size]byte) [32]byte {
 	return sha256.Sum256(append([]byte("belay init"), sum[:]...))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
-// source finds the bytes of a module, and what vouches for them.
+// source finds the bytes of a module and the evidence about them.
 type source struct {
 	dir     string // the state directory; "": there is none
 	builtin *builtin.Set
@@ -55,8 +55,8 @@ func modulePath(dir, module string) string {
 	return statedir.Inside(dir, module)
 }
 
-// kept is the evidence about a bound module: kept with it, and beside its file.
-func (s *source) kept(spec kernel.BindingSpec, digest string) ([]tiers.Evidence, error) {
+// evidence returns the evidence about a bound module: in its store, and beside its file.
+func (s *source) evidence(spec kernel.BindingSpec, digest string) ([]tiers.Evidence, error) {
 	list, err := evidence.Read(statedir.Blob(s.dir, digest))
 	if err != nil {
 		return nil, err

@@ -14,9 +14,8 @@ import (
 // verify finds out how far the candidate is trusted, and refuses it where the
 // binding relies on more. Errors are kernel.ErrTrust for errors.Is.
 //
-// What is only ever given to trusted hooks is never silently taken away: a hook
-// that was trusted and is not any more would run on without the power that it was
-// bound for, unnoticed.
+// It refuses a binding for trusted hooks whose hook is trusted no longer. Without its
+// powers the hook would run on and miss, unnoticed, the actions that it was bound for.
 func (l *Loader) verify(ctx context.Context, spec kernel.BindingSpec, digest string, c *candidate) error {
 	adhoc := isGiven(spec)
 	proof, err := l.proof(ctx, spec, digest, c)
@@ -71,7 +70,7 @@ func (l *Loader) proof(ctx context.Context, spec kernel.BindingSpec, digest stri
 	if c.tier == phases.Trusted {
 		return kernel.Proof{}, l.o.Trust.Denied(digest)
 	}
-	pieces, err := l.files.kept(spec, digest)
+	pieces, err := l.files.evidence(spec, digest)
 	if err != nil {
 		return kernel.Proof{}, err
 	}
@@ -97,7 +96,7 @@ func floorImport(imports []string, m *tiers.Manifest) string {
 }
 
 // notTrusted is the error about a hook that would have to be trusted. Its class is
-// the code of what is wrong with its signatures.
+// the code of the fault of its signatures.
 func notTrusted(reason string, tier phases.Tier, why error) error {
 	e := &tiers.Error{Class: tiers.Unsigned, Text: reason + ", and it is " + string(tier), Cause: why}
 	var te *tiers.Error

@@ -17,8 +17,8 @@ var (
 	digest = regexp.MustCompile(`\A[A-Za-z0-9]+:[A-Za-z0-9]{1,128}\z`)
 )
 
-// place is what is wrong with a value that decodes and means nothing. The pointer is
-// into the member of the line.
+// place is a fault of a value that decodes and means nothing. The pointer is into the
+// member of the line.
 type place struct{ pointer, text string }
 
 func (p *place) String() string { return p.pointer + ": " + p.text }

@@ -72,8 +72,8 @@ func RunOf(r *kernel.Recording, chain string) (Run, error) {
 	return out, nil
 }
 
-// OptionsOf describes options. The kernel's calls for hooks are recorded as held: what
-// held them is Run.Reach.
+// OptionsOf describes options. The kernel's calls for hooks are recorded as held to their
+// scopes: Run.Reach held them.
 func OptionsOf(o *kernel.InvokeOptions) Options {
 	return Options{
 		Unblockable: o.Unblockable, Delegated: o.Delegated, ScopesLost: !o.HoldsScopes, OnBehalf: o.OnBehalf,
@@ -100,7 +100,7 @@ func carriedOf(r kernel.RunState) Carried {
 	return c
 }
 
-// RunState is what was carried along the run, for a kernel.
+// RunState returns the carried state of the run, for a kernel.
 func (c *Carried) RunState() kernel.RunState {
 	r := kernel.RunState{Version: c.Version, Retries: c.Retries}
 	for k, e := range c.Metadata {
@@ -112,7 +112,7 @@ func (c *Carried) RunState() kernel.RunState {
 	return r
 }
 
-// VerdictOf keeps the part of a verdict that the hooks answer for.
+// VerdictOf returns the part of a verdict that the hooks decide.
 func VerdictOf(v *phases.Verdict) Verdict {
 	return Verdict{
 		Decision: v.Decision, Reason: v.Reason, Kind: v.Kind, DecidedBy: v.DecidedBy, Action: v.Action,
@@ -191,7 +191,7 @@ func CallOf(c *hostcalls.TracedCall) Call {
 	return out
 }
 
-// OutcomeOf keeps what is the same every time.
+// OutcomeOf describes the parts of an outcome that are the same every time.
 func OutcomeOf(o *kernel.Outcome) Outcome {
 	out := Outcome{
 		Effects: orNil(o.Effects), LogsDropped: o.LogsDropped, Notes: orNil(o.Notes), FailText: o.FailText,

@@ -1,4 +1,4 @@
-// Package recording decides what a recording is: a file that holds invocations
+// Package recording decides the form of a recording: a file that holds invocations
 // with everything that they were decided from, so that they can be run again. It
 // writes and reads the format belay-recording/v1, strictly and within limits, and
 // seals it with age.

@@ -15,7 +15,7 @@ var (
 	ErrSealed    = errors.New("the recording cannot be opened")
 )
 
-// Error says what is wrong with a recording and where. Its class is one of the Err values.
+// Error is a fault of a recording, with its place. Its class is one of the Err values.
 type Error struct {
 	File  string // as it was named; "" when it has no name
 	Line  int    // from 1; 0 when it is about the whole file

@@ -27,9 +27,9 @@ type eventOutput struct {
 	Rest   jsontext.Value `json:",inline"`
 }
 
-// RunOfEvent makes a run of a stored verdict, for a recording that is Redacted: the
-// action as it is on record, and what was decided. false: the event does not hold
-// enough, because it is none of a verdict or its payload was not stored.
+// RunOfEvent makes a run of a stored verdict, for a recording that is Redacted: the action
+// as it is logged, and the decision. It returns false for an event of another type, and for
+// one whose payload was not stored.
 func RunOfEvent(e *phases.Event) (Run, bool) {
 	var in eventInput
 	if e.Type != phases.EventVerdict || len(e.Input) == 0 || json.Unmarshal(e.Input, &in) != nil || in.Action == nil {

@@ -72,8 +72,8 @@ func (r *Reader) Runs() int { return r.runs }
 func (r *Reader) Lines() int { return r.line }
 
 // Next returns the next invocation and its configuration, nil for one that names
-// none. At the end of a whole recording the error is io.EOF; every other one is an
-// *Error, and what was read before it may not be relied upon.
+// none. At the end of a complete recording the error is io.EOF. Every other error is an
+// *Error; after it no run of the recording counts.
 func (r *Reader) Next() (*Run, *Chain, error) {
 	if r.err != nil {
 		return nil, nil, r.err
@@ -273,7 +273,7 @@ func (r *Reader) decode(raw []byte, into any) error {
 		if errors.As(err, &sy) {
 			text = fmt.Sprintf("%s: two members of one name", sy.JSONPointer)
 		}
-	case errors.As(err, &sy) && strings.Count(string(sy.JSONPointer), "/") >= 10_000: // what the decoder takes
+	case errors.As(err, &sy) && strings.Count(string(sy.JSONPointer), "/") >= 10_000: // the decoder's own limit
 		text = fmt.Sprintf("nested too deep at byte %d of the line", sy.ByteOffset)
 	case errors.As(err, &sy):
 		text = fmt.Sprintf("not JSON at byte %d of the line", sy.ByteOffset)
@@ -281,7 +281,7 @@ func (r *Reader) decode(raw []byte, into any) error {
 	return r.fail(ErrFormat, phases.SafeLine(text, 512), err)
 }
 
-// check refuses what decodes and cannot be.
+// check refuses lines that decode and contradict themselves.
 func (r *Reader) check(what interface{ check() *place }) error {
 	if p := what.check(); p != nil {
 		return r.fail(ErrFormat, p.String(), nil)

@@ -8,7 +8,7 @@ import (
 )
 
 // Recorder is a kernel.Recorder that writes every invocation at once. An error of the
-// destination is kept, and nothing is recorded after it.
+// destination is final: nothing is recorded after it.
 type Recorder struct {
 	w  *Writer
 	mu sync.Mutex

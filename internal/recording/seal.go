@@ -13,10 +13,10 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Recipients are who can open a sealed recording.
+// Recipients are the keys that a recording is sealed for.
 type Recipients []age.Recipient
 
-// Identities are what a sealed recording is opened with.
+// Identities are the keys that open a sealed recording.
 type Identities []age.Identity
 
 // ParseRecipients reads age recipients (age1…), one or several in a text.
@@ -61,7 +61,7 @@ func PassphraseRecipients(passphrase string) (Recipients, error) {
 	return Recipients{r}, nil
 }
 
-// PassphraseIdentities open what was sealed with a passphrase.
+// PassphraseIdentities open recordings that are sealed with a passphrase.
 func PassphraseIdentities(passphrase string) (Identities, error) {
 	id, err := age.NewScryptIdentity(passphrase)
 	if err != nil {
@@ -75,7 +75,7 @@ func isPassphrase(id age.Identity) bool {
 	return ok
 }
 
-// Seal encrypts what is written to the result, which must be closed. The format is
+// Seal returns a writer that encrypts into w. The caller closes it. The format is
 // age-encryption.org/v1.
 func Seal(w io.Writer, to Recipients) (io.WriteCloser, error) {
 	s, err := age.Encrypt(w, to...)
@@ -99,8 +99,8 @@ const (
 	scryptStart = "age-encryption.org/v1\n-> scrypt "
 )
 
-// Look says how what r begins with is sealed. The result reads everything, armour
-// removed.
+// Look reports how the recording in r is sealed. The result reads all of it, without
+// armour.
 func Look(r io.Reader) (io.Reader, Sealing) {
 	b := bufio.NewReader(r)
 	if start, _ := b.Peek(len(armor.Header)); string(start) == armor.Header {
@@ -116,7 +116,7 @@ func Look(r io.Reader) (io.Reader, Sealing) {
 	return b, Plain
 }
 
-// Unseal decrypts what Look has found to be sealed.
+// Unseal decrypts a reader that Look has returned as sealed.
 func Unseal(r io.Reader, name string, ids Identities) (io.Reader, error) {
 	refuse := func(text string, err error) (io.Reader, error) {
 		return nil, &Error{File: name, Class: ErrSealed, Text: text, Cause: err}

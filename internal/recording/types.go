@@ -38,7 +38,7 @@ type Header struct {
 	Source    string `json:"source"`
 	CostTable int    `json:"cost_table"` // fuel of different tables cannot be compared; 0: there is no fuel in it
 	// Redacted: the invocations are not as they came in, because they were made from
-	// records. Such runs hold what was decided and nothing that it was decided from.
+	// events. Such runs hold decisions, and nothing that those were made from.
 	Redacted bool `json:"redacted,omitzero"`
 }
 
@@ -47,7 +47,7 @@ type Chain struct {
 	Revision       string        `json:"revision"`
 	Ceiling        phases.Scopes `json:"ceiling,omitzero"`
 	BudgetMS       int64         `json:"budget_ms,omitzero"`
-	Home           string        `json:"home,omitzero"` // what ~ meant
+	Home           string        `json:"home,omitzero"` // the meaning of ~
 	UnsafeFailOpen bool          `json:"unsafe_fail_open,omitzero"`
 	Require        []Require     `json:"require,omitzero"`
 	Bindings       []Binding     `json:"bindings"` // in the order of the configuration
@@ -79,7 +79,7 @@ type Binding struct {
 	State     string         `json:"state,omitzero"` // namespace; "" means the name
 	Fuel      int64          `json:"fuel,omitzero"`
 	TimeoutMS int64          `json:"timeout_ms,omitzero"`
-	Budget    tiers.Budget   `json:"budget,omitzero"` // what the operator gave
+	Budget    tiers.Budget   `json:"budget,omitzero"` // from the operator
 	Notes     []string       `json:"notes,omitzero"`
 	Failure   *Fault         `json:"failure,omitzero"` // why it could not be loaded
 	Trust     bool           `json:"trust,omitzero"`   // the failure is about trust
@@ -94,19 +94,19 @@ type Fault struct {
 // Run is one invocation.
 type Run struct {
 	Chain      string  `json:"chain,omitzero"` // digest of the Chain; none in redacted recordings
-	Invocation Raw     `json:"invocation"`     // wire form; its time is what the hooks read as the time
+	Invocation Raw     `json:"invocation"`     // wire form; the hooks read its time as the time
 	Options    Options `json:"options,omitzero"`
 	Seed       string  `json:"seed,omitzero"` // of the random streams, hexadecimal
 	Carried    Carried `json:"carried,omitzero"`
 	Latch      *Latch  `json:"latch,omitzero"`
 	Turns      []Turn  `json:"turns,omitzero"`
-	// ReportedTime is what the caller said the time was. Recordings from before hosts
-	// kept to their own clock have none: the invocation's time is then the caller's.
+	// ReportedTime is the time by the caller. Recordings of hosts that went by the caller's
+	// clock have none: the invocation's time is then the caller's.
 	ReportedTime time.Time `json:"reported_time,omitzero"`
-	// Reach is what the tool can touch that a hook asked for.
+	// Reach is the scopes of the tool that a hook asked for.
 	Reach   *phases.Scopes `json:"reach,omitzero"`
-	Chained Verdict        `json:"chained"` // what the hooks came to
-	Final   Final          `json:"final"`   // what was released
+	Chained Verdict        `json:"chained"` // the decision of the hooks
+	Final   Final          `json:"final"`   // as it was released
 }
 
 // Decode returns the invocation with the times that its hooks read. The error is a
@@ -131,14 +131,14 @@ type Options struct {
 	ParentScopes *phases.Scopes `json:"parent_scopes,omitzero"`
 }
 
-// Carried is what was carried along the run.
+// Carried is the state that a run carries from one invocation to the next.
 type Carried struct {
 	Version  int64            `json:"version,omitzero"`
 	Metadata map[string]Entry `json:"metadata,omitzero"`
 	Retries  map[string]int   `json:"retries,omitzero"`
 }
 
-// Entry is one metadata value. Value is JSON text, kept byte by byte.
+// Entry is one metadata value. Value is JSON text, byte for byte.
 type Entry struct {
 	Value string      `json:"value"`
 	Hook  string      `json:"hook"`
@@ -176,7 +176,7 @@ type Verdict struct {
 	Notes     []string          `json:"notes,omitzero"`
 }
 
-// Final is what was released, in short.
+// Final is the released verdict, in short.
 type Final struct {
 	Decision  phases.Decision `json:"decision"`
 	Kind      phases.Kind     `json:"kind,omitzero"`
@@ -190,7 +190,7 @@ type Turn struct {
 	Binding     string      `json:"binding"`
 	Pass        phases.Pass `json:"pass"`
 	InputSHA256 string      `json:"input_sha256,omitzero"`
-	Input       Raw         `json:"input,omitzero"`  // of audit turns: the record as it was covered
+	Input       Raw         `json:"input,omitzero"`  // of audit turns: the record as it was redacted
 	Action      Raw         `json:"action,omitzero"` // of audit turns
 	Seed        string      `json:"seed,omitzero"`   // of audit turns
 	Ran         bool        `json:"ran"`             // false: it could not be loaded, or there was no time left
@@ -219,7 +219,7 @@ type Call struct {
 	Fault phases.Kind `json:"fault,omitzero"` // why it ended the turn
 }
 
-// Answer is what a port said to a request.
+// Answer is the answer of a port to a request.
 type Answer struct {
 	Port    string `json:"port"`
 	Request *Value `json:"request,omitzero"`
@@ -251,7 +251,7 @@ func (t *Turn) Injector() hostcalls.Injector {
 	return list
 }
 
-// Outcome is what one call came to, as far as it is the same every time.
+// Outcome is the outcome of one turn, as far as it is the same every time.
 type Outcome struct {
 	Effects     []phases.Effect `json:"effects,omitzero"`
 	StateWrites []StateWrite    `json:"state_writes,omitzero"`
@@ -286,7 +286,7 @@ type Log struct {
 	Text  string `json:"text"`
 }
 
-// Report is what the chain made of a turn.
+// Report is a turn's part in the decision.
 type Report struct {
 	Decision phases.HookDecision `json:"decision"`
 	Reason   string              `json:"reason,omitzero"`
@@ -298,8 +298,8 @@ type Report struct {
 type End struct {
 	Chains int `json:"chains"`
 	Runs   int `json:"runs"`
-	// invocations that could not be kept: the recorder was too slow for them, or they were too large
+	// invocations that are missing: the recorder was too slow for them, or they were too large
 	Dropped int    `json:"dropped,omitzero"`
-	Cut     bool   `json:"cut,omitzero"` // it ended before its source did: what that had dropped is not known
+	Cut     bool   `json:"cut,omitzero"` // it ended before its source did, which may have dropped more
 	SHA256  string `json:"sha256"`       // of all lines before this one
 }

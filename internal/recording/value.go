@@ -14,8 +14,8 @@ import (
 	"github.com/belay-hooks/belay/hostcalls"
 )
 
-// Raw is JSON text that is kept byte by byte, since fuel depends on its length. It
-// is written as itself where that keeps the bytes, else as a string that holds it.
+// Raw is JSON text, byte for byte, since fuel depends on its length. It is written as
+// itself where no byte changes by that, else as a string that holds it.
 type Raw []byte
 
 // MarshalJSON implements json.Marshaler.
@@ -49,8 +49,8 @@ func (r *Raw) UnmarshalJSON(b []byte) error {
 }
 
 // Value is an argument or an answer: a string where it is UTF-8, an object with
-// base64 where it is not, and an object with its length and digest where it is too
-// long to be kept.
+// base64 where it is not, and an object with its length and digest where it is too long
+// for a recording.
 type Value hostcalls.TracedValue
 
 type valueForm struct {

@@ -120,7 +120,7 @@ func (w *Writer) run(r *Run) error {
 	return w.write(line{Run: b, SHA256: sum(b)})
 }
 
-// Dropped counts invocations that somebody before the writer could not keep.
+// Dropped counts invocations that were lost before they reached the writer.
 func (w *Writer) Dropped(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

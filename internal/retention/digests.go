@@ -32,15 +32,15 @@ func OpenDigests(dir string) (*Digests, error) {
 	return d, nil
 }
 
-// Input reports whether a verdict's event is about this invocation, with what was
-// carried along its run.
+// Input reports whether a verdict's event is about this invocation, with the metadata that
+// its run carried.
 func (d *Digests) Input(e *phases.Event, inv phases.Invocation, carried phases.Metadata) bool {
 	doc, err := audit.InputDocument(&audit.Invocation{Invocation: inv, Carried: carried})
 	return err == nil && d.is(e.InputDigest, audit.UseInput, doc)
 }
 
 // Output reports whether a verdict's event says that this came out. wrote is the
-// metadata that the hooks wrote, with secrets covered.
+// metadata that the hooks wrote, with secrets redacted.
 func (d *Digests) Output(e *phases.Event, v *phases.Verdict, wrote phases.Metadata) bool {
 	doc, err := audit.OutputDocument(v, wrote)
 	return err == nil && d.is(e.OutputDigest, audit.UseOutput, doc)

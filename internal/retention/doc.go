@@ -1,13 +1,13 @@
-// Package retention keeps full inputs where belay.yaml says so (recordings:), and finds
-// the kept originals of stored events again. It decides when a file begins and ends,
-// what is removed when there is too much, what becomes of what cannot be kept, and
-// whether an original belongs to an event.
+// Package retention retains full inputs where belay.yaml says so (recordings:), and finds
+// the retained originals of stored events again. It decides when a file begins and ends,
+// which files are removed when there are too many, and whether an original belongs to an
+// event. It counts and reports the inputs that it loses.
 //
-// It decides nothing about actions, never chooses what is kept, and never opens what
-// is sealed: who can is not here. Files are recordings (internal/recording), written
-// under a name of their own until they are whole:
+// It decides nothing about actions, never chooses which inputs are retained, and never
+// opens a sealed file: it does not have the key. Files are recordings (internal/recording),
+// written under a name of their own until they are complete:
 //
-//	kept-20261122T054320.123Z-1f67e2291204aabb.rec.age    whole; .rec in plain text
+//	kept-20261122T054320.123Z-1f67e2291204aabb.rec.age    complete; .rec in plain text
 //	….part                                                being written; locked as long as its process lives
 //	….cut                                                 its process ended, or the disk failed, before its end
 package retention

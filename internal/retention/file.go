@@ -28,7 +28,7 @@ type file struct {
 	sink  *counted
 }
 
-// counted counts what reaches the file and remembers why nothing does any more.
+// counted counts the bytes that reach the file, and remembers its first error.
 type counted struct {
 	w   io.Writer
 	n   int64
@@ -121,8 +121,8 @@ func (f *file) head(to recording.Recipients) (err error) {
 	return err
 }
 
-// finish makes the file whole and gives it the name that says so. One without
-// invocations is not kept.
+// finish completes the file and gives it the name that says so. It removes a file without
+// invocations.
 func (f *file) finish() error {
 	if f.w.Runs() == 0 && f.w.Losses() == 0 {
 		return errors.Join(os.Remove(f.path), f.f.Close())
@@ -153,7 +153,7 @@ func (f *file) cut() (string, error) {
 	return cutOffFile(f.path, f.size())
 }
 
-// cutOffFile renames what was being written.
+// cutOffFile renames a file that was being written.
 func cutOffFile(path string, size int64) (string, error) {
 	if size == 0 {
 		return "", os.Remove(path)
@@ -183,8 +183,8 @@ func checkDir(dir string, create bool) error {
 	return nil
 }
 
-// probeBytes is more than a whole piece of an encrypted file: what fits into a
-// directory entry or a buffer proves nothing.
+// probeBytes is more than one piece of an encrypted file: bytes that fit into a directory
+// entry or a buffer prove nothing.
 const probeBytes = 128 << 10
 
 // probe finds out whether the directory can be written, by writing. One that is not

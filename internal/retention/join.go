@@ -12,11 +12,11 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Joiner finds the kept originals of stored events. A process that writes into a
-// directory of recordings can put anything there, so an original counts only
-// when it is proven by the event's keyed digests: its input, its output, what each of
-// its turns asked for, and everything that the events say in the open. What hooks
-// were answered is in no event; a replay finds out whether the same comes of it.
+// Joiner finds the retained originals of stored events. A process that writes into a
+// directory of recordings can put anything there. So an original counts only when the
+// event's keyed digests prove it: its input, its output, the requests of each turn, and all
+// that the events say in the open. No event holds the answers to a hook's calls; a replay
+// finds out whether they lead to the same outcome.
 //
 // It is for one goroutine.
 type Joiner struct {
@@ -37,7 +37,7 @@ func NewJoiner(d *Digests, turns func(ctx context.Context, invocation string) ([
 	return &Joiner{digests: d, turns: turns, want: map[string][]*wanted{}}
 }
 
-// Want adds an event of type verdict. What it holds to read is let go.
+// Want adds an event of type verdict, and drops the parts of it that check does not need.
 func (j *Joiner) Want(e *phases.Event) {
 	w := &wanted{e: *e}
 	w.e.Input, w.e.Output, w.e.Logs, w.e.Reason, w.e.Detail = nil, nil, nil, "", ""
@@ -62,7 +62,7 @@ func (j *Joiner) Missing() []int64 {
 	return out
 }
 
-// A MismatchError says why what was kept under an event's name does not belong to it.
+// A MismatchError says why an original does not belong to the event that it names.
 type MismatchError struct {
 	Seq  int64 // of the event
 	What string
@@ -72,8 +72,8 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("what was kept for event %d does not belong to it: %s", e.Seq, e.What)
 }
 
-// Take looks at a kept invocation. It returns the number of the event that it proves
-// to be the original of; 0 when it is not wanted, or found already. The error is a
+// Take looks at a retained invocation. It returns the number of the event whose original
+// it proves to be; 0 when it is not wanted, or found already. The error is a
 // *MismatchError, or that of reading events.
 func (j *Joiner) Take(ctx context.Context, run *recording.Run, chain *recording.Chain) (int64, error) {
 	inv, err := run.Decode()
@@ -118,7 +118,7 @@ func between(list []phases.Event, after, before int64) []phases.Event {
 	return out
 }
 
-// check returns what of an original contradicts its event; "" when nothing does.
+// check returns how an original contradicts its event; "" when it does not.
 func (j *Joiner) check(e *phases.Event, inv phases.Invocation, run *recording.Run, chain *recording.Chain,
 	turns []phases.Event) string {
 	carried := run.Carried.RunState().Metadata
@@ -174,9 +174,9 @@ func (j *Joiner) checkTurns(run *recording.Run, chain *recording.Chain, events [
 	return ""
 }
 
-// checkOutput holds what the hooks came to against the output digest. Metadata with
-// secrets in it goes on record covered, and the digest is of that: then the turns,
-// whose digests are of what they asked for, are the proof.
+// checkOutput compares the outcome of the hooks with the output digest. Metadata with
+// secrets in it is logged redacted, and the digest is of that: then the turns are the
+// proof, whose digests are of their requests.
 func (j *Joiner) checkOutput(e *phases.Event, run *recording.Run, carried phases.Metadata) string {
 	c := &run.Chained
 	v := phases.Verdict{Action: c.Action, Changed: c.Changed, Scopes: c.Scopes, Contexts: c.Contexts, Reply: c.Reply,
@@ -197,15 +197,15 @@ func (j *Joiner) checkOutput(e *phases.Event, run *recording.Run, carried phases
 	})
 	switch {
 	case len(wrote) == 0 && j.digests.Output(e, &v, nil):
-	case len(wrote) > 0 && (j.digests.Output(e, &v, wrote) || coveredMetadata(e)):
+	case len(wrote) > 0 && (j.digests.Output(e, &v, wrote) || redactedMetadata(e)):
 	default:
 		return "what came out is another thing than the event's digest is of"
 	}
 	return ""
 }
 
-// coveredMetadata reports whether secrets were covered in metadata that hooks wrote.
-func coveredMetadata(e *phases.Event) bool {
+// redactedMetadata reports whether secrets were redacted in metadata that hooks wrote.
+func redactedMetadata(e *phases.Event) bool {
 	return slices.ContainsFunc(e.Notes, func(n string) bool {
 		return strings.HasSuffix(n, kernel.NoteCovered)
 	})

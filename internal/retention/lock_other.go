@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// canLock: without file locks nobody can tell a file that is being written from one
-// whose process has ended, so that the latter keeps its name.
+// canLock: without file locks a file that is being written looks like one whose process
+// has ended. So the latter is not renamed.
 const canLock = false
 
 func lock(*os.File) (bool, error) { return true, nil }

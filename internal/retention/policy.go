@@ -7,8 +7,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Policy is what belay.yaml says under recordings: that full inputs are kept,
-// where, for whom, and within which bounds.
+// Policy is the section recordings of belay.yaml: which full inputs are retained, where,
+// for whom, and within which bounds.
 type Policy struct {
 	Dir         string         // absolute, not below the state directory
 	Recipients  []string       // age1…; none: Plaintext
@@ -17,12 +17,12 @@ type Policy struct {
 	Tools       string         // RE2, unanchored, of phases that are about tools; "": all
 	Rotate      time.Duration  // a file is ended after about so long
 	RotateBytes int64          // and at this size
-	Keep        time.Duration  // what is older is removed
-	MaxBytes    int64          // of everything that is kept in Dir; the oldest is removed
-	Block       bool           // while nothing can be kept, nothing goes on
+	Keep        time.Duration  // older files are removed
+	MaxBytes    int64          // of all files in Dir; the oldest are removed
+	Block       bool           // while no input can be retained, no action is decided
 
 	Logger *slog.Logger
-	// Notice puts a sentence on record. It may take as long as a commit.
+	// Notice logs a sentence as an event. It may take as long as a commit.
 	Notice func(text string)
 
 	// Calm is the time by which recordings are old: a jump ahead of the clock does not
@@ -32,10 +32,10 @@ type Policy struct {
 
 // State says how a Recorder stands.
 type State struct {
-	Err   error     // why nothing can be kept now; nil: it can
+	Err   error     // why no input can be retained now; nil: it can
 	Since time.Time // since when it cannot, as far as this process knows
 	Kept  int64     // invocations, by this process
-	Lost  int64     // that could not be kept, by this process
+	Lost  int64     // that could not be retained, by this process
 	Files int       // in the directory
 	Cut   int       // of them, without an end: a process ended while it wrote
 	Bytes int64     // of all of them

@@ -28,7 +28,7 @@ const (
 //
 // Recordings wait in a queue until one goroutine writes them, so that no invocation
 // waits for a disk; with Block it is written at once. Encryption is in pieces of 64
-// KiB: what was written since the last whole piece is lost in a crash.
+// KiB: a crash loses the bytes since the last complete piece.
 type Recorder struct {
 	policy Policy
 	to     recording.Recipients // nil: plain text
@@ -45,20 +45,20 @@ type Recorder struct {
 	flooded    atomic.Int64 // of lost: the queue was full, and no file says so yet
 	trouble    atomic.Pointer[trouble]
 
-	mu    sync.Mutex // guards what follows, and every write
+	mu    sync.Mutex // guards the members below, and every write
 	file  *file      // nil: none is being written
 	next  time.Time  // while there is trouble: not tried again before
 	pause time.Duration
-	said  int64 // of lost: what is on record
+	said  int64 // of lost: reported in a notice
 }
 
-// trouble is why nothing can be kept.
+// trouble is why no input can be retained.
 type trouble struct {
 	err   error
 	since time.Time
 }
 
-// Open makes a Recorder. Nothing is written before there is something to keep. The error is a *Error.
+// Open makes a Recorder, which writes nothing before the first input. The error is a *Error.
 func Open(p Policy) (*Recorder, error) {
 	rec := &Recorder{policy: p, queue: make(chan *kernel.Recording, queueLength), turn: make(chan struct{}, 1),
 		stop: make(chan struct{}), done: make(chan struct{})}
@@ -93,7 +93,7 @@ func Open(p Policy) (*Recorder, error) {
 	return rec, nil
 }
 
-// Wants implements kernel.Recorder: it is what the policy says.
+// Wants implements kernel.Recorder, by the policy.
 func (rec *Recorder) Wants(inv *phases.Invocation) bool {
 	if len(rec.policy.Phases) > 0 && !slices.Contains(rec.policy.Phases, inv.Phase) {
 		return false
@@ -130,9 +130,8 @@ func (rec *Recorder) Recorded(r *kernel.Recording) {
 	}
 }
 
-// Ready returns why an invocation that is wanted cannot be kept; while there is trouble
-// it tries again. It is asked before the invocation is decided, and only when the
-// policy blocks.
+// Ready returns why a wanted invocation cannot be retained; while there is trouble it tries
+// again. The kernel asks before it decides the invocation, and only when the policy blocks.
 func (rec *Recorder) Ready(inv *phases.Invocation) error {
 	if !rec.Wants(inv) {
 		return nil
@@ -153,7 +152,7 @@ func (rec *Recorder) Turn() {
 	}
 }
 
-// Close writes what waits and ends the file.
+// Close writes the queue and ends the file.
 func (rec *Recorder) Close() error {
 	rec.gate.Lock()
 	if rec.closed {
@@ -170,7 +169,7 @@ func (rec *Recorder) Close() error {
 	return nil
 }
 
-// run writes what is in the queue, and ends files that are old enough.
+// run writes the queue, and ends files that are old enough.
 func (rec *Recorder) run() {
 	defer close(rec.done)
 	tick := time.NewTicker(min(max(rec.policy.Rotate/10, 50*time.Millisecond), 30*time.Second))
@@ -201,7 +200,7 @@ func (rec *Recorder) locked(do func()) {
 	do()
 }
 
-// drain writes what waits.
+// drain writes the queue.
 func (rec *Recorder) drain() {
 	for {
 		select {
@@ -290,7 +289,7 @@ func (rec *Recorder) finish() {
 	rec.file, rec.pause = nil, 0
 }
 
-// cutOff gives up the file: what stands in it is readable up to where it was written.
+// cutOff gives up the file, which can be read as far as it was written.
 func (rec *Recorder) cutOff(err error) {
 	f := rec.file
 	rec.file = nil
@@ -301,7 +300,7 @@ func (rec *Recorder) cutOff(err error) {
 	rec.failed(err)
 }
 
-// failed says, once, that nothing can be kept.
+// failed reports, once, that no input can be retained.
 func (rec *Recorder) failed(err error) {
 	rec.pause = min(max(2*rec.pause, retryFirst), retryMost)
 	rec.next = time.Now().Add(rec.pause)
@@ -318,8 +317,8 @@ func (rec *Recorder) failed(err error) {
 	rec.trouble.Store(&trouble{err: err, since: t.since})
 }
 
-// reportLost puts on record what was lost since it was said last: while there is
-// trouble only at the end, because its end says it otherwise.
+// reportLost logs how many inputs were lost since the last report. While there is trouble
+// it does so only at the end, because the end of trouble reports them, too.
 func (rec *Recorder) reportLost(end bool) {
 	lost := rec.lost.Load()
 	if lost == rec.said || !end && rec.trouble.Load() != nil {

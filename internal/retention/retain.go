@@ -21,7 +21,7 @@ const (
 	cutExt  = ".cut"
 )
 
-// state says what a name says of a file.
+// state is the state of a file by its name.
 type state int
 
 const (
@@ -38,8 +38,8 @@ type entry struct {
 	size  int64
 }
 
-// look lists what Keepers have made in a directory, oldest first; nothing when it is
-// not there.
+// look lists the files of Recorders in a directory, oldest first; none when there is no
+// directory.
 func look(dir string) ([]entry, error) {
 	found, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +67,7 @@ func look(dir string) ([]entry, error) {
 	return out, nil
 }
 
-// named reads a name; false for what is not ours, and is left alone.
+// named reads a name; false for a file that no Recorder has made.
 func named(name string) (entry, bool) {
 	e := entry{name: name}
 	rest, ok := strings.CutPrefix(name, prefix)
@@ -89,8 +89,7 @@ func named(name string) (entry, bool) {
 	return e, strings.HasSuffix(rest, ".rec") || strings.HasSuffix(rest, ".rec.age")
 }
 
-// claim recognises files whose process ended while it wrote them: nobody has them
-// locked.
+// claim recognises files whose process ended while it wrote them: they are not locked.
 func (rec *Recorder) claim() error {
 	if !canLock {
 		return nil
@@ -150,8 +149,8 @@ func (rec *Recorder) calm(now time.Time) time.Time {
 	return now
 }
 
-// prune removes what is too old, and the oldest of what is too much: so much that a
-// file of full size has room beside the rest. What it removes is on record.
+// prune removes files that are too old, and the oldest of the rest until a file of full
+// size fits beside them. A notice reports the removed files.
 func (rec *Recorder) prune(now time.Time) error {
 	list, err := look(rec.policy.Dir)
 	if err != nil {
@@ -209,8 +208,8 @@ func why(old, large int, keep time.Duration, most int64) string {
 	return strings.Join(out, ", ")
 }
 
-// Files lists what can be read of a directory: recordings, those that were cut off,
-// and those that are being written. The oldest of a Recorder's come first.
+// Files lists the readable files of a directory: recordings, those that were cut off, and
+// those that are being written. A Recorder's come first, the oldest at the front.
 func Files(dir string) ([]string, error) {
 	var out []string
 	for _, pattern := range []string{"*.rec", "*.rec.age"} {
