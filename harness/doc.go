@@ -1,5 +1,5 @@
 // Package harness tests hooks outside of any live belay: it runs suites of cases, records
-// what a host decides, replays recordings, and searches for inputs that a hook fails on.
+// the decisions of a host, replays recordings, and searches for inputs that a hook fails on.
 // It serves programs and tests in Go; `belay test`, `belay replay` and `belay fuzz` do the
 // same from a shell.
 //

@@ -27,7 +27,7 @@ type FuzzOptions struct {
 	Configs []jsontext.Value    // configurations, beside the manifest's examples
 }
 
-// FuzzResult is what came of a fuzz run.
+// FuzzResult is the result of a fuzz run.
 type FuzzResult struct {
 	Report
 	Runs     int
@@ -40,8 +40,8 @@ type Finding struct {
 	Class    string // such as evasion; docs/HARNESS.md lists them
 	Severity string // critical, high, medium; low is a note
 	Phase    phases.Phase
-	Text     string // what happened, in one line
-	How      string // what was done to the input or to the run
+	Text     string // in one line
+	How      string // the change to the input or to the run
 	Input    string // the action, cut
 
 	// Recording shows the fault in a Replay; nil when a replay cannot repeat it.
@@ -50,7 +50,7 @@ type Finding struct {
 
 // Fuzz searches for inputs and failing calls that a hook cannot cope with. Its result
 // depends on the module, the seed, the runs and the inputs alone. When ctx ends, the
-// result holds what was found until then.
+// result holds the findings until then.
 func Fuzz(ctx context.Context, module []byte, o FuzzOptions) (*FuzzResult, error) {
 	compiled, err := loader.OpenBench(loader.BenchOptions{Dir: o.StateDir})
 	if err != nil {

@@ -12,7 +12,7 @@ type Keys struct {
 	Passphrase string // for recordings that are sealed with one; suites never name such
 }
 
-// identities are the keys that open what is sealed for keys; nil for none.
+// identities are the keys that open recordings sealed for keys; nil for none.
 func (k Keys) identities() (recording.Identities, error) {
 	if len(k.Identities) == 0 {
 		return nil, nil

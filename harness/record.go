@@ -20,7 +20,7 @@ type RecordOptions struct {
 	UnsafePlaintext bool
 }
 
-// Recorder writes what a host decides as a recording (belay-recording/v1). It is a
+// Recorder writes the decisions of a host as a recording (belay-recording/v1). It is a
 // kernel.Recorder, for belay.Options, and safe for concurrent use.
 type Recorder struct {
 	writer   *recording.Writer

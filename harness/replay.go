@@ -16,8 +16,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// ReplayOptions say what is replayed and what counts. The zero value compares every call,
-// answer, effect and all fuel of the recorded hooks with their recording.
+// ReplayOptions are the hooks of a replay, and which differences count. The zero value
+// compares every call, answer, effect and all fuel of the recorded hooks.
 type ReplayOptions struct {
 	// StateDir is a state directory whose installed modules and compiled code are used,
 	// and nothing else of it; "" uses none.
@@ -52,20 +52,20 @@ type ReplayHook struct {
 	AllowAll bool
 }
 
-// ReplayResult is what came of a replay. Numbers count invocations.
+// ReplayResult is the result of a replay. Numbers count invocations.
 type ReplayResult struct {
 	Report
 	Invocations int
 	Different   int
 	Flips       int // with another decision
 	Rewrites    int // with another final action under the same decision
-	Unknown     int // whose hooks asked for what the recording has no answer to
+	Unknown     int // whose hooks made a request that the recording has no answer to
 }
 
-// Replay runs recorded invocations again. Each hostcall is answered from the recording;
-// what it has no answer to is not there. A difference is no error: errors say that a
-// recording cannot be read, or that an invocation could not be run. A recording that is
-// given twice counts once.
+// Replay runs recorded invocations again. The recording answers each hostcall; for one that
+// it does not contain, state is absent and a call is unavailable. A difference is no error: errors say that a recording
+// cannot be read, or that an invocation could not be run. A recording that is given twice
+// counts once.
 func Replay(ctx context.Context, o ReplayOptions, recordings ...io.Reader) (*ReplayResult, error) {
 	bench, err := loader.OpenBench(loader.BenchOptions{Dir: o.StateDir})
 	if err != nil {
@@ -103,7 +103,7 @@ func Replay(ctx context.Context, o ReplayOptions, recordings ...io.Reader) (*Rep
 		Rewrites: s.Rewrites, Unknown: s.Unknown}, nil
 }
 
-// begin begins the report, and sets what is compared with the recordings.
+// begin begins the report, and sets the candidate.
 func (o *ReplayOptions) begin(bench *loader.Bench, opts *replay.Options) (*report.Builder, error) {
 	var names []string
 	revision := ""

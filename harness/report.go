@@ -1,6 +1,6 @@
 package harness
 
-// Report is what came of a replay or of a fuzz run, ready to be written. The same inputs
+// Report is the result of a replay or of a fuzz run in its written forms. The same inputs
 // give the same bytes on every machine: a report says neither when nor where it was made.
 // Secrets in it are redacted.
 type Report struct{ form form }

@@ -24,13 +24,13 @@ type RunOptions struct {
 	Keys Keys
 }
 
-// Results are what came of suites.
+// Results are the results of suites.
 type Results struct {
 	Cases  []CaseResult
 	suites []suite.SuiteResult
 }
 
-// CaseResult is what came of one case.
+// CaseResult is the result of one case.
 type CaseResult struct {
 	Suite string // its file
 	Line  int    // in the file

@@ -1,10 +1,10 @@
-// Package junit writes results in the XML form that CI systems read. It decides how
-// results become bytes: what is counted, and what stands for a character that XML
-// cannot hold. It knows neither clocks nor machines, so that the same results are the
-// same bytes, and it never reads such a file.
+// Package junit writes results in the XML form that CI systems read. It decides how results
+// become bytes: which counts there are, and how characters are written that XML cannot hold.
+// It knows neither clocks nor machines, so that the same results are the same bytes, and it
+// never reads such a file.
 //
-// The form has no standard; what is written is what Jenkins, GitLab and the JUnit
-// plugins agree on: testsuites, testsuite, testcase, failure and error.
+// The form has no standard. Jenkins, GitLab and the JUnit plugins agree on testsuites,
+// testsuite, testcase, failure and error.
 package junit
 
 import (
@@ -35,7 +35,7 @@ type Case struct {
 	Error       *Text // it could not be found out
 }
 
-// Text says what is wrong. Type and Detail may be empty.
+// Text is a fault. Type and Detail may be empty.
 type Text struct {
 	Message, Type, Detail string
 }
@@ -126,9 +126,9 @@ func marshal(v any) ([]byte, error) {
 	return slices.Concat([]byte(xml.Header), b, []byte{'\n'}), nil
 }
 
-// clean puts U+FFFD in the place of what XML 1.0 cannot hold (section 2.2), and of
-// control characters that it can but that steer a terminal: whoever reads the file
-// sees that something was there. The encoder escapes the rest.
+// clean puts U+FFFD in the place of characters that XML 1.0 cannot hold (section 2.2), and
+// of control characters that steer a terminal: readers see that something was there. The
+// encoder escapes the rest.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || !unicode.IsControl(r) && r != 0xfffe && r != 0xffff {

@@ -172,7 +172,8 @@ func (t *Turn) trace(tr *hostcalls.Trace) {
 	for i := range tr.Answers {
 		a := &tr.Answers[i]
 		t.Answers = append(t.Answers, Answer{
-			Port: a.Port, Request: complete(a.Request), Reply: complete(a.Reply), Version: a.Version, Keys: a.Keys, Bytes: a.Bytes,
+			Port: a.Port, Request: complete(a.Request), Reply: complete(a.Reply), Version: a.Version, Keys: a.Keys,
+			Bytes: a.Bytes,
 			Errno: int32(a.Errno), Fuel: a.Fuel, Error: strings.ToValidUTF8(a.Err, "\uFFFD"),
 		})
 	}

@@ -66,7 +66,7 @@ func many(ctx context.Context, o Options, first *Replayer, workers int, src *rec
 	each func(*Result) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	jobs := make(chan *job)
-	order := make(chan *job, 2*workers) // what bounds the memory
+	order := make(chan *job, 2*workers) // bounds the memory
 	var group sync.WaitGroup
 	var readErr error
 	group.Go(func() {

@@ -10,17 +10,17 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
-// AloneHook is a hook that is asked by itself about what was recorded.
+// AloneHook is a hook that decides recorded invocations by itself.
 type AloneHook struct {
 	Module  []byte
-	Binding recording.Binding // what it would be given: name, phases, allowed, configuration, budget
+	Binding recording.Binding // that it would have: name, phases, allowed, configuration, budget
 	Match   *tiers.Match      // nil: the manifest's
 }
 
-// Alone asks one hook about recorded invocations, each by itself: with the original
-// input and what was carried along its run, and without the hooks that were there
-// then. What a hook of the same name was answered it is answered again; everything
-// else is answered like something that is not there. It is for one goroutine.
+// Alone asks one hook about recorded invocations, each by itself: with the original input
+// and the carried state of its run, and without the hooks that were there then. The hook
+// gets the recorded answers of a hook of the same name. Every other
+// state is absent, and every other call is unavailable. It is for one goroutine.
 type Alone struct {
 	r    *Replayer
 	hook AloneHook
@@ -59,18 +59,18 @@ func OpenAlone(ctx context.Context, bench *loader.Bench, h AloneHook) (*Alone, e
 	return &Alone{r: r, hook: h}, nil
 }
 
-// Close closes what Ask has opened.
+// Close closes the kernels that Ask has opened.
 func (a *Alone) Close() error { return a.r.Close() }
 
-// Ask asks the hook about one invocation. chain says what was allowed there at most,
-// and what ~ meant; its hooks do not matter. A Result without turns means that the
-// hook is not asked about such a thing. The error is that of Replayer.Replay.
+// Ask asks the hook about one invocation. chain gives the ceiling of scopes and the meaning
+// of ~; its hooks do not matter. A Result without turns means that the hook does not serve
+// such an invocation. The error is that of Replayer.Replay.
 func (a *Alone) Ask(ctx context.Context, run *recording.Run, chain *recording.Chain) (*Result, error) {
 	one := *run
 	one.Latch, one.Turns = nil, nil // a latch is not the hook's doing
 	for _, t := range run.Turns {
 		if t.Binding == a.hook.Binding.Name && t.Pass != phases.PassAudit && t.Ran {
-			t.Report, t.Injected, t.Fault, t.Budget = recording.Report{}, nil, nil, 0 // what it was answered, and nothing else
+			t.Report, t.Injected, t.Fault, t.Budget = recording.Report{}, nil, nil, 0 // its answers, and nothing else
 			one.Turns = append(one.Turns, t)
 		}
 	}

@@ -14,7 +14,7 @@ type calls struct {
 	want  []recording.Call
 	made  int
 	wrong int              // index of the first call that differs; -1: none
-	rest  *hostcalls.Trace // what was called from there on
+	rest  *hostcalls.Trace // the calls from there on
 }
 
 func newCalls(want []recording.Call) *calls { return &calls{want: want, wrong: -1} }
@@ -74,9 +74,9 @@ func (c *calls) difference(where string, prefix bool) *Difference {
 	}
 	d := &Difference{What: WhatCall, Where: at(c.wrong), Want: callText(&c.want[c.wrong]), Got: c.restText(0)}
 	switch {
-	case d.Want == d.Got: // the call is the same, what it was answered is not
+	case d.Want == d.Got: // the call is the same, its answer is not
 		d.Want, d.Got = d.Want+answerText(&c.want[c.wrong]), d.Got+c.restAnswer(0)
-		if d.Want == d.Got { // what differs is not shown otherwise
+		if d.Want == d.Got { // the texts do not show the difference
 			now := recording.CallOf(&c.rest.Calls[0])
 			d.Want, d.Got = d.Want+restOf(&c.want[c.wrong]), d.Got+restOf(&now)
 		}
@@ -119,7 +119,7 @@ func callText(c *recording.Call) string {
 	return phases.SafeLine(c.Name+"("+strings.Join(args, ", ")+")", 300)
 }
 
-// restOf shows what a call cost and how it was made.
+// restOf shows the price of a call and its buffer.
 func restOf(c *recording.Call) string {
 	s := fmt.Sprintf(", for %d fuel, with a buffer of %d bytes and the argument %d", c.Fuel, c.Cap, c.I32)
 	if c.Fault != "" {

@@ -17,8 +17,8 @@ type Hook struct {
 	Module   []byte
 	Config   jsontext.Value // nil: the recorded one
 	Priority *int           // nil: the recorded one, 0 for one that is added
-	// AllowAll gives it everything that it declares, instead of what the operator
-	// allowed the hook that it replaces.
+	// AllowAll gives it every capability that it declares. Otherwise it has those that the
+	// operator allowed the hook that it replaces.
 	AllowAll bool
 }
 
@@ -31,8 +31,8 @@ func (h *Hook) change(spec *kernel.BindingSpec) {
 	}
 }
 
-// Candidate is what is held against the recorded configuration: hooks in it, or
-// another one as a whole.
+// Candidate is compared with the recorded configuration: other hooks in it, or another
+// configuration.
 type Candidate struct {
 	Hooks  []Hook
 	Policy string // path of a belay.yaml; "" keeps the recorded configuration

@@ -16,10 +16,10 @@ import (
 
 var errNotRecorded = errors.New("the recording has no answer to this")
 
-// answers plays the ports of one turn from its recording. In order: the next answer
-// is the only one there is. Otherwise a request is looked up, since a hook that
-// changed may ask in another order; what nobody recorded is answered like something
-// that is not there.
+// answers plays the ports of one turn from its recording. In order, each request gets the
+// next answer or none. Otherwise a request is looked up, since a hook that changed may ask
+// in another order. For a request that the recording does not contain, state is absent and
+// a call is unavailable; it counts as unknown.
 type answers struct {
 	turn    *recording.Turn // nil: nothing was recorded
 	inOrder bool
@@ -47,7 +47,7 @@ func (a *answers) attach(cfg hostcalls.SessionConfig) hostcalls.SessionConfig {
 	if has("files") {
 		cfg.Files = files{a}
 	}
-	// Without a recording nobody carries anything out.
+	// Without a recording there are no tools, leases and hosts.
 	if a.turn == nil {
 		return cfg
 	}
@@ -96,7 +96,7 @@ func (a *answers) find(port string, request []byte) *recording.Answer {
 		}
 		last = i
 	}
-	// What only looks may look again; what acts was not done twice.
+	// A request that only reads may be repeated. One that acts was carried out once.
 	if last >= 0 && (port == hostcalls.PortState || port == hostcalls.PortUsage || port == hostcalls.PortReadlink) {
 		return &list[last]
 	}
@@ -117,7 +117,7 @@ func requestText(port string, request []byte) string {
 	return port + " " + phases.SafeLine(string(request), 200)
 }
 
-// left describes what was recorded and not asked for; "" when nothing is left.
+// left describes the next recorded answer that was not asked for; "" when none is left.
 func (a *answers) left() string {
 	if a.turn == nil || !a.inOrder || a.next >= len(a.turn.Answers) {
 		return ""

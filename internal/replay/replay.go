@@ -19,7 +19,7 @@ import (
 // maxRigs is how many configurations stay open at once in one worker.
 const maxRigs = 16
 
-// Options say what is replayed and what counts.
+// Options are the modules of a replay, and which differences count.
 type Options struct {
 	Bench *loader.Bench // loads modules; closed by the caller, after the Replayer
 	// Modules are files at hand by their digests, beside those that the bench finds.
@@ -71,10 +71,10 @@ func New(o Options) (*Replayer, error) {
 	return &Replayer{o: o, rigs: map[string]*rigged{}}, nil
 }
 
-// Mode says what counts as a difference.
+// Mode returns the mode in use.
 func (r *Replayer) Mode() Mode { return r.o.Mode }
 
-// Close closes what is open.
+// Close closes the kernels.
 func (r *Replayer) Close() error {
 	var errs []error
 	for _, g := range r.rigs {
@@ -154,16 +154,16 @@ func (r *Replayer) Replay(ctx context.Context, run *recording.Run, chain *record
 	return res, nil
 }
 
-// overran is the error for a turn that took too long. What is open for it is not used
-// again: the turn may still run.
+// overran is the error for a turn that took too long. The open kernels are not used again:
+// the turn may still run.
 func (r *Replayer) overran(err error) error {
 	r.rigs, r.age = map[string]*rigged{}, nil
 	return &Error{Class: ErrRefused, Text: err.Error(), Cause: err,
 		Hint: "The hook or a call of it hangs, or the machine is far too slow: run it again."}
 }
 
-// holdTool does what the kernel does beside the hooks for a tool that a hook asked
-// for: nobody else holds it to its scopes.
+// holdTool holds a tool that a hook asked for to its scopes, as the kernel does beside the
+// hooks.
 func holdTool(t *turnTable, reach *phases.Scopes) {
 	if v := &t.got.Chained; reach != nil && v.Decision != phases.Block {
 		inv := t.inv
@@ -182,8 +182,8 @@ func holdTool(t *turnTable, reach *phases.Scopes) {
 	}
 }
 
-// joinRedacted combines what the candidate says with what was decided without it: of
-// the other hooks nothing is known but that.
+// joinRedacted combines the candidate's decision with the recorded one, which is all that a
+// redacted run holds of the other hooks.
 func joinRedacted(res *Result, c *Candidate) {
 	if c == nil || c.Policy != "" {
 		return

@@ -5,24 +5,24 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Mode says what counts as a difference.
+// Mode says which differences count.
 type Mode string
 
 const (
 	Exact    Mode = "exact"    // anything: every call, answer, effect, and all fuel
-	Decision Mode = "decision" // what the caller acts upon
+	Decision Mode = "decision" // all that the caller acts upon
 	Budget   Mode = "budget"   // that, and fuel or memory that changed
 )
 
 // Valid reports whether the mode is one of the three.
 func (m Mode) Valid() bool { return m == Exact || m == Decision || m == Budget }
 
-// What a difference is about.
+// Subjects of a difference.
 const (
 	WhatDecision  = "decision"
 	WhatRewrite   = "rewrite" // the final action
 	WhatVerdict   = "verdict" // anything else that the caller acts upon
-	WhatInput     = "input"   // what a hook was shown
+	WhatInput     = "input"   // of a hook
 	WhatCall      = "call"
 	WhatMissing   = "missing call"
 	WhatExtra     = "extra call"
@@ -35,7 +35,7 @@ const (
 	WhatPartial   = "incomplete"
 )
 
-// Difference is one thing that came out otherwise. Want is what was recorded.
+// Difference is one difference from the recording, whose side is Want.
 type Difference struct {
 	What  string
 	Where string // hook and pass, a call, or a member of the verdict
@@ -51,7 +51,7 @@ type TurnResult struct {
 	NotCompare bool      // its recording ended at a deadline, which has no fuel to compare
 }
 
-// TurnSide is what a turn took and came to.
+// TurnSide is the decision of a turn, with its fuel and memory.
 type TurnSide struct {
 	Digest     string
 	Decision   phases.HookDecision

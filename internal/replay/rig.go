@@ -136,7 +136,7 @@ func configOf(c *recording.Chain, swap map[string]*Hook, added []*Hook) *kernel.
 		if h := swap[b.Name]; h != nil {
 			spec.Digest = ""
 			if b.Failure != nil {
-				spec.Phases = nil // it was to run everywhere, for nobody knew where
+				spec.Phases = nil // it blocked every phase, for its own were not known
 			}
 			h.change(&spec)
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Shadow holds what observing hooks would have done against what was decided, from
-// the events of one invocation: a result for each observing hook. No hook is run.
-// An invocation whose verdict holds no payload, or that nobody observed, has none.
+// Shadow compares observing hooks with the decision, from the events of one invocation: it
+// returns a result for each observing hook, and runs none. An invocation whose verdict holds
+// no payload, or that no hook observed, has no result.
 func Shadow(verdict *phases.Event, turns []phases.Event) []*Result {
 	run, ok := recording.RunOfEvent(verdict)
 	if !ok {
@@ -39,7 +39,7 @@ func Shadow(verdict *phases.Event, turns []phases.Event) []*Result {
 	return out
 }
 
-// enforce makes of a verdict what it would be with the hook's turn counted in it.
+// enforce sets the verdict as it would be if the hook's turn counted.
 func enforce(res *Result, e *phases.Event) {
 	now := func(d phases.Decision, kind phases.Kind) {
 		res.Now = recording.Verdict{Decision: d, Kind: kind, DecidedBy: e.Binding, Reason: e.Reason, Action: res.Base.Action,
@@ -64,7 +64,7 @@ func enforce(res *Result, e *phases.Event) {
 	}
 }
 
-// effectsOf reads what a turn asked for, and whether the action was to change.
+// effectsOf reads the effects of a turn, and whether they rewrite the action.
 func effectsOf(output jsontext.Value) (text string, rewrites bool) {
 	var doc struct {
 		Effects []phases.Effect `json:"effects"`

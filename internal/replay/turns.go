@@ -44,8 +44,8 @@ func (t *turnTable) take(name string, pass phases.Pass) *recording.Turn {
 
 func where(hook string, pass phases.Pass) string { return hook + " (" + string(pass) + ")" }
 
-// cutShort says that the recorded turn ended at a deadline: what it would have done
-// with more time is in no recording.
+// cutShort reports whether the recorded turn ended at a deadline: the rest of it is in no
+// recording.
 func cutShort(t *recording.Turn) bool { return t.Fault != nil && t.Fault.Kind == phases.KindDeadline }
 
 // run1 is one turn of the rig's kernel.
@@ -64,7 +64,7 @@ func (t *turnTable) run1(ctx context.Context, h *rigHook, turn kernel.Turn) (ker
 		t.res.differ(WhatInput, at, "sha256:"+rec.InputSHA256, phases.ByteDigest(turn.Session.Input))
 	}
 	if rec != nil && rec.Budget > 0 && (compare || h.same) {
-		turn.Fuel = rec.Budget // on behalf of another hook it lives on what that one had left
+		turn.Fuel = rec.Budget // a turn on behalf of another hook has the fuel that that one had left
 	}
 	if rec != nil && (compare || h.same) {
 		turn.Session.Inject = rec.Injector()
@@ -89,7 +89,7 @@ func (t *turnTable) call(ctx context.Context, hook kernel.Hook, turn kernel.Turn
 		turn.Session.Tap = seen
 	}
 	out, err := hook.Run(ctx, turn)
-	if errors.Is(err, kernel.ErrOverran) { // what it was given is its own now
+	if errors.Is(err, kernel.ErrOverran) { // the turn may still use its session
 		return kernel.Outcome{}, err
 	}
 	for _, u := range ports.unknown {
@@ -116,7 +116,7 @@ func (t *turnTable) call(ctx context.Context, hook kernel.Hook, turn kernel.Turn
 	return out, err
 }
 
-// compareOutcome compares what a turn came to, member by member.
+// compareOutcome compares the outcomes of a turn, member by member.
 func (t *turnTable) compareOutcome(at string, want *recording.Outcome, got *kernel.Outcome, wantFault *recording.Fault,
 	err error) {
 	now := recording.OutcomeOf(got)

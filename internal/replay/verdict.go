@@ -8,15 +8,15 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// compareVerdicts says how two answers differ. exact also compares what a caller
-// does not act upon: reasons, notes, who decided.
+// compareVerdicts adds the differences of two verdicts. exact also compares members that a
+// caller does not act upon: reasons, notes, who decided.
 func compareVerdicts(res *Result, want, got *recording.Verdict, exact bool) {
 	if want.Decision != got.Decision {
 		res.differ(WhatDecision, "decision", decisionText(want), decisionText(got))
 	} else if want.Decision == phases.Block && want.Kind != got.Kind {
 		res.differ(WhatVerdict, "kind", string(want.Kind), string(got.Kind))
 	}
-	both := want.Decision != phases.Block && got.Decision != phases.Block // nobody acts upon the rest of a block
+	both := want.Decision != phases.Block && got.Decision != phases.Block // a caller acts upon no other member of a block
 	if (both || exact) && !sameJSON(want.Action, got.Action) {
 		res.differ(WhatRewrite, strings.Join(changedAt(want, got), " "), string(want.Action), string(got.Action))
 	}

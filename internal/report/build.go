@@ -31,8 +31,7 @@ type Builder struct {
 	part     *part
 }
 
-// part is the recording that is being read: what is found in it counts once its
-// digest is known.
+// part is the recording that is being read. Its results count once its digest is known.
 type part struct {
 	at      Recording
 	key     hash.Hash
@@ -52,8 +51,8 @@ const (
 	inOthers
 )
 
-// NewBuilder begins a report. candidate says in a few words what is compared with
-// the recordings; it must not name a path.
+// NewBuilder begins a report. candidate describes in a few words the hooks or the
+// configuration that the recordings are compared with; it must not name a path.
 func NewBuilder(mode, candidate string) *Builder {
 	return &Builder{
 		r:     Report{Version: Version, Mode: mode, Candidate: phases.SafeLine(candidate, 200)},
@@ -106,7 +105,7 @@ func (b *Builder) Add(res *replay.Result) {
 	p.at.Invocations++
 	s := &p.summary
 	s.Invocations++
-	// What the recording holds is the key to its secrets.
+	// The contents of the recording are the key of its placeholders.
 	fmt.Fprintf(p.key, "%d %s %s\n", p.at.Invocations, res.Invocation.ID, res.Invocation.Action)
 	for _, t := range res.Turns {
 		p.turn(&t)
@@ -210,8 +209,7 @@ func (p *part) turn(t *replay.TurnResult) {
 	}
 }
 
-// Report puts everything in order and covers what is secret. The error says that
-// this failed; then there is no report.
+// Report puts everything in order and redacts secrets. After an error there is no report.
 func (b *Builder) Report() (*Report, error) {
 	slices.SortFunc(b.keys, slices.Compare)
 	key := sha256.New()
@@ -251,10 +249,10 @@ func (b *Builder) Report() (*Report, error) {
 	slices.SortFunc(r.cases, func(x, y testCase) int {
 		return cmp.Or(cmp.Compare(x.recording, y.recording), cmp.Compare(x.number, y.number))
 	})
-	return r, r.cover(red)
+	return r, r.redact(red)
 }
 
-// flipRank puts first what loosens: nobody should have to look for it.
+// flipRank puts flips that loosen first, where readers see them.
 func flipRank(f Flip) int {
 	strength := map[phases.Decision]int{phases.Allow: 0, phases.Ask: 1, phases.Block: 2}
 	return strength[f.To] - strength[f.From]
@@ -309,7 +307,7 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s[:MaxValue], "") + "…"
 }
 
-// about says in a few words what an invocation is about.
+// about describes an invocation in a few words.
 func about(inv *phases.Invocation) string {
 	for _, ptr := range []string{"/args/command", "/args/file_path", "/args/path", "/args/url", "/text", "/child/agent",
 		"/to", "/model", "/kind"} {
@@ -323,7 +321,7 @@ func about(inv *phases.Invocation) string {
 	return ""
 }
 
-// line is text on one line, cut; what hides in it is shown by whoever shows it.
+// line is text on one line, cut. The forms of the report make hidden characters visible.
 func line(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
 	if len(s) > 240 {
@@ -343,8 +341,8 @@ func caseName(i *Item) string {
 	return name
 }
 
-// cover covers secrets in every text that comes from a recording.
-func (r *Report) cover(red *redact.Redactor) error {
+// redact redacts secrets in every text that comes from a recording.
+func (r *Report) redact(red *redact.Redactor) error {
 	text := func(s *string) {
 		if *s != "" {
 			*s, _ = red.Text(*s)

@@ -44,7 +44,7 @@ func (r *Report) HTML() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// headline says what came out in one sentence.
+// headline is the result in one sentence.
 func headline(r *Report) string {
 	s := r.Summary
 	n := plural(s.Different, "invocation", "invocations") + " of " + groupDigits(s.Invocations)
@@ -77,8 +77,7 @@ func budgetsOf(r *Report) *budgets {
 	return out
 }
 
-// why is what is said for the stricter side of a changed decision: what stops now, or
-// what stopped it before.
+// why is the reason of the stricter side of a changed decision.
 func why(i Item) string {
 	side, prefix := i.Now, ""
 	if i.Now.Decision == phases.Allow {
@@ -152,7 +151,7 @@ func byteText(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// short cuts a digest to what people compare.
+// short cuts a digest to the part that people compare.
 func short(digest string) string {
 	h, ok := strings.CutPrefix(digest, "sha256:")
 	if !ok || len(h) < 12 {
@@ -222,7 +221,7 @@ func valueLines(s string) []string {
 	return strings.Split(s, "\n")
 }
 
-// visible makes characters show that hide or turn round what stands beside them.
+// visible shows characters that hide, or that turn the text beside them round.
 func visible(text any) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(fmt.Sprint(text), "\uFFFD") {

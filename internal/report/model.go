@@ -9,7 +9,7 @@ import (
 // Version names the JSON form.
 const Version = "belay-report/v1"
 
-// ModeShadow marks a report of what observing hooks would have decided.
+// ModeShadow marks a report about observing hooks.
 const ModeShadow = "shadow"
 
 // Limits of one report, for each recording. Counts are of everything.
@@ -36,14 +36,14 @@ type Report struct {
 	cases []testCase
 }
 
-// Recording names what was replayed.
+// Recording names a replayed recording.
 type Recording struct {
 	Digest      string `json:"digest"`
 	Source      string `json:"source"`
 	Redacted    bool   `json:"redacted,omitzero"`
 	Invocations int    `json:"invocations"`
-	Dropped     int    `json:"dropped,omitzero"` // that the recording could not keep
-	Cut         bool   `json:"cut,omitzero"`     // it ended before its source did: what that had dropped is not known
+	Dropped     int    `json:"dropped,omitzero"` // that are missing in the recording
+	Cut         bool   `json:"cut,omitzero"`     // it ended before its source did, which may have dropped more
 	Shown       int    `json:"shown"`            // of those that differ
 }
 
@@ -71,7 +71,7 @@ type Summary struct {
 	Flips       int `json:"flips"`    // of the decision
 	Rewrites    int `json:"rewrites"` // of the action, under the same decision
 	Others      int `json:"others"`
-	Unknown     int `json:"unknown"` // the candidate asked what the recording has no answer to
+	Unknown     int `json:"unknown"` // the candidate made a request that the recording has no answer to
 	Turns       int `json:"turns"`
 }
 
@@ -81,7 +81,7 @@ func (s *Summary) add(o *Summary) {
 	s.Unknown, s.Turns = s.Unknown+o.Unknown, s.Turns+o.Turns
 }
 
-// Flip is one kind of changed decision with what is behind it.
+// Flip is one kind of changed decision, with its invocations.
 type Flip struct {
 	From  phases.Decision `json:"from"`
 	To    phases.Decision `json:"to"`
@@ -119,7 +119,7 @@ type Change struct {
 	Is    string `json:"is,omitzero"`
 }
 
-// Budget sums what a hook took in turns that are on both sides.
+// Budget sums the fuel and memory of a hook in turns that are on both sides.
 type Budget struct {
 	Hook   string `json:"hook"`
 	Turns  int    `json:"turns"`

@@ -230,7 +230,8 @@ func (rec *Recorder) write(r *kernel.Recording) {
 	case err != nil: // it cannot be written down; the file is as it was
 		rec.lost.Add(1)
 		f.w.Dropped(1)
-		rec.policy.Logger.Warn("an invocation could not be kept", slog.String("invocation", r.Invocation.ID), slog.Any("error", err))
+		rec.policy.Logger.Warn("an invocation could not be kept", slog.String("invocation", r.Invocation.ID),
+			slog.Any("error", err))
 	case f.w.Runs() == before: // larger than a recording holds; the file counts it
 		rec.lost.Add(1)
 	default:

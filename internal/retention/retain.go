@@ -192,7 +192,8 @@ func (rec *Recorder) prune(now time.Time) error {
 	}
 	if old+large > 0 {
 		rec.notice("%d recordings (%d bytes) were removed from %s: %s; the newest of them began at %s",
-			old+large, bytes, rec.policy.Dir, why(old, large, rec.policy.Keep, rec.policy.MaxBytes), last.UTC().Format(time.RFC3339))
+			old+large, bytes, rec.policy.Dir, why(old, large, rec.policy.Keep, rec.policy.MaxBytes),
+			last.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

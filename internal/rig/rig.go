@@ -16,18 +16,18 @@ import (
 // chainBudget stands for the time of a chain, which nothing here counts: fuel bounds a turn.
 const chainBudget = 365 * 24 * time.Hour
 
-// Options are what a Rig is made of. Config and Loader are needed.
+// Options are the parts of a Rig. Config and Loader are needed.
 type Options struct {
 	Config *kernel.Config // Open sets its ChainBudget
 	Loader kernel.Loader  // is asked for each binding
-	// Wrap returns what the kernel runs in place of the hook that was loaded.
+	// Wrap returns the hook that the kernel runs in place of the loaded one.
 	Wrap func(kernel.BindingSpec, *kernel.Loaded) kernel.Hook
 
 	Store    kernel.Store    // nil: the empty store of Rig.Empty
 	Redactor kernel.Redactor // nil: Plain
 	Tools    kernel.ToolExecutor
 	Files    kernel.FileSystem
-	Home     string // what ~ means to path_resolve; "" means unknown
+	Home     string // the meaning of ~ to path_resolve; "" means unknown
 
 	Time    time.Time     // of the clock until the first Case
 	ID      string        // of every invocation and event; "" counts them from 1
@@ -74,9 +74,9 @@ func Open(ctx context.Context, o Options) (*Rig, error) {
 	return r, nil
 }
 
-// Empty gives the kernel an empty store in memory, and counts ids from 1 again. What the
-// kernel keeps beside its store is its configuration. It is for a Rig without
-// Options.Store, between two Cases.
+// Empty gives the kernel an empty store in memory, and counts ids from 1 again. Beside its
+// store a kernel has only its configuration. It is for a Rig without Options.Store, between
+// two Cases.
 func (r *Rig) Empty() kernel.Store {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,13 +84,13 @@ func (r *Rig) Empty() kernel.Store {
 	return r.empty
 }
 
-// Case is one invocation with what the kernel is given to decide it. The hooks read its
-// time as the time.
+// Case is one invocation with all that its decision depends on. The hooks read its time as
+// the time.
 type Case struct {
 	Invocation phases.Invocation
 	Options    kernel.InvokeOptions // Seed and HookClock come from the other members
 	Seed       [32]byte
-	Clock      time.Time // zero: the clock keeps the time of the Case before
+	Clock      time.Time // zero: the time of the Case before
 	Record     bool      // for Recorded
 }
 
@@ -109,8 +109,8 @@ func (r *Rig) Decide(ctx context.Context, c Case) (phases.Verdict, error) {
 	return r.InvokeWith(ctx, c.Invocation, c.Options)
 }
 
-// Recorded returns what the last Case was decided from; nil when it was refused before any
-// hook could be asked, or was not to be recorded.
+// Recorded returns the recording of the last Case; nil when the kernel refused it before any
+// hook, and without Case.Record.
 func (r *Rig) Recorded() *kernel.Recording {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 // swapStore is the store of the Case at hand.
 type swapStore struct{ kernel.Store }
 
-// Volatile is a store that keeps nothing. It answers from the invocation at hand what that
-// was decided from, and everything else like an empty store.
+// Volatile is a store that keeps nothing. It answers for run state and latches from the
+// invocation at hand, and else like an empty store.
 type Volatile struct {
 	kernel.Store
 	run    func() kernel.RunState
