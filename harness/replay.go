@@ -63,9 +63,9 @@ type ReplayResult struct {
 }
 
 // Replay runs recorded invocations again. The recording answers each hostcall; for one that
-// it does not contain, state is absent and a call is unavailable. A difference is no error: errors say that a recording
-// cannot be read, or that an invocation could not be run. A recording that is given twice
-// counts once.
+// it does not contain, state is absent and a call is unavailable. A difference is no error:
+// errors say that a recording cannot be read, or that an invocation could not be run. A
+// recording that is given twice counts once.
 func Replay(ctx context.Context, o ReplayOptions, recordings ...io.Reader) (*ReplayResult, error) {
 	bench, err := loader.OpenBench(loader.BenchOptions{Dir: o.StateDir})
 	if err != nil {

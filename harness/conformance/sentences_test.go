@@ -55,7 +55,7 @@ func sentences(src string) []string {
 }
 
 // Every sentence of the ABI is shown by a rule, or it is said why not; and every rule
-// shows one. Whoever changes a sentence looks at its rules.
+// shows one. An author who changes a sentence looks at its rules.
 func TestEverySentenceHasItsRule(t *testing.T) {
 	src, err := os.ReadFile("sentences.yaml")
 	if err != nil {

@@ -100,8 +100,8 @@ func TestSealedDiffers(t *testing.T) {
 	}
 }
 
-// Sealed recordings run for whoever has the key, and fail for everybody else: a test
-// that did nothing would look as if it had passed.
+// Sealed recordings run with the key, and fail without it: a test that did nothing would
+// look as if it had passed.
 func TestSealed(t *testing.T) {
 	dir, key := sealed(t)
 	harnesstest.Run(t, dir, harnesstest.Identity(key))
@@ -164,7 +164,7 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// Whoever embeds belay uses it from a module of his own, by what docs/HARNESS.md shows.
+// An embedder uses harnesstest from another module, as docs/HARNESS.md shows.
 func TestFromAnotherModule(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

@@ -103,7 +103,7 @@ func (f *fuzzer) sliced(e *entry) *job {
 	}}
 }
 
-// storeFails lets the commit fail; judge says what has to come of it.
+// storeFails lets the commit fail; judge compares the result with the one that has to come.
 func (f *fuzzer) storeFails(e *entry, fault storeFault) *job {
 	return &job{make: changed(e.plan, func(p *plan) { p.store = fault }), look: func(p *plan, res *result) error {
 		if fault == storeConflictsOnce && res.verdict.Decision != e.res.verdict.Decision {

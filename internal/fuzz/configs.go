@@ -29,7 +29,7 @@ func (f *fuzzer) configs(ctx context.Context) ([]jsontext.Value, error) {
 		}
 	}
 	try(nil)
-	for _, c := range f.o.Configs { // somebody asked for these
+	for _, c := range f.o.Configs { // the caller asked for these
 		if try(c); !slices.ContainsFunc(out, func(o jsontext.Value) bool { return string(o) == string(c) }) {
 			if first == nil {
 				first = errors.New("too many configurations")

@@ -21,7 +21,7 @@ func (f *fuzzer) planFailures(e *entry) {
 			list = append(list,
 				failure{[]hostcalls.Injected{{Call: s.n, Errno: errno}}, fmt.Sprintf("%s answers %q", s.call.Name, errno.String())})
 		}
-		// What the operator has configured is as long as it is.
+		// The operator's configuration does not become longer during a turn.
 		if s.call.CanBeLong() &&
 			(s.call.Name == "state_get" || s.call.Capability == "" && !strings.HasPrefix(s.call.Name, "config_")) {
 			list = append(list,

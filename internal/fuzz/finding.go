@@ -12,7 +12,7 @@ type Severity string
 
 const (
 	Critical Severity = "critical" // belay itself has broken a promise
-	High     Severity = "high"     // what the hook stops can be got past it
+	High     Severity = "high"     // an input that the hook stops gets past it in another form
 	Medium   Severity = "medium"   // the hook fails on inputs that are valid: they are blocked
 	Low      Severity = "low"      // worth knowing; not counted as a finding
 )
@@ -27,14 +27,14 @@ const (
 	ClassUnstable   = "nondeterminism" // the same run had two results
 	ClassEngines    = "engines"        // compiler and interpreter differ
 	ClassFrontDoor  = "front-door"     // an input that is not valid was not refused as it should
-	ClassEvasion    = "evasion"        // a longer form of what was stopped is let through
+	ClassEvasion    = "evasion"        // a longer form of a stopped input is let through
 	ClassFlip       = "flip"           // another way to write the same JSON is decided otherwise
 	ClassTrap       = "trap"           // the module traps on valid input
 	ClassFuel       = "fuel-ceiling"   // valid input uses up the fuel
 	ClassMemory     = "memory-ceiling" // valid input needs more memory than there may be
-	ClassOutput     = "output"         // the hook asks for what it may not do
+	ClassOutput     = "output"         // the hook asks for an effect that it may not have
 	ClassHostcall   = "hostcall"       // a bad pointer, or a call that is not allowed
-	ClassProtocol   = "protocol"       // what it asks for breaks a rule of the chain
+	ClassProtocol   = "protocol"       // a request of the hook breaks a rule of the chain
 	ClassGivesUp    = "gives-up"       // the hook itself reports a failure on valid input
 )
 
@@ -55,8 +55,8 @@ type Finding struct {
 	Class    string       `json:"class"`
 	Severity Severity     `json:"severity"`
 	Phase    phases.Phase `json:"phase,omitzero"`
-	Text     string       `json:"text"`               // what happened, one line
-	How      string       `json:"how,omitzero"`       // what was done to the input or to the run
+	Text     string       `json:"text"`               // in one line
+	How      string       `json:"how,omitzero"`       // the change to the input or to the run
 	Input    string       `json:"input,omitzero"`     // the action, shrunk; cut
 	Bytes    int          `json:"bytes,omitzero"`     // of the shrunk input
 	Seen     int          `json:"seen"`               // how often it came up
@@ -64,8 +64,8 @@ type Finding struct {
 	File     string       `json:"recording,omitzero"` // name of the recording
 	Replays  bool         `json:"replays"`            // the recording was replayed exactly
 
-	// Recording is the file; nil when the finding has none: a replay cannot repeat what
-	// a store or a decoder did.
+	// Recording is the file; nil when the finding has none: a replay cannot repeat a fault of
+	// a store or a decoder.
 	Recording []byte `json:"-"`
 
 	key   string
@@ -84,17 +84,17 @@ type repro struct {
 	holds func(base, varied *result) bool
 }
 
-// Result is what a fuzz run came to.
+// Result is the result of a fuzz run.
 type Result struct {
 	Hook     string       `json:"hook"`
 	Version  string       `json:"version,omitzero"`
 	Digest   string       `json:"digest"`
 	Seed     uint64       `json:"seed"`
 	Runs     int          `json:"runs"`
-	Inputs   int          `json:"inputs"`  // that were kept because they did something new
+	Inputs   int          `json:"inputs"`  // in the corpus: they did something new
 	Refused  int          `json:"refused"` // that did not decode, and were blocked
 	Configs  int          `json:"configs"`
-	Stopped  bool         `json:"stopped,omitzero"` // somebody ended it early: another time it would have gone on
+	Stopped  bool         `json:"stopped,omitzero"` // the caller ended it early: another time it would have gone on
 	Counts   []Count      `json:"decisions"`
 	Findings []Finding    `json:"findings"` // the worst first
 	Phases   []PhaseStats `json:"phases"`
@@ -107,7 +107,7 @@ type Count struct {
 	Runs     int             `json:"runs"`
 }
 
-// PhaseStats says what a phase's turns took at most on valid input with whole budgets.
+// PhaseStats are the maxima of a phase's turns on valid input with complete budgets.
 type PhaseStats struct {
 	Phase  phases.Phase `json:"phase"`
 	Runs   int          `json:"runs"`

@@ -2,7 +2,7 @@ package fuzz
 
 import "fmt"
 
-// weaker is a pair whose second run keeps an agent from less.
+// weaker reports whether the second run of a pair restricts an agent less.
 func weaker(base, varied *result) bool {
 	return base.decided() && varied.decided() && varied.strength() < base.strength()
 }

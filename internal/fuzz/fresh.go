@@ -8,7 +8,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// fresh makes a new input out of one that is kept. It runs on any goroutine.
+// fresh makes a new input out of one of the corpus. It runs on any goroutine.
 func (f *fuzzer) fresh(base *plan, seed uint64) attempt {
 	rng := rand.New(rand.NewPCG(seed, 0x6e6577))
 	m := f.m.with(rng)
@@ -85,7 +85,7 @@ func decode(raw []byte) (inv phases.Invocation, err error, panicked string) {
 	return inv, err, ""
 }
 
-// lookRefused says what has to be true of an input that was refused.
+// lookRefused compares the result of a refused input with the one that it has to have.
 func (f *fuzzer) lookRefused(t *attempt, res *result) {
 	bad := func(class, key, format string, args ...any) {
 		f.report(verdictOn{class, class + "|" + key, fmt.Sprintf(format, args...)},

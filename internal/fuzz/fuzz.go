@@ -38,7 +38,7 @@ type fuzzer struct {
 	counts  map[Count]int
 	swept   map[phases.Phase]int
 	padded  map[phases.Phase]int
-	large   int  // inputs that are kept and large
+	large   int  // inputs of the corpus that are large
 	made    bool // the last configuration was made from the schema
 	runs    int
 	refused int
@@ -47,8 +47,8 @@ type fuzzer struct {
 	told    time.Time
 }
 
-// Run fuzzes a hook. When ctx ends the result holds what was found until then, as it
-// was found, and says so. Errors are ErrHook and ErrInput.
+// Run fuzzes a hook. When ctx ends, the result holds the findings until then, not shrunk,
+// and says so. Errors are ErrHook and ErrInput.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	f, err := newFuzzer(ctx, o)
 	if err != nil {
@@ -72,13 +72,13 @@ func (f *fuzzer) run(ctx context.Context) (*Result, error) {
 	if err := f.pipe(f.next, over, ended); err != nil {
 		return nil, err
 	}
-	if err := f.again(ctx); err != nil {
+	if err := f.rerun(ctx); err != nil {
 		return nil, err
 	}
 	return f.result(ctx)
 }
 
-// ended reports whether nobody waits any longer.
+// ended returns whether the search is over by the context or by the clock.
 func (f *fuzzer) ended(ctx context.Context) func() bool {
 	return func() bool { return ctx.Err() != nil || f.o.Time > 0 && time.Since(f.started) >= f.o.Time }
 }
@@ -113,7 +113,7 @@ func newFuzzer(ctx context.Context, o Options) (*fuzzer, error) {
 	return f, nil
 }
 
-// hookError says what is wrong with the hook, without the sentence that agents get.
+// hookError is the fault of the hook, without the sentence that agents get.
 func hookError(err error) error {
 	var f *phases.Fault
 	if errors.As(err, &f) && f.Kind == phases.KindLoad && f.Cause != nil {
@@ -124,7 +124,8 @@ func hookError(err error) error {
 
 // subject returns the hook with kernels of its own.
 func (f *fuzzer) subject(b *loader.Bench) *subject {
-	return &subject{bench: b, ceiling: cmp.Or(f.o.Ceiling, kernel.ToolCeiling), target: f.hook, rigs: map[rigKey]*planRig{}}
+	return &subject{bench: b, ceiling: cmp.Or(f.o.Ceiling, kernel.ToolCeiling), target: f.hook,
+		rigs: map[rigKey]*planRig{}}
 }
 
 func (f *fuzzer) hand() *hand {
@@ -168,7 +169,7 @@ func (f *fuzzer) begin(ctx context.Context) error {
 		}
 		for c := range f.hook.configs {
 			if in.config == nil || string(f.hook.configs[c]) == string(in.config) {
-				jobs = append(jobs, &job{make: changed(p, func(p *plan) { p.config = c }), look: f.keep})
+				jobs = append(jobs, &job{make: changed(p, func(p *plan) { p.config = c }), look: f.admit})
 			}
 		}
 	}
@@ -183,8 +184,8 @@ func (f *fuzzer) begin(ctx context.Context) error {
 	return nil
 }
 
-// named gives an input the id and the time that every other one has: what it comes
-// to must not depend on either.
+// named gives an input the id and the time that every other one has: its result must not
+// depend on either.
 func named(p *plan) *plan {
 	doc, err := document(p)
 	if err != nil {
@@ -229,11 +230,11 @@ func (f *fuzzer) next() *job {
 		i = f.rng.IntN(len(f.corpus))
 	}
 	base, seed := f.corpus[i].plan, f.rng.Uint64()
-	return &job{make: func() attempt { return f.fresh(base, seed) }, look: f.keep}
+	return &job{make: func() attempt { return f.fresh(base, seed) }, look: f.admit}
 }
 
-// keep keeps a valid input that did something new with whole budgets.
-func (f *fuzzer) keep(p *plan, res *result) error {
+// admit adds a valid input to the corpus if it did something new with complete budgets.
+func (f *fuzzer) admit(p *plan, res *result) error {
 	f.note(p, res)
 	sign := signature(p, res)
 	if f.seen[sign] || len(f.corpus) >= maxCorpus {

@@ -10,22 +10,22 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// lag is how many runs are on their way at once. A run is made from what was learned
-// from all but the lag runs before it, whoever makes them and however long each
-// takes: so that the same seed goes the same way on any number of processors.
+// lag is how many runs are on their way at once. A run depends on the results of all but
+// the lag runs before it, on whichever goroutine they run and however long they take. So
+// the same seed goes the same way on any number of processors.
 const lag = 32
 
-// maxWorkers bounds what is kept in memory at once.
+// maxWorkers bounds the memory.
 const maxWorkers = 16
 
 // job is one run that is to be made.
 type job struct {
 	make        func() attempt                   // on any goroutine: it uses nothing that changes
 	interpreter bool                             // where it runs
-	mayNotLoad  bool                             // with what the plan has, which blocks
+	mayNotLoad  bool                             // with the budget of the plan, which blocks
 	look        func(p *plan, res *result) error // in order, on the fuzzer's goroutine; nil: judge says it all
 
-	other func(h *hand) error // instead of a run: work for whoever is free
+	other func(h *hand) error // instead of a run: work for any free goroutine
 
 	ended   func() bool // it need not begin any more
 	done    chan struct{}
@@ -36,8 +36,8 @@ type job struct {
 	err     error
 }
 
-// attempt is what a job comes to before it runs: a plan, or an input for the front
-// door. The zero value is one that could not be made.
+// attempt is a job made ready to run: a plan, or an input for the front door. The zero
+// value is one that could not be made.
 type attempt struct {
 	plan    *plan // for an input that is refused: whose hook and store are used
 	refused error // with which raw did not decode
@@ -119,9 +119,9 @@ func changed(p *plan, change func(*plan)) func() attempt {
 	return func() attempt { return attempt{plan: p.with(change)} }
 }
 
-// pipe makes jobs and takes what came of them, in the order in which they were made,
-// until there are none or over says so. next answers nil when there is nothing to do
-// before something has been taken.
+// pipe makes jobs and takes their results, in the order in which they were made, until
+// there are none or over says so. next returns nil when it has no job before another
+// result is taken.
 func (f *fuzzer) pipe(next func() *job, over func(running int) bool, ended func() bool) error {
 	var running []*job
 	for {
@@ -161,7 +161,7 @@ func list(jobs []*job) func() *job {
 	}
 }
 
-// take notes what came of a job.
+// take notes the result of a job.
 func (f *fuzzer) take(j *job) error {
 	if j.other != nil {
 		return j.err

@@ -9,12 +9,12 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// verdictOn is what is wrong with one result.
+// verdictOn is a fault of one result.
 type verdictOn struct {
 	class, key, text string
 }
 
-// judge holds one result against what has to be true of every one.
+// judge returns the faults of a result, by the rules for every result.
 func judge(p *plan, r *result) []verdictOn {
 	var out []verdictOn
 	add := func(class, key, format string, args ...any) {
@@ -65,7 +65,7 @@ func judge(p *plan, r *result) []verdictOn {
 	return out
 }
 
-// panicIn says what panicked in the host during a turn; a guest's own panic is a trap.
+// panicIn returns the panic of the host during a turn; a guest's own panic is a trap.
 func panicIn(t *turn) string {
 	if t.fault == nil || t.fault.Cause == nil {
 		return ""
@@ -146,7 +146,7 @@ func callOf(reason string) string {
 	return name
 }
 
-// fingerprint is what two runs of one plan must have in common. Fuel is part of it.
+// fingerprint is the same for every run of one plan. Fuel is part of it.
 func (r *result) fingerprint() string {
 	type one struct {
 		Fuel, Peak int64

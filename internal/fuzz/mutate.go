@@ -28,8 +28,8 @@ func newMutator(rng *rand.Rand, module []byte) *mutator {
 	return m
 }
 
-// with returns the mutator with another source of choices. What it chooses from is
-// shared, and does not change.
+// with returns the mutator with another source of choices. Both share the values to choose
+// from, which do not change.
 func (m *mutator) with(rng *rand.Rand) *mutator {
 	c := *m
 	c.rng = rng
@@ -67,7 +67,7 @@ func (m *mutator) once(doc *node) {
 	m.change(list[m.rng.IntN(len(list))])
 }
 
-// put sets what a pointer names, as far as there is a place for it.
+// put sets the value at a pointer, as far as there is a place for it.
 func (m *mutator) put(at *node, pointer string, v *node) {
 	parts := strings.Split(pointer[1:], "/")
 	for i, name := range parts {
@@ -234,7 +234,7 @@ func (m *mutator) array(n *node) {
 	}
 }
 
-// envelope changes what stands round the action.
+// envelope changes the members round the action.
 func (m *mutator) envelope(doc *node) {
 	switch m.rng.IntN(6) {
 	case 0:

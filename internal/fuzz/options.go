@@ -13,7 +13,7 @@ import (
 // Defaults and limits.
 const (
 	DefaultRuns = 20_000
-	maxCorpus   = 2048 // inputs that are kept
+	maxCorpus   = 2048 // inputs of the corpus
 	maxFindings = 64   // different ones
 	maxConfigs  = 8
 )
@@ -24,7 +24,7 @@ var (
 	ErrInput = errors.New("there is nothing to begin with")
 )
 
-// Options say what is fuzzed. Bench and Module are needed.
+// Options are the hook and the bounds of a fuzz run. Bench and Module are needed.
 type Options struct {
 	Bench  *loader.Bench
 	Module []byte
@@ -41,17 +41,17 @@ type Options struct {
 	Configs []jsontext.Value // more configurations; one that the manifest refuses is ErrHook
 
 	// Workers is how many runs are made at once; 0: as many as there are processors.
-	// What is found does not depend on it.
+	// Findings do not depend on it.
 	Workers int
 
 	// Interpreter loads the hook on the interpreter; nil: engines are not compared.
 	Interpreter *loader.Bench
 
-	// Ceiling is what one turn may take by the clock; 0 means kernel.ToolCeiling. One that
-	// takes longer ends the run with kernel.ErrOverran: it is no finding.
+	// Ceiling is the longest time of one turn; 0 means kernel.ToolCeiling. One that takes
+	// longer ends the run with kernel.ErrOverran: it is no finding.
 	Ceiling time.Duration
 
-	// Progress is told now and then, on the caller's goroutine; nil: nobody is.
+	// Progress is called now and then, on the caller's goroutine; nil is not.
 	Progress func(Progress)
 }
 

@@ -15,18 +15,18 @@ type plan struct {
 	wire    []byte            // the invocation as it came in
 	inv     phases.Invocation // decoded from it
 	config  int               // which of the subject's configurations
-	ports   uint64            // what the hook is answered from outside; 0: nothing is there
-	carried phases.Metadata   // what earlier hooks left in the run
+	ports   uint64            // the seed of answers from outside; 0: nothing is there
+	carried phases.Metadata   // from earlier hooks in the run
 
 	fuel   int64 // of each turn; 0 means the default
 	slice  int64 // fuel between two looks at the deadline; 0 means the default
-	memory int64 // MiB; 0 means what the manifest wants
+	memory int64 // MiB; 0 means the manifest's
 	look   int   // the deadline is over at this look; 0: never
 	inject []hostcalls.Injected
 	store  storeFault
 }
 
-// storeFault is what goes wrong at the commit.
+// storeFault is the fault of the commit.
 type storeFault uint8
 
 const (
@@ -69,7 +69,7 @@ type turn struct {
 	detail  string
 }
 
-// result is what a run came to.
+// result is the result of a run.
 type result struct {
 	verdict  phases.Verdict
 	err      error
@@ -101,7 +101,7 @@ func (r *result) decided() bool {
 	return r.panicked == "" && !r.blockedByFailure() && r.failed() == nil
 }
 
-// strength orders what a result keeps an agent from.
+// strength orders results by how much they restrict an agent.
 func (r *result) strength() int {
 	switch r.verdict.Decision {
 	case phases.Block:
@@ -120,8 +120,7 @@ func (r *result) strength() int {
 	return 0
 }
 
-// lookContext ends at its n-th look, and never by itself: what a clock would do at
-// some moment it does at a place.
+// lookContext ends at its n-th look, and never by a clock.
 type lookContext struct {
 	context.Context
 	seen, at int

@@ -30,7 +30,7 @@ func (p *ports) attach(cfg hostcalls.SessionConfig) hostcalls.SessionConfig {
 		ask := rig.Ask(p.ask)
 		cfg.Tools, cfg.HTTP, cfg.Leases = ask, ask, ask
 	}
-	if traced { // what it traced so far are the ports that are gone
+	if traced { // it has traced the ports that are gone
 		*trace = hostcalls.Trace{}
 		cfg = cfg.Record(trace)
 	}

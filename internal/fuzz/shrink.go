@@ -17,7 +17,7 @@ type shrinker struct {
 	best  *repro
 }
 
-// tries reports whether the reproduction holds, within what is left.
+// tries reports whether the reproduction holds, within the tries that are left.
 func (k *shrinker) tries(ctx context.Context, r *repro) bool {
 	if r.base == nil || k.left <= 0 {
 		return false
@@ -83,7 +83,7 @@ func (k *shrinker) number(ctx context.Context, of func(*repro) *int) {
 	}
 }
 
-// budgets leaves out what the finding does not need of its budgets.
+// budgets leaves out budgets that the finding does not need.
 func (k *shrinker) budgets(ctx context.Context) {
 	for _, change := range []func(*plan){
 		func(p *plan) { p.ports = 0 }, func(p *plan) { p.carried = nil }, func(p *plan) { p.slice = 0 },

@@ -120,7 +120,7 @@ func (s *subject) exec(ctx context.Context, p *plan) (*result, error) {
 	return s.run(ctx, p, false)
 }
 
-// record runs a plan and keeps everything that it was decided from.
+// record runs a plan and records it.
 func (s *subject) record(ctx context.Context, p *plan) (*result, error) { return s.run(ctx, p, true) }
 
 func (s *subject) run(ctx context.Context, p *plan, record bool) (res *result, err error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Bounds of what is tried on one input.
+// Bounds of the tries on one input.
 const (
 	maxInjected = 48  // calls times errnos
 	maxLooks    = 12  // ends of the deadline
@@ -16,7 +16,7 @@ const (
 	compared    = 24  // inputs that the interpreter runs, too
 	smallSlice  = 512
 	bigInput    = 6 << 10  // bytes; beyond it less is tried
-	largeInput  = 32 << 10 // bytes; of inputs beyond it only some are kept
+	largeInput  = 32 << 10 // bytes; only some inputs beyond it get into the corpus
 	largeKept   = 32
 
 	largePaddings = 3 // inputs of a phase that are padded to the limit
@@ -30,7 +30,7 @@ func (f *fuzzer) plan(e *entry) {
 		f.add(f.engines(e))
 	}
 	if e.res.blockedByFailure() || len(e.res.turns) == 0 {
-		return // what fails closed says nothing about other forms of it
+		return // a failure says nothing about other forms of the input
 	}
 	for i, form := range equivalents() {
 		f.add(f.equivalent(e, form.name, form.style, n*8+i))
@@ -75,8 +75,8 @@ func (f *fuzzer) engines(e *entry) *job {
 	}}
 }
 
-// again runs kept inputs once more at the end, after everything else has run.
-func (f *fuzzer) again(ctx context.Context) error {
+// rerun runs inputs of the corpus once more at the end, after everything else has run.
+func (f *fuzzer) rerun(ctx context.Context) error {
 	var jobs []*job
 	for _, e := range f.corpus[:min(len(f.corpus), 64)] {
 		jobs = append(jobs, f.repeat(e))

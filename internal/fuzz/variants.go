@@ -13,7 +13,7 @@ type variant struct {
 	vary func(doc *node, n int) bool
 }
 
-// maxVariant leaves room below the limit of an input for what stands round the action.
+// maxVariant leaves room below the limit of an input for the members round the action.
 const maxVariant = phases.MaxInputBytes - 64<<10
 
 // equivalents write the same JSON differently: nothing about them may be decided
@@ -33,8 +33,8 @@ func equivalents() []struct {
 	}
 }
 
-// paddings make an input longer without taking anything from it: what was stopped
-// has to be stopped still.
+// paddings make an input longer without taking anything from it: the hook has to stop the
+// longer one, too.
 func paddings() []variant {
 	first := func(n *node, name string, v *node) bool {
 		if n == nil || n.kind != '{' || n.get(name) != nil {

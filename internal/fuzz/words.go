@@ -67,15 +67,14 @@ func memberNames() []string {
 	}
 }
 
-// Limits of what is taken out of a module.
+// Limits of the words of a module.
 const (
 	maxWords    = 256
 	maxWordSize = 64
 	minWordSize = 3
 )
 
-// wordsOf returns texts in the data of a module: what it compares inputs with is
-// often among them.
+// wordsOf returns texts in the data of a module: it often compares inputs with them.
 func wordsOf(module []byte) []string {
 	var out []string
 	seen := map[string]bool{}

@@ -23,7 +23,7 @@ const (
 	shrinkTime = 2 * time.Second // beyond the time that was given, which is given once more
 )
 
-// result shrinks what was found, records it and replays the recordings.
+// result shrinks the findings, records them and replays the recordings.
 func (f *fuzzer) result(ctx context.Context) (*Result, error) {
 	out := &Result{
 		Hook: f.o.Name, Version: f.desc.Manifest.Version, Digest: f.desc.Digest, Seed: f.o.Seed, Runs: f.runs,
@@ -52,7 +52,7 @@ func (f *fuzzer) result(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	for _, n := range f.order {
-		// Recordings hold originals; what is shown and reported does not.
+		// Recordings hold originals; listings and reports do not.
 		for _, s := range []*string{&n.Text, &n.How, &n.Input} {
 			*s, _ = red.Text(*s)
 		}
@@ -61,7 +61,7 @@ func (f *fuzzer) result(ctx context.Context) (*Result, error) {
 	return out, nil
 }
 
-// redactor covers what was among the inputs: only who has those can test a guess.
+// redactor redacts with the inputs as the key: to test a guess takes the inputs.
 func (f *fuzzer) redactor() (*redact.Redactor, error) {
 	h := sha256.New()
 	h.Write([]byte("belay fuzz\x00" + f.desc.Digest))

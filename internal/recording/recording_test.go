@@ -167,7 +167,7 @@ func TestDamage(t *testing.T) {
 	if len(lines) != 5 {
 		t.Fatalf("%d lines", len(lines))
 	}
-	resum := func(s string) string { // an edit by somebody who knows the digests of lines
+	resum := func(s string) string { // an edit with new digests of lines
 		member := s[strings.Index(s, ":")+1 : strings.LastIndex(s, `,"sha256"`)]
 		return s[:strings.LastIndex(s, `,"sha256"`)] + fmt.Sprintf(`,"sha256":"%s"}`, hexsum(member)) + "\n"
 	}

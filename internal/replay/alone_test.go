@@ -44,8 +44,8 @@ func alone(t *testing.T, name, file string, match *tiers.Match) *replay.Alone {
 	return a
 }
 
-// A hook of a recorded name is answered what that one was answered, and comes to the
-// same; under another name nobody has an answer for it, and nothing is asked of the world.
+// A hook of a recorded name gets the recorded answers and decides the same. Under another
+// name there is no answer for it, and no request reaches the world.
 func TestAloneAnswers(t *testing.T) {
 	src, tool, _ := chatty(t)
 	same, other := alone(t, "chatty", "chatty", nil), alone(t, "newcomer", "chatty", nil)

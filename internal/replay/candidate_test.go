@@ -53,7 +53,7 @@ func TestNestedInvocations(t *testing.T) {
 	}
 }
 
-// What nobody recorded is not there, is not asked of anybody, and is counted.
+// A request that the recording does not contain finds nothing, reaches no port, and is counted.
 func TestCandidateAsksForTheUnknown(t *testing.T) {
 	line := strings.Replace(execLine, `"command":"ls"`, `"paths":{"paths":[]}`, 1)
 	src := record(t, nil, []byte(line),

@@ -100,8 +100,7 @@ func modules(t testing.TB, names ...string) map[string][]byte {
 	return out
 }
 
-// A replay asks nobody: not the tool, not the file system, not the store. What it
-// was answered then is what it is answered now.
+// A replay asks no tool, no file system and no store: hooks get the recorded answers.
 func TestReplayTouchesNothing(t *testing.T) {
 	src, tool, link := chatty(t)
 	if err := os.Remove(link); err != nil {

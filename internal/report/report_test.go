@@ -127,7 +127,7 @@ func TestReportTakesARecordingOnce(t *testing.T) {
 	}
 }
 
-// Figures that nobody has measured neither turn negative nor break the page.
+// Figures that were never measured neither turn negative nor break the page.
 func TestReportOfHugeFigures(t *testing.T) {
 	b := report.NewBuilder("budget", "")
 	b.Begin(recording.Header{})

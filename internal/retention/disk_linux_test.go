@@ -59,7 +59,7 @@ func TestDiskFailsInTheMiddle(t *testing.T) {
 		o.decide(b, fmt.Sprintf("echo %d %s", i, strings.Repeat("z", 40<<10)))
 	}
 	fillDisk(t, o.dir)
-	// The one that finds out was decided before anybody could know; the next is blocked.
+	// The invocation that finds out was decided before the disk was full; the next is blocked.
 	for range 2 {
 		if v, _ := b.Invoke(context.Background(),
 			invocation("echo "+strings.Repeat("z", 70<<10))); v.Decision == phases.Block {

@@ -138,7 +138,7 @@ func TestEveryOriginalIsProven(t *testing.T) {
 			t.Errorf("nothing came to %s: %v", d, decisions)
 		}
 	}
-	// One that nobody wants, and one that was not kept.
+	// An invocation that is not wanted, and one that was not retained.
 	some := j.joiner(j.events[2:]...)
 	if seq, err := some.Take(context.Background(), j.runs[0], j.chains[0]); seq != 0 || err != nil {
 		t.Errorf("%d, %v", seq, err)

@@ -20,11 +20,10 @@ import (
 
 // Suite is the content of one YAML file of cases.
 type Suite struct {
-	// Hook is what the cases are about: a module file, relative to the suite, or
-	// builtin:NAME. Without it, the hook in whose folder the suite lies.
+	// Hook is the hook of the cases: a module file, relative to the suite, or builtin:NAME.
+	// Without it, the hook in whose folder the suite lies.
 	Hook string `json:"hook,omitzero"`
-	// Tier is as what the hook runs: sandboxed by default. A test proves nothing about
-	// who signed what.
+	// Tier is the tier of the hook: sandboxed by default. A test verifies no signature.
 	Tier  phases.Tier `json:"tier,omitzero"`
 	Cases []Case      `json:"cases"`
 
@@ -32,8 +31,8 @@ type Suite struct {
 	doc  *strictyaml.Document
 }
 
-// Case is one invocation with what is wanted of it. Before holds invocations
-// that come first in the same run, for hooks that keep state or read metadata.
+// Case is one invocation with its wanted verdict. Before holds invocations that come first
+// in the same run, for hooks that have state or read metadata.
 type Case struct {
 	Name   string         `json:"name"`
 	Note   string         `json:"note,omitzero"`
@@ -53,7 +52,7 @@ type Case struct {
 	at    string // pointer into the suite
 }
 
-// Input is an invocation as a case writes it; what is left out has a neutral value.
+// Input is an invocation as a case writes it. Members left out have a neutral value.
 type Input struct {
 	Phase    phases.Phase              `json:"phase,omitzero"`
 	Action   jsontext.Value            `json:"action,omitzero"`
@@ -68,12 +67,12 @@ type Input struct {
 	Time     time.Time                 `json:"time,omitzero"` // default 2026-01-02T03:04:05Z
 	ID       string                    `json:"id,omitzero"`
 
-	// ReportedTime is what the caller says the time is; default nothing. Time is what
-	// the host's clock says, and what hooks read.
+	// ReportedTime is the time by the caller; default none. Time is the time by the host's
+	// clock, which hooks read.
 	ReportedTime time.Time `json:"reported_time,omitzero"`
 }
 
-// Want is what has to hold of the verdict. Members left out are not looked at.
+// Want is the wanted verdict. Members left out are not compared.
 type Want struct {
 	Decision       phases.Decision           `json:"decision"`
 	Kind           phases.Kind               `json:"kind,omitzero"`
@@ -157,7 +156,7 @@ func readSuite(src []byte, file string) (*Suite, error) {
 	return s, nil
 }
 
-// check says what is wrong with the case whatever the hook is.
+// check returns the first fault of the case that does not depend on the hook.
 func (c *Case) check() error {
 	switch c.Want.Decision {
 	case phases.Allow, phases.Ask, phases.Block:
@@ -210,8 +209,8 @@ func (c *Case) check() error {
 	return c.contradiction()
 }
 
-// pointers refuses what looks like a JSON Pointer and is none: it names nothing, so that
-// `absent` would hold whatever the hook does.
+// pointers refuses texts that look like JSON Pointers and are none: they name nothing, so
+// that `absent` would hold whatever the hook does.
 func (c *Case) pointers() error {
 	bad := func(member, ptr string) error {
 		if ptr == "" || strings.HasPrefix(ptr, "/") {

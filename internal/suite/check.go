@@ -10,7 +10,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Check compares a verdict with what is wanted, and returns every difference.
+// Check compares a verdict with the wanted one, and returns every difference.
 func (w *Want) Check(v phases.Verdict) []Difference {
 	c := checker{}
 	if v.Decision != w.Decision {

@@ -4,8 +4,8 @@ import (
 	"github.com/belay-hooks/belay/internal/cover"
 )
 
-// Coverage says what of the hook's module has run since it was loaded; nil when the
-// engine does not cover, or no case has loaded the module.
+// Coverage returns the parts of the hook's module that have run since it was loaded; nil
+// when the engine does not cover, or no case has loaded the module.
 func (h *Hook) Coverage() *cover.Profile {
 	c := h.engine.bench.Coverage(h.module)
 	if c == nil {

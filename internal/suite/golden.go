@@ -25,7 +25,7 @@ type golden struct {
 	Cases  map[string]jsontext.Value `json:"cases"`
 }
 
-// goldenVerdict is what a golden says of a verdict.
+// goldenVerdict is a verdict in a golden.
 type goldenVerdict struct {
 	Decision  phases.Decision   `json:"decision"`
 	Kind      phases.Kind       `json:"kind,omitzero"`
@@ -102,7 +102,7 @@ func placed(src []byte, err error) error {
 
 // compare holds a verdict against the golden of its case.
 func (g *golden) compare(r *Result) ([]Difference, error) {
-	if g == nil || r.Sealed { // what is sealed is in no golden
+	if g == nil || r.Sealed { // a golden is in plain text
 		return nil, nil
 	}
 	got, err := goldenOf(&r.Verdict)
@@ -153,8 +153,8 @@ func (g *golden) update(results []CaseResult, whole bool) (*golden, error) {
 // maxGolden is the largest golden that is read, in bytes.
 const maxGolden = 64 << 20
 
-// updateGolden writes the verdicts of results into the golden at path. It starts from
-// what the file holds then: another run may have written its cases meanwhile.
+// updateGolden writes the verdicts of results into the golden at path. It reads the file
+// anew: another run may have written its cases meanwhile.
 func updateGolden(path string, results []CaseResult, whole bool) error {
 	return statedir.EditPublic(path, maxGolden, func(src []byte) ([]byte, error) {
 		g, err := parseGolden(path, src)

@@ -10,9 +10,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Injection makes a hostcall of the case's own invocation fail that would not: what
-// the hook then does is what the case is about. Findings of belay fuzz hold such
-// calls, and a case about a recording takes them over.
+// Injection makes a hostcall of the case's own invocation fail that would not: the case is
+// about the hook's answer to that. Findings of belay fuzz hold such calls, and a case about
+// a recording takes them over.
 type Injection struct {
 	Call   string `json:"call"`
 	Number int    `json:"number,omitzero"` // the n-th call of that name in a turn, from 1; 0 means each
@@ -23,7 +23,7 @@ type Injection struct {
 	pass phases.Pass // of a recording: in turns of that pass only
 }
 
-// check says what is wrong with the injection and at which member; "" when nothing is.
+// check returns a fault of the injection and its member; "" when there is none.
 func (j *Injection) check() (member, text string) {
 	call, ok := hostcalls.Lookup(j.Call)
 	e := errnoOf(j.Errno)
@@ -72,7 +72,7 @@ func newInjector(list []Injection) *injector {
 func (j *injector) record(t *recording.Turn) {
 	for _, i := range t.Injected {
 		if i.Call < 1 || i.Call > len(t.Calls) {
-			continue // beyond what a trace holds
+			continue // beyond the limit of a trace
 		}
 		one := Injection{Call: t.Calls[i.Call-1].Name, Long: i.Long, Errno: errnoName(hostcalls.Errno(i.Errno)), pass: t.Pass}
 		for _, c := range t.Calls[:i.Call] {

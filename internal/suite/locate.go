@@ -146,7 +146,7 @@ type Locator struct {
 	built   map[string]*Module
 }
 
-// Module returns what the suite is about.
+// Module returns the module that the suite is about.
 func (l *Locator) Module(ctx context.Context, s *Suite) (*Module, error) {
 	switch {
 	case strings.HasPrefix(s.Hook, "builtin:"):
@@ -239,5 +239,5 @@ func (l *Locator) build(ctx context.Context, name, dir string) (*Module, error) 
 	return l.built[dir], nil
 }
 
-// Forget drops what was built, so that it is built again.
+// Forget drops the modules that were built, so that they are built again.
 func (l *Locator) Forget() { l.built = nil }

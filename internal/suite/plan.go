@@ -39,7 +39,7 @@ func (c *Case) plan(h *Hook) (*plan, error) {
 	p := &plan{
 		hook: loader.BenchHook{Name: h.name, Module: h.module, Tier: phases.Sandboxed, Config: c.Config,
 			MemoryMiB: c.Budget.MemoryMiB},
-		// A case is about what the hook decides: what scopes an action is then held to is its runtime's.
+		// A case is about the hook's decision: the runtime holds an action to its scopes.
 		options: kernel.InvokeOptions{HoldsScopes: true},
 		seed:    seedOf(c.Name), answers: newAnswers(c.Stubs, c.Injected), state: map[string][]byte{},
 	}
@@ -72,8 +72,8 @@ func (c *Case) plan(h *Hook) (*plan, error) {
 	return p, nil
 }
 
-// prepare writes what the hook finds when the case begins, with a notice that says so: no
-// row that restricts changes without an event.
+// prepare writes the state that the hook finds when the case begins, with a notice that
+// says so: no row that restricts changes without an event.
 func (p *plan) prepare(ctx context.Context, store kernel.Store) error {
 	b := kernel.Batch{Now: p.inv.Time}
 	for _, k := range sortedKeys(p.state) {
@@ -90,8 +90,8 @@ func (p *plan) prepare(ctx context.Context, store kernel.Store) error {
 	return err
 }
 
-// fromRecording takes invocation, configuration and the host's answers from a
-// recording, and what was carried along its run.
+// fromRecording takes invocation, configuration, the host's answers and the carried state
+// of the run from a recording.
 func (c *Case) fromRecording(p *plan, h *Hook) error {
 	path := c.Recording
 	if c.suite != nil && !filepath.IsAbs(path) {
@@ -136,7 +136,7 @@ func (c *Case) fromRecording(p *plan, h *Hook) error {
 	return nil
 }
 
-// takeTurn takes what a recorded turn was answered, and which of its calls were made to fail.
+// takeTurn takes the answers of a recorded turn, and the calls that were made to fail.
 func (p *plan) takeTurn(t *recording.Turn) {
 	p.answers.record(t.Answers)
 	p.answers.fail.record(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// answers is the host's side of one case: what stubs say, and how often each was
-// used. It is used by one goroutine.
+// answers is the host's side of one case: the stubs, and how often each was used. It is
+// used by one goroutine.
 type answers struct {
 	stubs   []Stub
 	used    []int
@@ -46,8 +46,8 @@ func newAnswers(stubs []Stub, injected []Injection) *answers {
 	return a
 }
 
-// record adds what a recorded turn was answered, each answer once and only when no
-// stub of the case fits.
+// record adds the answers of a recorded turn. Each is used once, and only when no stub of
+// the case fits.
 func (a *answers) record(list []recording.Answer) {
 	for i := range list {
 		r := &list[i]

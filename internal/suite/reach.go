@@ -9,7 +9,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// contradiction finds what a verdict can never fulfil, whatever the hook does.
+// contradiction refuses expectations that no verdict fulfils, whatever the hook does.
 func (c *Case) contradiction() error {
 	w := &c.Want
 	switch w.Kind {
@@ -106,8 +106,8 @@ func (c *Case) needs() []need {
 	return out
 }
 
-// reachable finds what this hook can never fulfil: phases that it does not serve,
-// effects and calls that it does not import.
+// reachable refuses expectations that this hook never fulfils: phases that it does not
+// serve, effects and calls that it does not import.
 func (c *Case) reachable(l *kernel.Loaded, phase phases.Phase) error {
 	for i, in := range c.Before {
 		if !slices.Contains(l.Phases, in.Phase) {

@@ -12,7 +12,7 @@ type Options struct {
 	Update bool           // write the golden anew when every case passed
 }
 
-// CaseResult is what came of one case of a suite.
+// CaseResult is the result of one case of a suite.
 type CaseResult struct {
 	Result
 	Err    error        // why it could not be run; nil when it was
@@ -33,7 +33,7 @@ func (r *CaseResult) Status() string {
 	return "pass"
 }
 
-// SuiteResult is what came of one suite.
+// SuiteResult is the result of one suite.
 type SuiteResult struct {
 	File    string
 	Hook    string // its name

@@ -18,7 +18,7 @@ type caseRig struct {
 	answers *answers // of the case at hand
 }
 
-// rig returns an idle rig for what the case gives the hook, or a new one.
+// rig returns an idle rig with the hook as the case binds it, or a new one.
 func (h *Hook) rig(ctx context.Context, c *Case, p *plan) (*caseRig, error) {
 	key := fmt.Sprintf("%s\x00%d", keyOf(p.hook), c.Budget.Fuel)
 	h.mu.Lock()
@@ -37,7 +37,7 @@ func (h *Hook) rig(ctx context.Context, c *Case, p *plan) (*caseRig, error) {
 	r.Rig, err = rig.Open(ctx, rig.Options{
 		Config: cfg, Loader: hookLoader{h, p.hook}, Files: r, Home: "/home/dev",
 		Wrap: func(_ kernel.BindingSpec, l *kernel.Loaded) kernel.Hook { return stubbedHook{l.Hook, r} },
-		// What is recorded of a case is redacted as it is on a live host: hooks of the phase audit see it.
+		// Events of a case are redacted as on a live host: hooks of the phase audit see them.
 		Redactor: audit.Detector{Redactor: h.engine.redact}, Ceiling: h.engine.o.Ceiling, Logger: h.engine.o.Logger,
 	})
 	return r, err
@@ -51,7 +51,7 @@ func (h *Hook) giveBack(r *caseRig) {
 	h.idle[r.key] = append(h.idle[r.key], r)
 }
 
-// hookLoader loads the hook with what a case gives it.
+// hookLoader loads the hook as a case binds it.
 type hookLoader struct {
 	hook  *Hook
 	given loader.BenchHook

@@ -17,9 +17,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// EngineOptions are what an Engine is made of. The zero value works.
+// EngineOptions are the parts of an Engine. The zero value works.
 type EngineOptions struct {
-	// Ceiling is what one turn may take by the clock; 0 means kernel.ToolCeiling. A case
+	// Ceiling is the longest time of one turn; 0 means kernel.ToolCeiling. A case
 	// whose turn takes longer could not be run: it has neither passed nor failed.
 	Ceiling time.Duration
 
@@ -30,8 +30,8 @@ type EngineOptions struct {
 	Cover    bool
 	Compiler []string     // see belay.Options
 	Logger   *slog.Logger // gets the kernel's log; nil discards it
-	// Identities open sealed recordings that cases name. What such cases come to is
-	// covered in Differences, and never written to a golden.
+	// Identities open sealed recordings that cases name. Differences of such cases are
+	// redacted, and goldens never hold them.
 	Identities recording.Identities
 }
 
@@ -68,8 +68,8 @@ type Hook struct {
 	module []byte
 
 	mu     sync.Mutex
-	loaded map[string]loaded     // by what it was given
-	idle   map[string][]*caseRig // by what it was given and the budget
+	loaded map[string]loaded     // by keyOf
+	idle   map[string][]*caseRig // by keyOf and the budget
 }
 
 type loaded struct {
@@ -91,12 +91,12 @@ func (e *Engine) Hook(name string, module []byte) *Hook {
 // Digest is sha256:<hex> of the module file.
 func (h *Hook) Digest() string { return phases.ByteDigest(h.module) }
 
-// keyOf tells apart what a module is given.
+// keyOf names a binding of the module: its configuration, tier and capabilities.
 func keyOf(b loader.BenchHook) string {
 	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%q %t", b.Name, b.Config, b.Tier, b.MemoryMiB, b.Allowed, b.Allowed == nil)
 }
 
-// load loads the module with what a case gives it, once for each such set.
+// load loads the module as a case binds it, once for each binding.
 func (h *Hook) load(ctx context.Context, b loader.BenchHook) (*kernel.Loaded, error) {
 	key := keyOf(b)
 	h.mu.Lock()
@@ -109,13 +109,13 @@ func (h *Hook) load(ctx context.Context, b loader.BenchHook) (*kernel.Loaded, er
 	return l.hook, l.err
 }
 
-// Result is what one case came to.
+// Result is the result of one case.
 type Result struct {
 	Case        string
 	Line        int            // of the case in its suite
 	Verdict     phases.Verdict // of the case's own invocation
-	Differences []Difference   // from what is wanted; empty means passed
-	Sealed      bool           // the case is of a sealed recording: Verdict holds what that holds
+	Differences []Difference   // from Want; empty means passed
+	Sealed      bool           // the case is of a sealed recording: Verdict holds its originals
 }
 
 // Passed reports whether everything was as wanted.
@@ -135,7 +135,7 @@ func (h *Hook) check(ctx context.Context, c *Case, p *plan) error {
 	l, err := h.load(ctx, p.hook)
 	if err != nil {
 		if c.Want.Kind == phases.KindLoad {
-			return nil // that is what the case is about
+			return nil // the case wants it
 		}
 		member := ""
 		if len(c.Config) > 0 {

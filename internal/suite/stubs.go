@@ -14,12 +14,11 @@ import (
 	"github.com/belay-hooks/belay/internal/rig"
 )
 
-// Stub says what the host answers to one kind of hostcall during a case. Calls that
-// a hook works out for itself (shell_parse, find_secrets) have none: their answer
-// follows from what they are asked.
+// Stub is the host's answer to one kind of hostcall during a case. Analyses (shell_parse,
+// find_secrets) have none: their answer follows from their arguments.
 type Stub struct {
 	Call string `json:"call"`
-	// Request is what the call has to ask for at least; none fits every request. For
+	// Request is a part of the requests that the stub answers; none fits every request. For
 	// state_get it is the key.
 	Request jsontext.Value `json:"request,omitzero"`
 	// Reply is the answer: JSON of a call that replies, a text (or JSON, as its text)
@@ -65,7 +64,7 @@ func errnoName(e hostcalls.Errno) string {
 	return strings.ReplaceAll(e.String(), " ", "_")
 }
 
-// check says what is wrong with the stub and at which member; "" when nothing is.
+// check returns a fault of the stub and its member; "" when there is none.
 func (s *Stub) check() (member, text string) {
 	switch {
 	case s.Times < 0:
@@ -176,8 +175,8 @@ func (s *Stub) bytes() ([]byte, error) {
 	return b, nil
 }
 
-// stubFiles is a file system in which everything is there and nothing is a link, but
-// for what it names.
+// stubFiles is a file system in which every path exists and none is a link, but for those
+// that it names.
 type stubFiles struct {
 	Links  map[string]string `json:"links,omitzero"`
 	Absent []string          `json:"absent,omitzero"`

@@ -16,10 +16,10 @@ import (
 // lists entry by entry.
 func subset(want, got jsontext.Value) bool { return len(missing(want, got, "")) == 0 }
 
-// miss is one place at which got has not what is wanted.
+// miss is one place at which got differs from want.
 type miss struct{ path, want, got string }
 
-// missing lists what of want is not in got, by pointer.
+// missing lists the parts of want that are not in got, by pointer.
 func missing(want, got jsontext.Value, at string) []miss {
 	no := []miss{{at, string(want), orNothing(got)}}
 	if len(got) == 0 || !got.IsValid() || want.Kind() != got.Kind() {
