@@ -15,10 +15,10 @@ import (
 	"github.com/belay-hooks/belay/internal/clockfile"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/install"
-	"github.com/belay-hooks/belay/internal/keeping"
 	"github.com/belay-hooks/belay/internal/keyring"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/mcptools"
+	"github.com/belay-hooks/belay/internal/recorder"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/internal/redaction"
 	"github.com/belay-hooks/belay/internal/revision"
@@ -62,8 +62,8 @@ type Belay struct {
 
 	revisions *revision.Log // logs which configuration is in force
 
-	keeping *keeping.Keeping
-	stop    func() // ends the watch over the trust policy; nil when there is none
+	recorder *recorder.Switch
+	stop     func() // ends the watch over the trust policy; nil when there is none
 
 	mu   sync.Mutex // guards what Reload changes
 	file *config.File
@@ -101,7 +101,7 @@ func Open(ctx context.Context, dir string, o Options) (*Belay, error) {
 	if err := b.open(ctx); err != nil {
 		return nil, err
 	}
-	b.keeping.Announce(ctx, b.storage.Front, b.file.Recordings, b.revision())
+	b.recorder.Announce(ctx, b.storage.Front, b.file.Recordings, b.revision())
 	if !o.NoHooks && o.Verifier == nil {
 		b.startWatch()
 	}
@@ -195,16 +195,16 @@ func (b *Belay) open(ctx context.Context) error {
 	if b.o.Tools == nil && !b.o.NoHooks && !b.o.DryRun {
 		b.tools = mcptools.NewToolbox(b.file.MCP.Servers, mcptools.Options{Logger: b.log, Cover: b.redact.Line})
 	}
-	b.keeping = keeping.New(keeping.Options{Dir: b.dir, Fixed: b.o.Recorder, Off: b.o.InMemory, Records: b.o.NoHooks,
+	b.recorder = recorder.New(recorder.Options{Dir: b.dir, Fixed: b.o.Recorder, Off: b.o.InMemory, Records: b.o.NoHooks,
 		Logger: b.log, Kernel: func() *kernel.Kernel { return b.kernel }})
-	keeper, err := b.keeping.Next(b.file)
+	next, err := b.recorder.Next(b.file)
 	if err != nil {
 		if !b.o.NoHooks {
 			return err
 		}
 		b.bad = errors.Join(b.bad, err)
 	}
-	b.keeping.Use(ctx, keeper)
+	b.recorder.Use(ctx, next)
 	b.revisions = &revision.Log{Dir: b.dir, Events: b.storage.Store}
 	home, _ := os.UserHomeDir()
 	var files kernel.FileSystem = loader.HostFiles{}
@@ -213,7 +213,7 @@ func (b *Belay) open(ctx context.Context) error {
 	}
 	b.kernel, err = kernel.Open(ctx, b.kernelConfig(), kernel.Options{
 		Store: b.storage.Front, Loader: b.loader, Redactor: b.redact, Digester: b.keys.Digests, LeaseKey: b.keys.Lease,
-		StoreID: b.keys.Events.StoreID(), Observer: b.o.Observer, Recorder: b.keeping.Recorder(), Clock: b.o.Clock,
+		StoreID: b.keys.Events.StoreID(), Observer: b.o.Observer, Recorder: b.recorder.Recorder(), Clock: b.o.Clock,
 		Logger: b.log,
 		Tools:  b.executor(), IntentDir: b.noted("intents"), Files: files, Home: home, SpoolPath: b.noted(spoolfile.Name),
 		ClockPath: b.clockPath(), UnsafeFailOpen: b.o.UnsafeFailOpen,
@@ -282,7 +282,7 @@ func (b *Belay) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeO
 				ErrHookClock)})
 	}
 	inv = inv.Clone() // the kernel decides what Ready looks at, whatever the caller does meanwhile
-	if err := b.keeping.Ready(&inv); err != nil {
+	if err := b.recorder.Ready(&inv); err != nil {
 		return b.Refuse(ctx, kernel.Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
 			Fault: phases.NewFault(phases.KindStore, "full inputs cannot be kept, and nothing goes on without", err)})
 	}
@@ -335,7 +335,7 @@ func (b *Belay) Reload(ctx context.Context) error {
 	err := b.readConfig()
 	var r *redaction.Redactor
 	var useFiles func()
-	var keeper *keeping.Recorder
+	var next *recorder.Recorder
 	if err == nil {
 		useFiles, err = b.storage.Prepare(&b.file.Events)
 	}
@@ -343,17 +343,17 @@ func (b *Belay) Reload(ctx context.Context) error {
 		r, err = redaction.New(b.dir, b.keys.Redact, b.file)
 	}
 	if err == nil {
-		keeper, err = b.keeping.Next(b.file)
+		next, err = b.recorder.Next(b.file)
 	}
 	if err == nil {
 		err = b.kernel.Reload(ctx, b.kernelConfig())
 	}
 	if err != nil {
 		b.file, b.rev, b.bad = file, rev, bad
-		return errors.Join(err, b.keeping.Drop(keeper))
+		return errors.Join(err, b.recorder.Drop(next))
 	}
-	b.keeping.Use(ctx, keeper)
-	b.keeping.Announce(ctx, b.storage.Front, b.file.Recordings, b.revision())
+	b.recorder.Use(ctx, next)
+	b.recorder.Announce(ctx, b.storage.Front, b.file.Recordings, b.revision())
 	b.redact.Use(r)
 	if b.tools != nil {
 		b.tools.Use(b.file.MCP.Servers)
@@ -371,8 +371,8 @@ func (b *Belay) Close() error {
 		b.stop() // a reload that has begun ends first: it uses what is closed below
 		b.stop = nil
 	}
-	if b.keeping != nil {
-		errs = append(errs, b.keeping.Close()) // before the kernel: closing it may append an event
+	if b.recorder != nil {
+		errs = append(errs, b.recorder.Close()) // before the kernel: closing it may append an event
 	}
 	if b.kernel != nil {
 		errs = append(errs, b.kernel.Close())

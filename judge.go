@@ -12,7 +12,7 @@ func (b *Belay) retention() *kernel.Retention {
 	if !b.o.Retain || b.o.NoHooks || b.o.DryRun {
 		return nil
 	}
-	return &kernel.Retention{Ready: b.keeping.Ready, Credential: ownCredential()}
+	return &kernel.Retention{Ready: b.recorder.Ready, Credential: ownCredential()}
 }
 
 // mayJudge reports whether an enforcing hook of belay.yaml may be asked in the phase, for

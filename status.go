@@ -39,7 +39,7 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 		problem(bad.Error())
 	}
 	s.Sinks = b.storage.State(ctx)
-	if kept, ok := b.keeping.Sink(); ok {
+	if kept, ok := b.recorder.Sink(); ok {
 		s.Sinks = append(s.Sinks, kept)
 	}
 	for _, k := range s.Sinks {

@@ -1,4 +1,4 @@
-package keeping
+package recorder
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Where the store remembers what the record says last about keeping. No hook can
+// Where the store remembers the last logged sentence about retention. No hook can
 // have a namespace with a colon in it.
 const (
 	namespace = "belay:keeping"
@@ -30,8 +30,8 @@ const announceTries = 3
 // processes find out one after the other. A store that cannot be written does
 // not prevent opening; the next process logs it. r is the policy of belay.yaml;
 // nil: nothing is retained.
-func (k *Keeping) Announce(ctx context.Context, store kernel.Store, r *config.Recordings, revision string) {
-	if k.o.Records || k.o.Off {
+func (s *Switch) Announce(ctx context.Context, store kernel.Store, r *config.Recordings, revision string) {
+	if s.o.Records || s.o.Off {
 		return
 	}
 	for range announceTries {
@@ -40,7 +40,7 @@ func (k *Keeping) Announce(ctx context.Context, store kernel.Store, r *config.Re
 			return
 		}
 		if !errors.Is(err, kernel.ErrConflict) {
-			k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "it could not be recorded whether full inputs are kept",
+			s.o.Logger.LogAttrs(ctx, slog.LevelWarn, "it could not be recorded whether full inputs are kept",
 				slog.Any("error", err))
 			return
 		}
