@@ -61,7 +61,7 @@ func (k *Kernel) announceWaiting(ctx context.Context) error {
 		a.Done(err == nil)
 	}
 	if err != nil {
-		k.o.Logger.LogAttrs(ctx, slog.LevelError,
+		k.options.Logger.LogAttrs(ctx, slog.LevelError,
 			"a change of the configuration could not be logged: nothing is decided until it can", slog.Any("error", err))
 		return errors.Join(ErrUnavailable, err)
 	}
@@ -94,9 +94,10 @@ func (k *Kernel) noticeOf(ctx context.Context, s *snapshot, text string, ask Ann
 
 // configured is the batch that announces a configuration.
 func (k *Kernel) configured(s *snapshot, text string, a *Announcement) Batch {
-	now := k.o.Clock.Now()
+	now := k.options.Clock.Now()
 	return Batch{Now: now, Events: []phases.Event{{
-		ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: s.revision, Decision: DecisionConfigured,
-		Reason: phases.SafeText(text+": "+a.Text, phases.MaxReasonBytes), Output: a.Data,
+		ID: k.options.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: s.revision,
+		Decision: DecisionConfigured,
+		Reason:   phases.SafeText(text+": "+a.Text, phases.MaxReasonBytes), Output: a.Data,
 	}}}
 }

@@ -32,9 +32,9 @@ func (k *Kernel) AcceptConfig(ctx context.Context, revision, by string, o *appro
 	if o != nil {
 		by = o.By
 	}
-	now := k.o.Clock.Now()
+	now := k.options.Clock.Now()
 	_, err = k.commit(ctx, Batch{Now: now, Events: append(used, phases.Event{
-		ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, User: phases.SafeLine(by, phases.MaxIDBytes),
+		ID: k.options.NewID(now), Type: phases.EventNotice, Time: now, User: phases.SafeLine(by, phases.MaxIDBytes),
 		PolicyRevision: revision,
 		Decision:       DecisionAccepted, Reason: "configuration accepted: " + phases.SafeLine(revision, 512),
 	})})

@@ -66,7 +66,7 @@ func (k *Kernel) DecideApproval(ctx context.Context, id string, d approvals.Deci
 	if s == nil {
 		return approvals.Item{}, ErrClosed
 	}
-	defer k.letGo(s)
+	defer k.releaseSnapshot(ctx, s)
 	it, err := k.onFile(ctx, id)
 	if err != nil {
 		return approvals.Item{}, err
@@ -111,14 +111,14 @@ func (k *Kernel) DecideApproval(ctx context.Context, id string, d approvals.Deci
 
 // speakable refuses a reason that holds a secret: it is signed as it is, and stored.
 func (k *Kernel) speakable(reason string) error {
-	if covered, err := k.o.Redactor.Text(reason); err != nil || covered != reason ||
+	if redacted, err := k.options.Redactor.Text(reason); err != nil || redacted != reason ||
 		phases.SafeText(reason, approvals.MaxReason) != reason {
 		return errors.Join(approvals.ErrInvalid, errors.New("the reason holds a secret or control characters"))
 	}
 	return nil
 }
 
-// FinishApproval uses up an approved item on behalf of whoever has carried it out,
+// FinishApproval uses up an approved item on behalf of the process that has carried it out,
 // and records that. It succeeds once. Errors are as of DecideApproval, or a
 // *phases.Fault when the approval on file does not count.
 func (k *Kernel) FinishApproval(ctx context.Context, id, note string) error {
@@ -126,7 +126,7 @@ func (k *Kernel) FinishApproval(ctx context.Context, id, note string) error {
 	if s == nil {
 		return ErrClosed
 	}
-	defer k.letGo(s)
+	defer k.releaseSnapshot(ctx, s)
 	it, err := k.CheckApproval(ctx, id)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (k *Kernel) CheckApproval(ctx context.Context, id string) (*approvals.Item,
 	if s == nil {
 		return nil, ErrClosed
 	}
-	defer k.letGo(s)
+	defer k.releaseSnapshot(ctx, s)
 	it, err := k.onFile(ctx, id)
 	if err != nil {
 		return nil, err

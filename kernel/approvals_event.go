@@ -14,7 +14,7 @@ import (
 // approvalEvent makes the record of a step of an item. The item is redacted already.
 func (k *Kernel) approvalEvent(it *approvals.Item, what string, at time.Time, revision string) phases.Event {
 	e := phases.Event{
-		ID: k.o.NewID(at), Type: phases.EventApproval, Time: at, Invocation: it.Invocation, Phase: it.Phase,
+		ID: k.options.NewID(at), Type: phases.EventApproval, Time: at, Invocation: it.Invocation, Phase: it.Phase,
 		Runtime: it.By.Runtime,
 		Session: it.By.Session, Agent: it.By.Agent, Tool: it.Tool, PolicyRevision: revision, Decision: what,
 		Reason: it.Reason,

@@ -21,7 +21,7 @@ func (i *invocation) hide(it *approvals.Item, v *phases.Verdict) {
 	if it.Action == nil {
 		return
 	}
-	alone, err := i.k.covered(v.Action)
+	alone, err := i.kernel.redactAction(v.Action)
 	if err != nil {
 		it.Hidden = []string{"/action"}
 		return
@@ -162,7 +162,7 @@ func commandWords(text string) []string {
 	return out
 }
 
-// noteHidden tells who asked why nobody will approve this.
+// noteHidden tells the requester why no person will approve this.
 func noteHidden(v *phases.Verdict, it *approvals.Item) {
 	if len(it.Hidden) > 0 {
 		v.Notes = append(v.Notes, "argument hidden: a secret of this action stands in "+strings.Join(it.Hidden, ", ")+

@@ -21,12 +21,12 @@ func (k *Kernel) RequestApproval(ctx context.Context, it approvals.Item, superse
 	if s == nil {
 		return it, ErrClosed
 	}
-	defer k.letGo(s)
+	defer k.releaseSnapshot(ctx, s)
 	for attempt := 1; ; attempt++ {
 		at := k.at(ctx)
 		now := at.Wall
 		b := Batch{Now: now}
-		have, err := k.o.Store.ApprovalByKey(ctx, it.Kind, it.Key)
+		have, err := k.options.Store.ApprovalByKey(ctx, it.Kind, it.Key)
 		if err != nil {
 			return it, err
 		}
@@ -47,7 +47,7 @@ func (k *Kernel) RequestApproval(ctx context.Context, it approvals.Item, superse
 				b.Approvals, b.Events = append(b.Approvals, op), append(b.Events, e)
 			}
 		}
-		u, err := k.o.Store.ApprovalUsage(ctx, it.Kind, it.By, at)
+		u, err := k.options.Store.ApprovalUsage(ctx, it.Kind, it.By, at)
 		if err != nil {
 			return it, err
 		}
@@ -56,7 +56,7 @@ func (k *Kernel) RequestApproval(ctx context.Context, it approvals.Item, superse
 			return it, err
 		}
 		u.Agent, u.Credential = u.Agent-gone, u.Credential-gone
-		ops, events, err := k.room(ctx, it.Kind, it.By, u, s.approvals.Quota, at, s.revision, b.Approvals...)
+		ops, events, err := k.evictForQuota(ctx, it.Kind, it.By, u, s.approvals.Quota, at, s.revision, b.Approvals...)
 		if errors.Is(err, ErrConflict) && attempt < maxFilings {
 			continue
 		}
@@ -64,7 +64,7 @@ func (k *Kernel) RequestApproval(ctx context.Context, it approvals.Item, superse
 			return it, err
 		}
 		b.Approvals, b.Events = append(b.Approvals, ops...), append(b.Events, events...)
-		it.ID, it.State = k.o.NewID(now), approvals.Pending
+		it.ID, it.State = k.options.NewID(now), approvals.Pending
 		it.Created, it.Expires = now.UTC(), now.Add(s.approvals.Timeout).UTC()
 		it.Clock = at.Stamp()
 		b.Approvals = append(b.Approvals, approvals.Op{Create: &it, Quota: s.approvals.Quota, At: at})
@@ -84,7 +84,7 @@ const maxFilings = 4 * maxAttempts
 func (k *Kernel) supersede(ctx context.Context, b *Batch, at clock.Instant, ids []string,
 	revision string) (n int, err error) {
 	for _, id := range ids {
-		old, err := k.o.Store.Approval(ctx, id)
+		old, err := k.options.Store.Approval(ctx, id)
 		if err != nil {
 			return n, err
 		}
@@ -118,7 +118,7 @@ func (k *Kernel) Approvals(ctx context.Context, q approvals.Query) ([]approvals.
 	if err := k.SweepApprovals(ctx); err != nil && !errors.Is(err, ErrUnavailable) {
 		return nil, err
 	}
-	list, err := k.o.Store.Approvals(ctx, q)
+	list, err := k.options.Store.Approvals(ctx, q)
 	if err == nil {
 		list, err = k.soundOnly(ctx, list)
 	}
@@ -132,12 +132,12 @@ func (k *Kernel) Approvals(ctx context.Context, q approvals.Query) ([]approvals.
 // sweep is how many items that have run out are written down in one transaction.
 const sweep = 64
 
-// SweepApprovals records which items have run out: nobody has decided about them, or
-// nobody has used them. That they count as denied does not depend on it.
+// SweepApprovals records which items have run out: no person has decided about them, or
+// no agent has used them. That they count as denied does not depend on it.
 func (k *Kernel) SweepApprovals(ctx context.Context) error {
 	for {
 		at := k.at(ctx)
-		due, err := k.o.Store.Approvals(ctx, approvals.Query{DueAt: at, Limit: sweep})
+		due, err := k.options.Store.Approvals(ctx, approvals.Query{DueAt: at, Limit: sweep})
 		if err != nil || len(due) == 0 {
 			return err
 		}
@@ -152,7 +152,7 @@ func (k *Kernel) SweepApprovals(ctx context.Context) error {
 		if len(b.Approvals) == 0 {
 			return nil
 		}
-		if _, err := k.o.Store.Commit(ctx, b); err != nil {
+		if _, err := k.options.Store.Commit(ctx, b); err != nil {
 			if errors.Is(err, ErrConflict) { // another process was faster
 				return nil
 			}

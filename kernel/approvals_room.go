@@ -8,20 +8,21 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// room looks for a place in the queue for another item of a requester: there is
-// one, or the item of somebody who has more gives way to it (approvals.MakeRoom), by
-// the steps and with the events returned. spoken are steps that are taken in the
-// same transaction, or soon: nothing gives way twice. The error is
-// approvals.ErrQuota, or the store's.
-func (k *Kernel) room(ctx context.Context, kind approvals.Kind, by approvals.Requester, u approvals.Usage, quota int,
-	at clock.Instant, revision string, spoken ...approvals.Op) (ops []approvals.Op, events []phases.Event, err error) {
-	if !u.Full(quota) {
+// evictForQuota finds a place in the queue for another item of a requester. If its quota is
+// full, the item of a requester that has more is evicted, by the steps and with the events
+// returned. pendingOps are steps of the same transaction: no item is evicted twice. The
+// error is approvals.ErrQuota, or the store's.
+func (k *Kernel) evictForQuota(ctx context.Context, kind approvals.Kind, by approvals.Requester, usage approvals.Usage,
+	quota int,
+	at clock.Instant, revision string, pendingOps ...approvals.Op) (ops []approvals.Op, events []phases.Event, err error) {
+	if !usage.Full(quota) {
 		return nil, nil, nil
 	}
-	if u.Agent >= quota || u.Credential > quota*approvals.CredentialFactor { // the latter: the operator has lowered it
+	// the latter: the operator has lowered it
+	if usage.Agent >= quota || usage.Credential > quota*approvals.CredentialFactor {
 		return nil, nil, approvals.ErrQuota
 	}
-	holders, err := k.o.Store.ApprovalHolders(ctx, kind, by.Credential, at)
+	holders, err := k.options.Store.ApprovalHolders(ctx, kind, by.Credential, at)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -29,12 +30,12 @@ func (k *Kernel) room(ctx context.Context, kind approvals.Kind, by approvals.Req
 	if !ok {
 		return nil, nil, approvals.ErrQuota
 	}
-	for _, op := range spoken {
+	for _, op := range pendingOps {
 		if op.Change != nil && op.Change.ID == id {
 			return nil, nil, approvals.ErrQuota
 		}
 	}
-	old, err := k.o.Store.Approval(ctx, id)
+	old, err := k.options.Store.Approval(ctx, id)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -50,5 +51,5 @@ func (k *Kernel) room(ctx context.Context, kind approvals.Kind, by approvals.Req
 // ApprovalCounts counts what waits for a person, by kind; a kind without any is not
 // in it. The error is ErrUnavailable.
 func (k *Kernel) ApprovalCounts(ctx context.Context) (map[approvals.Kind]int, error) {
-	return k.o.Store.ApprovalCounts(ctx, k.at(ctx))
+	return k.options.Store.ApprovalCounts(ctx, k.at(ctx))
 }

@@ -47,9 +47,10 @@ func TestRoomIsMadeOnce(t *testing.T) {
 			ID: "old", State: approvals.Pending, By: approvals.Requester{Credential: "c", Session: "s-1"},
 			Expires: at.Wall.Add(time.Hour),
 		}}
-		k := &Kernel{o: Options{Store: q, NewID: func(time.Time) string { return "id" }}}
+		k := &Kernel{options: Options{Store: q, NewID: func(time.Time) string { return "id" }}}
 		usage := approvals.Usage{Credential: approvals.CredentialFactor}
-		ops, _, err := k.room(t.Context(), approvals.KindAsk, approvals.Requester{Credential: "c", Session: "s-2"}, usage, 1,
+		ops, _, err := k.evictForQuota(t.Context(), approvals.KindAsk, approvals.Requester{Credential: "c", Session: "s-2"},
+			usage, 1,
 			at, "r", c.spoken...)
 		if !errors.Is(err, c.want) || (len(ops) == 1) != (c.want == nil) || len(ops) == 1 && ops[0].Change.ID != "old" {
 			t.Errorf("%s: %d steps, %v", name, len(ops), err)

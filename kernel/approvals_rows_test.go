@@ -22,7 +22,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// rows is a host on a database, and somebody else's hands on the table of approvals.
+// rows is a host on a database, and a forger with access to the table of approvals.
 type rows struct {
 	*host
 	db    *sqlite3.Conn

@@ -17,9 +17,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// An item of the queue is a row of the database, which whoever has the user's uid can
+// An item of the queue is a row of the database, which every process with the user's uid can
 // change. What it was when it was asked, and what was decided, stands in the log:
-// items are shown and decided only as the log says. That is no proof against somebody
+// items are shown and decided only as the log says. That is no proof against a process
 // who can write log and keys as well. What lets an action pass is one all the same: the
 // reviewer's signature is over what was shown, and that is made anew from the action
 // (approvals.SameQuestion).
@@ -60,7 +60,7 @@ func (k *Kernel) sealItem(content string, d *approvals.Decision) (string, error)
 		}
 		raw = append(append(raw, 0), b...)
 	}
-	return k.o.Digester.Digest(audit.UseApprovalItem, raw), nil
+	return k.options.Digester.Digest(audit.UseApprovalItem, raw), nil
 }
 
 // maxLooks is how often an item is read anew because it changed while its events were read.
@@ -108,7 +108,7 @@ func (k *Kernel) vouched(ctx context.Context, it *approvals.Item) error {
 // readAnew puts the item as it is on file now into it, and reports whether it is another
 // one than it was.
 func (k *Kernel) readAnew(ctx context.Context, it *approvals.Item) (changed bool, err error) {
-	now, err := k.o.Store.Approval(ctx, it.ID)
+	now, err := k.options.Store.Approval(ctx, it.ID)
 	if err != nil {
 		return false, err
 	}
@@ -168,7 +168,7 @@ func (k *Kernel) vouchedDenial(ctx context.Context, s *snapshot, it *approvals.I
 // onFile returns an item that is what was asked and decided. The error is
 // approvals.ErrUnknown, of approvals.ErrUnsound, or ErrUnavailable.
 func (k *Kernel) onFile(ctx context.Context, id string) (*approvals.Item, error) {
-	it, err := k.o.Store.Approval(ctx, id)
+	it, err := k.options.Store.Approval(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (k *Kernel) soundOnly(ctx context.Context, list []approvals.Item) ([]approv
 // so that nothing could follow from it, is in the answer until the log says of it that it
 // is not sound. The error is ErrUnavailable.
 func (k *Kernel) UnsoundApprovals(ctx context.Context) ([]string, error) {
-	list, err := k.o.Store.Approvals(ctx, approvals.Query{Limit: approvals.MaxLimit})
+	list, err := k.options.Store.Approvals(ctx, approvals.Query{Limit: approvals.MaxLimit})
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (k *Kernel) UnsoundApprovals(ctx context.Context) ([]string, error) {
 	at := k.at(ctx)
 	for n := range list {
 		if !list[n].Damaged && list[n].Over(at) {
-			met, err := k.o.Store.Events(ctx, wire.Query{ID: unsoundID(list[n].ID), Limit: 1})
+			met, err := k.options.Store.Events(ctx, wire.Query{ID: unsoundID(list[n].ID), Limit: 1})
 			if err != nil {
 				return nil, err
 			}
@@ -366,7 +366,7 @@ func (k *Kernel) requestedEvent(ctx context.Context, it *approvals.Item) (*phase
 	const about = 2 * time.Minute // a question is committed when its chain has ended
 	q := wire.Query{Type: phases.EventApproval, Decision: "requested", Since: at.Add(-time.Second), Until: at.Add(about),
 		Limit: wire.MaxLimit}
-	list, err := k.o.Store.Events(ctx, q)
+	list, err := k.options.Store.Events(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -375,7 +375,7 @@ func (k *Kernel) requestedEvent(ctx context.Context, it *approvals.Item) (*phase
 		if json.Unmarshal(list[n].Output, &r) != nil || r.Approval != it.ID {
 			continue
 		}
-		before, err := k.o.Store.Events(ctx,
+		before, err := k.options.Store.Events(ctx,
 			wire.Query{Type: q.Type, Decision: q.Decision, Before: list[n].Seq, Newest: true, Limit: 1})
 		if err != nil {
 			return nil, err
@@ -391,7 +391,7 @@ func (k *Kernel) requestedEvent(ctx context.Context, it *approvals.Item) (*phase
 
 // eventByID returns the event as it is in the log; nil when there is none.
 func (k *Kernel) eventByID(ctx context.Context, id string) (*phases.Event, error) {
-	list, err := k.o.Store.Events(ctx, wire.Query{ID: id})
+	list, err := k.options.Store.Events(ctx, wire.Query{ID: id})
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -400,11 +400,11 @@ func (k *Kernel) eventByID(ctx context.Context, id string) (*phases.Event, error
 
 // inLog returns an event if it is the leaf of the tree that its number says; nil if not.
 func (k *Kernel) inLog(ctx context.Context, seq int64, id string) (*phases.Event, error) {
-	leaves, err := k.o.Store.LogLeaves(ctx, seq-1, 1)
+	leaves, err := k.options.Store.LogLeaves(ctx, seq-1, 1)
 	if err != nil || len(leaves) == 0 || leaves[0].Seq != seq || !leaves[0].Copies {
 		return nil, err
 	}
-	stored, err := k.o.Store.LogHashes(ctx, []int64{leafIndex(seq - 1)})
+	stored, err := k.options.Store.LogHashes(ctx, []int64{leafIndex(seq - 1)})
 	if err != nil {
 		return nil, err
 	}
@@ -431,18 +431,19 @@ func idTime(id string) (time.Time, error) {
 // unsound logs that an item on file is not what was asked, or not what would happen,
 // and returns the fault that stops what rests on it. The fault is of kind store.
 func (k *Kernel) unsound(ctx context.Context, it *approvals.Item, text string, cause error) error {
-	k.o.Logger.LogAttrs(ctx, slog.LevelError, "an item in the queue is not what was asked",
+	k.options.Logger.LogAttrs(ctx, slog.LevelError, "an item in the queue is not what was asked",
 		slog.String("approval", phases.SafeLine(it.ID, phases.MaxIDBytes)), slog.String("why", text),
 		slog.Any("error", cause))
 	id := unsoundID(it.ID)
-	if have, err := k.o.Store.Events(ctx, wire.Query{ID: id}); err == nil && len(have) == 0 {
-		now := k.o.Clock.Now()
-		// What is in the item is somebody's invention: only its id is logged.
+	if have, err := k.options.Store.Events(ctx, wire.Query{ID: id}); err == nil && len(have) == 0 {
+		now := k.options.Clock.Now()
+		// The item's content is forged: only its id is logged.
 		e := k.approvalEvent(&approvals.Item{ID: phases.SafeLine(it.ID, phases.MaxIDBytes)}, approvalUnsound, now,
 			k.Revision())
 		e.ID, e.Reason = id, phases.SafeText(text+": "+cause.Error(), phases.MaxReasonBytes)
 		// A failure to log it changes nothing: the caller blocks, and that is recorded.
-		_, _ = k.o.Store.Commit(context.WithoutCancel(ctx), Batch{Now: now, Calm: k.CalmTime(), Events: []phases.Event{e}})
+		_, _ = k.options.Store.Commit(context.WithoutCancel(ctx),
+			Batch{Now: now, Calm: k.CalmTime(), Events: []phases.Event{e}})
 	}
 	return phases.NewFault(phases.KindStore, text, cause)
 }

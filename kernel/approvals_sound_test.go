@@ -17,7 +17,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// forger is a store in the hands of somebody who has the keys of the state directory, too:
+// forger is a store in the hands of a forger who has the keys of the state directory, too:
 // every question goes on file as edit says, and the log, the tree and the seal agree.
 type forger struct {
 	kernel.Store

@@ -17,19 +17,19 @@ import (
 // auditInput bounds the document of an audit hook: the record and the envelope round it.
 const auditInput = phases.MaxInputBytes + 256<<10
 
-// auditPass shows the record, which the kernel has covered already, to the audit
-// hooks, one after the other, and takes over what they cover further. In an
+// auditPass shows the record, which the kernel has redacted already, to the audit
+// hooks, one after the other, and takes over what they redact further. In an
 // invocation of phase audit the record that they see is the event that the
 // runtime reported. An error means that the record may not be stored as it is;
 // it is a *phases.Fault. The turns are returned in any case.
 func (c *chain) auditPass(ctx context.Context, v *phases.Verdict, rec *audit.Record) ([]audit.Turn, error) {
-	inv := c.i.inv
-	inv.Phase, inv.Metadata = phases.Audit, nil // what the caller sent is covered inside the record only
+	inv := c.invocation.inv
+	inv.Phase, inv.Metadata = phases.Audit, nil // what the caller sent is redacted inside the record only
 	var hooks, observers []*binding
-	for _, b := range c.i.snap.bindings {
+	for _, b := range c.invocation.snap.bindings {
 		switch {
 		case !b.matches(&inv):
-		case c.i.inv.Phase != phases.Audit && b.fault != nil && b.phases == nil &&
+		case c.invocation.inv.Phase != phases.Audit && b.fault != nil && b.phases == nil &&
 			(c.words.Stopped() || b.mode == phases.Observe):
 			// It could not be loaded: it has blocked the action already, or been reported.
 		case b.mode == phases.Observe:
@@ -41,7 +41,7 @@ func (c *chain) auditPass(ctx context.Context, v *phases.Verdict, rec *audit.Rec
 	if len(hooks)+len(observers) == 0 {
 		return nil, nil
 	}
-	action, err := auditAction(&c.i.inv, rec)
+	action, err := auditAction(&c.invocation.inv, rec)
 	if err != nil {
 		return nil, err
 	}
@@ -56,11 +56,11 @@ func (c *chain) auditPass(ctx context.Context, v *phases.Verdict, rec *audit.Rec
 			return a.turns, err
 		}
 	}
-	if err := a.apply(&c.i.inv, v, rec); err != nil {
+	if err := a.apply(&c.invocation.inv, v, rec); err != nil {
 		return a.turns, err
 	}
-	if !c.i.purse.nested() {
-		a.left = c.i.snap.budget
+	if !c.invocation.parentBudget.nested() {
+		a.left = c.invocation.snap.budget
 	}
 	for _, b := range observers {
 		_ = a.turn(ctx, b) // failures of observing hooks never block
@@ -72,11 +72,11 @@ func (c *chain) auditPass(ctx context.Context, v *phases.Verdict, rec *audit.Rec
 func auditAction(inv *phases.Invocation, rec *audit.Record) (jsontext.Value, error) {
 	a := phases.AuditAction{Kind: "verdict"}
 	if inv.Phase == phases.Audit {
-		covered, ok := phases.Get(rec.Verdict.Input, "/action")
+		redacted, ok := phases.Get(rec.Verdict.Input, "/action")
 		if !ok {
 			return nil, phases.NewFault(phases.KindAudit, "the record holds no action", nil)
 		}
-		return covered, nil
+		return redacted, nil
 	}
 	data, err := rec.Document()
 	if err != nil {
@@ -91,12 +91,12 @@ type auditing struct {
 	chain *chain
 	words *phases.Chain
 	left  time.Duration
-	masks []string // what enforcing hooks have covered, relative to /data
+	masks []string // pointers that enforcing hooks have redacted, relative to /data
 	turns []audit.Turn
 }
 
 // turn runs one audit hook. The error is a *phases.Fault of kind audit: an
-// enforcing hook has failed, and nobody knows what it would have covered.
+// enforcing hook has failed, and what it would have redacted is unknown.
 func (a *auditing) turn(ctx context.Context, b *binding) error {
 	view := a.words.View()
 	doc, err := phases.Document(view, nil)
@@ -107,9 +107,9 @@ func (a *auditing) turn(ctx context.Context, b *binding) error {
 		r = a.chain.callOn(ctx, b, phases.PassAudit, a.left, view, doc, hostcalls.Limits{Input: auditInput})
 	}
 	a.left -= r.took()
-	a.chain.i.purse.spend(r.took(), r.outcome.Fuel)
+	a.chain.invocation.parentBudget.spend(r.took(), r.outcome.Fuel)
 	if r.fault != nil && b.mode != phases.Observe {
-		// It saw what it was there to cover, and its last words may quote it: from
+		// It saw what it was there to redact, and its last words may quote it: from
 		// here on the record holds digests and what the kernel itself says.
 		r.outcome.FailText, r.outcome.Logs, r.outcome.LogsDropped = "", nil, 0
 	}
@@ -123,8 +123,8 @@ func (a *auditing) turn(ctx context.Context, b *binding) error {
 	notes = append(append(notes, r.outcome.Notes...), res.Notes...)
 	rep := a.chain.report(b, phases.PassAudit, r, res, notes)
 	a.turns = append(a.turns, auditTurn(b, rep, r))
-	a.chain.i.seen.hookDone(r.start, &a.turns[len(a.turns)-1].Report)
-	a.chain.i.tape.turn(b, phases.PassAudit, &r, &rep)
+	a.chain.invocation.observation.hookDone(r.start, &a.turns[len(a.turns)-1].Report)
+	a.chain.invocation.recorder.turn(b, phases.PassAudit, &r, &rep)
 	if res.Decision == phases.HookError && b.mode != phases.Observe {
 		f := phases.NewFault(phases.KindAudit, "an audit hook failed: "+res.Reason, nil)
 		if r.fault != nil { // a nil *Fault is no nil error
@@ -138,7 +138,7 @@ func (a *auditing) turn(ctx context.Context, b *binding) error {
 	return nil
 }
 
-// apply takes over what the enforcing hooks have covered.
+// apply redacts what the enforcing hooks have named.
 func (a *auditing) apply(inv *phases.Invocation, v *phases.Verdict, rec *audit.Record) error {
 	if len(a.masks) == 0 {
 		return nil

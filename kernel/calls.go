@@ -15,13 +15,13 @@ import (
 
 // turnCalls carries out what one turn of one hook asks for. It is used by one goroutine.
 type turnCalls struct {
-	i     *invocation
-	b     *binding
-	pass  phases.Pass
-	view  phases.Invocation
-	scope *turnScope
-	n     int
-	notes []string // for the hook's event
+	invocation *invocation
+	binding    *binding
+	pass       phases.Pass
+	view       phases.Invocation
+	scope      *turnScope
+	n          int
+	notes      []string // for the hook's event
 }
 
 // RunTool implements hostcalls.ToolRunner.
@@ -42,20 +42,20 @@ func (t *turnCalls) once(ctx context.Context, call string, request jsontext.Valu
 		return nil, errLeft
 	}
 	defer waited()
-	key := memoryKey{t.b.spec.Name, string(t.pass), t.n}
+	key := memoryKey{t.binding.spec.Name, string(t.pass), t.n}
 	t.n++
-	if m, ok := t.i.memory[key]; ok && m.call == call && m.request == string(request) {
+	if m, ok := t.invocation.memory[key]; ok && m.call == call && m.request == string(request) {
 		hostcalls.Charge(ctx, m.fuel)
 		t.note(m.note + ", made once")
 		return m.reply, m.err
 	}
-	// The context's meter may have been charged by nobody yet: a call is one meter.
+	// No call may have charged the context's meter yet: a call is one meter.
 	reply, note, err := do(ctx, request)
 	t.note(note)
-	if t.i.memory == nil {
-		t.i.memory = memory{}
+	if t.invocation.memory == nil {
+		t.invocation.memory = memory{}
 	}
-	t.i.memory[key] = memoryEntry{call: call, request: string(request), reply: reply, err: err,
+	t.invocation.memory[key] = memoryEntry{call: call, request: string(request), reply: reply, err: err,
 		fuel: hostcalls.Charged(ctx), note: note}
 	return reply, err
 }
@@ -64,16 +64,17 @@ func (t *turnCalls) note(s string) {
 	t.notes = append(t.notes, phases.SafeLine(s, 512))
 }
 
-// audit covers what is recorded of the turn's calls, by what the invocation knows.
+// audit redacts the record of the turn's calls, with the secrets that the invocation knows.
 func (t *turnCalls) audit() *audit.Builder {
-	t.i.redactor() // it knows what came in from here on
-	return t.i.audit()
+	t.invocation.redactor() // it knows what came in from here on
+	return t.invocation.audit()
 }
 
 // asker names the hook for the record.
 func (t *turnCalls) asker() audit.Asker {
-	return audit.Asker{Binding: t.b.spec.Name, Digest: t.b.digest, Version: t.b.loaded.Version, Signer: t.b.loaded.Signer,
-		Tier: t.b.tier}
+	return audit.Asker{Binding: t.binding.spec.Name, Digest: t.binding.digest, Version: t.binding.loaded.Version,
+		Signer: t.binding.loaded.Signer,
+		Tier:   t.binding.tier}
 }
 
 // denied answers the errno with a document that explains it.
@@ -83,10 +84,10 @@ func denied(e hostcalls.Errno, doc jsontext.Value) error {
 
 // doHTTP sends a request of the hook. It is gated by the binding's own list of hosts.
 func (t *turnCalls) doHTTP(ctx context.Context, request jsontext.Value) (jsontext.Value, string, error) {
-	if t.b.loaded.HTTP == nil {
+	if t.binding.loaded.HTTP == nil {
 		return nil, "http_request: no hosts are allowed", hostcalls.Denied
 	}
-	call, err := t.b.loaded.HTTP.Prepare(request)
+	call, err := t.binding.loaded.HTTP.Prepare(request)
 	if err != nil {
 		return nil, "http_request: refused: " + err.Error(), err
 	}
@@ -94,10 +95,10 @@ func (t *turnCalls) doHTTP(ctx context.Context, request jsontext.Value) (jsontex
 	if err != nil {
 		return nil, "http_request: refused", hostcalls.Invalid
 	}
-	k := t.i.k
-	inv := t.i.inv
-	e := &effort{k: k, by: t.asker(), id: k.o.NewID(k.o.Clock.Now()), audit: t.audit(),
-		inv: audit.Invocation{Invocation: inv, Tool: "http_request", PolicyRevision: t.i.snap.revision}}
+	k := t.invocation.kernel
+	inv := t.invocation.inv
+	e := &effort{kernel: k, by: t.asker(), id: k.options.NewID(k.options.Clock.Now()), audit: t.audit(),
+		inv: audit.Invocation{Invocation: inv, Tool: "http_request", PolicyRevision: t.invocation.snap.revision}}
 	if err := e.begin(ctx, action); err != nil {
 		return nil, "http_request: not sent", err
 	}
@@ -107,7 +108,7 @@ func (t *turnCalls) doHTTP(ctx context.Context, request jsontext.Value) (jsontex
 	if err != nil {
 		outcome, reason = OutcomeError, err.Error()
 	}
-	if serr := e.settle(ctx, outcome, reason, res.Reply, res.Summary, time.Since(from)); serr != nil {
+	if serr := e.recordOutcome(ctx, outcome, reason, res.Reply, res.Summary, time.Since(from)); serr != nil {
 		return nil, e.String() + ": " + outcome, serr
 	}
 	return res.Reply, e.String() + ": " + outcome, err

@@ -14,10 +14,10 @@ import (
 // ahead (the running ahead of validators) starts others, which touch nothing but
 // their own result.
 type chain struct {
-	i       *invocation
-	words   *phases.Chain
-	latched *Latch
-	outside bool // the kernel blocked what is outside of its scopes
+	invocation *invocation
+	words      *phases.Chain
+	latched    *Latch
+	outside    bool // the kernel blocked what is outside of its scopes
 
 	left     time.Duration // what the enforcing hooks may still take
 	leftObs  time.Duration // what the observing hooks may still take
@@ -32,16 +32,16 @@ type chain struct {
 	retried  bool
 	stateNow map[stateKey]bool // keys that this attempt has read
 
-	lent        []staged // what turns that count have done with leases
-	stateReads  []StateRead
-	stateWrites []StateWrite
+	leaseChanges []leaseChange // what turns that count have done with leases
+	stateReads   []StateRead
+	stateWrites  []StateWrite
 }
 
 type stateKey struct{ namespace, key string }
 
 func (i *invocation) newChain(md phases.Metadata) (*chain, error) {
 	ceiling := i.snap.ceiling
-	if parent := i.o.ParentScopes; parent != nil {
+	if parent := i.options.ParentScopes; parent != nil {
 		if err := parent.Validate(); err != nil {
 			return nil, err
 		}
@@ -51,13 +51,13 @@ func (i *invocation) newChain(md phases.Metadata) (*chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &chain{i: i, words: words, left: i.snap.budget, leftObs: i.snap.budget,
+	c := &chain{invocation: i, words: words, left: i.snap.budget, leftObs: i.snap.budget,
 		judged: map[*binding]int{}, acted: map[string]bool{}, stateNow: map[stateKey]bool{}}
-	if i.k.o.UnsafeFailOpen {
+	if i.kernel.options.UnsafeFailOpen {
 		c.notes = append(c.notes, "UNSAFE: fail-open is on, hooks that fail do not block")
 	}
-	if i.purse.nested() {
-		c.left = min(c.left, i.purse.scope.left())
+	if i.parentBudget.nested() {
+		c.left = min(c.left, i.parentBudget.scope.left())
 		c.leftObs = c.left
 	}
 	return c, nil
@@ -66,7 +66,7 @@ func (i *invocation) newChain(md phases.Metadata) (*chain, error) {
 // budget returns what a pass may take together. Hooks that run on behalf of another
 // hook's turn, of whatever pass, all live on what that turn has left.
 func (c *chain) budget(pass phases.Pass) *time.Duration {
-	if pass == phases.PassObserve && !c.i.purse.nested() {
+	if pass == phases.PassObserve && !c.invocation.parentBudget.nested() {
 		return &c.leftObs
 	}
 	return &c.left
@@ -74,26 +74,26 @@ func (c *chain) budget(pass phases.Pass) *time.Duration {
 
 // auditBudget returns what the audit hooks may take.
 func (c *chain) auditBudget() time.Duration {
-	if c.i.purse.nested() {
+	if c.invocation.parentBudget.nested() {
 		return c.left
 	}
-	return c.i.snap.budget
+	return c.invocation.snap.budget
 }
 
 // run takes the invocation through both passes and the observing hooks. In the
 // audit phase nothing is decided here: audit hooks see the record.
 func (c *chain) run(ctx context.Context) {
-	if c.i.inv.Phase == phases.Audit {
+	if c.invocation.inv.Phase == phases.Audit {
 		return
 	}
 	var mutators, validators, observers []*binding
 	view := c.words.View()
-	for _, b := range c.i.snap.bindings {
+	for _, b := range c.invocation.snap.bindings {
 		switch {
 		case !b.matches(&view):
 		case b.mode == phases.Observe:
 			observers = append(observers, b)
-		case b.mutates(c.i.inv.Phase):
+		case b.mutates(c.invocation.inv.Phase):
 			mutators = append(mutators, b)
 			validators = append(validators, b)
 		default:
@@ -110,7 +110,7 @@ func (c *chain) run(ctx context.Context) {
 	if !c.words.Stopped() {
 		// A mutator has judged what will run unless the action changed after its turn.
 		validators = slices.DeleteFunc(validators, func(b *binding) bool {
-			return b.mutates(c.i.inv.Phase) && (!b.judges || c.judged[b] == c.words.Revision())
+			return b.mutates(c.invocation.inv.Phase) && (!b.judges || c.judged[b] == c.words.Revision())
 		})
 		c.validate(ctx, validators)
 	}
@@ -131,13 +131,13 @@ func (c *chain) validate(ctx context.Context, list []*binding) {
 	results := c.ahead(ctx, ahead, list)
 	md := c.words.Metadata()
 	for n, b := range list {
-		var r turnResult
+		var result turnResult
 		if results != nil && results[n] != nil {
-			r = <-results[n]
+			result = <-results[n]
 		} else {
-			r = c.turnWith(ctx, b, phases.PassValidate, c.left, md)
+			result = c.turnWith(ctx, b, phases.PassValidate, c.left, md)
 		}
-		c.count(b, phases.PassValidate, r)
+		c.count(b, phases.PassValidate, result)
 		if c.words.Stopped() {
 			return
 		}
@@ -146,7 +146,7 @@ func (c *chain) validate(ctx context.Context, list []*binding) {
 
 // ahead starts the validators that reach nothing outside of the sandbox, as many
 // at once as there are processors. A result is dropped unless its turn comes. ctx,
-// derived from the caller's, ends when nobody waits for results any more; when the
+// derived from the caller's, ends when the chain waits for no more results; when the
 // caller's own ends, every turn still has to give one.
 func (c *chain) ahead(caller, ctx context.Context, list []*binding) []chan turnResult {
 	var can []int
@@ -155,7 +155,8 @@ func (c *chain) ahead(caller, ctx context.Context, list []*binding) []chan turnR
 			can = append(can, n)
 		}
 	}
-	if c.i.k.o.Sequential || c.i.purse.nested() || len(can) < 2 || runtime.GOMAXPROCS(0) < 2 {
+	if c.invocation.kernel.options.Sequential || c.invocation.parentBudget.nested() || len(can) < 2 ||
+		runtime.GOMAXPROCS(0) < 2 {
 		return nil
 	}
 	results := make([]chan turnResult, len(list))
@@ -171,7 +172,7 @@ func (c *chain) ahead(caller, ctx context.Context, list []*binding) []chan turnR
 		go func() {
 			for n := range next {
 				if ctx.Err() != nil && caller.Err() == nil {
-					return // nobody waits for what is left
+					return // the chain waits for no more results
 				}
 				results[n] <- c.call(ctx, list[n], phases.PassValidate, left, view, md)
 			}

@@ -34,8 +34,8 @@ func (i *invocation) setClock(inv *phases.Invocation) {
 		inv.ReportedTime = inv.Time
 	}
 	inv.Time = i.at.Wall
-	if i.o.HookClock != nil {
-		inv.Time = *i.o.HookClock
+	if i.options.HookClock != nil {
+		inv.Time = *i.options.HookClock
 	}
 	inv.Time, inv.ReportedTime = inv.Time.UTC().Round(0), inv.ReportedTime.UTC().Round(0)
 }

@@ -17,7 +17,7 @@ type clocks struct {
 }
 
 // Now reads the kernel's clocks, and asks no store: Instant.High is not set.
-func (k *Kernel) Now() clock.Instant { return clock.At(clocks{k.o.Clock, k.o.Boot}) }
+func (k *Kernel) Now() clock.Instant { return clock.At(clocks{k.options.Clock, k.options.Boot}) }
 
 // at reads the clocks. What was stamped in another boot is held to the highest time that
 // the store had seen when this process first asked. A store that cannot say it is asked
@@ -26,7 +26,7 @@ func (k *Kernel) at(ctx context.Context) clock.Instant {
 	at := k.Now()
 	high := k.high.Load()
 	if high == nil {
-		t, err := k.o.Store.LeaseClock(ctx)
+		t, err := k.options.Store.LeaseClock(ctx)
 		if err != nil {
 			return at
 		}
@@ -55,10 +55,10 @@ func (k *Kernel) WatchClock(ctx context.Context) { k.tellClock(ctx, k.watch.Look
 
 func (k *Kernel) tellClock(ctx context.Context, news clockfile.Observation) {
 	if news.Text != "" {
-		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, news.Text)
+		k.options.Logger.LogAttrs(ctx, slog.LevelWarn, news.Text)
 	}
 	if news.Err != nil {
-		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "the note of the clock could not be kept", slog.Any("error", news.Err))
+		k.options.Logger.LogAttrs(ctx, slog.LevelWarn, "the note of the clock could not be kept", slog.Any("error", news.Err))
 	}
 	if !news.Record {
 		return
@@ -66,7 +66,7 @@ func (k *Kernel) tellClock(ctx context.Context, news clockfile.Observation) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
 	if err := k.Notice(ctx, news.Text); err != nil {
-		k.o.Logger.LogAttrs(ctx, slog.LevelError, "what the clock did could not be recorded", slog.Any("error", err))
+		k.options.Logger.LogAttrs(ctx, slog.LevelError, "what the clock did could not be recorded", slog.Any("error", err))
 	}
 }
 

@@ -44,7 +44,7 @@ func (k *Kernel) Compact(ctx context.Context, c Compaction, by CompactBy) (Recei
 	if err != nil {
 		return Receipt{}, err
 	}
-	now := k.o.Clock.Now()
+	now := k.options.Clock.Now()
 	if err := k.oldEnough(ctx, c.Through, k.CalmTime()); err != nil {
 		return Receipt{}, err
 	}
@@ -59,7 +59,7 @@ func (k *Kernel) Compact(ctx context.Context, c Compaction, by CompactBy) (Recei
 	}
 	// The first event of the batch is the one that announces the compaction.
 	return k.commit(ctx, Batch{Now: now, Compact: c.Through, Events: append([]phases.Event{{
-		ID: k.o.NewID(now), Type: phases.EventCompaction, Time: now, User: phases.SafeLine(by.By, phases.MaxIDBytes),
+		ID: k.options.NewID(now), Type: phases.EventCompaction, Time: now, User: phases.SafeLine(by.By, phases.MaxIDBytes),
 		PolicyRevision: k.Revision(), Decision: "compacted", Reason: phases.SafeText(by.Why, phases.MaxReasonBytes),
 		Output: out,
 	}}, used...)})
@@ -67,7 +67,7 @@ func (k *Kernel) Compact(ctx context.Context, c Compaction, by CompactBy) (Recei
 
 // oldEnough refuses to give up an event that something still rests on.
 func (k *Kernel) oldEnough(ctx context.Context, through int64, now time.Time) error {
-	young, err := k.o.Store.Events(ctx, wire.Query{Since: now.Add(-MinCompactionAge), Limit: 1})
+	young, err := k.options.Store.Events(ctx, wire.Query{Since: now.Add(-MinCompactionAge), Limit: 1})
 	if err != nil {
 		return err
 	}

@@ -16,20 +16,20 @@ import (
 
 // Defaults of budgets.
 const (
-	DefaultFuel        int64 = 100 << 20
-	DefaultHookTimeout       = 250 * time.Millisecond
-	DefaultChainBudget       = 2 * time.Second
-	MaxHookTimeout           = 30 * time.Second
+	defaultFuel        int64 = 100 << 20
+	defaultHookTimeout       = 250 * time.Millisecond
+	defaultChainBudget       = 2 * time.Second
+	maxHookTimeout           = 30 * time.Second
 
-	// CeilingFactor is how many times its budget of work a turn may take by the clock on
+	// ceilingFactor is how many times its budget of work a turn may take by the clock on
 	// the wall; the chain's budget holds as well.
-	CeilingFactor = 10
+	ceilingFactor = 10
 )
 
 // FuelOf is the fuel of a hook: what the operator gave, else what the manifest
 // wants, else the default.
 func FuelOf(operator, wanted tiers.Budget) int64 {
-	return cmp.Or(operator.Fuel, wanted.Fuel, DefaultFuel)
+	return cmp.Or(operator.Fuel, wanted.Fuel, defaultFuel)
 }
 
 // TrustedPriority is the least priority that only trusted bindings can have.
@@ -54,11 +54,11 @@ type Config struct {
 	Ceiling  phases.Scopes // the most that any action may touch
 
 	// ChainBudget bounds what the hooks of one invocation may take together; 0
-	// means DefaultChainBudget. Observing hooks have the same budget once more.
+	// means 2 seconds. Observing hooks have the same budget once more.
 	ChainBudget time.Duration
 
 	// RawToolResults shows hooks the results of the tools that they call as the chain
-	// of post_tool left them. Otherwise secrets are covered in them, as in the record.
+	// of post_tool left them. Otherwise secrets are redacted in them, as in the record.
 	RawToolResults bool
 
 	// Judges says whether an enforcing hook may be asked in the phase, for a configuration
@@ -87,7 +87,7 @@ type BindingSpec struct {
 	Budget   tiers.Budget
 	Mode     phases.Mode // "" means enforce
 	HTTP     any         // what the Loader makes a Loaded.HTTP of; nil means no host is allowed
-	// what its rewrites take out is covered on record; nil means that it is if the hook imports find_secrets
+	// the record redacts what its rewrites take out; nil means that it does if the hook imports find_secrets
 	Redacts *bool
 	State   string // namespace of its state; "" means Name
 }

@@ -1,7 +1,7 @@
 // Package kernel decides what one invocation of one phase comes to: it takes an
 // immutable snapshot of the operator's bindings, runs the hooks that match in
 // the fixed order of two passes, combines what they ask for, lets the audit phase
-// cover more of the record, and releases the verdict only after the record is
+// redact more of the record, and releases the verdict only after the record is
 // durable. Whatever goes wrong on the way becomes a block, never an allow.
 //
 // It never runs guest code itself (a Hook does), never reads configuration or

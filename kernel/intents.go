@@ -156,13 +156,13 @@ type leftIntent struct {
 	note   *note
 }
 
-// recoverIntents records that nobody knows what came of calls whose process died.
+// recoverIntents records calls whose process died: their outcome is unknown.
 // What cannot be recorded now is left for the next Open.
 func (k *Kernel) recoverIntents(ctx context.Context) {
 	for _, l := range k.journal.left() {
 		if err := k.recoverIntent(ctx, &l.intent); err != nil {
 			l.note.abandon()
-			k.o.Logger.LogAttrs(ctx, slog.LevelError, "a call whose outcome is not known could not be recorded",
+			k.options.Logger.LogAttrs(ctx, slog.LevelError, "a call whose outcome is not known could not be recorded",
 				slog.String("intent", l.intent.ID), slog.Any("error", err))
 			continue
 		}
@@ -171,7 +171,7 @@ func (k *Kernel) recoverIntents(ctx context.Context) {
 }
 
 func (k *Kernel) recoverIntent(ctx context.Context, in *openIntent) error {
-	found, err := k.o.Store.Events(ctx, wire.Query{ID: in.ID})
+	found, err := k.options.Store.Events(ctx, wire.Query{ID: in.ID})
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (k *Kernel) recoverIntent(ctx context.Context, in *openIntent) error {
 		return nil // it was noted and never committed: nothing was done
 	}
 	intent := found[0]
-	outcomes, err := k.o.Store.Events(ctx,
+	outcomes, err := k.options.Store.Events(ctx,
 		wire.Query{Type: phases.EventOutcome, Invocation: intent.Invocation, Limit: wire.MaxLimit})
 	if err != nil {
 		return err
@@ -189,15 +189,15 @@ func (k *Kernel) recoverIntent(ctx context.Context, in *openIntent) error {
 			return nil
 		}
 	}
-	now := k.o.Clock.Now()
+	now := k.options.Clock.Now()
 	out := intent
-	out.ID, out.Type, out.Time, out.PolicyRevision = k.o.NewID(now), phases.EventOutcome, now, k.Revision()
+	out.ID, out.Type, out.Time, out.PolicyRevision = k.options.NewID(now), phases.EventOutcome, now, k.Revision()
 	out.Input, out.InputDigest, out.Masked, out.Notes, out.Changed = nil, "", nil, nil, nil
 	out.Decision, out.Reason = OutcomeUnknown, "belay ended before it was known what came of the call"
 	if _, err := k.commit(ctx, Batch{Now: now, Events: []phases.Event{out}}); err != nil {
 		return err
 	}
-	k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "the outcome of a call is not known: belay ended in the middle of it",
+	k.options.Logger.LogAttrs(ctx, slog.LevelWarn, "the outcome of a call is not known: belay ended in the middle of it",
 		slog.String("intent", intent.ID), slog.String("tool", intent.Tool))
 	return nil
 }
@@ -205,19 +205,19 @@ func (k *Kernel) recoverIntent(ctx context.Context, in *openIntent) error {
 // effort is one thing that a hook wants done outside of belay, from the moment it
 // is on record to the moment its outcome is.
 type effort struct {
-	k    *Kernel
-	inv  audit.Invocation // the one that intent and outcome belong to
-	by   audit.Asker
-	id   string
-	note *note
+	kernel *Kernel
+	inv    audit.Invocation // the one that intent and outcome belong to
+	by     audit.Asker
+	id     string
+	note   *note
 
 	audit *audit.Builder // of the invocation that it belongs to; nil: the kernel's own
 }
 
-// builder covers what is recorded of the effort.
+// builder redacts the record of the effort.
 func (e *effort) builder() *audit.Builder {
 	if e.audit == nil {
-		return &e.k.audit
+		return &e.kernel.audit
 	}
 	return e.audit
 }
@@ -228,7 +228,7 @@ func (e *effort) noteDown(at time.Time) error {
 	if err != nil {
 		return phases.NewFault(phases.KindAudit, "the name of a tool could not be redacted", err)
 	}
-	n, err := e.k.journal.begin(openIntent{
+	n, err := e.kernel.journal.begin(openIntent{
 		ID: e.id, Time: at.UTC(), Invocation: e.inv.ID, Phase: e.inv.Phase, Runtime: e.inv.Runtime, Session: e.inv.Session,
 		Agent: e.inv.Agent,
 		Run:   e.inv.Run, User: e.inv.User, Tool: tool, Binding: e.by.Binding, Digest: e.by.Digest, Version: e.by.Version,
@@ -249,12 +249,14 @@ func (e *effort) drop() {
 }
 
 // settle records what came of it. The error is a *phases.Fault.
-func (e *effort) settle(ctx context.Context, outcome, reason string, result, summary []byte, took time.Duration) error {
-	at := e.k.o.Clock.Now()
-	ev, auditErr := e.builder().Outcome(&e.inv, e.by, e.id, outcome, reason, result, summary, took, e.k.o.NewID(at), at)
-	if _, err := e.k.commit(ctx, Batch{Now: at, Events: []phases.Event{ev}}); err != nil {
+func (e *effort) recordOutcome(ctx context.Context, outcome, reason string, result, summary []byte,
+	took time.Duration) error {
+	at := e.kernel.options.Clock.Now()
+	ev, auditErr := e.builder().Outcome(&e.inv, e.by, e.id, outcome, reason, result, summary, took,
+		e.kernel.options.NewID(at), at)
+	if _, err := e.kernel.commit(ctx, Batch{Now: at, Events: []phases.Event{ev}}); err != nil {
 		e.note.abandon()
-		e.k.o.Logger.LogAttrs(ctx, slog.LevelError, "the outcome of a call could not be recorded",
+		e.kernel.options.Logger.LogAttrs(ctx, slog.LevelError, "the outcome of a call could not be recorded",
 			slog.String("intent", e.id), slog.Any("error", err))
 		return storeFault("what came of a call could not be recorded", err)
 	}
@@ -264,7 +266,7 @@ func (e *effort) settle(ctx context.Context, outcome, reason string, result, sum
 
 // begin commits an intent that has no verdict to go with. The error is a *phases.Fault.
 func (e *effort) begin(ctx context.Context, action []byte) error {
-	at := e.k.o.Clock.Now()
+	at := e.kernel.options.Clock.Now()
 	ev, err := e.builder().Intent(&e.inv, e.by, action, e.id, at)
 	if err != nil {
 		return err
@@ -272,7 +274,7 @@ func (e *effort) begin(ctx context.Context, action []byte) error {
 	if err := e.noteDown(at); err != nil {
 		return err
 	}
-	if _, err := e.k.commit(ctx, Batch{Now: at, Events: []phases.Event{ev}}); err != nil {
+	if _, err := e.kernel.commit(ctx, Batch{Now: at, Events: []phases.Event{ev}}); err != nil {
 		e.drop()
 		return storeFault("what was about to happen could not be recorded", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// intentPatience is when a note counts as left behind where nobody can tell
+// intentPatience is when a note counts as left behind where the host cannot tell
 // whether its process lives: no call takes that long.
 const intentPatience = 2 * time.Minute
 

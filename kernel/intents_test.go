@@ -39,7 +39,7 @@ func journalIn(dir string) change {
 }
 
 // Nothing runs that is not on record first, and a result whose outcome is not on
-// record reaches nobody.
+// record reaches no caller.
 func TestToolCallsAndAStoreThatFails(t *testing.T) {
 	for typ, ran := range map[phases.EventType]int{phases.EventIntent: 0, phases.EventOutcome: 1} {
 		var got []answer

@@ -23,41 +23,42 @@ type afterwards struct {
 	decided bool // and it was committed
 }
 
-// NoteAfterwards begins the note of a verdict on an event that was refused before.
-const NoteAfterwards = "judged afterwards"
+// noteAfterwards begins the note of a verdict on an event that was refused before.
+const noteAfterwards = "judged afterwards"
 
 // settle notes in the verdict which refused event it judges, and makes a block of each change of
 // an event that has happened. Contexts are lost, as in events that have no place for them.
-func (a *afterwards) settle(v *phases.Verdict) {
-	if len(v.Notes) == 0 || !strings.HasPrefix(v.Notes[0], NoteAfterwards) {
-		v.Notes = slices.Insert(v.Notes, 0, NoteAfterwards+": invocation "+a.of.id+" was refused for "+string(a.of.why))
-		if v.Decision == phases.Allow && len(v.Contexts) > 0 {
-			v.Notes = append(v.Notes, "contexts were not delivered: the event is over")
+func (a *afterwards) limit(verdict *phases.Verdict) {
+	if len(verdict.Notes) == 0 || !strings.HasPrefix(verdict.Notes[0], noteAfterwards) {
+		verdict.Notes = slices.Insert(verdict.Notes, 0, noteAfterwards+": invocation "+a.of.id+" was refused for "+
+			string(a.of.why))
+		if verdict.Decision == phases.Allow && len(verdict.Contexts) > 0 {
+			verdict.Notes = append(verdict.Notes, "contexts were not delivered: the event is over")
 		}
 	}
-	if by, what := unappliable(v); v.Decision == phases.Allow && what != "" {
-		blockVerdict(v, phases.KindPolicy, by, "the event was refused and judged afterwards: "+by+" wants to "+what+
+	if by, what := unappliable(verdict); verdict.Decision == phases.Allow && what != "" {
+		blockVerdict(verdict, phases.KindPolicy, by, "the event was refused and judged afterwards: "+by+" wants to "+what+
 			", and it is too late for that")
 	}
 }
 
 // unappliable names what the verdict would change in an event that has happened, and the hook
 // that asked for it. The arguments of a call that has run are changed for the record only.
-func unappliable(v *phases.Verdict) (by, what string) {
+func unappliable(verdict *phases.Verdict) (by, what string) {
 	var kinds []phases.EffectKind
 	switch {
-	case v.Reply != nil:
-		return v.Reply.Hook, "answer it"
-	case v.Retry != nil:
-		return v.Retry.Hook, "have it done again"
-	case slices.ContainsFunc(v.Changed, func(at string) bool {
-		return v.Phase != phases.PostTool || !phases.Covers("/args", at) && !phases.Covers("/original_args", at)
+	case verdict.Reply != nil:
+		return verdict.Reply.Hook, "answer it"
+	case verdict.Retry != nil:
+		return verdict.Retry.Hook, "have it done again"
+	case slices.ContainsFunc(verdict.Changed, func(at string) bool {
+		return verdict.Phase != phases.PostTool || !phases.Covers("/args", at) && !phases.Covers("/original_args", at)
 	}):
 		kinds, what = []phases.EffectKind{phases.EffectRewrite, phases.EffectRedact}, "change it"
 	default:
 		return "", ""
 	}
-	for _, h := range v.Hooks {
+	for _, h := range verdict.Hooks {
 		for _, e := range h.Effects {
 			if h.Mode != phases.Observe && slices.Contains(kinds, e.Kind) {
 				return h.Hook, what
@@ -70,14 +71,14 @@ func unappliable(v *phases.Verdict) (by, what string) {
 // stage adds to the batch of the verdict what it does to the latch: in one transaction,
 // so that no crash lifts what was not judged. A block for a cause of belay's own making
 // decides nothing.
-func (a *afterwards) stage(b *Batch, i *invocation, verdict *phases.Event, why phases.LatchKind, latch *Latch) {
+func (a *afterwards) stage(batch *Batch, i *invocation, verdict *phases.Event, why phases.LatchKind, latch *Latch) {
 	passes := verdict.Decision == string(phases.Allow)
 	a.staged = passes || !why.OwnMaking()
 	switch {
 	case !passes && a.staged:
-		i.k.latch(b, verdict, why, phases.EndsByPerson)
+		i.kernel.latch(batch, verdict, why, phases.EndsByPerson)
 	case passes && a.last && latch != nil && latch.SessionKey == a.of.key && latch.EndsItself(a.of.id):
-		i.k.stageLift(b, latch, "every hook passes the event that was refused", verdict.ID)
+		i.kernel.stageLift(batch, latch, "every hook passes the event that was refused", verdict.ID)
 	}
 }
 
@@ -87,11 +88,12 @@ const judgeFirstFor = 5 * time.Second
 // judgeFirst judges what was refused of the session before the invocation is decided, as
 // far as the causes have ended. What is left keeps the session latched.
 func (i *invocation) judgeFirst(ctx context.Context) {
-	if i.o.Unblockable || insideTurn(ctx, i.k) {
+	if i.options.Unblockable || insideTurn(ctx, i.kernel) {
 		return
 	}
-	if err := i.k.judgeRetained(ctx, &i.session, judgeFirstFor); err != nil {
-		i.k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "what was refused could not be judged yet", slog.Any("error", err))
+	if err := i.kernel.judgeRetained(ctx, &i.session, judgeFirstFor); err != nil {
+		i.kernel.options.Logger.LogAttrs(ctx, slog.LevelWarn, "what was refused could not be judged yet",
+			slog.Any("error", err))
 	}
 }
 
@@ -124,7 +126,7 @@ func (k *Kernel) judgeNext(ctx context.Context, of *SessionKey, stuck map[Sessio
 	if err := k.recoverGap(ctx, k.Revision()); err != nil { // with the latch, if it was noted
 		return false, err
 	}
-	l, err := k.o.Store.Latch(context.WithoutCancel(ctx), e.key)
+	l, err := k.options.Store.Latch(context.WithoutCancel(ctx), e.key)
 	if err != nil {
 		return false, err
 	}
@@ -190,13 +192,13 @@ func (k *Kernel) giveUp(ctx context.Context, l *Latch) error {
 // keepLatched makes the latch of the invocation wait for a person, if it still waits for
 // the verdict. Preconditions: the turn of k.retained is held. The error is ErrUnavailable.
 func (k *Kernel) keepLatched(ctx context.Context, key SessionKey, invocation, why string) error {
-	l, err := k.o.Store.Latch(context.WithoutCancel(ctx), key)
+	l, err := k.options.Store.Latch(context.WithoutCancel(ctx), key)
 	if err != nil || l == nil || l.SessionKey != key || l.Ends != phases.EndsByJudging || l.Invocation != invocation {
 		return err
 	}
-	now := k.o.Clock.Now()
+	now := k.options.Clock.Now()
 	e := phases.Event{
-		ID: k.o.NewID(now), Type: phases.EventLatch, Time: now, Invocation: l.Invocation, Runtime: l.Runtime,
+		ID: k.options.NewID(now), Type: phases.EventLatch, Time: now, Invocation: l.Invocation, Runtime: l.Runtime,
 		Session:        l.Session,
 		PolicyRevision: k.Revision(), Decision: DecisionLatched,
 		Reason: phases.SafeText(l.Reason+": "+why, phases.MaxReasonBytes),

@@ -21,9 +21,9 @@ var ErrClosed = errors.New("kernel: closed")
 
 // Kernel decides invocations. It is safe for concurrent use.
 type Kernel struct {
-	o     Options
-	audit audit.Builder
-	spool *spool
+	options Options
+	audit   audit.Builder
+	spool   *spool
 
 	journal journal
 
@@ -69,7 +69,8 @@ func Open(ctx context.Context, cfg *Config, o Options) (*Kernel, error) {
 	if cfg == nil {
 		return nil, fmt.Errorf("%w: no configuration", ErrConfig)
 	}
-	k := &Kernel{o: o, audit: audit.Builder{Redactor: o.Redactor, Digester: o.Digester}, spool: newSpool(o.SpoolPath),
+	k := &Kernel{options: o, audit: audit.Builder{Redactor: o.Redactor, Digester: o.Digester},
+		spool:   newSpool(o.SpoolPath),
 		journal: journal{o.IntentDir}, retained: newRetained(o.Retain), watch: clockfile.New(o.ClockPath)}
 	snap, err := newSnapshot(ctx, cfg, o.Loader)
 	if err != nil {
@@ -104,7 +105,7 @@ func (k *Kernel) Reload(ctx context.Context, cfg *Config) error {
 	if cfg == nil {
 		return fmt.Errorf("%w: no configuration", ErrConfig)
 	}
-	snap, err := newSnapshot(ctx, cfg, k.o.Loader)
+	snap, err := newSnapshot(ctx, cfg, k.options.Loader)
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (k *Kernel) Reload(ctx context.Context, cfg *Config) error {
 	old := k.current.Swap(snap)
 	k.logLoad(ctx, snap)
 	if err := old.release(); err != nil {
-		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "closing modules of the configuration before", slog.Any("error", err))
+		k.options.Logger.LogAttrs(ctx, slog.LevelWarn, "closing modules of the configuration before", slog.Any("error", err))
 	}
 	return nil
 }
@@ -152,9 +153,9 @@ func (k *Kernel) Recover(ctx context.Context) error {
 		return err
 	}
 	if k.unhealthy.Load() == nil {
-		return k.LiftEnded(ctx)
+		return k.liftEndedNow(ctx)
 	}
-	_, err := k.commit(ctx, Batch{Now: k.o.Clock.Now()}) // another process has reported the gap
+	_, err := k.commit(ctx, Batch{Now: k.options.Clock.Now()}) // another process has reported the gap
 	return err
 }
 
@@ -218,7 +219,7 @@ func (s *snapshot) status() []wire.Hook {
 func (k *Kernel) logLoad(ctx context.Context, s *snapshot) {
 	for _, b := range s.bindings {
 		if b.fault != nil {
-			k.o.Logger.LogAttrs(ctx, slog.LevelError, "hook not loaded: its phases are blocked",
+			k.options.Logger.LogAttrs(ctx, slog.LevelError, "hook not loaded: its phases are blocked",
 				slog.String("hook", b.spec.Name), slog.Any("error", b.fault.Cause))
 		}
 	}
@@ -237,9 +238,9 @@ func (k *Kernel) Notice(ctx context.Context, text string) error {
 
 // notice records something that an operator did.
 func (k *Kernel) notice(ctx context.Context, s *snapshot, text string) error {
-	now := k.o.Clock.Now()
-	_, err := k.o.Store.Commit(ctx, Batch{Now: now, Calm: k.CalmTime(), Events: []phases.Event{{
-		ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: s.revision,
+	now := k.options.Clock.Now()
+	_, err := k.options.Store.Commit(ctx, Batch{Now: now, Calm: k.CalmTime(), Events: []phases.Event{{
+		ID: k.options.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: s.revision,
 		Reason: phases.SafeText(text, phases.MaxReasonBytes),
 	}}})
 	return err
@@ -247,7 +248,7 @@ func (k *Kernel) notice(ctx context.Context, s *snapshot, text string) error {
 
 // snapshotFor returns the configuration that an invocation runs under, with one
 // more user: that of the hook on whose behalf it is made, else the one in use.
-func (k *Kernel) snapshotFor(p purse) *snapshot {
+func (k *Kernel) snapshotFor(p parentBudget) *snapshot {
 	if p.nested() && p.scope.snap.acquire() {
 		return p.scope.snap
 	}

@@ -30,7 +30,7 @@ type Latch struct {
 	// Session is "": it holds events that name no session, and no others
 	Unnamed bool `json:"unnamed,omitzero"`
 
-	// Told is what Denial returns if it is not "": recordings of older versions do not say
+	// Told is what denial returns if it is not "": recordings of older versions do not say
 	// which latch denied. It is not stored.
 	Told string `json:"-"`
 }
@@ -91,9 +91,9 @@ func (l *Latch) EndsItself(invocation string) bool {
 	return l.Invocation == invocation && (l.Ends == phases.EndsWithCause || l.Ends == phases.EndsByJudging)
 }
 
-// Denial is the reason with which events are denied: that of the latch, which latch it is,
+// denial is the reason with which events are denied: that of the latch, which latch it is,
 // and the command that clears it.
-func (l *Latch) Denial() string {
+func (l *Latch) denial() string {
 	if l.Told != "" {
 		return l.Told
 	}
@@ -155,9 +155,9 @@ func LatchOf(e *phases.Event) Latch {
 	return l
 }
 
-// OnWire returns the latch as it is told: with its kind and what it holds said, whichever
+// onWire returns the latch as it is told: with its kind and what it holds said, whichever
 // version made it.
-func (l *Latch) OnWire() wire.Latch {
+func (l *Latch) onWire() wire.Latch {
 	return wire.Latch{Runtime: l.Runtime, Session: l.Session, Reason: l.Reason, Kind: l.Kind, DecidedBy: l.DecidedBy,
 		Invocation: l.Invocation, Since: l.Since, ID: l.ID, Cause: l.Why(), Event: l.Event, Scope: l.Scope(), Ends: l.Ends}
 }
@@ -166,7 +166,7 @@ func (l *Latch) OnWire() wire.Latch {
 func LatchesOnWire(list []Latch) []wire.Latch {
 	out := make([]wire.Latch, len(list))
 	for n := range list {
-		out[n] = list[n].OnWire()
+		out[n] = list[n].onWire()
 	}
 	return out
 }

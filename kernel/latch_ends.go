@@ -26,7 +26,8 @@ func (k *Kernel) latch(b *Batch, verdict *phases.Event, why phases.LatchKind, en
 // latchAs is latch with what its event says.
 func (k *Kernel) latchAs(b *Batch, verdict *phases.Event, out latchOutput) {
 	e := phases.Event{
-		ID: k.o.NewID(b.Now), Type: phases.EventLatch, Time: b.Now, Invocation: verdict.Invocation, Phase: verdict.Phase,
+		ID: k.options.NewID(b.Now), Type: phases.EventLatch, Time: b.Now, Invocation: verdict.Invocation,
+		Phase:   verdict.Phase,
 		Runtime: verdict.Runtime,
 		Session: verdict.Session, Agent: verdict.Agent, PolicyRevision: verdict.PolicyRevision, Decision: DecisionLatched,
 		Reason: verdict.Reason, Kind: verdict.Kind, DecidedBy: verdict.DecidedBy,
@@ -83,7 +84,7 @@ func (k *Kernel) latchFor(named *phases.Invocation, r *Refusal) (phases.LatchKin
 	if snap == nil {
 		return why, phases.EndsByPerson
 	}
-	defer k.letGo(snap)
+	defer k.releaseSnapshot(context.Background(), snap)
 	ends := snap.ends(why, r.of())
 	key := SessionKey{Runtime: named.Runtime, Session: named.Session}
 	if ends == phases.EndsByPerson && k.retain(snap, named.ID, key, why, r.of()) {
@@ -97,8 +98,8 @@ func (k *Kernel) latchFor(named *phases.Invocation, r *Refusal) (phases.LatchKin
 func (i *invocation) latchFor(ctx context.Context, c *chain, failure error) (phases.LatchKind, phases.LatchEnd) {
 	why, of := latchKind(c, failure), []phases.Invocation{i.inv}
 	ends := i.snap.ends(why, of)
-	if ends == phases.EndsByPerson && i.k.retain(i.snap, i.inv.ID, i.session, why, of) {
-		ends = i.k.alone(ctx, &i.inv, phases.EndsByJudging)
+	if ends == phases.EndsByPerson && i.kernel.retain(i.snap, i.inv.ID, i.session, why, of) {
+		ends = i.kernel.alone(ctx, &i.inv, phases.EndsByJudging)
 	}
 	return why, ends
 }
@@ -137,7 +138,7 @@ func (s *snapshot) ends(why phases.LatchKind, of []phases.Invocation) phases.Lat
 func carriesContent(p phases.Phase) bool { return p == phases.PostTool || p == phases.PostReceive }
 
 // wouldJudge reports whether anything could have blocked the invocation. In the audit
-// phase nothing is decided: hooks cover more of a record, and a refusal records digests.
+// phase nothing is decided: hooks redact more of a record, and a refusal records digests.
 func (s *snapshot) wouldJudge(inv *phases.Invocation) bool {
 	switch {
 	case inv.Phase == phases.Audit:
@@ -185,7 +186,7 @@ func phasesOf(of []phases.Invocation) []phases.Phase {
 // noteOf is the note of a refusal that could not be recorded; inv holds its names as they
 // are recorded.
 func (k *Kernel) noteOf(inv phases.Invocation, told *phases.Fault, r *Refusal) spoolfile.Note {
-	n := spoolfile.Of(inv, told, r.latches(), k.o.Clock.Now())
+	n := spoolfile.Of(inv, told, r.latches(), k.options.Clock.Now())
 	if n.Unblockable {
 		n.Cause, n.Ends = k.latchFor(&inv, r)
 	}
@@ -252,7 +253,7 @@ func (k *Kernel) liftEnded(ctx context.Context, key SessionKey, l *Latch) (*Latc
 		if l.Session == "" {
 			return nil, nil
 		}
-		next, err := k.o.Store.Latch(context.WithoutCancel(ctx), SessionKey{Runtime: key.Runtime})
+		next, err := k.options.Store.Latch(context.WithoutCancel(ctx), SessionKey{Runtime: key.Runtime})
 		if err != nil {
 			return nil, err
 		}
@@ -265,7 +266,7 @@ func (k *Kernel) liftEnded(ctx context.Context, key SessionKey, l *Latch) (*Latc
 
 // lift ends one latch and records why. The error is ErrConflict or ErrUnavailable.
 func (k *Kernel) lift(ctx context.Context, l *Latch, why string) error {
-	b := Batch{Now: k.o.Clock.Now()}
+	b := Batch{Now: k.options.Clock.Now()}
 	k.stageLift(&b, l, why, "")
 	_, err := k.commit(ctx, b)
 	return err
@@ -277,7 +278,7 @@ func (k *Kernel) stageLift(b *Batch, l *Latch, why, judged string) {
 	key := l.SessionKey
 	b.ClearLatch, b.ClearOf = &key, l.Invocation
 	e := phases.Event{
-		ID: k.o.NewID(b.Now), Type: phases.EventLatch, Time: b.Now, Invocation: l.Invocation, Runtime: l.Runtime,
+		ID: k.options.NewID(b.Now), Type: phases.EventLatch, Time: b.Now, Invocation: l.Invocation, Runtime: l.Runtime,
 		Session:        l.Session,
 		PolicyRevision: k.Revision(), Decision: DecisionLifted, Reason: why, Kind: l.Kind, DecidedBy: kernelName,
 	}
@@ -293,13 +294,13 @@ type liftOutput struct {
 	Judged string           `json:"judged,omitzero"` // id of the verdict on what was refused
 }
 
-// judgeAtMost is how long LiftEnded goes on to judge what was refused, event by event.
+// judgeAtMost is how long liftEndedNow goes on to judge what was refused, event by event.
 const judgeAtMost = time.Second
 
-// LiftEnded ends the latches whose cause has ended, and records that. Of what a Retention
+// liftEndedNow ends the latches whose cause has ended, and records that. Of what a Retention
 // retains it judges as much as it can within a second, and the rest later. The error is
 // ErrUnavailable.
-func (k *Kernel) LiftEnded(ctx context.Context) error {
+func (k *Kernel) liftEndedNow(ctx context.Context) error {
 	return k.liftAll(ctx, judgeAtMost)
 }
 
@@ -311,7 +312,7 @@ func (k *Kernel) liftAll(ctx context.Context, most time.Duration) error {
 }
 
 func (k *Kernel) liftCauses(ctx context.Context) error {
-	list, err := k.o.Store.Latches(ctx)
+	list, err := k.options.Store.Latches(ctx)
 	if err != nil {
 		return err
 	}

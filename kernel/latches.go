@@ -8,9 +8,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// LatchOrder is what an order to clear a latch says: which latch, and by what it came
+// latchOrder is what an order to clear a latch says: which latch, and by what it came
 // about, so that the order is of no use for a later latch of the same session.
-type LatchOrder struct {
+type latchOrder struct {
 	Runtime    string    `json:"runtime"`
 	Session    string    `json:"session"` // "": the latch of the whole runtime
 	Invocation string    `json:"invocation"`
@@ -18,8 +18,8 @@ type LatchOrder struct {
 }
 
 // Order returns what an order to clear the latch has to say.
-func (l *Latch) Order() LatchOrder {
-	return LatchOrder{Runtime: l.Runtime, Session: l.Session, Invocation: l.Invocation, Since: l.Since.UTC()}
+func (l *Latch) Order() latchOrder {
+	return latchOrder{Runtime: l.Runtime, Session: l.Session, Invocation: l.Invocation, Since: l.Since.UTC()}
 }
 
 // ClearLatch lets a session go on and records who decided that. Where a reviewer is
@@ -27,7 +27,7 @@ func (l *Latch) Order() LatchOrder {
 // without one. The error is ErrConflict when the session is not latched, or as of
 // UseOrder.
 func (k *Kernel) ClearLatch(ctx context.Context, key SessionKey, by string, o *approvals.Order) error {
-	l, err := k.o.Store.Latch(ctx, key)
+	l, err := k.options.Store.Latch(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -41,9 +41,9 @@ func (k *Kernel) ClearLatch(ctx context.Context, key SessionKey, by string, o *a
 	if o != nil {
 		by = o.By
 	}
-	now := k.o.Clock.Now()
+	now := k.options.Clock.Now()
 	_, err = k.commit(ctx, Batch{Now: now, ClearLatch: &key, Events: append(used, phases.Event{
-		ID: k.o.NewID(now), Type: phases.EventLatch, Time: now, Runtime: key.Runtime, Session: key.Session,
+		ID: k.options.NewID(now), Type: phases.EventLatch, Time: now, Runtime: key.Runtime, Session: key.Session,
 		User: phases.SafeLine(by, phases.MaxIDBytes), PolicyRevision: k.Revision(), Decision: "cleared",
 	})})
 	return err

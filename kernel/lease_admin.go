@@ -3,7 +3,6 @@ package kernel
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -31,7 +30,8 @@ type handDocument struct {
 // agent could call this as well. It puts the lease into the queue, answers a
 // *LeasePending, and MintApproved makes the lease once a reviewer has signed. Other
 // errors are of package leases' classes, of the queue, or ErrUnavailable.
-func (k *Kernel) MintLease(ctx context.Context, r leases.Request, h leases.Holder, person string) (*leases.View, error) {
+func (k *Kernel) MintLease(ctx context.Context, r leases.Request, h leases.Holder,
+	person string) (*leases.View, error) {
 	r = ownRequest(r)
 	if err := errors.Join(checkNames(h.Session, h.Agent), checkNames(h.Runtime, h.Credential)); err != nil ||
 		len(h.Runtime) > phases.MaxRuntimeBytes {
@@ -45,25 +45,25 @@ func (k *Kernel) MintLease(ctx context.Context, r leases.Request, h leases.Holde
 		return nil, k.askForLease(ctx, handDocument{r, &h}, person)
 	}
 	issuer := leases.Issuer{Kind: leases.ByPerson, Person: person}
-	return k.mintNow(ctx, r, h, staged{what: "minted", issuer: issuer})
+	return k.mintNow(ctx, r, h, leaseChange{what: "minted", issuer: issuer})
 }
 
-func (k *Kernel) mintNow(ctx context.Context, r leases.Request, h leases.Holder, s staged) (*leases.View, error) {
-	book := k.book(k.o.Store)
-	var v *leases.View
-	err := k.again(func() error {
-		m, err := book.Mint(ctx, r, h, s.issuer, leases.Rule{MaxTTL: leases.MaxLifetime})
+func (k *Kernel) mintNow(ctx context.Context, r leases.Request, h leases.Holder, s leaseChange) (*leases.View, error) {
+	book := k.book(k.options.Store)
+	var view *leases.View
+	err := k.retryOnConflict(func() error {
+		minted, err := book.Mint(ctx, r, h, s.issuer, leases.Rule{MaxTTL: leases.MaxLifetime})
 		if err != nil {
 			return err
 		}
-		v = leases.ViewOf(&m.Op.Lease, m.Op.At, m.Token)
-		s.op, s.lease = &m.Op, m.Op.Lease
+		view = leases.ViewOf(&minted.Op.Lease, minted.Op.At, minted.Token)
+		s.op, s.lease = &minted.Op, minted.Op.Lease
 		return k.change(ctx, s)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return v, nil
+	return view, nil
 }
 
 // askForLease puts a lease by hand into the queue.
@@ -72,14 +72,14 @@ func (k *Kernel) askForLease(ctx context.Context, doc handDocument, person strin
 	if err != nil {
 		return err
 	}
-	covered, masked, err := k.o.Redactor.JSON(raw)
+	redacted, masked, err := k.options.Redactor.JSON(raw)
 	if err != nil || len(masked) > 0 {
 		return &leases.Error{Class: leases.ErrInvalid,
 			Text: "its terms look like they hold a secret, which nobody could be shown"}
 	}
 	it, err := k.RequestApproval(ctx, approvals.Item{
 		Kind: approvals.KindLease, Key: k.handKey(&doc, person), Reason: "a lease by hand, wanted by " + person,
-		By: approvals.Requester{Credential: person}, Details: covered,
+		By: approvals.Requester{Credential: person}, Details: redacted,
 	})
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (k *Kernel) MintApproved(ctx context.Context, id string) (*leases.View, err
 		return nil, err
 	}
 	v, err := k.mintNow(ctx, doc.Request, h,
-		staged{what: "minted", issuer: leases.Issuer{Kind: leases.ByPerson, Person: it.Decision.By},
+		leaseChange{what: "minted", issuer: leases.Issuer{Kind: leases.ByPerson, Person: it.Decision.By},
 			question: []approvals.Op{op}, events: []phases.Event{e}, notes: []string{"approval " + it.ID}})
 	if errors.Is(err, ErrConflict) {
 		err = approvals.ErrDecided
@@ -134,15 +134,15 @@ func (k *Kernel) MintApproved(ctx context.Context, id string) (*leases.View, err
 // RevokeLease takes a lease and everything below it back, or with prefix everything
 // at or below an id, in a person's name. Errors are as of MintLease.
 func (k *Kernel) RevokeLease(ctx context.Context, id string, prefix bool, person string) error {
-	book := k.book(k.o.Store)
-	return k.again(func() error {
+	book := k.book(k.options.Store)
+	return k.retryOnConflict(func() error {
 		op, err := book.Revoke(ctx, id, prefix)
 		if err != nil {
 			return err
 		}
-		s := staged{op: &op, what: "revoked", lease: leases.Lease{ID: id},
+		s := leaseChange{op: &op, what: "revoked", lease: leases.Lease{ID: id},
 			issuer: leases.Issuer{Kind: leases.ByPerson, Person: phases.SafeLine(person, phases.MaxIDBytes)}}
-		if l, err := k.o.Store.Lease(ctx, id); err == nil && l != nil {
+		if l, err := k.options.Store.Lease(ctx, id); err == nil && l != nil {
 			s.lease = *l
 			s.lease.State = leases.Revoked
 		}
@@ -151,7 +151,7 @@ func (k *Kernel) RevokeLease(ctx context.Context, id string, prefix bool, person
 }
 
 // again runs f anew while what it rests on changes.
-func (k *Kernel) again(f func() error) error {
+func (k *Kernel) retryOnConflict(f func() error) error {
 	for attempt := 1; ; attempt++ {
 		if err := f(); !errors.Is(err, ErrConflict) || attempt == maxAttempts {
 			return err
@@ -160,9 +160,9 @@ func (k *Kernel) again(f func() error) error {
 }
 
 // change commits one change of a lease with its event.
-func (k *Kernel) change(ctx context.Context, s staged) error {
-	now := k.o.Clock.Now()
-	e, err := k.leaseEvent(&s, k.o.Redactor, k.Revision(), now)
+func (k *Kernel) change(ctx context.Context, s leaseChange) error {
+	now := k.options.Clock.Now()
+	e, err := k.leaseEvent(&s, k.options.Redactor, k.Revision(), now)
 	if err != nil {
 		return phases.NewFault(phases.KindAudit, "the record could not be redacted", err)
 	}
@@ -171,7 +171,7 @@ func (k *Kernel) change(ctx context.Context, s staged) error {
 	return err
 }
 
-// LeaseCheck is what somebody who runs an action outside of the kernel asks.
+// LeaseCheck is the question of a caller that runs an action outside of the kernel.
 type LeaseCheck struct {
 	Holder     leases.Holder
 	Token      string // one that names the lease; "" means whichever of the holder's covers it
@@ -194,9 +194,9 @@ func (k *Kernel) CheckLease(ctx context.Context, q LeaseCheck) (*leases.View, er
 	if err := q.Action.Validate(); err != nil {
 		return nil, &leases.Error{Class: leases.ErrInvalid, Text: "action: " + err.Error()}
 	}
-	book := k.book(k.o.Store)
+	book := k.book(k.options.Store)
 	var v *leases.View
-	err := k.again(func() error {
+	err := k.retryOnConflict(func() error {
 		at, err := book.Now(ctx)
 		if err != nil {
 			return err
@@ -216,7 +216,7 @@ func (k *Kernel) CheckLease(ctx context.Context, q LeaseCheck) (*leases.View, er
 		v.UsesLeft--
 		op := book.Claim(at, l.ID, q.Holder)
 		return k.change(ctx,
-			staged{op: &op, what: "claimed", lease: *l, issuer: l.Issuer, notes: []string{"by a check from outside"}})
+			leaseChange{op: &op, what: "claimed", lease: *l, issuer: l.Issuer, notes: []string{"by a check from outside"}})
 	})
 	if errors.Is(err, ErrConflict) { // others were faster, every time
 		return nil, &leases.Error{Class: leases.ErrUnknown, Text: "no such lease, or not yours"}
@@ -230,16 +230,16 @@ func (k *Kernel) CheckLease(ctx context.Context, q LeaseCheck) (*leases.View, er
 func (k *Kernel) checked(ctx context.Context, book *leases.Ledger, at leases.Instant,
 	q *LeaseCheck) (*leases.Lease, error) {
 	if q.Token == "" {
-		return k.find(ctx, book, q.Holder, at, q.Capability, q.Action)
+		return k.findLease(ctx, book, q.Holder, at, q.Capability, q.Action)
 	}
-	named, err := k.o.Store.LeaseByToken(ctx, book.Hash(q.Token))
+	named, err := k.options.Store.LeaseByToken(ctx, book.Hash(q.Token))
 	if err != nil {
 		return nil, err
 	}
-	list, err := k.o.Store.HeldLeases(ctx, q.Holder, at) // also for a token that nobody has: the same work
+	list, err := k.options.Store.HeldLeases(ctx, q.Holder, at) // also for an unknown token: the same work
 	for n := range list {
 		if l := &list[n]; named != nil && l.ID == named.ID && l.CoversCapability(q.Capability) &&
-			l.Scope.Covers(*q.Action, k.follower(ctx)) {
+			l.Scope.Covers(*q.Action, k.linkResolver(ctx)) {
 			return l, err
 		}
 	}
@@ -248,13 +248,13 @@ func (k *Kernel) checked(ctx context.Context, book *leases.Ledger, at leases.Ins
 
 // Leases returns leases by id, as they stand now. The error is ErrUnavailable.
 func (k *Kernel) Leases(ctx context.Context, q leases.Query) ([]leases.View, error) {
-	at, err := k.book(k.o.Store).Now(ctx)
+	at, err := k.book(k.options.Store).Now(ctx)
 	if err != nil {
 		return nil, err
 	}
 	q.At = at
 	q.AsStored = true
-	list, err := k.o.Store.Leases(ctx, q)
+	list, err := k.options.Store.Leases(ctx, q)
 	out := make([]leases.View, 0, len(list))
 	for n := range list {
 		out = append(out, *leases.ViewOf(&list[n], at, ""))
@@ -264,7 +264,7 @@ func (k *Kernel) Leases(ctx context.Context, q leases.Query) ([]leases.View, err
 
 // Lease returns one lease by its id as it stands now. Errors are leases.ErrUnknown or ErrUnavailable.
 func (k *Kernel) Lease(ctx context.Context, id string) (*leases.View, error) {
-	book := k.book(k.o.Store)
+	book := k.book(k.options.Store)
 	at, err := book.Now(ctx)
 	if err != nil {
 		return nil, err
@@ -275,6 +275,3 @@ func (k *Kernel) Lease(ctx context.Context, id string) (*leases.View, error) {
 	}
 	return leases.ViewOf(l, at, ""), nil
 }
-
-// MaxLeaseTTL is the longest lease that anybody may make.
-const MaxLeaseTTL time.Duration = leases.MaxLifetime

@@ -17,18 +17,18 @@ import (
 // turnLedger answers the lease calls of one turn. What they change is staged: it
 // comes about with the verdict, or not. It is used by one goroutine.
 type turnLedger struct {
-	c     *chain
-	b     *binding
-	view  *phases.Invocation
-	desk  *desk
-	book  *leases.Ledger
-	done  []staged
-	notes []string
+	chain   *chain
+	binding *binding
+	view    *phases.Invocation
+	desk    *desk
+	book    *leases.Ledger
+	done    []leaseChange
+	notes   []string
 }
 
 func (c *chain) ledger(b *binding, view *phases.Invocation) *turnLedger {
-	d := &desk{Store: c.i.k.o.Store, ops: c.ops(b)}
-	return &turnLedger{c: c, b: b, view: view, desk: d, book: c.i.k.book(d)}
+	d := &desk{Store: c.invocation.kernel.options.Store, ops: c.ops(b)}
+	return &turnLedger{chain: c, binding: b, view: view, desk: d, book: c.invocation.kernel.book(d)}
 }
 
 // The documents of the lease calls; docs/ABI.md has them. Unknown members are refused.
@@ -64,11 +64,11 @@ type (
 	checkReply struct {
 		Active   bool           `json:"active"`
 		Lease    *leases.View   `json:"lease,omitzero"`
-		Requests []LeaseRequest `json:"requests,omitzero"`
+		Requests []leaseRequest `json:"requests,omitzero"`
 	}
 
-	// LeaseRequest is a request that waits for a decision.
-	LeaseRequest struct {
+	// leaseRequest is a request that waits for a decision.
+	leaseRequest struct {
 		ID      string         `json:"id"`
 		Hook    string         `json:"hook"`
 		Reason  string         `json:"reason"`
@@ -120,21 +120,22 @@ func reply(v any, err error) (jsontext.Value, error) {
 	return raw, err
 }
 
-func (t *turnLedger) stage(s staged) {
-	s.by = t.b
+func (t *turnLedger) stage(s leaseChange) {
+	s.by = t.binding
 	t.done = append(t.done, s)
 	if s.op != nil {
 		t.desk.ops = append(t.desk.ops, s.op)
 	}
-	t.notes = append(t.notes, "lease "+cmpID(&s)+": "+s.what)
+	t.notes = append(t.notes, "lease "+changedID(&s)+": "+s.what)
 }
 
 func (t *turnLedger) issuer() leases.Issuer {
-	return leases.Issuer{Kind: leases.ByHook, Hook: t.b.spec.Name, Digest: t.b.digest, Signer: t.b.loaded.Signer,
-		Invocation: t.c.i.inv.ID}
+	return leases.Issuer{Kind: leases.ByHook, Hook: t.binding.spec.Name, Digest: t.binding.digest,
+		Signer:     t.binding.loaded.Signer,
+		Invocation: t.chain.invocation.inv.ID}
 }
 
-func (t *turnLedger) rule() leases.Rule { return leases.Rule{MaxTTL: t.c.i.snap.maxLease} }
+func (t *turnLedger) rule() leases.Rule { return leases.Rule{MaxTTL: t.chain.invocation.snap.maxLease} }
 
 // Mint implements hostcalls.LeaseLedger. The call itself is for trusted hooks only.
 func (t *turnLedger) Mint(ctx context.Context, _ phases.Actor, request jsontext.Value) (jsontext.Value, error) {
@@ -149,14 +150,14 @@ func (t *turnLedger) mint(ctx context.Context, request jsontext.Value) (*leases.
 	if err := strictLease(request, &doc); err != nil {
 		return nil, err
 	}
-	holder := t.c.i.holder()
+	holder := t.chain.invocation.holder()
 	if h := doc.Holder; h != nil {
 		if err := checkNames(h.Session, h.Agent); err != nil {
 			return nil, err
 		}
 		holder.Session, holder.Agent = h.Session, h.Agent
 	}
-	s := staged{what: "minted", issuer: t.issuer()}
+	s := leaseChange{what: "minted", issuer: t.issuer()}
 	if doc.For != "" {
 		it, asked, err := t.asked(ctx, doc.For, &holder)
 		if err != nil {
@@ -166,16 +167,18 @@ func (t *turnLedger) mint(ctx context.Context, request jsontext.Value) (*leases.
 			return nil, err
 		}
 		s.question = []approvals.Op{{Change: &approvals.Change{ID: it.ID, From: approvals.Pending, To: approvals.Superseded,
-			At: t.c.i.at}}}
+			At: t.chain.invocation.at}}}
 		next := s.question[0].Change.Apply(*it)
-		s.events = []phases.Event{t.c.i.k.approvalEvent(&next, string(approvals.Superseded), t.c.i.at.Wall,
-			t.c.i.snap.revision)}
+		s.events = []phases.Event{t.chain.invocation.kernel.approvalEvent(&next, string(approvals.Superseded),
+			t.chain.invocation.at.Wall,
+			t.chain.invocation.snap.revision)}
 	}
 	return t.make(ctx, doc.Request, holder, s)
 }
 
 // make stages a new lease and shows it with its token.
-func (t *turnLedger) make(ctx context.Context, r leases.Request, holder leases.Holder, s staged) (*leases.View, error) {
+func (t *turnLedger) make(ctx context.Context, r leases.Request, holder leases.Holder,
+	s leaseChange) (*leases.View, error) {
 	m, err := t.book.Mint(ctx, r, holder, s.issuer, t.rule())
 	if err != nil {
 		return nil, err
@@ -209,7 +212,7 @@ func (t *turnLedger) renew(ctx context.Context, request jsontext.Value) (*leases
 		return nil, err
 	}
 	l.ExpiresAt, l.Boot, l.BootUntil = op.Until, op.Boot, op.BootUntil
-	t.stage(staged{op: &op, what: "renewed", lease: *l, issuer: t.issuer()})
+	t.stage(leaseChange{op: &op, what: "renewed", lease: *l, issuer: t.issuer()})
 	return leases.ViewOf(l, op.At, ""), nil
 }
 
@@ -217,7 +220,7 @@ func (t *turnLedger) renew(ctx context.Context, request jsontext.Value) (*leases
 // hook may change. Session and agent may be others.
 func (t *turnLedger) own(ctx context.Context, id string) (*leases.Lease, error) {
 	l, err := t.book.Get(ctx, id, nil)
-	who := t.c.i.holder()
+	who := t.chain.invocation.holder()
 	if err == nil &&
 		(l.Holder.Runtime != who.Runtime || l.Holder.Credential != "" && l.Holder.Credential != who.Credential) {
 		return t.book.Get(ctx, "-", &who) // the answer for what does not exist
@@ -234,9 +237,9 @@ func (t *turnLedger) Revoke(ctx context.Context, _ phases.Actor, request jsontex
 	if (doc.ID == "") == (doc.Prefix == "") {
 		return nil, refusal(&leases.Error{Class: leases.ErrInvalid, Text: "either id or prefix"})
 	}
-	s := staged{what: "revoked", always: true, issuer: t.issuer()}
+	s := leaseChange{what: "revoked", always: true, issuer: t.issuer()}
 	id, err := doc.Prefix, error(nil)
-	who := t.c.i.holder()
+	who := t.chain.invocation.holder()
 	s.lease = leases.Lease{ID: id, Holder: who}
 	if doc.ID != "" {
 		l, err := t.own(ctx, doc.ID)
@@ -261,7 +264,7 @@ func (t *turnLedger) Check(ctx context.Context, _ phases.Actor, request jsontext
 	if err := strictLease(request, &doc); err != nil {
 		return nil, refusal(err)
 	}
-	who := t.c.i.holder()
+	who := t.chain.invocation.holder()
 	at, err := t.book.Now(ctx)
 	if err != nil {
 		return nil, err
@@ -315,7 +318,7 @@ func (t *turnLedger) usable(ctx context.Context, who leases.Holder, at leases.In
 func (t *turnLedger) covering(ctx context.Context, who leases.Holder, at leases.Instant,
 	doc *checkDocument) (*leases.Lease, error) {
 	if doc.Scope == nil {
-		return t.c.i.k.find(ctx, t.book, who, at, doc.Capability, t.view)
+		return t.chain.invocation.kernel.findLease(ctx, t.book, who, at, doc.Capability, t.view)
 	}
 	list, err := t.desk.HeldLeases(ctx, who, at)
 	for n := range list {

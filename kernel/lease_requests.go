@@ -30,26 +30,27 @@ func (t *turnLedger) Request(ctx context.Context, _ phases.Actor, request jsonte
 	if err != nil {
 		return nil, refusal(err)
 	}
-	if doc.Parent != "" { // a parent that is somebody else's is no parent
-		who := t.c.i.holder()
+	if doc.Parent != "" { // another holder's lease is no parent
+		who := t.chain.invocation.holder()
 		if _, err := t.book.Get(ctx, doc.Parent, &who); err != nil {
 			return nil, refusal(err)
 		}
 	}
-	for n := range t.c.i.snap.leaseRules {
-		r := &t.c.i.snap.leaseRules[n]
+	for n := range t.chain.invocation.snap.leaseRules {
+		r := &t.chain.invocation.snap.leaseRules[n]
 		if !r.fits(&doc.Request, t.view.Agent) {
 			continue
 		}
 		switch r.Decision {
 		case LeaseGrant:
-			s := staged{what: "minted",
-				issuer: leases.Issuer{Kind: leases.ByRule, Hook: t.b.spec.Name, Digest: t.b.digest, Invocation: t.c.i.inv.ID},
-				notes:  []string{"granted by " + ruleName(r.n)}}
+			s := leaseChange{what: "minted",
+				issuer: leases.Issuer{Kind: leases.ByRule, Hook: t.binding.spec.Name, Digest: t.binding.digest,
+					Invocation: t.chain.invocation.inv.ID},
+				notes: []string{"granted by " + ruleName(r.n)}}
 			v, err := t.makeWithin(ctx, doc.Request, s, leases.Rule{MaxTTL: r.MaxTTL})
 			return reply(v, err)
 		case LeaseDeny:
-			t.stage(staged{what: "refused", always: true, lease: t.wanted(&doc.Request),
+			t.stage(leaseChange{what: "refused", always: true, lease: t.wanted(&doc.Request),
 				issuer: leases.Issuer{Kind: leases.ByRule}, notes: []string{"denied by " + ruleName(r.n)}})
 			return nil, refusal(&leases.Error{Class: leases.ErrWider, Text: "denied by the operator's rules"})
 		}
@@ -58,8 +59,9 @@ func (t *turnLedger) Request(ctx context.Context, _ phases.Actor, request jsonte
 	return t.ask(ctx, &doc)
 }
 
-func (t *turnLedger) makeWithin(ctx context.Context, r leases.Request, s staged, rule leases.Rule) (*leases.View, error) {
-	m, err := t.book.Mint(ctx, r, t.c.i.holder(), s.issuer, rule)
+func (t *turnLedger) makeWithin(ctx context.Context, r leases.Request, s leaseChange,
+	rule leases.Rule) (*leases.View, error) {
+	m, err := t.book.Mint(ctx, r, t.chain.invocation.holder(), s.issuer, rule)
 	if err != nil {
 		return nil, err
 	}
@@ -71,13 +73,14 @@ func (t *turnLedger) makeWithin(ctx context.Context, r leases.Request, s staged,
 
 // wanted is a request in the form of a lease, for the record.
 func (t *turnLedger) wanted(r *leases.Request) leases.Lease {
-	return leases.Lease{Holder: t.c.i.holder(), Capability: r.Capability, Scope: *r.Scope, MaxTTLS: max(r.TTLS, r.MaxTTLS),
+	return leases.Lease{Holder: t.chain.invocation.holder(), Capability: r.Capability, Scope: *r.Scope,
+		MaxTTLS: max(r.TTLS, r.MaxTTLS),
 		MaxUses: max(r.MaxUses, 1), Parent: r.Parent}
 }
 
 // requestKey files the same request under the same key.
 func (t *turnLedger) requestKey(r *leases.Request) (string, error) {
-	who := t.c.i.holder()
+	who := t.chain.invocation.holder()
 	norm := *r
 	scope := r.Scope.Normalize()
 	norm.Scope, norm.MaxUses = &scope, max(r.MaxUses, 1)
@@ -86,13 +89,13 @@ func (t *turnLedger) requestKey(r *leases.Request) (string, error) {
 		Hook   string         `json:"hook"`
 		Digest string         `json:"digest"`
 		Lease  leases.Request `json:"lease"`
-	}{who, t.b.spec.Name, t.b.digest, norm})
-	return t.c.i.k.approvalKey("lease\x00"+string(raw), who.Credential), err
+	}{who, t.binding.spec.Name, t.binding.digest, norm})
+	return t.chain.invocation.kernel.approvalKey("lease\x00"+string(raw), who.Credential), err
 }
 
 // ask puts the request into the queue, or says what has come of it.
 func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Value, error) {
-	i := t.c.i
+	i := t.chain.invocation
 	key, err := t.requestKey(&doc.Request)
 	if err != nil {
 		return nil, err
@@ -107,14 +110,14 @@ func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Va
 			}
 		}
 	}
-	it, err := i.k.o.Store.ApprovalByKey(ctx, approvals.KindLease, key)
+	it, err := i.kernel.options.Store.ApprovalByKey(ctx, approvals.KindLease, key)
 	if err != nil {
 		return nil, err
 	}
-	s := staged{what: "requested", always: true, lease: t.wanted(&doc.Request), issuer: t.issuer()}
+	s := leaseChange{what: "requested", always: true, lease: t.wanted(&doc.Request), issuer: t.issuer()}
 	if it != nil && !it.Over(i.at) {
 		var q question
-		if it, err = i.k.orAside(ctx, it, key, &q, i.at, i.snap.revision); err != nil {
+		if it, err = i.kernel.orAside(ctx, it, key, &q, i.at, i.snap.revision); err != nil {
 			return nil, err
 		}
 		s.question, s.events = append(s.question, q.ops...), append(s.events, q.events...)
@@ -126,24 +129,25 @@ func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Va
 		case st.State == approvals.Approved:
 			return t.approved(ctx, doc, it, key)
 		case st.Holds(i.at):
-			if err := i.k.vouchedDenial(ctx, i.snap, it); err != nil {
+			if err := i.kernel.vouchedDenial(ctx, i.snap, it); err != nil {
 				return nil, err
 			}
 			return nil, refusal(&leases.Error{Class: leases.ErrWider, Text: "a person has denied it"})
 		case st.State == approvals.Expired && it.State != approvals.Expired:
-			op, e := i.k.expireApproval(it, i.at, i.snap.revision)
+			op, e := i.kernel.expireApproval(it, i.at, i.snap.revision)
 			s.question, s.events = append(s.question, op), append(s.events, e)
 		}
 	}
-	u, err := i.k.o.Store.ApprovalUsage(ctx, approvals.KindLease, i.requester(), i.at)
+	u, err := i.kernel.options.Store.ApprovalUsage(ctx, approvals.KindLease, i.requester(), i.at)
 	if err != nil {
 		return nil, err
 	}
 	var spoken []approvals.Op
-	for _, d := range slices.Concat(t.c.lent, t.done) {
+	for _, d := range slices.Concat(t.chain.leaseChanges, t.done) {
 		spoken = append(spoken, d.question...)
 	}
-	ops, events, err := i.k.room(ctx, approvals.KindLease, i.requester(), u, i.snap.approvals.Quota, i.at, i.snap.revision,
+	ops, events, err := i.kernel.evictForQuota(ctx, approvals.KindLease, i.requester(), u, i.snap.approvals.Quota, i.at,
+		i.snap.revision,
 		spoken...)
 	if err != nil && !errors.Is(err, approvals.ErrQuota) {
 		return nil, err
@@ -157,7 +161,7 @@ func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Va
 	}
 	s.question, s.events = append(s.question, ops...), append(s.events, events...)
 	s.question = append(s.question, approvals.Op{Create: fresh, Quota: i.snap.approvals.Quota, At: i.at})
-	s.events = append(s.events, i.k.approvalEvent(fresh, "requested", i.at.Wall, i.snap.revision))
+	s.events = append(s.events, i.kernel.approvalEvent(fresh, "requested", i.at.Wall, i.snap.revision))
 	t.stage(s)
 	return pending(fresh)
 }
@@ -172,7 +176,7 @@ func pending(it *approvals.Item) (jsontext.Value, error) {
 
 // question is what a person is shown of a request: redacted, like all that is stored.
 func (t *turnLedger) question(doc *requestDocument, key string) (*approvals.Item, error) {
-	i := t.c.i
+	i := t.chain.invocation
 	raw, err := json.Marshal(&doc.Request)
 	if err != nil {
 		return nil, err
@@ -186,10 +190,11 @@ func (t *turnLedger) question(doc *requestDocument, key string) (*approvals.Item
 		return nil, err
 	}
 	it := &approvals.Item{
-		ID: i.k.o.NewID(i.at.Wall), Kind: approvals.KindLease, Key: key, State: approvals.Pending, By: i.requester(),
+		ID: i.kernel.options.NewID(i.at.Wall), Kind: approvals.KindLease, Key: key, State: approvals.Pending,
+		By:      i.requester(),
 		Created: i.at.Wall.UTC(), Expires: i.at.Wall.Add(i.snap.approvals.Timeout).UTC(), Clock: i.at.Stamp(),
 		Invocation: i.inv.ID, Phase: i.inv.Phase, Tool: i.inv.Tool(), Reason: reason, Details: terms,
-		Hooks: []approvals.Asking{{Hook: t.b.spec.Name, Digest: t.b.digest, Reason: reason}},
+		Hooks: []approvals.Asking{{Hook: t.binding.spec.Name, Digest: t.binding.digest, Reason: reason}},
 	}
 	for _, m := range masked {
 		it.Notes = append(it.Notes, approvals.NoteRedacted("/details"+m))
@@ -200,44 +205,45 @@ func (t *turnLedger) question(doc *requestDocument, key string) (*approvals.Item
 // approved makes the lease that a person has approved. The approval is used up with it.
 func (t *turnLedger) approved(ctx context.Context, doc *requestDocument, it *approvals.Item,
 	key string) (jsontext.Value, error) {
-	i := t.c.i
+	i := t.chain.invocation
 	now, err := t.question(doc, key)
 	if err != nil {
 		return nil, err
 	}
 	if err := approvals.SameQuestion(it, now); err != nil {
-		return nil, i.k.unsound(ctx, it, "what was approved is not the lease that is wanted", err)
+		return nil, i.kernel.unsound(ctx, it, "what was approved is not the lease that is wanted", err)
 	}
-	op, e, err := i.k.useApproval(ctx, i.snap, it, i.at)
+	op, e, err := i.kernel.useApproval(ctx, i.snap, it, i.at)
 	if err != nil {
 		return nil, err
 	}
-	s := staged{what: "minted",
-		issuer: leases.Issuer{Kind: leases.ByPerson, Person: it.Decision.By, Hook: t.b.spec.Name, Digest: t.b.digest,
+	s := leaseChange{what: "minted",
+		issuer: leases.Issuer{Kind: leases.ByPerson, Person: it.Decision.By, Hook: t.binding.spec.Name,
+			Digest:     t.binding.digest,
 			Invocation: i.inv.ID},
 		key: key, question: []approvals.Op{op}, events: []phases.Event{e}, notes: []string{"approval " + it.ID}}
 	return reply(t.makeWithin(ctx, doc.Request, s, leases.Rule{MaxTTL: leases.MaxLifetime}))
 }
 
 // waiting lists the requests of the invocation's credential that wait for a decision.
-func (t *turnLedger) waiting(ctx context.Context) ([]LeaseRequest, error) {
-	i := t.c.i
-	list, err := i.k.o.Store.Approvals(ctx,
+func (t *turnLedger) waiting(ctx context.Context) ([]leaseRequest, error) {
+	i := t.chain.invocation
+	list, err := i.kernel.options.Store.Approvals(ctx,
 		approvals.Query{Kind: approvals.KindLease, State: approvals.Pending, Owner: i.requester().Credential, NotDueAt: i.at})
 	if err == nil {
-		list, err = i.k.soundOnly(ctx, list)
+		list, err = i.kernel.soundOnly(ctx, list)
 	}
-	out := []LeaseRequest{}
+	out := []leaseRequest{}
 	for n := range list {
 		it := &list[n]
 		if it.By.Runtime != i.inv.Runtime || it.By.Session != i.inv.Session {
 			continue
 		}
-		q := LeaseRequest{ID: it.ID, Reason: it.Reason, Expires: it.Expires}
+		q := leaseRequest{ID: it.ID, Reason: it.Reason, Expires: it.Expires}
 		if len(it.Hooks) > 0 {
 			q.Hook = it.Hooks[0].Hook
 		}
-		if json.Unmarshal(it.Details, &q.Lease) == nil { // what was covered in it may not decode
+		if json.Unmarshal(it.Details, &q.Lease) == nil { // a document with redactions may not decode
 			out = append(out, q)
 		}
 	}
@@ -245,10 +251,11 @@ func (t *turnLedger) waiting(ctx context.Context) ([]LeaseRequest, error) {
 }
 
 // asked returns a request that waits, and makes its holder the holder.
-func (t *turnLedger) asked(ctx context.Context, id string, holder *leases.Holder) (*approvals.Item, *leases.Request, error) {
-	i := t.c.i
+func (t *turnLedger) asked(ctx context.Context, id string,
+	holder *leases.Holder) (*approvals.Item, *leases.Request, error) {
+	i := t.chain.invocation
 	unknown := &leases.Error{Class: leases.ErrUnknown, Text: "no such request"}
-	it, err := i.k.onFile(ctx, id)
+	it, err := i.kernel.onFile(ctx, id)
 	if err != nil && !errors.Is(err, approvals.ErrUnknown) {
 		return nil, nil, err
 	}

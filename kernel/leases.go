@@ -80,7 +80,7 @@ func (s *snapshot) setLeases(cfg *Config) error {
 
 // staged is one change of a lease that a turn wants, with its record. It is carried
 // out in the verdict's transaction, or not at all.
-type staged struct {
+type leaseChange struct {
 	by     *binding   // nil: the kernel itself
 	op     *leases.Op // nil: a request for a person
 	always bool       // also when the verdict is no allow: taking back, asking
@@ -96,7 +96,7 @@ type staged struct {
 
 // book returns a ledger over the store.
 func (k *Kernel) book(s leases.Store) *leases.Ledger {
-	return &leases.Ledger{Store: s, Clock: clocks{k.o.Clock, k.o.Boot}, Key: k.o.LeaseKey}
+	return &leases.Ledger{Store: s, Clock: clocks{k.options.Clock, k.options.Boot}, Key: k.options.LeaseKey}
 }
 
 // holder is whose leases count for the invocation.
@@ -106,57 +106,57 @@ func (i *invocation) holder() leases.Holder {
 
 // takeLeases takes over what a turn that succeeded did. Of a mutator that was called
 // again, its later word counts.
-func (c *chain) takeLeases(b *binding, list []staged) {
-	c.lent = slices.DeleteFunc(c.lent, func(s staged) bool { return s.by == b && !s.always })
-	c.lent = append(c.lent, list...)
+func (c *chain) takeLeaseChanges(b *binding, list []leaseChange) {
+	c.leaseChanges = slices.DeleteFunc(c.leaseChanges, func(s leaseChange) bool { return s.by == b && !s.always })
+	c.leaseChanges = append(c.leaseChanges, list...)
 }
 
 // lending is everything that one attempt does with leases.
-type lending []staged
+type leaseChanges []leaseChange
 
 // lend finds the leases that the operator requires for the final action and plans to
 // take one use of each; without one the verdict becomes a block. It also passes
 // leases on to a child agent. With an error, a *phases.Fault, the verdict has
 // become a block, too.
-func (i *invocation) lend(ctx context.Context, c *chain, v *phases.Verdict) (lending, error) {
-	out := lending(c.lent)
-	if v.Decision != phases.Allow && v.Enforced != phases.EnforcedDelegated || i.inv.Phase == phases.Audit {
+func (i *invocation) planLeases(ctx context.Context, c *chain, verdict *phases.Verdict) (leaseChanges, error) {
+	out := leaseChanges(c.leaseChanges)
+	if verdict.Decision != phases.Allow && verdict.Enforced != phases.EnforcedDelegated || i.inv.Phase == phases.Audit {
 		return out, nil
 	}
 	if len(i.snap.requireLease) == 0 && i.inv.Phase != phases.Spawn {
 		return out, nil // most hosts: not even a look at the clock of the store
 	}
 	final := i.inv
-	final.Action = v.Action
-	desk := &desk{Store: i.k.o.Store, ops: c.ops(nil)}
-	if v.Decision != phases.Allow { // what hooks make does not come about then
+	final.Action = verdict.Action
+	desk := &desk{Store: i.kernel.options.Store, ops: c.ops(nil)}
+	if verdict.Decision != phases.Allow { // what hooks make does not come about then
 		desk.ops = slices.DeleteFunc(desk.ops, func(op *leases.Op) bool {
 			return op.Kind != leases.OpRevoke && op.Kind != leases.OpRevokePrefix
 		})
 	}
-	book := i.k.book(desk)
+	book := i.kernel.book(desk)
 	at, err := book.Now(ctx)
 	if err == nil {
-		out, err = i.claims(ctx, out, book, at, &final, v)
+		out, err = i.planClaims(ctx, out, book, at, &final, verdict)
 	}
-	if err == nil && v.Decision == phases.Allow && i.inv.Phase == phases.Spawn {
-		out, err = i.passOn(ctx, out, book, &final, v)
+	if err == nil && verdict.Decision == phases.Allow && i.inv.Phase == phases.Spawn {
+		out, err = i.planPassOn(ctx, out, book, &final, verdict)
 	}
 	if err != nil {
 		f := phases.FaultOf(err)
 		if f == nil {
 			f = storeFault("the leases could not be read", err)
 		}
-		blockVerdict(v, f.Kind, kernelName, f.Text)
-		i.settle(v)
-		return lending(c.lent), f
+		blockVerdict(verdict, f.Kind, kernelName, f.Text)
+		i.applyEnforcement(verdict)
+		return leaseChanges(c.leaseChanges), f
 	}
 	return out, nil
 }
 
 // claims plans one use of a lease for each rule that the action falls under.
-func (i *invocation) claims(ctx context.Context, out lending, book *leases.Ledger, at leases.Instant,
-	final *phases.Invocation, v *phases.Verdict) (lending, error) {
+func (i *invocation) planClaims(ctx context.Context, out leaseChanges, book *leases.Ledger, at leases.Instant,
+	final *phases.Invocation, verdict *phases.Verdict) (leaseChanges, error) {
 	who := i.holder()
 	done := map[string]bool{}
 	for n := range i.snap.requireLease {
@@ -169,34 +169,34 @@ func (i *invocation) claims(ctx context.Context, out lending, book *leases.Ledge
 			continue // one lease is enough for one action
 		}
 		done[need] = true
-		l, err := i.k.find(ctx, book, who, at, need, final)
+		lease, err := i.kernel.findLease(ctx, book, who, at, need, final)
 		if err != nil {
 			return out, err
 		}
-		if l == nil {
-			blockVerdict(v, phases.KindPolicy, kernelName, lacking(need, final))
-			i.settle(v)
+		if lease == nil {
+			blockVerdict(verdict, phases.KindPolicy, kernelName, lacking(need, final))
+			i.applyEnforcement(verdict)
 			return out, nil
 		}
-		op := book.Claim(at, l.ID, who)
-		out = append(out, staged{op: &op, what: "claimed", lease: *l, issuer: l.Issuer})
-		v.Notes = append(v.Notes, "lease "+l.ID+" ("+need+"): one use taken")
+		op := book.Claim(at, lease.ID, who)
+		out = append(out, leaseChange{op: &op, what: "claimed", lease: *lease, issuer: lease.Issuer})
+		verdict.Notes = append(verdict.Notes, "lease "+lease.ID+" ("+need+"): one use taken")
 	}
 	return out, nil
 }
 
 // find returns the lease that a holder would use for the action: of those that
 // cover it the one that ends first. Nil when there is none.
-func (k *Kernel) find(ctx context.Context, book *leases.Ledger, who leases.Holder, at leases.Instant, need string,
+func (k *Kernel) findLease(ctx context.Context, book *leases.Ledger, who leases.Holder, at leases.Instant, need string,
 	final *phases.Invocation) (*leases.Lease, error) {
 	list, err := book.Store.HeldLeases(ctx, who, at)
 	if err != nil {
 		return nil, err
 	}
-	follow := k.follower(ctx)
+	resolveLinks := k.linkResolver(ctx)
 	for n := range list {
-		if l := &list[n]; l.CoversCapability(need) && l.Scope.Covers(*final, follow) {
-			return l, nil
+		if lease := &list[n]; lease.CoversCapability(need) && lease.Scope.Covers(*final, resolveLinks) {
+			return lease, nil
 		}
 	}
 	return nil, nil
@@ -215,8 +215,8 @@ func lacking(need string, final *phases.Invocation) string {
 }
 
 // passOn plans children of the leases that a spawn asks to pass, for the child.
-func (i *invocation) passOn(ctx context.Context, out lending, book *leases.Ledger, final *phases.Invocation,
-	v *phases.Verdict) (lending, error) {
+func (i *invocation) planPassOn(ctx context.Context, out leaseChanges, book *leases.Ledger, final *phases.Invocation,
+	verdict *phases.Verdict) (leaseChanges, error) {
 	a, err := phases.DecodeAction(phases.Spawn, final.Action)
 	if err != nil {
 		return out, phases.NewFault(phases.KindProtocol, "the final action is not valid", err)
@@ -226,120 +226,123 @@ func (i *invocation) passOn(ctx context.Context, out lending, book *leases.Ledge
 	heir := who
 	heir.Agent = child.Agent
 	for _, id := range child.Leases {
-		l, err := book.Get(ctx, id, &who)
-		var m leases.Minted
+		lease, err := book.Get(ctx, id, &who)
+		var minted leases.Minted
 		if err == nil {
 			at, aerr := book.Now(ctx)
 			if aerr != nil {
 				return out, aerr
 			}
-			scope := l.Scope.Narrow(leases.Scope{Hosts: v.Scopes.Net, Tools: v.Scopes.Tools})
-			heir.Credential = l.Holder.Credential
-			left := int64(l.Remaining(at) / time.Second)
-			m, err = book.Mint(ctx, leases.Request{
-				Parent: l.ID, Capability: l.Capability, Scope: &scope, TTLS: left, MaxTTLS: left, MaxUses: l.MaxUses - l.Uses,
+			scope := lease.Scope.Narrow(leases.Scope{Hosts: verdict.Scopes.Net, Tools: verdict.Scopes.Tools})
+			heir.Credential = lease.Holder.Credential
+			left := int64(lease.Remaining(at) / time.Second)
+			minted, err = book.Mint(ctx, leases.Request{
+				Parent: lease.ID, Capability: lease.Capability, Scope: &scope, TTLS: left, MaxTTLS: left,
+				MaxUses: lease.MaxUses - lease.Uses,
 			}, heir, leases.Issuer{Kind: leases.BySpawn, Invocation: i.inv.ID}, leases.Rule{MaxTTL: leases.MaxLifetime})
 		}
 		var refused *leases.Error
 		if errors.As(err, &refused) {
-			blockVerdict(v, phases.KindPolicy, kernelName, "a lease cannot be passed on to the child: "+refused.Text)
-			i.settle(v)
+			blockVerdict(verdict, phases.KindPolicy, kernelName, "a lease cannot be passed on to the child: "+refused.Text)
+			i.applyEnforcement(verdict)
 			return out, nil
 		}
 		if err != nil {
 			return out, err
 		}
-		op := m.Op
-		out = append(out, staged{op: &op, what: "minted", lease: op.Lease, issuer: op.Lease.Issuer})
+		op := minted.Op
+		out = append(out, leaseChange{op: &op, what: "minted", lease: op.Lease, issuer: op.Lease.Issuer})
 		book.Store.(*desk).ops = append(book.Store.(*desk).ops, &op)
-		v.Notes = append(v.Notes, "lease "+l.ID+" passed on to agent "+phases.SafeLine(child.Agent, phases.MaxIDBytes)+" as "+
+		verdict.Notes = append(verdict.Notes, "lease "+lease.ID+" passed on to agent "+
+			phases.SafeLine(child.Agent, phases.MaxIDBytes)+" as "+
 			op.Lease.ID)
 	}
 	return out, nil
 }
 
 // into adds to the batch what counts under the final verdict, and its record.
-func (l lending) into(b *Batch, i *invocation, v *phases.Verdict) error {
-	allowed := v.Decision == phases.Allow
+func (l leaseChanges) stage(batch *Batch, i *invocation, verdict *phases.Verdict) error {
+	allowed := verdict.Decision == phases.Allow
 	for n := range l {
-		s := &l[n]
-		if !s.always && !allowed && (s.what != "claimed" || v.Enforced != phases.EnforcedDelegated) {
+		change := &l[n]
+		if !change.always && !allowed && (change.what != "claimed" || verdict.Enforced != phases.EnforcedDelegated) {
 			continue
 		}
-		e, err := i.k.leaseEvent(s, i.redactor(), i.snap.revision, b.Now)
+		event, err := i.kernel.leaseEvent(change, i.redactor(), i.snap.revision, batch.Now)
 		if err != nil {
 			return err
 		}
-		for _, op := range s.question {
+		for _, op := range change.question {
 			if op.Create == nil {
 				continue
 			}
-			if err := i.coverItem(op.Create); err != nil {
+			if err := i.redactItem(op.Create); err != nil {
 				return err
 			}
-			for n := range s.events {
-				if e := &s.events[n]; e.Type == phases.EventApproval && e.Decision == "requested" {
-					id := e.ID
-					*e = i.k.approvalEvent(op.Create, e.Decision, e.Time, i.snap.revision)
-					e.ID = id
+			for n := range change.events {
+				if event := &change.events[n]; event.Type == phases.EventApproval && event.Decision == "requested" {
+					id := event.ID
+					*event = i.kernel.approvalEvent(op.Create, event.Decision, event.Time, i.snap.revision)
+					event.ID = id
 				}
 			}
 		}
-		e.Invocation, e.Phase, e.Run = i.inv.ID, i.inv.Phase, i.inv.Run
-		if e.Tool, err = i.redactor().Text(phases.SafeLine(i.inv.Tool(), phases.MaxIDBytes)); err != nil {
+		event.Invocation, event.Phase, event.Run = i.inv.ID, i.inv.Phase, i.inv.Run
+		if event.Tool, err = i.redactor().Text(phases.SafeLine(i.inv.Tool(), phases.MaxIDBytes)); err != nil {
 			return err
 		}
-		if s.op != nil {
-			b.Leases = append(b.Leases, *s.op)
+		if change.op != nil {
+			batch.Leases = append(batch.Leases, *change.op)
 		}
-		b.Approvals = append(b.Approvals, s.question...)
-		b.Events = append(append(b.Events, e), s.events...)
+		batch.Approvals = append(batch.Approvals, change.question...)
+		batch.Events = append(append(batch.Events, event), change.events...)
 	}
 	return nil
 }
 
 // leaseEvent records who lent what to whom. There is no token in it.
-func (k *Kernel) leaseEvent(s *staged, r Redactor, revision string, now time.Time) (phases.Event, error) {
-	l := &s.lease
-	e := phases.Event{
-		ID: k.o.NewID(now), Type: phases.EventLease, Time: now, Decision: s.what, PolicyRevision: revision,
-		DecidedBy: s.issuer.Kind, Notes: s.notes,
-		Runtime: phases.SafeLine(l.Holder.Runtime, phases.MaxRuntimeBytes),
-		Session: phases.SafeLine(l.Holder.Session, phases.MaxIDBytes),
-		Agent:   phases.SafeLine(l.Holder.Agent, phases.MaxIDBytes),
-		User:    phases.SafeLine(s.issuer.Person, phases.MaxIDBytes), Reason: "lease " + cmpID(s), Signer: s.issuer.Signer,
+func (k *Kernel) leaseEvent(change *leaseChange, r Redactor, revision string, now time.Time) (phases.Event, error) {
+	lease := &change.lease
+	event := phases.Event{
+		ID: k.options.NewID(now), Type: phases.EventLease, Time: now, Decision: change.what, PolicyRevision: revision,
+		DecidedBy: change.issuer.Kind, Notes: change.notes,
+		Runtime: phases.SafeLine(lease.Holder.Runtime, phases.MaxRuntimeBytes),
+		Session: phases.SafeLine(lease.Holder.Session, phases.MaxIDBytes),
+		Agent:   phases.SafeLine(lease.Holder.Agent, phases.MaxIDBytes),
+		User:    phases.SafeLine(change.issuer.Person, phases.MaxIDBytes), Reason: "lease " + changedID(change),
+		Signer: change.issuer.Signer,
 	}
-	if s.by != nil {
-		e.Binding, e.HookDigest, e.Tier = s.by.spec.Name, s.by.digest, s.by.tier
-		if s.by.loaded != nil {
-			e.HookVersion, e.Signer = s.by.loaded.Version, s.by.loaded.Signer
+	if change.by != nil {
+		event.Binding, event.HookDigest, event.Tier = change.by.spec.Name, change.by.digest, change.by.tier
+		if change.by.loaded != nil {
+			event.HookVersion, event.Signer = change.by.loaded.Version, change.by.loaded.Signer
 		}
 	}
 	doc := struct {
 		What  string         `json:"what"`
 		Lease jsontext.Value `json:"lease,omitzero"`
 		ID    string         `json:"id,omitzero"`
-	}{What: s.what, ID: cmpID(s)}
-	if l.Capability != "" {
-		raw, err := json.Marshal(l)
+	}{What: change.what, ID: changedID(change)}
+	if lease.Capability != "" {
+		raw, err := json.Marshal(lease)
 		if err != nil {
-			return e, err
+			return event, err
 		}
-		covered, masked, err := r.JSON(raw)
+		redacted, masked, err := r.JSON(raw)
 		if err != nil {
-			return e, err
+			return event, err
 		}
-		doc.Lease = covered
+		doc.Lease = redacted
 		for _, m := range masked {
-			e.Masked = append(e.Masked, "/output/lease"+m)
+			event.Masked = append(event.Masked, "/output/lease"+m)
 		}
 	}
 	raw, err := json.Marshal(doc)
-	e.Output = raw
-	return e, err
+	event.Output = raw
+	return event, err
 }
 
-func cmpID(s *staged) string {
+func changedID(s *leaseChange) string {
 	if s.lease.ID == "" && s.op != nil {
 		return s.op.ID
 	}
@@ -350,8 +353,8 @@ func cmpID(s *staged) string {
 // that is called again begins anew.
 func (c *chain) ops(but *binding) []*leases.Op {
 	var out []*leases.Op
-	for n := range c.lent {
-		if s := &c.lent[n]; s.op != nil && (but == nil || s.by != but || s.always) {
+	for n := range c.leaseChanges {
+		if s := &c.leaseChanges[n]; s.op != nil && (but == nil || s.by != but || s.always) {
 			out = append(out, s.op)
 		}
 	}

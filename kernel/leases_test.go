@@ -201,7 +201,7 @@ func TestBlockedCallsUseNoLease(t *testing.T) {
 	}
 	h.allowed(t, write("/srv/a"))
 	uses(0)
-	// The runtime asks the person itself, and nobody comes back: the use is taken now.
+	// The runtime asks the person itself, and does not come back: the use is taken now.
 	h.blocked(t, write("/srv/a"), "needs a lease", kernel.InvokeOptions{Delegated: true})
 	l = h.lend(t, leases.Request{})
 	if v := h.invoke(t, write("/srv/a"), kernel.InvokeOptions{Delegated: true}); v.Decision != phases.Ask {
@@ -397,7 +397,7 @@ func TestCheckLease(t *testing.T) {
 	}
 }
 
-// Where there are reviewers, nobody lends by hand without one's signature.
+// Where there are reviewers, no lease is lent by hand without one's signature.
 func TestMintByHandTakesAReviewer(t *testing.T) {
 	h := newHost(t, nil, required, reviewed)
 	r := leases.Request{Capability: "tool:write", Scope: &leases.Scope{}, TTLS: 60}

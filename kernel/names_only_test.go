@@ -24,7 +24,7 @@ func (coversPin) Text(s string) (string, error) {
 
 // Of the names of an invocation that was not valid, a phase is kept only where it is one.
 func TestNamesOnlyKeepsAPhaseOnly(t *testing.T) {
-	k := &Kernel{o: Options{Redactor: coversPin{}, NewID: func(time.Time) string { return "new" }}}
+	k := &Kernel{options: Options{Redactor: coversPin{}, NewID: func(time.Time) string { return "new" }}}
 	for given, want := range map[phases.Phase]phases.Phase{phases.PreTool: phases.PreTool, "pre_tool\x1b[2J": "", "": ""} {
 		got := k.namesOnly(phases.Invocation{Phase: given, Session: "pin"}, time.Time{})
 		if got.Phase != want || got.Session != "[redacted]" || got.ID != "new" {
@@ -35,7 +35,7 @@ func TestNamesOnlyKeepsAPhaseOnly(t *testing.T) {
 
 // A secret is refused as a name of metadata or state; what another effect has in its place names nothing.
 func TestSecretNamesAreThoseOfMetadataAndState(t *testing.T) {
-	i := &invocation{k: &Kernel{}, secrets: coversPin{}}
+	i := &invocation{kernel: &Kernel{}, secrets: coversPin{}}
 	for name, c := range map[string]struct {
 		o       Outcome
 		refused bool

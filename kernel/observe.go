@@ -34,30 +34,30 @@ type Observation interface {
 	Decided(v *phases.Verdict, err error)
 }
 
-// observed calls an observation so that nothing it does reaches the verdict. The
-// zero value calls nobody.
-type observed struct {
+// observation calls an Observation so that nothing it does reaches the verdict. The
+// zero value calls no observer.
+type observation struct {
 	by  Observation
 	log *slog.Logger
 }
 
 // observe begins an observation, where there is an Observer.
-func (k *Kernel) observe(ctx context.Context, inv phases.Invocation) (inner context.Context, o observed) {
-	if k.o.Observer == nil {
-		return ctx, o
+func (k *Kernel) observe(ctx context.Context, inv phases.Invocation) (inner context.Context, seen observation) {
+	if k.options.Observer == nil {
+		return ctx, seen
 	}
-	inner, o.log = ctx, k.o.Logger
-	defer o.guard()
-	if k.coverNames(&inv) != nil {
+	inner, seen.log = ctx, k.options.Logger
+	defer seen.guard()
+	if k.redactNames(&inv) != nil {
 		inv = phases.Invocation{Phase: inv.Phase}
 	}
-	if c, by := k.o.Observer.InvocationStarted(ctx, inv); c != nil {
-		inner, o.by = c, by
+	if c, by := k.options.Observer.InvocationStarted(ctx, inv); c != nil {
+		inner, seen.by = c, by
 	}
-	return inner, o
+	return inner, seen
 }
 
-func (o observed) hookDone(start time.Time, r *phases.HookReport) {
+func (o observation) hookDone(start time.Time, r *phases.HookReport) {
 	if o.by == nil {
 		return
 	}
@@ -65,7 +65,7 @@ func (o observed) hookDone(start time.Time, r *phases.HookReport) {
 	o.by.HookDone(start, r)
 }
 
-func (o observed) decided(v *phases.Verdict, err error) {
+func (o observation) decided(v *phases.Verdict, err error) {
 	if o.by == nil {
 		return
 	}
@@ -73,13 +73,13 @@ func (o observed) decided(v *phases.Verdict, err error) {
 	o.by.Decided(v, err)
 }
 
-func (o observed) guard() {
+func (o observation) guard() {
 	if p := recover(); p != nil {
 		o.panicked(p)
 	}
 }
 
-func (o observed) panicked(p any) {
+func (o observation) panicked(p any) {
 	o.log.LogAttrs(context.Background(), slog.LevelError, "panic in an observer", slog.String("panic", fmt.Sprint(p)),
 		slog.String("stack", string(debug.Stack())))
 }

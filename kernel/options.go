@@ -73,7 +73,7 @@ type Verifier interface {
 // Proof is the outcome of a verification.
 type Proof struct {
 	Tier   phases.Tier
-	Signer string   // who signed, in a form for records; "" for nobody
+	Signer string   // who signed, in a form for records; "" for an unsigned file
 	Why    error    // why it is not trusted, with a text that is safe to show; nil when it is
 	Notes  []string // for the operator; shown with every verdict
 }
@@ -88,8 +88,8 @@ type Options struct {
 	// process: digests of two processes cannot be compared.
 	Digester Digester
 
-	Observer Observer // nil: nobody is told, and nothing is spent on telling
-	Recorder Recorder // nil: nothing is recorded, and nothing is spent on it
+	Observer Observer // nil: no observer, at no cost
+	Recorder Recorder // nil: no recorder, at no cost
 
 	Clock  Clock        // nil means the system's
 	Logger *slog.Logger // nil discards
@@ -127,7 +127,7 @@ type Options struct {
 	Boot BootClock
 
 	// LeaveAfter is how long beyond its deadline a turn is waited for before it is left
-	// behind. 0 means DefaultLeaveAfter.
+	// behind. 0 means 3 seconds.
 	LeaveAfter time.Duration
 
 	// Untimed makes turns keep no deadline, for what decides about nothing that happens:
@@ -175,8 +175,8 @@ type InvokeOptions struct {
 	Credential string
 
 	// OnBehalf: the kernel itself made the invocation on behalf of a hook, as its
-	// metadata says under CallerKey. For whoever runs such an invocation again; from
-	// anybody else that key is refused.
+	// metadata says under CallerKey. For callers that run such an invocation again; the
+	// kernel refuses that key from any other.
 	OnBehalf bool
 
 	// HookClock is the time that hooks read, and nothing else goes by: leases, approvals,
@@ -215,7 +215,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errOptions
 	}
 	if o.LeaveAfter <= 0 {
-		o.LeaveAfter = DefaultLeaveAfter
+		o.LeaveAfter = defaultLeaveAfter
 	}
 	if o.Clock == nil {
 		o.Clock = clock.System{}

@@ -34,7 +34,7 @@ func (k *Kernel) UseOrder(ctx context.Context, v approvals.Verb, args any, o *ap
 	if s == nil {
 		return nil, ErrClosed
 	}
-	defer k.letGo(s)
+	defer k.releaseSnapshot(ctx, s)
 	at := k.at(ctx)
 	now := at.Wall
 	if o == nil && !s.authority.Protected() {
@@ -56,15 +56,16 @@ func (k *Kernel) UseOrder(ctx context.Context, v approvals.Verb, args any, o *ap
 	return []phases.Event{e}, nil
 }
 
-func (k *Kernel) checkOrder(ctx context.Context, s *snapshot, v approvals.Verb, args any, o *approvals.Order, at clock.Instant) error {
+func (k *Kernel) checkOrder(ctx context.Context, s *snapshot, v approvals.Verb, args any, o *approvals.Order,
+	at clock.Instant) error {
 	if o == nil {
 		return &approvals.OrderError{Class: approvals.ErrSignature, Text: "there is none, and " + string(v) +
 			" takes one: a reviewer is registered"}
 	}
-	if err := s.authority.CheckOrder(o, v, k.o.StoreID, args, at); err != nil {
+	if err := s.authority.CheckOrder(o, v, k.options.StoreID, args, at); err != nil {
 		return err
 	}
-	used, err := k.o.Store.Events(ctx, wire.Query{ID: orderUseID(o.ID)})
+	used, err := k.options.Store.Events(ctx, wire.Query{ID: orderUseID(o.ID)})
 	if err != nil {
 		return err
 	}
@@ -76,9 +77,11 @@ func (k *Kernel) checkOrder(ctx context.Context, s *snapshot, v approvals.Verb, 
 
 // orderEvent records what became of an order. The use holds the order itself, with its
 // signature, so that the log proves who wanted the act.
-func (k *Kernel) orderEvent(s *snapshot, v approvals.Verb, o *approvals.Order, what, why string, now time.Time) phases.Event {
-	e := phases.Event{ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: s.revision, Decision: what,
-		Reason: phases.SafeText(string(v)+": "+why, phases.MaxReasonBytes)}
+func (k *Kernel) orderEvent(s *snapshot, v approvals.Verb, o *approvals.Order, what, why string,
+	now time.Time) phases.Event {
+	e := phases.Event{ID: k.options.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: s.revision,
+		Decision: what,
+		Reason:   phases.SafeText(string(v)+": "+why, phases.MaxReasonBytes)}
 	if what != Ordered {
 		return e // nothing in an order that does not count is worth to be stored
 	}

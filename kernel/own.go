@@ -16,25 +16,25 @@ import (
 // it, and everything that is released is copied on the way out.
 
 // own returns an invocation and its options that share no memory with the caller's.
-func own(inv phases.Invocation, o InvokeOptions) (phases.Invocation, InvokeOptions) {
-	return inv.Clone(), o.owned()
+func own(inv phases.Invocation, options InvokeOptions) (phases.Invocation, InvokeOptions) {
+	return inv.Clone(), options.owned()
 }
 
-func (o InvokeOptions) owned() InvokeOptions {
-	o.Credential = strings.Clone(o.Credential)
-	if o.ParentScopes != nil {
-		s := o.ParentScopes.Clone()
-		o.ParentScopes = &s
+func (options InvokeOptions) owned() InvokeOptions {
+	options.Credential = strings.Clone(options.Credential)
+	if options.ParentScopes != nil {
+		s := options.ParentScopes.Clone()
+		options.ParentScopes = &s
 	}
-	if o.HookClock != nil {
-		at := *o.HookClock
-		o.HookClock = &at
+	if options.HookClock != nil {
+		at := *options.HookClock
+		options.HookClock = &at
 	}
-	if o.Seed != nil {
-		seed := *o.Seed
-		o.Seed = &seed
+	if options.Seed != nil {
+		seed := *options.Seed
+		options.Seed = &seed
 	}
-	return o
+	return options
 }
 
 func (r Refusal) owned() Refusal {

@@ -335,7 +335,7 @@ func TestNotesOfOthersAreTakenUp(t *testing.T) {
 	}
 }
 
-// A hook's own invocation, made while it runs, waits for nobody: not even when
+// A hook's own invocation, made while it runs, waits for no other: not even when
 // another invocation wants to run alone.
 func TestInvocationInsideATurn(t *testing.T) {
 	var h *host

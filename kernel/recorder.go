@@ -46,7 +46,7 @@ type Recording struct {
 	Reach *phases.Scopes
 
 	// Chained is what the hooks came to, before anything that is not theirs: how it
-	// is enforced, what audit covered, what the store said. Its Hooks are empty.
+	// is enforced, what audit redacted, what the store said. Its Hooks are empty.
 	Chained phases.Verdict
 
 	// Verdict is what was released. It must not be changed.
@@ -115,13 +115,13 @@ type recording struct {
 
 // startRecording asks whether the invocation is wanted.
 func (k *Kernel) startRecording(inv *phases.Invocation) (r recording) {
-	if k.o.Recorder == nil {
+	if k.options.Recorder == nil {
 		return r
 	}
-	r.log = k.o.Logger
+	r.log = k.options.Logger
 	defer r.guard()
-	if k.o.Recorder.Wants(inv) {
-		r.by = k.o.Recorder
+	if k.options.Recorder.Wants(inv) {
+		r.by = k.options.Recorder
 	}
 	return r
 }
@@ -129,7 +129,7 @@ func (k *Kernel) startRecording(inv *phases.Invocation) (r recording) {
 func (r *recording) on() bool { return r.by != nil }
 
 // again begins anew: the invocation runs once more.
-func (r *recording) again() { r.turns = nil }
+func (r *recording) restart() { r.turns = nil }
 
 func (r *recording) guard() {
 	if p := recover(); p != nil {
@@ -147,7 +147,7 @@ func (r *recording) turn(b *binding, pass phases.Pass, t *turnResult, rep *phase
 		Binding: b.spec.Name, Pass: pass, Input: t.input, Action: t.action, Seed: t.seed, Budget: t.budget, Trace: t.trace,
 		Outcome: t.outcome, Fault: t.fault, Report: *rep,
 	}
-	rec.Outcome.Notes = t.said // what the kernel says of its calls comes again with them
+	rec.Outcome.Notes = t.ownNotes // what the kernel says of its calls comes again with them
 	r.turns = append(r.turns, rec)
 }
 
@@ -157,7 +157,7 @@ func (r *recording) done(i *invocation, run RunState, latch *Latch, chained phas
 		return
 	}
 	defer r.guard()
-	o := i.o
+	o := i.options
 	o.Seed, o.Credential, o.HookClock = nil, "", nil // the clock is the time of the invocation
 	kept := released(*v)                             // the caller may write into its own
 	var reach *phases.Scopes
@@ -165,7 +165,7 @@ func (r *recording) done(i *invocation, run RunState, latch *Latch, chained phas
 		reach = &i.call.reach
 	}
 	r.by.Recorded(&Recording{
-		Invocation: i.inv, Options: o, Seed: i.seed, Chain: i.snap.recorded(i.k), Run: run, Latch: latch,
+		Invocation: i.inv, Options: o, Seed: i.seed, Chain: i.snap.recorded(i.kernel), Run: run, Latch: latch,
 		Turns: r.turns, Reach: reach, Chained: chained, Verdict: &kept,
 	})
 }
@@ -190,8 +190,9 @@ func cloneMetadata(m phases.Metadata) phases.Metadata {
 func (s *snapshot) recorded(k *Kernel) *RecordedChain {
 	s.describe.Do(func() {
 		c := &RecordedChain{
-			Revision: s.revision, Ceiling: s.ceiling, ChainBudget: s.budget, Home: k.o.Home, UnsafeFailOpen: k.o.UnsafeFailOpen,
-			Require: s.required,
+			Revision: s.revision, Ceiling: s.ceiling, ChainBudget: s.budget, Home: k.options.Home,
+			UnsafeFailOpen: k.options.UnsafeFailOpen,
+			Require:        s.required,
 		}
 		c.Bindings = make([]RecordedBinding, len(s.bindings))
 		for _, b := range s.bindings {

@@ -22,9 +22,9 @@ func (k *Kernel) BeginRecording(ctx context.Context, r RecordOrder, o *approvals
 	if err != nil {
 		return err
 	}
-	now := k.o.Clock.Now()
+	now := k.options.Clock.Now()
 	_, err = k.commit(ctx, Batch{Now: now, Events: append([]phases.Event{{
-		ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: k.Revision(),
+		ID: k.options.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: k.Revision(),
 		Reason: phases.SafeText(text, phases.MaxReasonBytes),
 	}}, used...)})
 	return err

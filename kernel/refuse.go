@@ -13,7 +13,7 @@ import (
 )
 
 // commitTimeout bounds a commit, whatever the caller's context says: a decision
-// that was taken is recorded also when nobody waits for it any more.
+// that was taken is recorded also when its caller has gone.
 const commitTimeout = 15 * time.Second
 
 // Refusal is an action that is blocked before any hook could be asked.
@@ -64,7 +64,7 @@ func (k *Kernel) refuse(ctx context.Context, r Refusal) (phases.Verdict, error) 
 	ctx = context.WithoutCancel(ctx) // a caller that has gone changes no record
 	r.Fault = orFault(r.Fault)
 	r.Unblockable = r.Unblockable || r.Invocation.Phase == phases.Audit
-	now := k.o.Clock.Now()
+	now := k.options.Clock.Now()
 	inv := k.namesOnly(r.Invocation, now)
 	if r.Invocation.ID == "" {
 		r.Invocation.ID = inv.ID // of the note, too, if there is no record
@@ -84,7 +84,8 @@ func (k *Kernel) refuse(ctx context.Context, r Refusal) (phases.Verdict, error) 
 func (k *Kernel) recordRefusal(ctx context.Context, inv phases.Invocation, r Refusal,
 	now time.Time) (phases.Verdict, *phases.Fault) {
 	v := k.blocked(inv, r)
-	e := k.audit.Failure(&audit.Invocation{Invocation: inv, PolicyRevision: k.Revision()}, &v, r.Raw, k.o.NewID(now), now)
+	e := k.audit.Failure(&audit.Invocation{Invocation: inv, PolicyRevision: k.Revision()}, &v, r.Raw, k.options.NewID(now),
+		now)
 	b := Batch{Now: now, Events: []phases.Event{e}}
 	if r.latches() {
 		why, ends := k.latchFor(&inv, &r)
@@ -101,7 +102,7 @@ func (k *Kernel) recordRefusal(ctx context.Context, inv phases.Invocation, r Ref
 	if err != nil {
 		return v, storeFault("the record could not be written", err)
 	}
-	k.retained.settle(inv.ID)
+	k.retained.markReady(inv.ID)
 	v.Event = &phases.EventRef{Seq: receipt.First, ID: e.ID}
 	return v, nil
 }
@@ -130,18 +131,18 @@ func (k *Kernel) refuseAfterPanic(ctx context.Context, r Refusal) (v phases.Verd
 // unrecorded answers a block that is not on record: the store is down. It goes
 // to the log and to the spool instead, from which a gap event is made later.
 func (k *Kernel) unrecorded(ctx context.Context, r Refusal) (phases.Verdict, error) {
-	inv := k.namesOnly(r.Invocation, k.o.Clock.Now())
+	inv := k.namesOnly(r.Invocation, k.options.Clock.Now())
 	v := k.blocked(inv, r)
-	k.o.Logger.LogAttrs(ctx, slog.LevelError, "blocked without a record",
+	k.options.Logger.LogAttrs(ctx, slog.LevelError, "blocked without a record",
 		slog.String("invocation", v.ID), slog.String("phase", string(inv.Phase)), slog.String("runtime", inv.Runtime),
 		slog.String("session", inv.Session), slog.String("reason", r.Fault.Text), slog.Any("cause", r.Fault.Cause))
-	told := phases.NewFault(r.Fault.Kind, k.coverText(r.Fault.Text), nil)
+	told := phases.NewFault(r.Fault.Kind, k.redactText(r.Fault.Text), nil)
 	if !errors.Is(r.Fault, ErrClosed) {
 		k.unhealthy.Store(&Health{Reason: told.Text})
 	}
 	inv.ID = v.ID
 	k.spool.add(k.noteOf(inv, told, &r))
-	k.retained.settle(inv.ID)
+	k.retained.markReady(inv.ID)
 	return v, r.Fault
 }
 
@@ -154,14 +155,14 @@ func (k *Kernel) namesOnly(inv phases.Invocation, now time.Time) phases.Invocati
 		Agent:   name(inv.Agent, phases.MaxIDBytes), Run: name(inv.Run, phases.MaxIDBytes),
 		User: name(inv.User, phases.MaxIDBytes),
 	}
-	if err := k.coverNames(&out); err != nil {
+	if err := k.redactNames(&out); err != nil {
 		out = phases.Invocation{ID: out.ID} // better no names than secrets
 	}
 	if inv.Phase.Valid() {
 		out.Phase = inv.Phase
 	}
 	if len(out.ID) != 36 || strings.Trim(out.ID, "0123456789abcdef-") != "" {
-		out.ID = k.o.NewID(now)
+		out.ID = k.options.NewID(now)
 	}
 	return out
 }
@@ -191,7 +192,7 @@ func (k *Kernel) commit(ctx context.Context, b Batch) (Receipt, error) {
 	due := ok && len(b.Events) > 0 && k.pruneDue(b.Now)
 	b.Calm = calm
 	b.Prune = due
-	r, err := k.o.Store.Commit(ctx, b)
+	r, err := k.options.Store.Commit(ctx, b)
 	if due && err != nil {
 		k.pruned.Store(nil) // with the next one
 	}
@@ -218,15 +219,15 @@ func (k *Kernel) pruneDue(now time.Time) bool {
 
 func (k *Kernel) sweep(ctx context.Context) {
 	if err := k.SweepApprovals(ctx); err != nil {
-		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "approvals that have run out could not be written down",
+		k.options.Logger.LogAttrs(ctx, slog.LevelWarn, "approvals that have run out could not be written down",
 			slog.Any("error", err))
 	}
 }
 
 // Latches returns the sessions that are latched, oldest first. The error is ErrUnavailable.
-func (k *Kernel) Latches(ctx context.Context) ([]Latch, error) { return k.o.Store.Latches(ctx) }
+func (k *Kernel) Latches(ctx context.Context) ([]Latch, error) { return k.options.Store.Latches(ctx) }
 
 // Events returns what is on record. The error is ErrUnavailable.
 func (k *Kernel) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
-	return k.o.Store.Events(ctx, q)
+	return k.options.Store.Events(ctx, q)
 }

@@ -30,7 +30,7 @@ func (k *Kernel) refuseSoon(ctx context.Context, inv phases.Invocation, r Refusa
 	if k.recordingSoon.Add(1) > maxRecordingSoon {
 		k.recordingSoon.Add(-1)
 		v, _ := k.noteRefusal(ctx, inv, r, false)
-		k.retained.settle(inv.ID)
+		k.retained.markReady(inv.ID)
 		return v, r.Fault
 	}
 	type record struct {
@@ -47,7 +47,7 @@ func (k *Kernel) refuseSoon(ctx context.Context, inv phases.Invocation, r Refusa
 		case written <- w:
 		case n := <-late:
 			k.spool.settle(n, w.f == nil)
-			k.retained.settle(inv.ID) // not before: a record that came later would latch what was judged
+			k.retained.markReady(inv.ID) // not before: a record that came later would latch what was judged
 		}
 	}()
 	timer := time.NewTimer(recordGrace)
@@ -81,13 +81,13 @@ func (k *Kernel) recordSafely(ctx context.Context, inv phases.Invocation, r Refu
 func (k *Kernel) noteRefusal(ctx context.Context, inv phases.Invocation, r Refusal,
 	written bool) (phases.Verdict, spoolfile.Note) {
 	v := k.blocked(inv, r)
-	n := k.noteOf(inv, phases.NewFault(r.Fault.Kind, k.coverText(r.Fault.Text), nil), &r)
+	n := k.noteOf(inv, phases.NewFault(r.Fault.Kind, k.redactText(r.Fault.Text), nil), &r)
 	if written {
 		k.spool.addOpen(n)
 	} else {
 		k.spool.add(n)
 	}
-	k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "refused, and its record comes later: the store is slow",
+	k.options.Logger.LogAttrs(ctx, slog.LevelWarn, "refused, and its record comes later: the store is slow",
 		slog.String("invocation", v.ID), slog.String("phase", string(inv.Phase)), slog.String("runtime", inv.Runtime),
 		slog.String("session", inv.Session))
 	return v, n

@@ -16,7 +16,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// A context that has ended is answered with a block, whoever ends it and when, and the
+// A context that has ended is answered with a block, by whom and whenever it ends, and the
 // record says the same: before hooks run, while they do, while validators run ahead,
 // while the audit hooks look at the record, and by a deadline.
 func TestEndedContextIsNeverAllowed(t *testing.T) {

@@ -81,24 +81,25 @@ const DecisionLatched = "latched"
 // adoptRows says in the log that the rows of a store from before events recorded what restricts
 // are taken as they are. Any other batch would adopt them as well, without saying so.
 func (k *Kernel) adoptRows(ctx context.Context) {
-	newest, err := k.o.Store.Events(ctx, wire.Query{Newest: true, Limit: 1})
+	newest, err := k.options.Store.Events(ctx, wire.Query{Newest: true, Limit: 1})
 	if err == nil && (len(newest) == 0 || newest[0].Restrictions != "") {
 		return
 	}
 	if err == nil {
-		now := k.o.Clock.Now()
+		now := k.options.Clock.Now()
 		var out []byte
 		if len(newest) > 0 {
 			out, err = json.Marshal(&Adoption{After: newest[0].Seq})
 		}
-		_, err2 := k.o.Store.Commit(ctx, Batch{Now: now, Calm: k.CalmTime(), Events: []phases.Event{{
-			ID: k.o.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: k.Revision(), Decision: DecisionAdopted,
-			Output: out,
-			Reason: "what restricts (latches, answered questions, leases, counters) is taken as it is; from here on the log records it",
+		_, err2 := k.options.Store.Commit(ctx, Batch{Now: now, Calm: k.CalmTime(), Events: []phases.Event{{
+			ID: k.options.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: k.Revision(),
+			Decision: DecisionAdopted,
+			Output:   out,
+			Reason:   "what restricts (latches, answered questions, leases, counters) is taken as it is; from here on the log records it",
 		}}})
 		err = errors.Join(err, err2)
 	}
 	if err != nil {
-		k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "what restricts could not be adopted", slog.Any("error", err))
+		k.options.Logger.LogAttrs(ctx, slog.LevelWarn, "what restricts could not be adopted", slog.Any("error", err))
 	}
 }

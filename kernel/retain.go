@@ -84,7 +84,7 @@ func (r *retained) add(e *refused) bool {
 }
 
 // settle says that the latch of the event is recorded or noted.
-func (r *retained) settle(id string) {
+func (r *retained) markReady(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.list {
@@ -154,7 +154,7 @@ func (k *Kernel) retain(snap *snapshot, id string, key SessionKey, why phases.La
 	}
 	e := &refused{id: id, key: key, why: why}
 	for n := range of {
-		named := k.namesOnly(of[n], k.o.Clock.Now())
+		named := k.namesOnly(of[n], k.options.Clock.Now())
 		if of[n].Phase == phases.Audit || named.Runtime != key.Runtime || named.Session != key.Session {
 			return false // nothing is decided about it, or another session would be judged
 		}
@@ -180,7 +180,7 @@ func (k *Kernel) alone(ctx context.Context, named *phases.Invocation, ends phase
 // it could lift. A store that cannot be read says so again when the latch is recorded.
 func (k *Kernel) aloneIn(ctx context.Context, key SessionKey) bool {
 	for range 2 { // the latch may be lifted between the two looks
-		l, err := k.o.Store.Latch(context.WithoutCancel(ctx), key)
+		l, err := k.options.Store.Latch(context.WithoutCancel(ctx), key)
 		if err != nil || l == nil || l.Ends != phases.EndsByJudging || k.retained.has(l.Invocation) {
 			return true
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/belay-hooks/belay/hostcalls"
 )
 
-// MaxToolDepth is how deep invocations that hooks ask for nest: a hook of the
+// maxToolDepth is how deep invocations that hooks ask for nest: a hook of the
 // fourth such invocation cannot call a tool any more.
-const MaxToolDepth = 4
+const maxToolDepth = 4
 
 // turnKey marks the context of a hook's turn with its turnScope, so that an
 // invocation made on behalf of the hook belongs to the hook's own: it does not wait
@@ -22,9 +22,9 @@ type turnKey struct{}
 
 // turnScope is what the turn of a hook lends to the invocations made on its behalf.
 type turnScope struct {
-	k     *Kernel
-	snap  *snapshot
-	depth int // of the invocation that the turn belongs to
+	kernel *Kernel
+	snap   *snapshot
+	depth  int // of the invocation that the turn belongs to
 
 	secrets func() Redactor // of that invocation
 
@@ -40,7 +40,7 @@ type turnScope struct {
 // scopeOf returns the turn on whose behalf the context's work is done, or nil.
 func scopeOf(ctx context.Context, k *Kernel) *turnScope {
 	s, _ := ctx.Value(turnKey{}).(*turnScope)
-	if s == nil || s.k != k {
+	if s == nil || s.kernel != k {
 		return nil
 	}
 	return s
@@ -115,32 +115,32 @@ func (s *turnScope) taken() time.Duration {
 	return s.nested
 }
 
-// purse is the fuel and time of the turn on whose behalf an invocation is made.
-// The zero value belongs to an invocation that nobody asked for on behalf of a hook.
-type purse struct {
-	scope *turnScope
-	fuel  func() (int64, bool)
-	pay   func(int64)
+// parentBudget is the fuel and time of the turn on whose behalf an invocation is made.
+// The zero value belongs to an invocation that no hook asked for.
+type parentBudget struct {
+	scope     *turnScope
+	fuelLeft  func() (int64, bool)
+	spendFuel func(int64)
 }
 
-func purseOf(ctx context.Context, k *Kernel) purse {
+func budgetOf(ctx context.Context, k *Kernel) parentBudget {
 	s := scopeOf(ctx, k)
 	if s == nil {
-		return purse{}
+		return parentBudget{}
 	}
-	return purse{scope: s, fuel: func() (int64, bool) { return hostcalls.FuelLeft(ctx) },
-		pay: func(n int64) { hostcalls.Charge(ctx, n) }}
+	return parentBudget{scope: s, fuelLeft: func() (int64, bool) { return hostcalls.FuelLeft(ctx) },
+		spendFuel: func(n int64) { hostcalls.Charge(ctx, n) }}
 }
 
-func (p purse) nested() bool { return p.scope != nil }
+func (p parentBudget) nested() bool { return p.scope != nil }
 
 // spend takes what a turn of a nested invocation took.
-func (p purse) spend(d time.Duration, fuel int64) {
+func (p parentBudget) spend(d time.Duration, fuel int64) {
 	if p.scope == nil {
 		return
 	}
 	p.scope.take(d)
-	p.pay(fuel)
+	p.spendFuel(fuel)
 }
 
 // memory remembers what was answered to the calls of an invocation's turns. When the

@@ -22,7 +22,7 @@ const (
 	childAny    = `{"child":{"agent":"helper"}}`
 )
 
-// Scopes hold, whoever restricted them: the invocation, the operator, a hook or the
+// Scopes hold by whichever restricted them: the invocation, the operator, a hook or the
 // parent. A caller that says nothing is not taken to hold them.
 func TestScopesHoldUnlessTheCallerDoes(t *testing.T) {
 	write := phases.Scopes{FSWrite: phases.Scope{"/w/**"}}

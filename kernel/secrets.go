@@ -13,20 +13,20 @@ import (
 // hook's turn shares what is known with the invocation that the turn belongs to:
 // both speak of the same secrets. They take turns in one goroutine.
 func (i *invocation) audit() *audit.Builder {
-	if i.secrets == nil && i.purse.nested() && i.purse.scope.secrets != nil {
-		i.secrets = i.purse.scope.secrets()
+	if i.secrets == nil && i.parentBudget.nested() && i.parentBudget.scope.secrets != nil {
+		i.secrets = i.parentBudget.scope.secrets()
 	}
 	if i.secrets == nil {
-		i.secrets = i.k.o.Redactor
-		if r, ok := i.k.o.Redactor.(Remembering); ok {
+		i.secrets = i.kernel.options.Redactor
+		if r, ok := i.kernel.options.Redactor.(Remembering); ok {
 			i.secrets = r.Remember()
 		}
 	}
-	return &audit.Builder{Redactor: i.secrets, Digester: i.k.o.Digester}
+	return &audit.Builder{Redactor: i.secrets, Digester: i.kernel.options.Digester}
 }
 
 // secretName refuses a turn that would use a secret as the name of metadata or of
-// state. Values are covered where they are stored; a name that was covered would
+// state. Values are redacted where they are stored; a redacted name would
 // be another name, and the hook could not find again what it has written.
 func (i *invocation) secretName(o *Outcome) *phases.Fault {
 	var names []string
@@ -46,10 +46,10 @@ func (i *invocation) secretName(o *Outcome) *phases.Fault {
 // secretAmong refuses names that hold a secret.
 func (i *invocation) secretAmong(names []string) *phases.Fault {
 	for _, name := range names {
-		switch covered, err := i.redactor().Text(name); {
+		switch redacted, err := i.redactor().Text(name); {
 		case err != nil:
 			return phases.NewFault(phases.KindAudit, "the names that a hook wrote could not be redacted", err)
-		case covered != name:
+		case redacted != name:
 			return phases.NewFault(phases.KindOutput, "the hook used a secret as a name of metadata or state", nil)
 		}
 	}
@@ -79,72 +79,72 @@ func (i *invocation) known() int {
 	return 0
 }
 
-// build makes the record, and covers again what was covered for the store before
+// build makes the record, and redacts again what was redacted for the store before
 // the record had shown every secret: metadata and state.
-func (i *invocation) build(c *chain, run RunState, v *phases.Verdict, wrote phases.Metadata, ids func() string,
+func (i *invocation) build(c *chain, run RunState, verdict *phases.Verdict, wrote phases.Metadata, ids func() string,
 	at time.Time) (audit.Record, phases.Metadata, error) {
-	b := i.audit()
+	builder := i.audit()
 	for {
 		known := i.known()
-		rec, err := b.Build(i.input, v, wrote, c.turns, ids(), at)
+		record, err := builder.Build(i.input, verdict, wrote, c.turns, ids(), at)
 		if err != nil || i.known() == known {
-			return rec, wrote, err
+			return record, wrote, err
 		}
-		if f := i.lateName(c, wrote); f != nil && v.Decision != phases.Block {
-			blockVerdict(v, f.Kind, kernelName, f.Text)
-			i.settle(v)
-			v.Metadata, wrote, c.stateWrites, c.late = cloneMetadata(run.Metadata), nil, nil, f
+		if f := i.lateName(c, wrote); f != nil && verdict.Decision != phases.Block {
+			blockVerdict(verdict, f.Kind, kernelName, f.Text)
+			i.applyEnforcement(verdict)
+			verdict.Metadata, wrote, c.stateWrites, c.late = cloneMetadata(run.Metadata), nil, nil, f
 		}
 		if wrote != nil {
-			if wrote, err = i.wrote(run, v, c); err != nil {
-				return rec, nil, phases.NewFault(phases.KindAudit, "the metadata could not be redacted", err)
+			if wrote, err = i.changedMetadata(run, verdict, c); err != nil {
+				return record, nil, phases.NewFault(phases.KindAudit, "the metadata could not be redacted", err)
 			}
 		}
 		for n := range c.stateWrites {
-			if err := i.coverState(&c.stateWrites[n]); err != nil {
-				return rec, nil, phases.NewFault(phases.KindAudit, "a hook's state could not be redacted", err)
+			if err := i.redactState(&c.stateWrites[n]); err != nil {
+				return record, nil, phases.NewFault(phases.KindAudit, "a hook's state could not be redacted", err)
 			}
 		}
 	}
 }
 
-// coverState covers a value that a hook stores, unless it is no text.
-func (i *invocation) coverState(w *StateWrite) error {
+// redactState redacts a value that a hook stores, unless it is no text.
+func (i *invocation) redactState(w *StateWrite) error {
 	if w.Delete || !utf8.Valid(w.Value) {
 		return nil
 	}
-	covered, err := i.redactor().Text(string(w.Value))
+	redacted, err := i.redactor().Text(string(w.Value))
 	if err == nil {
-		w.Value = []byte(covered)
+		w.Value = []byte(redacted)
 	}
 	return err
 }
 
-// coverItem covers what a person is shown once more: it was made in the middle of the
+// redactItem redacts once more what a person is shown: it was made in the middle of the
 // invocation, and the record has shown more secrets since.
-func (i *invocation) coverItem(it *approvals.Item) error {
+func (i *invocation) redactItem(item *approvals.Item) error {
 	r := i.redactor()
-	texts := []*string{&it.Reason, &it.Tool}
-	for n := range it.Hooks {
-		texts = append(texts, &it.Hooks[n].Reason)
+	texts := []*string{&item.Reason, &item.Tool}
+	for n := range item.Hooks {
+		texts = append(texts, &item.Hooks[n].Reason)
 	}
 	for _, t := range texts {
-		covered, err := r.Text(*t)
+		redacted, err := r.Text(*t)
 		if err != nil {
 			return err
 		}
-		*t = covered
+		*t = redacted
 	}
-	if it.Details == nil {
+	if item.Details == nil {
 		return nil
 	}
-	covered, _, err := r.JSON(it.Details)
-	it.Details = covered
+	redacted, _, err := r.JSON(item.Details)
+	item.Details = redacted
 	return err
 }
 
-// redactor covers what hooks have written, before there is a record. It knows the
-// secrets of what came in: that is covered first, and kept for the record.
+// redactor redacts what hooks have written, before there is a record. It knows the
+// secrets of what came in: that is redacted first, and kept for the record.
 func (i *invocation) redactor() Redactor {
 	b := i.audit()
 	if _, ok := b.Redactor.(Memory); ok {
@@ -153,6 +153,6 @@ func (i *invocation) redactor() Redactor {
 	return b.Redactor
 }
 
-// NoteCovered ends the note of a verdict that metadata went on record with secrets
-// covered: digests of that output are of what is on record, not of what hooks wrote.
-const NoteCovered = ": secrets are covered"
+// NoteRedacted ends the note of a verdict that metadata went on record with secrets
+// redacted: digests of that output are of the recorded text, not of what hooks wrote.
+const NoteRedacted = ": secrets are covered"

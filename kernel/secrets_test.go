@@ -212,7 +212,7 @@ func TestEachAttemptIsCoveredOnce(t *testing.T) {
 }
 
 // An action that cannot be covered is not stored, and blocked, however early that
-// was found; nobody tries a second time.
+// was found; no process tries a second time.
 func TestAnActionThatCannotBeCovered(t *testing.T) {
 	for name, run := range map[string]func(kernel.Turn) (kernel.Outcome, error){
 		"found late": nil, "found early": writing(annotate("level", `"high"`)),

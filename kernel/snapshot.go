@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -25,7 +26,7 @@ type snapshot struct {
 	require  []require
 	ceiling  phases.Scopes
 	budget   time.Duration
-	raw      bool                    // results of tools are not covered for hooks
+	raw      bool                    // results of tools are not redacted for hooks
 	judges   func(phases.Phase) bool // of Config
 
 	requireLease []RequireLease
@@ -65,7 +66,7 @@ type binding struct {
 	config   string // digest of the configuration
 	ahead    bool   // imports nothing from the calls group: may run ahead
 	judges   bool   // can block or ask
-	redacts  bool   // what its rewrites take out is covered on record
+	redacts  bool   // the record redacts what its rewrites take out
 	granted  hostcalls.Grants
 	rewrite  []string
 	grants   map[phases.EffectKind]bool
@@ -86,7 +87,7 @@ func newSnapshot(ctx context.Context, cfg *Config, loader Loader) (*snapshot, er
 	s.approvals = cfg.Approvals.WithDefaults()
 	s.authority = approvals.Authority{Reviewers: cfg.Reviewers, Unsigned: cfg.Approvals.Unsigned}
 	if s.budget <= 0 {
-		s.budget = DefaultChainBudget
+		s.budget = defaultChainBudget
 	}
 	if err := cfg.Ceiling.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: scopes: %w", ErrConfig, err)
@@ -180,9 +181,9 @@ func load(ctx context.Context, spec BindingSpec, index int, loader Loader) *bind
 		}
 	}
 	b.fuel = FuelOf(spec.Budget, l.Budget)
-	b.timeout = DefaultHookTimeout
+	b.timeout = defaultHookTimeout
 	if ms := cmp.Or(spec.Budget.DeadlineMS, l.Budget.DeadlineMS); ms > 0 {
-		b.timeout = time.Duration(min(ms, MaxHookTimeout.Milliseconds())) * time.Millisecond
+		b.timeout = time.Duration(min(ms, maxHookTimeout.Milliseconds())) * time.Millisecond
 	}
 	if b.granted, err = hostcalls.ParseGrants(l.Capabilities); err != nil {
 		return fail("a granted capability is not valid", err)
@@ -284,4 +285,12 @@ func (s *snapshot) release() error {
 		errs = append(errs, c())
 	}
 	return errors.Join(errs...)
+}
+
+// releaseSnapshot releases a snapshot that acquire returned. Its last user closes the hooks of a
+// configuration that was replaced.
+func (k *Kernel) releaseSnapshot(ctx context.Context, s *snapshot) {
+	if err := s.release(); err != nil {
+		k.options.Logger.LogAttrs(ctx, slog.LevelWarn, "a hook could not be closed", slog.Any("error", err))
+	}
 }

@@ -90,7 +90,7 @@ func (s *spool) take() (entries []spoolfile.Note, soon []*spoolfile.Note, droppe
 	if s.path != "" {
 		// Taking the file away first keeps other processes from adding to what is
 		// about to be reported. What was taken and not finished is reported first,
-		// by whoever comes next: twice is better than never, and one file is
+		// by the next process: twice is better than never, and one file is
 		// enough while the store stays down.
 		if files = spoolfile.Taken(s.path); len(files) == 0 {
 			claim := fmt.Sprintf("%s.%d-%d", s.path, os.Getpid(), time.Now().UnixNano())
@@ -128,7 +128,7 @@ func (s *spool) take() (entries []spoolfile.Note, soon []*spoolfile.Note, droppe
 	}
 }
 
-// look finds a note that somebody else has left: a client that could not ask this
+// look finds a note that another process has left: a client that could not ask this
 // process, say, whose session has to be latched here. Preconditions: s.mu is held.
 func (s *spool) look() {
 	if s.path == "" || s.waiting {
@@ -194,13 +194,13 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 		done()
 		return nil
 	}
-	now := k.o.Clock.Now()
+	now := k.options.Clock.Now()
 	snap := k.snapshot()
 	if snap == nil { // closed: which hooks would have judged is not known any more
 		snap = &snapshot{users: 2, judges: func(phases.Phase) bool { return true }}
 	}
 	defer func() { _ = snap.release() }()
-	gapID := k.o.NewID(now) // the event that tells of the refusals that made latches
+	gapID := k.options.NewID(now) // the event that tells of the refusals that made latches
 	type holding struct {
 		SessionKey
 		whole bool
@@ -213,7 +213,7 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 	}
 	for n := range owed {
 		e, told := &owed[n], gapID
-		if err := k.coverNote(e); err != nil {
+		if err := k.redactNote(e); err != nil {
 			return err
 		}
 		key := SessionKey{Runtime: e.Runtime, Session: e.Session}
@@ -253,7 +253,7 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 	}
 	g := gap{Blocked: len(entries) + dropped, Dropped: dropped, Invocations: []string{}}
 	for key, cause := range freed {
-		if l, err := k.o.Store.Latch(ctx, key); err == nil && l == nil && len(g.Lifted) < maxGapIDs {
+		if l, err := k.options.Store.Latch(ctx, key); err == nil && l == nil && len(g.Lifted) < maxGapIDs {
 			g.Lifted = append(g.Lifted, liftedSession{SessionKey: key, Cause: cause})
 		}
 	}
@@ -283,6 +283,6 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 		return err
 	}
 	done()
-	k.o.Logger.LogAttrs(ctx, slog.LevelWarn, "the store writes again", slog.Int("unrecorded", g.Blocked))
+	k.options.Logger.LogAttrs(ctx, slog.LevelWarn, "the store writes again", slog.Int("unrecorded", g.Blocked))
 	return nil
 }

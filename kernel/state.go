@@ -26,7 +26,7 @@ func (r *stateReader) Usage(ctx context.Context) (keys, bytes int, err error) {
 var _ hostcalls.StateReader = (*stateReader)(nil)
 
 // takeState takes over what a turn that succeeded read and wrote, for the
-// commit. Text is covered like everything else that is stored; binary values are
+// commit. Text is redacted like everything else that is stored; binary values are
 // the hook's own encoding and are kept.
 func (c *chain) takeState(b *binding, o *Outcome) {
 	ns := namespace(b)
@@ -46,7 +46,7 @@ func (c *chain) takeState(b *binding, o *Outcome) {
 	}
 	for _, w := range o.StateWrites {
 		sw := StateWrite{Namespace: ns, Key: w.Key, Value: w.Value, Delete: w.Delete}
-		if err := c.i.coverState(&sw); err != nil {
+		if err := c.invocation.redactState(&sw); err != nil {
 			c.stateFailed(b, err)
 			return
 		}
@@ -57,7 +57,7 @@ func (c *chain) takeState(b *binding, o *Outcome) {
 	}
 }
 
-// stateFailed blocks: what cannot be covered is not stored, and a hook whose
+// stateFailed blocks: what cannot be redacted is not stored, and a hook whose
 // state is lost has not done its work.
 func (c *chain) stateFailed(b *binding, err error) {
 	f := phases.NewFault(phases.KindAudit, "a hook's state could not be redacted", err)

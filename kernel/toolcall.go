@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// DefaultToolTimeout and MaxToolTimeout bound how long one tool may take.
-	DefaultToolTimeout = 20 * time.Second
-	MaxToolTimeout     = 25 * time.Second
+	// defaultToolTimeout and maxToolTimeout bound how long one tool may take.
+	defaultToolTimeout = 20 * time.Second
+	maxToolTimeout     = 25 * time.Second
 
 	// afterTool is what is kept of a call's time for the chain of post_tool.
 	afterTool = 3 * time.Second
@@ -77,7 +77,7 @@ func decodeToolRequest(raw jsontext.Value) (toolRequest, error) {
 		r.Args.Kind() != '{' {
 		return r, hostcalls.Invalid
 	}
-	if r.TimeoutMS < 0 || r.TimeoutMS > MaxToolTimeout.Milliseconds() {
+	if r.TimeoutMS < 0 || r.TimeoutMS > maxToolTimeout.Milliseconds() {
 		return r, hostcalls.Invalid
 	}
 	return r, nil
@@ -86,7 +86,7 @@ func decodeToolRequest(raw jsontext.Value) (toolRequest, error) {
 // toolCall is one tool call of a hook on its way: the chain of pre_tool, the intent,
 // the tool, the outcome, the chain of post_tool.
 type toolCall struct {
-	t      *turnCalls
+	turn   *turnCalls
 	req    toolRequest
 	effort effort
 	mcp    *phases.MCPTool
@@ -100,11 +100,12 @@ func (t *turnCalls) runTool(ctx context.Context,
 	if err != nil {
 		return nil, "request_tool_call: not a valid request", err
 	}
-	if t.scope.depth >= MaxToolDepth {
-		return nil, fmt.Sprintf("request_tool_call: more than %d deep", MaxToolDepth), hostcalls.Budget
+	if t.scope.depth >= maxToolDepth {
+		return nil, fmt.Sprintf("request_tool_call: more than %d deep", maxToolDepth), hostcalls.Budget
 	}
-	k := t.i.k
-	c := &toolCall{t: t, req: req, effort: effort{k: k, by: t.asker(), id: k.o.NewID(k.o.Clock.Now()), audit: t.audit()}}
+	k := t.invocation.kernel
+	c := &toolCall{turn: t, req: req,
+		effort: effort{kernel: k, by: t.asker(), id: k.options.NewID(k.options.Clock.Now()), audit: t.audit()}}
 	before, err := c.gate(ctx)
 	if err != nil {
 		return nil, "request_tool_call: " + phases.SafeLine(req.Tool, 128) + ": not run", err
@@ -124,9 +125,9 @@ func (c *toolCall) nested(phase phases.Phase, action any, scopes phases.Scopes) 
 	if err != nil {
 		return phases.Invocation{}, hostcalls.Invalid
 	}
-	view := &c.t.view
+	view := &c.turn.view
 	by, err := json.Marshal(requested{Hook: c.effort.by.Binding, Digest: c.effort.by.Digest, Tier: c.effort.by.Tier,
-		Phase: view.Phase, Invocation: c.t.i.inv.ID, Depth: c.t.scope.depth + 1})
+		Phase: view.Phase, Invocation: c.turn.invocation.inv.ID, Depth: c.turn.scope.depth + 1})
 	if err != nil {
 		return phases.Invocation{}, hostcalls.Invalid
 	}
@@ -140,10 +141,10 @@ func (c *toolCall) nested(phase phases.Phase, action any, scopes phases.Scopes) 
 // gate runs the chain of pre_tool. Without an error the tool may run: the verdict
 // allows it, and the intent is on record in the same transaction.
 func (c *toolCall) gate(ctx context.Context) (phases.Verdict, error) {
-	k := c.t.i.k
+	k := c.turn.invocation.kernel
 	inv, err := c.nested(phases.PreTool,
 		phases.PreToolAction{Tool: c.req.Tool, CallID: c.effort.id, Args: c.req.Args, MCP: mcpOf(c.req.Tool)},
-		c.t.view.Scopes)
+		c.turn.view.Scopes)
 	if err == nil {
 		err = inv.Validate()
 	}
@@ -151,25 +152,27 @@ func (c *toolCall) gate(ctx context.Context) (phases.Verdict, error) {
 		return phases.Verdict{},
 			denied(hostcalls.Invalid, explain(toolRefusal{Reason: "the call is not valid: " + err.Error()}))
 	}
-	inv.ID = k.o.NewID(k.o.Clock.Now())
+	inv.ID = k.options.NewID(k.options.Clock.Now())
 	c.mcp = mcpOf(c.req.Tool)
 	tool := inv.Tool()
-	if r, ok := k.o.Tools.(ToolReach); ok {
+	if r, ok := k.options.Tools.(ToolReach); ok {
 		c.reach = r.Reach(tool).Clone()
 	}
-	c.effort.inv = audit.Invocation{Invocation: inv, Tool: tool, PolicyRevision: c.t.i.snap.revision}
-	v, err := k.invokeFor(ctx, inv, &c.t.i.o, c)
+	c.effort.inv = audit.Invocation{Invocation: inv, Tool: tool, PolicyRevision: c.turn.invocation.snap.revision}
+	verdict, err := k.invokeFor(ctx, inv, &c.turn.invocation.options, c)
 	if errors.Is(err, ErrUnavailable) {
-		return v, storeFault("the record could not be written", err)
+		return verdict, storeFault("the record could not be written", err)
 	}
 	switch {
-	case v.Decision == phases.Allow && err == nil:
-		return v, nil
-	case v.Decision == phases.Ask:
-		return v, denied(hostcalls.Pending,
-			explain(toolRefusal{Reason: v.Reason, DecidedBy: v.DecidedBy, Approval: v.Approval}))
+	case verdict.Decision == phases.Allow && err == nil:
+		return verdict, nil
+	case verdict.Decision == phases.Ask:
+		return verdict, denied(hostcalls.Pending,
+			explain(toolRefusal{Reason: verdict.Reason, DecidedBy: verdict.DecidedBy, Approval: verdict.Approval}))
 	}
-	return v, denied(hostcalls.Denied, explain(toolRefusal{Reason: v.Reason, Kind: v.Kind, DecidedBy: v.DecidedBy}))
+	return verdict,
+		denied(hostcalls.Denied,
+			explain(toolRefusal{Reason: verdict.Reason, Kind: verdict.Kind, DecidedBy: verdict.DecidedBy}))
 }
 
 // mcpOf returns server and tool of a name such as mcp__SERVER__TOOL or mcp:SERVER:TOOL.
@@ -192,14 +195,14 @@ func explain(r toolRefusal) jsontext.Value {
 // invokeFor is invoke for an invocation on behalf of a hook, whose own has the options
 // by; c is told when its call may run.
 func (k *Kernel) invokeFor(ctx context.Context, inv phases.Invocation, by *InvokeOptions,
-	c *toolCall) (v phases.Verdict, err error) {
-	ctx, seen := k.observe(ctx, inv)
-	// Whoever called is the one that quotas and approvals go by.
+	c *toolCall) (verdict phases.Verdict, err error) {
+	ctx, observation := k.observe(ctx, inv)
+	// Quotas and approvals go by the caller's credential.
 	// The kernel itself holds the call to its scopes, by the reach of the tool.
 	o := InvokeOptions{OnBehalf: true, Credential: by.Credential, HookClock: by.HookClock, HoldsScopes: true}
-	v, err = k.invokeOn(ctx, inv, o, seen, c)
-	seen.decided(&v, err)
-	return v, err
+	verdict, err = k.invokeOn(ctx, inv, o, observation, c)
+	observation.decided(&verdict, err)
+	return verdict, err
 }
 
 // allowed is called with the record of a pre_tool that lets the call pass, before it
@@ -208,13 +211,13 @@ func (c *toolCall) allowed(rec *audit.Record, at time.Time) (phases.Event, error
 	if err := c.effort.noteDown(at); err != nil {
 		return phases.Event{}, err
 	}
-	return c.effort.k.audit.IntentOf(&c.effort.inv, c.effort.by, rec, c.effort.id, at), nil
+	return c.effort.kernel.audit.IntentOf(&c.effort.inv, c.effort.by, rec, c.effort.id, at), nil
 }
 
 // run carries the call out and records what came of it.
 func (c *toolCall) run(ctx context.Context,
 	before *phases.Verdict) (outcome string, res ToolResult, took time.Duration, err error) {
-	timeout := DefaultToolTimeout
+	timeout := defaultToolTimeout
 	if c.req.TimeoutMS > 0 {
 		timeout = time.Duration(c.req.TimeoutMS) * time.Millisecond
 	}
@@ -224,10 +227,10 @@ func (c *toolCall) run(ctx context.Context,
 	call, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	args, _ := phases.Get(before.Action, "/args")
-	view := &c.t.view
+	view := &c.turn.view
 	from := time.Now()
 	// Both ways: the executor may write into its arguments, and use its buffers again.
-	res, err = execute(call, c.t.i.k.o.Tools, ToolCall{
+	res, err = execute(call, c.turn.invocation.kernel.options.Tools, ToolCall{
 		ID: c.effort.id, Tool: c.effort.inv.Tool, MCP: c.mcp, Args: args.Clone(), Scopes: before.Scopes.Clone(),
 		Hook:    c.effort.by.Binding,
 		Runtime: view.Runtime, Session: view.Session, Agent: view.Agent, Run: view.Run, User: view.User, CWD: view.CWD,
@@ -245,7 +248,7 @@ func (c *toolCall) run(ctx context.Context,
 		raw, _ := jsontext.AppendQuote(nil, reason)
 		res = ToolResult{IsError: true, Result: append(append(jsontext.Value(`{"error":`), raw...), '}')}
 	}
-	if err := c.effort.settle(ctx, outcome, reason, res.Result, nil, took); err != nil {
+	if err := c.effort.recordOutcome(ctx, outcome, reason, res.Result, nil, took); err != nil {
 		return outcome, res, took, err
 	}
 	if errors.Is(err, ErrNoTool) {
@@ -305,7 +308,7 @@ func tooLate(ctx context.Context) error {
 // after runs the chain of post_tool and returns what the hook may see.
 func (c *toolCall) after(ctx context.Context, before *phases.Verdict, outcome string, res ToolResult,
 	took time.Duration) (jsontext.Value, error) {
-	k := c.t.i.k
+	k := c.turn.invocation.kernel
 	args, _ := phases.Get(before.Action, "/args")
 	post := phases.PostToolAction{Tool: c.effort.inv.Tool, CallID: c.effort.id, Args: args, Result: res.Result,
 		IsError:    res.IsError,
@@ -321,21 +324,22 @@ func (c *toolCall) after(ctx context.Context, before *phases.Verdict, outcome st
 		return nil, denied(hostcalls.TooLarge,
 			explain(toolRefusal{Reason: "the result cannot be shown to hooks: " + err.Error()}))
 	}
-	v, err := k.invokeFor(ctx, inv, &c.t.i.o, nil)
+	verdict, err := k.invokeFor(ctx, inv, &c.turn.invocation.options, nil)
 	if errors.Is(err, ErrUnavailable) {
 		return nil, storeFault("the record could not be written", err)
 	}
-	if v.Decision != phases.Allow || err != nil {
-		return nil, denied(hostcalls.Denied, explain(toolRefusal{Reason: v.Reason, Kind: v.Kind, DecidedBy: v.DecidedBy}))
+	if verdict.Decision != phases.Allow || err != nil {
+		return nil, denied(hostcalls.Denied,
+			explain(toolRefusal{Reason: verdict.Reason, Kind: verdict.Kind, DecidedBy: verdict.DecidedBy}))
 	}
-	final := v.Action
-	if !c.t.i.snap.raw {
-		if final, err = k.covered(final); err != nil {
+	final := verdict.Action
+	if !c.turn.invocation.snap.raw {
+		if final, err = k.redactAction(final); err != nil {
 			return nil, phases.NewFault(phases.KindAudit, "the result of a tool could not be redacted", err)
 		}
 	}
 	result, ok := phases.Get(final, "/result")
-	if !ok { // a mask of the operator covers more than the result
+	if !ok { // a mask of the operator redacts more than the result
 		result = jsontext.Value(`"[redacted]"`)
 	}
 	reply, err := json.Marshal(toolReply{Outcome: outcome, Tool: c.effort.inv.Tool, CallID: c.effort.id,
@@ -346,15 +350,15 @@ func (c *toolCall) after(ctx context.Context, before *phases.Verdict, outcome st
 	return reply, nil
 }
 
-// covered returns the action with secrets covered, as it stands in the record.
-func (k *Kernel) covered(action jsontext.Value) (jsontext.Value, error) {
+// redactAction returns the action with secrets redacted, as it stands in the record.
+func (k *Kernel) redactAction(action jsontext.Value) (jsontext.Value, error) {
 	raw, err := json.Marshal(struct {
 		Action jsontext.Value `json:"action"`
 	}{action})
 	if err != nil {
 		return nil, err
 	}
-	if raw, _, err = k.o.Redactor.JSON(raw); err != nil {
+	if raw, _, err = k.options.Redactor.JSON(raw); err != nil {
 		return nil, err
 	}
 	out, ok := phases.Get(raw, "/action")

@@ -474,7 +474,7 @@ func TestCallerKeyIsTheKernels(t *testing.T) {
 	inv := invocation(phases.PreTool)
 	inv.Metadata = map[string]jsontext.Value{kernel.CallerKey: jsontext.Value(`{"hook":"trusted"}`)}
 	h.fails(t, inv, phases.KindProtocol)
-	h.invoke(t, inv, kernel.InvokeOptions{OnBehalf: true}) // whoever runs a recorded one again
+	h.invoke(t, inv, kernel.InvokeOptions{OnBehalf: true}) // as a caller that runs a recorded one again
 }
 
 func TestRawToolResults(t *testing.T) {
@@ -494,7 +494,7 @@ func TestRawToolResults(t *testing.T) {
 	}
 }
 
-// A result that cannot be covered reaches nobody.
+// A result that cannot be covered reaches no hook.
 func TestToolResultThatCannotBeCovered(t *testing.T) {
 	var got []answer
 	h := newHost(t, []hook{toolAsker(&got, probeCall)},

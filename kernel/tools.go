@@ -12,7 +12,7 @@ import (
 // Classes of errors of a ToolExecutor, for errors.Is. Every other error counts as
 // an error of the tool.
 var (
-	// ErrNoTool: there is no such tool, or nobody may call it.
+	// ErrNoTool: there is no such tool, or no hook may call it.
 	ErrNoTool = errors.New("no such tool")
 	// ErrToolTimeout: the tool did not answer in time. Whether it did its work is not known.
 	ErrToolTimeout = errors.New("the tool did not answer in time")
@@ -86,7 +86,7 @@ type HTTPCaller interface {
 
 // HTTPCall is a request that may be sent, once.
 type HTTPCall struct {
-	Record jsontext.Value // for the intent: an object; covered before it is stored
+	Record jsontext.Value // for the intent: an object; redacted before it is stored
 	// Send sends it and obeys ctx. The error is a hostcalls.Errno or a
 	// *hostcalls.Refusal; what the network or the server did wrong is no error.
 	Send func(ctx context.Context) (HTTPResult, error)

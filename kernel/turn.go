@@ -18,18 +18,18 @@ import (
 
 // turnResult is one turn that has run but does not count yet.
 type turnResult struct {
-	input   []byte
-	action  []byte
-	seed    [32]byte
-	trace   *hostcalls.Trace // when the invocation is recorded
-	budget  int64            // fuel that it was given
-	said    []string         // notes of the hook's own session
-	outcome Outcome
-	fault   *phases.Fault
-	trust   bool
-	start   time.Time     // zero when its input could not even be built
-	nested  time.Duration // that hooks took which ran on its behalf
-	lent    []staged      // what it did with leases
+	input        []byte
+	action       []byte
+	seed         [32]byte
+	trace        *hostcalls.Trace // when the invocation is recorded
+	budget       int64            // fuel that it was given
+	ownNotes     []string         // notes of the hook's own session
+	outcome      Outcome
+	fault        *phases.Fault
+	trust        bool
+	start        time.Time     // zero when its input could not even be built
+	nested       time.Duration // that hooks took which ran on its behalf
+	leaseChanges []leaseChange // what it did with leases
 }
 
 // took is what the turn counts against the chain's time.
@@ -48,7 +48,7 @@ func (c *chain) turnWith(ctx context.Context, b *binding, pass phases.Pass, left
 func (c *chain) call(ctx context.Context, b *binding, pass phases.Pass, left time.Duration, view phases.Invocation,
 	md phases.Metadata) (r turnResult) {
 	defer func() {
-		if p := recover(); p != nil { // nobody else could when it runs ahead
+		if p := recover(); p != nil { // a turn that runs ahead has no other place to recover
 			r = turnResult{fault: phases.NewFault(phases.KindTrap, "the hook could not be run", fmt.Errorf("panic: %v", p))}
 		}
 	}()
@@ -60,46 +60,49 @@ func (c *chain) call(ctx context.Context, b *binding, pass phases.Pass, left tim
 }
 
 func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left time.Duration, view phases.Invocation,
-	doc []byte, limits hostcalls.Limits) (r turnResult) {
-	r.input, r.start = doc, time.Now()
+	doc []byte, limits hostcalls.Limits) (result turnResult) {
+	result.input, result.start = doc, time.Now()
 	if b.fault != nil {
-		r.fault, r.trust = b.fault, b.trust
-		return r
+		result.fault, result.trust = b.fault, b.trust
+		return result
 	}
-	if r.fault = c.i.k.left.fault(b.leftKey()); r.fault != nil {
-		return r
+	if result.fault = c.invocation.kernel.left.fault(b.leftKey()); result.fault != nil {
+		return result
 	}
 	if left <= 0 {
-		r.fault = phases.NewFault(phases.KindDeadline, "the hooks before it have used up the chain's time", nil)
-		return r
+		result.fault = phases.NewFault(phases.KindDeadline, "the hooks before it have used up the chain's time", nil)
+		return result
 	}
 	fuel := b.fuel
-	if c.i.purse.nested() {
-		if n, ok := c.i.purse.fuel(); ok {
+	if c.invocation.parentBudget.nested() {
+		if n, ok := c.invocation.parentBudget.fuelLeft(); ok {
 			fuel = min(fuel, n)
 		}
 		if fuel <= 0 {
-			r.fault = phases.NewFault(phases.KindFuel, "the hooks before it have used up the fuel of the hook that asked", nil)
-			return r
+			result.fault = phases.NewFault(phases.KindFuel, "the hooks before it have used up the fuel of the hook that asked",
+				nil)
+			return result
 		}
 	}
 	observe := b.mode == phases.Observe
-	scope := &turnScope{k: c.i.k, snap: c.i.snap, depth: c.i.depth(), secrets: c.i.redactor, began: r.start, time: left}
-	calls := &turnCalls{i: c.i, b: b, pass: pass, view: view, scope: scope}
+	scope := &turnScope{kernel: c.invocation.kernel, snap: c.invocation.snap, depth: c.invocation.depth(),
+		secrets: c.invocation.redactor, began: result.start, time: left}
+	calls := &turnCalls{invocation: c.invocation, binding: b, pass: pass, view: view, scope: scope}
 	turn := Turn{
-		Fuel: fuel, Timeout: min(b.timeout, left), Ceiling: min(CeilingFactor*b.timeout, left),
+		Fuel: fuel, Timeout: min(b.timeout, left), Ceiling: min(ceilingFactor*b.timeout, left),
 		Session: hostcalls.SessionConfig{
 			Phase: view.Phase, Pass: pass, Input: doc, Action: view.Action, Config: b.spec.Config,
 			Actor: b.actor(view.Phase), Granted: b.granted, Limits: limits,
-			Time: c.i.inv.Time, Seed: c.i.turnSeed(b.spec.Name, pass), Home: c.i.k.o.Home, CWD: view.CWD, Scopes: view.Scopes,
-			Observe: observe, State: &stateReader{store: c.i.k.o.Store, namespace: namespace(b)},
-			HTTP: calls, Files: c.i.k.o.Files,
+			Time: c.invocation.inv.Time, Seed: c.invocation.turnSeed(b.spec.Name, pass), Home: c.invocation.kernel.options.Home,
+			CWD: view.CWD, Scopes: view.Scopes,
+			Observe: observe, State: &stateReader{store: c.invocation.kernel.options.Store, namespace: namespace(b)},
+			HTTP: calls, Files: c.invocation.kernel.options.Files,
 		},
 	}
-	if c.i.k.o.Untimed > 0 {
+	if c.invocation.kernel.options.Untimed > 0 {
 		turn.Timeout, turn.Ceiling = -1, 0
 	}
-	if toolsAvailable(c.i.k.o.Tools) {
+	if toolsAvailable(c.invocation.kernel.options.Tools) {
 		turn.Session.Tools = calls
 	}
 	var ledger *turnLedger
@@ -107,47 +110,47 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 		ledger = c.ledger(b, &view)
 		turn.Session.Leases = waitingLedger{ledger, scope}
 	}
-	if c.i.tape.on() {
-		r.budget, r.action, r.seed, r.trace = fuel, view.Action, turn.Session.Seed, new(hostcalls.Trace)
-		turn.Session = turn.Session.Record(r.trace)
+	if c.invocation.recorder.on() {
+		result.budget, result.action, result.seed, result.trace = fuel, view.Action, turn.Session.Seed, new(hostcalls.Trace)
+		turn.Session = turn.Session.Record(result.trace)
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			r.fault = phases.NewFault(phases.KindTrap, "the hook could not be run", fmt.Errorf("panic: %v", p))
+			result.fault = phases.NewFault(phases.KindTrap, "the hook could not be run", fmt.Errorf("panic: %v", p))
 		}
-		if r.outcome.Duration == 0 {
-			r.outcome.Duration = time.Since(r.start)
+		if result.outcome.Duration == 0 {
+			result.outcome.Duration = time.Since(result.start)
 		}
-		r.nested = scope.taken()
+		result.nested = scope.taken()
 	}()
 	out, err, gone := c.watched(ctx, b, turn, scope)
 	if gone { // what it has in hand is not ours any more
-		r.outcome, r.fault, r.budget, r.trace = out, phases.FaultOf(err), 0, nil
-		return r
+		result.outcome, result.fault, result.budget, result.trace = out, phases.FaultOf(err), 0, nil
+		return result
 	}
-	r.said = out.Notes
-	r.outcome = out.owned()
-	r.outcome.Notes = append(slices.Clone(r.outcome.Notes), calls.notes...)
+	result.ownNotes = out.Notes
+	result.outcome = out.owned()
+	result.outcome.Notes = append(slices.Clone(result.outcome.Notes), calls.notes...)
 	if ledger != nil {
-		r.lent = ledger.done
-		r.outcome.Notes = append(slices.Clone(r.outcome.Notes), ledger.notes...)
+		result.leaseChanges = ledger.done
+		result.outcome.Notes = append(slices.Clone(result.outcome.Notes), ledger.notes...)
 	}
 	if err != nil {
-		if r.fault = phases.FaultOf(err); r.fault == nil {
-			r.fault = phases.NewFault(phases.KindTrap, "the hook could not be run", err)
+		if result.fault = phases.FaultOf(err); result.fault == nil {
+			result.fault = phases.NewFault(phases.KindTrap, "the hook could not be run", err)
 		}
-	} else if own := r.outcome.Duration - r.outcome.Waited; turn.Ceiling > 0 && own > turn.Ceiling {
-		r.fault = phases.NewFault(phases.KindDeadline, "the hook answered after its time was over", nil)
+	} else if own := result.outcome.Duration - result.outcome.Waited; turn.Ceiling > 0 && own > turn.Ceiling {
+		result.fault = phases.NewFault(phases.KindDeadline, "the hook answered after its time was over", nil)
 	}
-	return r
+	return result
 }
 
 // depth is how deep the invocation is nested: 0 for an event of a runtime.
 func (i *invocation) depth() int {
-	if !i.purse.nested() {
+	if !i.parentBudget.nested() {
 		return 0
 	}
-	return i.purse.scope.depth + 1
+	return i.parentBudget.scope.depth + 1
 }
 
 // turnSeed gives every turn a stream of its own, so that what one hook draws does
@@ -169,47 +172,48 @@ func namespace(b *binding) string {
 }
 
 // count adds a turn to the chain, its report, its event and its state.
-func (c *chain) count(b *binding, pass phases.Pass, r turnResult) {
+func (c *chain) count(b *binding, pass phases.Pass, result turnResult) {
 	left := c.budget(pass)
 	switch {
-	case r.fault != nil || c.i.k.o.Untimed > 0:
+	case result.fault != nil || c.invocation.kernel.options.Untimed > 0:
 	case *left <= 0:
 		// It ran ahead in time that the hooks before it have used up.
-		r = turnResult{input: r.input, start: r.start,
+		result = turnResult{input: result.input, start: result.start,
 			fault: phases.NewFault(phases.KindDeadline, "the hooks before it have used up the chain's time", nil)}
-	case r.took() > *left:
-		r.fault = phases.NewFault(phases.KindDeadline, "the hook answered after the chain's time was used up", nil)
+	case result.took() > *left:
+		result.fault = phases.NewFault(phases.KindDeadline, "the hook answered after the chain's time was used up", nil)
 	}
-	*left -= r.took()
-	c.i.purse.spend(r.took(), r.outcome.Fuel)
-	if r.fault == nil {
-		r.fault = c.i.secretName(&r.outcome)
+	*left -= result.took()
+	c.invocation.parentBudget.spend(result.took(), result.outcome.Fuel)
+	if result.fault == nil {
+		result.fault = c.invocation.secretName(&result.outcome)
 	}
-	t := phases.Turn{By: b.actor(c.i.inv.Phase), Pass: pass, Effects: r.outcome.Effects, Fault: r.fault,
-		FailText: r.outcome.FailText}
+	turn := phases.Turn{By: b.actor(c.invocation.inv.Phase), Pass: pass, Effects: result.outcome.Effects,
+		Fault:    result.fault,
+		FailText: result.outcome.FailText}
 	before := c.words.View().Action
-	res, open := c.add(b, t, r.trust)
-	c.cut(b, before, &r.outcome)
+	res, open := c.add(b, turn, result.trust)
+	c.cut(b, before, &result.outcome)
 	var notes []string
 	if b.loaded != nil {
 		notes = append(notes, b.loaded.Notes...)
 	}
-	notes = append(append(notes, r.outcome.Notes...), res.Notes...)
+	notes = append(append(notes, result.outcome.Notes...), res.Notes...)
 	if open {
 		notes = append(notes, "UNSAFE: the hook failed and counts as one without an opinion")
 		c.notes = append(c.notes, "UNSAFE: "+b.spec.Name+" failed and did not block")
 	}
-	for _, w := range r.outcome.Wishes {
+	for _, w := range result.outcome.Wishes {
 		notes = append(notes, "observed only: would have called "+w.Call)
 	}
-	rep := c.report(b, pass, r, res, notes)
+	rep := c.report(b, pass, result, res, notes)
 	c.reports = append(c.reports, rep)
-	c.i.seen.hookDone(r.start, &c.reports[len(c.reports)-1])
-	c.i.tape.turn(b, pass, &r, &rep)
-	c.turns = append(c.turns, auditTurn(b, rep, r))
+	c.invocation.observation.hookDone(result.start, &c.reports[len(c.reports)-1])
+	c.invocation.recorder.turn(b, pass, &result, &rep)
+	c.turns = append(c.turns, auditTurn(b, rep, result))
 	if rep.Decision == phases.HookError {
 		if pass != phases.PassObserve && !open {
-			c.fault = r.fault
+			c.fault = result.fault
 			if c.fault == nil { // the turn itself succeeded, its effects were refused
 				c.fault = phases.NewFault(res.Kind, res.Reason, nil)
 			}
@@ -217,11 +221,11 @@ func (c *chain) count(b *binding, pass phases.Pass, r turnResult) {
 		return
 	}
 	c.acted[b.spec.Name] = true
-	c.takeState(b, &r.outcome)
-	c.takeLeases(b, r.lent)
+	c.takeState(b, &result.outcome)
+	c.takeLeaseChanges(b, result.leaseChanges)
 }
 
-// cut has the record cover what the turn took out of the action: all of it where the
+// cut has the record redact what the turn took out of the action: all of it where the
 // binding redacts, else what the hook redacted by name.
 func (c *chain) cut(b *binding, before jsontext.Value, o *Outcome) {
 	after := c.words.View().Action
@@ -239,8 +243,8 @@ func (c *chain) cut(b *binding, before jsontext.Value, o *Outcome) {
 			return
 		}
 	}
-	builder := c.i.audit()
-	if err := builder.Cut(c.i.input, before, after, below); err != nil {
+	builder := c.invocation.audit()
+	if err := builder.Cut(c.invocation.input, before, after, below); err != nil {
 		f := phases.NewFault(phases.KindAudit, "what a hook took out of the action could not be redacted", err)
 		c.words.Fail(b.spec.Name, f)
 		c.fault = f
@@ -293,7 +297,7 @@ func logLevel(l int) string {
 // add counts the turn, unless it failed and failures are let pass: then the
 // chain stays as it was.
 func (c *chain) add(b *binding, t phases.Turn, trust bool) (res phases.TurnResult, open bool) {
-	if !c.i.k.o.UnsafeFailOpen || trust || b.mode == phases.Observe {
+	if !c.invocation.kernel.options.UnsafeFailOpen || trust || b.mode == phases.Observe {
 		return c.words.Add(t), false
 	}
 	before := *c.words

@@ -18,7 +18,7 @@ const unheldLimit = 1000
 // blocked any more, and named no session that a latch could hold. It looks at the newest
 // 1000 failures at most. The error is ErrUnavailable.
 func (k *Kernel) Unheld(ctx context.Context) (int, error) {
-	now := k.o.Clock.Now()
+	now := k.options.Clock.Now()
 	list, err := k.Events(ctx,
 		wire.Query{Type: phases.EventFailure, Since: now.Add(-UnheldFor), Newest: true, Limit: unheldLimit})
 	n := 0

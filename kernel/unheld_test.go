@@ -61,7 +61,7 @@ func TestGarbageLatchesNoRuntime(t *testing.T) {
 	}
 }
 
-// So is a refusal whose invocation is not valid, whoever made it: the name of a session that
+// So is a refusal whose invocation is not valid, of any caller: the name of a session that
 // cannot be recorded as it is never latches another one, or all.
 func TestInvalidRefusalLatchesNoRuntime(t *testing.T) {
 	h := newHost(t, nil)

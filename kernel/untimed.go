@@ -20,7 +20,7 @@ var ErrOverran = errors.New(
 func (k *Kernel) Overran() error {
 	k.left.mu.Lock()
 	defer k.left.mu.Unlock()
-	if k.o.Untimed > 0 && k.left.ever {
+	if k.options.Untimed > 0 && k.left.ever {
 		return ErrOverran
 	}
 	return nil

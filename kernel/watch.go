@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// DefaultLeaveAfter is how long beyond its deadline a turn is waited for.
-	DefaultLeaveAfter = 3 * time.Second
+	// defaultLeaveAfter is how long beyond its deadline a turn is waited for.
+	defaultLeaveAfter = 3 * time.Second
 
 	// ToolCeiling is what suites, replays and fuzzing give a turn by the clock; see
 	// Options.Untimed. Fuel ends a turn long before.
@@ -129,9 +129,9 @@ func (c *chain) watched(ctx context.Context, b *binding, turn Turn,
 		}()
 		a.out, a.err = b.loaded.Hook.Run(ctx, turn)
 	}()
-	limit := turn.Ceiling + c.i.k.o.LeaveAfter
-	if c.i.k.o.Untimed > 0 {
-		limit = c.i.k.o.Untimed
+	limit := turn.Ceiling + c.invocation.kernel.options.LeaveAfter
+	if c.invocation.kernel.options.Untimed > 0 {
+		limit = c.invocation.kernel.options.Untimed
 	}
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -158,19 +158,19 @@ func (c *chain) watched(ctx context.Context, b *binding, turn Turn,
 // leave counts a turn as left behind until ended returns. The configuration stays
 // loaded until then: code that runs cannot be unloaded.
 func (c *chain) leave(b *binding, ended func()) {
-	k, snap, key := c.i.k, c.i.snap, b.leftKey()
+	k, snap, key := c.invocation.kernel, c.invocation.snap, b.leftKey()
 	held := snap.acquire() // always: the invocation holds it, too
 	total, since := k.left.add(key), time.Now()
-	k.o.Logger.LogAttrs(context.Background(), slog.LevelError,
+	k.options.Logger.LogAttrs(context.Background(), slog.LevelError,
 		"a hook ignores its deadline and is left behind: it blocks until that has ended",
 		slog.String("hook", b.spec.Name), slog.Int("left_behind", total), slog.Int("most", MaxLeftBehind))
 	go func() {
 		ended()
 		k.left.remove(key)
-		k.o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "a hook that was left behind has ended",
+		k.options.Logger.LogAttrs(context.Background(), slog.LevelWarn, "a hook that was left behind has ended",
 			slog.String("hook", b.spec.Name), slog.Duration("after", time.Since(since)))
 		if held {
-			k.letGo(snap)
+			k.releaseSnapshot(context.Background(), snap)
 		}
 	}()
 }

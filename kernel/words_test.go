@@ -186,7 +186,7 @@ func TestTimeOfTurns(t *testing.T) {
 	if scopeOf(context.Background(), k) != nil || insideTurn(context.Background(), k) {
 		t.Error("inside of no turn")
 	}
-	s.k = k
+	s.kernel = k
 	ctx := context.WithValue(context.Background(), turnKey{}, s)
 	if scopeOf(ctx, k) != s || !insideTurn(ctx, k) || scopeOf(ctx, &Kernel{}) != nil {
 		t.Error("a turn belongs to its kernel")

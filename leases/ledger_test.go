@@ -203,7 +203,7 @@ func TestQuota(t *testing.T) {
 	w.must(leases.Request{TTLS: 60})
 }
 
-// Unknown and somebody else's look the same, by id and by token.
+// Unknown and another holder's look the same, by id and by token.
 func TestUnknownAndNotYours(t *testing.T) {
 	w := newWorld(t.Fatal)
 	m := w.must(leases.Request{ID: "mine", TTLS: 60})

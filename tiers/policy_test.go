@@ -24,7 +24,7 @@ import (
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// testKeys are keys that nobody signs with: Evaluate looks at ids only.
+// testKeys are keys that sign nothing: Evaluate looks at ids only.
 type testKeys struct {
 	pem []string
 	id  []string
@@ -459,7 +459,7 @@ func TestWhoIsCounted(t *testing.T) {
 	}
 }
 
-// Slots that overlap: one that takes anybody must not take the only signer of
+// Slots that overlap: one that takes any signer must not take the only signer of
 // another. Every assignment is tried and compared.
 func TestOverlappingSeatsAreExact(t *testing.T) {
 	people := []string{"a", "b", "c", "d"}

@@ -207,6 +207,6 @@ func (j *Joiner) checkOutput(e *phases.Event, run *recording.Run, carried phases
 // redactedMetadata reports whether secrets were redacted in metadata that hooks wrote.
 func redactedMetadata(e *phases.Event) bool {
 	return slices.ContainsFunc(e.Notes, func(n string) bool {
-		return strings.HasSuffix(n, kernel.NoteCovered)
+		return strings.HasSuffix(n, kernel.NoteRedacted)
 	})
 }
