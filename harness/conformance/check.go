@@ -49,7 +49,7 @@ func Verify(ctx context.Context, h Host) ([]Failure, error) {
 
 // Verify runs the rule on the host and returns one sentence for each breach.
 func (r *Rule) Verify(ctx context.Context, h Host) ([]string, error) {
-	req, err := r.Request()
+	req, err := r.turn()
 	if err != nil {
 		return nil, err
 	}

@@ -93,9 +93,9 @@ const defaultFuel = 10 << 20
 // now is the time of every turn.
 var now = time.Unix(1_700_000_000, 7).UTC()
 
-// Request makes the turn of the rule.
-func (r *Rule) Request() (Request, error) {
-	module, err := r.Guest()
+// turn makes the turn of the rule.
+func (r *Rule) turn() (Request, error) {
+	module, err := r.guest()
 	if err != nil {
 		return Request{}, fmt.Errorf("rule %s has no guest: %w", r.ID, err)
 	}

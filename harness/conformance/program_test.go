@@ -33,7 +33,7 @@ func (e echo) Run(_ context.Context, r conformance.Request) (conformance.Outcome
 // that everything is.
 func TestServe(t *testing.T) {
 	for _, r := range rules(t) {
-		want, err := r.Request()
+		want, err := r.Turn()
 		if err != nil {
 			t.Fatal(err)
 		}

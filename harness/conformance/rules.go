@@ -114,5 +114,5 @@ func decode(name string, into any) error {
 	return nil
 }
 
-// Guest returns the module of the rule.
-func (r *Rule) Guest() ([]byte, error) { return kit.ReadFile("guests/" + r.ID + ".wasm") }
+// guest returns the module of the rule.
+func (r *Rule) guest() ([]byte, error) { return kit.ReadFile("guests/" + r.ID + ".wasm") }

@@ -34,8 +34,8 @@ func Behaviours() ([]Behaviour, error) {
 	return doc.Behaviours, nil
 }
 
-// Request makes the turn for a hook that was built with an SDK.
-func (b *Behaviour) Request(module []byte) (Request, error) {
+// turn makes the turn for a hook that was built with an SDK.
+func (b *Behaviour) turn(module []byte) (Request, error) {
 	args := map[string]jsontext.Value{"do": jsontext.Value(text(b.ID))}
 	for k, v := range b.Args {
 		args[k] = v
@@ -55,7 +55,7 @@ func (b *Behaviour) Request(module []byte) (Request, error) {
 // Verify runs a hook that was built with an SDK, and returns one sentence for each
 // difference from Want.
 func (b *Behaviour) Verify(ctx context.Context, h Host, module []byte) ([]string, error) {
-	req, err := b.Request(module)
+	req, err := b.turn(module)
 	if err != nil {
 		return nil, err
 	}
