@@ -26,7 +26,8 @@ func InspectBound(ctx context.Context, dir trust.Dir, name string) (Info, error)
 	}
 	i := slices.IndexFunc(f.Hooks, func(b config.Binding) bool { return b.Name == name })
 	if i < 0 {
-		return Info{}, fmt.Errorf("%w: %s binds no hook named %q", ErrUnknownHook, filepath.Join(dir.Path, config.FileName), name)
+		return Info{}, fmt.Errorf("%w: %s binds no hook named %q", ErrUnknownHook, filepath.Join(dir.Path, config.FileName),
+			name)
 	}
 	spec := Spec(f.Hooks[i])
 	hooks, err := builtin.Load()

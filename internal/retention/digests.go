@@ -20,7 +20,7 @@ type Digests struct{ keys audit.Keys }
 func OpenDigests(dir string) (*Digests, error) {
 	d := &Digests{keys: audit.Keys{}}
 	for _, u := range []audit.Use{audit.UseInput, audit.UseOutput} {
-		k, err := statedir.ReadKey(statedir.Key(statedir.Keys(dir), string(u)))
+		k, err := statedir.ReadKey(statedir.Key(statedir.Keys(dir), u))
 		if errors.Is(err, fs.ErrNotExist) {
 			err = errors.New("the key that digests in events were made with is missing")
 		}
