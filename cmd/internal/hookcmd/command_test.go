@@ -82,6 +82,12 @@ type ran struct {
 
 func run(t *testing.T, dir string, in io.Reader, args ...string) ran {
 	t.Helper()
+	return runPatiently(t, dir, in, 200*time.Millisecond, args...)
+}
+
+// runPatiently is run where the payload takes time to be read.
+func runPatiently(t *testing.T, dir string, in io.Reader, payload time.Duration, args ...string) ran {
+	t.Helper()
 	var r ran
 	var out, errs bytes.Buffer
 	c := hookcmd.Command{
@@ -90,7 +96,7 @@ func run(t *testing.T, dir string, in io.Reader, args ...string) ran {
 			r.handed = append(r.handed, args)
 			return os.ErrNotExist
 		},
-		Patience: 300 * time.Millisecond, PayloadPatience: 200 * time.Millisecond,
+		Patience: payload * 3 / 2, PayloadPatience: payload,
 	}
 	r.code = c.Main(t.Context(), append(args, "--state", dir))
 	r.out, r.err = out.String(), errs.String()
