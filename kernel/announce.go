@@ -17,7 +17,7 @@ const (
 	DecisionAccepted   = "accepted"   // a person looked at the revisions until then
 )
 
-// Announcement is what the log says of a configuration that comes into force without
+// Announcement describes to the log a configuration that comes into force without
 // a reviewer's signature.
 type Announcement struct {
 	Text string         // for people; follows the revision
@@ -27,7 +27,7 @@ type Announcement struct {
 	Done func(logged bool)
 }
 
-// Announcer says what is to be logged of the configuration that it belongs to, before
+// Announcer describes to the log the configuration that it belongs to, before
 // any event under that configuration is; nil when it is in the log already. With an
 // error nothing is decided until it works.
 type Announcer func(context.Context) (*Announcement, error)

@@ -7,7 +7,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// ConfigOrder is what an order to accept a configuration says: exactly the revision
+// ConfigOrder describes an order to accept a configuration: exactly the revision
 // that was looked at.
 type ConfigOrder struct {
 	Revision string `json:"revision"` // as in verdicts

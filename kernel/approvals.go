@@ -13,7 +13,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// question is what the queue has to do with one attempt at an invocation whose
+// question holds the steps of the queue for one attempt at an invocation whose
 // hooks ask for a person.
 type question struct {
 	ops    []approvals.Op
@@ -23,7 +23,7 @@ type question struct {
 	used   *approvals.Item // to be used up, if it shows what the record shows now
 }
 
-// consult looks into the queue for an ask that the runtime does not put to the
+// askApproval looks into the queue for an ask that the runtime does not put to the
 // person itself: the verdict becomes an allow (approved, and used up by this), a
 // block (denied, or nothing more can be asked), or points at the item that waits.
 // With an error, a *phases.Fault, the verdict has become a block; ErrConflict
@@ -124,7 +124,7 @@ func (i *invocation) lookUpApproval(ctx context.Context, c *chain, verdict *phas
 	return pending, nil
 }
 
-// requester says who asks: what the host has seen of the caller, and what the caller says.
+// requester names the caller: by the credential that the host has seen, and by its own claims.
 func (i *invocation) requester() approvals.Requester {
 	return approvals.Requester{
 		Credential: cmp.Or(i.options.Credential, "local"), Runtime: i.inv.Runtime, Session: i.inv.Session, Agent: i.inv.Agent,
@@ -138,7 +138,7 @@ func (k *Kernel) approvalKey(raw, credential string) string {
 	return k.options.Digester.Digest(audit.UseApproval, []byte(raw+"\x00"+credential))
 }
 
-// into adds what the queue has to do with the invocation to its batch. An approval
+// stage adds the steps of the queue to the batch. An approval
 // that was signed for something else than what the record shows now is not used: the
 // error is a *phases.Fault, and nothing of the batch may be committed.
 func (q *question) stage(batch *Batch, i *invocation, c *chain, verdict *phases.Verdict, rec *audit.Record) error {
@@ -198,7 +198,7 @@ func show(item *approvals.Item, c *chain, verdict *phases.Verdict, rec *audit.Re
 }
 
 // useApproval makes the step that uses up an approved item, and its event. It
-// answers a *phases.Fault when the approval on file does not count: any process that can
+// answers a *phases.Fault when the stored approval does not count: any process that can
 // write the database can write "approved", but not a reviewer's signature, and
 // not a second use of one.
 func (k *Kernel) useApproval(ctx context.Context, s *snapshot, it *approvals.Item,

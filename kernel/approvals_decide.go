@@ -120,7 +120,7 @@ func (k *Kernel) speakable(reason string) error {
 
 // FinishApproval uses up an approved item on behalf of the process that has carried it out,
 // and records that. It succeeds once. Errors are as of DecideApproval, or a
-// *phases.Fault when the approval on file does not count.
+// *phases.Fault when the stored approval does not count.
 func (k *Kernel) FinishApproval(ctx context.Context, id, note string) error {
 	s := k.snapshot()
 	if s == nil {

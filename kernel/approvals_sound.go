@@ -29,7 +29,7 @@ func requestedID(item string) string { return fixedID("belay approval requested"
 func decidedID(item string) string   { return fixedID("belay approval decided", item) }
 func unsoundID(item string) string   { return fixedID("belay approval unsound", item) }
 
-// approvalUnsound is the decision of an event that says that an item is not what was asked.
+// approvalUnsound is the decision of an event that says that an item differs from the question in the log.
 const approvalUnsound = "unsound"
 
 // wasUsed is why an item that is not consumed is not sound when the event of its use is
@@ -66,7 +66,7 @@ func (k *Kernel) sealItem(content string, d *approvals.Decision) (string, error)
 // maxLooks is how often an item is read anew because it changed while its events were read.
 const maxLooks = 16
 
-// vouched finds out whether an item on file is what was asked and decided. Item and events
+// vouched compares a stored item with the question and the decision in the log. Item and events
 // are read one after the other: an item that was decided or used in between is read anew,
 // and is then as it is now. The error is of approvals.ErrUnsound, and then it is logged, or
 // ErrUnavailable, or ErrConflict when the item is gone or keeps changing.

@@ -63,7 +63,7 @@ func (i *invocation) newChain(md phases.Metadata) (*chain, error) {
 	return c, nil
 }
 
-// budget returns what a pass may take together. Hooks that run on behalf of another
+// budget returns the time that a pass may take together. Hooks that run on behalf of another
 // hook's turn, of whatever pass, all live on what that turn has left.
 func (c *chain) budget(pass phases.Pass) *time.Duration {
 	if pass == phases.PassObserve && !c.invocation.parentBudget.nested() {
@@ -72,7 +72,7 @@ func (c *chain) budget(pass phases.Pass) *time.Duration {
 	return &c.left
 }
 
-// auditBudget returns what the audit hooks may take.
+// auditBudget returns the time that the audit hooks may take.
 func (c *chain) auditBudget() time.Duration {
 	if c.invocation.parentBudget.nested() {
 		return c.left

@@ -28,7 +28,7 @@ func (c *chain) require() {
 	}
 }
 
-// verdict returns what the chain came to, and the failure that blocked it, if any.
+// verdict returns the verdict of the hooks, and the failure that blocked it, if any.
 func (c *chain) verdict(run RunState) (phases.Verdict, error) {
 	verdict := c.words.Result()
 	verdict.PolicyRevision = c.invocation.snap.revision

@@ -27,7 +27,7 @@ func (o *InvokeOptions) KeepTime(inv *phases.Invocation) {
 	}
 }
 
-// setClock makes the caller's time what it is, a claim, and gives hooks the host's
+// setClock turns the caller's time into a claim, and gives hooks the host's
 // clock: a working-hours rule or a daily budget must not go by what an agent says.
 func (i *invocation) setClock(inv *phases.Invocation) {
 	if !inv.Time.IsZero() {

@@ -17,13 +17,13 @@ import (
 // belay.yaml says.
 var ErrTooYoung = errors.New("the events are too young to be compacted")
 
-// Compaction is what the event of a compaction says.
+// Compaction is the content of the event of a compaction.
 type Compaction struct {
 	Through   int64  `json:"through"`   // events 1 to this number
 	Statement string `json:"statement"` // signed; made and verified elsewhere
 }
 
-// CompactOrder is what an order to compact the log says.
+// CompactOrder describes an order to compact the log.
 type CompactOrder struct {
 	Through int64 `json:"through"` // events 1 to this number
 }

@@ -40,7 +40,7 @@ const TrustedPriority = 100
 // UnsafeFailOpen lets other failures pass.
 var ErrTrust = errors.New("the module is not the one that was trusted")
 
-// Config is what an operator has configured. It must not be changed after it
+// Config is an operator's configuration. It must not be changed after it
 // was handed to Open or Reload.
 type Config struct {
 	Revision string // names the exact configuration; recorded with every verdict
@@ -53,7 +53,7 @@ type Config struct {
 	Require  []Require
 	Ceiling  phases.Scopes // the most that any action may touch
 
-	// ChainBudget bounds what the hooks of one invocation may take together; 0
+	// ChainBudget bounds the time of all hooks of one invocation together; 0
 	// means 2 seconds. Observing hooks have the same budget once more.
 	ChainBudget time.Duration
 
@@ -110,7 +110,7 @@ type Loader interface {
 	Load(ctx context.Context, spec BindingSpec) (*Loaded, error)
 }
 
-// Loaded is a hook that is ready to run, and what is known about it.
+// Loaded is a hook that is ready to run, with its description.
 type Loaded struct {
 	Hook         Hook
 	Digest       string // sha256:<hex> of the file
@@ -141,12 +141,12 @@ type Turn struct {
 	Session hostcalls.SessionConfig // what it may see and do
 	Fuel    int64
 	Timeout time.Duration // of work, without calls that reach beyond the host and waiting for a processor
-	// by the clock on the wall, without calls that reach beyond the host; 0 means what the sandbox makes of Timeout
+	// by the clock on the wall, without calls that reach beyond the host; 0 derives it from Timeout
 	Ceiling time.Duration
 	Slice   int64 // fuel between two looks at the deadline; 0 means the sandbox's default
 }
 
-// Outcome is what one call came to.
+// Outcome is the result of one call.
 type Outcome struct {
 	Effects     []phases.Effect
 	StateReads  []hostcalls.StateRead

@@ -1,4 +1,4 @@
-// Package kernel decides what one invocation of one phase comes to: it takes an
+// Package kernel decides one invocation of one phase: it takes an
 // immutable snapshot of the operator's bindings, runs the hooks that match in
 // the fixed order of two passes, combines what they ask for, lets the audit phase
 // redact more of the record, and releases the verdict only after the record is

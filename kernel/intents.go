@@ -50,7 +50,7 @@ const (
 type journal struct{ dir string }
 
 // begin notes an intent durably, before its event is committed. done takes the
-// note away; it is called when the outcome is on record, or when the intent is not.
+// note away; it is called when the outcome is recorded, or when the intent is not.
 // abandon leaves the note for the next Open.
 func (j journal) begin(in openIntent) (n *note, err error) {
 	if j.dir == "" {
@@ -248,7 +248,7 @@ func (e *effort) drop() {
 	}
 }
 
-// settle records what came of it. The error is a *phases.Fault.
+// recordOutcome records the outcome. The error is a *phases.Fault.
 func (e *effort) recordOutcome(ctx context.Context, outcome, reason string, result, summary []byte,
 	took time.Duration) error {
 	at := e.kernel.options.Clock.Now()

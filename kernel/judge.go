@@ -13,7 +13,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// afterwards is what an invocation knows that judges an event which was refused before. It
+// afterwards belongs to an invocation that judges an event which was refused before. It
 // is used by one goroutine.
 type afterwards struct {
 	of   *refused
@@ -26,7 +26,7 @@ type afterwards struct {
 // noteAfterwards begins the note of a verdict on an event that was refused before.
 const noteAfterwards = "judged afterwards"
 
-// settle notes in the verdict which refused event it judges, and makes a block of each change of
+// limit notes in the verdict which refused event it judges, and makes a block of each change of
 // an event that has happened. Contexts are lost, as in events that have no place for them.
 func (a *afterwards) limit(verdict *phases.Verdict) {
 	if len(verdict.Notes) == 0 || !strings.HasPrefix(verdict.Notes[0], noteAfterwards) {
@@ -68,8 +68,8 @@ func unappliable(verdict *phases.Verdict) (by, what string) {
 	return kernelName, what
 }
 
-// stage adds to the batch of the verdict what it does to the latch: in one transaction,
-// so that no crash lifts what was not judged. A block for a cause of belay's own making
+// stage adds the change of the latch to the batch of the verdict: in one transaction, so
+// that no crash lifts a latch without a judgement. A block for a cause of belay's own making
 // decides nothing.
 func (a *afterwards) stage(batch *Batch, i *invocation, verdict *phases.Event, why phases.LatchKind, latch *Latch) {
 	passes := verdict.Decision == string(phases.Allow)

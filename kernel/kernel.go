@@ -144,7 +144,7 @@ func (k *Kernel) Health() Health {
 	return Health{OK: true}
 }
 
-// Recover puts on record what was blocked without a record, if the store works
+// Recover records blocks that have no record yet, if the store works
 // again; after it, Health is what it said. Invocations do the same before anything
 // else, so that this is for those who look while nothing happens. The error is
 // ErrUnavailable: it does not.

@@ -330,7 +330,7 @@ func (k *Kernel) liftCauses(ctx context.Context) error {
 	return nil
 }
 
-// OverloadEnded tells the kernel that callers find room again, puts on record what was
+// OverloadEnded tells the kernel that callers find room again, records what was
 // refused without a record, and ends the latches of the overload. It judges all that is
 // retained. The error is ErrUnavailable.
 func (k *Kernel) OverloadEnded(ctx context.Context) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// latchOrder is what an order to clear a latch says: which latch, and by what it came
+// latchOrder describes an order to clear a latch: which latch, and by what it came
 // about, so that the order is of no use for a later latch of the same session.
 type latchOrder struct {
 	Runtime    string    `json:"runtime"`
@@ -17,7 +17,7 @@ type latchOrder struct {
 	Since      time.Time `json:"since"`
 }
 
-// Order returns what an order to clear the latch has to say.
+// Order returns the content of an order to clear the latch.
 func (l *Latch) Order() latchOrder {
 	return latchOrder{Runtime: l.Runtime, Session: l.Session, Invocation: l.Invocation, Since: l.Since.UTC()}
 }

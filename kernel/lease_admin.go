@@ -14,12 +14,12 @@ import (
 // LeasePending says that the lease is made when a reviewer has approved it.
 type LeasePending struct{ Approval approvals.Item }
 
-// Error says what is to be done.
+// Error names the approval that is missing.
 func (e *LeasePending) Error() string {
 	return "a reviewer has to approve it first (approval " + e.Approval.ID + ")"
 }
 
-// handDocument is what a person is shown of a lease that is to be made by hand.
+// handDocument shows a person a lease that is to be made by hand.
 type handDocument struct {
 	leases.Request
 	Holder *leases.Holder `json:"holder,omitzero"` // nil: who asked
@@ -150,7 +150,7 @@ func (k *Kernel) RevokeLease(ctx context.Context, id string, prefix bool, person
 	})
 }
 
-// again runs f anew while what it rests on changes.
+// retryOnConflict runs f again while the store answers ErrConflict.
 func (k *Kernel) retryOnConflict(f func() error) error {
 	for attempt := 1; ; attempt++ {
 		if err := f(); !errors.Is(err, ErrConflict) || attempt == maxAttempts {

@@ -90,7 +90,7 @@ func strictLease(raw jsontext.Value, into any) error {
 	return nil
 }
 
-// refusal is what a guest is answered; errors of the store end the turn.
+// refusal turns an error into the answer for a guest; errors of the store end the turn.
 func refusal(err error) error {
 	var e *leases.Error
 	if !errors.As(err, &e) {

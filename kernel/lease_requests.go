@@ -93,7 +93,7 @@ func (t *turnLedger) requestKey(r *leases.Request) (string, error) {
 	return t.chain.invocation.kernel.approvalKey("lease\x00"+string(raw), who.Credential), err
 }
 
-// ask puts the request into the queue, or says what has come of it.
+// ask puts the request into the queue, or returns its outcome.
 func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Value, error) {
 	i := t.chain.invocation
 	key, err := t.requestKey(&doc.Request)
@@ -174,7 +174,7 @@ func pending(it *approvals.Item) (jsontext.Value, error) {
 	return nil, &hostcalls.Refusal{Errno: hostcalls.Pending, Reply: doc}
 }
 
-// question is what a person is shown of a request: redacted, like all that is stored.
+// question shows a person a request: redacted, like all that is stored.
 func (t *turnLedger) question(doc *requestDocument, key string) (*approvals.Item, error) {
 	i := t.chain.invocation
 	raw, err := json.Marshal(&doc.Request)

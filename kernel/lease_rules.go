@@ -19,7 +19,7 @@ type LeaseRule struct {
 	Decision   LeaseDecision
 }
 
-// LeaseDecision is what a rule says.
+// LeaseDecision is the answer of a rule.
 type LeaseDecision string
 
 const (

@@ -78,7 +78,7 @@ func (s *snapshot) setLeases(cfg *Config) error {
 	return nil
 }
 
-// staged is one change of a lease that a turn wants, with its record. It is carried
+// leaseChange is one change of a lease that a turn wants, with its record. It is carried
 // out in the verdict's transaction, or not at all.
 type leaseChange struct {
 	by     *binding   // nil: the kernel itself
@@ -104,17 +104,17 @@ func (i *invocation) holder() leases.Holder {
 	return leases.HolderOf(i.inv, i.requester().Credential)
 }
 
-// takeLeases takes over what a turn that succeeded did. Of a mutator that was called
+// takeLeaseChanges takes over the changes of a turn that succeeded. Of a mutator that was called
 // again, its later word counts.
 func (c *chain) takeLeaseChanges(b *binding, list []leaseChange) {
 	c.leaseChanges = slices.DeleteFunc(c.leaseChanges, func(s leaseChange) bool { return s.by == b && !s.always })
 	c.leaseChanges = append(c.leaseChanges, list...)
 }
 
-// lending is everything that one attempt does with leases.
+// leaseChanges are all changes of leases that one attempt makes.
 type leaseChanges []leaseChange
 
-// lend finds the leases that the operator requires for the final action and plans to
+// planLeases finds the leases that the operator requires for the final action and plans to
 // take one use of each; without one the verdict becomes a block. It also passes
 // leases on to a child agent. With an error, a *phases.Fault, the verdict has
 // become a block, too.
@@ -154,7 +154,7 @@ func (i *invocation) planLeases(ctx context.Context, c *chain, verdict *phases.V
 	return out, nil
 }
 
-// claims plans one use of a lease for each rule that the action falls under.
+// planClaims plans one use of a lease for each rule that the action falls under.
 func (i *invocation) planClaims(ctx context.Context, out leaseChanges, book *leases.Ledger, at leases.Instant,
 	final *phases.Invocation, verdict *phases.Verdict) (leaseChanges, error) {
 	who := i.holder()
@@ -185,7 +185,7 @@ func (i *invocation) planClaims(ctx context.Context, out leaseChanges, book *lea
 	return out, nil
 }
 
-// find returns the lease that a holder would use for the action: of those that
+// findLease returns the lease that a holder would use for the action: of those that
 // cover it the one that ends first. Nil when there is none.
 func (k *Kernel) findLease(ctx context.Context, book *leases.Ledger, who leases.Holder, at leases.Instant, need string,
 	final *phases.Invocation) (*leases.Lease, error) {
@@ -202,7 +202,7 @@ func (k *Kernel) findLease(ctx context.Context, book *leases.Ledger, who leases.
 	return nil, nil
 }
 
-// lacking says what is missing and how to get it.
+// lacking names the missing lease, and the ways to get it.
 func lacking(need string, final *phases.Invocation) string {
 	s := "this needs a lease: capability " + phases.SafeLine(need, phases.MaxIDBytes)
 	if tool := final.Tool(); tool != "" {
@@ -214,7 +214,7 @@ func lacking(need string, final *phases.Invocation) string {
 	return s + "; no active one is held by this agent in this session. A hook can ask for one (request_lease), or a person lends one: belay lease mint"
 }
 
-// passOn plans children of the leases that a spawn asks to pass, for the child.
+// planPassOn plans children of the leases that a spawn asks to pass, for the child.
 func (i *invocation) planPassOn(ctx context.Context, out leaseChanges, book *leases.Ledger, final *phases.Invocation,
 	verdict *phases.Verdict) (leaseChanges, error) {
 	a, err := phases.DecodeAction(phases.Spawn, final.Action)
@@ -260,7 +260,7 @@ func (i *invocation) planPassOn(ctx context.Context, out leaseChanges, book *lea
 	return out, nil
 }
 
-// into adds to the batch what counts under the final verdict, and its record.
+// stage adds the changes that count under the final verdict, and their events, to the batch.
 func (l leaseChanges) stage(batch *Batch, i *invocation, verdict *phases.Verdict) error {
 	allowed := verdict.Decision == phases.Allow
 	for n := range l {
@@ -300,7 +300,7 @@ func (l leaseChanges) stage(batch *Batch, i *invocation, verdict *phases.Verdict
 	return nil
 }
 
-// leaseEvent records who lent what to whom. There is no token in it.
+// leaseEvent records lender, holder and lease. It holds no token.
 func (k *Kernel) leaseEvent(change *leaseChange, r Redactor, revision string, now time.Time) (phases.Event, error) {
 	lease := &change.lease
 	event := phases.Event{
@@ -349,7 +349,7 @@ func changedID(s *leaseChange) string {
 	return s.lease.ID
 }
 
-// ops returns what turns that count have planned, but for what hook b did: a hook
+// ops returns the changes that turns that count have planned, apart from those of hook b: a hook
 // that is called again begins anew.
 func (c *chain) ops(but *binding) []*leases.Op {
 	var out []*leases.Op

@@ -28,7 +28,7 @@ type Observation interface {
 	// reports its turns again. The report must not be kept or changed.
 	HookDone(start time.Time, r *phases.HookReport)
 
-	// Decided is called once, when the answer is on record or cannot be: then
+	// Decided is called once, when the answer is recorded or cannot be: then
 	// v.Event is nil. err is what InvokeWith returns. The verdict must not be kept
 	// or changed.
 	Decided(v *phases.Verdict, err error)

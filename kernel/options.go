@@ -16,7 +16,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Redactor redacts secrets in what is stored. Safe for concurrent use.
+// Redactor redacts secrets in stored values. Safe for concurrent use.
 type Redactor interface {
 	// JSON returns a copy of a strict JSON value with secrets redacted, and pointers (RFC 6901,
 	// into raw) to what was redacted. With an error nothing of the original is stored.
@@ -78,7 +78,7 @@ type Proof struct {
 	Notes  []string // for the operator; shown with every verdict
 }
 
-// Options are what a kernel is made of. Store, Loader and Redactor are needed.
+// Options are the parts of a kernel. Store, Loader and Redactor are needed.
 type Options struct {
 	Store    Store
 	Loader   Loader
@@ -150,7 +150,7 @@ type Options struct {
 	UnsafeFailOpen bool
 }
 
-// InvokeOptions are what a caller says about one invocation beyond the wire form.
+// InvokeOptions describe one invocation beyond the wire form.
 type InvokeOptions struct {
 	// Unblockable: the runtime cannot stop this event. A verdict other than allow
 	// latches the session instead. Invocations of phase audit are always so.
@@ -165,13 +165,13 @@ type InvokeOptions struct {
 	// they restrict and it cannot tell what the action touches, it blocks.
 	HoldsScopes bool
 
-	// ParentScopes is what the parent of a spawned agent may touch, when the caller
+	// ParentScopes are the scopes of a spawned agent's parent, when the caller
 	// knows it: the verdict's scopes are cut to it. Without it a child has at most the
 	// invocation's own scopes.
 	ParentScopes *phases.Scopes
 
-	// Credential is what the host has seen of the caller, such as its uid: quotas
-	// and approvals are by it, since what an invocation says of itself is a claim.
+	// Credential identifies the caller as the host has seen it, such as its uid: quotas
+	// and approvals are by it, since an invocation's words about itself are claims.
 	Credential string
 
 	// OnBehalf: the kernel itself made the invocation on behalf of a hook, as its
@@ -209,7 +209,7 @@ func (noBoot) Boot() (string, time.Duration) { return "", 0 }
 
 var errOptions = errors.New("kernel: Store, Loader and Redactor are needed")
 
-// withDefaults checks the options and fills in what may be left out.
+// withDefaults checks the options and fills in the optional ones.
 func (o Options) withDefaults() (Options, error) {
 	if o.Store == nil || o.Loader == nil || o.Redactor == nil {
 		return o, errOptions

@@ -65,7 +65,7 @@ func ownDecision(d approvals.Decision) approvals.Decision {
 	return d
 }
 
-// owned returns what a hook answered, on memory of the kernel's own: a Loader's hooks
+// owned returns a hook's answer, on memory of the kernel's own: a Loader's hooks
 // may answer out of buffers that their next turn uses again.
 func (o Outcome) owned() Outcome {
 	o.Effects = phases.CloneEffects(o.Effects)

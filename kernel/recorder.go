@@ -12,7 +12,7 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
-// Recorder is given what invocations were decided from, whole and not redacted, so
+// Recorder is given everything that invocations were decided from, complete and not redacted, so
 // that they can be run again. It decides nothing: what it does changes no verdict
 // and no event, and when it panics, that is logged and nothing else. It is called
 // where a caller waits for an answer, so that it must not wait for anything
@@ -49,7 +49,7 @@ type Recording struct {
 	// is enforced, what audit redacted, what the store said. Its Hooks are empty.
 	Chained phases.Verdict
 
-	// Verdict is what was released. It must not be changed.
+	// Verdict is the released one. It must not be changed.
 	Verdict *phases.Verdict
 }
 
@@ -128,7 +128,7 @@ func (k *Kernel) startRecording(inv *phases.Invocation) (r recording) {
 
 func (r *recording) on() bool { return r.by != nil }
 
-// again begins anew: the invocation runs once more.
+// restart drops the turns of the attempt before.
 func (r *recording) restart() { r.turns = nil }
 
 func (r *recording) guard() {
@@ -170,7 +170,7 @@ func (r *recording) done(i *invocation, run RunState, latch *Latch, chained phas
 	})
 }
 
-// chainedVerdict is a copy of what the chain came to that later stages do not change.
+// chainedVerdict copies the hooks' verdict, so that later steps do not change it.
 func chainedVerdict(v *phases.Verdict) phases.Verdict {
 	c := *v
 	c.Hooks, c.Notes, c.Changed = nil, slices.Clone(v.Notes), slices.Clone(v.Changed)

@@ -7,7 +7,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// RecordOrder is what an order to record originals says: how much, and where they go.
+// RecordOrder describes an order to record originals: how much, and where they go.
 type RecordOrder struct {
 	Seconds     int64  `json:"seconds"`
 	Count       int64  `json:"count"`

@@ -128,7 +128,7 @@ func (k *Kernel) refuseAfterPanic(ctx context.Context, r Refusal) (v phases.Verd
 	return k.refuse(ctx, r)
 }
 
-// unrecorded answers a block that is not on record: the store is down. It goes
+// unrecorded answers a block without a record: the store is down. The block goes
 // to the log and to the spool instead, from which a gap event is made later.
 func (k *Kernel) unrecorded(ctx context.Context, r Refusal) (phases.Verdict, error) {
 	inv := k.namesOnly(r.Invocation, k.options.Clock.Now())
@@ -146,7 +146,7 @@ func (k *Kernel) unrecorded(ctx context.Context, r Refusal) (phases.Verdict, err
 	return v, r.Fault
 }
 
-// namesOnly keeps what names an invocation, made safe: it may not have been valid.
+// namesOnly keeps the names of an invocation, made safe: it may not have been valid.
 func (k *Kernel) namesOnly(inv phases.Invocation, now time.Time) phases.Invocation {
 	name := func(s string, max int) string { return phases.SafeLine(s, max) }
 	out := phases.Invocation{
@@ -227,7 +227,7 @@ func (k *Kernel) sweep(ctx context.Context) {
 // Latches returns the sessions that are latched, oldest first. The error is ErrUnavailable.
 func (k *Kernel) Latches(ctx context.Context) ([]Latch, error) { return k.options.Store.Latches(ctx) }
 
-// Events returns what is on record. The error is ErrUnavailable.
+// Events returns recorded events. The error is ErrUnavailable.
 func (k *Kernel) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
 	return k.options.Store.Events(ctx, q)
 }

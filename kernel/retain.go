@@ -83,7 +83,7 @@ func (r *retained) add(e *refused) bool {
 	return true
 }
 
-// settle says that the latch of the event is recorded or noted.
+// markReady says that the latch of the event is recorded or noted.
 func (r *retained) markReady(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// rolledBack is what agents and people are told; the cause is for operators.
+// rolledBack is the text for agents and people; the cause is for operators.
 const rolledBack = "the database went back behind its high-water mark: everything is blocked until `belay recover`"
 
 // storeFault is the fault of a store that failed.

@@ -20,7 +20,7 @@ const maxToolDepth = 4
 // budget.
 type turnKey struct{}
 
-// turnScope is what the turn of a hook lends to the invocations made on its behalf.
+// turnScope is shared by the turn of a hook and the invocations made on its behalf.
 type turnScope struct {
 	kernel *Kernel
 	snap   *snapshot
@@ -91,7 +91,7 @@ func (s *turnScope) paused() time.Duration {
 	return s.waited
 }
 
-// left returns what hooks that run on behalf of the turn may still take.
+// left returns the time that hooks which run on behalf of the turn may still take.
 func (s *turnScope) left() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,7 @@ func budgetOf(ctx context.Context, k *Kernel) parentBudget {
 
 func (p parentBudget) nested() bool { return p.scope != nil }
 
-// spend takes what a turn of a nested invocation took.
+// spend charges time and fuel of a nested invocation's turn.
 func (p parentBudget) spend(d time.Duration, fuel int64) {
 	if p.scope == nil {
 		return
@@ -143,7 +143,7 @@ func (p parentBudget) spend(d time.Duration, fuel int64) {
 	p.spendFuel(fuel)
 }
 
-// memory remembers what was answered to the calls of an invocation's turns. When the
+// memory holds the replies to the calls of an invocation's turns. When the
 // invocation runs again, because what it had read was changed, a call that has been
 // made is not made a second time. It is used by one goroutine.
 type memory map[memoryKey]memoryEntry

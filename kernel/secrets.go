@@ -153,6 +153,6 @@ func (i *invocation) redactor() Redactor {
 	return b.Redactor
 }
 
-// NoteRedacted ends the note of a verdict that metadata went on record with secrets
+// NoteRedacted ends the note of a verdict that metadata was recorded with secrets
 // redacted: digests of that output are of the recorded text, not of what hooks wrote.
 const NoteRedacted = ": secrets are covered"

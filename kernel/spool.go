@@ -16,7 +16,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// maxSpoolEntries bounds what is kept in memory while the store is down.
+// maxSpoolEntries bounds the notes in memory while the store is down.
 const maxSpoolEntries = 512
 
 // spool keeps entries in memory and, when it has a path, in a file, so that also
@@ -78,7 +78,7 @@ func Spool(path string, r Refusal, now time.Time) error {
 	return spoolfile.Append(path, n)
 }
 
-// take returns everything that waits, and what to call when it is on record. Of soon only
+// take returns everything that waits, and what to call when it is recorded. Of soon only
 // the latches are due: the records are being written. One whose latch is set is told by
 // taking Unblockable from it. Preconditions: s.reporting is held.
 func (s *spool) take() (entries []spoolfile.Note, soon []*spoolfile.Note, dropped int, done func()) {
@@ -146,7 +146,7 @@ func (s *spool) anything() bool {
 	return s.waiting
 }
 
-// gap is what a gap event tells.
+// gap is the content of a gap event.
 type gap struct {
 	Blocked     int       `json:"blocked"` // actions that were blocked without a record, as far as known
 	Dropped     int       `json:"dropped"` // of these, without even a note
@@ -166,7 +166,7 @@ type liftedSession struct {
 
 const maxGapIDs = 64
 
-// recoverGap puts on record what could not be recorded while the store was down,
+// recoverGap records what could not be recorded while the store was down,
 // before anything else is decided: latches that are owed included. It returns nil when
 // nothing waits.
 func (k *Kernel) recoverGap(ctx context.Context, revision string) error {
@@ -187,7 +187,7 @@ func (k *Kernel) recoverGap(ctx context.Context, revision string) error {
 	return nil
 }
 
-// report puts one load of the spool on record. Preconditions: k.spool.reporting is held.
+// report records one load of the spool. Preconditions: k.spool.reporting is held.
 func (k *Kernel) report(ctx context.Context, revision string) error {
 	entries, soon, dropped, done := k.spool.take()
 	if len(entries)+len(soon)+dropped == 0 {

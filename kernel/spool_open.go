@@ -12,7 +12,7 @@ func keyOf(n *spoolfile.Note) noteKey {
 	return noteKey{n.Time.UnixNano(), n.Invocation, n.Runtime, n.Session}
 }
 
-// standing is what became of the record of a refusal that was noted while it was written.
+// standing is the state of the record of a refusal that was noted while it was written.
 type standing int
 
 const (

@@ -31,7 +31,7 @@ var (
 	ErrRollback = errors.New("the store went back behind its high-water mark")
 )
 
-// Store keeps what outlives an invocation: events, metadata of runs, state of
+// Store holds everything that outlives an invocation: events, metadata of runs, state of
 // hooks, latches. Implementations are safe for concurrent use, and several
 // processes may share one where the implementation says so.
 //
@@ -43,7 +43,7 @@ var (
 //
 // Package kernel/storetest is the contract as a suite: each store passes it.
 type Store interface {
-	// RunState returns what is carried along the run. Contents that were last
+	// RunState returns the state that is carried along the run. Contents that were last
 	// used more than MetadataTTL before now, a Batch.Age, come back empty, with their version.
 	RunState(ctx context.Context, key phases.RunKey, now time.Time) (RunState, error)
 
@@ -89,7 +89,7 @@ type Store interface {
 	Close() error
 }
 
-// RunState is what is carried along a run: the metadata that hooks annotate and how
+// RunState is carried along a run: the metadata that hooks annotate and how
 // often each binding's retry was used. Version 0 means that nothing is stored.
 type RunState struct {
 	Version  int64
@@ -123,7 +123,7 @@ type StateWrite struct {
 	Delete         bool
 }
 
-// RunWrite replaces what is carried along a run, if Version is still the stored one.
+// RunWrite replaces the state that is carried along a run, if Version is still the stored one.
 type RunWrite struct {
 	Key      phases.RunKey
 	Version  int64 // as read; 0 when nothing was stored

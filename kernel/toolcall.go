@@ -19,10 +19,10 @@ const (
 	defaultToolTimeout = 20 * time.Second
 	maxToolTimeout     = 25 * time.Second
 
-	// afterTool is what is kept of a call's time for the chain of post_tool.
+	// afterTool is the part of a call's time that is reserved for the chain of post_tool.
 	afterTool = 3 * time.Second
 
-	// maxToolResult is what fits into the action of post_tool beside the arguments.
+	// maxToolResult is the largest result that fits into the action of post_tool beside the arguments.
 	maxToolResult = 512 << 10
 
 	// CallerKey is the member of an invocation's metadata in which the kernel says on
@@ -37,7 +37,7 @@ type toolRequest struct {
 	TimeoutMS int64          `json:"timeout_ms,omitzero"`
 }
 
-// toolReply is what request_tool_call replies when the tool was run.
+// toolReply is the reply of request_tool_call when the tool was run.
 type toolReply struct {
 	Outcome string         `json:"outcome"` // ok, error, timeout, crashed
 	Tool    string         `json:"tool"`
@@ -139,7 +139,7 @@ func (c *toolCall) nested(phase phases.Phase, action any, scopes phases.Scopes) 
 }
 
 // gate runs the chain of pre_tool. Without an error the tool may run: the verdict
-// allows it, and the intent is on record in the same transaction.
+// allows it, and the intent is recorded in the same transaction.
 func (c *toolCall) gate(ctx context.Context) (phases.Verdict, error) {
 	k := c.turn.invocation.kernel
 	inv, err := c.nested(phases.PreTool,
@@ -214,7 +214,7 @@ func (c *toolCall) allowed(rec *audit.Record, at time.Time) (phases.Event, error
 	return c.effort.kernel.audit.IntentOf(&c.effort.inv, c.effort.by, rec, c.effort.id, at), nil
 }
 
-// run carries the call out and records what came of it.
+// run carries the call out and records its outcome.
 func (c *toolCall) run(ctx context.Context,
 	before *phases.Verdict) (outcome string, res ToolResult, took time.Duration, err error) {
 	timeout := defaultToolTimeout
@@ -305,7 +305,7 @@ func tooLate(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// after runs the chain of post_tool and returns what the hook may see.
+// after runs the chain of post_tool and returns the result that the hook may see.
 func (c *toolCall) after(ctx context.Context, before *phases.Verdict, outcome string, res ToolResult,
 	took time.Duration) (jsontext.Value, error) {
 	k := c.turn.invocation.kernel

@@ -21,7 +21,7 @@ var (
 )
 
 // ToolExecutor carries out the tool calls of hooks. It decides nothing: the kernel
-// has run the call through the chain of pre_tool and put it on record before Call is
+// has run the call through the chain of pre_tool and recorded it before Call is
 // called, and shows the result to the chain of post_tool before a hook sees it.
 // It is safe for concurrent use.
 type ToolExecutor interface {
@@ -33,14 +33,14 @@ type ToolExecutor interface {
 	Call(ctx context.Context, call ToolCall) (ToolResult, error)
 }
 
-// ToolReach is what a ToolExecutor may have beside: it says what a tool can
+// ToolReach is an optional interface of a ToolExecutor: it says what a tool can
 // touch at most, whatever its arguments are. Without it that is everything, and a call
 // of a tool that the kernel cannot see through is blocked as soon as scopes are narrow.
 type ToolReach interface {
 	Reach(tool string) phases.Scopes
 }
 
-// ToolAvailability is what a ToolExecutor may have beside whose tools come and go:
+// ToolAvailability is an optional interface of a ToolExecutor whose tools come and go:
 // while it is false, request_tool_call answers "unavailable".
 type ToolAvailability interface {
 	Available() bool
@@ -70,7 +70,7 @@ type ToolCall struct {
 	Runtime, Session, Agent, Run, User, CWD string // of the invocation that the hook was asked about
 }
 
-// ToolResult is what a tool answered.
+// ToolResult is the answer of a tool.
 type ToolResult struct {
 	Result  jsontext.Value // any JSON value
 	IsError bool           // the tool says that it failed
@@ -92,7 +92,7 @@ type HTTPCall struct {
 	Send func(ctx context.Context) (HTTPResult, error)
 }
 
-// HTTPResult is what came of a request.
+// HTTPResult is the outcome of a request.
 type HTTPResult struct {
 	Reply   jsontext.Value // for the hook
 	Summary jsontext.Value // for the record
@@ -100,7 +100,7 @@ type HTTPResult struct {
 	Reason  string         // of a failure
 }
 
-// Outcomes of what a hook asked for.
+// Outcomes of a hook's requests.
 const (
 	OutcomeOK      = "ok"
 	OutcomeError   = "error"

@@ -32,7 +32,7 @@ type turnResult struct {
 	leaseChanges []leaseChange // what it did with leases
 }
 
-// took is what the turn counts against the chain's time.
+// took is the time that the turn counts against the chain's.
 func (r *turnResult) took() time.Duration { return r.outcome.Duration - r.outcome.Waited + r.nested }
 
 func (c *chain) turn(ctx context.Context, b *binding, pass phases.Pass, left time.Duration) turnResult {

@@ -16,7 +16,7 @@ const (
 	// defaultLeaveAfter is how long beyond its deadline a turn is waited for.
 	defaultLeaveAfter = 3 * time.Second
 
-	// ToolCeiling is what suites, replays and fuzzing give a turn by the clock; see
+	// ToolCeiling is the time by the clock that suites, replays and fuzzing give a turn; see
 	// Options.Untimed. Fuel ends a turn long before.
 	ToolCeiling = time.Minute
 
@@ -80,7 +80,7 @@ func (l *leftBehind) remove(k leftKey) {
 	}
 }
 
-// fault is what a binding fails with while a turn of it is left behind, or nil.
+// fault is the failure of a binding while a turn of it is left behind, or nil.
 func (l *leftBehind) fault(k leftKey) *phases.Fault {
 	l.mu.Lock()
 	defer l.mu.Unlock()
