@@ -80,7 +80,7 @@ func (o *Outcome) add(runtime string, ev Event, step Step, v *phases.Verdict) er
 		o.Stop("waiting for approval " + id + ": " + askReason(v) + ". Try the same again once it is approved")
 		return nil
 	}
-	if err := phases.CheckAction(inv.Phase, v.Action); err != nil {
+	if _, err := phases.DecodeAction(inv.Phase, v.Action); err != nil {
 		return err
 	}
 	o.Finals = append(o.Finals, v.Action)

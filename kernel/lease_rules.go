@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/matcher"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -31,7 +32,7 @@ const (
 type leaseRule struct {
 	LeaseRule
 	n      int
-	agents *phases.Matcher
+	agents *matcher.Matcher
 }
 
 func (r LeaseRule) compile(n int) (leaseRule, error) {
@@ -50,7 +51,7 @@ func (r LeaseRule) compile(n int) (leaseRule, error) {
 		r.MaxTTL = leases.DefaultMaxTTL
 	}
 	r.MaxUses = max(r.MaxUses, 1)
-	agents, err := phases.CompileNameMatcher(r.Agents)
+	agents, err := matcher.CompileName(r.Agents)
 	return leaseRule{LeaseRule: r, n: n, agents: agents}, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/matcher"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -58,8 +59,8 @@ type binding struct {
 	tier     phases.Tier
 	digest   string
 	phases   []phases.Phase // nil: every phase (a hook that could not be loaded)
-	tools    *phases.Matcher
-	agents   *phases.Matcher
+	tools    *matcher.Matcher
+	agents   *matcher.Matcher
 	runtimes []string
 	fuel     int64
 	timeout  time.Duration
@@ -74,7 +75,7 @@ type binding struct {
 
 type require struct {
 	phases []phases.Phase
-	tools  *phases.Matcher
+	tools  *matcher.Matcher
 	hooks  []string
 }
 
@@ -103,7 +104,7 @@ func newSnapshot(ctx context.Context, cfg *Config, loader Loader) (*snapshot, er
 	for _, r := range cfg.Require {
 		q := require{phases: r.Phases, hooks: r.Hooks}
 		var err error
-		if q.tools, err = phases.CompileMatcher(r.Tools, true); err != nil {
+		if q.tools, err = matcher.Compile(r.Tools, true); err != nil {
 			return nil, fmt.Errorf("%w: require: %w", ErrConfig, err)
 		}
 		s.require = append(s.require, q)
@@ -219,14 +220,14 @@ func safeLoad(ctx context.Context, loader Loader, spec BindingSpec) (l *Loaded, 
 // setMatch compiles the matchers. When one is not valid the hook fails, and
 // everything that could not be compiled matches everything.
 func (b *binding) setMatch(m *tiers.Match) {
-	all, _ := phases.CompileNameMatcher("")
+	all, _ := matcher.CompileName("")
 	b.tools, b.agents, b.runtimes = all, all, nil
 	if m == nil {
 		return
 	}
 	b.runtimes = m.Runtimes
-	tools, errTools := phases.CompileMatcher(m.Tools, m.Any)
-	agents, errAgents := phases.CompileNameMatcher(m.Agents)
+	tools, errTools := matcher.Compile(m.Tools, m.Any)
+	agents, errAgents := matcher.CompileName(m.Agents)
 	if err := errors.Join(errTools, errAgents); err != nil {
 		b.fault = phases.NewFault(phases.KindLoad, "a hook's matcher is not valid", err)
 		return

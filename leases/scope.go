@@ -88,9 +88,7 @@ func (s Scope) Validate() error {
 		list phases.Scope
 	}{{"paths", phases.ScopePath, s.Paths}, {"hosts", phases.ScopeNet, s.Hosts}, {"tools", phases.ScopeTool, s.Tools}} {
 		if err := d.list.Validate(d.kind); err != nil {
-			var e *phases.ScopeError
-			errors.As(err, &e)
-			return invalid("scope: /" + d.name + e.Pointer + ": " + e.Reason)
+			return invalid("scope: /" + d.name + strings.TrimPrefix(err.Error(), "scope ")) // it begins with the place
 		}
 		for i, p := range d.list {
 			if !plain(p) {

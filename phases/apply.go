@@ -95,7 +95,7 @@ func applyRewrite(rules Rules, action jsontext.Value, by Actor, e Effect) (jsont
 		var out jsontext.Value
 		var err error
 		if e.Remove {
-			out, err = Remove(action, e.Path)
+			out, err = remove(action, e.Path)
 		} else {
 			out, err = Set(action, e.Path, e.Value)
 		}

@@ -365,7 +365,7 @@ func TestAnnotate(t *testing.T) {
 		string(md["a"].Value) != "1" {
 		t.Errorf("the same tier: %v, %v; before: %v", next, err, md)
 	}
-	if _, err := annotate(md, by(Trusted), note("b", `"`+strings.Repeat("x", MaxMetadataBytes)+`"`)); !errors.Is(err,
+	if _, err := annotate(md, by(Trusted), note("b", `"`+strings.Repeat("x", maxMetadataBytes)+`"`)); !errors.Is(err,
 		ErrTooLarge) {
 		t.Errorf("too many bytes: %v", err)
 	}

@@ -162,8 +162,8 @@ func TestScopesTogetherByKind(t *testing.T) {
 		if got := wide.Intersect(narrow); !got.Equal(narrow) {
 			t.Errorf("%s: cut to %+v", kind, got)
 		}
-		var e *ScopeError
-		if err := set(kind, Scope{pattern, "\x00"}).Validate(); !errors.As(err, &e) || e.Pointer != "/"+kind+"/1" {
+		var e *scopeError
+		if err := set(kind, Scope{pattern, "\x00"}).Validate(); !errors.As(err, &e) || e.pointer != "/"+kind+"/1" {
 			t.Errorf("%s: %v", kind, err)
 		}
 		many := make(Scope, maxScopePatterns+1)

@@ -79,7 +79,7 @@ func Comparable(p Phase, action jsontext.Value) (jsontext.Value, error) {
 	}
 	for _, ptr := range []string{"/call_id", "/duration_ms"} {
 		if _, ok := Get(action, ptr); ok {
-			if action, err = Remove(action, ptr); err != nil {
+			if action, err = remove(action, ptr); err != nil {
 				return nil, err
 			}
 		}

@@ -68,7 +68,7 @@ type AskRef struct {
 
 // NewChain starts a chain. The invocation's scopes are cut to the ceiling, its tool
 // name normalised (see Normalize). md is the run's bag and is not changed. The
-// error is a *DecodeError for the invocation or a *ScopeError for the ceiling.
+// error is a *DecodeError for the invocation or of class ErrScope for the ceiling.
 func NewChain(inv Invocation, md Metadata, ceiling Scopes) (*Chain, error) {
 	inv, err := Normalize(inv)
 	if err != nil {

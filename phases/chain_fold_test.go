@@ -1,5 +1,7 @@
 package phases
 
+import "github.com/go-json-experiment/json/jsontext"
+
 // fold turns a list of turns into a verdict: NewChain, Add for each, Result.
 func fold(inv Invocation, md Metadata, ceiling Scopes, turns []Turn) (Verdict, error) {
 	c, err := NewChain(inv, md, ceiling)
@@ -28,4 +30,10 @@ func (c *Chain) checkScopes() TurnResult {
 	f := faultOf(err)
 	c.block(kernelName, f.Text, f.Kind)
 	return TurnResult{Decision: HookBlock, Reason: f.Text, Kind: f.Kind, Stop: true}
+}
+
+// checkAction is DecodeAction for callers who need no typed value.
+func checkAction(p Phase, raw jsontext.Value) error {
+	_, err := DecodeAction(p, raw)
+	return err
 }

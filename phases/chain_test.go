@@ -495,7 +495,7 @@ func TestPropertyBlockIsFinalAndScopesNeverWiden(t *testing.T) {
 					after.Decision != Block) {
 				t.Fatalf("a turn that does not count left something: %+v", r)
 			}
-			if err := CheckAction(inv.Phase, after.Action); err != nil {
+			if err := checkAction(inv.Phase, after.Action); err != nil {
 				t.Fatalf("the action is broken: %v", err)
 			}
 		}

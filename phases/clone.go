@@ -46,7 +46,7 @@ func (s Scope) clone() Scope {
 }
 
 // Clone returns a bag whose values share no memory with this one's.
-func (m Metadata) Clone() Metadata {
+func (m Metadata) clone() Metadata {
 	out := maps.Clone(m)
 	for k, e := range out {
 		e.Value = cloneValue(e.Value)
@@ -72,7 +72,7 @@ func CloneEffects(list []Effect) []Effect {
 // Clone returns a verdict that shares no memory with this one, apart from strings.
 func (v Verdict) Clone() Verdict {
 	v.Action, v.Changed, v.Scopes = cloneValue(v.Action), slices.Clone(v.Changed), v.Scopes.Clone()
-	v.Metadata, v.Contexts = v.Metadata.Clone(), slices.Clone(v.Contexts)
+	v.Metadata, v.Contexts = v.Metadata.clone(), slices.Clone(v.Contexts)
 	v.Masked, v.Notes = slices.Clone(v.Masked), slices.Clone(v.Notes)
 	v.Reply, v.Retry, v.Grant = cloneOf(v.Reply), cloneOf(v.Retry), cloneOf(v.Grant)
 	v.Approval, v.Event = cloneOf(v.Approval), cloneOf(v.Event)

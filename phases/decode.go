@@ -40,7 +40,7 @@ func DecodeInvocation(b []byte) (Invocation, error) {
 // document; duplicate member names and bytes that are not UTF-8, at any depth;
 // members that the envelope or the phase's action do not have; values of another
 // type, null included; ids with control characters or too long; scope patterns
-// that are not valid; and an action that CheckAction refuses. Numbers and
+// that are not valid; and an action that DecodeAction refuses. Numbers and
 // everything else inside the action stay the caller's bytes, as copies.
 //
 // Every error is a *DecodeError with the place of the fault.
@@ -143,9 +143,9 @@ func (inv *Invocation) Validate() error {
 		return refuse("/traceparent", "not a W3C traceparent")
 	}
 	if err := inv.Scopes.Validate(); err != nil {
-		var s *ScopeError
+		var s *scopeError
 		if errors.As(err, &s) {
-			return refuse("/scopes"+s.Pointer, "%s", s.Reason)
+			return refuse("/scopes"+s.pointer, "%s", s.reason)
 		}
 		return refuse("/scopes", "not valid")
 	}

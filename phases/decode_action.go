@@ -247,12 +247,6 @@ func (c *actionCheck) spawn(a *SpawnAction) {
 	}
 }
 
-// CheckAction is DecodeAction for callers who need no typed value.
-func CheckAction(p Phase, raw jsontext.Value) error {
-	_, err := DecodeAction(p, raw)
-	return err
-}
-
 // EncodeInvocation writes the wire form, which DecodeInvocation reads back to an
 // equal invocation. The error is a *DecodeError: inv is not valid.
 func EncodeInvocation(inv Invocation) ([]byte, error) {

@@ -163,11 +163,11 @@ func TestMetadataBounds(t *testing.T) {
 	}
 	fill := func(more int) Metadata {
 		m := Metadata{"k": {Hook: "h", Tier: Trusted}}
-		m["k"] = Entry{Value: jsontext.Value(`"` + strings.Repeat("x", MaxMetadataBytes-m.size()-2+more) + `"`), Hook: "h",
+		m["k"] = Entry{Value: jsontext.Value(`"` + strings.Repeat("x", maxMetadataBytes-m.size()-2+more) + `"`), Hook: "h",
 			Tier: Trusted}
 		return m
 	}
-	if m := fill(0); m.Validate() != nil || m.size() != MaxMetadataBytes {
+	if m := fill(0); m.Validate() != nil || m.size() != maxMetadataBytes {
 		t.Errorf("%d bytes: %v", m.size(), m.Validate())
 	}
 	if fill(1).Validate() == nil {
@@ -232,8 +232,8 @@ func TestDocumentsOfEffects(t *testing.T) {
 // TestPointersAtTheirEdges: what a pointer may be, and what setting and removing make of a document.
 func TestPointersAtTheirEdges(t *testing.T) {
 	for ptr, good := range map[string]bool{"": true, "/": true, "/~0~1": true,
-		"/" + strings.Repeat("x", MaxPathBytes-1): true,
-		"/" + strings.Repeat("x", MaxPathBytes):   false, "a": false, "/~": false, "/~2": false, "/\xff": false,
+		"/" + strings.Repeat("x", maxPathBytes-1): true,
+		"/" + strings.Repeat("x", maxPathBytes):   false, "a": false, "/~": false, "/~2": false, "/\xff": false,
 		"/a~": false} {
 		if err := CheckPointer(ptr); (err == nil) != good {
 			t.Errorf("%.20q: %v", ptr, err)

@@ -145,9 +145,9 @@ func checkCallerMetadata(md map[string]jsontext.Value) error {
 		}
 		size += len(key) + len(value)
 	}
-	if size > MaxMetadataBytes {
+	if size > maxMetadataBytes {
 		return &DecodeError{Pointer: "/metadata", Offset: -1,
-			Reason: fmt.Sprintf("more than %d bytes of metadata", MaxMetadataBytes)}
+			Reason: fmt.Sprintf("more than %d bytes of metadata", maxMetadataBytes)}
 	}
 	return nil
 }

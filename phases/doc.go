@@ -15,7 +15,7 @@
 // whether one effect may stand, and Chain.Add counts the turn; Chain.Result is the verdict.
 //
 // Raw JSON stays raw: an action keeps the caller's bytes, numbers and spacing
-// included, and Set and Remove touch only what a pointer names. What two
+// included, and Set and remove touch only what a pointer names. What two
 // spellings have in common is their Canonical form, which digests and comparisons use.
 //
 // Formats: JSON Pointer is RFC 6901, the canonical form RFC 8785 (with one

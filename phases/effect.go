@@ -12,7 +12,7 @@ type EffectKind string
 const (
 	EffectBlock    EffectKind = "block"    // Text: reason
 	EffectAsk      EffectKind = "ask"      // Text: reason; Value: the request_approval document
-	EffectRewrite  EffectKind = "rewrite"  // Path, Value; or Path, Remove
+	EffectRewrite  EffectKind = "rewrite"  // Path, Value; or Path, remove
 	EffectRedact   EffectKind = "redact"   // Path, Label
 	EffectClamp    EffectKind = "clamp"    // Scopes
 	EffectAnnotate EffectKind = "annotate" // Key, Value

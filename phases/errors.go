@@ -13,7 +13,6 @@ var (
 	ErrDenied   = errors.New("phases: effect denied")               // not granted, or not legal in the phase or pass
 	ErrTooLarge = errors.New("phases: effect too large")            // beyond a size or count limit
 	ErrScope    = errors.New("phases: scope pattern not valid")     // see Scope.Validate
-	ErrMatcher  = errors.New("phases: matcher not valid")           // see CompileMatcher
 	ErrOutside  = errors.New("phases: action outside of its scope") // see CheckScopes
 )
 

@@ -3,7 +3,6 @@ package phases
 import (
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -123,36 +122,6 @@ func TestGoldenRules(t *testing.T) {
 		fmt.Fprintf(&tools, "%s: %s\n", name, strings.Join(toolAliases()[name], " "))
 	}
 	golden(t, "tools.txt", tools.String())
-}
-
-// Errors are read by people: their text is kept, too.
-func TestGoldenErrors(t *testing.T) {
-	docs := map[string]string{
-		"duplicate": "{\"phase\":\"pre_tool\",\n \"run\":\"a\", \"run\":\"b\"}",
-		"unknown":   `{"phase":"pre_tool","actoin":{}}`,
-		"type":      "{\"phase\":\"pre_tool\",\"action\":{\"tool\":\"exec\",\n\t\"args\":\"ls\"}}",
-		"phase":     `{"phase":"pre-tool","action":{}}`,
-		"missing":   `{"phase":"pre_tool","action":{"args":{}}}`, "text after": `{"phase":"audit","action":{"kind":"x"}}}`,
-		"cut off": `{"phase":"audit","action":{"kind":`,
-		"scope":   `{"phase":"audit","action":{"kind":"x"},"scopes":{"net":["a.example"]}}`,
-		"kind":    `{"phase":"pre_plan","action":{"kind":"chat"}}`,
-	}
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(docs)) {
-		_, err := DecodeInvocation([]byte(docs[name]))
-		fmt.Fprintf(&b, "%s: %v\n", name, err)
-	}
-	for _, e := range []Effect{
-		{Kind: EffectRewrite, Path: "/tool", Value: jsontext.Value("1")},
-		{Kind: EffectRewrite, Path: "/args", Value: jsontext.Value("1")},
-		{Kind: EffectRewrite, Path: "/args/a/b", Value: jsontext.Value("1")}, {Kind: EffectRetry},
-	} {
-		_, err := ApplyEffect(PreTool, PassMutate, jsontext.Value(okAction), almighty(), e)
-		fmt.Fprintf(&b, "effect: %v\n", err)
-	}
-	_, err := CompileMatcher("exce", false)
-	fmt.Fprintf(&b, "%v\n", err)
-	golden(t, "errors.txt", b.String())
 }
 
 // No member of any action may have the name of a member of the envelope, or a

@@ -4,7 +4,7 @@ package phases
 const (
 	MaxInputBytes     = 1 << 20   // one invocation document, and an action after any rewrite
 	MaxInputDepth     = 128       // nesting of objects and arrays in an invocation document
-	MaxPathBytes      = 1 << 10   // one JSON Pointer
+	maxPathBytes      = 1 << 10   // one JSON Pointer
 	maxEffectBytes    = 256 << 10 // one effect: path, value, key, label and text together
 	maxEffectsBytes   = 1 << 20   // all effects of one turn
 	maxEffects        = 64        // effects of one turn; block is not counted
@@ -13,14 +13,13 @@ const (
 	maxContextBytes   = 4 << 10   // one context, its label included; longer ones are cut
 	maxLabelBytes     = 64        // a redaction label, after cleaning
 	maxMetadataKeys   = 64        // entries in a run's bag
-	MaxMetadataBytes  = 64 << 10  // keys, values and hook names of a run's bag together
+	maxMetadataBytes  = 64 << 10  // keys, values and hook names of a run's bag together
 	maxKeyBytes       = 128       // one metadata key
 	MaxRuntimeBytes   = 64        // a runtime's name
 	MaxIDBytes        = 256       // session, agent, run, user, tool, call id, model
 	maxCWDBytes       = 4 << 10   // a working directory
 	maxScopePatterns  = 256       // patterns in one scope
 	maxPatternBytes   = 4 << 10   // one scope pattern
-	maxMatcherBytes   = 1 << 10   // one matcher
 	maxRetries        = 10        // the largest "max" of a retry
 	maxChildLeases    = 32        // leases passed on to a child agent
 	maxArtifactName   = 256       // an artifact's name

@@ -11,7 +11,7 @@ const callerKey = "caller"
 // annotate returns the bag with the effect's entry written. md is not changed.
 // The error is an *effectProblem: a bad key, the reserved key "caller" or a value that a
 // hook of a higher tier wrote (ErrDenied), no strict JSON (errInvalid), more
-// than maxMetadataKeys or MaxMetadataBytes (ErrTooLarge).
+// than maxMetadataKeys or maxMetadataBytes (ErrTooLarge).
 func annotate(md Metadata, by Actor, e Effect) (Metadata, error) {
 	if reason := checkKey(e.Key); reason != "" {
 		return nil, effectError(errInvalid, e, "%s", reason)
@@ -33,13 +33,13 @@ func annotate(md Metadata, by Actor, e Effect) (Metadata, error) {
 	if len(out) > maxMetadataKeys {
 		return nil, effectError(ErrTooLarge, e, "more than %d metadata keys", maxMetadataKeys)
 	}
-	if out.size() > MaxMetadataBytes {
-		return nil, effectError(ErrTooLarge, e, "more than %d bytes of metadata", MaxMetadataBytes)
+	if out.size() > maxMetadataBytes {
+		return nil, effectError(ErrTooLarge, e, "more than %d bytes of metadata", maxMetadataBytes)
 	}
 	return out, nil
 }
 
-// Size returns the bytes that count towards MaxMetadataBytes.
+// Size returns the bytes that count towards maxMetadataBytes.
 func (m Metadata) size() int {
 	n := 0
 	for k, e := range m {
@@ -50,9 +50,9 @@ func (m Metadata) size() int {
 
 // Validate checks a bag that was stored or replayed. The error is a *DecodeError.
 func (m Metadata) Validate() error {
-	if len(m) > maxMetadataKeys || m.size() > MaxMetadataBytes {
+	if len(m) > maxMetadataKeys || m.size() > maxMetadataBytes {
 		return &DecodeError{Offset: -1,
-			Reason: fmt.Sprintf("metadata beyond %d keys or %d bytes", maxMetadataKeys, MaxMetadataBytes)}
+			Reason: fmt.Sprintf("metadata beyond %d keys or %d bytes", maxMetadataKeys, maxMetadataBytes)}
 	}
 	for k, e := range m {
 		if reason := checkKey(k); reason != "" || k == callerKey {

@@ -214,13 +214,13 @@ func TestMetadataOfCallers(t *testing.T) {
 	of := func(size int) map[string]jsontext.Value {
 		return map[string]jsontext.Value{"k": jsontext.Value(`"` + strings.Repeat("x", size-3) + `"`)}
 	}
-	if err := checkCallerMetadata(of(MaxMetadataBytes)); err != nil {
+	if err := checkCallerMetadata(of(maxMetadataBytes)); err != nil {
 		t.Error(err)
 	}
-	err := checkCallerMetadata(of(MaxMetadataBytes + 1))
+	err := checkCallerMetadata(of(maxMetadataBytes + 1))
 	var d *DecodeError
 	if !errors.As(err, &d) || d.Pointer != "/metadata" ||
-		d.Reason != fmt.Sprintf("more than %d bytes of metadata", MaxMetadataBytes) {
+		d.Reason != fmt.Sprintf("more than %d bytes of metadata", maxMetadataBytes) {
 		t.Errorf("one byte more: %v", err)
 	}
 }

@@ -29,13 +29,13 @@ func (e *pointerError) Error() string {
 func (e *pointerError) Is(target error) bool { return target == ErrPointer }
 
 // CheckPointer reports whether ptr is a JSON Pointer (RFC 6901) of at most
-// MaxPathBytes. "" is the whole document. Whether a token is a legal array index
+// 1,024 bytes. "" is the whole document. Whether a token is a legal array index
 // shows only against a document: see Find.
 func CheckPointer(ptr string) error {
 	if ptr == "" {
 		return nil
 	}
-	if len(ptr) > MaxPathBytes {
+	if len(ptr) > maxPathBytes {
 		return &pointerError{ptr, "too long"}
 	}
 	if ptr[0] != '/' {
@@ -270,10 +270,10 @@ func Set(raw jsontext.Value, ptr string, value jsontext.Value) (jsontext.Value, 
 	return splice(raw, span{last, last}, append(entry, value...)), nil
 }
 
-// Remove returns raw without the value at ptr, everything else byte for byte as
+// remove returns raw without the value at ptr, everything else byte for byte as
 // it was. Removing what is not there, in a parent that is, changes nothing; a
 // missing parent and the whole document are errors of class ErrPointer.
-func Remove(raw jsontext.Value, ptr string) (jsontext.Value, error) {
+func remove(raw jsontext.Value, ptr string) (jsontext.Value, error) {
 	if err := CheckPointer(ptr); err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func TestFind(t *testing.T) {
 		{ptr: "/a~", bad: true},
 		{ptr: "/a~2", bad: true},
 		{ptr: "/\xff", bad: true},
-		{ptr: "/" + strings.Repeat("a", MaxPathBytes), bad: true},
+		{ptr: "/" + strings.Repeat("a", maxPathBytes), bad: true},
 	} {
 		got, found, err := find(doc, c.ptr)
 		if string(got) != c.want || found != c.found || errors.Is(err, ErrPointer) != c.bad || (err != nil) != c.bad {
@@ -131,7 +131,7 @@ func TestSetAndRemoveKeepBytes(t *testing.T) {
 		if c.op == "set" {
 			got, err = Set(in, c.ptr, jsontext.Value(c.value))
 		} else {
-			got, err = Remove(in, c.ptr)
+			got, err = remove(in, c.ptr)
 		}
 		if string(in) != doc {
 			t.Fatalf("%s %q changed its input", c.op, c.ptr)
@@ -302,7 +302,7 @@ func TestPointerAgainstModel(t *testing.T) {
 			t.Fatalf("Set(%s, %q): %v", raw, ptr, err)
 		}
 
-		removed, err := Remove(raw, ptr)
+		removed, err := remove(raw, ptr)
 		if ok && ptr != "" {
 			if err != nil {
 				t.Fatalf("Remove(%s, %q): %v", raw, ptr, err)
@@ -344,7 +344,7 @@ func TestRemoveTakesTheCommaBefore(t *testing.T) {
 	for doc, want := range map[string]string{
 		"[1,2]": "[1]", "[1, 2]": "[1]", "[1,\t2]": "[1]", "[1,\n2]": "[1]", "[1,\r2]": "[1]", "[1 ,\r\n\t 2]": "[1 ]",
 	} {
-		got, err := Remove(jsontext.Value(doc), "/1")
+		got, err := remove(jsontext.Value(doc), "/1")
 		if err != nil || string(got) != want {
 			t.Errorf("%q: %q, %v, want %q", doc, got, err, want)
 		}

@@ -65,14 +65,14 @@ func EncodeRequest(r Request) ([]byte, error) {
 		}
 	}
 	if r.HoldsScopes {
-		return WithHeldScopes(b)
+		return withHeldScopes(b)
 	}
 	return b, nil
 }
 
-// WithHeldScopes returns a request in the wire form that says that its caller holds
+// withHeldScopes returns a request in the wire form that says that its caller holds
 // the scopes. The error is a *DecodeError: b is no object.
-func WithHeldScopes(b []byte) ([]byte, error) {
+func withHeldScopes(b []byte) ([]byte, error) {
 	if err := checkJSON(b, limits{}); err != nil {
 		return nil, err
 	}
@@ -96,9 +96,9 @@ func checkParentScopes(s Scopes) *DecodeError {
 	if err == nil {
 		return nil
 	}
-	var e *ScopeError
+	var e *scopeError
 	if errors.As(err, &e) {
-		return &DecodeError{Pointer: parentScopes + e.Pointer, Offset: -1, Reason: e.Reason}
+		return &DecodeError{Pointer: parentScopes + e.pointer, Offset: -1, Reason: e.reason}
 	}
 	return &DecodeError{Pointer: parentScopes, Offset: -1, Reason: "not valid"}
 }

@@ -65,7 +65,7 @@ func TestDecodeRequestRefuses(t *testing.T) {
 func TestWithHeldScopes(t *testing.T) {
 	for _, src := range []string{envelope("", okAction), envelope(`"holds_scopes":false,`, okAction),
 		" " + envelope(`"holds_scopes":true,`, okAction) + "\n"} {
-		b, err := WithHeldScopes([]byte(src))
+		b, err := withHeldScopes([]byte(src))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestWithHeldScopes(t *testing.T) {
 		}
 	}
 	for _, src := range []string{"", "[]", "x", `{"a":1,"a":2}`} {
-		if b, err := WithHeldScopes([]byte(src)); !errors.Is(err, ErrDecode) {
+		if b, err := withHeldScopes([]byte(src)); !errors.Is(err, ErrDecode) {
 			t.Errorf("%q: %s %v", src, b, err)
 		}
 	}

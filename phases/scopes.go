@@ -40,17 +40,17 @@ type Scopes struct {
 	Tools   Scope `json:"tools,omitzero"`
 }
 
-// ScopeError says which pattern is not valid; it is of class ErrScope.
-type ScopeError struct {
-	Pointer string // into the scopes document, or into the scope
-	Reason  string
+// scopeError says which pattern is not valid; it is of class ErrScope.
+type scopeError struct {
+	pointer string // into the scopes document, or into the scope
+	reason  string
 }
 
 // Error returns place and reason.
-func (e *ScopeError) Error() string { return "scope " + e.Pointer + ": " + e.Reason }
+func (e *scopeError) Error() string { return "scope " + e.pointer + ": " + e.reason }
 
 // Is reports the class ErrScope.
-func (e *ScopeError) Is(target error) bool { return target == ErrScope }
+func (e *scopeError) Is(target error) bool { return target == ErrScope }
 
 var errArray = errors.New("a scope is an array of strings")
 
@@ -68,14 +68,14 @@ func (s *Scope) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// Validate checks every pattern and their number (at most 256). The error is a *ScopeError.
+// Validate checks every pattern and their number (at most 256). The error is of class ErrScope, and its text begins with the place.
 func (s Scope) Validate(k ScopeKind) error {
 	if len(s) > maxScopePatterns {
-		return &ScopeError{"", fmt.Sprintf("more than %d patterns", maxScopePatterns)}
+		return &scopeError{"", fmt.Sprintf("more than %d patterns", maxScopePatterns)}
 	}
 	for i, p := range s {
 		if reason := checkPattern(k, p); reason != "" {
-			return &ScopeError{"/" + strconv.Itoa(i), reason}
+			return &scopeError{"/" + strconv.Itoa(i), reason}
 		}
 	}
 	return nil
@@ -171,13 +171,13 @@ func (s Scopes) each(o Scopes, f func(name string, k ScopeKind, a, b Scope)) {
 	f("tools", ScopeTool, s.Tools, o.Tools)
 }
 
-// Validate checks every scope. The error is a *ScopeError with a pointer such as "/net/2".
+// Validate checks every scope. The error is of class ErrScope and begins with a pointer such as "/net/2".
 func (s Scopes) Validate() error {
 	var err error
 	s.each(s, func(name string, k ScopeKind, a, _ Scope) {
-		var e *ScopeError
+		var e *scopeError
 		if err == nil && errors.As(a.Validate(k), &e) {
-			err = &ScopeError{"/" + name + e.Pointer, e.Reason}
+			err = &scopeError{"/" + name + e.pointer, e.reason}
 		}
 	})
 	return err

@@ -232,8 +232,8 @@ func TestScopeValidate(t *testing.T) {
 		t.Errorf("too many patterns: %v", err)
 	}
 	err := Scopes{Net: Scope{"a:1", "b"}}.Validate()
-	var s *ScopeError
-	if !errors.As(err, &s) || s.Pointer != "/net/1" {
+	var s *scopeError
+	if !errors.As(err, &s) || s.pointer != "/net/1" {
 		t.Errorf("Scopes.Validate = %v", err)
 	}
 }

@@ -3,7 +3,6 @@ package phases
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -113,46 +112,6 @@ func TestNormalizeKeepsTheNativeName(t *testing.T) {
 	view := c.View()
 	if s, _ := GetString(view.Action, "/tool"); s != "exec" || len(c.Result().Changed) != 0 {
 		t.Errorf("tool = %q, changed %q", s, c.Result().Changed)
-	}
-}
-
-func TestMatcher(t *testing.T) {
-	for _, c := range []struct {
-		pattern, name string
-		any, want     bool
-	}{
-		{"", "whatever", false, true}, {"*", "whatever", false, true}, {".*", "exec", false, true},
-		{"exec", "exec", false, true}, {"exec", "read", false, false}, {"^read$", "read", false, true},
-		{"read", "notread", false, true}, // not anchored
-		{"^(read|write|edit)$", "edit", false, true}, {"^(read|write|edit)$", "edits", false, false},
-		{"mcp:github:", "mcp:github:x", false, true}, {"^mcp:", "mcp:a:b", false, true}, {"^mcp:", "exec", false, false},
-		{"my_tool", "my_tool", true, true},
-	} {
-		m, err := CompileMatcher(c.pattern, c.any)
-		if err != nil {
-			t.Errorf("%q: %v", c.pattern, err)
-			continue
-		}
-		if got := m.Match(c.name); got != c.want || m.String() != c.pattern {
-			t.Errorf("%q on %q: %v", c.pattern, c.name, got)
-		}
-	}
-	for _, p := range []string{"exce", "Bash", "my_tool", "^exec $", "(", "a(?!b)", `(a)\1`,
-		strings.Repeat("a", maxMatcherBytes+1), "xmcp:"} {
-		_, err := CompileMatcher(p, false)
-		if !errors.Is(err, ErrMatcher) {
-			t.Errorf("%q: %v", p, err)
-		}
-		if p == "exce" && !strings.Contains(err.Error(), "exec, ") {
-			t.Errorf("the known names are missing: %v", err)
-		}
-	}
-	var zero Matcher
-	if zero.Match("") || zero.Match("exec") {
-		t.Error("the zero matcher matches")
-	}
-	if _, err := CompileNameMatcher("anything"); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -274,7 +233,7 @@ func TestCheckScopes(t *testing.T) {
 			""},
 	} {
 		inv := Invocation{Phase: PreTool, CWD: "/p", Scopes: c.caller, Action: jsontext.Value(c.action)}
-		if err := CheckAction(PreTool, inv.Action); err != nil {
+		if err := checkAction(PreTool, inv.Action); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		err := CheckScopes(inv, inv.Action, c.scopes)

@@ -16,6 +16,9 @@ const mainAgent = "main"
 // The rest is named in /metadata/caller/omitted.
 const maxExtraBytes = 32 << 10
 
+// maxOmittedBytes bounds that list: no name is added behind it.
+const maxOmittedBytes = 1 << 10
+
 // Decode reads one payload of Claude Code, as it arrives on stdin or as the body
 // of an HTTP hook. It refuses what is not strict JSON, unknown events, and events
 // in which a member that says what is about to happen is missing or has another
@@ -122,7 +125,7 @@ func (p *payload) metadata() map[string]jsontext.Value {
 	size := 0
 	for _, m := range p.unused() {
 		if size+len(m.name)+len(m.value) > maxExtraBytes {
-			if len(omitted) < phases.MaxPathBytes {
+			if len(omitted) < maxOmittedBytes {
 				omitted = append(append(omitted, ','), quote(phases.SafeLine(m.name, 64))...)
 			}
 			continue

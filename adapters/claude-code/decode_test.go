@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belay-hooks/belay/adapters"
@@ -64,7 +66,11 @@ func with(t *testing.T, payload []byte, name, value string) []byte {
 		err error
 	)
 	if value == "" {
-		v, err = phases.Remove(payload, "/"+name)
+		var members map[string]jsontext.Value
+		if err = json.Unmarshal(payload, &members); err == nil {
+			delete(members, name)
+			v, err = json.Marshal(members, json.Deterministic(true))
+		}
 	} else {
 		v, err = phases.Set(payload, "/"+name, []byte(value))
 	}

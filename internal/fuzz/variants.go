@@ -95,7 +95,7 @@ func paddings() []variant {
 			return first(open(doc), "aa_padding", list)
 		}},
 		{"more metadata", func(doc *node, n int) bool {
-			if n > phases.MaxMetadataBytes-1024 {
+			if n > 63<<10 { // the run's bag holds 64 KiB
 				return false
 			}
 			if doc.get("metadata") == nil {

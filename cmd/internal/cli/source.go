@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client"
@@ -318,8 +320,10 @@ func (l localAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []
 type scopesHolder struct{ asker }
 
 func (s scopesHolder) Wire(ctx context.Context, src []byte) (phases.Verdict, error) {
-	if with, err := phases.WithHeldScopes(src); err == nil { // else it is refused as it came
-		src = with
+	if v := jsontext.Value(src); v.IsValid() && v.Kind() == '{' { // else it is refused as it came
+		if with, err := phases.Set(v, "/holds_scopes", jsontext.Value("true")); err == nil {
+			src = with
+		}
 	}
 	return s.asker.Wire(ctx, src)
 }
