@@ -99,7 +99,7 @@ events:
 	}
 }
 
-// What lives in memory only does not take the notes of blocks that belong on record.
+// A host in memory does not take the notes of blocks that belong to the log.
 func TestInMemoryLeavesTheSpool(t *testing.T) {
 	dir := state(t, "version: belay/v1\nhooks: []\n")
 	if err := belay.Spool(dir,

@@ -47,7 +47,7 @@ func traces(t *testing.T, dir, v string) (out []string) {
 	return out
 }
 
-// A value that is recognised in one place of an action is nowhere on record: not in the
+// A value that is recognised in one place of an action is recorded nowhere: not in the
 // other places of the action, not in what hooks say, in metadata, state, questions,
 // logs and notices, whatever its length.
 func TestWhatIsSecretOnceIsSecretEverywhere(t *testing.T) {

@@ -118,7 +118,7 @@ mcp:
 	if code, reply := noted(invoke(t, b, inv)); code != "-2" || !strings.Contains(reply, "scopes") {
 		t.Errorf("code %s, reply %s", code, reply)
 	}
-	// Without servers there is nobody to ask.
+	// Without servers there is no tool.
 	write(t, filepath.Join(dir, "belay.yaml"), "version: belay/v1\nhooks: []\n")
 	if err := b.Reload(t.Context()); err != nil {
 		t.Fatal(err)

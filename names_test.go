@@ -14,7 +14,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// A secret that is the name of something is not on record as that name: runtime,
+// A secret that is the name of something is not recorded as that name: runtime,
 // session, agent, run, user, tool, server, member, event. One session stays one session.
 func TestNamesOnRecordHoldNoSecret(t *testing.T) {
 	token := "ghp_" + someChars(t, 36, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")

@@ -12,7 +12,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// What a hook takes out of an action is not on record, although belay would not know
+// What a hook takes out of an action is not recorded, although belay would not know
 // it for a secret: not in the action as it came in, not in what the hooks before and
 // after it said. The rest of the action stays.
 func TestWhatAHookTakesOutIsNotOnRecord(t *testing.T) {

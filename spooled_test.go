@@ -12,7 +12,7 @@ import (
 )
 
 // A note of belay-hook, which does not have what covers names, holds a session as the
-// runtime names it. Before the note goes on record the name is covered: by what looks like a
+// runtime names it. Before the note is logged the name is redacted: by what looks like a
 // secret, and by a secret that belay.yaml knows. The latch holds the session that it names.
 func TestSessionsOfNotesAreCovered(t *testing.T) {
 	shaped := "ghp_" + someChars(t, 36, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")

@@ -46,7 +46,7 @@ func verified(t *testing.T, b *belay.Belay) statelog.Report {
 	return r
 }
 
-// A released verdict is in every durable file, whoever wrote it there: two
+// A released verdict is in every durable file, whichever process wrote it: two
 // processes share the state, and each has many callers.
 func TestDurableSink(t *testing.T) {
 	dir, beside := withSinks(t,
@@ -80,7 +80,7 @@ func TestDurableSink(t *testing.T) {
 	}
 	verified(t, hosts[0])
 
-	// What somebody changed in the file is named, and is not covered up.
+	// A change in the file is named, and is not written over.
 	forged := strings.Replace(content(t, path), `"seq":3,`, `"seq":3 ,`, 1)
 	write(t, path, forged)
 	if r, err := statelog.Of(hosts[0].Log()).Verify(t.Context(), statelog.Evidence{}); err != nil || r.Wrong == nil ||
@@ -110,7 +110,7 @@ func blockedInGaps(t *testing.T, b *belay.Belay) int {
 }
 
 // While a durable sink cannot be written every action is refused, nothing more is
-// stored, and afterwards everything goes on by itself, with the gap on record.
+// stored, and afterwards everything goes on by itself, with the gap logged.
 func TestDurableSinkFails(t *testing.T) {
 	for name, c := range map[string]struct{ sink, file string }{
 		"jsonl":      {"    - jsonl: {path: DIR/sub/out}\n", "sub/out"},

@@ -31,7 +31,7 @@ func (f toolFunc) Call(ctx context.Context, c kernel.ToolCall) (kernel.ToolResul
 	return f(ctx, c)
 }
 
-// calling is a real module that makes one call and notes what it was answered.
+// calling is a real module that makes one call and notes the answer.
 func calling(call, request string) belay.AdHocHook {
 	return belay.AdHocHook{Name: "caller", Path: filepath.Join("testdata", "calls", call+".wasm"),
 		Config: jsontext.Value(`{"request":` + request + `}`)}
@@ -60,7 +60,7 @@ func TestToolCallFromAModule(t *testing.T) {
 	if i := slicesIndex(v.Hooks, "caller"); v.Hooks[i].Fuel < v.Hooks[slicesIndex(v.Hooks, "command-block")].Fuel {
 		t.Errorf("the hook that asked paid %d fuel", v.Hooks[i].Fuel)
 	}
-	// Nobody runs tools: the call is not available.
+	// Without an executor the call is not available.
 	b = open(t, t.TempDir(), belay.Options{Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"lookup"}`)}})
 	if code, _ := noted(invoke(t, b, exec("ls"))); code != "-7" {
 		t.Errorf("code %s", code)
@@ -77,7 +77,7 @@ func slicesIndex(list []phases.HookReport, name string) int {
 }
 
 // A process that is killed in the middle of a call leaves an intent; the next one
-// that opens the directory says that nobody knows what came of it.
+// that opens the directory says that its outcome is unknown.
 func TestKilledInTheMiddleOfACall(t *testing.T) {
 	if dir := os.Getenv("BELAY_TEST_KILLED"); dir != "" {
 		b, err := belay.Open(t.Context(), dir, belay.Options{

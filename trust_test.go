@@ -157,7 +157,7 @@ func TestRevisionNamesTheTrustPolicy(t *testing.T) {
 	}
 }
 
-// A key's window closes while belay runs: nobody edits anything.
+// A key's window closes while belay runs, without an edit.
 func TestWindowClosesWhileRunning(t *testing.T) {
 	dir := trustState(t, install.Request{Tier: phases.Trusted})
 	b := open(t, dir, belay.Options{TrustPoll: 10 * time.Millisecond})

@@ -134,12 +134,6 @@ func (p *Policy) Keyless() bool {
 	return slices.ContainsFunc(p.slots(), func(s *Slot) bool { return s.Keyless != nil })
 }
 
-// NamesSigners reports whether the policy cannot be followed without verifying
-// signatures: it trusts by them, or denies by them.
-func (p *Policy) NamesSigners() bool {
-	return len(p.Rules)+len(p.Deny.Keys)+len(p.Deny.Identities)+len(p.Deny.Signatures) > 0
-}
-
 // Root returns the trusted root's JSON. The error is of class RootMissing.
 func (p *Policy) Root() ([]byte, error) {
 	switch {

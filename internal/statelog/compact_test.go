@@ -1,4 +1,4 @@
-package belay_test
+package statelog_test
 
 import (
 	"bytes"
@@ -113,7 +113,7 @@ func TestRetentionKeepsEverythingByDefault(t *testing.T) {
 	}
 }
 
-// A log that somebody has changed is not compacted: that would remove what shows it.
+// A log that was changed is not compacted: that would remove the proof of the change.
 func TestWrongLogIsNotCompacted(t *testing.T) {
 	dir := aged(t, guarded)
 	tamper(t, dir, "UPDATE events SET body=CAST(replace(CAST(body AS TEXT), 'needle-1', 'noodle-1') AS BLOB) WHERE seq=2")

@@ -52,11 +52,17 @@ func parsePolicy(dir string, src []byte) (*tiers.Policy, error) {
 // signers and this program verifies no signatures: whom it denies could not be told from
 // others.
 func (d Dir) verifies(p *tiers.Policy) error {
-	if d.Signatures != nil || !p.NamesSigners() {
+	if d.Signatures != nil || !namesSigners(p) {
 		return nil
 	}
 	return &tiers.Error{Class: tiers.PolicyUnusable, Text: tiers.PolicyFile +
 		" names signers, and this program verifies no signatures: open belay with Options.Signatures"}
+}
+
+// namesSigners reports whether the policy cannot be followed without verifying
+// signatures: it trusts by them, or denies by them.
+func namesSigners(p *tiers.Policy) bool {
+	return len(p.Rules)+len(p.Deny.Keys)+len(p.Deny.Identities)+len(p.Deny.Signatures) > 0
 }
 
 func (d Dir) verifier(p *tiers.Policy) tiers.EvidenceVerifier {
