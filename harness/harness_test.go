@@ -181,7 +181,7 @@ cases:
 	}
 }
 
-// What a fuzz run finds can be replayed with the recording that it gives.
+// A finding can be replayed with the recording that the fuzz run gives.
 func TestFuzz(t *testing.T) {
 	module := readModule(t, "../internal/fuzz/testdata/planted/overflow.wasm")
 	o := harness.FuzzOptions{Seed: 1, Runs: 400}

@@ -40,7 +40,7 @@ type CaseResult struct {
 	// Status is pass, fail, error for a case that could not be run, or golden for one that
 	// differs from its golden only. A case that only the golden has is golden, too.
 	Status      string
-	Differences []string       // from what the case wants and from its golden
+	Differences []string       // from the case and from its golden
 	Err         error          // of status error
 	Verdict     phases.Verdict // of the case's own invocation; empty with status error
 }

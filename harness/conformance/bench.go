@@ -133,7 +133,7 @@ func (a *answerer) ask(_ context.Context, call string, _ phases.Actor,
 	return answer.document(), nil
 }
 
-// state holds what a hook keeps; every value is of version 1.
+// state is the state of a hook; every value is of version 1.
 type state map[string][]byte
 
 // Get implements hostcalls.StateReader.

@@ -15,7 +15,7 @@ import (
 	"github.com/belay-hooks/belay/harness/conformance"
 )
 
-// echo keeps what it was asked.
+// echo remembers its requests.
 type echo struct{ seen *conformance.Request }
 
 func (e echo) Run(_ context.Context, r conformance.Request) (conformance.Outcome, error) {
@@ -59,7 +59,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// What is no request ends it; nothing is guessed.
+// A line that is no request ends it; nothing is guessed.
 func TestServeRefuses(t *testing.T) {
 	for _, line := range []string{"{}{}\n", `{"modul":""}` + "\n", "[]\n", `{"fuel":1}`} {
 		var seen conformance.Request

@@ -185,7 +185,7 @@ func moduleOf(t testing.TB, r *conformance.Rule, wat, dir string) []byte {
 	return wasm
 }
 
-// Every rule has its guest, made from what the rule says.
+// Every rule has its guest, made from the rule.
 func TestGuestsAreCurrent(t *testing.T) {
 	seen := map[string]bool{}
 	files := map[string]bool{"README.md": true}

@@ -19,7 +19,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// A guard without a mistake has no findings: what is found elsewhere is not made up.
+// A guard without a mistake has no findings: those of other hooks are not made up.
 func TestSoundHookHasNoFindings(t *testing.T) {
 	res, err := fuzz.Run(t.Context(), fuzz.Options{
 		Bench: bench(t, loader.BenchOptions{}), Interpreter: bench(t, loader.BenchOptions{Interpreter: true}),

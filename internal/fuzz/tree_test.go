@@ -8,7 +8,7 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
-// Growth upon growth is bounded: what is made stays near the limit of an input.
+// Growth upon growth is bounded: inputs stay near the limit of an input.
 func TestMutationsAreBounded(t *testing.T) {
 	m := newMutator(rand.New(rand.NewPCG(1, 1)), nil)
 	doc, err := parse([]byte(seeds(phases.PreSend, tiers.Match{})[0]))

@@ -28,7 +28,7 @@ import (
 // ErrNoModule: no file of the digest is at hand.
 var ErrNoModule = errors.New("there is no module of this digest")
 
-// BenchOptions are what a Bench is made of. The zero value works.
+// BenchOptions are the parts of a Bench. The zero value works.
 type BenchOptions struct {
 	// Dir is a state directory: its keys, its compiled code and its installed
 	// modules are used, and nothing else of it. "" works without.

@@ -37,7 +37,7 @@ const (
 // versions cannot be compared.
 const CostTable = sandbox.CostTable
 
-// Options are what a Loader is made of.
+// Options are the parts of a Loader.
 type Options struct {
 	Dir      string          // the state directory, absolute
 	CacheKey []byte          // authenticates compiled code in Dir; nil: Dir holds none

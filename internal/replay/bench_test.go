@@ -16,7 +16,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// noStore keeps nothing, so that what is measured is everything but the store.
+// noStore stores nothing, so that the benchmark measures everything but the store.
 type noStore struct{ kernel.Store }
 
 func (noStore) Commit(_ context.Context, b kernel.Batch) (kernel.Receipt, error) {

@@ -73,7 +73,7 @@ func TestCandidateAsksForTheUnknown(t *testing.T) {
 	}
 }
 
-// A new version may do what the operator allowed the one before, unless all is allowed.
+// A new version has the capabilities of the one before, unless all are allowed.
 func TestCandidateHoldsWhatWasAllowed(t *testing.T) {
 	src := record(t, nil, []byte(execLine),
 		belay.Options{Hooks: []belay.AdHocHook{{Name: "guard", Module: module(t, "lenient")}}})

@@ -22,7 +22,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// record plays lines as `belay demo` does and returns what was recorded.
+// record plays lines as `belay demo` does and returns the recording.
 func record(t testing.TB, config, lines []byte, o belay.Options) []byte {
 	t.Helper()
 	dir := t.TempDir()

@@ -19,7 +19,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// operator is a state directory with a policy, and the key that opens what is kept.
+// operator is a state directory with a policy, and the key that opens the recordings.
 type operator struct {
 	t          *testing.T
 	state, dir string

@@ -33,7 +33,7 @@ const hooks = `hooks:
     budget: {deadline_ms: 5000}
 `
 
-// What is kept is whole, sealed, for its owner only, and replays call by call.
+// A retained recording is complete, sealed, for its owner only, and replays call by call.
 func TestKeptIsWholeAndReplays(t *testing.T) {
 	o := newOperator(t)
 	o.configure("recipients: [TO]")
@@ -241,7 +241,7 @@ func wait(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// Only what the policy names is kept.
+// Only inputs that the policy names are retained.
 func TestFilter(t *testing.T) {
 	o := newOperator(t)
 	o.configure("recipients: [TO]", "phases: [pre_tool, pre_plan]", "tools: ^exec$")
@@ -299,7 +299,7 @@ func TestRotationAndRetention(t *testing.T) {
 	}
 	o.close(b)
 
-	// By age: what is older than keep goes with the next file.
+	// By age: files older than keep go with the next file.
 	old := filepath.Join(o.dir, "kept-20200101T000000.000Z-0123456789abcdef.rec")
 	mine := filepath.Join(o.dir, "kept-by-hand.rec")
 	for _, f := range []string{old, mine} {
@@ -330,7 +330,7 @@ func TestRotationAndRetention(t *testing.T) {
 	wait(t, "a file of one second", func() bool { return len(whole(o.files())) > n })
 }
 
-// What a crash leaves is recognised, said, and readable up to where it was written.
+// The file of a crashed process is recognised, reported, and readable as far as it was written.
 func TestCrash(t *testing.T) {
 	o := newOperator(t)
 	o.configure("recipients: [TO]")

@@ -9,7 +9,7 @@ import (
 	"github.com/belay-hooks/belay/internal/suite"
 )
 
-// What is no suite is an error of the class that names a line, never a panic.
+// A file that is no suite is an error of the class that names a line, never a panic.
 func FuzzReadSuite(f *testing.F) {
 	f.Add([]byte(file))
 	b, err := os.ReadFile(asks)

@@ -117,7 +117,7 @@ func TestCasesRepeat(t *testing.T) {
 	}
 }
 
-// What a stub promises and does not keep is a difference, with its line.
+// A promise that a stub breaks is a difference, with its line.
 func TestStubsThatDoNotFit(t *testing.T) {
 	for name, c := range map[string]struct{ stubs, args, what, got string }{
 		"never used":     {"{call: request_tool_call, reply: {}}", "{}", "stubs/0 request_tool_call", "used 0 times"},
