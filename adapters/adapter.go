@@ -81,8 +81,9 @@ type Answer struct {
 	Stdout []byte // complete JSON or empty
 	Stderr string // non-empty whenever Exit is not 0
 	Exit   int    // 0 or 2, never anything else
-	// GoesOnAt2 says, in an answer of Failure, that the runtime reads exit 2 as an
-	// order to go on: whoever cannot write Stdout has to leave with 0 then.
+	// GoesOnAt2 says, in an answer of Failure, that the runtime reads exit 2 as
+	// an order to go on: a program that cannot write Stdout has to exit with 0
+	// then.
 	GoesOnAt2 bool
 	// Latch is a reason when the answer alone does not keep the runtime from going
 	// on: the caller latches the session with it before the answer is released.

@@ -38,8 +38,9 @@ func (e *PayloadError) Error() string {
 	return b.String()
 }
 
-// shownName is the name of an event in a text that somebody reads: words in camel
-// case, as runtimes call their events. Anything else comes from whoever made the payload.
+// shownName is the name of an event in a text for people: words in camel case,
+// as runtimes call their events. Any other name may be the payload author's
+// text.
 func shownName(s string) string {
 	unlike := func() string { return "an event with a name of " + strconv.Itoa(len(s)) + " bytes" }
 	if len(s) > 40 || s[0] < 'A' || s[0] > 'Z' {

@@ -14,9 +14,10 @@ import (
 
 const maxCertificateBytes = 16 << 10
 
-// ReadCertificate reads a daemon's certificate for Options.Certificate. Whoever can write
-// the file says which daemon is believed: it must be a regular file of this user or of
-// root that others cannot write to. The error is ErrPeer, or of the file system.
+// ReadCertificate reads a daemon's certificate for Options.Certificate. A
+// writer of the file decides which daemon is believed: it must be a regular
+// file of this user or of root that others cannot write to. The error is
+// ErrPeer, or of the file system.
 func ReadCertificate(path string) ([]byte, error) {
 	return readTrusted(path, 0o022, maxCertificateBytes)
 }

@@ -77,9 +77,9 @@ const (
 	maxAnswer   = 64 << 20 // bytes
 )
 
-// New returns a client without looking whether anybody is there. It knows the daemon before
-// it sends anything: on a socket by the uid of the process that listens, at a URL by the key
-// of Certificate. Otherwise calls fail with ErrPeer.
+// New returns a client without looking for a daemon. It knows the daemon before
+// it sends anything: on a socket by the uid of the process that listens, at a
+// URL by the key of Certificate. Otherwise calls fail with ErrPeer.
 func New(o Options) (*Client, error) {
 	c := &Client{tokens: o.Tokens, timeout: o.Timeout, base: "http://belay"}
 	if c.timeout == 0 {
@@ -131,7 +131,7 @@ func Dial(dir string) (*Client, error) {
 	return New(Options{Socket: socket, Tokens: tokens})
 }
 
-// probe tells a daemon that is there from a socket that nobody listens on.
+// probe tells a running daemon from a socket without a listener.
 func probe(dir string, d *socketDialer) error {
 	socket := d.path
 	c, err := d.dial(context.Background())

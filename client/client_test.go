@@ -141,7 +141,8 @@ func TestInvokeFailsClosed(t *testing.T) {
 			t.Errorf("a problem is not passed on: %+v, %v", v, err)
 		}
 	}
-	// Nobody answers in time, and what is no invocation is not even sent.
+	// The daemon does not answer in time; an invalid invocation is not even
+	// sent.
 	hang := make(chan struct{})
 	defer close(hang)
 	dir := shortDir(t)

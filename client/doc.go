@@ -1,9 +1,9 @@
 // Package client talks to a running `belay serve`: it brings invocations to the
-// daemon and reads what is on record. It decides nothing; where the daemon cannot
-// be reached or does not answer as it should, Invoke returns a block.
+// daemon and reads the log. It decides nothing; where the daemon cannot be
+// reached or does not answer as it should, Invoke returns a block.
 //
 //	c, err := client.Dial(stateDir)
-//	if err != nil { … }                // client.ErrNotRunning: nobody serves there
+//	if err != nil { … }                // client.ErrNotRunning: no daemon serves there
 //	defer c.Close()
 //	v, err := c.Invoke(ctx, phases.Invocation{Phase: phases.PreTool, …})
 //	if v.Decision != phases.Allow { … } // also whenever err is not nil

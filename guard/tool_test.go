@@ -234,7 +234,7 @@ func TestPostToolAlwaysKnows(t *testing.T) {
 	}
 }
 
-// contextHost refuses whoever has given up, as a kernel does.
+// contextHost refuses a caller whose context has ended, as a kernel does.
 type contextHost struct{ *fakeHost }
 
 func (h contextHost) InvokeWith(ctx context.Context, inv phases.Invocation,

@@ -8,7 +8,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// port is the shape of every call that somebody else carries out.
+// port is the shape of every call that an embedder's port carries out.
 type port func(ctx context.Context, actor phases.Actor, request jsontext.Value) (jsontext.Value, error)
 
 // ask hands a request to its port. Without one, or in an observing turn, the

@@ -49,9 +49,10 @@ func (c *Call) CanBeLong() bool {
 	return false
 }
 
-// Failures are the errnos with which the call can fail for a reason that is not in its
-// arguments: no grant, a spent quota, an answer that is too large, nobody there.
-// What a reading call says of the input is not among them: the input says it.
+// Failures are the errnos with which the call can fail for a reason that is not
+// in its arguments: no grant, a spent quota, an answer that is too large, no
+// port. What a reading call says of the input is not among them: the input says
+// it.
 func (c *Call) Failures() []Errno {
 	switch {
 	case c.Group == GroupFree:

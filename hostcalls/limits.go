@@ -30,7 +30,7 @@ type Limits struct {
 	Logs        int // log entries kept; 64
 }
 
-// DefaultLimits are the limits of a hook for which nobody said otherwise.
+// DefaultLimits are the limits of a hook whose binding sets none.
 func DefaultLimits() Limits {
 	return Limits{Input: 1 << 20, Effects: 64, EffectBytes: 1 << 20, Calls: 32, Reply: 1 << 20, Logs: 64}
 }

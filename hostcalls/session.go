@@ -41,7 +41,7 @@ type SessionConfig struct {
 	Files  FileSystem // nil: symbolic links are not looked at
 
 	Inject Injector // nil: every call is answered as it should be, for tests of hooks
-	Tap    Tap      // nil: nobody looks on
+	Tap    Tap      // nil: no observer
 }
 
 // Session is one turn of one hook. It collects what the hook asks for and

@@ -20,7 +20,7 @@ const (
 	MaxTraceBytes = 16 << 20 // bytes of all kept values and port answers of one turn
 )
 
-// Names of ports in a trace; the calls that somebody else carries out have their own.
+// Names of ports in a trace; the calls that a port carries out have their own.
 const (
 	PortState    = "state"
 	PortUsage    = "state_usage"
@@ -72,7 +72,7 @@ type PortAnswer struct {
 	Bytes   int   // of state_usage
 	Errno   Errno
 	Err     string
-	Fuel    int64 // that the port charged to the call; whoever replays the answer charges it again
+	Fuel    int64 // that the port charged to the call; a replay of the answer charges it again
 }
 
 // ValueOf makes the traced form of bytes.

@@ -35,7 +35,7 @@ func GrantsOf(capabilities []string) (rewrite []string, grants map[EffectKind]bo
 			switch {
 			case k.Capability() != name:
 			case k == EffectRewrite:
-				if !hasParam || param != "" { // "rewrite:" alone is nobody's intention: it grants nothing
+				if !hasParam || param != "" { // "rewrite:" alone is a mistake: it grants nothing
 					rewrite = append(rewrite, param)
 				}
 			case !hasParam:

@@ -173,7 +173,8 @@ func decodeValue(e Effect, v any) error {
 	return nil
 }
 
-// labelled returns a hook's context so that nobody takes it for a person's words.
+// labelled returns a hook's context so that it is not taken for a person's
+// words.
 func labelled(by Actor, text string) string {
 	text = SafeText(text, maxContextBytes)
 	for from := 0; ; { // what looks like another hook's label is not one

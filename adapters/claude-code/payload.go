@@ -20,9 +20,9 @@ type member struct {
 }
 
 // payload reads members of Claude Code's JSON. The first failed read is kept in
-// err, and the rest answers zero values. Members that nobody reads are not an
-// error: the runtime adds members with every version. They are kept for hooks
-// under /metadata/caller/payload.
+// err, and the rest answers zero values. Unread members are not an error: the
+// runtime adds members with every version. Hooks find them under
+// /metadata/caller/payload.
 type payload struct {
 	event   string
 	members []*member

@@ -1,9 +1,9 @@
-// Package eventlog decides whether a log of events is what was once signed: it
-// signs checkpoints of the Merkle tree that a store keeps (kernel.Log), verifies
-// a log against them, and makes and checks proofs that one event is in the log.
+// Package eventlog decides whether a log of events is the signed one: it signs
+// checkpoints of a store's Merkle tree (kernel.Log), verifies a log against
+// them, and makes and checks proofs that one event is in the log.
 //
-// It never repairs anything, and it claims nothing against somebody who holds the
-// database, the signing key and every copy of the checkpoints.
+// It never repairs anything, and it claims nothing against an attacker who
+// holds the database, the signing key and every copy of the checkpoints.
 package eventlog
 
 import (

@@ -23,8 +23,8 @@ const compactionOrigin = "belay event log compaction v1"
 // ErrNothing: there is nothing to compact.
 var ErrNothing = errors.New("there is nothing to compact")
 
-// Statement says that the contents of the first Size events of a log were given up,
-// when their root was Root. Whoever removes events without the key cannot make one.
+// Statement says that the contents of the first Size events of a log were
+// compacted, when their root was Root. Making one takes the key.
 type Statement struct {
 	Checkpoint
 	By, Why string   // one line each
@@ -101,10 +101,10 @@ func Announce(ctx context.Context, log kernel.Log, key *Key, through int64, by, 
 		Carried: carried})
 }
 
-// Remove removes what was announced and is still there, a few events in each
-// transaction, so that nobody waits long; what it was stopped at goes on with the next
-// call. It does so only if the announcement is in the log and signed. The error is
-// ErrCheckpoint or ErrLog.
+// Remove removes announced contents that are still there, a few events in each
+// transaction, so that no writer waits long; the next call finishes an
+// interrupted one. It does so only if the announcement is in the log and
+// signed. The error is ErrCheckpoint or ErrLog.
 func Remove(ctx context.Context, log kernel.Log, verifier string) (removed int64, err error) {
 	const step = 500
 	done, err := log.LogCompacted(ctx)
@@ -168,9 +168,9 @@ func announced(body []byte, verifier string) (Statement, error) {
 	return s, err
 }
 
-// Superfluous returns the checkpoints among notes, oldest first, that need not be
-// kept: all but the newest keep and the last of each day. What does not verify is
-// kept, so that somebody looks at it.
+// Superfluous returns the checkpoints among notes, oldest first, that can be
+// dropped: all but the newest keep and the last of each day. A note that does
+// not verify stays, for an operator to look at.
 func Superfluous(notes [][]byte, verifier string, keep int) [][]byte {
 	var out [][]byte
 	days := map[string]bool{}

@@ -98,9 +98,9 @@ func verifyLog(t fataler, l kernel.Log, k *eventlog.Key, notes ...[]byte) eventl
 	return r
 }
 
-// Random logs with random compactions, some of them stopped half way: what nobody
-// tampered with verifies against every checkpoint there ever was, and proofs hold;
-// what somebody without the key has done is found.
+// Random logs with random compactions, some of them stopped half way: an
+// untouched log verifies against every checkpoint there ever was, and proofs
+// hold; every change made without the key is found.
 func TestCompactionsAreProven(t *testing.T) {
 	stores := map[string]func() kernel.Store{
 		"memory": func() kernel.Store { return memory.New() },
@@ -211,7 +211,7 @@ func provenCompaction(rt *rapid.T, s kernel.Store) {
 			l.refit(rt)
 			notes = nil // not even an outside checkpoint is needed
 		}
-	case "forged": // a prefix is removed, and announced by somebody without the key
+	case "forged": // a prefix is removed, and announced without the key
 		f := memory.New()
 		other := newKeyOf(rt, 2)
 		for i := range 5 {

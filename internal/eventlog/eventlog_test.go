@@ -70,7 +70,7 @@ func (l *loose) LogCompacted(context.Context) (kernel.Compacted, error) {
 }
 func (l *loose) Checkpoints(context.Context) ([][]byte, error) { return l.notes, nil }
 
-// replant makes the tree fit the leaves, as somebody would who covers tracks.
+// replant makes the tree fit the leaves, as an attacker does to hide a change.
 func (l *loose) replant(t testing.TB) {
 	l.tree, l.size = nil, 0
 	for _, x := range l.leaves {
@@ -158,7 +158,7 @@ func TestEveryFlipIsFound(t *testing.T) {
 	}
 }
 
-// Deleting, moving, doubling and cutting is found, whoever covers tracks.
+// Deleting, moving, doubling and cutting is found, also with a replanted tree.
 func TestChangesAreFound(t *testing.T) {
 	k := newKey(t, 1)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// CutTorn returns a file of checkpoints without what a crash or a full disk left of the
-// last one, and whether there was such a thing: an end without a newline that does not
-// verify and is the beginning of a checkpoint by its form. Taking it for torn gives
-// nothing to whoever can cut the file, who could have cut off all of it. Whatever else
-// is wrong stays in the file, to be found.
+// CutTorn returns a file of checkpoints without the torn end that a crash or a
+// full disk left, and whether there was one: an end without a newline that does
+// not verify and begins like a checkpoint. That helps no attacker: one who can
+// cut the file could cut off all of it. Other faults stay in the file, to be
+// found.
 func CutTorn(file []byte, verifier string) (whole []byte, torn bool) {
 	if len(file) == 0 || file[len(file)-1] == '\n' {
 		return file, false

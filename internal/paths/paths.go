@@ -126,7 +126,7 @@ func key(p, cwd, home string, decode bool, note func(string)) string {
 
 func withoutNUL(p string) string { return strings.ReplaceAll(p, "\x00", "") }
 
-// visible drops characters that nobody sees.
+// visible drops invisible characters.
 func visible(p string, note func(string)) string {
 	return strings.Map(func(r rune) rune {
 		if r != 0 &&

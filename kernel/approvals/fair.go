@@ -18,11 +18,12 @@ func (r Requester) session() Requester {
 	return r
 }
 
-// MakeRoom says whose oldest undecided item gives way to another item of by, when
-// holders are all who have items of one credential and kind. It answers false when
-// by has its share. Somebody without any item is answered true unless nobody has one.
-// An item gives way only where that makes the shares more equal, or when by has
-// nothing yet: two who compete do not push each other out in turn.
+// MakeRoom says whose oldest undecided item gives way to another item of by,
+// when holders are all who have items of one credential and kind. It answers
+// false when by has its share. A requester without any item is answered true
+// unless there are no items. An item gives way only where that makes the shares
+// more equal, or when by has none yet: two competitors do not evict each other
+// in turn.
 func MakeRoom(holders []Holder, by Requester) (id string, ok bool) {
 	sum, own := map[Requester]int{}, 0
 	for i := range holders {
@@ -63,6 +64,7 @@ func fuller(a, b *Holder) bool {
 	return a.Pending > b.Pending || a.Pending == b.Pending && a.Oldest < b.Oldest
 }
 
-// KeepSuperseded is how many superseded items of one credential and kind are kept,
-// the newest: whoever floods the queue does not fill the disk with what gave way.
+// KeepSuperseded is how many superseded items of one credential and kind are
+// kept, the newest: a flood of the queue does not fill the disk with evicted
+// items.
 const KeepSuperseded = 200

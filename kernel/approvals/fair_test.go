@@ -40,9 +40,9 @@ func (c crowd) of(by approvals.Requester) (agent, session int) {
 	return agent, session
 }
 
-// Whatever anybody does with whatever names: the queue is never longer than its
-// limit, who has nothing in it can file something, and what gives way belongs to
-// somebody who had more.
+// Whatever names requesters use: the queue is never longer than its limit, a
+// requester without an item can file one, and an evicted item belongs to a
+// requester who had more.
 func TestMakeRoom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 12).Draw(t, "limit")

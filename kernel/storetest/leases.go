@@ -274,7 +274,7 @@ func leaseMints(t *testing.T, s kernel.Store) {
 	quota.Quota = 2 // a/b lives; gone and used do not
 	commit(t, s, ops(quota))
 	quota.Lease, quota.Quota = lease("e", 1), 0
-	quota.Lease.Holder.Credential = "" // a person's, for whoever names the session: no quota to take from
+	quota.Lease.Holder.Credential = "" // a person's, for any holder of the session: no quota to take from
 	commit(t, s, ops(quota))
 }
 

@@ -15,8 +15,8 @@ import (
 // other is.
 type Store struct{ kernel.Store }
 
-// Commit implements kernel.Store: the batch counts as written, and is dropped. What it
-// was computed from is not checked: nobody acts on the answer.
+// Commit implements kernel.Store: the batch counts as written, and is dropped.
+// The rows that it was computed from are not checked: the answer has no effect.
 func (s Store) Commit(_ context.Context, b kernel.Batch) (kernel.Receipt, error) {
 	if len(b.Events) == 0 {
 		return kernel.Receipt{}, nil

@@ -302,7 +302,7 @@ func checkImage(t *testing.T, dir string, image map[string][]byte, acked, tried 
 	return fault
 }
 
-// No acknowledged event is lost and none appears that nobody wrote, wherever the
+// No acknowledged event is lost and no unwritten one appears, wherever the
 // power is cut. BELAY_CRASH_POINTS sets how many places are tried.
 func TestCrashes(t *testing.T) {
 	const round = 500 // with a new database each, so that images stay small

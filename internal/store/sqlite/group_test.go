@@ -13,7 +13,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Whoever brings a batch that cannot be written pays alone: the others of the
+// Only the caller of a batch that cannot be written pays: the others of the
 // same group are written, with numbers that leave nothing out.
 func TestGroupWithBadBatches(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "belay.db"), sqlite.Options{})

@@ -396,8 +396,8 @@ func TestTwoProcessesShareAMark(t *testing.T) {
 	}
 }
 
-// Whoever can write rows can make an approval that was used look as if it was not, and
-// give a lease its uses back.
+// A writer of rows can make a used approval look unused, and give a lease its
+// uses back.
 func TestUsesCountThatTheDatabaseDoesNotHold(t *testing.T) {
 	m := openMarked(t)
 	m.must(approved("a"))

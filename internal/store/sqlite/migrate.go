@@ -130,7 +130,7 @@ func migrateLocked(c *sqlite3.Conn) (err error) {
 		return err
 	}
 	defer tx.End(&err)
-	version, err := schemaVersion(c) // again, now that nobody else can write
+	version, err := schemaVersion(c) // again, now that no other process can write
 	if err != nil {
 		return err
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/belay-hooks/belay/internal/readfile"
 )
 
-// A database with a write-ahead log needs the two companions of its file even to be
-// read. Where they cannot be made, nobody else has it open for writing there either, or
-// they would exist: a file without a log is then read as it is, and one with a log is
-// read from a copy.
+// A database with a write-ahead log needs the two companions of its file even
+// to be read. Where they cannot be made, no other process has it open for
+// writing there either, or they would exist: a file without a log is then read
+// as it is, and one with a log is read from a copy.
 
 // unwritable reports whether a database could not be opened because its directory
 // does not let the companions be made.

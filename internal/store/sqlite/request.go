@@ -25,7 +25,7 @@ type request struct {
 	recover *recovery // not nil: instead of all that
 
 	uses    []highwater.Use // what the batch uses up; set when it is written
-	taken   atomic.Bool     // set by whoever decides first: the writer, or a caller that gave up
+	taken   atomic.Bool     // set by the first to decide: the writer, or a caller that gave up
 	receipt kernel.Receipt
 	err     error
 	done    chan struct{}

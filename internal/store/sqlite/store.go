@@ -143,7 +143,7 @@ func unavailable(op string, err error) error {
 	return fmt.Errorf("sqlite store: %s: %w: %w", op, kernel.ErrUnavailable, err)
 }
 
-// read runs f on a connection that nobody else uses.
+// read runs f on a connection of its own.
 func (s *Store) read(ctx context.Context, op string, f func(*conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return unavailable(op, err)

@@ -30,7 +30,8 @@ const tilesSchema = `CREATE TABLE tiles (
 	) STRICT;`
 
 // edge is the right edge of the tree: all that growing it needs. Only the last
-// row is compared with the database; whoever else grew the tree has changed that.
+// row is compared with the database; another writer that grew the tree has
+// changed it.
 type edge struct {
 	row   int64       // number of the last row
 	tail  []byte      // its hashes, fewer than rowHashes or exactly so many

@@ -14,7 +14,7 @@ import (
 	"github.com/belay-hooks/belay/kernel/storetest"
 )
 
-// change runs SQL on a database that nobody has open.
+// change runs SQL on a database that is not open.
 func change(t *testing.T, path, sql string) {
 	t.Helper()
 	c, err := sqlite3.Open("file:" + path)

@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// Pages of the write-ahead log after which it is moved into the database: when
-	// nothing has been asked for so long, and whoever waits. The larger it may become,
-	// the more often a page is in it, and is moved only once.
+	// Pages of the write-ahead log after which it is moved into the database:
+	// when the writer has been idle for so long, and when callers wait. The
+	// larger it may become, the more often a page is in it, and is moved only
+	// once.
 	idleLog   = 1000
 	busyLog   = 4000
 	idleAfter = 20 * time.Millisecond
@@ -50,8 +51,8 @@ func (w *writer) run() {
 			continue
 		}
 		group = append(group[:0], r)
-		// What has come in while the last sync was under way goes together;
-		// nobody waits for company that may never come.
+		// Requests that came in during the last sync go together; none waits
+		// for more that may never come.
 	fill:
 		for len(group) < maxGroup {
 			select {
@@ -217,8 +218,8 @@ var errTogether = errors.New("a batch of the group cannot be written")
 // error means that the connection cannot be trusted.
 func (w *writer) apply(group []*request, apart bool) (err error) {
 	c := w.conn
-	// The size of the tree counts, not the newest event: a number is never given
-	// twice, not even when somebody has removed the tail of the events.
+	// The size of the tree counts, not the newest event: a number is never
+	// given twice, not even when the tail of the events was removed.
 	if w.edge, err = w.edge.current(c); err != nil {
 		return err
 	}
