@@ -21,8 +21,8 @@ type actionOf[A any] interface {
 }
 
 // decide asks the host about an action and returns what may be done. The error is an *Error.
-func decide[A any, P actionOf[A]](ctx context.Context, g *Guard, action A, o kernel.InvokeOptions) (Allowed[A], error) {
-	phase := phases.PhaseOf(P(&action))
+func decide[A any, P actionOf[A]](ctx context.Context, g *Guard, phase phases.Phase, action A,
+	o kernel.InvokeOptions) (Allowed[A], error) {
 	if g == nil || g.host == nil {
 		return Allowed[A]{}, refuse(ErrFailed, phase, phases.Verdict{}, "the guard has no host", nil)
 	}

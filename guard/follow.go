@@ -22,7 +22,7 @@ func (g *Guard) Spawn(ctx context.Context, a phases.SpawnAction) (*Guard, Allowe
 	a.Parent, a.Depth = cmp.Or(a.Parent, g.o.Agent), max(a.Depth, g.depth+1)
 	parent := g.o.Scopes.Clone()
 	// The Guard of the child holds it to the scopes, which the kernel cannot.
-	may, err := decide(ctx, g, a, kernel.InvokeOptions{HoldsScopes: true, ParentScopes: &parent})
+	may, err := decide(ctx, g, phases.Spawn, a, kernel.InvokeOptions{HoldsScopes: true, ParentScopes: &parent})
 	if err != nil {
 		return nil, may, err
 	}
@@ -56,7 +56,7 @@ func (g *Guard) toolScope(tools []string) phases.Scope {
 func (g *Guard) Transition(
 	ctx context.Context, a phases.StateTransitionAction,
 ) (*Guard, Allowed[phases.StateTransitionAction], error) {
-	may, err := decide(ctx, g, a, kernel.InvokeOptions{HoldsScopes: true})
+	may, err := decide(ctx, g, phases.StateTransition, a, kernel.InvokeOptions{HoldsScopes: true})
 	if err != nil {
 		return nil, may, err
 	}

@@ -10,7 +10,7 @@ import (
 // Plan decides what came in for the agent, before any planning. Verdict.Reply, where hooks
 // give one, is the answer to it, and the model is not asked. The error is an *Error.
 func (g *Guard) Plan(ctx context.Context, in phases.PrePlanAction) (Allowed[phases.PrePlanAction], error) {
-	return decide(ctx, g, in, kernel.InvokeOptions{})
+	return decide(ctx, g, phases.PrePlan, in, kernel.InvokeOptions{})
 }
 
 // Send decides a request to a model, has send carry out the verdict's action, and returns
@@ -23,7 +23,7 @@ func (g *Guard) Plan(ctx context.Context, in phases.PrePlanAction) (Allowed[phas
 func (g *Guard) Send(ctx context.Context, request phases.PreSendAction,
 	send func(context.Context, phases.PreSendAction) (phases.PostReceiveAction, error),
 ) (Allowed[phases.PostReceiveAction], error) {
-	pre, err := decide(ctx, g, request, kernel.InvokeOptions{})
+	pre, err := decide(ctx, g, phases.PreSend, request, kernel.InvokeOptions{})
 	if err != nil {
 		return Allowed[phases.PostReceiveAction]{}, err
 	}
@@ -46,5 +46,5 @@ func (g *Guard) Send(ctx context.Context, request phases.PreSendAction,
 func (g *Guard) Receive(
 	ctx context.Context, answer phases.PostReceiveAction,
 ) (Allowed[phases.PostReceiveAction], error) {
-	return decide(ctx, g, answer, kernel.InvokeOptions{})
+	return decide(ctx, g, phases.PostReceive, answer, kernel.InvokeOptions{})
 }

@@ -36,7 +36,7 @@ func (g *Guard) Tool(ctx context.Context, call phases.PreToolAction,
 		return Allowed[phases.PostToolAction]{}, err
 	}
 	holds := g != nil && g.o.HoldsScopes
-	pre, err := decide(ctx, g, call, kernel.InvokeOptions{HoldsScopes: holds})
+	pre, err := decide(ctx, g, phases.PreTool, call, kernel.InvokeOptions{HoldsScopes: holds})
 	if err != nil {
 		return Allowed[phases.PostToolAction]{}, err
 	}
@@ -56,7 +56,9 @@ func (g *Guard) Tool(ctx context.Context, call phases.PreToolAction,
 		post.OriginalArgs = call.Args
 	}
 	var done Allowed[phases.PostToolAction]
-	tell := func() { done, err = decide(context.WithoutCancel(ctx), g, post, kernel.InvokeOptions{}) }
+	tell := func() {
+		done, err = decide(context.WithoutCancel(ctx), g, phases.PostTool, post, kernel.InvokeOptions{})
+	}
 	carryOut(&post, tell, func() (any, error) { return run(ctx, ran, scopes) })
 	if err != nil {
 		return Allowed[phases.PostToolAction]{}, err

@@ -68,7 +68,8 @@ func ownDecision(d approvals.Decision) approvals.Decision {
 // owned returns a hook's answer, on memory of the kernel's own: a Loader's hooks
 // may answer out of buffers that their next turn uses again.
 func (o Outcome) owned() Outcome {
-	o.Effects = phases.CloneEffects(o.Effects)
+	report := phases.HookReport{Effects: o.Effects}
+	o.Effects = phases.Verdict{Hooks: []phases.HookReport{report}}.Clone().Hooks[0].Effects
 	o.StateReads, o.StateWrites = slices.Clone(o.StateReads), slices.Clone(o.StateWrites)
 	for n := range o.StateWrites {
 		o.StateWrites[n].Value = bytes.Clone(o.StateWrites[n].Value)

@@ -8,9 +8,6 @@ type Action interface {
 	phase() Phase
 }
 
-// PhaseOf returns the phase that the action belongs to. The pointer may be nil.
-func PhaseOf(action Action) Phase { return action.phase() }
-
 // PrePlanAction is a message, a session start or a command, before any planning.
 type PrePlanAction struct {
 	Kind        string           `json:"kind"` // message, session_start, command

@@ -55,8 +55,8 @@ func (m Metadata) clone() Metadata {
 	return out
 }
 
-// CloneEffects returns effects that share no memory with these, apart from strings.
-func CloneEffects(list []Effect) []Effect {
+// cloneEffects returns effects that share no memory with these, apart from strings.
+func cloneEffects(list []Effect) []Effect {
 	out := slices.Clone(list)
 	for i := range out {
 		e := &out[i]
@@ -84,7 +84,7 @@ func (v Verdict) Clone() Verdict {
 	v.Hooks = slices.Clone(v.Hooks)
 	for i := range v.Hooks {
 		h := &v.Hooks[i]
-		h.Effects, h.Notes = CloneEffects(h.Effects), slices.Clone(h.Notes)
+		h.Effects, h.Notes = cloneEffects(h.Effects), slices.Clone(h.Notes)
 	}
 	return v
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ErrPointer is the class of errors about JSON Pointers: malformed, or not
+// errPointer is the class of errors about JSON Pointers: malformed, or not
 // applicable to the document.
-var ErrPointer = errors.New("phases: JSON Pointer not valid")
+var errPointer = errors.New("phases: JSON Pointer not valid")
 
 // pointerError says why a JSON Pointer does not work.
 type pointerError struct {
@@ -25,8 +25,8 @@ func (e *pointerError) Error() string {
 	return "pointer " + strconv.Quote(cut(e.pointer, 200)) + ": " + e.reason
 }
 
-// Is reports the class ErrPointer.
-func (e *pointerError) Is(target error) bool { return target == ErrPointer }
+// Is reports the class errPointer.
+func (e *pointerError) Is(target error) bool { return target == errPointer }
 
 // CheckPointer reports whether ptr is a JSON Pointer (RFC 6901) of at most
 // 1,024 bytes. "" is the whole document. Whether a token is a legal array index
@@ -117,7 +117,7 @@ func arrayIndex(token string) (int, bool) {
 }
 
 // Find returns the value at ptr as its source bytes, without white space around
-// it. found is false when nothing is there. The error is of class ErrPointer: ptr
+// it. found is false when nothing is there. The error is of class errPointer: ptr
 // is malformed, or a token that addresses an array is no legal index (RFC 6901
 // forbids leading zeros; "-" addresses nothing and is refused too). raw must be
 // valid JSON; the result shares its memory.
@@ -219,7 +219,7 @@ func child(raw []byte, i int, token string, took *Looked) (member, bool, error) 
 // Set returns raw with the value at ptr replaced, everything else byte for
 // byte as it was. An absent last member of an object is added at its end, and
 // the index one past an array's end appends. value must be valid JSON and is put in as it is,
-// without white space around it. raw is not changed. The error is of class ErrPointer.
+// without white space around it. raw is not changed. The error is of class errPointer.
 func Set(raw jsontext.Value, ptr string, value jsontext.Value) (jsontext.Value, error) {
 	if err := CheckPointer(ptr); err != nil {
 		return nil, err
@@ -272,7 +272,7 @@ func Set(raw jsontext.Value, ptr string, value jsontext.Value) (jsontext.Value, 
 
 // remove returns raw without the value at ptr, everything else byte for byte as
 // it was. Removing what is not there, in a parent that is, changes nothing; a
-// missing parent and the whole document are errors of class ErrPointer.
+// missing parent and the whole document are errors of class errPointer.
 func remove(raw jsontext.Value, ptr string) (jsontext.Value, error) {
 	if err := CheckPointer(ptr); err != nil {
 		return nil, err

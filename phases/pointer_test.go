@@ -63,7 +63,7 @@ func TestFind(t *testing.T) {
 		{ptr: "/" + strings.Repeat("a", maxPathBytes), bad: true},
 	} {
 		got, found, err := find(doc, c.ptr)
-		if string(got) != c.want || found != c.found || errors.Is(err, ErrPointer) != c.bad || (err != nil) != c.bad {
+		if string(got) != c.want || found != c.found || errors.Is(err, errPointer) != c.bad || (err != nil) != c.bad {
 			t.Errorf("Find(%q) = %q, %v, %v", c.ptr, got, found, err)
 		}
 	}
@@ -137,7 +137,7 @@ func TestSetAndRemoveKeepBytes(t *testing.T) {
 			t.Fatalf("%s %q changed its input", c.op, c.ptr)
 		}
 		if c.want == "error" {
-			if !errors.Is(err, ErrPointer) {
+			if !errors.Is(err, errPointer) {
 				t.Errorf("%s %q: err = %v", c.op, c.ptr, err)
 			}
 			continue
