@@ -98,7 +98,7 @@ func TestLegality(t *testing.T) {
 	}
 }
 
-// Only what the table of the design names can be rewritten, whoever asks.
+// Only what the table of the design names can be rewritten, by any hook.
 func TestRewritablePlaces(t *testing.T) {
 	want := map[Phase][]string{
 		PrePlan:         {"/constraints", "/stage", "/text"},

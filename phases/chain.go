@@ -337,7 +337,7 @@ func (p *pending) apply(e Effect) error {
 // Result returns the verdict so far. ID, phase, decision and everything that
 // turns add up to are set; approvals, masks, policy, enforcement, hook reports
 // and events are the kernel's to fill in. A block carries no reply, retry or
-// grant and an ask no grant: nobody may act on a leftover of a chain that said no.
+// grant and an ask no grant: a caller must not act on a leftover of a chain that said no.
 func (c *Chain) Result() Verdict {
 	v := Verdict{
 		ID: c.inv.ID, Phase: c.inv.Phase, Decision: c.decision, Reason: c.reason, Kind: c.kind, DecidedBy: c.by,

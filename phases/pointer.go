@@ -219,7 +219,7 @@ func child(raw []byte, i int, token string, took *Looked) (member, bool, error) 
 // Set returns raw with the value at ptr replaced, everything else byte for
 // byte as it was. An absent last member of an object is added at its end, and
 // the index one past an array's end appends. value must be valid JSON and is put in as it is,
-// without white space around it. raw is not changed. The error is of class errPointer.
+// without white space around it. raw is not changed. The error says what is wrong with the pointer.
 func Set(raw jsontext.Value, ptr string, value jsontext.Value) (jsontext.Value, error) {
 	if err := CheckPointer(ptr); err != nil {
 		return nil, err
@@ -272,7 +272,7 @@ func Set(raw jsontext.Value, ptr string, value jsontext.Value) (jsontext.Value, 
 
 // remove returns raw without the value at ptr, everything else byte for byte as
 // it was. Removing what is not there, in a parent that is, changes nothing; a
-// missing parent and the whole document are errors of class errPointer.
+// missing parent and the whole document are errors.
 func remove(raw jsontext.Value, ptr string) (jsontext.Value, error) {
 	if err := CheckPointer(ptr); err != nil {
 		return nil, err

@@ -102,7 +102,7 @@ func TestNormalizeKeepsTheNativeName(t *testing.T) {
 			t.Errorf("Normalize(%s) = %s, %v; want %s", c.in, got.Action, err, c.want)
 		}
 	}
-	// A hook sees the normalised name even if nobody normalised before.
+	// A hook sees the normalised name also of an action that came without it.
 	inv := sampleInvocation(PreTool)
 	inv.Action = jsontext.Value(`{"tool":"Bash","args":{}}`)
 	c, err := NewChain(inv, nil, Scopes{})

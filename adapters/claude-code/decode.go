@@ -77,7 +77,7 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 
 // asksPerson reports whether Claude Code puts a question to the person. Before a
 // tool it does so in the modes where it asks by itself. In the others a classifier
-// may decide (auto), or nobody wants to be asked (bypassPermissions, dontAsk),
+// may decide (auto), or the person does not want to be asked (bypassPermissions, dontAsk),
 // and what becomes of a hook's question there was not measured. PermissionRequest
 // tells that a question is about to be put.
 func asksPerson(p *payload) bool {
