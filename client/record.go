@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/queue"
+
 	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
@@ -27,7 +29,7 @@ func (c *Client) Record(ctx context.Context, d time.Duration, count int, to *Rec
 	if to != nil {
 		values.Set("destination", to.Destination)
 		if to.Statement != nil {
-			b, err := to.Statement.Encode()
+			b, err := queue.EncodeOrder(to.Statement)
 			if err != nil {
 				return nil, err
 			}

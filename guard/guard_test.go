@@ -14,6 +14,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/guard"
 	"github.com/belay-hooks/belay/internal/highwater/highwatertest"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -165,7 +166,7 @@ func person(t *testing.T, b *belay.Belay, answer approvals.Verdict) func(phases.
 			t.Error(err)
 			return
 		}
-		d, err := approvals.Draft(&it, answer, "dev", "not today", it.Created, approvals.DefaultTimeout)
+		d, err := approvals.Draft(&it, answer, "dev", "not today", it.Created, queue.DefaultTimeout)
 		if err == nil {
 			_, _, err = b.Decide(t.Context(), it.ID, d)
 		}

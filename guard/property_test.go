@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/belay-hooks/belay/guard"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -55,7 +56,7 @@ func (h *randomHost) InvokeWith(_ context.Context, inv phases.Invocation,
 }
 
 func (h *randomHost) Approval(context.Context, string) (approvals.Item, error) {
-	return approvals.Item{State: rapid.SampledFrom(approvals.States()).Draw(h.t, "state")}, nil
+	return approvals.Item{State: rapid.SampledFrom(queue.States()).Draw(h.t, "state")}, nil
 }
 
 // Whatever a host answers, a tool runs at most once, only after a yes, as the last

@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -25,7 +26,7 @@ func (k *Kernel) AcceptConfig(ctx context.Context, revision, by string, o *appro
 	if revision != k.Revision() {
 		return ErrConflict
 	}
-	used, err := k.UseOrder(ctx, approvals.VerbConfigAccept, ConfigOrder{revision}, o)
+	used, err := k.UseOrder(ctx, queue.VerbConfigAccept, ConfigOrder{revision}, o)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -96,14 +97,14 @@ func TestAcceptConfigTakesAnOrder(t *testing.T) {
 		want     error
 	}{
 		"none": {"rev-1", nil, approvals.ErrSignature},
-		"an agent's key": {"rev-1", h.signed(t, approvals.VerbConfigAccept, rev, reviewerKey(2)),
+		"an agent's key": {"rev-1", h.signed(t, queue.VerbConfigAccept, rev, reviewerKey(2)),
 			approvals.ErrSignature},
 		"for another one": {"rev-1",
-			h.signed(t, approvals.VerbConfigAccept, kernel.ConfigOrder{Revision: "rev-0"}, reviewerKey(1)),
+			h.signed(t, queue.VerbConfigAccept, kernel.ConfigOrder{Revision: "rev-0"}, reviewerKey(1)),
 			approvals.ErrContent},
-		"for another verb": {"rev-1", h.signed(t, approvals.VerbRecord, rev, reviewerKey(1)), approvals.ErrContent},
+		"for another verb": {"rev-1", h.signed(t, queue.VerbRecord, rev, reviewerKey(1)), approvals.ErrContent},
 		"not in use": {"rev-0",
-			h.signed(t, approvals.VerbConfigAccept, kernel.ConfigOrder{Revision: "rev-0"}, reviewerKey(1)), kernel.ErrConflict},
+			h.signed(t, queue.VerbConfigAccept, kernel.ConfigOrder{Revision: "rev-0"}, reviewerKey(1)), kernel.ErrConflict},
 	} {
 		if err := h.AcceptConfig(t.Context(), row.revision, "uid 1", row.order); !errors.Is(err, row.want) {
 			t.Errorf("%s: %v, want %v", name, err, row.want)
@@ -112,7 +113,7 @@ func TestAcceptConfigTakesAnOrder(t *testing.T) {
 	if es := h.events(t, wire.Query{Decision: kernel.DecisionAccepted}); len(es) != 0 {
 		t.Errorf("accepted: %+v", es)
 	}
-	o := h.signed(t, approvals.VerbConfigAccept, rev, reviewerKey(1))
+	o := h.signed(t, queue.VerbConfigAccept, rev, reviewerKey(1))
 	if err := h.AcceptConfig(t.Context(), "rev-1", "uid 1", o); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"
@@ -63,7 +64,7 @@ func (i *invocation) lookUpApproval(ctx context.Context, c *chain, verdict *phas
 		return nil, err
 	}
 	pending := &question{at: at}
-	if item != nil && !item.Over(at) {
+	if item != nil && !queue.Over(item, at) {
 		if item, err = i.kernel.orAside(ctx, item, key, pending, at, i.snap.revision); err != nil {
 			return nil, err
 		}
@@ -83,7 +84,7 @@ func (i *invocation) lookUpApproval(ctx context.Context, c *chain, verdict *phas
 			verdict.Decision, verdict.Reason, verdict.Kind, verdict.DecidedBy = phases.Allow, "", "", ""
 			verdict.Notes = append(verdict.Notes, "approved by "+item.Decision.By+" (approval "+item.ID+", used up by this)")
 			return pending, nil
-		case st.Holds(at):
+		case queue.Holds(&st, at):
 			if err := i.kernel.vouchedDenial(ctx, i.snap, item); err != nil {
 				return nil, err
 			}
@@ -148,7 +149,7 @@ func (q *question) stage(batch *Batch, i *invocation, c *chain, verdict *phases.
 	if q.used != nil {
 		now := approvals.Item{Kind: approvals.KindAsk, Key: q.used.Key, By: i.requester()}
 		show(&now, c, verdict, rec)
-		if err := approvals.SameQuestion(q.used, &now); err != nil {
+		if err := queue.SameQuestion(q.used, &now); err != nil {
 			return i.kernel.unsound(context.Background(), q.used, "what was approved is not what would run", err)
 		}
 	}
@@ -191,8 +192,8 @@ func show(item *approvals.Item, c *chain, verdict *phases.Verdict, rec *audit.Re
 	}
 	item.Reason = item.Hooks[0].Reason // of the hook that decided; the verdict that uses an approval has none
 	for _, m := range event.Masked {
-		if approvals.ShownPointer(m) {
-			item.Notes = append(item.Notes, approvals.NoteRedacted(m))
+		if queue.ShownPointer(m) {
+			item.Notes = append(item.Notes, queue.NoteRedacted(m))
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (k *Kernel) DecideApproval(ctx context.Context, id string, d approvals.Deci
 // speakable refuses a reason that holds a secret: it is signed as it is, and stored.
 func (k *Kernel) speakable(reason string) error {
 	if redacted, err := k.options.Redactor.Text(reason); err != nil || redacted != reason ||
-		phases.SafeText(reason, approvals.MaxReason) != reason {
+		phases.SafeText(reason, phases.MaxReasonBytes) != reason {
 		return errors.Join(approvals.ErrInvalid, errors.New("the reason holds a secret or control characters"))
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -121,9 +122,9 @@ func TestWhyAnItemIsNotWhatWasAsked(t *testing.T) {
 		"pending, closed":    {approvals.Pending, closed(approvals.Pending), 0, state},
 		"pending, as denied": {approvals.Pending, to(approvals.Denied), 0, state},
 		"pending, as used":   {approvals.Pending, to(approvals.Consumed), 0, state},
-		"pending, as run out": {approvals.Pending, closed(approvals.Expired), approvals.DefaultTimeout - time.Second,
+		"pending, as run out": {approvals.Pending, closed(approvals.Expired), queue.DefaultTimeout - time.Second,
 			state},
-		"pending, and it has run out": {approvals.Pending, closed(approvals.Expired), approvals.DefaultTimeout, ""},
+		"pending, and it has run out": {approvals.Pending, closed(approvals.Expired), queue.DefaultTimeout, ""},
 		"pending, put aside":          {approvals.Pending, closed(approvals.Superseded), 0, ""},
 		"put aside, not closed":       {approvals.Pending, to(approvals.Superseded), 0, state},
 		"no such state": {approvals.Pending, to("odd"), 0,
@@ -133,9 +134,9 @@ func TestWhyAnItemIsNotWhatWasAsked(t *testing.T) {
 		"approved, as pending": {approvals.Approved, to(approvals.Pending), 0, state},
 		"approved, as denied":  {approvals.Approved, closed(approvals.Denied), 0, state},
 		"approved, as used":    {approvals.Approved, closed(approvals.Consumed), 0, state},
-		"approved, as run out": {approvals.Approved, closed(approvals.Expired), approvals.DefaultTimeout - time.Second,
+		"approved, as run out": {approvals.Approved, closed(approvals.Expired), queue.DefaultTimeout - time.Second,
 			state},
-		"approved, and it is over": {approvals.Approved, closed(approvals.Expired), approvals.DefaultTimeout, ""},
+		"approved, and it is over": {approvals.Approved, closed(approvals.Expired), queue.DefaultTimeout, ""},
 		"approved, put aside":      {approvals.Approved, closed(approvals.Superseded), 0, ""},
 		"denied":                   {approvals.Denied, func(*approvals.Item) {}, 0, ""},
 		"denied, closed later": {approvals.Denied, func(it *approvals.Item) { it.Closed = later(it.Closed) }, 0,
@@ -143,7 +144,7 @@ func TestWhyAnItemIsNotWhatWasAsked(t *testing.T) {
 		"denied, as approved": {approvals.Denied, func(it *approvals.Item) {
 			it.State, it.Closed = approvals.Approved, time.Time{}
 		}, 0, state},
-		"denied, as run out": {approvals.Denied, closed(approvals.Expired), 3 * approvals.DefaultTimeout, state},
+		"denied, as run out": {approvals.Denied, closed(approvals.Expired), 3 * queue.DefaultTimeout, state},
 		"denied, put aside":  {approvals.Denied, closed(approvals.Superseded), 0, state},
 		"used":               {approvals.Consumed, func(*approvals.Item) {}, 0, ""},
 		"used, closed later": {approvals.Consumed, func(it *approvals.Item) { it.Closed = later(it.Closed) }, 0,

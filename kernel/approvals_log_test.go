@@ -14,6 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -116,7 +117,7 @@ func TestOnlyTheTreeVouches(t *testing.T) {
 			if it, err := h.Approval(t.Context(), id); !errors.Is(err, approvals.ErrUnsound) {
 				t.Errorf("it is shown: %s, %v", it.Action, err)
 			}
-			d, err := approvals.Draft(&it, approvals.Approve, "dev", "because", h.clock.Now(), approvals.DefaultTimeout)
+			d, err := approvals.Draft(&it, approvals.Approve, "dev", "because", h.clock.Now(), queue.DefaultTimeout)
 			if err == nil {
 				err = approvals.Sign(&it, &d, reviewerKey(1))
 			}

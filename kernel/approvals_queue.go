@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/belay-hooks/belay/internal/queue"
+
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"
@@ -30,7 +32,7 @@ func (k *Kernel) RequestApproval(ctx context.Context, it approvals.Item, superse
 		if err != nil {
 			return it, err
 		}
-		if have != nil && !have.Over(at) {
+		if have != nil && !queue.Over(have, at) {
 			var q question
 			if have, err = k.orAside(ctx, have, it.Key, &q, at, s.revision); err != nil {
 				return it, err
@@ -39,7 +41,7 @@ func (k *Kernel) RequestApproval(ctx context.Context, it approvals.Item, superse
 		}
 		if have != nil {
 			st := have.At(at)
-			if st.State == approvals.Pending || st.State == approvals.Approved || st.Holds(at) {
+			if st.State == approvals.Pending || st.State == approvals.Approved || queue.Holds(&st, at) {
 				return st, nil
 			}
 			if st.State == approvals.Expired && have.State != approvals.Expired {

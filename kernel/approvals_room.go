@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"
@@ -26,7 +27,7 @@ func (k *Kernel) evictForQuota(ctx context.Context, kind approvals.Kind, by appr
 	if err != nil {
 		return nil, nil, err
 	}
-	id, ok := approvals.MakeRoom(holders, by)
+	id, ok := queue.MakeRoom(holders, by)
 	if !ok {
 		return nil, nil, approvals.ErrQuota
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -48,7 +49,7 @@ func openRows(t *testing.T) *rows {
 			caps: []string{"request_lease"}, run: lease.run})
 	r := &rows{lease: lease, store: store, host: newHost(t, hooks, reviewed, func(c *kernel.Config, o *kernel.Options) {
 		o.Store = store
-		c.Approvals.Quota = approvals.MaxQuota
+		c.Approvals.Quota = queue.MaxQuota
 	})}
 	if r.db, err = sqlite3.Open("file:" + path); err != nil {
 		t.Fatal(err)
@@ -194,7 +195,7 @@ func (r *rows) signed(t *testing.T, id string) approvals.Decision {
 	if err != nil || it == nil {
 		t.Fatalf("%+v, %v", it, err)
 	}
-	d, err := approvals.Draft(it, approvals.Approve, "dev", "because", r.clock.Now(), approvals.DefaultTimeout)
+	d, err := approvals.Draft(it, approvals.Approve, "dev", "because", r.clock.Now(), queue.DefaultTimeout)
 	if err == nil {
 		err = approvals.Sign(it, &d, reviewerKey(1))
 	}
@@ -398,7 +399,7 @@ func proposal(name string) approvals.Item { return proposalOf(name, "the source"
 
 func proposalOf(name, source string) approvals.Item {
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(name)))
-	d := approvals.ProposalDetails{Digest: digest, Source: []approvals.SourceFile{{Path: "hook.go", Text: source}},
+	d := queue.ProposalDetails{Digest: digest, Source: []approvals.SourceFile{{Path: "hook.go", Text: source}},
 		Binding: jsontext.Value(fmt.Sprintf(`{"name":%q,"module":%q,"phases":["pre_tool"],"capabilities":["block"]}`, name,
 			digest))}
 	it := approvals.Item{Kind: approvals.KindProposal,
@@ -425,7 +426,7 @@ func (r *rows) changes(t *testing.T, it string, state approvals.State) map[strin
 	cases["column ends_ns"] = func(t *testing.T, id string) {
 		r.exec(t, "UPDATE approvals SET ends_ns = ends_ns + 1 WHERE id = ?", id)
 	}
-	for _, to := range approvals.States() {
+	for _, to := range queue.States() {
 		if to != state {
 			cases["column and member state "+string(to)] = func(t *testing.T, id string) {
 				r.setBody(t, id, with(r.body(t, id), "/state", string(to)).(map[string]any))
@@ -541,12 +542,12 @@ func TestRowsAreNotExchanged(t *testing.T) {
 				}
 				r.setBody(t, id, decided)
 				r.exec(t, "UPDATE approvals SET state = 'approved', ends_ns = ? WHERE id = ?",
-					r.clock.Now().Add(approvals.DefaultTimeout).UnixNano(), id)
+					r.clock.Now().Add(queue.DefaultTimeout).UnixNano(), id)
 				r.useless(t, id, inv)
 			}
 			r.setBody(t, id, before)
 			r.exec(t, "UPDATE approvals SET state = 'pending', ends_ns = ? WHERE id = ?",
-				r.clock.Now().Add(approvals.DefaultTimeout).UnixNano(), id)
+				r.clock.Now().Add(queue.DefaultTimeout).UnixNano(), id)
 			r.useless(t, id, inv)
 		}
 	})

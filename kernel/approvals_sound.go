@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/queue"
+
 	"github.com/go-json-experiment/json"
 	"github.com/gofrs/uuid/v5"
 
@@ -22,7 +24,7 @@ import (
 // items are shown and decided only as the log says. That is no proof against a process
 // who can write log and keys as well. What lets an action pass is one all the same: the
 // reviewer's signature is over what was shown, and that is made anew from the action
-// (approvals.SameQuestion).
+// (queue.SameQuestion).
 
 // ids of the events of an item that exist at most once; see useID and fixedID.
 func requestedID(item string) string { return fixedID("belay approval requested", item) }
@@ -207,7 +209,7 @@ func (k *Kernel) UnsoundApprovals(ctx context.Context) ([]string, error) {
 	var out []string
 	at := k.at(ctx)
 	for n := range list {
-		if !list[n].Damaged && list[n].Over(at) {
+		if !list[n].Damaged && queue.Over(&list[n], at) {
 			met, err := k.options.Store.Events(ctx, wire.Query{ID: unsoundID(list[n].ID), Limit: 1})
 			if err != nil {
 				return nil, err
@@ -249,7 +251,7 @@ func (k *Kernel) examineItem(ctx context.Context, it *approvals.Item) (why strin
 	at := k.at(ctx)
 	if asked == nil {
 		// The events of what ended long ago may be compacted. Nothing rests on it.
-		if began, err := idTime(it.ID); err == nil && it.Over(at) && at.Wall.Sub(began) >= MinCompactionAge {
+		if began, err := idTime(it.ID); err == nil && queue.Over(it, at) && at.Wall.Sub(began) >= MinCompactionAge {
 			return "", nil
 		}
 		return "the log does not say that it was asked", nil
@@ -277,11 +279,11 @@ func (k *Kernel) examineItem(ctx context.Context, it *approvals.Item) (why strin
 
 // strayKey says why the key of an item is not that of what it shows; "" when it is, or
 // when only the one who asks again can tell: the keys of asks, and of leases that hooks
-// want, are over what may be redacted here (approvals.SameQuestion compares these).
+// want, are over what may be redacted here (queue.SameQuestion compares these).
 func (k *Kernel) strayKey(it *approvals.Item) string {
 	switch {
 	case it.Kind == approvals.KindProposal:
-		if err := it.CheckProposal(); err != nil {
+		if err := queue.CheckProposal(it); err != nil {
 			return err.Error()
 		}
 	case it.Kind == approvals.KindLease && len(it.Hooks) == 0:

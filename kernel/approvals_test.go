@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -44,7 +45,7 @@ func (h *host) decide(t testing.TB, id string, v approvals.Verdict, key ed25519.
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := approvals.Draft(&it, v, "dev", "because", h.clock.Now(), approvals.DefaultTimeout)
+	d, err := approvals.Draft(&it, v, "dev", "because", h.clock.Now(), queue.DefaultTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -486,14 +487,14 @@ func TestQueueFlood(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if full != n-approvals.DefaultQuota {
-		t.Errorf("%d were refused, want %d", full, n-approvals.DefaultQuota)
+	if full != n-queue.DefaultQuota {
+		t.Errorf("%d were refused, want %d", full, n-queue.DefaultQuota)
 	}
 	if grown := heap() - before; grown > 8<<20 {
 		t.Errorf("it keeps %d bytes", grown)
 	}
 	for i := range n / 100 { // the same again is no new item
-		if err := request("flood", "uid 1", i%approvals.DefaultQuota); err != nil {
+		if err := request("flood", "uid 1", i%queue.DefaultQuota); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -529,7 +530,7 @@ func TestQueueFlood(t *testing.T) {
 		t.Errorf("another credential: %v", err)
 	}
 	list, err := h.Approvals(ctx, approvals.Query{State: approvals.Pending, Limit: approvals.MaxLimit})
-	if err != nil || len(list) > approvals.DefaultQuota*approvals.CredentialFactor+1 {
+	if err != nil || len(list) > queue.DefaultQuota*approvals.CredentialFactor+1 {
 		t.Errorf("%d in the queue, %v", len(list), err)
 	}
 	if counts, err := h.ApprovalCounts(ctx); err != nil || counts[approvals.KindProposal] != len(list) ||

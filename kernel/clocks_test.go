@@ -13,6 +13,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -44,7 +45,7 @@ func jumps() (out [][3]time.Duration) {
 // A question waits as long as it was said, and what was decided holds as long as it was
 // signed for, to the millisecond: whatever the wall clock is set to meanwhile.
 func TestJumpsEndNoApproval(t *testing.T) {
-	const life = approvals.DefaultTimeout
+	const life = queue.DefaultTimeout
 	for _, j := range jumps() {
 		for _, late := range []bool{false, true} {
 			t.Run(fmt.Sprint(j, late), func(t *testing.T) {
@@ -102,7 +103,7 @@ func TestJumpsEndNoDenial(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.set(j[1])
-		h.clock.add(approvals.DefaultTimeout - 1)
+		h.clock.add(queue.DefaultTimeout - 1)
 		b.set(j[2])
 		if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Block || v.DecidedBy != "reviewer" {
 			t.Errorf("%v: %s by %s", j, v.Decision, v.DecidedBy)
@@ -132,7 +133,7 @@ func TestJumpsMoveNoQueue(t *testing.T) {
 		}
 	}
 	b.set(-year)
-	h.clock.add(approvals.DefaultTimeout)
+	h.clock.add(queue.DefaultTimeout)
 	list, err := h.Approvals(t.Context(), approvals.Query{})
 	counts, cerr := h.ApprovalCounts(t.Context())
 	if err != nil || cerr != nil || len(list) != 1 || list[0].State != approvals.Expired || len(counts) != 0 {
@@ -209,7 +210,7 @@ func TestDecisionBringsNoStamp(t *testing.T) {
 	if err != nil || it.Decision.Clock != (clock.Stamp{Boot: "boot", Since: int64(time.Hour)}) {
 		t.Errorf("%+v, %v", it.Decision, err)
 	}
-	h.clock.add(approvals.DefaultTimeout)
+	h.clock.add(queue.DefaultTimeout)
 	if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Ask {
 		t.Errorf("%s: it lasts as long as its bearer says", v.Decision)
 	}
@@ -222,14 +223,14 @@ func TestJumpsEndNoOrder(t *testing.T) {
 			var b boot
 			h := newHost(t, latching(), reviewed, inStore, onBoot(&b))
 			l := h.latchOne(t)
-			o := h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(1))
-			o.Restamp(clock.Instant{Wall: h.clock.Now(), Boot: "boot", Since: time.Hour})
-			if err := o.Sign("dev", reviewerKey(1)); err != nil {
+			o := h.signed(t, queue.VerbLatchClear, l.Order(), reviewerKey(1))
+			queue.Restamp(o, clock.Instant{Wall: h.clock.Now(), Boot: "boot", Since: time.Hour})
+			if err := queue.SignOrder(o, "dev", reviewerKey(1)); err != nil {
 				t.Fatal(err)
 			}
 			b.set(by)
 			h.clock.add(after)
-			_, err := h.UseOrder(t.Context(), approvals.VerbLatchClear, l.Order(), o)
+			_, err := h.UseOrder(t.Context(), queue.VerbLatchClear, l.Order(), o)
 			if !errors.Is(err, class) {
 				t.Errorf("%v and %v: %v, want %v", by, after, err, class)
 			}

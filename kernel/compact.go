@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -50,7 +51,7 @@ func (k *Kernel) Compact(ctx context.Context, c Compaction, by CompactBy) (Recei
 	}
 	var used []phases.Event
 	if !by.Retention {
-		if used, err = k.UseOrder(ctx, approvals.VerbCompact, CompactOrder{c.Through}, by.Order); err != nil {
+		if used, err = k.UseOrder(ctx, queue.VerbCompact, CompactOrder{c.Through}, by.Order); err != nil {
 			return Receipt{}, err
 		}
 	}

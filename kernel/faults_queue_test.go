@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -85,7 +86,7 @@ func TestQueueWithAStoreThatFails(t *testing.T) {
 		}},
 		"propose what has run out": {prepare: func(t *testing.T, h *host) func() error {
 			h.proposed(t, "a")
-			h.clock.add(approvals.DefaultTimeout)
+			h.clock.add(queue.DefaultTimeout)
 			return func() error { _, err := h.RequestApproval(t.Context(), proposal("a")); return err }
 		}},
 		"propose something better": {prepare: func(t *testing.T, h *host) func() error {
@@ -173,7 +174,7 @@ func TestExpiredWithAStoreThatFails(t *testing.T) {
 	h, f := newFaultyHost(t, asking(), reviewed)
 	id := h.pending(t, invocation(phases.PreTool))
 	d := h.drafted(t, id, approvals.Approve, 1)
-	h.clock.add(approvals.DefaultTimeout)
+	h.clock.add(queue.DefaultTimeout)
 	for n := 1; n <= 20; n++ {
 		f.arm(n, 0, false)
 		it, err := h.DecideApproval(t.Context(), id, d)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
@@ -108,27 +109,27 @@ func TestOrdersWithAStoreThatFails(t *testing.T) {
 		"latch clear by order": {hooks: latching(), changes: []change{reviewed, inStore},
 			prepare: func(t *testing.T, h *host) func() error {
 				l := h.latchOne(t)
-				o := h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(1))
+				o := h.signed(t, queue.VerbLatchClear, l.Order(), reviewerKey(1))
 				return func() error { return h.ClearLatch(t.Context(), l.SessionKey, "dev", o) }
 			}},
 		"latch clear by another's order": {hooks: latching(), changes: []change{reviewed, inStore},
 			prepare: func(t *testing.T, h *host) func() error {
 				l := h.latchOne(t)
-				o := h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(2))
+				o := h.signed(t, queue.VerbLatchClear, l.Order(), reviewerKey(2))
 				return func() error { return h.ClearLatch(t.Context(), l.SessionKey, "dev", o) }
 			}, want: approvals.ErrSignature},
 		"config accept by order": {changes: []change{reviewed, inStore}, prepare: func(t *testing.T, h *host) func() error {
-			o := h.signed(t, approvals.VerbConfigAccept, kernel.ConfigOrder{Revision: "rev-1"}, reviewerKey(1))
+			o := h.signed(t, queue.VerbConfigAccept, kernel.ConfigOrder{Revision: "rev-1"}, reviewerKey(1))
 			return func() error { return h.AcceptConfig(t.Context(), "rev-1", "dev", o) }
 		}},
 		"record by order": {changes: []change{reviewed, inStore}, prepare: func(t *testing.T, h *host) func() error {
 			r := kernel.RecordOrder{Seconds: 60, Count: 1, Destination: "d"}
-			o := h.signed(t, approvals.VerbRecord, r, reviewerKey(1))
+			o := h.signed(t, queue.VerbRecord, r, reviewerKey(1))
 			return func() error { return h.BeginRecording(t.Context(), r, o, "recording") }
 		}},
 		"compact by order": {changes: []change{reviewed, inStore}, prepare: func(t *testing.T, h *host) func() error {
 			h.clock.add(kernel.MinCompactionAge + time.Hour)
-			o := h.signed(t, approvals.VerbCompact, kernel.CompactOrder{Through: 1}, reviewerKey(1))
+			o := h.signed(t, queue.VerbCompact, kernel.CompactOrder{Through: 1}, reviewerKey(1))
 			return func() error {
 				_, err := h.Compact(t.Context(), kernel.Compaction{Through: 1, Statement: "s"},
 					kernel.CompactBy{By: "dev", Why: "old", Order: o})

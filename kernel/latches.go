@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -34,7 +35,7 @@ func (k *Kernel) ClearLatch(ctx context.Context, key SessionKey, by string, o *a
 	if l == nil || l.SessionKey != key {
 		return ErrConflict
 	}
-	used, err := k.UseOrder(ctx, approvals.VerbLatchClear, l.Order(), o)
+	used, err := k.UseOrder(ctx, queue.VerbLatchClear, l.Order(), o)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -115,7 +116,7 @@ func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Va
 		return nil, err
 	}
 	s := leaseChange{what: "requested", always: true, lease: t.wanted(&doc.Request), issuer: t.issuer()}
-	if it != nil && !it.Over(i.at) {
+	if it != nil && !queue.Over(it, i.at) {
 		var q question
 		if it, err = i.kernel.orAside(ctx, it, key, &q, i.at, i.snap.revision); err != nil {
 			return nil, err
@@ -128,7 +129,7 @@ func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Va
 			return pending(it)
 		case st.State == approvals.Approved:
 			return t.approved(ctx, doc, it, key)
-		case st.Holds(i.at):
+		case queue.Holds(&st, i.at):
 			if err := i.kernel.vouchedDenial(ctx, i.snap, it); err != nil {
 				return nil, err
 			}
@@ -197,7 +198,7 @@ func (t *turnLedger) question(doc *requestDocument, key string) (*approvals.Item
 		Hooks: []approvals.Asking{{Hook: t.binding.spec.Name, Digest: t.binding.digest, Reason: reason}},
 	}
 	for _, m := range masked {
-		it.Notes = append(it.Notes, approvals.NoteRedacted("/details"+m))
+		it.Notes = append(it.Notes, queue.NoteRedacted("/details"+m))
 	}
 	return it, nil
 }
@@ -210,7 +211,7 @@ func (t *turnLedger) approved(ctx context.Context, doc *requestDocument, it *app
 	if err != nil {
 		return nil, err
 	}
-	if err := approvals.SameQuestion(it, now); err != nil {
+	if err := queue.SameQuestion(it, now); err != nil {
 		return nil, i.kernel.unsound(ctx, it, "what was approved is not the lease that is wanted", err)
 	}
 	op, e, err := i.kernel.useApproval(ctx, i.snap, it, i.at)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
@@ -30,11 +31,11 @@ func TestRequestsAreShownRedacted(t *testing.T) {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	it := list[0]
-	if len(it.Notes) != 1 || it.Notes[0] != approvals.NoteRedacted("/details/somewhere") ||
+	if len(it.Notes) != 1 || it.Notes[0] != queue.NoteRedacted("/details/somewhere") ||
 		strings.Contains(string(it.Details), "SECRET") || it.Reason != "to note [redacted]" ||
 		it.Hooks[0].Reason != it.Reason || it.Tool != "write" || it.Phase != phases.PreTool || it.By.Credential != "uid 1" ||
 		it.By.Session != "s-1" ||
-		!it.Expires.Equal(h.clock.Now().Add(approvals.DefaultTimeout)) || !it.Created.Equal(h.clock.Now()) ||
+		!it.Expires.Equal(h.clock.Now().Add(queue.DefaultTimeout)) || !it.Created.Equal(h.clock.Now()) ||
 		it.Invocation == "" {
 		t.Errorf("%+v", it)
 	}
@@ -318,7 +319,7 @@ func TestFiledQuestions(t *testing.T) {
 	h := newHost(t, nil, reviewed)
 	it, err := h.RequestApproval(t.Context(), proposal("a"))
 	if err != nil || it.State != approvals.Pending || !it.Created.Equal(h.clock.Now()) ||
-		!it.Expires.Equal(h.clock.Now().Add(approvals.DefaultTimeout)) || it.ID == "" {
+		!it.Expires.Equal(h.clock.Now().Add(queue.DefaultTimeout)) || it.ID == "" {
 		t.Errorf("%+v, %v", it, err)
 	}
 	again, err := h.RequestApproval(t.Context(), proposal("a"))
@@ -336,11 +337,11 @@ func TestFiledQuestions(t *testing.T) {
 		again.State != approvals.Denied {
 		t.Errorf("a denial holds: %+v, %v", again, err)
 	}
-	h.clock.add(approvals.DefaultTimeout + time.Second)
+	h.clock.add(queue.DefaultTimeout + time.Second)
 	if again, err = h.RequestApproval(t.Context(), proposal("a")); err != nil || again.ID == it.ID {
 		t.Errorf("a denial has run out: %+v, %v", again, err)
 	}
-	h.clock.add(approvals.DefaultTimeout)
+	h.clock.add(queue.DefaultTimeout)
 	late, err := h.RequestApproval(t.Context(), proposal("a"))
 	if err != nil || late.ID == again.ID {
 		t.Errorf("%+v, %v", late, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"
@@ -20,7 +21,7 @@ const Ordered = "ordered"
 // the orders rest on events: the one that a question was asked by (it waits, and its
 // decision holds, MaxTimeout each), and those that record a use (an order lasts
 // MaxOrderLife). None of them may go before what it proves has run out.
-const MinCompactionAge = 2 * approvals.MaxTimeout
+const MinCompactionAge = 2 * queue.MaxTimeout
 
 // UseOrder finds out whether a person's verb may be carried out with these arguments.
 // Where a reviewer is registered that takes an order that one of them signed for
@@ -41,7 +42,7 @@ func (k *Kernel) UseOrder(ctx context.Context, v approvals.Verb, args any, o *ap
 		return nil, nil
 	}
 	err := k.checkOrder(ctx, s, v, args, o, at)
-	var refused *approvals.OrderError
+	var refused *queue.OrderError
 	if errors.As(err, &refused) {
 		if _, cerr := k.commit(ctx,
 			Batch{Now: now, Events: []phases.Event{k.orderEvent(s, v, o, "refused", refused.Error(), now)}}); cerr != nil {
@@ -59,7 +60,7 @@ func (k *Kernel) UseOrder(ctx context.Context, v approvals.Verb, args any, o *ap
 func (k *Kernel) checkOrder(ctx context.Context, s *snapshot, v approvals.Verb, args any, o *approvals.Order,
 	at clock.Instant) error {
 	if o == nil {
-		return &approvals.OrderError{Class: approvals.ErrSignature, Text: "there is none, and " + string(v) +
+		return &queue.OrderError{Class: approvals.ErrSignature, Text: "there is none, and " + string(v) +
 			" takes one: a reviewer is registered"}
 	}
 	if err := s.authority.CheckOrder(o, v, k.options.StoreID, args, at); err != nil {
@@ -70,7 +71,7 @@ func (k *Kernel) checkOrder(ctx context.Context, s *snapshot, v approvals.Verb, 
 		return err
 	}
 	if len(used) > 0 {
-		return &approvals.OrderError{Class: approvals.ErrDecided, Text: "it was used before"}
+		return &queue.OrderError{Class: approvals.ErrDecided, Text: "it was used before"}
 	}
 	return nil
 }

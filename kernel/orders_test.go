@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -21,9 +22,9 @@ func inStore(_ *kernel.Config, o *kernel.Options) { o.StoreID = testStore }
 // signed returns an order as a reviewer signs it.
 func (h *host) signed(t *testing.T, v approvals.Verb, args any, key ed25519.PrivateKey) *approvals.Order {
 	t.Helper()
-	o, err := approvals.NewOrder(v, testStore, args, wall(h.clock.Now()), time.Hour)
+	o, err := queue.NewOrder(v, testStore, args, wall(h.clock.Now()), time.Hour)
 	if err == nil {
-		err = o.Sign("dev", key)
+		err = queue.SignOrder(&o, "dev", key)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -56,13 +57,13 @@ func TestClearLatchTakesAnOrder(t *testing.T) {
 		want  error
 	}{
 		"none":              {nil, approvals.ErrSignature},
-		"an agent's key":    {h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(2)), approvals.ErrSignature},
-		"an earlier latch":  {h.signed(t, approvals.VerbLatchClear, other, reviewerKey(1)), approvals.ErrContent},
-		"for another verb":  {h.signed(t, approvals.VerbRecord, l.Order(), reviewerKey(1)), approvals.ErrContent},
+		"an agent's key":    {h.signed(t, queue.VerbLatchClear, l.Order(), reviewerKey(2)), approvals.ErrSignature},
+		"an earlier latch":  {h.signed(t, queue.VerbLatchClear, other, reviewerKey(1)), approvals.ErrContent},
+		"for another verb":  {h.signed(t, queue.VerbRecord, l.Order(), reviewerKey(1)), approvals.ErrContent},
 		"and one too short": {&approvals.Order{}, approvals.ErrInvalid},
 	} {
 		err := h.ClearLatch(t.Context(), l.SessionKey, "uid 1", row.order)
-		var refused *approvals.OrderError
+		var refused *queue.OrderError
 		if !errors.Is(err, row.want) || !errors.As(err, &refused) {
 			t.Errorf("%s: %v, want %v", name, err, row.want)
 		}
@@ -75,7 +76,7 @@ func TestClearLatchTakesAnOrder(t *testing.T) {
 		t.Errorf("the attempts are not logged: %+v", attempts)
 	}
 
-	o := h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(1))
+	o := h.signed(t, queue.VerbLatchClear, l.Order(), reviewerKey(1))
 	if err := h.ClearLatch(t.Context(), l.SessionKey, "uid 1", o); err != nil {
 		t.Fatal(err)
 	}
@@ -94,13 +95,13 @@ func TestClearLatchTakesAnOrder(t *testing.T) {
 func TestOrderIsUsedOnce(t *testing.T) {
 	h := newHost(t, nil, reviewed, inStore)
 	args := map[string]int64{"through": 1}
-	o := h.signed(t, approvals.VerbCompact, args, reviewerKey(1))
+	o := h.signed(t, queue.VerbCompact, args, reviewerKey(1))
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	done := 0
 	for range 8 {
 		wg.Go(func() {
-			events, err := h.UseOrder(t.Context(), approvals.VerbCompact, args, o)
+			events, err := h.UseOrder(t.Context(), queue.VerbCompact, args, o)
 			if err == nil {
 				_, err = h.store.Commit(t.Context(), kernel.Batch{Now: h.clock.Now(), Events: events})
 			}
@@ -115,7 +116,7 @@ func TestOrderIsUsedOnce(t *testing.T) {
 	if done != 1 {
 		t.Errorf("the order was used %d times", done)
 	}
-	if _, err := h.UseOrder(t.Context(), approvals.VerbCompact, args, o); !errors.Is(err, approvals.ErrDecided) {
+	if _, err := h.UseOrder(t.Context(), queue.VerbCompact, args, o); !errors.Is(err, approvals.ErrDecided) {
 		t.Errorf("used again: %v", err)
 	}
 }
@@ -124,7 +125,7 @@ func TestOrderIsUsedOnce(t *testing.T) {
 func TestOrderWithoutReviewer(t *testing.T) {
 	h := newHost(t, latching(), inStore)
 	l := h.latchOne(t)
-	o := h.signed(t, approvals.VerbLatchClear, l.Order(), reviewerKey(1))
+	o := h.signed(t, queue.VerbLatchClear, l.Order(), reviewerKey(1))
 	if err := h.ClearLatch(t.Context(), l.SessionKey, "uid 1", o); !errors.Is(err, approvals.ErrSignature) {
 		t.Errorf("%v", err)
 	}
@@ -136,8 +137,8 @@ func TestOrderWithoutReviewer(t *testing.T) {
 // A kernel that does not know which state directory it serves takes no order.
 func TestOrderWithoutStore(t *testing.T) {
 	h := newHost(t, nil, reviewed)
-	o := h.signed(t, approvals.VerbCompact, struct{}{}, reviewerKey(1))
-	if _, err := h.UseOrder(t.Context(), approvals.VerbCompact, struct{}{}, o); !errors.Is(err,
+	o := h.signed(t, queue.VerbCompact, struct{}{}, reviewerKey(1))
+	if _, err := h.UseOrder(t.Context(), queue.VerbCompact, struct{}{}, o); !errors.Is(err,
 		approvals.ErrContent) {
 		t.Errorf("%v", err)
 	}

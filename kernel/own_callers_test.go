@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
@@ -83,7 +84,7 @@ func TestProposedBufferIsUsedAgain(t *testing.T) {
 		}
 	}
 	*during = nil
-	d, err := approvals.Draft(&shown, approvals.Approve, "dev", "because", h.clock.Now(), approvals.DefaultTimeout)
+	d, err := approvals.Draft(&shown, approvals.Approve, "dev", "because", h.clock.Now(), queue.DefaultTimeout)
 	if err == nil {
 		err = approvals.Sign(&shown, &d, reviewerKey(1))
 	}

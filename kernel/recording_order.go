@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -18,7 +19,7 @@ type RecordOrder struct {
 // registered it takes an order to VerbRecord that says r. The error is ErrClosed, of
 // UseOrder, or ErrUnavailable: then nothing may be handed out.
 func (k *Kernel) BeginRecording(ctx context.Context, r RecordOrder, o *approvals.Order, text string) error {
-	used, err := k.UseOrder(ctx, approvals.VerbRecord, r, o)
+	used, err := k.UseOrder(ctx, queue.VerbRecord, r, o)
 	if err != nil {
 		return err
 	}

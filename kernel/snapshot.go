@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/queue"
+
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/matcher"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -35,7 +37,7 @@ type snapshot struct {
 	maxLease     time.Duration
 
 	approvals approvals.Settings
-	authority approvals.Authority
+	authority queue.Authority
 
 	// users counts invocations that run with the snapshot, so that modules are
 	// closed after the last one. It begins with one for being the current one.
@@ -85,8 +87,8 @@ type require struct {
 func newSnapshot(ctx context.Context, cfg *Config, loader Loader) (*snapshot, error) {
 	s := &snapshot{revision: cfg.Revision, ceiling: cfg.Ceiling.Clone(), budget: cfg.ChainBudget, raw: cfg.RawToolResults,
 		judges: cfg.Judges, users: 1, required: cfg.Require}
-	s.approvals = cfg.Approvals.WithDefaults()
-	s.authority = approvals.Authority{Reviewers: cfg.Reviewers, Unsigned: cfg.Approvals.Unsigned}
+	s.approvals = queue.WithDefaults(cfg.Approvals)
+	s.authority = queue.Authority{Reviewers: cfg.Reviewers, Unsigned: cfg.Approvals.Unsigned}
 	if s.budget <= 0 {
 		s.budget = defaultChainBudget
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
@@ -45,7 +46,7 @@ func TestVerbsAfterClose(t *testing.T) {
 	h := newHost(t, asking(), reviewed, inStore)
 	id := h.approved(t)
 	d := h.drafted(t, h.proposed(t, "a"), approvals.Approve, 1)
-	o := h.signed(t, approvals.VerbRecord, kernel.RecordOrder{Seconds: 60, Count: 1, Destination: "d"}, reviewerKey(1))
+	o := h.signed(t, queue.VerbRecord, kernel.RecordOrder{Seconds: 60, Count: 1, Destination: "d"}, reviewerKey(1))
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestVerbsAfterClose(t *testing.T) {
 		"record": func() error {
 			return h.BeginRecording(ctx, kernel.RecordOrder{Seconds: 60, Count: 1, Destination: "d"}, o, "")
 		},
-		"use an order":  func() error { _, err := h.UseOrder(ctx, approvals.VerbRecord, nil, nil); return err },
+		"use an order":  func() error { _, err := h.UseOrder(ctx, queue.VerbRecord, nil, nil); return err },
 		"accept config": func() error { return h.AcceptConfig(ctx, h.Revision(), "dev", nil) },
 	} {
 		if err := f(); !errors.Is(err, kernel.ErrClosed) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
@@ -35,7 +36,7 @@ func TestWhoCompacts(t *testing.T) {
 			h.allowed(t, invocation(phases.PreTool))
 			h.clock.add(kernel.MinCompactionAge + time.Second)
 			if c.sign {
-				c.by.Order = h.signed(t, approvals.VerbCompact, kernel.CompactOrder{Through: 1}, reviewerKey(1))
+				c.by.Order = h.signed(t, queue.VerbCompact, kernel.CompactOrder{Through: 1}, reviewerKey(1))
 			}
 			r, err := h.Compact(t.Context(), kernel.Compaction{Through: 1, Statement: "signed"}, c.by)
 			if c.user == "" {
@@ -143,7 +144,7 @@ func TestItemsThatCannotBeUsed(t *testing.T) {
 	}
 	h := newHost(t, asking(), reviewed)
 	id := h.approved(t)
-	h.clock.add(approvals.DefaultTimeout - time.Nanosecond)
+	h.clock.add(queue.DefaultTimeout - time.Nanosecond)
 	if _, err := h.CheckApproval(t.Context(), id); err != nil {
 		t.Error(err)
 	}
@@ -228,7 +229,7 @@ func TestRefusedDecisionsOnRecord(t *testing.T) {
 	}
 	// A reason that holds a secret is refused before it is stored; it is no attempt at the queue.
 	for _, reason := range []string{"because SECRET", "because\x00", "because EXPLODE",
-		strings.Repeat("x", approvals.MaxReason+1)} {
+		strings.Repeat("x", phases.MaxReasonBytes+1)} {
 		it, err := h.Approval(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/yamledit"
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
@@ -35,12 +36,12 @@ type SingleUser struct {
 
 func (a *Approvals) validate(c checker, at string) error {
 	if a.Timeout != "" {
-		if d, err := time.ParseDuration(a.Timeout); err != nil || d < time.Second || d > approvals.MaxTimeout {
-			return c.errorf(at+"/timeout", "is a duration such as 10m, from 1s to %v", approvals.MaxTimeout)
+		if d, err := time.ParseDuration(a.Timeout); err != nil || d < time.Second || d > queue.MaxTimeout {
+			return c.errorf(at+"/timeout", "is a duration such as 10m, from 1s to %v", queue.MaxTimeout)
 		}
 	}
-	if a.Quota < 0 || a.Quota > approvals.MaxQuota {
-		return c.errorf(at+"/quota", "must be between 1 and %d", approvals.MaxQuota)
+	if a.Quota < 0 || a.Quota > queue.MaxQuota {
+		return c.errorf(at+"/quota", "must be between 1 and %d", queue.MaxQuota)
 	}
 	return nil
 }
@@ -58,7 +59,7 @@ func validateReviewers(c checker, list []Reviewer) error {
 		if !bindingName.MatchString(r.Name) {
 			return c.errorf(at+"/name", "a name is lower-case letters, digits, - . _, at most 64 bytes")
 		}
-		if _, err := approvals.ParseReviewerKey(r.Key); err != nil {
+		if _, err := queue.ParseReviewerKey(r.Key); err != nil {
 			return c.errorf(at+"/key", "%v", err)
 		}
 		if names[r.Name] || keys[r.Key] {
@@ -73,7 +74,7 @@ func validateReviewers(c checker, list []Reviewer) error {
 func (f *File) Authorities() []approvals.Reviewer {
 	var out []approvals.Reviewer
 	for _, r := range f.Reviewers {
-		if k, err := approvals.ParseReviewerKey(r.Key); err == nil {
+		if k, err := queue.ParseReviewerKey(r.Key); err == nil {
 			out = append(out, approvals.Reviewer{Name: r.Name, Key: k})
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belay-hooks/belay/kernel/approvals"
+	"github.com/belay-hooks/belay/internal/queue"
 )
 
 // Events says where events go besides the store, and how often checkpoints of the
@@ -35,7 +35,7 @@ func (c *Compaction) Age() time.Duration {
 
 // minCompactionAge is two times the longest wait of the queue: a question waits as long,
 // and its decision holds as long. It can only be raised.
-const minCompactionAge = 2 * approvals.MaxTimeout
+const minCompactionAge = 2 * queue.MaxTimeout
 
 func (c *Compaction) validate(ch checker, at string) error {
 	if c.MinAge == "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
@@ -45,8 +46,8 @@ func NewProposals(o Options) *Proposals { return &Proposals{o: o} }
 // ErrRefused, approvals.ErrQuota, config.ErrMissing or kernel.ErrUnavailable.
 func (q *Proposals) Propose(ctx context.Context, p approvals.Proposal, credential string,
 	auto bool) (it approvals.Item, changed bool, err error) {
-	p = p.Clone()
-	if err := p.Validate(); err != nil {
+	p = queue.CloneProposal(p)
+	if err := queue.ValidateProposal(&p); err != nil {
 		return it, false, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	binding, info, err := q.proposed(ctx, &p)
@@ -158,7 +159,7 @@ func (q *Proposals) item(p *approvals.Proposal, binding *config.Binding, digest,
 	if err != nil {
 		return it, err
 	}
-	d := approvals.ProposalDetails{Digest: digest, Binding: entry}
+	d := queue.ProposalDetails{Digest: digest, Binding: entry}
 	for _, f := range p.Source {
 		text, err := q.o.Redactor.Text(strings.ToValidUTF8(f.Text, "\uFFFD"))
 		if err != nil {
@@ -170,13 +171,13 @@ func (q *Proposals) item(p *approvals.Proposal, binding *config.Binding, digest,
 		By: approvals.Requester{Credential: credential, Runtime: phases.SafeLine(p.Runtime, phases.MaxRuntimeBytes),
 			Session: phases.SafeLine(p.Session, phases.MaxIDBytes), Agent: phases.SafeLine(p.Agent, phases.MaxIDBytes)},
 		Hooks: []approvals.Asking{{Hook: binding.Name, Digest: digest}}}
-	if it.Reason, err = q.o.Redactor.Text(phases.SafeText(p.Reason, approvals.MaxReason)); err != nil {
+	if it.Reason, err = q.o.Redactor.Text(phases.SafeText(p.Reason, phases.MaxReasonBytes)); err != nil {
 		return it, err
 	}
 	if it.Details, err = json.Marshal(&d, json.Deterministic(true)); err != nil {
 		return it, err
 	}
-	if len(it.Details) > approvals.MaxDetails {
+	if len(it.Details) > queue.MaxDetails {
 		return it, fmt.Errorf("%w: the source is too large", ErrRefused)
 	}
 	it.Key, err = d.Key()
@@ -218,7 +219,7 @@ func restrictOnly(imports []string) bool {
 // beforehand. It is logged like any other decision.
 func (q *Proposals) accept(ctx context.Context, it approvals.Item) (approvals.Item, bool, error) {
 	d, err := approvals.Draft(&it, approvals.Approve, "auto_accept", "single_user.auto_accept: it can only restrict",
-		q.o.Kernel.Now().Wall, approvals.DefaultTimeout)
+		q.o.Kernel.Now().Wall, queue.DefaultTimeout)
 	if err != nil {
 		return it, false, err
 	}
@@ -252,7 +253,7 @@ func (q *Proposals) dropUnneeded(ctx context.Context) {
 	}
 	needed, over := map[string]bool{}, map[string]bool{}
 	for _, it := range live {
-		d, err := it.Proposed()
+		d, err := queue.Proposed(&it)
 		if err != nil {
 			continue
 		}

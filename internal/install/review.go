@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/belay-hooks/belay/internal/queue"
+
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/internal/config"
@@ -66,10 +68,10 @@ func changes(old, now []string) (c Changes) {
 // works on the state directory alone, runs nothing, and trusts no stored
 // description: an entry that does not fit its module is ErrRefused.
 func ReviewProposal(ctx context.Context, dir trust.Dir, it *approvals.Item) (Review, []byte, error) {
-	if err := it.CheckProposal(); err != nil {
+	if err := queue.CheckProposal(it); err != nil {
 		return Review{}, nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	d, err := it.Proposed()
+	d, err := queue.Proposed(it)
 	if err != nil {
 		return Review{}, nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}

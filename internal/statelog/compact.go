@@ -12,6 +12,7 @@ import (
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/peercred"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
@@ -42,7 +43,7 @@ type CompactReport struct {
 // as before, and so are copies that were exported. It finishes an interrupted
 // call first. It never compacts events that are younger than
 // kernel.MinCompactionAge or the age in belay.yaml. The error is ErrWrong,
-// ErrSinkBehind, kernel.ErrTooYoung, a *approvals.OrderError,
+// ErrSinkBehind, kernel.ErrTooYoung, a *queue.OrderError,
 // kernel.ErrConflict when another process was faster, or kernel.ErrUnavailable.
 func (l *Live) Compact(ctx context.Context, o CompactOptions) (CompactReport, error) {
 	if err := l.reviewersKnown(); err != nil {
@@ -63,10 +64,10 @@ func (l *Live) lastOf(ctx context.Context, o *CompactOptions) (int64, error) {
 	}
 	var c kernel.CompactOrder
 	if err := json.Unmarshal(o.Order.Args, &c, json.RejectUnknownMembers(true)); err != nil || c.Through < 1 {
-		return 0, &approvals.OrderError{Class: approvals.ErrContent, Text: "it does not say which events"}
+		return 0, &queue.OrderError{Class: approvals.ErrContent, Text: "it does not say which events"}
 	}
 	if size, err := l.store.LogSize(ctx); err != nil || c.Through > size {
-		return 0, errors.Join(&approvals.OrderError{Class: approvals.ErrContent, Text: "there are not so many events"}, err)
+		return 0, errors.Join(&queue.OrderError{Class: approvals.ErrContent, Text: "there are not so many events"}, err)
 	}
 	return c.Through, nil
 }

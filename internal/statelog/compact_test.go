@@ -14,6 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
@@ -234,14 +235,14 @@ func TestCompactionTakesAnOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := aged(t, guarded+"events: {retention: {days: 8}}\nreviewers: [{name: dev, key: "+
-		strconv.Quote(approvals.FormatReviewerKey(public))+"}]\n")
+		strconv.Quote(queue.FormatReviewerKey(public))+"}]\n")
 	b := open(t, dir, belay.Options{NoHooks: true})
 	order := func(through int64, key ed25519.PrivateKey) *approvals.Order {
 		t.Helper()
-		o, err := approvals.NewOrder(approvals.VerbCompact, b.Log().StoreID(), kernel.CompactOrder{Through: through},
+		o, err := queue.NewOrder(queue.VerbCompact, b.Log().StoreID(), kernel.CompactOrder{Through: through},
 			clock.At(clock.System{}), time.Hour)
 		if err == nil {
-			err = o.Sign("dev", key)
+			err = queue.SignOrder(&o, "dev", key)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -256,7 +257,7 @@ func TestCompactionTakesAnOrder(t *testing.T) {
 		"too many":      {Order: order(1000, key)},
 		"none at all":   {Order: order(0, key)},
 	} {
-		var refused *approvals.OrderError
+		var refused *queue.OrderError
 		if r, err := statelog.Of(b.Log()).Compact(t.Context(), o); !errors.As(err, &refused) &&
 			!errors.Is(err, kernel.ErrTooYoung) ||
 			r.Events != 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/eventlog"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -92,7 +93,7 @@ func (l *Live) UnsoundApprovals(ctx context.Context) ([]string, error) {
 func (l *Live) reviewersKnown() error { return config.ReviewersKnown(l.dir, l.inForce().Unusable) }
 
 // authority says whose decisions count by the configuration in force.
-func (l *Live) authority() approvals.Authority {
+func (l *Live) authority() queue.Authority {
 	f := l.inForce().File
-	return approvals.Authority{Reviewers: f.Authorities(), Unsigned: f.Approvals.Settings().Unsigned}
+	return queue.Authority{Reviewers: f.Authorities(), Unsigned: f.Approvals.Settings().Unsigned}
 }

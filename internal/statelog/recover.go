@@ -14,6 +14,7 @@ import (
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/peercred"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -89,7 +90,7 @@ type RecoverOptions struct {
 // Recover makes belay.db as it is the database from which everything goes on.
 // Used approvals and uses stay used; unused approvals and leases are revoked
 // where the lost part may have used them. Recovery.Rows lists the repaired
-// rows. Errors are ErrNothingToRecover, *approvals.OrderError, kernel.ErrConflict
+// rows. Errors are ErrNothingToRecover, *queue.OrderError, kernel.ErrConflict
 // when it is not the recovery that was wanted, config.ErrUnusable or
 // kernel.ErrUnavailable.
 func (l *Live) Recover(ctx context.Context, o RecoverOptions) (Recovery, error) {
@@ -136,14 +137,14 @@ func (l *Live) mayRecover(r *Recovery, mark *highwater.State, o *approvals.Order
 	case o == nil && !who.Protected():
 		return nil
 	case o == nil:
-		return &approvals.OrderError{Class: approvals.ErrSignature,
+		return &queue.OrderError{Class: approvals.ErrSignature,
 			Text: "there is none, and recover takes one: a reviewer is registered"}
 	}
-	if err := who.CheckOrder(o, approvals.VerbRecover, l.StoreID(), r.Args(), l.kernel.Now()); err != nil {
+	if err := who.CheckOrder(o, queue.VerbRecover, l.StoreID(), r.Args(), l.kernel.Now()); err != nil {
 		return err
 	}
 	if mark != nil && mark.Uses[highwater.Statement+o.ID].ID != "" {
-		return &approvals.OrderError{Class: approvals.ErrDecided, Text: "it was used before"}
+		return &queue.OrderError{Class: approvals.ErrDecided, Text: "it was used before"}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/highwater"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -64,13 +65,13 @@ func (l *Live) adviser(ctx context.Context) func() (sqlite.Advice, error) {
 		}
 		out := sqlite.Advice{Latches: said.Latches, Compacted: said.Compacted, Newest: said.Newest, Doubts: said.Doubts}
 		for _, d := range said.Denied {
-			if l.kernel.CalmTime().Sub(d.At) < approvals.MaxTimeout {
+			if l.kernel.CalmTime().Sub(d.At) < queue.MaxTimeout {
 				out.Denied = append(out.Denied, d.Approval)
 			}
 		}
 		who := l.authority()
 		out.Sound = func(it *approvals.Item) (bool, error) {
-			if it.Decision != nil && !it.Over(l.kernel.Now()) && who.Verify(it, it.Decision) != nil {
+			if it.Decision != nil && !queue.Over(it, l.kernel.Now()) && who.Verify(it, it.Decision) != nil {
 				return false, nil
 			}
 			return l.kernel.SoundApproval(ctx, it)

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"
@@ -84,7 +85,7 @@ func TestSignatureCoversTheDecision(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := approvals.Authority{Reviewers: []approvals.Reviewer{{Name: "dev", Key: public}, {Name: "boss", Key: public}}}
+	a := queue.Authority{Reviewers: []approvals.Reviewer{{Name: "dev", Key: public}, {Name: "boss", Key: public}}}
 	it := item()
 	d, err := approvals.Draft(&it, approvals.Approve, "dev", "fine", t0, time.Minute)
 	if err == nil {
@@ -129,18 +130,18 @@ func TestReviewerKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := approvals.ParseReviewerKey(approvals.FormatReviewerKey(public))
+	back, err := queue.ParseReviewerKey(queue.FormatReviewerKey(public))
 	if err != nil || !back.Equal(public) {
 		t.Errorf("%v, %v", back, err)
 	}
 	for _, s := range []string{"", "ed25519:", "ed25519:AA==", "ed25519:!",
-		"ED25519:" + approvals.FormatReviewerKey(public)[8:], approvals.FormatReviewerKey(public) + "\n"} {
-		if _, err := approvals.ParseReviewerKey(s); err == nil {
+		"ED25519:" + queue.FormatReviewerKey(public)[8:], queue.FormatReviewerKey(public) + "\n"} {
+		if _, err := queue.ParseReviewerKey(s); err == nil {
 			t.Errorf("%q is taken for a key", s)
 		}
 	}
-	a := approvals.Authority{Reviewers: []approvals.Reviewer{{Name: "dev", Key: public}}}
-	if got := a.Changed(&approvals.Authority{Unsigned: true}); got != "; reviewers removed: dev ("+approvals.KeyID(public)+
+	a := queue.Authority{Reviewers: []approvals.Reviewer{{Name: "dev", Key: public}}}
+	if got := a.Changed(&queue.Authority{Unsigned: true}); got != "; reviewers removed: dev ("+approvals.KeyID(public)+
 		"); decisions without a signature: true" {
 		t.Error(got)
 	}
@@ -151,7 +152,7 @@ func TestReviewerKeys(t *testing.T) {
 
 // What ends does not begin again.
 func TestNothingComesBack(t *testing.T) {
-	for _, from := range approvals.States() {
+	for _, from := range queue.States() {
 		if approvals.Legal(from, approvals.Pending) || approvals.Legal(from, from) {
 			t.Errorf("%s → pending or itself", from)
 		}
@@ -159,7 +160,7 @@ func TestNothingComesBack(t *testing.T) {
 		case approvals.Pending, approvals.Approved:
 			continue
 		}
-		for _, to := range approvals.States() {
+		for _, to := range queue.States() {
 			if approvals.Legal(from, to) {
 				t.Errorf("%s → %s", from, to)
 			}

@@ -22,9 +22,6 @@ const (
 	KindLease    Kind = "lease"    // a lease that only a person can lend is wanted, by a hook or by hand
 )
 
-// Kinds returns all kinds. The slice is the caller's.
-func Kinds() []Kind { return []Kind{KindAsk, KindProposal, KindLease} }
-
 // State is where an item stands.
 type State string
 
@@ -36,9 +33,6 @@ const (
 	Superseded State = "superseded" // another item took its place
 	Consumed   State = "consumed"   // approved and used, once
 )
-
-// States returns all states. The slice is the caller's.
-func States() []State { return []State{Pending, Approved, Denied, Expired, Superseded, Consumed} }
 
 // Requester is who asked. Credential is what the host has seen for itself; the
 // other members are the caller's word.
@@ -111,42 +105,11 @@ type Decision struct {
 	Clock clock.Stamp `json:"clock,omitzero"`
 }
 
-// Limits of an item.
-const (
-	MaxReason  = phases.MaxReasonBytes // bytes of a person's reason
-	MaxDetails = 256 << 10             // bytes of Details
-)
-
-// Settings bound the queue. The zero value means the defaults.
+// Settings bound the  The zero value means the defaults.
 type Settings struct {
-	Timeout  time.Duration // how long an item waits to be decided, and an approval to be used
-	Quota    int           // undecided items of one agent
+	Timeout  time.Duration // how long an item waits, and an approval can be used: 10 minutes, at most 24 hours
+	Quota    int           // undecided items of one agent: 20, at most 1000
 	Unsigned bool          // decisions count without a reviewer's signature
-}
-
-// Defaults of Settings.
-const (
-	DefaultTimeout = 10 * time.Minute
-	MaxTimeout     = 24 * time.Hour
-	DefaultQuota   = 20
-	MaxQuota       = 1000
-
-	// Agents name themselves, so that one can pass for many: a credential has a
-	// quota of its own, this many times that of an agent.
-	CredentialFactor = 10
-)
-
-// WithDefaults fills in what is zero.
-func (s Settings) WithDefaults() Settings {
-	if s.Timeout <= 0 {
-		s.Timeout = DefaultTimeout
-	}
-	s.Timeout = min(s.Timeout, MaxTimeout)
-	if s.Quota <= 0 {
-		s.Quota = DefaultQuota
-	}
-	s.Quota = min(s.Quota, MaxQuota)
-	return s
 }
 
 // Classes of errors, for errors.Is.
@@ -178,17 +141,6 @@ func (it *Item) Left(now clock.Instant) time.Duration {
 		return d.Clock.Left(now, d.At, d.Until)
 	}
 	return it.Clock.Left(now, it.Created, it.Expires)
-}
-
-// Holds reports whether a denial still answers the same question at a time.
-func (it *Item) Holds(now clock.Instant) bool {
-	return it.State == Denied && it.Decision != nil && it.Left(now) > 0
-}
-
-// Over reports whether nothing can follow from the item any more at a time.
-func (it *Item) Over(now clock.Instant) bool {
-	st := it.At(now)
-	return st.State != Pending && st.State != Approved && !st.Holds(now)
 }
 
 // Content returns the digest of everything in the item that does not change:

@@ -35,8 +35,8 @@ type Change struct {
 	At       clock.Instant // what has run out then
 }
 
-// Legal reports whether a step is one that an item can take at all.
-func Legal(from, to State) bool {
+// legal reports whether a step is one that an item can take at all.
+func legal(from, to State) bool {
 	switch from {
 	case Pending:
 		return to == Approved || to == Denied || to == Expired || to == Superseded
@@ -49,7 +49,7 @@ func Legal(from, to State) bool {
 // Applies reports whether the change fits the item: its state, and time. It is
 // the meaning of a Change, which stores may compute in their own way.
 func (c *Change) Applies(it *Item) bool {
-	if it.State != c.From || !Legal(c.From, c.To) {
+	if it.State != c.From || !legal(c.From, c.To) {
 		return false
 	}
 	over := it.At(c.At).State == Expired
@@ -82,22 +82,23 @@ type Query struct {
 	By       *Requester    // exactly this one
 	Owner    string        // with this credential
 	Before   string        // only items with a smaller id: older ones
-	Limit    int           // 0 means DefaultLimit; at most MaxLimit
+	Limit    int           // 0 means 100; at most MaxLimit
 	DueAt    clock.Instant // only pending or approved items that have run out then
 	NotDueAt clock.Instant // none of those
 }
 
-// Limits of one query.
+// MaxLimit is the most items that one query returns, and defaultLimit what it returns unless
+// it says more.
 const (
-	DefaultLimit = 100
 	MaxLimit     = 1000
+	defaultLimit = 100
 )
 
 // EffectiveLimit returns the number of items that the query asks for at most.
 func (q *Query) EffectiveLimit() int {
 	switch {
 	case q.Limit <= 0:
-		return DefaultLimit
+		return defaultLimit
 	case q.Limit > MaxLimit:
 		return MaxLimit
 	}
@@ -155,4 +156,19 @@ const KeepClosed = 30 * 24 * time.Hour
 // Forgettable reports whether the item has ended so long ago that it need not be kept.
 func (it *Item) Forgettable(now time.Time) bool {
 	return it.State != Pending && it.State != Approved && now.Sub(it.Closed) > KeepClosed
+}
+
+// CredentialFactor is how many times the quota of an agent a credential has: agents name
+// themselves, so that one can pass for many.
+const CredentialFactor = 10
+
+// KeepSuperseded is how many superseded items of one credential and kind are kept, the newest: a flood of
+// questions does not fill the disk.
+const KeepSuperseded = 200
+
+// Holder is one requester with undecided items. Oldest is the smallest of their ids.
+type Holder struct {
+	By      Requester
+	Pending int
+	Oldest  string
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/textdiff"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
@@ -62,7 +63,7 @@ func (a *App) approvalsListCmd() *cobra.Command {
 	f.BoolVar(&o.all, "all", false, "also what is decided, used or has run out")
 	f.StringVar(&o.kind, "kind", "", "only these: ask, proposal, lease")
 	f.StringVar(&o.state, "state", "", "only these: pending, approved, denied, expired, superseded, consumed")
-	f.IntVar(&o.limit, "limit", approvals.DefaultLimit, "how many at most, up to 1000")
+	f.IntVar(&o.limit, "limit", new(approvals.Query).EffectiveLimit(), "how many at most, up to 1000")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
 }
@@ -75,10 +76,10 @@ func (o *approvalsListOptions) query() (client.ApprovalQuery, error) {
 	if o.limit < 0 || o.limit > approvals.MaxLimit {
 		return q, usageError(fmt.Sprintf("--limit must be from 1 to %d", approvals.MaxLimit), "")
 	}
-	if q.Kind != "" && !contains(approvals.Kinds(), q.Kind) {
+	if q.Kind != "" && !contains(queue.Kinds(), q.Kind) {
 		return q, usageError("--kind: "+safe(o.kind)+" is not known", "Known: ask, proposal, lease.")
 	}
-	if q.State != "" && !contains(approvals.States(), q.State) {
+	if q.State != "" && !contains(queue.States(), q.State) {
 		return q, usageError("--state: "+safe(o.state)+" is not known",
 			"Known: pending, approved, denied, expired, superseded, consumed.")
 	}
@@ -86,7 +87,7 @@ func (o *approvalsListOptions) query() (client.ApprovalQuery, error) {
 }
 
 func approvalKinds() (names []string) {
-	for _, k := range approvals.Kinds() {
+	for _, k := range queue.Kinds() {
 		names = append(names, string(k))
 	}
 	return names
@@ -257,7 +258,7 @@ func (a *App) approvalsShow(ctx context.Context, id string, wish previewWish, as
 }
 
 // findApproval takes an id, or an end of one that fits a single item.
-func findApproval(ctx context.Context, q queue, id string) (approvals.Item, error) {
+func findApproval(ctx context.Context, q approver, id string) (approvals.Item, error) {
 	const whole = 36
 	if len(id) >= whole || len(id) < 4 {
 		it, err := q.Approval(ctx, id, 0)

@@ -7,6 +7,8 @@ import (
 	"os/user"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/queue"
+
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
@@ -106,7 +108,7 @@ func (a *App) approvalsDecide(ctx context.Context, id string, v approvals.Verdic
 // approvalsCarryOn binds a hook whose approval could not be carried out at
 // first. It hands in the stored decision again, so that the reviewer need not
 // sign anew.
-func (a *App) approvalsCarryOn(ctx context.Context, q queue, it approvals.Item, o decideOptions) error {
+func (a *App) approvalsCarryOn(ctx context.Context, q approver, it approvals.Item, o decideOptions) error {
 	if o.content != "" && o.content != it.Decision.Content {
 		return failure("what was approved is not what you looked at: it has the digest "+safe(it.Decision.Content),
 			"Nothing was changed. `belay approvals show ID` shows it.")
@@ -127,7 +129,7 @@ func (a *App) printDecided(it *approvals.Item, asJSON bool) error {
 }
 
 // decideFailure says what to do about a decision that came to nothing, or to half.
-func decideFailure(ctx context.Context, q queue, id string, err error) error {
+func decideFailure(ctx context.Context, q approver, id string, err error) error {
 	it, lookErr := q.Approval(ctx, id, 0)
 	if lookErr != nil || it.Kind != approvals.KindProposal {
 		return approvalFailure(err)
@@ -165,7 +167,7 @@ func (a *App) signDecision(it *approvals.Item, v approvals.Verdict, o decideOpti
 	if err != nil {
 		return approvals.Decision{}, err
 	}
-	holds := f.Approvals.Settings().WithDefaults().Timeout
+	holds := queue.WithDefaults(f.Approvals.Settings()).Timeout
 	if len(f.Reviewers) == 0 && f.Approvals.Unsigned {
 		name := "somebody"
 		if u, err := user.Current(); err == nil {

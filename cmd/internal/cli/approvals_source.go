@@ -13,8 +13,8 @@ import (
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
-// queue is where approvals are listed and decided: the daemon, or the state directory.
-type queue interface {
+// approver is where approvals are listed and decided: the daemon, or the state directory.
+type approver interface {
 	Approvals(ctx context.Context, q client.ApprovalQuery) ([]approvals.Item, error)
 	Approval(ctx context.Context, id string, wait time.Duration) (approvals.Item, error)
 	Decide(ctx context.Context, id string, d approvals.Decision) (approvals.Item, error)
@@ -22,8 +22,8 @@ type queue interface {
 }
 
 // openQueue opens the queue, of the daemon or of the directory without its hooks.
-func (a *App) openQueue(ctx context.Context) (queue, error) {
-	return openSource(ctx, a, func(c *client.Client) queue { return c }, func(host *belay.Belay) queue {
+func (a *App) openQueue(ctx context.Context) (approver, error) {
+	return openSource(ctx, a, func(c *client.Client) approver { return c }, func(host *belay.Belay) approver {
 		return localQueue{host}
 	})
 }

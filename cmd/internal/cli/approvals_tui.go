@@ -334,7 +334,7 @@ func (a *App) describedLines(ctx context.Context, it approvals.Item) []string {
 
 // decideChoice signs the chosen decision, hands it in, and describes the
 // outcome.
-func (a *App) decideChoice(ctx context.Context, q queue, c *choice) string {
+func (a *App) decideChoice(ctx context.Context, q approver, c *choice) string {
 	p := a.palette()
 	if c.verdict == approvals.Approve {
 		if _, err := a.reviewOf(ctx, c.item, previewWish{}); err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
-	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
 func (a *App) configCmd() *cobra.Command {
@@ -69,7 +69,7 @@ func acceptWish(st wire.Status) wish {
 	if st.Unsigned.Count > 0 {
 		text += " " + unsignedRevisions(st.Unsigned) + "."
 	}
-	return wish{verb: approvals.VerbConfigAccept, store: st.Store, args: kernel.ConfigOrder{Revision: st.Revision},
+	return wish{verb: queue.VerbConfigAccept, store: st.Store, args: kernel.ConfigOrder{Revision: st.Revision},
 		text: text}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/belay-hooks/belay/cmd/internal/signing"
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -105,7 +106,7 @@ func (d *leaseDemo) prepare() (err error) {
 		return err
 	}
 	src, err := config.AddReviewer([]byte(demoRules),
-		config.Reviewer{Name: demoReviewer, Key: approvals.FormatReviewerKey(public)})
+		config.Reviewer{Name: demoReviewer, Key: queue.FormatReviewerKey(public)})
 	if err != nil {
 		return err
 	}
@@ -177,7 +178,7 @@ func (d *leaseDemo) approve(ctx context.Context, id, why string) error {
 	if err != nil {
 		return err
 	}
-	decision, err := approvals.Draft(&it, approvals.Approve, demoReviewer, why, time.Now(), approvals.DefaultTimeout)
+	decision, err := approvals.Draft(&it, approvals.Approve, demoReviewer, why, time.Now(), queue.DefaultTimeout)
 	if err != nil {
 		return err
 	}

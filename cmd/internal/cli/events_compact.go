@@ -13,8 +13,8 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
-	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
 type eventsCompactOptions struct {
@@ -137,7 +137,7 @@ func compactWish(ctx context.Context, src records, would client.Compacted) (wish
 		return wish{}, recordsFailure(err)
 	}
 	text := fmt.Sprintf("Remove the contents of %s events, up to number %d, for good.", count(would.Events), would.Through)
-	return wish{verb: approvals.VerbCompact, store: st.Store, args: kernel.CompactOrder{Through: would.Through},
+	return wish{verb: queue.VerbCompact, store: st.Store, args: kernel.CompactOrder{Through: would.Through},
 		text: text}, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/peercred"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -79,7 +80,7 @@ func (a *App) hookPropose(ctx context.Context, file string, o hookProposeOptions
 			return failureBy(err, "--source takes a directory with a few text files.")
 		}
 	}
-	if err := o.p.Validate(); err != nil {
+	if err := queue.ValidateProposal(&o.p); err != nil {
 		return failureBy(err, "")
 	}
 	it, changed, err := a.propose(ctx, o.p)
@@ -153,7 +154,7 @@ func readSource(dir string) ([]approvals.SourceFile, error) {
 		if !d.Type().IsRegular() || filepath.Ext(path) == ".wasm" {
 			return nil
 		}
-		b, err := readLimited(path, approvals.MaxSource)
+		b, err := readLimited(path, queue.MaxSource)
 		if err != nil {
 			return err
 		}
@@ -165,8 +166,8 @@ func readSource(dir string) ([]approvals.SourceFile, error) {
 			return err
 		}
 		out = append(out, approvals.SourceFile{Path: filepath.ToSlash(rel), Text: string(b)})
-		if size += len(b) + len(rel); size > approvals.MaxSource || len(out) > approvals.MaxSourceFiles {
-			return fmt.Errorf("more than %d files or %s of source", approvals.MaxSourceFiles, bytesText(approvals.MaxSource))
+		if size += len(b) + len(rel); size > queue.MaxSource || len(out) > queue.MaxSourceFiles {
+			return fmt.Errorf("more than %d files or %s of source", queue.MaxSourceFiles, bytesText(queue.MaxSource))
 		}
 		return nil
 	})

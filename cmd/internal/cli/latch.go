@@ -12,8 +12,8 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
-	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -141,7 +141,7 @@ func latchWish(ctx context.Context, src records, key wire.Session) (wish, error)
 			text := "Let " + held(key) + " go on. It is latched since " + l.Since.Local().Format(time.DateTime) + ": " +
 				oneLine(l.Reason, 300)
 			full := kernel.Latch{SessionKey: kernel.SessionKey(key), Invocation: l.Invocation, Since: l.Since}
-			return wish{verb: approvals.VerbLatchClear, store: st.Store, args: full.Order(), text: text}, nil
+			return wish{verb: queue.VerbLatchClear, store: st.Store, args: full.Order(), text: text}, nil
 		}
 	}
 	return wish{}, notLatched(key)

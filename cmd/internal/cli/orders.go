@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
 )
@@ -89,11 +90,11 @@ func (a *App) order(o orderFlags, what func() (wish, error)) (*approvals.Order, 
 // readOrder reads a signed order from a file.
 func (a *App) readOrder(file string) (*approvals.Order, error) {
 	const hint = "`belay reviewer sign` writes one."
-	src, err := readLimited(file, approvals.MaxOrder)
+	src, err := readLimited(file, queue.MaxOrder)
 	if err != nil {
 		return nil, failureBy(err, hint)
 	}
-	o, err := approvals.DecodeOrder(src)
+	o, err := queue.DecodeOrder(src)
 	if err != nil {
 		return nil, failureBy(err, hint)
 	}
@@ -107,12 +108,12 @@ func (a *App) readOrder(file string) (*approvals.Order, error) {
 // signOrder shows the order and signs it with the reviewer's passphrase.
 func (a *App) signOrder(dir string, f *config.File, w wish, o orderFlags,
 	life time.Duration) (*approvals.Order, error) {
-	if w.verb != approvals.VerbRecover {
+	if w.verb != queue.VerbRecover {
 		if err := a.believable(); err != nil {
 			return nil, err
 		}
 	}
-	order, err := approvals.NewOrder(w.verb, w.store, w.args, clock.At(clock.System{}), life)
+	order, err := queue.NewOrder(w.verb, w.store, w.args, clock.At(clock.System{}), life)
 	if err != nil {
 		return nil, failureBy(err, "")
 	}
@@ -121,7 +122,7 @@ func (a *App) signOrder(dir string, f *config.File, w wish, o orderFlags,
 	if err != nil {
 		return nil, err
 	}
-	if err := order.Sign(name, key); err != nil {
+	if err := queue.SignOrder(&order, name, key); err != nil {
 		return nil, failureBy(err, "Nothing was signed.")
 	}
 	return &order, nil

@@ -14,9 +14,9 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/kernel"
-	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -147,6 +147,6 @@ func (a *App) recordWish(ctx context.Context, src records, o recordOptions) (wis
 	if o.seal.plaintext {
 		text += "in PLAIN TEXT"
 	}
-	return wish{verb: approvals.VerbRecord, store: st.Store,
+	return wish{verb: queue.VerbRecord, store: st.Store,
 		args: kernel.RecordOrder{Seconds: seconds, Count: int64(o.count), Destination: digest}, text: text}, nil
 }

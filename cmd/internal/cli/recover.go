@@ -13,8 +13,8 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/statelog"
-	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
 type recoverOptions struct {
@@ -88,7 +88,7 @@ func recoverFailure(err error) error {
 	if errors.Is(err, statelog.ErrNothingToRecover) {
 		return failure(statelog.ErrNothingToRecover.Error(), "`belay doctor` says what else may be wrong.")
 	}
-	if refused, ok := errors.AsType[*approvals.OrderError](err); ok {
+	if refused, ok := errors.AsType[*queue.OrderError](err); ok {
 		err = refused // the store is well: it is the statement that does not count
 	}
 	return failureBy(err, "Nothing was changed.")
@@ -115,7 +115,7 @@ func recoverText(r statelog.Recovery) string {
 }
 
 func recoverWish(r statelog.Recovery) wish {
-	return wish{verb: approvals.VerbRecover, store: r.Store, args: r.Args(), text: recoverText(r)}
+	return wish{verb: queue.VerbRecover, store: r.Store, args: r.Args(), text: recoverText(r)}
 }
 
 func (a *App) recoverState(ctx context.Context, o recoverOptions) error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay/cmd/internal/signing"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -78,7 +79,7 @@ func (a *App) reviewerInit(ctx context.Context, name, out string) error {
 	}
 	if _, err := config.AddReviewer([]byte(config.Empty),
 		config.Reviewer{Name: name,
-			Key: approvals.FormatReviewerKey(make(ed25519.PublicKey, ed25519.PublicKeySize))}); err != nil {
+			Key: queue.FormatReviewerKey(make(ed25519.PublicKey, ed25519.PublicKeySize))}); err != nil {
 		return failureBy(err, "A name is lower-case letters, digits, - . _")
 	}
 	if out == "" {
@@ -102,7 +103,7 @@ func (a *App) reviewerInit(ctx context.Context, name, out string) error {
 	if err := writeNew(out, private, 0o600); err != nil {
 		return failureBy(err, "Nothing was changed.")
 	}
-	entry := config.Reviewer{Name: name, Key: approvals.FormatReviewerKey(public)}
+	entry := config.Reviewer{Name: name, Key: queue.FormatReviewerKey(public)}
 	fmt.Fprintf(a.Out, "%s\n  holds the key %s of %s; without the passphrase it is of no use\n", safe(out),
 		approvals.KeyID(public), name)
 	registered := false
@@ -208,7 +209,7 @@ func (a *App) reviewerKey(dir string, f *config.File, as, file string) (string, 
 	if err != nil {
 		return "", nil, failureBy(err, "The passphrase is asked for on the terminal. Nothing was decided.")
 	}
-	public := approvals.FormatReviewerKey(key.Public().(ed25519.PublicKey))
+	public := queue.FormatReviewerKey(key.Public().(ed25519.PublicKey))
 	for _, r := range f.Reviewers {
 		if r.Key == public && (as == "" || as == r.Name) {
 			return r.Name, key, nil
@@ -246,7 +247,7 @@ func (a *App) reviewerList(asJSON bool) error {
 		if _, err := os.Stat(file); err != nil {
 			file = ""
 		}
-		rows = append(rows, row{r.Name, approvals.FormatReviewerKey(r.Key), approvals.KeyID(r.Key), file})
+		rows = append(rows, row{r.Name, queue.FormatReviewerKey(r.Key), approvals.KeyID(r.Key), file})
 	}
 	if asJSON {
 		return a.printJSON(rows)

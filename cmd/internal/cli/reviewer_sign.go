@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/belay-hooks/belay/cmd/internal/signing"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/wholefile"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
@@ -25,7 +26,7 @@ type signOptions struct {
 
 func (o *signOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "file for the statement (default: standard output)")
-	f.DurationVar(&o.life, "for", approvals.DefaultOrderLife, "how long it can be used, up to 24h")
+	f.DurationVar(&o.life, "for", queue.DefaultOrderLife, "how long it can be used, up to 24h")
 	f.BoolVar(&o.draft, "draft", false, "sign nothing: write a draft, for belay reviewer sign draft where the key is")
 	o.who(f)
 }
@@ -126,11 +127,11 @@ func (a *App) signCompactCmd() *cobra.Command {
 
 // reviewerSign writes a statement, signed or as a draft.
 func (a *App) reviewerSign(w wish, o signOptions) error {
-	if o.life <= 0 || o.life > approvals.MaxOrderLife {
+	if o.life <= 0 || o.life > queue.MaxOrderLife {
 		return usageError("--for takes up to 24h", "")
 	}
 	if o.draft {
-		order, err := approvals.NewOrder(w.verb, w.store, w.args, clock.At(clock.System{}), o.life)
+		order, err := queue.NewOrder(w.verb, w.store, w.args, clock.At(clock.System{}), o.life)
 		if err != nil {
 			return failureBy(err, "")
 		}
@@ -148,7 +149,7 @@ func (a *App) reviewerSign(w wish, o signOptions) error {
 }
 
 func (a *App) writeOrder(o *approvals.Order, file string) error {
-	b, err := o.Encode()
+	b, err := queue.EncodeOrder(o)
 	if err != nil {
 		return failureBy(err, "")
 	}
@@ -193,11 +194,11 @@ func (a *App) signDraftCmd() *cobra.Command {
 }
 
 func (a *App) signDraft(file, as, keyFile, out string) error {
-	src, err := readLimited(file, approvals.MaxOrder)
+	src, err := readLimited(file, queue.MaxOrder)
 	if err != nil {
 		return failureBy(err, "")
 	}
-	o, err := approvals.DecodeOrder(src)
+	o, err := queue.DecodeOrder(src)
 	if err != nil {
 		return failureBy(err, "Nothing was signed.")
 	}
@@ -205,7 +206,7 @@ func (a *App) signDraft(file, as, keyFile, out string) error {
 		return failure("the draft could be used until "+o.Expires.Local().Format(time.DateTime),
 			"Write another one; --for says how long it lasts.")
 	}
-	o.Restamp(clock.At(clock.System{}))
+	queue.Restamp(&o, clock.At(clock.System{}))
 	a.describeOrder(&o, "")
 	pem, err := readLimited(keyFile, tiers.MaxKeyFile)
 	if err != nil {
@@ -217,7 +218,7 @@ func (a *App) signDraft(file, as, keyFile, out string) error {
 	if err != nil {
 		return failureBy(err, "The passphrase is asked for on the terminal. Nothing was signed.")
 	}
-	if err := o.Sign(as, key); err != nil {
+	if err := queue.SignOrder(&o, as, key); err != nil {
 		return failureBy(err, "Nothing was signed.")
 	}
 	return a.writeOrder(&o, out)

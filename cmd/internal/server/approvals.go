@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/peercred"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -53,8 +54,8 @@ func approvalParams() []string { return []string{"kind", "state", "before", "lim
 
 func approvalQuery(p *params) approvals.Query {
 	return approvals.Query{
-		Kind:   choice(p, "kind", approvals.Kinds()),
-		State:  choice(p, "state", approvals.States()),
+		Kind:   choice(p, "kind", queue.Kinds()),
+		State:  choice(p, "state", queue.States()),
 		Before: p.text("before"),
 		Limit:  int(p.number("limit", 1, approvals.MaxLimit)),
 	}
@@ -208,13 +209,13 @@ func toAgent(it *approvals.Item) approvals.Item {
 
 // propose takes a hook into the queue. An agent may do that: nothing of it runs.
 func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
-	src, err := s.readBody(w, r, approvals.MaxProposalBody, io.Discard)
-	if err != nil || len(src) > approvals.MaxProposalBody {
+	src, err := s.readBody(w, r, queue.MaxProposalBody, io.Discard)
+	if err != nil || len(src) > queue.MaxProposalBody {
 		s.problem(w, r, http.StatusRequestEntityTooLarge,
 			wire.ProblemBody{Code: wire.CodeTooLarge, Message: "the proposal is too large, or did not come"})
 		return
 	}
-	p, err := approvals.DecodeProposal(src)
+	p, err := queue.DecodeProposal(src)
 	if err != nil {
 		s.problem(w, r, http.StatusBadRequest,
 			wire.ProblemBody{Code: wire.CodeRequest, Message: phases.SafeText(err.Error(), 1<<10)})

@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/internal/peercred"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -35,7 +36,7 @@ hooks:
     capabilities: [request_approval, block, shell_parse]
 reviewers:
   - name: dev
-    key: "` + approvals.FormatReviewerKey(public) + `"
+    key: "` + queue.FormatReviewerKey(public) + `"
 `
 }
 

@@ -11,9 +11,9 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/kernel"
-	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -26,7 +26,7 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request) {
 		DryRun    bool           `json:"dry_run"`
 		Statement jsontext.Value `json:"statement"`
 	}
-	if !s.document(w, r, maxSmallBody+approvals.MaxOrder, &in) {
+	if !s.document(w, r, maxSmallBody+queue.MaxOrder, &in) {
 		return
 	}
 	if in.Before.IsZero() == (in.Statement == nil) {

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
-	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
 // maxRevision is the most bytes that the name of a revision has.
@@ -21,7 +21,7 @@ func (s *Server) acceptConfig(w http.ResponseWriter, r *http.Request) {
 		Revision  string         `json:"revision"`
 		Statement jsontext.Value `json:"statement"`
 	}
-	if !s.document(w, r, maxSmallBody+approvals.MaxOrder, &body) {
+	if !s.document(w, r, maxSmallBody+queue.MaxOrder, &body) {
 		return
 	}
 	if body.Revision == "" || len(body.Revision) > maxRevision {

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
@@ -16,7 +17,7 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, src jsontext.Valu
 	if src == nil {
 		return nil, true
 	}
-	o, err := approvals.DecodeOrder(src)
+	o, err := queue.DecodeOrder(src)
 	if err != nil {
 		s.refuseOrder(w, r, err)
 		return nil, false
@@ -26,7 +27,7 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, src jsontext.Valu
 
 // refuseOrder answers for a statement that does not count, and reports whether it did.
 func (s *Server) refuseOrder(w http.ResponseWriter, r *http.Request, err error) bool {
-	var o *approvals.OrderError
+	var o *queue.OrderError
 	if !errors.As(err, &o) {
 		return false
 	}

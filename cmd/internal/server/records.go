@@ -13,9 +13,9 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/kernel"
-	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -112,7 +112,7 @@ func (s *Server) clearLatch(w http.ResponseWriter, r *http.Request) {
 
 		Statement jsontext.Value `json:"statement"`
 	}
-	if !s.document(w, r, maxSmallBody+approvals.MaxOrder, &body) {
+	if !s.document(w, r, maxSmallBody+queue.MaxOrder, &body) {
 		return
 	}
 	if body.Runtime == nil || body.Session == nil || len(*body.Runtime) > phases.MaxRuntimeBytes ||

@@ -10,6 +10,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/belay-hooks/belay/internal/highwater"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
@@ -76,7 +77,7 @@ func ordered(e *phases.Event) *approvals.Order {
 	if e.Type != phases.EventNotice || e.Decision != kernel.Ordered {
 		return nil
 	}
-	o, err := approvals.DecodeOrder(e.Output)
+	o, err := queue.DecodeOrder(e.Output)
 	if err != nil {
 		return nil // no statement, or none that could be used again
 	}
@@ -103,7 +104,7 @@ func uses(c *conn, b *kernel.Batch) ([]highwater.Use, error) {
 		if err != nil {
 			return nil, err
 		}
-		u := highwater.Use{ID: highwater.Approval + id, Event: useEvent(b, id), Until: b.Now.Add(approvals.MaxTimeout).Unix()}
+		u := highwater.Use{ID: highwater.Approval + id, Event: useEvent(b, id), Until: b.Now.Add(queue.MaxTimeout).Unix()}
 		if it != nil && it.Decision != nil {
 			u.Until = max(u.Until, it.Decision.Until.Unix())
 		}

@@ -1,4 +1,4 @@
-package approvals_test
+package queue_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
@@ -54,7 +55,7 @@ func TestMakeRoom(t *testing.T) {
 				Agent:   fmt.Sprint("a", rapid.IntRange(1, agents).Draw(t, "agent"))}
 			own, mine := c.of(by)
 			if len(c) >= limit {
-				id, ok := approvals.MakeRoom(c.holders(), by)
+				id, ok := queue.MakeRoom(c.holders(), by)
 				if !ok {
 					if own == 0 {
 						t.Fatalf("%v has nothing in the queue and is turned away: %v", by, c.holders())
@@ -115,7 +116,7 @@ func TestMakeRoomSettles(t *testing.T) {
 		n++
 		by := approvals.Requester{Session: session, Agent: agent}
 		if len(c) >= limit {
-			id, ok := approvals.MakeRoom(c.holders(), by)
+			id, ok := queue.MakeRoom(c.holders(), by)
 			if !ok {
 				return false
 			}

@@ -1,4 +1,4 @@
-package approvals_test
+package queue_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"
@@ -24,20 +25,20 @@ type latchArgs struct {
 var latched = latchArgs{"claude-code", "s-1"}
 
 // signedOrder returns an order that counts, the authority that it counts with, and the key.
-func signedOrder(t testing.TB) (approvals.Order, approvals.Authority, ed25519.PrivateKey) {
+func signedOrder(t testing.TB) (approvals.Order, queue.Authority, ed25519.PrivateKey) {
 	t.Helper()
 	public, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := approvals.NewOrder(approvals.VerbLatchClear, "store-1", latched, wall(t0), time.Hour)
+	o, err := queue.NewOrder(queue.VerbLatchClear, "store-1", latched, wall(t0), time.Hour)
 	if err == nil {
-		err = o.Sign("dev", key)
+		err = queue.SignOrder(&o, "dev", key)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return o, approvals.Authority{Reviewers: []approvals.Reviewer{{Name: "dev", Key: public},
+	return o, queue.Authority{Reviewers: []approvals.Reviewer{{Name: "dev", Key: public},
 		{Name: "boss", Key: public}}}, key
 }
 
@@ -51,20 +52,20 @@ func TestOrderCountsForOneActOnly(t *testing.T) {
 		at    time.Time
 		want  error
 	}{
-		"at once": {approvals.VerbLatchClear, "store-1", latched, t0, nil},
-		"members in no order": {approvals.VerbLatchClear, "store-1",
+		"at once": {queue.VerbLatchClear, "store-1", latched, t0, nil},
+		"members in no order": {queue.VerbLatchClear, "store-1",
 			jsontext.Value(`{"session":"s-1", "runtime":"claude-code"}`), t0, nil},
-		"at the last moment": {approvals.VerbLatchClear, "store-1", latched, o.Expires.Add(-1), nil},
-		"a clock behind":     {approvals.VerbLatchClear, "store-1", latched, o.At.Add(-2 * time.Minute), nil},
-		"another verb":       {approvals.VerbCompact, "store-1", latched, t0, approvals.ErrContent},
-		"another store":      {approvals.VerbLatchClear, "store-2", latched, t0, approvals.ErrContent},
-		"no store":           {approvals.VerbLatchClear, "", latched, t0, approvals.ErrContent},
-		"another session": {approvals.VerbLatchClear, "store-1", latchArgs{"claude-code", "s-2"}, t0,
+		"at the last moment": {queue.VerbLatchClear, "store-1", latched, o.Expires.Add(-1), nil},
+		"a clock behind":     {queue.VerbLatchClear, "store-1", latched, o.At.Add(-2 * time.Minute), nil},
+		"another verb":       {queue.VerbCompact, "store-1", latched, t0, approvals.ErrContent},
+		"another store":      {queue.VerbLatchClear, "store-2", latched, t0, approvals.ErrContent},
+		"no store":           {queue.VerbLatchClear, "", latched, t0, approvals.ErrContent},
+		"another session": {queue.VerbLatchClear, "store-1", latchArgs{"claude-code", "s-2"}, t0,
 			approvals.ErrContent},
-		"one member more": {approvals.VerbLatchClear, "store-1",
+		"one member more": {queue.VerbLatchClear, "store-1",
 			jsontext.Value(`{"runtime":"claude-code","session":"s-1","x":1}`), t0, approvals.ErrContent},
-		"expired": {approvals.VerbLatchClear, "store-1", latched, o.Expires, approvals.ErrExpired},
-		"from the future": {approvals.VerbLatchClear, "store-1", latched, o.At.Add(-2*time.Minute - 1),
+		"expired": {queue.VerbLatchClear, "store-1", latched, o.Expires, approvals.ErrExpired},
+		"from the future": {queue.VerbLatchClear, "store-1", latched, o.At.Add(-2*time.Minute - 1),
 			approvals.ErrInvalid},
 	} {
 		err := a.CheckOrder(&o, row.verb, row.store, row.args, wall(row.at))
@@ -85,7 +86,7 @@ func TestOrderSignatureCoversEveryMember(t *testing.T) {
 	}
 	for name, change := range map[string]func(*approvals.Order){
 		"id":        func(o *approvals.Order) { o.ID = "01890a5d-ac96-774b-bcce-b302099a8057" },
-		"verb":      func(o *approvals.Order) { o.Verb = approvals.VerbRecover },
+		"verb":      func(o *approvals.Order) { o.Verb = queue.VerbRecover },
 		"store":     func(o *approvals.Order) { o.Store = "store-2" },
 		"args":      func(o *approvals.Order) { o.Args = jsontext.Value(`{"runtime":"","session":""}`) },
 		"by":        func(o *approvals.Order) { o.By = "boss" },
@@ -101,7 +102,7 @@ func TestOrderSignatureCoversEveryMember(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := new(approvals.Authority).CheckOrder(&o, o.Verb, o.Store, o.Args, wall(t0)); !errors.Is(err,
+	if err := new(queue.Authority).CheckOrder(&o, o.Verb, o.Store, o.Args, wall(t0)); !errors.Is(err,
 		approvals.ErrSignature) {
 		t.Errorf("without a reviewer: %v", err)
 	}
@@ -110,7 +111,7 @@ func TestOrderSignatureCoversEveryMember(t *testing.T) {
 // A decision is signed behind another first line, so that neither can stand for the other.
 func TestOrderIsNoDecision(t *testing.T) {
 	o, _, _ := signedOrder(t)
-	b, err := o.Statement()
+	b, err := queue.OrderStatement(&o)
 	if err != nil || !strings.HasPrefix(string(b), "belay reviewer statement v1\n{\"args\":{\"runtime\"") {
 		t.Errorf("%q, %v", b, err)
 	}
@@ -126,11 +127,11 @@ func TestOrderIsNoDecision(t *testing.T) {
 
 func TestOrderIsDecodedStrictly(t *testing.T) {
 	o, _, _ := signedOrder(t)
-	good, err := o.Encode()
+	good, err := queue.EncodeOrder(&o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back, err := approvals.DecodeOrder(good); err != nil || back.ID != o.ID ||
+	if back, err := queue.DecodeOrder(good); err != nil || back.ID != o.ID ||
 		!bytes.Equal(back.Signature, o.Signature) || !back.At.Equal(o.At) {
 		t.Fatalf("%+v, %v", back, err)
 	}
@@ -145,9 +146,9 @@ func TestOrderIsDecodedStrictly(t *testing.T) {
 		"args":           {`"args": {`, `"args": [], "x": {`},
 		"args twice":     {`"runtime": "claude-code"`, `"runtime": "a", "runtime": "b"`},
 		"case":           {`"by":`, `"By":`},
-		"too long":       {`"claude-code"`, `"` + strings.Repeat("c", approvals.MaxOrder) + `"`},
+		"too long":       {`"claude-code"`, `"` + strings.Repeat("c", queue.MaxOrder) + `"`},
 		"life": {o.Expires.Format(time.RFC3339Nano),
-			o.At.Add(approvals.MaxOrderLife + time.Millisecond).Format(time.RFC3339Nano)},
+			o.At.Add(queue.MaxOrderLife + time.Millisecond).Format(time.RFC3339Nano)},
 		"life back":   {o.Expires.Format(time.RFC3339Nano), o.At.Format(time.RFC3339Nano)},
 		"time":        {o.At.Format(time.RFC3339Nano), "yesterday"},
 		"signature":   {`"signature": "`, `"signature": "AAAA`},
@@ -157,8 +158,8 @@ func TestOrderIsDecodedStrictly(t *testing.T) {
 		if src == string(good) {
 			t.Fatalf("%s: nothing was changed in %s", name, good)
 		}
-		_, err := approvals.DecodeOrder([]byte(src))
-		var oe *approvals.OrderError
+		_, err := queue.DecodeOrder([]byte(src))
+		var oe *queue.OrderError
 		if !errors.Is(err, approvals.ErrInvalid) || !errors.As(err, &oe) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -169,7 +170,7 @@ func TestOrderIsDecodedStrictly(t *testing.T) {
 // refused says why with a text that can be shown.
 func FuzzOrder(f *testing.F) {
 	o, _, _ := signedOrder(f)
-	good, err := o.Encode()
+	good, err := queue.EncodeOrder(&o)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -178,29 +179,29 @@ func FuzzOrder(f *testing.F) {
 		`{"id":"01890a5d-ac96-774b-bcce-b302099a8057","verb":"record","store":"s","args":{},"by":"","key_id":"","at":"2026-03-01T12:00:00Z","expires":"2026-03-01T13:00:00Z"}`))
 	f.Add([]byte(`{"args":{"a":1e999}}`))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		o, err := approvals.DecodeOrder(src)
+		o, err := queue.DecodeOrder(src)
 		if err != nil {
 			if text := err.Error(); phases.SafeText(text, 4<<10) != text {
 				t.Fatalf("the error shows %q", text)
 			}
 			return
 		}
-		want, err := o.Statement()
+		want, err := queue.OrderStatement(&o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := o.Encode()
+		b, err := queue.EncodeOrder(&o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := approvals.DecodeOrder(b)
+		back, err := queue.DecodeOrder(b)
 		if err != nil {
-			if len(b) > approvals.MaxOrder { // indented
+			if len(b) > queue.MaxOrder { // indented
 				return
 			}
 			t.Fatalf("%s is not taken: %v", b, err)
 		}
-		if got, err := back.Statement(); err != nil || !bytes.Equal(got, want) {
+		if got, err := queue.OrderStatement(&back); err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("%s is signed as %s, %v", want, got, err)
 		}
 	})
@@ -220,7 +221,7 @@ func TestNoStampLeavesNoTrace(t *testing.T) {
 			t.Errorf("%s, %v", b, err)
 		}
 	}
-	if b, err := o.Statement(); err != nil || strings.Contains(string(b), "clock") {
+	if b, err := queue.OrderStatement(&o); err != nil || strings.Contains(string(b), "clock") {
 		t.Errorf("%s, %v", b, err)
 	}
 	it.State, it.Decision = approvals.Pending, nil
@@ -234,26 +235,26 @@ func TestNoStampLeavesNoTrace(t *testing.T) {
 // A draft says for itself when it was written. The host that signs it goes by its own clock.
 func TestOrderStamps(t *testing.T) {
 	at := clock.Instant{Wall: t0, Boot: "b1", Since: time.Hour}
-	o, err := approvals.NewOrder(approvals.VerbLatchClear, "store-1", latched, at, time.Hour)
+	o, err := queue.NewOrder(queue.VerbLatchClear, "store-1", latched, at, time.Hour)
 	if err != nil || o.Clock != at.StampOf(o.At) || o.Clock == (clock.Stamp{}) {
 		t.Fatalf("%+v, %v", o.Clock, err)
 	}
 	later := clock.Instant{Wall: t0.Add(time.Minute), Boot: "b1", Since: time.Hour + time.Minute}
 	for _, claim := range []clock.Stamp{{}, {Boot: "b1", Since: int64(1000 * time.Hour)}, {Boot: "b2", Since: 1}} {
 		o.Clock = claim
-		if o.Restamp(later); o.Clock != at.StampOf(o.At) {
+		if queue.Restamp(&o, later); o.Clock != at.StampOf(o.At) {
 			t.Errorf("%+v became %+v", claim, o.Clock)
 		}
 	}
-	o.Restamp(clock.Instant{Wall: t0})
+	queue.Restamp(&o, clock.Instant{Wall: t0})
 	if o.Clock != (clock.Stamp{}) {
 		t.Errorf("without a boot clock: %+v", o.Clock)
 	}
 	for text, bad := range map[string]clock.Stamp{"no boot": {Since: 1},
 		"long": {Boot: strings.Repeat("b", phases.MaxIDBytes+1)}, "not text": {Boot: "\xff"}} {
 		o.Clock = bad
-		if b, err := o.Encode(); err == nil {
-			if _, err := approvals.DecodeOrder(b); !errors.Is(err, approvals.ErrInvalid) {
+		if b, err := queue.EncodeOrder(&o); err == nil {
+			if _, err := queue.DecodeOrder(b); !errors.Is(err, approvals.ErrInvalid) {
 				t.Errorf("%s: %v", text, err)
 			}
 		}
@@ -263,7 +264,7 @@ func TestOrderStamps(t *testing.T) {
 // An order of the boot at hand is of a time to come when its stamp is, and only then.
 func TestOrderOfTheFuture(t *testing.T) {
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
-	a := approvals.Authority{Reviewers: []approvals.Reviewer{{Name: "dev", Key: key.Public().(ed25519.PublicKey)}}}
+	a := queue.Authority{Reviewers: []approvals.Reviewer{{Name: "dev", Key: key.Public().(ed25519.PublicKey)}}}
 	const skew = 2 * time.Minute
 	for name, c := range map[string]struct {
 		boot  string
@@ -275,13 +276,13 @@ func TestOrderOfTheFuture(t *testing.T) {
 		"beyond":       {"b1", skew + 1, 0, approvals.ErrInvalid},
 		"another boot": {"b2", 48 * time.Hour, skew, nil}, "another boot, beyond": {"b2", 0, skew + 1, approvals.ErrInvalid},
 	} {
-		o, err := approvals.NewOrder(approvals.VerbLatchClear, "store-1", latched, wall(t0.Add(c.wall)), time.Hour)
+		o, err := queue.NewOrder(queue.VerbLatchClear, "store-1", latched, wall(t0.Add(c.wall)), time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
 		o.At, o.Expires = t0.Add(c.wall), t0.Add(c.wall+time.Hour)
 		o.Clock = clock.Stamp{Boot: c.boot, Since: int64(time.Hour + c.since)}
-		if err := o.Sign("dev", key); err != nil {
+		if err := queue.SignOrder(&o, "dev", key); err != nil {
 			t.Fatal(err)
 		}
 		at := clock.Instant{Wall: t0, Boot: "b1", Since: time.Hour}

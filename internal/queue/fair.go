@@ -1,19 +1,16 @@
-package approvals
+package queue
+
+import (
+	"github.com/belay-hooks/belay/kernel/approvals"
+)
 
 // A credential stands for everybody who can use it. When its quota is full, those
 // who have little in the queue are served at the expense of those who have much:
 // first among sessions, then among the agents of one session. Who has nothing in
 // the queue is always served.
 
-// Holder is one requester with undecided items. Oldest is the smallest of their ids.
-type Holder struct {
-	By      Requester
-	Pending int
-	Oldest  string
-}
-
 // session is a requester without the agent: what calls itself a session, of a runtime.
-func (r Requester) session() Requester {
+func session(r approvals.Requester) approvals.Requester {
 	r.Agent = ""
 	return r
 }
@@ -24,10 +21,10 @@ func (r Requester) session() Requester {
 // unless there are no items. An item gives way only where that makes the shares
 // more equal, or when by has none yet: two competitors do not evict each other
 // in turn.
-func MakeRoom(holders []Holder, by Requester) (id string, ok bool) {
-	sum, own := map[Requester]int{}, 0
+func MakeRoom(holders []approvals.Holder, by approvals.Requester) (id string, ok bool) {
+	sum, own := map[approvals.Requester]int{}, 0
 	for i := range holders {
-		sum[holders[i].By.session()] += holders[i].Pending
+		sum[session(holders[i].By)] += holders[i].Pending
 		if holders[i].By == by {
 			own = holders[i].Pending
 		}
@@ -38,12 +35,12 @@ func MakeRoom(holders []Holder, by Requester) (id string, ok bool) {
 		}
 		return have + 2
 	}
-	mine := by.session()
-	var full, mate *Holder // the fullest agent of the fullest session, and of this one
+	mine := session(by)
+	var full, mate *approvals.Holder // the fullest agent of the fullest session, and of this one
 	for i := range holders {
 		h := &holders[i]
-		if s := h.By.session(); s != mine && sum[s] >= least(sum[mine]) && (full == nil || sum[s] > sum[full.By.session()] ||
-			s == full.By.session() && fuller(h, full) || s != full.By.session() && sum[s] == sum[full.By.session()] &&
+		if s := session(h.By); s != mine && sum[s] >= least(sum[mine]) && (full == nil || sum[s] > sum[session(full.By)] ||
+			s == session(full.By) && fuller(h, full) || s != session(full.By) && sum[s] == sum[session(full.By)] &&
 			h.Oldest < full.Oldest) {
 			full = h
 		} else if s == mine && h.By != by && h.Pending >= least(own) && (mate == nil || fuller(h, mate)) {
@@ -60,11 +57,6 @@ func MakeRoom(holders []Holder, by Requester) (id string, ok bool) {
 }
 
 // fuller orders agents of one session: more items, then the older one.
-func fuller(a, b *Holder) bool {
+func fuller(a, b *approvals.Holder) bool {
 	return a.Pending > b.Pending || a.Pending == b.Pending && a.Oldest < b.Oldest
 }
-
-// KeepSuperseded is how many superseded items of one credential and kind are
-// kept, the newest: a flood of the queue does not fill the disk with evicted
-// items.
-const KeepSuperseded = 200

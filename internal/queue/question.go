@@ -1,10 +1,12 @@
-package approvals
+package queue
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/belay-hooks/belay/kernel/approvals"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -38,18 +40,18 @@ func ShownPointer(pointer string) bool {
 //   - notes about what is redacted outside of the action, which older items have.
 //
 // The error is ErrContent and names the member.
-func SameQuestion(signed, now *Item) error {
-	a, err := signed.question()
+func SameQuestion(signed, now *approvals.Item) error {
+	a, err := question(*signed)
 	if err != nil {
 		return err
 	}
-	b, err := now.question()
+	b, err := question(*now)
 	if err != nil {
 		return err
 	}
 	for _, name := range questionMembers() {
 		if a[name] != b[name] {
-			return fmt.Errorf("%w: /%s is not the same", ErrContent, name)
+			return fmt.Errorf("%w: /%s is not the same", approvals.ErrContent, name)
 		}
 	}
 	return nil
@@ -62,7 +64,7 @@ func questionMembers() []string {
 }
 
 // question returns the canonical form of each member that SameQuestion compares.
-func (it Item) question() (map[string]string, error) {
+func question(it approvals.Item) (map[string]string, error) {
 	it.ID, it.Invocation, it.State, it.Decision = "", "", "", nil
 	it.Created, it.Expires, it.Clock, it.Closed = time.Time{}, time.Time{}, clock.Stamp{}, time.Time{}
 	if it.Scopes != nil {
@@ -71,7 +73,7 @@ func (it Item) question() (map[string]string, error) {
 	}
 	it.Notes = slices.DeleteFunc(slices.Clone(it.Notes), func(n string) bool {
 		at, ok := strings.CutPrefix(n, notePrefix+"/")
-		return ok && it.Kind == KindAsk && !ShownPointer("/"+at)
+		return ok && it.Kind == approvals.KindAsk && !ShownPointer("/"+at)
 	})
 	var err error
 	for _, action := range []*jsontext.Value{&it.Action, &it.Before} {
@@ -79,22 +81,22 @@ func (it Item) question() (map[string]string, error) {
 			continue
 		}
 		if *action, err = phases.Comparable(it.Phase, *action); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrContent, err)
+			return nil, fmt.Errorf("%w: %w", approvals.ErrContent, err)
 		}
 	}
 	b, err := json.Marshal(&it, json.Deterministic(true))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrContent, err)
+		return nil, fmt.Errorf("%w: %w", approvals.ErrContent, err)
 	}
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(b, &members); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrContent, err)
+		return nil, fmt.Errorf("%w: %w", approvals.ErrContent, err)
 	}
 	out := map[string]string{}
 	for name, v := range members {
 		c, err := phases.Canonical(v)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrContent, err)
+			return nil, fmt.Errorf("%w: %w", approvals.ErrContent, err)
 		}
 		out[name] = string(c)
 	}

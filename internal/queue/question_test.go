@@ -1,4 +1,4 @@
-package approvals_test
+package queue_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -18,7 +19,7 @@ func TestSameQuestionComparesEveryMember(t *testing.T) {
 	free := map[string]bool{"ID": true, "State": true, "Created": true, "Expires": true, "Clock": true, "Invocation": true,
 		"Decision": true, "Closed": true, "Damaged": true}
 	signed := item()
-	if err := approvals.SameQuestion(&signed, &signed); err != nil {
+	if err := queue.SameQuestion(&signed, &signed); err != nil {
 		t.Fatal(err)
 	}
 	v := reflect.ValueOf(signed)
@@ -35,7 +36,7 @@ func TestSameQuestionComparesEveryMember(t *testing.T) {
 		default:
 			f.SetZero()
 		}
-		if err := approvals.SameQuestion(&signed, &now); (err == nil) != free[name] || err != nil &&
+		if err := queue.SameQuestion(&signed, &now); (err == nil) != free[name] || err != nil &&
 			!errors.Is(err, approvals.ErrContent) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -53,11 +54,11 @@ func TestSameQuestionAllowsWhatEachTryHas(t *testing.T) {
 	now.Action = jsontext.Value(`{"args":{"n":1}, "duration_ms":4, "tool":"exec", "call_id":"c-2"}`)
 	now.Scopes = &phases.Scopes{FSRead: []string{"/a", "/b"}}
 	now.Notes = []string{"n", "covered: /input/action/args/x"}
-	if err := approvals.SameQuestion(&signed, &now); err != nil {
+	if err := queue.SameQuestion(&signed, &now); err != nil {
 		t.Error(err)
 	}
 	now.Notes = now.Notes[:1]
-	if err := approvals.SameQuestion(&signed, &now); !errors.Is(err, approvals.ErrContent) {
+	if err := queue.SameQuestion(&signed, &now); !errors.Is(err, approvals.ErrContent) {
 		t.Errorf("without the note of what is redacted in the action: %v", err)
 	}
 }

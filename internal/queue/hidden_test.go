@@ -1,4 +1,4 @@
-package approvals_test
+package queue_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
@@ -15,7 +16,7 @@ func TestWhatIsHiddenIsNotApproved(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	it := approvals.Item{ID: "1", Kind: approvals.KindAsk, Key: "k", State: approvals.Pending, Created: now,
 		Expires: now.Add(time.Minute), Hidden: []string{"/action/args/path"}}
-	a := approvals.Authority{Unsigned: true}
+	a := queue.Authority{Unsigned: true}
 	for _, v := range []approvals.Verdict{approvals.Approve, approvals.Deny} {
 		d, err := approvals.Draft(&it, v, "dev", "", now, time.Minute)
 		if err != nil {
@@ -34,7 +35,7 @@ func TestWhatIsHiddenIsNotApproved(t *testing.T) {
 		if err := a.Verify(&shown, &d); !errors.Is(err, approvals.ErrContent) {
 			t.Errorf("the flag is not signed: %v", err)
 		}
-		if err := approvals.SameQuestion(&it, &shown); !errors.Is(err, approvals.ErrContent) {
+		if err := queue.SameQuestion(&it, &shown); !errors.Is(err, approvals.ErrContent) {
 			t.Errorf("the flag is not compared: %v", err)
 		}
 	}

@@ -1,4 +1,4 @@
-package approvals_test
+package queue_test
 
 import (
 	"bytes"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/belay-hooks/belay/kernel/approvals"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -21,22 +21,22 @@ func FuzzProposal(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		p, err := approvals.DecodeProposal(src)
+		p, err := queue.DecodeProposal(src)
 		if err != nil {
 			if text := err.Error(); phases.SafeText(text, 1<<10) != text {
 				t.Fatalf("the error shows %q", text)
 			}
 			return
 		}
-		if len(p.Module) == 0 || len(p.Module) > approvals.MaxProposedModule || p.Priority >= 100 ||
-			len(p.Source) > approvals.MaxSourceFiles {
+		if len(p.Module) == 0 || len(p.Module) > queue.MaxProposedModule || p.Priority >= 100 ||
+			len(p.Source) > queue.MaxSourceFiles {
 			t.Fatalf("beyond the limits: %+v", p)
 		}
 		again, err := json.Marshal(&p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := approvals.DecodeProposal(again)
+		q, err := queue.DecodeProposal(again)
 		if err != nil {
 			t.Fatalf("%s is not taken: %v", again, err)
 		}
@@ -52,8 +52,8 @@ func FuzzReviewerKey(f *testing.F) {
 	f.Add("ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB=")
 	f.Add("ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n")
 	f.Fuzz(func(t *testing.T, s string) {
-		if k, err := approvals.ParseReviewerKey(s); err == nil && approvals.FormatReviewerKey(k) != s {
-			t.Fatalf("%q is taken for %s", s, approvals.FormatReviewerKey(k))
+		if k, err := queue.ParseReviewerKey(s); err == nil && queue.FormatReviewerKey(k) != s {
+			t.Fatalf("%q is taken for %s", s, queue.FormatReviewerKey(k))
 		}
 	})
 }
