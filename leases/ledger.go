@@ -139,7 +139,8 @@ func (l *Ledger) Mint(ctx context.Context, req Request, holder Holder, issuer Is
 	ttl := time.Duration(req.TTLS) * time.Second
 	delay := time.Duration(req.DelayS) * time.Second
 	lease := Lease{
-		ID: req.ID, Holder: holder, Capability: req.Capability, Scope: req.Scope.Normalize(), MaxTTLS: max(req.MaxTTLS, req.TTLS),
+		ID: req.ID, Holder: holder, Capability: req.Capability, Scope: req.Scope.Normalize(),
+		MaxTTLS: max(req.MaxTTLS, req.TTLS),
 		MaxUses: max(req.MaxUses, 1),
 		Issuer:  issuer, State: Active, Created: at.Wall.UTC().Round(0), Token: l.Hash(token),
 		Boot: at.Boot, BootFrom: at.Since + delay, BootUntil: at.Since + delay + ttl,

@@ -309,7 +309,8 @@ func TestCredentialsStay(t *testing.T) {
 }
 
 func TestIsCredentialHeader(t *testing.T) {
-	for _, h := range append(slices.Clone(credentialHeaders), "Authorization", "X_API_KEY", "X-Goog-Api-Key", "x-custom-token",
+	for _, h := range append(slices.Clone(credentialHeaders), "Authorization", "X_API_KEY", "X-Goog-Api-Key",
+		"x-custom-token",
 		"My-Secret", "Cookie2", "cf-access-client-secret", "x-vault-token", "x-foo-auth", " authorization ") {
 		if !isCredentialHeader(h) {
 			t.Errorf("%q is shown to hooks", h)

@@ -35,12 +35,12 @@ func DecodeInvocation(b []byte) (Invocation, error) {
 	return decodeInvocationLimits(b, limits{})
 }
 
-// decodeInvocationLimits decodes one invocation from a document that nobody
-// vouches for. It refuses: more bytes or deeper nesting than lim; text after the
-// document; duplicate member names and bytes that are not UTF-8, at any depth;
-// members that the envelope or the phase's action do not have; values of another
-// type, null included; ids with control characters or too long; scope patterns
-// that are not valid; and an action that DecodeAction refuses. Numbers and
+// decodeInvocationLimits decodes one invocation from an untrusted document. It
+// refuses: more bytes or deeper nesting than lim; text after the document;
+// duplicate member names and bytes that are not UTF-8, at any depth; members
+// that the envelope or the phase's action do not have; values of another type,
+// null included; ids with control characters or too long; scope patterns that
+// are not valid; and an action that DecodeAction refuses. Numbers and
 // everything else inside the action stay the caller's bytes, as copies.
 //
 // Every error is a *DecodeError with the place of the fault.

@@ -68,7 +68,8 @@ func (s *Scope) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// Validate checks every pattern and their number (at most 256). The error is of class ErrScope, and its text begins with the place.
+// Validate checks every pattern and their number (at most 256). The error is of class ErrScope, and its text
+// begins with the place.
 func (s Scope) Validate(k ScopeKind) error {
 	if len(s) > maxScopePatterns {
 		return &scopeError{"", fmt.Sprintf("more than %d patterns", maxScopePatterns)}

@@ -139,7 +139,8 @@ func (a *Attestation) met(facts []Fact, slots []Slot, now time.Time) (by *Fact, 
 }
 
 // check compares the statement with the conditions; wrong is "" when it meets them. about is false when it could never
-// meet them: it is not readable, by another builder or verifier, or about another resource. at is the time of a summary.
+// meet them: it is not readable, by another builder or verifier, or about another resource. at is the time of
+// a summary.
 func (a *Attestation) check(s *Statement) (at time.Time, wrong string, about bool) {
 	if a.PredicateType == PredicateProvenance {
 		wrong = a.checkProvenance(s.Predicate)

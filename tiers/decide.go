@@ -311,7 +311,8 @@ func (slot *Slot) fits(f *Fact, now time.Time) bool {
 	default:
 		return false
 	}
-	return (slot.NotBefore.IsZero() || !from.Before(slot.NotBefore)) && (slot.NotAfter.IsZero() || to.Before(slot.NotAfter))
+	return (slot.NotBefore.IsZero() || !from.Before(slot.NotBefore)) &&
+		(slot.NotAfter.IsZero() || to.Before(slot.NotAfter))
 }
 
 // String names the slot for people.
