@@ -18,7 +18,7 @@ type Kind string
 
 const (
 	KindAsk      Kind = "ask"      // hooks want a person to be asked about an action
-	KindProposal Kind = "proposal" // somebody proposes a hook
+	KindProposal Kind = "proposal" // an agent or a program proposes a hook
 	KindLease    Kind = "lease"    // a lease that only a person can lend is wanted, by a hook or by hand
 )
 
@@ -29,7 +29,7 @@ const (
 	Pending    State = "pending"
 	Approved   State = "approved"   // and not used yet
 	Denied     State = "denied"     // by a person
-	Expired    State = "expired"    // nobody decided in time, or nobody used it in time
+	Expired    State = "expired"    // not decided in time, or not used in time
 	Superseded State = "superseded" // another item took its place
 	Consumed   State = "consumed"   // approved and used, once
 )
@@ -125,8 +125,8 @@ var (
 	ErrUnsound   = errors.New("the item on file is not what was asked")
 )
 
-// At returns the item as it stands at a time: what has run out is expired, also
-// while nobody has written that down.
+// At returns the item as it stands at a time: one whose time has run out is
+// expired, also before a store has recorded that.
 func (it Item) At(now clock.Instant) Item {
 	if (it.State == Pending || it.State == Approved && it.Decision != nil) && it.Left(now) <= 0 {
 		it.State, it.Closed = Expired, it.Ends()

@@ -6,7 +6,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Proposal is a hook that somebody wants to have installed.
+// Proposal is a hook that an agent or a program wants to have installed.
 type Proposal struct {
 	Module []byte `json:"module"` // the file, base64
 	// of the binding; default: the last part of the manifest's name

@@ -12,7 +12,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Reviewer is somebody whose decisions count.
+// Reviewer is a person whose decisions count.
 type Reviewer struct {
 	Name string
 	Key  ed25519.PublicKey

@@ -202,7 +202,7 @@ func approvalsRunOut(t *testing.T, s kernel.Store) {
 	if got := stored(t, s, "1"); got.State != approvals.Expired || !got.Closed.Equal(end) {
 		t.Errorf("%+v", got)
 	}
-	// An approval that nobody used runs out as well.
+	// An unused approval expires as well.
 	commit(t, s, step("2", approvals.Pending, approvals.Approved, end))
 	over := end.Add(10 * time.Minute)
 	wantConflict(t, s, step("2", approvals.Approved, approvals.Consumed, over))
@@ -219,7 +219,7 @@ func approvalQuota(t *testing.T, s kernel.Store) {
 	wantConflict(t, s, create(question("a9", 9)))
 	same := question("b", 0)
 	same.By.Session = "s2"
-	wantConflict(t, s, create(same)) // the same question, whoever asks
+	wantConflict(t, s, create(same)) // the same question of another caller
 	same.Key = "another"
 	commit(t, s, create(same)) // others are served
 	proposal := question("c", 10)
