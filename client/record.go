@@ -3,13 +3,15 @@ package client
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/queue"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -29,11 +31,11 @@ func (c *Client) Record(ctx context.Context, d time.Duration, count int, to *Rec
 	if to != nil {
 		values.Set("destination", to.Destination)
 		if to.Statement != nil {
-			b, err := queue.EncodeOrder(to.Statement)
+			b, err := json.Marshal(to.Statement, json.Deterministic(true), jsontext.WithIndent("  "))
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%w: %w", approvals.ErrInvalid, err)
 			}
-			statement = base64.RawURLEncoding.EncodeToString(b)
+			statement = base64.RawURLEncoding.EncodeToString(append(b, '\n'))
 		}
 	}
 	resp, err := c.send(ctx,

@@ -20,7 +20,6 @@ func TestWhatIsLinked(t *testing.T) {
 		module + "phases",
 		// the words of package client, and who answers it
 		module + "leases", module + "kernel/approvals", module + "internal/peercred",
-		"github.com/gofrs/uuid/v5",    // ids of a reviewer's statements, in kernel/approvals
 		module + "internal/daemonapi", // where the socket and the tokens are
 		module + "internal/statedir",  // a note of a block is not lost when it is taken away meanwhile
 		module + "internal/readfile",  // a pipe in place of a file does not keep an event waiting
