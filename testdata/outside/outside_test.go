@@ -75,7 +75,8 @@ func TestHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	v, err := host.Invoke(t.Context(), command("s-1", "echo original"))
-	if err != nil || v.Decision != phases.Allow || !strings.Contains(string(v.Metadata["reply"].Value), `"result":{"q":"x"}`) {
+	if err != nil || v.Decision != phases.Allow ||
+		!strings.Contains(string(v.Metadata["reply"].Value), `"result":{"q":"x"}`) {
 		t.Errorf("%s, metadata %v, %v, want the tool's answer", v.Decision, v.Metadata, err)
 	}
 	if tools, err := host.Tools(t.Context()); err != nil || len(tools) != 1 || tools[0].Name != "echo" {

@@ -59,7 +59,9 @@ func (r *rows) trim(like *approvals.Item) {
 			old = append(old, it)
 		}
 	}
-	slices.SortFunc(old, func(a, b approvals.Item) int { return cmp.Or(b.Closed.Compare(a.Closed), cmp.Compare(b.ID, a.ID)) })
+	slices.SortFunc(old, func(a, b approvals.Item) int {
+		return cmp.Or(b.Closed.Compare(a.Closed), cmp.Compare(b.ID, a.ID))
+	})
 	for n := approvals.KeepSuperseded; n < len(old); n++ {
 		delete(r.queue, old[n].ID)
 	}

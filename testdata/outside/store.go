@@ -340,7 +340,9 @@ func (r *rows) prune(b *kernel.Batch) int {
 	}
 	age, before := b.Age(), len(r.runs)
 	maps.DeleteFunc(r.queue, func(_ string, it approvals.Item) bool { return it.Forgettable(age) })
-	maps.DeleteFunc(r.leases, func(_ string, l leases.Lease) bool { return l.ExpiresAt.Before(age.Add(-leases.Retention)) })
+	maps.DeleteFunc(r.leases, func(_ string, l leases.Lease) bool {
+		return l.ExpiresAt.Before(age.Add(-leases.Retention))
+	})
 	maps.DeleteFunc(r.runs, func(_ phases.RunKey, old run) bool { return age.Sub(old.Used) > kernel.MetadataTTL })
 	return before - len(r.runs)
 }
