@@ -118,9 +118,8 @@ var (
 )
 
 // leaveOut takes out changes of the lines at which the compiler complains, and reports whether there were
-// any: first those whose type the compiler has to guess, then the others. An error can also stand a few lines
-// below its change,
-// where an expression goes over several.
+// any: first those whose type the compiler has to guess, then the others. Where an expression takes several
+// lines, the error can stand on any of them, or a few lines below.
 func (b *Binary) leaveOut(out []byte) bool {
 	some := false
 	for _, m := range compileError.FindAllSubmatch(out, -1) {
@@ -132,6 +131,15 @@ func (b *Binary) leaveOut(out []byte) bool {
 }
 
 func (b *Binary) leaveOutNear(base string, at int) (some bool) {
+	for n := range b.changes {
+		c := &b.changes[n]
+		if b.ids[n] != 0 && c.guessed && c.first <= at && at <= c.Line && filepath.Base(c.File) == base {
+			b.ids[n], some = 0, true
+		}
+	}
+	if some {
+		return true
+	}
 	for back := range 12 {
 		for _, guessed := range []bool{true, false} {
 			for n := range b.changes {

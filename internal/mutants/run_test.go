@@ -17,6 +17,12 @@ func module(t *testing.T) *Runner {
 		"go.mod": "module example.org/m\n\ngo 1.26\n",
 		"p/p.go": `package p
 
+func wrapped(name string) string {
+	return "who stands at the door, and how old is " + name +
+		" today, as far as " +
+		name + " says"
+}
+
 // Door says who may pass.
 func Door(age int, ticket bool) bool {
 	if age < 18 {

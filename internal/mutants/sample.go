@@ -23,6 +23,7 @@ type Change struct {
 	What     string // in words, for reports
 
 	edits   func(id int) []edit // the switched form
+	first   int                 // the line on which the switched form begins: above Line where an expression is wrapped
 	guessed bool                // whether its types have to be inferred, which can fail
 }
 
@@ -77,11 +78,15 @@ func (l *lister) text(n ast.Node) string {
 func (l *lister) add(from, to token.Pos, with, what string, edits func(id int) []edit) {
 	p := l.fset.Position(from)
 	l.out = append(l.out,
-		Change{File: l.file, From: p.Offset, To: l.offset(to), With: with, Line: p.Line, What: what, edits: edits})
+		Change{File: l.file, From: p.Offset, To: l.offset(to), With: with, Line: p.Line, What: what, edits: edits,
+			first: p.Line})
 }
 
-// guessed says that the types of the change added last have to be inferred.
-func (l *lister) guessed() { l.out[len(l.out)-1].guessed = true }
+// guessed says that the types of the change added last have to be inferred, in a form that begins at from.
+func (l *lister) guessed(from token.Pos) {
+	c := &l.out[len(l.out)-1]
+	c.guessed, c.first = true, l.fset.Position(from).Line
+}
 
 // around makes the switched form that only puts text before and behind a node.
 func (l *lister) around(n ast.Node, before, behind string) func(int) []edit {
@@ -113,7 +118,7 @@ func (l *lister) visit(n ast.Node) bool {
 		if v, err := strconv.ParseInt(n.Value, 0, 62); n.Kind == token.INT && err == nil {
 			more := strconv.FormatInt(v+1, 10)
 			l.add(n.Pos(), n.End(), more, n.Value+" becomes "+more, l.around(n, "mutantMore($, ", ")"))
-			l.guessed()
+			l.guessed(n.Pos())
 		}
 	case *ast.Ident:
 		switch n.Name {
@@ -174,7 +179,7 @@ func (l *lister) binary(n *ast.BinaryExpr) {
 	}
 	l.add(n.OpPos, end, s.to.String(), what, edits)
 	if s.call != "" {
-		l.guessed()
+		l.guessed(n.Pos())
 	}
 }
 
