@@ -20,21 +20,21 @@ func own(inv phases.Invocation, options InvokeOptions) (phases.Invocation, Invok
 	return inv.Clone(), options.owned()
 }
 
-func (options InvokeOptions) owned() InvokeOptions {
-	options.Credential = strings.Clone(options.Credential)
-	if options.ParentScopes != nil {
-		s := options.ParentScopes.Clone()
-		options.ParentScopes = &s
+func (o InvokeOptions) owned() InvokeOptions {
+	o.Credential = strings.Clone(o.Credential)
+	if o.ParentScopes != nil {
+		s := o.ParentScopes.Clone()
+		o.ParentScopes = &s
 	}
-	if options.HookClock != nil {
-		at := *options.HookClock
-		options.HookClock = &at
+	if o.HookClock != nil {
+		at := *o.HookClock
+		o.HookClock = &at
 	}
-	if options.Seed != nil {
-		seed := *options.Seed
-		options.Seed = &seed
+	if o.Seed != nil {
+		seed := *o.Seed
+		o.Seed = &seed
 	}
-	return options
+	return o
 }
 
 func (r Refusal) owned() Refusal {

@@ -563,5 +563,5 @@ func TestParallelEqualsSequential(t *testing.T) {
 type digester struct{}
 
 func (digester) Digest(u string, original []byte) string {
-	return string(u) + ":" + string(original)
+	return u + ":" + string(original)
 }

@@ -172,7 +172,7 @@ func TestWritingChangesNothingOfTheInput(t *testing.T) {
 
 type plainDigests struct{}
 
-func (plainDigests) Digest(use string, b []byte) string { return string(use) + ":" + string(b) }
+func (plainDigests) Digest(use string, b []byte) string { return use + ":" + string(b) }
 
 // A redactor that has learned a secret since the action was covered finds its
 // pieces in the action, too.

@@ -31,7 +31,7 @@ func open(dir string) (*Ring, error) {
 	k := &Ring{Digests: audit.Keys{}}
 	var err error
 	for _, u := range audit.Uses() {
-		if k.Digests[u], err = statedir.MakeKey(dir, string(u)); err != nil {
+		if k.Digests[u], err = statedir.MakeKey(dir, u); err != nil {
 			return nil, err
 		}
 	}

@@ -36,15 +36,6 @@ func exec(command string) phases.Invocation {
 		Action: jsontext.Value(`{"tool":"exec","call_id":"c-1","args":{"command":"` + command + `"}}`)}
 }
 
-func invoke(t *testing.T, b *belay.Belay, inv phases.Invocation) phases.Verdict {
-	t.Helper()
-	v, err := b.Invoke(t.Context(), inv)
-	if err != nil {
-		t.Fatalf("%v %+v", err, v)
-	}
-	return v
-}
-
 const guarded = `version: belay/v1
 hooks:
   - name: guard

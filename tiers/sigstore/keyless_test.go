@@ -83,7 +83,8 @@ func bundleFrom(t testing.TB, w *ca.VirtualSigstore, e *ca.TestEntity,
 		t.Fatal(err)
 	}
 	b := &protobundle.Bundle{MediaType: mediaTypeBundle, VerificationMaterial: &protobundle.VerificationMaterial{
-		Content:                   &protobundle.VerificationMaterial_Certificate{Certificate: &protocommon.X509Certificate{RawBytes: vc.Certificate().Raw}},
+		Content: &protobundle.VerificationMaterial_Certificate{
+			Certificate: &protocommon.X509Certificate{RawBytes: vc.Certificate().Raw}},
 		TimestampVerificationData: &protobundle.TimestampVerificationData{},
 	}}
 	for _, entry := range entries {

@@ -6,6 +6,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/sha256"
 	"crypto/x509"
+	"errors"
 	"slices"
 	"time"
 
@@ -121,7 +122,7 @@ func (s *keylessRun) check() error {
 	evidence := []tiers.Evidence{{Kind: tiers.EvidenceBundle, Data: data}}
 	// A verifier without keys and identities reads the bundle, and trusts no signer.
 	read := sigstore.NewVerifier(nil, nil, nil).Facts(s.file, evidence)[0]
-	if read.Problem == nil || read.Problem.Class != tiers.SignerNotTrusted {
+	if read.Problem == nil || !errors.Is(read.Problem, tiers.SignerNotTrusted) {
 		return signFail(ErrService, "what the services answered does not make a bundle that can be read again")
 	}
 	certified, err := signature.LoadDefaultVerifier(s.cert.PublicKey)
