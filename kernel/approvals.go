@@ -20,7 +20,7 @@ type question struct {
 	ops    []approvals.Op
 	events []phases.Event
 	at     clock.Instant   // when the queue was looked at
-	fresh  *approvals.Item // to be created; what it shows comes from the record
+	fresh  *approvals.Item // to be created; show fills it in from the record
 	used   *approvals.Item // to be used up, if it shows what the record shows now
 }
 
@@ -144,7 +144,7 @@ func (k *Kernel) approvalKey(raw, credential string) string {
 // error is a *phases.Fault, and nothing of the batch may be committed.
 func (q *question) stage(batch *Batch, i *invocation, c *chain, verdict *phases.Verdict, rec *audit.Record) error {
 	if q == nil || verdict.Decision == phases.Block {
-		return nil // what was about to be asked, or used, is blocked for another reason meanwhile
+		return nil // another reason blocks the invocation: nothing is asked or used
 	}
 	if q.used != nil {
 		now := approvals.Item{Kind: approvals.KindAsk, Key: q.used.Key, By: i.requester()}
@@ -164,9 +164,8 @@ func (q *question) stage(batch *Batch, i *invocation, c *chain, verdict *phases.
 	return nil
 }
 
-// show fills in what a person is shown of an ask: what the record shows and nothing
-// else, and nothing that would differ for the same question. What is signed can be
-// made anew from the action when the approval is used.
+// show fills in an ask's item from the record alone, with nothing that would differ for the same
+// question. When the approval is used, the kernel makes the signed content anew from the action.
 func show(item *approvals.Item, c *chain, verdict *phases.Verdict, rec *audit.Record) {
 	event := &rec.Verdict
 	item.Invocation, item.Phase, item.Tool = event.Invocation, event.Phase, event.Tool

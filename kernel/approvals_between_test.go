@@ -24,8 +24,9 @@ func (s *between) Events(ctx context.Context, q wire.Query) ([]phases.Event, err
 	return s.Store.Events(ctx, q)
 }
 
-// TestItemsThatChangeWhileTheyAreRead: an item that is decided or used while its events are read is no forgery. It is
-// read anew: nothing is logged as unsound, and what is decided rests on the item as it is now.
+// TestItemsThatChangeWhileTheyAreRead: an item that is decided or used while its events are read
+// is no forgery. The kernel reads it anew, logs nothing as unsound, and decides by the item as
+// it is now.
 func TestItemsThatChangeWhileTheyAreRead(t *testing.T) {
 	var s *between
 	slow := func(_ *kernel.Config, o *kernel.Options) { s = &between{Store: o.Store}; o.Store = s }

@@ -263,8 +263,8 @@ func TestItemsThatKeepChanging(t *testing.T) {
 	}
 }
 
-// A question on file that is not what was asked gives way to a new one while it is pending; on
-// any other the caller cannot go on.
+// A pending item that does not match its question gives way to a new one; on any other such item
+// the caller cannot go on.
 func TestProposalsThatAreNotWhatWasAsked(t *testing.T) {
 	h, m := newMirror(t, nil, reviewed)
 	old := h.proposed(t, "a")

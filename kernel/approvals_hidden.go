@@ -13,10 +13,10 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// hide notes which words that a person decides by cannot be read in an ask: a value
-// that was redacted somewhere else in the action stands in a program, a path, a host
-// or a ref, too. What is a secret by itself is redacted there in any case, and hides
-// nothing that a person would decide by; so the two are compared.
+// hide notes the words that a person decides by but cannot read in an ask: a value that was
+// redacted somewhere else in the action stands in a program, a path, a host or a ref, too. A
+// word that is a secret by itself is redacted there in any case, and hides nothing that a person
+// would decide by; so hide compares the two.
 func (i *invocation) hide(it *approvals.Item, v *phases.Verdict) {
 	if it.Action == nil {
 		return
@@ -78,7 +78,7 @@ func leaves(doc jsontext.Value) map[string]string {
 	walk = func(ptr string, v jsontext.Value) {
 		switch v.Kind() {
 		case '"':
-			s, _ := jsontext.AppendUnquote(nil, v) // of what is no text, as much as can be read
+			s, _ := jsontext.AppendUnquote(nil, v) // as much as can be read, if the string is malformed
 			out[ptr] = string(s)
 		case '{':
 			var members map[string]jsontext.Value

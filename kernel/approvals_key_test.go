@@ -14,7 +14,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// The key of a proposal and of a lease by hand is made anew from what is shown. An item
+// The key of a proposal and of a lease by hand is made anew from the item's content. An item
 // whose key is another one is not shown or signed, though log, tree and seal agree.
 func TestKeyIsOfWhatIsShown(t *testing.T) {
 	replace := func(old, now string) func(*approvals.Item) {

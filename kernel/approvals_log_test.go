@@ -233,7 +233,7 @@ func TestAnotherItemWhenReadAnew(t *testing.T) {
 			reads := 0
 			b.item = func(it *approvals.Item) {
 				if reads++; reads == 1 {
-					it.Key += "x" // not what was asked
+					it.Key += "x" // not the key of the question
 					return
 				}
 				bend(it, &other)

@@ -91,8 +91,8 @@ func TestChangedItemsOfOlderVersions(t *testing.T) {
 	}
 }
 
-// TestOlderItemsWithAStoreThatFails: what an older version left is found with more questions to the log.
-// Whichever of them fails, the item is neither shown nor taken for one that is not what was asked.
+// TestOlderItemsWithAStoreThatFails: items that an older version left take more questions to the
+// log. Whichever of them fails, the item is neither shown nor reported as unsound.
 func TestOlderItemsWithAStoreThatFails(t *testing.T) {
 	old := &older{Store: memory.New(), on: true}
 	f := &faulty{Store: old}

@@ -109,7 +109,7 @@ func (k *Kernel) Approval(ctx context.Context, id string) (approvals.Item, error
 	}
 	st := it.At(k.at(ctx))
 	if st.State != it.State {
-		_ = k.SweepApprovals(ctx) // what it says holds all the same
+		_ = k.SweepApprovals(ctx) // the answer holds even if the sweep fails
 	}
 	return st, nil
 }
@@ -146,7 +146,7 @@ func (k *Kernel) SweepApprovals(ctx context.Context) error {
 		b := Batch{Now: at.Wall, Calm: k.CalmTime()}
 		for n := range due {
 			if due[n].Damaged {
-				continue // no step fits it; it is not shown, and reported as what it is
+				continue // no step fits a damaged item; it is not shown, and UnsoundApprovals reports it
 			}
 			op, e := k.expireApproval(&due[n], at, k.Revision())
 			b.Approvals, b.Events = append(b.Approvals, op), append(b.Events, e)

@@ -20,11 +20,10 @@ import (
 )
 
 // An item of the queue is a row of the database, which every process with the user's uid can
-// change. What it was when it was asked, and what was decided, stands in the log:
-// items are shown and decided only as the log says. That is no proof against a process
-// who can write log and keys as well. What lets an action pass is one all the same: the
-// reviewer's signature is over what was shown, and that is made anew from the action
-// (queue.SameQuestion).
+// change. The log holds the question and the decision. An item is sound if it matches both; only
+// sound items are shown and decided. That proves nothing against a process that can write the
+// log and the keys. An approval is proof even then: the reviewer signs the item as shown, and
+// the kernel makes that content anew from the action (queue.SameQuestion).
 
 // ids of the events of an item that exist at most once; see useID and fixedID.
 func requestedID(item string) string { return fixedID("belay approval requested", item) }
@@ -126,9 +125,9 @@ func (k *Kernel) readAnew(ctx context.Context, it *approvals.Item) (changed bool
 	return true, nil
 }
 
-// orAside returns an item on file that was found by a key, when it is what was asked.
-// A pending one that is not gives way to the question as it is now: nil, and q has the
-// step. On any other one the caller cannot go on: the error is a *phases.Fault.
+// orAside returns an item on file that was found by a key, if it is sound. A pending item that
+// is unsound gives way to the question as it is now: the result is nil, and q has the step. Any
+// other unsound item stops the caller: the error is a *phases.Fault.
 func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, q *question, at clock.Instant,
 	revision string) (*approvals.Item, error) {
 	err := k.vouched(ctx, it)
@@ -146,7 +145,7 @@ func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, q 
 	return nil, nil
 }
 
-// putAside makes the step by which an item that is not what was asked is superseded.
+// putAside makes the step that supersedes an unsound item.
 func (k *Kernel) putAside(it *approvals.Item, at clock.Instant, revision string) (approvals.Op, phases.Event) {
 	e := k.approvalEvent(&approvals.Item{ID: phases.SafeLine(it.ID, phases.MaxIDBytes)}, string(approvals.Superseded),
 		at.Wall, revision)
@@ -167,8 +166,8 @@ func (k *Kernel) vouchedDenial(ctx context.Context, s *snapshot, it *approvals.I
 	return nil
 }
 
-// onFile returns an item that is what was asked and decided. The error is
-// approvals.ErrUnknown, of approvals.ErrUnsound, or ErrUnavailable.
+// onFile returns a sound item on file. The error is approvals.ErrUnknown, of
+// approvals.ErrUnsound, or ErrUnavailable.
 func (k *Kernel) onFile(ctx context.Context, id string) (*approvals.Item, error) {
 	it, err := k.options.Store.Approval(ctx, id)
 	if err != nil {
@@ -183,7 +182,7 @@ func (k *Kernel) onFile(ctx context.Context, id string) (*approvals.Item, error)
 	return it, k.vouched(ctx, it)
 }
 
-// soundOnly leaves out of a list what is not what was asked: it is logged instead.
+// soundOnly drops unsound items from a list: they are logged instead.
 func (k *Kernel) soundOnly(ctx context.Context, list []approvals.Item) ([]approvals.Item, error) {
 	out := list[:0]
 	for n := range list {
@@ -197,10 +196,10 @@ func (k *Kernel) soundOnly(ctx context.Context, list []approvals.Item) ([]approv
 	return out, nil
 }
 
-// UnsoundApprovals returns the ids of the items on file, among the newest, that are not
-// what was asked and decided. They are neither shown nor decided. An item that is over,
-// so that nothing could follow from it, is in the answer until the log says of it that it
-// is not sound. The error is ErrUnavailable.
+// UnsoundApprovals returns the ids of the items on file, among the newest, that do not match the
+// question and the decision in the log. They are neither shown nor decided. Nothing can follow
+// from an item that is over: it is listed only until the log says that it is unsound. The error
+// is ErrUnavailable.
 func (k *Kernel) UnsoundApprovals(ctx context.Context) ([]string, error) {
 	list, err := k.options.Store.Approvals(ctx, approvals.Query{Limit: approvals.MaxLimit})
 	if err != nil {
@@ -229,8 +228,8 @@ func (k *Kernel) UnsoundApprovals(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// SoundApproval reports whether an item on file is what was asked and decided, as the log says. It reads
-// events alone, and logs nothing. The error is ErrUnavailable.
+// SoundApproval reports whether an item on file matches the question and the decision in the
+// log. It reads events alone, and logs nothing. The error is ErrUnavailable.
 func (k *Kernel) SoundApproval(ctx context.Context, it *approvals.Item) (bool, error) {
 	why, err := k.examineItem(ctx, it)
 	if err != nil {
@@ -239,7 +238,8 @@ func (k *Kernel) SoundApproval(ctx context.Context, it *approvals.Item) (bool, e
 	return why == "", nil
 }
 
-// examineItem says why an item on file is not what was asked and decided; "" when it is.
+// examineItem says why an item on file does not match the question and the decision in the log;
+// "" when it does.
 func (k *Kernel) examineItem(ctx context.Context, it *approvals.Item) (why string, err error) {
 	if it.Damaged {
 		return "its row says two things", nil
@@ -277,9 +277,9 @@ func (k *Kernel) examineItem(ctx context.Context, it *approvals.Item) (why strin
 	return k.examineState(ctx, it, content, sealed, at)
 }
 
-// strayKey says why the key of an item is not that of what it shows; "" when it is, or
-// when only the one who asks again can tell: the keys of asks, and of leases that hooks
-// want, are over what may be redacted here (queue.SameQuestion compares these).
+// strayKey says why the key of an item does not fit its content; "" when it fits, or when only a
+// repeated question can tell: the keys of asks, and of leases that hooks want, are over values
+// that may be redacted here (queue.SameQuestion compares these).
 func (k *Kernel) strayKey(it *approvals.Item) string {
 	switch {
 	case it.Kind == approvals.KindProposal:
@@ -430,8 +430,8 @@ func idTime(id string) (time.Time, error) {
 	return ts.Time()
 }
 
-// unsound logs that an item on file is not what was asked, or not what would happen,
-// and returns the fault that stops what rests on it. The fault is of kind store.
+// unsound logs that an item on file does not match its question, or the action that would
+// happen. It returns the fault that stops the item's use, of kind store.
 func (k *Kernel) unsound(ctx context.Context, it *approvals.Item, text string, cause error) error {
 	k.options.Logger.LogAttrs(ctx, slog.LevelError, "an item in the queue is not what was asked",
 		slog.String("approval", phases.SafeLine(it.ID, phases.MaxIDBytes)), slog.String("why", text),

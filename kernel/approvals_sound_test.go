@@ -70,8 +70,8 @@ func forcedPush() phases.Invocation {
 	return inv
 }
 
-// A reviewer who was shown something else has approved something else, also when the
-// one who changed what is shown holds the database, the log and the keys.
+// A reviewer who was shown something else has approved something else, also when the attacker
+// who changed the item holds the database, the log and the keys.
 func TestSignedForSomethingElseDoesNotPass(t *testing.T) {
 	for name, edit := range map[string]func(*approvals.Item){
 		"action": func(it *approvals.Item) {
@@ -120,8 +120,8 @@ func TestSignedForSomethingElseDoesNotPass(t *testing.T) {
 	})
 }
 
-// A changed action, secrets in the action and an audit hook that covers more: what is
-// signed is made anew to the letter all the same.
+// With a changed action, secrets in it, and an audit hook that redacts more, the kernel still
+// makes the signed content anew to the letter.
 func TestShownIsMadeAnew(t *testing.T) {
 	hooks := append([]hook{{name: "writes", caps: []string{"rewrite:/args"}, mutates: preTool,
 		run: effects(rewrite("/args/command", `"git push SECRET here"`))}}, asking()...)

@@ -382,7 +382,7 @@ func TestAsksWithoutItems(t *testing.T) {
 	}
 }
 
-// What is blocked after it was approved has not used the approval up.
+// An invocation that is blocked after its approval does not use the approval up.
 func TestApprovalSurvivesABlock(t *testing.T) {
 	fail := new(atomic.Bool)
 	h := newHost(t,
@@ -439,8 +439,8 @@ func TestApprovalPassesOneOfMany(t *testing.T) {
 	}
 }
 
-// An agent that asks a hundred thousand different questions fills its own quota,
-// not the queue: others are served, and what is kept does not grow.
+// An agent that asks a hundred thousand different questions fills its own quota, not the queue:
+// others are served, and the queue does not grow.
 func TestQueueFlood(t *testing.T) {
 	n := 2000
 	if s := os.Getenv("BELAY_PROPOSALS"); s != "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// TestAuditFailureRecordsNoWordsOfTheHook: after a failed audit there are digests
-// only. What the hook said when it failed may quote what it was to cover.
+// TestAuditFailureRecordsNoWordsOfTheHook: after a failed audit there are digests only. The
+// hook's error text may quote the words that it was to redact.
 func TestAuditFailureRecordsNoWordsOfTheHook(t *testing.T) {
 	for _, unblockable := range []bool{false, true} {
 		h := newHost(t,

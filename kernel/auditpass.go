@@ -95,8 +95,8 @@ type auditing struct {
 	turns []audit.Turn
 }
 
-// turn runs one audit hook. The error is a *phases.Fault of kind audit: an
-// enforcing hook has failed, and what it would have redacted is unknown.
+// turn runs one audit hook. The error is a *phases.Fault of kind audit: an enforcing hook has
+// failed, and the values that it would have redacted are unknown.
 func (a *auditing) turn(ctx context.Context, b *binding) error {
 	view := a.words.View()
 	doc, err := phases.Document(view, nil)
@@ -109,8 +109,8 @@ func (a *auditing) turn(ctx context.Context, b *binding) error {
 	a.left -= r.took()
 	a.chain.invocation.parentBudget.spend(r.took(), r.outcome.Fuel)
 	if r.fault != nil && b.mode != phases.Observe {
-		// It saw what it was there to redact, and its last words may quote it: from
-		// here on the record holds digests and what the kernel itself says.
+		// The failed hook saw the values that it was there to redact, and its last words may quote
+		// them: from here on the record holds only digests and the kernel's own words.
 		r.outcome.FailText, r.outcome.Logs, r.outcome.LogsDropped = "", nil, 0
 	}
 	t := phases.Turn{By: b.actor(phases.Audit), Pass: phases.PassAudit, Effects: r.outcome.Effects, Fault: r.fault,

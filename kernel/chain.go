@@ -17,7 +17,7 @@ type chain struct {
 	invocation *invocation
 	words      *phases.Chain
 	latched    *Latch
-	outside    bool // the kernel blocked what is outside of its scopes
+	outside    bool // the kernel blocked an action outside of its scopes
 
 	left     time.Duration // what the enforcing hooks may still take
 	leftObs  time.Duration // what the observing hooks may still take

@@ -383,7 +383,7 @@ func TestBudgets(t *testing.T) {
 	h := newHost(t, []hook{{name: "a", run: slow}, {name: "b", run: grab}, {name: "w", mode: phases.Observe, run: slow}},
 		func(cfg *kernel.Config, o *kernel.Options) {
 			cfg.ChainBudget = 100 * time.Millisecond
-			o.Sequential = true // what runs ahead is given what is left at the start, and counted afterwards
+			o.Sequential = true // hooks that run ahead get the time left at the start, and are counted afterwards
 		})
 	if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Allow || turn.Timeout != 40*time.Millisecond {
 		t.Errorf("%s, timeout %v, want what is left of the chain's", v.Decision, turn.Timeout)

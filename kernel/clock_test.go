@@ -163,8 +163,8 @@ func TestKeepTime(t *testing.T) {
 	}
 }
 
-// What a caller says of the time is in no key: an ask that was approved today is the
-// same question, and what is carried along a run does not expire by it.
+// The time that a caller reports is in no key: an ask that was approved today is the same
+// question, and metadata carried along a run does not expire by it.
 func TestReportedTimeMovesNothing(t *testing.T) {
 	h := newHost(t,
 		[]hook{{name: "asks", caps: []string{"request_approval"}, imports: []string{"request_approval"},

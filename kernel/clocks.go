@@ -19,9 +19,9 @@ type clocks struct {
 // Now reads the kernel's clocks, and asks no store: Instant.High is not set.
 func (k *Kernel) Now() clock.Instant { return clock.At(clocks{k.options.Clock, k.options.Boot}) }
 
-// at reads the clocks. What was stamped in another boot is held to the highest time that
-// the store had seen when this process first asked. A store that cannot say it is asked
-// again; what would rest on the answer cannot be read from it either.
+// at reads the clocks. A time stamped in another boot is held to the highest time that the store
+// had seen when this process first asked. If the store cannot say, the next call asks again: the
+// items that would rest on the answer cannot be read from it either.
 func (k *Kernel) at(ctx context.Context) clock.Instant {
 	at := k.Now()
 	high := k.high.Load()

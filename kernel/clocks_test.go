@@ -30,7 +30,7 @@ func (b *boot) set(by time.Duration) {
 	b.clock.add(by)
 }
 
-// jumps are what is done to the wall clock between a question, its answer and its use.
+// jumps are the changes of the wall clock between a question, its answer and its use.
 func jumps() (out [][3]time.Duration) {
 	for _, a := range []time.Duration{-year, 0, year} {
 		for _, b := range []time.Duration{-year, 0, year} {
@@ -42,8 +42,8 @@ func jumps() (out [][3]time.Duration) {
 	return out
 }
 
-// A question waits as long as it was said, and what was decided holds as long as it was
-// signed for, to the millisecond: whatever the wall clock is set to meanwhile.
+// A question waits as long as was promised, and a decision holds as long as it was signed for,
+// to the millisecond: whatever the wall clock is set to meanwhile.
 func TestJumpsEndNoApproval(t *testing.T) {
 	const life = queue.DefaultTimeout
 	for _, j := range jumps() {
@@ -238,8 +238,8 @@ func TestJumpsEndNoOrder(t *testing.T) {
 	}
 }
 
-// A jump is an event, once, and a warning; what is carried along a run lasts as long as it
-// was said, and what is deleted by age is not deleted early.
+// A jump is an event, once, and a warning. Metadata carried along a run lasts as long as
+// promised, and nothing that is deleted by age is deleted early.
 func TestJumpIsAnEvent(t *testing.T) {
 	const lasting = kernel.MetadataTTL
 	for _, by := range []time.Duration{year, -year} {
@@ -257,7 +257,7 @@ func TestJumpIsAnEvent(t *testing.T) {
 		b.set(by)
 		h.WatchClock(t.Context())
 		h.WatchClock(t.Context())
-		v := h.invoke(t, invocation(phases.PreSend)) // the hook is not asked: what it said is carried
+		v := h.invoke(t, invocation(phases.PreSend)) // the hook is not asked: its metadata is carried
 		var told []string
 		for _, e := range h.events(t, wire.Query{Type: phases.EventNotice}) {
 			if strings.HasPrefix(e.Reason, "the clock jumped by ") {
@@ -307,7 +307,7 @@ func TestJumpDeletesNothing(t *testing.T) {
 	l := h.lend(t, leases.Request{ID: "a", Capability: "tool:write", Scope: &leases.Scope{}, TTLS: 3600, MaxUses: 9})
 	h.allowed(t, write("/x"))
 	b.set(year)
-	h.clock.add(59 * time.Minute) // and a commit drops what is old
+	h.clock.add(59 * time.Minute) // and a commit drops old rows
 	h.allowed(t, write("/x"))
 	h.invoke(t, otherRead())
 	if got := h.leaseState(t, l.ID); !strings.HasPrefix(got, string(leases.Active)) {

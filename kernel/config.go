@@ -100,8 +100,8 @@ type Require struct {
 	Hooks  []string
 }
 
-// Loader turns a binding into something that runs. It verifies what it loads. A Kernel
-// makes its calls one after the other.
+// Loader verifies a binding and turns it into a hook that runs. A Kernel makes its calls one
+// after the other.
 type Loader interface {
 	// Load is called once for each binding when a configuration is taken into
 	// use. An error is a *phases.Fault with a text that is safe to show; the
@@ -138,7 +138,7 @@ type Hook interface {
 
 // Turn is one call of one hook.
 type Turn struct {
-	Session hostcalls.SessionConfig // what it may see and do
+	Session hostcalls.SessionConfig // the input, grants and limits of the hook
 	Fuel    int64
 	Timeout time.Duration // of work, without calls that reach beyond the host and waiting for a processor
 	// by the clock on the wall, without calls that reach beyond the host; 0 derives it from Timeout

@@ -20,7 +20,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// blind is a redactor of which one call fails. What it hands out beside the error is the original.
+// blind is a redactor of which one call fails. That call returns the original beside its error.
 type blind struct {
 	mu   sync.Mutex
 	n    int  // calls since it was armed

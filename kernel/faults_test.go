@@ -19,8 +19,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// faulty is a store of which one call fails, or every commit from one on meets a conflict.
-// A call that fails hands out what it has read all the same: an answer beside an error
+// faulty is a store of which one call fails, or every commit from one on meets a conflict. A
+// call that fails returns the value that it has read all the same: an answer beside an error
 // must not be used.
 type faulty struct {
 	kernel.Store
@@ -212,8 +212,8 @@ func (h *host) onFile(t *testing.T) (out onFile) {
 type verb struct {
 	hooks   []hook
 	changes []change
-	prepare func(*testing.T, *host) func() error // while the store works; returns what is done then
-	want    error                                // what it answers while the store works; nil: nothing
+	prepare func(*testing.T, *host) func() error // while the store works; returns the call under test
+	want    error                                // the error while the store works; nil: none
 	spared  func(method string) bool             // calls without which it does its work all the same
 	repeats bool                                 // it writes things down that stay true when it fails later
 }

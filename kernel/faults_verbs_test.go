@@ -56,7 +56,7 @@ func TestLeasesWithAStoreThatFails(t *testing.T) {
 		"revoke": {prepare: func(t *testing.T, h *host) func() error {
 			h.lend(t, want)
 			return func() error { return h.RevokeLease(t.Context(), "s-1/a", false, "dev") }
-		}, spared: func(m string) bool { return m == "Lease" }}, // what it says of the holder is for the record only
+		}, spared: func(m string) bool { return m == "Lease" }}, // it reads the holder for the record only
 		"revoke all below": {prepare: func(t *testing.T, h *host) func() error {
 			h.lend(t, want)
 			return func() error { return h.RevokeLease(t.Context(), "s-1", true, "dev") }

@@ -19,8 +19,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// openIntent is what is noted of something that is about to happen, so that a
-// process which dies in the middle is found out. It holds names only.
+// openIntent notes a call that is about to happen, so that a process which dies in the middle is
+// found out. It holds names only.
 type openIntent struct {
 	ID         string       `json:"id"` // of the intent's event
 	Time       time.Time    `json:"time"`

@@ -62,7 +62,8 @@ func (k *Kernel) Invoke(ctx context.Context, inv phases.Invocation) (phases.Verd
 // A batch that the store already has cannot be taken back: its verdict is the answer.
 //
 // InvokeWith copies its arguments first. The verdict shares no memory with them or with the
-// kernel: Verdict.Action is what was decided, even if the caller reuses its buffer.
+// kernel: Verdict.Action is the action that was decided on, even if the caller reuses its
+// buffer.
 func (k *Kernel) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeOptions) (phases.Verdict, error) {
 	inv, o = own(inv, o)
 	ctx, observation := k.observe(ctx, inv)

@@ -82,11 +82,12 @@ func (a *afterwards) stage(batch *Batch, i *invocation, verdict *phases.Event, w
 	}
 }
 
-// judgeFirstFor is how long an invocation waits for what was refused of its session.
+// judgeFirstFor is how long an invocation waits for refused invocations of its session to be
+// judged.
 const judgeFirstFor = 5 * time.Second
 
-// judgeFirst judges what was refused of the session before the invocation is decided, as
-// far as the causes have ended. What is left keeps the session latched.
+// judgeFirst judges the refused invocations of the session before the invocation is decided, as
+// far as their causes have ended. Those that remain keep the session latched.
 func (i *invocation) judgeFirst(ctx context.Context) {
 	if i.options.Unblockable || insideTurn(ctx, i.kernel) {
 		return

@@ -144,10 +144,9 @@ func (k *Kernel) Health() Health {
 	return Health{OK: true}
 }
 
-// Recover records blocks that have no record yet, if the store works
-// again; after it, Health is what it said. Invocations do the same before anything
-// else, so that this is for those who look while nothing happens. The error is
-// ErrUnavailable: it does not.
+// Recover records blocks that have no record yet, if the store works again. Afterwards Health
+// says whether it does. Invocations do the same before anything else, so Recover is for callers
+// that look while nothing happens. ErrUnavailable means that the store does not work.
 func (k *Kernel) Recover(ctx context.Context) error {
 	if err := k.recoverGap(ctx, k.Revision()); err != nil {
 		return err

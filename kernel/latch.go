@@ -82,7 +82,7 @@ func (l *Latch) rank() int {
 	case phases.EndsByJudging:
 		return 2
 	}
-	return 3 // what is not known counts as the hardest
+	return 3 // an unknown end counts as the hardest
 }
 
 // EndsItself reports whether the latch is that of the invocation and something but a
@@ -155,8 +155,8 @@ func LatchOf(e *phases.Event) Latch {
 	return l
 }
 
-// onWire returns the latch as it is told: with its kind and what it holds said, whichever
-// version made it.
+// onWire returns the latch in its wire form, with cause and scope filled in, whichever version
+// made it.
 func (l *Latch) onWire() wire.Latch {
 	return wire.Latch{Runtime: l.Runtime, Session: l.Session, Reason: l.Reason, Kind: l.Kind, DecidedBy: l.DecidedBy,
 		Invocation: l.Invocation, Since: l.Since, ID: l.ID, Cause: l.Why(), Event: l.Event, Scope: l.Scope(), Ends: l.Ends}

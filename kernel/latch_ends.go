@@ -68,7 +68,7 @@ func (r Refusal) because(f *phases.Fault) Refusal {
 	return r
 }
 
-// of returns what was refused, as far as it is known and valid.
+// of returns the refused invocations, as far as they are known and valid.
 func (r *Refusal) of() []phases.Invocation {
 	if len(r.Of) == 0 && !r.Unread && r.Invocation.Validate() == nil {
 		return []phases.Invocation{r.Invocation}
@@ -76,8 +76,8 @@ func (r *Refusal) of() []phases.Invocation {
 	return r.Of
 }
 
-// latchFor returns kind and end of the latch that a refusal asks for, and retains what was
-// refused if that ends it. named holds the names as they are recorded.
+// latchFor returns kind and end of the latch that a refusal asks for. It retains the refused
+// invocations if judging them ends the latch. named holds the names as they are recorded.
 func (k *Kernel) latchFor(named *phases.Invocation, r *Refusal) (phases.LatchKind, phases.LatchEnd) {
 	why := r.why()
 	snap := k.snapshot()
@@ -291,10 +291,10 @@ func (k *Kernel) stageLift(b *Batch, l *Latch, why, judged string) {
 type liftOutput struct {
 	Latch  string           `json:"latch,omitzero"` // id of the event that latched
 	Cause  phases.LatchKind `json:"cause"`
-	Judged string           `json:"judged,omitzero"` // id of the verdict on what was refused
+	Judged string           `json:"judged,omitzero"` // id of the verdict on the refused invocation
 }
 
-// judgeAtMost is how long liftEndedNow goes on to judge what was refused, event by event.
+// judgeAtMost is how long liftEndedNow goes on to judge refused invocations, one by one.
 const judgeAtMost = time.Second
 
 // liftEndedNow ends the latches whose cause has ended, and records that. Of what a Retention
@@ -330,9 +330,9 @@ func (k *Kernel) liftCauses(ctx context.Context) error {
 	return nil
 }
 
-// OverloadEnded tells the kernel that callers find room again, records what was
-// refused without a record, and ends the latches of the overload. It judges all that is
-// retained. The error is ErrUnavailable.
+// OverloadEnded tells the kernel that callers find room again. The kernel records the refusals
+// that have no record yet, ends the latches of the overload, and judges all retained
+// invocations. The error is ErrUnavailable.
 func (k *Kernel) OverloadEnded(ctx context.Context) error {
 	k.overloaded.Store(false)
 	if err := k.recoverGap(ctx, k.Revision()); err != nil {

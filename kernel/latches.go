@@ -9,8 +9,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// latchOrder describes an order to clear a latch: which latch, and by what it came
-// about, so that the order is of no use for a later latch of the same session.
+// latchOrder describes an order to clear a latch: which latch, and how it came about, so that
+// the order is of no use for a later latch of the same session.
 type latchOrder struct {
 	Runtime    string    `json:"runtime"`
 	Session    string    `json:"session"` // "": the latch of the whole runtime

@@ -176,7 +176,7 @@ type LeaseCheck struct {
 	Holder     leases.Holder
 	Token      string // one that names the lease; "" means whichever of the holder's covers it
 	Capability string
-	Action     *phases.Invocation // what is about to run; its runtime, session and agent must be the holder's
+	Action     *phases.Invocation // the action about to run; its runtime, session and agent must be the holder's
 	Claim      bool               // takes one use, and records that
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Whatever a hook asks of the ledger: the answer is a document or a refusal, what was
-// refused lends nothing, and what is lent is within every limit.
+// Whatever a hook asks of the ledger, the answer is a document or a refusal. A refused call
+// lends nothing, and every lease is within every limit.
 func FuzzLeaseCalls(f *testing.F) {
 	calls := []string{"mint", "revoke", "check", "request"}
 	for i, s := range []string{

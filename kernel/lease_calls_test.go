@@ -101,8 +101,8 @@ func TestHookMints(t *testing.T) {
 	}
 }
 
-// What a turn makes comes about with an allow only; what it takes back, always;
-// of a turn that failed, nothing.
+// Leases that a turn makes come about only with an allow; its revocations always do. A turn that
+// failed changes no lease.
 func TestLeaseCallsAreTransactions(t *testing.T) {
 	s := &script{}
 	h := newHost(t, []hook{broker(s)}, reviewed)
@@ -351,7 +351,7 @@ func TestChildrenGetWhatIsPassedOn(t *testing.T) {
 	}
 	child := spawn("s-1/b")
 	child.Agent = "helper"
-	h.blocked(t, child, "not yours") // the child does not hold what was not passed on
+	h.blocked(t, child, "not yours") // the child does not hold a lease that was not passed on
 	child = spawn(list[0].ID)
 	child.Agent = "helper"
 	h.allowed(t, child)

@@ -205,7 +205,7 @@ func TestAnswersAreWithinTheRequest(t *testing.T) {
 	}
 }
 
-// Rules are checked at their bounds, and fit what is within theirs.
+// Rules are checked at their bounds, and fit requests within their scope.
 func TestLeaseRules(t *testing.T) {
 	scope := leases.Scope{Paths: phases.Scope{"/srv/**"}}
 	rule := LeaseRule{Capability: "tool:write", Scope: scope, MaxTTL: time.Minute, MaxUses: 2, Agents: "^coder$",

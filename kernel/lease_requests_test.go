@@ -20,7 +20,7 @@ func requester(s *script) hook {
 	return hook{name: "asker", imports: []string{"request_lease"}, caps: []string{"request_lease"}, run: s.run}
 }
 
-// What a person is shown of a request is redacted, says where, and what it is about.
+// The item that a person reads of a request is redacted, and names its source and its subject.
 func TestRequestsAreShownRedacted(t *testing.T) {
 	s := &script{}
 	h := newHost(t, []hook{requester(s)}, reviewed)
@@ -71,7 +71,8 @@ func TestRequestsAreShownRedacted(t *testing.T) {
 		if got := strings.Contains(answer.replies[0], it.ID); got != c.sees {
 			t.Errorf("%s: %s", name, answer.replies[0])
 		}
-		// It answers what it sees: more than was asked for is another refusal than what is unknown.
+		// The refusal depends on the requests that the hook sees: asking for more than was asked
+		// differs from naming an unknown request.
 		want := `-1 {"error":"no such request"}`
 		if c.sees {
 			want = `-2 {"error":"more than was asked for"}`
@@ -241,7 +242,7 @@ func TestLendingInDetail(t *testing.T) {
 			t.Errorf("%s, want %v", got, after.ExpiresAt)
 		}
 	}
-	// A hook that blocks lends nothing, and what it takes back is gone.
+	// A hook that blocks lends nothing, and the lease that it revokes is gone.
 	s.effects = []phases.Effect{block("no")}
 	s.say("mint "+strings.Replace(mintSrv, "s-1/lent", "s-1/not", 1)+"}", `revoke {"prefix":"s-1"}`)
 	h.invoke(t, write("/srv/a"))

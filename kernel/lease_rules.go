@@ -55,8 +55,8 @@ func (r LeaseRule) compile(n int) (leaseRule, error) {
 	return leaseRule{LeaseRule: r, n: n, agents: agents}, err
 }
 
-// fits reports whether the rule answers the request. A denial fits what overlaps
-// it: what is asked for beside it does not make it go away.
+// fits reports whether the rule answers the request. A denial fits every request that overlaps
+// it: asking for more than the denied scope does not avoid it.
 func (r *leaseRule) fits(q *leases.Request, agent string) bool {
 	if !r.agents.Match(agent) {
 		return false

@@ -166,7 +166,7 @@ func TestCommandNeedsAllOrThisVeryCall(t *testing.T) {
 	h.allowed(t, exec)
 }
 
-// Not what was asked about is judged, but what will run.
+// The action that will run is judged, not the action that was asked about.
 func TestLeaseCoversTheFinalAction(t *testing.T) {
 	mover := hook{name: "mover", caps: []string{"rewrite:/args"}, mutates: preTool,
 		run: effects(rewrite("/args/file_path", `"/etc/a"`))}

@@ -63,7 +63,8 @@ func (l loading) Load(_ context.Context, spec kernel.BindingSpec) (*kernel.Loade
 	return l(spec)
 }
 
-// What a loader answers wrongly is a hook that fails, with a reason; what it had opened is closed.
+// A loader's wrong answer makes a hook that fails, with a reason; everything that it had opened
+// is closed.
 func TestLoadersThatAnswerWrongly(t *testing.T) {
 	run := hookFunc(func(context.Context, kernel.Turn) (kernel.Outcome, error) { return kernel.Outcome{}, nil })
 	good := func() *kernel.Loaded {

@@ -18,9 +18,9 @@ type Log interface {
 	// LogSize returns how many leaves the tree has.
 	LogSize(ctx context.Context) (int64, error)
 
-	// LogLeaves returns what is stored with numbers larger than after, at most
-	// limit of them, in order of their numbers: whatever is there, and also what
-	// has no place in the tree. It judges nothing.
+	// LogLeaves returns stored leaves with numbers larger than after, at most limit of them, in
+	// order of their numbers. It judges nothing: leaves that have no place in the tree are among
+	// them.
 	LogLeaves(ctx context.Context, after int64, limit int) ([]LogLeaf, error)
 
 	// LogHashes returns stored hashes of the tree by tlog index. One that is
@@ -39,8 +39,8 @@ type Log interface {
 	// LogCompacted returns how far the contents of events were given up, by Batch.Compact.
 	LogCompacted(ctx context.Context) (Compacted, error)
 
-	// Restrictions compares the rows that restrict with what the newest event records of
-	// them. Rows that differ are in what it returns and no error.
+	// Restrictions compares the rows that restrict with the newest event's record of them. Rows
+	// that differ are in the result and cause no error.
 	Restrictions(ctx context.Context) (Restrictions, error)
 
 	// LogRemove removes the contents of the oldest events that were given up, at most

@@ -23,9 +23,9 @@ type Observer interface {
 
 // Observation follows one invocation. Its methods are called one after the other.
 type Observation interface {
-	// HookDone is called for every turn that counts, in the order in which turns
-	// count. An invocation that runs again, because what it had read was changed,
-	// reports its turns again. The report must not be kept or changed.
+	// HookDone is called for every turn that counts, in the order in which turns count. An
+	// invocation that runs again, because a row that it had read was changed, reports its turns
+	// again. The report must not be kept or changed.
 	HookDone(start time.Time, r *phases.HookReport)
 
 	// Decided is called once, when the answer is recorded or cannot be: then

@@ -19,7 +19,7 @@ import (
 // Redactor redacts secrets in stored values. Safe for concurrent use.
 type Redactor interface {
 	// JSON returns a copy of a strict JSON value with secrets redacted, and pointers (RFC 6901,
-	// into raw) to what was redacted. With an error nothing of the original is stored.
+	// into raw) to the redacted values. With an error nothing of the original is stored.
 	JSON(raw jsontext.Value) (redacted jsontext.Value, masked []string, err error)
 
 	// Text returns the text with secrets redacted. With an error nothing of the original is stored.
@@ -130,13 +130,13 @@ type Options struct {
 	// behind. 0 means 3 seconds.
 	LeaveAfter time.Duration
 
-	// Untimed makes turns keep no deadline, for what decides about nothing that happens:
-	// suites, replays, fuzzing. A turn that takes longer than this is left behind, and
-	// what is blocked for that with KindHang says nothing about the hook. 0 keeps deadlines.
+	// Untimed makes turns keep no deadline, for invocations that decide about nothing real:
+	// suites, replays, fuzzing. A turn that takes longer than this is left behind, and the block
+	// of kind KindHang says nothing about the hook. 0 keeps deadlines.
 	Untimed time.Duration
 
-	// Retain makes the kernel judge later what it refuses for a cause of its own. Nil: it
-	// retains nothing, and such events leave their sessions latched.
+	// Retain makes the kernel judge later the invocations that it refuses for a cause of its own.
+	// Nil: it retains nothing, and such events leave their sessions latched.
 	Retain *Retention
 
 	// Sequential keeps validators from running ahead in parallel. Verdict and
@@ -192,8 +192,8 @@ type InvokeOptions struct {
 	after *afterwards // nil, unless the event was refused before and its latch waits for the verdict
 }
 
-// latches reports whether a refusal of the invocation has to latch. What is judged
-// afterwards is latched already.
+// latches reports whether a refusal of the invocation has to latch. An invocation that is judged
+// afterwards has its latch already.
 func (o *InvokeOptions) latches() bool { return o.Unblockable && o.after == nil }
 
 // BootClock names the boot of the machine and says how long ago it was; "" when

@@ -17,10 +17,10 @@ import (
 // Ordered is the decision of the event that records the use of an order; Output holds the order.
 const Ordered = "ordered"
 
-// MinCompactionAge is the age below which events are never compacted. The queue and
-// the orders rest on events: the one that a question was asked by (it waits, and its
-// decision holds, MaxTimeout each), and those that record a use (an order lasts
-// MaxOrderLife). None of them may go before what it proves has run out.
+// MinCompactionAge is the age below which events are never compacted. The queue and the orders
+// rest on events: the one that a question was asked by (it waits, and its decision holds,
+// MaxTimeout each), and those that record a use (an order lasts MaxOrderLife). No event may go
+// before the question, decision or order that it proves has run out.
 const MinCompactionAge = 2 * queue.MaxTimeout
 
 // UseOrder finds out whether a person's verb may be carried out with these arguments.

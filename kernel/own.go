@@ -10,10 +10,10 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// The kernel decides on memory of its own. A caller may use its buffer again while it
-// waits for the answer or after it: what was judged, recorded and released must not
-// change under that. Everything that comes in is copied here, before anything reads
-// it, and everything that is released is copied on the way out.
+// The kernel decides on memory of its own. A caller may use its buffer again while it waits for
+// the answer or after it: that must not change the judged, recorded and released values. The
+// kernel copies everything that comes in before anything reads it, and everything that it
+// releases on the way out.
 
 // own returns an invocation and its options that share no memory with the caller's.
 func own(inv phases.Invocation, options InvokeOptions) (phases.Invocation, InvokeOptions) {
@@ -81,9 +81,9 @@ func (o Outcome) owned() Outcome {
 	return o
 }
 
-// released returns the verdict that leaves the kernel. It shares no memory with what is
-// recorded, and holds an action only where the action may run as it stands: the record
-// keeps what was blocked, and what a person is asked about.
+// released returns the verdict that leaves the kernel. It shares no memory with the record, and
+// holds an action only where the action may run as it stands: the record keeps an action that is
+// blocked or waits for a person.
 func released(v phases.Verdict) phases.Verdict {
 	v = v.Clone()
 	v.Withhold()

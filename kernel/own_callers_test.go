@@ -25,7 +25,7 @@ func changing(t *testing.T, changes ...change) (h *host, during *func()) {
 	return newHost(t, nil, changes...), during
 }
 
-// What is refused is recorded as it came in: names, and the digest of the bytes.
+// A refusal is recorded as it came in: names, and the digest of the bytes.
 func TestRefusedBufferIsUsedAgain(t *testing.T) {
 	digest := func(again bool) string {
 		h, during := changing(t, forged(nil)) // with keys that are the same in both
@@ -55,7 +55,7 @@ func TestRefusedBufferIsUsedAgain(t *testing.T) {
 	}
 }
 
-// What is proposed is filed as it came in, and signed as that.
+// A proposal is filed as it came in, and signed as that.
 func TestProposedBufferIsUsedAgain(t *testing.T) {
 	h, during := changing(t, reviewed)
 	want := proposal("guard")

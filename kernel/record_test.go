@@ -294,7 +294,7 @@ func TestSpoolOutlivesTheProcess(t *testing.T) {
 	next := newHost(t, nil, use)
 	next.invoke(t, invocation(phases.PreTool))
 	gaps := next.events(t, wire.Query{Type: phases.EventGap})
-	if len(gaps) != 2 { // what was taken once already, then what came after it
+	if len(gaps) != 2 { // notes taken once already, then notes that came after them
 		t.Fatalf("gaps %+v", gaps)
 	}
 	gaps = gaps[1:]
@@ -493,7 +493,7 @@ func TestParallelEqualsSequential(t *testing.T) {
 				h.imports = []string{"state_get", "state_put"}
 			}
 			if h.run == nil {
-				// What a hook does depends on what it sees.
+				// The hook's effects and fuel depend on its input.
 				h.run = func(tu kernel.Turn) (kernel.Outcome, error) {
 					out := kernel.Outcome{Effects: list, Fuel: int64(len(tu.Session.Input)),
 						Notes: []string{string(tu.Session.Seed[:4])}}

@@ -13,13 +13,11 @@ import (
 )
 
 // Recorder is given everything that invocations were decided from, complete and not redacted, so
-// that they can be run again. It decides nothing: what it does changes no verdict
-// and no event, and when it panics, that is logged and nothing else. It is called
-// where a caller waits for an answer, so that it must not wait for anything
-// itself. Safe for concurrent use.
+// that they can be run again. It decides nothing: it changes no verdict and no event, and when
+// it panics, the kernel only logs that. It is called where a caller waits for an answer, so that
+// it must not wait for anything itself. Safe for concurrent use.
 //
-// What it is given holds secrets: it belongs into no log, and not into the state
-// directory.
+// A Recording holds secrets: it belongs into no log, and not into the state directory.
 type Recorder interface {
 	// Wants says whether the invocation is to be recorded. It is asked once, before
 	// anything is decided; nothing is spent on an invocation that is not wanted.
@@ -37,7 +35,7 @@ type Recording struct {
 	Options    InvokeOptions     // without Seed
 	Seed       [32]byte
 	Chain      *RecordedChain // the configuration; the same for all invocations under it
-	Run        RunState       // what was carried along the run, as it was read
+	Run        RunState       // metadata and retries carried along the run, as they were read
 	Latch      *Latch         // of the session, as it was read
 	Turns      []RecordedTurn // that counted, in the order in which they did
 

@@ -9,7 +9,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// tapes keeps what it is given.
+// tapes stores the recordings that it is given.
 type tapes struct {
 	list   []*kernel.Recording
 	wants  func(*phases.Invocation) bool
@@ -66,7 +66,7 @@ func TestRecorderGetsOriginalsInOrder(t *testing.T) {
 		"writer/mutate/transform counter/validate/none watcher/observe/none scribe/audit/none"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	// What is stored and released is covered, what is recorded is not.
+	// Stored and released values are redacted, recorded ones are not.
 	if got := string(rec.Chained.Metadata["note"].Value); got != `"SECRET"` {
 		t.Errorf("recorded metadata %s", got)
 	}
@@ -113,8 +113,8 @@ func TestRecorderIsAskedAndCannotHarm(t *testing.T) {
 	}
 }
 
-// An invocation that ran again, because what it had read was changed, is recorded
-// as it counted.
+// An invocation that ran again, because a row that it had read was changed, is recorded as it
+// counted.
 func TestRecorderGetsTheLastAttempt(t *testing.T) {
 	r := &tapes{}
 	var h *host

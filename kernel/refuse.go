@@ -28,9 +28,9 @@ type Refusal struct {
 	// one process never holds every session of a runtime.
 	Unread bool
 
-	// Why is the kind of the latch; "" goes by the fault. Of is what was refused, as far as
-	// it was decoded: by it, a latch of belay's own making ends with its cause if no
-	// enforcing hook would have judged that. Nil means Invocation, unless Unread.
+	// Why is the kind of the latch; "" goes by the fault. Of holds the refused invocations, as far
+	// as they were decoded: by them, a latch of belay's own making ends with its cause if no
+	// enforcing hook would have judged them. Nil means Invocation, unless Unread.
 	Why phases.LatchKind
 	Of  []phases.Invocation
 }
@@ -208,8 +208,8 @@ func (k *Kernel) commit(ctx context.Context, b Batch) (Receipt, error) {
 	return r, err
 }
 
-// pruneEvery is how often contents of runs that have expired are dropped, with a batch
-// that is written anyway: its events cover what is left. They are not shown any more in any case.
+// pruneEvery is how often contents of runs that have expired are dropped, with a batch that is
+// written anyway: its events cover the rows that remain. Expired runs are not shown in any case.
 const pruneEvery = time.Hour
 
 func (k *Kernel) pruneDue(now time.Time) bool {

@@ -47,7 +47,7 @@ func (k *Kernel) refuseSoon(ctx context.Context, inv phases.Invocation, r Refusa
 		case written <- w:
 		case n := <-late:
 			k.spool.settle(n, w.f == nil)
-			k.retained.markReady(inv.ID) // not before: a record that came later would latch what was judged
+			k.retained.markReady(inv.ID) // not before: a later record would latch a session already judged
 		}
 	}()
 	timer := time.NewTimer(recordGrace)

@@ -27,7 +27,7 @@ const MaxTamperedRows = 20
 type Tampered struct {
 	Seq    int64    // the newest event, which records them; 0 when it is not known
 	Tables []string // those that differ, as far as that is known
-	Rows   []string // what is known of rows, at most MaxTamperedRows; keys are quoted
+	Rows   []string // the rows known to differ, at most MaxTamperedRows; keys are quoted
 }
 
 // Add names a row.

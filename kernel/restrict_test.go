@@ -14,7 +14,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// What was tampered with is named: the tables to everybody, the rows to operators only.
+// Tampered names the changed tables in both texts, and the rows only in the one for operators.
 func TestTampered(t *testing.T) {
 	var x kernel.Tampered
 	if got := x.Error(); got != "rows that restrict were changed outside of belay" || got != x.Text() {

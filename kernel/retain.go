@@ -146,8 +146,8 @@ func (r *retained) any(of *SessionKey) bool {
 	return slices.ContainsFunc(r.list, func(e *refused) bool { return of == nil || e.key == *of })
 }
 
-// retain retains what was refused for the latch of the session, and reports whether it
-// did: then the latch ends by judging. id and key are those that are recorded.
+// retain retains the refused invocations for the latch of the session, and reports whether it
+// did: then judging them ends the latch. id and key are those that are recorded.
 func (k *Kernel) retain(snap *snapshot, id string, key SessionKey, why phases.LatchKind, of []phases.Invocation) bool {
 	if k.retained.o == nil || !why.OwnMaking() || len(of) == 0 || snap.judges != nil {
 		return false

@@ -143,9 +143,9 @@ func (p parentBudget) spend(d time.Duration, fuel int64) {
 	p.spendFuel(fuel)
 }
 
-// memory holds the replies to the calls of an invocation's turns. When the
-// invocation runs again, because what it had read was changed, a call that has been
-// made is not made a second time. It is used by one goroutine.
+// memory holds the replies to the calls of an invocation's turns. When the invocation runs
+// again, because a row that it had read was changed, a call that has been made is not made a
+// second time. It is used by one goroutine.
 type memory map[memoryKey]memoryEntry
 
 type memoryKey struct {

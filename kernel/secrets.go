@@ -9,9 +9,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// audit returns the builder of the invocation's record. What happens on behalf of a
-// hook's turn shares what is known with the invocation that the turn belongs to:
-// both speak of the same secrets. They take turns in one goroutine.
+// audit returns the builder of the invocation's record. An invocation on behalf of a hook's turn
+// shares its known secrets with the invocation that the turn belongs to. They take turns in one
+// goroutine.
 func (i *invocation) audit() *audit.Builder {
 	if i.secrets == nil && i.parentBudget.nested() && i.parentBudget.scope.secrets != nil {
 		i.secrets = i.parentBudget.scope.secrets()
@@ -25,9 +25,9 @@ func (i *invocation) audit() *audit.Builder {
 	return &audit.Builder{Redactor: i.secrets, Digester: i.kernel.options.Digester}
 }
 
-// secretName refuses a turn that would use a secret as the name of metadata or of
-// state. Values are redacted where they are stored; a redacted name would
-// be another name, and the hook could not find again what it has written.
+// secretName refuses a turn that would use a secret as the name of metadata or of state. Values
+// are redacted where they are stored; a redacted name would be another name, and the hook could
+// not find its own value again.
 func (i *invocation) secretName(o *Outcome) *phases.Fault {
 	var names []string
 	for _, e := range o.Effects {
@@ -56,8 +56,8 @@ func (i *invocation) secretAmong(names []string) *phases.Fault {
 	return nil
 }
 
-// lateName is secretName for what was learned after the turns: a secret that one
-// hook shows may be the name that another has used before.
+// lateName is secretName for secrets that were learned after the turns: a secret that one hook
+// shows may be the name that another has used before.
 func (i *invocation) lateName(c *chain, wrote phases.Metadata) *phases.Fault {
 	var names []string
 	for name := range wrote {
@@ -79,8 +79,8 @@ func (i *invocation) known() int {
 	return 0
 }
 
-// build makes the record, and redacts again what was redacted for the store before
-// the record had shown every secret: metadata and state.
+// build makes the record. It redacts metadata and state again if they were redacted for the
+// store before the record had shown every secret.
 func (i *invocation) build(c *chain, run RunState, verdict *phases.Verdict, wrote phases.Metadata, ids func() string,
 	at time.Time) (audit.Record, phases.Metadata, error) {
 	builder := i.audit()

@@ -60,8 +60,8 @@ func (m *learned) Text(s string) (string, error) {
 	return out, err
 }
 
-// What only the record shows for a secret is covered in what was written before it, too; a
-// name that turns out to be one blocks.
+// A secret that only the record shows is also redacted in values written before it; a name that
+// turns out to be one blocks.
 func TestSecretsThatOnlyTheRecordShows(t *testing.T) {
 	state := func(key, value string, gone bool) hostcalls.StateWrite {
 		return hostcalls.StateWrite{Key: key, Value: []byte(value), Delete: gone}

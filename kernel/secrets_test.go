@@ -44,7 +44,7 @@ func (m *countedMemory) JSON(raw jsontext.Value) (jsontext.Value, []string, erro
 	m.r.docs[string(raw)]++
 	m.r.mu.Unlock()
 	out := bytes.Clone(raw)
-	for _, s := range m.secrets { // what was known before; the rest is for later
+	for _, s := range m.secrets { // secrets known before; the rest is for later
 		out = bytes.ReplaceAll(out, []byte(s), []byte("[piece]"))
 	}
 	if _, s, ok := strings.Cut(string(raw), "<"); ok {
@@ -145,8 +145,8 @@ func TestEachDocumentIsCoveredOnce(t *testing.T) {
 	}
 }
 
-// What is on record of the action is the same whether or not a hook has written
-// something, digests and masks included.
+// The record of the action is the same whether or not a hook has written something, digests and
+// masks included.
 func TestWritingChangesNothingOfTheInput(t *testing.T) {
 	record := func(run func(kernel.Turn) (kernel.Outcome, error)) phases.Event {
 		h := newHost(t, []hook{{name: "a", caps: []string{"annotate", "state_put"}, run: run}},
@@ -198,7 +198,7 @@ func TestWhatWasLearnedLaterIsCovered(t *testing.T) {
 	}
 }
 
-// Another attempt finds other metadata, and covers what it finds.
+// Another attempt finds other metadata, and redacts it.
 func TestEachAttemptIsCoveredOnce(t *testing.T) {
 	r, use := newCounted(func(_ *kernel.Config, o *kernel.Options) { o.Store = &meddler{o.Store, 2} })
 	h := newHost(t, []hook{{name: "c", run: counting(annotate("level", `"high"`)), caps: []string{"annotate"}}}, use)

@@ -151,7 +151,7 @@ func load(ctx context.Context, spec BindingSpec, index int, loader Loader) *bind
 		b.loaded = nil
 		return b
 	}
-	b.setMatch(spec.Match) // also for a hook that fails: it blocks what it would have seen
+	b.setMatch(spec.Match) // also for a hook that fails: it blocks the invocations that it would have seen
 	l, err := safeLoad(ctx, loader, spec)
 	if err != nil {
 		return fail("a hook could not be loaded", err)

@@ -88,10 +88,9 @@ func (s *spool) take() (entries []spoolfile.Note, soon []*spoolfile.Note, droppe
 	entries, dropped = append(entries, s.memory...), s.dropped
 	var files []string
 	if s.path != "" {
-		// Taking the file away first keeps other processes from adding to what is
-		// about to be reported. What was taken and not finished is reported first,
-		// by the next process: twice is better than never, and one file is
-		// enough while the store stays down.
+		// Taking the file away first keeps other processes from adding notes to it while it is
+		// reported. The next process first reports a file that was taken and not finished: twice is
+		// better than never, and one file is enough while the store stays down.
 		if files = spoolfile.Taken(s.path); len(files) == 0 {
 			claim := fmt.Sprintf("%s.%d-%d", s.path, os.Getpid(), time.Now().UnixNano())
 			if spoolfile.Take(s.path, claim) == nil {
@@ -179,7 +178,7 @@ func (k *Kernel) recoverGap(ctx context.Context, revision string) error {
 	if !s.anything() {
 		return nil
 	}
-	for range 2 { // what was taken before, and what came after it
+	for range 2 { // files taken before, then notes that came after them
 		if err := k.report(ctx, revision); err != nil {
 			return err
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Whatever stands in the spool, each line of it is an entry or is counted as lost,
-// and what is added later is not lost with it.
+// Whatever stands in the spool, each line of it is an entry or is counted as lost. A note that
+// is added later is not lost with it.
 func FuzzSpool(f *testing.F) {
 	line, err := json.Marshal(&spoolfile.Note{Time: time.Unix(1, 0).UTC(), Invocation: "i", Kind: phases.KindStore,
 		Reason: "because"})

@@ -23,7 +23,7 @@ import (
 func TestSessionsWithoutSpaceForTheirNotesAreHeld(t *testing.T) {
 	for name, c := range map[string]struct {
 		killed bool
-		phase  phases.Phase // of what was refused; PrePlan is judged by the hook, Audit by none
+		phase  phases.Phase // of the refusal; PrePlan is judged by the hook, Audit by none
 		held   bool
 	}{
 		"the next process, judged":     {true, phases.PrePlan, true},

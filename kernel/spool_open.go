@@ -59,7 +59,7 @@ func (s *spool) sift(notes []spoolfile.Note) (now, others []spoolfile.Note) {
 }
 
 // sifted keeps of the others those whose records are still being written, or have failed.
-// Preconditions: s.mu is held, and what was taken is out of memory and still in its files.
+// Preconditions: s.mu is held, and the notes taken are out of memory and still in their files.
 func (s *spool) sifted(others []spoolfile.Note) {
 	for i := range others {
 		if key := keyOf(&others[i]); s.standing[key] == recorded {

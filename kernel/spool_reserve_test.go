@@ -36,7 +36,7 @@ func TestAKilledProcessLosesNoCount(t *testing.T) {
 			t.Fatalf("%+v %v", v, err)
 		}
 	}
-	// Killed: what it held in memory is gone.
+	// Killed: the notes in its memory are gone.
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}

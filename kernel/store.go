@@ -25,9 +25,9 @@ var (
 	// that was refused with it may be treated as recorded.
 	ErrUnavailable = errors.New("the store is not available")
 
-	// ErrRollback, beside ErrUnavailable: the store is older than what it has
-	// acknowledged, as a mark outside of it says. Nothing is written until a person
-	// has said that it may go on from there.
+	// ErrRollback, beside ErrUnavailable: the store is older than the last commit that it
+	// acknowledged, as a mark outside of it says. Nothing is written until a person has said that
+	// the store may go on from there.
 	ErrRollback = errors.New("the store went back behind its high-water mark")
 )
 
@@ -141,7 +141,7 @@ type SessionKey struct {
 // Batch is everything that one commit writes.
 type Batch struct {
 	Now         time.Time      // the kernel's clock
-	Calm        time.Time      // marks runs as used, and what is old is old by it; see Age
+	Calm        time.Time      // dates the use of runs, and ages are counted by it; see Age
 	Events      []phases.Event // Seq is ignored on the way in
 	Run         *RunWrite      // nil: metadata unchanged
 	TouchRun    *phases.RunKey // marks the run as used without changing it

@@ -9,8 +9,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Whatever a guest asks for, what is accepted makes an action that the chain
-// accepts or refuses cleanly, and its name is one that can be shown.
+// Whatever a guest asks for, an accepted request makes an action that the chain accepts or
+// refuses cleanly, and its name is one that can be shown.
 func FuzzToolRequest(f *testing.F) {
 	for _, s := range []string{`{"tool":"mcp__crm__find","args":{"q":1}}`, `{"tool":"mcp:a%3Ab:c"}`,
 		`{"tool":"exec","args":{"command":"ls"},"timeout_ms":5}`,

@@ -18,7 +18,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// tools is an executor that remembers what it ran.
+// tools is an executor that remembers the calls that it ran.
 type tools struct {
 	calls []kernel.ToolCall
 	call  func(context.Context, kernel.ToolCall) (kernel.ToolResult, error)
@@ -419,8 +419,8 @@ func TestToolCallsShareTime(t *testing.T) {
 	}
 }
 
-// An invocation runs again when what it had read was changed, here by the very
-// invocation that it has asked for. The tool does not.
+// An invocation runs again when a row that it had read was changed, here by the very invocation
+// that it has asked for. The tool does not.
 func TestToolRunsOnceWhenTheInvocationRunsAgain(t *testing.T) {
 	var got []answer
 	x := &tools{}

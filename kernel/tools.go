@@ -64,7 +64,7 @@ type ToolCall struct {
 	Tool   string          // normalised name
 	MCP    *phases.MCPTool // for tools of MCP servers
 	Args   jsontext.Value  // an object, as the hooks left it
-	Scopes phases.Scopes   // what it may touch
+	Scopes phases.Scopes   // that the call may touch
 	Hook   string          // the binding that asked
 
 	Runtime, Session, Agent, Run, User, CWD string // of the invocation that the hook was asked about

@@ -29,7 +29,7 @@ type turnResult struct {
 	trust        bool
 	start        time.Time     // zero when its input could not even be built
 	nested       time.Duration // that hooks took which ran on its behalf
-	leaseChanges []leaseChange // what it did with leases
+	leaseChanges []leaseChange // leases that it made, renewed or revoked
 }
 
 // took is the time that the turn counts against the chain's.
@@ -124,7 +124,7 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 		result.nested = scope.taken()
 	}()
 	out, err, gone := c.watched(ctx, b, turn, scope)
-	if gone { // what it has in hand is not ours any more
+	if gone { // the hook may still be running: leave its calls and its ledger alone
 		result.outcome, result.fault, result.budget, result.trace = out, phases.FaultOf(err), 0, nil
 		return result
 	}
@@ -166,7 +166,7 @@ func (i *invocation) turnSeed(name string, pass phases.Pass) [32]byte {
 func namespace(b *binding) string {
 	ns := cmp.Or(b.spec.State, b.spec.Name)
 	if b.mode == phases.Observe {
-		return "observe:" + ns // a shadow: what it writes is never read by enforcing hooks
+		return "observe:" + ns // a shadow: enforcing hooks never read its state
 	}
 	return ns
 }

@@ -104,7 +104,7 @@ func TestMetadataThatIsTheSameIsNotWritten(t *testing.T) {
 	}
 }
 
-// The id of what is refused stays when it has the form of one; any other is replaced.
+// The id of a refusal stays when it has the form of one; any other is replaced.
 func TestIDsOfRefusals(t *testing.T) {
 	h := newHost(t, nil)
 	for id, keep := range map[string]bool{

@@ -445,7 +445,7 @@ func TestCheckLeaseRefuses(t *testing.T) {
 		!strings.Contains(string(es[0].Output), `"state":"revoked"`) {
 		t.Errorf("%+v %s", es, es[0].Output)
 	}
-	// What is revoked by its prefix may not be there; the event names it all the same.
+	// A prefix that is revoked may match no lease; the event names it all the same.
 	if err := h.RevokeLease(t.Context(), "s-7", true, "dev"); err != nil {
 		t.Fatal(err)
 	}

@@ -107,9 +107,9 @@ func (k *Kernel) LeftBehind() []string {
 // The process should answer what has begun, and end.
 func (k *Kernel) Stuck() <-chan struct{} { return k.left.stuck() }
 
-// watched runs a turn and answers for it when it ignores its deadline: the turn's
-// goroutine is then left behind, and what it would still answer does not count. It
-// touches nothing of the invocation any more: its scope refuses further calls.
+// watched runs a turn and answers for it when it ignores its deadline: the turn's goroutine is
+// then left behind, and a late answer does not count. It touches nothing of the invocation any
+// more: its scope refuses further calls.
 func (c *chain) watched(ctx context.Context, b *binding, turn Turn,
 	scope *turnScope) (out Outcome, err error, left bool) {
 	type answer struct {

@@ -88,8 +88,8 @@ func TestFailOpenWaitsForNoDeafHook(t *testing.T) {
 	h.fails(t, invocation(phases.PreTool), phases.KindHang)
 }
 
-// What is loaded stays so while a hook that was left behind runs in it, and closing
-// waits for none of that.
+// A loaded module stays so while a hook that was left behind runs in it, and closing does not
+// wait for it.
 func TestLeftBehindIsNotUnloaded(t *testing.T) {
 	run, letGo := deaf()
 	defer letGo()
@@ -176,8 +176,8 @@ func TestNobodyWaitsForHooksOfAnother(t *testing.T) {
 	}
 }
 
-// A hook that was left behind reaches no lease any more: what it asks for comes back as an
-// error, and nothing is on file.
+// A hook that was left behind reaches no lease any more: its calls return an error, and nothing
+// is on file.
 func TestLeftBehindReachesNoLease(t *testing.T) {
 	free, answered := make(chan struct{}), make(chan error, 3)
 	run := func(ctx context.Context, turn kernel.Turn) (kernel.Outcome, error) {
