@@ -71,7 +71,7 @@ type Belay struct {
 	bad  error // why belay.yaml cannot be used; only with NoHooks
 }
 
-// Open opens the state directory and makes what is missing in it: the directory
+// Open opens the state directory and makes its missing parts: the directory
 // itself (mode 0700), keys and the database. Errors are ErrNoConfig, ErrConfig,
 // ErrState or kernel.ErrUnavailable for errors.Is. A hook that cannot be loaded
 // is not an error: it blocks its phases and shows in Bindings.
@@ -308,8 +308,8 @@ func Spool(dir string, r kernel.Refusal) error {
 	return nil
 }
 
-// noted is the path of a file that remembers across processes; "" where nothing is
-// remembered. What is only in memory must not take notes that belong to the log.
+// noted is the path of a file that lasts across processes; "" where there is none: a
+// Belay that is only in memory must not take notes that belong to the log.
 func (b *Belay) noted(name string) string {
 	if b.o.Store == nil && b.o.InMemory {
 		return ""
@@ -368,7 +368,7 @@ func (b *Belay) Reload(ctx context.Context) error {
 func (b *Belay) Close() error {
 	var errs []error
 	if b.stop != nil {
-		b.stop() // a reload that has begun ends first: it uses what is closed below
+		b.stop() // a reload that has begun ends first: it uses the parts closed below
 		b.stop = nil
 	}
 	if b.recorder != nil {

@@ -19,7 +19,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// A program that embeds belay cannot have hooks decide by another clock what is recorded and carried out.
+// A program that embeds belay cannot give hooks another clock for a decision that is recorded
+// and carried out.
 func TestHookClockNeedsNoRecord(t *testing.T) {
 	clock := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
 	b := open(t, state(t, "version: belay/v1\nhooks: []\n"), belay.Options{})
@@ -34,7 +35,7 @@ func TestHookClockNeedsNoRecord(t *testing.T) {
 	}
 }
 
-// A dry run decides by what is stored, and leaves all of it as it was: events, the
+// A dry run decides by the stored data and changes none of it: events, the
 // queue, state, latches, notes of blocks, checkpoints.
 func TestDryRunLeavesNothing(t *testing.T) {
 	marks := filepath.Join(t.TempDir(), "marks")

@@ -12,7 +12,7 @@ const CompilerCommand = sandbox.CompilerCommand
 
 // CompilerMain is all that a compiler process does: see Options.Compiler. A program that
 // compiles for itself calls it first thing in main when CompilerCommand is its only
-// argument, and exits with what it returns.
+// argument, and exits with the returned code.
 func CompilerMain(in io.Reader, out, errs io.Writer) int {
 	return sandbox.CompilerMain(in, out, errs)
 }

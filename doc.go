@@ -16,7 +16,7 @@
 //
 // Package guard does what verdicts say. A caller of Invoke does that itself: unless the
 // verdict is an allow, nothing happens, also whenever there is an error; and it runs
-// Verdict.Action, not what it asked about. The kernel has held it to Verdict.Scopes,
+// Verdict.Action, not the action that it asked about. The kernel has held it to Verdict.Scopes,
 // unless InvokeOptions.HoldsScopes says that the caller does. Nothing that it does with
-// its own buffers changes Verdict.Action: the kernel copies what it is given first.
+// its own buffers changes Verdict.Action: the kernel copies its input first.
 package belay

@@ -326,7 +326,7 @@ func (c fixedClock) Now() time.Time { return time.Time(c) }
 // Processes that start together agree on keys and share the record.
 func TestOpenedTogether(t *testing.T) {
 	dir := state(t, "version: belay/v1\n")
-	digests, at := make([]string, 6), fixedClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) // part of what is digested
+	digests, at := make([]string, 6), fixedClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) // part of the digest
 	var wg sync.WaitGroup
 	for i := range digests {
 		wg.Go(func() {

@@ -7,7 +7,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// retention is how the kernel judges later what it refused; nil where it does not.
+// retention is how the kernel later judges events that it refused; nil where it does not.
 func (b *Belay) retention() *kernel.Retention {
 	if !b.o.Retain || b.o.NoHooks || b.o.DryRun {
 		return nil

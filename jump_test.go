@@ -14,7 +14,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// machine is the clocks of one machine: what is set is the wall clock only.
+// machine is the clocks of one machine: a test sets only the wall clock.
 type machine struct {
 	mu    sync.Mutex
 	wall  time.Time

@@ -135,7 +135,7 @@ func (b *Belay) LeftBehind() []string { return b.kernel.LeftBehind() }
 // OverloadEnded tells that callers find room again; see kernel.Kernel.OverloadEnded.
 func (b *Belay) OverloadEnded(ctx context.Context) error { return b.kernel.OverloadEnded(ctx) }
 
-// WatchClock looks every second for jumps of the wall clock, until ctx ends. What it finds is
+// WatchClock looks every second for jumps of the wall clock, until ctx ends. Each jump is
 // recorded once, also when other processes look; see kernel.Kernel.WatchClock.
 func (b *Belay) WatchClock(ctx context.Context) {
 	every.Do(ctx, time.Second, time.Second, func(ctx context.Context) bool {

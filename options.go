@@ -40,7 +40,7 @@ type Options struct {
 	Logger *slog.Logger // nil discards
 	Clock  kernel.Clock // nil means the system's
 	Store  kernel.Store // nil means belay.db in the state directory; closed with the Belay only when nil
-	DryRun bool         // decide by what is stored, and write, use up and carry out nothing; implies InMemory
+	DryRun bool         // decide by the stored data, and write, use up and carry out nothing; implies InMemory
 	NoMark bool         // keep no high-water mark: then a belay.db that is restored or removed is not noticed
 	// records and state live in memory only, or in a Store that says it is not durable; for tests of hooks
 	InMemory bool
@@ -50,8 +50,8 @@ type Options struct {
 	Verifier kernel.Verifier     // nil: trust.yaml in the state directory decides who is trusted
 	Files    kernel.FileSystem   // nil: the host's own, for what hooks learn of symbolic links
 
-	// Signatures makes what verifies signatures by trust.yaml: sigstore.New of package
-	// tiers/sigstore, which links what it needs for that. Nil: a trust.yaml that names signers
+	// Signatures makes the verifier of signatures by trust.yaml: sigstore.New of package
+	// tiers/sigstore, which links the libraries for that. Nil: a trust.yaml that names signers
 	// cannot be used, so that hooks that are not built in block their phases.
 	Signatures func(*tiers.Policy) tiers.EvidenceVerifier
 

@@ -55,9 +55,9 @@ func BenchmarkPath(b *testing.B) {
 }
 
 // BenchmarkWriting compares a decision about an action of 64 KB while its hook
-// writes metadata and state with the same while it says nothing: x-writing is what
-// the one costs against the other. What hooks write is covered by what is known of
-// the action, so that the action is covered before them, and not again.
+// writes metadata and state with the same while it says nothing: x-writing is the ratio
+// of the two times. The secrets known of the action are redacted in the text that hooks
+// write, so that the action is redacted before them, and not again.
 func BenchmarkWriting(b *testing.B) {
 	text := strings.Repeat(
 		"The quick brown fox jumps over the lazy dog and then walks home through the wide green fields. ", 680)

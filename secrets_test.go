@@ -25,7 +25,7 @@ import (
 
 // secrets are made anew for each run, in the forms that the detector knows.
 type secrets struct {
-	needles map[string]string // what must not be found, by what it is
+	needles map[string]string // the secrets that must not be found, by kind
 	text    string            // all of them, as they stand in files and outputs
 }
 
@@ -91,7 +91,7 @@ func forms(needle string) map[string]string {
 	return out
 }
 
-// found searches every byte of every file below dir and returns what it finds.
+// found searches every byte of every file below dir and returns the secrets that it finds.
 func (s *secrets) found(t *testing.T, dir string) []string {
 	t.Helper()
 	var out []string
@@ -170,8 +170,8 @@ func babbler(status int, calls ...spoken) []byte {
 
 // An action with an AWS key, a GitHub token, a PEM block and a token inside base64
 // leaves none of them in the state directory, wherever they came from: arguments,
-// results, messages, metadata, and whatever a hook says about them; nor in a sink,
-// nor in what is noted while the store is down, nor in payloads that do not decode.
+// results, messages, metadata, and the words of a hook about them; nor in a sink,
+// nor in the notes taken while the store is down, nor in payloads that do not decode.
 func TestNoSecretOnDisk(t *testing.T) {
 	s := newSecrets(t)
 	quoted, err := json.Marshal(s.text)
@@ -284,7 +284,7 @@ func TestNoSecretOnDisk(t *testing.T) {
 	for _, f := range s.found(t, dir) {
 		t.Error("afterwards: " + f)
 	}
-	// The search finds what is there: in the events it is the placeholders.
+	// The search finds a secret that is there; the events hold only placeholders.
 	kinds := content(t, filepath.Join(dir, "out/events.jsonl"))
 	for _, kind := range []string{"[redacted:aws-", "[redacted:github-token:", "[redacted:private-key:"} {
 		if !strings.Contains(kinds, kind) {

@@ -12,10 +12,10 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Status tries the store and every sink, also for writing, and lists what is wrong.
+// Status tries the store and every sink, also for writing, and lists the problems.
 // When they work again after a failure, Status logs that at the latest.
-// The error is kernel.ErrUnavailable: not even that could be found out, and what is
-// known of the status stands beside it.
+// With kernel.ErrUnavailable not even that could be found out: the status beside the
+// error holds only the known part.
 func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 	b.mu.Lock()
 	s := wire.Status{Dir: b.dir, Store: b.live.StoreID(), Revision: b.revision(), Engine: "interpreter", Healthy: true,
@@ -100,8 +100,8 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 	return s, err
 }
 
-// Bindings lists what is bound in the order in which hooks are asked, disabled
-// ones last. After opening with NoHooks it says what is known without compiling.
+// Bindings lists the bound hooks in the order in which they are asked, disabled
+// ones last. After opening with NoHooks it says only as much as is known without compiling.
 func (b *Belay) Bindings() []wire.Hook {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -128,7 +128,7 @@ func TestRevisionNamesTheTrustPolicy(t *testing.T) {
 		if err := b.Reload(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		v, _ := b.Invoke(t.Context(), exec("ls")) // blocked or not is not what is asked here
+		v, _ := b.Invoke(t.Context(), exec("ls")) // the decision does not matter here
 		st, err := b.Status(t.Context())
 		if err != nil || st.Revision != v.PolicyRevision {
 			t.Errorf("the status says %s, the verdict %s (%v)", st.Revision, v.PolicyRevision, err)

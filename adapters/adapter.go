@@ -31,7 +31,7 @@ type Options struct {
 	// Scan has read all that came where the payload is only its beginning, because it
 	// is too large. Nil: the payload is all that came.
 	Scan *Scan
-	// Cut says that reading the payload failed before its end: what it names is not latched.
+	// Cut says that reading the payload failed before its end: the session that it names is not latched.
 	Cut bool
 }
 
@@ -63,7 +63,7 @@ type Step struct {
 	NativeAsk bool
 	// CarriesScopes says that clamped scopes reach the runtime's tools. Where it
 	// is false the kernel must check the final action against the effective
-	// scopes itself, and block what it cannot tell.
+	// scopes itself, and block actions that it cannot check.
 	CarriesScopes bool
 }
 

@@ -43,7 +43,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestSafeReason: an agent is told what is ours to tell, and of anything else
+// TestSafeReason: an agent reads the text of belay's own errors. Any other error tells it
 // only that there was no decision.
 func TestSafeReason(t *testing.T) {
 	secret := errors.New("open /home/dev/.belay/keys/audit: permission denied")

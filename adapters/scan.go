@@ -31,7 +31,7 @@ type Scan struct {
 	named bool     // the value that comes next is that of the member
 
 	found   string
-	useless bool // what was found does not count: there is another one, or one that is no name
+	useless bool // found does not count: the payload has another name, or a value that is no name
 }
 
 type scanRole uint8
@@ -46,7 +46,7 @@ const (
 // maxScanDepth bounds how deep values may nest; the strict decoders take far less.
 const maxScanDepth = 10_000
 
-// maxScanText bounds what is kept of one string: escaped, a byte of a name takes six.
+// maxScanText bounds the bytes kept of one string: escaped, a byte of a name takes six.
 const maxScanText = 6*phases.MaxIDBytes + 2
 
 type scanState uint8
@@ -207,7 +207,7 @@ func (s *Scan) inString(c byte) {
 	}
 }
 
-// ended takes the string that has just ended for what it is.
+// ended handles the string that has just ended by its role.
 func (s *Scan) ended() {
 	s.state = scanNext
 	if s.role == roleName || s.role == roleMember {

@@ -14,7 +14,7 @@ type Role string
 
 const (
 	RoleInvoke Role = "invoke" // ask about actions; what an agent runtime's configuration holds
-	RoleReview Role = "review" // read what is on record
+	RoleReview Role = "review" // read the log, the queue and the status
 	RoleAdmin  Role = "admin"  // the same, and change how the daemon runs
 )
 
@@ -33,7 +33,7 @@ type Compaction struct {
 	Statement *approvals.Order `json:"statement,omitzero"`
 }
 
-// Compacted says what was given up.
+// Compacted reports the contents that a compaction removed, or would remove.
 type Compacted struct {
 	Events      int64 `json:"events"`         // whose contents were, or would be, removed now
 	Through     int64 `json:"through"`        // events 1 to this number have, or would have, no contents

@@ -21,7 +21,7 @@ const defaultEvents = 100 // without Query.Limit
 var readers = []Role{RoleReview, RoleAdmin}
 
 // Invoke has one invocation decided and returns when the answer is on record. The
-// verdict always says what is decided: with an error, which is ErrSick or
+// verdict always holds the decision: with an error, which is ErrSick or
 // ErrRefused, it is a block.
 func (c *Client) Invoke(ctx context.Context, inv phases.Invocation) (phases.Verdict, error) {
 	return c.InvokeWith(ctx, phases.Request{Invocation: inv})
@@ -29,7 +29,7 @@ func (c *Client) Invoke(ctx context.Context, inv phases.Invocation) (phases.Verd
 
 // InvokeWith is Invoke for a caller that holds scopes itself, or knows those of a
 // child's parent. A caller that holds them runs the action within Verdict.Scopes and
-// nothing beyond; the kernel then lets pass what it cannot check.
+// nothing beyond; the kernel then lets actions pass that it cannot check.
 func (c *Client) InvokeWith(ctx context.Context, r phases.Request) (phases.Verdict, error) {
 	inv := r.Invocation
 	src, err := phases.EncodeRequest(r)
@@ -113,10 +113,10 @@ func (c *Client) Ask(ctx context.Context, runtime, event string, payload []byte)
 	return a, nil
 }
 
-// Alive reports whether the daemon answers at all. It asks for what takes no store, no
-// token and no turn. The error is ErrSick, or one of the connection.
+// Alive reports whether the daemon answers at all. It asks for a document that takes no
+// store, no token and no turn. The error is ErrSick, or one of the connection.
 func (c *Client) Alive(ctx context.Context) error {
-	var doc struct{} // what it says does not matter
+	var doc struct{} // its members do not matter
 	return c.call(ctx, request{method: http.MethodGet, path: "/v1/openapi.json"}, &doc)
 }
 
@@ -138,7 +138,7 @@ func (c *Client) Status(ctx context.Context) (wire.Status, error) {
 	return s, err
 }
 
-// Hooks lists what is bound in the order in which hooks are asked.
+// Hooks lists the bound hooks in the order in which they are asked.
 func (c *Client) Hooks(ctx context.Context) ([]wire.Hook, error) {
 	var l List
 	err := c.call(ctx, request{method: http.MethodGet, path: "/v1/hooks", roles: readers}, &l)
@@ -205,7 +205,7 @@ func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
 	return r, err
 }
 
-// Events returns what is on record, in order. It asks as often as the daemon has
+// Events returns the recorded events, in order. It asks again while the daemon has
 // more than fits into one answer.
 func (c *Client) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
 	out := []phases.Event{}

@@ -33,8 +33,8 @@ func answeredBy(t testing.TB, s saying) *Client {
 	return c
 }
 
-// Whatever answers at the daemon's address, what is not a whole verdict about this
-// very action is a block, and no error is of no class.
+// Whatever answers at the daemon's address, anything but a complete verdict about this
+// very action is a block, and every error has a class.
 func FuzzAnswers(f *testing.F) {
 	const id = "01a1fc35-e999-778a-8ada-7a335a915e53"
 	for _, s := range []string{

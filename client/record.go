@@ -17,11 +17,11 @@ import (
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
-// Record has the daemon record what it decides from now on, for so long and so many
-// invocations at most (both rounded up to what the daemon counts), and returns the
-// recording as it is made. It holds originals, secrets included. It ends by itself;
-// closing it ends it early. It takes the role admin and, where a reviewer is registered, a
-// statement about this and a destination, which the daemon logs; nil says neither.
+// Record has the daemon record the invocations that it decides from now on, for d (rounded
+// up to whole seconds) and count of them at most, and returns the recording as it is made.
+// It holds originals, secrets included. It ends by itself; closing it ends it early. It
+// takes the role admin and, where a reviewer is registered, a statement about this and a
+// destination, which the daemon logs; nil says neither.
 func (c *Client) Record(ctx context.Context, d time.Duration, count int, to *RecordTo) (io.ReadCloser, error) {
 	values := url.Values{
 		"seconds": {strconv.Itoa(int((d + time.Second - 1) / time.Second))},

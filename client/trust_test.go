@@ -25,7 +25,7 @@ import (
 )
 
 // impostor answers every connection with an empty document that a runtime would take for
-// "go on", and keeps what it was told.
+// "go on", and keeps the requests that it reads.
 type impostor struct {
 	mu    sync.Mutex
 	heard []byte

@@ -62,7 +62,7 @@ func (g *Guard) verdict(ctx context.Context, inv phases.Invocation, o kernel.Inv
 		case v.Decision == phases.Ask && o.Delegated && v.Runs():
 			return v, g.prompt(ctx, v)
 		case v.Decision == phases.Ask && questions < maxQuestions:
-			// Whatever the person says, the host answers: what is on file is no verdict.
+			// Whatever the person says, the host answers: a decision on file is no verdict.
 			if err := g.wait(ctx, v, end); err != nil {
 				return v, err
 			}

@@ -4,7 +4,7 @@
 //
 // An error means that the step may not happen, or that its outcome may not be used.
 // The package never runs anything beside an error, never runs anything twice, never
-// runs what was asked instead of what was decided, and starts no goroutines.
+// runs the requested action instead of the decided one, and starts no goroutines.
 //
 //	g := guard.New(host, guard.Options{Runtime: "my-agent", Session: "s-1", Wait: 5 * time.Minute})
 //	done, err := g.Tool(ctx, call, func(ctx context.Context, call phases.PreToolAction, _ phases.Scopes) (any, error) {

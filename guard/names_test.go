@@ -11,8 +11,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// A tool of the agent's own is judged as what it does, before it runs and after, and runs under
-// both names.
+// Hooks judge a tool of the agent's own under its mapped name, before it runs and after. It runs
+// under both names.
 func TestToolsHaveTheAgentsNames(t *testing.T) {
 	names := map[string]string{"run_it": "exec", "search": "crm_search"}
 	for _, c := range []struct{ tool, judged, native string }{

@@ -123,7 +123,7 @@ func encode(out any, failed error) (jsontext.Value, error) {
 // text returns a JSON string.
 func text(s string) jsontext.Value {
 	quoted, err := jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "\uFFFD"))
-	if err != nil { // only for what is no UTF-8
+	if err != nil { // only for text that is not UTF-8
 		return jsontext.Value("null")
 	}
 	return quoted

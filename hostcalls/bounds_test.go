@@ -34,7 +34,7 @@ func TestNamesOfErrnos(t *testing.T) {
 	}
 }
 
-// A capability is refused for what is wrong with it.
+// A refused capability has the reason of its own fault.
 func TestRefusedCapabilities(t *testing.T) {
 	const malformed, free, unknown = "it is malformed", "every hook may call it, it is no capability", "no such capability"
 	long := strings.Repeat("x", 64)
@@ -248,7 +248,7 @@ func TestRandomThatATestGives(t *testing.T) {
 	}
 }
 
-// What a call is charged beside the table's price follows from what it may have looked at and what it answers.
+// Beside the table's price, a call pays for the bytes that it may have looked at and for those of its answer.
 func TestFuelOfCalls(t *testing.T) {
 	doc := `{"a":[1,2,3],"s":"` + strings.Repeat("x", 400) + `"}`
 	with := func(c *SessionConfig) { c.Config = jsontext.Value(doc) }
@@ -310,7 +310,7 @@ func (l ledger) Revoke(context.Context, phases.Actor, jsontext.Value) (jsontext.
 	return l.answer("revoke_lease")
 }
 
-// Each lease call goes to its own method, traced or not, with what it answers.
+// Each lease call goes to its own method and returns that method's answer, traced or not.
 func TestLeaseCallsReachTheLedger(t *testing.T) {
 	var tr Trace
 	for _, change := range []func(*SessionConfig){
@@ -385,7 +385,7 @@ func TestAnswersOfPorts(t *testing.T) {
 	}
 }
 
-// A hook that is only observed gets no port, and what it wished is kept.
+// A hook that is only observed gets no port; its requests are kept as wishes.
 func TestWishesAreKept(t *testing.T) {
 	u := newTurn(t, func(c *SessionConfig) { c.Observe, c.Leases = true, ledger{err: errors.New("asked")} })
 	u.code(Unavailable, "check_lease", `{"a":1}`)
@@ -505,7 +505,7 @@ func TestTracedPorts(t *testing.T) {
 	}
 }
 
-// A path costs by itself, by what is looked at, and by what is answered.
+// The fuel of path_resolve counts its paths, the lookups, the elements walked and the text of its answer.
 func TestFuelOfPaths(t *testing.T) {
 	l := &linkTree{targets: map[string]string{"/w": "", "/w/a": "", "/w/b": "a"}}
 	scoped := phases.Scopes{FSRead: phases.Scope{"/w/**", "/x"}, FSWrite: phases.Scope{"/w/**"}}
@@ -656,7 +656,7 @@ func TestCostsOfCalls(t *testing.T) {
 	}
 }
 
-// A trace that was too long by one thing says that it is not whole, and keeps what it has.
+// A trace beyond its limit adds no more calls or answers and says that it is incomplete.
 func TestBoundsOfTraces(t *testing.T) {
 	for _, n := range []int{0, MaxTraceValue, MaxTraceValue + 1} {
 		b := []byte(strings.Repeat("x", n))

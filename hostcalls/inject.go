@@ -1,8 +1,8 @@
 package hostcalls
 
 // Injector makes calls of a turn fail that would not, to see what the hook does
-// then. It can only take away: what it answers is an errno, or an answer that the
-// guest's buffer is too short for. It is used by the turn's goroutine.
+// then. It can only take away: it answers with an errno, or that the guest's buffer
+// is too short. It is used by the turn's goroutine.
 type Injector interface {
 	// Inject is asked before a call that may be made is carried out; n counts all calls
 	// of the turn, from 1. With ok the call answers res and is not carried out.
@@ -12,7 +12,7 @@ type Injector interface {
 // Injected is one call of a turn that was made to fail.
 type Injected struct {
 	Call  int   // of the turn, counted from 1
-	Errno Errno // what it answered; 0 when Long
+	Errno Errno // of the answer; 0 when Long
 	// Long: it answered that there is more than the guest's buffer holds.
 	Long bool
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// What a look costs grows with what it has to pass: many small
+// The price of a look grows with everything that it has to pass: many small
 // entries, names that have to be decoded, escapes.
 func TestLooksArePaidFor(t *testing.T) {
 	const n = 100_000
@@ -25,7 +25,7 @@ func TestLooksArePaidFor(t *testing.T) {
 	last := fmt.Sprintf("/a/%d", n-1)
 	for _, tc := range []struct {
 		name, doc, path, call string
-		least                 int64 // what it takes, in nanoseconds where nothing else runs
+		least                 int64 // the time that it takes, in nanoseconds where nothing else runs
 	}{
 		{"small entries", `{"a":[` + list("1") + `]}`, last, "input_get", 10 * n},
 		{"empty strings", `{"a":[` + list(`""`) + `]}`, last, "input_kind", 10 * n},

@@ -19,9 +19,9 @@ func withMeter(ctx context.Context, left int64) (context.Context, func() int64) 
 	return context.WithValue(ctx, meterKey{}, m), m.used.Load
 }
 
-// FuelLeft returns how much fuel the guest has left whose call runs with the
-// context, less what was charged to it. It is false when that is not known: then
-// nothing bounds it.
+// FuelLeft returns the fuel that is left to the guest whose call runs with the
+// context, less the fuel charged to the call. It is false when that is not known:
+// then nothing bounds the call.
 func FuelLeft(ctx context.Context) (int64, bool) {
 	m, _ := ctx.Value(meterKey{}).(*callMeter)
 	if m == nil || m.left == 0 {
@@ -39,7 +39,7 @@ func Charge(ctx context.Context, fuel int64) {
 	}
 }
 
-// Charged returns what was charged so far to the call that runs with the context.
+// Charged returns the fuel charged so far to the call that runs with the context.
 func Charged(ctx context.Context) int64 {
 	if m, _ := ctx.Value(meterKey{}).(*callMeter); m != nil {
 		return m.used.Load()

@@ -20,8 +20,8 @@ func pathRequest(t *testing.T, paths ...string) string {
 	return string(raw)
 }
 
-// A long path is not walked to its end, whatever lies on the way, and what is
-// walked is paid for.
+// A long path is not walked to its end, whatever lies on the way, and the call pays
+// for every element walked.
 func TestPathResolveIsBounded(t *testing.T) {
 	long := strings.Repeat("a/", 2000)
 	scopes := func(n int) (s phases.Scope) {

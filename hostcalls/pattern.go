@@ -196,8 +196,8 @@ func regexpSize(re *syntax.Regexp) int {
 	return n
 }
 
-// newGlob prices a glob by what it looks like. Alternatives within others may take
-// more steps than that: those are counted, and charged on top.
+// newGlob prices a glob by its stars and alternatives. Alternatives within others may
+// take more steps than that: those are counted, and charged on top.
 func newGlob(pattern string, fold bool) (matcher, Errno) {
 	g, err := glob.Compile(pattern)
 	if err != nil {

@@ -114,7 +114,7 @@ func TestNestedAlternativesAnswer(t *testing.T) {
 		4*8*int64(len(req.Patterns[0])) {
 		t.Errorf("%d fuel", r.Fuel)
 	}
-	// All the texts and patterns that fit, each of which costs what it can.
+	// All the texts and patterns that fit, each at its highest cost.
 	req = patternQuery{Kind: "glob"}
 	for range 30 {
 		req.Patterns = append(req.Patterns, strings.Repeat("{{x},a,aa}", 100)+"*")

@@ -137,7 +137,7 @@ func TestPlacesLookedAt(t *testing.T) {
 	}
 }
 
-// TestTextsAreCut: between characters, and what is no character counts as the one that stands for it.
+// TestTextsAreCut: between characters; an invalid byte counts as the character that replaces it.
 func TestTextsAreCut(t *testing.T) {
 	for _, c := range []struct {
 		text string

@@ -11,8 +11,8 @@ import (
 
 // stateView is what a turn knows of its hook's state: the entries it has looked
 // at, with their versions, and its own writes on top. A hook sees its own
-// writes, unlike its effects: state is its notebook, and a counter that has to
-// remember what it just wrote is how counters go wrong.
+// writes, unlike its effects: state is its notebook, and counters go wrong
+// where a hook has to remember its last write.
 type stateView struct {
 	entries     map[string]*stateEntry
 	usageKnown  bool

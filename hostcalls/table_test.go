@@ -54,7 +54,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// What is legal where, as the ABI document says it.
+// The phases in which each call is legal, as the ABI document lists them.
 func TestLegality(t *testing.T) {
 	legalIn := func(name string) string {
 		c, _ := Lookup(name)

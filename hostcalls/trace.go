@@ -55,7 +55,7 @@ type TracedCall struct {
 	Cap   uint32
 	Code  int64 // as Result has it
 	Out   TracedValue
-	Reply TracedValue // what it left in the reply buffer, for calls that reply
+	Reply TracedValue // as left in the reply buffer, for calls that reply
 	Fuel  int64       // charged in addition to the table's cost
 	Fault phases.Kind // why the call ended the turn; "" when it did not
 }
@@ -168,7 +168,7 @@ func (c SessionConfig) Record(t *Trace) SessionConfig {
 // asked is a port's method that carries a request out.
 type asked func(ctx context.Context, by phases.Actor, request jsontext.Value) (jsontext.Value, error)
 
-// ask has a request carried out, and traces what was answered.
+// ask has a request carried out by its port, and traces the answer.
 func (t *Trace) ask(ctx context.Context, name string, by phases.Actor, request jsontext.Value,
 	port asked) (jsontext.Value, error) {
 	reply, err := port(ctx, by, request)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Actor is a hook as the chain sees it: who it is and what it was granted.
+// Actor is a hook as the chain sees it: its identity and its grants.
 type Actor struct {
 	Hook         string // binding name
 	Digest       string // sha256:<hex> of the module file

@@ -8,13 +8,13 @@ import (
 // after it: changed by a rewrite or a redaction, else the same. Legality comes
 // first (the phase's Rules, the pass, the actor's grants), then form, then
 // the result, which must still decode strictly as the phase's action, be no
-// larger than MaxInputBytes, and keep what is fixed: places outside of the
+// larger than MaxInputBytes, and keep the fixed parts: places outside of the
 // phase's rewritable ones, entries of arrays that may only lose some, credential headers.
 //
 // Effects on other things than the action (annotate, clamp, …) are checked by
-// themselves only; annotate and Chain.Add check them against what is there.
+// themselves only; annotate and Chain.Add check them against the state so far.
 //
-// Every error has a method Fault() *Fault, which says what it means for the hook's turn, and may be
+// Every error has a method Fault() *Fault, which returns the failure of the hook's turn, and may be
 // of class ErrDenied or ErrTooLarge. A mutator that would change something in the validate pass is denied.
 func ApplyEffect(p Phase, pass Pass, action jsontext.Value, by Actor, e Effect) (jsontext.Value, error) {
 	rules := RulesFor(p)
@@ -146,8 +146,8 @@ func applyRedact(rules Rules, action jsontext.Value, e Effect) (jsontext.Value, 
 }
 
 // redactValue returns the mask in place of a plain value, and in place of every
-// string inside an object or array. Names stay: they are what a reader needs to
-// see what was there. It stops with false where the result would be larger than
+// string inside an object or array. Names stay: from them a reader can tell
+// which values stood there. It stops with false where the result would be larger than
 // room: a mask can be thirty times as long as the empty strings that it covers.
 func redactValue(v jsontext.Value, mask []byte, room int) (jsontext.Value, bool) {
 	if k := kindOf(v); k != '{' && k != '[' {

@@ -19,8 +19,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// A mask is longer than what it covers; the result of a redaction is bounded
-// before it is built.
+// A mask can be longer than the value that it replaces; the result of a redaction is
+// bounded before it is built.
 func TestRedactDoesNotGrowWithoutBound(t *testing.T) {
 	action := jsontext.Value(`{"tool":"exec","args":{"x":[` + strings.Repeat(`"",`, 300_000) + `""]}}`)
 	by := Actor{Hook: "h", Tier: Sandboxed, Mutator: true, Grants: map[EffectKind]bool{EffectRedact: true}}

@@ -226,7 +226,7 @@ func TestNetPatterns(t *testing.T) {
 	}
 }
 
-// TestToolNamesAtTheirEdges: what is an MCP tool, and what a runtime calls otherwise.
+// TestToolNamesAtTheirEdges: which names are MCP tools, and which have another name in a runtime.
 func TestToolNamesAtTheirEdges(t *testing.T) {
 	for _, c := range []struct {
 		runtime, native, want string

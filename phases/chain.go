@@ -178,7 +178,7 @@ func (c *Chain) commit(t Turn, p *pending) TurnResult {
 	c.state = p.state
 	if r.Changed {
 		c.revision++
-		if c.grant != nil { // what was granted is not what would run
+		if c.grant != nil { // the granted action is not the one that would run
 			c.notes = append(c.notes, "the grant of "+SafeLine(c.grant.Hook, MaxIDBytes)+" dropped: the action changed after it")
 			c.grant = nil
 		}

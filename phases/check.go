@@ -42,7 +42,7 @@ const (
 	reachSearchWeb              // talks to some host, touches no file
 )
 
-// reachOf is the table of what is known about tools. What is not in it is opaque.
+// reachOf is the table of known tools. All others are opaque.
 func reachOf(tool string) reach {
 	switch tool {
 	case "read":
@@ -78,9 +78,9 @@ func CheckScopes(inv Invocation, action jsontext.Value, scopes Scopes) error {
 	return CheckScopesFollowing(inv, action, scopes, nil)
 }
 
-// CheckScopesFollowing is CheckScopes with symbolic links followed: follow takes a
-// clean absolute path and returns where it leads, or false when that cannot be
-// told. What it returns is what is compared. Nil follows nothing.
+// CheckScopesFollowing is CheckScopes with symbolic links resolved: follow takes a
+// clean absolute path and returns its real path, or false when that cannot be
+// told. The real path is compared with the scopes. Nil follows nothing.
 func CheckScopesFollowing(inv Invocation, action jsontext.Value, scopes Scopes,
 	follow func(string) (string, bool)) error {
 	c := scopeCheck{inv: inv, scopes: scopes, follow: follow}
@@ -120,8 +120,8 @@ type scopeCheck struct {
 	follow func(string) (string, bool)
 }
 
-// Opaque reports whether it cannot be told from an action of the invocation's kind
-// what it touches: a command, an unknown tool, a child agent, a transition.
+// Opaque reports whether an action of the invocation's kind does not tell which
+// files and hosts it touches: a command, an unknown tool, a child agent, a transition.
 func Opaque(inv Invocation) bool {
 	if inv.Phase != PreTool && inv.Phase != PostTool {
 		return true
@@ -141,7 +141,7 @@ func (c scopeCheck) narrowed(name string) bool {
 	}
 }
 
-// unknown is the answer where the action does not say what it touches.
+// unknown is the answer where the action does not say which files or hosts it touches.
 func (c scopeCheck) unknown(why string, names ...string) error {
 	if len(names) == 0 {
 		names = []string{"fs_read", "fs_write", "net"}

@@ -54,7 +54,7 @@ type argument struct{ name, value string }
 func arguments(v jsontext.Value, name string, f func(a argument)) {
 	switch kindOf(v) {
 	case '"':
-		s, _ := GetString(v, "") // an action is valid JSON; of what is not, "" names no file
+		s, _ := GetString(v, "") // an action is valid JSON; for other text, "" names no file
 		f(argument{name, s})
 	case '[':
 		for _, e := range elements(v) {
@@ -121,7 +121,7 @@ func isPathArgument(n string) bool {
 }
 
 // isProse reports names of arguments that hold text, which may say anything:
-// remarks, and where a tool writes, what it writes.
+// remarks, and where a tool writes, the text of the change.
 func isProse(n string, writes bool) bool {
 	ends := func(suffix string) bool { return strings.HasSuffix(n, suffix) }
 	return slices.ContainsFunc([]string{
@@ -132,7 +132,7 @@ func isProse(n string, writes bool) bool {
 	}, ends)
 }
 
-// isRegexp reports names under which a text search takes what it looks for.
+// isRegexp reports names under which a text search takes its search expression.
 // pattern is not among them: other tools take a glob under that name.
 func isRegexp(n string) bool { return n == "query" || n == "regex" || n == "regexp" }
 

@@ -114,7 +114,7 @@ func TestClonesShareNothing(t *testing.T) {
 	}
 }
 
-// What is missing stays missing: a nil scope means everything, an empty one nothing.
+// A missing member stays missing: a nil scope means everything, an empty one nothing.
 func TestClonesKeepWhatIsMissing(t *testing.T) {
 	for _, s := range []phases.Scopes{{}, {FSRead: phases.Scope{}}, {Tools: phases.Scope{"exec"}}} {
 		if diff := cmp.Diff(s, s.Clone()); diff != "" {

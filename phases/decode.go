@@ -63,7 +63,7 @@ func decodeWire(b []byte, lim limits, into any) error {
 	return nil
 }
 
-// invocation checks what was decoded from b.
+// invocation checks the members that were decoded from b.
 func (w *wireInvocation) invocation(b []byte) (Invocation, error) {
 	refuse := func(ptr, format string, args ...any) (Invocation, error) {
 		return Invocation{}, newDecodeErrorAt(b, ptr, fmt.Sprintf(format, args...))
@@ -186,7 +186,7 @@ var strictOptions = json.JoinOptions(
 
 var errNull = errors.New("null is not allowed here")
 
-// checkJSON refuses what is not one strict JSON document within the limits.
+// checkJSON refuses all but one strict JSON document within the limits.
 func checkJSON(b []byte, lim limits) error {
 	lim = lim.withDefaults()
 	if len(b) > lim.maxBytes {

@@ -9,14 +9,14 @@
 // every machine. All values are safe for concurrent reading; none is changed
 // after it was returned. Only a Chain has state, and belongs to one goroutine.
 //
-// The way of one invocation: DecodeInvocation refuses what is not strict JSON of
+// The way of one invocation: DecodeInvocation refuses all but strict JSON of
 // the phase's form; NewChain cuts its scopes to the ceiling and normalises the
-// tool's name; for each hook, Document is what it sees, ApplyEffect answers
+// tool's name; for each hook, Document is its input, ApplyEffect answers
 // whether one effect may stand, and Chain.Add counts the turn; Chain.Result is the verdict.
 //
 // Raw JSON stays raw: an action keeps the caller's bytes, numbers and spacing
-// included, and Set and remove touch only what a pointer names. What two
-// spellings have in common is their Canonical form, which digests and comparisons use.
+// included, and Set and remove touch only the value that a pointer names. Two
+// spellings of a value share one Canonical form, which digests and comparisons use.
 //
 // Formats: JSON Pointer is RFC 6901, the canonical form RFC 8785 (with one
 // deviation, see Canonical), strict JSON RFC 7493, ids RFC 9562, times RFC 3339.

@@ -23,7 +23,7 @@ var (
 	errUnstable = errors.New("phases: action not stable")
 )
 
-// DecodeError says what is wrong with a document from outside, and where.
+// DecodeError says why a document from outside is refused, and at which place.
 // Reason is a fixed sentence of this package and quotes at most a member name,
 // escaped; it is safe to show.
 type DecodeError struct {

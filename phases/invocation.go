@@ -10,10 +10,10 @@ import (
 // EncodeInvocation are its wire form; Validate is for one that was built in Go.
 //
 // Action is the phase's payload as the caller's own bytes: a hook that asks for
-// a raw value gets the source bytes, and a rewrite touches only what it names.
+// a raw value gets the source bytes, and a rewrite touches only the value that it names.
 // It has been checked against the phase's typed form (see DecodeAction).
 //
-// Time is a claim on the way in: what the caller says the time is, or zero. The
+// Time is a claim on the way in: the caller's time, or zero. The
 // kernel keeps the claim as ReportedTime and sets Time to its own clock, so that
 // no caller moves the time that hooks decide by.
 type Invocation struct {

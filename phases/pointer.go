@@ -129,13 +129,13 @@ func find(raw jsontext.Value, ptr string) (v jsontext.Value, found bool, err err
 // escapedName is how many entries a name with escapes counts as, beside its length.
 const escapedName = 8
 
-// Looked is what it took to find a value.
+// Looked counts the work of finding a value.
 type Looked struct {
 	Bytes   int // from the beginning of the document on
 	Entries int // of arrays and objects that were passed; a name with escapes counts as more
 }
 
-// FindCounted is Find that says what it took, the same for the same document and
+// FindCounted is find that also counts its work, the same for the same document and
 // pointer everywhere.
 func FindCounted(raw jsontext.Value, ptr string) (v jsontext.Value, found bool, took Looked, err error) {
 	if err := CheckPointer(ptr); err != nil {
@@ -219,7 +219,7 @@ func child(raw []byte, i int, token string, took *Looked) (member, bool, error) 
 // Set returns raw with the value at ptr replaced, everything else byte for
 // byte as it was. An absent last member of an object is added at its end, and
 // the index one past an array's end appends. value must be valid JSON and is put in as it is,
-// without white space around it. raw is not changed. The error says what is wrong with the pointer.
+// without white space around it. raw is not changed. The error names the pointer and the reason.
 func Set(raw jsontext.Value, ptr string, value jsontext.Value) (jsontext.Value, error) {
 	if err := CheckPointer(ptr); err != nil {
 		return nil, err
@@ -271,7 +271,7 @@ func Set(raw jsontext.Value, ptr string, value jsontext.Value) (jsontext.Value, 
 }
 
 // remove returns raw without the value at ptr, everything else byte for byte as
-// it was. Removing what is not there, in a parent that is, changes nothing; a
+// it was. Removing an absent value from a parent that is there changes nothing; a
 // missing parent and the whole document are errors.
 func remove(raw jsontext.Value, ptr string) (jsontext.Value, error) {
 	if err := CheckPointer(ptr); err != nil {

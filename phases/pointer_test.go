@@ -69,7 +69,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestGetString: what is no string, and what is not there, has no text.
+// TestGetString: a value that is no string, and one that is not there, has no text.
 func TestGetString(t *testing.T) {
 	doc := jsontext.Value(` {"s": "a\u0062", "empty":"", "n":12, "o":{"s":"x"}, "a":["y"], "t":true, "z":null, "cut":"ab`)
 	for ptr, want := range map[string]string{"/s": "ab", "/empty": "", "/o/s": "x", "/a/0": "y"} {

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is no JSON has the entries before the place where it stops to be.
+// Text that is not JSON has the entries before the place of its fault.
 func TestEntriesOfWhatIsNoJSON(t *testing.T) {
 	for text, want := range map[string]int{
 		`[1,2]`: 2, `[1 2]`: 1, `[1 22]`: 1, `{"a":1 ;"b":2}`: 1, `[1,]`: 1, `[1;2]`: 1, `[,1]`: 0, `[`: 0, `1`: 0, ``: 0,
@@ -52,7 +52,7 @@ func TestSkipString(t *testing.T) {
 	})
 }
 
-// A look for what is not there has passed everything, white space at the end included.
+// A look for an absent member has passed everything, white space at the end included.
 func TestLooksPassTheWhiteSpaceAtTheEnd(t *testing.T) {
 	doc := []byte(`{"a":1                                }`)
 	var took Looked

@@ -152,7 +152,7 @@ func TestReasonsOfScopes(t *testing.T) {
 	}
 }
 
-// TestReasonsWhereLinksLead: what is compared is where a path leads, and what cannot be followed cannot be told.
+// TestReasonsWhereLinksLead: the check compares real paths; where there is none, the file cannot be told.
 func TestReasonsWhereLinksLead(t *testing.T) {
 	for to, want := range map[string]string{
 		"/p/b": "", "/q": "fs_read: a path is not in scope",
@@ -205,7 +205,7 @@ func TestReasonsOfOtherPhases(t *testing.T) {
 	}
 }
 
-// TestWhatToolsTouch: of each kind of tool it is told whether its arguments say what it touches.
+// TestWhatToolsTouch: whether the arguments of each kind of tool say which files and hosts it touches.
 func TestWhatToolsTouch(t *testing.T) {
 	closed := Scopes{FSRead: Scope{}, FSWrite: Scope{}, Net: Scope{}}
 	nothing := strings.Fields(

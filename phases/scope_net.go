@@ -289,7 +289,7 @@ func subtractPorts(a, b []ports) []ports {
 }
 
 // AllowsHost reports whether the host (a name, an IPv4 address, or an IPv6
-// address with or without brackets) with the port is in a net scope. What is no host is in none.
+// address with or without brackets) with the port is in a net scope. Text that is no host is in none.
 func (s Scope) allowsHost(host string, port int) bool {
 	if strings.Contains(host, ":") && !strings.HasPrefix(host, "[") {
 		host = "[" + host + "]"

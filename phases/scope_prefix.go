@@ -137,8 +137,8 @@ func parsePrefixes(s Scope, parse func(string) (prefix, string)) prefixes {
 	return out
 }
 
-// minimal drops patterns that another one covers. Prefixes form a tree, so what
-// is left is the only such set for what it allows.
+// minimal drops patterns that another one covers. Prefixes form a tree, so the
+// result is the only such set that allows the same values.
 func (ps prefixes) minimal() prefixes {
 	sorted := slices.Clone(ps)
 	slices.SortFunc(sorted, func(a, b prefix) int {

@@ -12,7 +12,7 @@ import (
 
 // universe is a small world in which membership can be tried one by one. It has
 // values below and beside every pattern that the generators draw, so that a
-// wildcard is never the same as the sum of what was listed.
+// wildcard is never the same as the sum of the listed values.
 type universe struct {
 	kind     ScopeKind
 	patterns []string

@@ -165,7 +165,7 @@ func Normalize(inv Invocation) (Invocation, error) {
 	}
 	tool, ok := GetString(inv.Action, "/tool")
 	if !ok {
-		return inv, nil // decoding will say what is wrong
+		return inv, nil // decoding will name the fault
 	}
 	name := inv.Tool()
 	if name == tool {

@@ -12,7 +12,7 @@ import (
 // mainAgent is the agent's name outside of subagents.
 const mainAgent = "main"
 
-// maxExtraBytes bounds what is kept of members that the adapter does not know.
+// maxExtraBytes bounds the bytes kept of members that the adapter does not know.
 // The rest is named in /metadata/caller/omitted.
 const maxExtraBytes = 32 << 10
 
@@ -20,8 +20,8 @@ const maxExtraBytes = 32 << 10
 const maxOmittedBytes = 1 << 10
 
 // Decode reads one payload of Claude Code, as it arrives on stdin or as the body
-// of an HTTP hook. It refuses what is not strict JSON, unknown events, and events
-// in which a member that says what is about to happen is missing or has another
+// of an HTTP hook. It refuses text that is not strict JSON, unknown events, and events
+// in which a member that describes the action is missing or has another
 // type. Members that it does not know are kept for hooks, not refused.
 //
 // The payload is copied before it is read: the caller may use its buffer again.

@@ -156,7 +156,7 @@ func pretty(t testing.TB, v any) []byte {
 	return append(b, '\n')
 }
 
-// checkAnswer holds what is true of every answer.
+// checkAnswer checks the rules that hold for every answer.
 func checkAnswer(t testing.TB, name string, ans adapters.Answer) {
 	t.Helper()
 	if ans.Exit != 0 && ans.Exit != 2 {

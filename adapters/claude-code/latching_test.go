@@ -10,8 +10,8 @@ import (
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 )
 
-// An event that latches when it is refused has one step: the verdict on what was refused
-// of it is the verdict on the whole event.
+// An event that latches when it is refused has one step, so that
+// the verdict on that step is the verdict on the whole event.
 func TestEventsThatLatchHaveOneStep(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*", "*.json"))
 	if err != nil {

@@ -295,7 +295,7 @@ func TestNeverOpen(t *testing.T) {
 	}
 }
 
-// TestClientModel holds the model of the client against what was measured.
+// TestClientModel checks the model of the client against the measurements.
 func TestClientModel(t *testing.T) {
 	bad := badAnswers()
 	out := func(s string) adapters.Answer { return adapters.Answer{Stdout: []byte(s)} }

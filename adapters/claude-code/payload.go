@@ -29,8 +29,8 @@ type payload struct {
 	err     error
 }
 
-// parse refuses what is not one strict JSON object within the limits: other
-// bytes after it, duplicate names and invalid UTF-8 at any depth, deep nesting.
+// parse takes exactly one strict JSON object within the limits. It refuses other
+// bytes after it, duplicate names and invalid UTF-8 at any depth, and deep nesting.
 func parse(b []byte, limit int) (*payload, error) {
 	refuse := func(class error, format string, args ...any) (*payload, error) {
 		return nil, &adapters.PayloadError{Class: class, Reason: fmt.Sprintf(format, args...)}

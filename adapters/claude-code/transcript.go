@@ -10,7 +10,7 @@ import (
 // Transcript turns the lines of a transcript that Claude Code keeps of a session into
 // the payloads that its hooks would have been given, as far as a transcript tells:
 // prompts, tool calls and their results. Lines of other kinds have none. The format is
-// the runtime's own and not documented; what it does not name stays out.
+// the runtime's own and not documented; payloads lack the members that a transcript does not have.
 // It is used by one goroutine.
 type Transcript struct {
 	prompt string                   // id of the prompt that is being answered

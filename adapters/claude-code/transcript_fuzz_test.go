@@ -12,8 +12,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Whatever a transcript holds, what is made of it is payloads of events that a
-// transcript can tell of, which the adapter takes or refuses as it does a runtime's.
+// Any transcript yields only payloads of events that a transcript can tell of. The
+// adapter takes or refuses them as it does a runtime's.
 func FuzzTranscript(f *testing.F) {
 	for _, s := range []string{
 		`{"type":"user","uuid":"u","sessionId":"s","cwd":"/home/dev","message":{"content":"do it"}}`,

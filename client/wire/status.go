@@ -55,7 +55,7 @@ type UnsignedRevisions struct {
 
 // Daemon is what a daemon says about itself.
 type Daemon struct {
-	Age        int64     `json:"age_ms"` // how old what it says of the state directory is
+	Age        int64     `json:"age_ms"` // of its data about the state directory
 	PID        int       `json:"pid"`
 	Version    string    `json:"version"`
 	Since      time.Time `json:"since"`
