@@ -16,7 +16,7 @@ import (
 
 const guard = "../examples-wasm/command-block/command-block.wasm"
 
-// A host that has a Recorder records what it decides. Later the same invocations show
+// A host that has a Recorder records its decisions. Later the same invocations show
 // whether another version of a hook would decide otherwise.
 func Example() {
 	ctx := context.Background()

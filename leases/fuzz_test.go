@@ -8,8 +8,8 @@ import (
 	"github.com/belay-hooks/belay/leases"
 )
 
-// A scope that is taken covers itself, its normal form is the same scope, and what is
-// narrowed by another is contained in both.
+// A valid scope contains itself and equals its normal form. A scope that is narrowed by
+// another is contained in both.
 func FuzzScope(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `{"paths":["/srv/**"],"hosts":["*.example:443"],"tools":["mcp:*"],"args":["` + digest(1) + `"]}`,

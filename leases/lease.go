@@ -20,7 +20,7 @@ const (
 )
 
 // Holder is who may use a lease: exactly this agent of this session. Session and
-// agent are claims of the caller; Credential is what it proved.
+// Agent are claims of the caller; Credential is proved.
 type Holder struct {
 	Runtime    string `json:"runtime,omitzero"`
 	Session    string `json:"session,omitzero"`

@@ -114,7 +114,7 @@ func TestNoPlanWithoutTheStore(t *testing.T) {
 	}
 }
 
-// A lease is what was asked for, with the defaults where nothing was.
+// A lease has the terms that were asked for, and defaults for the others.
 func TestMintPlansWhatWasAsked(t *testing.T) {
 	w := newWorld(t.Fatal)
 	w.table.Saw(t0.Add(time.Minute))
@@ -257,7 +257,7 @@ func TestQuotaOfCredentials(t *testing.T) {
 		"the holder's credential has too many leases: revoke some, or wait until they end")
 }
 
-// Renewing gives what is left of max_ttl_s, up to the parent's end, and never less than there is.
+// A renewal extends a lease to the end of its max_ttl_s or of its parent at most, and never shortens it.
 func TestBoundsOfRenewing(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

@@ -274,8 +274,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// The clock set back and forth by an hour makes no lease longer.
-// What is no id names no lease, and no branch of them.
+// Revoke refuses an invalid id, of one lease or of a branch.
 func TestRevokeRefusesWhatIsNoID(t *testing.T) {
 	w := newWorld(t.Fatal)
 	for _, id := range []string{"", "/", "a//b", "a/", strings.Repeat("a", 1000)} {
@@ -287,6 +286,7 @@ func TestRevokeRefusesWhatIsNoID(t *testing.T) {
 	}
 }
 
+// The clock set back and forth by an hour makes no lease longer.
 func TestClockSkew(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t.Fatal)
@@ -327,7 +327,7 @@ func TestClockSkew(t *testing.T) {
 	})
 }
 
-// After a reboot the wall clock decides, and never goes back behind what was seen.
+// After a reboot the wall clock decides, and never goes back behind the latest time that was seen.
 func TestReboot(t *testing.T) {
 	w := newWorld(t.Fatal)
 	w.must(leases.Request{ID: "a", TTLS: 60, MaxUses: 10})

@@ -34,7 +34,7 @@ type Attestation struct {
 	Signers []Slot `json:"signers,omitzero"`
 
 	// Of provenance. Builder and BuildType are compared exactly. Parameters names every external parameter of the
-	// build, by JSON Pointer, with what it may be: one that is not named is refused, as SLSA asks for.
+	// build, by JSON Pointer, and limits its value: one that is not named is refused, as SLSA asks for.
 	Builder    string               `json:"builder,omitzero"`
 	BuildType  string               `json:"buildType,omitzero"`
 	Parameters map[string]Condition `json:"parameters,omitzero"`
@@ -202,7 +202,7 @@ func (a *Attestation) parameters(doc jsontext.Value) (wrong string) {
 	return a.unnamed(doc, "")
 }
 
-// unnamed finds a value that no condition names, itself or as a part of what it names.
+// unnamed finds a value that no condition names, itself or with an object that contains it.
 func (a *Attestation) unnamed(v jsontext.Value, ptr string) (wrong string) {
 	if _, ok := a.Parameters[ptr]; ok {
 		return ""

@@ -67,8 +67,8 @@ func TestStatementsApproveNothing(t *testing.T) {
 	}
 }
 
-// TestRequiredSummary: the rule's signatures do not count without the summary that it requires, which has to say
-// exactly what is wanted, by exactly whom.
+// TestRequiredSummary: the rule's signatures do not count without the summary that it requires. Its members
+// and its signer have to be exactly those of the rule.
 func TestRequiredSummary(t *testing.T) {
 	k := makeKeys(t, 3)
 	const rule = "rules:\n- name: one\n  allOf: [{publicKey: {file: k0.pub}}]\n  require:\n  - predicateType: https://slsa.dev/verification_summary/v1\n" +

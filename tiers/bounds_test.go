@@ -170,7 +170,7 @@ func TestSchemaReferences(t *testing.T) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	// The bound is on what is visited, each time anew, and it is exact.
+	// The bound counts the parts that are visited, each visit anew, and it is exact.
 	parts := func(n int) error {
 		_, err := tiers.DecodeManifest(manifestWithSchema(`{"allOf":`+list(n, `{}`)+`}`, ""))
 		return err
@@ -223,7 +223,7 @@ func TestSchemaReferences(t *testing.T) {
 	}
 }
 
-// TestConfigWork: values times parts of the schema are bounded, exactly; what is wrong is named by its place.
+// TestConfigWork: values times parts of the schema are bounded, exactly; an error names the place of each fault.
 func TestConfigWork(t *testing.T) {
 	m, err := tiers.DecodeManifest(manifestWithSchema(`{"items":{"allOf":`+list(1998, `{}`)+`}}`, "")) // 2,000 parts
 	if err != nil {

@@ -184,7 +184,7 @@ func TestEffective(t *testing.T) {
 	}
 }
 
-// What is held is always asked for, allowed by the operator and under the ceiling.
+// Every capability that a hook holds is asked for, allowed by the operator and under the ceiling.
 func TestEffectiveNeverWidens(t *testing.T) {
 	names := []string{"block", "rewrite", "rewrite:/args", "rewrite:/args/command", "rewrite:/text", "grant", "random",
 		"http_request"}

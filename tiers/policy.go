@@ -101,7 +101,7 @@ type Subject struct {
 	re *regexp.Regexp
 }
 
-// Limits say which hooks a rule vouches for. What is left out does not limit.
+// Limits say which hooks a rule vouches for. A member that is left out does not limit.
 type Limits struct {
 	// names; * stands for anything but /, /** at the end for everything below
 	Hooks          []string       `json:"hooks,omitzero"`

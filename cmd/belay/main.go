@@ -1,4 +1,4 @@
-// Command belay is a hook host for AI agents; `belay --help` lists what it does.
+// Command belay is a hook host for AI agents; `belay --help` lists its commands.
 // This file only connects the process to package cli.
 package main
 

@@ -56,7 +56,7 @@ const num = `  (func $say (param i32 i32) (drop (call $log (i32.const 1) (local.
     (call $say (local.get $at) (i32.sub (i32.const 61440) (local.get $at))))
 `
 
-// reply logs what is in the reply buffer.
+// reply logs the contents of the reply buffer.
 const reply = `  (func $reply (call $say (i32.const 32768) (call $reply_read (i32.const 32768) (i32.const 20480))))
 `
 

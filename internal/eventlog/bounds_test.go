@@ -37,7 +37,7 @@ func signedText(t *testing.T, k *Key, lines ...string) []byte {
 	return b
 }
 
-// TestLinesOfSignedNotes: a note that the key signed counts only if each of its lines is what it should be.
+// TestLinesOfSignedNotes: a note that the key signed counts only if each of its lines has the expected form.
 func TestLinesOfSignedNotes(t *testing.T) {
 	k := keyForTests(t)
 	root := Checkpoint{}.Root.String()
@@ -155,7 +155,8 @@ func TestRepairedTables(t *testing.T) {
 	}
 }
 
-// TestWhatARecoveryExplains: checkpoints beyond what is left, up to what the mark knew, signed until the recovery.
+// TestWhatARecoveryExplains: checkpoints of more events than are left and no more than the mark knew, signed no later
+// than the recovery.
 func TestWhatARecoveryExplains(t *testing.T) {
 	for _, c := range []struct {
 		why, mark string
@@ -196,7 +197,7 @@ func TestRecordedIsBounded(t *testing.T) {
 	}
 }
 
-// TestTheFirstFindingCounts: what is found wrong first is told, and not what follows from it.
+// TestTheFirstFindingCounts: the report holds the first finding, not those that follow from it.
 func TestTheFirstFindingCounts(t *testing.T) {
 	var v verifier
 	v.wrong(1, 2, "first")

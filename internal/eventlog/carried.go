@@ -120,14 +120,14 @@ type latchEvent struct {
 
 func (h *holding) step(seq int64, e phases.Event) { h.steps = append(h.steps, latchEvent{seq, e}) }
 
-// carry takes what the statement of a compaction says, if it is newer than what was known.
+// carry takes over the latches that the statement of a compaction carries, if they are newer than the known ones.
 func (h *holding) carry(c *Carried) {
 	if c != nil && c.Seq > h.known {
 		h.known, h.carried = c.Seq, c.Latches
 	}
 }
 
-// latches returns what is latched after all of that, oldest first.
+// latches returns the latches that stand after every step, oldest first.
 func (h *holding) latches() []kernel.Latch {
 	held := map[kernel.SessionKey]kernel.Latch{}
 	for _, l := range h.carried {

@@ -74,8 +74,8 @@ func OpenStatement(signed []byte, verifier string) (Statement, error) {
 }
 
 // Announce makes the statement that the contents of events 1 to through are given up.
-// It does not look at the events: verify the log first, or what was changed before can
-// never be found again. The error is ErrNothing or ErrLog.
+// It does not look at the events. Verify the log first: an earlier change can never be
+// found afterwards. The error is ErrNothing or ErrLog.
 func Announce(ctx context.Context, log kernel.Log, key *Key, through int64, by, why string,
 	now time.Time) ([]byte, error) {
 	size, err := log.LogSize(ctx)

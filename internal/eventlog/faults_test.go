@@ -284,8 +284,8 @@ func TestARemovalStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// Another process may remove what was announced while the log is verified: that is no fault of the log, at whichever
-// read it happens.
+// Another process may remove announced events while the log is verified. That is no fault of the log, whichever read
+// follows.
 func TestCompactionWhileVerifying(t *testing.T) {
 	k := newKey(t, 1)
 	for n := 1; ; n++ {

@@ -231,7 +231,7 @@ func TestFindingsNameTheEvents(t *testing.T) {
 	}
 }
 
-// The report of a sound log counts what was compared.
+// The report of a sound log counts the events and checkpoints that Verify compared.
 func TestReportsOfSoundLogs(t *testing.T) {
 	k := newKey(t, 1)
 	newest := func(l *loose) string {

@@ -17,9 +17,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Whatever happens to latches (refusals of every kind, sessions with and without a name,
-// old latches, people, ends of causes, verdicts on what was refused, restarts, compactions),
-// the events say what the rows say.
+// The events name the same latches as the rows, whatever happens: refusals of every kind,
+// sessions with and without a name, old latches, clearing by a person, ends of causes,
+// later verdicts, restarts, compactions.
 func TestLatchesFromRowsAreThoseFromEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, key := memory.New(), newKeyOf(t, 1)

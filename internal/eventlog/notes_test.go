@@ -228,7 +228,7 @@ func TestBoundsOfAnnouncements(t *testing.T) {
 	}
 }
 
-// given is a log whose store says itself what was given up.
+// given is a log that answers LogCompacted with a compaction of its own, and notes whether LogRemove was called.
 type given struct {
 	kernel.Log
 	compacted kernel.Compacted

@@ -9,7 +9,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// A proof is made of an event that is in the tree, whose contents are there, and that is what was recorded.
+// Prove accepts only an event that is in the tree and whose contents are stored and unchanged.
 func TestProofsThatAreNotMade(t *testing.T) {
 	k := newKey(t, 1)
 	l, _ := build(t, 5, k)

@@ -20,10 +20,10 @@ import (
 const recoveryOrigin = "belay event log recovery v1"
 
 // Recovery says that a log counts with its first Size events, although it had more, or
-// others: a person has decided that. A checkpoint of what was lost, which was signed
-// before, fits the log no more and is explained by it.
+// others: a person has decided that. It explains the earlier checkpoints of lost events,
+// which no longer fit the log.
 type Recovery struct {
-	Checkpoint        // of what is left, and when
+	Checkpoint        // of the events that are left, and when
 	Mark       string // the head that was known outside: SIZE:ROOT, or "none"
 	By, Why    string // one line each
 }
@@ -70,8 +70,8 @@ func (r *Recovery) reaches() int64 {
 	return n
 }
 
-// explains reports whether a checkpoint is of what the recovery gave up: signed before
-// it, beyond what is left, and not beyond what the mark knew.
+// explains reports whether a checkpoint covers events that the recovery dropped: it is
+// signed no later, of more events than are left, and of no more than the mark knew.
 func (r *Recovery) explains(c Checkpoint) bool {
 	most := r.reaches()
 	return !c.Time.After(r.Time) && c.Size > r.Size && (most == 0 || c.Size <= most)
@@ -102,7 +102,7 @@ type Recovered struct {
 	Event       int64 `json:"event"`                // that records it
 	First       int64 `json:"first,omitzero"`       // the first event that was lost
 	Last        int64 `json:"last,omitzero"`        // the last, as far as it is known; 0 when it is not
-	Checkpoints int   `json:"checkpoints,omitzero"` // of what was lost: they do not fit the log, and do not count
+	Checkpoints int   `json:"checkpoints,omitzero"` // of lost events: they do not fit the log, and do not count
 
 	Tables []string `json:"tables,omitzero"` // whose rows were not those that the log records, and were repaired
 	Kept   bool     `json:"kept,omitzero"`   // no event was lost

@@ -69,10 +69,10 @@ type standingReader struct {
 	next     int64 // the last event that was read and has a place in the tree
 	first    int64 // the first; 0: none yet
 	held     holding
-	tops     []tlog.Hash // of perfect subtrees over what was read, the largest first
+	tops     []tlog.Hash // of perfect subtrees over the leaves so far, the largest first
 	levels   []int
 	doubts   int
-	root     *tlog.Hash // that the newest statement of a compaction signs for what it gives up
+	root     *tlog.Hash // of the compacted events, as the newest statement of a compaction signs it
 	out      Standing
 }
 
@@ -94,7 +94,7 @@ func (r *standingReader) page(ctx context.Context, leaves []kernel.LogLeaf) erro
 		} else if l.Seq != r.next+1 {
 			r.doubt("events %d to %d are missing", r.next+1, l.Seq-1)
 		}
-		if err := r.grow(ctx, r.next, l.Seq-1); err != nil { // what is missing has its hash
+		if err := r.grow(ctx, r.next, l.Seq-1); err != nil { // the hashes of missing events are stored
 			return err
 		}
 		r.next = l.Seq
@@ -171,7 +171,7 @@ func (r *standingReader) add(h tlog.Hash) {
 	r.tops, r.levels = append(r.tops, h), append(r.levels, level)
 }
 
-// end holds what was read against the tree, and what is missing at either end.
+// end compares the leaves with the tree, and doubts a log that lacks events at either end.
 func (r *standingReader) end(ctx context.Context) error {
 	if r.next < r.size {
 		r.doubt("events %d to %d are missing", r.next+1, r.size)

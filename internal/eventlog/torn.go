@@ -45,7 +45,7 @@ const signatureMark = "— " // golang.org/x/mod/sumdb/note
 func beginning(s string) bool {
 	lines := strings.Split(s, "\n")
 	last := len(lines) - 1
-	// Of each line: what it is when it is whole, and what a part of it looks like.
+	// Of each line: the pattern of a complete one, and that of its beginning.
 	for i, line := range lines {
 		var whole, part *regexp.Regexp
 		constant := ""

@@ -29,7 +29,7 @@ func TestTornCheckpoint(t *testing.T) {
 			want = 2
 		}
 		ends := file[n-1] == '\n'
-		// An end at a newline is no torn line: it is reported as what it is.
+		// A cut behind a newline leaves no torn line: Verify reports the incomplete checkpoint as wrong.
 		if ends && n > first && want == 1 {
 			if torn || r.Wrong == nil {
 				t.Errorf("cut at %d, behind a newline: torn %v, %+v", n-first, torn, r.Wrong)

@@ -46,7 +46,7 @@ type Report struct {
 	Torn  int      `json:"torn,omitzero"`
 	Wrong *Finding `json:"wrong,omitzero"`
 
-	// recoveries that the log records: what was lost is not in it, and was given up by a person
+	// recoveries that the log records: it lacks the lost events, and a person accepted their loss
 	Recovered []Recovered `json:"recovered,omitzero"`
 
 	// Restrictions is what the newest event records of the rows that restrict, which they
@@ -99,8 +99,8 @@ func (v *verifier) wrong(first, last int64, format string, args ...any) {
 }
 
 func (v *verifier) run(ctx context.Context) error {
-	// Checkpoints before the size, and the size before the events: what others
-	// append meanwhile is then beyond what is compared.
+	// Checkpoints before the size, and the size before the events: events that
+	// others append meanwhile are then beyond the compared ones.
 	if err := v.collect(ctx); err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (v *verifier) stored(ctx context.Context, from, to int64) ([]tlog.Hash, err
 	return hashes(ctx, v.log)(indexes)
 }
 
-// compare holds what is stored against what follows from the events: the leaf
+// compare checks the stored hashes against those computed from the events: the leaf
 // first, then the subtrees that it completes.
 func (v *verifier) compare(seq int64, hashes, stored []tlog.Hash) {
 	if stored[0] != hashes[0] {

@@ -95,7 +95,7 @@ func TestBadInputs(t *testing.T) {
 	}
 }
 
-// What is given to begin with is used: the word stands nowhere but in the input.
+// Run uses the inputs that it is given: only the input contains the word.
 func TestInputsAreUsed(t *testing.T) {
 	res, err := fuzz.Run(t.Context(), fuzz.Options{
 		Bench: bench(t, loader.BenchOptions{}), Module: planted(t, "short"), Seed: 1, Runs: 200,
@@ -140,11 +140,11 @@ func TestExampleHooks(t *testing.T) {
 	}
 }
 
-// Three are measured in turn, on one processor. What is divided is a fuzz run: an input
-// is made, decoded, run and judged, and at the end each finding is made small. What it
-// is divided by is the live path without a store, which decodes an invocation and asks
-// the kernel: of the very inputs that the fuzz runs had (x-same), and of one of 400
-// bytes (x-small). Runs whose budget ends early cost a fuzzer less than the live path.
+// Three are measured in turn, on one processor. The dividend is a fuzz run: an input is
+// made, decoded, run and judged, and at the end each finding is made small. The divisor
+// is the live path without a store, which decodes an invocation and asks the kernel: of
+// the very inputs that the fuzz runs had (x-same), and of one of 400 bytes (x-small).
+// Runs whose budget ends early cost a fuzzer less than the live path.
 func BenchmarkFuzz(b *testing.B) {
 	module, err := os.ReadFile("../../examples-wasm/command-block/command-block.wasm")
 	if err != nil {

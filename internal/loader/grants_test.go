@@ -50,7 +50,7 @@ func TestUngrantedImportIsRefused(t *testing.T) {
 		phases.FaultOf(err).Kind != phases.KindLoad {
 		t.Errorf("bench: %v, want a fault of kind load", err)
 	}
-	h.Recorded = true // what was loaded so once is loaded so again
+	h.Recorded = true // a hook of a recording loads with the grants that it had then
 	if l, err := bench.Load(context.Background(), h); err != nil || !slices.Equal(l.Capabilities, []string{"block"}) {
 		t.Errorf("recorded: %v", err)
 	}
@@ -119,7 +119,7 @@ func TestBindingsInTheTreeGrantEnough(t *testing.T) {
 			info, err := loader.Inspect(t.Context(), h.Module, append([]string{}, allowed...))
 			seen++
 			if strings.Contains(path, "ungranted") {
-				continue // what is short is what it is about
+				continue // this page is about missing grants
 			}
 			if err != nil || len(info.Problems) > 0 {
 				t.Errorf("%s: builtin:%s with %q: %q %v", path, m[1], allowed, info.Problems, err)

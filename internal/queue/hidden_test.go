@@ -10,8 +10,8 @@ import (
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
-// What cannot be read is denied or left: an approval of it never counts, also one
-// that is on file already, and the flag is part of what is signed.
+// A person can deny an item that hides a value, but not approve it: no approval counts,
+// not even one on file. The signature covers the flag.
 func TestWhatIsHiddenIsNotApproved(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	it := approvals.Item{ID: "1", Kind: approvals.KindAsk, Key: "k", State: approvals.Pending, Created: now,

@@ -26,7 +26,7 @@ const (
 	MaxQuota       = 1000
 )
 
-// WithDefaults fills in what is zero.
+// WithDefaults sets zero members to their defaults, and limits the others.
 func WithDefaults(s approvals.Settings) approvals.Settings {
 	if s.Timeout <= 0 {
 		s.Timeout = DefaultTimeout

@@ -207,8 +207,8 @@ func FuzzOrder(f *testing.F) {
 	})
 }
 
-// What was written before there were stamps says the same bytes as then: it is signed and
-// sealed by them.
+// Items, decisions and orders without a stamp encode as they did before stamps existed:
+// they are signed and sealed by those bytes.
 func TestNoStampLeavesNoTrace(t *testing.T) {
 	it := item()
 	it.Clock = clock.Stamp{}

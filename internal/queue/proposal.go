@@ -67,8 +67,8 @@ func ValidateProposal(p *approvals.Proposal) error {
 	return nil
 }
 
-// CloneProposal returns a proposal that shares no memory with this one: what is examined is
-// what is filed, also when the caller writes to its buffers meanwhile.
+// CloneProposal returns a proposal that shares no memory with this one: the filed proposal
+// is the examined one, even if the caller writes to its buffers meanwhile.
 func CloneProposal(p approvals.Proposal) approvals.Proposal {
 	p.Module, p.Config = slices.Clone(p.Module), slices.Clone(p.Config)
 	p.Phases, p.Capabilities, p.Source = slices.Clone(p.Phases), slices.Clone(p.Capabilities), slices.Clone(p.Source)

@@ -15,29 +15,29 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// notePrefix begins the notes about what is redacted in an item: NoteRedacted and a
-// JSON Pointer into the event of the verdict.
+// notePrefix begins the notes about redacted values of an item, before a JSON Pointer
+// into the event of the verdict.
 const notePrefix = "covered: "
 
-// NoteRedacted is the note that the value at a pointer is redacted in what is shown.
+// NoteRedacted returns the note that the item shows the value at a pointer redacted.
 func NoteRedacted(pointer string) string { return notePrefix + pointer }
 
-// ShownPointer reports whether a pointer into the event of a verdict is about what an
-// ask shows: the action as it came and as it would run. What is redacted in metadata
-// changes from one try to the next, and no person is shown metadata.
+// ShownPointer reports whether a pointer into the event of a verdict is about a part that
+// an ask shows: the action as it came and as it would run. Redacted values in metadata
+// change from one try to the next, and no person is shown metadata.
 func ShownPointer(pointer string) bool {
 	return phases.Covers("/input/action", pointer) || phases.Covers("/output/action", pointer)
 }
 
-// SameQuestion compares what two items show, member by member. One is what a person
-// signed, the other is made anew from what is about to happen. They may differ in
-// these and in nothing else:
+// SameQuestion compares the questions of two items, member by member. A person signed
+// one; the other is made anew when the approval is used. They may differ in these and
+// in nothing else:
 //
 //   - ID, Invocation, Created, Expires, Clock: each try has its own;
 //   - State, Decision, Closed: what became of the item;
 //   - in actions, call_id, duration_ms and credential headers, as in the key
 //     (phases.Comparable); the order of patterns in scopes; spelling of JSON;
-//   - notes about what is redacted outside of the action, which older items have.
+//   - notes about values redacted outside of the action, which older items have.
 //
 // The error is ErrContent and names the member.
 func SameQuestion(signed, now *approvals.Item) error {

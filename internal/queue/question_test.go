@@ -13,8 +13,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Whatever a person is shown of a question has to be the same when the approval is used,
-// apart from what is named here.
+// Every member of an item has to be the same when the approval is used, apart from those
+// in free.
 func TestSameQuestionComparesEveryMember(t *testing.T) {
 	free := map[string]bool{"ID": true, "State": true, "Created": true, "Expires": true, "Clock": true, "Invocation": true,
 		"Decision": true, "Closed": true, "Damaged": true}

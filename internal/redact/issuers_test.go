@@ -7,11 +7,10 @@ import (
 	"testing"
 )
 
-// TestIssuers: how the tokens of an issuer read stands in testdata/issuers.txt, a line for each kind and
-// prefix: how many characters follow, which ones, "in a word" where letters and digits may stand before the
-// prefix, and "no words" where
-// what follows has to look generated. Each line is compared with what is found: one character less and one
-// more, and each character of ASCII at the end of what follows.
+// TestIssuers: testdata/issuers.txt describes the tokens of each issuer, a line for each kind and prefix: how
+// many characters follow, which ones, "in a word" where letters and digits may stand before the prefix, and "no
+// words" where those characters have to look generated. Each line is compared with the detector, which is tried
+// with every length up to 129 and with each printable ASCII character near the end.
 func TestIssuers(t *testing.T) {
 	lines := readTexts(t, "testdata/issuers.txt")
 	told := map[string]bool{}

@@ -71,8 +71,8 @@ func TestAloneAnswers(t *testing.T) {
 	}
 }
 
-// The other hooks of a recording, and a latch of its session, say nothing; what they
-// had said is what is compared with.
+// The other hooks of a recording, and a latch of its session, do not affect a hook that
+// is replayed alone. The baseline is the recorded verdict of the chain.
 func TestAloneIsAlone(t *testing.T) {
 	strict, lenient := alone(t, "next", "strict", nil), alone(t, "command-block", "lenient", nil)
 	none := alone(t, "next", "strict", &tiers.Match{Tools: "^nothing$", Any: true})

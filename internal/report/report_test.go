@@ -235,8 +235,8 @@ func TestReportCoversSecretsAndEscapes(t *testing.T) {
 	}
 }
 
-// What a reviewer has to see stands on the page without opening anything: who stops
-// what, and what is shown of a figure is the figure.
+// The page shows which hook stops which action without opening anything, and shows every
+// figure in full.
 func TestPageSaysWhy(t *testing.T) {
 	b := report.NewBuilder("budget", "")
 	b.Begin(recording.Header{})

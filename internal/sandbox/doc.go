@@ -1,5 +1,5 @@
 // Package sandbox runs hooks. It decides whether a module file may be loaded at
-// all, what it can reach while it runs (exactly the hostcalls that it imports),
+// all, which hostcalls it can reach while it runs (exactly those that it imports),
 // how much fuel, time and memory one invocation gets, and which of few kinds a
 // failure is. Everything that a guest says is untrusted here.
 //

@@ -130,7 +130,7 @@ func TestWrongLogIsNotCompacted(t *testing.T) {
 	}
 }
 
-// What was stopped half way goes on, and what was removed beyond it is found.
+// An interrupted compaction goes on. If rows were changed or removed beyond it, Verify and Compact say so.
 func TestCompactionGoesOn(t *testing.T) {
 	for name, sql := range map[string]string{
 		"stopped": "UPDATE compaction SET through=through", "more": "DELETE FROM events WHERE seq < 8",
@@ -197,8 +197,8 @@ type daysAgo int
 
 func (d daysAgo) Now() time.Time { return time.Now().Add(-time.Duration(d) * 24 * time.Hour) }
 
-// What is younger than two days is never compacted, by hand or by retention; belay.yaml can
-// only raise that.
+// Events younger than two days are never compacted, by hand or by retention; belay.yaml can
+// only raise that age.
 func TestYoungEventsAreNotCompacted(t *testing.T) {
 	b := open(t, aged(t, guarded+"events: {retention: {days: 1}}\n"), belay.Options{})
 	for _, dry := range []bool{true, false} {

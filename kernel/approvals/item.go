@@ -54,11 +54,11 @@ type Asking struct {
 type Item struct {
 	ID         string         `json:"id"` // UUIDv7
 	Kind       Kind           `json:"kind"`
-	Key        string         `json:"key"` // digest of what is asked: the same question has the same key
+	Key        string         `json:"key"` // digest of the question: the same question has the same key
 	State      State          `json:"state"`
 	By         Requester      `json:"by"`
 	Created    time.Time      `json:"created"`
-	Expires    time.Time      `json:"expires"`        // for deciding; what is undecided then is denied
+	Expires    time.Time      `json:"expires"`        // for deciding; an undecided item is denied then
 	Clock      clock.Stamp    `json:"clock,omitzero"` // of Created: how long it waits counts by the boot clock
 	Invocation string         `json:"invocation,omitzero"`
 	Phase      phases.Phase   `json:"phase,omitzero"`
@@ -75,8 +75,8 @@ type Item struct {
 	Decision *Decision `json:"decision,omitzero"`
 	Closed   time.Time `json:"closed,omitzero"` // when it was decided against, used, or ran out
 
-	// Damaged is set by a store whose row says two things: what it keeps beside the
-	// item, to find it by, is not what the item says, or the item cannot be read.
+	// Damaged is set by a store that cannot read the item, or whose columns beside the
+	// item, by which it is found, do not agree with it.
 	Damaged bool `json:"-"`
 }
 
@@ -134,8 +134,8 @@ func (it Item) At(now clock.Instant) Item {
 	return it
 }
 
-// Left returns how long a pending item still waits, or what was decided still holds; not
-// more than 0 when that is over.
+// Left returns how long a pending item still waits, or its decision still holds; not more
+// than 0 when that is over.
 func (it *Item) Left(now clock.Instant) time.Duration {
 	if d := it.Decision; d != nil && it.State != Pending {
 		return d.Clock.Left(now, d.At, d.Until)

@@ -16,7 +16,7 @@ type Op struct {
 	Quota  int
 	Change *Change // the step has failed unless the item is in state From
 
-	At clock.Instant // with Create: what is in the queue counts as it stands then; zero: when the item was created
+	At clock.Instant // with Create: the queue is counted as it stands then; zero: when the item was created
 }
 
 // When returns the moment at which a Create looks at the queue.
@@ -87,8 +87,8 @@ type Query struct {
 	NotDueAt clock.Instant // none of those
 }
 
-// MaxLimit is the most items that one query returns, and defaultLimit what it returns unless
-// it says more.
+// MaxLimit is the most items that one query returns, and defaultLimit the most if its Limit
+// is not set.
 const (
 	MaxLimit     = 1000
 	defaultLimit = 100

@@ -17,7 +17,7 @@ type Proposal struct {
 	AnyTool      bool           `json:"any_tool,omitzero"`     // the pattern may match no tool that belay knows
 	Capabilities []string       `json:"capabilities,omitzero"` // default: all that the manifest asks for
 	Config       jsontext.Value `json:"config,omitzero"`
-	Observe      bool           `json:"observe,omitzero"` // only watch what it would decide
+	Observe      bool           `json:"observe,omitzero"` // record its decisions, but do not apply them
 	Reason       string         `json:"reason,omitzero"`
 	Source       []SourceFile   `json:"source,omitzero"`
 	Runtime      string         `json:"runtime,omitzero"` // who proposes, by its own word

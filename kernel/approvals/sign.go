@@ -24,8 +24,8 @@ func KeyID(k ed25519.PublicKey) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// Statement returns the bytes that a reviewer signs: what is decided, about which
-// item with exactly which content, by whom, why, and until when it holds.
+// Statement returns the bytes that a reviewer signs: the verdict, the item and its exact
+// content, the reviewer, the reason, and the time until which the decision holds.
 func Statement(it *Item, d *Decision) ([]byte, error) {
 	doc := struct {
 		Item    string    `json:"item"`

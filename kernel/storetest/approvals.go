@@ -131,7 +131,7 @@ func legalSteps() map[approvals.State]map[approvals.State]bool {
 	}
 }
 
-// Every pair of states is tried: what is not legal leaves no trace.
+// Every pair of states is tried: an illegal step leaves no trace.
 func approvalSteps(t *testing.T, s kernel.Store) {
 	legal := legalSteps()
 	n := 0
@@ -391,8 +391,8 @@ func approvalsForgotten(t *testing.T, s kernel.Store) {
 	}
 }
 
-// What was stamped in this boot waits as long as it was said, by the clock of the boot; the
-// wall clock may have been set to anything meanwhile.
+// An item or a decision that was stamped in this boot lasts its time by the clock of the boot,
+// even if the wall clock has been set meanwhile.
 func approvalsRunOutByBoot(t *testing.T, s kernel.Store) {
 	const year = 365 * 24 * time.Hour
 	moment := func(passed, set time.Duration) clock.Instant {

@@ -16,7 +16,7 @@ import (
 )
 
 // leaseModel takes random steps with the store and with leasetable.Table, which must
-// agree about every one of them and about what is left.
+// agree about every step and about the leases afterwards.
 func leaseModel(t *testing.T, s kernel.Store) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

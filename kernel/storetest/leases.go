@@ -151,7 +151,7 @@ func leasesByHolder(t *testing.T, s kernel.Store) {
 	if got := held(stranger, at(0)); got != "anyone " {
 		t.Errorf("held by another credential: %s", got)
 	}
-	// A child is worth no more than what is above it.
+	// A child is not held once a lease above it is used up.
 	commit(t, s, ops(mint(lease("q", 2)), mint(child("q/c", "q", 1, 2)), mint(child("q/c/d", "q/c", 2, 1))))
 	if got := held(coder, at(0)); got != "anyone q q/c q/c/d long " {
 		t.Errorf("held with children: %s", got)

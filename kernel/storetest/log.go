@@ -14,7 +14,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// CheckLog recomputes the tree from what is stored and compares every hash; it
+// CheckLog recomputes the tree from the stored events and compares every hash; it
 // returns the number of leaves.
 func CheckLog(t *testing.T, s kernel.Store) int64 {
 	t.Helper()
@@ -136,7 +136,7 @@ func dropsCheckpoints(t *testing.T, s kernel.Store) {
 	}
 }
 
-// compacts: what was given up goes, oldest first; its place in the tree stays.
+// compacts: compacted events are removed, oldest first; their hashes stay in the tree.
 func compacts(t *testing.T, s kernel.Store) {
 	for i := range 20 {
 		commit(t, s, kernel.Batch{Events: []phases.Event{event(strconv.Itoa(i))}})

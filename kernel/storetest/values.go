@@ -105,7 +105,7 @@ func hookState(t *testing.T, s kernel.Store) {
 	}
 	commit(t, s, kernel.Batch{StateReads: append(read("m", "k", 0), read("n", "k", second.Version)...)})
 
-	// Removed and written again is not what was read before.
+	// A value that is removed and written again is not the one that was read before.
 	commit(t, s, kernel.Batch{StateWrites: []kernel.StateWrite{{Namespace: "n", Key: "k", Delete: true}}})
 	if v := get("n", "k"); v.Version != 0 || v.Value != nil {
 		t.Errorf("after it was removed: %+v", v)

@@ -2,7 +2,7 @@
 // set, and by the clock of the machine's boot, which nothing sets. It decides how long a
 // lease, an approval or an order still lasts: by the boot clock where it can, see Stamp.
 //
-// It never looks for jumps of the wall clock and never stores what it reads.
+// It never looks for jumps of the wall clock and never stores a reading.
 package clock
 
 import "time"

@@ -23,7 +23,7 @@ func (r *rows) claimable(id string, at clock.Instant) (chain []leases.Lease) {
 	return chain
 }
 
-// changeLeases carries out one change, or refuses it when what it rests on does not hold.
+// changeLeases carries out one change, or refuses it if the stored leases do not allow it.
 func (r *rows) changeLeases(op *leases.Op) error {
 	at := op.At
 	at.High = r.high

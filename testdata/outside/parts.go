@@ -108,7 +108,7 @@ func (r *Recorder) Recorded(rec *kernel.Recording) {
 	r.actions = append(r.actions, string(rec.Invocation.Action)+" "+string(rec.Verdict.Decision))
 }
 
-// Actions returns what was recorded.
+// Actions returns the recorded actions, each with its decision.
 func (r *Recorder) Actions() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

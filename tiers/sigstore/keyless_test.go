@@ -133,7 +133,7 @@ func attested(t testing.TB, w *ca.VirtualSigstore, who, from string, file []byte
 	return e
 }
 
-// verifierOf trusts w, and wants of certificates what is given.
+// verifierOf trusts w, and requires the given assurances of certificates.
 func verifierOf(w root.TrustedMaterial, want ...tiers.Assurance) *verifier {
 	v := &verifier{requirements: want, material: w}
 	v.once.Do(func() {})

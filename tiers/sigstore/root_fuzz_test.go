@@ -2,8 +2,8 @@ package sigstore
 
 import "testing"
 
-// What is no trusted root is an error, never a panic: a library parses it, and it may
-// come from a file of unknown origin.
+// An invalid trusted root is an error, never a panic: a library parses it, and its file may
+// be of unknown origin.
 func FuzzTrustedRoot(f *testing.F) {
 	f.Add([]byte(
 		`{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1","tlogs":[],"certificateAuthorities":[],"ctlogs":[]}`))

@@ -60,7 +60,7 @@ func TestHintsNameCommands(t *testing.T) {
 			return nil
 		}
 		switch filepath.Ext(path) {
-		case ".md", ".tmpl", ".json", ".yaml", ".h", ".rs": // prose: only what is quoted is a command
+		case ".md", ".tmpl", ".json", ".yaml", ".h", ".rs": // prose: only quoted text is a command
 			b, err := os.ReadFile(path)
 			for _, m := range quotedCommand.FindAllString(string(b), -1) {
 				each(path, m)

@@ -2,9 +2,9 @@
 // as OTLP logs in JSON, and as CEF for log collectors. It never decides which
 // events those are, it reads nothing and opens no files.
 //
-// Whatever a caller or a hook has put into an event, one event stays one line:
-// line breaks, escape sequences, NULs, bidirectional overrides and the separators
-// of a format are escaped, in JSON so that decoding gives back what was stored.
+// One event is always one line. Line breaks, escape sequences, NULs, bidirectional
+// overrides and the separators of a format are escaped; decoding the JSON gives back
+// the stored text.
 package export
 
 import (

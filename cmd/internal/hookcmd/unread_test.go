@@ -47,7 +47,7 @@ func TestUnreadPayloadsHoldTheirOwnSession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := stateDir(t)
 			daemon(t, dir, ok("text/html", "<p>{}</p>")) // it answers nothing that counts
-			// A busy machine takes longer than 200 ms to read 5 MB, and what is not read names no session.
+			// A busy machine takes longer than 200 ms to read 5 MB, and an unread payload names no session.
 			r := runPatiently(t, dir, c.in, hookcmd.PayloadPatience, "--runtime", "claude-code", "--for", "SubagentStart")
 			if r.code != 2 || r.err == "" {
 				t.Errorf("not blocked: %+v", r)

@@ -163,7 +163,8 @@ func TestPushRefusals(t *testing.T) {
 	}
 }
 
-// A push finds a registry that does not store what it accepted.
+// A push fails if the registry serves another manifest, loses the evidence, or redirects or
+// refuses the upload.
 func TestPushToLiars(t *testing.T) {
 	for name, c := range map[string]struct {
 		referrers bool

@@ -4,7 +4,7 @@
 // request that does not reach the kernel is answered with something that no caller
 // can read as "go on".
 //
-// # Limits of what it can tell
+// # Limits of authentication
 //
 // An agent runs with the person's uid. It can connect to the socket as the person
 // can, and read whatever files the person's uid can read, tokens included. So the

@@ -1,7 +1,7 @@
-// Package dry answers reads from a store and writes nothing, so that what is decided
-// on it leaves no trace: no event, state, lease, approval, metadata or latch.
+// Package dry answers reads from a store and writes nothing, so that decisions on it
+// leave no trace: no event, state, lease, approval, metadata or latch.
 //
-// It never says that it keeps anything: what was committed is not read back.
+// It never claims to be durable: reads do not return committed rows.
 package dry
 
 import (

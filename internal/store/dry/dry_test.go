@@ -19,7 +19,7 @@ import (
 
 var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// full is a batch with something in every member that changes what is stored.
+// full is a batch with something in every member that changes the store.
 func full() kernel.Batch {
 	run, session := phases.RunKey{Runtime: "r", Session: "s"}, kernel.SessionKey{Runtime: "r", Session: "s"}
 	return kernel.Batch{

@@ -35,7 +35,7 @@ type run struct {
 type Store struct {
 	mu      sync.Mutex
 	closed  bool
-	bodies  [][]byte // nil once it was removed; encoded events: a caller can neither keep nor change what is stored
+	bodies  [][]byte // encoded events, so that no caller holds or changes a stored one; nil once removed
 	tree    []tlog.Hash
 	notes   [][]byte // checkpoints
 	given   kernel.Compacted

@@ -13,7 +13,7 @@ import (
 
 // grown returns the tree with the bodies as its next leaves. Preconditions: s.mu is held.
 func (s *Store) grown(bodies [][]byte) ([]tlog.Hash, error) {
-	tree := s.tree // what is appended to it does not show in s.tree
+	tree := s.tree // appending to it does not change s.tree
 	read := tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) { return pick(tree, indexes) })
 	for i, b := range bodies {
 		hashes, err := tlog.StoredHashes(int64(len(s.bodies)+i), b, read)

@@ -149,7 +149,7 @@ func oneApproval(c *conn, sql string, args ...any) (out *approvals.Item, err err
 	return out, err
 }
 
-// pendingItem is what is looked at of an item that waits for a person.
+// pendingItem holds the id, kind and requester of an item that waits for a person.
 type pendingItem struct {
 	id   string
 	kind approvals.Kind

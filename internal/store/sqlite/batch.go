@@ -40,7 +40,7 @@ func writeBatch(c *conn, b *kernel.Batch) error {
 	return seen(c, b.Now)
 }
 
-// check compares what the batch was computed from with what is stored now.
+// check refuses a batch that was computed from rows that have changed since.
 func check(c *conn, b *kernel.Batch) error {
 	if k := b.Unlatched; k != nil {
 		latched := false

@@ -9,7 +9,7 @@ import (
 	"github.com/belay-hooks/belay/kernel"
 )
 
-// compactionSchema is one row: what was given up, and the event that says so.
+// compactionSchema is one row: the number of the last compacted event, and of the event that announces it.
 const compactionSchema = `CREATE TABLE compaction (
 		through INTEGER NOT NULL,
 		event   INTEGER NOT NULL

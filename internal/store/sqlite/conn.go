@@ -47,7 +47,7 @@ func openConn(path, vfs string, readOnly, immutable bool) (*conn, error) {
 	// trusted_schema off: a database from elsewhere cannot make us run functions.
 	pragmas := "PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA synchronous=FULL;"
 	if !readOnly {
-		// secure_delete: what is removed is overwritten, not only forgotten.
+		// secure_delete: SQLite overwrites removed content, and does not only forget it.
 		pragmas += "PRAGMA journal_mode=WAL; PRAGMA secure_delete=ON;"
 	}
 	if err := c.Exec(pragmas); err != nil {

@@ -20,8 +20,8 @@ import (
 
 const markName = "mark"
 
-// crashMarks is a crashDisk for marks: what was written and not synced may be lost, torn
-// or garbled, each write by itself.
+// crashMarks is a crashDisk for marks: each write that was not synced may be lost, torn or
+// garbled, independently of the others.
 type crashMarks struct{ d *crashDisk }
 
 // Open implements highwater.Disk.
@@ -99,7 +99,7 @@ func (m *crashMark) Close() error  { return nil }
 func (m *crashMark) Lock() error   { return nil }
 func (m *crashMark) Unlock() error { return nil }
 
-// standing is what was used up and acknowledged.
+// standing holds the acknowledged uses of approvals and of the lease.
 type standing struct {
 	mu     sync.Mutex
 	used   map[string]bool // approvals
@@ -155,8 +155,8 @@ func useUp(t *testing.T, s *sqlite.Store, i int, stand *standing, tried *sync.Ma
 	}
 }
 
-// check says what is wrong with an image and its mark: a crash is no regression, what was
-// used stays used, and each use that the database holds was noted before.
+// check returns the fault of an image and its mark, or "": a crash is no regression, every
+// acknowledged use stays used, and each use that the database holds was noted before.
 func (st *standing) check(t *testing.T, s *sqlite.Store, noted *highwater.State) string {
 	if err := s.CheckMark(t.Context()); err != nil {
 		return "a crash passes for a regression: " + err.Error()

@@ -20,8 +20,8 @@ import (
 	"github.com/belay-hooks/belay/kernel/storetest"
 )
 
-// A crashDisk is the real file system that also models what a disk would hold
-// after a power cut: what was synced, and of the rest any part, torn or garbled.
+// A crashDisk is the real file system that also models the contents of a disk after
+// a power cut: all synced writes, and of the rest any part, torn or garbled.
 type crashDisk struct {
 	vfs.VFS
 	lies bool // a sync does nothing
@@ -146,8 +146,7 @@ func (f *crashHandle) Sync(vfs.SyncFlag) error {
 	return nil
 }
 
-// crash writes events until points images were checked, and returns what was
-// wrong with them.
+// crash writes events until points images were checked, and returns their faults.
 func crash(t *testing.T, points int, seed uint64, lies bool) (faults []string) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "belay.db")
@@ -211,8 +210,8 @@ func crash(t *testing.T, points int, seed uint64, lies bool) (faults []string) {
 	return faults
 }
 
-// compactSome gives up what is older than the last few events and removes a part
-// of it, so that the power goes in every state of a compaction.
+// compactSome announces a compaction of all but the last few events and removes some
+// of them, so that the power goes in every state of a compaction.
 func compactSome(t *testing.T, s *sqlite.Store, i int, acked, tried *sync.Map, gone *atomic.Int64) {
 	through := int64(2*i - 10)
 	if through < 1 {
@@ -235,7 +234,7 @@ func compactSome(t *testing.T, s *sqlite.Store, i int, acked, tried *sync.Map, g
 	}
 }
 
-// checkImage opens what a crash left and says what is wrong with it.
+// checkImage opens the image that a crash left and returns its fault, or "".
 func checkImage(t *testing.T, dir string, image map[string][]byte, acked, tried *sync.Map, gone int64,
 	stand *standing) string {
 	err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700))
@@ -265,7 +264,7 @@ func checkImage(t *testing.T, dir string, image map[string][]byte, acked, tried 
 			fault = "phantom " + e.ID
 		}
 	}
-	// Only what was announced, durably, may be missing, and only from the front.
+	// Only events of a durably announced compaction may be missing, and only from the front.
 	done, err := s.LogCompacted(t.Context())
 	if err != nil {
 		return "the compaction cannot be read: " + err.Error()

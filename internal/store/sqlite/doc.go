@@ -6,9 +6,9 @@
 //
 // The journal is a write-ahead log with synchronous=FULL, so that a commit is
 // on the disk when SQLite says so. Each process has one writer goroutine: it
-// takes what is waiting, up to maxGroup batches, and writes it in one
+// takes the waiting batches, up to maxGroup, and writes them in one
 // transaction (BEGIN IMMEDIATE), one savepoint for each batch, so that a batch
-// that conflicts is undone alone and everybody shares the cost of one sync.
+// that conflicts is undone alone and all batches share the cost of one sync.
 // Sequence numbers are read inside that transaction; processes that share the
 // file wait for each other there, at most busyTimeout.
 //

@@ -63,8 +63,8 @@ func (c *conn) moved(path string) bool {
 	return err != nil || !os.SameFile(c.file, now)
 }
 
-// follow opens the file that the path names now, if it is another one: what is written to
-// the one before is lost. guard finds out whether the new one may be used.
+// follow opens the file that the path names now, if it is another one: writes to the
+// previous file are lost. guard finds out whether the new one may be used.
 func (w *writer) follow() error {
 	if w.conn != nil && w.conn.moved(w.store.path) {
 		w.conn.close()
@@ -86,7 +86,7 @@ func (w *writer) follow() error {
 }
 
 // guard compares the database with its mark, gives it one if it never had one and is
-// about to get events, and writes down what was used without a commit. It is called
+// about to get events, and writes down the uses that have no commit. It is called
 // inside the write transaction, before anything else is written.
 func (w *writer) guard(group []*request) error {
 	g := &w.guarded
@@ -230,9 +230,8 @@ func (w *writer) intend(group []*request) error {
 	return markFailure(w.store.mark.Intend(st.Epoch, w.guarded.before, uses, now))
 }
 
-// advance tells the mark how far the database has come. That it could not be told makes
-// the mark lag, which is no reason to take back what is durable: the next transaction
-// finds out what is wrong with the mark.
+// advance tells the mark how far the database has come. If that fails, the mark lags and
+// the durable commit stays: the next transaction finds the fault of the mark.
 func (w *writer) advance() {
 	g := &w.guarded
 	if g.mark == nil {

@@ -55,10 +55,10 @@ var errRefused = errors.New("the recovery was refused")
 func refused(err error) error { return fmt.Errorf("%w: %w", errRefused, err) }
 
 // Recover makes the database as it is the one that counts, as plan decides, in one transaction.
-// What was used up according to the mark stays used up. Where the database went back, approvals
-// that count and active leases are withdrawn. Rows that the log does not record are rebuilt from
-// what advise says of the log, or withdrawn, or accepted and named. The event of the recovery is
-// the first that covers them. After an error of advise or plan nothing has changed. Other errors
+// Every use that the mark holds stays used up. Where the database went back, approvals that
+// count and active leases are withdrawn. Rows that the log does not record are rebuilt from the
+// advice about the log, or withdrawn, or accepted and named. The event of the recovery is the
+// first that covers them. After an error of advise or plan nothing has changed. Other errors
 // are kernel.ErrUnavailable.
 func (s *Store) Recover(ctx context.Context, advise func() (Advice, error), plan func(Stand) (Decision, error)) error {
 	err := s.submit(ctx, &request{recover: &recovery{advise, plan}, done: make(chan struct{})})

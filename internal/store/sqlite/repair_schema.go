@@ -21,8 +21,8 @@ func objects(text string) []object {
 // repairable reports whether a repair can make a table anew: all but the log and its tree.
 func repairable(table string) bool { return table != "events" && table != "tiles" }
 
-// mendSchema removes what belay has not made, such as a trigger, and makes what is missing.
-// It says what it has done. A table of belay's with other columns is an error: a backup has to
+// mendSchema removes objects that belay has not made, such as a trigger, and makes missing
+// ones. It returns a line for each change. A table of belay's with other columns is an error: a backup has to
 // take its place.
 func (s *Store) mendSchema(c *conn) (done []string, err error) {
 	own, err := s.schema()

@@ -47,7 +47,7 @@ func adviceOf(t *testing.T, s *sqlite.Store) func() (sqlite.Advice, error) {
 	return func() (sqlite.Advice, error) { return out, nil }
 }
 
-// recovers agrees to a recovery as it is planned, and returns what it was about.
+// recovers agrees to a recovery as it is planned, and returns the Stand of the plan.
 func recovers(t *testing.T, s *sqlite.Store, advise func() (sqlite.Advice, error), id string) sqlite.Stand {
 	t.Helper()
 	stand, err := recovery(t, s, advise, phases.Event{ID: id, Type: phases.EventRecovery, Time: storetest.T0})
@@ -173,7 +173,7 @@ func TestRecoverRowsOfEveryTable(t *testing.T) {
 	}
 }
 
-// restoreTables makes the database what it was, with its log.
+// restoreTables puts back the saved contents of every table, the log included.
 func restoreTables(t *testing.T, c *sqlite3.Conn, saved map[string]bool) {
 	t.Helper()
 	must(t, c.Exec("BEGIN IMMEDIATE"))

@@ -139,7 +139,7 @@ func (c *conn) touch(t restrict.Table, key ...string) {
 }
 
 // retouch reads the rows that were touched, and returns the set with them. It reads them
-// back, so that what is covered is what is stored.
+// back, so that the digest covers the rows as they are stored.
 func retouch(c *conn, set *restrict.Set) (*restrict.Set, error) {
 	if len(c.touched) == 0 {
 		return set, nil
@@ -269,7 +269,7 @@ func recordedAt(c *conn, size int64) (out recorded, err error) {
 	return out, nil
 }
 
-// compare returns nil if the rows are those that are recorded, else what is known of the difference.
+// compare returns nil if the rows are those that are recorded, else the tables or rows that differ, as far as known.
 func (s *Store) compare(set *restrict.Set, rec *recorded) error {
 	if !rec.adopted || set.Root() == rec.root || s.unproven {
 		return nil

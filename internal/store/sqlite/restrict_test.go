@@ -373,8 +373,8 @@ func TestNewestAnswerIsCovered(t *testing.T) {
 	wantTampered(t, err, "approvals")
 }
 
-// A trigger, a view, an index or a column can take away what is written: the schema is that of
-// the migrations, or nothing is done.
+// A trigger, a view, an index or a column can undo writes: the store refuses every commit
+// unless the schema is that of the migrations.
 func TestSchemaIsCompared(t *testing.T) {
 	for _, sql := range []string{
 		"CREATE TRIGGER forget AFTER INSERT ON latches BEGIN DELETE FROM latches; END",

@@ -140,7 +140,7 @@ func TestKilledWriter(t *testing.T) {
 		for n := 0; sc.Scan(); n++ {
 			acknowledged[sc.Text()] = true
 			if n == 40 {
-				c.Process.Kill() // what is still in the pipe was acknowledged, too
+				c.Process.Kill() // lines still in the pipe were acknowledged, too
 			}
 		}
 		c.Wait()

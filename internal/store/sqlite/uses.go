@@ -19,8 +19,9 @@ import (
 
 // What a commit uses up is read off its batch, so that no caller can forget to say it.
 
-// spent refuses a batch that uses up an approval whose use is noted outside of the database, and
-// brings the counts of leases to what is noted there. It has written nothing when it refuses.
+// spent refuses a batch that uses up an approval or a reviewer's statement whose use is noted
+// outside of the database. It raises the use counts of leases to those noted there. It has
+// written nothing when it refuses.
 func (w *writer) spent(b *kernel.Batch) error {
 	st := w.guarded.mark
 	if st == nil || len(st.Uses) == 0 {

@@ -31,7 +31,7 @@ type writer struct {
 	guarded guarded
 
 	set     *restrict.Set // the rows that restrict, as far as they are written
-	version int64         // of the database, when set was last known to be what it holds; see dataVersion
+	version int64         // of the database, when its rows were last known to be those of set; see dataVersion
 	found   head          // what the newest leaf said of the rows when the transaction began
 	wrong   error         // kernel.ErrTampered: the rows are not those that the log records, and set is not known
 

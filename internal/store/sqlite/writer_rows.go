@@ -51,9 +51,9 @@ func (w *writer) rows() (now head, err error) {
 	return head{set: set, adopted: rec.adopted, seq: rec.seq}, nil
 }
 
-// recordRows stores what names the tables that differ, and remembers what the newest leaf stands
-// for, at the end of the write transaction. What it remembers is found by the leaf, so
-// that it does no harm when the transaction fails.
+// recordRows stores the digests of the tables, which tell later which ones differ, and remembers
+// the rows that the newest leaf stands for. It runs at the end of the write transaction. The
+// remembered rows are found by the leaf, so they do no harm when the transaction fails.
 func (w *writer) recordRows(before head) error {
 	if w.edge.size == before.seq {
 		return nil // no event, no change
