@@ -146,6 +146,16 @@ func TestEffectsRefused(t *testing.T) {
 	}
 }
 
+// An effect that was taken before one is refused does not come about.
+func TestPoisonDropsEarlierEffects(t *testing.T) {
+	u := newTurn(t, nil)
+	u.code(0, "annotate", "before", "1")
+	u.code(Invalid, "annotate", "", "1")
+	if u.Poison() == nil || u.Effects() != nil {
+		t.Errorf("%v, %v", u.Poison(), u.Effects())
+	}
+}
+
 func TestUnstable(t *testing.T) {
 	again := func(c *SessionConfig) { c.Pass = phases.PassValidate }
 	u := newTurn(t, again)

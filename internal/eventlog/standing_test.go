@@ -126,6 +126,16 @@ func TestStandingOfALogInDoubt(t *testing.T) {
 			t.Errorf("%q, %v", got.Doubts, err)
 		}
 	})
+	t.Run("one event more than are named", func(t *testing.T) {
+		l := copyLog(t, s)
+		for i := range 5 {
+			damaged(l, i)
+		}
+		got, err := eventlog.ReadStanding(t.Context(), l, k.Verifier())
+		if n := len(got.Doubts); err != nil || n < 6 || got.Doubts[n-1] != "and 1 more" {
+			t.Errorf("%q, %v", got.Doubts, err)
+		}
+	})
 	t.Run("all events changed", func(t *testing.T) {
 		l := copyLog(t, s)
 		for i := range l.leaves {

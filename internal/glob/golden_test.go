@@ -76,7 +76,7 @@ func TestMatch(t *testing.T) {
 		{"**{/a,b}", "x/y/a", false},
 		{"a/{b/,}**/c", "a/q/r/c", true}, {"a{b/,}**/c", "aq/r/c", false},
 		{"[!a-c]", "d", true}, {"[!a-c]", "b", false}, {"[a-c-e]", "-", true}, {"[\\]-a]", "^", true},
-		{"[a\\-c]", "b", false},
+		{"[a\\-c]", "b", false}, {"[a-\\z]", "b", true}, {"[a-\\z]", "~", false},
 		{"{a,{b,c}d}e", "cde", true}, {"{a,{b,c}d}e", "ce", false}, {"{}", "", true}, {"a,b", "a,b", true},
 		{"[{,}]", ",", true},
 		{"\\*", "*", true}, {"\\*", "a", false}, {"\\/**", "/a/b", true}, {"?", "é", true}, {"?", "/", false}, {"", "", true},

@@ -125,6 +125,8 @@ func TestRefusedBytes(t *testing.T) {
 		{"ref.is_null of a number", wasm.ErrInvalid, "no reference", inBody(0x41, 0, 0xd1, 0x1a)},
 		{"unknown element segment", wasm.ErrInvalid, "unknown element segment",
 			inBody(0x41, 0, 0x41, 0, 0x41, 0, 0xfc, 12, 0, 0)},
+		{"ref.is_null of nothing", wasm.ErrInvalid, "empty", inBody(0xd1, 0x1a)},
+		{"typed select of one value", wasm.ErrInvalid, "empty", inBody(0x41, 0, 0x41, 0, 0x1c, 1, 0x7f, 0x1a)},
 		{"operand missing", wasm.ErrInvalid, "empty", inBody(0x1a)},
 		{"operand left", wasm.ErrInvalid, "too many at the end", inBody(0x41, 0)},
 		{"wrong operand", wasm.ErrInvalid, "i64", inBody(0x42, 0, 0x45, 0x1a)},
