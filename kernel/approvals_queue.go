@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/belay-hooks/belay/internal/queue"
-
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"

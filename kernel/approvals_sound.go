@@ -7,13 +7,12 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/queue"
-
 	"github.com/go-json-experiment/json"
 	"github.com/gofrs/uuid/v5"
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"

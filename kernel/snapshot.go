@@ -10,10 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/queue"
-
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/matcher"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"

@@ -10,12 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/belay-hooks/belay/internal/queue"
-
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel/approvals"

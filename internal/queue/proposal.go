@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/belay-hooks/belay/kernel/approvals"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
 )
 

@@ -6,11 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belay-hooks/belay/kernel/approvals"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"
 )

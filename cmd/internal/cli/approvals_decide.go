@@ -7,8 +7,6 @@ import (
 	"os/user"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/queue"
-
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
@@ -16,6 +14,7 @@ import (
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/install"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
