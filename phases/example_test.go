@@ -20,7 +20,7 @@ func Example() {
 	inv, err = phases.Normalize(inv)
 	fmt.Println(inv.Tool(), err)
 
-	err = phases.CheckScopes(inv, inv.Action, phases.Scopes{FSRead: phases.Scope{"/work/**"}})
+	err = phases.CheckScopes(inv, inv.Action, phases.Scopes{FSRead: phases.Scope{"/srv/project/**"}})
 	fmt.Println(errors.Is(err, phases.ErrOutside), err)
 
 	same := inv

@@ -243,7 +243,7 @@ func (a *App) previewOf(p *Preview) string {
 		plural(p.Events, "invocation"), p.Skipped)
 	if p.Unknown > 0 {
 		text += fmt.Sprintf(
-			"\nIn %d of them it asked for something that nobody was asked then, and was answered that it is not there.",
+			"\nIn %d of them it made a call that the recording does not hold, and was answered that nothing is there.",
 			p.Unknown)
 	}
 	for i, f := range p.Recordings {

@@ -43,7 +43,7 @@ func demoSpawn(child, passOn string) string {
 // play is the story, in order.
 func (d *leaseDemo) play(ctx context.Context) error {
 	fmt.Fprintf(d.out,
-		"Power is lent, never owned: whoever wants to call write needs a lease (require_lease in belay.yaml).\nEverything happens in %s, with the real hooks, signatures and store.\n", safe(d.dir))
+		"Power is lent, never owned: an agent that wants to call write needs a lease (require_lease in belay.yaml).\nEverything happens in %s, with the real hooks, signatures and store.\n", safe(d.dir))
 	for _, step := range []func(context.Context) error{d.unsigned, d.signed, d.lent, d.once, d.byHand, d.child, d.revoked,
 		d.proposed, d.record} {
 		if err := step(ctx); err != nil {

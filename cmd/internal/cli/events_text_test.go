@@ -17,7 +17,7 @@ import (
 // hostileTexts want to be more than text on a terminal or in a log.
 func hostileTexts() []string {
 	return []string{
-		"\n", "\r", "x\n12:00:00.000      9  pre_tool         allow     fake", "x\r\ndecision    allow  by nobody", "\x00",
+		"\n", "\r", "x\n12:00:00.000      9  pre_tool         allow     fake", "x\r\ndecision    allow  by a forger", "\x00",
 		"a\x00b",
 		"\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "\x1b[2J\x1b[H", "\u009b31m", "\u0085", "\x7f\b\b\b\v\f", "\u2028\u2029",
 		"\u202egnp.exe", "\u2066a\u2069", "\u200b\ufeff", "\U000e0041", "a\tb", "\xff\xfe",

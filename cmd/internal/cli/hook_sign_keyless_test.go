@@ -209,7 +209,7 @@ func TestHookSignKeylessFailures(t *testing.T) {
 			"[token_invalid]", ""},
 		{"the token for the name of a file", whole, "", "", []string{"--identity-token", "@" + good, "$SERVICES"},
 			cli.ExitError, "cannot be read", good},
-		{"a token by somebody else's provider", whole, ending.w.Token(nil), "",
+		{"a token by another provider", whole, ending.w.Token(nil), "",
 			[]string{"--identity-token", "-", "$SERVICES"}, cli.ExitError, "status 400", ""},
 		{"status 500", ending, ending.w.Token(nil), "", []string{"--identity-token", "-", "$SERVICES"}, cli.ExitError,
 			"status 500 [service_failed]", ""},
@@ -233,7 +233,7 @@ func TestHookSignKeylessFailures(t *testing.T) {
 		{"a root that is none", whole, good, "",
 			[]string{"--identity-token", "-", "--trusted-root", whole.path("guard.wasm"), "$SERVICES"}, cli.ExitError,
 			"trusted root", ""},
-		{"the root of somebody else", whole, good, "",
+		{"the root of another service", whole, good, "",
 			[]string{"--identity-token", "-", "--trusted-root", ending.path("trusted_root.json"), "$SERVICES"}, cli.ExitError,
 			"trusted root", ""},
 	} {

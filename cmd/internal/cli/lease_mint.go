@@ -53,7 +53,7 @@ approval, and runs again with --approval after it was signed.`,
 	f.StringVar(&o.session, "session", "", "session of the holder")
 	f.StringVar(&o.agent, "agent", "", "agent of the holder; \"\" is the main one")
 	f.StringVar(&o.credential, "credential", "",
-		"only whoever comes with this, such as \"uid 1000\" (default: whoever names the session)")
+		"only a caller with this credential, such as \"uid 1000\" (default: any caller that names the session)")
 	f.StringVar(&o.id, "id", "", "its id, such as S/task/notes (default: one is made)")
 	f.StringVar(&o.parent, "parent", "", "the lease that it is a part of")
 	f.StringVar(&o.approval, "approval", "", "make the lease that was approved under this id")
