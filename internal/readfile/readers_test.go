@@ -13,8 +13,8 @@ import (
 var others = map[string]string{
 	"internal/readfile/readfile.go open":                  "is this package",
 	"client/held_unix.go held":                            "looks at the daemon's lock, and reads nothing",
-	"internal/dirlock/dirlock_unix.go Take":               "is a directory, opened to be locked, and not read",
-	"internal/dirlock/dirlock_unix.go lockFile":           "is the daemon's lock: opened for writing, which waits at no pipe, and not read",
+	"cmd/internal/server/dirlock_unix.go takeDirLock":     "is a directory, opened to be locked, and not read",
+	"cmd/internal/server/dirlock_unix.go lockFile":        "is the daemon's lock: opened for writing, which waits at no pipe, and not read",
 	"internal/sandbox/lock_unix.go lockFile":              "is the cache's lock: the same",
 	"internal/statedir/lock_unix.go tryLock":              "is a file's lock: does not wait, and refuses what is no regular file",
 	"internal/statedir/lock_other.go tryLock":             "the lock where there are no locks: a few bytes that a process has just written",

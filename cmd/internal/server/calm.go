@@ -18,7 +18,7 @@ func (s *Server) calm(ctx context.Context) {
 		if n := s.gate.calm(); n > 0 {
 			if err = s.host.OverloadEnded(ctx); err == nil {
 				s.gate.recorded(n)
-				s.health.Changed()
+				s.health.changed()
 			}
 		}
 		s.calming.Unlock()

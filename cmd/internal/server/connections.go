@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/internal/connlimit"
 )
 
 // warnEvery is how often the log says at most that there are too many connections. The
@@ -17,19 +16,19 @@ const warnEvery = time.Minute
 
 // limit bounds the connections of a listener by Options.Conns.
 func (s *Server) limit(l net.Listener) net.Listener {
-	out := connlimit.New(l, s.o.Conns, s.exhausted)
+	out := newLimited(l, s.o.Conns, s.exhausted)
 	s.limits = append(s.limits, out)
 	return out
 }
 
 // exhausted logs that a new connection found no place, or no descriptor.
-func (s *Server) exhausted(cause connlimit.Cause, err error) {
+func (s *Server) exhausted(cause want, err error) {
 	now, last := time.Now().UnixNano(), s.warned.Load()
 	if now-last < int64(warnEvery) || !s.warned.CompareAndSwap(last, now) {
 		return
 	}
 	text := "all connections are taken: the oldest that idles gives way to a new one"
-	if cause == connlimit.Descriptors {
+	if cause == wantsDescriptor {
 		text = "no connection can be accepted: the process or the system has no file descriptors or no memory left; the oldest connection that idles is closed"
 	}
 	c := s.Connections()
@@ -40,9 +39,9 @@ func (s *Server) exhausted(cause connlimit.Cause, err error) {
 
 // Connections says how many connections there are on all addresses, and what became of
 // those that were too many since the start. For metrics; it never blocks for long.
-func (s *Server) Connections() (sum connlimit.Counts) {
+func (s *Server) Connections() (sum ConnCounts) {
 	for _, l := range s.limits {
-		c := l.Counts()
+		c := l.counted()
 		sum.Open += c.Open
 		sum.GaveWay += c.GaveWay
 		sum.Connections += c.Connections
@@ -62,7 +61,7 @@ func (s *Server) tellConnections(out *wire.Status) {
 		c.Descriptors
 	out.Daemon.Limit = max(1, s.o.Conns)
 	for _, l := range s.limits {
-		out.Daemon.Busiest = max(out.Daemon.Busiest, l.Counts().Open)
+		out.Daemon.Busiest = max(out.Daemon.Busiest, l.counted().Open)
 	}
 	if !c.Last.IsZero() {
 		out.Daemon.ExhaustedMS = max(1, time.Since(c.Last).Milliseconds())

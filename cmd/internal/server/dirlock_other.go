@@ -1,22 +1,22 @@
 //go:build !unix
 
-package dirlock
+package server
 
 import (
 	"errors"
 	"time"
 )
 
-// Lock is the lock of a directory.
-type Lock struct{}
+// dirLock is the lock of a directory.
+type dirLock struct{}
 
-// Take fails: this system has no file locks.
-func Take(string, string, time.Duration) (*Lock, error) {
+// takeDirLock fails: this system has no file locks.
+func takeDirLock(string, string, time.Duration) (*dirLock, error) {
 	return nil, errors.New("the daemon needs unix sockets and file locks, which this system does not have")
 }
 
-// Check finds nothing.
-func (*Lock) Check() (renewed bool, err error) { return false, nil }
+// check finds nothing.
+func (*dirLock) check() (renewed bool, err error) { return false, nil }
 
 // Close does nothing.
-func (*Lock) Close() error { return nil }
+func (*dirLock) Close() error { return nil }

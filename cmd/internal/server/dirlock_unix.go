@@ -1,6 +1,6 @@
 //go:build unix
 
-package dirlock
+package server
 
 import (
 	"errors"
@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock is the lock of a directory, until it is closed or the process ends. Safe for
+// dirLock is the lock of a directory, until it is closed or the process ends. Safe for
 // concurrent use.
-type Lock struct {
+type dirLock struct {
 	dir, path string
 	held      *os.File // the directory
 
@@ -24,11 +24,11 @@ type Lock struct {
 	file *os.File // at path
 }
 
-// Take locks the directory and the file of that name in it, which it makes. It tries as
-// long as patience says, and once at least. The error is ErrHeld, or of the file system.
+// takeDirLock locks the directory and the file of that name in it, which it makes. It tries as
+// long as patience says, and once at least. The error is errHeld, or of the file system.
 // A file system that has no locks for directories leaves the file.
-func Take(dir, name string, patience time.Duration) (*Lock, error) {
-	l := &Lock{dir: dir, path: filepath.Join(dir, name)}
+func takeDirLock(dir, name string, patience time.Duration) (*dirLock, error) {
+	l := &dirLock{dir: dir, path: filepath.Join(dir, name)}
 	var err error
 	if l.held, err = os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
 		return nil, err
@@ -37,18 +37,18 @@ func Take(dir, name string, patience time.Duration) (*Lock, error) {
 		if err = l.try(); err == nil {
 			return l, nil
 		}
-		if !errors.Is(err, ErrHeld) || time.Now().After(until) {
+		if !errors.Is(err, errHeld) || time.Now().After(until) {
 			return nil, errors.Join(err, l.held.Close())
 		}
 	}
 }
 
-func (l *Lock) try() error {
+func (l *dirLock) try() error {
 	switch err := unix.Flock(int(l.held.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
 	case err == nil, errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK),
 		errors.Is(err, unix.EINVAL), errors.Is(err, unix.EBADF):
 	case errors.Is(err, unix.EWOULDBLOCK), errors.Is(err, unix.EINTR):
-		return ErrHeld
+		return errHeld
 	default:
 		return err
 	}
@@ -59,7 +59,7 @@ func (l *Lock) try() error {
 	return err
 }
 
-// lockFile locks the file that has the name once it is locked. The error is ErrHeld, or of
+// lockFile locks the file that has the name once it is locked. The error is errHeld, or of
 // the file system.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
@@ -73,11 +73,11 @@ func lockFile(path string) (*os.File, error) {
 	if err == nil {
 		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) ||
 			errors.Is(err, unix.EINTR) {
-			err = ErrHeld
+			err = errHeld
 		}
 	}
 	if err == nil && !named(path, f) {
-		err = ErrHeld // another process has put a file there meanwhile, or taken this one away
+		err = errHeld // another process has put a file there meanwhile, or taken this one away
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -98,10 +98,10 @@ func named(path string, f *os.File) bool {
 	return err == nil && os.SameFile(fi, there)
 }
 
-// Check looks whether the lock still excludes others. A file that was removed or replaced
-// is made and locked anew, which renewed tells. The error is ErrLost, after which another
-// process may have the directory, or of the file system, after which Check may be tried again.
-func (l *Lock) Check() (renewed bool, err error) {
+// check looks whether the lock still excludes others. A file that was removed or replaced
+// is made and locked anew, which renewed tells. The error is errLost, after which another
+// process may have the directory, or of the file system, after which check may be tried again.
+func (l *dirLock) check() (renewed bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	mine, err := l.held.Stat()
@@ -109,14 +109,14 @@ func (l *Lock) Check() (renewed bool, err error) {
 		return false, err
 	}
 	if there, err := os.Stat(l.dir); err != nil || !os.SameFile(mine, there) {
-		return false, errors.Join(ErrLost, err)
+		return false, errors.Join(errLost, err)
 	}
 	if named(l.path, l.file) {
 		return false, nil
 	}
 	f, err := lockFile(l.path)
-	if errors.Is(err, ErrHeld) {
-		return false, errors.Join(ErrLost, err)
+	if errors.Is(err, errHeld) {
+		return false, errors.Join(errLost, err)
 	}
 	if err != nil {
 		return false, err
@@ -127,7 +127,7 @@ func (l *Lock) Check() (renewed bool, err error) {
 }
 
 // Close unlocks. The file stays: removing it would let two processes hold a lock each.
-func (l *Lock) Close() error {
+func (l *dirLock) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return errors.Join(l.file.Close(), l.held.Close())

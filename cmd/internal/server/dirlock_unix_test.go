@@ -1,6 +1,6 @@
 //go:build unix
 
-package dirlock_test
+package server
 
 import (
 	"errors"
@@ -9,15 +9,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/belay-hooks/belay/internal/dirlock"
 )
 
-const name = "a.lock"
+const lockName = "a.lock"
 
-func take(t *testing.T, dir string) *dirlock.Lock {
+func take(t *testing.T, dir string) *dirLock {
 	t.Helper()
-	l, err := dirlock.Take(dir, name, 0)
+	l, err := takeDirLock(dir, lockName, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,16 +34,16 @@ func TestTheLockOutlivesItsFile(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			dir := t.TempDir()
 			l := take(t, dir)
-			if err := harm(filepath.Join(dir, name)); err != nil {
+			if err := harm(filepath.Join(dir, lockName)); err != nil {
 				t.Fatal(err)
 			}
-			if other, err := dirlock.Take(dir, name, 30*time.Millisecond); !errors.Is(err, dirlock.ErrHeld) {
+			if other, err := takeDirLock(dir, lockName, 30*time.Millisecond); !errors.Is(err, errHeld) {
 				t.Fatalf("another process has the directory, too: %v %v", other, err)
 			}
-			if renewed, err := l.Check(); err != nil || renewed != (how != "nothing") {
+			if renewed, err := l.check(); err != nil || renewed != (how != "nothing") {
 				t.Errorf("renewed %v, %v", renewed, err)
 			}
-			if renewed, err := l.Check(); err != nil || renewed {
+			if renewed, err := l.check(); err != nil || renewed {
 				t.Errorf("again: renewed %v, %v", renewed, err)
 			}
 			if err := l.Close(); err != nil {
@@ -61,7 +59,7 @@ func TestTheLockOutlivesItsFile(t *testing.T) {
 func TestAnotherHoldsTheFile(t *testing.T) {
 	dir := t.TempDir()
 	l := take(t, dir)
-	path := filepath.Join(dir, name)
+	path := filepath.Join(dir, lockName)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
@@ -73,11 +71,11 @@ func TestAnotherHoldsTheFile(t *testing.T) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Check(); !errors.Is(err, dirlock.ErrLost) {
+	if _, err := l.check(); !errors.Is(err, errLost) {
 		t.Errorf("%v", err)
 	}
 	l.Close()
-	if _, err := dirlock.Take(dir, name, 0); !errors.Is(err, dirlock.ErrHeld) {
+	if _, err := takeDirLock(dir, lockName, 0); !errors.Is(err, errHeld) {
 		t.Errorf("%v", err)
 	}
 }
@@ -92,7 +90,7 @@ func TestAnotherDirectory(t *testing.T) {
 	if err := errors.Join(os.Rename(dir, dir+".old"), os.Mkdir(dir, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Check(); !errors.Is(err, dirlock.ErrLost) {
+	if _, err := l.check(); !errors.Is(err, errLost) {
 		t.Errorf("%v", err)
 	}
 }
@@ -106,10 +104,10 @@ func TestWhatIsNoFile(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := put(filepath.Join(dir, name)); err != nil {
+			if err := put(filepath.Join(dir, lockName)); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := dirlock.Take(dir, name, 0); err == nil || errors.Is(err, dirlock.ErrHeld) {
+			if _, err := takeDirLock(dir, lockName, 0); err == nil || errors.Is(err, errHeld) {
 				t.Errorf("%v", err)
 			}
 		})

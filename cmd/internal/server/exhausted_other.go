@@ -1,6 +1,6 @@
 //go:build !unix
 
-package connlimit
+package server
 
 // exhausted reports whether the system had no descriptor or no memory for a connection:
 // that is not known here.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package connlimit
+package server
 
 import (
 	"errors"

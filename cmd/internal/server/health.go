@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/internal/lately"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -32,8 +31,8 @@ type found struct {
 
 // newHealth returns the health of the host. Callers share one look at it, which
 // alone waits for the store and for locks.
-func newHealth(h Host) *lately.Value[found] {
-	return lately.New(func(ctx context.Context) (f found) {
+func newHealth(h Host) *shared[found] {
+	return newShared(func(ctx context.Context) (f found) {
 		defer func() {
 			if p := recover(); p != nil {
 				f = found{err: fmt.Errorf("%w: panic: %v", kernel.ErrUnavailable, p)}
@@ -42,26 +41,26 @@ func newHealth(h Host) *lately.Value[found] {
 		f.status, f.err = h.Status(ctx)
 		f.hooks = h.Bindings()
 		return f
-	}, lately.Options{Wait: healthWait, Limit: writeTime})
+	}, sharing{wait: healthWait, limit: writeTime})
 }
 
 // changed tells those who follow the log, and those who ask for the status, of a change.
 func (s *Server) changed() {
-	s.health.Changed()
+	s.health.changed()
 	s.notifications.tell()
 }
 
 // healthz says whether the records can be written, and nothing else: it takes no token.
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
-	a, ok := s.health.Recent(r.Context(), healthFor)
-	if ok && (a.Value.err != nil || !a.Value.status.Healthy) {
-		a, ok = s.health.Recent(r.Context(), statusFor)
+	a, ok := s.health.recent(r.Context(), healthFor)
+	if ok && (a.value.err != nil || !a.value.status.Healthy) {
+		a, ok = s.health.recent(r.Context(), statusFor)
 	}
-	age := a.Age()
+	age := a.age()
 	if !ok {
-		a.Value.err, age = errNoStatus, time.Since(s.since)
+		a.value.err, age = errNoStatus, time.Since(s.since)
 	}
-	now := healthOf(a.Value.status, a.Value.err)
+	now := healthOf(a.value.status, a.value.err)
 	now.Age = age.Milliseconds()
 	if age > healthOld {
 		now.OK, now.State = false, wire.HealthFailing
@@ -87,11 +86,11 @@ func healthOf(st wire.Status, err error) wire.Health {
 // look returns the last known health of the host, and its age. The error is
 // kernel.ErrUnavailable.
 func (s *Server) look(ctx context.Context) (found, time.Duration, error) {
-	a, ok := s.health.Current(ctx, statusFor)
+	a, ok := s.health.current(ctx, statusFor)
 	if !ok {
 		return found{}, 0, fmt.Errorf("%w: %w", kernel.ErrUnavailable, errNoStatus)
 	}
-	f, age := a.Value, a.Age()
+	f, age := a.value, a.age()
 	// callers add theirs
 	f.status.Problems, f.status.Warnings = slices.Clip(f.status.Problems), slices.Clip(f.status.Warnings)
 	if f.err == nil && age > healthOld {

@@ -1,7 +1,4 @@
-// Package connlimit decides which connections a server keeps when there are too many, or
-// when the system has no descriptors left: the oldest one that idles gives way to a new
-// one. It never ends a connection on which something was asked.
-package connlimit
+package server
 
 import (
 	"net"
@@ -9,6 +6,9 @@ import (
 	"sync"
 	"time"
 )
+
+// When there are too many connections, or the system has no descriptors left, the oldest
+// one that idles gives way to a new one. One on which something was asked never does.
 
 // unasked is how old a connection is on which nothing was asked yet before it counts as idle.
 const unasked = time.Second
@@ -19,16 +19,16 @@ const (
 	mostWait  = time.Second
 )
 
-// Cause says what there was too little of.
-type Cause string
+// want says what there was too little of.
+type want string
 
 const (
-	Connections Cause = "connections"
-	Descriptors Cause = "descriptors"
+	wantsPlace      want = "connections"
+	wantsDescriptor want = "descriptors"
 )
 
-// Counts are what a listener has seen since it was made.
-type Counts struct {
+// ConnCounts are what a listener has seen since it was made.
+type ConnCounts struct {
 	Open        int       // connections now
 	GaveWay     int64     // idle connections that were ended for new ones
 	Connections int64     // new connections that found all taken
@@ -36,34 +36,35 @@ type Counts struct {
 	Last        time.Time // of the last of those; zero: never
 }
 
-// Listener bounds the open connections of another one. A connection that finds all taken,
+// limitedListener bounds the open connections of another one. A connection that finds all taken,
 // and none idle, waits until one is; later ones wait in the system's queue. It survives
 // errors of a system without descriptors. Safe for concurrent use; Accept is called by one
-// goroutine. Conns have to be given to State.
-type Listener struct {
+// goroutine. Its connections have to be given to connState.
+type limitedListener struct {
 	net.Listener
 	most int
-	warn func(Cause, error)
+	warn func(want, error)
 
 	mu     sync.Mutex
 	change sync.Cond // of what follows
-	conns  map[*Conn]bool
-	counts Counts
+	conns  map[*limitedConn]bool
+	counts ConnCounts
 	closed chan struct{}
 	ended  bool
 }
 
-// New returns a listener with at most so many connections, at least 1. warn is called by
+// newLimited returns a listener with at most so many connections, at least 1. warn is called by
 // Accept for each connection or attempt that met a bound; the error is the system's.
-func New(l net.Listener, most int, warn func(Cause, error)) *Listener {
-	out := &Listener{Listener: l, most: max(1, most), warn: warn, conns: map[*Conn]bool{}, closed: make(chan struct{})}
+func newLimited(l net.Listener, most int, warn func(want, error)) *limitedListener {
+	out := &limitedListener{Listener: l, most: max(1, most), warn: warn, conns: map[*limitedConn]bool{},
+		closed: make(chan struct{})}
 	out.change.L = &out.mu
 	return out
 }
 
 // Accept waits for a connection. The errors of the other listener that are not a want of
 // descriptors or memory are its errors.
-func (l *Listener) Accept() (net.Conn, error) {
+func (l *limitedListener) Accept() (net.Conn, error) {
 	wait := firstWait
 	for {
 		c, err := l.Listener.Accept()
@@ -78,7 +79,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		l.counts.Last = time.Now()
 		l.evict(time.Now())
 		l.mu.Unlock()
-		l.warn(Descriptors, err)
+		l.warn(wantsDescriptor, err)
 		select {
 		case <-time.After(wait):
 		case <-l.closed:
@@ -88,14 +89,14 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-func (l *Listener) admit(c net.Conn) (net.Conn, error) {
+func (l *limitedListener) admit(c net.Conn) (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.conns) >= l.most {
 		l.counts.Connections++
 		l.counts.Last = time.Now()
 		l.mu.Unlock()
-		l.warn(Connections, nil)
+		l.warn(wantsPlace, nil)
 		l.mu.Lock()
 	}
 	for len(l.conns) >= l.most && !l.ended {
@@ -110,7 +111,7 @@ func (l *Listener) admit(c net.Conn) (net.Conn, error) {
 		_ = c.Close()
 		return nil, net.ErrClosed
 	}
-	out := &Conn{Conn: c, of: l, since: time.Now()}
+	out := &limitedConn{Conn: c, of: l, since: time.Now()}
 	l.conns[out] = true
 	return out, nil
 }
@@ -118,8 +119,8 @@ func (l *Listener) admit(c net.Conn) (net.Conn, error) {
 // evict ends the connection that has idled the longest, and reports whether there was one.
 // One that a person's or a program's client keeps for later comes before one on which
 // nothing was asked yet. Preconditions: l.mu is held.
-func (l *Listener) evict(now time.Time) bool {
-	var oldest *Conn
+func (l *limitedListener) evict(now time.Time) bool {
+	var oldest *limitedConn
 	for c := range l.conns {
 		if c.busy || !c.asked && now.Sub(c.since) < unasked {
 			continue
@@ -137,15 +138,15 @@ func (l *Listener) evict(now time.Time) bool {
 	return true
 }
 
-// State is for http.Server.ConnState: it tells which connections idle.
-func State(c net.Conn, s http.ConnState) {
-	if of, ok := c.(*Conn); ok {
+// connState is for http.Server.ConnState: it tells which connections idle.
+func connState(c net.Conn, s http.ConnState) {
+	if of, ok := c.(*limitedConn); ok {
 		of.state(s)
 	}
 }
 
 // Close ends the listener, not its connections.
-func (l *Listener) Close() error {
+func (l *limitedListener) Close() error {
 	l.mu.Lock()
 	if !l.ended {
 		l.ended = true
@@ -156,8 +157,8 @@ func (l *Listener) Close() error {
 	return l.Listener.Close()
 }
 
-// Counts says what the listener has seen.
-func (l *Listener) Counts() Counts {
+// counted says what the listener has seen.
+func (l *limitedListener) counted() ConnCounts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := l.counts
@@ -165,10 +166,10 @@ func (l *Listener) Counts() Counts {
 	return out
 }
 
-// Conn is a connection that a Listener has accepted.
-type Conn struct {
+// limitedConn is a connection that a limitedListener has accepted.
+type limitedConn struct {
 	net.Conn
-	of *Listener
+	of *limitedListener
 
 	// Of of.mu.
 	busy  bool
@@ -176,7 +177,7 @@ type Conn struct {
 	since time.Time // when it began to idle
 }
 
-func (c *Conn) state(s http.ConnState) {
+func (c *limitedConn) state(s http.ConnState) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
 	switch s {
@@ -190,11 +191,11 @@ func (c *Conn) state(s http.ConnState) {
 	}
 }
 
-// Unwrap returns the connection of the other listener.
-func (c *Conn) Unwrap() net.Conn { return c.Conn }
+// inner returns the connection of the other listener.
+func (c *limitedConn) inner() net.Conn { return c.Conn }
 
 // Close ends the connection.
-func (c *Conn) Close() error {
+func (c *limitedConn) Close() error {
 	c.of.mu.Lock()
 	delete(c.of.conns, c)
 	c.of.change.Broadcast()

@@ -1,4 +1,4 @@
-package connlimit_test
+package server
 
 import (
 	"context"
@@ -12,19 +12,17 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/belay-hooks/belay/internal/connlimit"
 )
 
 // serve answers each request when it is let go; "/now" at once.
-func serve(t *testing.T, most int) (l *connlimit.Listener, warned *atomic.Int64, letGo chan struct{}) {
+func serve(t *testing.T, most int) (l *limitedListener, warned *atomic.Int64, letGo chan struct{}) {
 	t.Helper()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	warned, letGo = new(atomic.Int64), make(chan struct{})
-	l = connlimit.New(inner, most, func(connlimit.Cause, error) { warned.Add(1) })
+	l = newLimited(inner, most, func(want, error) { warned.Add(1) })
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/now" {
 			<-letGo
@@ -33,13 +31,13 @@ func serve(t *testing.T, most int) (l *connlimit.Listener, warned *atomic.Int64,
 	}))
 	s.Listener.Close()
 	s.Listener = l
-	s.Config.ConnState = connlimit.State
+	s.Config.ConnState = connState
 	s.Start()
 	t.Cleanup(s.Close)
 	return l, warned, letGo
 }
 
-func ask(t *testing.T, c *http.Client, l *connlimit.Listener, path string) error {
+func ask(t *testing.T, c *http.Client, l *limitedListener, path string) error {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+l.Addr().String()+path, nil)
@@ -70,12 +68,12 @@ func TestTheOldestIdleGivesWay(t *testing.T) {
 			t.Fatalf("caller %d: %v", n, err)
 		}
 	}
-	if got := l.Counts(); got.Open != 2 || got.GaveWay != 2 || got.Connections != 2 || got.Last.IsZero() ||
+	if got := l.counted(); got.Open != 2 || got.GaveWay != 2 || got.Connections != 2 || got.Last.IsZero() ||
 		warned.Load() != 2 {
 		t.Errorf("%+v, %d warnings", got, warned.Load())
 	}
-	if err := ask(t, callers[3], l, "/now"); err != nil || l.Counts().GaveWay != 2 {
-		t.Errorf("the newest has given way: %v, %+v", err, l.Counts())
+	if err := ask(t, callers[3], l, "/now"); err != nil || l.counted().GaveWay != 2 {
+		t.Errorf("the newest has given way: %v, %+v", err, l.counted())
 	}
 }
 
@@ -87,11 +85,11 @@ func TestWhatIsAskedIsAnswered(t *testing.T) {
 		c := caller(t)
 		go func() { answers <- ask(t, c, l, "/") }()
 	}
-	for until := time.Now().Add(10 * time.Second); l.Counts().Connections == 0 &&
+	for until := time.Now().Add(10 * time.Second); l.counted().Connections == 0 &&
 		time.Now().Before(until); time.Sleep(time.Millisecond) {
 	}
 	time.Sleep(20 * time.Millisecond)
-	if got := l.Counts(); got.Open != 2 || got.GaveWay != 0 {
+	if got := l.counted(); got.Open != 2 || got.GaveWay != 0 {
 		t.Errorf("%+v", got)
 	}
 	for range 4 {
@@ -117,7 +115,7 @@ func TestWhoAsksNothingGivesWay(t *testing.T) {
 	if err := ask(t, caller(t), l, "/now"); err != nil {
 		t.Fatal(err)
 	}
-	if got := l.Counts(); got.GaveWay != 1 {
+	if got := l.counted(); got.GaveWay != 1 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -142,16 +140,16 @@ func (s *scripted) Close() error { return nil }
 // Without descriptors or memory Accept waits, warns and goes on. Other errors are its own.
 func TestAcceptGoesOnWithoutDescriptors(t *testing.T) {
 	var warned []error
-	l := connlimit.New(&scripted{fails: []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM}}, 1,
-		func(c connlimit.Cause, err error) {
-			if c == connlimit.Descriptors {
+	l := newLimited(&scripted{fails: []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM}}, 1,
+		func(c want, err error) {
+			if c == wantsDescriptor {
 				warned = append(warned, err)
 			}
 		})
-	if _, err := l.Accept(); err != nil || len(warned) != 4 || l.Counts().Descriptors != 4 {
-		t.Errorf("%v, warned %v, %+v", err, warned, l.Counts())
+	if _, err := l.Accept(); err != nil || len(warned) != 4 || l.counted().Descriptors != 4 {
+		t.Errorf("%v, warned %v, %+v", err, warned, l.counted())
 	}
-	l = connlimit.New(&scripted{fails: []error{syscall.EINVAL}}, 1, func(connlimit.Cause, error) { t.Error("warned") })
+	l = newLimited(&scripted{fails: []error{syscall.EINVAL}}, 1, func(want, error) { t.Error("warned") })
 	if _, err := l.Accept(); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("%v", err)
 	}
@@ -164,13 +162,13 @@ func TestCloseEndsAccept(t *testing.T) {
 			for n := range inner.fails {
 				inner.fails[n] = syscall.EMFILE
 			}
-			l := connlimit.New(inner, 1, func(connlimit.Cause, error) {})
+			l := newLimited(inner, 1, func(want, error) {})
 			if len(inner.fails) == 0 {
 				c, err := l.Accept()
 				if err != nil {
 					t.Fatal(err)
 				}
-				connlimit.State(c, http.StateActive)
+				connState(c, http.StateActive)
 			}
 			ended := make(chan error, 1)
 			go func() { _, err := l.Accept(); ended <- err }()

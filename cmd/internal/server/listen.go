@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"os"
 
-	"github.com/belay-hooks/belay/internal/connlimit"
 	"github.com/belay-hooks/belay/internal/peercred"
 )
 
@@ -81,8 +80,8 @@ type peer struct {
 func (p peer) plain() bool { return !p.unix && (p.tcp == nil || !p.tcp.secure.Load()) }
 
 func connContext(ctx context.Context, c net.Conn) context.Context {
-	if l, ok := c.(*connlimit.Conn); ok {
-		c = l.Unwrap()
+	if l, ok := c.(*limitedConn); ok {
+		c = l.inner()
 	}
 	p := peer{uid: -1}
 	p.tcp, _ = c.(*eitherConn)

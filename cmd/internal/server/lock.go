@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/internal/daemonapi"
-	"github.com/belay-hooks/belay/internal/dirlock"
 )
 
 const (
@@ -18,9 +17,9 @@ const (
 
 // lock makes this process the only daemon of the state directory until the lock is closed,
 // by a crash as well. The error is ErrRunning when there is one already.
-func lock(dir string) (*dirlock.Lock, error) {
-	l, err := dirlock.Take(dir, daemonapi.LockName, lockPatience)
-	if errors.Is(err, dirlock.ErrHeld) {
+func lock(dir string) (*dirLock, error) {
+	l, err := takeDirLock(dir, daemonapi.LockName, lockPatience)
+	if errors.Is(err, errHeld) {
 		return nil, ErrRunning
 	}
 	return l, err
@@ -37,9 +36,9 @@ func (s *Server) guardLock(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		renewed, err := s.locked.Check()
+		renewed, err := s.locked.check()
 		switch {
-		case errors.Is(err, dirlock.ErrLost):
+		case errors.Is(err, errLost):
 			return fmt.Errorf("%w: this one stops: %w", ErrRunning, err)
 		case err != nil:
 			s.log.LogAttrs(ctx, slog.LevelWarn, "the lock of the state directory cannot be looked at", slog.Any("error", err))

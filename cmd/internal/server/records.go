@@ -21,7 +21,7 @@ import (
 
 // unavailable answers for a store that does not.
 func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) {
-	s.health.Expire() // it may say that all is well
+	s.health.expire() // it may say that all is well
 	s.log.LogAttrs(r.Context(), slog.LevelError, "the store does not answer", slog.Any("error", err))
 	p := wire.ProblemBody{Code: wire.CodeStore, Message: "the store is not available"}
 	if t, ok := errors.AsType[*kernel.Tampered](err); ok {

@@ -19,10 +19,7 @@ import (
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
-	"github.com/belay-hooks/belay/internal/connlimit"
 	"github.com/belay-hooks/belay/internal/daemonapi"
-	"github.com/belay-hooks/belay/internal/dirlock"
-	"github.com/belay-hooks/belay/internal/lately"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -122,7 +119,7 @@ type Server struct {
 	host          Host
 	o             Options
 	log           *slog.Logger
-	locked        *dirlock.Lock
+	locked        *dirLock
 	lost          bool   // another process has the directory, and perhaps a socket of its own; of Serve
 	socket        string // path
 	unix          net.Listener
@@ -131,12 +128,12 @@ type Server struct {
 	http          *http.Server
 	gate          *gate
 	notifications *notifications
-	health        *lately.Value[found]
+	health        *shared[found]
 	ending        *ending
 	beliefs       beliefs
 	since         time.Time
 
-	limits []*connlimit.Listener
+	limits []*limitedListener
 	warned atomic.Int64 // when the log last said that there are too many connections; ns
 
 	tokens  atomic.Pointer[tokens]
@@ -172,7 +169,7 @@ func Open(host Host, o Options) (*Server, error) {
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
 		ConnContext:       connContext,
-		ConnState:         connlimit.State,
+		ConnState:         connState,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	s.http.RegisterOnShutdown(s.notifications.end)
@@ -303,7 +300,7 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) Reload(ctx context.Context) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
-	defer s.health.Changed()
+	defer s.health.changed()
 	t, err := openTokens(s.o.Dir)
 	if err == nil {
 		err = s.host.Reload(ctx)

@@ -1,7 +1,4 @@
-// Package lately decides how old an answer may be that takes work to find out, so that
-// callers cost no work of their own and hang with nothing that the work waits for. It
-// never judges an answer.
-package lately
+package server
 
 import (
 	"context"
@@ -9,67 +6,70 @@ import (
 	"time"
 )
 
-// Options are the ways to keep an answer. All are needed.
-type Options struct {
-	Wait  time.Duration // how long a caller waits for a newer one
-	Limit time.Duration // how long finding out may take by its context
+// What takes work to find out is found out once for all who ask: callers cost no work of
+// their own and hang with nothing that the work waits for.
+
+// sharing says how an answer is kept. All members are needed.
+type sharing struct {
+	wait  time.Duration // how long a caller waits for a newer one
+	limit time.Duration // how long finding out may take by its context
 }
 
-// Value is an answer that is found out at most once at a time. Safe for concurrent use.
-type Value[T any] struct {
-	o    Options
+// shared is an answer that is found out at most once at a time. Safe for concurrent use.
+type shared[T any] struct {
+	o    sharing
 	find func(context.Context) T
 
 	mu      sync.Mutex // never held while find runs
 	changes uint64
-	since   time.Time // answers of before are of no use: Expire
-	answer  Answer[T]
+	since   time.Time // answers of before are of no use: expire
+	answer  answer[T]
 	known   bool          // answer is one
 	running chan struct{} // closed when the find that runs has ended; nil: none does
 }
 
-// Answer is a result, and when computing it began.
-type Answer[T any] struct {
-	Value   T
-	Began   time.Time
+// answer is a result, and when computing it began.
+type answer[T any] struct {
+	value   T
+	began   time.Time
 	changes uint64
 }
 
-// Age is how old the answer is now.
-func (a *Answer[T]) Age() time.Duration { return time.Since(a.Began) }
+// age is how old the answer is now.
+func (a *answer[T]) age() time.Duration { return time.Since(a.began) }
 
-// New returns a Value of what find answers. find runs in a goroutine of its own.
-func New[T any](find func(context.Context) T, o Options) *Value[T] {
-	return &Value[T]{o: o, find: find}
+// newShared returns what find answers, shared. find runs in a goroutine of its own.
+func newShared[T any](find func(context.Context) T, o sharing) *shared[T] {
+	return &shared[T]{o: o, find: find}
 }
 
-// Changed says that an answer of before may not be right any more; see Current.
-func (v *Value[T]) Changed() {
+// changed says that an answer of before may not be right any more; see current.
+func (v *shared[T]) changed() {
 	v.mu.Lock()
 	v.changes++
 	v.mu.Unlock()
 }
 
-// Expire says that the answer of before is not right any more.
-func (v *Value[T]) Expire() {
+// expire says that the answer of before is not right any more.
+func (v *shared[T]) expire() {
 	v.mu.Lock()
 	v.since = time.Now()
 	v.mu.Unlock()
 }
 
-// Recent returns an answer that is younger than fresh, or what there is after
-// Options.Wait. Without ok there is none yet.
-func (v *Value[T]) Recent(ctx context.Context, fresh time.Duration) (a Answer[T], ok bool) {
+// recent returns an answer that is younger than fresh, or what there is after
+// sharing.wait. Without ok there is none yet.
+func (v *shared[T]) recent(ctx context.Context, fresh time.Duration) (a answer[T], ok bool) {
 	return v.get(ctx, fresh, false)
 }
 
-// Current is Recent with what Changed told of before it was called.
-func (v *Value[T]) Current(ctx context.Context, fresh time.Duration) (a Answer[T], ok bool) {
+// current is recent with what changed told of before it was called.
+func (v *shared[T]) current(ctx context.Context, fresh time.Duration) (a answer[T], ok bool) {
 	return v.get(ctx, fresh, true)
 }
 
-func (v *Value[T]) get(ctx context.Context, fresh time.Duration, changed bool) (Answer[T], bool) {
-	timer := time.NewTimer(v.o.Wait)
+func (v *shared[T]) get(ctx context.Context, fresh time.Duration, changed bool) (answer[T], bool) {
+	timer := time.NewTimer(v.o.wait)
 	defer timer.Stop()
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -78,7 +78,7 @@ func (v *Value[T]) get(ctx context.Context, fresh time.Duration, changed bool) (
 		least = v.changes
 	}
 	for {
-		if v.known && v.answer.changes >= least && !v.answer.Began.Before(v.since) && asked.Sub(v.answer.Began) < fresh {
+		if v.known && v.answer.changes >= least && !v.answer.began.Before(v.since) && asked.Sub(v.answer.began) < fresh {
 			return v.answer, true
 		}
 		if v.running == nil {
@@ -102,9 +102,9 @@ func (v *Value[T]) get(ctx context.Context, fresh time.Duration, changed bool) (
 	}
 }
 
-func (v *Value[T]) run(done chan struct{}, changes uint64) {
+func (v *shared[T]) run(done chan struct{}, changes uint64) {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), v.o.Limit)
+	ctx, cancel := context.WithTimeout(context.Background(), v.o.limit)
 	defer cancel()
 	found := false
 	var value T
@@ -112,7 +112,7 @@ func (v *Value[T]) run(done chan struct{}, changes uint64) {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		if found {
-			v.answer, v.known = Answer[T]{value, began, changes}, true
+			v.answer, v.known = answer[T]{value, began, changes}, true
 		}
 		v.running = nil
 		close(done)

@@ -1,4 +1,4 @@
-package lately_test
+package server
 
 import (
 	"context"
@@ -7,25 +7,23 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/belay-hooks/belay/internal/lately"
 )
 
 const fresh = time.Second
 
-var options = lately.Options{Wait: 2 * time.Second, Limit: 10 * time.Second}
+var sharedBriefly = sharing{wait: 2 * time.Second, limit: 10 * time.Second}
 
 // However many ask, one finds out, and not again before the answer is old.
 func TestOneFindsOutForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var found atomic.Int64
-		v := lately.New(func(context.Context) int64 { time.Sleep(100 * time.Millisecond); return found.Add(1) }, options)
+		v := newShared(func(context.Context) int64 { time.Sleep(100 * time.Millisecond); return found.Add(1) }, sharedBriefly)
 		for _, want := range []int64{1, 1, 2} {
 			var wg sync.WaitGroup
 			for range 50 {
 				wg.Go(func() {
-					if a, ok := v.Recent(t.Context(), fresh); !ok || a.Value != want || a.Age() >= fresh {
-						t.Errorf("%d %v, %v old; want %d", a.Value, ok, a.Age(), want)
+					if a, ok := v.recent(t.Context(), fresh); !ok || a.value != want || a.age() >= fresh {
+						t.Errorf("%d %v, %v old; want %d", a.value, ok, a.age(), want)
 					}
 				})
 			}
@@ -41,20 +39,20 @@ func TestFindingOutHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hangs atomic.Bool
 		end := make(chan struct{})
-		v := lately.New(func(context.Context) string {
+		v := newShared(func(context.Context) string {
 			if hangs.Load() {
 				<-end
 			}
 			return "well"
-		}, options)
+		}, sharedBriefly)
 		hangs.Store(true)
 		ask := func() (string, time.Duration, bool) {
 			began := time.Now()
-			a, ok := v.Recent(t.Context(), fresh)
-			if took := time.Since(began); took > options.Wait {
+			a, ok := v.recent(t.Context(), fresh)
+			if took := time.Since(began); took > sharedBriefly.wait {
 				t.Errorf("a caller waited %v", took)
 			}
-			return a.Value, a.Age(), ok
+			return a.value, a.age(), ok
 		}
 		if _, _, ok := ask(); ok {
 			t.Error("an answer before there is one")
@@ -73,7 +71,7 @@ func TestFindingOutHangs(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		began := time.Now()
-		if _, ok := v.Recent(ctx, fresh); !ok || time.Since(began) > 0 {
+		if _, ok := v.recent(ctx, fresh); !ok || time.Since(began) > 0 {
 			t.Errorf("a caller that has gone waited %v", time.Since(began))
 		}
 		close(end)
@@ -85,31 +83,31 @@ func TestFindingOutHangs(t *testing.T) {
 func TestChangesAreInTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, found atomic.Int64
-		v := lately.New(func(context.Context) int64 {
+		v := newShared(func(context.Context) int64 {
 			found.Add(1)
 			n := now.Load()
 			time.Sleep(10 * time.Millisecond)
 			return n
-		}, options)
-		go v.Current(t.Context(), fresh) // one that runs, and began before the change
+		}, sharedBriefly)
+		go v.current(t.Context(), fresh) // one that runs, and began before the change
 		synctest.Wait()
 		for n := range int64(20) {
 			now.Store(n)
-			v.Changed()
-			if a, ok := v.Current(t.Context(), fresh); !ok || a.Value != n {
-				t.Fatalf("%d %v, want %d", a.Value, ok, n)
+			v.changed()
+			if a, ok := v.current(t.Context(), fresh); !ok || a.value != n {
+				t.Fatalf("%d %v, want %d", a.value, ok, n)
 			}
 		}
 		before := found.Load()
-		v.Changed()
-		if _, ok := v.Recent(t.Context(), fresh); !ok || found.Load() != before {
+		v.changed()
+		if _, ok := v.recent(t.Context(), fresh); !ok || found.Load() != before {
 			t.Error("a change alone makes work for those who ask for a recent answer")
 		}
 		now.Store(77)
 		time.Sleep(time.Millisecond)
-		v.Expire()
-		if a, ok := v.Recent(t.Context(), fresh); !ok || a.Value != 77 {
-			t.Errorf("%d %v: an answer that has expired", a.Value, ok)
+		v.expire()
+		if a, ok := v.recent(t.Context(), fresh); !ok || a.value != 77 {
+			t.Errorf("%d %v: an answer that has expired", a.value, ok)
 		}
 	})
 }
@@ -117,15 +115,15 @@ func TestChangesAreInTheAnswer(t *testing.T) {
 // A failure to find out leaves no caller behind.
 func TestFindingOutIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := lately.New(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, options)
-		if _, ok := v.Recent(t.Context(), fresh); ok {
+		v := newShared(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, sharedBriefly)
+		if _, ok := v.recent(t.Context(), fresh); ok {
 			t.Error("an answer before there is one")
 		}
-		time.Sleep(options.Limit)
+		time.Sleep(sharedBriefly.limit)
 		synctest.Wait()
-		if a, ok := v.Recent(t.Context(), fresh); !ok || a.Value == nil {
-			t.Errorf("%v %v", a.Value, ok)
+		if a, ok := v.recent(t.Context(), fresh); !ok || a.value == nil {
+			t.Errorf("%v %v", a.value, ok)
 		}
-		time.Sleep(options.Limit)
+		time.Sleep(sharedBriefly.limit)
 	})
 }
