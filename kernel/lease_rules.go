@@ -4,7 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/matcher"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -32,7 +31,7 @@ const (
 type leaseRule struct {
 	LeaseRule
 	n      int
-	agents *matcher.Matcher
+	agents *phases.Matcher
 }
 
 func (r LeaseRule) compile(n int) (leaseRule, error) {
@@ -51,7 +50,7 @@ func (r LeaseRule) compile(n int) (leaseRule, error) {
 		r.MaxTTL = leases.DefaultMaxTTL
 	}
 	r.MaxUses = max(r.MaxUses, 1)
-	agents, err := matcher.CompileName(r.Agents)
+	agents, err := phases.CompileNames(r.Agents)
 	return leaseRule{LeaseRule: r, n: n, agents: agents}, err
 }
 

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/hostcalls"
-	"github.com/belay-hooks/belay/internal/matcher"
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -60,8 +59,8 @@ type binding struct {
 	tier     phases.Tier
 	digest   string
 	phases   []phases.Phase // nil: every phase (a hook that could not be loaded)
-	tools    *matcher.Matcher
-	agents   *matcher.Matcher
+	tools    *phases.Matcher
+	agents   *phases.Matcher
 	runtimes []string
 	fuel     int64
 	timeout  time.Duration
@@ -76,7 +75,7 @@ type binding struct {
 
 type require struct {
 	phases []phases.Phase
-	tools  *matcher.Matcher
+	tools  *phases.Matcher
 	hooks  []string
 }
 
@@ -105,7 +104,7 @@ func newSnapshot(ctx context.Context, cfg *Config, loader Loader) (*snapshot, er
 	for _, r := range cfg.Require {
 		q := require{phases: r.Phases, hooks: r.Hooks}
 		var err error
-		if q.tools, err = matcher.Compile(r.Tools, true); err != nil {
+		if q.tools, err = phases.CompileTools(r.Tools, true); err != nil {
 			return nil, fmt.Errorf("%w: require: %w", ErrConfig, err)
 		}
 		s.require = append(s.require, q)
@@ -221,14 +220,14 @@ func safeLoad(ctx context.Context, loader Loader, spec BindingSpec) (l *Loaded, 
 // setMatch compiles the matchers. When one is not valid the hook fails, and
 // everything that could not be compiled matches everything.
 func (b *binding) setMatch(m *tiers.Match) {
-	all, _ := matcher.CompileName("")
+	all, _ := phases.CompileNames("")
 	b.tools, b.agents, b.runtimes = all, all, nil
 	if m == nil {
 		return
 	}
 	b.runtimes = m.Runtimes
-	tools, errTools := matcher.Compile(m.Tools, m.Any)
-	agents, errAgents := matcher.CompileName(m.Agents)
+	tools, errTools := phases.CompileTools(m.Tools, m.Any)
+	agents, errAgents := phases.CompileNames(m.Agents)
 	if err := errors.Join(errTools, errAgents); err != nil {
 		b.fault = phases.NewFault(phases.KindLoad, "a hook's matcher is not valid", err)
 		return

@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/internal/matcher"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -38,7 +37,7 @@ func TestGoldenErrors(t *testing.T) {
 		_, err := phases.ApplyEffect(phases.PreTool, phases.PassMutate, jsontext.Value(phases.OkAction), phases.Almighty(), e)
 		fmt.Fprintf(&b, "effect: %v\n", err)
 	}
-	_, err := matcher.Compile("exce", false)
+	_, err := phases.CompileTools("exce", false)
 	fmt.Fprintf(&b, "%v\n", err)
 	phases.Golden(t, "errors.txt", b.String())
 }

@@ -1,6 +1,4 @@
-// Package matcher reads the patterns by which hooks choose tools, agents and runtimes, and decides
-// which names they match. It never decides what happens then.
-package matcher
+package phases
 
 import (
 	"errors"
@@ -10,12 +8,10 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/belay-hooks/belay/phases"
 )
 
 // ErrMatcher is the class of patterns that are refused.
-var ErrMatcher = errors.New("matcher: pattern not valid")
+var ErrMatcher = errors.New("phases: matcher not valid")
 
 // maxPatternSize is the most bytes of a pattern.
 const maxPatternSize = 1 << 10
@@ -37,33 +33,33 @@ type matcherError struct {
 
 // Error returns pattern and reason.
 func (e *matcherError) Error() string {
-	quoted, _ := jsontext.AppendQuote(nil, phases.SafeLine(e.pattern, 100)) // the error only tells of replaced bytes
+	quoted, _ := jsontext.AppendQuote(nil, SafeLine(e.pattern, 100)) // the error only tells of replaced bytes
 	return fmt.Sprintf("matcher %s: %s", quoted, e.reason)
 }
 
 // Is reports the class ErrMatcher.
 func (e *matcherError) Is(target error) bool { return target == ErrMatcher }
 
-// Compile compiles a matcher on tool names. "" and "*" match every name.
+// CompileTools compiles a matcher on tool names. "" and "*" match every name.
 // A pattern that matches no known tool is refused with the list of known names,
 // since a guard with a typing error guards nothing, unless any is set (for
 // tools of one's own) or it begins with mcp: (servers are open-ended). The error
 // is of class ErrMatcher.
-func Compile(pattern string, any bool) (*Matcher, error) {
-	m, err := CompileName(pattern)
+func CompileTools(pattern string, any bool) (*Matcher, error) {
+	m, err := CompileNames(pattern)
 	if err != nil || m.all || any || strings.HasPrefix(strings.TrimPrefix(pattern, "^"), "mcp:") {
 		return m, err
 	}
-	if !slices.ContainsFunc(phases.KnownTools(), m.Match) {
-		return nil, &matcherError{pattern, "matches no known tool; known are " + strings.Join(phases.KnownTools(), ", ") +
+	if !slices.ContainsFunc(KnownTools(), m.Match) {
+		return nil, &matcherError{pattern, "matches no known tool; known are " + strings.Join(KnownTools(), ", ") +
 			" and mcp:SERVER:TOOL; mark the matcher as any for tools of your own"}
 	}
 	return m, nil
 }
 
-// CompileName compiles a matcher on other names, such as agents and
+// CompileNames compiles a matcher on other names, such as agents and
 // runtimes, of which no list exists. The error is of class ErrMatcher.
-func CompileName(pattern string) (*Matcher, error) {
+func CompileNames(pattern string) (*Matcher, error) {
 	if pattern == "" || pattern == "*" {
 		return &Matcher{all: true, pattern: pattern}, nil
 	}
@@ -72,7 +68,7 @@ func CompileName(pattern string) (*Matcher, error) {
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return nil, &matcherError{pattern, "not a regular expression (RE2): " + phases.SafeLine(err.Error(), 200)}
+		return nil, &matcherError{pattern, "not a regular expression (RE2): " + SafeLine(err.Error(), 200)}
 	}
 	return &Matcher{re: re, pattern: pattern}, nil
 }

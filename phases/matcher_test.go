@@ -1,11 +1,9 @@
-package matcher
+package phases
 
 import (
 	"errors"
 	"strings"
 	"testing"
-
-	"github.com/belay-hooks/belay/phases"
 )
 
 func TestMatcher(t *testing.T) {
@@ -20,7 +18,7 @@ func TestMatcher(t *testing.T) {
 		{"mcp:github:", "mcp:github:x", false, true}, {"^mcp:", "mcp:a:b", false, true}, {"^mcp:", "exec", false, false},
 		{"my_tool", "my_tool", true, true},
 	} {
-		m, err := Compile(c.pattern, c.any)
+		m, err := CompileTools(c.pattern, c.any)
 		if err != nil {
 			t.Errorf("%q: %v", c.pattern, err)
 			continue
@@ -31,7 +29,7 @@ func TestMatcher(t *testing.T) {
 	}
 	for _, p := range []string{"exce", "Bash", "my_tool", "^exec $", "(", "a(?!b)", `(a)\1`,
 		strings.Repeat("a", maxPatternSize+1), "xmcp:"} {
-		_, err := Compile(p, false)
+		_, err := CompileTools(p, false)
 		if !errors.Is(err, ErrMatcher) {
 			t.Errorf("%q: %v", p, err)
 		}
@@ -43,7 +41,7 @@ func TestMatcher(t *testing.T) {
 	if zero.Match("") || zero.Match("exec") {
 		t.Error("the zero matcher matches")
 	}
-	if _, err := CompileName("anything"); err != nil {
+	if _, err := CompileNames("anything"); err != nil {
 		t.Error(err)
 	}
 }
@@ -51,9 +49,9 @@ func TestMatcher(t *testing.T) {
 func FuzzMatcher(f *testing.F) {
 	f.Add("^(read|write)$", "read")
 	f.Fuzz(func(t *testing.T, pattern, name string) {
-		m, err := Compile(pattern, false)
+		m, err := CompileTools(pattern, false)
 		if err != nil {
-			if !errors.Is(err, ErrMatcher) || phases.SafeLine(err.Error(), 1<<20) != err.Error() {
+			if !errors.Is(err, ErrMatcher) || SafeLine(err.Error(), 1<<20) != err.Error() {
 				t.Fatalf("%q", err)
 			}
 			return

@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/internal/matcher"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -228,10 +227,10 @@ func (m *Manifest) validateLists() error {
 // Validate compiles the patterns: one on tools that matches no known tool is
 // refused unless Any is set. at is the pointer of the match in its document.
 func (m *Match) Validate(at string) error {
-	if _, err := matcher.Compile(m.Tools, m.Any); err != nil {
+	if _, err := phases.CompileTools(m.Tools, m.Any); err != nil {
 		return manifestError(at+"/tools", err.Error(), err)
 	}
-	if _, err := matcher.CompileName(m.Agents); err != nil {
+	if _, err := phases.CompileNames(m.Agents); err != nil {
 		return manifestError(at+"/agents", err.Error(), err)
 	}
 	for i, r := range m.Runtimes {

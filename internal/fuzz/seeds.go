@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/belay-hooks/belay/internal/matcher"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -101,7 +100,7 @@ func seeds(p phases.Phase, match tiers.Match) []string {
 // toolsFor are the tools that the hook is asked about, at most eight.
 func toolsFor(match tiers.Match) []string {
 	var out []string
-	m, err := matcher.Compile(match.Tools, true)
+	m, err := phases.CompileTools(match.Tools, true)
 	for _, tool := range append([]string{"exec", "read", "write", "edit", "web_fetch", "mcp:crm:find"},
 		phases.KnownTools()...) {
 		if (err != nil || m.Match(tool)) && len(out) < 8 && !strings.Contains(strings.Join(out, "\x00")+"\x00", tool+"\x00") {
