@@ -52,7 +52,7 @@ type Belay struct {
 	keys      *keyring.Ring
 	loader    *loader.Loader
 	kernel    *kernel.Kernel
-	redact    *redaction.Redactor
+	redact    *audit.Detector
 	proposals *install.Proposals
 	adhoc     []loader.Ready
 	trust     *trust.Verifier
@@ -333,7 +333,7 @@ func (b *Belay) Reload(ctx context.Context) error {
 	defer b.mu.Unlock()
 	file, rev, bad := b.file, b.rev, b.bad
 	err := b.readConfig()
-	var r *redaction.Redactor
+	var r *audit.Detector
 	var useFiles func()
 	var next *recorder.Recorder
 	if err == nil {

@@ -40,7 +40,7 @@ func runChain(ctx context.Context, l *kernel.Loaded, r *Request) (Outcome, error
 		Name: "guest", Module: "guest", Config: r.Config, Allowed: r.Granted, Budget: tiers.Budget{Fuel: r.Fuel},
 	}}}
 	k, err := rig.Open(ctx, rig.Options{
-		Config: cfg, Loader: w, Redactor: audit.Detector{Redactor: red}, Time: r.Time, Tools: w,
+		Config: cfg, Loader: w, Redactor: audit.NewDetector(red, red), Time: r.Time, Tools: w,
 		Wrap: func(_ kernel.BindingSpec, l *kernel.Loaded) kernel.Hook { return watched{l.Hook, w} },
 	})
 	if err != nil {

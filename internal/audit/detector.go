@@ -1,43 +1,82 @@
 package audit
 
 import (
+	"sync/atomic"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/internal/redact"
+	"github.com/belay-hooks/belay/phases"
 )
 
-// Detector is a Remembering whose memories are Cutting: one redactor for all that is
-// logged. It is safe for concurrent use if its members are not changed any more.
-type Detector struct{ Redactor *redact.Redactor }
+// Detector is a Remembering whose memories are Cutting: the detector of package redact
+// for all that is logged. It is safe for concurrent use: Use swaps its rules.
+type Detector struct {
+	current atomic.Pointer[rules]
+}
+
+// rules are the two redactors that a configuration makes: one for logged actions, and one
+// for texts that hooks write and read again (reasons, metadata, state), which
+// profile strict leaves to the detector, for hashed it would be of no use.
+type rules struct{ actions, rest *redact.Redactor }
+
+// NewDetector makes a Detector of a redactor for logged actions and effects, and one for
+// the rest. They may be the same.
+func NewDetector(actions, rest *redact.Redactor) *Detector {
+	d := new(Detector)
+	d.current.Store(&rules{actions, rest})
+	return d
+}
+
+// Use takes the rules of another Detector.
+func (d *Detector) Use(from *Detector) { d.current.Store(from.current.Load()) }
+
+// Actions is the redactor for logged actions and effects.
+func (d *Detector) Actions() *redact.Redactor { return d.current.Load().actions }
 
 // JSON implements Redactor.
-func (d Detector) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
-	return d.Redactor.JSON(raw)
+func (d *Detector) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
+	return d.current.Load().forDocument(raw).JSON(raw)
+}
+
+func (r *rules) forDocument(raw jsontext.Value) *redact.Redactor {
+	for _, member := range []string{"/action", "/effects"} {
+		if _, ok := phases.Get(raw, member); ok {
+			return r.actions
+		}
+	}
+	return r.rest
 }
 
 // Text implements Redactor.
-func (d Detector) Text(s string) (string, error) {
-	covered, _ := d.Redactor.Text(s)
+func (d *Detector) Text(s string) (string, error) {
+	covered, _ := d.current.Load().rest.Text(s)
 	return covered, nil
 }
 
+// Line redacts a line that is logged.
+func (d *Detector) Line(s string) string {
+	covered, _ := d.current.Load().rest.Text(s)
+	return covered
+}
+
 // Remember implements Remembering.
-func (d Detector) Remember() Memory { return &detected{d.Redactor, redact.NewRecord()} }
+func (d *Detector) Remember() Memory { return &detected{d.current.Load(), redact.NewRecord()} }
 
 // detected is the Memory of one invocation.
 type detected struct {
-	redactor *redact.Redactor
-	record   *redact.Record
+	rules  *rules
+	record *redact.Record
 }
 
 // JSON implements Redactor.
 func (m *detected) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
-	return m.record.JSON(m.redactor, raw)
+	return m.record.JSON(m.rules.forDocument(raw), raw)
 }
 
 // Text implements Redactor.
 func (m *detected) Text(s string) (string, error) {
-	covered, _ := m.record.Text(m.redactor, s)
+	covered, _ := m.record.Text(m.rules.rest, s)
 	return covered, nil
 }
 
@@ -45,14 +84,14 @@ func (m *detected) Text(s string) (string, error) {
 func (m *detected) Known() int { return m.record.Known() }
 
 // Removed implements Cutting.
-func (m *detected) Removed(cuts []redact.Cut) { m.record.Removed(m.redactor, cuts) }
+func (m *detected) Removed(cuts []redact.Cut) { m.record.Removed(m.rules.rest, cuts) }
 
 // JSONCut implements Cutting.
 func (m *detected) JSONCut(raw jsontext.Value, cuts []redact.Cut) (jsontext.Value, []string, error) {
-	return m.record.JSONCut(m.redactor, raw, cuts)
+	return m.record.JSONCut(m.rules.forDocument(raw), raw, cuts)
 }
 
 var (
-	_ Remembering = Detector{}
+	_ Remembering = (*Detector)(nil)
 	_ Cutting     = (*detected)(nil)
 )

@@ -27,9 +27,9 @@ func TestDetectorIsToldOfWhatAHookTakesOut(t *testing.T) {
 		reason   string // as it is logged, in part
 		command  string // likewise
 	}{
-		"a memory": {audit.Detector{Redactor: red}.Remember(), "/input/action/args/command", "the pin [redacted:removed-13:",
+		"a memory": {audit.NewDetector(red, red).Remember(), "/input/action/args/command", "the pin [redacted:removed-13:",
 			`"deploy --with [redacted:removed-24:`},
-		"no memory": {audit.Detector{Redactor: red}, "/input", "the pin zq81", ""},
+		"no memory": {audit.NewDetector(red, red), "/input", "the pin zq81", ""},
 	} {
 		b := &audit.Builder{Redactor: c.redactor, Digester: keys()}
 		in := audit.NewInput(invocation(before))

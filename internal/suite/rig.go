@@ -38,7 +38,7 @@ func (h *Hook) rig(ctx context.Context, c *Case, p *plan) (*caseRig, error) {
 		Config: cfg, Loader: hookLoader{h, p.hook}, Files: r, Home: "/home/dev",
 		Wrap: func(_ kernel.BindingSpec, l *kernel.Loaded) kernel.Hook { return stubbedHook{l.Hook, r} },
 		// Events of a case are redacted as on a live host: hooks of the phase audit see them.
-		Redactor: audit.Detector{Redactor: h.engine.redact}, Ceiling: h.engine.o.Ceiling, Logger: h.engine.o.Logger,
+		Redactor: audit.NewDetector(h.engine.redact, h.engine.redact), Ceiling: h.engine.o.Ceiling, Logger: h.engine.o.Logger,
 	})
 	return r, err
 }

@@ -1,6 +1,6 @@
 // Package redaction decides what of a state directory's records counts as secret: what
 // the detector of package redact finds, and what belay.yaml names, masks or removes. It
-// never decides what an action comes to.
+// makes an audit.Detector of that, which redacts; it never decides what an action comes to.
 package redaction
 
 import (
@@ -8,9 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/config"
@@ -22,31 +19,10 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Redactor is the detector with the operator's masks. It is safe for concurrent
-// use: Use swaps its rules.
-type Redactor struct {
-	current atomic.Pointer[pair]
-}
-
-// pair is the two that a configuration makes: one for logged actions, and one
-// for texts that hooks write and read again (reasons, metadata, state), which
-// profile strict leaves to the detector, for hashed it would be of no use.
-type pair struct{ actions, rest *redact.Redactor }
-
-// New makes the Redactor of a configuration. key makes placeholders; what the
+// New makes the detector of a configuration. key makes placeholders; what the
 // configuration names is read now, relative to dir. The error names its place in
 // belay.yaml.
-func New(dir string, key []byte, f *config.File) (*Redactor, error) {
-	made, err := newPair(dir, key, f)
-	if err != nil {
-		return nil, err
-	}
-	r := new(Redactor)
-	r.current.Store(made)
-	return r, nil
-}
-
-func newPair(dir string, key []byte, f *config.File) (*pair, error) {
+func New(dir string, key []byte, f *config.File) (*audit.Detector, error) {
 	exact, err := exactSecrets(dir, f.Redact.Secrets)
 	if err != nil {
 		return nil, err
@@ -63,11 +39,11 @@ func newPair(dir string, key []byte, f *config.File) (*pair, error) {
 			c.Masks = append(c.Masks, place)
 		}
 	}
-	made := new(pair)
-	if made.rest, err = redact.New(c); err != nil {
+	rest, err := redact.New(c)
+	if err != nil {
 		return nil, err
 	}
-	made.actions = made.rest
+	actions := rest
 	if f.Redact.Profile == string(redact.Strict) {
 		c.Profile = redact.Strict
 		// what events say of themselves anyway
@@ -76,11 +52,11 @@ func newPair(dir string, key []byte, f *config.File) (*pair, error) {
 		for _, p := range f.Redact.Allow {
 			c.Allow = append(c.Allow, "/action"+p)
 		}
-		if made.actions, err = redact.New(c); err != nil {
+		if actions, err = redact.New(c); err != nil {
 			return nil, err
 		}
 	}
-	return made, nil
+	return audit.NewDetector(actions, rest), nil
 }
 
 // exactSecrets reads what the configuration names. One that cannot be read is an
@@ -122,75 +98,7 @@ func redactPatterns(dir string, r *config.Redact) (out []redact.Pattern, err err
 	return out, nil
 }
 
-// Use takes what another Redactor does.
-func (r *Redactor) Use(from *Redactor) { r.current.Store(from.current.Load()) }
-
-// JSON implements kernel.Redactor.
-func (r *Redactor) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
-	return r.current.Load().forDocument(raw).JSON(raw)
-}
-
-func (r *pair) forDocument(raw jsontext.Value) *redact.Redactor {
-	for _, member := range []string{"/action", "/effects"} {
-		if _, ok := phases.Get(raw, member); ok {
-			return r.actions
-		}
-	}
-	return r.rest
-}
-
-// Text implements kernel.Redactor.
-func (r *Redactor) Text(s string) (string, error) {
-	redacted, _ := r.current.Load().rest.Text(s)
-	return redacted, nil
-}
-
-// Line redacts a line that is logged. It returns "" when it cannot.
-func (r *Redactor) Line(s string) string {
-	redacted, err := r.Text(s)
-	if err != nil {
-		return ""
-	}
-	return redacted
-}
-
-// Remember returns a redactor for one invocation.
-func (r *Redactor) Remember() kernel.Memory {
-	return &remembering{r: r.current.Load(), record: redact.NewRecord()}
-}
-
-// remembering redacts the records of one invocation.
-type remembering struct {
-	r      *pair
-	record *redact.Record
-}
-
-// JSON implements kernel.Redactor.
-func (m *remembering) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
-	return m.record.JSON(m.r.forDocument(raw), raw)
-}
-
-// Text implements kernel.Redactor.
-func (m *remembering) Text(s string) (string, error) {
-	covered, _ := m.record.Text(m.r.rest, s)
-	return covered, nil
-}
-
-// Removed implements audit.Cutting.
-func (m *remembering) Removed(cuts []redact.Cut) { m.record.Removed(m.r.rest, cuts) }
-
-// JSONCut implements audit.Cutting.
-func (m *remembering) JSONCut(raw jsontext.Value, cuts []redact.Cut) (jsontext.Value, []string, error) {
-	return m.record.JSONCut(m.r.forDocument(raw), raw, cuts)
-}
-
-// Known implements kernel.Memory.
-func (m *remembering) Known() int { return m.record.Known() }
-
-var (
-	_ audit.Remembering = (*Redactor)(nil)
-	_ audit.Cutting     = (*remembering)(nil)
-)
+var _ kernel.Remembering = (*audit.Detector)(nil)
 
 // Of returns the redactor of actions in this state directory,
 // by its key and configuration. It opens and makes nothing else; the directory
@@ -209,11 +117,11 @@ func Of(dir string) (*redact.Redactor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
 	}
-	made, err := newPair(dir, key, f)
+	made, err := New(dir, key, f)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
 	}
-	return made.actions, nil
+	return made.Actions(), nil
 }
 
 // Refusal returns r with its names and its fault's text redacted as dir is
