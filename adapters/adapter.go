@@ -31,6 +31,9 @@ type Options struct {
 	// Scan has read all that came where the payload is only its beginning, because it
 	// is too large. Nil: the payload is all that came.
 	Scan *Scan
+	// Headless says that no person can answer a question of the runtime: an ask waits in belay's
+	// queue, or is a block.
+	Headless bool
 	// Cut says that reading the payload failed before its end: the session that it names is not latched.
 	Cut bool
 }
@@ -114,6 +117,8 @@ func (a Answer) HTTP() (status int, contentType string, body []byte) {
 type Adapter interface {
 	// Runtime returns the name that invocations carry, such as "claude-code".
 	Runtime() string
+	// Table returns what the runtime's events can express, and its limits. It is not changed.
+	Table() Table
 	// SessionMember returns the top-level member that names a payload's session, such as
 	// "session_id", or "". A caller that cannot keep a whole payload scans it for that member.
 	SessionMember() string

@@ -15,10 +15,11 @@ type toy struct{}
 
 var toyTable = adapters.Table{
 	Runtime: "Toy",
-	Events:  map[string]adapters.Expresses{"before_tool": {Carries: []string{"/args"}}},
+	Events:  map[string]adapters.Expresses{"before_tool": {Blocks: true, Carries: []string{"/args"}}},
 }
 
 func (toy) Runtime() string       { return "toy" }
+func (toy) Table() adapters.Table { return toyTable }
 func (toy) SessionMember() string { return "" }
 
 func (toy) Decode(payload []byte, o adapters.Options) (adapters.Event, error) {

@@ -14,8 +14,8 @@ import (
 
 // table has one event for each way in which runtimes differ.
 var table = adapters.Table{Runtime: "Toy", Events: map[string]adapters.Expresses{
-	"call":     {Carries: []string{"/args", "/child/prompt"}, Context: true},
-	"licensed": {Carries: []string{"/args"}, RewriteNeedsGrant: true}, // takes a rewrite only along with a permission
+	"call":     {Blocks: true, Asks: true, Carries: []string{"/args", "/child/prompt"}, Context: true},
+	"licensed": {Asks: true, Carries: []string{"/args"}, RewriteNeedsGrant: true}, // a rewrite only with a permission
 	"mute":     {},
 	"log":      {Records: []string{""}},
 	"result":   {Carries: []string{"/result"}, Records: []string{"/args"}},

@@ -1,28 +1,46 @@
 package adapters
 
 import (
+	"time"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/phases"
 )
 
 // Table is what an adapter tells about its runtime, so that one place decides how verdicts read as
-// an answer (Next, Weigh). The adapter itself writes the runtime's own JSON and nothing else.
+// an answer (Next, Weigh) and how long a caller may take. The adapter itself writes the runtime's
+// own JSON and nothing else.
 //
 // What an event's row does not name, the event cannot express, and a verdict that needs it is a
 // block. A row for each of the six runtimes fits: one that rewrites only along with a permission
 // (Codex), one that carries scopes (Step.CarriesScopes), one that has no question for the person
-// (Step.NativeAsk), one whose events end without an answer (Step.Blockable).
+// (Asks), one whose events end without an answer (Blocks).
 type Table struct {
 	Runtime string // the name that reasons give the runtime, such as "Claude Code"
 	Events  map[string]Expresses
 	// Spawn builds the spawn step of a tool call from the call's arguments as pre_tool left them, so
 	// that it judges what will run. Nil: spawn steps stay as Decode made them.
 	Spawn func(spawn Step, args jsontext.Value) (Step, error)
+	// Answers are the forms in which the runtime reads an answer; nil: FormExit alone.
+	Answers []Form
+	// Timeout is how long the runtime waits for each answer, as belay is registered there; 0: 30 s.
+	Timeout time.Duration
+	// MaxBytes is the largest payload in bytes that is judged; 0: 2 MiB. A larger one is refused.
+	MaxBytes int
+	// Headless reports from the environment of the command that the runtime starts whether the
+	// session has no person who could answer a question. Nil: the runtime does not tell.
+	Headless func(getenv func(string) string) bool
 }
 
-// Expresses says what one event of a runtime can carry besides a block.
+// Expresses says what one event of a runtime can carry.
 type Expresses struct {
+	// Blocks says that an answer can keep the runtime from going on. Where it is false a block
+	// latches the session.
+	Blocks bool
+	// Asks says that the runtime itself can put a question to the person, where there is one. Where
+	// it is false an ask waits in belay's queue, or is a block.
+	Asks bool
 	// Carries has for each step the pointer at or below which a changed action reaches the
 	// runtime; "" or no entry means that no change does.
 	Carries []string
@@ -33,16 +51,18 @@ type Expresses struct {
 	RewriteNeedsGrant bool
 	// Context says that text for the model reaches it.
 	Context bool
+	// Timeout is how long the runtime waits for the answer to this event; 0: Table.Timeout.
+	Timeout time.Duration
 }
 
 // Next is the method of Adapter: a block ends the event, and so does an ask that waits in belay's
-// own queue.
+// own queue. The step says no more than the event's row.
 func (t Table) Next(ev Event, verdicts []phases.Verdict) (Step, bool, error) {
 	if len(verdicts) > len(ev.Steps) {
 		return Step{}, false, misfit(ev, "there are more verdicts than steps")
 	}
 	for i := range verdicts {
-		if v := &verdicts[i]; v.Decision == phases.Block || waits(ev.Steps[i], v) {
+		if v := &verdicts[i]; v.Decision == phases.Block || waits(t.able(ev, ev.Steps[i]), v) {
 			return Step{}, false, nil // nothing of the event runs now, and the verdict holds no action
 		}
 	}
@@ -56,7 +76,7 @@ func (t Table) Next(ev Event, verdicts []phases.Verdict) (Step, bool, error) {
 
 // stepAt returns step i after the verdicts of the steps before it.
 func (t Table) stepAt(ev Event, i int, verdicts []phases.Verdict) (Step, error) {
-	step := ev.Steps[i]
+	step := t.able(ev, ev.Steps[i])
 	if i == 0 || t.Spawn == nil || step.Invocation.Phase != phases.Spawn {
 		return step, nil
 	}
@@ -72,6 +92,15 @@ func (t Table) stepAt(ev Event, i int, verdicts []phases.Verdict) (Step, error) 
 		return Step{}, err
 	}
 	return step, nil
+}
+
+// able returns the step without what the event's row cannot express, and without a question where
+// no person is there to answer it.
+func (t Table) able(ev Event, step Step) Step {
+	row := t.Events[ev.Name]
+	step.Blockable = step.Blockable && row.Blocks
+	step.NativeAsk = step.NativeAsk && row.Asks && !ev.Options.Headless
+	return step
 }
 
 // waits reports whether a person has to decide before anything may run, and the runtime does not

@@ -94,8 +94,17 @@ func blocked(inv phases.Invocation, reason string) phases.Verdict {
 // Ask brings a runtime's own payload and returns that runtime's own answer. event
 // is the event that the caller was registered for, or "".
 func (c *Client) Ask(ctx context.Context, runtime, event string, payload []byte) (Answer, error) {
+	return c.ask(ctx, runtime, event, payload, false)
+}
+
+// AskHeadless is Ask for a session without a person: the runtime is not told to put a question.
+func (c *Client) AskHeadless(ctx context.Context, runtime, event string, payload []byte) (Answer, error) {
+	return c.ask(ctx, runtime, event, payload, true)
+}
+
+func (c *Client) ask(ctx context.Context, runtime, event string, payload []byte, headless bool) (Answer, error) {
 	q := request{method: http.MethodPost, path: "/adapters/" + url.PathEscape(runtime), body: payload,
-		roles: []Role{RoleInvoke}, accept: daemonapi.AnswerType}
+		roles: []Role{RoleInvoke}, accept: daemonapi.AnswerType, headless: headless}
 	if event != "" {
 		q.query = url.Values{"event": {event}}
 	}

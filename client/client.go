@@ -172,6 +172,7 @@ type request struct {
 	roles        []Role // which credential to send: the first there is
 	accept       string
 	statement    string // for StatementHeader
+	headless     bool   // for HeadlessHeader
 	also         int    // a status besides 200 that comes with the answer
 }
 
@@ -193,6 +194,9 @@ func (c *Client) send(ctx context.Context, q request) (*http.Response, error) {
 	}
 	if q.statement != "" {
 		req.Header.Set(daemonapi.StatementHeader, q.statement)
+	}
+	if q.headless {
+		req.Header.Set(daemonapi.HeadlessHeader, "1")
 	}
 	if q.accept != "" {
 		req.Header.Set("Accept", q.accept)

@@ -27,7 +27,7 @@ const maxOmittedBytes = 1 << 10
 // The payload is copied before it is read: the caller may use its buffer again.
 func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	b = bytes.Clone(b)
-	p, err := parse(b, opts.Limit())
+	p, err := parse(b, table.Limit(opts))
 	if err != nil {
 		return adapters.Event{}, err
 	}

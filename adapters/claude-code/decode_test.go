@@ -225,6 +225,21 @@ func TestNativeAsk(t *testing.T) {
 	}
 }
 
+// Without a person Claude Code refuses what a hook asks, so belay asks in its own queue.
+func TestHeadlessAsksInTheQueue(t *testing.T) {
+	a := claudecode.New()
+	for _, name := range []string{"events.PreToolUse", "events.PermissionRequest"} {
+		ev, err := a.Decode(payloadOf(t, name), adapters.Options{Headless: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		step, more, err := a.Next(ev, nil)
+		if err != nil || !more || step.NativeAsk {
+			t.Errorf("%s: %+v, %v, %v", name, step, more, err)
+		}
+	}
+}
+
 // TestDocs: the page names each event with its phase.
 func TestDocs(t *testing.T) {
 	page := string(readFile(t, "../../docs/runtimes/claude-code.md"))

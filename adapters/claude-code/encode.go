@@ -12,7 +12,7 @@ import (
 // a block; a block that the event does not have sets Answer.Latch.
 func (a adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.Answer {
 	info, known := events[ev.Name]
-	p, err := parse(ev.Payload, max(ev.Options.Limit(), len(ev.Payload)))
+	p, err := parse(ev.Payload, max(table.Limit(ev.Options), len(ev.Payload)))
 	if !known || err != nil {
 		return a.Failure(ev.Payload, ev.Options, &adapters.PayloadError{
 			Class: adapters.ErrVerdicts, Event: ev.Name, Reason: "the event was not decoded"})

@@ -2,6 +2,7 @@ package claudecode
 
 import (
 	"slices"
+	"time"
 
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/phases"
@@ -32,7 +33,24 @@ type eventInfo struct {
 
 // table says what each event can express, for the logic that all adapters share. What a row does
 // not name, Claude Code cannot carry, and it becomes a block.
-var table = adapters.Table{Runtime: "Claude Code", Events: expressions(), Spawn: spawnStep}
+//
+// belay is registered as a command; earlier settings have it as a URL. The timeout is the one that
+// it is registered with: Claude Code holds to it in every event, SessionEnd included.
+var table = adapters.Table{Runtime: "Claude Code", Events: expressions(), Spawn: spawnStep,
+	Answers: []adapters.Form{adapters.FormExit, adapters.FormBody}, Timeout: 30 * time.Second, Headless: headless}
+
+// Table implements adapters.Adapter.
+func (adapter) Table() adapters.Table { return table }
+
+// headless: Claude Code names in the environment how it was started. These have no person, and it
+// refuses what a hook would ask. Other ways in, such as a program that uses its SDK, may have one.
+func headless(getenv func(string) string) bool {
+	switch getenv("CLAUDE_CODE_ENTRYPOINT") {
+	case "sdk-cli", "claude-code-github-action", "mcp", "bench":
+		return true
+	}
+	return false
+}
 
 func expressions() map[string]adapters.Expresses {
 	rows := map[string]adapters.Expresses{}
@@ -43,11 +61,13 @@ func expressions() map[string]adapters.Expresses {
 }
 
 func expresses(name string, info eventInfo) adapters.Expresses {
-	row := adapters.Expresses{Context: info.context}
+	row := adapters.Expresses{Blocks: info.form != formNone && info.form != formToolError, Context: info.context}
 	switch name {
 	case "PreToolUse": // the prompt of the Agent tool is one of its arguments
+		row.Asks = true
 		row.Carries = []string{"/args", "/child/prompt"}
 	case "PermissionRequest":
+		row.Asks = true
 		row.Carries, row.RewriteNeedsGrant = []string{"/args"}, true
 	case "PostToolUse": // the model wrote the arguments itself: what a hook redacts there is for the record
 		row.Carries, row.Records = []string{"/result"}, []string{"/args", "/original_args"}

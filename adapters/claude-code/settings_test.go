@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 )
@@ -40,6 +41,7 @@ func TestDocumentedSettings(t *testing.T) {
 			t.Errorf("%s: registered %v", event, there)
 		}
 	}
+	wait := claudecode.New().Table().Wait
 	for event, entries := range settings.Hooks {
 		if !slices.Contains(claudecode.Events(), event) || len(entries) != 1 || len(entries[0].Hooks) != 1 {
 			t.Errorf("%s: %+v", event, entries)
@@ -47,7 +49,8 @@ func TestDocumentedSettings(t *testing.T) {
 		}
 		h := entries[0].Hooks[0]
 		args := h.Args
-		if h.Type != "command" || !filepath.IsAbs(h.Command) || h.OnFailure != "block" || h.Timeout != 30 || len(args) != 6 {
+		if h.Type != "command" || !filepath.IsAbs(h.Command) || h.OnFailure != "block" ||
+			time.Duration(h.Timeout)*time.Second != wait(event) || len(args) != 6 {
 			t.Errorf("%s: %+v", event, h)
 			continue
 		}

@@ -33,6 +33,9 @@ const (
 	// StatementHeader carries a reviewer's statement where a request has no body: its JSON in
 	// base64url without padding.
 	StatementHeader = "Belay-Statement"
+	// HeadlessHeader, with any value, says of a runtime's event that no person can answer a
+	// question of the runtime. A daemon that does not know it lets the runtime refuse.
+	HeadlessHeader = "Belay-Headless"
 )
 
 // MaxWait is how long one request waits for a decision at most.

@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/phases"
@@ -78,7 +79,8 @@ runtime's own form: its JSON, its exit status, its way of saying no.`,
 	f.StringArrayVar(&o.hooks, "hook", nil,
 		"add an unsigned hook for this call only: FILE.wasm[,priority=N][,config=FILE]")
 	f.BoolVar(&o.lines, "lines", false, "read one invocation a line and answer one verdict a line")
-	f.StringVar(&o.runtime, "runtime", "", "take and give the form of an agent runtime: claude-code")
+	f.StringVar(&o.runtime, "runtime", "", "take and give the form of an agent runtime: "+
+		strings.Join(hookcmd.RuntimeNames(), ", "))
 	f.StringVar(&o.event, "event", "", "with --runtime: the runtime's payload (default standard input)")
 	f.StringVar(&o.forEvent, "for", "",
 		"with --runtime: the event that this command is registered for; another one is refused")

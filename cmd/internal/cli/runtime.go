@@ -25,20 +25,11 @@ import (
 
 func adapterFor(name string) (adapters.Adapter, error) {
 	ad, ok := hookcmd.Runtimes()[name]
-	if !ok {
+	if !ok || !ad.Table().Reads(adapters.FormExit) {
 		return nil, usageError(fmt.Sprintf("--runtime: %q is not known", safe(name)),
-			"Known: "+strings.Join(runtimeNames(), ", ")+".")
+			"Known: "+strings.Join(hookcmd.RuntimeNames(), ", ")+".")
 	}
 	return ad, nil
-}
-
-func runtimeNames() []string {
-	var names []string
-	for n := range hookcmd.Runtimes() {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // runtimeOf looks for `eval … --runtime NAME` before any flag is parsed, since a
@@ -96,14 +87,17 @@ func (a *App) mainRuntime(ctx context.Context, name string, args []string) (code
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
 	late := &lateCall{app: a, ad: ad, args: args, out: a.Out}
-	late.seen.Store(&runtimeCall{opts: adapters.Options{Event: valueOf(args, "--for")}})
-	within := hookcmd.Patience - hookcmd.Grace
+	opts := hookcmd.OptionsFor(ad, valueOf(args, "--for"), a.Getenv)
+	late.seen.Store(&runtimeCall{opts: opts})
+	within := hookcmd.Deadline(ad, opts.Event)
+	grace := hookcmd.GraceOf(within)
+	within -= grace
 	if d, err := time.ParseDuration(valueOf(args, "--wait")); err == nil && d > 0 {
 		within += min(d, maxWait) // a person decides, or the time for that is over
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	code, _ = hookcmd.InTime(ctx, hookcmd.Grace, a.word, func() int {
+	code, _ = hookcmd.InTime(ctx, grace, a.word, func() int {
 		defer a.finish()
 		return a.workRuntime(ctx, ad, args, late)
 	}, late.answer)
@@ -112,7 +106,7 @@ func (a *App) mainRuntime(ctx context.Context, name string, args []string) (code
 
 // workRuntime is what mainRuntime does, as far as it ends.
 func (a *App) workRuntime(ctx context.Context, ad adapters.Adapter, args []string, late *lateCall) (code int) {
-	call := &runtimeCall{opts: adapters.Options{Event: valueOf(args, "--for")}, late: late}
+	call := &runtimeCall{opts: hookcmd.OptionsFor(ad, valueOf(args, "--for"), a.Getenv), late: late}
 	defer func() {
 		if p := recover(); p != nil {
 			cause := phases.NewFault(phases.KindProtocol, "belay failed", fmt.Errorf("panic: %v", p))
@@ -242,7 +236,8 @@ func (a *App) evalRuntime(ctx context.Context, o evalOptions) error {
 	if file == "" {
 		file = o.file
 	}
-	call.opts = adapters.Options{User: a.Getenv("USER"), Event: o.forEvent}
+	call.opts = hookcmd.OptionsFor(ad, o.forEvent, a.Getenv)
+	call.opts.User = a.Getenv("USER")
 	reading, cancel := context.WithTimeout(ctx, a.patience())
 	err = a.readPayload(reading, file, ad, call)
 	cancel()

@@ -6,20 +6,10 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/adapters"
-	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/phases"
 )
-
-// Patience is how long a runtime's command waits for the daemon: below the time
-// after which runtimes give up on a hook and go on.
-const Patience = 25 * time.Second
-
-// Runtimes returns the adapters by the name that --runtime takes.
-func Runtimes() map[string]adapters.Adapter {
-	return map[string]adapters.Adapter{claudecode.Runtime: claudecode.New()}
-}
 
 // Answered is a daemon's answer to one payload, or the answer without a daemon.
 type Answered struct {
@@ -29,20 +19,24 @@ type Answered struct {
 }
 
 // Ask brings a payload to the daemon that serves dir, "" when that is out of
-// reach, and waits no longer than Patience. If the daemon does not answer as it
+// reach, and waits no longer than the event's deadline. If the daemon does not answer as it
 // should, Ask returns the event's block form and word leaves a note in the
 // spool. The daemon may not have recorded the action, so the note latches the
 // session of an event that cannot be blocked.
 func Ask(ctx context.Context, c *client.Client, dir string, ad adapters.Adapter, payload []byte, o adapters.Options,
 	word *LastWord) Answered {
-	return askWithin(ctx, Patience, c, dir, ad, payload, o, word)
+	return askWithin(ctx, ad.Table().Deadline(o.Event), c, dir, ad, payload, o, word)
 }
 
 func askWithin(ctx context.Context, patience time.Duration, c *client.Client, dir string, ad adapters.Adapter,
 	payload []byte, o adapters.Options, word *LastWord) Answered {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	a, err := c.Ask(ctx, ad.Runtime(), o.Event, payload)
+	ask := c.Ask
+	if o.Headless {
+		ask = c.AskHeadless
+	}
+	a, err := ask(ctx, ad.Runtime(), o.Event, payload)
 	if err != nil {
 		return refuse(word, dir, ad, payload, o, phases.NewFault(phases.KindLoad, "the daemon could not be asked", err))
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -35,7 +34,7 @@ type Command struct {
 	HandOver func(args []string) error
 
 	PayloadPatience time.Duration // 0: the constant of this name
-	Patience        time.Duration // of the whole; 0: the constant
+	Patience        time.Duration // of the whole; 0: the event's deadline
 
 	word *LastWord
 	seen *atomic.Pointer[event]  // the event as far as it is known, for an answer in time
@@ -53,14 +52,19 @@ func (c Command) Main(ctx context.Context, args []string) (code int) {
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
-	// A process that is told to end, or is late, answers all the same, within Patience or Grace.
-	grace := min(Grace, c.Patience/5)
-	ctx, cancel := context.WithTimeout(ctx, c.Patience-grace)
-	defer cancel()
-
 	a, plain := parse(args)
 	ad := Runtimes()[a.runtime]
-	e := &event{ad: ad, opts: adapters.Options{Event: a.event}}
+	if ad != nil && !ad.Table().Reads(adapters.FormExit) {
+		ad = nil // it starts no commands
+	}
+	// A process that is told to end, or is late, answers all the same, within its deadline or Grace.
+	patience := cmp.Or(c.Patience, Deadline(ad, a.event))
+	grace := GraceOf(patience)
+	ctx, cancel := context.WithTimeout(ctx, patience-grace)
+	defer cancel()
+	c.PayloadPatience = min(c.PayloadPatience, patience*2/5)
+
+	e := &event{ad: ad, opts: OptionsFor(ad, a.event, c.Getenv)}
 	c.word, c.seen, c.note = new(LastWord), new(atomic.Pointer[event]), new(atomic.Pointer[string])
 	if ad != nil {
 		c.seen.Store(&event{ad: ad, opts: e.opts})
@@ -98,7 +102,7 @@ func (c *Command) work(ctx context.Context, a arguments, plain bool, e *event, a
 	}()
 	if ad == nil || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
 		// Not a word on standard output, which a runtime might take for an answer.
-		fmt.Fprintf(c.Err, "%s\nKnown runtimes: %s.\n", usage, strings.Join(slices.Sorted(maps.Keys(Runtimes())), ", "))
+		fmt.Fprintf(c.Err, "%s\nKnown runtimes: %s.\n", usage, strings.Join(RuntimeNames(), ", "))
 		return exitBlocked
 	}
 	if !plain {
@@ -180,7 +184,6 @@ func (c *Command) defaults() {
 		c.HandOver = become
 	}
 	c.PayloadPatience = cmp.Or(c.PayloadPatience, PayloadPatience)
-	c.Patience = cmp.Or(c.Patience, Patience)
 }
 
 func (c *Command) read(ctx context.Context, e *event) (err error) {

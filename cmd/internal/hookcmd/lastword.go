@@ -5,11 +5,25 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/belay-hooks/belay/adapters"
 )
 
 // Grace is how long a program may take to end by itself when it was told to end, or when
 // its time is over. After that it answers without the work that it does.
 const Grace = 4 * time.Second
+
+// GraceOf returns the part of a deadline that is left for ending.
+func GraceOf(deadline time.Duration) time.Duration { return min(Grace, deadline/5) }
+
+// Deadline returns how long a command that the runtime has started may take for the event; ad is
+// nil for a runtime that is not known.
+func Deadline(ad adapters.Adapter, event string) time.Duration {
+	if ad == nil {
+		return adapters.Table{}.Deadline(event)
+	}
+	return ad.Table().Deadline(event)
+}
 
 // noteTime is how long a note of a block may hold up such an answer.
 const noteTime = 500 * time.Millisecond

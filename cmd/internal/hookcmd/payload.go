@@ -27,7 +27,7 @@ const PayloadPatience = 10 * time.Second
 var (
 	ErrLate        = errors.New("it was not complete in time")
 	ErrInterrupted = errors.New("interrupted while it was read")
-	ErrTooLarge    = fmt.Errorf("it has more than %d MiB", MaxInput>>20)
+	ErrTooLarge    = errors.New("no larger document is read")
 	ErrEmpty       = errors.New("it is empty")
 	ErrUnfinished  = errors.New("it ended before it was complete")
 )
@@ -37,16 +37,19 @@ const maxScan = 64 << 20
 
 // Payload is what a runtime has handed over.
 type Payload struct {
-	Bytes []byte         // at most MaxInput, and one more
+	Bytes []byte         // at most MaxInput, or the runtime's own limit if that is larger, and one more
 	Scan  *adapters.Scan // of all that came when that is more; else nil
 	Cut   bool           // it was cut off on its way: reading failed, or ended, before the end
 }
+
+// largest is the size of the largest payload of the runtime that is read.
+func largest(ad adapters.Adapter) int { return max(MaxInput, ad.Table().Limit(adapters.Options{})) }
 
 // ReadPayload is ReadAll for the payload of a runtime. With ErrTooLarge it goes on reading
 // for the session that the payload names. What ends inside its document is ErrUnfinished:
 // standard input has no length, so that a runtime that died looks like that.
 func ReadPayload(ctx context.Context, r io.Reader, ad adapters.Adapter) (p Payload, err error) {
-	p.Bytes, err = ReadAll(ctx, r)
+	p.Bytes, err = readAll(ctx, r, largest(ad))
 	switch {
 	case errors.Is(err, ErrTooLarge):
 		if member := ad.SessionMember(); member != "" {
@@ -72,15 +75,17 @@ func unfinished(b []byte) bool {
 
 // ReadAll reads one document. What has come until then is returned beside an error,
 // for the form of the answer to it; nothing else may be concluded from it.
-func ReadAll(ctx context.Context, r io.Reader) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(Interruptible(ctx, r), MaxInput+1))
+func ReadAll(ctx context.Context, r io.Reader) ([]byte, error) { return readAll(ctx, r, MaxInput) }
+
+func readAll(ctx context.Context, r io.Reader, most int) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(Interruptible(ctx, r), int64(most)+1))
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		err = ErrLate
 	case errors.Is(err, context.Canceled):
 		err = ErrInterrupted
-	case err == nil && len(b) > MaxInput:
-		err = ErrTooLarge
+	case err == nil && len(b) > most:
+		err = fmt.Errorf("it has more than %d MiB: %w", most>>20, ErrTooLarge)
 	case err == nil && len(bytes.TrimSpace(b)) == 0:
 		err = ErrEmpty
 	}

@@ -157,7 +157,14 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 			wire.ProblemBody{Code: wire.CodeNotFound, Message: "this runtime is not known", Decision: phases.Block})
 		return
 	}
-	opts := adapters.Options{User: s.o.User}
+	full := strings.TrimSpace(r.Header.Get("Accept")) == daemonapi.AnswerType
+	if !full && !ad.Table().Reads(adapters.FormBody) {
+		s.problem(w, r, http.StatusNotAcceptable, wire.ProblemBody{Code: wire.CodeRequest,
+			Message: "this runtime reads no HTTP answers: ask for " + daemonapi.AnswerType, Decision: phases.Block})
+		return
+	}
+	opts := adapters.Options{User: s.o.User, Headless: r.Header.Get(daemonapi.HeadlessHeader) != ""}
+	opts.MaxBytes = ad.Table().Limit(opts)
 	p := given(r)
 	opts.Event = p.text("event")
 	whole := io.Discard
@@ -213,7 +220,7 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	for _, n := range out.Answer.Notes {
 		s.log.LogAttrs(ctx, slog.LevelInfo, "note", slog.String("runtime", ad.Runtime()), slog.String("note", n))
 	}
-	if strings.TrimSpace(r.Header.Get("Accept")) == daemonapi.AnswerType {
+	if full {
 		a := client.Answer{Stdout: string(out.Answer.Stdout), Stderr: out.Answer.Stderr, Exit: out.Answer.Exit,
 			Notes: out.Answer.Notes, Verdicts: out.Verdicts}
 		if a.Notes == nil {

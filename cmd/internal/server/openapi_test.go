@@ -14,6 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -109,6 +110,14 @@ func TestDocumentHasTheRoutes(t *testing.T) {
 	}
 	for name := range routes {
 		t.Errorf("%s is not documented", name)
+	}
+}
+
+// The document names the runtimes of the registry, and no others.
+func TestDocumentHasTheRuntimes(t *testing.T) {
+	params := readDocument(t).Paths["/adapters/{runtime}"]["post"].Parameters
+	if len(params) == 0 || params[0].Name != "runtime" || !slices.Equal(params[0].Schema.Enum, hookcmd.RuntimeNames()) {
+		t.Errorf("documented %+v, known %q", params, hookcmd.RuntimeNames())
 	}
 }
 

@@ -1,0 +1,41 @@
+package hookcmd
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/belay-hooks/belay/adapters"
+	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
+)
+
+// registry is the one list of runtimes: the commands, the daemon and the API's description read it.
+func registry() []adapters.Adapter {
+	return []adapters.Adapter{
+		claudecode.New(),
+	}
+}
+
+// Runtimes returns the adapters by the name that --runtime takes.
+func Runtimes() map[string]adapters.Adapter {
+	all := map[string]adapters.Adapter{}
+	for _, ad := range registry() {
+		all[ad.Runtime()] = ad
+	}
+	return all
+}
+
+// RuntimeNames returns the names of all runtimes, sorted.
+func RuntimeNames() []string { return slices.Sorted(maps.Keys(Runtimes())) }
+
+// OptionsFor returns what a command that the runtime has started knows beside the payload. event
+// is the one that it is registered for, or "".
+func OptionsFor(ad adapters.Adapter, event string, getenv func(string) string) adapters.Options {
+	o := adapters.Options{Event: event}
+	if ad == nil {
+		return o
+	}
+	t := ad.Table()
+	o.MaxBytes = t.Limit(o)
+	o.Headless = t.Headless != nil && t.Headless(getenv)
+	return o
+}
