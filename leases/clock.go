@@ -1,10 +1,50 @@
-package leases
+// Package clock tells the time in two ways: by the wall clock, which people and programs
+// set, and by the clock of the machine's boot, which nothing sets. It decides how long a
+// lease, an approval or an order still lasts: by the boot clock where it can, see Stamp.
+//
+// It never looks for jumps of the wall clock and never stores a reading.
+package clock
 
-import "github.com/belay-hooks/belay/leases/clock"
+import "time"
 
-// The words of the clock. They are one package's, since what else has a deadline counts
-// the same way.
-type (
-	Clock   = clock.Clock
-	Instant = clock.Instant
-)
+// Clock tells the time in two ways. Safe for concurrent use.
+type Clock interface {
+	Now() time.Time
+	// Boot names the boot of this machine and says how long ago it was, sleep
+	// included; nothing sets that clock. "" when the host has none.
+	Boot() (id string, since time.Duration)
+}
+
+// Instant is one moment on both clocks.
+type Instant struct {
+	Wall  time.Time
+	Boot  string
+	Since time.Duration
+	High  time.Time // the highest wall time that the store has seen
+}
+
+// At reads the clock.
+func At(c Clock) Instant {
+	id, since := c.Boot()
+	return Instant{Wall: c.Now(), Boot: id, Since: since}
+}
+
+// IsZero reports whether it is no moment at all.
+func (at Instant) IsZero() bool { return at.Wall.IsZero() }
+
+// Latest is the wall time, never behind what the store has seen.
+func (at Instant) Latest() time.Time {
+	if at.High.After(at.Wall) {
+		return at.High
+	}
+	return at.Wall
+}
+
+// System is the host's clock. The zero value is ready.
+type System struct{}
+
+// Now implements Clock.
+func (System) Now() time.Time { return time.Now() }
+
+// Boot implements Clock.
+func (System) Boot() (string, time.Duration) { return boot() }
