@@ -10,7 +10,7 @@ import (
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -19,7 +19,7 @@ import (
 type question struct {
 	ops    []approvals.Op
 	events []phases.Event
-	at     clock.Instant   // when the queue was looked at
+	at     leases.Instant  // when the queue was looked at
 	fresh  *approvals.Item // to be created; show fills it in from the record
 	used   *approvals.Item // to be used up, if it shows what the record shows now
 }
@@ -202,7 +202,7 @@ func show(item *approvals.Item, c *chain, verdict *phases.Verdict, rec *audit.Re
 // write the database can write "approved", but not a reviewer's signature, and
 // not a second use of one.
 func (k *Kernel) useApproval(ctx context.Context, s *snapshot, it *approvals.Item,
-	at clock.Instant) (approvals.Op, phases.Event, error) {
+	at leases.Instant) (approvals.Op, phases.Event, error) {
 	fault := func(text string, err error) (approvals.Op, phases.Event, error) {
 		k.options.Logger.LogAttrs(ctx, slog.LevelError, "an approval on file does not count", slog.String("approval", it.ID),
 			slog.String("why", text))

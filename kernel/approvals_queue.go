@@ -6,7 +6,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -82,7 +82,7 @@ func (k *Kernel) RequestApproval(ctx context.Context, it approvals.Item, superse
 const maxFilings = 4 * maxAttempts
 
 // supersede adds the steps that put pending items aside, and says how many there are.
-func (k *Kernel) supersede(ctx context.Context, b *Batch, at clock.Instant, ids []string,
+func (k *Kernel) supersede(ctx context.Context, b *Batch, at leases.Instant, ids []string,
 	revision string) (n int, err error) {
 	for _, id := range ids {
 		old, err := k.options.Store.Approval(ctx, id)
@@ -165,7 +165,7 @@ func (k *Kernel) SweepApprovals(ctx context.Context) error {
 	}
 }
 
-func (k *Kernel) expireApproval(it *approvals.Item, at clock.Instant, revision string) (approvals.Op, phases.Event) {
+func (k *Kernel) expireApproval(it *approvals.Item, at leases.Instant, revision string) (approvals.Op, phases.Event) {
 	op := approvals.Op{Change: &approvals.Change{ID: it.ID, From: it.State, To: approvals.Expired, At: at}}
 	return op, k.approvalEvent(it, string(approvals.Expired), at.Wall, revision)
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -15,7 +15,8 @@ import (
 // error is approvals.ErrQuota, or the store's.
 func (k *Kernel) evictForQuota(ctx context.Context, kind approvals.Kind, by approvals.Requester, usage approvals.Usage,
 	quota int,
-	at clock.Instant, revision string, pendingOps ...approvals.Op) (ops []approvals.Op, events []phases.Event, err error) {
+	at leases.Instant, revision string,
+	pendingOps ...approvals.Op) (ops []approvals.Op, events []phases.Event, err error) {
 	if !usage.Full(quota) {
 		return nil, nil, nil
 	}

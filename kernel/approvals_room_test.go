@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
 
 // fullQueue is a queue in which one other requester has all the items.
@@ -18,7 +18,7 @@ type fullQueue struct {
 }
 
 func (q *fullQueue) ApprovalHolders(context.Context, approvals.Kind, string,
-	clock.Instant) ([]approvals.Holder, error) {
+	leases.Instant) ([]approvals.Holder, error) {
 	return []approvals.Holder{{By: q.oldest.By, Pending: 10, Oldest: q.oldest.ID}}, nil
 }
 
@@ -29,7 +29,7 @@ func (q *fullQueue) Approval(context.Context, string) (*approvals.Item, error) {
 // In a full queue the oldest item of another requester gives way, but not twice: a step that is about that
 // item already is an end of it, and steps about other items are none.
 func TestRoomIsMadeOnce(t *testing.T) {
-	at := clock.Instant{Wall: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	at := leases.Instant{Wall: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	broken := errors.New("the store is down")
 	change := func(id string) approvals.Op { return approvals.Op{Change: &approvals.Change{ID: id}} }
 	for name, c := range map[string]struct {

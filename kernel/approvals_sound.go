@@ -14,7 +14,7 @@ import (
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -127,7 +127,7 @@ func (k *Kernel) readAnew(ctx context.Context, it *approvals.Item) (changed bool
 // orAside returns an item on file that was found by a key, if it is sound. A pending item that
 // is unsound gives way to the question as it is now: the result is nil, and q has the step. Any
 // other unsound item stops the caller: the error is a *phases.Fault.
-func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, q *question, at clock.Instant,
+func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, q *question, at leases.Instant,
 	revision string) (*approvals.Item, error) {
 	err := k.vouched(ctx, it)
 	if err == nil && it.Key != key { // a store that answers with another item
@@ -145,7 +145,7 @@ func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, q 
 }
 
 // putAside makes the step that supersedes an unsound item.
-func (k *Kernel) putAside(it *approvals.Item, at clock.Instant, revision string) (approvals.Op, phases.Event) {
+func (k *Kernel) putAside(it *approvals.Item, at leases.Instant, revision string) (approvals.Op, phases.Event) {
 	e := k.approvalEvent(&approvals.Item{ID: phases.SafeLine(it.ID, phases.MaxIDBytes)}, string(approvals.Superseded),
 		at.Wall, revision)
 	e.Notes = append(e.Notes, "it was not what was asked")
@@ -298,7 +298,7 @@ func (k *Kernel) strayKey(it *approvals.Item) string {
 // examineState says why the state of an item is not what the log says of it. Items that
 // were asked before belay sealed them have no events with fixed ids for their decisions.
 func (k *Kernel) examineState(ctx context.Context, it *approvals.Item, content string, sealed bool,
-	at clock.Instant) (string, error) {
+	at leases.Instant) (string, error) {
 	decided, err := k.eventByID(ctx, decidedID(it.ID))
 	if err != nil {
 		return "", err

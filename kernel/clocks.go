@@ -7,7 +7,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/clockfile"
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
 
 // clocks are the kernel's two clocks as one.
@@ -17,12 +17,12 @@ type clocks struct {
 }
 
 // Now reads the kernel's clocks, and asks no store: Instant.High is not set.
-func (k *Kernel) Now() clock.Instant { return clock.At(clocks{k.options.Clock, k.options.Boot}) }
+func (k *Kernel) Now() leases.Instant { return leases.At(clocks{k.options.Clock, k.options.Boot}) }
 
 // at reads the clocks. A time stamped in another boot is held to the highest time that the store
 // had seen when this process first asked. If the store cannot say, the next call asks again: the
 // items that would rest on the answer cannot be read from it either.
-func (k *Kernel) at(ctx context.Context) clock.Instant {
+func (k *Kernel) at(ctx context.Context) leases.Instant {
 	at := k.Now()
 	high := k.high.Load()
 	if high == nil {
@@ -40,7 +40,7 @@ func (k *Kernel) at(ctx context.Context) clock.Instant {
 // endedBefore reports whether only the wall clock could say that an item on file as expired
 // has not run out, and cannot: it may have ended by the clock of a boot that is over, while
 // the wall clock was set back. Nothing follows from an item that has expired.
-func (k *Kernel) endedBefore(it *approvals.Item, at clock.Instant) bool {
+func (k *Kernel) endedBefore(it *approvals.Item, at leases.Instant) bool {
 	stamp := it.Clock
 	if it.Decision != nil {
 		stamp = it.Decision.Clock

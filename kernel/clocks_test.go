@@ -18,7 +18,6 @@ import (
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
-	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -202,12 +201,12 @@ func TestDecisionBringsNoStamp(t *testing.T) {
 	var b boot
 	h := newHost(t, asking(), reviewed, onBoot(&b))
 	id := h.pending(t, invocation(phases.PreTool))
-	forged := func(d *approvals.Decision) { d.Clock = clock.Stamp{Boot: "boot", Since: int64(year)} }
+	forged := func(d *approvals.Decision) { d.Clock = leases.Stamp{Boot: "boot", Since: int64(year)} }
 	if err := h.decide(t, id, approvals.Approve, reviewerKey(1), forged); err != nil {
 		t.Fatal(err)
 	}
 	it, err := h.Approval(t.Context(), id)
-	if err != nil || it.Decision.Clock != (clock.Stamp{Boot: "boot", Since: int64(time.Hour)}) {
+	if err != nil || it.Decision.Clock != (leases.Stamp{Boot: "boot", Since: int64(time.Hour)}) {
 		t.Errorf("%+v, %v", it.Decision, err)
 	}
 	h.clock.add(queue.DefaultTimeout)
@@ -224,7 +223,7 @@ func TestJumpsEndNoOrder(t *testing.T) {
 			h := newHost(t, latching(), reviewed, inStore, onBoot(&b))
 			l := h.latchOne(t)
 			o := h.signed(t, queue.VerbLatchClear, l.Order(), reviewerKey(1))
-			queue.Restamp(o, clock.Instant{Wall: h.clock.Now(), Boot: "boot", Since: time.Hour})
+			queue.Restamp(o, leases.Instant{Wall: h.clock.Now(), Boot: "boot", Since: time.Hour})
 			if err := queue.SignOrder(o, "dev", reviewerKey(1)); err != nil {
 				t.Fatal(err)
 			}

@@ -18,7 +18,7 @@ import (
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -318,4 +318,4 @@ func meanwhile() []phases.Event {
 }
 
 // wall is a moment on a host without a boot clock.
-func wall(t time.Time) clock.Instant { return clock.Instant{Wall: t} }
+func wall(t time.Time) leases.Instant { return leases.Instant{Wall: t} }

@@ -15,7 +15,6 @@ import (
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
-	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -133,13 +132,13 @@ func (f *faulty) Approvals(ctx context.Context, q approvals.Query) ([]approvals.
 }
 
 func (f *faulty) ApprovalUsage(ctx context.Context, k approvals.Kind, by approvals.Requester,
-	now clock.Instant) (approvals.Usage, error) {
+	now leases.Instant) (approvals.Usage, error) {
 	v, err := f.Store.ApprovalUsage(ctx, k, by, now)
 	return read(f, "ApprovalUsage", v, err)
 }
 
 func (f *faulty) ApprovalHolders(ctx context.Context, k approvals.Kind, credential string,
-	now clock.Instant) ([]approvals.Holder, error) {
+	now leases.Instant) ([]approvals.Holder, error) {
 	v, err := f.Store.ApprovalHolders(ctx, k, credential, now)
 	return read(f, "ApprovalHolders", v, err)
 }

@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 
 	"github.com/belay-hooks/belay/internal/audit"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -34,7 +34,7 @@ type invocation struct {
 	recorder    recording
 	inv         phases.Invocation // as received
 	seed        [32]byte
-	at          clock.Instant // the kernel's clocks at the beginning
+	at          leases.Instant // the kernel's clocks at the beginning
 	session     SessionKey
 	carries     bool // the session has a name, so that metadata is stored for its run
 

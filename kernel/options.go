@@ -12,7 +12,7 @@ import (
 
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/audit"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -218,7 +218,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.LeaveAfter = defaultLeaveAfter
 	}
 	if o.Clock == nil {
-		o.Clock = clock.System{}
+		o.Clock = leases.SystemClock{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -10,7 +10,7 @@ import (
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -58,7 +58,7 @@ func (k *Kernel) UseOrder(ctx context.Context, v approvals.Verb, args any, o *ap
 }
 
 func (k *Kernel) checkOrder(ctx context.Context, s *snapshot, v approvals.Verb, args any, o *approvals.Order,
-	at clock.Instant) error {
+	at leases.Instant) error {
 	if o == nil {
 		return &queue.OrderError{Class: approvals.ErrSignature, Text: "there is none, and " + string(v) +
 			" takes one: a reviewer is registered"}

@@ -16,7 +16,6 @@ import (
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/leases"
-	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -279,7 +278,7 @@ func TestDefaultsOfOptions(t *testing.T) {
 		}
 	}
 	mine := slog.New(slog.DiscardHandler)
-	full.Logger, full.Clock, full.LeaseKey, full.Digester = mine, clock.System{}, []byte("key"), o.Digester
+	full.Logger, full.Clock, full.LeaseKey, full.Digester = mine, leases.SystemClock{}, []byte("key"), o.Digester
 	full.NewID = func(time.Time) string { return "id" }
 	if o, err := full.withDefaults(); err != nil || o.Logger != mine || string(o.LeaseKey) != "key" ||
 		o.NewID(at) != "id" {
@@ -330,7 +329,7 @@ func (wallOnly) Now() time.Time { return time.Unix(9, 0) }
 // The boot clock belongs to the wall clock: the system's to the system's, that of a program
 // to its own, and there is none beside one that is only a wall clock.
 func TestWhichBootClock(t *testing.T) {
-	_, real := clock.System{}.Boot()
+	_, real := leases.SystemClock{}.Boot()
 	for name, c := range map[string]struct {
 		clock Clock
 		boot  BootClock
@@ -352,7 +351,7 @@ func TestWhichBootClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _ := clock.System{}.Boot()
+	want, _ := leases.SystemClock{}.Boot()
 	if id, since := o.Boot.Boot(); id != want || since < real {
 		t.Errorf("the system's: %q %v", id, since)
 	}

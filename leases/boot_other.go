@@ -1,6 +1,6 @@
 //go:build !linux
 
-package clock
+package leases
 
 import "time"
 

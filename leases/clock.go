@@ -1,13 +1,9 @@
-// Package clock tells the time in two ways: by the wall clock, which people and programs
-// set, and by the clock of the machine's boot, which nothing sets. It decides how long a
-// lease, an approval or an order still lasts: by the boot clock where it can, see Stamp.
-//
-// It never looks for jumps of the wall clock and never stores a reading.
-package clock
+package leases
 
 import "time"
 
-// Clock tells the time in two ways. Safe for concurrent use.
+// Clock tells the time in two ways: by the wall clock, which people and programs set, and
+// by the clock of the machine's boot, which nothing sets. Safe for concurrent use.
 type Clock interface {
 	Now() time.Time
 	// Boot names the boot of this machine and says how long ago it was, sleep
@@ -40,11 +36,11 @@ func (at Instant) Latest() time.Time {
 	return at.Wall
 }
 
-// System is the host's clock. The zero value is ready.
-type System struct{}
+// SystemClock is the host's clock. The zero value is ready.
+type SystemClock struct{}
 
 // Now implements Clock.
-func (System) Now() time.Time { return time.Now() }
+func (SystemClock) Now() time.Time { return time.Now() }
 
 // Boot implements Clock.
-func (System) Boot() (string, time.Duration) { return boot() }
+func (SystemClock) Boot() (string, time.Duration) { return boot() }

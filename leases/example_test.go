@@ -2,6 +2,7 @@ package leases_test
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -33,4 +34,18 @@ func ExampleQuery_Match() {
 	// session-1/coder/read false
 	// session-1/coder/exec false
 	// session-1/coder-2/read false
+}
+
+// A grant of ten minutes lasts ten minutes, although a person sets the wall clock ahead by a day.
+func ExampleStamp_Left() {
+	began := time.Date(2026, time.March, 1, 9, 0, 0, 0, time.UTC)
+	at := leases.Instant{Wall: began, Boot: "this boot", Since: time.Hour}
+	grant, ends := at.Stamp(), began.Add(10*time.Minute)
+
+	later := leases.Instant{Wall: began.Add(24 * time.Hour), Boot: "this boot", Since: time.Hour + 4*time.Minute}
+	fmt.Println(grant.Left(later, began, ends))
+	fmt.Println(grant.Over(later, began, ends))
+	// Output:
+	// 6m0s
+	// false
 }

@@ -3,7 +3,6 @@ package leases
 import (
 	"slices"
 
-	"github.com/belay-hooks/belay/leases/clock"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -17,12 +16,6 @@ const (
 
 // Segment is segment.
 func Segment(name string) string { return segment(name) }
-
-// At reads the clock.
-func At(c Clock) Instant { return clock.At(c) }
-
-// SystemClock is the host's clock.
-type SystemClock = clock.System
 
 // Begun is begun.
 func (l *Lease) Begun(at Instant) bool { return l.begun(at) }

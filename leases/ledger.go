@@ -9,8 +9,6 @@ import (
 	"encoding/hex"
 	"strings"
 	"time"
-
-	"github.com/belay-hooks/belay/leases/clock"
 )
 
 // Ledger turns requests into Ops. It writes nothing. The zero value of Quota
@@ -59,7 +57,7 @@ func (l *Ledger) Hash(token string) []byte {
 
 // Now reads the clocks, the store's included.
 func (l *Ledger) Now(ctx context.Context) (Instant, error) {
-	at := clock.At(l.Clock)
+	at := At(l.Clock)
 	high, err := l.Store.LeaseClock(ctx)
 	at.High = high
 	return at, err

@@ -1,4 +1,4 @@
-package clock_test
+package leases_test
 
 import (
 	"testing"
@@ -6,10 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
-
-var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 const year = 365 * 24 * time.Hour
 
@@ -20,22 +18,22 @@ type machine struct {
 	since time.Duration
 }
 
-func (m *machine) Now() time.Time                 { return m.wall }
-func (m *machine) Boot() (string, time.Duration)  { return m.boot, m.since }
-func (m *machine) sleep(d time.Duration)          { m.wall, m.since = m.wall.Add(d), m.since+d }
-func (m *machine) jump(d time.Duration)           { m.wall = m.wall.Add(d) }
-func (m *machine) restart(id string)              { m.boot, m.since = id, 0 }
-func (m *machine) high(h time.Time) clock.Instant { at := clock.At(m); at.High = h; return at }
+func (m *machine) Now() time.Time                  { return m.wall }
+func (m *machine) Boot() (string, time.Duration)   { return m.boot, m.since }
+func (m *machine) sleep(d time.Duration)           { m.wall, m.since = m.wall.Add(d), m.since+d }
+func (m *machine) jump(d time.Duration)            { m.wall = m.wall.Add(d) }
+func (m *machine) restart(id string)               { m.boot, m.since = id, 0 }
+func (m *machine) high(h time.Time) leases.Instant { at := leases.At(m); at.High = h; return at }
 
 func TestWhichClockCounts(t *testing.T) {
 	const hour, minute = time.Hour, time.Minute
-	stamp := clock.Stamp{Boot: "b1", Since: int64(hour)}
-	at := func(boot string, since, wall, high time.Duration) clock.Instant {
-		return clock.Instant{Boot: boot, Since: since, Wall: t0.Add(wall), High: t0.Add(high)}
+	stamp := leases.Stamp{Boot: "b1", Since: int64(hour)}
+	at := func(boot string, since, wall, high time.Duration) leases.Instant {
+		return leases.Instant{Boot: boot, Since: since, Wall: t0.Add(wall), High: t0.Add(high)}
 	}
 	for name, c := range map[string]struct {
-		stamp clock.Stamp
-		at    clock.Instant
+		stamp leases.Stamp
+		at    leases.Instant
 		left  time.Duration
 	}{
 		"in its boot":                      {stamp, at("b1", hour+4*minute, 4*minute, 0), 6 * minute},
@@ -48,9 +46,9 @@ func TestWhichClockCounts(t *testing.T) {
 		"another boot":                     {stamp, at("b2", minute, 4*minute, 0), 6 * minute},
 		"another boot, the end":            {stamp, at("b2", minute, 10*minute, 0), 0},
 		"another boot, set back":           {stamp, at("b2", minute, -year, 4*minute), 6 * minute},
-		"no stamp":                         {clock.Stamp{}, at("b1", minute, 4*minute, 0), 6 * minute},
-		"no stamp, set back":               {clock.Stamp{}, at("b1", minute, -year, 10*minute), 0},
-		"no boot clock":                    {clock.Stamp{}, at("", 0, 4*minute, year), 6 * minute},
+		"no stamp":                         {leases.Stamp{}, at("b1", minute, 4*minute, 0), 6 * minute},
+		"no stamp, set back":               {leases.Stamp{}, at("b1", minute, -year, 10*minute), 0},
+		"no boot clock":                    {leases.Stamp{}, at("", 0, 4*minute, year), 6 * minute},
 		"no boot clock any more":           {stamp, at("", 0, 10*minute, 0), 0},
 		"no boot clock any more, set back": {stamp, at("", 0, minute, year), 9 * minute},
 	} {
@@ -65,18 +63,18 @@ func TestWhichClockCounts(t *testing.T) {
 
 // What a reviewer dates is stamped as of then, and never later than now.
 func TestStampOf(t *testing.T) {
-	at := clock.Instant{Boot: "b1", Since: time.Hour, Wall: t0}
+	at := leases.Instant{Boot: "b1", Since: time.Hour, Wall: t0}
 	for began, want := range map[time.Duration]time.Duration{0: time.Hour, -time.Minute: 59 * time.Minute,
 		time.Minute: time.Hour, -2 * time.Hour: -time.Hour} {
-		if got := at.StampOf(t0.Add(began)); got != (clock.Stamp{Boot: "b1", Since: int64(want)}) {
+		if got := at.StampOf(t0.Add(began)); got != (leases.Stamp{Boot: "b1", Since: int64(want)}) {
 			t.Errorf("%v: %+v, want %v", began, got, want)
 		}
 	}
 	at.Boot = ""
-	if got := at.StampOf(t0.Add(-time.Minute)); got != (clock.Stamp{}) {
+	if got := at.StampOf(t0.Add(-time.Minute)); got != (leases.Stamp{}) {
 		t.Errorf("without a boot clock: %+v", got)
 	}
-	if got := at.Stamp(); got != (clock.Stamp{}) {
+	if got := at.Stamp(); got != (leases.Stamp{}) {
 		t.Errorf("without a boot clock: %+v", got)
 	}
 }
@@ -87,7 +85,7 @@ func TestJumpsChangeNoLifetime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &machine{wall: t0, boot: "b1", since: time.Duration(rapid.Int64Range(0, int64(year)).Draw(t, "uptime"))}
 		life := time.Duration(rapid.Int64Range(1, int64(24*time.Hour)).Draw(t, "life"))
-		from, stamp := m.wall, clock.At(m).Stamp()
+		from, stamp := m.wall, leases.At(m).Stamp()
 		high, slept := m.wall, time.Duration(0)
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			if rapid.Bool().Draw(t, "jumps") {

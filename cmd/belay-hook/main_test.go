@@ -16,7 +16,7 @@ func TestWhatIsLinked(t *testing.T) {
 	const module = "github.com/belay-hooks/belay/"
 	known := []string{
 		module + "adapters", module + "adapters/claude-code", module + "client", module + "client/wire",
-		module + "cmd/belay-hook", module + "cmd/internal/hookcmd", module + "leases/clock", module + "internal/spoolfile",
+		module + "cmd/belay-hook", module + "cmd/internal/hookcmd", module + "internal/spoolfile",
 		module + "phases",
 		// the words of package client, and who answers it
 		module + "leases", module + "kernel/approvals", module + "internal/peercred",

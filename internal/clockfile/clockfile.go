@@ -11,7 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/statedir"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
 
 // Name is the file's name in a state directory.
@@ -41,7 +41,7 @@ type Observation struct {
 }
 
 // Look compares the clocks with the note. It costs nothing while there is no news.
-func (w *Watch) Look(at clock.Instant) Observation {
+func (w *Watch) Look(at leases.Instant) Observation {
 	if known := w.note.Load(); at.Boot == "" || known != nil && !changed(*known, at) {
 		return Observation{}
 	}
@@ -63,13 +63,13 @@ func (w *Watch) Look(at clock.Instant) Observation {
 	return news
 }
 
-func changed(n Note, at clock.Instant) bool {
+func changed(n Note, at leases.Instant) bool {
 	_, _, changed := n.Look(at)
 	return changed
 }
 
 // take brings the note's file up to date and returns it.
-func (w *Watch) take(known Note, at clock.Instant) (next Note, news Observation) {
+func (w *Watch) take(known Note, at leases.Instant) (next Note, news Observation) {
 	var jump *Jump
 	var damaged error
 	look := func(old []byte) ([]byte, error) {
@@ -115,7 +115,7 @@ func (w *Watch) Note() Note {
 
 // Calm returns the time by which things are deleted for their age: see Note.Calm. ok
 // is false on a host with a boot clock before the first Look: nothing is to be deleted then.
-func (w *Watch) Calm(at clock.Instant) (calm time.Time, ok bool) {
+func (w *Watch) Calm(at leases.Instant) (calm time.Time, ok bool) {
 	n := w.Note()
 	return n.Calm(at), at.Boot == "" || n.Boot == at.Boot
 }

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/internal/clockfile"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
 
 var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func moment(since, set time.Duration) clock.Instant {
-	return clock.Instant{Wall: t0.Add(since + set), Boot: "b1", Since: since}
+func moment(since, set time.Duration) leases.Instant {
+	return leases.Instant{Wall: t0.Add(since + set), Boot: "b1", Since: since}
 }
 
 // A jump is recorded by the process that finds it first, and told by the others; also when
@@ -55,7 +55,7 @@ func TestJumpIsRecordedOnce(t *testing.T) {
 		t.Errorf("found later: %+v", news)
 	}
 	// Another boot begins anew.
-	if news := clockfile.New(path).Look(clock.Instant{Wall: t0, Boot: "b2"}); news != (clockfile.Observation{}) {
+	if news := clockfile.New(path).Look(leases.Instant{Wall: t0, Boot: "b2"}); news != (clockfile.Observation{}) {
 		t.Errorf("another boot: %+v", news)
 	}
 }
@@ -131,7 +131,7 @@ func TestNoteWithoutFile(t *testing.T) {
 		}
 	}
 	w := clockfile.New("")
-	none := clock.Instant{Wall: t0}
+	none := leases.Instant{Wall: t0}
 	if news := w.Look(none); news != (clockfile.Observation{}) {
 		t.Errorf("without a boot clock: %+v", news)
 	}

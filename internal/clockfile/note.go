@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
 
 // Jump is a step of the wall clock: its time changed by more than the time that
@@ -46,11 +46,11 @@ type Note struct {
 	Jump  *Jump  `json:"jump,omitzero"`
 }
 
-func offset(at clock.Instant) int64 { return at.Wall.UnixMilli() - at.Since.Milliseconds() }
+func offset(at leases.Instant) int64 { return at.Wall.UnixMilli() - at.Since.Milliseconds() }
 
 // Look compares the note with a moment. The jump is nil without one; changed says that
 // next is to be remembered in place of the note.
-func (n Note) Look(at clock.Instant) (next Note, jump *Jump, changed bool) {
+func (n Note) Look(at leases.Instant) (next Note, jump *Jump, changed bool) {
 	if at.Boot == "" {
 		return n, nil, false
 	}
@@ -73,7 +73,7 @@ const maxJump = int64(1<<63-1) / int64(time.Millisecond)
 // time, and in the boot of the note as if the clock had always been at its
 // least offset. A jump ahead deletes nothing early by it; older things are
 // deleted late by as much, until the next boot.
-func (n Note) Calm(at clock.Instant) time.Time {
+func (n Note) Calm(at leases.Instant) time.Time {
 	if at.Boot == "" || n.Boot != at.Boot {
 		return at.Wall
 	}

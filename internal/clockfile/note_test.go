@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/belay-hooks/belay/internal/clockfile"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
 
 const year = 365 * 24 * time.Hour
@@ -29,7 +29,7 @@ func (m *machine) restart(id string)             { m.boot, m.since = id, 0 }
 
 func TestLook(t *testing.T) {
 	m := &machine{wall: t0, boot: "b1", since: time.Hour}
-	first, jump, changed := clockfile.Note{}.Look(clock.At(m))
+	first, jump, changed := clockfile.Note{}.Look(leases.At(m))
 	if jump != nil || !changed || first.Boot != "b1" || first.Last != first.Least ||
 		first.Last != t0.Add(-time.Hour).UnixMilli() {
 		t.Fatalf("first look: %+v, %v, %v", first, jump, changed)
@@ -43,7 +43,7 @@ func TestLook(t *testing.T) {
 	} {
 		moved := *m
 		moved.jump(by)
-		next, jump, changed := first.Look(clock.At(&moved))
+		next, jump, changed := first.Look(leases.At(&moved))
 		if changed != (text != "") || (jump != nil) != changed || !changed && next != first {
 			t.Errorf("%v: %+v, %v, %v", by, next, jump, changed)
 			continue
@@ -57,16 +57,16 @@ func TestLook(t *testing.T) {
 			jump.Since != (time.Hour+time.Minute).Milliseconds() {
 			t.Errorf("%v: %s, since %d\n%s", by, jump, jump.Since, diff)
 		}
-		if _, again, changed := next.Look(clock.At(&moved)); again != nil || changed {
+		if _, again, changed := next.Look(leases.At(&moved)); again != nil || changed {
 			t.Errorf("%v: told twice", by)
 		}
 	}
 	m.restart("b2")
-	if next, jump, changed := first.Look(clock.At(m)); jump != nil || !changed || next.Boot != "b2" {
+	if next, jump, changed := first.Look(leases.At(m)); jump != nil || !changed || next.Boot != "b2" {
 		t.Errorf("another boot: %+v, %v", next, jump)
 	}
 	m.restart("")
-	if next, jump, changed := first.Look(clock.At(m)); jump != nil || changed || next != first {
+	if next, jump, changed := first.Look(leases.At(m)); jump != nil || changed || next != first {
 		t.Errorf("no boot clock: %+v, %v", next, jump)
 	}
 }
@@ -80,15 +80,15 @@ func TestCalmTimeMakesNothingOld(t *testing.T) {
 		var made []time.Time
 		var ages []time.Duration
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
-			n, _, _ = n.Look(clock.At(m))
-			made, ages = append(made, n.Calm(clock.At(m)), m.wall), append(ages, 0, 0)
+			n, _, _ = n.Look(leases.At(m))
+			made, ages = append(made, n.Calm(leases.At(m)), m.wall), append(ages, 0, 0)
 			d := time.Duration(rapid.Int64Range(0, 1000).Draw(t, "hours")) * time.Hour
 			m.sleep(d)
 			for i := range ages {
 				ages[i] += d
 			}
 			m.jump(time.Duration(rapid.Int64Range(-20000, 20000).Draw(t, "jump")) * time.Hour)
-			calm := n.Calm(clock.At(m))
+			calm := n.Calm(leases.At(m))
 			if calm.After(m.wall) {
 				t.Fatalf("calm time %v is ahead of %v", calm, m.wall)
 			}
@@ -100,27 +100,27 @@ func TestCalmTimeMakesNothingOld(t *testing.T) {
 		}
 	})
 	m := &machine{wall: t0, boot: "b1", since: time.Hour}
-	n, _, _ := clockfile.Note{}.Look(clock.At(m))
+	n, _, _ := clockfile.Note{}.Look(leases.At(m))
 	m.sleep(year)
-	if got := n.Calm(clock.At(m)); !got.Equal(m.wall) {
+	if got := n.Calm(leases.At(m)); !got.Equal(m.wall) {
 		t.Errorf("without a jump: %v, want %v", got, m.wall)
 	}
 	m.jump(time.Minute)
-	if got := n.Calm(clock.At(m)); !got.Equal(m.wall.Add(-time.Minute)) {
+	if got := n.Calm(leases.At(m)); !got.Equal(m.wall.Add(-time.Minute)) {
 		t.Errorf("a minute ahead: %v", got)
 	}
 	for _, boot := range []string{"", "b2"} {
-		if m.boot = boot; !n.Calm(clock.At(m)).Equal(m.wall) {
-			t.Errorf("boot %q: %v", boot, n.Calm(clock.At(m)))
+		if m.boot = boot; !n.Calm(leases.At(m)).Equal(m.wall) {
+			t.Errorf("boot %q: %v", boot, n.Calm(leases.At(m)))
 		}
 	}
 }
 
 func TestNoteIsDecodedStrictly(t *testing.T) {
 	m := &machine{wall: t0, boot: "b1", since: time.Hour}
-	n, _, _ := clockfile.Note{}.Look(clock.At(m))
+	n, _, _ := clockfile.Note{}.Look(leases.At(m))
 	m.jump(-year)
-	n, _, _ = n.Look(clock.At(m))
+	n, _, _ = n.Look(leases.At(m))
 	b, err := n.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func FuzzDecodeNote(f *testing.F) {
 		if err != nil {
 			return
 		}
-		at := clock.Instant{Wall: t0, Boot: "b", Since: time.Hour}
+		at := leases.Instant{Wall: t0, Boot: "b", Since: time.Hour}
 		next, _, _ := n.Look(at)
 		if next.Boot == "b" && next.Calm(at).After(at.Wall) {
 			t.Errorf("calm time is ahead: %+v", next)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 // Warning says in one line what a person should know of the clock: that it jumped within the
 // last day of this boot, that a jump delays deletion by age, or that the host has no boot
 // clock. "" means none of these. It is safe to show.
-func (w *Watch) Warning(at clock.Instant) string {
+func (w *Watch) Warning(at leases.Instant) string {
 	n := w.Note()
 	if at.Boot == "" {
 		return "this host says no time since its boot: leases and approvals end by the wall clock, and a jump ends them early"

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -87,7 +87,7 @@ const skew = 2 * time.Minute
 
 // Check reports whether a decision that comes in at a time can be taken: the
 // item waits for one, the times are plausible, and it counts by Verify. Errors are those of this package.
-func (a *Authority) Check(it *approvals.Item, d *approvals.Decision, at clock.Instant, most time.Duration) error {
+func (a *Authority) Check(it *approvals.Item, d *approvals.Decision, at leases.Instant, most time.Duration) error {
 	now := at.Wall
 	switch st := it.At(at).State; {
 	case st == approvals.Expired:

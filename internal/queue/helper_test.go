@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,9 +20,9 @@ func item() approvals.Item {
 		Invocation: "i", Phase: phases.PreTool, Tool: "exec", Action: jsontext.Value(`{"a":1}`),
 		Before: jsontext.Value(`{"a":2}`), Scopes: &phases.Scopes{FSRead: []string{"*"}},
 		Reason: "why", Hooks: []approvals.Asking{{Hook: "h", Digest: "d", Reason: "r"}}, Details: jsontext.Value(`{}`),
-		Notes: []string{"n"}, Clock: clock.Stamp{Boot: "b", Since: 1},
+		Notes: []string{"n"}, Clock: leases.Stamp{Boot: "b", Since: 1},
 	}
 }
 
 // wall is a moment on a host without a boot clock.
-func wall(t time.Time) clock.Instant { return clock.Instant{Wall: t} }
+func wall(t time.Time) leases.Instant { return leases.Instant{Wall: t} }

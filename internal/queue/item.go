@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
 
 // Kinds returns all kinds. The slice is the caller's.
@@ -40,12 +40,12 @@ func WithDefaults(s approvals.Settings) approvals.Settings {
 }
 
 // Holds reports whether a denial still answers the same question at a time.
-func Holds(it *approvals.Item, now clock.Instant) bool {
+func Holds(it *approvals.Item, now leases.Instant) bool {
 	return it.State == approvals.Denied && it.Decision != nil && it.Left(now) > 0
 }
 
 // Over reports whether nothing can follow from the item any more at a time.
-func Over(it *approvals.Item, now clock.Instant) bool {
+func Over(it *approvals.Item, now leases.Instant) bool {
 	st := it.At(now)
 	return st.State != approvals.Pending && st.State != approvals.Approved && !Holds(&st, now)
 }

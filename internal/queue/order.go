@@ -12,7 +12,7 @@ import (
 	"github.com/gofrs/uuid/v5"
 
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -70,7 +70,8 @@ const orderHeading = "belay reviewer statement v1\n"
 
 // NewOrder drafts an order; SignOrder completes it. Args is anything that encodes as a
 // JSON object. The error is an *OrderError of ErrInvalid.
-func NewOrder(v approvals.Verb, store string, args any, at clock.Instant, life time.Duration) (approvals.Order, error) {
+func NewOrder(v approvals.Verb, store string, args any, at leases.Instant,
+	life time.Duration) (approvals.Order, error) {
 	raw, err := orderArgs(args)
 	if err != nil {
 		return approvals.Order{}, err
@@ -161,13 +162,13 @@ func validate(o *approvals.Order) error {
 // Restamp gives a draft that came from elsewhere the stamp of the host that is about to
 // sign it. The one that it came with is a claim: it could make the order usable later than
 // the reviewer is shown.
-func Restamp(o *approvals.Order, at clock.Instant) { o.Clock = at.StampOf(o.At) }
+func Restamp(o *approvals.Order, at leases.Instant) { o.Clock = at.StampOf(o.At) }
 
 // OrderOver reports whether the order cannot be used any more at a time.
-func OrderOver(o *approvals.Order, at clock.Instant) bool { return o.Clock.Over(at, o.At, o.Expires) }
+func OrderOver(o *approvals.Order, at leases.Instant) bool { return o.Clock.Over(at, o.At, o.Expires) }
 
 // ahead reports whether the order is of a time that has not come: of more than skew from now.
-func ahead(o *approvals.Order, at clock.Instant) bool {
+func ahead(o *approvals.Order, at leases.Instant) bool {
 	if o.Clock.Counts(at) {
 		return time.Duration(o.Clock.Since)-at.Since > skew
 	}
@@ -185,7 +186,7 @@ func OrderStatement(o *approvals.Order) ([]byte, error) {
 		Key     string         `json:"key_id"`
 		At      time.Time      `json:"at"`
 		Expires time.Time      `json:"expires"`
-		Clock   clock.Stamp    `json:"clock,omitzero"`
+		Clock   leases.Stamp   `json:"clock,omitzero"`
 	}{o.ID, o.Verb, o.Store, o.Args, o.By, o.Key, o.At.UTC(), o.Expires.UTC(), o.Clock}
 	b, err := json.Marshal(&doc)
 	if err != nil {
@@ -213,7 +214,7 @@ func SignOrder(o *approvals.Order, by string, key ed25519.PrivateKey) error {
 // these arguments on a store: a reviewer signed exactly that, and it has not run out.
 // It does not know whether the order was used: that is for the log to say. Errors are
 // *OrderError.
-func (a *Authority) CheckOrder(o *approvals.Order, v approvals.Verb, store string, args any, at clock.Instant) error {
+func (a *Authority) CheckOrder(o *approvals.Order, v approvals.Verb, store string, args any, at leases.Instant) error {
 	if err := validate(o); err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -211,7 +211,7 @@ func FuzzOrder(f *testing.F) {
 // they are signed and sealed by those bytes.
 func TestNoStampLeavesNoTrace(t *testing.T) {
 	it := item()
-	it.Clock = clock.Stamp{}
+	it.Clock = leases.Stamp{}
 	d := approvals.Decision{Verdict: approvals.Approve, By: "dev", At: t0, Until: t0.Add(time.Minute), Content: "c"}
 	it.Decision = &d
 	o := approvals.Order{ID: "o", Args: jsontext.Value("{}"), At: t0, Expires: t0.Add(time.Hour)}
@@ -234,23 +234,23 @@ func TestNoStampLeavesNoTrace(t *testing.T) {
 
 // A draft says for itself when it was written. The host that signs it goes by its own clock.
 func TestOrderStamps(t *testing.T) {
-	at := clock.Instant{Wall: t0, Boot: "b1", Since: time.Hour}
+	at := leases.Instant{Wall: t0, Boot: "b1", Since: time.Hour}
 	o, err := queue.NewOrder(queue.VerbLatchClear, "store-1", latched, at, time.Hour)
-	if err != nil || o.Clock != at.StampOf(o.At) || o.Clock == (clock.Stamp{}) {
+	if err != nil || o.Clock != at.StampOf(o.At) || o.Clock == (leases.Stamp{}) {
 		t.Fatalf("%+v, %v", o.Clock, err)
 	}
-	later := clock.Instant{Wall: t0.Add(time.Minute), Boot: "b1", Since: time.Hour + time.Minute}
-	for _, claim := range []clock.Stamp{{}, {Boot: "b1", Since: int64(1000 * time.Hour)}, {Boot: "b2", Since: 1}} {
+	later := leases.Instant{Wall: t0.Add(time.Minute), Boot: "b1", Since: time.Hour + time.Minute}
+	for _, claim := range []leases.Stamp{{}, {Boot: "b1", Since: int64(1000 * time.Hour)}, {Boot: "b2", Since: 1}} {
 		o.Clock = claim
 		if queue.Restamp(&o, later); o.Clock != at.StampOf(o.At) {
 			t.Errorf("%+v became %+v", claim, o.Clock)
 		}
 	}
-	queue.Restamp(&o, clock.Instant{Wall: t0})
-	if o.Clock != (clock.Stamp{}) {
+	queue.Restamp(&o, leases.Instant{Wall: t0})
+	if o.Clock != (leases.Stamp{}) {
 		t.Errorf("without a boot clock: %+v", o.Clock)
 	}
-	for text, bad := range map[string]clock.Stamp{"no boot": {Since: 1},
+	for text, bad := range map[string]leases.Stamp{"no boot": {Since: 1},
 		"long": {Boot: strings.Repeat("b", phases.MaxIDBytes+1)}, "not text": {Boot: "\xff"}} {
 		o.Clock = bad
 		if b, err := queue.EncodeOrder(&o); err == nil {
@@ -281,11 +281,11 @@ func TestOrderOfTheFuture(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.At, o.Expires = t0.Add(c.wall), t0.Add(c.wall+time.Hour)
-		o.Clock = clock.Stamp{Boot: c.boot, Since: int64(time.Hour + c.since)}
+		o.Clock = leases.Stamp{Boot: c.boot, Since: int64(time.Hour + c.since)}
 		if err := queue.SignOrder(&o, "dev", key); err != nil {
 			t.Fatal(err)
 		}
-		at := clock.Instant{Wall: t0, Boot: "b1", Since: time.Hour}
+		at := leases.Instant{Wall: t0, Boot: "b1", Since: time.Hour}
 		if err := a.CheckOrder(&o, o.Verb, o.Store, o.Args, at); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -65,7 +65,7 @@ func questionMembers() []string {
 // question returns the canonical form of each member that SameQuestion compares.
 func question(it approvals.Item) (map[string]string, error) {
 	it.ID, it.Invocation, it.State, it.Decision = "", "", "", nil
-	it.Created, it.Expires, it.Clock, it.Closed = time.Time{}, time.Time{}, clock.Stamp{}, time.Time{}
+	it.Created, it.Expires, it.Clock, it.Closed = time.Time{}, time.Time{}, leases.Stamp{}, time.Time{}
 	if it.Scopes != nil {
 		s := it.Scopes.Normalize()
 		it.Scopes = &s

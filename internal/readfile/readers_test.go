@@ -22,7 +22,7 @@ var others = map[string]string{
 	"internal/statedir/statedir.go SyncDir":               "a directory in which a name was just made",
 	"internal/sink/disk.go open":                          "makes the file that was not there; one that took its name meanwhile is refused",
 	"internal/store/sqlite/files.go createFiles":          "makes files for SQLite, after checkFiles has looked at them",
-	"leases/clock/boot_linux.go (package)":                "a file of the kernel's, with a fixed name",
+	"leases/boot_linux.go (package)":                      "a file of the kernel's, with a fixed name",
 	"cmd/internal/cli/input.go openFile":                  "a descriptor that this process was started with",
 	"cmd/internal/cli/input.go readLimited":               "a descriptor that this process was started with",
 	"cmd/internal/cli/password.go keyPassword":            "the terminal",

@@ -19,7 +19,7 @@ import (
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -240,7 +240,7 @@ func TestCompactionTakesAnOrder(t *testing.T) {
 	order := func(through int64, key ed25519.PrivateKey) *approvals.Order {
 		t.Helper()
 		o, err := queue.NewOrder(queue.VerbCompact, b.Log().StoreID(), kernel.CompactOrder{Through: through},
-			clock.At(clock.System{}), time.Hour)
+			leases.At(leases.SystemClock{}), time.Hour)
 		if err == nil {
 			err = queue.SignOrder(&o, "dev", key)
 		}

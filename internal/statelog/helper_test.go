@@ -17,7 +17,7 @@ import (
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -94,7 +94,7 @@ func files(t *testing.T, dir string) map[string]string {
 // noKernel fails the test when anything is to be recorded.
 type noKernel struct{ t *testing.T }
 
-func (noKernel) Now() clock.Instant { return clock.At(clock.System{}) }
+func (noKernel) Now() leases.Instant { return leases.At(leases.SystemClock{}) }
 
 func (noKernel) CalmTime() time.Time { return time.Now() }
 

@@ -13,13 +13,13 @@ import (
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
 
 // Kernel records operations on the log; *kernel.Kernel is one.
 type Kernel interface {
 	Compact(ctx context.Context, c kernel.Compaction, by kernel.CompactBy) (kernel.Receipt, error)
-	Now() clock.Instant  // the clocks of the host
+	Now() leases.Instant // the clocks of the host
 	CalmTime() time.Time // by which things are old; see kernel.Kernel
 	UnsoundApprovals(ctx context.Context) ([]string, error)
 	SoundApproval(ctx context.Context, it *approvals.Item) (bool, error)

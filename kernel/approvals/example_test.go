@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
 
 // A reviewer's program answers an item of the queue: it drafts a decision about the item as
@@ -35,7 +35,7 @@ func Example() {
 	fmt.Println("signed:", ed25519.Verify(public, statement, d.Signature), err)
 
 	// Silence is a denial: an item that runs out undecided is expired.
-	fmt.Println(it.At(clock.Instant{Wall: now.Add(time.Hour)}).State)
+	fmt.Println(it.At(leases.Instant{Wall: now.Add(time.Hour)}).State)
 	// Output:
 	// approved by dev until 12:05:00
 	// signed: true <nil>

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -59,7 +59,7 @@ type Item struct {
 	By         Requester      `json:"by"`
 	Created    time.Time      `json:"created"`
 	Expires    time.Time      `json:"expires"`        // for deciding; an undecided item is denied then
-	Clock      clock.Stamp    `json:"clock,omitzero"` // of Created: how long it waits counts by the boot clock
+	Clock      leases.Stamp   `json:"clock,omitzero"` // of Created: how long it waits counts by the boot clock
 	Invocation string         `json:"invocation,omitzero"`
 	Phase      phases.Phase   `json:"phase,omitzero"`
 	Tool       string         `json:"tool,omitzero"`
@@ -102,7 +102,7 @@ type Decision struct {
 
 	// Clock is of At, on the boot clock of the host that took the decision, which sets it
 	// and seals it in the log. It is no part of what a reviewer signs, who may be elsewhere.
-	Clock clock.Stamp `json:"clock,omitzero"`
+	Clock leases.Stamp `json:"clock,omitzero"`
 }
 
 // Settings bound the  The zero value means the defaults.
@@ -127,7 +127,7 @@ var (
 
 // At returns the item as it stands at a time: one whose time has run out is
 // expired, also before a store has recorded that.
-func (it Item) At(now clock.Instant) Item {
+func (it Item) At(now leases.Instant) Item {
 	if (it.State == Pending || it.State == Approved && it.Decision != nil) && it.Left(now) <= 0 {
 		it.State, it.Closed = Expired, it.Ends()
 	}
@@ -136,7 +136,7 @@ func (it Item) At(now clock.Instant) Item {
 
 // Left returns how long a pending item still waits, or its decision still holds; not more
 // than 0 when that is over.
-func (it *Item) Left(now clock.Instant) time.Duration {
+func (it *Item) Left(now leases.Instant) time.Duration {
 	if d := it.Decision; d != nil && it.State != Pending {
 		return d.Clock.Left(now, d.At, d.Until)
 	}

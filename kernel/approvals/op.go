@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
 
 // Op is one step of one item, written in the transaction of the event that records
@@ -16,23 +16,23 @@ type Op struct {
 	Quota  int
 	Change *Change // the step has failed unless the item is in state From
 
-	At clock.Instant // with Create: the queue is counted as it stands then; zero: when the item was created
+	At leases.Instant // with Create: the queue is counted as it stands then; zero: when the item was created
 }
 
 // When returns the moment at which a Create looks at the queue.
-func (op *Op) When() clock.Instant {
+func (op *Op) When() leases.Instant {
 	if !op.At.IsZero() {
 		return op.At
 	}
-	return clock.Instant{Wall: op.Create.Created, Boot: op.Create.Clock.Boot, Since: time.Duration(op.Create.Clock.Since)}
+	return leases.Instant{Wall: op.Create.Created, Boot: op.Create.Clock.Boot, Since: time.Duration(op.Create.Clock.Since)}
 }
 
 // Change moves one item from a state to another.
 type Change struct {
 	ID       string
 	From, To State
-	Decision *Decision     // with To approved or denied
-	At       clock.Instant // what has run out then
+	Decision *Decision      // with To approved or denied
+	At       leases.Instant // what has run out then
 }
 
 // legal reports whether a step is one that an item can take at all.
@@ -79,12 +79,12 @@ func (c *Change) Apply(it Item) Item {
 type Query struct {
 	Kind     Kind
 	State    State
-	By       *Requester    // exactly this one
-	Owner    string        // with this credential
-	Before   string        // only items with a smaller id: older ones
-	Limit    int           // 0 means 100; at most MaxLimit
-	DueAt    clock.Instant // only pending or approved items that have run out then
-	NotDueAt clock.Instant // none of those
+	By       *Requester     // exactly this one
+	Owner    string         // with this credential
+	Before   string         // only items with a smaller id: older ones
+	Limit    int            // 0 means 100; at most MaxLimit
+	DueAt    leases.Instant // only pending or approved items that have run out then
+	NotDueAt leases.Instant // none of those
 }
 
 // MaxLimit is the most items that one query returns, and defaultLimit the most if its Limit
@@ -107,7 +107,7 @@ func (q *Query) EffectiveLimit() int {
 
 // Match reports whether the item is selected, apart from Limit.
 func (q *Query) Match(it *Item) bool {
-	due := func(at clock.Instant) bool {
+	due := func(at leases.Instant) bool {
 		return (it.State == Pending || it.State == Approved) && it.At(at).State == Expired
 	}
 	return (q.Kind == "" || q.Kind == it.Kind) && (q.State == "" || q.State == it.State) &&
@@ -130,14 +130,14 @@ type Reader interface {
 
 	// ApprovalUsage counts the undecided items of the kind at a time: of exactly
 	// this requester, and of everybody with its credential.
-	ApprovalUsage(ctx context.Context, kind Kind, by Requester, now clock.Instant) (Usage, error)
+	ApprovalUsage(ctx context.Context, kind Kind, by Requester, now leases.Instant) (Usage, error)
 
 	// ApprovalHolders returns who with the credential has undecided items of the
 	// kind at a time, in no order. There are no more of them than the quota allows.
-	ApprovalHolders(ctx context.Context, kind Kind, credential string, now clock.Instant) ([]Holder, error)
+	ApprovalHolders(ctx context.Context, kind Kind, credential string, now leases.Instant) ([]Holder, error)
 
 	// ApprovalCounts counts the undecided items at a time; a kind without any is not in it.
-	ApprovalCounts(ctx context.Context, now clock.Instant) (map[Kind]int, error)
+	ApprovalCounts(ctx context.Context, now leases.Instant) (map[Kind]int, error)
 }
 
 // Usage is how many items wait for a person.

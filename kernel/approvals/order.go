@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
 
 // Verb names an act that belongs to a person and is not about an item of the queue. It is
@@ -25,6 +25,6 @@ type Order struct {
 	At      time.Time      `json:"at"`
 	Expires time.Time      `json:"expires"`
 	// of At, where it was written; it counts there until the next boot
-	Clock     clock.Stamp `json:"clock,omitzero"`
-	Signature []byte      `json:"signature,omitzero"` // Ed25519, over all other members
+	Clock     leases.Stamp `json:"clock,omitzero"`
+	Signature []byte       `json:"signature,omitzero"` // Ed25519, over all other members
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -395,14 +395,14 @@ func approvalsForgotten(t *testing.T, s kernel.Store) {
 // even if the wall clock has been set meanwhile.
 func approvalsRunOutByBoot(t *testing.T, s kernel.Store) {
 	const year = 365 * 24 * time.Hour
-	moment := func(passed, set time.Duration) clock.Instant {
-		return clock.Instant{Wall: T0.Add(passed + set), Boot: thisBoot, Since: time.Hour + passed}
+	moment := func(passed, set time.Duration) leases.Instant {
+		return leases.Instant{Wall: T0.Add(passed + set), Boot: thisBoot, Since: time.Hour + passed}
 	}
 	last, over := 10*time.Minute-1, 10*time.Minute
 	it := question("1", 1)
 	it.Clock = moment(0, 0).Stamp()
 	commit(t, s, create(it))
-	check := func(at clock.Instant, pending bool) {
+	check := func(at leases.Instant, pending bool) {
 		t.Helper()
 		n, due, not := 0, "1", ""
 		if pending {
@@ -422,12 +422,12 @@ func approvalsRunOutByBoot(t *testing.T, s kernel.Store) {
 			t.Errorf("not due: %q, want %q", got, not)
 		}
 	}
-	again := func(at clock.Instant) kernel.Batch {
+	again := func(at leases.Instant) kernel.Batch {
 		b := create(question("2", 1))
 		b.Approvals[0].At = at
 		return b
 	}
-	to := func(from, to approvals.State, at clock.Instant) kernel.Batch {
+	to := func(from, to approvals.State, at leases.Instant) kernel.Batch {
 		b := step("1", from, to, at.Wall)
 		b.Approvals[0].Change.At = at
 		if d := b.Approvals[0].Change.Decision; d != nil {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -148,4 +148,4 @@ var equalJSON = cmp.Comparer(func(a, b jsontext.Value) bool {
 })
 
 // Wall is a moment on a host without a boot clock.
-func Wall(t time.Time) clock.Instant { return clock.Instant{Wall: t} }
+func Wall(t time.Time) leases.Instant { return leases.Instant{Wall: t} }

@@ -8,11 +8,10 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/leases"
-	"github.com/belay-hooks/belay/leases/clock"
 )
 
 // claimable returns the lease and all leases above it, or nil when one of them cannot be used.
-func (r *rows) claimable(id string, at clock.Instant) (chain []leases.Lease) {
+func (r *rows) claimable(id string, at leases.Instant) (chain []leases.Lease) {
 	for id != "" {
 		l, ok := r.leases[id]
 		if !ok || !l.Usable(at) {
@@ -67,7 +66,7 @@ func (r *rows) changeLeases(op *leases.Op) error {
 	return nil
 }
 
-func (r *rows) mint(op *leases.Op, at clock.Instant) error {
+func (r *rows) mint(op *leases.Op, at leases.Instant) error {
 	l, above := op.Lease.Clone(), ""
 	for _, p := range leases.Prefixes(l.ID) {
 		if _, ok := r.leases[p]; ok {
@@ -121,7 +120,7 @@ func (s *Store) lease(ctx context.Context, want func(*leases.Lease) bool) (*leas
 }
 
 // HeldLeases implements leases.Store.
-func (s *Store) HeldLeases(ctx context.Context, h leases.Holder, at clock.Instant) ([]leases.Lease, error) {
+func (s *Store) HeldLeases(ctx context.Context, h leases.Holder, at leases.Instant) ([]leases.Lease, error) {
 	return view(ctx, s, func(r *rows) (out []leases.Lease) {
 		at.High = r.high
 		for id, l := range r.leases {

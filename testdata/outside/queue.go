@@ -9,7 +9,7 @@ import (
 
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
 
 // changeQueue carries out the steps in order.
@@ -68,7 +68,7 @@ func (r *rows) trim(like *approvals.Item) {
 }
 
 // pending returns the undecided items of a kind and credential.
-func (r *rows) pending(kind approvals.Kind, credential string, now clock.Instant) (out []approvals.Item) {
+func (r *rows) pending(kind approvals.Kind, credential string, now leases.Instant) (out []approvals.Item) {
 	for _, it := range r.queue {
 		if it.Kind == kind && it.By.Credential == credential && it.At(now).State == approvals.Pending {
 			out = append(out, it)
@@ -77,7 +77,7 @@ func (r *rows) pending(kind approvals.Kind, credential string, now clock.Instant
 	return out
 }
 
-func (r *rows) usage(kind approvals.Kind, by approvals.Requester, now clock.Instant) (use approvals.Usage) {
+func (r *rows) usage(kind approvals.Kind, by approvals.Requester, now leases.Instant) (use approvals.Usage) {
 	for _, it := range r.pending(kind, by.Credential, now) {
 		use.Credential++
 		if it.By == by {
@@ -127,13 +127,13 @@ func (s *Store) Approvals(ctx context.Context, q approvals.Query) ([]approvals.I
 
 // ApprovalUsage implements approvals.Reader.
 func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by approvals.Requester,
-	now clock.Instant) (approvals.Usage, error) {
+	now leases.Instant) (approvals.Usage, error) {
 	return view(ctx, s, func(r *rows) approvals.Usage { return r.usage(kind, by, now) })
 }
 
 // ApprovalHolders implements approvals.Reader.
 func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, credential string,
-	now clock.Instant) ([]approvals.Holder, error) {
+	now leases.Instant) ([]approvals.Holder, error) {
 	return view(ctx, s, func(r *rows) []approvals.Holder {
 		holders := map[approvals.Requester]approvals.Holder{}
 		for _, it := range r.pending(kind, credential, now) {
@@ -149,7 +149,7 @@ func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, creden
 }
 
 // ApprovalCounts implements approvals.Reader.
-func (s *Store) ApprovalCounts(ctx context.Context, now clock.Instant) (map[approvals.Kind]int, error) {
+func (s *Store) ApprovalCounts(ctx context.Context, now leases.Instant) (map[approvals.Kind]int, error) {
 	return view(ctx, s, func(r *rows) map[approvals.Kind]int {
 		out := map[approvals.Kind]int{}
 		for _, it := range r.queue {

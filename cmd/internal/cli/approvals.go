@@ -14,7 +14,7 @@ import (
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/textdiff"
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -158,7 +158,7 @@ func (a *App) stateText(it *approvals.Item) string {
 }
 
 func left(it *approvals.Item) string {
-	d := it.Left(clock.At(clock.System{}))
+	d := it.Left(leases.At(leases.SystemClock{}))
 	switch {
 	case d <= 0:
 		return "no time left"

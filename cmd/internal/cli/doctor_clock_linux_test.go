@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/internal/clockfile"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
 
 // clockStood makes the state directory remember that the wall clock of this boot stood
 // elsewhere: the next process that looks sees a jump from there, and the real clock stays.
 func clockStood(t *testing.T, dir string, by time.Duration) {
 	t.Helper()
-	at := clock.At(clock.System{})
+	at := leases.At(leases.SystemClock{})
 	at.Wall = at.Wall.Add(by)
 	n, _, _ := clockfile.Note{}.Look(at)
 	b, err := n.Encode()

@@ -11,7 +11,7 @@ import (
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
 
 // A person's verbs (approvals.Verb) take an order that a reviewer signs, where one is
@@ -113,7 +113,7 @@ func (a *App) signOrder(dir string, f *config.File, w wish, o orderFlags,
 			return nil, err
 		}
 	}
-	order, err := queue.NewOrder(w.verb, w.store, w.args, clock.At(clock.System{}), life)
+	order, err := queue.NewOrder(w.verb, w.store, w.args, leases.At(leases.SystemClock{}), life)
 	if err != nil {
 		return nil, failureBy(err, "")
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/wholefile"
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/tiers"
 )
 
@@ -131,7 +131,7 @@ func (a *App) reviewerSign(w wish, o signOptions) error {
 		return usageError("--for takes up to 24h", "")
 	}
 	if o.draft {
-		order, err := queue.NewOrder(w.verb, w.store, w.args, clock.At(clock.System{}), o.life)
+		order, err := queue.NewOrder(w.verb, w.store, w.args, leases.At(leases.SystemClock{}), o.life)
 		if err != nil {
 			return failureBy(err, "")
 		}
@@ -206,7 +206,7 @@ func (a *App) signDraft(file, as, keyFile, out string) error {
 		return failure("the draft could be used until "+o.Expires.Local().Format(time.DateTime),
 			"Write another one; --for says how long it lasts.")
 	}
-	queue.Restamp(&o, clock.At(clock.System{}))
+	queue.Restamp(&o, leases.At(leases.SystemClock{}))
 	a.describeOrder(&o, "")
 	pem, err := readLimited(keyFile, tiers.MaxKeyFile)
 	if err != nil {

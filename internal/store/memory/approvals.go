@@ -10,7 +10,7 @@ import (
 
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
 
 // queue is the approvals by id.
@@ -76,7 +76,7 @@ func (q queue) newest(kind approvals.Kind, key string) *approvals.Item {
 	return found
 }
 
-func (q queue) usage(kind approvals.Kind, by approvals.Requester, now clock.Instant) (u approvals.Usage) {
+func (q queue) usage(kind approvals.Kind, by approvals.Requester, now leases.Instant) (u approvals.Usage) {
 	for _, it := range q {
 		if it.Kind != kind || it.By.Credential != by.Credential || it.At(now).State != approvals.Pending {
 			continue
@@ -89,7 +89,7 @@ func (q queue) usage(kind approvals.Kind, by approvals.Requester, now clock.Inst
 	return u
 }
 
-func (q queue) holders(kind approvals.Kind, credential string, now clock.Instant) (out []approvals.Holder) {
+func (q queue) holders(kind approvals.Kind, credential string, now leases.Instant) (out []approvals.Holder) {
 	for _, it := range q {
 		if it.Kind != kind || it.By.Credential != credential || it.At(now).State != approvals.Pending {
 			continue
@@ -182,7 +182,7 @@ func (s *Store) Approvals(ctx context.Context, q approvals.Query) ([]approvals.I
 
 // ApprovalUsage implements approvals.Reader.
 func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by approvals.Requester,
-	now clock.Instant) (approvals.Usage, error) {
+	now leases.Instant) (approvals.Usage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter(ctx); err != nil {
@@ -193,7 +193,7 @@ func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by appro
 
 // ApprovalHolders implements approvals.Reader.
 func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, credential string,
-	now clock.Instant) ([]approvals.Holder, error) {
+	now leases.Instant) ([]approvals.Holder, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter(ctx); err != nil {
@@ -203,7 +203,7 @@ func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, creden
 }
 
 // ApprovalCounts implements approvals.Reader.
-func (s *Store) ApprovalCounts(ctx context.Context, now clock.Instant) (map[approvals.Kind]int, error) {
+func (s *Store) ApprovalCounts(ctx context.Context, now leases.Instant) (map[approvals.Kind]int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter(ctx); err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel/approvals"
-	"github.com/belay-hooks/belay/leases/clock"
+	"github.com/belay-hooks/belay/leases"
 )
 
 // approvalsSchema is the queue. Columns beside body are copies for filters; body
@@ -159,7 +159,7 @@ type pendingItem struct {
 // pending calls f for the items that wait for a person at a time. Whether one has run out
 // is decided here and not by ends_ns, which is on the wall clock: see approvals.Item.Left.
 // Of a row that cannot be read ends_ns says it. Quotas bound how many there are.
-func pending(c *conn, now clock.Instant, f func(pendingItem), where string, args ...any) error {
+func pending(c *conn, now leases.Instant, f func(pendingItem), where string, args ...any) error {
 	return c.query(approvalRow+"WHERE state='pending'"+where, func(st *sqlite3.Stmt) error {
 		if ranOut(st, now) {
 			return nil
@@ -171,7 +171,7 @@ func pending(c *conn, now clock.Instant, f func(pendingItem), where string, args
 }
 
 func approvalUsage(c *conn, kind approvals.Kind, by approvals.Requester,
-	now clock.Instant) (u approvals.Usage, err error) {
+	now leases.Instant) (u approvals.Usage, err error) {
 	err = pending(c, now, func(it pendingItem) {
 		u.Credential++
 		if it.by == by {
@@ -182,7 +182,7 @@ func approvalUsage(c *conn, kind approvals.Kind, by approvals.Requester,
 }
 
 func approvalHolders(c *conn, kind approvals.Kind, credential string,
-	now clock.Instant) (out []approvals.Holder, err error) {
+	now leases.Instant) (out []approvals.Holder, err error) {
 	err = pending(c, now, func(it pendingItem) {
 		n := slices.IndexFunc(out, func(h approvals.Holder) bool { return h.By == it.by })
 		if n < 0 {
@@ -251,7 +251,7 @@ func (v *view) newest(kind approvals.Kind, key string, it *approvals.Item) error
 
 // ApprovalUsage implements approvals.Reader.
 func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by approvals.Requester,
-	now clock.Instant) (u approvals.Usage, err error) {
+	now leases.Instant) (u approvals.Usage, err error) {
 	err = s.read(ctx, "count approvals", func(c *conn) (err error) {
 		u, err = approvalUsage(c, kind, by, now)
 		return err
@@ -261,7 +261,7 @@ func (s *Store) ApprovalUsage(ctx context.Context, kind approvals.Kind, by appro
 
 // ApprovalHolders implements approvals.Reader.
 func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, credential string,
-	now clock.Instant) (out []approvals.Holder, err error) {
+	now leases.Instant) (out []approvals.Holder, err error) {
 	err = s.read(ctx, "read holders of approvals", func(c *conn) (err error) {
 		out, err = approvalHolders(c, kind, credential, now)
 		return err
@@ -270,7 +270,7 @@ func (s *Store) ApprovalHolders(ctx context.Context, kind approvals.Kind, creden
 }
 
 // ApprovalCounts implements approvals.Reader.
-func (s *Store) ApprovalCounts(ctx context.Context, now clock.Instant) (map[approvals.Kind]int, error) {
+func (s *Store) ApprovalCounts(ctx context.Context, now leases.Instant) (map[approvals.Kind]int, error) {
 	out := map[approvals.Kind]int{}
 	err := s.read(ctx, "count approvals", func(c *conn) error {
 		clear(out)
@@ -326,7 +326,7 @@ func (s *Store) Approvals(ctx context.Context, q approvals.Query) (out []approva
 }
 
 // ranOut reports whether the open item under the statement has run out.
-func ranOut(st *sqlite3.Stmt, now clock.Instant) bool {
+func ranOut(st *sqlite3.Stmt, now leases.Instant) bool {
 	it := scanApproval(st)
 	if it.Damaged {
 		return st.ColumnInt64(8) <= now.Latest().UnixNano()
