@@ -46,7 +46,7 @@ func (b *Belay) Latches(ctx context.Context) ([]kernel.Latch, error) { return b.
 
 // ClearLatch lets a latched session go on and records that. Where a reviewer is
 // registered it takes an order; see kernel.Kernel.ClearLatch, also for errors.
-func (b *Belay) ClearLatch(ctx context.Context, key kernel.SessionKey, o *approvals.Order) error {
+func (b *Belay) ClearLatch(ctx context.Context, key wire.Session, o *approvals.Order) error {
 	if err := b.reviewersKnown(); err != nil {
 		return err
 	}

@@ -192,8 +192,8 @@ type configAccept struct {
 }
 
 // Compact removes the contents of old events, and that is recorded. It takes RoleAdmin.
-func (c *Client) Compact(ctx context.Context, o Compaction) (Compacted, error) {
-	var r Compacted
+func (c *Client) Compact(ctx context.Context, o Compaction) (wire.Compacted, error) {
+	var r wire.Compacted
 	err := c.call(ctx,
 		request{method: http.MethodPost, path: "/v1/events/compact", body: mustJSON(o), roles: []Role{RoleAdmin}}, &r)
 	return r, err

@@ -266,7 +266,7 @@ func TestLoadFailures(t *testing.T) {
 				kind = phases.KindAudit
 			}
 			h.fails(t, invocation(p), kind, kernel.InvokeOptions{})
-			h.ClearLatch(t.Context(), kernel.SessionKey{Runtime: "custom", Session: "s-1"}, "test", nil)
+			h.ClearLatch(t.Context(), wire.Session{Runtime: "custom", Session: "s-1"}, "test", nil)
 		}
 	})
 	t.Run("holds a capability that nobody knows", func(t *testing.T) {

@@ -118,7 +118,7 @@ func (h *host) wantGap(t *testing.T, blocked string) {
 // cleared is a store in which a person clears each latch before it is looked at again.
 type cleared struct{ kernel.Store }
 
-func (cleared) Latch(context.Context, kernel.SessionKey) (*kernel.Latch, error) { return nil, nil }
+func (cleared) Latch(context.Context, wire.Session) (*kernel.Latch, error) { return nil, nil }
 
 // A latch that a person clears while a process starts is not given up again.
 func TestStartWhileAPersonClears(t *testing.T) {

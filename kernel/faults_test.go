@@ -96,7 +96,7 @@ func (f *faulty) HookState(ctx context.Context, ns, key string) (kernel.StateVal
 	return read(f, "HookState", v, err)
 }
 
-func (f *faulty) Latch(ctx context.Context, k kernel.SessionKey) (*kernel.Latch, error) {
+func (f *faulty) Latch(ctx context.Context, k wire.Session) (*kernel.Latch, error) {
 	v, err := f.Store.Latch(ctx, k)
 	return read(f, "Latch", v, err)
 }

@@ -104,19 +104,19 @@ func TestOrdersWithAStoreThatFails(t *testing.T) {
 	for name, c := range map[string]verb{
 		"latch clear": {hooks: latching(), prepare: func(t *testing.T, h *host) func() error {
 			l := h.latchOne(t)
-			return func() error { return h.ClearLatch(t.Context(), l.SessionKey, "dev", nil) }
+			return func() error { return h.ClearLatch(t.Context(), l.Key(), "dev", nil) }
 		}},
 		"latch clear by order": {hooks: latching(), changes: []change{reviewed, inStore},
 			prepare: func(t *testing.T, h *host) func() error {
 				l := h.latchOne(t)
 				o := h.signed(t, queue.VerbLatchClear, l.Order(), reviewerKey(1))
-				return func() error { return h.ClearLatch(t.Context(), l.SessionKey, "dev", o) }
+				return func() error { return h.ClearLatch(t.Context(), l.Key(), "dev", o) }
 			}},
 		"latch clear by another's order": {hooks: latching(), changes: []change{reviewed, inStore},
 			prepare: func(t *testing.T, h *host) func() error {
 				l := h.latchOne(t)
 				o := h.signed(t, queue.VerbLatchClear, l.Order(), reviewerKey(2))
-				return func() error { return h.ClearLatch(t.Context(), l.SessionKey, "dev", o) }
+				return func() error { return h.ClearLatch(t.Context(), l.Key(), "dev", o) }
 			}, want: approvals.ErrSignature},
 		"config accept by order": {changes: []change{reviewed, inStore}, prepare: func(t *testing.T, h *host) func() error {
 			o := h.signed(t, queue.VerbConfigAccept, kernel.ConfigOrder{Revision: "rev-1"}, reviewerKey(1))

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -35,7 +36,7 @@ type invocation struct {
 	inv         phases.Invocation // as received
 	seed        [32]byte
 	at          leases.Instant // the kernel's clocks at the beginning
-	session     SessionKey
+	session     wire.Session
 	carries     bool // the session has a name, so that metadata is stored for its run
 
 	parentBudget parentBudget // of the hook that asked for the invocation
@@ -134,7 +135,7 @@ func (i *invocation) receive(inv *phases.Invocation) *Refusal {
 	}
 	i.inv = *inv
 	i.recorder = k.startRecording(&i.inv)
-	i.session = SessionKey{Runtime: inv.Runtime, Session: inv.Session}
+	i.session = wire.Session{Runtime: inv.Runtime, Session: inv.Session}
 	i.carries = inv.Session != ""
 	return nil
 }

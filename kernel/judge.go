@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -77,7 +78,7 @@ func (a *afterwards) stage(batch *Batch, i *invocation, verdict *phases.Event, w
 	switch {
 	case !passes && a.staged:
 		i.kernel.latch(batch, verdict, why, phases.EndsByPerson)
-	case passes && a.last && latch != nil && latch.SessionKey == a.of.key && latch.EndsItself(a.of.id):
+	case passes && a.last && latch != nil && latch.Key() == a.of.key && latch.EndsItself(a.of.id):
 		i.kernel.stageLift(batch, latch, "every hook passes the event that was refused", verdict.ID)
 	}
 }
@@ -101,8 +102,8 @@ func (i *invocation) judgeFirst(ctx context.Context) {
 // judgeRetained judges the retained events whose cause has ended, of the session or, with
 // nil, all, and begins no other one after most, unless that is 0. The error is ErrUnavailable
 // or the context's.
-func (k *Kernel) judgeRetained(ctx context.Context, of *SessionKey, most time.Duration) error {
-	began, stuck := time.Now(), map[SessionKey]bool{}
+func (k *Kernel) judgeRetained(ctx context.Context, of *wire.Session, most time.Duration) error {
+	began, stuck := time.Now(), map[wire.Session]bool{}
 	for k.retained.any(of) && (most == 0 || time.Since(began) < most) {
 		more, err := k.judgeNext(ctx, of, stuck)
 		if err != nil || !more {
@@ -114,7 +115,7 @@ func (k *Kernel) judgeRetained(ctx context.Context, of *SessionKey, most time.Du
 
 // judgeNext judges the next event; more is false when there was none. A session whose
 // event could not be judged is added to stuck.
-func (k *Kernel) judgeNext(ctx context.Context, of *SessionKey, stuck map[SessionKey]bool) (more bool, err error) {
+func (k *Kernel) judgeNext(ctx context.Context, of *wire.Session, stuck map[wire.Session]bool) (more bool, err error) {
 	leave, err := k.retained.enter(ctx)
 	if err != nil {
 		return false, err
@@ -131,7 +132,7 @@ func (k *Kernel) judgeNext(ctx context.Context, of *SessionKey, stuck map[Sessio
 	if err != nil {
 		return false, err
 	}
-	if l == nil || l.SessionKey != e.key || l.Ends != phases.EndsByJudging {
+	if l == nil || l.Key() != e.key || l.Ends != phases.EndsByJudging {
 		k.retained.remove(e) // a person has cleared it, or has to
 		return true, nil
 	}
@@ -186,15 +187,15 @@ func (k *Kernel) giveUp(ctx context.Context, l *Latch) error {
 	if k.retained.has(l.Invocation) {
 		return nil
 	}
-	return k.keepLatched(ctx, l.SessionKey, l.Invocation,
+	return k.keepLatched(ctx, l.Key(), l.Invocation,
 		"belay ended before it had judged the event, and does not have it any more")
 }
 
 // keepLatched makes the latch of the invocation wait for a person, if it still waits for
 // the verdict. Preconditions: the turn of k.retained is held. The error is ErrUnavailable.
-func (k *Kernel) keepLatched(ctx context.Context, key SessionKey, invocation, why string) error {
+func (k *Kernel) keepLatched(ctx context.Context, key wire.Session, invocation, why string) error {
 	l, err := k.options.Store.Latch(context.WithoutCancel(ctx), key)
-	if err != nil || l == nil || l.SessionKey != key || l.Ends != phases.EndsByJudging || l.Invocation != invocation {
+	if err != nil || l == nil || l.Key() != key || l.Ends != phases.EndsByJudging || l.Invocation != invocation {
 		return err
 	}
 	now := k.options.Clock.Now()
@@ -209,7 +210,7 @@ func (k *Kernel) keepLatched(ctx context.Context, key SessionKey, invocation, wh
 	e.Output, _ = json.Marshal(&latchOutput{Cause: l.Why(), Event: l.Event, Ends: phases.EndsByPerson, Unnamed: l.Unnamed})
 	next := LatchOf(&e)
 	_, err = k.commit(ctx,
-		Batch{Now: now, Events: []phases.Event{e}, ClearLatch: &l.SessionKey, ClearOf: l.Invocation, Latch: &next})
+		Batch{Now: now, Events: []phases.Event{e}, ClearLatch: &key, ClearOf: l.Invocation, Latch: &next})
 	if errors.Is(err, ErrConflict) { // a person was faster
 		return nil
 	}

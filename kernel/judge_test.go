@@ -281,7 +281,7 @@ func TestCrashWhileAnEventIsJudged(t *testing.T) {
 		"`belay latch clear custom s-1` clears it") {
 		t.Errorf("%+v", v)
 	}
-	if err := h.ClearLatch(t.Context(), kernel.SessionKey{Runtime: "custom", Session: "s-1"}, "op", nil); err != nil {
+	if err := h.ClearLatch(t.Context(), wire.Session{Runtime: "custom", Session: "s-1"}, "op", nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -328,7 +328,7 @@ func TestPersonClearsWhatWaitsForAVerdict(t *testing.T) {
 		[]hook{{name: "no", phases: []phases.Phase{phases.PrePlan}, caps: []string{"block"}, run: effects(block("no"))}},
 		retaining)
 	refuseFor(t, h, phases.LatchOverload, invocation(phases.PrePlan))
-	if err := h.ClearLatch(t.Context(), kernel.SessionKey{Runtime: "custom", Session: "s-1"}, "op", nil); err != nil {
+	if err := h.ClearLatch(t.Context(), wire.Session{Runtime: "custom", Session: "s-1"}, "op", nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.OverloadEnded(t.Context()); err != nil {

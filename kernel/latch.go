@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -14,7 +13,8 @@ import (
 // Latch stands for a block that came where nothing could be blocked: until it ends, every
 // blockable event that it holds is denied.
 type Latch struct {
-	SessionKey
+	Runtime    string      `json:"runtime"`
+	Session    string      `json:"session"` // "": none, or all of the runtime; see Scope
 	Reason     string      `json:"reason"`
 	Kind       phases.Kind `json:"kind"` // of the verdict
 	DecidedBy  string      `json:"decided_by"`
@@ -34,6 +34,9 @@ type Latch struct {
 	// which latch denied. It is not stored.
 	Told string `json:"-"`
 }
+
+// Key names the session that is latched.
+func (l *Latch) Key() wire.Session { return wire.Session{Runtime: l.Runtime, Session: l.Session} }
 
 // Why returns the kind of the latch.
 func (l *Latch) Why() phases.LatchKind {
@@ -57,7 +60,7 @@ func (l *Latch) Scope() string {
 }
 
 // Holds reports whether events of the session are denied by the latch.
-func (l *Latch) Holds(key SessionKey) bool {
+func (l *Latch) Holds(key wire.Session) bool {
 	return l.Runtime == key.Runtime && (l.Session == key.Session || l.Session == "" && !l.Unnamed)
 }
 
@@ -108,29 +111,8 @@ func (l *Latch) denial() string {
 	case l.Invocation != "":
 		which += ", invocation " + phases.SafeLine(l.Invocation, 36)
 	}
-	tail := " (" + which + "; `" + l.ClearCommand() + "` clears it)"
+	tail := " (" + which + "; `" + l.Key().ClearCommand() + "` clears it)"
 	return phases.SafeText(l.Reason, phases.MaxReasonBytes-len(tail)) + tail
-}
-
-// ClearCommand is the command that clears the latch of the session.
-func (k SessionKey) ClearCommand() string {
-	line := "belay latch clear " + shellWord(k.Runtime)
-	if k.Session != "" {
-		line += " " + shellWord(k.Session)
-	}
-	return line
-}
-
-// shellWord writes a name so that a shell takes it as one word.
-func shellWord(s string) string {
-	s = phases.SafeLine(s, phases.MaxIDBytes)
-	plain := func(r rune) bool {
-		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("-_.:/@", r)
-	}
-	if s != "" && s[0] != '-' && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // latchOutput is the output of an event that latches.
@@ -145,7 +127,7 @@ type latchOutput struct {
 // output that does not decode makes a latch that a person has to clear.
 func LatchOf(e *phases.Event) Latch {
 	l := Latch{
-		SessionKey: SessionKey{Runtime: e.Runtime, Session: e.Session}, Reason: e.Reason, Kind: e.Kind,
+		Runtime: e.Runtime, Session: e.Session, Reason: e.Reason, Kind: e.Kind,
 		DecidedBy: e.DecidedBy, Invocation: e.Invocation, Since: e.Time.UTC(),
 	}
 	var o latchOutput

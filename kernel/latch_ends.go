@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -86,7 +87,7 @@ func (k *Kernel) latchFor(named *phases.Invocation, r *Refusal) (phases.LatchKin
 	}
 	defer k.releaseSnapshot(context.Background(), snap)
 	ends := snap.ends(why, r.of())
-	key := SessionKey{Runtime: named.Runtime, Session: named.Session}
+	key := wire.Session{Runtime: named.Runtime, Session: named.Session}
 	if ends == phases.EndsByPerson && k.retain(snap, named.ID, key, why, r.of()) {
 		ends = phases.EndsByJudging
 	}
@@ -241,7 +242,7 @@ func (k *Kernel) causeOver(why phases.LatchKind) string {
 
 // liftEnded ends the latch if its cause has ended, and returns what still holds the
 // session. The error is ErrConflict when it was another latch by then, or ErrUnavailable.
-func (k *Kernel) liftEnded(ctx context.Context, key SessionKey, l *Latch) (*Latch, error) {
+func (k *Kernel) liftEnded(ctx context.Context, key wire.Session, l *Latch) (*Latch, error) {
 	for l != nil {
 		why := k.over(l)
 		if why == "" {
@@ -253,7 +254,7 @@ func (k *Kernel) liftEnded(ctx context.Context, key SessionKey, l *Latch) (*Latc
 		if l.Session == "" {
 			return nil, nil
 		}
-		next, err := k.options.Store.Latch(context.WithoutCancel(ctx), SessionKey{Runtime: key.Runtime})
+		next, err := k.options.Store.Latch(context.WithoutCancel(ctx), wire.Session{Runtime: key.Runtime})
 		if err != nil {
 			return nil, err
 		}
@@ -275,7 +276,7 @@ func (k *Kernel) lift(ctx context.Context, l *Latch, why string) error {
 // stageLift adds the end of the latch to the batch. judged is the event of the verdict that
 // ends it, if one does.
 func (k *Kernel) stageLift(b *Batch, l *Latch, why, judged string) {
-	key := l.SessionKey
+	key := l.Key()
 	b.ClearLatch, b.ClearOf = &key, l.Invocation
 	e := phases.Event{
 		ID: k.options.NewID(b.Now), Type: phases.EventLatch, Time: b.Now, Invocation: l.Invocation, Runtime: l.Runtime,

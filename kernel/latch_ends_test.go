@@ -376,7 +376,7 @@ func newHostOn(t *testing.T, s kernel.Store) *host {
 
 // The reason of a denial leaves room for the latch, however long a hook's words are.
 func TestDenialIsBounded(t *testing.T) {
-	l := kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "custom", Session: strings.Repeat("'", phases.MaxIDBytes)},
+	l := kernel.Latch{Runtime: "custom", Session: strings.Repeat("'", phases.MaxIDBytes),
 		Reason: strings.Repeat("x", 2*phases.MaxReasonBytes), ID: "i", Since: time.Unix(0, 0)}
 	if d := l.Denial(); len(d) > phases.MaxReasonBytes || !strings.HasPrefix(d, "xxx") ||
 		!strings.HasSuffix(d, "` clears it)") {
@@ -393,15 +393,16 @@ func TestRuntimeIsHeldAfterTheSessionIsFree(t *testing.T) {
 			asked++
 			return kernel.Outcome{}, nil
 		}}})
-	key := kernel.SessionKey{Runtime: "custom", Session: "s-1"}
-	old := &kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "custom"}, Reason: "an audit failed",
+	key := wire.Session{Runtime: "custom", Session: "s-1"}
+	old := &kernel.Latch{Runtime: "custom", Reason: "an audit failed",
 		Kind: phases.KindAudit, DecidedBy: "recorder", Since: h.clock.Now(), ID: "inv-1"}
 	if _, err := h.store.Commit(t.Context(),
 		kernel.Batch{Now: h.clock.Now(), Latch: old,
 			Events: []phases.Event{{ID: "e-1", Type: phases.EventNotice, Time: h.clock.Now()}}}); err != nil {
 		t.Fatal(err)
 	}
-	late := &kernel.Latch{SessionKey: key, Reason: "the caller gave up", Kind: phases.KindDeadline, Since: h.clock.Now(),
+	late := &kernel.Latch{Runtime: key.Runtime, Session: key.Session, Reason: "the caller gave up",
+		Kind: phases.KindDeadline, Since: h.clock.Now(),
 		ID: "inv-2", Invocation: "inv-2", Cause: phases.LatchDeadline, Ends: phases.EndsWithCause}
 	if _, err := h.store.Commit(t.Context(),
 		kernel.Batch{Now: h.clock.Now(), Latch: late,

@@ -13,7 +13,7 @@ import (
 // record is said in the words of today.
 func TestLatchOnWire(t *testing.T) {
 	l := kernel.Latch{
-		SessionKey: kernel.SessionKey{Runtime: "r", Session: "s"}, Reason: "why", Kind: phases.KindPolicy, DecidedBy: "h",
+		Runtime: "r", Session: "s", Reason: "why", Kind: phases.KindPolicy, DecidedBy: "h",
 		Invocation: "i", Since: time.Unix(1, 0),
 		ID: "id", Cause: phases.LatchPayload, Event: "e", Ends: phases.EndsByJudging,
 	}
@@ -30,9 +30,9 @@ func TestLatchOnWire(t *testing.T) {
 		latch kernel.Latch
 		scope string
 	}{
-		"older, of a session": {kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "r", Session: "s"}}, "session"},
-		"older, of a runtime": {kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "r"}}, "runtime"},
-		"of no session":       {kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "r"}, Unnamed: true}, "unnamed"},
+		"older, of a session": {kernel.Latch{Runtime: "r", Session: "s"}, "session"},
+		"older, of a runtime": {kernel.Latch{Runtime: "r"}, "runtime"},
+		"of no session":       {kernel.Latch{Runtime: "r", Unnamed: true}, "unnamed"},
 	} {
 		if w := kernel.LatchesOnWire([]kernel.Latch{c.latch})[0]; w.Scope != c.scope || w.Cause != phases.LatchUnknown {
 			t.Errorf("%s: %+v", name, w)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -27,12 +28,12 @@ func (l *Latch) Order() latchOrder {
 // registered it takes an order to VerbLatchClear that says Latch.Order; by counts only
 // without one. The error is ErrConflict when the session is not latched, or as of
 // UseOrder.
-func (k *Kernel) ClearLatch(ctx context.Context, key SessionKey, by string, o *approvals.Order) error {
+func (k *Kernel) ClearLatch(ctx context.Context, key wire.Session, by string, o *approvals.Order) error {
 	l, err := k.options.Store.Latch(ctx, key)
 	if err != nil {
 		return err
 	}
-	if l == nil || l.SessionKey != key {
+	if l == nil || l.Key() != key {
 		return ErrConflict
 	}
 	used, err := k.UseOrder(ctx, queue.VerbLatchClear, l.Order(), o)

@@ -62,7 +62,7 @@ func TestClearLatchTakesAnOrder(t *testing.T) {
 		"for another verb":  {h.signed(t, queue.VerbRecord, l.Order(), reviewerKey(1)), approvals.ErrContent},
 		"and one too short": {&approvals.Order{}, approvals.ErrInvalid},
 	} {
-		err := h.ClearLatch(t.Context(), l.SessionKey, "uid 1", row.order)
+		err := h.ClearLatch(t.Context(), l.Key(), "uid 1", row.order)
 		var refused *queue.OrderError
 		if !errors.Is(err, row.want) || !errors.As(err, &refused) {
 			t.Errorf("%s: %v, want %v", name, err, row.want)
@@ -77,7 +77,7 @@ func TestClearLatchTakesAnOrder(t *testing.T) {
 	}
 
 	o := h.signed(t, queue.VerbLatchClear, l.Order(), reviewerKey(1))
-	if err := h.ClearLatch(t.Context(), l.SessionKey, "uid 1", o); err != nil {
+	if err := h.ClearLatch(t.Context(), l.Key(), "uid 1", o); err != nil {
 		t.Fatal(err)
 	}
 	used := h.events(t, wire.Query{Type: phases.EventNotice, Decision: "ordered"})
@@ -126,10 +126,10 @@ func TestOrderWithoutReviewer(t *testing.T) {
 	h := newHost(t, latching(), inStore)
 	l := h.latchOne(t)
 	o := h.signed(t, queue.VerbLatchClear, l.Order(), reviewerKey(1))
-	if err := h.ClearLatch(t.Context(), l.SessionKey, "uid 1", o); !errors.Is(err, approvals.ErrSignature) {
+	if err := h.ClearLatch(t.Context(), l.Key(), "uid 1", o); !errors.Is(err, approvals.ErrSignature) {
 		t.Errorf("%v", err)
 	}
-	if err := h.ClearLatch(t.Context(), l.SessionKey, "uid 1", nil); err != nil {
+	if err := h.ClearLatch(t.Context(), l.Key(), "uid 1", nil); err != nil {
 		t.Error(err)
 	}
 }

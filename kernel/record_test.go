@@ -62,7 +62,7 @@ func TestLatch(t *testing.T) {
 			if v = h.invoke(t, invocation(phases.PreTool), unblockable); v.Decision != phases.Allow {
 				t.Errorf("an unblockable event: %+v", v)
 			}
-			key := kernel.SessionKey{Runtime: "custom", Session: "s-1"}
+			key := wire.Session{Runtime: "custom", Session: "s-1"}
 			if err := h.ClearLatch(t.Context(), key, "op", nil); err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ type latcher struct {
 func (l *latcher) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
 	l.once.Do(func() {
 		l.Store.Commit(ctx, kernel.Batch{Now: b.Now, Events: meanwhile(), Latch: &kernel.Latch{
-			SessionKey: kernel.SessionKey{Runtime: "custom", Session: "s-1"}, Reason: "meanwhile", Kind: phases.KindPolicy,
+			Runtime: "custom", Session: "s-1", Reason: "meanwhile", Kind: phases.KindPolicy,
 			DecidedBy: "x", Since: b.Now}})
 	})
 	return l.Store.Commit(ctx, b)
@@ -183,7 +183,7 @@ func (f *flaky) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 	return f.Store.Commit(ctx, b)
 }
 
-func (f *flaky) Latch(ctx context.Context, k kernel.SessionKey) (*kernel.Latch, error) {
+func (f *flaky) Latch(ctx context.Context, k wire.Session) (*kernel.Latch, error) {
 	if reads, _, _ := f.state(); reads {
 		return nil, kernel.ErrUnavailable
 	}

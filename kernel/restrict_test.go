@@ -49,7 +49,7 @@ type broken struct {
 	err error
 }
 
-func (b *broken) Latch(ctx context.Context, k kernel.SessionKey) (*kernel.Latch, error) {
+func (b *broken) Latch(ctx context.Context, k wire.Session) (*kernel.Latch, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -177,11 +177,11 @@ func TestEventsOfLatches(t *testing.T) {
 		t.Errorf("%+v of %+v", e, l)
 	}
 	h.clock.add(time.Minute)
-	other := kernel.SessionKey{Runtime: l.Runtime, Session: "another"}
+	other := wire.Session{Runtime: l.Runtime, Session: "another"}
 	if err := h.ClearLatch(t.Context(), other, "dev", nil); !errors.Is(err, kernel.ErrConflict) {
 		t.Errorf("no latch: %v", err)
 	}
-	if err := h.ClearLatch(t.Context(), l.SessionKey, "dev\n", nil); err != nil {
+	if err := h.ClearLatch(t.Context(), l.Key(), "dev\n", nil); err != nil {
 		t.Fatal(err)
 	}
 	c := h.events(t, wire.Query{Type: phases.EventLatch, Decision: "cleared"})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -33,8 +34,8 @@ type Retention struct {
 
 // refused is one event that a kernel retains.
 type refused struct {
-	id    string     // of the invocation that was refused, as it is recorded
-	key   SessionKey // likewise
+	id    string       // of the invocation that was refused, as it is recorded
+	key   wire.Session // likewise
 	why   phases.LatchKind
 	of    []phases.Invocation
 	size  int64 // bytes
@@ -124,10 +125,10 @@ func (r *retained) has(id string) bool {
 // next returns the oldest event whose cause has ended, of the session or, with nil, of any
 // but those in without; nil when there is none. Events of a session are judged in their
 // order: behind one whose cause lasts none is returned.
-func (r *retained) next(of *SessionKey, without map[SessionKey]bool, over func(phases.LatchKind) bool) *refused {
+func (r *retained) next(of *wire.Session, without map[wire.Session]bool, over func(phases.LatchKind) bool) *refused {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	seen := map[SessionKey]bool{}
+	seen := map[wire.Session]bool{}
 	for _, e := range r.list {
 		if of != nil && e.key != *of || without[e.key] || seen[e.key] {
 			continue
@@ -140,7 +141,7 @@ func (r *retained) next(of *SessionKey, without map[SessionKey]bool, over func(p
 }
 
 // any reports whether an event of the session, or with nil of any, is retained.
-func (r *retained) any(of *SessionKey) bool {
+func (r *retained) any(of *wire.Session) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.list, func(e *refused) bool { return of == nil || e.key == *of })
@@ -148,7 +149,8 @@ func (r *retained) any(of *SessionKey) bool {
 
 // retain retains the refused invocations for the latch of the session, and reports whether it
 // did: then judging them ends the latch. id and key are those that are recorded.
-func (k *Kernel) retain(snap *snapshot, id string, key SessionKey, why phases.LatchKind, of []phases.Invocation) bool {
+func (k *Kernel) retain(snap *snapshot, id string, key wire.Session, why phases.LatchKind,
+	of []phases.Invocation) bool {
 	if k.retained.o == nil || !why.OwnMaking() || len(of) == 0 || snap.judges != nil {
 		return false
 	}
@@ -168,7 +170,7 @@ func (k *Kernel) retain(snap *snapshot, id string, key SessionKey, why phases.La
 // alone returns what ends the latch of a refusal that is about to be recorded: a person,
 // unless all that the session waits for is retained here.
 func (k *Kernel) alone(ctx context.Context, named *phases.Invocation, ends phases.LatchEnd) phases.LatchEnd {
-	if ends == phases.EndsByJudging && !k.aloneIn(ctx, SessionKey{Runtime: named.Runtime, Session: named.Session}) {
+	if ends == phases.EndsByJudging && !k.aloneIn(ctx, wire.Session{Runtime: named.Runtime, Session: named.Session}) {
 		k.retained.abandon(named.ID)
 		return phases.EndsByPerson
 	}
@@ -178,7 +180,7 @@ func (k *Kernel) alone(ctx context.Context, named *phases.Invocation, ends phase
 // aloneIn reports whether all that the session's latch waits for is retained here: a
 // latch that ends by judging what this kernel does not have is not replaced by one that
 // it could lift. A store that cannot be read says so again when the latch is recorded.
-func (k *Kernel) aloneIn(ctx context.Context, key SessionKey) bool {
+func (k *Kernel) aloneIn(ctx context.Context, key wire.Session) bool {
 	for range 2 { // the latch may be lifted between the two looks
 		l, err := k.options.Store.Latch(context.WithoutCancel(ctx), key)
 		if err != nil || l == nil || l.Ends != phases.EndsByJudging || k.retained.has(l.Invocation) {

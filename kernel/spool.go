@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -159,8 +160,9 @@ type gap struct {
 }
 
 type liftedSession struct {
-	SessionKey
-	Cause phases.LatchKind `json:"cause"`
+	Runtime string           `json:"runtime"`
+	Session string           `json:"session"`
+	Cause   phases.LatchKind `json:"cause"`
 }
 
 const maxGapIDs = 64
@@ -201,11 +203,11 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 	defer func() { _ = snap.release() }()
 	gapID := k.options.NewID(now) // the event that tells of the refusals that made latches
 	type holding struct {
-		SessionKey
+		wire.Session
 		whole bool
 	}
 	latched := map[holding]phases.LatchEnd{}
-	freed := map[SessionKey]phases.LatchKind{}
+	freed := map[wire.Session]phases.LatchKind{}
 	owed := slices.Clone(entries)
 	for _, e := range soon {
 		owed = append(owed, *e)
@@ -215,7 +217,7 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 		if err := k.redactNote(e); err != nil {
 			return err
 		}
-		key := SessionKey{Runtime: e.Runtime, Session: e.Session}
+		key := wire.Session{Runtime: e.Runtime, Session: e.Session}
 		ends := snap.noteEnds(e)
 		if ends == phases.EndsByJudging && !(k.retained.has(e.Invocation) && k.aloneIn(ctx, key)) {
 			ends = phases.EndsByPerson // another process retained it, which has ended
@@ -253,7 +255,7 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 	g := gap{Blocked: len(entries) + dropped, Dropped: dropped, Invocations: []string{}}
 	for key, cause := range freed {
 		if l, err := k.options.Store.Latch(ctx, key); err == nil && l == nil && len(g.Lifted) < maxGapIDs {
-			g.Lifted = append(g.Lifted, liftedSession{SessionKey: key, Cause: cause})
+			g.Lifted = append(g.Lifted, liftedSession{Runtime: key.Runtime, Session: key.Session, Cause: cause})
 		}
 	}
 	slices.SortFunc(g.Lifted, func(a, b liftedSession) int {

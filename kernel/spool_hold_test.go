@@ -107,7 +107,7 @@ func TestSessionsWithoutSpaceForTheirNotesAreHeld(t *testing.T) {
 			if whole != 1 || len(list) < 100 {
 				t.Errorf("%d of %d latches hold the runtime", whole, len(list))
 			}
-			if err := h.ClearLatch(t.Context(), kernel.SessionKey{Runtime: "custom"}, "uid 1000", nil); err != nil {
+			if err := h.ClearLatch(t.Context(), wire.Session{Runtime: "custom"}, "uid 1000", nil); err != nil {
 				t.Fatal(err)
 			}
 			if passes("custom", "s-0") || !passes("custom", "another") {
@@ -120,8 +120,8 @@ func TestSessionsWithoutSpaceForTheirNotesAreHeld(t *testing.T) {
 // A latch of a whole runtime is kept whatever comes to what names no session, and the other
 // way round it takes that one's place.
 func TestALatchOfARuntimeIsWiderThanOneOfWhatNamesNoSession(t *testing.T) {
-	whole := kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "custom"}, Ends: phases.EndsWithCause}
-	unnamed := kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "custom"}, Ends: phases.EndsByPerson, Unnamed: true}
+	whole := kernel.Latch{Runtime: "custom", Ends: phases.EndsWithCause}
+	unnamed := kernel.Latch{Runtime: "custom", Ends: phases.EndsByPerson, Unnamed: true}
 	if !whole.Replaces(&unnamed) || unnamed.Replaces(&whole) || !whole.Replaces(nil) || !unnamed.Replaces(nil) ||
 		unnamed.Replaces(&unnamed) {
 		t.Error("the wider one gives way")

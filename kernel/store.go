@@ -55,7 +55,7 @@ type Store interface {
 
 	// Latch returns the latch of the session, else the one of its whole runtime, or nil.
 	// One that holds what names no session does not hold a session; see Latch.Holds.
-	Latch(ctx context.Context, key SessionKey) (*Latch, error)
+	Latch(ctx context.Context, key wire.Session) (*Latch, error)
 
 	// Latches returns all latches, oldest first.
 	Latches(ctx context.Context) ([]Latch, error)
@@ -131,13 +131,6 @@ type RunWrite struct {
 	Retries  map[string]int
 }
 
-// SessionKey names a session of a runtime, or with Session "" what names none; see
-// Latch.Scope for what a latch of that key holds.
-type SessionKey struct {
-	Runtime string `json:"runtime"`
-	Session string `json:"session"`
-}
-
 // Batch is everything that one commit writes.
 type Batch struct {
 	Now         time.Time      // the kernel's clock
@@ -147,10 +140,10 @@ type Batch struct {
 	TouchRun    *phases.RunKey // marks the run as used without changing it
 	StateReads  []StateRead
 	StateWrites []StateWrite
-	Unlatched   *SessionKey // the batch holds only while no latch holds this session
+	Unlatched   *wire.Session // the batch holds only while no latch holds this session
 	// set, unless the session is latched already by one that it does not replace; see Latch.Replaces
 	Latch      *Latch
-	ClearLatch *SessionKey // ErrConflict when there is none
+	ClearLatch *wire.Session // ErrConflict when there is none
 	// not "": ErrConflict unless that latch is of this invocation and ends by itself; see Latch.EndsItself
 	ClearOf string
 

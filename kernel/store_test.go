@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -20,12 +21,12 @@ func TestBatchesThatChangeRowsTakeAnEvent(t *testing.T) {
 	}{
 		"nothing":     {kernel.Batch{Now: time.Unix(1, 0)}, false},
 		"state reads": {kernel.Batch{StateReads: []kernel.StateRead{{Key: "k"}}}, false},
-		"unlatched":   {kernel.Batch{Unlatched: &kernel.SessionKey{}}, false},
+		"unlatched":   {kernel.Batch{Unlatched: &wire.Session{}}, false},
 		"run":         {kernel.Batch{Run: &kernel.RunWrite{}}, true},
 		"touched run": {kernel.Batch{TouchRun: &phases.RunKey{}}, true},
 		"state":       {kernel.Batch{StateWrites: []kernel.StateWrite{{Key: "k"}}}, true},
 		"latch":       {kernel.Batch{Latch: &kernel.Latch{}}, true},
-		"clear latch": {kernel.Batch{ClearLatch: &kernel.SessionKey{}}, true},
+		"clear latch": {kernel.Batch{ClearLatch: &wire.Session{}}, true},
 		"compaction":  {kernel.Batch{Compact: 1}, true},
 		"approvals":   {kernel.Batch{Approvals: []approvals.Op{{}}}, true},
 		"leases":      {kernel.Batch{Leases: []leases.Op{{}}}, true},

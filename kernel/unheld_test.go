@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -114,7 +115,7 @@ func TestOldRuntimeLatchesHold(t *testing.T) {
 	if v := h.invoke(t, invocation(phases.PreTool)); v.Enforced != phases.EnforcedLatched {
 		t.Errorf("%+v", v)
 	}
-	if err := h.ClearLatch(t.Context(), kernel.SessionKey{Runtime: "custom"}, "uid 1", nil); err != nil {
+	if err := h.ClearLatch(t.Context(), wire.Session{Runtime: "custom"}, "uid 1", nil); err != nil {
 		t.Fatal(err)
 	}
 	if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Allow {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"strings"
 	"time"
 
 	"github.com/belay-hooks/belay/phases"
@@ -23,8 +24,30 @@ type Latch struct {
 	Ends  phases.LatchEnd  `json:"ends,omitzero"`  // what ends it beside a person
 }
 
-// Session names a session of a runtime.
+// Session names a session of a runtime. With Session "" it names what a latch without a session
+// holds: see Latch.Scope.
 type Session struct {
 	Runtime string `json:"runtime"`
 	Session string `json:"session"`
+}
+
+// ClearCommand is the command that clears the latch of the session.
+func (s Session) ClearCommand() string {
+	line := "belay latch clear " + shellWord(s.Runtime)
+	if s.Session != "" {
+		line += " " + shellWord(s.Session)
+	}
+	return line
+}
+
+// shellWord writes a name so that a shell takes it as one word.
+func shellWord(name string) string {
+	name = phases.SafeLine(name, phases.MaxIDBytes)
+	plain := func(r rune) bool {
+		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("-_.:/@", r)
+	}
+	if name != "" && name[0] != '-' && !strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
+		return name
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -129,9 +130,9 @@ func (h *holding) carry(c *Carried) {
 
 // latches returns the latches that stand after every step, oldest first.
 func (h *holding) latches() []kernel.Latch {
-	held := map[kernel.SessionKey]kernel.Latch{}
+	held := map[wire.Session]kernel.Latch{}
 	for _, l := range h.carried {
-		held[l.SessionKey] = l
+		held[l.Key()] = l
 	}
 	for i := range h.steps {
 		if h.steps[i].seq > h.known {
@@ -144,8 +145,8 @@ func (h *holding) latches() []kernel.Latch {
 }
 
 // latchStep does what an event says. A latch stays as long as it does in a store; see kernel.Latch.Replaces.
-func latchStep(held map[kernel.SessionKey]kernel.Latch, e *phases.Event) {
-	key := kernel.SessionKey{Runtime: e.Runtime, Session: e.Session}
+func latchStep(held map[wire.Session]kernel.Latch, e *phases.Event) {
+	key := wire.Session{Runtime: e.Runtime, Session: e.Session}
 	if e.Decision != kernel.DecisionLatched {
 		delete(held, key)
 		return
@@ -162,23 +163,23 @@ func lost(ctx context.Context, log kernel.Log, verifier string, rows []kernel.La
 	if err != nil {
 		return nil // there is no telling
 	}
-	stored := map[kernel.SessionKey]kernel.Latch{}
+	stored := map[wire.Session]kernel.Latch{}
 	for _, l := range rows {
-		stored[l.SessionKey] = l
+		stored[l.Key()] = l
 	}
 	for _, l := range want {
 		name := fmt.Sprintf("the latch of %s", restrict.Key(l.Runtime, l.Session))
-		got, ok := stored[l.SessionKey]
+		got, ok := stored[l.Key()]
 		switch {
 		case !ok:
 			out = append(out, name+" is missing")
 		case got != l:
 			out = append(out, name+" was changed")
 		}
-		delete(stored, l.SessionKey)
+		delete(stored, l.Key())
 	}
 	for _, l := range rows {
-		if _, ok := stored[l.SessionKey]; ok {
+		if _, ok := stored[l.Key()]; ok {
 			out = append(out, fmt.Sprintf("no event made the latch of %s", restrict.Key(l.Runtime, l.Session)))
 		}
 	}

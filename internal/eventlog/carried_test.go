@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -16,7 +17,7 @@ import (
 
 // latchBatch latches or clears a session, as the kernel does.
 func latchBatch(n int, session string, hold bool) kernel.Batch {
-	k := kernel.SessionKey{Runtime: "r", Session: session}
+	k := wire.Session{Runtime: "r", Session: session}
 	e := phases.Event{ID: "latch-" + strconv.Itoa(n), Type: phases.EventLatch, Time: t0, Runtime: "r", Session: session,
 		Decision: "cleared"}
 	b := kernel.Batch{Now: t0, ClearLatch: &k}
@@ -24,7 +25,8 @@ func latchBatch(n int, session string, hold bool) kernel.Batch {
 		e.Decision, e.Reason, e.Kind, e.DecidedBy, e.Invocation = kernel.DecisionLatched, "too late", phases.KindPolicy,
 			"guard", "i-1"
 		b.ClearLatch, b.Latch = nil,
-			&kernel.Latch{SessionKey: k, Reason: "too late", Kind: phases.KindPolicy, DecidedBy: "guard", Invocation: "i-1",
+			&kernel.Latch{Runtime: k.Runtime, Session: k.Session, Reason: "too late", Kind: phases.KindPolicy,
+				DecidedBy: "guard", Invocation: "i-1",
 				Since: t0}
 	}
 	b.Events = []phases.Event{e}

@@ -347,7 +347,7 @@ func TestEventsAddedWhileVerifying(t *testing.T) {
 // latching latches a session as the kernel does.
 func latching(id, runtime, session, reason string, since time.Time) kernel.Batch {
 	l := kernel.Latch{
-		SessionKey: kernel.SessionKey{Runtime: runtime, Session: session}, Reason: reason, Kind: phases.KindTrap,
+		Runtime: runtime, Session: session, Reason: reason, Kind: phases.KindTrap,
 		DecidedBy: "hook", Invocation: "i-" + id, Since: since,
 	}
 	return kernel.Batch{Latch: &l, Events: []phases.Event{{
@@ -358,7 +358,7 @@ func latching(id, runtime, session, reason string, since time.Time) kernel.Batch
 
 // clearing clears the latch of a session as the kernel does.
 func clearing(id, runtime, session string) kernel.Batch {
-	key := kernel.SessionKey{Runtime: runtime, Session: session}
+	key := wire.Session{Runtime: runtime, Session: session}
 	return kernel.Batch{ClearLatch: &key, Events: []phases.Event{
 		{ID: id, Type: phases.EventLatch, Time: t0, Runtime: runtime, Session: session, Decision: "cleared"},
 	}}

@@ -80,10 +80,10 @@ func TestFindingsAboutRows(t *testing.T) {
 	}
 	changed := rows[1]
 	changed.Reason = "another"
-	unknown := kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "codex", Session: "x"}}
+	unknown := kernel.Latch{Runtime: "codex", Session: "x"}
 	many := make([]kernel.Latch, kernel.MaxTamperedRows+1)
 	for i := range many {
-		many[i] = kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "codex", Session: fmt.Sprint(i)}}
+		many[i] = kernel.Latch{Runtime: "codex", Session: fmt.Sprint(i)}
 	}
 	for _, tc := range []struct {
 		name string

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
@@ -47,7 +48,7 @@ func TestLatchesFromRowsAreThoseFromEvents(t *testing.T) {
 				}
 			},
 			"clear": func(t *rapid.T) {
-				err := k.ClearLatch(ctx, kernel.SessionKey{Runtime: "r", Session: sessions.Draw(t, "session")}, "op", nil)
+				err := k.ClearLatch(ctx, wire.Session{Runtime: "r", Session: sessions.Draw(t, "session")}, "op", nil)
 				if err != nil && !errors.Is(err, kernel.ErrConflict) {
 					t.Fatal(err)
 				}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/recording"
@@ -244,7 +245,7 @@ func (r *planRig) carried() kernel.RunState {
 	return kernel.RunState{Version: 1, Metadata: r.plan.carried}
 }
 
-func noLatch(kernel.SessionKey) *kernel.Latch { return nil }
+func noLatch(wire.Session) *kernel.Latch { return nil }
 
 // commit fails when the plan says so.
 func (r *planRig) commit(b kernel.Batch) error {

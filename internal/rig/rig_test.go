@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/rig"
 	"github.com/belay-hooks/belay/kernel"
@@ -115,7 +116,7 @@ func TestVolatileStore(t *testing.T) {
 	var events int
 	store := rig.NewVolatile(
 		func() kernel.RunState { return kernel.RunState{} },
-		func(kernel.SessionKey) *kernel.Latch { return nil },
+		func(wire.Session) *kernel.Latch { return nil },
 		func(b kernel.Batch) error { events += len(b.Events); return commit },
 	)
 	h := &hook{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -17,14 +18,14 @@ type swapStore struct{ kernel.Store }
 type Volatile struct {
 	kernel.Store
 	run    func() kernel.RunState
-	latch  func(kernel.SessionKey) *kernel.Latch
+	latch  func(wire.Session) *kernel.Latch
 	commit func(kernel.Batch) error
 }
 
 // NewVolatile returns a store that asks run for the metadata of a run, latch
 // for the latch of a session (nil: none), and commit whether a batch can be
 // written.
-func NewVolatile(run func() kernel.RunState, latch func(kernel.SessionKey) *kernel.Latch,
+func NewVolatile(run func() kernel.RunState, latch func(wire.Session) *kernel.Latch,
 	commit func(kernel.Batch) error) *Volatile {
 	return &Volatile{Store: memory.New(), run: run, latch: latch, commit: commit}
 }
@@ -35,7 +36,7 @@ func (v *Volatile) RunState(context.Context, phases.RunKey, time.Time) (kernel.R
 }
 
 // Latch implements kernel.Store.
-func (v *Volatile) Latch(_ context.Context, key kernel.SessionKey) (*kernel.Latch, error) {
+func (v *Volatile) Latch(_ context.Context, key wire.Session) (*kernel.Latch, error) {
 	return v.latch(key), nil
 }
 

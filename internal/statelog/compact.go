@@ -29,15 +29,6 @@ type CompactOptions struct {
 	Order *approvals.Order
 }
 
-// CompactReport lists the compacted events.
-type CompactReport struct {
-	Events      int64 `json:"events"`         // whose contents were, or would be, removed now
-	Through     int64 `json:"through"`        // events 1 to this number have, or would have, no contents
-	Event       int64 `json:"event,omitzero"` // the event that announces it
-	Checkpoints int   `json:"checkpoints"`    // of the store that were dropped: others cover the same events
-	DryRun      bool  `json:"dry_run,omitzero"`
-}
-
 // Compact verifies the log, records a signed announcement, and then removes the
 // contents of the oldest events. Their hashes stay, so that the rest is proven
 // as before, and so are copies that were exported. It finishes an interrupted
@@ -45,9 +36,9 @@ type CompactReport struct {
 // kernel.MinCompactionAge or the age in belay.yaml. The error is ErrWrong,
 // ErrSinkBehind, kernel.ErrTooYoung, a *queue.OrderError,
 // kernel.ErrConflict when another process was faster, or kernel.ErrUnavailable.
-func (l *Live) Compact(ctx context.Context, o CompactOptions) (CompactReport, error) {
+func (l *Live) Compact(ctx context.Context, o CompactOptions) (wire.Compacted, error) {
 	if err := l.reviewersKnown(); err != nil {
-		return CompactReport{DryRun: o.DryRun}, err
+		return wire.Compacted{DryRun: o.DryRun}, err
 	}
 	return l.compact(ctx, o, false)
 }
@@ -72,10 +63,10 @@ func (l *Live) lastOf(ctx context.Context, o *CompactOptions) (int64, error) {
 	return c.Through, nil
 }
 
-func (l *Live) compact(ctx context.Context, o CompactOptions, retention bool) (CompactReport, error) {
+func (l *Live) compact(ctx context.Context, o CompactOptions, retention bool) (wire.Compacted, error) {
 	l.compacting.Lock()
 	defer l.compacting.Unlock()
-	r := CompactReport{DryRun: o.DryRun}
+	r := wire.Compacted{DryRun: o.DryRun}
 	if !o.DryRun {
 		if err := l.removeAnnounced(ctx); err != nil {
 			return r, err

@@ -23,13 +23,15 @@ import (
 
 // Recovery is what a recovery of belay.db is about.
 type Recovery struct {
-	Store    string `json:"store"`          // the state directory's name in the statements of reviewers
-	Mark     string `json:"mark"`           // head that the mark says: number of events and root hash; "none"
-	Database string `json:"database"`       // head of belay.db
-	Lost     int64  `json:"lost,omitzero"`  // events that the mark knows of and belay.db does not hold
-	Wrong    string `json:"wrong,omitzero"` // why belay.db is not used; "" when it is, and nothing is to be recovered
-	Rows     *Rows  `json:"rows,omitzero"`  // that restrict, and are not those that the log records; nil when they are
-	Event    int64  `json:"event,omitzero"` // that records it; 0 before
+	Store    string `json:"store"`         // the state directory's name in the statements of reviewers
+	Mark     string `json:"mark"`          // head that the mark says: number of events and root hash; "none"
+	Database string `json:"database"`      // head of belay.db
+	Lost     int64  `json:"lost,omitzero"` // events that the mark knows of and belay.db does not hold
+	// why belay.db is not used; "" when it is, and nothing is to be recovered
+	Wrong string `json:"wrong,omitzero"`
+	// that restrict, and are not those that the log records; nil when they are
+	Rows  *sqlite.Repair `json:"rows,omitzero"`
+	Event int64          `json:"event,omitzero"` // that records it; 0 before
 }
 
 // recoverArgs is what an order of a reviewer says about a recovery.
@@ -188,7 +190,7 @@ func (l *Live) recovered(r *Recovery, s sqlite.Stand, o RecoverOptions) (out sql
 
 // recoveryEvent makes the event that records a recovery, with what became of rows.
 func (l *Live) recoveryEvent(r *Recovery, s sqlite.Stand, o RecoverOptions, now time.Time,
-	rows *Rows) (phases.Event, error) {
+	rows *sqlite.Repair) (phases.Event, error) {
 	statement, err := eventlog.SignRecovery(l.key, eventlog.Recovery{
 		Checkpoint: eventlog.Checkpoint{Size: s.Next.Size, Root: s.Next.Root, Time: now}, Mark: markFor(r, s), By: o.By,
 		Why: o.Why,
@@ -211,7 +213,7 @@ func (l *Live) recoveryEvent(r *Recovery, s sqlite.Stand, o RecoverOptions, now 
 		Database  string           `json:"database"`
 		First     int64            `json:"first_lost,omitzero"`
 		Last      int64            `json:"last_lost,omitzero"`
-		Rows      *Rows            `json:"rows,omitzero"`
+		Rows      *sqlite.Repair   `json:"rows,omitzero"`
 		Statement string           `json:"statement"`
 		Order     *approvals.Order `json:"order,omitzero"`
 	}{r.Mark, r.Database, lostFrom(r), lostTo(r), rows, string(statement), o.Order}, json.Deterministic(true))

@@ -13,30 +13,20 @@ import (
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
-// Rows says what a recovery does to rows that restrict and are not those that the log records.
-type Rows struct {
-	Recorded string   `json:"recorded"` // digest that the newest event records; "none" where there is no telling
-	Found    string   `json:"found"`    // of the rows as they are
-	Tables   []string `json:"tables"`   // that differ
-	Rebuilt  []string `json:"rebuilt"`  // made again from the log
-	Revoked  []string `json:"revoked"`  // taken back, or removed since the log says otherwise
-	Accepted []string `json:"accepted"` // stays as it is found, or is lost: the log does not hold it
-}
-
-func rowsOf(r *sqlite.Repair) *Rows {
+// rowsOf returns what a recovery says of the repaired rows; nil when none are.
+func rowsOf(r *sqlite.Repair) *sqlite.Repair {
 	if r == nil {
 		return nil
 	}
-	out := &Rows{Recorded: r.Recorded, Found: r.Found, Tables: r.Tables, Rebuilt: r.Rebuilt, Revoked: r.Revoked,
-		Accepted: r.Accepted}
+	out := *r
 	if out.Recorded == "" {
 		out.Recorded = "none"
 	}
-	return out
+	return &out
 }
 
 // whyRecovered says why the database is not used; "" when it is.
-func whyRecovered(s sqlite.Stand, rows *Rows) string {
+func whyRecovered(s sqlite.Stand, rows *sqlite.Repair) string {
 	var why []string
 	if s.Wrong != nil {
 		why = append(why, highwater.Reason(s.Wrong))

@@ -34,28 +34,28 @@ func (l *Live) Retain(ctx context.Context) {
 
 // RetainNow does at once what Retain does from time to time, as of now; a jump ahead of the
 // clock in this boot makes no event older. Errors are those of Compact.
-func (l *Live) RetainNow(ctx context.Context) (CompactReport, error) {
+func (l *Live) RetainNow(ctx context.Context) (wire.Compacted, error) {
 	return l.RetainOnce(ctx, l.kernel.CalmTime())
 }
 
 // RetainOnce does at once what Retain does from time to time. Errors are those of Compact.
-func (l *Live) RetainOnce(ctx context.Context, now time.Time) (CompactReport, error) {
+func (l *Live) RetainOnce(ctx context.Context, now time.Time) (wire.Compacted, error) {
 	days := l.events.Load().Retention.Days
 	if days == 0 {
-		return CompactReport{}, nil
+		return wire.Compacted{}, nil
 	}
 	const day = 24 * time.Hour
 	before := now.Add(-time.Duration(days) * day)
 	oldest, err := l.store.Events(ctx, wire.Query{Limit: 1})
 	if err != nil {
-		return CompactReport{}, err
+		return wire.Compacted{}, err
 	}
 	left, err := l.store.LogCompacted(ctx)
 	if err != nil {
-		return CompactReport{}, err
+		return wire.Compacted{}, err
 	}
 	if left.Left == 0 && (len(oldest) == 0 || oldest[0].Time.After(before.Add(-day))) {
-		return CompactReport{}, nil
+		return wire.Compacted{}, nil
 	}
 	return l.compact(ctx,
 		CompactOptions{Before: before, By: "the retention of belay.yaml", Why: "kept for " + strconv.Itoa(days) + " days"},

@@ -23,7 +23,7 @@ func allOrNothing(t *testing.T, s kernel.Store) {
 		Events:      []phases.Event{event("b"), event("a")}, // the second id is taken
 		Run:         &kernel.RunWrite{Key: key, Metadata: phases.Metadata{"k": {Value: jsontext.Value("1")}}},
 		StateWrites: []kernel.StateWrite{{Namespace: "n", Key: "k", Value: []byte("v")}},
-		Latch:       &kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "r", Session: "s"}, Since: T0},
+		Latch:       &kernel.Latch{Runtime: "r", Session: "s", Since: T0},
 	}
 	if _, err := s.Commit(t.Context(), bad); !errors.Is(err, kernel.ErrUnavailable) {
 		t.Fatalf("Commit with a taken id: %v, want ErrUnavailable", err)
@@ -126,7 +126,7 @@ func closed(t *testing.T, s kernel.Store) {
 	_, errRun := s.RunState(t.Context(), phases.RunKey{}, T0)
 	_, errState := s.HookState(t.Context(), "", "")
 	_, errUsage := s.StateUsage(t.Context(), "")
-	_, errLatch := s.Latch(t.Context(), kernel.SessionKey{})
+	_, errLatch := s.Latch(t.Context(), wire.Session{})
 	_, errLatches := s.Latches(t.Context())
 	for i, err := range []error{errCommit, errEvents, errRun, errState, errUsage, errLatch, errLatches} {
 		if !errors.Is(err, kernel.ErrUnavailable) {
@@ -172,10 +172,10 @@ func emptyBatch(t *testing.T, s kernel.Store) {
 }
 
 func conflictTraces(t *testing.T, s kernel.Store) {
-	k := kernel.SessionKey{Runtime: "r", Session: "s"}
+	k := wire.Session{Runtime: "r", Session: "s"}
 	key := phases.RunKey{Runtime: "r", Session: "s"}
 	wantConflict(t, s, kernel.Batch{
-		Events: []phases.Event{event("a")}, Latch: &kernel.Latch{SessionKey: k, Since: T0},
+		Events: []phases.Event{event("a")}, Latch: &kernel.Latch{Runtime: k.Runtime, Session: k.Session, Since: T0},
 		Run:         &kernel.RunWrite{Key: key, Version: 7},
 		StateWrites: []kernel.StateWrite{{Namespace: "n", Key: "k", Value: []byte("v")}},
 	})

@@ -6,14 +6,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
 func latches(t *testing.T, s kernel.Store) {
-	k := kernel.SessionKey{Runtime: "r", Session: "s"}
-	l := kernel.Latch{SessionKey: k, Reason: "first", Kind: phases.KindTrap, DecidedBy: "h", Invocation: "i",
-		Since: T0.Add(time.Hour)}
+	k := wire.Session{Runtime: "r", Session: "s"}
+	l := kernel.Latch{Runtime: k.Runtime, Session: k.Session, Reason: "first", Kind: phases.KindTrap, DecidedBy: "h",
+		Invocation: "i",
+		Since:      T0.Add(time.Hour)}
 	commit(t, s, kernel.Batch{Latch: &l, Events: []phases.Event{event("a")}})
 	second := l
 	second.Reason = "second"
@@ -25,13 +27,13 @@ func latches(t *testing.T, s kernel.Store) {
 	if diff := cmp.Diff(l, *got); diff != "" {
 		t.Errorf("the first latch did not stay (-want +got):\n%s", diff)
 	}
-	older := kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "z", Session: "z"}, Since: T0}
+	older := kernel.Latch{Runtime: "z", Session: "z", Since: T0}
 	commit(t, s, kernel.Batch{Latch: &older})
 	ls, err := s.Latches(t.Context())
 	if err != nil || len(ls) != 2 || ls[0].Runtime != "z" {
 		t.Errorf("Latches: %+v, %v, want the older one first", ls, err)
 	}
-	if other, err := s.Latch(t.Context(), kernel.SessionKey{Runtime: "r", Session: "other"}); err != nil || other != nil {
+	if other, err := s.Latch(t.Context(), wire.Session{Runtime: "r", Session: "other"}); err != nil || other != nil {
 		t.Errorf("another session: %v, %v", other, err)
 	}
 	commit(t, s, kernel.Batch{ClearLatch: &k, Events: []phases.Event{event("c")}})
@@ -43,10 +45,10 @@ func latches(t *testing.T, s kernel.Store) {
 
 // latchOfRuntime: a latch without a session holds every session of its runtime.
 func latchOfRuntime(t *testing.T, s kernel.Store) {
-	all, one, other := kernel.SessionKey{Runtime: "r"}, kernel.SessionKey{Runtime: "r", Session: "s"},
-		kernel.SessionKey{Runtime: "q", Session: "s"}
-	commit(t, s, kernel.Batch{Latch: &kernel.Latch{SessionKey: all, Reason: "all", Since: T0}})
-	reason := func(k kernel.SessionKey) string {
+	all, one, other := wire.Session{Runtime: "r"}, wire.Session{Runtime: "r", Session: "s"},
+		wire.Session{Runtime: "q", Session: "s"}
+	commit(t, s, kernel.Batch{Latch: &kernel.Latch{Runtime: all.Runtime, Session: all.Session, Reason: "all", Since: T0}})
+	reason := func(k wire.Session) string {
 		t.Helper()
 		l, err := s.Latch(t.Context(), k)
 		if err != nil {
@@ -64,7 +66,7 @@ func latchOfRuntime(t *testing.T, s kernel.Store) {
 	commit(t, s, kernel.Batch{Unlatched: &other, Events: []phases.Event{event("b")}})
 
 	// One of its own comes first, and clearing either leaves the other.
-	commit(t, s, kernel.Batch{Latch: &kernel.Latch{SessionKey: one, Reason: "one", Since: T0}})
+	commit(t, s, kernel.Batch{Latch: &kernel.Latch{Runtime: one.Runtime, Session: one.Session, Reason: "one", Since: T0}})
 	if got := reason(one); got != "one" {
 		t.Errorf("a session with a latch of its own is held by %q", got)
 	}
@@ -78,15 +80,15 @@ func latchOfRuntime(t *testing.T, s kernel.Store) {
 }
 
 func unlatched(t *testing.T, s kernel.Store) {
-	k := kernel.SessionKey{Runtime: "r", Session: "s"}
+	k := wire.Session{Runtime: "r", Session: "s"}
 	commit(t, s, kernel.Batch{Unlatched: &k, Events: []phases.Event{event("a")}})
-	commit(t, s, kernel.Batch{Latch: &kernel.Latch{SessionKey: k, Since: T0}})
+	commit(t, s, kernel.Batch{Latch: &kernel.Latch{Runtime: k.Runtime, Session: k.Session, Since: T0}})
 	wantConflict(t, s, kernel.Batch{Unlatched: &k, Events: []phases.Event{event("b")}})
 }
 
 func latchAlone(t *testing.T, s kernel.Store) {
-	k := kernel.SessionKey{} // runtimes that name no session share one latch
-	commit(t, s, kernel.Batch{Latch: &kernel.Latch{SessionKey: k, Reason: "r", Since: T0}})
+	k := wire.Session{} // runtimes that name no session share one latch
+	commit(t, s, kernel.Batch{Latch: &kernel.Latch{Runtime: k.Runtime, Session: k.Session, Reason: "r", Since: T0}})
 	if l, err := s.Latch(t.Context(), k); err != nil || l == nil || l.Reason != "r" {
 		t.Errorf("Latch: %v, %v", l, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -14,11 +15,12 @@ import (
 // latchEnds: a latch that ends harder takes the place of one that ends more easily, never
 // the other way round, and only the latch of the invocation that ends by itself is ended so.
 func latchEnds(t *testing.T, s kernel.Store) {
-	k := kernel.SessionKey{Runtime: "r", Session: "s"}
+	k := wire.Session{Runtime: "r", Session: "s"}
 	latch := func(invocation string, ends phases.LatchEnd) kernel.Latch {
-		return kernel.Latch{SessionKey: k, Reason: "why " + invocation, Kind: phases.KindStore, Invocation: invocation,
-			Since: T0,
-			ID:    "id " + invocation, Cause: phases.LatchStore, Event: "event " + invocation, Ends: ends}
+		return kernel.Latch{Runtime: k.Runtime, Session: k.Session, Reason: "why " + invocation, Kind: phases.KindStore,
+			Invocation: invocation,
+			Since:      T0,
+			ID:         "id " + invocation, Cause: phases.LatchStore, Event: "event " + invocation, Ends: ends}
 	}
 	now := func() kernel.Latch {
 		t.Helper()
@@ -66,7 +68,7 @@ func latchEnds(t *testing.T, s kernel.Store) {
 	commit(t, s, lifting("3"))
 
 	// A latch of a version that did not say what ends it takes a person.
-	old := kernel.Latch{SessionKey: k, Reason: "old", Invocation: "8", Since: T0.Add(time.Hour)}
+	old := kernel.Latch{Runtime: k.Runtime, Session: k.Session, Reason: "old", Invocation: "8", Since: T0.Add(time.Hour)}
 	set(old, old)
 	set(easy, old)
 	wantConflict(t, s, lifting("8"))
@@ -74,9 +76,10 @@ func latchEnds(t *testing.T, s kernel.Store) {
 
 // latchUnnamed: a latch of what names no session holds that, and no session.
 func latchUnnamed(t *testing.T, s kernel.Store) {
-	none, one := kernel.SessionKey{Runtime: "r"}, kernel.SessionKey{Runtime: "r", Session: "s"}
+	none, one := wire.Session{Runtime: "r"}, wire.Session{Runtime: "r", Session: "s"}
 	commit(t, s,
-		kernel.Batch{Latch: &kernel.Latch{SessionKey: none, Reason: "why", Since: T0, ID: "i", Cause: phases.LatchFailure,
+		kernel.Batch{Latch: &kernel.Latch{Runtime: none.Runtime, Session: none.Session, Reason: "why", Since: T0, ID: "i",
+			Cause:   phases.LatchFailure,
 			Unnamed: true}})
 	if l, err := s.Latch(t.Context(), none); err != nil || l == nil || l.Scope() != "unnamed" {
 		t.Errorf("what names none: %+v, %v", l, err)

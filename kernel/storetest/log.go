@@ -90,7 +90,7 @@ func logGrows(t *testing.T, s kernel.Store) {
 	if n := CheckLog(t, s); n != 0 {
 		t.Errorf("an empty log has %d leaves", n)
 	}
-	commit(t, s, kernel.Batch{Latch: &kernel.Latch{SessionKey: kernel.SessionKey{Runtime: "r", Session: "s"}, Since: T0}})
+	commit(t, s, kernel.Batch{Latch: &kernel.Latch{Runtime: "r", Session: "s", Since: T0}})
 	want := int64(1)
 	for i := range 9 {
 		var b kernel.Batch
@@ -100,7 +100,7 @@ func logGrows(t *testing.T, s kernel.Store) {
 		commit(t, s, b)
 		want += int64(i)
 		wantConflict(t, s,
-			kernel.Batch{Events: []phases.Event{event("x")}, Unlatched: &kernel.SessionKey{Runtime: "r", Session: "s"}})
+			kernel.Batch{Events: []phases.Event{event("x")}, Unlatched: &wire.Session{Runtime: "r", Session: "s"}})
 		if n := CheckLog(t, s); n != want {
 			t.Fatalf("%d leaves, want %d", n, want)
 		}

@@ -23,11 +23,11 @@ type change struct {
 
 // changes returns batches, in order, that change every kind of row there is.
 func changes() []change {
-	k := kernel.SessionKey{Runtime: "r", Session: "s"}
+	k := wire.Session{Runtime: "r", Session: "s"}
 	run := phases.RunKey{Runtime: "r", Session: "s", Run: "1"}
 	bag := phases.Metadata{"k": {Value: jsontext.Value(`1`)}}
 	return []change{
-		{"a latch", kernel.Batch{Latch: &kernel.Latch{SessionKey: k, Reason: "why", Since: T0}}},
+		{"a latch", kernel.Batch{Latch: &kernel.Latch{Runtime: k.Runtime, Session: k.Session, Reason: "why", Since: T0}}},
 		{"a latch is cleared", kernel.Batch{ClearLatch: &k}},
 		{"metadata", kernel.Batch{Run: &kernel.RunWrite{Key: run, Metadata: bag}}},
 		{"a retry", kernel.Batch{Run: &kernel.RunWrite{Key: run, Version: 1, Metadata: bag,

@@ -41,7 +41,7 @@ type rows struct {
 	runs    map[phases.RunKey]run
 	state   map[stateKey]kernel.StateValue
 	version int64 // the last one given to a value
-	latches map[kernel.SessionKey]kernel.Latch
+	latches map[wire.Session]kernel.Latch
 	queue   map[string]approvals.Item
 	leases  map[string]leases.Lease
 	high    time.Time // the highest wall time of a commit
@@ -58,7 +58,7 @@ type run struct {
 // New returns an empty store.
 func New() *Store {
 	return &Store{ids: map[string]int64{}, rows: &rows{runs: map[phases.RunKey]run{},
-		state: map[stateKey]kernel.StateValue{}, latches: map[kernel.SessionKey]kernel.Latch{},
+		state: map[stateKey]kernel.StateValue{}, latches: map[wire.Session]kernel.Latch{},
 		queue: map[string]approvals.Item{}, leases: map[string]leases.Lease{}}}
 }
 
@@ -150,12 +150,12 @@ func (s *Store) StateUsage(ctx context.Context, namespace string) (kernel.StateU
 }
 
 // Latch implements kernel.Store.
-func (s *Store) Latch(ctx context.Context, key kernel.SessionKey) (*kernel.Latch, error) {
+func (s *Store) Latch(ctx context.Context, key wire.Session) (*kernel.Latch, error) {
 	return view(ctx, s, func(r *rows) *kernel.Latch { return r.latch(key) })
 }
 
-func (r *rows) latch(key kernel.SessionKey) *kernel.Latch {
-	for _, at := range []kernel.SessionKey{key, {Runtime: key.Runtime}} {
+func (r *rows) latch(key wire.Session) *kernel.Latch {
+	for _, at := range []wire.Session{key, {Runtime: key.Runtime}} {
 		if l, ok := r.latches[at]; ok && l.Holds(key) {
 			return &l
 		}
@@ -326,10 +326,10 @@ func (r *rows) apply(b *kernel.Batch, last int64) {
 		delete(r.latches, *b.ClearLatch)
 	}
 	if b.Latch != nil {
-		if old, ok := r.latches[b.Latch.SessionKey]; !ok || b.Latch.Replaces(&old) {
+		if old, ok := r.latches[b.Latch.Key()]; !ok || b.Latch.Replaces(&old) {
 			l := *b.Latch
 			l.Since = l.Since.UTC().Round(0)
-			r.latches[l.SessionKey] = l
+			r.latches[l.Key()] = l
 		}
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/belay-hooks/belay/internal/hookbuild"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/internal/statelog"
-	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
@@ -197,7 +196,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	for n := range st.Latches {
 		l := &st.Latches[n]
 		text := fmt.Sprintf("%s, kind %s: %s", holds(l), l.Cause, oneLine(l.Reason, 100))
-		warn("latch", text, kernel.SessionKey{Runtime: l.Runtime, Session: l.Session}.ClearCommand())
+		warn("latch", text, wire.Session{Runtime: l.Runtime, Session: l.Session}.ClearCommand())
 	}
 	if st.Unsigned.Count > 0 {
 		warn("revisions", unsignedRevisions(st.Unsigned), unsignedAdvice)

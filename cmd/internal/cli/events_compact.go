@@ -96,7 +96,7 @@ func (a *App) eventsCompact(ctx context.Context, o eventsCompactOptions) error {
 			return err
 		}
 	}
-	var would client.Compacted
+	var would wire.Compacted
 	if !o.dryRun {
 		ask := c
 		ask.DryRun = true
@@ -131,7 +131,7 @@ func (a *App) eventsCompact(ctx context.Context, o eventsCompactOptions) error {
 }
 
 // compactWish is the order that removes what a dry run would have removed.
-func compactWish(ctx context.Context, src records, would client.Compacted) (wish, error) {
+func compactWish(ctx context.Context, src records, would wire.Compacted) (wish, error) {
 	st, err := src.Status(ctx)
 	if err != nil {
 		return wish{}, recordsFailure(err)
@@ -141,7 +141,7 @@ func compactWish(ctx context.Context, src records, would client.Compacted) (wish
 		text: text}, nil
 }
 
-func (a *App) printCompacted(r client.Compacted, o eventsCompactOptions) error {
+func (a *App) printCompacted(r wire.Compacted, o eventsCompactOptions) error {
 	switch {
 	case o.json:
 		return a.printJSON(r)

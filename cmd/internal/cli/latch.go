@@ -140,7 +140,7 @@ func latchWish(ctx context.Context, src records, key wire.Session) (wish, error)
 		if l.Runtime == key.Runtime && l.Session == key.Session {
 			text := "Let " + held(key) + " go on. It is latched since " + l.Since.Local().Format(time.DateTime) + ": " +
 				oneLine(l.Reason, 300)
-			full := kernel.Latch{SessionKey: kernel.SessionKey(key), Invocation: l.Invocation, Since: l.Since}
+			full := kernel.Latch{Runtime: key.Runtime, Session: key.Session, Invocation: l.Invocation, Since: l.Since}
 			return wish{verb: queue.VerbLatchClear, store: st.Store, args: full.Order(), text: text}, nil
 		}
 	}
@@ -158,9 +158,6 @@ func held(key wire.Session) string {
 	}
 	return "session " + safe(key.Session) + " of " + runtime
 }
-
-// clearing is the command that clears a latch.
-func clearing(key wire.Session) string { return kernel.SessionKey(key).ClearCommand() }
 
 // holds says what a latch holds.
 func holds(l *wire.Latch) string {

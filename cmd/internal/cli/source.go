@@ -36,7 +36,7 @@ type records interface {
 	Latches(ctx context.Context) ([]wire.Latch, error)
 	ClearLatch(ctx context.Context, s wire.Session, o *approvals.Order) error
 	AcceptConfig(ctx context.Context, revision string, o *approvals.Order) error
-	Compact(ctx context.Context, o client.Compaction) (client.Compacted, error)
+	Compact(ctx context.Context, o client.Compaction) (wire.Compacted, error)
 	Close() error
 }
 
@@ -246,17 +246,17 @@ func (l localRecords) Latches(ctx context.Context) ([]wire.Latch, error) {
 }
 
 func (l localRecords) ClearLatch(ctx context.Context, s wire.Session, o *approvals.Order) error {
-	return l.host.ClearLatch(ctx, kernel.SessionKey(s), o)
+	return l.host.ClearLatch(ctx, s, o)
 }
 
 func (l localRecords) AcceptConfig(ctx context.Context, revision string, o *approvals.Order) error {
 	return l.host.AcceptConfig(ctx, revision, o)
 }
 
-func (l localRecords) Compact(ctx context.Context, o client.Compaction) (client.Compacted, error) {
+func (l localRecords) Compact(ctx context.Context, o client.Compaction) (wire.Compacted, error) {
 	r, err := statelog.Of(l.host.Log()).Compact(ctx,
 		statelog.CompactOptions{Before: o.Before, Why: o.Why, DryRun: o.DryRun, Order: o.Statement})
-	return client.Compacted(r), err
+	return r, err
 }
 
 // openAsker opens what decides: the daemon, unless the command brings hooks or

@@ -81,7 +81,7 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 		fmt.Fprintf(a.Out, "\n%s  %s: %s\n", p.red("latched"), holds(l), oneLine(l.Reason, 120))
 		fmt.Fprintf(a.Out, "  kind %s since %s, event %s; ended by %s\n", l.Cause, l.Since.Local().Format(time.DateTime),
 			safe(cmp.Or(l.Event, "not recorded")), ending(l))
-		fmt.Fprintf(a.Out, "  %s\n", clearing(wire.Session{Runtime: l.Runtime, Session: l.Session}))
+		fmt.Fprintf(a.Out, "  %s\n", wire.Session{Runtime: l.Runtime, Session: l.Session}.ClearCommand())
 	}
 	if st.Unheld > 0 {
 		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.yellow("not held"), unheld(st.Unheld), unheldAdvice)

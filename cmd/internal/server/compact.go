@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/statelog"
@@ -60,6 +59,6 @@ func (s *Server) compact(w http.ResponseWriter, r *http.Request) {
 			s.log.LogAttrs(r.Context(), slog.LevelInfo, "old events were compacted", slog.Int64("events", out.Events),
 				slog.Int64("through", out.Through))
 		}
-		s.write(w, r, http.StatusOK, client.Compacted(out))
+		s.write(w, r, http.StatusOK, out)
 	}
 }

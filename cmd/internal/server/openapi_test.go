@@ -162,7 +162,7 @@ func TestDocumentHasTheMembers(t *testing.T) {
 		"Hook":  wire.Hook{}, "Latch": wire.Latch{}, "Session": wire.Session{}, "Daemon": wire.Daemon{},
 		"Status": wire.Status{},
 		"Health": wire.Health{}, "Reloaded": client.Reloaded{}, "Compaction": client.Compaction{},
-		"Compacted": client.Compacted{}, "Answer": client.Answer{}, "Problem": wire.Problem{},
+		"Compacted": wire.Compacted{}, "Answer": client.Answer{}, "Problem": wire.Problem{},
 		"ProblemBody": wire.ProblemBody{},
 		"Lease":       leases.View{}, "LeaseHolder": leases.Holder{}, "LeaseScope": leases.Scope{},
 		"LeaseIssuer": leases.Issuer{}, "LeaseMinted": client.LeaseMinted{}, "LeaseRevoke": client.LeaseRevoke{},

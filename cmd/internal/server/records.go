@@ -128,7 +128,7 @@ func (s *Server) clearLatch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.changed()
-	switch err := s.host.ClearLatch(r.Context(), kernel.SessionKey{Runtime: key.Runtime, Session: key.Session}, order); {
+	switch err := s.host.ClearLatch(r.Context(), key, order); {
 	case errors.Is(err, kernel.ErrConflict):
 		s.problem(w, r, http.StatusNotFound, wire.ProblemBody{Code: wire.CodeNotFound, Message: "the session is not latched"})
 	case s.refuseOrder(w, r, err):

@@ -46,7 +46,7 @@ type Host interface {
 	Events(ctx context.Context, q wire.Query) ([]phases.Event, error)
 	Latches(ctx context.Context) ([]kernel.Latch, error)
 	BeginRecording(ctx context.Context, r kernel.RecordOrder, o *approvals.Order, text string) error
-	ClearLatch(ctx context.Context, key kernel.SessionKey, o *approvals.Order) error
+	ClearLatch(ctx context.Context, key wire.Session, o *approvals.Order) error
 	OverloadEnded(ctx context.Context) error
 	AcceptConfig(ctx context.Context, revision string, o *approvals.Order) error
 	Approval(ctx context.Context, id string) (approvals.Item, error)

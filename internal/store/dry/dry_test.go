@@ -21,13 +21,13 @@ var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // full is a batch with something in every member that changes the store.
 func full() kernel.Batch {
-	run, session := phases.RunKey{Runtime: "r", Session: "s"}, kernel.SessionKey{Runtime: "r", Session: "s"}
+	run, session := phases.RunKey{Runtime: "r", Session: "s"}, wire.Session{Runtime: "r", Session: "s"}
 	return kernel.Batch{
 		Now: t0, Events: []phases.Event{{ID: "e1", Type: phases.EventNotice, Time: t0}},
 		Run: &kernel.RunWrite{Key: run,
 			Metadata: phases.Metadata{"k": {Value: []byte("1"), Hook: "h", Tier: phases.Sandboxed}}},
 		StateWrites: []kernel.StateWrite{{Namespace: "n", Key: "k", Value: []byte("v")}},
-		Latch:       &kernel.Latch{SessionKey: session, Reason: "held", Since: t0},
+		Latch:       &kernel.Latch{Runtime: session.Runtime, Session: session.Session, Reason: "held", Since: t0},
 		Approvals: []approvals.Op{{Create: &approvals.Item{ID: "a1", Kind: approvals.KindAsk, Key: "k",
 			State: approvals.Pending,
 			By:    approvals.Requester{Credential: "c"}, Created: t0, Expires: t0.Add(time.Hour)}, Quota: 5}},

@@ -43,7 +43,7 @@ type Store struct {
 	runs    map[phases.RunKey]run
 	state   map[stateKey]kernel.StateValue
 	version int64 // the last one given to a value
-	latches map[kernel.SessionKey]kernel.Latch
+	latches map[wire.Session]kernel.Latch
 	lease   leasetable.Table
 	queue   queue
 	covered *restrict.Set              // the rows that restrict, as the newest event records them
@@ -56,7 +56,7 @@ func New() *Store {
 		ids:     map[string]int64{},
 		runs:    map[phases.RunKey]run{},
 		state:   map[stateKey]kernel.StateValue{},
-		latches: map[kernel.SessionKey]kernel.Latch{},
+		latches: map[wire.Session]kernel.Latch{},
 		queue:   queue{},
 		digests: map[string]restrict.Digest{},
 	}
@@ -129,7 +129,7 @@ func (s *Store) StateUsage(ctx context.Context, namespace string) (kernel.StateU
 }
 
 // Latch implements kernel.Store.
-func (s *Store) Latch(ctx context.Context, key kernel.SessionKey) (*kernel.Latch, error) {
+func (s *Store) Latch(ctx context.Context, key wire.Session) (*kernel.Latch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter(ctx); err != nil {
@@ -139,8 +139,8 @@ func (s *Store) Latch(ctx context.Context, key kernel.SessionKey) (*kernel.Latch
 }
 
 // latch returns what holds the session, or nil. Preconditions: s.mu is held.
-func (s *Store) latch(key kernel.SessionKey) *kernel.Latch {
-	for _, k := range []kernel.SessionKey{key, {Runtime: key.Runtime}} {
+func (s *Store) latch(key wire.Session) *kernel.Latch {
+	for _, k := range []wire.Session{key, {Runtime: key.Runtime}} {
 		if l, ok := s.latches[k]; ok && l.Holds(key) {
 			return &l
 		}
@@ -284,10 +284,10 @@ func (s *Store) apply(b *kernel.Batch) {
 		delete(s.latches, *b.ClearLatch)
 	}
 	if b.Latch != nil {
-		if old, ok := s.latches[b.Latch.SessionKey]; !ok || b.Latch.Replaces(&old) {
+		if old, ok := s.latches[b.Latch.Key()]; !ok || b.Latch.Replaces(&old) {
 			l := *b.Latch
 			l.Since = l.Since.UTC().Round(0)
-			s.latches[l.SessionKey] = l
+			s.latches[l.Key()] = l
 		}
 	}
 }

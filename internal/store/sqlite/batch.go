@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
 )
@@ -149,7 +150,7 @@ func writeLatch(c *conn, b *kernel.Batch) error {
 // insertLatch stores a latch, unless there is one already that it does not replace; see
 // kernel.Latch.Replaces.
 func insertLatch(c *conn, l kernel.Latch) error {
-	old, err := c.latchOf(l.SessionKey)
+	old, err := c.latchOf(l.Key())
 	if err != nil || !l.Replaces(old) {
 		return err
 	}
@@ -163,7 +164,7 @@ func insertLatch(c *conn, l kernel.Latch) error {
 }
 
 // latchOf returns the latch of the key, or nil.
-func (c *conn) latchOf(k kernel.SessionKey) (l *kernel.Latch, err error) {
+func (c *conn) latchOf(k wire.Session) (l *kernel.Latch, err error) {
 	err = c.query("SELECT body FROM latches WHERE runtime=? AND session=?", func(st *sqlite3.Stmt) error {
 		l = new(kernel.Latch)
 		return json.Unmarshal(st.ColumnBlob(0, nil), l)

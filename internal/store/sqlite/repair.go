@@ -25,12 +25,13 @@ const (
 
 // Repair says what becomes of the rows in the tables that differ.
 type Repair struct {
-	Recorded string   // root that the newest event records; "" if that event is not the one of the tree, or records none
-	Found    string   // root of the rows as they are
-	Tables   []string // that differ; all of them where that cannot be told
-	Rebuilt  []string // made again from the log
-	Revoked  []string // taken back, or removed since the log says otherwise
-	Accepted []string // stays as it is found, or is lost
+	// root that the newest event records; "" if that event is not the one of the tree, or records none
+	Recorded string   `json:"recorded"`
+	Found    string   `json:"found"`    // root of the rows as they are
+	Tables   []string `json:"tables"`   // that differ; all of them where that cannot be told
+	Rebuilt  []string `json:"rebuilt"`  // made again from the log
+	Revoked  []string `json:"revoked"`  // taken back, or removed since the log says otherwise
+	Accepted []string `json:"accepted"` // stays as it is found, or is lost: the log does not hold it
 }
 
 // repairer makes one Repair.

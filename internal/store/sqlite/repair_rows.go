@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -19,14 +20,15 @@ const whyRepaired = "rows beside it were changed outside of belay, and the datab
 // stay as well.
 func (r *repairer) latches() error {
 	r.rebuilt("latches, as events say: %d", len(r.advice.Latches))
-	found := map[kernel.SessionKey]kernel.Latch{}
-	var order []kernel.SessionKey
+	found := map[wire.Session]kernel.Latch{}
+	var order []wire.Session
 	err := r.query(latchRows+"ORDER BY runtime, session", func(st *sqlite3.Stmt) error {
-		key := kernel.SessionKey{Runtime: st.ColumnText(0), Session: st.ColumnText(1)}
+		key := wire.Session{Runtime: st.ColumnText(0), Session: st.ColumnText(1)}
 		var l kernel.Latch
-		if json.Unmarshal(st.ColumnBlob(3, nil), &l, json.RejectUnknownMembers(true)) != nil || l.SessionKey != key ||
+		if json.Unmarshal(st.ColumnBlob(3, nil), &l, json.RejectUnknownMembers(true)) != nil || l.Key() != key ||
 			l.Since.UnixNano() != st.ColumnInt64(2) {
-			l = kernel.Latch{SessionKey: key, Reason: "the latch on file could not be read", Kind: phases.KindStore,
+			l = kernel.Latch{Runtime: key.Runtime, Session: key.Session, Reason: "the latch on file could not be read",
+				Kind:      phases.KindStore,
 				DecidedBy: "belay", Since: r.now.UTC().Round(0)}
 		}
 		found[key], order = l, append(order, key)
@@ -40,16 +42,16 @@ func (r *repairer) latches() error {
 	}
 	for i := range r.advice.Latches {
 		l := r.advice.Latches[i]
-		if old, ok := found[l.SessionKey]; ok && len(r.advice.Doubts) != 0 && old.Replaces(&l) {
+		if old, ok := found[l.Key()]; ok && len(r.advice.Doubts) != 0 && old.Replaces(&l) {
 			l = old // the event that made it may be one of those that do not count
 		}
 		if err := insertLatch(r.conn, l); err != nil {
 			return err
 		}
-		if found[l.SessionKey] != l {
+		if found[l.Key()] != l {
 			r.rebuilt("latch %s", restrict.Key(l.Runtime, l.Session))
 		}
-		delete(found, l.SessionKey)
+		delete(found, l.Key())
 	}
 	for _, key := range order {
 		l, ok := found[key]

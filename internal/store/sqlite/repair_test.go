@@ -272,7 +272,7 @@ func TestRecoverRefusesWhatItCannotMakeAgain(t *testing.T) {
 func TestRecoverKeepsTheHarderLatch(t *testing.T) {
 	// each harder than the one before
 	ends := []phases.LatchEnd{phases.EndsWithCause, phases.EndsByJudging, phases.EndsByPerson}
-	key := kernel.SessionKey{Runtime: "r", Session: "both"}
+	key := wire.Session{Runtime: "r", Session: "both"}
 	for onFile := range ends {
 		for inEvents := range ends {
 			for _, doubt := range []bool{false, true} {
@@ -281,7 +281,8 @@ func TestRecoverKeepsTheHarderLatch(t *testing.T) {
 					s := open(t, path, sqlite.Options{})
 					restricted(t, s)
 					latch := func(who string, end phases.LatchEnd) kernel.Latch {
-						return kernel.Latch{SessionKey: key, Reason: who, Kind: phases.KindStore, Invocation: who, Since: storetest.T0,
+						return kernel.Latch{Runtime: key.Runtime, Session: key.Session, Reason: who, Kind: phases.KindStore,
+							Invocation: who, Since: storetest.T0,
 							ID: who, Cause: phases.LatchStore, Ends: end}
 					}
 					advice, _ := adviceOf(t, s)()
@@ -326,7 +327,7 @@ func TestRecoverKeepsLatchesInDoubt(t *testing.T) {
 			out.Exec("INSERT INTO latches SELECT runtime, 'more', since_ns, CAST('x' AS BLOB) FROM latches WHERE session='s-1'"),
 			out.Close()))
 		stand := recovers(t, s, func() (sqlite.Advice, error) { return advice, nil }, "r")
-		l, err := s.Latch(t.Context(), kernel.SessionKey{Runtime: "r", Session: "more"})
+		l, err := s.Latch(t.Context(), wire.Session{Runtime: "r", Session: "more"})
 		if err != nil || (l != nil) != doubt || doubt != (len(stand.Repair.Accepted) > 0) ||
 			doubt != (len(stand.Repair.Revoked) == 0) {
 			t.Errorf("doubt %v: latch %+v, %v, %+v", doubt, l, err, stand.Repair)

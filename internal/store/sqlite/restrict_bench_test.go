@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/storetest"
@@ -28,7 +29,7 @@ func BenchmarkLatchRead(b *testing.B) {
 		if _, err := s.Commit(b.Context(), batch); err != nil {
 			b.Fatal(err)
 		}
-		key := kernel.SessionKey{Runtime: "r", Session: "s"}
+		key := wire.Session{Runtime: "r", Session: "s"}
 		b.Run(fmt.Sprint("running/rows=", n), func(b *testing.B) {
 			for b.Loop() {
 				if _, err := s.Latch(b.Context(), key); err != nil {

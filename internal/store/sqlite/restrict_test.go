@@ -16,6 +16,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -82,7 +83,7 @@ func raw(t *testing.T, path string) *sqlite3.Conn {
 }
 
 var (
-	heldSession = kernel.SessionKey{Runtime: "r", Session: "s-1"}
+	heldSession = wire.Session{Runtime: "r", Session: "s-1"}
 	someRun     = phases.RunKey{Runtime: "r", Session: "s-1", Run: "1"}
 )
 
@@ -104,7 +105,7 @@ func restricted(t *testing.T, s *sqlite.Store) {
 		if runtime == "" {
 			runtime = "r"
 		}
-		commit(kernel.Batch{Latch: &kernel.Latch{SessionKey: kernel.SessionKey{Runtime: runtime, Session: session},
+		commit(kernel.Batch{Latch: &kernel.Latch{Runtime: runtime, Session: session,
 			Reason: "too late", Kind: phases.KindPolicy, Since: storetest.T0}})
 	}
 	bag := phases.Metadata{"class": {Value: jsontext.Value(`"secret"`), Hook: "h"}}
@@ -403,9 +404,9 @@ func TestProcessesBelieveEachOther(t *testing.T) {
 	restricted(t, one)
 	for i := range 6 {
 		s := []*sqlite.Store{one, two}[i%2]
-		k := kernel.SessionKey{Runtime: "r", Session: fmt.Sprint("new-", i)}
+		k := wire.Session{Runtime: "r", Session: fmt.Sprint("new-", i)}
 		b := batch(fmt.Sprint("latch-", i))
-		b.Latch = &kernel.Latch{SessionKey: k, Reason: "x", Since: storetest.T0}
+		b.Latch = &kernel.Latch{Runtime: k.Runtime, Session: k.Session, Reason: "x", Since: storetest.T0}
 		if _, err := s.Commit(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
@@ -417,7 +418,7 @@ func TestProcessesBelieveEachOther(t *testing.T) {
 	}
 	change(t, path, "DELETE FROM latches WHERE session='new-3'")
 	for _, s := range []*sqlite.Store{one, two} {
-		_, err := s.Latch(t.Context(), kernel.SessionKey{Runtime: "r", Session: "new-3"})
+		_, err := s.Latch(t.Context(), wire.Session{Runtime: "r", Session: "new-3"})
 		wantTampered(t, err, "latches")
 		_, err = s.Commit(t.Context(), batch("never"))
 		wantTampered(t, err, "latches")
@@ -472,7 +473,7 @@ func TestAdoption(t *testing.T) {
 	s := open(t, path, sqlite.Options{})
 	look := func(recorded bool) {
 		t.Helper()
-		if l, err := s.Latch(t.Context(), kernel.SessionKey{Runtime: "claude-code", Session: "s-1"}); err != nil ||
+		if l, err := s.Latch(t.Context(), wire.Session{Runtime: "claude-code", Session: "s-1"}); err != nil ||
 			l == nil || l.Reason != "too late to block" {
 			t.Errorf("the latch: %+v, %v", l, err)
 		}
@@ -507,6 +508,6 @@ func TestAdoption(t *testing.T) {
 	s = open(t, path, sqlite.Options{})
 	look(true)
 	change(t, path, "DELETE FROM latches")
-	_, err = s.Latch(t.Context(), kernel.SessionKey{Runtime: "claude-code", Session: "s-1"})
+	_, err = s.Latch(t.Context(), wire.Session{Runtime: "claude-code", Session: "s-1"})
 	wantTampered(t, err, "latches")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -310,7 +311,7 @@ func (v *view) latch(st *sqlite3.Stmt) (kernel.Latch, error) {
 }
 
 // Latch implements kernel.Store.
-func (s *Store) Latch(ctx context.Context, key kernel.SessionKey) (*kernel.Latch, error) {
+func (s *Store) Latch(ctx context.Context, key wire.Session) (*kernel.Latch, error) {
 	var out *kernel.Latch
 	err := s.readRows(ctx, "read latch", func(v *view) error {
 		out = nil

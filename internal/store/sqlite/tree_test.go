@@ -9,6 +9,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/storetest"
@@ -106,7 +107,7 @@ func TestNumbersNeverComeBack(t *testing.T) {
 	if _, err := known.Commit(t.Context(), kernel.Batch{Now: storetest.T0}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := known.Latch(t.Context(), kernel.SessionKey{}); err != nil {
+	if _, err := known.Latch(t.Context(), wire.Session{}); err != nil {
 		t.Fatal(err)
 	}
 	change(t, path, "DELETE FROM events WHERE seq=5")
