@@ -15,7 +15,8 @@ import (
 func TestWhatIsLinked(t *testing.T) {
 	const module = "github.com/belay-hooks/belay/"
 	known := []string{
-		module + "adapters", module + "adapters/claude-code", module + "client", module + "client/wire",
+		module + "adapters", module + "adapters/claude-code", module + "adapters/codex",
+		module + "adapters/internal/payload", module + "client", module + "client/wire",
 		module + "cmd/belay-hook", module + "cmd/internal/hookcmd", module + "internal/spoolfile",
 		module + "phases",
 		// the words of package client, and who answers it

@@ -141,7 +141,7 @@ func layers() map[string][]string {
 		"harness/conformance": append([]string{"internal/rig", "internal/audit", "internal/redact",
 			"internal/httpcall"}, tools...),
 		"adapters":     {"phases"},
-		"adapters/...": {"phases", "adapters"},
+		"adapters/...": {"phases", "adapters", "adapters/internal/..."},
 		"client": {"client/wire", "internal/daemonapi", "phases", "leases", "kernel/approvals",
 			"internal/peercred", "internal/readfile"},
 		"cmd/internal/dispatch": {"phases", "kernel", "adapters"},

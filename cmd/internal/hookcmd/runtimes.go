@@ -6,12 +6,14 @@ import (
 
 	"github.com/belay-hooks/belay/adapters"
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
+	"github.com/belay-hooks/belay/adapters/codex"
 )
 
 // registry is the one list of runtimes: the commands, the daemon and the API's description read it.
 func registry() []adapters.Adapter {
 	return []adapters.Adapter{
 		claudecode.New(),
+		codex.New(),
 	}
 }
 
