@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/peercred"
-	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 const maxCertificateBytes = 16 << 10
@@ -38,7 +38,7 @@ func readTrusted(path string, not os.FileMode, most int64) ([]byte, error) {
 	case fi.Mode().Perm()&not != 0:
 		return nil, errPeer("%s is open to others (%v)", path, fi.Mode().Perm())
 	}
-	f, err := readfile.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}

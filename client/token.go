@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay/internal/daemonapi"
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 const maxTokenBytes = 256
@@ -30,8 +30,8 @@ func ReadToken(dir string, r Role) (string, error) {
 	if !fi.Mode().IsRegular() || fi.Mode().Perm()&0o077 != 0 {
 		return "", fmt.Errorf("%w: %s must be a regular file that only its owner can read (chmod 600)", ErrToken, path)
 	}
-	b, err := readfile.Private(path, maxTokenBytes)
-	if errors.Is(err, readfile.ErrTooLarge) {
+	b, err := files.Private(path, maxTokenBytes)
+	if errors.Is(err, files.ErrTooLarge) {
 		return "", fmt.Errorf("%w: %s holds no token", ErrToken, path)
 	}
 	if err != nil {

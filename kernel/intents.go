@@ -14,7 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -127,7 +127,7 @@ func (j journal) left() (list []leftIntent) {
 	names, _ := os.ReadDir(j.dir)
 	for _, d := range names {
 		path := filepath.Join(j.dir, d.Name())
-		f, err := readfile.OpenFlags(path, os.O_RDWR)
+		f, err := files.OpenFlags(path, os.O_RDWR)
 		if err != nil {
 			continue
 		}

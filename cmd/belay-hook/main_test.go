@@ -23,7 +23,7 @@ func TestWhatIsLinked(t *testing.T) {
 		module + "leases", module + "kernel/approvals", module + "internal/peercred",
 		module + "internal/daemonapi", // where the socket and the tokens are
 		module + "internal/statedir",  // a note of a block is not lost when it is taken away meanwhile
-		module + "internal/readfile",  // a pipe in place of a file does not keep an event waiting
+		module + "internal/files",     // a pipe in place of a file does not keep an event waiting
 		"golang.org/x/sys/unix", "golang.org/x/text/transform", "golang.org/x/text/unicode/norm",
 	}
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", ".").Output()

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/leases"
 )
@@ -82,7 +82,7 @@ func (w *Watch) take(known Note, at leases.Instant) (next Note, news Observation
 	}
 	if w.path == "" {
 		_, news.Err = look(nil)
-	} else if old, err := readfile.All(w.path, maxBytes); err == nil {
+	} else if old, err := files.Read(w.path, maxBytes); err == nil {
 		if n, err := DecodeNote(old); err == nil && len(old) > 0 && !changed(n, at) {
 			return n, news
 		}

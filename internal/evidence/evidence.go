@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -51,7 +51,7 @@ func Read(path string) ([]tiers.Evidence, error) {
 			break // one more than are looked at, so that the policy says so
 		}
 		// one byte more than is accepted, which then says so
-		data, err := readfile.Start(filepath.Join(dir, e.Name()), tiers.MaxEvidence+1)
+		data, err := files.Start(filepath.Join(dir, e.Name()), tiers.MaxEvidence+1)
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package realpath
+package files
 
 import (
 	"errors"
@@ -15,15 +15,15 @@ var (
 	ErrOwn    = errors.New("is a file of the state directory")
 )
 
-// Outside returns the real path of path, as ResolveLinks does, and refuses the
+// Outside returns the real path of path, as RealPath does, and refuses the
 // state directory and paths in it. The error is ErrInside, or names the path
 // that cannot be resolved.
 func Outside(wd, state, path string) (string, error) {
-	to, err := ResolveLinks(wd, path)
+	to, err := RealPath(wd, path)
 	if err != nil {
 		return "", err
 	}
-	if state, err = ResolveLinks(wd, state); err != nil {
+	if state, err = RealPath(wd, state); err != nil {
 		return "", err
 	}
 	if Contains(state, to) {
@@ -37,11 +37,11 @@ func Outside(wd, state, path string) (string, error) {
 // whichever name, link or second name of the file. Both paths are absolute. The
 // error is ErrOwn, or names the path that cannot be resolved.
 func RejectStatePath(state, path string, own func(name string) bool) error {
-	to, err := ResolveLinks("", path)
+	to, err := RealPath("", path)
 	if err != nil {
 		return err
 	}
-	if state, err = ResolveLinks("", state); err != nil {
+	if state, err = RealPath("", state); err != nil {
 		return err
 	}
 	if rel, ok := below(state, to); ok {
@@ -57,7 +57,7 @@ func RejectStatePath(state, path string, own func(name string) bool) error {
 		if !own(e.Name()) {
 			continue
 		}
-		held, err := ResolveLinks(state, e.Name())
+		held, err := RealPath(state, e.Name())
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.Name(), err)
 		}

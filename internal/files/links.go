@@ -1,7 +1,4 @@
-// Package realpath decides where a path leads, so that a file that must not be
-// in a directory does not get there by another name. It never decides which
-// files those are, and creates nothing.
-package realpath
+package files
 
 import (
 	"fmt"
@@ -11,14 +8,14 @@ import (
 	"strings"
 )
 
-// ResolveLinks returns the real path of path, with every link resolved; a
+// RealPath returns the real path of path, with every link resolved; a
 // relative path begins at wd. Its last parts need not exist. Callers write to
 // the result, so that they write to the path that was checked.
 //
 // Neither filepath.Abs nor filepath.Clean will do: they take `..` back by one name,
 // and the system takes it back from where a link led to; the working directory, too,
 // may be known by the name of a link.
-func ResolveLinks(wd, path string) (string, error) {
+func RealPath(wd, path string) (string, error) {
 	sep := string(filepath.Separator)
 	if !filepath.IsAbs(path) {
 		if !filepath.IsAbs(wd) {
@@ -67,7 +64,7 @@ func real(path string) (dir string, rest []string, err error) {
 
 // Contains reports whether path is dir or lies below it, by name or by
 // identity: a directory can be mounted under a second name. Preconditions:
-// ResolveLinks returned both.
+// RealPath returned both.
 func Contains(dir, path string) bool {
 	_, ok := below(dir, path)
 	return ok

@@ -1,4 +1,4 @@
-package realpath_test
+package files_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/belay-hooks/belay/internal/realpath"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // tree makes a state directory with keys, and links beside it.
@@ -33,7 +33,7 @@ func tree(t *testing.T) (state, beside string) {
 	return state, beside
 }
 
-func TestResolveLinks(t *testing.T) {
+func TestRealPath(t *testing.T) {
 	state, beside := tree(t)
 	for path, want := range map[string]string{
 		beside:                        beside,
@@ -48,12 +48,12 @@ func TestResolveLinks(t *testing.T) {
 		"to-itself/x":                 "",
 		filepath.Join(state, "a//b/"): filepath.Join(state, "a", "b"),
 	} {
-		got, err := realpath.ResolveLinks(beside, path)
+		got, err := files.RealPath(beside, path)
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, %v, want %q", path, got, err, want)
 		}
 	}
-	if got, err := realpath.ResolveLinks("", "x"); err == nil {
+	if got, err := files.RealPath("", "x"); err == nil {
 		t.Errorf("a relative path without a beginning leads to %q", got)
 	}
 }
@@ -62,16 +62,16 @@ func TestOutside(t *testing.T) {
 	state, beside := tree(t)
 	for path, want := range map[string]error{
 		"x": nil, state + "2": nil, "out": nil, "to-state/../x": nil,
-		state: realpath.ErrInside, state + "/x/y": realpath.ErrInside, "to-state": realpath.ErrInside,
-		"to-keys/x": realpath.ErrInside,
-		"to-link":   realpath.ErrInside, "out/state": realpath.ErrInside,
+		state: files.ErrInside, state + "/x/y": files.ErrInside, "to-state": files.ErrInside,
+		"to-keys/x": files.ErrInside,
+		"to-link":   files.ErrInside, "out/state": files.ErrInside,
 	} {
-		if to, err := realpath.Outside(beside, filepath.Join(beside, "to-state"), path); !errors.Is(err, want) ||
+		if to, err := files.Outside(beside, filepath.Join(beside, "to-state"), path); !errors.Is(err, want) ||
 			(err == nil) != (to != "") {
 			t.Errorf("%s: %q, %v, want %v", path, to, err, want)
 		}
 	}
-	if _, err := realpath.Outside(beside, state, "none/../x"); err == nil || errors.Is(err, realpath.ErrInside) {
+	if _, err := files.Outside(beside, state, "none/../x"); err == nil || errors.Is(err, files.ErrInside) {
 		t.Errorf("what cannot be looked at: %v", err)
 	}
 }
@@ -81,23 +81,23 @@ func TestRejectStatePath(t *testing.T) {
 	own := func(name string) bool { return name == "keys" || name == "none" }
 	for path, want := range map[string]error{
 		"x": nil, "to-state/log": nil, state + "/log": nil, "to-state/log/keys": nil,
-		"to-state": realpath.ErrOwn, "to-keys": realpath.ErrOwn, "to-keys/x": realpath.ErrOwn,
-		"to-state/keys/x": realpath.ErrOwn,
-		"to-nothing":      realpath.ErrOwn, "to-link/x": realpath.ErrOwn,
+		"to-state": files.ErrOwn, "to-keys": files.ErrOwn, "to-keys/x": files.ErrOwn,
+		"to-state/keys/x": files.ErrOwn,
+		"to-nothing":      files.ErrOwn, "to-link/x": files.ErrOwn,
 	} {
 		if !filepath.IsAbs(path) {
 			path = beside + "/" + path
 		}
-		if err := realpath.RejectStatePath(filepath.Join(beside, "to-state"), path, own); !errors.Is(err, want) {
+		if err := files.RejectStatePath(filepath.Join(beside, "to-state"), path, own); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", path, err, want)
 		}
 	}
 	for _, path := range []string{beside + "/to-itself", "relative"} {
-		if err := realpath.RejectStatePath(state, path, own); err == nil || errors.Is(err, realpath.ErrOwn) {
+		if err := files.RejectStatePath(state, path, own); err == nil || errors.Is(err, files.ErrOwn) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if err := realpath.RejectStatePath(filepath.Join(beside, "none"), filepath.Join(beside, "x"), own); err != nil {
+	if err := files.RejectStatePath(filepath.Join(beside, "none"), filepath.Join(beside, "x"), own); err != nil {
 		t.Errorf("a state directory that is not there yet: %v", err)
 	}
 }

@@ -1,8 +1,4 @@
-// Package readfile decides how belay reads a file that it does not hold open. What has
-// the name may be a pipe that no process writes, a device, a directory or a file that
-// grows: none of them makes a reader wait, and none fills its memory. It knows nothing
-// about what files say.
-package readfile
+package files
 
 import (
 	"errors"
@@ -37,7 +33,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // Open opens a regular file for reading, and follows links. It never waits: a
 // pipe or a device is refused, also one that another program writes to. The
 // error is of class ErrNotRegular, or one of the file system. The caller bounds
-// its reads; All, Start and Stream do so by themselves.
+// its reads; Read, Start and Stream do so by themselves.
 func Open(path string) (*os.File, error) { return OpenFlags(path, os.O_RDONLY) }
 
 // OpenFlags is Open with other flags of os.OpenFile. It makes no file: the flag
@@ -110,10 +106,10 @@ func Check(path string) error {
 	return regular(path, fi)
 }
 
-// All returns the bytes of a regular file, at most limit of them, and follows links. A
+// Read returns the bytes of a regular file, at most limit of them, and follows links. A
 // file that grows while it is read counts as it was read. Errors are ErrNotRegular,
 // ErrTooLarge, or of the file system.
-func All(path string, limit int64) ([]byte, error) {
+func Read(path string, limit int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
 		return nil, err
@@ -144,7 +140,7 @@ func Start(path string, n int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, n))
 }
 
-// Private is All for secrets: a link is refused, and a file that others than its owner
+// Private is Read for secrets: a link is refused, and a file that others than its owner
 // can read. Errors are ErrNotPrivate, ErrTooLarge, or of the file system.
 func Private(path string, limit int64) ([]byte, error) {
 	f, fi, err := open(path, os.O_RDONLY|noFollow, os.Lstat)

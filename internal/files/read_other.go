@@ -1,6 +1,6 @@
 //go:build !unix
 
-package readfile
+package files
 
 // Elsewhere nothing can be opened without waiting: the look at the file before it is
 // opened has to do.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package readfile_test
+package files_test
 
 import (
 	"errors"
@@ -15,17 +15,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // ways are the functions of the package that read a file by its name.
 var ways = map[string]func(path string) ([]byte, error){
-	"All":     func(p string) ([]byte, error) { return readfile.All(p, 8) },
-	"Start":   func(p string) ([]byte, error) { return readfile.Start(p, 8) },
-	"Private": func(p string) ([]byte, error) { return readfile.Private(p, 8) },
-	"Check":   func(p string) ([]byte, error) { return nil, readfile.Check(p) },
+	"All":     func(p string) ([]byte, error) { return files.Read(p, 8) },
+	"Start":   func(p string) ([]byte, error) { return files.Start(p, 8) },
+	"Private": func(p string) ([]byte, error) { return files.Private(p, 8) },
+	"Check":   func(p string) ([]byte, error) { return nil, files.Check(p) },
 	"Open": func(p string) ([]byte, error) {
-		f, err := readfile.Open(p)
+		f, err := files.Open(p)
 		if err != nil {
 			return nil, err
 		}
@@ -33,7 +33,7 @@ var ways = map[string]func(path string) ([]byte, error){
 		return io.ReadAll(f)
 	},
 	"Stream": func(p string) ([]byte, error) {
-		f, err := readfile.Stream(p)
+		f, err := files.Stream(p)
 		if err != nil {
 			return nil, err
 		}
@@ -72,9 +72,9 @@ func TestWhatIsNoFileIsRefusedAtOnce(t *testing.T) {
 	defer l.Close()
 	check := func(path, is string) {
 		for way, read := range ways {
-			want, text := readfile.ErrNotRegular, is
+			want, text := files.ErrNotRegular, is
 			if way == "Private" {
-				want, text = readfile.ErrNotPrivate, "chmod 600"
+				want, text = files.ErrNotPrivate, "chmod 600"
 			}
 			err := atOnce(t, func() error { _, err := read(path); return err })
 			if !errors.Is(err, want) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), text) {
@@ -122,7 +122,7 @@ func TestTheBound(t *testing.T) {
 		for _, way := range []string{"All", "Private"} {
 			b, err := ways[way](path)
 			if ok && (err != nil || len(b) != size) || !ok &&
-				(!errors.Is(err, readfile.ErrTooLarge) || !strings.Contains(err.Error(), path)) {
+				(!errors.Is(err, files.ErrTooLarge) || !strings.Contains(err.Error(), path)) {
 				t.Errorf("%s of %d bytes: %d, %v", way, size, len(b), err)
 			}
 		}
@@ -143,7 +143,7 @@ func TestAFileThatGrowsWhileItIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer add.Close()
-	f, err := readfile.Stream(path)
+	f, err := files.Stream(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,10 +167,10 @@ func TestAFileThatGrowsWhileItIsRead(t *testing.T) {
 			}
 		}
 	}()
-	err = atOnce(t, func() error { _, err := readfile.All(path, 1<<20); return err })
+	err = atOnce(t, func() error { _, err := files.Read(path, 1<<20); return err })
 	close(stop)
 	<-grown
-	if err != nil && !errors.Is(err, readfile.ErrTooLarge) {
+	if err != nil && !errors.Is(err, files.ErrTooLarge) {
 		t.Error(err)
 	}
 }
@@ -183,20 +183,20 @@ func TestPrivate(t *testing.T) {
 		os.Symlink("key", filepath.Join(dir, "link"))); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := readfile.Private(path, 8); err != nil || string(b) != "secret" {
+	if b, err := files.Private(path, 8); err != nil || string(b) != "secret" {
 		t.Errorf("%q, %v", b, err)
 	}
-	if _, err := readfile.Private(filepath.Join(dir, "link"), 8); !errors.Is(err, readfile.ErrNotPrivate) {
+	if _, err := files.Private(filepath.Join(dir, "link"), 8); !errors.Is(err, files.ErrNotPrivate) {
 		t.Errorf("a link: %v", err)
 	}
-	if b, err := readfile.All(filepath.Join(dir, "link"), 8); err != nil || string(b) != "secret" {
+	if b, err := files.Read(filepath.Join(dir, "link"), 8); err != nil || string(b) != "secret" {
 		t.Errorf("All of a link: %q, %v", b, err)
 	}
 	for _, mode := range []fs.FileMode{0o640, 0o604, 0o620} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readfile.Private(path, 8); !errors.Is(err, readfile.ErrNotPrivate) ||
+		if _, err := files.Private(path, 8); !errors.Is(err, files.ErrNotPrivate) ||
 			!strings.Contains(err.Error(), "chmod 600") {
 			t.Errorf("mode %v: %v", mode, err)
 		}

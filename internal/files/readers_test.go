@@ -1,4 +1,4 @@
-package readfile_test
+package files_test
 
 import (
 	"go/ast"
@@ -11,7 +11,7 @@ import (
 
 // others are the functions that open files in another way, and why they may.
 var others = map[string]string{
-	"internal/readfile/readfile.go open":                  "is this package",
+	"internal/files/read.go open":                         "is this package",
 	"client/held_unix.go held":                            "looks at the daemon's lock, and reads nothing",
 	"cmd/internal/server/dirlock_unix.go takeDirLock":     "is a directory, opened to be locked, and not read",
 	"cmd/internal/server/dirlock_unix.go lockFile":        "is the daemon's lock: opened for writing, which waits at no pipe, and not read",
@@ -52,7 +52,7 @@ func TestEveryReaderIsKnown(t *testing.T) {
 		switch {
 		case !slices.Contains(opens[u.Pkg], u.Name):
 		case others[u.At()] == "":
-			t.Errorf("%s calls %s.%s: read through internal/readfile, or say here why not", u.At(), u.Pkg, u.Name)
+			t.Errorf("%s calls %s.%s: read through internal/files, or say here why not", u.At(), u.Pkg, u.Name)
 		default:
 			used[u.At()] = true
 		}

@@ -1,8 +1,4 @@
-// Package wholefile makes files that are there complete or not at all: a file is written
-// beside its place, synced, and renamed. It is for what users ask to be written, such as
-// reports, modules and statements; it takes no lock and follows no link, and what a state
-// directory holds is written by internal/statedir. It never decides what may be written.
-package wholefile
+package files
 
 import (
 	"crypto/rand"
@@ -19,15 +15,15 @@ type Options struct {
 	Existing bool        // those of the regular file that stands in the place, if one does
 }
 
-// File is a file that is not in its place yet. Its methods must not be called at the same time.
-type File struct {
+// Pending is a file that is not in its place yet. Its methods must not be called at the same time.
+type Pending struct {
 	*os.File
 	path string
 	done bool
 }
 
 // Create begins a file. It is made beside its place, so the directory must be there.
-func Create(path string, o Options) (*File, error) {
+func Create(path string, o Options) (*Pending, error) {
 	perm, exact := o.Perm.Perm(), o.NoUmask
 	if o.Existing {
 		switch fi, err := os.Lstat(path); {
@@ -42,7 +38,7 @@ func Create(path string, o Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &File{File: f, path: path}
+	p := &Pending{File: f, path: path}
 	if exact {
 		if err := f.Chmod(perm); err != nil {
 			return nil, errors.Join(err, p.Discard())
@@ -52,7 +48,7 @@ func Create(path string, o Options) (*File, error) {
 }
 
 // Commit syncs the file and puts it in its place. After an error it is still to be discarded.
-func (f *File) Commit() error {
+func (f *Pending) Commit() error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
@@ -67,7 +63,7 @@ func (f *File) Commit() error {
 }
 
 // Discard removes a file that was not committed. After Commit it does nothing.
-func (f *File) Discard() error {
+func (f *Pending) Discard() error {
 	if f.done {
 		return nil
 	}

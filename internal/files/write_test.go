@@ -1,11 +1,11 @@
-package wholefile_test
+package files_test
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/belay-hooks/belay/internal/wholefile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // only fails unless the directory holds this one file with this content.
@@ -23,11 +23,11 @@ func only(t *testing.T, dir, name, content string) {
 func TestFilesAreCompleteOrNotThere(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
-	if err := wholefile.Write(path, []byte("old"), wholefile.Options{Perm: 0o600}); err != nil {
+	if err := files.Write(path, []byte("old"), files.Options{Perm: 0o600}); err != nil {
 		t.Fatal(err)
 	}
 	only(t, dir, "f", "old")
-	f, err := wholefile.Create(path, wholefile.Options{Perm: 0o600})
+	f, err := files.Create(path, files.Options{Perm: 0o600})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestFilesAreCompleteOrNotThere(t *testing.T) {
 		t.Error(err)
 	}
 	only(t, dir, "f", "old")
-	if f, err = wholefile.Create(path, wholefile.Options{Perm: 0o600}); err != nil {
+	if f, err = files.Create(path, files.Options{Perm: 0o600}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.Write([]byte("new")); err != nil {
@@ -62,13 +62,13 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "f", "x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := wholefile.Write(filepath.Join(dir, "f"), []byte("new"), wholefile.Options{Perm: 0o600}); err == nil {
+	if err := files.Write(filepath.Join(dir, "f"), []byte("new"), files.Options{Perm: 0o600}); err == nil {
 		t.Error("a file took the place of a directory")
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
 	}
-	if err := wholefile.Write(filepath.Join(dir, "none", "f"), nil, wholefile.Options{Perm: 0o600}); err == nil {
+	if err := files.Write(filepath.Join(dir, "none", "f"), nil, files.Options{Perm: 0o600}); err == nil {
 		t.Error("a directory that is not there was made")
 	}
 }
@@ -82,7 +82,7 @@ func TestLinksAreReplaced(t *testing.T) {
 	if err := os.Symlink(elsewhere, filepath.Join(dir, "f")); err != nil {
 		t.Fatal(err)
 	}
-	if err := wholefile.Write(filepath.Join(dir, "f"), []byte("new"), wholefile.Options{Perm: 0o600}); err != nil {
+	if err := files.Write(filepath.Join(dir, "f"), []byte("new"), files.Options{Perm: 0o600}); err != nil {
 		t.Fatal(err)
 	}
 	only(t, dir, "f", "new")

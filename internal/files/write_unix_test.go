@@ -1,6 +1,6 @@
 //go:build unix
 
-package wholefile_test
+package files_test
 
 import (
 	"io/fs"
@@ -8,20 +8,20 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/belay-hooks/belay/internal/wholefile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 func TestPermissions(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct {
 		before fs.FileMode // 0: not there
-		o      wholefile.Options
+		o      files.Options
 		want   fs.FileMode
 	}{
-		"new":             {0, wholefile.Options{Perm: 0o640, NoUmask: true}, 0o640},
-		"replaced":        {0o644, wholefile.Options{Perm: 0o600}, 0o600},
-		"kept":            {0o606, wholefile.Options{Perm: 0o600, Existing: true}, 0o606},
-		"kept, not there": {0, wholefile.Options{Perm: 0o600, Existing: true}, 0o600},
+		"new":             {0, files.Options{Perm: 0o640, NoUmask: true}, 0o640},
+		"replaced":        {0o644, files.Options{Perm: 0o600}, 0o600},
+		"kept":            {0o606, files.Options{Perm: 0o600, Existing: true}, 0o606},
+		"kept, not there": {0, files.Options{Perm: 0o600, Existing: true}, 0o600},
 	} {
 		path := filepath.Join(dir, name)
 		if c.before != 0 {
@@ -32,7 +32,7 @@ func TestPermissions(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		f, err := wholefile.Create(path, c.o)
+		f, err := files.Create(path, c.o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 
@@ -46,8 +46,8 @@ type osDisk struct{}
 func (osDisk) Open(path string) (File, error) {
 	unfit := &Error{Class: ErrDamaged, Path: path,
 		Reason: "it must be a regular file that only its owner can read (chmod 600)"}
-	f, err := readfile.OpenFlags(path, os.O_RDWR)
-	if errors.Is(err, readfile.ErrNotRegular) {
+	f, err := files.OpenFlags(path, os.O_RDWR)
+	if errors.Is(err, files.ErrNotRegular) {
 		return nil, unfit
 	}
 	if err != nil {

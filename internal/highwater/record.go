@@ -12,8 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/belay-hooks/belay/internal/readfile"
-	"github.com/belay-hooks/belay/internal/realpath"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // RecordName is the name of the file in keys/ that says that there is a mark, and where.
@@ -85,7 +84,7 @@ func DecodeAdoption(b []byte) (*Adoption, error) {
 
 // ReadAdoption returns what stands in keys/, or nil when there is no such file.
 func ReadAdoption(path string) (*Adoption, error) {
-	b, err := readfile.Start(path, maxAdoption+1) // more is refused by its size
+	b, err := files.Start(path, maxAdoption+1) // more is refused by its size
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -125,8 +124,8 @@ func ForState(state, configured string, getenv func(string) string) (*Guard, err
 		return nil, err
 	}
 	if configured != "" {
-		switch _, err := realpath.Outside("", state, configured); {
-		case errors.Is(err, realpath.ErrInside):
+		switch _, err := files.Outside("", state, configured); {
+		case errors.Is(err, files.ErrInside):
 			return nil, errors.New(
 				"the high-water mark must not be in the state directory: what takes the one back takes the other")
 		case err != nil:
@@ -136,7 +135,7 @@ func ForState(state, configured string, getenv func(string) string) (*Guard, err
 	if o.Dir == "" {
 		// Without a place, or with one inside, there is none: that is for those to say who look.
 		if o.Dir, err = Dir(getenv); err == nil {
-			_, err = realpath.Outside("", state, o.Dir)
+			_, err = files.Outside("", state, o.Dir)
 		}
 		if err != nil {
 			o.Dir = ""

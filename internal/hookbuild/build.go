@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/strictyaml"
-	"github.com/belay-hooks/belay/internal/wholefile"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -49,7 +48,7 @@ func Build(ctx context.Context, dir string, o Options) (Result, error) {
 	if r.Path == "" {
 		r.Path = filepath.Join(dir, path.Base(m.Name)+".wasm")
 	}
-	if err := wholefile.Write(r.Path, module, wholefile.Options{Perm: 0o644, NoUmask: true}); err != nil {
+	if err := files.Write(r.Path, module, files.Options{Perm: 0o644, NoUmask: true}); err != nil {
 		return Result{}, failure(ErrWrite, err, "%s could not be written: %v", r.Path, reason(err))
 	}
 	return r, nil
@@ -101,7 +100,7 @@ func compile(ctx context.Context, dir string, o Options) ([]byte, *tiers.Manifes
 }
 
 func readManifest(dir string) (*tiers.Manifest, error) {
-	src, err := readfile.All(filepath.Join(dir, ManifestFile), strictyaml.MaxSize)
+	src, err := files.Read(filepath.Join(dir, ManifestFile), strictyaml.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, failure(ErrSource, err,
 			"%s has no %s; `belay hook new` makes one, and it says who the hook is and what it may do", dir, ManifestFile)

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // job is one run of a compiler.
@@ -79,7 +79,7 @@ func (j *job) version(ctx context.Context, label, program string, args ...string
 func (j *job) output() string { return filepath.Join(j.work, "module.wasm") }
 
 func (j *job) read() ([]byte, error) {
-	b, err := readfile.All(j.output(), maxCompiled)
+	b, err := files.Read(j.output(), maxCompiled)
 	if err != nil {
 		return nil, failure(ErrCompile, err, "the compiler wrote no module: %v", reason(err))
 	}

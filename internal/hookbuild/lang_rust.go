@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 const rustTarget = "wasm32-unknown-unknown"
@@ -86,7 +86,7 @@ func compileRust(ctx context.Context, j *job) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := readfile.All(file, maxCompiled)
+	b, err := files.Read(file, maxCompiled)
 	if err != nil {
 		return nil, failure(ErrCompile, err, "the module that cargo names cannot be read: %v", reason(err))
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -86,7 +86,7 @@ func SourceDigest(dir, lang string) (string, error) {
 			strings.HasSuffix(name, "_test.go") {
 			return nil
 		}
-		b, err := readfile.All(path, maxSource)
+		b, err := files.Read(path, maxSource)
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func CheckLocked(root string, l Lock) ([]Drift, error) {
 		drift := func(format string, args ...any) {
 			out = append(out, Drift{m.Name, fmt.Sprintf(format, args...)})
 		}
-		file, err := readfile.All(filepath.Join(root, filepath.FromSlash(m.File)), maxModule)
+		file, err := files.Read(filepath.Join(root, filepath.FromSlash(m.File)), maxModule)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			drift("%s is missing", m.File)

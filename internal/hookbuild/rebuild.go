@@ -4,7 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // Rebuild builds the module of a lock in root anew, caches compiler output in
@@ -18,7 +18,7 @@ func Rebuild(ctx context.Context, root string, m LockedModule, work string) (mod
 	if err != nil {
 		return nil, false, err
 	}
-	if module, err = readfile.All(out, maxModule); err != nil {
+	if module, err = files.Read(out, maxModule); err != nil {
 		return nil, false, failure(ErrModule, err, "%s cannot be read: %v", out, reason(err))
 	}
 	if r.Toolchain != m.Toolchain {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/strictyaml"
@@ -278,7 +278,7 @@ func (b *Bench) Policy(path string) (*kernel.Config, kernel.Loader, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
 	}
-	src, err := readfile.All(abs, strictyaml.MaxSize)
+	src, err := files.Read(abs, strictyaml.MaxSize)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/belay-hooks/belay/internal/builtin"
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -30,9 +30,9 @@ func loadFault(name string, err error) error {
 		text += ": it is not the module that was bound"
 	case errors.Is(err, os.ErrNotExist):
 		text += ": its file is missing"
-	case errors.Is(err, readfile.ErrNotRegular):
+	case errors.Is(err, files.ErrNotRegular):
 		text += ": its file is not a regular file"
-	case errors.Is(err, readfile.ErrTooLarge):
+	case errors.Is(err, files.ErrTooLarge):
 		text += ": its file is too large"
 	case errors.Is(err, builtin.ErrUnknown):
 		text += ": there is no built-in hook of that name"

@@ -15,7 +15,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/config"
-	"github.com/belay-hooks/belay/internal/realpath"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/retention"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/kernel"
@@ -131,8 +131,8 @@ func (s *Switch) Next(f *config.File) (*Recorder, error) {
 // target returns where recordings go, with links followed: never into the state
 // directory, which others back up and agents may read.
 func (s *Switch) target(dir string) (string, error) {
-	to, err := realpath.Outside("", s.o.Dir, dir)
-	if errors.Is(err, realpath.ErrInside) {
+	to, err := files.Outside("", s.o.Dir, dir)
+	if errors.Is(err, files.ErrInside) {
 		return "", errors.New(
 			"is in the state directory: what is kept holds originals, secrets included, and belongs elsewhere")
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/gitleaks"
-	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
@@ -67,7 +67,7 @@ func exactSecrets(dir string, names []string) ([]string, error) {
 		kind, rest, _ := strings.Cut(n, ":")
 		value := os.Getenv(rest)
 		if kind == "file" {
-			raw, err := readfile.All(statedir.Inside(dir, rest), 64<<10)
+			raw, err := files.Read(statedir.Inside(dir, rest), 64<<10)
 			if err != nil {
 				return nil, fmt.Errorf("/redact/secrets/%d: %w", i, err)
 			}
@@ -84,7 +84,7 @@ func exactSecrets(dir string, names []string) ([]string, error) {
 // redactPatterns returns the patterns that the configuration writes down or names.
 func redactPatterns(dir string, r *config.Redact) (out []redact.Pattern, err error) {
 	if r.Gitleaks != "" {
-		raw, err := readfile.All(statedir.Inside(dir, r.Gitleaks), gitleaks.MaxBytes)
+		raw, err := files.Read(statedir.Inside(dir, r.Gitleaks), gitleaks.MaxBytes)
 		if err != nil {
 			return nil, fmt.Errorf("/redact/gitleaks: %w", err)
 		}
@@ -109,7 +109,7 @@ func Of(dir string) (*redact.Redactor, error) {
 	if err != nil {
 		return nil, statedir.Unusable("keys", err)
 	}
-	src, err := readfile.All(filepath.Join(dir, config.FileName), 4<<20)
+	src, err := files.Read(filepath.Join(dir, config.FileName), 4<<20)
 	if err != nil {
 		return nil, statedir.Unusable("config", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // Names of files.
@@ -119,7 +119,7 @@ func (rec *Recorder) claim() error {
 }
 
 func claimOne(path string) (string, error) {
-	f, err := readfile.OpenFlags(path, os.O_RDWR)
+	f, err := files.OpenFlags(path, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // codeCache stores compiled code between processes. The engine's own files are
@@ -283,7 +283,7 @@ func (c *codeCache) verify(dir, path string) (os.FileInfo, error) {
 	if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: not a regular file", errCache)
 	}
-	want, err := readfile.All(sealOf(dir, path), sha256.Size)
+	want, err := files.Read(sealOf(dir, path), sha256.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -332,7 +332,7 @@ func sealOf(dir, path string) string {
 // mac covers the place of a file as well as its contents: an entry moved to
 // another module's directory must not pass there.
 func (c *codeCache) mac(dir, path string, want os.FileInfo) ([]byte, error) {
-	f, err := readfile.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // CompilerCommand is the only argument of a program that is to do what CompilerMain
@@ -74,11 +74,11 @@ func compileHere(code []byte) (e *compiledEntry, err error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := wazero.NewCompilationCacheWithDir(dir)
+	compiled, err := wazero.NewCompilationCacheWithDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	rt := wazero.NewRuntimeWithConfig(ctx, engineConfig(false).WithCompilationCache(files))
+	rt := wazero.NewRuntimeWithConfig(ctx, engineConfig(false).WithCompilationCache(compiled))
 	if _, err := rt.CompileModule(ctx, code); err != nil {
 		return nil, fmt.Errorf("the engine refused the metered module: %w", err)
 	}
@@ -89,7 +89,7 @@ func compileHere(code []byte) (e *compiledEntry, err error) {
 	if len(paths) != 1 {
 		return nil, errors.New("the engine kept no code")
 	}
-	content, err := readfile.All(paths[0], 1<<30) // what this process may have is less
+	content, err := files.Read(paths[0], 1<<30) // what this process may have is less
 	if err != nil {
 		return nil, err
 	}

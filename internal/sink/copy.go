@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // Copy reads what a sink holds, as it is when the copy is opened, rotated files
@@ -29,7 +29,7 @@ func OpenCopy(path string) (*Copy, error) {
 	}
 	c := &Copy{}
 	for _, name := range append(names, path) {
-		h, err := readfile.Open(name)
+		h, err := files.Open(name)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}

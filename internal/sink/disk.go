@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 
@@ -44,7 +44,7 @@ type handle interface {
 type osDisk struct{}
 
 func (osDisk) open(path string) (handle, error) {
-	f, err := readfile.OpenFlags(path, os.O_RDWR)
+	f, err := files.OpenFlags(path, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		// Not exclusive: who else makes it now makes the same.
 		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

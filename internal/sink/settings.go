@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/belay-hooks/belay/internal/config"
-	"github.com/belay-hooks/belay/internal/realpath"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 
@@ -32,9 +32,9 @@ func Settings(state string, e *config.Events) ([]Setting, error) {
 // rejectStatePath keeps sinks from writing into what the state directory keeps for itself,
 // by whichever link.
 func rejectStatePath(state, path string) error {
-	err := realpath.RejectStatePath(state, filepath.Clean(path), statedir.IsOwn)
+	err := files.RejectStatePath(state, filepath.Clean(path), statedir.IsOwn)
 	switch {
-	case errors.Is(err, realpath.ErrOwn):
+	case errors.Is(err, files.ErrOwn):
 		return fmt.Errorf("events.sinks: %s is a file of the state directory", path)
 	case err != nil:
 		return fmt.Errorf("events.sinks: %w", err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 
@@ -146,7 +146,7 @@ func (r *reserve) notes(with []byte) (notes []Note, bad int) {
 
 // InReserve reports whether the reserve of the spool at path holds anything.
 func InReserve(path string) bool {
-	b, err := readfile.Start(reserveOf(path), headBytes+1)
+	b, err := files.Start(reserveOf(path), headBytes+1)
 	return err == nil && len(bytes.Trim(b, "0 \n\x00")) > 0
 }
 

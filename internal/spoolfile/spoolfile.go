@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -144,7 +144,7 @@ func Take(path, name string) error {
 // Read reads what can be read; a line cut short by a crash or a full disk counts
 // as dropped, and so does a file that cannot be read.
 func Read(path string) (notes []Note, dropped int) {
-	b, err := readfile.All(path, maxFile)
+	b, err := files.Read(path, maxFile)
 	if err != nil {
 		return nil, 1
 	}

@@ -5,15 +5,15 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // MaxModule is the size in bytes that a module file has at most.
 const MaxModule = 8 << 20
 
 // ReadModule reads a module file of at most MaxModule bytes. Errors are those of
-// package readfile.
-func ReadModule(path string) ([]byte, error) { return readfile.All(path, MaxModule) }
+// package files.
+func ReadModule(path string) ([]byte, error) { return files.Read(path, MaxModule) }
 
 // StoreBlob writes a module under its digest, unless it is there. The error is
 // ErrUnusable.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // tries bounds how often an edit starts again because the file has changed.
@@ -244,7 +244,7 @@ func dropLeftovers(real string) {
 }
 
 func syncFile(path string) error {
-	f, err := readfile.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // KeySize is the length of a key in bytes.
@@ -40,9 +40,9 @@ func MakeKey(keys, use string) ([]byte, error) {
 }
 
 // ReadKey reads a key. It refuses keys that others can read: they are no secrets any
-// more. Errors are those of package readfile, or that the file is no key.
+// more. Errors are those of package files, or that the file is no key.
 func ReadKey(path string) ([]byte, error) {
-	b, err := readfile.Private(path, maxKeyFile)
+	b, err := files.Private(path, maxKeyFile)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // Sentinels, for errors.Is.
@@ -57,8 +57,8 @@ func Read(path string, limit int64) ([]byte, error) {
 }
 
 func read(path string, limit int64) ([]byte, fs.FileInfo, error) {
-	f, err := readfile.Open(path)
-	var refused *readfile.Error
+	f, err := files.Open(path)
+	var refused *files.Error
 	if errors.As(err, &refused) {
 		return nil, nil, unsafe(path, refused.Reason)
 	}

@@ -43,7 +43,7 @@ var others = map[string]string{
 	"internal/retention/file.go cutOffFile":               "a recording: gets the name of what was cut off, under its lock",
 	"internal/retention/file.go probe":                    "writes nothing that stays",
 	"internal/retention/retain.go claimOne":               "opens a recording to lock it",
-	"internal/readfile/readfile.go open":                  "opens what is there for its callers, and makes no file",
+	"internal/files/read.go open":                         "opens what is there for its callers, and makes no file",
 	"kernel/intents.go begin":                             "an intent: a name of its own, synced before and after it gets its name",
 	"kernel/intents.go left":                              "opens an intent to lock it",
 	"cmd/internal/cli/preview.go RunPreview":              "a directory of its own that goes again",
@@ -59,8 +59,8 @@ var others = map[string]string{
 	"internal/spoolfile/spoolfile.go Take":                "gives the file another name under its lock",
 	"internal/store/sqlite/files.go createFiles":          "makes the database's files empty; SQLite writes them",
 	"internal/store/sqlite/readonly.go copyFile":          "a copy in a directory of its own",
-	"internal/wholefile/wholefile.go Create":              "beside its place, under a name of its own",
-	"internal/wholefile/wholefile.go Commit":              "a complete file gets its place",
+	"internal/files/write.go Create":                      "beside its place, under a name of its own",
+	"internal/files/write.go Commit":                      "a complete file gets its place",
 	"internal/hookbuild/build.go Build":                   "a module that is made anew, whatever was there; all or nothing",
 	"internal/hookbuild/new.go fill":                      "a new directory, which gets its name when it is whole",
 	"internal/hookbuild/lang_rust.go compileRust":         "a directory for building",
@@ -81,9 +81,8 @@ var others = map[string]string{
 // writes are the functions of the standard library, and of the package for complete files,
 // with which files are made or replaced.
 var writes = map[string][]string{
-	"readfile":  {"OpenFlags"},
-	"os":        {"WriteFile", "Rename", "Create", "CreateTemp", "OpenFile", "Link", "Symlink", "Truncate"},
-	"wholefile": {"Write", "Create"},
+	"os":    {"WriteFile", "Rename", "Create", "CreateTemp", "OpenFile", "Link", "Symlink", "Truncate"},
+	"files": {"OpenFlags", "Write", "Create"},
 }
 
 // Nothing in the product writes a file but through this package, or with a reason.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/belay-hooks/belay/internal/eventlog"
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 
@@ -82,7 +82,7 @@ func (l *Log) outsideCheckpoints(file, verifier string) (out [][]byte, torn int,
 		return splitMarks(src)
 	}
 	if file != "" {
-		src, err := readfile.All(file, maxMarkFile)
+		src, err := files.Read(file, maxMarkFile)
 		if err != nil {
 			return nil, 0, fmt.Errorf("checkpoints: %w", err)
 		}
@@ -92,7 +92,7 @@ func (l *Log) outsideCheckpoints(file, verifier string) (out [][]byte, torn int,
 		return nil, 0, fmt.Errorf("checkpoints: %s holds none", file)
 	}
 	for _, f := range l.events.Load().CheckpointFiles() {
-		src, err := readfile.All(f.Path, maxMarkFile)
+		src, err := files.Read(f.Path, maxMarkFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, 0, fmt.Errorf("checkpoints: %w", err)
 		}

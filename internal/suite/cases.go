@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -271,7 +271,7 @@ func readDir(dir string) ([]*Suite, error) {
 
 // ReadFile reads one file of cases; errors name the file and the line.
 func ReadFile(path string) (*Suite, error) {
-	src, err := readfile.Start(path, strictyaml.MaxSize+1) // more is refused by its size
+	src, err := files.Start(path, strictyaml.MaxSize+1) // more is refused by its size
 	if err != nil {
 		return nil, err
 	}

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/belay-hooks/belay/internal/readfile"
-	"github.com/belay-hooks/belay/internal/statedir"
-	"github.com/belay-hooks/belay/phases"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/internal/files"
+	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // goldenFormat is the only version of the format.
@@ -61,7 +62,7 @@ func GoldenFile(suite string) string { return strings.TrimSuffix(suite, ".yaml")
 
 // readGolden reads the golden of a suite; nil when it has none.
 func readGolden(path string) (*golden, error) {
-	src, err := readfile.All(path, maxGolden)
+	src, err := files.Read(path, maxGolden)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/hookbuild"
-	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -116,7 +116,7 @@ const maxModule = 8<<20 + 1
 
 // isHook reports whether a folder has a hook's manifest.
 func isHook(dir string) bool {
-	src, err := readfile.All(filepath.Join(dir, hookbuild.ManifestFile), strictyaml.MaxSize)
+	src, err := files.Read(filepath.Join(dir, hookbuild.ManifestFile), strictyaml.MaxSize)
 	if err != nil {
 		return false
 	}
@@ -156,7 +156,7 @@ func (l *Locator) Module(ctx context.Context, s *Suite) (*Module, error) {
 		if filepath.IsAbs(s.Hook) {
 			p = s.Hook
 		}
-		file, err := readfile.All(p, maxModule)
+		file, err := files.Read(p, maxModule)
 		if err != nil {
 			return nil, s.named(s.doc.Errorf("/hook", "%s: %v", s.Hook, errors.Unwrap(err)))
 		}
@@ -192,7 +192,7 @@ func (l *Locator) own(s *Suite) (*Module, error) {
 
 // folder finds the module in a hook's folder, or builds it.
 func (l *Locator) folder(ctx context.Context, s *Suite, dir string) (*Module, error) {
-	src, err := readfile.All(filepath.Join(dir, hookbuild.ManifestFile), strictyaml.MaxSize)
+	src, err := files.Read(filepath.Join(dir, hookbuild.ManifestFile), strictyaml.MaxSize)
 	if err != nil {
 		return nil, s.named(s.doc.Errorf("",
 			"which hook is it about? %s has no %s; say it with `hook: FILE.wasm` or `hook: builtin:NAME`", dir,
@@ -204,7 +204,7 @@ func (l *Locator) folder(ctx context.Context, s *Suite, dir string) (*Module, er
 	}
 	p := filepath.Join(dir, path.Base(m.Name)+".wasm")
 	if !l.Build {
-		file, err := readfile.All(p, maxModule)
+		file, err := files.Read(p, maxModule)
 		if err == nil {
 			return &Module{Name: m.Name, File: file, Path: p, Source: dir}, nil
 		}
@@ -228,7 +228,7 @@ func (l *Locator) build(ctx context.Context, name, dir string) (*Module, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be built: %w", dir, err)
 	}
-	file, err := readfile.All(r.Path, maxModule)
+	file, err := files.Read(r.Path, maxModule)
 	if err != nil {
 		return nil, err
 	}

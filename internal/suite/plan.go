@@ -14,8 +14,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/loader"
-	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -152,7 +152,7 @@ func (p *plan) takeTurn(t *recording.Turn) {
 // readRun finds an invocation of a recording. name is how errors call it.
 func readRun(path, name string, number int,
 	ids recording.Identities) (run *recording.Run, chain *recording.Chain, sealed bool, err error) {
-	f, err := readfile.Stream(path)
+	f, err := files.Stream(path)
 	if err != nil {
 		return nil, nil, false, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
 	}

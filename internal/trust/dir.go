@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -23,13 +23,13 @@ type Dir struct {
 // policy trusts no signer. So does a policy whose file is missing. The error is
 // of class tiers.PolicyUnusable.
 func (d Dir) Policy() (*tiers.Policy, error) {
-	src, err := readfile.All(filepath.Join(d.Path, tiers.PolicyFile), tiers.MaxPolicy)
+	src, err := files.Read(filepath.Join(d.Path, tiers.PolicyFile), tiers.MaxPolicy)
 	if errors.Is(err, fs.ErrNotExist) {
 		return tiers.NoPolicy(), nil
 	}
 	if err != nil {
 		text := " cannot be read"
-		if refused := (*readfile.Error)(nil); errors.As(err, &refused) {
+		if refused := (*files.Error)(nil); errors.As(err, &refused) {
 			text = " " + refused.Reason
 		}
 		return tiers.NoPolicy(), &tiers.Error{Class: tiers.PolicyUnusable, Text: tiers.PolicyFile + text, Cause: err}
@@ -44,7 +44,7 @@ func (d Dir) Policy() (*tiers.Policy, error) {
 // parsePolicy parses a policy whose files lie in dir.
 func parsePolicy(dir string, src []byte) (*tiers.Policy, error) {
 	return tiers.ParsePolicy(src, func(name string, limit int64) ([]byte, error) {
-		return readfile.All(statedir.Inside(dir, name), limit)
+		return files.Read(statedir.Inside(dir, name), limit)
 	})
 }
 

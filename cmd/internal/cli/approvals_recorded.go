@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/loader"
-	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/redaction"
 	"github.com/belay-hooks/belay/internal/replay"
@@ -76,7 +76,7 @@ func (a *App) previewRecorded(ctx context.Context, binding config.Binding, modul
 // takeNewest adds the last invocations of a recording, the last one first. The whole
 // of it is read: a recording that is not whole does not count.
 func (a *App) takeNewest(task *recordedTask, path string, wish previewWish, left *int) error {
-	f, err := readfile.Stream(path)
+	f, err := files.Stream(path)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/harness/conformance"
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 type conformOptions struct {
@@ -158,7 +158,7 @@ func (a *App) conformSDK(ctx context.Context, path string, o *conformOptions) er
 	if err := o.prepare(); err != nil {
 		return err
 	}
-	module, err := readfile.All(path, maxModule)
+	module, err := files.Read(path, maxModule)
 	if err != nil {
 		return failureBy(err, "")
 	}

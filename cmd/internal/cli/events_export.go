@@ -11,7 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/export"
-	"github.com/belay-hooks/belay/internal/wholefile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // exportPage is how many events are read at once: even if each is as large as a
@@ -71,7 +71,7 @@ func (a *App) eventsExport(ctx context.Context, o eventsExportOptions) error {
 		_, err := a.exportTo(ctx, a.Out, src, q, o.format)
 		return err
 	}
-	f, err := wholefile.Create(o.output, wholefile.Options{Perm: 0o600, Existing: true})
+	f, err := files.Create(o.output, files.Options{Perm: 0o600, Existing: true})
 	if err != nil {
 		return failureBy(err, "")
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/internal/evidence"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/loader"
-	"github.com/belay-hooks/belay/internal/readfile"
 )
 
 // maxModule is the largest file worth reading: the parser's limit is 8 MiB, and
@@ -20,7 +20,7 @@ import (
 const maxModule = 8<<20 + 1
 
 func readModule(path string) ([]byte, error) {
-	return readfile.Start(path, maxModule)
+	return files.Start(path, maxModule)
 }
 
 func inspectFile(ctx context.Context, path string) (loader.Info, error) {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // open opens what a command reads; nothing and "-" mean standard input. A read
@@ -32,7 +32,7 @@ func openFile(path string) (io.ReadCloser, error) {
 	if given(path) {
 		return os.Open(path)
 	}
-	return readfile.Stream(path)
+	return files.Stream(path)
 }
 
 // given reports whether the path names a descriptor that this process was started with,
@@ -46,7 +46,7 @@ func given(path string) bool {
 // readLimited reads a file of at most limit bytes that a person has named.
 func readLimited(path string, limit int64) ([]byte, error) {
 	if !given(path) {
-		return readfile.All(path, limit)
+		return files.Read(path, limit)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/belay-hooks/belay/internal/wholefile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // outputs are the files that a command writes when it ends: all of them or
@@ -23,7 +23,7 @@ type outputs struct {
 type output struct {
 	path    string
 	content []byte // nil: it is made when everything is written
-	pending *wholefile.File
+	pending *files.Pending
 }
 
 // add begins a file.
@@ -36,7 +36,7 @@ func (o *outputs) add(path string, perm os.FileMode) error {
 	if isDir(path) {
 		return failure(safe(path)+" is a directory", "Name a file in it.")
 	}
-	f, err := wholefile.Create(path, wholefile.Options{Perm: perm})
+	f, err := files.Create(path, files.Options{Perm: perm})
 	if err != nil {
 		return failureBy(fmt.Errorf("%s cannot be written: %w", path, causeOf(err)),
 			"Its directory must be there, and be yours to write to.")

@@ -3,7 +3,7 @@ package cli
 import (
 	"errors"
 
-	"github.com/belay-hooks/belay/internal/realpath"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // outsideState refuses the state directory: an operator who backs it up, or
@@ -26,15 +26,15 @@ func (a *App) recordingDir(out string) (string, error) {
 	}
 	dir, err := a.stateDir()
 	if err != nil { // there is none
-		to, err := realpath.ResolveLinks(wd, out)
+		to, err := files.RealPath(wd, out)
 		if err != nil {
 			return "", failureBy(err, "")
 		}
 		return to, nil
 	}
-	to, err := realpath.Outside(wd, dir, out)
+	to, err := files.Outside(wd, dir, out)
 	switch {
-	case errors.Is(err, realpath.ErrInside):
+	case errors.Is(err, files.ErrInside):
 		return "", failure("recordings are not kept in the state directory",
 			"They hold originals. Give another directory with --out.")
 	case err != nil:

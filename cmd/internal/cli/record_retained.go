@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/loader"
-	"github.com/belay-hooks/belay/internal/readfile"
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/retention"
 	"github.com/belay-hooks/belay/phases"
@@ -146,7 +146,7 @@ func (k *retainedReader) readAll(ctx context.Context, dir string) error {
 // read takes the wanted invocations of one file, as far as it can be read. It
 // reports damage without an error: each invocation is proven by itself.
 func (k *retainedReader) read(ctx context.Context, path string) error {
-	f, err := readfile.Stream(path)
+	f, err := files.Stream(path)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (k *retainedReader) read(ctx context.Context, path string) error {
 }
 
 // begin opens a file; nil when it holds nothing for us.
-func (k *retainedReader) begin(f *readfile.File, path string) (*recording.Reader, error) {
+func (k *retainedReader) begin(f *files.File, path string) (*recording.Reader, error) {
 	in, err := k.app.unseal(f, path, k.identities)
 	var bad *recording.Error
 	if err == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/belay-hooks/belay/cmd/internal/signing"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/queue"
-	"github.com/belay-hooks/belay/internal/wholefile"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/tiers"
@@ -157,7 +157,7 @@ func (a *App) writeOrder(o *approvals.Order, file string) error {
 		_, err := a.Out.Write(b)
 		return err
 	}
-	if err := wholefile.Write(file, b, wholefile.Options{Perm: 0o600}); err != nil {
+	if err := files.Write(file, b, files.Options{Perm: 0o600}); err != nil {
 		return failureBy(err, "")
 	}
 	what := "statement"

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay/internal/cover"
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 //go:embed cover.html
@@ -102,7 +102,7 @@ const maxSource = 16 << 20
 func (f *ownFile) page() pageFile {
 	all, hit := f.Count()
 	out := pageFile{Name: safe(f.rel), Lines: percent(hit, all)}
-	src, err := readfile.All(f.path, maxSource)
+	src, err := files.Read(f.path, maxSource)
 	if err != nil {
 		return out
 	}

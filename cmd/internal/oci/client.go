@@ -12,7 +12,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // Options says how to talk to registries. The zero value talks TLS to all but
@@ -119,7 +119,7 @@ func (c *Client) roots() (*x509.CertPool, error) {
 	bad := func(text string, err error) error {
 		return &Error{Class: ErrConfig, Op: "read the CA file", Ref: c.o.CAFile, Text: text, Cause: err}
 	}
-	pem, err := readfile.All(c.o.CAFile, MaxManifest)
+	pem, err := files.Read(c.o.CAFile, MaxManifest)
 	if err != nil {
 		return nil, bad("it cannot be read", err)
 	}

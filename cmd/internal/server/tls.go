@@ -18,8 +18,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/internal/daemonapi"
-	"github.com/belay-hooks/belay/internal/readfile"
-	"github.com/belay-hooks/belay/internal/wholefile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // keyPath is where a state directory keeps the key by which clients know the daemon on the
@@ -33,7 +32,7 @@ const maxPEM = 64 << 10
 // missing ones. A certificate without its key is an error: the key was moved
 // away, and a new one would lock out the clients that hold the certificate.
 func openIdentity(dir string) (tls.Certificate, error) {
-	key, err := readfile.Private(keyPath(dir), maxPEM)
+	key, err := files.Private(keyPath(dir), maxPEM)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, cerr := os.Lstat(daemonapi.CertificatePath(dir)); cerr == nil {
 			return tls.Certificate{},
@@ -45,7 +44,7 @@ func openIdentity(dir string) (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	cert, err := readfile.All(daemonapi.CertificatePath(dir), maxPEM)
+	cert, err := files.Read(daemonapi.CertificatePath(dir), maxPEM)
 	if errors.Is(err, fs.ErrNotExist) {
 		cert, err = newCertificate(dir, key)
 	}
@@ -74,7 +73,7 @@ func newKey(dir string) ([]byte, error) {
 		return nil, err
 	}
 	b := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
-	return b, wholefile.Write(keyPath(dir), b, wholefile.Options{Perm: 0o600, NoUmask: true})
+	return b, files.Write(keyPath(dir), b, files.Options{Perm: 0o600, NoUmask: true})
 }
 
 // newCertificate signs the key by itself, for loopback addresses. It has no end (RFC 5280,
@@ -108,5 +107,5 @@ func newCertificate(dir string, keyPEM []byte) ([]byte, error) {
 		return nil, err
 	}
 	b := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return b, wholefile.Write(daemonapi.CertificatePath(dir), b, wholefile.Options{Perm: 0o644, NoUmask: true})
+	return b, files.Write(daemonapi.CertificatePath(dir), b, files.Options{Perm: 0o644, NoUmask: true})
 }

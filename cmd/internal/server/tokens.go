@@ -14,7 +14,7 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/daemonapi"
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -66,7 +66,7 @@ func openTokens(dir string) (tokens, error) {
 }
 
 func readHash(path string) (sum [sha256.Size]byte, err error) {
-	b, err := readfile.Private(path, 256)
+	b, err := files.Private(path, 256)
 	if err != nil {
 		return sum, err
 	}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 
@@ -28,7 +28,7 @@ func fileURI(path, vfs string, immutable bool) string {
 // itself, and would wait at a pipe for ever.
 func checkFiles(path string) error {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		if err := readfile.Check(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := files.Check(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/belay-hooks/belay/internal/readfile"
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // A database with a write-ahead log needs the two companions of its file even
@@ -55,7 +55,7 @@ func (s *Store) openAside(ctx context.Context) (*conn, error) {
 }
 
 func copyFile(to, from string) error {
-	in, err := readfile.Stream(from)
+	in, err := files.Stream(from)
 	if err != nil {
 		return err
 	}
