@@ -128,7 +128,7 @@ func react(event string, payload []byte, ans adapters.Answer, http bool) effect 
 		if len(name) > 5 && name[:5] == "mcp__" {
 			member = "updatedMCPToolOutput"
 		}
-		if v, ok := specific[member]; ok && fits(e.output, v) {
+		if v, ok := specific[member]; ok && taken(toolOf(p), e.output, v) {
 			e.output = v
 		}
 	case "Elicitation", "ElicitationResult":
@@ -145,6 +145,11 @@ func react(event string, payload []byte, ans adapters.Answer, http bool) effect 
 		}
 	}
 	return e
+}
+
+func toolOf(p map[string]any) string {
+	name, _ := p["tool_name"].(string)
+	return name
 }
 
 // isObserved lists the events after which the action goes on whatever is answered.
@@ -191,7 +196,8 @@ func fits(original, replacement any) bool {
 
 func isShapeWord(s string) bool {
 	switch s {
-	case "text", "image", "create", "update", "notebook", "pdf", "resource", "async_launched":
+	case "text", "image", "create", "update", "notebook", "pdf", "resource", "async_launched", "completed", "content",
+		"files_with_matches", "count", "code", "markdown", "replace":
 		return true
 	}
 	return false

@@ -107,9 +107,11 @@ func blockable(p *payload, info eventInfo) bool {
 	switch info.form {
 	case formNone, formToolError:
 		return false
-	case formOutput: // nothing to put in the place of an output without text
+	case formOutput: // there may be nothing that the client would surely take in the output's place
 		v, _ := p.find("tool_response")
-		return hasText(v)
+		tool, _ := p.find("tool_name")
+		name, _ := stringOf(tool)
+		return withhold(name, v, "").holds
 	}
 	if p.event == "ConfigChange" { // settings that an administrator manages cannot be refused
 		return p.optStr("source") != "policy_settings"

@@ -45,6 +45,9 @@ func (adapter) Table() adapters.Table { return table }
 // headless: Claude Code names in the environment how it was started. These have no person, and it
 // refuses what a hook would ask. Other ways in, such as a program that uses its SDK, may have one.
 func headless(getenv func(string) string) bool {
+	if getenv("CLAUDE_CODE_SESSION_ATTENDED") == "0" {
+		return true
+	}
 	switch getenv("CLAUDE_CODE_ENTRYPOINT") {
 	case "sdk-cli", "claude-code-github-action", "mcp", "bench":
 		return true

@@ -96,6 +96,7 @@ func openForms() map[string]openForm {
 		"PreToolUse/http/body-bad-schema":                      badSchema,
 		"PostToolUse/command/updated-tool-output-string":       otherShape,
 		"PostToolUse/http/updated-tool-output-string":          otherShape,
+		"PostToolUse/command/updated-tool-output-other-words":  otherShape,
 		"PostToolUse/command/block-with-reason":                feedbackOnly,
 		"PostToolUse/http/block-with-reason":                   feedbackOnly,
 		"PostToolUse/command/updated-mcp-tool-output":          wrongMember,
@@ -118,15 +119,19 @@ func wrongEventName(event string, _ []byte, ans adapters.Answer) bool {
 func otherShape(event string, payload []byte, ans adapters.Answer) bool {
 	for _, member := range []string{"updatedToolOutput", "updatedMCPToolOutput"} {
 		if v, ok := specificOf(ans)[member]; ok &&
-			(event != "PostToolUse" || !fits(parseObject(payload)["tool_response"], v)) {
+			(event != "PostToolUse" || !taken(toolOf(parseObject(payload)), parseObject(payload)["tool_response"], v)) &&
+			ans.Latch == "" { // what the client may not take ends the run, and holds the session
 			return true
 		}
 	}
 	return false
 }
 
+// feedbackOnly: a block leaves the output readable, unless another output stands in its place.
 func feedbackOnly(event string, _ []byte, ans adapters.Answer) bool {
-	return event == "PostToolUse" && parseObject(ans.Stdout)["decision"] != nil
+	s := specificOf(ans)
+	return event == "PostToolUse" && parseObject(ans.Stdout)["decision"] != nil && s["updatedToolOutput"] == nil &&
+		s["updatedMCPToolOutput"] == nil
 }
 
 func wrongMember(_ string, payload []byte, ans adapters.Answer) bool {
@@ -222,6 +227,9 @@ func badAnswers() map[string]adapters.Answer {
 			`{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":"[redacted]"}}`),
 		"PostToolUse/http/updated-tool-output-string": out(
 			`{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":"[redacted]"}}`),
+		"PostToolUse/command/updated-tool-output-other-words": out(
+			`{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":{"stdout":7,"stderr":"",` +
+				`"interrupted":false}}}`),
 		"PostToolUse/command/block-with-reason": out(`{"decision":"block","reason":"no"}`),
 		"PostToolUse/http/block-with-reason":    out(`{"decision":"block","reason":"no"}`),
 		"PostToolUse/command/updated-mcp-tool-output": out(
@@ -319,6 +327,8 @@ func TestClientModel(t *testing.T) {
 		"allow-with-updated-input": specific("PreToolUse",
 			`"permissionDecision":"allow","updatedInput":{"command":"ls"}`),
 		"updated-input-without-decision": specific("PreToolUse", `"updatedInput":{"command":"ls"}`),
+		"updated-tool-output-with-block": out(`{"decision":"block","reason":"x","hookSpecificOutput":{"hookEventName":` +
+			`"PostToolUse","updatedToolOutput":{"stdout":"x","stderr":"","interrupted":false,"isImage":false}}}`),
 		"updated-tool-output-right-shape": specific("PostToolUse",
 			`"updatedToolOutput":{"stdout":"x","stderr":"","interrupted":false,"isImage":false}`),
 	}

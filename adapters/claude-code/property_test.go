@@ -256,7 +256,7 @@ func isAudit(event string) bool {
 func leaks(original, output any) bool {
 	switch o := original.(type) {
 	case string:
-		return output == original && !isShapeWord(o)
+		return o != "" && output == original && !isShapeWord(o)
 	case map[string]any:
 		m, _ := output.(map[string]any)
 		for k, v := range o {

@@ -42,10 +42,7 @@ func blockForm(event string, info eventInfo, reason string, response, tool jsont
 	case formStop:
 		return adapters.Answer{Stdout: stop(reason)}
 	case formOutput:
-		if hasText(response) {
-			return wrap(specific.raw(outputName(tool), hide(response, reason)))
-		}
-		return adapters.Answer{Stdout: stop(reason), Latch: reason} // nothing that a text could stand in for
+		return withheldAnswer(specific, tool, response, reason)
 	case formToolError:
 		return adapters.Answer{Stdout: stop(reason), Latch: reason}
 	case formPath: // an answer without a path is a failure there, whatever else it says
@@ -54,9 +51,31 @@ func blockForm(event string, info eventInfo, reason string, response, tool jsont
 	return adapters.Answer{Stdout: new(object).str("systemMessage", reason).value(), Latch: reason}
 }
 
+// withheldAnswer replaces the tool's output. The block beside it is what the model reads as an error
+// of the hook: alone it would leave the output readable.
+func withheldAnswer(specific *object, tool, response jsontext.Value, reason string) adapters.Answer {
+	name, _ := stringOf(tool)
+	r := withhold(name, response, reason)
+	top := new(object)
+	if r.ends {
+		top = ended(top, reason)
+	}
+	if r.output != nil {
+		top.str("decision", "block").str("reason", reason)
+		top.raw("hookSpecificOutput", specific.raw(outputName(tool), r.output).value())
+	}
+	ans := adapters.Answer{Stdout: top.value()}
+	if !r.holds {
+		ans.Latch = reason
+	}
+	return ans
+}
+
 // stop ends the run.
-func stop(reason string) jsontext.Value {
-	return new(object).boolean("continue", false).str("stopReason", reason).value()
+func stop(reason string) jsontext.Value { return ended(new(object), reason).value() }
+
+func ended(o *object, reason string) *object {
+	return o.boolean("continue", false).str("stopReason", reason)
 }
 
 // outputMember is the member that replaces the output of the payload's tool.

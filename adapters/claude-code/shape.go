@@ -72,7 +72,17 @@ func isTag(name string, v jsontext.Value) bool {
 			"image/png", "image/jpeg", "image/gif", "image/webp", // the media type of an image
 		}
 	case "status":
-		words = []string{"async_launched", "completed", "running", "pending", "in_progress", "failed", "killed"}
+		words = []string{"async_launched", "remote_launched", "completed", "running", "pending", "in_progress", "failed",
+			"killed", "refreshed", "error", "not_connected", "modified", "added"}
+	case "mode": // of Grep
+		words = []string{"content", "files_with_matches", "count"}
+	case "cell_type", "cellType":
+		words = []string{"code", "markdown", "raw"}
+	case "mediaType":
+		words = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+	case "kind", "action": // of a git operation, a worktree
+		words = []string{"committed", "amended", "cherry-picked", "merged", "rebased", "created", "edited", "commented",
+			"closed", "reopened", "ready", "draft", "auto-merge-enabled", "auto-merge-disabled", "keep", "remove"}
 	}
 	return slices.Contains(words, s)
 }

@@ -86,6 +86,34 @@ func TestUnreadPayloadsLatchTheirOwnSession(t *testing.T) {
 	}
 }
 
+// A call with 5 MB is refused in the form of its event, which the runtime obeys: no session is held
+// for it, unless nothing fits that could stand in the place of the tool's output.
+func TestLargeCallsLatchNothing(t *testing.T) {
+	large := `"tool_input":{"content":"` + strings.Repeat("a", 5<<20) + `"}`
+	for name, c := range map[string]struct{ event, head, tail, answer, want string }{
+		"an edit that was made": {"PostToolUse", `"tool_name":"Edit"`, "", `\"updatedToolOutput\":{\"filePath\":\"[withheld`,
+			""},
+		"a call of a server":        {"PostToolUse", `"tool_name":"mcp__crm__find"`, "", `\"updatedMCPToolOutput\":[`, ""},
+		"a file to be written":      {"PreToolUse", `"tool_name":"Write"`, "", `\"permissionDecision\":\"deny\"`, ""},
+		"a batch":                   {"PostToolBatch", `"x":1`, "", `\"decision\":\"block\"`, ""},
+		"a tool without a row":      {"PostToolUse", `"tool_name":"Skill"`, "", `\"continue\":false`, "s-1"},
+		"a tool that is named last": {"PostToolUse", `"x":1`, `,"tool_name":"Edit"`, `\"continue\":false`, "s-1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := startDaemon(t)
+			reply, body := d.do(t, call{method: "POST", path: "/adapters/claude-code?event=" + c.event,
+				body:   `{"session_id":"s-1","hook_event_name":"` + c.event + `",` + c.head + `,` + large + c.tail + `}`,
+				header: map[string]string{"Accept": daemonapi.AnswerType}})
+			if reply.StatusCode != 200 || !strings.Contains(body, c.answer) || !strings.Contains(body, `"decision":"block"`) {
+				t.Errorf("%d %.600s", reply.StatusCode, body)
+			}
+			if got := strings.Join(d.latched(t), " "); got != c.want {
+				t.Errorf("latched %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // A body that does not come to its end latches nothing: the network has cut it off.
 func TestBodiesCutOffLatchNothing(t *testing.T) {
 	d := startDaemon(t, withServer(func(o *server.Options) { o.Body = 200 * time.Millisecond }))
