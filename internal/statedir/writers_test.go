@@ -29,6 +29,7 @@ var edited = []struct{ file, by, from string }{
 	{"spool.jsonl", "OpenLocked", "internal/spoolfile/spoolfile.go"},
 	{"spool.reserve", "OpenLocked", "internal/spoolfile/reserve.go"},
 	{"clock.json", "Edit", "internal/clockfile/clockfile.go"},
+	{"settings of runtimes, and their backups", "Edit", "cmd/internal/connect/write.go"},
 	{"files of checkpoints", "OpenLocked", "internal/statelog/checkpointer.go"},
 }
 

@@ -26,6 +26,7 @@ type App struct {
 	Getenv   func(string) string
 	Getwd    func() (string, error)
 	Terminal bool // Out is a terminal: colour and progress are welcome
+	Geteuid  func() int
 
 	// Patience is how long `eval --runtime` waits for its payload; 0 means 10 s.
 	Patience time.Duration
@@ -119,6 +120,9 @@ func (a *App) defaults() {
 	if a.Getwd == nil {
 		a.Getwd = os.Getwd
 	}
+	if a.Geteuid == nil {
+		a.Geteuid = os.Geteuid
+	}
 	if f, ok := a.Out.(*os.File); ok && !a.Terminal {
 		a.Terminal = isTerminal(f)
 	}
@@ -158,7 +162,7 @@ agent is about to do and answer go on, go on with these changes, ask, or stop.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(err.Error(), "`"+cmd.CommandPath()+" --help` lists the flags.")
 	})
-	root.AddCommand(a.initCmd(), a.evalCmd(), a.serveCmd(), a.reloadCmd(), a.hookCmd(), a.trustCmd(), a.eventsCmd(),
+	root.AddCommand(a.initCmd(), a.connectCmd(), a.disconnectCmd(), a.evalCmd(), a.serveCmd(), a.reloadCmd(), a.hookCmd(), a.trustCmd(), a.eventsCmd(),
 		a.statusCmd(), a.doctorCmd(), a.configCmd(), a.latchCmd(), a.leaseCmd(), a.approvalsCmd(), a.reviewerCmd(),
 		a.testCmd(), a.redactCmd(), a.recordCmd(), a.recoverCmd(), a.replayCmd(), a.fuzzCmd(), a.conformCmd(), a.demoCmd())
 	root.AddCommand(a.previewCmds()...)

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		return ctx
 	}
 	run := func() int {
-		return (&cli.App{Compiler: cli.OwnCompiler()}).Main(signals(), os.Args[1:])
+		return (&cli.App{Compiler: cli.OwnCompiler(), Geteuid: scriptUser}).Main(signals(), os.Args[1:])
 	}
 	testscript.Main(highwatertest.With{M: m}, map[string]func(){
 		"belay":  func() { os.Exit(run()) },
@@ -68,6 +68,14 @@ func TestMain(m *testing.M) {
 			}
 		},
 	})
+}
+
+// scriptUser is the user of a script: a person, also where root runs the tests, unless the script says root.
+func scriptUser() int {
+	if os.Getenv("SCRIPT_USER") == "root" {
+		return 0
+	}
+	return 1000
 }
 
 // sqliteCopy is .backup and .restore of the sqlite3 shell.

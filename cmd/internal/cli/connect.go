@@ -1,0 +1,432 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay/cmd/internal/connect"
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/textdiff"
+)
+
+// connectOptions are the flags of `belay connect` and `belay disconnect`.
+type connectOptions struct {
+	user, project, local, managed bool
+	yes, print, json              bool
+	hook, daemon, root            string
+	connected                     bool // false: disconnect
+}
+
+func (a *App) connectCmd() *cobra.Command {
+	o := connectOptions{connected: true}
+	cmd := &cobra.Command{
+		Use:   "connect [claude-code|codex]",
+		Short: "Have an agent runtime ask belay about each of its events",
+		Long: `connect writes belay's entries into a runtime's own settings: one for each event, which
+starts belay-hook by its absolute path with this state directory. It shows what would
+change, asks, keeps a copy beside the file, and leaves every other byte as it is. Run
+again it changes nothing, or puts back what was changed in its own entries.
+
+The level says what holds: --user is one person's settings, --project those that a
+project's people share, --local (Claude Code) one person's in one project, --managed the
+machine's, which neither a repository nor an agent can change. It prints which ways past
+belay stay open at that level; docs/AGENTS.md has them all.
+
+Without a name it says which runtimes are here, and what it would do.`,
+		Example: `  belay connect
+  belay connect claude-code
+  belay connect codex --yes
+  sudo belay connect claude-code --managed --state /home/dev/.local/state/belay
+  belay connect claude-code --managed --print > managed-settings.json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.connectFind(o)
+			}
+			return a.connect(args[0], o)
+		},
+	}
+	a.connectFlags(cmd, &o)
+	f := cmd.Flags()
+	f.StringVar(&o.hook, "hook", "", "path of belay-hook (default: beside belay, then on the PATH)")
+	f.StringVar(&o.daemon, "daemon", "", "ask the daemon of another user by DIR, as belay-hook --connect DIR does")
+	return cmd
+}
+
+func (a *App) disconnectCmd() *cobra.Command {
+	var o connectOptions
+	cmd := &cobra.Command{
+		Use:   "disconnect claude-code|codex",
+		Short: "Take belay's entries out of a runtime's settings",
+		Long: `disconnect takes out exactly what connect has written at that level, and leaves every
+other byte as it is. Without belay's entries the runtime asks belay nothing: every action
+goes on.`,
+		Args: oneArg("the name of a runtime"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.connect(args[0], o) },
+	}
+	a.connectFlags(cmd, &o)
+	return cmd
+}
+
+func (a *App) connectFlags(cmd *cobra.Command, o *connectOptions) {
+	f := cmd.Flags()
+	f.BoolVar(&o.user, "user", false, "one person's settings (the default)")
+	f.BoolVar(&o.project, "project", false, "the settings of the project in the current directory")
+	f.BoolVar(&o.local, "local", false, "one person's settings of that project; Claude Code only")
+	f.BoolVar(&o.managed, "managed", false, "the machine's settings, written by root")
+	f.BoolVar(&o.yes, "yes", false, "do not ask")
+	f.BoolVar(&o.print, "print", false, "print the files as they would be, and write nothing")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.StringVar(&o.root, "root", "", "with --managed: the root of another file system, such as an image's")
+}
+
+func (o connectOptions) level() connect.Level {
+	switch {
+	case o.managed:
+		return connect.Managed
+	case o.project:
+		return connect.Project
+	case o.local:
+		return connect.Local
+	}
+	return connect.User
+}
+
+// mayConnect refuses a level that is not for this user.
+func mayConnect(o connectOptions, verb, name string, root bool) error {
+	levels := 0
+	for _, on := range []bool{o.user, o.project, o.local, o.managed} {
+		if on {
+			levels++
+		}
+	}
+	switch {
+	case levels > 1:
+		return usageError("one level at a time", "Give one of --user, --project, --local and --managed.")
+	case o.root != "" && !o.managed:
+		return usageError("--root goes with --managed", "")
+	case o.print:
+		return nil
+	case o.managed && !root && runtime.GOOS != "windows":
+		return failure("managed settings are root's to write",
+			fmt.Sprintf("Have the administrator run `sudo belay %s %s --managed`, or give them what --print prints.",
+				verb, name))
+	case !o.managed && root:
+		return failure("root writes managed settings only: in a directory of a user's, a link could lead it elsewhere",
+			"Run it as that user, or with --managed.")
+	}
+	return nil
+}
+
+func (a *App) connect(name string, o connectOptions) error {
+	verb := "connect"
+	if !o.connected {
+		verb = "disconnect"
+	}
+	if connect.Levels(name) == nil {
+		return usageError(fmt.Sprintf("belay cannot %s %q", verb, safe(name)),
+			"It knows "+strings.Join(connect.Runtimes(), " and ")+".")
+	}
+	if err := mayConnect(o, verb, name, a.Geteuid() == 0); err != nil {
+		return err
+	}
+	hook, err := a.connectHook(o)
+	if err != nil {
+		return err
+	}
+	place, err := a.connectPlace(o)
+	if err != nil {
+		return err
+	}
+	w := connect.Writer{Managed: o.managed && !o.print, Root: place.Root, Now: time.Now()}
+	if w.Managed && o.connected {
+		if err := w.CheckProgram(hook.Program); err != nil {
+			return connectFailure(err)
+		}
+	}
+	plan, err := connect.Make(name, o.level(), place, hook, o.connected, w.Read)
+	if err != nil {
+		return connectFailure(err)
+	}
+	if o.print {
+		return a.connectPrint(plan, o.json)
+	}
+	if !plan.Changes() {
+		return a.connectStays(plan, o)
+	}
+	if !o.json {
+		a.connectDiff(plan)
+	}
+	if !o.yes {
+		what := "belay would write the lines with + and take out those with -."
+		if err := a.confirmOr(what, "nothing was written"); err != nil {
+			return err
+		}
+	}
+	var backups []string
+	for _, c := range plan.Files {
+		backup, err := w.Write(c)
+		if err != nil {
+			return connectFailure(err)
+		}
+		if backup != "" {
+			backups = append(backups, backup)
+		}
+	}
+	return a.connectDone(plan, o, backups)
+}
+
+// connectHook returns the command that a runtime is to start.
+func (a *App) connectHook(o connectOptions) (connect.Hook, error) {
+	var h connect.Hook
+	if !o.connected {
+		return h, nil
+	}
+	var err error
+	switch {
+	case o.daemon != "" && a.state != "":
+		return h, usageError("--daemon and --state say two things", "Give one of them.")
+	case o.daemon != "":
+		h.Daemon, err = a.absolute(o.daemon)
+	case o.managed && a.state == "" && !o.print:
+		return h, usageError("whose state directory?", "With --managed, give --state DIR or --daemon DIR: the hooks of "+
+			"every user of this machine ask there.")
+	default:
+		h.State, err = a.stateDir()
+		h.State = filepath.Clean(h.State)
+	}
+	if err != nil {
+		return h, failureBy(err, "")
+	}
+	if h.State != "" && !o.print && o.root == "" {
+		if _, err := os.Stat(filepath.Join(h.State, config.FileName)); errors.Is(err, fs.ErrNotExist) {
+			return h, failure("there is no "+config.FileName+" in "+safe(h.State), "`belay init` writes a first one. "+
+				"A runtime that asks there now would have every action blocked.")
+		}
+	}
+	h.Program, err = a.hookProgram(o)
+	return h, err
+}
+
+// hookProgram finds belay-hook.
+func (a *App) hookProgram(o connectOptions) (string, error) {
+	if o.hook != "" {
+		path, err := a.absolute(o.hook)
+		if err != nil || o.print || o.root != "" {
+			return path, err
+		}
+		return path, canRun(path)
+	}
+	name := "belay-hook"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if self, err := os.Executable(); err == nil {
+		if path := filepath.Join(filepath.Dir(self), name); canRun(path) == nil {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath(name)
+	if err == nil {
+		path, err = a.absolute(path)
+	}
+	if err != nil {
+		return "", failure("belay-hook is neither beside belay nor on the PATH",
+			"Install it, or give its path with --hook.")
+	}
+	return path, nil
+}
+
+// canRun refuses a program that a runtime could not start.
+func canRun(path string) error {
+	fi, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return failureBy(err, "")
+	case !fi.Mode().IsRegular() || runtime.GOOS != "windows" && fi.Mode()&0o111 == 0:
+		return failure(safe(path)+" is no program that can be started", "")
+	}
+	return nil
+}
+
+func (a *App) absolute(path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path), nil
+	}
+	wd, err := a.Getwd()
+	return filepath.Join(wd, path), err
+}
+
+func (a *App) connectPlace(o connectOptions) (connect.Place, error) {
+	wd, err := a.Getwd()
+	if err != nil {
+		return connect.Place{}, failureBy(err, "")
+	}
+	place, err := connect.Places(a.Getenv, wd)
+	if err != nil {
+		return place, connectFailure(err)
+	}
+	if o.root != "" {
+		if place.Root, err = a.absolute(o.root); err != nil {
+			return place, failureBy(err, "")
+		}
+	}
+	return place, nil
+}
+
+func (a *App) connectDiff(plan connect.Plan) {
+	p := a.palette()
+	for _, c := range plan.Files {
+		if !c.Changes() {
+			continue
+		}
+		fmt.Fprintf(a.Out, "--- %s\n+++ %s\n", before(c), after(c))
+		for _, l := range textdiff.Near(textdiff.Lines(textLines(c.Old), textLines(c.New)), 3) {
+			text := string(l.Op) + safe(l.Text)
+			switch l.Op {
+			case '+':
+				text = p.green(text)
+			case '-':
+				text = p.red(text)
+			}
+			fmt.Fprintln(a.Out, text)
+		}
+		fmt.Fprintln(a.Out)
+	}
+}
+
+func before(c connect.Change) string {
+	if c.Old == nil {
+		return "(no file)"
+	}
+	return safe(c.Path)
+}
+
+func after(c connect.Change) string {
+	if c.New == nil {
+		return "(no file)"
+	}
+	return safe(c.Path)
+}
+
+func textLines(src []byte) []string {
+	if len(src) == 0 {
+		return nil
+	}
+	return linesOf(src)
+}
+
+// connectFile is a file of --json.
+type connectFile struct {
+	Path    string  `json:"path"`
+	Changed bool    `json:"changed"`
+	Content *string `json:"content"` // as it would be, or is now; null: no file
+}
+
+// connectReport is what --json prints.
+type connectReport struct {
+	Runtime string        `json:"runtime"`
+	Level   connect.Level `json:"level"`
+	Changed bool          `json:"changed"`
+	Written bool          `json:"written"`
+	Files   []connectFile `json:"files"`
+	Backups []string      `json:"backups,omitzero"`
+	Notes   []string      `json:"notes,omitzero"`
+	Open    []string      `json:"open,omitzero"` // ways past belay that stay open at this level
+}
+
+func (a *App) connectJSON(plan connect.Plan, connected, written bool, backups []string) error {
+	r := connectReport{Runtime: plan.Runtime, Level: plan.Level, Changed: plan.Changes(), Written: written,
+		Backups: backups, Notes: plan.Notes}
+	for _, c := range plan.Files {
+		f := connectFile{Path: c.Path, Changed: c.Changes()}
+		if c.New != nil {
+			s := string(c.New)
+			f.Content = &s
+		}
+		r.Files = append(r.Files, f)
+	}
+	if connected {
+		for _, w := range connect.OpenAt(plan.Runtime, plan.Level) {
+			r.Open = append(r.Open, w.What)
+		}
+	}
+	return a.printJSON(r)
+}
+
+func (a *App) connectPrint(plan connect.Plan, asJSON bool) error {
+	if asJSON {
+		return a.connectJSON(plan, true, false, nil)
+	}
+	for _, c := range plan.Files {
+		if len(plan.Files) > 1 {
+			fmt.Fprintf(a.Out, "==> %s <==\n", safe(c.Path))
+		} else {
+			fmt.Fprintf(a.Err, "%s:\n", safe(c.Path))
+		}
+		if _, err := a.Out.Write(c.New); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *App) connectStays(plan connect.Plan, o connectOptions) error {
+	if o.json {
+		return a.connectJSON(plan, o.connected, false, nil)
+	}
+	said := "is connected already"
+	if !o.connected {
+		said = "is not connected"
+	}
+	fmt.Fprintf(a.Out, "%s %s (%s settings). Nothing was written.\n", plan.Runtime, said, plan.Level)
+	return nil
+}
+
+func (a *App) connectDone(plan connect.Plan, o connectOptions, backups []string) error {
+	if o.json {
+		return a.connectJSON(plan, o.connected, true, backups)
+	}
+	for _, b := range backups {
+		fmt.Fprintf(a.Out, "A copy of the former file is %s.\n", safe(b))
+	}
+	for _, n := range plan.Notes {
+		fmt.Fprintf(a.Out, "note: %s\n", safe(n))
+	}
+	if !o.connected {
+		fmt.Fprintf(a.Out, "%s does not ask belay any more (%s settings).\n", plan.Runtime, plan.Level)
+		return nil
+	}
+	fmt.Fprintf(a.Out, "%s asks belay about each event (%s settings). Sessions that run have to be started again.\n",
+		plan.Runtime, plan.Level)
+	if o.project && plan.Runtime == "claude-code" {
+		fmt.Fprintln(a.Out, "The file names this machine's paths: where it is shared, `--local` keeps them to yourself.")
+	}
+	if open := connect.OpenAt(plan.Runtime, plan.Level); len(open) > 0 {
+		fmt.Fprintf(a.Out, "\nStays open at this level:\n")
+		for _, w := range open {
+			fmt.Fprintf(a.Out, "  - %s (%s)\n", w.What, w.By)
+		}
+	}
+	fmt.Fprintf(a.Out, "\n`belay doctor` looks whether it stays so.\n")
+	return nil
+}
+
+// connectFailure says what connect refused, with what to do.
+func connectFailure(err error) error {
+	e := new(connect.Error)
+	if errors.As(err, &e) {
+		return failure(safe(e.Error()), cmp.Or(e.Advice, "Nothing was written."))
+	}
+	return failureBy(err, "")
+}

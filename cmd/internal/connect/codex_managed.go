@@ -1,0 +1,149 @@
+package connect
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/belay-hooks/belay/adapters/codex"
+)
+
+// codexManaged returns what requirements.toml becomes. Three things hold together there: belay's
+// hooks, which need no stored trust; allow_managed_hooks_only, without which a hook of the project
+// rewrites a command afterwards; and features.hooks, without which one flag of the command line
+// ends them all.
+func codexManaged(src []byte, h Hook, connected bool) ([]byte, error) {
+	before, err := readTOML(src)
+	if err != nil {
+		return nil, err
+	}
+	base := withoutOwn(src)
+	rest, err := readTOML(base)
+	if err != nil {
+		return nil, byHand("belay's entries cannot be taken out and leave the rest as it is: " + err.Error())
+	}
+	if !sameTOML(foreignManaged(before, rest), rest) {
+		return nil, byHand("the tables that are marked as belay's hold other members")
+	}
+	if !connected {
+		return base, nil
+	}
+	out, tables := base, []string(nil)
+	switch on := rest["allow_managed_hooks_only"].(type) {
+	case nil:
+		first := "allow_managed_hooks_only = true " + mark + "\n"
+		if base != nil && len(base) == 0 {
+			first = "\n" + first // says that the file stood empty
+		}
+		out = append([]byte(first), out...)
+	case bool:
+		if !on {
+			return nil, &Error{Reason: "allow_managed_hooks_only is false: a hook of the project could change a command " +
+				"after belay has judged it", Advice: "Take it out; belay changes only its own entries.", Err: ErrConflict}
+		}
+	default:
+		return nil, byHand("allow_managed_hooks_only is not true or false")
+	}
+	switch on := dig(rest, "features", "hooks").(type) {
+	case nil:
+		if rest["features"] == nil {
+			tables = append(tables, "[features]\nhooks = true")
+		} else if out, err = intoFeatures(out); err != nil {
+			return nil, err
+		}
+	case bool:
+		if !on {
+			return nil, &Error{Reason: "features.hooks is false: Codex starts no hooks",
+				Advice: "Take it out; belay changes only its own entries.", Err: ErrConflict}
+		}
+	default:
+		return nil, byHand("features.hooks is not true or false")
+	}
+	for _, e := range codexEvents() {
+		line, err := e.command(h)
+		if err != nil {
+			return nil, err
+		}
+		tables = append(tables, fmt.Sprintf("[[hooks.%s]]\n[[hooks.%s.hooks]]\ntype = \"command\"\ncommand = \"%s\"\ntimeout = %d",
+			e.name, e.name, line, e.timeout))
+	}
+	out = withTables(out, tables)
+	after, err := readTOML(out)
+	if err != nil {
+		return nil, byHand("a table cannot be added: " + err.Error())
+	}
+	if !sameTOML(foreignManaged(after, rest), rest) {
+		return nil, byHand("a table cannot be added and leave the rest as it is")
+	}
+	if sameText(src, out) {
+		return src, nil
+	}
+	return out, nil
+}
+
+// intoFeatures adds the member to the table that is there.
+func intoFeatures(src []byte) ([]byte, error) {
+	for _, l := range linesOf(src) {
+		if strings.TrimSpace(l.text) == "[features]" {
+			head := string(src[:l.end])
+			if !strings.HasSuffix(head, "\n") {
+				return nil, byHand("the table features has no members")
+			}
+			return []byte(head + "hooks = true " + mark + "\n" + string(src[l.end:])), nil
+		}
+	}
+	return nil, byHand("features is not written as a table of its own")
+}
+
+// foreignManaged is a copy of the document without what belay wrote; rest says which of the two
+// settings were there without belay.
+func foreignManaged(doc, rest map[string]any) map[string]any {
+	doc = maps.Clone(doc)
+	if rest["allow_managed_hooks_only"] == nil {
+		delete(doc, "allow_managed_hooks_only")
+	}
+	if f, is := doc["features"].(map[string]any); is && dig(rest, "features", "hooks") == nil {
+		f = maps.Clone(f)
+		delete(f, "hooks")
+		doc["features"] = f
+	}
+	hooks, is := doc["hooks"].(map[string]any)
+	if !is {
+		return doc
+	}
+	hooks = maps.Clone(hooks)
+	for event, v := range hooks {
+		list, is := v.([]any)
+		if !is {
+			continue
+		}
+		var kept []any
+		for _, g := range list {
+			if !ownManaged(g) {
+				kept = append(kept, g)
+			}
+		}
+		hooks[event] = kept
+	}
+	doc["hooks"] = hooks
+	return doc
+}
+
+// ownManaged reports whether a group holds one handler, which is belay's.
+func ownManaged(group any) bool {
+	m, is := group.(map[string]any)
+	if !is || len(m) != 1 {
+		return false
+	}
+	handlers, is := m["hooks"].([]any)
+	if !is || len(handlers) != 1 {
+		return false
+	}
+	h, is := handlers[0].(map[string]any)
+	if !is {
+		return false
+	}
+	command, _ := h["command"].(string)
+	_, own := ownCommand(split(command), codex.Runtime)
+	return own
+}

@@ -1,0 +1,236 @@
+package connect
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
+	"github.com/belay-hooks/belay/adapters/codex"
+)
+
+// Level is the one of a runtime's settings that the entries go to.
+type Level string
+
+// The levels, from the one that holds least to the one that holds most.
+const (
+	Local   Level = "local"   // of one person in one project; Claude Code only
+	Project Level = "project" // of all who work in a project
+	User    Level = "user"    // of one person in all projects
+	Managed Level = "managed" // of the machine, written by its administrator
+)
+
+// Runtimes returns the runtimes that can be connected.
+func Runtimes() []string { return []string{claudecode.Runtime, codex.Runtime} }
+
+// Levels returns the levels that a runtime has, from the one that holds least; none for a name
+// that is no runtime.
+func Levels(name string) []Level {
+	switch name {
+	case claudecode.Runtime:
+		return []Level{Local, Project, User, Managed}
+	case codex.Runtime:
+		return []Level{Project, User, Managed}
+	}
+	return nil
+}
+
+// Place says where the settings of runtimes lie. Paths are absolute.
+type Place struct {
+	Claude  string // the directory of Claude Code's user settings
+	Codex   string // the directory of Codex's user settings
+	Project string
+	Root    string // before the paths of managed settings; "" is this system's own
+}
+
+// Places finds them from the environment.
+func Places(getenv func(string) string, project string) (Place, error) {
+	home := getenv("HOME")
+	if home == "" {
+		home = getenv("USERPROFILE")
+	}
+	p := Place{Claude: getenv("CLAUDE_CONFIG_DIR"), Codex: getenv("CODEX_HOME"), Project: project}
+	if home == "" && (p.Claude == "" || p.Codex == "") {
+		return Place{}, &Error{Reason: "there is no home directory", Advice: "Set HOME.", Err: ErrUsage}
+	}
+	if p.Codex != "" { // Codex itself follows links of this one, and of no other
+		if real, err := filepath.EvalSymlinks(p.Codex); err == nil {
+			p.Codex = real
+		}
+	} else {
+		p.Codex = filepath.Join(home, ".codex")
+	}
+	if p.Claude == "" {
+		p.Claude = filepath.Join(home, ".claude")
+	}
+	for _, d := range []*string{&p.Claude, &p.Codex, &p.Project} {
+		abs, err := filepath.Abs(*d)
+		if err != nil {
+			return Place{}, err
+		}
+		*d = abs
+	}
+	return p, nil
+}
+
+// managedDirs are the directories of managed settings.
+func managedDirs() (claudeDir, codexDir string) {
+	switch runtime.GOOS {
+	case "darwin":
+		return "/Library/Application Support/ClaudeCode", "/private/etc/codex"
+	case "windows":
+		return `C:\Program Files\ClaudeCode`, `C:\ProgramData\OpenAI\Codex`
+	}
+	return "/etc/claude-code", "/etc/codex"
+}
+
+// file is one file of a runtime's settings.
+type file struct {
+	path string
+	kind kind
+}
+
+type kind string
+
+const (
+	kindClaude       kind = "claude"
+	kindCodexHooks   kind = "hooks.json"
+	kindCodexConfig  kind = "config.toml"
+	kindCodexManaged kind = "requirements.toml"
+)
+
+// files returns the files of a level in the order in which they are written: the stored trust
+// comes before the hooks, which run only with it.
+func (p Place) files(name string, level Level) []file {
+	claudeDir, codexDir := managedDirs()
+	switch name + " " + string(level) {
+	case "claude-code local":
+		return []file{{filepath.Join(p.Project, ".claude", "settings.local.json"), kindClaude}}
+	case "claude-code project":
+		return []file{{filepath.Join(p.Project, ".claude", "settings.json"), kindClaude}}
+	case "claude-code user":
+		return []file{{filepath.Join(p.Claude, "settings.json"), kindClaude}}
+	case "claude-code managed":
+		return []file{{filepath.Join(p.Root, claudeDir, "managed-settings.json"), kindClaude}}
+	case "codex project":
+		return []file{{filepath.Join(p.Codex, "config.toml"), kindCodexConfig},
+			{filepath.Join(p.Project, ".codex", "hooks.json"), kindCodexHooks}}
+	case "codex user":
+		return []file{{filepath.Join(p.Codex, "config.toml"), kindCodexConfig},
+			{filepath.Join(p.Codex, "hooks.json"), kindCodexHooks}}
+	case "codex managed":
+		return []file{{filepath.Join(p.Root, codexDir, "requirements.toml"), kindCodexManaged}}
+	}
+	return nil
+}
+
+// Change is what a file becomes. Old and New are nil where there is no file.
+type Change struct {
+	Path     string
+	Old, New []byte
+}
+
+// Changes reports whether anything is to be written.
+func (c Change) Changes() bool {
+	return string(c.Old) != string(c.New) || (c.Old == nil) != (c.New == nil)
+}
+
+// Plan is what connecting or disconnecting a runtime does.
+type Plan struct {
+	Runtime string
+	Level   Level
+	Files   []Change // in the order in which they are written; those that stay are among them
+	Notes   []string // for the person
+}
+
+// Changes reports whether anything is to be written.
+func (p Plan) Changes() bool { return slices.ContainsFunc(p.Files, Change.Changes) }
+
+// Reader returns a file's content; its error is of class fs.ErrNotExist where there is none.
+type Reader func(path string) ([]byte, error)
+
+// Make says what connecting (or disconnecting) the runtime at the level writes. It writes nothing.
+// Errors are ErrUsage, ErrConflict, jsonedit.ErrInvalid, jsonedit.ErrShape, or those of read, each
+// with the file it is about.
+func Make(name string, level Level, place Place, hook Hook, connected bool, read Reader) (Plan, error) {
+	plan := Plan{Runtime: name, Level: level}
+	files := place.files(name, level)
+	if files == nil {
+		return plan, &Error{Reason: fmt.Sprintf("%s has no settings of the level %s", name, level),
+			Err: ErrUsage}
+	}
+	if connected {
+		if err := hook.Check(); err != nil {
+			return plan, err
+		}
+	}
+	for _, f := range files {
+		old, err := readOld(read, f.path)
+		if err != nil {
+			return plan, err
+		}
+		plan.Files = append(plan.Files, Change{Path: f.path, Old: old})
+	}
+	// From the last to the first: the trust depends on what hooks.json becomes.
+	for i := len(files) - 1; i >= 0; i-- {
+		c := &plan.Files[i]
+		var err error
+		var notes []string
+		switch files[i].kind {
+		case kindClaude:
+			c.New, notes, err = claude(c.Old, level, hook, connected)
+		case kindCodexHooks:
+			c.New, err = codexHooks(c.Old, hook, connected)
+		case kindCodexManaged:
+			c.New, err = codexManaged(c.Old, hook, connected)
+		case kindCodexConfig:
+			c.New, err = plan.trust(c.Old, hook, connected)
+		}
+		if err != nil {
+			return plan, in(c.Path, err)
+		}
+		plan.Notes = append(plan.Notes, notes...)
+	}
+	if !connected {
+		slices.Reverse(plan.Files) // a hook without trust is reported by Codex, trust without a hook is nothing
+	}
+	return plan, nil
+}
+
+// trust returns what config.toml becomes beside the hooks.json of the plan. Entries for a hooks.json
+// of another level stay.
+func (p *Plan) trust(src []byte, hook Hook, connected bool) ([]byte, error) {
+	hooks := p.Files[len(p.Files)-1]
+	kept, err := keptTrust(src, hooks.Path)
+	if err != nil {
+		return nil, err
+	}
+	if !connected {
+		if src == nil {
+			return nil, nil
+		}
+		return codexTrust(src, kept)
+	}
+	entries, err := trusts(hooks.Path, hooks.New, hook)
+	if err != nil {
+		return nil, err
+	}
+	return codexTrust(src, append(kept, entries...))
+}
+
+func readOld(read Reader, path string) ([]byte, error) {
+	b, err := read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, in(path, err)
+	}
+	if b == nil {
+		b = []byte{}
+	}
+	return b, nil
+}

@@ -1,0 +1,58 @@
+package connect
+
+import (
+	"slices"
+
+	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
+	"github.com/belay-hooks/belay/adapters/codex"
+)
+
+// Way is a way past belay that was found with a runtime's real client, and where it is closed.
+// docs/AGENTS.md has the same table; a test compares them.
+type Way struct {
+	Runtime string
+	What    string  // what is done
+	Closed  []Level // levels at which it was seen to be held
+	By      string  // what closes it, or what is left to do
+}
+
+// Open reports whether the way stays open at the level.
+func (w Way) Open(l Level) bool { return !slices.Contains(w.Closed, l) }
+
+// Ways returns the known ways past belay, in the order of docs/AGENTS.md.
+func Ways() []Way {
+	all, managed := []Level{Local, Project, User, Managed}, []Level{Managed}
+	claude, codexCLI := claudecode.Runtime, codex.Runtime
+	return []Way{
+		{claude, "another user takes the daemon's port", all, "a command over the unix socket, no HTTP"},
+		{claude, "a repository's settings name a proxy", all, "a command over the unix socket; managed: NO_PROXY"},
+		{claude, "a repository's settings set BELAY_HOME", all, "--state in the hook's arguments"},
+		{claude, "a repository's settings set LD_PRELOAD or PATH", all, "exec form, absolute path: no shell"},
+		{claude, "settings are emptied, or disableAllHooks is set in them", managed,
+			"managed settings; else the settings guard, for what the agent does"},
+		{claude, "another hook changes the command after belay judged it", managed, "allowManagedHooksOnly"},
+		{claude, "the client is started with --bare, --setting-sources or --settings", managed, "managed settings"},
+		{claude, "belay-hook is missing, killed or late", all, "onFailure: block, but for the next row"},
+		{claude, "the same at Stop, SubagentStop, TaskCompleted, TeammateIdle", nil,
+			"Claude Code ignores onFailure there; no tool runs in them"},
+		{claude, "@file and CLAUDE.md reach the model", nil, "no hook sees them"},
+		{codexCLI, "no trust is stored for the hook", []Level{Project, User, Managed}, "belay connect stores it"},
+		{codexCLI, "the client is started with -c features.hooks=false", managed, "features.hooks in requirements.toml"},
+		{codexCLI, "the project's configuration ends the hooks", managed, "requirements.toml"},
+		{codexCLI, "another hook changes the command after belay judged it", managed, "allow_managed_hooks_only"},
+		{codexCLI, "belay-hook is missing, killed or late", nil, "Codex has no switch for it: the command runs"},
+		{codexCLI, "write_stdin into a shell that runs", nil, "Codex calls no hook; decide at exec_command"},
+		{codexCLI, "output before a command yields", nil, "Codex calls no hook for that part"},
+		{codexCLI, "the shell that starts the hook reads the user's profile", nil, "Codex takes a line for a shell only"},
+	}
+}
+
+// OpenAt returns the ways past belay that stay open for a runtime at a level.
+func OpenAt(name string, l Level) (out []Way) {
+	for _, w := range Ways() {
+		if w.Runtime == name && w.Open(l) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
