@@ -149,7 +149,7 @@ func TestWhoSetsTheHookClock(t *testing.T) {
 		"kernel/recorder.go":          "leaves it out: it is the recorded time",
 		"kernel/own.go":               "copies it, so that the caller cannot move it afterwards",
 		"kernel/toolcall.go":          "calls of a hook go by the clock that the hook reads",
-		"belay.go":                    "refuses it where something is recorded",
+		"invoke.go":                   "refuses it where something is recorded",
 		"cmd/internal/cli/preview.go": "previews, in memory",
 		"internal/rig/rig.go":         "suites, replays, fuzzing and the kit, in memory",
 		"cmd/internal/cli/eval_at.go": "eval --at, a dry run",

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/every"
 	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/kernel"
@@ -14,14 +13,6 @@ import (
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
-
-// reviewersKnown refuses a person's verb while belay.yaml cannot be used and may
-// register a reviewer. The error is ErrConfig.
-func (b *Belay) reviewersKnown() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return config.ReviewersKnown(b.dir, b.bad)
-}
 
 // ownCredential names the user of this process, the only name that a caller in the same
 // process has. An agent with a shell has it as well.
@@ -35,7 +26,7 @@ func (b *Belay) Events(ctx context.Context, q wire.Query) ([]phases.Event, error
 // BeginRecording records that originals are about to be handed out; see
 // kernel.Kernel.BeginRecording.
 func (b *Belay) BeginRecording(ctx context.Context, r kernel.RecordOrder, o *approvals.Order, text string) error {
-	if err := b.reviewersKnown(); err != nil {
+	if err := b.conf.reviewersKnown(); err != nil {
 		return err
 	}
 	return b.kernel.BeginRecording(ctx, r, o, text)
@@ -47,7 +38,7 @@ func (b *Belay) Latches(ctx context.Context) ([]kernel.Latch, error) { return b.
 // ClearLatch lets a latched session go on and records that. Where a reviewer is
 // registered it takes an order; see kernel.Kernel.ClearLatch, also for errors.
 func (b *Belay) ClearLatch(ctx context.Context, key wire.Session, o *approvals.Order) error {
-	if err := b.reviewersKnown(); err != nil {
+	if err := b.conf.reviewersKnown(); err != nil {
 		return err
 	}
 	return b.kernel.ClearLatch(ctx, key, ownCredential(), o)
@@ -56,7 +47,7 @@ func (b *Belay) ClearLatch(ctx context.Context, key wire.Session, o *approvals.O
 // AcceptConfig records that a person has looked at the configuration of that revision;
 // see kernel.Kernel.AcceptConfig, also for errors.
 func (b *Belay) AcceptConfig(ctx context.Context, revision string, o *approvals.Order) error {
-	if err := b.reviewersKnown(); err != nil {
+	if err := b.conf.reviewersKnown(); err != nil {
 		return err
 	}
 	return b.kernel.AcceptConfig(ctx, revision, ownCredential(), o)
@@ -146,3 +137,48 @@ func (b *Belay) WatchClock(ctx context.Context) {
 
 // ClockWarning says what a person should know of the clock; see kernel.Kernel.ClockWarning.
 func (b *Belay) ClockWarning(context.Context) string { return b.kernel.ClockWarning() }
+
+// Propose puts a hook into the queue: its bytes are stored under their digest and
+// nothing of it runs. A pending proposal of the same name by the same agent is
+// superseded. With single_user.auto_accept a hook that can only restrict is
+// installed at once, and changed says that belay.yaml was written. Errors are
+// ErrRefused, approvals.ErrQuota, ErrNoConfig or kernel.ErrUnavailable.
+func (b *Belay) Propose(ctx context.Context, p approvals.Proposal,
+	credential string) (it approvals.Item, changed bool, err error) {
+	b.conf.mu.Lock()
+	auto := b.conf.now.file.SingleUser.AutoAccept
+	b.conf.mu.Unlock()
+	return b.proposals.Propose(ctx, p, credential, auto)
+}
+
+// Decide takes a person's decision. A proposed hook that is approved is bound;
+// changed says that belay.yaml was written and has to be taken into use. When that
+// failed after the decision was logged, handing in the same decision again
+// carries on from there. Errors are as of kernel.Kernel.DecideApproval, ErrRefused,
+// ErrConfig, or ErrUnbound with what failed after the decision.
+func (b *Belay) Decide(ctx context.Context, id string,
+	d approvals.Decision) (it approvals.Item, changed bool, err error) {
+	return b.proposals.Decide(ctx, id, d)
+}
+
+// Tools lists the tools that hooks can call. It starts the MCP servers; the error
+// names those that do not start, and the others' tools are listed all the same.
+func (b *Belay) Tools(ctx context.Context) ([]kernel.ToolInfo, error) {
+	if x := executor(&b.o, b.tools); x != nil {
+		return x.Tools(ctx)
+	}
+	return nil, nil
+}
+
+// Log is the event log of the state directory, open as long as b. Key is the public key that
+// verifies its checkpoints, and StoreID the name of the state directory in the orders of
+// reviewers; both are "" without the key that signs. Believed compares the whole store with
+// its high-water mark and with what the log records; its error is kernel.ErrRollback or
+// kernel.ErrTampered.
+func (b *Belay) Log() interface {
+	Key() string
+	StoreID() string
+	Believed(ctx context.Context) error
+} {
+	return b.live
+}

@@ -1,12 +1,19 @@
 package belay
 
 import (
+	"io"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/clockfile"
+	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/mcptools"
+	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
 
@@ -75,4 +82,59 @@ type AdHocHook struct {
 	Priority int            // below 100
 	Config   jsontext.Value // nil means none
 	Redacts  *bool          // see kernel.BindingSpec
+}
+
+// CompilerCommand is the argument by which a program says that it is to do what
+// CompilerMain does and nothing else.
+const CompilerCommand = sandbox.CompilerCommand
+
+// CompilerMain is all that a compiler process does: see Options.Compiler. A program that
+// compiles for itself calls it first thing in main when CompilerCommand is its only
+// argument, and exits with the returned code.
+func CompilerMain(in io.Reader, out, errs io.Writer) int {
+	return sandbox.CompilerMain(in, out, errs)
+}
+
+// executor is what runs tools: the embedder's, or the servers of belay.yaml; nil: nothing does.
+func executor(o *Options, servers *mcptools.Toolbox) kernel.ToolExecutor {
+	switch {
+	case o.Tools != nil:
+		return o.Tools
+	case servers != nil:
+		return servers
+	}
+	return nil
+}
+
+// files is where hooks learn of symbolic links.
+func files(o *Options) kernel.FileSystem {
+	if o.Files != nil {
+		return o.Files
+	}
+	return loader.HostFiles{}
+}
+
+// noted is the path of a file of dir that lasts across processes; "" where there is none: a
+// Belay that is only in memory must not take notes that belong to the log.
+func noted(dir string, o *Options, name string) string {
+	if o.Store == nil && o.InMemory {
+		return ""
+	}
+	return filepath.Join(dir, name)
+}
+
+// clockPath is where the clock is remembered. A dry run remembers for itself.
+func clockPath(dir string, o *Options) string {
+	if o.DryRun {
+		return ""
+	}
+	return noted(dir, o, clockfile.Name)
+}
+
+// retention is how the kernel later judges events that it refused; nil where it does not.
+func retention(o *Options, ready func(*phases.Invocation) error) *kernel.Retention {
+	if !o.Retain || o.NoHooks || o.DryRun {
+		return nil
+	}
+	return &kernel.Retention{Ready: ready, Credential: ownCredential()}
 }

@@ -17,11 +17,12 @@ import (
 // With kernel.ErrUnavailable not even that could be found out: the status beside the
 // error holds only the known part.
 func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
-	b.mu.Lock()
-	s := wire.Status{Dir: b.dir, Store: b.live.StoreID(), Revision: b.revision(), Engine: "interpreter", Healthy: true,
-		Health: wire.HealthOK, Problems: []string{}, Warnings: []string{}, Latches: []wire.Latch{}}
-	bad := b.bad
-	b.mu.Unlock()
+	b.conf.mu.Lock()
+	s := wire.Status{Dir: b.dir, Store: b.live.StoreID(), Revision: b.conf.revision(), Engine: "interpreter",
+		Healthy: true,
+		Health:  wire.HealthOK, Problems: []string{}, Warnings: []string{}, Latches: []wire.Latch{}}
+	bad := b.conf.now.bad
+	b.conf.mu.Unlock()
 	if s.Compile = wire.CompileHere; b.loader.Isolated() {
 		s.Compile = wire.CompileApart
 	}
@@ -96,22 +97,23 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 	if s.Unheld, err = b.kernel.Unheld(ctx); err != nil {
 		return s, err
 	}
-	s.Unsigned, err = b.revisions.Unsigned(ctx)
+	s.Unsigned, err = b.conf.revisions.Unsigned(ctx)
 	return s, err
 }
 
 // Bindings lists the bound hooks in the order in which they are asked, disabled
 // ones last. After opening with NoHooks it says only as much as is known without compiling.
 func (b *Belay) Bindings() []wire.Hook {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.conf.mu.Lock()
+	defer b.conf.mu.Unlock()
+	file := b.conf.now.file
 	modules := map[string]string{}
-	for _, h := range b.file.Hooks {
+	for _, h := range file.Hooks {
 		modules[h.Name] = h.Module
 	}
 	out := []wire.Hook{}
 	if b.o.NoHooks {
-		out = append(out, b.examined()...)
+		out = append(out, b.conf.examined()...)
 	} else {
 		for _, h := range b.kernel.Hooks() {
 			h.Module = modules[h.Name]
@@ -121,7 +123,7 @@ func (b *Belay) Bindings() []wire.Hook {
 			out = append(out, h)
 		}
 	}
-	for _, h := range b.file.Hooks {
+	for _, h := range file.Hooks {
 		if h.Disabled {
 			out = append(out,
 				wire.Hook{Name: h.Name, Module: h.Module, Digest: h.Digest, Mode: orEnforce(h.Mode), Priority: h.Priority,
@@ -136,13 +138,4 @@ func orEnforce(m phases.Mode) phases.Mode {
 		return phases.Enforce
 	}
 	return m
-}
-
-// examined looks at every binding without compiling it. Preconditions: b.mu is held.
-func (b *Belay) examined() []wire.Hook {
-	hooks, err := b.loader.Examine(context.Background(), b.file.Enabled())
-	if err != nil {
-		return []wire.Hook{{Name: "?", Problem: err.Error()}}
-	}
-	return hooks
 }
